@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffered output with a sticky error: writers write on and ask once at the end. */
+#ifndef INQ_BASE_OUT_H
+#define INQ_BASE_OUT_H
+
+#include "inquest/error.h"
+
+#include <stdbool.h>
+
+/* All-zero with `write` set is ready; with `write` NULL it collects in memory. */
+struct inq_out {
+    int (*write)(void *ctx, const char *bytes, size_t n);
+    void *ctx;
+    char *buf;
+    size_t len, cap;
+    int code; /* 0, or the first failure */
+};
+
+void inq_out_bytes(struct inq_out *out, const char *bytes, size_t n);
+void inq_out_text(struct inq_out *out, const char *text);
+void inq_out_printf(struct inq_out *out, const char *fmt, ...) INQ_PRINTF(2, 3);
+/* Hands buffered bytes to `write` (no-op in memory mode); returns `code`. */
+int inq_out_flush(struct inq_out *out, struct inq_err *err);
+/* Frees the buffer (memory mode: the collected bytes too). */
+void inq_out_release(struct inq_out *out);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stable sorting with a context. */
+#ifndef INQ_BASE_SORT_H
+#define INQ_BASE_SORT_H
+
+#include "inquest/error.h"
+
+typedef int (*inq_compare)(const void *a, const void *b, void *ctx);
+
+/* Stable merge sort of `n` elements of `size` bytes. Fails with INQ_NOMEM (order unspecified). */
+int inq_sort(void *base, size_t n, size_t size, inq_compare compare, void *ctx,
+             struct inq_err *err);
+
+/* Stable order of `n` keys: perm[i] = index of the i-th smallest. `perm` is the caller's [n].
+ * Linear for keys already in order. Fails with INQ_NOMEM. */
+int inq_sort_order_i64(const int64_t *keys, size_t n, uint32_t *perm, struct inq_err *err);
+
+/* Ascending, in place, no failure. */
+void inq_sort_i64(int64_t *values, size_t n);
+void inq_sort_double(double *values, size_t n);
+
+#endif

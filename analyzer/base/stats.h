@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order statistics and robust spread. Inputs that are reordered say so. */
+#ifndef INQ_BASE_STATS_H
+#define INQ_BASE_STATS_H
+
+#include "inquest/error.h"
+
+/* Median (lower middle of an even count for integers: no invented value). Reorders `values`.
+ * 0 when n == 0. */
+int64_t inq_median_i64(int64_t *values, size_t n);
+/* Median (mean of the two middle values). Reorders. NaN when n == 0. */
+double inq_median(double *values, size_t n);
+/* Linear-interpolated quantile, q in [0, 1] (type 7). Reorders. NaN when n == 0. */
+double inq_quantile(double *values, size_t n, double q);
+/* Median absolute deviation around `center`, unscaled. Reorders and overwrites. */
+double inq_mad(double *values, size_t n, double center);
+double inq_mean(const double *values, size_t n);
+/* Pearson correlation; NaN for n < 2 or a constant side. */
+double inq_correlation(const double *x, const double *y, size_t n);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The readers: one per format, chosen by content. */
+#ifndef INQ_INGEST_READER_H
+#define INQ_INGEST_READER_H
+
+#include "ingest/source.h"
+#include "trace/shard.h"
+
+struct inq_reader {
+    const char *name;    /* the file's format in reports */
+    const char *summary; /* one line for `inquest list` */
+    /* How sure the first bytes are of this format, 0 (not) .. 100. `path` only breaks ties. */
+    int (*sniff)(const char *head, size_t n, const char *path);
+    /* Reads everything into the shard (file.format, events, damage, ranks; not sealed). Malformed
+     * input is damage, not failure; fails with INQ_NOMEM, INQ_IO, INQ_LIMIT, or INQ_UNSUPPORTED
+     * when the content is not this format after all (file.reason says why). */
+    int (*read)(struct inq_source *source, struct inq_shard *shard, struct inq_err *err);
+};
+
+/* All readers; *n gets their number. */
+const struct inq_reader *inq_readers(size_t *n);
+/* The best match for the first bytes, or NULL. */
+const struct inq_reader *inq_reader_find(const char *head, size_t n, const char *path);
+
+/* The entries of the table, one per file: */
+extern const struct inq_reader inq_reader_kineto;   /* kineto.c: object or array, Chrome events */
+extern const struct inq_reader inq_reader_op_table; /* op_table.c: CSV */
+extern const struct inq_reader inq_reader_primus;   /* primus.c */
+extern const struct inq_reader inq_reader_nsys;     /* nsys.c */
+
+/* The global rank in a file's name ("rank-34.", "worker7_step", "_rank_3.json"), or -1. */
+int32_t inq_rank_from_name(const char *path);
+
+#endif

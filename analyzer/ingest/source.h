@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A source of bytes: a memory block or a file, plain or gzip (any number of members), decompressed
+ * on a thread of its own so that the consumer's scanning overlaps with it. */
+#ifndef INQ_INGEST_SOURCE_H
+#define INQ_INGEST_SOURCE_H
+
+#include "inquest/trace.h"
+
+struct inq_source;
+
+struct inq_source_options {
+    bool threaded;     /* decompress ahead on an own thread */
+    size_t chunk_size; /* bytes of one chunk; 0: 256 KiB (tests use 1) */
+    bool no_isal;      /* inflate with zlib even when ISA-L is built in */
+};
+
+/* Opens a file; gzip is recognised by content. `path` must outlive the source. Fails with
+ * INQ_NOT_FOUND, INQ_IO, INQ_NOMEM. Close with inq_source_close. */
+int inq_source_open(const char *path, const struct inq_source_options *options,
+                    struct inq_source **source, struct inq_err *err);
+/* The same over a borrowed memory block. */
+int inq_source_open_memory(const void *bytes, size_t n, const struct inq_source_options *options,
+                           struct inq_source **source, struct inq_err *err);
+
+/* The first bytes (at most 64 KiB, less for short inputs), for recognition; they will be delivered
+ * again by inq_source_next. */
+int inq_source_peek(struct inq_source *source, const char **bytes, size_t *n, struct inq_err *err);
+/* The next chunk, valid until the next call; *n == 0 at the end. A damaged compressed stream ends
+ * early (what could be decompressed is delivered) and is counted in inq_source_damage. Fails only
+ * with INQ_IO, INQ_NOMEM. */
+int inq_source_next(struct inq_source *source, const char **bytes, size_t *n, struct inq_err *err);
+
+bool inq_source_compressed(const struct inq_source *source);
+/* Bytes on disk in all, consumed so far (safe to ask from another thread), and decompressed. */
+uint64_t inq_source_size(const struct inq_source *source);
+uint64_t inq_source_consumed(const struct inq_source *source);
+uint64_t inq_source_delivered(const struct inq_source *source);
+/* TRUNCATED_GZIP and CORRUPT_GZIP found so far; complete once next has returned *n == 0. */
+const struct inq_damage *inq_source_damage(const struct inq_source *source);
+const char *inq_source_path(const struct inq_source *source);
+/* Joins the thread and frees; NULL is fine; may be called before the end was reached. */
+void inq_source_close(struct inq_source *source);
+
+#endif

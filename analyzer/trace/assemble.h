@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From shards to traces: tells jobs apart, merges strings and groups, numbers ranks, lists missing
+ * ones, then steps, collectives and clocks. */
+#ifndef INQ_TRACE_ASSEMBLE_H
+#define INQ_TRACE_ASSEMBLE_H
+
+#include "trace/shard.h"
+
+/* Takes the contents of `shards` (sorted by path; left empty, to be released by the caller) into a
+ * new run, with steps, matched collectives and, when `align`, aligned clocks.
+ * The result does not depend on the order of the shards or on `jobs`. */
+int inq_assemble(struct inq_shard *shards, size_t n, bool align, int jobs, struct inq_run **run,
+                 struct inq_err *err);
+
+/* The parts, in the order in which inq_assemble calls them on each trace: */
+
+/* Fills trace->steps and every event's step: recorded ProfilerStep (kernels through their launching
+ * call), labelled ops by their step; else inferred from the repetition of the collectives or of the
+ * kernel sequence (steps_inferred), else none. */
+int inq_steps_assign(struct inq_trace *trace, struct inq_err *err);
+/* Fills trace->collectives and members: by group, kind, sizes and recorded sequence or order,
+ * robust to capture windows that were cut at different places on different ranks. */
+int inq_match_collectives(struct inq_trace *trace, struct inq_err *err);
+/* Estimates each rank's clock from the ends of synchronising collectives and shifts its columns,
+ * steps included. Ranks on one host share a clock unless the anchors say otherwise. */
+int inq_clock_align(struct inq_trace *trace, struct inq_err *err);
+
+#endif

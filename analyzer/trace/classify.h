@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a name says: op classes, collective kinds, data types, annotations. Pure functions. */
+#ifndef INQ_TRACE_CLASSIFY_H
+#define INQ_TRACE_CLASSIFY_H
+
+#include "inquest/trace.h"
+
+/* Class of a GPU kernel by its name: communication for NCCL, RCCL, HCCL and custom all-reduce
+ * kernels (anywhere in the name, any case), copy for copy kernels, else compute. */
+enum inq_op_class inq_classify_kernel(const char *name, size_t len);
+/* Kind of collective by kernel name (ncclKernel_*, ncclDevKernel_*, RCCL). */
+enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len);
+/* Kind by recorded "Collective name" (allreduce, _allgather_base, ...). */
+enum inq_coll_kind inq_coll_from_name(const char *name, size_t len);
+/* Data type token in a kernel name ("f32", "bf16", "float", ...) or c10 ScalarType name to bytes;
+ * 0 unknown. */
+uint32_t inq_dtype_bytes(const char *dtype, size_t len);
+/* Kind and number of an annotation. */
+enum inq_note_kind inq_classify_note(const char *name, size_t len, int64_t *number);
+/* Op type by its OSDI'25 name; INQ_OP_NONE when unknown. */
+enum inq_op_type inq_op_type_from_name(const char *name, size_t len);
+/* nccl-tests: bytes S of one op (per-rank elements in and out, size of the group), and the factor
+ * from algbw to busbw. -1 / NaN unknown. */
+int64_t inq_coll_bytes(enum inq_coll_kind kind, int64_t in_elems, int64_t out_elems,
+                       uint32_t dtype_bytes, int32_t group_size);
+double inq_coll_bus_factor(enum inq_coll_kind kind, int32_t group_size);
+/* Whether members of this kind cannot finish before all have started. */
+bool inq_coll_synchronises(enum inq_coll_kind kind);
+
+#endif

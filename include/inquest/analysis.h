@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Analyses: questions asked of one trace, and the one result structure that every report formats.
+ * Times are int64 ns; ratios are doubles computed from the integer sums. A section that does not
+ * apply is absent (NULL or has_ = false), never zero. Formulas: man inquest-report(5), METHODS. */
+#ifndef INQUEST_ANALYSIS_H
+#define INQUEST_ANALYSIS_H
+
+#include "inquest/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum inq_method { INQ_METHOD_INQUEST, INQ_METHOD_HTA, INQ_METHOD_TRACELENS };
+
+enum inq_severity { INQ_SEVERITY_INFO, INQ_SEVERITY_LOW, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_HIGH };
+
+enum inq_confidence {
+    INQ_CONFIDENCE_HYPOTHESIS,
+    INQ_CONFIDENCE_SUPPORTED,
+    INQ_CONFIDENCE_ESTABLISHED
+};
+
+/* X(name, "text"): what a finding is about; the text is its `kind` in JSON. */
+#define INQ_FINDING_KINDS(X)                                                                       \
+    X(SLOW_GPU, "slow_gpu")         /* one rank's kernels run slower than its peers' */            \
+    X(MORE_WORK, "more_work")       /* one rank has more or larger kernels */                      \
+    X(LATE_HOST, "late_host")       /* one rank launches late: its host is slow */                 \
+    X(SLOW_LINK, "slow_link")       /* a group's or pair's transfers are slower */                 \
+    X(EXPOSED_COMM, "exposed_comm") /* communication not covered by compute */                     \
+    X(HOST_BOUND, "host_bound")     /* all ranks idle waiting for launches */                      \
+    X(EXPOSED_COPY, "exposed_copy") /* copies not covered by compute */                            \
+    X(PIPELINE_BUBBLE, "pipeline_bubble")                                                          \
+    X(STAGE_IMBALANCE, "stage_imbalance")                                                          \
+    X(SLOW_LAST_STAGE, "slow_last_stage")                                                          \
+    X(SLOW_WORKER, "slow_worker")                                                                  \
+    X(SEQUENCE_IMBALANCE, "sequence_imbalance")                                                    \
+    X(UNPLANNED_GC, "unplanned_gc")                                                                \
+    X(STEP_OUTLIER, "step_outlier")                                                                \
+    X(MISSING_RANK, "missing_rank")                                                                \
+    X(DAMAGED_INPUT, "damaged_input")                                                              \
+    X(FAILURE, "failure")
+
+enum inq_finding_kind {
+#define INQ_FINDING_ENUM(name, text) INQ_FINDING_##name,
+    INQ_FINDING_KINDS(INQ_FINDING_ENUM)
+#undef INQ_FINDING_ENUM
+        INQ_FINDING_KIND_COUNT
+};
+
+struct inq_evidence {
+    int32_t rank;             /* global rank number; -1: none */
+    const char *lane;         /* "" none */
+    int64_t start_ns, end_ns; /* INQ_TIME_NONE: not a time range */
+    const char *what;
+};
+
+struct inq_finding {
+    const char *id; /* stable: kind plus subject, "slow_gpu:rank2" */
+    enum inq_finding_kind kind;
+    enum inq_severity severity;
+    enum inq_confidence confidence;
+    const char *title;  /* one sentence */
+    const char *detail; /* measured against expected, in words */
+    const char *advice; /* what to try next */
+    size_t n_ranks;
+    int32_t *ranks; /* global rank numbers */
+    size_t n_stages;
+    int32_t *stages;
+    int64_t cost_ns_per_step;        /* time a step would lose less without it; -1 not measured */
+    double share;                    /* of the step; -1 not measured */
+    const char *measured, *expected; /* with units; "" where they do not apply */
+    size_t n_evidence;
+    struct inq_evidence *evidence;
+    size_t n_fixes;
+    const char **fixes; /* specs for `inquest fix --fix` */
+};
+
+struct inq_verdict {
+    const char *headline;     /* one sentence */
+    const char *cls;          /* kind of the costliest finding, "healthy", or "nothing_to_judge" */
+    int64_t lost_ns_per_step; /* -1 not measured */
+    enum inq_confidence confidence;
+};
+
+/* Where a rank's GPU time went. compute + exposed_comm + exposed_memcpy + idle == span exactly,
+ * and host + kernel + other == idle exactly. */
+struct inq_rank_time {
+    uint32_t rank; /* index into inq_trace.ranks */
+    int64_t span_ns;
+    int64_t compute_ns, exposed_comm_ns, exposed_memcpy_ns, idle_ns;
+    int64_t comm_ns;         /* union of communication */
+    int64_t comm_overlap_ns; /* part of it covered by compute */
+    double overlap_pct;      /* NaN: no communication */
+    int64_t idle_host_ns, idle_kernel_ns, idle_other_ns;
+    uint64_t kernels;
+};
+
+/* Peers' numbers, in the peers' own rounding and units (us). Only filled for --method. */
+struct inq_peer_rank_time {
+    uint32_t rank;
+    /* HTA 2.1-2.3 */
+    int64_t hta_idle_us, hta_compute_us, hta_non_compute_us, hta_kernel_us;
+    double hta_overlap_pct; /* NaN: no communication */
+    size_t n_streams;
+    struct inq_peer_idle {
+        int64_t stream;
+        double host_wait_us, kernel_wait_us, other_us;
+    } * streams;
+    /* TraceLens 2.5 */
+    double tl_computation_us, tl_exposed_comm_us, tl_exposed_memcpy_us, tl_idle_us, tl_total_us;
+};
+
+struct inq_wait {
+    uint32_t rank;   /* index into inq_trace.ranks */
+    int64_t wait_ns; /* summed over matched collectives */
+    uint64_t last_arrivals, first_arrivals, collectives;
+};
+
+struct inq_coll_stat {
+    enum inq_coll_kind kind;
+    uint32_t group; /* index into inq_trace.groups */
+    int32_t group_size;
+    uint64_t count;
+    int64_t bytes; /* per op, nccl-tests size S; median; -1 unknown */
+    int64_t transfer_ns_median;
+    int64_t wait_ns; /* summed over ranks */
+    int64_t skew_ns_median;
+    double algbw_gbps, busbw_gbps; /* NaN: sizes unknown */
+};
+
+struct inq_coll_worst {
+    uint32_t collective; /* index into inq_trace.collectives */
+    uint32_t last_rank;  /* index into inq_trace.ranks */
+    int64_t start_ns, end_ns;
+    int64_t wait_ns; /* summed over ranks */
+    int64_t transfer_ns, skew_ns;
+};
+
+struct inq_collectives {
+    uint64_t matched, unmatched;
+    int64_t ends_spread_ns_max; /* after clock alignment; -1 none matched */
+    int64_t raw_ends_spread_ns_max;
+    size_t n_waits;
+    struct inq_wait *waits;
+    size_t n_by_op;
+    struct inq_coll_stat *by_op;
+    size_t n_worst;
+    struct inq_coll_worst *worst;
+};
+
+/* ---- pipeline and what-if (op graph) ----------------------------------------------------------
+ */
+
+struct inq_waterfall_part {
+    const char *cause;
+    int64_t ns_per_step;
+};
+
+struct inq_stage_time {
+    int32_t stage;
+    int64_t forward_ns, backward_ns; /* mean per micro-batch */
+    int64_t busy_ns, bubble_ns;      /* mean per step */
+};
+
+struct inq_pipeline {
+    const char *schedule; /* "gpipe", "1f1b", "interleaved-1f1b", "zero-bubble", "unknown" */
+    double confidence;    /* 0..1 */
+    const char *source;   /* "labels", "annotations", "inferred" */
+    int32_t stages, microbatches, chunks;
+    double bubble_ratio;        /* measured */
+    double bubble_ratio_theory; /* NaN: no closed form */
+    int64_t total_ns_per_step;  /* the waterfall parts sum to this */
+    size_t n_waterfall;
+    struct inq_waterfall_part *waterfall;
+    size_t n_per_stage;
+    struct inq_stage_time *per_stage;
+};
+
+struct inq_named_ratio {
+    const char *name;
+    double slowdown;
+};
+
+struct inq_whatif_scenario { /* one --what-if question answered */
+    const char *spec;
+    int64_t t_ns;
+    double speedup; /* t / t_scenario */
+};
+
+struct inq_whatif {
+    int64_t t_ns, t_ideal_ns;
+    int64_t recorded_ns; /* step as recorded; the model's own error = t - recorded */
+    double slowdown;     /* S = T / T_ideal */
+    double launch_slowdown;
+    double m_w, m_s; /* NaN: not decomposed */
+    double forward_backward_correlation;
+    size_t n_by_op_type, n_by_stage, n_by_dp_rank, n_by_worker, n_by_step;
+    struct inq_named_ratio *by_op_type, *by_stage, *by_dp_rank, *by_worker, *by_step;
+    size_t n_scenarios;
+    struct inq_whatif_scenario *scenarios;
+};
+
+struct inq_path_segment {
+    int32_t rank;
+    const char *kind; /* "compute", "transfer", "wait", "launch", "gap" */
+    const char *what;
+    int64_t start_ns, end_ns;
+};
+
+struct inq_critical_path {
+    int64_t length_ns;
+    size_t n_by_kind;
+    struct inq_waterfall_part *by_kind;
+    size_t n_by_rank;
+    int64_t *by_rank_ns; /* [n_ranks of the trace] */
+    size_t n_segments;   /* longest first */
+    struct inq_path_segment *segments;
+};
+
+/* ---- the result --------------------------------------------------------------------------------
+ */
+
+struct inq_report {
+    struct inq_arena *arena;
+    const struct inq_trace *trace; /* borrowed */
+    enum inq_method method;
+    struct inq_verdict verdict;
+    size_t n_findings; /* most costly first */
+    struct inq_finding *findings;
+    int64_t step_ns_median; /* -1 no steps */
+    size_t n_rank_times;
+    struct inq_rank_time *rank_times;
+    size_t n_peer_times;
+    struct inq_peer_rank_time *peer_times;
+    struct inq_collectives *collectives;     /* NULL: none matched or unmatched */
+    struct inq_pipeline *pipeline;           /* NULL: not a pipeline */
+    struct inq_whatif *whatif;               /* NULL: no labelled ops */
+    struct inq_critical_path *critical_path; /* NULL: not computed */
+};
+
+struct inq_analysis_options {
+    int jobs;
+    enum inq_method method;
+    bool hta_include_last_step; /* HTA's include_last_profiler_step=True */
+    const char *const *only;    /* names of analyses; NULL: all */
+    size_t n_only;
+    const char *const *what_if; /* scenario specs */
+    size_t n_what_if;
+};
+
+/* One question. `run` fills its section of the report; findings are added by the judge last. */
+struct inq_analysis {
+    const char *name;
+    const char *summary;
+    int (*run)(const struct inq_trace *trace, const struct inq_analysis_options *options,
+               struct inq_report *report, struct inq_err *err);
+};
+
+/* All analyses in the order they run; *n gets their number. */
+INQ_API const struct inq_analysis *inq_analyses(size_t *n);
+
+/* Runs the chosen analyses over one trace. The trace must outlive the report. On success *report is
+ * the caller's (inq_report_free). Fails with INQ_USAGE on an unknown name in `only`. */
+INQ_API int inq_analyze(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                        struct inq_report **report, struct inq_err *err);
+
+INQ_API void inq_report_free(struct inq_report *report);
+
+INQ_API const char *inq_finding_kind_text(enum inq_finding_kind kind);
+INQ_API const char *inq_severity_text(enum inq_severity severity);
+INQ_API const char *inq_confidence_text(enum inq_confidence confidence);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ingest: files and folders in, a run of one or more jobs out. */
+#ifndef INQUEST_INGEST_H
+#define INQUEST_INGEST_H
+
+#include "inquest/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum inq_align { INQ_ALIGN_AUTO, INQ_ALIGN_NONE };
+
+struct inq_progress {
+    uint64_t bytes_done, bytes_total; /* on disk */
+    uint64_t events;
+    uint32_t files_done, files_total;
+};
+
+/* Zero-initialised options are the defaults. */
+struct inq_ingest_options {
+    int jobs; /* threads; 0: all cores */
+    enum inq_align align;
+    uint64_t memory_limit; /* bytes of model; 0: three quarters of the machine's */
+    /* Called now and then, from one thread at a time; non-zero return cancels. May be NULL. */
+    int (*progress)(void *ctx, const struct inq_progress *progress);
+    void *progress_ctx;
+};
+
+/* Reads every file under `paths` (files or folders, recursive, any mix), recognises each by
+ * content, tells jobs apart, aligns clocks, finds steps and matches collectives. Damage is counted
+ * in the files, not an error. On success *run is the caller's (inq_run_free). Fails with
+ * INQ_NOT_FOUND when a path does not exist, INQ_CANCELLED, INQ_NOMEM. A run with no readable trace
+ * is a success with n_traces == 0. */
+INQ_API int inq_ingest(const char *const *paths, size_t n_paths,
+                       const struct inq_ingest_options *options, struct inq_run **run,
+                       struct inq_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

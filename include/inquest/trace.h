@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace: what was recorded. One inq_trace is one job; one inq_rank is what one process (rank)
+ * left behind. Everything is columns of integers: times in int64 nanoseconds, names as ids in one
+ * string table. The structs are plain: read them freely, write them only through trace/ code. */
+#ifndef INQUEST_TRACE_H
+#define INQUEST_TRACE_H
+
+#include "inquest/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "No such row" in a column of indices. */
+#define INQ_NONE UINT32_MAX
+/* "Not measured" in a column of times. */
+#define INQ_TIME_NONE INT64_MIN
+
+/* Id of an interned string; 0 is always the empty string. */
+typedef uint32_t inq_str;
+
+/* ---- classes ------------------------------------------------------------------------------ */
+
+enum inq_event_kind {
+    INQ_EVENT_KERNEL,
+    INQ_EVENT_MEMCPY,
+    INQ_EVENT_MEMSET,
+    INQ_EVENT_SYNC,  /* cuda_sync records on a stream: kept, but no GPU work */
+    INQ_EVENT_OP,    /* a row of an op table (label != NULL) */
+    INQ_EVENT_SLICE, /* a slice of a generic Chrome trace: no GPU work */
+    INQ_EVENT_KIND_COUNT
+};
+
+enum inq_op_class {
+    INQ_CLASS_COMPUTE,
+    INQ_CLASS_COMM,
+    INQ_CLASS_COPY, /* memcpy and memset */
+    INQ_CLASS_OTHER,
+    INQ_CLASS_COUNT
+};
+
+/* X(name, "text"): what a collective or P2P operation does. */
+#define INQ_COLL_KINDS(X)                                                                          \
+    X(UNKNOWN, "unknown")                                                                          \
+    X(ALLREDUCE, "all_reduce")                                                                     \
+    X(ALLGATHER, "all_gather")                                                                     \
+    X(REDUCE_SCATTER, "reduce_scatter")                                                            \
+    X(ALLTOALL, "all_to_all")                                                                      \
+    X(ALLTOALLV, "all_to_allv")                                                                    \
+    X(BROADCAST, "broadcast")                                                                      \
+    X(REDUCE, "reduce")                                                                            \
+    X(GATHER, "gather")                                                                            \
+    X(SCATTER, "scatter")                                                                          \
+    X(BARRIER, "barrier")                                                                          \
+    X(SEND, "send")                                                                                \
+    X(RECV, "recv")                                                                                \
+    X(SENDRECV, "send_recv") /* a fused P2P kernel: direction not known from its name */           \
+    X(COALESCED, "coalesced")
+
+enum inq_coll_kind {
+#define INQ_COLL_ENUM(name, text) INQ_COLL_##name,
+    INQ_COLL_KINDS(INQ_COLL_ENUM)
+#undef INQ_COLL_ENUM
+        INQ_COLL_KIND_COUNT
+};
+
+/* X(name, "text"): op types of a labelled (pipeline) op; names as in the OSDI'25 traces. */
+#define INQ_OP_TYPES(X)                                                                            \
+    X(NONE, "")                                                                                    \
+    X(FORWARD, "forward-compute")                                                                  \
+    X(BACKWARD, "backward-compute")                                                                \
+    X(BACKWARD_INPUT, "backward-input-compute")                                                    \
+    X(BACKWARD_WEIGHT, "backward-weight-compute")                                                  \
+    X(FORWARD_SEND, "forward-send")                                                                \
+    X(FORWARD_RECV, "forward-recv")                                                                \
+    X(BACKWARD_SEND, "backward-send")                                                              \
+    X(BACKWARD_RECV, "backward-recv")                                                              \
+    X(PARAMS_ALL_GATHER, "params-all-gather")                                                      \
+    X(GRADS_REDUCE_SCATTER, "grads-reduce-scatter")                                                \
+    X(SEPARATE_GRADS_ALL_REDUCE, "separate-grads-all-reduce")                                      \
+    X(LAYERNORM_GRADS_ALL_REDUCE, "layernorm-grads-all-reduce")                                    \
+    X(EMBEDDING_GRADS_ALL_REDUCE, "embedding-grads-all-reduce")                                    \
+    X(OPTIMIZER_CLIP, "optimizer-clip-main-grad")                                                  \
+    X(OPTIMIZER, "optimizer")                                                                      \
+    X(GC, "gc")
+
+enum inq_op_type {
+#define INQ_OP_TYPE_ENUM(name, text) INQ_OP_##name,
+    INQ_OP_TYPES(INQ_OP_TYPE_ENUM)
+#undef INQ_OP_TYPE_ENUM
+        INQ_OP_TYPE_COUNT
+};
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+enum inq_lane_kind {
+    INQ_LANE_STREAM, /* a CUDA/HIP stream of one device */
+    INQ_LANE_THREAD, /* a CPU thread */
+    INQ_LANE_OPS     /* one op lane of an op table (compute, DP comm, four P2P) */
+};
+
+struct inq_lane {
+    enum inq_lane_kind kind;
+    int32_t device; /* -1: none */
+    int64_t id;     /* stream or thread id as recorded (string ids: a hash, `name` has the text) */
+    inq_str name;   /* "" if not named */
+};
+
+/* The GPU events of one rank, columns of `n` rows, sorted by (lane, start, -dur) once sealed.
+ * `label` is NULL when no event carries one. */
+struct inq_events {
+    size_t n, cap;
+    int64_t *start_ns;
+    int64_t *dur_ns;
+    inq_str *name;
+    uint32_t *lane;  /* index into inq_rank.lanes */
+    uint32_t *call;  /* index into inq_rank.calls of the launching call, or INQ_NONE */
+    uint32_t *comm;  /* index into inq_rank.comms, or INQ_NONE */
+    uint32_t *step;  /* index into inq_trace.steps, or INQ_NONE; filled by inq_steps_assign */
+    uint32_t *label; /* index into inq_rank.labels, or INQ_NONE; column may be NULL */
+    uint8_t *kind;   /* enum inq_event_kind */
+    uint8_t *cls;    /* enum inq_op_class */
+};
+
+/* Host calls into the driver (launches, copies, synchronisations), sorted by start. */
+struct inq_calls {
+    size_t n, cap;
+    int64_t *start_ns;
+    int64_t *dur_ns;
+    inq_str *name;
+    uint32_t *lane; /* the calling thread */
+    int64_t *correlation;
+};
+
+enum inq_note_kind {
+    INQ_NOTE_STEP,     /* ProfilerStep#N; `number` = N */
+    INQ_NOTE_PIPELINE, /* Forward i, Backward i, PP:... */
+    INQ_NOTE_COMM,     /* nccl:..., record_param_comms */
+    INQ_NOTE_DATA,     /* data loading */
+    INQ_NOTE_OPTIMIZER,
+    INQ_NOTE_OTHER
+};
+
+/* A user annotation or NVTX range. */
+struct inq_note {
+    int64_t start_ns, dur_ns;
+    inq_str name;
+    uint32_t lane;
+    int64_t number; /* INQ_NOTE_STEP: the step; INQ_NOTE_PIPELINE: the micro-batch; else -1 */
+    uint8_t kind;   /* enum inq_note_kind */
+    bool on_gpu;    /* gpu_user_annotation: a projection, not a host range */
+};
+
+/* What is known of one communication op. -1 or INQ_NONE: not recorded. */
+struct inq_comm {
+    enum inq_coll_kind kind;
+    inq_str op_name; /* "allreduce", "_allgather_base", ... as recorded, or the kernel's name */
+    inq_str dtype;   /* c10 ScalarType name, "" unknown */
+    uint32_t dtype_bytes; /* 0 unknown */
+    uint32_t group;       /* index into inq_trace.groups (in a shard: into inq_shard.groups) */
+    int32_t group_size;   /* -1 unknown */
+    int64_t in_elems, out_elems;
+    int64_t seq;         /* recorded sequence number in its group */
+    int32_t peer;        /* P2P: global rank of the peer */
+    int64_t external_id; /* links a kernel with its record_param_comms */
+    bool from_name;      /* deduced from the kernel's name only */
+};
+
+/* Labels of one op of an op table. -1: not given. */
+struct inq_label {
+    enum inq_op_type type;
+    int32_t step, stage, dp_rank, micro_batch, chunk, seq;
+};
+
+/* A process group. Two groups are the same when name and ranks agree. */
+struct inq_group {
+    inq_str name, desc;
+    int32_t size;     /* -1 unknown */
+    uint32_t n_ranks; /* global ranks known; 0 unknown */
+    int32_t *ranks;   /* ascending */
+    bool inferred;    /* not recorded: deduced from stream and order */
+};
+
+/* ---- damage -------------------------------------------------------------------------------- */
+
+/* X(name, "text"): what was wrong with a file. Nothing is dropped without being counted here. */
+#define INQ_DAMAGE_KINDS(X)                                                                        \
+    X(TRUNCATED_GZIP, "compressed stream cut short")                                               \
+    X(CORRUPT_GZIP, "compressed stream corrupt")                                                   \
+    X(TRUNCATED, "document cut short")                                                             \
+    X(UNTERMINATED, "event array not closed")                                                      \
+    X(BAD_EVENT, "malformed event skipped")                                                        \
+    X(BAD_UTF8, "invalid UTF-8 replaced")                                                          \
+    X(BAD_NUMBER, "bad number")                                                                    \
+    X(NEGATIVE_DURATION, "negative duration set to zero")                                          \
+    X(UNMATCHED_BEGIN, "B without E")                                                              \
+    X(UNMATCHED_END, "E without B")                                                                \
+    X(LONG_STRING, "over-long string cut")                                                         \
+    X(GARBAGE, "bytes skipped")                                                                    \
+    X(NO_LAUNCH, "GPU event without its launch")                                                   \
+    X(LIMIT, "dropped at a safety limit")
+
+enum inq_damage_kind {
+#define INQ_DAMAGE_ENUM(name, text) INQ_DAMAGE_##name,
+    INQ_DAMAGE_KINDS(INQ_DAMAGE_ENUM)
+#undef INQ_DAMAGE_ENUM
+        INQ_DAMAGE_KIND_COUNT
+};
+
+struct inq_damage {
+    uint64_t count[INQ_DAMAGE_KIND_COUNT];       /* occurrences (GARBAGE: bytes) */
+    int64_t first_offset[INQ_DAMAGE_KIND_COUNT]; /* uncompressed byte offset; valid if count > 0 */
+};
+
+/* One input file, as reported to the user. Strings are owned by the trace's (run's) arena. */
+struct inq_file {
+    const char *path;
+    const char *format;   /* "kineto", "chrome", "op-table", "primus", "nsys", "unknown", ... */
+    const char *reason;   /* why it was not read, or what is missing from it; "" if nothing */
+    uint64_t bytes;       /* on disk */
+    uint64_t bytes_raw;   /* after decompression */
+    uint64_t events;      /* seen */
+    uint64_t events_kept; /* in the model */
+    bool compressed;
+    bool read; /* understood and in the model */
+    struct inq_damage damage;
+};
+
+/* ---- rank, trace, run ------------------------------------------------------------------------ */
+
+/* aligned = raw + offset_ns + (raw - ref_ns) * drift_ppb / 1e9 */
+struct inq_clock {
+    bool aligned;      /* the columns hold aligned times */
+    int64_t offset_ns; /* what was added */
+    int64_t drift_ppb;
+    int64_t ref_ns;
+    int64_t residual_ns; /* median |disagreement| of anchors after alignment; -1 not measured */
+    uint32_t anchors;    /* matched synchronising collectives used */
+};
+
+struct inq_rank {
+    int32_t rank;                   /* global rank; -1 unknown */
+    int32_t world_size;             /* as this file says; -1 unknown */
+    int32_t stage, dp_rank;         /* -1 unknown */
+    inq_str host, device_name, job; /* "" unknown */
+    inq_str label;        /* how to call it in a report: "3", or the file's name when unknown */
+    uint32_t file;        /* index into inq_trace.files */
+    int64_t pid;          /* -1 unknown */
+    int64_t base_ns;      /* baseTimeNanoseconds, already added to every time; 0 if none */
+    bool fractional_us;   /* some `ts` had a decimal point (HTA's rounding depends on it) */
+    bool has_clock_epoch; /* times are wall-clock (absolute or base given), not per-step origins */
+    struct inq_clock clock;
+    int64_t first_ns, last_ns; /* over events and notes; INQ_TIME_NONE if empty */
+
+    size_t n_lanes, cap_lanes;
+    struct inq_lane *lanes;
+    struct inq_events events;
+    struct inq_calls calls;
+    size_t n_notes, cap_notes;
+    struct inq_note *notes; /* sorted by start */
+    size_t n_comms, cap_comms;
+    struct inq_comm *comms;
+    size_t n_labels, cap_labels;
+    struct inq_label *labels;
+};
+
+struct inq_step {
+    int64_t number;           /* as recorded; ordinal when inferred */
+    int64_t start_ns, end_ns; /* over all ranks */
+    int64_t *rank_start_ns;   /* [n_ranks]; INQ_TIME_NONE where a rank lacks the step */
+    int64_t *rank_end_ns;
+};
+
+/* One matched collective (or P2P pair): members index (rank, event). */
+struct inq_collective {
+    uint32_t group;
+    enum inq_coll_kind kind;
+    int64_t seq;           /* ordinal in its group after alignment of the windows */
+    uint32_t first_member; /* into inq_trace.members */
+    uint32_t n_members;    /* members present */
+    bool complete;         /* every rank of the group that is in the trace has it */
+};
+
+struct inq_member {
+    uint32_t rank;  /* index into inq_trace.ranks */
+    uint32_t event; /* index into that rank's events */
+};
+
+struct inq_strtab;
+struct inq_arena;
+
+struct inq_trace {
+    struct inq_arena *arena;
+    struct inq_strtab *names;
+    const char *name; /* of the job: folder or job name */
+
+    size_t n_files;
+    struct inq_file *files;
+    size_t n_ranks; /* sorted by rank number, then file path */
+    struct inq_rank *ranks;
+    int32_t world_size; /* -1 unknown */
+    size_t n_missing;   /* ranks below world_size without a file */
+    int32_t *missing;
+    size_t n_groups;
+    struct inq_group *groups;
+
+    size_t n_steps;
+    struct inq_step *steps;
+    bool steps_inferred;
+
+    size_t n_collectives; /* sorted by latest start */
+    struct inq_collective *collectives;
+    size_t n_members;
+    struct inq_member *members;
+    uint64_t unmatched_comms; /* communication events that no collective holds */
+};
+
+/* All jobs found under the paths given, and the files that were not understood. */
+struct inq_run {
+    struct inq_arena *arena;
+    size_t n_traces; /* sorted by first time, then name */
+    struct inq_trace **traces;
+    size_t n_skipped;
+    struct inq_file *skipped;
+};
+
+/* Text of a string id; never NULL; valid as long as the trace. */
+INQ_API const char *inq_trace_str(const struct inq_trace *trace, inq_str id);
+
+INQ_API const char *inq_coll_kind_text(enum inq_coll_kind kind);
+INQ_API const char *inq_op_type_text(enum inq_op_type type);
+INQ_API const char *inq_damage_text(enum inq_damage_kind kind);
+INQ_API const char *inq_op_class_text(enum inq_op_class cls);
+
+/* Number of damaged places over all kinds. */
+INQ_API uint64_t inq_damage_total(const struct inq_damage *damage);
+
+/* Releases a run with everything in it; NULL is fine. */
+INQ_API void inq_run_free(struct inq_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one place where the version is written; CMake reads it from here. */
+#ifndef INQUEST_VERSION_H
+#define INQUEST_VERSION_H
+
+#define INQ_VERSION_MAJOR  0
+#define INQ_VERSION_MINOR  1
+#define INQ_VERSION_PATCH  0
+#define INQ_VERSION_STRING "0.1.0"
+
+#endif

@@ -14,7 +14,6 @@ struct inq_json {
     bool compact;
     int depth;
     bool first[64]; /* per depth: nothing written yet */
-    bool after_key;
 };
 
 void inq_json_init(struct inq_json *json, struct inq_out *out, bool compact);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inquest/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int set_verbatim(struct inq_err *err, enum inq_code code, const char *path, int64_t offset,
+                        const char *fmt, va_list args)
+{
+    if (err == NULL || err->code != INQ_OK) {
+        return (int)code;
+    }
+    err->code = code;
+    err->offset = offset;
+    (void)snprintf(err->path, sizeof err->path, "%s", path != NULL ? path : "");
+    (void)vsnprintf(err->message, sizeof err->message, fmt, args);
+    return (int)code;
+}
+
+int inq_err_set(struct inq_err *err, enum inq_code code, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int result = set_verbatim(err, code, NULL, -1, fmt, args);
+    va_end(args);
+    return result;
+}
+
+int inq_err_at(struct inq_err *err, enum inq_code code, const char *path, int64_t offset,
+               const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int result = set_verbatim(err, code, path, offset, fmt, args);
+    va_end(args);
+    return result;
+}
+
+void inq_err_prefix(struct inq_err *err, const char *fmt, ...)
+{
+    if (err == NULL || err->code == INQ_OK) {
+        return;
+    }
+    char joined[sizeof err->message];
+    va_list args;
+    va_start(args, fmt);
+    int written = vsnprintf(joined, sizeof joined, fmt, args);
+    va_end(args);
+    size_t used = written < 0 ? 0 : (size_t)written;
+    if (used >= sizeof joined) {
+        used = sizeof joined - 1;
+    }
+    /* a message that does not fit is cut: its beginning says what matters */
+    int room = (int)(sizeof joined - used) - 3;
+    (void)snprintf(joined + used, sizeof joined - used, ": %.*s", room > 0 ? room : 0,
+                   err->message);
+    memcpy(err->message, joined, sizeof joined);
+}
+
+const char *inq_code_text(int code)
+{
+    switch (code) {
+#define CASE_TEXT(name, value, text)                                                               \
+    case (value):                                                                                  \
+        return text;
+        INQ_CODES(CASE_TEXT)
+#undef CASE_TEXT
+    default:
+        return "unknown error";
+    }
+}

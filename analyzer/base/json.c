@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The streaming writer; the reader is in json_read.c. */
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 64 };
+
+void inq_json_init(struct inq_json *json, struct inq_out *out, bool compact)
+{
+    *json = (struct inq_json){.out = out, .compact = compact};
+    json->first[0] = true;
+}
+
+/* Length of the valid UTF-8 sequence at `p`, 0 when it is not one. */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = p[0] < 0x80                   ? 1
+                 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+                 : (p[0] & 0xf0) == 0xe0       ? 3
+                 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+                                               : 0;
+    if (len <= 1 || len > left) {
+        return len > left ? 0 : len;
+    }
+    uint32_t point = p[0] & (0xffU >> (len + 1));
+    for (size_t i = 1; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        point = point << 6 | (p[i] & 0x3fU);
+    }
+    bool surrogate = point >= 0xd800 && point < 0xe000;
+    return point < smallest[len] || point > 0x10ffff || surrogate ? 0 : len;
+}
+
+/* Writes one character of a string; returns the number of bytes it used up. */
+static size_t write_character(struct inq_out *out, const unsigned char *p, size_t left)
+{
+    static const char *const named = "\b\f\n\r\t\"\\";
+    static const char *const letter = "bfnrt\"\\";
+    const char *found = p[0] != 0 ? strchr(named, p[0]) : NULL;
+    size_t len = utf8_length(p, left);
+    if (found != NULL) {
+        inq_out_printf(out, "\\%c", letter[found - named]);
+    } else if (len == 0) {
+        inq_out_text(out, "\xef\xbf\xbd"); /* U+FFFD */
+        len = 1;
+    } else if (p[0] < 0x20 || p[0] == 0x7f) {
+        inq_out_printf(out, "\\u%04x", (unsigned)p[0]);
+    } else {
+        inq_out_bytes(out, (const char *)p, len);
+    }
+    return len;
+}
+
+static void write_quoted(struct inq_out *out, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t left = strlen(text);
+    inq_out_bytes(out, "\"", 1);
+    while (left > 0) {
+        size_t used = write_character(out, p, left);
+        p += used;
+        left -= used;
+    }
+    inq_out_bytes(out, "\"", 1);
+}
+
+static void new_line(struct inq_json *json)
+{
+    if (!json->compact) {
+        inq_out_printf(json->out, "\n%*s", json->depth * 2, "");
+    }
+}
+
+/* Comma, line and key in front of a value. */
+static void start_value(struct inq_json *json, const char *key)
+{
+    if (!json->first[json->depth]) {
+        inq_out_text(json->out, ",");
+    }
+    if (json->depth > 0) {
+        new_line(json);
+    }
+    json->first[json->depth] = false;
+    if (key != NULL) {
+        write_quoted(json->out, key);
+        inq_out_text(json->out, json->compact ? ":" : ": ");
+    }
+}
+
+static void open_scope(struct inq_json *json, const char *key, const char *bracket)
+{
+    start_value(json, key);
+    inq_out_text(json->out, bracket);
+    if (json->depth + 1 < MAX_DEPTH) {
+        json->depth++;
+    }
+    json->first[json->depth] = true;
+}
+
+static void close_scope(struct inq_json *json, const char *bracket)
+{
+    bool empty = json->first[json->depth];
+    json->depth -= json->depth > 0;
+    if (!empty) {
+        new_line(json);
+    }
+    inq_out_text(json->out, bracket);
+    if (json->depth == 0) {
+        inq_out_text(json->out, "\n");
+    }
+}
+
+void inq_json_object(struct inq_json *json, const char *key)
+{
+    open_scope(json, key, "{");
+}
+
+void inq_json_array(struct inq_json *json, const char *key)
+{
+    open_scope(json, key, "[");
+}
+
+void inq_json_end_object(struct inq_json *json)
+{
+    close_scope(json, "}");
+}
+
+void inq_json_end_array(struct inq_json *json)
+{
+    close_scope(json, "]");
+}
+
+void inq_json_string(struct inq_json *json, const char *key, const char *value)
+{
+    start_value(json, key);
+    if (value == NULL) {
+        inq_out_text(json->out, "null");
+    } else {
+        write_quoted(json->out, value);
+    }
+}
+
+void inq_json_int(struct inq_json *json, const char *key, int64_t value)
+{
+    start_value(json, key);
+    inq_out_printf(json->out, "%" PRId64, value);
+}
+
+void inq_json_double(struct inq_json *json, const char *key, double value)
+{
+    start_value(json, key);
+    if (isfinite(value)) {
+        inq_out_printf(json->out, "%.9g", value);
+    } else {
+        inq_out_text(json->out, "null");
+    }
+}
+
+void inq_json_bool(struct inq_json *json, const char *key, bool value)
+{
+    start_value(json, key);
+    inq_out_text(json->out, value ? "true" : "false");
+}
+
+void inq_json_null(struct inq_json *json, const char *key)
+{
+    start_value(json, key);
+    inq_out_text(json->out, "null");
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/stats.h"
+
+#include "base/sort.h"
+
+#include <math.h>
+
+int64_t inq_median_i64(int64_t *values, size_t n)
+{
+    if (n == 0) {
+        return 0;
+    }
+    inq_sort_i64(values, n);
+    return values[(n - 1) / 2];
+}
+
+double inq_quantile(double *values, size_t n, double q)
+{
+    if (n == 0) {
+        return NAN;
+    }
+    inq_sort_double(values, n);
+    double place = q * (double)(n - 1);
+    size_t low = (size_t)place;
+    if (low >= n - 1) {
+        return values[n - 1];
+    }
+    double part = place - (double)low;
+    return values[low] + part * (values[low + 1] - values[low]);
+}
+
+double inq_median(double *values, size_t n)
+{
+    return inq_quantile(values, n, 0.5);
+}
+
+double inq_mad(double *values, size_t n, double center)
+{
+    for (size_t i = 0; i < n; i++) {
+        values[i] = fabs(values[i] - center);
+    }
+    return inq_median(values, n);
+}
+
+double inq_mean(const double *values, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += values[i];
+    }
+    return n == 0 ? (double)NAN : sum / (double)n;
+}
+
+double inq_correlation(const double *x, const double *y, size_t n)
+{
+    double mean_x = inq_mean(x, n);
+    double mean_y = inq_mean(y, n);
+    double xx = 0.0;
+    double yy = 0.0;
+    double xy = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double dx = x[i] - mean_x;
+        double dy = y[i] - mean_y;
+        xx += dx * dx;
+        yy += dy * dy;
+        xy += dx * dy;
+    }
+    return n < 2 || !(xx > 0.0) || !(yy > 0.0) ? (double)NAN : xy / sqrt(xx * yy);
+}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+INQ_PRINTF(5, 0)
 static int set_verbatim(struct inq_err *err, enum inq_code code, const char *path, int64_t offset,
                         const char *fmt, va_list args)
 {

@@ -75,7 +75,7 @@ double inq_json_number(const struct cJSON *node, double fallback)
 
 int64_t inq_json_integer(const struct cJSON *node, int64_t fallback)
 {
-    double value = inq_json_number(node, NAN);
+    double value = inq_json_number(node, (double)NAN);
     /* the doubles just inside the range of int64 */
     return value >= -9.2e18 && value <= 9.2e18 ? (int64_t)value : fallback;
 }

@@ -17,7 +17,7 @@ int64_t inq_median_i64(int64_t *values, size_t n)
 double inq_quantile(double *values, size_t n, double q)
 {
     if (n == 0) {
-        return NAN;
+        return (double)NAN;
     }
     inq_sort_double(values, n);
     double place = q * (double)(n - 1);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors, times as text, output and JSON. */
+#include "base/json.h"
+#include "base/time.h"
+#include "inquest/error.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void error__first_cause_wins_and_takes_context(void **state)
+{
+    (void)state;
+    struct inq_err err = {0};
+    assert_int_equal(inq_err_at(&err, INQ_FORMAT, "a.json", 12, "bad %s", "thing"), INQ_FORMAT);
+    assert_int_equal(inq_err_set(&err, INQ_NOMEM, "later"), INQ_NOMEM);
+    inq_err_prefix(&err, "rank %d", 3);
+    assert_int_equal(err.code, INQ_FORMAT);
+    assert_string_equal(err.path, "a.json");
+    assert_int_equal(err.offset, 12);
+    assert_string_equal(err.message, "rank 3: bad thing");
+    assert_string_equal(inq_code_text(INQ_FORMAT), "malformed input");
+    assert_int_equal(inq_err_set(NULL, INQ_IO, "nobody listens"), INQ_IO);
+}
+
+static void error__long_messages_are_cut_not_overrun(void **state)
+{
+    (void)state;
+    char longest[2000];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    struct inq_err err = {0};
+    inq_err_set(&err, INQ_IO, "%s", longest);
+    inq_err_prefix(&err, "%s", longest);
+    assert_int_equal(strlen(err.message), sizeof err.message - 1);
+}
+
+struct decimal_case {
+    const char *text;
+    int64_t unit_ns;
+    int64_t ns;
+    bool ok;
+};
+
+static void time__decimals_convert_exactly(void **state)
+{
+    (void)state;
+    static const struct decimal_case cases[] = {
+        {"4212936072998.236", 1000, 4212936072998236, true},
+        {"1687872135367223.123", 1000, 1687872135367223123, true},
+        {"1694128201429795", 1000, 1694128201429795000, true},
+        {"-0.0015", 1000, -2, true}, /* half away from zero */
+        {"0.0004", 1000, 0, true},
+        {"1.5e3", 1000, 1500000, true},
+        {"1E-3", 1000000000, 1000000, true},
+        {"0.8486716747283936", 1000000000, 848671675, true},
+        {"9223372036854775807", 1, INT64_MAX, true},
+        {"9223372036854775808", 1, 0, false},
+        {"1e300", 1000, 0, false},
+        {"1e-300", 1000, 0, true},
+        {"0.00000000000000000000000000000000000000000000001", 1000, 0, true},
+        {"99999999999999999999999999999999999999999999999999", 1, 0, false},
+        {"", 1000, 0, false},
+        {"-", 1000, 0, false},
+        {".", 1000, 0, false},
+        {"1.2.3", 1000, 0, false},
+        {"1e", 1000, 0, false},
+        {"NaN", 1000, 0, false},
+        {"12x", 1000, 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t ns = -1;
+        bool ok =
+            inq_time_parse_decimal(cases[i].text, strlen(cases[i].text), cases[i].unit_ns, &ns);
+        if (ok != cases[i].ok || (ok && ns != cases[i].ns)) {
+            fail_msg("%s: ok %d, %lld ns", cases[i].text, ok, (long long)ns);
+        }
+    }
+}
+
+static void time__durations_take_units(void **state)
+{
+    (void)state;
+    int64_t ns = 0;
+    assert_true(inq_time_parse("1.25s", 1, &ns));
+    assert_int_equal(ns, 1250000000);
+    assert_true(inq_time_parse("300ms", 1, &ns));
+    assert_int_equal(ns, 300000000);
+    assert_true(inq_time_parse("2min", 1, &ns));
+    assert_int_equal(ns, 120000000000);
+    assert_true(inq_time_parse("7", 1000000, &ns));
+    assert_int_equal(ns, 7000000);
+    assert_false(inq_time_parse("s", 1, &ns));
+    assert_false(inq_time_parse("5 parsecs", 1, &ns));
+}
+
+static void time__formats_three_figures(void **state)
+{
+    (void)state;
+    char buf[32];
+    assert_string_equal(inq_time_format(12, buf, sizeof buf), "12 ns");
+    assert_string_equal(inq_time_format(8900, buf, sizeof buf), "8.90 us");
+    assert_string_equal(inq_time_format(56700000, buf, sizeof buf), "56.7 ms");
+    assert_string_equal(inq_time_format(1234000000, buf, sizeof buf), "1.23 s");
+    assert_string_equal(inq_time_format(-1500000, buf, sizeof buf), "-1.50 ms");
+    assert_string_equal(inq_time_format(999999999, buf, sizeof buf), "1.00 s");
+    assert_string_equal(inq_time_format(INT64_MIN, buf, sizeof buf), "-9223372037 s");
+}
+
+static void json__writer_escapes_and_repairs(void **state)
+{
+    (void)state;
+    struct inq_out out = {0};
+    struct inq_json json;
+    inq_json_init(&json, &out, true);
+    inq_json_object(&json, NULL);
+    inq_json_string(&json, "s", "a\"\\\n\x01\xff\xc3\xa9\xed\xa0\x80");
+    inq_json_int(&json, "i", INT64_MIN);
+    inq_json_double(&json, "nan", (double)NAN);
+    inq_json_array(&json, "list");
+    inq_json_bool(&json, NULL, true);
+    inq_json_null(&json, NULL);
+    inq_json_end_array(&json);
+    inq_json_string(&json, "none", NULL);
+    inq_json_end_object(&json);
+    const char *rune = "\xef\xbf\xbd";
+    char expected[256];
+    (void)snprintf(expected, sizeof expected,
+                   "{\"s\":\"a\\\"\\\\\\n\\u0001%s\xc3\xa9%s%s%s\",\"i\":-9223372036854775808,"
+                   "\"nan\":null,\"list\":[true,null],\"none\":null}\n",
+                   rune, rune, rune, rune);
+    assert_string_equal(out.buf, expected);
+    inq_out_release(&out);
+}
+
+static void json__reader_finds_members_and_reports_where_it_fails(void **state)
+{
+    (void)state;
+    const char *text = "{\"a\": [1, 2, \"x\"], \"b\": 7}";
+    struct cJSON *root = NULL;
+    struct inq_err err = {0};
+    assert_int_equal(inq_json_parse(text, strlen(text), &root, &err), INQ_OK);
+    assert_int_equal(inq_json_integer(inq_json_get(root, "b"), -1), 7);
+    assert_int_equal(inq_json_count(inq_json_get(root, "a")), 3);
+    assert_string_equal(inq_json_text(inq_json_get(root, "b"), "no text"), "no text");
+    assert_null(inq_json_get(inq_json_get(root, "a"), "b"));
+    inq_json_free(root);
+    assert_int_equal(inq_json_parse("{\"a\": ]", 7, &root, &err), INQ_FORMAT);
+    assert_null(root);
+    assert_true(err.offset >= 5);
+}
+
+static int refuse(void *ctx, const char *bytes, size_t n)
+{
+    (void)bytes;
+    (void)n;
+    ++*(int *)ctx;
+    return INQ_IO;
+}
+
+static void out__error_is_sticky(void **state)
+{
+    (void)state;
+    int calls = 0;
+    struct inq_out out = {.write = refuse, .ctx = &calls};
+    struct inq_err err = {0};
+    inq_out_text(&out, "one");
+    assert_int_equal(inq_out_flush(&out, &err), INQ_IO);
+    inq_out_printf(&out, "%s", "two");
+    assert_int_equal(inq_out_flush(&out, &err), INQ_IO);
+    assert_int_equal(calls, 1);
+    inq_out_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error__first_cause_wins_and_takes_context),
+        cmocka_unit_test(error__long_messages_are_cut_not_overrun),
+        cmocka_unit_test(time__decimals_convert_exactly),
+        cmocka_unit_test(time__durations_take_units),
+        cmocka_unit_test(time__formats_three_figures),
+        cmocka_unit_test(json__writer_escapes_and_repairs),
+        cmocka_unit_test(json__reader_finds_members_and_reports_where_it_fails),
+        cmocka_unit_test(out__error_is_sticky),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

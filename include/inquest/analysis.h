@@ -83,34 +83,136 @@ struct inq_verdict {
     enum inq_confidence confidence;
 };
 
-/* Where a rank's GPU time went. compute + exposed_comm + exposed_memcpy + idle == span exactly,
- * and host + kernel + other == idle exactly. */
+/* Where a rank's GPU time went, over the span from the first start to the last end of its GPU work.
+ *
+ * GPU work: kernels, memory copies and sets, and the ops of an op table that are not of class other
+ * (a garbage collection runs on the host). Synchronisation records and generic slices are no work.
+ * A kernel of class other counts as compute. All sums are lengths of unions of intervals over all
+ * lanes of the rank, so work that runs side by side counts once:
+ *   compute        = |C|
+ *   exposed_comm   = |K \ C|        K: communication
+ *   exposed_memcpy = |(M \ C) \ K|  M: copies and sets
+ *   idle           = span - |C + K + M|
+ * compute + exposed_comm + exposed_memcpy + idle == span exactly.
+ *
+ * Idle by cause: every gap between the union of GPU work belongs to the op whose start ends it (of
+ * several with the same start, the one that was launched first):
+ *   host   = the gaps whose op was launched (start of the launching call) after the gap had begun:
+ *            the host was late; host_late_ns is by how much, summed: launch - begin of the gap
+ *   kernel = launched in time, and the gap is shorter than 30 us: scheduling on the device
+ *   other  = launched in time and longer (it waited for another stream or another rank), or the
+ *            launch was not recorded and the gap is 30 us or longer
+ * host + kernel + other == idle exactly. Without any recorded launch the causes are not known. */
+#define INQ_KERNEL_GAP_NS 30000
+
 struct inq_rank_time {
     uint32_t rank; /* index into inq_trace.ranks */
     int64_t span_ns;
     int64_t compute_ns, exposed_comm_ns, exposed_memcpy_ns, idle_ns;
-    int64_t comm_ns;         /* union of communication */
-    int64_t comm_overlap_ns; /* part of it covered by compute */
-    double overlap_pct;      /* NaN: no communication */
+    int64_t comm_ns;         /* |K| */
+    int64_t comm_overlap_ns; /* |K & C|: the part of it covered by compute */
+    double overlap_pct;      /* 100 * comm_overlap / comm; NaN: no communication */
+    bool idle_causes_known;  /* false: the three below are not measured */
     int64_t idle_host_ns, idle_kernel_ns, idle_other_ns;
-    uint64_t kernels;
+    int64_t host_late_ns;
+    uint64_t host_gaps; /* gaps of cause host */
+    uint64_t kernels;   /* pieces of GPU work: kernels, copies, sets, ops */
 };
 
-/* Peers' numbers, in the peers' own rounding and units (us). Only filled for --method. */
+/* ---- peers' numbers, in the peers' own rules, rounding and units (us); only for --method --------
+ *
+ * Both read times as recorded: before the clocks were aligned and without the file's base time. */
+
+/* One stream's idle time as HTA's get_idle_time_breakdown has it (threshold 30 us). NaN where HTA
+ * has no row: no gap of that category on the stream. */
+struct inq_peer_idle {
+    int64_t stream;
+    double host_wait_us, kernel_wait_us, other_us;
+    double host_wait_ratio, kernel_wait_ratio, other_ratio; /* of the stream's sum; two decimals */
+};
+
 struct inq_peer_rank_time {
-    uint32_t rank;
-    /* HTA 2.1-2.3 */
+    uint32_t rank; /* index into inq_trace.ranks */
+    /* HTA: get_temporal_breakdown, get_comm_comp_overlap; percentages with two decimals */
     int64_t hta_idle_us, hta_compute_us, hta_non_compute_us, hta_kernel_us;
+    double hta_idle_pct, hta_compute_pct, hta_non_compute_pct;
     double hta_overlap_pct; /* NaN: no communication */
-    size_t n_streams;
-    struct inq_peer_idle {
-        int64_t stream;
-        double host_wait_us, kernel_wait_us, other_us;
-    } * streams;
-    /* TraceLens 2.5 */
+    size_t n_streams;       /* ascending */
+    struct inq_peer_idle *streams;
+    /* TraceLens: GPU timeline */
     double tl_computation_us, tl_exposed_comm_us, tl_exposed_memcpy_us, tl_idle_us, tl_total_us;
 };
 
+/* HTA's get_gpu_kernel_breakdown, first table: time over all ranks during which exactly these types
+ * of kernels ran. */
+struct inq_peer_kernel_type {
+    const char *type; /* "COMPUTATION overlapping COMMUNICATION", ... */
+    int64_t sum_us;
+    double pct; /* of all rows; one decimal */
+};
+
+/* One implicitly synchronising collective as TraceLens' NcclAnalyser has it. GB are GiB there. */
+struct inq_tl_collective {
+    const char *id; /* "<process group>_<ordinal>" */
+    const char *group, *group_ranks, *name, *dtype;
+    int32_t group_size;
+    int64_t in_elems, out_elems;
+    double in_mb, out_mb, full_mb; /* MiB; NaN: type without a size */
+    double latency_us;             /* shortest duration of a member */
+    double skew_start_us, avg_wait_us, skew_end_us;
+    int32_t earliest_rank;
+    double algbw, busbw;
+    size_t n_members; /* by rank */
+    struct inq_tl_member {
+        int32_t rank;
+        double ts_us, dur_us, wait_us;
+    } * members;
+};
+
+/* TraceLens' straggler summary: least waiting first. One decimal. */
+struct inq_tl_straggler {
+    int32_t rank;
+    double total_wait_us, mean_wait_us;
+    uint64_t last, first, collectives;
+    double last_pct, total_dur_us;
+};
+
+/* TraceLens' summary of collectives alike: mean and sample deviation (NaN for one). */
+struct inq_tl_summary {
+    const char *name, *dtype, *group;
+    int64_t in_elems;
+    int32_t group_size;
+    double full_mb;
+    double latency_mean, latency_std, skew_start_mean, skew_start_std, skew_end_mean, skew_end_std;
+    double algbw_mean, algbw_std, busbw_mean, busbw_std;
+    uint64_t count;
+    double total_latency_ms;
+};
+
+struct inq_peers {
+    size_t n_rank_times;
+    struct inq_peer_rank_time *rank_times;
+    size_t n_kernel_types; /* most time first */
+    struct inq_peer_kernel_type *kernel_types;
+    size_t n_collectives;
+    struct inq_tl_collective *collectives;
+    size_t n_summaries;
+    struct inq_tl_summary *summaries;
+    size_t n_stragglers;
+    struct inq_tl_straggler *stragglers;
+};
+
+/* Collectives and P2P operations matched across ranks, from the members' starts and ends on the
+ * aligned clocks. For one of them, over its members:
+ *   first, last arrival = smallest, largest start; skew = last - first arrival
+ *   wait of a member    = last arrival - own start, but not past its own end (a broadcast's root
+ *                         may be done before the last member comes)
+ *   transfer            = own end - last arrival, at least 0; of the operation: median of members
+ *   ends spread         = largest end - smallest end (synchronising kinds, all members there)
+ *   algbw = S / transfer, busbw = algbw * factor, GB = 1e9 bytes, S and factor as in nccl-tests
+ *
+ * The last arriver is the member with the largest start, the first the one with the smallest; of
+ * several with the same start, the lowest rank. */
 struct inq_wait {
     uint32_t rank;   /* index into inq_trace.ranks */
     int64_t wait_ns; /* summed over matched collectives */
@@ -228,11 +330,11 @@ struct inq_report {
     struct inq_verdict verdict;
     size_t n_findings; /* most costly first */
     struct inq_finding *findings;
+    int64_t *step_ns;       /* [trace->n_steps] how long each took; see inq_step_ns */
     int64_t step_ns_median; /* -1 no steps */
     size_t n_rank_times;
     struct inq_rank_time *rank_times;
-    size_t n_peer_times;
-    struct inq_peer_rank_time *peer_times;
+    struct inq_peers *peers;                 /* NULL: not asked for */
     struct inq_collectives *collectives;     /* NULL: none matched or unmatched */
     struct inq_pipeline *pipeline;           /* NULL: not a pipeline */
     struct inq_whatif *whatif;               /* NULL: no labelled ops */
@@ -267,9 +369,15 @@ INQ_API int inq_analyze(const struct inq_trace *trace, const struct inq_analysis
 
 INQ_API void inq_report_free(struct inq_report *report);
 
+/* How long step `index` of the trace took: for labelled ops (an op table) from the first start to
+ * the last end over all ranks; for recorded or inferred steps the median over the ranks that have
+ * it, because those begin and end on each host by itself. */
+INQ_API int64_t inq_step_ns(const struct inq_trace *trace, size_t index);
+
 INQ_API const char *inq_finding_kind_text(enum inq_finding_kind kind);
 INQ_API const char *inq_severity_text(enum inq_severity severity);
 INQ_API const char *inq_confidence_text(enum inq_confidence confidence);
+INQ_API const char *inq_method_text(enum inq_method method);
 
 #ifdef __cplusplus
 }

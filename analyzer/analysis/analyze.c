@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of analyses, and the one call that runs the chosen ones and the judge after them. */
+#include "inquest/analysis.h"
+
+#include "analysis/parts.h"
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <string.h>
+
+/* In the order they run: what comes later may read what came before. The last row ends the list. */
+static const struct inq_analysis analyses[] = {
+    {NULL, NULL, NULL},
+};
+
+const struct inq_analysis *inq_analyses(size_t *n)
+{
+    *n = sizeof(analyses) / sizeof(analyses[0]) - 1;
+    return analyses;
+}
+
+static bool chosen(const struct inq_analysis_options *options, const char *name)
+{
+    if (!options->only) {
+        return true;
+    }
+    for (size_t i = 0; i < options->n_only; i++) {
+        if (strcmp(options->only[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_names(const struct inq_analysis_options *options, struct inq_err *err)
+{
+    for (size_t i = 0; options->only && i < options->n_only; i++) {
+        size_t a = 0;
+        while (analyses[a].name && strcmp(analyses[a].name, options->only[i]) != 0) {
+            a++;
+        }
+        if (!analyses[a].name) {
+            return inq_err_set(err, INQ_USAGE, "there is no analysis named '%s'", options->only[i]);
+        }
+    }
+    return INQ_OK;
+}
+
+static int fill_steps(const struct inq_trace *trace, struct inq_report *report, struct inq_err *err)
+{
+    report->step_ns_median = -1;
+    if (trace->n_steps == 0) {
+        return INQ_OK;
+    }
+    report->step_ns = inq_arena_array(report->arena, trace->n_steps, sizeof(*report->step_ns));
+    int64_t *sorted = inq_mem_alloc(trace->n_steps * sizeof(*sorted));
+    if (!report->step_ns || !sorted) {
+        inq_mem_free(sorted);
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", trace->n_steps);
+    }
+    for (size_t s = 0; s < trace->n_steps; s++) {
+        report->step_ns[s] = inq_step_ns(trace, s);
+        sorted[s] = report->step_ns[s];
+    }
+    report->step_ns_median = inq_median_i64(sorted, trace->n_steps);
+    inq_mem_free(sorted);
+    return INQ_OK;
+}
+
+static int run_all(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                   struct inq_report *report, struct inq_err *err)
+{
+    int code = fill_steps(trace, report, err);
+
+    for (size_t i = 0; code == INQ_OK && analyses[i].name; i++) {
+        if (chosen(options, analyses[i].name)) {
+            code = analyses[i].run(trace, options, report, err);
+        }
+    }
+    return code;
+}
+
+int inq_analyze(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                struct inq_report **report, struct inq_err *err)
+{
+    static const struct inq_analysis_options defaults;
+
+    *report = NULL;
+    if (!options) {
+        options = &defaults;
+    }
+    int code = check_names(options, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    struct inq_arena *arena = inq_mem_zalloc(1, sizeof(*arena));
+    struct inq_report *made = arena ? inq_arena_alloc(arena, sizeof(*made)) : NULL;
+    if (!made) {
+        inq_mem_free(arena);
+        return inq_err_set(err, INQ_NOMEM, "no memory for a report");
+    }
+    made->arena = arena;
+    made->trace = trace;
+    made->method = options->method;
+    made->verdict = (struct inq_verdict){"", "nothing_to_judge", -1, INQ_CONFIDENCE_HYPOTHESIS};
+    code = run_all(trace, options, made, err);
+    if (code != INQ_OK) {
+        inq_report_free(made);
+        return code;
+    }
+    *report = made;
+    return INQ_OK;
+}
+
+void inq_report_free(struct inq_report *report)
+{
+    if (!report) {
+        return;
+    }
+    struct inq_arena *arena = report->arena; /* holds the report itself */
+    inq_arena_release(arena);
+    inq_mem_free(arena);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts that analyze.c puts in order: one run function per analysis, and the judge. A part that
+ * is added here gets a row in analyze.c; everything it allocates for the report lives in the
+ * report's arena. */
+#ifndef INQ_ANALYSIS_PARTS_H
+#define INQ_ANALYSIS_PARTS_H
+
+#include "inquest/analysis.h"
+
+typedef int inq_analysis_run(const struct inq_trace *trace,
+                             const struct inq_analysis_options *options, struct inq_report *report,
+                             struct inq_err *err);
+
+inq_analysis_run inq_run_time_breakdown;   /* time_breakdown.c: rank_times */
+inq_analysis_run inq_run_collectives;      /* collectives.c: collectives */
+inq_analysis_run inq_run_method_hta;       /* method_hta.c: peer_times; no-op for other methods */
+inq_analysis_run inq_run_method_tracelens; /* method_tracelens.c: as above */
+inq_analysis_run inq_run_pipeline;         /* pipeline.c: pipeline */
+inq_analysis_run inq_run_whatif;           /* whatif.c: whatif */
+inq_analysis_run inq_run_critical_path;    /* critical_path_report.c: critical_path */
+inq_analysis_run inq_run_blame;            /* blame.c: why last arrivers were late */
+
+/* judge.c: turns the filled sections into findings (most costly first) and the verdict. Called
+ * once, after the last analysis, whichever of them were chosen; sections not filled are not judged.
+ */
+inq_analysis_run inq_run_judge;
+
+#endif

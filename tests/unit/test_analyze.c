@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry of analyses and the frame of a report. */
+#include "inquest/analysis.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void registry__names_are_unique_and_described(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    const struct inq_analysis *all = inq_analyses(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        assert_non_null(all[i].name);
+        assert_non_null(all[i].run);
+        assert_true(strlen(all[i].summary) > 0);
+        for (size_t j = 0; j < i; j++) {
+            assert_string_not_equal(all[i].name, all[j].name);
+        }
+    }
+}
+
+static void analyze__refuses_an_unknown_name(void **state)
+{
+    (void)state;
+    const char *only[] = {"no_such_analysis"};
+    struct inq_trace trace = {0};
+    struct inq_analysis_options options = {.only = only, .n_only = 1};
+    struct inq_report *report = NULL;
+    struct inq_err err = {0};
+
+    assert_int_equal(inq_analyze(&trace, &options, &report, &err), INQ_USAGE);
+    assert_null(report);
+    assert_non_null(strstr(err.message, "no_such_analysis"));
+}
+
+static void analyze__empty_trace_gives_an_empty_report(void **state)
+{
+    (void)state;
+    struct inq_trace trace = {0};
+    struct inq_report *report = NULL;
+    struct inq_err err = {0};
+
+    assert_int_equal(inq_analyze(&trace, NULL, &report, &err), INQ_OK);
+    assert_non_null(report);
+    assert_ptr_equal(report->trace, &trace);
+    assert_int_equal(report->step_ns_median, -1);
+    assert_int_equal(report->n_rank_times, 0);
+    assert_null(report->peers);
+    assert_non_null(report->verdict.headline);
+    inq_report_free(report);
+}
+
+static void steps__median_over_ranks_and_over_steps(void **state)
+{
+    (void)state;
+    int64_t starts[3][3] = {{0, 5, INQ_TIME_NONE}, {100, 105, 107}, {300, 300, 300}};
+    int64_t ends[3][3] = {{90, 115, INQ_TIME_NONE}, {200, 210, 209}, {350, 355, 360}};
+    struct inq_step steps[3];
+    struct inq_rank ranks[3];
+
+    memset(ranks, 0, sizeof(ranks));
+    for (int s = 0; s < 3; s++) {
+        steps[s] = (struct inq_step){s, starts[s][0], ends[s][1], starts[s], ends[s]};
+    }
+    struct inq_trace trace = {.n_steps = 3, .steps = steps, .n_ranks = 3, .ranks = ranks};
+    assert_int_equal(inq_step_ns(&trace, 0), 90); /* of 90 and 110 the lower middle */
+    assert_int_equal(inq_step_ns(&trace, 1), 102);
+    assert_int_equal(inq_step_ns(&trace, 2), 55);
+
+    struct inq_report *report = NULL;
+    assert_int_equal(inq_analyze(&trace, NULL, &report, NULL), INQ_OK);
+    assert_int_equal(report->step_ns_median, 90);
+    assert_int_equal(report->step_ns[1], 102);
+    inq_report_free(report);
+}
+
+static void steps__labelled_ops_take_the_whole_span(void **state)
+{
+    (void)state;
+    int64_t start[2] = {0, 40};
+    int64_t end[2] = {50, 100};
+    uint32_t label = 0;
+    struct inq_step step = {0, 0, 100, start, end};
+    struct inq_rank ranks[2];
+
+    memset(ranks, 0, sizeof(ranks));
+    ranks[1].events.label = &label;
+    struct inq_trace trace = {.n_steps = 1, .steps = &step, .n_ranks = 2, .ranks = ranks};
+    assert_int_equal(inq_step_ns(&trace, 0), 100);
+}
+
+static void texts__every_value_has_its_word(void **state)
+{
+    (void)state;
+    for (int i = 0; i < INQ_FINDING_KIND_COUNT; i++) {
+        for (int j = 0; j < i; j++) {
+            assert_string_not_equal(inq_finding_kind_text((enum inq_finding_kind)i),
+                                    inq_finding_kind_text((enum inq_finding_kind)j));
+        }
+    }
+    assert_string_equal(inq_finding_kind_text(INQ_FINDING_SLOW_GPU), "slow_gpu");
+    assert_string_equal(inq_severity_text(INQ_SEVERITY_HIGH), "high");
+    assert_string_equal(inq_confidence_text(INQ_CONFIDENCE_ESTABLISHED), "established");
+    assert_string_equal(inq_method_text(INQ_METHOD_TRACELENS), "tracelens");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(registry__names_are_unique_and_described),
+        cmocka_unit_test(analyze__refuses_an_unknown_name),
+        cmocka_unit_test(analyze__empty_trace_gives_an_empty_report),
+        cmocka_unit_test(steps__median_over_ranks_and_over_steps),
+        cmocka_unit_test(steps__labelled_ops_take_the_whole_span),
+        cmocka_unit_test(texts__every_value_has_its_word),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Every source has its licence line and fits a reader's head; the top level holds what it should.
+#   check_files.sh SOURCE_DIR
+set -euo pipefail
+cd "$1"
+
+bad=0
+while IFS= read -r file; do
+    if ! head -2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0'; then
+        echo "no licence line: $file"
+        bad=1
+    fi
+    lines=$(wc -l <"$file")
+    if [ "$lines" -gt 800 ]; then
+        echo "$file has $lines lines: split it (limit 800)"
+        bad=1
+    fi
+done < <(find analyzer replay include tests -name '*.[ch]' -o -name '*.cu' | sort)
+for entry in *; do
+    case $entry in
+    CMakeLists.txt | CMakePresets.json | LICENSE | README.md) ;;
+    analyzer | replay | include | tests | sample-traces | build* | out) ;;
+    *)
+        echo "unexpected at the top level: $entry"
+        bad=1
+        ;;
+    esac
+done
+exit $bad

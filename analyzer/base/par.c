@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/par.h"
 
-#include "base/mem.h"
-
 #include <omp.h>
 
 int inq_par_threads(int jobs)
@@ -10,46 +8,41 @@ int inq_par_threads(int jobs)
     return jobs > 0 ? jobs : omp_get_num_procs();
 }
 
+/* The failure with the lowest index wins, whatever order the threads ran in. */
+struct failure {
+    size_t index;
+    int code;
+    struct inq_err err;
+};
+
+static void keep_first(struct failure *failure, size_t index, int code, const struct inq_err *err)
+{
+#pragma omp critical(inq_par_failure)
+    if (failure->code == INQ_OK || index < failure->index) {
+        failure->index = index;
+        failure->code = code;
+        failure->err = *err;
+    }
+}
+
 int inq_par_for(size_t n, int jobs, int (*body)(void *ctx, size_t i, struct inq_err *err),
                 void *ctx, struct inq_err *err)
 {
+    struct failure failure = {0};
     size_t threads = (size_t)inq_par_threads(jobs);
     if (threads > n) {
         threads = n;
     }
-    if (threads <= 1) {
-        int first = INQ_OK;
-        for (size_t i = 0; i < n; i++) {
-            struct inq_err own = {0};
-            int code = body(ctx, i, &own);
-            if (code != INQ_OK && first == INQ_OK) {
-                first = code;
-                if (err != NULL && err->code == INQ_OK) {
-                    *err = own;
-                }
-            }
-        }
-        return first;
-    }
-    /* the failure with the lowest index wins, whatever order the threads ran in */
-    size_t failed_at = n;
-    int failed_code = INQ_OK;
-    struct inq_err failed = {0};
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads)
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads) if (threads > 1)
     for (size_t i = 0; i < n; i++) {
         struct inq_err own = {0};
         int code = body(ctx, i, &own);
         if (code != INQ_OK) {
-#pragma omp critical(inq_par_failure)
-            if (i < failed_at) {
-                failed_at = i;
-                failed_code = code;
-                failed = own;
-            }
+            keep_first(&failure, i, code, &own);
         }
     }
-    if (failed_code != INQ_OK && err != NULL && err->code == INQ_OK) {
-        *err = failed;
+    if (failure.code != INQ_OK && err != NULL && err->code == INQ_OK) {
+        *err = failure.err;
     }
-    return failed_code;
+    return failure.code;
 }

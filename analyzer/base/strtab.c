@@ -15,8 +15,9 @@ static size_t slot_of(const struct inq_strtab *tab, uint64_t hash, const char *t
     size_t slot = (size_t)hash & mask;
     for (;;) {
         uint32_t id = tab->slots[slot];
-        if (id == 0 || (tab->hash[id] == hash && tab->len[id] == len &&
-                        memcmp(tab->text[id], text, len) == 0)) {
+        const struct inq_strtab_row *row = &tab->rows[id];
+        if (id == 0 ||
+            (row->hash == hash && row->len == len && memcmp(row->text, text, len) == 0)) {
             return slot;
         }
         slot = (slot + 1) & mask;
@@ -31,7 +32,7 @@ static int grow_slots(struct inq_strtab *tab, struct inq_err *err)
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu names", tab->n);
     }
     for (size_t id = 1; id < tab->n; id++) {
-        size_t slot = (size_t)tab->hash[id] & (n_slots - 1);
+        size_t slot = (size_t)tab->rows[id].hash & (n_slots - 1);
         while (slots[slot] != 0) {
             slot = (slot + 1) & (n_slots - 1);
         }
@@ -46,27 +47,12 @@ static int grow_slots(struct inq_strtab *tab, struct inq_err *err)
 static int grow_rows(struct inq_strtab *tab, struct inq_err *err)
 {
     size_t need = tab->n == 0 ? 2 : tab->n + 1;
-    size_t cap_text = tab->cap;
-    size_t cap_len = tab->cap;
-    size_t cap_hash = tab->cap;
-    int code = inq_mem_grow(&tab->text, &cap_text, need, sizeof *tab->text, MAX_STRINGS, err);
-    if (code == INQ_OK) {
-        code = inq_mem_grow(&tab->len, &cap_len, need, sizeof *tab->len, MAX_STRINGS, err);
-    }
-    if (code == INQ_OK) {
-        code = inq_mem_grow(&tab->hash, &cap_hash, need, sizeof *tab->hash, MAX_STRINGS, err);
-    }
-    if (code != INQ_OK) {
-        return code;
-    }
-    tab->cap = cap_text;
-    if (tab->n == 0) {
-        tab->text[0] = "";
-        tab->len[0] = 0;
-        tab->hash[0] = 0;
+    int code = inq_mem_grow(&tab->rows, &tab->cap, need, sizeof *tab->rows, MAX_STRINGS, err);
+    if (code == INQ_OK && tab->n == 0) {
+        tab->rows[0] = (struct inq_strtab_row){.text = ""};
         tab->n = 1;
     }
-    return INQ_OK;
+    return code;
 }
 
 static int append(struct inq_strtab *tab, const char *text, size_t len, uint64_t hash, size_t slot,
@@ -76,9 +62,7 @@ static int append(struct inq_strtab *tab, const char *text, size_t len, uint64_t
     if (copy == NULL || len > UINT32_MAX) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for a name of %zu bytes", len);
     }
-    tab->text[tab->n] = copy;
-    tab->len[tab->n] = (uint32_t)len;
-    tab->hash[tab->n] = hash;
+    tab->rows[tab->n] = (struct inq_strtab_row){copy, hash, (uint32_t)len};
     tab->slots[slot] = (uint32_t)tab->n;
     tab->n++;
     return INQ_OK;
@@ -112,12 +96,12 @@ int inq_strtab_add(struct inq_strtab *tab, const char *text, size_t len, uint32_
 
 const char *inq_strtab_get(const struct inq_strtab *tab, uint32_t id)
 {
-    return id < tab->n ? tab->text[id] : "";
+    return id < tab->n ? tab->rows[id].text : "";
 }
 
 size_t inq_strtab_len(const struct inq_strtab *tab, uint32_t id)
 {
-    return id < tab->n ? tab->len[id] : 0;
+    return id < tab->n ? tab->rows[id].len : 0;
 }
 
 uint32_t inq_strtab_find(const struct inq_strtab *tab, const char *text, size_t len)
@@ -140,9 +124,7 @@ size_t inq_strtab_count(const struct inq_strtab *tab)
 void inq_strtab_release(struct inq_strtab *tab)
 {
     inq_arena_release(&tab->arena);
-    inq_mem_free(tab->text);
-    inq_mem_free(tab->len);
-    inq_mem_free(tab->hash);
+    inq_mem_free(tab->rows);
     inq_mem_free(tab->slots);
     *tab = (struct inq_strtab){0};
 }

@@ -7,12 +7,16 @@
 #include "base/arena.h"
 #include "inquest/error.h"
 
+struct inq_strtab_row {
+    const char *text;
+    uint64_t hash;
+    uint32_t len;
+};
+
 /* All-zero is a valid table that holds only "". Not thread-safe. */
 struct inq_strtab {
     struct inq_arena arena;
-    const char **text; /* [n] */
-    uint32_t *len;     /* [n] */
-    uint64_t *hash;    /* [n] */
+    struct inq_strtab_row *rows; /* [n] */
     size_t n, cap;
     uint32_t *slots; /* open addressing, id or 0 */
     size_t n_slots;

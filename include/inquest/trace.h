@@ -253,6 +253,11 @@ struct inq_rank {
     int64_t base_ns;      /* baseTimeNanoseconds, already added to every time; 0 if none */
     bool fractional_us;   /* some `ts` had a decimal point (HTA's rounding depends on it) */
     bool has_clock_epoch; /* times are wall-clock (absolute or base given), not per-step origins */
+    /* The very first event of a Kineto file's array, whatever it is, when it has "dur" and "cat"
+     * (not "Trace"): its start, base included, never shifted by the clock alignment. HTA takes it
+     * for the launch of GPU work whose launch is not in the file; set by the reader. */
+    bool has_row0;
+    int64_t row0_ns;
     struct inq_clock clock;
     int64_t first_ns, last_ns; /* over events and notes; INQ_TIME_NONE if empty */
 

@@ -12,6 +12,11 @@ struct inq_source_options {
     bool threaded;     /* decompress ahead on an own thread */
     size_t chunk_size; /* bytes of one chunk; 0: 256 KiB (tests use 1) */
     bool no_isal;      /* inflate with zlib even when ISA-L is built in */
+    /* Called by inq_source_next on the consumer's thread before it delivers; may be NULL. INQ_OK
+     * goes on; INQ_LIMIT ends the source here as if it had ended (counted as LIMIT in
+     * inq_source_damage, offset = bytes delivered); any other code makes next fail with it. */
+    int (*tick)(void *ctx, struct inq_err *err);
+    void *tick_ctx;
 };
 
 /* Opens a file; gzip is recognised by content. `path` must outlive the source. Fails with
@@ -35,7 +40,7 @@ bool inq_source_compressed(const struct inq_source *source);
 uint64_t inq_source_size(const struct inq_source *source);
 uint64_t inq_source_consumed(const struct inq_source *source);
 uint64_t inq_source_delivered(const struct inq_source *source);
-/* TRUNCATED_GZIP and CORRUPT_GZIP found so far; complete once next has returned *n == 0. */
+/* TRUNCATED_GZIP, CORRUPT_GZIP and LIMIT found so far; complete once next has returned *n == 0. */
 const struct inq_damage *inq_source_damage(const struct inq_source *source);
 const char *inq_source_path(const struct inq_source *source);
 /* Joins the thread and frees; NULL is fine; may be called before the end was reached. */

@@ -4,6 +4,7 @@
 #define INQUEST_REPORT_H
 
 #include "inquest/analysis.h"
+#include "inquest/sink.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,12 +18,6 @@ struct inq_report_options {
     bool color;   /* text: ANSI colours */
     bool utf8;    /* text: block and line characters */
     bool verbose; /* all rows of every table */
-};
-
-/* Where bytes go: `write` returns 0 or a negative inq_code. */
-struct inq_sink {
-    int (*write)(void *ctx, const char *bytes, size_t n);
-    void *ctx;
 };
 
 /* Writes all reports of one run (one per job) as one document. */

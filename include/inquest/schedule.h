@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipeline schedules: what each rank does in which order. Made by generators, read from and written
+ * to torch.distributed.pipelining CSV, timed against a cost model, linted. */
+#ifndef INQUEST_SCHEDULE_H
+#define INQUEST_SCHEDULE_H
+
+#include "inquest/error.h"
+#include "inquest/sink.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, "text in CSV"): F forward, I input gradient, W weight gradient, B full backward. */
+#define INQ_ACTIONS(X)                                                                             \
+    X(IDLE, "")                                                                                    \
+    X(F, "F")                                                                                      \
+    X(I, "I")                                                                                      \
+    X(W, "W")                                                                                      \
+    X(B, "B")                                                                                      \
+    X(SEND_F, "SEND_F")                                                                            \
+    X(RECV_F, "RECV_F")                                                                            \
+    X(SEND_B, "SEND_B")                                                                            \
+    X(RECV_B, "RECV_B")                                                                            \
+    X(UNSHARD, "UNSHARD")                                                                          \
+    X(RESHARD, "RESHARD")                                                                          \
+    X(REDUCE_GRAD, "REDUCE_GRAD")                                                                  \
+    X(OVERLAP_F_B, "OVERLAP_F_B")
+
+enum inq_action_kind {
+#define INQ_ACTION_ENUM(name, text) INQ_ACTION_##name,
+    INQ_ACTIONS(INQ_ACTION_ENUM)
+#undef INQ_ACTION_ENUM
+        INQ_ACTION_KIND_COUNT
+};
+
+/* One cell. An OVERLAP_F_B is followed by its `n_sub` sub-actions in the same rank's list. */
+struct inq_action {
+    uint8_t kind; /* enum inq_action_kind */
+    uint8_t n_sub;
+    int32_t stage;      /* -1: none (OVERLAP_F_B, IDLE) */
+    int32_t microbatch; /* -1: none */
+    int32_t column;     /* cell of the CSV row it came from; -1 generated */
+};
+
+struct inq_rank_actions {
+    size_t n, cap;
+    struct inq_action *actions;
+};
+
+/* Stages are numbered over all model chunks. With two pipelines (bidirectional schedules) stages
+ * [0, n_stages/2) are the first model replica and the rest the second. */
+struct inq_schedule {
+    char kind[24]; /* "1f1b", ...; "csv" when read; "" unknown */
+    int32_t n_ranks, n_stages, n_microbatches;
+    int32_t n_pipelines;            /* 1, or 2 for bidirectional schedules */
+    int32_t *stage_rank;            /* [n_stages] rank that holds the stage */
+    struct inq_rank_actions *ranks; /* [n_ranks] */
+    bool has_comms;                 /* SEND/RECV are explicit */
+};
+
+void inq_schedule_release(struct inq_schedule *schedule);
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+/* Times of one micro-batch on one stage, in ns. */
+struct inq_stage_cost {
+    int64_t f_ns, b_ns, w_ns; /* b: input gradient; full backward = b + w */
+};
+
+struct inq_costs {
+    struct inq_stage_cost stage;            /* of every stage ... */
+    const struct inq_stage_cost *per_stage; /* ... unless given: [n_stages] */
+    int64_t p2p_ns;     /* added where producer and consumer are on different ranks */
+    int64_t overlap_ns; /* an OVERLAP_F_B cell; 0: sum of its parts */
+    /* held memory after the op: F adds f, I or B adds b, W adds w (b, w usually negative); in units
+     * of the caller. All zero: F 1, B -1, W 0 and I 0, W -1 where backward is split. */
+    double memory_f, memory_b, memory_w;
+};
+
+/* ---- generators --------------------------------------------------------------------------------
+ */
+
+struct inq_schedule_spec {
+    const char *kind; /* a name of inq_schedule_kinds */
+    int32_t n_ranks, n_microbatches;
+    int32_t n_chunks;       /* interleaved: chunks per rank; 0: the kind's own */
+    struct inq_costs costs; /* searched schedules (zb-1p, ...) place ops by these times */
+    double memory_limit;    /* searched schedules; 0: the kind's own */
+};
+
+struct inq_schedule_kind {
+    const char *name;
+    const char *summary;
+};
+
+/* The kinds that can be made; *n gets their number. */
+INQ_API const struct inq_schedule_kind *inq_schedule_kinds(size_t *n);
+/* Makes a schedule; *out is the caller's (release). Fails with INQ_USAGE when the kind is unknown
+ * or does not exist for these numbers (says which do), INQ_NOMEM. */
+INQ_API int inq_schedule_make(const struct inq_schedule_spec *spec, struct inq_schedule *out,
+                              struct inq_err *err);
+
+/* ---- torch.distributed.pipelining CSV -----------------------------------------------------------
+ */
+
+/* How B is meant: since 2025 I is the input gradient and B the full backward; in 2024 files B is
+ * the input gradient and BW the full backward. */
+enum inq_csv_dialect { INQ_CSV_DETECT, INQ_CSV_2024, INQ_CSV_CURRENT };
+
+struct inq_csv_info {
+    enum inq_csv_dialect dialect; /* the one found (or told) */
+    bool dialect_certain;         /* false: the file would read either way */
+    size_t cells, empty_cells;
+};
+
+/* Parses a schedule: one row a rank, one cell a time step. On success *out is the caller's.
+ * Fails with INQ_FORMAT naming row, column and cell, INQ_LIMIT, INQ_NOMEM. */
+INQ_API int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dialect dialect,
+                                  struct inq_schedule *out, struct inq_csv_info *info,
+                                  struct inq_err *err);
+
+/* Writes the current dialect, as PyTorch's own parser loads it. */
+INQ_API int inq_schedule_write_csv(const struct inq_schedule *schedule, struct inq_sink sink,
+                                   struct inq_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

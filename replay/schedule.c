@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The schedule itself: storage, neighbours, text of actions, and the table of kinds. */
+#include "schedule.h"
+
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void inq_schedule_release(struct inq_schedule *schedule)
+{
+    for (int32_t r = 0; schedule->ranks != NULL && r < schedule->n_ranks; r++) {
+        inq_mem_free(schedule->ranks[r].actions);
+    }
+    inq_mem_free(schedule->ranks);
+    inq_mem_free(schedule->stage_rank);
+    *schedule = (struct inq_schedule){0};
+}
+
+int inq_schedule_init(struct inq_schedule *schedule, int32_t n_ranks, int32_t n_stages,
+                      int32_t n_microbatches, struct inq_err *err)
+{
+    *schedule = (struct inq_schedule){.n_pipelines = 1};
+    if (n_ranks < 1 || n_ranks > INQ_MAX_SCHEDULE_RANKS || n_stages < 1 ||
+        n_stages > INQ_MAX_SCHEDULE_RANKS * 16 || n_microbatches < 0 ||
+        n_microbatches > INQ_MAX_SCHEDULE_MICROBATCHES) {
+        return inq_err_set(err, INQ_LIMIT,
+                           "a schedule of %" PRId32 " ranks, %" PRId32 " stages and %" PRId32
+                           " micro-batches is out of range",
+                           n_ranks, n_stages, n_microbatches);
+    }
+    schedule->ranks = inq_mem_zalloc((size_t)n_ranks, sizeof *schedule->ranks);
+    schedule->stage_rank = inq_mem_zalloc((size_t)n_stages, sizeof *schedule->stage_rank);
+    if (schedule->ranks == NULL || schedule->stage_rank == NULL) {
+        inq_schedule_release(schedule);
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a schedule");
+    }
+    schedule->n_ranks = n_ranks;
+    schedule->n_stages = n_stages;
+    schedule->n_microbatches = n_microbatches;
+    return INQ_OK;
+}
+
+int inq_schedule_add(struct inq_schedule *schedule, int32_t rank, enum inq_action_kind kind,
+                     int32_t stage, int32_t microbatch, struct inq_err *err)
+{
+    struct inq_rank_actions *list = &schedule->ranks[rank];
+    int code = inq_mem_grow(&list->actions, &list->cap, list->n + 1, sizeof *list->actions,
+                            INQ_MAX_SCHEDULE_ACTIONS, err);
+    if (code == INQ_OK) {
+        list->actions[list->n++] = (struct inq_action){
+            .kind = (uint8_t)kind, .stage = stage, .microbatch = microbatch, .column = -1};
+    }
+    return code;
+}
+
+static int32_t stages_per_pipeline(const struct inq_schedule *schedule)
+{
+    return schedule->n_stages / schedule->n_pipelines;
+}
+
+int32_t inq_schedule_previous(const struct inq_schedule *schedule, int32_t stage)
+{
+    return stage % stages_per_pipeline(schedule) == 0 ? -1 : stage - 1;
+}
+
+int32_t inq_schedule_next(const struct inq_schedule *schedule, int32_t stage)
+{
+    return (stage + 1) % stages_per_pipeline(schedule) == 0 ? -1 : stage + 1;
+}
+
+const char *inq_action_text(enum inq_action_kind kind)
+{
+    static const char *const text[] = {
+#define ACTION_TEXT(name, csv) csv,
+        INQ_ACTIONS(ACTION_TEXT)
+#undef ACTION_TEXT
+    };
+    return kind < INQ_ACTION_KIND_COUNT ? text[kind] : "?";
+}
+
+char *inq_action_format(const struct inq_action *action, char *buf, size_t size)
+{
+    const char *kind = inq_action_text((enum inq_action_kind)action->kind);
+    if (action->stage < 0) {
+        (void)snprintf(buf, size, "%s", kind);
+    } else if (action->microbatch < 0) {
+        (void)snprintf(buf, size, "%" PRId32 "%s", action->stage, kind);
+    } else {
+        (void)snprintf(buf, size, "%" PRId32 "%s%" PRId32, action->stage, kind, action->microbatch);
+    }
+    return buf;
+}
+
+/* ---- kinds -------------------------------------------------------------------------------------
+ */
+
+/* Parallel to inq_schedule_kinds(). */
+static const struct inq_schedule_kind kinds[] = {
+    {"gpipe", "all forwards, then all backwards"},
+    {"1f1b", "one forward, one backward in steady state"},
+    {"interleaved", "1F1B over several model chunks a rank"},
+    {"zb-h1", "zero bubble, 1F1B's memory: weight gradients fill the cool-down"},
+    {"zb-h2", "zero bubble, twice 1F1B's memory"},
+    {"zb-v", "zero bubble, two chunks a rank in a V, 1F1B's memory"},
+};
+static const inq_schedule_generator generators[] = {
+    inq_make_gpipe, inq_make_1f1b,  inq_make_interleaved,
+    inq_make_zb_h1, inq_make_zb_h2, inq_make_zb_v,
+};
+
+const struct inq_schedule_kind *inq_schedule_kinds(size_t *n)
+{
+    *n = sizeof kinds / sizeof *kinds;
+    return kinds;
+}
+
+int inq_schedule_make(const struct inq_schedule_spec *spec, struct inq_schedule *out,
+                      struct inq_err *err)
+{
+    *out = (struct inq_schedule){0};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(spec->kind, kinds[i].name) == 0) {
+            int code = generators[i](spec, out, err);
+            if (code != INQ_OK) {
+                inq_schedule_release(out);
+                return code;
+            }
+            (void)snprintf(out->kind, sizeof out->kind, "%s", kinds[i].name);
+            return INQ_OK;
+        }
+    }
+    return inq_err_set(err, INQ_USAGE, "no schedule is called '%s'", spec->kind);
+}

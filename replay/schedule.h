@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What generators, the CSV reader, lint and timing share: building and walking schedules. */
+#ifndef INQ_REPLAY_SCHEDULE_H
+#define INQ_REPLAY_SCHEDULE_H
+
+#include "inquest/schedule.h"
+
+/* Bounds on schedules from files and command lines. */
+#define INQ_MAX_SCHEDULE_RANKS        65536
+#define INQ_MAX_SCHEDULE_MICROBATCHES 1048576
+#define INQ_MAX_SCHEDULE_ACTIONS      ((size_t)1 << 28)
+
+/* Empty schedule of these sizes; stage_rank all 0. Fails with INQ_LIMIT, INQ_NOMEM. */
+int inq_schedule_init(struct inq_schedule *schedule, int32_t n_ranks, int32_t n_stages,
+                      int32_t n_microbatches, struct inq_err *err);
+/* Appends a generated action to a rank's list. */
+int inq_schedule_add(struct inq_schedule *schedule, int32_t rank, enum inq_action_kind kind,
+                     int32_t stage, int32_t microbatch, struct inq_err *err);
+
+/* The stage before or after `stage` in its pipeline, or -1 at the ends. */
+int32_t inq_schedule_previous(const struct inq_schedule *schedule, int32_t stage);
+int32_t inq_schedule_next(const struct inq_schedule *schedule, int32_t stage);
+
+const char *inq_action_text(enum inq_action_kind kind);
+/* "2F0", "1UNSHARD" into buf (at least 48 bytes); composites as their first cell only. */
+char *inq_action_format(const struct inq_action *action, char *buf, size_t size);
+
+/* One generator: fills ranks' lists of a schedule whose sizes and stage map it sets itself. */
+typedef int (*inq_schedule_generator)(const struct inq_schedule_spec *spec,
+                                      struct inq_schedule *schedule, struct inq_err *err);
+
+int inq_make_gpipe(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                   struct inq_err *err);
+int inq_make_1f1b(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                  struct inq_err *err);
+int inq_make_interleaved(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                         struct inq_err *err);
+int inq_make_zb_h1(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                   struct inq_err *err);
+int inq_make_zb_h2(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                   struct inq_err *err);
+int inq_make_zb_v(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                  struct inq_err *err);
+
+#endif

@@ -11,6 +11,8 @@
 
 /* In the order they run: what comes later may read what came before. The last row ends the list. */
 static const struct inq_analysis analyses[] = {
+    {"time_breakdown", "where each rank's GPU time went: compute, exposed communication, idle",
+     inq_run_time_breakdown},
     {NULL, NULL, NULL},
 };
 

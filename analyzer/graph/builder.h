@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a graph is made of before it is ordered; shared by graph.c, graph_order.c and deadlock.c. */
+#ifndef INQ_GRAPH_BUILDER_H
+#define INQ_GRAPH_BUILDER_H
+
+#include "base/hash.h"
+#include "inquest/graph.h"
+
+struct inq_edge {
+    uint32_t before, after;
+};
+
+struct inq_graph_builder {
+    size_t n_ops, cap_ops, cap_dur, cap_delay, cap_group;
+    struct inq_graph_op *ops;
+    int64_t *dur_ns;
+    int64_t *delay_ns;
+    uint32_t *group; /* of each op, or INQ_NONE */
+    bool has_delay;
+    uint64_t total_ns; /* of all |durations| and |delays| */
+    size_t n_edges, cap_edges;
+    struct inq_edge *edges;
+    struct inq_map lane_last; /* (rank, lane) to the last op added */
+    size_t n_groups, cap_group_start, cap_missing;
+    uint32_t *group_start; /* [n_groups + 1] into members */
+    uint32_t *missing;     /* per group: members that are nowhere */
+    size_t n_members, cap_members;
+    uint32_t *members;
+};
+
+/* Units are what the order is made of: a group, or an op that is in none. */
+struct inq_order {
+    size_t n_placed;     /* ops */
+    uint32_t *index_of;  /* [n_ops] place in the order; INQ_NONE where blocked */
+    uint32_t *out_start; /* [n_ops + 1] into out */
+    uint32_t *out;       /* ops that wait for an op */
+    uint32_t *need;      /* per unit: edges not yet satisfied; groups first */
+    uint32_t *queue;     /* of units */
+};
+
+/* Unit of an op. */
+static inline uint32_t inq_unit_of(const struct inq_graph_builder *b, uint32_t id)
+{
+    return b->group[id] != INQ_NONE ? b->group[id] : (uint32_t)b->n_groups + id;
+}
+
+/* Orders all ops as far as possible. Release with inq_order_release, on failure too. */
+int inq_order_find(const struct inq_graph_builder *b, struct inq_order *order, struct inq_err *err);
+void inq_order_release(struct inq_order *order);
+
+/* Why the order is not complete: fills `deadlock` (may be NULL) and the message; returns
+ * INQ_DEADLOCK, or INQ_NOMEM. */
+int inq_deadlock_explain(const struct inq_graph_builder *b, const struct inq_order *order,
+                         struct inq_deadlock *deadlock, struct inq_err *err);
+
+#endif

@@ -128,6 +128,38 @@ INQ_API int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dia
 INQ_API int inq_schedule_write_csv(const struct inq_schedule *schedule, struct inq_sink sink,
                                    struct inq_err *err);
 
+/* ---- timing ------------------------------------------------------------------------------------
+ */
+
+struct inq_schedule_rank_time {
+    int64_t first_ns, last_ns; /* first start, last end of compute */
+    int64_t busy_ns;
+    int64_t idle_ns;      /* makespan - busy */
+    int64_t span_idle_ns; /* last - first - busy */
+    double peak_memory;   /* largest held memory by the cost model's units */
+};
+
+/* When everything happens. Composite cells take one time; their parts share it. Cells without a
+ * duration (IDLE, SEND, RECV, UNSHARD, ...) start and end where the cell before them ended. */
+struct inq_schedule_timing {
+    int64_t makespan_ns; /* latest end, from 0 */
+    int64_t span_ns; /* max over ranks of last end - first start: the Zero Bubble papers' cost */
+    double bubble_ratio;                  /* idle share: sum of idle / (ranks * makespan) */
+    double bubble_rate_zb;                /* (span - busiest rank's busy) / span */
+    double peak_memory;                   /* of the worst rank */
+    struct inq_schedule_rank_time *ranks; /* [n_ranks] */
+    int64_t **start_ns, **end_ns;         /* [n_ranks][n actions of the rank] */
+};
+
+/* Simulates the compute actions under `costs`: an action starts when its rank is free and what it
+ * needs has arrived (producer's end, plus p2p_ns between ranks). Recorded SEND and RECV cells take
+ * no time here. On success *timing is the caller's (inq_schedule_timing_release). Fails with
+ * INQ_DEADLOCK when the order cannot run (names the actions), INQ_FORMAT when an action's producer
+ * is in no list, INQ_NOMEM, INQ_LIMIT. */
+INQ_API int inq_schedule_time(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                              struct inq_schedule_timing *timing, struct inq_err *err);
+INQ_API void inq_schedule_timing_release(struct inq_schedule_timing *timing, int32_t n_ranks);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,12 @@ int inq_assemble(struct inq_shard *shards, size_t n, bool align, int jobs, struc
 
 /* The parts, in the order in which inq_assemble calls them on each trace: */
 
+/* Ranks of op tables (labelled ops, no clock epoch) whose times begin anew in every step: lays the
+ * steps one behind the other, in the order of their numbers, over all ranks of the trace. A step's
+ * recorded zero is put where the latest op of the step before it ended (its earliest op, if that
+ * has a negative time); starts relative to each other within a step, and durations, stay exactly as
+ * recorded. Steps that follow each other already stay where they are. */
+int inq_steps_lay(struct inq_trace *trace, struct inq_err *err);
 /* Fills trace->steps and every event's step: recorded ProfilerStep (kernels through their launching
  * call), labelled ops by their step; else inferred from the repetition of the collectives or of the
  * kernel sequence (steps_inferred), else none. */

@@ -26,6 +26,8 @@ struct inq_shard {
 };
 
 void inq_shard_release(struct inq_shard *shard);
+/* Frees a rank's columns and tables. */
+void inq_rank_release(struct inq_rank *rank);
 
 /* Appends a rank with everything unknown; *index gets its place (pointers into ranks move). */
 int inq_shard_add_rank(struct inq_shard *shard, uint32_t *index, struct inq_err *err);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of the model's words. */
+#include "base/strtab.h"
+#include "inquest/trace.h"
+
+#define TEXT_2(name, text) text,
+
+const char *inq_trace_str(const struct inq_trace *trace, inq_str id)
+{
+    return trace->names == NULL ? "" : inq_strtab_get(trace->names, id);
+}
+
+const char *inq_coll_kind_text(enum inq_coll_kind kind)
+{
+    static const char *const text[] = {INQ_COLL_KINDS(TEXT_2)};
+    return kind < INQ_COLL_KIND_COUNT ? text[kind] : text[0];
+}
+
+const char *inq_op_type_text(enum inq_op_type type)
+{
+    static const char *const text[] = {INQ_OP_TYPES(TEXT_2)};
+    return type < INQ_OP_TYPE_COUNT ? text[type] : text[0];
+}
+
+const char *inq_damage_text(enum inq_damage_kind kind)
+{
+    static const char *const text[] = {INQ_DAMAGE_KINDS(TEXT_2)};
+    return kind < INQ_DAMAGE_KIND_COUNT ? text[kind] : "unknown damage";
+}
+
+const char *inq_op_class_text(enum inq_op_class cls)
+{
+    static const char *const text[] = {"compute", "communication", "copy", "other"};
+    return cls < INQ_CLASS_COUNT ? text[cls] : "other";
+}
+
+uint64_t inq_damage_total(const struct inq_damage *damage)
+{
+    uint64_t total = 0;
+    for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
+        /* garbage is counted in bytes: as places it is one */
+        bool bytes = kind == INQ_DAMAGE_GARBAGE;
+        total += bytes && damage->count[kind] > 0 ? 1 : damage->count[kind];
+    }
+    return total;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a plan to a program: what each rank's host does, in its order, and what that puts on the
+ * GPU's streams. Items remember what a node is, for the trace. */
+#ifndef INQ_SYNTH_BUILD_H
+#define INQ_SYNTH_BUILD_H
+
+#include "synth/names.h"
+#include "synth/plan.h"
+#include "synth/program.h"
+
+enum synth_item_kind {
+    SYNTH_ITEM_KERNEL,
+    SYNTH_ITEM_COMM,
+    SYNTH_ITEM_COPY_IN,
+    SYNTH_ITEM_COPY_OUT,
+    SYNTH_ITEM_CALL, /* a call without GPU work */
+    SYNTH_ITEM_NOTE
+};
+
+/* Node ids: a call lasts from the end of `first` to the end of `last`, an operator or annotation
+ * from the start of `first` to the end of `last`. */
+struct synth_item {
+    uint8_t kind;   /* enum synth_item_kind */
+    uint8_t thread; /* 0 main, 1 autograd */
+    uint8_t stream; /* enum synth_stream */
+    uint8_t call;   /* enum synth_call_id */
+    uint8_t what;   /* enum synth_kernel_id or synth_note_id */
+    int32_t number; /* of a numbered annotation */
+    uint32_t first, last;
+    uint32_t gpu;  /* SYNTH_NONE: no GPU work */
+    uint32_t comm; /* index into the rank's comms */
+    uint32_t grid;
+    uint32_t bytes; /* of a copy */
+};
+
+enum synth_comm_kind { SYNTH_ALLREDUCE, SYNTH_SEND, SYNTH_RECV };
+
+struct synth_comm {
+    enum synth_comm_kind kind;
+    enum synth_role role;
+    int32_t peer; /* global rank; -1 */
+    uint32_t seq; /* in its group; of P2P: with this peer */
+    int64_t elements;
+    bool single; /* Float, else BFloat16 */
+};
+
+/* What one rank does, in the order of its host. */
+struct synth_rank {
+    size_t n_items, cap_items;
+    struct synth_item *items;
+    size_t n_comms, cap_comms;
+    struct synth_comm *comms;
+    uint32_t *step_ends; /* [2 * steps]: last host node, last compute node of each step */
+};
+
+/* Meetings of one group or channel, by sequence number. */
+struct synth_meetings {
+    size_t n, cap;
+    uint32_t *meeting;
+};
+
+struct synth_sim {
+    struct synth_plan plan;
+    struct synth_program program;
+    int32_t n_ranks;
+    struct synth_rank *ranks;
+    struct synth_meetings *groups[SYNTH_ROLE_COUNT];
+    struct synth_meetings *channels; /* [2 * ranks]: by sender; forward, backward */
+};
+
+enum { SYNTH_MAX_WAITS = 4, SYNTH_QUEUE = 1024 };
+
+struct synth_builder {
+    struct synth_sim *sim;
+    const struct inq_synth_spec *spec;
+    struct synth_rank *out;
+    int32_t rank, stage, dp_rank;
+    int32_t step; /* counted from 0 */
+    uint8_t thread;
+    uint32_t host; /* last node of the host */
+    uint32_t last[SYNTH_STREAM_COUNT];
+    uint32_t waits[SYNTH_STREAM_COUNT][SYNTH_MAX_WAITS];
+    uint32_t n_waits[SYNTH_STREAM_COUNT];
+    uint32_t queue[SYNTH_QUEUE]; /* the last launches on the compute stream */
+    uint64_t launched;
+    uint32_t seq[SYNTH_ROLE_COUNT];
+    uint32_t sent[2], received[2];
+    /* Ordinals of draws in the step; what belongs to a fault (`extra`) counts apart. */
+    uint64_t kernels, host_parts, extra_kernels, extra_host_parts;
+    bool extra;
+    double rank_factor, size_factor, launch_factor;
+};
+
+/* ---- the host -------------------------------------------------------------------------------- */
+
+/* The host is busy for `ns` (before noise). */
+uint32_t inq_synth_host(struct synth_builder *b, int64_t ns);
+/* The host does nothing that a trace shows, for exactly `ns`. */
+void inq_synth_idle(struct synth_builder *b, int64_t ns);
+/* Opens and closes an annotation. */
+uint32_t inq_synth_note_begin(struct synth_builder *b, enum synth_note_id note, int32_t number);
+void inq_synth_note_end(struct synth_builder *b, uint32_t item);
+/* The host waits for everything on the compute stream, through a copy to the host. */
+void inq_synth_sync(struct synth_builder *b);
+
+/* ---- the GPU --------------------------------------------------------------------------------- */
+
+/* Launches a kernel of `ns` (before noise and factors) on the compute stream. */
+void inq_synth_kernel(struct synth_builder *b, enum synth_kernel_id kernel, int64_t ns,
+                      double size);
+void inq_synth_copy_in(struct synth_builder *b, uint32_t bytes);
+/* The next operation of `stream` waits for the end of `node`. */
+void inq_synth_wait(struct synth_builder *b, enum synth_stream stream, uint32_t node);
+/* An all-reduce over the rank's group, after all compute launched so far; returns its node. */
+uint32_t inq_synth_allreduce(struct synth_builder *b, enum synth_role role,
+                             enum synth_stream stream, int64_t elements, bool single);
+/* A transfer to or from the peer; `backward` for gradients. */
+uint32_t inq_synth_send(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
+uint32_t inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+/* One step of one rank (step.c). */
+void inq_synth_build_step(struct synth_builder *b);
+/* Forward or backward of one micro-batch through the layers of a chunk (layers.c). */
+void inq_synth_build_forward(struct synth_builder *b, int32_t virtual_stage, int32_t micro_batch);
+void inq_synth_build_backward(struct synth_builder *b, int32_t virtual_stage, int32_t micro_batch);
+
+/* Builds and runs the whole program of a spec; `active`: the faults that act. Release with
+ * inq_synth_sim_release, also after a failure. Fails with INQ_NOMEM, INQ_LIMIT. */
+int inq_synth_simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, uint64_t active,
+                       struct inq_err *err);
+void inq_synth_sim_release(struct synth_sim *sim);
+/* End of a step over all ranks, on a true clock. */
+int64_t inq_synth_step_end(const struct synth_sim *sim, int32_t step);
+
+#endif

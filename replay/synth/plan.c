@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the faults do. */
+#include "synth/plan.h"
+
+#include "base/mem.h"
+#include "synth/random.h"
+
+/* Share of a forward that grows with the square of the sequence length (attention). */
+static const double SQUARE_SHARE = 580.0 / 3000.0;
+
+static bool acts(const struct synth_plan *plan, size_t i, enum inq_synth_fault_kind kind,
+                 int32_t step)
+{
+    const struct inq_synth_fault *fault = &plan->spec->faults[i];
+    return fault->kind == kind && (plan->active >> i & 1) != 0 && step >= fault->from &&
+           step <= fault->to;
+}
+
+/* Product of the factors of all faults of a kind (and mode) that act on the rank. */
+static double factor_of(const struct synth_plan *plan, enum inq_synth_fault_kind kind,
+                        enum inq_synth_mode mode, int32_t rank, int32_t step)
+{
+    double factor = 1.0;
+    for (size_t i = 0; i < plan->spec->n_faults; i++) {
+        const struct inq_synth_fault *fault = &plan->spec->faults[i];
+        if (acts(plan, i, kind, step) && fault->mode == mode &&
+            (fault->rank < 0 || fault->rank == rank)) {
+            factor *= fault->factor;
+        }
+    }
+    return factor;
+}
+
+double inq_synth_rank_factor(const struct synth_plan *plan, int32_t rank, int32_t step)
+{
+    const struct inq_synth_spec *spec = plan->spec;
+    struct synth_key always = {spec->seed, SYNTH_DRAW_RANK, (uint32_t)rank, 0, 0};
+    struct synth_key once = {spec->seed, SYNTH_DRAW_STEP, (uint32_t)rank, (uint32_t)step, 0};
+    return factor_of(plan, INQ_SYNTH_SLOW_GPU, INQ_SYNTH_MODE_DEFAULT, rank, step) *
+           inq_synth_lognormal(always, spec->rank_sigma) *
+           inq_synth_lognormal(once, spec->step_sigma);
+}
+
+double inq_synth_kernel_noise(const struct synth_plan *plan, int32_t rank, int32_t step,
+                              uint64_t ordinal)
+{
+    const struct inq_synth_spec *spec = plan->spec;
+    struct synth_key key = {spec->seed, SYNTH_DRAW_KERNEL, (uint32_t)rank, (uint32_t)step, ordinal};
+    double noise = inq_synth_lognormal(key, spec->sigma);
+    for (size_t i = 0; i < spec->n_faults; i++) {
+        if (acts(plan, i, INQ_SYNTH_JITTER, step) &&
+            (spec->faults[i].rank < 0 || spec->faults[i].rank == rank)) {
+            key.purpose = SYNTH_DRAW_JITTER;
+            noise *= inq_synth_lognormal(key, spec->faults[i].sigma);
+        }
+    }
+    return noise;
+}
+
+double inq_synth_size_factor(const struct synth_plan *plan, int32_t rank, int32_t step)
+{
+    return factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_SIZE, rank, step);
+}
+
+double inq_synth_count_factor(const struct synth_plan *plan, int32_t rank, int32_t step)
+{
+    return factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_COUNT, rank, step) *
+           factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_DEFAULT, rank, step);
+}
+
+double inq_synth_last_stage_factor(const struct synth_plan *plan, int32_t step)
+{
+    return factor_of(plan, INQ_SYNTH_LONG_LAST_STAGE, INQ_SYNTH_MODE_DEFAULT, -1, step);
+}
+
+double inq_synth_sequence(const struct synth_plan *plan, int32_t step, int32_t dp_rank,
+                          int32_t micro_batch)
+{
+    if (plan->sequence == NULL) {
+        return 1.0;
+    }
+    const struct inq_synth_spec *spec = plan->spec;
+    size_t row = (size_t)step * (size_t)spec->dp + (size_t)dp_rank;
+    return plan->sequence[row * (size_t)spec->micro_batches + (size_t)micro_batch];
+}
+
+static bool link_concerned(const struct inq_synth_spec *spec, const struct inq_synth_fault *fault,
+                           enum synth_role role, int32_t rank, int32_t peer)
+{
+    static const enum inq_synth_links kinds[SYNTH_ROLE_COUNT] = {
+        [SYNTH_WORLD] = INQ_SYNTH_LINKS_ALL, [SYNTH_DP] = INQ_SYNTH_LINKS_DP,
+        [SYNTH_TP] = INQ_SYNTH_LINKS_TP,     [SYNTH_MP] = INQ_SYNTH_LINKS_ALL,
+        [SYNTH_PP] = INQ_SYNTH_LINKS_PP,
+    };
+    if (fault->links != INQ_SYNTH_LINKS_ALL && fault->links != kinds[role]) {
+        return false;
+    }
+    if (peer >= 0) {
+        bool there = fault->rank == rank && (fault->peer < 0 || fault->peer == peer);
+        bool back = fault->rank == peer && (fault->peer < 0 || fault->peer == rank);
+        return there || back;
+    }
+    int32_t group = inq_synth_group_of(spec, role, rank);
+    return inq_synth_group_of(spec, role, fault->rank) == group &&
+           (fault->peer < 0 || inq_synth_group_of(spec, role, fault->peer) == group);
+}
+
+double inq_synth_link_factor(const struct synth_plan *plan, enum synth_role role, int32_t rank,
+                             int32_t peer, int32_t step)
+{
+    double factor = 1.0;
+    for (size_t i = 0; i < plan->spec->n_faults; i++) {
+        const struct inq_synth_fault *fault = &plan->spec->faults[i];
+        if (acts(plan, i, INQ_SYNTH_SLOW_LINK, step) &&
+            link_concerned(plan->spec, fault, role, rank, peer)) {
+            factor *= fault->factor;
+        }
+    }
+    return factor;
+}
+
+double inq_synth_launch_factor(const struct synth_plan *plan, int32_t rank, int32_t step)
+{
+    return factor_of(plan, INQ_SYNTH_LATE_HOST, INQ_SYNTH_MODE_LAUNCH, rank, step);
+}
+
+static int64_t delay_of(const struct synth_plan *plan, bool gc, int32_t rank, int32_t step)
+{
+    int64_t delay = 0;
+    for (size_t i = 0; i < plan->spec->n_faults; i++) {
+        const struct inq_synth_fault *fault = &plan->spec->faults[i];
+        bool kind =
+            gc ? fault->mode == INQ_SYNTH_MODE_GC
+               : fault->mode == INQ_SYNTH_MODE_STEP || fault->mode == INQ_SYNTH_MODE_DEFAULT;
+        if (acts(plan, i, INQ_SYNTH_LATE_HOST, step) && kind && fault->rank == rank &&
+            (step - fault->from) % fault->every == 0) {
+            delay += fault->delay_ns;
+        }
+    }
+    return delay;
+}
+
+int64_t inq_synth_step_delay(const struct synth_plan *plan, int32_t rank, int32_t step)
+{
+    return delay_of(plan, false, rank, step);
+}
+
+int64_t inq_synth_pause(const struct synth_plan *plan, int32_t rank, int32_t step)
+{
+    return delay_of(plan, true, rank, step);
+}
+
+/* ---- sequence lengths -------------------------------------------------------------------------
+ */
+
+/* Scales lengths so that their mean work, linear plus quadratic share, is that of length 1. */
+static void keep_the_work(double *length, size_t n)
+{
+    double sum = 0.0;
+    double squares = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += length[i];
+        squares += length[i] * length[i];
+    }
+    double low = 0.0;
+    double high = 4.0;
+    for (int i = 0; i < 60; i++) { /* bisection: no square root needed */
+        double scale = (low + high) / 2;
+        double work = (1.0 - SQUARE_SHARE) * sum * scale + SQUARE_SHARE * squares * scale * scale;
+        if (work < (double)n) {
+            low = scale;
+        } else {
+            high = scale;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        length[i] *= low;
+    }
+}
+
+static void draw_lengths(struct synth_plan *plan, const struct inq_synth_fault *fault)
+{
+    const struct inq_synth_spec *spec = plan->spec;
+    size_t per_step = (size_t)spec->dp * (size_t)spec->micro_batches;
+    for (int32_t step = 0; step < spec->steps; step++) {
+        double *row = plan->sequence + (size_t)step * per_step;
+        bool concerned = step >= fault->from && step <= fault->to;
+        for (size_t i = 0; i < per_step; i++) {
+            struct synth_key key = {spec->seed, SYNTH_DRAW_SEQUENCE, (uint32_t)step, 0, i};
+            row[i] = concerned ? inq_synth_lognormal(key, fault->sigma) : 1.0;
+        }
+        if (concerned) {
+            keep_the_work(row, per_step);
+        }
+    }
+}
+
+int inq_synth_plan_init(struct synth_plan *plan, const struct inq_synth_spec *spec, uint64_t active,
+                        struct inq_err *err)
+{
+    *plan = (struct synth_plan){.spec = spec, .active = active};
+    plan->world = inq_synth_group_size(spec, SYNTH_WORLD);
+    for (size_t i = 0; i < spec->n_faults && plan->sequence == NULL; i++) {
+        if (spec->faults[i].kind == INQ_SYNTH_UNEVEN_SEQ && (active >> i & 1) != 0) {
+            size_t per_step = (size_t)spec->dp * (size_t)spec->micro_batches;
+            plan->sequence = inq_mem_zalloc((size_t)spec->steps * per_step, sizeof(double));
+            if (plan->sequence == NULL) {
+                return inq_err_set(err, INQ_NOMEM, "out of memory");
+            }
+            draw_lengths(plan, &spec->faults[i]);
+        }
+    }
+    return INQ_OK;
+}
+
+void inq_synth_plan_release(struct synth_plan *plan)
+{
+    inq_mem_free(plan->sequence);
+    plan->sequence = NULL;
+}
+
+/* ---- what happens to files and clocks ---------------------------------------------------------
+ */
+
+struct synth_clock inq_synth_clock(const struct inq_synth_spec *spec, int32_t rank)
+{
+    int32_t host = rank / spec->gpus_per_host;
+    struct synth_key key = {spec->seed, SYNTH_DRAW_CLOCK, (uint32_t)host, 0, 0};
+    struct synth_clock clock = {.offset_ns =
+                                    (int64_t)((double)spec->clock_ns * inq_synth_normal(key))};
+    for (size_t i = 0; i < spec->n_faults; i++) {
+        const struct inq_synth_fault *fault = &spec->faults[i];
+        if (fault->host >= 0 ? fault->host != host : fault->rank != rank) {
+            continue;
+        }
+        if (fault->kind == INQ_SYNTH_CLOCK_OFFSET) {
+            clock.offset_ns += fault->offset_ns;
+        } else if (fault->kind == INQ_SYNTH_CLOCK_DRIFT) {
+            clock.drift_ppb += (int64_t)(fault->ppm * 1000.0);
+        }
+    }
+    return clock;
+}
+
+bool inq_synth_missing(const struct inq_synth_spec *spec, int32_t rank)
+{
+    for (size_t i = 0; i < spec->n_faults; i++) {
+        if (spec->faults[i].kind == INQ_SYNTH_MISSING_RANK && spec->faults[i].rank == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+double inq_synth_cut(const struct inq_synth_spec *spec, int32_t rank)
+{
+    double part = 1.0;
+    for (size_t i = 0; i < spec->n_faults; i++) {
+        const struct inq_synth_fault *fault = &spec->faults[i];
+        if (fault->kind == INQ_SYNTH_CUT_FILE && fault->rank == rank && fault->at < part) {
+            part = fault->at;
+        }
+    }
+    return part;
+}

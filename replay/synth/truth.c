@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was planted and what it cost: the same run, with the same draws, without the fault. */
+#include "synth/run.h"
+
+#include "base/json.h"
+#include "synth/spec.h"
+
+static bool is_noise(const struct inq_synth_spec *spec, size_t fault)
+{
+    return *inq_synth_fault_infos[spec->faults[fault].kind].finding == '\0';
+}
+
+/* The ends of all steps with only the faults of `active`. Fills step_ns if it is not NULL. */
+static int time_run(const struct inq_synth *synth, uint64_t active, int64_t *step_ns,
+                    int64_t *total_ns, struct inq_err *err)
+{
+    const struct synth_sim *sim = &synth->sim;
+    struct synth_sim other = {0};
+    int code = INQ_OK;
+    if (active != sim->plan.active) {
+        code = inq_synth_simulate(&other, &synth->spec, active, err);
+        sim = &other;
+    }
+    if (code == INQ_OK) {
+        int64_t before = 0;
+        for (int32_t step = 0; step < synth->spec.steps; step++) {
+            int64_t end = inq_synth_step_end(sim, step);
+            if (step_ns != NULL) {
+                step_ns[step] = end - before;
+            }
+            before = end;
+        }
+        *total_ns = before;
+    }
+    inq_synth_sim_release(&other);
+    return code;
+}
+
+/* Whether the fault changes any time of the simulation. */
+static bool changes_times(enum inq_synth_fault_kind kind)
+{
+    switch (kind) {
+    case INQ_SYNTH_SLOW_GPU:
+    case INQ_SYNTH_SLOW_LINK:
+    case INQ_SYNTH_LATE_HOST:
+    case INQ_SYNTH_MORE_WORK:
+    case INQ_SYNTH_LONG_LAST_STAGE:
+    case INQ_SYNTH_UNEVEN_SEQ:
+    case INQ_SYNTH_JITTER:
+        return true;
+    case INQ_SYNTH_CLOCK_OFFSET:
+    case INQ_SYNTH_CLOCK_DRIFT:
+    case INQ_SYNTH_MISSING_RANK:
+    case INQ_SYNTH_CUT_FILE:
+    case INQ_SYNTH_FAULT_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* Whether the rank is one that the fault is about. */
+static bool blames(const struct inq_synth_spec *spec, const struct inq_synth_fault *fault,
+                   int32_t rank)
+{
+    if (fault->kind == INQ_SYNTH_LONG_LAST_STAGE) {
+        return inq_synth_stage(spec, rank) == spec->pp - 1;
+    }
+    if (fault->host >= 0) {
+        return rank / spec->gpus_per_host == fault->host;
+    }
+    return rank == fault->rank || (fault->kind == INQ_SYNTH_SLOW_LINK && rank == fault->peer);
+}
+
+static int describe(struct inq_synth *synth, size_t i, struct inq_err *err)
+{
+    const struct inq_synth_spec *spec = &synth->spec;
+    struct inq_synth_truth_fault *out = &synth->truth.faults[i];
+    int32_t world = synth->sim.plan.world;
+    out->fault = spec->faults[i];
+    out->kind = inq_synth_fault_infos[out->fault.kind].text;
+    out->finding = inq_synth_fault_infos[out->fault.kind].finding;
+    out->stage = out->fault.kind == INQ_SYNTH_LONG_LAST_STAGE ? spec->pp - 1 : -1;
+    out->ranks = inq_arena_array(&synth->arena, (size_t)world, sizeof *out->ranks);
+    if (out->ranks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    for (int32_t rank = 0; rank < world; rank++) {
+        if (blames(spec, &out->fault, rank)) {
+            out->ranks[out->n_ranks++] = rank;
+        }
+    }
+    if (*out->finding != '\0') {
+        synth->truth.healthy = false;
+    }
+    return INQ_OK;
+}
+
+static int measure(struct inq_synth *synth, size_t i, uint64_t noise, int64_t total_ns,
+                   int64_t healthy_ns, struct inq_err *err)
+{
+    struct inq_synth_truth_fault *out = &synth->truth.faults[i];
+    uint64_t without = synth->sim.plan.active & ~((uint64_t)1 << i);
+    int64_t without_ns = healthy_ns;
+    int code = INQ_OK;
+    if (!changes_times(out->fault.kind)) {
+        return INQ_OK;
+    }
+    if (without != noise) {
+        code = time_run(synth, without, NULL, &without_ns, err);
+    }
+    out->cost_ns_per_step = (total_ns - without_ns) / synth->spec.steps;
+    out->share = total_ns > 0 ? (double)(total_ns - without_ns) / (double)total_ns : 0.0;
+    return code;
+}
+
+int inq_synth_find_truth(struct inq_synth *synth, struct inq_err *err)
+{
+    struct inq_synth_truth *truth = &synth->truth;
+    const struct inq_synth_spec *spec = &synth->spec;
+    size_t steps = (size_t)spec->steps;
+    truth->healthy = true;
+    truth->world_size = synth->sim.plan.world;
+    truth->n_steps = steps;
+    truth->n_faults = spec->n_faults;
+    truth->step_ns = inq_arena_array(&synth->arena, steps, sizeof(int64_t));
+    truth->step_ns_healthy = inq_arena_array(&synth->arena, steps, sizeof(int64_t));
+    truth->faults = inq_arena_array(&synth->arena, spec->n_faults, sizeof *truth->faults);
+    if (truth->step_ns == NULL || truth->step_ns_healthy == NULL || truth->faults == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    /* Noise is not a fault: a healthy run has it. What changes no time is left switched on, too. */
+    uint64_t noise = 0;
+    for (size_t i = 0; i < spec->n_faults; i++) {
+        bool keep = is_noise(spec, i) || !changes_times(spec->faults[i].kind);
+        noise |= (uint64_t)keep << i;
+    }
+    int64_t total_ns = 0;
+    int64_t healthy_ns = 0;
+    int code = time_run(synth, synth->sim.plan.active, truth->step_ns, &total_ns, err);
+    if (code == INQ_OK) {
+        code = time_run(synth, noise, truth->step_ns_healthy, &healthy_ns, err);
+    }
+    truth->mean_step_ns = total_ns / spec->steps;
+    truth->mean_step_ns_healthy = healthy_ns / spec->steps;
+    for (size_t i = 0; i < spec->n_faults && code == INQ_OK; i++) {
+        code = describe(synth, i, err);
+        if (code == INQ_OK) {
+            code = measure(synth, i, noise, total_ns, healthy_ns, err);
+        }
+    }
+    return code;
+}
+
+/* ---- truth.json ------------------------------------------------------------------------------ */
+
+static void write_fault(struct inq_json *json, const struct inq_synth_truth_fault *fault)
+{
+    inq_json_object(json, NULL);
+    inq_json_string(json, "kind", fault->kind);
+    inq_json_string(json, "finding", *fault->finding != '\0' ? fault->finding : NULL);
+    inq_json_array(json, "ranks");
+    for (size_t i = 0; i < fault->n_ranks; i++) {
+        inq_json_int(json, NULL, fault->ranks[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "stages");
+    if (fault->stage >= 0) {
+        inq_json_int(json, NULL, fault->stage);
+    }
+    inq_json_end_array(json);
+    inq_json_int(json, "cost_ns_per_step", fault->cost_ns_per_step);
+    inq_json_double(json, "share", fault->share);
+    inq_json_end_object(json);
+}
+
+static void write_rank(struct inq_json *json, const struct inq_synth *synth, int32_t rank,
+                       const char *file)
+{
+    const struct inq_synth_spec *spec = &synth->spec;
+    struct synth_clock clock = inq_synth_clock(spec, rank);
+    inq_json_object(json, NULL);
+    inq_json_int(json, "rank", rank);
+    inq_json_string(json, "file", file);
+    inq_json_int(json, "host", rank / spec->gpus_per_host);
+    inq_json_int(json, "stage", inq_synth_stage(spec, rank));
+    inq_json_int(json, "dp_rank", inq_synth_dp_rank(spec, rank));
+    inq_json_int(json, "tp_rank", inq_synth_tp_rank(spec, rank));
+    inq_json_int(json, "clock_offset_ns", clock.offset_ns);
+    inq_json_int(json, "clock_drift_ppb", clock.drift_ppb);
+    inq_json_end_object(json);
+}
+
+static void write_steps(struct inq_json *json, const struct inq_synth *synth)
+{
+    const struct inq_synth_truth *truth = &synth->truth;
+    inq_json_array(json, "steps");
+    for (size_t i = 0; i < truth->n_steps; i++) {
+        inq_json_object(json, NULL);
+        inq_json_int(json, "step", synth->spec.first_step + (int64_t)i);
+        inq_json_int(json, "dur_ns", truth->step_ns[i]);
+        inq_json_int(json, "healthy_ns", truth->step_ns_healthy[i]);
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+}
+
+static void write_ranks(struct inq_json *json, const struct inq_synth *synth)
+{
+    size_t next = 0;
+    inq_json_array(json, "ranks");
+    for (int32_t rank = 0; rank < synth->truth.world_size; rank++) {
+        bool here = next < synth->n_files && synth->files[next].rank == rank;
+        write_rank(json, synth, rank, here ? synth->files[next].name : NULL);
+        next += here;
+    }
+    inq_json_end_array(json);
+}
+
+int inq_synth_truth_write(const struct inq_synth *synth, struct inq_sink sink, struct inq_err *err)
+{
+    const struct inq_synth_truth *truth = &synth->truth;
+    const struct inq_synth_spec *spec = &synth->spec;
+    struct inq_out text = {0};
+    struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
+    struct inq_json json;
+    inq_synth_spec_text(spec, &text);
+    inq_json_init(&json, &out, false);
+    inq_json_object(&json, NULL);
+    inq_json_string(&json, "schema", "inquest-truth/1");
+    inq_json_string(&json, "spec", text.code == INQ_OK ? text.buf : NULL);
+    inq_json_bool(&json, "healthy", truth->healthy);
+    inq_json_int(&json, "world_size", truth->world_size);
+    inq_json_int(&json, "dp", spec->dp);
+    inq_json_int(&json, "tp", spec->tp);
+    inq_json_int(&json, "pp", spec->pp);
+    inq_json_int(&json, "micro_batches", spec->micro_batches);
+    inq_json_int(&json, "chunks", spec->chunks);
+    inq_json_int(&json, "step_ns", truth->mean_step_ns);
+    inq_json_int(&json, "healthy_step_ns", truth->mean_step_ns_healthy);
+    inq_json_array(&json, "faults");
+    for (size_t i = 0; i < truth->n_faults; i++) {
+        write_fault(&json, &truth->faults[i]);
+    }
+    inq_json_end_array(&json);
+    write_steps(&json, synth);
+    write_ranks(&json, synth);
+    inq_json_end_object(&json);
+    inq_out_text(&out, "\n");
+    int code = inq_out_flush(&out, err);
+    inq_out_release(&out);
+    inq_out_release(&text);
+    return code;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a name says. Tables of the field's names; no state. */
+#include "trace/classify.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+struct text_code {
+    const char *text;
+    int code;
+};
+
+static bool equals(const char *name, size_t len, const char *text)
+{
+    return strlen(text) == len && memcmp(name, text, len) == 0;
+}
+
+static bool starts_with(const char *name, size_t len, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return len >= n && memcmp(name, prefix, n) == 0;
+}
+
+/* Position just behind the first occurrence of `text`, any case; NULL when it is not in the name.
+ */
+static const char *find_any_case(const char *name, size_t len, const char *text)
+{
+    size_t n = strlen(text);
+    for (size_t i = 0; i + n <= len; i++) {
+        if (strncasecmp(name + i, text, n) == 0) {
+            return name + i + n;
+        }
+    }
+    return NULL;
+}
+
+/* The code of the first row whose text is anywhere in the name (any case), or -1. */
+static int find_row(const struct text_code *rows, size_t n, const char *name, size_t len)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (find_any_case(name, len, rows[i].text) != NULL) {
+            return rows[i].code;
+        }
+    }
+    return -1;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- kernels ----------------------------------------------------------------------------------
+ */
+
+enum inq_op_class inq_classify_kernel(const char *name, size_t len)
+{
+    static const struct text_code comm[] = {
+        {"nccl", 1},
+        {"rccl", 1},
+        {"hccl", 1},
+        {"nvshmem", 1},
+        {"cross_device_reduce", 1}, /* vLLM's custom all-reduce */
+        {"multimem_all", 1},
+        {"one_shot_all_reduce", 1},
+        {"two_shot_all_reduce", 1},
+        {"oneShotAllReduce", 1},
+        {"twoShotAllReduce", 1},
+    };
+    if (find_row(comm, COUNT(comm), name, len) == 1) {
+        return INQ_CLASS_COMM;
+    }
+    bool copies = starts_with(name, len, "Memcpy") || starts_with(name, len, "Memset") ||
+                  starts_with(name, len, "hipMemcpy") || starts_with(name, len, "hipMemset") ||
+                  starts_with(name, len, "__amd_rocclr_copyBuffer") ||
+                  starts_with(name, len, "__amd_rocclr_fillBuffer");
+    return copies ? INQ_CLASS_COPY : INQ_CLASS_COMPUTE;
+}
+
+enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len)
+{
+    /* ReduceScatter and AllReduce before Reduce: the first match counts */
+    static const struct text_code kinds[] = {
+        {"AllReduce", INQ_COLL_ALLREDUCE},
+        {"all_reduce", INQ_COLL_ALLREDUCE},
+        {"cross_device_reduce", INQ_COLL_ALLREDUCE},
+        {"AllGather", INQ_COLL_ALLGATHER},
+        {"all_gather", INQ_COLL_ALLGATHER},
+        {"ReduceScatter", INQ_COLL_REDUCE_SCATTER},
+        {"reduce_scatter", INQ_COLL_REDUCE_SCATTER},
+        {"AllToAllv", INQ_COLL_ALLTOALLV},
+        {"AlltoAllv", INQ_COLL_ALLTOALLV},
+        {"AllToAll", INQ_COLL_ALLTOALL},
+        {"all_to_all", INQ_COLL_ALLTOALL},
+        {"SendRecv", INQ_COLL_SENDRECV},
+        {"Broadcast", INQ_COLL_BROADCAST},
+        {"Bcast", INQ_COLL_BROADCAST},
+        {"Gather", INQ_COLL_GATHER},
+        {"Scatter", INQ_COLL_SCATTER},
+    };
+    int kind = find_row(kinds, COUNT(kinds), name, len);
+    if (kind >= 0) {
+        return (enum inq_coll_kind)kind;
+    }
+    bool reduce = find_any_case(name, len, "Kernel_Reduce") != NULL;
+    return reduce ? INQ_COLL_REDUCE : INQ_COLL_UNKNOWN;
+}
+
+/* ---- recorded collective names
+ * -------------------------------------------------------------------- */
+
+enum inq_coll_kind inq_coll_from_name(const char *name, size_t len)
+{
+    static const struct text_code kinds[] = {
+        {"allreduce", INQ_COLL_ALLREDUCE},
+        {"all_reduce", INQ_COLL_ALLREDUCE},
+        {"allreduce_coalesced", INQ_COLL_ALLREDUCE},
+        {"allreduce_sparse", INQ_COLL_ALLREDUCE},
+        {"allgather", INQ_COLL_ALLGATHER},
+        {"all_gather", INQ_COLL_ALLGATHER},
+        {"_allgather_base", INQ_COLL_ALLGATHER},
+        {"_all_gather_base", INQ_COLL_ALLGATHER},
+        {"all_gather_into_tensor_coalesced", INQ_COLL_ALLGATHER},
+        {"allgather_into_tensor_coalesced", INQ_COLL_ALLGATHER},
+        {"allgather_coalesced", INQ_COLL_ALLGATHER},
+        {"reduce_scatter", INQ_COLL_REDUCE_SCATTER},
+        {"reducescatter", INQ_COLL_REDUCE_SCATTER},
+        {"_reduce_scatter_base", INQ_COLL_REDUCE_SCATTER},
+        {"reduce_scatter_tensor_coalesced", INQ_COLL_REDUCE_SCATTER},
+        {"all_to_all", INQ_COLL_ALLTOALL},
+        {"alltoall", INQ_COLL_ALLTOALL},
+        {"alltoall_base", INQ_COLL_ALLTOALL},
+        {"all_to_allv", INQ_COLL_ALLTOALLV},
+        {"alltoallv", INQ_COLL_ALLTOALLV},
+        {"broadcast", INQ_COLL_BROADCAST},
+        {"_broadcast_oop", INQ_COLL_BROADCAST},
+        {"reduce", INQ_COLL_REDUCE},
+        {"_reduce_oop", INQ_COLL_REDUCE},
+        {"gather", INQ_COLL_GATHER},
+        {"scatter", INQ_COLL_SCATTER},
+        {"barrier", INQ_COLL_BARRIER},
+        {"all_reduce_barrier", INQ_COLL_BARRIER},
+        {"send", INQ_COLL_SEND},
+        {"recv", INQ_COLL_RECV},
+        {"recvAnySource", INQ_COLL_RECV},
+        {"recv_any_source", INQ_COLL_RECV},
+        {"send_recv", INQ_COLL_SENDRECV},
+        {"coalesced", INQ_COLL_COALESCED},
+    };
+    if (starts_with(name, len, "nccl:")) {
+        name += 5;
+        len -= 5;
+    }
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        if (equals(name, len, kinds[i].text)) {
+            return (enum inq_coll_kind)kinds[i].code;
+        }
+    }
+    return INQ_COLL_UNKNOWN;
+}
+
+uint32_t inq_dtype_bytes(const char *dtype, size_t len)
+{
+    static const struct text_code types[] = {
+        {"Float", 4},        {"Int", 4},
+        {"Long", 8},         {"BFloat16", 2},
+        {"Half", 2},         {"Double", 8},
+        {"Short", 2},        {"Byte", 1},
+        {"Char", 1},         {"Bool", 1},
+        {"float", 4},        {"half", 2},
+        {"double", 8},       {"f16", 2},
+        {"f32", 4},          {"f64", 8},
+        {"bf16", 2},         {"i8", 1},
+        {"u8", 1},           {"i32", 4},
+        {"u32", 4},          {"i64", 8},
+        {"u64", 8},          {"int8_t", 1},
+        {"uint8_t", 1},      {"int32_t", 4},
+        {"uint32_t", 4},     {"int64_t", 8},
+        {"uint64_t", 8},     {"__nv_bfloat16", 2},
+        {"f8e4m3", 1},       {"f8e5m2", 1},
+        {"ComplexFloat", 8}, {"ComplexDouble", 16},
+        {"float32", 4},      {"float16", 2},
+        {"bfloat16", 2},     {"float64", 8},
+        {"int8", 1},         {"uint8", 1},
+        {"int16", 2},        {"int32", 4},
+        {"int64", 8},        {"int", 4},
+        {"UInt16", 2},       {"UInt32", 4},
+        {"UInt64", 8},
+    };
+    if (starts_with(dtype, len, "Float8_") || starts_with(dtype, len, "float8_")) {
+        return 1;
+    }
+    for (size_t i = 0; i < COUNT(types); i++) {
+        if (equals(dtype, len, types[i].text)) {
+            return (uint32_t)types[i].code;
+        }
+    }
+    return 0;
+}
+
+/* ---- sizes
+ * ------------------------------------------------------------------------------------------ */
+
+/* nccl-tests, doc/PERFORMANCE.md: S is the buffer of one rank for all-reduce, broadcast, reduce and
+ * P2P; the whole of all ranks' parts for all-gather (its output), reduce-scatter (its input),
+ * gather, scatter and all-to-all. PyTorch records elements per rank in and out. */
+int64_t inq_coll_bytes(enum inq_coll_kind kind, int64_t in_elems, int64_t out_elems,
+                       uint32_t dtype_bytes, int32_t group_size)
+{
+    int64_t elems = in_elems;
+    bool whole_is_output = kind == INQ_COLL_ALLGATHER || kind == INQ_COLL_GATHER;
+    if (whole_is_output || (kind == INQ_COLL_RECV && out_elems > 0)) {
+        elems = out_elems;
+    }
+    if (whole_is_output && elems < 0 && in_elems >= 0 && group_size > 0 &&
+        in_elems < INT64_MAX / group_size) {
+        elems = in_elems * group_size;
+    }
+    if (kind == INQ_COLL_ALLTOALLV && out_elems > elems) {
+        elems = out_elems; /* the larger side bounds it */
+    }
+    if (elems < 0 || dtype_bytes == 0 || elems > INT64_MAX / dtype_bytes) {
+        return -1;
+    }
+    return elems * dtype_bytes;
+}
+
+double inq_coll_bus_factor(enum inq_coll_kind kind, int32_t group_size)
+{
+    double n = group_size;
+    if (group_size < 1) {
+        return (double)NAN;
+    }
+    if (kind == INQ_COLL_ALLREDUCE) {
+        return 2.0 * (n - 1.0) / n;
+    }
+    bool parts = kind == INQ_COLL_ALLGATHER || kind == INQ_COLL_REDUCE_SCATTER ||
+                 kind == INQ_COLL_ALLTOALL || kind == INQ_COLL_ALLTOALLV ||
+                 kind == INQ_COLL_GATHER || kind == INQ_COLL_SCATTER;
+    bool once = kind == INQ_COLL_BROADCAST || kind == INQ_COLL_REDUCE || kind == INQ_COLL_SEND ||
+                kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV;
+    return parts ? (n - 1.0) / n : once ? 1.0 : (double)NAN;
+}
+
+bool inq_coll_synchronises(enum inq_coll_kind kind)
+{
+    return kind == INQ_COLL_ALLREDUCE || kind == INQ_COLL_ALLGATHER ||
+           kind == INQ_COLL_REDUCE_SCATTER || kind == INQ_COLL_ALLTOALL ||
+           kind == INQ_COLL_ALLTOALLV || kind == INQ_COLL_BARRIER;
+}
+
+/* ---- annotations and op types
+ * --------------------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The decimal number at the start of `p`, or -1. */
+static int64_t leading_number(const char *p, const char *end)
+{
+    int64_t value = -1;
+    for (; p < end && is_digit(*p) && value < INT64_MAX / 16; p++) {
+        value = (value < 0 ? 0 : value) * 10 + (*p - '0');
+    }
+    return value;
+}
+
+static const char *const step_prefixes[] = {"ProfilerStep#", "ProfilerStep ", "## ProfilerStep#"};
+
+static bool match_step(const char *name, size_t len, int64_t *number)
+{
+    for (size_t i = 0; i < COUNT(step_prefixes); i++) {
+        if (starts_with(name, len, step_prefixes[i])) {
+            *number = leading_number(name + strlen(step_prefixes[i]), name + len);
+            return *number >= 0;
+        }
+    }
+    return false;
+}
+
+/* "Forward 3", "Backward 3" of PyTorch's single-stage schedules; "PP:2F3", "PP::fwd_send" of its
+ * runtime. The number is the micro-batch, -1 where there is none. */
+static bool match_pipeline(const char *name, size_t len, int64_t *number)
+{
+    static const char *const passes[] = {"Forward ", "Backward "};
+    const char *end = name + len;
+    for (size_t i = 0; i < COUNT(passes); i++) {
+        if (starts_with(name, len, passes[i])) {
+            *number = leading_number(name + strlen(passes[i]), end);
+            return *number >= 0;
+        }
+    }
+    if (!starts_with(name, len, "PP:")) {
+        return false;
+    }
+    const char *p = end;
+    while (p > name && is_digit(p[-1])) {
+        p--;
+    }
+    *number = p < end && p > name + 3 ? leading_number(p, end) : -1;
+    return true;
+}
+
+enum inq_note_kind inq_classify_note(const char *name, size_t len, int64_t *number)
+{
+    *number = -1;
+    if (match_step(name, len, number)) {
+        return INQ_NOTE_STEP;
+    }
+    if (match_pipeline(name, len, number)) {
+        return INQ_NOTE_PIPELINE;
+    }
+    *number = -1;
+    if (starts_with(name, len, "nccl:") || starts_with(name, len, "gloo:") ||
+        starts_with(name, len, "record_param_comms")) {
+        return INQ_NOTE_COMM;
+    }
+    if (find_any_case(name, len, "dataloader") != NULL ||
+        find_any_case(name, len, "data_loader") != NULL) {
+        return INQ_NOTE_DATA;
+    }
+    return starts_with(name, len, "Optimizer.") ? INQ_NOTE_OPTIMIZER : INQ_NOTE_OTHER;
+}
+
+enum inq_op_type inq_op_type_from_name(const char *name, size_t len)
+{
+    for (int type = INQ_OP_NONE + 1; type < INQ_OP_TYPE_COUNT; type++) {
+        if (equals(name, len, inq_op_type_text((enum inq_op_type)type))) {
+            return (enum inq_op_type)type;
+        }
+    }
+    return INQ_OP_NONE;
+}

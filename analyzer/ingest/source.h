@@ -31,9 +31,16 @@ int inq_source_open_memory(const void *bytes, size_t n, const struct inq_source_
  * again by inq_source_next. */
 int inq_source_peek(struct inq_source *source, const char **bytes, size_t *n, struct inq_err *err);
 /* The next chunk, valid until the next call; *n == 0 at the end. A damaged compressed stream ends
- * early (what could be decompressed is delivered) and is counted in inq_source_damage. Fails only
- * with INQ_IO, INQ_NOMEM. */
+ * early (what could be decompressed is delivered) and is counted in inq_source_damage; after a
+ * corrupt member the next one that can be found is read. Fails only with INQ_IO, INQ_NOMEM and
+ * what `tick` returned. */
 int inq_source_next(struct inq_source *source, const char **bytes, size_t *n, struct inq_err *err);
+/* The same chunk for a consumer that joins it to what it had left over: INQ_SOURCE_HEADROOM bytes
+ * in front of it are the consumer's to write, INQ_SOURCE_PADDING bytes behind it are readable (and
+ * hold anything). */
+#define INQ_SOURCE_HEADROOM ((size_t)64 << 10)
+#define INQ_SOURCE_PADDING  ((size_t)256)
+int inq_source_take(struct inq_source *source, char **bytes, size_t *n, struct inq_err *err);
 
 bool inq_source_compressed(const struct inq_source *source);
 /* Bytes on disk in all, consumed so far (safe to ask from another thread), and decompressed. */

@@ -20,6 +20,11 @@ extern "C" {
 /* "Not measured" in a column of times. */
 #define INQ_TIME_NONE INT64_MIN
 
+/* Numbers from first to last, both included. */
+struct inq_range {
+    int64_t first, last;
+};
+
 /* Id of an interned string; 0 is always the empty string. */
 typedef uint32_t inq_str;
 
@@ -343,6 +348,13 @@ INQ_API const char *inq_op_class_text(enum inq_op_class cls);
 
 /* Number of damaged places over all kinds. */
 INQ_API uint64_t inq_damage_total(const struct inq_damage *damage);
+
+/* Keeps only the steps whose number lies in `range`, and of the GPU events, notes and collectives
+ * only those that belong to them, as if nothing else had been recorded; clocks stay as they were
+ * aligned with everything. Host calls stay. Fails with INQ_NOT_FOUND (nothing changed) when the
+ * trace has no such step, INQ_NOMEM. */
+INQ_API int inq_trace_keep_steps(struct inq_trace *trace, struct inq_range range,
+                                 struct inq_err *err);
 
 /* Releases a run with everything in it; NULL is fine. */
 INQ_API void inq_run_free(struct inq_run *run);

@@ -100,7 +100,7 @@ static int walk_waits(struct walk *w, uint32_t *place, struct inq_err *err)
         place[id] = (uint32_t)w->n;
         id = w->waits[w->n - 1].on;
     }
-    if (id != INQ_NONE) { /* the way into the cycle is not part of it */
+    if (id != INQ_NONE && w->waits != NULL) { /* the way into the cycle is not part of it */
         size_t skip = place[id] - 1;
         w->n -= skip;
         memmove(w->waits, w->waits + skip, w->n * sizeof *w->waits);
@@ -147,8 +147,10 @@ int inq_deadlock_explain(const struct inq_graph_builder *b, const struct inq_ord
 {
     struct walk w = {.b = b, .order = order};
     uint32_t *place = inq_mem_zalloc(b->n_ops, sizeof *place);
-    int code = place != NULL ? index_waits(&w, err)
-                             : inq_err_set(err, INQ_NOMEM, "out of memory for a deadlock");
+    if (place == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for explaining a deadlock");
+    }
+    int code = index_waits(&w, err);
     if (code == INQ_OK) {
         code = walk_waits(&w, place, err);
     }

@@ -299,36 +299,45 @@ static void fill_deps(const struct inq_graph_builder *b, struct inq_graph *g)
     g->dep_start[0] = 0;
 }
 
+static int make_graph(const struct inq_graph_builder *b, struct inq_order *order,
+                      struct inq_graph **graph, struct inq_err *err)
+{
+    struct inq_graph *g = inq_mem_zalloc(1, sizeof *g);
+    if (g == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a graph");
+    }
+    int code = alloc_graph(b, g, err);
+    if (code != INQ_OK) {
+        inq_graph_free(g);
+        return code;
+    }
+    g->index_of = order->index_of;
+    order->index_of = NULL;
+    fill_ops(b, g);
+    fill_deps(b, g);
+    *graph = g;
+    return INQ_OK;
+}
+
 int inq_graph_finish(struct inq_graph_builder *builder, struct inq_graph **graph,
                      struct inq_deadlock *deadlock, struct inq_err *err)
 {
-    struct inq_graph_builder *b = builder;
     struct inq_order order = {0};
-    struct inq_graph *g = NULL;
     if (deadlock != NULL) {
         *deadlock = (struct inq_deadlock){0};
     }
-    int code = inq_order_find(b, &order, err);
-    if (code == INQ_OK && order.n_placed < b->n_ops) {
-        code = inq_deadlock_explain(b, &order, deadlock, err);
+    int code = inq_order_find(builder, &order, err);
+    if (code == INQ_OK && order.n_placed < builder->n_ops) {
+        code = inq_deadlock_explain(builder, &order, deadlock, err);
     }
     if (code == INQ_OK) {
-        g = inq_mem_zalloc(1, sizeof *g);
-        code = g != NULL ? alloc_graph(b, g, err) : inq_err_set(err, INQ_NOMEM, "out of memory");
+        code = make_graph(builder, &order, graph, err);
     }
-    if (code != INQ_OK) {
-        inq_graph_free(g);
-        inq_order_release(&order);
-        return code;
+    if (code == INQ_OK) {
+        builder_release(builder);
     }
-    g->index_of = order.index_of;
-    order.index_of = NULL;
     inq_order_release(&order);
-    fill_ops(b, g);
-    fill_deps(b, g);
-    builder_release(b);
-    *graph = g;
-    return INQ_OK;
+    return code;
 }
 
 uint32_t inq_graph_group_of(const struct inq_graph *graph, uint32_t op, uint32_t *n)

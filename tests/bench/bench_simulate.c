@@ -103,8 +103,8 @@ static struct inq_graph *make_graph(int ranks, int steps, int64_t *build_ns)
             }
         }
         for (int s = 0; s < STAGES; s++) {
-            (void)inq_graph_add_group(m.b, m.sync + s * m.n_dp, (size_t)m.n_dp, (size_t)m.n_dp,
-                                      &m.err);
+            (void)inq_graph_add_group(m.b, m.sync + (size_t)s * (size_t)m.n_dp, (size_t)m.n_dp,
+                                      (size_t)m.n_dp, &m.err);
         }
     }
     (void)inq_graph_finish(m.b, &g, NULL, &m.err);

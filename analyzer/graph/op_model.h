@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The op model of a labelled trace: the graph of one step, and what every step took on it. */
+#ifndef INQ_GRAPH_OP_MODEL_H
+#define INQ_GRAPH_OP_MODEL_H
+
+#include "graph/op_template.h"
+#include "inquest/graph.h"
+
+/* Matrices are [n_ops][stride], by op index of `graph` and by step; unused cells are 0. */
+struct inq_op_model {
+    struct inq_op_template shape;
+    struct inq_graph *graph; /* ops of all replicas; source: op of `shape` */
+    size_t n_steps, stride;  /* stride: n_steps rounded up to whole batches */
+    size_t n_dropped;        /* steps set aside because their ops differ from the others' */
+    int64_t *step;           /* [n_steps] recorded number */
+    int64_t *origin_ns;      /* [n_steps] earliest start */
+    int64_t *recorded_ns;    /* [n_steps] latest end - earliest start */
+    size_t n_stages, n_dp;
+    int32_t *stage_number, *dp_number; /* as recorded */
+    uint32_t *worker_rank;             /* [n_dp * n_stages] into inq_trace.ranks */
+    int64_t *start_ns;                 /* since the step's origin */
+    int64_t *end_ns;
+    int64_t *dur_ns;   /* duration; in a group the transfer: own end - latest start of the group */
+    int64_t *delay_ns; /* own start - latest end of what it waits for: launches, data loading */
+    uint32_t *event;   /* of the worker's rank */
+};
+
+/* Makes the model of a trace whose ops carry labels. *model stays NULL, with INQ_OK, when there are
+ * none or no two steps or replicas agree on what a step is. Fails with INQ_NOMEM, INQ_LIMIT. */
+int inq_op_model_make(const struct inq_trace *trace, struct inq_op_model **model,
+                      struct inq_err *err);
+/* The same of rows that the caller has (consumed). */
+int inq_op_model_from_rows(struct inq_op_rows *rows, struct inq_op_model **model,
+                           struct inq_err *err);
+void inq_op_model_free(struct inq_op_model *model);
+
+/* Worker (replica * n_stages + stage) of an op of the graph. */
+static inline size_t inq_op_worker(const struct inq_op_model *m, size_t op)
+{
+    return (size_t)m->graph->op[op].dp_rank * m->n_stages + (size_t)m->graph->op[op].stage;
+}
+
+#endif

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "graph/op_model.h"
 
 #include <string.h>
 
@@ -120,6 +121,7 @@ void inq_report_free(struct inq_report *report)
     if (!report) {
         return;
     }
+    inq_op_model_free(report->op_model);
     struct inq_arena *arena = report->arena; /* holds the report itself */
     inq_arena_release(arena);
     inq_mem_free(arena);

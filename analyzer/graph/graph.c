@@ -11,12 +11,6 @@
 /* Sums of durations stay below this, so that no sum of starts and durations overflows. */
 static const uint64_t max_total_ns = (uint64_t)INT64_MAX / 4;
 
-static const char *const op_types[] = {
-#define OP_TYPE_TEXT(name, text) text,
-    INQ_OP_TYPES(OP_TYPE_TEXT)
-#undef OP_TYPE_TEXT
-};
-
 struct inq_graph_op inq_graph_op_init(void)
 {
     return (struct inq_graph_op){.rank = -1,
@@ -41,7 +35,8 @@ const char *inq_graph_op_text(const struct inq_graph_op *op, char *buf, size_t s
     if (op->chunk > 0) {
         (void)snprintf(chunk, sizeof chunk, " chunk %d", op->chunk);
     }
-    const char *type = op->type < INQ_OP_TYPE_COUNT && op->type > 0 ? op_types[op->type] : "op";
+    const char *type =
+        op->type == INQ_OP_NONE ? "op" : inq_op_type_text((enum inq_op_type)op->type);
     (void)snprintf(buf, size, "rank %d %s%s%s", op->rank, type, micro_batch, chunk);
     return buf;
 }

@@ -254,69 +254,153 @@ struct inq_collectives {
 /* ---- pipeline and what-if (op graph) ----------------------------------------------------------
  */
 
+/* A named share of a step; the parts of one table sum exactly to its total. */
 struct inq_waterfall_part {
     const char *cause;
     int64_t ns_per_step;
 };
 
+/* One stage, means over its workers and over the steps. compute + p2p + sync + other + idle ==
+ * total_ns_per_step of the pipeline, exactly: each instant of a step belongs to the first of them
+ * that the worker was busy with (transfers include the wait for the peer). */
 struct inq_stage_time {
     int32_t stage;
     int64_t forward_ns, backward_ns; /* mean per micro-batch */
-    int64_t busy_ns, bubble_ns;      /* mean per step */
+    int64_t busy_ns, bubble_ns;      /* forward and backward; idle of the pipeline's span */
+    int64_t compute_ns, p2p_ns, sync_ns, other_ns, idle_ns;
 };
 
+/* One step of the pipeline. */
+struct inq_pipeline_step {
+    int64_t step; /* recorded number */
+    int64_t dur_ns;
+    double bubble_ratio;
+    bool warm_up;      /* an outlier at the beginning: set aside, in no mean */
+    int64_t *parts_ns; /* [n_waterfall], sum to dur_ns; NULL where set aside */
+};
+
+/* The waterfall takes the causes away one after the other and simulates the step each time; a part
+ * is what the step got shorter by. In this order:
+ *   unexplained          recorded step - replay of the recorded durations and delays
+ *   host_gaps            delays between what an op waited for and its start (launches, data)
+ *   stragglers           each worker's forward and backward as long as its stage's median worker's
+ *   microbatch_variation each stage's forwards and backwards all as long as their mean in the step
+ *   stage_imbalance      all stages' as long as the mean of the stages
+ *   p2p_transfer         transfers between stages take no time
+ *   gradient_sync        parameter gathers, gradient reductions and the clip's too
+ *   optimizer_and_other  and neither do optimizer, garbage collection and the rest
+ *   schedule             what is left above the compute: warm-up and cool-down, what p and m cost
+ *   ideal                the compute itself: m (F + B) of one stage
+ * Parts can be negative where taking a cause away made another worse. */
 struct inq_pipeline {
     const char *schedule; /* "gpipe", "1f1b", "interleaved-1f1b", "zero-bubble", "unknown" */
-    double confidence;    /* 0..1 */
+    double confidence;    /* 0..1: share of the ops that stand where this schedule has them */
     const char *source;   /* "labels", "annotations", "inferred" */
-    int32_t stages, microbatches, chunks;
-    double bubble_ratio;        /* measured */
-    double bubble_ratio_theory; /* NaN: no closed form */
-    int64_t total_ns_per_step;  /* the waterfall parts sum to this */
+    int32_t stages, microbatches, chunks, replicas;
+    /* Idle share of the pipeline's span: from the first forward to the last backward of a replica,
+     * forward and backward compute against the span, over all stages and steps. */
+    double bubble_ratio;
+    double bubble_ratio_theory; /* of this schedule with equal ops; NaN: no closed form */
+    int64_t total_ns_per_step;  /* mean recorded step; the waterfall's parts sum to this */
     size_t n_waterfall;
-    struct inq_waterfall_part *waterfall;
+    struct inq_waterfall_part
+        *waterfall; /* in the order of the list above, backwards: ideal first */
     size_t n_per_stage;
     struct inq_stage_time *per_stage;
+    size_t n_steps;
+    struct inq_pipeline_step *steps; /* longest first, those set aside last */
+    size_t n_dropped_steps;          /* their ops differ from the others': not in the model */
 };
 
+/* What a part of the job costs: S of it, T with all else ideal over T_ideal. */
 struct inq_named_ratio {
     const char *name;
     double slowdown;
+    int64_t t_ns;           /* mean step with all else ideal; -1 not simulated (workers) */
+    int32_t stage, dp_rank; /* as recorded; -1: not one */
+    int32_t rank;           /* workers: global rank; -1: not one */
+    double *per_step;       /* [n_by_step]; NULL for workers and steps */
+};
+
+/* A root cause that could explain the slowdown, tested by taking it away. */
+struct inq_whatif_cause {
+    const char *kind; /* "worker", "stage", "last_stage", "sequence_imbalance", "communication",
+                         "garbage_collection" */
+    const char *what; /* one sentence, with the numbers */
+    double share;     /* of T - T_ideal that taking it away saves */
+    int64_t saved_ns; /* per step */
+    bool fits;        /* the cause's own test holds, not only its share */
+    int32_t stage, dp_rank, rank; /* as recorded; -1: not one */
+};
+
+struct inq_whatif_step {
+    int64_t step; /* recorded number */
+    int64_t recorded_ns, t_ns, t_ideal_ns;
+    double slowdown, launch_slowdown;
 };
 
 struct inq_whatif_scenario { /* one --what-if question answered */
     const char *spec;
+    const char *problem; /* why it could not be answered; "" if it was */
     int64_t t_ns;
     double speedup; /* t / t_scenario */
 };
 
+/* Definitions of the OSDI'25 what-if analysis. T: mean simulated step with the recorded durations
+ * and no launch delays; T_ideal: every compute op takes the mean of its type, every transfer the
+ * median of its type; S = T / T_ideal. */
 struct inq_whatif {
     int64_t t_ns, t_ideal_ns;
     int64_t recorded_ns; /* step as recorded; the model's own error = t - recorded */
+    int64_t replayed_ns; /* simulated with the recorded launch delays too */
     double slowdown;     /* S = T / T_ideal */
     double launch_slowdown;
-    double m_w, m_s; /* NaN: not decomposed */
+    double m_w, m_s; /* share of T - T_ideal that the slowest 3 % of workers, the last stage,
+                        explain; NaN: T <= T_ideal */
+    int64_t m_w_t_ns, m_s_t_ns; /* T with them ideal */
+    /* Pearson, over all micro-batches, of forward and backward relative to the worker's means; NaN:
+     * not both there */
     double forward_backward_correlation;
     size_t n_by_op_type, n_by_stage, n_by_dp_rank, n_by_worker, n_by_step;
     struct inq_named_ratio *by_op_type, *by_stage, *by_dp_rank, *by_worker, *by_step;
+    struct inq_whatif_step *steps; /* [n_by_step] */
+    size_t n_dropped_steps;        /* their ops differ from the others': not in the model */
+    size_t n_causes;               /* largest share first */
+    struct inq_whatif_cause *causes;
     size_t n_scenarios;
     struct inq_whatif_scenario *scenarios;
 };
 
 struct inq_path_segment {
-    int32_t rank;
-    const char *kind; /* "compute", "transfer", "wait", "launch", "gap" */
+    int32_t rank;     /* global rank; -1 unknown */
+    const char *kind; /* "compute", "transfer", "copy", "launch", "gap" */
     const char *what;
-    int64_t start_ns, end_ns;
+    int64_t start_ns, end_ns; /* on the trace's clock */
 };
 
+/* How far the rest of a rank's ops is from mattering: by how much one could end later before the
+ * step gets longer. */
+struct inq_rank_slack {
+    uint32_t rank;             /* index into inq_trace.ranks */
+    int64_t on_path_ns;        /* time of the path on this rank */
+    int64_t min_ns, median_ns; /* over its ops off the path; -1: none */
+};
+
+/* The chain of ops, transfers and gaps over all ranks that made a step as long as it was. by_kind,
+ * by_rank and by_stage each sum to length_ns. */
 struct inq_critical_path {
+    int64_t step; /* recorded number of the step shown: the one of median length; -1: no steps */
+    int64_t start_ns; /* on the trace's clock */
     int64_t length_ns;
     size_t n_by_kind;
     struct inq_waterfall_part *by_kind;
     size_t n_by_rank;
     int64_t *by_rank_ns; /* [n_ranks of the trace] */
-    size_t n_segments;   /* longest first */
+    size_t n_by_stage;   /* 0: not a pipeline */
+    struct inq_waterfall_part *by_stage;
+    size_t n_slack; /* ranks with ops */
+    struct inq_rank_slack *slack;
+    size_t n_segments; /* longest first; runs of like ops are one segment */
     struct inq_path_segment *segments;
 };
 
@@ -339,6 +423,7 @@ struct inq_report {
     struct inq_pipeline *pipeline;           /* NULL: not a pipeline */
     struct inq_whatif *whatif;               /* NULL: no labelled ops */
     struct inq_critical_path *critical_path; /* NULL: not computed */
+    struct inq_op_model *op_model;           /* private to the analyses of the op graph */
 };
 
 struct inq_analysis_options {

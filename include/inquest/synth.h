@@ -96,10 +96,16 @@ enum inq_synth_args {
 
 enum inq_synth_ts {
     INQ_SYNTH_TS_BASE, /* us with three decimals, relative to baseTimeNanoseconds */
-    INQ_SYNTH_TS_ABS   /* whole us, absolute, as in old traces */
+    INQ_SYNTH_TS_ABS,  /* whole us, absolute, as in old traces */
+    INQ_SYNTH_TS_SPLIT /* as BASE, odd ranks with an earlier base (processes started in between) */
 };
 
 enum inq_synth_window { INQ_SYNTH_WINDOW_FULL, INQ_SYNTH_WINDOW_RAGGED };
+
+enum inq_synth_p2p {
+    INQ_SYNTH_P2P_ARGS, /* send and receive kernels say so, with their peers */
+    INQ_SYNTH_P2P_BARE  /* nothing but the kernel's name, as from batch_isend_irecv */
+};
 
 enum inq_synth_names {
     INQ_SYNTH_NAMES_RANK,   /* rank-3.pt.trace.json.gz */
@@ -132,6 +138,7 @@ struct inq_synth_spec {
     enum inq_synth_args args;
     enum inq_synth_ts ts;
     enum inq_synth_window window;
+    enum inq_synth_p2p p2p;
     enum inq_synth_names names;
     int32_t labels;  /* "Forward i", "Backward i" annotations */
     int32_t cpu_ops; /* operators (cpu_op) */
@@ -185,7 +192,9 @@ struct inq_synth_truth {
     int64_t mean_step_ns_healthy;
     size_t n_faults;
     struct inq_synth_truth_fault *faults; /* in the order of the spec */
-    bool healthy;                         /* no fault that asks for a finding */
+    /* No fault that asks for a finding. What belongs to the job's shape (pipeline bubbles, exposed
+     * communication) is there in a healthy run as well. */
+    bool healthy;
 };
 
 /* ---- a run ---------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ static void put_us(const struct synth_emitter *e, int64_t ns)
 {
     int64_t us = ns >= 0 ? ns / 1000 : -((-ns + 999) / 1000);
     inq_synth_put_int(e->out, us);
-    if (e->spec->ts == INQ_SYNTH_TS_BASE) {
+    if (e->spec->ts != INQ_SYNTH_TS_ABS) {
         int64_t rest = ns - us * 1000;
         char decimals[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
                            (char)('0' + rest % 10)};
@@ -317,7 +317,7 @@ static void put_header(struct synth_emitter *e)
     inq_out_printf(e->out, "  \"host_name\": \"node-%02" PRId32 "\",\n",
                    e->rank / e->spec->gpus_per_host);
     inq_out_text(e->out, "  \"displayTimeUnit\": \"ms\",\n");
-    if (e->spec->ts == INQ_SYNTH_TS_BASE) {
+    if (e->spec->ts != INQ_SYNTH_TS_ABS) {
         inq_out_printf(e->out, "  \"baseTimeNanoseconds\": %" PRId64 ",\n", e->base_ns);
     }
     inq_out_text(e->out, "  \"traceEvents\": [\n");
@@ -370,6 +370,15 @@ static void set_window(struct synth_emitter *e)
     e->until_ns = before + inq_synth_scale(last - before, inq_synth_uniform(key));
 }
 
+static int64_t base_of(const struct inq_synth_spec *spec, int32_t rank)
+{
+    int64_t grid = EPOCH_S / BASE_GRID_S;
+    if (spec->ts == INQ_SYNTH_TS_SPLIT && rank % 2 == 1) {
+        grid--;
+    }
+    return spec->ts == INQ_SYNTH_TS_ABS ? 0 : grid * BASE_GRID_S * 1000000000;
+}
+
 void inq_synth_emit(const struct synth_sim *sim, int32_t rank, struct inq_out *out)
 {
     const struct inq_synth_spec *spec = sim->plan.spec;
@@ -383,8 +392,7 @@ void inq_synth_emit(const struct synth_sim *sim, int32_t rank, struct inq_out *o
         .pid = FIRST_PID + rank % spec->gpus_per_host,
         .clock = inq_synth_clock(spec, rank),
         .epoch_ns = EPOCH_S * 1000000000,
-        .base_ns =
-            spec->ts == INQ_SYNTH_TS_BASE ? EPOCH_S / BASE_GRID_S * BASE_GRID_S * 1000000000 : 0,
+        .base_ns = base_of(spec, rank),
         .first_event = true,
     };
     set_window(&e);

@@ -121,7 +121,8 @@ static void put_sequence(struct synth_emitter *e, const struct synth_comm *comm,
 void inq_synth_emit_comm_args(struct synth_emitter *e, const struct synth_comm *comm, bool kernel)
 {
     static const char *const names[] = {"allreduce", "send", "recv"};
-    if (e->spec->args == INQ_SYNTH_ARGS_OLD) {
+    bool bare = e->spec->p2p == INQ_SYNTH_P2P_BARE && comm->kind != SYNTH_ALLREDUCE;
+    if (e->spec->args == INQ_SYNTH_ARGS_OLD || bare) {
         return;
     }
     struct inq_out *out = e->out;

@@ -49,10 +49,13 @@ const struct synth_option inq_synth_spec_options[] = {
      "hosts' clocks differ by this much (one sigma)"},
     {"args", SYNTH_CHOICE, SPEC(args), 0, 0, "new|old|seq",
      "what NCCL kernels carry: groups and sizes, nothing, or sequence numbers too"},
-    {"ts", SYNTH_CHOICE, SPEC(ts), 0, 0, "base|abs",
-     "us with three decimals over baseTimeNanoseconds, or whole absolute us"},
+    {"ts", SYNTH_CHOICE, SPEC(ts), 0, 0, "base|abs|split",
+     "us with three decimals over baseTimeNanoseconds, whole absolute us, or as base with two "
+     "different bases"},
     {"window", SYNTH_CHOICE, SPEC(window), 0, 0, "full|ragged",
      "whole steps, or windows cut at a different place on each rank"},
+    {"p2p", SYNTH_CHOICE, SPEC(p2p), 0, 0, "args|bare",
+     "whether send and receive kernels carry arguments (batched ones do not)"},
     {"names", SYNTH_CHOICE, SPEC(names), 0, 0, "rank|handler", "file names"},
     {"labels", SYNTH_INT, SPEC(labels), 0, 1, "", "Forward i and Backward i annotations"},
     {"cpu_ops", SYNTH_INT, SPEC(cpu_ops), 0, 1, "", "operators (cpu_op)"},
@@ -209,7 +212,7 @@ static void write_real(double value, char *text, size_t size)
     for (int digits = 1; digits <= 17; digits++) {
         (void)snprintf(text, size, "%.*g", digits, value);
         double again = strtod(text, NULL);
-        if (memcmp(&again, &value, sizeof value) == 0) {
+        if (!(again < value) && !(again > value)) {
             return;
         }
     }

@@ -118,6 +118,7 @@ void inq_synth_build_step(struct synth_builder *b)
         inq_synth_sync(b);
     }
     inq_synth_note_end(b, note);
-    b->out->step_ends[2 * b->step] = b->host;
-    b->out->step_ends[2 * b->step + 1] = b->last[SYNTH_COMPUTE];
+    uint32_t *ends = &b->out->step_ends[2 * (size_t)b->step];
+    ends[0] = b->host;
+    ends[1] = b->last[SYNTH_COMPUTE];
 }

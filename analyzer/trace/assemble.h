@@ -31,4 +31,7 @@ int inq_match_collectives(struct inq_trace *trace, struct inq_err *err);
  * steps included. Ranks on one host share a clock unless the anchors say otherwise. */
 int inq_clock_align(struct inq_trace *trace, struct inq_err *err);
 
+/* Frees what a trace owns; the trace itself lives in its run's arena. */
+void inq_trace_release(struct inq_trace *trace);
+
 #endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Freeing what assemble.c made. */
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/strtab.h"
+#include "trace/assemble.h"
+
+void inq_trace_release(struct inq_trace *trace)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        inq_rank_release(&trace->ranks[r]);
+    }
+    if (trace->names != NULL) {
+        inq_strtab_release(trace->names);
+        inq_mem_free(trace->names);
+    }
+    struct inq_arena *arena = trace->arena;
+    if (arena != NULL) {
+        inq_arena_release(arena); /* the trace itself lives in the run's arena */
+        inq_mem_free(arena);
+    }
+}
+
+void inq_run_free(struct inq_run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    for (size_t t = 0; t < run->n_traces; t++) {
+        inq_trace_release(run->traces[t]);
+    }
+    struct inq_arena *arena = run->arena;
+    if (arena != NULL) {
+        inq_arena_release(arena);
+        inq_mem_free(arena);
+    }
+    inq_mem_free(run);
+}

@@ -55,7 +55,7 @@ static void credit(struct sweep *s, int64_t from, int64_t to, size_t offset)
     for (size_t w = s->first; w < s->n && s->windows[w].start < to; w++) {
         int64_t ns = min2(to, s->windows[w].end) - max2(from, s->windows[w].start);
         if (ns > 0) {
-            *(int64_t *)((char *)&s->out[w] + offset) += ns;
+            *(int64_t *)(void *)((char *)&s->out[w] + offset) += ns;
         }
     }
 }
@@ -148,7 +148,7 @@ static void take(struct sweep *s, uint32_t row)
         (s->gap.launch_ns == INQ_TIME_NONE || launch < s->gap.launch_ns)) {
         s->gap.launch_ns = launch;
     }
-    int cls = inq_row_class(events, row);
+    enum inq_op_class cls = inq_row_class(events, row);
     s->reach_ns[cls] = max2(s->reach_ns[cls], end);
     struct inq_rank_time *in = window_of(s, start + 1);
     if (!in && end == start) { /* an instant at the very end of the window is still in it */

@@ -160,18 +160,18 @@ struct inq_tl_collective {
     double in_mb, out_mb, full_mb; /* MiB; NaN: type without a size */
     double latency_us;             /* shortest duration of a member */
     double skew_start_us, avg_wait_us, skew_end_us;
-    int32_t earliest_rank;
-    double algbw, busbw;
-    size_t n_members; /* by rank */
+    uint32_t earliest_rank; /* index into inq_trace.ranks */
+    double algbw, busbw;    /* NaN: sizes unknown */
+    size_t n_members;       /* by rank */
     struct inq_tl_member {
-        int32_t rank;
+        uint32_t rank; /* index into inq_trace.ranks */
         double ts_us, dur_us, wait_us;
     } * members;
 };
 
 /* TraceLens' straggler summary: least waiting first. One decimal. */
 struct inq_tl_straggler {
-    int32_t rank;
+    uint32_t rank; /* index into inq_trace.ranks */
     double total_wait_us, mean_wait_us;
     uint64_t last, first, collectives;
     double last_pct, total_dur_us;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REPEATS = 7 };
+enum { REPEATS = 7, MIDDLE = REPEATS / 2 };
 
 static uint32_t next_random(uint32_t *state)
 {
@@ -83,8 +83,8 @@ int main(void)
             took_ns[i] = inq_time_now_ns() - begin_ns;
         }
         inq_sort_i64(took_ns, REPEATS);
-        printf("%-8u %12.2f %12.1f\n", lane_counts[l], (double)took_ns[REPEATS / 2] / 1e6,
-               (double)took_ns[REPEATS / 2] / (double)n);
+        double median_ns = (double)took_ns[MIDDLE];
+        printf("%-8u %12.2f %12.1f\n", lane_counts[l], median_ns / 1e6, median_ns / (double)n);
         drop(&rank);
     }
     return 0;

@@ -404,6 +404,45 @@ struct inq_critical_path {
     struct inq_path_segment *segments;
 };
 
+/* ---- who holds whom up --------------------------------------------------------------------------
+ *
+ * Ranks of one role (pipeline stage; all ranks without a pipeline) are compared step by step. In a
+ * synchronous job their steps are equally long, so a rank that takes more time of its own (compute,
+ * exposed copies, idle) is one that the others wait for, and one that is late because it waited
+ * itself has no excess: the blame stays with the root. No clock but the rank's own enters. */
+
+/* A rank, or several alike, or a link, that others wait for, beyond what chance explains. */
+struct inq_suspect {
+    enum inq_finding_kind kind; /* slow_gpu, more_work, late_host, exposed_copy, slow_link, ... */
+    enum inq_confidence confidence;
+    size_t n_ranks;
+    uint32_t *ranks;            /* indices into inq_trace.ranks, ascending */
+    uint32_t group;             /* slow_link: index into inq_trace.groups; else INQ_NONE */
+    enum inq_coll_kind coll;    /* slow_link: what is slow; else unknown */
+    int64_t cost_ns_per_step;   /* what a step loses by it */
+    int64_t step_ns;            /* length of a step, to set it against */
+    int64_t own_ns, peers_ns;   /* per step (slow_link: per transfer): the suspect's, its peers' */
+    double ratio;               /* slow_gpu: durations of the same kernels; slow_link: of transfers;
+                                 * more_work: kernels per step; NaN: does not apply */
+    uint64_t steps, steps_seen; /* judged; of these, with a cost worth mentioning */
+    uint64_t last_arrivals, waits; /* collectives with a real wait that it came to last; all of
+                                    * these that it took part in */
+    const char *running;           /* what its host did meanwhile; "" not known */
+    size_t n_evidence;
+    struct inq_evidence *evidence;
+};
+
+struct inq_blame {
+    uint64_t ranks_compared, steps_judged;
+    bool first_step_left_out;  /* ranks begin to record at different moments */
+    bool one_step;             /* no steps known: the capture was taken as a single one */
+    int64_t step_ns;           /* median length of a step as GPUs saw it */
+    int64_t waste_ns_per_step; /* what the last rank of a role costs the median one, by whatever
+                                * cause, chance included */
+    size_t n_suspects;         /* costliest first */
+    struct inq_suspect *suspects;
+};
+
 /* ---- the result --------------------------------------------------------------------------------
  */
 
@@ -424,6 +463,7 @@ struct inq_report {
     struct inq_whatif *whatif;               /* NULL: no labelled ops */
     struct inq_critical_path *critical_path; /* NULL: not computed */
     struct inq_op_model *op_model;           /* private to the analyses of the op graph */
+    struct inq_blame *blame;                 /* NULL: no two ranks could be compared */
 };
 
 struct inq_analysis_options {

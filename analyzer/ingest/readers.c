@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of readers. */
+#include "ingest/reader.h"
+
+/* Of two readers as sure of themselves, the first here wins. */
+static const struct inq_reader *const table[] = {
+    &inq_reader_op_table,
+#ifdef INQ_HAVE_SQLITE
+    &inq_reader_nsys,
+#endif
+};
+
+#define N_READERS (sizeof table / sizeof table[0])
+
+const struct inq_reader *const *inq_readers(size_t *n)
+{
+    *n = N_READERS;
+    return table;
+}
+
+const struct inq_reader *inq_reader_find(const char *head, size_t n, const char *path)
+{
+    const struct inq_reader *best = NULL;
+    int best_score = 0;
+    for (size_t i = 0; i < N_READERS; i++) {
+        int score = table[i]->sniff(head, n, path);
+        if (score > best_score) {
+            best = table[i];
+            best_score = score;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ingest/unknown.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define MAGIC(text) text, sizeof(text) - 1
+
+struct magic {
+    const char *bytes;
+    size_t n;
+    const char *reason;
+};
+
+static const struct magic magics[] = {
+    {MAGIC("\x28\xb5\x2f\xfd"), "compressed with zstd: decompress it first"},
+    {MAGIC("\xfd"
+           "7zXZ"),
+     "compressed with xz: decompress it first"},
+    {MAGIC("BZh"), "compressed with bzip2: decompress it first"},
+    {MAGIC("PK\x03\x04"), "a zip archive: unpack it first"},
+    {MAGIC("SQLite format 3"),
+     "an SQLite database: Nsight Systems exports need a build with sqlite3"},
+    {MAGIC("PAR1"), "a Parquet table: convert it to CSV"},
+    {MAGIC("\x7f"
+           "ELF"),
+     "not a trace: a program or library"},
+    {MAGIC("%PDF"), "not a trace: PDF"},
+    {MAGIC("\x89PNG"), "not a trace: an image"},
+    {MAGIC("<!DOCTYPE"), "not a trace: HTML"},
+    {MAGIC("<html"), "not a trace: HTML"},
+    {MAGIC("<?xml"), "not a trace: XML"},
+};
+
+static bool contains(const char *head, size_t n, const char *word)
+{
+    return memmem(head, n, word, strlen(word)) != NULL;
+}
+
+/* A description of the job beside its traces: sizes of the parallel dimensions by name. */
+static bool is_job_description(const char *head, size_t n)
+{
+    return contains(head, n, "world_size") && contains(head, n, "pp_size") &&
+           contains(head, n, "dp_size");
+}
+
+static bool is_text(const char *head, size_t n)
+{
+    size_t odd = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)head[i];
+        if (c == 0) {
+            return false;
+        }
+        odd += c < ' ' && isspace(c) == 0 && c != 0x1b;
+    }
+    return odd * 50 <= n;
+}
+
+const char *inq_unknown_reason(const char *head, size_t n)
+{
+    if (n == 0) {
+        return "empty file";
+    }
+    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++) {
+        if (n >= magics[i].n && memcmp(head, magics[i].bytes, magics[i].n) == 0) {
+            return magics[i].reason;
+        }
+    }
+    if (n > 262 && memcmp(head + 257, "ustar", 5) == 0) {
+        return "a tar archive: unpack it first";
+    }
+    if (n > 2 && (unsigned char)head[0] == 0x80 && head[1] >= 2 && head[1] <= 5) {
+        return "not a trace: a Python pickle";
+    }
+    if (!is_text(head, n)) {
+        return "not a trace: binary data";
+    }
+    if (is_job_description(head, n)) {
+        return "job description";
+    }
+    size_t i = 0;
+    while (i < n && isspace((unsigned char)head[i]) != 0) {
+        i++;
+    }
+    if (i == n) {
+        return "empty file";
+    }
+    if (head[i] == '{' || head[i] == '[') {
+        return "not a trace: JSON of another kind";
+    }
+    return "not a trace: text";
+}

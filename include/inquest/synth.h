@@ -140,11 +140,12 @@ struct inq_synth_spec {
     enum inq_synth_window window;
     enum inq_synth_p2p p2p;
     enum inq_synth_names names;
-    int32_t labels;  /* "Forward i", "Backward i" annotations */
-    int32_t cpu_ops; /* operators (cpu_op) */
-    int32_t flows;   /* ac2g arrows from launches to kernels */
-    int32_t calls;   /* event and wait calls; launches and synchronisations are always there */
-    int32_t lean;    /* kernels carry only the arguments that link them */
+    int32_t labels;    /* "Forward i", "Backward i" annotations */
+    int32_t cpu_ops;   /* operators (cpu_op) */
+    int32_t flows;     /* ac2g arrows from launches to kernels */
+    int32_t calls;     /* event and wait calls; launches and synchronisations are always there */
+    int32_t lean;      /* kernels carry only the arguments that link them */
+    int32_t base_last; /* baseTimeNanoseconds after the events: lost with the end of a file */
     int32_t gz;
     int32_t sync; /* the host waits for the GPU at the end of each step */
     size_t n_faults;

@@ -85,7 +85,7 @@ uint32_t inq_synth_note_begin(struct synth_builder *b, enum synth_note_id note, 
         .number = number,
         .gpu = SYNTH_NONE,
         .comm = SYNTH_NONE,
-        .first = inq_synth_host(b, NOTE_NS),
+        .op = inq_synth_host(b, NOTE_NS),
     };
     return add_item(b, &item);
 }
@@ -120,6 +120,7 @@ static uint32_t launch(struct synth_builder *b, struct synth_item *item, int64_t
     struct synth_program *program = program_of(b);
     enum synth_stream stream = (enum synth_stream)item->stream;
     item->first = inq_synth_host(b, b->spec->op_ns);
+    item->op = item->op != 0 ? item->op : item->first; /* node 0 is the start of a rank */
     item->last = inq_synth_host(b, b->spec->launch_ns);
     item->gpu = inq_synth_add_node(program, dur_ns);
     if (stream == SYNTH_COMPUTE) { /* a full queue blocks the launch */
@@ -233,6 +234,7 @@ static int64_t transfer_ns(const struct synth_builder *b, double bytes, double g
 static uint32_t communicate(struct synth_builder *b, const struct synth_comm *comm,
                             enum synth_stream stream, uint32_t meeting)
 {
+    uint32_t op = inq_synth_host(b, CALL_NS);
     plain_call(b, SYNTH_CALL_RECORD, SYNTH_COMPUTE);
     inq_synth_wait(b, stream, b->last[SYNTH_COMPUTE]);
     struct synth_key key = {b->spec->seed, SYNTH_DRAW_END, (uint32_t)b->rank, (uint32_t)b->step,
@@ -242,6 +244,7 @@ static uint32_t communicate(struct synth_builder *b, const struct synth_comm *co
         .call = SYNTH_CALL_LAUNCH_EX,
         .stream = (uint8_t)stream,
         .comm = add_comm(b, comm),
+        .op = op,
     };
     int64_t spread = (int64_t)(inq_synth_uniform(key) * END_SPREAD_NS);
     uint32_t node = launch(b, &item, spread);

@@ -18,7 +18,7 @@ enum synth_item_kind {
 };
 
 /* Node ids: a call lasts from the end of `first` to the end of `last`, an operator or annotation
- * from the start of `first` to the end of `last`. */
+ * from the start of `op` to the end of `last`. */
 struct synth_item {
     uint8_t kind;   /* enum synth_item_kind */
     uint8_t thread; /* 0 main, 1 autograd */
@@ -26,7 +26,7 @@ struct synth_item {
     uint8_t call;   /* enum synth_call_id */
     uint8_t what;   /* enum synth_kernel_id or synth_note_id */
     int32_t number; /* of a numbered annotation */
-    uint32_t first, last;
+    uint32_t op, first, last;
     uint32_t gpu;  /* SYNTH_NONE: no GPU work */
     uint32_t comm; /* index into the rank's comms */
     uint32_t grid;

@@ -14,111 +14,6 @@ static const int64_t BASE_GRID_S = 7889238;
 
 enum { FIRST_PID = 4000, AUTOGRAD_TID = 500, FIRST_CORRELATION = 1000 };
 
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-void inq_synth_put_text(struct inq_out *out, const char *text)
-{
-    inq_out_bytes(out, text, strlen(text));
-}
-
-void inq_synth_put_int(struct inq_out *out, int64_t value)
-{
-    char digits[24];
-    size_t at = sizeof digits;
-    uint64_t left = value < 0 ? (uint64_t)-value : (uint64_t)value;
-    do {
-        digits[--at] = (char)('0' + left % 10);
-        left /= 10;
-    } while (left > 0);
-    if (value < 0) {
-        digits[--at] = '-';
-    }
-    inq_out_bytes(out, digits + at, sizeof digits - at);
-}
-
-static void put_us(const struct synth_emitter *e, int64_t ns)
-{
-    int64_t us = ns >= 0 ? ns / 1000 : -((-ns + 999) / 1000);
-    inq_synth_put_int(e->out, us);
-    if (e->spec->ts != INQ_SYNTH_TS_ABS) {
-        int64_t rest = ns - us * 1000;
-        char decimals[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
-                           (char)('0' + rest % 10)};
-        inq_out_bytes(e->out, decimals, sizeof decimals);
-    }
-}
-
-/* A moment of the simulation on the clock of the rank's host. */
-static int64_t local_ns(const struct synth_emitter *e, int64_t t)
-{
-    int64_t drift = t / 1000 * e->clock.drift_ppb / 1000000;
-    return t + e->clock.offset_ns + drift + e->epoch_ns - e->base_ns;
-}
-
-/* ---- one event ------------------------------------------------------------------------------- */
-
-struct event {
-    const char *cat, *name;
-    int64_t number; /* after the name; -1 none */
-    int32_t pid, tid;
-    int64_t start_ns, end_ns; /* simulation time */
-};
-
-static void begin_event(struct synth_emitter *e, const char *phase)
-{
-    inq_synth_put_text(e->out, e->first_event ? "  {\"ph\": \"" : ",\n  {\"ph\": \"");
-    inq_synth_put_text(e->out, phase);
-    e->first_event = false;
-}
-
-/* Writes everything up to and with `"args": {`; false when it is outside the capture window. */
-static bool put_event(struct synth_emitter *e, const struct event *event)
-{
-    if (event->start_ns < e->from_ns || event->end_ns > e->until_ns) {
-        return false;
-    }
-    begin_event(e, "X\", \"cat\": \"");
-    inq_synth_put_text(e->out, event->cat);
-    inq_synth_put_text(e->out, "\", \"name\": \"");
-    inq_synth_put_text(e->out, event->name);
-    if (event->number >= 0) {
-        inq_synth_put_int(e->out, event->number);
-    }
-    inq_synth_put_text(e->out, "\", \"pid\": ");
-    inq_synth_put_int(e->out, event->pid);
-    inq_synth_put_text(e->out, ", \"tid\": ");
-    inq_synth_put_int(e->out, event->tid);
-    inq_synth_put_text(e->out, ", \"ts\": ");
-    int64_t start = local_ns(e, event->start_ns);
-    put_us(e, start);
-    inq_synth_put_text(e->out, ", \"dur\": ");
-    put_us(e, local_ns(e, event->end_ns) - start);
-    inq_synth_put_text(e->out, ", \"args\": {");
-    return true;
-}
-
-static void put_arg(struct synth_emitter *e, const char *key, int64_t value)
-{
-    inq_synth_put_text(e->out, key);
-    inq_synth_put_int(e->out, value);
-}
-
-static void put_flow(struct synth_emitter *e, const char *phase, const struct event *event,
-                     int64_t id)
-{
-    if (event->start_ns < e->from_ns || event->end_ns > e->until_ns) {
-        return;
-    }
-    begin_event(e, phase);
-    put_arg(e, "\", \"id\": ", id);
-    put_arg(e, ", \"pid\": ", event->pid);
-    put_arg(e, ", \"tid\": ", event->tid);
-    inq_synth_put_text(e->out, ", \"ts\": ");
-    put_us(e, local_ns(e, event->start_ns));
-    inq_synth_put_text(e->out, ", \"cat\": \"ac2g\", \"name\": \"ac2g\"");
-    inq_synth_put_text(e->out, *phase == 'f' ? ", \"bp\": \"e\"}" : "}");
-}
-
 /* ---- items ----------------------------------------------------------------------------------- */
 
 static const struct synth_node *node_of(const struct synth_emitter *e, uint32_t index)
@@ -137,14 +32,30 @@ static const struct synth_comm *comm_of(const struct synth_emitter *e,
     return &e->rank_items->comms[item->comm];
 }
 
+/* The annotation around a communication, on the host or on the GPU. */
+static void put_comm_note(struct synth_emitter *e, const struct synth_item *item,
+                          const struct synth_event *where, int64_t id)
+{
+    char name[64];
+    struct synth_event event = *where;
+    inq_synth_comm_note(e, comm_of(e, item), name, sizeof name);
+    event.cat =
+        item->gpu == SYNTH_NONE || where->pid == e->pid ? "user_annotation" : "gpu_user_annotation";
+    event.name = name;
+    if (inq_synth_put_event(e, &event)) {
+        inq_synth_put_arg(e, "\"External id\": ", id);
+        inq_synth_end_event(e);
+    }
+}
+
 /* Annotations and operators: what the host did. */
 static void put_host_item(struct synth_emitter *e, const struct synth_item *item, int64_t id)
 {
-    struct event event = {
+    struct synth_event event = {
         .number = -1,
         .pid = e->pid,
         .tid = thread_of(e, item),
-        .start_ns = node_of(e, item->first)->start_ns,
+        .start_ns = node_of(e, item->op)->start_ns,
         .end_ns = node_of(e, item->last)->end_ns,
     };
     if (item->kind == SYNTH_ITEM_NOTE) {
@@ -160,15 +71,19 @@ static void put_host_item(struct synth_emitter *e, const struct synth_item *item
                      : item->kind == SYNTH_ITEM_COMM ? "record_param_comms"
                                                      : "aten::copy_";
     }
-    if (!put_event(e, &event)) {
+    if (!inq_synth_put_event(e, &event)) {
         return;
     }
-    put_arg(e, "\"External id\": ", id);
-    put_arg(e, ", \"Ev Idx\": ", id - 1);
+    inq_synth_put_arg(e, "\"External id\": ", id);
+    inq_synth_put_arg(e, ", \"Ev Idx\": ", id - 1);
     if (item->kind == SYNTH_ITEM_COMM) {
         inq_synth_emit_comm_args(e, comm_of(e, item), false);
+        inq_synth_end_event(e);
+        event.start_ns = node_of(e, item->op)->end_ns;
+        put_comm_note(e, item, &event, id);
+    } else {
+        inq_synth_end_event(e);
     }
-    inq_synth_put_text(e->out, "}}");
 }
 
 static void put_call(struct synth_emitter *e, const struct synth_item *item, int64_t id)
@@ -177,7 +92,7 @@ static void put_call(struct synth_emitter *e, const struct synth_item *item, int
     if (item->call >= SYNTH_CALL_RECORD && !e->spec->calls) {
         return;
     }
-    struct event event = {
+    struct synth_event event = {
         .cat = call->driver ? "cuda_driver" : "cuda_runtime",
         .name = call->name,
         .number = -1,
@@ -186,15 +101,15 @@ static void put_call(struct synth_emitter *e, const struct synth_item *item, int
         .start_ns = node_of(e, item->first)->end_ns,
         .end_ns = node_of(e, item->last)->end_ns,
     };
-    if (!put_event(e, &event)) {
+    if (!inq_synth_put_event(e, &event)) {
         return;
     }
-    put_arg(e, "\"External id\": ", id);
-    put_arg(e, ", \"cbid\": ", call->cbid);
-    put_arg(e, ", \"correlation\": ", id + FIRST_CORRELATION);
-    inq_synth_put_text(e->out, "}}");
+    inq_synth_put_arg(e, "\"External id\": ", id);
+    inq_synth_put_arg(e, ", \"cbid\": ", call->cbid);
+    inq_synth_put_arg(e, ", \"correlation\": ", id + FIRST_CORRELATION);
+    inq_synth_end_event(e);
     if (e->spec->flows && item->gpu != SYNTH_NONE) {
-        put_flow(e, "s", &event, id + FIRST_CORRELATION);
+        inq_synth_put_flow(e, "s", &event, id + FIRST_CORRELATION);
     }
 }
 
@@ -204,16 +119,18 @@ static void put_geometry(struct synth_emitter *e, const struct synth_item *item)
     static const struct synth_kernel_info nccl = {"", "", 16, 544, 96, 83000};
     const struct synth_kernel_info *kernel =
         item->kind == SYNTH_ITEM_COMM ? &nccl : &inq_synth_kernels[item->what];
-    put_arg(e, ", \"queued\": 0, \"context\": 1, \"registers per thread\": ", kernel->registers);
-    put_arg(e, ", \"shared memory\": ", kernel->shared);
-    put_arg(e, ", \"grid\": [", item->kind == SYNTH_ITEM_COMM ? kernel->grid : item->grid);
-    put_arg(e, ", 1, 1], \"block\": [", kernel->block);
+    inq_synth_put_arg(
+        e, ", \"queued\": 0, \"context\": 1, \"registers per thread\": ", kernel->registers);
+    inq_synth_put_arg(e, ", \"shared memory\": ", kernel->shared);
+    inq_synth_put_arg(e, ", \"grid\": [",
+                      item->kind == SYNTH_ITEM_COMM ? kernel->grid : item->grid);
+    inq_synth_put_arg(e, ", 1, 1], \"block\": [", kernel->block);
     inq_synth_put_text(e->out, ", 1, 1]");
 }
 
 static void put_gpu(struct synth_emitter *e, const struct synth_item *item, int64_t id)
 {
-    struct event event = {
+    struct synth_event event = {
         .cat = "kernel",
         .number = -1,
         .pid = e->device,
@@ -231,24 +148,24 @@ static void put_gpu(struct synth_emitter *e, const struct synth_item *item, int6
                          ? inq_synth_comm_kernel(e->spec, comm_of(e, item))
                          : inq_synth_kernels[item->what].name;
     }
-    if (!put_event(e, &event)) {
+    if (!inq_synth_put_event(e, &event)) {
         return;
     }
-    put_arg(e, "\"External id\": ", id);
-    put_arg(e, ", \"device\": ", e->device);
-    put_arg(e, ", \"stream\": ", event.tid);
-    put_arg(e, ", \"correlation\": ", id + FIRST_CORRELATION);
+    inq_synth_put_arg(e, "\"External id\": ", id);
+    inq_synth_put_arg(e, ", \"device\": ", e->device);
+    inq_synth_put_arg(e, ", \"stream\": ", event.tid);
+    inq_synth_put_arg(e, ", \"correlation\": ", id + FIRST_CORRELATION);
     if (copy) {
-        put_arg(e, ", \"bytes\": ", item->bytes);
+        inq_synth_put_arg(e, ", \"bytes\": ", item->bytes);
     } else if (!e->spec->lean) {
         put_geometry(e, item);
     }
     if (item->kind == SYNTH_ITEM_COMM) {
         inq_synth_emit_comm_args(e, comm_of(e, item), true);
     }
-    inq_synth_put_text(e->out, "}}");
+    inq_synth_end_event(e);
     if (e->spec->flows) {
-        put_flow(e, "f", &event, id + FIRST_CORRELATION);
+        inq_synth_put_flow(e, "f", &event, id + FIRST_CORRELATION);
     }
 }
 
@@ -257,7 +174,7 @@ static void put_gpu(struct synth_emitter *e, const struct synth_item *item, int6
 static void put_gpu_step(struct synth_emitter *e, const struct synth_item *step, int64_t start_ns,
                          int64_t end_ns, int64_t id)
 {
-    struct event event = {
+    struct synth_event event = {
         .cat = "gpu_user_annotation",
         .name = inq_synth_notes[SYNTH_NOTE_STEP].text,
         .number = step->number,
@@ -266,9 +183,27 @@ static void put_gpu_step(struct synth_emitter *e, const struct synth_item *step,
         .start_ns = start_ns - 1,
         .end_ns = end_ns + 1,
     };
-    if (start_ns <= end_ns && put_event(e, &event)) {
-        put_arg(e, "\"External id\": ", id);
-        inq_synth_put_text(e->out, "}}");
+    if (start_ns <= end_ns && inq_synth_put_event(e, &event)) {
+        inq_synth_put_arg(e, "\"External id\": ", id);
+        inq_synth_end_event(e);
+    }
+}
+
+/* Each communication, widened as a step is. */
+static void put_gpu_comms(struct synth_emitter *e)
+{
+    for (size_t i = 0; i < e->rank_items->n_items && e->spec->cpu_ops; i++) {
+        const struct synth_item *item = &e->rank_items->items[i];
+        if (item->kind == SYNTH_ITEM_COMM) {
+            struct synth_event event = {
+                .number = -1,
+                .pid = e->device,
+                .tid = inq_synth_stream_ids[item->stream],
+                .start_ns = node_of(e, item->gpu)->start_ns - 1,
+                .end_ns = node_of(e, item->gpu)->end_ns + 1,
+            };
+            put_comm_note(e, item, &event, (int64_t)i + 1);
+        }
     }
 }
 
@@ -302,6 +237,23 @@ static void put_gpu_steps(struct synth_emitter *e)
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
+/* How stamps are to be read; some versions say so only after the events. */
+static void put_time_base(struct synth_emitter *e)
+{
+    inq_out_text(e->out, "  \"displayTimeUnit\": \"ms\",\n");
+    if (e->spec->ts != INQ_SYNTH_TS_ABS) {
+        inq_out_printf(e->out, "  \"baseTimeNanoseconds\": %" PRId64 ",\n", e->base_ns);
+    }
+}
+
+static void put_footer(struct synth_emitter *e)
+{
+    inq_out_text(e->out, "\n  ],\n");
+    if (e->spec->base_last) {
+        put_time_base(e);
+    }
+}
+
 static void put_header(struct synth_emitter *e)
 {
     inq_out_text(e->out, "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [");
@@ -316,9 +268,8 @@ static void put_header(struct synth_emitter *e)
     inq_synth_emit_distributed(e);
     inq_out_printf(e->out, "  \"host_name\": \"node-%02" PRId32 "\",\n",
                    e->rank / e->spec->gpus_per_host);
-    inq_out_text(e->out, "  \"displayTimeUnit\": \"ms\",\n");
-    if (e->spec->ts != INQ_SYNTH_TS_ABS) {
-        inq_out_printf(e->out, "  \"baseTimeNanoseconds\": %" PRId64 ",\n", e->base_ns);
+    if (!e->spec->base_last) {
+        put_time_base(e);
     }
     inq_out_text(e->out, "  \"traceEvents\": [\n");
 }
@@ -326,11 +277,36 @@ static void put_header(struct synth_emitter *e)
 static void put_name(struct synth_emitter *e, const char *what, int32_t pid, int32_t tid,
                      const char *name, int32_t number)
 {
-    begin_event(e, "M\", \"name\": \"");
+    inq_synth_begin_event(e, "M\", \"name\": \"");
     inq_out_printf(e->out,
                    "%s\", \"pid\": %" PRId32 ", \"tid\": %" PRId32
                    ", \"args\": {\"name\": \"%s%" PRId32 "\"}}",
                    what, pid, tid, name, number);
+}
+
+/* The recorder's own marks: its span and the ends of its window. */
+static void put_marks(struct synth_emitter *e)
+{
+    int64_t end_ns = inq_synth_step_end(e->sim, e->spec->steps - 1);
+    int64_t start = inq_synth_local_ns(e, e->from_ns > 0 ? e->from_ns : 0);
+    int64_t end = inq_synth_local_ns(e, e->until_ns < end_ns ? e->until_ns : end_ns);
+    inq_synth_begin_event(e, "X\", \"cat\": \"Trace\", \"ts\": ");
+    inq_synth_put_us(e, start);
+    inq_synth_put_text(e->out, ", \"dur\": ");
+    inq_synth_put_us(e, end - start);
+    inq_synth_put_text(e->out, ",\n    \"pid\": \"Spans\", \"tid\": \"PyTorch Profiler\",\n    "
+                               "\"name\": \"PyTorch Profiler (0)\",\n    \"args\": {\n      "
+                               "\"Op count\": 0");
+    inq_synth_end_event(e);
+    inq_synth_begin_event(
+        e, "i\", \"name\": \"Iteration Start: PyTorch Profiler\", \"s\": \"g\",\n    "
+           "\"pid\": \"Traces\", \"tid\": \"Trace PyTorch Profiler\", \"ts\": ");
+    inq_synth_put_us(e, start);
+    inq_synth_put_text(e->out, "\n  }");
+    inq_synth_begin_event(e, "i\", \"name\": \"Record Window End\", \"s\": \"g\",\n    "
+                             "\"pid\": \"\", \"tid\": \"\", \"ts\": ");
+    inq_synth_put_us(e, end);
+    inq_synth_put_text(e->out, "\n  }");
 }
 
 static void put_names(struct synth_emitter *e)
@@ -411,7 +387,9 @@ void inq_synth_emit(const struct synth_sim *sim, int32_t rank, struct inq_out *o
         }
     }
     put_gpu_steps(&e);
+    put_gpu_comms(&e);
     put_names(&e);
-    inq_out_printf(out, "\n  ],\n  \"traceName\": \"./trace/rank-%" PRId32 ".pt.trace.json\"\n}\n",
-                   rank);
+    put_marks(&e);
+    put_footer(&e);
+    inq_out_printf(out, "  \"traceName\": \"./trace/rank-%" PRId32 ".pt.trace.json\"\n}\n", rank);
 }

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { SHOWN_RANKS = 30 }; /* longer lists are cut by the recorder */
 
@@ -108,6 +107,34 @@ const char *inq_synth_comm_kernel(const struct inq_synth_spec *spec, const struc
                : "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 }
 
+/* Batched transfers do not say what they are. */
+static bool is_bare(const struct inq_synth_spec *spec, const struct synth_comm *comm)
+{
+    return spec->p2p == INQ_SYNTH_P2P_BARE && comm->kind != SYNTH_ALLREDUCE;
+}
+
+void inq_synth_comm_note(const struct synth_emitter *e, const struct synth_comm *comm, char *text,
+                         size_t size)
+{
+    int32_t stage = inq_synth_stage(e->spec, e->rank); /* peers by their rank in the group */
+    int32_t peer = comm->peer >= 0 ? inq_synth_stage(e->spec, comm->peer) : 0;
+    if (is_bare(e->spec, comm)) {
+        (void)snprintf(text, size, "nccl:coalesced");
+        return;
+    }
+    switch (comm->kind) {
+    case SYNTH_ALLREDUCE:
+        (void)snprintf(text, size, "nccl:all_reduce");
+        break;
+    case SYNTH_SEND:
+        (void)snprintf(text, size, "nccl:send %" PRId32 "->%" PRId32, stage, peer);
+        break;
+    case SYNTH_RECV:
+        (void)snprintf(text, size, "nccl:recv %" PRId32 "<-%" PRId32, stage, peer);
+        break;
+    }
+}
+
 static void put_sequence(struct synth_emitter *e, const struct synth_comm *comm,
                          enum synth_role role)
 {
@@ -121,8 +148,7 @@ static void put_sequence(struct synth_emitter *e, const struct synth_comm *comm,
 void inq_synth_emit_comm_args(struct synth_emitter *e, const struct synth_comm *comm, bool kernel)
 {
     static const char *const names[] = {"allreduce", "send", "recv"};
-    bool bare = e->spec->p2p == INQ_SYNTH_P2P_BARE && comm->kind != SYNTH_ALLREDUCE;
-    if (e->spec->args == INQ_SYNTH_ARGS_OLD || bare) {
+    if (e->spec->args == INQ_SYNTH_ARGS_OLD || is_bare(e->spec, comm)) {
         return;
     }
     struct inq_out *out = e->out;

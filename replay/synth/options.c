@@ -62,6 +62,8 @@ const struct synth_option inq_synth_spec_options[] = {
     {"flows", SYNTH_INT, SPEC(flows), 0, 1, "", "arrows from launches to kernels"},
     {"calls", SYNTH_INT, SPEC(calls), 0, 1, "", "event and wait calls"},
     {"lean", SYNTH_INT, SPEC(lean), 0, 1, "", "kernels carry only the arguments that link them"},
+    {"base_last", SYNTH_INT, SPEC(base_last), 0, 1, "",
+     "baseTimeNanoseconds after the events: lost with the end of a file"},
     {"gz", SYNTH_INT, SPEC(gz), 0, 1, "", "compress"},
     {"sync", SYNTH_INT, SPEC(sync), 0, 1, "", "the host waits for the GPU at the end of a step"},
 };

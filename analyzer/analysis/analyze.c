@@ -14,6 +14,8 @@
 static const struct inq_analysis analyses[] = {
     {"time_breakdown", "where each rank's GPU time went: compute, exposed communication, idle",
      inq_run_time_breakdown},
+    {"collectives", "who waited for whom in matched collectives, transfers and bandwidth",
+     inq_run_collectives},
     {"hta", "the numbers HolisticTraceAnalysis prints (--method hta)", inq_run_method_hta},
     {"tracelens", "the numbers TraceLens prints (--method tracelens)", inq_run_method_tracelens},
     {NULL, NULL, NULL},

@@ -6,10 +6,13 @@
 
 /* aligned = raw + offset + (raw - ref) * drift / 1e9, solved for raw. The correction is so much
  * smaller than the time that two steps settle it; with no drift the first is exact. */
-static int64_t unaligned(const struct inq_clock *clock, int64_t ns)
+int64_t inq_unaligned_ns(const struct inq_rank *rank, int64_t ns)
 {
+    const struct inq_clock *clock = &rank->clock;
+    if (!clock->aligned) {
+        return ns;
+    }
     int64_t raw = ns - clock->offset_ns;
-
     for (int i = 0; i < 3 && clock->drift_ppb != 0; i++) {
         double drifted = (double)(raw - clock->ref_ns) * (double)clock->drift_ppb / 1e9;
         raw = ns - clock->offset_ns - (int64_t)llround(drifted);
@@ -19,7 +22,7 @@ static int64_t unaligned(const struct inq_clock *clock, int64_t ns)
 
 int64_t inq_peer_raw_ns(const struct inq_rank *rank, int64_t ns)
 {
-    return (rank->clock.aligned ? unaligned(&rank->clock, ns) : ns) - rank->base_ns;
+    return inq_unaligned_ns(rank, ns) - rank->base_ns;
 }
 
 /* Bits of x up to the highest one. */

@@ -209,10 +209,12 @@ struct inq_peers {
  *                         may be done before the last member comes)
  *   transfer            = own end - last arrival, at least 0; of the operation: median of members
  *   ends spread         = largest end - smallest end (synchronising kinds, all members there)
- *   algbw = S / transfer, busbw = algbw * factor, GB = 1e9 bytes, S and factor as in nccl-tests
+ *   algbw = S / transfer, busbw = algbw * factor, GB = 1e9 bytes, S and factor as in nccl-tests; of
+ *           several operations sum(S) / sum(transfer) over those whose size is known
  *
  * The last arriver is the member with the largest start, the first the one with the smallest; of
- * several with the same start, the lowest rank. */
+ * several with the same start, the lowest rank. Operations with a single member known have a
+ * transfer but no wait and no arrivals. */
 struct inq_wait {
     uint32_t rank;   /* index into inq_trace.ranks */
     int64_t wait_ns; /* summed over matched collectives */

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who waited for whom: figures of matched collectives, by hand and on real runs. */
+#include "analysis/collectives.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 3, ROWS = 8, OPS = 8 };
+
+/* Three ranks; the k-th collective is row k of each. */
+struct fixture {
+    int64_t start[RANKS][ROWS], dur[RANKS][ROWS];
+    uint32_t comm[RANKS][ROWS];
+    struct inq_comm comms[RANKS][ROWS];
+    struct inq_rank ranks[RANKS];
+    struct inq_group groups[2];
+    struct inq_collective collectives[OPS];
+    struct inq_member members[OPS * RANKS];
+    struct inq_trace trace;
+};
+
+static void fixture_init(struct fixture *f)
+{
+    memset(f, 0, sizeof(*f));
+    f->groups[0].size = RANKS;
+    f->groups[1].size = 2;
+    for (int r = 0; r < RANKS; r++) {
+        f->ranks[r].rank = r;
+        f->ranks[r].events.start_ns = f->start[r];
+        f->ranks[r].events.dur_ns = f->dur[r];
+        f->ranks[r].events.comm = f->comm[r];
+        f->ranks[r].comms = f->comms[r];
+    }
+    f->trace = (struct inq_trace){.n_ranks = RANKS,
+                                  .ranks = f->ranks,
+                                  .n_groups = 2,
+                                  .groups = f->groups,
+                                  .collectives = f->collectives,
+                                  .members = f->members};
+}
+
+/* Opens a collective; members follow with `join`. */
+static void begin(struct fixture *f, enum inq_coll_kind kind, uint32_t group)
+{
+    f->collectives[f->trace.n_collectives++] =
+        (struct inq_collective){.group = group,
+                                .kind = kind,
+                                .first_member = (uint32_t)f->trace.n_members,
+                                .complete = true};
+}
+
+static void join(struct fixture *f, uint32_t rank, int64_t start, int64_t end, int64_t elems)
+{
+    struct inq_rank *r = &f->ranks[rank];
+    size_t i = r->events.n++;
+
+    f->start[rank][i] = start;
+    f->dur[rank][i] = end - start;
+    f->comm[rank][i] = (uint32_t)r->n_comms;
+    r->comms[r->n_comms++] = (struct inq_comm){
+        .in_elems = elems, .out_elems = elems, .dtype_bytes = elems >= 0 ? 4 : 0, .group_size = -1};
+    f->members[f->trace.n_members++] = (struct inq_member){rank, (uint32_t)i};
+    f->collectives[f->trace.n_collectives - 1].n_members++;
+}
+
+static struct inq_report *analyze(const struct fixture *f, int jobs)
+{
+    const char *only[] = {"collectives"};
+    struct inq_analysis_options options = {.jobs = jobs, .only = only, .n_only = 1};
+    struct inq_report *report = NULL;
+
+    assert_int_equal(inq_analyze(&f->trace, &options, &report, NULL), INQ_OK);
+    return report;
+}
+
+static void figures__waits_skew_transfer_spread(void **state)
+{
+    (void)state;
+    struct fixture f;
+
+    fixture_init(&f);
+    begin(&f, INQ_COLL_ALLREDUCE, 0);
+    join(&f, 0, 100, 500, 1000);
+    join(&f, 1, 300, 510, 1000);
+    join(&f, 2, 250, 504, 1000);
+    struct inq_report *report = analyze(&f, 1);
+    const struct inq_collectives *c = report->collectives;
+    assert_int_equal(c->matched, 1);
+    assert_int_equal(c->ends_spread_ns_max, 10);
+    assert_int_equal(c->raw_ends_spread_ns_max, 10);
+    assert_int_equal(c->n_waits, 3);
+    assert_int_equal(c->waits[0].wait_ns, 200);
+    assert_int_equal(c->waits[1].wait_ns, 0);
+    assert_int_equal(c->waits[2].wait_ns, 50);
+    assert_int_equal(c->waits[1].last_arrivals, 1);
+    assert_int_equal(c->waits[0].first_arrivals, 1);
+    assert_int_equal(c->waits[0].last_arrivals, 0);
+    assert_int_equal(c->n_by_op, 1);
+    assert_int_equal(c->by_op[0].count, 1);
+    assert_int_equal(c->by_op[0].bytes, 4000);
+    assert_int_equal(c->by_op[0].wait_ns, 250);
+    assert_int_equal(c->by_op[0].skew_ns_median, 200);
+    assert_int_equal(c->by_op[0].transfer_ns_median, 204); /* of 200, 210, 204 */
+    /* 4000 B in 204 ns, and 2(n-1)/n of it on the bus */
+    assert_int_equal(llround(c->by_op[0].algbw_gbps * 1e6), 19607843);
+    assert_int_equal(llround(c->by_op[0].busbw_gbps * 1e6), 26143791);
+    assert_int_equal(c->n_worst, 1);
+    assert_int_equal(c->worst[0].last_rank, 1);
+    assert_int_equal(c->worst[0].start_ns, 100);
+    assert_int_equal(c->worst[0].end_ns, 510);
+    inq_report_free(report);
+}
+
+static void figures__raw_spread_undoes_the_alignment(void **state)
+{
+    (void)state;
+    struct fixture f;
+
+    fixture_init(&f);
+    begin(&f, INQ_COLL_ALLREDUCE, 0);
+    join(&f, 0, 100, 500, -1);
+    join(&f, 1, 100, 505, -1);
+    f.ranks[1].clock = (struct inq_clock){.aligned = true, .offset_ns = -2000};
+    struct inq_report *report = analyze(&f, 1);
+    assert_int_equal(report->collectives->ends_spread_ns_max, 5);
+    assert_int_equal(report->collectives->raw_ends_spread_ns_max, 2005);
+    assert_true(isnan(report->collectives->by_op[0].algbw_gbps)); /* sizes unknown */
+    assert_int_equal(report->collectives->by_op[0].bytes, -1);
+    inq_report_free(report);
+}
+
+static void waits__do_not_outlast_an_op_that_need_not_wait(void **state)
+{
+    (void)state;
+    struct fixture f;
+
+    fixture_init(&f);
+    begin(&f, INQ_COLL_BROADCAST, 0);
+    join(&f, 0, 100, 150, 10); /* the root is done before rank 1 comes */
+    join(&f, 1, 400, 460, 10);
+    join(&f, 2, 110, 461, 10);
+    struct inq_report *report = analyze(&f, 1);
+    assert_int_equal(report->collectives->waits[0].wait_ns, 50);
+    assert_int_equal(report->collectives->waits[1].wait_ns, 0);
+    assert_int_equal(report->collectives->waits[2].wait_ns, 290);
+    assert_int_equal(report->collectives->by_op[0].transfer_ns_median, 60); /* of 0, 60, 61 */
+    assert_int_equal(report->collectives->ends_spread_ns_max, -1);
+    inq_report_free(report);
+}
+
+static void arrivals__of_equals_the_lowest_rank(void **state)
+{
+    (void)state;
+    struct fixture f;
+
+    fixture_init(&f);
+    begin(&f, INQ_COLL_ALLREDUCE, 0);
+    join(&f, 2, 100, 200, -1);
+    join(&f, 1, 100, 200, -1);
+    join(&f, 0, 100, 200, -1);
+    struct inq_report *report = analyze(&f, 1);
+    assert_int_equal(report->collectives->waits[0].last_arrivals, 1);
+    assert_int_equal(report->collectives->waits[0].first_arrivals, 1);
+    assert_int_equal(report->collectives->n_worst, 0); /* nobody waited */
+    inq_report_free(report);
+}
+
+static void members__alone_wait_for_nobody(void **state)
+{
+    (void)state;
+    struct fixture f;
+
+    fixture_init(&f);
+    begin(&f, INQ_COLL_ALLREDUCE, 1);
+    join(&f, 2, 100, 200, 25);
+    f.collectives[0].complete = false;
+    f.trace.unmatched_comms = 4;
+    struct inq_report *report = analyze(&f, 1);
+    assert_int_equal(report->collectives->n_waits, 0);
+    assert_int_equal(report->collectives->unmatched, 4);
+    assert_int_equal(report->collectives->ends_spread_ns_max, -1);
+    assert_int_equal(report->collectives->by_op[0].transfer_ns_median, 100);
+    inq_report_free(report);
+}
+
+static void table__one_row_for_each_kind_and_group(void **state)
+{
+    (void)state;
+    struct fixture f;
+
+    fixture_init(&f);
+    for (int i = 0; i < 3; i++) {
+        int64_t at = (int64_t)1000 * i;
+        begin(&f, i == 1 ? INQ_COLL_ALLGATHER : INQ_COLL_ALLREDUCE, 0);
+        join(&f, 0, at, at + 100, 10);
+        join(&f, 1, at + 10 + i, at + 110, 10);
+    }
+    begin(&f, INQ_COLL_ALLREDUCE, 1);
+    join(&f, 0, 5000, 5900, 10);
+    join(&f, 1, 5800, 5900, 30);
+    struct inq_report *report = analyze(&f, 1);
+    const struct inq_collectives *c = report->collectives;
+    assert_int_equal(c->n_by_op, 3);
+    assert_int_equal(c->by_op[0].group, 1); /* most waiting first */
+    assert_int_equal(c->by_op[0].wait_ns, 800);
+    assert_int_equal(c->by_op[0].group_size, 2);
+    assert_int_equal(c->by_op[0].bytes, 120); /* the largest that a member knows */
+    assert_int_equal(c->by_op[1].count, 2);
+    assert_int_equal(c->by_op[1].wait_ns, 10 + 12);
+    assert_int_equal(c->by_op[2].kind, INQ_COLL_ALLGATHER);
+    assert_int_equal(c->n_worst, 4);
+    assert_int_equal(c->worst[0].collective, 3);
+    assert_int_equal(c->worst[1].collective, 2);
+    assert_int_equal(c->worst[3].collective, 0);
+    inq_report_free(report);
+}
+
+static void section__absent_without_communication(void **state)
+{
+    (void)state;
+    struct fixture f;
+
+    fixture_init(&f);
+    struct inq_report *report = analyze(&f, 1);
+    assert_null(report->collectives);
+    inq_report_free(report);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures__waits_skew_transfer_spread),
+        cmocka_unit_test(figures__raw_spread_undoes_the_alignment),
+        cmocka_unit_test(waits__do_not_outlast_an_op_that_need_not_wait),
+        cmocka_unit_test(arrivals__of_equals_the_lowest_rank),
+        cmocka_unit_test(members__alone_wait_for_nobody),
+        cmocka_unit_test(table__one_row_for_each_kind_and_group),
+        cmocka_unit_test(section__absent_without_communication),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

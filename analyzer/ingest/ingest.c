@@ -176,20 +176,55 @@ out:
     return code;
 }
 
-int inq_ingest(const char *const *paths, size_t n_paths, const struct inq_ingest_options *options,
-               struct inq_run **run, struct inq_err *err)
+/* Reads what the walk lists, which `code` says has succeeded; releases the walk. */
+static int ingest_walk(int code, struct inq_walk *walk, const struct inq_ingest_options *options,
+                       struct inq_run **run, struct inq_err *err)
 {
     static const struct inq_ingest_options defaults;
-    struct inq_walk walk = {0};
-    *run = NULL;
-    int code = inq_walk_paths(paths, n_paths, &walk, err);
     if (code == INQ_OK) {
-        code = ingest_files(&walk, options != NULL ? options : &defaults, run, err);
+        code = ingest_files(walk, options != NULL ? options : &defaults, run, err);
     }
     if (code != INQ_OK) {
         inq_run_free(*run);
         *run = NULL;
     }
-    inq_walk_release(&walk);
+    inq_walk_release(walk);
     return code;
+}
+
+int inq_ingest(const char *const *paths, size_t n_paths, const struct inq_ingest_options *options,
+               struct inq_run **run, struct inq_err *err)
+{
+    struct inq_walk walk = {0};
+    *run = NULL;
+    return ingest_walk(inq_walk_paths(paths, n_paths, &walk, err), &walk, options, run, err);
+}
+
+static int compare_names(const void *a, const void *b, void *ctx)
+{
+    const struct inq_ingest_blob *one = a;
+    const struct inq_ingest_blob *other = b;
+    (void)ctx;
+    return strcmp(one->name, other->name);
+}
+
+int inq_ingest_memory(const struct inq_ingest_blob *blobs, size_t n_blobs,
+                      const struct inq_ingest_options *options, struct inq_run **run,
+                      struct inq_err *err)
+{
+    struct inq_walk walk = {0};
+    *run = NULL;
+    struct inq_ingest_blob *sorted = inq_mem_alloc((n_blobs + 1) * sizeof *sorted);
+    if (sorted == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    if (n_blobs > 0) {
+        memcpy(sorted, blobs, n_blobs * sizeof *sorted);
+    }
+    int code = inq_sort(sorted, n_blobs, sizeof *sorted, compare_names, NULL, err);
+    for (size_t i = 0; i < n_blobs && code == INQ_OK; i++) {
+        code = inq_walk_add_memory(&walk, sorted[i].name, sorted[i].bytes, sorted[i].n, err);
+    }
+    inq_mem_free(sorted);
+    return ingest_walk(code, &walk, options, run, err);
 }

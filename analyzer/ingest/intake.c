@@ -236,7 +236,10 @@ static int read_file(struct reading *reading, bool threaded, struct inq_err *err
     struct inq_shard *shard = reading->shard;
     struct inq_source_options options = {.threaded = threaded, .tick = tick, .tick_ctx = reading};
     struct inq_err why = {0};
-    int code = inq_source_open(shard->file.path, &options, &reading->source, &why);
+    const struct inq_walk_file *file = &reading->intake->walk->files[reading->index];
+    int code = file->bytes != NULL ? inq_source_open_memory(file->bytes, file->size, &options,
+                                                            &reading->source, &why)
+                                   : inq_source_open(file->path, &options, &reading->source, &why);
     if (code != INQ_OK) {
         shard->file.format = "unknown";
         return code == INQ_NOMEM ? inq_err_set(err, INQ_NOMEM, "%s", why.message)

@@ -20,7 +20,7 @@ static int add_file(struct inq_walk *walk, const char *path, uint64_t size, cons
     int code = inq_mem_grow(&walk->files, &walk->cap, walk->n + 1, sizeof *walk->files,
                             INQ_MAX_FILES, err);
     if (code == INQ_OK) {
-        walk->files[walk->n++] = (struct inq_walk_file){path, size, reason};
+        walk->files[walk->n++] = (struct inq_walk_file){path, size, reason, NULL};
     }
     return code;
 }
@@ -213,6 +213,17 @@ int inq_walk_paths(const char *const *paths, size_t n, struct inq_walk *walk, st
     }
     if (code == INQ_OK) {
         code = inq_sort(walk->files, walk->n, sizeof *walk->files, compare_files, NULL, err);
+    }
+    return code;
+}
+
+int inq_walk_add_memory(struct inq_walk *walk, const char *name, const void *bytes, size_t n,
+                        struct inq_err *err)
+{
+    const char *path = inq_arena_strdup(&walk->arena, name);
+    int code = path != NULL ? add_file(walk, path, n, NULL, err) : out_of_memory(err);
+    if (code == INQ_OK) {
+        walk->files[walk->n - 1].bytes = n > 0 ? bytes : "";
     }
     return code;
 }

@@ -15,6 +15,7 @@ struct inq_walk_file {
     const char *path;
     uint64_t size;
     const char *reason; /* why it is not to be read; NULL: read it */
+    const void *bytes;  /* borrowed content; NULL: it is on disk */
 };
 
 struct inq_walk_folder {
@@ -39,6 +40,10 @@ struct inq_walk {
  * `paths`. Fails with INQ_NOT_FOUND when one of `paths` does not exist, INQ_NOMEM, INQ_LIMIT past
  * INQ_MAX_FILES. inq_walk_release in any case. */
 int inq_walk_paths(const char *const *paths, size_t n, struct inq_walk *walk, struct inq_err *err);
+/* Lists one more file, whose content is in memory. The files are to be added in the order of their
+ * names. Fails with INQ_NOMEM, INQ_LIMIT. */
+int inq_walk_add_memory(struct inq_walk *walk, const char *name, const void *bytes, size_t n,
+                        struct inq_err *err);
 void inq_walk_release(struct inq_walk *walk);
 
 #endif

@@ -36,6 +36,18 @@ INQ_API int inq_ingest(const char *const *paths, size_t n_paths,
                        const struct inq_ingest_options *options, struct inq_run **run,
                        struct inq_err *err);
 
+/* A file that is in memory, plain or gzip'd. */
+struct inq_ingest_blob {
+    const char *name; /* as its path would be */
+    const void *bytes;
+    size_t n;
+};
+
+/* As inq_ingest over files that are borrowed from memory. */
+INQ_API int inq_ingest_memory(const struct inq_ingest_blob *blobs, size_t n_blobs,
+                              const struct inq_ingest_options *options, struct inq_run **run,
+                              struct inq_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -44,7 +44,8 @@ int32_t inq_synth_group_size(const struct inq_synth_spec *spec, enum synth_role 
 
 int32_t inq_synth_group_count(const struct inq_synth_spec *spec, enum synth_role role)
 {
-    return inq_synth_group_size(spec, SYNTH_WORLD) / inq_synth_group_size(spec, role);
+    int32_t size = inq_synth_group_size(spec, role);
+    return size > 0 ? inq_synth_group_size(spec, SYNTH_WORLD) / size : 0;
 }
 
 int32_t inq_synth_group_of(const struct inq_synth_spec *spec, enum synth_role role, int32_t rank)

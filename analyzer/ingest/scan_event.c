@@ -185,12 +185,17 @@ static enum inq_scan_result read_member(struct inq_scan *scan, struct inq_scan_e
         event->has_args = true;
         return read_args(scan, event);
     }
-    if (c == '{' || c == '[') {
-        return inq_scan_skip(scan);
-    }
     const struct key *key =
         args ? find_key(arg_keys, sizeof arg_keys / sizeof arg_keys[0], name)
              : find_key(event_keys, sizeof event_keys / sizeof event_keys[0], name);
+    if (c == '{' || c == '[') {
+        const char *start = scan->p;
+        result = inq_scan_skip(scan);
+        if (result == INQ_SCAN_OK && key != NULL && key->field == INQ_FIELD_GROUP_RANKS) {
+            set_text(event, key, (struct inq_text){start, (uint32_t)(scan->p - start)});
+        }
+        return result;
+    }
     return read_scalar(scan, event, key);
 }
 

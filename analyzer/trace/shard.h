@@ -61,6 +61,9 @@ int inq_rank_add_event(struct inq_rank *rank, const struct inq_event_row *row, s
 int inq_rank_add_call(struct inq_rank *rank, int64_t start_ns, int64_t dur_ns, inq_str name,
                       uint32_t lane, int64_t correlation, struct inq_err *err);
 int inq_rank_add_note(struct inq_rank *rank, const struct inq_note *note, struct inq_err *err);
+/* Readers give a communication kernel a comm row with its external_id even when the event says
+ * nothing more (then kind is UNKNOWN and op_name 0: sealing fills it), and add the
+ * record_param_comms of the host as rows that no event points to. */
 /* A comm with everything unknown is {.group = INQ_NONE, .group_size = -1, .in_elems = -1,
  * .out_elems = -1, .seq = -1, .peer = -1, .external_id = -1}: inq_comm_init. */
 void inq_comm_init(struct inq_comm *comm);

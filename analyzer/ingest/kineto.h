@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internal to kineto*.c: from scanned events to rows of a shard. */
+#ifndef INQ_INGEST_KINETO_H
+#define INQ_INGEST_KINETO_H
+
+#include "base/hash.h"
+#include "ingest/ops.h"
+#include "ingest/scan.h"
+#include "trace/shard.h"
+
+/* A time beyond this is no time: sums of two stay far from overflow. */
+#define INQ_KINETO_MAX_TIME (INT64_MAX / 4)
+
+/* What a category says about an event. */
+enum inq_cat {
+    INQ_CAT_OTHER, /* not Kineto's, not an op: a generic Chrome trace's */
+    INQ_CAT_CPU_OP,
+    INQ_CAT_OPERATOR, /* as before 2022: annotations are among them */
+    INQ_CAT_NOTE,
+    INQ_CAT_GPU_NOTE,
+    INQ_CAT_KERNEL,
+    INQ_CAT_MEMCPY,
+    INQ_CAT_MEMSET,
+    INQ_CAT_SYNC,
+    INQ_CAT_CALL,
+    INQ_CAT_PASSING, /* Kineto's, of no interest */
+    INQ_CAT_OP       /* an op type of a pipeline job */
+};
+
+/* A thread of the trace: what `pid` and `tid` say. */
+struct inq_thread {
+    int64_t pid, tid;
+    bool pid_text, tid_text; /* hashes of texts, no numbers */
+    inq_str name;            /* its text, or from metadata */
+    uint32_t lane;           /* INQ_NONE until something of it is kept */
+};
+
+/* Half of a slice that is written as two events. */
+struct inq_half {
+    int64_t ts, correlation;
+    uint32_t thread, lane, order;
+    inq_str name;
+    uint8_t cat; /* enum inq_cat */
+    bool begin;
+};
+
+/* An op of a pipeline job, before its worker is known. */
+struct inq_op_note {
+    struct inq_op_row row;
+    uint32_t thread;
+};
+
+/* A process group as an event or the head of the file describes it. */
+struct inq_group_note {
+    inq_str name, desc;
+    int32_t size; /* -1 unknown */
+    uint32_t n_ranks;
+    int32_t *ranks; /* in the shard's arena */
+    bool cut;       /* the list of ranks was longer */
+};
+
+struct inq_device_note {
+    int64_t id;
+    inq_str name;
+};
+
+enum { INQ_NAME_MEMO = 2048, INQ_JOB_PARTS = 3 };
+
+struct inq_kineto {
+    struct inq_shard *shard;
+    struct inq_rank *rank; /* of the shard; moves when ranks are added, which is at the end */
+    struct inq_err *err;
+
+    /* what has been seen */
+    bool kineto;     /* a category, or a member of the document, that only Kineto writes */
+    bool has_events; /* an array of events */
+    uint64_t odd;    /* elements of it that are no events */
+    uint64_t slices; /* rows kept in case that the trace is a generic one */
+
+    /* names */
+    uint32_t memo[INQ_NAME_MEMO]; /* string ids by a cheap hash of the text */
+    uint8_t *kernel_class;        /* by string id: 1 + class, 0 not known yet */
+    size_t kernel_class_n;
+    char *scratch;            /* [INQ_SCAN_MAX_STRING] */
+    struct inq_text cat_text; /* the last category looked up */
+    char cat_bytes[64];
+    enum inq_cat cat;
+
+    /* lanes */
+    struct inq_map threads_by_key, streams_by_key;
+    struct inq_thread *threads;
+    size_t n_threads, cap_threads;
+    int64_t last_device, last_stream;
+    uint32_t last_stream_lane;
+    uint64_t last_thread_key;
+    uint32_t last_thread;
+
+    /* what waits for the end of the file */
+    struct inq_half *halves;
+    size_t n_halves, cap_halves;
+    struct inq_op_note *ops;
+    size_t n_ops, cap_ops;
+    struct inq_map groups_by_key;
+    struct inq_group_note *groups; /* comms point here until the end */
+    size_t n_groups, cap_groups;
+
+    /* the head of the file */
+    bool has_base, has_distributed;
+    struct inq_group_note *config; /* pg_config */
+    size_t n_config, cap_config;
+    struct inq_device_note *devices;
+    size_t n_devices, cap_devices;
+    inq_str job[2][INQ_JOB_PARTS]; /* name, version, attempt; of the profiler, of the scheduler */
+};
+
+/* Prepares *k to fill the shard, which gets one rank. Release in any case. */
+int inq_kineto_init(struct inq_kineto *k, struct inq_shard *shard, struct inq_err *err);
+void inq_kineto_release(struct inq_kineto *k);
+
+/* ---- kineto_names.c -------------------------------------------------------------------------- */
+
+/* Class of a category text. */
+enum inq_cat inq_kineto_cat(struct inq_kineto *k, struct inq_text text);
+/* Interns a text as written; damage in it is counted at `offset`. */
+int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, inq_str *id);
+enum inq_op_class inq_kineto_kernel_class(struct inq_kineto *k, inq_str name);
+bool inq_text_is(struct inq_text text, const char *what);
+
+/* ---- kineto_rows.c --------------------------------------------------------------------------- */
+
+/* The thread that the event's pid and tid name. */
+int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index);
+/* Its lane, made on first use. */
+int inq_kineto_thread_lane(struct inq_kineto *k, uint32_t thread, uint32_t *lane);
+/* Key of a stream in streams_by_key. */
+uint64_t inq_kineto_stream_key(int64_t device, int64_t stream);
+int inq_kineto_stream_lane(struct inq_kineto *k, int64_t device, int64_t stream, uint32_t *lane);
+void inq_kineto_damage(struct inq_kineto *k, enum inq_damage_kind kind, uint64_t n, int64_t offset);
+
+/* What every kept row has. */
+struct inq_part {
+    int64_t start_ns, dur_ns, correlation; /* -1: none */
+    inq_str name;
+    uint32_t lane, comm;
+};
+
+/* Lane of an event that is kept as `cat`. */
+int inq_kineto_lane(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                    uint32_t *lane);
+/* A row of GPU work or a slice; a note. */
+int inq_kineto_add_row(struct inq_kineto *k, enum inq_cat cat, const struct inq_part *part);
+int inq_kineto_add_note(struct inq_kineto *k, enum inq_cat cat, const struct inq_part *part);
+
+/* ---- kineto_event.c, kineto_comm.c ----------------------------------------------------------- */
+
+/* Takes one event, whose category is `cat` and which starts at `offset` of the document. */
+int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                     int64_t offset);
+/* The comm row of a kernel or of a record_param_comms; *index is INQ_NONE when there is none. */
+int inq_kineto_comm(struct inq_kineto *k, const struct inq_scan_event *event, bool kernel,
+                    int64_t offset, uint32_t *index);
+/* Ranks of a process group from the text of a list; sets ranks, n_ranks and cut of `note`. */
+int inq_kineto_ranks(struct inq_kineto *k, struct inq_text list, struct inq_group_note *note);
+/* Turns group notes into groups of the shard. */
+int inq_kineto_settle_groups(struct inq_kineto *k);
+
+/* ---- kineto_meta.c --------------------------------------------------------------------------- */
+
+/* Takes one member of the document besides the events; `value` is its text. */
+int inq_kineto_member(struct inq_kineto *k, struct inq_text key, struct inq_text value,
+                      int64_t offset);
+
+/* ---- kineto_pairs.c, kineto_ops.c, kineto_finish.c ------------------------------------------- */
+
+int inq_kineto_half(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                    int64_t offset);
+/* Joins the halves to rows. */
+int inq_kineto_settle_halves(struct inq_kineto *k);
+int inq_kineto_op(struct inq_kineto *k, const struct inq_scan_event *event, int64_t offset);
+/* Replaces the one rank by the workers of a pipeline job. */
+int inq_kineto_settle_ops(struct inq_kineto *k);
+/* After the last byte: everything that had to wait. */
+int inq_kineto_finish(struct inq_kineto *k);
+
+#endif

@@ -443,14 +443,15 @@ static int sniff(const char *head, size_t n, const char *path)
         scan.p += 3;
     }
     int c = inq_scan_blank(&scan);
+    bool whole = n < (size_t)60 << 10; /* nothing more will follow */
     bool events = mentions(head, n, "\"traceEvents\"") || mentions(head, n, "\"schemaVersion\"") ||
                   mentions(head, n, "\"deviceProperties\"");
     bool phases = mentions(head, n, "\"ph\"");
     if (c == '{') {
-        return events ? 95 : phases ? 40 : 5;
+        return events ? 95 : phases ? 40 : whole ? 0 : 5;
     }
     if (c == '[') {
-        return phases ? 90 : 5;
+        return phases ? 90 : whole ? 0 : 5;
     }
     return events && phases ? 30 : phases ? 10 : 0;
 }

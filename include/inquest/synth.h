@@ -184,8 +184,18 @@ struct inq_synth_truth_fault {
     double share; /* of the step time */
 };
 
+/* One rank, on a true clock, over all steps. */
+struct inq_synth_truth_rank {
+    int32_t rank, host, stage, dp_rank, tp_rank;
+    int64_t clock_offset_ns, clock_drift_ppb; /* local = true + offset + true * ppb / 1e9 */
+    int64_t compute_ns;                       /* sum of its kernels, communication apart */
+    int64_t wait_ns;                          /* for the last to arrive, over all communication */
+    uint64_t collectives, last_arrivals;      /* P2P transfers included */
+};
+
 struct inq_synth_truth {
     int32_t world_size;
+    struct inq_synth_truth_rank *ranks; /* [world_size] */
     size_t n_steps;
     int64_t *step_ns;         /* [n_steps], on a true clock; they add up to the whole run */
     int64_t *step_ns_healthy; /* the same without any fault */

@@ -2,7 +2,6 @@
 /* What was planted and what it cost: the same run, with the same draws, without the fault. */
 #include "synth/run.h"
 
-#include "base/json.h"
 #include "synth/spec.h"
 
 static bool is_noise(const struct inq_synth_spec *spec, size_t fault)
@@ -113,20 +112,73 @@ static int measure(struct inq_synth *synth, size_t i, uint64_t noise, int64_t to
     return code;
 }
 
+/* Adds one communication to the account of a rank: it waits until the last has arrived. */
+static void count_wait(struct inq_synth_truth_rank *out, const struct synth_program *program,
+                       const struct synth_node *node)
+{
+    const struct synth_meeting *meeting =
+        &program->meetings[program->seats[node->first_seat].meeting];
+    out->collectives++;
+    out->wait_ns += meeting->last_arrival_ns - node->start_ns;
+    out->last_arrivals += meeting->last_arrival_ns == node->start_ns;
+}
+
+static void describe_rank(const struct inq_synth *synth, int32_t rank,
+                          struct inq_synth_truth_rank *out)
+{
+    const struct inq_synth_spec *spec = &synth->spec;
+    const struct synth_program *program = &synth->sim.program;
+    const struct synth_rank *items = &synth->sim.ranks[rank];
+    struct synth_clock clock = inq_synth_clock(spec, rank);
+    *out = (struct inq_synth_truth_rank){
+        .rank = rank,
+        .host = rank / spec->gpus_per_host,
+        .stage = inq_synth_stage(spec, rank),
+        .dp_rank = inq_synth_dp_rank(spec, rank),
+        .tp_rank = inq_synth_tp_rank(spec, rank),
+        .clock_offset_ns = clock.offset_ns,
+        .clock_drift_ppb = clock.drift_ppb,
+    };
+    for (size_t i = 0; i < items->n_items; i++) {
+        const struct synth_item *item = &items->items[i];
+        if (item->kind == SYNTH_ITEM_KERNEL) {
+            out->compute_ns += program->nodes[item->gpu].dur_ns;
+        } else if (item->kind == SYNTH_ITEM_COMM) {
+            count_wait(out, program, &program->nodes[item->gpu]);
+        }
+    }
+}
+
+/* Everything that the truth has room for. */
+static int allocate(struct inq_synth *synth, struct inq_err *err)
+{
+    struct inq_synth_truth *truth = &synth->truth;
+    size_t steps = (size_t)synth->spec.steps;
+    truth->healthy = true;
+    truth->world_size = synth->sim.plan.world;
+    truth->n_steps = steps;
+    truth->n_faults = synth->spec.n_faults;
+    truth->ranks = inq_arena_array(&synth->arena, (size_t)truth->world_size, sizeof *truth->ranks);
+    truth->step_ns = inq_arena_array(&synth->arena, steps, sizeof(int64_t));
+    truth->step_ns_healthy = inq_arena_array(&synth->arena, steps, sizeof(int64_t));
+    truth->faults = inq_arena_array(&synth->arena, truth->n_faults, sizeof *truth->faults);
+    if (truth->ranks == NULL || truth->step_ns == NULL || truth->step_ns_healthy == NULL ||
+        truth->faults == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    return INQ_OK;
+}
+
 int inq_synth_find_truth(struct inq_synth *synth, struct inq_err *err)
 {
     struct inq_synth_truth *truth = &synth->truth;
     const struct inq_synth_spec *spec = &synth->spec;
-    size_t steps = (size_t)spec->steps;
-    truth->healthy = true;
-    truth->world_size = synth->sim.plan.world;
-    truth->n_steps = steps;
-    truth->n_faults = spec->n_faults;
-    truth->step_ns = inq_arena_array(&synth->arena, steps, sizeof(int64_t));
-    truth->step_ns_healthy = inq_arena_array(&synth->arena, steps, sizeof(int64_t));
-    truth->faults = inq_arena_array(&synth->arena, spec->n_faults, sizeof *truth->faults);
-    if (truth->step_ns == NULL || truth->step_ns_healthy == NULL || truth->faults == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    int code = allocate(synth, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    for (int32_t rank = 0; rank < truth->world_size; rank++) {
+        describe_rank(synth, rank, &truth->ranks[rank]);
     }
     /* Noise is not a fault: a healthy run has it. What changes no time is left switched on, too. */
     uint64_t noise = 0;
@@ -136,7 +188,7 @@ int inq_synth_find_truth(struct inq_synth *synth, struct inq_err *err)
     }
     int64_t total_ns = 0;
     int64_t healthy_ns = 0;
-    int code = time_run(synth, synth->sim.plan.active, truth->step_ns, &total_ns, err);
+    code = time_run(synth, synth->sim.plan.active, truth->step_ns, &total_ns, err);
     if (code == INQ_OK) {
         code = time_run(synth, noise, truth->step_ns_healthy, &healthy_ns, err);
     }
@@ -148,106 +200,5 @@ int inq_synth_find_truth(struct inq_synth *synth, struct inq_err *err)
             code = measure(synth, i, noise, total_ns, healthy_ns, err);
         }
     }
-    return code;
-}
-
-/* ---- truth.json ------------------------------------------------------------------------------ */
-
-static void write_fault(struct inq_json *json, const struct inq_synth_truth_fault *fault)
-{
-    inq_json_object(json, NULL);
-    inq_json_string(json, "kind", fault->kind);
-    inq_json_string(json, "finding", *fault->finding != '\0' ? fault->finding : NULL);
-    inq_json_array(json, "ranks");
-    for (size_t i = 0; i < fault->n_ranks; i++) {
-        inq_json_int(json, NULL, fault->ranks[i]);
-    }
-    inq_json_end_array(json);
-    inq_json_array(json, "stages");
-    if (fault->stage >= 0) {
-        inq_json_int(json, NULL, fault->stage);
-    }
-    inq_json_end_array(json);
-    inq_json_int(json, "cost_ns_per_step", fault->cost_ns_per_step);
-    inq_json_double(json, "share", fault->share);
-    inq_json_end_object(json);
-}
-
-static void write_rank(struct inq_json *json, const struct inq_synth *synth, int32_t rank,
-                       const char *file)
-{
-    const struct inq_synth_spec *spec = &synth->spec;
-    struct synth_clock clock = inq_synth_clock(spec, rank);
-    inq_json_object(json, NULL);
-    inq_json_int(json, "rank", rank);
-    inq_json_string(json, "file", file);
-    inq_json_int(json, "host", rank / spec->gpus_per_host);
-    inq_json_int(json, "stage", inq_synth_stage(spec, rank));
-    inq_json_int(json, "dp_rank", inq_synth_dp_rank(spec, rank));
-    inq_json_int(json, "tp_rank", inq_synth_tp_rank(spec, rank));
-    inq_json_int(json, "clock_offset_ns", clock.offset_ns);
-    inq_json_int(json, "clock_drift_ppb", clock.drift_ppb);
-    inq_json_end_object(json);
-}
-
-static void write_steps(struct inq_json *json, const struct inq_synth *synth)
-{
-    const struct inq_synth_truth *truth = &synth->truth;
-    inq_json_array(json, "steps");
-    for (size_t i = 0; i < truth->n_steps; i++) {
-        inq_json_object(json, NULL);
-        inq_json_int(json, "step", synth->spec.first_step + (int64_t)i);
-        inq_json_int(json, "dur_ns", truth->step_ns[i]);
-        inq_json_int(json, "healthy_ns", truth->step_ns_healthy[i]);
-        inq_json_end_object(json);
-    }
-    inq_json_end_array(json);
-}
-
-static void write_ranks(struct inq_json *json, const struct inq_synth *synth)
-{
-    size_t next = 0;
-    inq_json_array(json, "ranks");
-    for (int32_t rank = 0; rank < synth->truth.world_size; rank++) {
-        bool here = next < synth->n_files && synth->files[next].rank == rank;
-        write_rank(json, synth, rank, here ? synth->files[next].name : NULL);
-        next += here;
-    }
-    inq_json_end_array(json);
-}
-
-int inq_synth_truth_write(const struct inq_synth *synth, struct inq_sink sink, struct inq_err *err)
-{
-    const struct inq_synth_truth *truth = &synth->truth;
-    const struct inq_synth_spec *spec = &synth->spec;
-    struct inq_out text = {0};
-    struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
-    struct inq_json json;
-    inq_synth_spec_text(spec, &text);
-    inq_json_init(&json, &out, false);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-truth/1");
-    inq_json_string(&json, "spec", text.code == INQ_OK ? text.buf : NULL);
-    inq_json_bool(&json, "healthy", truth->healthy);
-    inq_json_int(&json, "world_size", truth->world_size);
-    inq_json_int(&json, "dp", spec->dp);
-    inq_json_int(&json, "tp", spec->tp);
-    inq_json_int(&json, "pp", spec->pp);
-    inq_json_int(&json, "micro_batches", spec->micro_batches);
-    inq_json_int(&json, "chunks", spec->chunks);
-    inq_json_int(&json, "step_ns", truth->mean_step_ns);
-    inq_json_int(&json, "healthy_step_ns", truth->mean_step_ns_healthy);
-    inq_json_array(&json, "faults");
-    for (size_t i = 0; i < truth->n_faults; i++) {
-        write_fault(&json, &truth->faults[i]);
-    }
-    inq_json_end_array(&json);
-    write_steps(&json, synth);
-    write_ranks(&json, synth);
-    inq_json_end_object(&json);
-    inq_out_text(&out, "\n");
-    int code = inq_out_flush(&out, err);
-    inq_out_release(&out);
-    inq_out_release(&text);
     return code;
 }

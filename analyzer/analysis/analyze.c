@@ -16,6 +16,8 @@ static const struct inq_analysis analyses[] = {
      inq_run_time_breakdown},
     {"collectives", "who waited for whom in matched collectives, transfers and bandwidth",
      inq_run_collectives},
+    {"whatif", "what stragglers cost: the step with them, without them, and by what part",
+     inq_run_whatif},
     {"hta", "the numbers HolisticTraceAnalysis prints (--method hta)", inq_run_method_hta},
     {"tracelens", "the numbers TraceLens prints (--method tracelens)", inq_run_method_tracelens},
     {NULL, NULL, NULL},

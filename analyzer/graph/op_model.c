@@ -204,48 +204,83 @@ static int64_t above_limit(int64_t ns)
     return ns <= -clock_limit_ns ? 0 : ns;
 }
 
-/* Durations of ops, transfers of groups, and how long each op waited for nothing recorded. */
-static void find_durations(struct inq_op_model *m)
+/* Durations of the members of a group (or of an op alone) that begins at op `first`. */
+static void find_durations(struct inq_op_model *m, size_t first, bool grouped)
+{
+    size_t end = first + m->graph->members[first];
+    for (size_t t = 0; t < m->n_steps; t++) {
+        int64_t arrival = INT64_MIN;
+        for (size_t k = first; k < end; k++) {
+            int64_t start = m->start_ns[k * m->stride + t];
+            arrival = start > arrival ? start : arrival;
+        }
+        for (size_t k = first; k < end; k++) {
+            int64_t took = m->end_ns[k * m->stride + t] - arrival;
+            m->dur_ns[k * m->stride + t] = grouped ? above_limit(took) : took;
+        }
+    }
+}
+
+/* How long an op waited for nothing recorded. */
+static void find_delays(struct inq_op_model *m, size_t i)
+{
+    const struct inq_graph *g = m->graph;
+    for (size_t t = 0; t < m->n_steps; t++) {
+        int64_t ready = g->dep_start[i] == g->dep_start[i + 1] ? 0 : INT64_MIN;
+        for (uint32_t d = g->dep_start[i]; d < g->dep_start[i + 1]; d++) {
+            int64_t end = m->end_ns[(size_t)g->deps[d] * m->stride + t];
+            ready = end > ready ? end : ready;
+        }
+        m->delay_ns[i * m->stride + t] = above_limit(m->start_ns[i * m->stride + t] - ready);
+    }
+}
+
+/* Sums over all ops and steps must stay far from overflow, whatever the record says. */
+static bool sums_are_safe(const struct inq_op_model *m)
+{
+    const uint64_t most = (uint64_t)1 << 60;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < m->graph->n_ops * m->stride; i++) {
+        int64_t dur = m->dur_ns[i];
+        int64_t delay = m->delay_ns[i];
+        uint64_t more = (uint64_t)(dur < 0 ? -dur : dur) + (uint64_t)(delay < 0 ? -delay : delay);
+        sum += more;
+        if (more > most || sum > most) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void fill_durations(struct inq_op_model *m)
 {
     const struct inq_graph *g = m->graph;
     for (size_t i = 0; i < g->n_ops; i += g->members[i]) {
-        bool grouped = m->shape.group[g->op[i].source] != INQ_NONE;
-        for (size_t t = 0; t < m->n_steps; t++) {
-            int64_t arrival = INT64_MIN;
-            for (size_t k = i; k < i + g->members[i]; k++) {
-                int64_t start = m->start_ns[k * m->stride + t];
-                arrival = start > arrival ? start : arrival;
-            }
-            for (size_t k = i; k < i + g->members[i]; k++) {
-                int64_t took = m->end_ns[k * m->stride + t] - arrival;
-                m->dur_ns[k * m->stride + t] = grouped ? above_limit(took) : took;
-            }
-        }
+        find_durations(m, i, m->shape.group[g->op[i].source] != INQ_NONE);
     }
     for (size_t i = 0; i < g->n_ops; i++) {
-        for (size_t t = 0; t < m->n_steps; t++) {
-            int64_t ready = g->dep_start[i] == g->dep_start[i + 1] ? 0 : INT64_MIN;
-            for (uint32_t d = g->dep_start[i]; d < g->dep_start[i + 1]; d++) {
-                int64_t end = m->end_ns[(size_t)g->deps[d] * m->stride + t];
-                ready = end > ready ? end : ready;
-            }
-            m->delay_ns[i * m->stride + t] = above_limit(m->start_ns[i * m->stride + t] - ready);
-        }
+        find_delays(m, i);
+    }
+    if (!sums_are_safe(m)) {
+        m->n_dropped += m->n_steps;
+        m->n_steps = 0;
     }
 }
 
 static int fill_model(const struct inq_op_rows *rows, struct inq_op_model *m, struct inq_err *err)
 {
     size_t *filled = inq_mem_zalloc(rows->n_steps, sizeof *filled);
-    int code = filled != NULL ? alloc_steps(rows, m, err)
-                              : inq_err_set(err, INQ_NOMEM, "out of memory for steps");
+    if (filled == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", rows->n_steps);
+    }
+    int code = alloc_steps(rows, m, err);
     if (code == INQ_OK) {
         code = place_rows(rows, m, filled, err);
     }
     if (code == INQ_OK) {
         keep_complete(m, filled, rows->step_number);
         find_origins(m);
-        find_durations(m);
+        fill_durations(m);
     }
     inq_mem_free(filled);
     return code;
@@ -269,7 +304,10 @@ int inq_op_model_from_rows(struct inq_op_rows *rows, struct inq_op_model **model
     rows->stage_number = NULL;
     rows->dp_number = NULL;
     int code = make_shape(rows, m, err);
-    if (code == INQ_OK && m->shape.n > 0) {
+    /* a complete step has every op of every replica */
+    bool possible = m->shape.n >= m->n_stages && m->n_dp <= rows->n / (m->shape.n + 1) + 1 &&
+                    m->shape.n * m->n_dp <= rows->n;
+    if (code == INQ_OK && m->shape.n > 0 && possible) {
         struct inq_err own = {0};
         code = inq_op_template_graph(&m->shape, m->n_dp, &m->graph, &own);
         if (code == INQ_DEADLOCK) { /* the labels contradict themselves: there is no model */

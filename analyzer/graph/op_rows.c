@@ -64,9 +64,12 @@ static int add_rank(const struct inq_trace *trace, uint32_t rank, struct inq_op_
     if (code != INQ_OK) {
         return code;
     }
+    const int64_t far = (int64_t)1 << 60; /* differences of times beyond could overflow */
     for (size_t i = 0; i < e->n; i++) {
         const struct inq_label *label = e->label[i] != INQ_NONE ? &r->labels[e->label[i]] : NULL;
-        if (label == NULL || label->type == INQ_OP_NONE || label->type >= INQ_OP_TYPE_COUNT) {
+        if (label == NULL || label->type == INQ_OP_NONE || label->type >= INQ_OP_TYPE_COUNT ||
+            e->start_ns[i] < -far || e->start_ns[i] > far || e->dur_ns[i] < -far ||
+            e->dur_ns[i] > far) {
             continue;
         }
         int32_t stage = label->stage >= 0 ? label->stage : r->stage;

@@ -4,37 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-INQ_PRINTF(5, 0)
-static int set_verbatim(struct inq_err *err, enum inq_code code, const char *path, int64_t offset,
-                        const char *fmt, va_list args)
+void inq_err_record(struct inq_err *err, enum inq_code code, const char *path, int64_t offset,
+                    const char *fmt, ...)
 {
     if (err == NULL || err->code != INQ_OK) {
-        return (int)code;
+        return;
     }
     err->code = code;
     err->offset = offset;
     (void)snprintf(err->path, sizeof err->path, "%s", path != NULL ? path : "");
+    va_list args;
+    va_start(args, fmt);
     (void)vsnprintf(err->message, sizeof err->message, fmt, args);
-    return (int)code;
-}
-
-int inq_err_set(struct inq_err *err, enum inq_code code, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    int result = set_verbatim(err, code, NULL, -1, fmt, args);
     va_end(args);
-    return result;
-}
-
-int inq_err_at(struct inq_err *err, enum inq_code code, const char *path, int64_t offset,
-               const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    int result = set_verbatim(err, code, path, offset, fmt, args);
-    va_end(args);
-    return result;
 }
 
 void inq_err_prefix(struct inq_err *err, const char *fmt, ...)

@@ -25,11 +25,16 @@ int inq_steps_lay(struct inq_trace *trace, struct inq_err *err);
  * kernel sequence (steps_inferred), else none. */
 int inq_steps_assign(struct inq_trace *trace, struct inq_err *err);
 /* Fills trace->collectives and members: by group, kind, sizes and recorded sequence or order,
- * robust to capture windows that were cut at different places on different ranks. */
-int inq_match_collectives(struct inq_trace *trace, struct inq_err *err);
-/* Estimates each rank's clock from the ends of synchronising collectives and shifts its columns,
+ * robust to capture windows that were cut at different places on different ranks.
+ * offset_ns[n_ranks], the caller's, gets a first estimate of what must be added to each rank's
+ * clock. */
+int inq_match_collectives(struct inq_trace *trace, int64_t *offset_ns, struct inq_err *err);
+/* Sorts the collectives by their latest start, after times have changed. */
+int inq_collectives_sort(struct inq_trace *trace, struct inq_err *err);
+/* Estimates each rank's clock from the ends of synchronising collectives, starting from offset_ns
+ * (of inq_match_collectives; NULL: 0), and shifts its columns,
  * steps included. Ranks on one host share a clock unless the anchors say otherwise. */
-int inq_clock_align(struct inq_trace *trace, struct inq_err *err);
+int inq_clock_align(struct inq_trace *trace, const int64_t *offset_ns, struct inq_err *err);
 
 /* Frees what a trace owns; the trace itself lives in its run's arena. */
 void inq_trace_release(struct inq_trace *trace);

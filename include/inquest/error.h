@@ -52,14 +52,22 @@ struct inq_err {
 #define INQ_API
 #endif
 
-/* Records `code` with a message unless `err` already holds a failure (first cause wins).
- * `err` may be NULL. Returns `code`, so that callers can write `return inq_err_set(...)`. */
-INQ_API int inq_err_set(struct inq_err *err, enum inq_code code, const char *fmt, ...)
-    INQ_PRINTF(3, 4);
+/* inq_err_set(err, code, fmt, ...) records `code` with a message unless `err` already holds a
+ * failure (first cause wins); inq_err_at(err, code, path, offset, fmt, ...) also the file and byte
+ * offset (NULL and -1: none). `err` may be NULL. Both return `code`, so that callers can write
+ * `return inq_err_set(...)`; they are macros so that static analysis sees that they do. */
+#define inq_err_set(err, code, ...)                                                                \
+    inq_code_of((inq_err_record((err), (code), NULL, -1, __VA_ARGS__), (code)))
+#define inq_err_at(err, code, path, offset, ...)                                                   \
+    inq_code_of((inq_err_record((err), (code), (path), (offset), __VA_ARGS__), (code)))
 
-/* As inq_err_set, with the file and byte offset (-1: none) concerned. `path` may be NULL. */
-INQ_API int inq_err_at(struct inq_err *err, enum inq_code code, const char *path, int64_t offset,
-                       const char *fmt, ...) INQ_PRINTF(5, 6);
+INQ_API void inq_err_record(struct inq_err *err, enum inq_code code, const char *path,
+                            int64_t offset, const char *fmt, ...) INQ_PRINTF(5, 6);
+
+static inline int inq_code_of(int code)
+{
+    return code;
+}
 
 /* Puts context in front of an already recorded message ("context: message"). */
 INQ_API void inq_err_prefix(struct inq_err *err, const char *fmt, ...) INQ_PRINTF(2, 3);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First estimate of the clocks, before anything is matched. Members of a synchronising collective
+ * end together, so for the right pairs of two ranks' rows the difference of their ends is the
+ * difference of their clocks, and all right pairs vote for one value; wrong pairs scatter. */
+#include "trace/comm_rows.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+#include "trace/classify.h"
+
+#include <string.h>
+
+enum {
+    MAX_ANCHORS = 256,   /* rows of one rank that vote */
+    MAX_CANDIDATES = 512 /* rows of the other that each is paired with, nearest in time */
+};
+/* Ends of one collective differ by some us, and drift moves them by tens of us in a capture. */
+static const int64_t PEAK_WIDTH_NS = 100000;
+
+struct votes {
+    int64_t *diff_ns;
+    size_t n, cap;
+    size_t anchors;
+};
+
+static bool synchronises(const struct inq_comm_row *row)
+{
+    return row->family >= INQ_COLL_KIND_COUNT ||
+           inq_coll_synchronises((enum inq_coll_kind)row->family);
+}
+
+static int64_t distance(int64_t a, int64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Index of the row in b[0..n) whose end is nearest to `end_ns`; rows are in order of time. */
+static size_t nearest(const struct inq_comm_row *b, size_t n, int64_t end_ns)
+{
+    size_t low = 0;
+    size_t high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b[middle].end_ns < end_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool left = low == n ||
+                (low > 0 && distance(b[low - 1].end_ns, end_ns) < distance(b[low].end_ns, end_ns));
+    return left && low > 0 ? low - 1 : low;
+}
+
+/* Pairs one anchor with the rows of the same kind around its time. */
+static int vote(struct votes *votes, const struct inq_comm_row *anchor,
+                const struct inq_comm_row *b, size_t n, struct inq_err *err)
+{
+    size_t middle = nearest(b, n, anchor->end_ns);
+    size_t from = middle > MAX_CANDIDATES / 2 ? middle - MAX_CANDIDATES / 2 : 0;
+    size_t to = n - from > MAX_CANDIDATES ? from + MAX_CANDIDATES : n;
+    int code = inq_mem_grow(&votes->diff_ns, &votes->cap, votes->n + (to - from),
+                            sizeof *votes->diff_ns, SIZE_MAX / 16, err);
+    for (size_t i = from; code == INQ_OK && i < to; i++) {
+        if (inq_comm_rows_agree(anchor, &b[i])) {
+            votes->diff_ns[votes->n++] = anchor->end_ns - b[i].end_ns;
+        }
+    }
+    votes->anchors++;
+    return code;
+}
+
+/* First row of `channel` in a rank's rows, and through *n their number. */
+static const struct inq_comm_row *channel_rows(const struct inq_comm_rows *rows, size_t rank,
+                                               uint32_t channel, size_t *n)
+{
+    const struct inq_comm_row *all = rows->rows[rank];
+    size_t low = 0;
+    size_t high = rows->n_rows[rank];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (all[middle].channel < channel) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    size_t end = low;
+    while (end < rows->n_rows[rank] && all[end].channel == channel) {
+        end++;
+    }
+    *n = end - low;
+    return all + low;
+}
+
+static int collect_votes(const struct inq_comm_rows *rows, size_t a, size_t b, bool only_sync,
+                         struct votes *votes, struct inq_err *err)
+{
+    size_t n_a = rows->n_rows[a];
+    size_t stride = n_a / MAX_ANCHORS + 1;
+    const struct inq_comm_row *other = NULL;
+    size_t n_other = 0;
+    uint32_t channel = INQ_NONE;
+    votes->n = 0;
+    votes->anchors = 0;
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < n_a; i += stride) {
+        const struct inq_comm_row *anchor = &rows->rows[a][i];
+        if (only_sync && !synchronises(anchor)) {
+            continue;
+        }
+        if (anchor->channel != channel) {
+            channel = anchor->channel;
+            other = channel_rows(rows, b, channel, &n_other);
+        }
+        if (n_other > 0) {
+            code = vote(votes, anchor, other, n_other, err);
+        }
+    }
+    return code;
+}
+
+/* ---- the peak
+ * ------------------------------------------------------------------------------------ */
+
+struct peak {
+    size_t votes;
+    int64_t center_ns;
+    int64_t spread_ns;
+};
+
+static bool better(const struct peak *a, const struct peak *b)
+{
+    /* votes that are nearly as many: the tighter peak; as tight: the smaller offset, since hosts'
+     * clocks are set by NTP to far less than a step */
+    if (a->votes * 10 < b->votes * 9 || b->votes * 10 < a->votes * 9) {
+        return a->votes > b->votes;
+    }
+    if (a->spread_ns > 3 * b->spread_ns + 1000 || b->spread_ns > 3 * a->spread_ns + 1000) {
+        return a->spread_ns < b->spread_ns;
+    }
+    return distance(a->center_ns, 0) < distance(b->center_ns, 0);
+}
+
+/* The best window of PEAK_WIDTH_NS over the sorted votes. */
+static struct peak find_peak(const struct votes *votes)
+{
+    struct peak best = {0};
+    size_t from = 0;
+    for (size_t to = 0; to < votes->n; to++) {
+        while (votes->diff_ns[to] - votes->diff_ns[from] > PEAK_WIDTH_NS) {
+            from++;
+        }
+        size_t n = to - from + 1;
+        const int64_t *window = votes->diff_ns + from;
+        struct peak peak = {.votes = n,
+                            .center_ns = window[(n - 1) / 2],
+                            .spread_ns = window[n * 3 / 4] - window[n / 4]};
+        if (best.votes == 0 || better(&peak, &best)) {
+            best = peak;
+        }
+    }
+    return best;
+}
+
+static int estimate_pair(const struct inq_comm_rows *rows, size_t a, size_t b, struct votes *votes,
+                         int64_t *offset_ns, struct inq_err *err)
+{
+    *offset_ns = 0;
+    int code = collect_votes(rows, a, b, true, votes, err);
+    if (code == INQ_OK && votes->n == 0) {
+        code = collect_votes(rows, a, b, false, votes, err);
+    }
+    if (code != INQ_OK || votes->n == 0) {
+        return code;
+    }
+    inq_sort_i64(votes->diff_ns, votes->n);
+    struct peak peak = find_peak(votes);
+    /* one pair alone proves nothing, unless there is no more to compare */
+    bool enough = peak.votes >= 3 || peak.votes * 2 > votes->anchors;
+    *offset_ns = enough ? peak.center_ns : 0;
+    return INQ_OK;
+}
+
+/* ---- from pairs to all ranks
+ * ------------------------------------------------------------------------ */
+
+/* Ranks that have rows in each channel, to walk from rank to rank through what they share. */
+struct membership {
+    size_t *start;   /* [n_channels + 1] into ranks */
+    uint32_t *ranks; /* ascending within a channel */
+};
+
+static void for_each_channel(const struct inq_comm_rows *rows, size_t rank,
+                             void (*visit)(void *ctx, size_t rank, uint32_t channel), void *ctx)
+{
+    uint32_t last = INQ_NONE;
+    for (size_t i = 0; i < rows->n_rows[rank]; i++) {
+        if (rows->rows[rank][i].channel != last) {
+            last = rows->rows[rank][i].channel;
+            visit(ctx, rank, last);
+        }
+    }
+}
+
+static void count_member(void *ctx, size_t rank, uint32_t channel)
+{
+    (void)rank;
+    struct membership *m = ctx;
+    m->start[channel + 1]++;
+}
+
+struct fill {
+    struct membership *m;
+    size_t *next;
+};
+
+static void fill_member(void *ctx, size_t rank, uint32_t channel)
+{
+    struct fill *fill = ctx;
+    fill->m->ranks[fill->next[channel]++] = (uint32_t)rank;
+}
+
+static int membership_init(struct membership *m, const struct inq_comm_rows *rows,
+                           struct inq_err *err)
+{
+    m->start = inq_mem_zalloc(rows->n_channels + 1, sizeof *m->start);
+    size_t *next = inq_mem_zalloc(rows->n_channels + 1, sizeof *next);
+    int code = m->start == NULL || next == NULL ? INQ_NOMEM : INQ_OK;
+    for (size_t r = 0; code == INQ_OK && r < rows->n_ranks; r++) {
+        for_each_channel(rows, r, count_member, m);
+    }
+    for (size_t c = 0; code == INQ_OK && c < rows->n_channels; c++) {
+        m->start[c + 1] += m->start[c];
+        next[c] = m->start[c];
+    }
+    if (code == INQ_OK) {
+        m->ranks = inq_mem_alloc(m->start[rows->n_channels] * sizeof *m->ranks);
+        code = m->ranks == NULL ? INQ_NOMEM : INQ_OK;
+    }
+    struct fill fill = {m, next};
+    for (size_t r = 0; code == INQ_OK && r < rows->n_ranks; r++) {
+        for_each_channel(rows, r, fill_member, &fill);
+    }
+    inq_mem_free(next);
+    return code == INQ_OK ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for channels");
+}
+
+/* Breadth first from rank to rank. */
+struct walk {
+    const struct inq_comm_rows *rows;
+    const struct membership *members;
+    int64_t *offset_ns;
+    uint8_t *reached, *channel_done;
+    uint32_t *queue;
+    size_t head, tail;
+    struct votes votes;
+    int code;
+    struct inq_err *err;
+};
+
+/* Reaches everyone who shares this channel with `rank`. */
+static void spread(void *ctx, size_t rank, uint32_t channel)
+{
+    struct walk *w = ctx;
+    if (w->channel_done[channel] || w->code != INQ_OK) {
+        return;
+    }
+    w->channel_done[channel] = 1;
+    for (size_t i = w->members->start[channel]; i < w->members->start[channel + 1]; i++) {
+        uint32_t other = w->members->ranks[i];
+        if (w->reached[other] || w->code != INQ_OK) {
+            continue;
+        }
+        int64_t between_ns = 0;
+        w->code = estimate_pair(w->rows, rank, other, &w->votes, &between_ns, w->err);
+        w->offset_ns[other] = w->offset_ns[rank] + between_ns;
+        w->reached[other] = 1;
+        w->queue[w->tail++] = other;
+    }
+}
+
+static void walk_all(struct walk *w)
+{
+    for (size_t root = 0; root < w->rows->n_ranks; root++) {
+        if (w->reached[root]) {
+            continue;
+        }
+        w->reached[root] = 1;
+        w->queue[w->tail++] = (uint32_t)root;
+        while (w->head < w->tail && w->code == INQ_OK) {
+            for_each_channel(w->rows, w->queue[w->head++], spread, w);
+        }
+    }
+}
+
+int inq_clock_first_offsets(const struct inq_trace *trace, const struct inq_comm_rows *rows,
+                            int64_t *offset_ns, struct inq_err *err)
+{
+    size_t n = trace->n_ranks;
+    memset(offset_ns, 0, n * sizeof *offset_ns);
+    struct membership members = {0};
+    int code = membership_init(&members, rows, err);
+    struct walk w = {.rows = rows, .members = &members, .offset_ns = offset_ns, .err = err};
+    w.reached = inq_mem_zalloc(n, 1);
+    w.channel_done = inq_mem_zalloc(rows->n_channels, 1);
+    w.queue = inq_mem_alloc(n * sizeof *w.queue);
+    if (code == INQ_OK && (w.reached == NULL || w.channel_done == NULL || w.queue == NULL)) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu clocks", n);
+    }
+    if (code == INQ_OK) {
+        walk_all(&w);
+        code = w.code;
+    }
+    inq_mem_free(w.reached);
+    inq_mem_free(w.channel_done);
+    inq_mem_free(w.queue);
+    inq_mem_free(w.votes.diff_ns);
+    inq_mem_free(members.start);
+    inq_mem_free(members.ranks);
+    return code;
+}

@@ -46,7 +46,7 @@ struct inq_half {
 
 /* An op of a pipeline job, before its worker is known. */
 struct inq_op_note {
-    struct inq_op_row row;
+    struct inq_ops_row row;
     uint32_t thread;
 };
 

@@ -132,7 +132,7 @@ static int32_t number_of(struct table *table, enum inq_op_column column)
 }
 
 /* Start and duration of the current record; false when it has none. */
-static bool read_times(struct table *table, struct inq_op_row *row)
+static bool read_times(struct table *table, struct inq_ops_row *row)
 {
     if (!time_of(table, INQ_COL_START, &row->start_ns)) {
         return false;
@@ -182,7 +182,7 @@ static int find_worker(struct table *table, const struct worker *worker, uint32_
     return code;
 }
 
-static int read_type(struct table *table, struct inq_op_row *row, struct inq_err *err)
+static int read_type(struct table *table, struct inq_ops_row *row, struct inq_err *err)
 {
     const struct inq_csv_field *field = field_of(table, INQ_COL_TYPE);
     int code = inq_strtab_add(&table->shard->names, field->text, field->len, &row->name, err);
@@ -209,7 +209,7 @@ static int read_type(struct table *table, struct inq_op_row *row, struct inq_err
 
 static int read_row(struct table *table, struct inq_err *err)
 {
-    struct inq_op_row row = {0};
+    struct inq_ops_row row = {0};
     table->shard->file.events++;
     bool whole = table->csv.n_fields >= table->header.n_columns;
     if (!whole || field_of(table, INQ_COL_TYPE)->len == 0 || !read_times(table, &row)) {

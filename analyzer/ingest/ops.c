@@ -106,7 +106,7 @@ int inq_ops_add_worker(struct inq_shard *shard, uint32_t *index, struct inq_err 
     return code;
 }
 
-int inq_ops_add(struct inq_shard *shard, uint32_t index, const struct inq_op_row *row,
+int inq_ops_add(struct inq_shard *shard, uint32_t index, const struct inq_ops_row *row,
                 struct inq_err *err)
 {
     struct inq_rank *rank = &shard->ranks[index];

@@ -18,7 +18,7 @@ enum inq_op_role {
     INQ_ROLE_COUNT
 };
 
-struct inq_op_row {
+struct inq_ops_row {
     int64_t start_ns, dur_ns; /* as recorded: per-step origins are laid out later (assemble.h) */
     inq_str name;
     enum inq_op_role role;
@@ -33,7 +33,7 @@ enum inq_op_class inq_op_class(enum inq_op_type type, const char *name);
 /* Appends a rank with its six lanes (index = role). */
 int inq_ops_add_worker(struct inq_shard *shard, uint32_t *index, struct inq_err *err);
 /* Appends an op to worker `index` of the shard. */
-int inq_ops_add(struct inq_shard *shard, uint32_t index, const struct inq_op_row *row,
+int inq_ops_add(struct inq_shard *shard, uint32_t index, const struct inq_ops_row *row,
                 struct inq_err *err);
 
 #endif

@@ -6,6 +6,7 @@
 static const struct inq_reader *const table[] = {
     &inq_reader_kineto,
     &inq_reader_op_table,
+    &inq_reader_primus,
 #ifdef INQ_HAVE_SQLITE
     &inq_reader_nsys,
 #endif

@@ -104,7 +104,8 @@ enum inq_synth_window { INQ_SYNTH_WINDOW_FULL, INQ_SYNTH_WINDOW_RAGGED };
 
 enum inq_synth_p2p {
     INQ_SYNTH_P2P_ARGS, /* send and receive kernels say so, with their peers */
-    INQ_SYNTH_P2P_BARE  /* nothing but the kernel's name, as from batch_isend_irecv */
+    INQ_SYNTH_P2P_BARE, /* nothing but the kernel's name, as from batch_isend_irecv */
+    INQ_SYNTH_P2P_FUSED /* as BARE, a send and a receive with one peer in one kernel, one stream */
 };
 
 enum inq_synth_names {
@@ -121,6 +122,7 @@ struct inq_synth_spec {
     int32_t first_step; /* number of the first ProfilerStep */
     int32_t gpus_per_host;
     int32_t bucket_layers; /* layers per gradient all-reduce */
+    int32_t sharded;       /* parameters sharded over the replicas */
     int32_t hidden, tokens;
     uint64_t seed;
     int64_t layer_ns;  /* forward time of one layer and micro-batch; backward is twice that */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The primitives: host time, launches, waits, transfers. */
+/* The primitives: host time, launches, waits. */
 #include "synth/build.h"
 
 #include "base/mem.h"
@@ -13,8 +13,7 @@ enum {
     NOTE_NS = 700,             /* entering an annotation */
     CALL_NS = 1300,            /* cudaEventRecord and the like */
     SYNC_NS = 2500,            /* from the end of the stream to the return of the call */
-    COPY_NS = 1800,
-    END_SPREAD_NS = 2000 /* ends of one collective on its ranks differ by up to this much */
+    COPY_NS = 1800
 };
 
 static const size_t MAX_ITEMS = (size_t)1 << 28;
@@ -41,21 +40,6 @@ static uint32_t add_item(struct synth_builder *b, const struct synth_item *item)
     out->items[out->n_items] = *item;
     out->items[out->n_items].thread = b->thread;
     return (uint32_t)out->n_items++;
-}
-
-static uint32_t add_comm(struct synth_builder *b, const struct synth_comm *comm)
-{
-    struct synth_rank *out = b->out;
-    struct synth_program *program = program_of(b);
-    if (program->code == INQ_OK && out->n_comms == out->cap_comms) {
-        program->code = inq_mem_grow(&out->comms, &out->cap_comms, out->n_comms + 1,
-                                     sizeof *out->comms, MAX_ITEMS, NULL);
-    }
-    if (program->code != INQ_OK) {
-        return SYNTH_NONE;
-    }
-    out->comms[out->n_comms] = *comm;
-    return (uint32_t)out->n_comms++;
 }
 
 /* ---- the host -------------------------------------------------------------------------------- */
@@ -97,8 +81,7 @@ void inq_synth_note_end(struct synth_builder *b, uint32_t item)
     }
 }
 
-/* A call that puts nothing on the GPU that takes time. */
-static void plain_call(struct synth_builder *b, enum synth_call_id call, enum synth_stream stream)
+void inq_synth_call(struct synth_builder *b, enum synth_call_id call, enum synth_stream stream)
 {
     struct synth_item item = {
         .kind = SYNTH_ITEM_CALL,
@@ -114,8 +97,7 @@ static void plain_call(struct synth_builder *b, enum synth_call_id call, enum sy
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* What the item says is launched by the host, on its stream, as a node of `dur_ns`. */
-static uint32_t launch(struct synth_builder *b, struct synth_item *item, int64_t dur_ns)
+uint32_t inq_synth_launch(struct synth_builder *b, struct synth_item *item, int64_t dur_ns)
 {
     struct synth_program *program = program_of(b);
     enum synth_stream stream = (enum synth_stream)item->stream;
@@ -152,7 +134,7 @@ void inq_synth_kernel(struct synth_builder *b, enum synth_kernel_id kernel, int6
         .comm = SYNTH_NONE,
         .grid = grid < 1.0 ? 1 : (uint32_t)(grid + 0.5),
     };
-    (void)launch(b, &item, inq_synth_scale(ns, noise * b->rank_factor * size));
+    (void)inq_synth_launch(b, &item, inq_synth_scale(ns, noise * b->rank_factor * size));
 }
 
 static void copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t bytes)
@@ -164,7 +146,7 @@ static void copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t by
         .comm = SYNTH_NONE,
         .bytes = bytes,
     };
-    (void)launch(b, &item, COPY_NS + bytes / 12);
+    (void)inq_synth_launch(b, &item, COPY_NS + bytes / 12);
 }
 
 void inq_synth_copy_in(struct synth_builder *b, uint32_t bytes)
@@ -191,106 +173,8 @@ void inq_synth_sync(struct synth_builder *b)
 
 void inq_synth_wait(struct synth_builder *b, enum synth_stream stream, uint32_t node)
 {
-    plain_call(b, SYNTH_CALL_WAIT, stream);
+    inq_synth_call(b, SYNTH_CALL_WAIT, stream);
     if (node != SYNTH_NONE && b->n_waits[stream] < SYNTH_MAX_WAITS) {
         b->waits[stream][b->n_waits[stream]++] = node;
     }
-}
-
-/* ---- transfers ------------------------------------------------------------------------------- */
-
-/* The meeting with this sequence number, made by whoever comes first. */
-static uint32_t find_meeting(struct synth_builder *b, struct synth_meetings *meetings, uint32_t seq,
-                             int64_t transfer_ns)
-{
-    struct synth_program *program = program_of(b);
-    while (program->code == INQ_OK && meetings->n <= seq) {
-        if (meetings->n == meetings->cap) {
-            program->code = inq_mem_grow(&meetings->meeting, &meetings->cap, meetings->n + 1,
-                                         sizeof *meetings->meeting, MAX_ITEMS, NULL);
-        }
-        if (program->code == INQ_OK) {
-            meetings->meeting[meetings->n++] = SYNTH_NONE;
-        }
-    }
-    if (program->code != INQ_OK) {
-        return SYNTH_NONE;
-    }
-    if (meetings->meeting[seq] == SYNTH_NONE) {
-        meetings->meeting[seq] = inq_synth_add_meeting(program, transfer_ns);
-    }
-    return meetings->meeting[seq];
-}
-
-/* Latency plus bytes over bandwidth (1 GB/s is a byte per ns), with its noise. */
-static int64_t transfer_ns(const struct synth_builder *b, double bytes, double gbps,
-                           struct synth_key key, double factor)
-{
-    double ns = (double)b->spec->link_ns + bytes / gbps;
-    return inq_synth_scale(1, ns * factor * inq_synth_lognormal(key, b->spec->link_sigma));
-}
-
-/* Puts one transfer on its stream, after all compute that was launched before it. */
-static uint32_t communicate(struct synth_builder *b, const struct synth_comm *comm,
-                            enum synth_stream stream, uint32_t meeting)
-{
-    uint32_t op = inq_synth_host(b, CALL_NS);
-    plain_call(b, SYNTH_CALL_RECORD, SYNTH_COMPUTE);
-    inq_synth_wait(b, stream, b->last[SYNTH_COMPUTE]);
-    struct synth_key key = {b->spec->seed, SYNTH_DRAW_END, (uint32_t)b->rank, (uint32_t)b->step,
-                            b->out->n_comms};
-    struct synth_item item = {
-        .kind = SYNTH_ITEM_COMM,
-        .call = SYNTH_CALL_LAUNCH_EX,
-        .stream = (uint8_t)stream,
-        .comm = add_comm(b, comm),
-        .op = op,
-    };
-    int64_t spread = (int64_t)(inq_synth_uniform(key) * END_SPREAD_NS);
-    uint32_t node = launch(b, &item, spread);
-    inq_synth_add_seat(program_of(b), node, meeting);
-    plain_call(b, SYNTH_CALL_RECORD, stream);
-    return node;
-}
-
-uint32_t inq_synth_allreduce(struct synth_builder *b, enum synth_role role,
-                             enum synth_stream stream, int64_t elements, bool single)
-{
-    const struct inq_synth_spec *spec = b->spec;
-    struct synth_comm comm = {SYNTH_ALLREDUCE, role, -1, b->seq[role]++, elements, single};
-    int32_t group = inq_synth_group_of(spec, role, b->rank);
-    double n = inq_synth_group_size(spec, role);
-    double bytes = (double)elements * (single ? 4 : 2) * 2.0 * (n - 1) / n;
-    double gbps = role == SYNTH_DP ? spec->dp_gbps : role == SYNTH_TP ? spec->tp_gbps : 1e3;
-    struct synth_key key = {spec->seed, SYNTH_DRAW_LINK, (uint32_t)role, (uint32_t)group, comm.seq};
-    double factor = inq_synth_link_factor(&b->sim->plan, role, b->rank, -1, b->step);
-    uint32_t meeting = find_meeting(b, &b->sim->groups[role][group], comm.seq,
-                                    transfer_ns(b, bytes, gbps, key, factor));
-    return communicate(b, &comm, stream, meeting);
-}
-
-/* Both ends of a P2P transfer meet in the channel of its sender. */
-static uint32_t meet_peer(struct synth_builder *b, int32_t sender, int32_t receiver, bool backward,
-                          uint32_t seq, int64_t elements)
-{
-    const struct inq_synth_spec *spec = b->spec;
-    struct synth_key key = {spec->seed, SYNTH_DRAW_LINK, backward ? 65 : 64, (uint32_t)sender, seq};
-    double factor = inq_synth_link_factor(&b->sim->plan, SYNTH_PP, sender, receiver, b->step);
-    size_t channel = (size_t)sender * 2 + (backward ? 1 : 0);
-    return find_meeting(b, &b->sim->channels[channel], seq,
-                        transfer_ns(b, (double)elements * 2, spec->pp_gbps, key, factor));
-}
-
-uint32_t inq_synth_send(struct synth_builder *b, int32_t peer, bool backward, int64_t elements)
-{
-    struct synth_comm comm = {SYNTH_SEND, SYNTH_PP, peer, b->sent[backward]++, elements, false};
-    uint32_t meeting = meet_peer(b, b->rank, peer, backward, comm.seq, elements);
-    return communicate(b, &comm, backward ? SYNTH_SEND_BACKWARD : SYNTH_SEND_FORWARD, meeting);
-}
-
-uint32_t inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements)
-{
-    struct synth_comm comm = {SYNTH_RECV, SYNTH_PP, peer, b->received[backward]++, elements, false};
-    uint32_t meeting = meet_peer(b, peer, b->rank, backward, comm.seq, elements);
-    return communicate(b, &comm, backward ? SYNTH_RECV_BACKWARD : SYNTH_RECV_FORWARD, meeting);
 }

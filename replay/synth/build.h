@@ -33,15 +33,20 @@ struct synth_item {
     uint32_t bytes; /* of a copy */
 };
 
-enum synth_comm_kind { SYNTH_ALLREDUCE, SYNTH_SEND, SYNTH_RECV };
-
 struct synth_comm {
     enum synth_comm_kind kind;
     enum synth_role role;
     int32_t peer; /* global rank; -1 */
     uint32_t seq; /* in its group; of P2P: with this peer */
-    int64_t elements;
+    int64_t in_elements, out_elements;
     bool single; /* Float, else BFloat16 */
+};
+
+/* A send that waits for the receive with which it will share a kernel. */
+struct synth_deferred {
+    bool set, backward;
+    int32_t peer;
+    int64_t elements;
 };
 
 /* What one rank does, in the order of its host. */
@@ -85,9 +90,11 @@ struct synth_builder {
     uint64_t launched;
     uint32_t seq[SYNTH_ROLE_COUNT];
     uint32_t sent[2], received[2];
+    struct synth_deferred deferred;
     /* Ordinals of draws in the step; what belongs to a fault (`extra`) counts apart. */
     uint64_t kernels, host_parts, extra_kernels, extra_host_parts;
     bool extra;
+    int32_t pause_layer; /* before which the host pauses; -1 none */
     double rank_factor, size_factor, launch_factor;
 };
 
@@ -111,12 +118,24 @@ void inq_synth_kernel(struct synth_builder *b, enum synth_kernel_id kernel, int6
 void inq_synth_copy_in(struct synth_builder *b, uint32_t bytes);
 /* The next operation of `stream` waits for the end of `node`. */
 void inq_synth_wait(struct synth_builder *b, enum synth_stream stream, uint32_t node);
-/* An all-reduce over the rank's group, after all compute launched so far; returns its node. */
-uint32_t inq_synth_allreduce(struct synth_builder *b, enum synth_role role,
-                             enum synth_stream stream, int64_t elements, bool single);
-/* A transfer to or from the peer; `backward` for gradients. */
-uint32_t inq_synth_send(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
-uint32_t inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
+/* Launches what the item says, after what its stream waits for; for transfer.c. */
+uint32_t inq_synth_launch(struct synth_builder *b, struct synth_item *item, int64_t dur_ns);
+/* A call that puts nothing on the GPU that takes time. */
+void inq_synth_call(struct synth_builder *b, enum synth_call_id call, enum synth_stream stream);
+
+/* ---- transfers (transfer.c): all wait for the compute that was launched before them -----------
+ */
+
+/* A collective over the rank's group; `elements` of the whole, not of one rank's shard. Returns its
+ * node. */
+uint32_t inq_synth_collective(struct synth_builder *b, enum synth_comm_kind kind,
+                              enum synth_role role, int64_t elements, bool single);
+/* A transfer to or from the peer; `backward` for gradients. Compute waits for what it receives, and
+ * in fused mode a send waits for a receive from the same peer, to share its kernel. */
+void inq_synth_send(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
+void inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
+/* Issues the send that waits, unless a receive from `next_peer` comes next. */
+void inq_synth_flush_send(struct synth_builder *b, int32_t next_peer);
 
 /* ---- the run --------------------------------------------------------------------------------- */
 

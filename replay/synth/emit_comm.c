@@ -87,58 +87,41 @@ void inq_synth_emit_distributed(struct synth_emitter *e)
     inq_out_text(e->out, "},\n");
 }
 
+static bool is_p2p(const struct synth_comm *comm)
+{
+    return comm->kind >= SYNTH_SEND;
+}
+
 const char *inq_synth_comm_kernel(const struct inq_synth_spec *spec, const struct synth_comm *comm)
 {
-    if (spec->args == INQ_SYNTH_ARGS_OLD) {
-        if (comm->kind != SYNTH_ALLREDUCE) {
-            return "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, "
-                   "ncclWork*)";
-        }
-        return comm->single ? "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned "
-                              "long, ncclWork*)"
-                            : "ncclKernel_AllReduce_RING_LL_Sum___nv_bfloat16(ncclDevComm*, "
-                              "unsigned long, ncclWork*)";
-    }
-    if (comm->kind != SYNTH_ALLREDUCE) {
-        return "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)";
-    }
-    return comm->single
-               ? "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-               : "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+    const struct synth_comm_info *info = &inq_synth_comms[comm->kind];
+    return spec->args == INQ_SYNTH_ARGS_OLD ? info->old_kernel[comm->single]
+                                            : info->kernel[comm->single];
 }
 
 /* Batched transfers do not say what they are. */
 static bool is_bare(const struct inq_synth_spec *spec, const struct synth_comm *comm)
 {
-    return spec->p2p == INQ_SYNTH_P2P_BARE && comm->kind != SYNTH_ALLREDUCE;
+    return spec->p2p != INQ_SYNTH_P2P_ARGS && is_p2p(comm);
 }
 
 void inq_synth_comm_note(const struct synth_emitter *e, const struct synth_comm *comm, char *text,
                          size_t size)
 {
-    int32_t stage = inq_synth_stage(e->spec, e->rank); /* peers by their rank in the group */
-    int32_t peer = comm->peer >= 0 ? inq_synth_stage(e->spec, comm->peer) : 0;
-    if (is_bare(e->spec, comm)) {
-        (void)snprintf(text, size, "nccl:coalesced");
+    if (!is_p2p(comm) || is_bare(e->spec, comm)) {
+        enum synth_comm_kind kind = is_p2p(comm) ? SYNTH_SENDRECV : comm->kind;
+        (void)snprintf(text, size, "%s", inq_synth_comms[kind].note);
         return;
     }
-    switch (comm->kind) {
-    case SYNTH_ALLREDUCE:
-        (void)snprintf(text, size, "nccl:all_reduce");
-        break;
-    case SYNTH_SEND:
-        (void)snprintf(text, size, "nccl:send %" PRId32 "->%" PRId32, stage, peer);
-        break;
-    case SYNTH_RECV:
-        (void)snprintf(text, size, "nccl:recv %" PRId32 "<-%" PRId32, stage, peer);
-        break;
-    }
+    (void)snprintf(text, size, "%s %" PRId32 "%s%" PRId32, inq_synth_comms[comm->kind].note,
+                   inq_synth_stage(e->spec, e->rank), comm->kind == SYNTH_SEND ? "->" : "<-",
+                   inq_synth_stage(e->spec, comm->peer)); /* peers by their rank in the group */
 }
 
 static void put_sequence(struct synth_emitter *e, const struct synth_comm *comm,
                          enum synth_role role)
 {
-    bool p2p = comm->kind != SYNTH_ALLREDUCE;
+    bool p2p = is_p2p(comm);
     int64_t seq = (int64_t)(p2p ? e->p2p_seq : comm->seq) + 1;
     uint64_t id = inq_hash_u64((uint64_t)group_number(e->spec, role, e->rank) << 33 |
                                (uint64_t)p2p << 32 | (uint64_t)seq);
@@ -147,18 +130,17 @@ static void put_sequence(struct synth_emitter *e, const struct synth_comm *comm,
 
 void inq_synth_emit_comm_args(struct synth_emitter *e, const struct synth_comm *comm, bool kernel)
 {
-    static const char *const names[] = {"allreduce", "send", "recv"};
     if (e->spec->args == INQ_SYNTH_ARGS_OLD || is_bare(e->spec, comm)) {
         return;
     }
     struct inq_out *out = e->out;
     enum synth_role role = recorded_role(e->spec, comm->role);
     inq_synth_put_text(out, ", \"Collective name\": \"");
-    inq_synth_put_text(out, names[comm->kind]);
+    inq_synth_put_text(out, inq_synth_comms[comm->kind].name);
     inq_synth_put_text(out, "\", \"In msg nelems\": ");
-    inq_synth_put_int(out, comm->elements);
+    inq_synth_put_int(out, comm->in_elements);
     inq_synth_put_text(out, ", \"Out msg nelems\": ");
-    inq_synth_put_int(out, comm->elements);
+    inq_synth_put_int(out, comm->out_elements);
     inq_synth_put_text(out, ", \"Group size\": ");
     inq_synth_put_int(out, inq_synth_group_size(e->spec, role));
     inq_synth_put_text(out, comm->single ? ", \"dtype\": \"Float\"" : ", \"dtype\": \"BFloat16\"");
@@ -170,12 +152,12 @@ void inq_synth_emit_comm_args(struct synth_emitter *e, const struct synth_comm *
     inq_synth_put_text(out, "\", \"Process Group Ranks\": \"");
     put_ranks(e, role, SHOWN_RANKS);
     inq_synth_put_text(out, "\"");
-    if (comm->kind != SYNTH_ALLREDUCE) {
+    if (is_p2p(comm)) {
         inq_synth_put_text(out, comm->kind == SYNTH_SEND ? ", \"Dst Rank\": " : ", \"Src Rank\": ");
         inq_synth_put_int(out, comm->peer);
     }
     if (e->spec->args == INQ_SYNTH_ARGS_SEQ) {
         put_sequence(e, comm, role);
-        e->p2p_seq += kernel && comm->kind != SYNTH_ALLREDUCE;
+        e->p2p_seq += kernel && is_p2p(comm);
     }
 }

@@ -47,8 +47,8 @@ static void layer(struct synth_builder *b, const struct synth_layer_kernel *kern
         double size = b->size_factor * (kernels[i].square ? length * length : length);
         inq_synth_kernel(b, kernels[i].kernel, share_ns(b, kernels[i].share), size);
         if (kernels[i].reduce && b->spec->tp > 1) {
-            uint32_t done = inq_synth_allreduce(b, SYNTH_TP, SYNTH_TP_STREAM,
-                                                activation_elements(b, length), false);
+            uint32_t done = inq_synth_collective(b, SYNTH_ALLREDUCE, SYNTH_TP,
+                                                 activation_elements(b, length), false);
             inq_synth_wait(b, SYNTH_COMPUTE, done);
         }
     }
@@ -80,15 +80,78 @@ static void output_layer(struct synth_builder *b, int32_t layers, double length,
     b->extra = false;
 }
 
-/* A pause of the host before one layer of the first forward, drawn once per step. */
-static void pause_before(struct synth_builder *b, int32_t layer_index, int32_t layers)
+/* Chooses the layer of this forward before which the host pauses, if it does. */
+static void pause_somewhere(struct synth_builder *b, int32_t layers)
 {
-    int64_t pause = inq_synth_pause(&b->sim->plan, b->rank, b->step);
     struct synth_key key = {b->spec->seed, SYNTH_DRAW_PAUSE, (uint32_t)b->rank, (uint32_t)b->step,
                             0};
-    if (pause > 0 && (int32_t)(inq_synth_uniform(key) * layers) == layer_index) {
-        inq_synth_idle(b, pause);
+    b->pause_layer = (int32_t)(inq_synth_uniform(key) * layers);
+}
+
+/* Parameters (and gradients) of `layers` layers on this rank. */
+static int64_t parameter_elements(const struct synth_builder *b, int32_t layers)
+{
+    return (int64_t)12 * b->spec->hidden * b->spec->hidden / b->spec->tp * layers;
+}
+
+static bool is_sharded(const struct synth_builder *b)
+{
+    return b->spec->sharded && b->spec->dp > 1;
+}
+
+/* With sharded parameters: asks for those of the next layer, if there is one. */
+static uint32_t gather(struct synth_builder *b, bool more)
+{
+    return is_sharded(b) && more
+               ? inq_synth_collective(b, SYNTH_ALLGATHER, SYNTH_DP, parameter_elements(b, 1), false)
+               : SYNTH_NONE;
+}
+
+/* The gradients of the last `layers` layers are complete: reduce them. */
+static void reduce_bucket(struct synth_builder *b, int32_t layers)
+{
+    enum synth_comm_kind kind = is_sharded(b) ? SYNTH_REDUCE_SCATTER : SYNTH_ALLREDUCE;
+    if (b->spec->dp > 1 && layers > 0) {
+        (void)inq_synth_collective(b, kind, SYNTH_DP, parameter_elements(b, layers), false);
     }
+}
+
+/* All layers of a chunk, in one direction. */
+static void run_layers(struct synth_builder *b, int32_t layers, double length, bool backward,
+                       bool reduces)
+{
+    uint32_t gathered = gather(b, layers > 0);
+    int32_t bucket = 0;
+    for (int32_t i = 0; i < layers; i++) {
+        uint32_t next = gather(b, i + 1 < layers); /* while this layer computes */
+        if (gathered != SYNTH_NONE) {
+            inq_synth_wait(b, SYNTH_COMPUTE, gathered);
+        }
+        gathered = next;
+        if (i == b->pause_layer) {
+            inq_synth_idle(b, inq_synth_pause(&b->sim->plan, b->rank, b->step));
+        }
+        if (backward) {
+            layer(b, inq_synth_backward, inq_synth_n_backward, length);
+        } else {
+            layer(b, inq_synth_forward, inq_synth_n_forward, length);
+        }
+        if (reduces && ++bucket == b->spec->bucket_layers) {
+            reduce_bucket(b, bucket);
+            bucket = 0;
+        }
+    }
+    reduce_bucket(b, bucket);
+}
+
+/* The stage before or behind this one, or -1 where there is none to talk to. */
+static int32_t neighbour(const struct synth_builder *b, int32_t virtual_stage, int32_t step)
+{
+    const struct inq_synth_spec *spec = b->spec;
+    int32_t other = virtual_stage + step;
+    return other < 0 || other > last_virtual_stage(spec)
+               ? -1
+               : inq_synth_on_stage(spec, b->rank, (b->stage + step + spec->pp) % spec->pp);
 }
 
 void inq_synth_build_forward(struct synth_builder *b, int32_t virtual_stage, int32_t micro_batch)
@@ -97,38 +160,27 @@ void inq_synth_build_forward(struct synth_builder *b, int32_t virtual_stage, int
     int32_t first = inq_synth_first_layer(spec, virtual_stage);
     int32_t layers = inq_synth_first_layer(spec, virtual_stage + 1) - first;
     double length = inq_synth_sequence(&b->sim->plan, b->step, b->dp_rank, micro_batch);
+    int32_t from = neighbour(b, virtual_stage, -1);
+    int32_t to = neighbour(b, virtual_stage, 1);
+    inq_synth_flush_send(b, from);
     uint32_t note =
         spec->labels ? inq_synth_note_begin(b, SYNTH_NOTE_FORWARD, micro_batch) : SYNTH_NONE;
-    if (virtual_stage > 0) {
-        int32_t from = inq_synth_on_stage(spec, b->rank, (b->stage + spec->pp - 1) % spec->pp);
-        uint32_t got = inq_synth_recv(b, from, false, activation_elements(b, length));
-        inq_synth_wait(b, SYNTH_COMPUTE, got);
+    if (from >= 0) {
+        inq_synth_recv(b, from, false, activation_elements(b, length));
     } else {
         inq_synth_kernel(b, SYNTH_EMBEDDING, share_ns(b, LOSS_SHARE), length);
     }
-    for (int32_t i = 0; i < layers; i++) {
-        if (micro_batch == 0 && virtual_stage < spec->pp) {
-            pause_before(b, i, layers);
-        }
-        layer(b, inq_synth_forward, inq_synth_n_forward, length);
+    if (micro_batch == 0 && virtual_stage < spec->pp) {
+        pause_somewhere(b, layers);
     }
-    if (virtual_stage == last_virtual_stage(spec)) {
-        output_layer(b, layers, length, false);
+    run_layers(b, layers, length, false, false);
+    b->pause_layer = -1;
+    if (to >= 0) {
+        inq_synth_send(b, to, false, activation_elements(b, length));
     } else {
-        int32_t to = inq_synth_on_stage(spec, b->rank, (b->stage + 1) % spec->pp);
-        (void)inq_synth_send(b, to, false, activation_elements(b, length));
+        output_layer(b, layers, length, false);
     }
     inq_synth_note_end(b, note);
-}
-
-/* The gradients of the last `layers` layers are complete: reduce them. */
-static void reduce_bucket(struct synth_builder *b, int32_t layers)
-{
-    const struct inq_synth_spec *spec = b->spec;
-    int64_t elements = (int64_t)12 * spec->hidden * spec->hidden / spec->tp * layers;
-    if (spec->dp > 1 && layers > 0) {
-        (void)inq_synth_allreduce(b, SYNTH_DP, SYNTH_DP_STREAM, elements, false);
-    }
 }
 
 void inq_synth_build_backward(struct synth_builder *b, int32_t virtual_stage, int32_t micro_batch)
@@ -137,34 +189,25 @@ void inq_synth_build_backward(struct synth_builder *b, int32_t virtual_stage, in
     int32_t first = inq_synth_first_layer(spec, virtual_stage);
     int32_t layers = inq_synth_first_layer(spec, virtual_stage + 1) - first;
     double length = inq_synth_sequence(&b->sim->plan, b->step, b->dp_rank, micro_batch);
-    bool reduces = micro_batch == spec->micro_batches - 1;
+    int32_t from = neighbour(b, virtual_stage, 1);
+    int32_t to = neighbour(b, virtual_stage, -1);
+    inq_synth_flush_send(b, from);
     uint32_t note =
         spec->labels ? inq_synth_note_begin(b, SYNTH_NOTE_BACKWARD, micro_batch) : SYNTH_NONE;
-    if (virtual_stage < last_virtual_stage(spec)) {
-        int32_t from = inq_synth_on_stage(spec, b->rank, (b->stage + 1) % spec->pp);
-        uint32_t got = inq_synth_recv(b, from, true, activation_elements(b, length));
-        inq_synth_wait(b, SYNTH_COMPUTE, got);
+    if (from >= 0) {
+        inq_synth_recv(b, from, true, activation_elements(b, length));
     }
     b->thread = 1;
-    if (virtual_stage == last_virtual_stage(spec)) {
+    if (from < 0) {
         output_layer(b, layers, length, true);
     }
-    int32_t bucket = 0;
-    for (int32_t i = 0; i < layers; i++) {
-        layer(b, inq_synth_backward, inq_synth_n_backward, length);
-        if (reduces && ++bucket == spec->bucket_layers) {
-            reduce_bucket(b, bucket);
-            bucket = 0;
-        }
-    }
-    if (virtual_stage == 0) {
+    run_layers(b, layers, length, true, is_sharded(b) || micro_batch == spec->micro_batches - 1);
+    if (to < 0) {
         inq_synth_kernel(b, SYNTH_EMBEDDING_BACKWARD, share_ns(b, LOSS_SHARE), length);
     }
-    reduce_bucket(b, reduces ? bucket : 0);
     b->thread = 0;
-    if (virtual_stage > 0) {
-        int32_t to = inq_synth_on_stage(spec, b->rank, (b->stage + spec->pp - 1) % spec->pp);
-        (void)inq_synth_send(b, to, true, activation_elements(b, length));
+    if (to >= 0) {
+        inq_synth_send(b, to, true, activation_elements(b, length));
     }
     inq_synth_note_end(b, note);
 }

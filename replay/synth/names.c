@@ -83,6 +83,43 @@ const struct synth_layer_kernel inq_synth_backward[] = {
 };
 const size_t inq_synth_n_backward = sizeof inq_synth_backward / sizeof inq_synth_backward[0];
 
+#define NCCL(what)     "ncclDevKernel_" what "(ncclDevKernelArgsStorage<4096ul>)"
+#define OLD_NCCL(what) "ncclKernel_" what "(ncclDevComm*, unsigned long, ncclWork*)"
+
+const struct synth_comm_info inq_synth_comms[SYNTH_COMM_COUNT] = {
+    [SYNTH_ALLREDUCE] = {"allreduce",
+                         "nccl:all_reduce",
+                         {NCCL("AllReduce_Sum_bf16_RING_LL"), NCCL("AllReduce_Sum_f32_RING_LL")},
+                         {OLD_NCCL("AllReduce_RING_LL_Sum___nv_bfloat16"),
+                          OLD_NCCL("AllReduce_RING_LL_Sum_float")}},
+    [SYNTH_ALLGATHER] = {"_allgather_base",
+                         "nccl:_all_gather_base",
+                         {NCCL("AllGather_RING_LL"), NCCL("AllGather_RING_LL")},
+                         {OLD_NCCL("AllGather_RING_LL_Sum_int8_t"),
+                          OLD_NCCL("AllGather_RING_LL_Sum_int8_t")}},
+    [SYNTH_REDUCE_SCATTER] = {"_reduce_scatter_base",
+                              "nccl:_reduce_scatter_base",
+                              {NCCL("ReduceScatter_Sum_bf16_RING_LL"),
+                               NCCL("ReduceScatter_Sum_f32_RING_LL")},
+                              {OLD_NCCL("ReduceScatter_RING_LL_Sum___nv_bfloat16"),
+                               OLD_NCCL("ReduceScatter_RING_LL_Sum_float")}},
+    [SYNTH_SEND] = {"send",
+                    "nccl:send",
+                    {NCCL("SendRecv"), NCCL("SendRecv")},
+                    {OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t"),
+                     OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t")}},
+    [SYNTH_RECV] = {"recv",
+                    "nccl:recv",
+                    {NCCL("SendRecv"), NCCL("SendRecv")},
+                    {OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t"),
+                     OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t")}},
+    [SYNTH_SENDRECV] = {"coalesced",
+                        "nccl:coalesced",
+                        {NCCL("SendRecv"), NCCL("SendRecv")},
+                        {OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t"),
+                         OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t")}},
+};
+
 const struct synth_call_info inq_synth_calls[SYNTH_CALL_COUNT] = {
     [SYNTH_CALL_LAUNCH] = {"cudaLaunchKernel", false, 211},
     [SYNTH_CALL_LAUNCH_EX] = {"cuLaunchKernelEx", true, 652},
@@ -101,4 +138,4 @@ const struct synth_note_info inq_synth_notes[SYNTH_NOTE_COUNT] = {
     [SYNTH_NOTE_BACKWARD] = {"Backward ", true},
 };
 
-const int32_t inq_synth_stream_ids[SYNTH_STREAM_COUNT] = {7, 20, 24, 28, 32, 36, 40, 44};
+const int32_t inq_synth_stream_ids[SYNTH_STREAM_COUNT] = {7, 20, 24, 28, 32, 36, 40, 44, 48, 52};

@@ -52,6 +52,25 @@ extern const size_t inq_synth_n_forward;
 extern const struct synth_layer_kernel inq_synth_backward[];
 extern const size_t inq_synth_n_backward;
 
+enum synth_comm_kind {
+    SYNTH_ALLREDUCE,
+    SYNTH_ALLGATHER,
+    SYNTH_REDUCE_SCATTER,
+    SYNTH_SEND,
+    SYNTH_RECV,
+    SYNTH_SENDRECV, /* both in one kernel */
+    SYNTH_COMM_COUNT
+};
+
+struct synth_comm_info {
+    const char *name;          /* as recorded */
+    const char *note;          /* its annotation; of P2P: an arrow and the peers follow */
+    const char *kernel[2];     /* BFloat16, Float */
+    const char *old_kernel[2]; /* as named before PyTorch 2.4 */
+};
+
+extern const struct synth_comm_info inq_synth_comms[SYNTH_COMM_COUNT];
+
 enum synth_call_id {
     SYNTH_CALL_LAUNCH,
     SYNTH_CALL_LAUNCH_EX,
@@ -97,6 +116,8 @@ enum synth_stream {
     SYNTH_RECV_FORWARD,
     SYNTH_SEND_BACKWARD,
     SYNTH_RECV_BACKWARD,
+    SYNTH_GATHER_STREAM,
+    SYNTH_P2P_STREAM, /* of fused transfers */
     SYNTH_STREAM_COUNT
 };
 

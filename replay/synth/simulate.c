@@ -54,6 +54,7 @@ static void start_builder(struct synth_builder *b, struct synth_sim *sim, int32_
         .stage = inq_synth_stage(sim->plan.spec, rank),
         .dp_rank = inq_synth_dp_rank(sim->plan.spec, rank),
         .host = SYNTH_NONE,
+        .pause_layer = -1,
     };
     memset(b->last, 0xff, sizeof b->last);
     memset(b->queue, 0xff, sizeof b->queue);

@@ -247,6 +247,9 @@ int inq_synth_spec_check(struct inq_synth_spec *spec, struct inq_err *err)
     if (spec->chunks > 1 && (spec->pp < 2 || spec->micro_batches % spec->pp != 0)) {
         return inq_err_set(err, INQ_USAGE, "chunks: needs pp >= 2 and micro_batches a multiple");
     }
+    if (spec->chunks > 1 && spec->p2p == INQ_SYNTH_P2P_FUSED) {
+        return inq_err_set(err, INQ_USAGE, "p2p=fused: not with chunks");
+    }
     if (spec->layers < spec->pp * spec->chunks) {
         return inq_err_set(err, INQ_USAGE, "layers: needs at least one per stage and chunk");
     }

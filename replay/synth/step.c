@@ -50,6 +50,7 @@ static void run_schedule(struct synth_builder *b)
     for (int32_t k = n - warm_up; k < n; k++) {
         run_action(b, k, true);
     }
+    inq_synth_flush_send(b, -1);
 }
 
 static int32_t layers_of_rank(const struct synth_builder *b)
@@ -90,7 +91,7 @@ static void optimize(struct synth_builder *b)
         inq_synth_kernel(b, SYNTH_L2_NORM, spec->layer_ns * NORM_SHARE / 1000, 1.0);
     }
     if (spec->tp * spec->pp > 1) {
-        uint32_t norm = inq_synth_allreduce(b, SYNTH_MP, SYNTH_MP_STREAM, 1, true);
+        uint32_t norm = inq_synth_collective(b, SYNTH_ALLREDUCE, SYNTH_MP, 1, true);
         inq_synth_wait(b, SYNTH_COMPUTE, norm);
     }
     uint32_t note = inq_synth_note_begin(b, SYNTH_NOTE_OPTIMIZER, 0);

@@ -116,11 +116,14 @@ static int measure(struct inq_synth *synth, size_t i, uint64_t noise, int64_t to
 static void count_wait(struct inq_synth_truth_rank *out, const struct synth_program *program,
                        const struct synth_node *node)
 {
-    const struct synth_meeting *meeting =
-        &program->meetings[program->seats[node->first_seat].meeting];
+    int64_t last = node->start_ns;
+    for (uint32_t s = node->first_seat; s != SYNTH_NONE; s = program->seats[s].next_of_node) {
+        const struct synth_meeting *meeting = &program->meetings[program->seats[s].meeting];
+        last = meeting->last_arrival_ns > last ? meeting->last_arrival_ns : last;
+    }
     out->collectives++;
-    out->wait_ns += meeting->last_arrival_ns - node->start_ns;
-    out->last_arrivals += meeting->last_arrival_ns == node->start_ns;
+    out->wait_ns += last - node->start_ns;
+    out->last_arrivals += last == node->start_ns;
 }
 
 static void describe_rank(const struct inq_synth *synth, int32_t rank,

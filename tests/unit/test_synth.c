@@ -154,6 +154,9 @@ static void synth__every_shape_runs_and_parses(void **state)
         "gz=0,dp=2,tp=2,pp=2,micro_batches=5,steps=1,sync=0,ts=split",
         "gz=0,dp=2,layers=40,steps=1,sync=0", /* more launches than the queue holds */
         "gz=0,dp=2,steps=4,window=ragged,clock=2ms",
+        "gz=0,dp=4,steps=2,sharded=1,base_last=1",
+        "gz=0,dp=2,pp=4,micro_batches=5,steps=2,p2p=fused",
+        "gz=0,dp=1,pp=2,micro_batches=1,steps=2,p2p=fused",
     };
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         struct inq_synth *synth = make(specs[i]);
@@ -469,6 +472,35 @@ static void pipeline__every_send_has_its_receive(void **state)
     inq_synth_free(synth);
 }
 
+static void pipeline__fused_transfers_share_kernels(void **state)
+{
+    (void)state;
+    struct inq_synth *synth = make("gz=0,dp=1,pp=4,micro_batches=6,steps=1,p2p=fused");
+    for (size_t stage = 0; stage < 4; stage++) {
+        /* Of the four transfers per micro-batch, those of the steady state share kernels: with the
+         * next stage the send of each forward after the warm-up and the receive of its backward,
+         * with the previous one the send of a backward and the receive of the next forward. */
+        size_t warm_up = 3 - stage;
+        size_t with_next = stage == 3 ? 0 : 12 - (6 - warm_up);
+        size_t with_previous = stage == 0 ? 0 : 12 - (6 - warm_up - 1);
+        struct sum kernels = sum_file(synth, stage, "kernel", "SendRecv");
+        assert_int_equal(kernels.n, with_next + with_previous);
+    }
+    inq_synth_free(synth);
+}
+
+static void sharded__gathers_before_and_scatters_after_each_layer(void **state)
+{
+    (void)state;
+    struct inq_synth *synth = make("gz=0,dp=4,layers=5,steps=2,sharded=1");
+    struct document doc = open_document(synth, 2);
+    assert_int_equal(sum_events(&doc, "kernel", "AllGather").n, 2 * 2 * 5);
+    assert_int_equal(sum_events(&doc, "kernel", "ReduceScatter").n, 2 * 5);
+    assert_int_equal(sum_events(&doc, "kernel", "AllReduce").n, 0);
+    close_document(&doc);
+    inq_synth_free(synth);
+}
+
 /* ---- failure -----------------------------------------------------------------------------------
  */
 
@@ -519,6 +551,8 @@ int main(void)
         cmocka_unit_test(fault__files_go_missing_and_are_cut),
         cmocka_unit_test(pipeline__takes_the_time_of_theory),
         cmocka_unit_test(pipeline__every_send_has_its_receive),
+        cmocka_unit_test(pipeline__fused_transfers_share_kernels),
+        cmocka_unit_test(sharded__gathers_before_and_scatters_after_each_layer),
         cmocka_unit_test(synth__survives_every_failed_allocation),
         cmocka_unit_test(synth__refuses_what_would_not_fit),
     };

@@ -71,7 +71,9 @@ static int64_t raw_spread(const struct inq_trace *trace, const struct inq_member
     int64_t last = INT64_MIN;
 
     for (uint32_t i = 0; i < n; i++) {
-        int64_t end = inq_unaligned_ns(&trace->ranks[members[i].rank], end_of(trace, &members[i]));
+        const struct inq_rank *rank = &trace->ranks[members[i].rank];
+        int64_t end = inq_unaligned_ns(rank, start_of(trace, &members[i])) +
+                      rank->events.dur_ns[members[i].event];
         first = min2(first, end);
         last = max2(last, end);
     }

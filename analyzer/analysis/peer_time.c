@@ -4,18 +4,21 @@
 
 #include <math.h>
 
-/* aligned = raw + offset + (raw - ref) * drift / 1e9, solved for raw. The correction is so much
- * smaller than the time that two steps settle it; with no drift the first is exact. */
+/* aligned = raw + offset + (raw - ref) * drift / 1e9; what the drift adds is so much smaller than
+ * the time that a few corrections find the raw time again, where two share one aligned time one of
+ * them. */
 int64_t inq_unaligned_ns(const struct inq_rank *rank, int64_t ns)
 {
     const struct inq_clock *clock = &rank->clock;
+
     if (!clock->aligned) {
         return ns;
     }
     int64_t raw = ns - clock->offset_ns;
-    for (int i = 0; i < 3 && clock->drift_ppb != 0; i++) {
+    for (int i = 0; i < 4 && clock->drift_ppb != 0; i++) {
         double drifted = (double)(raw - clock->ref_ns) * (double)clock->drift_ppb / 1e9;
-        raw = ns - clock->offset_ns - (int64_t)llround(drifted);
+        int64_t aligned = raw + clock->offset_ns + (int64_t)drifted;
+        raw += ns - aligned;
     }
     return raw;
 }

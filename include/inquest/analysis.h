@@ -121,7 +121,31 @@ struct inq_rank_time {
 
 /* ---- peers' numbers, in the peers' own rules, rounding and units (us); only for --method --------
  *
- * Both read times as recorded: before the clocks were aligned and without the file's base time. */
+ * Both read times as recorded: before the clocks were aligned and without the file's base time.
+ *
+ * HTA (0.6.1). Rows are kernels, copies, sets and synchronisation records on a stream >= 0. If any
+ * `ts` of the file has a fraction, starts are rounded up and ends down to whole us. With two or
+ * more different ProfilerSteps (over all ranks) only rows count whose launching call started before
+ * the last step's start (hta_include_last_step: not after its end), as often as there are such
+ * calls. Types by name, the first that fits: COMMUNICATION begins with nccl, hip or hccl or
+ * contains ncclKernel; MEMORY begins with Memcpy, Memset or dma; COMPUTATION is the rest but for
+ * what contains Memcpy, Memset, dma or Sync and some host-side names. |X|: length of the union.
+ *   kernel  = last end - first start of all rows;  idle = kernel - |all rows|
+ *   compute = |COMPUTATION|;  non_compute = kernel - compute - idle
+ *   overlap = 100 * |COMMUNICATION & COMPUTATION| / |COMMUNICATION|
+ *   idle by stream: each gap between neighbours (negative ones too) is host_wait if the launch came
+ *   after the previous end, else kernel_wait below 30 us, else other; a row without a recorded
+ *   launch takes the file's very first event for it
+ *   kernel types: time during which exactly these types ran, summed over ranks
+ *
+ * TraceLens (1.0). C: kernels and sets, K: those with nccl, rccl or cross_device_reduce in the name
+ * (any case), M: copies; in doubles, no rounding, no choice of steps.
+ *   computation = |C|; exposed_comm = |K \ C|; exposed_memcpy = |(M \ C) \ K|
+ *   total = last end - first start; idle = total - |C + K + M|
+ * Collectives: the n-th kernel of a process group on each rank, kinds all-reduce, reduce-scatter,
+ * all-gather, all-to-all. latency = shortest duration; wait = last start - own start; skews:
+ * largest minus smallest start, end; algbw = full size / 1024^3 / latency (full: output of an
+ * all-gather, else input), busbw = algbw * 2(n-1)/n for all-reduce, (n-1)/n for the others. */
 
 /* One stream's idle time as HTA's get_idle_time_breakdown has it (threshold 30 us). NaN where HTA
  * has no row: no gap of that category on the stream. */

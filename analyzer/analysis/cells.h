@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every rank did in every step: the table on which ranks are compared. Only durations on one
+ * rank's own clock are in it, so that clocks that disagree cannot make a straggler. */
+#ifndef INQ_ANALYSIS_CELLS_H
+#define INQ_ANALYSIS_CELLS_H
+
+#include "inquest/analysis.h"
+
+/* One rank in one step: its GPU time from the end of its last work of the step before to the end of
+ * its last work of this step. compute + comm + copy + host + other == end - start. */
+struct inq_cell {
+    bool valid; /* false: no work, or the step was not captured whole on this rank */
+    int64_t start_ns, end_ns;
+    int64_t compute_ns;
+    int64_t comm_ns;  /* exposed communication: mostly waiting for others */
+    int64_t copy_ns;  /* exposed copies */
+    int64_t host_ns;  /* idle because the host launched late */
+    int64_t other_ns; /* idle otherwise */
+    uint64_t work;    /* pieces of GPU work */
+};
+
+struct inq_cells {
+    size_t n_ranks, n_steps;
+    struct inq_cell *at; /* [n_ranks * n_steps], rank by rank */
+    bool one_step;       /* no steps known: the capture is taken as a single one */
+    bool op_table;       /* labelled ops: what is idle was not recorded, only left over */
+    size_t first_step;   /* steps before it are shown but not judged: a capture's first step */
+};
+
+/* Fills *cells; release it also after a failure. Ranks without GPU work have no valid cell. */
+int inq_cells_build(const struct inq_trace *trace, int jobs, struct inq_cells *cells,
+                    struct inq_err *err);
+void inq_cells_release(struct inq_cells *cells);
+
+static inline const struct inq_cell *inq_cell_at(const struct inq_cells *cells, size_t rank,
+                                                 size_t step)
+{
+    return &cells->at[rank * cells->n_steps + step];
+}
+
+/* The time that the rank itself took, waiting for nobody: all but exposed communication; in an op
+ * table also without what is idle. */
+static inline int64_t inq_cell_own_ns(const struct inq_cells *cells, const struct inq_cell *cell)
+{
+    int64_t idle_ns = cells->op_table ? 0 : cell->host_ns + cell->other_ns;
+    return cell->compute_ns + cell->copy_ns + idle_ns;
+}
+
+/* The time in which it may have waited for others. */
+static inline int64_t inq_cell_wait_ns(const struct inq_cells *cells, const struct inq_cell *cell)
+{
+    int64_t idle_ns = cells->op_table ? cell->host_ns + cell->other_ns : 0;
+    return cell->comm_ns + idle_ns;
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Idle gaps of one rank: one walk over its GPU work in order of start. */
+#include "analysis/host_gaps.h"
+
+#include "analysis/row_merge.h"
+
+/* A range must fill this part of a gap to be named as what the host did. */
+#define FILLS 0.5
+
+struct walk {
+    const struct inq_rank *rank;
+    const struct inq_cell *cells; /* the rank's, by step */
+    size_t n_steps, first_step;
+    size_t step; /* cells before it lie behind the walk */
+    struct inq_host_gaps *gaps;
+    size_t steps[INQ_HOST_GAPS]; /* in which each kept gap lies */
+};
+
+static int64_t overlap_ns(int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    int64_t from = a > c ? a : c;
+    int64_t to = b < d ? b : d;
+
+    return to > from ? to - from : 0;
+}
+
+/* The step whose window holds the end of the gap; n_steps when none does. */
+static size_t step_of(struct walk *w, int64_t end_ns)
+{
+    while (w->step < w->n_steps &&
+           (!w->cells[w->step].valid || w->cells[w->step].end_ns < end_ns)) {
+        w->step++;
+    }
+    bool inside =
+        w->step < w->n_steps && w->step >= w->first_step && w->cells[w->step].start_ns < end_ns;
+    return inside ? w->step : w->n_steps;
+}
+
+static int64_t length_of(const struct inq_host_gap *gap)
+{
+    return gap->end_ns - gap->begin_ns;
+}
+
+/* Keeps the longest gap of each step, and of these the longest; the order is that of the steps. */
+static void keep(struct walk *w, const struct inq_host_gap *gap, size_t step)
+{
+    struct inq_host_gaps *gaps = w->gaps;
+    size_t drop = gaps->n;
+
+    if (gaps->n > 0 && w->steps[gaps->n - 1] == step) {
+        drop = gaps->n - 1;
+    } else if (gaps->n == INQ_HOST_GAPS) {
+        drop = 0;
+        for (size_t i = 1; i < gaps->n; i++) {
+            drop = length_of(&gaps->at[i]) < length_of(&gaps->at[drop]) ? i : drop;
+        }
+    }
+    if (drop < gaps->n) {
+        if (length_of(&gaps->at[drop]) >= length_of(gap)) {
+            return;
+        }
+        for (size_t i = drop; i + 1 < gaps->n; i++) {
+            gaps->at[i] = gaps->at[i + 1];
+            w->steps[i] = w->steps[i + 1];
+        }
+        gaps->n--;
+    }
+    w->steps[gaps->n] = step;
+    gaps->at[gaps->n++] = *gap;
+}
+
+static void take_gap(struct walk *w, int64_t begin_ns, size_t row)
+{
+    const struct inq_events *events = &w->rank->events;
+    const struct inq_calls *calls = &w->rank->calls;
+    struct inq_host_gap gap = {.begin_ns = begin_ns, .end_ns = events->start_ns[row]};
+    size_t step = step_of(w, gap.end_ns);
+    uint32_t call = events->call[row];
+
+    if (step == w->n_steps) {
+        return;
+    }
+    gap.launch_ns = call < calls->n ? calls->start_ns[call] : INQ_TIME_NONE;
+    gap.lane = call < calls->n ? calls->lane[call] : events->lane[row];
+    w->gaps->idle_ns += gap.end_ns - gap.begin_ns;
+    if (call < calls->n && calls->start_ns[call] + calls->dur_ns[call] > begin_ns) {
+        w->gaps->launched_ns += gap.end_ns - gap.begin_ns;
+    }
+    keep(w, &gap, step);
+}
+
+/* What the host did between the beginning of the gap and the launch: the shortest annotation or
+ * driver call that fills most of it. */
+static inq_str what_ran(const struct inq_rank *rank, const struct inq_host_gap *gap)
+{
+    int64_t to_ns = gap->launch_ns > gap->begin_ns ? gap->launch_ns : gap->end_ns;
+    int64_t least_ns = (int64_t)((double)(to_ns - gap->begin_ns) * FILLS);
+    int64_t best_ns = 0;
+    inq_str best = 0;
+
+    for (size_t i = 0; i < rank->n_notes && rank->notes[i].start_ns < to_ns; i++) {
+        const struct inq_note *note = &rank->notes[i];
+        int64_t in_ns =
+            overlap_ns(note->start_ns, note->start_ns + note->dur_ns, gap->begin_ns, to_ns);
+        if (!note->on_gpu && note->kind != INQ_NOTE_STEP && in_ns > least_ns &&
+            (best == 0 || note->dur_ns < best_ns)) {
+            best = note->name;
+            best_ns = note->dur_ns;
+        }
+    }
+    for (size_t i = 0; i < rank->calls.n && rank->calls.start_ns[i] < gap->end_ns; i++) {
+        int64_t end_ns = rank->calls.start_ns[i] + rank->calls.dur_ns[i];
+        if (overlap_ns(rank->calls.start_ns[i], end_ns, gap->begin_ns, gap->end_ns) > least_ns &&
+            (best == 0 || rank->calls.dur_ns[i] < best_ns)) {
+            best = rank->calls.name[i];
+            best_ns = rank->calls.dur_ns[i];
+        }
+    }
+    return best;
+}
+
+static void sort_longest_first(struct inq_host_gaps *gaps)
+{
+    for (size_t i = 1; i < gaps->n; i++) {
+        struct inq_host_gap moved = gaps->at[i];
+        size_t k = i;
+        while (k > 0 && length_of(&gaps->at[k - 1]) < length_of(&moved)) {
+            gaps->at[k] = gaps->at[k - 1];
+            k--;
+        }
+        gaps->at[k] = moved;
+    }
+}
+
+int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
+                       struct inq_host_gaps *gaps, struct inq_err *err)
+{
+    struct walk w = {.rank = &trace->ranks[rank],
+                     .cells = inq_cell_at(cells, rank, 0),
+                     .n_steps = cells->n_steps,
+                     .first_step = cells->first_step,
+                     .gaps = gaps};
+    struct inq_row_merge merge;
+    uint32_t row;
+    int64_t reach_ns = cells->n_steps > 0 ? w.cells[0].start_ns : 0;
+
+    *gaps = (struct inq_host_gaps){0};
+    int code = inq_row_merge_init(&merge, &w.rank->events, err);
+    while (code == INQ_OK && inq_row_merge_next(&merge, &row)) {
+        int64_t start_ns = w.rank->events.start_ns[row];
+        int64_t end_ns = start_ns + w.rank->events.dur_ns[row];
+        if (start_ns > reach_ns && reach_ns != INQ_TIME_NONE) {
+            take_gap(&w, reach_ns, row);
+        }
+        reach_ns = end_ns > reach_ns ? end_ns : reach_ns;
+    }
+    inq_row_merge_release(&merge);
+    for (size_t i = 0; i < gaps->n; i++) {
+        gaps->at[i].running = what_ran(w.rank, &gaps->at[i]);
+    }
+    sort_longest_first(gaps);
+    return code;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a rank's GPU stood idle, and what its host did meanwhile: the evidence for a late host. */
+#ifndef INQ_ANALYSIS_HOST_GAPS_H
+#define INQ_ANALYSIS_HOST_GAPS_H
+
+#include "analysis/cells.h"
+
+#define INQ_HOST_GAPS 3
+
+struct inq_host_gap {
+    int64_t begin_ns, end_ns;
+    int64_t launch_ns; /* when the call began that ended it; INQ_TIME_NONE: not recorded */
+    uint32_t lane;     /* of the call; else of the op that ended the gap */
+    inq_str running;   /* annotation or driver call that fills most of the time; 0 none */
+};
+
+struct inq_host_gaps {
+    size_t n; /* longest first */
+    struct inq_host_gap at[INQ_HOST_GAPS];
+    int64_t launched_ns; /* of all idle time: that whose op was launched, or whose launching call
+                          * returned, after the gap had begun */
+    int64_t idle_ns;
+};
+
+/* The rank's longest gaps in its judged steps, no two in one step unless there are too few steps.
+ */
+int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
+                       struct inq_host_gaps *gaps, struct inq_err *err);
+
+#endif

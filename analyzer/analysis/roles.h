@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ranks have the same work by design, so that a difference between them means something. */
+#ifndef INQ_ANALYSIS_ROLES_H
+#define INQ_ANALYSIS_ROLES_H
+
+#include "inquest/trace.h"
+
+struct inq_roles {
+    uint32_t *of; /* [n_ranks] role of each rank, 0 .. n - 1 */
+    size_t n;
+    bool pipeline; /* the roles are pipeline stages */
+};
+
+/* Ranks of one pipeline stage have one role; without a pipeline all have the same. The stage is the
+ * one recorded, else the rank's place in the group in which it sends and receives. Release it also
+ * after a failure. Fails with INQ_NOMEM. */
+int inq_roles_find(const struct inq_trace *trace, struct inq_roles *roles, struct inq_err *err);
+void inq_roles_release(struct inq_roles *roles);
+
+#endif

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who takes longer than its peers. In a synchronous job all ranks' steps are equally long: who
+ * takes more time of its own waits less for the others, who wait for it. So the comparison needs no
+ * common clock, and a rank that is late only because it waited for somebody else has no excess of
+ * its own: the blame stays with the root. */
+#include "analysis/straggler.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+enum part { OWN, WAIT, COMPUTE, COPY, HOST, OTHER, PARTS };
+
+/* One role's ranks in one step. */
+struct sheet {
+    size_t n;
+    uint32_t *member; /* [n] place in the role's list of ranks */
+    int64_t *ns;      /* [n] value */
+    uint32_t *order;  /* [n] by value */
+    double *share;    /* [n] of the cost of being last */
+    double *wait_gap; /* [n] how much less it waits than the others */
+};
+
+struct role {
+    size_t n;
+    uint32_t *ranks;
+    size_t *steps; /* [n] judged steps of each */
+    double *sum[PARTS], *peers[PARTS];
+    double *cost, *length;
+    double *excess; /* [n * steps] own time over the others' median; NaN: not judged */
+    size_t *seen;
+};
+
+struct context {
+    const struct inq_cells *cells;
+    struct sheet sheet;
+    double *scratch;
+    double min_cost_ns;
+};
+
+static int64_t part_of(const struct inq_cells *cells, const struct inq_cell *cell, enum part part)
+{
+    switch (part) {
+    case OWN:
+        return inq_cell_own_ns(cells, cell);
+    case WAIT:
+        return inq_cell_wait_ns(cells, cell);
+    case COMPUTE:
+        return cell->compute_ns;
+    case COPY:
+        return cell->copy_ns;
+    case HOST:
+        return cells->op_table ? 0 : cell->host_ns;
+    case OTHER:
+        return cells->op_table ? 0 : cell->other_ns;
+    case PARTS:
+        break;
+    }
+    return 0;
+}
+
+/* Lower median of all but the one at `place` of the sorted order. */
+static int64_t median_of_others(const struct sheet *sheet, size_t place)
+{
+    size_t middle = (sheet->n - 2) / 2;
+
+    return sheet->ns[sheet->order[middle < place ? middle : middle + 1]];
+}
+
+/* Splits what the last rank costs the median one: the time between two neighbours in the order is
+ * the fault of all who come after it, in equal parts. */
+static void split_cost(struct sheet *sheet)
+{
+    double share = 0.0;
+
+    for (size_t k = 0; k < sheet->n; k++) {
+        if (k > (sheet->n - 1) / 2) {
+            int64_t gap_ns = sheet->ns[sheet->order[k]] - sheet->ns[sheet->order[k - 1]];
+            share += (double)gap_ns / (double)(sheet->n - k);
+        }
+        sheet->share[sheet->order[k]] = share;
+    }
+}
+
+static int load_sheet(struct context *ctx, const struct role *role, size_t step, enum part part,
+                      struct inq_err *err)
+{
+    struct sheet *sheet = &ctx->sheet;
+
+    sheet->n = 0;
+    for (size_t i = 0; i < role->n; i++) {
+        const struct inq_cell *cell = inq_cell_at(ctx->cells, role->ranks[i], step);
+        if (cell->valid) {
+            sheet->member[sheet->n] = (uint32_t)i;
+            sheet->ns[sheet->n++] = part_of(ctx->cells, cell, part);
+        }
+    }
+    return inq_sort_order_i64(sheet->ns, sheet->n, sheet->order, err);
+}
+
+static void add_part(struct context *ctx, struct role *role, size_t step, enum part part)
+{
+    struct sheet *sheet = &ctx->sheet;
+
+    for (size_t place = 0; place < sheet->n; place++) {
+        size_t k = sheet->order[place];
+        size_t i = sheet->member[k];
+        int64_t others_ns = median_of_others(sheet, place);
+        role->sum[part][i] += (double)sheet->ns[k];
+        role->peers[part][i] += (double)others_ns;
+        if (part == OWN) {
+            role->excess[i * ctx->cells->n_steps + step] = (double)(sheet->ns[k] - others_ns);
+        } else if (part == WAIT) {
+            sheet->wait_gap[k] = (double)(others_ns - sheet->ns[k]);
+        }
+    }
+}
+
+/* The cost of a rank in a step is its share of what being last costs, but no more than the others
+ * wait longer than it does. */
+static void add_costs(struct context *ctx, struct role *role, size_t step)
+{
+    struct sheet *sheet = &ctx->sheet;
+
+    for (size_t k = 0; k < sheet->n; k++) {
+        size_t i = sheet->member[k];
+        const struct inq_cell *cell = inq_cell_at(ctx->cells, role->ranks[i], step);
+        double cost_ns = fmax(0.0, fmin(sheet->share[k], sheet->wait_gap[k]));
+        role->cost[i] += cost_ns;
+        role->seen[i] += cost_ns >= ctx->min_cost_ns;
+        role->length[i] += (double)(cell->end_ns - cell->start_ns);
+        role->steps[i]++;
+    }
+}
+
+static int judge_step(struct context *ctx, struct role *role, size_t step, double *waste_ns,
+                      struct inq_err *err)
+{
+    struct sheet *sheet = &ctx->sheet;
+
+    for (int part = 0; part < PARTS; part++) {
+        int code = load_sheet(ctx, role, step, (enum part)part, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        if (sheet->n < 2 || 2 * sheet->n < role->n) {
+            return INQ_OK; /* too few to compare with */
+        }
+        if (part == OWN) {
+            split_cost(sheet);
+            int64_t last_ns = sheet->ns[sheet->order[sheet->n - 1]];
+            *waste_ns += (double)(last_ns - sheet->ns[sheet->order[(sheet->n - 1) / 2]]);
+        }
+        add_part(ctx, role, step, (enum part)part);
+    }
+    add_costs(ctx, role, step);
+    return INQ_OK;
+}
+
+/* MAD to sigma for normal noise: 1.4826, times what a small sample lacks (Croux and Rousseeuw). */
+static double mad_factor(size_t n)
+{
+    static const double small[] = {1.0,   1.0,   1.196, 1.495, 1.363,
+                                   1.206, 1.200, 1.140, 1.129, 1.107};
+    double factor = n < sizeof(small) / sizeof(small[0]) ? small[n] : (double)n / ((double)n - 0.8);
+
+    return 1.4826 * factor;
+}
+
+/* Sigma of one step's excess: how far each rank's steps lie from its own median, over all ranks of
+ * the role. Steady faults do not count, and rare ones do not sway a median. */
+static double pooled_sigma(struct context *ctx, const struct role *role, size_t *n_pooled)
+{
+    size_t n_steps = ctx->cells->n_steps;
+    double *deviations = ctx->scratch;
+    double *own = ctx->scratch + role->n * n_steps;
+    size_t n = 0;
+    size_t most = 0;
+
+    for (size_t i = 0; i < role->n; i++) {
+        const double *excess = &role->excess[i * n_steps];
+        size_t k = 0;
+        for (size_t s = 0; s < n_steps; s++) {
+            if (!isnan(excess[s])) {
+                own[k++] = excess[s];
+            }
+        }
+        double middle = inq_median(own, k);
+        for (size_t j = 0; j < k; j++) {
+            deviations[n++] = fabs(own[j] - middle);
+        }
+        most = k > most ? k : most;
+    }
+    *n_pooled = n;
+    return n > 0 ? mad_factor(most) * inq_median(deviations, n) : 0.0;
+}
+
+/* The score that chance hardly reaches: 4.5 when sigma is known well, more when it was estimated
+ * from few values. 4/d follows Student's t where d is 6 or more; below, the floor under sigma and
+ * the minimum cost do the rest. */
+static double limit_for(double freedom)
+{
+    return freedom > 0.0 ? INQ_STRAGGLER_SIGMAS * (1.0 + 4.0 / freedom) : (double)INFINITY;
+}
+
+double inq_straggler_min_share(size_t ranks, size_t steps)
+{
+    if (steps < 2) {
+        return INQ_STRAGGLER_ONE_STEP_SHARE;
+    }
+    return ranks <= INQ_STRAGGLER_FEW_RANKS ? INQ_STRAGGLER_COST_FEW : INQ_STRAGGLER_COST_SHARE;
+}
+
+static void set_means(struct inq_delay *delay, const struct role *role, size_t i)
+{
+    double n = (double)role->steps[i];
+
+    delay->own_ns = role->sum[OWN][i] / n;
+    delay->peers_own_ns = role->peers[OWN][i] / n;
+    delay->excess_ns = delay->own_ns - delay->peers_own_ns;
+    delay->peers_compute_ns = role->peers[COMPUTE][i] / n;
+    delay->peers_copy_ns = role->peers[COPY][i] / n;
+    delay->peers_host_ns = role->peers[HOST][i] / n;
+    delay->compute_ns = role->sum[COMPUTE][i] / n - delay->peers_compute_ns;
+    delay->copy_ns = role->sum[COPY][i] / n - delay->peers_copy_ns;
+    delay->host_ns = role->sum[HOST][i] / n - delay->peers_host_ns;
+    delay->other_ns = (role->sum[OTHER][i] - role->peers[OTHER][i]) / n;
+    delay->cost_ns = role->cost[i] / n;
+    delay->step_ns = role->length[i] / n;
+    delay->steps = role->steps[i];
+    delay->seen = role->seen[i];
+}
+
+/* How much ranks of the role differ lastingly: what an outlier among them must exceed. */
+static double spread_limit(const struct inq_delay *first, size_t n, double *scratch)
+{
+    if (n <= INQ_STRAGGLER_FEW_RANKS) {
+        return 0.0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = first[i].excess_ns;
+    }
+    double middle = inq_median(scratch, n);
+    return middle + INQ_STRAGGLER_SIGMAS * mad_factor(n) * inq_mad(scratch, n, middle);
+}
+
+static void test_role(struct context *ctx, const struct role *role, struct inq_delays *delays)
+{
+    size_t n_pooled;
+    double sigma_ns = pooled_sigma(ctx, role, &n_pooled);
+    struct inq_delay *first = &delays->at[delays->n];
+    size_t n = 0;
+
+    for (size_t i = 0; i < role->n; i++) {
+        if (role->steps[i] == 0) {
+            continue;
+        }
+        struct inq_delay *delay = &first[n++];
+        *delay = (struct inq_delay){.rank = role->ranks[i], .peers = role->n - 1};
+        set_means(delay, role, i);
+        double floor_ns = INQ_STRAGGLER_SIGMA_SHARE * delay->step_ns;
+        double steps = (double)delay->steps;
+        double freedom = (steps - 1.0) * (double)(role->n - 1);
+        delay->sigma_ns = sigma_ns > floor_ns ? sigma_ns : floor_ns;
+        delay->score = delay->excess_ns * sqrt(steps) / delay->sigma_ns;
+        delay->limit = limit_for(freedom);
+    }
+    double spread_ns = spread_limit(first, n, ctx->scratch);
+    for (size_t i = 0; i < n; i++) {
+        double least_ns = inq_straggler_min_share(n, first[i].steps) * first[i].step_ns;
+        first[i].spread_ns = spread_ns;
+        first[i].outlier = first[i].excess_ns >= least_ns && first[i].excess_ns >= spread_ns &&
+                           (first[i].steps < 2 || first[i].score >= first[i].limit);
+    }
+    delays->n += n;
+}
+
+/* ---- memory and order ---------------------------------------------------------------------- */
+
+static void role_release(struct role *role)
+{
+    inq_mem_free(role->ranks);
+    inq_mem_free(role->steps);
+    inq_mem_free(role->seen);
+    inq_mem_free(role->cost);
+    inq_mem_free(role->excess);
+    *role = (struct role){0};
+}
+
+/* Room for roles of up to `n` ranks. */
+static int role_init(struct role *role, size_t n, size_t n_steps, struct inq_err *err)
+{
+    role->ranks = inq_mem_alloc((n + 1) * sizeof(*role->ranks));
+    role->steps = inq_mem_alloc((n + 1) * sizeof(*role->steps));
+    role->seen = inq_mem_alloc((n + 1) * sizeof(*role->seen));
+    role->cost = inq_mem_alloc((n + 1) * (2 + 2 * PARTS) * sizeof(double));
+    role->excess = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
+    if (!role->ranks || !role->steps || !role->seen || !role->cost || !role->excess) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
+    }
+    role->length = role->cost + n;
+    for (size_t part = 0; part < PARTS; part++) {
+        role->sum[part] = role->cost + (2 + part) * n;
+        role->peers[part] = role->cost + (2 + PARTS + part) * n;
+    }
+    return INQ_OK;
+}
+
+static void role_start(struct role *role, const struct inq_roles *roles, size_t n_ranks,
+                       size_t n_steps, size_t index)
+{
+    role->n = 0;
+    for (size_t r = 0; r < n_ranks; r++) {
+        if (roles->of[r] == index) {
+            role->ranks[role->n++] = (uint32_t)r;
+        }
+    }
+    memset(role->steps, 0, role->n * sizeof(*role->steps));
+    memset(role->seen, 0, role->n * sizeof(*role->seen));
+    memset(role->cost, 0, n_ranks * (2 + 2 * PARTS) * sizeof(double));
+    for (size_t i = 0; i < role->n * n_steps; i++) {
+        role->excess[i] = (double)NAN;
+    }
+}
+
+static void sheet_release(struct sheet *sheet)
+{
+    inq_mem_free(sheet->member);
+    inq_mem_free(sheet->ns);
+    inq_mem_free(sheet->order);
+    inq_mem_free(sheet->share);
+    inq_mem_free(sheet->wait_gap);
+}
+
+static int sheet_init(struct sheet *sheet, size_t n, struct inq_err *err)
+{
+    sheet->member = inq_mem_alloc((n + 1) * sizeof(*sheet->member));
+    sheet->ns = inq_mem_alloc((n + 1) * sizeof(*sheet->ns));
+    sheet->order = inq_mem_alloc((n + 1) * sizeof(*sheet->order));
+    sheet->share = inq_mem_alloc((n + 1) * sizeof(*sheet->share));
+    sheet->wait_gap = inq_mem_alloc((n + 1) * sizeof(*sheet->wait_gap));
+    if (!sheet->member || !sheet->ns || !sheet->order || !sheet->share || !sheet->wait_gap) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
+    }
+    return INQ_OK;
+}
+
+/* Median length of all judged cells. */
+static double usual_step(const struct inq_cells *cells, double *scratch)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+            const struct inq_cell *cell = inq_cell_at(cells, r, s);
+            if (cell->valid) {
+                scratch[n++] = (double)(cell->end_ns - cell->start_ns);
+            }
+        }
+    }
+    return n > 0 ? inq_median(scratch, n) : 0.0;
+}
+
+static int judge_role(struct context *ctx, struct role *role, struct inq_delays *delays,
+                      struct inq_err *err)
+{
+    const struct inq_cells *cells = ctx->cells;
+    double waste_ns = 0.0;
+
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        int code = judge_step(ctx, role, s, &waste_ns, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
+    waste_ns /= (double)(cells->n_steps - cells->first_step);
+    delays->waste_ns = waste_ns > delays->waste_ns ? waste_ns : delays->waste_ns;
+    test_role(ctx, role, delays);
+    return INQ_OK;
+}
+
+int inq_delays_find(const struct inq_cells *cells, const struct inq_roles *roles,
+                    struct inq_delays *delays, struct inq_err *err)
+{
+    struct context ctx = {.cells = cells};
+    struct role role = {0};
+    size_t n = cells->n_ranks;
+
+    *delays = (struct inq_delays){0};
+    delays->at = inq_mem_zalloc(n + 1, sizeof(*delays->at));
+    ctx.scratch = inq_mem_alloc((n + 1) * (cells->n_steps + 1) * 2 * sizeof(double));
+    int code = delays->at && ctx.scratch
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
+    if (code == INQ_OK) {
+        code = sheet_init(&ctx.sheet, n, err);
+    }
+    if (code == INQ_OK) {
+        code = role_init(&role, n, cells->n_steps, err);
+    }
+    if (code == INQ_OK) {
+        delays->step_ns = usual_step(cells, ctx.scratch);
+        ctx.min_cost_ns = INQ_STRAGGLER_COST_SHARE * delays->step_ns;
+    }
+    for (size_t k = 0; code == INQ_OK && k < roles->n; k++) {
+        role_start(&role, roles, n, cells->n_steps, k);
+        if (role.n > 1) {
+            size_t first = delays->n;
+            code = judge_role(&ctx, &role, delays, err);
+            for (size_t i = first; i < delays->n; i++) {
+                delays->at[i].role = (uint32_t)k;
+            }
+        }
+    }
+    role_release(&role);
+    sheet_release(&ctx.sheet);
+    inq_mem_free(ctx.scratch);
+    return code;
+}
+
+void inq_delays_release(struct inq_delays *delays)
+{
+    inq_mem_free(delays->at);
+    *delays = (struct inq_delays){0};
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks that take more time of their own than ranks of the same role, in step after step, beyond
+ * what chance explains. */
+#ifndef INQ_ANALYSIS_STRAGGLER_H
+#define INQ_ANALYSIS_STRAGGLER_H
+
+#include "analysis/cells.h"
+#include "analysis/roles.h"
+
+/* What sets a straggler apart. The reasons:
+ * - A cost below 1 % of the step is not worth anyone's night, and kernels of one chip differ from
+ *   run to run by that much. With two or three ranks the natural spread between chips cannot be
+ *   told from a fault, so it takes twice as much.
+ * - 4.5 sigma: under chance alone one run in a thousand of 64 ranks would name a rank (one-sided
+ *   p = 3.4e-6 per rank, five properties); with few steps sigma itself is poorly known, and the
+ *   limit rises like Student's t (see limit_for).
+ * - Repeated steps seldom agree better than a quarter of a percent: sigma is not taken for less. */
+#define INQ_STRAGGLER_COST_SHARE  0.01
+#define INQ_STRAGGLER_COST_FEW    0.02
+#define INQ_STRAGGLER_FEW_RANKS   3
+#define INQ_STRAGGLER_SIGMAS      4.5
+#define INQ_STRAGGLER_SIGMA_SHARE 0.0025
+/* One step says nothing about chance: only a large cost is mentioned, as a hypothesis. */
+#define INQ_STRAGGLER_ONE_STEP_SHARE 0.05
+
+/* A rank against the others of its role; means over the judged steps, ns per step. Differences are
+ * to the median of the others. */
+struct inq_delay {
+    uint32_t rank, role;
+    size_t peers; /* ranks that it was compared with */
+    double own_ns, peers_own_ns;
+    double excess_ns; /* of its own time: the sum of what follows, but for medians not adding up */
+    double compute_ns, copy_ns, host_ns, other_ns;
+    double peers_compute_ns, peers_host_ns, peers_copy_ns;
+    double cost_ns;   /* its share of what the role's ranks lose by waiting for their last one */
+    double step_ns;   /* length of a step on this rank */
+    double sigma_ns;  /* of the excess in one step */
+    double score;     /* excess over the standard error of its mean */
+    double limit;     /* what the score must reach */
+    double spread_ns; /* what the excess must reach given how the role's ranks differ */
+    size_t steps;     /* judged */
+    size_t seen;      /* of these, steps in which its cost was worth mentioning */
+    bool outlier;     /* all tests passed but the cost's */
+};
+
+struct inq_delays {
+    struct inq_delay *at; /* one per rank that could be compared */
+    size_t n;
+    double waste_ns; /* per step: what the last rank of a role costs the median one, all causes */
+    double step_ns;  /* median length of a step */
+};
+
+/* Compares all ranks with those of their role. Release it also after a failure. */
+int inq_delays_find(const struct inq_cells *cells, const struct inq_roles *roles,
+                    struct inq_delays *delays, struct inq_err *err);
+void inq_delays_release(struct inq_delays *delays);
+
+/* What a rank's cost must reach to be mentioned, as a share of the step. */
+double inq_straggler_min_share(size_t ranks, size_t steps);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From delays to suspects: why a rank takes longer, how sure that is, and the evidence. */
+#ifndef INQ_ANALYSIS_SUSPECTS_H
+#define INQ_ANALYSIS_SUSPECTS_H
+
+#include "analysis/arrivals.h"
+#include "analysis/cells.h"
+#include "analysis/straggler.h"
+#include "base/arena.h"
+
+/* What the search for suspects works with. */
+struct inq_inquiry {
+    const struct inq_trace *trace;
+    const struct inq_cells *cells;
+    const struct inq_roles *roles;
+    const struct inq_delays *delays;
+    const struct inq_arrivals *arrivals;
+    struct inq_arena *arena; /* of the report */
+};
+
+/* Fills a suspect for one outlying rank. Fails with INQ_NOMEM. */
+int inq_suspect_make(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
+                     struct inq_suspect *suspect, struct inq_err *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings in the making: a growing list, and the words they share. Everything lives in the
+ * report's arena; a NULL text means that memory ran out and is reported once, at the end. */
+#ifndef INQ_ANALYSIS_FINDINGS_H
+#define INQ_ANALYSIS_FINDINGS_H
+
+#include "inquest/analysis.h"
+
+struct inq_findings {
+    struct inq_report *report;
+    struct inq_arena *arena;
+    struct inq_finding *at;
+    size_t n, cap;
+    bool no_memory;
+};
+
+/* A finding of this kind with nothing else known: no ranks, cost and share not measured, severity
+ * info, confidence established, texts "". Valid until the next one is added; NULL without memory.
+ */
+struct inq_finding *inq_findings_add(struct inq_findings *findings, enum inq_finding_kind kind);
+
+/* printf into the report; on failure "" and findings->no_memory. */
+const char *inq_findings_text(struct inq_findings *findings, const char *fmt, ...) INQ_PRINTF(2, 3);
+
+/* Sets the ranks (indices into inq_trace.ranks) and the id "kind:rank2" (or "kind" for none). */
+void inq_findings_set_ranks(struct inq_findings *findings, struct inq_finding *finding,
+                            const uint32_t *ranks, size_t n);
+/* Room for `n` more fix specs or pieces of evidence; NULL without memory. */
+const char **inq_findings_fixes(struct inq_findings *findings, struct inq_finding *finding,
+                                size_t n);
+struct inq_evidence *inq_findings_evidence(struct inq_findings *findings,
+                                           struct inq_finding *finding, size_t n);
+
+/* Sets cost and share of a step of `step_ns`, and the severity that the share asks for: low from
+ * 1 %, medium from 5 %, high from 20 %; info below. */
+void inq_findings_set_cost(struct inq_finding *finding, int64_t cost_ns, int64_t step_ns);
+
+/* "rank 2", "ranks 2 and 3", "ranks 2, 3, 4 and 9 more"; capitalised at the start of a sentence. */
+const char *inq_findings_rank_list(struct inq_findings *findings, const uint32_t *ranks, size_t n,
+                                   bool capital);
+/* "1.23 s" into the report. */
+const char *inq_findings_time(struct inq_findings *findings, int64_t ns);
+/* "34 %", "2.5 %" below ten. */
+const char *inq_findings_percent(struct inq_findings *findings, double share);
+
+/* ---- what the judge asks; each looks at one section and does nothing when it is absent ---------
+ */
+
+typedef void inq_judge_part(const struct inq_trace *trace, struct inq_findings *findings);
+
+inq_judge_part inq_judge_suspects; /* blame */
+inq_judge_part inq_judge_time;     /* rank_times, steps */
+inq_judge_part inq_judge_inputs;   /* missing ranks, damage */
+
+/* The headline, from the findings in their final order. */
+void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findings,
+                      struct inq_verdict *verdict);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From suspects to findings: what an engineer on call reads. */
+#include "analysis/findings.h"
+
+#include <math.h>
+#include <string.h>
+
+/* "Rank 2 holds the other 3 ranks up" */
+static const char *holds_up(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    size_t others = f->report->trace->n_ranks - suspect->n_ranks;
+    const char *who = inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, true);
+
+    return inq_findings_text(f, "%s %s the other %s up", who,
+                             suspect->n_ranks == 1 ? "holds" : "hold",
+                             others == 1 ? "rank" : inq_findings_text(f, "%zu ranks", others));
+}
+
+/* "in every step", "in 3 of 5 steps"; "in the one step captured". */
+static const char *how_often(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    if (f->report->blame->one_step) {
+        return "over the whole capture";
+    }
+    if (suspect->steps == 1) {
+        return "in the one step captured";
+    }
+    if (suspect->steps_seen >= suspect->steps || suspect->steps_seen == 0) {
+        return "in every step";
+    }
+    return inq_findings_text(f, "in %llu of %llu steps", (unsigned long long)suspect->steps_seen,
+                             (unsigned long long)suspect->steps);
+}
+
+static const char *its(const struct inq_suspect *suspect)
+{
+    return suspect->n_ranks == 1 ? "its" : "their";
+}
+
+static const char *reason(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    const char *extra = inq_findings_time(f, suspect->own_ns - suspect->peers_ns);
+
+    if (suspect->kind == INQ_FINDING_SLOW_GPU) {
+        return inq_findings_text(f, "the same kernels take %.2f times as long on %s GPU",
+                                 suspect->ratio, its(suspect));
+    }
+    if (suspect->kind == INQ_FINDING_SLOW_WORKER) {
+        return inq_findings_text(f, "%s compute ops take %.2f times as long", its(suspect),
+                                 suspect->ratio);
+    }
+    if (suspect->kind == INQ_FINDING_MORE_WORK && isfinite(suspect->ratio)) {
+        return inq_findings_text(f, "%.2f times as many kernels to run, %s more compute",
+                                 suspect->ratio, extra);
+    }
+    if (suspect->kind == INQ_FINDING_MORE_WORK) {
+        return inq_findings_text(f, "larger kernels to run, %s more compute", extra);
+    }
+    if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
+        return inq_findings_text(f, "%s GPU copies for %s longer", its(suspect), extra);
+    }
+    return inq_findings_text(f, "%s host launches %s late", its(suspect), extra);
+}
+
+static const struct {
+    enum inq_finding_kind kind;
+    const char *text;
+} advices[] = {
+    {INQ_FINDING_SLOW_GPU,
+     "Compare clocks, temperature, power cap and ECC state of this GPU with "
+     "its neighbours (nvidia-smi -q); take it out of the job if they differ."},
+    {INQ_FINDING_SLOW_WORKER,
+     "Look at this worker's GPU clocks and host load; move the job off it and compare."},
+    {INQ_FINDING_MORE_WORK, "Look at how the work is divided: batch and sequence lengths, experts, "
+                            "embedding tables, layers per rank."},
+    {INQ_FINDING_LATE_HOST, "Look at what this rank's process does then: data loading, garbage "
+                            "collection, checkpoints, other processes on its cores, CPU "
+                            "frequency."},
+    {INQ_FINDING_EXPOSED_COPY,
+     "Look at pageable or larger host copies on this rank, and at its PCIe link."},
+};
+
+static const char *advice(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    if (suspect->kind == INQ_FINDING_LATE_HOST && suspect->running[0]) {
+        return inq_findings_text(f,
+                                 "Find out why the host is in %s then: data loading, garbage "
+                                 "collection, checkpoints, other processes on its cores.",
+                                 suspect->running);
+    }
+    for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
+        if (advices[i].kind == suspect->kind) {
+            return advices[i].text;
+        }
+    }
+    return "";
+}
+
+static void set_measure(struct inq_findings *f, const struct inq_suspect *suspect,
+                        struct inq_finding *finding)
+{
+    const char *what = "compute";
+
+    if (suspect->kind == INQ_FINDING_LATE_HOST) {
+        what = "GPU idle for its host";
+    } else if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
+        what = "exposed copies";
+    }
+    finding->measured =
+        inq_findings_text(f, "%s %s per step", what, inq_findings_time(f, suspect->own_ns));
+    finding->expected = inq_findings_text(f, "%s, as the median of its peers",
+                                          inq_findings_time(f, suspect->peers_ns));
+}
+
+static const char *detail(struct inq_findings *f, const struct inq_suspect *suspect,
+                          const struct inq_finding *finding)
+{
+    const char *waits = "";
+
+    if (suspect->waits > 0) {
+        waits = inq_findings_text(f,
+                                  " It came last to %llu of the %llu collectives in which "
+                                  "somebody waited.",
+                                  (unsigned long long)suspect->last_arrivals,
+                                  (unsigned long long)suspect->waits);
+    }
+    return inq_findings_text(f,
+                             "Measured %s; expected %s. Without it a step of %s would be about "
+                             "%s shorter.%s",
+                             finding->measured, finding->expected,
+                             inq_findings_time(f, suspect->step_ns),
+                             inq_findings_time(f, suspect->cost_ns_per_step), waits);
+}
+
+static void add_fixes(struct inq_findings *f, const struct inq_suspect *suspect,
+                      struct inq_finding *finding)
+{
+    const struct inq_trace *trace = f->report->trace;
+    const char **fixes = inq_findings_fixes(f, finding, suspect->n_ranks);
+
+    for (size_t i = 0; fixes && i < suspect->n_ranks; i++) {
+        int32_t rank = trace->ranks[suspect->ranks[i]].rank;
+        if (rank >= 0 && suspect->kind != INQ_FINDING_MORE_WORK) {
+            fixes[finding->n_fixes++] = inq_findings_text(f, "replace-rank:%d", rank);
+        }
+    }
+}
+
+static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+
+    if (!finding) {
+        return;
+    }
+    inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
+    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
+    finding->confidence = suspect->confidence;
+    finding->n_evidence = suspect->n_evidence;
+    finding->evidence = suspect->evidence;
+    set_measure(f, suspect, finding);
+    finding->title =
+        inq_findings_text(f, "%s: %s %s (%s of the step)", holds_up(f, suspect), reason(f, suspect),
+                          how_often(f, suspect), inq_findings_percent(f, finding->share));
+    finding->detail = detail(f, suspect, finding);
+    finding->advice = advice(f, suspect);
+    add_fixes(f, suspect, finding);
+}
+
+void inq_judge_suspects(const struct inq_trace *trace, struct inq_findings *findings)
+{
+    const struct inq_blame *blame = findings->report->blame;
+
+    (void)trace;
+    for (size_t i = 0; blame && i < blame->n_suspects; i++) {
+        add_suspect(findings, &blame->suspects[i]);
+    }
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verdict: one sentence for the engineer on call. */
+#include "analysis/findings.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* Findings on the input tell what is missing, not where time was lost. */
+static bool is_about_time(const struct inq_finding *finding)
+{
+    return finding->kind != INQ_FINDING_MISSING_RANK && finding->kind != INQ_FINDING_DAMAGED_INPUT;
+}
+
+static double usual_share(const struct inq_report *report, size_t field)
+{
+    double *shares = inq_mem_alloc((report->n_rank_times + 1) * sizeof(*shares));
+    size_t n = 0;
+
+    for (size_t i = 0; shares && i < report->n_rank_times; i++) {
+        const struct inq_rank_time *t = &report->rank_times[i];
+        if (t->span_ns > 0) {
+            shares[n++] = (double)*(const int64_t *)((const char *)t + field) / (double)t->span_ns;
+        }
+    }
+    double share = n > 0 ? inq_median(shares, n) : (double)NAN;
+    inq_mem_free(shares);
+    return share;
+}
+
+/* "compute 80 %, exposed communication 12 %, idle 5 % of the GPU's time" */
+static const char *where_time_goes(struct inq_findings *f)
+{
+    const struct inq_report *report = f->report;
+
+    if (report->n_rank_times == 0) {
+        return "";
+    }
+    return inq_findings_text(
+        f, "compute %s, exposed communication %s, exposed copies %s, idle %s of the GPU time",
+        inq_findings_percent(f, usual_share(report, offsetof(struct inq_rank_time, compute_ns))),
+        inq_findings_percent(f,
+                             usual_share(report, offsetof(struct inq_rank_time, exposed_comm_ns))),
+        inq_findings_percent(
+            f, usual_share(report, offsetof(struct inq_rank_time, exposed_memcpy_ns))),
+        inq_findings_percent(f, usual_share(report, offsetof(struct inq_rank_time, idle_ns))));
+}
+
+static bool has_gpu_work(const struct inq_trace *trace)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (trace->ranks[r].events.n > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why ranks could not be compared; NULL when they were. */
+static const char *what_is_missing(const struct inq_trace *trace, const struct inq_report *report)
+{
+    if (trace->n_ranks == 0) {
+        return "there is no trace of any rank";
+    }
+    if (!has_gpu_work(trace)) {
+        return "there is no GPU work in the traces";
+    }
+    if (trace->n_ranks == 1) {
+        return "there is only one rank, so nobody can be told to hold others up";
+    }
+    if (!report->blame) {
+        return "no two ranks have a whole step in common";
+    }
+    return NULL;
+}
+
+static void say_nothing_to_judge(struct inq_findings *f, const char *missing,
+                                 struct inq_verdict *verdict)
+{
+    const char *where = where_time_goes(f);
+
+    verdict->cls = "nothing_to_judge";
+    verdict->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+    verdict->lost_ns_per_step = -1;
+    verdict->headline =
+        inq_findings_text(f, "Nothing to judge: %s%s%s.", missing, where[0] ? "; " : "", where);
+}
+
+static void say_healthy(struct inq_findings *f, const char *missing, struct inq_verdict *verdict)
+{
+    const struct inq_report *report = f->report;
+    bool sure = !missing && report->blame->steps_judged >= 3;
+    const char *step = "";
+
+    if (report->step_ns_median > 0) {
+        step =
+            inq_findings_text(f, "steps take %s; ", inq_findings_time(f, report->step_ns_median));
+    }
+    verdict->cls = "healthy";
+    verdict->confidence = sure ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+    verdict->lost_ns_per_step = 0;
+    verdict->headline = inq_findings_text(f, "No straggler: %s%s.", step, where_time_goes(f));
+}
+
+static void say_findings(struct inq_findings *f, size_t n_serious, struct inq_verdict *verdict)
+{
+    const struct inq_finding *first = &f->at[0];
+    const char *next = "";
+
+    if (n_serious > 1) {
+        next = inq_findings_text(f, "; then: %s", f->at[1].title);
+    }
+    verdict->cls = inq_finding_kind_text(first->kind);
+    verdict->confidence = first->confidence;
+    verdict->lost_ns_per_step = first->cost_ns_per_step;
+    verdict->headline = inq_findings_text(f, "%s%s.", first->title, next);
+}
+
+void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findings,
+                      struct inq_verdict *verdict)
+{
+    const char *missing = what_is_missing(trace, findings->report);
+    size_t serious = 0;
+    bool about_time = false;
+
+    for (size_t i = 0; i < findings->n; i++) {
+        if (findings->at[i].severity >= INQ_SEVERITY_LOW) {
+            serious++;
+            about_time = about_time || is_about_time(&findings->at[i]);
+        }
+    }
+    if (about_time || (serious > 0 && !missing)) {
+        say_findings(findings, serious, verdict);
+    } else if (missing) {
+        say_nothing_to_judge(findings, missing, verdict);
+    } else {
+        say_healthy(findings, missing, verdict);
+    }
+}

@@ -18,6 +18,7 @@ static const struct inq_analysis analyses[] = {
      inq_run_collectives},
     {"whatif", "what stragglers cost: the step with them, without them, and by what part",
      inq_run_whatif},
+    {"blame", "who holds whom up, and why: own time compared step by step", inq_run_blame},
     {"hta", "the numbers HolisticTraceAnalysis prints (--method hta)", inq_run_method_hta},
     {"tracelens", "the numbers TraceLens prints (--method tracelens)", inq_run_method_tracelens},
     {NULL, NULL, NULL},
@@ -87,7 +88,7 @@ static int run_all(const struct inq_trace *trace, const struct inq_analysis_opti
             code = analyses[i].run(trace, options, report, err);
         }
     }
-    return code;
+    return code == INQ_OK ? inq_run_judge(trace, options, report, err) : code;
 }
 
 int inq_analyze(const struct inq_trace *trace, const struct inq_analysis_options *options,

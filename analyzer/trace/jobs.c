@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Telling jobs apart: one pile of files is divided again and again until nothing in a pile speaks
+ * against its being one job. */
+#include "trace/jobs.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "trace/jobs_unit.h"
+
+#include <string.h>
+
+/* Recordings further apart than this, and than either lasted, are not of one job: hosts' clocks
+ * differ by less. */
+static const int64_t APART_NS = INT64_C(60) * 1000000000;
+
+/* ---- orders ----------------------------------------------------------------------------------
+ */
+
+static int by_key(const void *a, const void *b, void *ctx)
+{
+    const int64_t *key = ctx;
+    int64_t x = key[*(const uint32_t *)a];
+    int64_t y = key[*(const uint32_t *)b];
+    return (x > y) - (x < y);
+}
+
+int inq_by_part(const void *a, const void *b, void *ctx)
+{
+    const uint32_t *part = ctx;
+    uint32_t x = part[*(const uint32_t *)a];
+    uint32_t y = part[*(const uint32_t *)b];
+    return (x > y) - (x < y);
+}
+
+static int by_path(const void *a, const void *b, void *ctx)
+{
+    const struct inq_unit *units = ctx;
+    return strcmp(units[*(const uint32_t *)a].path, units[*(const uint32_t *)b].path);
+}
+
+int inq_pile_sort(struct inq_division *d, const struct inq_pile *pile, struct inq_err *err)
+{
+    return inq_sort(d->order + pile->lo, pile->hi - pile->lo, sizeof *d->order, by_key, d->key,
+                    err);
+}
+
+/* ---- piles -----------------------------------------------------------------------------------
+ */
+
+static int push(struct inq_division *d, size_t lo, size_t hi, bool sifted, struct inq_err *err)
+{
+    int code = inq_mem_grow(&d->piles, &d->cap_piles, d->n_piles + 1, sizeof *d->piles,
+                            SIZE_MAX / 64, err);
+    if (code == INQ_OK && lo < hi) {
+        d->piles[d->n_piles++] = (struct inq_pile){lo, hi, sifted};
+    }
+    return code;
+}
+
+/* Makes piles of the parts; *several tells whether there is more than one. */
+int inq_pile_divide(struct inq_division *d, const struct inq_pile *pile, bool *several,
+                    struct inq_err *err)
+{
+    int code = inq_sort(d->order + pile->lo, pile->hi - pile->lo, sizeof *d->order, inq_by_part,
+                        d->part, err);
+    size_t first = d->n_piles;
+    for (size_t lo = pile->lo, hi; lo < pile->hi && code == INQ_OK; lo = hi) {
+        hi = lo + 1;
+        while (hi < pile->hi && d->part[d->order[hi]] == d->part[d->order[lo]]) {
+            hi++;
+        }
+        code = push(d, lo, hi, pile->sifted, err);
+    }
+    *several = d->n_piles - first > 1;
+    if (!*several) {
+        d->n_piles = first;
+    }
+    return code;
+}
+
+/* ---- what always tells apart -----------------------------------------------------------------
+ */
+
+/* Parts by format; files that nothing ties to another are parts of their own. */
+static int part_by_family(struct inq_division *d, const struct inq_pile *pile, struct inq_err *err)
+{
+    struct inq_map parts = {0};
+    int code = INQ_OK;
+    for (size_t i = pile->lo; i < pile->hi && code == INQ_OK; i++) {
+        uint32_t u = d->order[i];
+        uint32_t part = (uint32_t)i;
+        if (!d->units[u].alone && !inq_map_get(&parts, d->units[u].family, &part)) {
+            code = inq_map_put(&parts, d->units[u].family, part, err);
+        }
+        d->part[u] = part;
+    }
+    inq_map_release(&parts);
+    return code;
+}
+
+/* Parts by time, where the gap is longer than any clock is wrong. The pile has no untimed files. */
+static int part_by_distance(struct inq_division *d, const struct inq_pile *pile,
+                            struct inq_err *err)
+{
+    for (size_t i = pile->lo; i < pile->hi; i++) {
+        d->key[d->order[i]] = inq_unit_at(d, i)->from_ns;
+    }
+    int code = inq_pile_sort(d, pile, err);
+    int64_t end_ns = INT64_MIN;
+    int64_t longest_ns = 0;
+    uint32_t part = 0;
+    for (size_t i = pile->lo; i < pile->hi && code == INQ_OK; i++) {
+        const struct inq_unit *unit = inq_unit_at(d, i);
+        int64_t own_ns = unit->to_ns - unit->from_ns;
+        int64_t limit_ns = longest_ns > own_ns ? longest_ns : own_ns;
+        limit_ns = limit_ns > APART_NS ? limit_ns : APART_NS;
+        if (i > pile->lo && unit->from_ns > end_ns && unit->from_ns - end_ns > limit_ns) {
+            part++;
+            longest_ns = 0;
+        }
+        d->part[d->order[i]] = part;
+        longest_ns = own_ns > longest_ns ? own_ns : longest_ns;
+        end_ns = unit->to_ns > end_ns ? unit->to_ns : end_ns;
+    }
+    return code;
+}
+
+/* Distance in time between two recordings; 0 when they overlap or are not known to be apart. */
+static int64_t distance_ns(const struct inq_unit *a, const struct inq_unit *b)
+{
+    if (!a->timed || !b->timed) {
+        return 0;
+    }
+    if (a->from_ns > b->to_ns) {
+        return a->from_ns - b->to_ns;
+    }
+    return b->from_ns > a->to_ns ? b->from_ns - a->to_ns : 0;
+}
+
+/* Parts by something that files may not know (value 0): those go where the nearest in time is. */
+static int part_by_value(struct inq_division *d, const struct inq_pile *pile,
+                         uint64_t (*value)(const struct inq_unit *unit), struct inq_err *err)
+{
+    struct inq_map first = {0}; /* value -> place of the first file that says so */
+    int code = INQ_OK;
+    for (size_t i = pile->lo; i < pile->hi && code == INQ_OK; i++) {
+        uint64_t v = value(inq_unit_at(d, i));
+        uint32_t part = (uint32_t)i;
+        if (v != 0 && !inq_map_get(&first, v, &part)) {
+            code = inq_map_put(&first, v, part, err);
+        }
+        d->part[d->order[i]] = v != 0 ? part : INQ_NONE;
+    }
+    for (size_t i = pile->lo; i < pile->hi && code == INQ_OK; i++) {
+        if (d->part[d->order[i]] != INQ_NONE || first.n == 0) {
+            continue;
+        }
+        uint32_t nearest = INQ_NONE;
+        for (size_t s = 0; s < first.n_slots; s++) {
+            uint32_t place = first.used[s] ? first.values[s] : INQ_NONE;
+            int64_t best = nearest == INQ_NONE
+                               ? INT64_MAX
+                               : distance_ns(inq_unit_at(d, i), inq_unit_at(d, nearest));
+            if (place != INQ_NONE) {
+                int64_t own = distance_ns(inq_unit_at(d, i), inq_unit_at(d, place));
+                nearest = own < best || (own == best && place < nearest) ? place : nearest;
+            }
+        }
+        d->part[d->order[i]] = nearest;
+    }
+    inq_map_release(&first);
+    return code;
+}
+
+static uint64_t world_of(const struct inq_unit *unit)
+{
+    return unit->world > 0 ? (uint64_t)unit->world : 0;
+}
+
+static uint64_t name_of(const struct inq_unit *unit)
+{
+    size_t len = strlen(unit->job);
+    return len > 0 ? inq_hash_bytes(unit->job, len) : 0;
+}
+
+/* Tries one after the other; *several: the pile is divided. */
+static int sift(struct inq_division *d, const struct inq_pile *pile, bool *several,
+                struct inq_err *err)
+{
+    int code = part_by_family(d, pile, err);
+    if (code == INQ_OK) {
+        code = inq_pile_divide(d, pile, several, err);
+    }
+    if (code == INQ_OK && !*several) {
+        code = part_by_distance(d, pile, err);
+        if (code == INQ_OK) {
+            code = inq_pile_divide(d, pile, several, err);
+        }
+    }
+    uint64_t (*const values[])(const struct inq_unit *) = {world_of, name_of};
+    for (size_t v = 0; v < 2 && code == INQ_OK && !*several; v++) {
+        code = part_by_value(d, pile, values[v], err);
+        if (code == INQ_OK) {
+            code = inq_pile_divide(d, pile, several, err);
+        }
+    }
+    return code;
+}
+
+/* ---- files that do not say when ---------------------------------------------------------------
+ */
+
+static bool agree(const struct inq_unit *unit, const struct inq_unit *job)
+{
+    return unit->family == job->family && !unit->alone && !job->alone &&
+           (unit->world < 0 || job->world < 0 || unit->world == job->world) &&
+           (unit->job[0] == '\0' || job->job[0] == '\0' || strcmp(unit->job, job->job) == 0);
+}
+
+static uint64_t key_in_job(uint32_t job, uint64_t key)
+{
+    return inq_hash_u64(key ^ inq_hash_u64(job));
+}
+
+static int hold(struct inq_map *held, uint32_t job, const struct inq_unit *unit,
+                struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t r = 0; r < unit->shard->n_ranks && code == INQ_OK; r++) {
+        uint64_t key;
+        if (inq_unit_key(unit, r, &key)) {
+            code = inq_map_put(held, key_in_job(job, key), 1, err);
+        }
+    }
+    return code;
+}
+
+static bool holds(const struct inq_map *held, uint32_t job, const struct inq_unit *unit)
+{
+    for (size_t r = 0; r < unit->shard->n_ranks; r++) {
+        uint64_t key;
+        uint32_t found;
+        if (inq_unit_key(unit, r, &key) && inq_map_get(held, key_in_job(job, key), &found)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same_folder(const char *a, const char *b)
+{
+    const char *x = strrchr(a, '/');
+    const char *y = strrchr(b, '/');
+    size_t n = x != NULL ? (size_t)(x - a) : 0;
+    return n == (y != NULL ? (size_t)(y - b) : 0) && memcmp(a, b, n) == 0;
+}
+
+/* What is known of each job so far: its first file, with what its other files say. */
+static int describe_jobs(const struct inq_division *d, struct inq_unit *about, struct inq_map *held,
+                         struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (uint32_t u = 0; u < d->n && code == INQ_OK; u++) {
+        uint32_t job = d->jobs->job_of[u];
+        if (job == INQ_NONE) {
+            continue;
+        }
+        const struct inq_unit *unit = &d->units[u];
+        if (about[job].shard == NULL) {
+            about[job] = *unit;
+        }
+        about[job].world = unit->world > about[job].world ? unit->world : about[job].world;
+        about[job].job = about[job].job[0] == '\0' ? unit->job : about[job].job;
+        code = hold(held, job, unit, err);
+    }
+    return code;
+}
+
+/* The files without a time, order[lo .. n), go to the first job that lacks their ranks, one of
+ * their own folder before others; those that fit nowhere stay, as order[lo .. *hi). */
+static int join_untimed(struct inq_division *d, size_t lo, size_t *hi, struct inq_err *err)
+{
+    struct inq_map held = {0};
+    struct inq_unit *about = inq_mem_zalloc(d->jobs->n_jobs + 1, sizeof *about);
+    int code = about != NULL ? describe_jobs(d, about, &held, err)
+                             : inq_err_set(err, INQ_NOMEM, "out of memory for jobs");
+    *hi = lo;
+    for (size_t i = lo; i < d->n && code == INQ_OK; i++) {
+        uint32_t u = d->order[i];
+        uint32_t best = INQ_NONE;
+        bool near = false;
+        for (uint32_t job = 0; job < d->jobs->n_jobs && !near; job++) {
+            if (agree(&d->units[u], &about[job]) && !holds(&held, job, &d->units[u])) {
+                near = same_folder(d->units[u].path, about[job].path);
+                best = near || best == INQ_NONE ? job : best;
+            }
+        }
+        d->jobs->job_of[u] = best;
+        if (best == INQ_NONE) {
+            d->order[(*hi)++] = u;
+        } else {
+            code = hold(&held, best, &d->units[u], err);
+        }
+    }
+    inq_map_release(&held);
+    inq_mem_free(about);
+    return code;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+/* Until no pile is left. */
+static int work(struct inq_division *d, struct inq_err *err)
+{
+    int code = INQ_OK;
+    while (d->n_piles > 0 && code == INQ_OK) {
+        struct inq_pile pile = d->piles[--d->n_piles];
+        bool several = false;
+        if (!pile.sifted) {
+            code = sift(d, &pile, &several, err);
+            pile.sifted = true;
+        }
+        if (code == INQ_OK && !several) {
+            code = inq_pile_split_doubles(d, pile, err);
+        }
+    }
+    return code;
+}
+
+/* By path, those with a time first; *timed gets their number. */
+static int arrange(struct inq_division *d, size_t *timed, struct inq_err *err)
+{
+    *timed = 0;
+    for (uint32_t u = 0; u < d->n; u++) {
+        d->order[u] = u;
+        *timed += d->units[u].timed;
+    }
+    int code = inq_sort(d->order, d->n, sizeof *d->order, by_path, d->units, err);
+    for (uint32_t u = 0; u < d->n; u++) {
+        d->part[u] = !d->units[u].timed;
+    }
+    return code == INQ_OK ? inq_sort(d->order, d->n, sizeof *d->order, inq_by_part, d->part, err)
+                          : code;
+}
+
+static int find(struct inq_division *d, struct inq_err *err)
+{
+    size_t timed;
+    size_t left;
+    int code = arrange(d, &timed, err);
+    if (code == INQ_OK) {
+        code = push(d, 0, timed, false, err);
+    }
+    if (code == INQ_OK) {
+        code = work(d, err);
+    }
+    if (code == INQ_OK) {
+        code = join_untimed(d, timed, &left, err);
+    }
+    if (code == INQ_OK) {
+        code = push(d, timed, left, false, err);
+    }
+    if (code == INQ_OK) {
+        code = work(d, err);
+    }
+    for (size_t u = 0; u < d->n && code == INQ_OK; u++) {
+        uint32_t holder = d->jobs->same_as[u];
+        d->jobs->job_of[u] = d->jobs->job_of[holder != INQ_NONE ? holder : u];
+    }
+    return code;
+}
+
+int inq_jobs_find(const struct inq_shard *shards, size_t n, struct inq_jobs *jobs,
+                  struct inq_err *err)
+{
+    struct inq_division d = {.n = n, .jobs = jobs};
+    *jobs = (struct inq_jobs){0};
+    jobs->job_of = inq_mem_alloc((n + 1) * sizeof *jobs->job_of);
+    jobs->same_as = inq_mem_alloc((n + 1) * sizeof *jobs->same_as);
+    d.units = inq_mem_zalloc(n + 1, sizeof *d.units);
+    d.order = inq_mem_zalloc(n + 1, sizeof *d.order);
+    d.part = inq_mem_zalloc(n + 1, sizeof *d.part);
+    d.key = inq_mem_zalloc(n + 1, sizeof *d.key);
+    int code = INQ_OK;
+    if (jobs->job_of == NULL || jobs->same_as == NULL || d.units == NULL || d.order == NULL ||
+        d.part == NULL || d.key == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu files", n);
+        goto out;
+    }
+    memset(jobs->job_of, 0xff, n * sizeof *jobs->job_of);   /* INQ_NONE */
+    memset(jobs->same_as, 0xff, n * sizeof *jobs->same_as); /* INQ_NONE */
+    for (size_t u = 0; u < n && code == INQ_OK; u++) {
+        code = inq_unit_init(&d.units[u], &shards[u], err);
+    }
+    if (code == INQ_OK) {
+        code = find(&d, err);
+    }
+out:
+    inq_mem_free(d.units);
+    inq_mem_free(d.order);
+    inq_mem_free(d.part);
+    inq_mem_free(d.key);
+    inq_mem_free(d.piles);
+    if (code != INQ_OK) {
+        inq_jobs_release(jobs);
+    }
+    return code;
+}
+
+void inq_jobs_release(struct inq_jobs *jobs)
+{
+    inq_mem_free(jobs->job_of);
+    inq_mem_free(jobs->same_as);
+    *jobs = (struct inq_jobs){0};
+}

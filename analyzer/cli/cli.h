@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line: what its parts share. Only code in this folder touches argv, the environment,
+ * the terminal and the exit status. */
+#ifndef INQ_CLI_CLI_H
+#define INQ_CLI_CLI_H
+
+#include "inquest/ingest.h"
+#include "inquest/report.h"
+
+#include "base/out.h"
+
+enum inq_exit {
+    INQ_EXIT_OK = 0,
+    INQ_EXIT_FAILED = 1,
+    INQ_EXIT_USAGE = 2,
+    INQ_EXIT_FINDING = 3, /* done, and a finding reached --fail-on */
+    INQ_EXIT_SIGNAL = 128 /* plus the signal's number */
+};
+
+/* ---- options ---------------------------------------------------------------------------------
+ *
+ * One table drives parsing, --help and completion. The same letter and name may stand in several
+ * rows (a format that one command offers and another does not); a command's mask picks its rows. */
+enum inq_option_id {
+    INQ_OPT_FORMAT,
+    INQ_OPT_INFO_FORMAT,
+    INQ_OPT_OUTPUT,
+    INQ_OPT_RANK,
+    INQ_OPT_STEP,
+    INQ_OPT_ONLY,
+    INQ_OPT_METHOD,
+    INQ_OPT_ALIGN,
+    INQ_OPT_FAIL_ON,
+    INQ_OPT_JOBS,
+    INQ_OPT_COLOR,
+    INQ_OPT_NO_PAGER,
+    INQ_OPT_PROGRESS,
+    INQ_OPT_QUIET,
+    INQ_OPT_VERBOSE,
+    INQ_OPT_HELP,
+    INQ_OPT_VERSION,
+    INQ_OPT_COUNT
+};
+
+#define INQ_OPT_BIT(id) (1ULL << (id))
+/* What every command takes. */
+#define INQ_OPT_COMMON (INQ_OPT_BIT(INQ_OPT_HELP) | INQ_OPT_BIT(INQ_OPT_VERSION))
+/* What every command that writes a result takes, its format aside. */
+#define INQ_OPT_WRITES                                                                             \
+    (INQ_OPT_COMMON | INQ_OPT_BIT(INQ_OPT_OUTPUT) | INQ_OPT_BIT(INQ_OPT_COLOR) |                   \
+     INQ_OPT_BIT(INQ_OPT_NO_PAGER) | INQ_OPT_BIT(INQ_OPT_QUIET))
+/* What every command that reads traces takes. */
+#define INQ_OPT_READS                                                                              \
+    (INQ_OPT_BIT(INQ_OPT_JOBS) | INQ_OPT_BIT(INQ_OPT_PROGRESS) | INQ_OPT_BIT(INQ_OPT_ALIGN))
+
+enum inq_completion {
+    INQ_COMPLETE_NONE,
+    INQ_COMPLETE_FILE,
+    INQ_COMPLETE_CHOICES, /* the words of `choices` */
+    INQ_COMPLETE_ANALYSES /* names of analyses, comma-separated */
+};
+
+struct inq_option {
+    enum inq_option_id id;
+    char letter;         /* 0: none */
+    const char *name;    /* without the dashes */
+    const char *arg;     /* what the value is called in help; NULL: a flag */
+    const char *choices; /* "text|json": the only values; NULL: any */
+    enum inq_completion completion;
+    const char *help;
+};
+
+const struct inq_option *inq_cli_option(enum inq_option_id id);
+/* The rows of `mask` with this letter or name (len bytes), or NULL. */
+const struct inq_option *inq_cli_option_letter(char letter, uint64_t mask);
+const struct inq_option *inq_cli_option_name(const char *name, size_t len, uint64_t mask);
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+struct inq_cli;
+
+struct inq_command {
+    const char *name;
+    const char *arguments; /* "PATH..." */
+    const char *summary;   /* one line */
+    const char *about;     /* paragraphs for `help NAME` */
+    uint64_t options;
+    int (*run)(struct inq_cli *cli); /* returns an exit status */
+};
+
+/* All commands in the order of --help; the last row has no name. */
+extern const struct inq_command inq_commands[];
+/* NULL when there is none. */
+const struct inq_command *inq_command_find(const char *name);
+
+int inq_cmd_analyze(struct inq_cli *cli);
+int inq_cmd_info(struct inq_cli *cli);
+int inq_cmd_list(struct inq_cli *cli);
+int inq_cmd_completion(struct inq_cli *cli);
+int inq_cmd_help(struct inq_cli *cli);
+
+/* ---- one invocation -------------------------------------------------------------------------- */
+
+/* What the arguments say. Strings point into argv. */
+struct inq_cli {
+    const struct inq_command *command;
+    bool bare; /* no command was named: analyze */
+    bool given[INQ_OPT_COUNT];
+    const char *value[INQ_OPT_COUNT]; /* NULL: not given or a flag */
+    int choice[INQ_OPT_COUNT];        /* index into the option's choices; 0 when not given */
+    int jobs;                         /* 0: all cores */
+    size_t n_words;
+    const char **words; /* all that is not an option, the command aside */
+    enum inq_format format;
+    bool json_errors;
+};
+
+/* Reads argv into *cli; `words` is the caller's to free with inq_cli_release. Returns INQ_EXIT_OK,
+ * or INQ_EXIT_USAGE after having said what is wrong. */
+int inq_cli_parse(int argc, char **argv, struct inq_cli *cli);
+void inq_cli_release(struct inq_cli *cli);
+/* Reads "0-7,12" or "10..20" into ranges that the caller frees with inq_mem_free. Fails with
+ * INQ_USAGE. */
+int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struct inq_err *err);
+
+/* The one of the `n` words that `text` most probably meant, or NULL. */
+const char *inq_cli_nearest(const char *text, const char *const *words, size_t n);
+
+/* Help on all commands, or on one. */
+void inq_cli_help(const struct inq_command *command, struct inq_out *out);
+void inq_cli_version(struct inq_out *out);
+
+/* ---- messages: stderr, as text or (with -f json) as one line of JSON --------------------------
+ */
+
+/* Says what failed and what to do next; returns the exit status that belongs to the code. */
+int inq_cli_fail(const struct inq_cli *cli, const struct inq_err *err, const char *hint);
+int inq_cli_usage(const struct inq_cli *cli, const char *hint, const char *fmt, ...)
+    INQ_PRINTF(3, 4);
+/* One line for people; not with -q. */
+void inq_cli_note(const struct inq_cli *cli, const char *fmt, ...) INQ_PRINTF(2, 3);
+
+/* ---- terminal ---------------------------------------------------------------------------------
+ */
+
+bool inq_cli_color(const struct inq_cli *cli);
+bool inq_cli_utf8(void);
+int inq_cli_width(void); /* of stdout's terminal; 0: not a terminal */
+
+struct inq_cli_progress {
+    bool enabled, shown;
+    int64_t start_ns, last_ns;
+};
+
+void inq_cli_progress_init(const struct inq_cli *cli, struct inq_cli_progress *progress);
+/* For inq_ingest_options.progress; cancels after an interrupt. */
+int inq_cli_progress_tick(void *progress, const struct inq_progress *now);
+void inq_cli_progress_clear(struct inq_cli_progress *progress);
+
+/* ---- signals ----------------------------------------------------------------------------------
+ */
+
+void inq_cli_signals_init(void);
+/* The signal that asked us to stop, or 0. */
+int inq_cli_interrupted(void);
+
+/* ---- reading and writing ----------------------------------------------------------------------
+ */
+
+/* Ingests the words with a progress line; says what failed and returns an exit status. */
+int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run);
+/* Format, width, colours and verbosity by the options and the terminal. */
+struct inq_report_options inq_cli_report_options(const struct inq_cli *cli);
+
+/* Where results go: stdout, a pager, or a file that appears only when complete. */
+struct inq_cli_output {
+    const struct inq_cli *cli;
+    struct inq_out text; /* collected for stdout */
+    int fd;              /* of the temporary file; -1: stdout */
+    char *path, *temp;
+};
+
+int inq_cli_output_open(const struct inq_cli *cli, struct inq_cli_output *output,
+                        struct inq_err *err);
+struct inq_sink inq_cli_output_sink(struct inq_cli_output *output);
+/* Delivers (code == 0) or drops what was written; returns `code` or the failure to deliver. */
+int inq_cli_output_close(struct inq_cli_output *output, int code, struct inq_err *err);
+/* Writes collected text to stdout, through a pager when it is a terminal and `page`. */
+int inq_cli_stdout(const struct inq_cli *cli, const char *text, size_t n, bool page,
+                   struct inq_err *err);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inquest analyze PATH...: the postmortem. */
+#include "cli/cli.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_ONLY = 32, SETTINGS = 5 };
+
+/* All that one call works with; released in one place. */
+struct analysis {
+    struct inq_cli *cli;
+    struct inq_run *run;
+    size_t n_reports;
+    struct inq_report **reports;
+    char *only_text; /* "a\0b", cut apart */
+    const char *only[MAX_ONLY];
+    size_t n_only;
+    struct inq_range *ranks;
+    size_t n_ranks;
+    struct inq_range *steps;
+    size_t n_steps;
+};
+
+static void release(struct analysis *a)
+{
+    for (size_t i = 0; i < a->n_reports; i++) {
+        inq_report_free(a->reports[i]);
+    }
+    inq_mem_free(a->reports);
+    inq_mem_free(a->only_text);
+    inq_mem_free(a->ranks);
+    inq_mem_free(a->steps);
+    inq_run_free(a->run);
+}
+
+/* ---- what was asked for, checked before anything is read ---------------------------------------
+ */
+
+static int unknown_analysis(const struct inq_cli *cli, const char *name)
+{
+    const char *names[MAX_ONLY];
+    size_t n;
+    const struct inq_analysis *all = inq_analyses(&n);
+    size_t listed = 0;
+    for (size_t i = 0; i < n && listed < MAX_ONLY; i++) {
+        names[listed++] = all[i].name;
+    }
+    const char *nearest = inq_cli_nearest(name, names, listed);
+    char hint[96] = "'inquest list' names the analyses";
+    if (nearest != NULL) {
+        (void)snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
+    }
+    return inq_cli_usage(cli, hint, "there is no analysis '%s'", name);
+}
+
+static bool is_analysis(const char *name)
+{
+    size_t n;
+    const struct inq_analysis *all = inq_analyses(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(all[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int take_only(struct analysis *a)
+{
+    const char *text = a->cli->value[INQ_OPT_ONLY];
+    if (text == NULL) {
+        return INQ_EXIT_OK;
+    }
+    size_t size = strlen(text) + 1;
+    a->only_text = inq_mem_alloc(size);
+    if (a->only_text == NULL) {
+        struct inq_err err = {.code = INQ_NOMEM};
+        return inq_cli_fail(a->cli, &err, NULL);
+    }
+    memcpy(a->only_text, text, size);
+    char *save = NULL;
+    for (char *name = strtok_r(a->only_text, ",", &save); name != NULL;
+         name = strtok_r(NULL, ",", &save)) {
+        if (!is_analysis(name)) {
+            return unknown_analysis(a->cli, name);
+        }
+        if (a->n_only == MAX_ONLY) {
+            return inq_cli_usage(a->cli, NULL, "--only has too many names");
+        }
+        a->only[a->n_only++] = name;
+    }
+    if (a->n_only == 0) {
+        return inq_cli_usage(a->cli, "'inquest list' names the analyses", "--only names none");
+    }
+    return INQ_EXIT_OK;
+}
+
+static int take_ranges(struct analysis *a)
+{
+    struct inq_err err = {0};
+    const char *ranks = a->cli->value[INQ_OPT_RANK];
+    const char *steps = a->cli->value[INQ_OPT_STEP];
+    if (ranks != NULL && inq_cli_ranges(ranks, &a->ranks, &a->n_ranks, &err) != INQ_OK) {
+        return inq_cli_usage(a->cli, NULL, "-r: %s", err.message);
+    }
+    if (steps != NULL && inq_cli_ranges(steps, &a->steps, &a->n_steps, &err) != INQ_OK) {
+        return inq_cli_usage(a->cli, NULL, "-s: %s", err.message);
+    }
+    if (a->n_steps > 1) { /* idle time would count the steps in between */
+        return inq_cli_usage(a->cli, "give one range, such as 10..20",
+                             "-s takes one range of steps");
+    }
+    return INQ_EXIT_OK;
+}
+
+/* ---- the work ----------------------------------------------------------------------------------
+ */
+
+/* Nothing that can be analyzed: says what the files are instead. */
+static int no_trace(const struct analysis *a)
+{
+    struct inq_err err = {.code = INQ_FORMAT, .offset = -1};
+    const struct inq_file *first = &a->run->skipped[0];
+    (void)snprintf(err.message, sizeof err.message, "no trace among %zu files; %.200s: %.200s",
+                   a->run->n_skipped, first->path, first->reason);
+    return inq_cli_fail(a->cli, &err,
+                        "'inquest info' lists each file with the reason; "
+                        "'inquest list' names the formats");
+}
+
+static bool has_rank(const struct inq_run *run, const struct analysis *a)
+{
+    for (size_t t = 0; t < run->n_traces; t++) {
+        for (size_t r = 0; r < run->traces[t]->n_ranks; r++) {
+            int32_t rank = run->traces[t]->ranks[r].rank;
+            for (size_t i = 0; i < a->n_ranks; i++) {
+                if (rank >= a->ranks[i].first && rank <= a->ranks[i].last) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* Cuts the traces down to the steps asked for; jobs without such a step are left out. */
+static int keep_steps(struct analysis *a)
+{
+    size_t kept = 0;
+    for (size_t t = 0; t < a->run->n_traces; t++) {
+        struct inq_err err = {0};
+        int code = inq_trace_keep_steps(a->run->traces[t], a->steps[0], &err);
+        if (code == INQ_OK) {
+            kept++;
+        } else if (code != INQ_NOT_FOUND) {
+            return inq_cli_fail(a->cli, &err, NULL);
+        }
+    }
+    if (kept == a->run->n_traces) {
+        return INQ_EXIT_OK;
+    }
+    return inq_cli_usage(a->cli, "'inquest info' lists the steps that are there", "%s steps %s",
+                         kept == 0 ? "there are no" : "not every job has",
+                         a->cli->value[INQ_OPT_STEP]);
+}
+
+static int select_parts(struct analysis *a)
+{
+    if (a->n_ranks > 0 && !has_rank(a->run, a)) {
+        return inq_cli_usage(a->cli, "'inquest info' lists the ranks that are there",
+                             "no file is of rank %s", a->cli->value[INQ_OPT_RANK]);
+    }
+    return a->n_steps > 0 ? keep_steps(a) : INQ_EXIT_OK;
+}
+
+static int analyze_all(struct analysis *a)
+{
+    struct inq_err err = {0};
+    struct inq_analysis_options options = {
+        .jobs = a->cli->jobs,
+        .method = (enum inq_method)a->cli->choice[INQ_OPT_METHOD],
+        .only = a->n_only > 0 ? a->only : NULL,
+        .n_only = a->n_only,
+    };
+    a->reports = inq_mem_zalloc(a->run->n_traces, sizeof(struct inq_report *));
+    if (a->reports == NULL) {
+        err.code = INQ_NOMEM;
+        return inq_cli_fail(a->cli, &err, NULL);
+    }
+    for (size_t t = 0; t < a->run->n_traces; t++) {
+        int code = inq_cli_interrupted() != 0
+                       ? inq_err_set(&err, INQ_CANCELLED, "interrupted")
+                       : inq_analyze(a->run->traces[t], &options, &a->reports[t], &err);
+        if (code != INQ_OK) {
+            return inq_cli_fail(a->cli, &err, NULL);
+        }
+        a->n_reports++;
+    }
+    return INQ_EXIT_OK;
+}
+
+static int write_reports(struct analysis *a)
+{
+    static const char *const align[] = {"auto", "none"};
+    const struct inq_cli *cli = a->cli;
+    const struct inq_report_setting settings[SETTINGS] = {
+        {"method", inq_method_text((enum inq_method)cli->choice[INQ_OPT_METHOD])},
+        {"align", align[cli->choice[INQ_OPT_ALIGN]]},
+        {"only", cli->value[INQ_OPT_ONLY]},
+        {"ranks", cli->value[INQ_OPT_RANK]},
+        {"steps", cli->value[INQ_OPT_STEP]},
+    };
+    struct inq_report_options options = inq_cli_report_options(cli);
+    options.ranks = a->ranks;
+    options.n_ranks = a->n_ranks;
+    options.settings = settings;
+    options.n_settings = SETTINGS;
+    struct inq_err err = {0};
+    struct inq_cli_output output;
+    int code = inq_cli_output_open(cli, &output, &err);
+    if (code == INQ_OK) {
+        code = inq_report_write(a->run, a->reports, a->n_reports, &options,
+                                inq_cli_output_sink(&output), &err);
+        code = inq_cli_output_close(&output, code, &err);
+    }
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+/* When the report went to a file: the verdict, and where the rest is. */
+static void tell_verdict(const struct analysis *a)
+{
+    const char *path = a->cli->value[INQ_OPT_OUTPUT];
+    if (path == NULL || strcmp(path, "-") == 0 || a->cli->json_errors) {
+        return;
+    }
+    for (size_t i = 0; i < a->n_reports; i++) {
+        if (a->reports[i]->verdict.headline[0] != '\0') {
+            inq_cli_note(a->cli, "%s", a->reports[i]->verdict.headline);
+        }
+    }
+    inq_cli_note(a->cli, "report written to %s", path);
+}
+
+/* The exit status that --fail-on asks for. */
+static int judge(const struct analysis *a)
+{
+    if (!a->cli->given[INQ_OPT_FAIL_ON]) {
+        return INQ_EXIT_OK;
+    }
+    int line = a->cli->choice[INQ_OPT_FAIL_ON]; /* choices are in the order of enum inq_severity */
+    for (size_t i = 0; i < a->n_reports; i++) {
+        for (size_t f = 0; f < a->reports[i]->n_findings; f++) {
+            if ((int)a->reports[i]->findings[f].severity >= line) {
+                return INQ_EXIT_FINDING;
+            }
+        }
+    }
+    return INQ_EXIT_OK;
+}
+
+static int run_steps(struct analysis *a)
+{
+    int (*const steps[])(struct analysis *) = {select_parts, analyze_all, write_reports};
+    if (a->run->n_traces == 0) {
+        return no_trace(a);
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        int status = steps[i](a);
+        if (status != INQ_EXIT_OK) {
+            return status;
+        }
+    }
+    tell_verdict(a);
+    return judge(a);
+}
+
+int inq_cmd_analyze(struct inq_cli *cli)
+{
+    struct analysis a = {.cli = cli};
+    int status = take_only(&a);
+    if (status == INQ_EXIT_OK) {
+        status = take_ranges(&a);
+    }
+    if (status == INQ_EXIT_OK) {
+        status = inq_cli_ingest(cli, &a.run);
+    }
+    if (status == INQ_EXIT_OK) {
+        status = run_steps(&a);
+    }
+    release(&a);
+    return status;
+}

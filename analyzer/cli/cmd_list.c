@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inquest list: what there is to choose from. */
+#include "cli/cli.h"
+
+#include "ingest/reader.h"
+
+static void list_formats(struct inq_out *out)
+{
+    size_t n;
+    const struct inq_reader *const *readers = inq_readers(&n);
+    inq_out_text(out, "Formats read (gzip or plain, recognised by content):\n");
+    for (size_t i = 0; i < n; i++) {
+        inq_out_printf(out, "  %-18s%s\n", readers[i]->name, readers[i]->summary);
+    }
+}
+
+static void list_analyses(struct inq_out *out)
+{
+    size_t n;
+    const struct inq_analysis *analyses = inq_analyses(&n);
+    inq_out_text(out, "Analyses (--only NAME,...):\n");
+    for (size_t i = 0; i < n; i++) {
+        inq_out_printf(out, "  %-18s%s\n", analyses[i].name, analyses[i].summary);
+    }
+}
+
+int inq_cmd_list(struct inq_cli *cli)
+{
+    struct inq_out out = {0};
+    struct inq_err err = {0};
+    if (cli->n_words > 0) {
+        return inq_cli_usage(cli, NULL, "'inquest list' takes no argument");
+    }
+    list_analyses(&out);
+    inq_out_text(&out, "\n");
+    list_formats(&out);
+    int code = out.code != INQ_OK ? inq_err_set(&err, INQ_NOMEM, "no memory for the list")
+                                  : inq_cli_stdout(cli, out.buf, out.len, false, &err);
+    inq_out_release(&out);
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}

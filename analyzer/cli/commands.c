@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands: one row each. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+#define ANALYZE_OPTIONS                                                                            \
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_RANK) |    \
+     INQ_OPT_BIT(INQ_OPT_STEP) | INQ_OPT_BIT(INQ_OPT_ONLY) | INQ_OPT_BIT(INQ_OPT_METHOD) |         \
+     INQ_OPT_BIT(INQ_OPT_FAIL_ON) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+
+#define INFO_OPTIONS                                                                               \
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_INFO_FORMAT) |                           \
+     INQ_OPT_BIT(INQ_OPT_VERBOSE))
+
+const struct inq_command inq_commands[] = {
+    {"analyze", "PATH...", "say where the time went and who held whom up",
+     "Reads every file and folder given, recognises each by its content, and writes the\n"
+     "postmortem: the verdict, the findings with their evidence, then the tables. Damaged,\n"
+     "missing and mixed-up files are counted and worked around.\n"
+     "\n"
+     "  inquest analyze run/                   to the terminal\n"
+     "  inquest analyze run/ -o report.md      a document for the ticket\n"
+     "  inquest analyze run/ -s 10..20         without the warm-up\n"
+     "  inquest analyze run/ -q --fail-on high exits 3 on a grave finding",
+     ANALYZE_OPTIONS, inq_cmd_analyze},
+    {"info", "PATH...", "say what is here: formats, ranks, steps, damage",
+     "Reads the files as analyze does and lists what they hold: jobs, ranks that are there and\n"
+     "ranks that are missing, steps, times, the damage of each file, and the files that were\n"
+     "not understood, with the reason.",
+     INFO_OPTIONS, inq_cmd_info},
+    {"list", "", "list analyses and formats", "One line each; the names are what --only takes.",
+     INQ_OPT_COMMON, inq_cmd_list},
+    {"completion", "SHELL", "print completion for bash, zsh or fish",
+     "For this session:\n"
+     "  bash:  source <(inquest completion bash)\n"
+     "  zsh:   source <(inquest completion zsh)\n"
+     "  fish:  inquest completion fish | source",
+     INQ_OPT_COMMON, inq_cmd_completion},
+    {"help", "[COMMAND]", "explain a command and its options", "", INQ_OPT_COMMON, inq_cmd_help},
+    {NULL, NULL, NULL, NULL, 0, NULL},
+};
+
+const struct inq_command *inq_command_find(const char *name)
+{
+    for (const struct inq_command *c = inq_commands; c->name != NULL; c++) {
+        if (strcmp(c->name, name) == 0) {
+            return c;
+        }
+    }
+    return NULL;
+}

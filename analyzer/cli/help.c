@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help and version, out of the tables. */
+#include "cli/cli.h"
+
+#include "base/par.h"
+#include "inquest/version.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { OPTION_COLUMN = 26, HELP_WIDTH = 100 };
+
+static void help_all(struct inq_out *out)
+{
+    inq_out_text(out,
+                 "Usage: inquest COMMAND [OPTION]... [ARGUMENT]...\n"
+                 "       inquest PATH...             the same as inquest analyze PATH...\n"
+                 "\n"
+                 "Holds an inquest into a distributed training run: from the traces that a run "
+                 "left behind\n"
+                 "it says where the GPU time went and who held whom up.\n"
+                 "\n"
+                 "Commands:\n");
+    for (const struct inq_command *c = inq_commands; c->name != NULL; c++) {
+        char head[64];
+        (void)snprintf(head, sizeof head, "%s %s", c->name, c->arguments);
+        inq_out_printf(out, "  %-24s%s\n", head, c->summary);
+    }
+    inq_out_text(out,
+                 "\n'inquest help COMMAND' lists a command's options.\n"
+                 "Exit status: 0 done, 1 could not, 2 wrong usage, 3 done and a finding reached "
+                 "--fail-on,\n"
+                 "130 interrupted.\n");
+}
+
+/* `text` from column OPTION_COLUMN on, wrapped. */
+static void wrap(struct inq_out *out, const char *text)
+{
+    size_t column = OPTION_COLUMN;
+    while (*text != '\0') {
+        size_t len = strcspn(text, " ");
+        if (column + len + 1 > HELP_WIDTH) {
+            inq_out_printf(out, "\n%*s", (int)OPTION_COLUMN, "");
+            column = OPTION_COLUMN;
+        }
+        inq_out_bytes(out, text, len);
+        column += len;
+        text += len;
+        if (*text == ' ') {
+            inq_out_text(out, " ");
+            column++;
+            text++;
+        }
+    }
+    inq_out_text(out, "\n");
+}
+
+static void help_option(const struct inq_option *option, struct inq_out *out)
+{
+    char head[64];
+    char letter[8] = "    ";
+    if (option->letter != 0) {
+        (void)snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    }
+    (void)snprintf(head, sizeof head, "%s--%s%s%s", letter, option->name,
+                   option->arg != NULL ? " " : "", option->arg != NULL ? option->arg : "");
+    inq_out_printf(out, "  %-*s", OPTION_COLUMN - 2, head);
+    wrap(out, option->help);
+}
+
+static void help_one(const struct inq_command *command, struct inq_out *out)
+{
+    inq_out_printf(out, "Usage: inquest %s [OPTION]... %s\n\n%s.\n", command->name,
+                   command->arguments, command->summary);
+    if (command->about[0] != '\0') {
+        inq_out_printf(out, "\n%s\n", command->about);
+    }
+    inq_out_text(out, "\nOptions:\n");
+    for (size_t i = 0; i < INQ_OPT_COUNT; i++) {
+        if ((command->options & INQ_OPT_BIT(i)) != 0) {
+            help_option(inq_cli_option((enum inq_option_id)i), out);
+        }
+    }
+}
+
+void inq_cli_help(const struct inq_command *command, struct inq_out *out)
+{
+    if (command == NULL) {
+        help_all(out);
+    } else {
+        help_one(command, out);
+    }
+}
+
+void inq_cli_version(struct inq_out *out)
+{
+    inq_out_printf(out, "inquest %s\n", INQ_VERSION_STRING);
+#ifdef INQ_HAVE_ISAL
+    inq_out_text(out, "gzip:    ISA-L, zlib\n");
+#else
+    inq_out_text(out, "gzip:    zlib\n");
+#endif
+#ifdef INQ_HAVE_SQLITE
+    inq_out_text(out, "sqlite:  yes (Nsight Systems exports)\n");
+#else
+    inq_out_text(out, "sqlite:  no (Nsight Systems exports are not read)\n");
+#endif
+    inq_out_printf(out, "threads: OpenMP, %d by default\n", inq_par_threads(0));
+}

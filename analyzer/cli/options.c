@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The option table, and looking things up in it. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const struct inq_option options[] = {
+    {INQ_OPT_FORMAT, 'f', "format", "FORMAT", "text|json|markdown", INQ_COMPLETE_CHOICES,
+     "text (default), json or markdown; else by the suffix of -o (.txt .json .md)"},
+    {INQ_OPT_INFO_FORMAT, 'f', "format", "FORMAT", "text|json", INQ_COMPLETE_CHOICES,
+     "text (default) or json; else by the suffix of -o (.txt .json)"},
+    {INQ_OPT_OUTPUT, 'o', "output", "FILE", NULL, INQ_COMPLETE_FILE,
+     "write the result to FILE, which appears only when complete; - is stdout"},
+    {INQ_OPT_RANK, 'r', "rank", "LIST", NULL, INQ_COMPLETE_NONE,
+     "show only the rows and findings of these ranks: 0-7,12; all ranks are still analyzed"},
+    {INQ_OPT_STEP, 's', "step", "A..B", NULL, INQ_COMPLETE_NONE,
+     "analyze only these steps: 10..20 or 12"},
+    {INQ_OPT_ONLY, 0, "only", "NAME,...", NULL, INQ_COMPLETE_ANALYSES,
+     "run only these analyses; 'inquest list' names them"},
+    {INQ_OPT_METHOD, 0, "method", "METHOD", "inquest|hta|tracelens", INQ_COMPLETE_CHOICES,
+     "hta or tracelens: also print that tool's own numbers, by its definitions"},
+    {INQ_OPT_ALIGN, 0, "align", "HOW", "auto|none", INQ_COMPLETE_CHOICES,
+     "align the hosts' clocks by the ends of matched collectives (auto), or not"},
+    {INQ_OPT_FAIL_ON, 0, "fail-on", "SEVERITY", "info|low|medium|high", INQ_COMPLETE_CHOICES,
+     "exit 3 when a finding is of this severity or above"},
+    {INQ_OPT_JOBS, 'j', "jobs", "N", NULL, INQ_COMPLETE_NONE,
+     "use N threads (default: all cores); the result does not depend on it"},
+    {INQ_OPT_COLOR, 0, "color", "WHEN", "auto|always|never", INQ_COMPLETE_CHOICES,
+     "colours in text; auto: on a terminal, unless NO_COLOR is set or TERM=dumb"},
+    {INQ_OPT_NO_PAGER, 0, "no-pager", NULL, NULL, INQ_COMPLETE_NONE,
+     "do not page long text on a terminal ($INQ_PAGER, $PAGER, less)"},
+    {INQ_OPT_PROGRESS, 0, "progress", "WHEN", "auto|never|always", INQ_COMPLETE_CHOICES,
+     "progress line on stderr; auto: on a terminal"},
+    {INQ_OPT_QUIET, 'q', "quiet", NULL, NULL, INQ_COMPLETE_NONE,
+     "no progress and no notes on stderr, only errors"},
+    {INQ_OPT_VERBOSE, 'v', "verbose", NULL, NULL, INQ_COMPLETE_NONE, "all rows of every table"},
+    {INQ_OPT_HELP, 'h', "help", NULL, NULL, INQ_COMPLETE_NONE, "print this help"},
+    {INQ_OPT_VERSION, 0, "version", NULL, NULL, INQ_COMPLETE_NONE,
+     "print the version and the features built in"},
+};
+
+_Static_assert(sizeof options / sizeof *options == INQ_OPT_COUNT, "one row per option");
+
+const struct inq_option *inq_cli_option(enum inq_option_id id)
+{
+    return &options[id];
+}
+
+const struct inq_option *inq_cli_option_letter(char letter, uint64_t mask)
+{
+    for (size_t i = 0; i < INQ_OPT_COUNT; i++) {
+        if ((mask & INQ_OPT_BIT(i)) != 0 && options[i].letter == letter && letter != 0) {
+            return &options[i];
+        }
+    }
+    return NULL;
+}
+
+const struct inq_option *inq_cli_option_name(const char *name, size_t len, uint64_t mask)
+{
+    for (size_t i = 0; i < INQ_OPT_COUNT; i++) {
+        if ((mask & INQ_OPT_BIT(i)) != 0 && strlen(options[i].name) == len &&
+            memcmp(options[i].name, name, len) == 0) {
+            return &options[i];
+        }
+    }
+    return NULL;
+}

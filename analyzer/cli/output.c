@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where results go. A file gets its name only when it is complete; a failure leaves nothing. */
+#include "cli/cli.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char TEMP_SUFFIX[] = ".tmp.XXXXXX";
+
+static int fail_file(const char *path, const char *what, struct inq_err *err)
+{
+    return inq_err_at(err, INQ_IO, path, -1, "%s '%s': %s", what, path, strerror(errno));
+}
+
+static char *duplicate(const char *text, const char *suffix)
+{
+    size_t len = strlen(text);
+    size_t more = strlen(suffix) + 1;
+    char *copy = inq_mem_alloc(len + more);
+    if (copy != NULL) {
+        memcpy(copy, text, len);
+        memcpy(copy + len, suffix, more);
+    }
+    return copy;
+}
+
+/* Rights as a newly made file has them: mkstemp is stricter. */
+static void usual_rights(int fd)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    (void)fchmod(fd, (mode_t)0666 & ~mask);
+}
+
+static int open_temp(struct inq_cli_output *output, struct inq_err *err)
+{
+    output->temp = duplicate(output->path, TEMP_SUFFIX);
+    if (output->temp == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a file name");
+    }
+    output->fd = mkstemp(output->temp);
+    if (output->fd < 0) {
+        int code = fail_file(output->path, "cannot write", err);
+        inq_mem_free(output->temp);
+        output->temp = NULL;
+        return code;
+    }
+    usual_rights(output->fd);
+    return INQ_OK;
+}
+
+/* Devices and pipes are written as they are; through a link the file it names is replaced. */
+static int open_file(struct inq_cli_output *output, const char *path, struct inq_err *err)
+{
+    struct stat info;
+    bool exists = stat(path, &info) == 0;
+    if (exists && S_ISDIR(info.st_mode)) {
+        errno = EISDIR;
+        return fail_file(path, "cannot write", err);
+    }
+    char *real = exists ? realpath(path, NULL) : NULL;
+    output->path = duplicate(real != NULL ? real : path, "");
+    free(real);
+    if (output->path == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a file name");
+    }
+    if (!exists || S_ISREG(info.st_mode)) {
+        return open_temp(output, err);
+    }
+    output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
+    return output->fd < 0 ? fail_file(path, "cannot write", err) : INQ_OK;
+}
+
+static void release(struct inq_cli_output *output)
+{
+    inq_mem_free(output->path);
+    inq_mem_free(output->temp);
+    inq_out_release(&output->text);
+    output->path = NULL;
+    output->temp = NULL;
+}
+
+int inq_cli_output_open(const struct inq_cli *cli, struct inq_cli_output *output,
+                        struct inq_err *err)
+{
+    const char *path = cli->value[INQ_OPT_OUTPUT];
+    *output = (struct inq_cli_output){.cli = cli, .fd = -1};
+    if (path == NULL || strcmp(path, "-") == 0) {
+        return INQ_OK;
+    }
+    int code = open_file(output, path, err);
+    if (code != INQ_OK) {
+        release(output);
+    }
+    return code;
+}
+
+static int write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, bytes, n);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done < 0) {
+            return INQ_IO;
+        }
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return INQ_OK;
+}
+
+static int sink_write(void *ctx, const char *bytes, size_t n)
+{
+    struct inq_cli_output *output = ctx;
+    if (inq_cli_interrupted() != 0) {
+        return INQ_CANCELLED;
+    }
+    if (output->fd >= 0) {
+        return write_all(output->fd, bytes, n);
+    }
+    inq_out_bytes(&output->text, bytes, n);
+    return output->text.code;
+}
+
+struct inq_sink inq_cli_output_sink(struct inq_cli_output *output)
+{
+    return (struct inq_sink){sink_write, output};
+}
+
+/* Gives the finished file its name. */
+static int finish_file(struct inq_cli_output *output, int code, struct inq_err *err)
+{
+    if (close(output->fd) != 0 && code == INQ_OK) {
+        code = fail_file(output->path, "cannot write", err);
+    }
+    if (output->temp == NULL) {
+        return code;
+    }
+    if (code == INQ_OK && rename(output->temp, output->path) != 0) {
+        code = fail_file(output->path, "cannot write", err);
+    }
+    if (code != INQ_OK) {
+        (void)unlink(output->temp);
+    }
+    return code;
+}
+
+int inq_cli_output_close(struct inq_cli_output *output, int code, struct inq_err *err)
+{
+    if (output->fd >= 0) {
+        code = finish_file(output, code, err);
+    } else if (code == INQ_OK && output->text.len > 0) {
+        bool page = output->cli->format == INQ_FORMAT_TEXT;
+        code = inq_cli_stdout(output->cli, output->text.buf, output->text.len, page, err);
+    }
+    release(output);
+    return code;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* argv to struct inq_cli, by the option table. */
+#include "cli/cli.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_JOBS = 1024, MAX_CHOICES = 16 };
+
+static const uint64_t ALL_OPTIONS = INQ_OPT_BIT(INQ_OPT_COUNT) - 1;
+
+/* One argument that starts with '-', taken apart. */
+struct taken {
+    const struct inq_option *option;
+    const char *value; /* attached value, or NULL */
+    const char *rest;  /* further letters of "-qv", or NULL */
+};
+
+static struct taken take_long(const char *text, uint64_t mask)
+{
+    size_t len = strcspn(text, "=");
+    struct taken taken = {.option = inq_cli_option_name(text, len, mask)};
+    taken.value = text[len] == '=' ? text + len + 1 : NULL;
+    return taken;
+}
+
+static struct taken take_letter(const char *text, uint64_t mask)
+{
+    struct taken taken = {.option = inq_cli_option_letter(text[0], mask)};
+    const char *rest = text[1] != '\0' ? text + 1 : NULL;
+    if (taken.option != NULL && taken.option->arg != NULL) {
+        taken.value = rest;
+    } else {
+        taken.rest = rest;
+    }
+    return taken;
+}
+
+static bool is_option(const char *arg)
+{
+    return arg[0] == '-' && arg[1] != '\0';
+}
+
+static struct taken take(const char *arg, uint64_t mask)
+{
+    return arg[1] == '-' ? take_long(arg + 2, mask) : take_letter(arg + 1, mask);
+}
+
+/* ---- which command, and whether errors are to be JSON ------------------------------------------
+ */
+
+/* Whether argv[i] takes the next argument as its value, whatever the command. */
+static bool eats_next(const char *arg)
+{
+    struct taken taken = take(arg, ALL_OPTIONS);
+    while (taken.option != NULL && taken.option->arg == NULL && taken.rest != NULL) {
+        taken = take_letter(taken.rest, ALL_OPTIONS);
+    }
+    return taken.option != NULL && taken.option->arg != NULL && taken.value == NULL;
+}
+
+/* The index of the first word, or argc. */
+static int first_word(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            return argc;
+        }
+        if (!is_option(argv[i])) {
+            return i;
+        }
+        i += eats_next(argv[i]);
+    }
+    return argc;
+}
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t len = strlen(text);
+    size_t want = strlen(suffix);
+    return len >= want && strcmp(text + len - want, suffix) == 0;
+}
+
+/* Looked for before anything is parsed, so that wrong usage can be told in JSON too. */
+static bool wants_json(int argc, char **argv)
+{
+    bool by_suffix = false;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (!is_option(argv[i])) {
+            continue;
+        }
+        struct taken taken = take(argv[i], ALL_OPTIONS);
+        const char *value = taken.value != NULL ? taken.value : argv[i + 1];
+        if (taken.option != NULL && value != NULL) {
+            if (taken.option->letter == 'f') {
+                return strcmp(value, "json") == 0;
+            }
+            by_suffix |= taken.option->letter == 'o' && ends_with(value, ".json");
+        }
+        i += eats_next(argv[i]) && argv[i + 1] != NULL;
+    }
+    return by_suffix;
+}
+
+static const char *nearest_command(const char *word)
+{
+    const char *names[32];
+    size_t n = 0;
+    for (const struct inq_command *c = inq_commands; c->name != NULL && n < 32; c++) {
+        names[n++] = c->name;
+    }
+    return inq_cli_nearest(word, names, n);
+}
+
+/* Sets the command; *skip gets the index of its word in argv, or 0 when a bare PATH means analyze.
+ */
+static int choose_command(int argc, char **argv, struct inq_cli *cli, int *skip)
+{
+    int at = first_word(argc, argv);
+    *skip = 0;
+    cli->command = &inq_commands[0];
+    cli->bare = true;
+    if (at == argc) {
+        return INQ_EXIT_OK;
+    }
+    const struct inq_command *found = inq_command_find(argv[at]);
+    if (found != NULL) {
+        cli->command = found;
+        cli->bare = false;
+        *skip = at;
+        return INQ_EXIT_OK;
+    }
+    if (strchr(argv[at], '/') != NULL || access(argv[at], F_OK) == 0) {
+        return INQ_EXIT_OK;
+    }
+    const char *nearest = nearest_command(argv[at]);
+    if (nearest != NULL) {
+        char hint[128];
+        (void)snprintf(hint, sizeof hint, "did you mean 'inquest %s'?", nearest);
+        return inq_cli_usage(cli, hint, "no command and no file is called '%s'", argv[at]);
+    }
+    return inq_cli_usage(cli, "'inquest help' lists the commands",
+                         "no command and no file is called '%s'", argv[at]);
+}
+
+/* ---- options ----------------------------------------------------------------------------------
+ */
+
+/* The number of `value` among "a|b|c", or -1. `words` gets the choices, cut apart in `buf`. */
+static int find_choice(const char *choices, const char *value, char *buf, size_t size,
+                       const char **words, size_t *n)
+{
+    int found = -1;
+    (void)snprintf(buf, size, "%s", choices);
+    *n = 0;
+    char *save = NULL;
+    for (char *word = strtok_r(buf, "|", &save); word != NULL && *n < MAX_CHOICES;
+         word = strtok_r(NULL, "|", &save)) {
+        if (strcmp(word, value) == 0) {
+            found = (int)*n;
+        }
+        words[(*n)++] = word;
+    }
+    return found;
+}
+
+static int set_choice(struct inq_cli *cli, const struct inq_option *option, const char *value)
+{
+    char buf[128];
+    const char *words[MAX_CHOICES];
+    size_t n;
+    int choice = find_choice(option->choices, value, buf, sizeof buf, words, &n);
+    if (choice >= 0) {
+        cli->choice[option->id] = choice;
+        return INQ_EXIT_OK;
+    }
+    const char *nearest = inq_cli_nearest(value, words, n);
+    char hint[192];
+    if (nearest != NULL) {
+        (void)snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
+    } else {
+        (void)snprintf(hint, sizeof hint, "it is one of %s", option->choices);
+    }
+    return inq_cli_usage(cli, hint, "--%s cannot be '%s'", option->name, value);
+}
+
+static int set_jobs(struct inq_cli *cli, const char *value)
+{
+    char *end = NULL;
+    errno = 0;
+    long jobs = strtol(value, &end, 10);
+    if (errno != 0 || end == value || *end != '\0' || jobs < 1 || jobs > MAX_JOBS) {
+        return inq_cli_usage(cli, "a number of threads from 1 to 1024", "-j cannot be '%s'", value);
+    }
+    cli->jobs = (int)jobs;
+    return INQ_EXIT_OK;
+}
+
+static int set_option(struct inq_cli *cli, const struct inq_option *option, const char *value)
+{
+    cli->given[option->id] = true;
+    cli->value[option->id] = value;
+    if (option->choices != NULL) {
+        return set_choice(cli, option, value);
+    }
+    if (option->id == INQ_OPT_JOBS) {
+        return set_jobs(cli, value);
+    }
+    if (option->arg != NULL && value[0] == '\0') {
+        return inq_cli_usage(cli, NULL, "--%s needs a value", option->name);
+    }
+    return INQ_EXIT_OK;
+}
+
+/* An option that no row of the command's mask has: does another command take it, is one alike? */
+static int unknown_option(const struct inq_cli *cli, const char *arg)
+{
+    const struct inq_option *elsewhere = take(arg, ALL_OPTIONS).option;
+    size_t len = strcspn(arg, "=");
+    if (elsewhere != NULL) {
+        return inq_cli_usage(cli, NULL, "'inquest %s' takes no %.*s", cli->command->name, (int)len,
+                             arg);
+    }
+    char word[64];
+    (void)snprintf(word, sizeof word, "%.*s", (int)len, arg);
+    char names[INQ_OPT_COUNT][32];
+    const char *list[INQ_OPT_COUNT];
+    size_t n = 0;
+    for (size_t i = 0; i < INQ_OPT_COUNT; i++) {
+        if ((cli->command->options & INQ_OPT_BIT(i)) != 0) {
+            (void)snprintf(names[n], sizeof names[n], "--%s",
+                           inq_cli_option((enum inq_option_id)i)->name);
+            list[n] = names[n];
+            n++;
+        }
+    }
+    const char *nearest = arg[1] == '-' ? inq_cli_nearest(word, list, n) : NULL;
+    char hint[96];
+    if (nearest != NULL) {
+        (void)snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
+    }
+    return inq_cli_usage(cli, nearest != NULL ? hint : NULL, "unknown option '%s'", word);
+}
+
+/* Handles argv[*i], which starts with '-', and its value. */
+static int parse_option(struct inq_cli *cli, char **argv, int *i)
+{
+    const char *arg = argv[*i];
+    struct taken taken = take(arg, cli->command->options);
+    for (;;) {
+        if (taken.option == NULL) {
+            return unknown_option(cli, arg);
+        }
+        if (taken.option->arg == NULL && taken.value != NULL) {
+            return inq_cli_usage(cli, NULL, "--%s takes no value", taken.option->name);
+        }
+        if (taken.option->arg != NULL && taken.value == NULL) {
+            taken.value = argv[++*i];
+        }
+        if (taken.option->arg != NULL && taken.value == NULL) {
+            return inq_cli_usage(cli, NULL, "%s needs a value (%s)", arg, taken.option->arg);
+        }
+        int status = set_option(cli, taken.option, taken.value);
+        if (status != INQ_EXIT_OK || taken.rest == NULL) {
+            return status;
+        }
+        taken = take_letter(taken.rest, cli->command->options);
+    }
+}
+
+/* ---- the format: said, or by the suffix of the output file -------------------------------------
+ */
+
+static int format_by_suffix(struct inq_cli *cli, const char *path)
+{
+    static const struct {
+        const char *suffix;
+        enum inq_format format;
+    } known[] = {
+        {".json", INQ_FORMAT_JSON},         {".md", INQ_FORMAT_MARKDOWN},
+        {".markdown", INQ_FORMAT_MARKDOWN}, {".txt", INQ_FORMAT_TEXT},
+        {".log", INQ_FORMAT_TEXT},          {".out", INQ_FORMAT_TEXT},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (ends_with(path, known[i].suffix)) {
+            cli->format = known[i].format;
+            return INQ_EXIT_OK;
+        }
+    }
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash != NULL ? slash + 1 : path, '.');
+    if (dot == NULL) {
+        return INQ_EXIT_OK;
+    }
+    return inq_cli_usage(cli, "say it with -f, or use .txt, .json or .md",
+                         "no format goes with the suffix '%s'", dot);
+}
+
+static int choose_format(struct inq_cli *cli)
+{
+    bool markdown = (cli->command->options & INQ_OPT_BIT(INQ_OPT_FORMAT)) != 0;
+    const char *path = cli->value[INQ_OPT_OUTPUT];
+    cli->format = INQ_FORMAT_TEXT;
+    if (cli->given[INQ_OPT_FORMAT]) {
+        cli->format = (enum inq_format)cli->choice[INQ_OPT_FORMAT];
+    } else if (cli->given[INQ_OPT_INFO_FORMAT]) {
+        cli->format = (enum inq_format)cli->choice[INQ_OPT_INFO_FORMAT];
+    } else if (path != NULL && strcmp(path, "-") != 0) {
+        int status = format_by_suffix(cli, path);
+        if (status != INQ_EXIT_OK) {
+            return status;
+        }
+    }
+    if (cli->format == INQ_FORMAT_MARKDOWN && !markdown) {
+        return inq_cli_usage(cli, "it writes text or json", "'inquest %s' does not write Markdown",
+                             cli->command->name);
+    }
+    return INQ_EXIT_OK;
+}
+
+int inq_cli_parse(int argc, char **argv, struct inq_cli *cli)
+{
+    *cli = (struct inq_cli){.json_errors = wants_json(argc, argv)};
+    cli->words = inq_mem_zalloc((size_t)argc + 1, sizeof *cli->words);
+    if (cli->words == NULL) {
+        struct inq_err err = {0};
+        (void)inq_err_set(&err, INQ_NOMEM, "no memory for the arguments");
+        return inq_cli_fail(cli, &err, NULL);
+    }
+    int skip;
+    int status = choose_command(argc, argv, cli, &skip);
+    bool options = true;
+    for (int i = 1; i < argc && status == INQ_EXIT_OK; i++) {
+        if (i == skip) {
+            continue;
+        }
+        if (options && strcmp(argv[i], "--") == 0) {
+            options = false;
+        } else if (options && is_option(argv[i])) {
+            status = parse_option(cli, argv, &i);
+        } else {
+            cli->words[cli->n_words++] = argv[i];
+        }
+    }
+    return status == INQ_EXIT_OK ? choose_format(cli) : status;
+}
+
+void inq_cli_release(struct inq_cli *cli)
+{
+    inq_mem_free(cli->words);
+    cli->words = NULL;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the terminal can do. */
+#include "cli/cli.h"
+
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* choices of --color and --progress */
+enum { WHEN_AUTO, COLOR_ALWAYS = 1, COLOR_NEVER = 2 };
+
+static bool to_stdout(const struct inq_cli *cli)
+{
+    const char *path = cli->value[INQ_OPT_OUTPUT];
+    return path == NULL || strcmp(path, "-") == 0;
+}
+
+bool inq_cli_color(const struct inq_cli *cli)
+{
+    int when = cli->choice[INQ_OPT_COLOR];
+    if (when != WHEN_AUTO) {
+        return when == COLOR_ALWAYS;
+    }
+    const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    bool dumb = term == NULL || strcmp(term, "dumb") == 0;
+    bool refused = no_color != NULL && no_color[0] != '\0';
+    return !dumb && !refused && to_stdout(cli) && isatty(STDOUT_FILENO) == 1;
+}
+
+bool inq_cli_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+int inq_cli_width(void)
+{
+    struct winsize size;
+    if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+        return 0;
+    }
+    return size.ws_col;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The documents, one function per format; and the sentences that text and Markdown share. */
+#ifndef INQ_REPORT_DOCUMENT_H
+#define INQ_REPORT_DOCUMENT_H
+
+#include "base/json.h"
+#include "report/pen.h"
+#include "report/tables.h"
+#include "report/view.h"
+
+/* All reports of one run. */
+struct inq_document {
+    const struct inq_run *run;
+    struct inq_report *const *reports;
+    size_t n_reports;
+    const struct inq_report_options *options;
+    struct inq_arena *arena;
+};
+
+int inq_document_text(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
+int inq_document_markdown(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
+void inq_document_json(const struct inq_document *doc, struct inq_out *out);
+
+/* ---- sentences.c: what text and Markdown both say ----------------------------------------------
+ */
+
+/* "Lost 1.01 s of a 1.06 s step (95 %). Confidence: established." */
+const char *inq_say_lost(const struct inq_view *view);
+/* "4 of 4 ranks, 3 steps of 1.06 s (median), 30 collectives matched." */
+const char *inq_say_run(const struct inq_view *view);
+/* Missing ranks, damaged files, selected ranks: what limits the answer; "" if nothing. */
+const char *inq_say_limits(const struct inq_view *view);
+/* "measured 1.30x; expected 1.00x; costs 5.1 ms per step (4.2 %); supported" */
+const char *inq_say_numbers(const struct inq_view *view, const struct inq_finding *finding);
+/* "1.234567-1.334567 s", "" without a time range. */
+const char *inq_say_when(const struct inq_view *view, const struct inq_evidence *evidence);
+/* Number of findings that were asked for. */
+size_t inq_count_findings(const struct inq_view *view);
+
+/* text_findings.c */
+void inq_text_findings(const struct inq_view *view, const struct inq_pen *pen);
+
+/* json_findings.c, json_sections.c, json_graph.c, json_peers.c: one section each */
+void inq_json_verdict(struct inq_json *json, const struct inq_verdict *verdict);
+void inq_json_findings(struct inq_json *json, const struct inq_view *view);
+void inq_json_steps(struct inq_json *json, const struct inq_view *view);
+void inq_json_ranks(struct inq_json *json, const struct inq_view *view);
+void inq_json_collectives(struct inq_json *json, const struct inq_view *view);
+void inq_json_pipeline(struct inq_json *json, const struct inq_view *view);
+void inq_json_whatif(struct inq_json *json, const struct inq_view *view);
+void inq_json_critical_path(struct inq_json *json, const struct inq_view *view);
+void inq_json_peers(struct inq_json *json, const struct inq_view *view);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run holds, as text or JSON. */
+#include "report/info.h"
+
+#include "base/out.h"
+
+int inq_info_write(const struct inq_run *run, const struct inq_report_options *options,
+                   struct inq_sink sink, struct inq_err *err)
+{
+    static const struct inq_report_options defaults;
+    struct inq_arena arena = {0};
+    struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
+    int code = INQ_OK;
+    options = options != NULL ? options : &defaults;
+    switch (options->format) {
+    case INQ_FORMAT_TEXT:
+        code = inq_info_text(run, options, &arena, &out, err);
+        break;
+    case INQ_FORMAT_JSON:
+        inq_info_json(run, options, &arena, &out);
+        break;
+    case INQ_FORMAT_MARKDOWN:
+        code = inq_err_set(err, INQ_UNSUPPORTED, "info is written as text or JSON");
+        break;
+    }
+    if (code == INQ_OK) {
+        code = inq_out_flush(&out, err);
+    }
+    inq_out_release(&out);
+    inq_arena_release(&arena);
+    return code;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Escaping, and tables. */
+#include "report/markdown.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { CELL_COLUMNS = 80 };
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) != 0;
+}
+
+/* Whether the character at `i` could be read as mark-up. */
+static bool is_markup(const char *text, size_t i)
+{
+    char c = text[i];
+    if (c == '_') { /* inside a word it is none */
+        return i == 0 || !is_word(text[i - 1]) || !is_word(text[i + 1]);
+    }
+    if (c == '.') { /* a bare web address */
+        return i >= 3 && strncmp(text + i - 3, "www", 3) == 0;
+    }
+    if (c == ':') {
+        return true; /* addresses, emoji codes */
+    }
+    return c != '\0' && strchr("\\`*{}[]#|!~$^", c) != NULL;
+}
+
+static void escape(struct inq_out *out, const char *text)
+{
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        if (text[i] == '<') {
+            inq_out_text(out, "&lt;");
+        } else if (text[i] == '>') {
+            inq_out_text(out, "&gt;");
+        } else if (text[i] == '&') {
+            inq_out_text(out, "&amp;");
+        } else if (text[i] == '@') {
+            inq_out_text(out, "@&#8203;"); /* nobody is to be notified */
+        } else {
+            if (is_markup(text, i)) {
+                inq_out_text(out, "\\");
+            }
+            inq_out_bytes(out, text + i, 1);
+        }
+    }
+}
+
+void inq_markdown_text(struct inq_out *out, const char *text, int columns)
+{
+    struct inq_out safe = {0};
+    struct inq_pen pen = {.out = &safe, .width = columns, .utf8 = true};
+    (void)inq_pen_text(&pen, text, columns);
+    if (safe.code != INQ_OK) {
+        out->code = safe.code;
+    } else if (safe.len > 0) {
+        escape(out, safe.buf);
+    }
+    inq_out_release(&safe);
+}
+
+static void write_bar(struct inq_out *out, const char *bar)
+{
+    static const char *const blocks[] = {"\xe2\x96\x88", "\xe2\x96\x93", "\xe2\x96\x92",
+                                         "\xe2\x96\x91"};
+    static const char marks[] = "#=-.";
+    for (; *bar != '\0'; bar++) {
+        const char *found = strchr(marks, *bar);
+        inq_out_text(out, found != NULL ? blocks[found - marks] : " ");
+    }
+}
+
+void inq_markdown_table(struct inq_out *out, const struct inq_table *table)
+{
+    for (size_t c = 0; c < table->n_columns; c++) {
+        inq_out_text(out, "| ");
+        inq_markdown_text(out, table->columns[c].title, CELL_COLUMNS);
+        inq_out_text(out, " ");
+    }
+    inq_out_text(out, "|\n");
+    for (size_t c = 0; c < table->n_columns; c++) {
+        inq_out_text(out, table->columns[c].kind == INQ_COLUMN_RIGHT ? "| ---: " : "| :--- ");
+    }
+    inq_out_text(out, "|\n");
+    for (size_t i = 0; i < table->n_cells; i++) {
+        size_t c = i % table->n_columns;
+        inq_out_text(out, "| ");
+        if (table->columns[c].kind == INQ_COLUMN_BAR) {
+            write_bar(out, table->cells[i]);
+        } else {
+            inq_markdown_text(out, table->cells[i], CELL_COLUMNS);
+        }
+        inq_out_text(out, c + 1 == table->n_columns ? " |\n" : " ");
+    }
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All reports of a run as one document. */
+#include "report/document.h"
+
+#include "base/out.h"
+
+int inq_report_write(const struct inq_run *run, struct inq_report *const *reports, size_t n_reports,
+                     const struct inq_report_options *options, struct inq_sink sink,
+                     struct inq_err *err)
+{
+    static const struct inq_report_options defaults;
+    struct inq_arena arena = {0};
+    struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
+    struct inq_document doc = {run, reports, n_reports, options != NULL ? options : &defaults,
+                               &arena};
+    int code = INQ_OK;
+    switch (doc.options->format) {
+    case INQ_FORMAT_TEXT:
+        code = inq_document_text(&doc, &out, err);
+        break;
+    case INQ_FORMAT_JSON:
+        inq_document_json(&doc, &out);
+        break;
+    case INQ_FORMAT_MARKDOWN:
+        code = inq_document_markdown(&doc, &out, err);
+        break;
+    }
+    if (code == INQ_OK) {
+        code = inq_out_flush(&out, err);
+    }
+    inq_out_release(&out);
+    inq_arena_release(&arena);
+    return code;
+}

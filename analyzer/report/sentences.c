@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What text and Markdown both say in words. */
+#include "report/document.h"
+
+#include <inttypes.h>
+
+static const char *with_semicolon(const struct inq_view *view, const char *before, const char *what,
+                                  const char *value)
+{
+    if (value == NULL || value[0] == '\0') {
+        return before;
+    }
+    return inq_view_printf(view, "%s%s%s%s", before, before[0] != '\0' ? "; " : "", what, value);
+}
+
+const char *inq_say_lost(const struct inq_view *view)
+{
+    const struct inq_verdict *v = &view->report->verdict;
+    int64_t step_ns = view->report->step_ns_median;
+    const char *confidence = inq_confidence_text(v->confidence);
+    if (v->lost_ns_per_step < 0) {
+        return "";
+    }
+    if (step_ns <= 0) {
+        return inq_view_printf(view, "Lost: %s per step. Confidence: %s.",
+                               inq_view_ns(view, v->lost_ns_per_step), confidence);
+    }
+    return inq_view_printf(view, "Lost: %s of a step of %s (%.1f %%). Confidence: %s.",
+                           inq_view_ns(view, v->lost_ns_per_step), inq_view_ns(view, step_ns),
+                           100 * (double)v->lost_ns_per_step / (double)step_ns, confidence);
+}
+
+static const char *say_steps(const struct inq_view *view)
+{
+    const struct inq_trace *trace = view->trace;
+    if (trace->n_steps == 0) {
+        return "no steps";
+    }
+    const char *kind = trace->steps_inferred ? "inferred " : "";
+    if (trace->n_steps == 1) {
+        return inq_view_printf(view, "1 %sstep of %s", kind,
+                               inq_view_ns(view, view->report->step_ns_median));
+    }
+    return inq_view_printf(view, "%zu %ssteps of %s (median)", trace->n_steps, kind,
+                           inq_view_ns(view, view->report->step_ns_median));
+}
+
+const char *inq_say_run(const struct inq_view *view)
+{
+    const struct inq_trace *trace = view->trace;
+    const char *ranks = inq_view_plural(view, trace->n_ranks, "rank", "ranks");
+    if (trace->world_size > 0) {
+        ranks =
+            inq_view_printf(view, "%zu of %s", trace->n_ranks,
+                            inq_view_plural(view, (uint64_t)trace->world_size, "rank", "ranks"));
+    }
+    const char *text = inq_view_printf(view, "%s, %s", ranks, say_steps(view));
+    const struct inq_collectives *coll = view->report->collectives;
+    if (coll != NULL) {
+        text = inq_view_printf(view, "%s, %" PRIu64 " collectives matched", text, coll->matched);
+        if (coll->unmatched > 0) {
+            text = inq_view_printf(view, "%s (%" PRIu64 " communication events with none)", text,
+                                   coll->unmatched);
+        }
+    }
+    const char *clock = inq_view_clock(view);
+    if (clock[0] != '\0') {
+        text = inq_view_printf(view, "%s; times count from %s", text, clock);
+    }
+    return inq_view_printf(view, "%s.", text);
+}
+
+const char *inq_say_limits(const struct inq_view *view)
+{
+    const struct inq_trace *trace = view->trace;
+    size_t damaged = 0;
+    size_t unknown = 0;
+    const char *text = "";
+    for (size_t i = 0; i < trace->n_files; i++) {
+        damaged += inq_damage_total(&trace->files[i].damage) > 0;
+    }
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        unknown += trace->ranks[r].rank < 0;
+    }
+    if (trace->n_missing > 0) {
+        text = with_semicolon(view, text, "no file of ranks ",
+                              inq_view_numbers(view, trace->missing, trace->n_missing));
+    }
+    if (unknown > 0) {
+        text = with_semicolon(view, text, "rank not recorded in ",
+                              inq_view_plural(view, unknown, "file", "files"));
+    }
+    if (damaged > 0) {
+        text =
+            with_semicolon(view, text, "",
+                           inq_view_printf(view, "%zu of %s damaged", damaged,
+                                           inq_view_plural(view, trace->n_files, "file", "files")));
+    }
+    if (view->options->ranks != NULL) {
+        text = with_semicolon(view, text, "", "rows and findings of selected ranks only");
+    }
+    return text;
+}
+
+const char *inq_say_numbers(const struct inq_view *view, const struct inq_finding *finding)
+{
+    const char *text = with_semicolon(view, "", "measured ", finding->measured);
+    text = with_semicolon(view, text, "expected ", finding->expected);
+    if (finding->cost_ns_per_step >= 0) {
+        const char *cost = inq_view_ns(view, finding->cost_ns_per_step);
+        if (finding->share >= 0) {
+            cost = inq_view_printf(view, "%s per step (%.1f %%)", cost, 100 * finding->share);
+        } else {
+            cost = inq_view_printf(view, "%s per step", cost);
+        }
+        text = with_semicolon(view, text, "costs ", cost);
+    }
+    return with_semicolon(view, text, "", inq_confidence_text(finding->confidence));
+}
+
+const char *inq_say_when(const struct inq_view *view, const struct inq_evidence *evidence)
+{
+    if (evidence->start_ns == INQ_TIME_NONE) {
+        return "";
+    }
+    if (evidence->end_ns == INQ_TIME_NONE) {
+        return inq_view_printf(view, "%s s", inq_view_at(view, evidence->start_ns));
+    }
+    return inq_view_printf(view, "%s-%s s", inq_view_at(view, evidence->start_ns),
+                           inq_view_at(view, evidence->end_ns));
+}
+
+size_t inq_count_findings(const struct inq_view *view)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < view->report->n_findings; i++) {
+        n += inq_view_shows_finding(view, &view->report->findings[i]);
+    }
+    return n;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table of text cells, filled row by row, printed by table_text.c or markdown. One builder per
+ * table serves all formats. */
+#ifndef INQ_REPORT_TABLE_H
+#define INQ_REPORT_TABLE_H
+
+#include "base/arena.h"
+#include "report/pen.h"
+
+enum { INQ_TABLE_MAX_COLUMNS = 16 };
+
+enum inq_column_kind {
+    INQ_COLUMN_RIGHT,
+    INQ_COLUMN_LEFT,
+    INQ_COLUMN_STRETCH, /* left; cut when the table would be too wide */
+    INQ_COLUMN_BAR      /* left; '#', '=', '-', '.' drawn as blocks where there are any */
+};
+
+struct inq_column {
+    const char *title;
+    enum inq_column_kind kind;
+};
+
+/* All-zero with `arena` set is an empty table. Cells live in the arena, the array is the table's
+ * (inq_table_release). */
+struct inq_table {
+    struct inq_arena *arena;
+    const char *title;
+    const char *note; /* one or two sentences under the title; "" or NULL: none */
+    const char *more; /* what was left out; "" or NULL: nothing */
+    size_t n_columns;
+    struct inq_column columns[INQ_TABLE_MAX_COLUMNS];
+    size_t n_cells, cap_cells; /* rows * columns */
+    const char **cells;
+    int64_t unit_ns; /* of inq_table_ns */
+    int decimals;
+    int code; /* 0 or the first failure */
+};
+
+void inq_table_release(struct inq_table *table);
+size_t inq_table_rows(const struct inq_table *table);
+
+void inq_table_column(struct inq_table *table, enum inq_column_kind kind, const char *title);
+/* Chooses the unit and decimals for times up to max_ns. */
+void inq_table_unit(struct inq_table *table, int64_t max_ns);
+/* A right-aligned column of times in the table's unit: "wait" gives "wait ms". */
+void inq_table_column_ns(struct inq_table *table, const char *title);
+
+/* The next cell. */
+void inq_table_text(struct inq_table *table, const char *text); /* copied */
+void inq_table_printf(struct inq_table *table, const char *fmt, ...) INQ_PRINTF(2, 3);
+void inq_table_na(struct inq_table *table);
+void inq_table_count(struct inq_table *table, int64_t value);
+void inq_table_ns(struct inq_table *table, int64_t ns);                   /* any sign */
+void inq_table_ns_known(struct inq_table *table, int64_t ns);             /* negative: N/A */
+void inq_table_real(struct inq_table *table, double value, int decimals); /* NaN: N/A */
+
+/* Prints title, note, header, rows. */
+void inq_table_print(const struct inq_table *table, const struct inq_pen *pen);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/view.h"
+
+#include "base/out.h"
+#include "base/time.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+const char *inq_view_printf(const struct inq_view *view, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const char *copy = inq_arena_strdup(view->arena, text);
+    return copy != NULL ? copy : "";
+}
+
+bool inq_trace_span(const struct inq_trace *trace, int64_t *first_ns, int64_t *last_ns)
+{
+    bool any = false;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        if (rank->first_ns == INQ_TIME_NONE || rank->last_ns == INQ_TIME_NONE) {
+            continue;
+        }
+        *first_ns = any && *first_ns < rank->first_ns ? *first_ns : rank->first_ns;
+        *last_ns = any && *last_ns > rank->last_ns ? *last_ns : rank->last_ns;
+        any = true;
+    }
+    return any;
+}
+
+struct inq_view inq_view_of(const struct inq_run *run, const struct inq_trace *trace,
+                            const struct inq_report *report,
+                            const struct inq_report_options *options, struct inq_arena *arena)
+{
+    int64_t first_ns = 0;
+    int64_t last_ns = 0;
+    (void)inq_trace_span(trace, &first_ns, &last_ns);
+    return (struct inq_view){run, trace, report, options, arena, first_ns};
+}
+
+bool inq_view_shows(const struct inq_view *view, int32_t rank)
+{
+    const struct inq_report_options *options = view->options;
+    for (size_t i = 0; i < options->n_ranks; i++) {
+        if (rank >= options->ranks[i].first && rank <= options->ranks[i].last) {
+            return true;
+        }
+    }
+    return options->ranks == NULL;
+}
+
+bool inq_view_shows_finding(const struct inq_view *view, const struct inq_finding *finding)
+{
+    for (size_t i = 0; i < finding->n_ranks; i++) {
+        if (inq_view_shows(view, finding->ranks[i])) {
+            return true;
+        }
+    }
+    return finding->n_ranks == 0;
+}
+
+const char *inq_view_rank(const struct inq_view *view, uint32_t index)
+{
+    if (index >= view->trace->n_ranks) {
+        return "?";
+    }
+    const struct inq_rank *rank = &view->trace->ranks[index];
+    const char *label = inq_trace_str(view->trace, rank->label);
+    if (label[0] != '\0') {
+        return label;
+    }
+    return rank->rank >= 0 ? inq_view_printf(view, "%" PRId32, rank->rank) : "?";
+}
+
+const char *inq_view_numbers(const struct inq_view *view, const int32_t *numbers, size_t n)
+{
+    enum { LONGEST = 60 };
+    char text[LONGEST + 32] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < n;) {
+        size_t last = i;
+        while (last + 1 < n && numbers[last + 1] == numbers[last] + 1) {
+            last++;
+        }
+        if (len > LONGEST - 12) {
+            (void)snprintf(text + len, sizeof text - len, ",... (%zu)", n);
+            break;
+        }
+        const char *comma = i > 0 ? "," : "";
+        int used = 0;
+        if (last > i + 1) {
+            used = snprintf(text + len, sizeof text - len, "%s%" PRId32 "-%" PRId32, comma,
+                            numbers[i], numbers[last]);
+            i = last + 1;
+        } else {
+            used = snprintf(text + len, sizeof text - len, "%s%" PRId32, comma, numbers[i]);
+            i++;
+        }
+        len += used > 0 ? (size_t)used : 0;
+    }
+    return inq_view_printf(view, "%s", text);
+}
+
+const char *inq_view_plural(const struct inq_view *view, uint64_t n, const char *one,
+                            const char *many)
+{
+    return inq_view_printf(view, "%" PRIu64 " %s", n, n == 1 ? one : many);
+}
+
+const char *inq_view_group(const struct inq_view *view, uint32_t group)
+{
+    if (group >= view->trace->n_groups) {
+        return "?";
+    }
+    const struct inq_group *g = &view->trace->groups[group];
+    const char *name = inq_trace_str(view->trace, g->desc);
+    if (name[0] == '\0' || strcmp(name, "undefined") == 0) {
+        name = inq_trace_str(view->trace, g->name);
+    }
+    const char *ranks = g->n_ranks > 0 ? inq_view_numbers(view, g->ranks, g->n_ranks) : "";
+    if (name[0] != '\0' && ranks[0] != '\0') {
+        return inq_view_printf(view, "%.40s [%s]", name, ranks);
+    }
+    if (name[0] != '\0') {
+        return name;
+    }
+    return ranks[0] != '\0' ? inq_view_printf(view, "[%s]", ranks) : "?";
+}
+
+const char *inq_view_bytes(const struct inq_view *view, double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    while (bytes >= 999.5 && unit < 4) {
+        bytes /= 1000;
+        unit++;
+    }
+    int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+    return inq_view_printf(view, "%.*f %s", decimals, bytes, units[unit]);
+}
+
+const char *inq_view_ns(const struct inq_view *view, int64_t ns)
+{
+    char buf[32];
+    return inq_view_printf(view, "%s", inq_time_format(ns, buf, sizeof buf));
+}
+
+const char *inq_view_at(const struct inq_view *view, int64_t ns)
+{
+    int64_t since_ns = ns - view->origin_ns;
+    const char *sign = since_ns < 0 ? "-" : "";
+    int64_t us = (since_ns < 0 ? -since_ns : since_ns) / 1000;
+    return inq_view_printf(view, "%s%" PRId64 ".%06" PRId64, sign, us / 1000000, us % 1000000);
+}
+
+const char *inq_view_clock(const struct inq_view *view)
+{
+    const int64_t year_2000_ns = 946684800000000000;
+    const struct inq_trace *trace = view->trace;
+    if (trace->n_ranks == 0 || view->origin_ns < year_2000_ns) {
+        return "";
+    }
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (!trace->ranks[r].has_clock_epoch) {
+            return "";
+        }
+    }
+    time_t seconds = (time_t)(view->origin_ns / 1000000000);
+    struct tm utc;
+    char text[32];
+    if (gmtime_r(&seconds, &utc) == NULL ||
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &utc) == 0) {
+        return "";
+    }
+    return inq_view_printf(view, "%s.%03d UTC", text,
+                           (int)(view->origin_ns % 1000000000 / 1000000));
+}
+
+const char *inq_view_damage(const struct inq_view *view, const struct inq_damage *damage)
+{
+    const char *text = "";
+    for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
+        if (damage->count[kind] > 0) {
+            text =
+                inq_view_printf(view, "%s%s%s (%" PRIu64 ")", text, text[0] != '\0' ? ", " : "",
+                                inq_damage_text((enum inq_damage_kind)kind), damage->count[kind]);
+        }
+    }
+    return text;
+}
+
+const char *inq_view_formats(const struct inq_view *view)
+{
+    enum { MOST = 8 };
+    const char *seen[MOST];
+    size_t n = 0;
+    const char *text = "";
+    for (size_t i = 0; i < view->trace->n_files && n < MOST; i++) {
+        const char *format = view->trace->files[i].format;
+        size_t j = 0;
+        while (j < n && strcmp(seen[j], format) != 0) {
+            j++;
+        }
+        if (j == n) {
+            text = inq_view_printf(view, "%s%s%s", text, n > 0 ? ", " : "", format);
+            seen[n++] = format;
+        }
+    }
+    return text;
+}
+
+const char *inq_damage_word(enum inq_damage_kind kind, char *buf, size_t size)
+{
+    static const char *const names[] = {
+#define DAMAGE_NAME(name, text) #name,
+        INQ_DAMAGE_KINDS(DAMAGE_NAME)
+#undef DAMAGE_NAME
+    };
+    size_t i = 0;
+    for (; i + 1 < size && names[kind][i] != '\0'; i++) {
+        buf[i] = (char)tolower((unsigned char)names[kind][i]);
+    }
+    buf[i] = '\0';
+    return buf;
+}

@@ -68,7 +68,7 @@ int inq_arrivals_count(const struct inq_trace *trace, struct inq_arrivals *arriv
     for (size_t c = 0; c < trace->n_collectives; c++) {
         const struct inq_collective *collective = &trace->collectives[c];
         struct inq_arrival_span span;
-        if (!inq_coll_synchronises(collective->kind) ||
+        if (!inq_coll_synchronises(collective->kind) || collective->ends_disagree ||
             !inq_arrival_span(trace, collective, &span)) {
             continue;
         }

@@ -58,7 +58,7 @@ static int one_chunk(void *ctx, size_t chunk, struct inq_err *err)
 static void add_waits(const struct inq_trace *trace, const struct inq_collective *collective,
                       const struct inq_coll_figures *figures, struct inq_wait *waits)
 {
-    if (collective->n_members < 2) {
+    if (collective->n_members < 2 || collective->ends_disagree) {
         return;
     }
     for (uint32_t i = 0; i < collective->n_members; i++) {

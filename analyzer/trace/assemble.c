@@ -207,6 +207,9 @@ static int derive(struct inq_trace *trace, bool align, struct inq_err *err)
     if (code == INQ_OK && align) {
         code = inq_clock_align(trace, offset_ns, err);
     }
+    if (code == INQ_OK) {
+        inq_collectives_check_ends(trace);
+    }
     inq_mem_free(offset_ns);
     return code;
 }

@@ -31,6 +31,8 @@ int inq_steps_assign(struct inq_trace *trace, struct inq_err *err);
 int inq_match_collectives(struct inq_trace *trace, int64_t *offset_ns, struct inq_err *err);
 /* Sorts the collectives by their latest start, after times have changed. */
 int inq_collectives_sort(struct inq_trace *trace, struct inq_err *err);
+/* Fills every collective's ends_disagree, after the clocks were aligned (or not). */
+void inq_collectives_check_ends(struct inq_trace *trace);
 /* Estimates each rank's clock from the ends of synchronising collectives, starting from offset_ns
  * (of inq_match_collectives; NULL: 0), and shifts its columns,
  * steps included. Ranks on one host share a clock unless the anchors say otherwise. */

@@ -349,6 +349,23 @@ int inq_collectives_sort(struct inq_trace *trace, struct inq_err *err)
                     compare_collectives, trace, err);
 }
 
+void inq_collectives_check_ends(struct inq_trace *trace)
+{
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        struct inq_collective *c = &trace->collectives[i];
+        int64_t first = INT64_MAX;
+        int64_t last = INT64_MIN;
+        for (uint32_t j = 0; j < c->n_members; j++) {
+            struct inq_member member = trace->members[c->first_member + j];
+            const struct inq_events *e = &trace->ranks[member.rank].events;
+            int64_t end = e->start_ns[member.event] + e->dur_ns[member.event];
+            first = end < first ? end : first;
+            last = end > last ? end : last;
+        }
+        c->ends_disagree = inq_coll_synchronises(c->kind) && last - first > INQ_ENDS_AGREE_NS;
+    }
+}
+
 static void *arena_copy(struct inq_arena *arena, const void *from, size_t n, size_t size)
 {
     void *copy = inq_arena_array(arena, n, size);

@@ -285,6 +285,11 @@ struct inq_step {
     int64_t *rank_end_ns;
 };
 
+/* Ends of a synchronising collective differ by network skew and clock error, tens of microseconds;
+ * beyond this they were not one synchronisation (an uneven exchange from which members leave early,
+ * a wrong match, clocks that are not aligned), and what its members "waited" is not counted. */
+#define INQ_ENDS_AGREE_NS 1000000
+
 /* One matched collective (or P2P pair): members index (rank, event). */
 struct inq_collective {
     uint32_t group;
@@ -293,6 +298,8 @@ struct inq_collective {
     uint32_t first_member; /* into inq_trace.members */
     uint32_t n_members;    /* members present */
     bool complete;         /* every rank of the group that is in the trace has it */
+    bool ends_disagree;    /* synchronising, but the members' ends differ by more than
+                              INQ_ENDS_AGREE_NS: its waits are not counted */
 };
 
 struct inq_member {

@@ -16,6 +16,8 @@ static const struct inq_analysis analyses[] = {
      inq_run_time_breakdown},
     {"collectives", "who waited for whom in matched collectives, transfers and bandwidth",
      inq_run_collectives},
+    {"pipeline", "the pipeline: schedule, bubbles, stages, and where a step's time went",
+     inq_run_pipeline},
     {"whatif", "what stragglers cost: the step with them, without them, and by what part",
      inq_run_whatif},
     {"blame", "who holds whom up, and why: own time compared step by step", inq_run_blame},

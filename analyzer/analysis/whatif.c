@@ -228,6 +228,7 @@ static int fill_totals(struct whatif *x, struct inq_err *err)
     w->slowdown = ratio(inq_steps_sum(m, x->t_ns), inq_steps_sum(m, ideal));
     w->launch_slowdown = ratio(inq_steps_sum(m, m->recorded_ns), inq_steps_sum(m, x->t_ns));
     w->n_dropped_steps = m->n_dropped;
+    w->n_warm_up_steps = m->n_warm_up;
     return INQ_OK;
 }
 

@@ -169,7 +169,7 @@ static int change_durations(struct causes *c, struct inq_err *err)
 /* ---- sequence lengths -------------------------------------------------------------------------
  */
 
-static uint64_t micro_batch_key(const struct inq_op_row *op)
+static uint64_t micro_batch_key(const struct inq_step_op *op)
 {
     bool known = op->micro_batch >= 0;
     uint32_t chunk = known && op->chunk > 0 ? (uint32_t)op->chunk & 0xfff : 0;

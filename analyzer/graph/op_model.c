@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/stats.h"
 
 #include <string.h>
 
@@ -19,6 +20,8 @@ void inq_op_model_free(struct inq_op_model *model)
     inq_mem_free(model->step);
     inq_mem_free(model->origin_ns);
     inq_mem_free(model->recorded_ns);
+    inq_mem_free(model->warm_step);
+    inq_mem_free(model->warm_ns);
     inq_mem_free(model->stage_number);
     inq_mem_free(model->dp_number);
     inq_mem_free(model->worker_rank);
@@ -29,6 +32,12 @@ void inq_op_model_free(struct inq_op_model *model)
     inq_mem_free(model->event);
     inq_mem_free(model);
 }
+
+/* The first steps are a warm-up when they take this much longer than the median of at least so
+ * many.
+ */
+static const double warm_up_factor = 1.5;
+static const size_t warm_up_least_steps = 4;
 
 /* ---- which step is the pattern -------------------------------------------------------------- */
 
@@ -56,7 +65,7 @@ static int64_t commonest(int64_t *count, size_t n)
 static int make_shape(const struct inq_op_rows *rows, struct inq_op_model *m, struct inq_err *err)
 {
     int64_t *count = inq_mem_zalloc(2 * rows->n_steps, sizeof *count);
-    struct inq_op_row *own = inq_mem_alloc(rows->n * sizeof *own);
+    struct inq_step_op *own = inq_mem_alloc(rows->n * sizeof *own);
     int code = INQ_OK;
     if (count == NULL || own == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", rows->n);
@@ -88,7 +97,7 @@ out:
 /* ---- filling the matrices ---------------------------------------------------------------------
  */
 
-static uint64_t op_key(const struct inq_op_row *row)
+static uint64_t op_key(const struct inq_step_op *row)
 {
     return (uint64_t)row->type << 56 | (uint64_t)(row->stage & 0xffffff) << 32 | (uint32_t)row->seq;
 }
@@ -129,7 +138,7 @@ static int place_rows(const struct inq_op_rows *rows, struct inq_op_model *m, si
     }
     memset(m->event, 0xff, m->graph->n_ops * m->stride * sizeof *m->event); /* INQ_NONE */
     for (size_t i = 0; code == INQ_OK && i < rows->n; i++) {
-        const struct inq_op_row *row = &rows->row[i];
+        const struct inq_step_op *row = &rows->row[i];
         uint32_t own = 0;
         if (filled[row->step] == SIZE_MAX) {
             continue;
@@ -154,28 +163,28 @@ static int place_rows(const struct inq_op_rows *rows, struct inq_op_model *m, si
     return code;
 }
 
-/* Closes up the columns of the steps that are complete. */
-static void keep_complete(struct inq_op_model *m, const size_t *filled, const int32_t *number)
+/* Closes up the columns of the steps that stay. */
+static void keep_steps(struct inq_op_model *m, const uint8_t *keep)
 {
     size_t kept = 0;
     for (size_t t = 0; t < m->n_steps; t++) {
-        if (filled[t] != m->graph->n_ops) {
+        if (!keep[t]) {
             continue;
         }
-        m->step[kept] = number[t];
         for (size_t i = 0; kept != t && i < m->graph->n_ops; i++) {
             size_t row = i * m->stride;
             m->start_ns[row + kept] = m->start_ns[row + t];
             m->end_ns[row + kept] = m->end_ns[row + t];
             m->event[row + kept] = m->event[row + t];
         }
-        kept++;
+        m->step[kept] = m->step[t];
+        m->recorded_ns[kept] = m->recorded_ns[t];
+        m->origin_ns[kept++] = m->origin_ns[t];
     }
-    m->n_dropped = m->n_steps - kept;
     m->n_steps = kept;
 }
 
-/* Times from each step's origin, and the step as recorded. */
+/* Each step's earliest start and its length. */
 static void find_origins(struct inq_op_model *m)
 {
     for (size_t t = 0; t < m->n_steps; t++) {
@@ -189,6 +198,11 @@ static void find_origins(struct inq_op_model *m)
         m->origin_ns[t] = first;
         m->recorded_ns[t] = last - first;
     }
+}
+
+/* Times from each step's origin. */
+static void shift_to_origins(struct inq_op_model *m)
+{
     for (size_t i = 0; i < m->graph->n_ops; i++) {
         for (size_t t = 0; t < m->stride; t++) {
             size_t cell = i * m->stride + t;
@@ -197,6 +211,32 @@ static void find_origins(struct inq_op_model *m)
             m->end_ns[cell] = used ? m->end_ns[cell] - m->origin_ns[t] : 0;
         }
     }
+}
+
+/* Sets the first steps aside while they take far longer than the median: compilation, allocation,
+ * first connections. `keep` is scratch [n_steps]. */
+static int set_warm_up_aside(struct inq_op_model *m, uint8_t *keep, struct inq_err *err)
+{
+    size_t n = 0;
+    m->warm_step = inq_mem_zalloc(m->n_steps, sizeof *m->warm_step);
+    m->warm_ns = inq_mem_alloc(m->n_steps * sizeof *m->warm_ns);
+    if (m->warm_step == NULL || m->warm_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", m->n_steps);
+    }
+    memcpy(m->warm_ns, m->recorded_ns, m->n_steps * sizeof *m->warm_ns);
+    int64_t median = inq_median_i64(m->warm_ns, m->n_steps);
+    while (m->n_steps >= warm_up_least_steps && n < m->n_steps / 2 &&
+           (double)m->recorded_ns[n] > warm_up_factor * (double)median) {
+        n++;
+    }
+    for (size_t t = 0; t < m->n_steps; t++) {
+        keep[t] = t >= n;
+    }
+    memcpy(m->warm_step, m->step, n * sizeof *m->step);
+    memcpy(m->warm_ns, m->recorded_ns, n * sizeof *m->warm_ns);
+    m->n_warm_up = n;
+    keep_steps(m, keep);
+    return INQ_OK;
 }
 
 static int64_t above_limit(int64_t ns)
@@ -270,7 +310,10 @@ static void fill_durations(struct inq_op_model *m)
 static int fill_model(const struct inq_op_rows *rows, struct inq_op_model *m, struct inq_err *err)
 {
     size_t *filled = inq_mem_zalloc(rows->n_steps, sizeof *filled);
-    if (filled == NULL) {
+    uint8_t *keep = inq_mem_zalloc(rows->n_steps, sizeof *keep);
+    if (filled == NULL || keep == NULL) {
+        inq_mem_free(filled);
+        inq_mem_free(keep);
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", rows->n_steps);
     }
     int code = alloc_steps(rows, m, err);
@@ -278,11 +321,21 @@ static int fill_model(const struct inq_op_rows *rows, struct inq_op_model *m, st
         code = place_rows(rows, m, filled, err);
     }
     if (code == INQ_OK) {
-        keep_complete(m, filled, rows->step_number);
+        for (size_t t = 0; t < m->n_steps; t++) {
+            m->step[t] = rows->step_number[t];
+            keep[t] = filled[t] == m->graph->n_ops;
+        }
+        keep_steps(m, keep);
+        m->n_dropped = rows->n_steps - m->n_steps;
         find_origins(m);
+        code = set_warm_up_aside(m, keep, err);
+    }
+    if (code == INQ_OK) {
+        shift_to_origins(m);
         fill_durations(m);
     }
     inq_mem_free(filled);
+    inq_mem_free(keep);
     return code;
 }
 

@@ -12,9 +12,11 @@ struct inq_op_model {
     struct inq_graph *graph; /* ops of all replicas; source: op of `shape` */
     size_t n_steps, stride;  /* stride: n_steps rounded up to whole batches */
     size_t n_dropped;        /* steps set aside because their ops differ from the others' */
-    int64_t *step;           /* [n_steps] recorded number */
-    int64_t *origin_ns;      /* [n_steps] earliest start */
-    int64_t *recorded_ns;    /* [n_steps] latest end - earliest start */
+    size_t n_warm_up;        /* steps set aside because they begin the record and are far longer */
+    int64_t *warm_step, *warm_ns; /* [n_warm_up] number and length */
+    int64_t *step;                /* [n_steps] recorded number */
+    int64_t *origin_ns;           /* [n_steps] earliest start */
+    int64_t *recorded_ns;         /* [n_steps] latest end - earliest start */
     size_t n_stages, n_dp;
     int32_t *stage_number, *dp_number; /* as recorded */
     uint32_t *worker_rank;             /* [n_dp * n_stages] into inq_trace.ranks */

@@ -25,7 +25,7 @@ static bool in_direction(const struct direction *d, uint8_t type)
 
 static int compare_seq(const void *a, const void *b, void *ctx)
 {
-    const struct inq_op_row *op = ctx;
+    const struct inq_step_op *op = ctx;
     int32_t x = op[*(const uint32_t *)a].seq;
     int32_t y = op[*(const uint32_t *)b].seq;
     return x < y ? -1 : x > y;
@@ -38,7 +38,7 @@ static int list_compute(struct direction *d, struct inq_err *err)
     d->last_start_ns = INT64_MIN;
     d->first_end_ns = INT64_MAX;
     for (size_t i = t->stage_start[d->stage]; i < t->stage_start[d->stage + 1]; i++) {
-        const struct inq_op_row *op = &t->op[i];
+        const struct inq_step_op *op = &t->op[i];
         if (in_direction(d, op->type)) {
             d->compute[d->n++] = (uint32_t)i;
             d->last_start_ns = op->start_ns > d->last_start_ns ? op->start_ns : d->last_start_ns;
@@ -50,14 +50,14 @@ static int list_compute(struct direction *d, struct inq_err *err)
 
 /* Recorders write transfers that were never made: a receive after the last compute began, a send
  * before the first one ended. */
-static bool never_made(const struct direction *d, const struct inq_op_row *op, bool send)
+static bool never_made(const struct direction *d, const struct inq_step_op *op, bool send)
 {
     return send ? op->end_ns < d->first_end_ns - clock_eps_ns
                 : op->start_ns > d->last_start_ns + clock_eps_ns;
 }
 
 /* At either end of the model a chunk has nobody to talk to. */
-static bool beyond_model(const struct direction *d, const struct inq_op_row *compute, bool send)
+static bool beyond_model(const struct direction *d, const struct inq_step_op *compute, bool send)
 {
     int64_t chunk = compute->chunk < 0 ? 0 : compute->chunk;
     int64_t own = chunk * (int64_t)d->t->n_stages + (int64_t)d->stage;
@@ -176,14 +176,14 @@ struct direct {
 };
 
 /* Chunks run down the stages one after the other, or alternately down and up. */
-static size_t virtual_stage(const struct direct *d, const struct inq_op_row *op)
+static size_t virtual_stage(const struct direct *d, const struct inq_step_op *op)
 {
     size_t chunk = op->chunk < 0 ? 0 : (size_t)op->chunk;
     bool up = d->v_shaped && chunk % 2 == 1;
     return chunk * d->t->n_stages + (up ? d->t->n_stages - 1 - op->stage : op->stage);
 }
 
-static uint64_t place_key(bool backward, size_t stage, const struct inq_op_row *op)
+static uint64_t place_key(bool backward, size_t stage, const struct inq_step_op *op)
 {
     uint32_t micro_batch = (uint32_t)(op->micro_batch >= 0 ? op->micro_batch : op->seq);
     return (uint64_t)backward << 63 | (uint64_t)stage << 32 | micro_batch;
@@ -193,7 +193,7 @@ static int index_places(struct direct *d, struct inq_err *err)
 {
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < d->t->n; i++) {
-        const struct inq_op_row *op = &d->t->op[i];
+        const struct inq_step_op *op = &d->t->op[i];
         if (op->type == INQ_OP_FORWARD || inq_op_is_backward(op->type)) {
             uint64_t key = place_key(op->type != INQ_OP_FORWARD, virtual_stage(d, op), op);
             code = inq_map_put(&d->place, key, (uint32_t)i, err);
@@ -204,7 +204,7 @@ static int index_places(struct direct *d, struct inq_err *err)
 
 /* The op whose result `op` needs: the same micro-batch one virtual stage before (forward) or after
  * (backward). */
-static bool needed(const struct direct *d, const struct inq_op_row *op, uint32_t *place)
+static bool needed(const struct direct *d, const struct inq_step_op *op, uint32_t *place)
 {
     bool backward = inq_op_is_backward(op->type);
     size_t stage = virtual_stage(d, op);

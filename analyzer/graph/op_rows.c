@@ -74,7 +74,7 @@ static int add_rank(const struct inq_trace *trace, uint32_t rank, struct inq_op_
         }
         int32_t stage = label->stage >= 0 ? label->stage : r->stage;
         int32_t dp = label->dp_rank >= 0 ? label->dp_rank : r->dp_rank;
-        rows->row[rows->n++] = (struct inq_op_row){
+        rows->row[rows->n++] = (struct inq_step_op){
             .start_ns = e->start_ns[i],
             .end_ns = e->start_ns[i] + e->dur_ns[i],
             .rank = rank,
@@ -100,7 +100,7 @@ static int compare_i32(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static uint32_t *column(struct inq_op_row *row, size_t offset)
+static uint32_t *column(struct inq_step_op *row, size_t offset)
 {
     return (uint32_t *)(void *)((char *)row + offset);
 }
@@ -153,16 +153,16 @@ int inq_op_rows_from_labels(const struct inq_trace *trace, struct inq_op_rows *r
         code = add_rank(trace, r, rows, err);
     }
     if (code == INQ_OK) {
-        code = make_dense(rows, offsetof(struct inq_op_row, step), &rows->step_number,
+        code = make_dense(rows, offsetof(struct inq_step_op, step), &rows->step_number,
                           &rows->n_steps, err);
     }
     if (code == INQ_OK) {
-        code = make_dense(rows, offsetof(struct inq_op_row, stage), &rows->stage_number,
+        code = make_dense(rows, offsetof(struct inq_step_op, stage), &rows->stage_number,
                           &rows->n_stages, err);
     }
     if (code == INQ_OK) {
         code =
-            make_dense(rows, offsetof(struct inq_op_row, dp), &rows->dp_number, &rows->n_dp, err);
+            make_dense(rows, offsetof(struct inq_step_op, dp), &rows->dp_number, &rows->n_dp, err);
     }
     return code;
 }

@@ -5,7 +5,7 @@
 
 #include "inquest/trace.h"
 
-struct inq_op_row {
+struct inq_step_op {
     int64_t start_ns, end_ns;
     uint32_t rank, event;     /* into inq_trace.ranks; the rank's events, or INQ_NONE */
     uint32_t step, stage, dp; /* dense */
@@ -17,7 +17,7 @@ struct inq_op_row {
 /* All-zero is releasable. */
 struct inq_op_rows {
     size_t n, cap;
-    struct inq_op_row *row;
+    struct inq_step_op *row;
     /* recorded numbers of the dense indices, ascending */
     size_t n_steps, n_stages, n_dp;
     int32_t *step_number, *stage_number, *dp_number;

@@ -88,8 +88,8 @@ static int compare_i64(int64_t x, int64_t y)
 static int compare_ops(const void *a, const void *b, void *ctx)
 {
     (void)ctx;
-    const struct inq_op_row *x = a;
-    const struct inq_op_row *y = b;
+    const struct inq_step_op *x = a;
+    const struct inq_step_op *y = b;
     if (x->stage != y->stage) {
         return x->stage < y->stage ? -1 : 1;
     }
@@ -120,7 +120,7 @@ static size_t extreme_seq(const struct stage *s, uint8_t type, int sign)
 {
     size_t best = s->t->n;
     for (size_t i = s->from; i < s->to; i++) {
-        const struct inq_op_row *op = &s->t->op[i];
+        const struct inq_step_op *op = &s->t->op[i];
         if (op->type == type &&
             (best == s->t->n || compare_i64(op->seq, s->t->op[best].seq) == sign)) {
             best = i;
@@ -134,7 +134,7 @@ static size_t last_compute(const struct stage *s, int chunk)
 {
     size_t best = s->t->n;
     for (size_t i = s->from; i < s->to; i++) {
-        const struct inq_op_row *op = &s->t->op[i];
+        const struct inq_step_op *op = &s->t->op[i];
         bool fits = chunk < 0 ? inq_op_is_compute(op->type)
                               : inq_op_is_compute(op->type) && op->type != INQ_OP_FORWARD &&
                                     (op->chunk < 0 ? 0 : op->chunk) == chunk;
@@ -145,7 +145,7 @@ static size_t last_compute(const struct stage *s, int chunk)
     return best;
 }
 
-static int chunk_of(const struct inq_op_row *op)
+static int chunk_of(const struct inq_step_op *op)
 {
     return op->chunk < 0 ? 0 : op->chunk;
 }
@@ -159,7 +159,7 @@ static int gather_before_forward(const struct stage *s, struct inq_err *err)
         size_t gather = t->n;
         size_t forward = t->n;
         for (size_t i = s->from; i < s->to; i++) {
-            const struct inq_op_row *op = &t->op[i];
+            const struct inq_step_op *op = &t->op[i];
             if (chunk_of(op) != chunk) {
                 continue;
             }
@@ -342,7 +342,7 @@ static void make_groups(struct inq_op_template *t)
 /* ---- all together ------------------------------------------------------------------------------
  */
 
-static int alloc_template(const struct inq_op_row *rows, size_t n, size_t n_stages,
+static int alloc_template(const struct inq_step_op *rows, size_t n, size_t n_stages,
                           struct inq_op_template *t, struct inq_err *err)
 {
     t->n = n;
@@ -360,7 +360,7 @@ static int alloc_template(const struct inq_op_row *rows, size_t n, size_t n_stag
     return inq_sort(t->op, n, sizeof *t->op, compare_ops, NULL, err);
 }
 
-int inq_op_template_make(const struct inq_op_row *rows, size_t n, size_t n_stages,
+int inq_op_template_make(const struct inq_step_op *rows, size_t n, size_t n_stages,
                          struct inq_op_template *out, struct inq_err *err)
 {
     struct inq_op_template *t = out;
@@ -394,7 +394,7 @@ static int add_ops(const struct inq_op_template *t, size_t n_dp, struct inq_grap
 {
     for (size_t d = 0; d < n_dp; d++) {
         for (size_t i = 0; i < t->n; i++) {
-            const struct inq_op_row *row = &t->op[i];
+            const struct inq_step_op *row = &t->op[i];
             struct inq_graph_op op = inq_graph_op_init();
             op.rank = (int32_t)(d * t->n_stages + row->stage);
             op.lane = t->lane[i] == INQ_OP_LANE_LAST ? INQ_NONE : t->lane[i];

@@ -21,9 +21,9 @@ enum inq_op_lane {
 /* All-zero is releasable. */
 struct inq_op_template {
     size_t n, n_stages, n_chunks;
-    struct inq_op_row *op; /* [n] by stage; in a stage by lane order */
-    size_t *stage_start;   /* [n_stages + 1] into op */
-    uint8_t *lane;         /* [n] enum inq_op_lane */
+    struct inq_step_op *op; /* [n] by stage; in a stage by lane order */
+    size_t *stage_start;    /* [n_stages + 1] into op */
+    uint8_t *lane;          /* [n] enum inq_op_lane */
     bool has_p2p;
     bool v_shaped; /* chunks run down and up the stages, not down each time */
     size_t n_edges, cap_edges;
@@ -35,7 +35,7 @@ struct inq_op_template {
 
 /* Takes `rows` (copied): all of one step and replica. Fails with INQ_NOMEM, INQ_LIMIT. Release on
  * failure too. */
-int inq_op_template_make(const struct inq_op_row *rows, size_t n, size_t n_stages,
+int inq_op_template_make(const struct inq_step_op *rows, size_t n, size_t n_stages,
                          struct inq_op_template *out, struct inq_err *err);
 void inq_op_template_release(struct inq_op_template *t);
 

@@ -288,7 +288,7 @@ struct inq_waterfall_part {
 
 /* One stage, means over its workers and over the steps. compute + p2p + sync + other + idle ==
  * total_ns_per_step of the pipeline, exactly: each instant of a step belongs to the first of them
- * that the worker was busy with (transfers include the wait for the peer). */
+ * that the worker was busy with; waiting for a peer before a transfer is idle. */
 struct inq_stage_time {
     int32_t stage;
     int64_t forward_ns, backward_ns; /* mean per micro-batch */
@@ -311,7 +311,7 @@ struct inq_pipeline_step {
  *   host_gaps            delays between what an op waited for and its start (launches, data)
  *   stragglers           each worker's forward and backward as long as its stage's median worker's
  *   microbatch_variation each stage's forwards and backwards all as long as their mean in the step
- *   stage_imbalance      all stages' as long as the mean of the stages
+ *   stage_imbalance      all stages' as long as the median stage's
  *   p2p_transfer         transfers between stages take no time
  *   gradient_sync        parameter gathers, gradient reductions and the clip's too
  *   optimizer_and_other  and neither do optimizer, garbage collection and the rest
@@ -336,6 +336,7 @@ struct inq_pipeline {
     size_t n_steps;
     struct inq_pipeline_step *steps; /* longest first, those set aside last */
     size_t n_dropped_steps;          /* their ops differ from the others': not in the model */
+    size_t n_warm_up_steps;
 };
 
 /* What a part of the job costs: S of it, T with all else ideal over T_ideal. */
@@ -391,6 +392,7 @@ struct inq_whatif {
     struct inq_named_ratio *by_op_type, *by_stage, *by_dp_rank, *by_worker, *by_step;
     struct inq_whatif_step *steps; /* [n_by_step] */
     size_t n_dropped_steps;        /* their ops differ from the others': not in the model */
+    size_t n_warm_up_steps;        /* far longer steps at the beginning: not in the model either */
     size_t n_causes;               /* largest share first */
     struct inq_whatif_cause *causes;
     size_t n_scenarios;

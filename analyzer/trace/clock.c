@@ -345,6 +345,7 @@ int inq_clock_align(struct inq_trace *trace, const int64_t *offset_ns, struct in
             estimate_drifts(&k);
         }
         center(&k);
+        find_consensus(&k); /* it moves along */
         decide(&k);
         code = inq_collectives_sort(trace, err);
     }

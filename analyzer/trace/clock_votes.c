@@ -17,6 +17,8 @@ enum {
 };
 /* Ends of one collective differ by some us, and drift moves them by tens of us in a capture. */
 static const int64_t PEAK_WIDTH_NS = 100000;
+/* Nothing is gained by a peak narrower than what ends differ by anyway. */
+static const int64_t SHARP_NS = 10000;
 
 struct votes {
     int64_t *diff_ns;
@@ -130,16 +132,22 @@ struct peak {
     int64_t spread_ns;
 };
 
+/* Many votes, close together. In a regular run all pairs that are a step apart vote for one value
+ * as well, and may be more where the windows differ, but they scatter with the length of a step. */
+static double weight(const struct peak *peak)
+{
+    double votes = (double)peak->votes;
+    return votes * votes / (double)(SHARP_NS + peak->spread_ns);
+}
+
 static bool better(const struct peak *a, const struct peak *b)
 {
-    /* votes that are nearly as many: the tighter peak; as tight: the smaller offset, since hosts'
-     * clocks are set by NTP to far less than a step */
-    if (a->votes * 10 < b->votes * 9 || b->votes * 10 < a->votes * 9) {
-        return a->votes > b->votes;
+    double weight_a = weight(a);
+    double weight_b = weight(b);
+    if (weight_a * 10 < weight_b * 9 || weight_b * 10 < weight_a * 9) {
+        return weight_a > weight_b;
     }
-    if (a->spread_ns > 3 * b->spread_ns + 1000 || b->spread_ns > 3 * a->spread_ns + 1000) {
-        return a->spread_ns < b->spread_ns;
-    }
+    /* as good: the smaller offset, since hosts' clocks are set by NTP to far less than a step */
     return distance(a->center_ns, 0) < distance(b->center_ns, 0);
 }
 

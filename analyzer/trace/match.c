@@ -87,23 +87,57 @@ static int64_t end_of(const struct side *side, size_t i)
     return side->rows[i].end_ns + side->offset_ns;
 }
 
-/* Whether row `at` goes to master[i]; a neighbour that fits much better in time says that there is
+/* Ends are in order, so candidates come nearer and nearer in time and then move away again; some
+ * that do not agree may stand between them. */
+enum { MAX_LOOK_AHEAD = 4096 };
+
+/* The smallest gap between row `at` and any of master[from...]. */
+static int64_t nearest_in_master(const struct matcher *m, size_t from, const struct side *side)
+{
+    int64_t end_ns = end_of(side, side->at);
+    int64_t best = INT64_MAX;
+    for (size_t i = from; i < m->n_master && i - from < MAX_LOOK_AHEAD; i++) {
+        int64_t here = gap(&m->master[i], end_ns);
+        if (can_match(&m->master[i], &side->rows[side->at], end_ns)) {
+            best = here < best ? here : best;
+        }
+        bool behind = m->master[i].row.end_ns > end_ns;
+        if (behind && (here >= best || here > LOOSE_TOLERANCE_NS)) {
+            break;
+        }
+    }
+    return best;
+}
+
+/* The smallest gap between master[i] and any row from `from` on. */
+static int64_t nearest_in_side(const struct instance *master, const struct side *side, size_t from)
+{
+    int64_t best = INT64_MAX;
+    for (size_t k = from; k < side->n && k - from < MAX_LOOK_AHEAD; k++) {
+        int64_t end_ns = end_of(side, k);
+        int64_t here = gap(master, end_ns);
+        if (can_match(master, &side->rows[k], end_ns)) {
+            best = here < best ? here : best;
+        }
+        bool behind = end_ns > master->row.end_ns;
+        if (behind && (here >= best || here > LOOSE_TOLERANCE_NS)) {
+            break;
+        }
+    }
+    return best;
+}
+
+/* Whether row `at` goes to master[i]; a later one that fits much better in time says that there is
  * a hole on one of the two sides. */
 static bool should_match(const struct matcher *m, size_t i, const struct side *side)
 {
-    const struct inq_comm_row *row = &side->rows[side->at];
     int64_t end_ns = end_of(side, side->at);
-    if (!can_match(&m->master[i], row, end_ns)) {
+    if (!can_match(&m->master[i], &side->rows[side->at], end_ns)) {
         return false;
     }
-    int64_t here = gap(&m->master[i], end_ns);
-    if (i + 1 < m->n_master && can_match(&m->master[i + 1], row, end_ns) &&
-        gap(&m->master[i + 1], end_ns) < here / 4) {
-        return false;
-    }
-    return !(side->at + 1 < side->n &&
-             can_match(&m->master[i], &side->rows[side->at + 1], end_of(side, side->at + 1)) &&
-             gap(&m->master[i], end_of(side, side->at + 1)) < here / 4);
+    int64_t much_better = gap(&m->master[i], end_ns) / 4;
+    return nearest_in_master(m, i + 1, side) >= much_better &&
+           nearest_in_side(&m->master[i], side, side->at + 1) >= much_better;
 }
 
 static int add_member(struct matcher *m, struct instance *instance, uint32_t rank, uint32_t event)

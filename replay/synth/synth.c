@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { GZIP_LEVEL = 6, FIRST_PID = 4000 };
+enum { GZIP_LEVEL = 5, FIRST_PID = 4000 };
 
 static char *file_name(struct inq_synth *synth, int32_t rank)
 {

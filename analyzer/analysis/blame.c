@@ -6,14 +6,17 @@
 #include "analysis/suspects.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/stats.h"
 
 #include <math.h>
+#include <stddef.h>
 
 struct tools {
     struct inq_cells cells;
     struct inq_roles roles;
     struct inq_delays delays;
     struct inq_arrivals arrivals;
+    struct inq_links links;
 };
 
 static void tools_release(struct tools *t)
@@ -22,6 +25,7 @@ static void tools_release(struct tools *t)
     inq_roles_release(&t->roles);
     inq_delays_release(&t->delays);
     inq_arrivals_release(&t->arrivals);
+    inq_links_release(&t->links);
 }
 
 static int tools_init(struct tools *t, const struct inq_trace *trace, int jobs, struct inq_err *err)
@@ -36,6 +40,9 @@ static int tools_init(struct tools *t, const struct inq_trace *trace, int jobs, 
     }
     if (code == INQ_OK) {
         code = inq_arrivals_count(trace, &t->arrivals, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_links_find(trace, &t->cells, &t->links, err);
     }
     return code;
 }
@@ -87,7 +94,7 @@ static bool costs_enough(const struct inq_suspect *suspect, size_t ranks)
     return (double)suspect->cost_ns_per_step >= share * (double)suspect->step_ns;
 }
 
-static int collect(const struct inq_inquiry *q, struct inq_blame *blame, struct inq_err *err)
+static int collect_delays(const struct inq_inquiry *q, struct inq_blame *blame, struct inq_err *err)
 {
     struct inq_suspect small[INQ_FINDING_KIND_COUNT]; /* too cheap each: by kind, joined */
     bool any[INQ_FINDING_KIND_COUNT] = {false};
@@ -117,17 +124,65 @@ static int collect(const struct inq_inquiry *q, struct inq_blame *blame, struct 
             blame->suspects[blame->n_suspects++] = small[k];
         }
     }
-    if (code == INQ_OK) {
-        code = inq_sort(blame->suspects, blame->n_suspects, sizeof(*blame->suspects),
-                        costliest_first, NULL, err);
-    }
     return code;
 }
 
-static int fill(const struct inq_inquiry *q, struct inq_report *report, struct inq_err *err)
+static bool is_suspect(const struct inq_blame *blame, size_t rank)
+{
+    for (size_t i = 0; i < blame->n_suspects; i++) {
+        const struct inq_suspect *suspect = &blame->suspects[i];
+        for (size_t k = 0; suspect->kind != INQ_FINDING_SLOW_LINK && k < suspect->n_ranks; k++) {
+            if (suspect->ranks[k] == rank) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Median of a field over the judged steps of all ranks that hold nobody up. */
+static int64_t usual(const struct inq_cells *cells, const struct inq_blame *blame, size_t field,
+                     int64_t *scratch)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        bool counts = !is_suspect(blame, r);
+        for (size_t s = cells->first_step; counts && s < cells->n_steps; s++) {
+            const struct inq_cell *cell = inq_cell_at(cells, r, s);
+            if (cell->valid) {
+                int64_t ns = *(const int64_t *)(const void *)((const char *)cell + field);
+                scratch[n++] =
+                    field == offsetof(struct inq_cell, end_ns) ? ns - cell->start_ns : ns;
+            }
+        }
+    }
+    return inq_median_i64(scratch, n);
+}
+
+static int fill_usual(const struct inq_cells *cells, struct inq_blame *blame, struct inq_err *err)
+{
+    int64_t *scratch = inq_mem_alloc((cells->n_ranks * cells->n_steps + 1) * sizeof(*scratch));
+
+    if (!scratch) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", cells->n_steps);
+    }
+    struct inq_usual_step *u = &blame->usual;
+    u->step_ns = usual(cells, blame, offsetof(struct inq_cell, end_ns), scratch);
+    u->compute_ns = usual(cells, blame, offsetof(struct inq_cell, compute_ns), scratch);
+    u->comm_ns = usual(cells, blame, offsetof(struct inq_cell, comm_ns), scratch);
+    u->copy_ns = usual(cells, blame, offsetof(struct inq_cell, copy_ns), scratch);
+    u->host_ns = usual(cells, blame, offsetof(struct inq_cell, host_ns), scratch);
+    u->other_ns = usual(cells, blame, offsetof(struct inq_cell, other_ns), scratch);
+    inq_mem_free(scratch);
+    return INQ_OK;
+}
+
+static int fill(const struct inq_inquiry *q, const struct inq_links *links,
+                struct inq_report *report, struct inq_err *err)
 {
     struct inq_blame *blame = inq_arena_alloc(q->arena, sizeof(*blame));
-    size_t room = INQ_FINDING_KIND_COUNT;
+    size_t room = INQ_FINDING_KIND_COUNT + links->n + 1;
 
     for (size_t i = 0; i < q->delays->n; i++) {
         room += q->delays->at[i].outlier;
@@ -142,10 +197,17 @@ static int fill(const struct inq_inquiry *q, struct inq_report *report, struct i
     blame->steps_judged = q->cells->n_steps - q->cells->first_step;
     blame->first_step_left_out = q->cells->first_step > 0;
     blame->one_step = q->cells->one_step;
-    blame->step_ns = (int64_t)llround(q->delays->step_ns);
     blame->waste_ns_per_step = (int64_t)llround(q->delays->waste_ns);
     report->blame = blame;
-    return collect(q, blame, err);
+    int code = collect_delays(q, blame, err);
+    if (code == INQ_OK) {
+        code = inq_suspects_of_links(q, links, blame->suspects, &blame->n_suspects, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_sort(blame->suspects, blame->n_suspects, sizeof(*blame->suspects),
+                        costliest_first, NULL, err);
+    }
+    return code == INQ_OK ? fill_usual(q->cells, blame, err) : code;
 }
 
 int inq_run_blame(const struct inq_trace *trace, const struct inq_analysis_options *options,
@@ -154,9 +216,9 @@ int inq_run_blame(const struct inq_trace *trace, const struct inq_analysis_optio
     struct tools t = {0};
     int code = tools_init(&t, trace, options->jobs, err);
 
-    if (code == INQ_OK && t.delays.n > 0) {
+    if (code == INQ_OK && (t.delays.n > 0 || t.links.compared > 0)) {
         struct inq_inquiry q = {trace, &t.cells, &t.roles, &t.delays, &t.arrivals, report->arena};
-        code = fill(&q, report, err);
+        code = fill(&q, &t.links, report, err);
     }
     tools_release(&t);
     return code;

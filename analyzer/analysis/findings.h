@@ -50,6 +50,7 @@ typedef void inq_judge_part(const struct inq_trace *trace, struct inq_findings *
 
 inq_judge_part inq_judge_suspects; /* blame */
 inq_judge_part inq_judge_time;     /* rank_times, steps */
+inq_judge_part inq_judge_graph;    /* whatif, pipeline */
 inq_judge_part inq_judge_inputs;   /* missing ranks, damage */
 
 /* The headline, from the findings in their final order. */

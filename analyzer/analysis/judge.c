@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-static inq_judge_part *const parts[] = {inq_judge_suspects, inq_judge_time, inq_judge_inputs};
+static inq_judge_part *const parts[] = {inq_judge_suspects, inq_judge_graph, inq_judge_time,
+                                        inq_judge_inputs};
 
 /* Findings that ask for action before those that only inform; the costly before the cheap. */
 static int worst_first(const void *a, const void *b, void *ctx)

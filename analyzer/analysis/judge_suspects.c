@@ -146,6 +146,50 @@ static void add_fixes(struct inq_findings *f, const struct inq_suspect *suspect,
     }
 }
 
+static const char *group_name(struct inq_findings *f, uint32_t group)
+{
+    const struct inq_trace *trace = f->report->trace;
+
+    if (group >= trace->n_groups || trace->groups[group].name == 0) {
+        return "";
+    }
+    return inq_findings_text(f, " in group %s", inq_trace_str(trace, trace->groups[group].name));
+}
+
+/* A slow link is between ranks, nobody's work. */
+static void add_link(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+    const char *what = inq_coll_kind_text(suspect->coll);
+
+    if (!finding) {
+        return;
+    }
+    inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
+    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
+    finding->confidence = suspect->confidence;
+    finding->n_evidence = suspect->n_evidence;
+    finding->evidence = suspect->evidence;
+    finding->measured =
+        inq_findings_text(f, "%s per %s transfer%s", inq_findings_time(f, suspect->own_ns), what,
+                          group_name(f, suspect->group));
+    finding->expected = inq_findings_text(f, "%s, as the same transfer takes among other ranks",
+                                          inq_findings_time(f, suspect->peers_ns));
+    finding->title = inq_findings_text(
+        f,
+        "The link of %s is slow: transfers take %.2f times as long as among other ranks (%s of "
+        "the step)",
+        inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, false), suspect->ratio,
+        inq_findings_percent(f, finding->share));
+    finding->detail = inq_findings_text(
+        f,
+        "Measured %s; expected %s; %llu transfers compared, each from the arrival of its last "
+        "member on.",
+        finding->measured, finding->expected, (unsigned long long)suspect->waits);
+    finding->advice = "Check this link: negotiated width and speed, error counters, congestion, "
+                      "the network interface and NUMA node that the ranks use.";
+}
+
 static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspect)
 {
     struct inq_finding *finding = inq_findings_add(f, suspect->kind);
@@ -173,6 +217,10 @@ void inq_judge_suspects(const struct inq_trace *trace, struct inq_findings *find
 
     (void)trace;
     for (size_t i = 0; blame && i < blame->n_suspects; i++) {
-        add_suspect(findings, &blame->suspects[i]);
+        if (blame->suspects[i].kind == INQ_FINDING_SLOW_LINK) {
+            add_link(findings, &blame->suspects[i]);
+        } else {
+            add_suspect(findings, &blame->suspects[i]);
+        }
     }
 }

@@ -9,43 +9,29 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Every job has some of it: below this share of the step it is not mentioned ... */
+/* Every job has some of it: below this share of the step it is not mentioned. */
 #define MENTIONED_SHARE 0.05
-/* ... and from here on it is worth work on the job itself. */
-#define LOW_SHARE    0.30
-#define MEDIUM_SHARE 0.50
-
 /* A step is out of line when it is longer than the median by this part of it, and by 5 sigma. */
 #define OUTLIER_SHARE  0.2
 #define OUTLIER_SIGMAS 5.0
 
-static bool is_suspect(const struct inq_report *report, uint32_t rank)
+/* Share of the time that a part has: of the usual step where ranks were compared, else the median
+ * over the ranks' whole spans. NaN when there is neither. */
+static double usual_share(const struct inq_report *report, size_t in_step, size_t in_rank)
 {
-    const struct inq_blame *blame = report->blame;
-
-    for (size_t i = 0; blame && i < blame->n_suspects; i++) {
-        for (size_t k = 0; k < blame->suspects[i].n_ranks; k++) {
-            if (blame->suspects[i].ranks[k] == rank) {
-                return true;
-            }
-        }
+    if (report->blame && report->blame->usual.step_ns > 0) {
+        const char *usual = (const char *)&report->blame->usual;
+        int64_t ns = *(const int64_t *)(const void *)(usual + in_step);
+        return (double)ns / (double)report->blame->usual.step_ns;
     }
-    return false;
-}
-
-/* Median over the ranks (that hold nobody up) of the share of their span that a field of their time
- * breakdown is; NaN when there is none. */
-static double usual_share(const struct inq_report *report, size_t field)
-{
     double *shares = inq_mem_alloc((report->n_rank_times + 1) * sizeof(*shares));
     size_t n = 0;
-
     for (size_t i = 0; shares && i < report->n_rank_times; i++) {
         const struct inq_rank_time *t = &report->rank_times[i];
-        bool counts = t->span_ns > 0 && !is_suspect(report, t->rank);
-        if (counts &&
-            (field != offsetof(struct inq_rank_time, idle_host_ns) || t->idle_causes_known)) {
-            int64_t ns = *(const int64_t *)((const char *)t + field);
+        bool known =
+            in_rank != offsetof(struct inq_rank_time, idle_host_ns) || t->idle_causes_known;
+        if (t->span_ns > 0 && known) {
+            int64_t ns = *(const int64_t *)(const void *)((const char *)t + in_rank);
             shares[n++] = (double)ns / (double)t->span_ns;
         }
     }
@@ -69,20 +55,26 @@ static double suspects_share(const struct inq_report *report)
 
 struct wide {
     enum inq_finding_kind kind;
-    size_t field;
+    size_t in_step, in_rank; /* where the time stands */
     bool less_suspects;
+    double low, medium; /* share from which on it is worth work on the job itself */
     const char *title, *expected, *advice;
 };
 
+/* Exposed communication belongs to the shape of a job, up to half of it. A GPU that waits for its
+ * own host, or for copies, is never meant to be. */
 static const struct wide wides[] = {
-    {INQ_FINDING_EXPOSED_COMM, offsetof(struct inq_rank_time, exposed_comm_ns), true,
+    {INQ_FINDING_EXPOSED_COMM, offsetof(struct inq_usual_step, comm_ns),
+     offsetof(struct inq_rank_time, exposed_comm_ns), true, 0.5, 0.7,
      "communication not covered by compute", "communication covered by compute",
      "Overlap it with compute (bucket sizes, prefetch, asynchronous collectives), or send less."},
-    {INQ_FINDING_HOST_BOUND, offsetof(struct inq_rank_time, idle_host_ns), false,
+    {INQ_FINDING_HOST_BOUND, offsetof(struct inq_usual_step, host_ns),
+     offsetof(struct inq_rank_time, idle_host_ns), false, 0.3, 0.5,
      "the GPUs wait for their hosts to launch work", "hosts that run ahead of their GPUs",
      "Launch less and larger work: CUDA graphs, compiled or fused kernels, larger batches, fewer "
      "synchronisations."},
-    {INQ_FINDING_EXPOSED_COPY, offsetof(struct inq_rank_time, exposed_memcpy_ns), false,
+    {INQ_FINDING_EXPOSED_COPY, offsetof(struct inq_usual_step, copy_ns),
+     offsetof(struct inq_rank_time, exposed_memcpy_ns), false, 0.2, 0.4,
      "copies not covered by compute", "copies covered by compute",
      "Copy from pinned memory on a stream of its own, ahead of use."},
 };
@@ -90,7 +82,7 @@ static const struct wide wides[] = {
 static void judge_wide(struct inq_findings *f, const struct wide *wide)
 {
     const struct inq_report *report = f->report;
-    double share = usual_share(report, wide->field);
+    double share = usual_share(report, wide->in_step, wide->in_rank);
 
     if (wide->less_suspects) {
         share -= suspects_share(report);
@@ -102,23 +94,22 @@ static void judge_wide(struct inq_findings *f, const struct wide *wide)
     if (!finding) {
         return;
     }
+    bool informs = wide->kind == INQ_FINDING_EXPOSED_COMM && report->pipeline;
     finding->share = share;
     if (report->step_ns_median > 0) {
         finding->cost_ns_per_step = (int64_t)llround(share * (double)report->step_ns_median);
     }
-    finding->severity = share >= MEDIUM_SHARE ? INQ_SEVERITY_MEDIUM
-                        : share >= LOW_SHARE  ? INQ_SEVERITY_LOW
-                                              : INQ_SEVERITY_INFO;
+    if (!informs && share >= wide->low) {
+        finding->severity = share >= wide->medium ? INQ_SEVERITY_MEDIUM : INQ_SEVERITY_LOW;
+    }
     const char *percent = inq_findings_percent(f, share);
     finding->title = inq_findings_text(f, "%s of the time: %s", percent, wide->title);
-    finding->measured = inq_findings_text(f, "%s of the GPUs' time, median rank", percent);
+    finding->measured = inq_findings_text(f, "%s of a step, median rank", percent);
     finding->expected = wide->expected;
-    finding->detail =
-        inq_findings_text(f,
-                          "Measured: %s%s. What waiting for single ranks costs is "
-                          "%scounted here.",
-                          finding->measured, wide->less_suspects ? ", of communication" : "",
-                          wide->less_suspects ? "not " : "");
+    finding->detail = inq_findings_text(
+        f, "Measured: %s%s.", finding->measured,
+        wide->less_suspects ? "; what waiting for single ranks and slow links costs is not counted"
+                            : "");
     finding->advice = wide->advice;
 }
 

@@ -5,6 +5,7 @@
 
 #include "analysis/arrivals.h"
 #include "analysis/cells.h"
+#include "analysis/slow_link.h"
 #include "analysis/straggler.h"
 #include "base/arena.h"
 
@@ -21,5 +22,10 @@ struct inq_inquiry {
 /* Fills a suspect for one outlying rank. Fails with INQ_NOMEM. */
 int inq_suspect_make(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
                      struct inq_suspect *suspect, struct inq_err *err);
+
+/* Appends the suspects that slow links are: one when all slow links meet in the same ranks, else
+ * one per set of ranks. `suspects` has room for links->n + 1 more. Fails with INQ_NOMEM. */
+int inq_suspects_of_links(const struct inq_inquiry *inquiry, const struct inq_links *links,
+                          struct inq_suspect *suspects, size_t *n, struct inq_err *err);
 
 #endif

@@ -22,7 +22,8 @@ static double usual_share(const struct inq_report *report, size_t field)
     for (size_t i = 0; shares && i < report->n_rank_times; i++) {
         const struct inq_rank_time *t = &report->rank_times[i];
         if (t->span_ns > 0) {
-            shares[n++] = (double)*(const int64_t *)((const char *)t + field) / (double)t->span_ns;
+            int64_t ns = *(const int64_t *)(const void *)((const char *)t + field);
+            shares[n++] = (double)ns / (double)t->span_ns;
         }
     }
     double share = n > 0 ? inq_median(shares, n) : (double)NAN;
@@ -30,22 +31,33 @@ static double usual_share(const struct inq_report *report, size_t field)
     return share;
 }
 
-/* "compute 80 %, exposed communication 12 %, idle 5 % of the GPU's time" */
+static const char *say_shares(struct inq_findings *f, double compute, double comm, double copy,
+                              double idle)
+{
+    return inq_findings_text(
+        f, "compute %s, exposed communication %s, exposed copies %s, idle %s of the GPU time",
+        inq_findings_percent(f, compute), inq_findings_percent(f, comm),
+        inq_findings_percent(f, copy), inq_findings_percent(f, idle));
+}
+
+/* "compute 80 %, exposed communication 12 %, ..." of the usual step, or of the whole span. */
 static const char *where_time_goes(struct inq_findings *f)
 {
     const struct inq_report *report = f->report;
 
+    if (report->blame && report->blame->usual.step_ns > 0) {
+        const struct inq_usual_step *u = &report->blame->usual;
+        double whole = (double)u->step_ns;
+        return say_shares(f, (double)u->compute_ns / whole, (double)u->comm_ns / whole,
+                          (double)u->copy_ns / whole, (double)(u->host_ns + u->other_ns) / whole);
+    }
     if (report->n_rank_times == 0) {
         return "";
     }
-    return inq_findings_text(
-        f, "compute %s, exposed communication %s, exposed copies %s, idle %s of the GPU time",
-        inq_findings_percent(f, usual_share(report, offsetof(struct inq_rank_time, compute_ns))),
-        inq_findings_percent(f,
-                             usual_share(report, offsetof(struct inq_rank_time, exposed_comm_ns))),
-        inq_findings_percent(
-            f, usual_share(report, offsetof(struct inq_rank_time, exposed_memcpy_ns))),
-        inq_findings_percent(f, usual_share(report, offsetof(struct inq_rank_time, idle_ns))));
+    return say_shares(f, usual_share(report, offsetof(struct inq_rank_time, compute_ns)),
+                      usual_share(report, offsetof(struct inq_rank_time, exposed_comm_ns)),
+                      usual_share(report, offsetof(struct inq_rank_time, exposed_memcpy_ns)),
+                      usual_share(report, offsetof(struct inq_rank_time, idle_ns)));
 }
 
 static bool has_gpu_work(const struct inq_trace *trace)

@@ -238,10 +238,7 @@ struct inq_peers {
  *
  * The last arriver is the member with the largest start, the first the one with the smallest; of
  * several with the same start, the lowest rank. Operations with a single member known have a
- * transfer but no wait and no arrivals.
- *
- * Collectives whose ends disagree (inq_collective.ends_disagree) are counted as uneven; they add to
- * no wait and no arrival. */
+ * transfer but no wait and no arrivals. */
 struct inq_wait {
     uint32_t rank;   /* index into inq_trace.ranks */
     int64_t wait_ns; /* summed over matched collectives */
@@ -270,7 +267,6 @@ struct inq_coll_worst {
 
 struct inq_collectives {
     uint64_t matched, unmatched;
-    uint64_t uneven;            /* of the matched: their ends disagree, waits not counted */
     int64_t ends_spread_ns_max; /* after clock alignment; -1 none matched */
     int64_t raw_ends_spread_ns_max;
     size_t n_waits;
@@ -464,11 +460,18 @@ struct inq_suspect {
     struct inq_evidence *evidence;
 };
 
+/* Where a step goes on a rank that holds nobody up: medians, so they do not quite add up. */
+struct inq_usual_step {
+    int64_t step_ns; /* as the GPU saw it: from the end of its last work to the end of the next */
+    int64_t compute_ns, comm_ns, copy_ns; /* communication and copies not covered by compute */
+    int64_t host_ns, other_ns;            /* idle because the host launched late; otherwise */
+};
+
 struct inq_blame {
     uint64_t ranks_compared, steps_judged;
-    bool first_step_left_out;  /* ranks begin to record at different moments */
-    bool one_step;             /* no steps known: the capture was taken as a single one */
-    int64_t step_ns;           /* median length of a step as GPUs saw it */
+    bool first_step_left_out; /* ranks begin to record at different moments */
+    bool one_step;            /* no steps known: the capture was taken as a single one */
+    struct inq_usual_step usual;
     int64_t waste_ns_per_step; /* what the last rank of a role costs the median one, by whatever
                                 * cause, chance included */
     size_t n_suspects;         /* costliest first */

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings from the op graph: root causes that the what-if analysis tested by taking them away, and
+ * the bubbles of a pipeline. */
+#include "analysis/findings.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Below this slowdown there is nothing to take apart; below this part of what is lost a cause is
+ * not the one. */
+#define SLOW_ENOUGH  1.03
+#define CAUSE_PART   0.25
+#define CAUSE_SHARE  0.01
+#define BUBBLE_SHARE 0.05
+
+static const struct {
+    const char *kind;
+    enum inq_finding_kind finding;
+    const char *advice;
+} causes[] = {
+    {"worker", INQ_FINDING_SLOW_WORKER,
+     "Look at this worker's GPU clocks and host load; move the job off it and compare."},
+    {"stage", INQ_FINDING_STAGE_IMBALANCE,
+     "Move layers from this stage to the others: the pipeline runs at its slowest stage's pace."},
+    {"last_stage", INQ_FINDING_SLOW_LAST_STAGE,
+     "Give the last stage fewer layers: the output layer and the loss are work of their own."},
+    {"sequence_imbalance", INQ_FINDING_SEQUENCE_IMBALANCE,
+     "Pack or sort sequences so that micro-batches take equally long on all ranks."},
+    {"communication", INQ_FINDING_SLOW_LINK,
+     "Look for links that are slow at times: error counters, congestion, other jobs."},
+    {"garbage_collection", INQ_FINDING_UNPLANNED_GC,
+     "Collect garbage on all ranks in the same step, every so many steps."},
+};
+
+static size_t row_of(const char *kind)
+{
+    size_t i = 0;
+
+    while (i < sizeof(causes) / sizeof(causes[0]) && strcmp(causes[i].kind, kind) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* The ranks of a stage, or the one with this number. */
+static void set_ranks(const struct inq_trace *trace, struct inq_findings *f,
+                      struct inq_finding *finding, const struct inq_whatif_cause *cause)
+{
+    uint32_t *ranks = inq_arena_array(f->arena, trace->n_ranks, sizeof(*ranks));
+    size_t n = 0;
+
+    if (!ranks) {
+        f->no_memory = true;
+        return;
+    }
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        bool is_it = cause->rank >= 0 ? trace->ranks[r].rank == cause->rank
+                                      : cause->stage >= 0 && trace->ranks[r].stage == cause->stage;
+        if (is_it) {
+            ranks[n++] = (uint32_t)r;
+        }
+    }
+    if (n > 0) {
+        inq_findings_set_ranks(f, finding, ranks, n);
+    }
+}
+
+static void set_stage(struct inq_findings *f, struct inq_finding *finding, int32_t stage)
+{
+    finding->stages = inq_arena_alloc(f->arena, sizeof(*finding->stages));
+    if (!finding->stages) {
+        f->no_memory = true;
+        return;
+    }
+    finding->stages[0] = stage;
+    finding->n_stages = 1;
+    if (finding->n_ranks == 0) {
+        finding->id =
+            inq_findings_text(f, "%s:stage%d", inq_finding_kind_text(finding->kind), stage);
+    }
+}
+
+/* Whether a suspect already says so. */
+static bool is_known(const struct inq_report *report, const struct inq_whatif_cause *cause)
+{
+    const struct inq_blame *blame = report->blame;
+
+    for (size_t i = 0; blame && cause->rank >= 0 && i < blame->n_suspects; i++) {
+        const struct inq_suspect *suspect = &blame->suspects[i];
+        for (size_t k = 0; k < suspect->n_ranks; k++) {
+            if (report->trace->ranks[suspect->ranks[k]].rank == cause->rank) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
+                      const struct inq_whatif_cause *cause, size_t row)
+{
+    const struct inq_whatif *w = f->report->whatif;
+    struct inq_finding *finding = inq_findings_add(f, causes[row].finding);
+
+    if (!finding) {
+        return;
+    }
+    if (cause->rank >= 0 || cause->stage >= 0) {
+        set_ranks(trace, f, finding, cause);
+    }
+    if (cause->stage >= 0 && cause->rank < 0) {
+        set_stage(f, finding, cause->stage);
+    }
+    inq_findings_set_cost(finding, cause->saved_ns, w->t_ns);
+    finding->confidence =
+        cause->share >= 0.5 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+    if (finding->kind == INQ_FINDING_SLOW_LINK) {
+        finding->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+    }
+    finding->title = inq_findings_text(f, "Slow because of %s (%s of the step)", cause->what,
+                                       inq_findings_percent(f, finding->share));
+    finding->measured = inq_findings_text(f, "%s simulated step", inq_findings_time(f, w->t_ns));
+    finding->expected = inq_findings_text(f, "%s without this cause, %s with all ops ideal",
+                                          inq_findings_time(f, w->t_ns - cause->saved_ns),
+                                          inq_findings_time(f, w->t_ideal_ns));
+    finding->detail = inq_findings_text(
+        f,
+        "Simulated with and without it on the recorded ops: it explains %s of what the job loses "
+        "against ideal ops (S = %.2f). Measured %s; expected %s.",
+        inq_findings_percent(f, cause->share), w->slowdown, finding->measured, finding->expected);
+    finding->advice = causes[row].advice;
+}
+
+static void judge_whatif(const struct inq_trace *trace, struct inq_findings *f)
+{
+    const struct inq_whatif *w = f->report->whatif;
+    bool found[sizeof(causes) / sizeof(causes[0])] = {false};
+
+    if (!w || !(w->slowdown >= SLOW_ENOUGH)) {
+        return;
+    }
+    for (size_t i = 0; i < w->n_causes; i++) {
+        const struct inq_whatif_cause *cause = &w->causes[i];
+        size_t row = row_of(cause->kind);
+        bool counts = cause->fits && cause->share >= CAUSE_PART && w->t_ns > 0 &&
+                      (double)cause->saved_ns >= CAUSE_SHARE * (double)w->t_ns;
+        if (counts && row < sizeof(causes) / sizeof(causes[0]) && !found[row] &&
+            !is_known(f->report, cause)) {
+            add_cause(trace, f, cause, row);
+            found[row] = true;
+        }
+    }
+}
+
+/* Bubbles belong to a pipeline: they inform. */
+static void judge_bubbles(struct inq_findings *f)
+{
+    const struct inq_pipeline *p = f->report->pipeline;
+
+    if (!p || !(p->bubble_ratio >= BUBBLE_SHARE)) {
+        return;
+    }
+    struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_PIPELINE_BUBBLE);
+    if (!finding) {
+        return;
+    }
+    finding->share = p->bubble_ratio;
+    finding->cost_ns_per_step =
+        p->total_ns_per_step > 0 ? (int64_t)llround(p->bubble_ratio * (double)p->total_ns_per_step)
+                                 : -1;
+    finding->measured = inq_findings_text(f, "bubble ratio %.3f", p->bubble_ratio);
+    finding->expected =
+        isfinite(p->bubble_ratio_theory)
+            ? inq_findings_text(f, "%.3f for %s with %d stages and %d micro-batches",
+                                p->bubble_ratio_theory, p->schedule, p->stages, p->microbatches)
+            : "";
+    finding->title = inq_findings_text(f, "%s of the pipeline's time is bubbles",
+                                       inq_findings_percent(f, p->bubble_ratio));
+    finding->detail = inq_findings_text(f, "Measured %s; expected %s.", finding->measured,
+                                        finding->expected[0] ? finding->expected : "not known");
+    finding->advice = "More micro-batches per step, or a schedule with fewer bubbles (interleaved, "
+                      "zero-bubble).";
+}
+
+void inq_judge_graph(const struct inq_trace *trace, struct inq_findings *findings)
+{
+    judge_whatif(trace, findings);
+    judge_bubbles(findings);
+}

@@ -36,9 +36,9 @@ static int refill(struct inq_csv *csv, struct inq_err *err)
         size_t n = csv->chunk_left < room ? csv->chunk_left : room;
         if (n > 0) {
             memcpy(csv->window + csv->end, csv->chunk, n);
+            csv->chunk += n;
         }
         csv->end += n;
-        csv->chunk += n;
         csv->chunk_left -= n;
     }
     return INQ_OK;

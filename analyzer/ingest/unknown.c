@@ -58,6 +58,19 @@ static bool is_text(const char *head, size_t n)
     return odd * 50 <= n;
 }
 
+/* From the opening bracket on: "[rank0]: ..." is a line of a log. */
+static bool is_json(const char *head, size_t n)
+{
+    size_t i = 1;
+    while (i < n && isspace((unsigned char)head[i]) != 0) {
+        i++;
+    }
+    if (i == n) {
+        return true;
+    }
+    return strchr(head[0] == '{' ? "\"}" : "{[\"]-0123456789", head[i]) != NULL;
+}
+
 const char *inq_unknown_reason(const char *head, size_t n)
 {
     if (n == 0) {
@@ -87,7 +100,7 @@ const char *inq_unknown_reason(const char *head, size_t n)
     if (i == n) {
         return "empty file";
     }
-    if (head[i] == '{' || head[i] == '[') {
+    if ((head[i] == '{' || head[i] == '[') && is_json(head + i, n - i)) {
         return "not a trace: JSON of another kind";
     }
     return "not a trace: text";

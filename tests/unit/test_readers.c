@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of readers: formats by content, whatever the name; what no reader takes gets a reason.
+ */
+#include "ingest/reader.h"
+#include "ingest/unknown.h"
+#include "support_read.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static void readers__are_chosen_by_content(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head;
+        const struct inq_reader *reader;
+    } rows[] = {
+        {"{\"schemaVersion\": 1, \"traceEvents\": [", &inq_reader_kineto},
+        {"[{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1, \"dur\": 2}]", &inq_reader_kineto},
+        {"optype,start_ts,duration\n", &inq_reader_op_table},
+        {"{\"1\": {\"total\": 1, \"fwd_start\": [1], \"fwd_end\": [2]}}", &inq_reader_primus},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t n = strlen(rows[i].head);
+        assert_ptr_equal(inq_reader_find(rows[i].head, n, "x.txt"), rows[i].reader);
+        assert_ptr_equal(inq_reader_find(rows[i].head, n, "trace.csv.gz"), rows[i].reader);
+        assert_ptr_equal(inq_reader_find(rows[i].head, n, "pp_rank_0.json"), rows[i].reader);
+    }
+}
+
+static void readers__take_nothing_that_is_no_trace(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {
+        "",
+        "\n",
+        "hello\n",
+        "a,b,c\n1,2,3\n",
+        "dp_size: 2\npp_size: 4\nworld_size: 8\n",
+        "\x80\x02}q\x01",
+        "0F0,0F1\n",
+        "#!/bin/sh\n",
+        "Traceback (most recent call last):\n",
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        assert_null(inq_reader_find(heads[i], strlen(heads[i]), "rank0.pt.trace.json"));
+    }
+}
+
+static void readers__have_names_and_summaries_of_their_own(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    const struct inq_reader *const *readers = inq_readers(&n);
+    assert_true(n >= 3);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(strlen(readers[i]->name) > 0 && strlen(readers[i]->summary) > 0);
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(readers[i]->name, readers[k]->name);
+        }
+    }
+}
+
+static void unknown__says_what_it_is_and_what_to_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head;
+        const char *reason;
+    } rows[] = {
+        {"", "empty file"},
+        {" \n\t", "empty file"},
+        {"(\xb5/\xfd"
+         "abc",
+         "compressed with zstd: decompress it first"},
+        {"PK\x03\x04", "a zip archive: unpack it first"},
+        {"PAR1", "a Parquet table: convert it to CSV"},
+        {"\x80\x02}q\x01", "not a trace: a Python pickle"},
+        {"trial_name: ST\ndp_size: 2\npp_size: 4\nworld_size: 8\n", "job description"},
+        {"{\"world_size\": 8, \"dp_size\": 1, \"pp_size\": 8}", "job description"},
+        {"{\"a\": 1}", "not a trace: JSON of another kind"},
+        {"[[1, 2]]", "not a trace: JSON of another kind"},
+        {"[rank3]: Watchdog caught collective operation timeout\n", "not a trace: text"},
+        {"W0913 11:02:07 torchrun: failed\n", "not a trace: text"},
+        {"\x01\x02\x03\x04\xff\xfe", "not a trace: binary data"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_string_equal(inq_unknown_reason(rows[i].head, strlen(rows[i].head)), rows[i].reason);
+    }
+    assert_string_equal(inq_unknown_reason("a\0b", 3), "not a trace: binary data");
+}
+
+/* What the data folder holds besides traces is told apart from them. */
+static void readers__real_neighbours_of_traces(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *format; /* NULL: no reader takes it */
+    } rows[] = {
+        {"whatif/ST/meta-ST.yaml", NULL},
+        {"whatif/ST/trace-ST.csv.gz", "op-table"},
+        {"primus/pp8/pp_rank_3.json", "primus"},
+        {"schedules/zb1p_2rank_2stagep_compute.csv", NULL},
+        {"logs/01.txt", NULL},
+        {"flight/gpu_error_2nd/_dump_0", NULL},
+        {"flight/gpu_error_2nd/fault_injection.log", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char path[TEST_PATH];
+        if (!test_data_path(path, INQ_SHARED_DATA, rows[i].name)) {
+            skip();
+        }
+        struct inq_shard shard;
+        struct inq_err err = {0};
+        int code = test_read_file(path, &shard, &err);
+        if (rows[i].format == NULL) {
+            assert_int_equal(code, INQ_UNSUPPORTED);
+        } else {
+            assert_int_equal(code, INQ_OK);
+            assert_string_equal(shard.file.format, rows[i].format);
+        }
+        inq_shard_release(&shard);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readers__are_chosen_by_content),
+        cmocka_unit_test(readers__take_nothing_that_is_no_trace),
+        cmocka_unit_test(readers__have_names_and_summaries_of_their_own),
+        cmocka_unit_test(unknown__says_what_it_is_and_what_to_do),
+        cmocka_unit_test(readers__real_neighbours_of_traces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

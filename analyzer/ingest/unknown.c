@@ -38,10 +38,10 @@ static bool contains(const char *head, size_t n, const char *word)
     return memmem(head, n, word, strlen(word)) != NULL;
 }
 
-/* A description of the job beside its traces: sizes of the parallel dimensions by name. */
+/* A description of the job beside its traces: short, sizes of the parallel dimensions by name. */
 static bool is_job_description(const char *head, size_t n)
 {
-    return contains(head, n, "world_size") && contains(head, n, "pp_size") &&
+    return n < 4096 && contains(head, n, "world_size") && contains(head, n, "pp_size") &&
            contains(head, n, "dp_size");
 }
 

@@ -19,6 +19,7 @@ struct spans {
     size_t n, cap;
     struct span *rows;
     struct inq_map by_number;
+    size_t last; /* row used last */
 };
 
 /* The step of an event by its label, or -1. */
@@ -36,8 +37,9 @@ static bool has_own_origins(const struct inq_rank *rank)
 static int add_to_span(struct spans *spans, int32_t step, int64_t start, int64_t end,
                        struct inq_err *err)
 {
-    uint32_t index;
-    if (!inq_map_get(&spans->by_number, (uint64_t)step, &index)) {
+    uint32_t index = (uint32_t)spans->last;
+    bool same = spans->n > 0 && spans->rows[index].number == step;
+    if (!same && !inq_map_get(&spans->by_number, (uint64_t)step, &index)) {
         int code = inq_mem_grow(&spans->rows, &spans->cap, spans->n + 1, sizeof *spans->rows,
                                 INT32_MAX, err);
         if (code == INQ_OK) {
@@ -51,6 +53,7 @@ static int add_to_span(struct spans *spans, int32_t step, int64_t start, int64_t
         return INQ_OK;
     }
     struct span *span = &spans->rows[index];
+    spans->last = index;
     span->first_start = start < span->first_start ? start : span->first_start;
     span->first_end = end < span->first_end ? end : span->first_end;
     span->last_end = end > span->last_end ? end : span->last_end;
@@ -114,81 +117,148 @@ static bool plan_shifts(struct spans *spans)
     return true;
 }
 
-/* Puts `n` elements of `size` bytes in the order of `perm`. */
-static void permute(void *column, size_t n, size_t size, const uint32_t *perm, void *scratch)
-{
-    unsigned char *bytes = column;
-    unsigned char *copy = scratch;
-    memcpy(copy, bytes, n * size);
-    for (size_t i = 0; i < n; i++) {
-        memcpy(bytes + i * size, copy + perm[i] * size, size);
-    }
-}
+#define PERMUTE(type, column, order)                                                               \
+    do {                                                                                           \
+        type *to = (column) + (order)->first;                                                      \
+        type *from = (order)->scratch;                                                             \
+        memcpy(from, to, (order)->n * sizeof(type));                                               \
+        for (size_t at = 0; at < (order)->n; at++) {                                               \
+            to[at] = from[(order)->perm[at]];                                                      \
+        }                                                                                          \
+    } while (0)
 
-/* One lane's events, [first, first + n), back into the order of their starts. */
-static int reorder_lane(struct inq_events *events, size_t first, size_t n, uint32_t *perm,
-                        void *scratch, struct inq_err *err)
+/* One lane's events, [first, first + n), and the order in which they are to stand. */
+struct order {
+    size_t first, n;
+    uint32_t *perm;
+    void *scratch; /* room for 8 bytes an event */
+};
+
+static void reorder_lane(struct inq_events *events, const struct order *order)
 {
-    int code = inq_sort_order_i64(events->start_ns + first, n, perm, err);
-    if (code != INQ_OK) {
-        return code;
-    }
     uint32_t *narrow[] = {events->name, events->lane, events->call,
                           events->comm, events->step, events->label};
-    permute(events->start_ns + first, n, sizeof(int64_t), perm, scratch);
-    permute(events->dur_ns + first, n, sizeof(int64_t), perm, scratch);
+    PERMUTE(int64_t, events->start_ns, order);
+    PERMUTE(int64_t, events->dur_ns, order);
     for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) {
         if (narrow[i] != NULL) {
-            permute(narrow[i] + first, n, sizeof(uint32_t), perm, scratch);
+            PERMUTE(uint32_t, narrow[i], order);
         }
     }
-    permute(events->kind + first, n, 1, perm, scratch);
-    permute(events->cls + first, n, 1, perm, scratch);
+    PERMUTE(uint8_t, events->kind, order);
+    PERMUTE(uint8_t, events->cls, order);
+}
+
+/* What moving a rank's events takes. */
+struct move {
+    const struct spans *spans;
+    uint32_t *place;  /* [events] of each event's step among the spans; INQ_NONE: no step */
+    uint32_t *counts; /* [spans + 1] */
+    struct order order;
+};
+
+/* The events of a lane stand by recorded start, so by step and recorded start is one pass. */
+static bool order_by_step(struct move *move)
+{
+    struct order *order = &move->order;
+    const uint32_t *place = move->place + order->first;
+    size_t n_steps = move->spans->n;
+    if (order->n < n_steps) {
+        return false; /* counting would take longer than sorting */
+    }
+    memset(move->counts, 0, (n_steps + 1) * sizeof *move->counts);
+    for (size_t i = 0; i < order->n; i++) {
+        if (place[i] == INQ_NONE) {
+            return false;
+        }
+        move->counts[place[i] + 1]++;
+    }
+    for (size_t k = 1; k < n_steps; k++) {
+        move->counts[k] += move->counts[k - 1];
+    }
+    for (size_t i = 0; i < order->n; i++) {
+        order->perm[move->counts[place[i]]++] = (uint32_t)i;
+    }
+    return true;
+}
+
+/* Back into the order of starts within each lane. */
+static int reorder(struct inq_events *events, struct move *move, struct inq_err *err)
+{
+    struct order *order = &move->order;
+    for (size_t end = 0; end < events->n;) {
+        bool sorted = true;
+        order->first = end;
+        while (end < events->n && events->lane[end] == events->lane[order->first]) {
+            sorted = sorted &&
+                     (end == order->first || events->start_ns[end - 1] <= events->start_ns[end]);
+            end++;
+        }
+        order->n = end - order->first;
+        if (sorted) {
+            continue;
+        }
+        if (!order_by_step(move)) {
+            int code =
+                inq_sort_order_i64(events->start_ns + order->first, order->n, order->perm, err);
+            if (code != INQ_OK) {
+                return code;
+            }
+        }
+        reorder_lane(events, order);
+    }
     return INQ_OK;
 }
 
-static int reorder(struct inq_events *events, struct inq_err *err)
-{
-    uint32_t *perm = inq_mem_alloc((events->n + 1) * sizeof *perm);
-    int64_t *scratch = inq_mem_alloc((events->n + 1) * sizeof *scratch);
-    int code = INQ_OK;
-    if (perm == NULL || scratch == NULL) {
-        code = inq_err_set(err, INQ_NOMEM, "out of memory");
-    }
-    for (size_t first = 0; first < events->n && code == INQ_OK;) {
-        size_t end = first;
-        bool sorted = true;
-        while (end < events->n && events->lane[end] == events->lane[first]) {
-            sorted = sorted && (end == first || events->start_ns[end - 1] <= events->start_ns[end]);
-            end++;
-        }
-        if (!sorted) {
-            code = reorder_lane(events, first, end - first, perm, scratch, err);
-        }
-        first = end;
-    }
-    inq_mem_free(perm);
-    inq_mem_free(scratch);
-    return code;
-}
-
-static int shift_rank(struct inq_rank *rank, const struct spans *spans, struct inq_err *err)
+static void shift_events(struct inq_rank *rank, struct move *move)
 {
     struct inq_events *events = &rank->events;
+    int32_t last_step = -1;
+    uint32_t place = INQ_NONE;
     rank->first_ns = INT64_MAX;
     rank->last_ns = INT64_MIN;
     for (size_t i = 0; i < events->n; i++) {
         int32_t step = labelled_step(rank, i);
-        uint32_t index;
-        if (step >= 0 && inq_map_get(&spans->by_number, (uint64_t)step, &index)) {
-            events->start_ns[i] += spans->rows[index].shift;
+        if (step != last_step) {
+            last_step = step;
+            if (step < 0 || !inq_map_get(&move->spans->by_number, (uint64_t)step, &place)) {
+                place = INQ_NONE;
+            }
+        }
+        move->place[i] = place;
+        if (place != INQ_NONE) {
+            events->start_ns[i] += move->spans->rows[place].shift;
         }
         int64_t end = events->start_ns[i] + events->dur_ns[i];
         rank->first_ns =
             events->start_ns[i] < rank->first_ns ? events->start_ns[i] : rank->first_ns;
         rank->last_ns = end > rank->last_ns ? end : rank->last_ns;
     }
-    return reorder(events, err);
+}
+
+static int shift_rank(struct inq_rank *rank, const struct spans *spans, struct inq_err *err)
+{
+    size_t n = rank->events.n;
+    struct move move = {
+        .spans = spans,
+        .place = inq_mem_alloc((n + 1) * sizeof *move.place),
+        .counts = inq_mem_alloc((spans->n + 1) * sizeof *move.counts),
+        .order = {.perm = inq_mem_alloc((n + 1) * sizeof *move.order.perm),
+                  .scratch = inq_mem_alloc((n + 1) * sizeof(int64_t))},
+    };
+    int code = INQ_OK;
+    if (move.place == NULL || move.counts == NULL || move.order.perm == NULL ||
+        move.order.scratch == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", n);
+    } else {
+        shift_events(rank, &move);
+        code = reorder(&rank->events, &move, err);
+    }
+    inq_mem_free(move.place);
+    inq_mem_free(move.counts);
+    inq_mem_free(move.order.perm);
+    inq_mem_free(move.order.scratch);
+    return code;
 }
 
 /* Sorting moves spans: the map has to follow. */

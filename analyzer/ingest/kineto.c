@@ -20,6 +20,8 @@ struct document {
     struct inq_kineto k;
     struct inq_window window;
     struct inq_scan_event event;
+    struct inq_shapes shapes;
+    inq_shape_match match; /* NULL: no use is made of shapes */
     enum place place;
     bool array_form; /* the document is an array */
     bool blaming;    /* the garbage at hand is part of an event already counted as bad */
@@ -129,7 +131,7 @@ static int more_of_event(struct document *d)
     return INQ_OK;
 }
 
-static int take_event(struct document *d, const char *start)
+static int take_event(struct document *d, const char *start, const char *stop)
 {
     struct inq_scan_event *event = &d->event;
     int64_t offset = offset_of(d, start);
@@ -146,7 +148,12 @@ static int take_event(struct document *d, const char *start)
     }
     enum inq_cat cat =
         INQ_HAS(event, CAT) ? inq_kineto_cat(&d->k, event->text[INQ_FIELD_CAT]) : INQ_CAT_OTHER;
-    return inq_kineto_event(&d->k, event, cat, offset);
+    int code = inq_kineto_event(&d->k, event, cat, offset);
+    struct inq_shape_plan plan;
+    if (code == INQ_OK && d->match != NULL && inq_kineto_plan(&d->k, event, cat, &plan)) {
+        code = inq_shapes_learn(&d->shapes, start, stop, d->window.end, event, &plan, d->err);
+    }
+    return code;
 }
 
 static int read_event(struct document *d)
@@ -165,8 +172,65 @@ static int read_event(struct document *d)
     case INQ_SCAN_OK:
         break;
     }
-    int code = take_event(d, start);
+    int code = take_event(d, start, scan.p);
     move_to(d, scan.p);
+    return code;
+}
+
+/* A kernel that communicates: only the general reader knows all of its arguments. */
+static int read_again(struct document *d, const char *start)
+{
+    struct inq_scan scan = {.p = start, .end = d->window.end};
+    if (inq_scan_event_read(&scan, &d->event) != INQ_SCAN_OK) {
+        return INQ_OK; /* cannot be: it has been matched */
+    }
+    return inq_kineto_event(&d->k, &d->event, INQ_CAT_KERNEL, offset_of(d, start));
+}
+
+/* A pid or tid in quotes may be a number all the same. */
+static void unquote(struct inq_scan_event *event, enum inq_scan_field field)
+{
+    struct inq_text text = event->text[field];
+    if ((event->has >> field & 1) != 0 && text.p != NULL &&
+        inq_scan_int(text.p, text.n, &event->number[field])) {
+        event->text[field].p = NULL;
+    }
+}
+
+static int deliver(struct document *d, const struct inq_shape_leaf *leaf, const char *start)
+{
+    struct inq_scan_event *event = &d->event;
+    enum inq_cat cat = (enum inq_cat)leaf->tag;
+    int64_t offset = offset_of(d, start);
+    event->has = leaf->has;
+    event->ph = leaf->ph;
+    event->text[INQ_FIELD_CAT] = leaf->cat;
+    unquote(event, INQ_FIELD_PID);
+    unquote(event, INQ_FIELD_TID);
+    if (cat == INQ_CAT_KERNEL) {
+        inq_str name = 0;
+        int code = inq_kineto_name(&d->k, event->text[INQ_FIELD_NAME], offset, &name);
+        if (code != INQ_OK || inq_kineto_kernel_class(&d->k, name) == INQ_CLASS_COMM) {
+            return code != INQ_OK ? code : read_again(d, start);
+        }
+    }
+    return inq_kineto_event(&d->k, event, cat, offset);
+}
+
+/* Takes all events from the cursor on whose shapes are known. */
+static int read_shapes(struct document *d)
+{
+    int code = INQ_OK;
+    const char *p = d->window.p;
+    const struct inq_shape_leaf *leaf;
+    do {
+        const char *start = p;
+        leaf = d->match(&d->shapes, &p, d->window.end, &d->event, &start, &d->k.shard->file.events);
+        if (leaf != NULL) {
+            code = deliver(d, leaf, start);
+        }
+    } while (leaf != NULL && code == INQ_OK);
+    move_to(d, p);
     return code;
 }
 
@@ -205,7 +269,10 @@ static int in_events(struct document *d)
         d->place = AT_END;
         return INQ_OK;
     case '{':
-        return read_event(d);
+        if (d->match != NULL) {
+            code = read_shapes(d);
+        }
+        return code != INQ_OK ? code : read_event(d);
     case ',':
         d->window.p++;
         return INQ_OK;
@@ -411,10 +478,14 @@ static int refuse(struct document *d, const char *why)
     return inq_err_set(d->err, INQ_UNSUPPORTED, "%s", why);
 }
 
-static int read_trace(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
+int inq_kineto_read(struct inq_source *source, struct inq_shard *shard, inq_shape_match match,
+                    struct inq_err *err)
 {
-    struct document d = {.window = {.source = source}, .err = err};
-    int code = inq_kineto_init(&d.k, shard, err);
+    struct document d = {.window = {.source = source}, .match = match, .err = err};
+    int code = inq_shapes_init(&d.shapes, "record_p", "Profiler", err);
+    if (code == INQ_OK) {
+        code = inq_kineto_init(&d.k, shard, err);
+    }
     if (code == INQ_OK) {
         code = read_document(&d);
     }
@@ -426,8 +497,14 @@ static int read_trace(struct inq_source *source, struct inq_shard *shard, struct
         code = inq_kineto_finish(&d.k);
     }
     inq_kineto_release(&d.k);
+    inq_shapes_release(&d.shapes);
     inq_window_release(&d.window);
     return code;
+}
+
+static int read_trace(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
+{
+    return inq_kineto_read(source, shard, inq_shape_matcher(inq_shape_level()), err);
 }
 
 static bool mentions(const char *head, size_t n, const char *what)

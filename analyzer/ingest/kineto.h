@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "ingest/ops.h"
-#include "ingest/scan.h"
+#include "ingest/scan_shape.h"
 #include "trace/shard.h"
 
 /* A time beyond this is no time: sums of two stay far from overflow. */
@@ -74,6 +74,7 @@ struct inq_kineto {
     /* what has been seen */
     bool kineto;     /* a category, or a member of the document, that only Kineto writes */
     bool has_events; /* an array of events */
+    bool has_host;   /* an event of the host */
     uint64_t odd;    /* elements of it that are no events */
     uint64_t slices; /* rows kept in case that the trace is a generic one */
 
@@ -136,6 +137,19 @@ int inq_kineto_thread_lane(struct inq_kineto *k, uint32_t thread, uint32_t *lane
 uint64_t inq_kineto_stream_key(int64_t device, int64_t stream);
 int inq_kineto_stream_lane(struct inq_kineto *k, int64_t device, int64_t stream, uint32_t *lane);
 void inq_kineto_damage(struct inq_kineto *k, enum inq_damage_kind kind, uint64_t n, int64_t offset);
+
+/* ---- kineto.c -------------------------------------------------------------------------------- */
+
+/* The reader's `read`, with a choice of the matcher of event shapes; NULL: every event is read by
+ * the general reader. The shard does not depend on it. */
+int inq_kineto_read(struct inq_source *source, struct inq_shard *shard, inq_shape_match match,
+                    struct inq_err *err);
+
+/* ---- kineto_plan.c --------------------------------------------------------------------------- */
+
+/* What has to be read of events like this one; false when they are better read in general. */
+bool inq_kineto_plan(const struct inq_kineto *k, const struct inq_scan_event *event,
+                     enum inq_cat cat, struct inq_shape_plan *plan);
 
 /* What every kept row has. */
 struct inq_part {

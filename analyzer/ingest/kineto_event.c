@@ -214,7 +214,7 @@ static int add_complete(struct inq_kineto *k, const struct inq_scan_event *event
     if (code != INQ_OK) {
         return code;
     }
-    if (INQ_HAS(event, CORRELATION)) {
+    if (INQ_HAS(event, CORRELATION) && cat != INQ_CAT_OTHER) {
         part.correlation = event->number[INQ_FIELD_CORRELATION];
     }
     k->shard->file.events_kept++;
@@ -275,7 +275,11 @@ static void take_pid(struct inq_kineto *k, const struct inq_scan_event *event, e
 {
     bool host = cat == INQ_CAT_CPU_OP || cat == INQ_CAT_OPERATOR || cat == INQ_CAT_NOTE ||
                 cat == INQ_CAT_CALL;
-    if (host && k->rank->pid < 0 && INQ_HAS(event, PID) && event->text[INQ_FIELD_PID].p == NULL) {
+    if (!host || event->ph != 'X') {
+        return;
+    }
+    k->has_host = true;
+    if (INQ_HAS(event, PID) && event->text[INQ_FIELD_PID].p == NULL) {
         k->rank->pid = event->number[INQ_FIELD_PID];
     }
 }
@@ -286,10 +290,12 @@ int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, e
     if (k->shard->file.events++ == 0) {
         take_first(k, event);
     }
-    if (k->rank->pid < 0) {
+    if (!k->has_host) {
         take_pid(k, event, cat);
     }
-    k->kineto |= cat != INQ_CAT_OTHER && cat != INQ_CAT_OP;
+    if (event->ph == 'X' || event->ph == 'B') { /* others are passed over before they are known */
+        k->kineto |= cat != INQ_CAT_OTHER && cat != INQ_CAT_OP;
+    }
     switch (event->ph) {
     case 'X':
         return cat == INQ_CAT_OP ? inq_kineto_op(k, event, offset)

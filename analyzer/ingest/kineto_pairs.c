@@ -20,7 +20,7 @@ int inq_kineto_half(struct inq_kineto *k, const struct inq_scan_event *event, en
                             .order = (uint32_t)k->n_halves,
                             .cat = (uint8_t)cat,
                             .begin = event->ph == 'B'};
-    if (INQ_HAS(event, CORRELATION)) {
+    if (INQ_HAS(event, CORRELATION) && cat != INQ_CAT_OTHER) {
         half.correlation = event->number[INQ_FIELD_CORRELATION];
     }
     k->rank->fractional_us |= event->fraction;

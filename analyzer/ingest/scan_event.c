@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The general reader of one event: any order of keys, any layout. It is also what the fast path
  * learns from and falls back to. */
-#include "ingest/scan.h"
+#include "ingest/scan_shape.h"
 
 #include <string.h>
 
@@ -60,6 +60,15 @@ static const struct key *find_key(const struct key *keys, size_t n, struct inq_t
         }
     }
     return NULL;
+}
+
+enum inq_scan_field inq_scan_field_of(struct inq_text key, bool in_args, bool *number)
+{
+    const struct key *found =
+        in_args ? find_key(arg_keys, sizeof arg_keys / sizeof arg_keys[0], key)
+                : find_key(event_keys, sizeof event_keys / sizeof event_keys[0], key);
+    *number = found != NULL && found->number;
+    return found != NULL ? (enum inq_scan_field)found->field : INQ_FIELD_COUNT;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -119,6 +119,9 @@ void inq_coll_figures(const struct inq_trace *trace, const struct inq_collective
     }
     f->transfer_ns = inq_median_i64(scratch, n);
     f->bytes = bytes_of(trace, collective, members);
+    if (collective->ends_disagree) {
+        f->wait_ns = 0;
+    }
     if (collective->complete && n > 1 && inq_coll_synchronises(collective->kind)) {
         f->spread_ns = f->last_end_ns - f->first_end_ns;
         f->raw_spread_ns = raw_spread(trace, members, n);

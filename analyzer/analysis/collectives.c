@@ -241,6 +241,7 @@ static void fill_totals(const struct all_figures *all, struct inq_collectives *o
     out->raw_ends_spread_ns_max = -1;
     for (size_t i = 0; i < all->trace->n_collectives; i++) {
         const struct inq_coll_figures *f = &all->figures[i];
+        out->uneven += all->trace->collectives[i].ends_disagree;
         if (f->spread_ns > out->ends_spread_ns_max) {
             out->ends_spread_ns_max = f->spread_ns;
         }

@@ -9,7 +9,7 @@ struct inq_coll_figures {
     int64_t first_start_ns, last_start_ns, first_end_ns, last_end_ns;
     uint32_t first_rank, last_rank; /* arrivals; index into inq_trace.ranks */
     int64_t skew_ns;
-    int64_t wait_ns;       /* summed over members */
+    int64_t wait_ns;       /* summed over members; 0 when their ends disagree */
     int64_t transfer_ns;   /* median over members */
     int64_t bytes;         /* nccl-tests size S; -1 unknown */
     int64_t spread_ns;     /* of the ends; -1: kind does not synchronise, or not complete */

@@ -238,7 +238,10 @@ struct inq_peers {
  *
  * The last arriver is the member with the largest start, the first the one with the smallest; of
  * several with the same start, the lowest rank. Operations with a single member known have a
- * transfer but no wait and no arrivals. */
+ * transfer but no wait and no arrivals.
+ *
+ * Collectives whose ends disagree (inq_collective.ends_disagree) are counted as uneven; they add to
+ * no wait and no arrival. */
 struct inq_wait {
     uint32_t rank;   /* index into inq_trace.ranks */
     int64_t wait_ns; /* summed over matched collectives */
@@ -267,6 +270,7 @@ struct inq_coll_worst {
 
 struct inq_collectives {
     uint64_t matched, unmatched;
+    uint64_t uneven;            /* of the matched: their ends disagree, waits not counted */
     int64_t ends_spread_ns_max; /* after clock alignment; -1 none matched */
     int64_t raw_ends_spread_ns_max;
     size_t n_waits;

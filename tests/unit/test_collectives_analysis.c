@@ -2,12 +2,16 @@
 /* Who waited for whom: figures of matched collectives, by hand and on real runs. */
 #include "analysis/collectives.h"
 
+#include "inquest/ingest.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -154,6 +158,33 @@ static void waits__do_not_outlast_an_op_that_need_not_wait(void **state)
     inq_report_free(report);
 }
 
+static void waits__are_not_counted_where_ends_disagree(void **state)
+{
+    (void)state;
+    struct fixture f;
+    const int64_t ms = 1000000;
+
+    fixture_init(&f);
+    begin(&f, INQ_COLL_ALLTOALL, 0);
+    join(&f, 0, 0, 20 * ms, -1);
+    join(&f, 1, 10 * ms, 24 * ms, -1);
+    f.collectives[0].ends_disagree = true;
+    begin(&f, INQ_COLL_ALLTOALL, 0);
+    join(&f, 0, 100 * ms, 120 * ms, -1);
+    join(&f, 1, 103 * ms, 120 * ms, -1);
+    struct inq_report *report = analyze(&f, 1);
+    assert_int_equal(report->collectives->matched, 2);
+    assert_int_equal(report->collectives->uneven, 1);
+    assert_int_equal(report->collectives->waits[0].wait_ns, 3 * ms);
+    assert_int_equal(report->collectives->waits[0].collectives, 1);
+    assert_int_equal(report->collectives->waits[1].last_arrivals, 1);
+    assert_int_equal(report->collectives->by_op[0].wait_ns, 3 * ms);
+    assert_int_equal(report->collectives->by_op[0].count, 2);
+    assert_int_equal(report->collectives->n_worst, 1);
+    assert_int_equal(report->collectives->ends_spread_ns_max, 4 * ms);
+    inq_report_free(report);
+}
+
 static void arrivals__of_equals_the_lowest_rank(void **state)
 {
     (void)state;
@@ -232,16 +263,154 @@ static void section__absent_without_communication(void **state)
     inq_report_free(report);
 }
 
+/* ---- real runs: figures worked out from the files by an independent script --------------------
+ */
+
+struct measured {
+    struct inq_run *run;
+    struct inq_report *report;
+    const struct inq_trace *trace;
+    const struct inq_collectives *collectives;
+};
+
+static void measure(const char *folder, struct measured *m)
+{
+    char path[512];
+    const char *paths[] = {path};
+    struct stat info;
+
+    assert_true(snprintf(path, sizeof(path), "%s/kineto/%s", INQ_SHARED_DATA, folder) <
+                (int)sizeof(path));
+    if (stat(path, &info) != 0) {
+        print_message("skipped: there is no %s\n", path);
+        skip();
+    }
+    assert_int_equal(inq_ingest(paths, 1, NULL, &m->run, NULL), INQ_OK);
+    assert_int_equal(m->run->n_traces, 1);
+    m->trace = m->run->traces[0];
+    assert_int_equal(inq_analyze(m->trace, NULL, &m->report, NULL), INQ_OK);
+    m->collectives = m->report->collectives;
+    assert_non_null(m->collectives);
+}
+
+static void drop(struct measured *m)
+{
+    inq_report_free(m->report);
+    inq_run_free(m->run);
+}
+
+static const struct inq_wait *wait_of(const struct measured *m, int32_t rank)
+{
+    for (size_t i = 0; i < m->collectives->n_waits; i++) {
+        if (m->trace->ranks[m->collectives->waits[i].rank].rank == rank) {
+            return &m->collectives->waits[i];
+        }
+    }
+    fail_msg("rank %d is in no collective", rank);
+    return &m->collectives->waits[0];
+}
+
+/* Equal when rounded to `unit`, but for `slack` of alignment. */
+static void assert_about(int64_t ns, double expected, double unit, double slack)
+{
+    if (fabs((double)ns - expected * unit) > 0.5 * unit * 0.1 + slack) {
+        fail_msg("%.3f, expected %.3f (unit %.0f ns)", (double)ns / unit, expected, unit);
+    }
+}
+
+static void real__dlrm_8ranks(void **state)
+{
+    (void)state;
+    static const double waits_ms[] = {5.6, 11.1, 3.3, 9.6, 6.4, 6.0, 3.3, 1.5};
+    struct measured m;
+    int64_t skew_ns = 0;
+
+    measure("dlrm_8ranks", &m);
+    assert_int_equal(m.collectives->matched, 8);
+    assert_int_equal(m.collectives->unmatched, 0);
+    assert_true(m.collectives->raw_ends_spread_ns_max <= 7000);
+    assert_true(m.collectives->ends_spread_ns_max <= 7000);
+    for (int32_t r = 0; r < 8; r++) {
+        assert_about(wait_of(&m, r)->wait_ns, waits_ms[r], 1e6, 10000);
+        assert_int_equal(wait_of(&m, r)->collectives, 8);
+    }
+    assert_int_equal(wait_of(&m, 7)->last_arrivals, 5);
+    assert_int_equal(wait_of(&m, 5)->last_arrivals, 2);
+    assert_int_equal(wait_of(&m, 4)->last_arrivals, 1);
+    for (size_t i = 0; i < m.collectives->n_worst; i++) {
+        skew_ns =
+            m.collectives->worst[i].skew_ns > skew_ns ? m.collectives->worst[i].skew_ns : skew_ns;
+    }
+    assert_about(skew_ns, 7.6, 1e6, 10000);
+    drop(&m);
+}
+
+static void real__megatron_tp2(void **state)
+{
+    (void)state;
+    struct measured m;
+
+    measure("megatron_tp2", &m);
+    assert_int_equal(m.collectives->matched, 13);
+    assert_int_equal(m.collectives->unmatched, 0);
+    assert_about(m.collectives->raw_ends_spread_ns_max, 7.1, 1e3, 0);
+    assert_int_equal(wait_of(&m, 0)->last_arrivals, 13);
+    assert_int_equal(wait_of(&m, 0)->wait_ns, 0);
+    assert_int_equal(wait_of(&m, 1)->first_arrivals, 13);
+    assert_about(wait_of(&m, 1)->wait_ns, 48.2, 1e6, 10000);
+    assert_int_equal(m.collectives->n_by_op, 1);
+    assert_int_equal(m.collectives->by_op[0].kind, INQ_COLL_ALLREDUCE);
+    assert_int_equal(m.collectives->by_op[0].group_size, 2);
+    assert_int_equal(m.collectives->by_op[0].bytes, 6144 * 4);
+    drop(&m);
+}
+
+static void real__torchrec_sleep(void **state)
+{
+    (void)state;
+    struct measured m;
+
+    measure("torchrec_sleep", &m);
+    for (int32_t r = 0; r < 4; r++) {
+        if (r != 2) {
+            assert_about(wait_of(&m, r)->wait_ns, 3.03, 1e9, 1e7);
+        }
+    }
+    assert_about(wait_of(&m, 2)->wait_ns, 0.5, 1e6, 50000);
+    drop(&m);
+}
+
+static void real__torchrec_4(void **state)
+{
+    (void)state;
+    static const double waits_ms[] = {91, 98, 3.5, 100};
+    struct measured m;
+
+    measure("torchrec_4", &m);
+    for (int32_t r = 0; r < 4; r++) {
+        assert_about(wait_of(&m, r)->wait_ns, waits_ms[r], 1e6, 500000);
+        assert_int_equal(wait_of(&m, r)->collectives, 29);
+    }
+    assert_int_equal(m.collectives->matched, 30);
+    assert_int_equal(m.collectives->uneven, 1); /* an all-to-all whose ends lie 3.7 ms apart */
+    drop(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures__waits_skew_transfer_spread),
         cmocka_unit_test(figures__raw_spread_undoes_the_alignment),
         cmocka_unit_test(waits__do_not_outlast_an_op_that_need_not_wait),
+        cmocka_unit_test(waits__are_not_counted_where_ends_disagree),
         cmocka_unit_test(arrivals__of_equals_the_lowest_rank),
         cmocka_unit_test(members__alone_wait_for_nobody),
         cmocka_unit_test(table__one_row_for_each_kind_and_group),
         cmocka_unit_test(section__absent_without_communication),
+        cmocka_unit_test(real__dlrm_8ranks),
+        cmocka_unit_test(real__megatron_tp2),
+        cmocka_unit_test(real__torchrec_sleep),
+        cmocka_unit_test(real__torchrec_4),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -301,6 +302,72 @@ static void breakdown__random_ranks_agree_with_counting(void **state)
     }
 }
 
+/* ---- real traces ---------------------------------------------------------------------------- */
+
+static void check_steps(const struct inq_trace *trace, const struct inq_rank *rank, size_t r)
+{
+    for (size_t s = 0; s < trace->n_steps; s++) {
+        struct inq_rank_time t = {0};
+        struct inq_interval window = {trace->steps[s].rank_start_ns[r],
+                                      trace->steps[s].rank_end_ns[r]};
+        if (window.start == INQ_TIME_NONE || window.start >= window.end) {
+            continue;
+        }
+        assert_int_equal(inq_rank_time_windows(rank, &window, 1, &t, NULL), INQ_OK);
+        assert_identity(&t);
+    }
+}
+
+static struct inq_report *breakdown(const struct inq_trace *trace, int jobs)
+{
+    const char *only[] = {"time_breakdown"};
+    struct inq_analysis_options options = {.jobs = jobs, .only = only, .n_only = 1};
+    struct inq_report *report = NULL;
+
+    assert_int_equal(inq_analyze(trace, &options, &report, NULL), INQ_OK);
+    return report;
+}
+
+static void breakdown__real_traces_sum_to_their_spans(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {"kineto", "chrome", "whatif", "primus", "nsys"};
+    size_t ranks = 0;
+
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        char path[512];
+        const char *paths[] = {path};
+        struct stat info;
+        struct inq_run *run = NULL;
+        assert_true(snprintf(path, sizeof(path), "%s/%s", INQ_SHARED_DATA, folders[i]) <
+                    (int)sizeof(path));
+        if (stat(path, &info) != 0) {
+            print_message("skipped: there is no %s\n", path);
+            skip();
+        }
+        assert_int_equal(inq_ingest(paths, 1, NULL, &run, NULL), INQ_OK);
+        for (size_t k = 0; k < run->n_traces; k++) {
+            const struct inq_trace *trace = run->traces[k];
+            struct inq_report *one = breakdown(trace, 1);
+            struct inq_report *many = breakdown(trace, 8);
+            assert_int_equal(one->n_rank_times, many->n_rank_times);
+            for (size_t t = 0; t < one->n_rank_times; t++) {
+                const struct inq_rank_time *time = &one->rank_times[t];
+                assert_identity(time);
+                assert_same_sums(time, &many->rank_times[t]);
+                assert_int_equal(time->idle_host_ns, many->rank_times[t].idle_host_ns);
+                assert_int_equal(time->idle_kernel_ns, many->rank_times[t].idle_kernel_ns);
+                check_steps(trace, &trace->ranks[time->rank], time->rank);
+                ranks++;
+            }
+            inq_report_free(one);
+            inq_report_free(many);
+        }
+        inq_run_free(run);
+    }
+    assert_true(ranks > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +379,7 @@ int main(void)
         cmocka_unit_test(breakdown__windows_cut_everything),
         cmocka_unit_test(breakdown__no_work_is_no_row),
         cmocka_unit_test(breakdown__random_ranks_agree_with_counting),
+        cmocka_unit_test(breakdown__real_traces_sum_to_their_spans),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

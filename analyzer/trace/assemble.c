@@ -209,6 +209,7 @@ static int derive(struct inq_trace *trace, bool align, struct inq_err *err)
     }
     if (code == INQ_OK) {
         inq_collectives_check_ends(trace);
+        code = inq_steps_assign(trace, err); /* inferred ones are compared across ranks by time */
     }
     inq_mem_free(offset_ns);
     return code;

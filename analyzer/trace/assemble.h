@@ -20,10 +20,6 @@ int inq_assemble(struct inq_shard *shards, size_t n, bool align, int jobs, struc
  * has a negative time); starts relative to each other within a step, and durations, stay exactly as
  * recorded. Steps that follow each other already stay where they are. */
 int inq_steps_lay(struct inq_trace *trace, struct inq_err *err);
-/* Fills trace->steps and every event's step: recorded ProfilerStep (kernels through their launching
- * call), labelled ops by their step; else inferred from the repetition of the collectives or of the
- * kernel sequence (steps_inferred), else none. */
-int inq_steps_assign(struct inq_trace *trace, struct inq_err *err);
 /* Fills trace->collectives and members: by group, kind, sizes and recorded sequence or order,
  * robust to capture windows that were cut at different places on different ranks.
  * offset_ns[n_ranks], the caller's, gets a first estimate of what must be added to each rank's
@@ -34,9 +30,14 @@ int inq_collectives_sort(struct inq_trace *trace, struct inq_err *err);
 /* Fills every collective's ends_disagree, after the clocks were aligned (or not). */
 void inq_collectives_check_ends(struct inq_trace *trace);
 /* Estimates each rank's clock from the ends of synchronising collectives, starting from offset_ns
- * (of inq_match_collectives; NULL: 0), and shifts its columns,
- * steps included. Ranks on one host share a clock unless the anchors say otherwise. */
+ * (of inq_match_collectives; NULL: 0), and shifts its columns, steps (if there) included. Ranks on
+ * one host share a clock unless the anchors say otherwise. */
 int inq_clock_align(struct inq_trace *trace, const int64_t *offset_ns, struct inq_err *err);
+/* Fills trace->steps and every event's step: recorded ProfilerStep (kernels through their launching
+ * call), labelled ops by their step; else inferred from the optimizer's annotations or the
+ * repetition of the launches (steps_inferred), else none. After the clocks: inferred steps of
+ * different ranks are taken for one when they were at the same time. */
+int inq_steps_assign(struct inq_trace *trace, struct inq_err *err);
 
 /* Frees what a trace owns; the trace itself lives in its run's arena. */
 void inq_trace_release(struct inq_trace *trace);

@@ -278,6 +278,9 @@ struct inq_rank {
     struct inq_label *labels;
 };
 
+/* A step's extent on a rank: recorded, the profiler's marks on the host (its GPU work may end
+ * later); inferred, from its first launch to the next step's; of labelled ops, from the first start
+ * to the last end. */
 struct inq_step {
     int64_t number;           /* as recorded; ordinal when inferred */
     int64_t start_ns, end_ns; /* over all ranks */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internal to steps*.c: the stretches of host time that are a rank's steps. */
+#ifndef INQ_TRACE_STEPS_H
+#define INQ_TRACE_STEPS_H
+
+#include "inquest/trace.h"
+
+/* Which time a window is in: that of the launching calls, or (where launches are not recorded) that
+ * of the GPU events themselves. */
+enum inq_window_time { INQ_WINDOW_HOST, INQ_WINDOW_GPU };
+
+/* [start, end) of one step. */
+struct inq_window {
+    int64_t number, start_ns, end_ns;
+};
+
+/* One rank's windows by start. All-zero is empty. */
+struct inq_windows {
+    size_t n, cap;
+    struct inq_window *rows;
+    enum inq_window_time time;
+};
+
+int inq_windows_add(struct inq_windows *windows, int64_t number, int64_t start_ns, int64_t end_ns,
+                    struct inq_err *err);
+
+/* Infers the steps of every rank (windows[n_ranks], empty) from optimizer annotations, else from
+ * launches that repeat; numbers them so that windows of different ranks at the same time get the
+ * same number. Ranks without evidence of repetition stay empty. Fails with INQ_NOMEM. */
+int inq_steps_infer(const struct inq_trace *trace, struct inq_windows *windows,
+                    struct inq_err *err);
+
+/* steps_repeat.c: times at which something begins anew in the launches of a rank. */
+struct inq_repeats {
+    size_t n, cap;
+    int64_t *begin_ns; /* ascending; the last one is where the last whole period ends */
+    uint64_t marker;   /* what each period begins with; 0 none */
+    enum inq_window_time time;
+};
+void inq_repeats_release(struct inq_repeats *repeats);
+/* Finds the longest stretch of alike periods in a rank's GPU work; *repeats is empty when there are
+ * no two. `marker` (of another rank, or 0) is tried before any other. Fails with INQ_NOMEM. */
+int inq_repeats_find(const struct inq_trace *trace, size_t rank, uint64_t marker,
+                     struct inq_repeats *repeats, struct inq_err *err);
+
+#endif

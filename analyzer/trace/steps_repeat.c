@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the launches of a rank repeat. Every kernel that occurs at regular distances could mark a
+ * period; the one sought is the shortest period that holds (nearly) everything that is ever
+ * launched more than once, so that the layers inside of a step are none. */
+#include "trace/steps.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+
+#include <string.h>
+
+enum {
+    MAX_LAUNCHES = 1 << 20, /* looked at, from the first on */
+    MIN_PERIOD = 4          /* launches; less is no step */
+};
+/* Distances may differ from the usual one by a tenth (and two launches), in a fifth of them more;
+ * a share of the kinds of launches may be missing from a period. */
+static const int64_t SLACK_PARTS = 10;
+static const double REGULAR_SHARE = 0.8;
+static const double KINDS_SHARE = 0.7;
+static const double ALIKE_SHARE = 0.8;
+
+/* The launches of a rank in their order, each with its kind: what runs on the GPU, and for a
+ * collective of which group and size. */
+struct launches {
+    size_t n;
+    int64_t *time_ns; /* of the launch; of the GPU event where that is not known */
+    uint32_t *kind;   /* [n] */
+    size_t n_kinds;
+    uint64_t *key;    /* [n_kinds] */
+    uint32_t *count;  /* [n_kinds] */
+    uint32_t *places; /* [n] launches of kind 0, of kind 1, ... in order */
+    uint32_t *first;  /* [n_kinds + 1] into places */
+    int64_t *scratch; /* [n] */
+    enum inq_window_time time;
+};
+
+/* What one kind says as a marker. */
+struct verdict {
+    bool good;
+    size_t periods;   /* whole ones, those at the edges included */
+    bool head, tail;  /* whether the edges are whole */
+    int64_t usual;    /* launches in a period */
+    int64_t pause_ns; /* usual time between the launch before a period and its first */
+};
+
+void inq_repeats_release(struct inq_repeats *repeats)
+{
+    inq_mem_free(repeats->begin_ns);
+    *repeats = (struct inq_repeats){0};
+}
+
+static void release(struct launches *l)
+{
+    inq_mem_free(l->time_ns);
+    inq_mem_free(l->kind);
+    inq_mem_free(l->key);
+    inq_mem_free(l->count);
+    inq_mem_free(l->places);
+    inq_mem_free(l->first);
+    inq_mem_free(l->scratch);
+}
+
+/* ---- reading ---------------------------------------------------------------------------------
+ */
+
+static bool is_launched(const struct inq_events *e, size_t i)
+{
+    return e->kind[i] == INQ_EVENT_KERNEL || e->kind[i] == INQ_EVENT_MEMCPY ||
+           e->kind[i] == INQ_EVENT_MEMSET;
+}
+
+static uint64_t key_of(const struct inq_rank *rank, size_t event)
+{
+    uint64_t key = inq_hash_u64(rank->events.name[event]);
+    uint32_t row = rank->events.comm[event];
+    if (row != INQ_NONE) {
+        const struct inq_comm *comm = &rank->comms[row];
+        key = inq_hash_u64(key ^ inq_hash_u64((uint64_t)comm->group << 8 | comm->kind));
+        key = inq_hash_u64(key ^ inq_hash_u64((uint64_t)comm->in_elems));
+    }
+    return key != 0 ? key : 1;
+}
+
+/* Work on the GPU by start, then (stably) by launch: order[n]. */
+static int order_launches(const struct inq_rank *rank, struct launches *l, uint32_t *order,
+                          struct inq_err *err)
+{
+    const struct inq_events *e = &rank->events;
+    uint32_t *events = inq_mem_alloc((e->n + 1) * sizeof *events);
+    int64_t *keys = inq_mem_alloc((e->n + 1) * sizeof *keys);
+    uint32_t *perm = inq_mem_alloc((e->n + 1) * sizeof *perm);
+    int code = INQ_OK;
+    if (events == NULL || keys == NULL || perm == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for steps");
+    }
+    size_t linked = 0;
+    for (size_t i = 0; i < e->n && code == INQ_OK; i++) {
+        if (is_launched(e, i)) {
+            keys[l->n] = e->start_ns[i];
+            events[l->n++] = (uint32_t)i;
+            linked += e->call[i] != INQ_NONE;
+        }
+    }
+    l->time = linked * 10 >= l->n * 9 ? INQ_WINDOW_HOST : INQ_WINDOW_GPU;
+    if (code == INQ_OK) {
+        code = inq_sort_order_i64(keys, l->n, perm, err);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < l->n && code == INQ_OK; i++) {
+        uint32_t event = events[perm[i]];
+        if (l->time == INQ_WINDOW_GPU || e->call[event] != INQ_NONE) {
+            order[n++] = event;
+        }
+    }
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        bool host = l->time == INQ_WINDOW_HOST;
+        keys[i] = host ? rank->calls.start_ns[e->call[order[i]]] : e->start_ns[order[i]];
+    }
+    if (code == INQ_OK) {
+        code = inq_sort_order_i64(keys, n, perm, err);
+    }
+    l->n = n < MAX_LAUNCHES ? n : MAX_LAUNCHES;
+    for (size_t i = 0; i < l->n && code == INQ_OK; i++) {
+        events[i] = order[perm[i]];
+        l->time_ns[i] = keys[perm[i]];
+    }
+    if (code == INQ_OK) {
+        memcpy(order, events, l->n * sizeof *order);
+    }
+    inq_mem_free(events);
+    inq_mem_free(keys);
+    inq_mem_free(perm);
+    return code;
+}
+
+static int name_kinds(const struct inq_rank *rank, struct launches *l, const uint32_t *order,
+                      struct inq_err *err)
+{
+    struct inq_map kinds = {0};
+    int code = INQ_OK;
+    for (size_t i = 0; i < l->n && code == INQ_OK; i++) {
+        uint64_t key = key_of(rank, order[i]);
+        if (!inq_map_get(&kinds, key, &l->kind[i])) {
+            l->kind[i] = (uint32_t)l->n_kinds;
+            l->key[l->n_kinds++] = key;
+            code = inq_map_put(&kinds, key, l->kind[i], err);
+        }
+        l->count[l->kind[i]]++;
+    }
+    inq_map_release(&kinds);
+    uint32_t at = 0;
+    for (size_t k = 0; k < l->n_kinds; k++) {
+        l->first[k] = at;
+        at += l->count[k];
+    }
+    l->first[l->n_kinds] = at;
+    for (size_t i = 0; i < l->n && code == INQ_OK; i++) {
+        l->places[l->first[l->kind[i]]++] = (uint32_t)i;
+    }
+    for (size_t k = 0; k < l->n_kinds; k++) {
+        l->first[k] -= l->count[k];
+    }
+    return code;
+}
+
+static int read_launches(const struct inq_rank *rank, struct launches *l, struct inq_err *err)
+{
+    size_t most = rank->events.n + 1;
+    l->time_ns = inq_mem_alloc(most * sizeof *l->time_ns);
+    l->kind = inq_mem_alloc(most * sizeof *l->kind);
+    l->key = inq_mem_alloc(most * sizeof *l->key);
+    l->count = inq_mem_zalloc(most, sizeof *l->count);
+    l->places = inq_mem_alloc(most * sizeof *l->places);
+    l->first = inq_mem_zalloc(most + 1, sizeof *l->first);
+    l->scratch = inq_mem_alloc(most * sizeof *l->scratch);
+    uint32_t *order = inq_mem_alloc(most * sizeof *order);
+    int code = INQ_OK;
+    if (l->time_ns == NULL || l->kind == NULL || l->key == NULL || l->count == NULL ||
+        l->places == NULL || l->first == NULL || l->scratch == NULL || order == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for steps");
+    }
+    if (code == INQ_OK) {
+        code = order_launches(rank, l, order, err);
+    }
+    if (code == INQ_OK) {
+        code = name_kinds(rank, l, order, err);
+    }
+    inq_mem_free(order);
+    return code;
+}
+
+/* ---- judging a marker ------------------------------------------------------------------------
+ */
+
+static const uint32_t *places_of(const struct launches *l, uint32_t kind)
+{
+    return l->places + l->first[kind];
+}
+
+/* Whether the marker's distances are alike, and what they usually are. */
+static bool is_regular(struct launches *l, uint32_t kind, struct verdict *v)
+{
+    const uint32_t *at = places_of(l, kind);
+    size_t n = l->count[kind] - 1;
+    for (size_t i = 0; i < n; i++) {
+        l->scratch[i] = (int64_t)at[i + 1] - at[i];
+    }
+    v->usual = inq_median_i64(l->scratch, n);
+    size_t regular = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t off = (int64_t)at[i + 1] - at[i] - v->usual;
+        int64_t slack = v->usual / SLACK_PARTS + 2;
+        regular += off <= slack && off >= -slack;
+    }
+    return v->usual >= MIN_PERIOD && (double)regular >= REGULAR_SHARE * (double)n;
+}
+
+/* Whether most kinds occur often enough to be in every period. */
+static bool holds_most_kinds(const struct launches *l, uint32_t kind)
+{
+    size_t all = 0;
+    size_t held = 0;
+    for (size_t k = 0; k < l->n_kinds; k++) {
+        bool repeated = l->count[k] >= 2;
+        all += repeated;
+        held += repeated && l->count[k] * 10 >= (l->count[kind] - 1) * 9;
+    }
+    return (double)held >= KINDS_SHARE * (double)all;
+}
+
+/* How alike the launches of two stretches are: common kinds, counted as often as they occur. */
+static double likeness(const struct launches *l, const uint32_t *at, size_t i, int64_t *count)
+{
+    size_t common = 0;
+    size_t n = 0;
+    for (uint32_t p = at[i]; p < at[i + 1]; p++) {
+        count[l->kind[p]]++;
+        n++;
+    }
+    size_t other = at[i + 2] - at[i + 1];
+    for (uint32_t p = at[i + 1]; p < at[i + 2]; p++) {
+        if (count[l->kind[p]] > 0) {
+            count[l->kind[p]]--;
+            common++;
+        }
+    }
+    for (uint32_t p = at[i]; p < at[i + 1]; p++) {
+        count[l->kind[p]] = 0;
+    }
+    return 2.0 * (double)common / (double)(n + other);
+}
+
+static int are_alike(const struct launches *l, uint32_t kind, bool *alike, struct inq_err *err)
+{
+    const uint32_t *at = places_of(l, kind);
+    size_t pairs = l->count[kind] - 2;
+    int64_t *count = inq_mem_zalloc(l->n_kinds + 1, sizeof *count);
+    double *like = inq_mem_alloc((pairs + 1) * sizeof *like);
+    int code = count != NULL && like != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for steps");
+    for (size_t i = 0; i < pairs && code == INQ_OK; i++) {
+        like[i] = likeness(l, at, i, count);
+    }
+    *alike = code == INQ_OK && pairs > 0 && inq_median(like, pairs) >= ALIKE_SHARE;
+    inq_mem_free(count);
+    inq_mem_free(like);
+    return code;
+}
+
+/* The edges, before the first and from the last marker on, count when they are about as long. */
+static void weigh_edges(struct launches *l, uint32_t kind, struct verdict *v)
+{
+    const uint32_t *at = places_of(l, kind);
+    size_t n = l->count[kind];
+    int64_t head = at[0];
+    int64_t tail = (int64_t)l->n - at[n - 1];
+    v->head = head * 10 >= v->usual * 9 && head * 10 <= v->usual * 12;
+    v->tail = tail * 10 >= v->usual * 9 && tail * 10 <= v->usual * 12;
+    v->periods = n - 1 + v->head + v->tail;
+    size_t pauses = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (at[i] > 0) {
+            l->scratch[pauses++] = l->time_ns[at[i]] - l->time_ns[at[i] - 1];
+        }
+    }
+    v->pause_ns = inq_median_i64(l->scratch, pauses);
+}
+
+/* Most of what was launched has to lie in whole periods. */
+static bool covers_most(const struct launches *l, uint32_t kind, const struct verdict *v)
+{
+    const uint32_t *at = places_of(l, kind);
+    size_t n = l->count[kind];
+    size_t from = v->head ? 0 : at[0];
+    size_t to = v->tail ? l->n : at[n - 1];
+    return (to - from) * 2 >= l->n;
+}
+
+static int judge(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
+{
+    *v = (struct verdict){0};
+    if (l->count[kind] < 3 || !holds_most_kinds(l, kind) || !is_regular(l, kind, v)) {
+        return INQ_OK;
+    }
+    weigh_edges(l, kind, v);
+    return covers_most(l, kind, v) ? are_alike(l, kind, &v->good, err) : INQ_OK;
+}
+
+/* ---- choosing --------------------------------------------------------------------------------
+ */
+
+/* More whole periods first; then the marker after the longest pause: there the host begins anew. */
+static bool is_better(const struct verdict *a, const struct verdict *b)
+{
+    return a->periods != b->periods ? a->periods > b->periods : a->pause_ns > b->pause_ns;
+}
+
+static int by_count(const void *a, const void *b, void *ctx)
+{
+    const struct launches *l = ctx;
+    uint32_t x = l->count[*(const uint32_t *)a];
+    uint32_t y = l->count[*(const uint32_t *)b];
+    return (x < y) - (x > y);
+}
+
+/* The kinds from the most frequent on: the first that is good tells how many periods there are;
+ * of those with about as many occurrences the best is taken. */
+static int choose(struct launches *l, uint32_t *best, struct verdict *verdict, struct inq_err *err)
+{
+    uint32_t *order = inq_mem_alloc((l->n_kinds + 1) * sizeof *order);
+    if (order == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for steps");
+    }
+    for (uint32_t k = 0; k < l->n_kinds; k++) {
+        order[k] = k;
+    }
+    int code = inq_sort(order, l->n_kinds, sizeof *order, by_count, l, err);
+    *verdict = (struct verdict){0};
+    for (size_t i = 0; i < l->n_kinds && code == INQ_OK; i++) {
+        struct verdict own;
+        if (verdict->good && l->count[order[i]] + 1 < l->count[*best]) {
+            break;
+        }
+        code = judge(l, order[i], &own, err);
+        if (own.good && (!verdict->good || is_better(&own, verdict))) {
+            *verdict = own;
+            *best = order[i];
+        }
+    }
+    inq_mem_free(order);
+    return code;
+}
+
+static int write_periods(const struct launches *l, uint32_t kind, const struct verdict *v,
+                         struct inq_repeats *repeats, struct inq_err *err)
+{
+    const uint32_t *at = places_of(l, kind);
+    size_t n = l->count[kind];
+    int code = inq_mem_grow(&repeats->begin_ns, &repeats->cap, n + 2, sizeof *repeats->begin_ns,
+                            SIZE_MAX / 64, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    repeats->time = l->time;
+    repeats->marker = l->key[kind];
+    if (v->head) {
+        repeats->begin_ns[repeats->n++] = l->time_ns[0];
+    }
+    for (size_t i = 0; i < n; i++) {
+        repeats->begin_ns[repeats->n++] = l->time_ns[at[i]];
+    }
+    if (v->tail) {
+        repeats->begin_ns[repeats->n++] = l->time_ns[l->n - 1] + 1;
+    }
+    return INQ_OK;
+}
+
+/* The kind with this key, if it is there and good. */
+static int try_marker(struct launches *l, uint64_t marker, uint32_t *kind, struct verdict *v,
+                      struct inq_err *err)
+{
+    *v = (struct verdict){0};
+    for (uint32_t k = 0; k < l->n_kinds && marker != 0; k++) {
+        if (l->key[k] == marker) {
+            *kind = k;
+            return judge(l, k, v, err);
+        }
+    }
+    return INQ_OK;
+}
+
+int inq_repeats_find(const struct inq_trace *trace, size_t rank, uint64_t marker,
+                     struct inq_repeats *repeats, struct inq_err *err)
+{
+    struct launches l = {0};
+    struct verdict verdict = {0};
+    uint32_t kind = 0;
+    int code = read_launches(&trace->ranks[rank], &l, err);
+    if (code == INQ_OK) {
+        code = try_marker(&l, marker, &kind, &verdict, err);
+    }
+    if (code == INQ_OK && !verdict.good) {
+        code = choose(&l, &kind, &verdict, err);
+    }
+    if (code == INQ_OK && verdict.good) {
+        code = write_periods(&l, kind, &verdict, repeats, err);
+    }
+    release(&l);
+    return code;
+}

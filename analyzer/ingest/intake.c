@@ -157,6 +157,20 @@ static int name_ranks(struct inq_shard *shard, struct inq_err *err)
     return set_reason(shard, "no rank in the file or its name", true, err);
 }
 
+/* Ranks of one host share a clock, so the host is worth knowing. */
+static int name_hosts(struct inq_shard *shard, struct inq_err *err)
+{
+    const char *host = NULL;
+    size_t len = inq_host_from_name(shard->file.path, &host);
+    int code = INQ_OK;
+    for (size_t r = 0; len > 0 && r < shard->n_ranks && code == INQ_OK; r++) {
+        if (shard->ranks[r].host == 0) {
+            code = inq_strtab_add(&shard->names, host, len, &shard->ranks[r].host, err);
+        }
+    }
+    return code;
+}
+
 static int finish(struct inq_shard *shard, const struct inq_reader *reader, struct inq_err *err)
 {
     if (shard->file.format == NULL) {
@@ -167,6 +181,9 @@ static int finish(struct inq_shard *shard, const struct inq_reader *reader, stru
         return reject(shard, told ? NULL : "no events", err);
     }
     int code = name_ranks(shard, err);
+    if (code == INQ_OK) {
+        code = name_hosts(shard, err);
+    }
     if (code == INQ_OK) {
         code = inq_shard_seal(shard, err);
     }

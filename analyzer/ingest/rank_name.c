@@ -91,7 +91,7 @@ static enum trust trust_of_rank(const char *text, size_t i)
 /* Whether the name may be "{host}_{pid}.{time}.pt.trace.json", as the profiler's handler gives it
  * when nobody chose one: a "worker-3" in it is a machine, shared by all its ranks, unless words
  * follow ("worker7_step_12"). */
-static bool is_host_and_pid(const char *text, size_t n)
+static bool is_host_and_pid(const char *text, size_t n, size_t *host_len)
 {
     static const char suffix[] = ".pt.trace.json";
     size_t len = sizeof suffix - 1;
@@ -113,6 +113,7 @@ static bool is_host_and_pid(const char *text, size_t n)
     while (i > 0 && is_digit(text[i - 1])) {
         i--;
     }
+    *host_len = i > 0 ? i - 1 : 0;
     return end > i && i > 0 && text[i - 1] == '_';
 }
 
@@ -146,7 +147,8 @@ static void consider(const char *text, size_t n, size_t i, bool host_name, struc
 static int32_t rank_in(const char *text, size_t n)
 {
     struct guess best = {.trust = TRUST_NONE, .rank = -1};
-    bool host_name = is_host_and_pid(text, n);
+    size_t host_len;
+    bool host_name = is_host_and_pid(text, n, &host_len);
     for (size_t i = 0; i < n; i++) {
         consider(text, n, i, host_name, &best);
     }
@@ -172,4 +174,16 @@ int32_t inq_rank_from_name(const char *path)
         end = start > 0 ? start - 1 : 0;
     }
     return -1;
+}
+
+size_t inq_host_from_name(const char *path, const char **host)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    size_t len = 0;
+    if (!is_host_and_pid(name, strlen(name), &len) || inq_rank_from_name(name) >= 0) {
+        return 0;
+    }
+    *host = name;
+    return len;
 }

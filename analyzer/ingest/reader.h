@@ -30,5 +30,8 @@ extern const struct inq_reader inq_reader_nsys;     /* nsys.c */
 
 /* The global rank in a file's name ("rank-34.", "worker7_step", "_rank_3.json"), or -1. */
 int32_t inq_rank_from_name(const char *path);
+/* The host in a name that the profiler gave ("{host}_{pid}.{time}.pt.trace.json"): *host points
+ * into `path`, the length is returned; 0 when there is none. */
+size_t inq_host_from_name(const char *path, const char **host);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
@@ -92,12 +93,34 @@ static void rank_name__prefers_the_surer_word_and_the_nearer_folder(void **state
     CHECK(rows);
 }
 
+static void assert_host(const char *path, const char *expected)
+{
+    const char *host = "";
+    size_t len = inq_host_from_name(path, &host);
+    assert_int_equal(len, strlen(expected));
+    assert_memory_equal(host, expected, len);
+}
+
+static void host_name__stands_before_the_process(void **state)
+{
+    (void)state;
+    assert_host("a/ip-172-31.internal_44237.1698957662168769395.pt.trace.json.gz",
+                "ip-172-31.internal");
+    assert_host("9c44bd29b3f0_1375.1724066820235157909.pt.trace.json", "9c44bd29b3f0");
+    assert_host("worker-3_77.1724066820235157909.pt.trace.json", "worker-3");
+    assert_host("worker7_step_12.1694128201545.pt.trace.json.gz", "");
+    assert_host("rank3.json", "");
+    assert_host("_12.1694128201545.pt.trace.json", "");
+    assert_host("", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rank_name__finds_ranks_behind_words_for_them),
         cmocka_unit_test(rank_name__takes_no_other_number_for_a_rank),
         cmocka_unit_test(rank_name__prefers_the_surer_word_and_the_nearer_folder),
+        cmocka_unit_test(host_name__stands_before_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,20 +37,23 @@ static void help_all(struct inq_out *out)
 static void wrap(struct inq_out *out, const char *text)
 {
     size_t column = OPTION_COLUMN;
+    bool fresh = true;
     while (*text != '\0') {
         size_t len = strcspn(text, " ");
-        if (column + len + 1 > HELP_WIDTH) {
+        if (!fresh && column + 1 + len > HELP_WIDTH) {
             inq_out_printf(out, "\n%*s", (int)OPTION_COLUMN, "");
             column = OPTION_COLUMN;
+            fresh = true;
+        }
+        if (!fresh) {
+            inq_out_text(out, " ");
+            column++;
         }
         inq_out_bytes(out, text, len);
         column += len;
+        fresh = false;
         text += len;
-        if (*text == ' ') {
-            inq_out_text(out, " ");
-            column++;
-            text++;
-        }
+        text += *text == ' ';
     }
     inq_out_text(out, "\n");
 }

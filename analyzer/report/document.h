@@ -30,7 +30,8 @@ const char *inq_say_lost(const struct inq_view *view);
 const char *inq_say_run(const struct inq_view *view);
 /* Missing ranks, damaged files, selected ranks: what limits the answer; "" if nothing. */
 const char *inq_say_limits(const struct inq_view *view);
-/* "measured 1.30x; expected 1.00x; costs 5.1 ms per step (4.2 %); supported" */
+/* "costs 5.1 ms per step (4.2 %); confidence: supported"; measured and expected where the detail
+ * does not say them. */
 const char *inq_say_numbers(const struct inq_view *view, const struct inq_finding *finding);
 /* "1.234567-1.334567 s", "" without a time range. */
 const char *inq_say_when(const struct inq_view *view, const struct inq_evidence *evidence);

@@ -25,7 +25,7 @@ static struct counts count(const struct inq_run *run)
         c.ranks += trace->n_ranks;
         c.files += trace->n_files;
         for (size_t i = 0; i < trace->n_files; i++) {
-            c.damaged += inq_damage_total(&trace->files[i].damage) > 0;
+            c.damaged += inq_file_hurt(&trace->files[i]);
         }
     }
     return c;
@@ -175,7 +175,9 @@ static void add_rank(struct inq_table *table, const struct inq_view *view,
     if (c->device) {
         inq_table_text(table, inq_trace_str(trace, rank->device_name));
     }
-    inq_table_text(table, rank->file < trace->n_files ? trace->files[rank->file].path : "");
+    inq_table_text(table, rank->file < trace->n_files
+                              ? inq_view_path(view, trace->files[rank->file].path)
+                              : "");
 }
 
 static int64_t longest_span(const struct inq_trace *trace)
@@ -255,16 +257,16 @@ static int print_ranks(const struct inq_view *view, const struct inq_pen *pen, s
 
 static int print_damage(const struct inq_view *view, const struct inq_pen *pen, struct inq_err *err)
 {
-    struct inq_table table = {.arena = view->arena, .title = "Damage"};
+    struct inq_table table = {.arena = view->arena, .title = "Damage and remarks"};
     inq_table_column(&table, INQ_COLUMN_STRETCH, "file");
     inq_table_column(&table, INQ_COLUMN_RIGHT, "events");
-    inq_table_column(&table, INQ_COLUMN_STRETCH, "what (times)");
+    inq_table_column(&table, INQ_COLUMN_WRAP, "what (times)");
     for (size_t i = 0; i < view->trace->n_files; i++) {
         const struct inq_file *file = &view->trace->files[i];
         const char *damage = inq_view_damage(view, &file->damage);
         if (damage[0] != '\0' || file->reason[0] != '\0') {
             bool both = damage[0] != '\0' && file->reason[0] != '\0';
-            inq_table_text(&table, file->path);
+            inq_table_text(&table, inq_view_path(view, file->path));
             inq_table_count(&table, (int64_t)file->events);
             inq_table_text(&table,
                            inq_view_printf(view, "%s%s%s", damage, both ? "; " : "", file->reason));
@@ -278,7 +280,7 @@ bool inq_table_skipped(const struct inq_run *run, struct inq_table *table)
     table->title = "Files not read";
     inq_table_column(table, INQ_COLUMN_STRETCH, "file");
     inq_table_column(table, INQ_COLUMN_RIGHT, "bytes");
-    inq_table_column(table, INQ_COLUMN_STRETCH, "why");
+    inq_table_column(table, INQ_COLUMN_WRAP, "why");
     for (size_t i = 0; i < run->n_skipped && i < SKIPPED_SHOWN; i++) {
         inq_table_text(table, run->skipped[i].path);
         inq_table_count(table, (int64_t)run->skipped[i].bytes);
@@ -303,10 +305,12 @@ int inq_info_text(const struct inq_run *run, const struct inq_report_options *op
     for (size_t t = 0; t < run->n_traces && code == INQ_OK; t++) {
         view = inq_view_of(run, run->traces[t], NULL, options, arena);
         if (run->n_traces > 1) {
-            inq_out_printf(out, "\nJob %zu of %zu: ", t + 1, run->n_traces);
-            (void)inq_pen_text(&pen, run->traces[t]->name, INQ_PEN_NO_LIMIT);
-            inq_out_printf(out, ": %s, %s, %s\n", ranks_text(&view), steps_text(&view),
-                           inq_view_formats(&view));
+            inq_out_text(out, "\n");
+            inq_pen_wrap(&pen,
+                         inq_view_printf(&view, "Job %zu of %zu, %.200s: %s, %s, %s", t + 1,
+                                         run->n_traces, run->traces[t]->name, ranks_text(&view),
+                                         steps_text(&view), inq_view_formats(&view)),
+                         0, 4);
         }
         print_facts(&view, &pen);
         code = print_ranks(&view, &pen, err);

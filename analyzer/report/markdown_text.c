@@ -12,20 +12,46 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) != 0;
 }
 
+/* Whether text[i] is a '.' that makes a number at the start a list item. */
+static bool ends_item_number(const char *text, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (isdigit((unsigned char)text[k]) == 0) {
+            return false;
+        }
+    }
+    return i > 0;
+}
+
 /* Whether the character at `i` could be read as mark-up. */
 static bool is_markup(const char *text, size_t i)
 {
     char c = text[i];
-    if (c == '_') { /* inside a word it is none */
-        return i == 0 || !is_word(text[i - 1]) || !is_word(text[i + 1]);
+    char next = text[i + 1];
+    switch (c) {
+    case '_': /* inside a word it is none */
+        return i == 0 || !is_word(text[i - 1]) || !is_word(next);
+    case '.': /* a bare web address */
+        return (i >= 3 && strncmp(text + i - 3, "www", 3) == 0) || ends_item_number(text, i);
+    case ':': /* addresses, emoji codes */
+        return next != ' ' && next != '\0';
+    case '!':
+    case '%':
+        return next == '[' || next == '"' || is_word(next);
+    case '-':
+    case '+':
+    case '=':
+    case '#':
+        return i == 0;
+    default:
+        return c != '\0' && strchr("\\`*{}[]|~$", c) != NULL;
     }
-    if (c == '.') { /* a bare web address */
-        return i >= 3 && strncmp(text + i - 3, "www", 3) == 0;
-    }
-    if (c == ':') {
-        return true; /* addresses, emoji codes */
-    }
-    return c != '\0' && strchr("\\`*{}[]#|!~$^", c) != NULL;
+}
+
+/* Nobody is to be notified, no other ticket to be linked. */
+static bool is_reference(const char *text, size_t i)
+{
+    return text[i] == '@' || (text[i] == '#' && is_word(text[i + 1]));
 }
 
 static void escape(struct inq_out *out, const char *text)
@@ -37,13 +63,14 @@ static void escape(struct inq_out *out, const char *text)
             inq_out_text(out, "&gt;");
         } else if (text[i] == '&') {
             inq_out_text(out, "&amp;");
-        } else if (text[i] == '@') {
-            inq_out_text(out, "@&#8203;"); /* nobody is to be notified */
         } else {
             if (is_markup(text, i)) {
                 inq_out_text(out, "\\");
             }
             inq_out_bytes(out, text + i, 1);
+            if (is_reference(text, i)) {
+                inq_out_text(out, "&#8203;");
+            }
         }
     }
 }

@@ -77,7 +77,7 @@ const char *inq_say_limits(const struct inq_view *view)
     size_t unknown = 0;
     const char *text = "";
     for (size_t i = 0; i < trace->n_files; i++) {
-        damaged += inq_damage_total(&trace->files[i].damage) > 0;
+        damaged += inq_file_hurt(&trace->files[i]);
     }
     for (size_t r = 0; r < trace->n_ranks; r++) {
         unknown += trace->ranks[r].rank < 0;
@@ -104,18 +104,21 @@ const char *inq_say_limits(const struct inq_view *view)
 
 const char *inq_say_numbers(const struct inq_view *view, const struct inq_finding *finding)
 {
-    const char *text = with_semicolon(view, "", "measured ", finding->measured);
-    text = with_semicolon(view, text, "expected ", finding->expected);
+    bool told = finding->detail != NULL && finding->detail[0] != '\0';
+    const char *text = "";
     if (finding->cost_ns_per_step >= 0) {
-        const char *cost = inq_view_ns(view, finding->cost_ns_per_step);
+        text = inq_view_printf(view, "costs %s per step",
+                               inq_view_ns(view, finding->cost_ns_per_step));
         if (finding->share >= 0) {
-            cost = inq_view_printf(view, "%s per step (%.1f %%)", cost, 100 * finding->share);
-        } else {
-            cost = inq_view_printf(view, "%s per step", cost);
+            text = inq_view_printf(view, "%s (%.1f %%)", text, 100 * finding->share);
         }
-        text = with_semicolon(view, text, "costs ", cost);
     }
-    return with_semicolon(view, text, "", inq_confidence_text(finding->confidence));
+    text = with_semicolon(view, text, "confidence: ", inq_confidence_text(finding->confidence));
+    if (!told) { /* the detail has these in words */
+        text = with_semicolon(view, text, "measured ", finding->measured);
+        text = with_semicolon(view, text, "expected ", finding->expected);
+    }
+    return text;
 }
 
 const char *inq_say_when(const struct inq_view *view, const struct inq_evidence *evidence)

@@ -24,7 +24,8 @@ size_t inq_table_rows(const struct inq_table *table)
 void inq_table_column(struct inq_table *table, enum inq_column_kind kind, const char *title)
 {
     if (table->n_columns < INQ_TABLE_MAX_COLUMNS) {
-        table->columns[table->n_columns++] = (struct inq_column){title, kind};
+        table->columns[table->n_columns++] =
+            (struct inq_column){title, kind, table->unit_ns, table->decimals};
     }
 }
 
@@ -93,7 +94,12 @@ void inq_table_count(struct inq_table *table, int64_t value)
 
 void inq_table_ns(struct inq_table *table, int64_t ns)
 {
-    inq_table_printf(table, "%.*f", table->decimals, (double)ns / (double)table->unit_ns);
+    if (table->n_columns == 0) {
+        return;
+    }
+    const struct inq_column *column = &table->columns[table->n_cells % table->n_columns];
+    int64_t unit_ns = column->unit_ns > 0 ? column->unit_ns : 1;
+    inq_table_printf(table, "%.*f", column->decimals, (double)ns / (double)unit_ns);
 }
 
 void inq_table_ns_known(struct inq_table *table, int64_t ns)

@@ -13,12 +13,15 @@ enum inq_column_kind {
     INQ_COLUMN_RIGHT,
     INQ_COLUMN_LEFT,
     INQ_COLUMN_STRETCH, /* left; cut when the table would be too wide */
+    INQ_COLUMN_WRAP,    /* left, over several lines; only the last column */
     INQ_COLUMN_BAR      /* left; '#', '=', '-', '.' drawn as blocks where there are any */
 };
 
 struct inq_column {
     const char *title;
     enum inq_column_kind kind;
+    int64_t unit_ns; /* of times in it */
+    int decimals;
 };
 
 /* All-zero with `arena` set is an empty table. Cells live in the arena, the array is the table's
@@ -32,7 +35,7 @@ struct inq_table {
     struct inq_column columns[INQ_TABLE_MAX_COLUMNS];
     size_t n_cells, cap_cells; /* rows * columns */
     const char **cells;
-    int64_t unit_ns; /* of inq_table_ns */
+    int64_t unit_ns; /* of the next columns of times */
     int decimals;
     int code; /* 0 or the first failure */
 };
@@ -41,9 +44,9 @@ void inq_table_release(struct inq_table *table);
 size_t inq_table_rows(const struct inq_table *table);
 
 void inq_table_column(struct inq_table *table, enum inq_column_kind kind, const char *title);
-/* Chooses the unit and decimals for times up to max_ns. */
+/* Chooses the unit and decimals for times up to max_ns, for the columns added from now on. */
 void inq_table_unit(struct inq_table *table, int64_t max_ns);
-/* A right-aligned column of times in the table's unit: "wait" gives "wait ms". */
+/* A right-aligned column of times in the unit chosen last: "wait" gives "wait ms". */
 void inq_table_column_ns(struct inq_table *table, const char *title);
 
 /* The next cell. */

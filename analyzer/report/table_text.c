@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { GAP = 2, LEAST_STRETCH = 12 };
+enum { GAP = 2, LEAST_STRETCH = 12, LEAST_WRAP = 40 };
 
 static int cell_columns(const struct inq_table *table, const struct inq_pen *pen, size_t cell)
 {
@@ -29,15 +29,28 @@ static void find_widths(const struct inq_table *table, const struct inq_pen *pen
     for (size_t c = 0; c < table->n_columns; c++) {
         total += widths[c] + GAP;
     }
-    for (size_t c = table->n_columns; c-- > 0 && total > pen->width;) {
-        if (table->columns[c].kind == INQ_COLUMN_STRETCH) {
-            int room = widths[c] - (total - pen->width);
-            int width = room > LEAST_STRETCH ? room : LEAST_STRETCH;
-            if (width < widths[c]) {
-                total -= widths[c] - width;
-                widths[c] = width;
+    size_t last = table->n_columns - 1;
+    if (table->columns[last].kind == INQ_COLUMN_WRAP) {
+        int room = pen->width - (total - widths[last]);
+        int width = room > LEAST_WRAP ? room : LEAST_WRAP;
+        if (width < widths[last]) {
+            total -= widths[last] - width;
+            widths[last] = width;
+        }
+    }
+    while (total > pen->width) {
+        size_t widest = table->n_columns;
+        for (size_t c = 0; c < table->n_columns; c++) {
+            if (table->columns[c].kind == INQ_COLUMN_STRETCH && widths[c] > LEAST_STRETCH &&
+                (widest == table->n_columns || widths[c] >= widths[widest])) {
+                widest = c;
             }
         }
+        if (widest == table->n_columns) {
+            return; /* wider than the terminal, but readable */
+        }
+        widths[widest]--;
+        total--;
     }
 }
 
@@ -96,6 +109,20 @@ static void print_header(const struct inq_table *table, const struct inq_pen *pe
     inq_out_text(pen->out, "\n");
 }
 
+/* The last column over several lines; ends the line. */
+static void print_wrapped(const struct inq_table *table, const struct inq_pen *pen,
+                          const char *text, const int *widths)
+{
+    int indent = 0;
+    for (size_t c = 0; c + 1 < table->n_columns; c++) {
+        indent += widths[c] + GAP;
+    }
+    struct inq_pen column = *pen;
+    column.width = indent + widths[table->n_columns - 1];
+    inq_out_printf(pen->out, "%*s", table->n_columns > 1 ? GAP : 0, "");
+    inq_pen_wrap(&column, text, indent, indent);
+}
+
 void inq_table_print(const struct inq_table *table, const struct inq_pen *pen)
 {
     int widths[INQ_TABLE_MAX_COLUMNS];
@@ -112,6 +139,10 @@ void inq_table_print(const struct inq_table *table, const struct inq_pen *pen)
     }
     for (size_t i = 0; i < table->n_cells; i++) {
         size_t c = i % table->n_columns;
+        if (table->columns[c].kind == INQ_COLUMN_WRAP) {
+            print_wrapped(table, pen, table->cells[i], widths);
+            continue;
+        }
         print_cell(table, pen, c, table->cells[i], widths[c]);
         if (c + 1 == table->n_columns) {
             inq_out_text(pen->out, "\n");

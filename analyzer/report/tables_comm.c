@@ -104,15 +104,18 @@ void inq_table_collectives(const struct inq_view *view, struct inq_table *table)
     }
     size_t n = view->options->verbose || coll->n_by_op < ROWS_SHOWN ? coll->n_by_op : ROWS_SHOWN;
     int64_t longest_ns = 0;
+    int64_t transfer_ns = 0;
     for (size_t i = 0; i < coll->n_by_op; i++) {
-        int64_t wait_ns = coll->by_op[i].wait_ns;
-        longest_ns = wait_ns > longest_ns ? wait_ns : longest_ns;
+        const struct inq_coll_stat *s = &coll->by_op[i];
+        longest_ns = s->wait_ns > longest_ns ? s->wait_ns : longest_ns;
+        transfer_ns = s->transfer_ns_median > transfer_ns ? s->transfer_ns_median : transfer_ns;
+        transfer_ns = s->skew_ns_median > transfer_ns ? s->skew_ns_median : transfer_ns;
     }
     table->title = "Collectives";
     table->note = "transfer: from the last arrival to the end, median; skew: last minus first "
                   "arrival, median; wait: summed over ranks; GB = 1e9 bytes, bandwidth as in "
                   "nccl-tests";
-    inq_table_unit(table, longest_ns);
+    inq_table_unit(table, transfer_ns);
     inq_table_column(table, INQ_COLUMN_LEFT, "op");
     inq_table_column(table, INQ_COLUMN_STRETCH, "group");
     inq_table_column(table, INQ_COLUMN_RIGHT, "ranks");
@@ -120,6 +123,7 @@ void inq_table_collectives(const struct inq_view *view, struct inq_table *table)
     inq_table_column(table, INQ_COLUMN_RIGHT, "MB");
     inq_table_column_ns(table, "transfer");
     inq_table_column_ns(table, "skew");
+    inq_table_unit(table, longest_ns);
     inq_table_column_ns(table, "wait");
     inq_table_column(table, INQ_COLUMN_RIGHT, "alg GB/s");
     inq_table_column(table, INQ_COLUMN_RIGHT, "bus GB/s");
@@ -138,6 +142,11 @@ void inq_table_worst(const struct inq_view *view, struct inq_table *table)
     size_t n = view->options->verbose || coll->n_worst < WORST_SHOWN ? coll->n_worst : WORST_SHOWN;
     table->title = "Collectives that were waited for longest";
     table->note = "wait: summed over ranks; times count from the first event of the run";
+    int64_t transfer_ns = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t ns = coll->worst[i].transfer_ns;
+        transfer_ns = ns > transfer_ns ? ns : transfer_ns;
+    }
     inq_table_unit(table, coll->worst[0].wait_ns);
     inq_table_column(table, INQ_COLUMN_LEFT, "op");
     inq_table_column(table, INQ_COLUMN_STRETCH, "group");
@@ -145,6 +154,7 @@ void inq_table_worst(const struct inq_view *view, struct inq_table *table)
     inq_table_column(table, INQ_COLUMN_RIGHT, "last rank");
     inq_table_column_ns(table, "skew");
     inq_table_column_ns(table, "wait");
+    inq_table_unit(table, transfer_ns);
     inq_table_column_ns(table, "transfer");
     inq_table_column(table, INQ_COLUMN_RIGHT, "start s");
     inq_table_column(table, INQ_COLUMN_RIGHT, "end s");

@@ -15,14 +15,18 @@ void inq_table_files(const struct inq_view *view, struct inq_table *table)
         view->options->verbose || trace->n_files < INQ_TABLE_ROWS ? trace->n_files : INQ_TABLE_ROWS;
     size_t shown = 0;
     table->title = "Inputs";
-    table->note = "damaged files first; events: seen in the file; kept: GPU work, launches and "
-                  "annotations that the model holds";
+    const char *folder = inq_view_folder(view);
+    table->note =
+        inq_view_printf(view,
+                        "%s%.200s%sdamaged files first; events: seen in the file; kept: "
+                        "GPU work, launches and annotations that the model holds",
+                        folder[0] != '\0' ? "in " : "", folder, folder[0] != '\0' ? "; " : "");
     inq_table_column(table, INQ_COLUMN_STRETCH, "file");
     inq_table_column(table, INQ_COLUMN_LEFT, "format");
     inq_table_column(table, INQ_COLUMN_RIGHT, "MB");
     inq_table_column(table, INQ_COLUMN_RIGHT, "events");
     inq_table_column(table, INQ_COLUMN_RIGHT, "kept");
-    inq_table_column(table, INQ_COLUMN_STRETCH, "damage (times)");
+    inq_table_column(table, INQ_COLUMN_WRAP, "damage, remarks");
     for (int damaged = 1; damaged >= 0; damaged--) {
         for (size_t i = 0; i < trace->n_files; i++) {
             const struct inq_file *file = &trace->files[i];
@@ -32,7 +36,7 @@ void inq_table_files(const struct inq_view *view, struct inq_table *table)
                 continue;
             }
             bool both = damage[0] != '\0' && file->reason[0] != '\0';
-            inq_table_text(table, file->path);
+            inq_table_text(table, inq_view_path(view, file->path));
             inq_table_text(table, file->format);
             inq_table_real(table, (double)file->bytes / 1e6, 2);
             inq_table_count(table, (int64_t)file->events);

@@ -53,7 +53,7 @@ void inq_table_causes(const struct inq_view *view, struct inq_table *table)
     inq_table_column_ns(table, "saves");
     inq_table_column(table, INQ_COLUMN_RIGHT, "of loss %");
     inq_table_column(table, INQ_COLUMN_LEFT, "fits");
-    inq_table_column(table, INQ_COLUMN_STRETCH, "why");
+    inq_table_column(table, INQ_COLUMN_WRAP, "why");
     for (size_t i = 0; i < w->n_causes; i++) {
         const struct inq_whatif_cause *c = &w->causes[i];
         inq_table_text(table, c->kind);
@@ -136,7 +136,7 @@ void inq_table_scenarios(const struct inq_view *view, struct inq_table *table)
     inq_table_column(table, INQ_COLUMN_STRETCH, "question");
     inq_table_column_ns(table, "T");
     inq_table_column(table, INQ_COLUMN_RIGHT, "speed-up");
-    inq_table_column(table, INQ_COLUMN_STRETCH, "problem");
+    inq_table_column(table, INQ_COLUMN_WRAP, "problem");
     for (size_t i = 0; i < w->n_scenarios; i++) {
         const struct inq_whatif_scenario *s = &w->scenarios[i];
         bool answered = s->problem == NULL || s->problem[0] == '\0';

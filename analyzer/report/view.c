@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/view.h"
 
-#include "base/out.h"
 #include "base/time.h"
+#include "report/pen.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+enum { LABEL_COLUMNS = 24, LONG_PREFIX = 10 };
 
 const char *inq_view_printf(const struct inq_view *view, const char *fmt, ...)
 {
@@ -36,6 +38,66 @@ bool inq_trace_span(const struct inq_trace *trace, int64_t *first_ns, int64_t *l
     return any;
 }
 
+/* Bytes with which all paths begin. */
+static size_t shared_bytes(const struct inq_trace *trace)
+{
+    const char *first = trace->files[0].path;
+    size_t len = strlen(first);
+    for (size_t i = 1; i < trace->n_files; i++) {
+        size_t same = 0;
+        const char *path = trace->files[i].path;
+        while (same < len && path[same] == first[same]) {
+            same++;
+        }
+        len = same;
+    }
+    return len;
+}
+
+/* Fills the parts of the paths that all files share. */
+static void find_shared(struct inq_view *view)
+{
+    const struct inq_trace *trace = view->trace;
+    if (trace->n_files == 0) {
+        return;
+    }
+    const char *first = trace->files[0].path;
+    size_t shared = shared_bytes(trace);
+    view->folder_len = shared;
+    while (view->folder_len > 0 && first[view->folder_len - 1] != '/') {
+        view->folder_len--;
+    }
+    while (shared > view->folder_len && isalnum((unsigned char)first[shared - 1]) != 0) {
+        shared--; /* words and numbers stay whole */
+    }
+    bool is_long = trace->n_files > 1 && shared >= view->folder_len + LONG_PREFIX;
+    view->prefix_len = is_long ? shared : view->folder_len;
+}
+
+const char *inq_view_path(const struct inq_view *view, const char *path)
+{
+    if (strlen(path) <= view->prefix_len) {
+        return path;
+    }
+    if (view->prefix_len > view->folder_len) {
+        return inq_view_printf(view, "..%.600s", path + view->prefix_len);
+    }
+    return path + view->folder_len;
+}
+
+const char *inq_view_folder(const struct inq_view *view)
+{
+    if (view->folder_len == 0) {
+        return "";
+    }
+    return inq_view_printf(view, "%.*s", (int)view->folder_len, view->trace->files[0].path);
+}
+
+bool inq_file_hurt(const struct inq_file *file)
+{
+    return inq_damage_total(&file->damage) > file->damage.count[INQ_DAMAGE_NO_LAUNCH];
+}
+
 struct inq_view inq_view_of(const struct inq_run *run, const struct inq_trace *trace,
                             const struct inq_report *report,
                             const struct inq_report_options *options, struct inq_arena *arena)
@@ -43,7 +105,14 @@ struct inq_view inq_view_of(const struct inq_run *run, const struct inq_trace *t
     int64_t first_ns = 0;
     int64_t last_ns = 0;
     (void)inq_trace_span(trace, &first_ns, &last_ns);
-    return (struct inq_view){run, trace, report, options, arena, first_ns};
+    struct inq_view view = {.run = run,
+                            .trace = trace,
+                            .report = report,
+                            .options = options,
+                            .arena = arena,
+                            .origin_ns = first_ns};
+    find_shared(&view);
+    return view;
 }
 
 bool inq_view_shows(const struct inq_view *view, int32_t rank)
@@ -67,6 +136,17 @@ bool inq_view_shows_finding(const struct inq_view *view, const struct inq_findin
     return finding->n_ranks == 0;
 }
 
+/* At most `columns` columns of the text, the middle left out. */
+static const char *shorten(const struct inq_view *view, const char *text, int columns)
+{
+    struct inq_out out = {0};
+    struct inq_pen pen = {.out = &out, .width = columns, .utf8 = true};
+    (void)inq_pen_text(&pen, text, columns);
+    const char *copy = out.len > 0 ? inq_arena_strdup(view->arena, out.buf) : "";
+    inq_out_release(&out);
+    return copy != NULL ? copy : "";
+}
+
 const char *inq_view_rank(const struct inq_view *view, uint32_t index)
 {
     if (index >= view->trace->n_ranks) {
@@ -75,7 +155,7 @@ const char *inq_view_rank(const struct inq_view *view, uint32_t index)
     const struct inq_rank *rank = &view->trace->ranks[index];
     const char *label = inq_trace_str(view->trace, rank->label);
     if (label[0] != '\0') {
-        return label;
+        return shorten(view, label, LABEL_COLUMNS);
     }
     return rank->rank >= 0 ? inq_view_printf(view, "%" PRId32, rank->rank) : "?";
 }

@@ -12,6 +12,8 @@ struct inq_view {
     const struct inq_report *report; /* NULL for info */
     const struct inq_report_options *options;
     struct inq_arena *arena; /* scratch; dies with the document */
+    size_t folder_len;       /* bytes of path that all files share, up to a '/' */
+    size_t prefix_len;       /* and of their names, when that is long */
     int64_t origin_ns;       /* the trace's first event: times in text count from here */
 };
 
@@ -44,6 +46,12 @@ const char *inq_view_at(const struct inq_view *view, int64_t ns);
 const char *inq_view_clock(const struct inq_view *view);
 /* "document cut short (1), bad number (3)"; "" without damage. */
 const char *inq_view_damage(const struct inq_view *view, const struct inq_damage *damage);
+/* Whether something of the file was lost. GPU work whose launch lies outside the capture window is
+ * the normal case and loses nothing. */
+bool inq_file_hurt(const struct inq_file *file);
+/* The path within the folder that all of the trace's files are in; that folder, "" none. */
+const char *inq_view_path(const struct inq_view *view, const char *path);
+const char *inq_view_folder(const struct inq_view *view);
 /* "kineto", or "kineto, op-table" when the files differ. */
 const char *inq_view_formats(const struct inq_view *view);
 /* "truncated_gzip": the word for a kind of damage in JSON. */

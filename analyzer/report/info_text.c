@@ -194,7 +194,7 @@ static int64_t longest_span(const struct inq_trace *trace)
 
 static void add_rank_columns(struct inq_table *table, const struct rank_columns *c)
 {
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     if (c->stage) {
         inq_table_column(table, INQ_COLUMN_RIGHT, "stage");
     }

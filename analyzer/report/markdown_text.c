@@ -108,7 +108,9 @@ void inq_markdown_table(struct inq_out *out, const struct inq_table *table)
     }
     inq_out_text(out, "|\n");
     for (size_t c = 0; c < table->n_columns; c++) {
-        inq_out_text(out, table->columns[c].kind == INQ_COLUMN_RIGHT ? "| ---: " : "| :--- ");
+        enum inq_column_kind kind = table->columns[c].kind;
+        bool right = kind == INQ_COLUMN_RIGHT || kind == INQ_COLUMN_RANK;
+        inq_out_text(out, right ? "| ---: " : "| :--- ");
     }
     inq_out_text(out, "|\n");
     for (size_t i = 0; i < table->n_cells; i++) {

@@ -57,10 +57,12 @@ const char *inq_say_run(const struct inq_view *view)
     const char *text = inq_view_printf(view, "%s, %s", ranks, say_steps(view));
     const struct inq_collectives *coll = view->report->collectives;
     if (coll != NULL) {
-        text = inq_view_printf(view, "%s, %" PRIu64 " collectives matched", text, coll->matched);
+        text = inq_view_printf(view, "%s, %s matched", text,
+                               inq_view_plural(view, coll->matched, "collective", "collectives"));
         if (coll->unmatched > 0) {
-            text = inq_view_printf(view, "%s (%" PRIu64 " communication events with none)", text,
-                                   coll->unmatched);
+            text = inq_view_printf(view, "%s (%s not)", text,
+                                   inq_view_plural(view, coll->unmatched, "communication event",
+                                                   "communication events"));
         }
     }
     const char *clock = inq_view_clock(view);
@@ -83,7 +85,8 @@ const char *inq_say_limits(const struct inq_view *view)
         unknown += trace->ranks[r].rank < 0;
     }
     if (trace->n_missing > 0) {
-        text = with_semicolon(view, text, "no file of ranks ",
+        text = with_semicolon(view, text,
+                              trace->n_missing == 1 ? "no file of rank " : "no file of ranks ",
                               inq_view_numbers(view, trace->missing, trace->n_missing));
     }
     if (unknown > 0) {

@@ -38,10 +38,18 @@ static void find_widths(const struct inq_table *table, const struct inq_pen *pen
             widths[last] = width;
         }
     }
+    for (size_t c = 0; c < table->n_columns && total > pen->width; c++) {
+        if (table->columns[c].kind == INQ_COLUMN_BAR) {
+            total -= widths[c] + GAP;
+            widths[c] = 0; /* a narrow terminal does without */
+        }
+    }
     while (total > pen->width) {
         size_t widest = table->n_columns;
         for (size_t c = 0; c < table->n_columns; c++) {
-            if (table->columns[c].kind == INQ_COLUMN_STRETCH && widths[c] > LEAST_STRETCH &&
+            enum inq_column_kind kind = table->columns[c].kind;
+            bool gives = kind == INQ_COLUMN_STRETCH || kind == INQ_COLUMN_RANK;
+            if (gives && widths[c] > LEAST_STRETCH &&
                 (widest == table->n_columns || widths[c] >= widths[widest])) {
                 widest = c;
             }
@@ -73,13 +81,17 @@ static void print_cell(const struct inq_table *table, const struct inq_pen *pen,
                        const char *text, int width)
 {
     enum inq_column_kind kind = table->columns[column].kind;
+    if (width == 0) {
+        return;
+    }
     int columns = kind == INQ_COLUMN_BAR ? (int)strlen(text) : inq_pen_columns(pen, text);
     int pad = columns < width ? width - columns : 0;
     bool last = column + 1 == table->n_columns;
     if (column > 0) {
         inq_out_printf(pen->out, "%*s", GAP, "");
     }
-    if (kind == INQ_COLUMN_RIGHT && pad > 0) {
+    bool right = kind == INQ_COLUMN_RIGHT || kind == INQ_COLUMN_RANK;
+    if (right && pad > 0) {
         inq_out_printf(pen->out, "%*s", pad, "");
     }
     if (kind == INQ_COLUMN_BAR) {
@@ -87,7 +99,7 @@ static void print_cell(const struct inq_table *table, const struct inq_pen *pen,
     } else {
         (void)inq_pen_text(pen, text, width);
     }
-    if (kind != INQ_COLUMN_RIGHT && !last && pad > 0) {
+    if (!right && !last && pad > 0) {
         inq_out_printf(pen->out, "%*s", pad, "");
     }
 }
@@ -99,7 +111,7 @@ static void print_header(const struct inq_table *table, const struct inq_pen *pe
     for (size_t c = 0; c < table->n_columns; c++) {
         enum inq_column_kind kind = table->columns[c].kind;
         const char *title = table->columns[c].title;
-        if (kind == INQ_COLUMN_BAR) { /* a title is no bar */
+        if (kind == INQ_COLUMN_BAR && widths[c] > 0) { /* a title is no bar */
             inq_out_printf(pen->out, "%*s%s", c > 0 ? GAP : 0, "", title);
         } else {
             print_cell(table, pen, c, title, widths[c]);

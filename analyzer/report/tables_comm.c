@@ -58,7 +58,7 @@ void inq_table_waits(const struct inq_view *view, struct inq_table *table)
     table->note = "last: how often the rank arrived last, that is, the others waited for it; wait: "
                   "its own waiting for the last arrival, summed";
     inq_table_unit(table, longest_ns);
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     bool stages = inq_table_stage_column(view, table);
     inq_table_column(table, INQ_COLUMN_RIGHT, "collectives");
     inq_table_column(table, INQ_COLUMN_RIGHT, "last");
@@ -151,7 +151,7 @@ void inq_table_worst(const struct inq_view *view, struct inq_table *table)
     inq_table_column(table, INQ_COLUMN_LEFT, "op");
     inq_table_column(table, INQ_COLUMN_STRETCH, "group");
     inq_table_column(table, INQ_COLUMN_RIGHT, "number");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "last rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "last rank");
     inq_table_column_ns(table, "skew");
     inq_table_column_ns(table, "wait");
     inq_table_unit(table, transfer_ns);

@@ -78,7 +78,7 @@ void inq_table_clocks(const struct inq_view *view, struct inq_table *table)
                                       inq_view_ns(view, coll->ends_spread_ns_max),
                                       inq_view_ns(view, coll->raw_ends_spread_ns_max));
     }
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column(table, INQ_COLUMN_RIGHT, "offset us");
     inq_table_column(table, INQ_COLUMN_RIGHT, "drift ppm");
     inq_table_column(table, INQ_COLUMN_RIGHT, "residual us");

@@ -61,7 +61,7 @@ void inq_table_path_ranks(const struct inq_view *view, struct inq_table *table)
     table->title = "Critical path by rank";
     table->note = "slack: by how much the rank's other ops could end later without a longer step";
     inq_table_unit(table, path->length_ns);
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column_ns(table, "on path");
     inq_table_column(table, INQ_COLUMN_RIGHT, "of path %");
     inq_table_column_ns(table, "least slack");
@@ -89,7 +89,7 @@ void inq_table_path_segments(const struct inq_view *view, struct inq_table *tabl
     }
     table->title = "Longest segments of the critical path";
     inq_table_unit(table, path->length_ns);
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column(table, INQ_COLUMN_LEFT, "kind");
     inq_table_column_ns(table, "length");
     inq_table_column(table, INQ_COLUMN_RIGHT, "start s");

@@ -26,7 +26,7 @@ void inq_table_hta_times(const struct inq_view *view, struct inq_table *table)
     }
     table->title = "HTA: temporal breakdown and communication overlap";
     table->note = "as HolisticTraceAnalysis prints them, in us; its definitions are not ours";
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column(table, INQ_COLUMN_RIGHT, "idle us");
     inq_table_column(table, INQ_COLUMN_RIGHT, "compute us");
     inq_table_column(table, INQ_COLUMN_RIGHT, "non-compute us");
@@ -79,7 +79,7 @@ void inq_table_hta_idle(const struct inq_view *view, struct inq_table *table)
     }
     table->title = "HTA: idle time breakdown per stream";
     table->note = "threshold 30 us; N/A where HTA has no row";
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column(table, INQ_COLUMN_RIGHT, "stream");
     inq_table_column(table, INQ_COLUMN_RIGHT, "host us");
     inq_table_column(table, INQ_COLUMN_RIGHT, "kernel us");
@@ -122,7 +122,7 @@ void inq_table_tl_times(const struct inq_view *view, struct inq_table *table)
     }
     table->title = "TraceLens: GPU timeline";
     table->note = "as TraceLens prints it, in us; its definitions are not ours";
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column(table, INQ_COLUMN_RIGHT, "computation us");
     inq_table_column(table, INQ_COLUMN_RIGHT, "exp. comm us");
     inq_table_column(table, INQ_COLUMN_RIGHT, "exp. memcpy us");
@@ -153,7 +153,7 @@ void inq_table_tl_stragglers(const struct inq_view *view, struct inq_table *tabl
     }
     table->title = "TraceLens: straggler summary";
     table->note = "the first row waited least";
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column(table, INQ_COLUMN_RIGHT, "total wait us");
     inq_table_column(table, INQ_COLUMN_RIGHT, "mean wait us");
     inq_table_column(table, INQ_COLUMN_RIGHT, "last");

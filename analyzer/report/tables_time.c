@@ -55,7 +55,7 @@ void inq_table_rank_times(const struct inq_view *view, struct inq_table *table)
     table->note = "bar: # compute, = exposed communication, - exposed copy, . idle; each of the "
                   "span from the first to the last GPU work";
     inq_table_unit(table, longest_span(report));
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     bool stages = inq_table_stage_column(view, table);
     inq_table_column_ns(table, "span");
     inq_table_column_ns(table, "compute");
@@ -122,7 +122,7 @@ void inq_table_idle(const struct inq_view *view, struct inq_table *table)
     table->note = "host: the launch came after the gap had begun; kernel: launched in time, gap "
                   "under 30 us; other: launched in time, waited for another stream or rank";
     inq_table_unit(table, longest_span(report));
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column_ns(table, "idle");
     inq_table_column_ns(table, "host");
     inq_table_column_ns(table, "kernel");

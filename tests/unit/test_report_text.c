@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report for the terminal: the verdict first, nothing wider than asked, nothing that acts on
+ * the terminal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "report/pen.h"
+#include "support_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *write_text(const struct inq_report_options *options, size_t n_reports)
+{
+    struct made_report made;
+    made_report_fill(&made);
+    char *text = made_report_write(&made, options, n_reports);
+    made_report_release(&made);
+    return text;
+}
+
+static void text__first_line_is_the_verdict(void **state)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT};
+    (void)state;
+    char *text = write_text(&options, 1);
+    assert_int_equal(strncmp(text, "Rank 0 is late.\n", 16), 0);
+    assert_non_null(strstr(text, "Lost: 1.00 ms of a step of 2.00 ms (50.0 %). Confidence: supp"));
+    assert_non_null(strstr(text, "no file of rank 2; rank not recorded in 1 file; 1 of 2 files"));
+    free(text);
+}
+
+static void text__is_plain_ascii_without_utf8(void **state)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .verbose = true};
+    (void)state;
+    char *text = write_text(&options, 1);
+    for (const char *p = text; *p != '\0'; p++) {
+        assert_true((*p >= 0x20 && *p < 0x7f) || *p == '\n');
+    }
+    free(text);
+}
+
+static void text__no_input_acts_on_the_terminal(void **state)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .utf8 = true, .verbose = true};
+    (void)state;
+    char *text = write_text(&options, 1);
+    size_t left = strlen(text);
+    for (const char *p = text; left > 0;) {
+        uint32_t point;
+        size_t len = inq_utf8_next(p, left, &point);
+        assert_true(*p == '\n' || !inq_utf8_unsafe(point));
+        assert_true(len > 1 || (unsigned char)*p < 0x80);
+        p += len;
+        left -= len;
+    }
+    free(text);
+}
+
+/* Single words longer than a line (a kernel's name in a sentence) are the only exception. */
+static void text__lines_fit_the_width(void **state)
+{
+    struct inq_report_options options = {
+        .format = INQ_FORMAT_TEXT, .utf8 = true, .width = 100, .verbose = true};
+    struct inq_pen pen = {.utf8 = true};
+    (void)state;
+    char *text = write_text(&options, 1);
+    char *save = NULL;
+    size_t lines = 0;
+    for (char *line = strtok_r(text, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        const char *word = strrchr(line, ' ');
+        if (word == NULL || strlen(word) < 60) {
+            assert_true(inq_pen_columns(&pen, line) <= 100);
+            lines++;
+        }
+    }
+    assert_true(lines > 30);
+    free(text);
+}
+
+static void text__narrow_tables_do_without_bars(void **state)
+{
+    const struct inq_range range = {0, 0};
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .ranks = &range, .n_ranks = 1};
+    (void)state;
+    char *wide = write_text(&options, 1);
+    options.width = 80;
+    char *narrow = write_text(&options, 1);
+    assert_non_null(strstr(wide, "##########=====....."));
+    assert_null(strstr(narrow, "##########=====....."));
+    free(wide);
+    free(narrow);
+}
+
+static void text__unmeasured_is_not_zero(void **state)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT};
+    (void)state;
+    char *text = write_text(&options, 1);
+    const char *row = strstr(text, "\nall_reduce ");
+    assert_non_null(row);
+    assert_non_null(strstr(row, "N/A"));
+    assert_true(strstr(row, "N/A") < strchr(row + 1, '\n'));
+    free(text);
+}
+
+static void text__colours_only_when_asked(void **state)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .utf8 = true};
+    (void)state;
+    char *plain = write_text(&options, 1);
+    options.color = true;
+    char *colored = write_text(&options, 1);
+    assert_null(strchr(plain, '\033'));
+    assert_non_null(strstr(colored, "\033[1;31mHIGH\033[0m"));
+    assert_non_null(strstr(plain, "HIGH"));
+    free(plain);
+    free(colored);
+}
+
+static void text__selected_ranks_only(void **state)
+{
+    const struct inq_range range = {5, 9};
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .ranks = &range, .n_ranks = 1};
+    (void)state;
+    char *text = write_text(&options, 1);
+    assert_null(strstr(text, "Rank 0 is late in"));     /* a finding on rank 0 */
+    assert_non_null(strstr(text, "A file is damaged")); /* one that names no rank */
+    assert_null(strstr(text, "Where each rank's"));     /* no row is left */
+    assert_non_null(strstr(text, "selected ranks only"));
+    free(text);
+}
+
+static void text__several_jobs_are_told_first(void **state)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT};
+    (void)state;
+    char *text = write_text(&options, 2);
+    const char *second = strchr(text, '\n') + 1;
+    assert_int_equal(strncmp(text, "Job 1 of 2, evil", 16), 0);
+    assert_int_equal(strncmp(second, "Job 2 of 2, evil", 16), 0);
+    assert_non_null(strstr(second, "=== Job 2 of 2"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text__first_line_is_the_verdict),
+        cmocka_unit_test(text__is_plain_ascii_without_utf8),
+        cmocka_unit_test(text__no_input_acts_on_the_terminal),
+        cmocka_unit_test(text__lines_fit_the_width),
+        cmocka_unit_test(text__narrow_tables_do_without_bars),
+        cmocka_unit_test(text__unmeasured_is_not_zero),
+        cmocka_unit_test(text__colours_only_when_asked),
+        cmocka_unit_test(text__selected_ranks_only),
+        cmocka_unit_test(text__several_jobs_are_told_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

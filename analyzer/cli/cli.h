@@ -25,6 +25,7 @@ enum inq_option_id {
     INQ_OPT_FORMAT,
     INQ_OPT_INFO_FORMAT,
     INQ_OPT_OUTPUT,
+    INQ_OPT_FOLDER,
     INQ_OPT_RANK,
     INQ_OPT_STEP,
     INQ_OPT_ONLY,
@@ -96,6 +97,7 @@ const struct inq_command *inq_command_find(const char *name);
 int inq_cmd_analyze(struct inq_cli *cli);
 int inq_cmd_info(struct inq_cli *cli);
 int inq_cmd_list(struct inq_cli *cli);
+int inq_cmd_synth(struct inq_cli *cli);
 int inq_cmd_completion(struct inq_cli *cli);
 int inq_cmd_help(struct inq_cli *cli);
 

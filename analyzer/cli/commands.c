@@ -13,6 +13,10 @@
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_INFO_FORMAT) |                           \
      INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
+#define SYNTH_OPTIONS                                                                              \
+    (INQ_OPT_COMMON | INQ_OPT_BIT(INQ_OPT_FOLDER) | INQ_OPT_BIT(INQ_OPT_JOBS) |                    \
+     INQ_OPT_BIT(INQ_OPT_QUIET))
+
 const struct inq_command inq_commands[] = {
     {"analyze", "PATH...", "say where the time went and who held whom up",
      "Reads every file and folder given, recognises each by its content, and writes the\n"
@@ -29,6 +33,16 @@ const struct inq_command inq_commands[] = {
      "ranks that are missing, steps, times, the damage of each file, and the files that were\n"
      "not understood, with the reason.",
      INFO_OPTIONS, inq_cmd_info},
+    {"synth", "SPEC", "write a run with planted faults and its truth",
+     "Simulates a training run and writes its traces, one per rank, as PyTorch's profiler would,\n"
+     "and truth.json: what was planted and what it costs per step, measured by simulating the\n"
+     "same run with the same random draws without it. SPEC is KEY=VALUE,... or a JSON file with\n"
+     "the same keys; equal specs give equal bytes. 'inquest synth help' lists keys and faults.\n"
+     "\n"
+     "  inquest synth dp=8,steps=6,seed=7,fault=slow_gpu:rank=5:factor=1.3 -o run/\n"
+     "  inquest synth dp=2,pp=4,fault=long_last_stage:factor=1.4 -o pipeline/\n"
+     "  inquest synth spec.json -o run/",
+     SYNTH_OPTIONS, inq_cmd_synth},
     {"list", "", "list analyses and formats", "One line each; the names are what --only takes.",
      INQ_OPT_COMMON, inq_cmd_list},
     {"completion", "SHELL", "print completion for bash, zsh or fish",

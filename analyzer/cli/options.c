@@ -11,6 +11,8 @@ static const struct inq_option options[] = {
      "text (default) or json; else by the suffix of -o (.txt .json)"},
     {INQ_OPT_OUTPUT, 'o', "output", "FILE", NULL, INQ_COMPLETE_FILE,
      "write the result to FILE, which appears only when complete; - is stdout"},
+    {INQ_OPT_FOLDER, 'o', "output", "DIR", NULL, INQ_COMPLETE_FILE,
+     "write the files into DIR, which is made if need be"},
     {INQ_OPT_RANK, 'r', "rank", "LIST", NULL, INQ_COMPLETE_NONE,
      "show only the rows and findings of these ranks: 0-7,12; all ranks are still analyzed"},
     {INQ_OPT_STEP, 's', "step", "A..B", NULL, INQ_COMPLETE_NONE,

@@ -210,10 +210,10 @@ int inq_synth_option_set(const struct synth_option *option, void *base, const ch
     return set_number(option, member, text, err);
 }
 
-/* The fewest digits that read back as the same double. */
+/* As few digits as read back as the same double. */
 static void write_real(double value, char *text, size_t size)
 {
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 15; digits <= 17; digits++) {
         (void)snprintf(text, size, "%.*g", digits, value);
         double again = strtod(text, NULL);
         if (!(again < value) && !(again > value)) {

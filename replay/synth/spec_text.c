@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_VALUE = 128 };
+enum { MAX_VALUE = 128, HEAD_WIDTH = 16, HELP_WIDTH = 100 };
 
 /* Writes the keys that differ from `plain`, each with `separator` in front. */
 static void write_options(const struct synth_option *options, size_t n, const void *base,
@@ -63,15 +63,35 @@ int inq_synth_spec_write(const struct inq_synth_spec *spec, struct inq_sink sink
     return hand_over(&out, sink, err);
 }
 
-static void explain(const struct synth_option *options, size_t n, const void *plain,
-                    struct inq_out *out)
+/* `head` in a column of its own, `text` wrapped beside it. */
+static void explain(struct inq_out *out, const char *head, const char *text)
+{
+    size_t column = HEAD_WIDTH + 2;
+    inq_out_printf(out, "  %-*s", HEAD_WIDTH, head);
+    while (*text != '\0') {
+        size_t len = strcspn(text, " ");
+        if (column + len + 1 > HELP_WIDTH) {
+            inq_out_printf(out, "\n%*s", HEAD_WIDTH + 2, "");
+            column = HEAD_WIDTH + 2;
+        }
+        inq_out_printf(out, " %.*s", (int)len, text);
+        column += len + 1;
+        text += len + (text[len] == ' ');
+    }
+    inq_out_text(out, "\n");
+}
+
+static void explain_options(const struct synth_option *options, size_t n, const void *plain,
+                            struct inq_out *out)
 {
     for (size_t i = 0; i < n; i++) {
         char usual[MAX_VALUE];
+        char text[2 * MAX_VALUE];
         inq_synth_option_text(&options[i], plain, usual, sizeof usual);
         const char *choices = options[i].choices;
-        inq_out_printf(out, "  %-14s %s%s%s%s [%s]\n", options[i].key, options[i].what,
+        (void)snprintf(text, sizeof text, "%s%s%s%s [%s]", options[i].what,
                        *choices != '\0' ? " (" : "", choices, *choices != '\0' ? ")" : "", usual);
+        explain(out, options[i].key, text);
     }
 }
 
@@ -82,15 +102,15 @@ int inq_synth_help(struct inq_sink sink, struct inq_err *err)
     struct inq_synth_fault usual;
     inq_synth_spec_init(&plain);
     inq_synth_fault_init(&usual, INQ_SYNTH_SLOW_GPU);
-    inq_out_text(&out, "Keys of a spec (KEY=VALUE,... or a JSON file):\n");
-    explain(inq_synth_spec_options, inq_synth_n_spec_options, &plain, &out);
-    inq_out_text(&out, "Faults (fault=KIND:KEY=VALUE:...):\n");
+    inq_out_text(&out, "Keys of a spec (KEY=VALUE,... or a JSON file), [default]; a bare number of "
+                       "a time is in us:\n");
+    explain_options(inq_synth_spec_options, inq_synth_n_spec_options, &plain, &out);
+    inq_out_text(&out, "\nFaults (fault=KIND:KEY=VALUE:..., any number of them):\n");
     for (int i = 0; i < INQ_SYNTH_FAULT_COUNT; i++) {
-        inq_out_printf(&out, "  %-15s %s\n", inq_synth_fault_infos[i].text,
-                       inq_synth_fault_infos[i].what);
+        explain(&out, inq_synth_fault_infos[i].text, inq_synth_fault_infos[i].what);
     }
-    inq_out_text(&out, "Keys of a fault:\n");
-    explain(inq_synth_fault_options, inq_synth_n_fault_options, &usual, &out);
+    inq_out_text(&out, "\nKeys of a fault:\n");
+    explain_options(inq_synth_fault_options, inq_synth_n_fault_options, &usual, &out);
     return hand_over(&out, sink, err);
 }
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lint of pipeline schedules: what would hang, corrupt or overflow, before a GPU is booked. */
+#ifndef INQUEST_LINT_H
+#define INQUEST_LINT_H
+
+#include "inquest/schedule.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a rank hands its sends and receives to the communication library. In one group they do not
+ * block each other, except that sends to one peer run in order, and receives from one (NCCL). */
+enum inq_grouping {
+    INQ_GROUPING_ADJACENT, /* consecutive SEND and RECV cells are one group */
+    INQ_GROUPING_NONE      /* every call blocks until its peer has called */
+};
+
+/* X(name, "text", "what"): the rules. */
+#define INQ_LINT_RULES(X)                                                                          \
+    X(FORMAT, "R1", "the file parses and its dialect is certain")                                  \
+    X(COUNT, "R2", "every op of every micro-batch is there once, ids are in range")                \
+    X(ORDER, "R3", "a rank does not use what it does not have yet")                                \
+    X(PAIRING, "R4", "every send has its receive on the right rank, and the reverse")              \
+    X(CYCLE, "R5", "the order of the ranks and the flow of data do not wait in a circle")          \
+    X(RENDEZVOUS, "R6", "sends and receives cannot block each other")                              \
+    X(BUFFER, "R7", "buffer depth that the order needs to run")                                    \
+    X(MEMORY, "R8", "peak activation memory stays under the limit")                                \
+    X(WEIGHTS, "R9", "weights are kept once")                                                      \
+    X(UNSHARD, "R10", "every unshard has its reshard, and stages are unsharded when used")         \
+    X(NEIGHBOUR, "R12", "neighbouring stages on one rank or on two exchange without ambiguity")
+
+enum inq_lint_rule {
+#define INQ_LINT_ENUM(name, text, what) INQ_LINT_##name,
+    INQ_LINT_RULES(INQ_LINT_ENUM)
+#undef INQ_LINT_ENUM
+        INQ_LINT_RULE_COUNT
+};
+
+struct inq_lint_problem {
+    enum inq_lint_rule rule;
+    bool error;       /* false: a note */
+    int32_t rank;     /* -1: none */
+    int32_t position; /* cell in the rank's row, from 0; -1: none */
+    char action[48];  /* "" none */
+    char message[480];
+};
+
+struct inq_lint_options {
+    enum inq_grouping grouping;
+    double memory_limit; /* in the cost model's units; 0: none */
+    struct inq_costs costs;
+};
+
+struct inq_lint {
+    size_t n, cap;
+    struct inq_lint_problem *problems; /* in order of rule, rank, position */
+    size_t n_errors;
+    int32_t buffer_depth; /* smallest that runs: 0 rendezvous; -1: none does, or not examined */
+    double peak_memory;   /* -1: not examined (errors before) */
+};
+
+/* Examines a schedule. A schedule without SEND and RECV cells is examined as torch lowers it: each
+ * send right behind its compute, the receive at once on the peer's list. On success *lint is the
+ * caller's (inq_lint_release). `csv` may be NULL. Fails only with INQ_NOMEM, INQ_LIMIT. */
+INQ_API int inq_lint_schedule(const struct inq_schedule *schedule, const struct inq_csv_info *csv,
+                              const struct inq_lint_options *options, struct inq_lint *lint,
+                              struct inq_err *err);
+INQ_API void inq_lint_release(struct inq_lint *lint);
+
+INQ_API const char *inq_lint_rule_text(enum inq_lint_rule rule);
+INQ_API const char *inq_lint_rule_what(enum inq_lint_rule rule);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

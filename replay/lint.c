@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lint: runs the rules in order and keeps what they find. */
+#include "lint.h"
+
+#include "base/mem.h"
+#include "schedule.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_PROBLEMS = 1000 }; /* after that a schedule has told what it had to tell */
+
+const char *inq_lint_rule_text(enum inq_lint_rule rule)
+{
+    static const char *const text[] = {
+#define RULE_TEXT(name, id, what) id,
+        INQ_LINT_RULES(RULE_TEXT)
+#undef RULE_TEXT
+    };
+    return rule < INQ_LINT_RULE_COUNT ? text[rule] : "R?";
+}
+
+const char *inq_lint_rule_what(enum inq_lint_rule rule)
+{
+    static const char *const text[] = {
+#define RULE_WHAT(name, id, what) what,
+        INQ_LINT_RULES(RULE_WHAT)
+#undef RULE_WHAT
+    };
+    return rule < INQ_LINT_RULE_COUNT ? text[rule] : "";
+}
+
+int32_t inq_lint_position(const struct inq_action *action, size_t index)
+{
+    return action->column >= 0 ? action->column : (int32_t)index;
+}
+
+int inq_lint_add(struct inq_lint *lint, enum inq_lint_rule rule, bool error, int32_t rank,
+                 int32_t position, const struct inq_action *action, struct inq_err *err,
+                 const char *fmt, ...)
+{
+    lint->n_errors += error;
+    if (lint->n >= MAX_PROBLEMS) {
+        return INQ_OK;
+    }
+    int code = inq_mem_grow(&lint->problems, &lint->cap, lint->n + 1, sizeof *lint->problems,
+                            MAX_PROBLEMS, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    struct inq_lint_problem *problem = &lint->problems[lint->n++];
+    *problem =
+        (struct inq_lint_problem){.rule = rule, .error = error, .rank = rank, .position = position};
+    if (action != NULL) {
+        inq_action_format(action, problem->action, sizeof problem->action);
+    }
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(problem->message, sizeof problem->message, fmt, args);
+    va_end(args);
+    return INQ_OK;
+}
+
+void inq_lint_release(struct inq_lint *lint)
+{
+    inq_mem_free(lint->problems);
+    *lint = (struct inq_lint){0};
+}
+
+/* R1: the letters of the file. */
+static int lint_format(const struct inq_csv_info *csv, struct inq_lint *lint, struct inq_err *err)
+{
+    if (csv == NULL || csv->dialect_certain) {
+        return INQ_OK;
+    }
+    return inq_lint_add(lint, INQ_LINT_FORMAT, false, -1, -1, NULL, err,
+                        "B without I or W: read as full backward; if the file is from 2024 and B "
+                        "means input gradient, say so");
+}
+
+/* R8 and R9, and R5 where there are no SEND and RECV cells to look at. */
+static int lint_costs(const struct inq_schedule *schedule, const struct inq_lint_options *options,
+                      struct inq_lint *lint, struct inq_err *err)
+{
+    struct inq_schedule_timing timing;
+    struct inq_err own = {0};
+    int code = inq_schedule_time(schedule, &options->costs, &timing, &own);
+    if (code == INQ_DEADLOCK || code == INQ_FORMAT) {
+        return inq_lint_add(lint, INQ_LINT_CYCLE, true, -1, -1, NULL, err, "%s", own.message);
+    }
+    if (code != INQ_OK) {
+        return inq_err_set(err, (enum inq_code)code, "%s", own.message);
+    }
+    lint->peak_memory = timing.peak_memory;
+    for (int32_t r = 0; code == INQ_OK && r < schedule->n_ranks; r++) {
+        double peak = timing.ranks[r].peak_memory;
+        if (options->memory_limit > 0.0 && peak > options->memory_limit) {
+            code = inq_lint_add(lint, INQ_LINT_MEMORY, true, r, -1, NULL, err,
+                                "holds %.6g at its peak, the limit is %.6g; fewer warm-up forwards "
+                                "or earlier weight gradients lower it",
+                                peak, options->memory_limit);
+        }
+    }
+    if (code == INQ_OK && schedule->n_pipelines == 2) {
+        code = inq_lint_add(lint, INQ_LINT_WEIGHTS, false, -1, -1, NULL, err,
+                            "every rank keeps the weights of two model replicas");
+    }
+    inq_schedule_timing_release(&timing, schedule->n_ranks);
+    return code;
+}
+
+static int lint_calls(const struct inq_schedule *schedule, const struct inq_lint_options *options,
+                      struct inq_lint *lint, struct inq_err *err)
+{
+    if (schedule->has_comms) {
+        return inq_lint_comms(schedule, options->grouping, lint, err);
+    }
+    struct inq_schedule lowered;
+    struct inq_err own = {0};
+    int code = inq_schedule_lower(schedule, &lowered, &own);
+    if (code == INQ_DEADLOCK) {
+        return inq_lint_add(lint, INQ_LINT_CYCLE, true, -1, -1, NULL, err, "%s", own.message);
+    }
+    if (code != INQ_OK) {
+        return inq_err_set(err, (enum inq_code)code, "%s", own.message);
+    }
+    code = inq_lint_comms(&lowered, options->grouping, lint, err);
+    inq_schedule_release(&lowered);
+    return code;
+}
+
+int inq_lint_schedule(const struct inq_schedule *schedule, const struct inq_csv_info *csv,
+                      const struct inq_lint_options *options, struct inq_lint *lint,
+                      struct inq_err *err)
+{
+    *lint = (struct inq_lint){.buffer_depth = -1, .peak_memory = -1.0};
+    int code = lint_format(csv, lint, err);
+    if (code == INQ_OK) {
+        code = inq_lint_order(schedule, lint, err);
+    }
+    /* later rules rest on earlier ones: a missing op would only be reported again as a circle */
+    if (code == INQ_OK && lint->n_errors == 0) {
+        code = lint_costs(schedule, options, lint, err);
+    }
+    if (code == INQ_OK && lint->n_errors == 0) {
+        code = lint_calls(schedule, options, lint, err);
+    }
+    if (code != INQ_OK) {
+        inq_lint_release(lint);
+    }
+    return code;
+}

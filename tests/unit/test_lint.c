@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lint: known deadlocks are caught, their correct versions and every generated schedule pass. */
+#include "inquest/lint.h"
+#include "schedule.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct inq_costs unit = {.stage = {1, 1, 1}};
+
+static struct inq_lint lint_schedule(const struct inq_schedule *s, enum inq_grouping grouping,
+                                     double limit)
+{
+    struct inq_lint_options options = {.grouping = grouping, .memory_limit = limit, .costs = unit};
+    struct inq_lint lint;
+    struct inq_err err = {0};
+    assert_int_equal(inq_lint_schedule(s, NULL, &options, &lint, &err), INQ_OK);
+    return lint;
+}
+
+static struct inq_lint lint_text(const char *text, enum inq_grouping grouping)
+{
+    struct inq_schedule s;
+    struct inq_csv_info info;
+    struct inq_err err = {0};
+    int code = inq_schedule_read_csv(text, strlen(text), INQ_CSV_CURRENT, &s, &info, &err);
+    assert_string_equal(err.message, "");
+    assert_int_equal(code, INQ_OK);
+    struct inq_lint lint = lint_schedule(&s, grouping, 0.0);
+    inq_schedule_release(&s);
+    return lint;
+}
+
+static void assert_clean(const char *what, const char *text, enum inq_grouping grouping)
+{
+    struct inq_lint lint = lint_text(text, grouping);
+    if (lint.n_errors > 0) {
+        fail_msg("%s: %s %s %s", what, inq_lint_rule_text(lint.problems[0].rule),
+                 lint.problems[0].action, lint.problems[0].message);
+    }
+    inq_lint_release(&lint);
+}
+
+static void assert_caught(const char *what, const char *text, enum inq_grouping grouping,
+                          enum inq_lint_rule rule, const char *part)
+{
+    struct inq_lint lint = lint_text(text, grouping);
+    bool found = false;
+    for (size_t i = 0; i < lint.n; i++) {
+        const struct inq_lint_problem *p = &lint.problems[i];
+        found = found || (p->rule == rule && p->error && strstr(p->message, part) != NULL);
+    }
+    if (!found) {
+        fail_msg("%s: expected %s '%s', got %zu problems, first: %s", what,
+                 inq_lint_rule_text(rule), part, lint.n, lint.n ? lint.problems[0].message : "");
+    }
+    inq_lint_release(&lint);
+}
+
+/* Both ranks of a pair send and block (NCCL#479, #584; the text-book case). */
+static const char *const send_send = "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                                     "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n";
+
+/* pytorch#172668: rank 0 sends stage 0's output while rank 1 sends stage 1's. */
+static const char *const looped =
+    "0F0,0SEND_F0,0F1,0SEND_F1,2RECV_F0,2F0,2SEND_F0,2RECV_F1,2F1,2SEND_F1,2RECV_B0,2B0,2SEND_B0,"
+    "2RECV_B1,2B1,2SEND_B1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+    "1RECV_F0,1F0,1SEND_F0,1RECV_F1,1F1,1SEND_F1,3RECV_F0,3F0,3B0,3SEND_B0,3RECV_F1,3F1,3B1,"
+    "3SEND_B1,1RECV_B0,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\n";
+
+static void rendezvous__both_send_is_caught_and_grouping_cures_it(void **state)
+{
+    (void)state;
+    assert_caught("send/send", send_send, INQ_GROUPING_NONE, INQ_LINT_RENDEZVOUS, "0SEND_F1");
+    assert_caught("send/send", send_send, INQ_GROUPING_NONE, INQ_LINT_RENDEZVOUS, "1SEND_B0");
+    assert_clean("send/send grouped", send_send, INQ_GROUPING_ADJACENT);
+    assert_caught("looped", looped, INQ_GROUPING_NONE, INQ_LINT_RENDEZVOUS, "0SEND_F1");
+    assert_caught("looped", looped, INQ_GROUPING_NONE, INQ_LINT_RENDEZVOUS, "1SEND_F0");
+    assert_clean("looped grouped", looped, INQ_GROUPING_ADJACENT);
+}
+
+/* The variant with a compute between the calls: grouping neighbours cannot help. */
+static void rendezvous__compute_between_the_calls_blocks_even_grouped(void **state)
+{
+    (void)state;
+    assert_caught("three-op variant",
+                  "0F0,0SEND_F0,0F1,0SEND_F1,0F2,0RECV_B0,0B0,0SEND_F2,0RECV_B1,0B1,0RECV_B2,0B2\n"
+                  "1RECV_F0,1F0,1I0,1SEND_B0,1W0,1RECV_F1,1F1,1I1,1SEND_B1,1W1,1RECV_F2,1F2,1I2,"
+                  "1SEND_B2,1W2\n",
+                  INQ_GROUPING_ADJACENT, INQ_LINT_RENDEZVOUS, "waits for");
+}
+
+static void buffer__smallest_depth_is_found(void **state)
+{
+    (void)state;
+    struct inq_lint lint = lint_text(send_send, INQ_GROUPING_NONE);
+    assert_int_equal(lint.buffer_depth, 1);
+    inq_lint_release(&lint);
+    lint = lint_text("0F0,0SEND_F0,0F1,0SEND_F1,0F2,0SEND_F2,0RECV_B0,0B0,0RECV_B1,0B1,0RECV_B2,"
+                     "0B2\n"
+                     "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1,1RECV_F2,1F2,1B2,"
+                     "1SEND_B2\n",
+                     INQ_GROUPING_NONE);
+    /* rank 0 sends 1 and 2 while rank 1 waits with gradient 0: two messages are on the way */
+    assert_int_equal(lint.buffer_depth, 1);
+    inq_lint_release(&lint);
+    lint = lint_text(send_send, INQ_GROUPING_ADJACENT);
+    assert_int_equal(lint.buffer_depth, 0);
+    inq_lint_release(&lint);
+}
+
+static void pair_order__must_agree(void **state)
+{
+    (void)state;
+    assert_caught("crossed",
+                  "0F0,0F1,0SEND_F1,0SEND_F0,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                  "1RECV_F0,1RECV_F1,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n",
+                  INQ_GROUPING_ADJACENT, INQ_LINT_RENDEZVOUS, "match in order");
+}
+
+/* Two ranks: an activation and a gradient travel the same way and can be taken for each other. */
+static void two_ranks__mixed_directions_are_told(void **state)
+{
+    (void)state;
+    assert_caught(
+        "p = 2",
+        "0F0,0SEND_F0,0F1,0SEND_F1,2RECV_F0,2F0,2SEND_F0,2RECV_B0,2B0,2RECV_F1,2F1,2SEND_B0,"
+        "2SEND_F1,2RECV_B1,2B1,2SEND_B1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+        "1RECV_F0,1F0,1SEND_F0,1RECV_F1,1F1,1SEND_F1,3RECV_F0,3F0,3B0,3SEND_B0,3RECV_F1,"
+        "1RECV_B0,3F1,3B1,3SEND_B1,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\n",
+        INQ_GROUPING_ADJACENT, INQ_LINT_NEIGHBOUR, "match in order");
+}
+
+static void order__mistakes_on_one_rank(void **state)
+{
+    (void)state;
+    enum inq_grouping g = INQ_GROUPING_ADJACENT;
+    assert_caught("B before F", "0B0,0F0\n", g, INQ_LINT_ORDER, "backward before");
+    assert_caught("W before I", "0F0,0W0,0I0\n", g, INQ_LINT_ORDER, "weight gradient before");
+    assert_caught("twice", "0F0,0F0,0B0\n", g, INQ_LINT_COUNT, "twice");
+    assert_caught("missing F", "0F0,0B0,0B1\n", g, INQ_LINT_COUNT, "nowhere");
+    assert_caught("missing W", "0F0,0I0\n", g, INQ_LINT_COUNT, "nowhere");
+    assert_caught("both backwards", "0F0,0B0,0I0,0W0\n", g, INQ_LINT_COUNT, "computed twice");
+    assert_caught("two homes", "0F0,0B0\n0F1,0B1\n", g, INQ_LINT_COUNT, "another rank");
+    assert_caught("unshard twice", "0UNSHARD,0UNSHARD,0F0,0B0,0RESHARD\n", g, INQ_LINT_UNSHARD,
+                  "unsharded already");
+    assert_caught("never reshard", "0UNSHARD,0F0,0B0\n", g, INQ_LINT_UNSHARD, "never resharded");
+    assert_caught("use while sharded", "0UNSHARD,0F0,0RESHARD,0B0\n", g, INQ_LINT_UNSHARD,
+                  "not unsharded");
+    assert_clean("balanced", "0UNSHARD,0F0,0B0,0RESHARD,0REDUCE_GRAD\n", g);
+}
+
+static void pairing__sends_and_receives_belong_together(void **state)
+{
+    (void)state;
+    enum inq_grouping g = INQ_GROUPING_ADJACENT;
+    assert_caught("no receive", "0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n", g, INQ_LINT_ORDER,
+                  "before its input");
+    assert_caught("no send", "0F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n", g, INQ_LINT_PAIRING,
+                  "nobody sends it");
+    assert_caught("end stage", "0F0,0SEND_F0,0B0,0SEND_B0,0RECV_B0\n1RECV_F0,1F0,1B0,1SEND_B0\n", g,
+                  INQ_LINT_ORDER, "before its gradient");
+    assert_caught("to itself", "0F0,0SEND_F0,1RECV_F0,1F0,1B0,0B0\n", g, INQ_LINT_NEIGHBOUR,
+                  "on this rank");
+}
+
+static void cycle__no_buffer_helps(void **state)
+{
+    (void)state;
+    assert_caught("receive in front", "0F0,0RECV_B0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n",
+                  INQ_GROUPING_NONE, INQ_LINT_CYCLE, "waits for");
+    assert_caught("crossed computes", "0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0\n", INQ_GROUPING_NONE,
+                  INQ_LINT_CYCLE, "wait");
+}
+
+static void memory__limit_names_the_rank(void **state)
+{
+    (void)state;
+    struct inq_schedule_spec spec = {.kind = "1f1b", .n_ranks = 4, .n_microbatches = 8};
+    struct inq_schedule s;
+    assert_int_equal(inq_schedule_make(&spec, &s, NULL), INQ_OK);
+    struct inq_lint lint = lint_schedule(&s, INQ_GROUPING_ADJACENT, 3.0);
+    assert_int_equal(lint.n_errors, 1);
+    assert_int_equal(lint.problems[0].rule, INQ_LINT_MEMORY);
+    assert_int_equal(lint.problems[0].rank, 0);
+    inq_lint_release(&lint);
+    inq_schedule_release(&s);
+}
+
+static void generated__schedules_pass(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    const struct inq_schedule_kind *kinds = inq_schedule_kinds(&n);
+    for (size_t k = 0; k < n; k++) {
+        for (int32_t p = 1; p <= 6; p++) {
+            for (int32_t rounds = 1; rounds <= 4; rounds++) {
+                struct inq_schedule_spec spec = {.kind = kinds[k].name,
+                                                 .n_ranks = p,
+                                                 .n_microbatches = 2 * p * rounds,
+                                                 .costs = unit};
+                struct inq_schedule s;
+                struct inq_err err = {0};
+                assert_int_equal(inq_schedule_make(&spec, &s, &err), INQ_OK);
+                struct inq_lint lint = lint_schedule(&s, INQ_GROUPING_ADJACENT, 0.0);
+                if (lint.n_errors > 0) {
+                    fail_msg("%s p=%d m=%d: %s %s rank %d: %s", spec.kind, p, spec.n_microbatches,
+                             inq_lint_rule_text(lint.problems[0].rule), lint.problems[0].action,
+                             lint.problems[0].rank, lint.problems[0].message);
+                }
+                inq_lint_release(&lint);
+                inq_schedule_release(&s);
+            }
+        }
+    }
+}
+
+static void pytorch_files__lint_clean(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"zb1p_2rank_2stagep_compute.csv",
+                                        "zb1p_2rank_2stagep_comms.csv"};
+    for (size_t i = 0; i < 2; i++) {
+        char path[512];
+        static char text[65536];
+        (void)snprintf(path, sizeof path, "%s/schedules/%s", INQ_SHARED_DATA, names[i]);
+        FILE *file = fopen(path, "rb");
+        if (file == NULL) {
+            print_message("skipped: no %s\n", path);
+            skip();
+        }
+        size_t len = fread(text, 1, sizeof text, file);
+        (void)fclose(file);
+        struct inq_schedule s;
+        struct inq_csv_info info;
+        assert_int_equal(inq_schedule_read_csv(text, len, INQ_CSV_DETECT, &s, &info, NULL), INQ_OK);
+        struct inq_lint lint = lint_schedule(&s, INQ_GROUPING_ADJACENT, 0.0);
+        if (lint.n_errors > 0) {
+            fail_msg("%s: %s %s", names[i], lint.problems[0].action, lint.problems[0].message);
+        }
+        inq_lint_release(&lint);
+        inq_schedule_release(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rendezvous__both_send_is_caught_and_grouping_cures_it),
+        cmocka_unit_test(rendezvous__compute_between_the_calls_blocks_even_grouped),
+        cmocka_unit_test(buffer__smallest_depth_is_found),
+        cmocka_unit_test(pair_order__must_agree),
+        cmocka_unit_test(two_ranks__mixed_directions_are_told),
+        cmocka_unit_test(order__mistakes_on_one_rank),
+        cmocka_unit_test(pairing__sends_and_receives_belong_together),
+        cmocka_unit_test(cycle__no_buffer_helps),
+        cmocka_unit_test(memory__limit_names_the_rank),
+        cmocka_unit_test(generated__schedules_pass),
+        cmocka_unit_test(pytorch_files__lint_clean),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

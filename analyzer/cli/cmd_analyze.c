@@ -124,8 +124,9 @@ static int no_trace(const struct analysis *a)
 {
     struct inq_err err = {.code = INQ_FORMAT, .offset = -1};
     const struct inq_file *first = &a->run->skipped[0];
-    (void)snprintf(err.message, sizeof err.message, "no trace among %zu files; %.200s: %.200s",
-                   a->run->n_skipped, first->path, first->reason);
+    (void)snprintf(err.message, sizeof err.message, "no trace among %zu file%s; %.200s: %.200s",
+                   a->run->n_skipped, a->run->n_skipped == 1 ? "" : "s", first->path,
+                   first->reason);
     return inq_cli_fail(a->cli, &err,
                         "'inquest info' lists each file with the reason; "
                         "'inquest list' names the formats");

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +17,7 @@ static int status_of(int code)
     return code == INQ_USAGE ? INQ_EXIT_USAGE : INQ_EXIT_FAILED;
 }
 
-/* "out of memory" etc. as a word for programs. */
-static const char *code_name(int code)
+static const char *code_constant(int code)
 {
     switch (code) {
 #define CODE_NAME(name, value, text)                                                               \
@@ -30,6 +30,18 @@ static const char *code_name(int code)
     }
 }
 
+/* "not_found": the code as a word for programs. */
+static const char *code_name(int code, char *buf, size_t size)
+{
+    const char *name = code_constant(code);
+    size_t i = 0;
+    for (; i + 1 < size && name[i] != '\0'; i++) {
+        buf[i] = (char)tolower((unsigned char)name[i]);
+    }
+    buf[i] = '\0';
+    return buf;
+}
+
 static const char *default_hint(int code)
 {
     switch (code) {
@@ -37,6 +49,8 @@ static const char *default_hint(int code)
         return "fewer threads (-j 1) or fewer files at a time need less memory";
     case INQ_NOT_FOUND:
         return "check the path; 'inquest info FOLDER' lists what a folder holds";
+    case INQ_IO:
+        return "check that the place exists, may be read or written, and has room";
     case INQ_LIMIT:
         return "read fewer files at a time";
     default:
@@ -58,10 +72,11 @@ static void say_json(const struct inq_err *err, const char *hint)
 {
     struct inq_out out = {0};
     struct inq_json json;
+    char word[32];
     inq_json_init(&json, &out, true);
     inq_json_object(&json, NULL);
     inq_json_string(&json, "schema", "inquest-error/1");
-    inq_json_string(&json, "code", code_name(err->code));
+    inq_json_string(&json, "code", code_name(err->code, word, sizeof word));
     inq_json_string(&json, "message", err->message);
     inq_json_string(&json, "path", err->path[0] != '\0' ? err->path : NULL);
     if (err->path[0] != '\0' && err->offset >= 0) {

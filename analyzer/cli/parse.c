@@ -217,17 +217,13 @@ static int set_option(struct inq_cli *cli, const struct inq_option *option, cons
     return INQ_EXIT_OK;
 }
 
-/* An option that no row of the command's mask has: does another command take it, is one alike? */
-static int unknown_option(const struct inq_cli *cli, const char *arg)
+/* An option ("--name" or "-x") that no row of the command's mask has: does another command take it,
+ * is one alike? */
+static int unknown_option(const struct inq_cli *cli, const char *word)
 {
-    const struct inq_option *elsewhere = take(arg, ALL_OPTIONS).option;
-    size_t len = strcspn(arg, "=");
-    if (elsewhere != NULL) {
-        return inq_cli_usage(cli, NULL, "'inquest %s' takes no %.*s", cli->command->name, (int)len,
-                             arg);
+    if (take(word, ALL_OPTIONS).option != NULL) {
+        return inq_cli_usage(cli, NULL, "'inquest %s' takes no %s", cli->command->name, word);
     }
-    char word[64];
-    (void)snprintf(word, sizeof word, "%.*s", (int)len, arg);
     char names[INQ_OPT_COUNT][32];
     const char *list[INQ_OPT_COUNT];
     size_t n = 0;
@@ -239,7 +235,7 @@ static int unknown_option(const struct inq_cli *cli, const char *arg)
             n++;
         }
     }
-    const char *nearest = arg[1] == '-' ? inq_cli_nearest(word, list, n) : NULL;
+    const char *nearest = word[1] == '-' ? inq_cli_nearest(word, list, n) : NULL;
     char hint[96];
     if (nearest != NULL) {
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
@@ -252,9 +248,11 @@ static int parse_option(struct inq_cli *cli, char **argv, int *i)
 {
     const char *arg = argv[*i];
     struct taken taken = take(arg, cli->command->options);
+    char word[64];
+    (void)snprintf(word, sizeof word, "%.*s", arg[1] == '-' ? (int)strcspn(arg, "=") : 2, arg);
     for (;;) {
         if (taken.option == NULL) {
-            return unknown_option(cli, arg);
+            return unknown_option(cli, word);
         }
         if (taken.option->arg == NULL && taken.value != NULL) {
             return inq_cli_usage(cli, NULL, "--%s takes no value", taken.option->name);
@@ -269,6 +267,7 @@ static int parse_option(struct inq_cli *cli, char **argv, int *i)
         if (status != INQ_EXIT_OK || taken.rest == NULL) {
             return status;
         }
+        (void)snprintf(word, sizeof word, "-%c", taken.rest[0]);
         taken = take_letter(taken.rest, cli->command->options);
     }
 }

@@ -67,7 +67,7 @@ static void print_summary(const struct inq_run *run, const struct inq_view *firs
     struct counts c = count(run);
     const char *line = "";
     if (run->n_traces == 0) {
-        line = inq_view_printf(first, "No trace here: %s, none of them understood",
+        line = inq_view_printf(first, "No trace here: %s, none understood",
                                inq_view_plural(first, run->n_skipped, "file", "files"));
     } else if (run->n_traces == 1) {
         line = inq_view_printf(first, "%s, %s, %s of %s", ranks_text(first), steps_text(first),
@@ -87,8 +87,9 @@ static void print_summary(const struct inq_run *run, const struct inq_view *firs
         line = inq_view_printf(first, "%s, %zu not read", line, run->n_skipped);
     }
     inq_pen_tint(pen, INQ_TINT_BOLD);
-    inq_pen_wrap(pen, line, 0, 0);
+    inq_pen_words(pen, line, 0, 0);
     inq_pen_plain(pen);
+    inq_out_text(pen->out, "\n");
 }
 
 static void print_facts(const struct inq_view *view, const struct inq_pen *pen)

@@ -144,12 +144,12 @@ static int put_head(const struct inq_pen *pen, const char *text, size_t n, int c
 /* Writes the last characters that fit `columns`. */
 static int put_tail(const struct inq_pen *pen, const char *text, size_t n, int columns)
 {
-    int all = columns_of(pen, text, n);
+    int left = columns_of(pen, text, n);
     uint32_t point;
     size_t i = 0;
-    while (i < n && all > columns) {
+    while (i < n && left > columns) {
         i += inq_utf8_next(text + i, n - i, &point);
-        all = columns_of(pen, text + i, n - i);
+        left -= shown_width(pen, point);
     }
     return put_head(pen, text + i, n - i, columns);
 }
@@ -179,7 +179,7 @@ static size_t word_length(const char *text)
     return strcspn(text, " \n");
 }
 
-void inq_pen_wrap(const struct inq_pen *pen, const char *text, int column, int indent)
+void inq_pen_words(const struct inq_pen *pen, const char *text, int column, int indent)
 {
     bool fresh = true; /* nothing on this line yet */
     while (*text != '\0') {
@@ -199,6 +199,11 @@ void inq_pen_wrap(const struct inq_pen *pen, const char *text, int column, int i
         text += len;
         text += *text != '\0';
     }
+}
+
+void inq_pen_wrap(const struct inq_pen *pen, const char *text, int column, int indent)
+{
+    inq_pen_words(pen, text, column, indent);
     inq_out_text(pen->out, "\n");
 }
 

@@ -36,7 +36,9 @@ int inq_pen_columns(const struct inq_pen *pen, const char *text);
  * columns used. Unsafe characters come out as '?', and without UTF-8 all that is not ASCII. */
 int inq_pen_text(const struct inq_pen *pen, const char *text, int columns);
 /* Writes text broken at spaces, each line after the first indented; the first starts at `column`.
- * Ends with a newline. */
+ */
+void inq_pen_words(const struct inq_pen *pen, const char *text, int column, int indent);
+/* The same, with a newline at the end. */
 void inq_pen_wrap(const struct inq_pen *pen, const char *text, int column, int indent);
 /* Colours on and off; nothing without colours. */
 void inq_pen_tint(const struct inq_pen *pen, enum inq_tint tint);

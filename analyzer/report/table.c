@@ -39,7 +39,7 @@ void inq_table_unit(struct inq_table *table, int64_t max_ns)
     static const int64_t units_ns[] = {1000000000, 1000000, 1000};
     size_t i = 0;
     /* seconds only from 100 s on: people compare steps in ms */
-    while (i < 2 && max_ns < (i == 0 ? 100 : 10) * units_ns[i]) {
+    while (i < 2 && max_ns < (i == 0 ? 100 : 2) * units_ns[i]) {
         i++;
     }
     table->unit_ns = units_ns[i];

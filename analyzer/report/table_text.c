@@ -140,8 +140,9 @@ void inq_table_print(const struct inq_table *table, const struct inq_pen *pen)
     int widths[INQ_TABLE_MAX_COLUMNS];
     find_widths(table, pen, widths);
     inq_pen_tint(pen, INQ_TINT_BOLD);
-    inq_pen_wrap(pen, table->title, 0, 0);
+    inq_pen_words(pen, table->title, 0, 0);
     inq_pen_plain(pen);
+    inq_out_text(pen->out, "\n");
     if (table->note != NULL && table->note[0] != '\0') {
         inq_out_text(pen->out, "  ");
         inq_pen_wrap(pen, table->note, 2, 2);

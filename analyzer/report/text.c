@@ -29,8 +29,9 @@ static void write_verdicts(const struct inq_document *doc, const struct inq_pen 
             inq_out_text(pen->out, ": ");
         }
         tint_verdict(pen, &report->verdict);
-        inq_pen_wrap(pen, headline(report), column, doc->n_reports > 1 ? 4 : 0);
+        inq_pen_words(pen, headline(report), column, doc->n_reports > 1 ? 4 : 0);
         inq_pen_plain(pen);
+        inq_out_text(pen->out, "\n");
     }
 }
 

@@ -37,7 +37,9 @@ static void write_severity(const struct inq_pen *pen, enum inq_severity severity
     word[i] = '\0';
     tint_severity(pen, severity);
     inq_out_text(pen->out, word);
-    inq_pen_plain(pen);
+    if (severity != INQ_SEVERITY_INFO) {
+        inq_pen_plain(pen);
+    }
 }
 
 static void indented(const struct inq_pen *pen, const char *label, const char *text)

@@ -1,0 +1,1 @@
+"$INQ" analyze --only time_brakdown ok_two_ranks

@@ -1,0 +1,1 @@
+"$INQ" anaylze ok_two_ranks

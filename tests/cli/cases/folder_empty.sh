@@ -1,0 +1,1 @@
+mkdir empty; "$INQ" info empty

@@ -1,0 +1,1 @@
+"$INQ" help analyze && "$INQ" info --help

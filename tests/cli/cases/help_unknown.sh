@@ -1,0 +1,1 @@
+"$INQ" help anlyze

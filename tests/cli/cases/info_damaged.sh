@@ -1,0 +1,1 @@
+"$INQ" info bad_cut bad_mixed/notes.txt

@@ -1,0 +1,1 @@
+"$INQ" info -f json ok_two_ranks

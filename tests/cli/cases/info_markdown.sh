@@ -1,0 +1,1 @@
+"$INQ" info -f markdown ok_two_ranks

@@ -1,0 +1,1 @@
+"$INQ" analyze -j 0 ok_two_ranks

@@ -1,0 +1,1 @@
+"$INQ" analyze -qZ ok_two_ranks

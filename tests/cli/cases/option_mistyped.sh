@@ -1,0 +1,1 @@
+"$INQ" analyze --fromat json ok_two_ranks

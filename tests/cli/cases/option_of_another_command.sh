@@ -1,0 +1,1 @@
+"$INQ" info --fail-on high ok_two_ranks

@@ -1,0 +1,1 @@
+"$INQ" analyze -f jsno ok_two_ranks

@@ -1,0 +1,1 @@
+"$INQ" analyze --quiet=yes ok_two_ranks

@@ -1,0 +1,1 @@
+"$INQ" info ok_two_ranks >/dev/full

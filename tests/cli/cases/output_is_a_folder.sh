@@ -1,0 +1,1 @@
+"$INQ" info ok_two_ranks -f text -o bad_none

@@ -1,0 +1,1 @@
+"$INQ" analyze no_such_folder/

@@ -1,0 +1,1 @@
+"$INQ" info -f json no_such_folder/

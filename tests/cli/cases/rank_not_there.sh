@@ -1,0 +1,1 @@
+"$INQ" analyze -r 7 ok_two_ranks

@@ -1,0 +1,1 @@
+"$INQ" analyze -s 50..60 ok_two_ranks

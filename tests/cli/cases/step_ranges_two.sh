@@ -1,0 +1,1 @@
+"$INQ" analyze -s 5,7 ok_two_ranks

@@ -1,0 +1,1 @@
+"$INQ" --version | head -1

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Golden tests of the command line.
+#   tests/cli/run.sh [--update] INQUEST [CASE]...
+# cases/NAME.sh runs in a copy of tests/data with $INQ naming the program; what it prints and its
+# exit status must be those of NAME.stdout, NAME.stderr and NAME.exit. --update rewrites them.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+
+update=no
+if [ "${1-}" = --update ]; then
+    update=yes
+    shift
+fi
+if [ $# -lt 1 ]; then
+    echo "usage: tests/cli/run.sh [--update] INQUEST [CASE]..." >&2
+    exit 2
+fi
+INQ=$(realpath "$1")
+shift
+export INQ
+export LC_ALL=C TZ=UTC
+unset NO_COLOR TERM PAGER INQ_PAGER COLUMNS
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+names=("$@")
+if [ ${#names[@]} -eq 0 ]; then
+    for script in "$here"/cases/*.sh; do
+        names+=("$(basename "$script" .sh)")
+    done
+fi
+
+failed=0
+for name in "${names[@]}"; do
+    rm -rf "$work/data"
+    cp -R "$here/../data" "$work/data"
+    chmod -R u+w "$work/data"
+    status=0
+    (cd "$work/data" && bash "$here/cases/$name.sh") >"$work/stdout" 2>"$work/stderr" </dev/null ||
+        status=$?
+    echo "$status" >"$work/exit"
+    for part in stdout stderr exit; do
+        golden=$here/cases/$name.$part
+        if [ $update = yes ]; then
+            cp "$work/$part" "$golden"
+        elif ! diff -u "$golden" "$work/$part" >"$work/diff"; then
+            echo "$name: $part differs"
+            head -40 "$work/diff"
+            failed=$((failed + 1))
+        fi
+    done
+done
+if [ $failed -gt 0 ]; then
+    echo "$failed differences; when they are meant: tests/cli/run.sh --update INQUEST"
+    exit 1
+fi
+echo "${#names[@]} cases"

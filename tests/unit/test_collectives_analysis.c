@@ -368,6 +368,7 @@ static void real__megatron_tp2(void **state)
 static void real__torchrec_sleep(void **state)
 {
     (void)state;
+    static const double steps_s[] = {1.056, 1.173, 1.055};
     struct measured m;
 
     measure("torchrec_sleep", &m);
@@ -377,6 +378,10 @@ static void real__torchrec_sleep(void **state)
         }
     }
     assert_about(wait_of(&m, 2)->wait_ns, 0.5, 1e6, 50000);
+    assert_int_equal(m.trace->n_steps, 3);
+    for (int s = 0; s < 3; s++) {
+        assert_about(m.report->step_ns[s], steps_s[s], 1e9, 1e6);
+    }
     drop(&m);
 }
 

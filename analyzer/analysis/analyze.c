@@ -73,6 +73,10 @@ static int fill_steps(const struct inq_trace *trace, struct inq_report *report, 
     }
     for (size_t s = 0; s < trace->n_steps; s++) {
         report->step_ns[s] = inq_step_ns(trace, s);
+        if (report->step_ns[s] < 0) {
+            inq_mem_free(sorted);
+            return inq_err_set(err, INQ_NOMEM, "no memory for the length of a step");
+        }
         sorted[s] = report->step_ns[s];
     }
     report->step_ns_median = inq_median_i64(sorted, trace->n_steps);

@@ -535,7 +535,7 @@ INQ_API void inq_report_free(struct inq_report *report);
 
 /* How long step `index` of the trace took: for labelled ops (an op table) from the first start to
  * the last end over all ranks; for recorded or inferred steps the median over the ranks that have
- * it, because those begin and end on each host by itself. */
+ * it, because those begin and end on each host by itself. -1 when memory is out. */
 INQ_API int64_t inq_step_ns(const struct inq_trace *trace, size_t index);
 
 INQ_API const char *inq_finding_kind_text(enum inq_finding_kind kind);

@@ -2,11 +2,15 @@
 /* The registry of analyses and the frame of a report. */
 #include "inquest/analysis.h"
 
+#include "base/mem.h"
+#include "inquest/ingest.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -111,6 +115,39 @@ static void texts__every_value_has_its_word(void **state)
     assert_string_equal(inq_method_text(INQ_METHOD_TRACELENS), "tracelens");
 }
 
+static void analyze__survives_every_failed_allocation(void **state)
+{
+    (void)state;
+    static const enum inq_method methods[] = {INQ_METHOD_INQUEST, INQ_METHOD_HTA,
+                                              INQ_METHOD_TRACELENS};
+    const char *paths[] = {INQ_SHARED_DATA "/kineto/megatron_tp2"};
+    struct stat info;
+    struct inq_run *run = NULL;
+
+    if (stat(paths[0], &info) != 0) {
+        print_message("skipped: there is no %s\n", paths[0]);
+        skip();
+    }
+    assert_int_equal(inq_ingest(paths, 1, NULL, &run, NULL), INQ_OK);
+    assert_int_equal(run->n_traces, 1);
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        struct inq_analysis_options options = {.jobs = 1, .method = methods[i]};
+        int code = INQ_NOMEM;
+        long n = 1;
+        for (; code != INQ_OK && n < 1000000; n += 1 + n / 32) {
+            struct inq_report *report = NULL;
+            inq_mem_fail_after(n);
+            code = inq_analyze(run->traces[0], &options, &report, NULL);
+            inq_mem_fail_after(0);
+            assert_true(code == INQ_OK || (code == INQ_NOMEM && !report));
+            inq_report_free(report);
+        }
+        assert_int_equal(code, INQ_OK);
+        assert_true(n > 10);
+    }
+    inq_run_free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +157,7 @@ int main(void)
         cmocka_unit_test(steps__median_over_ranks_and_over_steps),
         cmocka_unit_test(steps__labelled_ops_take_the_whole_span),
         cmocka_unit_test(texts__every_value_has_its_word),
+        cmocka_unit_test(analyze__survives_every_failed_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

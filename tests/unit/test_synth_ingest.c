@@ -85,6 +85,28 @@ static void ingest__ranks_and_files_come_out(void **state)
     close_sample(&sample);
 }
 
+static void ingest__steps_are_the_simulated_ones(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=4,steps=5,layers=4,first_step=3,fault=late_host:rank=1:delay=4ms:from=2:to=2",
+        "dp=1,pp=4,micro_batches=6,steps=3,first_step=3",
+        "dp=2,steps=4,layers=3,first_step=3,ts=abs,args=old,cpu_ops=0",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        struct sample sample = open_sample(specs[i], true);
+        const struct inq_trace *trace = sample.trace;
+        assert_int_equal(trace->n_steps, sample.truth->n_steps);
+        assert_false(trace->steps_inferred);
+        for (size_t step = 1; step < trace->n_steps; step++) {
+            int64_t dur_ns = trace->steps[step].end_ns - trace->steps[step - 1].end_ns;
+            assert_int_equal(trace->steps[step].number, 3 + (int64_t)step);
+            assert_in_range(llabs(dur_ns - sample.truth->step_ns[step]), 0, 2000);
+        }
+        close_sample(&sample);
+    }
+}
+
 static void ingest__every_transfer_is_matched_and_every_wait_is_the_true_one(void **state)
 {
     (void)state;
@@ -184,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ingest__ranks_and_files_come_out),
+        cmocka_unit_test(ingest__steps_are_the_simulated_ones),
         cmocka_unit_test(ingest__every_transfer_is_matched_and_every_wait_is_the_true_one),
         cmocka_unit_test(ingest__clocks_are_put_right),
         cmocka_unit_test(ingest__two_bases_are_one_time),

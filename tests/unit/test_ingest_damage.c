@@ -16,11 +16,14 @@
 
 #define PLACES 24
 
+#define RESNET                                                                                     \
+    "kineto/resnet18_ddp/"                                                                         \
+    "ip-172-31-16-248.us-east-2.compute.internal_85866.1698107929560561434.pt.trace.json"
+
 static const char *const real_files[] = {
     "kineto/megatron_tp2/9c44bd29b3f0_1375.1724066820235157909.pt.trace.json.gz",
     "kineto/dlrm_8ranks/worker3_step_12.1694128201557.pt.trace.json.gz",
-    "kineto/resnet18_ddp/ip-172-31-16-248.us-east-2.compute.internal_85866.1698107929560561434.pt."
-    "trace.json",
+    RESNET,
     "kineto/edge/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz",
     "chrome/v8_runtime_call_stats.json",
     "whatif/ST/trace-ST.csv.gz",

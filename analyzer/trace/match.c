@@ -319,8 +319,9 @@ static struct side take_side(const struct matcher *m, size_t rank, uint32_t chan
         to++;
     }
     next[rank] = to;
-    return (struct side){
-        .rows = m->rows.rows[rank] + from, .n = to - from, .offset_ns = m->offset_ns[rank]};
+    return (struct side){.rows = to > from ? m->rows.rows[rank] + from : NULL,
+                         .n = to - from,
+                         .offset_ns = m->offset_ns[rank]};
 }
 
 static bool all_have_seq(const struct matcher *m, uint32_t channel, const size_t *next)

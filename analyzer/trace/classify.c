@@ -149,8 +149,10 @@ enum inq_coll_kind inq_coll_from_name(const char *name, size_t len)
         name += 5;
         len -= 5;
     }
+    const char *space = len > 0 ? memchr(name, ' ', len) : NULL; /* "send 1->2", "recv 3<-0" */
+    len = space != NULL ? (size_t)(space - name) : len;
     for (size_t i = 0; i < COUNT(kinds); i++) {
-        if (equals(name, len, kinds[i].text)) {
+        if (strlen(kinds[i].text) == len && strncasecmp(name, kinds[i].text, len) == 0) {
             return (enum inq_coll_kind)kinds[i].code;
         }
     }
@@ -213,6 +215,11 @@ int64_t inq_coll_bytes(enum inq_coll_kind kind, int64_t in_elems, int64_t out_el
     if (whole_is_output && elems < 0 && in_elems >= 0 && group_size > 0 &&
         in_elems < INT64_MAX / group_size) {
         elems = in_elems * group_size;
+    }
+    bool whole_is_input = kind == INQ_COLL_REDUCE_SCATTER || kind == INQ_COLL_SCATTER;
+    if (whole_is_input && elems < 0 && out_elems >= 0 && group_size > 0 &&
+        out_elems < INT64_MAX / group_size) {
+        elems = out_elems * group_size;
     }
     if (kind == INQ_COLL_ALLTOALLV && out_elems > elems) {
         elems = out_elems; /* the larger side bounds it */

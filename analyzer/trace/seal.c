@@ -36,18 +36,12 @@ static bool is_identity(const uint32_t *perm, size_t n)
     return true;
 }
 
-static int compare_events(const void *a, const void *b, void *ctx)
+static int by_length(const void *a, const void *b, void *ctx)
 {
     const struct inq_events *e = ctx;
-    uint32_t i = *(const uint32_t *)a;
-    uint32_t j = *(const uint32_t *)b;
-    if (e->lane[i] != e->lane[j]) {
-        return e->lane[i] < e->lane[j] ? -1 : 1;
-    }
-    if (e->start_ns[i] != e->start_ns[j]) {
-        return e->start_ns[i] < e->start_ns[j] ? -1 : 1;
-    }
-    return e->dur_ns[i] > e->dur_ns[j] ? -1 : e->dur_ns[i] < e->dur_ns[j];
+    int64_t x = e->dur_ns[*(const uint32_t *)a];
+    int64_t y = e->dur_ns[*(const uint32_t *)b];
+    return (x < y) - (x > y);
 }
 
 static void permute_events(struct inq_events *e, const uint32_t *perm, void *spare)
@@ -96,12 +90,53 @@ static void scratch_release(struct scratch *s)
     inq_mem_free(s->spare);
 }
 
-static int sort_events(struct inq_events *e, const struct scratch *s, struct inq_err *err)
+/* by_start, stably by lane: to[n]. */
+static int spread_over_lanes(const struct inq_rank *rank, const uint32_t *by_start, uint32_t *to,
+                             struct inq_err *err)
 {
-    /* by start first (linear when in order), then stably by lane and length */
-    int code = inq_sort_order_i64(e->start_ns, e->n, s->perm, err);
+    const struct inq_events *e = &rank->events;
+    size_t *next = inq_mem_zalloc(rank->n_lanes + 1, sizeof *next);
+    if (next == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu lanes", rank->n_lanes);
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        next[e->lane[i] + 1]++;
+    }
+    for (size_t l = 1; l < rank->n_lanes; l++) {
+        next[l] += next[l - 1];
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        to[next[e->lane[by_start[i]]]++] = by_start[i];
+    }
+    inq_mem_free(next);
+    return INQ_OK;
+}
+
+/* Longer ones first among those of one lane that start together. */
+static int sort_ties(struct inq_events *e, uint32_t *perm, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t lo = 0, hi; lo < e->n && code == INQ_OK; lo = hi) {
+        hi = lo + 1;
+        while (hi < e->n && e->start_ns[perm[hi]] == e->start_ns[perm[lo]] &&
+               e->lane[perm[hi]] == e->lane[perm[lo]]) {
+            hi++;
+        }
+        code = inq_sort(perm + lo, hi - lo, sizeof *perm, by_length, e, err);
+    }
+    return code;
+}
+
+static int sort_events(struct inq_rank *rank, const struct scratch *s, struct inq_err *err)
+{
+    struct inq_events *e = &rank->events;
+    uint32_t *by_start = s->spare; /* as wide as a time: room for indices */
+    int code = inq_sort_order_i64(e->start_ns, e->n, by_start, err);
     if (code == INQ_OK) {
-        code = inq_sort(s->perm, e->n, sizeof *s->perm, compare_events, e, err);
+        code = spread_over_lanes(rank, by_start, s->perm, err);
+    }
+    if (code == INQ_OK) {
+        code = sort_ties(e, s->perm, err);
     }
     if (code == INQ_OK && !is_identity(s->perm, e->n)) {
         permute_events(e, s->perm, s->spare);
@@ -132,37 +167,72 @@ static int compare_notes(const void *a, const void *b, void *ctx)
 /* ---- launches ----------------------------------------------------------------------------------
  */
 
-/* Turns correlation ids (32 bits in the event) into call indices. An id can repeat: the call that
- * starts before the kernel and is the latest such is taken, else the first. */
+/* The calls by (correlation id, start): order[n]. */
+static int order_calls(const struct inq_calls *c, uint32_t *order, struct inq_err *err)
+{
+    int64_t *ids = inq_mem_alloc((c->n + 1) * sizeof *ids);
+    if (ids == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for launches");
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        ids[i] = (uint32_t)c->correlation[i];
+    }
+    int code = inq_sort_order_i64(ids, c->n, order, err); /* stable: by start within an id */
+    inq_mem_free(ids);
+    return code;
+}
+
+/* Number of calls that come before (id, start_ns], id included where it starts no later. */
+static size_t calls_up_to(const struct inq_calls *c, const uint32_t *order, uint32_t id,
+                          int64_t start_ns)
+{
+    size_t low = 0;
+    size_t high = c->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        uint32_t own = (uint32_t)c->correlation[order[middle]];
+        if (own < id || (own == id && c->start_ns[order[middle]] <= start_ns)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The call with this id. An id can repeat: of those that start before the event the latest, else
+ * the first. */
+static uint32_t find_call(const struct inq_calls *c, const uint32_t *order, uint32_t id,
+                          int64_t start_ns)
+{
+    if (id == 0) {
+        return INQ_NONE; /* what calls that launch nothing have */
+    }
+    size_t at = calls_up_to(c, order, id, start_ns);
+    if (at > 0 && (uint32_t)c->correlation[order[at - 1]] == id) {
+        return order[at - 1];
+    }
+    bool later = at < c->n && (uint32_t)c->correlation[order[at]] == id;
+    return later ? order[at] : INQ_NONE;
+}
+
+/* Turns correlation ids (32 bits in the event) into call indices. */
 static int join_calls(struct inq_rank *rank, struct inq_damage *damage, struct inq_err *err)
 {
     struct inq_calls *c = &rank->calls;
     struct inq_events *e = &rank->events;
-    struct inq_map newest = {0};
-    uint32_t *older = inq_mem_alloc(c->n * sizeof *older); /* chain of calls with the same id */
-    int code = older == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for launches") : INQ_OK;
-    for (size_t i = 0; code == INQ_OK && i < c->n; i++) {
-        uint64_t id = (uint32_t)c->correlation[i];
-        older[i] = INQ_NONE;
-        if (c->correlation[i] > 0) {
-            (void)inq_map_get(&newest, id, &older[i]);
-            code = inq_map_put(&newest, id, (uint32_t)i, err);
-        }
-    }
+    uint32_t *order = inq_mem_alloc((c->n + 1) * sizeof *order);
+    int code = order != NULL ? order_calls(c, order, err)
+                             : inq_err_set(err, INQ_NOMEM, "out of memory for launches");
     for (size_t i = 0; code == INQ_OK && i < e->n; i++) {
-        uint32_t call = INQ_NONE;
         uint32_t id = e->call[i];
-        if (id != INQ_NONE && inq_map_get(&newest, id, &call)) {
-            while (c->start_ns[call] > e->start_ns[i] && older[call] != INQ_NONE) {
-                call = older[call];
-            }
-        } else if (id != INQ_NONE && c->n > 0 && e->kind[i] != INQ_EVENT_SYNC) {
+        e->call[i] = id != INQ_NONE ? find_call(c, order, id, e->start_ns[i]) : INQ_NONE;
+        bool lost = id != INQ_NONE && e->call[i] == INQ_NONE && c->n > 0;
+        if (lost && e->kind[i] != INQ_EVENT_SYNC) {
             inq_damage_add(damage, INQ_DAMAGE_NO_LAUNCH, 1, 0);
         }
-        e->call[i] = call;
     }
-    inq_map_release(&newest);
-    inq_mem_free(older);
+    inq_mem_free(order);
     return code;
 }
 
@@ -191,8 +261,16 @@ static int index_records(const struct inq_rank *rank, struct inq_map *records, s
     return code;
 }
 
-/* The innermost communication annotation that was open on the launching thread, or NULL. */
-static const struct inq_note *enclosing_note(const struct inq_rank *rank, uint32_t call)
+static enum inq_coll_kind kind_of_name(const struct inq_shard *shard, inq_str name)
+{
+    return inq_coll_from_name(inq_strtab_get(&shard->names, name),
+                              inq_strtab_len(&shard->names, name));
+}
+
+/* The innermost annotation that was open on the launching thread and names a collective, or NULL.
+ */
+static const struct inq_note *enclosing_note(const struct inq_shard *shard,
+                                             const struct inq_rank *rank, uint32_t call)
 {
     if (call == INQ_NONE) {
         return NULL;
@@ -212,7 +290,8 @@ static const struct inq_note *enclosing_note(const struct inq_rank *rank, uint32
     for (size_t i = low; i > 0 && low - i < LOOK_BACK; i--) {
         const struct inq_note *note = &rank->notes[i - 1];
         if (note->kind == INQ_NOTE_COMM && !note->on_gpu && note->lane == rank->calls.lane[call] &&
-            note->start_ns + note->dur_ns >= at_ns) {
+            note->start_ns + note->dur_ns >= at_ns &&
+            kind_of_name(shard, note->name) != INQ_COLL_UNKNOWN) {
             return note;
         }
     }
@@ -230,18 +309,13 @@ static void describe(const struct inq_shard *shard, const struct inq_rank *rank,
         *comm = rank->comms[record];
         return;
     }
-    const struct inq_note *note = enclosing_note(rank, rank->events.call[event]);
+    const struct inq_note *note = enclosing_note(shard, rank, rank->events.call[event]);
     inq_str name = note != NULL ? note->name : rank->events.name[event];
-    const char *text = inq_strtab_get(&shard->names, name);
-    size_t len = inq_strtab_len(&shard->names, name);
-    comm->kind = note != NULL ? inq_coll_from_name(text, len) : INQ_COLL_UNKNOWN;
-    comm->from_name = comm->kind == INQ_COLL_UNKNOWN;
-    if (comm->from_name) {
-        name = rank->events.name[event];
-        comm->kind = inq_coll_from_kernel(inq_strtab_get(&shard->names, name),
-                                          inq_strtab_len(&shard->names, name));
-    }
     comm->op_name = name;
+    comm->from_name = note == NULL;
+    comm->kind = note != NULL ? kind_of_name(shard, name)
+                              : inq_coll_from_kernel(inq_strtab_get(&shard->names, name),
+                                                     inq_strtab_len(&shard->names, name));
 }
 
 static int fill_comms(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
@@ -296,6 +370,39 @@ static void find_span(struct inq_rank *rank)
     }
 }
 
+/* Gives back what growing left over; a column that cannot shrink stays as it is. */
+static void shrink(void *ptr_to_ptr, size_t n, size_t size)
+{
+    void *column;
+    memcpy(&column, ptr_to_ptr, sizeof column); /* any object pointer type */
+    void *smaller = column != NULL && n > 0 ? inq_mem_realloc(column, n * size) : NULL;
+    if (smaller != NULL) {
+        memcpy(ptr_to_ptr, &smaller, sizeof smaller);
+    }
+}
+
+static void shrink_rank(struct inq_rank *rank)
+{
+    struct inq_events *e = &rank->events;
+    shrink(&e->start_ns, e->n, sizeof *e->start_ns);
+    shrink(&e->dur_ns, e->n, sizeof *e->dur_ns);
+    shrink(&e->name, e->n, sizeof *e->name);
+    shrink(&e->lane, e->n, sizeof *e->lane);
+    shrink(&e->call, e->n, sizeof *e->call);
+    shrink(&e->comm, e->n, sizeof *e->comm);
+    shrink(&e->label, e->n, sizeof *e->label);
+    shrink(&e->kind, e->n, sizeof *e->kind);
+    shrink(&e->cls, e->n, sizeof *e->cls);
+    e->cap = e->n;
+    struct inq_calls *c = &rank->calls;
+    shrink(&c->start_ns, c->n, sizeof *c->start_ns);
+    shrink(&c->dur_ns, c->n, sizeof *c->dur_ns);
+    shrink(&c->name, c->n, sizeof *c->name);
+    shrink(&c->lane, c->n, sizeof *c->lane);
+    shrink(&c->correlation, c->n, sizeof *c->correlation);
+    c->cap = c->n;
+}
+
 static int seal_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
 {
     struct inq_events *e = &rank->events;
@@ -305,7 +412,7 @@ static int seal_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_
     if (code != INQ_OK) {
         return code;
     }
-    code = sort_events(e, &s, err);
+    code = sort_events(rank, &s, err);
     if (code == INQ_OK) {
         code = sort_calls(&rank->calls, &s, err);
     }
@@ -326,6 +433,7 @@ static int seal_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_
         }
         memset(e->step, 0xff, e->n * sizeof *e->step); /* INQ_NONE */
         find_span(rank);
+        shrink_rank(rank);
     }
     return code;
 }

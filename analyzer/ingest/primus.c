@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* A dump is a few KB an iteration: what is longer is cut. */
@@ -461,7 +462,7 @@ static int sniff_primus(const char *head, size_t n, const char *path)
 {
     (void)path;
     size_t i = 0;
-    while (i < n && memchr(" \t\r\n", head[i], 4) != NULL) {
+    while (i < n && isspace((unsigned char)head[i]) != 0) {
         i++;
     }
     if (i == n || head[i] != '{') {

@@ -34,26 +34,41 @@ static bool has_own_origins(const struct inq_rank *rank)
     return !rank->has_clock_epoch && rank->events.label != NULL && rank->events.n > 0;
 }
 
+static int add_span(struct spans *spans, struct span span, struct inq_err *err)
+{
+    int code =
+        inq_mem_grow(&spans->rows, &spans->cap, spans->n + 1, sizeof *spans->rows, INT32_MAX, err);
+    if (code == INQ_OK) {
+        code = inq_map_put(&spans->by_number, (uint64_t)span.number, (uint32_t)spans->n, err);
+    }
+    if (code == INQ_OK) {
+        spans->rows[spans->n++] = span;
+    }
+    return code;
+}
+
+/* The span of a step, or NULL. */
+static struct span *find_span(struct spans *spans, int32_t step)
+{
+    uint32_t index = (uint32_t)spans->last;
+    if (spans->n == 0) {
+        return NULL;
+    }
+    if (spans->rows[index].number != step &&
+        !inq_map_get(&spans->by_number, (uint64_t)step, &index)) {
+        return NULL;
+    }
+    spans->last = index;
+    return &spans->rows[index];
+}
+
 static int add_to_span(struct spans *spans, int32_t step, int64_t start, int64_t end,
                        struct inq_err *err)
 {
-    uint32_t index = (uint32_t)spans->last;
-    bool same = spans->n > 0 && spans->rows[index].number == step;
-    if (!same && !inq_map_get(&spans->by_number, (uint64_t)step, &index)) {
-        int code = inq_mem_grow(&spans->rows, &spans->cap, spans->n + 1, sizeof *spans->rows,
-                                INT32_MAX, err);
-        if (code == INQ_OK) {
-            code = inq_map_put(&spans->by_number, (uint64_t)step, (uint32_t)spans->n, err);
-        }
-        if (code != INQ_OK) {
-            return code;
-        }
-        spans->rows[spans->n++] =
-            (struct span){.number = step, .first_start = start, .first_end = end, .last_end = end};
-        return INQ_OK;
+    struct span *span = find_span(spans, step);
+    if (span == NULL) {
+        return add_span(spans, (struct span){step, start, end, end, 0}, err);
     }
-    struct span *span = &spans->rows[index];
-    spans->last = index;
     span->first_start = start < span->first_start ? start : span->first_start;
     span->first_end = end < span->first_end ? end : span->first_end;
     span->last_end = end > span->last_end ? end : span->last_end;
@@ -117,36 +132,58 @@ static bool plan_shifts(struct spans *spans)
     return true;
 }
 
-#define PERMUTE(type, column, order)                                                               \
-    do {                                                                                           \
-        type *to = (column) + (order)->first;                                                      \
-        type *from = (order)->scratch;                                                             \
-        memcpy(from, to, (order)->n * sizeof(type));                                               \
-        for (size_t at = 0; at < (order)->n; at++) {                                               \
-            to[at] = from[(order)->perm[at]];                                                      \
-        }                                                                                          \
-    } while (0)
-
 /* One lane's events, [first, first + n), and the order in which they are to stand. */
 struct order {
     size_t first, n;
     uint32_t *perm;
-    void *scratch; /* room for 8 bytes an event */
+    int64_t *scratch; /* room for the lane */
 };
+
+static void permute_times(int64_t *column, const struct order *order)
+{
+    int64_t *to = column + order->first;
+    memcpy(order->scratch, to, order->n * sizeof *to);
+    for (size_t i = 0; i < order->n; i++) {
+        to[i] = order->scratch[order->perm[i]];
+    }
+}
+
+static void permute_ids(uint32_t *column, const struct order *order)
+{
+    if (column == NULL) {
+        return;
+    }
+    uint32_t *to = column + order->first;
+    for (size_t i = 0; i < order->n; i++) {
+        order->scratch[i] = to[order->perm[i]];
+    }
+    for (size_t i = 0; i < order->n; i++) {
+        to[i] = (uint32_t)order->scratch[i];
+    }
+}
+
+static void permute_kinds(uint8_t *column, const struct order *order)
+{
+    uint8_t *to = column + order->first;
+    for (size_t i = 0; i < order->n; i++) {
+        order->scratch[i] = to[order->perm[i]];
+    }
+    for (size_t i = 0; i < order->n; i++) {
+        to[i] = (uint8_t)order->scratch[i];
+    }
+}
 
 static void reorder_lane(struct inq_events *events, const struct order *order)
 {
-    uint32_t *narrow[] = {events->name, events->lane, events->call,
-                          events->comm, events->step, events->label};
-    PERMUTE(int64_t, events->start_ns, order);
-    PERMUTE(int64_t, events->dur_ns, order);
-    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++) {
-        if (narrow[i] != NULL) {
-            PERMUTE(uint32_t, narrow[i], order);
-        }
-    }
-    PERMUTE(uint8_t, events->kind, order);
-    PERMUTE(uint8_t, events->cls, order);
+    permute_times(events->start_ns, order);
+    permute_times(events->dur_ns, order);
+    permute_ids(events->name, order);
+    permute_ids(events->call, order);
+    permute_ids(events->comm, order);
+    permute_ids(events->step, order);
+    permute_ids(events->label, order);
+    permute_kinds(events->kind, order);
+    permute_kinds(events->cls, order);
 }
 
 /* What moving a rank's events takes. */
@@ -244,7 +281,7 @@ static int shift_rank(struct inq_rank *rank, const struct spans *spans, struct i
         .place = inq_mem_alloc((n + 1) * sizeof *move.place),
         .counts = inq_mem_alloc((spans->n + 1) * sizeof *move.counts),
         .order = {.perm = inq_mem_alloc((n + 1) * sizeof *move.order.perm),
-                  .scratch = inq_mem_alloc((n + 1) * sizeof(int64_t))},
+                  .scratch = inq_mem_alloc((n + 1) * sizeof *move.order.scratch)},
     };
     int code = INQ_OK;
     if (move.place == NULL || move.counts == NULL || move.order.perm == NULL ||

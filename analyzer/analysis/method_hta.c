@@ -188,7 +188,9 @@ static void add_gap(struct idle_sum *sum, const struct inq_hta_row *before,
             kind = IDLE_KERNEL;
         }
     }
-    sum->us[kind] += gap_us;
+    if (__builtin_add_overflow(sum->us[kind], gap_us, &sum->us[kind])) {
+        sum->us[kind] = gap_us < 0 ? INT64_MIN : INT64_MAX; /* only of made-up durations */
+    }
     sum->seen[kind] = true;
 }
 
@@ -252,9 +254,10 @@ static double or_nan(const struct idle_sum *sum, int kind)
 
 static double ratio(const struct idle_sum *sum, int kind)
 {
-    int64_t all_us = sum->us[IDLE_HOST] + sum->us[IDLE_KERNEL] + sum->us[IDLE_OTHER];
+    double all_us =
+        (double)sum->us[IDLE_HOST] + (double)sum->us[IDLE_KERNEL] + (double)sum->us[IDLE_OTHER];
 
-    return inq_peer_round(or_nan(sum, kind) / (double)all_us, 2);
+    return inq_peer_round(or_nan(sum, kind) / all_us, 2);
 }
 
 static int publish_rank(struct inq_arena *arena, const struct rank_result *result,

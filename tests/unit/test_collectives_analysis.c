@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { RANKS = 3, ROWS = 8, OPS = 8 };
+enum { RANKS = 3, ROWS = 2000, OPS = 2000 };
 
 /* Three ranks; the k-th collective is row k of each. */
 struct fixture {
@@ -86,7 +86,7 @@ static struct inq_report *analyze(const struct fixture *f, int jobs)
 static void figures__waits_skew_transfer_spread(void **state)
 {
     (void)state;
-    struct fixture f;
+    static struct fixture f;
 
     fixture_init(&f);
     begin(&f, INQ_COLL_ALLREDUCE, 0);
@@ -124,7 +124,7 @@ static void figures__waits_skew_transfer_spread(void **state)
 static void figures__raw_spread_undoes_the_alignment(void **state)
 {
     (void)state;
-    struct fixture f;
+    static struct fixture f;
 
     fixture_init(&f);
     begin(&f, INQ_COLL_ALLREDUCE, 0);
@@ -142,7 +142,7 @@ static void figures__raw_spread_undoes_the_alignment(void **state)
 static void waits__do_not_outlast_an_op_that_need_not_wait(void **state)
 {
     (void)state;
-    struct fixture f;
+    static struct fixture f;
 
     fixture_init(&f);
     begin(&f, INQ_COLL_BROADCAST, 0);
@@ -161,7 +161,7 @@ static void waits__do_not_outlast_an_op_that_need_not_wait(void **state)
 static void waits__are_not_counted_where_ends_disagree(void **state)
 {
     (void)state;
-    struct fixture f;
+    static struct fixture f;
     const int64_t ms = 1000000;
 
     fixture_init(&f);
@@ -188,7 +188,7 @@ static void waits__are_not_counted_where_ends_disagree(void **state)
 static void arrivals__of_equals_the_lowest_rank(void **state)
 {
     (void)state;
-    struct fixture f;
+    static struct fixture f;
 
     fixture_init(&f);
     begin(&f, INQ_COLL_ALLREDUCE, 0);
@@ -205,7 +205,7 @@ static void arrivals__of_equals_the_lowest_rank(void **state)
 static void members__alone_wait_for_nobody(void **state)
 {
     (void)state;
-    struct fixture f;
+    static struct fixture f;
 
     fixture_init(&f);
     begin(&f, INQ_COLL_ALLREDUCE, 1);
@@ -223,7 +223,7 @@ static void members__alone_wait_for_nobody(void **state)
 static void table__one_row_for_each_kind_and_group(void **state)
 {
     (void)state;
-    struct fixture f;
+    static struct fixture f;
 
     fixture_init(&f);
     for (int i = 0; i < 3; i++) {
@@ -252,10 +252,64 @@ static void table__one_row_for_each_kind_and_group(void **state)
     inq_report_free(report);
 }
 
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static void jobs__change_nothing_and_sums_agree_with_counting(void **state)
+{
+    (void)state;
+    static struct fixture f;
+    int64_t waits[RANKS] = {0};
+    uint32_t random = 5;
+
+    fixture_init(&f);
+    for (int i = 0; i < OPS; i++) {
+        int64_t at = (int64_t)100000 * i;
+        int64_t last = 0;
+        begin(&f, next_random(&random) % 2 ? INQ_COLL_ALLREDUCE : INQ_COLL_ALLGATHER, 0);
+        for (uint32_t r = 0; r < RANKS; r++) {
+            int64_t start = at + next_random(&random) % 40000;
+            join(&f, r, start, at + 50000 + next_random(&random) % 100, 1000);
+            last = start > last ? start : last;
+        }
+        for (uint32_t r = 0; r < RANKS; r++) {
+            waits[r] += last - f.start[r][i];
+        }
+    }
+    struct inq_report *one = analyze(&f, 1);
+    struct inq_report *many = analyze(&f, 8);
+    const struct inq_collectives *a = one->collectives;
+    const struct inq_collectives *b = many->collectives;
+    uint64_t last_arrivals = 0;
+    for (size_t r = 0; r < RANKS; r++) {
+        assert_int_equal(a->waits[r].wait_ns, waits[r]);
+        assert_int_equal(b->waits[r].wait_ns, waits[r]);
+        assert_int_equal(a->waits[r].last_arrivals, b->waits[r].last_arrivals);
+        last_arrivals += a->waits[r].last_arrivals;
+    }
+    assert_int_equal(last_arrivals, OPS);
+    assert_int_equal(a->n_by_op, 2);
+    assert_int_equal(a->by_op[0].count + a->by_op[1].count, OPS);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(a->by_op[i].wait_ns, b->by_op[i].wait_ns);
+        assert_int_equal(a->by_op[i].transfer_ns_median, b->by_op[i].transfer_ns_median);
+    }
+    assert_int_equal(a->n_worst, 10);
+    for (size_t i = 0; i < a->n_worst; i++) {
+        assert_int_equal(a->worst[i].collective, b->worst[i].collective);
+        assert_true(i == 0 || a->worst[i].wait_ns <= a->worst[i - 1].wait_ns);
+    }
+    inq_report_free(one);
+    inq_report_free(many);
+}
+
 static void section__absent_without_communication(void **state)
 {
     (void)state;
-    struct fixture f;
+    static struct fixture f;
 
     fixture_init(&f);
     struct inq_report *report = analyze(&f, 1);
@@ -411,6 +465,7 @@ int main(void)
         cmocka_unit_test(arrivals__of_equals_the_lowest_rank),
         cmocka_unit_test(members__alone_wait_for_nobody),
         cmocka_unit_test(table__one_row_for_each_kind_and_group),
+        cmocka_unit_test(jobs__change_nothing_and_sums_agree_with_counting),
         cmocka_unit_test(section__absent_without_communication),
         cmocka_unit_test(real__dlrm_8ranks),
         cmocka_unit_test(real__megatron_tp2),

@@ -17,6 +17,8 @@
 static const double slow_factor = 1.05;
 /* Forward and backward of a micro-batch go together this well when the sequence length rules. */
 static const double sequence_correlation = 0.9;
+/* Causes that do not fit and save less are not told. */
+static const double least_share = 0.02;
 /* An op this many times its worker's median is a pause. */
 static const double pause_factor = 1.5;
 static const int64_t pause_floor_ns = 1000000;
@@ -411,7 +413,8 @@ static int word_causes(struct causes *c, const int64_t *t_ns, struct inq_err *er
         if (cause->what == NULL) {
             return no_memory(err);
         }
-        w->n_causes++;
+        /* what does not fit is worth a line when it is one of the known causes and not nothing */
+        w->n_causes += cause->fits || (k < STAGES && cause->share >= least_share);
     }
     return inq_sort(w->causes, w->n_causes, sizeof *w->causes, compare_causes, NULL, err);
 }

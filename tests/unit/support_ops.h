@@ -9,7 +9,7 @@ struct ops_trace;
 
 /* An empty trace with `n_ranks` ranks. */
 struct ops_trace *ops_trace_new(uint32_t n_ranks);
-/* An op table (CSV, gzip or not); NULL when the file is not there. */
+/* The first job of a file or folder, through ingest; NULL when there is none. */
 struct ops_trace *ops_trace_load(const char *path);
 void ops_trace_add(struct ops_trace *ops, uint32_t rank, const struct inq_label *label,
                    int64_t start_ns, int64_t dur_ns);

@@ -144,6 +144,31 @@ static void pipeline__of_a_job_with_a_slow_worker(void **state)
     ops_trace_free(ops);
 }
 
+/* Forwards and backwards only; the first iteration is a warm-up, the last stage is slower. */
+static void pipeline__of_a_primus_dump(void **state)
+{
+    (void)state;
+    struct ops_trace *ops = NULL;
+    struct inq_report *r = load(INQ_SHARED_DATA "/primus/pp8", &ops);
+    const struct inq_pipeline *p = r->pipeline;
+    assert_non_null(p);
+    print_pipeline("pp8", p);
+    check_identities(p);
+    assert_string_equal(p->schedule, "1f1b");
+    assert_int_equal(p->stages, 8);
+    assert_int_equal(p->microbatches, 16);
+    assert_int_equal(p->n_warm_up_steps, 1);
+    assert_int_equal(p->n_steps, 20);
+    assert_true(p->steps[19].warm_up);
+    assert_int_equal(p->steps[19].step, 1);
+    for (size_t s = 0; s + 1 < p->n_per_stage; s++) {
+        assert_true(p->per_stage[s].compute_ns < p->per_stage[7].compute_ns);
+    }
+    assert_true(part(p, "stage_imbalance") > part(p, "microbatch_variation"));
+    inq_report_free(r);
+    ops_trace_free(ops);
+}
+
 /* ---- made jobs ---------------------------------------------------------------------------------
  */
 
@@ -456,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pipeline__of_a_job_with_a_long_last_stage),
         cmocka_unit_test(pipeline__of_a_job_with_a_slow_worker),
+        cmocka_unit_test(pipeline__of_a_primus_dump),
         cmocka_unit_test(schedules__are_named),
         cmocka_unit_test(schedules__an_odd_order_is_unknown),
         cmocka_unit_test(waterfall__planted_causes_are_told_apart),

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/from_trace.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "trace/classify.h"
+
+#include <string.h>
+
+/* A start is explained by an end or a launch this shortly before it. */
+static const int64_t explained_ns = 10000;
+/* A stream that waits for another one goes on this soon after it. */
+static const int64_t handover_ns = 20000;
+/* Clocks of host and GPU that differ by more cannot be believed. */
+static const int64_t most_lead_ns = 1000000;
+
+void inq_trace_graph_release(struct inq_trace_graph *graph)
+{
+    inq_graph_free(graph->graph);
+    inq_mem_free(graph->ops);
+    inq_mem_free(graph->start_ns);
+    inq_mem_free(graph->end_ns);
+    *graph = (struct inq_trace_graph){0};
+}
+
+/* One rank while its part of the graph is made. */
+struct rank_part {
+    const struct inq_rank *rank;
+    uint32_t index;     /* into inq_trace.ranks */
+    int64_t from, to;   /* window for host calls */
+    uint32_t *event_id; /* [events.n] builder ids, INQ_NONE outside the window */
+    uint32_t *call_id;  /* [calls.n] */
+    int64_t lead_ns;    /* the host's clock is behind the GPU's by this much */
+    /* GPU work of the window by end */
+    size_t n_ends;
+    int64_t *end_ns; /* ascending */
+    uint32_t *end_row;
+};
+
+struct make {
+    const struct inq_trace *trace;
+    uint32_t step;
+    struct inq_graph_builder *b;
+    struct rank_part *parts; /* [n_ranks] */
+    size_t n, cap, cap_start, cap_end;
+    struct inq_trace_op *ops; /* by builder id */
+    int64_t *start_ns, *end_ns;
+    uint32_t *scratch; /* members of a group */
+    size_t cap_scratch;
+};
+
+static int no_memory(struct inq_err *err)
+{
+    return inq_err_set(err, INQ_NOMEM, "out of memory for the graph of a trace");
+}
+
+/* ---- which rows --------------------------------------------------------------------------------
+ */
+
+static bool is_work(const struct inq_events *e, size_t row)
+{
+    return e->kind[row] != INQ_EVENT_SYNC && e->kind[row] != INQ_EVENT_SLICE;
+}
+
+static bool in_step(const struct make *m, const struct inq_events *e, size_t row)
+{
+    return is_work(e, row) && (m->step == INQ_NONE || e->step[row] == m->step);
+}
+
+/* Names of calls that return when the GPU has done its work. */
+static bool waits_for_gpu(const char *name)
+{
+    return strstr(name, "Synchronize") != NULL || strcmp(name, "cudaMemcpy") == 0 ||
+           strcmp(name, "hipMemcpy") == 0;
+}
+
+static int alloc_part(const struct make *m, struct rank_part *p, struct inq_err *err)
+{
+    const struct inq_rank *r = p->rank;
+    p->event_id = inq_mem_alloc(r->events.n * sizeof *p->event_id);
+    p->call_id = inq_mem_alloc(r->calls.n * sizeof *p->call_id);
+    p->end_ns = inq_mem_alloc(r->events.n * sizeof *p->end_ns);
+    p->end_row = inq_mem_alloc(r->events.n * sizeof *p->end_row);
+    if (p->event_id == NULL || p->call_id == NULL || p->end_ns == NULL || p->end_row == NULL) {
+        return no_memory(err);
+    }
+    memset(p->event_id, 0xff, r->events.n * sizeof *p->event_id);
+    memset(p->call_id, 0xff, r->calls.n * sizeof *p->call_id);
+    p->from = INT64_MIN;
+    p->to = INT64_MAX;
+    if (m->step != INQ_NONE) {
+        p->from = m->trace->steps[m->step].rank_start_ns[p->index];
+        p->to = m->trace->steps[m->step].rank_end_ns[p->index];
+    }
+    return INQ_OK;
+}
+
+static void release_parts(struct make *m)
+{
+    for (size_t r = 0; m->parts != NULL && r < m->trace->n_ranks; r++) {
+        inq_mem_free(m->parts[r].event_id);
+        inq_mem_free(m->parts[r].call_id);
+        inq_mem_free(m->parts[r].end_ns);
+        inq_mem_free(m->parts[r].end_row);
+    }
+    inq_mem_free(m->parts);
+}
+
+/* ---- ops ---------------------------------------------------------------------------------------
+ */
+
+static int add_op(struct make *m, const struct rank_part *p, const struct inq_trace_op *what,
+                  int64_t start_ns, int64_t end_ns, uint32_t *id, struct inq_err *err)
+{
+    const struct inq_rank *r = p->rank;
+    struct inq_graph_op op = inq_graph_op_init();
+    op.rank = (int32_t)p->index;
+    op.lane = what->host ? r->calls.lane[what->row] : r->events.lane[what->row];
+    op.step = m->step != INQ_NONE ? (int32_t)m->step : -1;
+    op.stage = r->stage;
+    op.cls = what->host ? INQ_CLASS_OTHER : r->events.cls[what->row];
+    op.source = (uint32_t)m->n;
+    int code = inq_mem_grow(&m->ops, &m->cap, m->n + 1, sizeof *m->ops, INQ_GRAPH_MAX_OPS, err);
+    if (code == INQ_OK) {
+        code = inq_mem_grow(&m->start_ns, &m->cap_start, m->n + 1, sizeof *m->start_ns,
+                            INQ_GRAPH_MAX_OPS, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_mem_grow(&m->end_ns, &m->cap_end, m->n + 1, sizeof *m->end_ns, INQ_GRAPH_MAX_OPS,
+                            err);
+    }
+    if (code == INQ_OK) {
+        code = inq_graph_add_op(m->b, &op, 0, 0, id, err);
+    }
+    if (code == INQ_OK) {
+        m->ops[m->n] = *what;
+        m->start_ns[m->n] = start_ns;
+        m->end_ns[m->n++] = end_ns;
+    }
+    return code;
+}
+
+static int add_events(struct make *m, struct rank_part *p, struct inq_err *err)
+{
+    const struct inq_events *e = &p->rank->events;
+    for (size_t i = 0; i < e->n; i++) {
+        if (!in_step(m, e, i)) {
+            continue;
+        }
+        struct inq_trace_op what = {p->index, (uint32_t)i, false, false};
+        int64_t end = e->start_ns[i] + e->dur_ns[i];
+        int code = add_op(m, p, &what, e->start_ns[i], end, &p->event_id[i], err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        p->end_ns[p->n_ends] = end;
+        p->end_row[p->n_ends++] = (uint32_t)i;
+    }
+    return INQ_OK;
+}
+
+/* A kernel cannot start before it was launched. */
+static void measure_lead(struct rank_part *p)
+{
+    const struct inq_calls *c = &p->rank->calls;
+    const struct inq_events *e = &p->rank->events;
+    for (size_t i = 0; i < e->n; i++) {
+        if (p->event_id[i] == INQ_NONE || e->call[i] == INQ_NONE) {
+            continue;
+        }
+        int64_t lead = c->start_ns[e->call[i]] - e->start_ns[i];
+        if (lead > p->lead_ns && lead <= most_lead_ns) {
+            p->lead_ns = lead;
+        }
+    }
+}
+
+static int64_t call_start(const struct rank_part *p, size_t call)
+{
+    return p->rank->calls.start_ns[call] - p->lead_ns;
+}
+
+static int64_t call_end(const struct rank_part *p, size_t call)
+{
+    return call_start(p, call) + p->rank->calls.dur_ns[call];
+}
+
+/* When each call is over, INQ_TIME_NONE for those that have nothing to do with the window. A launch
+ * is over when its kernel starts, even if the call returns later. */
+static void find_call_ends(const struct rank_part *p, int64_t *over)
+{
+    const struct inq_calls *c = &p->rank->calls;
+    const struct inq_events *e = &p->rank->events;
+    for (size_t i = 0; i < c->n; i++) {
+        bool inside = c->start_ns[i] >= p->from && c->start_ns[i] < p->to;
+        over[i] = inside ? call_end(p, i) : INQ_TIME_NONE;
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        uint32_t call = e->call[i];
+        if (p->event_id[i] == INQ_NONE || call == INQ_NONE) {
+            continue;
+        }
+        int64_t end = call_end(p, call);
+        end = over[call] != INQ_TIME_NONE && over[call] < end ? over[call] : end;
+        end = e->start_ns[i] < end ? e->start_ns[i] : end;
+        over[call] = end > call_start(p, call) ? end : call_start(p, call);
+    }
+}
+
+/* Calls that launched work of the window, or lie in it. */
+static int add_calls(struct make *m, struct rank_part *p, struct inq_err *err)
+{
+    const struct inq_calls *c = &p->rank->calls;
+    int64_t *over = inq_mem_alloc(c->n * sizeof *over);
+    if (over == NULL) {
+        return no_memory(err);
+    }
+    find_call_ends(p, over);
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < c->n; i++) {
+        if (over[i] == INQ_TIME_NONE) {
+            continue;
+        }
+        bool sync = waits_for_gpu(inq_trace_str(m->trace, c->name[i]));
+        int64_t end = sync ? call_end(p, i) : over[i];
+        struct inq_trace_op what = {p->index, (uint32_t)i, true, sync};
+        code = add_op(m, p, &what, sync ? end : call_start(p, i), end, &p->call_id[i], err);
+    }
+    inq_mem_free(over);
+    return code;
+}
+
+/* ---- edges -------------------------------------------------------------------------------------
+ */
+
+static int sort_ends(struct rank_part *p, struct inq_err *err)
+{
+    uint32_t *order = inq_mem_alloc(p->n_ends * sizeof *order);
+    uint32_t *row = inq_mem_alloc(p->n_ends * sizeof *row);
+    int64_t *end = inq_mem_alloc(p->n_ends * sizeof *end);
+    int code = order != NULL && row != NULL && end != NULL ? INQ_OK : no_memory(err);
+    if (code == INQ_OK) {
+        code = inq_sort_order_i64(p->end_ns, p->n_ends, order, err);
+    }
+    if (code == INQ_OK) {
+        for (size_t i = 0; i < p->n_ends; i++) {
+            end[i] = p->end_ns[order[i]];
+            row[i] = p->end_row[order[i]];
+        }
+        memcpy(p->end_ns, end, p->n_ends * sizeof *end);
+        memcpy(p->end_row, row, p->n_ends * sizeof *row);
+    }
+    inq_mem_free(order);
+    inq_mem_free(row);
+    inq_mem_free(end);
+    return code;
+}
+
+/* The GPU work that ended last at or before `at`; INQ_NONE when there is none. */
+static uint32_t last_ended(const struct rank_part *p, int64_t at)
+{
+    size_t low = 0;
+    size_t high = p->n_ends;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (p->end_ns[mid] <= at) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low > 0 ? p->end_row[low - 1] : INQ_NONE;
+}
+
+/* The op of another stream that `row` seems to have waited for, where nothing explains its start
+ * after `explained`; INQ_NONE when there is none. */
+static uint32_t handed_over(const struct rank_part *p, size_t row, int64_t explained)
+{
+    const struct inq_events *e = &p->rank->events;
+    int64_t start = e->start_ns[row];
+    uint32_t other = explained < start - explained_ns ? last_ended(p, start) : INQ_NONE;
+    if (other == INQ_NONE || e->lane[other] == e->lane[row] || e->start_ns[other] >= start) {
+        return INQ_NONE;
+    }
+    int64_t end = e->start_ns[other] + e->dur_ns[other];
+    return end > explained && end >= start - handover_ns ? other : INQ_NONE;
+}
+
+/* Launches, and streams that waited for other streams. */
+static int connect_events(struct make *m, struct rank_part *p, struct inq_err *err)
+{
+    const struct inq_events *e = &p->rank->events;
+    int64_t lane_end = INT64_MIN;
+    uint32_t lane = INQ_NONE;
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && m->start_ns != NULL && i < e->n; i++) {
+        if (p->event_id[i] == INQ_NONE) {
+            continue;
+        }
+        int64_t explained = e->lane[i] == lane ? lane_end : INT64_MIN;
+        lane = e->lane[i];
+        lane_end = e->start_ns[i] + e->dur_ns[i];
+        uint32_t launch = e->call[i] != INQ_NONE ? p->call_id[e->call[i]] : INQ_NONE;
+        if (launch != INQ_NONE && launch < m->n && m->start_ns[launch] <= e->start_ns[i]) {
+            code = inq_graph_add_dep(m->b, launch, p->event_id[i], err);
+            explained = m->end_ns[launch] > explained ? m->end_ns[launch] : explained;
+        }
+        uint32_t other = handed_over(p, i, explained);
+        if (code == INQ_OK && other != INQ_NONE) {
+            code = inq_graph_add_dep(m->b, p->event_id[other], p->event_id[i], err);
+        }
+    }
+    return code;
+}
+
+/* Threads that start each other, and calls that wait for the GPU. */
+static int connect_calls(struct make *m, struct rank_part *p, struct inq_err *err)
+{
+    const struct inq_calls *c = &p->rank->calls;
+    uint32_t before = INQ_NONE; /* the call before, of any thread */
+    int code = INQ_OK;
+    for (uint32_t i = 0; code == INQ_OK && i < c->n; i++) {
+        uint32_t id = p->call_id[i];
+        if (id == INQ_NONE || m->ops == NULL) {
+            continue;
+        }
+        if (before != INQ_NONE && c->lane[before] != c->lane[i] &&
+            m->end_ns[p->call_id[before]] <= call_start(p, i)) {
+            code = inq_graph_add_dep(m->b, p->call_id[before], id, err);
+        }
+        before = i;
+        uint32_t work = m->ops[id].sync ? last_ended(p, m->end_ns[id]) : INQ_NONE;
+        if (code == INQ_OK && work != INQ_NONE) {
+            const struct inq_events *e = &p->rank->events;
+            if (e->start_ns[work] + e->dur_ns[work] > call_start(p, i)) {
+                code = inq_graph_add_dep(m->b, p->event_id[work], id, err);
+            }
+        }
+    }
+    return code;
+}
+
+/* Members of a matched collective that are in the window. */
+static int add_group(struct make *m, const struct inq_collective *c, struct inq_err *err)
+{
+    int code = inq_mem_grow(&m->scratch, &m->cap_scratch, c->n_members, sizeof *m->scratch,
+                            INQ_GRAPH_MAX_OPS, err);
+    size_t n = 0;
+    for (uint32_t k = 0; code == INQ_OK && k < c->n_members; k++) {
+        const struct inq_member *member = &m->trace->members[c->first_member + k];
+        uint32_t id = m->parts[member->rank].event_id[member->event];
+        if (id != INQ_NONE) {
+            m->scratch[n++] = id;
+        }
+    }
+    if (code != INQ_OK || n < 2) {
+        return code;
+    }
+    code = inq_graph_add_group(m->b, m->scratch, n, n, NULL);
+    return code == INQ_USAGE ? INQ_OK : code; /* a member of two: the first one counts */
+}
+
+static bool is_group(const struct inq_collective *c)
+{
+    bool p2p = c->kind == INQ_COLL_SEND || c->kind == INQ_COLL_RECV || c->kind == INQ_COLL_SENDRECV;
+    return !c->ends_disagree && (p2p || inq_coll_synchronises(c->kind));
+}
+
+/* ---- all together ------------------------------------------------------------------------------
+ */
+
+static int add_rank(struct make *m, uint32_t index, struct inq_err *err)
+{
+    struct rank_part *p = &m->parts[index];
+    p->rank = &m->trace->ranks[index];
+    p->index = index;
+    int code = alloc_part(m, p, err);
+    if (code == INQ_OK) {
+        code = add_events(m, p, err);
+    }
+    if (code == INQ_OK) {
+        measure_lead(p);
+        code = add_calls(m, p, err);
+    }
+    if (code == INQ_OK) {
+        code = sort_ends(p, err);
+    }
+    if (code == INQ_OK) {
+        code = connect_events(m, p, err);
+    }
+    return code == INQ_OK ? connect_calls(m, p, err) : code;
+}
+
+/* Puts times and sources in the order of the graph. */
+static int take_results(struct make *m, struct inq_trace_graph *out, struct inq_err *err)
+{
+    struct inq_graph *g = out->graph;
+    out->ops = inq_mem_alloc(m->n * sizeof *out->ops);
+    out->start_ns = inq_mem_alloc(m->n * sizeof *out->start_ns);
+    out->end_ns = inq_mem_alloc(m->n * sizeof *out->end_ns);
+    if (out->ops == NULL || out->start_ns == NULL || out->end_ns == NULL) {
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < m->n; i++) {
+        uint32_t id = g->id_of[i];
+        out->ops[i] = m->ops[id];
+        out->start_ns[i] = m->start_ns[id];
+        out->end_ns[i] = m->end_ns[id];
+        g->op[i].source = (uint32_t)i;
+    }
+    return INQ_OK;
+}
+
+static int make_graph(struct make *m, bool grouped, struct inq_trace_graph *out,
+                      struct inq_err *err)
+{
+    int code = INQ_OK;
+    m->b = inq_graph_builder_new();
+    m->parts = inq_mem_zalloc(m->trace->n_ranks, sizeof *m->parts);
+    if (m->b == NULL || m->parts == NULL) {
+        code = no_memory(err);
+    }
+    for (uint32_t r = 0; code == INQ_OK && r < m->trace->n_ranks; r++) {
+        code = add_rank(m, r, err);
+    }
+    for (size_t c = 0; code == INQ_OK && grouped && c < m->trace->n_collectives; c++) {
+        if (is_group(&m->trace->collectives[c])) {
+            code = add_group(m, &m->trace->collectives[c], err);
+        }
+    }
+    if (code == INQ_OK) {
+        code = inq_graph_finish(m->b, &out->graph, NULL, err);
+    }
+    if (code == INQ_OK) {
+        out->grouped = grouped;
+        code = take_results(m, out, err);
+    }
+    release_parts(m);
+    inq_graph_builder_free(m->b);
+    inq_mem_free(m->ops);
+    inq_mem_free(m->start_ns);
+    inq_mem_free(m->end_ns);
+    inq_mem_free(m->scratch);
+    return code;
+}
+
+int inq_trace_graph_make(const struct inq_trace *trace, uint32_t step, struct inq_trace_graph *out,
+                         struct inq_err *err)
+{
+    struct make with = {.trace = trace, .step = step};
+    struct inq_err own = {0};
+    *out = (struct inq_trace_graph){0};
+    int code = make_graph(&with, true, out, &own);
+    if (code == INQ_DEADLOCK) { /* clocks or matches that cannot be: each rank by itself */
+        struct make without = {.trace = trace, .step = step};
+        return make_graph(&without, false, out, err);
+    }
+    if (code != INQ_OK && err != NULL && err->code == INQ_OK) {
+        *err = own;
+    }
+    return code;
+}

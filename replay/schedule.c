@@ -80,6 +80,11 @@ const char *inq_action_text(enum inq_action_kind kind)
     return kind < INQ_ACTION_KIND_COUNT ? text[kind] : "?";
 }
 
+bool inq_action_computes(const struct inq_action *action)
+{
+    return action->kind >= INQ_ACTION_F && action->kind <= INQ_ACTION_B && action->microbatch >= 0;
+}
+
 char *inq_action_format(const struct inq_action *action, char *buf, size_t size)
 {
     const char *kind = inq_action_text((enum inq_action_kind)action->kind);

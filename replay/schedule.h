@@ -21,15 +21,6 @@ int inq_schedule_add(struct inq_schedule *schedule, int32_t rank, enum inq_actio
 int32_t inq_schedule_previous(const struct inq_schedule *schedule, int32_t stage);
 int32_t inq_schedule_next(const struct inq_schedule *schedule, int32_t stage);
 
-const char *inq_action_text(enum inq_action_kind kind);
-/* "2F0", "1UNSHARD" into buf (at least 48 bytes); composites as their first cell only. */
-char *inq_action_format(const struct inq_action *action, char *buf, size_t size);
-
-/* Adds the SEND and RECV cells that a compute-only schedule implies, by torch's rule. *out is the
- * caller's. Fails with INQ_DEADLOCK when the order cannot run, INQ_NOMEM, INQ_LIMIT. */
-int inq_schedule_lower(const struct inq_schedule *schedule, struct inq_schedule *out,
-                       struct inq_err *err);
-
 /* One generator: fills ranks' lists of a schedule whose sizes and stage map it sets itself. */
 typedef int (*inq_schedule_generator)(const struct inq_schedule_spec *spec,
                                       struct inq_schedule *schedule, struct inq_err *err);

@@ -24,11 +24,6 @@ static size_t cell_of(const struct inq_schedule *schedule, const struct inq_acti
     return (size_t)action->stage * (size_t)schedule->n_microbatches + (size_t)action->microbatch;
 }
 
-static bool is_compute(const struct inq_action *action)
-{
-    return action->kind >= INQ_ACTION_F && action->kind <= INQ_ACTION_B && action->microbatch >= 0;
-}
-
 static int64_t duration(const struct builder *b, const struct inq_action *action)
 {
     const struct inq_stage_cost *cost =
@@ -98,7 +93,7 @@ static int add_cell(struct builder *b, int32_t rank, size_t i, size_t *used)
     int64_t sum = 0;
     bool computes = false;
     for (size_t k = first; k < first + n && k < list->n; k++) {
-        computes = computes || is_compute(&list->actions[k]);
+        computes = computes || inq_action_computes(&list->actions[k]);
         sum += duration(b, &list->actions[k]);
     }
     if (!computes) {
@@ -108,7 +103,7 @@ static int add_cell(struct builder *b, int32_t rank, size_t i, size_t *used)
     int code = add_op(b, rank, i, &list->actions[first], dur_ns);
     for (size_t k = first; code == INQ_OK && k < first + n && k < list->n; k++) {
         b->op[rank][k] = b->op[rank][i];
-        if (is_compute(&list->actions[k])) {
+        if (inq_action_computes(&list->actions[k])) {
             code = claim_slot(b, &list->actions[k], b->op[rank][i]);
         }
     }
@@ -192,7 +187,7 @@ static int add_edges(struct builder *b)
         const struct inq_rank_actions *list = &b->schedule->ranks[r];
         for (size_t i = 0; i < list->n; i++) {
             const struct inq_action *action = &list->actions[i];
-            int code = is_compute(action) ? add_edges_of(b, action, b->op[r][i]) : INQ_OK;
+            int code = inq_action_computes(action) ? add_edges_of(b, action, b->op[r][i]) : INQ_OK;
             if (code != INQ_OK) {
                 return code;
             }

@@ -24,6 +24,7 @@ enum inq_exit {
 enum inq_option_id {
     INQ_OPT_FORMAT,
     INQ_OPT_INFO_FORMAT,
+    INQ_OPT_SCHEDULE_FORMAT,
     INQ_OPT_OUTPUT,
     INQ_OPT_FOLDER,
     INQ_OPT_RANK,
@@ -32,6 +33,16 @@ enum inq_option_id {
     INQ_OPT_METHOD,
     INQ_OPT_ALIGN,
     INQ_OPT_FAIL_ON,
+    INQ_OPT_MAKE,
+    INQ_OPT_STAGES,
+    INQ_OPT_MICROBATCHES,
+    INQ_OPT_CHUNKS,
+    INQ_OPT_TIMES,
+    INQ_OPT_AT,
+    INQ_OPT_COMMS,
+    INQ_OPT_GROUPING,
+    INQ_OPT_MEMORY_LIMIT,
+    INQ_OPT_DIALECT,
     INQ_OPT_JOBS,
     INQ_OPT_COLOR,
     INQ_OPT_NO_PAGER,
@@ -97,6 +108,7 @@ const struct inq_command *inq_command_find(const char *name);
 int inq_cmd_analyze(struct inq_cli *cli);
 int inq_cmd_info(struct inq_cli *cli);
 int inq_cmd_list(struct inq_cli *cli);
+int inq_cmd_schedule(struct inq_cli *cli);
 int inq_cmd_synth(struct inq_cli *cli);
 int inq_cmd_completion(struct inq_cli *cli);
 int inq_cmd_help(struct inq_cli *cli);

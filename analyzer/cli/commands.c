@@ -13,6 +13,13 @@
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_INFO_FORMAT) |                           \
      INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
+#define SCHEDULE_OPTIONS                                                                           \
+    (INQ_OPT_WRITES | INQ_OPT_BIT(INQ_OPT_SCHEDULE_FORMAT) | INQ_OPT_BIT(INQ_OPT_MAKE) |           \
+     INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) |                             \
+     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_AT) |          \
+     INQ_OPT_BIT(INQ_OPT_COMMS) | INQ_OPT_BIT(INQ_OPT_GROUPING) |                                  \
+     INQ_OPT_BIT(INQ_OPT_MEMORY_LIMIT) | INQ_OPT_BIT(INQ_OPT_DIALECT))
+
 #define SYNTH_OPTIONS                                                                              \
     (INQ_OPT_COMMON | INQ_OPT_BIT(INQ_OPT_FOLDER) | INQ_OPT_BIT(INQ_OPT_JOBS) |                    \
      INQ_OPT_BIT(INQ_OPT_QUIET))
@@ -33,6 +40,18 @@ const struct inq_command inq_commands[] = {
      "ranks that are missing, steps, times, the damage of each file, and the files that were\n"
      "not understood, with the reason.",
      INFO_OPTIONS, inq_cmd_info},
+    {"schedule", "show|make|lint|convert [FILE]",
+     "draw, make, check and convert pipeline schedules",
+     "A schedule is a torch.distributed.pipelining CSV file, or is made with --make. show draws\n"
+     "it, times it by --times and says its bubbles and peak memory; make writes its CSV; lint\n"
+     "finds what would hang, corrupt or overflow before a GPU is booked, and exits 3 if it does;\n"
+     "convert writes a CSV in the current dialect.\n"
+     "\n"
+     "  inquest schedule show --make 1f1b -p 4 -m 8 --times 1,1,1,0\n"
+     "  inquest schedule show --make 1f1b -p 4 -m 8 --at S3:F1:end\n"
+     "  inquest schedule make --make zb-h1 -p 8 -m 32 --comms -o zbh1.csv\n"
+     "  inquest schedule lint zbh1.csv --grouping none",
+     SCHEDULE_OPTIONS, inq_cmd_schedule},
     {"synth", "SPEC", "write a run with planted faults and its truth",
      "Simulates a training run and writes its traces, one per rank, as PyTorch's profiler would,\n"
      "and truth.json: what was planted and what it costs per step, measured by simulating the\n"

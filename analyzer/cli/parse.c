@@ -284,6 +284,7 @@ static int format_by_suffix(struct inq_cli *cli, const char *path)
         {".json", INQ_FORMAT_JSON},         {".md", INQ_FORMAT_MARKDOWN},
         {".markdown", INQ_FORMAT_MARKDOWN}, {".txt", INQ_FORMAT_TEXT},
         {".log", INQ_FORMAT_TEXT},          {".out", INQ_FORMAT_TEXT},
+        {".csv", INQ_FORMAT_CSV},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (ends_with(path, known[i].suffix)) {
@@ -296,19 +297,23 @@ static int format_by_suffix(struct inq_cli *cli, const char *path)
     if (dot == NULL) {
         return INQ_EXIT_OK;
     }
-    return inq_cli_usage(cli, "say it with -f, or use .txt, .json or .md",
+    return inq_cli_usage(cli, "say it with -f, or use .txt, .json, .md or (schedules) .csv",
                          "no format goes with the suffix '%s'", dot);
 }
 
 static int choose_format(struct inq_cli *cli)
 {
     bool markdown = (cli->command->options & INQ_OPT_BIT(INQ_OPT_FORMAT)) != 0;
+    bool csv = (cli->command->options & INQ_OPT_BIT(INQ_OPT_SCHEDULE_FORMAT)) != 0;
     const char *path = cli->value[INQ_OPT_OUTPUT];
     cli->format = INQ_FORMAT_TEXT;
     if (cli->given[INQ_OPT_FORMAT]) {
         cli->format = (enum inq_format)cli->choice[INQ_OPT_FORMAT];
     } else if (cli->given[INQ_OPT_INFO_FORMAT]) {
         cli->format = (enum inq_format)cli->choice[INQ_OPT_INFO_FORMAT];
+    } else if (cli->given[INQ_OPT_SCHEDULE_FORMAT]) {
+        static const enum inq_format formats[] = {INQ_FORMAT_TEXT, INQ_FORMAT_JSON, INQ_FORMAT_CSV};
+        cli->format = formats[cli->choice[INQ_OPT_SCHEDULE_FORMAT]];
     } else if (path != NULL && strcmp(path, "-") != 0) {
         int status = format_by_suffix(cli, path);
         if (status != INQ_EXIT_OK) {
@@ -316,8 +321,11 @@ static int choose_format(struct inq_cli *cli)
         }
     }
     if (cli->format == INQ_FORMAT_MARKDOWN && !markdown) {
-        return inq_cli_usage(cli, "it writes text or json", "'inquest %s' does not write Markdown",
-                             cli->command->name);
+        return inq_cli_usage(cli, csv ? "it writes text, json or csv" : "it writes text or json",
+                             "'inquest %s' does not write Markdown", cli->command->name);
+    }
+    if (cli->format == INQ_FORMAT_CSV && !csv) {
+        return inq_cli_usage(cli, NULL, "'inquest %s' does not write CSV", cli->command->name);
     }
     return INQ_EXIT_OK;
 }

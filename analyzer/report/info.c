@@ -20,6 +20,7 @@ int inq_info_write(const struct inq_run *run, const struct inq_report_options *o
         inq_info_json(run, options, &arena, &out);
         break;
     case INQ_FORMAT_MARKDOWN:
+    case INQ_FORMAT_CSV:
         code = inq_err_set(err, INQ_UNSUPPORTED, "info is written as text or JSON");
         break;
     }

@@ -24,6 +24,9 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
     case INQ_FORMAT_MARKDOWN:
         code = inq_document_markdown(&doc, &out, err);
         break;
+    case INQ_FORMAT_CSV:
+        code = inq_err_set(err, INQ_UNSUPPORTED, "reports are written as text, JSON or Markdown");
+        break;
     }
     if (code == INQ_OK) {
         code = inq_out_flush(&out, err);

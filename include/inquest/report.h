@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-enum inq_format { INQ_FORMAT_TEXT, INQ_FORMAT_JSON, INQ_FORMAT_MARKDOWN };
+/* CSV: only of schedules. */
+enum inq_format { INQ_FORMAT_TEXT, INQ_FORMAT_JSON, INQ_FORMAT_MARKDOWN, INQ_FORMAT_CSV };
 
 struct inq_report_setting {
     const char *name, *value; /* value NULL: not set */
@@ -41,6 +42,24 @@ INQ_API int inq_report_write(const struct inq_run *run, struct inq_report *const
  * JSON ("inquest-info/1"); Markdown is INQ_UNSUPPORTED. */
 INQ_API int inq_info_write(const struct inq_run *run, const struct inq_report_options *options,
                            struct inq_sink sink, struct inq_err *err);
+
+struct inq_schedule;
+struct inq_schedule_timing;
+struct inq_lint;
+
+/* Writes a timed schedule: a chart and figures as text, "inquest-schedule/1" as JSON. `timing` may
+ * be NULL for CSV, which is torch.distributed.pipelining's. */
+INQ_API int inq_schedule_report(const struct inq_schedule *schedule,
+                                const struct inq_schedule_timing *timing,
+                                const struct inq_report_options *options, struct inq_sink sink,
+                                struct inq_err *err);
+/* What every rank does at `at_ns`, as text. */
+INQ_API int inq_schedule_report_at(const struct inq_schedule *schedule,
+                                   const struct inq_schedule_timing *timing, int64_t at_ns,
+                                   struct inq_sink sink, struct inq_err *err);
+/* Writes what lint found: text, or "inquest-lint/1" as JSON. */
+INQ_API int inq_lint_report(const struct inq_lint *lint, const struct inq_report_options *options,
+                            struct inq_sink sink, struct inq_err *err);
 
 #ifdef __cplusplus
 }

@@ -63,7 +63,17 @@ struct inq_schedule {
     bool has_comms;                 /* SEND/RECV are explicit */
 };
 
-void inq_schedule_release(struct inq_schedule *schedule);
+INQ_API void inq_schedule_release(struct inq_schedule *schedule);
+
+INQ_API const char *inq_action_text(enum inq_action_kind kind);
+/* "2F0", "1UNSHARD" into buf (at least 48 bytes); composites as their first cell only. */
+INQ_API char *inq_action_format(const struct inq_action *action, char *buf, size_t size);
+/* Whether it is a F, I, W or B of a micro-batch. */
+INQ_API bool inq_action_computes(const struct inq_action *action);
+/* Adds the SEND and RECV cells that a compute-only schedule implies, by torch's rule. *out is the
+ * caller's. Fails with INQ_DEADLOCK when the order cannot run, INQ_NOMEM, INQ_LIMIT. */
+INQ_API int inq_schedule_lower(const struct inq_schedule *schedule, struct inq_schedule *out,
+                               struct inq_err *err);
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 

@@ -40,12 +40,11 @@ const struct inq_command inq_commands[] = {
      "ranks that are missing, steps, times, the damage of each file, and the files that were\n"
      "not understood, with the reason.",
      INFO_OPTIONS, inq_cmd_info},
-    {"schedule", "show|make|lint|convert [FILE]",
-     "draw, make, check and convert pipeline schedules",
-     "A schedule is a torch.distributed.pipelining CSV file, or is made with --make. show draws\n"
-     "it, times it by --times and says its bubbles and peak memory; make writes its CSV; lint\n"
-     "finds what would hang, corrupt or overflow before a GPU is booked, and exits 3 if it does;\n"
-     "convert writes a CSV in the current dialect.\n"
+    {"schedule", "VERB [FILE]", "show, make, lint or convert a pipeline schedule",
+     "VERB is show, make, lint or convert; the schedule is a torch.distributed.pipelining CSV\n"
+     "file, or one made with --make. show draws it, times it by --times and says its bubbles and\n"
+     "peak memory; make writes its CSV; lint finds what would hang, corrupt or overflow before a\n"
+     "GPU is booked, and exits 3 if it does; convert writes a CSV in the current dialect.\n"
      "\n"
      "  inquest schedule show --make 1f1b -p 4 -m 8 --times 1,1,1,0\n"
      "  inquest schedule show --make 1f1b -p 4 -m 8 --at S3:F1:end\n"

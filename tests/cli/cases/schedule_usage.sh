@@ -1,0 +1,5 @@
+"$INQ" schedule; echo "exit $?"
+"$INQ" schedule show; echo "exit $?"
+"$INQ" schedule show --make 1f1b -p 0 -m 4; echo "exit $?"
+"$INQ" schedule show --make 1f1b -p 2 -m 4 --times 1,x; echo "exit $?"
+"$INQ" schedule make --make zb-h1 -p 2 -m 3 -f json; echo "exit $?"

@@ -22,7 +22,7 @@ enum inq_op_column {
 
 struct inq_op_header {
     char separator;
-    size_t n_columns; /* of any name, at most INQ_CSV_MAX_FIELDS */
+    size_t n_columns;               /* of any name, at most INQ_CSV_MAX_FIELDS */
     int place[INQ_COL_COUNT];       /* index of the field; -1: no such column */
     int64_t unit_ns[INQ_COL_COUNT]; /* of the three columns of time */
 };

@@ -9,7 +9,9 @@
 
 #define HOSTILE_NAME                                                                               \
     "evil\033[31m|`*_<img src=x onerror=alert(1)></script>\r\n@team #12 \xff\xfe\x01"
-#define HOSTILE_HIDDEN "safe\xe2\x80\xae" "etad\xe2\x80\x8b"
+#define HOSTILE_HIDDEN                                                                             \
+    "safe\xe2\x80\xae"                                                                             \
+    "etad\xe2\x80\x8b"
 
 struct made_report {
     struct inq_strtab names;

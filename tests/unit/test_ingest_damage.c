@@ -23,7 +23,7 @@
 static const char *const real_files[] = {
     "kineto/megatron_tp2/9c44bd29b3f0_1375.1724066820235157909.pt.trace.json.gz",
     "kineto/dlrm_8ranks/worker3_step_12.1694128201557.pt.trace.json.gz",
-    RESNET,
+    (RESNET), /* one string: in parentheses for clang */
     "kineto/edge/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz",
     "chrome/v8_runtime_call_stats.json",
     "whatif/ST/trace-ST.csv.gz",

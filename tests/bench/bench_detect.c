@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Detection quality: a grid of synthetic runs with one planted fault each, and healthy controls,
+ * through ingest and analysis; precision and recall per detector.
+ *
+ * Shapes and noise of the runs vary with the seed. The thresholds of the detectors rest on reasons
+ * given beside them; seeds below 1000 were looked at while they were written, the printed result is
+ * from seeds of 1000 and above. */
+#include "inquest/analysis.h"
+#include "inquest/synth.h"
+
+#include "base/time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNTS_FROM 0.03 /* faults that cost this share of the step must be found */
+
+enum { TEXT = 512, SPECS = 1024 };
+
+/* Shapes of jobs. `links`: transfers that have others to be compared with. */
+struct shape {
+    const char *spec;
+    int ranks;
+    const char *links; /* "" none */
+    bool pipeline, large;
+};
+
+static const struct shape shapes[] = {
+    {"dp=4", 4, "", false, false},
+    {"dp=8,micro_batches=2", 8, "", false, false},
+    {"dp=16,gpus_per_host=4,clock=2ms", 16, "", false, false},
+    {"dp=4,sharded=1", 4, "", false, false},
+    {"dp=4,tp=2", 8, "tp", false, false},
+    {"dp=4,tp=4,gpus_per_host=4,clock=1ms,layers=4", 16, "all", false, false},
+    {"dp=2,tp=2,pp=2,labels=1", 8, "tp", true, false},
+    {"dp=2,pp=4,labels=1,layers=8", 8, "pp", true, false},
+    {"dp=4,pp=2,args=seq,layers=4", 8, "pp", true, false},
+    {"dp=64,layers=4,gpus_per_host=8,clock=1ms,lean=1", 64, "", false, true},
+    {"dp=8,tp=8,layers=2,micro_batches=1,lean=1", 64, "all", false, true},
+};
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+/* Ways to record and kinds of noise, taken in turn. */
+static const char *const variants[] = {
+    "",
+    "window=ragged",
+    "args=old,ts=abs",
+    "steps=8,sigma=0.05",
+    "step_sigma=0.006,host_sigma=0.4",
+    "calls=0,steps=4",
+    "rank_sigma=0.004,names=handler",
+};
+enum { VARIANTS = sizeof(variants) / sizeof(variants[0]) };
+
+enum detector {
+    SLOW_GPU,
+    MORE_WORK,
+    LATE_HOST,
+    SLOW_LINK,
+    LAST_STAGE,
+    SEQUENCES,
+    MISSING,
+    DAMAGED,
+    OTHERS, /* kinds that blame somebody, but that no fault of the grid asks for */
+    DETECTORS
+};
+
+static const char *const detector_names[DETECTORS] = {
+    "slow_gpu",           "more_work",    "late_host",     "slow_link", "slow_last_stage",
+    "sequence_imbalance", "missing_rank", "damaged_input", "(others)"};
+
+struct score {
+    int planted, found, right_rank; /* of faults that count */
+    int small, small_found;         /* cheaper ones */
+    int false_findings;
+};
+
+struct totals {
+    struct score of[DETECTORS];
+    int runs, healthy, healthy_clean, healthy_any;
+    bool verbose;
+    const char *filter;
+};
+
+static enum detector detector_of(const char *kind)
+{
+    for (int d = 0; d < OTHERS; d++) {
+        if (strcmp(kind, detector_names[d]) == 0) {
+            return (enum detector)d;
+        }
+    }
+    return OTHERS;
+}
+
+/* What belongs to a job's shape blames nobody. */
+static bool blames(const struct inq_finding *finding)
+{
+    switch ((int)finding->kind) {
+    case INQ_FINDING_EXPOSED_COMM:
+    case INQ_FINDING_HOST_BOUND:
+    case INQ_FINDING_PIPELINE_BUBBLE:
+    case INQ_FINDING_STEP_OUTLIER:
+        return false;
+    case INQ_FINDING_EXPOSED_COPY:
+        return finding->n_ranks > 0;
+    default:
+        return finding->severity >= INQ_SEVERITY_LOW;
+    }
+}
+
+static bool names(const struct inq_finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->n_ranks; i++) {
+        if (finding->ranks[i] == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All ranks of the truth are named, and no other, but that a link may be told no better than by the
+ * ranks that share it. */
+static bool right_ranks(const struct inq_finding *finding,
+                        const struct inq_synth_truth_fault *fault)
+{
+    if (fault->fault.kind == INQ_SYNTH_LONG_LAST_STAGE && finding->n_stages > 0) {
+        return finding->stages[0] == fault->stage;
+    }
+    for (size_t i = 0; i < fault->n_ranks; i++) {
+        if (!names(finding, fault->ranks[i])) {
+            return false;
+        }
+    }
+    return finding->kind == INQ_FINDING_SLOW_LINK || fault->n_ranks == 0 ||
+           finding->n_ranks == fault->n_ranks;
+}
+
+static void judge(const struct inq_report *report, const struct inq_synth_truth *truth,
+                  const char *spec, struct totals *t)
+{
+    const struct inq_synth_truth_fault *fault = NULL;
+    bool found = false;
+    bool right_rank = false;
+    int wrong = 0;
+    int any = 0;
+
+    for (size_t i = 0; i < truth->n_faults; i++) {
+        fault = *truth->faults[i].finding ? &truth->faults[i] : fault;
+    }
+    for (size_t i = 0; i < report->n_findings; i++) {
+        const struct inq_finding *f = &report->findings[i];
+        const char *kind = inq_finding_kind_text(f->kind);
+        any += f->severity >= INQ_SEVERITY_LOW;
+        if (!blames(f)) {
+            continue;
+        }
+        bool right = fault && right_ranks(f, fault);
+        right_rank = right_rank || (right && fault->n_ranks > 0);
+        if (right && strcmp(kind, fault->finding) == 0) {
+            found = true;
+            continue;
+        }
+        t->of[detector_of(kind)].false_findings++;
+        wrong++;
+    }
+    t->runs++;
+    if (!fault) {
+        t->healthy++;
+        t->healthy_clean += wrong == 0;
+        t->healthy_any += any > 0;
+    } else {
+        struct score *score = &t->of[detector_of(fault->finding)];
+        bool about_input =
+            fault->fault.kind == INQ_SYNTH_MISSING_RANK || fault->fault.kind == INQ_SYNTH_CUT_FILE;
+        if (about_input || fault->share >= COUNTS_FROM) {
+            score->planted++;
+            score->found += found;
+            score->right_rank += found || right_rank;
+        } else {
+            score->small++;
+            score->small_found += found;
+        }
+    }
+    bool bad = wrong > 0 || (fault && !found && (fault->share >= COUNTS_FROM));
+    if (t->verbose || (bad && t->filter)) {
+        printf("%s %s: %s share %.3f -> %s\n", bad ? "BAD " : "ok  ", spec,
+               fault ? fault->kind : "healthy", fault ? fault->share : 0.0,
+               report->verdict.headline);
+        for (size_t i = 0; i < report->n_findings; i++) {
+            printf("       %s %s %.4f\n", report->findings[i].id,
+                   inq_severity_text(report->findings[i].severity), report->findings[i].share);
+        }
+    }
+}
+
+static int fail(const char *spec, const struct inq_err *err)
+{
+    printf("%s: %s\n", spec, err->message);
+    return 1;
+}
+
+static int run(const char *spec_text, struct totals *t)
+{
+    struct inq_synth_spec *spec = malloc(sizeof(*spec));
+    struct inq_synth *synth = NULL;
+    struct inq_run *run = NULL;
+    struct inq_report *report = NULL;
+    struct inq_err err = {0};
+
+    if (!spec) {
+        return 1;
+    }
+    int code = inq_synth_spec_parse(spec_text, spec, &err);
+    if (code == INQ_OK) {
+        code = inq_synth_new(spec, &synth, &err);
+    }
+    if (code == INQ_OK) {
+        code = inq_synth_ingest(synth, true, 0, &run, &err);
+    }
+    if (code == INQ_OK && run->n_traces > 0) {
+        code = inq_analyze(run->traces[0], NULL, &report, &err);
+    }
+    if (code == INQ_OK && report) {
+        judge(report, inq_synth_truth(synth), spec_text, t);
+    }
+    int failed = code != INQ_OK || !report ? fail(spec_text, &err) : 0;
+    inq_report_free(report);
+    inq_run_free(run);
+    inq_synth_free(synth);
+    free(spec);
+    return failed;
+}
+
+/* Length of a healthy step of this shape, to set pauses against. */
+static int64_t healthy_step_ns(const char *spec_text)
+{
+    struct inq_synth_spec *spec = malloc(sizeof(*spec));
+    struct inq_synth *synth = NULL;
+    struct inq_err err = {0};
+    int64_t ns = 10000000;
+
+    if (spec && inq_synth_spec_parse(spec_text, spec, &err) == INQ_OK &&
+        inq_synth_new(spec, &synth, &err) == INQ_OK) {
+        ns = inq_synth_truth(synth)->mean_step_ns;
+    }
+    inq_synth_free(synth);
+    free(spec);
+    return ns;
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* One fault of this kind and strength (0 .. 4) for the shape, as text; false: it does not apply. */
+static bool fault_text(char text[TEXT], const struct shape *shape, enum detector kind, int strength,
+                       const char *base, uint32_t *random)
+{
+    static const double slow[] = {1.02, 1.05, 1.08, 1.15, 1.3};
+    static const double part[] = {0.015, 0.04, 0.07, 0.12, 0.2};
+    static const double link[] = {1.5, 2, 3, 5, 10};
+    int rank = (int)(next_random(random) % (uint32_t)shape->ranks);
+    bool other = next_random(random) % 2;
+
+    switch ((int)kind) {
+    case SLOW_GPU:
+        (void)snprintf(text, TEXT, "slow_gpu:rank=%d:factor=%.3f", rank, slow[strength]);
+        return true;
+    case MORE_WORK:
+        (void)snprintf(text, TEXT, "more_work:rank=%d:factor=%.3f:mode=%s", rank,
+                       1.0 + 1.5 * part[strength], other ? "count" : "size");
+        return true;
+    case LATE_HOST:
+        (void)snprintf(text, TEXT, "late_host:rank=%d:mode=%s:delay=%.0fus", rank,
+                       other ? "step" : "gc",
+                       part[strength] * (double)healthy_step_ns(base) / 1000.0);
+        return true;
+    case SLOW_LINK:
+        (void)snprintf(text, TEXT, "slow_link:rank=%d:factor=%.1f:links=%s", rank, link[strength],
+                       shape->links);
+        return *shape->links != '\0';
+    case LAST_STAGE:
+        (void)snprintf(text, TEXT, "long_last_stage:factor=%.3f", 1.0 + 2.0 * part[strength]);
+        return shape->pipeline;
+    case SEQUENCES:
+        (void)snprintf(text, TEXT, "uneven_seq:sigma=%.2f", 0.1 + 0.1 * strength);
+        return true;
+    case MISSING:
+        (void)snprintf(text, TEXT, "missing_rank:rank=%d", rank);
+        return strength == 2;
+    case DAMAGED:
+        (void)snprintf(text, TEXT, "cut_file:rank=%d:at=%.2f", rank, 0.3 + 0.15 * strength);
+        return strength % 2 == 0;
+    default:
+        return false;
+    }
+}
+
+static const char *const controls[] = {
+    "",
+    "jitter:sigma=0.05",
+    "clock_offset:host=0:offset=7ms",
+    "clock_drift:host=0:ppm=60",
+};
+enum { CONTROLS = sizeof(controls) / sizeof(controls[0]) };
+
+static bool wanted(const struct totals *t, const char *spec)
+{
+    return !t->filter || strstr(spec, t->filter);
+}
+
+static void print_spec(char spec[SPECS], const char *base, const char *fault)
+{
+    (void)snprintf(spec, SPECS, "%s%s%s", base, *fault ? "," : "", fault);
+}
+
+static int run_shape(const struct shape *shape, size_t variant, unsigned seed, bool smoke,
+                     struct totals *t)
+{
+    char base[SPECS];
+    char spec[SPECS];
+    char fault[TEXT];
+    uint32_t random = seed * 2654435761u + 12345u;
+    int failed = 0;
+
+    (void)snprintf(base, sizeof(base), "%s%s%s,seed=%u,gz=0,cpu_ops=0", shape->spec,
+                   *variants[variant] ? "," : "", variants[variant], seed);
+    for (int d = 0; d < OTHERS; d++) {
+        for (int strength = smoke ? 2 : 0; strength < (smoke ? 3 : 5); strength++) {
+            if (shape->large && strength % 2 == 1) {
+                continue;
+            }
+            if (fault_text(fault, shape, (enum detector)d, strength, base, &random)) {
+                print_spec(spec, base, fault);
+                failed += wanted(t, spec) ? run(spec, t) : 0;
+            }
+        }
+    }
+    for (int c = 0; c < CONTROLS; c++) {
+        print_spec(spec, base, controls[c]);
+        failed += wanted(t, spec) ? run(spec, t) : 0;
+    }
+    return failed;
+}
+
+static double ratio(int part, int whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 1.0;
+}
+
+static int print_result(const struct totals *t, double seconds)
+{
+    int below = 0;
+
+    printf("%-20s %8s %6s %7s %10s %6s %10s %14s\n", "detector", "planted", "found", "recall",
+           "right rank", "false", "precision", "cheaper, found");
+    for (int d = 0; d < DETECTORS; d++) {
+        const struct score *s = &t->of[d];
+        int found = s->found + s->small_found;
+        double recall = ratio(s->found, s->planted);
+        double precision = ratio(found, found + s->false_findings);
+        printf("%-20s %8d %6d %7.3f %10d %6d %10.3f %8d/%-5d\n", detector_names[d], s->planted,
+               s->found, recall, s->right_rank, s->false_findings, precision, s->small_found,
+               s->small);
+        below += recall < 0.95 || precision < 0.95;
+    }
+    printf("healthy controls: %d, of these %d without anyone blamed, %d with any finding\n",
+           t->healthy, t->healthy_clean, t->healthy_any);
+    printf("%d runs in %.1f s; a fault counts from %.0f %% of the step\n", t->runs, seconds,
+           100.0 * COUNTS_FROM);
+    return below > 0 || t->healthy_clean < t->healthy;
+}
+
+int main(int argc, char **argv)
+{
+    struct totals t = {.verbose = false};
+    bool smoke = false;
+    unsigned first = 1000;
+    unsigned seeds = 4;
+    int failed = 0;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--smoke") == 0) {
+            smoke = true;
+            seeds = 1;
+        } else if (strcmp(argv[i], "-v") == 0) {
+            t.verbose = true;
+        } else if (i + 1 < argc && strcmp(argv[i], "--first-seed") == 0) {
+            first = (unsigned)strtoul(argv[++i], NULL, 10);
+        } else if (i + 1 < argc && strcmp(argv[i], "--seeds") == 0) {
+            seeds = (unsigned)strtoul(argv[++i], NULL, 10);
+        } else if (i + 1 < argc && strcmp(argv[i], "--filter") == 0) {
+            t.filter = argv[++i];
+        } else if (i + 1 < argc && strcmp(argv[i], "--run") == 0) {
+            t.verbose = true;
+            return run(argv[++i], &t);
+        } else {
+            printf("usage: bench_detect [--smoke] [-v] [--first-seed N] [--seeds N]\n"
+                   "                    [--filter TEXT] [--run SPEC]\n");
+            return 2;
+        }
+    }
+    int64_t begin_ns = inq_time_now_ns();
+    for (unsigned seed = first; seed < first + seeds; seed++) {
+        for (size_t s = 0; s < SHAPES; s++) {
+            bool skip = smoke ? shapes[s].large || s % 2 == 1 : shapes[s].large && seed % 2 == 1;
+            if (!skip) {
+                failed += run_shape(&shapes[s], (seed + s) % VARIANTS, seed, smoke, &t);
+            }
+        }
+    }
+    int below = print_result(&t, (double)(inq_time_now_ns() - begin_ns) / 1e9);
+    return failed > 0 ? 1 : below ? 3 : 0;
+}

@@ -26,7 +26,8 @@ struct builder {
     int64_t from_ns, to_ns; /* one_step: the time that all ranks captured */
 };
 
-/* Last end of the rank's work in each step, INQ_TIME_NONE where it has none. */
+/* First start and last end of the rank's work in each step, INQ_TIME_NONE where it has none, and
+ * how much there is. */
 static void find_step_ends(const struct inq_rank *rank, struct inq_cell *row, size_t n_steps)
 {
     const struct inq_events *events = &rank->events;
@@ -41,6 +42,7 @@ static void find_step_ends(const struct inq_rank *rank, struct inq_cell *row, si
         }
         struct inq_cell *cell = &row[events->step[i]];
         int64_t end_ns = events->start_ns[i] + events->dur_ns[i];
+        cell->work++;
         if (cell->start_ns == INQ_TIME_NONE || events->start_ns[i] < cell->start_ns) {
             cell->start_ns = events->start_ns[i];
         }
@@ -127,7 +129,6 @@ static int fill_row(const struct inq_rank *rank, struct inq_cell *row, size_t n_
             row[s].copy_ns = t->exposed_memcpy_ns;
             row[s].host_ns = t->idle_causes_known ? t->idle_host_ns : 0;
             row[s].other_ns = t->idle_ns - row[s].host_ns;
-            row[s].work = t->kernels;
         }
     }
     inq_mem_free(windows);

@@ -16,7 +16,7 @@ struct inq_cell {
     int64_t copy_ns;  /* exposed copies */
     int64_t host_ns;  /* idle because the host launched late */
     int64_t other_ns; /* idle otherwise */
-    uint64_t work;    /* pieces of GPU work */
+    uint64_t work;    /* pieces of GPU work launched in the step */
 };
 
 struct inq_cells {

@@ -211,12 +211,27 @@ static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspec
     add_fixes(f, suspect, finding);
 }
 
+/* The what-if analysis knows better what a worker costs: it simulated the run without it. */
+static void ask_whatif(const struct inq_trace *trace, const struct inq_whatif *whatif,
+                       struct inq_suspect *suspect)
+{
+    for (size_t i = 0; whatif && suspect->n_ranks == 1 && i < whatif->n_causes; i++) {
+        const struct inq_whatif_cause *cause = &whatif->causes[i];
+        if (cause->fits && cause->rank >= 0 &&
+            cause->rank == trace->ranks[suspect->ranks[0]].rank) {
+            suspect->cost_ns_per_step = cause->saved_ns;
+            suspect->step_ns = whatif->t_ns;
+            suspect->confidence = INQ_CONFIDENCE_ESTABLISHED;
+        }
+    }
+}
+
 void inq_judge_suspects(const struct inq_trace *trace, struct inq_findings *findings)
 {
     const struct inq_blame *blame = findings->report->blame;
 
-    (void)trace;
     for (size_t i = 0; blame && i < blame->n_suspects; i++) {
+        ask_whatif(trace, findings->report->whatif, &blame->suspects[i]);
         if (blame->suspects[i].kind == INQ_FINDING_SLOW_LINK) {
             add_link(findings, &blame->suspects[i]);
         } else {

@@ -104,7 +104,8 @@ static void judge_wide(struct inq_findings *f, const struct wide *wide)
     }
     const char *percent = inq_findings_percent(f, share);
     finding->title = inq_findings_text(f, "%s of the time: %s", percent, wide->title);
-    finding->measured = inq_findings_text(f, "%s of a step, median rank", percent);
+    finding->measured = inq_findings_text(
+        f, report->n_rank_times > 1 ? "%s of a step, median rank" : "%s of the time", percent);
     finding->expected = wide->expected;
     finding->detail = inq_findings_text(
         f, "Measured: %s%s.", finding->measured,

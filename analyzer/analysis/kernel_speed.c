@@ -2,6 +2,7 @@
 /* Kernels by name, rank against rank. */
 #include "analysis/kernel_speed.h"
 
+#include "analysis/kernel_kind.h"
 #include "analysis/row_merge.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -9,8 +10,9 @@
 
 #include <math.h>
 
-/* Names with less than this part of the common time say nothing about why it is longer. */
-#define MINOR_SHARE 0.002
+/* Kernels are surely not slower when they lie below half of the common factor by this many standard
+ * errors. */
+#define SURE_SIGMAS 4.0
 
 void inq_kernel_stats_release(struct inq_kernel_stats *stats)
 {
@@ -168,6 +170,7 @@ static struct usual usual_of(const struct inq_kernel_stats *peers, size_t n_peer
 
 /* One name that both have, for the second pass. */
 struct pair {
+    inq_str name;
     double time_ns; /* the peers', per step */
     double ratio, sigma;
 };
@@ -182,6 +185,7 @@ static void add_name(const struct inq_kernel_stat *own, double steps, const stru
         return;
     }
     struct pair *pair = &pairs[result->common++];
+    pair->name = own->name;
     pair->time_ns = usual->per_step * usual->mean_ns;
     pair->ratio = own->mean_ns / usual->mean_ns;
     pair->sigma = hypot(own->sigma_ns, usual->sigma_ns * pair->ratio) / usual->mean_ns;
@@ -189,7 +193,8 @@ static void add_name(const struct inq_kernel_stat *own, double steps, const stru
     result->slower_ns += per_step * (own->mean_ns - usual->mean_ns);
 }
 
-static void compare_pairs(const struct pair *pairs, struct inq_kernel_comparison *result)
+static void compare_pairs(const struct inq_trace *trace, const struct pair *pairs,
+                          struct inq_kernel_comparison *result)
 {
     double time_ns = 0.0;
     double own_ns = 0.0;
@@ -202,18 +207,16 @@ static void compare_pairs(const struct pair *pairs, struct inq_kernel_comparison
     double half = 1.0 + 0.5 * (result->ratio - 1.0);
     for (size_t i = 0; i < result->common; i++) {
         const struct pair *pair = &pairs[i];
-        double share = pair->time_ns / time_ns;
-        if (pair->ratio >= half) {
-            result->slower++;
-            result->even_share += share;
-        } else if (share >= MINOR_SHARE && pair->ratio + 3.0 * pair->sigma < half) {
-            result->spared_share += share;
+        if (pair->ratio + SURE_SIGMAS * pair->sigma < half) {
+            enum inq_kernel_kind kind = inq_kernel_kind_of(inq_trace_str(trace, pair->name));
+            result->spared_share[kind] += pair->time_ns / time_ns;
         }
     }
 }
 
-int inq_kernel_compare(const struct inq_kernel_stats *own, const struct inq_kernel_stats *peers,
-                       size_t n_peers, struct inq_kernel_comparison *result, struct inq_err *err)
+int inq_kernel_compare(const struct inq_trace *trace, const struct inq_kernel_stats *own,
+                       const struct inq_kernel_stats *peers, size_t n_peers,
+                       struct inq_kernel_comparison *result, struct inq_err *err)
 {
     struct pair *pairs = inq_mem_alloc((own->n + 1) * sizeof(*pairs));
     double *scratch = inq_mem_alloc((3 * n_peers + 1) * sizeof(*scratch));
@@ -231,7 +234,7 @@ int inq_kernel_compare(const struct inq_kernel_stats *own, const struct inq_kern
             kernels += (double)own->at[i].count / (double)own->steps;
             peers_kernels += usual.per_step;
         }
-        compare_pairs(pairs, result);
+        compare_pairs(trace, pairs, result);
         result->kernels = (uint64_t)llround(kernels);
         result->peers_kernels = (uint64_t)llround(peers_kernels);
     }

@@ -24,18 +24,18 @@ void inq_kernel_stats_release(struct inq_kernel_stats *stats);
 
 /* A rank's kernels against those of its peers. Times in ns per step. */
 struct inq_kernel_comparison {
-    double ratio;        /* duration of kernels that both have, weighted by the peers' time */
-    double slower_ns;    /* what the longer durations cost */
-    double more_ns;      /* what more kernels, or kernels that the peers lack, cost */
-    double even_share;   /* part of the common time in kernels as slow as `ratio` says, or slower */
-    double spared_share; /* part of it in kernels that are surely not slower */
-    size_t common;       /* names that both have */
-    size_t slower;       /* of these, names that run slower by at least half of what ratio says */
+    double ratio;     /* duration of kernels that both have, weighted by the peers' time */
+    double slower_ns; /* what the longer durations cost */
+    double more_ns;   /* what more kernels, or kernels that the peers lack, cost */
+    /* Parts of the common time in kernels that are surely not slower, by enum inq_kernel_kind. */
+    double spared_share[3];
+    size_t common;                   /* names that both have */
     uint64_t kernels, peers_kernels; /* per step */
 };
 
 /* `peers` [n_peers]: compared with the median peer, name by name. */
-int inq_kernel_compare(const struct inq_kernel_stats *own, const struct inq_kernel_stats *peers,
-                       size_t n_peers, struct inq_kernel_comparison *result, struct inq_err *err);
+int inq_kernel_compare(const struct inq_trace *trace, const struct inq_kernel_stats *own,
+                       const struct inq_kernel_stats *peers, size_t n_peers,
+                       struct inq_kernel_comparison *result, struct inq_err *err);
 
 #endif

@@ -32,6 +32,7 @@ struct role {
     double *cost, *length;
     double *excess; /* [n * steps] own time over the others' median; NaN: not judged */
     size_t *seen;
+    size_t judged; /* steps in which enough ranks could be compared */
 };
 
 struct context {
@@ -157,6 +158,7 @@ static int judge_step(struct context *ctx, struct role *role, size_t step, doubl
         add_part(ctx, role, step, (enum part)part);
     }
     add_costs(ctx, role, step);
+    role->judged++;
     return INQ_OK;
 }
 
@@ -313,6 +315,7 @@ static void role_start(struct role *role, const struct inq_roles *roles, size_t 
                        size_t n_steps, size_t index)
 {
     role->n = 0;
+    role->judged = 0;
     for (size_t r = 0; r < n_ranks; r++) {
         if (roles->of[r] == index) {
             role->ranks[role->n++] = (uint32_t)r;
@@ -376,7 +379,7 @@ static int judge_role(struct context *ctx, struct role *role, struct inq_delays 
             return code;
         }
     }
-    waste_ns /= (double)(cells->n_steps - cells->first_step);
+    waste_ns /= role->judged > 0 ? (double)role->judged : 1.0;
     delays->waste_ns = waste_ns > delays->waste_ns ? waste_ns : delays->waste_ns;
     test_role(ctx, role, delays);
     return INQ_OK;

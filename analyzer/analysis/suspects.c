@@ -3,6 +3,7 @@
 #include "analysis/suspects.h"
 
 #include "analysis/host_gaps.h"
+#include "analysis/kernel_kind.h"
 #include "analysis/kernel_speed.h"
 #include "base/mem.h"
 
@@ -14,9 +15,11 @@
 /* A rank whose longer compute is for at least this part due to more kernels has more work. */
 #define MORE_PART 0.5
 
-/* When kernels with at least this part of the time surely run at the usual speed, it is not the GPU
- * that is slow, but some kernels have more to do. */
-#define SPARED_PART 0.01
+/* Kernels that run at their usual speed tell why others do not. A slow chip slows matrix products
+ * first; those that wait for memory may be spared. More work per kernel slows all of the model's
+ * kernels but those of the optimizer, which depend on the parameters only. */
+#define SPARED_MATH  0.002
+#define SPARED_OTHER 0.02
 
 static int64_t whole(double ns)
 {
@@ -57,13 +60,20 @@ static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *
         seen++;
     }
     if (code == INQ_OK) {
-        code = inq_kernel_compare(&own, peers, n, result, err);
+        code = inq_kernel_compare(q->trace, &own, peers, n, result, err);
     }
     inq_kernel_stats_release(&own);
     for (size_t i = 0; i < MAX_PEERS; i++) {
         inq_kernel_stats_release(&peers[i]);
     }
     return code;
+}
+
+static bool has_larger_kernels(const struct inq_kernel_comparison *c)
+{
+    return c->spared_share[INQ_KERNEL_MATH] >= SPARED_MATH ||
+           (c->spared_share[INQ_KERNEL_UPDATE] > 0.0 &&
+            c->spared_share[INQ_KERNEL_OTHER] < SPARED_OTHER);
 }
 
 static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *delay,
@@ -83,12 +93,16 @@ static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *de
     } else if (c.more_ns >= MORE_PART * delay->compute_ns) {
         suspect->kind = INQ_FINDING_MORE_WORK;
         suspect->ratio = (double)c.kernels / (double)(c.peers_kernels > 0 ? c.peers_kernels : 1);
-    } else if (c.spared_share >= SPARED_PART) {
+    } else if (has_larger_kernels(&c)) {
         suspect->kind = INQ_FINDING_MORE_WORK;
         suspect->ratio = (double)NAN;
     } else {
         suspect->kind = INQ_FINDING_SLOW_GPU;
         suspect->ratio = c.ratio;
+        if (c.spared_share[INQ_KERNEL_OTHER] >= SPARED_OTHER &&
+            suspect->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
+            suspect->confidence--; /* not all kernels agree */
+        }
     }
     return INQ_OK;
 }

@@ -16,7 +16,7 @@
 
 #define COUNTS_FROM 0.03 /* faults that cost this share of the step must be found */
 
-enum { TEXT = 512, SPECS = 1024 };
+enum { TEXT = 400, BASE = 400, SPECS = 1024 };
 
 /* Shapes of jobs. `links`: transfers that have others to be compared with. */
 struct shape {
@@ -314,13 +314,13 @@ static bool wanted(const struct totals *t, const char *spec)
 
 static void print_spec(char spec[SPECS], const char *base, const char *fault)
 {
-    (void)snprintf(spec, SPECS, "%s%s%s", base, *fault ? "," : "", fault);
+    (void)snprintf(spec, SPECS, "%s%s%s", base, *fault ? ",fault=" : "", fault);
 }
 
 static int run_shape(const struct shape *shape, size_t variant, unsigned seed, bool smoke,
                      struct totals *t)
 {
-    char base[SPECS];
+    char base[BASE];
     char spec[SPECS];
     char fault[TEXT];
     uint32_t random = seed * 2654435761u + 12345u;

@@ -141,7 +141,7 @@ static void pause(struct player *p, int step)
 
 static void compute(struct player *p, int step)
 {
-    static const char *const names[LOCKSTEP_NAMES] = {"a", "b", "c", "d"};
+    static const char *const names[LOCKSTEP_NAMES] = {"gemm_a", "gelu_b", "gemm_c", "adam_d"};
     const struct lockstep_plan *plan = p->plan;
     int kernels = LOCKSTEP_KERNELS + plan->more[p->rank];
 

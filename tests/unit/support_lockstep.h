@@ -14,7 +14,7 @@ struct lockstep_plan {
     int64_t transfer_ns; /* of the all-reduce */
     /* What a rank does otherwise in a step: */
     double slower[LOCKSTEP_RANKS][LOCKSTEP_STEPS];   /* all kernels: 1 + this times as long */
-    double larger[LOCKSTEP_RANKS];                   /* the same for kernels "a" and "b" only */
+    double larger[LOCKSTEP_RANKS];                   /* the same for the first two kernels only */
     int more[LOCKSTEP_RANKS];                        /* kernels more than the usual 20 */
     int64_t late_ns[LOCKSTEP_RANKS][LOCKSTEP_STEPS]; /* host pause before the 6th launch */
     int64_t clock_ns[LOCKSTEP_RANKS];                /* added to all its times */

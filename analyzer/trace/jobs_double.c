@@ -45,24 +45,71 @@ static int find_doubles(struct inq_division *d, struct inq_pile *pile, bool *dou
     return code;
 }
 
-/* Two parts, at the widest gap between files in the order of `key`, counted from the furthest
- * `reach` so far; one part where there is no gap. */
-static void part_at_gap(struct inq_division *d, const struct inq_pile *pile, const int64_t *reach)
+/* doubles[i]: whether a cut before place i (from pile->lo) would put two files of one rank on
+ * different sides. */
+static int find_useful_cuts(const struct inq_division *d, const struct inq_pile *pile,
+                            int64_t *doubles, struct inq_err *err)
 {
-    size_t cut = pile->hi;
-    int64_t widest = 0;
-    int64_t end = reach[d->order[pile->lo]];
-    for (size_t i = pile->lo + 1; i < pile->hi; i++) {
-        uint32_t u = d->order[i];
-        if (d->key[u] > end && d->key[u] - end > widest) {
-            widest = d->key[u] - end;
-            cut = i;
+    struct inq_map last = {0}; /* rank -> place it was seen at last */
+    size_t n = pile->hi - pile->lo;
+    int code = INQ_OK;
+    memset(doubles, 0, (n + 1) * sizeof *doubles);
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        const struct inq_unit *unit = inq_unit_at(d, pile->lo + i);
+        for (size_t r = 0; r < unit->shard->n_ranks && code == INQ_OK; r++) {
+            uint64_t key;
+            uint32_t before;
+            if (!inq_unit_key(unit, r, &key)) {
+                continue;
+            }
+            if (inq_map_get(&last, key, &before)) {
+                doubles[before + 1]++; /* from there on, up to and with this place */
+                doubles[i + 1]--;
+            }
+            code = inq_map_put(&last, key, (uint32_t)i, err);
         }
-        end = reach[u] > end ? reach[u] : end;
     }
-    for (size_t i = pile->lo; i < pile->hi; i++) {
-        d->part[d->order[i]] = i >= cut;
+    for (size_t i = 1; i < n; i++) {
+        doubles[i] += doubles[i - 1];
     }
+    inq_map_release(&last);
+    return code;
+}
+
+/* How far the file at place i lies behind all before it, where a cut is of use; else 0. `*end` is
+ * the furthest reach so far. */
+static int64_t useful_gap(const struct inq_division *d, const struct inq_pile *pile, size_t i,
+                          const int64_t *reach, const int64_t *doubles, int64_t *end)
+{
+    uint32_t u = d->order[i];
+    int64_t before = *end;
+    *end = i == pile->lo || reach[u] > before ? reach[u] : before;
+    bool gap = i > pile->lo && d->key[u] > before && doubles[i - pile->lo] > 0;
+    return gap ? d->key[u] - before : 0;
+}
+
+/* Parts at the widest gap between files in the order of `key`, and at those not less than half as
+ * wide; only where that parts doubles. One part where there is no such gap. */
+static int part_at_gaps(struct inq_division *d, const struct inq_pile *pile, const int64_t *reach,
+                        struct inq_err *err)
+{
+    int64_t *doubles = inq_mem_alloc((pile->hi - pile->lo + 2) * sizeof *doubles);
+    int code = doubles != NULL ? find_useful_cuts(d, pile, doubles, err)
+                               : inq_err_set(err, INQ_NOMEM, "out of memory for jobs");
+    int64_t widest = 0;
+    int64_t end = 0;
+    for (size_t i = pile->lo; i < pile->hi && code == INQ_OK; i++) {
+        int64_t gap = useful_gap(d, pile, i, reach, doubles, &end);
+        widest = gap > widest ? gap : widest;
+    }
+    uint32_t part = 0;
+    for (size_t i = pile->lo; i < pile->hi && code == INQ_OK; i++) {
+        int64_t gap = useful_gap(d, pile, i, reach, doubles, &end);
+        part += gap > 0 && gap >= widest - widest / 2;
+        d->part[d->order[i]] = part;
+    }
+    inq_mem_free(doubles);
+    return code;
 }
 
 /* The length of what all paths of the pile begin with, up to and with a '/'. */
@@ -215,7 +262,7 @@ static bool applies(const struct inq_division *d, const struct inq_pile *pile, e
     return way == WAY_PROCESS ? one_host : way != WAY_TIME && way != WAY_BEGIN ? true : timed;
 }
 
-/* Sorts by time or process id and parts at the widest gap: between the end of one recording and
+/* Sorts by time or process id and parts at the widest gaps: between the end of one recording and
  * the begin of the next (WAY_TIME), or between begins, or between ids. */
 static int part_by_number(struct inq_division *d, const struct inq_pile *pile, enum way way,
                           struct inq_err *err)
@@ -232,7 +279,7 @@ static int part_by_number(struct inq_division *d, const struct inq_pile *pile, e
     }
     int code = inq_pile_sort(d, pile, err);
     if (code == INQ_OK) {
-        part_at_gap(d, pile, reach);
+        code = part_at_gaps(d, pile, reach, err);
     }
     inq_mem_free(reach);
     return code;

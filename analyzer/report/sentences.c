@@ -18,7 +18,7 @@ const char *inq_say_lost(const struct inq_view *view)
     const struct inq_verdict *v = &view->report->verdict;
     int64_t step_ns = view->report->step_ns_median;
     const char *confidence = inq_confidence_text(v->confidence);
-    if (v->lost_ns_per_step < 0) {
+    if (v->lost_ns_per_step <= 0) {
         return "";
     }
     if (step_ns <= 0) {

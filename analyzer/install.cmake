@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where, and the packages made of it.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS inquest inquest_static inquest_shared
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/inquest DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+file(GLOB man_commands CONFIGURE_DEPENDS analyzer/man/*.1)
+file(GLOB man_formats CONFIGURE_DEPENDS analyzer/man/*.5)
+install(FILES ${man_commands} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${man_formats} DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+install(DIRECTORY sample-traces DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN run EXCLUDE)
+
+# Completion scripts come out of the program's own option table.
+set(completion_dir ${CMAKE_BINARY_DIR}/completion)
+file(MAKE_DIRECTORY ${completion_dir})
+add_custom_command(
+    OUTPUT ${completion_dir}/inquest ${completion_dir}/_inquest ${completion_dir}/inquest.fish
+    COMMAND inquest completion bash > ${completion_dir}/inquest
+    COMMAND inquest completion zsh > ${completion_dir}/_inquest
+    COMMAND inquest completion fish > ${completion_dir}/inquest.fish
+    DEPENDS inquest VERBATIM)
+add_custom_target(inquest_completion ALL DEPENDS
+    ${completion_dir}/inquest ${completion_dir}/_inquest ${completion_dir}/inquest.fish)
+install(FILES ${completion_dir}/inquest
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${completion_dir}/_inquest
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${completion_dir}/inquest.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+# Found by pkg-config and by find_package(inquest).
+set(INQ_PRIVATE_LIBS "-lcjson -lz -lm ${OpenMP_C_FLAGS}")
+if(ISAL_FOUND)
+    string(APPEND INQ_PRIVATE_LIBS " -lisal")
+endif()
+if(SQLITE_FOUND)
+    string(APPEND INQ_PRIVATE_LIBS " -lsqlite3")
+endif()
+configure_file(analyzer/inquest.pc.in inquest.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/inquest.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_package_config_file(analyzer/inquestConfig.cmake.in inquestConfig.cmake
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/inquest
+    PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/inquestConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/inquestConfig.cmake ${CMAKE_BINARY_DIR}/inquestConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/inquest)
+
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_NAME inquest)
+set(CPACK_PACKAGE_VENDOR "The inquest authors")
+set(CPACK_PACKAGE_CONTACT "The inquest authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
+mark_as_advanced(DPKG_SHLIBDEPS)
+if(DPKG_SHLIBDEPS)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+include(CPack)

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Help, manual pages, completion and JSON keys say the same.   documents.sh INQUEST SOURCE_DIR
+set -euo pipefail
+inquest=$(realpath "$1")
+man=$(realpath "$2")/analyzer/man
+data=$(realpath "$2")/tests/data
+export LC_ALL=C
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+
+# same WHAT FILE FILE: complains where two sorted lists differ
+same() {
+    if ! diff "$2" "$3" >"$work/diff"; then
+        echo "$1:"
+        cat "$work/diff"
+        bad=1
+    fi
+}
+
+"$inquest" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sort >"$work/commands"
+sed -n 's/^\.It Cm \([a-z]*\).*/\1/p' "$man/inquest.1" | sort >"$work/documented"
+same "commands in --help (<) and inquest(1) (>)" "$work/commands" "$work/documented"
+
+"$inquest" completion bash >"$work/bash"
+"$inquest" completion fish >"$work/fish"
+"$inquest" completion zsh >"$work/zsh"
+bash -n "$work/bash"
+
+while read -r command; do
+    case $command in
+    completion | help) continue ;; # in inquest(1)
+    esac
+    page=$man/inquest-$command.1
+    if [ ! -f "$page" ]; then
+        echo "no manual page: $page"
+        bad=1
+        continue
+    fi
+    "$inquest" help "$command" | sed -n '/^Options:/,$p' |
+        grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE -- '--?[a-zA-Z][a-z-]*' | sort \
+        >"$work/help"
+    sed -n 's/^\.It Fl /Fl /p' "$page" | grep -oE 'Fl -?[a-zA-Z][a-z-]*' | sed 's/^Fl /-/' | sort \
+        >"$work/page"
+    same "options of $command in help (<) and manual page (>)" "$work/help" "$work/page"
+    grep -E -- '^--' "$work/help" >"$work/long"
+    sed -n "/^    $command)\$/,/;;\$/p" "$work/bash" >"$work/section"
+    sed -n "/^    $command)\$/,/^    [a-z]*)\$/p" "$work/bash" |
+        sed -n "s/^        \*) words='\(.*\)'; files.*/\1/p" | head -1 | tr ' ' '\n' |
+        grep -- '^--' | sort >"$work/completed"
+    same "options of $command in help (<) and bash completion (>)" "$work/long" "$work/completed"
+    grep "from $command'" "$work/fish" | grep -oE -- ' -l [a-z-]+' | sed 's/ -l /--/' | sort \
+        >"$work/completed"
+    same "options of $command in help (<) and fish completion (>)" "$work/long" "$work/completed"
+    sed -n "/^    $command)\$/,/;;\$/p" "$work/zsh" | grep -oE "^ +'--[a-z-]+" |
+        grep -oE -- '--[a-z-]+' | sort >"$work/completed"
+    same "options of $command in help (<) and zsh completion (>)" "$work/long" "$work/completed"
+done <"$work/commands"
+
+# complete WORD...: what bash offers for the last word
+complete_words() {
+    bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _inquest;
+             printf "%s\n" "${COMPREPLY[@]}"' _ "$work/bash" "$@"
+}
+complete_words inquest ana | grep -x analyze >/dev/null || { echo "bash does not complete ana"; bad=1; }
+complete_words inquest analyze --form | grep -x -- --format >/dev/null || { echo "nor --form"; bad=1; }
+complete_words inquest analyze -f j | grep -x json >/dev/null || { echo "nor -f j"; bad=1; }
+
+# every key that is written is documented
+cd "$data"
+for options in "" "--method hta" "--method tracelens"; do
+    # shellcheck disable=SC2086
+    "$inquest" analyze -f json $options ok_two_ranks
+done | grep -oE '^ *"[a-z_]+":' | tr -d ' ":' | sort -u >"$work/keys"
+"$inquest" analyze -f json --method hta ok_two_ranks | sed -n '/^  "method": {/,$p' >"$work/method"
+"$inquest" analyze -f json --method tracelens ok_two_ranks | sed -n '/^  "method": {/,$p' \
+    >>"$work/method"
+grep -oE '"[a-z_]+":' "$work/method" | tr -d '":' | sort -u >"$work/peers" # theirs: not ours to say
+"$inquest" analyze -f json ok_two_ranks | grep -oE '"[a-z_]+":' | tr -d '":' | sort -u >"$work/ours"
+while read -r key; do
+    if ! grep -qw "$key" "$man/inquest-report.5" && { grep -qx "$key" "$work/ours" ||
+        ! grep -qx "$key" "$work/peers"; }; then
+        echo "JSON key without a word in inquest-report(5): $key"
+        bad=1
+    fi
+done <"$work/keys"
+"$inquest" info -f json ok_two_ranks | grep -oE '"[a-z_]+":' | tr -d '":' | sort -u |
+    while read -r key; do
+        grep -qw "$key" "$man/inquest-info.1" "$man/inquest-report.5" || echo "$key"
+    done >"$work/missing"
+if [ -s "$work/missing" ]; then
+    echo "JSON keys of info without a word in the manual:" && cat "$work/missing"
+    bad=1
+fi
+
+if command -v mandoc >/dev/null; then
+    for page in "$man"/*.[15]; do
+        mandoc -T lint -W warning "$page" || bad=1
+    done
+fi
+exit $bad

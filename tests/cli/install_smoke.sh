@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs the build into a temporary place and uses it as a stranger would: the program, its
+# manual, a program built against the library with pkg-config and with find_package.
+#   install_smoke.sh SOURCE_DIR BUILD_DIR
+set -euo pipefail
+source_dir=$(realpath "$1")
+build_dir=$(realpath "$2")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+
+"${CMAKE:-cmake}" --install "$build_dir" --prefix "$prefix" >/dev/null
+"$prefix/bin/inquest" info "$source_dir/tests/data/ok_two_ranks" | head -1 >"$work/said"
+grep -q '2 of 2 ranks' "$work/said"
+for file in share/man/man1/inquest.1 share/man/man1/inquest-analyze.1 \
+    share/man/man5/inquest-report.5 share/bash-completion/completions/inquest \
+    share/zsh/site-functions/_inquest share/fish/vendor_completions.d/inquest.fish \
+    share/doc/inquest/LICENSE include/inquest/ingest.h; do
+    test -s "$prefix/$file" || { echo "not installed: $file"; exit 1; }
+done
+
+cat >"$work/consumer.c" <<'END'
+#include <inquest/ingest.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    const char *const paths[] = {argc > 1 ? argv[1] : "."};
+    struct inq_ingest_options options = {0};
+    struct inq_run *run = NULL;
+    struct inq_err err = {0};
+    int code = inq_ingest(paths, 1, &options, &run, &err);
+    printf("%zu traces %s\n", code == INQ_OK ? run->n_traces : 0, err.message);
+    inq_run_free(run);
+    return code == INQ_OK ? 0 : 1;
+}
+END
+# use LIBRARY_DIR PROGRAM: it must find the one job
+use() {
+    LD_LIBRARY_PATH=$1 "$2" "$source_dir/tests/data/ok_two_ranks" >"$work/said"
+    grep -q '^1 traces' "$work/said" || { echo "$2 said:"; cat "$work/said"; exit 1; }
+}
+
+pc=$(find "$prefix" -name inquest.pc)
+lib=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH=${pc%/*}
+# the prefix is given by where the file lies, as for a relocated package
+# shellcheck disable=SC2046
+"${CC:-cc}" "$work/consumer.c" -o "$work/with_pkg_config" \
+    $(pkg-config --define-variable=prefix="$prefix" --cflags --libs inquest)
+use "$lib" "$work/with_pkg_config"
+# shellcheck disable=SC2046
+"${CC:-cc}" "$work/consumer.c" -o "$work/with_static" \
+    $(pkg-config --define-variable=prefix="$prefix" --cflags inquest) "$lib/libinquest.a" \
+    $(pkg-config --define-variable=prefix="$prefix" --static --libs-only-l inquest |
+        sed 's/-linquest//') -fopenmp
+use / "$work/with_static"
+
+mkdir "$work/cmake"
+cat >"$work/cmake/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(consumer C)
+find_package(inquest 0.1 REQUIRED)
+add_executable(consumer ../consumer.c)
+target_link_libraries(consumer PRIVATE inquest::inquest)
+END
+"${CMAKE:-cmake}" -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_C_COMPILER="${CC:-cc}" \
+    -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
+    "${CMAKE:-cmake}" --build "$work/cmake/build" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+use "$lib" "$work/cmake/build/consumer"
+echo "installed, linked and run"

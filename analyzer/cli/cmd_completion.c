@@ -11,7 +11,7 @@ static bool takes(const struct inq_command *command, size_t option)
 
 static bool takes_path(const struct inq_command *command)
 {
-    return strstr(command->arguments, "PATH") != NULL;
+    return strstr(command->arguments, "PATH") != NULL || strstr(command->arguments, "FILE") != NULL;
 }
 
 /* "a|b" as "a b". */

@@ -244,7 +244,9 @@ static int read_source(struct reading *reading, struct inq_err *err)
     }
     code = reader->read(source, shard, &why);
     merge_damage(&shard->file.damage, inq_source_damage(source));
-    shard->file.bytes_raw = inq_source_delivered(source);
+    if (shard->file.bytes_raw == 0) { /* unless the reader went another way */
+        shard->file.bytes_raw = inq_source_delivered(source);
+    }
     return judge(shard, reader, code, &why, inq_source_delivered(source), err);
 }
 

@@ -20,6 +20,7 @@
 #define MAX_NSYS_IMAGE ((size_t)2 << 30) /* of a compressed database, in memory */
 #define MAX_COLUMNS    16
 #define MAX_QUERY      1024
+#define ASK_EVERY      1024                /* rows */
 #define CONTEXT_STREAM INT64_C(0xffffffff) /* "all streams" */
 
 /* Whose GPU work a rank of the shard holds. */
@@ -30,6 +31,8 @@ struct owner {
 
 struct nsys {
     struct inq_shard *shard;
+    struct inq_source *source;
+    bool full; /* no more may be kept */
     sqlite3 *db;
     sqlite3_stmt *string_by_id;
     struct inq_map strings; /* StringIds.id -> inq_str */
@@ -97,7 +100,7 @@ static int each_row(struct nsys *nsys, const char *table, const char *const *col
     char list[MAX_QUERY / 2];
     char sql[MAX_QUERY];
     sqlite3_stmt *row = NULL;
-    if (!list_columns(nsys, table, columns, n, list, sizeof list)) {
+    if (nsys->full || !list_columns(nsys, table, columns, n, list, sizeof list)) {
         return INQ_OK;
     }
     sqlite3_snprintf(sizeof sql, sql, "SELECT %s FROM \"%w\"", list, table);
@@ -109,9 +112,11 @@ static int each_row(struct nsys *nsys, const char *table, const char *const *col
         if (step != SQLITE_ROW) {
             break;
         }
-        nsys->row++;
         code = handle(nsys, row, err);
-        if (code != INQ_OK) {
+        if (code == INQ_OK && ++nsys->row % ASK_EVERY == 0) {
+            code = inq_source_ask(nsys->source, &nsys->full, err);
+        }
+        if (code != INQ_OK || nsys->full) {
             break;
         }
     }
@@ -119,7 +124,7 @@ static int each_row(struct nsys *nsys, const char *table, const char *const *col
     if (code == INQ_OK && step == SQLITE_NOMEM) {
         return fail(nsys, step, err);
     }
-    if (code == INQ_OK && step != SQLITE_DONE) {
+    if (code == INQ_OK && step != SQLITE_DONE && !nsys->full) {
         inq_damage_add(&nsys->shard->file.damage, INQ_DAMAGE_TRUNCATED, 1, (int64_t)nsys->row);
         nsys->damaged_table = nsys->damaged_table != NULL ? nsys->damaged_table : table;
     }
@@ -671,13 +676,14 @@ static void distrust(sqlite3 *db)
 
 static int read_nsys(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
 {
-    struct nsys nsys = {.shard = shard};
+    struct nsys nsys = {.shard = shard, .source = source};
     const char *path = inq_source_path(source);
     bool in_memory = inq_source_compressed(source) || path == NULL || path[0] == '\0';
     int code = in_memory ? open_image(&nsys, source, err) : open_file(&nsys, path, err);
     if (code == INQ_OK) {
         distrust(nsys.db);
         shard->file.format = inq_reader_nsys.name;
+        shard->file.bytes_raw = in_memory ? inq_source_delivered(source) : inq_source_size(source);
         code = read_database(&nsys, err);
     }
     (void)sqlite3_finalize(nsys.string_by_id);

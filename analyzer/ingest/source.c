@@ -317,9 +317,10 @@ static void merge_damage(struct inq_source *source)
     }
 }
 
-static int tick(struct inq_source *source, struct inq_err *err)
+/* Asks the owner; at a limit the source ends. */
+static int ask(struct inq_source *source, struct inq_err *err)
 {
-    if (source->options.tick == NULL || source->at_end) {
+    if (source->options.tick == NULL) {
         return INQ_OK;
     }
     int code = source->options.tick(source->options.tick_ctx, err);
@@ -335,11 +336,18 @@ static int tick(struct inq_source *source, struct inq_err *err)
     return code;
 }
 
+int inq_source_ask(struct inq_source *source, bool *stop, struct inq_err *err)
+{
+    int code = ask(source, err);
+    *stop = source->damage.count[INQ_DAMAGE_LIMIT] > 0;
+    return code;
+}
+
 int inq_source_take(struct inq_source *source, char **bytes, size_t *n, struct inq_err *err)
 {
     *n = 0;
     *bytes = NULL;
-    int code = tick(source, err);
+    int code = source->at_end ? INQ_OK : ask(source, err);
     if (code != INQ_OK || source->at_end) {
         return code;
     }

@@ -42,6 +42,10 @@ int inq_source_next(struct inq_source *source, const char **bytes, size_t *n, st
 #define INQ_SOURCE_PADDING  ((size_t)256)
 int inq_source_take(struct inq_source *source, char **bytes, size_t *n, struct inq_err *err);
 
+/* For readers that have the file read by something else: asks `tick` as inq_source_next does,
+ * without delivering. *stop: it wants the source to end here (counted as LIMIT). */
+int inq_source_ask(struct inq_source *source, bool *stop, struct inq_err *err);
+
 bool inq_source_compressed(const struct inq_source *source);
 /* Bytes on disk in all, consumed so far (safe to ask from another thread), and decompressed. */
 uint64_t inq_source_size(const struct inq_source *source);

@@ -261,6 +261,25 @@ static void ingest__memory_limit_cuts_and_says_so(void **state)
     test_remove_folder(folder);
 }
 
+/* A reader that does not go through the source keeps the limit too. */
+static void ingest__memory_limit_holds_for_databases(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    if (!test_data_path(path, INQ_SHARED_DATA, "nsys/perlmutter-cloverleaf-cuda.sqlite")) {
+        skip();
+    }
+#ifdef INQ_HAVE_SQLITE
+    struct inq_ingest_options options = {.jobs = 1, .memory_limit = 64 << 10};
+    const char *paths[] = {path};
+    struct inq_run *run = ingest_with(paths, 1, &options);
+    assert_int_equal(run->n_traces, 1);
+    assert_in_range(events_of(run), 1, 2902);
+    assert_int_equal(run->traces[0]->files[0].damage.count[INQ_DAMAGE_LIMIT], 1);
+    inq_run_free(run);
+#endif
+}
+
 struct watch {
     struct inq_progress last;
     uint32_t calls;
@@ -526,6 +545,7 @@ int main(void)
         cmocka_unit_test(ingest__missing_path_is_an_error),
         cmocka_unit_test(ingest__nothing_to_read_is_no_error),
         cmocka_unit_test(ingest__memory_limit_cuts_and_says_so),
+        cmocka_unit_test(ingest__memory_limit_holds_for_databases),
         cmocka_unit_test(ingest__reports_progress_to_the_end),
         cmocka_unit_test(ingest__can_be_interrupted),
         cmocka_unit_test(ingest__every_real_trace_is_read),

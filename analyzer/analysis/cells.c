@@ -20,6 +20,9 @@ void inq_cells_release(struct inq_cells *cells)
     *cells = (struct inq_cells){0};
 }
 
+/* Ranks began a step together when it is equally long on all of them, but for this part. */
+#define TOGETHER 0.01
+
 struct builder {
     const struct inq_trace *trace;
     struct inq_cells *cells;
@@ -221,6 +224,38 @@ static int drop_cut_cells(struct inq_cells *cells, struct inq_err *err)
     return code;
 }
 
+/* Whether the first step can be judged like the others: all ranks began it together, as their steps
+ * being equally long shows, and it does not bear the profiler's start. */
+static int judge_first_step(struct inq_cells *cells, struct inq_err *err)
+{
+    size_t room = cells->n_ranks * cells->n_steps + 1;
+    int64_t *lengths = inq_mem_alloc(room * sizeof(*lengths));
+    int64_t shortest = INT64_MAX;
+    int64_t longest = 0;
+    size_t n = 0;
+
+    if (!lengths) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", cells->n_steps);
+    }
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        for (size_t s = 0; s < cells->n_steps; s++) {
+            const struct inq_cell *cell = inq_cell_at(cells, r, s);
+            int64_t length = cell->end_ns - cell->start_ns;
+            if (cell->valid && s > 0) {
+                lengths[n++] = length;
+            } else if (cell->valid) {
+                shortest = length < shortest ? length : shortest;
+                longest = length > longest ? length : longest;
+            }
+        }
+    }
+    double usual = (double)inq_median_i64(lengths, n);
+    bool together = (double)(longest - shortest) <= TOGETHER * usual;
+    cells->first_step = together && (double)longest <= (1.0 + WHOLE_TOLERANCE) * usual ? 0 : 1;
+    inq_mem_free(lengths);
+    return INQ_OK;
+}
+
 static bool has_labels(const struct inq_trace *trace)
 {
     for (size_t r = 0; r < trace->n_ranks; r++) {
@@ -243,13 +278,17 @@ int inq_cells_build(const struct inq_trace *trace, int jobs, struct inq_cells *c
         cells->one_step = true;
         find_common_span(&b);
     }
-    /* Ranks begin to record at different moments, and the first step bears the profiler's start. */
-    cells->first_step = cells->n_steps >= 3 && !cells->op_table ? 1 : 0;
     cells->at = inq_mem_zalloc(cells->n_ranks * cells->n_steps + 1, sizeof(*cells->at));
     if (!cells->at) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks in %zu steps", cells->n_ranks,
                            cells->n_steps);
     }
     int code = inq_par_for(trace->n_ranks, jobs, build_rank, &b, err);
-    return code == INQ_OK && !cells->one_step ? drop_cut_cells(cells, err) : code;
+    if (code == INQ_OK && !cells->one_step) {
+        code = drop_cut_cells(cells, err);
+    }
+    if (code == INQ_OK && cells->n_steps >= 3 && !cells->op_table) {
+        code = judge_first_step(cells, err);
+    }
+    return code;
 }

@@ -24,7 +24,8 @@ struct inq_cells {
     struct inq_cell *at; /* [n_ranks * n_steps], rank by rank */
     bool one_step;       /* no steps known: the capture is taken as a single one */
     bool op_table;       /* labelled ops: what is idle was not recorded, only left over */
-    size_t first_step;   /* steps before it are shown but not judged: a capture's first step */
+    size_t first_step;   /* 1: the capture's first step is not judged, because its ranks did not
+                          * begin it together or it bears the profiler's start */
 };
 
 /* Fills *cells; release it also after a failure. Ranks without GPU work have no valid cell. */

@@ -207,10 +207,18 @@ static void compare_pairs(const struct inq_trace *trace, const struct pair *pair
     double half = 1.0 + 0.5 * (result->ratio - 1.0);
     for (size_t i = 0; i < result->common; i++) {
         const struct pair *pair = &pairs[i];
-        if (pair->ratio + SURE_SIGMAS * pair->sigma < half) {
-            enum inq_kernel_kind kind = inq_kernel_kind_of(inq_trace_str(trace, pair->name));
-            result->spared_share[kind] += pair->time_ns / time_ns;
-        }
+        double share = pair->time_ns / time_ns;
+        struct inq_kernel_kind_ratio *kind =
+            &result->kind[inq_kernel_kind_of(inq_trace_str(trace, pair->name))];
+        kind->share += share;
+        kind->ratio += share * pair->ratio;
+        kind->sigma = hypot(kind->sigma, share * pair->sigma);
+        kind->spared_share += pair->ratio + SURE_SIGMAS * pair->sigma < half ? share : 0.0;
+    }
+    for (int k = 0; k < 3; k++) {
+        struct inq_kernel_kind_ratio *kind = &result->kind[k];
+        kind->ratio = kind->share > 0.0 ? kind->ratio / kind->share : (double)NAN;
+        kind->sigma = kind->share > 0.0 ? kind->sigma / kind->share : (double)NAN;
     }
 }
 

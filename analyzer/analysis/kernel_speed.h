@@ -27,8 +27,11 @@ struct inq_kernel_comparison {
     double ratio;     /* duration of kernels that both have, weighted by the peers' time */
     double slower_ns; /* what the longer durations cost */
     double more_ns;   /* what more kernels, or kernels that the peers lack, cost */
-    /* Parts of the common time in kernels that are surely not slower, by enum inq_kernel_kind. */
-    double spared_share[3];
+    /* By enum inq_kernel_kind: part of the common time, ratio and its standard error. */
+    struct inq_kernel_kind_ratio {
+        double share, ratio, sigma;
+        double spared_share; /* of the common time: names that are surely not slower */
+    } kind[3];
     size_t common;                   /* names that both have */
     uint64_t kernels, peers_kernels; /* per step */
 };

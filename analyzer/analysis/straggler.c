@@ -40,6 +40,9 @@ struct context {
     struct sheet sheet;
     double *scratch;
     double min_cost_ns;
+    double *deviations; /* of all roles so far */
+    size_t n_deviations, most_steps;
+    double freedom; /* degrees of it behind them */
 };
 
 static int64_t part_of(const struct inq_cells *cells, const struct inq_cell *cell, enum part part)
@@ -173,31 +176,31 @@ static double mad_factor(size_t n)
 }
 
 /* Sigma of one step's excess: how far each rank's steps lie from its own median, over all ranks of
- * the role. Steady faults do not count, and rare ones do not sway a median. */
-static double pooled_sigma(struct context *ctx, const struct role *role, size_t *n_pooled)
+ * the role. Steady faults do not count, and rare ones do not sway a median. The deviations stay in
+ * ctx->deviations for the sigma over all roles. */
+static double role_sigma(struct context *ctx, const struct role *role)
 {
     size_t n_steps = ctx->cells->n_steps;
-    double *deviations = ctx->scratch;
-    double *own = ctx->scratch + role->n * n_steps;
+    double *first = &ctx->deviations[ctx->n_deviations];
     size_t n = 0;
-    size_t most = 0;
 
     for (size_t i = 0; i < role->n; i++) {
         const double *excess = &role->excess[i * n_steps];
         size_t k = 0;
         for (size_t s = 0; s < n_steps; s++) {
             if (!isnan(excess[s])) {
-                own[k++] = excess[s];
+                ctx->scratch[k++] = excess[s];
             }
         }
-        double middle = inq_median(own, k);
+        double middle = inq_median(ctx->scratch, k);
         for (size_t j = 0; j < k; j++) {
-            deviations[n++] = fabs(own[j] - middle);
+            first[n++] = fabs(ctx->scratch[j] - middle);
         }
-        most = k > most ? k : most;
+        ctx->most_steps = k > ctx->most_steps ? k : ctx->most_steps;
     }
-    *n_pooled = n;
-    return n > 0 ? mad_factor(most) * inq_median(deviations, n) : 0.0;
+    memcpy(ctx->scratch, first, n * sizeof(*first));
+    ctx->n_deviations += n;
+    return n > 0 ? mad_factor(ctx->most_steps) * inq_median(ctx->scratch, n) : 0.0;
 }
 
 /* The score that chance hardly reaches: 4.5 when sigma is known well, more when it was estimated
@@ -249,35 +252,47 @@ static double spread_limit(const struct inq_delay *first, size_t n, double *scra
     return middle + INQ_STRAGGLER_SIGMAS * mad_factor(n) * inq_mad(scratch, n, middle);
 }
 
-static void test_role(struct context *ctx, const struct role *role, struct inq_delays *delays)
+static void describe_role(struct context *ctx, const struct role *role, struct inq_delays *delays)
 {
-    size_t n_pooled;
-    double sigma_ns = pooled_sigma(ctx, role, &n_pooled);
+    double sigma_ns = role_sigma(ctx, role);
     struct inq_delay *first = &delays->at[delays->n];
+    size_t most = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < role->n; i++) {
-        if (role->steps[i] == 0) {
-            continue;
+        if (role->steps[i] > 0) {
+            first[n] = (struct inq_delay){.rank = role->ranks[i], .peers = role->n - 1};
+            first[n].sigma_ns = sigma_ns;
+            set_means(&first[n++], role, i);
+            most = role->steps[i] > most ? role->steps[i] : most;
         }
-        struct inq_delay *delay = &first[n++];
-        *delay = (struct inq_delay){.rank = role->ranks[i], .peers = role->n - 1};
-        set_means(delay, role, i);
-        double floor_ns = INQ_STRAGGLER_SIGMA_SHARE * delay->step_ns;
-        double steps = (double)delay->steps;
-        double freedom = (steps - 1.0) * (double)(role->n - 1);
-        delay->sigma_ns = sigma_ns > floor_ns ? sigma_ns : floor_ns;
-        delay->score = delay->excess_ns * sqrt(steps) / delay->sigma_ns;
-        delay->limit = limit_for(freedom);
     }
     double spread_ns = spread_limit(first, n, ctx->scratch);
     for (size_t i = 0; i < n; i++) {
-        double least_ns = inq_straggler_min_share(n, first[i].steps) * first[i].step_ns;
         first[i].spread_ns = spread_ns;
-        first[i].outlier = first[i].excess_ns >= least_ns && first[i].excess_ns >= spread_ns &&
-                           (first[i].steps < 2 || first[i].score >= first[i].limit);
     }
     delays->n += n;
+    ctx->freedom += n > 1 && most > 1 ? (double)(n - 1) * (double)(most - 1) : 0.0;
+}
+
+/* Noise is taken from all roles together, which knows it better, or from the rank's own role where
+ * that is noisier. */
+static void test_all(struct context *ctx, struct inq_delays *delays)
+{
+    double sigma_ns = ctx->n_deviations > 0 ? mad_factor(ctx->most_steps) *
+                                                  inq_median(ctx->deviations, ctx->n_deviations)
+                                            : 0.0;
+
+    for (size_t i = 0; i < delays->n; i++) {
+        struct inq_delay *delay = &delays->at[i];
+        double floor_ns = INQ_STRAGGLER_SIGMA_SHARE * delay->step_ns;
+        double least_ns = inq_straggler_min_share(delay->peers + 1, delay->steps) * delay->step_ns;
+        delay->sigma_ns = fmax(fmax(delay->sigma_ns, sigma_ns), floor_ns);
+        delay->score = delay->excess_ns * sqrt((double)delay->steps) / delay->sigma_ns;
+        delay->limit = limit_for(ctx->freedom);
+        delay->outlier = delay->excess_ns >= least_ns && delay->excess_ns >= delay->spread_ns &&
+                         (delay->steps < 2 || delay->score >= delay->limit);
+    }
 }
 
 /* ---- memory and order ---------------------------------------------------------------------- */
@@ -381,7 +396,7 @@ static int judge_role(struct context *ctx, struct role *role, struct inq_delays 
     }
     waste_ns /= role->judged > 0 ? (double)role->judged : 1.0;
     delays->waste_ns = waste_ns > delays->waste_ns ? waste_ns : delays->waste_ns;
-    test_role(ctx, role, delays);
+    describe_role(ctx, role, delays);
     return INQ_OK;
 }
 
@@ -394,8 +409,9 @@ int inq_delays_find(const struct inq_cells *cells, const struct inq_roles *roles
 
     *delays = (struct inq_delays){0};
     delays->at = inq_mem_zalloc(n + 1, sizeof(*delays->at));
-    ctx.scratch = inq_mem_alloc((n + 1) * (cells->n_steps + 1) * 2 * sizeof(double));
-    int code = delays->at && ctx.scratch
+    ctx.scratch = inq_mem_alloc((n + 1) * (cells->n_steps + 1) * sizeof(double));
+    ctx.deviations = inq_mem_alloc((n + 1) * (cells->n_steps + 1) * sizeof(double));
+    int code = delays->at && ctx.scratch && ctx.deviations
                    ? INQ_OK
                    : inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
     if (code == INQ_OK) {
@@ -418,9 +434,13 @@ int inq_delays_find(const struct inq_cells *cells, const struct inq_roles *roles
             }
         }
     }
+    if (code == INQ_OK) {
+        test_all(&ctx, delays);
+    }
     role_release(&role);
     sheet_release(&ctx.sheet);
     inq_mem_free(ctx.scratch);
+    inq_mem_free(ctx.deviations);
     return code;
 }
 

@@ -21,6 +21,10 @@
 #define SPARED_MATH  0.002
 #define SPARED_OTHER 0.02
 
+/* The optimizer's kernels can tell the one from the other when the two are this many standard
+ * errors apart. */
+#define TELLING_SIGMAS 3.0
+
 static int64_t whole(double ns)
 {
     return (int64_t)llround(ns);
@@ -69,11 +73,20 @@ static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *
     return code;
 }
 
+/* Whether the optimizer's kernels are no slower while the model's are. */
+static bool spares_optimizer(const struct inq_kernel_comparison *c)
+{
+    const struct inq_kernel_kind_ratio *update = &c->kind[INQ_KERNEL_UPDATE];
+    double half = 1.0 + 0.5 * (c->ratio - 1.0);
+
+    return update->share > 0.0 && update->ratio < half &&
+           c->ratio - 1.0 >= TELLING_SIGMAS * update->sigma;
+}
+
 static bool has_larger_kernels(const struct inq_kernel_comparison *c)
 {
-    return c->spared_share[INQ_KERNEL_MATH] >= SPARED_MATH ||
-           (c->spared_share[INQ_KERNEL_UPDATE] > 0.0 &&
-            c->spared_share[INQ_KERNEL_OTHER] < SPARED_OTHER);
+    return c->kind[INQ_KERNEL_MATH].spared_share >= SPARED_MATH ||
+           (spares_optimizer(c) && c->kind[INQ_KERNEL_OTHER].spared_share < SPARED_OTHER);
 }
 
 static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *delay,
@@ -99,7 +112,7 @@ static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *de
     } else {
         suspect->kind = INQ_FINDING_SLOW_GPU;
         suspect->ratio = c.ratio;
-        if (c.spared_share[INQ_KERNEL_OTHER] >= SPARED_OTHER &&
+        if (c.kind[INQ_KERNEL_OTHER].spared_share >= SPARED_OTHER &&
             suspect->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
             suspect->confidence--; /* not all kernels agree */
         }

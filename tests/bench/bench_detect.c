@@ -232,21 +232,43 @@ static int run(const char *spec_text, struct totals *t)
     return failed;
 }
 
-/* Length of a healthy step of this shape, to set pauses against. */
-static int64_t healthy_step_ns(const char *spec_text)
+/* Mean step of the run that a spec describes, and the cost of its first fault as a share. */
+static int64_t simulate(const char *spec_text, double *share)
 {
     struct inq_synth_spec *spec = malloc(sizeof(*spec));
     struct inq_synth *synth = NULL;
     struct inq_err err = {0};
     int64_t ns = 10000000;
 
+    *share = 0.0;
     if (spec && inq_synth_spec_parse(spec_text, spec, &err) == INQ_OK &&
         inq_synth_new(spec, &synth, &err) == INQ_OK) {
-        ns = inq_synth_truth(synth)->mean_step_ns;
+        const struct inq_synth_truth *truth = inq_synth_truth(synth);
+        ns = truth->mean_step_ns;
+        *share = truth->n_faults > 0 ? truth->faults[0].share : 0.0;
     }
     inq_synth_free(synth);
     free(spec);
     return ns;
+}
+
+/* Hosts run ahead of their GPUs, so that part of a pause costs nothing: finds the pause that costs
+ * about `part` of a step. */
+static void pause_text(char text[TEXT], const char *base, int rank, const char *mode, double part)
+{
+    char spec[SPECS];
+    double share;
+    double delay_us = part * (double)simulate(base, &share) / 1000.0;
+
+    for (int i = 0; i < 6; i++) {
+        (void)snprintf(text, TEXT, "late_host:rank=%d:mode=%s:delay=%.0fus", rank, mode, delay_us);
+        (void)snprintf(spec, SPECS, "%s,fault=%s", base, text);
+        (void)simulate(spec, &share);
+        if (share >= 0.9 * part) {
+            return;
+        }
+        delay_us *= share < 0.3 * part ? 2.0 : part / share;
+    }
 }
 
 static uint32_t next_random(uint32_t *state)
@@ -274,14 +296,13 @@ static bool fault_text(char text[TEXT], const struct shape *shape, enum detector
                        1.0 + 1.5 * part[strength], other ? "count" : "size");
         return true;
     case LATE_HOST:
-        (void)snprintf(text, TEXT, "late_host:rank=%d:mode=%s:delay=%.0fus", rank,
-                       other ? "step" : "gc",
-                       part[strength] * (double)healthy_step_ns(base) / 1000.0);
+        pause_text(text, base, rank, other ? "step" : "gc", part[strength]);
         return true;
     case SLOW_LINK:
         (void)snprintf(text, TEXT, "slow_link:rank=%d:factor=%.1f:links=%s", rank, link[strength],
                        shape->links);
-        return *shape->links != '\0';
+        /* without arguments a pipeline's sends cannot be told from its receives, nor their peers */
+        return *shape->links != '\0' && !(shape->pipeline && strstr(base, "args=old"));
     case LAST_STAGE:
         (void)snprintf(text, TEXT, "long_last_stage:factor=%.3f", 1.0 + 2.0 * part[strength]);
         return shape->pipeline;

@@ -3,11 +3,16 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "ingest/budget.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#define PIPE_CHUNK ((size_t)1 << 20)
 
 static int out_of_memory(struct inq_err *err)
 {
@@ -54,6 +59,60 @@ static int met_before(struct inq_walk *walk, const struct stat *info, bool *met,
     return *met ? INQ_OK : inq_map_put(&walk->seen, key, 0, err);
 }
 
+/* All that a pipe delivers, up to half of the memory; *bytes is the caller's. */
+static int drain(int fd, char **bytes, size_t *n, struct inq_err *err)
+{
+    size_t cap = 0;
+    size_t max = (size_t)(inq_machine_memory() / 2);
+    for (;;) {
+        if (*n == cap) {
+            int code = inq_mem_grow(bytes, &cap, cap == 0 ? PIPE_CHUNK : cap + 1, 1, max, err);
+            if (code != INQ_OK) {
+                return code;
+            }
+        }
+        ssize_t got = read(fd, *bytes + *n, cap - *n);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return got == 0 ? INQ_OK : inq_err_set(err, INQ_IO, "reading failed");
+        }
+        *n += (size_t)got;
+    }
+}
+
+/* A pipe that the user names ("<(zstd -dc ...)", /dev/stdin). What it gave until it failed is kept.
+ */
+static int take_stream(struct inq_walk *walk, const char *path, struct inq_err *err)
+{
+    int code = inq_mem_grow(&walk->streams, &walk->cap_streams, walk->n_streams + 1,
+                            sizeof *walk->streams, INQ_MAX_FILES, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return add_failure(walk, path, errno, err);
+    }
+    char *bytes = NULL;
+    size_t n = 0;
+    struct inq_err why = {0};
+    code = drain(fd, &bytes, &n, &why);
+    (void)close(fd);
+    if (bytes != NULL) {
+        walk->streams[walk->n_streams++] = bytes;
+    }
+    if (code == INQ_NOMEM) {
+        return out_of_memory(err);
+    }
+    code = add_file(walk, path, n, NULL, err);
+    if (code == INQ_OK) {
+        walk->files[walk->n - 1].bytes = n > 0 ? bytes : "";
+    }
+    return code;
+}
+
 /* Takes one path that exists: a folder is entered later, a file is listed. */
 static int take(struct inq_walk *walk, struct inq_walk_folder at, bool given, struct inq_err *err)
 {
@@ -72,8 +131,12 @@ static int take(struct inq_walk *walk, struct inq_walk_folder at, bool given, st
         }
         return add_folder(&walk->folders, &walk->n_folders, &walk->cap_folders, at, err);
     }
-    /* a pipe that the user names is read; one that lies about in a folder might block forever */
-    if (!S_ISREG(info.st_mode) && !given) {
+    /* one that lies about in a folder might block forever */
+    bool pipe = S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode);
+    if (pipe && given) {
+        return take_stream(walk, at.path, err);
+    }
+    if (!S_ISREG(info.st_mode)) {
         return add_file(walk, at.path, 0, "not a regular file", err);
     }
     return add_file(walk, at.path, info.st_size > 0 ? (uint64_t)info.st_size : 0, NULL, err);
@@ -230,6 +293,10 @@ int inq_walk_add_memory(struct inq_walk *walk, const char *name, const void *byt
 
 void inq_walk_release(struct inq_walk *walk)
 {
+    for (size_t i = 0; i < walk->n_streams; i++) {
+        inq_mem_free(walk->streams[i]);
+    }
+    inq_mem_free(walk->streams);
     inq_mem_free(walk->files);
     inq_mem_free(walk->folders);
     inq_mem_free(walk->links);

@@ -32,11 +32,14 @@ struct inq_walk {
     struct inq_map seen;                     /* folders and files met, by what they are */
     struct inq_walk_folder *folders, *links; /* still to enter, to follow */
     size_t n_folders, n_links, cap, cap_folders, cap_links;
+    char **streams; /* contents of pipes that were given */
+    size_t n_streams, cap_streams;
 };
 
 /* Adds every file under `paths`: files as given, folders recursively. A file or folder that can be
  * reached in several ways is taken once, by links only when there is no other way. Hidden folders
- * and what is no regular file are listed with a reason. The result does not depend on the order of
+ * and what is no regular file are listed with a reason; a pipe that is given itself is read into
+ * memory. The result does not depend on the order of
  * `paths`. Fails with INQ_NOT_FOUND when one of `paths` does not exist, INQ_NOMEM, INQ_LIMIT past
  * INQ_MAX_FILES. inq_walk_release in any case. */
 int inq_walk_paths(const char *const *paths, size_t n, struct inq_walk *walk, struct inq_err *err);

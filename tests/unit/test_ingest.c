@@ -174,6 +174,33 @@ static void ingest__links_and_loops_are_followed_once(void **state)
     test_remove_folder(folder);
 }
 
+static void ingest__pipes_are_read_when_they_are_given(void **state)
+{
+    (void)state;
+    char folder[TEST_PATH];
+    char path[LONG_PATH];
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], kineto_nameless, sizeof kineto_nameless - 1),
+                     sizeof kineto_nameless - 1);
+    (void)close(ends[1]);
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    struct inq_run *run = ingest(path);
+    assert_int_equal(files_read(run), 1);
+    assert_int_equal(run->traces[0]->files[0].bytes, sizeof kineto_nameless - 1);
+    inq_run_free(run);
+    (void)close(ends[0]);
+
+    /* but not when they lie about: that might wait forever */
+    test_make_folder(folder);
+    (void)stpcpy(stpcpy(path, folder), "/pipe");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    run = ingest(folder);
+    assert_string_equal(skipped_reason(run, "pipe"), "not a regular file");
+    inq_run_free(run);
+    test_remove_folder(folder);
+}
+
 static void ingest__missing_path_is_an_error(void **state)
 {
     (void)state;
@@ -542,6 +569,7 @@ int main(void)
         cmocka_unit_test(ingest__mixed_folder_lists_what_it_does_not_understand),
         cmocka_unit_test(ingest__rank_of_the_name_when_the_file_has_none),
         cmocka_unit_test(ingest__links_and_loops_are_followed_once),
+        cmocka_unit_test(ingest__pipes_are_read_when_they_are_given),
         cmocka_unit_test(ingest__missing_path_is_an_error),
         cmocka_unit_test(ingest__nothing_to_read_is_no_error),
         cmocka_unit_test(ingest__memory_limit_cuts_and_says_so),

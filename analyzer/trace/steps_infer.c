@@ -118,17 +118,20 @@ static int infer_from_optimizer(const struct inq_trace *trace, const struct inq_
 /* ---- from repeated launches ------------------------------------------------------------------
  */
 
-static int infer_from_repeats(const struct inq_trace *trace, size_t rank, uint64_t *marker,
+/* `like`: how the ranks before this one repeat themselves. */
+static int infer_from_repeats(const struct inq_trace *trace, size_t rank, struct inq_repeats *like,
                               struct inq_windows *windows, struct inq_err *err)
 {
     struct inq_repeats repeats = {0};
-    int code = inq_repeats_find(trace, rank, *marker, &repeats, err);
+    int code = inq_repeats_find(trace, rank, like, &repeats, err);
     windows->time = repeats.time;
     for (size_t i = 1; i < repeats.n && code == INQ_OK; i++) {
         code = inq_windows_add(windows, (int64_t)i - 1, repeats.begin_ns[i - 1],
                                repeats.begin_ns[i], err);
     }
-    *marker = repeats.n > 0 && *marker == 0 ? repeats.marker : *marker;
+    if (like->marker == 0) {
+        *like = (struct inq_repeats){.marker = repeats.marker, .shift = repeats.shift};
+    }
     inq_repeats_release(&repeats);
     return code;
 }
@@ -200,13 +203,13 @@ int inq_steps_infer(const struct inq_trace *trace, struct inq_windows *windows, 
 {
     int code = INQ_OK;
     bool any = false;
-    uint64_t marker = 0;
+    struct inq_repeats like = {0};
     for (size_t r = 0; r < trace->n_ranks && code == INQ_OK; r++) {
         code = infer_from_optimizer(trace, &trace->ranks[r], &windows[r], err);
         any = any || windows[r].n > 0;
     }
     for (size_t r = 0; r < trace->n_ranks && code == INQ_OK && !any; r++) {
-        code = infer_from_repeats(trace, r, &marker, &windows[r], err);
+        code = infer_from_repeats(trace, r, &like, &windows[r], err);
     }
     return code == INQ_OK && trace->n_ranks > 0 ? number_alike(windows, trace->n_ranks, err) : code;
 }

@@ -40,9 +40,16 @@ struct launches {
 /* What one kind says as a marker. */
 struct verdict {
     bool good;
-    size_t periods;   /* whole ones, those at the edges included */
-    bool head, tail;  /* whether the edges are whole */
-    int64_t usual;    /* launches in a period */
+    int64_t usual; /* launches in a period */
+};
+
+/* Periods that begin `shift` launches before each marker. */
+struct phase {
+    int64_t shift;
+    size_t first, n;  /* markers whose period begins within the recording: [first, first + n) */
+    bool next;        /* one more begin, a usual period behind the last marker's */
+    bool head, tail;  /* whether what lies before the first and behind the last begin is whole */
+    size_t periods;   /* whole ones */
     int64_t pause_ns; /* usual time between the launch before a period and its first */
 };
 
@@ -271,54 +278,6 @@ static int are_alike(const struct launches *l, uint32_t kind, bool *alike, struc
     return code;
 }
 
-/* The edges, before the first and from the last marker on, count when they are about as long. */
-static void weigh_edges(struct launches *l, uint32_t kind, struct verdict *v)
-{
-    const uint32_t *at = places_of(l, kind);
-    size_t n = l->count[kind];
-    int64_t head = at[0];
-    int64_t tail = (int64_t)l->n - at[n - 1];
-    v->head = head * 10 >= v->usual * 9 && head * 10 <= v->usual * 12;
-    v->tail = tail * 10 >= v->usual * 9 && tail * 10 <= v->usual * 12;
-    v->periods = n - 1 + v->head + v->tail;
-    size_t pauses = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (at[i] > 0) {
-            l->scratch[pauses++] = l->time_ns[at[i]] - l->time_ns[at[i] - 1];
-        }
-    }
-    v->pause_ns = inq_median_i64(l->scratch, pauses);
-}
-
-/* Most of what was launched has to lie in whole periods. */
-static bool covers_most(const struct launches *l, uint32_t kind, const struct verdict *v)
-{
-    const uint32_t *at = places_of(l, kind);
-    size_t n = l->count[kind];
-    size_t from = v->head ? 0 : at[0];
-    size_t to = v->tail ? l->n : at[n - 1];
-    return (to - from) * 2 >= l->n;
-}
-
-static int judge(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
-{
-    *v = (struct verdict){0};
-    if (l->count[kind] < 3 || !holds_most_kinds(l, kind) || !is_regular(l, kind, v)) {
-        return INQ_OK;
-    }
-    weigh_edges(l, kind, v);
-    return covers_most(l, kind, v) ? are_alike(l, kind, &v->good, err) : INQ_OK;
-}
-
-/* ---- choosing --------------------------------------------------------------------------------
- */
-
-/* More whole periods first; then the marker after the longest pause: there the host begins anew. */
-static bool is_better(const struct verdict *a, const struct verdict *b)
-{
-    return a->periods != b->periods ? a->periods > b->periods : a->pause_ns > b->pause_ns;
-}
-
 static int by_count(const void *a, const void *b, void *ctx)
 {
     const struct launches *l = ctx;
@@ -327,9 +286,24 @@ static int by_count(const void *a, const void *b, void *ctx)
     return (x < y) - (x > y);
 }
 
-/* The kinds from the most frequent on: the first that is good tells how many periods there are;
- * of those with about as many occurrences the best is taken. */
-static int choose(struct launches *l, uint32_t *best, struct verdict *verdict, struct inq_err *err)
+static int judge(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
+{
+    *v = (struct verdict){0};
+    if (l->count[kind] < 3 || !holds_most_kinds(l, kind) || !is_regular(l, kind, v)) {
+        return INQ_OK;
+    }
+    /* most of what was launched has to lie in whole periods */
+    const uint32_t *at = places_of(l, kind);
+    size_t n = l->count[kind];
+    if ((at[n - 1] - at[0] + (size_t)v->usual) * 2 < l->n) {
+        return INQ_OK;
+    }
+    return are_alike(l, kind, &v->good, err);
+}
+
+/* The kinds from the most frequent on: the first that is good tells how many periods there are. */
+static int choose(struct launches *l, uint32_t *marker, struct verdict *verdict,
+                  struct inq_err *err)
 {
     uint32_t *order = inq_mem_alloc((l->n_kinds + 1) * sizeof *order);
     if (order == NULL) {
@@ -339,75 +313,152 @@ static int choose(struct launches *l, uint32_t *best, struct verdict *verdict, s
         order[k] = k;
     }
     int code = inq_sort(order, l->n_kinds, sizeof *order, by_count, l, err);
-    *verdict = (struct verdict){0};
-    for (size_t i = 0; i < l->n_kinds && code == INQ_OK; i++) {
-        struct verdict own;
-        if (verdict->good && l->count[order[i]] + 1 < l->count[*best]) {
-            break;
-        }
-        code = judge(l, order[i], &own, err);
-        if (own.good && (!verdict->good || is_better(&own, verdict))) {
-            *verdict = own;
-            *best = order[i];
-        }
+    for (size_t i = 0; i < l->n_kinds && code == INQ_OK && !verdict->good; i++) {
+        code = judge(l, order[i], verdict, err);
+        *marker = order[i];
     }
     inq_mem_free(order);
     return code;
 }
 
-static int write_periods(const struct launches *l, uint32_t kind, const struct verdict *v,
-                         struct inq_repeats *repeats, struct inq_err *err)
-{
-    const uint32_t *at = places_of(l, kind);
-    size_t n = l->count[kind];
-    int code = inq_mem_grow(&repeats->begin_ns, &repeats->cap, n + 2, sizeof *repeats->begin_ns,
-                            SIZE_MAX / 64, err);
-    if (code != INQ_OK) {
-        return code;
-    }
-    repeats->time = l->time;
-    repeats->marker = l->key[kind];
-    if (v->head) {
-        repeats->begin_ns[repeats->n++] = l->time_ns[0];
-    }
-    for (size_t i = 0; i < n; i++) {
-        repeats->begin_ns[repeats->n++] = l->time_ns[at[i]];
-    }
-    if (v->tail) {
-        repeats->begin_ns[repeats->n++] = l->time_ns[l->n - 1] + 1;
-    }
-    return INQ_OK;
-}
-
 /* The kind with this key, if it is there and good. */
-static int try_marker(struct launches *l, uint64_t marker, uint32_t *kind, struct verdict *v,
+static int try_marker(struct launches *l, uint64_t key, uint32_t *marker, struct verdict *v,
                       struct inq_err *err)
 {
-    *v = (struct verdict){0};
-    for (uint32_t k = 0; k < l->n_kinds && marker != 0; k++) {
-        if (l->key[k] == marker) {
-            *kind = k;
+    for (uint32_t k = 0; k < l->n_kinds && key != 0; k++) {
+        if (l->key[k] == key) {
+            *marker = k;
             return judge(l, k, v, err);
         }
     }
     return INQ_OK;
 }
 
-int inq_repeats_find(const struct inq_trace *trace, size_t rank, uint64_t marker,
+/* ---- where periods begin ---------------------------------------------------------------------
+ */
+
+static bool is_whole(int64_t length, int64_t usual)
+{
+    return length * 10 >= usual * 9 && length * 10 <= usual * 12;
+}
+
+/* Whether nearly all periods of this phase begin with the same kind of launch. */
+static bool begin_alike(const struct launches *l, const uint32_t *at, const struct phase *p)
+{
+    uint32_t kind = l->kind[(int64_t)at[p->first] - p->shift];
+    size_t same = 0;
+    for (size_t i = p->first; i < p->first + p->n; i++) {
+        same += l->kind[(int64_t)at[i] - p->shift] == kind;
+    }
+    return same * 10 >= p->n * 9;
+}
+
+/* Fills a phase from its shift; false when there are no two begins, or unlike ones. */
+static bool weigh_phase(struct launches *l, uint32_t marker, int64_t usual, struct phase *p)
+{
+    const uint32_t *at = places_of(l, marker);
+    size_t n = l->count[marker];
+    p->first = 0;
+    while (p->first < n && (int64_t)at[p->first] < p->shift) {
+        p->first++;
+    }
+    p->n = n - p->first;
+    if (p->n < 2 || !begin_alike(l, at, p)) {
+        return false;
+    }
+    int64_t begin = (int64_t)at[p->first] - p->shift;
+    int64_t last = (int64_t)at[n - 1] - p->shift;
+    p->next = last + usual < (int64_t)l->n && l->kind[last + usual] == l->kind[begin];
+    last += p->next ? usual : 0;
+    p->head = is_whole(begin, usual);
+    p->tail = is_whole((int64_t)l->n - last, usual);
+    p->periods = p->n - 1 + p->next + p->head + p->tail;
+    size_t pauses = 0;
+    for (size_t i = p->first; i < n; i++) {
+        int64_t place = (int64_t)at[i] - p->shift;
+        if (place > 0) {
+            l->scratch[pauses++] = l->time_ns[place] - l->time_ns[place - 1];
+        }
+    }
+    p->pause_ns = inq_median_i64(l->scratch, pauses);
+    return true;
+}
+
+/* More whole periods first; then the begin after the longest pause: there the host begins anew. */
+static bool is_better(const struct phase *a, const struct phase *b)
+{
+    return a->periods != b->periods ? a->periods > b->periods : a->pause_ns > b->pause_ns;
+}
+
+/* The best phase; `wanted`, if it is one, before any other. */
+static struct phase find_phase(struct launches *l, uint32_t marker, int64_t usual,
+                               const int64_t *wanted)
+{
+    struct phase best = {0};
+    if (wanted != NULL) {
+        best.shift = *wanted;
+        if (weigh_phase(l, marker, usual, &best)) {
+            return best;
+        }
+        best = (struct phase){0};
+    }
+    for (int64_t shift = 0; shift < usual; shift++) {
+        struct phase own = {.shift = shift};
+        if (weigh_phase(l, marker, usual, &own) && (best.n == 0 || is_better(&own, &best))) {
+            best = own;
+        }
+    }
+    return best;
+}
+
+static int write_periods(const struct launches *l, uint32_t marker, int64_t usual,
+                         const struct phase *p, struct inq_repeats *repeats, struct inq_err *err)
+{
+    const uint32_t *at = places_of(l, marker);
+    int code = inq_mem_grow(&repeats->begin_ns, &repeats->cap, p->n + 3, sizeof *repeats->begin_ns,
+                            SIZE_MAX / 64, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    repeats->time = l->time;
+    repeats->marker = l->key[marker];
+    repeats->shift = p->shift;
+    if (p->head) {
+        repeats->begin_ns[repeats->n++] = l->time_ns[0];
+    }
+    int64_t place = 0;
+    for (size_t i = p->first; i < p->first + p->n; i++) {
+        place = (int64_t)at[i] - p->shift;
+        repeats->begin_ns[repeats->n++] = l->time_ns[place];
+    }
+    if (p->next) {
+        repeats->begin_ns[repeats->n++] = l->time_ns[place + usual];
+    }
+    if (p->tail) {
+        repeats->begin_ns[repeats->n++] = l->time_ns[l->n - 1] + 1;
+    }
+    return INQ_OK;
+}
+
+int inq_repeats_find(const struct inq_trace *trace, size_t rank, const struct inq_repeats *like,
                      struct inq_repeats *repeats, struct inq_err *err)
 {
     struct launches l = {0};
     struct verdict verdict = {0};
-    uint32_t kind = 0;
+    uint32_t marker = 0;
     int code = read_launches(&trace->ranks[rank], &l, err);
     if (code == INQ_OK) {
-        code = try_marker(&l, marker, &kind, &verdict, err);
+        code = try_marker(&l, like->marker, &marker, &verdict, err);
     }
+    const int64_t *wanted = verdict.good ? &like->shift : NULL;
     if (code == INQ_OK && !verdict.good) {
-        code = choose(&l, &kind, &verdict, err);
+        code = choose(&l, &marker, &verdict, err);
     }
     if (code == INQ_OK && verdict.good) {
-        code = write_periods(&l, kind, &verdict, repeats, err);
+        struct phase phase = find_phase(&l, marker, verdict.usual, wanted);
+        if (phase.n > 0) {
+            code = write_periods(&l, marker, verdict.usual, &phase, repeats, err);
+        }
     }
     release(&l);
     return code;

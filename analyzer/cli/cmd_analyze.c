@@ -132,15 +132,23 @@ static int no_trace(const struct analysis *a)
                         "'inquest list' names the formats");
 }
 
-static bool has_rank(const struct inq_run *run, const struct analysis *a)
+static bool is_selected(const struct analysis *a, int32_t rank)
 {
-    for (size_t t = 0; t < run->n_traces; t++) {
-        for (size_t r = 0; r < run->traces[t]->n_ranks; r++) {
-            int32_t rank = run->traces[t]->ranks[r].rank;
-            for (size_t i = 0; i < a->n_ranks; i++) {
-                if (rank >= a->ranks[i].first && rank <= a->ranks[i].last) {
-                    return true;
-                }
+    for (size_t i = 0; i < a->n_ranks; i++) {
+        if (rank >= a->ranks[i].first && rank <= a->ranks[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool any_selected(const struct analysis *a)
+{
+    for (size_t t = 0; t < a->run->n_traces; t++) {
+        const struct inq_trace *trace = a->run->traces[t];
+        for (size_t r = 0; r < trace->n_ranks; r++) {
+            if (is_selected(a, trace->ranks[r].rank)) {
+                return true;
             }
         }
     }
@@ -170,7 +178,7 @@ static int keep_steps(struct analysis *a)
 
 static int select_parts(struct analysis *a)
 {
-    if (a->n_ranks > 0 && !has_rank(a->run, a)) {
+    if (a->n_ranks > 0 && !any_selected(a)) {
         return inq_cli_usage(a->cli, "'inquest info' lists the ranks that are there",
                              "no file is of rank %s", a->cli->value[INQ_OPT_RANK]);
     }

@@ -19,16 +19,14 @@ static int fail_file(const char *path, const char *what, struct inq_err *err)
     return inq_err_at(err, INQ_IO, path, -1, "%s '%s': %s", what, path, strerror(errno));
 }
 
-static char *duplicate(const char *text, const char *suffix)
+static char *join(const char *text, const char *suffix)
 {
-    size_t len = strlen(text);
-    size_t more = strlen(suffix) + 1;
-    char *copy = inq_mem_alloc(len + more);
-    if (copy != NULL) {
-        memcpy(copy, text, len);
-        memcpy(copy + len, suffix, more);
+    size_t size = strlen(text) + strlen(suffix) + 1;
+    char *joined = inq_mem_alloc(size);
+    if (joined != NULL) {
+        (void)snprintf(joined, size, "%s%s", text, suffix);
     }
-    return copy;
+    return joined;
 }
 
 /* Rights as a newly made file has them: mkstemp is stricter. */
@@ -41,7 +39,7 @@ static void usual_rights(int fd)
 
 static int open_temp(struct inq_cli_output *output, struct inq_err *err)
 {
-    output->temp = duplicate(output->path, TEMP_SUFFIX);
+    output->temp = join(output->path, TEMP_SUFFIX);
     if (output->temp == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a file name");
     }
@@ -66,7 +64,7 @@ static int open_file(struct inq_cli_output *output, const char *path, struct inq
         return fail_file(path, "cannot write", err);
     }
     char *real = exists ? realpath(path, NULL) : NULL;
-    output->path = duplicate(real != NULL ? real : path, "");
+    output->path = join(real != NULL ? real : path, "");
     free(real);
     if (output->path == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a file name");

@@ -95,14 +95,15 @@ static bool wants_json(int argc, char **argv)
             continue;
         }
         struct taken taken = take(argv[i], ALL_OPTIONS);
-        const char *value = taken.value != NULL ? taken.value : argv[i + 1];
-        if (taken.option != NULL && value != NULL) {
+        const char *next = i + 1 < argc ? argv[i + 1] : "";
+        const char *value = taken.value != NULL ? taken.value : next;
+        if (taken.option != NULL) {
             if (taken.option->letter == 'f') {
                 return strcmp(value, "json") == 0;
             }
             by_suffix |= taken.option->letter == 'o' && ends_with(value, ".json");
         }
-        i += eats_next(argv[i]) && argv[i + 1] != NULL;
+        i += eats_next(argv[i]);
     }
     return by_suffix;
 }
@@ -205,13 +206,16 @@ static int set_option(struct inq_cli *cli, const struct inq_option *option, cons
 {
     cli->given[option->id] = true;
     cli->value[option->id] = value;
+    if (value == NULL) {
+        return INQ_EXIT_OK; /* a flag */
+    }
     if (option->choices != NULL) {
         return set_choice(cli, option, value);
     }
     if (option->id == INQ_OPT_JOBS) {
         return set_jobs(cli, value);
     }
-    if (option->arg != NULL && value[0] == '\0') {
+    if (value[0] == '\0') {
         return inq_cli_usage(cli, NULL, "--%s needs a value", option->name);
     }
     return INQ_EXIT_OK;

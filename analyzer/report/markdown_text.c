@@ -113,7 +113,7 @@ void inq_markdown_table(struct inq_out *out, const struct inq_table *table)
         inq_out_text(out, right ? "| ---: " : "| :--- ");
     }
     inq_out_text(out, "|\n");
-    for (size_t i = 0; i < table->n_cells; i++) {
+    for (size_t i = 0; i < table->n_cells && table->n_columns > 0; i++) {
         size_t c = i % table->n_columns;
         inq_out_text(out, "| ");
         if (table->columns[c].kind == INQ_COLUMN_BAR) {

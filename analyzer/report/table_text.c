@@ -137,7 +137,10 @@ static void print_wrapped(const struct inq_table *table, const struct inq_pen *p
 
 void inq_table_print(const struct inq_table *table, const struct inq_pen *pen)
 {
-    int widths[INQ_TABLE_MAX_COLUMNS];
+    int widths[INQ_TABLE_MAX_COLUMNS] = {0};
+    if (table->n_columns == 0) {
+        return;
+    }
     find_widths(table, pen, widths);
     inq_pen_tint(pen, INQ_TINT_BOLD);
     inq_pen_words(pen, table->title, 0, 0);

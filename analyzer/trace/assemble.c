@@ -292,7 +292,7 @@ static int make_traces(struct inq_run *run, struct inq_shard *shards, size_t n,
                        struct inq_err *err)
 {
     uint32_t *order = inq_mem_alloc((n + 1) * sizeof *order);
-    struct inq_shard **row = inq_mem_alloc(2 * (n + 1) * sizeof *row);
+    struct inq_shard **row = inq_mem_alloc(2 * (n + 1) * sizeof(struct inq_shard *));
     int code = order != NULL && row != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
     for (uint32_t i = 0; code == INQ_OK && i < n; i++) {
         order[i] = i;

@@ -137,6 +137,25 @@ static int64_t distance_ns(const struct inq_unit *a, const struct inq_unit *b)
     return b->from_ns > a->to_ns ? b->from_ns - a->to_ns : 0;
 }
 
+/* Place of the file nearest in time to the one at `i`, of those that are first with their value. */
+static uint32_t nearest_place(const struct inq_division *d, const struct inq_map *first, size_t i)
+{
+    uint32_t nearest = INQ_NONE;
+    int64_t best = INT64_MAX;
+    for (size_t s = 0; s < first->n_slots; s++) {
+        if (!first->used[s]) {
+            continue;
+        }
+        uint32_t place = first->values[s];
+        int64_t own = distance_ns(inq_unit_at(d, i), inq_unit_at(d, place));
+        if (nearest == INQ_NONE || own < best || (own == best && place < nearest)) {
+            nearest = place;
+            best = own;
+        }
+    }
+    return nearest;
+}
+
 /* Parts by something that files may not know (value 0): those go where the nearest in time is. */
 static int part_by_value(struct inq_division *d, const struct inq_pile *pile,
                          uint64_t (*value)(const struct inq_unit *unit), struct inq_err *err)
@@ -151,22 +170,9 @@ static int part_by_value(struct inq_division *d, const struct inq_pile *pile,
         }
         d->part[d->order[i]] = v != 0 ? part : INQ_NONE;
     }
-    for (size_t i = pile->lo; i < pile->hi && code == INQ_OK; i++) {
-        if (d->part[d->order[i]] != INQ_NONE || first.n == 0) {
-            continue;
-        }
-        uint32_t nearest = INQ_NONE;
-        for (size_t s = 0; s < first.n_slots; s++) {
-            uint32_t place = first.used[s] ? first.values[s] : INQ_NONE;
-            int64_t best = nearest == INQ_NONE
-                               ? INT64_MAX
-                               : distance_ns(inq_unit_at(d, i), inq_unit_at(d, nearest));
-            if (place != INQ_NONE) {
-                int64_t own = distance_ns(inq_unit_at(d, i), inq_unit_at(d, place));
-                nearest = own < best || (own == best && place < nearest) ? place : nearest;
-            }
-        }
-        d->part[d->order[i]] = nearest;
+    for (size_t i = pile->lo; i < pile->hi && first.n > 0; i++) {
+        uint32_t *part = &d->part[d->order[i]];
+        *part = *part != INQ_NONE ? *part : nearest_place(d, &first, i);
     }
     inq_map_release(&first);
     return code;

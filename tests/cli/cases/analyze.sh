@@ -1,0 +1,1 @@
+"$INQ" analyze ok_two_ranks

@@ -1,0 +1,1 @@
+"$INQ" ok_two_ranks | head -1

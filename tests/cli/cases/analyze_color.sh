@@ -1,0 +1,1 @@
+"$INQ" analyze --color always --only time_breakdown bad_cut

@@ -1,0 +1,1 @@
+"$INQ" analyze -f json ok_two_ranks

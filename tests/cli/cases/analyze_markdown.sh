@@ -1,0 +1,1 @@
+"$INQ" analyze -f markdown ok_two_ranks

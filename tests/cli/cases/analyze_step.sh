@@ -1,0 +1,1 @@
+"$INQ" analyze -s 6 ok_two_ranks

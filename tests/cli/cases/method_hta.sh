@@ -1,0 +1,1 @@
+"$INQ" analyze --method hta --only hta ok_two_ranks

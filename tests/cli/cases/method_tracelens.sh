@@ -1,0 +1,1 @@
+"$INQ" analyze --method tracelens --only tracelens ok_two_ranks

@@ -150,7 +150,7 @@ static int fill_schedule(struct pipeline *x, struct inq_err *err)
     if (code == INQ_OK) {
         x->p->schedule = guess.name;
         x->p->confidence = guess.confidence;
-        x->p->source = "labels";
+        x->p->source = x->m->source;
         x->p->stages = (int32_t)x->m->n_stages;
         x->p->replicas = (int32_t)x->m->n_dp;
         x->p->microbatches = guess.microbatches;

@@ -190,7 +190,7 @@ static void take_away(struct fall *x, size_t step, int64_t left[INQ_WATERFALL_CA
 {
     const struct inq_op_model *m = x->f->m;
     left[INQ_WATERFALL_CAUSES] = m->recorded_ns[step];
-    left[INQ_WATERFALL_UNEXPLAINED] = simulate(x);
+    left[INQ_WATERFALL_UNEXPLAINED] = simulate(x) + m->tail_ns[step]; /* the tail is a host gap */
     remove_host_gaps(x, step);
     left[INQ_WATERFALL_HOST] = simulate(x);
     remove_stragglers(x);

@@ -206,7 +206,7 @@ static int64_t replay(struct whatif *x)
             dur[i] = m->dur_ns[i * m->stride + t];
             delay[i] = m->delay_ns[i * m->stride + t];
         }
-        x->replay_ns[t] = inq_simulate(m->graph, dur, delay, NULL, x->end_ns);
+        x->replay_ns[t] = inq_simulate(m->graph, dur, delay, NULL, x->end_ns) + m->tail_ns[t];
     }
     return inq_steps_mean(m, x->replay_ns);
 }

@@ -20,6 +20,7 @@ void inq_op_model_free(struct inq_op_model *model)
     inq_mem_free(model->step);
     inq_mem_free(model->origin_ns);
     inq_mem_free(model->recorded_ns);
+    inq_mem_free(model->tail_ns);
     inq_mem_free(model->warm_step);
     inq_mem_free(model->warm_ns);
     inq_mem_free(model->stage_number);
@@ -111,13 +112,14 @@ static int alloc_steps(const struct inq_op_rows *rows, struct inq_op_model *m, s
     m->step = inq_mem_zalloc(n, sizeof *m->step);
     m->origin_ns = inq_mem_zalloc(n, sizeof *m->origin_ns);
     m->recorded_ns = inq_mem_zalloc(n, sizeof *m->recorded_ns);
+    m->tail_ns = inq_mem_zalloc(n, sizeof *m->tail_ns);
     m->worker_rank = inq_mem_zalloc(m->n_dp * m->n_stages, sizeof *m->worker_rank);
     m->start_ns = inq_mem_zalloc(cells, sizeof *m->start_ns);
     m->end_ns = inq_mem_zalloc(cells, sizeof *m->end_ns);
     m->dur_ns = inq_mem_zalloc(cells, sizeof *m->dur_ns);
     m->delay_ns = inq_mem_zalloc(cells, sizeof *m->delay_ns);
     m->event = inq_mem_zalloc(cells, sizeof *m->event);
-    if (m->step == NULL || m->origin_ns == NULL || m->recorded_ns == NULL ||
+    if (m->step == NULL || m->origin_ns == NULL || m->recorded_ns == NULL || m->tail_ns == NULL ||
         m->worker_rank == NULL || m->start_ns == NULL || m->end_ns == NULL || m->dur_ns == NULL ||
         m->delay_ns == NULL || m->event == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps of %zu ops", n,
@@ -155,7 +157,7 @@ static int place_rows(const struct inq_op_rows *rows, struct inq_op_model *m, si
         }
         m->start_ns[cell] = row->start_ns;
         m->end_ns[cell] = row->end_ns;
-        m->event[cell] = row->event != INQ_NONE ? row->event : 0;
+        m->event[cell] = row->event != INQ_NONE ? row->event : INQ_NONE - 1; /* placed */
         m->worker_rank[row->dp * m->n_stages + row->stage] = row->rank;
         filled[row->step]++;
     }
@@ -179,13 +181,14 @@ static void keep_steps(struct inq_op_model *m, const uint8_t *keep)
         }
         m->step[kept] = m->step[t];
         m->recorded_ns[kept] = m->recorded_ns[t];
+        m->tail_ns[kept] = m->tail_ns[t];
         m->origin_ns[kept++] = m->origin_ns[t];
     }
     m->n_steps = kept;
 }
 
-/* Each step's earliest start and its length. */
-static void find_origins(struct inq_op_model *m)
+/* Each step's begin and its length. What a recorded step took beyond its last op is its tail. */
+static void find_origins(const struct inq_op_rows *rows, struct inq_op_model *m)
 {
     for (size_t t = 0; t < m->n_steps; t++) {
         int64_t first = INT64_MAX;
@@ -195,8 +198,11 @@ static void find_origins(struct inq_op_model *m)
             first = m->start_ns[cell] < first ? m->start_ns[cell] : first;
             last = m->end_ns[cell] > last ? m->end_ns[cell] : last;
         }
-        m->origin_ns[t] = first;
-        m->recorded_ns[t] = last - first;
+        bool known = rows->origin_ns != NULL && m->origin_ns[t] <= first;
+        m->origin_ns[t] = known ? m->origin_ns[t] : first;
+        int64_t length = last - m->origin_ns[t];
+        m->tail_ns[t] = known && m->recorded_ns[t] > length ? m->recorded_ns[t] - length : 0;
+        m->recorded_ns[t] = length + m->tail_ns[t];
     }
 }
 
@@ -323,11 +329,13 @@ static int fill_model(const struct inq_op_rows *rows, struct inq_op_model *m, st
     if (code == INQ_OK) {
         for (size_t t = 0; t < m->n_steps; t++) {
             m->step[t] = rows->step_number[t];
+            m->origin_ns[t] = rows->origin_ns != NULL ? rows->origin_ns[t] : 0;
+            m->recorded_ns[t] = rows->length_ns != NULL ? rows->length_ns[t] : 0;
             keep[t] = filled[t] == m->graph->n_ops;
         }
         keep_steps(m, keep);
         m->n_dropped = rows->n_steps - m->n_steps;
-        find_origins(m);
+        find_origins(rows, m);
         code = set_warm_up_aside(m, keep, err);
     }
     if (code == INQ_OK) {
@@ -352,6 +360,7 @@ int inq_op_model_from_rows(struct inq_op_rows *rows, struct inq_op_model **model
     }
     m->n_stages = rows->n_stages;
     m->n_dp = rows->n_dp;
+    m->source = rows->source;
     m->stage_number = rows->stage_number;
     m->dp_number = rows->dp_number;
     rows->stage_number = NULL;
@@ -386,6 +395,10 @@ int inq_op_model_make(const struct inq_trace *trace, struct inq_op_model **model
     struct inq_op_rows rows = {0};
     *model = NULL;
     int code = inq_op_rows_from_labels(trace, &rows, err);
+    if (code == INQ_OK && rows.n == 0) {
+        inq_op_rows_release(&rows);
+        code = inq_op_rows_from_run(trace, &rows, err);
+    }
     if (code == INQ_OK) {
         code = inq_op_model_from_rows(&rows, model, err);
     }

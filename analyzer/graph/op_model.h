@@ -16,7 +16,9 @@ struct inq_op_model {
     int64_t *warm_step, *warm_ns; /* [n_warm_up] number and length */
     int64_t *step;                /* [n_steps] recorded number */
     int64_t *origin_ns;           /* [n_steps] earliest start */
-    int64_t *recorded_ns;         /* [n_steps] latest end - earliest start */
+    int64_t *recorded_ns;         /* [n_steps] latest end - origin, and for recorded runs .. */
+    int64_t *tail_ns;             /* [n_steps] .. the time until the next step begins */
+    const char *source;           /* "labels", "annotations", "inferred" */
     size_t n_stages, n_dp;
     int32_t *stage_number, *dp_number; /* as recorded */
     uint32_t *worker_rank;             /* [n_dp * n_stages] into inq_trace.ranks */

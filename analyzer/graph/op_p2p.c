@@ -79,7 +79,19 @@ static int match_compute(struct direction *d, size_t transfer, size_t k, bool se
     return code;
 }
 
-/* All transfers of one type of a stage; real[i] says which of them have a partner. */
+/* Compute ops of the direction that have somebody to talk to. */
+static size_t count_talking(const struct direction *d, bool send)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < d->n; k++) {
+        n += !beyond_model(d, &d->t->op[d->compute[k]], send);
+    }
+    return n;
+}
+
+/* All transfers of one type of a stage; real[i] says which of them have a partner. Some recorders
+ * write a transfer for every compute op (but perhaps the very first receive), others only those
+ * that were made. */
 static int match_transfers(struct direction *d, uint8_t type, bool send, uint8_t *real,
                            struct inq_err *err)
 {
@@ -90,11 +102,17 @@ static int match_transfers(struct direction *d, uint8_t type, bool send, uint8_t
     for (size_t i = from; i < to; i++) {
         made += t->op[i].type == type && !never_made(d, &t->op[i], send);
     }
-    /* the very first receive is sometimes not recorded */
-    size_t k = !send && made + 1 == d->n && made > 0 ? 1 : 0;
+    bool only_made = made != d->n && made == count_talking(d, send);
+    size_t k = !send && !only_made && made + 1 == d->n && made > 0 ? 1 : 0;
     for (size_t i = from; i < to; i++) {
-        if (t->op[i].type != type || never_made(d, &t->op[i], send) || k >= d->n) {
+        if (t->op[i].type != type || never_made(d, &t->op[i], send)) {
             continue;
+        }
+        while (only_made && k < d->n && beyond_model(d, &t->op[d->compute[k]], send)) {
+            k++;
+        }
+        if (k >= d->n) {
+            break;
         }
         real[i] = !beyond_model(d, &t->op[d->compute[k]], send);
         int code = match_compute(d, i, k, send, err);

@@ -35,6 +35,8 @@ void inq_op_rows_release(struct inq_op_rows *rows)
     inq_mem_free(rows->step_number);
     inq_mem_free(rows->stage_number);
     inq_mem_free(rows->dp_number);
+    inq_mem_free(rows->origin_ns);
+    inq_mem_free(rows->length_ns);
     *rows = (struct inq_op_rows){0};
 }
 
@@ -149,6 +151,7 @@ int inq_op_rows_from_labels(const struct inq_trace *trace, struct inq_op_rows *r
                             struct inq_err *err)
 {
     int code = INQ_OK;
+    rows->source = "labels";
     for (uint32_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
         code = add_rank(trace, r, rows, err);
     }

@@ -56,6 +56,9 @@ static int costliest_first(const void *a, const void *b, void *ctx)
     if (x->cost_ns_per_step != y->cost_ns_per_step) {
         return x->cost_ns_per_step > y->cost_ns_per_step ? -1 : 1;
     }
+    if (x->n_ranks == 0 || y->n_ranks == 0) {
+        return (x->n_ranks == 0) - (y->n_ranks == 0);
+    }
     return x->ranks[0] < y->ranks[0] ? -1 : x->ranks[0] > y->ranks[0];
 }
 
@@ -178,11 +181,32 @@ static int fill_usual(const struct inq_cells *cells, struct inq_blame *blame, st
     return INQ_OK;
 }
 
+/* Uneven work is looked for among the ranks that hold nobody up. */
+static int collect_imbalance(const struct inq_inquiry *q, struct inq_blame *blame,
+                             struct inq_err *err)
+{
+    bool *skip = inq_mem_zalloc(q->trace->n_ranks + 1, sizeof(*skip));
+    struct inq_imbalance found;
+
+    if (!skip) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", q->trace->n_ranks);
+    }
+    for (size_t r = 0; r < q->trace->n_ranks; r++) {
+        skip[r] = is_suspect(blame, r);
+    }
+    int code = inq_imbalance_find(q->trace, q->cells, q->roles, skip, &found, err);
+    if (code == INQ_OK) {
+        code = inq_suspects_of_imbalance(q, &found, blame->suspects, &blame->n_suspects, err);
+    }
+    inq_mem_free(skip);
+    return code;
+}
+
 static int fill(const struct inq_inquiry *q, const struct inq_links *links,
                 struct inq_report *report, struct inq_err *err)
 {
     struct inq_blame *blame = inq_arena_alloc(q->arena, sizeof(*blame));
-    size_t room = INQ_FINDING_KIND_COUNT + links->n + 1;
+    size_t room = INQ_FINDING_KIND_COUNT + links->n + 3;
 
     for (size_t i = 0; i < q->delays->n; i++) {
         room += q->delays->at[i].outlier;
@@ -200,6 +224,9 @@ static int fill(const struct inq_inquiry *q, const struct inq_links *links,
     blame->waste_ns_per_step = (int64_t)llround(q->delays->waste_ns);
     report->blame = blame;
     int code = collect_delays(q, blame, err);
+    if (code == INQ_OK && !q->cells->op_table) { /* of an op table, whatif knows more */
+        code = collect_imbalance(q, blame, err);
+    }
     if (code == INQ_OK) {
         code = inq_suspects_of_links(q, links, blame->suspects, &blame->n_suspects, err);
     }
@@ -216,7 +243,7 @@ int inq_run_blame(const struct inq_trace *trace, const struct inq_analysis_optio
     struct tools t = {0};
     int code = tools_init(&t, trace, options->jobs, err);
 
-    if (code == INQ_OK && (t.delays.n > 0 || t.links.compared > 0)) {
+    if (code == INQ_OK && (t.delays.n > 0 || t.links.compared > 0 || t.roles.pipeline)) {
         struct inq_inquiry q = {trace, &t.cells, &t.roles, &t.delays, &t.arrivals, report->arena};
         code = fill(&q, &t.links, report, err);
     }

@@ -82,15 +82,15 @@ static void set_stage(struct inq_findings *f, struct inq_finding *finding, int32
     }
 }
 
-/* Whether a suspect already says so. */
-static bool is_known(const struct inq_report *report, const struct inq_whatif_cause *cause)
+/* Whether a finding already says so: of the same kind, or on the same rank. */
+static bool is_known(const struct inq_findings *f, const struct inq_whatif_cause *cause, size_t row)
 {
-    const struct inq_blame *blame = report->blame;
-
-    for (size_t i = 0; blame && cause->rank >= 0 && i < blame->n_suspects; i++) {
-        const struct inq_suspect *suspect = &blame->suspects[i];
-        for (size_t k = 0; k < suspect->n_ranks; k++) {
-            if (report->trace->ranks[suspect->ranks[k]].rank == cause->rank) {
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->at[i].kind == causes[row].finding) {
+            return true;
+        }
+        for (size_t k = 0; cause->rank >= 0 && k < f->at[i].n_ranks; k++) {
+            if (f->at[i].ranks[k] == cause->rank) {
                 return true;
             }
         }
@@ -147,7 +147,7 @@ static void judge_whatif(const struct inq_trace *trace, struct inq_findings *f)
         bool counts = cause->fits && cause->share >= CAUSE_PART && w->t_ns > 0 &&
                       (double)cause->saved_ns >= CAUSE_SHARE * (double)w->t_ns;
         if (counts && row < sizeof(causes) / sizeof(causes[0]) && !found[row] &&
-            !is_known(f->report, cause)) {
+            !is_known(f, cause, row)) {
             add_cause(trace, f, cause, row);
             found[row] = true;
         }

@@ -2,6 +2,8 @@
 /* From suspects to findings: what an engineer on call reads. */
 #include "analysis/findings.h"
 
+#include "base/arena.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -226,16 +228,86 @@ static void ask_whatif(const struct inq_trace *trace, const struct inq_whatif *w
     }
 }
 
+/* Work that is divided unevenly: nobody holds anybody up by a fault of its own. */
+static void add_uneven(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+
+    if (!finding) {
+        return;
+    }
+    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
+    finding->confidence = suspect->confidence;
+    const char *cost = inq_findings_percent(f, finding->share);
+    finding->measured = inq_findings_text(
+        f, "compute per step varies by %s from rank to rank, another one each step",
+        inq_findings_percent(f, suspect->ratio));
+    finding->expected = "equal work on all ranks";
+    finding->title = inq_findings_text(f,
+                                       "Work differs from step to step and rank to rank, as with "
+                                       "sequences of different length (%s of the step)",
+                                       cost);
+    finding->detail =
+        inq_findings_text(f,
+                          "Measured: %s. The slowest rank of a step computes %s "
+                          "longer than the mean one, and the others wait.",
+                          finding->measured, inq_findings_time(f, suspect->cost_ns_per_step));
+    finding->advice =
+        "Pack or sort sequences so that micro-batches take equally long on all ranks.";
+}
+
+static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+
+    if (!finding) {
+        return;
+    }
+    finding->stages = inq_arena_alloc(f->arena, sizeof(*finding->stages));
+    if (!finding->stages) {
+        f->no_memory = true;
+        return;
+    }
+    finding->stages[0] = suspect->stage;
+    finding->n_stages = 1;
+    inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
+    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
+    finding->confidence = suspect->confidence;
+    finding->measured = inq_findings_text(f, "compute %s per step on stage %d",
+                                          inq_findings_time(f, suspect->own_ns), suspect->stage);
+    finding->expected = inq_findings_text(f, "%s, as the median of the other stages",
+                                          inq_findings_time(f, suspect->peers_ns));
+    finding->title = inq_findings_text(
+        f,
+        "Stage %d%s computes %.2f times as long as the other stages, which wait for it (%s of the "
+        "step)",
+        suspect->stage, suspect->kind == INQ_FINDING_SLOW_LAST_STAGE ? ", the last one," : "",
+        suspect->ratio, inq_findings_percent(f, finding->share));
+    finding->detail = inq_findings_text(
+        f, "Measured %s; expected %s. A pipeline runs at its slowest stage's pace.",
+        finding->measured, finding->expected);
+    finding->advice = suspect->kind == INQ_FINDING_SLOW_LAST_STAGE
+                          ? "Give the last stage fewer layers: the output layer and the loss are "
+                            "work of their own."
+                          : "Move layers from this stage to the others.";
+}
+
 void inq_judge_suspects(const struct inq_trace *trace, struct inq_findings *findings)
 {
     const struct inq_blame *blame = findings->report->blame;
 
     for (size_t i = 0; blame && i < blame->n_suspects; i++) {
         ask_whatif(trace, findings->report->whatif, &blame->suspects[i]);
-        if (blame->suspects[i].kind == INQ_FINDING_SLOW_LINK) {
-            add_link(findings, &blame->suspects[i]);
+        const struct inq_suspect *suspect = &blame->suspects[i];
+        if (suspect->kind == INQ_FINDING_SLOW_LINK) {
+            add_link(findings, suspect);
+        } else if (suspect->kind == INQ_FINDING_SEQUENCE_IMBALANCE) {
+            add_uneven(findings, suspect);
+        } else if (suspect->kind == INQ_FINDING_SLOW_LAST_STAGE ||
+                   suspect->kind == INQ_FINDING_STAGE_IMBALANCE) {
+            add_stage(findings, suspect);
         } else {
-            add_suspect(findings, &blame->suspects[i]);
+            add_suspect(findings, suspect);
         }
     }
 }

@@ -2,11 +2,14 @@
 /* Roles of ranks: pipeline stages as recorded or as their sends and receives tell. */
 #include "analysis/roles.h"
 
+#include "analysis/row_merge.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 void inq_roles_release(struct inq_roles *roles)
 {
     inq_mem_free(roles->of);
+    inq_mem_free(roles->stage);
     *roles = (struct inq_roles){0};
 }
 
@@ -43,34 +46,96 @@ static int32_t stage_by_p2p(const struct inq_trace *trace, const struct inq_rank
     return -1;
 }
 
-/* Gives equal stages equal roles, numbered in order of first use. */
-static void number_roles(struct inq_roles *roles, const int32_t *stage, size_t n)
+/* Whether the ranks send and receive, but to whom cannot be told: most such kernels have no partner
+ * in any collective. */
+static bool has_bare_sends(const struct inq_trace *trace)
+{
+    uint64_t bare = 0;
+
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        for (size_t i = 0; i < rank->events.n; i++) {
+            uint32_t c = rank->events.comm[i];
+            bare += c < rank->n_comms && rank->comms[c].from_name &&
+                    (rank->comms[c].kind == INQ_COLL_SENDRECV ||
+                     rank->comms[c].kind == INQ_COLL_SEND || rank->comms[c].kind == INQ_COLL_RECV);
+        }
+    }
+    return bare > 0 && 2 * trace->unmatched_comms > bare;
+}
+
+/* Hash of the set of names of the rank's compute kernels. */
+static int name_set(const struct inq_trace *trace, const struct inq_rank *rank, uint64_t *hash,
+                    struct inq_err *err)
+{
+    struct inq_map seen = {0};
+    uint32_t ignored;
+    int code = INQ_OK;
+
+    (void)trace;
+    *hash = 0;
+    for (size_t i = 0; code == INQ_OK && i < rank->events.n; i++) {
+        bool compute = inq_row_is_work(&rank->events, i) &&
+                       inq_row_class(&rank->events, i) == INQ_CLASS_COMPUTE;
+        if (compute && !inq_map_get(&seen, rank->events.name[i], &ignored)) {
+            *hash += inq_hash_u64(rank->events.name[i]);
+            code = inq_map_put(&seen, rank->events.name[i], 1, err);
+        }
+    }
+    inq_map_release(&seen);
+    return code;
+}
+
+/* Gives equal keys equal roles, numbered in order of first use. */
+static void number_roles(struct inq_roles *roles, const uint64_t *key, size_t n)
 {
     for (size_t r = 0; r < n; r++) {
         size_t like = 0;
-        while (stage[like] != stage[r]) {
+        while (key[like] != key[r]) {
             like++;
         }
         roles->of[r] = like < r ? roles->of[like] : (uint32_t)roles->n++;
     }
 }
 
+static int find_keys(const struct inq_trace *trace, struct inq_roles *roles, uint64_t *key,
+                     struct inq_err *err)
+{
+    bool any = false;
+
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        int32_t stage = rank->stage >= 0 ? rank->stage : stage_by_p2p(trace, rank);
+        any = any || stage >= 0;
+        key[r] = (uint64_t)((int64_t)stage + 1);
+    }
+    if (!any && has_bare_sends(trace)) {
+        for (size_t r = 0; r < trace->n_ranks; r++) {
+            int code = name_set(trace, &trace->ranks[r], &key[r], err);
+            if (code != INQ_OK) {
+                return code;
+            }
+        }
+    }
+    number_roles(roles, key, trace->n_ranks);
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        roles->stage[roles->of[r]] = any ? (int32_t)((int64_t)key[r] - 1) : -1;
+    }
+    return INQ_OK;
+}
+
 int inq_roles_find(const struct inq_trace *trace, struct inq_roles *roles, struct inq_err *err)
 {
-    int32_t *stage = inq_mem_alloc((trace->n_ranks + 1) * sizeof(*stage));
+    uint64_t *key = inq_mem_alloc((trace->n_ranks + 1) * sizeof(*key));
 
     *roles = (struct inq_roles){0};
     roles->of = inq_mem_zalloc(trace->n_ranks + 1, sizeof(*roles->of));
-    if (!stage || !roles->of) {
-        inq_mem_free(stage);
-        return inq_err_set(err, INQ_NOMEM, "no memory for the roles of %zu ranks", trace->n_ranks);
-    }
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        const struct inq_rank *rank = &trace->ranks[r];
-        stage[r] = rank->stage >= 0 ? rank->stage : stage_by_p2p(trace, rank);
-    }
-    number_roles(roles, stage, trace->n_ranks);
+    roles->stage = inq_mem_zalloc(trace->n_ranks + 1, sizeof(*roles->stage));
+    int code =
+        key && roles->of && roles->stage
+            ? find_keys(trace, roles, key, err)
+            : inq_err_set(err, INQ_NOMEM, "no memory for the roles of %zu ranks", trace->n_ranks);
     roles->pipeline = roles->n > 1;
-    inq_mem_free(stage);
-    return INQ_OK;
+    inq_mem_free(key);
+    return code;
 }

@@ -6,14 +6,16 @@
 #include "inquest/trace.h"
 
 struct inq_roles {
-    uint32_t *of; /* [n_ranks] role of each rank, 0 .. n - 1 */
+    uint32_t *of;   /* [n_ranks] role of each rank, 0 .. n - 1 */
+    int32_t *stage; /* [n_ranks, of which n are set] pipeline stage of each role; -1 unknown */
     size_t n;
-    bool pipeline; /* the roles are pipeline stages */
+    bool pipeline; /* the roles are pipeline stages, or at least differ like such */
 };
 
 /* Ranks of one pipeline stage have one role; without a pipeline all have the same. The stage is the
- * one recorded, else the rank's place in the group in which it sends and receives. Release it also
- * after a failure. Fails with INQ_NOMEM. */
+ * one recorded, else the rank's place in the group in which it sends and receives. Where sends and
+ * receives are seen but not with whom, ranks that run the same kernels have one role, of no known
+ * stage. Release it also after a failure. Fails with INQ_NOMEM. */
 int inq_roles_find(const struct inq_trace *trace, struct inq_roles *roles, struct inq_err *err);
 void inq_roles_release(struct inq_roles *roles);
 

@@ -32,36 +32,16 @@ static int64_t whole(double ns)
 
 /* ---- compute: slow or more ------------------------------------------------------------------ */
 
-static bool is_peer(const struct inq_inquiry *q, const struct inq_delay *delay,
-                    const struct inq_delay *other)
-{
-    (void)q;
-    return other->role == delay->role && other->rank != delay->rank && !other->outlier;
-}
-
-static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *delay,
-                           struct inq_kernel_comparison *result, struct inq_err *err)
+int inq_suspect_compare(const struct inq_inquiry *q, uint32_t rank, const uint32_t *others,
+                        size_t n_others, struct inq_kernel_comparison *result, struct inq_err *err)
 {
     struct inq_kernel_stats own = {0};
     struct inq_kernel_stats peers[MAX_PEERS] = {{0}};
-    size_t n = 0;
-    size_t n_peers = 0;
+    size_t n = n_others < MAX_PEERS ? n_others : MAX_PEERS;
 
-    for (size_t i = 0; i < q->delays->n; i++) {
-        n_peers += is_peer(q, delay, &q->delays->at[i]);
-    }
-    int code = inq_kernel_stats_build(q->trace, q->cells, delay->rank, &own, err);
-    size_t seen = 0;
-    for (size_t i = 0; code == INQ_OK && i < q->delays->n && n < MAX_PEERS; i++) {
-        if (!is_peer(q, delay, &q->delays->at[i])) {
-            continue;
-        }
-        /* evenly from all peers */
-        if (n_peers <= MAX_PEERS || seen * MAX_PEERS / n_peers >= n) {
-            code =
-                inq_kernel_stats_build(q->trace, q->cells, q->delays->at[i].rank, &peers[n++], err);
-        }
-        seen++;
+    int code = inq_kernel_stats_build(q->trace, q->cells, rank, &own, err);
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        code = inq_kernel_stats_build(q->trace, q->cells, others[i * n_others / n], &peers[i], err);
     }
     if (code == INQ_OK) {
         code = inq_kernel_compare(q->trace, &own, peers, n, result, err);
@@ -70,6 +50,26 @@ static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *
     for (size_t i = 0; i < MAX_PEERS; i++) {
         inq_kernel_stats_release(&peers[i]);
     }
+    return code;
+}
+
+static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *delay,
+                           struct inq_kernel_comparison *result, struct inq_err *err)
+{
+    uint32_t *others = inq_mem_alloc((q->delays->n + 1) * sizeof(*others));
+    size_t n = 0;
+
+    if (!others) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu peers", q->delays->n);
+    }
+    for (size_t i = 0; i < q->delays->n; i++) {
+        const struct inq_delay *other = &q->delays->at[i];
+        if (other->role == delay->role && other->rank != delay->rank && !other->outlier) {
+            others[n++] = other->rank;
+        }
+    }
+    int code = inq_suspect_compare(q, delay->rank, others, n, result, err);
+    inq_mem_free(others);
     return code;
 }
 
@@ -83,7 +83,7 @@ static bool spares_optimizer(const struct inq_kernel_comparison *c)
            c->ratio - 1.0 >= TELLING_SIGMAS * update->sigma;
 }
 
-static bool has_larger_kernels(const struct inq_kernel_comparison *c)
+bool inq_kernels_are_larger(const struct inq_kernel_comparison *c)
 {
     return c->kind[INQ_KERNEL_MATH].spared_share >= SPARED_MATH ||
            (spares_optimizer(c) && c->kind[INQ_KERNEL_OTHER].spared_share < SPARED_OTHER);
@@ -106,7 +106,7 @@ static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *de
     } else if (c.more_ns >= MORE_PART * delay->compute_ns) {
         suspect->kind = INQ_FINDING_MORE_WORK;
         suspect->ratio = (double)c.kernels / (double)(c.peers_kernels > 0 ? c.peers_kernels : 1);
-    } else if (has_larger_kernels(&c)) {
+    } else if (inq_kernels_are_larger(&c)) {
         suspect->kind = INQ_FINDING_MORE_WORK;
         suspect->ratio = (double)NAN;
     } else {
@@ -270,7 +270,8 @@ int inq_suspect_make(const struct inq_inquiry *q, const struct inq_delay *delay,
 {
     double idle_ns = delay->host_ns + delay->other_ns;
 
-    *suspect = (struct inq_suspect){.group = INQ_NONE, .n_ranks = 1, .ratio = (double)NAN};
+    *suspect =
+        (struct inq_suspect){.group = INQ_NONE, .stage = -1, .n_ranks = 1, .ratio = (double)NAN};
     suspect->ranks = inq_arena_array(q->arena, 1, sizeof(*suspect->ranks));
     suspect->evidence =
         inq_arena_array(q->arena, 1 + INQ_HOST_GAPS + INQ_WORST_WAITS, sizeof(*suspect->evidence));

@@ -5,6 +5,8 @@
 
 #include "analysis/arrivals.h"
 #include "analysis/cells.h"
+#include "analysis/imbalance.h"
+#include "analysis/kernel_speed.h"
 #include "analysis/slow_link.h"
 #include "analysis/straggler.h"
 #include "base/arena.h"
@@ -22,6 +24,17 @@ struct inq_inquiry {
 /* Fills a suspect for one outlying rank. Fails with INQ_NOMEM. */
 int inq_suspect_make(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
                      struct inq_suspect *suspect, struct inq_err *err);
+
+/* Kernels of one rank against those of up to nine of the others, evenly chosen. */
+int inq_suspect_compare(const struct inq_inquiry *inquiry, uint32_t rank, const uint32_t *others,
+                        size_t n_others, struct inq_kernel_comparison *result, struct inq_err *err);
+/* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
+bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
+
+/* Appends what is divided unevenly; `suspects` has room for two more. Fails with INQ_NOMEM. */
+int inq_suspects_of_imbalance(const struct inq_inquiry *inquiry,
+                              const struct inq_imbalance *imbalance, struct inq_suspect *suspects,
+                              size_t *n, struct inq_err *err);
 
 /* Appends the suspects that slow links are: one when all slow links meet in the same ranks, else
  * one per set of ranks. `suspects` has room for links->n + 1 more. Fails with INQ_NOMEM. */

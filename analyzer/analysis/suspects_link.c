@@ -55,6 +55,7 @@ static int make(const struct inq_inquiry *q, const struct inq_link *link, const 
 
     *suspect = (struct inq_suspect){.kind = INQ_FINDING_SLOW_LINK,
                                     .group = link->group,
+                                    .stage = -1,
                                     .coll = link->coll,
                                     .n_ranks = n_ranks,
                                     .ratio = link->ratio,

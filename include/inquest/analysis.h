@@ -448,9 +448,9 @@ struct inq_suspect {
     enum inq_finding_kind kind; /* slow_gpu, more_work, late_host, exposed_copy, slow_link, ... */
     enum inq_confidence confidence;
     size_t n_ranks;
-    uint32_t *ranks;            /* indices into inq_trace.ranks, ascending */
-    uint32_t group;             /* slow_link: index into inq_trace.groups; else INQ_NONE */
-    enum inq_coll_kind coll;    /* slow_link: what is slow; else unknown */
+    uint32_t *ranks;         /* indices into inq_trace.ranks, ascending; none: sequence_imbalance */
+    uint32_t group;          /* slow_link: index into inq_trace.groups; else INQ_NONE */
+    enum inq_coll_kind coll; /* slow_link: what is slow; else unknown */
     int64_t cost_ns_per_step;   /* what a step loses by it */
     int64_t step_ns;            /* length of a step, to set it against */
     int64_t own_ns, peers_ns;   /* per step (slow_link: per transfer): the suspect's, its peers' */
@@ -459,6 +459,7 @@ struct inq_suspect {
     uint64_t steps, steps_seen; /* judged; of these, with a cost worth mentioning */
     uint64_t last_arrivals, waits; /* collectives with a real wait that it came to last; all of
                                     * these that it took part in */
+    int32_t stage;                 /* slow_last_stage, stage_imbalance: which; else -1 */
     const char *running;           /* what its host did meanwhile; "" not known */
     size_t n_evidence;
     struct inq_evidence *evidence;

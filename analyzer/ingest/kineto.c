@@ -114,17 +114,27 @@ static int stream_past(struct document *d)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* As much as an event may have of what is in memory. */
+static struct inq_scan event_cursor(struct document *d)
+{
+    struct inq_scan scan = cursor(d);
+    if ((size_t)(scan.end - scan.p) > INQ_SCAN_MAX_EVENT) {
+        scan.end = scan.p + INQ_SCAN_MAX_EVENT;
+    }
+    return scan;
+}
+
 /* The event at the cursor is longer than what is in memory. */
 static int more_of_event(struct document *d)
 {
-    if (d->window.ended) {
+    if ((size_t)(d->window.end - d->window.p) < INQ_SCAN_MAX_EVENT) {
+        if (!d->window.ended) {
+            return grow(d);
+        }
         damage(d, INQ_DAMAGE_TRUNCATED, 1, d->window.p);
         d->window.p = d->window.end;
         d->place = AT_END;
         return INQ_OK;
-    }
-    if ((size_t)(d->window.end - d->window.p) < INQ_SCAN_MAX_EVENT) {
-        return grow(d);
     }
     damage(d, INQ_DAMAGE_LIMIT, 1, d->window.p);
     d->window.p++;
@@ -160,7 +170,7 @@ static int take_event(struct document *d, const char *start, const char *stop)
 
 static int read_event(struct document *d)
 {
-    struct inq_scan scan = cursor(d);
+    struct inq_scan scan = event_cursor(d);
     const char *start = scan.p;
     switch (inq_scan_event_read(&scan, &d->event)) {
     case INQ_SCAN_MORE:
@@ -239,7 +249,7 @@ static int read_shapes(struct document *d)
 /* An element of the array that is no object. */
 static int skip_element(struct document *d)
 {
-    struct inq_scan scan = cursor(d);
+    struct inq_scan scan = event_cursor(d);
     switch (inq_scan_skip(&scan)) {
     case INQ_SCAN_MORE:
         return more_of_event(d);
@@ -298,20 +308,20 @@ static int take_value(struct document *d, struct inq_scan *scan, struct inq_text
     case INQ_SCAN_OK:
         break;
     case INQ_SCAN_MORE:
-        if (!d->window.ended && (size_t)(d->window.end - start) < INQ_SCAN_MAX_EVENT) {
+        if ((size_t)(d->window.end - start) >= INQ_SCAN_MAX_EVENT) {
+            damage(d, INQ_DAMAGE_LIMIT, 1, start);
+            move_to(d, value.p);
+            return stream_past(d);
+        }
+        if (!d->window.ended) {
             return grow(d); /* and the member is read again */
         }
-        if (d->window.ended) {
-            damage(d, INQ_DAMAGE_TRUNCATED, 1, start);
-            d->place = AT_END;
-            return INQ_OK;
-        }
-        damage(d, INQ_DAMAGE_LIMIT, 1, start);
-        move_to(d, value.p);
-        return stream_past(d);
+        damage(d, INQ_DAMAGE_TRUNCATED, 1, start);
+        d->place = AT_END;
+        return INQ_OK;
     case INQ_SCAN_BAD:
-        damage(d, INQ_DAMAGE_GARBAGE, 1, start);
-        move_to(d, scan->resync > start ? scan->resync : start + 1);
+        damage(d, INQ_DAMAGE_GARBAGE, (uint64_t)(scan->resync - start), start);
+        move_to(d, scan->resync);
         d->place = LOST;
         d->blaming = false;
         return INQ_OK;
@@ -324,7 +334,7 @@ static int take_value(struct document *d, struct inq_scan *scan, struct inq_text
 
 static int read_member(struct document *d)
 {
-    struct inq_scan scan = cursor(d);
+    struct inq_scan scan = event_cursor(d);
     const char *start = scan.p;
     struct inq_text key;
     enum inq_scan_result result = inq_scan_key(&scan, &key);
@@ -419,7 +429,7 @@ static int in_garbage(struct document *d)
 {
     struct inq_scan scan = cursor(d);
     const char *start = scan.p;
-    enum inq_scan_start found = inq_scan_resync(&scan);
+    enum inq_scan_start found = inq_scan_resync(&scan, d->window.ended);
     if (!d->blaming && scan.p > start) {
         damage(d, INQ_DAMAGE_GARBAGE, (uint64_t)(scan.p - start), start);
     }
@@ -483,8 +493,11 @@ static int refuse(struct document *d, const char *why)
 int inq_kineto_read(struct inq_source *source, struct inq_shard *shard, inq_shape_match match,
                     struct inq_err *err)
 {
-    struct document d = {.window = {.source = source}, .match = match, .err = err};
-    int code = inq_shapes_init(&d.shapes, "record_p", "Profiler", err);
+    struct document d = {.match = match, .err = err};
+    int code = inq_window_init(&d.window, source, err);
+    if (code == INQ_OK) {
+        code = inq_shapes_init(&d.shapes, "record_p", "Profiler", err);
+    }
     if (code == INQ_OK) {
         code = inq_kineto_init(&d.k, shard, err);
     }

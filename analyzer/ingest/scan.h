@@ -117,8 +117,9 @@ enum inq_scan_result inq_scan_event_read(struct inq_scan *scan, struct inq_scan_
 enum inq_scan_start { INQ_START_NONE, INQ_START_MORE, INQ_START_EVENT, INQ_START_MEMBER };
 /* Looks from the cursor for the next thing that looks like an event or like a member of the
  * document (INQ_START_MEMBER: the cursor is at its key's quote). INQ_START_NONE: there is none up
- * to the end; the cursor is where the search has to go on when there is more text. */
-enum inq_scan_start inq_scan_resync(struct inq_scan *scan);
+ * to the end; the cursor is where the search has to go on when there is more text. `last`: there is
+ * none (and INQ_START_MORE is not given). */
+enum inq_scan_start inq_scan_resync(struct inq_scan *scan, bool last);
 
 /* ---- window ---------------------------------------------------------------------------------- */
 
@@ -133,6 +134,9 @@ struct inq_window {
     size_t big_cap;
 };
 
+/* An empty window at the start of a source, which it borrows. Release in any case. Fails with
+ * INQ_NOMEM. */
+int inq_window_init(struct inq_window *window, struct inq_source *source, struct inq_err *err);
 /* Keeps [p, end) and adds at least `want` bytes behind it, unless the source ends. Pointers into
  * the text move. Fails with what the source does and INQ_NOMEM. */
 int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err);

@@ -309,7 +309,7 @@ static enum inq_scan_start start_at(const char *p, const char *end, bool after_b
     return INQ_START_NONE;
 }
 
-enum inq_scan_start inq_scan_resync(struct inq_scan *scan)
+enum inq_scan_start inq_scan_resync(struct inq_scan *scan, bool last)
 {
     const char *brace = NULL; /* nothing but blanks since */
     for (const char *p = scan->p; p < scan->end; p++) {
@@ -324,7 +324,7 @@ enum inq_scan_start inq_scan_resync(struct inq_scan *scan)
             break;
         case '"': {
             enum inq_scan_start start = start_at(p, scan->end, brace != NULL);
-            if (start != INQ_START_NONE) {
+            if (start != INQ_START_NONE && !(start == INQ_START_MORE && last)) {
                 scan->p = start == INQ_START_MEMBER || brace == NULL ? p : brace;
                 return start;
             }
@@ -336,6 +336,6 @@ enum inq_scan_start inq_scan_resync(struct inq_scan *scan)
             break;
         }
     }
-    scan->p = brace != NULL && scan->end - brace < 4096 ? brace : scan->end;
+    scan->p = brace != NULL && !last && scan->end - brace < 4096 ? brace : scan->end;
     return INQ_START_NONE;
 }

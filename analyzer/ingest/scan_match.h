@@ -6,7 +6,7 @@
  * All of them may read beyond `end`: sources keep bytes readable behind their text, and nothing is
  * accepted that does not end in front of it. */
 
-enum { STEP_BYTES = 64, MAX_SKIP = 16 << 10, MAX_TIME_DIGITS = 16 };
+enum { STEP_BYTES = 64, MAX_SKIP = 64 << 10, MAX_TIME_DIGITS = 16 };
 
 /* Where the matcher is in an event. */
 struct match {
@@ -140,7 +140,7 @@ static inline bool read_string(struct match *m, const char **p, int field)
             break;
         }
         q += STEP_BYTES;
-        if (q >= m->end) {
+        if (q >= m->end || q - start > MAX_SKIP) {
             return false;
         }
     }
@@ -165,7 +165,8 @@ static inline const char *end_of_indented(const struct match *m, const char *p)
 {
     size_t column = m->shapes->indent + 1;
     char blank = m->shapes->blank;
-    for (; p < m->end; p += STEP_BYTES) {
+    const char *limit = m->end - p > MAX_SKIP ? p + MAX_SKIP : m->end;
+    for (; p < limit; p += STEP_BYTES) {
         uint64_t hits = mask_of(p, '\n');
         if (hits != 0) {
             hits &= ~mask_of(p + column, blank);

@@ -88,9 +88,6 @@ static enum inq_scan_result string_before(struct inq_scan *scan, const char *fol
             return INQ_SCAN_MORE;
         }
         if (strchr(followers, after) != NULL && after != 0) {
-            if ((size_t)(quote - start) > INQ_SCAN_MAX_EVENT) {
-                return bad_at(scan, scan->p);
-            }
             text->p = start;
             text->n = (uint32_t)(quote - start);
             return INQ_SCAN_OK;

@@ -66,17 +66,23 @@ static int gather(struct inq_window *window, const char *from, size_t keep, size
     return code;
 }
 
+int inq_window_init(struct inq_window *window, struct inq_source *source, struct inq_err *err)
+{
+    *window = (struct inq_window){.source = source};
+    window->tail = inq_mem_zalloc(1, INQ_SOURCE_HEADROOM + INQ_SOURCE_PADDING);
+    if (window->tail == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
+    }
+    window->p = window->tail;
+    window->end = window->tail;
+    return INQ_OK;
+}
+
 int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err)
 {
     size_t keep = (size_t)(window->end - window->p);
     if (window->ended) {
         return INQ_OK;
-    }
-    if (window->tail == NULL) {
-        window->tail = inq_mem_zalloc(1, INQ_SOURCE_HEADROOM + INQ_SOURCE_PADDING);
-        if (window->tail == NULL) {
-            return inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
-        }
     }
     /* The chunk is gone once the next is taken: what is left moves out of its way first. */
     if (keep <= INQ_SOURCE_HEADROOM) {

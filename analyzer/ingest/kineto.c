@@ -37,9 +37,7 @@ static struct inq_scan cursor(struct document *d)
 
 static void move_to(struct document *d, const char *p)
 {
-    if (p != NULL) { /* NULL: nothing is in the window yet */
-        d->window.p += p - d->window.p;
-    }
+    d->window.p += p - d->window.p;
 }
 
 /* Doubles what is in memory of the thing at the cursor. */

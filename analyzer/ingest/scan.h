@@ -134,8 +134,8 @@ struct inq_window {
     size_t big_cap;
 };
 
-/* An empty window at the start of a source, which it borrows. Release in any case. Fails with
- * INQ_NOMEM. */
+/* An empty window at the start of a source, which it borrows; inq_window_more does the same to one
+ * that is all-zero but for its source. Release in any case. Fails with INQ_NOMEM. */
 int inq_window_init(struct inq_window *window, struct inq_source *source, struct inq_err *err);
 /* Keeps [p, end) and adds at least `want` bytes behind it, unless the source ends. Pointers into
  * the text move. Fails with what the source does and INQ_NOMEM. */

@@ -80,10 +80,14 @@ int inq_window_init(struct inq_window *window, struct inq_source *source, struct
 
 int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err)
 {
-    size_t keep = (size_t)(window->end - window->p);
     if (window->ended) {
         return INQ_OK;
     }
+    int code = window->tail == NULL ? inq_window_init(window, window->source, err) : INQ_OK;
+    if (code != INQ_OK) {
+        return code;
+    }
+    size_t keep = (size_t)(window->end - window->p);
     /* The chunk is gone once the next is taken: what is left moves out of its way first. */
     if (keep <= INQ_SOURCE_HEADROOM) {
         if (keep > 0) {
@@ -93,7 +97,7 @@ int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err)
         window->end = window->tail + keep;
         memset(window->end, 0, INQ_SOURCE_PADDING);
     } else {
-        int code = use_big(window, window->p, keep, keep, err);
+        code = use_big(window, window->p, keep, keep, err);
         if (code != INQ_OK) {
             return code;
         }
@@ -101,7 +105,7 @@ int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err)
     }
     char *chunk = NULL;
     size_t n = 0;
-    int code = take(window, &chunk, &n, err);
+    code = take(window, &chunk, &n, err);
     if (code != INQ_OK || n == 0) {
         return code;
     }

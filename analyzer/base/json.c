@@ -154,8 +154,12 @@ void inq_json_int(struct inq_json *json, const char *key, int64_t value)
 
 void inq_json_double(struct inq_json *json, const char *key, double value)
 {
+    const double large = 1e6; /* a stamp in us has more digits than nine */
+    const double largest = 1e15;
     start_value(json, key);
-    if (isfinite(value)) {
+    if (fabs(value) >= large && fabs(value) < largest) {
+        inq_out_printf(json->out, value == floor(value) ? "%.0f" : "%.3f", value);
+    } else if (isfinite(value)) {
         inq_out_printf(json->out, "%.9g", value);
     } else {
         inq_out_text(json->out, "null");

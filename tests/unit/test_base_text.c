@@ -139,6 +139,22 @@ static void json__writer_escapes_and_repairs(void **state)
     inq_out_release(&out);
 }
 
+static void json__large_numbers_keep_their_digits(void **state)
+{
+    struct inq_out out = {0};
+    struct inq_json json;
+    (void)state;
+    inq_json_init(&json, &out, true);
+    inq_json_array(&json, NULL);
+    inq_json_double(&json, NULL, 4212936071234.5);
+    inq_json_double(&json, NULL, -1234567.0);
+    inq_json_double(&json, NULL, 1e30);
+    inq_json_double(&json, NULL, 0.1);
+    inq_json_end_array(&json);
+    assert_string_equal(out.buf, "[4212936071234.500,-1234567,1e+30,0.1]\n");
+    inq_out_release(&out);
+}
+
 static void json__reader_finds_members_and_reports_where_it_fails(void **state)
 {
     (void)state;
@@ -187,6 +203,7 @@ int main(void)
         cmocka_unit_test(time__durations_take_units),
         cmocka_unit_test(time__formats_three_figures),
         cmocka_unit_test(json__writer_escapes_and_repairs),
+        cmocka_unit_test(json__large_numbers_keep_their_digits),
         cmocka_unit_test(json__reader_finds_members_and_reports_where_it_fails),
         cmocka_unit_test(out__error_is_sticky),
     };

@@ -30,6 +30,7 @@ struct fall {
     const struct waterfall *f;
     int64_t *dur, *delay, *end; /* [n_ops] */
     int64_t *means;             /* [n_dp + n_stages] */
+    double *pace;               /* [n_dp * n_stages] */
 };
 
 static int64_t simulate(const struct fall *x)
@@ -85,27 +86,52 @@ static void remove_host_gaps(struct fall *x, size_t step)
     }
 }
 
-/* Workers of a stage compute at the pace of the median one (of an even number the faster). */
-static void remove_stragglers(struct fall *x)
+/* Compute of each worker against the median worker of its stage (of an even number the faster). */
+static void find_paces(struct fall *x)
 {
     const struct inq_op_model *m = x->f->m;
-    const struct inq_op_bins *bins = &x->f->workers;
-    for (size_t place = 0; place < m->n_stages * INQ_OP_TYPE_COUNT; place++) {
-        if (!inq_op_is_compute((uint8_t)(place % INQ_OP_TYPE_COUNT))) {
-            continue;
+    size_t workers = m->n_dp * m->n_stages;
+    for (size_t w = 0; w < workers; w++) {
+        const size_t *start = &x->f->workers.start[w * INQ_OP_TYPE_COUNT];
+        int64_t sum = 0;
+        for (size_t k = start[0]; k < start[INQ_OP_TYPE_COUNT]; k++) {
+            uint32_t op = x->f->workers.op[k];
+            sum += inq_op_is_compute(m->graph->op[op].type) ? x->dur[op] : 0;
         }
+        x->pace[w] = (double)sum;
+    }
+    for (size_t s = 0; s < m->n_stages; s++) {
         for (size_t d = 0; d < m->n_dp; d++) {
-            x->means[d] = bin_mean(x, bins, d * m->n_stages * INQ_OP_TYPE_COUNT + place);
+            x->means[d] = (int64_t)x->pace[d * m->n_stages + s];
         }
         int64_t median = inq_median_i64(x->means, m->n_dp);
         for (size_t d = 0; d < m->n_dp; d++) {
-            size_t bin = d * m->n_stages * INQ_OP_TYPE_COUNT + place;
-            int64_t mean = bin_mean(x, bins, bin);
-            double pace = mean > 0 ? (double)median / (double)mean : 1.0;
-            for (size_t k = bins->start[bin]; mean != median && k < bins->start[bin + 1]; k++) {
-                int64_t *dur = &x->dur[bins->op[k]];
-                *dur = (int64_t)((double)*dur * pace + 0.5);
-            }
+            double *pace = &x->pace[d * m->n_stages + s];
+            *pace = median > 0 && *pace > 0.0 ? *pace / (double)median : 1.0;
+        }
+    }
+}
+
+/* Workers of a stage compute at the pace of the median one. What all stages of a replica have in
+ * common is the replica's data, not its workers. */
+static void remove_stragglers(struct fall *x)
+{
+    const struct inq_op_model *m = x->f->m;
+    const int64_t ppb = 1000000000;
+    find_paces(x);
+    for (size_t d = 0; d < m->n_dp; d++) {
+        double *pace = &x->pace[d * m->n_stages];
+        for (size_t s = 0; s < m->n_stages; s++) {
+            x->means[s] = (int64_t)(pace[s] * (double)ppb);
+        }
+        double common = (double)inq_median_i64(x->means, m->n_stages) / (double)ppb;
+        for (size_t s = 0; s < m->n_stages; s++) {
+            pace[s] = common > 0.0 ? pace[s] / common : 1.0;
+        }
+    }
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        if (inq_op_is_compute(m->graph->op[i].type)) {
+            x->dur[i] = (int64_t)((double)x->dur[i] / x->pace[inq_op_worker(m, i)] + 0.5);
         }
     }
 }
@@ -219,10 +245,13 @@ static int fall_range(void *ctx, size_t range, struct inq_err *err)
     const struct inq_op_model *m = f->m;
     size_t n = m->graph->n_ops;
     int64_t *space = inq_mem_alloc((3 * n + m->n_dp + m->n_stages) * sizeof *space);
-    if (space == NULL) {
+    double *pace = inq_mem_alloc(m->n_dp * m->n_stages * sizeof *pace);
+    if (space == NULL || pace == NULL) {
+        inq_mem_free(space);
+        inq_mem_free(pace);
         return inq_err_set(err, INQ_NOMEM, "out of memory for the waterfall of %zu ops", n);
     }
-    struct fall x = {f, space, space + n, space + 2 * n, space + 3 * n};
+    struct fall x = {f, space, space + n, space + 2 * n, space + 3 * n, pace};
     size_t last = m->n_steps * (range + 1) / f->n_ranges;
     for (size_t t = m->n_steps * range / f->n_ranges; t < last; t++) {
         int64_t left[INQ_WATERFALL_CAUSES + 1];
@@ -236,6 +265,7 @@ static int fall_range(void *ctx, size_t range, struct inq_err *err)
         }
     }
     inq_mem_free(space);
+    inq_mem_free(pace);
     return INQ_OK;
 }
 

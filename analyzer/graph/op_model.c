@@ -88,6 +88,7 @@ static int make_shape(const struct inq_op_rows *rows, struct inq_op_model *m, st
             own[n++] = rows->row[i];
         }
     }
+    m->shape.recv_in_order = rows->length_ns != NULL;
     code = inq_op_template_make(own, n, rows->n_stages, &m->shape, err);
 out:
     inq_mem_free(count);

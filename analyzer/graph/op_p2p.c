@@ -65,16 +65,31 @@ static bool beyond_model(const struct direction *d, const struct inq_step_op *co
     return peer < 0 || peer >= (int64_t)(d->t->n_chunks * d->t->n_stages);
 }
 
+/* The compute op before `op` on its stage, of either direction; SIZE_MAX for none. */
+static size_t compute_before(const struct direction *d, size_t op)
+{
+    for (size_t i = op; i > d->t->stage_start[d->stage]; i--) {
+        if (inq_op_is_compute(d->t->op[i - 1].type)) {
+            return i - 1;
+        }
+    }
+    return SIZE_MAX;
+}
+
 /* Edges of one transfer with the `k`-th compute op of its direction. */
 static int match_compute(struct direction *d, size_t transfer, size_t k, bool send,
                          struct inq_err *err)
 {
+    struct inq_op_template *t = d->t;
     if (send) {
-        return inq_template_edge(d->t, d->compute[k], transfer, err);
+        return inq_template_edge(t, d->compute[k], transfer, err);
     }
-    int code = inq_template_edge(d->t, transfer, d->compute[k], err);
-    if (code == INQ_OK && k > 0) {
-        code = inq_template_edge(d->t, d->compute[k - 1], transfer, err);
+    int code = inq_template_edge(t, transfer, d->compute[k], err);
+    size_t before = t->recv_in_order ? compute_before(d, d->compute[k]) : SIZE_MAX;
+    bool in_order =
+        before != SIZE_MAX && t->op[transfer].start_ns >= t->op[before].end_ns - clock_eps_ns;
+    if (code == INQ_OK && (in_order || k > 0)) {
+        code = inq_template_edge(t, in_order ? before : d->compute[k - 1], transfer, err);
     }
     return code;
 }

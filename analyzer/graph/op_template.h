@@ -25,6 +25,10 @@ struct inq_op_template {
     size_t *stage_start;    /* [n_stages + 1] into op */
     uint8_t *lane;          /* [n] enum inq_op_lane */
     bool has_p2p;
+    /* Set before inq_op_template_make: a receive is posted when the compute before its own is over,
+     * if the pattern step says so (streams that wait for each other), rather than as early as can
+     * be. */
+    bool recv_in_order;
     bool v_shaped; /* chunks run down and up the stages, not down each time */
     size_t n_edges, cap_edges;
     struct inq_edge *edges; /* besides lane order */

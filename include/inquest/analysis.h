@@ -314,6 +314,7 @@ struct inq_pipeline_step {
  *   unexplained          recorded step - replay of the recorded durations and delays
  *   host_gaps            delays between what an op waited for and its start (launches, data)
  *   stragglers           each worker's forward and backward as long as its stage's median worker's
+ *                        (but for what all stages of its replica have in common: that is its data)
  *   microbatch_variation each stage's forwards and backwards all as long as their mean in the step
  *   stage_imbalance      all stages' as long as the median stage's
  *   p2p_transfer         transfers between stages take no time

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pipelines of recorded runs (synthetic Kineto traces): structure recognised, and planted causes in
+ * the right part of the waterfall, within 5 % of what they cost. */
+#include "inquest/analysis.h"
+#include "inquest/synth.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct made {
+    struct inq_synth *synth;
+    struct inq_run *run;
+    struct inq_report *report;
+};
+
+static void make(const char *text, struct made *m)
+{
+    struct inq_synth_spec spec;
+    struct inq_err err = {0};
+    const char *only[] = {"pipeline", "whatif"};
+    struct inq_analysis_options options = {.only = only, .n_only = 2};
+    inq_synth_spec_init(&spec);
+    if (inq_synth_spec_parse(text, &spec, &err) != INQ_OK ||
+        inq_synth_new(&spec, &m->synth, &err) != INQ_OK ||
+        inq_synth_ingest(m->synth, true, 1, &m->run, &err) != INQ_OK ||
+        inq_analyze(m->run->traces[0], &options, &m->report, &err) != INQ_OK) {
+        fail_msg("%s: %s", text, err.message);
+    }
+}
+
+static void done(struct made *m)
+{
+    inq_report_free(m->report);
+    inq_run_free(m->run);
+    inq_synth_free(m->synth);
+}
+
+static int64_t part(const struct inq_pipeline *p, const char *cause)
+{
+    for (size_t k = 0; k < p->n_waterfall; k++) {
+        if (strcmp(p->waterfall[k].cause, cause) == 0) {
+            return p->waterfall[k].ns_per_step;
+        }
+    }
+    fail_msg("no part named %s", cause);
+    return 0;
+}
+
+static void check_sum(const struct inq_pipeline *p)
+{
+    int64_t sum = 0;
+    for (size_t k = 0; k < p->n_waterfall; k++) {
+        sum += p->waterfall[k].ns_per_step;
+    }
+    assert_int_equal(sum, p->total_ns_per_step);
+}
+
+static void run__is_recognised_with_and_without_annotations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *schedule, *source;
+        int p, m, v, dp;
+    } cases[] = {
+        {"pp=4,dp=1,steps=3,labels=1", "1f1b", "annotations", 4, 8, 1, 1},
+        {"pp=4,dp=2,steps=3,labels=0", "1f1b", "inferred", 4, 8, 1, 2},
+        {"pp=2,dp=2,steps=3,labels=1", "1f1b", "annotations", 2, 4, 1, 2},
+        {"pp=2,dp=2,steps=3,labels=0", "1f1b", "inferred", 2, 4, 1, 2},
+        {"pp=4,dp=1,chunks=2,steps=3,labels=1", "interleaved-1f1b", "annotations", 4, 8, 2, 1},
+        {"pp=4,dp=1,chunks=2,steps=3,labels=0", "interleaved-1f1b", "inferred", 4, 8, 2, 1},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct made m = {0};
+        make(cases[k].spec, &m);
+        const struct inq_pipeline *p = m.report->pipeline;
+        assert_non_null(p);
+        assert_string_equal(p->schedule, cases[k].schedule);
+        assert_string_equal(p->source, cases[k].source);
+        assert_int_equal(p->stages, cases[k].p);
+        assert_int_equal(p->microbatches, cases[k].m);
+        assert_int_equal(p->chunks, cases[k].v);
+        assert_int_equal(p->replicas, cases[k].dp);
+        assert_true(p->confidence > 0.99);
+        assert_int_equal(part(p, "unexplained"), 0);
+        check_sum(p);
+        done(&m);
+    }
+}
+
+static void run__without_a_pipeline_has_none(void **state)
+{
+    (void)state;
+    struct made m = {0};
+    make("dp=4,steps=3", &m);
+    assert_null(m.report->pipeline);
+    assert_null(m.report->whatif);
+    done(&m);
+}
+
+static void waterfall__finds_what_was_planted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *cause;
+    } cases[] = {
+        {"pp=4,dp=2,steps=4,labels=1,fault=long_last_stage:factor=1.5", "stage_imbalance"},
+        {"pp=4,dp=2,steps=4,labels=0,fault=long_last_stage:factor=1.3", "stage_imbalance"},
+        {"pp=4,dp=2,steps=4,labels=1,fault=slow_gpu:rank=3:factor=1.4", "stragglers"},
+        {"pp=2,dp=2,steps=4,labels=1,fault=slow_gpu:rank=2:factor=1.6", "stragglers"},
+        {"pp=4,dp=2,steps=4,labels=1,fault=uneven_seq:sigma=0.4", "microbatch_variation"},
+        {"pp=4,dp=1,steps=4,labels=0,fault=uneven_seq:sigma=0.3", "microbatch_variation"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct made m = {0};
+        make(cases[k].spec, &m);
+        assert_non_null(m.report->pipeline);
+        int64_t cost = inq_synth_truth(m.synth)->faults[0].cost_ns_per_step;
+        int64_t found = part(m.report->pipeline, cases[k].cause);
+        print_message("%s: planted %.3f ms, %s %.3f ms\n", cases[k].spec, (double)cost / 1e6,
+                      cases[k].cause, (double)found / 1e6);
+        assert_true(llabs(found - cost) * 20 <= cost);
+        check_sum(m.report->pipeline);
+        done(&m);
+    }
+}
+
+static void whatif__names_the_cause_of_a_run(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *cause;
+    } cases[] = {
+        {"pp=4,dp=2,steps=4,labels=1,fault=long_last_stage:factor=1.5", "last_stage"},
+        {"pp=4,dp=2,steps=4,labels=1,fault=slow_gpu:rank=3:factor=1.4", "worker"},
+        {"pp=4,dp=2,steps=4,labels=1,fault=uneven_seq:sigma=0.4", "sequence_imbalance"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct made m = {0};
+        make(cases[k].spec, &m);
+        assert_non_null(m.report->whatif);
+        assert_true(m.report->whatif->n_causes > 0);
+        assert_string_equal(m.report->whatif->causes[0].kind, cases[k].cause);
+        assert_true(m.report->whatif->causes[0].fits);
+        done(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(run__is_recognised_with_and_without_annotations),
+        cmocka_unit_test(run__without_a_pipeline_has_none),
+        cmocka_unit_test(waterfall__finds_what_was_planted),
+        cmocka_unit_test(whatif__names_the_cause_of_a_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

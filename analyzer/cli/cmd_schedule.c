@@ -188,6 +188,38 @@ static int prepare(const struct inq_cli *cli, struct work *work)
 /* ---- show, make, convert
  * ---------------------------------------------------------------------------- */
 
+/* A number at *p, which moves past it; false when there is none. */
+static bool read_number(const char **p, int32_t *value)
+{
+    char *end = NULL;
+    if (**p < '0' || **p > '9') {
+        return false;
+    }
+    errno = 0;
+    long number = strtol(*p, &end, 10);
+    if (errno != 0 || number > INT32_MAX) {
+        return false;
+    }
+    *p = end;
+    *value = (int32_t)number;
+    return true;
+}
+
+/* Reads "S3:F1:end" or "S3:F1:start". */
+static bool read_event(const char *text, int32_t *stage, char *kind, int32_t *microbatch, bool *end)
+{
+    const char *p = text;
+    if (*p++ != 'S' || !read_number(&p, stage) || *p++ != ':' || *p == '\0') {
+        return false;
+    }
+    *kind = *p++;
+    if (!read_number(&p, microbatch) || *p++ != ':') {
+        return false;
+    }
+    *end = strcmp(p, "end") == 0;
+    return *end || strcmp(p, "start") == 0;
+}
+
 /* "S3:F1:end": the moment when stage 3 starts or ends its F (B, I, W) of micro-batch 1. */
 static bool find_event(const struct work *work, const struct inq_schedule_timing *timing,
                        const char *text, int64_t *at_ns)
@@ -195,12 +227,11 @@ static bool find_event(const struct work *work, const struct inq_schedule_timing
     int32_t stage = 0;
     int32_t microbatch = 0;
     char kind = 0;
-    char which[8];
-    if (sscanf(text, "S%" SCNd32 ":%c%" SCNd32 ":%7s", &stage, &kind, &microbatch, which) != 4) {
+    bool end = false;
+    if (!read_event(text, &stage, &kind, &microbatch, &end)) {
         return false;
     }
-    bool end = strcmp(which, "end") == 0;
-    for (int32_t r = 0; (end || strcmp(which, "start") == 0) && r < work->schedule.n_ranks; r++) {
+    for (int32_t r = 0; r < work->schedule.n_ranks; r++) {
         const struct inq_rank_actions *list = &work->schedule.ranks[r];
         for (size_t i = 0; i < list->n; i++) {
             const struct inq_action *a = &list->actions[i];

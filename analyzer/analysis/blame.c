@@ -221,6 +221,7 @@ static int fill(const struct inq_inquiry *q, const struct inq_links *links,
     blame->steps_judged = q->cells->n_steps - q->cells->first_step;
     blame->first_step_left_out = q->cells->first_step > 0;
     blame->one_step = q->cells->one_step;
+    blame->op_table = q->cells->op_table;
     blame->waste_ns_per_step = (int64_t)llround(q->delays->waste_ns);
     report->blame = blame;
     int code = collect_delays(q, blame, err);

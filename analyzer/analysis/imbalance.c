@@ -4,6 +4,7 @@
 
 #include "analysis/kernel_kind.h"
 #include "analysis/row_merge.h"
+#include "analysis/step_texture.h"
 #include "base/mem.h"
 #include "base/stats.h"
 
@@ -251,6 +252,55 @@ static int find_uneven(struct look *l, struct inq_imbalance *out, struct inq_err
     return code;
 }
 
+/* Largest of n standard normal values, on average. */
+static double expected_largest(size_t n)
+{
+    static const double few[] = {0.0, 0.0, 0.56, 0.85, 1.03, 1.16, 1.27, 1.35, 1.42};
+
+    return n < sizeof(few) / sizeof(few[0]) ? few[n] : sqrt(2.0 * log((double)n)) - 0.6;
+}
+
+/* In a pipeline micro-batches may differ while their sum does not. Stretches of kernels that follow
+ * each other then differ from step to step by far more than single kernels' noise would leave in
+ * them. The stages work at different micro-batches at a time, and the slowest sets the pace. */
+static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct inq_err *err)
+{
+    double *sigmas = l->scratch;
+    double compute_ns = 0.0;
+    size_t n = 0;
+    size_t n_uneven = 0;
+    size_t n_constant = 0;
+
+    for (uint32_t r = 0; r < l->cells->n_ranks && n < MAX_WITNESSES; r++) {
+        struct inq_step_texture t;
+        double ns = l->skip[r] ? (double)NAN : rank_compute(l, r);
+        if (isnan(ns)) {
+            continue;
+        }
+        int code = inq_step_texture_find(l->trace, l->cells, r, &t, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        if (t.length > 0) {
+            double noise = t.kernel / sqrt((double)t.length);
+            compute_ns += ns;
+            n_uneven += t.block >= INQ_UNEVEN_SIGMA && t.block >= INQ_UNEVEN_NOISE * noise;
+            n_constant += t.update > 0.0 && t.update < 0.5 * t.block;
+            sigmas[n++] = t.block;
+        }
+    }
+    if (n == 0 || 2 * n_uneven < n) {
+        return INQ_OK;
+    }
+    double sigma = inq_median(sigmas, n);
+    double cost_ns = compute_ns / (double)n * sigma * expected_largest(l->roles->n);
+    out->uneven = true;
+    out->constant_known = 2 * n_constant >= n;
+    out->sigma = sigma;
+    out->cost_ns = fmax(out->cost_ns, cost_ns);
+    return INQ_OK;
+}
+
 int inq_imbalance_find(const struct inq_trace *trace, const struct inq_cells *cells,
                        const struct inq_roles *roles, const bool *skip,
                        struct inq_imbalance *imbalance, struct inq_err *err)
@@ -260,7 +310,7 @@ int inq_imbalance_find(const struct inq_trace *trace, const struct inq_cells *ce
     int code = INQ_OK;
 
     *imbalance = (struct inq_imbalance){0};
-    l.scratch = inq_mem_alloc((n + 1) * sizeof(double));
+    l.scratch = inq_mem_alloc((n + MAX_WITNESSES) * sizeof(double));
     l.relative = inq_mem_alloc((n + 1) * sizeof(double));
     l.stage_ns = inq_mem_alloc((3 * cells->n_ranks + 1) * sizeof(double));
     if (!l.scratch || !l.relative || !l.stage_ns) {
@@ -281,6 +331,9 @@ int inq_imbalance_find(const struct inq_trace *trace, const struct inq_cells *ce
             find_stage(&l, step_ns, l.stage_ns + 2 * cells->n_ranks, imbalance);
         }
         code = find_uneven(&l, imbalance, err);
+        if (code == INQ_OK && roles->pipeline && !cells->one_step) {
+            code = find_uneven_inside(&l, imbalance, err);
+        }
     }
     inq_mem_free(l.scratch);
     inq_mem_free(l.relative);

@@ -15,6 +15,7 @@
 #define INQ_STAGE_COST_SHARE 0.01
 #define INQ_STAGE_RATIO      1.05
 #define INQ_UNEVEN_SIGMA     0.02
+#define INQ_UNEVEN_NOISE     2.5 /* times what the noise of single kernels leaves in a stretch */
 
 struct inq_imbalance {
     bool stage_found;

@@ -133,9 +133,13 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
     finding->advice = causes[row].advice;
 }
 
+/* Only of op tables: of a recorded run the kernels, launches and transfers themselves were
+ * compared, which tells causes apart that look alike in ops (a late host makes a forward longer,
+ * too). */
 static void judge_whatif(const struct inq_trace *trace, struct inq_findings *f)
 {
-    const struct inq_whatif *w = f->report->whatif;
+    const struct inq_whatif *w =
+        f->report->blame && !f->report->blame->op_table ? NULL : f->report->whatif;
     bool found[sizeof(causes) / sizeof(causes[0])] = {false};
 
     if (!w || !(w->slowdown >= SLOW_ENOUGH)) {

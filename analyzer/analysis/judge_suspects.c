@@ -213,7 +213,8 @@ static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspec
     add_fixes(f, suspect, finding);
 }
 
-/* The what-if analysis knows better what a worker costs: it simulated the run without it. */
+/* Of an op table the what-if analysis knows better what a worker costs: it simulated the run
+ * without it. */
 static void ask_whatif(const struct inq_trace *trace, const struct inq_whatif *whatif,
                        struct inq_suspect *suspect)
 {
@@ -297,7 +298,9 @@ void inq_judge_suspects(const struct inq_trace *trace, struct inq_findings *find
     const struct inq_blame *blame = findings->report->blame;
 
     for (size_t i = 0; blame && i < blame->n_suspects; i++) {
-        ask_whatif(trace, findings->report->whatif, &blame->suspects[i]);
+        if (blame->op_table) {
+            ask_whatif(trace, findings->report->whatif, &blame->suspects[i]);
+        }
         const struct inq_suspect *suspect = &blame->suspects[i];
         if (suspect->kind == INQ_FINDING_SLOW_LINK) {
             add_link(findings, suspect);

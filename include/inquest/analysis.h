@@ -477,6 +477,7 @@ struct inq_blame {
     uint64_t ranks_compared, steps_judged;
     bool first_step_left_out; /* ranks begin to record at different moments */
     bool one_step;            /* no steps known: the capture was taken as a single one */
+    bool op_table;            /* labelled ops: what is idle was not recorded, only left over */
     struct inq_usual_step usual;
     int64_t waste_ns_per_step; /* what the last rank of a role costs the median one, by whatever
                                 * cause, chance included */

@@ -305,7 +305,7 @@ static bool fault_text(char text[TEXT], const struct shape *shape, enum detector
         return *shape->links != '\0' && !(shape->pipeline && strstr(base, "args=old"));
     case LAST_STAGE:
         (void)snprintf(text, TEXT, "long_last_stage:factor=%.3f", 1.0 + 2.0 * part[strength]);
-        return shape->pipeline;
+        return shape->pipeline && !strstr(base, "args=old"); /* nor who is the last stage */
     case SEQUENCES:
         (void)snprintf(text, TEXT, "uneven_seq:sigma=%.2f", 0.1 + 0.1 * strength);
         return true;

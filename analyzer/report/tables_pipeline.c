@@ -12,6 +12,11 @@ static double percent(int64_t part_ns, int64_t whole_ns)
     return whole_ns > 0 ? 100 * (double)part_ns / (double)whole_ns : (double)NAN;
 }
 
+static const char *count(const struct inq_view *view, int32_t n, const char *one, const char *many)
+{
+    return inq_view_plural(view, n > 0 ? (uint64_t)n : 0, one, many);
+}
+
 void inq_table_waterfall(const struct inq_view *view, struct inq_table *table)
 {
     const struct inq_pipeline *p = view->report->pipeline;
@@ -22,13 +27,14 @@ void inq_table_waterfall(const struct inq_view *view, struct inq_table *table)
                              ? inq_view_printf(view, "%.1f %%", 100 * p->bubble_ratio_theory)
                              : "N/A";
     table->title = "Pipeline: what a step is made of";
-    table->note = inq_view_printf(view,
-                                  "schedule %s (%s, confidence %.2f), %" PRId32 " stages, %" PRId32
-                                  " micro-batches, %" PRId32 " model chunks per stage, %" PRId32
-                                  " replicas; bubble ratio %.1f %%, in theory %s; the "
-                                  "parts sum to the mean recorded step",
-                                  p->schedule, p->source, p->confidence, p->stages, p->microbatches,
-                                  p->chunks, p->replicas, 100 * p->bubble_ratio, theory);
+    table->note = inq_view_printf(
+        view,
+        "schedule %s (%s, confidence %.2f), %s, %s, %s per stage, %s; bubble ratio %.1f %%, in "
+        "theory %s; the parts sum to the mean recorded step",
+        p->schedule, p->source, p->confidence, count(view, p->stages, "stage", "stages"),
+        count(view, p->microbatches, "micro-batch", "micro-batches"),
+        count(view, p->chunks, "model chunk", "model chunks"),
+        count(view, p->replicas, "replica", "replicas"), 100 * p->bubble_ratio, theory);
     inq_table_unit(table, p->total_ns_per_step);
     inq_table_column(table, INQ_COLUMN_LEFT, "part");
     inq_table_column_ns(table, "per step");

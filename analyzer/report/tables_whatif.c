@@ -2,7 +2,11 @@
 /* Tables on what-if: what a step would take if parts of the job were ideal. */
 #include "report/tables.h"
 
+#include "base/sort.h"
+
 #include <inttypes.h>
+
+enum { PARTS_SHOWN = 16 };
 
 static const struct inq_whatif *whatif_of(const struct inq_view *view)
 {
@@ -64,35 +68,77 @@ void inq_table_causes(const struct inq_view *view, struct inq_table *table)
     }
 }
 
-static void add_ratios(struct inq_table *table, const char *of, const struct inq_named_ratio *rows,
-                       size_t n)
+static int by_slowdown(const void *a, const void *b, void *ctx)
 {
-    for (size_t i = 0; i < n; i++) {
-        inq_table_text(table, of);
-        inq_table_text(table, rows[i].name);
-        inq_table_real(table, rows[i].slowdown, 4);
+    const struct inq_named_ratio *left = *(const struct inq_named_ratio *const *)a;
+    const struct inq_named_ratio *right = *(const struct inq_named_ratio *const *)b;
+    (void)ctx;
+    return (left->slowdown < right->slowdown) - (left->slowdown > right->slowdown);
+}
+
+/* The rows to show, in their order; of many the slowest, slowest first. *n: how many there are and
+ * then how many are shown. NULL: none, or no memory (the table knows). */
+static const struct inq_named_ratio **pick(const struct inq_view *view, struct inq_table *table,
+                                           const struct inq_named_ratio *rows, size_t *n)
+{
+    const struct inq_named_ratio **picked = inq_arena_array(view->arena, *n, sizeof(void *));
+    size_t wanted = 0;
+    for (size_t i = 0; picked != NULL && i < *n; i++) {
+        if (rows[i].rank < 0 || inq_view_shows(view, rows[i].rank)) {
+            picked[wanted++] = &rows[i];
+        }
     }
+    if (picked == NULL) {
+        table->code = INQ_NOMEM;
+    } else if (wanted > PARTS_SHOWN && !view->options->verbose) {
+        table->code = inq_sort(picked, wanted, sizeof(void *), by_slowdown, NULL, NULL);
+        wanted = PARTS_SHOWN;
+    }
+    *n = wanted;
+    return table->code == INQ_OK ? picked : NULL;
+}
+
+/* Adds the rows of one kind of part; returns how many were left out. */
+static size_t add_ratios(const struct inq_view *view, struct inq_table *table, const char *of,
+                         const struct inq_named_ratio *rows, size_t n)
+{
+    size_t shown = n;
+    const struct inq_named_ratio **picked = pick(view, table, rows, &shown);
+    for (size_t i = 0; picked != NULL && i < shown; i++) {
+        inq_table_text(table, of);
+        inq_table_text(table, picked[i]->name);
+        inq_table_real(table, picked[i]->slowdown, 4);
+    }
+    return n - shown;
 }
 
 void inq_table_whatif_parts(const struct inq_view *view, struct inq_table *table)
 {
     const struct inq_whatif *w = whatif_of(view);
-    enum { MOST = 64 };
+    size_t left_out = 0;
     if (w == NULL || w->n_by_op_type + w->n_by_stage + w->n_by_dp_rank == 0) {
         return;
     }
-    size_t stages = w->n_by_stage < MOST || view->options->verbose ? w->n_by_stage : MOST;
-    size_t replicas = w->n_by_dp_rank < MOST || view->options->verbose ? w->n_by_dp_rank : MOST;
     table->title = "Slowdown by part";
     table->note =
-        "S of a part: the step with this part as recorded and all else ideal, over T ideal";
+        "S of a part: the step with this part as recorded and all else ideal, over T ideal; of "
+        "many stages or DP ranks the slowest";
     inq_table_column(table, INQ_COLUMN_LEFT, "by");
     inq_table_column(table, INQ_COLUMN_STRETCH, "part");
     inq_table_column(table, INQ_COLUMN_RIGHT, "S");
-    add_ratios(table, "op type", w->by_op_type, w->n_by_op_type);
-    add_ratios(table, "stage", w->by_stage, stages);
-    add_ratios(table, "DP rank", w->by_dp_rank, replicas);
-    inq_table_left_out(view, table, w->n_by_stage - stages + w->n_by_dp_rank - replicas);
+    left_out += add_ratios(view, table, "op type", w->by_op_type, w->n_by_op_type);
+    left_out += add_ratios(view, table, "stage", w->by_stage, w->n_by_stage);
+    left_out += add_ratios(view, table, "DP rank", w->by_dp_rank, w->n_by_dp_rank);
+    inq_table_left_out(view, table, left_out);
+}
+
+static void add_number(struct inq_table *table, int32_t number)
+{
+    if (number < 0) {
+        inq_table_na(table);
+    } else {
+        inq_table_count(table, number);
+    }
 }
 
 void inq_table_workers(const struct inq_view *view, struct inq_table *table)
@@ -101,28 +147,21 @@ void inq_table_workers(const struct inq_view *view, struct inq_table *table)
     if (w == NULL || w->n_by_worker == 0) {
         return;
     }
-    size_t shown = 0;
-    size_t left_out = 0;
+    size_t shown = w->n_by_worker;
+    const struct inq_named_ratio **picked = pick(view, table, w->by_worker, &shown);
     table->title = "Slowdown by worker";
+    table->note = "of many the slowest";
     inq_table_column(table, INQ_COLUMN_LEFT, "worker");
     inq_table_column(table, INQ_COLUMN_RIGHT, "stage");
     inq_table_column(table, INQ_COLUMN_RIGHT, "DP rank");
     inq_table_column(table, INQ_COLUMN_RIGHT, "S");
-    for (size_t i = 0; i < w->n_by_worker; i++) {
-        const struct inq_named_ratio *worker = &w->by_worker[i];
-        if (worker->rank >= 0 && !inq_view_shows(view, worker->rank)) {
-            continue;
-        }
-        if (shown++ >= INQ_TABLE_ROWS && !view->options->verbose) {
-            left_out++;
-            continue;
-        }
-        inq_table_text(table, worker->name);
-        inq_table_count(table, worker->stage);
-        inq_table_count(table, worker->dp_rank);
-        inq_table_real(table, worker->slowdown, 4);
+    for (size_t i = 0; picked != NULL && i < shown; i++) {
+        inq_table_text(table, picked[i]->name);
+        add_number(table, picked[i]->stage);
+        add_number(table, picked[i]->dp_rank);
+        inq_table_real(table, picked[i]->slowdown, 4);
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(view, table, w->n_by_worker - shown);
 }
 
 void inq_table_scenarios(const struct inq_view *view, struct inq_table *table)

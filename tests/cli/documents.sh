@@ -68,10 +68,14 @@ complete_words inquest analyze -f j | grep -x json >/dev/null || { echo "nor -f 
 
 # every key that is written is documented
 cd "$data"
-for options in "" "--method hta" "--method tracelens"; do
-    # shellcheck disable=SC2086
-    "$inquest" analyze -f json $options ok_two_ranks
-done | grep -oE '^ *"[a-z_]+":' | tr -d ' ":' | sort -u >"$work/keys"
+"$inquest" synth dp=2,pp=2,steps=2,lean=1,cpu_ops=0,labels=1 -o "$work/pipeline" >/dev/null
+{
+    for options in "" "--method hta" "--method tracelens"; do
+        # shellcheck disable=SC2086
+        "$inquest" analyze -f json $options ok_two_ranks
+    done
+    "$inquest" analyze -f json "$work/pipeline"
+} | grep -oE '^ *"[a-z_]+":' | tr -d ' ":' | sort -u >"$work/keys"
 "$inquest" analyze -f json --method hta ok_two_ranks | sed -n '/^  "method": {/,$p' >"$work/method"
 "$inquest" analyze -f json --method tracelens ok_two_ranks | sed -n '/^  "method": {/,$p' \
     >>"$work/method"

@@ -50,39 +50,33 @@ static int64_t bin_mean(const struct fall *x, const struct inq_op_bins *bins, si
 
 /* ---- taking causes away ---------------------------------------------------------------------- */
 
-/* Whether the last thing an op waited for came from another stage. */
-static bool waited_for_stage(const struct inq_op_model *m, size_t op, size_t step)
+/* Whether an op needs the result of another stage without a recorded transfer in between. */
+static bool needs_stage(const struct inq_op_model *m, size_t op)
 {
-    int64_t latest = INT64_MIN;
     bool other_stage = false;
     for (uint32_t d = m->graph->dep_start[op]; d < m->graph->dep_start[op + 1]; d++) {
-        uint32_t dep = m->graph->deps[d];
-        int64_t end = m->end_ns[dep * m->stride + step];
-        if (end > latest) {
-            latest = end;
-            other_stage = m->graph->op[dep].stage != m->graph->op[op].stage;
-        }
+        other_stage =
+            other_stage || m->graph->op[m->graph->deps[d]].stage != m->graph->op[op].stage;
     }
     return other_stage;
 }
 
-/* Delays. Where transfers were not recorded, a delay after another stage is the transfer and the
- * usual host gap before an op: only the gap goes. */
-static void remove_host_gaps(struct fall *x, size_t step)
+/* Delays. Where transfers were not recorded, what an op that needs another stage was delayed beyond
+ * the usual gap before an op is the transfer: only the gap goes. */
+static void remove_host_gaps(struct fall *x)
 {
     const struct inq_op_model *m = x->f->m;
     size_t n = 0;
     for (size_t i = 0; i < m->graph->n_ops; i++) {
-        bool counts = inq_op_is_compute(m->graph->op[i].type);
-        if (counts && m->graph->dep_start[i] < m->graph->dep_start[i + 1] &&
-            !waited_for_stage(m, i, step)) {
+        if (inq_op_is_compute(m->graph->op[i].type) &&
+            m->graph->dep_start[i] < m->graph->dep_start[i + 1] && !needs_stage(m, i)) {
             x->end[n++] = x->delay[i];
         }
     }
     int64_t usual = inq_median_i64(x->end, n);
     for (size_t i = 0; i < m->graph->n_ops; i++) {
-        bool link = waited_for_stage(m, i, step);
-        x->delay[i] = link && x->delay[i] > usual ? x->delay[i] - usual : 0;
+        bool link = x->delay[i] > usual && needs_stage(m, i);
+        x->delay[i] = link ? x->delay[i] - usual : 0;
     }
 }
 
@@ -217,7 +211,7 @@ static void take_away(struct fall *x, size_t step, int64_t left[INQ_WATERFALL_CA
     const struct inq_op_model *m = x->f->m;
     left[INQ_WATERFALL_CAUSES] = m->recorded_ns[step];
     left[INQ_WATERFALL_UNEXPLAINED] = simulate(x) + m->tail_ns[step]; /* the tail is a host gap */
-    remove_host_gaps(x, step);
+    remove_host_gaps(x);
     left[INQ_WATERFALL_HOST] = simulate(x);
     remove_stragglers(x);
     left[INQ_WATERFALL_STRAGGLERS] = simulate(x);

@@ -70,7 +70,7 @@ static void judge_damage(const struct inq_trace *trace, struct inq_findings *f)
             damaged++;
         }
     }
-    if (damaged == 0) {
+    if (damaged == 0 || first == NULL) {
         return;
     }
     struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_DAMAGED_INPUT);

@@ -309,32 +309,25 @@ static enum inq_scan_start start_at(const char *p, const char *end, bool after_b
     return INQ_START_NONE;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 enum inq_scan_start inq_scan_resync(struct inq_scan *scan, bool last)
 {
     const char *brace = NULL; /* nothing but blanks since */
     for (const char *p = scan->p; p < scan->end; p++) {
-        switch (*p) {
-        case '{':
-            brace = p;
-            break;
-        case ' ':
-        case '\n':
-        case '\r':
-        case '\t':
-            break;
-        case '"': {
-            enum inq_scan_start start = start_at(p, scan->end, brace != NULL);
-            if (start != INQ_START_NONE && !(start == INQ_START_MORE && last)) {
-                scan->p = start == INQ_START_MEMBER || brace == NULL ? p : brace;
-                return start;
-            }
-            brace = NULL;
-            break;
+        if (is_blank(*p)) {
+            continue;
         }
-        default:
-            brace = NULL;
-            break;
+        enum inq_scan_start start =
+            *p == '"' ? start_at(p, scan->end, brace != NULL) : INQ_START_NONE;
+        if (start != INQ_START_NONE && !(start == INQ_START_MORE && last)) {
+            scan->p = start == INQ_START_MEMBER || brace == NULL ? p : brace;
+            return start;
         }
+        brace = *p == '{' ? p : NULL;
     }
     scan->p = brace != NULL && !last && scan->end - brace < 4096 ? brace : scan->end;
     return INQ_START_NONE;

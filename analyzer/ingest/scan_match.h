@@ -297,6 +297,17 @@ static inline bool read_slot(struct match *m, const struct inq_shape_node *node,
     }
 }
 
+/* At the literal that ends a shape: the leaf, and what is left of the event behind it. */
+static inline const char *end_shape(struct match *m, const struct inq_shape_node *node,
+                                    const char *q, const struct inq_shape_leaf **leaf)
+{
+    *leaf = &m->shapes->leaves[node->leaf];
+    if (node->field == INQ_FIELD_NAME) {
+        m->event->text[INQ_FIELD_NAME].p = q;
+    }
+    return node->slot == INQ_SLOT_SKIP ? skip_rest(m, node, *leaf, q) : pass_gap(m, q);
+}
+
 /* Follows the trie from `node`, one of siblings. Returns where the next event starts, or NULL. */
 static inline const char *match_from(struct match *m, const struct inq_shape_node *node,
                                      const char *p, const struct inq_shape_leaf **leaf)
@@ -306,11 +317,7 @@ static inline const char *match_from(struct match *m, const struct inq_shape_nod
         if (literal_at(p, node)) {
             const char *q = p + node->len;
             if (node->slot >= INQ_SLOT_SKIP) {
-                *leaf = &m->shapes->leaves[node->leaf];
-                if (node->field == INQ_FIELD_NAME) {
-                    m->event->text[INQ_FIELD_NAME].p = q;
-                }
-                return node->slot == INQ_SLOT_SKIP ? skip_rest(m, node, *leaf, q) : pass_gap(m, q);
+                return end_shape(m, node, q, leaf);
             }
             if (node->child != 0 && read_slot(m, node, &q)) {
                 p = q;

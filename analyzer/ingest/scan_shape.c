@@ -224,12 +224,11 @@ static void learn_scalar(struct learner *l, struct inq_scan *scan, struct inq_te
     bool quoted = *scan->p == '"';
     enum inq_scan_result result =
         quoted ? inq_scan_string(scan, &text) : inq_scan_bare(scan, &text);
-    if (result != INQ_SCAN_OK) {
+    bool misfit = !quoted && field != INQ_FIELD_COUNT && !number;
+    if (result != INQ_SCAN_OK || misfit) {
         l->failed = true;
     } else if (quoted) {
         learn_string(l, text, field, number, depth);
-    } else if (field != INQ_FIELD_COUNT && !number) {
-        l->failed = true;
     } else {
         learn_bare(l, text, field, depth);
     }
@@ -356,7 +355,7 @@ int inq_shapes_learn(struct inq_shapes *shapes, const char *start, const char *s
     struct learner l = {
         .shapes = shapes, .event = event, .plan = plan, .literal = start, .stop = stop};
     struct inq_scan scan = {.p = start, .end = stop};
-    struct open_bracket open[MAX_DEPTH];
+    struct open_bracket open[MAX_DEPTH] = {0};
     unsigned depth = 0;
     struct inq_text key = {"", 0};
     while (!l.done && !l.failed) {

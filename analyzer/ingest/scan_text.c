@@ -217,7 +217,7 @@ static enum inq_scan_result skip_one(struct inq_scan *scan, struct nesting *nest
 
 enum inq_scan_result inq_scan_skip(struct inq_scan *scan)
 {
-    struct nesting nesting;
+    struct nesting nesting = {0};
     nesting.depth = 0;
     enum inq_scan_result result;
     do {

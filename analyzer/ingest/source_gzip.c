@@ -398,12 +398,9 @@ static int inflate_some(struct inq_gzip *gzip, unsigned char *out, size_t cap, s
     *n = account(gzip, out, made);
     if (step == STEP_FINISHED) {
         gzip->state = AT_TRAILER;
-    } else if (step == STEP_CORRUPT) {
-        code = on_damage(gzip, INQ_DAMAGE_CORRUPT_GZIP, err);
-    } else if (stuck && gzip->left == 0) {
-        code = on_damage(gzip, INQ_DAMAGE_TRUNCATED_GZIP, err);
-    } else if (stuck) {
-        code = on_damage(gzip, INQ_DAMAGE_CORRUPT_GZIP, err);
+    } else if (step == STEP_CORRUPT || stuck) {
+        bool cut = step != STEP_CORRUPT && gzip->left == 0;
+        code = on_damage(gzip, cut ? INQ_DAMAGE_TRUNCATED_GZIP : INQ_DAMAGE_CORRUPT_GZIP, err);
     }
     return code;
 }

@@ -301,8 +301,8 @@ static bool fault_text(char text[TEXT], const struct shape *shape, enum detector
     case SLOW_LINK:
         (void)snprintf(text, TEXT, "slow_link:rank=%d:factor=%.1f:links=%s", rank, link[strength],
                        shape->links);
-        /* without arguments a pipeline's sends cannot be told from its receives, nor their peers */
-        return *shape->links != '\0' && !(shape->pipeline && strstr(base, "args=old"));
+        /* without arguments it is not known which ranks a transfer was among */
+        return *shape->links != '\0' && !strstr(base, "args=old");
     case LAST_STAGE:
         (void)snprintf(text, TEXT, "long_last_stage:factor=%.3f", 1.0 + 2.0 * part[strength]);
         return shape->pipeline && !strstr(base, "args=old"); /* nor who is the last stage */

@@ -271,7 +271,7 @@ int inq_comm_rows_collect(struct inq_trace *trace, struct inq_comm_rows *rows, s
 {
     *rows = (struct inq_comm_rows){.n_ranks = trace->n_ranks};
     rows->n_rows = inq_mem_zalloc(trace->n_ranks, sizeof *rows->n_rows);
-    rows->rows = inq_mem_zalloc(trace->n_ranks, sizeof *rows->rows);
+    rows->rows = inq_mem_zalloc(trace->n_ranks, sizeof(struct inq_comm_row *));
     if (rows->n_rows == NULL || rows->rows == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for communication rows");
     }

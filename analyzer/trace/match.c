@@ -347,7 +347,7 @@ static int match_channel(struct matcher *m, uint32_t channel, size_t *next)
     m->n_links = 0;
     for (size_t r = 0; code == INQ_OK && r < m->trace->n_ranks; r++) {
         struct side side = take_side(m, r, channel, next);
-        if (side.n > 0) {
+        if (side.n > 0 && side.rows != NULL) {
             present++;
             code = recorded ? merge_by_seq(m, &side, (uint32_t)r, &by_seq)
                             : merge_by_order(m, &side, (uint32_t)r);

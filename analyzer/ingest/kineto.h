@@ -11,6 +11,9 @@
 /* A time beyond this is no time: sums of two stay far from overflow. */
 #define INQ_KINETO_MAX_TIME (INT64_MAX / 4)
 
+/* Process groups of one file. */
+enum { INQ_KINETO_MAX_GROUPS = 16384 };
+
 /* What a category says about an event. */
 enum inq_cat {
     INQ_CAT_OTHER, /* not Kineto's, not an op: a generic Chrome trace's */

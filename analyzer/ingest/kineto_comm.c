@@ -112,6 +112,11 @@ static int name_of_group(struct inq_kineto *k, const struct inq_scan_event *even
 static int new_group(struct inq_kineto *k, const struct inq_scan_event *event, int64_t offset,
                      uint32_t *index)
 {
+    if (k->n_groups == INQ_KINETO_MAX_GROUPS) {
+        inq_kineto_damage(k, INQ_DAMAGE_LIMIT, 1, offset);
+        *index = INQ_NONE;
+        return INQ_OK;
+    }
     struct inq_group_note note = {.size = small_or(event, INQ_FIELD_GROUP_SIZE, -1)};
     int code = name_of_group(k, event, offset, &note.name);
     if (code == INQ_OK && INQ_HAS(event, GROUP_DESC)) {
@@ -147,7 +152,9 @@ static int group_of(struct inq_kineto *k, const struct inq_scan_event *event, in
         return INQ_OK;
     }
     int code = new_group(k, event, offset, index);
-    return code == INQ_OK ? inq_map_put(&k->groups_by_key, key, *index, k->err) : code;
+    return code == INQ_OK && *index != INQ_NONE
+               ? inq_map_put(&k->groups_by_key, key, *index, k->err)
+               : code;
 }
 
 /* ---- comm rows ------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { MAX_CONFIG = 16384, MAX_DEVICES = 4096 };
+enum { MAX_CONFIG = INQ_KINETO_MAX_GROUPS, MAX_DEVICES = 4096 };
 
 /* Called for each member of an object. `value` is its text, quotes included. */
 typedef int (*member_fn)(struct inq_kineto *k, void *ctx, struct inq_text key,

@@ -71,6 +71,7 @@ struct worker {
 struct workers {
     struct worker *rows;
     size_t n, cap;
+    struct inq_map by_key;
     uint32_t *of_thread; /* [n_threads] index into rows, INQ_NONE for threads without ops */
 };
 
@@ -91,13 +92,13 @@ static int find_worker(struct inq_kineto *k, struct workers *workers, uint32_t t
     const struct inq_thread *t = &k->threads[thread];
     int64_t rank = t->tid / THREADS_PER_WORKER;
     int32_t stage = stage_in(inq_strtab_get(&k->shard->names, t->name));
-    for (size_t i = 0; i < workers->n; i++) {
-        struct worker *w = &workers->rows[i];
-        if (w->rank == rank && w->dp_rank == t->pid) {
-            w->stage = w->stage < 0 ? stage : w->stage;
-            workers->of_thread[thread] = (uint32_t)i;
-            return INQ_OK;
-        }
+    uint64_t key = inq_hash_u64((uint64_t)rank) ^ (uint64_t)t->pid;
+    uint32_t index;
+    if (workers->rows != NULL && inq_map_get(&workers->by_key, key, &index)) {
+        struct worker *w = &workers->rows[index];
+        w->stage = w->stage < 0 ? stage : w->stage;
+        workers->of_thread[thread] = index;
+        return INQ_OK;
     }
     int code = inq_mem_grow(&workers->rows, &workers->cap, workers->n + 1, sizeof *workers->rows,
                             INQ_MAX_RANKS, k->err);
@@ -105,15 +106,16 @@ static int find_worker(struct inq_kineto *k, struct workers *workers, uint32_t t
         workers->of_thread[thread] = (uint32_t)workers->n;
         workers->rows[workers->n++] =
             (struct worker){.rank = rank, .dp_rank = t->pid, .stage = stage};
+        code = inq_map_put(&workers->by_key, key, workers->of_thread[thread], k->err);
     }
     return code;
 }
 
 static int compare_workers(const void *a, const void *b, void *ctx)
 {
-    const struct worker *x = *(const struct worker *const *)a;
-    const struct worker *y = *(const struct worker *const *)b;
-    (void)ctx;
+    const struct worker *workers = ctx;
+    const struct worker *x = &workers[*(const uint32_t *)a];
+    const struct worker *y = &workers[*(const uint32_t *)b];
     if (x->dp_rank != y->dp_rank) {
         return x->dp_rank < y->dp_rank ? -1 : 1;
     }
@@ -123,19 +125,22 @@ static int compare_workers(const void *a, const void *b, void *ctx)
 /* Where the thread names do not tell, stages are the order of the workers of one DP rank. */
 static int number_stages(struct inq_kineto *k, struct workers *workers)
 {
-    struct worker **order = inq_mem_zalloc(workers->n, sizeof *order);
+    uint32_t *order = inq_mem_zalloc(workers->n, sizeof *order);
     if (order == NULL) {
         return inq_err_set(k->err, INQ_NOMEM, "out of memory for workers");
     }
     bool known = true;
     for (size_t i = 0; i < workers->n; i++) {
-        order[i] = &workers->rows[i];
+        order[i] = (uint32_t)i;
         known = known && workers->rows[i].stage >= 0;
     }
-    int code = inq_sort(order, workers->n, sizeof *order, compare_workers, NULL, k->err);
-    for (size_t i = 0, stage = 0; code == INQ_OK && !known && i < workers->n; i++) {
-        stage = i > 0 && order[i - 1]->dp_rank == order[i]->dp_rank ? stage + 1 : 0;
-        order[i]->stage = (int32_t)stage;
+    int code = inq_sort(order, workers->n, sizeof *order, compare_workers, workers->rows, k->err);
+    int32_t stage = 0;
+    for (size_t i = 0; code == INQ_OK && !known && i < workers->n; i++) {
+        struct worker *w = &workers->rows[order[i]];
+        bool same = i > 0 && workers->rows[order[i - 1]].dp_rank == w->dp_rank;
+        stage = same ? stage + 1 : 0;
+        w->stage = stage;
     }
     inq_mem_free(order);
     return code;
@@ -207,5 +212,6 @@ int inq_kineto_settle_ops(struct inq_kineto *k)
     }
     inq_mem_free(workers.of_thread);
     inq_mem_free(workers.rows);
+    inq_map_release(&workers.by_key);
     return code;
 }

@@ -73,9 +73,8 @@ int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, 
     struct inq_thread thread = {.lane = INQ_NONE};
     thread.pid = id_of(event, INQ_FIELD_PID, &thread.pid_text);
     thread.tid = id_of(event, INQ_FIELD_TID, &thread.tid_text);
-    uint64_t key =
-        inq_hash_u64((uint64_t)thread.pid * 4 + UINT64_C(2) * thread.pid_text + thread.tid_text) ^
-        (uint64_t)thread.tid;
+    uint64_t texts = (thread.pid_text ? 2u : 0u) + (thread.tid_text ? 1u : 0u);
+    uint64_t key = inq_hash_u64((uint64_t)thread.pid * 4 + texts) ^ (uint64_t)thread.tid;
     if (key == k->last_thread_key && k->last_thread != INQ_NONE) {
         *index = k->last_thread;
         return INQ_OK;

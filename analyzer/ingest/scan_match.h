@@ -207,7 +207,7 @@ static inline const char *end_of_brackets(const struct match *m, const char *p, 
     for (; p < limit; p += STEP_BYTES) {
         uint64_t escaped = escaped_by(mask_of(p, '\\'), &carry);
         uint64_t quoted = quoted_by(mask_of(p, '"') & ~escaped) ^ inside;
-        inside = (uint64_t)((int64_t)quoted >> 63);
+        inside = 0 - (quoted >> 63);
         uint64_t opening = (mask_of(p, '{') | mask_of(p, '[')) & ~quoted;
         uint64_t closing = (mask_of(p, '}') | mask_of(p, ']')) & ~quoted;
         unsigned n_closing = (unsigned)__builtin_popcountll(closing);
@@ -297,15 +297,15 @@ static inline bool read_slot(struct match *m, const struct inq_shape_node *node,
     }
 }
 
-/* At the literal that ends a shape: the leaf, and what is left of the event behind it. */
-static inline const char *end_shape(struct match *m, const struct inq_shape_node *node,
-                                    const char *q, const struct inq_shape_leaf **leaf)
+/* The event ends with this node, whose literal ended at p. */
+static inline const char *match_end(struct match *m, const struct inq_shape_node *node,
+                                    const char *p, const struct inq_shape_leaf **leaf)
 {
     *leaf = &m->shapes->leaves[node->leaf];
     if (node->field == INQ_FIELD_NAME) {
-        m->event->text[INQ_FIELD_NAME].p = q;
+        m->event->text[INQ_FIELD_NAME].p = p;
     }
-    return node->slot == INQ_SLOT_SKIP ? skip_rest(m, node, *leaf, q) : pass_gap(m, q);
+    return node->slot == INQ_SLOT_SKIP ? skip_rest(m, node, *leaf, p) : pass_gap(m, p);
 }
 
 /* Follows the trie from `node`, one of siblings. Returns where the next event starts, or NULL. */
@@ -313,23 +313,22 @@ static inline const char *match_from(struct match *m, const struct inq_shape_nod
                                      const char *p, const struct inq_shape_leaf **leaf)
 {
     const struct inq_shape_node *nodes = m->shapes->nodes;
-    for (;;) {
+    uint16_t next;
+    do {
+        next = node->sibling;
         if (literal_at(p, node)) {
             const char *q = p + node->len;
             if (node->slot >= INQ_SLOT_SKIP) {
-                return end_shape(m, node, q, leaf);
+                return match_end(m, node, q, leaf);
             }
             if (node->child != 0 && read_slot(m, node, &q)) {
                 p = q;
-                node = &nodes[node->child];
-                continue;
+                next = node->child;
             }
         }
-        if (node->sibling == 0) {
-            return NULL;
-        }
-        node = &nodes[node->sibling];
-    }
+        node = &nodes[next];
+    } while (next != 0);
+    return NULL;
 }
 
 /* The first node whose literal is at p: before all others the one that followed the last time. */

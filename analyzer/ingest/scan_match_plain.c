@@ -31,8 +31,8 @@ static inline uint64_t mask_of(const char *p, char c)
 {
     uint64_t wanted = UINT64_C(0x0101010101010101) * (unsigned char)c;
     uint64_t mask = 0;
-    for (size_t i = 0; i < 8; i++) {
-        mask |= zero_bytes(load8(p + 8 * i) ^ wanted) << (8 * i);
+    for (unsigned i = 0; i < 8; i++) {
+        mask |= zero_bytes(load8(p + (size_t)8 * i) ^ wanted) << (8 * i);
     }
     return mask;
 }

@@ -224,8 +224,8 @@ static void learn_scalar(struct learner *l, struct inq_scan *scan, struct inq_te
     bool quoted = *scan->p == '"';
     enum inq_scan_result result =
         quoted ? inq_scan_string(scan, &text) : inq_scan_bare(scan, &text);
-    bool misfit = !quoted && field != INQ_FIELD_COUNT && !number;
-    if (result != INQ_SCAN_OK || misfit) {
+    bool wrong_kind = !quoted && field != INQ_FIELD_COUNT && !number;
+    if (result != INQ_SCAN_OK || wrong_kind) {
         l->failed = true;
     } else if (quoted) {
         learn_string(l, text, field, number, depth);
@@ -355,7 +355,7 @@ int inq_shapes_learn(struct inq_shapes *shapes, const char *start, const char *s
     struct learner l = {
         .shapes = shapes, .event = event, .plan = plan, .literal = start, .stop = stop};
     struct inq_scan scan = {.p = start, .end = stop};
-    struct open_bracket open[MAX_DEPTH] = {0};
+    struct open_bracket open[MAX_DEPTH] = {{false, false}};
     unsigned depth = 0;
     struct inq_text key = {"", 0};
     while (!l.done && !l.failed) {

@@ -218,11 +218,10 @@ static enum inq_scan_result skip_one(struct inq_scan *scan, struct nesting *nest
 enum inq_scan_result inq_scan_skip(struct inq_scan *scan)
 {
     struct nesting nesting = {0};
-    nesting.depth = 0;
-    enum inq_scan_result result;
-    do {
+    enum inq_scan_result result = skip_one(scan, &nesting);
+    while (result == INQ_SCAN_OK && nesting.depth > 0) {
         result = skip_one(scan, &nesting);
-    } while (result == INQ_SCAN_OK && nesting.depth > 0);
+    }
     return result;
 }
 

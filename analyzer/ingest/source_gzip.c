@@ -23,7 +23,7 @@ enum { FLAG_HCRC = 2, FLAG_EXTRA = 4, FLAG_NAME = 8, FLAG_COMMENT = 16, FLAG_RES
 enum state { AT_HEADER, IN_DATA, AT_TRAILER, SEARCHING, AT_END };
 
 /* What one call into an engine did. */
-enum step { STEP_MORE, STEP_FINISHED, STEP_CORRUPT };
+enum step { STEP_MORE, STEP_FINISHED, STEP_CORRUPT, STEP_CUT };
 
 struct inq_gzip {
     struct inq_gzip_input input;
@@ -391,16 +391,25 @@ static int inflate_some(struct inq_gzip *gzip, unsigned char *out, size_t cap, s
 #else
     enum step step = step_zlib(gzip, out, cap, &made);
 #endif
-    bool stuck = made == 0 && gzip->left == before;
+    if (step == STEP_MORE && made == 0 && gzip->left == before) { /* no way on */
+        step = gzip->left == 0 ? STEP_CUT : STEP_CORRUPT;
+    }
     if (step == STEP_CORRUPT && gzip->with_isal) {
         made = 0; /* may hold more than what is sound; zlib makes the sound part again */
     }
     *n = account(gzip, out, made);
-    if (step == STEP_FINISHED) {
+    switch (step) {
+    case STEP_MORE:
+        break;
+    case STEP_FINISHED:
         gzip->state = AT_TRAILER;
-    } else if (step == STEP_CORRUPT || stuck) {
-        bool cut = step != STEP_CORRUPT && gzip->left == 0;
-        code = on_damage(gzip, cut ? INQ_DAMAGE_TRUNCATED_GZIP : INQ_DAMAGE_CORRUPT_GZIP, err);
+        break;
+    case STEP_CORRUPT:
+        code = on_damage(gzip, INQ_DAMAGE_CORRUPT_GZIP, err);
+        break;
+    case STEP_CUT:
+        code = on_damage(gzip, INQ_DAMAGE_TRUNCATED_GZIP, err);
+        break;
     }
     return code;
 }

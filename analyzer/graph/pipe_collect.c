@@ -20,6 +20,7 @@ void inq_pipe_release(struct inq_pipe_run *run)
 {
     for (size_t r = 0; run->ranks != NULL && r < run->trace->n_ranks; r++) {
         inq_mem_free(run->ranks[r].items);
+        inq_mem_free(run->ranks[r].step_start);
         inq_mem_free(run->ranks[r].ops);
     }
     inq_mem_free(run->ranks);
@@ -147,6 +148,9 @@ static int compare_items(const void *a, const void *b, void *ctx)
     (void)ctx;
     const struct inq_pipe_item *x = a;
     const struct inq_pipe_item *y = b;
+    if (x->step != y->step) {
+        return x->step < y->step ? -1 : 1;
+    }
     if (x->launch_ns != y->launch_ns) {
         return x->launch_ns < y->launch_ns ? -1 : 1;
     }
@@ -159,7 +163,8 @@ static int collect_rank(struct inq_pipe_run *run, size_t r, struct inq_err *err)
     struct inq_pipe_rank *out = &run->ranks[r];
     const struct inq_events *e = &rank->events;
     out->items = inq_mem_alloc(e->n * sizeof *out->items);
-    if (out->items == NULL) {
+    out->step_start = inq_mem_zalloc(run->n_steps + 1, sizeof *out->step_start);
+    if (out->items == NULL || out->step_start == NULL) {
         return no_memory(err);
     }
     for (size_t i = 0; i < e->n; i++) {
@@ -168,6 +173,12 @@ static int collect_rank(struct inq_pipe_run *run, size_t r, struct inq_err *err)
         if (work && (run->trace->n_steps == 0 || e->step[i] != INQ_NONE)) {
             fill_item(run, rank, i, &out->items[out->n_items++]);
         }
+    }
+    for (size_t i = 0; i < out->n_items; i++) {
+        out->step_start[out->items[i].step + 1]++;
+    }
+    for (size_t s = 0; s < run->n_steps; s++) {
+        out->step_start[s + 1] += out->step_start[s];
     }
     return inq_sort(out->items, out->n_items, sizeof *out->items, compare_items, NULL, err);
 }

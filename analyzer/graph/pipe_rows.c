@@ -112,7 +112,7 @@ static void find_tail(const struct inq_pipe_rank *rank, uint32_t step, const str
 {
     const struct part none = {INT64_MAX, INT64_MIN};
     *t = (struct tail){none, none, none};
-    for (size_t i = 0; i < rank->n_items; i++) {
+    for (size_t i = rank->step_start[step]; i < rank->step_start[step + 1]; i++) {
         const struct inq_pipe_item *item = &rank->items[i];
         if (item->kind == INQ_ITEM_SYNC && item->wide && is_after(item, step, w)) {
             t->clip = none; /* the last one counts */
@@ -120,7 +120,7 @@ static void find_tail(const struct inq_pipe_rank *rank, uint32_t step, const str
         }
     }
     int64_t from = t->clip.end_ns > w->last_end_ns ? t->clip.start_ns : w->last_end_ns;
-    for (size_t i = 0; i < rank->n_items; i++) {
+    for (size_t i = rank->step_start[step]; i < rank->step_start[step + 1]; i++) {
         const struct inq_pipe_item *item = &rank->items[i];
         if (!is_after(item, step, w)) {
             continue;
@@ -202,9 +202,10 @@ static int add_step(struct rows *x, uint32_t r, uint32_t step, const struct wind
                                   .type = op->type};
         code = add_row(x, r, &row, err);
     }
-    for (size_t i = 0; code == INQ_OK && x->p2p && i < rank->n_items; i++) {
+    size_t end = x->p2p ? rank->step_start[step + 1] : 0;
+    for (size_t i = rank->step_start[step]; code == INQ_OK && i < end; i++) {
         const struct inq_pipe_item *item = &rank->items[i];
-        if (item->kind == INQ_ITEM_P2P && item->step == step) {
+        if (item->kind == INQ_ITEM_P2P) {
             struct inq_step_op row = {.start_ns = item->start_ns,
                                       .end_ns = item->end_ns,
                                       .event = item->event,

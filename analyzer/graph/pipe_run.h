@@ -34,7 +34,8 @@ struct inq_pipe_op {
 
 struct inq_pipe_rank {
     size_t n_items;
-    struct inq_pipe_item *items; /* in order of launch */
+    struct inq_pipe_item *items; /* by step, in order of launch */
+    size_t *step_start;          /* [n_steps + 1] into items */
     size_t n_ops, cap_ops;
     struct inq_pipe_op *ops; /* in order of launch */
     uint32_t stage, replica;

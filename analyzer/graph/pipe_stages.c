@@ -19,9 +19,9 @@ static uint32_t first_partner(const struct inq_pipe_rank *rank, size_t step, int
 {
     uint32_t partner = INQ_NONE;
     *end_ns = INT64_MAX;
-    for (size_t i = 0; i < rank->n_items; i++) {
+    for (size_t i = rank->step_start[step]; i < rank->step_start[step + 1]; i++) {
         const struct inq_pipe_item *item = &rank->items[i];
-        if (item->kind == INQ_ITEM_P2P && item->step == step && item->end_ns < *end_ns) {
+        if (item->kind == INQ_ITEM_P2P && item->end_ns < *end_ns) {
             *end_ns = item->end_ns;
             partner = item->partner;
         }
@@ -32,9 +32,9 @@ static uint32_t first_partner(const struct inq_pipe_rank *rank, size_t step, int
 static int64_t compute_until(const struct inq_pipe_rank *rank, size_t step, int64_t until_ns)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < rank->n_items; i++) {
+    for (size_t i = rank->step_start[step]; i < rank->step_start[step + 1]; i++) {
         const struct inq_pipe_item *item = &rank->items[i];
-        if (item->kind == INQ_ITEM_COMPUTE && item->step == step && item->end_ns <= until_ns) {
+        if (item->kind == INQ_ITEM_COMPUTE && item->end_ns <= until_ns) {
             sum += item->end_ns - item->start_ns;
         }
     }

@@ -156,7 +156,8 @@ static int judge_step(struct context *ctx, struct role *role, size_t step, doubl
         if (part == OWN) {
             split_cost(sheet);
             int64_t last_ns = sheet->ns[sheet->order[sheet->n - 1]];
-            *waste_ns += (double)(last_ns - sheet->ns[sheet->order[(sheet->n - 1) / 2]]);
+            size_t middle = (sheet->n - 1) / 2;
+            *waste_ns += (double)(last_ns - sheet->ns[sheet->order[middle]]);
         }
         add_part(ctx, role, step, (enum part)part);
     }

@@ -2,11 +2,13 @@
 /* The two halves of tests/bench/ingest: making large traces, and reading traces into shards.
  *
  *   bench_ingest make TRACE TIMES > OUT.json    repeats the events of a real trace, later each time
- *   bench_ingest read [--zlib] [--direct] [--scan-only] [--general] FILE...
+ *   bench_ingest read [--zlib] [--direct] [--scan-only] FILE...
  *       one line of figures: wall and CPU seconds, bytes, events, events kept, bytes of the shards,
  *       peak memory. --direct: no thread of its own for decompression; --scan-only: the text is in
  *       memory before the clock starts; files are read on as many threads as there are cores when
- *       there is more than one. */
+ *       there is more than one.
+ *   bench_ingest run COMMAND...                 the same figures of any command (and of all the
+ *       processes that it waits for), its standard output thrown away */
 #include "base/par.h"
 #include "base/time.h"
 #include "ingest/reader.h"
@@ -15,7 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- whole files in memory ------------------------------------------------------------------- */
 
@@ -257,15 +262,46 @@ static int read_files(char **argv, int argc)
     return bad;
 }
 
+/* ---- run ------------------------------------------------------------------------------------- */
+
+static int run(char **argv)
+{
+    int64_t start = inq_time_now_ns();
+    pid_t child = fork();
+    if (child == 0) {
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (null < 0 || dup2(null, STDOUT_FILENO) < 0) {
+            _exit(126);
+        }
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    int status = 0;
+    struct rusage usage = {0};
+    if (child < 0 || wait4(child, &status, 0, &usage) != child || !WIFEXITED(status) ||
+        (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 3)) {
+        fprintf(stderr, "failed: %s\n", argv[0]);
+        return 1;
+    }
+    (void)printf("wall_s %.4f user_s %.4f sys_s %.4f peak_kb %ld\n",
+                 (double)(inq_time_now_ns() - start) / 1e9, seconds_of(&usage.ru_utime),
+                 seconds_of(&usage.ru_stime), usage.ru_maxrss);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc >= 3 && strcmp(argv[1], "run") == 0) {
+        return run(argv + 2);
+    }
     if (argc == 4 && strcmp(argv[1], "make") == 0) {
         return make(argv[2], strtoll(argv[3], NULL, 10));
     }
     if (argc >= 3 && strcmp(argv[1], "read") == 0) {
         return read_files(argv + 2, argc - 2);
     }
-    fputs("usage: bench_ingest make TRACE TIMES | read [--zlib] [--direct] [--scan-only] FILE...\n",
+    fputs("usage: bench_ingest make TRACE TIMES | read [--zlib] [--direct] [--scan-only] FILE... | "
+          "run COMMAND...\n",
           stderr);
     return 2;
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every detector finds its planted fault in a small synthetic run, and nothing in a healthy one. */
+#include "inquest/analysis.h"
+#include "inquest/synth.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct tried {
+    struct inq_synth *synth;
+    struct inq_run *run;
+    struct inq_report *report;
+};
+
+static struct tried try_spec(const char *text)
+{
+    struct inq_synth_spec *spec = malloc(sizeof(*spec));
+    struct inq_err err = {0};
+    struct tried t = {0};
+
+    assert_non_null(spec);
+    assert_int_equal(inq_synth_spec_parse(text, spec, &err), INQ_OK);
+    assert_int_equal(inq_synth_new(spec, &t.synth, &err), INQ_OK);
+    free(spec);
+    assert_int_equal(inq_synth_ingest(t.synth, true, 0, &t.run, &err), INQ_OK);
+    assert_int_equal(t.run->n_traces, 1);
+    assert_int_equal(inq_analyze(t.run->traces[0], NULL, &t.report, &err), INQ_OK);
+    return t;
+}
+
+static void drop(struct tried *t)
+{
+    inq_report_free(t->report);
+    inq_run_free(t->run);
+    inq_synth_free(t->synth);
+}
+
+/* The verdict is of this kind, and nothing else of weight was found. */
+static void expect(const char *spec, const char *cls)
+{
+    struct tried t = try_spec(spec);
+
+    assert_string_equal(t.report->verdict.cls, cls);
+    for (size_t i = 1; i < t.report->n_findings; i++) {
+        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
+    }
+    drop(&t);
+}
+
+static void detect__slow_link_of_a_group(void **state)
+{
+    (void)state;
+    struct tried t =
+        try_spec("dp=4,tp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=4:links=tp");
+
+    assert_string_equal(t.report->verdict.cls, "slow_link");
+    assert_int_equal(t.report->findings[0].n_ranks, 2);
+    assert_int_equal(t.report->findings[0].ranks[0], 4);
+    assert_int_equal(t.report->findings[0].ranks[1], 5);
+    drop(&t);
+}
+
+static void detect__slow_links_that_meet_in_one_rank(void **state)
+{
+    (void)state;
+    struct tried t =
+        try_spec("dp=4,tp=4,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=6:factor=4:links=all");
+
+    assert_string_equal(t.report->verdict.cls, "slow_link");
+    assert_int_equal(t.report->findings[0].n_ranks, 1);
+    assert_int_equal(t.report->findings[0].ranks[0], 6);
+    drop(&t);
+}
+
+static void detect__long_last_stage(void **state)
+{
+    (void)state;
+    expect("dp=2,pp=2,layers=4,labels=1,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3",
+           "slow_last_stage");
+    expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3", "slow_last_stage");
+}
+
+static void detect__uneven_sequences(void **state)
+{
+    (void)state;
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", "sequence_imbalance");
+    expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", "sequence_imbalance");
+}
+
+static void detect__faults_of_one_rank(void **state)
+{
+    (void)state;
+    expect("dp=2,pp=2,layers=4,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2", "slow_gpu");
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=more_work:rank=1:factor=1.2:mode=size", "more_work");
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=more_work:rank=1:factor=1.2:mode=count",
+           "more_work");
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:delay=3ms", "late_host");
+}
+
+static void detect__nothing_in_healthy_runs(void **state)
+{
+    (void)state;
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=jitter:sigma=0.05", "healthy");
+    expect("dp=4,tp=2,layers=4,gpus_per_host=2,clock=3ms,gz=0,cpu_ops=0", "healthy");
+    expect("dp=2,pp=2,layers=4,labels=1,window=ragged,gz=0,cpu_ops=0", "healthy");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(detect__slow_link_of_a_group),
+        cmocka_unit_test(detect__slow_links_that_meet_in_one_rank),
+        cmocka_unit_test(detect__long_last_stage),
+        cmocka_unit_test(detect__uneven_sequences),
+        cmocka_unit_test(detect__faults_of_one_rank),
+        cmocka_unit_test(detect__nothing_in_healthy_runs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "graph/op_model.h"
+#include "inquest/failure.h"
 
 #include <string.h>
 
@@ -24,6 +25,8 @@ static const struct inq_analysis analyses[] = {
      "the chain of work and waits over all ranks that made a step as long as it was",
      inq_run_critical_path},
     {"blame", "who holds whom up, and why: own time compared step by step", inq_run_blame},
+    {"failure", "what stopped the run: roots and victims, from Flight Recorder dumps",
+     inq_run_failure},
     {"hta", "the numbers HolisticTraceAnalysis prints (--method hta)", inq_run_method_hta},
     {"tracelens", "the numbers TraceLens prints (--method tracelens)", inq_run_method_tracelens},
     {NULL, NULL, NULL},
@@ -87,6 +90,17 @@ static int fill_steps(const struct inq_trace *trace, struct inq_report *report, 
     return INQ_OK;
 }
 
+/* That a run died comes before where its time went. */
+static void judge_failure(struct inq_report *report)
+{
+    const struct inq_failure *failure = report->failure;
+    if (failure->cls == INQ_FAILURE_NONE && report->n_rank_times > 0) {
+        return;
+    }
+    report->verdict = (struct inq_verdict){failure->headline, inq_failure_class_text(failure->cls),
+                                           -1, failure->confidence};
+}
+
 static int run_all(const struct inq_trace *trace, const struct inq_analysis_options *options,
                    struct inq_report *report, struct inq_err *err)
 {
@@ -97,7 +111,11 @@ static int run_all(const struct inq_trace *trace, const struct inq_analysis_opti
             code = analyses[i].run(trace, options, report, err);
         }
     }
-    return code == INQ_OK ? inq_run_judge(trace, options, report, err) : code;
+    code = code == INQ_OK ? inq_run_judge(trace, options, report, err) : code;
+    if (code == INQ_OK && report->failure != NULL) {
+        judge_failure(report);
+    }
+    return code;
 }
 
 int inq_analyze(const struct inq_trace *trace, const struct inq_analysis_options *options,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/budget.h"
 
+#include "base/arena.h"
+#include "inquest/flight.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
@@ -24,6 +27,9 @@ uint64_t inq_shard_bytes(const struct inq_shard *shard)
                      names->n_slots * sizeof *names->slots +
                      shard->cap_ranks * sizeof *shard->ranks +
                      shard->cap_groups * sizeof *shard->groups;
+    if (shard->dump != NULL) {
+        bytes += shard->dump->arena->total + shard->dump->names->arena.total;
+    }
     for (size_t i = 0; i < shard->n_ranks; i++) {
         bytes += rank_bytes(&shard->ranks[i]);
     }

@@ -9,6 +9,7 @@
 #include "ingest/budget.h"
 #include "ingest/intake.h"
 #include "trace/assemble.h"
+#include "trace/flight.h"
 
 #include <string.h>
 
@@ -97,20 +98,27 @@ static int keep_skipped(struct inq_run *run, const struct inq_file *file, struct
     return INQ_OK;
 }
 
-/* Moves what was read to the front, in path order; the others go behind, in path order too. */
-static size_t part(struct inq_shard *shards, size_t n, struct inq_shard *scratch)
+/* What becomes of a file: traces first, then dumps, then what was not read. */
+enum { PART_TRACES, PART_DUMPS, PART_OTHER, PARTS };
+
+static int part_of(const struct inq_shard *shard)
 {
-    size_t n_read = 0;
-    size_t n_other = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (shards[i].file.read) {
-            shards[n_read++] = shards[i];
-        } else {
-            scratch[n_other++] = shards[i];
+    return !shard->file.read ? PART_OTHER : shard->dump != NULL ? PART_DUMPS : PART_TRACES;
+}
+
+/* Sorts the shards by part, each in path order; ends[k] is where part k ends. */
+static void part(struct inq_shard *shards, size_t n, struct inq_shard *scratch, size_t ends[PARTS])
+{
+    size_t at = 0;
+    for (int k = 0; k < PARTS; k++) {
+        for (size_t i = 0; i < n; i++) {
+            if (part_of(&shards[i]) == k) {
+                scratch[at++] = shards[i];
+            }
         }
+        ends[k] = at;
     }
-    memcpy(shards + n_read, scratch, n_other * sizeof *shards);
-    return n_read;
+    memcpy(shards, scratch, n * sizeof *shards);
 }
 
 static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_err *err)
@@ -120,10 +128,16 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     if (scratch == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
-    size_t n_read = part(intake->shards, n, scratch);
+    size_t ends[PARTS];
+    part(intake->shards, n, scratch, ends);
     inq_mem_free(scratch);
+    size_t n_read = ends[PART_DUMPS];
     bool align = intake->options->align == INQ_ALIGN_AUTO;
-    int code = inq_assemble(intake->shards, n_read, align, intake->jobs, run, err);
+    int code = inq_assemble(intake->shards, ends[PART_TRACES], align, intake->jobs, run, err);
+    if (code == INQ_OK) {
+        code = inq_assemble_dumps(*run, intake->shards + ends[PART_TRACES],
+                                  ends[PART_DUMPS] - ends[PART_TRACES], err);
+    }
     if (code != INQ_OK) {
         return code;
     }

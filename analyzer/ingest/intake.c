@@ -5,6 +5,7 @@
 #include "ingest/budget.h"
 #include "ingest/reader.h"
 #include "ingest/unknown.h"
+#include "inquest/flight.h"
 
 #include <stdio.h>
 
@@ -175,6 +176,11 @@ static int finish(struct inq_shard *shard, const struct inq_reader *reader, stru
 {
     if (shard->file.format == NULL) {
         shard->file.format = reader->name;
+    }
+    if (shard->dump != NULL) {
+        shard->file.events_kept = shard->dump->n_entries;
+        shard->file.read = true;
+        return INQ_OK;
     }
     if (shard->n_ranks == 0) {
         bool told = shard->file.reason != NULL && shard->file.reason[0] != '\0';

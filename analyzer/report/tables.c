@@ -4,6 +4,10 @@
 #include "base/sort.h"
 
 const struct inq_table_kind inq_report_tables[] = {
+    {inq_table_failure, false},
+    {inq_table_failure_evidence, false},
+    {inq_table_failure_groups, true},
+    {inq_table_failure_stacks, true},
     {inq_table_hta_times, false},
     {inq_table_hta_idle, true},
     {inq_table_hta_kernels, false},

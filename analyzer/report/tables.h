@@ -16,6 +16,11 @@ struct inq_table_kind {
 
 extern const struct inq_table_kind inq_report_tables[]; /* ends with a NULL build */
 
+/* tables_failure.c */
+void inq_table_failure(const struct inq_view *view, struct inq_table *table);
+void inq_table_failure_evidence(const struct inq_view *view, struct inq_table *table);
+void inq_table_failure_groups(const struct inq_view *view, struct inq_table *table);
+void inq_table_failure_stacks(const struct inq_view *view, struct inq_table *table);
 /* tables_time.c */
 void inq_table_rank_times(const struct inq_view *view, struct inq_table *table);
 void inq_table_idle(const struct inq_view *view, struct inq_table *table);

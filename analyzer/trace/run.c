@@ -4,11 +4,15 @@
 #include "base/mem.h"
 #include "base/strtab.h"
 #include "trace/assemble.h"
+#include "trace/flight.h"
 
 void inq_trace_release(struct inq_trace *trace)
 {
     for (size_t r = 0; r < trace->n_ranks; r++) {
         inq_rank_release(&trace->ranks[r]);
+    }
+    for (size_t i = 0; i < trace->n_dumps; i++) {
+        inq_flight_free(trace->dumps[i]);
     }
     if (trace->names != NULL) {
         inq_strtab_release(trace->names);

@@ -3,6 +3,7 @@
 #include "trace/shard.h"
 
 #include "base/mem.h"
+#include "trace/flight.h"
 
 #include <string.h>
 
@@ -39,6 +40,7 @@ void inq_shard_release(struct inq_shard *shard)
     }
     inq_mem_free(shard->ranks);
     inq_mem_free(shard->groups);
+    inq_flight_free(shard->dump);
     inq_strtab_release(&shard->names);
     inq_arena_release(&shard->arena);
     *shard = (struct inq_shard){0};

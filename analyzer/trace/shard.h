@@ -23,6 +23,7 @@ struct inq_shard {
     struct inq_rank *ranks; /* string ids, group indices: of this shard */
     size_t n_groups, cap_groups;
     struct inq_group *groups;
+    struct inq_flight_dump *dump; /* NULL: none; such a shard has no ranks */
 };
 
 void inq_shard_release(struct inq_shard *shard);

@@ -506,6 +506,7 @@ struct inq_report {
     struct inq_critical_path *critical_path; /* NULL: not computed */
     struct inq_op_model *op_model;           /* private to the analyses of the op graph */
     struct inq_blame *blame;                 /* NULL: no two ranks could be compared */
+    struct inq_failure *failure;             /* NULL: no Flight Recorder dumps (failure.h) */
 };
 
 struct inq_analysis_options {

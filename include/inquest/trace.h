@@ -312,6 +312,7 @@ struct inq_member {
 
 struct inq_strtab;
 struct inq_arena;
+struct inq_flight_dump;
 
 struct inq_trace {
     struct inq_arena *arena;
@@ -337,6 +338,11 @@ struct inq_trace {
     size_t n_members;
     struct inq_member *members;
     uint64_t unmatched_comms; /* communication events that no collective holds */
+
+    /* Flight Recorder dumps, by rank (flight.h). A job that left only these has ranks without
+     * events. */
+    size_t n_dumps;
+    struct inq_flight_dump **dumps;
 };
 
 /* All jobs found under the paths given, and the files that were not understood. */

@@ -109,7 +109,7 @@ static void readers__real_neighbours_of_traces(void **state)
         {"primus/pp8/pp_rank_3.json", "primus"},
         {"schedules/zb1p_2rank_2stagep_compute.csv", NULL},
         {"logs/01.txt", NULL},
-        {"flight/gpu_error_2nd/_dump_0", NULL},
+        {"flight/gpu_error_2nd/_dump_0", "flight-recorder"},
         {"flight/gpu_error_2nd/fault_injection.log", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stopped the run: from the ends of the chains of waiting to classes, roots and victims. */
+#include "inquest/failure.h"
+
+#include "analysis/failure_words.h"
+#include "analysis/parts.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+static const char *const class_texts[] = {
+#define CLASS_TEXT(name, text) text,
+    INQ_FAILURE_CLASSES(CLASS_TEXT)
+#undef CLASS_TEXT
+};
+
+static const char *const match_texts[] = {
+#define MATCH_TEXT(name, text) text,
+    INQ_MATCH_STATES(MATCH_TEXT)
+#undef MATCH_TEXT
+};
+
+const char *inq_failure_class_text(enum inq_failure_class cls)
+{
+    return class_texts[cls];
+}
+
+const char *inq_match_state_text(enum inq_match_state state)
+{
+    return match_texts[state];
+}
+
+static bool is_mismatch(enum inq_match_state state)
+{
+    return state == INQ_MATCH_KIND || state == INQ_MATCH_ORDER || state == INQ_MATCH_SIZE ||
+           state == INQ_MATCH_DTYPE;
+}
+
+/* ---- matches -----------------------------------------------------------------------------------
+ */
+
+/* One row per group that has something pending; the first mismatch decides. */
+static int match_groups(struct inq_failure_case *c, struct inq_err *err)
+{
+    struct inq_failure *failure = c->failure;
+    failure->matches = inq_arena_array(c->arena, c->model.n_teams, sizeof *failure->matches);
+    if (failure->matches == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare groups");
+    }
+    for (uint32_t t = 0; t < c->model.n_teams; t++) {
+        struct inq_flight_verdict verdict;
+        int code = inq_flight_match(&c->model, t, &verdict, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        if (verdict.seq < 0) {
+            continue;
+        }
+        failure->matches[failure->n_matches++] = (struct inq_failure_match){
+            .group = inq_failure_group(c, t),
+            .seq = verdict.seq,
+            .state = verdict.state,
+            .n_ranks = verdict.n_odd,
+            .ranks = verdict.odd,
+            .what = inq_failure_say_match(c, t, &verdict),
+        };
+        bool decides = is_mismatch(verdict.state) && c->mismatch_team == INQ_NONE;
+        if (decides) {
+            c->mismatch_team = t;
+            c->mismatch = verdict;
+        }
+    }
+    return INQ_OK;
+}
+
+/* ---- lists of ranks ----------------------------------------------------------------------------
+ */
+
+static int list_marked(struct inq_failure_case *c, const bool *marked, size_t *n, int32_t **ranks,
+                       struct inq_err *err)
+{
+    *ranks = inq_arena_array(c->arena, c->model.n_ranks, sizeof **ranks);
+    if (*ranks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a list of ranks");
+    }
+    *n = 0;
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        if (marked[r]) {
+            (*ranks)[(*n)++] = c->model.ranks[r].rank;
+        }
+    }
+    return INQ_OK;
+}
+
+/* A rank that others wait for, directly or not, and that waits for nobody. */
+static bool is_root(const struct inq_failure_case *c, size_t r)
+{
+    const struct inq_flight_node *node = &c->waits.nodes[r];
+    switch (c->failure->cls) {
+    case INQ_FAILURE_GPU_STALL:
+    case INQ_FAILURE_CPU_STALL:
+        return node->n_waiters > 0 &&
+               (node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_ON_CPU);
+    case INQ_FAILURE_ORDERING:
+        return node->end == INQ_FLIGHT_CIRCLE;
+    case INQ_FAILURE_MISMATCH:
+        for (size_t i = 0; i < c->mismatch.n_odd && !c->mismatch.tied; i++) {
+            if (c->mismatch.odd[i] == c->model.ranks[r].rank) {
+                return true;
+            }
+        }
+        return false;
+    case INQ_FAILURE_NONE:
+    case INQ_FAILURE_COMMUNICATION:
+    case INQ_FAILURE_UNKNOWN:
+    case INQ_FAILURE_CLASS_COUNT:
+        break;
+    }
+    return false;
+}
+
+static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
+{
+    struct inq_failure *failure = c->failure;
+    size_t n = c->model.n_ranks;
+    bool *marks = inq_mem_zalloc(4 * (n + 1), sizeof *marks);
+    if (marks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for lists of ranks");
+    }
+    bool *roots = marks;
+    bool *reach = marks + n;
+    bool *missing = reach + n;
+    bool *suspects = missing + n;
+    for (size_t r = 0; r < n; r++) {
+        const struct inq_flight_dump *dump = c->model.ranks[r].dump;
+        roots[r] = reach[r] = is_root(c, r);
+        missing[r] = dump == NULL || dump->partial;
+        suspects[r] = c->waits.nodes[r].end == INQ_FLIGHT_NO_DUMP;
+        bool joined = c->waits.nodes[r].end == INQ_FLIGHT_JOINED;
+        reach[r] = reach[r] || (failure->cls == INQ_FAILURE_COMMUNICATION && joined) ||
+                   (failure->cls == INQ_FAILURE_UNKNOWN && suspects[r]);
+    }
+    int code = inq_flight_reach(&c->model, &c->waits, reach, err);
+    for (size_t r = 0; r < n; r++) {
+        /* that it suffered is known only of a rank that has a dump */
+        bool waits = c->model.ranks[r].dump != NULL && c->model.ranks[r].n_pending > 0;
+        reach[r] = reach[r] && !roots[r] && waits;
+    }
+    code =
+        code != INQ_OK ? code : list_marked(c, roots, &failure->n_roots, &failure->root_ranks, err);
+    code = code != INQ_OK ? code
+                          : list_marked(c, reach, &failure->n_victims, &failure->victim_ranks, err);
+    code = code != INQ_OK
+               ? code
+               : list_marked(c, missing, &failure->n_missing, &failure->missing_ranks, err);
+    code = code != INQ_OK
+               ? code
+               : list_marked(c, suspects, &failure->n_suspects, &failure->suspect_ranks, err);
+    inq_mem_free(marks);
+    return code;
+}
+
+/* ---- the class ---------------------------------------------------------------------------------
+ */
+
+static uint32_t first_with(const struct inq_failure_case *c, enum inq_flight_end end)
+{
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        const struct inq_flight_node *node = &c->waits.nodes[r];
+        bool counts = node->n_waiters > 0 || end == INQ_FLIGHT_JOINED;
+        if (node->end == end && counts) {
+            return (uint32_t)r;
+        }
+    }
+    return INQ_NONE;
+}
+
+/* The rank whose evidence comes first; sets the class. */
+static void classify(struct inq_failure_case *c)
+{
+    static const struct {
+        enum inq_flight_end end;
+        enum inq_failure_class cls;
+    } order[] = {{INQ_FLIGHT_ON_GPU, INQ_FAILURE_GPU_STALL},
+                 {INQ_FLIGHT_ON_CPU, INQ_FAILURE_CPU_STALL},
+                 {INQ_FLIGHT_CIRCLE, INQ_FAILURE_ORDERING},
+                 {INQ_FLIGHT_NO_DUMP, INQ_FAILURE_UNKNOWN},
+                 {INQ_FLIGHT_JOINED, INQ_FAILURE_COMMUNICATION}};
+    if (c->mismatch_team != INQ_NONE) {
+        c->failure->cls = INQ_FAILURE_MISMATCH;
+        c->failure->confidence =
+            c->mismatch.tied ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_ESTABLISHED;
+        return;
+    }
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        c->first = first_with(c, order[i].end);
+        if (c->first != INQ_NONE) {
+            c->failure->cls = order[i].cls;
+            c->failure->confidence = order[i].cls == INQ_FAILURE_UNKNOWN ? INQ_CONFIDENCE_HYPOTHESIS
+                                                                         : INQ_CONFIDENCE_SUPPORTED;
+            return;
+        }
+    }
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        if (c->model.ranks[r].n_pending > 0) {
+            c->failure->cls = INQ_FAILURE_UNKNOWN;
+            c->failure->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+        }
+    }
+}
+
+/* Where the waiting began: the group, number and op that the first evidence is of. */
+static void place_it(struct inq_failure_case *c)
+{
+    const struct inq_flight_op *op = NULL;
+    if (c->mismatch_team != INQ_NONE) {
+        c->failure->group = inq_failure_group(c, c->mismatch_team);
+        c->failure->seq = c->mismatch.seq;
+        c->failure->op = inq_failure_op(c, c->mismatch.usual);
+        c->failure->sizes = inq_failure_sizes(c, c->mismatch.usual);
+        return;
+    }
+    if (c->first != INQ_NONE) {
+        const struct inq_flight_node *node = &c->waits.nodes[c->first];
+        const struct inq_flight_rank *rank = &c->model.ranks[c->first];
+        if (node->op != INQ_NONE) {
+            op = &rank->pending[node->op];
+        } else if (node->waiter != INQ_NONE) {
+            op = &c->model.ranks[node->waiter].pending[node->waiter_op];
+        }
+    }
+    if (op != NULL) {
+        c->failure->group = inq_failure_group(c, op->team);
+        c->failure->seq = op->entry->is_p2p ? op->entry->p2p_seq : op->entry->collective_seq;
+        c->failure->op = inq_failure_op(c, op->entry);
+        c->failure->sizes = inq_failure_sizes(c, op->entry);
+    }
+}
+
+int inq_run_failure(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                    struct inq_report *report, struct inq_err *err)
+{
+    (void)options;
+    if (trace->n_dumps == 0) {
+        return INQ_OK;
+    }
+    struct inq_failure *failure = inq_arena_alloc(report->arena, sizeof *failure);
+    if (failure == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a failure");
+    }
+    struct inq_failure_case c = {.trace = trace,
+                                 .arena = report->arena,
+                                 .failure = failure,
+                                 .mismatch_team = INQ_NONE,
+                                 .first = INQ_NONE};
+    failure->seq = -1;
+    failure->group = failure->op = failure->sizes = "";
+    int code = inq_flight_model(trace, report->arena, &c.model, err);
+    if (code == INQ_OK) {
+        code = inq_flight_waits(&c.model, &c.waits, err);
+    }
+    if (code == INQ_OK) {
+        code = match_groups(&c, err);
+    }
+    if (code == INQ_OK) {
+        classify(&c);
+        place_it(&c);
+        code = list_ranks(&c, err);
+    }
+    if (code == INQ_OK) {
+        inq_failure_tell(&c);
+        code = c.no_memory ? inq_err_set(err, INQ_NOMEM, "no memory for a failure") : INQ_OK;
+    }
+    report->failure = failure;
+    return code;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Headline, evidence, stacks, what else it could be, what to do. */
+#include "analysis/failure_say.h"
+
+#include <inttypes.h>
+
+enum { MAX_ROOT_EVIDENCE = 16, MAX_WAITER_EVIDENCE = 4, MAX_EVIDENCE = 32, MAX_STACKS = 8 };
+
+static void add_evidence(struct inq_failure_case *c, uint32_t rank, const char *what)
+{
+    struct inq_failure *failure = c->failure;
+    const struct inq_flight_dump *dump = rank != INQ_NONE ? c->model.ranks[rank].dump : NULL;
+    if (failure->n_evidence < MAX_EVIDENCE && failure->evidence != NULL) {
+        failure->evidence[failure->n_evidence++] = (struct inq_failure_evidence){
+            .rank = rank != INQ_NONE ? c->model.ranks[rank].rank : -1,
+            .file = dump != NULL ? c->trace->files[dump->file].path : "",
+            .what = what,
+        };
+    }
+}
+
+static void add_stack(struct inq_failure_case *c, uint32_t rank,
+                      const struct inq_flight_entry *entry)
+{
+    struct inq_failure *failure = c->failure;
+    if (entry->n_frames > 0 && failure->n_stacks < MAX_STACKS && failure->stacks != NULL) {
+        failure->stacks[failure->n_stacks++] = (struct inq_failure_stack){
+            .rank = c->model.ranks[rank].rank,
+            .op = inq_failure_op(c, entry),
+            .n_frames = entry->n_frames,
+            .frames = entry->frames,
+        };
+    }
+}
+
+/* "all_gather (_all_gather_base) 87749 of GROUP [8-11]" */
+static const char *say_op(struct inq_failure_case *c, const struct inq_flight_op *op)
+{
+    const struct inq_flight_entry *entry = op->entry;
+    return inq_failure_say(c, "%s %" PRId64 " of %s", inq_failure_op(c, entry),
+                           entry->is_p2p ? entry->p2p_seq : entry->collective_seq,
+                           inq_failure_group(c, op->team));
+}
+
+static const struct inq_flight_op *op_of(const struct inq_failure_case *c, uint32_t rank,
+                                         uint32_t op)
+{
+    return &c->model.ranks[rank].pending[op];
+}
+
+/* ---- evidence ----------------------------------------------------------------------------------
+ */
+
+static const char *say_waiter(struct inq_failure_case *c, const struct inq_flight_node *node)
+{
+    if (node->waiter == INQ_NONE) {
+        return "";
+    }
+    return inq_failure_say(c, "rank %" PRId32 " waits for it in %s",
+                           c->model.ranks[node->waiter].rank,
+                           say_op(c, op_of(c, node->waiter, node->waiter_op)));
+}
+
+/* What holds a rank, as far as its dump and those of its waiters tell. */
+static void tell_rank(struct inq_failure_case *c, uint32_t rank)
+{
+    const struct inq_flight_node *node = &c->waits.nodes[rank];
+    const struct inq_flight_rank *of = &c->model.ranks[rank];
+    const char *waiter = say_waiter(c, node);
+    const char *comma = waiter[0] != '\0' ? "; " : "";
+    if (node->op != INQ_NONE) {
+        add_stack(c, rank, of->pending[node->op].entry);
+    }
+    switch (node->end) {
+    case INQ_FLIGHT_ON_GPU:
+        add_evidence(c, rank,
+                     inq_failure_say(c,
+                                     "%zu ops enqueued and not finished; the oldest is %s, "
+                                     "which other members have finished%s%s",
+                                     of->n_pending, say_op(c, &of->pending[node->op]), comma,
+                                     waiter));
+        break;
+    case INQ_FLIGHT_ON_CPU:
+        add_evidence(c, rank,
+                     inq_failure_say(c, "%s; %s",
+                                     of->n_pending == 0 ? "everything that it enqueued is finished"
+                                                        : "what it enqueued says nothing of others",
+                                     waiter));
+        break;
+    case INQ_FLIGHT_NO_DUMP:
+        add_evidence(c, rank,
+                     inq_failure_say(c, "%s%s%s",
+                                     of->dump == NULL ? "no dump" : "its dump is cut short", comma,
+                                     waiter));
+        break;
+    case INQ_FLIGHT_JOINED:
+    case INQ_FLIGHT_WAITS:
+    case INQ_FLIGHT_CIRCLE:
+        if (node->op != INQ_NONE) {
+            const char *peer = node->n_edges > 0
+                                   ? inq_failure_say(c, " for rank %" PRId32,
+                                                     c->model.ranks[node->edges[0].to].rank)
+                                   : "";
+            add_evidence(
+                c, rank,
+                inq_failure_say(c, "waits in %s%s", say_op(c, &of->pending[node->op]), peer));
+        }
+        break;
+    case INQ_FLIGHT_IDLE:
+        break;
+    }
+}
+
+static void tell_list(struct inq_failure_case *c, const int32_t *ranks, size_t n, size_t most)
+{
+    for (size_t i = 0; i < n && i < most; i++) {
+        uint32_t rank = inq_flight_find_rank(&c->model, ranks[i]);
+        if (rank != INQ_NONE) {
+            tell_rank(c, rank);
+        }
+    }
+}
+
+static void tell_mismatch(struct inq_failure_case *c)
+{
+    const struct inq_flight_verdict *v = &c->mismatch;
+    add_evidence(c, INQ_NONE,
+                 inq_failure_say(c, "%s %" PRId64 " of %s: %s", c->failure->op, v->seq,
+                                 c->failure->group, inq_failure_say_match(c, c->mismatch_team, v)));
+    const struct inq_flight_team *team = &c->model.teams[c->mismatch_team];
+    const struct inq_flight_entry *both[] = {v->other, v->usual};
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t i = 0; i < team->n_members; i++) {
+            const struct inq_flight_rank *rank = &c->model.ranks[team->places[i].rank];
+            const struct inq_flight_dump *dump = rank->dump;
+            bool owns = dump != NULL && both[k] >= dump->entries &&
+                        both[k] < dump->entries + dump->n_entries;
+            if (owns && (k == 0 || both[0] != both[1])) {
+                add_evidence(c, team->places[i].rank,
+                             inq_failure_say(c, "entered %s, %s", inq_failure_op(c, both[k]),
+                                             inq_failure_sizes(c, both[k])));
+                add_stack(c, team->places[i].rank, both[k]);
+            }
+        }
+    }
+}
+
+static void tell_evidence(struct inq_failure_case *c)
+{
+    struct inq_failure *failure = c->failure;
+    failure->evidence = inq_arena_array(c->arena, MAX_EVIDENCE, sizeof *failure->evidence);
+    failure->stacks = inq_arena_array(c->arena, MAX_STACKS, sizeof *failure->stacks);
+    if (failure->evidence == NULL || failure->stacks == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    if (failure->cls == INQ_FAILURE_MISMATCH) {
+        tell_mismatch(c);
+    } else {
+        tell_list(c, failure->root_ranks, failure->n_roots, MAX_ROOT_EVIDENCE);
+        if (failure->cls == INQ_FAILURE_COMMUNICATION && c->first != INQ_NONE) {
+            tell_rank(c, c->first);
+        }
+    }
+    tell_list(c, failure->suspect_ranks, failure->n_suspects, MAX_WAITER_EVIDENCE);
+    tell_list(c, failure->victim_ranks, failure->n_victims, MAX_WAITER_EVIDENCE);
+}
+
+/* ---- headline ----------------------------------------------------------------------------------
+ */
+
+static const char *say_victims(struct inq_failure_case *c)
+{
+    size_t n = c->failure->n_victims;
+    if (n == 0) {
+        return "";
+    }
+    return inq_failure_say(c, "; %zu other rank%s", n, n == 1 ? " waits" : "s wait");
+}
+
+static const char *say_headline(struct inq_failure_case *c)
+{
+    struct inq_failure *f = c->failure;
+    const char *roots = inq_failure_ranks(c, f->root_ranks, f->n_roots, true);
+    bool one = f->n_roots == 1;
+    const char *op = inq_failure_say(c, "%s %" PRId64 " of %s", f->op, f->seq, f->group);
+    switch (f->cls) {
+    case INQ_FAILURE_GPU_STALL:
+        return inq_failure_say(c,
+                               "%s %s stuck on the GPU: enqueued, but never finished, %s, which "
+                               "its peers have left%s.",
+                               roots, one ? "is" : "are", op, say_victims(c));
+    case INQ_FAILURE_CPU_STALL:
+        return inq_failure_say(c, "%s %s stuck on the CPU: never enqueued %s%s.", roots,
+                               one ? "is" : "are", op, say_victims(c));
+    case INQ_FAILURE_MISMATCH:
+        return inq_failure_say(
+            c, "Members of %s do not enter the same collective at %" PRId64 ": %s.", f->group,
+            f->seq, inq_failure_say_match(c, c->mismatch_team, &c->mismatch));
+    case INQ_FAILURE_ORDERING:
+        return inq_failure_say(c,
+                               "%s wait for each other in a circle: collectives are entered in "
+                               "different orders%s.",
+                               roots, say_victims(c));
+    case INQ_FAILURE_COMMUNICATION:
+        return inq_failure_say(c,
+                               "All members joined %s, and none finished: the network or one "
+                               "member's GPU, not a rank that is late%s.",
+                               op, say_victims(c));
+    case INQ_FAILURE_UNKNOWN:
+        if (f->n_suspects > 0) {
+            return inq_failure_say(c,
+                                   "The run hangs and the cause is not in the dumps: others wait "
+                                   "for %s, which left no whole dump.",
+                                   inq_failure_ranks(c, f->suspect_ranks, f->n_suspects, false));
+        }
+        return "The run hangs, but the dumps do not tell who waits for whom.";
+    case INQ_FAILURE_NONE:
+    case INQ_FAILURE_CLASS_COUNT:
+        break;
+    }
+    return "Nothing was pending when the dumps were written: they show no hang.";
+}
+
+/* ---- what else, what next ----------------------------------------------------------------------
+ */
+
+static void tell_alternatives(struct inq_failure_case *c)
+{
+    static const char *const texts[INQ_FAILURE_CLASS_COUNT][2] = {
+        [INQ_FAILURE_GPU_STALL] =
+            {"a kernel of the model that never ends, a GPU or NVLink fault, or an illegal access: "
+             "the rank's stderr and the node's kernel log (Xid) decide",
+             "a host that stopped soon after it had enqueued these ops: the process's stack "
+             "decides"},
+        [INQ_FAILURE_CPU_STALL] =
+            {"an exception, a held GIL, a data loader, a checkpoint or work of this rank alone: "
+             "the "
+             "process's stack and stderr decide",
+             "a GPU that hangs in work that is no collective, with the host waiting for it: the "
+             "process's stack and the kernel log decide"},
+        [INQ_FAILURE_MISMATCH] =
+            {"one rank skipped or repeated a collective earlier: compare the stacks", NULL},
+        [INQ_FAILURE_ORDERING] = {"groups that run on streams of their own, and a rank that is "
+                                  "only slow: a second dump, "
+                                  "a minute later, decides",
+                                  NULL},
+        [INQ_FAILURE_COMMUNICATION] =
+            {"a link or network card: the logs of NCCL and of the network decide",
+             "one member's GPU hangs inside the kernel: the nodes' kernel logs (Xid) decide"},
+    };
+    struct inq_failure *f = c->failure;
+    f->alternatives = inq_arena_array(c->arena, 4, sizeof(const char *));
+    if (f->alternatives == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < 2 && texts[f->cls][i] != NULL; i++) {
+        f->alternatives[f->n_alternatives++] = texts[f->cls][i];
+    }
+    if (f->n_missing > 0 && f->cls != INQ_FAILURE_NONE) {
+        f->alternatives[f->n_alternatives++] = inq_failure_say(
+            c, "no whole dump of %s: %s",
+            inq_failure_ranks(c, f->missing_ranks, f->n_missing, false),
+            f->n_suspects > 0 ? "others wait for some of them, so they may be a cause as well; "
+                                "their logs and nodes decide"
+                              : "they may be a cause as well; their dumps decide");
+    }
+}
+
+static const char *advise(const struct inq_failure *f)
+{
+    static const char *const texts[INQ_FAILURE_CLASS_COUNT] = {
+        [INQ_FAILURE_NONE] = "Look for an exception or a signal in the logs of the ranks.",
+        [INQ_FAILURE_GPU_STALL] =
+            "Read the kernel log of these ranks' nodes for Xid lines, and drain a node that has "
+            "them.",
+        [INQ_FAILURE_CPU_STALL] =
+            "Read these ranks' stderr, and take their Python stacks (py-spy dump) next time.",
+        [INQ_FAILURE_MISMATCH] =
+            "Compare the stacks of both sides: a branch of the program depends on the rank.",
+        [INQ_FAILURE_ORDERING] = "Enter the groups' collectives in one order on all ranks.",
+        [INQ_FAILURE_COMMUNICATION] =
+            "Check links and network cards of the members' nodes for the time of the hang.",
+        [INQ_FAILURE_UNKNOWN] = "Look at the logs and nodes of the ranks without a dump first: the "
+                                "rank that fails often "
+                                "writes none.",
+    };
+    return texts[f->cls];
+}
+
+void inq_failure_tell(struct inq_failure_case *c)
+{
+    tell_evidence(c);
+    tell_alternatives(c);
+    c->failure->headline = say_headline(c);
+    c->failure->advice = advise(c->failure);
+}

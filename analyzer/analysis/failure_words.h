@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A failure being judged, and its sentences. Texts live in the report's arena; when memory is out
+ * they are "" and no_memory is set. */
+#ifndef INQ_ANALYSIS_FAILURE_WORDS_H
+#define INQ_ANALYSIS_FAILURE_WORDS_H
+
+#include "analysis/flight_match.h"
+#include "analysis/flight_waits.h"
+#include "inquest/failure.h"
+
+struct inq_failure_case {
+    const struct inq_trace *trace;
+    struct inq_arena *arena;
+    struct inq_failure *failure;
+    struct inq_flight_model model;
+    struct inq_flight_waits waits;
+    uint32_t mismatch_team; /* INQ_NONE: members agree wherever they can be compared */
+    struct inq_flight_verdict mismatch;
+    uint32_t first; /* index of the rank whose evidence comes first; INQ_NONE */
+    bool no_memory;
+};
+
+/* "TENSOR_MODEL_PARALLEL_GROUP [8-11]" */
+const char *inq_failure_group(struct inq_failure_case *c, uint32_t team);
+/* "all_gather (_all_gather_base)" */
+const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_entry *entry);
+/* "[2048,1,5120] BFloat16 -> [8192,1,5120] BFloat16"; "" when not recorded */
+const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_flight_entry *entry);
+/* How the members' entries compare, in one sentence. */
+const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
+                                  const struct inq_flight_verdict *verdict);
+/* Headline, evidence, stacks, alternatives, advice, once class and ranks are known. */
+void inq_failure_tell(struct inq_failure_case *c);
+
+#endif

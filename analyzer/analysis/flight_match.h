@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the members of a group entered the same collective. */
+#ifndef INQ_ANALYSIS_FLIGHT_MATCH_H
+#define INQ_ANALYSIS_FLIGHT_MATCH_H
+
+#include "analysis/flight_model.h"
+#include "inquest/failure.h"
+
+struct inq_flight_verdict {
+    int64_t seq; /* the oldest that is not finished everywhere; -1: nothing is pending */
+    enum inq_match_state state;
+    size_t n_odd; /* members that differ from most, or have not joined; ascending */
+    int32_t *odd;
+    bool tied;                                    /* no majority: both sides may be wrong */
+    const struct inq_flight_entry *usual, *other; /* of most members, and of the first odd one */
+};
+
+/* Compares the members' entries of the group's oldest unfinished collective. Fails with INQ_NOMEM.
+ */
+int inq_flight_match(const struct inq_flight_model *model, uint32_t team,
+                     struct inq_flight_verdict *verdict, struct inq_err *err);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/flight_model.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/sort.h"
+
+#include <string.h>
+
+struct builder {
+    struct inq_flight_model *model;
+    const struct inq_trace *trace;
+    struct inq_map teams; /* hash of name and members -> team */
+    size_t cap_teams;
+    struct inq_err *err;
+};
+
+static int no_memory(struct builder *b)
+{
+    return inq_err_set(b->err, INQ_NOMEM, "no memory to join the dumps");
+}
+
+uint32_t inq_flight_find_rank(const struct inq_flight_model *model, int32_t rank)
+{
+    size_t lo = 0;
+    size_t hi = model->n_ranks;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (model->ranks[mid].rank < rank) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo < model->n_ranks && model->ranks[lo].rank == rank ? (uint32_t)lo : INQ_NONE;
+}
+
+const struct inq_flight_place *inq_flight_place(const struct inq_flight_team *team, uint32_t rank)
+{
+    size_t lo = 0;
+    size_t hi = team->n_members;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (team->places[mid].rank < rank) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo < team->n_members && team->places[lo].rank == rank ? &team->places[lo] : NULL;
+}
+
+/* ---- ranks -------------------------------------------------------------------------------------
+ */
+
+static int list_ranks(struct builder *b)
+{
+    const struct inq_trace *trace = b->trace;
+    int32_t highest = -1;
+    for (size_t d = 0; d < trace->n_dumps; d++) {
+        const struct inq_flight_dump *dump = trace->dumps[d];
+        highest = dump->rank > highest ? dump->rank : highest;
+        for (size_t g = 0; g < dump->n_groups; g++) {
+            for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
+                highest = dump->groups[g].ranks[i] > highest ? dump->groups[g].ranks[i] : highest;
+            }
+        }
+    }
+    size_t world = (size_t)highest + 1;
+    bool *seen = inq_mem_zalloc(world + 1, sizeof *seen);
+    struct inq_flight_rank *ranks = inq_arena_array(b->model->arena, world, sizeof *ranks);
+    b->model->ranks = ranks;
+    if (seen == NULL || ranks == NULL) {
+        inq_mem_free(seen);
+        return no_memory(b);
+    }
+    for (size_t d = 0; d < trace->n_dumps; d++) {
+        const struct inq_flight_dump *dump = trace->dumps[d];
+        seen[dump->rank] = true;
+        for (size_t g = 0; g < dump->n_groups; g++) {
+            for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
+                seen[dump->groups[g].ranks[i]] = true;
+            }
+        }
+    }
+    for (size_t r = 0; r < world; r++) {
+        if (seen[r]) {
+            ranks[b->model->n_ranks++].rank = (int32_t)r;
+        }
+    }
+    inq_mem_free(seen);
+    for (size_t d = 0; d < trace->n_dumps; d++) {
+        ranks[inq_flight_find_rank(b->model, trace->dumps[d]->rank)].dump = trace->dumps[d];
+    }
+    return INQ_OK;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------
+ */
+
+static int compare_places(const void *a, const void *b, void *ctx)
+{
+    const struct inq_flight_place *x = a;
+    const struct inq_flight_place *y = b;
+    (void)ctx;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int fill_team(struct builder *b, struct inq_flight_team *team,
+                     const struct inq_flight_group *group)
+{
+    team->name = group->name;
+    team->desc = group->desc;
+    team->members = group->ranks;
+    team->n_members = group->n_ranks;
+    team->places = inq_arena_array(b->model->arena, team->n_members, sizeof *team->places);
+    if (team->places == NULL) {
+        return no_memory(b);
+    }
+    for (size_t i = 0; i < team->n_members; i++) {
+        team->places[i].rank = inq_flight_find_rank(b->model, team->members[i]);
+    }
+    return inq_sort(team->places, team->n_members, sizeof *team->places, compare_places, NULL,
+                    b->err);
+}
+
+static uint64_t team_key(const struct inq_flight_group *group)
+{
+    return inq_hash_u64(
+        inq_hash_bytes(group->name, strlen(group->name)) +
+        inq_hash_u64(inq_hash_bytes(group->ranks, group->n_ranks * sizeof *group->ranks)));
+}
+
+/* The group of the same name and members that another rank told of, or a new one. A group whose
+ * members no dump lists stays out: nobody can be missed in it. */
+static int find_team(struct builder *b, const struct inq_flight_group *group, uint32_t *index)
+{
+    struct inq_flight_model *model = b->model;
+    uint64_t key = team_key(group);
+    if (inq_map_get(&b->teams, key, index)) {
+        return INQ_OK;
+    }
+    if (model->n_teams == b->cap_teams) {
+        size_t cap = b->cap_teams * 2 + 64;
+        struct inq_flight_team *more = inq_arena_array(model->arena, cap, sizeof *more);
+        if (more == NULL) {
+            return no_memory(b);
+        }
+        if (model->n_teams > 0) {
+            memcpy(more, model->teams, model->n_teams * sizeof *more);
+        }
+        model->teams = more;
+        b->cap_teams = cap;
+    }
+    *index = (uint32_t)model->n_teams++;
+    int code = fill_team(b, &model->teams[*index], group);
+    return code == INQ_OK ? inq_map_put(&b->teams, key, *index, b->err) : code;
+}
+
+/* The members as another rank lists them, for a group that this dump only names. */
+static const struct inq_flight_group *same_group(const struct inq_trace *trace,
+                                                 const struct inq_flight_dump *dump,
+                                                 const struct inq_flight_group *group)
+{
+    for (size_t d = 0; d < trace->n_dumps && group->n_ranks == 0; d++) {
+        const struct inq_flight_dump *other = trace->dumps[d];
+        for (size_t g = 0; g < other->n_groups; g++) {
+            const struct inq_flight_group *known = &other->groups[g];
+            bool member = false;
+            for (size_t i = 0; i < known->n_ranks && strcmp(known->name, group->name) == 0; i++) {
+                member = member || known->ranks[i] == dump->rank;
+            }
+            if (member) {
+                return known;
+            }
+        }
+    }
+    return group;
+}
+
+static int join_groups(struct builder *b, struct inq_flight_rank *rank)
+{
+    const struct inq_flight_dump *dump = rank->dump;
+    rank->team_of = inq_arena_array(b->model->arena, dump->n_groups, sizeof *rank->team_of);
+    if (rank->team_of == NULL) {
+        return no_memory(b);
+    }
+    int code = INQ_OK;
+    for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
+        const struct inq_flight_group *group = same_group(b->trace, dump, &dump->groups[g]);
+        rank->team_of[g] = INQ_NONE;
+        if (group->n_ranks > 0) {
+            code = find_team(b, group, &rank->team_of[g]);
+        }
+    }
+    return code;
+}
+
+/* ---- what is pending ---------------------------------------------------------------------------
+ */
+
+static int compare_ops(const void *a, const void *b, void *ctx)
+{
+    const struct inq_flight_entry *x = ((const struct inq_flight_op *)a)->entry;
+    const struct inq_flight_entry *y = ((const struct inq_flight_op *)b)->entry;
+    (void)ctx;
+    return (x->record_id > y->record_id) - (x->record_id < y->record_id);
+}
+
+static int list_pending(struct builder *b, struct inq_flight_rank *rank)
+{
+    const struct inq_flight_dump *dump = rank->dump;
+    size_t n = 0;
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        n += dump->entries[i].state != INQ_FLIGHT_COMPLETED;
+    }
+    rank->pending = inq_arena_array(b->model->arena, n, sizeof *rank->pending);
+    if (rank->pending == NULL) {
+        return no_memory(b);
+    }
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        uint32_t team = entry->group != INQ_NONE ? rank->team_of[entry->group] : INQ_NONE;
+        if (team != INQ_NONE) {
+            struct inq_flight_team *of = &b->model->teams[team];
+            of->has_p2p = of->has_p2p || entry->is_p2p;
+            if (entry->state != INQ_FLIGHT_COMPLETED) {
+                rank->pending[rank->n_pending++] = (struct inq_flight_op){team, entry};
+            }
+        }
+    }
+    return inq_sort(rank->pending, rank->n_pending, sizeof *rank->pending, compare_ops, NULL,
+                    b->err);
+}
+
+static struct inq_flight_place *own_place(struct builder *b, uint32_t team, size_t rank)
+{
+    struct inq_flight_team *of = &b->model->teams[team];
+    for (size_t lo = 0, hi = of->n_members; lo < hi;) {
+        size_t mid = (lo + hi) / 2;
+        if (of->places[mid].rank == rank) {
+            return &of->places[mid];
+        }
+        lo = of->places[mid].rank < rank ? mid + 1 : lo;
+        hi = of->places[mid].rank < rank ? hi : mid;
+    }
+    return NULL;
+}
+
+static void move_place(struct inq_flight_place *place, const struct inq_flight_entry *entry)
+{
+    if (entry->state != INQ_FLIGHT_COMPLETED) {
+        bool older = !place->pending || entry->collective_seq < place->next_seq;
+        place->next_seq = older ? entry->collective_seq : place->next_seq;
+        place->known = place->pending = true;
+    } else if (!place->pending && entry->collective_seq >= place->next_seq) {
+        place->next_seq = entry->collective_seq + 1;
+        place->known = true;
+    }
+}
+
+/* The oldest pending collective, else the one behind the last finished. */
+static void find_places(struct builder *b, size_t r)
+{
+    const struct inq_flight_rank *rank = &b->model->ranks[r];
+    const struct inq_flight_dump *dump = rank->dump;
+    for (size_t g = 0; g < dump->n_groups; g++) {
+        struct inq_flight_place *place =
+            rank->team_of[g] != INQ_NONE ? own_place(b, rank->team_of[g], r) : NULL;
+        if (place != NULL) {
+            const struct inq_flight_group *group = &dump->groups[g];
+            place->whole = !dump->partial;
+            place->known = group->has_status && !b->model->teams[rank->team_of[g]].has_p2p &&
+                           group->last_completed < INT64_MAX;
+            place->next_seq = place->known ? group->last_completed + 1 : -1;
+            place->pending = place->known && group->last_enqueued > group->last_completed;
+        }
+    }
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        uint32_t team = entry->group != INQ_NONE ? rank->team_of[entry->group] : INQ_NONE;
+        struct inq_flight_place *place =
+            team != INQ_NONE && !entry->is_p2p ? own_place(b, team, r) : NULL;
+        if (place != NULL && entry->collective_seq >= 0 && entry->collective_seq < INT64_MAX) {
+            move_place(place, entry);
+        }
+    }
+}
+
+int inq_flight_model(const struct inq_trace *trace, struct inq_arena *arena,
+                     struct inq_flight_model *model, struct inq_err *err)
+{
+    *model = (struct inq_flight_model){.arena = arena};
+    struct builder b = {.model = model, .trace = trace, .err = err};
+    int code = list_ranks(&b);
+    for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
+        code = model->ranks[r].dump != NULL ? join_groups(&b, &model->ranks[r]) : INQ_OK;
+    }
+    for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
+        code = model->ranks[r].dump != NULL ? list_pending(&b, &model->ranks[r]) : INQ_OK;
+    }
+    for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
+        if (model->ranks[r].dump != NULL) {
+            find_places(&b, r);
+        }
+    }
+    inq_map_release(&b.teams);
+    return code;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A GPU does what was enqueued in order, more or less: what holds a rank is its oldest pending op
+ * that others have not joined. */
+#include "analysis/flight_waits.h"
+
+#include "base/mem.h"
+
+/* More would tell nothing new. */
+enum { MAX_EDGES = 4096 };
+
+struct drawing {
+    const struct inq_flight_model *model;
+    struct inq_flight_waits *waits;
+    uint32_t rank; /* whose edges are drawn */
+    uint32_t to[MAX_EDGES];
+    uint32_t n;
+};
+
+static void add(struct drawing *d, uint32_t to)
+{
+    if (d->n < MAX_EDGES && to != d->rank) {
+        d->to[d->n++] = to;
+    }
+}
+
+/* ---- collectives -------------------------------------------------------------------------------
+ */
+
+/* Whether the member has not come to `seq`: it stands before it, or at it with nothing pending. */
+static bool is_behind(const struct inq_flight_place *place, int64_t seq)
+{
+    return place->known ? place->next_seq < seq || (place->next_seq == seq && !place->pending)
+                        : place->whole;
+}
+
+static const struct inq_flight_op *oldest(const struct inq_flight_model *model, uint32_t rank)
+{
+    const struct inq_flight_rank *of = &model->ranks[rank];
+    return of->n_pending > 0 ? &of->pending[0] : NULL;
+}
+
+static enum inq_flight_end draw_collective(struct drawing *d, const struct inq_flight_op *op)
+{
+    const struct inq_flight_team *team = &d->model->teams[op->team];
+    int64_t seq = op->entry->collective_seq;
+    bool passed = false;
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct inq_flight_place *place = &team->places[i];
+        bool has_dump = place->whole || place->known;
+        passed = passed || (place->known && place->next_seq > seq);
+        if (has_dump && is_behind(place, seq)) {
+            add(d, place->rank);
+        }
+    }
+    if (passed || d->n > 0) {
+        d->n = passed ? 0 : d->n;
+        return passed ? INQ_FLIGHT_ON_GPU : INQ_FLIGHT_WAITS;
+    }
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct inq_flight_place *place = &team->places[i];
+        if (!place->whole && !place->known) {
+            add(d, place->rank);
+            continue;
+        }
+        /* it has joined, but has older things to do first */
+        const struct inq_flight_op *first = oldest(d->model, place->rank);
+        bool same = first != NULL && first->team == op->team && !first->entry->is_p2p &&
+                    first->entry->collective_seq == seq;
+        if (first != NULL && !same) {
+            add(d, place->rank);
+        }
+    }
+    if (d->n > 0) {
+        return INQ_FLIGHT_WAITS;
+    }
+    return team->n_members > 1 ? INQ_FLIGHT_JOINED : INQ_FLIGHT_ON_GPU;
+}
+
+/* ---- P2P ---------------------------------------------------------------------------------------
+ */
+
+static uint32_t peer_of(const struct drawing *d, uint32_t rank, const struct inq_flight_op *op)
+{
+    const struct inq_flight_team *team = &d->model->teams[op->team];
+    const struct inq_flight_entry *entry = op->entry;
+    if (entry->src < 0 || entry->dst < 0 || (size_t)entry->src >= team->n_members ||
+        (size_t)entry->dst >= team->n_members) {
+        return INQ_NONE;
+    }
+    bool sends = team->members[entry->src] == d->model->ranks[rank].rank;
+    return inq_flight_find_rank(d->model, team->members[sends ? entry->dst : entry->src]);
+}
+
+static enum inq_flight_end draw_p2p(struct drawing *d, const struct inq_flight_op *op)
+{
+    uint32_t peer = peer_of(d, d->rank, op);
+    if (peer == INQ_NONE || peer == d->rank) {
+        return INQ_FLIGHT_IDLE; /* not known with whom: says nothing */
+    }
+    const struct inq_flight_rank *other = &d->model->ranks[peer];
+    const struct inq_flight_op *partner = NULL;
+    for (size_t i = 0; i < other->n_pending; i++) {
+        const struct inq_flight_op *theirs = &other->pending[i];
+        bool pair = theirs->team == op->team && theirs->entry->is_p2p &&
+                    peer_of(d, peer, theirs) == d->rank;
+        if (pair && (partner == NULL || theirs->entry->p2p_seq < partner->entry->p2p_seq)) {
+            partner = theirs;
+        }
+    }
+    if (partner != NULL && partner->entry->p2p_seq > op->entry->p2p_seq) {
+        return INQ_FLIGHT_ON_GPU;
+    }
+    bool joined = partner != NULL && partner->entry->p2p_seq == op->entry->p2p_seq;
+    if (joined && partner == &other->pending[0]) {
+        return INQ_FLIGHT_JOINED;
+    }
+    add(d, peer);
+    return INQ_FLIGHT_WAITS;
+}
+
+/* ---- one rank ----------------------------------------------------------------------------------
+ */
+
+static int keep_edges(struct drawing *d, uint32_t op, struct inq_err *err)
+{
+    struct inq_flight_node *node = &d->waits->nodes[d->rank];
+    node->edges = inq_arena_array(d->model->arena, d->n, sizeof *node->edges);
+    if (node->edges == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for who waits for whom");
+    }
+    for (uint32_t i = 0; i < d->n; i++) {
+        struct inq_flight_node *to = &d->waits->nodes[d->to[i]];
+        node->edges[node->n_edges++] = (struct inq_flight_edge){d->to[i], op};
+        if (to->n_waiters++ == 0) {
+            to->waiter = d->rank;
+            to->waiter_op = op;
+        }
+    }
+    return INQ_OK;
+}
+
+static int draw_rank(struct drawing *d, struct inq_err *err)
+{
+    const struct inq_flight_rank *rank = &d->model->ranks[d->rank];
+    struct inq_flight_node *node = &d->waits->nodes[d->rank];
+    for (size_t i = 0; i < rank->n_pending; i++) {
+        const struct inq_flight_op *op = &rank->pending[i];
+        d->n = 0;
+        enum inq_flight_end end =
+            op->entry->is_p2p
+                ? draw_p2p(d, op)
+                : (op->entry->collective_seq >= 0 ? draw_collective(d, op) : INQ_FLIGHT_IDLE);
+        if (end != INQ_FLIGHT_IDLE) {
+            node->end = end;
+            node->op = (uint32_t)i;
+            return keep_edges(d, (uint32_t)i, err);
+        }
+    }
+    return INQ_OK;
+}
+
+/* ---- ends of chains ----------------------------------------------------------------------------
+ */
+
+int inq_flight_reach(const struct inq_flight_model *model, const struct inq_flight_waits *waits,
+                     bool *marked, struct inq_err *err)
+{
+    (void)err;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t r = 0; r < model->n_ranks; r++) {
+            const struct inq_flight_node *node = &waits->nodes[r];
+            for (uint32_t e = 0; e < node->n_edges && !marked[r]; e++) {
+                marked[r] = marked[node->edges[e].to];
+                changed = changed || marked[r];
+            }
+        }
+    }
+    return INQ_OK;
+}
+
+static void name_ends(const struct inq_flight_model *model, struct inq_flight_waits *waits)
+{
+    for (size_t r = 0; r < model->n_ranks; r++) {
+        struct inq_flight_node *node = &waits->nodes[r];
+        const struct inq_flight_dump *dump = model->ranks[r].dump;
+        if (node->n_edges > 0 || node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_JOINED) {
+            continue;
+        }
+        if (dump == NULL || dump->partial) {
+            node->end = node->n_waiters > 0 ? INQ_FLIGHT_NO_DUMP : INQ_FLIGHT_IDLE;
+        } else if (node->n_waiters > 0) {
+            node->end = INQ_FLIGHT_ON_CPU;
+        }
+    }
+}
+
+/* The first edge that stays among ranks from which no chain ends. */
+static size_t next_inside(const struct inq_flight_node *node, const bool *ends)
+{
+    uint32_t e = 0;
+    while (e + 1 < node->n_edges && ends[node->edges[e].to]) {
+        e++;
+    }
+    return node->edges[e].to;
+}
+
+/* Follows such edges until they must have closed, then once around. */
+static void mark_circle(const struct inq_flight_model *model, struct inq_flight_waits *waits,
+                        const bool *ends, size_t at)
+{
+    for (size_t step = 0; step < model->n_ranks; step++) {
+        at = next_inside(&waits->nodes[at], ends);
+    }
+    while (waits->nodes[at].end != INQ_FLIGHT_CIRCLE) {
+        waits->nodes[at].end = INQ_FLIGHT_CIRCLE;
+        at = next_inside(&waits->nodes[at], ends);
+    }
+}
+
+/* Ranks from which no chain ends wait in circles, or for one. */
+static int find_circles(const struct inq_flight_model *model, struct inq_flight_waits *waits,
+                        struct inq_err *err)
+{
+    bool *ends = inq_mem_zalloc(model->n_ranks + 1, sizeof *ends);
+    if (ends == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for who waits for whom");
+    }
+    for (size_t r = 0; r < model->n_ranks; r++) {
+        ends[r] = waits->nodes[r].n_edges == 0;
+    }
+    int code = inq_flight_reach(model, waits, ends, err);
+    size_t start = 0;
+    while (start < model->n_ranks && ends[start]) {
+        start++;
+    }
+    if (code == INQ_OK && start < model->n_ranks) {
+        mark_circle(model, waits, ends, start); /* one is enough to tell */
+    }
+    inq_mem_free(ends);
+    return code;
+}
+
+int inq_flight_waits(const struct inq_flight_model *model, struct inq_flight_waits *waits,
+                     struct inq_err *err)
+{
+    struct drawing *d = inq_mem_zalloc(1, sizeof *d);
+    waits->nodes = inq_arena_array(model->arena, model->n_ranks, sizeof *waits->nodes);
+    if (d == NULL || waits->nodes == NULL) {
+        inq_mem_free(d);
+        return inq_err_set(err, INQ_NOMEM, "no memory for who waits for whom");
+    }
+    d->model = model;
+    d->waits = waits;
+    for (size_t r = 0; r < model->n_ranks; r++) {
+        waits->nodes[r].op = waits->nodes[r].waiter = waits->nodes[r].waiter_op = INQ_NONE;
+    }
+    int code = INQ_OK;
+    for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
+        d->rank = (uint32_t)r;
+        code = draw_rank(d, err);
+    }
+    inq_mem_free(d);
+    name_ends(model, waits);
+    return code == INQ_OK ? find_circles(model, waits, err) : code;
+}

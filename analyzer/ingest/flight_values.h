@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decoded values into a Flight Recorder dump. */
+#ifndef INQ_INGEST_FLIGHT_VALUES_H
+#define INQ_INGEST_FLIGHT_VALUES_H
+
+#include "ingest/pickle.h"
+#include "trace/flight.h"
+
+/* Whether the document has the keys of a dump. */
+bool inq_flight_is_dump(const struct inq_value *root);
+/* Fills an empty dump (version, groups, entries, status); entries that are not whole are left out.
+ * Fails with INQ_NOMEM, and INQ_LIMIT when the dump would hold too much (what fits is kept). */
+int inq_flight_fill(struct inq_flight_dump *dump, const struct inq_value *root,
+                    struct inq_err *err);
+/* What "nccl:_all_gather_base" does. */
+enum inq_coll_kind inq_flight_kind(const char *name);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The section `failure`. */
+#include "inquest/failure.h"
+#include "report/document.h"
+#include "report/info.h"
+
+static void write_numbers(struct inq_json *json, const char *key, const int32_t *numbers, size_t n)
+{
+    inq_json_array(json, key);
+    for (size_t i = 0; i < n; i++) {
+        inq_json_int(json, NULL, numbers[i]);
+    }
+    inq_json_end_array(json);
+}
+
+static void write_text(struct inq_json *json, const char *key, const char *text)
+{
+    inq_json_string(json, key, text != NULL && text[0] != '\0' ? text : NULL);
+}
+
+static void write_evidence(struct inq_json *json, const char *key,
+                           const struct inq_failure_evidence *evidence)
+{
+    inq_json_object(json, key);
+    inq_json_known(json, "rank", evidence->rank);
+    write_text(json, "file", evidence->file);
+    write_text(json, "what", evidence->what);
+    inq_json_end_object(json);
+}
+
+static void write_stack(struct inq_json *json, const struct inq_failure_stack *stack)
+{
+    inq_json_object(json, NULL);
+    inq_json_int(json, "rank", stack->rank);
+    write_text(json, "op", stack->op);
+    inq_json_array(json, "frames");
+    for (uint32_t i = 0; i < stack->n_frames; i++) {
+        inq_json_object(json, NULL);
+        write_text(json, "name", stack->frames[i].name);
+        write_text(json, "file", stack->frames[i].file);
+        inq_json_int(json, "line", stack->frames[i].line);
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+    inq_json_end_object(json);
+}
+
+static void write_match(struct inq_json *json, const struct inq_failure_match *match)
+{
+    inq_json_object(json, NULL);
+    inq_json_string(json, "group", match->group);
+    inq_json_int(json, "seq", match->seq);
+    inq_json_string(json, "state", inq_match_state_text(match->state));
+    write_numbers(json, "ranks", match->ranks, match->n_ranks);
+    write_text(json, "what", match->what);
+    inq_json_end_object(json);
+}
+
+static void write_place(struct inq_json *json, const struct inq_failure *f)
+{
+    if (f->n_evidence > 0) {
+        write_evidence(json, "first_evidence", &f->evidence[0]);
+    } else {
+        inq_json_null(json, "first_evidence");
+    }
+    write_text(json, "group", f->group);
+    inq_json_known(json, "seq", f->seq);
+    write_text(json, "op", f->op);
+    write_text(json, "sizes", f->sizes);
+}
+
+void inq_json_failure(struct inq_json *json, const struct inq_view *view)
+{
+    const struct inq_failure *f = view->report->failure;
+    if (f == NULL) {
+        return;
+    }
+    inq_json_object(json, "failure");
+    inq_json_string(json, "class", inq_failure_class_text(f->cls));
+    inq_json_string(json, "confidence", inq_confidence_text(f->confidence));
+    inq_json_string(json, "headline", f->headline);
+    write_numbers(json, "root_ranks", f->root_ranks, f->n_roots);
+    write_numbers(json, "victim_ranks", f->victim_ranks, f->n_victims);
+    write_numbers(json, "missing_ranks", f->missing_ranks, f->n_missing);
+    write_numbers(json, "suspect_ranks", f->suspect_ranks, f->n_suspects);
+    write_place(json, f);
+    inq_json_array(json, "evidence");
+    for (size_t i = 0; i < f->n_evidence; i++) {
+        write_evidence(json, NULL, &f->evidence[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "stacks");
+    for (size_t i = 0; i < f->n_stacks; i++) {
+        write_stack(json, &f->stacks[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "collectives");
+    for (size_t i = 0; i < f->n_matches; i++) {
+        write_match(json, &f->matches[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "alternatives");
+    for (size_t i = 0; i < f->n_alternatives; i++) {
+        inq_json_string(json, NULL, f->alternatives[i]);
+    }
+    inq_json_end_array(json);
+    write_text(json, "advice", f->advice);
+    inq_json_end_object(json);
+}

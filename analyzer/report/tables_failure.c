@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables on what stopped the run. */
+#include "inquest/failure.h"
+#include "report/tables.h"
+
+#include <inttypes.h>
+
+enum { MAX_FRAMES = 12 };
+
+static void row(struct inq_table *table, const char *name, const char *value)
+{
+    if (value != NULL && value[0] != '\0') {
+        inq_table_text(table, name);
+        inq_table_text(table, value);
+    }
+}
+
+void inq_table_failure(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_failure *f = view->report->failure;
+    if (f == NULL) {
+        return;
+    }
+    table->title = "Failure";
+    table->note = "from Flight Recorder dumps; roots: the ranks that the others wait for, directly "
+                  "or over others, and that wait for nobody";
+    inq_table_column(table, INQ_COLUMN_LEFT, "what");
+    inq_table_column(table, INQ_COLUMN_WRAP, "as the dumps tell");
+    row(table, "class", inq_failure_class_text(f->cls));
+    row(table, "confidence", inq_confidence_text(f->confidence));
+    row(table, "roots",
+        f->n_roots > 0 ? inq_view_numbers(view, f->root_ranks, f->n_roots) : "none");
+    row(table, "victims", inq_view_numbers(view, f->victim_ranks, f->n_victims));
+    row(table, "no whole dump", inq_view_numbers(view, f->missing_ranks, f->n_missing));
+    row(table, "suspects", inq_view_numbers(view, f->suspect_ranks, f->n_suspects));
+    row(table, "group", f->group);
+    if (f->seq >= 0) {
+        row(table, "op", inq_view_printf(view, "%.200s, number %" PRId64, f->op, f->seq));
+    }
+    row(table, "sizes", f->sizes);
+    for (size_t i = 0; i < f->n_alternatives; i++) {
+        row(table, i == 0 ? "it could be" : "or", f->alternatives[i]);
+    }
+    row(table, "next", f->advice);
+}
+
+void inq_table_failure_evidence(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_failure *f = view->report->failure;
+    if (f == NULL || f->n_evidence == 0) {
+        return;
+    }
+    table->title = "Evidence of the failure";
+    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_STRETCH, "file");
+    inq_table_column(table, INQ_COLUMN_WRAP, "evidence");
+    for (size_t i = 0; i < f->n_evidence; i++) {
+        const struct inq_failure_evidence *e = &f->evidence[i];
+        if (e->rank >= 0) {
+            inq_table_count(table, e->rank);
+        } else {
+            inq_table_text(table, "");
+        }
+        inq_table_text(table, e->file[0] != '\0' ? inq_view_path(view, e->file) : "");
+        inq_table_text(table, e->what);
+    }
+}
+
+void inq_table_failure_groups(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_failure *f = view->report->failure;
+    if (f == NULL || f->n_matches == 0) {
+        return;
+    }
+    size_t n =
+        view->options->verbose || f->n_matches < INQ_TABLE_ROWS ? f->n_matches : INQ_TABLE_ROWS;
+    table->title = "Unfinished collectives";
+    table->note = "the oldest of each group";
+    inq_table_column(table, INQ_COLUMN_STRETCH, "group");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "number");
+    inq_table_column(table, INQ_COLUMN_LEFT, "state");
+    inq_table_column(table, INQ_COLUMN_WRAP, "");
+    for (size_t i = 0; i < n; i++) {
+        inq_table_text(table, f->matches[i].group);
+        inq_table_count(table, f->matches[i].seq);
+        inq_table_text(table, inq_match_state_text(f->matches[i].state));
+        inq_table_text(table, f->matches[i].what);
+    }
+    inq_table_left_out(view, table, f->n_matches - n);
+}
+
+void inq_table_failure_stacks(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_failure *f = view->report->failure;
+    if (f == NULL || f->n_stacks == 0) {
+        return;
+    }
+    table->title = "Stacks of pending ops";
+    table->note = "innermost first";
+    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_LEFT, "op");
+    inq_table_column(table, INQ_COLUMN_WRAP, "frame");
+    for (size_t i = 0; i < f->n_stacks; i++) {
+        const struct inq_failure_stack *stack = &f->stacks[i];
+        for (uint32_t k = 0; k < stack->n_frames && k < MAX_FRAMES; k++) {
+            const struct inq_flight_frame *frame = &stack->frames[k];
+            inq_table_count(table, stack->rank);
+            inq_table_text(table, k == 0 ? stack->op : "");
+            inq_table_text(table, inq_view_printf(view, "%.200s %.600s:%" PRId64, frame->name,
+                                                  frame->file, frame->line));
+        }
+    }
+}

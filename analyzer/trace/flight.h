@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flight Recorder dumps among the traces. */
+#ifndef INQ_TRACE_FLIGHT_H
+#define INQ_TRACE_FLIGHT_H
+
+#include "inquest/flight.h"
+#include "trace/shard.h"
+
+/* An empty dump with its arena and names; NULL without memory. */
+struct inq_flight_dump *inq_flight_new(void);
+/* Frees a dump and all in it; NULL is fine. */
+void inq_flight_free(struct inq_flight_dump *dump);
+/* The decimal digits at the end of a file's name (suffixes of known formats cut off), or -1;
+ * *digits gets their offset in `path`. */
+int32_t inq_flight_rank(const char *path, size_t *digits);
+
+/* Moves the dumps of `shards` (which hold nothing else) into the run: into its only trace when all
+ * dumps can be of one job, else into traces of their own, told apart by folder and file name. */
+int inq_assemble_dumps(struct inq_run *run, struct inq_shard *shards, size_t n,
+                       struct inq_err *err);
+
+#endif

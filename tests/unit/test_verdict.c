@@ -163,7 +163,7 @@ static void single_ranks__nobody_to_blame(void **state)
         struct opened o = open_trace(names[i], 0);
         assert_null(o.report->blame);
         for (size_t k = 0; k < o.report->n_findings; k++) {
-            int kind = o.report->findings[k].kind;
+            enum inq_finding_kind kind = o.report->findings[k].kind;
             assert_true(o.report->findings[k].n_ranks == 0 || kind == INQ_FINDING_MISSING_RANK ||
                         kind == INQ_FINDING_DAMAGED_INPUT);
         }

@@ -243,14 +243,35 @@ static void set_means(struct inq_delay *delay, const struct role *role, size_t i
 /* How much ranks of the role differ lastingly: what an outlier among them must exceed. */
 static double spread_limit(const struct inq_delay *first, size_t n, double *scratch)
 {
-    if (n <= INQ_STRAGGLER_FEW_RANKS) {
-        return 0.0;
-    }
     for (size_t i = 0; i < n; i++) {
         scratch[i] = first[i].excess_ns;
     }
     double middle = inq_median(scratch, n);
     return middle + INQ_STRAGGLER_SIGMAS * mad_factor(n) * inq_mad(scratch, n, middle);
+}
+
+/* A spread estimated from a handful of ranks, the outlier among them, is hardly worth the name:
+ * there it is enough to be several times further off than any other rank. */
+static double set_apart(const struct inq_delay *first, size_t n, size_t which)
+{
+    double most_ns = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        most_ns = i != which ? fmax(most_ns, fabs(first[i].excess_ns)) : most_ns;
+    }
+    return INQ_STRAGGLER_APART * most_ns;
+}
+
+static void set_spreads(struct inq_delay *first, size_t n, double *scratch)
+{
+    double limit_ns = spread_limit(first, n, scratch);
+
+    for (size_t i = 0; i < n; i++) {
+        first[i].spread_ns = n <= INQ_STRAGGLER_FEW_RANKS ? 0.0 : limit_ns;
+        if (n > INQ_STRAGGLER_FEW_RANKS && n <= INQ_STRAGGLER_HANDFUL) {
+            first[i].spread_ns = fmin(limit_ns, set_apart(first, n, i));
+        }
+    }
 }
 
 static void describe_role(struct context *ctx, const struct role *role, struct inq_delays *delays)
@@ -268,10 +289,7 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
             most = role->steps[i] > most ? role->steps[i] : most;
         }
     }
-    double spread_ns = spread_limit(first, n, ctx->scratch);
-    for (size_t i = 0; i < n; i++) {
-        first[i].spread_ns = spread_ns;
-    }
+    set_spreads(first, n, ctx->scratch);
     delays->n += n;
     ctx->freedom += n > 1 && most > 1 ? (double)(n - 1) * (double)(most - 1) : 0.0;
 }

@@ -18,6 +18,8 @@
 #define INQ_STRAGGLER_COST_SHARE  0.01
 #define INQ_STRAGGLER_COST_FEW    0.02
 #define INQ_STRAGGLER_FEW_RANKS   3
+#define INQ_STRAGGLER_HANDFUL     7
+#define INQ_STRAGGLER_APART       4.0 /* times as far off as any other rank of a handful */
 #define INQ_STRAGGLER_SIGMAS      4.5
 #define INQ_STRAGGLER_SIGMA_SHARE 0.0025
 /* One step says nothing about chance: only a large cost is mentioned, as a hypothesis. */

@@ -6,7 +6,7 @@
  * All of them may read beyond `end`: sources keep bytes readable behind their text, and nothing is
  * accepted that does not end in front of it. */
 
-enum { STEP_BYTES = 64, MAX_SKIP = 64 << 10, MAX_TIME_DIGITS = 16 };
+enum { STEP_BYTES = 64, MAX_SKIP = 64 << 10, MAX_TIME_DIGITS = 16, MAX_DECIMALS = 16 };
 
 /* Where the matcher is in an event. */
 struct match {
@@ -71,7 +71,25 @@ static inline bool read_digits(const char **p, uint64_t *value)
     return true;
 }
 
-/* Microseconds with at most three decimals, as ns. */
+/* Decimals of microseconds behind their point, as ns: rounded half up, as the general reader rounds
+ * what is not negative. */
+static inline bool read_decimals(const char **p, uint64_t *ns)
+{
+    uint32_t others = ~digits_at(*p);
+    unsigned n = others != 0 ? (unsigned)__builtin_ctz(others) : 32;
+    if (n - 1 >= MAX_DECIMALS) {
+        return false;
+    }
+    const char *q = *p;
+    unsigned a = (unsigned)(q[0] - '0');
+    unsigned b = n > 1 ? (unsigned)(q[1] - '0') : 0;
+    unsigned c = n > 2 ? (unsigned)(q[2] - '0') : 0;
+    *ns += a * 100 + b * 10 + c + (n > 3 && q[3] >= '5' ? 1 : 0);
+    *p = q + n;
+    return true;
+}
+
+/* Microseconds as ns. */
 static inline bool read_time(struct match *m, const char **p, int field)
 {
     uint64_t value;
@@ -79,17 +97,12 @@ static inline bool read_time(struct match *m, const char **p, int field)
         return false;
     }
     value *= 1000;
-    const char *q = *p;
-    bool fraction = *q == '.';
+    bool fraction = **p == '.';
     if (fraction) {
-        unsigned a = (unsigned char)q[1] - (unsigned)'0';
-        unsigned b = (unsigned char)q[2] - (unsigned)'0';
-        unsigned c = (unsigned char)q[3] - (unsigned)'0';
-        if (a > 9 || b > 9 || c > 9) {
+        ++*p;
+        if (!read_decimals(p, &value)) {
             return false;
         }
-        value += a * 100 + b * 10 + c;
-        *p = q + 4;
     }
     if (field == INQ_FIELD_TS) {
         m->event->fraction = fraction;
@@ -101,10 +114,12 @@ static inline bool read_time(struct match *m, const char **p, int field)
 static inline bool read_number(struct match *m, const char **p, int field)
 {
     uint64_t value;
+    bool negative = **p == '-';
+    *p += negative;
     if (!read_digits(p, &value)) {
         return false;
     }
-    m->event->number[field] = (int64_t)value;
+    m->event->number[field] = negative ? -(int64_t)value : (int64_t)value;
     m->event->text[field].p = NULL;
     return ends_value(**p);
 }

@@ -137,14 +137,16 @@ static bool satisfied(const struct learner *l)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool all_digits(struct inq_text text)
+/* A whole number of digits, perhaps negative. */
+static bool is_whole(struct inq_text text)
 {
-    for (uint32_t i = 0; i < text.n; i++) {
+    uint32_t first = text.n > 0 && text.p[0] == '-';
+    for (uint32_t i = first; i < text.n; i++) {
         if (text.p[i] < '0' || text.p[i] > '9') {
             return false;
         }
     }
-    return text.n > 0;
+    return text.n > first;
 }
 
 static void note_field(struct learner *l, enum inq_scan_field field)
@@ -195,7 +197,7 @@ static void learn_bare(struct learner *l, struct inq_text text, enum inq_scan_fi
     enum inq_slot slot = field == INQ_FIELD_COUNT                          ? INQ_SLOT_OTHER
                          : field == INQ_FIELD_TS || field == INQ_FIELD_DUR ? INQ_SLOT_TIME
                                                                            : INQ_SLOT_NUMBER;
-    l->failed |= slot == INQ_SLOT_NUMBER && !all_digits(text);
+    l->failed |= slot == INQ_SLOT_NUMBER && !is_whole(text);
     note_field(l, field);
     add_node(l, text.p, slot, (int)field);
     l->literal = text.p + text.n;

@@ -19,8 +19,8 @@ enum { INQ_SHAPE_LITERAL = 64, INQ_SHAPE_MAX_NODES = 4096, INQ_SHAPE_MAX_INDENT 
 /* What follows the literal of a node. */
 enum inq_slot {
     INQ_SLOT_NONE,   /* more literal */
-    INQ_SLOT_NUMBER, /* digits: pid, tid and numbers of args */
-    INQ_SLOT_TIME,   /* digits, maybe a point and three more */
+    INQ_SLOT_NUMBER, /* digits, perhaps negative: pid, tid and numbers of args */
+    INQ_SLOT_TIME,   /* digits, maybe a point and more */
     INQ_SLOT_OTHER,  /* a number of no interest */
     INQ_SLOT_STRING, /* up to a quote, without escapes */
     INQ_SLOT_SKIP,   /* nothing more of interest up to the end of the event */

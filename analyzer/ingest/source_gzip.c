@@ -142,14 +142,15 @@ static enum step step_isal(struct inq_gzip *gzip, unsigned char *out, size_t cap
     s->next_out = out;
     s->avail_out = room;
     int result = isal_inflate(s);
+    if (result < 0 || s->avail_in > in) { /* zlib will have to judge, and starts anew */
+        *made = 0;                        /* what it made may hold more than what is sound */
+        return STEP_CORRUPT;
+    }
     size_t used = in - s->avail_in;
     gzip->next += used;
     gzip->left -= used;
     gzip->offset += used;
     *made = room - s->avail_out;
-    if (result < 0) {
-        return STEP_CORRUPT;
-    }
     return s->block_state == ISAL_BLOCK_FINISH ? STEP_FINISHED : STEP_MORE;
 }
 
@@ -393,9 +394,6 @@ static int inflate_some(struct inq_gzip *gzip, unsigned char *out, size_t cap, s
 #endif
     if (step == STEP_MORE && made == 0 && gzip->left == before) { /* no way on */
         step = gzip->left == 0 ? STEP_CUT : STEP_CORRUPT;
-    }
-    if (step == STEP_CORRUPT && gzip->with_isal) {
-        made = 0; /* may hold more than what is sound; zlib makes the sound part again */
     }
     *n = account(gzip, out, made);
     switch (step) {

@@ -21,8 +21,8 @@ static void hand_over(struct inq_out *out)
 
 void inq_out_bytes(struct inq_out *out, const char *bytes, size_t n)
 {
-    if (out->code != INQ_OK) {
-        return;
+    if (out->code != INQ_OK || n == 0) {
+        return; /* of nothing, `bytes` may be NULL */
     }
     if (out->write != NULL && out->len + n > FLUSH_AT) {
         hand_over(out);

@@ -194,6 +194,16 @@ static void out__error_is_sticky(void **state)
     inq_out_release(&out);
 }
 
+static void out__nothing_may_be_null(void **state)
+{
+    (void)state;
+    struct inq_out out = {0};
+    inq_out_bytes(&out, NULL, 0);
+    assert_int_equal(out.code, INQ_OK);
+    assert_int_equal(out.len, 0);
+    inq_out_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +216,7 @@ int main(void)
         cmocka_unit_test(json__large_numbers_keep_their_digits),
         cmocka_unit_test(json__reader_finds_members_and_reports_where_it_fails),
         cmocka_unit_test(out__error_is_sticky),
+        cmocka_unit_test(out__nothing_may_be_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

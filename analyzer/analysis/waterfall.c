@@ -86,7 +86,7 @@ static void find_paces(struct fall *x)
     const struct inq_op_model *m = x->f->m;
     size_t workers = m->n_dp * m->n_stages;
     for (size_t w = 0; w < workers; w++) {
-        const size_t *start = &x->f->workers.start[w * INQ_OP_TYPE_COUNT];
+        const size_t *start = x->f->workers.start + w * INQ_OP_TYPE_COUNT;
         int64_t sum = 0;
         for (size_t k = start[0]; k < start[INQ_OP_TYPE_COUNT]; k++) {
             uint32_t op = x->f->workers.op[k];

@@ -50,14 +50,3 @@ int inq_op_bins_by_stage(const struct inq_op_model *model, struct inq_op_bins *b
 {
     return sort_into_bins(model, false, bins, err);
 }
-
-int64_t inq_op_bin_mean(const struct inq_op_model *model, const struct inq_op_bins *bins,
-                        size_t bin, const int64_t *matrix, size_t step, size_t *n)
-{
-    int64_t sum = 0;
-    *n = bins->start[bin + 1] - bins->start[bin];
-    for (size_t k = bins->start[bin]; k < bins->start[bin + 1]; k++) {
-        sum += matrix[bins->op[k] * model->stride + step];
-    }
-    return *n > 0 ? sum / (int64_t)*n : 0;
-}

@@ -20,8 +20,4 @@ int inq_op_bins_by_stage(const struct inq_op_model *model, struct inq_op_bins *b
                          struct inq_err *err);
 void inq_op_bins_release(struct inq_op_bins *bins);
 
-/* Mean over the ops of a bin, of matrix cells at `step`; *n gets their number (0: mean 0). */
-int64_t inq_op_bin_mean(const struct inq_op_model *model, const struct inq_op_bins *bins,
-                        size_t bin, const int64_t *matrix, size_t step, size_t *n);
-
 #endif

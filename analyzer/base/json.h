@@ -44,7 +44,6 @@ const struct cJSON *inq_json_next(const struct cJSON *node);
 size_t inq_json_count(const struct cJSON *node);
 const char *inq_json_key(const struct cJSON *node); /* of an object's member; "" otherwise */
 bool inq_json_is_object(const struct cJSON *node);
-bool inq_json_is_array(const struct cJSON *node);
 const char *inq_json_text(const struct cJSON *node, const char *fallback);
 double inq_json_number(const struct cJSON *node, double fallback);
 int64_t inq_json_integer(const struct cJSON *node, int64_t fallback);

@@ -58,11 +58,6 @@ bool inq_json_is_object(const struct cJSON *node)
     return cJSON_IsObject(node);
 }
 
-bool inq_json_is_array(const struct cJSON *node)
-{
-    return cJSON_IsArray(node);
-}
-
 const char *inq_json_text(const struct cJSON *node, const char *fallback)
 {
     return cJSON_IsString(node) ? node->valuestring : fallback;

@@ -488,17 +488,6 @@ int64_t inq_value_int(const struct inq_value *value, int64_t fallback)
     return whole ? value->as.integer : fallback;
 }
 
-double inq_value_number(const struct inq_value *value, double fallback)
-{
-    if (value == NULL) {
-        return fallback;
-    }
-    if (value->type == INQ_VALUE_INT) {
-        return (double)value->as.integer;
-    }
-    return value->type == INQ_VALUE_DOUBLE ? value->as.number : fallback;
-}
-
 const char *inq_value_text(const struct inq_value *value, const char *fallback)
 {
     return value != NULL && value->type == INQ_VALUE_STRING ? value->as.text : fallback;

@@ -53,7 +53,6 @@ const struct inq_value *inq_value_get(const struct inq_value *dict, const char *
 const struct inq_value *inq_value_at(const struct inq_value *list, size_t i);
 /* Typed access with a fallback for an absent value or another type. */
 int64_t inq_value_int(const struct inq_value *value, int64_t fallback);
-double inq_value_number(const struct inq_value *value, double fallback);
 const char *inq_value_text(const struct inq_value *value, const char *fallback);
 
 #endif

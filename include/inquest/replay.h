@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replay: one plan, three engines. A plan is an op graph laid out on the lanes that execute it; an
+ * engine returns when every op really started and ended: `sim` by the simulator, `host` on CPU
+ * threads with real clocks and real waiting, `cuda` on GPUs. Validation executes an original and a
+ * fixed plan alternately and says whether the predicted gain is there. */
+#ifndef INQUEST_REPLAY_H
+#define INQUEST_REPLAY_H
+
+#include "inquest/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the plan ---------------------------------------------------------------------------------
+ */
+
+/* X(name, "text"): what an op does where work is real. The members of a group all do the same, but
+ * for SEND and RECV, which form pairs. */
+#define INQ_WORKS(X)                                                                               \
+    X(NOTHING, "nothing") /* takes its time; no data moves */                                      \
+    X(COMPUTE, "compute")                                                                          \
+    X(COPY, "copy") /* a transfer in no group: bytes from the rank of its producer to its own */   \
+    X(SEND, "send")                                                                                \
+    X(RECV, "recv")                                                                                \
+    X(ALL_REDUCE, "all_reduce")                                                                    \
+    X(REDUCE_SCATTER, "reduce_scatter")                                                            \
+    X(ALL_GATHER, "all_gather")
+
+enum inq_work {
+#define INQ_WORK_ENUM(name, text) INQ_WORK_##name,
+    INQ_WORKS(INQ_WORK_ENUM)
+#undef INQ_WORK_ENUM
+        INQ_WORK_COUNT
+};
+
+/* A FIFO queue of ops that one thread or stream executes. */
+struct inq_plan_lane {
+    int32_t rank;
+    size_t n;
+    uint32_t *ops; /* [n] op indices of the graph, in order */
+};
+
+/* The graph's ops, durations (scaled), and who executes them. Lanes are sorted by rank. Ops that
+ * are in no lane order of the graph (transfers) get lanes of their own, as many as are in flight at
+ * once in the simulation, so that no order is added that the graph does not have. */
+struct inq_plan {
+    const struct inq_graph *graph; /* borrowed */
+    int64_t *dur_ns, *delay_ns;    /* [n_ops] scaled; delay_ns NULL: none */
+    uint8_t *work;                 /* [n_ops] enum inq_work */
+    int64_t *bytes;                /* [n_ops] payload; -1 not known */
+    size_t n_lanes;
+    struct inq_plan_lane *lanes;
+    uint32_t *lane_of, *place_of; /* [n_ops] lane, and index in it */
+    double scale;                 /* what durations were multiplied by */
+    int64_t shortest_ns;          /* shortest positive scaled duration of compute; 0: none */
+    int64_t simulated_ns;         /* makespan by the simulator */
+};
+
+/* What the graph does not say. All may be NULL; zero-initialised options are the defaults. */
+struct inq_plan_options {
+    double scale;          /* 0: 1 */
+    const int64_t *dur_ns; /* [n_ops] instead of the graph's */
+    const int64_t *delay_ns;
+    const int64_t *bytes; /* [n_ops] by op index of the graph */
+};
+
+/* Lays a graph out. The graph must outlive the plan. Fails with INQ_NOMEM, INQ_USAGE (scale). */
+INQ_API int inq_plan_make(const struct inq_graph *graph, const struct inq_plan_options *options,
+                          struct inq_plan **plan, struct inq_err *err);
+INQ_API void inq_plan_free(struct inq_plan *plan);
+
+/* ---- engines ----------------------------------------------------------------------------------
+ */
+
+enum inq_work_mode { INQ_WORK_TIMED, INQ_WORK_REAL };
+
+/* Zero-initialised options are the defaults. */
+struct inq_replay_options {
+    int warmup, repeats;     /* 0: 1 and 5; warmup -1: none */
+    int64_t timeout_ns;      /* of one execution; 0: ten times the simulated time, at least 10 s */
+    enum inq_work_mode work; /* cuda */
+    bool no_graph;           /* cuda: streams and events instead of a CUDA graph */
+    int device;              /* cuda: first device */
+    uint64_t seed;           /* order of alternation in validation */
+};
+
+/* What happened. All-zero is releasable. */
+struct inq_execution {
+    size_t n_ops, n_repeats;
+    int64_t *start_ns,
+        *end_ns;          /* [n_ops] of the repeat with the median makespan; earliest start 0 */
+    int64_t *makespan_ns; /* [n_repeats] in order of execution */
+    int64_t median_ns;
+    int64_t resolution_ns; /* smallest step of the engine's clock; 0: exact */
+    char device[128];      /* what executed it: "simulator", "host, 2 CPUs", "NVIDIA H100 ..." */
+    char note[256];        /* what a reader must know: partitions, fallbacks; "" nothing */
+    bool verified;         /* real reductions: every reduced value was right */
+    size_t n_virtual;      /* virtual devices per real one; 0: not applicable */
+};
+
+INQ_API void inq_execution_release(struct inq_execution *execution);
+
+/* The calling thread executes `plan` warmup + repeats times and *out is the caller's. Fails with
+ * INQ_DEADLOCK when it stops (the message names the ops that wait for each other), INQ_LIMIT when
+ * there are more ranks than the engine can hold, INQ_UNSUPPORTED when there is no device (says what
+ * is missing), INQ_NOMEM, INQ_IO for a failing device call. */
+typedef int (*inq_engine_run)(const struct inq_plan *plan, const struct inq_replay_options *options,
+                              struct inq_execution *out, struct inq_err *err);
+
+struct inq_engine {
+    const char *name;
+    const char *summary;
+    bool built; /* false: `run` fails with INQ_UNSUPPORTED */
+    inq_engine_run run;
+};
+
+/* sim, host, cuda; *n gets their number. */
+INQ_API const struct inq_engine *inq_engines(size_t *n);
+/* NULL: unknown name. */
+INQ_API const struct inq_engine *inq_engine_find(const char *name);
+
+/* Whether an execution kept the plan: lane order, data edges, and no member of a group ending
+ * before the last has started. `slack_ns`: what two clocks may disagree by. Fails with INQ_FORMAT
+ * naming the first pair of ops that did not. */
+INQ_API int inq_execution_check(const struct inq_plan *plan, const struct inq_execution *execution,
+                                int64_t slack_ns, struct inq_err *err);
+
+/* ---- validation -------------------------------------------------------------------------------
+ */
+
+enum inq_judgement { /* of a predicted gain */
+                     INQ_NOT_EXECUTED,
+                     INQ_CONFIRMED,
+                     INQ_REFUTED,
+                     INQ_INCONCLUSIVE
+};
+
+/* One plan's executions. ci95: of the median, by order statistics. */
+struct inq_sample {
+    size_t n;
+    int64_t median_ns;
+    int64_t ci95_ns[2];
+};
+
+struct inq_validation {
+    struct inq_sample base, fixed; /* executed alternately */
+    double predicted_speedup;      /* simulated base / simulated fixed */
+    double speedup, speedup_ci95[2];
+    enum inq_judgement judgement;
+    char why[192]; /* the rule that decided, with its numbers */
+    char device[128], note[256];
+};
+
+/* Executes both plans alternately (after warm-up) options->repeats times each and judges:
+ *   confirmed     the 95 % interval of the speed-up is above 1 and holds the predicted gain to
+ *                 within a fifth of it
+ *   refuted       the interval ends below 1, or below half of the predicted gain
+ *   inconclusive  anything else
+ * Fails as the engine does. */
+INQ_API int inq_validate(const struct inq_engine *engine, const struct inq_plan *base,
+                         const struct inq_plan *fixed, const struct inq_replay_options *options,
+                         struct inq_validation *out, struct inq_err *err);
+
+INQ_API const char *inq_judgement_text(enum inq_judgement judgement);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

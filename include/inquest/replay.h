@@ -104,7 +104,7 @@ INQ_API void inq_execution_release(struct inq_execution *execution);
 /* The calling thread executes `plan` warmup + repeats times and *out is the caller's. Fails with
  * INQ_DEADLOCK when it stops (the message names the ops that wait for each other), INQ_LIMIT when
  * there are more ranks than the engine can hold, INQ_UNSUPPORTED when there is no device (says what
- * is missing), INQ_NOMEM, INQ_IO for a failing device call. */
+ * is missing), INQ_NOMEM, INQ_DEVICE for a failing device call. */
 typedef int (*inq_engine_run)(const struct inq_plan *plan, const struct inq_replay_options *options,
                               struct inq_execution *out, struct inq_err *err);
 

@@ -119,7 +119,7 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
     if (finding->kind == INQ_FINDING_SLOW_LINK) {
         finding->confidence = INQ_CONFIDENCE_HYPOTHESIS;
     }
-    finding->title = inq_findings_text(f, "Slow because of %s (%s of the step)", cause->what,
+    finding->title = inq_findings_text(f, "Slow because %s (%s of the step)", cause->what,
                                        inq_findings_percent(f, finding->share));
     finding->measured = inq_findings_text(f, "%s simulated step", inq_findings_time(f, w->t_ns));
     finding->expected = inq_findings_text(f, "%s without this cause, %s with all ops ideal",

@@ -171,6 +171,12 @@ static const char *read_question(const char *spec, struct question *q)
     return spec[0] != '\0' ? "" : "the question is empty";
 }
 
+const char *inq_what_if_problem(const char *spec)
+{
+    struct question q;
+    return read_question(spec, &q);
+}
+
 /* ---- answering it ------------------------------------------------------------------------------
  */
 

@@ -310,7 +310,7 @@ static void word_worker(struct causes *c, struct inq_whatif_cause *cause, int64_
                                                         "computes %.2f times as long as the other "
                                                         "workers of its stage",
                                                         factor)
-                                     : "has no peers in its stage to compare with";
+                                     : "costs most and has no peers in its stage to compare with";
     cause->what = inq_arena_printf(
         c->arena,
         "one worker, rank %s (DP rank %d, stage %d), %s; without it a step takes %s instead of %s",
@@ -356,7 +356,7 @@ static void word_others(struct causes *c, struct inq_whatif_cause *cause, size_t
         cause->fits = true;
         cause->what =
             inq_arena_printf(c->arena,
-                             "transfers that took longer than usual; without those a step takes %s "
+                             "some transfers took longer than usual; without those a step takes %s "
                              "instead of %s",
                              without, with);
     } else {
@@ -365,8 +365,8 @@ static void word_others(struct causes *c, struct inq_whatif_cause *cause, size_t
         cause->fits = c->n_paused_workers > 1 && !(r >= sequence_correlation);
         cause->what = inq_arena_printf(
             c->arena,
-            "%zu pauses in forwards on %zu workers, as of unplanned garbage collection; without "
-            "those a step takes %s instead of %s",
+            "forwards paused %zu times on %zu workers, as in unplanned garbage collection; without "
+            "that a step takes %s instead of %s",
             c->n_pauses, c->n_paused_workers, without, with);
     }
 }

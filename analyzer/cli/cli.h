@@ -23,13 +23,12 @@ enum inq_exit {
  * rows (a format that one command offers and another does not); a command's mask picks its rows. */
 enum inq_option_id {
     INQ_OPT_FORMAT,
-    INQ_OPT_INFO_FORMAT,
-    INQ_OPT_SCHEDULE_FORMAT,
     INQ_OPT_OUTPUT,
     INQ_OPT_FOLDER,
     INQ_OPT_RANK,
     INQ_OPT_STEP,
     INQ_OPT_ONLY,
+    INQ_OPT_WHAT_IF,
     INQ_OPT_METHOD,
     INQ_OPT_ALIGN,
     INQ_OPT_FAIL_ON,
@@ -68,8 +67,9 @@ enum inq_option_id {
 enum inq_completion {
     INQ_COMPLETE_NONE,
     INQ_COMPLETE_FILE,
-    INQ_COMPLETE_CHOICES, /* the words of `choices` */
-    INQ_COMPLETE_ANALYSES /* names of analyses, comma-separated */
+    INQ_COMPLETE_CHOICES,  /* the words of `choices` */
+    INQ_COMPLETE_ANALYSES, /* names of analyses, comma-separated */
+    INQ_COMPLETE_FORMATS   /* what the command writes */
 };
 
 struct inq_option {
@@ -97,6 +97,7 @@ struct inq_command {
     const char *summary;   /* one line */
     const char *about;     /* paragraphs for `help NAME` */
     uint64_t options;
+    unsigned formats;                /* bits of enum inq_format: what it writes */
     int (*run)(struct inq_cli *cli); /* returns an exit status */
 };
 
@@ -113,7 +114,34 @@ int inq_cmd_synth(struct inq_cli *cli);
 int inq_cmd_completion(struct inq_cli *cli);
 int inq_cmd_help(struct inq_cli *cli);
 
+/* ---- formats --------------------------------------------------------------------------------- */
+
+#define INQ_FORMAT_BIT(format) (1U << (format))
+
+struct inq_cli_format {
+    enum inq_format format;
+    const char *name;      /* as -f takes it */
+    const char *what;      /* in a sentence */
+    const char *suffix[4]; /* of -o; NULL ends the list */
+};
+
+/* One row per format. */
+const struct inq_cli_format *inq_cli_format(enum inq_format format);
+/* The row with this name (-f) or whose suffix ends this path (-o); NULL: none. */
+const struct inq_cli_format *inq_cli_format_named(const char *name);
+const struct inq_cli_format *inq_cli_format_of_path(const char *path);
+/* The names of the formats in `mask` into buf, with `between` them and `last` before the last of
+ * them ("text, json or markdown"); returns buf. */
+char *inq_cli_format_list(unsigned mask, const char *between, const char *last, char *buf,
+                          size_t size);
+
 /* ---- one invocation -------------------------------------------------------------------------- */
+
+/* One option as it was given. */
+struct inq_said {
+    enum inq_option_id id;
+    const char *value; /* NULL: a flag */
+};
 
 /* What the arguments say. Strings point into argv. */
 struct inq_cli {
@@ -123,6 +151,8 @@ struct inq_cli {
     const char *value[INQ_OPT_COUNT]; /* NULL: not given or a flag */
     int choice[INQ_OPT_COUNT];        /* index into the option's choices; 0 when not given */
     int jobs;                         /* 0: all cores */
+    size_t n_said;
+    struct inq_said *said; /* every option in order, for those that may be given several times */
     size_t n_words;
     const char **words; /* all that is not an option, the command aside */
     enum inq_format format;
@@ -133,6 +163,9 @@ struct inq_cli {
  * or INQ_EXIT_USAGE after having said what is wrong. */
 int inq_cli_parse(int argc, char **argv, struct inq_cli *cli);
 void inq_cli_release(struct inq_cli *cli);
+/* The value of the option's next appearance from said[*at] on, moving *at past it; NULL: no more.
+ */
+const char *inq_cli_next_value(const struct inq_cli *cli, enum inq_option_id id, size_t *at);
 /* Reads "0-7,12" or "10..20" into ranges that the caller frees with inq_mem_free. Fails with
  * INQ_USAGE. */
 int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struct inq_err *err);

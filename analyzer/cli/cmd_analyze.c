@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ONLY = 32, SETTINGS = 5 };
+enum { MAX_ONLY = 32, MAX_WHAT_IF = 64, SETTINGS = 5 };
 
 /* All that one call works with; released in one place. */
 struct analysis {
@@ -18,6 +18,8 @@ struct analysis {
     char *only_text; /* "a\0b", cut apart */
     const char *only[MAX_ONLY];
     size_t n_only;
+    const char *what_if[MAX_WHAT_IF];
+    size_t n_what_if;
     struct inq_range *ranks;
     size_t n_ranks;
     struct inq_range *steps;
@@ -98,6 +100,22 @@ static int take_only(struct analysis *a)
     return INQ_EXIT_OK;
 }
 
+static int take_what_if(struct analysis *a)
+{
+    size_t at = 0;
+    for (const char *spec; (spec = inq_cli_next_value(a->cli, INQ_OPT_WHAT_IF, &at)) != NULL;) {
+        const char *problem = inq_what_if_problem(spec);
+        if (problem[0] != '\0') {
+            return inq_cli_usage(a->cli, problem, "--what-if cannot be '%s'", spec);
+        }
+        if (a->n_what_if == MAX_WHAT_IF) {
+            return inq_cli_usage(a->cli, NULL, "more than %d what-if questions", MAX_WHAT_IF);
+        }
+        a->what_if[a->n_what_if++] = spec;
+    }
+    return INQ_EXIT_OK;
+}
+
 static int take_ranges(struct analysis *a)
 {
     struct inq_err err = {0};
@@ -155,6 +173,24 @@ static bool any_selected(const struct analysis *a)
     return false;
 }
 
+/* What-if questions need labelled ops: an answer that is not there must not look like one. */
+static int questions_answered(struct analysis *a)
+{
+    bool any = a->n_what_if == 0;
+    for (size_t i = 0; i < a->n_reports; i++) {
+        any = any || a->reports[i]->whatif != NULL;
+    }
+    if (any) {
+        return INQ_EXIT_OK;
+    }
+    struct inq_err err = {0};
+    (void)inq_err_set(&err, INQ_UNSUPPORTED,
+                      "--what-if has no answer: no op of this run says its stage and micro-batch");
+    return inq_cli_fail(a->cli, &err,
+                        "ask it of an op table or a pipeline, with the whatif analysis not left "
+                        "out by --only");
+}
+
 /* Cuts the traces down to the steps asked for; jobs without such a step are left out. */
 static int keep_steps(struct analysis *a)
 {
@@ -193,6 +229,8 @@ static int analyze_all(struct analysis *a)
         .method = (enum inq_method)a->cli->choice[INQ_OPT_METHOD],
         .only = a->n_only > 0 ? a->only : NULL,
         .n_only = a->n_only,
+        .what_if = a->what_if,
+        .n_what_if = a->n_what_if,
     };
     a->reports = inq_mem_zalloc(a->run->n_traces, sizeof(struct inq_report *));
     if (a->reports == NULL) {
@@ -272,7 +310,8 @@ static int judge(const struct analysis *a)
 
 static int run_steps(struct analysis *a)
 {
-    int (*const steps[])(struct analysis *) = {select_parts, analyze_all, write_reports};
+    int (*const steps[])(struct analysis *) = {select_parts, analyze_all, questions_answered,
+                                               write_reports};
     if (a->run->n_traces == 0) {
         return no_trace(a);
     }
@@ -290,6 +329,9 @@ int inq_cmd_analyze(struct inq_cli *cli)
 {
     struct analysis a = {.cli = cli};
     int status = take_only(&a);
+    if (status == INQ_EXIT_OK) {
+        status = take_what_if(&a);
+    }
     if (status == INQ_EXIT_OK) {
         status = take_ranges(&a);
     }

@@ -32,10 +32,14 @@ static void write_analyses(struct inq_out *out)
 }
 
 /* The words an option's value can be. */
-static void write_values(struct inq_out *out, const struct inq_option *option)
+static void write_values(struct inq_out *out, const struct inq_command *command,
+                         const struct inq_option *option)
 {
+    char list[96];
     if (option->completion == INQ_COMPLETE_ANALYSES) {
         write_analyses(out);
+    } else if (option->completion == INQ_COMPLETE_FORMATS) {
+        inq_out_text(out, inq_cli_format_list(command->formats, " ", " ", list, sizeof list));
     } else if (option->choices != NULL) {
         write_choices(out, option->choices);
     }
@@ -43,7 +47,8 @@ static void write_values(struct inq_out *out, const struct inq_option *option)
 
 static bool has_values(const struct inq_option *option)
 {
-    return option->completion == INQ_COMPLETE_ANALYSES || option->choices != NULL;
+    return option->completion == INQ_COMPLETE_ANALYSES ||
+           option->completion == INQ_COMPLETE_FORMATS || option->choices != NULL;
 }
 
 /* Text inside single quotes. */
@@ -76,7 +81,7 @@ static void bash_values(struct inq_out *out, const struct inq_command *command)
         inq_out_printf(out, "--%s) ", option->name);
         if (has_values(option)) {
             inq_out_text(out, "words='");
-            write_values(out, option);
+            write_values(out, command, option);
             inq_out_text(out, "' ;;\n");
         } else {
             inq_out_text(out,
@@ -150,7 +155,8 @@ static void zsh_text(struct inq_out *out, const char *text)
     }
 }
 
-static void zsh_spec(struct inq_out *out, const struct inq_option *option, bool is_long)
+static void zsh_spec(struct inq_out *out, const struct inq_command *command,
+                     const struct inq_option *option, bool is_long)
 {
     inq_out_text(out, "            '");
     if (is_long) {
@@ -167,7 +173,7 @@ static void zsh_spec(struct inq_out *out, const struct inq_option *option, bool 
         inq_out_text(out, ":");
         if (has_values(option)) {
             inq_out_text(out, "(");
-            write_values(out, option);
+            write_values(out, command, option);
             inq_out_text(out, ")");
         } else if (option->completion == INQ_COMPLETE_FILE) {
             inq_out_text(out, "_files");
@@ -182,9 +188,9 @@ static void zsh_command(struct inq_out *out, const struct inq_command *command)
     for (size_t i = 0; i < INQ_OPT_COUNT; i++) {
         const struct inq_option *option = inq_cli_option((enum inq_option_id)i);
         if (takes(command, i)) {
-            zsh_spec(out, option, true);
+            zsh_spec(out, command, option, true);
             if (option->letter != 0) {
-                zsh_spec(out, option, false);
+                zsh_spec(out, command, option, false);
             }
         }
     }
@@ -252,7 +258,7 @@ static void fish_option(struct inq_out *out, const struct inq_command *command,
         inq_out_text(out, option->completion == INQ_COMPLETE_FILE ? " -r -F" : " -x");
         if (has_values(option)) {
             inq_out_text(out, " -a '");
-            write_values(out, option);
+            write_values(out, command, option);
             inq_out_text(out, "'");
         }
     }

@@ -284,7 +284,7 @@ static int show(struct inq_cli *cli, const struct work *work)
 
 static int write_csv(struct inq_cli *cli, const struct work *work)
 {
-    if (!cli->given[INQ_OPT_SCHEDULE_FORMAT] && cli->format == INQ_FORMAT_TEXT) {
+    if (!cli->given[INQ_OPT_FORMAT] && cli->format == INQ_FORMAT_TEXT) {
         cli->format = INQ_FORMAT_CSV;
     }
     return cli->format == INQ_FORMAT_CSV

@@ -7,14 +7,13 @@
 #define ANALYZE_OPTIONS                                                                            \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_RANK) |    \
      INQ_OPT_BIT(INQ_OPT_STEP) | INQ_OPT_BIT(INQ_OPT_ONLY) | INQ_OPT_BIT(INQ_OPT_METHOD) |         \
-     INQ_OPT_BIT(INQ_OPT_FAIL_ON) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+     INQ_OPT_BIT(INQ_OPT_WHAT_IF) | INQ_OPT_BIT(INQ_OPT_FAIL_ON) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define INFO_OPTIONS                                                                               \
-    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_INFO_FORMAT) |                           \
-     INQ_OPT_BIT(INQ_OPT_VERBOSE))
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define SCHEDULE_OPTIONS                                                                           \
-    (INQ_OPT_WRITES | INQ_OPT_BIT(INQ_OPT_SCHEDULE_FORMAT) | INQ_OPT_BIT(INQ_OPT_MAKE) |           \
+    (INQ_OPT_WRITES | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_MAKE) |                    \
      INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) |                             \
      INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_AT) |          \
      INQ_OPT_BIT(INQ_OPT_COMMS) | INQ_OPT_BIT(INQ_OPT_GROUPING) |                                  \
@@ -23,6 +22,11 @@
 #define SYNTH_OPTIONS                                                                              \
     (INQ_OPT_COMMON | INQ_OPT_BIT(INQ_OPT_FOLDER) | INQ_OPT_BIT(INQ_OPT_JOBS) |                    \
      INQ_OPT_BIT(INQ_OPT_QUIET))
+
+#define TEXT_JSON        (INQ_FORMAT_BIT(INQ_FORMAT_TEXT) | INQ_FORMAT_BIT(INQ_FORMAT_JSON))
+#define ANALYZE_FORMATS  (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
+#define SCHEDULE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV))
+#define ONLY_TEXT        INQ_FORMAT_BIT(INQ_FORMAT_TEXT)
 
 const struct inq_command inq_commands[] = {
     {"analyze", "PATH...", "say where the time went and who held whom up",
@@ -34,12 +38,12 @@ const struct inq_command inq_commands[] = {
      "  inquest analyze run/ -o report.md      a document for the ticket\n"
      "  inquest analyze run/ -s 10..20         without the warm-up\n"
      "  inquest analyze run/ -q --fail-on high exits 3 on a grave finding",
-     ANALYZE_OPTIONS, inq_cmd_analyze},
+     ANALYZE_OPTIONS, ANALYZE_FORMATS, inq_cmd_analyze},
     {"info", "PATH...", "say what is here: formats, ranks, steps, damage",
      "Reads the files as analyze does and lists what they hold: jobs, ranks that are there and\n"
      "ranks that are missing, steps, times, the damage of each file, and the files that were\n"
      "not understood, with the reason.",
-     INFO_OPTIONS, inq_cmd_info},
+     INFO_OPTIONS, TEXT_JSON, inq_cmd_info},
     {"schedule", "VERB [FILE]", "show, make, lint or convert a pipeline schedule",
      "VERB is show, make, lint or convert; the schedule is a torch.distributed.pipelining CSV\n"
      "file, or one made with --make. show draws it, times it by --times and says its bubbles and\n"
@@ -50,7 +54,7 @@ const struct inq_command inq_commands[] = {
      "  inquest schedule show --make 1f1b -p 4 -m 8 --at S3:F1:end\n"
      "  inquest schedule make --make zb-h1 -p 8 -m 32 --comms -o zbh1.csv\n"
      "  inquest schedule lint zbh1.csv --grouping none",
-     SCHEDULE_OPTIONS, inq_cmd_schedule},
+     SCHEDULE_OPTIONS, SCHEDULE_FORMATS, inq_cmd_schedule},
     {"synth", "SPEC", "write a run with planted faults and its truth",
      "Simulates a training run and writes its traces, one per rank, as PyTorch's profiler would,\n"
      "and truth.json: what was planted and what it costs per step, measured by simulating the\n"
@@ -60,17 +64,18 @@ const struct inq_command inq_commands[] = {
      "  inquest synth dp=8,steps=6,seed=7,fault=slow_gpu:rank=5:factor=1.3 -o run/\n"
      "  inquest synth dp=2,pp=4,fault=long_last_stage:factor=1.4 -o pipeline/\n"
      "  inquest synth spec.json -o run/",
-     SYNTH_OPTIONS, inq_cmd_synth},
+     SYNTH_OPTIONS, ONLY_TEXT, inq_cmd_synth},
     {"list", "", "list analyses and formats", "One line each; the names are what --only takes.",
-     INQ_OPT_COMMON, inq_cmd_list},
+     INQ_OPT_COMMON, ONLY_TEXT, inq_cmd_list},
     {"completion", "SHELL", "print completion for bash, zsh or fish",
      "For this session:\n"
      "  bash:  source <(inquest completion bash)\n"
      "  zsh:   source <(inquest completion zsh)\n"
      "  fish:  inquest completion fish | source",
-     INQ_OPT_COMMON, inq_cmd_completion},
-    {"help", "[COMMAND]", "explain a command and its options", "", INQ_OPT_COMMON, inq_cmd_help},
-    {NULL, NULL, NULL, NULL, 0, NULL},
+     INQ_OPT_COMMON, ONLY_TEXT, inq_cmd_completion},
+    {"help", "[COMMAND]", "explain a command and its options", "", INQ_OPT_COMMON, ONLY_TEXT,
+     inq_cmd_help},
+    {NULL, NULL, NULL, NULL, 0, 0, NULL},
 };
 
 const struct inq_command *inq_command_find(const char *name)

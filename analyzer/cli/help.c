@@ -58,9 +58,12 @@ static void wrap(struct inq_out *out, const char *text)
     inq_out_text(out, "\n");
 }
 
-static void help_option(const struct inq_option *option, struct inq_out *out)
+static void help_option(const struct inq_command *command, const struct inq_option *option,
+                        struct inq_out *out)
 {
     char head[64];
+    char text[256];
+    char list[96];
     char letter[8] = "    ";
     if (option->letter != 0) {
         (void)snprintf(letter, sizeof letter, "-%c, ", option->letter);
@@ -68,7 +71,13 @@ static void help_option(const struct inq_option *option, struct inq_out *out)
     (void)snprintf(head, sizeof head, "%s--%s%s%s", letter, option->name,
                    option->arg != NULL ? " " : "", option->arg != NULL ? option->arg : "");
     inq_out_printf(out, "  %-*s", OPTION_COLUMN - 2, head);
-    wrap(out, option->help);
+    if (option->completion == INQ_COMPLETE_FORMATS) {
+        (void)inq_cli_format_list(command->formats, ", ", " or ", list, sizeof list);
+        (void)snprintf(text, sizeof text, "%s %s", list, option->help);
+        wrap(out, text);
+    } else {
+        wrap(out, option->help);
+    }
 }
 
 static void help_one(const struct inq_command *command, struct inq_out *out)
@@ -81,7 +90,7 @@ static void help_one(const struct inq_command *command, struct inq_out *out)
     inq_out_text(out, "\nOptions:\n");
     for (size_t i = 0; i < INQ_OPT_COUNT; i++) {
         if ((command->options & INQ_OPT_BIT(i)) != 0) {
-            help_option(inq_cli_option((enum inq_option_id)i), out);
+            help_option(command, inq_cli_option((enum inq_option_id)i), out);
         }
     }
 }

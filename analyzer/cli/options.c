@@ -5,12 +5,8 @@
 #include <string.h>
 
 static const struct inq_option options[] = {
-    {INQ_OPT_FORMAT, 'f', "format", "FORMAT", "text|json|markdown", INQ_COMPLETE_CHOICES,
-     "text (default), json or markdown; else by the suffix of -o (.txt .json .md)"},
-    {INQ_OPT_INFO_FORMAT, 'f', "format", "FORMAT", "text|json", INQ_COMPLETE_CHOICES,
-     "text (default) or json; else by the suffix of -o (.txt .json)"},
-    {INQ_OPT_SCHEDULE_FORMAT, 'f', "format", "FORMAT", "text|json|csv", INQ_COMPLETE_CHOICES,
-     "text (default), json, or torch.distributed.pipelining's csv; else by the suffix of -o"},
+    {INQ_OPT_FORMAT, 'f', "format", "FORMAT", NULL, INQ_COMPLETE_FORMATS,
+     "(default: by the suffix of -o, else text)"},
     {INQ_OPT_OUTPUT, 'o', "output", "FILE", NULL, INQ_COMPLETE_FILE,
      "write the result to FILE, which appears only when complete; - is stdout"},
     {INQ_OPT_FOLDER, 'o', "output", "DIR", NULL, INQ_COMPLETE_FILE,
@@ -21,6 +17,9 @@ static const struct inq_option options[] = {
      "analyze only these steps: 10..20 or 12"},
     {INQ_OPT_ONLY, 0, "only", "NAME,...", NULL, INQ_COMPLETE_ANALYSES,
      "run only these analyses; 'inquest list' names them"},
+    {INQ_OPT_WHAT_IF, 0, "what-if", "QUESTION", NULL, INQ_COMPLETE_NONE,
+     "simulate the step with other durations: rank=5:speed=1.0, type=p2p:factor=0.5, stage=3:fix, "
+     "dp=0:keep; may be given several times"},
     {INQ_OPT_METHOD, 0, "method", "METHOD", "inquest|hta|tracelens", INQ_COMPLETE_CHOICES,
      "hta or tracelens: also print that tool's own numbers, by its definitions"},
     {INQ_OPT_ALIGN, 0, "align", "HOW", "auto|none", INQ_COMPLETE_CHOICES,

@@ -172,7 +172,7 @@ static int find_choice(const char *choices, const char *value, char *buf, size_t
 
 static int set_choice(struct inq_cli *cli, const struct inq_option *option, const char *value)
 {
-    char buf[128];
+    char buf[256];
     const char *words[MAX_CHOICES];
     size_t n;
     int choice = find_choice(option->choices, value, buf, sizeof buf, words, &n);
@@ -206,6 +206,7 @@ static int set_option(struct inq_cli *cli, const struct inq_option *option, cons
 {
     cli->given[option->id] = true;
     cli->value[option->id] = value;
+    cli->said[cli->n_said++] = (struct inq_said){option->id, value};
     if (value == NULL) {
         return INQ_EXIT_OK; /* a flag */
     }
@@ -279,66 +280,76 @@ static int parse_option(struct inq_cli *cli, char **argv, int *i)
 /* ---- the format: said, or by the suffix of the output file -------------------------------------
  */
 
-static int format_by_suffix(struct inq_cli *cli, const char *path)
+static int set_format(struct inq_cli *cli, const char *name)
 {
-    static const struct {
-        const char *suffix;
-        enum inq_format format;
-    } known[] = {
-        {".json", INQ_FORMAT_JSON},         {".md", INQ_FORMAT_MARKDOWN},
-        {".markdown", INQ_FORMAT_MARKDOWN}, {".txt", INQ_FORMAT_TEXT},
-        {".log", INQ_FORMAT_TEXT},          {".out", INQ_FORMAT_TEXT},
-        {".csv", INQ_FORMAT_CSV},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (ends_with(path, known[i].suffix)) {
-            cli->format = known[i].format;
-            return INQ_EXIT_OK;
-        }
-    }
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash != NULL ? slash + 1 : path, '.');
-    if (dot == NULL) {
+    const struct inq_cli_format *format = inq_cli_format_named(name);
+    unsigned mask = cli->command->formats;
+    if (format != NULL && (mask & INQ_FORMAT_BIT(format->format)) != 0) {
+        cli->format = format->format;
         return INQ_EXIT_OK;
     }
-    return inq_cli_usage(cli, "say it with -f, or use .txt, .json, .md or (schedules) .csv",
-                         "no format goes with the suffix '%s'", dot);
+    const char *names[INQ_FORMAT_COUNT];
+    size_t n = 0;
+    for (unsigned i = 0; i < INQ_FORMAT_COUNT; i++) {
+        if ((mask & INQ_FORMAT_BIT(i)) != 0) {
+            names[n++] = inq_cli_format((enum inq_format)i)->name;
+        }
+    }
+    const char *nearest = inq_cli_nearest(name, names, n);
+    char list[96];
+    char hint[128];
+    if (nearest != NULL) {
+        (void)snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
+    } else {
+        (void)snprintf(hint, sizeof hint, "it is one of %s",
+                       inq_cli_format_list(mask, "|", "|", list, sizeof list));
+    }
+    return inq_cli_usage(cli, hint, "--format cannot be '%s'", name);
+}
+
+static int format_by_suffix(struct inq_cli *cli, const char *path)
+{
+    const struct inq_cli_format *format = inq_cli_format_of_path(path);
+    char hint[160];
+    char list[96];
+    (void)inq_cli_format_list(cli->command->formats, ", ", " or ", list, sizeof list);
+    if (format == NULL) {
+        const char *slash = strrchr(path, '/');
+        const char *dot = strrchr(slash != NULL ? slash + 1 : path, '.');
+        if (dot == NULL) {
+            return INQ_EXIT_OK;
+        }
+        (void)snprintf(hint, sizeof hint, "say it with -f: %s", list);
+        return inq_cli_usage(cli, hint, "no format goes with the suffix '%s'", dot);
+    }
+    if ((cli->command->formats & INQ_FORMAT_BIT(format->format)) == 0) {
+        (void)snprintf(hint, sizeof hint, "it writes %s", list);
+        return inq_cli_usage(cli, hint, "'inquest %s' does not write %s", cli->command->name,
+                             format->what);
+    }
+    cli->format = format->format;
+    return INQ_EXIT_OK;
 }
 
 static int choose_format(struct inq_cli *cli)
 {
-    bool markdown = (cli->command->options & INQ_OPT_BIT(INQ_OPT_FORMAT)) != 0;
-    bool csv = (cli->command->options & INQ_OPT_BIT(INQ_OPT_SCHEDULE_FORMAT)) != 0;
     const char *path = cli->value[INQ_OPT_OUTPUT];
-    cli->format = INQ_FORMAT_TEXT;
     if (cli->given[INQ_OPT_FORMAT]) {
-        cli->format = (enum inq_format)cli->choice[INQ_OPT_FORMAT];
-    } else if (cli->given[INQ_OPT_INFO_FORMAT]) {
-        cli->format = (enum inq_format)cli->choice[INQ_OPT_INFO_FORMAT];
-    } else if (cli->given[INQ_OPT_SCHEDULE_FORMAT]) {
-        static const enum inq_format formats[] = {INQ_FORMAT_TEXT, INQ_FORMAT_JSON, INQ_FORMAT_CSV};
-        cli->format = formats[cli->choice[INQ_OPT_SCHEDULE_FORMAT]];
-    } else if (path != NULL && strcmp(path, "-") != 0) {
-        int status = format_by_suffix(cli, path);
-        if (status != INQ_EXIT_OK) {
-            return status;
-        }
+        return set_format(cli, cli->value[INQ_OPT_FORMAT]);
     }
-    if (cli->format == INQ_FORMAT_MARKDOWN && !markdown) {
-        return inq_cli_usage(cli, csv ? "it writes text, json or csv" : "it writes text or json",
-                             "'inquest %s' does not write Markdown", cli->command->name);
-    }
-    if (cli->format == INQ_FORMAT_CSV && !csv) {
-        return inq_cli_usage(cli, NULL, "'inquest %s' does not write CSV", cli->command->name);
-    }
-    return INQ_EXIT_OK;
+    return path != NULL && strcmp(path, "-") != 0 ? format_by_suffix(cli, path) : INQ_EXIT_OK;
 }
 
 int inq_cli_parse(int argc, char **argv, struct inq_cli *cli)
 {
     *cli = (struct inq_cli){.json_errors = wants_json(argc, argv)};
+    size_t letters = 1; /* every letter of "-qv" may be an option */
+    for (int i = 1; i < argc; i++) {
+        letters += strlen(argv[i]);
+    }
     cli->words = inq_mem_zalloc((size_t)argc + 1, sizeof *cli->words);
-    if (cli->words == NULL) {
+    cli->said = inq_mem_zalloc(letters, sizeof *cli->said);
+    if (cli->words == NULL || cli->said == NULL) {
         struct inq_err err = {0};
         (void)inq_err_set(&err, INQ_NOMEM, "no memory for the arguments");
         return inq_cli_fail(cli, &err, NULL);
@@ -364,5 +375,18 @@ int inq_cli_parse(int argc, char **argv, struct inq_cli *cli)
 void inq_cli_release(struct inq_cli *cli)
 {
     inq_mem_free(cli->words);
+    inq_mem_free(cli->said);
     cli->words = NULL;
+    cli->said = NULL;
+}
+
+const char *inq_cli_next_value(const struct inq_cli *cli, enum inq_option_id id, size_t *at)
+{
+    while (*at < cli->n_said) {
+        const struct inq_said *said = &cli->said[(*at)++];
+        if (said->id == id) {
+            return said->value;
+        }
+    }
+    return NULL;
 }

@@ -25,6 +25,7 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
         code = inq_document_markdown(&doc, &out, err);
         break;
     case INQ_FORMAT_CSV:
+    case INQ_FORMAT_COUNT:
         code = inq_err_set(err, INQ_UNSUPPORTED, "reports are written as text, JSON or Markdown");
         break;
     }

@@ -537,6 +537,9 @@ INQ_API int inq_analyze(const struct inq_trace *trace, const struct inq_analysis
 
 INQ_API void inq_report_free(struct inq_report *report);
 
+/* What is wrong with the wording of a what-if question; "" if nothing. */
+INQ_API const char *inq_what_if_problem(const char *spec);
+
 /* How long step `index` of the trace took: for labelled ops (an op table) from the first start to
  * the last end over all ranks; for recorded or inferred steps the median over the ranks that have
  * it, because those begin and end on each host by itself. -1 when memory is out. */

@@ -10,8 +10,14 @@
 extern "C" {
 #endif
 
-/* CSV: only of schedules. */
-enum inq_format { INQ_FORMAT_TEXT, INQ_FORMAT_JSON, INQ_FORMAT_MARKDOWN, INQ_FORMAT_CSV };
+/* What a writer does not write is INQ_UNSUPPORTED there. */
+enum inq_format {
+    INQ_FORMAT_TEXT,
+    INQ_FORMAT_JSON,
+    INQ_FORMAT_MARKDOWN,
+    INQ_FORMAT_CSV, /* of schedules */
+    INQ_FORMAT_COUNT
+};
 
 struct inq_report_setting {
     const char *name, *value; /* value NULL: not set */

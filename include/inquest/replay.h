@@ -46,23 +46,25 @@ struct inq_plan_lane {
  * once in the simulation, so that no order is added that the graph does not have. */
 struct inq_plan {
     const struct inq_graph *graph; /* borrowed */
-    int64_t *dur_ns, *delay_ns;    /* [n_ops] scaled; delay_ns NULL: none */
-    uint8_t *work;                 /* [n_ops] enum inq_work */
-    int64_t *bytes;                /* [n_ops] payload; -1 not known */
+    /* [n_ops] scaled, never negative (clock error counts as 0); delay_ns NULL: none */
+    int64_t *dur_ns, *delay_ns;
+    uint8_t *work;  /* [n_ops] enum inq_work */
+    int64_t *bytes; /* [n_ops] payload; -1 not known */
     size_t n_lanes;
     struct inq_plan_lane *lanes;
     uint32_t *lane_of, *place_of; /* [n_ops] lane, and index in it */
     double scale;                 /* what durations were multiplied by */
     int64_t shortest_ns;          /* shortest positive scaled duration of compute; 0: none */
-    int64_t simulated_ns;         /* makespan by the simulator */
+    int64_t simulated_ns;         /* makespan by the simulator, latest end - earliest start */
 };
 
 /* What the graph does not say. All may be NULL; zero-initialised options are the defaults. */
 struct inq_plan_options {
-    double scale;          /* 0: 1 */
-    const int64_t *dur_ns; /* [n_ops] instead of the graph's */
-    const int64_t *delay_ns;
-    const int64_t *bytes; /* [n_ops] by op index of the graph */
+    double scale;            /* 0: 1 */
+    const int64_t *dur_ns;   /* [n_ops] instead of the graph's */
+    const int64_t *delay_ns; /* [n_ops] instead of the graph's */
+    const int64_t *bytes;    /* [n_ops] NULL: not known */
+    const uint8_t *work;     /* [n_ops] enum inq_work; NULL: by each op's type and class */
 };
 
 /* Lays a graph out. The graph must outlive the plan. Fails with INQ_NOMEM, INQ_USAGE (scale). */
@@ -108,11 +110,20 @@ INQ_API void inq_execution_release(struct inq_execution *execution);
 typedef int (*inq_engine_run)(const struct inq_plan *plan, const struct inq_replay_options *options,
                               struct inq_execution *out, struct inq_err *err);
 
+/* Executes plans[order[i]] for i = 0 .. n - 1, one after the other on one set-up of the device,
+ * each once (no warm-up of its own); makespan_ns[n] and *device (as in inq_execution; note, device
+ * and resolution filled) are the caller's. Fails as `run` does. */
+typedef int (*inq_engine_alternate)(const struct inq_plan *const plans[2], const uint8_t *order,
+                                    size_t n, const struct inq_replay_options *options,
+                                    int64_t *makespan_ns, struct inq_execution *device,
+                                    struct inq_err *err);
+
 struct inq_engine {
     const char *name;
     const char *summary;
     bool built; /* false: `run` fails with INQ_UNSUPPORTED */
     inq_engine_run run;
+    inq_engine_alternate alternate; /* NULL: validation calls `run` for each execution */
 };
 
 /* sim, host, cuda; *n gets their number. */

@@ -39,11 +39,29 @@ static bool is_mismatch(enum inq_match_state state)
 /* ---- matches -----------------------------------------------------------------------------------
  */
 
-/* One row per group that has something pending; the first mismatch decides. */
+static void add_match(struct inq_failure_case *c, uint32_t team,
+                      const struct inq_flight_verdict *verdict)
+{
+    c->failure->matches[c->failure->n_matches++] = (struct inq_failure_match){
+        .group = inq_failure_group(c, team),
+        .seq = verdict->seq,
+        .state = verdict->state,
+        .n_ranks = verdict->n_odd,
+        .ranks = verdict->odd,
+        .what = inq_failure_say_match(c, team, verdict),
+    };
+    if (is_mismatch(verdict->state) && c->mismatch_team == INQ_NONE) {
+        c->mismatch_team = team;
+        c->mismatch = *verdict;
+    }
+}
+
+/* One row per group that has something pending, and one for a send whose receive differs; the first
+ * mismatch decides. */
 static int match_groups(struct inq_failure_case *c, struct inq_err *err)
 {
     struct inq_failure *failure = c->failure;
-    failure->matches = inq_arena_array(c->arena, c->model.n_teams, sizeof *failure->matches);
+    failure->matches = inq_arena_array(c->arena, c->model.n_teams + 1, sizeof *failure->matches);
     if (failure->matches == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare groups");
     }
@@ -53,24 +71,17 @@ static int match_groups(struct inq_failure_case *c, struct inq_err *err)
         if (code != INQ_OK) {
             return code;
         }
-        if (verdict.seq < 0) {
-            continue;
-        }
-        failure->matches[failure->n_matches++] = (struct inq_failure_match){
-            .group = inq_failure_group(c, t),
-            .seq = verdict.seq,
-            .state = verdict.state,
-            .n_ranks = verdict.n_odd,
-            .ranks = verdict.odd,
-            .what = inq_failure_say_match(c, t, &verdict),
-        };
-        bool decides = is_mismatch(verdict.state) && c->mismatch_team == INQ_NONE;
-        if (decides) {
-            c->mismatch_team = t;
-            c->mismatch = verdict;
+        if (verdict.seq >= 0) {
+            add_match(c, t, &verdict);
         }
     }
-    return INQ_OK;
+    uint32_t team = INQ_NONE;
+    struct inq_flight_verdict pair;
+    int code = inq_flight_match_pairs(&c->model, &team, &pair, err);
+    if (code == INQ_OK && team != INQ_NONE) {
+        add_match(c, team, &pair);
+    }
+    return code;
 }
 
 /* ---- lists of ranks ----------------------------------------------------------------------------
@@ -99,7 +110,7 @@ static bool is_root(const struct inq_failure_case *c, size_t r)
     switch (c->failure->cls) {
     case INQ_FAILURE_GPU_STALL:
     case INQ_FAILURE_CPU_STALL:
-        return node->n_waiters > 0 &&
+        return (node->n_waiters > 0 || c->alone) &&
                (node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_ON_CPU);
     case INQ_FAILURE_ORDERING:
         return node->end == INQ_FLIGHT_CIRCLE;
@@ -202,6 +213,14 @@ static void classify(struct inq_failure_case *c)
         }
     }
     for (size_t r = 0; r < c->model.n_ranks; r++) {
+        if (c->waits.nodes[r].end ==
+            INQ_FLIGHT_ON_GPU) { /* the others have finished and are done */
+            c->alone = true;
+            c->first = (uint32_t)r;
+            c->failure->cls = INQ_FAILURE_GPU_STALL;
+            c->failure->confidence = INQ_CONFIDENCE_SUPPORTED;
+            return;
+        }
         if (c->model.ranks[r].n_pending > 0) {
             c->failure->cls = INQ_FAILURE_UNKNOWN;
             c->failure->confidence = INQ_CONFIDENCE_HYPOTHESIS;

@@ -17,6 +17,7 @@ struct inq_failure_case {
     uint32_t mismatch_team; /* INQ_NONE: members agree wherever they can be compared */
     struct inq_flight_verdict mismatch;
     uint32_t first; /* index of the rank whose evidence comes first; INQ_NONE */
+    bool alone;     /* nobody waits for the rank that is stuck: the others had nothing more to do */
     bool no_memory;
 };
 

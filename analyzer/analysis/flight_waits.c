@@ -3,6 +3,7 @@
  * that others have not joined. */
 #include "analysis/flight_waits.h"
 
+#include "analysis/flight_match.h"
 #include "base/mem.h"
 
 /* More would tell nothing new. */
@@ -79,39 +80,18 @@ static enum inq_flight_end draw_collective(struct drawing *d, const struct inq_f
 /* ---- P2P ---------------------------------------------------------------------------------------
  */
 
-static uint32_t peer_of(const struct drawing *d, uint32_t rank, const struct inq_flight_op *op)
-{
-    const struct inq_flight_team *team = &d->model->teams[op->team];
-    const struct inq_flight_entry *entry = op->entry;
-    if (entry->src < 0 || entry->dst < 0 || (size_t)entry->src >= team->n_members ||
-        (size_t)entry->dst >= team->n_members) {
-        return INQ_NONE;
-    }
-    bool sends = team->members[entry->src] == d->model->ranks[rank].rank;
-    return inq_flight_find_rank(d->model, team->members[sends ? entry->dst : entry->src]);
-}
-
 static enum inq_flight_end draw_p2p(struct drawing *d, const struct inq_flight_op *op)
 {
-    uint32_t peer = peer_of(d, d->rank, op);
+    uint32_t peer = INQ_NONE;
+    const struct inq_flight_op *partner = inq_flight_partner(d->model, d->rank, op, &peer);
     if (peer == INQ_NONE || peer == d->rank) {
         return INQ_FLIGHT_IDLE; /* not known with whom: says nothing */
-    }
-    const struct inq_flight_rank *other = &d->model->ranks[peer];
-    const struct inq_flight_op *partner = NULL;
-    for (size_t i = 0; i < other->n_pending; i++) {
-        const struct inq_flight_op *theirs = &other->pending[i];
-        bool pair = theirs->team == op->team && theirs->entry->is_p2p &&
-                    peer_of(d, peer, theirs) == d->rank;
-        if (pair && (partner == NULL || theirs->entry->p2p_seq < partner->entry->p2p_seq)) {
-            partner = theirs;
-        }
     }
     if (partner != NULL && partner->entry->p2p_seq > op->entry->p2p_seq) {
         return INQ_FLIGHT_ON_GPU;
     }
     bool joined = partner != NULL && partner->entry->p2p_seq == op->entry->p2p_seq;
-    if (joined && partner == &other->pending[0]) {
+    if (joined && partner == &d->model->ranks[peer].pending[0]) {
         return INQ_FLIGHT_JOINED;
     }
     add(d, peer);

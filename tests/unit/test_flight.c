@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flight Recorder dumps: real ones with a known fault, and small ones for every state. */
-#include "base/out.h"
-#include "inquest/failure.h"
-#include "inquest/ingest.h"
+#include "support_flight.h"
 #include "support_read.h"
 #include "trace/flight.h"
 
@@ -14,42 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_BLOBS = 32 };
-
-struct judged {
-    struct inq_run *run;
-    struct inq_report *report;
-    const struct inq_failure *failure;
-};
-
-static struct judged judge(const struct inq_ingest_blob *blobs, size_t n)
-{
-    struct judged j = {0};
-    struct inq_err err = {0};
-    assert_int_equal(inq_ingest_memory(blobs, n, NULL, &j.run, &err), INQ_OK);
-    assert_int_equal(j.run->n_traces, 1);
-    assert_int_equal(inq_analyze(j.run->traces[0], NULL, &j.report, &err), INQ_OK);
-    j.failure = j.report->failure;
-    assert_non_null(j.failure);
-    return j;
-}
-
-static void release(struct judged *j)
-{
-    inq_report_free(j->report);
-    inq_run_free(j->run);
-}
-
-static bool has(const int32_t *ranks, size_t n, int32_t rank)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (ranks[i] == rank) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* ---- the real dumps ----------------------------------------------------------------------------
  */
@@ -91,7 +53,7 @@ static void unload(struct real *real)
 
 static void check_whole(const struct real *real, enum inq_failure_class cls)
 {
-    struct judged j = judge(real->blobs, REAL);
+    struct test_judged j = test_judge(real->blobs, REAL);
     assert_int_equal(j.failure->cls, cls);
     assert_int_equal(j.failure->n_roots, 2);
     assert_int_equal(j.failure->root_ranks[0], 9);
@@ -100,7 +62,7 @@ static void check_whole(const struct real *real, enum inq_failure_class cls)
     assert_int_equal(j.failure->n_missing, 0);
     assert_string_equal(j.report->verdict.headline, j.failure->headline);
     assert_true(j.failure->n_evidence > 2);
-    release(&j);
+    test_judged_release(&j);
 }
 
 /* Nobody but the faulty ranks is called a root; a faulty rank that is not named left no dump, and
@@ -114,7 +76,7 @@ static void check_without(const struct real *real, size_t a, size_t b, enum inq_
             blobs[n++] = real->blobs[i];
         }
     }
-    struct judged j = judge(blobs, n);
+    struct test_judged j = test_judge(blobs, n);
     const struct inq_failure *f = j.failure;
     for (size_t i = 0; i < f->n_roots; i++) {
         assert_true(f->root_ranks[i] == 9 || f->root_ranks[i] == 14);
@@ -122,14 +84,15 @@ static void check_without(const struct real *real, size_t a, size_t b, enum inq_
     static const int32_t faulty[] = {9, 14};
     for (size_t i = 0; i < 2; i++) {
         bool gone = (size_t)faulty[i] == a || (size_t)faulty[i] == b;
-        assert_true(gone != has(f->root_ranks, f->n_roots, faulty[i]));
-        assert_true(!(a == 9 && b == 14) || has(f->suspect_ranks, f->n_suspects, faulty[i]));
+        assert_true(gone != test_has_rank(f->root_ranks, f->n_roots, faulty[i]));
+        assert_true(!(a == 9 && b == 14) ||
+                    test_has_rank(f->suspect_ranks, f->n_suspects, faulty[i]));
     }
     assert_non_null(strstr(f->alternatives[f->n_alternatives - 1], "no whole dump of ranks "));
-    assert_true(has(f->missing_ranks, f->n_missing, (int32_t)a));
-    assert_true(has(f->missing_ranks, f->n_missing, (int32_t)b));
+    assert_true(test_has_rank(f->missing_ranks, f->n_missing, (int32_t)a));
+    assert_true(test_has_rank(f->missing_ranks, f->n_missing, (int32_t)b));
     assert_int_equal(f->cls, a == 9 && b == 14 ? INQ_FAILURE_UNKNOWN : cls);
-    release(&j);
+    test_judged_release(&j);
 }
 
 static void check_set(const char *set, enum inq_failure_class cls)
@@ -171,12 +134,13 @@ static void flight__cut_dumps_never_make_a_victim_a_root(void **state)
             struct inq_ingest_blob blobs[REAL];
             memcpy(blobs, real.blobs, sizeof blobs);
             blobs[cut].n = blobs[cut].n * part / 8;
-            struct judged j = judge(blobs, REAL);
+            struct test_judged j = test_judge(blobs, REAL);
             for (size_t i = 0; i < j.failure->n_roots; i++) {
                 assert_true(j.failure->root_ranks[i] == 9 || j.failure->root_ranks[i] == 14);
             }
-            assert_true(has(j.failure->missing_ranks, j.failure->n_missing, (int32_t)cut));
-            release(&j);
+            assert_true(
+                test_has_rank(j.failure->missing_ranks, j.failure->n_missing, (int32_t)cut));
+            test_judged_release(&j);
         }
     }
     unload(&real);
@@ -185,86 +149,40 @@ static void flight__cut_dumps_never_make_a_victim_a_root(void **state)
 /* ---- small dumps -------------------------------------------------------------------------------
  */
 
-struct op {
-    const char *group, *name, *in, *out, *dtype, *state;
-    int seq;
-};
-
-struct made {
-    struct inq_out out[MAX_BLOBS];
-    struct inq_ingest_blob blobs[MAX_BLOBS];
-    char names[MAX_BLOBS][32];
-    size_t n;
-};
-
-static void add_op(struct inq_out *out, const struct op *op, int record, bool first)
+static void check_match(const struct test_flight_op *ops, const struct test_flight_op *odd,
+                        enum inq_match_state expected)
 {
-    bool p2p = strstr(op->name, "->") != NULL || strstr(op->name, "<-") != NULL;
-    inq_out_printf(out,
-                   "%s{\"collective_seq_id\": %d, \"p2p_seq_id\": %d, \"process_group\": [\"%s\", "
-                   "\"g%s\"], \"profiling_name\": \"nccl:%s\", \"input_sizes\": [[%s]], "
-                   "\"output_sizes\": [[%s]], \"input_dtypes\": [\"%s\"], \"state\": \"%s\", "
-                   "\"record_id\": %d, \"is_p2p\": %s}",
-                   first ? "" : ", ", p2p ? 0 : op->seq, p2p ? op->seq : 0, op->group, op->group,
-                   op->name, op->in, op->out, op->dtype, op->state, record, p2p ? "true" : "false");
-}
-
-/* A dump of `rank` in groups "0" (ranks 0-3) and "1" (ranks 0 and 1). */
-static void add_dump(struct made *made, int rank, const struct op *ops, size_t n)
-{
-    struct inq_out *out = &made->out[made->n];
-    inq_out_text(out, "{\"version\": \"2.10\", \"pg_config\": {\"0\": {\"name\": \"0\", \"desc\": "
-                      "\"all\", \"ranks\": \"[0, 1, 2, 3]\"}, \"1\": {\"name\": \"1\", \"desc\": "
-                      "\"pair\", \"ranks\": \"[0, 1]\"}}, \"entries\": [");
-    for (size_t i = 0; i < n; i++) {
-        add_op(out, &ops[i], (int)i, i == 0);
-    }
-    inq_out_text(out, "]}");
-    (void)snprintf(made->names[made->n], sizeof made->names[0], "run/trace_rank_%d.json", rank);
-    made->blobs[made->n] = (struct inq_ingest_blob){made->names[made->n], out->buf, out->len};
-    made->n++;
-}
-
-static void release_made(struct made *made)
-{
-    for (size_t i = 0; i < made->n; i++) {
-        inq_out_release(&made->out[i]);
-    }
-}
-
-#define ALL_REDUCE(number, size)                                                                   \
-    {                                                                                              \
-        "0", "all_reduce", size, size, "Float", "scheduled", number                                \
-    }
-
-static void check_match(const struct op *ops, const struct op *odd, enum inq_match_state expected)
-{
-    struct made made = {0};
+    struct test_dumps made = {0};
     for (int rank = 0; rank < 4; rank++) {
-        add_dump(&made, rank, rank == 2 ? odd : ops, 1);
+        test_add_dump(&made, rank, rank == 2 ? odd : ops, 1);
     }
-    struct judged j = judge(made.blobs, made.n);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->n_matches, 1);
     assert_int_equal(j.failure->matches[0].state, expected);
     assert_int_equal(j.failure->cls, INQ_FAILURE_MISMATCH);
     assert_int_equal(j.failure->n_roots, 1);
     assert_int_equal(j.failure->root_ranks[0], 2);
     assert_int_equal(j.failure->confidence, INQ_CONFIDENCE_ESTABLISHED);
-    release(&j);
-    release_made(&made);
+    test_judged_release(&j);
+    test_dumps_release(&made);
 }
 
 static void flight__mismatches_name_the_minority(void **state)
 {
     (void)state;
-    const struct op usual = ALL_REDUCE(7, "4, 4");
-    const struct op kind = {"0", "_all_gather_base", "4", "16", "Float", "scheduled", 7};
-    const struct op size = ALL_REDUCE(7, "4, 5");
-    const struct op dtype = {"0", "all_reduce", "4, 4", "4, 4", "Half", "scheduled", 7};
-    const struct op gather = {"0", "_all_gather_base", "4", "16", "Float", "scheduled", 7};
-    const struct op short_gather = {"0", "_all_gather_base", "4", "12", "Float", "scheduled", 7};
-    const struct op scatter = {"0", "_reduce_scatter_base", "16", "4", "Float", "scheduled", 7};
-    const struct op bad_scatter = {"0", "_reduce_scatter_base", "16", "5", "Float", "scheduled", 7};
+    const struct test_flight_op usual = TEST_ALL_REDUCE(7, "4, 4");
+    const struct test_flight_op kind = {"0",     "_all_gather_base", "4", "16",
+                                        "Float", "scheduled",        7};
+    const struct test_flight_op size = TEST_ALL_REDUCE(7, "4, 5");
+    const struct test_flight_op dtype = {"0", "all_reduce", "4, 4", "4, 4", "Half", "scheduled", 7};
+    const struct test_flight_op gather = {"0",     "_all_gather_base", "4", "16",
+                                          "Float", "scheduled",        7};
+    const struct test_flight_op short_gather = {"0",     "_all_gather_base", "4", "12",
+                                                "Float", "scheduled",        7};
+    const struct test_flight_op scatter = {
+        "0", "_reduce_scatter_base", "16", "4", "Float", "scheduled", 7};
+    const struct test_flight_op bad_scatter = {
+        "0", "_reduce_scatter_base", "16", "5", "Float", "scheduled", 7};
     check_match(&usual, &kind, INQ_MATCH_KIND);
     check_match(&usual, &size, INQ_MATCH_SIZE);
     check_match(&usual, &dtype, INQ_MATCH_DTYPE);
@@ -275,17 +193,17 @@ static void flight__mismatches_name_the_minority(void **state)
 static void flight__a_collective_coalesced_in_part_is_a_mismatch(void **state)
 {
     (void)state;
-    const struct op whole[] = {ALL_REDUCE(7, "4"), ALL_REDUCE(7, "8")};
-    struct made made = {0};
+    const struct test_flight_op whole[] = {TEST_ALL_REDUCE(7, "4"), TEST_ALL_REDUCE(7, "8")};
+    struct test_dumps made = {0};
     for (int rank = 0; rank < 4; rank++) {
-        add_dump(&made, rank, whole, rank == 3 ? 1 : 2);
+        test_add_dump(&made, rank, whole, rank == 3 ? 1 : 2);
     }
-    struct judged j = judge(made.blobs, made.n);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_MISMATCH);
     assert_int_equal(j.failure->n_roots, 1);
     assert_int_equal(j.failure->root_ranks[0], 3);
-    release(&j);
-    release_made(&made);
+    test_judged_release(&j);
+    test_dumps_release(&made);
 }
 
 static void flight__uneven_all_to_all_fits_when_its_sums_do(void **state)
@@ -293,169 +211,169 @@ static void flight__uneven_all_to_all_fits_when_its_sums_do(void **state)
     (void)state;
     static const char *const out[] = {"10", "6", "8", "8", "9"};
     for (int bad = 0; bad < 2; bad++) {
-        struct made made = {0};
+        struct test_dumps made = {0};
         for (int rank = 0; rank < 4; rank++) {
-            const struct op op = {"0",     "all_to_all", "8", out[bad && rank == 3 ? 4 : rank],
-                                  "Float", "scheduled",  5};
-            add_dump(&made, rank, &op, 1);
+            const struct test_flight_op op = {
+                "0", "all_to_all", "8", out[bad && rank == 3 ? 4 : rank], "Float", "scheduled", 5};
+            test_add_dump(&made, rank, &op, 1);
         }
-        struct judged j = judge(made.blobs, made.n);
+        struct test_judged j = test_judge(made.blobs, made.n);
         assert_int_equal(j.failure->matches[0].state, bad ? INQ_MATCH_SIZE : INQ_MATCH_MATCHED);
         assert_int_equal(j.failure->cls, bad ? INQ_FAILURE_MISMATCH : INQ_FAILURE_COMMUNICATION);
         assert_int_equal(j.failure->n_roots, 0); /* the sums do not tell who is wrong */
-        release(&j);
-        release_made(&made);
+        test_judged_release(&j);
+        test_dumps_release(&made);
     }
 }
 
 static void flight__two_against_two_is_undecided(void **state)
 {
     (void)state;
-    struct made made = {0};
-    const struct op a = ALL_REDUCE(7, "4");
-    const struct op b = {"0", "broadcast", "4", "4", "Float", "scheduled", 7};
+    struct test_dumps made = {0};
+    const struct test_flight_op a = TEST_ALL_REDUCE(7, "4");
+    const struct test_flight_op b = {"0", "broadcast", "4", "4", "Float", "scheduled", 7};
     for (int rank = 0; rank < 4; rank++) {
-        add_dump(&made, rank, rank < 2 ? &a : &b, 1);
+        test_add_dump(&made, rank, rank < 2 ? &a : &b, 1);
     }
-    struct judged j = judge(made.blobs, made.n);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_MISMATCH);
     assert_int_equal(j.failure->n_roots, 0);
-    release(&j);
-    release_made(&made);
+    test_judged_release(&j);
+    test_dumps_release(&made);
 }
 
 static void flight__swapped_collectives_are_an_order_mismatch(void **state)
 {
     (void)state;
-    const struct op right[] = {ALL_REDUCE(7, "4"),
-                               {"0", "broadcast", "4", "4", "Float", "scheduled", 8}};
-    const struct op wrong[] = {{"0", "broadcast", "4", "4", "Float", "scheduled", 7},
-                               ALL_REDUCE(8, "4")};
-    struct made made = {0};
+    const struct test_flight_op right[] = {TEST_ALL_REDUCE(7, "4"),
+                                           {"0", "broadcast", "4", "4", "Float", "scheduled", 8}};
+    const struct test_flight_op wrong[] = {{"0", "broadcast", "4", "4", "Float", "scheduled", 7},
+                                           TEST_ALL_REDUCE(8, "4")};
+    struct test_dumps made = {0};
     for (int rank = 0; rank < 4; rank++) {
-        add_dump(&made, rank, rank == 1 ? wrong : right, 2);
+        test_add_dump(&made, rank, rank == 1 ? wrong : right, 2);
     }
-    struct judged j = judge(made.blobs, made.n);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->matches[0].state, INQ_MATCH_ORDER);
     assert_int_equal(j.failure->n_roots, 1);
     assert_int_equal(j.failure->root_ranks[0], 1);
-    release(&j);
-    release_made(&made);
+    test_judged_release(&j);
+    test_dumps_release(&made);
 }
 
 static void flight__unfinished_on_one_rank_only_is_its_gpu(void **state)
 {
     (void)state;
-    const struct op done = {"0", "all_reduce", "4", "4", "Float", "completed", 7};
-    const struct op open = ALL_REDUCE(7, "4");
-    const struct op next[] = {done, ALL_REDUCE(8, "4")};
-    struct made made = {0};
+    const struct test_flight_op done = {"0", "all_reduce", "4", "4", "Float", "completed", 7};
+    const struct test_flight_op open = TEST_ALL_REDUCE(7, "4");
+    const struct test_flight_op next[] = {done, TEST_ALL_REDUCE(8, "4")};
+    struct test_dumps made = {0};
     for (int rank = 0; rank < 4; rank++) {
-        add_dump(&made, rank, rank == 3 ? &open : next, rank == 3 ? 1 : 2);
+        test_add_dump(&made, rank, rank == 3 ? &open : next, rank == 3 ? 1 : 2);
     }
-    struct judged j = judge(made.blobs, made.n);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->matches[0].state, INQ_MATCH_STATE);
     assert_int_equal(j.failure->cls, INQ_FAILURE_GPU_STALL);
     assert_int_equal(j.failure->n_roots, 1);
     assert_int_equal(j.failure->root_ranks[0], 3);
     assert_int_equal(j.failure->n_victims, 3);
-    release(&j);
-    release_made(&made);
+    test_judged_release(&j);
+    test_dumps_release(&made);
 }
 
 static void flight__chain_over_two_groups_ends_at_the_rank_that_enqueued_nothing(void **state)
 {
     (void)state;
-    const struct op open = ALL_REDUCE(7, "4");
-    const struct op pair = {"1", "broadcast", "4", "4", "Float", "scheduled", 3};
-    const struct op before = {"0", "all_reduce", "4", "4", "Float", "completed", 6};
-    struct made made = {0};
-    add_dump(&made, 0, &pair, 1); /* waits for 1, and holds up 2 and 3 */
-    add_dump(&made, 1, &before, 1);
-    add_dump(&made, 2, &open, 1);
-    add_dump(&made, 3, &open, 1);
-    struct judged j = judge(made.blobs, made.n);
+    const struct test_flight_op open = TEST_ALL_REDUCE(7, "4");
+    const struct test_flight_op pair = {"1", "broadcast", "4", "4", "Float", "scheduled", 3};
+    const struct test_flight_op before = {"0", "all_reduce", "4", "4", "Float", "completed", 6};
+    struct test_dumps made = {0};
+    test_add_dump(&made, 0, &pair, 1); /* waits for 1, and holds up 2 and 3 */
+    test_add_dump(&made, 1, &before, 1);
+    test_add_dump(&made, 2, &open, 1);
+    test_add_dump(&made, 3, &open, 1);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
     assert_int_equal(j.failure->n_roots, 1);
     assert_int_equal(j.failure->root_ranks[0], 1);
     assert_int_equal(j.failure->n_victims, 3);
-    release(&j);
-    release_made(&made);
+    test_judged_release(&j);
+    test_dumps_release(&made);
 }
 
 static void flight__two_groups_in_different_orders_are_a_deadlock(void **state)
 {
     (void)state;
-    const struct op first[] = {{"0", "all_reduce", "4", "4", "Float", "scheduled", 7},
-                               {"1", "broadcast", "4", "4", "Float", "scheduled", 3}};
-    const struct op other[] = {first[1], first[0]};
-    struct made made = {0};
+    const struct test_flight_op first[] = {{"0", "all_reduce", "4", "4", "Float", "scheduled", 7},
+                                           {"1", "broadcast", "4", "4", "Float", "scheduled", 3}};
+    const struct test_flight_op other[] = {first[1], first[0]};
+    struct test_dumps made = {0};
     for (int rank = 0; rank < 4; rank++) {
-        add_dump(&made, rank, rank == 1 ? other : first, rank < 2 ? 2 : 1);
+        test_add_dump(&made, rank, rank == 1 ? other : first, rank < 2 ? 2 : 1);
     }
-    struct judged j = judge(made.blobs, made.n);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_ORDERING);
-    assert_true(has(j.failure->root_ranks, j.failure->n_roots, 0));
-    assert_true(has(j.failure->root_ranks, j.failure->n_roots, 1));
+    assert_true(test_has_rank(j.failure->root_ranks, j.failure->n_roots, 0));
+    assert_true(test_has_rank(j.failure->root_ranks, j.failure->n_roots, 1));
     assert_int_equal(j.failure->n_roots, 2);
-    release(&j);
-    release_made(&made);
+    test_judged_release(&j);
+    test_dumps_release(&made);
 }
 
 static void flight__all_joined_is_no_rank_that_is_late(void **state)
 {
     (void)state;
-    const struct op open = ALL_REDUCE(7, "4");
-    struct made made = {0};
+    const struct test_flight_op open = TEST_ALL_REDUCE(7, "4");
+    struct test_dumps made = {0};
     for (int rank = 0; rank < 4; rank++) {
-        add_dump(&made, rank, &open, 1);
+        test_add_dump(&made, rank, &open, 1);
     }
-    struct judged j = judge(made.blobs, made.n);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_COMMUNICATION);
     assert_int_equal(j.failure->n_roots, 0);
-    release(&j);
+    test_judged_release(&j);
     made.n = 3; /* without the dump of rank 3 it may be the one that did not join */
-    j = judge(made.blobs, made.n);
+    j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_UNKNOWN);
     assert_int_equal(j.failure->n_roots, 0);
     assert_int_equal(j.failure->n_suspects, 1);
     assert_int_equal(j.failure->suspect_ranks[0], 3);
-    release(&j);
+    test_judged_release(&j);
     made.n = 4;
-    release_made(&made);
+    test_dumps_release(&made);
 }
 
 static void flight__p2p_waits_for_the_side_that_is_not_there(void **state)
 {
     (void)state;
-    const struct op send = {"0", "send 0->2", "4", "4", "Float", "scheduled", 9};
-    const struct op done = {"0", "all_reduce", "4", "4", "Float", "completed", 7};
-    struct made made = {0};
+    const struct test_flight_op send = {"0", "send 0->2", "4", "4", "Float", "scheduled", 9};
+    const struct test_flight_op done = {"0", "all_reduce", "4", "4", "Float", "completed", 7};
+    struct test_dumps made = {0};
     for (int rank = 0; rank < 4; rank++) {
-        add_dump(&made, rank, rank == 0 ? &send : &done, 1);
+        test_add_dump(&made, rank, rank == 0 ? &send : &done, 1);
     }
-    struct judged j = judge(made.blobs, made.n);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
     assert_int_equal(j.failure->n_roots, 1);
     assert_int_equal(j.failure->root_ranks[0], 2);
     assert_int_equal(j.failure->seq, 9);
-    release(&j);
-    release_made(&made);
+    test_judged_release(&j);
+    test_dumps_release(&made);
 }
 
 static void flight__all_finished_is_no_hang(void **state)
 {
     (void)state;
-    const struct op done = {"0", "all_reduce", "4", "4", "Float", "completed", 7};
-    struct made made = {0};
+    const struct test_flight_op done = {"0", "all_reduce", "4", "4", "Float", "completed", 7};
+    struct test_dumps made = {0};
     for (int rank = 0; rank < 4; rank++) {
-        add_dump(&made, rank, &done, 1);
+        test_add_dump(&made, rank, &done, 1);
     }
-    struct judged j = judge(made.blobs, made.n);
+    struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_NONE);
     assert_int_equal(j.failure->n_roots, 0);
-    release(&j);
-    release_made(&made);
+    test_judged_release(&j);
+    test_dumps_release(&made);
 }
 
 /* ---- names -------------------------------------------------------------------------------------
@@ -477,11 +395,11 @@ static void flight__rank_is_the_number_at_the_end_of_the_name(void **state)
 static void flight__two_sets_of_the_same_ranks_are_two_jobs(void **state)
 {
     (void)state;
-    const struct op open = ALL_REDUCE(7, "4");
-    struct made made = {0};
+    const struct test_flight_op open = TEST_ALL_REDUCE(7, "4");
+    struct test_dumps made = {0};
     static const char *const names[] = {"a/fr0", "a/fr1", "b/fr0", "b/fr1"};
     for (int i = 0; i < 4; i++) {
-        add_dump(&made, i % 2, &open, 1);
+        test_add_dump(&made, i % 2, &open, 1);
         made.blobs[i].name = names[i];
     }
     struct inq_run *run = NULL;
@@ -494,7 +412,7 @@ static void flight__two_sets_of_the_same_ranks_are_two_jobs(void **state)
     assert_string_equal(run->traces[0]->name, "a");
     assert_string_equal(run->traces[1]->name, "b");
     inq_run_free(run);
-    release_made(&made);
+    test_dumps_release(&made);
 }
 
 int main(void)

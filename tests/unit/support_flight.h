@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flight Recorder dumps made in memory, and what the analysis says of them. */
+#ifndef INQ_TEST_SUPPORT_FLIGHT_H
+#define INQ_TEST_SUPPORT_FLIGHT_H
+
+#include "base/out.h"
+#include "inquest/failure.h"
+#include "inquest/ingest.h"
+
+enum { TEST_MAX_DUMPS = 32 };
+
+/* One op of a dump: sizes and dtype as in "4, 4" and "Float"; "send 0->2" is P2P. */
+struct test_flight_op {
+    const char *group, *name, *in, *out, *dtype, *state;
+    int seq;
+};
+
+#define TEST_ALL_REDUCE(number, size)                                                              \
+    {                                                                                              \
+        "0", "all_reduce", size, size, "Float", "scheduled", number                                \
+    }
+
+/* Dumps as JSON; zero-initialise, release. */
+struct test_dumps {
+    struct inq_out out[TEST_MAX_DUMPS];
+    struct inq_ingest_blob blobs[TEST_MAX_DUMPS];
+    char names[TEST_MAX_DUMPS][32];
+    size_t n;
+};
+
+/* A dump of `rank` in groups "0" (ranks 0-3) and "1" (ranks 0 and 1). */
+void test_add_dump(struct test_dumps *made, int rank, const struct test_flight_op *ops, size_t n);
+void test_dumps_release(struct test_dumps *made);
+
+/* The one run that the dumps are of, analyzed. */
+struct test_judged {
+    struct inq_run *run;
+    struct inq_report *report;
+    const struct inq_failure *failure;
+};
+
+struct test_judged test_judge(const struct inq_ingest_blob *blobs, size_t n);
+void test_judged_release(struct test_judged *j);
+
+bool test_has_rank(const int32_t *ranks, size_t n, int32_t rank);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the entries of one collective compare: every state that a pair of members can be in. */
+#include "support_flight.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#define OP(name, in, out)                                                                          \
+    {                                                                                              \
+        "0", name, in, out, "Float", "scheduled", 7                                                \
+    }
+
+/* Ranks 0, 1 and 3 entered `usual`, rank 2 `odd`; all four members are there. */
+struct pair {
+    const char *what;
+    struct test_flight_op usual, odd;
+    enum inq_match_state state;
+    size_t n_roots; /* 1: rank 2; 0: nobody can be told from the others */
+};
+
+static const struct pair pairs[] = {
+    {"same", OP("all_reduce", "4, 4", "4, 4"), OP("all_reduce", "4, 4", "4, 4"), INQ_MATCH_MATCHED,
+     0},
+    {"other kind", OP("all_reduce", "4, 4", "4, 4"), OP("broadcast", "4, 4", "4, 4"),
+     INQ_MATCH_KIND, 1},
+    {"all-to-all among all-reduces", OP("all_reduce", "4, 4", "4, 4"),
+     OP("all_to_all", "4, 4", "4, 4"), INQ_MATCH_KIND, 1},
+    {"all-reduce of more", OP("all_reduce", "4, 4", "4, 4"), OP("all_reduce", "4, 5", "4, 5"),
+     INQ_MATCH_SIZE, 1},
+    {"all-reduce with another output", OP("all_reduce", "4, 4", "4, 4"),
+     OP("all_reduce", "4, 4", "4, 5"), INQ_MATCH_SIZE, 1},
+    {"all-reduce whose output is not its input", OP("all_reduce", "4, 4", "5, 4"),
+     OP("all_reduce", "4, 4", "5, 4"), INQ_MATCH_SIZE, 0},
+    {"all-gather", OP("_all_gather_base", "4", "16"), OP("_all_gather_base", "4", "16"),
+     INQ_MATCH_MATCHED, 0},
+    {"all-gather into too little", OP("_all_gather_base", "4", "16"),
+     OP("_all_gather_base", "4", "12"), INQ_MATCH_SIZE, 1},
+    {"reduce-scatter", OP("_reduce_scatter_base", "16", "4"), OP("_reduce_scatter_base", "16", "4"),
+     INQ_MATCH_MATCHED, 0},
+    {"reduce-scatter of too little", OP("_reduce_scatter_base", "16", "4"),
+     OP("_reduce_scatter_base", "12", "4"), INQ_MATCH_SIZE, 1},
+    {"gather: only the root has an output", OP("gather", "4", "0"), OP("gather", "4", "16"),
+     INQ_MATCH_MATCHED, 0},
+    {"gather of more", OP("gather", "4", "0"), OP("gather", "5", "0"), INQ_MATCH_SIZE, 1},
+    {"scatter: only the root has an input", OP("scatter", "0", "4"), OP("scatter", "16", "4"),
+     INQ_MATCH_MATCHED, 0},
+    {"scatter of more", OP("scatter", "0", "4"), OP("scatter", "0", "5"), INQ_MATCH_SIZE, 1},
+    {"uneven broadcast", OP("broadcast", "8", "8"), OP("broadcast", "9", "9"), INQ_MATCH_SIZE, 1},
+    {"all-to-all whose sums agree", OP("all_to_all", "8", "8"), OP("all_to_all", "8", "8"),
+     INQ_MATCH_MATCHED, 0},
+    {"all-to-all whose sums do not", OP("all_to_all", "8", "8"), OP("all_to_all", "8", "9"),
+     INQ_MATCH_SIZE, 0},
+    {"other dtype",
+     OP("all_reduce", "4, 4", "4, 4"),
+     {"0", "all_reduce", "4, 4", "4, 4", "Half", "scheduled", 7},
+     INQ_MATCH_DTYPE,
+     1},
+    {"finished on all others",
+     {"0", "all_reduce", "4", "4", "Float", "completed", 7},
+     OP("all_reduce", "4", "4"),
+     INQ_MATCH_STATE,
+     1},
+    {"not entered",
+     OP("all_reduce", "4", "4"),
+     {"0", "all_reduce", "4", "4", "Float", "completed", 6},
+     INQ_MATCH_MISSING_MEMBER,
+     1},
+};
+
+static void pair__has_its_state_and_root(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const struct pair *pair = &pairs[i];
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            test_add_dump(&made, rank, rank == 2 ? &pair->odd : &pair->usual, 1);
+        }
+        struct test_judged j = test_judge(made.blobs, made.n);
+        print_message("%-42s %s\n", pair->what, inq_match_state_text(j.failure->matches[0].state));
+        assert_int_equal(j.failure->matches[0].state, pair->state);
+        assert_int_equal(j.failure->n_roots, pair->n_roots);
+        if (pair->n_roots == 1) {
+            assert_int_equal(j.failure->root_ranks[0], 2);
+        }
+        test_judged_release(&j);
+        test_dumps_release(&made);
+    }
+}
+
+/* Ranks 0 and 1 exchange through group "1"; the recorded sides must mirror each other. */
+static void pair__send_and_receive_of_different_sizes_are_a_mismatch(void **state)
+{
+    (void)state;
+    const struct test_flight_op send = {"1", "send 0->1", "8", "8", "Float", "scheduled", 3};
+    const struct test_flight_op recv = {"1", "recv 1<-0", "9", "9", "Float", "scheduled", 3};
+    struct test_dumps made = {0};
+    test_add_dump(&made, 0, &send, 1);
+    test_add_dump(&made, 1, &recv, 1);
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_MISMATCH);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
+static void pair__a_member_without_a_dump_leaves_it_undecided(void **state)
+{
+    (void)state;
+    const struct test_flight_op op = OP("all_reduce", "4", "4");
+    struct test_dumps made = {0};
+    for (int rank = 0; rank < 3; rank++) {
+        test_add_dump(&made, rank, &op, 1);
+    }
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->matches[0].state, INQ_MATCH_UNDECIDED);
+    assert_int_equal(j.failure->n_roots, 0);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pair__has_its_state_and_root),
+        cmocka_unit_test(pair__send_and_receive_of_different_sizes_are_a_mismatch),
+        cmocka_unit_test(pair__a_member_without_a_dump_leaves_it_undecided),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,214 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a schedule's actions happen: the schedule and a cost model become an op graph, and the one
- * simulator times it. */
+/* When a schedule's actions happen: the schedule's graph under a cost model, simulated. */
 #include "schedule.h"
 
 #include "base/mem.h"
-#include "inquest/graph.h"
+#include "inquest/replay.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-struct builder {
+/* What a timing is made of. */
+struct timed {
     const struct inq_schedule *schedule;
     const struct inq_costs *costs;
-    struct inq_graph_builder *graph;
-    /* [n_stages * n_microbatches] graph op of F, of B or I, of W; INQ_NONE: not in the schedule */
-    uint32_t *forward, *backward, *weight;
-    uint32_t **op; /* [n_ranks][n actions] graph op of the cell; INQ_NONE: takes no time */
+    struct inq_schedule_graph graph;
     struct inq_err *err;
 };
-
-static size_t cell_of(const struct inq_schedule *schedule, const struct inq_action *action)
-{
-    return (size_t)action->stage * (size_t)schedule->n_microbatches + (size_t)action->microbatch;
-}
-
-static int64_t duration(const struct builder *b, const struct inq_action *action)
-{
-    const struct inq_stage_cost *cost =
-        b->costs->per_stage != NULL ? &b->costs->per_stage[action->stage] : &b->costs->stage;
-    const int64_t by_kind[INQ_ACTION_KIND_COUNT] = {
-        [INQ_ACTION_F] = cost->f_ns,
-        [INQ_ACTION_I] = cost->b_ns,
-        [INQ_ACTION_W] = cost->w_ns,
-        [INQ_ACTION_B] = cost->b_ns + cost->w_ns,
-    };
-    return by_kind[action->kind];
-}
-
-/* Where the op of a compute action is remembered for those that depend on it. */
-static uint32_t *slot_of(struct builder *b, const struct inq_action *action)
-{
-    uint32_t *table = action->kind == INQ_ACTION_F   ? b->forward
-                      : action->kind == INQ_ACTION_W ? b->weight
-                                                     : b->backward;
-    return &table[cell_of(b->schedule, action)];
-}
-
-/* ---- ops
- * ------------------------------------------------------------------------------------------ */
-
-static int add_op(struct builder *b, int32_t rank, size_t i, const struct inq_action *first,
-                  int64_t dur_ns)
-{
-    static const uint8_t types[INQ_ACTION_KIND_COUNT] = {
-        [INQ_ACTION_F] = INQ_OP_FORWARD,
-        [INQ_ACTION_I] = INQ_OP_BACKWARD_INPUT,
-        [INQ_ACTION_W] = INQ_OP_BACKWARD_WEIGHT,
-        [INQ_ACTION_B] = INQ_OP_BACKWARD,
-    };
-    struct inq_graph_op op = inq_graph_op_init();
-    op.rank = rank;
-    op.lane = 0;
-    op.stage = first->stage;
-    op.micro_batch = first->microbatch;
-    op.type = types[first->kind];
-    op.cls = INQ_CLASS_COMPUTE;
-    op.source = (uint32_t)i;
-    return inq_graph_add_op(b->graph, &op, dur_ns, 0, &b->op[rank][i], b->err);
-}
-
-static int claim_slot(struct builder *b, const struct inq_action *action, uint32_t op)
-{
-    uint32_t *slot = slot_of(b, action);
-    if (*slot != INQ_NONE) {
-        char text[48];
-        return inq_err_set(b->err, INQ_FORMAT, "%s appears twice",
-                           inq_action_format(action, text, sizeof text));
-    }
-    *slot = op;
-    return INQ_OK;
-}
-
-/* The op of one cell; returns the number of list entries it takes up through *used. */
-static int add_cell(struct builder *b, int32_t rank, size_t i, size_t *used)
-{
-    const struct inq_rank_actions *list = &b->schedule->ranks[rank];
-    const struct inq_action *head = &list->actions[i];
-    bool composite = head->kind == INQ_ACTION_OVERLAP_F_B;
-    size_t first = i + (composite ? 1 : 0);
-    size_t n = composite ? head->n_sub : 1;
-    *used = n + (composite ? 1 : 0);
-    int64_t sum = 0;
-    bool computes = false;
-    for (size_t k = first; k < first + n && k < list->n; k++) {
-        computes = computes || inq_action_computes(&list->actions[k]);
-        sum += duration(b, &list->actions[k]);
-    }
-    if (!computes) {
-        return INQ_OK;
-    }
-    int64_t dur_ns = composite && b->costs->overlap_ns > 0 ? b->costs->overlap_ns : sum;
-    int code = add_op(b, rank, i, &list->actions[first], dur_ns);
-    for (size_t k = first; code == INQ_OK && k < first + n && k < list->n; k++) {
-        b->op[rank][k] = b->op[rank][i];
-        if (inq_action_computes(&list->actions[k])) {
-            code = claim_slot(b, &list->actions[k], b->op[rank][i]);
-        }
-    }
-    return code;
-}
-
-static int add_ops(struct builder *b)
-{
-    int code = INQ_OK;
-    for (int32_t r = 0; code == INQ_OK && r < b->schedule->n_ranks; r++) {
-        size_t used = 1;
-        for (size_t i = 0; code == INQ_OK && i < b->schedule->ranks[r].n; i += used) {
-            code = add_cell(b, r, i, &used);
-        }
-    }
-    return code;
-}
-
-/* ---- edges
- * ---------------------------------------------------------------------------------------- */
-
-/* `to` needs the result of `from`, which stands on `from_stage`. */
-static int add_edge(struct builder *b, uint32_t from, int32_t from_stage,
-                    const struct inq_action *to_action, uint32_t to)
-{
-    const int32_t *rank_of = b->schedule->stage_rank;
-    if (from == to) {
-        return INQ_OK; /* parts of one composite */
-    }
-    bool crosses = rank_of[from_stage] != rank_of[to_action->stage];
-    if (!crosses || b->costs->p2p_ns == 0) {
-        return inq_graph_add_dep(b->graph, from, to, b->err);
-    }
-    struct inq_graph_op transfer = inq_graph_op_init();
-    transfer.rank = rank_of[to_action->stage];
-    transfer.stage = to_action->stage;
-    transfer.micro_batch = to_action->microbatch;
-    transfer.cls = INQ_CLASS_COMM;
-    uint32_t id = 0;
-    int code = inq_graph_add_op(b->graph, &transfer, b->costs->p2p_ns, 0, &id, b->err);
-    if (code == INQ_OK) {
-        code = inq_graph_add_dep(b->graph, from, id, b->err);
-    }
-    return code == INQ_OK ? inq_graph_add_dep(b->graph, id, to, b->err) : code;
-}
-
-static int need(struct builder *b, const uint32_t *table, int32_t stage, const char *what,
-                const struct inq_action *action, uint32_t op)
-{
-    struct inq_action producer = {.stage = stage, .microbatch = action->microbatch};
-    uint32_t from = table[cell_of(b->schedule, &producer)];
-    if (from == INQ_NONE) {
-        char text[48];
-        return inq_err_set(b->err, INQ_FORMAT,
-                           "%s needs the %s of stage %" PRId32 ", which is in no rank's list",
-                           inq_action_format(action, text, sizeof text), what, stage);
-    }
-    return add_edge(b, from, stage, action, op);
-}
-
-static int add_edges_of(struct builder *b, const struct inq_action *action, uint32_t op)
-{
-    int32_t previous = inq_schedule_previous(b->schedule, action->stage);
-    int32_t next = inq_schedule_next(b->schedule, action->stage);
-    if (action->kind == INQ_ACTION_F) {
-        return previous < 0 ? INQ_OK : need(b, b->forward, previous, "forward", action, op);
-    }
-    if (action->kind == INQ_ACTION_W) {
-        return need(b, b->backward, action->stage, "input gradient", action, op);
-    }
-    int code = need(b, b->forward, action->stage, "forward", action, op);
-    if (code == INQ_OK && next >= 0) {
-        code = need(b, b->backward, next, "backward", action, op);
-    }
-    return code;
-}
-
-static int add_edges(struct builder *b)
-{
-    for (int32_t r = 0; r < b->schedule->n_ranks; r++) {
-        const struct inq_rank_actions *list = &b->schedule->ranks[r];
-        for (size_t i = 0; i < list->n; i++) {
-            const struct inq_action *action = &list->actions[i];
-            int code = inq_action_computes(action) ? add_edges_of(b, action, b->op[r][i]) : INQ_OK;
-            if (code != INQ_OK) {
-                return code;
-            }
-        }
-    }
-    return INQ_OK;
-}
 
 /* ---- results
  * --------------------------------------------------------------------------------------- */
 
-static void copy_times(const struct builder *b, const struct inq_graph *graph,
-                       const int64_t *start_ns, const int64_t *end_ns,
+static void copy_times(const struct timed *t, const int64_t *start_ns, const int64_t *end_ns,
                        struct inq_schedule_timing *timing)
 {
-    for (int32_t r = 0; r < b->schedule->n_ranks; r++) {
+    for (int32_t r = 0; r < t->schedule->n_ranks; r++) {
         int64_t now = 0;
-        for (size_t i = 0; i < b->schedule->ranks[r].n; i++) {
-            uint32_t op = b->op[r][i];
-            timing->start_ns[r][i] = op == INQ_NONE ? now : start_ns[graph->index_of[op]];
-            timing->end_ns[r][i] = op == INQ_NONE ? now : end_ns[graph->index_of[op]];
+        for (size_t i = 0; i < t->schedule->ranks[r].n; i++) {
+            uint32_t op = t->graph.op[r][i];
+            timing->start_ns[r][i] = op == INQ_NONE ? now : start_ns[op];
+            timing->end_ns[r][i] = op == INQ_NONE ? now : end_ns[op];
             now = timing->end_ns[r][i];
         }
     }
@@ -226,35 +42,35 @@ static double memory_change(const struct inq_costs *costs, uint8_t kind)
     return by_kind[kind];
 }
 
-static void time_rank(const struct builder *b, int32_t r, struct inq_schedule_timing *timing)
+static void time_rank(const struct timed *t, int32_t r, struct inq_schedule_timing *timing)
 {
-    const struct inq_rank_actions *list = &b->schedule->ranks[r];
+    const struct inq_rank_actions *list = &t->schedule->ranks[r];
     struct inq_schedule_rank_time *row = &timing->ranks[r];
     uint32_t last_op = INQ_NONE;
     double held = 0.0;
     for (size_t i = 0; i < list->n; i++) {
-        held += memory_change(b->costs, list->actions[i].kind);
+        held += memory_change(t->costs, list->actions[i].kind);
         row->peak_memory = held > row->peak_memory ? held : row->peak_memory;
-        if (b->op[r][i] == INQ_NONE || b->op[r][i] == last_op) {
+        if (t->graph.op[r][i] == INQ_NONE || t->graph.op[r][i] == last_op) {
             continue;
         }
         if (last_op == INQ_NONE) {
             row->first_ns = timing->start_ns[r][i];
         }
-        last_op = b->op[r][i];
+        last_op = t->graph.op[r][i];
         row->last_ns = timing->end_ns[r][i];
         row->busy_ns += timing->end_ns[r][i] - timing->start_ns[r][i];
     }
     row->span_idle_ns = row->last_ns - row->first_ns - row->busy_ns;
 }
 
-static void summarise(const struct builder *b, struct inq_schedule_timing *timing)
+static void summarise(const struct timed *t, struct inq_schedule_timing *timing)
 {
-    int32_t n = b->schedule->n_ranks;
+    int32_t n = t->schedule->n_ranks;
     int64_t busiest = 0;
     int64_t idle = 0;
     for (int32_t r = 0; r < n; r++) {
-        time_rank(b, r, timing);
+        time_rank(t, r, timing);
         const struct inq_schedule_rank_time *row = &timing->ranks[r];
         int64_t span = row->last_ns - row->first_ns;
         timing->span_ns = span > timing->span_ns ? span : timing->span_ns;
@@ -272,76 +88,41 @@ static void summarise(const struct builder *b, struct inq_schedule_timing *timin
         timing->span_ns > 0 ? (double)(timing->span_ns - busiest) / (double)timing->span_ns : 0.0;
 }
 
-static int simulate(struct builder *b, struct inq_schedule_timing *timing)
+static int simulate(struct timed *t, struct inq_schedule_timing *timing)
 {
-    struct inq_graph *graph = NULL;
-    int code = inq_graph_finish(b->graph, &graph, NULL, b->err);
-    if (code != INQ_OK) {
-        return code;
-    }
+    const struct inq_graph *graph = t->graph.graph;
     int64_t *start_ns = inq_mem_zalloc(graph->n_ops, sizeof *start_ns);
     int64_t *end_ns = inq_mem_zalloc(graph->n_ops, sizeof *end_ns);
+    int code = INQ_OK;
     if (start_ns == NULL || end_ns == NULL) {
-        code = inq_err_set(b->err, INQ_NOMEM, "out of memory for the times of a schedule");
+        code = inq_err_set(t->err, INQ_NOMEM, "out of memory for the times of a schedule");
     } else {
         timing->makespan_ns = inq_simulate(graph, NULL, NULL, start_ns, end_ns);
-        copy_times(b, graph, start_ns, end_ns, timing);
-        summarise(b, timing);
+        copy_times(t, start_ns, end_ns, timing);
+        summarise(t, timing);
     }
     inq_mem_free(start_ns);
     inq_mem_free(end_ns);
-    inq_graph_free(graph);
     return code;
 }
 
 /* ---- memory
  * ------------------------------------------------------------------------------------------ */
 
-static uint32_t *table_of_none(size_t n)
+static bool allocate(const struct inq_schedule *schedule, struct inq_schedule_timing *timing)
 {
-    uint32_t *table = inq_mem_alloc(n * sizeof *table);
-    if (table != NULL) {
-        memset(table, 0xff, n * sizeof *table);
-    }
-    return table;
-}
-
-static bool allocate(struct builder *b, struct inq_schedule_timing *timing)
-{
-    const struct inq_schedule *schedule = b->schedule;
     size_t n_ranks = (size_t)schedule->n_ranks;
-    size_t cells = (size_t)schedule->n_stages * (size_t)schedule->n_microbatches;
-    b->graph = inq_graph_builder_new();
-    b->forward = table_of_none(cells);
-    b->backward = table_of_none(cells);
-    b->weight = table_of_none(cells);
-    b->op = inq_mem_zalloc(n_ranks, sizeof *b->op);
     timing->ranks = inq_mem_zalloc(n_ranks, sizeof *timing->ranks);
     timing->start_ns = inq_mem_zalloc(n_ranks, sizeof *timing->start_ns);
     timing->end_ns = inq_mem_zalloc(n_ranks, sizeof *timing->end_ns);
-    bool ok = b->graph != NULL && b->forward != NULL && b->backward != NULL && b->weight != NULL &&
-              b->op != NULL && timing->ranks != NULL && timing->start_ns != NULL &&
-              timing->end_ns != NULL;
+    bool ok = timing->ranks != NULL && timing->start_ns != NULL && timing->end_ns != NULL;
     for (size_t r = 0; ok && r < n_ranks; r++) {
         size_t n = schedule->ranks[r].n;
-        b->op[r] = table_of_none(n);
         timing->start_ns[r] = inq_mem_zalloc(n, sizeof **timing->start_ns);
         timing->end_ns[r] = inq_mem_zalloc(n, sizeof **timing->end_ns);
-        ok = b->op[r] != NULL && timing->start_ns[r] != NULL && timing->end_ns[r] != NULL;
+        ok = timing->start_ns[r] != NULL && timing->end_ns[r] != NULL;
     }
     return ok;
-}
-
-static void release(struct builder *b)
-{
-    for (int32_t r = 0; b->op != NULL && r < b->schedule->n_ranks; r++) {
-        inq_mem_free(b->op[r]);
-    }
-    inq_mem_free(b->op);
-    inq_mem_free(b->forward);
-    inq_mem_free(b->backward);
-    inq_mem_free(b->weight);
-    inq_graph_builder_free(b->graph);
 }
 
 void inq_schedule_timing_release(struct inq_schedule_timing *timing, int32_t n_ranks)
@@ -363,18 +144,16 @@ void inq_schedule_timing_release(struct inq_schedule_timing *timing, int32_t n_r
 int inq_schedule_time(const struct inq_schedule *schedule, const struct inq_costs *costs,
                       struct inq_schedule_timing *timing, struct inq_err *err)
 {
+    struct timed t = {.schedule = schedule, .costs = costs, .err = err};
     *timing = (struct inq_schedule_timing){0};
-    struct builder b = {.schedule = schedule, .costs = costs, .err = err};
-    int code = allocate(&b, timing)
-                   ? add_ops(&b)
-                   : inq_err_set(err, INQ_NOMEM, "out of memory for the times of a schedule");
-    if (code == INQ_OK) {
-        code = add_edges(&b);
+    int code = inq_schedule_graph_make(schedule, costs, &t.graph, err);
+    if (code == INQ_OK && !allocate(schedule, timing)) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for the times of a schedule");
     }
     if (code == INQ_OK) {
-        code = simulate(&b, timing);
+        code = simulate(&t, timing);
     }
-    release(&b);
+    inq_schedule_graph_release(&t.graph);
     if (code != INQ_OK) {
         inq_schedule_timing_release(timing, schedule->n_ranks);
     }

@@ -7,10 +7,30 @@
 #define INQUEST_REPLAY_H
 
 #include "inquest/graph.h"
+#include "inquest/schedule.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- the graph of a schedule ------------------------------------------------------------------
+ */
+
+/* All-zero is releasable. */
+struct inq_schedule_graph {
+    struct inq_graph *graph;
+    int32_t n_ranks;
+    uint32_t **op; /* [n_ranks][n actions] op (index) of each cell; INQ_NONE: it takes no time */
+};
+
+/* The ops of a schedule under `costs`: one lane a rank, transfers of p2p_ns in no lane where
+ * producer and consumer are on different ranks; `source` is the cell. On success *out is the
+ * caller's. Fails with INQ_DEADLOCK when the order cannot run (names the actions), INQ_FORMAT when
+ * an action's producer is in no list or an action appears twice, INQ_NOMEM, INQ_LIMIT. */
+INQ_API int inq_schedule_graph_make(const struct inq_schedule *schedule,
+                                    const struct inq_costs *costs, struct inq_schedule_graph *out,
+                                    struct inq_err *err);
+INQ_API void inq_schedule_graph_release(struct inq_schedule_graph *graph);
 
 /* ---- the plan ---------------------------------------------------------------------------------
  */

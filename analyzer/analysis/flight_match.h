@@ -22,8 +22,8 @@ int inq_flight_match(const struct inq_flight_model *model, uint32_t team,
 
 /* flight_pairs.c */
 
-/* The other side's pending op of a rank's pending send or receive: its oldest with this rank in the
- * same group; NULL: none. *peer gets the other rank's index, INQ_NONE: not known. */
+/* The other side's pending op that belongs to a rank's pending send or receive, or in a group of
+ * two its oldest one; NULL: none. *peer gets the other rank's index, INQ_NONE: not known. */
 const struct inq_flight_op *inq_flight_partner(const struct inq_flight_model *model, uint32_t rank,
                                                const struct inq_flight_op *op, uint32_t *peer);
 /* The first pending send and receive of one number whose sizes or dtypes differ; *team is INQ_NONE

@@ -274,6 +274,7 @@ static void find_places(struct builder *b, size_t r)
                            group->last_completed < INT64_MAX;
             place->next_seq = place->known ? group->last_completed + 1 : -1;
             place->pending = place->known && group->last_enqueued > group->last_completed;
+            place->certain = place->whole || place->known;
         }
     }
     for (size_t i = 0; i < dump->n_entries; i++) {

@@ -13,6 +13,7 @@ struct inq_flight_place {
     bool known;    /* next_seq is known */
     bool pending;  /* next_seq is enqueued */
     bool whole;    /* its dump is there to the end */
+    bool certain;  /* next_seq is where it stands; else only known to be no smaller */
     int64_t next_seq;
 };
 

@@ -17,24 +17,55 @@ static uint32_t peer_of(const struct inq_flight_model *model, uint32_t rank,
     return inq_flight_find_rank(model, team->members[sends ? entry->dst : entry->src]);
 }
 
-const struct inq_flight_op *inq_flight_partner(const struct inq_flight_model *model, uint32_t rank,
-                                               const struct inq_flight_op *op, uint32_t *peer)
+static bool same_transfer(const struct inq_flight_op *a, const struct inq_flight_op *b)
+{
+    return a->team == b->team && a->entry->is_p2p && b->entry->is_p2p &&
+           a->entry->src == b->entry->src && a->entry->dst == b->entry->dst;
+}
+
+/* In a group of two both sides number all transfers alike. */
+static const struct inq_flight_op *by_number(const struct inq_flight_rank *other,
+                                             const struct inq_flight_op *op)
 {
     const struct inq_flight_op *partner = NULL;
-    *peer = peer_of(model, rank, op);
-    if (*peer == INQ_NONE || *peer == rank) {
-        return NULL;
-    }
-    const struct inq_flight_rank *other = &model->ranks[*peer];
     for (size_t i = 0; i < other->n_pending; i++) {
         const struct inq_flight_op *theirs = &other->pending[i];
-        bool pair = theirs->team == op->team && theirs->entry->is_p2p &&
-                    peer_of(model, *peer, theirs) == rank;
-        if (pair && (partner == NULL || theirs->entry->p2p_seq < partner->entry->p2p_seq)) {
+        if (theirs->team == op->team && theirs->entry->is_p2p &&
+            (partner == NULL || theirs->entry->p2p_seq < partner->entry->p2p_seq)) {
             partner = theirs;
         }
     }
     return partner;
+}
+
+/* In a larger one each member counts its own: the n-th pending from one rank to another is the n-th
+ * on the other side. */
+static const struct inq_flight_op *by_order(const struct inq_flight_rank *own,
+                                            const struct inq_flight_rank *other,
+                                            const struct inq_flight_op *op)
+{
+    size_t before = 0;
+    for (const struct inq_flight_op *mine = own->pending; mine < op; mine++) {
+        before += same_transfer(mine, op);
+    }
+    for (size_t i = 0; i < other->n_pending; i++) {
+        if (same_transfer(&other->pending[i], op) && before-- == 0) {
+            return &other->pending[i];
+        }
+    }
+    return NULL;
+}
+
+const struct inq_flight_op *inq_flight_partner(const struct inq_flight_model *model, uint32_t rank,
+                                               const struct inq_flight_op *op, uint32_t *peer)
+{
+    *peer = peer_of(model, rank, op);
+    if (*peer == INQ_NONE || *peer == rank) {
+        return NULL;
+    }
+    return model->teams[op->team].n_members == 2
+               ? by_number(&model->ranks[*peer], op)
+               : by_order(&model->ranks[rank], &model->ranks[*peer], op);
 }
 
 /* What a side moves: recorded as input, output or both. */
@@ -61,7 +92,8 @@ static bool differs(const struct inq_flight_model *model, uint32_t rank,
 {
     uint32_t peer = INQ_NONE;
     const struct inq_flight_op *partner = inq_flight_partner(model, rank, op, &peer);
-    if (partner == NULL || partner->entry->p2p_seq != op->entry->p2p_seq || peer < rank) {
+    bool two = model->teams[op->team].n_members == 2;
+    if (partner == NULL || peer < rank || (two && partner->entry->p2p_seq != op->entry->p2p_seq)) {
         return false;
     }
     verdict->state = compare(op->entry, partner->entry);

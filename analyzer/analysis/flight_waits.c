@@ -47,9 +47,8 @@ static enum inq_flight_end draw_collective(struct drawing *d, const struct inq_f
     bool passed = false;
     for (size_t i = 0; i < team->n_members; i++) {
         const struct inq_flight_place *place = &team->places[i];
-        bool has_dump = place->whole || place->known;
         passed = passed || (place->known && place->next_seq > seq);
-        if (has_dump && is_behind(place, seq)) {
+        if (place->certain && is_behind(place, seq)) {
             add(d, place->rank);
         }
     }
@@ -59,7 +58,8 @@ static enum inq_flight_end draw_collective(struct drawing *d, const struct inq_f
     }
     for (size_t i = 0; i < team->n_members; i++) {
         const struct inq_flight_place *place = &team->places[i];
-        if (!place->whole && !place->known) {
+        bool there = place->known && (place->next_seq > seq || place->pending);
+        if (!place->certain && !there) { /* it may have joined, or not */
             add(d, place->rank);
             continue;
         }
@@ -87,10 +87,11 @@ static enum inq_flight_end draw_p2p(struct drawing *d, const struct inq_flight_o
     if (peer == INQ_NONE || peer == d->rank) {
         return INQ_FLIGHT_IDLE; /* not known with whom: says nothing */
     }
-    if (partner != NULL && partner->entry->p2p_seq > op->entry->p2p_seq) {
-        return INQ_FLIGHT_ON_GPU;
+    bool two = d->model->teams[op->team].n_members == 2;
+    if (two && partner != NULL && partner->entry->p2p_seq > op->entry->p2p_seq) {
+        return INQ_FLIGHT_ON_GPU; /* the other side has left this one behind */
     }
-    bool joined = partner != NULL && partner->entry->p2p_seq == op->entry->p2p_seq;
+    bool joined = partner != NULL && (!two || partner->entry->p2p_seq == op->entry->p2p_seq);
     if (joined && partner == &d->model->ranks[peer].pending[0]) {
         return INQ_FLIGHT_JOINED;
     }
@@ -175,7 +176,7 @@ static void name_ends(const struct inq_flight_model *model, struct inq_flight_wa
     }
 }
 
-/* The first edge that stays among ranks from which no chain ends. */
+/* The first edge to a rank that waits in a circle, or for one. */
 static size_t next_inside(const struct inq_flight_node *node, const bool *ends)
 {
     uint32_t e = 0;
@@ -183,6 +184,25 @@ static size_t next_inside(const struct inq_flight_node *node, const bool *ends)
         e++;
     }
     return node->edges[e].to;
+}
+
+/* A rank waits for all that it waits for: it comes out only if each of them does. Those without a
+ * whole dump may have arrived already, and hold nobody for certain. */
+static void find_ends(const struct inq_flight_model *model, const struct inq_flight_waits *waits,
+                      bool *ends)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t r = 0; r < model->n_ranks; r++) {
+            const struct inq_flight_node *node = &waits->nodes[r];
+            bool all = !ends[r];
+            for (uint32_t e = 0; e < node->n_edges && all; e++) {
+                all = ends[node->edges[e].to];
+            }
+            ends[r] = ends[r] || all;
+            changed = changed || all;
+        }
+    }
 }
 
 /* Follows such edges until they must have closed, then once around. */
@@ -198,7 +218,6 @@ static void mark_circle(const struct inq_flight_model *model, struct inq_flight_
     }
 }
 
-/* Ranks from which no chain ends wait in circles, or for one. */
 static int find_circles(const struct inq_flight_model *model, struct inq_flight_waits *waits,
                         struct inq_err *err)
 {
@@ -207,18 +226,19 @@ static int find_circles(const struct inq_flight_model *model, struct inq_flight_
         return inq_err_set(err, INQ_NOMEM, "no memory for who waits for whom");
     }
     for (size_t r = 0; r < model->n_ranks; r++) {
-        ends[r] = waits->nodes[r].n_edges == 0;
+        const struct inq_flight_dump *dump = model->ranks[r].dump;
+        ends[r] = dump == NULL || dump->partial;
     }
-    int code = inq_flight_reach(model, waits, ends, err);
+    find_ends(model, waits, ends);
     size_t start = 0;
     while (start < model->n_ranks && ends[start]) {
         start++;
     }
-    if (code == INQ_OK && start < model->n_ranks) {
+    if (start < model->n_ranks) {
         mark_circle(model, waits, ends, start); /* one is enough to tell */
     }
     inq_mem_free(ends);
-    return code;
+    return INQ_OK;
 }
 
 int inq_flight_waits(const struct inq_flight_model *model, struct inq_flight_waits *waits,

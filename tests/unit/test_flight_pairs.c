@@ -106,6 +106,46 @@ static void pair__send_and_receive_of_different_sizes_are_a_mismatch(void **stat
     test_dumps_release(&made);
 }
 
+/* In a group of more than two each member numbers its own transfers: a middle stage has far higher
+ * numbers than the first. */
+static void pair__stages_number_their_transfers_each_for_itself(void **state)
+{
+    (void)state;
+    const struct test_flight_op send = {"0", "send 0->1", "8", "8", "Float", "scheduled", 5};
+    const struct test_flight_op recv = {"0", "recv 1<-0", "8", "8", "Float", "scheduled", 9};
+    const struct test_flight_op next = {"0", "recv 2<-1", "8", "8", "Float", "scheduled", 5};
+    const struct test_flight_op last = {"0", "recv 3<-2", "8", "8", "Float", "scheduled", 2};
+    const struct test_flight_op *ops[] = {&send, &recv, &next, &last};
+    struct test_dumps made = {0};
+    for (int rank = 0; rank < 4; rank++) {
+        test_add_dump(&made, rank, ops[rank], 1);
+    }
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_COMMUNICATION); /* 0 and 1 have both joined */
+    assert_int_equal(j.failure->n_roots, 0);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
+static void pair__a_circle_is_one_whoever_else_left_no_dump(void **state)
+{
+    (void)state;
+    const struct test_flight_op first[] = {OP("all_reduce", "4", "4"),
+                                           {"1", "broadcast", "4", "4", "Float", "scheduled", 3}};
+    const struct test_flight_op other[] = {first[1], first[0]};
+    struct test_dumps made = {0};
+    for (int rank = 0; rank < 3; rank++) {
+        test_add_dump(&made, rank, rank == 1 ? other : first, rank < 2 ? 2 : 1);
+    }
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_ORDERING);
+    assert_int_equal(j.failure->n_roots, 2);
+    assert_int_equal(j.failure->root_ranks[0], 0);
+    assert_int_equal(j.failure->root_ranks[1], 1);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
 static void pair__a_member_without_a_dump_leaves_it_undecided(void **state)
 {
     (void)state;
@@ -126,6 +166,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pair__has_its_state_and_root),
         cmocka_unit_test(pair__send_and_receive_of_different_sizes_are_a_mismatch),
+        cmocka_unit_test(pair__stages_number_their_transfers_each_for_itself),
+        cmocka_unit_test(pair__a_circle_is_one_whoever_else_left_no_dump),
         cmocka_unit_test(pair__a_member_without_a_dump_leaves_it_undecided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

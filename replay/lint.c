@@ -80,6 +80,23 @@ static int lint_format(const struct inq_csv_info *csv, struct inq_lint *lint, st
                         "means input gradient, say so");
 }
 
+/* Whether some rank has stages of several replicas of the model. */
+static bool keeps_two_replicas(const struct inq_schedule *s)
+{
+    int32_t stages = s->n_stages / s->n_pipelines;
+    for (int32_t r = 0; s->n_pipelines > 1 && r < s->n_ranks; r++) {
+        int32_t replica = -1;
+        for (size_t i = 0; i < s->ranks[r].n; i++) {
+            int32_t stage = s->ranks[r].actions[i].stage;
+            if (stage >= 0 && replica >= 0 && stage / stages != replica) {
+                return true;
+            }
+            replica = stage >= 0 ? stage / stages : replica;
+        }
+    }
+    return false;
+}
+
 /* R8 and R9, and R5 where there are no SEND and RECV cells to look at. */
 static int lint_costs(const struct inq_schedule *schedule, const struct inq_lint_options *options,
                       struct inq_lint *lint, struct inq_err *err)
@@ -103,7 +120,7 @@ static int lint_costs(const struct inq_schedule *schedule, const struct inq_lint
                                 peak, options->memory_limit);
         }
     }
-    if (code == INQ_OK && schedule->n_pipelines == 2) {
+    if (code == INQ_OK && keeps_two_replicas(schedule)) {
         code = inq_lint_add(lint, INQ_LINT_WEIGHTS, false, -1, -1, NULL, err,
                             "every rank keeps the weights of two model replicas");
     }

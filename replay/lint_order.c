@@ -138,35 +138,61 @@ static void check_action(struct order *o)
     *seen |= bit;
 }
 
-/* R2: at the end every stage has done everything to every micro-batch. */
+/* What is missing of, or too much for, one micro-batch on one stage. */
+static void check_cell(struct order *o, struct inq_action *missing, uint8_t seen)
+{
+    bool whole = (seen & SEEN_B) != 0;
+    bool split = (seen & SEEN_I) != 0 || (seen & SEEN_W) != 0;
+    missing->kind = INQ_ACTION_F;
+    if ((seen & SEEN_F) == 0) {
+        complain(o, INQ_LINT_COUNT, "is nowhere in the schedule");
+    }
+    missing->kind = INQ_ACTION_B;
+    if (whole && split) {
+        complain(o, INQ_LINT_COUNT, "full backward beside a split one: computed twice");
+    } else if (!whole && !split) {
+        complain(o, INQ_LINT_COUNT, "backward is nowhere in the schedule");
+    } else if (split && (seen & SEEN_W) == 0) {
+        missing->kind = INQ_ACTION_W;
+        complain(o, INQ_LINT_COUNT, "is nowhere in the schedule");
+    } else if (split && (seen & SEEN_I) == 0) {
+        missing->kind = INQ_ACTION_I;
+        complain(o, INQ_LINT_COUNT, "is nowhere in the schedule");
+    }
+}
+
+/* The replica of the model that a micro-batch goes through: the first that has seen it, else the
+ * first of all. */
+static int32_t home_of(const struct order *o, int32_t microbatch)
+{
+    const struct inq_schedule *s = o->schedule;
+    for (int32_t stage = 0; s->n_pipelines > 1 && stage < s->n_stages; stage++) {
+        if (o->seen[(size_t)stage * (size_t)s->n_microbatches + (size_t)microbatch] != 0) {
+            return stage / (s->n_stages / s->n_pipelines);
+        }
+    }
+    return 0;
+}
+
+/* R2: at the end every stage (of its replica) has done everything to every micro-batch. */
 static void check_complete(struct order *o)
 {
     const struct inq_schedule *s = o->schedule;
+    int32_t stages = s->n_stages / s->n_pipelines;
     struct inq_action missing = {0};
     o->action = &missing;
-    for (int32_t stage = 0; stage < s->n_stages; stage++) {
-        o->rank = s->stage_rank[stage];
-        for (int32_t m = 0; o->code == INQ_OK && m < s->n_microbatches; m++) {
+    o->at = 0;
+    for (int32_t m = 0; o->code == INQ_OK && m < s->n_microbatches; m++) {
+        int32_t home = home_of(o, m);
+        for (int32_t stage = 0; o->code == INQ_OK && stage < s->n_stages; stage++) {
             uint8_t seen = o->seen[(size_t)stage * (size_t)s->n_microbatches + (size_t)m];
-            bool whole = (seen & SEEN_B) != 0;
-            bool split = (seen & SEEN_I) != 0 || (seen & SEEN_W) != 0;
-            missing = (struct inq_action){.stage = stage, .microbatch = m, .column = -1};
-            missing.kind = INQ_ACTION_F;
-            o->at = 0;
-            if ((seen & SEEN_F) == 0) {
-                complain(o, INQ_LINT_COUNT, "is nowhere in the schedule");
-            }
-            missing.kind = INQ_ACTION_B;
-            if (whole && split) {
-                complain(o, INQ_LINT_COUNT, "full backward beside a split one: computed twice");
-            } else if (!whole && !split) {
-                complain(o, INQ_LINT_COUNT, "backward is nowhere in the schedule");
-            } else if (split && (seen & SEEN_W) == 0) {
-                missing.kind = INQ_ACTION_W;
-                complain(o, INQ_LINT_COUNT, "is nowhere in the schedule");
-            } else if (split && (seen & SEEN_I) == 0) {
-                missing.kind = INQ_ACTION_I;
-                complain(o, INQ_LINT_COUNT, "is nowhere in the schedule");
+            missing = (struct inq_action){
+                .kind = INQ_ACTION_F, .stage = stage, .microbatch = m, .column = -1};
+            o->rank = s->stage_rank[stage];
+            if (stage / stages == home) {
+                check_cell(o, &missing, seen);
+            } else if (seen != 0) {
+                complain(o, INQ_LINT_COUNT, "goes through a second replica of the model");
             }
         }
     }

@@ -98,6 +98,25 @@ char *inq_action_format(const struct inq_action *action, char *buf, size_t size)
     return buf;
 }
 
+/* ---- costs
+ * ------------------------------------------------------------------------------------------- */
+
+const struct inq_stage_cost *inq_stage_cost_of(const struct inq_costs *costs, int32_t stage)
+{
+    return costs->per_stage != NULL ? &costs->per_stage[stage] : &costs->stage;
+}
+
+double inq_memory_change(const struct inq_costs *costs, uint8_t kind)
+{
+    bool told = costs->memory_f != 0.0 || costs->memory_b != 0.0 || costs->memory_w != 0.0;
+    double f = told ? costs->memory_f : 1.0;
+    double i = told ? costs->memory_b : 0.0;
+    double w = told ? costs->memory_w : -1.0;
+    const double by_kind[INQ_ACTION_KIND_COUNT] = {
+        [INQ_ACTION_F] = f, [INQ_ACTION_I] = i, [INQ_ACTION_W] = w, [INQ_ACTION_B] = i + w};
+    return by_kind[kind];
+}
+
 /* ---- kinds -------------------------------------------------------------------------------------
  */
 
@@ -108,11 +127,20 @@ static const struct inq_schedule_kind kinds[] = {
     {"interleaved", "1F1B over several model chunks a rank"},
     {"zb-h1", "zero bubble, 1F1B's memory: weight gradients fill the cool-down"},
     {"zb-h2", "zero bubble, twice 1F1B's memory"},
+    {"zb-1p", "zero bubble searched by the times given, 1F1B's memory"},
+    {"zb-2p", "zero bubble searched by the times given, twice 1F1B's memory"},
     {"zb-v", "zero bubble, two chunks a rank in a V, 1F1B's memory"},
+    {"v-half", "two chunks a rank in a V, half of 1F1B's memory"},
+    {"v-min", "two chunks a rank in a V, a third of 1F1B's memory"},
+    {"dualpipe", "from both ends at once, forward beside backward, weights twice"},
+    {"dualpipev", "DualPipe folded into a V: half the ranks, weights once a rank"},
+    {"chimera", "from both ends at once, 1F1B in each direction, weights twice"},
+    {"dp", "plain data parallelism: split, compute, bucketed all-reduce, update"},
 };
 static const inq_schedule_generator generators[] = {
-    inq_make_gpipe, inq_make_1f1b,  inq_make_interleaved,
-    inq_make_zb_h1, inq_make_zb_h2, inq_make_zb_v,
+    inq_make_gpipe,    inq_make_1f1b,      inq_make_interleaved, inq_make_zb_h1,  inq_make_zb_h2,
+    inq_make_zb_1p,    inq_make_zb_2p,     inq_make_zb_v,        inq_make_v_half, inq_make_v_min,
+    inq_make_dualpipe, inq_make_dualpipev, inq_make_chimera,     inq_make_dp,
 };
 
 const struct inq_schedule_kind *inq_schedule_kinds(size_t *n)

@@ -21,6 +21,13 @@ int inq_schedule_add(struct inq_schedule *schedule, int32_t rank, enum inq_actio
 int32_t inq_schedule_previous(const struct inq_schedule *schedule, int32_t stage);
 int32_t inq_schedule_next(const struct inq_schedule *schedule, int32_t stage);
 
+/* Sets n_pipelines of a schedule that was read. Fails with INQ_NOMEM. */
+int inq_schedule_find_replicas(struct inq_schedule *schedule, struct inq_err *err);
+
+/* Cost of a stage, and how an action of `kind` changes the memory held. */
+const struct inq_stage_cost *inq_stage_cost_of(const struct inq_costs *costs, int32_t stage);
+double inq_memory_change(const struct inq_costs *costs, uint8_t kind);
+
 /* One generator: fills ranks' lists of a schedule whose sizes and stage map it sets itself. */
 typedef int (*inq_schedule_generator)(const struct inq_schedule_spec *spec,
                                       struct inq_schedule *schedule, struct inq_err *err);
@@ -37,5 +44,21 @@ int inq_make_zb_h2(const struct inq_schedule_spec *spec, struct inq_schedule *sc
                    struct inq_err *err);
 int inq_make_zb_v(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
                   struct inq_err *err);
+int inq_make_zb_1p(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                   struct inq_err *err);
+int inq_make_zb_2p(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                   struct inq_err *err);
+int inq_make_v_half(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                    struct inq_err *err);
+int inq_make_v_min(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                   struct inq_err *err);
+int inq_make_dualpipe(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                      struct inq_err *err);
+int inq_make_dualpipev(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                       struct inq_err *err);
+int inq_make_chimera(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                     struct inq_err *err);
+int inq_make_dp(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                struct inq_err *err);
 
 #endif

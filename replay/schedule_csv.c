@@ -300,7 +300,7 @@ static int map_stages(struct reader *in)
             }
         }
     }
-    return INQ_OK;
+    return inq_schedule_find_replicas(out, in->err);
 }
 
 static int read_rows(struct reader *in, enum inq_csv_dialect dialect)
@@ -341,9 +341,14 @@ int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dialect dia
 static void write_row(struct inq_out *out, const struct inq_rank_actions *list)
 {
     char cell[48];
+    bool first = true;
     for (size_t i = 0; i < list->n; i++) {
         const struct inq_action *action = &list->actions[i];
-        inq_out_text(out, i > 0 ? "," : "");
+        if (action->kind == INQ_ACTION_SPLIT || action->kind == INQ_ACTION_UPDATE) {
+            continue; /* PyTorch's parser knows no such cell: they stand around the pipeline */
+        }
+        inq_out_text(out, first ? "" : ",");
+        first = false;
         if (action->kind != INQ_ACTION_OVERLAP_F_B) {
             inq_out_text(out, inq_action_format(action, cell, sizeof cell));
             continue;

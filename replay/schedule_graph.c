@@ -25,8 +25,10 @@ static size_t cell_of(const struct inq_schedule *schedule, const struct inq_acti
 
 static int64_t duration(const struct builder *b, const struct inq_action *action)
 {
-    const struct inq_stage_cost *cost =
-        b->costs->per_stage != NULL ? &b->costs->per_stage[action->stage] : &b->costs->stage;
+    if (!inq_action_computes(action)) {
+        return 0;
+    }
+    const struct inq_stage_cost *cost = inq_stage_cost_of(b->costs, action->stage);
     const int64_t by_kind[INQ_ACTION_KIND_COUNT] = {
         [INQ_ACTION_F] = cost->f_ns,
         [INQ_ACTION_I] = cost->b_ns,

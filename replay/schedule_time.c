@@ -1,78 +1,483 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a schedule's actions happen: the schedule's graph under a cost model, simulated. */
+/* When a schedule's actions happen. Each rank runs its list in order; an action starts when its
+ * rank is free and what it needs has arrived. What a rank does depends on nothing but earlier ends,
+ * so ranks are advanced one by one as far as they get, in time linear in the number of actions. */
 #include "schedule.h"
 
 #include "base/mem.h"
-#include "inquest/replay.h"
 
-/* What a timing is made of. */
-struct timed {
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PENDING = -1, ABSENT = -2 }; /* instead of an end */
+
+/* How far a rank has got. */
+struct lane {
+    size_t at;
+    int64_t free_ns;           /* end of its last compute */
+    int64_t reduce_ns;         /* end of its last all-reduce */
+    size_t reducing;           /* all-reduces it has issued that have not ended */
+    const int64_t *blocked_on; /* the end it waits for; NULL: none */
+    bool queued, started;
+    double held;
+};
+
+/* The all-reduce of one stage over the replicas of the model. */
+struct reduction {
+    size_t expected, issued;
+    int64_t ready_ns;
+};
+
+struct sim {
     const struct inq_schedule *schedule;
     const struct inq_costs *costs;
-    struct inq_schedule_graph graph;
+    struct inq_schedule_timing *timing;
+    int64_t *forward, *backward;  /* [n_stages * n_microbatches] ends of F, of I or B */
+    uint8_t *weight;              /* [same] W is in some list */
+    struct lane *lanes;           /* [n_ranks] */
+    struct reduction *reductions; /* [stages of one replica] */
+    int32_t *queue;               /* ring of ranks that may have something to run */
+    size_t queue_head, queue_n;
     struct inq_err *err;
 };
 
-/* ---- results
+static size_t cell_of(const struct sim *sim, int32_t stage, int32_t microbatch)
+{
+    return (size_t)stage * (size_t)sim->schedule->n_microbatches + (size_t)microbatch;
+}
+
+static int64_t duration(const struct sim *sim, const struct inq_action *action)
+{
+    if (action->kind == INQ_ACTION_UPDATE) {
+        return sim->costs->update_ns;
+    }
+    if (!inq_action_computes(action)) {
+        return 0;
+    }
+    const struct inq_stage_cost *cost = inq_stage_cost_of(sim->costs, action->stage);
+    switch (action->kind) {
+    case INQ_ACTION_F:
+        return cost->f_ns;
+    case INQ_ACTION_I:
+        return cost->b_ns;
+    case INQ_ACTION_W:
+        return cost->w_ns;
+    default:
+        return cost->b_ns + cost->w_ns;
+    }
+}
+
+/* Where the end of an action is kept for those that need it; NULL for weight gradients. */
+static int64_t *slot_of(const struct sim *sim, const struct inq_action *action)
+{
+    if (!inq_action_computes(action) || action->kind == INQ_ACTION_W) {
+        return NULL;
+    }
+    size_t cell = cell_of(sim, action->stage, action->microbatch);
+    return action->kind == INQ_ACTION_F ? &sim->forward[cell] : &sim->backward[cell];
+}
+
+/* ---- what is there
+ * ---------------------------------------------------------------------------------- */
+
+static int claim(struct sim *sim, const struct inq_action *action)
+{
+    int64_t *slot = slot_of(sim, action);
+    bool weight = action->kind == INQ_ACTION_W && inq_action_computes(action);
+    uint8_t *seen = weight ? &sim->weight[cell_of(sim, action->stage, action->microbatch)] : NULL;
+    if ((slot != NULL && *slot != ABSENT) || (seen != NULL && *seen != 0)) {
+        char text[48];
+        return inq_err_set(sim->err, INQ_FORMAT, "%s appears twice",
+                           inq_action_format(action, text, sizeof text));
+    }
+    if (slot != NULL) {
+        *slot = PENDING;
+    } else if (seen != NULL) {
+        *seen = 1;
+    }
+    return INQ_OK;
+}
+
+/* One end that an action needs. */
+struct input {
+    const int64_t *end; /* NULL: nothing */
+    int32_t stage;
+    const char *what;
+};
+
+/* At most two. */
+static void inputs_of(const struct sim *sim, const struct inq_action *action,
+                      struct input inputs[2])
+{
+    inputs[0] = inputs[1] = (struct input){NULL, -1, NULL};
+    if (!inq_action_computes(action)) {
+        return;
+    }
+    int32_t stage = action->stage;
+    int32_t i = action->microbatch;
+    if (action->kind == INQ_ACTION_W) {
+        inputs[0] = (struct input){&sim->backward[cell_of(sim, stage, i)], stage, "input gradient"};
+        return;
+    }
+    int32_t other = action->kind == INQ_ACTION_F ? inq_schedule_previous(sim->schedule, stage)
+                                                 : inq_schedule_next(sim->schedule, stage);
+    if (action->kind != INQ_ACTION_F) {
+        inputs[0] = (struct input){&sim->forward[cell_of(sim, stage, i)], stage, "forward"};
+    }
+    if (other >= 0) {
+        bool forward = action->kind == INQ_ACTION_F;
+        inputs[1] =
+            (struct input){(forward ? sim->forward : sim->backward) + cell_of(sim, other, i), other,
+                           forward ? "forward" : "backward"};
+    }
+}
+
+static int check_inputs(const struct sim *sim, const struct inq_action *action)
+{
+    struct input inputs[2];
+    inputs_of(sim, action, inputs);
+    for (int k = 0; k < 2; k++) {
+        if (inputs[k].end != NULL && *inputs[k].end == ABSENT) {
+            char text[48];
+            return inq_err_set(sim->err, INQ_FORMAT,
+                               "%s needs the %s of stage %" PRId32 ", which is in no rank's list",
+                               inq_action_format(action, text, sizeof text), inputs[k].what,
+                               inputs[k].stage);
+        }
+    }
+    return INQ_OK;
+}
+
+/* Every action once (`check` NULL: claims them), every input somewhere. */
+static int walk(struct sim *sim, bool claims)
+{
+    int code = INQ_OK;
+    for (int32_t r = 0; code == INQ_OK && r < sim->schedule->n_ranks; r++) {
+        const struct inq_rank_actions *list = &sim->schedule->ranks[r];
+        for (size_t i = 0; code == INQ_OK && i < list->n; i++) {
+            code = claims ? claim(sim, &list->actions[i]) : check_inputs(sim, &list->actions[i]);
+        }
+    }
+    return code;
+}
+
+/* ---- gradients over replicas
+ * ------------------------------------------------------------------------ */
+
+static int32_t stages_of_replica(const struct inq_schedule *schedule)
+{
+    return schedule->n_stages / schedule->n_pipelines;
+}
+
+static struct reduction *reduction_of(const struct sim *sim, const struct inq_action *action)
+{
+    bool timed =
+        action->kind == INQ_ACTION_REDUCE_GRAD && sim->costs->reduce_ns > 0 && action->stage >= 0;
+    return timed ? &sim->reductions[action->stage % stages_of_replica(sim->schedule)] : NULL;
+}
+
+static void count_reductions(struct sim *sim)
+{
+    for (int32_t r = 0; sim->costs->reduce_ns > 0 && r < sim->schedule->n_ranks; r++) {
+        const struct inq_rank_actions *list = &sim->schedule->ranks[r];
+        for (size_t i = 0; i < list->n; i++) {
+            struct reduction *reduction = reduction_of(sim, &list->actions[i]);
+            if (reduction != NULL) {
+                reduction->expected++;
+            }
+        }
+    }
+}
+
+static void push(struct sim *sim, int32_t rank)
+{
+    if (!sim->lanes[rank].queued) {
+        size_t n = (size_t)sim->schedule->n_ranks;
+        sim->lanes[rank].queued = true;
+        sim->queue[(sim->queue_head + sim->queue_n++) % n] = rank;
+    }
+}
+
+/* All members have issued it: it runs on every one of them behind their all-reduces before. */
+static void end_reduction(struct sim *sim, int32_t position, const struct reduction *reduction)
+{
+    const struct inq_schedule *s = sim->schedule;
+    int32_t stages = stages_of_replica(s);
+    int64_t start = reduction->ready_ns;
+    for (int32_t stage = position; stage < s->n_stages; stage += stages) {
+        int64_t free_ns = s->stage_rank[stage] < 0 ? 0 : sim->lanes[s->stage_rank[stage]].reduce_ns;
+        start = free_ns > start ? free_ns : start;
+    }
+    for (int32_t stage = position; stage < s->n_stages; stage += stages) {
+        int32_t r = s->stage_rank[stage];
+        for (size_t i = 0; r >= 0 && i < sim->lanes[r].at + 1 && i < s->ranks[r].n; i++) {
+            const struct inq_action *a = &s->ranks[r].actions[i];
+            if (a->kind == INQ_ACTION_REDUCE_GRAD && a->stage == stage) {
+                struct lane *lane = &sim->lanes[r];
+                sim->timing->start_ns[r][i] = start;
+                sim->timing->end_ns[r][i] = start + sim->costs->reduce_ns;
+                lane->reduce_ns = start + sim->costs->reduce_ns;
+                lane->reducing--;
+                push(sim, r);
+            }
+        }
+    }
+}
+
+static void issue_reduction(struct sim *sim, int32_t rank, const struct inq_action *action,
+                            struct reduction *reduction)
+{
+    struct lane *lane = &sim->lanes[rank];
+    lane->reducing++;
+    reduction->issued++;
+    reduction->ready_ns = lane->free_ns > reduction->ready_ns ? lane->free_ns : reduction->ready_ns;
+    if (reduction->issued == reduction->expected) {
+        end_reduction(sim, action->stage % stages_of_replica(sim->schedule), reduction);
+    }
+}
+
+/* ---- running
+ * ---------------------------------------------------------------------------------------- */
+
+/* The cell at list[at]: a composite with its parts, or one action. */
+struct cell {
+    size_t first, n; /* of its actions, the head of a composite aside */
+    size_t used;     /* list entries */
+    bool composite;
+};
+
+static struct cell cell_at(const struct inq_rank_actions *list, size_t at)
+{
+    bool composite = list->actions[at].kind == INQ_ACTION_OVERLAP_F_B;
+    size_t parts = composite ? list->actions[at].n_sub : 1;
+    size_t first = at + (composite ? 1 : 0);
+    parts = parts < list->n - first ? parts : list->n - first;
+    return (struct cell){first, parts, first + parts - at, composite};
+}
+
+/* Whether a part of the cell makes this end itself. */
+static bool made_inside(const struct sim *sim, const struct inq_rank_actions *list,
+                        const struct cell *cell, const int64_t *end)
+{
+    for (size_t k = cell->first; cell->composite && k < cell->first + cell->n; k++) {
+        if (slot_of(sim, &list->actions[k]) == end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When a cell's inputs are there; PENDING, with lane->blocked_on, when one is not. */
+static int64_t ready_of(struct sim *sim, int32_t rank, const struct cell *cell)
+{
+    const struct inq_rank_actions *list = &sim->schedule->ranks[rank];
+    struct lane *lane = &sim->lanes[rank];
+    int64_t ready = 0;
+    for (size_t k = cell->first; k < cell->first + cell->n; k++) {
+        struct input inputs[2];
+        inputs_of(sim, &list->actions[k], inputs);
+        for (int i = 0; i < 2; i++) {
+            if (inputs[i].end == NULL || made_inside(sim, list, cell, inputs[i].end)) {
+                continue;
+            }
+            if (*inputs[i].end < 0) {
+                lane->blocked_on = inputs[i].end;
+                return PENDING;
+            }
+            bool crosses = sim->schedule->stage_rank[inputs[i].stage] !=
+                           sim->schedule->stage_rank[list->actions[k].stage];
+            int64_t at = *inputs[i].end + (crosses ? sim->costs->p2p_ns : 0);
+            ready = at > ready ? at : ready;
+        }
+    }
+    if (list->actions[cell->first].kind == INQ_ACTION_UPDATE && lane->reduce_ns > ready) {
+        ready = lane->reduce_ns;
+    }
+    return ready;
+}
+
+static void wake(struct sim *sim, int32_t stage, const int64_t *end)
+{
+    int32_t rank = stage < 0 ? -1 : sim->schedule->stage_rank[stage];
+    if (rank >= 0 && sim->lanes[rank].blocked_on == end) {
+        sim->lanes[rank].blocked_on = NULL;
+        push(sim, rank);
+    }
+}
+
+static void note_memory(struct sim *sim, int32_t rank, const struct inq_action *action)
+{
+    struct inq_schedule_rank_time *row = &sim->timing->ranks[rank];
+    struct lane *lane = &sim->lanes[rank];
+    lane->held += inq_memory_change(sim->costs, action->kind);
+    row->peak_memory = lane->held > row->peak_memory ? lane->held : row->peak_memory;
+}
+
+static void finish_part(struct sim *sim, int32_t rank, size_t i, int64_t start, int64_t end)
+{
+    const struct inq_action *action = &sim->schedule->ranks[rank].actions[i];
+    sim->timing->start_ns[rank][i] = start;
+    sim->timing->end_ns[rank][i] = end;
+    note_memory(sim, rank, action);
+    int64_t *slot = slot_of(sim, action);
+    if (slot != NULL) {
+        *slot = end;
+        wake(sim,
+             action->kind == INQ_ACTION_F ? inq_schedule_next(sim->schedule, action->stage)
+                                          : inq_schedule_previous(sim->schedule, action->stage),
+             slot);
+    }
+}
+
+static void run_cell(struct sim *sim, int32_t rank, const struct cell *cell, int64_t ready)
+{
+    const struct inq_rank_actions *list = &sim->schedule->ranks[rank];
+    struct lane *lane = &sim->lanes[rank];
+    struct inq_schedule_rank_time *row = &sim->timing->ranks[rank];
+    int64_t sum = 0;
+    bool works = false;
+    for (size_t k = cell->first; k < cell->first + cell->n; k++) {
+        works = works || inq_action_computes(&list->actions[k]) ||
+                list->actions[k].kind == INQ_ACTION_UPDATE;
+        sum += duration(sim, &list->actions[k]);
+    }
+    int64_t start = works && ready > lane->free_ns ? ready : lane->free_ns;
+    int64_t dur_ns =
+        works && cell->composite && sim->costs->overlap_ns > 0 ? sim->costs->overlap_ns : sum;
+    for (size_t k = lane->at; k < cell->first + cell->n; k++) {
+        finish_part(sim, rank, k, start, start + dur_ns);
+    }
+    if (works) {
+        row->first_ns = lane->started ? row->first_ns : start;
+        lane->started = true;
+        row->last_ns = start + dur_ns;
+        row->busy_ns += dur_ns;
+        lane->free_ns = start + dur_ns;
+    }
+}
+
+/* Runs a rank until it waits for something. */
+static void advance(struct sim *sim, int32_t rank)
+{
+    const struct inq_rank_actions *list = &sim->schedule->ranks[rank];
+    struct lane *lane = &sim->lanes[rank];
+    while (lane->at < list->n) {
+        const struct inq_action *action = &list->actions[lane->at];
+        if (action->kind == INQ_ACTION_UPDATE && lane->reducing > 0) {
+            return; /* the end of the last all-reduce wakes it */
+        }
+        struct cell cell = cell_at(list, lane->at);
+        int64_t ready = ready_of(sim, rank, &cell);
+        if (ready < 0) {
+            return;
+        }
+        run_cell(sim, rank, &cell, ready);
+        struct reduction *reduction = reduction_of(sim, action);
+        if (reduction != NULL) {
+            issue_reduction(sim, rank, action, reduction);
+        }
+        lane->at += cell.used;
+    }
+}
+
+/* ---- deadlock
  * --------------------------------------------------------------------------------------- */
 
-static void copy_times(const struct timed *t, const int64_t *start_ns, const int64_t *end_ns,
-                       struct inq_schedule_timing *timing)
+/* The rank that a stuck rank waits for, or -1; says so in text. */
+static int32_t describe_wait(const struct sim *sim, int32_t rank, char *text, size_t size)
 {
-    for (int32_t r = 0; r < t->schedule->n_ranks; r++) {
-        int64_t now = 0;
-        for (size_t i = 0; i < t->schedule->ranks[r].n; i++) {
-            uint32_t op = t->graph.op[r][i];
-            timing->start_ns[r][i] = op == INQ_NONE ? now : start_ns[op];
-            timing->end_ns[r][i] = op == INQ_NONE ? now : end_ns[op];
-            now = timing->end_ns[r][i];
+    const struct inq_rank_actions *list = &sim->schedule->ranks[rank];
+    const struct lane *lane = &sim->lanes[rank];
+    struct cell cell = cell_at(list, lane->at);
+    char name[48];
+    for (size_t k = cell.first; k < cell.first + cell.n; k++) {
+        struct input inputs[2];
+        inputs_of(sim, &list->actions[k], inputs);
+        for (int i = 0; i < 2; i++) {
+            if (inputs[i].end != NULL && inputs[i].end == lane->blocked_on) {
+                int32_t on = sim->schedule->stage_rank[inputs[i].stage];
+                (void)snprintf(text, size,
+                               "rank %" PRId32 " at %s waits for the %s of micro-batch %" PRId32
+                               " on stage %" PRId32 " (rank %" PRId32 ")",
+                               rank, inq_action_format(&list->actions[k], name, sizeof name),
+                               inputs[i].what, list->actions[k].microbatch, inputs[i].stage, on);
+                return on;
+            }
         }
     }
+    (void)snprintf(text, size, "rank %" PRId32 " waits for an all-reduce that not all ranks get to",
+                   rank);
+    return -1;
 }
 
-/* Held memory after an action, by the cost model or its default (one unit an activation). */
-static double memory_change(const struct inq_costs *costs, uint8_t kind)
+static bool is_stuck(const struct sim *sim, int32_t rank)
 {
-    bool told = costs->memory_f != 0.0 || costs->memory_b != 0.0 || costs->memory_w != 0.0;
-    double f = told ? costs->memory_f : 1.0;
-    double i = told ? costs->memory_b : 0.0;
-    double w = told ? costs->memory_w : -1.0;
-    const double by_kind[INQ_ACTION_KIND_COUNT] = {
-        [INQ_ACTION_F] = f, [INQ_ACTION_I] = i, [INQ_ACTION_W] = w, [INQ_ACTION_B] = i + w};
-    return by_kind[kind];
+    return rank >= 0 && sim->lanes[rank].at < sim->schedule->ranks[rank].n;
 }
 
-static void time_rank(const struct timed *t, int32_t r, struct inq_schedule_timing *timing)
+/* Follows who waits for whom from a stuck rank until a rank comes up again, then tells that circle
+ * (at most its first ranks). */
+static int tell_deadlock(const struct sim *sim, int32_t rank)
 {
-    const struct inq_rank_actions *list = &t->schedule->ranks[r];
-    struct inq_schedule_rank_time *row = &timing->ranks[r];
-    uint32_t last_op = INQ_NONE;
-    double held = 0.0;
-    for (size_t i = 0; i < list->n; i++) {
-        held += memory_change(t->costs, list->actions[i].kind);
-        row->peak_memory = held > row->peak_memory ? held : row->peak_memory;
-        if (t->graph.op[r][i] == INQ_NONE || t->graph.op[r][i] == last_op) {
-            continue;
-        }
-        if (last_op == INQ_NONE) {
-            row->first_ns = timing->start_ns[r][i];
-        }
-        last_op = t->graph.op[r][i];
-        row->last_ns = timing->end_ns[r][i];
-        row->busy_ns += timing->end_ns[r][i] - timing->start_ns[r][i];
+    enum { MOST_TOLD = 4 };
+    char text[400] = "";
+    char one[160];
+    int32_t from = rank;
+    for (int32_t i = 0; i < sim->schedule->n_ranks && is_stuck(sim, rank); i++) {
+        from = rank;
+        rank = describe_wait(sim, rank, one, sizeof one);
     }
-    row->span_idle_ns = row->last_ns - row->first_ns - row->busy_ns;
+    rank = is_stuck(sim, rank) ? rank : from;
+    int32_t start = rank;
+    size_t used = 0;
+    for (int told = 0; told < MOST_TOLD && is_stuck(sim, rank); told++) {
+        rank = describe_wait(sim, rank, one, sizeof one);
+        int n = snprintf(text + used, sizeof text - used, "%s%s", told > 0 ? ", " : "", one);
+        used += n > 0 && (size_t)n < sizeof text - used ? (size_t)n : 0;
+        if (rank == start) {
+            break;
+        }
+    }
+    return inq_err_set(sim->err, INQ_DEADLOCK, "%s%s", text, rank == start ? ", in a circle" : "");
 }
 
-static void summarise(const struct timed *t, struct inq_schedule_timing *timing)
+static int run_all(struct sim *sim)
 {
-    int32_t n = t->schedule->n_ranks;
+    for (int32_t r = 0; r < sim->schedule->n_ranks; r++) {
+        push(sim, r);
+    }
+    while (sim->queue_n > 0) {
+        int32_t rank = sim->queue[sim->queue_head];
+        sim->queue_head = (sim->queue_head + 1) % (size_t)sim->schedule->n_ranks;
+        sim->queue_n--;
+        sim->lanes[rank].queued = false;
+        advance(sim, rank);
+    }
+    for (int32_t r = 0; r < sim->schedule->n_ranks; r++) {
+        if (is_stuck(sim, r)) {
+            return tell_deadlock(sim, r);
+        }
+    }
+    return INQ_OK;
+}
+
+/* ---- results
+ * ---------------------------------------------------------------------------------------- */
+
+static void summarise(const struct sim *sim)
+{
+    struct inq_schedule_timing *timing = sim->timing;
+    int32_t n = sim->schedule->n_ranks;
     int64_t busiest = 0;
     int64_t idle = 0;
     for (int32_t r = 0; r < n; r++) {
-        time_rank(t, r, timing);
-        const struct inq_schedule_rank_time *row = &timing->ranks[r];
+        struct inq_schedule_rank_time *row = &timing->ranks[r];
         int64_t span = row->last_ns - row->first_ns;
+        int64_t end =
+            sim->lanes[r].reduce_ns > row->last_ns ? sim->lanes[r].reduce_ns : row->last_ns;
+        row->span_idle_ns = span - row->busy_ns;
+        timing->makespan_ns = end > timing->makespan_ns ? end : timing->makespan_ns;
         timing->span_ns = span > timing->span_ns ? span : timing->span_ns;
         busiest = row->busy_ns > busiest ? row->busy_ns : busiest;
         timing->peak_memory =
@@ -88,34 +493,36 @@ static void summarise(const struct timed *t, struct inq_schedule_timing *timing)
         timing->span_ns > 0 ? (double)(timing->span_ns - busiest) / (double)timing->span_ns : 0.0;
 }
 
-static int simulate(struct timed *t, struct inq_schedule_timing *timing)
-{
-    const struct inq_graph *graph = t->graph.graph;
-    int64_t *start_ns = inq_mem_zalloc(graph->n_ops, sizeof *start_ns);
-    int64_t *end_ns = inq_mem_zalloc(graph->n_ops, sizeof *end_ns);
-    int code = INQ_OK;
-    if (start_ns == NULL || end_ns == NULL) {
-        code = inq_err_set(t->err, INQ_NOMEM, "out of memory for the times of a schedule");
-    } else {
-        timing->makespan_ns = inq_simulate(graph, NULL, NULL, start_ns, end_ns);
-        copy_times(t, start_ns, end_ns, timing);
-        summarise(t, timing);
-    }
-    inq_mem_free(start_ns);
-    inq_mem_free(end_ns);
-    return code;
-}
-
 /* ---- memory
  * ------------------------------------------------------------------------------------------ */
 
-static bool allocate(const struct inq_schedule *schedule, struct inq_schedule_timing *timing)
+static int64_t *ends_absent(size_t n)
 {
+    int64_t *ends = inq_mem_alloc(n * sizeof *ends);
+    for (size_t i = 0; ends != NULL && i < n; i++) {
+        ends[i] = ABSENT;
+    }
+    return ends;
+}
+
+static bool allocate(struct sim *sim)
+{
+    const struct inq_schedule *schedule = sim->schedule;
+    struct inq_schedule_timing *timing = sim->timing;
     size_t n_ranks = (size_t)schedule->n_ranks;
+    size_t cells = (size_t)schedule->n_stages * (size_t)schedule->n_microbatches;
+    sim->forward = ends_absent(cells);
+    sim->backward = ends_absent(cells);
+    sim->weight = inq_mem_zalloc(cells, sizeof *sim->weight);
+    sim->lanes = inq_mem_zalloc(n_ranks, sizeof *sim->lanes);
+    sim->queue = inq_mem_zalloc(n_ranks, sizeof *sim->queue);
+    sim->reductions = inq_mem_zalloc((size_t)stages_of_replica(schedule), sizeof *sim->reductions);
     timing->ranks = inq_mem_zalloc(n_ranks, sizeof *timing->ranks);
     timing->start_ns = inq_mem_zalloc(n_ranks, sizeof *timing->start_ns);
     timing->end_ns = inq_mem_zalloc(n_ranks, sizeof *timing->end_ns);
-    bool ok = timing->ranks != NULL && timing->start_ns != NULL && timing->end_ns != NULL;
+    bool ok = sim->forward != NULL && sim->backward != NULL && sim->weight != NULL &&
+              sim->lanes != NULL && sim->queue != NULL && sim->reductions != NULL &&
+              timing->ranks != NULL && timing->start_ns != NULL && timing->end_ns != NULL;
     for (size_t r = 0; ok && r < n_ranks; r++) {
         size_t n = schedule->ranks[r].n;
         timing->start_ns[r] = inq_mem_zalloc(n, sizeof **timing->start_ns);
@@ -123,6 +530,16 @@ static bool allocate(const struct inq_schedule *schedule, struct inq_schedule_ti
         ok = timing->start_ns[r] != NULL && timing->end_ns[r] != NULL;
     }
     return ok;
+}
+
+static void release(struct sim *sim)
+{
+    inq_mem_free(sim->forward);
+    inq_mem_free(sim->backward);
+    inq_mem_free(sim->weight);
+    inq_mem_free(sim->lanes);
+    inq_mem_free(sim->queue);
+    inq_mem_free(sim->reductions);
 }
 
 void inq_schedule_timing_release(struct inq_schedule_timing *timing, int32_t n_ranks)
@@ -144,16 +561,22 @@ void inq_schedule_timing_release(struct inq_schedule_timing *timing, int32_t n_r
 int inq_schedule_time(const struct inq_schedule *schedule, const struct inq_costs *costs,
                       struct inq_schedule_timing *timing, struct inq_err *err)
 {
-    struct timed t = {.schedule = schedule, .costs = costs, .err = err};
     *timing = (struct inq_schedule_timing){0};
-    int code = inq_schedule_graph_make(schedule, costs, &t.graph, err);
-    if (code == INQ_OK && !allocate(schedule, timing)) {
-        code = inq_err_set(err, INQ_NOMEM, "out of memory for the times of a schedule");
+    struct sim sim = {.schedule = schedule, .costs = costs, .timing = timing, .err = err};
+    int code = allocate(&sim)
+                   ? walk(&sim, true)
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for the times of a schedule");
+    if (code == INQ_OK) {
+        code = walk(&sim, false);
     }
     if (code == INQ_OK) {
-        code = simulate(&t, timing);
+        count_reductions(&sim);
+        code = run_all(&sim);
     }
-    inq_schedule_graph_release(&t.graph);
+    if (code == INQ_OK) {
+        summarise(&sim);
+    }
+    release(&sim);
     if (code != INQ_OK) {
         inq_schedule_timing_release(timing, schedule->n_ranks);
     }

@@ -26,13 +26,15 @@ static const struct inq_option options[] = {
      "align the hosts' clocks by the ends of matched collectives (auto), or not"},
     {INQ_OPT_FAIL_ON, 0, "fail-on", "SEVERITY", "info|low|medium|high", INQ_COMPLETE_CHOICES,
      "exit 3 when a finding is of this severity or above"},
-    {INQ_OPT_MAKE, 0, "make", "KIND", "gpipe|1f1b|interleaved|zb-h1|zb-h2|zb-v",
+    {INQ_OPT_MAKE, 0, "make", "KIND",
+     "gpipe|1f1b|interleaved|zb-h1|zb-h2|zb-1p|zb-2p|zb-v|v-half|v-min|dualpipe|dualpipev|chimera|"
+     "dp",
      INQ_COMPLETE_CHOICES, "make this schedule instead of reading a file"},
     {INQ_OPT_STAGES, 'p', "stages", "P", NULL, INQ_COMPLETE_NONE, "ranks of the pipeline"},
     {INQ_OPT_MICROBATCHES, 'm', "microbatches", "M", NULL, INQ_COMPLETE_NONE,
      "micro-batches per step"},
     {INQ_OPT_CHUNKS, 0, "chunks", "V", NULL, INQ_COMPLETE_NONE,
-     "interleaved: model chunks per rank (default 2)"},
+     "interleaved, dp: model chunks per rank (default 2)"},
     {INQ_OPT_TIMES, 0, "times", "F,B,W,P2P", NULL, INQ_COMPLETE_NONE,
      "time of forward, input gradient, weight gradient and transfer, in ms or with a unit "
      "(default 1,1,1,0)"},

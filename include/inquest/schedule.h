@@ -15,7 +15,9 @@
 extern "C" {
 #endif
 
-/* X(name, "text in CSV"): F forward, I input gradient, W weight gradient, B full backward. */
+/* X(name, "text in CSV"): F forward, I input gradient, W weight gradient, B full backward. SPLIT
+ * (of a batch over ranks) and UPDATE (of the weights) are not in PyTorch's format and not written.
+ */
 #define INQ_ACTIONS(X)                                                                             \
     X(IDLE, "")                                                                                    \
     X(F, "F")                                                                                      \
@@ -29,7 +31,9 @@ extern "C" {
     X(UNSHARD, "UNSHARD")                                                                          \
     X(RESHARD, "RESHARD")                                                                          \
     X(REDUCE_GRAD, "REDUCE_GRAD")                                                                  \
-    X(OVERLAP_F_B, "OVERLAP_F_B")
+    X(OVERLAP_F_B, "OVERLAP_F_B")                                                                  \
+    X(SPLIT, "SPLIT")                                                                              \
+    X(UPDATE, "UPDATE")
 
 enum inq_action_kind {
 #define INQ_ACTION_ENUM(name, text) INQ_ACTION_##name,
@@ -52,12 +56,13 @@ struct inq_rank_actions {
     struct inq_action *actions;
 };
 
-/* Stages are numbered over all model chunks. With two pipelines (bidirectional schedules) stages
- * [0, n_stages/2) are the first model replica and the rest the second. */
+/* Stages are numbered over all model chunks. With several pipelines (two in bidirectional
+ * schedules, one a rank in data parallelism) the first n_stages/n_pipelines stages are the first
+ * model replica, and so on; each micro-batch goes through one of them. */
 struct inq_schedule {
     char kind[24]; /* "1f1b", ...; "csv" when read; "" unknown */
     int32_t n_ranks, n_stages, n_microbatches;
-    int32_t n_pipelines;            /* 1, or 2 for bidirectional schedules */
+    int32_t n_pipelines;            /* model replicas that micro-batches are spread over */
     int32_t *stage_rank;            /* [n_stages] rank that holds the stage */
     struct inq_rank_actions *ranks; /* [n_ranks] */
     bool has_comms;                 /* SEND/RECV are explicit */
@@ -90,6 +95,8 @@ struct inq_costs {
     /* held memory after the op: F adds f, I or B adds b, W adds w (b, w usually negative); in units
      * of the caller. All zero: F 1, B -1, W 0 and I 0, W -1 where backward is split. */
     double memory_f, memory_b, memory_w;
+    int64_t reduce_ns; /* a REDUCE_GRAD cell: one all-reduce beside the compute; 0: takes no time */
+    int64_t update_ns; /* an UPDATE cell */
 };
 
 /* ---- generators --------------------------------------------------------------------------------
@@ -98,9 +105,10 @@ struct inq_costs {
 struct inq_schedule_spec {
     const char *kind; /* a name of inq_schedule_kinds */
     int32_t n_ranks, n_microbatches;
-    int32_t n_chunks;       /* interleaved: chunks per rank; 0: the kind's own */
+    int32_t n_chunks;       /* interleaved, dp: chunks per rank; 0: the kind's own */
     struct inq_costs costs; /* searched schedules (zb-1p, ...) place ops by these times */
-    double memory_limit;    /* searched schedules; 0: the kind's own */
+    double memory_limit;    /* searched schedules, in units of costs.memory_f; 0: the kind's own */
+    bool no_overlap;        /* dp: all-reduce after the last backward only */
 };
 
 struct inq_schedule_kind {

@@ -201,6 +201,11 @@ static void generated__schedules_pass(void **state)
     for (size_t k = 0; k < n; k++) {
         for (int32_t p = 1; p <= 6; p++) {
             for (int32_t rounds = 1; rounds <= 4; rounds++) {
+                bool two_ends =
+                    strcmp(kinds[k].name, "dualpipe") == 0 || strcmp(kinds[k].name, "chimera") == 0;
+                if (two_ends && p % 2 != 0) {
+                    continue;
+                }
                 struct inq_schedule_spec spec = {.kind = kinds[k].name,
                                                  .n_ranks = p,
                                                  .n_microbatches = 2 * p * rounds,

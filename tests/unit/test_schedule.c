@@ -140,6 +140,35 @@ static void csv__composites_quotes_and_ragged_rows_survive_a_round_trip(void **s
     inq_schedule_release(&s);
 }
 
+/* Every kind, written and read back: the same cells, the same replicas of the model. */
+static void csv__every_kind_loads_back_equal(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    const struct inq_schedule_kind *kinds = inq_schedule_kinds(&n);
+    for (size_t k = 0; k < n; k++) {
+        struct inq_schedule_spec spec = {.kind = kinds[k].name,
+                                         .n_ranks = 4,
+                                         .n_microbatches = 8,
+                                         .costs = {.stage = {1, 1, 1}}};
+        struct inq_schedule s;
+        struct inq_schedule again;
+        struct inq_csv_info info;
+        assert_int_equal(inq_schedule_make(&spec, &s, NULL), INQ_OK);
+        struct inq_out out = {0};
+        assert_int_equal(inq_schedule_write_csv(&s, (struct inq_sink){collect, &out}, NULL),
+                         INQ_OK);
+        assert_int_equal(
+            inq_schedule_read_csv(out.buf, out.len, INQ_CSV_CURRENT, &again, &info, NULL), INQ_OK);
+        assert_csv(&again, out.buf);
+        assert_int_equal(again.n_pipelines, s.n_pipelines);
+        assert_int_equal(again.n_stages, s.n_stages);
+        inq_out_release(&out);
+        inq_schedule_release(&s);
+        inq_schedule_release(&again);
+    }
+}
+
 static void csv__old_letters_are_told_from_new_ones(void **state)
 {
     (void)state;
@@ -243,6 +272,7 @@ int main(void)
         cmocka_unit_test(generators__every_op_once_for_any_size),
         cmocka_unit_test(generators__refuse_what_does_not_exist),
         cmocka_unit_test(csv__composites_quotes_and_ragged_rows_survive_a_round_trip),
+        cmocka_unit_test(csv__every_kind_loads_back_equal),
         cmocka_unit_test(csv__old_letters_are_told_from_new_ones),
         cmocka_unit_test(csv__bad_cells_are_named),
         cmocka_unit_test(csv__pytorch_files_load_and_write_back),

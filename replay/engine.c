@@ -43,19 +43,11 @@ static int run_no_cuda(const struct inq_plan *plan, const struct inq_replay_opti
 #define inq_engine_cuda_run run_no_cuda
 #endif
 
-static int run_no_host(const struct inq_plan *plan, const struct inq_replay_options *options,
-                       struct inq_execution *out, struct inq_err *err)
-{
-    (void)plan;
-    (void)options;
-    *out = (struct inq_execution){0};
-    return inq_err_set(err, INQ_UNSUPPORTED, "the host engine is not there yet");
-}
-
 static const struct inq_engine engines[] = {
     {"sim", "simulates: exact and deterministic, nothing is executed", true, inq_engine_sim_run,
      NULL},
-    {"host", "executes on CPU threads with real clocks and real waiting", false, run_no_host, NULL},
+    {"host", "executes on CPU threads with real clocks and real waiting", true, inq_engine_host_run,
+     inq_engine_host_alternate},
     {"cuda", "executes on GPUs", CUDA_BUILT, inq_engine_cuda_run, NULL},
 };
 

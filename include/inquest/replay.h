@@ -105,6 +105,8 @@ struct inq_replay_options {
     bool no_graph;           /* cuda: streams and events instead of a CUDA graph */
     int device;              /* cuda: first device */
     uint64_t seed;           /* order of alternation in validation */
+    bool (*interrupted)(void *ctx); /* asked by the calling thread now and then; NULL: never */
+    void *interrupted_ctx;
 };
 
 /* What happened. All-zero is releasable. */
@@ -123,10 +125,11 @@ struct inq_execution {
 
 INQ_API void inq_execution_release(struct inq_execution *execution);
 
-/* The calling thread executes `plan` warmup + repeats times and *out is the caller's. Fails with
- * INQ_DEADLOCK when it stops (the message names the ops that wait for each other), INQ_LIMIT when
- * there are more ranks than the engine can hold, INQ_UNSUPPORTED when there is no device (says what
- * is missing), INQ_NOMEM, INQ_DEVICE for a failing device call. */
+/* Executes `plan` warmup + repeats times; *out is the caller's. Fails with INQ_DEADLOCK when it
+ * stops (the message names the ops that wait for each other), INQ_LIMIT when there are more ranks
+ * than the engine can hold or an execution goes on past its timeout, INQ_UNSUPPORTED when there is
+ * no device (says what is missing), INQ_CANCELLED when interrupted, INQ_NOMEM, INQ_DEVICE for a
+ * failing device call. */
 typedef int (*inq_engine_run)(const struct inq_plan *plan, const struct inq_replay_options *options,
                               struct inq_execution *out, struct inq_err *err);
 

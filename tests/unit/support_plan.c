@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support_plan.h"
 
+#include "schedule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
 uint64_t dice_roll(struct dice *dice, uint64_t n)
 {
     dice->state += 0x9e3779b97f4a7c15u;
@@ -80,4 +88,78 @@ struct inq_graph *random_graph_make(const struct random_graph *spec, uint64_t se
     }
     inq_graph_builder_free(m.builder);
     return graph;
+}
+
+/* ---- schedules --------------------------------------------------------------------------------
+ */
+
+/* What has been done of each micro-batch on each stage: 0 nothing, 1 F, 2 B or I, 3 W. */
+struct drawing {
+    struct inq_schedule *schedule;
+    struct dice dice;
+    bool split;
+    uint8_t *done; /* [n_stages][n_microbatches] */
+};
+
+static uint8_t done_on(const struct drawing *d, int32_t stage, int32_t microbatch)
+{
+    return d->done[stage * d->schedule->n_microbatches + microbatch];
+}
+
+/* The next action of a micro-batch on a stage, IDLE when it has to wait or is through. */
+static enum inq_action_kind next_action(const struct drawing *d, int32_t stage, int32_t microbatch)
+{
+    int32_t last = d->schedule->n_stages - 1;
+    uint8_t done = done_on(d, stage, microbatch);
+    if (done == 0) {
+        bool ready = stage == 0 || done_on(d, stage - 1, microbatch) >= 1;
+        return ready ? INQ_ACTION_F : INQ_ACTION_IDLE;
+    }
+    if (done == 1) {
+        bool ready = stage == last || done_on(d, stage + 1, microbatch) >= 2;
+        return !ready ? INQ_ACTION_IDLE : d->split ? INQ_ACTION_I : INQ_ACTION_B;
+    }
+    return done == 2 && d->split ? INQ_ACTION_W : INQ_ACTION_IDLE;
+}
+
+/* Draws any action that can go on next; false when there is none left. */
+static bool draw(struct drawing *d)
+{
+    int32_t cells = d->schedule->n_stages * d->schedule->n_microbatches;
+    int32_t from = (int32_t)dice_roll(&d->dice, (uint64_t)cells);
+    for (int32_t k = 0; k < cells; k++) {
+        int32_t cell = (from + k) % cells;
+        int32_t stage = cell / d->schedule->n_microbatches;
+        int32_t microbatch = cell % d->schedule->n_microbatches;
+        enum inq_action_kind kind = next_action(d, stage, microbatch);
+        if (kind != INQ_ACTION_IDLE) {
+            d->done[cell]++;
+            assert_int_equal(inq_schedule_add(d->schedule, d->schedule->stage_rank[stage], kind,
+                                              stage, microbatch, NULL),
+                             INQ_OK);
+            return true;
+        }
+    }
+    return false;
+}
+
+void random_schedule_make(struct inq_schedule *schedule, uint64_t seed)
+{
+    struct drawing d = {.schedule = schedule, .dice = {seed * 7919}};
+    int32_t n_ranks = 1 + (int32_t)dice_roll(&d.dice, 8);
+    int32_t n_chunks = 1 + (int32_t)dice_roll(&d.dice, 3);
+    int32_t n_microbatches = 1 + (int32_t)dice_roll(&d.dice, 8);
+    bool v_shaped = dice_roll(&d.dice, 2) == 1;
+    d.split = dice_roll(&d.dice, 2) == 1;
+    assert_int_equal(inq_schedule_init(schedule, n_ranks, n_ranks * n_chunks, n_microbatches, NULL),
+                     INQ_OK);
+    for (int32_t s = 0; s < schedule->n_stages; s++) {
+        bool up = v_shaped && (s / n_ranks) % 2 == 1;
+        schedule->stage_rank[s] = up ? n_ranks - 1 - s % n_ranks : s % n_ranks;
+    }
+    d.done = calloc((size_t)schedule->n_stages * (size_t)n_microbatches, 1);
+    assert_non_null(d.done);
+    while (draw(&d)) {
+    }
+    free(d.done);
 }

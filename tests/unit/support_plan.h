@@ -22,4 +22,8 @@ struct random_graph {
 /* Lanes, transfers in no lane, data edges and groups over ranks; NULL when it fails. */
 struct inq_graph *random_graph_make(const struct random_graph *spec, uint64_t seed);
 
+/* A schedule of 1 to 8 ranks, 1 to 3 chunks each (looped or V-shaped), whole or split backward, in
+ * any order that can run; *schedule is the caller's. Fails the test when there is no memory. */
+void random_schedule_make(struct inq_schedule *schedule, uint64_t seed);
+
 #endif

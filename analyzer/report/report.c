@@ -19,14 +19,22 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
         code = inq_document_text(&doc, &out, err);
         break;
     case INQ_FORMAT_JSON:
-        inq_document_json(&doc, &out);
+        inq_document_json(&doc, &out, false);
         break;
     case INQ_FORMAT_MARKDOWN:
         code = inq_document_markdown(&doc, &out, err);
         break;
+    case INQ_FORMAT_HTML:
+#ifdef INQ_HAVE_HTML
+        code = inq_document_html(&doc, &out, err);
+#else
+        code = inq_err_set(err, INQ_UNSUPPORTED, "this inquest was built without D3 and HTML");
+#endif
+        break;
     case INQ_FORMAT_CSV:
     case INQ_FORMAT_COUNT:
-        code = inq_err_set(err, INQ_UNSUPPORTED, "reports are written as text, JSON or Markdown");
+        code = inq_err_set(err, INQ_UNSUPPORTED,
+                           "reports are written as text, JSON, Markdown or HTML");
         break;
     }
     if (code == INQ_OK) {

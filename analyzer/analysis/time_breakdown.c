@@ -29,6 +29,9 @@ struct sweep {
     int64_t at;                /* everything before this is accounted for */
     int64_t reach_ns[CLASSES]; /* end of the class's work seen so far */
     struct gap gap;            /* begin < end: one is open */
+    inq_gap_visit visit;       /* NULL: nobody wants to see the gaps */
+    void *ctx;
+    int code; /* what `visit` returned */
 };
 
 static int64_t min2(int64_t a, int64_t b)
@@ -81,6 +84,14 @@ static struct inq_rank_time *window_of(struct sweep *s, int64_t ns)
     return NULL;
 }
 
+static enum inq_gap_cause cause_of(const struct gap *gap)
+{
+    if (gap->launch_ns != INQ_TIME_NONE && gap->launch_ns > gap->begin_ns) {
+        return INQ_GAP_HOST;
+    }
+    return gap->end_ns - gap->begin_ns < INQ_KERNEL_GAP_NS ? INQ_GAP_KERNEL : INQ_GAP_OTHER;
+}
+
 static void settle_gap(struct sweep *s)
 {
     struct gap *gap = &s->gap;
@@ -88,15 +99,19 @@ static void settle_gap(struct sweep *s)
     if (gap->begin_ns >= gap->end_ns) {
         return;
     }
+    enum inq_gap_cause cause = cause_of(gap);
     CREDIT(s, gap->begin_ns, gap->end_ns, idle_ns);
-    if (gap->launch_ns != INQ_TIME_NONE && gap->launch_ns > gap->begin_ns) {
+    if (s->visit && s->code == INQ_OK) {
+        s->code = s->visit(s->ctx, gap->begin_ns, gap->end_ns, cause);
+    }
+    if (cause == INQ_GAP_HOST) {
         CREDIT(s, gap->begin_ns, gap->end_ns, idle_host_ns);
         struct inq_rank_time *in = window_of(s, gap->end_ns); /* counted once, where it ends */
         if (in) {
             in->host_gaps++;
             in->host_late_ns += min2(gap->launch_ns, gap->end_ns) - gap->begin_ns;
         }
-    } else if (gap->end_ns - gap->begin_ns < INQ_KERNEL_GAP_NS) {
+    } else if (cause == INQ_GAP_KERNEL) {
         CREDIT(s, gap->begin_ns, gap->end_ns, idle_kernel_ns);
     } else {
         CREDIT(s, gap->begin_ns, gap->end_ns, idle_other_ns);
@@ -169,6 +184,30 @@ static void finish_window(const struct inq_rank *rank, const struct inq_interval
                            : (double)NAN;
 }
 
+/* Sweeps over all of the rank's work; the sweep has its rank, windows and results. */
+static int sweep_rank(struct sweep *s, struct inq_err *err)
+{
+    struct inq_row_merge merge;
+    int code = inq_row_merge_init(&merge, &s->rank->events, err);
+    if (code == INQ_OK) {
+        uint32_t row;
+        s->at = s->windows[0].start;
+        s->gap.launch_ns = INQ_TIME_NONE;
+        for (int cls = 0; cls < CLASSES; cls++) { /* a class that has not been seen */
+            s->reach_ns[cls] = INT64_MIN;
+        }
+        while (inq_row_merge_next(&merge, &row)) {
+            take(s, row);
+        }
+        settle_gap(s);
+        leave_windows(s, s->at);
+        advance(s, max2(s->at, s->windows[s->n - 1].end));
+        settle_gap(s);
+    }
+    inq_row_merge_release(&merge);
+    return code;
+}
+
 int inq_rank_time_windows(const struct inq_rank *rank, const struct inq_interval *windows, size_t n,
                           struct inq_rank_time *out, struct inq_err *err)
 {
@@ -178,27 +217,11 @@ int inq_rank_time_windows(const struct inq_rank *rank, const struct inq_interval
     if (n == 0) {
         return INQ_OK;
     }
-    struct inq_row_merge merge;
-    int code = inq_row_merge_init(&merge, &rank->events, err);
-    if (code == INQ_OK) {
-        /* The reach of a class that has not been seen is the past. */
-        struct sweep s = {rank, windows, out, n, 0, windows[0].start, {0}, {0, 0, INQ_TIME_NONE}};
-        uint32_t row;
-        for (int cls = 0; cls < CLASSES; cls++) {
-            s.reach_ns[cls] = INT64_MIN;
-        }
-        while (inq_row_merge_next(&merge, &row)) {
-            take(&s, row);
-        }
-        settle_gap(&s);
-        leave_windows(&s, s.at);
-        advance(&s, max2(s.at, windows[n - 1].end));
-        settle_gap(&s);
-        for (size_t w = 0; w < n; w++) {
-            finish_window(rank, &windows[w], &out[w]);
-        }
+    struct sweep s = {.rank = rank, .windows = windows, .out = out, .n = n};
+    int code = sweep_rank(&s, err);
+    for (size_t w = 0; w < n && code == INQ_OK; w++) {
+        finish_window(rank, &windows[w], &out[w]);
     }
-    inq_row_merge_release(&merge);
     return code;
 }
 
@@ -227,6 +250,16 @@ int inq_rank_time_all(const struct inq_rank *rank, struct inq_rank_time *out, bo
 
     *any = inq_rank_work_span(rank, &span);
     return *any ? inq_rank_time_windows(rank, &span, 1, out, err) : INQ_OK;
+}
+
+int inq_rank_gaps(const struct inq_rank *rank, inq_gap_visit visit, void *ctx, struct inq_err *err)
+{
+    struct inq_interval span;
+    struct inq_rank_time sums = {0};
+    struct sweep s = {
+        .rank = rank, .windows = &span, .out = &sums, .n = 1, .visit = visit, .ctx = ctx};
+    int code = inq_rank_work_span(rank, &span) ? sweep_rank(&s, err) : INQ_OK;
+    return code == INQ_OK ? s.code : code;
 }
 
 struct all_ranks {

@@ -17,6 +17,15 @@ int inq_rank_time_windows(const struct inq_rank *rank, const struct inq_interval
 /* The span of a rank's GPU work, first start to last end; false when it has none. */
 bool inq_rank_work_span(const struct inq_rank *rank, struct inq_interval *span);
 
+/* Why nothing ran in a gap; the text above struct inq_rank_time has the rules. */
+enum inq_gap_cause { INQ_GAP_HOST, INQ_GAP_KERNEL, INQ_GAP_OTHER };
+/* Called for every gap between a rank's GPU work, in order; stops at a failure, which it returns.
+ */
+typedef int (*inq_gap_visit)(void *ctx, int64_t begin_ns, int64_t end_ns, enum inq_gap_cause cause);
+/* The gaps over the whole span of the rank's GPU work: their lengths sum to the idle times of
+ * inq_rank_time_all. Fails with INQ_NOMEM or what `visit` returns. */
+int inq_rank_gaps(const struct inq_rank *rank, inq_gap_visit visit, void *ctx, struct inq_err *err);
+
 /* As above over the whole span of the rank's GPU work. *any is false when there is none. */
 int inq_rank_time_all(const struct inq_rank *rank, struct inq_rank_time *out, bool *any,
                       struct inq_err *err);

@@ -152,6 +152,14 @@ void inq_json_int(struct inq_json *json, const char *key, int64_t value)
     inq_out_printf(json->out, "%" PRId64, value);
 }
 
+void inq_json_us(struct inq_json *json, const char *key, int64_t ns)
+{
+    uint64_t whole = ns < 0 ? (uint64_t)0 - (uint64_t)ns : (uint64_t)ns;
+    start_value(json, key);
+    inq_out_printf(json->out, "%s%" PRIu64 ".%03" PRIu64, ns < 0 ? "-" : "", whole / 1000,
+                   whole % 1000);
+}
+
 void inq_json_double(struct inq_json *json, const char *key, double value)
 {
     const double large = 1e6; /* a stamp in us has more digits than nine */

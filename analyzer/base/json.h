@@ -24,6 +24,8 @@ void inq_json_end_array(struct inq_json *json);
 void inq_json_string(struct inq_json *json, const char *key, const char *value); /* NULL: null */
 void inq_json_int(struct inq_json *json, const char *key, int64_t value);
 void inq_json_double(struct inq_json *json, const char *key, double value); /* NaN, inf: null */
+/* Nanoseconds as microseconds with three decimals, exactly: 1.234. */
+void inq_json_us(struct inq_json *json, const char *key, int64_t ns);
 void inq_json_bool(struct inq_json *json, const char *key, bool value);
 void inq_json_null(struct inq_json *json, const char *key);
 

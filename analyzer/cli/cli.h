@@ -130,6 +130,8 @@ const struct inq_cli_format *inq_cli_format(enum inq_format format);
 /* The row with this name (-f) or whose suffix ends this path (-o); NULL: none. */
 const struct inq_cli_format *inq_cli_format_named(const char *name);
 const struct inq_cli_format *inq_cli_format_of_path(const char *path);
+/* Whether what is written to this path is compressed: its name ends in .gz. */
+bool inq_cli_is_gzip(const char *path);
 /* The names of the formats in `mask` into buf, with `between` them and `last` before the last of
  * them ("text, json or markdown"); returns buf. */
 char *inq_cli_format_list(unsigned mask, const char *between, const char *last, char *buf,
@@ -224,11 +226,18 @@ struct inq_cli_output {
     const struct inq_cli *cli;
     struct inq_out text; /* collected for stdout */
     int fd;              /* of the temporary file; -1: stdout */
+    bool gzip;           /* the file is compressed: collected until it is whole */
     char *path, *temp;
 };
 
 int inq_cli_output_open(const struct inq_cli *cli, struct inq_cli_output *output,
                         struct inq_err *err);
+/* The same to `path`, whatever -o says; NULL or "-": stdout. */
+int inq_cli_output_open_path(const struct inq_cli *cli, const char *path,
+                             struct inq_cli_output *output, struct inq_err *err);
+/* The path for job `number` (from 1) of several that -o names one file for: report.json becomes
+ * report.1.json. Freed with inq_mem_free; NULL when memory is out. */
+char *inq_cli_path_of_job(const char *path, size_t number);
 struct inq_sink inq_cli_output_sink(struct inq_cli_output *output);
 /* Delivers (code == 0) or drops what was written; returns `code` or the failure to deliver. */
 int inq_cli_output_close(struct inq_cli_output *output, int code, struct inq_err *err);

@@ -249,6 +249,45 @@ static int analyze_all(struct analysis *a)
     return INQ_EXIT_OK;
 }
 
+/* Writes the reports [from, to). */
+static int write_to(const struct analysis *a, const char *path, size_t from, size_t to,
+                    const struct inq_report_options *options)
+{
+    struct inq_err err = {0};
+    struct inq_cli_output output;
+    int code = inq_cli_output_open_path(a->cli, path, &output, &err);
+    if (code == INQ_OK) {
+        code = inq_report_write(a->run, a->reports + from, to - from, options,
+                                inq_cli_output_sink(&output), &err);
+        code = inq_cli_output_close(&output, code, &err);
+    }
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(a->cli, &err, NULL);
+}
+
+/* A file for each job: traces that hold one only. */
+static int write_by_job(const struct analysis *a, const struct inq_report_options *options)
+{
+    const char *path = a->cli->value[INQ_OPT_OUTPUT];
+    int status = INQ_EXIT_OK;
+    if (path == NULL || strcmp(path, "-") == 0) {
+        return inq_cli_usage(a->cli, "name a file with -o: each job gets its own, numbered",
+                             "%zu jobs do not fit into one trace", a->n_reports);
+    }
+    for (size_t i = 0; i < a->n_reports && status == INQ_EXIT_OK; i++) {
+        char *own = inq_cli_path_of_job(path, i + 1);
+        if (own == NULL) {
+            struct inq_err err = {.code = INQ_NOMEM};
+            return inq_cli_fail(a->cli, &err, NULL);
+        }
+        status = write_to(a, own, i, i + 1, options);
+        if (status == INQ_EXIT_OK) {
+            inq_cli_note(a->cli, "job %zu written to %s", i + 1, own);
+        }
+        inq_mem_free(own);
+    }
+    return status;
+}
+
 static int write_reports(struct analysis *a)
 {
     static const char *const align[] = {"auto", "none"};
@@ -265,15 +304,10 @@ static int write_reports(struct analysis *a)
     options.n_ranks = a->n_ranks;
     options.settings = settings;
     options.n_settings = SETTINGS;
-    struct inq_err err = {0};
-    struct inq_cli_output output;
-    int code = inq_cli_output_open(cli, &output, &err);
-    if (code == INQ_OK) {
-        code = inq_report_write(a->run, a->reports, a->n_reports, &options,
-                                inq_cli_output_sink(&output), &err);
-        code = inq_cli_output_close(&output, code, &err);
+    if (cli->format == INQ_FORMAT_PERFETTO && a->n_reports > 1) {
+        return write_by_job(a, &options);
     }
-    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+    return write_to(a, cli->value[INQ_OPT_OUTPUT], 0, a->n_reports, &options);
 }
 
 /* When the report went to a file: the verdict, and where the rest is. */
@@ -288,7 +322,9 @@ static void tell_verdict(const struct analysis *a)
             inq_cli_note(a->cli, "%s", a->reports[i]->verdict.headline);
         }
     }
-    inq_cli_note(a->cli, "report written to %s", path);
+    if (a->cli->format != INQ_FORMAT_PERFETTO || a->n_reports == 1) { /* else said already */
+        inq_cli_note(a->cli, "report written to %s", path);
+    }
 }
 
 /* The exit status that --fail-on asks for. */

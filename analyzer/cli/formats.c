@@ -10,7 +10,7 @@ static const struct inq_cli_format formats[] = {
     {INQ_FORMAT_JSON, "json", "JSON", {".json"}},
     {INQ_FORMAT_MARKDOWN, "markdown", "Markdown", {".md", ".markdown"}},
     {INQ_FORMAT_CSV, "csv", "CSV", {".csv"}},
-    {INQ_FORMAT_HTML, "html", "HTML", {".html", ".htm"}},
+    {INQ_FORMAT_PERFETTO, "perfetto", "Perfetto traces", {".trace.json", ".perfetto"}},
 };
 
 _Static_assert(sizeof formats / sizeof *formats == INQ_FORMAT_COUNT, "one row per format");
@@ -30,23 +30,32 @@ const struct inq_cli_format *inq_cli_format_named(const char *name)
     return NULL;
 }
 
-static bool ends_with(const char *text, const char *suffix)
+static bool ends_with(const char *text, size_t len, const char *suffix)
 {
-    size_t len = strlen(text);
     size_t want = strlen(suffix);
-    return len >= want && strcmp(text + len - want, suffix) == 0;
+    return len >= want && memcmp(text + len - want, suffix, want) == 0;
+}
+
+bool inq_cli_is_gzip(const char *path)
+{
+    return ends_with(path, strlen(path), ".gz");
 }
 
 const struct inq_cli_format *inq_cli_format_of_path(const char *path)
 {
+    const struct inq_cli_format *found = NULL;
+    size_t len = strlen(path) - (inq_cli_is_gzip(path) ? 3 : 0);
+    size_t longest = 0;
     for (size_t i = 0; i < INQ_FORMAT_COUNT; i++) {
         for (size_t k = 0; k < 4 && formats[i].suffix[k] != NULL; k++) {
-            if (ends_with(path, formats[i].suffix[k])) {
-                return &formats[i];
+            size_t want = strlen(formats[i].suffix[k]);
+            if (want > longest && ends_with(path, len, formats[i].suffix[k])) {
+                longest = want;
+                found = &formats[i];
             }
         }
     }
-    return NULL;
+    return found;
 }
 
 char *inq_cli_format_list(unsigned mask, const char *between, const char *last, char *buf,

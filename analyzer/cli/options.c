@@ -8,7 +8,7 @@ static const struct inq_option options[] = {
     {INQ_OPT_FORMAT, 'f', "format", "FORMAT", NULL, INQ_COMPLETE_FORMATS,
      "(default: by the suffix of -o, else text)"},
     {INQ_OPT_OUTPUT, 'o', "output", "FILE", NULL, INQ_COMPLETE_FILE,
-     "write the result to FILE, which appears only when complete; - is stdout"},
+     "write the result to FILE, which appears only when complete; .gz compresses; - is stdout"},
     {INQ_OPT_FOLDER, 'o', "output", "DIR", NULL, INQ_COMPLETE_FILE,
      "write the files into DIR, which is made if need be"},
     {INQ_OPT_RANK, 'r', "rank", "LIST", NULL, INQ_COMPLETE_NONE,

@@ -2,6 +2,7 @@
 /* Where results go. A file gets its name only when it is complete; a failure leaves nothing. */
 #include "cli/cli.h"
 
+#include "base/gzip_out.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -27,6 +28,24 @@ static char *join(const char *text, const char *suffix)
         (void)snprintf(joined, size, "%s%s", text, suffix);
     }
     return joined;
+}
+
+char *inq_cli_path_of_job(const char *path, size_t number)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    size_t len = strlen(path) - (inq_cli_is_gzip(path) ? 3 : 0);
+    while (len > (size_t)(name - path) && path[len - 1] != '.') {
+        len--;
+    }
+    bool dotted = len > (size_t)(name - path) + 1; /* behind the dot of the last suffix */
+    size_t head = dotted ? len - 1 : strlen(path);
+    size_t size = strlen(path) + 32;
+    char *made = inq_mem_alloc(size);
+    if (made != NULL) {
+        (void)snprintf(made, size, "%.*s.%zu%s", (int)head, path, number, path + head);
+    }
+    return made;
 }
 
 /* Rights as a newly made file has them: mkstemp is stricter. */
@@ -88,11 +107,17 @@ static void release(struct inq_cli_output *output)
 int inq_cli_output_open(const struct inq_cli *cli, struct inq_cli_output *output,
                         struct inq_err *err)
 {
-    const char *path = cli->value[INQ_OPT_OUTPUT];
+    return inq_cli_output_open_path(cli, cli->value[INQ_OPT_OUTPUT], output, err);
+}
+
+int inq_cli_output_open_path(const struct inq_cli *cli, const char *path,
+                             struct inq_cli_output *output, struct inq_err *err)
+{
     *output = (struct inq_cli_output){.cli = cli, .fd = -1};
     if (path == NULL || strcmp(path, "-") == 0) {
         return INQ_OK;
     }
+    output->gzip = inq_cli_is_gzip(path);
     int code = open_file(output, path, err);
     if (code != INQ_OK) {
         release(output);
@@ -122,7 +147,7 @@ static int sink_write(void *ctx, const char *bytes, size_t n)
     if (inq_cli_interrupted() != 0) {
         return INQ_CANCELLED;
     }
-    if (output->fd >= 0) {
+    if (output->fd >= 0 && !output->gzip) {
         return write_all(output->fd, bytes, n);
     }
     inq_out_bytes(&output->text, bytes, n);
@@ -132,6 +157,24 @@ static int sink_write(void *ctx, const char *bytes, size_t n)
 struct inq_sink inq_cli_output_sink(struct inq_cli_output *output)
 {
     return (struct inq_sink){sink_write, output};
+}
+
+static int fd_write(void *ctx, const char *bytes, size_t n)
+{
+    return write_all(*(const int *)ctx, bytes, n);
+}
+
+/* Writes what was collected, compressed, into the file. */
+static int compress(struct inq_cli_output *output, struct inq_err *err)
+{
+    enum { LEVEL = 6 };
+    struct inq_out out = {.write = fd_write, .ctx = &output->fd};
+    int code = inq_gzip_write(&out, output->text.buf, output->text.len, LEVEL, err);
+    if (code == INQ_OK) {
+        code = inq_out_flush(&out, err);
+    }
+    inq_out_release(&out);
+    return code;
 }
 
 /* Gives the finished file its name. */
@@ -155,6 +198,9 @@ static int finish_file(struct inq_cli_output *output, int code, struct inq_err *
 int inq_cli_output_close(struct inq_cli_output *output, int code, struct inq_err *err)
 {
     if (output->fd >= 0) {
+        if (code == INQ_OK && output->gzip) {
+            code = compress(output, err);
+        }
         code = finish_file(output, code, err);
     } else if (code == INQ_OK && output->text.len > 0) {
         bool page = output->cli->format == INQ_FORMAT_TEXT;

@@ -79,13 +79,6 @@ static int first_word(int argc, char **argv)
     return argc;
 }
 
-static bool ends_with(const char *text, const char *suffix)
-{
-    size_t len = strlen(text);
-    size_t want = strlen(suffix);
-    return len >= want && strcmp(text + len - want, suffix) == 0;
-}
-
 /* Looked for before anything is parsed, so that wrong usage can be told in JSON too. */
 static bool wants_json(int argc, char **argv)
 {
@@ -101,7 +94,9 @@ static bool wants_json(int argc, char **argv)
             if (taken.option->letter == 'f') {
                 return strcmp(value, "json") == 0;
             }
-            by_suffix |= taken.option->letter == 'o' && ends_with(value, ".json");
+            const struct inq_cli_format *format =
+                taken.option->letter == 'o' ? inq_cli_format_of_path(value) : NULL;
+            by_suffix |= format != NULL && format->format == INQ_FORMAT_JSON;
         }
         i += eats_next(argv[i]);
     }

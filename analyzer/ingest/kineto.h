@@ -36,6 +36,7 @@ struct inq_thread {
     bool pid_text, tid_text; /* hashes of texts, no numbers */
     inq_str name;            /* its text, or from metadata */
     uint32_t lane;           /* INQ_NONE until something of it is kept */
+    uint32_t rank;           /* of an export: index into the shard's ranks */
 };
 
 /* Half of a slice that is written as two events. */
@@ -51,6 +52,12 @@ struct inq_half {
 struct inq_op_note {
     struct inq_ops_row row;
     uint32_t thread;
+};
+
+/* What the head of an export says of a rank, and only the end of the file settles. */
+struct inq_export_rank {
+    int64_t base_ns, row0_ns;
+    bool epoch, fraction, has_row0;
 };
 
 /* A process group as an event or the head of the file describes it. */
@@ -115,6 +122,14 @@ struct inq_kineto {
     struct inq_device_note *devices;
     size_t n_devices, cap_devices;
     inq_str job[2][INQ_JOB_PARTS]; /* name, version, attempt; of the profiler, of the scheduler */
+
+    /* a document that this program wrote: kineto_export.c */
+    bool exported;
+    int64_t export_base_ns;            /* to be added to every time */
+    struct inq_export_rank *of_export; /* [shard->n_ranks] */
+    size_t cap_of_export;
+    uint32_t *export_groups; /* index into the shard's groups, by "Process Group ID" */
+    size_t n_export_groups, cap_export_groups;
 };
 
 /* Prepares *k to fill the shard, which gets one rank. Release in any case. */
@@ -186,6 +201,39 @@ int inq_kineto_settle_groups(struct inq_kineto *k);
 /* Takes one member of the document besides the events; `value` is its text. */
 int inq_kineto_member(struct inq_kineto *k, struct inq_text key, struct inq_text value,
                       int64_t offset);
+
+/* Called for each member of an object. `value` is its text, quotes included. */
+typedef int (*inq_kineto_member_fn)(struct inq_kineto *k, void *ctx, struct inq_text key,
+                                    struct inq_text value);
+
+/* Walks the members of an object; stops quietly where it is malformed. */
+int inq_kineto_each_member(struct inq_kineto *k, struct inq_text object, inq_kineto_member_fn fn,
+                           void *ctx);
+/* A cursor behind the bracket of an array or object. A value's text is bounded by what follows it;
+ * at its very end something has to. */
+struct inq_scan inq_kineto_inside(struct inq_text value);
+/* The next element of an array. */
+bool inq_kineto_next_element(struct inq_scan *scan, struct inq_text *value);
+/* The inside of a string's quotes; any other value as it is. */
+struct inq_text inq_kineto_unquote(struct inq_text value);
+int64_t inq_kineto_number(struct inq_text value, int64_t fallback);
+int inq_kineto_text(struct inq_kineto *k, struct inq_text value, inq_str *id);
+
+/* ---- kineto_export.c ------------------------------------------------------------------------- */
+
+/* The member "inquest" of a document that this program wrote: makes its ranks, lanes and groups.
+ * Anything else under that name is passed over. */
+int inq_kineto_export_head(struct inq_kineto *k, struct inq_text value);
+/* Makes the event's rank the current one; false: the event is on a track that was added to the
+ * recording. */
+int inq_kineto_export_enter(struct inq_kineto *k, const struct inq_scan_event *event, bool *known);
+/* The labelled op that the event is; *is_op is false when it is none. */
+int inq_kineto_export_op(struct inq_kineto *k, const struct inq_scan_event *event,
+                         const struct inq_part *part, bool *is_op);
+/* The group that an event names by its id, INQ_NONE: none. */
+uint32_t inq_kineto_export_group(const struct inq_kineto *k, const struct inq_scan_event *event);
+/* After the last byte. */
+void inq_kineto_export_finish(struct inq_kineto *k);
 
 /* ---- kineto_pairs.c, kineto_ops.c, kineto_finish.c ------------------------------------------- */
 

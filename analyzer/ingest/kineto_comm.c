@@ -140,6 +140,10 @@ static int group_of(struct inq_kineto *k, const struct inq_scan_event *event, in
                     uint32_t *index)
 {
     *index = INQ_NONE;
+    if (k->exported) {
+        *index = inq_kineto_export_group(k, event);
+        return INQ_OK;
+    }
     if (!has_group(event)) {
         return INQ_OK;
     }
@@ -169,7 +173,7 @@ static int32_t peer_of(const struct inq_kineto *k, const struct inq_scan_event *
         return -1;
     }
     int32_t peer = small_or(event, send ? INQ_FIELD_DST_RANK : INQ_FIELD_SRC_RANK, -1);
-    if (peer >= 0 || !INQ_HAS(event, RANK) || comm->group == INQ_NONE) {
+    if (peer >= 0 || k->exported || !INQ_HAS(event, RANK) || comm->group == INQ_NONE) {
         return peer;
     }
     int32_t place = small_or(event, INQ_FIELD_RANK, -1);

@@ -77,6 +77,12 @@ static int64_t device_of(const struct inq_scan_event *event)
 int inq_kineto_lane(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
                     uint32_t *lane)
 {
+    if (k->exported) { /* its tracks are known, on whatever stream they are */
+        uint32_t track = 0;
+        int code = inq_kineto_thread(k, event, &track);
+        *lane = code == INQ_OK ? k->threads[track].lane : 0;
+        return code;
+    }
     switch (cat) {
     case INQ_CAT_KERNEL:
     case INQ_CAT_MEMCPY:
@@ -171,7 +177,7 @@ static bool wanted(const struct inq_kineto *k, const struct inq_scan_event *even
     switch (*cat) {
     case INQ_CAT_CPU_OP:
     case INQ_CAT_OPERATOR:
-        if (!INQ_HAS(event, NAME) || !is_note(*cat, event->text[INQ_FIELD_NAME])) {
+        if (k->exported || !INQ_HAS(event, NAME) || !is_note(*cat, event->text[INQ_FIELD_NAME])) {
             return false;
         }
         *cat = INQ_CAT_NOTE;
@@ -179,7 +185,7 @@ static bool wanted(const struct inq_kineto *k, const struct inq_scan_event *even
     case INQ_CAT_PASSING:
         return false;
     case INQ_CAT_OTHER:
-        return !k->kineto;
+        return !k->kineto || k->exported;
     case INQ_CAT_OP:
     case INQ_CAT_NOTE:
     case INQ_CAT_GPU_NOTE:
@@ -218,6 +224,13 @@ static int add_complete(struct inq_kineto *k, const struct inq_scan_event *event
         part.correlation = event->number[INQ_FIELD_CORRELATION];
     }
     k->shard->file.events_kept++;
+    if (k->exported) {
+        bool is_op;
+        code = inq_kineto_export_op(k, event, &part, &is_op);
+        if (code != INQ_OK || is_op) {
+            return code;
+        }
+    }
     switch (cat) {
     case INQ_CAT_CALL:
         return inq_rank_add_call(k->rank, part.start_ns, part.dur_ns, part.name, part.lane,
@@ -287,6 +300,12 @@ static void take_pid(struct inq_kineto *k, const struct inq_scan_event *event, e
 int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
                      int64_t offset)
 {
+    if (k->exported) {
+        bool known = false;
+        k->shard->file.events++;
+        int code = event->ph == 'X' ? inq_kineto_export_enter(k, event, &known) : INQ_OK;
+        return code == INQ_OK && known ? add_complete(k, event, cat, offset) : code;
+    }
     if (k->shard->file.events++ == 0) {
         take_first(k, event);
     }

@@ -136,6 +136,10 @@ static int say_what_is_missing(struct inq_kineto *k)
 
 int inq_kineto_finish(struct inq_kineto *k)
 {
+    if (k->exported) {
+        inq_kineto_export_finish(k);
+        return INQ_OK;
+    }
     int code = inq_kineto_settle_halves(k);
     if (code != INQ_OK) {
         return code;

@@ -9,10 +9,6 @@
 
 enum { MAX_CONFIG = INQ_KINETO_MAX_GROUPS, MAX_DEVICES = 4096 };
 
-/* Called for each member of an object. `value` is its text, quotes included. */
-typedef int (*member_fn)(struct inq_kineto *k, void *ctx, struct inq_text key,
-                         struct inq_text value);
-
 /* ---- walking --------------------------------------------------------------------------------- */
 
 static enum inq_scan_result read_value(struct inq_scan *scan, struct inq_text *value)
@@ -27,19 +23,18 @@ static enum inq_scan_result read_value(struct inq_scan *scan, struct inq_text *v
     return result;
 }
 
-/* A value's text is bounded by what follows it; at its very end something has to. */
-static struct inq_scan scan_inside(struct inq_text value)
+struct inq_scan inq_kineto_inside(struct inq_text value)
 {
     return (struct inq_scan){.p = value.p + 1, .end = value.p + value.n};
 }
 
-/* Walks the members of an object; stops quietly where it is malformed. */
-static int each_member(struct inq_kineto *k, struct inq_text object, member_fn fn, void *ctx)
+int inq_kineto_each_member(struct inq_kineto *k, struct inq_text object, inq_kineto_member_fn fn,
+                           void *ctx)
 {
     if (object.n < 2 || object.p[0] != '{') {
         return INQ_OK;
     }
-    struct inq_scan scan = scan_inside(object);
+    struct inq_scan scan = inq_kineto_inside(object);
     while (inq_scan_blank(&scan) == '"') {
         struct inq_text key;
         struct inq_text value;
@@ -57,8 +52,7 @@ static int each_member(struct inq_kineto *k, struct inq_text object, member_fn f
     return INQ_OK;
 }
 
-/* The next element of an array, whose cursor starts behind its bracket. */
-static bool next_element(struct inq_scan *scan, struct inq_text *value)
+bool inq_kineto_next_element(struct inq_scan *scan, struct inq_text *value)
 {
     int c = inq_scan_blank(scan);
     if (c == ',') {
@@ -68,8 +62,7 @@ static bool next_element(struct inq_scan *scan, struct inq_text *value)
     return c >= 0 && c != ']' && read_value(scan, value) == INQ_SCAN_OK && value->n > 0;
 }
 
-/* The inside of a string's quotes; any other value as it is. */
-static struct inq_text unquote(struct inq_text value)
+struct inq_text inq_kineto_unquote(struct inq_text value)
 {
     if (value.n < 2 || value.p[0] != '"') {
         return value;
@@ -81,22 +74,22 @@ static struct inq_text unquote(struct inq_text value)
     return (struct inq_text){value.p + 1, (uint32_t)(end - value.p - 2)};
 }
 
-static int64_t number_or(struct inq_text value, int64_t fallback)
+int64_t inq_kineto_number(struct inq_text value, int64_t fallback)
 {
-    struct inq_text text = unquote(value);
+    struct inq_text text = inq_kineto_unquote(value);
     int64_t number;
     return text.n > 0 && inq_scan_int(text.p, text.n, &number) ? number : fallback;
 }
 
 static int32_t rank_number(struct inq_text value)
 {
-    int64_t number = number_or(value, -1);
+    int64_t number = inq_kineto_number(value, -1);
     return number < 0 || number > INT32_MAX ? -1 : (int32_t)number;
 }
 
-static int text_of(struct inq_kineto *k, struct inq_text value, inq_str *id)
+int inq_kineto_text(struct inq_kineto *k, struct inq_text value, inq_str *id)
 {
-    return inq_kineto_name(k, unquote(value), -1, id);
+    return inq_kineto_name(k, inq_kineto_unquote(value), -1, id);
 }
 
 /* ---- process groups -------------------------------------------------------------------------- */
@@ -106,10 +99,10 @@ static int take_config_member(struct inq_kineto *k, void *ctx, struct inq_text k
 {
     struct inq_group_note *note = ctx;
     if (inq_text_is(key, "pg_name")) {
-        return text_of(k, value, &note->name);
+        return inq_kineto_text(k, value, &note->name);
     }
     if (inq_text_is(key, "pg_desc")) {
-        return text_of(k, value, &note->desc);
+        return inq_kineto_text(k, value, &note->desc);
     }
     if (inq_text_is(key, "pg_size")) {
         note->size = rank_number(value);
@@ -124,11 +117,11 @@ static int take_config(struct inq_kineto *k, struct inq_text list)
     if (list.n < 2 || list.p[0] != '[') {
         return INQ_OK;
     }
-    struct inq_scan scan = scan_inside(list);
+    struct inq_scan scan = inq_kineto_inside(list);
     struct inq_text value;
-    while (next_element(&scan, &value)) {
+    while (inq_kineto_next_element(&scan, &value)) {
         struct inq_group_note note = {.size = -1};
-        int code = each_member(k, value, take_config_member, &note);
+        int code = inq_kineto_each_member(k, value, take_config_member, &note);
         if (code == INQ_OK && k->n_config == MAX_CONFIG) {
             inq_kineto_damage(k, INQ_DAMAGE_LIMIT, 1, -1);
             break;
@@ -166,9 +159,9 @@ static int take_device_member(struct inq_kineto *k, void *ctx, struct inq_text k
 {
     struct inq_device_note *device = ctx;
     if (inq_text_is(key, "id")) {
-        device->id = number_or(value, -1);
+        device->id = inq_kineto_number(value, -1);
     } else if (inq_text_is(key, "name")) {
-        return text_of(k, value, &device->name);
+        return inq_kineto_text(k, value, &device->name);
     }
     return INQ_OK;
 }
@@ -178,11 +171,11 @@ static int take_devices(struct inq_kineto *k, struct inq_text list)
     if (list.n < 2 || list.p[0] != '[') {
         return INQ_OK;
     }
-    struct inq_scan scan = scan_inside(list);
+    struct inq_scan scan = inq_kineto_inside(list);
     struct inq_text value;
-    while (k->n_devices < MAX_DEVICES && next_element(&scan, &value)) {
+    while (k->n_devices < MAX_DEVICES && inq_kineto_next_element(&scan, &value)) {
         struct inq_device_note device = {.id = -1};
-        int code = each_member(k, value, take_device_member, &device);
+        int code = inq_kineto_each_member(k, value, take_device_member, &device);
         if (code == INQ_OK) {
             code = inq_mem_grow(&k->devices, &k->cap_devices, k->n_devices + 1, sizeof *k->devices,
                                 MAX_DEVICES, k->err);
@@ -208,7 +201,7 @@ static int take_job(struct inq_kineto *k, struct inq_text key, struct inq_text v
     for (int i = 0; i < 2; i++) {
         for (int part = 0; part < INQ_JOB_PARTS; part++) {
             if (inq_text_is(key, job_keys[i][part])) {
-                return text_of(k, value, &k->job[i][part]);
+                return inq_kineto_text(k, value, &k->job[i][part]);
             }
         }
     }
@@ -218,7 +211,7 @@ static int take_job(struct inq_kineto *k, struct inq_text key, struct inq_text v
 static void take_base(struct inq_kineto *k, struct inq_text value, int64_t offset)
 {
     int64_t base = 0;
-    struct inq_text text = unquote(value);
+    struct inq_text text = inq_kineto_unquote(value);
     if (!inq_scan_int(text.p, text.n, &base) || base < 0 || base > INQ_KINETO_MAX_TIME) {
         inq_kineto_damage(k, INQ_DAMAGE_BAD_NUMBER, 1, offset);
         return;
@@ -230,10 +223,16 @@ static void take_base(struct inq_kineto *k, struct inq_text value, int64_t offse
 int inq_kineto_member(struct inq_kineto *k, struct inq_text key, struct inq_text value,
                       int64_t offset)
 {
+    if (inq_text_is(key, "inquest") && !k->exported && k->shard->file.events == 0) {
+        return inq_kineto_export_head(k, value);
+    }
+    if (k->exported) {
+        return INQ_OK; /* for other programs; the head says it all */
+    }
     if (inq_text_is(key, "distributedInfo")) {
         k->kineto = true;
         k->has_distributed = true;
-        return each_member(k, value, take_distributed_member, NULL);
+        return inq_kineto_each_member(k, value, take_distributed_member, NULL);
     }
     if (inq_text_is(key, "deviceProperties")) {
         k->kineto = true;
@@ -249,7 +248,7 @@ int inq_kineto_member(struct inq_kineto *k, struct inq_text key, struct inq_text
         return INQ_OK;
     }
     if (inq_text_is(key, "host_name")) {
-        return text_of(k, value, &k->rank->host);
+        return inq_kineto_text(k, value, &k->rank->host);
     }
     return take_job(k, key, value);
 }

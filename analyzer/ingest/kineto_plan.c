@@ -53,6 +53,9 @@ bool inq_kineto_plan(const struct inq_kineto *k, const struct inq_scan_event *ev
                      enum inq_cat cat, struct inq_shape_plan *plan)
 {
     *plan = (struct inq_shape_plan){.tag = (int)cat};
+    if (k->exported) { /* every event belongs to one rank or another */
+        return false;
+    }
     switch (event->ph) {
     case 'X':
         plan_complete(k, cat, plan);

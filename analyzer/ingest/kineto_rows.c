@@ -30,6 +30,8 @@ void inq_kineto_release(struct inq_kineto *k)
     inq_mem_free(k->groups);
     inq_mem_free(k->config);
     inq_mem_free(k->devices);
+    inq_mem_free(k->of_export);
+    inq_mem_free(k->export_groups);
     *k = (struct inq_kineto){0};
 }
 
@@ -70,7 +72,7 @@ static int new_thread(struct inq_kineto *k, const struct inq_thread *thread, uin
 
 int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index)
 {
-    struct inq_thread thread = {.lane = INQ_NONE};
+    struct inq_thread thread = {.lane = INQ_NONE, .rank = INQ_NONE};
     thread.pid = id_of(event, INQ_FIELD_PID, &thread.pid_text);
     thread.tid = id_of(event, INQ_FIELD_TID, &thread.tid_text);
     uint64_t texts = (thread.pid_text ? 2u : 0u) + (thread.tid_text ? 1u : 0u);

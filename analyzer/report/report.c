@@ -19,22 +19,17 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
         code = inq_document_text(&doc, &out, err);
         break;
     case INQ_FORMAT_JSON:
-        inq_document_json(&doc, &out, false);
+        inq_document_json(&doc, &out);
         break;
     case INQ_FORMAT_MARKDOWN:
         code = inq_document_markdown(&doc, &out, err);
         break;
-    case INQ_FORMAT_HTML:
-#ifdef INQ_HAVE_HTML
-        code = inq_document_html(&doc, &out, err);
-#else
-        code = inq_err_set(err, INQ_UNSUPPORTED, "this inquest was built without D3 and HTML");
-#endif
+    case INQ_FORMAT_PERFETTO:
+        code = inq_document_perfetto(&doc, &out, err);
         break;
     case INQ_FORMAT_CSV:
     case INQ_FORMAT_COUNT:
-        code = inq_err_set(err, INQ_UNSUPPORTED,
-                           "reports are written as text, JSON, Markdown or HTML");
+        code = inq_err_set(err, INQ_UNSUPPORTED, "reports are not written as CSV");
         break;
     }
     if (code == INQ_OK) {

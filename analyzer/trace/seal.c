@@ -144,9 +144,40 @@ static int sort_events(struct inq_rank *rank, const struct scratch *s, struct in
     return code;
 }
 
+/* Of calls that start together the longer ones come first, they hold the others; then by thread.
+ * The order in the file says nothing: exporters write by thread or by end. */
+static int by_length_and_lane(const void *a, const void *b, void *ctx)
+{
+    const struct inq_calls *c = ctx;
+    uint32_t i = *(const uint32_t *)a;
+    uint32_t j = *(const uint32_t *)b;
+    if (c->dur_ns[i] != c->dur_ns[j]) {
+        return c->dur_ns[i] > c->dur_ns[j] ? -1 : 1;
+    }
+    return (c->lane[i] > c->lane[j]) - (c->lane[i] < c->lane[j]);
+}
+
+static int sort_call_ties(struct inq_calls *c, uint32_t *perm, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t lo = 0, hi; lo < c->n && code == INQ_OK; lo = hi) {
+        hi = lo + 1;
+        while (hi < c->n && c->start_ns[perm[hi]] == c->start_ns[perm[lo]]) {
+            hi++;
+        }
+        if (hi - lo > 1) {
+            code = inq_sort(perm + lo, hi - lo, sizeof *perm, by_length_and_lane, c, err);
+        }
+    }
+    return code;
+}
+
 static int sort_calls(struct inq_calls *c, const struct scratch *s, struct inq_err *err)
 {
     int code = inq_sort_order_i64(c->start_ns, c->n, s->perm, err);
+    if (code == INQ_OK) {
+        code = sort_call_ties(c, s->perm, err);
+    }
     if (code == INQ_OK && !is_identity(s->perm, c->n)) {
         permute_calls(c, s->perm, s->spare);
     }
@@ -161,7 +192,10 @@ static int compare_notes(const void *a, const void *b, void *ctx)
     if (x->start_ns != y->start_ns) {
         return x->start_ns < y->start_ns ? -1 : 1;
     }
-    return x->dur_ns > y->dur_ns ? -1 : x->dur_ns < y->dur_ns;
+    if (x->dur_ns != y->dur_ns) {
+        return x->dur_ns > y->dur_ns ? -1 : 1;
+    }
+    return (x->lane > y->lane) - (x->lane < y->lane);
 }
 
 /* ---- launches ----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 /* A schedule and a cost model become an op graph: what timing, replay and fixes all stand on. */
 #include "inquest/replay.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "schedule.h"
 
@@ -15,6 +16,10 @@ struct builder {
     uint32_t **op; /* [n_ranks][n actions] graph op of the cell; INQ_NONE: takes no time */
     /* [n_stages * n_microbatches] graph op of F, of B or I, of W; INQ_NONE: not in the schedule */
     uint32_t *forward, *backward, *weight;
+    uint32_t *reduce; /* [n_stages] op of its gradients' all-reduce, or INQ_NONE */
+    uint32_t last;    /* op of the rank at hand that computed last, or INQ_NONE */
+    uint32_t last_reduce;
+    struct inq_map reduces; /* (rank, stage in its replica) to the all-reduce */
     struct inq_err *err;
 };
 
@@ -25,6 +30,9 @@ static size_t cell_of(const struct inq_schedule *schedule, const struct inq_acti
 
 static int64_t duration(const struct builder *b, const struct inq_action *action)
 {
+    if (action->kind == INQ_ACTION_UPDATE) {
+        return b->costs->update_ns;
+    }
     if (!inq_action_computes(action)) {
         return 0;
     }
@@ -54,10 +62,9 @@ static int add_op(struct builder *b, int32_t rank, size_t i, const struct inq_ac
                   int64_t dur_ns)
 {
     static const uint8_t types[INQ_ACTION_KIND_COUNT] = {
-        [INQ_ACTION_F] = INQ_OP_FORWARD,
-        [INQ_ACTION_I] = INQ_OP_BACKWARD_INPUT,
-        [INQ_ACTION_W] = INQ_OP_BACKWARD_WEIGHT,
-        [INQ_ACTION_B] = INQ_OP_BACKWARD,
+        [INQ_ACTION_F] = INQ_OP_FORWARD,         [INQ_ACTION_I] = INQ_OP_BACKWARD_INPUT,
+        [INQ_ACTION_W] = INQ_OP_BACKWARD_WEIGHT, [INQ_ACTION_B] = INQ_OP_BACKWARD,
+        [INQ_ACTION_UPDATE] = INQ_OP_OPTIMIZER,
     };
     struct inq_graph_op op = inq_graph_op_init();
     op.rank = rank;
@@ -67,7 +74,39 @@ static int add_op(struct builder *b, int32_t rank, size_t i, const struct inq_ac
     op.type = types[first->kind];
     op.cls = INQ_CLASS_COMPUTE;
     op.source = (uint32_t)i;
-    return inq_graph_add_op(b->graph, &op, dur_ns, 0, &b->op[rank][i], b->err);
+    int code = inq_graph_add_op(b->graph, &op, dur_ns, 0, &b->op[rank][i], b->err);
+    b->last = b->op[rank][i];
+    return code;
+}
+
+static int32_t stages_of_replica(const struct inq_schedule *schedule)
+{
+    return schedule->n_stages / (schedule->n_pipelines > 0 ? schedule->n_pipelines : 1);
+}
+
+/* The all-reduce of a stage's gradients is issued behind the compute before it and runs beside what
+ * follows, in a lane of its own. A rank that holds the stage in two replicas takes part once. */
+static int add_reduce(struct builder *b, int32_t rank, size_t i, const struct inq_action *action)
+{
+    int32_t place = action->stage % stages_of_replica(b->schedule);
+    uint64_t key = (uint64_t)(uint32_t)rank << 32 | (uint32_t)place;
+    uint32_t id = INQ_NONE;
+    int code = INQ_OK;
+    if (!inq_map_get(&b->reduces, key, &id)) {
+        struct inq_graph_op op = inq_graph_op_init();
+        op.rank = rank;
+        op.lane = 1;
+        op.stage = action->stage;
+        op.cls = INQ_CLASS_COMM;
+        op.source = (uint32_t)i;
+        code = inq_graph_add_op(b->graph, &op, b->costs->reduce_ns, 0, &id, b->err);
+        code = code == INQ_OK ? inq_map_put(&b->reduces, key, id, b->err) : code;
+        b->reduce[action->stage] = id;
+        b->last_reduce = id;
+    }
+    b->op[rank][i] = id;
+    return code == INQ_OK && b->last != INQ_NONE ? inq_graph_add_dep(b->graph, b->last, id, b->err)
+                                                 : code;
 }
 
 static int claim_slot(struct builder *b, const struct inq_action *action, uint32_t op)
@@ -94,11 +133,13 @@ static int add_cell(struct builder *b, int32_t rank, size_t i, size_t *used)
     int64_t sum = 0;
     bool computes = false;
     for (size_t k = first; k < first + n && k < list->n; k++) {
-        computes = computes || inq_action_computes(&list->actions[k]);
+        computes = computes || inq_action_computes(&list->actions[k]) ||
+                   (list->actions[k].kind == INQ_ACTION_UPDATE && b->costs->update_ns > 0);
         sum += duration(b, &list->actions[k]);
     }
     if (!computes) {
-        return INQ_OK;
+        bool reduces = head->kind == INQ_ACTION_REDUCE_GRAD && head->stage >= 0;
+        return reduces && b->costs->reduce_ns > 0 ? add_reduce(b, rank, i, head) : INQ_OK;
     }
     int64_t dur_ns = composite && b->costs->overlap_ns > 0 ? b->costs->overlap_ns : sum;
     int code = add_op(b, rank, i, &list->actions[first], dur_ns);
@@ -108,7 +149,10 @@ static int add_cell(struct builder *b, int32_t rank, size_t i, size_t *used)
             code = claim_slot(b, &list->actions[k], b->op[rank][i]);
         }
     }
-    return code;
+    bool updates = list->actions[first].kind == INQ_ACTION_UPDATE && b->last_reduce != INQ_NONE;
+    return code == INQ_OK && updates
+               ? inq_graph_add_dep(b->graph, b->last_reduce, b->op[rank][i], b->err)
+               : code;
 }
 
 static int add_ops(struct builder *b)
@@ -116,10 +160,32 @@ static int add_ops(struct builder *b)
     int code = INQ_OK;
     for (int32_t r = 0; code == INQ_OK && r < b->schedule->n_ranks; r++) {
         size_t used = 1;
+        b->last = b->last_reduce = INQ_NONE;
         for (size_t i = 0; code == INQ_OK && i < b->schedule->ranks[r].n; i += used) {
             code = add_cell(b, r, i, &used);
         }
     }
+    return code;
+}
+
+/* The replicas of a stage reduce their gradients together. */
+static int add_groups(struct builder *b)
+{
+    const struct inq_schedule *schedule = b->schedule;
+    int32_t stages = stages_of_replica(schedule);
+    uint32_t *ids = inq_mem_alloc(((size_t)schedule->n_stages + 1) * sizeof *ids);
+    int code =
+        ids == NULL ? inq_err_set(b->err, INQ_NOMEM, "out of memory for a schedule") : INQ_OK;
+    for (int32_t place = 0; code == INQ_OK && place < stages; place++) {
+        size_t n = 0;
+        for (int32_t stage = place; stage < schedule->n_stages; stage += stages) {
+            if (b->reduce[stage] != INQ_NONE) {
+                ids[n++] = b->reduce[stage];
+            }
+        }
+        code = inq_graph_add_group(b->graph, ids, n, n, b->err);
+    }
+    inq_mem_free(ids);
     return code;
 }
 
@@ -217,9 +283,10 @@ static bool allocate(struct builder *b)
     b->forward = table_of_none(cells);
     b->backward = table_of_none(cells);
     b->weight = table_of_none(cells);
+    b->reduce = table_of_none((size_t)schedule->n_stages);
     b->op = inq_mem_zalloc((size_t)schedule->n_ranks, sizeof *b->op);
     bool ok = b->graph != NULL && b->forward != NULL && b->backward != NULL && b->weight != NULL &&
-              b->op != NULL;
+              b->reduce != NULL && b->op != NULL;
     for (int32_t r = 0; ok && r < schedule->n_ranks; r++) {
         b->op[r] = table_of_none(schedule->ranks[r].n);
         ok = b->op[r] != NULL;
@@ -256,6 +323,9 @@ int inq_schedule_graph_make(const struct inq_schedule *schedule, const struct in
     int code = allocate(&b)
                    ? add_ops(&b)
                    : inq_err_set(err, INQ_NOMEM, "out of memory for the graph of a schedule");
+    if (code == INQ_OK && costs->reduce_ns > 0) {
+        code = add_groups(&b);
+    }
     if (code == INQ_OK) {
         code = add_edges(&b);
     }
@@ -269,6 +339,8 @@ int inq_schedule_graph_make(const struct inq_schedule *schedule, const struct in
     inq_mem_free(b.forward);
     inq_mem_free(b.backward);
     inq_mem_free(b.weight);
+    inq_mem_free(b.reduce);
+    inq_map_release(&b.reduces);
     inq_graph_builder_free(b.graph);
     if (code != INQ_OK) {
         inq_schedule_graph_release(out);

@@ -24,8 +24,13 @@
      INQ_OPT_BIT(INQ_OPT_QUIET))
 
 #define TEXT_JSON (INQ_FORMAT_BIT(INQ_FORMAT_TEXT) | INQ_FORMAT_BIT(INQ_FORMAT_JSON))
+#ifdef INQ_HAVE_HTML
+#define HTML INQ_FORMAT_BIT(INQ_FORMAT_HTML)
+#else
+#define HTML 0U
+#endif
 #define ANALYZE_FORMATS                                                                            \
-    (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO))
+    (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) | HTML)
 #define SCHEDULE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV))
 #define ONLY_TEXT        INQ_FORMAT_BIT(INQ_FORMAT_TEXT)
 
@@ -36,6 +41,7 @@ const struct inq_command inq_commands[] = {
      "missing and mixed-up files are counted and worked around.\n"
      "\n"
      "  inquest analyze run/                   to the terminal\n"
+     "  inquest analyze run/ -o report.html    one page with charts and the timeline\n"
      "  inquest analyze run/ -o report.md      a document for the ticket\n"
      "  inquest analyze run/ -o run.trace.json a trace for ui.perfetto.dev\n"
      "  inquest analyze run/ -s 10..20         without the warm-up\n"

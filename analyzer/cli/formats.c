@@ -10,6 +10,7 @@ static const struct inq_cli_format formats[] = {
     {INQ_FORMAT_JSON, "json", "JSON", {".json"}},
     {INQ_FORMAT_MARKDOWN, "markdown", "Markdown", {".md", ".markdown"}},
     {INQ_FORMAT_CSV, "csv", "CSV", {".csv"}},
+    {INQ_FORMAT_HTML, "html", "HTML", {".html", ".htm"}},
     {INQ_FORMAT_PERFETTO, "perfetto", "Perfetto traces", {".trace.json", ".perfetto"}},
 };
 

@@ -117,5 +117,10 @@ void inq_cli_version(struct inq_out *out)
 #else
     inq_out_text(out, "sqlite:  no (Nsight Systems exports are not read)\n");
 #endif
+#ifdef INQ_HAVE_HTML
+    inq_out_text(out, "html:    yes\n");
+#else
+    inq_out_text(out, "html:    no (D3 was not found when this was built)\n");
+#endif
     inq_out_printf(out, "threads: OpenMP, %d by default\n", inq_par_threads(0));
 }

@@ -19,8 +19,10 @@ struct inq_document {
 
 int inq_document_text(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
 int inq_document_markdown(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
+/* Only where D3 was found (INQ_HAVE_HTML). */
+int inq_document_html(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
 int inq_document_perfetto(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
-void inq_document_json(const struct inq_document *doc, struct inq_out *out);
+void inq_document_json(const struct inq_document *doc, struct inq_out *out, bool compact);
 
 /* ---- sentences.c: what text and Markdown both say ----------------------------------------------
  */

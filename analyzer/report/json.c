@@ -59,10 +59,10 @@ static void write_report(const struct inq_document *doc, const struct inq_report
     inq_json_end_object(json);
 }
 
-void inq_document_json(const struct inq_document *doc, struct inq_out *out)
+void inq_document_json(const struct inq_document *doc, struct inq_out *out, bool compact)
 {
     struct inq_json json;
-    inq_json_init(&json, out, false);
+    inq_json_init(&json, out, compact);
     if (doc->n_reports == 1) {
         write_report(doc, doc->reports[0], &json);
         return;

@@ -19,10 +19,17 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
         code = inq_document_text(&doc, &out, err);
         break;
     case INQ_FORMAT_JSON:
-        inq_document_json(&doc, &out);
+        inq_document_json(&doc, &out, false);
         break;
     case INQ_FORMAT_MARKDOWN:
         code = inq_document_markdown(&doc, &out, err);
+        break;
+    case INQ_FORMAT_HTML:
+#ifdef INQ_HAVE_HTML
+        code = inq_document_html(&doc, &out, err);
+#else
+        code = inq_err_set(err, INQ_UNSUPPORTED, "this inquest was built without D3 and HTML");
+#endif
         break;
     case INQ_FORMAT_PERFETTO:
         code = inq_document_perfetto(&doc, &out, err);

@@ -23,8 +23,9 @@ struct inq_schedule_graph {
     uint32_t **op; /* [n_ranks][n actions] op (index) of each cell; INQ_NONE: it takes no time */
 };
 
-/* The ops of a schedule under `costs`: one lane a rank, transfers of p2p_ns in no lane where
- * producer and consumer are on different ranks; `source` is the cell. On success *out is the
+/* The ops of a schedule under `costs`: lane 0 of a rank computes, transfers of p2p_ns in no lane
+ * stand where producer and consumer are on different ranks, lane 1 all-reduces gradients (reduce_ns
+ * > 0; groups over the replicas); `source` is the cell. On success *out is the
  * caller's. Fails with INQ_DEADLOCK when the order cannot run (names the actions), INQ_FORMAT when
  * an action's producer is in no list or an action appears twice, INQ_NOMEM, INQ_LIMIT. */
 INQ_API int inq_schedule_graph_make(const struct inq_schedule *schedule,
@@ -170,26 +171,35 @@ enum inq_judgement { /* of a predicted gain */
                      INQ_INCONCLUSIVE
 };
 
-/* One plan's executions. ci95: of the median, by order statistics. */
+/* One plan's executions. ci95: of the median, by order statistics; with fewer than 6 values no
+ * interval reaches 95 % and it is that of all values. */
 struct inq_sample {
     size_t n;
     int64_t median_ns;
     int64_t ci95_ns[2];
 };
 
+/* Reorders `values`. */
+INQ_API struct inq_sample inq_sample_make(int64_t *values_ns, size_t n);
+
 struct inq_validation {
     struct inq_sample base, fixed; /* executed alternately */
-    double predicted_speedup;      /* simulated base / simulated fixed */
-    double speedup, speedup_ci95[2];
+    int64_t base_simulated_ns, fixed_simulated_ns;
+    double predicted_speedup;        /* simulated base / simulated fixed */
+    double speedup, speedup_ci95[2]; /* median of base / fixed, pair by pair */
+    double fidelity;                 /* executed base / simulated base */
     enum inq_judgement judgement;
     char why[192]; /* the rule that decided, with its numbers */
     char device[128], note[256];
 };
 
-/* Executes both plans alternately (after warm-up) options->repeats times each and judges:
- *   confirmed     the 95 % interval of the speed-up is above 1 and holds the predicted gain to
- *                 within a fifth of it
- *   refuted       the interval ends below 1, or below half of the predicted gain
+/* Executes both plans alternately, in pairs whose order is drawn by options->seed, after warm-up,
+ * options->repeats (0: 15) times each, and judges by the 95 % interval of the speed-up and the
+ * predicted gain g (predicted speed-up - 1), in this order:
+ *   inconclusive  fewer than 6 pairs; no gain is predicted (g < 0.1 %); or the engine does not
+ *                 reproduce the original: executed and simulated differ by more than g and 2 %
+ *   refuted       the interval ends below 1, or below half of g
+ *   confirmed     the interval begins above 1 and meets the predicted gain to within a fifth of it
  *   inconclusive  anything else
  * Fails as the engine does. */
 INQ_API int inq_validate(const struct inq_engine *engine, const struct inq_plan *base,

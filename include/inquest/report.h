@@ -16,6 +16,7 @@ enum inq_format {
     INQ_FORMAT_JSON,
     INQ_FORMAT_MARKDOWN,
     INQ_FORMAT_CSV,      /* of schedules */
+    INQ_FORMAT_HTML,     /* of reports, where D3 was found at build time */
     INQ_FORMAT_PERFETTO, /* of one job: a trace for ui.perfetto.dev that can be read back */
     INQ_FORMAT_COUNT
 };

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTML report: nothing that an input says becomes mark-up or script, sections that do not apply
+ * are absent, and ops that evidence points to are never merged away. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#ifdef INQ_HAVE_HTML
+
+#include "base/json.h"
+#include "report/html.h"
+#include "support_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *write_html(const struct made_report *made, size_t n_reports)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_HTML};
+    return made_report_write(made, &options, n_reports);
+}
+
+static char *write_made(size_t n_reports)
+{
+    struct made_report made;
+    made_report_fill(&made);
+    char *text = write_html(&made, n_reports);
+    made_report_release(&made);
+    return text;
+}
+
+/* ---- escaping ---------------------------------------------------------------------------------
+ */
+
+static void expect_text(const char *input, const char *output)
+{
+    struct inq_out out = {0};
+    inq_html_text(&out, input);
+    assert_string_equal(out.buf, output);
+    inq_out_release(&out);
+}
+
+static void html__text_has_no_markup(void **state)
+{
+    (void)state;
+    expect_text("a < b && c > \"d\" 'e'", "a &lt; b &amp;&amp; c &gt; &quot;d&quot; &#39;e&#39;");
+    expect_text("</script><img onerror=x>", "&lt;/script&gt;&lt;img onerror=x&gt;");
+    expect_text("\xc3\xa4\xe2\x80\xa6", "\xc3\xa4\xe2\x80\xa6");
+    expect_text("x\xff\xc3", "x\xef\xbf\xbd\xef\xbf\xbd");
+    expect_text("\033[31m\r\x7f", "\xef\xbf\xbd[31m\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+/* The script filter gives the same whether it gets the bytes at once or one by one. */
+static void expect_script(const char *input, const char *output)
+{
+    size_t n = strlen(input);
+    for (size_t piece = 1; piece <= n; piece++) {
+        struct inq_out out = {0};
+        struct inq_html_script script = {.to = &out};
+        for (size_t i = 0; i < n; i += piece) {
+            size_t len = n - i < piece ? n - i : piece;
+            assert_int_equal(inq_html_script_write(&script, input + i, len), INQ_OK);
+        }
+        assert_int_equal(inq_html_script_end(&script), INQ_OK);
+        assert_string_equal(out.buf, output);
+        inq_out_release(&out);
+    }
+}
+
+static void html__json_cannot_end_its_script(void **state)
+{
+    (void)state;
+    expect_script("\"</script><!--&\"", "\"\\u003c/script\\u003e\\u003c!--\\u0026\"");
+    expect_script("a\xe2\x80\xa8z\xe2\x80\xa9", "a\\u2028z\\u2029");
+    expect_script("\xe2\x80\xa6\xe2\x82\xac\xe2", "\xe2\x80\xa6\xe2\x82\xac\xe2");
+    expect_script("\xe2\x80\xe2\x80\xa8<", "\xe2\x80\\u2028\\u003c");
+}
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (const char *p = strstr(text, what); p != NULL; p = strstr(p + 1, what)) {
+        n++;
+    }
+    return n;
+}
+
+static void html__hostile_names_stay_text(void **state)
+{
+    (void)state;
+    char *text = write_made(2);
+    assert_int_equal(count(text, "<img"), 0);
+    assert_int_equal(count(text, "</script"), 4); /* two of data, D3, ours */
+    assert_int_equal(count(text, "<script"), 4);
+    assert_int_equal(count(text, "\033"), 0);
+    assert_non_null(strstr(text, "&lt;img src=x onerror=alert(1)&gt;&lt;/script&gt;"));
+    assert_non_null(strstr(text, "\\u003cimg src=x onerror=alert(1)\\u003e\\u003c/script\\u003e"));
+    free(text);
+}
+
+/* ---- the document -----------------------------------------------------------------------------
+ */
+
+static void html__has_a_policy_and_loads_nothing(void **state)
+{
+    (void)state;
+    char *text = write_made(1);
+    const char *policy = strstr(text, "http-equiv=\"Content-Security-Policy\"");
+    assert_non_null(policy);
+    assert_non_null(strstr(policy, "default-src 'none'"));
+    assert_int_equal(count(text, "unsafe-inline"), 0);
+    assert_int_equal(count(text, "<link"), 0);
+    assert_int_equal(count(text, " src=\""), 0);
+    free(text);
+}
+
+/* The text of the script element with this id, [n]; the caller's. */
+static char *data_of(const char *html, const char *id)
+{
+    const char *at = strstr(html, id);
+    assert_non_null(at);
+    at = strchr(at, '>') + 1;
+    size_t n = (size_t)(strstr(at, "</script>") - at);
+    char *text = strndup(at, n);
+    assert_non_null(text);
+    return text;
+}
+
+static struct cJSON *parse(const char *html, const char *id)
+{
+    struct cJSON *root = NULL;
+    struct inq_err err = {0};
+    char *text = data_of(html, id);
+    assert_int_equal(inq_json_parse(text, strlen(text), &root, &err), INQ_OK);
+    free(text);
+    return root;
+}
+
+static void html__data_is_the_json_document(void **state)
+{
+    (void)state;
+    char *text = write_made(1);
+    struct cJSON *root = parse(text, "id=\"inq-report\"");
+    assert_string_equal(inq_json_text(inq_json_get(root, "schema"), ""), "inquest-report/1");
+    assert_non_null(inq_json_get(root, "verdict"));
+    assert_null(inq_json_get(root, "pipeline"));
+    assert_null(inq_json_get(root, "failure"));
+    inq_json_free(root);
+    root = parse(text, "id=\"inq-timeline\"");
+    assert_int_equal(inq_json_count(root), 1);
+    inq_json_free(root);
+    free(text);
+}
+
+static void html__a_timeline_for_every_report(void **state)
+{
+    (void)state;
+    char *text = write_made(2);
+    struct cJSON *root = parse(text, "id=\"inq-timeline\"");
+    assert_int_equal(inq_json_count(root), 2);
+    inq_json_free(root);
+    free(text);
+}
+
+/* ---- spans ------------------------------------------------------------------------------------
+ */
+
+enum { OPS = 100 };
+
+struct lane_of_ops {
+    struct inq_events events;
+    int64_t start_ns[OPS], dur_ns[OPS];
+    uint8_t kind[OPS], cls[OPS];
+};
+
+/* Ops of 8 ns, one every 10 ns. */
+static struct inq_html_lane fill_lane(struct lane_of_ops *ops)
+{
+    memset(ops, 0, sizeof *ops);
+    for (int i = 0; i < OPS; i++) {
+        ops->start_ns[i] = 10 * (int64_t)i;
+        ops->dur_ns[i] = 8;
+        ops->kind[i] = INQ_EVENT_KERNEL;
+    }
+    ops->events = (struct inq_events){.n = OPS,
+                                      .start_ns = ops->start_ns,
+                                      .dur_ns = ops->dur_ns,
+                                      .kind = ops->kind,
+                                      .cls = ops->cls};
+    return (struct inq_html_lane){&ops->events, 0, OPS};
+}
+
+static const struct inq_html_window everything = {.start_ns = 0, .end_ns = 10 * OPS};
+
+static void html__spans_below_a_pixel_are_merged(void **state)
+{
+    (void)state;
+    struct lane_of_ops ops;
+    struct inq_html_lane lane = fill_lane(&ops);
+    struct inq_html_marks none = {0};
+    struct inq_html_span span;
+    size_t at = 0;
+    size_t spans = 0;
+    size_t merged = 0;
+    while (inq_html_next_span(&lane, &everything, &none, 40, &at, &span)) {
+        assert_true(span.end_ns - span.start_ns <= 40);
+        spans++;
+        merged += span.count;
+    }
+    assert_int_equal(merged, OPS);
+    assert_int_equal(spans, OPS / 4);
+}
+
+static void html__without_a_pixel_nothing_is_merged(void **state)
+{
+    (void)state;
+    struct lane_of_ops ops;
+    struct inq_html_lane lane = fill_lane(&ops);
+    struct inq_html_marks none = {0};
+    struct inq_html_span span;
+    size_t spans = 0;
+    for (size_t at = 0; inq_html_next_span(&lane, &everything, &none, 0, &at, &span);) {
+        assert_int_equal(span.count, 1);
+        spans++;
+    }
+    assert_int_equal(spans, OPS);
+}
+
+static void html__evidence_is_never_merged_away(void **state)
+{
+    (void)state;
+    struct lane_of_ops ops;
+    struct inq_html_lane lane = fill_lane(&ops);
+    int64_t times[] = {530, 708}; /* op 53 begins, op 70 ends */
+    struct inq_html_marks marks = {2, times};
+    struct inq_html_span span;
+    size_t merged = 0;
+    bool begins = false;
+    bool ends = false;
+    for (size_t at = 0; inq_html_next_span(&lane, &everything, &marks, 1000, &at, &span);) {
+        begins = begins || (span.start_ns == 530 && span.end_ns == 538 && span.count == 1);
+        ends = ends || (span.start_ns == 700 && span.end_ns == 708 && span.count == 1);
+        merged += span.count;
+    }
+    assert_true(begins);
+    assert_true(ends);
+    assert_int_equal(merged, OPS);
+}
+
+static void html__only_the_window_is_drawn(void **state)
+{
+    (void)state;
+    struct lane_of_ops ops;
+    struct inq_html_lane lane = fill_lane(&ops);
+    const struct inq_html_window window = {.start_ns = 205, .end_ns = 301};
+    struct inq_html_marks none = {0};
+    struct inq_html_span span;
+    size_t spans = 0;
+    inq_html_narrow(&lane, &window);
+    for (size_t at = lane.first; inq_html_next_span(&lane, &window, &none, 0, &at, &span);) {
+        assert_in_range(span.start_ns, 200, 300);
+        spans++;
+    }
+    assert_int_equal(spans, 11); /* 200 reaches in, 300 begins inside */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(html__text_has_no_markup),
+        cmocka_unit_test(html__json_cannot_end_its_script),
+        cmocka_unit_test(html__hostile_names_stay_text),
+        cmocka_unit_test(html__has_a_policy_and_loads_nothing),
+        cmocka_unit_test(html__data_is_the_json_document),
+        cmocka_unit_test(html__a_timeline_for_every_report),
+        cmocka_unit_test(html__spans_below_a_pixel_are_merged),
+        cmocka_unit_test(html__without_a_pixel_nothing_is_merged),
+        cmocka_unit_test(html__evidence_is_never_merged_away),
+        cmocka_unit_test(html__only_the_window_is_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+#include <stdio.h>
+
+int main(void)
+{
+    puts("skipped: built without D3, so there is no HTML report");
+    return 77;
+}
+
+#endif

@@ -42,6 +42,10 @@ enum inq_option_id {
     INQ_OPT_GROUPING,
     INQ_OPT_MEMORY_LIMIT,
     INQ_OPT_DIALECT,
+    INQ_OPT_BASELINE,
+    INQ_OPT_UPDATE,
+    INQ_OPT_TOLERANCE,
+    INQ_OPT_RULE,
     INQ_OPT_JOBS,
     INQ_OPT_COLOR,
     INQ_OPT_NO_PAGER,
@@ -111,6 +115,7 @@ int inq_cmd_info(struct inq_cli *cli);
 int inq_cmd_list(struct inq_cli *cli);
 int inq_cmd_schedule(struct inq_cli *cli);
 int inq_cmd_synth(struct inq_cli *cli);
+int inq_cmd_check(struct inq_cli *cli);
 int inq_cmd_completion(struct inq_cli *cli);
 int inq_cmd_help(struct inq_cli *cli);
 
@@ -218,6 +223,19 @@ int inq_cli_interrupted(void);
 
 /* Ingests the words with a progress line; says what failed and returns an exit status. */
 int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run);
+/* Reads a small file ("-": stdin) into memory that the caller frees with inq_mem_free. Fails with
+ * INQ_NOT_FOUND, INQ_IO, INQ_LIMIT, INQ_NOMEM. */
+int inq_cli_read_file(const char *path, size_t max, char **text, size_t *len, struct inq_err *err);
+
+struct inq_schedule;
+struct inq_lint_options;
+
+/* Whether `path` is a file that reads as a schedule. */
+bool inq_cli_is_schedule(const struct inq_cli *cli, const char *path);
+/* The schedule of this CSV file or (NULL) of --make, with the options on costs; *schedule is the
+ * caller's, released also after a failure. Says what is wrong and returns an exit status. */
+int inq_cli_schedule(const struct inq_cli *cli, const char *path, struct inq_schedule *schedule,
+                     struct inq_lint_options *options);
 /* Format, width, colours and verbosity by the options and the terminal. */
 struct inq_report_options inq_cli_report_options(const struct inq_cli *cli);
 

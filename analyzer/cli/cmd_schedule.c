@@ -79,47 +79,26 @@ struct work {
     double memory_limit;
 };
 
-static int read_file(const char *path, char **text, size_t *len, struct inq_err *err)
+static int read_csv(const struct inq_cli *cli, const char *path, struct work *work,
+                    struct inq_err *err)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    size_t cap = 0;
-    *text = NULL;
-    *len = 0;
-    if (file == NULL) {
-        return inq_err_at(err, errno == ENOENT ? INQ_NOT_FOUND : INQ_IO, path, -1,
-                          "cannot read '%s': %s", path, strerror(errno));
+    char *text = NULL;
+    size_t len = 0;
+    int code = inq_cli_read_file(path, MAX_CSV, &text, &len, err);
+    if (code == INQ_OK) {
+        code = inq_schedule_read_csv(text, len, (enum inq_csv_dialect)cli->choice[INQ_OPT_DIALECT],
+                                     &work->schedule, &work->csv, err);
+        (void)snprintf(err->path, sizeof err->path, "%s", code == INQ_OK ? "" : path);
     }
-    int code = INQ_OK;
-    size_t got = 1;
-    while (code == INQ_OK && got > 0) {
-        code = inq_mem_grow(text, &cap, *len + 65536, 1, MAX_CSV, err);
-        if (code == INQ_OK) {
-            got = fread(*text + *len, 1, 65536, file);
-            *len += got;
-        }
-    }
-    if (code == INQ_OK && ferror(file)) {
-        code = inq_err_at(err, INQ_IO, path, -1, "cannot read '%s'", path);
-    }
-    if (file != stdin) {
-        (void)fclose(file);
-    }
+    inq_mem_free(text);
+    work->from_file = true;
     return code;
 }
 
 static int load(const struct inq_cli *cli, const char *path, struct work *work)
 {
     struct inq_err err = {0};
-    char *text = NULL;
-    size_t len = 0;
-    int code = read_file(path, &text, &len, &err);
-    if (code == INQ_OK) {
-        code = inq_schedule_read_csv(text, len, (enum inq_csv_dialect)cli->choice[INQ_OPT_DIALECT],
-                                     &work->schedule, &work->csv, &err);
-        (void)snprintf(err.path, sizeof err.path, "%s", code == INQ_OK ? "" : path);
-    }
-    inq_mem_free(text);
-    work->from_file = true;
+    int code = read_csv(cli, path, work, &err);
     return code == INQ_OK
                ? INQ_EXIT_OK
                : inq_cli_fail(cli, &err,
@@ -183,6 +162,34 @@ static int prepare(const struct inq_cli *cli, struct work *work)
         status = made ? make(cli, work) : load(cli, cli->words[1], work);
     }
     return status == INQ_EXIT_OK ? add_comms(cli, work) : status;
+}
+
+/* ---- for other commands
+ * ---------------------------------------------------------------------------- */
+
+bool inq_cli_is_schedule(const struct inq_cli *cli, const char *path)
+{
+    size_t len = strlen(path);
+    struct work work = {0};
+    struct inq_err err = {0};
+    bool is = strcmp(path, "-") != 0 && len > 4 && strcmp(path + len - 4, ".csv") == 0 &&
+              read_csv(cli, path, &work, &err) == INQ_OK;
+    inq_schedule_release(&work.schedule);
+    return is;
+}
+
+int inq_cli_schedule(const struct inq_cli *cli, const char *path, struct inq_schedule *schedule,
+                     struct inq_lint_options *options)
+{
+    struct work work = {0};
+    int status = read_times(cli, &work.costs);
+    if (status == INQ_EXIT_OK) {
+        status = path == NULL ? make(cli, &work) : load(cli, path, &work);
+    }
+    *schedule = work.schedule;
+    *options = (struct inq_lint_options){
+        .grouping = (enum inq_grouping)cli->choice[INQ_OPT_GROUPING], .costs = work.costs};
+    return status;
 }
 
 /* ---- show, make, convert

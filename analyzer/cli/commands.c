@@ -31,8 +31,19 @@
 #endif
 #define ANALYZE_FORMATS                                                                            \
     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) | HTML)
+#define CHECK_OPTIONS                                                                              \
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) |                                \
+     INQ_OPT_BIT(INQ_OPT_BASELINE) | INQ_OPT_BIT(INQ_OPT_UPDATE) |                                 \
+     INQ_OPT_BIT(INQ_OPT_TOLERANCE) | INQ_OPT_BIT(INQ_OPT_RULE) | INQ_OPT_BIT(INQ_OPT_STEP) |      \
+     INQ_OPT_BIT(INQ_OPT_MAKE) | INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) | \
+     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_GROUPING) |    \
+     INQ_OPT_BIT(INQ_OPT_DIALECT))
+
 #define SCHEDULE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV))
-#define ONLY_TEXT        INQ_FORMAT_BIT(INQ_FORMAT_TEXT)
+#define CHECK_FORMATS                                                                              \
+    (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_JUNIT) |          \
+     INQ_FORMAT_BIT(INQ_FORMAT_GITHUB))
+#define ONLY_TEXT INQ_FORMAT_BIT(INQ_FORMAT_TEXT)
 
 const struct inq_command inq_commands[] = {
     {"analyze", "PATH...", "say where the time went and who held whom up",
@@ -63,6 +74,18 @@ const struct inq_command inq_commands[] = {
      "  inquest schedule make --make zb-h1 -p 8 -m 32 --comms -o zbh1.csv\n"
      "  inquest schedule lint zbh1.csv --grouping none",
      SCHEDULE_OPTIONS, SCHEDULE_FORMATS, inq_cmd_schedule},
+    {"check", "PATH|FILE.csv", "compare a run or a schedule with a baseline: the gate for CI",
+     "Measures a run (step time, compute by stage, exposed communication, worst wait, bubbles,\n"
+     "slowdown, findings) or a schedule (a CSV file or --make: makespan, bubbles, peak memory,\n"
+     "lint) and compares it with a baseline that --update wrote. A run got worse only when that\n"
+     "is more than the tolerance and more than the noise of its steps explains. Exits 3 when a\n"
+     "check fails, 1 when there is nothing to compare.\n"
+     "\n"
+     "  inquest check run/ --baseline perf.json --update       once; commit perf.json\n"
+     "  inquest check run/ --baseline perf.json                in CI\n"
+     "  inquest check run/ --baseline perf.json --rule worst_wait=off --rule step_time=200ms\n"
+     "  inquest check s.csv --times 18,18,9,1 --baseline s.json -f junit -o check.xml",
+     CHECK_OPTIONS, CHECK_FORMATS, inq_cmd_check},
     {"synth", "SPEC", "write a run with planted faults and its truth",
      "Simulates a training run and writes its traces, one per rank, as PyTorch's profiler would,\n"
      "and truth.json: what was planted and what it costs per step, measured by simulating the\n"

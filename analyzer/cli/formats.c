@@ -12,6 +12,8 @@ static const struct inq_cli_format formats[] = {
     {INQ_FORMAT_CSV, "csv", "CSV", {".csv"}},
     {INQ_FORMAT_HTML, "html", "HTML", {".html", ".htm"}},
     {INQ_FORMAT_PERFETTO, "perfetto", "Perfetto traces", {".trace.json", ".perfetto"}},
+    {INQ_FORMAT_JUNIT, "junit", "JUnit XML", {".xml"}},
+    {INQ_FORMAT_GITHUB, "github", "GitHub annotations", {NULL}},
 };
 
 _Static_assert(sizeof formats / sizeof *formats == INQ_FORMAT_COUNT, "one row per format");

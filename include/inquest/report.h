@@ -18,6 +18,8 @@ enum inq_format {
     INQ_FORMAT_CSV,      /* of schedules */
     INQ_FORMAT_HTML,     /* of reports, where D3 was found at build time */
     INQ_FORMAT_PERFETTO, /* of one job: a trace for ui.perfetto.dev that can be read back */
+    INQ_FORMAT_JUNIT,    /* of checks */
+    INQ_FORMAT_GITHUB,   /* of checks: workflow annotations */
     INQ_FORMAT_COUNT
 };
 
@@ -65,6 +67,13 @@ INQ_API int inq_schedule_report(const struct inq_schedule *schedule,
 INQ_API int inq_schedule_report_at(const struct inq_schedule *schedule,
                                    const struct inq_schedule_timing *timing, int64_t at_ns,
                                    struct inq_sink sink, struct inq_err *err);
+struct inq_check;
+
+/* Writes what a check found: a table as text or Markdown, "inquest-check/1" as JSON, JUnit XML, or
+ * annotations for a GitHub workflow. `name` is of what was checked, `baseline` of the file. */
+INQ_API int inq_check_report(const struct inq_check *check, const char *name, const char *baseline,
+                             const struct inq_report_options *options, struct inq_sink sink,
+                             struct inq_err *err);
 /* Writes what lint found: text, or "inquest-lint/1" as JSON. */
 INQ_API int inq_lint_report(const struct inq_lint *lint, const struct inq_report_options *options,
                             struct inq_sink sink, struct inq_err *err);

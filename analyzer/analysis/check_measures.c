@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a snapshot is made of: named measures, each a median with its interval. */
+#include "analysis/check_measures.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const size_t MAX_MEASURES = 2000; /* looked up one by one */
+static const size_t MAX_KNOWN = 20000;
+
+#define ROW(name, text, unit, growth, what) {text, INQ_UNIT_##unit, INQ_GROWS_##growth, what},
+static const struct inq_measure_info infos[] = {INQ_MEASURES(ROW)};
+#undef ROW
+
+const struct inq_measure_info *inq_measure_info(enum inq_measure_kind kind)
+{
+    return &infos[kind];
+}
+
+void inq_snapshot_release(struct inq_snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_findings; i++) {
+        inq_mem_free(snapshot->findings[i].id);
+        inq_mem_free(snapshot->findings[i].title);
+    }
+    inq_mem_free(snapshot->findings);
+    inq_mem_free(snapshot->measures);
+    *snapshot = (struct inq_snapshot){0};
+}
+
+int inq_snapshot_add(struct inq_snapshot *snapshot, enum inq_measure_kind kind, const char *suffix,
+                     const struct inq_measure *values, struct inq_err *err)
+{
+    int code = inq_mem_grow(&snapshot->measures, &snapshot->cap, snapshot->n + 1,
+                            sizeof *snapshot->measures, MAX_MEASURES, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    struct inq_measure *measure = &snapshot->measures[snapshot->n++];
+    *measure = *values;
+    measure->kind = kind;
+    (void)snprintf(measure->name, sizeof measure->name, "%s%s%s", infos[kind].name,
+                   suffix != NULL ? "." : "", suffix != NULL ? suffix : "");
+    return INQ_OK;
+}
+
+static char *copy(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copied = inq_mem_alloc(size);
+    if (copied != NULL) {
+        memcpy(copied, text, size);
+    }
+    return copied;
+}
+
+int inq_snapshot_add_finding(struct inq_snapshot *snapshot, const char *id,
+                             enum inq_severity severity, const char *title, struct inq_err *err)
+{
+    int code = inq_mem_grow(&snapshot->findings, &snapshot->cap_findings, snapshot->n_findings + 1,
+                            sizeof *snapshot->findings, MAX_KNOWN, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    struct inq_known_finding *finding = &snapshot->findings[snapshot->n_findings++];
+    *finding = (struct inq_known_finding){copy(id), severity, title != NULL ? copy(title) : NULL};
+    if (finding->id == NULL || (title != NULL && finding->title == NULL)) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a finding");
+    }
+    return INQ_OK;
+}
+
+const struct inq_measure *inq_snapshot_find(const struct inq_snapshot *snapshot, const char *name)
+{
+    for (size_t i = 0; i < snapshot->n; i++) {
+        if (strcmp(snapshot->measures[i].name, name) == 0) {
+            return &snapshot->measures[i];
+        }
+    }
+    return NULL;
+}
+
+static bool same_name(const char *full, const char *name, size_t len, bool loose)
+{
+    size_t full_len = strlen(full);
+    bool short_form =
+        loose && full_len > 3 && strcmp(full + full_len - 3, "_ns") == 0 && len == full_len - 3;
+    if (len != full_len && !short_form) {
+        return false;
+    }
+    for (size_t i = 0; i < len; i++) {
+        char c = loose && name[i] == '-' ? '_' : name[i];
+        if (c != full[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int inq_measure_kind_of(const char *name, size_t len, bool loose)
+{
+    const char *dot = memchr(name, '.', len);
+    size_t base = dot != NULL ? (size_t)(dot - name) : len;
+    for (int kind = 0; kind < INQ_MEASURE_COUNT; kind++) {
+        bool whole = base == len || (kind == INQ_MEASURE_COMPUTE && !loose && len > base + 1);
+        if (whole && same_name(infos[kind].name, name, base, loose)) {
+            return kind;
+        }
+    }
+    return -1;
+}
+
+/* ---- medians ---------------------------------------------------------------------------------*/
+
+enum { FEWEST = 3, FEWEST_FOR_95 = 6 };
+
+size_t inq_median_interval_rank(size_t n)
+{
+    if (n < FEWEST) {
+        return 0;
+    }
+    if (n < FEWEST_FOR_95) {
+        return 1;
+    }
+    /* P(B = i), then P(B <= i), for B binomial(n, 1/2), through logarithms: 2^-n may underflow */
+    double log_p = -(double)n * log(2.0);
+    double below = 0.0;
+    size_t k = 0;
+    while (k < n / 2) {
+        below += exp(log_p);
+        if (2.0 * below > 0.05) {
+            break;
+        }
+        log_p += log((double)(n - k)) - log((double)(k + 1));
+        k++;
+    }
+    return k > 0 ? k : 1;
+}
+
+static struct inq_measure of_sorted(double middle, double low, double high, size_t n)
+{
+    bool known = inq_median_interval_rank(n) > 0;
+    return (struct inq_measure){.value = n > 0 ? middle : (double)NAN,
+                                .low = known ? low : (double)NAN,
+                                .high = known ? high : (double)NAN,
+                                .n = n};
+}
+
+struct inq_measure inq_measure_of_steps(int64_t *values, size_t n)
+{
+    size_t k = inq_median_interval_rank(n);
+    if (n == 0) {
+        return of_sorted(0.0, 0.0, 0.0, 0);
+    }
+    inq_sort_i64(values, n);
+    k = k > 0 ? k : 1;
+    size_t middle = (n - 1) / 2;
+    return of_sorted((double)values[middle], (double)values[k - 1], (double)values[n - k], n);
+}
+
+struct inq_measure inq_measure_of_ratios(double *values, size_t n)
+{
+    size_t k = inq_median_interval_rank(n);
+    if (n == 0) {
+        return of_sorted(0.0, 0.0, 0.0, 0);
+    }
+    inq_sort_double(values, n);
+    k = k > 0 ? k : 1;
+    return of_sorted(values[(n - 1) / 2], values[k - 1], values[n - k], n);
+}

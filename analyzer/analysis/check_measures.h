@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filling a snapshot. */
+#ifndef INQ_ANALYSIS_CHECK_MEASURES_H
+#define INQ_ANALYSIS_CHECK_MEASURES_H
+
+#include "inquest/check.h"
+
+/* Adds a measure; `suffix` ("stage2") may be NULL. Fails with INQ_NOMEM, INQ_LIMIT. */
+int inq_snapshot_add(struct inq_snapshot *snapshot, enum inq_measure_kind kind, const char *suffix,
+                     const struct inq_measure *values, struct inq_err *err);
+/* Copies the texts; `title` may be NULL. */
+int inq_snapshot_add_finding(struct inq_snapshot *snapshot, const char *id,
+                             enum inq_severity severity, const char *title, struct inq_err *err);
+const struct inq_measure *inq_snapshot_find(const struct inq_snapshot *snapshot, const char *name);
+/* The kind that a name is of, "compute_ns.stage2" or, when `loose`, "compute" too; -1: none. */
+int inq_measure_kind_of(const char *name, size_t len, bool loose);
+
+/* Median of the values (lower middle) and its interval; reorders them. n == 0 gives NaN. */
+struct inq_measure inq_measure_of_steps(int64_t *values, size_t n);
+struct inq_measure inq_measure_of_ratios(double *values, size_t n);
+/* How many order statistics to leave out at each end, plus one; 0: no interval. */
+size_t inq_median_interval_rank(size_t n);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gate: a run or a schedule measured, and compared with a baseline that a team keeps.
+ *
+ * A measure of a recorded run is the median over its steps with an interval of 95 % confidence that
+ * assumes nothing about how steps are distributed: the k-th smallest and the k-th largest step,
+ * where k is the largest number with 2 P(B < k) <= 0.05 for B binomial(n, 1/2). Fewer than six
+ * steps cannot give 95 %: the interval is then all of them, fewer than three give none.
+ *
+ * A measure regressed when it is above its limit by more than chance explains. With the baseline b
+ * in [b-, b+], the new value v in [v-, v+] and a limit that follows b (b + grow * unit):
+ *   v - limit > sqrt((v - v-)^2 + (b+ - b)^2)
+ * which puts the lower end of the interval of the difference, made of the two intervals, above the
+ * limit. An exact value (a schedule's) has the interval [v, v]. */
+#ifndef INQUEST_CHECK_H
+#define INQUEST_CHECK_H
+
+#include "inquest/analysis.h"
+#include "inquest/sink.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct inq_schedule;
+struct inq_lint_options;
+
+/* How a limit follows the baseline: by a part of the baseline itself, by that part of a step (time)
+ * or of the whole (shares), or not at all. */
+enum inq_check_growth {
+    INQ_GROWS_OWN,  /* limit = b * (1 + t) */
+    INQ_GROWS_STEP, /* limit = b + t * step time */
+    INQ_GROWS_ADD,  /* limit = b + t */
+    INQ_GROWS_NOT   /* limit = 0 */
+};
+
+enum inq_check_unit { INQ_UNIT_NS, INQ_UNIT_SHARE, INQ_UNIT_FACTOR, INQ_UNIT_COUNT };
+
+/* X(NAME, "text", unit, growth, "what it is"): less is better in all of them. `compute_ns` is there
+ * once for each role of ranks, as "compute_ns.stage2". */
+#define INQ_MEASURES(X)                                                                            \
+    X(STEP_TIME, "step_time_ns", NS, OWN, "time of the median step")                               \
+    X(MAKESPAN, "makespan_ns", NS, OWN, "time of the schedule")                                    \
+    X(COMPUTE, "compute_ns", NS, OWN, "GPU compute per step of the rank that computes longest")    \
+    X(EXPOSED_COMM, "exposed_comm_ns", NS, STEP,                                                   \
+      "communication per step that no compute covers, mean of the ranks")                          \
+    X(WORST_WAIT, "worst_wait_ns", NS, STEP,                                                       \
+      "time per step that the rank that waits most waits for others in collectives")               \
+    X(BUBBLE_RATIO, "bubble_ratio", SHARE, ADD, "idle share of the pipeline")                      \
+    X(SLOWDOWN, "slowdown", FACTOR, OWN, "S = T / T_ideal of the what-if analysis")                \
+    X(PEAK_ACTIVATIONS, "peak_activations", COUNT, OWN,                                            \
+      "most activations that a rank holds at a time")                                              \
+    X(LINT_PROBLEMS, "lint_problems", COUNT, NOT, "errors that lint finds in the schedule")        \
+    X(NEW_FINDINGS, "new_findings", COUNT, NOT,                                                    \
+      "findings of a severity that the baseline does not have")
+
+enum inq_measure_kind {
+#define INQ_MEASURE_ENUM(name, text, unit, growth, what) INQ_MEASURE_##name,
+    INQ_MEASURES(INQ_MEASURE_ENUM)
+#undef INQ_MEASURE_ENUM
+        INQ_MEASURE_COUNT
+};
+
+struct inq_measure_info {
+    const char *name;
+    enum inq_check_unit unit;
+    enum inq_check_growth growth;
+    const char *what;
+};
+
+INQ_API const struct inq_measure_info *inq_measure_info(enum inq_measure_kind kind);
+
+#define INQ_MEASURE_NAME 48
+
+struct inq_measure {
+    enum inq_measure_kind kind;
+    char name[INQ_MEASURE_NAME]; /* the kind's text, perhaps with ".stage2" or ".role2" */
+    double value;                /* times in ns, whole numbers */
+    double low, high;            /* NaN: not known */
+    uint64_t n;                  /* steps behind it; 0: exact */
+};
+
+struct inq_known_finding {
+    char *id;
+    enum inq_severity severity;
+    char *title; /* NULL in a baseline */
+};
+
+enum inq_subject { INQ_SUBJECT_RUN, INQ_SUBJECT_SCHEDULE };
+
+/* What was measured of one run or schedule. All-zero is releasable. */
+struct inq_snapshot {
+    enum inq_subject subject;
+    int32_t ranks;
+    int32_t stages, microbatches; /* schedules */
+    int64_t times_ns[4];          /* schedules: F, B, W, P2P */
+    char problem[400];            /* schedules: the first thing that lint objects to; "" none */
+    size_t n, cap;
+    struct inq_measure *measures;
+    size_t n_findings, cap_findings;
+    struct inq_known_finding *findings;
+};
+
+INQ_API void inq_snapshot_release(struct inq_snapshot *snapshot);
+
+/* Measures an analyzed run. *snapshot is the caller's, released also after a failure. Fails with
+ * INQ_NOMEM, INQ_LIMIT. */
+INQ_API int inq_snapshot_of_report(const struct inq_report *report, int jobs,
+                                   struct inq_snapshot *snapshot, struct inq_err *err);
+/* Measures a schedule: lints it and, when that finds no error, times it by the costs in `options`.
+ * Fails with INQ_NOMEM, INQ_LIMIT. */
+INQ_API int inq_snapshot_of_schedule(const struct inq_schedule *schedule,
+                                     const struct inq_lint_options *options,
+                                     struct inq_snapshot *snapshot, struct inq_err *err);
+
+/* ---- rules -----------------------------------------------------------------------------------*/
+
+enum inq_rule_kind { INQ_RULE_DEFAULT, INQ_RULE_TOLERANCE, INQ_RULE_LIMIT, INQ_RULE_OFF };
+
+struct inq_check_rule {
+    enum inq_rule_kind kind;
+    double value; /* a part (0.03), or the limit itself */
+};
+
+/* All-zero: nothing said. */
+struct inq_check_rules {
+    bool has_tolerance;
+    double tolerance; /* a part; 0.03 when not said */
+    struct inq_check_rule of[INQ_MEASURE_COUNT];
+    bool has_severity;
+    enum inq_severity severity; /* of new findings; medium when not said */
+};
+
+#define INQ_CHECK_TOLERANCE 0.03
+
+/* "3%" or "0.03" as a tolerance. Fails with INQ_USAGE. */
+INQ_API int inq_check_tolerance_parse(const char *text, struct inq_check_rules *rules,
+                                      struct inq_err *err);
+/* "NAME=LIMIT": LIMIT is a tolerance ("5%"), an absolute limit ("12.5ms", "0.3", "4"), "off", or
+ * for new_findings a severity. NAME may leave out "_ns". Fails with INQ_USAGE, naming what may
+ * stand there. */
+INQ_API int inq_check_rule_parse(const char *text, struct inq_check_rules *rules,
+                                 struct inq_err *err);
+/* What `over` says goes over what `rules` said. */
+INQ_API void inq_check_rules_merge(struct inq_check_rules *rules,
+                                   const struct inq_check_rules *over);
+
+/* ---- the baseline: "inquest-baseline/1", man inquest-baseline(5)
+ * -------------------------------*/
+
+struct inq_baseline {
+    struct inq_snapshot snapshot;
+    struct inq_check_rules rules;
+};
+
+/* Reads a baseline; *baseline is the caller's, released also after a failure. Fails with INQ_FORMAT
+ * (says what is wrong with it), INQ_LIMIT, INQ_NOMEM. */
+INQ_API int inq_baseline_read(const char *text, size_t len, struct inq_baseline *baseline,
+                              struct inq_err *err);
+/* Equal measures give equal bytes. */
+INQ_API int inq_baseline_write(const struct inq_snapshot *snapshot,
+                               const struct inq_check_rules *rules, struct inq_sink sink,
+                               struct inq_err *err);
+INQ_API void inq_baseline_release(struct inq_baseline *baseline);
+
+/* ---- the comparison --------------------------------------------------------------------------*/
+
+enum inq_check_outcome {
+    INQ_CHECK_WITHIN,    /* not above the limit, or not by more than chance explains */
+    INQ_CHECK_IMPROVED,  /* better by more than the tolerance and chance */
+    INQ_CHECK_REGRESSED, /* fails */
+    INQ_CHECK_GONE,      /* in the baseline, but not measured now: fails */
+    INQ_CHECK_ADDED,     /* not in the baseline */
+    INQ_CHECK_OFF        /* a rule says not to look */
+};
+
+struct inq_check_row {
+    struct inq_measure now;  /* value NaN: not measured */
+    struct inq_measure base; /* value NaN: not there */
+    double limit;            /* NaN: none */
+    double change;           /* part of the baseline; NaN: none */
+    enum inq_check_outcome outcome;
+    bool pass;
+    char message[512]; /* one sentence */
+};
+
+struct inq_check {
+    enum inq_subject subject;
+    bool pass, updated; /* updated: what was measured is now the baseline */
+    size_t n, n_failed;
+    struct inq_check_row *rows; /* in the order of the measures */
+    size_t n_new;
+    struct inq_known_finding *fresh; /* [n_new] findings that made new_findings fail */
+};
+
+INQ_API const char *inq_check_outcome_text(enum inq_check_outcome outcome);
+
+/* Compares. *check is the caller's, released also after a failure. Fails with INQ_UNSUPPORTED when
+ * the two cannot be compared (a run and a schedule, different numbers of ranks), INQ_NOMEM. */
+INQ_API int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline *baseline,
+                              const struct inq_check_rules *rules, struct inq_check *check,
+                              struct inq_err *err);
+INQ_API void inq_check_release(struct inq_check *check);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

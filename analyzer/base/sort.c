@@ -163,13 +163,6 @@ int inq_sort_order_i64(const int64_t *keys, size_t n, uint32_t *perm, struct inq
     return code;
 }
 
-static int compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int compare_double(const void *a, const void *b)
 {
     double x = *(const double *)a;
@@ -177,11 +170,103 @@ static int compare_double(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* ---- int64_t, in place: quicksort that falls back to heapsort, so that no input makes it slow
+ * ----
+ */
+
+static void insert_all(int64_t *v, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        int64_t x = v[i];
+        size_t at = i;
+        for (; at > 0 && v[at - 1] > x; at--) {
+            v[at] = v[at - 1];
+        }
+        v[at] = x;
+    }
+}
+
+static void sift(int64_t *v, size_t at, size_t n)
+{
+    int64_t x = v[at];
+    for (size_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
+        child += child + 1 < n && v[child + 1] > v[child];
+        if (v[child] <= x) {
+            break;
+        }
+        v[at] = v[child];
+        at = child;
+    }
+    v[at] = x;
+}
+
+static void heap_sort(int64_t *v, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;) {
+        sift(v, i, n);
+    }
+    while (n-- > 1) {
+        int64_t top = v[0];
+        v[0] = v[n];
+        v[n] = top;
+        sift(v, 0, n);
+    }
+}
+
+static int64_t middle_of(int64_t a, int64_t b, int64_t c)
+{
+    int64_t low = a < b ? a : b;
+    int64_t high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* Parts v so that nothing left of the returned place is larger than anything from it on; both sides
+ * have elements. n >= 3. */
+static size_t part(int64_t *v, size_t n)
+{
+    int64_t pivot = middle_of(v[0], v[n / 2], v[n - 1]);
+    size_t i = 0;
+    size_t j = n - 1;
+    for (;;) {
+        while (v[i] < pivot) {
+            i++;
+        }
+        while (v[j] > pivot) {
+            j--;
+        }
+        if (i >= j) {
+            return i; /* neither 0 nor n: the middle of three has company on both sides */
+        }
+        int64_t swap = v[i];
+        v[i++] = v[j];
+        v[j--] = swap;
+    }
+}
+
+static void quick_sort(int64_t *v, size_t n, int depth)
+{
+    enum { FEW = 24 };
+    while (n > FEW) {
+        if (depth-- == 0) {
+            heap_sort(v, n);
+            return;
+        }
+        size_t left = part(v, n);
+        bool left_smaller = left < n - left;
+        quick_sort(left_smaller ? v : v + left, left_smaller ? left : n - left, depth);
+        v = left_smaller ? v + left : v;
+        n = left_smaller ? n - left : left;
+    }
+    insert_all(v, n);
+}
+
 void inq_sort_i64(int64_t *values, size_t n)
 {
-    if (n > 1) {
-        qsort(values, n, sizeof *values, compare_i64);
+    int depth = 0;
+    for (size_t left = n; left > 1; left /= 2) {
+        depth += 2;
     }
+    quick_sort(values, n, depth);
 }
 
 void inq_sort_double(double *values, size_t n)

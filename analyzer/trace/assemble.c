@@ -194,7 +194,7 @@ static int name_trace(struct inq_trace *trace, struct inq_err *err)
 /* ---- one trace -------------------------------------------------------------------------------
  */
 
-static int derive(struct inq_trace *trace, bool align, struct inq_err *err)
+static int derive(struct inq_trace *trace, bool align, int jobs, struct inq_err *err)
 {
     int64_t *offset_ns = inq_mem_zalloc(trace->n_ranks + 1, sizeof *offset_ns);
     if (offset_ns == NULL) {
@@ -202,7 +202,7 @@ static int derive(struct inq_trace *trace, bool align, struct inq_err *err)
     }
     int code = inq_steps_lay(trace, err);
     if (code == INQ_OK) {
-        code = inq_match_collectives(trace, offset_ns, err);
+        code = inq_match_collectives(trace, jobs, offset_ns, err);
     }
     if (code == INQ_OK && align) {
         code = inq_clock_align(trace, offset_ns, err);
@@ -242,7 +242,7 @@ static int fill_trace(struct inq_trace *trace, const struct job *job, struct inq
     if (code == INQ_OK) {
         code = name_trace(trace, err);
     }
-    return code == INQ_OK ? derive(trace, job->align, err) : code;
+    return code == INQ_OK ? derive(trace, job->align, job->jobs, err) : code;
 }
 
 static int make_trace(struct inq_run *run, const struct job *job, struct inq_err *err)

@@ -24,7 +24,8 @@ int inq_steps_lay(struct inq_trace *trace, struct inq_err *err);
  * robust to capture windows that were cut at different places on different ranks.
  * offset_ns[n_ranks], the caller's, gets a first estimate of what must be added to each rank's
  * clock. */
-int inq_match_collectives(struct inq_trace *trace, int64_t *offset_ns, struct inq_err *err);
+int inq_match_collectives(struct inq_trace *trace, int jobs, int64_t *offset_ns,
+                          struct inq_err *err);
 /* Sorts the collectives by their latest start, after times have changed. */
 int inq_collectives_sort(struct inq_trace *trace, struct inq_err *err);
 /* Fills every collective's ends_disagree, after the clocks were aligned (or not). */

@@ -5,6 +5,7 @@
 #include "trace/comm_rows.h"
 
 #include "base/mem.h"
+#include "base/par.h"
 #include "base/sort.h"
 #include "base/stats.h"
 #include "trace/classify.h"
@@ -24,6 +25,8 @@ struct votes {
     int64_t *diff_ns;
     size_t n, cap;
     size_t anchors;
+    uint32_t *bins;
+    size_t cap_bins;
 };
 
 static bool synchronises(const struct inq_comm_row *row)
@@ -172,13 +175,69 @@ static struct peak find_peak(const struct votes *votes)
     return best;
 }
 
-static int estimate_pair(const struct inq_comm_rows *rows, size_t a, size_t b, struct votes *votes,
-                         int64_t *offset_ns, struct inq_err *err)
+/* ---- thinning ----------------------------------------------------------------------------------
+ */
+
+enum { MAX_BINS = 1 << 20, FEWER = 8 };
+
+/* Votes in the bin and in its busier neighbour: no window that reaches into the bin has more. */
+static uint32_t crowd(const uint32_t *bins, size_t n_bins, size_t bin)
 {
-    *offset_ns = 0;
+    uint32_t left = bin > 0 ? bins[bin - 1] : 0;
+    uint32_t right = bin + 1 < n_bins ? bins[bin + 1] : 0;
+    return bins[bin] + (left > right ? left : right);
+}
+
+/* Drops the votes that can be in no peak before they are sorted: weight() falls with the square of
+ * the votes and rises by at most 1 + PEAK_WIDTH_NS / SHARP_NS = 11 with their sharpness, so that a
+ * window with an eighth of the busiest one's votes is never better. */
+static int thin(struct votes *votes, struct inq_err *err)
+{
+    int64_t low = INT64_MAX;
+    int64_t high = INT64_MIN;
+    for (size_t i = 0; i < votes->n; i++) {
+        low = votes->diff_ns[i] < low ? votes->diff_ns[i] : low;
+        high = votes->diff_ns[i] > high ? votes->diff_ns[i] : high;
+    }
+    uint64_t n_bins =
+        votes->n == 0 ? 0 : ((uint64_t)high - (uint64_t)low) / (uint64_t)PEAK_WIDTH_NS + 1;
+    if (n_bins <= 2 || n_bins > MAX_BINS) {
+        return INQ_OK;
+    }
+    int code =
+        inq_mem_grow(&votes->bins, &votes->cap_bins, n_bins, sizeof *votes->bins, MAX_BINS, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    memset(votes->bins, 0, n_bins * sizeof *votes->bins);
+    for (size_t i = 0; i < votes->n; i++) {
+        votes->bins[(votes->diff_ns[i] - low) / PEAK_WIDTH_NS]++;
+    }
+    uint32_t most = 0;
+    for (size_t bin = 0; bin < n_bins; bin++) {
+        uint32_t n = crowd(votes->bins, n_bins, bin);
+        most = n > most ? n : most;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < votes->n; i++) {
+        size_t bin = (size_t)((votes->diff_ns[i] - low) / PEAK_WIDTH_NS);
+        if (crowd(votes->bins, n_bins, bin) * (uint64_t)FEWER >= most) {
+            votes->diff_ns[kept++] = votes->diff_ns[i];
+        }
+    }
+    votes->n = kept;
+    return INQ_OK;
+}
+
+static int find_offset(const struct inq_comm_rows *rows, size_t a, size_t b, struct votes *votes,
+                       int64_t *offset_ns, struct inq_err *err)
+{
     int code = collect_votes(rows, a, b, true, votes, err);
     if (code == INQ_OK && votes->n == 0) {
         code = collect_votes(rows, a, b, false, votes, err);
+    }
+    if (code == INQ_OK) {
+        code = thin(votes, err);
     }
     if (code != INQ_OK || votes->n == 0) {
         return code;
@@ -189,6 +248,26 @@ static int estimate_pair(const struct inq_comm_rows *rows, size_t a, size_t b, s
     bool enough = peak.votes >= 3 || peak.votes * 2 > votes->anchors;
     *offset_ns = enough ? peak.center_ns : 0;
     return INQ_OK;
+}
+
+/* Pairs of one rank with others. */
+struct pairs {
+    const struct inq_comm_rows *rows;
+    size_t rank;
+    const uint32_t *others;
+    int64_t *between_ns;
+};
+
+static int estimate_pair(void *ctx, size_t i, struct inq_err *err)
+{
+    const struct pairs *pairs = ctx;
+    struct votes votes = {0};
+    pairs->between_ns[i] = 0;
+    int code =
+        find_offset(pairs->rows, pairs->rank, pairs->others[i], &votes, &pairs->between_ns[i], err);
+    inq_mem_free(votes.diff_ns);
+    inq_mem_free(votes.bins);
+    return code;
 }
 
 /* ---- from pairs to all ranks
@@ -259,11 +338,11 @@ static int membership_init(struct membership *m, const struct inq_comm_rows *row
 struct walk {
     const struct inq_comm_rows *rows;
     const struct membership *members;
-    int64_t *offset_ns;
+    int jobs;
+    int64_t *offset_ns, *between_ns; /* [n_ranks]; between: of the ranks at the queue's end */
     uint8_t *reached, *channel_done;
     uint32_t *queue;
     size_t head, tail;
-    struct votes votes;
     int code;
     struct inq_err *err;
 };
@@ -276,16 +355,18 @@ static void spread(void *ctx, size_t rank, uint32_t channel)
         return;
     }
     w->channel_done[channel] = 1;
+    size_t first = w->tail;
     for (size_t i = w->members->start[channel]; i < w->members->start[channel + 1]; i++) {
         uint32_t other = w->members->ranks[i];
-        if (w->reached[other] || w->code != INQ_OK) {
-            continue;
+        if (!w->reached[other]) {
+            w->reached[other] = 1;
+            w->queue[w->tail++] = other;
         }
-        int64_t between_ns = 0;
-        w->code = estimate_pair(w->rows, rank, other, &w->votes, &between_ns, w->err);
-        w->offset_ns[other] = w->offset_ns[rank] + between_ns;
-        w->reached[other] = 1;
-        w->queue[w->tail++] = other;
+    }
+    struct pairs pairs = {w->rows, rank, w->queue + first, w->between_ns};
+    w->code = inq_par_for(w->tail - first, w->jobs, estimate_pair, &pairs, w->err);
+    for (size_t i = first; i < w->tail; i++) {
+        w->offset_ns[w->queue[i]] = w->offset_ns[rank] + w->between_ns[i - first];
     }
 }
 
@@ -304,17 +385,20 @@ static void walk_all(struct walk *w)
 }
 
 int inq_clock_first_offsets(const struct inq_trace *trace, const struct inq_comm_rows *rows,
-                            int64_t *offset_ns, struct inq_err *err)
+                            int jobs, int64_t *offset_ns, struct inq_err *err)
 {
     size_t n = trace->n_ranks;
     memset(offset_ns, 0, n * sizeof *offset_ns);
     struct membership members = {0};
     int code = membership_init(&members, rows, err);
-    struct walk w = {.rows = rows, .members = &members, .offset_ns = offset_ns, .err = err};
+    struct walk w = {
+        .rows = rows, .members = &members, .jobs = jobs, .offset_ns = offset_ns, .err = err};
+    w.between_ns = inq_mem_zalloc(n, sizeof *w.between_ns);
     w.reached = inq_mem_zalloc(n, 1);
     w.channel_done = inq_mem_zalloc(rows->n_channels, 1);
     w.queue = inq_mem_alloc(n * sizeof *w.queue);
-    if (code == INQ_OK && (w.reached == NULL || w.channel_done == NULL || w.queue == NULL)) {
+    if (code == INQ_OK &&
+        (w.between_ns == NULL || w.reached == NULL || w.channel_done == NULL || w.queue == NULL)) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu clocks", n);
     }
     if (code == INQ_OK) {
@@ -324,7 +408,7 @@ int inq_clock_first_offsets(const struct inq_trace *trace, const struct inq_comm
     inq_mem_free(w.reached);
     inq_mem_free(w.channel_done);
     inq_mem_free(w.queue);
-    inq_mem_free(w.votes.diff_ns);
+    inq_mem_free(w.between_ns);
     inq_mem_free(members.start);
     inq_mem_free(members.ranks);
     return code;

@@ -43,6 +43,6 @@ bool inq_comm_rows_agree(const struct inq_comm_row *a, const struct inq_comm_row
 /* First estimate of every rank's clock against the first rank that it is connected with: what must
  * be added to the rank's times; 0 where nothing tells. offset_ns is the caller's [n_ranks]. */
 int inq_clock_first_offsets(const struct inq_trace *trace, const struct inq_comm_rows *rows,
-                            int64_t *offset_ns, struct inq_err *err);
+                            int jobs, int64_t *offset_ns, struct inq_err *err);
 
 #endif

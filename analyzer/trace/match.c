@@ -428,14 +428,15 @@ static int hand_over(struct matcher *m)
     return inq_collectives_sort(trace, m->err);
 }
 
-int inq_match_collectives(struct inq_trace *trace, int64_t *offset_ns, struct inq_err *err)
+int inq_match_collectives(struct inq_trace *trace, int jobs, int64_t *offset_ns,
+                          struct inq_err *err)
 {
     struct matcher m = {.trace = trace, .offset_ns = offset_ns, .err = err};
     size_t *next = inq_mem_zalloc(trace->n_ranks, sizeof *next);
     int code = next == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for matching")
                             : inq_comm_rows_collect(trace, &m.rows, err);
     if (code == INQ_OK) {
-        code = inq_clock_first_offsets(trace, &m.rows, offset_ns, err);
+        code = inq_clock_first_offsets(trace, &m.rows, jobs, offset_ns, err);
     }
     for (size_t c = 0; code == INQ_OK && c < m.rows.n_channels; c++) {
         code = match_channel(&m, (uint32_t)c, next);

@@ -16,6 +16,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t next_random(uint64_t *state)
@@ -126,6 +127,46 @@ static void map__finds_what_was_put(void **state)
     inq_map_release(&map);
 }
 
+static int compare_plain(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Patterns that are hard on one or the other way of sorting. */
+static int64_t pattern(int kind, size_t i, size_t n)
+{
+    uint64_t mixed = (uint64_t)i * 0x9e3779b97f4a7c15U;
+    const int64_t values[] = {(int64_t)i,
+                              -(int64_t)i,
+                              7,
+                              (int64_t)(i < n / 2 ? i : n - i),
+                              (int64_t)(mixed ^ (mixed >> 29)),
+                              (int64_t)((mixed >> 40) % 5),
+                              i % 2 == 0 ? INT64_MIN : INT64_MAX,
+                              (int64_t)(i % 17 * 1000 + i / 17)};
+    return values[kind];
+}
+
+static void sort__numbers_are_in_order_whatever_they_were(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 2, 3, 24, 25, 26, 100, 1000, 4097};
+    static int64_t values[4097];
+    static int64_t expected[4097];
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        for (int kind = 0; kind < 8; kind++) {
+            for (size_t i = 0; i < sizes[s]; i++) {
+                values[i] = expected[i] = pattern(kind, i, sizes[s]);
+            }
+            qsort(expected, sizes[s], sizeof *expected, compare_plain);
+            inq_sort_i64(values, sizes[s]);
+            assert_memory_equal(values, expected, sizes[s] * sizeof *values);
+        }
+    }
+}
+
 static void sort__order_is_stable_at_every_size(void **state)
 {
     (void)state;
@@ -198,6 +239,7 @@ int main(void)
         cmocka_unit_test(strtab__equal_strings_share_an_id),
         cmocka_unit_test(strtab__out_of_memory_leaves_it_usable),
         cmocka_unit_test(map__finds_what_was_put),
+        cmocka_unit_test(sort__numbers_are_in_order_whatever_they_were),
         cmocka_unit_test(sort__order_is_stable_at_every_size),
         cmocka_unit_test(stats__known_values),
         cmocka_unit_test(par__all_run_and_the_lowest_failure_wins),

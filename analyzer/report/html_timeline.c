@@ -171,8 +171,8 @@ static enum kind main_kind(const struct inq_rank *rank, const struct inq_html_sp
 /* ---- spans -------------------------------------------------------------------------------------
  */
 
-/* Start as the distance from the span before, duration, style, and the micro-batch + 1 (0: none)
- * or, merged, the number of ops. */
+/* Start as the distance from the end of the span before (fewer digits), duration, style, and the
+ * micro-batch + 1 (0: none) or, merged, the number of ops. */
 static void write_span(struct timeline *t, int64_t *last_ns, const struct inq_html_span *span,
                        uint32_t style, int64_t more)
 {
@@ -180,7 +180,7 @@ static void write_span(struct timeline *t, int64_t *last_ns, const struct inq_ht
     inq_json_int(t->json, NULL, span->end_ns - span->start_ns);
     inq_json_int(t->json, NULL, style);
     inq_json_int(t->json, NULL, more);
-    *last_ns = span->start_ns;
+    *last_ns = span->end_ns;
 }
 
 static const char *lane_name(const struct timeline *t, const struct inq_lane *lane)

@@ -65,11 +65,12 @@ function waterfallChart(width, pipeline) {
     for (const part of parts) {
         const isIdeal = part.cause === "ideal";
         at -= part.ns_per_step;
+        const sign = isIdeal || part.ns_per_step === 0 ? "" : part.ns_per_step < 0 ? "+" : "\u2212";
         rows.push({
             label: words(part.cause),
-            value: isIdeal ? part.ns_per_step : part.ns_per_step,
+            value: part.ns_per_step,
             from: isIdeal ? 0 : at,
-            text: (isIdeal ? "" : "\u2212") .replace(/^\u2212$/, part.ns_per_step < 0 ? "" : "\u2212") + sayNs(Math.abs(part.ns_per_step)).replace(/^/, !isIdeal && part.ns_per_step < 0 ? "+" : "") + (width > 560 ? "  " + sayPct(part.ns_per_step / total) : ""),
+            text: sign + sayNs(Math.abs(part.ns_per_step)) + (width > 560 ? "  (" + sayPct(Math.abs(part.ns_per_step) / total) + ")" : ""),
             className: isIdeal ? "fill-ideal" : part.ns_per_step < 0 ? "fill-gain" : "fill-loss",
             strong: isIdeal,
         });
@@ -104,7 +105,7 @@ function heatMap(width, workers) {
                 null,
                 svg("title", null, "rank " + w.name + ", stage " + w.stage + ", DP rank " + w.dp_rank + ": S = " + w.slowdown.toFixed(3)),
                 svg("rect", { x: cx + 1, y: cy + 1, width: size - 2, height: height - 2, rx: 2, fill: fill_ }),
-                size >= 34 && text(cx + size / 2, cy + height / 2, w.slowdown.toFixed(2), { "text-anchor": "middle", class: "cell", fill: dark ? "#fff" : "#14181c" })
+                size >= 34 && text(cx + size / 2, cy + height / 2, w.slowdown.toFixed(2), { "text-anchor": "middle", class: "cell " + (dark ? "on-dark" : "on-light") })
             );
         })
     );
@@ -154,7 +155,8 @@ function stepsChart(width, steps, median, shown, onPick) {
     const height = 190;
     const [size, unit] = unitOf(d3.max(steps, (s) => s.dur_ns));
     const y = d3.scaleLinear().domain([0, (d3.max(steps, (s) => s.dur_ns) / size) * 1.08]).range([height - bottom, 14]);
-    const band = (width - left - 10) / steps.length;
+    const band = Math.min(72, (width - left - 10) / steps.length);
+    const right = left + band * steps.length;
     const every = Math.ceil(44 / band);
     return chart(
         width,
@@ -171,8 +173,8 @@ function stepsChart(width, steps, median, shown, onPick) {
                 i % every === 0 && text(left + (i + 0.5) * band, height - bottom + 12, s.step, { "text-anchor": "middle", class: "muted" })
             );
         }),
-        isNumber(median) && svg("line", { class: "median", x1: left, x2: width - 10, y1: y(median / size), y2: y(median / size) }),
-        isNumber(median) && text(width - 12, y(median / size) - 8, "median " + sayNs(median), { "text-anchor": "end", class: "halo" })
+        isNumber(median) && svg("line", { class: "median", x1: left, x2: right, y1: y(median / size), y2: y(median / size) }),
+        isNumber(median) && text(right < width - 150 ? right + 8 : right, y(median / size) - (right < width - 150 ? 0 : 8), "median " + sayNs(median), { "text-anchor": right < width - 150 ? "start" : "end", class: "halo" })
     );
 }
 

@@ -197,7 +197,7 @@ function collectivesSection(run) {
     const known = coll.by_op.filter((o) => o.bytes > 0 && isNumber(o.busbw_gbps));
     const time = nsInUnit(coll.by_op.map((o) => o.transfer_ns_median));
     const waitTime = nsInUnit(coll.by_op.map((o) => o.wait_ns));
-    const plot = known.length > 0 ? figure("Bus bandwidth of collectives against their size", (width) => bandwidthChart(width, known)) : null;
+    const plot = known.length > 1 ? figure("Bus bandwidth of collectives against their size", (width) => bandwidthChart(width, known)) : null;
     return {
         id: "collectives",
         title: "Collectives",
@@ -265,7 +265,7 @@ function ranksSection(run) {
                 columns: [
                     { title: "Rank", value: (r) => (r.rank === null ? r.label : r.rank), text: (r) => r.label || String(r.rank) },
                     hasStages && { title: "Stage", value: (r) => r.stage },
-                    { title: "Share", value: (r) => (r.span_ns > 0 ? r.compute_ns / r.span_ns : 0), text: sayParts, cell: (r) => miniBar(parts(r), sayParts(r)), hint: "sorts by compute" },
+                    { title: "Share", value: (r) => (r.span_ns > 0 ? r.compute_ns / r.span_ns : 0), text: sayParts, left: true, cell: (r) => miniBar(parts(r), sayParts(r)), hint: "sorts by compute" },
                     nsColumn("Compute", time, (r) => r.compute_ns),
                     nsColumn("Exposed comm", time, (r) => r.exposed_comm_ns),
                     nsColumn("Exposed copy", time, (r) => r.exposed_memcpy_ns),
@@ -327,7 +327,7 @@ function pathSection(run) {
     const segments = path.segments.slice(0, LISTED);
     const segmentTime = nsInUnit(segments.map((s) => run.exact(s.end_ns) - run.exact(s.start_ns)));
     const length = (s) => run.clock(s.end_ns) - run.clock(s.start_ns);
-    const plot = figure("Critical path by kind of work", (width) => barChart(width, kinds.map(([kind, ns]) => ({ label: words(kind), value: ns, text: sayNs(ns) + (width > 560 ? "  " + sayPct(ns / path.length_ns) : ""), className: "fill-" + pathKind(kind) })), { domain: [0, d3.max(kinds, (k) => k[1])] }));
+    const plot = figure("Critical path by kind of work", (width) => barChart(width, kinds.map(([kind, ns]) => ({ label: words(kind), value: ns, text: sayNs(ns) + (width > 560 ? "  (" + sayPct(ns / path.length_ns) + ")" : ""), className: "fill-" + pathKind(kind) })), { domain: [0, d3.max(kinds, (k) => k[1])] }));
     const link = (s) => {
         const label = sayAt(run.clock(s.start_ns));
         if (!run.timeline.holds(run.clock(s.start_ns))) return label;

@@ -19,7 +19,7 @@ function makeTable(options) {
         return column.text ? column.text(row) : value === null || value === undefined ? "" : String(value);
     };
     const isRight = (column) => rows.some((row) => typeof column.value(row) === "number");
-    const right = columns.map(isRight);
+    const right = columns.map((column) => !column.left && isRight(column));
 
     const compare = (a, b) => {
         const x = columns[sort.column].value(a);
@@ -77,7 +77,7 @@ function makeTable(options) {
         rows.length > MANY_ROWS && el("div", { class: "tools" }, filter, count),
         el(
             "div",
-            { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+            { class: "scroll", tabindex: "0", role: "region", "aria-label": label + " (table)" },
             el("table", null, el("caption", { class: "hidden" }, label), el("thead", null, el("tr", null, heads)), body)
         ),
         more

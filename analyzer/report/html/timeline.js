@@ -382,12 +382,12 @@ function makeTimeline(run, raw) {
     const section = {
         id: "timeline",
         title: data.windows[0].step === null ? "Timeline" : "Timeline of a step",
-        how: "One row for each rank, time to the right: compute above, striped communication and copies below it. White gaps are idle; a row that is busy where the others wait holds them up.",
+        how: "One row for each rank, time to the right: compute above, striped communication and copies below it. Where nothing is drawn the GPU is idle; a row that is busy where the others wait holds them up.",
         wide: true,
         content: [
             el("div", { class: "tools" },
                 data.windows.length > 1 && picker,
-                el("span", { class: "group" }, tool("Zoom in", "+", () => scaleBy(1.6)), tool("Zoom out", "\u2212", () => scaleBy(1 / 1.6)), tool("Earlier", "\u2190", () => pan(-0.3)), tool("Later", "\u2192", () => pan(0.3)), tool("Show the whole step", "Reset", reset)),
+                el("span", { class: "group" }, tool("Zoom in", "+", () => scaleBy(1.6)), tool("Zoom out", "\u2212", () => scaleBy(1 / 1.6)), tool("Earlier", "\u2190", () => pan(-0.3)), tool("Later", "\u2192", () => pan(0.3)), tool("Reset: show the whole step", "Reset", reset)),
                 data.path.length > 0 && toggle("Critical path", "showPath", true),
                 data.marks.length > 0 && toggle("Findings", "showMarks", true)),
             legend,

@@ -32,9 +32,8 @@ function readLane(data, lane, start) {
     let at = start;
     let last = -Infinity;
     for (let i = 0; i < n; i++) {
-        at += lane.spans[4 * i];
-        out.start[i] = at;
-        out.end[i] = at + lane.spans[4 * i + 1];
+        out.start[i] = at + lane.spans[4 * i];
+        at = out.end[i] = out.start[i] + lane.spans[4 * i + 1];
         last = Math.max(last, out.end[i]);
         out.lastEnd[i] = last;
         out.style[i] = lane.spans[4 * i + 2];

@@ -3,6 +3,7 @@
 #include "lint.h"
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "schedule.h"
 
 #include <inttypes.h>
@@ -97,8 +98,8 @@ static bool keeps_two_replicas(const struct inq_schedule *s)
     return false;
 }
 
-/* R8 and R9, and R5 where there are no SEND and RECV cells to look at. */
-static int lint_costs(const struct inq_schedule *schedule, const struct inq_lint_options *options,
+/* R11, and R5 with the ops that wait for each other. */
+static int lint_times(const struct inq_schedule *schedule, const struct inq_lint_options *options,
                       struct inq_lint *lint, struct inq_err *err)
 {
     struct inq_schedule_timing timing;
@@ -110,9 +111,41 @@ static int lint_costs(const struct inq_schedule *schedule, const struct inq_lint
     if (code != INQ_OK) {
         return inq_err_set(err, (enum inq_code)code, "%s", own.message);
     }
-    lint->peak_memory = timing.peak_memory;
+    if (options->has_baseline &&
+        timing.bubble_ratio > options->baseline_bubble + options->tolerance + 1e-12) {
+        code = inq_lint_add(lint, INQ_LINT_BASELINE, true, -1, -1, NULL, err,
+                            "bubble ratio %.4f, the baseline's is %.4f (allowed: %.4f more)",
+                            timing.bubble_ratio, options->baseline_bubble, options->tolerance);
+    }
+    inq_schedule_timing_release(&timing, schedule->n_ranks);
+    return code;
+}
+
+/* Most that a rank holds: a matter of its order, not of times. */
+static double peak_of(const struct inq_rank_actions *list, const double *change)
+{
+    double held = 0.0;
+    double peak = 0.0;
+    for (size_t i = 0; i < list->n; i++) {
+        held += change[list->actions[i].kind];
+        peak = held > peak ? held : peak;
+    }
+    return peak;
+}
+
+/* R8, R9. */
+static int lint_memory(const struct inq_schedule *schedule, const struct inq_lint_options *options,
+                       struct inq_lint *lint, struct inq_err *err)
+{
+    double change[INQ_ACTION_KIND_COUNT];
+    for (int kind = 0; kind < INQ_ACTION_KIND_COUNT; kind++) {
+        change[kind] = inq_memory_change(&options->costs, (uint8_t)kind);
+    }
+    int code = INQ_OK;
+    lint->peak_memory = 0.0;
     for (int32_t r = 0; code == INQ_OK && r < schedule->n_ranks; r++) {
-        double peak = timing.ranks[r].peak_memory;
+        double peak = peak_of(&schedule->ranks[r], change);
+        lint->peak_memory = peak > lint->peak_memory ? peak : lint->peak_memory;
         if (options->memory_limit > 0.0 && peak > options->memory_limit) {
             code = inq_lint_add(lint, INQ_LINT_MEMORY, true, r, -1, NULL, err,
                                 "holds %.6g at its peak, the limit is %.6g; fewer warm-up forwards "
@@ -124,7 +157,6 @@ static int lint_costs(const struct inq_schedule *schedule, const struct inq_lint
         code = inq_lint_add(lint, INQ_LINT_WEIGHTS, false, -1, -1, NULL, err,
                             "every rank keeps the weights of two model replicas");
     }
-    inq_schedule_timing_release(&timing, schedule->n_ranks);
     return code;
 }
 
@@ -134,11 +166,14 @@ static int lint_calls(const struct inq_schedule *schedule, const struct inq_lint
     if (schedule->has_comms) {
         return inq_lint_comms(schedule, options->grouping, lint, err);
     }
+    if (options->grouping == INQ_GROUPING_STEP) {
+        return inq_lint_steps(schedule, lint, err);
+    }
     struct inq_schedule lowered;
     struct inq_err own = {0};
     int code = inq_schedule_lower(schedule, &lowered, &own);
     if (code == INQ_DEADLOCK) {
-        return inq_lint_add(lint, INQ_LINT_CYCLE, true, -1, -1, NULL, err, "%s", own.message);
+        return lint_times(schedule, options, lint, err);
     }
     if (code != INQ_OK) {
         return inq_err_set(err, (enum inq_code)code, "%s", own.message);
@@ -146,6 +181,25 @@ static int lint_calls(const struct inq_schedule *schedule, const struct inq_lint
     code = inq_lint_comms(&lowered, options->grouping, lint, err);
     inq_schedule_release(&lowered);
     return code;
+}
+
+static int compare_problems(const void *a, const void *b, void *ctx)
+{
+    const struct inq_lint_problem *x = a;
+    const struct inq_lint_problem *y = b;
+    (void)ctx;
+    if (x->rule != y->rule) {
+        return x->rule < y->rule ? -1 : 1;
+    }
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? -1 : 1;
+    }
+    return x->position == y->position ? 0 : x->position < y->position ? -1 : 1;
+}
+
+static int sort_problems(struct inq_lint *lint, struct inq_err *err)
+{
+    return inq_sort(lint->problems, lint->n, sizeof *lint->problems, compare_problems, NULL, err);
 }
 
 int inq_lint_schedule(const struct inq_schedule *schedule, const struct inq_csv_info *csv,
@@ -159,10 +213,16 @@ int inq_lint_schedule(const struct inq_schedule *schedule, const struct inq_csv_
     }
     /* later rules rest on earlier ones: a missing op would only be reported again as a circle */
     if (code == INQ_OK && lint->n_errors == 0) {
-        code = lint_costs(schedule, options, lint, err);
+        code = lint_calls(schedule, options, lint, err);
     }
     if (code == INQ_OK && lint->n_errors == 0) {
-        code = lint_calls(schedule, options, lint, err);
+        code = lint_memory(schedule, options, lint, err);
+    }
+    if (code == INQ_OK && lint->n_errors == 0 && options->has_baseline) {
+        code = lint_times(schedule, options, lint, err);
+    }
+    if (code == INQ_OK) {
+        code = sort_problems(lint, err);
     }
     if (code != INQ_OK) {
         inq_lint_release(lint);

@@ -110,9 +110,56 @@ static void check_sharding(struct order *o)
     }
 }
 
+/* Whether `later` needs the result of `earlier` on the same rank. */
+static bool needs(const struct order *o, const struct inq_action *later,
+                  const struct inq_action *earlier)
+{
+    if (!inq_action_computes(later) || !inq_action_computes(earlier) ||
+        later->microbatch != earlier->microbatch) {
+        return false;
+    }
+    bool from_forward = earlier->kind == INQ_ACTION_F;
+    bool same = later->stage == earlier->stage;
+    bool backward = later->kind == INQ_ACTION_B || later->kind == INQ_ACTION_I;
+    if (later->kind == INQ_ACTION_F) {
+        return from_forward && inq_schedule_next(o->schedule, earlier->stage) == later->stage;
+    }
+    if (later->kind == INQ_ACTION_W) {
+        return same && earlier->kind == INQ_ACTION_I;
+    }
+    bool gradient = earlier->kind == INQ_ACTION_B || earlier->kind == INQ_ACTION_I;
+    return backward &&
+           (from_forward
+                ? same
+                : gradient && inq_schedule_previous(o->schedule, earlier->stage) == later->stage);
+}
+
+/* R3: the parts of a composite start together, so none may need another's result. */
+static void check_composite(struct order *o)
+{
+    const struct inq_rank_actions *list = &o->schedule->ranks[o->rank];
+    size_t end = o->at + 1 + o->action->n_sub;
+    end = end < list->n ? end : list->n;
+    for (size_t i = o->at + 1; i < end; i++) {
+        for (size_t k = o->at + 1; k < end; k++) {
+            if (i != k && needs(o, &list->actions[i], &list->actions[k])) {
+                o->action = &list->actions[i];
+                complain(o, INQ_LINT_ORDER,
+                         "needs the result of another part of its own cell, and parts start "
+                         "together; take it out of the composite");
+                return;
+            }
+        }
+    }
+}
+
 static void check_action(struct order *o)
 {
     const struct inq_action *a = o->action;
+    if (a->kind == INQ_ACTION_OVERLAP_F_B) {
+        check_composite(o);
+        return;
+    }
     if (a->stage < 0) {
         return;
     }

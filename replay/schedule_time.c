@@ -33,11 +33,13 @@ struct sim {
     const struct inq_schedule *schedule;
     const struct inq_costs *costs;
     struct inq_schedule_timing *timing;
-    int64_t *forward, *backward;  /* [n_stages * n_microbatches] ends of F, of I or B */
-    uint8_t *weight;              /* [same] W is in some list */
-    struct lane *lanes;           /* [n_ranks] */
-    struct reduction *reductions; /* [stages of one replica] */
-    int32_t *queue;               /* ring of ranks that may have something to run */
+    int64_t *forward, *backward;          /* [n_stages * n_microbatches] ends of F, of I or B */
+    uint8_t *weight;                      /* [same] W is in some list */
+    struct lane *lanes;                   /* [n_ranks] */
+    struct reduction *reductions;         /* [stages of one replica] */
+    int32_t *previous, *next;             /* [n_stages] neighbours, -1 at the ends */
+    double change[INQ_ACTION_KIND_COUNT]; /* of held memory */
+    int32_t *queue;                       /* ring of ranks that may have something to run */
     size_t queue_head, queue_n;
     struct inq_err *err;
 };
@@ -120,8 +122,7 @@ static void inputs_of(const struct sim *sim, const struct inq_action *action,
         inputs[0] = (struct input){&sim->backward[cell_of(sim, stage, i)], stage, "input gradient"};
         return;
     }
-    int32_t other = action->kind == INQ_ACTION_F ? inq_schedule_previous(sim->schedule, stage)
-                                                 : inq_schedule_next(sim->schedule, stage);
+    int32_t other = action->kind == INQ_ACTION_F ? sim->previous[stage] : sim->next[stage];
     if (action->kind != INQ_ACTION_F) {
         inputs[0] = (struct input){&sim->forward[cell_of(sim, stage, i)], stage, "forward"};
     }
@@ -149,7 +150,7 @@ static int check_inputs(const struct sim *sim, const struct inq_action *action)
     return INQ_OK;
 }
 
-/* Every action once (`check` NULL: claims them), every input somewhere. */
+/* Every action once (claims), or every input somewhere. */
 static int walk(struct sim *sim, bool claims)
 {
     int code = INQ_OK;
@@ -310,7 +311,7 @@ static void note_memory(struct sim *sim, int32_t rank, const struct inq_action *
 {
     struct inq_schedule_rank_time *row = &sim->timing->ranks[rank];
     struct lane *lane = &sim->lanes[rank];
-    lane->held += inq_memory_change(sim->costs, action->kind);
+    lane->held += sim->change[action->kind];
     row->peak_memory = lane->held > row->peak_memory ? lane->held : row->peak_memory;
 }
 
@@ -324,8 +325,7 @@ static void finish_part(struct sim *sim, int32_t rank, size_t i, int64_t start, 
     if (slot != NULL) {
         *slot = end;
         wake(sim,
-             action->kind == INQ_ACTION_F ? inq_schedule_next(sim->schedule, action->stage)
-                                          : inq_schedule_previous(sim->schedule, action->stage),
+             action->kind == INQ_ACTION_F ? sim->next[action->stage] : sim->previous[action->stage],
              slot);
     }
 }
@@ -456,7 +456,8 @@ static int run_all(struct sim *sim)
     }
     for (int32_t r = 0; r < sim->schedule->n_ranks; r++) {
         if (is_stuck(sim, r)) {
-            return tell_deadlock(sim, r);
+            int code = walk(sim, false); /* perhaps what it waits for is nowhere */
+            return code == INQ_OK ? tell_deadlock(sim, r) : code;
         }
     }
     return INQ_OK;
@@ -516,13 +517,16 @@ static bool allocate(struct sim *sim)
     sim->weight = inq_mem_zalloc(cells, sizeof *sim->weight);
     sim->lanes = inq_mem_zalloc(n_ranks, sizeof *sim->lanes);
     sim->queue = inq_mem_zalloc(n_ranks, sizeof *sim->queue);
+    sim->previous = inq_mem_alloc((size_t)schedule->n_stages * sizeof *sim->previous);
+    sim->next = inq_mem_alloc((size_t)schedule->n_stages * sizeof *sim->next);
     sim->reductions = inq_mem_zalloc((size_t)stages_of_replica(schedule), sizeof *sim->reductions);
     timing->ranks = inq_mem_zalloc(n_ranks, sizeof *timing->ranks);
     timing->start_ns = inq_mem_zalloc(n_ranks, sizeof *timing->start_ns);
     timing->end_ns = inq_mem_zalloc(n_ranks, sizeof *timing->end_ns);
     bool ok = sim->forward != NULL && sim->backward != NULL && sim->weight != NULL &&
-              sim->lanes != NULL && sim->queue != NULL && sim->reductions != NULL &&
-              timing->ranks != NULL && timing->start_ns != NULL && timing->end_ns != NULL;
+              sim->lanes != NULL && sim->queue != NULL && sim->previous != NULL &&
+              sim->next != NULL && sim->reductions != NULL && timing->ranks != NULL &&
+              timing->start_ns != NULL && timing->end_ns != NULL;
     for (size_t r = 0; ok && r < n_ranks; r++) {
         size_t n = schedule->ranks[r].n;
         timing->start_ns[r] = inq_mem_zalloc(n, sizeof **timing->start_ns);
@@ -532,6 +536,18 @@ static bool allocate(struct sim *sim)
     return ok;
 }
 
+/* What every action looks up. */
+static void tabulate(struct sim *sim)
+{
+    for (int32_t stage = 0; stage < sim->schedule->n_stages; stage++) {
+        sim->previous[stage] = inq_schedule_previous(sim->schedule, stage);
+        sim->next[stage] = inq_schedule_next(sim->schedule, stage);
+    }
+    for (int kind = 0; kind < INQ_ACTION_KIND_COUNT; kind++) {
+        sim->change[kind] = inq_memory_change(sim->costs, (uint8_t)kind);
+    }
+}
+
 static void release(struct sim *sim)
 {
     inq_mem_free(sim->forward);
@@ -539,6 +555,8 @@ static void release(struct sim *sim)
     inq_mem_free(sim->weight);
     inq_mem_free(sim->lanes);
     inq_mem_free(sim->queue);
+    inq_mem_free(sim->previous);
+    inq_mem_free(sim->next);
     inq_mem_free(sim->reductions);
 }
 
@@ -567,9 +585,7 @@ int inq_schedule_time(const struct inq_schedule *schedule, const struct inq_cost
                    ? walk(&sim, true)
                    : inq_err_set(err, INQ_NOMEM, "out of memory for the times of a schedule");
     if (code == INQ_OK) {
-        code = walk(&sim, false);
-    }
-    if (code == INQ_OK) {
+        tabulate(&sim);
         count_reductions(&sim);
         code = run_all(&sim);
     }

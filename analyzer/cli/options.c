@@ -42,8 +42,9 @@ static const struct inq_option options[] = {
      "what every rank does then: 12.5ms, or S3:F1:end (stage 3, forward of micro-batch 1)"},
     {INQ_OPT_COMMS, 0, "comms", NULL, NULL, INQ_COMPLETE_NONE,
      "with the SEND and RECV cells that the schedule implies"},
-    {INQ_OPT_GROUPING, 0, "grouping", "HOW", "adjacent|none", INQ_COMPLETE_CHOICES,
-     "lint: neighbouring sends and receives are one group (adjacent), or each call blocks"},
+    {INQ_OPT_GROUPING, 0, "grouping", "HOW", "adjacent|none|step", INQ_COMPLETE_CHOICES,
+     "lint: neighbouring sends and receives are one group (adjacent), each call blocks (none), or "
+     "one batch follows each cell (step)"},
     {INQ_OPT_MEMORY_LIMIT, 0, "memory-limit", "N", NULL, INQ_COMPLETE_NONE,
      "lint: most activations that a rank may hold"},
     {INQ_OPT_DIALECT, 0, "dialect", "YEAR", "auto|2024|current", INQ_COMPLETE_CHOICES,

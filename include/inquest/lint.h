@@ -13,7 +13,9 @@ extern "C" {
  * block each other, except that sends to one peer run in order, and receives from one (NCCL). */
 enum inq_grouping {
     INQ_GROUPING_ADJACENT, /* consecutive SEND and RECV cells are one group */
-    INQ_GROUPING_NONE      /* every call blocks until its peer has called */
+    INQ_GROUPING_NONE,     /* every call blocks until its peer has called */
+    INQ_GROUPING_STEP      /* compute-only: one batch behind each cell, with the peers' same cell;
+                            * with SEND and RECV cells: as ADJACENT */
 };
 
 /* X(name, "text", "what"): the rules. */
@@ -28,6 +30,7 @@ enum inq_grouping {
     X(MEMORY, "R8", "peak activation memory stays under the limit")                                \
     X(WEIGHTS, "R9", "weights are kept once")                                                      \
     X(UNSHARD, "R10", "every unshard has its reshard, and stages are unsharded when used")         \
+    X(BASELINE, "R11", "the bubble ratio is no worse than the baseline's")                         \
     X(NEIGHBOUR, "R12", "neighbouring stages on one rank or on two exchange without ambiguity")
 
 enum inq_lint_rule {
@@ -50,6 +53,8 @@ struct inq_lint_options {
     enum inq_grouping grouping;
     double memory_limit; /* in the cost model's units; 0: none */
     struct inq_costs costs;
+    bool has_baseline; /* R11: bubble ratio to compare with, and how much worse is allowed */
+    double baseline_bubble, tolerance;
 };
 
 struct inq_lint {

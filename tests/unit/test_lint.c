@@ -179,6 +179,139 @@ static void cycle__no_buffer_helps(void **state)
                   INQ_LINT_CYCLE, "wait");
 }
 
+/* A receive in front of what the peer needs first; and the same rows put right. */
+static void front_loaded_receives__block_and_pass_when_put_behind(void **state)
+{
+    (void)state;
+    const char *front = "0F0,0SEND_F0,0RECV_B0,0F1,0SEND_F1,0B0,0RECV_B1,0B1\n"
+                        "1RECV_F0,1RECV_F1,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n";
+    const char *right = "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                        "1RECV_F0,1RECV_F1,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n";
+    assert_caught("front-loaded", front, INQ_GROUPING_NONE, INQ_LINT_CYCLE, "0RECV_B0");
+    assert_caught("front-loaded", front, INQ_GROUPING_ADJACENT, INQ_LINT_CYCLE, "1RECV_F1");
+    assert_clean("in time", right, INQ_GROUPING_NONE);
+    assert_clean("in time", right, INQ_GROUPING_ADJACENT);
+}
+
+static void pair_order__passes_when_both_agree(void **state)
+{
+    (void)state;
+    assert_clean("agreed",
+                 "0F0,0F1,0SEND_F1,0SEND_F0,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                 "1RECV_F1,1RECV_F0,1F0,1B0,1SEND_B0,1F1,1B1,1SEND_B1\n",
+                 INQ_GROUPING_ADJACENT);
+}
+
+/* Both directions between two ranks, as the caught version above, in one order on both. */
+static void two_ranks__pass_when_the_order_is_one(void **state)
+{
+    (void)state;
+    struct inq_schedule_spec spec = {
+        .kind = "interleaved", .n_ranks = 2, .n_microbatches = 4, .n_chunks = 2};
+    struct inq_schedule s;
+    struct inq_schedule lowered;
+    assert_int_equal(inq_schedule_make(&spec, &s, NULL), INQ_OK);
+    assert_int_equal(inq_schedule_lower(&s, &lowered, NULL), INQ_OK);
+    struct inq_lint lint = lint_schedule(&lowered, INQ_GROUPING_NONE, 0.0);
+    assert_int_equal(lint.n_errors, 0);
+    inq_lint_release(&lint);
+    inq_schedule_release(&s);
+    inq_schedule_release(&lowered);
+}
+
+static void composites__parts_may_not_need_each_other(void **state)
+{
+    (void)state;
+    enum inq_grouping g = INQ_GROUPING_ADJACENT;
+    assert_clean("forward beside another's backward", "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n", g);
+    assert_caught("forward and its own backward", "(0F0;0B0)OVERLAP_F_B\n", g, INQ_LINT_ORDER,
+                  "start together");
+    assert_caught("turn of a V", "(0F0;1F0)OVERLAP_F_B,1B0,0B0\n", g, INQ_LINT_ORDER,
+                  "start together");
+    assert_caught("both backwards of a V", "0F0,1F0,(1B0;0B0)OVERLAP_F_B\n", g, INQ_LINT_ORDER,
+                  "start together");
+    assert_caught("a part that came before", "0F0,0B0,(0F1;0B0)OVERLAP_F_B,0B1\n", g,
+                  INQ_LINT_COUNT, "twice");
+    assert_clean("across ranks",
+                 "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,(0F2;0B0)OVERLAP_F_B,0SEND_F2,0RECV_B1,0B1,"
+                 "0RECV_B2,0B2\n"
+                 "1RECV_F0,1F0,1RECV_F1,(1F1;1B0)OVERLAP_F_B,1SEND_B0,1RECV_F2,1B1,1SEND_B1,1F2,"
+                 "1B2,1SEND_B2\n",
+                 g);
+}
+
+/* Runtimes that send and receive step by step need rows that are aligned with empty cells. */
+static void steps__results_must_come_from_earlier_steps(void **state)
+{
+    (void)state;
+    assert_clean("aligned", "0F0,0F1,,0B0,,0B1\n,1F0,1B0,1F1,1B1\n", INQ_GROUPING_STEP);
+    assert_caught("empty cells missing", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n", INQ_GROUPING_STEP,
+                  INQ_LINT_RENDEZVOUS, "empty cells");
+    assert_clean("the same without steps", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n",
+                 INQ_GROUPING_ADJACENT);
+}
+
+/* Both ranks receive before they send: alone that is a circle whatever the buffers, in one group it
+ * is the usual exchange. */
+static void groups__a_receive_in_front_of_a_send_is_fine(void **state)
+{
+    (void)state;
+    const char *text =
+        "0F0,0SEND_F0,0F1,2RECV_F0,0SEND_F1,2F0,2SEND_F0,2RECV_F1,2F1,2SEND_F1,2RECV_B0,2B0,"
+        "2SEND_B0,2RECV_B1,2B1,2SEND_B1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+        "1RECV_F0,1F0,1RECV_F1,1SEND_F0,1F1,1SEND_F1,3RECV_F0,3F0,3B0,3SEND_B0,3RECV_F1,3F1,3B1,"
+        "3SEND_B1,1RECV_B0,1B0,1SEND_B0,1RECV_B1,1B1,1SEND_B1\n";
+    assert_caught("alone", text, INQ_GROUPING_NONE, INQ_LINT_CYCLE, "2RECV_F0");
+    assert_clean("grouped", text, INQ_GROUPING_ADJACENT);
+}
+
+static void baseline__a_larger_bubble_is_an_error(void **state)
+{
+    (void)state;
+    struct inq_schedule_spec spec = {.kind = "1f1b", .n_ranks = 4, .n_microbatches = 8};
+    struct inq_schedule s;
+    assert_int_equal(inq_schedule_make(&spec, &s, NULL), INQ_OK);
+    static const struct {
+        double baseline, tolerance;
+        bool worse;
+    } cases[] = {{3.0 / 11, 0.0, false}, {0.2, 0.0, true}, {0.25, 0.03, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inq_lint_options options = {.costs = unit,
+                                           .has_baseline = true,
+                                           .baseline_bubble = cases[i].baseline,
+                                           .tolerance = cases[i].tolerance};
+        struct inq_lint lint;
+        assert_int_equal(inq_lint_schedule(&s, NULL, &options, &lint, NULL), INQ_OK);
+        assert_int_equal(lint.n_errors, cases[i].worse ? 1 : 0);
+        assert_true(!cases[i].worse || lint.problems[0].rule == INQ_LINT_BASELINE);
+        inq_lint_release(&lint);
+    }
+    inq_schedule_release(&s);
+}
+
+static void replicas__weights_kept_twice_are_noted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind;
+        bool twice;
+    } cases[] = {{"1f1b", false},
+                 {"dp", false},
+                 {"chimera", true},
+                 {"dualpipe", true},
+                 {"dualpipev", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inq_schedule_spec spec = {.kind = cases[i].kind, .n_ranks = 4, .n_microbatches = 8};
+        struct inq_schedule s;
+        assert_int_equal(inq_schedule_make(&spec, &s, NULL), INQ_OK);
+        struct inq_lint lint = lint_schedule(&s, INQ_GROUPING_ADJACENT, 0.0);
+        assert_int_equal(lint.n_errors, 0);
+        assert_int_equal(lint.n, cases[i].twice ? 1 : 0);
+        inq_lint_release(&lint);
+        inq_schedule_release(&s);
+    }
+}
+
 static void memory__limit_names_the_rank(void **state)
 {
     (void)state;
@@ -265,6 +398,14 @@ int main(void)
         cmocka_unit_test(order__mistakes_on_one_rank),
         cmocka_unit_test(pairing__sends_and_receives_belong_together),
         cmocka_unit_test(cycle__no_buffer_helps),
+        cmocka_unit_test(front_loaded_receives__block_and_pass_when_put_behind),
+        cmocka_unit_test(pair_order__passes_when_both_agree),
+        cmocka_unit_test(two_ranks__pass_when_the_order_is_one),
+        cmocka_unit_test(composites__parts_may_not_need_each_other),
+        cmocka_unit_test(steps__results_must_come_from_earlier_steps),
+        cmocka_unit_test(groups__a_receive_in_front_of_a_send_is_fine),
+        cmocka_unit_test(baseline__a_larger_bubble_is_an_error),
+        cmocka_unit_test(replicas__weights_kept_twice_are_noted),
         cmocka_unit_test(memory__limit_names_the_rank),
         cmocka_unit_test(generated__schedules_pass),
         cmocka_unit_test(pytorch_files__lint_clean),

@@ -27,6 +27,7 @@ enum inq_option_id {
     INQ_OPT_FOLDER,
     INQ_OPT_RANK,
     INQ_OPT_STEP,
+    INQ_OPT_TIME,
     INQ_OPT_ONLY,
     INQ_OPT_WHAT_IF,
     INQ_OPT_METHOD,
@@ -176,6 +177,10 @@ const char *inq_cli_next_value(const struct inq_cli *cli, enum inq_option_id id,
 /* Reads "0-7,12" or "10..20" into ranges that the caller frees with inq_mem_free. Fails with
  * INQ_USAGE. */
 int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struct inq_err *err);
+
+/* Reads "1.2s~1.4s", "~300ms" or "2s~" (a bare number is in seconds) into nanoseconds; an end left
+ * out is 0 or INT64_MAX. Fails with INQ_USAGE. */
+int inq_cli_time_range(const char *text, int64_t *from_ns, int64_t *to_ns, struct inq_err *err);
 
 /* The one of the `n` words that `text` most probably meant, or NULL. */
 const char *inq_cli_nearest(const char *text, const char *const *words, size_t n);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ONLY = 32, MAX_WHAT_IF = 64, SETTINGS = 5 };
+enum { MAX_ONLY = 32, MAX_WHAT_IF = 64, SETTINGS = 6 };
 
 /* All that one call works with; released in one place. */
 struct analysis {
@@ -24,6 +24,8 @@ struct analysis {
     size_t n_ranks;
     struct inq_range *steps;
     size_t n_steps;
+    bool timed; /* --time */
+    int64_t from_ns, to_ns;
 };
 
 static void release(struct analysis *a)
@@ -131,6 +133,12 @@ static int take_ranges(struct analysis *a)
         return inq_cli_usage(a->cli, "give one range, such as 10..20",
                              "-s takes one range of steps");
     }
+    const char *time = a->cli->value[INQ_OPT_TIME];
+    a->timed = time != NULL;
+    if (a->timed && inq_cli_time_range(time, &a->from_ns, &a->to_ns, &err) != INQ_OK) {
+        return inq_cli_usage(a->cli, "times count from the first event, as in reports",
+                             "--time: %s", err.message);
+    }
     return INQ_EXIT_OK;
 }
 
@@ -212,13 +220,35 @@ static int keep_steps(struct analysis *a)
                          a->cli->value[INQ_OPT_STEP]);
 }
 
+/* Cuts the traces down to the time asked for. */
+static int keep_time(struct analysis *a)
+{
+    size_t kept = 0;
+    for (size_t t = 0; t < a->run->n_traces; t++) {
+        struct inq_err err = {0};
+        int code = inq_trace_keep_time(a->run->traces[t], a->from_ns, a->to_ns, &err);
+        if (code == INQ_OK) {
+            kept++;
+        } else if (code != INQ_NOT_FOUND) {
+            return inq_cli_fail(a->cli, &err, NULL);
+        }
+    }
+    if (kept == a->run->n_traces) {
+        return INQ_EXIT_OK;
+    }
+    return inq_cli_usage(a->cli, "'inquest info' says how long the recording is", "%s in %s",
+                         kept == 0 ? "nothing was recorded" : "not every job recorded anything",
+                         a->cli->value[INQ_OPT_TIME]);
+}
+
 static int select_parts(struct analysis *a)
 {
     if (a->n_ranks > 0 && !any_selected(a)) {
         return inq_cli_usage(a->cli, "'inquest info' lists the ranks that are there",
                              "no file is of rank %s", a->cli->value[INQ_OPT_RANK]);
     }
-    return a->n_steps > 0 ? keep_steps(a) : INQ_EXIT_OK;
+    int status = a->n_steps > 0 ? keep_steps(a) : INQ_EXIT_OK;
+    return status == INQ_EXIT_OK && a->timed ? keep_time(a) : status;
 }
 
 static int analyze_all(struct analysis *a)
@@ -298,6 +328,7 @@ static int write_reports(struct analysis *a)
         {"only", cli->value[INQ_OPT_ONLY]},
         {"ranks", cli->value[INQ_OPT_RANK]},
         {"steps", cli->value[INQ_OPT_STEP]},
+        {"time", cli->value[INQ_OPT_TIME]},
     };
     struct inq_report_options options = inq_cli_report_options(cli);
     options.ranks = a->ranks;

@@ -15,6 +15,8 @@ static const struct inq_option options[] = {
      "show only the rows and findings of these ranks: 0-7,12; all ranks are still analyzed"},
     {INQ_OPT_STEP, 's', "step", "A..B", NULL, INQ_COMPLETE_NONE,
      "analyze only these steps: 10..20 or 12"},
+    {INQ_OPT_TIME, 0, "time", "A~B", NULL, INQ_COMPLETE_NONE,
+     "analyze only this time, counted from the first event as in reports: 1.2s~1.4s"},
     {INQ_OPT_ONLY, 0, "only", "NAME,...", NULL, INQ_COMPLETE_ANALYSES,
      "run only these analyses; 'inquest list' names them"},
     {INQ_OPT_WHAT_IF, 0, "what-if", "QUESTION", NULL, INQ_COMPLETE_NONE,

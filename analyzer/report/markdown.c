@@ -23,7 +23,7 @@ static void write_evidence(const struct inq_view *view, const struct inq_finding
     struct inq_table table = {.arena = view->arena};
     inq_table_column(&table, INQ_COLUMN_RIGHT, "rank");
     inq_table_column(&table, INQ_COLUMN_LEFT, "lane");
-    inq_table_column(&table, INQ_COLUMN_LEFT, "from-to");
+    inq_table_column(&table, INQ_COLUMN_CODE, "--time");
     inq_table_column(&table, INQ_COLUMN_LEFT, "evidence");
     for (size_t i = 0; i < finding->n_evidence; i++) {
         const struct inq_evidence *e = &finding->evidence[i];
@@ -65,7 +65,7 @@ static void write_findings(const struct inq_view *view, struct inq_out *out)
         return;
     }
     inq_out_text(out, "## Findings\n\nMost costly first; times count from the first event of the "
-                      "run.\n\n");
+                      "run, as `inquest analyze --time` takes them.\n\n");
     for (size_t i = 0; i < view->report->n_findings; i++) {
         if (inq_view_shows_finding(view, &view->report->findings[i])) {
             write_finding(view, ++number, &view->report->findings[i], out);

@@ -99,6 +99,13 @@ static void write_bar(struct inq_out *out, const char *bar)
     }
 }
 
+/* Whether nothing in it can end the code or the cell. */
+static bool is_code(const char *text)
+{
+    static const char safe[] = "0123456789abcdefghijklmnopqrstuvwxyz.~ -";
+    return text[0] != '\0' && text[strspn(text, safe)] == '\0';
+}
+
 void inq_markdown_table(struct inq_out *out, const struct inq_table *table)
 {
     for (size_t c = 0; c < table->n_columns; c++) {
@@ -118,6 +125,8 @@ void inq_markdown_table(struct inq_out *out, const struct inq_table *table)
         inq_out_text(out, "| ");
         if (table->columns[c].kind == INQ_COLUMN_BAR) {
             write_bar(out, table->cells[i]);
+        } else if (table->columns[c].kind == INQ_COLUMN_CODE && is_code(table->cells[i])) {
+            inq_out_printf(out, "`%s`", table->cells[i]);
         } else {
             inq_markdown_text(out, table->cells[i], CELL_COLUMNS);
         }

@@ -124,16 +124,30 @@ const char *inq_say_numbers(const struct inq_view *view, const struct inq_findin
     return text;
 }
 
+/* Seconds since the first event, to the microsecond below or above. */
+static const char *say_moment(const struct inq_view *view, int64_t ns, bool up)
+{
+    int64_t since_ns = ns - view->origin_ns;
+    int64_t us = since_ns / 1000;
+    us -= since_ns % 1000 < 0;
+    us += up && since_ns % 1000 != 0;
+    if (us < 0) {
+        return "0s"; /* --time has nothing before the first event */
+    }
+    return inq_view_printf(view, "%" PRId64 ".%06" PRId64 "s", us / 1000000, us % 1000000);
+}
+
 const char *inq_say_when(const struct inq_view *view, const struct inq_evidence *evidence)
 {
     if (evidence->start_ns == INQ_TIME_NONE) {
         return "";
     }
     if (evidence->end_ns == INQ_TIME_NONE) {
-        return inq_view_printf(view, "%s s", inq_view_at(view, evidence->start_ns));
+        return say_moment(view, evidence->start_ns, false);
     }
-    return inq_view_printf(view, "%s-%s s", inq_view_at(view, evidence->start_ns),
-                           inq_view_at(view, evidence->end_ns));
+    bool instant = evidence->end_ns <= evidence->start_ns;
+    return inq_view_printf(view, "%s~%s", say_moment(view, evidence->start_ns, false),
+                           say_moment(view, evidence->end_ns + instant, true));
 }
 
 size_t inq_count_findings(const struct inq_view *view)

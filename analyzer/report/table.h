@@ -15,7 +15,8 @@ enum inq_column_kind {
     INQ_COLUMN_STRETCH, /* left; cut when the table would be too wide */
     INQ_COLUMN_RANK,    /* right; cut as STRETCH is */
     INQ_COLUMN_WRAP,    /* left, over several lines; only the last column */
-    INQ_COLUMN_BAR      /* left; '#', '=', '-', '.' drawn as blocks where there are any */
+    INQ_COLUMN_CODE, /* left; to be copied: Markdown sets it as code. Made by us, not by inputs */
+    INQ_COLUMN_BAR   /* left; '#', '=', '-', '.' drawn as blocks where there are any */
 };
 
 struct inq_column {

@@ -110,7 +110,7 @@ struct inq_view inq_view_of(const struct inq_run *run, const struct inq_trace *t
                             .report = report,
                             .options = options,
                             .arena = arena,
-                            .origin_ns = first_ns};
+                            .origin_ns = trace->cut ? trace->origin_ns : first_ns};
     find_shared(&view);
     return view;
 }

@@ -339,6 +339,9 @@ struct inq_trace {
     struct inq_member *members;
     uint64_t unmatched_comms; /* communication events that no collective holds */
 
+    bool cut;          /* to some of its steps or to a range of time */
+    int64_t origin_ns; /* if so: the first moment before that, which times in reports count from */
+
     /* Flight Recorder dumps, by rank (flight.h). A job that left only these has ranks without
      * events. */
     size_t n_dumps;
@@ -371,6 +374,14 @@ INQ_API uint64_t inq_damage_total(const struct inq_damage *damage);
  * trace has no such step, INQ_NOMEM. */
 INQ_API int inq_trace_keep_steps(struct inq_trace *trace, struct inq_range range,
                                  struct inq_err *err);
+
+/* Keeps only what lies, at least in part, in [from_ns, to_ns) counted from the first moment of the
+ * run, as if nothing else had been recorded: GPU events and notes as long as they are, collectives
+ * of which two members or more remain, and of the steps those that lie in it as a whole. Labels of
+ * ops whose step does not are taken off. Clocks and host calls stay. Fails with INQ_NOT_FOUND
+ * (nothing changed) when there is no GPU event in it, INQ_NOMEM. */
+INQ_API int inq_trace_keep_time(struct inq_trace *trace, int64_t from_ns, int64_t to_ns,
+                                struct inq_err *err);
 
 /* Releases a run with everything in it; NULL is fine. */
 INQ_API void inq_run_free(struct inq_run *run);

@@ -137,12 +137,77 @@ static void keep_steps__none_there_changes_nothing(void **state)
     assert_int_equal(f.trace.n_members, RANKS * STEPS);
 }
 
+static void keep_time__keeps_what_overlaps(void **state)
+{
+    struct fixture f;
+    struct inq_err err = {0};
+    (void)state;
+    fill(&f);
+    f.ranks[0].first_ns = f.ranks[1].first_ns = 0;
+    /* the end of event 1, event 2, the begin of event 3; no step as a whole */
+    assert_int_equal(inq_trace_keep_time(&f.trace, 149, 301, &err), INQ_OK);
+    assert_int_equal(f.ranks[0].events.n, 3);
+    assert_int_equal(f.ranks[0].events.name[0], 1);
+    assert_int_equal(f.ranks[0].events.dur_ns[0], 50);
+    assert_int_equal(f.ranks[0].events.step[0], INQ_NONE);
+    assert_int_equal(f.trace.n_steps, 0);
+    assert_int_equal(f.trace.n_collectives, 2);
+    assert_int_equal(f.trace.members[3].event, 2);
+    assert_int_equal(f.ranks[1].n_notes, 2); /* those of steps 5 and 6 */
+    assert_true(f.trace.cut);
+    assert_int_equal(f.trace.origin_ns, 0);
+}
+
+static void keep_time__counts_from_the_first_event_of_all(void **state)
+{
+    struct fixture f;
+    struct inq_err err = {0};
+    (void)state;
+    fill(&f);
+    for (size_t r = 0; r < RANKS; r++) {
+        for (size_t i = 0; i < EVENTS; i++) {
+            f.start_ns[r][i] += 1000;
+        }
+        for (size_t s = 0; s < STEPS; s++) {
+            f.notes[r][s].start_ns += 1000;
+        }
+        f.ranks[r].first_ns = 1000;
+    }
+    for (size_t s = 0; s < STEPS; s++) {
+        f.steps[s].start_ns += 1000;
+        f.steps[s].end_ns += 1000;
+    }
+    assert_int_equal(inq_trace_keep_steps(&f.trace, (struct inq_range){6, 7}, &err), INQ_OK);
+    assert_int_equal(f.ranks[0].first_ns, 1200);
+    assert_int_equal(inq_trace_keep_time(&f.trace, 400, INT64_MAX, &err), INQ_OK);
+    assert_int_equal(f.trace.origin_ns, 1000);
+    assert_int_equal(f.trace.n_steps, 1);
+    assert_int_equal(f.trace.steps[0].number, 7);
+    assert_int_equal(f.ranks[0].events.n, 2);
+    assert_int_equal(f.ranks[0].events.step[1], 0);
+}
+
+static void keep_time__none_there_changes_nothing(void **state)
+{
+    struct fixture f;
+    struct inq_err err = {0};
+    (void)state;
+    fill(&f);
+    assert_int_equal(inq_trace_keep_time(&f.trace, 60, 99, &err), INQ_NOT_FOUND);
+    assert_int_equal(f.trace.n_steps, STEPS);
+    assert_int_equal(f.ranks[0].events.n, EVENTS);
+    assert_false(f.trace.cut);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keep_steps__indices_follow),
         cmocka_unit_test(keep_steps__half_a_collective_is_unmatched),
         cmocka_unit_test(keep_steps__none_there_changes_nothing),
+        cmocka_unit_test(keep_time__keeps_what_overlaps),
+        cmocka_unit_test(keep_time__counts_from_the_first_event_of_all),
+        cmocka_unit_test(keep_time__none_there_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

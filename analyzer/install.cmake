@@ -35,7 +35,7 @@ install(FILES ${completion_dir}/inquest.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 # Found by pkg-config and by find_package(inquest).
-set(INQ_PRIVATE_LIBS "-lcjson -lz -lm ${OpenMP_C_FLAGS}")
+set(INQ_PRIVATE_LIBS "-lcjson -lz -lm -l${CMAKE_DL_LIBS} ${OpenMP_C_FLAGS}")
 if(ISAL_FOUND)
     string(APPEND INQ_PRIVATE_LIBS " -lisal")
 endif()

@@ -30,7 +30,7 @@ int inq_engine_sim_run(const struct inq_plan *plan, const struct inq_replay_opti
 #ifdef INQ_HAVE_CUDA
 #define CUDA_BUILT true
 #else
-#define CUDA_BUILT          false
+#define CUDA_BUILT                false
 static int run_no_cuda(const struct inq_plan *plan, const struct inq_replay_options *options,
                        struct inq_execution *out, struct inq_err *err)
 {
@@ -40,7 +40,8 @@ static int run_no_cuda(const struct inq_plan *plan, const struct inq_replay_opti
     return inq_err_set(err, INQ_UNSUPPORTED,
                        "the cuda engine is not built in: nvcc was not there at build time");
 }
-#define inq_engine_cuda_run run_no_cuda
+#define inq_engine_cuda_run       run_no_cuda
+#define inq_engine_cuda_alternate NULL
 #endif
 
 static const struct inq_engine engines[] = {
@@ -48,7 +49,7 @@ static const struct inq_engine engines[] = {
      NULL},
     {"host", "executes on CPU threads with real clocks and real waiting", true, inq_engine_host_run,
      inq_engine_host_alternate},
-    {"cuda", "executes on GPUs", CUDA_BUILT, inq_engine_cuda_run, NULL},
+    {"cuda", "executes on GPUs", CUDA_BUILT, inq_engine_cuda_run, inq_engine_cuda_alternate},
 };
 
 const struct inq_engine *inq_engines(size_t *n)

@@ -5,7 +5,7 @@
 
 #include "inquest/replay.h"
 
-/* The engines' `run`s. inq_engine_cuda_run is there only with INQ_HAVE_CUDA. */
+/* The engines' `run`s. Those of cuda are there only with INQ_HAVE_CUDA. */
 int inq_engine_sim_run(const struct inq_plan *plan, const struct inq_replay_options *options,
                        struct inq_execution *out, struct inq_err *err);
 int inq_engine_host_run(const struct inq_plan *plan, const struct inq_replay_options *options,
@@ -15,6 +15,9 @@ int inq_engine_host_alternate(const struct inq_plan *const plans[2], const uint8
                               struct inq_execution *device, struct inq_err *err);
 int inq_engine_cuda_run(const struct inq_plan *plan, const struct inq_replay_options *options,
                         struct inq_execution *out, struct inq_err *err);
+int inq_engine_cuda_alternate(const struct inq_plan *const plans[2], const uint8_t *order, size_t n,
+                              const struct inq_replay_options *options, int64_t *makespan_ns,
+                              struct inq_execution *device, struct inq_err *err);
 
 /* Numbers of the options, defaults filled in. */
 int inq_replay_warmup(const struct inq_replay_options *options);

@@ -122,5 +122,10 @@ void inq_cli_version(struct inq_out *out)
 #else
     inq_out_text(out, "html:    no (D3 was not found when this was built)\n");
 #endif
+#ifdef INQ_HAVE_CUDA
+    inq_out_text(out, "cuda:    yes (the driver is loaded when it is needed)\n");
+#else
+    inq_out_text(out, "cuda:    no (nothing is executed on GPUs)\n");
+#endif
     inq_out_printf(out, "threads: OpenMP, %d by default\n", inq_par_threads(0));
 }

@@ -39,7 +39,7 @@ door '(isa-l|igzip)' 'analyzer/ingest/source_gzip'
 door 'cjson/' 'analyzer/base/json_read\.c'
 door 'sqlite3\.h' 'analyzer/ingest/nsys'
 door 'omp\.h' 'analyzer/base/par\.c'
-door '(cuda|cublas|nccl)' 'replay/.*\.cu'
+door '(cuda|cublas|nccl)' 'replay/cuda/'
 if grep -rnE '#pragma omp' analyzer replay include | grep -v '^analyzer/base/par\.c'; then
     complain "OpenMP pragmas belong in analyzer/base/par.c"
 fi

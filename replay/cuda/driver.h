@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device calls over NVIDIA's driver, which is loaded when it is first needed: the program
+ * starts and runs on machines that have none. */
+#ifndef INQ_CUDA_DRIVER_H
+#define INQ_CUDA_DRIVER_H
+
+#include "cuda/layout.h"
+
+#include <cuda.h>
+
+/* X(name): what is called; all are in drivers of CUDA 12.0 and later. */
+#define INQ_CU_CALLS(X)                                                                            \
+    X(cuInit)                                                                                      \
+    X(cuDriverGetVersion)                                                                          \
+    X(cuGetErrorString)                                                                            \
+    X(cuDeviceGetCount)                                                                            \
+    X(cuDeviceGet)                                                                                 \
+    X(cuDeviceGetName)                                                                             \
+    X(cuDeviceGetAttribute)                                                                        \
+    X(cuDevicePrimaryCtxRetain)                                                                    \
+    X(cuDevicePrimaryCtxRelease)                                                                   \
+    X(cuDeviceCanAccessPeer)                                                                       \
+    X(cuCtxGetCurrent)                                                                             \
+    X(cuCtxSetCurrent)                                                                             \
+    X(cuCtxSynchronize)                                                                            \
+    X(cuCtxEnablePeerAccess)                                                                       \
+    X(cuMemGetInfo)                                                                                \
+    X(cuMemAlloc)                                                                                  \
+    X(cuMemFree)                                                                                   \
+    X(cuMemHostAlloc)                                                                              \
+    X(cuMemHostGetDevicePointer)                                                                   \
+    X(cuMemFreeHost)                                                                               \
+    X(cuMemcpyHtoD)                                                                                \
+    X(cuMemcpyDtoH)                                                                                \
+    X(cuMemcpyDtoDAsync)                                                                           \
+    X(cuMemsetD8Async)                                                                             \
+    X(cuStreamCreate)                                                                              \
+    X(cuStreamDestroy)                                                                             \
+    X(cuStreamQuery)                                                                               \
+    X(cuStreamWaitEvent)                                                                           \
+    X(cuStreamBeginCapture)                                                                        \
+    X(cuStreamEndCapture)                                                                          \
+    X(cuEventCreate)                                                                               \
+    X(cuEventDestroy)                                                                              \
+    X(cuEventRecord)                                                                               \
+    X(cuGraphInstantiate)                                                                          \
+    X(cuGraphUpload)                                                                               \
+    X(cuGraphLaunch)                                                                               \
+    X(cuGraphExecDestroy)                                                                          \
+    X(cuGraphDestroy)                                                                              \
+    X(cuLibraryLoadData)                                                                           \
+    X(cuLibraryUnload)                                                                             \
+    X(cuLibraryGetKernel)                                                                          \
+    X(cuLaunchKernel)
+
+/* Only needed for partitions; in drivers of CUDA 12.5 and later. */
+#define INQ_CU_GREEN_CALLS(X)                                                                      \
+    X(cuDeviceGetDevResource)                                                                      \
+    X(cuDevSmResourceSplitByCount)                                                                 \
+    X(cuDevResourceGenerateDesc)                                                                   \
+    X(cuGreenCtxCreate)                                                                            \
+    X(cuGreenCtxDestroy)                                                                           \
+    X(cuCtxFromGreenCtx)                                                                           \
+    X(cuGreenCtxStreamCreate)
+
+struct inq_cu {
+#define INQ_CU_MEMBER(name) __typeof__ (&(name))(name);
+    INQ_CU_CALLS(INQ_CU_MEMBER)
+    INQ_CU_GREEN_CALLS(INQ_CU_MEMBER)
+#undef INQ_CU_MEMBER
+};
+
+struct inq_cu_blas; /* cublas.c */
+
+struct inq_cu_part {
+    CUgreenCtx green; /* NULL: the whole GPU's context */
+    CUcontext ctx;
+    void *blas; /* handle; NULL: none yet */
+    CUdeviceptr result, workspace;
+};
+
+struct inq_cu_gpu {
+    CUdevice dev;
+    CUcontext ctx; /* the GPU's primary context; NULL: not open */
+    size_t n_parts;
+    struct inq_cu_part *parts;
+    CUdeviceptr factors;
+};
+
+struct inq_cu_driver {
+    struct inq_cu cu;
+    bool has_green;
+    bool open;
+    int first;        /* device number of GPU 0 */
+    CUcontext before; /* the thread's context, to be put back */
+    CUlibrary library;
+    CUkernel kernels[INQ_KERNEL_COUNT];
+    size_t n_gpus;
+    struct inq_cu_gpu gpus[INQ_GPU_MAX_GPUS];
+    struct inq_cu_blas *blas;
+    struct inq_gpu_calls calls;
+};
+
+/* Loads the driver; `first`: the first device to use. Fails with INQ_UNSUPPORTED when there is no
+ * driver or no GPU, INQ_USAGE when there is no device `first`. */
+int inq_cu_driver_new(int first, struct inq_cu_driver **driver, struct inq_err *err);
+/* After its `close` if anything was opened. */
+void inq_cu_driver_free(struct inq_cu_driver *driver);
+
+/* INQ_OK, or what a failed call means, as "doing: text". */
+int inq_cu_check(const struct inq_cu_driver *driver, CUresult result, const char *doing,
+                 struct inq_err *err);
+/* The context of a spot. */
+CUcontext inq_cu_ctx(const struct inq_cu_driver *driver, struct inq_gpu_spot spot);
+
+/* driver_gpu.c: GPUs and partitions. */
+int inq_cu_open(void *self, uint32_t gpu, size_t parts, struct inq_gpu_info *info,
+                struct inq_err *err);
+void inq_cu_close(void *self);
+/* driver_calls.c: fills in the calls on what is open. */
+void inq_cu_set_calls(struct inq_cu_driver *driver);
+/* cublas.c */
+int inq_cu_gemm_open(void *self, struct inq_gpu_spot spot, unsigned max_n, struct inq_err *err);
+int inq_cu_gemm(void *self, struct inq_gpu_spot spot, void *stream, unsigned n,
+                struct inq_err *err);
+void inq_cu_gemm_close(struct inq_cu_driver *driver);
+
+/* The kernels for every architecture, as nvcc made them; generated by the build. */
+extern const unsigned char inq_cuda_kernels[];
+
+#endif

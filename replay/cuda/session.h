@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs made ready, and a plan made ready on them. */
+#ifndef INQ_CUDA_SESSION_H
+#define INQ_CUDA_SESSION_H
+
+#include "cuda/layout.h"
+
+/* ---- the GPUs -------------------------------------------------------------------------------- */
+
+/* All-zero is releasable. */
+struct inq_gpu_session {
+    const struct inq_gpu_calls *calls;
+    bool opened;
+    bool lost; /* a device did not stop: what it still uses is not given back */
+    size_t n_gpus;
+    size_t parts[INQ_GPU_MAX_GPUS];
+    struct inq_gpu_info info[INQ_GPU_MAX_GPUS];
+    int64_t shift_ns[INQ_GPU_MAX_GPUS]; /* makes a GPU's timer agree with the first one's */
+    int64_t resolution_ns;
+    volatile uint32_t *flags; /* host memory: enum inq_gpu_flag */
+    inq_gpu_addr flags_at;
+    void *origin;     /* stream of the first GPU that begins and ends each execution */
+    void *fork;       /* event: recorded when the gate has opened */
+    int64_t limit_ns; /* no wait on a device lasts longer */
+};
+
+enum inq_gpu_flag { INQ_GPU_FLAG_GATE, INQ_GPU_FLAG_ABORT, INQ_GPU_FLAG_ASK, INQ_GPU_FLAG_COUNT };
+
+/* Opens GPU g with parts[g] partitions, tries every kernel on each (so that none is loaded while
+ * others run), measures the timers. `limit_ns`: of one execution. */
+int inq_gpu_session_open(struct inq_gpu_session *session, const struct inq_gpu_calls *calls,
+                         size_t n_gpus, const size_t *parts, int64_t limit_ns, struct inq_err *err);
+void inq_gpu_session_close(struct inq_gpu_session *session);
+/* Waits for a stream; past `timeout_ns` aborts what runs and fails with INQ_DEVICE. */
+int inq_gpu_session_wait(struct inq_gpu_session *session, void *stream, int64_t timeout_ns,
+                         struct inq_err *err);
+/* Where an address in the flags is for devices. */
+inq_gpu_addr inq_gpu_flag_at(const struct inq_gpu_session *session, enum inq_gpu_flag flag);
+/* SMs of a partition, at least 1. */
+unsigned inq_gpu_part_sms(const struct inq_gpu_session *session, uint32_t gpu);
+
+/* ---- a plan on them -------------------------------------------------------------------------- */
+
+/* Buffers and calibration of real work. */
+struct inq_gpu_work {
+    uint64_t buffer_bytes;
+    inq_gpu_addr *send; /* [n_ranks] the rank's pattern */
+    inq_gpu_addr *recv; /* [n_lanes] what the lane's transfers receive; 0: it has none */
+    inq_gpu_addr a[INQ_GPU_MAX_GPUS], b[INQ_GPU_MAX_GPUS]; /* factors of own products */
+    inq_gpu_addr *c;                                       /* [n_ranks] results */
+    inq_gpu_addr bad;
+    bool library; /* products by a library */
+    struct inq_gpu_menu menu[INQ_GPU_MAX_GPUS];
+    bool guessed; /* some payload's size was not known */
+};
+
+/* All-zero is releasable. */
+struct inq_gpu_program {
+    struct inq_gpu_session *session;
+    const struct inq_plan *plan;
+    const struct inq_gpu_layout *layout;
+    bool real, verify;
+    bool early;                          /* the gate had to open before all was queued */
+    void **stream;                       /* [n_lanes] */
+    void **last;                         /* [n_lanes] events at the lanes' ends */
+    void **event;                        /* [n_events] */
+    inq_gpu_addr start, end, delay, dur; /* [n_ops + 1]: one more for calibration */
+    int64_t *host;                       /* [n_ops + 1] for transfers */
+    void *graph;                         /* NULL: streams and events */
+    struct inq_gpu_gaps gaps;
+    struct inq_gpu_work work;
+};
+
+int inq_gpu_program_make(struct inq_gpu_program *program, struct inq_gpu_session *session,
+                         const struct inq_plan *plan, const struct inq_gpu_layout *layout,
+                         const struct inq_replay_options *options, struct inq_err *err);
+void inq_gpu_program_release(struct inq_gpu_program *program);
+/* Executes once; start and end [n_ops] get the device's times. */
+int inq_gpu_program_execute(struct inq_gpu_program *program, int64_t timeout_ns, uint64_t *start,
+                            uint64_t *end, struct inq_err *err);
+/* Puts the commands into the streams, or captures them for executions to come. */
+int inq_gpu_program_capture(struct inq_gpu_program *program, struct inq_err *err);
+void inq_gpu_program_uncapture(struct inq_gpu_program *program);
+/* Takes launch gaps off the delays and durations that the device reads. */
+int inq_gpu_program_set_times(struct inq_gpu_program *program, struct inq_err *err);
+struct inq_gpu_board inq_gpu_program_board(const struct inq_gpu_program *program, uint32_t gpu);
+/* One of an op's kernels. */
+int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint32_t op,
+                           uint32_t does, struct inq_err *err);
+
+int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err);
+void inq_gpu_work_release(struct inq_gpu_program *program);
+/* The data commands of real work. */
+int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *cmd,
+                     struct inq_err *err);
+/* What the verified executions so far found; fails with INQ_DEVICE on a wrong value. *n: values
+ * compared. */
+int inq_gpu_work_judge(const struct inq_gpu_program *program, uint64_t *n, struct inq_err *err);
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* As inq_engine_run and inq_engine_alternate, on these calls. */
+int inq_gpu_run(const struct inq_gpu_calls *calls, const struct inq_plan *plan,
+                const struct inq_replay_options *options, struct inq_execution *out,
+                struct inq_err *err);
+
+struct inq_gpu_turns {
+    const struct inq_plan *const *plans; /* [2] */
+    const uint8_t *order;                /* [n] */
+    size_t n;
+    int64_t *makespan_ns; /* [n] */
+};
+int inq_gpu_alternate(const struct inq_gpu_calls *calls, const struct inq_gpu_turns *turns,
+                      const struct inq_replay_options *options, struct inq_execution *device,
+                      struct inq_err *err);
+
+#endif

@@ -4,9 +4,13 @@
 
 #include "inquest/version.h"
 #include "report/info.h"
+#include "report/step_chart.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+/* Longer tables are folded. */
+enum { LONG_TABLE = 16 };
 
 static void paragraph(struct inq_out *out, const char *before, const char *text)
 {
@@ -99,7 +103,7 @@ static int write_tables(const struct inq_view *view, struct inq_out *out, struct
         kind->build(view, &table);
         code = table.code;
         if (code == INQ_OK && inq_table_rows(&table) > 0) {
-            write_table(&table, kind->folded, out);
+            write_table(&table, kind->folded || inq_table_rows(&table) > LONG_TABLE, out);
         }
         inq_table_release(&table);
         if (code != INQ_OK) {
@@ -130,7 +134,8 @@ static int write_job(const struct inq_document *doc, size_t i, struct inq_out *o
     paragraph(out, "", inq_say_run(&view));
     paragraph(out, "> Note: ", inq_say_limits(&view));
     write_findings(&view, out);
-    return write_tables(&view, out, err);
+    int code = inq_markdown_charts(&view, out, err);
+    return code == INQ_OK ? write_tables(&view, out, err) : code;
 }
 
 int inq_document_markdown(const struct inq_document *doc, struct inq_out *out, struct inq_err *err)

@@ -11,4 +11,7 @@ void inq_markdown_text(struct inq_out *out, const char *text, int columns);
 /* A table, without its title. */
 void inq_markdown_table(struct inq_out *out, const struct inq_table *table);
 
+/* The timeline of one step and the heat map of workers, where they apply. */
+int inq_markdown_charts(const struct inq_view *view, struct inq_out *out, struct inq_err *err);
+
 #endif

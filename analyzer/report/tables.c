@@ -120,6 +120,11 @@ static size_t pick_late(const struct inq_view *view, bool *picked, size_t room)
 
 const bool *inq_pick_ranks(const struct inq_view *view, size_t *left_out)
 {
+    return inq_pick_most_ranks(view, view->options->verbose ? SIZE_MAX : INQ_TABLE_ROWS, left_out);
+}
+
+const bool *inq_pick_most_ranks(const struct inq_view *view, size_t most, size_t *left_out)
+{
     size_t n = view->trace->n_ranks;
     size_t wanted = 0;
     bool *picked = inq_arena_array(view->arena, n, sizeof *picked);
@@ -130,7 +135,7 @@ const bool *inq_pick_ranks(const struct inq_view *view, size_t *left_out)
     for (size_t r = 0; r < n; r++) {
         wanted += inq_view_shows(view, view->trace->ranks[r].rank);
     }
-    size_t room = view->options->verbose || wanted < INQ_TABLE_ROWS ? wanted : INQ_TABLE_ROWS;
+    size_t room = wanted < most ? wanted : most;
     *left_out = wanted - room;
     if (*left_out > 0) {
         room -= pick_named(view, picked, room);

@@ -62,6 +62,8 @@ void inq_table_tl_collectives(const struct inq_view *view, struct inq_table *tab
  * findings name, then those that arrived last most often. [n_ranks] in the view's arena, NULL when
  * memory is out; *left_out: ranks asked for that get none. */
 const bool *inq_pick_ranks(const struct inq_view *view, size_t *left_out);
+/* The same for at most `most` rows. */
+const bool *inq_pick_most_ranks(const struct inq_view *view, size_t most, size_t *left_out);
 /* Says at the table's end how many rows were left out. */
 void inq_table_left_out(const struct inq_view *view, struct inq_table *table, size_t n);
 /* Whether the ranks have stages; then a column of them. */

@@ -2,6 +2,7 @@
 /* The report on the terminal: the verdict first, then findings, then tables. */
 #include "report/document.h"
 #include "report/info.h"
+#include "report/step_chart.h"
 
 #include <string.h>
 
@@ -82,7 +83,11 @@ static int write_job(const struct inq_document *doc, size_t i, const struct inq_
         write_line(pen, inq_view_printf(&view, "Note: %s.", limits));
     }
     inq_text_findings(&view, pen);
-    return write_tables(&view, pen, err);
+    int code = inq_text_timeline(&view, pen, false, err);
+    if (code == INQ_OK) {
+        code = inq_text_heat_map(&view, pen, err);
+    }
+    return code == INQ_OK ? write_tables(&view, pen, err) : code;
 }
 
 int inq_document_text(const struct inq_document *doc, struct inq_out *out, struct inq_err *err)

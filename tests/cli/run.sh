@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Golden tests of the command line.
 #   tests/cli/run.sh [--update] INQUEST [CASE]...
-# cases/NAME.sh runs in a copy of tests/data with $INQ naming the program; what it prints and its
-# exit status must be those of NAME.stdout, NAME.stderr and NAME.exit. --update rewrites them.
+# cases/NAME.sh runs in a copy of tests/data with $INQ naming the program and $SAMPLES the sample
+# runs; what it prints and its exit status must be those of NAME.stdout, NAME.stderr and NAME.exit. --update rewrites them.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -17,7 +17,8 @@ if [ $# -lt 1 ]; then
 fi
 INQ=$(realpath "$1")
 shift
-export INQ
+SAMPLES=$(realpath "$here/../../sample-traces")
+export INQ SAMPLES
 export LC_ALL=C TZ=UTC
 unset NO_COLOR TERM PAGER INQ_PAGER COLUMNS
 

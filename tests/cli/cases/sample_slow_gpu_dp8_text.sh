@@ -1,0 +1,1 @@
+cp -R "$SAMPLES/slow_gpu_dp8" . && "$INQ" analyze slow_gpu_dp8 -q

@@ -208,6 +208,7 @@ static int add_edge(struct builder *b, uint32_t from, int32_t from_stage,
     transfer.rank = rank_of[to_action->stage];
     transfer.stage = to_action->stage;
     transfer.micro_batch = to_action->microbatch;
+    transfer.type = to_action->kind == INQ_ACTION_F ? INQ_OP_FORWARD_RECV : INQ_OP_BACKWARD_RECV;
     transfer.cls = INQ_CLASS_COMM;
     uint32_t id = 0;
     int code = inq_graph_add_op(b->graph, &transfer, b->costs->p2p_ns, 0, &id, b->err);

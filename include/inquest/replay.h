@@ -161,15 +161,8 @@ INQ_API const struct inq_engine *inq_engine_find(const char *name);
 INQ_API int inq_execution_check(const struct inq_plan *plan, const struct inq_execution *execution,
                                 int64_t slack_ns, struct inq_err *err);
 
-/* ---- validation -------------------------------------------------------------------------------
+/* ---- one replay -------------------------------------------------------------------------------
  */
-
-enum inq_judgement { /* of a predicted gain */
-                     INQ_NOT_EXECUTED,
-                     INQ_CONFIRMED,
-                     INQ_REFUTED,
-                     INQ_INCONCLUSIVE
-};
 
 /* One plan's executions. ci95: of the median, by order statistics; with fewer than 6 values no
  * interval reaches 95 % and it is that of all values. */
@@ -181,6 +174,74 @@ struct inq_sample {
 
 /* Reorders `values`. */
 INQ_API struct inq_sample inq_sample_make(int64_t *values_ns, size_t n);
+
+/* Compute of a rank in the repeat with the median makespan: idle is the rest of the makespan. */
+struct inq_replay_rank {
+    int32_t rank;
+    int64_t busy_ns, idle_ns;
+    int64_t simulated_idle_ns;
+};
+
+/* All-zero is releasable. */
+struct inq_replay {
+    const struct inq_engine *engine;
+    struct inq_execution execution;
+    struct inq_sample sample; /* of the makespans */
+    int64_t simulated_ns;
+    double error; /* executed / simulated - 1 */
+    size_t n_ranks;
+    struct inq_replay_rank *ranks;
+};
+
+/* Executes a plan, checks that the execution kept it (INQ_FORMAT when not) and compares it with the
+ * simulation. On success *out is the caller's. Fails as the engine does. */
+INQ_API int inq_replay_run(const struct inq_engine *engine, const struct inq_plan *plan,
+                           const struct inq_replay_options *options, struct inq_replay *out,
+                           struct inq_err *err);
+INQ_API void inq_replay_release(struct inq_replay *replay);
+
+/* The graph `n` times in a row: every lane goes on with the next step when it is through with the
+ * one before; ops get the step's number, from 0. *out is the caller's. Fails with INQ_NOMEM,
+ * INQ_LIMIT. */
+INQ_API int inq_graph_repeat(const struct inq_graph *graph, size_t n, struct inq_graph **out,
+                             struct inq_err *err);
+
+/* ---- blocking calls ---------------------------------------------------------------------------
+ */
+
+struct inq_rendezvous_options {
+    bool ungrouped;                /* every SEND and RECV blocks; else neighbours are one group */
+    const struct inq_costs *costs; /* NULL: compute takes no time */
+    int64_t timeout_ns;            /* 0: 60 s */
+};
+
+/* Executes a schedule with explicit SEND and RECV cells as the communication library would: a
+ * thread a rank runs its cells in order; a call returns when its peer has made the matching call,
+ * the n-th of a pair of ranks the n-th; the calls of a group are made together and all have to
+ * return; the messages are really handed over. It stops where lint says that it must. Fails with
+ * INQ_DEADLOCK naming the circle (or the rank that waits for one that is through), INQ_FORMAT when
+ * a message is not the one that was meant, an action lacks its input or the schedule has no calls,
+ * INQ_LIMIT (1024 ranks; the timeout), INQ_NOMEM. */
+INQ_API int inq_schedule_execute(const struct inq_schedule *schedule,
+                                 const struct inq_rendezvous_options *options, struct inq_err *err);
+
+struct inq_run;
+
+/* The executed plan as a recorded run: one job whose ranks, lanes and ops are the plan's, to be
+ * analyzed and written as any other. *run is the caller's (inq_run_free). Fails with INQ_NOMEM,
+ * INQ_LIMIT. */
+INQ_API int inq_execution_trace(const struct inq_plan *plan, const struct inq_execution *execution,
+                                struct inq_run **run, struct inq_err *err);
+
+/* ---- validation -------------------------------------------------------------------------------
+ */
+
+enum inq_judgement { /* of a predicted gain */
+                     INQ_NOT_EXECUTED,
+                     INQ_CONFIRMED,
+                     INQ_REFUTED,
+                     INQ_INCONCLUSIVE
+};
 
 struct inq_validation {
     struct inq_sample base, fixed; /* executed alternately */

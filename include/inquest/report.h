@@ -78,6 +78,25 @@ INQ_API int inq_check_report(const struct inq_check *check, const char *name, co
 INQ_API int inq_lint_report(const struct inq_lint *lint, const struct inq_report_options *options,
                             struct inq_sink sink, struct inq_err *err);
 
+struct inq_replay;
+struct inq_plan;
+
+/* A replay and what it was of. */
+struct inq_replay_view {
+    const struct inq_replay *replay;
+    const struct inq_plan *plan;
+    const char *what; /* "1f1b, 4 ranks, 8 micro-batches" */
+    const char *fix;  /* "" none */
+    const char *work; /* "timed" or "real" */
+    size_t steps;
+    int64_t recorded_ns; /* of what was executed, scaled; -1 not recorded */
+};
+
+/* Writes a replay: text, or "inquest-replay/1" as JSON (every op with `verbose`). */
+INQ_API int inq_replay_report(const struct inq_replay_view *view,
+                              const struct inq_report_options *options, struct inq_sink sink,
+                              struct inq_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -36,18 +36,12 @@ enum role { COMPUTE, DP_COMM, FORWARD_SEND, FORWARD_RECV, BACKWARD_SEND, BACKWAR
 
 static enum role role_of(const struct inq_graph_op *op)
 {
-    switch ((enum inq_op_type)op->type) {
-    case INQ_OP_FORWARD_SEND:
-        return FORWARD_SEND;
-    case INQ_OP_FORWARD_RECV:
-        return FORWARD_RECV;
-    case INQ_OP_BACKWARD_SEND:
-        return BACKWARD_SEND;
-    case INQ_OP_BACKWARD_RECV:
-        return BACKWARD_RECV;
-    default:
-        return op->cls == INQ_CLASS_COMM ? DP_COMM : COMPUTE;
-    }
+    static const uint8_t p2p[INQ_OP_TYPE_COUNT] = {[INQ_OP_FORWARD_SEND] = FORWARD_SEND,
+                                                   [INQ_OP_FORWARD_RECV] = FORWARD_RECV,
+                                                   [INQ_OP_BACKWARD_SEND] = BACKWARD_SEND,
+                                                   [INQ_OP_BACKWARD_RECV] = BACKWARD_RECV};
+    enum role role = (enum role)p2p[op->type];
+    return role != COMPUTE ? role : op->cls == INQ_CLASS_COMM ? DP_COMM : COMPUTE;
 }
 
 static int add_rank(struct tracer *t, uint32_t *index)

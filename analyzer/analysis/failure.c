@@ -3,7 +3,7 @@
 #include "inquest/failure.h"
 
 #include "analysis/failure_words.h"
-#include "analysis/parts.h"
+#include "analysis/failure_join.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -23,6 +23,17 @@ static const char *const match_texts[] = {
 const char *inq_failure_class_text(enum inq_failure_class cls)
 {
     return class_texts[cls];
+}
+
+static const char *const phase_texts[] = {
+#define PHASE_TEXT(name, text) text,
+    INQ_FAILURE_PHASES(PHASE_TEXT)
+#undef PHASE_TEXT
+};
+
+const char *inq_failure_phase_text(enum inq_failure_phase phase)
+{
+    return phase_texts[phase];
 }
 
 const char *inq_match_state_text(enum inq_match_state state)
@@ -124,6 +135,17 @@ static bool is_root(const struct inq_failure_case *c, size_t r)
     case INQ_FAILURE_NONE:
     case INQ_FAILURE_COMMUNICATION:
     case INQ_FAILURE_UNKNOWN:
+    case INQ_FAILURE_GPU_HARDWARE:
+    case INQ_FAILURE_DRIVER:
+    case INQ_FAILURE_NETWORK:
+    case INQ_FAILURE_HOST:
+    case INQ_FAILURE_SCHEDULER:
+    case INQ_FAILURE_CUDA_ERROR:
+    case INQ_FAILURE_CUDA_OOM:
+    case INQ_FAILURE_APPLICATION:
+    case INQ_FAILURE_UNEVEN:
+    case INQ_FAILURE_NUMERICAL:
+    case INQ_FAILURE_PEER_DIED:
     case INQ_FAILURE_CLASS_COUNT:
         break;
     }
@@ -256,25 +278,15 @@ static void place_it(struct inq_failure_case *c)
     }
 }
 
-int inq_run_failure(const struct inq_trace *trace, const struct inq_analysis_options *options,
-                    struct inq_report *report, struct inq_err *err)
+int inq_failure_from_dumps(const struct inq_trace *trace, struct inq_arena *arena,
+                           struct inq_failure *failure, struct inq_err *err)
 {
-    (void)options;
-    if (trace->n_dumps == 0) {
-        return INQ_OK;
-    }
-    struct inq_failure *failure = inq_arena_alloc(report->arena, sizeof *failure);
-    if (failure == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a failure");
-    }
     struct inq_failure_case c = {.trace = trace,
-                                 .arena = report->arena,
+                                 .arena = arena,
                                  .failure = failure,
                                  .mismatch_team = INQ_NONE,
                                  .first = INQ_NONE};
-    failure->seq = -1;
-    failure->group = failure->op = failure->sizes = "";
-    int code = inq_flight_model(trace, report->arena, &c.model, err);
+    int code = inq_flight_model(trace, arena, &c.model, err);
     if (code == INQ_OK) {
         code = inq_flight_waits(&c.model, &c.waits, err);
     }
@@ -290,6 +302,5 @@ int inq_run_failure(const struct inq_trace *trace, const struct inq_analysis_opt
         inq_failure_tell(&c);
         code = c.no_memory ? inq_err_set(err, INQ_NOMEM, "no memory for a failure") : INQ_OK;
     }
-    report->failure = failure;
     return code;
 }

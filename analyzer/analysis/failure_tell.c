@@ -216,6 +216,17 @@ static const char *say_headline(struct inq_failure_case *c)
         }
         return "The run hangs, but the dumps do not tell who waits for whom.";
     case INQ_FAILURE_NONE:
+    case INQ_FAILURE_GPU_HARDWARE:
+    case INQ_FAILURE_DRIVER:
+    case INQ_FAILURE_NETWORK:
+    case INQ_FAILURE_HOST:
+    case INQ_FAILURE_SCHEDULER:
+    case INQ_FAILURE_CUDA_ERROR:
+    case INQ_FAILURE_CUDA_OOM:
+    case INQ_FAILURE_APPLICATION:
+    case INQ_FAILURE_UNEVEN:
+    case INQ_FAILURE_NUMERICAL:
+    case INQ_FAILURE_PEER_DIED:
     case INQ_FAILURE_CLASS_COUNT:
         break;
     }

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "inquest/flight.h"
+#include "inquest/log.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -27,6 +28,10 @@ uint64_t inq_shard_bytes(const struct inq_shard *shard)
                      names->n_slots * sizeof *names->slots +
                      shard->cap_ranks * sizeof *shard->ranks +
                      shard->cap_groups * sizeof *shard->groups;
+    if (shard->log != NULL) {
+        bytes += shard->log->arena->total + shard->log->names->arena.total +
+                 shard->log->cap_events * sizeof *shard->log->events;
+    }
     if (shard->dump != NULL) {
         bytes += shard->dump->arena->total + shard->dump->names->arena.total;
     }

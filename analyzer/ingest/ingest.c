@@ -10,6 +10,7 @@
 #include "ingest/intake.h"
 #include "trace/assemble.h"
 #include "trace/flight.h"
+#include "trace/log.h"
 
 #include <string.h>
 
@@ -98,12 +99,15 @@ static int keep_skipped(struct inq_run *run, const struct inq_file *file, struct
     return INQ_OK;
 }
 
-/* What becomes of a file: traces first, then dumps, then what was not read. */
-enum { PART_TRACES, PART_DUMPS, PART_OTHER, PARTS };
+/* What becomes of a file: traces first, then dumps, logs, and what was not read. */
+enum { PART_TRACES, PART_DUMPS, PART_LOGS, PART_OTHER, PARTS };
 
 static int part_of(const struct inq_shard *shard)
 {
-    return !shard->file.read ? PART_OTHER : shard->dump != NULL ? PART_DUMPS : PART_TRACES;
+    return !shard->file.read     ? PART_OTHER
+           : shard->log != NULL  ? PART_LOGS
+           : shard->dump != NULL ? PART_DUMPS
+                                 : PART_TRACES;
 }
 
 /* Sorts the shards by part, each in path order; ends[k] is where part k ends. */
@@ -131,12 +135,16 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     size_t ends[PARTS];
     part(intake->shards, n, scratch, ends);
     inq_mem_free(scratch);
-    size_t n_read = ends[PART_DUMPS];
+    size_t n_read = ends[PART_LOGS];
     bool align = intake->options->align == INQ_ALIGN_AUTO;
     int code = inq_assemble(intake->shards, ends[PART_TRACES], align, intake->jobs, run, err);
     if (code == INQ_OK) {
         code = inq_assemble_dumps(*run, intake->shards + ends[PART_TRACES],
                                   ends[PART_DUMPS] - ends[PART_TRACES], err);
+    }
+    if (code == INQ_OK) {
+        code = inq_assemble_logs(*run, intake->shards + ends[PART_DUMPS],
+                                 ends[PART_LOGS] - ends[PART_DUMPS], err);
     }
     if (code != INQ_OK) {
         return code;

@@ -6,6 +6,7 @@
 #include "ingest/reader.h"
 #include "ingest/unknown.h"
 #include "inquest/flight.h"
+#include "inquest/log.h"
 
 #include <stdio.h>
 
@@ -179,6 +180,11 @@ static int finish(struct inq_shard *shard, const struct inq_reader *reader, stru
     }
     if (shard->dump != NULL) {
         shard->file.events_kept = shard->dump->n_entries;
+        shard->file.read = true;
+        return INQ_OK;
+    }
+    if (shard->log != NULL) {
+        shard->file.events_kept = shard->log->n_events;
         shard->file.read = true;
         return INQ_OK;
     }

@@ -27,6 +27,7 @@ extern const struct inq_reader inq_reader_kineto;   /* kineto.c: object or array
 extern const struct inq_reader inq_reader_op_table; /* op_table.c: CSV */
 extern const struct inq_reader inq_reader_primus;   /* primus.c */
 extern const struct inq_reader inq_reader_nsys;     /* nsys.c */
+extern const struct inq_reader inq_reader_log;      /* log.c: text */
 extern const struct inq_reader inq_reader_flight;   /* flight.c: Flight Recorder dumps */
 
 /* The global rank in a file's name ("rank-34.", "worker7_step", "_rank_3.json"), or -1. */

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+static const char plain_text[] = "not a trace: text";
+
 #define MAGIC(text) text, sizeof(text) - 1
 
 struct magic {
@@ -103,5 +105,10 @@ const char *inq_unknown_reason(const char *head, size_t n)
     if ((head[i] == '{' || head[i] == '[') && is_json(head + i, n - i)) {
         return "not a trace: JSON of another kind";
     }
-    return "not a trace: text";
+    return plain_text;
+}
+
+bool inq_unknown_is_plain(const char *head, size_t n)
+{
+    return inq_unknown_reason(head, n) == plain_text;
 }

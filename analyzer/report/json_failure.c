@@ -3,6 +3,7 @@
 #include "inquest/failure.h"
 #include "report/document.h"
 #include "report/info.h"
+#include "report/moment.h"
 
 static void write_numbers(struct inq_json *json, const char *key, const int32_t *numbers, size_t n)
 {
@@ -25,7 +26,66 @@ static void write_evidence(struct inq_json *json, const char *key,
     inq_json_known(json, "rank", evidence->rank);
     write_text(json, "file", evidence->file);
     write_text(json, "what", evidence->what);
+    if (evidence->line > 0) {
+        inq_json_int(json, "line", (int64_t)evidence->line);
+        write_text(json, "text", evidence->text);
+    }
     inq_json_end_object(json);
+}
+
+static void write_where(struct inq_json *json, const char *file, uint64_t line)
+{
+    write_text(json, "file", file);
+    inq_json_int(json, "line", (int64_t)line);
+}
+
+/* Where the roots are, the course of events and who only suffered: what logs tell. */
+static void write_logs(struct inq_json *json, const struct inq_failure *f)
+{
+    inq_json_array(json, "roots");
+    for (size_t i = 0; i < f->n_places; i++) {
+        const struct inq_failure_place *place = &f->places[i];
+        inq_json_object(json, NULL);
+        inq_json_known(json, "rank", place->rank);
+        write_text(json, "host", place->host);
+        inq_json_known(json, "pid", place->pid);
+        write_text(json, "bus_id", place->bus);
+        write_text(json, "peer", place->peer);
+        write_text(json, "what", place->what);
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "timeline");
+    for (size_t i = 0; i < f->n_moments; i++) {
+        const struct inq_failure_moment *moment = &f->moments[i];
+        bool wall = moment->time_ns != INQ_TIME_NONE && !moment->since_boot;
+        char time[INQ_MOMENT_TEXT];
+        inq_json_object(json, NULL);
+        inq_json_string(json, "phase", inq_failure_phase_text(moment->phase));
+        if (wall && moment->dated) {
+            inq_json_int(json, "time_ns", moment->time_ns);
+        } else {
+            inq_json_null(json, "time_ns");
+        }
+        write_text(json, "time", inq_moment_text(moment, time, sizeof time));
+        inq_json_known(json, "rank", moment->rank);
+        write_where(json, moment->file, moment->line);
+        write_text(json, "what", moment->what);
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "victims");
+    for (size_t i = 0; i < f->n_victim_lines; i++) {
+        const struct inq_failure_victims *group = &f->victim_lines[i];
+        inq_json_object(json, NULL);
+        write_text(json, "what", group->what);
+        inq_json_int(json, "count", (int64_t)group->count);
+        write_numbers(json, "ranks", group->ranks, group->n_ranks);
+        write_where(json, group->file, group->line);
+        write_text(json, "text", group->text);
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
 }
 
 static void write_stack(struct inq_json *json, const struct inq_failure_stack *stack)
@@ -77,6 +137,7 @@ void inq_json_failure(struct inq_json *json, const struct inq_view *view)
     }
     inq_json_object(json, "failure");
     inq_json_string(json, "class", inq_failure_class_text(f->cls));
+    write_text(json, "subclass", f->subclass);
     inq_json_string(json, "confidence", inq_confidence_text(f->confidence));
     inq_json_string(json, "headline", f->headline);
     write_numbers(json, "root_ranks", f->root_ranks, f->n_roots);
@@ -105,5 +166,6 @@ void inq_json_failure(struct inq_json *json, const struct inq_view *view)
     }
     inq_json_end_array(json);
     write_text(json, "advice", f->advice);
+    write_logs(json, f);
     inq_json_end_object(json);
 }

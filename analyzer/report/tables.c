@@ -5,7 +5,9 @@
 
 const struct inq_table_kind inq_report_tables[] = {
     {inq_table_failure, false},
+    {inq_table_failure_moments, false},
     {inq_table_failure_evidence, false},
+    {inq_table_failure_victims, false},
     {inq_table_failure_groups, true},
     {inq_table_failure_stacks, true},
     {inq_table_hta_times, false},

@@ -18,6 +18,8 @@ extern const struct inq_table_kind inq_report_tables[]; /* ends with a NULL buil
 
 /* tables_failure.c */
 void inq_table_failure(const struct inq_view *view, struct inq_table *table);
+void inq_table_failure_moments(const struct inq_view *view, struct inq_table *table);
+void inq_table_failure_victims(const struct inq_view *view, struct inq_table *table);
 void inq_table_failure_evidence(const struct inq_view *view, struct inq_table *table);
 void inq_table_failure_groups(const struct inq_view *view, struct inq_table *table);
 void inq_table_failure_stacks(const struct inq_view *view, struct inq_table *table);

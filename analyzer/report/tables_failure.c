@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables on what stopped the run. */
 #include "inquest/failure.h"
+#include "report/moment.h"
 #include "report/tables.h"
 
 #include <inttypes.h>
 
-enum { MAX_FRAMES = 12 };
+enum { MAX_FRAMES = 12, MAX_PLACES = 8 };
 
 static void row(struct inq_table *table, const char *name, const char *value)
 {
@@ -15,6 +16,19 @@ static void row(struct inq_table *table, const char *name, const char *value)
     }
 }
 
+/* "rank 3, GPU 0000:9b:00.0, node-7, pid 123: Xid 79 ..." */
+static const char *say_place(const struct inq_view *view, const struct inq_failure_place *place)
+{
+    const char *rank =
+        place->rank >= 0 ? inq_view_printf(view, "rank %" PRId32 ", ", place->rank) : "";
+    const char *gpu = place->bus[0] != '\0' ? inq_view_printf(view, "GPU %.40s, ", place->bus) : "";
+    const char *host = place->host[0] != '\0' ? inq_view_printf(view, "%.100s, ", place->host) : "";
+    const char *pid = place->pid >= 0 ? inq_view_printf(view, "pid %" PRId64 ", ", place->pid) : "";
+    const char *peer =
+        place->peer[0] != '\0' ? inq_view_printf(view, "the process at %.100s, ", place->peer) : "";
+    return inq_view_printf(view, "%s%s%s%s%s%.300s", rank, gpu, host, pid, peer, place->what);
+}
+
 void inq_table_failure(const struct inq_view *view, struct inq_table *table)
 {
     const struct inq_failure *f = view->report->failure;
@@ -22,14 +36,27 @@ void inq_table_failure(const struct inq_view *view, struct inq_table *table)
         return;
     }
     table->title = "Failure";
-    table->note = "from Flight Recorder dumps; roots: the ranks that the others wait for, directly "
-                  "or over others, and that wait for nobody";
+    bool logs = view->trace->n_logs > 0;
+    bool dumps = view->trace->n_dumps > 0;
+    table->note = logs    ? "roots: where it began; victims: ranks that only suffered from it"
+                  : dumps ? "from Flight Recorder dumps; roots: the ranks that the others wait "
+                            "for, directly or over others, and that wait for nobody"
+                          : "";
     inq_table_column(table, INQ_COLUMN_LEFT, "what");
-    inq_table_column(table, INQ_COLUMN_WRAP, "as the dumps tell");
-    row(table, "class", inq_failure_class_text(f->cls));
+    inq_table_column(table, INQ_COLUMN_WRAP,
+                     !logs   ? "as the dumps tell"
+                     : dumps ? "as dumps and logs tell"
+                             : "as the logs tell");
+    row(table, "class",
+        f->subclass != NULL
+            ? inq_view_printf(view, "%s (%s)", inq_failure_class_text(f->cls), f->subclass)
+            : inq_failure_class_text(f->cls));
     row(table, "confidence", inq_confidence_text(f->confidence));
     row(table, "roots",
         f->n_roots > 0 ? inq_view_numbers(view, f->root_ranks, f->n_roots) : "none");
+    for (size_t i = 0; i < f->n_places && i < MAX_PLACES; i++) {
+        row(table, i == 0 ? "where" : "and", say_place(view, &f->places[i]));
+    }
     row(table, "victims", inq_view_numbers(view, f->victim_ranks, f->n_victims));
     row(table, "no whole dump", inq_view_numbers(view, f->missing_ranks, f->n_missing));
     row(table, "suspects", inq_view_numbers(view, f->suspect_ranks, f->n_suspects));
@@ -61,8 +88,58 @@ void inq_table_failure_evidence(const struct inq_view *view, struct inq_table *t
         } else {
             inq_table_text(table, "");
         }
-        inq_table_text(table, e->file[0] != '\0' ? inq_view_path(view, e->file) : "");
-        inq_table_text(table, e->what);
+        const char *file = e->file[0] != '\0' ? inq_view_path(view, e->file) : "";
+        inq_table_text(table, e->line > 0 ? inq_view_printf(view, "%.300s:%" PRIu64, file, e->line)
+                                          : file);
+        inq_table_text(table, e->text != NULL ? e->text : e->what);
+    }
+}
+
+void inq_table_failure_moments(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_failure *f = view->report->failure;
+    if (f == NULL || f->n_moments == 0) {
+        return;
+    }
+    size_t n =
+        view->options->verbose || f->n_moments < INQ_TABLE_ROWS ? f->n_moments : INQ_TABLE_ROWS;
+    table->title = "Course of the failure";
+    table->note = "times as printed in the logs; the first line of each kind";
+    inq_table_column(table, INQ_COLUMN_LEFT, "time");
+    inq_table_column(table, INQ_COLUMN_LEFT, "phase");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
+    inq_table_column(table, INQ_COLUMN_WRAP, "");
+    for (size_t i = 0; i < n; i++) {
+        const struct inq_failure_moment *moment = &f->moments[i];
+        char time[INQ_MOMENT_TEXT];
+        inq_table_text(table, inq_moment_text(moment, time, sizeof time));
+        inq_table_text(table, inq_failure_phase_text(moment->phase));
+        if (moment->rank >= 0) {
+            inq_table_count(table, moment->rank);
+        } else {
+            inq_table_text(table, "");
+        }
+        inq_table_text(table, moment->what);
+    }
+    inq_table_left_out(view, table, f->n_moments - n);
+}
+
+void inq_table_failure_victims(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_failure *f = view->report->failure;
+    if (f == NULL || f->n_victim_lines == 0) {
+        return;
+    }
+    table->title = "Consequences";
+    table->note = "lines of those that only suffered, by kind";
+    inq_table_column(table, INQ_COLUMN_RIGHT, "lines");
+    inq_table_column(table, INQ_COLUMN_LEFT, "ranks");
+    inq_table_column(table, INQ_COLUMN_WRAP, "what");
+    for (size_t i = 0; i < f->n_victim_lines; i++) {
+        const struct inq_failure_victims *group = &f->victim_lines[i];
+        inq_table_count(table, (int64_t)group->count);
+        inq_table_text(table, inq_view_numbers(view, group->ranks, group->n_ranks));
+        inq_table_text(table, group->what);
     }
 }
 

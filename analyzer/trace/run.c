@@ -5,6 +5,7 @@
 #include "base/strtab.h"
 #include "trace/assemble.h"
 #include "trace/flight.h"
+#include "trace/log.h"
 
 void inq_trace_release(struct inq_trace *trace)
 {
@@ -13,6 +14,9 @@ void inq_trace_release(struct inq_trace *trace)
     }
     for (size_t i = 0; i < trace->n_dumps; i++) {
         inq_flight_free(trace->dumps[i]);
+    }
+    for (size_t i = 0; i < trace->n_logs; i++) {
+        inq_log_free(trace->logs[i]);
     }
     if (trace->names != NULL) {
         inq_strtab_release(trace->names);

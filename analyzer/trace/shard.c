@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "trace/flight.h"
+#include "trace/log.h"
 
 #include <string.h>
 
@@ -41,6 +42,7 @@ void inq_shard_release(struct inq_shard *shard)
     inq_mem_free(shard->ranks);
     inq_mem_free(shard->groups);
     inq_flight_free(shard->dump);
+    inq_log_free(shard->log);
     inq_strtab_release(&shard->names);
     inq_arena_release(&shard->arena);
     *shard = (struct inq_shard){0};

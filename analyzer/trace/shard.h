@@ -24,6 +24,7 @@ struct inq_shard {
     size_t n_groups, cap_groups;
     struct inq_group *groups;
     struct inq_flight_dump *dump; /* NULL: none; such a shard has no ranks */
+    struct inq_log *log;          /* NULL: none; nor has such a one */
 };
 
 void inq_shard_release(struct inq_shard *shard);

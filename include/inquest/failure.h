@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stopped a run: which ranks the others wait for, directly or over others, and where those
- * are stuck. Read from Flight Recorder dumps. */
+/* What stopped a run: what failed first and where, which ranks the others wait for, directly or
+ * over others, and who only suffered. Read from Flight Recorder dumps and text logs. */
 #ifndef INQUEST_FAILURE_H
 #define INQUEST_FAILURE_H
 
@@ -19,7 +19,18 @@ extern "C" {
     X(MISMATCH, "collective_mismatch") /* members entered different collectives */                 \
     X(ORDERING, "ordering_deadlock")   /* ranks wait for each other in a circle */                 \
     X(COMMUNICATION, "communication_stall") /* all members joined, none finished */                \
-    X(UNKNOWN, "unknown")                   /* ranks without a dump may be the cause */
+    X(UNKNOWN, "unknown")                   /* what is there does not tell */                      \
+    X(GPU_HARDWARE, "gpu_hardware")         /* memory, bus, nvlink */                              \
+    X(DRIVER, "driver_firmware")                                                                   \
+    X(NETWORK, "network")                                                                          \
+    X(HOST, "host") /* memory, storage, node */                                                    \
+    X(SCHEDULER, "scheduler")                                                                      \
+    X(CUDA_ERROR, "cuda_error")         /* the program's fault on a GPU */                         \
+    X(CUDA_OOM, "cuda_oom")             /* no memory left on a GPU */                              \
+    X(APPLICATION, "application_error") /* an exception or fault of a process */                   \
+    X(UNEVEN, "uneven_work")            /* uneven data, or work of some ranks only */              \
+    X(NUMERICAL, "numerical_divergence")                                                           \
+    X(PEER_DIED, "peer_died") /* a process elsewhere ended; its log is not here */
 
 enum inq_failure_class {
 #define INQ_FAILURE_ENUM(name, text) INQ_FAILURE_##name,
@@ -58,8 +69,58 @@ struct inq_failure_match {
 
 struct inq_failure_evidence {
     int32_t rank;     /* -1: of no single rank */
-    const char *file; /* the dump's path; "" none */
+    const char *file; /* the dump's or log's path; "" none */
     const char *what;
+    uint64_t line;    /* of a log, from 1; 0 none */
+    const char *text; /* of a log: the line as it is; NULL none */
+};
+
+/* Where a root is, as far as it is known. Texts are "" and numbers -1 where they are not. */
+struct inq_failure_place {
+    int32_t rank;
+    const char *host;
+    int64_t pid;
+    const char *bus;  /* PCI address of the GPU */
+    const char *peer; /* address of a process that only others tell of */
+    const char *what;
+};
+
+/* X(name, "text"): parts of a failure in time. */
+#define INQ_FAILURE_PHASES(X)                                                                      \
+    X(CONTEXT, "context") /* not a cause: survived, or before its time */                          \
+    X(CAUSE, "cause")                                                                              \
+    X(HANG_START, "hang_start") /* when the first collective began that timed out */               \
+    X(SPREAD, "spread")         /* the same on other ranks, and what it led to */                  \
+    X(DETECTION, "detection")   /* a timeout, or an error of those that waited */                  \
+    X(ABORT, "abort")           /* processes end or are ended */
+
+enum inq_failure_phase {
+#define INQ_PHASE_ENUM(name, text) INQ_PHASE_##name,
+    INQ_FAILURE_PHASES(INQ_PHASE_ENUM)
+#undef INQ_PHASE_ENUM
+        INQ_PHASE_COUNT
+};
+
+struct inq_failure_moment {
+    enum inq_failure_phase phase;
+    int64_t time_ns; /* as printed in the logs; INQ_TIME_NONE: no stamp */
+    bool since_boot; /* time_ns counts from a machine's start */
+    bool dated;      /* the year is known */
+    int32_t rank;    /* -1 none */
+    const char *file;
+    uint64_t line;
+    const char *what;
+};
+
+/* Lines of one kind that only tell of suffering. */
+struct inq_failure_victims {
+    const char *what;
+    uint64_t count; /* lines */
+    size_t n_ranks;
+    int32_t *ranks;   /* known ones, ascending */
+    const char *file; /* of the first */
+    uint64_t line;
+    const char *text;
 };
 
 /* The stack of one rank's pending op. */
@@ -96,10 +157,19 @@ struct inq_failure {
     const char **alternatives; /* with what would decide */
     size_t n_matches;
     struct inq_failure_match *matches;
+    /* of text logs; absent without any */
+    const char *subclass; /* "memory", "bus", ...; NULL none */
+    size_t n_places;
+    struct inq_failure_place *places; /* of the roots */
+    size_t n_moments;                 /* those with a time first, by it */
+    struct inq_failure_moment *moments;
+    size_t n_victim_lines; /* most lines first */
+    struct inq_failure_victims *victim_lines;
 };
 
 INQ_API const char *inq_failure_class_text(enum inq_failure_class cls);
 INQ_API const char *inq_match_state_text(enum inq_match_state state);
+INQ_API const char *inq_failure_phase_text(enum inq_failure_phase phase);
 
 #ifdef __cplusplus
 }

@@ -313,6 +313,7 @@ struct inq_member {
 struct inq_strtab;
 struct inq_arena;
 struct inq_flight_dump;
+struct inq_log;
 
 struct inq_trace {
     struct inq_arena *arena;
@@ -346,6 +347,10 @@ struct inq_trace {
      * events. */
     size_t n_dumps;
     struct inq_flight_dump **dumps;
+
+    /* Text logs, by path (log.h). */
+    size_t n_logs;
+    struct inq_log **logs;
 };
 
 /* All jobs found under the paths given, and the files that were not understood. */

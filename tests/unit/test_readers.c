@@ -108,7 +108,7 @@ static void readers__real_neighbours_of_traces(void **state)
         {"whatif/ST/trace-ST.csv.gz", "op-table"},
         {"primus/pp8/pp_rank_3.json", "primus"},
         {"schedules/zb1p_2rank_2stagep_compute.csv", NULL},
-        {"logs/01.txt", NULL},
+        {"logs/01.txt", "log"},
         {"flight/gpu_error_2nd/_dump_0", "flight-recorder"},
         {"flight/gpu_error_2nd/fault_injection.log", NULL},
     };

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what logs tell to a class, roots and victims. */
+#include "analysis/log_case.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+static bool barrier_like(const struct inq_log_hang *hang)
+{
+    return hang->numel == 1 || strstr(hang->op, "BARRIER") != NULL;
+}
+
+/* ---- the class without a cause line ------------------------------------------------------------
+ */
+
+static const struct inq_log_mark *find_kind(const struct inq_log_case *c, enum inq_log_kind kind,
+                                            int64_t code)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        if (event->kind == kind && (code < 0 || event->code == code)) {
+            return &c->marks[i];
+        }
+    }
+    return NULL;
+}
+
+/* The process had only just started NCCL, and made no progress since. */
+static bool at_start(const struct inq_log_case *c, const struct inq_log_mark *mark)
+{
+    bool started = false;
+    for (size_t i = 0; i < c->n_marks && &c->marks[i] != mark; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        if (event->file != mark->event->file) {
+            continue;
+        }
+        bool own = event->pid == mark->event->pid || event->pid < 0;
+        started = event->kind == INQ_LOG_PROGRESS            ? false
+                  : event->kind == INQ_LOG_NCCL_START && own ? true
+                                                             : started;
+    }
+    return started;
+}
+
+/* "10.0.0.4<5543>" or a name other than the writer's own. */
+static bool is_elsewhere(const struct inq_log_mark *mark)
+{
+    const char *peer = mark->event->peer;
+    const char *host = mark->host;
+    size_t n = strcspn(peer, "<:. ");
+    bool address = peer[0] >= '0' && peer[0] <= '9';
+    if (peer[0] == '\0' || host[0] == '\0') {
+        return peer[0] != '\0' && host[0] == '\0';
+    }
+    return address ? strncmp(peer, host, strcspn(peer, "<")) != 0
+                   : strncmp(peer, host, n) != 0 || (host[n] != '\0' && host[n] != '.');
+}
+
+static const struct inq_log_mark *find_peer(const struct inq_log_case *c)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        if (mark->event->kind == INQ_LOG_PEER_CLOSED && is_elsewhere(mark)) {
+            return mark;
+        }
+    }
+    return NULL;
+}
+
+static void set(struct inq_failure *f, enum inq_failure_class cls, const char *sub,
+                enum inq_confidence confidence)
+{
+    f->cls = cls;
+    f->subclass = sub;
+    f->confidence = confidence;
+}
+
+/* Of a failing link: whether it is the network or the process behind it, the other end decides;
+ * when nothing ever went over it, the network does. */
+static bool by_network(struct inq_log_case *c, struct inq_failure *f)
+{
+    const struct inq_log_mark *ib = find_kind(c, INQ_LOG_NCCL_IB, 12);
+    ib = ib != NULL ? ib : find_kind(c, INQ_LOG_NCCL_IB, 13);
+    const struct inq_log_mark *connect = find_kind(c, INQ_LOG_NCCL_CONNECT, -1);
+    if (ib != NULL && (connect != NULL || at_start(c, ib))) {
+        set(f, INQ_FAILURE_NETWORK, "link", INQ_CONFIDENCE_SUPPORTED);
+        return true;
+    }
+    if (ib == NULL && connect != NULL) {
+        set(f, INQ_FAILURE_NETWORK, "connect", INQ_CONFIDENCE_HYPOTHESIS);
+        return true;
+    }
+    static const int64_t own[] = {4, 9, 10, 11};
+    for (size_t i = 0; i < sizeof own / sizeof own[0] && ib == NULL; i++) {
+        if (find_kind(c, INQ_LOG_NCCL_IB, own[i]) != NULL) {
+            set(f, INQ_FAILURE_NETWORK, "access", INQ_CONFIDENCE_HYPOTHESIS);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void by_hang(const struct inq_log_hang *hang, struct inq_failure *f)
+{
+    switch (hang->how) {
+    case INQ_LOG_DIFFERENT:
+        set(f, INQ_FAILURE_MISMATCH, NULL, INQ_CONFIDENCE_SUPPORTED);
+        break;
+    case INQ_LOG_NOT_FINISHED:
+        set(f, INQ_FAILURE_GPU_STALL, NULL, INQ_CONFIDENCE_SUPPORTED);
+        break;
+    case INQ_LOG_NOT_JOINED:
+        set(f, barrier_like(hang) ? INQ_FAILURE_UNEVEN : INQ_FAILURE_CPU_STALL, NULL,
+            INQ_CONFIDENCE_SUPPORTED);
+        break;
+    case INQ_LOG_SILENT:
+        set(f, barrier_like(hang) ? INQ_FAILURE_UNEVEN : INQ_FAILURE_UNKNOWN, NULL,
+            INQ_CONFIDENCE_HYPOTHESIS);
+        break;
+    case INQ_LOG_ALL_WAIT:
+        set(f, INQ_FAILURE_COMMUNICATION, NULL, INQ_CONFIDENCE_HYPOTHESIS);
+        break;
+    case INQ_LOG_NO_HANG:
+    case INQ_LOG_HANG_UNCLEAR:
+        set(f, INQ_FAILURE_UNKNOWN, NULL, INQ_CONFIDENCE_HYPOTHESIS);
+        break;
+    }
+}
+
+static bool names_suspects(const struct inq_log_hang *hang)
+{
+    return hang->how == INQ_LOG_DIFFERENT || hang->how == INQ_LOG_NOT_FINISHED ||
+           hang->how == INQ_LOG_NOT_JOINED;
+}
+
+/* A hint alone: a killed process, a lock that could not be had. */
+static bool by_hint(struct inq_log_case *c, struct inq_failure *f)
+{
+    struct inq_log_mark *cause = c->cause;
+    if (cause == NULL) {
+        return false;
+    }
+    bool killed = strcmp(cause->means.sub, "killed") == 0;
+    if (killed && c->hang.first != NULL) {
+        /* others waited for long before it was killed: memory that runs out is slow */
+        set(f, INQ_FAILURE_HOST, "memory", INQ_CONFIDENCE_HYPOTHESIS);
+        return true;
+    }
+    set(f, cause->means.cls, cause->means.sub[0] != '\0' ? cause->means.sub : NULL,
+        INQ_CONFIDENCE_HYPOTHESIS);
+    return true;
+}
+
+static void classify(struct inq_log_case *c, struct inq_failure *f)
+{
+    const struct inq_log_mark *cause = c->cause;
+    int weight = cause != NULL ? cause->means.weight : 0;
+    if (weight >= INQ_LOG_FAIR) {
+        bool sure = weight >= INQ_LOG_STRONG || c->confirm != NULL;
+        set(f, cause->means.cls, cause->means.sub[0] != '\0' ? cause->means.sub : NULL,
+            sure ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED);
+        return;
+    }
+    if (names_suspects(&c->hang)) {
+        by_hang(&c->hang, f);
+        bool gil = cause != NULL && cause->event->kind == INQ_LOG_GIL;
+        if (gil && (f->cls == INQ_FAILURE_CPU_STALL || f->cls == INQ_FAILURE_UNEVEN)) {
+            set(f, INQ_FAILURE_CPU_STALL, "gil", INQ_CONFIDENCE_SUPPORTED);
+        }
+        return;
+    }
+    if (by_hint(c, f) || by_network(c, f)) {
+        return;
+    }
+    by_hang(&c->hang, f);
+    if (c->hang.how == INQ_LOG_NO_HANG && find_peer(c) != NULL &&
+        find_kind(c, INQ_LOG_NCCL_IB, -1) == NULL) {
+        set(f, INQ_FAILURE_PEER_DIED, NULL, INQ_CONFIDENCE_HYPOTHESIS);
+    }
+}
+
+/* ---- ranks -------------------------------------------------------------------------------------
+ */
+
+/* Ranks whose process was killed by a signal that no launcher sent. */
+static bool was_killed(const struct inq_log_mark *mark)
+{
+    return mark->means.role == INQ_LOG_CAUSE && strcmp(mark->means.sub, "killed") == 0 &&
+           mark->rank >= 0;
+}
+
+static bool gpu_class(enum inq_failure_class cls)
+{
+    return cls == INQ_FAILURE_GPU_HARDWARE || cls == INQ_FAILURE_DRIVER ||
+           cls == INQ_FAILURE_CUDA_ERROR;
+}
+
+/* A rank that waited for others until its timeout is no root, even if it was then killed. */
+static bool waited(const struct inq_log_case *c, int32_t rank)
+{
+    for (size_t i = 0; i < c->hang.n_standing; i++) {
+        if (c->hang.standing[i].rank == rank) {
+            return c->hang.standing[i].timed_out;
+        }
+    }
+    return false;
+}
+
+static bool mark_root(const struct inq_log_case *c, bool *roots, int32_t rank)
+{
+    bool known = rank >= 0 && rank < c->world;
+    if (known) {
+        roots[rank] = true;
+    }
+    return known;
+}
+
+/* Lines that go with a cause whose own names no rank. */
+static bool goes_with(const struct inq_log_case *c, const struct inq_failure *f,
+                      const struct inq_log_mark *mark)
+{
+    bool memory =
+        f->cls == INQ_FAILURE_HOST && f->subclass != NULL && strcmp(f->subclass, "memory") == 0;
+    return (memory && was_killed(mark) && !waited(c, mark->rank)) ||
+           (gpu_class(f->cls) && mark->means.role == INQ_LOG_CAUSE && gpu_class(mark->means.cls) &&
+            !mark->late && !mark->survived);
+}
+
+/* The roots that lines name: those of the cause, or those that go with it. */
+static bool mark_by_lines(const struct inq_log_case *c, const struct inq_failure *f, bool *roots)
+{
+    bool any = false;
+    for (int pass = 0; pass < 2 && !any; pass++) {
+        for (size_t i = 0; i < c->n_marks; i++) {
+            const struct inq_log_mark *mark = &c->marks[i];
+            bool hint = mark->means.weight < INQ_LOG_FAIR && waited(c, mark->rank);
+            if (pass == 0 ? mark->root && !hint : goes_with(c, f, mark)) {
+                any |= mark_root(c, roots, mark->rank);
+            }
+        }
+    }
+    return any;
+}
+
+/* Marks the roots by number: those of the cause's lines; when these name none, those of lines that
+ * go with them; else those that the others waited for. */
+static void mark_roots(const struct inq_log_case *c, const struct inq_failure *f, bool *roots)
+{
+    bool by_cause =
+        c->cause != NULL && (c->cause->means.weight >= INQ_LOG_FAIR || !names_suspects(&c->hang));
+    if (f->cls == INQ_FAILURE_UNKNOWN || f->cls == INQ_FAILURE_PEER_DIED) {
+        return;
+    }
+    bool any = by_cause && mark_by_lines(c, f, roots);
+    bool take = !by_cause || (!any && gpu_class(f->cls));
+    for (size_t i = 0; i < c->hang.n_suspects && take; i++) {
+        (void)mark_root(c, roots, c->hang.suspects[i]);
+    }
+}
+
+/* A process that ended in a way that nobody else caused, as far as is known. */
+static bool stands_out(const struct inq_log_mark *mark)
+{
+    return mark->root && mark->means.weight > 0 && mark->means.weight < INQ_LOG_FAIR;
+}
+
+static bool suffers(const struct inq_log_mark *mark)
+{
+    return mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN ||
+           mark->event->kind == INQ_LOG_DUMP_SIGNAL;
+}
+
+static int list(struct inq_log_case *c, const bool *marked, int32_t **ranks, size_t *n,
+                struct inq_err *err)
+{
+    size_t count = 0;
+    for (int32_t r = 0; r < c->world; r++) {
+        count += marked[r];
+    }
+    *ranks = inq_arena_array(c->arena, count, sizeof **ranks);
+    if (*ranks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a list of ranks");
+    }
+    *n = 0;
+    for (int32_t r = 0; r < c->world; r++) {
+        if (marked[r]) {
+            (*ranks)[(*n)++] = r;
+        }
+    }
+    return INQ_OK;
+}
+
+static int list_ranks(struct inq_log_case *c, struct inq_failure *f, struct inq_err *err)
+{
+    size_t world = c->world > 0 ? (size_t)c->world : 1;
+    bool *roots = inq_mem_zalloc(3 * world, sizeof *roots);
+    if (roots == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for lists of ranks");
+    }
+    bool *victims = roots + world;
+    bool *suspects = victims + world;
+    mark_roots(c, f, roots);
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        if (mark->rank >= 0 && mark->rank < c->world) {
+            victims[mark->rank] = victims[mark->rank] || (suffers(mark) && !roots[mark->rank]);
+            bool suspect = stands_out(mark) && !roots[mark->rank];
+            suspects[mark->rank] = suspects[mark->rank] || suspect;
+        }
+    }
+    for (size_t i = 0; i < c->hang.n_suspects && f->cls == INQ_FAILURE_UNKNOWN; i++) {
+        int32_t rank = c->hang.suspects[i];
+        if (rank >= 0 && rank < c->world) {
+            suspects[rank] = true;
+        }
+    }
+    for (size_t r = 0; r < world; r++) {
+        victims[r] = victims[r] && !suspects[r];
+    }
+    int code = list(c, roots, &f->root_ranks, &f->n_roots, err);
+    code = code == INQ_OK ? list(c, victims, &f->victim_ranks, &f->n_victims, err) : code;
+    code = code == INQ_OK ? list(c, suspects, &f->suspect_ranks, &f->n_suspects, err) : code;
+    if (code == INQ_OK) {
+        f->missing_ranks = inq_arena_array(c->arena, 0, sizeof *f->missing_ranks);
+    }
+    inq_mem_free(roots);
+    return code;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+/* Whether anything went wrong that the run did not survive. */
+static bool tells_of_failure(const struct inq_log_case *c)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        bool wrong = (mark->means.role == INQ_LOG_CAUSE && !mark->survived) ||
+                     mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN;
+        if (wrong) {
+            return true;
+        }
+    }
+    return c->hang.how != INQ_LOG_NO_HANG;
+}
+
+int inq_failure_from_logs(const struct inq_trace *trace, struct inq_arena *arena,
+                          struct inq_failure *failure, bool *found, struct inq_err *err)
+{
+    struct inq_log_case c = {.trace = trace, .arena = arena};
+    *found = false;
+    int code = inq_log_facts(&c, err);
+    code = code == INQ_OK ? inq_log_find_hang(&c, err) : code;
+    if (code != INQ_OK) {
+        return code;
+    }
+    inq_log_find_cause(&c);
+    *found = tells_of_failure(&c);
+    if (!*found) {
+        return INQ_OK;
+    }
+    classify(&c, failure);
+    failure->seq = c.hang.seq;
+    failure->group = c.hang.group;
+    failure->op = c.hang.op;
+    code = list_ranks(&c, failure, err);
+    if (code == INQ_OK) {
+        inq_log_tell(&c, failure);
+        code = c.no_memory ? inq_err_set(err, INQ_NOMEM, "no memory for a failure") : INQ_OK;
+    }
+    return code;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text logs: of training processes, their launcher, NCCL, Slurm and the kernel, one or many of them
+ * in a file. Text is searched for the words of a table; only lines that have one are looked at. */
+#include "ingest/log_patterns.h"
+#include "ingest/log_scan.h"
+#include "ingest/reader.h"
+#include "ingest/scan.h"
+#include "ingest/unknown.h"
+
+#include "base/mem.h"
+#include "trace/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Text kept at hand around a line: what it is read with. */
+#define BEHIND_BYTES ((size_t)16 << 10)
+#define AHEAD_BYTES  ((size_t)32 << 10)
+/* How far a sign of progress is looked for. */
+#define PROGRESS_BYTES ((size_t)4 << 20)
+/* Words at a block's end may reach into the next. */
+#define WORD_BYTES     8
+#define MAX_ERROR_FILE ((size_t)64 << 10)
+
+enum { HEADS = 256 };
+
+/* One file being read. */
+struct reading {
+    struct inq_log_book book;
+    struct inq_window window;
+    struct inq_log_scan scan;
+    const struct inq_log_pattern *patterns;
+    uint32_t n_patterns;
+    uint16_t first[HEADS], next[INQ_LOG_WORDS + 1]; /* rows by their first bytes; number + 1 */
+    uint64_t lines;                                 /* in front of `pos` */
+    char *pos;                                      /* what was not looked at begins here */
+    uint64_t told;                                  /* line of the last event; 0 none */
+    size_t progress; /* bytes in which progress is still looked for */
+    struct inq_log_names names;
+};
+
+static unsigned head_of(const char *text)
+{
+    uint32_t head;
+    memcpy(&head, text, sizeof head);
+    return (head * UINT32_C(0x9e3779b1)) >> 24;
+}
+
+static void prepare(struct reading *r)
+{
+    const char *words[INQ_LOG_WORDS];
+    r->patterns = inq_log_patterns(&r->n_patterns);
+    r->n_patterns = r->n_patterns < INQ_LOG_WORDS ? r->n_patterns : INQ_LOG_WORDS;
+    for (uint32_t i = r->n_patterns; i-- > 0;) {
+        unsigned head = head_of(r->patterns[i].needle);
+        words[i] = r->patterns[i].needle;
+        r->next[i + 1] = r->first[head];
+        r->first[head] = (uint16_t)(i + 1);
+    }
+    inq_log_scan_init(&r->scan, words, r->n_patterns);
+}
+
+/* ---- progress ----------------------------------------------------------------------------------
+ */
+
+/* A line of training output: a step and a loss. */
+static bool is_progress(const char *p, const char *end)
+{
+    static const char *const counts[] = {"iteration", "step", "Step", "epoch", "Epoch", "iter"};
+    size_t n = (size_t)(end - p);
+    if (memmem(p, n, "loss", 4) == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (memmem(p, n, counts[i], strlen(counts[i])) != NULL) {
+            return memmem(p, n, "Error", 5) == NULL;
+        }
+    }
+    return false;
+}
+
+static int add_progress(struct reading *r, const char *start, const char *end, uint64_t number,
+                        struct inq_err *err)
+{
+    struct inq_log_event event;
+    struct inq_log_line line = {
+        .lo = start, .hi = end, .outer = start, .start = start, .end = end, .more = end, .at = end};
+    inq_log_event_init(&event);
+    event.kind = INQ_LOG_PROGRESS;
+    event.line = number;
+    inq_log_prefix(&line, &event, r->names.host, sizeof r->names.host);
+    size_t n = (size_t)(end - start) < sizeof r->names.text - 1 ? (size_t)(end - start)
+                                                                : sizeof r->names.text - 1;
+    for (size_t i = 0; i < n; i++) {
+        r->names.text[i] = (unsigned char)start[i] < ' ' ? ' ' : start[i];
+    }
+    r->names.text[n] = '\0';
+    event.text = r->names.text;
+    return inq_log_add(&r->book, &event, err);
+}
+
+/* The first line of training output in [from, to), the text that was searched without a find. */
+static int look_for_progress(struct reading *r, const char *from, const char *to, uint64_t number,
+                             struct inq_err *err)
+{
+    while (r->progress > 0 && from < to) {
+        const char *end = memchr(from, '\n', (size_t)(to - from));
+        const char *stop = end != NULL ? end : to;
+        size_t n = (size_t)(stop - from) + 1;
+        if (end != NULL && n < BEHIND_BYTES && is_progress(from, stop)) {
+            r->progress = 0;
+            return add_progress(r, from, stop, number, err);
+        }
+        r->progress -= r->progress < n ? r->progress : n;
+        from = stop + 1;
+        number++;
+    }
+    return INQ_OK;
+}
+
+/* The last line of training output in front of `start`, as far as text is at hand. */
+static int look_back(struct reading *r, const char *start, uint64_t number, struct inq_err *err)
+{
+    const char *end = start;
+    const char *lo = r->window.p;
+    for (int i = 0; i < 64 && end > lo && number > 1; i++) {
+        const char *p = end - 1;
+        while (p > lo && p[-1] != '\n') {
+            p--;
+        }
+        number--;
+        if (number <= r->told) {
+            return INQ_OK;
+        }
+        if (is_progress(p, end - 1)) {
+            return add_progress(r, p, end - 1, number, err);
+        }
+        end = p;
+    }
+    return INQ_OK;
+}
+
+/* ---- lines -------------------------------------------------------------------------------------
+ */
+
+/* What says nothing of a failure. */
+static bool is_plain(enum inq_log_kind kind)
+{
+    return kind == INQ_LOG_NCCL_INIT || kind == INQ_LOG_NCCL_START || kind == INQ_LOG_NFS_OK ||
+           kind == INQ_LOG_LINK_UP || kind == INQ_LOG_PROGRESS;
+}
+
+static int add_event(struct reading *r, const struct inq_log_line *line,
+                     struct inq_log_event *event, struct inq_err *err)
+{
+    int code = INQ_OK;
+    event->line = r->lines + 1;
+    if (!is_plain(event->kind)) {
+        if (r->told < event->line) {
+            code = look_back(r, line->outer, event->line, err);
+        }
+        r->progress = PROGRESS_BYTES;
+    }
+    r->told = event->line;
+    return code == INQ_OK ? inq_log_add(&r->book, event, err) : code;
+}
+
+/* Looks at the line around the word at `at`; *next gets where to go on. */
+static int take_line(struct reading *r, char *at, char **next, struct inq_err *err)
+{
+    struct inq_log_line line;
+    bool known = false;
+    *next = at + 1;
+    for (uint32_t i = r->first[head_of(at)]; i != 0; i = r->next[i]) {
+        const struct inq_log_pattern *row = &r->patterns[i - 1];
+        if (strncmp(at, row->needle, 4) != 0) {
+            continue;
+        }
+        if (!known) {
+            inq_log_line_around(&line, r->window.p, at, r->window.end);
+            known = true;
+        }
+        if (line.outer + 1 < line.end && line.outer[0] == '#' && line.outer[1] == ' ') {
+            return INQ_OK; /* a comment is no evidence */
+        }
+        struct inq_log_event event;
+        inq_log_event_init(&event);
+        if (inq_log_read(row, &line, &r->names, &event)) {
+            if (row->last && line.end > at) {
+                *next = at + (line.end - at);
+            }
+            return add_event(r, &line, &event, err);
+        }
+    }
+    return INQ_OK;
+}
+
+static uint64_t count_ends(const char *p, const char *end)
+{
+    uint64_t n = 0;
+    for (; p < end; p++) {
+        n += *p == '\n';
+    }
+    return n;
+}
+
+/* From `pos` to `limit`, a place in the window; words may reach beyond it. */
+static int scan_to(struct reading *r, char *limit, struct inq_err *err)
+{
+    while (r->pos < limit) {
+        uint32_t word = 0;
+        const char *from = r->pos;
+        uint64_t before = r->lines;
+        bool more = (size_t)(r->window.end - limit) >= WORD_BYTES;
+        char *end = more ? limit + (WORD_BYTES - 1) : r->window.end;
+        const char *found = inq_log_find(&r->scan, r->pos, end, &r->lines, &word);
+        char *at = found != NULL ? r->pos + (found - r->pos) : limit;
+        if (found == NULL) {
+            r->lines -= count_ends(limit, end);
+        }
+        int code = look_for_progress(r, from, at, before + 1, err);
+        r->pos = at;
+        if (code == INQ_OK && found != NULL) {
+            code = take_line(r, at, &r->pos, err);
+            r->lines += count_ends(at, r->pos);
+        }
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
+    return INQ_OK;
+}
+
+static int scan_all(struct reading *r, struct inq_err *err)
+{
+    int code = inq_window_more(&r->window, 1, err);
+    r->pos = r->window.p;
+    while (code == INQ_OK) {
+        struct inq_window *window = &r->window;
+        size_t have = (size_t)(window->end - r->pos);
+        char *limit = window->ended        ? window->end
+                      : have > AHEAD_BYTES ? window->end - AHEAD_BYTES
+                                           : r->pos;
+        code = scan_to(r, limit, err);
+        if (code != INQ_OK || window->ended) {
+            break;
+        }
+        size_t past = (size_t)(r->pos - window->p);
+        window->p += past > BEHIND_BYTES ? past - BEHIND_BYTES : 0;
+        past = (size_t)(r->pos - window->p);
+        code = inq_window_more(window, 1, err);
+        r->pos = window->p + past;
+    }
+    return code;
+}
+
+/* ---- error.json --------------------------------------------------------------------------------
+ */
+
+static bool is_error_file(const char *head, size_t n)
+{
+    return memmem(head, n, "\"message\"", 9) != NULL &&
+           (memmem(head, n, "py_callstack", 12) != NULL ||
+            memmem(head, n, "\"timestamp\"", 11) != NULL);
+}
+
+/* The value of the last "key" in the text: a string, its quotes left out. */
+static const char *last_string(const char *text, const char *end, const char *key, size_t *n)
+{
+    const char *found = NULL;
+    size_t len = strlen(key);
+    for (const char *p = text; (p = memmem(p, (size_t)(end - p), key, len)) != NULL; p += len) {
+        const char *value = inq_log_match(p + len, end, ":\"");
+        if (value != NULL) {
+            found = value;
+        }
+    }
+    *n = 0;
+    while (found != NULL && found + *n < end && found[*n] != '"') {
+        *n += found[*n] == '\\' && found + *n + 1 < end ? 2 : 1;
+    }
+    return found;
+}
+
+/* The file in which a worker leaves its exception for the launcher. */
+static int read_error_file(struct reading *r, struct inq_err *err)
+{
+    int code = inq_window_more(&r->window, MAX_ERROR_FILE, err);
+    const char *text = r->window.p;
+    const char *end = r->window.end;
+    size_t n = 0;
+    size_t n_time = 0;
+    struct inq_log_event event;
+    inq_log_event_init(&event);
+    const char *message = last_string(text, end, "\"message\"", &n);
+    const char *time = last_string(text, end, "\"timestamp\"", &n_time);
+    int64_t seconds = 0;
+    if (code != INQ_OK || message == NULL || message + n > end) {
+        return code;
+    }
+    size_t name = 0;
+    while (name < n && name + 1 < sizeof r->names.op && message[name] != ':' &&
+           (unsigned char)message[name] > ' ') {
+        r->names.op[name] = message[name];
+        name++;
+    }
+    r->names.op[name] = '\0';
+    n = n < sizeof r->names.text - 1 ? n : sizeof r->names.text - 1;
+    memcpy(r->names.text, message, n);
+    r->names.text[n] = '\0';
+    event.kind = strstr(r->names.text, "CUDA out of memory") != NULL ? INQ_LOG_CUDA_OOM
+                 : strstr(r->names.text, "CUDA error") != NULL       ? INQ_LOG_CUDA_ERROR
+                                                                     : INQ_LOG_PYTHON_ERROR;
+    event.op = r->names.op;
+    event.text = r->names.text;
+    event.line = 1;
+    if (time == NULL) {
+        time = inq_log_seek(text, end, "\"timestamp\":");
+    }
+    if (time != NULL && inq_log_number(time, end, &seconds) != NULL && seconds > 0 &&
+        seconds < INT64_C(8000000000)) {
+        event.clock = INQ_LOG_CLOCK_WALL;
+        event.year_known = true;
+        event.time_ns = seconds * INT64_C(1000000000);
+        event.coarse_ns = INT64_C(1000000000);
+    }
+    return inq_log_add(&r->book, &event, err);
+}
+
+/* ---- the reader --------------------------------------------------------------------------------
+ */
+
+static bool is_text(const char *head, size_t n)
+{
+    size_t odd = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)head[i];
+        if (c == 0) {
+            return false;
+        }
+        odd += c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b && c != '\b';
+    }
+    return odd * 50 <= n;
+}
+
+static int sniff(const char *head, size_t n, const char *path)
+{
+    (void)path;
+    if (n == 0 || !is_text(head, n)) {
+        return 0;
+    }
+    size_t i = 0;
+    while (i < n && (unsigned char)head[i] <= ' ') {
+        i++;
+    }
+    if (i < n && head[i] == '{') {
+        return is_error_file(head, n) ? 20 : 0;
+    }
+    return inq_unknown_is_plain(head, n) ? 5 : 0;
+}
+
+/* ".../attempt_0/3/stderr.log": 3. */
+static int32_t local_rank_of(const char *path)
+{
+    const char *attempt = path != NULL ? strstr(path, "attempt_") : NULL;
+    const char *slash = attempt != NULL ? strchr(attempt, '/') : NULL;
+    char *end = NULL;
+    long number = slash != NULL ? strtol(slash + 1, &end, 10) : -1;
+    return end != NULL && end != slash + 1 && *end == '/' && number >= 0 && number < 65536
+               ? (int32_t)number
+               : -1;
+}
+
+static int finish(struct reading *r, struct inq_shard *shard, const char *reason,
+                  struct inq_err *err)
+{
+    struct inq_log *log = r->book.log;
+    if (log->n_events == 0) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "%s", reason);
+    }
+    log->lines = r->lines;
+    log->rank = inq_rank_from_name(shard->file.path);
+    log->local_rank = local_rank_of(shard->file.path);
+    shard->file.format = "log";
+    shard->file.events = r->lines;
+    shard->log = log;
+    r->book.log = NULL;
+    return INQ_OK;
+}
+
+static int read(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
+{
+    const char *head = NULL;
+    size_t n = 0;
+    int code = inq_source_peek(source, &head, &n, err);
+    struct reading *r = code == INQ_OK ? inq_mem_zalloc(1, sizeof *r) : NULL;
+    if (code != INQ_OK) {
+        return code;
+    }
+    const char *reason = inq_unknown_reason(head, n);
+    bool error_file = n > 0 && head[0] == '{';
+    if (r != NULL) {
+        r->window.source = source;
+        r->book.log = inq_log_new();
+    }
+    if (r == NULL || r->book.log == NULL) {
+        inq_mem_free(r);
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a log");
+    }
+    prepare(r);
+    code = inq_window_init(&r->window, source, err);
+    if (code == INQ_OK) {
+        code = error_file ? read_error_file(r, err) : scan_all(r, err);
+    }
+    bool cut = code == INQ_LIMIT || code == INQ_IO; /* what was read is kept */
+    if (code == INQ_OK || cut) {
+        int kept = finish(r, shard, reason, cut ? NULL : err);
+        code = code == INQ_OK ? kept : code;
+    }
+    inq_log_free(r->book.log);
+    inq_log_book_release(&r->book);
+    inq_window_release(&r->window);
+    inq_mem_free(r);
+    return code;
+}
+
+const struct inq_reader inq_reader_log = {
+    .name = "log",
+    .summary = "text logs of training processes, torchrun, NCCL, Slurm and the kernel",
+    .sniff = sniff,
+    .read = read,
+};

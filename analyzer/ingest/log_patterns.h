@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What lines of a log are known by. */
+#ifndef INQ_INGEST_LOG_PATTERNS_H
+#define INQ_INGEST_LOG_PATTERNS_H
+
+#include "ingest/log_line.h"
+
+/* Where a number or name goes. */
+enum inq_log_slot {
+    INQ_LOG_SEQ,
+    INQ_LOG_ENQUEUED,
+    INQ_LOG_COMPLETED,
+    INQ_LOG_OP,
+    INQ_LOG_NUMEL_IN,
+    INQ_LOG_NUMEL_OUT,
+    INQ_LOG_SHAPE, /* [2,3]: their product */
+    INQ_LOG_TIMEOUT,
+    INQ_LOG_RAN,
+    INQ_LOG_CODE,
+    INQ_LOG_RANK,
+    INQ_LOG_LOCAL_RANK,
+    INQ_LOG_DEVICE,
+    INQ_LOG_PID,
+    INQ_LOG_NRANKS,
+    INQ_LOG_BUS_ID,
+    INQ_LOG_PEER,
+    INQ_LOG_PEER_RANK,
+    INQ_LOG_RANKS,   /* a list: "[0, 3]", "0-7" */
+    INQ_LOG_SENTENCE /* op: up to the end of the sentence */
+};
+
+/* A value stands behind `key`; of several rows for one slot the first that is there counts. */
+struct inq_log_field {
+    const char *key;
+    enum inq_log_slot slot;
+};
+
+/* What no row of fields can say. */
+enum inq_log_special {
+    INQ_LOG_PLAIN,
+    INQ_LOG_EXCEPTION,   /* a class name up to the word's end, at the head of the message */
+    INQ_LOG_EXIT_ITEM,   /* the lines in front tell of which rank */
+    INQ_LOG_FROM_KERNEL, /* bus id, code, pid and name of an Xid or SXid */
+    INQ_LOG_FALLEN,      /* bus id in this line or the one before */
+    INQ_LOG_FAULT,       /* name[pid] in front */
+    INQ_LOG_RESULT,      /* nothing but an optional [thread] may follow the number */
+    INQ_LOG_SRUN,        /* host: tasks */
+    INQ_LOG_STARTED,     /* a number in the lines before */
+    INQ_LOG_FINGERPRINTS /* two ranks, two ops */
+};
+
+struct inq_log_pattern {
+    enum inq_log_kind kind;
+    enum inq_log_special special;
+    const char *needle; /* at least 4 bytes; the first 8 have no blank that may vary */
+    const char *also;   /* must be in the line, too; with '!' in front: must not; NULL */
+    const struct inq_log_field *fields; /* ends with a NULL key; NULL none */
+    int64_t code;                       /* given by the wording; -1 */
+    bool last;                          /* the rest of the line tells nothing more */
+};
+
+/* All rows; *n gets their number. Of rows with the same needle the first that fits counts. */
+const struct inq_log_pattern *inq_log_patterns(uint32_t *n);
+
+/* Room for the names of one event. */
+struct inq_log_names {
+    char host[256], group[128], op[192], peer[192], text[448];
+    int32_t ranks[4096];
+};
+
+/* Reads what a line that fits `pattern` says; false when it is none of this kind after all. */
+bool inq_log_read(const struct inq_log_pattern *pattern, const struct inq_log_line *line,
+                  struct inq_log_names *names, struct inq_log_event *event);
+
+#endif

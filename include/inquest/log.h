@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What text logs say of a run that failed: lines of known kinds, with what they name. Plain
+ * structs, owned by their log. */
+#ifndef INQUEST_LOG_H
+#define INQUEST_LOG_H
+
+#include "inquest/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, "what a line of this kind tells") */
+#define INQ_LOG_KINDS(X)                                                                           \
+    X(PROGRESS, "the run makes progress")                                                          \
+    X(WATCHDOG_TIMEOUT, "a collective timed out")                                                  \
+    X(WORK_FAILED, "a collective failed or timed out, with the counters of its group")             \
+    X(DUMP_SIGNAL, "told to dump, with the counters of its group")                                 \
+    X(WATCHDOG_ENDED, "the watchdog ends its process")                                             \
+    X(ASYNC_EXCEPTION, "a collective failed before it timed out")                                  \
+    X(BLOCKING_WAIT, "a blocking wait timed out")                                                  \
+    X(WATCHDOG_STUCK, "the watchdog itself makes no progress")                                     \
+    X(GIL, "the GIL could not be had")                                                             \
+    X(REMOTE_ERROR, "another rank reported an error")                                              \
+    X(STORE_LOST, "the store of the process group is gone")                                        \
+    X(STORE_TIMEOUT, "the store did not answer in time")                                           \
+    X(DESYNC_NEVER, "ranks that never joined any collective")                                      \
+    X(DESYNC_UNFINISHED, "ranks that joined a collective and did not finish it")                   \
+    X(DESYNC_BEHIND, "ranks that did not join the next collective")                                \
+    X(DESYNC_STARTED, "ranks that started an op")                                                  \
+    X(MISMATCH, "ranks run different collectives")                                                 \
+    X(GLOO_CLOSED, "a peer closed its connection (Gloo)")                                          \
+    X(GLOO_TIMEOUT, "Gloo timed out")                                                              \
+    X(BARRIER_RANKS, "ranks that did not come to a monitored barrier")                             \
+    X(PEER_CLOSED, "a peer closed its connection")                                                 \
+    X(EXIT, "a process ended")                                                                     \
+    X(EXIT_ROW, "a process ended, as the launcher sums up")                                        \
+    X(SIGTERM_SENT, "the launcher stops a process")                                                \
+    X(PYTHON_ERROR, "a Python exception")                                                          \
+    X(CUDA_OOM, "no memory left on a GPU")                                                         \
+    X(CUDA_ERROR, "a CUDA error")                                                                  \
+    X(NCCL_CUDA_ERROR, "NCCL met a CUDA error")                                                    \
+    X(NCCL_INIT, "NCCL rank, device and bus id")                                                   \
+    X(NCCL_START, "NCCL starts")                                                                   \
+    X(NCCL_RESULT, "an NCCL result passed up")                                                     \
+    X(NCCL_IB, "an InfiniBand transfer failed")                                                    \
+    X(NCCL_IB_ASYNC, "an InfiniBand port reports an event")                                        \
+    X(NCCL_SERVICE, "NCCL's service thread lost a local rank")                                     \
+    X(NCCL_CONNECT, "no connection to a peer")                                                     \
+    X(NCCL_ERROR, "an NCCL error")                                                                 \
+    X(RAS_BEHIND, "NCCL RAS: a rank launched fewer operations")                                    \
+    X(SLURM_TIME_LIMIT, "the job's time limit")                                                    \
+    X(SLURM_PREEMPTED, "the job was preempted")                                                    \
+    X(SLURM_NODE_FAILED, "a node failed")                                                          \
+    X(SLURM_CANCELLED, "the job was cancelled")                                                    \
+    X(SLURM_OOM, "the control group ran out of memory")                                            \
+    X(SLURM_EXIT, "a task ended")                                                                  \
+    X(XID, "the GPU driver reports an error (Xid)")                                                \
+    X(FALLEN_OFF, "a GPU fell off the bus")                                                        \
+    X(SXID, "an NVSwitch reports an error (SXid)")                                                 \
+    X(KERNEL_OOM, "the kernel killed a process for memory")                                        \
+    X(SEGFAULT, "a segmentation fault")                                                            \
+    X(BUS_ERROR, "a bus error")                                                                    \
+    X(SOFT_LOCKUP, "a CPU is stuck in the kernel")                                                 \
+    X(HUNG_TASK, "a process is blocked in the kernel")                                             \
+    X(NFS_DOWN, "a file server does not answer")                                                   \
+    X(NFS_OK, "a file server answers again")                                                       \
+    X(LINK_DOWN, "a network link went down")                                                       \
+    X(LINK_UP, "a network link came up")                                                           \
+    X(PCIE_CORRECTED, "a PCIe error was corrected")                                                \
+    X(PCIE_FATAL, "a PCIe error was not corrected")                                                \
+    X(MACHINE_CHECK, "the machine reports a hardware error")                                       \
+    X(DISK, "a disk or file system fails")                                                         \
+    X(PANIC, "the kernel stopped")                                                                 \
+    X(KILLED, "a process was killed")                                                              \
+    X(LOADER_DIED, "a data loader's worker died")                                                  \
+    X(POD_OOM, "the container ran out of memory")                                                  \
+    X(POD_EVICTED, "the container was taken away")                                                 \
+    X(NOT_FINITE, "a value is NaN or infinite")
+
+enum inq_log_kind {
+#define INQ_LOG_ENUM(name, text) INQ_LOG_##name,
+    INQ_LOG_KINDS(INQ_LOG_ENUM)
+#undef INQ_LOG_ENUM
+        INQ_LOG_KIND_COUNT
+};
+
+enum inq_log_clock {
+    INQ_LOG_CLOCK_NONE,
+    INQ_LOG_CLOCK_WALL, /* as printed: local time of whoever wrote it, as if it were UTC */
+    INQ_LOG_CLOCK_BOOT  /* since the machine started */
+};
+
+#define INQ_LOG_NO_BUS UINT64_MAX
+
+/* One line of a known kind. Numbers that the line does not have are -1, texts "". */
+struct inq_log_event {
+    enum inq_log_kind kind;
+    enum inq_log_clock clock;
+    bool year_known;   /* else time_ns has a year that was filled in */
+    int64_t time_ns;   /* INQ_TIME_NONE: no stamp */
+    int64_t coarse_ns; /* how exact the stamp is across machines */
+    int32_t rank;      /* global rank that the line is of */
+    int32_t local_rank, device;
+    int32_t task; /* srun's label */
+    int64_t pid;
+    const char *host;
+    uint64_t bus;      /* domain << 16 | bus << 8 | device of a GPU; INQ_LOG_NO_BUS */
+    const char *group; /* process group, as named */
+    int64_t seq, enqueued, completed;
+    const char *op; /* collective; or the name of an exception or error */
+    int64_t numel_in, numel_out;
+    int64_t timeout_ms, ran_ms;
+    int64_t code;      /* Xid, exit code, signal, status of a completion, NCCL result */
+    int64_t nranks;    /* NCCL_INIT: of its communicator */
+    const char *peer;  /* address or host at the other end; device or server concerned */
+    int64_t peer_rank; /* REMOTE_ERROR, NCCL_SERVICE (a local rank) */
+    size_t n_ranks;    /* ranks that the line lists */
+    int32_t *ranks;
+    uint32_t file;    /* index into inq_trace.files */
+    uint64_t line;    /* counted from 1 */
+    uint64_t count;   /* lines that tell the same; 0: an event in front counts this one, too */
+    const char *text; /* verbatim, cut at 400 bytes */
+};
+
+struct inq_strtab;
+
+/* The lines of one file, in its order. */
+struct inq_log {
+    struct inq_arena *arena;
+    struct inq_strtab *names;
+    int32_t rank;       /* in the file's name; -1 none */
+    int32_t local_rank; /* of the launcher's folder that the file is in; -1 none */
+    uint64_t lines;     /* of the whole file */
+    size_t n_events, cap_events;
+    struct inq_log_event *events;
+    uint64_t not_kept; /* lines of known kinds that are only counted */
+};
+
+INQ_API const char *inq_log_kind_text(enum inq_log_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -38,18 +38,34 @@ static void readers__take_nothing_that_is_no_trace(void **state)
 {
     (void)state;
     static const char *const heads[] = {
-        "",
-        "\n",
-        "hello\n",
-        "a,b,c\n1,2,3\n",
-        "dp_size: 2\npp_size: 4\nworld_size: 8\n",
-        "\x80\x02}q\x01",
-        "0F0,0F1\n",
-        "#!/bin/sh\n",
-        "Traceback (most recent call last):\n",
+        "", "\n", "dp_size: 2\npp_size: 4\nworld_size: 8\n", "\x80\x02}q\x01", "{\"a\": 1}",
     };
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         assert_null(inq_reader_find(heads[i], strlen(heads[i]), "rank0.pt.trace.json"));
+    }
+}
+
+/* Any text may be a log; the reader of logs says so when it holds no line that it knows. */
+static void readers__leave_text_to_the_reader_of_logs(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {
+        "hello\n",
+        "a,b,c\n1,2,3\n",
+        "0F0,0F1\n",
+        "#!/bin/sh\n",
+        "[rank3]: Traceback (most recent call last):\n",
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        struct inq_shard shard;
+        struct inq_err err = {0};
+        assert_ptr_equal(inq_reader_find(heads[i], strlen(heads[i]), "rank0.pt.trace.json"),
+                         &inq_reader_log);
+        memset(&shard, 0, sizeof shard);
+        assert_int_equal(test_read_bytes(heads[i], strlen(heads[i]), 0, &shard, &err),
+                         INQ_UNSUPPORTED);
+        assert_string_equal(err.message, "not a trace: text");
+        inq_shard_release(&shard);
     }
 }
 
@@ -135,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers__are_chosen_by_content),
         cmocka_unit_test(readers__take_nothing_that_is_no_trace),
+        cmocka_unit_test(readers__leave_text_to_the_reader_of_logs),
         cmocka_unit_test(readers__have_names_and_summaries_of_their_own),
         cmocka_unit_test(unknown__says_what_it_is_and_what_to_do),
         cmocka_unit_test(readers__real_neighbours_of_traces),

@@ -7,7 +7,7 @@ function figure(label, draw) {
     let width = 0;
     const paint = () => {
         if (!holder.isConnected) return;
-        width = Math.max(260, holder.clientWidth);
+        width = isPrinting() ? PRINT_WIDTH : Math.max(260, holder.clientWidth);
         holder.replaceChildren(draw(width));
     };
     redraws.push(paint);
@@ -29,8 +29,9 @@ const text = (x, y, content, options) => svg("text", Object.assign({ x, y, dy: "
 /* Horizontal bars. rows: {label, value, from?, text, className, title} */
 function barChart(width, rows, options) {
     const narrow = width < 560;
-    const left = options.left || (narrow ? 110 : 170);
-    const right = narrow ? 84 : 110;
+    const letters = d3.max(rows, (row) => row.label.length);
+    const left = Math.min(Math.max(narrow ? 60 : 120, letters * 7.6 + 16), width * 0.54);
+    const right = narrow ? 84 : 132;
     const height = options.rowHeight || 26;
     const x = d3.scaleLinear().domain(options.domain).range([0, width - left - right]);
     const zero = x(Math.max(0, options.domain[0]));
@@ -48,7 +49,7 @@ function barChart(width, rows, options) {
                 svg("title", null, row.label + ": " + row.text),
                 svg("line", { class: "guide", x1: left + zero, x2: left + zero, y1: i * height, y2: (i + 1) * height }),
                 text(left - 10, y, row.label, { "text-anchor": "end", class: row.strong ? "strong" : "" }),
-                svg("rect", { x: left + a, y: y - height * 0.32, width: Math.max(b - a, 1), height: height * 0.64, rx: 1.5, class: row.className }),
+                svg("rect", { x: left + a, y: y - height * 0.32, width: row.value === 0 ? 0 : Math.max(b - a, 1), height: height * 0.64, rx: 1.5, class: row.className }),
                 text(left + b + 7, y, row.text, { class: "value" + (row.strong ? " strong" : "") })
             );
         })
@@ -115,11 +116,12 @@ function heatMap(width, workers) {
 function bandwidthChart(width, ops) {
     const left = 54;
     const bottom = 40;
-    const height = 260;
+    const height = 280;
+    const top = 34;
     const kinds = [...new Set(ops.map((o) => o.op))];
     const sizes = d3.extent(ops, (o) => o.bytes);
     const x = d3.scaleLog().domain([sizes[0] / 2, sizes[1] * 2]).range([left, width - 14]);
-    const y = d3.scaleLinear().domain([0, d3.max(ops, (o) => o.busbw_gbps) * 1.1]).nice().range([height - bottom, 12]);
+    const y = d3.scaleLinear().domain([0, d3.max(ops, (o) => o.busbw_gbps) * 1.1]).nice().range([height - bottom, top]);
     const shape = (op) => d3.symbols[kinds.indexOf(op) % d3.symbols.length];
     const ticks = x.ticks(4).filter((t) => Math.abs(Math.log10(t) % 1) < 1e-9);
     const marks = ticks.length >= 2 ? ticks : [sizes[0], sizes[1]].filter((v, i, all) => all.indexOf(v) === i);
@@ -128,7 +130,7 @@ function bandwidthChart(width, ops) {
         height,
         axisNode(d3.axisLeft(y).ticks(5).tickSizeOuter(0), left, 0),
         axisNode(d3.axisBottom(x).tickValues(marks).tickFormat(sayBytes).tickSizeOuter(0), 0, height - bottom),
-        text(left, 4, "bus GB/s", { class: "muted" }),
+        text(2, 10, "bus GB/s", { class: "muted" }),
         text(width - 14, height - 5, "bytes per operation", { class: "muted", "text-anchor": "end" }),
         ops.map((o) =>
             svg(
@@ -142,8 +144,8 @@ function bandwidthChart(width, ops) {
             )
         ),
         kinds.map((kind, i) => [
-            svg("path", { class: "dot", d: d3.symbol().type(shape(kind)).size(50)(), transform: "translate(" + (width - 18) + "," + (18 + 18 * i) + ")" }),
-            text(width - 30, 18 + 18 * i, words(kind), { "text-anchor": "end", class: "muted" }),
+            svg("path", { class: "dot", d: d3.symbol().type(shape(kind)).size(50)(), transform: "translate(" + (left + 40 + 118 * i) + ",10)" }),
+            text(left + 52 + 118 * i, 10, words(kind), { class: "muted" }),
         ])
     );
 }

@@ -50,6 +50,9 @@ function d3Event(argument) {
     return d3.event || argument;
 }
 
+/* Printed charts have the width of a sheet. */
+const PRINT_WIDTH = 690;
+const isPrinting = () => document.documentElement.classList.contains("printing");
 const isCalm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 let idCount = 0;

@@ -47,6 +47,7 @@ function failureSection(run) {
     return {
         id: "failure",
         title: "What stopped the run",
+        short: "Failure",
         how: "R: roots, stuck themselves. v: victims, which wait for a root, directly or over others. ?: no whole dump. S: suspects among those.",
         content: [
             squares,
@@ -77,6 +78,7 @@ function waterfallSection(run) {
     return {
         id: "waterfall",
         title: "From the measured step to the ideal",
+        short: "Waterfall",
         how: "From the top, each bar takes one cause away and says what the step gets shorter by; the bars sum exactly to the measured step.",
         content: [
             el("p", { class: "muted" }, facts.filter(Boolean).join(" \u00b7 ")),
@@ -120,6 +122,7 @@ function heatSection(run) {
     return {
         id: "workers",
         title: "Slowdown by worker",
+        short: "Workers",
         how: "S of a worker: the step with only this worker as recorded and all others ideal, over the ideal step. 1.00 costs nothing; darker costs more.",
         content: [
             plot.node,
@@ -146,6 +149,7 @@ function waitsSection(run) {
     return {
         id: "waits",
         title: "Who waits for whom",
+        short: "Waits",
         how: "A collective begins when its last member arrives. A long bar to the left is a rank that the others waited for; a long bar to the right is one that waited.",
         content: [
             plot.node,
@@ -236,6 +240,7 @@ function stepsSection(run) {
     return {
         id: "steps",
         title: "Steps over time",
+        short: "Steps",
         how: "One bar a step; the line is the median. Steps in the stronger colour are in the timeline.",
         content: [
             plot.node,
@@ -285,7 +290,7 @@ function ratioBars(title, object) {
     const shown = rows.length > 24 ? rows.sort((a, b) => b.value - a.value).slice(0, 24) : rows;
     const low = Math.min(1, 1 + d3.min(shown, (r) => r.value));
     const high = Math.max(1.02, 1 + d3.max(shown, (r) => r.value));
-    const plot = figure("Slowdown by " + title, (width) => barChart(width, shown, { domain: [low, high], rowHeight: 22, left: width < 560 ? 150 : 210 }));
+    const plot = figure("Slowdown by " + title, (width) => barChart(width, shown, { domain: [low, high], rowHeight: 22 }));
     return [el("h3", null, "By " + title), plot.node, plot];
 }
 
@@ -301,6 +306,7 @@ function whatifSection(run) {
     return {
         id: "whatif",
         title: "What if no part were slower than its like",
+        short: "What if",
         how: "S = T / T ideal: the simulated step as recorded, over the step with every op as long as its like. S of a part: only this part as recorded. 1 costs nothing.",
         content: [
             el("dl", { class: "stats inline" }, stat("S", ratioText(whatif.slowdown), "the whole step"), stat("T", sayNs(whatif.t_ns), "recorded " + sayNs(whatif.recorded_ns)), stat("T ideal", sayNs(whatif.t_ideal_ns)), isNumber(whatif.m_w) && stat("M_W", sayPct(whatif.m_w), "of the loss by the slowest workers"), isNumber(whatif.m_s) && stat("M_S", sayPct(whatif.m_s), "of the loss by the last stage")),
@@ -336,6 +342,7 @@ function pathSection(run) {
     return {
         id: "path",
         title: "Critical path",
+        short: "Critical path",
         how: "The chain of work and gaps over all ranks that made " + (path.step === null ? "the run" : "step " + path.step) + " as long as it was, " + sayNs(path.length_ns) + ": only what is on it is worth making shorter.",
         content: [
             plot.node,
@@ -360,6 +367,7 @@ function peerSection(run) {
     return {
         id: "method",
         title: "Numbers by another tool's definitions",
+        short: "Method",
         how: "As that tool itself prints them, by its rules, rounding and units.",
         content: tables.map(([name, rows]) => folded(sentence(words(name)), makeTable({ label: words(name), rows, columns: Object.keys(rows[0]).map((key) => ({ title: words(key), value: (row) => plain(row[key]) })) }))),
     };
@@ -374,6 +382,7 @@ function inputsSection(run) {
     return {
         id: "inputs",
         title: "Inputs and method",
+        short: "Inputs",
         how: "What was read, what of it was damaged, how far the hosts' clocks were moved, and what this report was made with.",
         content: [
             makeTable({

@@ -3,6 +3,7 @@
 
 const MANY_ROWS = 12;
 const SHOWN_ROWS = 200;
+const LONG_TEXT = 40;
 
 /* A column: {title, value: (row) => number|string|null, text?: (row) => string, cell?: (row) => Node,
  * hint?}. Numbers stand on the right. */
@@ -34,7 +35,8 @@ function makeTable(options) {
     };
     const cellOf = (column, i, row) => {
         const content = column.cell ? column.cell(row) : textOf(column, row);
-        return el(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: right[i] ? "num" : null }, content);
+        const isLong = typeof content === "string" && content.length > LONG_TEXT;
+        return el(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: right[i] ? "num" : isLong ? "long" : null }, content);
     };
     const fillBody = () => {
         let list = wanted

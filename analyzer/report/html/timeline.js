@@ -31,7 +31,7 @@ function makeTimeline(run, raw) {
     /* ---- layout and drawing --------------------------------------------------------------- */
 
     function layout() {
-        const full = Math.max(240, view.clientWidth);
+        const full = isPrinting() ? PRINT_WIDTH : Math.max(240, view.clientWidth);
         frame.narrow = full < 560;
         frame.left = frame.narrow ? 44 : 84;
         frame.width = full - frame.left;
@@ -57,7 +57,7 @@ function makeTimeline(run, raw) {
         colors.hatch = makeHatch(context, css("--hatch"), frame.ratio);
         x = d3.zoomTransform(view).rescaleX(base);
         drawOverview();
-        schedule();
+        draw(); /* at once: paper does not wait for a frame */
     }
 
     function draw() {
@@ -382,6 +382,7 @@ function makeTimeline(run, raw) {
     const section = {
         id: "timeline",
         title: data.windows[0].step === null ? "Timeline" : "Timeline of a step",
+        short: "Timeline",
         how: "One row for each rank, time to the right: compute above, striped communication and copies below it. Where nothing is drawn the GPU is idle; a row that is busy where the others wait holds them up.",
         wide: true,
         content: [

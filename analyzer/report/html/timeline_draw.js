@@ -85,15 +85,19 @@ function drawTexts(frame, context, texts, colors) {
     context.textBaseline = "middle";
     for (const text of texts) {
         const height = (text.band[1] - text.band[0]) * rowHeight;
-        const room = text.b - text.a - 6;
+        const room = text.b - text.a - 7;
         if (height < 9) continue;
         const size = Math.min(12, Math.max(9, height - 4));
         let label = spanMark(data, text.lane, text.i);
         if (!label && room > 40) label = spanName(data, text.lane, text.i).replace(/^void /, "");
         context.font = size + "px " + colors.font;
-        const most = Math.floor(room / (size * 0.58));
-        if (!label || most < Math.min(2, label.length)) continue;
-        if (label.length > most) label = most > 6 ? label.slice(0, most - 1) + "\u2026" : "";
+        if (!label) continue;
+        const length = context.measureText(label).width;
+        if (length > room) {
+            const most = Math.floor((label.length * room) / length) - 1;
+            if (most < 5) continue;
+            label = label.slice(0, most) + "\u2026";
+        }
         context.fillStyle = colors.texts[text.lane.kind[text.i]];
         context.fillText(label, left + text.a + 4, text.y + text.band[0] * rowHeight + height / 2 + 0.5);
     }
@@ -129,7 +133,7 @@ function drawRows(frame, context, colors) {
 /* The chain over the rows: thick along its ops, thin where it goes to another rank. */
 function drawPath(frame, context, colors) {
     const { x, from, to, rowOf, rowHeight, scrollTop, left, width } = frame;
-    const inset = rowHeight * 0.5;
+    const insets = frame.rows.map((row) => rowHeight * (row.hasPipeline ? 0.5 : row.hasTransfer ? 0.62 : 0.86));
     const lines = new Path2D();
     const hops = new Path2D();
     let last = null;
@@ -139,7 +143,7 @@ function drawPath(frame, context, colors) {
             last = null;
             continue;
         }
-        const y = r * rowHeight - scrollTop + inset;
+        const y = r * rowHeight - scrollTop + insets[r];
         const a = left + Math.max(-50, Math.min(width + 50, x(s.start)));
         const b = left + Math.max(-50, Math.min(width + 50, x(s.end)));
         if (s.end >= from && s.start <= to) {

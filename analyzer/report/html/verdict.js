@@ -27,7 +27,7 @@ function sayRun(report) {
         const kind = report.steps_inferred ? "inferred " : "";
         parts.push(sayCount(report.steps.length, kind + "step", kind + "steps") + " of " + sayNs(report.step_ns_median) + (report.steps.length > 1 ? " (median)" : ""));
     }
-    if (report.collectives) {
+    if (report.collectives && report.collectives.matched > 0) {
         parts.push(sayCount(report.collectives.matched, "collective", "collectives") + " matched");
     }
     return parts;

@@ -94,7 +94,7 @@ async function evidenceMovesTheTimeline(page) {
         await links.nth(i).click();
         await settle(page);
         const [from, to] = (await spanOf(page)).map((ns) => ns / 1e9);
-        const [, start, end] = text.match(/(-?[0-9.]+)-(-?[0-9.]+)/).map(Number);
+        const [, start, end] = text.match(/(-?[0-9.]+)s~(-?[0-9.]+)s/).map(Number);
         assert.ok(from <= start + 2e-6 && to >= end - (end - start) * 0.8, text + " is in view: " + from + "-" + to);
     }
     await page.waitForFunction(() => document.querySelector("#timeline").getBoundingClientRect().top < window.innerHeight);

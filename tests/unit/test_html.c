@@ -10,9 +10,12 @@
 #ifdef INQ_HAVE_HTML
 
 #include "base/json.h"
+#include "base/mem.h"
+#include "inquest/ingest.h"
 #include "report/html.h"
 #include "support_report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,6 +269,158 @@ static void html__only_the_window_is_drawn(void **state)
     assert_int_equal(spans, 11); /* 200 reaches in, 300 begins inside */
 }
 
+/* ---- real runs --------------------------------------------------------------------------------
+ */
+
+static int collect(void *ctx, const char *bytes, size_t n)
+{
+    struct inq_out *out = ctx;
+    inq_out_bytes(out, bytes, n);
+    return out->code;
+}
+
+/* The page of a sample run, read and analyzed by `jobs` threads. */
+static struct inq_out page_of(const char *sample, int jobs)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, INQ_SOURCE_DIR "/sample-traces/%s", sample);
+    const char *const paths[] = {path};
+    struct inq_ingest_options reading = {.jobs = jobs};
+    struct inq_analysis_options asking = {.jobs = jobs};
+    struct inq_report_options writing = {.format = INQ_FORMAT_HTML};
+    struct inq_out out = {0};
+    struct inq_err err = {0};
+    struct inq_run *run = NULL;
+    struct inq_report *report = NULL;
+    assert_int_equal(inq_ingest(paths, 1, &reading, &run, &err), INQ_OK);
+    assert_int_equal(run->n_traces, 1);
+    assert_int_equal(inq_analyze(run->traces[0], &asking, &report, &err), INQ_OK);
+    assert_int_equal(
+        inq_report_write(run, &report, 1, &writing, (struct inq_sink){collect, &out}, &err),
+        INQ_OK);
+    inq_report_free(report);
+    inq_run_free(run);
+    return out;
+}
+
+static void html__does_not_depend_on_threads(void **state)
+{
+    static const char *const samples[] = {"slow_gpu_dp8", "pipeline_pp4_long_last", "damaged_dp4"};
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        struct inq_out one = page_of(samples[i], 1);
+        struct inq_out eight = page_of(samples[i], 8);
+        assert_int_equal(one.len, eight.len);
+        assert_memory_equal(one.buf, eight.buf, one.len);
+        inq_out_release(&one);
+        inq_out_release(&eight);
+    }
+}
+
+/* The window of the timeline that holds a moment, NULL when none does. */
+static const struct cJSON *window_at(const struct cJSON *timeline, int64_t at_ns)
+{
+    const struct cJSON *w = inq_json_first(inq_json_get(timeline, "windows"));
+    for (; w != NULL; w = inq_json_next(w)) {
+        if (inq_json_integer(inq_json_get(w, "start_ns"), 0) <= at_ns &&
+            inq_json_integer(inq_json_get(w, "end_ns"), 0) > at_ns) {
+            return w;
+        }
+    }
+    return NULL;
+}
+
+/* Whether a span of the lane begins at that moment. */
+static bool begins_at(const struct cJSON *lane, int64_t window_ns, int64_t at_ns)
+{
+    int64_t time_ns = window_ns;
+    int place = 0;
+    const struct cJSON *n = inq_json_first(inq_json_get(lane, "spans"));
+    for (; n != NULL; n = inq_json_next(n), place++) {
+        time_ns += place % 4 < 2 ? inq_json_integer(n, 0) : 0;
+        if (place % 4 == 0 && time_ns == at_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool rank_has_span(const struct cJSON *window, int64_t rank, int64_t at_ns)
+{
+    int64_t window_ns = inq_json_integer(inq_json_get(window, "start_ns"), 0);
+    const struct cJSON *row = inq_json_first(inq_json_get(window, "rows"));
+    for (; row != NULL; row = inq_json_next(row)) {
+        const struct cJSON *lane = inq_json_first(inq_json_get(row, "lanes"));
+        for (; lane != NULL; lane = inq_json_next(lane)) {
+            if (inq_json_integer(inq_json_get(row, "rank"), -1) == rank &&
+                begins_at(lane, window_ns, at_ns)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Findings of the straggler sample point to collectives in several steps; the timeline holds every
+ * one of them, as the op it is. */
+static void html__timeline_holds_the_evidence(void **state)
+{
+    (void)state;
+    const int64_t origin_ns = 1768464000000000000; /* to stay exact in cJSON's doubles */
+    char path[] = INQ_SOURCE_DIR "/sample-traces/slow_gpu_dp8";
+    const char *const paths[] = {path};
+    struct inq_err err = {0};
+    struct inq_run *run = NULL;
+    struct inq_report *report = NULL;
+    struct inq_ingest_options reading = {.jobs = 2};
+    struct inq_analysis_options asking = {.jobs = 2};
+    assert_int_equal(inq_ingest(paths, 1, &reading, &run, &err), INQ_OK);
+    assert_int_equal(inq_analyze(run->traces[0], &asking, &report, &err), INQ_OK);
+    struct inq_out page = page_of("slow_gpu_dp8", 2);
+    struct cJSON *root = parse(page.buf, "id=\"inq-timeline\"");
+    const struct cJSON *timeline = inq_json_first(root);
+    int64_t first_ns = strtoll(inq_json_text(inq_json_get(timeline, "origin_ns"), "0"), NULL, 10);
+    assert_true(first_ns > origin_ns);
+    size_t collectives = 0;
+    for (size_t i = 0; i < report->findings[0].n_evidence; i++) {
+        const struct inq_evidence *evidence = &report->findings[0].evidence[i];
+        int64_t at_ns = evidence->start_ns - first_ns;
+        const struct cJSON *window = window_at(timeline, at_ns);
+        assert_non_null(window);
+        if (strstr(evidence->what, "waits for it") != NULL) {
+            assert_true(rank_has_span(window, evidence->rank, at_ns));
+            collectives++;
+        }
+    }
+    assert_true(collectives > 0);
+    inq_json_free(root);
+    inq_out_release(&page);
+    inq_report_free(report);
+    inq_run_free(run);
+}
+
+/* Out of memory at any place: an error, never a crash or half a page that looks whole. */
+static void html__survives_without_memory(void **state)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_HTML};
+    struct made_report made;
+    (void)state;
+    made_report_fill(&made);
+    int code = INQ_NOMEM;
+    for (long n = 1; code != INQ_OK && n < 5000; n++) {
+        struct inq_out out = {0};
+        struct inq_err err = {0};
+        inq_mem_fail_after(n);
+        code = inq_report_write(&made.run, made.reports, 1, &options,
+                                (struct inq_sink){collect, &out}, &err);
+        inq_mem_fail_after(0);
+        assert_true(code == INQ_OK || code == INQ_NOMEM);
+        inq_out_release(&out);
+    }
+    assert_int_equal(code, INQ_OK);
+    made_report_release(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +434,9 @@ int main(void)
         cmocka_unit_test(html__without_a_pixel_nothing_is_merged),
         cmocka_unit_test(html__evidence_is_never_merged_away),
         cmocka_unit_test(html__only_the_window_is_drawn),
+        cmocka_unit_test(html__does_not_depend_on_threads),
+        cmocka_unit_test(html__timeline_holds_the_evidence),
+        cmocka_unit_test(html__survives_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,9 +33,16 @@ function nsInUnit(values) {
     return { name, say: (ns) => (isNumber(ns) ? (ns / size).toFixed(size === 1 ? 0 : Math.min(places, 3)) : "") };
 }
 
-/* Seconds from the first event, as --time takes them. */
+/* Seconds from the first event. */
 const sayAt = (ns) => (ns / 1e9).toFixed(6);
-const sayRange = (from, to) => sayAt(from) + (to === null ? "" : "-" + sayAt(to)) + "\u00a0s";
+
+/* "0.005253s~0.006674s", as --time takes it: whole us around the range. */
+function sayRange(from, to) {
+    if (to === null) return sayAt(from) + "s";
+    const start = Math.floor(from / 1000) * 1000;
+    const end = Math.ceil(Math.max(to, from + 1) / 1000) * 1000;
+    return sayAt(start) + "s~" + sayAt(end) + "s";
+}
 const sayPct = (share) => (isNumber(share) ? (100 * share).toFixed(1) + "\u00a0%" : "");
 const sayCount = (n, one, many) => n.toLocaleString("en") + "\u00a0" + (n === 1 ? one : many);
 

@@ -87,16 +87,6 @@ void inq_findings_set_ranks(struct inq_findings *findings, struct inq_finding *f
     inq_out_release(&id);
 }
 
-const char **inq_findings_fixes(struct inq_findings *findings, struct inq_finding *finding,
-                                size_t n)
-{
-    finding->fixes = inq_arena_array(findings->arena, n, sizeof(*finding->fixes));
-    if (!finding->fixes) {
-        findings->no_memory = true;
-    }
-    return finding->fixes;
-}
-
 struct inq_evidence *inq_findings_evidence(struct inq_findings *findings,
                                            struct inq_finding *finding, size_t n)
 {

@@ -25,9 +25,7 @@ const char *inq_findings_text(struct inq_findings *findings, const char *fmt, ..
 /* Sets the ranks (indices into inq_trace.ranks) and the id "kind:rank2" (or "kind" for none). */
 void inq_findings_set_ranks(struct inq_findings *findings, struct inq_finding *finding,
                             const uint32_t *ranks, size_t n);
-/* Room for `n` more fix specs or pieces of evidence; NULL without memory. */
-const char **inq_findings_fixes(struct inq_findings *findings, struct inq_finding *finding,
-                                size_t n);
+/* Room for `n` pieces of evidence; NULL without memory. */
 struct inq_evidence *inq_findings_evidence(struct inq_findings *findings,
                                            struct inq_finding *finding, size_t n);
 
@@ -52,6 +50,9 @@ inq_judge_part inq_judge_suspects; /* blame */
 inq_judge_part inq_judge_time;     /* rank_times, steps */
 inq_judge_part inq_judge_graph;    /* whatif, pipeline */
 inq_judge_part inq_judge_inputs;   /* missing ranks, damage */
+
+/* Gives every finding the fixes that it calls for (findings_fixes.c). */
+void inq_findings_call_for_fixes(struct inq_findings *findings);
 
 /* The headline, from the findings in their final order. */
 void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findings,

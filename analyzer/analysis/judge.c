@@ -45,6 +45,7 @@ int inq_run_judge(const struct inq_trace *trace, const struct inq_analysis_optio
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         parts[i](trace, &findings);
     }
+    inq_findings_call_for_fixes(&findings);
     code = inq_sort(findings.at, findings.n, sizeof(*findings.at), worst_first, NULL, err);
     if (code == INQ_OK) {
         inq_verdict_make(trace, &findings, &report->verdict);

@@ -134,20 +134,6 @@ static const char *detail(struct inq_findings *f, const struct inq_suspect *susp
                              inq_findings_time(f, suspect->cost_ns_per_step), waits);
 }
 
-static void add_fixes(struct inq_findings *f, const struct inq_suspect *suspect,
-                      struct inq_finding *finding)
-{
-    const struct inq_trace *trace = f->report->trace;
-    const char **fixes = inq_findings_fixes(f, finding, suspect->n_ranks);
-
-    for (size_t i = 0; fixes && i < suspect->n_ranks; i++) {
-        int32_t rank = trace->ranks[suspect->ranks[i]].rank;
-        if (rank >= 0 && suspect->kind != INQ_FINDING_MORE_WORK) {
-            fixes[finding->n_fixes++] = inq_findings_text(f, "replace-rank:%d", rank);
-        }
-    }
-}
-
 static const char *group_name(struct inq_findings *f, uint32_t group)
 {
     const struct inq_trace *trace = f->report->trace;
@@ -210,7 +196,6 @@ static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspec
                           how_often(f, suspect), inq_findings_percent(f, finding->share));
     finding->detail = detail(f, suspect, finding);
     finding->advice = advice(f, suspect);
-    add_fixes(f, suspect, finding);
 }
 
 /* Of an op table the what-if analysis knows better what a worker costs: it simulated the run

@@ -30,6 +30,7 @@ enum inq_option_id {
     INQ_OPT_TIME,
     INQ_OPT_ONLY,
     INQ_OPT_WHAT_IF,
+    INQ_OPT_FIX,
     INQ_OPT_METHOD,
     INQ_OPT_ALIGN,
     INQ_OPT_FAIL_ON,
@@ -115,6 +116,7 @@ int inq_cmd_analyze(struct inq_cli *cli);
 int inq_cmd_info(struct inq_cli *cli);
 int inq_cmd_list(struct inq_cli *cli);
 int inq_cmd_schedule(struct inq_cli *cli);
+int inq_cmd_fix(struct inq_cli *cli);
 int inq_cmd_synth(struct inq_cli *cli);
 int inq_cmd_check(struct inq_cli *cli);
 int inq_cmd_completion(struct inq_cli *cli);

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "ingest/reader.h"
+#include "inquest/fix.h"
 
 static void list_formats(struct inq_out *out)
 {
@@ -24,6 +25,15 @@ static void list_analyses(struct inq_out *out)
     }
 }
 
+static void list_fixes(struct inq_out *out)
+{
+    const struct inq_fix_kind *kind;
+    inq_out_text(out, "Fixes (inquest fix --fix SPEC; several joined by '+'):\n");
+    for (size_t i = 0; (kind = inq_fix_kind_at(i)) != NULL; i++) {
+        inq_out_printf(out, "  %s\n                    %s\n", kind->grammar, kind->summary);
+    }
+}
+
 int inq_cmd_list(struct inq_cli *cli)
 {
     struct inq_out out = {0};
@@ -32,6 +42,8 @@ int inq_cmd_list(struct inq_cli *cli)
         return inq_cli_usage(cli, NULL, "'inquest list' takes no argument");
     }
     list_analyses(&out);
+    inq_out_text(&out, "\n");
+    list_fixes(&out);
     inq_out_text(&out, "\n");
     list_formats(&out);
     int code = out.code != INQ_OK ? inq_err_set(&err, INQ_NOMEM, "no memory for the list")

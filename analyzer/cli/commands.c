@@ -20,6 +20,10 @@
      INQ_OPT_BIT(INQ_OPT_COMMS) | INQ_OPT_BIT(INQ_OPT_GROUPING) |                                  \
      INQ_OPT_BIT(INQ_OPT_MEMORY_LIMIT) | INQ_OPT_BIT(INQ_OPT_DIALECT))
 
+#define FIX_OPTIONS                                                                                \
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
+     INQ_OPT_BIT(INQ_OPT_FIX) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+
 #define SYNTH_OPTIONS                                                                              \
     (INQ_OPT_COMMON | INQ_OPT_BIT(INQ_OPT_FOLDER) | INQ_OPT_BIT(INQ_OPT_JOBS) |                    \
      INQ_OPT_BIT(INQ_OPT_QUIET))
@@ -41,6 +45,7 @@
      INQ_OPT_BIT(INQ_OPT_DIALECT))
 
 #define SCHEDULE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV))
+#define FIX_FORMATS      (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
 #define CHECK_FORMATS                                                                              \
     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_JUNIT) |          \
      INQ_FORMAT_BIT(INQ_FORMAT_GITHUB))
@@ -87,6 +92,15 @@ const struct inq_command inq_commands[] = {
      "  inquest check run/ --baseline perf.json --rule worst_wait=off --rule step_time=200ms\n"
      "  inquest check s.csv --times 18,18,9,1 --baseline s.json -f junit -o check.xml",
      CHECK_OPTIONS, CHECK_FORMATS, inq_cmd_check},
+    {"fix", "PATH...", "propose fixes, predict what each would gain",
+     "Takes the step of median length of a recorded run, changes it as each fix would, and\n"
+     "simulates it: which fixes help, by how much, what they assume and what they cost. Without\n"
+     "--fix it tries what the findings call for. Fixes joined by '+' are applied together.\n"
+     "\n"
+     "  inquest fix run/                          what the findings call for\n"
+     "  inquest fix run/ --fix replace-rank:5     one fix\n"
+     "  inquest fix run/ --fix schedule:zb-h1+microbatches:16 -f json",
+     FIX_OPTIONS, FIX_FORMATS, inq_cmd_fix},
     {"synth", "SPEC", "write a run with planted faults and its truth",
      "Simulates a training run and writes its traces, one per rank, as PyTorch's profiler would,\n"
      "and truth.json: what was planted and what it costs per step, measured by simulating the\n"
@@ -97,7 +111,7 @@ const struct inq_command inq_commands[] = {
      "  inquest synth dp=2,pp=4,fault=long_last_stage:factor=1.4 -o pipeline/\n"
      "  inquest synth spec.json -o run/",
      SYNTH_OPTIONS, ONLY_TEXT, inq_cmd_synth},
-    {"list", "", "list analyses and formats", "One line each; the names are what --only takes.",
+    {"list", "", "list analyses, fixes and formats", "One line each; the names are what --only takes.",
      INQ_OPT_COMMON, ONLY_TEXT, inq_cmd_list},
     {"completion", "SHELL", "print completion for bash, zsh or fish",
      "For this session:\n"

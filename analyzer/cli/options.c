@@ -22,6 +22,9 @@ static const struct inq_option options[] = {
     {INQ_OPT_WHAT_IF, 0, "what-if", "QUESTION", NULL, INQ_COMPLETE_NONE,
      "simulate the step with other durations: rank=5:speed=1.0, type=p2p:factor=0.5, stage=3:fix, "
      "dp=0:keep; may be given several times"},
+    {INQ_OPT_FIX, 0, "fix", "SPEC", NULL, INQ_COMPLETE_NONE,
+     "this fix: replace-rank:5, rebalance-stages, schedule:zb-h1+microbatches:16; may be given "
+     "several times; 'inquest list' names them"},
     {INQ_OPT_METHOD, 0, "method", "METHOD", "inquest|hta|tracelens", INQ_COMPLETE_CHOICES,
      "hta or tracelens: also print that tool's own numbers, by its definitions"},
     {INQ_OPT_ALIGN, 0, "align", "HOW", "auto|none", INQ_COMPLETE_CHOICES,

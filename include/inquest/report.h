@@ -56,6 +56,7 @@ INQ_API int inq_info_write(const struct inq_run *run, const struct inq_report_op
 struct inq_schedule;
 struct inq_schedule_timing;
 struct inq_lint;
+struct inq_fixes;
 
 /* Writes a timed schedule: a chart and figures as text, "inquest-schedule/1" as JSON. `timing` may
  * be NULL for CSV, which is torch.distributed.pipelining's. */
@@ -74,6 +75,9 @@ struct inq_check;
 INQ_API int inq_check_report(const struct inq_check *check, const char *name, const char *baseline,
                              const struct inq_report_options *options, struct inq_sink sink,
                              struct inq_err *err);
+/* Writes predicted (and executed) fixes: text, Markdown, or "inquest-fix/1" as JSON. */
+INQ_API int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_options *options,
+                           struct inq_sink sink, struct inq_err *err);
 /* Writes what lint found: text, or "inquest-lint/1" as JSON. */
 INQ_API int inq_lint_report(const struct inq_lint *lint, const struct inq_report_options *options,
                             struct inq_sink sink, struct inq_err *err);

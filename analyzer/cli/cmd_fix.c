@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inquest fix PATH...: which fixes would help, and by how much. */
+#include "cli/cli.h"
+
+#include "base/mem.h"
+#include "inquest/fix.h"
+
+enum { MAX_SPECS = 64 };
+
+/* All that one call works with; released in one place. */
+struct work {
+    struct inq_cli *cli;
+    struct inq_run *run;
+    struct inq_report *report;
+    struct inq_fix_base *base;
+    struct inq_fixes *fixes;
+    struct inq_range *steps;
+    size_t n_steps;
+    const char *specs[MAX_SPECS];
+    size_t n_specs;
+};
+
+static void release(struct work *w)
+{
+    inq_fixes_free(w->fixes);
+    inq_fix_base_free(w->base);
+    inq_report_free(w->report);
+    inq_mem_free(w->steps);
+    inq_run_free(w->run);
+}
+
+/* ---- what was asked for ------------------------------------------------------------------------
+ */
+
+static int take_options(struct work *w)
+{
+    struct inq_err err = {0};
+    const char *steps = w->cli->value[INQ_OPT_STEP];
+    size_t at = 0;
+    for (const char *spec; (spec = inq_cli_next_value(w->cli, INQ_OPT_FIX, &at)) != NULL;) {
+        if (w->n_specs == MAX_SPECS) {
+            return inq_cli_usage(w->cli, NULL, "more than %d fixes", MAX_SPECS);
+        }
+        if (inq_fix_check(spec, &err) != INQ_OK) {
+            return inq_cli_usage(w->cli, "'inquest list' names the fixes", "--fix '%s': %s", spec,
+                                 err.message);
+        }
+        w->specs[w->n_specs++] = spec;
+    }
+    if (steps != NULL && inq_cli_ranges(steps, &w->steps, &w->n_steps, &err) != INQ_OK) {
+        return inq_cli_usage(w->cli, NULL, "-s: %s", err.message);
+    }
+    if (w->n_steps > 1) {
+        return inq_cli_usage(w->cli, "give one range, such as 10..20",
+                             "-s takes one range of steps");
+    }
+    return INQ_EXIT_OK;
+}
+
+/* ---- a run -------------------------------------------------------------------------------------
+ */
+
+static int keep_steps(struct work *w)
+{
+    struct inq_err err = {0};
+    int code = w->n_steps > 0 ? inq_trace_keep_steps(w->run->traces[0], w->steps[0], &err) : INQ_OK;
+    if (code == INQ_NOT_FOUND) {
+        return inq_cli_usage(w->cli, "'inquest info' lists the steps that are there",
+                             "there are no steps %s", w->cli->value[INQ_OPT_STEP]);
+    }
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(w->cli, &err, NULL);
+}
+
+static int base_of_run(struct work *w)
+{
+    struct inq_err err = {0};
+    struct inq_analysis_options options = {.jobs = w->cli->jobs};
+    int status = inq_cli_ingest(w->cli, &w->run);
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    if (w->run->n_traces != 1) {
+        (void)inq_err_set(&err, w->run->n_traces == 0 ? INQ_FORMAT : INQ_UNSUPPORTED,
+                          "%zu jobs among these files: fixes are for one", w->run->n_traces);
+        return inq_cli_fail(w->cli, &err, "'inquest info' lists what is there");
+    }
+    status = keep_steps(w);
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    int code = inq_analyze(w->run->traces[0], &options, &w->report, &err);
+    if (code == INQ_OK) {
+        code = inq_fix_base_of_run(w->run->traces[0], w->report, &w->base, &err);
+    }
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(w->cli, &err, NULL);
+}
+
+/* ---- the answer --------------------------------------------------------------------------------
+ */
+
+static int study(struct work *w)
+{
+    struct inq_err err = {0};
+    struct inq_fix_options options = {
+        .specs = w->specs, .n_specs = w->n_specs, .jobs = w->cli->jobs};
+    int code = inq_fix_study(w->base, w->report, &options, &w->fixes, &err);
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(w->cli, &err, NULL);
+}
+
+static int write_fixes(struct work *w)
+{
+    struct inq_err err = {0};
+    struct inq_cli_output output;
+    struct inq_report_options options = inq_cli_report_options(w->cli);
+    int code = inq_cli_output_open(w->cli, &output, &err);
+    if (code == INQ_OK) {
+        code = inq_fix_report(w->fixes, &options, inq_cli_output_sink(&output), &err);
+        code = inq_cli_output_close(&output, code, &err);
+    }
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(w->cli, &err, NULL);
+}
+
+int inq_cmd_fix(struct inq_cli *cli)
+{
+    struct work w = {.cli = cli};
+    int status = take_options(&w);
+    if (status == INQ_EXIT_OK) {
+        status = base_of_run(&w);
+    }
+    if (status == INQ_EXIT_OK) {
+        status = study(&w);
+    }
+    if (status == INQ_EXIT_OK) {
+        status = write_fixes(&w);
+    }
+    release(&w);
+    return status;
+}

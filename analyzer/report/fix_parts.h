@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fixes as text, Markdown and JSON: what the formats share. */
+#ifndef INQ_REPORT_FIX_PARTS_H
+#define INQ_REPORT_FIX_PARTS_H
+
+#include "base/json.h"
+#include "inquest/fix.h"
+#include "inquest/report.h"
+#include "report/table.h"
+
+const char *inq_fix_verdict(const struct inq_fix *fix);
+/* One fix a row. Release the table on failure too. */
+void inq_fix_table(const struct inq_fixes *fixes, struct inq_table *table);
+/* What the base is, and how far the model is off, into `out`. */
+void inq_fix_say_base(const struct inq_fixes *fixes, struct inq_out *out);
+/* The verdict in one sentence. */
+void inq_fix_say_best(const struct inq_fixes *fixes, struct inq_out *out);
+/* What was executed and how far the executed original is from the recorded step; nothing when
+ * nothing was executed. */
+void inq_fix_say_executed(const struct inq_fixes *fixes, struct inq_out *out);
+/* "measured so and so" of an executed fix, "" where it was not. */
+void inq_fix_say_outcome(const struct inq_fix *fix, struct inq_out *out);
+
+void inq_fix_text(const struct inq_fixes *fixes, const struct inq_report_options *options,
+                  struct inq_arena *arena, struct inq_out *out);
+void inq_fix_markdown(const struct inq_fixes *fixes, struct inq_arena *arena, struct inq_out *out);
+void inq_fix_json(const struct inq_fixes *fixes, struct inq_out *out);
+
+#endif

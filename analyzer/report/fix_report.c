@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fixes to bytes: JSON here, the sentences that text and Markdown share in fix_say.c. */
+#include "report/fix_parts.h"
+
+#include "base/arena.h"
+
+static void ns_or_null(struct inq_json *json, const char *key, int64_t ns)
+{
+    if (ns >= 0) {
+        inq_json_int(json, key, ns);
+    } else {
+        inq_json_null(json, key);
+    }
+}
+
+static void write_sample(struct inq_json *json, const struct inq_sample *sample)
+{
+    inq_json_int(json, "n", (int64_t)sample->n);
+    inq_json_int(json, "t_ns_median", sample->median_ns);
+    inq_json_array(json, "ci95_ns");
+    inq_json_int(json, NULL, sample->ci95_ns[0]);
+    inq_json_int(json, NULL, sample->ci95_ns[1]);
+    inq_json_end_array(json);
+}
+
+static void write_base(struct inq_json *json, const struct inq_fixes *fixes)
+{
+    const struct inq_fix_base_info *b = &fixes->base;
+    inq_json_object(json, "base");
+    inq_json_string(json, "source", b->source);
+    if (b->step >= 0) {
+        inq_json_int(json, "step", b->step);
+    } else {
+        inq_json_null(json, "step");
+    }
+    ns_or_null(json, "recorded_ns", b->recorded_ns);
+    inq_json_int(json, "t_ns", b->t_ns);
+    inq_json_int(json, "t_without_gaps_ns", b->without_gaps_ns);
+    if (b->recorded_ns > 0) {
+        inq_json_double(json, "model_error",
+                        (double)(b->t_ns - b->recorded_ns) / (double)b->recorded_ns);
+    } else {
+        inq_json_null(json, "model_error");
+    }
+    inq_json_int(json, "ops", (int64_t)b->n_ops);
+    inq_json_int(json, "ranks", (int64_t)b->n_ranks);
+    if (b->n_stages > 0) {
+        inq_json_int(json, "stages", (int64_t)b->n_stages);
+        inq_json_int(json, "replicas", (int64_t)b->n_dp);
+        inq_json_int(json, "microbatches", (int64_t)b->n_microbatches);
+        inq_json_string(json, "schedule", b->schedule[0] != '\0' ? b->schedule : NULL);
+    }
+    inq_json_bool(json, "ranks_connected", b->connected);
+    if (fixes->engine[0] != '\0') {
+        inq_json_object(json, "executed");
+        inq_json_string(json, "engine", fixes->engine);
+        inq_json_string(json, "device", fixes->device);
+        inq_json_string(json, "note", fixes->note);
+        inq_json_double(json, "scale", fixes->scale);
+        write_sample(json, &fixes->executed);
+        inq_json_int(json, "expected_ns", fixes->expected_ns);
+        inq_json_double(json, "fidelity_error", fixes->fidelity_error);
+        inq_json_end_object(json);
+    } else {
+        inq_json_null(json, "executed");
+    }
+    inq_json_end_object(json);
+}
+
+static void write_executed(struct inq_json *json, const struct inq_fixes *fixes,
+                           const struct inq_fix *fix)
+{
+    const struct inq_validation *v = &fix->executed;
+    if (v->judgement == INQ_NOT_EXECUTED) {
+        inq_json_null(json, "executed");
+        return;
+    }
+    inq_json_object(json, "executed");
+    inq_json_string(json, "engine", fixes->engine);
+    inq_json_string(json, "device", v->device);
+    write_sample(json, &v->fixed);
+    inq_json_double(json, "predicted_speedup", v->predicted_speedup);
+    inq_json_double(json, "speedup", v->speedup);
+    inq_json_array(json, "speedup_ci95");
+    inq_json_double(json, NULL, v->speedup_ci95[0]);
+    inq_json_double(json, NULL, v->speedup_ci95[1]);
+    inq_json_end_array(json);
+    inq_json_string(json, "why", v->why);
+    inq_json_end_object(json);
+}
+
+static void text_or_null(struct inq_json *json, const char *key, const char *text)
+{
+    inq_json_string(json, key, text[0] != '\0' ? text : NULL);
+}
+
+static void write_fix(struct inq_json *json, const struct inq_fixes *fixes,
+                      const struct inq_fix *fix)
+{
+    inq_json_object(json, NULL);
+    inq_json_string(json, "spec", fix->spec);
+    text_or_null(json, "what", fix->what);
+    text_or_null(json, "finding", fix->finding);
+    inq_json_bool(json, "repairs", fix->repairs);
+    text_or_null(json, "problem", fix->problem);
+    ns_or_null(json, "predicted_t_ns", fix->t_ns);
+    if (fix->t_ns >= 0) {
+        inq_json_int(json, "predicted_gain_ns", fix->gain_ns);
+    } else {
+        inq_json_null(json, "predicted_gain_ns");
+    }
+    inq_json_double(json, "predicted_speedup", fix->speedup);
+    inq_json_bool(json, "helps", fix->helps);
+    write_executed(json, fixes, fix);
+    inq_json_string(json, "verdict", inq_fix_verdict(fix));
+    inq_json_string(json, "assumes", fix->assumes);
+    inq_json_object(json, "costs");
+    text_or_null(json, "memory", fix->costs.memory);
+    text_or_null(json, "accuracy", fix->costs.accuracy);
+    text_or_null(json, "work", fix->costs.work);
+    inq_json_end_object(json);
+    inq_json_end_object(json);
+}
+
+void inq_fix_json(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    struct inq_json json;
+    inq_json_init(&json, out, false);
+    inq_json_object(&json, NULL);
+    inq_json_string(&json, "schema", "inquest-fix/1");
+    write_base(&json, fixes);
+    inq_json_array(&json, "fixes");
+    for (size_t i = 0; i < fixes->n; i++) {
+        write_fix(&json, fixes, &fixes->fixes[i]);
+    }
+    inq_json_end_array(&json);
+    inq_json_end_object(&json);
+}
+
+int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_options *options,
+                   struct inq_sink sink, struct inq_err *err)
+{
+    struct inq_arena arena = {0};
+    struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
+    int code = INQ_OK;
+    if (options->format == INQ_FORMAT_JSON) {
+        inq_fix_json(fixes, &out);
+    } else if (options->format == INQ_FORMAT_MARKDOWN) {
+        inq_fix_markdown(fixes, &arena, &out);
+    } else if (options->format == INQ_FORMAT_TEXT) {
+        inq_fix_text(fixes, options, &arena, &out);
+    } else {
+        code = inq_err_set(err, INQ_UNSUPPORTED, "fixes are written as text, Markdown or JSON");
+    }
+    if (code == INQ_OK) {
+        code = inq_out_flush(&out, err);
+    }
+    inq_out_release(&out);
+    inq_arena_release(&arena);
+    return code;
+}

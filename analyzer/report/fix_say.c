@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What text and Markdown both say about fixes. */
+#include "report/fix_parts.h"
+
+#include "base/time.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct when {
+    char text[32];
+};
+
+static struct when time_of(int64_t ns)
+{
+    struct when when = {""};
+    (void)inq_time_format(ns, when.text, sizeof when.text);
+    return when;
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+const char *inq_fix_verdict(const struct inq_fix *fix)
+{
+    static const char *const text[] = {"not_executed", "confirmed", "refuted", "inconclusive"};
+    return text[fix->executed.judgement];
+}
+
+static bool any_repairs(const struct inq_fixes *fixes)
+{
+    return fixes->n > 0 && fixes->fixes[0].repairs && fixes->fixes[0].helps;
+}
+
+void inq_fix_table(const struct inq_fixes *fixes, struct inq_table *table)
+{
+    bool executed = fixes->engine[0] != '\0';
+    table->title =
+        any_repairs(fixes)
+            ? "Fixes: what repairs a fault first, then by what they are predicted to gain"
+            : "Fixes, by what they are predicted to gain";
+    inq_table_column(table, INQ_COLUMN_STRETCH, "fix");
+    inq_table_unit(table, fixes->base.t_ns);
+    inq_table_column_ns(table, "step");
+    inq_table_column_ns(table, "gain");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "gain %");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "speed-up");
+    if (executed) {
+        inq_table_column(table, INQ_COLUMN_RIGHT, "executed");
+        inq_table_column(table, INQ_COLUMN_LEFT, "95 % of them");
+    }
+    inq_table_column(table, INQ_COLUMN_LEFT, "verdict");
+    for (size_t i = 0; i < fixes->n; i++) {
+        const struct inq_fix *fix = &fixes->fixes[i];
+        bool known = fix->t_ns >= 0;
+        bool run = fix->executed.judgement != INQ_NOT_EXECUTED;
+        inq_table_text(table, fix->spec);
+        inq_table_ns_known(table, fix->t_ns);
+        if (known) {
+            inq_table_ns(table, fix->gain_ns);
+            inq_table_real(table, percent(fix->gain_ns, fixes->base.t_ns), 1);
+        } else {
+            inq_table_na(table);
+            inq_table_na(table);
+        }
+        inq_table_real(table, fix->speedup, 3);
+        if (executed && run) {
+            inq_table_real(table, fix->executed.speedup, 3);
+            inq_table_printf(table, "%.3f to %.3f", fix->executed.speedup_ci95[0],
+                             fix->executed.speedup_ci95[1]);
+        } else if (executed) {
+            inq_table_na(table);
+            inq_table_na(table);
+        }
+        inq_table_text(table, run          ? inq_fix_verdict(fix)
+                              : !known     ? "does not apply"
+                              : fix->helps ? (fix->repairs ? "repairs" : "helps")
+                                           : "does not help");
+    }
+}
+
+void inq_fix_say_base(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    const struct inq_fix_base_info *b = &fixes->base;
+    if (b->recorded_ns > 0) {
+        inq_out_printf(out, "Base: step %" PRId64 ", the one of median length, recorded %s; ",
+                       b->step, time_of(b->recorded_ns).text);
+        inq_out_printf(out, "simulated %s (%+.2f %%)", time_of(b->t_ns).text,
+                       percent(b->t_ns - b->recorded_ns, b->recorded_ns));
+        inq_out_printf(out, ", %s without launch delays (%+.1f %%)",
+                       time_of(b->without_gaps_ns).text,
+                       percent(b->without_gaps_ns - b->recorded_ns, b->recorded_ns));
+    } else {
+        inq_out_printf(out, "Base: a schedule of %s", time_of(b->t_ns).text);
+    }
+    inq_out_printf(out, "; %zu ops of %zu rank%s", b->n_ops, b->n_ranks,
+                   b->n_ranks == 1 ? "" : "s");
+    if (b->n_stages > 0) {
+        inq_out_printf(out, ", %zu stage%s, %zu replica%s, %zu micro-batch%s%s%s", b->n_stages,
+                       b->n_stages == 1 ? "" : "s", b->n_dp, b->n_dp == 1 ? "" : "s",
+                       b->n_microbatches, b->n_microbatches == 1 ? "" : "es",
+                       b->schedule[0] != '\0' ? ", " : "", b->schedule);
+    }
+    inq_out_text(out, ".");
+    if (!b->connected && b->n_ranks > 1) {
+        inq_out_text(out, " No transfers of different ranks could be matched: what one rank "
+                          "gains, the others do not see.");
+    }
+}
+
+void inq_fix_say_best(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    const struct inq_fix *best = fixes->n > 0 ? &fixes->fixes[0] : NULL;
+    if (best == NULL) {
+        inq_out_text(out, "No finding calls for a fix that can be simulated.");
+    } else if (!best->helps) {
+        inq_out_printf(out, fixes->n == 1 ? "The fix would not make a step shorter."
+                                          : "None of the fixes would make a step shorter.");
+    } else {
+        inq_out_printf(out, "%s: a step would take %s instead of %s, %s (%.1f %%) less.",
+                       best->spec, time_of(best->t_ns).text, time_of(fixes->base.t_ns).text,
+                       time_of(best->gain_ns).text, percent(best->gain_ns, fixes->base.t_ns));
+    }
+}
+
+void inq_fix_say_executed(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    if (fixes->engine[0] == '\0') {
+        return;
+    }
+    inq_out_printf(out, "Executed by %s on %s", fixes->engine, fixes->device);
+    if (fixes->scale < 1.0 || fixes->scale > 1.0) {
+        inq_out_printf(out, ", time scaled by %g", fixes->scale);
+    }
+    inq_out_printf(out, ": the original took %s (95 %%: %s to %s, n = %zu) where %s was expected",
+                   time_of(fixes->executed.median_ns).text,
+                   time_of(fixes->executed.ci95_ns[0]).text,
+                   time_of(fixes->executed.ci95_ns[1]).text, fixes->executed.n,
+                   time_of(fixes->expected_ns).text);
+    inq_out_printf(out, " (%+.2f %%).", 100.0 * fixes->fidelity_error);
+    if (fixes->note[0] != '\0') {
+        inq_out_printf(out, " %s.", fixes->note);
+    }
+}
+
+void inq_fix_say_outcome(const struct inq_fix *fix, struct inq_out *out)
+{
+    const struct inq_validation *v = &fix->executed;
+    if (v->judgement != INQ_NOT_EXECUTED) {
+        inq_out_printf(out,
+                       "%s: predicted %.3f times as fast, executed %.3f (95 %%: %.3f to %.3f); %s",
+                       inq_fix_verdict(fix), v->predicted_speedup, v->speedup, v->speedup_ci95[0],
+                       v->speedup_ci95[1], v->why);
+    }
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pipeline's micro-batches cost: taken from a job, cut and divided differently. */
+#include "fix_pipe.h"
+#include "fix_spec.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+#include "graph/op_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+void inq_fix_pipe_release(struct fix_pipe *pipe)
+{
+    inq_mem_free(pipe->cells);
+    inq_mem_free(pipe->rank_of);
+    inq_mem_free(pipe->p2p_ns);
+    *pipe = (struct fix_pipe){0};
+}
+
+static struct fix_cell *cell_at(const struct fix_pipe *p, size_t dp, size_t stage, size_t mb)
+{
+    return &p->cells[(dp * p->n_virtual + stage) * p->n_microbatches + mb];
+}
+
+/* ---- taking ------------------------------------------------------------------------------------
+ */
+
+static size_t virtual_of(const struct fix_job *job, const struct fix_op *op)
+{
+    size_t chunk = (size_t)op->op.chunk;
+    size_t stage = (size_t)op->op.stage;
+    bool up = job->v_shaped && chunk % 2 == 1;
+    return chunk * job->n_stages + (up ? job->n_stages - 1 - stage : stage);
+}
+
+static int64_t not_negative(int64_t ns)
+{
+    return ns > 0 ? ns : 0;
+}
+
+/* Puts one compute op into its cell; seen[cell] gets a bit for forward, backward and weight. */
+static bool take_compute(const struct fix_job *job, const struct fix_op *op, struct fix_pipe *pipe,
+                         uint8_t *seen)
+{
+    bool fits = op->op.dp_rank >= 0 && op->op.stage >= 0 && op->op.chunk >= 0 &&
+                (size_t)op->op.chunk < job->n_chunks && op->op.micro_batch >= 0 &&
+                (size_t)op->op.micro_batch < job->n_microbatches;
+    if (!fits) {
+        return false;
+    }
+    size_t stage = virtual_of(job, op);
+    struct fix_cell *c = cell_at(pipe, (size_t)op->op.dp_rank, stage, (size_t)op->op.micro_batch);
+    uint8_t bit = op->op.type == INQ_OP_FORWARD ? 1 : op->op.type == INQ_OP_BACKWARD_WEIGHT ? 4 : 2;
+    uint8_t *bits = &seen[c - pipe->cells];
+    if ((*bits & bit) != 0) {
+        return false;
+    }
+    *bits |= bit;
+    if (bit == 1) {
+        c->f_ns = op->dur_ns;
+        c->f_delay_ns = not_negative(op->delay_ns);
+    } else if (bit == 2) {
+        c->i_ns = op->dur_ns;
+        c->b_delay_ns = not_negative(op->delay_ns);
+    } else {
+        c->w_ns = op->dur_ns;
+    }
+    pipe->rank_of[stage] = op->op.stage;
+    return true;
+}
+
+/* Boundary and direction of a transfer; false: none, or one that was never made. */
+static bool boundary_of(const struct fix_job *job, const struct fix_op *op, size_t *boundary,
+                        size_t *way)
+{
+    size_t stage = (size_t)(op->op.stage >= 0 ? op->op.stage : 0);
+    size_t before = (stage + job->n_stages - 1) % job->n_stages;
+    bool forward = op->op.type == INQ_OP_FORWARD_SEND || op->op.type == INQ_OP_FORWARD_RECV;
+    bool up = op->op.type == INQ_OP_FORWARD_RECV || op->op.type == INQ_OP_BACKWARD_SEND;
+    *boundary = up ? before : stage;
+    *way = forward ? 0 : 1;
+    return inq_op_is_p2p(op->op.type) && op->group != INQ_NONE;
+}
+
+/* Median transfer over each boundary, and what it usually waits for its launch. */
+static int take_transfers(const struct fix_job *job, struct fix_pipe *pipe, struct inq_err *err)
+{
+    int64_t *space = inq_mem_alloc(2 * (job->n_ops + 1) * sizeof *space);
+    if (space == NULL) {
+        return inq_fix_no_memory(err);
+    }
+    for (size_t k = 0; k < pipe->n_dp * pipe->n_ranks * 2; k++) {
+        size_t n = 0;
+        size_t n_sends = 0;
+        int64_t *delays = space + job->n_ops + 1;
+        for (size_t i = 0; i < job->n_ops; i++) {
+            const struct fix_op *op = &job->ops[i];
+            size_t boundary = 0;
+            size_t way = 0;
+            if (!inq_op_is_p2p(op->op.type) || (size_t)op->op.dp_rank != k / 2 / pipe->n_ranks ||
+                !boundary_of(job, op, &boundary, &way) ||
+                boundary * 2 + way != k % (pipe->n_ranks * 2)) {
+                continue;
+            }
+            space[n++] = op->dur_ns;
+            if (op->op.type == INQ_OP_FORWARD_SEND || op->op.type == INQ_OP_BACKWARD_SEND) {
+                delays[n_sends++] = not_negative(op->delay_ns);
+            }
+        }
+        pipe->p2p_ns[k] = not_negative(inq_median_i64(space, n)) + inq_median_i64(delays, n_sends);
+        pipe->transfers = pipe->transfers || n > 0;
+    }
+    inq_mem_free(space);
+    return INQ_OK;
+}
+
+/* Whether most receives wait for the compute op that stands before their own on its lane. */
+static int find_posting(const struct fix_job *job, struct fix_pipe *pipe, struct inq_err *err)
+{
+    uint32_t *before = inq_mem_alloc(2 * (job->n_ops + 1) * sizeof *before); /* on its lane */
+    uint32_t *last = inq_mem_alloc((job->n_ranks + 1) * sizeof *last);
+    if (before == NULL || last == NULL) {
+        inq_mem_free(before);
+        inq_mem_free(last);
+        return inq_fix_no_memory(err);
+    }
+    uint32_t *posted = before + job->n_ops + 1; /* compute that a receive waits for */
+    size_t n = 0;
+    size_t in_order = 0;
+    memset(before, 0xff, 2 * (job->n_ops + 1) * sizeof *before);
+    memset(last, 0xff, (job->n_ranks + 1) * sizeof *last);
+    for (size_t i = 0; i < job->n_ops; i++) {
+        if (inq_op_is_compute(job->ops[i].op.type)) {
+            before[i] = last[job->ops[i].op.rank];
+            last[job->ops[i].op.rank] = (uint32_t)i;
+        }
+    }
+    for (size_t e = 0; e < job->n_edges; e++) {
+        if (inq_op_is_compute(job->ops[job->edges[e].before].op.type)) {
+            posted[job->edges[e].after] = job->edges[e].before;
+        }
+    }
+    for (size_t e = 0; e < job->n_edges; e++) {
+        uint32_t from = job->edges[e].before;
+        uint32_t to = job->edges[e].after;
+        bool receives = job->ops[from].op.type == INQ_OP_FORWARD_RECV ||
+                        job->ops[from].op.type == INQ_OP_BACKWARD_RECV;
+        if (receives && inq_op_is_compute(job->ops[to].op.type) && before[to] != INQ_NONE) {
+            n++;
+            in_order += posted[from] == before[to];
+        }
+    }
+    pipe->in_order = 2 * in_order > n;
+    inq_mem_free(before);
+    inq_mem_free(last);
+    return INQ_OK;
+}
+
+static int alloc_pipe(struct fix_pipe *p, struct inq_err *err)
+{
+    p->cells = inq_mem_zalloc(p->n_dp * p->n_virtual * p->n_microbatches + 1, sizeof *p->cells);
+    p->rank_of = inq_mem_zalloc(p->n_virtual + 1, sizeof *p->rank_of);
+    p->p2p_ns = inq_mem_zalloc(p->n_dp * p->n_ranks * 2 + 1, sizeof *p->p2p_ns);
+    return p->cells != NULL && p->rank_of != NULL && p->p2p_ns != NULL ? INQ_OK
+                                                                       : inq_fix_no_memory(err);
+}
+
+int inq_fix_pipe_take(const struct fix_job *job, struct fix_pipe *pipe, struct inq_err *err)
+{
+    *pipe = (struct fix_pipe){.n_dp = job->n_dp,
+                              .n_ranks = job->n_stages,
+                              .n_virtual = job->n_stages * job->n_chunks,
+                              .n_microbatches = job->n_microbatches,
+                              .split = job->split};
+    if (job->n_stages < 2 || job->n_microbatches == 0) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "this is no pipeline: there is no schedule");
+    }
+    size_t n_cells = pipe->n_dp * pipe->n_virtual * pipe->n_microbatches;
+    uint8_t *seen = inq_mem_zalloc(n_cells + 1, 1);
+    int code = seen != NULL ? alloc_pipe(pipe, err) : inq_fix_no_memory(err);
+    bool whole = true;
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        if (inq_op_is_compute(job->ops[i].op.type)) {
+            whole = take_compute(job, &job->ops[i], pipe, seen) && whole;
+        }
+    }
+    for (size_t k = 0; code == INQ_OK && k < n_cells; k++) {
+        whole = whole && (seen[k] & 3) == 3;
+    }
+    if (code == INQ_OK && !whole) {
+        code = inq_err_set(err, INQ_UNSUPPORTED,
+                           "not every micro-batch has one forward and one backward on every stage");
+    }
+    if (code == INQ_OK) {
+        code = take_transfers(job, pipe, err);
+    }
+    if (code == INQ_OK) {
+        code = find_posting(job, pipe, err);
+    }
+    inq_mem_free(seen);
+    return code;
+}
+
+/* ---- cutting -----------------------------------------------------------------------------------
+ */
+
+/* Compute of each rank of each replica against the median replica's: pace[dp * n_ranks + rank]. */
+static int find_paces(const struct fix_pipe *p, double *pace, struct inq_err *err)
+{
+    double *values = inq_mem_zalloc(p->n_dp + 1, sizeof *values);
+    if (values == NULL) {
+        return inq_fix_no_memory(err);
+    }
+    for (size_t d = 0; d < p->n_dp; d++) {
+        for (size_t k = 0; k < p->n_virtual * p->n_microbatches; k++) {
+            const struct fix_cell *c = &p->cells[d * p->n_virtual * p->n_microbatches + k];
+            size_t rank = (size_t)p->rank_of[k / p->n_microbatches];
+            pace[d * p->n_ranks + rank] += (double)(c->f_ns + c->i_ns + c->w_ns);
+        }
+    }
+    for (size_t r = 0; r < p->n_ranks; r++) {
+        for (size_t d = 0; d < p->n_dp; d++) {
+            values[d] = pace[d * p->n_ranks + r];
+        }
+        double usual = inq_median(values, p->n_dp);
+        for (size_t d = 0; d < p->n_dp; d++) {
+            double *own = &pace[d * p->n_ranks + r];
+            *own = usual > 0.0 && *own > 0.0 ? *own / usual : 1.0;
+        }
+    }
+    inq_mem_free(values);
+    return INQ_OK;
+}
+
+/* Costs of a cell, to be added up. */
+struct costs {
+    double f, i, w;
+};
+
+/* What the first and the last stage do besides layers (embedding, output layer, loss) is what they
+ * take longer than the median stage; it stays at its end of the model. */
+struct cut {
+    const struct fix_pipe *p;
+    const double *pace; /* [n_dp * n_ranks] */
+    double *values;     /* scratch [n_virtual] */
+    size_t n;           /* virtual stages from now on */
+};
+
+static double part_of(const struct fix_pipe *p, const double *pace, size_t dp, size_t cell,
+                      int part)
+{
+    const struct fix_cell *c = &p->cells[dp * p->n_virtual * p->n_microbatches + cell];
+    double rank_pace = pace[dp * p->n_ranks + (size_t)p->rank_of[cell / p->n_microbatches]];
+    return (double)(part == 0 ? c->f_ns : part == 1 ? c->i_ns : c->w_ns) / rank_pace;
+}
+
+/* At the pace of a usual rank. */
+static struct costs extra_of(const struct cut *x, size_t dp, size_t stage, size_t mb)
+{
+    const struct fix_pipe *p = x->p;
+    double extra[3];
+    for (int part = 0; part < 3; part++) {
+        for (size_t s = 0; s < p->n_virtual; s++) {
+            x->values[s] = part_of(p, x->pace, dp, s * p->n_microbatches + mb, part);
+        }
+        double own = x->values[stage];
+        inq_sort_double(x->values, p->n_virtual);
+        extra[part] = fmax(own - x->values[(p->n_virtual - 1) / 2], 0.0);
+    }
+    return (struct costs){extra[0], extra[1], extra[2]};
+}
+
+static void add_share(struct costs *sum, const struct costs *part, double share)
+{
+    sum->f += share * part->f;
+    sum->i += share * part->i;
+    sum->w += share * part->w;
+}
+
+/* The layers of virtual stage `k`, whatever measured stages they were on, at a rank's pace. */
+static struct fix_cell cut_cell(const struct cut *x, size_t dp, size_t mb, size_t k,
+                                double own_pace)
+{
+    const struct fix_pipe *p = x->p;
+    double scale = (double)p->n_virtual / (double)x->n;
+    double from = (double)k * scale;
+    double to = from + scale;
+    struct costs sum = {0};
+    size_t first = (size_t)(from + 1e-9);
+    for (size_t s = first; s < p->n_virtual && (double)s < to - 1e-9; s++) {
+        double low = from > (double)s ? from : (double)s;
+        double high = to < (double)s + 1.0 ? to : (double)s + 1.0;
+        size_t cell = s * p->n_microbatches + mb;
+        struct costs all = {part_of(p, x->pace, dp, cell, 0), part_of(p, x->pace, dp, cell, 1),
+                            part_of(p, x->pace, dp, cell, 2)};
+        bool end = p->n_virtual > 1 && (s == 0 || s + 1 == p->n_virtual);
+        struct costs extra = {0};
+        if (end) {
+            extra = extra_of(x, dp, s, mb);
+            add_share(&all, &extra, -1.0);
+        }
+        add_share(&sum, &all, (high - low) * own_pace);
+        if (end && (s == 0 ? k == 0 : k + 1 == x->n)) {
+            add_share(&sum, &extra, own_pace);
+        }
+    }
+    const struct fix_cell *old = cell_at(p, dp, first < p->n_virtual ? first : 0, mb);
+    return (struct fix_cell){llround(sum.f), llround(sum.i), llround(sum.w), old->f_delay_ns,
+                             old->b_delay_ns};
+}
+
+int inq_fix_pipe_recut(struct fix_pipe *pipe, size_t n_virtual, const int32_t *rank_of,
+                       struct inq_err *err)
+{
+    struct fix_pipe out = *pipe;
+    double *pace = inq_mem_zalloc(pipe->n_dp * pipe->n_ranks + pipe->n_virtual + 1, sizeof *pace);
+    out.n_virtual = n_virtual;
+    out.cells = NULL;
+    out.rank_of = NULL;
+    out.p2p_ns = NULL;
+    int code = pace != NULL ? alloc_pipe(&out, err) : inq_fix_no_memory(err);
+    if (code == INQ_OK) {
+        code = find_paces(pipe, pace, err);
+    }
+    for (size_t d = 0; code == INQ_OK && d < out.n_dp; d++) {
+        for (size_t k = 0; k < n_virtual * out.n_microbatches; k++) {
+            size_t stage = k / out.n_microbatches;
+            size_t mb = k % out.n_microbatches;
+            struct cut cut = {pipe, pace, pace + pipe->n_dp * pipe->n_ranks, n_virtual};
+            double own = pace[d * pipe->n_ranks + (size_t)rank_of[stage]];
+            *cell_at(&out, d, stage, mb) = cut_cell(&cut, d, mb, stage, own);
+        }
+    }
+    inq_mem_free(pace);
+    if (code != INQ_OK) {
+        inq_fix_pipe_release(&out);
+        return code;
+    }
+    memcpy(out.rank_of, rank_of, n_virtual * sizeof *rank_of);
+    memcpy(out.p2p_ns, pipe->p2p_ns, out.n_dp * out.n_ranks * 2 * sizeof *out.p2p_ns);
+    inq_fix_pipe_release(pipe);
+    *pipe = out;
+    return INQ_OK;
+}
+
+/* ---- dividing ----------------------------------------------------------------------------------
+ */
+
+static struct fix_cell mean_cell(const struct fix_pipe *p, size_t dp, size_t stage)
+{
+    struct fix_cell sum = {0};
+    int64_t n = p->n_microbatches > 0 ? (int64_t)p->n_microbatches : 1;
+    for (size_t mb = 0; mb < p->n_microbatches; mb++) {
+        const struct fix_cell *c = cell_at(p, dp, stage, mb);
+        sum.f_ns += c->f_ns;
+        sum.i_ns += c->i_ns;
+        sum.w_ns += c->w_ns;
+        sum.f_delay_ns += c->f_delay_ns;
+        sum.b_delay_ns += c->b_delay_ns;
+    }
+    return (struct fix_cell){sum.f_ns / n, sum.i_ns / n, sum.w_ns / n, sum.f_delay_ns / n,
+                             sum.b_delay_ns / n};
+}
+
+int inq_fix_pipe_divide(struct fix_pipe *pipe, size_t n, double factor, double transfer_factor,
+                        struct inq_err *err)
+{
+    struct fix_cell *cells = inq_mem_zalloc(pipe->n_dp * pipe->n_virtual * n + 1, sizeof *cells);
+    if (cells == NULL) {
+        return inq_fix_no_memory(err);
+    }
+    for (size_t k = 0; k < pipe->n_dp * pipe->n_virtual; k++) {
+        struct fix_cell mean = mean_cell(pipe, k / pipe->n_virtual, k % pipe->n_virtual);
+        /* what came before the very first forward is the step's, not a micro-batch's */
+        int64_t first_ns = cell_at(pipe, k / pipe->n_virtual, k % pipe->n_virtual, 0)->f_delay_ns;
+        int64_t others = (int64_t)pipe->n_microbatches - 1;
+        int64_t usual_ns =
+            others > 0 ? (mean.f_delay_ns * (others + 1) - first_ns) / others : mean.f_delay_ns;
+        mean.f_ns = inq_fix_scaled(mean.f_ns, factor);
+        mean.i_ns = inq_fix_scaled(mean.i_ns, factor);
+        mean.w_ns = inq_fix_scaled(mean.w_ns, factor);
+        for (size_t mb = 0; mb < n; mb++) {
+            cells[k * n + mb] = mean;
+            cells[k * n + mb].f_delay_ns = mb == 0 ? first_ns : not_negative(usual_ns);
+        }
+    }
+    for (size_t k = 0; k < pipe->n_dp * pipe->n_ranks * 2; k++) {
+        pipe->p2p_ns[k] = inq_fix_scaled(pipe->p2p_ns[k], transfer_factor);
+    }
+    inq_mem_free(pipe->cells);
+    pipe->cells = cells;
+    pipe->n_microbatches = n;
+    return INQ_OK;
+}

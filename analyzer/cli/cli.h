@@ -48,6 +48,7 @@ enum inq_option_id {
     INQ_OPT_UPDATE,
     INQ_OPT_TOLERANCE,
     INQ_OPT_RULE,
+    INQ_OPT_SAMPLES,
     INQ_OPT_JOBS,
     INQ_OPT_COLOR,
     INQ_OPT_NO_PAGER,
@@ -119,6 +120,7 @@ int inq_cmd_schedule(struct inq_cli *cli);
 int inq_cmd_fix(struct inq_cli *cli);
 int inq_cmd_synth(struct inq_cli *cli);
 int inq_cmd_check(struct inq_cli *cli);
+int inq_cmd_compare(struct inq_cli *cli);
 int inq_cmd_completion(struct inq_cli *cli);
 int inq_cmd_help(struct inq_cli *cli);
 

@@ -36,6 +36,10 @@
 #endif
 #define ANALYZE_FORMATS                                                                            \
     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) | HTML)
+#define COMPARE_OPTIONS                                                                            \
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
+     INQ_OPT_BIT(INQ_OPT_SAMPLES) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+
 #define CHECK_OPTIONS                                                                              \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) |                                \
      INQ_OPT_BIT(INQ_OPT_BASELINE) | INQ_OPT_BIT(INQ_OPT_UPDATE) |                                 \
@@ -46,6 +50,7 @@
 
 #define SCHEDULE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV))
 #define FIX_FORMATS      (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
+#define COMPARE_FORMATS  (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
 #define CHECK_FORMATS                                                                              \
     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_JUNIT) |          \
      INQ_FORMAT_BIT(INQ_FORMAT_GITHUB))
@@ -69,6 +74,18 @@ const struct inq_command inq_commands[] = {
      "ranks that are missing, steps, times, the damage of each file, and the files that were\n"
      "not understood, with the reason.",
      INFO_OPTIONS, TEXT_JSON, inq_cmd_info},
+    {"compare", "BASE NEW", "two runs of any size: what changed, scaling efficiency, where it went",
+     "Compares the run in NEW with the one in BASE, of the same size or another: speed-up against\n"
+     "the ideal and scaling efficiency; what the steps lose, split into compute, bytes, "
+     "bandwidth,\n"
+     "overlap and waiting of collectives, pipeline bubbles and host, which sum to the difference;\n"
+     "collectives, kernels and findings that changed, largest first.\n"
+     "\n"
+     "  inquest compare monday/ tuesday/                     what changed?\n"
+     "  inquest compare dp8/ dp16/                           how does it scale?\n"
+     "  inquest compare dp8/ dp16/ --samples 2048,4096       the work of a step is known\n"
+     "  inquest compare dp8/ dp16/ -o scaling.md",
+     COMPARE_OPTIONS, COMPARE_FORMATS, inq_cmd_compare},
     {"schedule", "VERB [FILE]", "show, make, lint or convert a pipeline schedule",
      "VERB is show, make, lint or convert; the schedule is a torch.distributed.pipelining CSV\n"
      "file, or one made with --make. show draws it, times it by --times and says its bubbles and\n"
@@ -111,8 +128,8 @@ const struct inq_command inq_commands[] = {
      "  inquest synth dp=2,pp=4,fault=long_last_stage:factor=1.4 -o pipeline/\n"
      "  inquest synth spec.json -o run/",
      SYNTH_OPTIONS, ONLY_TEXT, inq_cmd_synth},
-    {"list", "", "list analyses, fixes and formats", "One line each; the names are what --only takes.",
-     INQ_OPT_COMMON, ONLY_TEXT, inq_cmd_list},
+    {"list", "", "list analyses, fixes and formats",
+     "One line each; the names are what --only takes.", INQ_OPT_COMMON, ONLY_TEXT, inq_cmd_list},
     {"completion", "SHELL", "print completion for bash, zsh or fish",
      "For this session:\n"
      "  bash:  source <(inquest completion bash)\n"

@@ -62,6 +62,8 @@ static const struct inq_option options[] = {
      "by how much it may get worse (default 3%)"},
     {INQ_OPT_RULE, 0, "rule", "NAME=LIMIT", NULL, INQ_COMPLETE_NONE,
      "a limit for one check: 5%, 12.5ms, 0.3 or off; new_findings=high; may be repeated"},
+    {INQ_OPT_SAMPLES, 0, "samples", "BASE,NEW", NULL, INQ_COMPLETE_NONE,
+     "samples (or tokens) that a step of each run has in all; else inferred from compute"},
     {INQ_OPT_JOBS, 'j', "jobs", "N", NULL, INQ_COMPLETE_NONE,
      "use N threads (default: all cores); the result does not depend on it"},
     {INQ_OPT_COLOR, 0, "color", "WHEN", "auto|always|never", INQ_COMPLETE_CHOICES,

@@ -18,7 +18,9 @@ if(INQUEST_CUDA)
     mark_as_advanced(INQUEST_NVCC INQUEST_CUDA_INCLUDE)
 endif()
 
+set(INQUEST_CUDA_BUILT OFF CACHE INTERNAL "")
 if(INQUEST_CUDA AND INQUEST_NVCC AND INQUEST_CUDA_INCLUDE)
+    set(INQUEST_CUDA_BUILT ON CACHE INTERNAL "")
     message(STATUS "CUDA engine: ${INQUEST_NVCC}, sm_${INQUEST_CUDA_ARCHITECTURES}")
     set(cuda_flags -std=c++17 -O3 -fatbin -I${CMAKE_SOURCE_DIR}/include
         -I${CMAKE_CURRENT_SOURCE_DIR} -Xcompiler=-Wall,-Wextra,-Wshadow,-Wconversion)

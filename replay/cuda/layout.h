@@ -96,7 +96,7 @@ struct inq_gpu_menu {
 void inq_gpu_menu_split(const struct inq_gpu_menu *menu, int64_t dur_ns,
                         uint32_t count[INQ_GPU_SIZES]);
 
-/* What launching costs, from one execution: medians of what ops started late and ended late. */
+/* What launching costs, from one execution: what ops started and ended late, on average. */
 struct inq_gpu_gaps {
     int64_t launch_ns, hold_ns;
     size_t n; /* ops looked at; 0: nothing is known */

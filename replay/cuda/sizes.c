@@ -4,7 +4,7 @@
 #include "cuda/layout.h"
 
 #include "base/mem.h"
-#include "base/stats.h"
+#include "base/sort.h"
 
 #include <math.h>
 
@@ -138,6 +138,21 @@ static uint64_t last_start(const struct inq_plan *plan, uint32_t op, const uint6
     return last;
 }
 
+/* Mean of the middle half: not moved by ops that were held up, and finer than the timer's step,
+ * which a median is not. */
+static int64_t middle_mean(int64_t *values, size_t n)
+{
+    int64_t sum = 0;
+    size_t from = n / 4;
+    size_t to = n - n / 4;
+    inq_sort_i64(values, n);
+    for (size_t i = from; i < to; i++) {
+        sum += values[i];
+    }
+    int64_t mean = to > from ? sum / (int64_t)(to - from) : 0;
+    return mean > 0 ? mean : 0;
+}
+
 int inq_gpu_gaps_find(const struct inq_plan *plan, const uint64_t *start, const uint64_t *end,
                       struct inq_gpu_gaps *gaps, struct inq_err *err)
 {
@@ -162,10 +177,8 @@ int inq_gpu_gaps_find(const struct inq_plan *plan, const uint64_t *start, const 
     }
     if (code == INQ_OK) {
         gaps->n = n_late;
-        gaps->launch_ns = inq_median_i64(late, n_late);
-        gaps->hold_ns = inq_median_i64(over, n_over);
-        gaps->launch_ns = gaps->launch_ns > 0 ? gaps->launch_ns : 0;
-        gaps->hold_ns = gaps->hold_ns > 0 ? gaps->hold_ns : 0;
+        gaps->launch_ns = middle_mean(late, n_late);
+        gaps->hold_ns = middle_mean(over, n_over);
     }
     inq_mem_free(late);
     inq_mem_free(over);

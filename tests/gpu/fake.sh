@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The on-GPU checks, and what the program says, on the driver that only pretends.
+#   fake.sh BUILD_DIR FAKE_DRIVER_DIR
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1
+export LD_LIBRARY_PATH=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail() {
+    echo "$1"
+    exit 1
+}
+
+"$here/pack" "$build" "$dir/bin"
+"$here/run" --smoke --bin "$dir/bin" -o "$dir/out" || fail "tests/gpu/run failed"
+[ -s "$dir/out/Fake-GPU.txt" ] || fail "no table"
+if command -v python3 >/dev/null; then
+    python3 -m json.tool "$dir/out/Fake-GPU.json" >/dev/null || fail "not JSON"
+fi
+
+expect() { # KIND EXIT TEXT
+    local rc=0
+    INQ_FAKE_GPU=$1 "$dir/bin/gpu_check" --smoke >"$dir/said" 2>&1 || rc=$?
+    [ $rc = "$2" ] || fail "$1: exit $rc instead of $2: $(cat "$dir/said")"
+    grep -q "$3" "$dir/said" || fail "$1: does not say '$3': $(cat "$dir/said")"
+}
+expect none 77 'there is no GPU here'
+expect old 77 'too old (CUDA 11.4)'
+expect sm75 77 'compute capability 7.5'
+expect full 1 'out of memory'
+expect nogreen 0 'share 132 SMs without partitions'
+
+rc=0
+INQ_FAKE_GPU=none "$here/run" --bin "$dir/bin" -o "$dir/none" >/dev/null 2>&1 || rc=$?
+[ $rc = 77 ] || fail "tests/gpu/run exits with $rc where there is no GPU"
+[ ! -e "$dir/none" ] || fail "something was written where there is no GPU"

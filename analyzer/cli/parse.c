@@ -275,6 +275,17 @@ static int parse_option(struct inq_cli *cli, char **argv, int *i)
 /* ---- the format: said, or by the suffix of the output file -------------------------------------
  */
 
+/* Why a format that inquest knows is not offered here; "" when it is another command's. */
+static const char *not_built(enum inq_format format)
+{
+#ifdef INQ_HAVE_HTML
+    (void)format;
+    return "";
+#else
+    return format == INQ_FORMAT_HTML ? "; HTML needs D3, which was not there at build time" : "";
+#endif
+}
+
 static int set_format(struct inq_cli *cli, const char *name)
 {
     const struct inq_cli_format *format = inq_cli_format_named(name);
@@ -292,12 +303,13 @@ static int set_format(struct inq_cli *cli, const char *name)
     }
     const char *nearest = inq_cli_nearest(name, names, n);
     char list[96];
-    char hint[128];
+    char hint[160];
     if (nearest != NULL) {
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", nearest);
     } else {
-        (void)snprintf(hint, sizeof hint, "it is one of %s",
-                       inq_cli_format_list(mask, "|", "|", list, sizeof list));
+        (void)snprintf(hint, sizeof hint, "it is one of %s%s",
+                       inq_cli_format_list(mask, "|", "|", list, sizeof list),
+                       format != NULL ? not_built(format->format) : "");
     }
     return inq_cli_usage(cli, hint, "--format cannot be '%s'", name);
 }
@@ -318,7 +330,7 @@ static int format_by_suffix(struct inq_cli *cli, const char *path)
         return inq_cli_usage(cli, hint, "no format goes with the suffix '%s'", dot);
     }
     if ((cli->command->formats & INQ_FORMAT_BIT(format->format)) == 0) {
-        (void)snprintf(hint, sizeof hint, "it writes %s", list);
+        (void)snprintf(hint, sizeof hint, "it writes %s%s", list, not_built(format->format));
         return inq_cli_usage(cli, hint, "'inquest %s' does not write %s", cli->command->name,
                              format->what);
     }

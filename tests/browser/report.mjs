@@ -217,6 +217,18 @@ async function whatif() {
     ]);
 }
 
+async function logs() {
+    const file = shared("logs/01.txt");
+    if (!file) return "skipped: no ../shared/data/logs";
+    await lookAt("logs", makeReport("logs", file), [
+        verdictOnFirstScreen,
+        async (page) => {
+            assert.ok((await page.locator("#failure .course li").count()) > 0, "the course of events");
+            assert.ok((await page.locator("#failure blockquote").count()) > 0, "and lines as they stand in the log");
+        },
+    ]);
+}
+
 async function failure(name, folder) {
     const file = makeReport(name, folder);
     await lookAt(name, file, [
@@ -321,6 +333,7 @@ const tests = isBench
               const folder = shared("flight/gpu_error_2nd");
               return folder ? failure("flight", folder) : "skipped: no ../shared/data/flight";
           },
+          "failed run, logs": logs,
           "hostile names": hostile,
           "many ops": async () => void (await many(1)),
       };

@@ -49,7 +49,6 @@ function themeButton() {
 
 function makeRun(document_, report, rawTimeline) {
     const run = { document: document_, report, rawTimeline, clock: makeClock(rawTimeline.origin_ns) };
-    run.exact = (time) => run.clock(time);
     run.timeline = makeTimeline(run, rawTimeline);
     return run;
 }

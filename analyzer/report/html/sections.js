@@ -4,63 +4,6 @@
 const nsColumn = (title, time, value, hint) => ({ title: title + " " + time.name, value, text: (row) => time.say(value(row)), hint });
 const ratioText = (x) => (isNumber(x) ? x.toFixed(3) : "");
 
-function failureSection(run) {
-    const failure = run.report.failure;
-    if (!failure) return null;
-    const role = new Map();
-    for (const rank of failure.victim_ranks) role.set(rank, "victim");
-    for (const rank of failure.missing_ranks) role.set(rank, "missing");
-    for (const rank of failure.suspect_ranks) role.set(rank, "suspect");
-    for (const rank of failure.root_ranks) role.set(rank, "root");
-    const world = Math.max(run.report.inputs.world_size || 0, 1 + d3.max([...role.keys(), ...run.report.inputs.ranks_present, 0]));
-    const letters = { root: "R", victim: "v", missing: "?", suspect: "S" };
-    const squares = el(
-        "ul",
-        { class: "ranks-grid", "aria-label": "Ranks by role" },
-        d3.range(Math.min(world, 1024)).map((rank) => {
-            const what = role.get(rank) || "other";
-            return el("li", { class: "role-" + what, title: "rank " + rank + ": " + what }, el("span", null, rank), el("b", null, letters[what] || "\u00b7"), el("span", { class: "hidden" }, what));
-        })
-    );
-    const evidence = el(
-        "ol",
-        { class: "trail" },
-        failure.evidence.map((e) => el("li", null, e.rank !== null && el("b", null, "rank " + e.rank + " "), e.what, e.file && el("span", { class: "muted path" }, e.file)))
-    );
-    const stacks = failure.stacks.map((stack) =>
-        folded(
-            "Stack of rank " + stack.rank + (stack.op ? " in " + stack.op : ""),
-            el("ol", { class: "stack" }, stack.frames.map((f) => el("li", null, el("code", null, (f.name || "?") + "  " + (f.file || "") + ":" + f.line))))
-        )
-    );
-    const matches = makeTable({
-        label: "Oldest unfinished collective of each group",
-        rows: failure.collectives,
-        columns: [
-            { title: "Group", value: (m) => m.group },
-            { title: "Number", value: (m) => m.seq },
-            { title: "State", value: (m) => words(m.state) },
-            { title: "Ranks", value: (m) => sayRanks(m.ranks) },
-            { title: "What", value: (m) => m.what },
-        ],
-    });
-    return {
-        id: "failure",
-        title: "What stopped the run",
-        short: "Failure",
-        how: "R: roots, stuck themselves. v: victims, which wait for a root, directly or over others. ?: no whole dump. S: suspects among those.",
-        content: [
-            squares,
-            el("h3", null, "Evidence"),
-            evidence,
-            failure.advice && el("p", { class: "advice" }, el("b", null, "What to do. "), failure.advice),
-            failure.alternatives.length > 0 && [el("h3", null, "What else it could be, and what would decide"), el("ul", null, failure.alternatives.map((a) => el("li", null, a)))],
-            stacks,
-            failure.collectives.length > 0 && folded("Collectives that were not finished everywhere", matches),
-        ],
-    };
-}
-
 function waterfallSection(run) {
     const pipeline = run.report.pipeline;
     if (!pipeline || pipeline.waterfall.length === 0) return null;
@@ -331,7 +274,7 @@ function pathSection(run) {
     const kinds = Object.entries(path.by_kind).filter(([, ns]) => ns > 0);
     const time = nsInUnit(path.by_rank.map((r) => r.on_path_ns));
     const segments = path.segments.slice(0, LISTED);
-    const segmentTime = nsInUnit(segments.map((s) => run.exact(s.end_ns) - run.exact(s.start_ns)));
+    const segmentTime = nsInUnit(segments.map((s) => run.clock(s.end_ns) - run.clock(s.start_ns)));
     const length = (s) => run.clock(s.end_ns) - run.clock(s.start_ns);
     const plot = figure("Critical path by kind of work", (width) => barChart(width, kinds.map(([kind, ns]) => ({ label: words(kind), value: ns, text: sayNs(ns) + (width > 560 ? "  (" + sayPct(ns / path.length_ns) + ")" : ""), className: "fill-" + pathKind(kind) })), { domain: [0, d3.max(kinds, (k) => k[1])] }));
     const link = (s) => {
@@ -346,6 +289,7 @@ function pathSection(run) {
         how: "The chain of work and gaps over all ranks that made " + (path.step === null ? "the run" : "step " + path.step) + " as long as it was, " + sayNs(path.length_ns) + ": only what is on it is worth making shorter.",
         content: [
             plot.node,
+            folded("Kinds of work as a table", makeTable({ label: "Critical path by kind of work", rows: kinds, columns: [{ title: "Kind", value: (k) => words(k[0]) }, nsColumn("On the path", nsInUnit(kinds.map((k) => k[1])), (k) => k[1]), { title: "Of the path", value: (k) => k[1] / path.length_ns, text: (k) => sayPct(k[1] / path.length_ns) }] })),
             folded("Ranks on the path", makeTable({ label: "Critical path by rank", rows: path.by_rank, sort: { column: 1, down: true }, columns: [{ title: "Rank", value: (r) => r.rank }, nsColumn("On the path", time, (r) => r.on_path_ns), nsColumn("Least slack", time, (r) => r.slack_ns_min, "by how much an op could end later without a longer step"), nsColumn("Median slack", time, (r) => r.slack_ns_median)] })),
             folded("Longest segments", makeTable({ label: "Longest segments of the critical path", rows: segments, columns: [{ title: "Start s", value: (s) => run.clock(s.start_ns), text: (s) => sayAt(run.clock(s.start_ns)), cell: link }, { title: "Rank", value: (s) => s.rank }, { title: "Kind", value: (s) => s.kind }, { title: "Length " + segmentTime.name, value: length, text: (s) => segmentTime.say(length(s)) }, { title: "What", value: (s) => s.what }] })),
         ],

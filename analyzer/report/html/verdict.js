@@ -18,11 +18,14 @@ function lossBar(share) {
 
 function sayRun(report) {
     const inputs = report.inputs;
-    const parts = [
-        inputs.world_size
-            ? inputs.ranks_present.length + " of " + sayCount(inputs.world_size, "rank", "ranks")
-            : sayCount(inputs.ranks_present.length, "rank", "ranks"),
-    ];
+    const parts = [];
+    if (inputs.world_size) {
+        parts.push(inputs.ranks_present.length + " of " + sayCount(inputs.world_size, "rank", "ranks"));
+    } else if (inputs.ranks_present.length > 0) {
+        parts.push(sayCount(inputs.ranks_present.length, "rank", "ranks"));
+    } else {
+        parts.push(sayCount(inputs.files.length, "file", "files"));
+    }
     if (report.steps) {
         const kind = report.steps_inferred ? "inferred " : "";
         parts.push(sayCount(report.steps.length, kind + "step", kind + "steps") + " of " + sayNs(report.step_ns_median) + (report.steps.length > 1 ? " (median)" : ""));
@@ -47,11 +50,11 @@ function verdictStats(report) {
     if (report.failure) {
         const failure = report.failure;
         if (failure.root_ranks.length > 0) {
-            stats.push(stat(failure.root_ranks.length > 1 ? "Root ranks" : "Root rank", sayRanks(failure.root_ranks), sayCount(failure.victim_ranks.length, "victim", "victims") + " waiting"));
+            stats.push(stat(failure.root_ranks.length > 1 ? "Root ranks" : "Root rank", sayRanks(failure.root_ranks), sayCount(failure.victim_ranks.length, "victim", "victims")));
         }
-        stats.push(stat("Class", words(failure.class), failure.op || ""));
+        stats.push(stat("Class", words(failure.class), failure.op || (failure.subclass ? words(failure.subclass) : "")));
     }
-    stats.push(stat("Confidence", verdict.confidence, { established: "measured, and beyond the noise", supported: "the evidence fits; not proven", hypothesis: "one explanation among others" }[verdict.confidence]));
+    stats.push(stat("Confidence", verdict.confidence, { established: report.failure ? "the records themselves say so" : "measured, and beyond the noise", supported: "the evidence fits; not proven", hypothesis: "one explanation among others" }[verdict.confidence]));
     return el("dl", { class: "stats" }, stats);
 }
 

@@ -68,11 +68,33 @@ static void role_of(const struct inq_trace *trace, uint32_t index, char *role, s
     }
 }
 
+static int class_of(struct inq_run_profile *p, enum inq_coll_kind kind, const char *role,
+                    int32_t group_size, uint32_t *index, struct inq_err *err)
+{
+    size_t i = 0;
+    while (i < p->n_classes &&
+           (p->classes[i].kind != kind || strcmp(p->classes[i].role, role) != 0)) {
+        i++;
+    }
+    *index = (uint32_t)i;
+    if (i < p->n_classes) {
+        return INQ_OK;
+    }
+    int code = inq_mem_grow(&p->classes, &p->cap_classes, p->n_classes + 1, sizeof *p->classes,
+                            MAX_CLASSES, err);
+    if (code == INQ_OK) {
+        struct inq_coll_class *made = &p->classes[p->n_classes++];
+        *made = (struct inq_coll_class){
+            .kind = kind, .group_size = group_size, .sized = true, .earliest = 1.0};
+        (void)snprintf(made->role, sizeof made->role, "%s", role);
+    }
+    return code;
+}
+
 static int class_index(struct inq_comm_context *ctx, uint32_t group, enum inq_coll_kind kind,
                        uint32_t *index, struct inq_err *err)
 {
     const struct inq_trace *trace = ctx->trace;
-    struct inq_run_profile *p = ctx->profile;
     size_t known = group < trace->n_groups ? group : trace->n_groups;
     uint32_t *slot = &ctx->class_of[known * INQ_COLL_KIND_COUNT + (size_t)kind];
     char role[64];
@@ -81,27 +103,10 @@ static int class_index(struct inq_comm_context *ctx, uint32_t group, enum inq_co
         return INQ_OK;
     }
     role_of(trace, group, role, sizeof role);
-    size_t i = 0;
-    while (i < p->n_classes &&
-           (p->classes[i].kind != kind || strcmp(p->classes[i].role, role) != 0)) {
-        i++;
-    }
-    if (i == p->n_classes) {
-        int code = inq_mem_grow(&p->classes, &p->cap_classes, p->n_classes + 1, sizeof *p->classes,
-                                MAX_CLASSES, err);
-        if (code != INQ_OK) {
-            return code;
-        }
-        p->classes[p->n_classes++] = (struct inq_coll_class){
-            .kind = kind,
-            .group_size = group < trace->n_groups ? trace->groups[group].size : -1,
-            .sized = true,
-            .earliest = 1.0};
-        memcpy(p->classes[i].role, role, sizeof role);
-    }
-    *slot = (uint32_t)i;
-    *index = (uint32_t)i;
-    return INQ_OK;
+    int code = class_of(ctx->profile, kind, role,
+                        group < trace->n_groups ? trace->groups[group].size : -1, index, err);
+    *slot = code == INQ_OK ? *index : INQ_NONE;
+    return code;
 }
 
 /* ---- what is known of all collectives --------------------------------------------------------*/
@@ -285,6 +290,50 @@ static void add_matched(struct walk *w, struct inq_coll_class *cls, uint32_t row
     cls->earliest = at < cls->earliest ? at : cls->earliest;
 }
 
+/* An op of an op table: its label says what it is, but not when the last member came, so that its
+ * waiting counts as transfer. */
+static int take_labelled(struct walk *w, enum inq_op_type type, uint32_t row, int64_t exposed_ns,
+                         struct inq_err *err)
+{
+    static const struct {
+        enum inq_op_type type;
+        enum inq_coll_kind kind;
+        const char *role;
+    } kinds[] = {{INQ_OP_PARAMS_ALL_GATHER, INQ_COLL_ALLGATHER, "DP group"},
+                 {INQ_OP_GRADS_REDUCE_SCATTER, INQ_COLL_REDUCE_SCATTER, "DP group"},
+                 {INQ_OP_SEPARATE_GRADS_ALL_REDUCE, INQ_COLL_ALLREDUCE, "DP group"},
+                 {INQ_OP_LAYERNORM_GRADS_ALL_REDUCE, INQ_COLL_ALLREDUCE, "TP group"},
+                 {INQ_OP_EMBEDDING_GRADS_ALL_REDUCE, INQ_COLL_ALLREDUCE, "embedding group"}};
+    int64_t *parts = w->ctx->profile->part_ns;
+    size_t i = 0;
+    while (i < sizeof kinds / sizeof *kinds && kinds[i].type != type) {
+        i++;
+    }
+    if (i == sizeof kinds / sizeof *kinds) {
+        bool p2p = type >= INQ_OP_FORWARD_SEND && type <= INQ_OP_BACKWARD_RECV;
+        parts[p2p ? INQ_PART_BUBBLE : INQ_PART_COMM_OTHER] += exposed_ns;
+        return INQ_OK;
+    }
+    uint32_t index;
+    int code = class_of(w->ctx->profile, kinds[i].kind, kinds[i].role, -1, &index, err);
+    if (code == INQ_OK) {
+        struct inq_coll_class *cls = &w->ctx->profile->classes[index];
+        parts[INQ_PART_TRANSFER] += exposed_ns;
+        cls->sized = false;
+        cls->count++;
+        cls->exposed_ns += exposed_ns;
+        cls->transfer_ns += w->events->dur_ns[row];
+    }
+    return code;
+}
+
+static enum inq_op_type label_of(const struct walk *w, uint32_t row)
+{
+    const struct inq_rank *rank = &w->ctx->trace->ranks[w->rank];
+    uint32_t label = w->events->label != NULL ? w->events->label[row] : INQ_NONE;
+    return label < rank->n_labels ? rank->labels[label].type : INQ_OP_NONE;
+}
+
 /* An event of which [from, its end) belongs to it: what started earlier has the rest. */
 static int take(struct walk *w, uint32_t row, int64_t from, struct inq_err *err)
 {
@@ -300,6 +349,9 @@ static int take(struct walk *w, uint32_t row, int64_t from, struct inq_err *err)
     if (coll != INQ_NONE) {
         group = trace->collectives[coll].group;
         kind = is_p2p(kind) ? kind : trace->collectives[coll].kind;
+    }
+    if (!matched && label_of(w, row) != INQ_OP_NONE) {
+        return take_labelled(w, label_of(w, row), row, exposed_in_cells(w, from, end), err);
     }
     if (!matched) {
         bool bubble = w->ctx->pipeline && is_p2p(kind);

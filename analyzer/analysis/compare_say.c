@@ -17,9 +17,15 @@ static const char *ns(struct inq_arena *arena, int64_t value)
     return text != NULL ? text : "";
 }
 
-static double percent_of_loss(const struct inq_comparison *c, int64_t part_ns)
+/* "3.1 ms of it (84 %)": a part of the loss; parts of the other sign can make it more than all. */
+static const char *of_it(const struct inq_comparison *c, int64_t part_ns)
 {
-    return c->loss_total_ns != 0 ? 100.0 * (double)part_ns / (double)c->loss_total_ns : 0.0;
+    double percent = 100.0 * (double)part_ns / (double)c->loss_total_ns;
+    const char *text =
+        percent < 100.5
+            ? inq_arena_printf(c->arena, "%s of it (%.0f %%)", ns(c->arena, part_ns), percent)
+            : inq_arena_printf(c->arena, "%s, more than all of it,", ns(c->arena, part_ns));
+    return text != NULL ? text : "";
 }
 
 /* ---- how much --------------------------------------------------------------------------------*/
@@ -131,9 +137,8 @@ static const char *say_coll(const struct inq_comparison *c, int sign)
         coll = sign * c->colls[i].total_loss_ns > sign * coll->total_loss_ns ? &c->colls[i] : coll;
     }
     int loss = main_loss(coll, sign);
-    return inq_arena_printf(
-        c->arena, "%s of it (%.0f %%) come from %s: %s.", ns(c->arena, coll->total_loss_ns),
-        percent_of_loss(c, coll->total_loss_ns), coll_name(c, coll), say_why(c, coll, loss));
+    return inq_arena_printf(c->arena, "%s come from %s: %s.", of_it(c, coll->total_loss_ns),
+                            coll_name(c, coll), say_why(c, coll, loss));
 }
 
 static const char *say_kernel(const struct inq_comparison *c)
@@ -191,8 +196,7 @@ static const char *say_ranks(const struct inq_comparison *c)
 static const char *say_part(const struct inq_comparison *c, int loss)
 {
     const char *more = loss == INQ_LOSS_COMPUTE ? say_kernel(c) : "";
-    return inq_arena_printf(c->arena, "%s of it (%.0f %%) come from %s.%s",
-                            ns(c->arena, c->loss_ns[loss]), percent_of_loss(c, c->loss_ns[loss]),
+    return inq_arena_printf(c->arena, "%s come from %s.%s", of_it(c, c->loss_ns[loss]),
                             inq_loss_what((enum inq_loss)loss), more);
 }
 

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "ingest/reader.h"
+#include "inquest/check.h"
 #include "inquest/fix.h"
 
 static void list_formats(struct inq_out *out)
@@ -34,6 +35,15 @@ static void list_fixes(struct inq_out *out)
     }
 }
 
+static void list_checks(struct inq_out *out)
+{
+    inq_out_text(out, "Checks (inquest check --rule NAME=LIMIT):\n");
+    for (int k = 0; k < INQ_MEASURE_COUNT; k++) {
+        const struct inq_measure_info *info = inq_measure_info((enum inq_measure_kind)k);
+        inq_out_printf(out, "  %-18s%s\n", info->name, info->what);
+    }
+}
+
 int inq_cmd_list(struct inq_cli *cli)
 {
     struct inq_out out = {0};
@@ -44,6 +54,8 @@ int inq_cmd_list(struct inq_cli *cli)
     list_analyses(&out);
     inq_out_text(&out, "\n");
     list_fixes(&out);
+    inq_out_text(&out, "\n");
+    list_checks(&out);
     inq_out_text(&out, "\n");
     list_formats(&out);
     int code = out.code != INQ_OK ? inq_err_set(&err, INQ_NOMEM, "no memory for the list")

@@ -128,7 +128,7 @@ const struct inq_command inq_commands[] = {
      "  inquest synth dp=2,pp=4,fault=long_last_stage:factor=1.4 -o pipeline/\n"
      "  inquest synth spec.json -o run/",
      SYNTH_OPTIONS, ONLY_TEXT, inq_cmd_synth},
-    {"list", "", "list analyses, fixes and formats",
+    {"list", "", "list analyses, fixes, checks and formats",
      "One line each; the names are what --only takes.", INQ_OPT_COMMON, ONLY_TEXT, inq_cmd_list},
     {"completion", "SHELL", "print completion for bash, zsh or fish",
      "For this session:\n"

@@ -491,6 +491,10 @@ static void real__sums_are_exact_on_every_trace(void **state)
                 check_sums(c);
                 assert_false(c->changed);
                 assert_int_equal(c->n_findings, 0);
+                /* the labels of an op table say what every transfer is */
+                assert_true(strcmp(paths[i], "whatif") != 0 ||
+                            (c->run[0].part_ns[INQ_PART_BUBBLE] > 0 &&
+                             c->run[0].part_ns[INQ_PART_TRANSFER] > 0));
                 compared_runs++;
             }
             inq_comparison_free(c);

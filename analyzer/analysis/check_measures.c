@@ -2,6 +2,7 @@
 /* What a snapshot is made of: named measures, each a median with its interval. */
 #include "analysis/check_measures.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/sort.h"
 
@@ -58,6 +59,23 @@ static char *copy(const char *text)
     return copied;
 }
 
+/* The text as a baseline would give it back: a file's name may be no UTF-8, JSON always is. */
+static char *as_json_has_it(const char *text)
+{
+    struct inq_out out = {0};
+    struct inq_json json;
+    struct cJSON *root = NULL;
+    char *made = NULL;
+    inq_json_init(&json, &out, true);
+    inq_json_string(&json, NULL, text);
+    if (out.code == INQ_OK && inq_json_parse(out.buf, out.len, &root, NULL) == INQ_OK) {
+        made = copy(inq_json_text(root, text));
+    }
+    inq_json_free(root);
+    inq_out_release(&out);
+    return made;
+}
+
 int inq_snapshot_add_finding(struct inq_snapshot *snapshot, const char *id,
                              enum inq_severity severity, const char *title, struct inq_err *err)
 {
@@ -67,7 +85,8 @@ int inq_snapshot_add_finding(struct inq_snapshot *snapshot, const char *id,
         return code;
     }
     struct inq_known_finding *finding = &snapshot->findings[snapshot->n_findings++];
-    *finding = (struct inq_known_finding){copy(id), severity, title != NULL ? copy(title) : NULL};
+    *finding = (struct inq_known_finding){as_json_has_it(id), severity,
+                                          title != NULL ? copy(title) : NULL};
     if (finding->id == NULL || (title != NULL && finding->title == NULL)) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a finding");
     }
@@ -101,12 +120,22 @@ static bool same_name(const char *full, const char *name, size_t len, bool loose
     return true;
 }
 
+/* "stage2", "role13". */
+static bool is_suffix(const char *text, size_t len)
+{
+    size_t word = len > 5 && memcmp(text, "stage", 5) == 0  ? 5
+                  : len > 4 && memcmp(text, "role", 4) == 0 ? 4
+                                                            : len;
+    return word < len && len - word <= 10 && strspn(text + word, "0123456789") >= len - word;
+}
+
 int inq_measure_kind_of(const char *name, size_t len, bool loose)
 {
     const char *dot = memchr(name, '.', len);
     size_t base = dot != NULL ? (size_t)(dot - name) : len;
     for (int kind = 0; kind < INQ_MEASURE_COUNT; kind++) {
-        bool whole = base == len || (kind == INQ_MEASURE_COMPUTE && !loose && len > base + 1);
+        bool whole = base == len || (kind == INQ_MEASURE_COMPUTE && !loose &&
+                                     is_suffix(name + base + 1, len - base - 1));
         if (whole && same_name(infos[kind].name, name, base, loose)) {
             return kind;
         }

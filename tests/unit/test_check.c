@@ -204,6 +204,11 @@ static void baseline__refuses_what_it_cannot_trust(void **state)
         HEAD ",\"measures\":[]}",
         HEAD ",\"measures\":{\"step_tim_ns\":{\"value\":1}}}",
         HEAD ",\"measures\":{\"new_findings\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"compute_ns.\xff\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"compute_ns.stage\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"compute_ns.stage1x\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"compute_ns.\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"step_time_ns.stage1\":{\"value\":1}}}",
         HEAD ",\"measures\":{\"step_time_ns\":1}}",
         HEAD ",\"measures\":{\"step_time_ns\":{}}}",
         HEAD ",\"measures\":{\"step_time_ns\":{\"value\":-1}}}",
@@ -344,6 +349,25 @@ static void compare__new_findings(void **state)
     assert_true(check.pass);
     inq_check_release(&check);
     inq_snapshot_release(&base);
+    inq_snapshot_release(&now);
+}
+
+/* An id made of a file's name may be no UTF-8, which a baseline cannot hold as it is. */
+static void compare__a_finding_with_a_hostile_name_is_known_again(void **state)
+{
+    (void)state;
+    struct inq_snapshot now = run_snapshot(1e6, 1e6, 1e6);
+    struct inq_check_rules rules = {0};
+    struct inq_baseline baseline;
+    struct inq_check check;
+    (void)inq_snapshot_add_finding(&now, HOSTILE_NAME, INQ_SEVERITY_HIGH, HOSTILE_NAME, NULL);
+    struct inq_out out = written(&now, &rules);
+    assert_int_equal(inq_baseline_read(out.buf, out.len, &baseline, NULL), INQ_OK);
+    assert_int_equal(inq_check_compare(&now, &baseline, NULL, &check, NULL), INQ_OK);
+    assert_true(check.pass);
+    inq_check_release(&check);
+    inq_baseline_release(&baseline);
+    inq_out_release(&out);
     inq_snapshot_release(&now);
 }
 
@@ -606,6 +630,7 @@ int main(void)
         cmocka_unit_test(compare__measures_that_come_and_go),
         cmocka_unit_test(compare__parts_of_a_step_grow_by_the_step),
         cmocka_unit_test(compare__new_findings),
+        cmocka_unit_test(compare__a_finding_with_a_hostile_name_is_known_again),
         cmocka_unit_test(compare__refuses_what_does_not_compare),
         cmocka_unit_test(schedule__regressions_and_gains),
         cmocka_unit_test(schedule__equal_passes_without_tolerance),

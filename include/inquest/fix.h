@@ -126,6 +126,23 @@ struct inq_fix_options {
 INQ_API int inq_fix_study(const struct inq_fix_base *base, const struct inq_report *report,
                           const struct inq_fix_options *options, struct inq_fixes **out,
                           struct inq_err *err);
+
+/* Zero-initialised options but for the engine are the defaults. */
+struct inq_fix_validate_options {
+    const struct inq_engine *engine;
+    struct inq_replay_options replay; /* repeats 0: 9 */
+    size_t top;                       /* how many of the first fixes; 0: 3 */
+    double scale;                     /* of time; 0: so that a step takes about 0.2 s */
+};
+
+/* Executes the original and each of the first fixes that have a prediction alternately and fills
+ * their `executed`. Where the engine cannot hold all ranks, the replicas (without a pipeline the
+ * ranks) with most work stand for all, which fixes->note says. Before a fix is judged the executed
+ * original is held against the recorded step: more than 10 % off confirms and refutes nothing.
+ * Fails as the engine does. */
+INQ_API int inq_fix_validate(const struct inq_fix_base *base,
+                             const struct inq_fix_validate_options *options,
+                             struct inq_fixes *fixes, struct inq_err *err);
 INQ_API void inq_fixes_free(struct inq_fixes *fixes);
 
 #ifdef __cplusplus

@@ -88,6 +88,7 @@ function start() {
         clearTimeout(timer);
         timer = setTimeout(redrawAll, 80);
     });
+    window.addEventListener("scroll", () => runs.forEach((run) => run.onScroll && run.onScroll()), { passive: true });
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
     window.addEventListener("beforeprint", () => {
         document.documentElement.classList.add("printing");

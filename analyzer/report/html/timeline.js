@@ -147,6 +147,7 @@ function makeTimeline(run, raw) {
         }
     }, { passive: false });
     view.addEventListener("scroll", schedule);
+    run.onScroll = () => hideTip();
 
     function show(from, to, smooth) {
         const scale = (window_.end_ns - window_.start_ns) / Math.max(to - from, 1);

@@ -96,6 +96,7 @@ function findingCard(run, finding, number) {
             null,
             el("summary", null, finding.evidence.length > 0 ? sayCount(finding.evidence.length, "piece of evidence", "pieces of evidence") : "Measured and expected"),
             finding.detail && el("p", null, finding.detail),
+            finding.fixes.length > 0 && el("p", null, finding.fixes.length > 1 ? "Fixes that inquest fix predicts: " : "A fix that inquest fix predicts: ", finding.fixes.map((spec, i) => [i > 0 && ", ", el("code", null, spec)])),
             el("p", { class: "muted" }, "Confidence: " + finding.confidence + "."),
             evidenceList(run, finding)
         )

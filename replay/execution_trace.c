@@ -78,6 +78,7 @@ static int add_ranks(struct tracer *t)
             t->rank_of_lane[k] = index;
             t->number[k] = same ? t->number[k - 1] + 1 : 0;
             t->shard.ranks[index].rank = plan->lanes[k].rank;
+            t->shard.ranks[index].has_clock_epoch = true; /* one clock for all ranks and steps */
         }
     }
     for (size_t r = 0; code == INQ_OK && r < t->shard.n_ranks; r++) {

@@ -9,9 +9,34 @@ static bool same_lane(const struct inq_graph_op *a, const struct inq_graph_op *b
     return a->lane != INQ_NONE && a->lane == b->lane && a->rank == b->rank;
 }
 
+/* The last op of each rank's compute in the graph's order, or of whatever the rank does. */
+static void find_last(const struct inq_graph *g, uint32_t *last)
+{
+    for (uint32_t r = 0; r < g->n_ranks; r++) {
+        last[r] = INQ_NONE;
+    }
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        const struct inq_graph_op *op = &g->op[i];
+        uint32_t *own = op->rank >= 0 ? &last[op->rank] : NULL;
+        if (own != NULL && (*own == INQ_NONE || g->op[*own].cls != INQ_CLASS_COMPUTE ||
+                            op->cls == INQ_CLASS_COMPUTE)) {
+            *own = i;
+        }
+    }
+}
+
+/* An op that waits for nothing and is in no lane (a posted receive) waits for its rank's step
+ * before; others for their lane. INQ_NONE: nothing to add. */
+static uint32_t step_before(const struct inq_graph *g, uint32_t i, const uint32_t *last)
+{
+    const struct inq_graph_op *op = &g->op[i];
+    bool free_to_go = op->lane == INQ_NONE && g->dep_start[i] == g->dep_start[i + 1];
+    return free_to_go && op->rank >= 0 ? last[op->rank] : INQ_NONE;
+}
+
 /* Op i of the graph becomes first + i: the builder orders lanes by itself, groups follow. */
 static int add_step(const struct inq_graph *g, int32_t step, struct inq_graph_builder *b,
-                    uint32_t *ids, struct inq_err *err)
+                    uint32_t *ids, const uint32_t *last, struct inq_err *err)
 {
     uint32_t first = (uint32_t)inq_graph_builder_count(b);
     int code = INQ_OK;
@@ -24,6 +49,12 @@ static int add_step(const struct inq_graph *g, int32_t step, struct inq_graph_bu
             if (!same_lane(&g->op[g->deps[d]], &g->op[i])) {
                 code = inq_graph_add_dep(b, first + g->deps[d], first + i, err);
             }
+        }
+    }
+    for (uint32_t i = 0; code == INQ_OK && step > 0 && i < g->n_ops; i++) {
+        uint32_t before = step_before(g, i, last);
+        if (before != INQ_NONE) {
+            code = inq_graph_add_dep(b, first - (uint32_t)g->n_ops + before, first + i, err);
         }
     }
     for (uint32_t i = 0; code == INQ_OK && i < g->n_ops; i += g->members[i]) {
@@ -46,16 +77,21 @@ int inq_graph_repeat(const struct inq_graph *graph, size_t n, struct inq_graph *
     }
     struct inq_graph_builder *b = inq_graph_builder_new();
     uint32_t *ids = inq_mem_alloc((graph->n_ops + 1) * sizeof *ids);
-    int code = b != NULL && ids != NULL
+    uint32_t *last = inq_mem_alloc((graph->n_ranks + 1) * sizeof *last);
+    int code = b != NULL && ids != NULL && last != NULL
                    ? INQ_OK
                    : inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", n);
+    if (code == INQ_OK) {
+        find_last(graph, last);
+    }
     for (size_t step = 0; code == INQ_OK && step < n; step++) {
-        code = add_step(graph, (int32_t)step, b, ids, err);
+        code = add_step(graph, (int32_t)step, b, ids, last, err);
     }
     if (code == INQ_OK) {
         code = inq_graph_finish(b, out, NULL, err);
     }
     inq_mem_free(ids);
+    inq_mem_free(last);
     inq_graph_builder_free(b);
     return code;
 }

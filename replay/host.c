@@ -252,6 +252,7 @@ static int run_init(struct host_run *run, const struct inq_plan *plan,
 {
     size_t n = plan->graph->n_ops;
     *run = (struct host_run){.plan = plan, .timeout_ns = inq_replay_timeout_ns(plan, options)};
+    run->realtime = options != NULL && options->realtime;
     if (options != NULL && options->work == INQ_WORK_REAL) {
         return inq_err_set(err, INQ_UNSUPPORTED,
                            "the host engine does no real work: ops take their time");
@@ -424,9 +425,14 @@ static void describe(const struct host_run *run, int64_t late, struct inq_execut
         (void)snprintf(busy, sizeof busy, "; the CPUs were busy: timers fired up to %s late",
                        inq_time_format(late, text, sizeof text));
     }
-    (void)snprintf(out->note, sizeof out->note, "%zu %s on %zu %s%s", n_ranks,
+    bool refused = run->n_workers > 0 && run->workers[0].refused;
+    (void)snprintf(out->note, sizeof out->note, "%zu %s on %zu %s%s%s", n_ranks,
                    n_ranks == 1 ? "rank" : "ranks", run->n_workers,
-                   run->n_workers == 1 ? "thread" : "threads", busy);
+                   run->n_workers == 1 ? "thread" : "threads",
+                   refused         ? "; real-time priority was refused"
+                   : run->realtime ? " of real-time priority"
+                                   : "",
+                   busy);
     out->resolution_ns = clock_step();
 }
 

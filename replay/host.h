@@ -34,6 +34,7 @@ struct host_worker {
     size_t n_timers;
     struct host_timer *timers; /* heap, earliest first; [n_ops of its ranks] */
     size_t n_ops;
+    bool refused;                /* real-time priority */
     int64_t latest_ns;           /* by how much a timer was late at worst: others used the CPU */
     _Atomic uint32_t inbox;      /* messages from others, linked through run->next */
     _Atomic int64_t next_ns;     /* its earliest timer, INT64_MAX none: for those that sleep */
@@ -53,6 +54,7 @@ struct host_run {
     struct host_worker *workers;
     int64_t margin_ns;  /* how much earlier than needed a sleeper gets up, to spin for the rest */
     int64_t timeout_ns; /* of one execution */
+    bool realtime;      /* asked for real-time priority */
 
     /* of the execution that goes on */
     uint8_t *state;          /* [n_ops] enum host_state; its owner's */

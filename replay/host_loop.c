@@ -270,9 +270,20 @@ static void wait_for_more(struct host_worker *w)
     }
 }
 
+/* Waiting threads sleep but for the last moments, so that others get what they need all the same.
+ */
+static void raise_priority(struct host_worker *w)
+{
+    const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    w->refused = pthread_setschedparam(pthread_self(), SCHED_RR, &lowest) != 0;
+}
+
 void *inq_host_loop(void *worker)
 {
     struct host_worker *w = worker;
+    if (w->run->realtime) {
+        raise_priority(w);
+    }
 #ifdef __linux__
     /* timers of this thread fire on time, not when it suits the kernel */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);

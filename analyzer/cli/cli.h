@@ -44,6 +44,13 @@ enum inq_option_id {
     INQ_OPT_GROUPING,
     INQ_OPT_MEMORY_LIMIT,
     INQ_OPT_DIALECT,
+    INQ_OPT_ENGINE,
+    INQ_OPT_STEPS,
+    INQ_OPT_SCALE,
+    INQ_OPT_REPEATS,
+    INQ_OPT_WORK,
+    INQ_OPT_NO_GRAPH,
+    INQ_OPT_REALTIME,
     INQ_OPT_BASELINE,
     INQ_OPT_UPDATE,
     INQ_OPT_TOLERANCE,
@@ -118,6 +125,7 @@ int inq_cmd_info(struct inq_cli *cli);
 int inq_cmd_list(struct inq_cli *cli);
 int inq_cmd_schedule(struct inq_cli *cli);
 int inq_cmd_fix(struct inq_cli *cli);
+int inq_cmd_replay(struct inq_cli *cli);
 int inq_cmd_synth(struct inq_cli *cli);
 int inq_cmd_check(struct inq_cli *cli);
 int inq_cmd_compare(struct inq_cli *cli);

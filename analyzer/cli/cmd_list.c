@@ -5,6 +5,7 @@
 #include "ingest/reader.h"
 #include "inquest/check.h"
 #include "inquest/fix.h"
+#include "inquest/replay.h"
 
 static void list_formats(struct inq_out *out)
 {
@@ -44,6 +45,17 @@ static void list_checks(struct inq_out *out)
     }
 }
 
+static void list_engines(struct inq_out *out)
+{
+    size_t n;
+    const struct inq_engine *engines = inq_engines(&n);
+    inq_out_text(out, "Engines (inquest replay --engine NAME):\n");
+    for (size_t i = 0; i < n; i++) {
+        inq_out_printf(out, "  %-18s%s%s\n", engines[i].name, engines[i].summary,
+                       engines[i].built ? "" : " (not built)");
+    }
+}
+
 int inq_cmd_list(struct inq_cli *cli)
 {
     struct inq_out out = {0};
@@ -56,6 +68,8 @@ int inq_cmd_list(struct inq_cli *cli)
     list_fixes(&out);
     inq_out_text(&out, "\n");
     list_checks(&out);
+    inq_out_text(&out, "\n");
+    list_engines(&out);
     inq_out_text(&out, "\n");
     list_formats(&out);
     int code = out.code != INQ_OK ? inq_err_set(&err, INQ_NOMEM, "no memory for the list")

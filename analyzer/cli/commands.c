@@ -24,6 +24,14 @@
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
      INQ_OPT_BIT(INQ_OPT_FIX) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
+#define REPLAY_OPTIONS                                                                             \
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_FIX) |     \
+     INQ_OPT_BIT(INQ_OPT_MAKE) | INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) | \
+     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_DIALECT) |     \
+     INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_ENGINE) | INQ_OPT_BIT(INQ_OPT_STEPS) |    \
+     INQ_OPT_BIT(INQ_OPT_SCALE) | INQ_OPT_BIT(INQ_OPT_REPEATS) | INQ_OPT_BIT(INQ_OPT_WORK) |       \
+     INQ_OPT_BIT(INQ_OPT_NO_GRAPH) | INQ_OPT_BIT(INQ_OPT_REALTIME) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+
 #define SYNTH_OPTIONS                                                                              \
     (INQ_OPT_COMMON | INQ_OPT_BIT(INQ_OPT_FOLDER) | INQ_OPT_BIT(INQ_OPT_JOBS) |                    \
      INQ_OPT_BIT(INQ_OPT_QUIET))
@@ -49,6 +57,7 @@
      INQ_OPT_BIT(INQ_OPT_DIALECT))
 
 #define SCHEDULE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV))
+#define REPLAY_FORMATS   (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO))
 #define FIX_FORMATS      (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
 #define COMPARE_FORMATS  (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
 #define CHECK_FORMATS                                                                              \
@@ -118,6 +127,17 @@ const struct inq_command inq_commands[] = {
      "  inquest fix run/ --fix replace-rank:5     one fix\n"
      "  inquest fix run/ --fix schedule:zb-h1+microbatches:16 -f json",
      FIX_OPTIONS, FIX_FORMATS, inq_cmd_fix},
+    {"replay", "PATH|SCHEDULE", "re-execute a step, on the CPU or on GPUs",
+     "Re-executes (it does not print): the step of median length of a recorded run, or a schedule\n"
+     "(a CSV file, or one made with --make), op by op on real clocks, every rank waiting for its\n"
+     "messages as it would. Says how long it took beside the simulation and the record, and how\n"
+     "long each rank was idle. -o run.trace.json writes what was executed as a trace that\n"
+     "'inquest analyze' reads and ui.perfetto.dev shows.\n"
+     "\n"
+     "  inquest replay --make 1f1b -p 4 -m 8 --times 18,18,9,1 --repeats 15\n"
+     "  inquest replay run/ --engine cuda --scale 0.1\n"
+     "  inquest replay run/ --fix replace-rank:5 -o fixed.trace.json",
+     REPLAY_OPTIONS, REPLAY_FORMATS, inq_cmd_replay},
     {"synth", "SPEC", "write a run with planted faults and its truth",
      "Simulates a training run and writes its traces, one per rank, as PyTorch's profiler would,\n"
      "and truth.json: what was planted and what it costs per step, measured by simulating the\n"
@@ -128,7 +148,7 @@ const struct inq_command inq_commands[] = {
      "  inquest synth dp=2,pp=4,fault=long_last_stage:factor=1.4 -o pipeline/\n"
      "  inquest synth spec.json -o run/",
      SYNTH_OPTIONS, ONLY_TEXT, inq_cmd_synth},
-    {"list", "", "list analyses, fixes, checks and formats",
+    {"list", "", "list analyses, fixes, checks, engines and formats",
      "One line each; the names are what --only takes.", INQ_OPT_COMMON, ONLY_TEXT, inq_cmd_list},
     {"completion", "SHELL", "print completion for bash, zsh or fish",
      "For this session:\n"

@@ -131,6 +131,11 @@ static void write_json(const struct inq_replay_view *view, bool verbose, struct 
 /* ---- text -------------------------------------------------------------------------------------
  */
 
+static bool only_simulates(const struct inq_replay *replay)
+{
+    return strcmp(replay->engine->name, "sim") == 0;
+}
+
 static void say_what(const struct inq_replay_view *view, const struct inq_pen *pen)
 {
     const struct inq_replay *r = view->replay;
@@ -143,7 +148,7 @@ static void say_what(const struct inq_replay_view *view, const struct inq_pen *p
     if (view->steps > 1) {
         (void)snprintf(steps, sizeof steps, ", %zu steps in a row", view->steps);
     }
-    bool simulates = strcmp(r->engine->name, "sim") == 0;
+    bool simulates = only_simulates(r);
     inq_pen_tint(pen, INQ_TINT_BOLD);
     (void)snprintf(line, sizeof line, "%s %s%s%s%s%s%s", simulates ? "Simulated" : "Executed",
                    view->what, view->fix[0] != '\0' ? ", with " : "", view->fix, steps, scale,
@@ -175,11 +180,15 @@ static void say_time(const struct inq_replay_view *view, const struct inq_pen *p
                        inq_time_format(r->sample.ci95_ns[0], low, sizeof low),
                        inq_time_format(r->sample.ci95_ns[1], high, sizeof high));
     }
-    inq_out_printf(pen->out, "\n  %-10s %10s   executed is %+.2f %% off\n", "simulated",
-                   inq_time_format(r->simulated_ns, other, sizeof other), 100.0 * r->error);
+    inq_out_text(pen->out, "\n");
+    if (!only_simulates(r)) {
+        inq_out_printf(pen->out, "  %-10s %10s   the execution is %+.2f %% off\n", "simulated",
+                       inq_time_format(r->simulated_ns, other, sizeof other), 100.0 * r->error);
+    }
     if (view->recorded_ns > 0) {
-        inq_out_printf(pen->out, "  %-10s %10s   executed is %+.2f %% off\n", "recorded",
+        inq_out_printf(pen->out, "  %-10s %10s   the %s is %+.2f %% off\n", "recorded",
                        inq_time_format(view->recorded_ns, other, sizeof other),
+                       only_simulates(r) ? "simulation" : "execution",
                        100.0 * error_to(r->sample.median_ns, view->recorded_ns));
     }
     if (r->execution.verified) {
@@ -206,14 +215,17 @@ static int rank_table(const struct inq_replay_view *view, bool verbose, const st
 {
     const struct inq_replay *r = view->replay;
     struct inq_arena arena = {0};
-    struct inq_table table = {.arena = &arena, .title = "Compute and idle time of each rank"};
+    struct inq_table table = {.arena = &arena, .title = "Compute and idle time"};
     size_t shown = verbose || r->n_ranks <= MOST_RANKS ? r->n_ranks : MOST_RANKS;
     inq_table_column(&table, INQ_COLUMN_RIGHT, "rank");
     inq_table_unit(&table, r->sample.median_ns);
     inq_table_column_ns(&table, "busy");
     inq_table_column_ns(&table, "idle");
     inq_table_column(&table, INQ_COLUMN_RIGHT, "idle %");
-    inq_table_column_ns(&table, "simulated idle");
+    bool simulates = only_simulates(r);
+    if (!simulates) {
+        inq_table_column_ns(&table, "simulated idle");
+    }
     for (size_t i = 0; i < shown; i++) {
         const struct inq_replay_rank *row = &r->ranks[i];
         int64_t whole = row->busy_ns + row->idle_ns;
@@ -221,7 +233,9 @@ static int rank_table(const struct inq_replay_view *view, bool verbose, const st
         inq_table_ns(&table, row->busy_ns);
         inq_table_ns(&table, row->idle_ns);
         inq_table_real(&table, whole > 0 ? 100.0 * (double)row->idle_ns / (double)whole : 0.0, 1);
-        inq_table_ns(&table, row->simulated_idle_ns);
+        if (!simulates) {
+            inq_table_ns(&table, row->simulated_idle_ns);
+        }
     }
     char more[64] = "";
     if (shown < r->n_ranks) {

@@ -106,6 +106,7 @@ struct inq_replay_options {
     bool no_graph;           /* cuda: streams and events instead of a CUDA graph */
     int device;              /* cuda: first device */
     uint64_t seed;           /* order of alternation in validation */
+    bool realtime;           /* host: real-time priority, so that other work does not delay it */
     bool (*interrupted)(void *ctx); /* asked by the calling thread now and then; NULL: never */
     void *interrupted_ctx;
 };

@@ -265,7 +265,6 @@ static int take_ranks(struct inq_kineto *k, struct inq_text list)
     struct inq_scan scan = inq_kineto_inside(list);
     struct inq_text value;
     int code = INQ_OK;
-    k->shard->n_ranks = 0; /* the one that a file has has nothing yet */
     while (code == INQ_OK && inq_kineto_next_element(&scan, &value)) {
         uint32_t index = 0;
         if (k->shard->n_ranks == MAX_EXPORT_RANKS) {
@@ -324,6 +323,7 @@ int inq_kineto_export_head(struct inq_kineto *k, struct inq_text value)
     }
     k->exported = true;
     k->kineto = true;
+    k->shard->n_ranks = 0; /* the one that other files have has nothing yet */
     k->export_base_ns = note.base.n > 0 ? time_of(note.base) : 0;
     code = take_groups(k, note.groups);
     return code == INQ_OK ? take_ranks(k, note.ranks) : code;
@@ -353,11 +353,12 @@ int inq_kineto_export_op(struct inq_kineto *k, const struct inq_scan_event *even
 {
     struct inq_text cat = event->text[INQ_FIELD_CAT];
     struct inq_rank *rank = k->rank;
-    *is_op = INQ_HAS(event, CAT) && rank->lanes[part->lane].kind == INQ_LANE_OPS;
+    enum inq_op_type type = INQ_HAS(event, CAT) ? inq_op_type_from_name(cat.p, cat.n) : INQ_OP_NONE;
+    *is_op = type != INQ_OP_NONE || rank->lanes[part->lane].kind == INQ_LANE_OPS;
     if (!*is_op) {
         return INQ_OK;
     }
-    struct inq_label label = {.type = inq_op_type_from_name(cat.p, cat.n),
+    struct inq_label label = {.type = type,
                               .step = small_field(event, INQ_FIELD_STEP),
                               .stage = rank->stage,
                               .dp_rank = rank->dp_rank,

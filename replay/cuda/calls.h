@@ -17,7 +17,6 @@ struct inq_gpu_info {
     int sms, part_sms; /* of the device; of a partition */
     bool partitioned;  /* false: partitions share all SMs */
     char why[96];      /* why not; "" otherwise */
-    uint64_t free_bytes;
 };
 
 #define INQ_GPU_WHOLE UINT32_MAX /* as a part: the whole GPU */

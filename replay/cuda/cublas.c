@@ -139,7 +139,8 @@ int inq_cu_gemm(void *self, struct inq_gpu_spot spot, void *stream, unsigned n, 
     if (code != INQ_OK) {
         return code;
     }
-    /* setting the stream takes the workspace away, and a captured product must not allocate one */
+    /* Setting the stream takes the workspace away, and a captured product must not allocate one.
+     * Lanes of a rank share it and the result: nobody reads what the products are. */
     int status = d->blas->set_stream(part->blas, stream);
     status = status == 0 ? d->blas->set_workspace(part->blas, workspace, WORKSPACE_BYTES) : status;
     status = status == 0 ? d->blas->gemm_ex(part->blas, OP_N, OP_N, size, size, size, &one, factors,

@@ -24,7 +24,6 @@
     X(cuCtxSetCurrent)                                                                             \
     X(cuCtxSynchronize)                                                                            \
     X(cuCtxEnablePeerAccess)                                                                       \
-    X(cuMemGetInfo)                                                                                \
     X(cuMemAlloc)                                                                                  \
     X(cuMemFree)                                                                                   \
     X(cuMemHostAlloc)                                                                              \

@@ -226,13 +226,6 @@ int inq_cu_open(void *self, uint32_t gpu, size_t parts, struct inq_gpu_info *inf
     if (code == INQ_OK) {
         code = inq_cu_check(d, d->cu.cuCtxSetCurrent(g->ctx), "choosing a GPU", err);
     }
-    if (code == INQ_OK) {
-        size_t free_bytes = 0;
-        size_t all_bytes = 0;
-        code =
-            inq_cu_check(d, d->cu.cuMemGetInfo(&free_bytes, &all_bytes), "asking for memory", err);
-        info->free_bytes = free_bytes;
-    }
     return code == INQ_OK ? make_parts(d, g, parts, info, err) : code;
 }
 

@@ -156,6 +156,8 @@ static int ask_time(struct inq_gpu_session *s, volatile const uint64_t *answer, 
             *offset_ns = (int64_t)answer[i] - (asked + best / 2);
         }
     }
+    /* the timer was read at some moment between question and answer */
+    s->resolution_ns = s->resolution_ns > best / 2 ? s->resolution_ns : best / 2;
     return INQ_OK;
 }
 

@@ -227,13 +227,6 @@ EXPORT CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx gree
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-EXPORT CUresult CUDAAPI cuMemGetInfo(size_t *free_bytes, size_t *all_bytes)
-{
-    *free_bytes = (size_t)1 << 36;
-    *all_bytes = (size_t)1 << 36;
-    return current != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
-}
-
 EXPORT CUresult CUDAAPI cuMemAlloc(CUdeviceptr *ptr, size_t bytes)
 {
     inq_gpu_addr at = 0;

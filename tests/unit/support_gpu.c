@@ -323,7 +323,7 @@ static int fake_open(void *self, uint32_t gpu, size_t parts, struct inq_gpu_info
 {
     struct fake_gpu *f = self;
     (void)gpu;
-    *info = (struct inq_gpu_info){.sms = f->sms, .free_bytes = (uint64_t)1 << 36};
+    *info = (struct inq_gpu_info){.sms = f->sms};
     (void)snprintf(info->name, sizeof info->name, "Fake GPU");
     info->partitioned = parts > 1 && parts <= f->most_parts;
     info->part_sms = f->sms / (int)parts;

@@ -17,6 +17,20 @@ static void list_formats(struct inq_out *out)
     }
 }
 
+static void list_written(struct inq_out *out)
+{
+    inq_out_text(out,
+                 "Formats written (-f NAME, or the suffix of -o; .gz behind it compresses):\n");
+    for (int i = 0; i < INQ_FORMAT_COUNT; i++) {
+        const struct inq_cli_format *format = inq_cli_format((enum inq_format)i);
+        inq_out_printf(out, "  %-18s%s:", format->name, format->what);
+        for (size_t k = 0; k < 4 && format->suffix[k] != NULL; k++) {
+            inq_out_printf(out, " %s", format->suffix[k]);
+        }
+        inq_out_text(out, "\n");
+    }
+}
+
 static void list_analyses(struct inq_out *out)
 {
     size_t n;
@@ -72,6 +86,8 @@ int inq_cmd_list(struct inq_cli *cli)
     list_engines(&out);
     inq_out_text(&out, "\n");
     list_formats(&out);
+    inq_out_text(&out, "\n");
+    list_written(&out);
     int code = out.code != INQ_OK ? inq_err_set(&err, INQ_NOMEM, "no memory for the list")
                                   : inq_cli_stdout(cli, out.buf, out.len, false, &err);
     inq_out_release(&out);

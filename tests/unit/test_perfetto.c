@@ -260,6 +260,33 @@ static void perfetto__does_not_depend_on_threads(void **state)
     inq_out_release(&text[1]);
 }
 
+static void perfetto__chosen_ranks_only(void **state)
+{
+    (void)state;
+    const struct inq_range chosen[] = {{2, 3}, {5, 5}};
+    struct inq_report_options options = {
+        .format = INQ_FORMAT_PERFETTO, .ranks = chosen, .n_ranks = 2};
+    struct analyzed a = {0};
+    struct analyzed after = {0};
+    struct inq_out out = {0};
+    struct perfetto_count count;
+    analyze_path(&a, INQ_SOURCE_DIR "/sample-traces/slow_gpu_dp8", 1);
+    assert_int_equal(
+        inq_report_write(a.run, a.reports, 1, &options, (struct inq_sink){collect, &out}, NULL),
+        INQ_OK);
+    inq_out_bytes(&out, "", 1);
+    out.len--;
+    perfetto_check(out.buf, out.len, &count);
+    assert_int_equal(count.processes, 3 + 1);
+    analyze_text(&after, &out);
+    assert_int_equal(after.run->traces[0]->n_ranks, 3);
+    assert_int_equal(after.run->traces[0]->ranks[2].rank, 5);
+    assert_int_equal(after.run->traces[0]->ranks[2].events.n, a.run->traces[0]->ranks[5].events.n);
+    inq_out_release(&out);
+    release(&after);
+    release(&a);
+}
+
 static void perfetto__hostile_names_stay_text(void **state)
 {
     (void)state;
@@ -315,6 +342,7 @@ int main(void)
         cmocka_unit_test(perfetto__real_traces_read_back),
         cmocka_unit_test(perfetto__odd_traces_read_back),
         cmocka_unit_test(perfetto__does_not_depend_on_threads),
+        cmocka_unit_test(perfetto__chosen_ranks_only),
         cmocka_unit_test(perfetto__hostile_names_stay_text),
         cmocka_unit_test(perfetto__overlaps_are_spread),
     };

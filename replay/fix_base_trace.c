@@ -56,21 +56,51 @@ static void find_window(struct step *s, uint32_t step)
     s->origin_ns = before != INT64_MIN && before < s->end_ns ? before : first;
 }
 
-/* Keeps GPU work, and host calls that it waited for: what the host does after the last launch is of
- * no step. */
+/* launches[first[rank] + lane]: the thread launched work of the step. A thread that only looks
+ * after others (a watchdog) holds nobody up. */
+static void find_launching(const struct step *s, const size_t *first, uint8_t *launches)
+{
+    const struct inq_graph *g = s->g.graph;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        for (uint32_t d = g->dep_start[i]; !s->g.ops[i].host && d < g->dep_start[i + 1]; d++) {
+            uint32_t dep = g->deps[d];
+            if (s->g.ops[dep].host) {
+                launches[first[s->g.ops[dep].rank] + g->op[dep].lane] = 1;
+            }
+        }
+    }
+}
+
+/* Keeps GPU work, and host calls of launching threads that it waited for: what the host does after
+ * the last launch is of no step. */
 static int find_kept(struct step *s, struct inq_err *err)
 {
     const struct inq_graph *g = s->g.graph;
+    size_t *first = inq_mem_zalloc(s->trace->n_ranks + 1, sizeof *first);
     s->keep = inq_mem_zalloc(g->n_ops + 1, 1);
-    if (s->keep == NULL) {
+    if (s->keep == NULL || first == NULL) {
+        inq_mem_free(first);
         return inq_fix_no_memory(err);
     }
+    for (size_t r = 0; r < s->trace->n_ranks; r++) {
+        first[r + 1] = first[r] + s->trace->ranks[r].n_lanes;
+    }
+    uint8_t *launches = inq_mem_zalloc(first[s->trace->n_ranks] + 1, 1);
+    if (launches == NULL) {
+        inq_mem_free(first);
+        return inq_fix_no_memory(err);
+    }
+    find_launching(s, first, launches);
     for (size_t i = g->n_ops; i-- > 0;) {
-        s->keep[i] = s->keep[i] || !s->g.ops[i].host;
+        bool host = s->g.ops[i].host;
+        bool idle = host && !launches[first[s->g.ops[i].rank] + g->op[i].lane];
+        s->keep[i] = (s->keep[i] || !host) && !idle;
         for (uint32_t d = g->dep_start[i]; s->keep[i] && d < g->dep_start[i + 1]; d++) {
             s->keep[g->deps[d]] = 1;
         }
     }
+    inq_mem_free(first);
+    inq_mem_free(launches);
     return INQ_OK;
 }
 
@@ -91,11 +121,12 @@ static void find_times(const struct step *s, int64_t *dur_ns, int64_t *delay_ns)
             arrival = start > arrival ? start : arrival;
         }
         for (size_t k = i; k < next; k++) {
-            int64_t ready = g->dep_start[k] == g->dep_start[k + 1] ? 0 : INT64_MIN;
+            int64_t ready = INT64_MIN;
             for (uint32_t d = g->dep_start[k]; d < g->dep_start[k + 1]; d++) {
                 int64_t end = within(s, s->g.end_ns[g->deps[d]]);
-                ready = end > ready ? end : ready;
+                ready = s->keep[g->deps[d]] && end > ready ? end : ready;
             }
+            ready = ready == INT64_MIN ? 0 : ready;
             dur_ns[k] = within(s, s->g.end_ns[k]) - arrival;
             delay_ns[k] = within(s, s->g.start_ns[k]) - ready;
         }

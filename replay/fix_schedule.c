@@ -94,6 +94,18 @@ static void say_memory(double before, double after, double size, struct fix_said
     }
 }
 
+/* Bidirectional schedules hold the model several times. */
+static void say_replicas(int32_t n, struct fix_said *said)
+{
+    size_t used = strlen(said->memory);
+    if (n > 1) {
+        (void)snprintf(said->memory + used, sizeof said->memory - used,
+                       "%severy rank holds the parameters of %" PRId32
+                       " stages, whose gradients have to be added up too",
+                       used > 0 ? "; " : "", n);
+    }
+}
+
 /* A kind that does not exist for these numbers is no mistake of who asked for it. */
 static int unsupported(int code, struct inq_err *err)
 {
@@ -181,6 +193,7 @@ static int change_schedule(struct fix_job *job, const struct inq_schedule_spec *
                             100.0 * weight_share);
             }
             say_memory(peak, after, 1.0, said);
+            say_replicas(schedule.n_pipelines, said);
         }
     }
     inq_schedule_release(&schedule);

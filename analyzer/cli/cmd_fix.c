@@ -5,7 +5,11 @@
 #include "base/mem.h"
 #include "inquest/fix.h"
 
-enum { MAX_SPECS = 64 };
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { MAX_SPECS = 64, MOST_REPEATS = 100000 };
 
 /* All that one call works with; released in one place. */
 struct work {
@@ -18,6 +22,7 @@ struct work {
     size_t n_steps;
     const char *specs[MAX_SPECS];
     size_t n_specs;
+    struct inq_fix_validate_options validate; /* engine NULL: not asked for */
 };
 
 static void release(struct work *w)
@@ -31,6 +36,67 @@ static void release(struct work *w)
 
 /* ---- what was asked for ------------------------------------------------------------------------
  */
+
+static int read_count(const struct inq_cli *cli, enum inq_option_id id, long *value)
+{
+    const char *text = cli->value[id];
+    char *end = NULL;
+    errno = 0;
+    *value = text != NULL ? strtol(text, &end, 10) : 0;
+    if (text != NULL && (errno != 0 || end == text || *end != '\0' || *value < 1 ||
+                         *value > MOST_REPEATS)) {
+        return inq_cli_usage(cli, NULL, "--%s takes a number from 1 to %d, not '%s'",
+                             inq_cli_option(id)->name, MOST_REPEATS, text);
+    }
+    return INQ_EXIT_OK;
+}
+
+static int read_scale(struct work *w)
+{
+    const char *text = w->cli->value[INQ_OPT_SCALE];
+    char *end = NULL;
+    w->validate.scale = text != NULL ? strtod(text, &end) : 0.0;
+    if (text != NULL && (end == text || *end != '\0' || !isfinite(w->validate.scale) ||
+                         w->validate.scale <= 0.0)) {
+        return inq_cli_usage(w->cli, "--scale 0.01 executes in a hundredth of the time",
+                             "--scale takes a positive number, not '%s'", text);
+    }
+    return INQ_EXIT_OK;
+}
+
+static bool interrupted(void *ctx)
+{
+    (void)ctx;
+    return inq_cli_interrupted() != 0;
+}
+
+static int take_validation(struct work *w)
+{
+    const struct inq_cli *cli = w->cli;
+    size_t n = 0;
+    long top = 0;
+    long repeats = 0;
+    int status = read_count(cli, INQ_OPT_TOP, &top);
+    if (status == INQ_EXIT_OK) {
+        status = read_count(cli, INQ_OPT_REPEATS, &repeats);
+    }
+    if (status == INQ_EXIT_OK) {
+        status = read_scale(w);
+    }
+    if (status != INQ_EXIT_OK || !cli->given[INQ_OPT_VALIDATE]) {
+        return status;
+    }
+    /* the choices are in the order of the engines */
+    w->validate.engine = &inq_engines(&n)[cli->choice[INQ_OPT_VALIDATE]];
+    w->validate.top = (size_t)top;
+    w->validate.replay =
+        (struct inq_replay_options){.repeats = (int)repeats,
+                                    .work = (enum inq_work_mode)cli->choice[INQ_OPT_WORK],
+                                    .no_graph = cli->given[INQ_OPT_NO_GRAPH],
+                                    .realtime = cli->given[INQ_OPT_REALTIME],
+                                    .interrupted = interrupted};
+    return INQ_EXIT_OK;
+}
 
 static int take_options(struct work *w)
 {
@@ -104,7 +170,14 @@ static int study(struct work *w)
     struct inq_fix_options options = {
         .specs = w->specs, .n_specs = w->n_specs, .jobs = w->cli->jobs};
     int code = inq_fix_study(w->base, w->report, &options, &w->fixes, &err);
-    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(w->cli, &err, NULL);
+    if (code == INQ_OK && w->validate.engine != NULL) {
+        code = inq_fix_validate(w->base, &w->validate, w->fixes, &err);
+    }
+    return code == INQ_OK ? INQ_EXIT_OK
+                          : inq_cli_fail(w->cli, &err,
+                                         code == INQ_UNSUPPORTED
+                                             ? "--validate host executes on the CPU"
+                                             : NULL);
 }
 
 static int write_fixes(struct work *w)
@@ -124,6 +197,9 @@ int inq_cmd_fix(struct inq_cli *cli)
 {
     struct work w = {.cli = cli};
     int status = take_options(&w);
+    if (status == INQ_EXIT_OK) {
+        status = take_validation(&w);
+    }
     if (status == INQ_EXIT_OK) {
         status = base_of_run(&w);
     }

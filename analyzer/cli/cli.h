@@ -31,6 +31,8 @@ enum inq_option_id {
     INQ_OPT_ONLY,
     INQ_OPT_WHAT_IF,
     INQ_OPT_FIX,
+    INQ_OPT_VALIDATE,
+    INQ_OPT_TOP,
     INQ_OPT_METHOD,
     INQ_OPT_ALIGN,
     INQ_OPT_FAIL_ON,

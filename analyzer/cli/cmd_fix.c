@@ -43,8 +43,8 @@ static int read_count(const struct inq_cli *cli, enum inq_option_id id, long *va
     char *end = NULL;
     errno = 0;
     *value = text != NULL ? strtol(text, &end, 10) : 0;
-    if (text != NULL && (errno != 0 || end == text || *end != '\0' || *value < 1 ||
-                         *value > MOST_REPEATS)) {
+    if (text != NULL &&
+        (errno != 0 || end == text || *end != '\0' || *value < 1 || *value > MOST_REPEATS)) {
         return inq_cli_usage(cli, NULL, "--%s takes a number from 1 to %d, not '%s'",
                              inq_cli_option(id)->name, MOST_REPEATS, text);
     }
@@ -56,8 +56,8 @@ static int read_scale(struct work *w)
     const char *text = w->cli->value[INQ_OPT_SCALE];
     char *end = NULL;
     w->validate.scale = text != NULL ? strtod(text, &end) : 0.0;
-    if (text != NULL && (end == text || *end != '\0' || !isfinite(w->validate.scale) ||
-                         w->validate.scale <= 0.0)) {
+    if (text != NULL &&
+        (end == text || *end != '\0' || !isfinite(w->validate.scale) || w->validate.scale <= 0.0)) {
         return inq_cli_usage(w->cli, "--scale 0.01 executes in a hundredth of the time",
                              "--scale takes a positive number, not '%s'", text);
     }
@@ -173,11 +173,11 @@ static int study(struct work *w)
     if (code == INQ_OK && w->validate.engine != NULL) {
         code = inq_fix_validate(w->base, &w->validate, w->fixes, &err);
     }
-    return code == INQ_OK ? INQ_EXIT_OK
-                          : inq_cli_fail(w->cli, &err,
-                                         code == INQ_UNSUPPORTED
-                                             ? "--validate host executes on the CPU"
-                                             : NULL);
+    return code == INQ_OK
+               ? INQ_EXIT_OK
+               : inq_cli_fail(w->cli, &err,
+                              code == INQ_UNSUPPORTED ? "--validate host executes on the CPU"
+                                                      : NULL);
 }
 
 static int write_fixes(struct work *w)

@@ -22,7 +22,9 @@
 
 #define FIX_OPTIONS                                                                                \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
-     INQ_OPT_BIT(INQ_OPT_FIX) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+     INQ_OPT_BIT(INQ_OPT_FIX) | INQ_OPT_BIT(INQ_OPT_VALIDATE) | INQ_OPT_BIT(INQ_OPT_TOP) |         \
+     INQ_OPT_BIT(INQ_OPT_SCALE) | INQ_OPT_BIT(INQ_OPT_REPEATS) | INQ_OPT_BIT(INQ_OPT_WORK) |       \
+     INQ_OPT_BIT(INQ_OPT_NO_GRAPH) | INQ_OPT_BIT(INQ_OPT_REALTIME) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define REPLAY_OPTIONS                                                                             \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_FIX) |     \
@@ -121,10 +123,13 @@ const struct inq_command inq_commands[] = {
     {"fix", "PATH...", "propose fixes, predict what each would gain",
      "Takes the step of median length of a recorded run, changes it as each fix would, and\n"
      "simulates it: which fixes help, by how much, what they assume and what they cost. Without\n"
-     "--fix it tries what the findings call for. Fixes joined by '+' are applied together.\n"
+     "--fix it tries what the findings call for. Fixes joined by '+' are applied together. With\n"
+     "--validate the original and the best fixes are executed, and each prediction is confirmed,\n"
+     "refuted or left open.\n"
      "\n"
      "  inquest fix run/                          what the findings call for\n"
      "  inquest fix run/ --fix replace-rank:5     one fix\n"
+     "  inquest fix run/ --validate host          and execute the best three\n"
      "  inquest fix run/ --fix schedule:zb-h1+microbatches:16 -f json",
      FIX_OPTIONS, FIX_FORMATS, inq_cmd_fix},
     {"replay", "PATH|SCHEDULE", "re-execute a step, on the CPU or on GPUs",

@@ -25,6 +25,9 @@ static const struct inq_option options[] = {
     {INQ_OPT_FIX, 0, "fix", "SPEC", NULL, INQ_COMPLETE_NONE,
      "this fix: replace-rank:5, rebalance-stages, schedule:zb-h1+microbatches:16; may be given "
      "several times; 'inquest list' names them"},
+    {INQ_OPT_VALIDATE, 0, "validate", "ENGINE", "sim|host|cuda", INQ_COMPLETE_CHOICES,
+     "execute the original and the best fixes alternately: on CPU threads (host) or GPUs (cuda)"},
+    {INQ_OPT_TOP, 0, "top", "N", NULL, INQ_COMPLETE_NONE, "validate the first N fixes (default 3)"},
     {INQ_OPT_METHOD, 0, "method", "METHOD", "inquest|hta|tracelens", INQ_COMPLETE_CHOICES,
      "hta or tracelens: also print that tool's own numbers, by its definitions"},
     {INQ_OPT_ALIGN, 0, "align", "HOW", "auto|none", INQ_COMPLETE_CHOICES,

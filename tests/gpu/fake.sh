@@ -20,6 +20,22 @@ if command -v python3 >/dev/null; then
     python3 -m json.tool "$dir/out/Fake-GPU.json" >/dev/null || fail "not JSON"
 fi
 
+# The program itself, and that what was executed is a trace like any other.
+if "$dir/bin/inquest" replay --help >/dev/null 2>&1; then
+    make=(--make 1f1b -p 4 -m 8 --times '18,18,9,1')
+    "$dir/bin/inquest" replay --engine cuda "${make[@]}" >"$dir/said" || fail "replay failed"
+    grep -q 'Fake GPU' "$dir/said" || fail "replay does not name the GPU: $(cat "$dir/said")"
+    "$dir/bin/inquest" replay --engine cuda --work real --no-graph "${make[@]}" \
+        -o "$dir/x.trace.json" >/dev/null || fail "replay of real work failed"
+    "$dir/bin/inquest" analyze "$dir/x.trace.json" >"$dir/said" || fail "no analysis of a replay"
+    rc=0
+    INQ_FAKE_GPU=none "$dir/bin/inquest" replay --engine cuda "${make[@]}" -o "$dir/none.json" \
+        >"$dir/said" 2>&1 || rc=$?
+    [ $rc = 1 ] || fail "replay exits with $rc where there is no GPU"
+    grep -q 'there is no GPU here' "$dir/said" || fail "replay says: $(cat "$dir/said")"
+    [ ! -e "$dir/none.json" ] || fail "something was written where there is no GPU"
+fi
+
 expect() { # KIND EXIT TEXT
     local rc=0
     INQ_FAKE_GPU=$1 "$dir/bin/gpu_check" --smoke >"$dir/said" 2>&1 || rc=$?

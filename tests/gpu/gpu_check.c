@@ -9,6 +9,7 @@
 #include "inquest/schedule.h"
 #include "support_plan.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -412,6 +413,24 @@ static int write_json(const struct report *r, const char *path)
     return ok ? 0 : 1;
 }
 
+/* Keeps the first GPU's context between executions: making it takes longer than most of them. */
+static void keep_context(void)
+{
+    int (*start)(unsigned) = NULL;
+    int (*retain)(void **, int) = NULL;
+    void *context = NULL;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library != NULL) {
+        void *symbol = dlsym(library, "cuInit");
+        memcpy(&start, &symbol, sizeof symbol);
+        symbol = dlsym(library, "cuDevicePrimaryCtxRetain");
+        memcpy(&retain, &symbol, sizeof symbol);
+    }
+    if (start != NULL && retain != NULL && start(0) == 0) {
+        (void)retain(&context, 0);
+    }
+}
+
 /* Whether anything can be executed at all; says what is missing. */
 static int try_gpu(struct report *r)
 {
@@ -448,6 +467,7 @@ int main(int argc, char **argv)
     if (code != 0) {
         return code;
     }
+    keep_context();
     check_timer(&r);
     check_overhead(&r);
     check_reductions(&r);

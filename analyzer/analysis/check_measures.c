@@ -146,58 +146,71 @@ int inq_measure_kind_of(const char *name, size_t len, bool loose)
 /* ---- medians ---------------------------------------------------------------------------------*/
 
 enum { FEWEST = 3, FEWEST_FOR_95 = 6 };
+static const double LEVEL = 0.95;
 
-size_t inq_median_interval_rank(size_t n)
+struct inq_median_place inq_median_interval(size_t n)
 {
     if (n < FEWEST) {
-        return 0;
+        return (struct inq_median_place){0, 0.0};
     }
     if (n < FEWEST_FOR_95) {
-        return 1;
+        return (struct inq_median_place){1, 0.0};
     }
-    /* P(B = i), then P(B <= i), for B binomial(n, 1/2), through logarithms: 2^-n may underflow */
+    /* P(B = i) and P(B <= i) for B binomial(n, 1/2), through logarithms: 2^-n may underflow */
     double log_p = -(double)n * log(2.0);
-    double below = 0.0;
-    size_t k = 0;
-    while (k < n / 2) {
-        below += exp(log_p);
-        if (2.0 * below > 0.05) {
-            break;
+    double below = 0.0; /* P(B < k) */
+    for (size_t k = 0;; k++) {
+        double next = below + exp(log_p);
+        if (1.0 - 2.0 * next < LEVEL && k > 0) {
+            /* from the k-th value, which gives more than the level, towards the next, which gives
+             * less */
+            double part = (1.0 - 2.0 * below - LEVEL) / (2.0 * (next - below));
+            double rest = (double)(n - k);
+            double lambda = rest * part / ((double)k + (rest - (double)k) * part);
+            return (struct inq_median_place){k, lambda};
         }
+        below = next;
         log_p += log((double)(n - k)) - log((double)(k + 1));
-        k++;
     }
-    return k > 0 ? k : 1;
 }
 
-static struct inq_measure of_sorted(double middle, double low, double high, size_t n)
+static struct inq_measure of_sorted(const double *values, size_t n)
 {
-    bool known = inq_median_interval_rank(n) > 0;
-    return (struct inq_measure){.value = n > 0 ? middle : (double)NAN,
-                                .low = known ? low : (double)NAN,
-                                .high = known ? high : (double)NAN,
-                                .n = n};
-}
-
-struct inq_measure inq_measure_of_steps(int64_t *values, size_t n)
-{
-    size_t k = inq_median_interval_rank(n);
-    if (n == 0) {
-        return of_sorted(0.0, 0.0, 0.0, 0);
+    struct inq_median_place place = inq_median_interval(n);
+    struct inq_measure m = {.value = (double)NAN, .low = (double)NAN, .high = (double)NAN, .n = n};
+    if (n > 0) {
+        m.value = values[(n - 1) / 2];
     }
-    inq_sort_i64(values, n);
-    k = k > 0 ? k : 1;
-    size_t middle = (n - 1) / 2;
-    return of_sorted((double)values[middle], (double)values[k - 1], (double)values[n - k], n);
+    if (place.k > 0) {
+        size_t next = place.lambda > 0.0 ? 1 : 0;
+        const double *low = &values[place.k - 1];
+        const double *high = &values[n - place.k];
+        m.low = *low + place.lambda * (low[next] - *low);
+        m.high = *high - place.lambda * (*high - *(high - next));
+    }
+    return m;
 }
 
 struct inq_measure inq_measure_of_ratios(double *values, size_t n)
 {
-    size_t k = inq_median_interval_rank(n);
-    if (n == 0) {
-        return of_sorted(0.0, 0.0, 0.0, 0);
-    }
     inq_sort_double(values, n);
-    k = k > 0 ? k : 1;
-    return of_sorted(values[(n - 1) / 2], values[k - 1], values[n - k], n);
+    return of_sorted(values, n);
+}
+
+int inq_measure_of_steps(const int64_t *values, size_t n, struct inq_measure *measure,
+                         struct inq_err *err)
+{
+    double *copied = inq_mem_alloc((n + 1) * sizeof *copied);
+    if (copied == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        copied[i] = (double)values[i];
+    }
+    inq_sort_double(copied, n);
+    *measure = of_sorted(copied, n);
+    measure->low = round(measure->low); /* whole ns */
+    measure->high = round(measure->high);
+    inq_mem_free(copied);
+    return INQ_OK;
 }

@@ -16,9 +16,17 @@ const struct inq_measure *inq_snapshot_find(const struct inq_snapshot *snapshot,
 int inq_measure_kind_of(const char *name, size_t len, bool loose);
 
 /* Median of the values (lower middle) and its interval; reorders them. n == 0 gives NaN. */
-struct inq_measure inq_measure_of_steps(int64_t *values, size_t n);
 struct inq_measure inq_measure_of_ratios(double *values, size_t n);
-/* How many order statistics to leave out at each end, plus one; 0: no interval. */
-size_t inq_median_interval_rank(size_t n);
+/* The same in whole ns; does not reorder. Fails with INQ_NOMEM. */
+int inq_measure_of_steps(const int64_t *values, size_t n, struct inq_measure *measure,
+                         struct inq_err *err);
+
+/* Where the interval of a median ends: at the k-th value from either end, and by `lambda` of the
+ * way to the next. k == 0: there is none. */
+struct inq_median_place {
+    size_t k;
+    double lambda;
+};
+struct inq_median_place inq_median_interval(size_t n);
 
 #endif

@@ -84,8 +84,12 @@ static void set_first(struct measurer *m)
 
 static int add_steps(struct measurer *m, enum inq_measure_kind kind, const char *suffix, size_t n)
 {
-    struct inq_measure values = inq_measure_of_steps(m->values, n);
-    return n > 0 ? inq_snapshot_add(m->out, kind, suffix, &values, m->err) : INQ_OK;
+    struct inq_measure values;
+    if (n == 0) {
+        return INQ_OK;
+    }
+    int code = inq_measure_of_steps(m->values, n, &values, m->err);
+    return code == INQ_OK ? inq_snapshot_add(m->out, kind, suffix, &values, m->err) : code;
 }
 
 static int add_step_time(struct measurer *m)

@@ -87,9 +87,9 @@ static int add_step_lengths(struct inq_run_profile *p, struct inq_err *err)
             lengths[p->n_steps++] = sum / n;
         }
     }
-    p->step = inq_measure_of_steps(lengths, p->n_steps);
+    int code = inq_measure_of_steps(lengths, p->n_steps, &p->step, err);
     inq_mem_free(lengths);
-    return INQ_OK;
+    return code;
 }
 
 /* ---- kernels ---------------------------------------------------------------------------------*/

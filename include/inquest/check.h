@@ -2,9 +2,10 @@
 /* The gate: a run or a schedule measured, and compared with a baseline that a team keeps.
  *
  * A measure of a recorded run is the median over its steps with an interval of 95 % confidence that
- * assumes nothing about how steps are distributed: the k-th smallest and the k-th largest step,
- * where k is the largest number with 2 P(B < k) <= 0.05 for B binomial(n, 1/2). Fewer than six
- * steps cannot give 95 %: the interval is then all of them, fewer than three give none.
+ * assumes nothing about how steps are distributed: it ends between the k-th and the next value
+ * from either end, where k is the largest number with 2 P(B < k) <= 0.05 for B binomial(n, 1/2),
+ * by interpolation. Fewer than six steps cannot give 95 %: the interval is then all of them, fewer
+ * than three give none.
  *
  * A measure regressed when it is above its limit by more than chance explains. With the baseline b
  * in [b-, b+], the new value v in [v-, v+] and a limit that follows b (b + grow * unit):

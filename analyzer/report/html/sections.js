@@ -66,7 +66,7 @@ function heatSection(run) {
         id: "workers",
         title: "Slowdown by worker",
         short: "Workers",
-        how: "S of a worker: the step with only this worker as recorded and all others ideal, over the ideal step. 1.00 costs nothing; darker costs more.",
+        how: "S of a worker: the step with only this worker as recorded and all others ideal, over the ideal step. 1.00 costs nothing; the further the colour from the page, the more it costs.",
         content: [
             plot.node,
             folded(

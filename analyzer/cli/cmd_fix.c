@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "inquest/fix.h"
+#include "inquest/lint.h"
 
 #include <errno.h>
 #include <math.h>
@@ -137,6 +138,28 @@ static int keep_steps(struct work *w)
     return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(w->cli, &err, NULL);
 }
 
+/* A schedule has no findings: what to try has to be said. */
+static int base_of_schedule(struct work *w, const char *path)
+{
+    struct inq_schedule schedule = {0};
+    struct inq_lint_options lint;
+    struct inq_err err = {0};
+    if (w->n_specs == 0) {
+        return inq_cli_usage(w->cli, "for example --fix schedule:zb-h1",
+                             "a schedule has no findings: say with --fix what to try");
+    }
+    int status = inq_cli_schedule(w->cli, path, &schedule, &lint);
+    if (status != INQ_EXIT_OK) {
+        inq_schedule_release(&schedule);
+        return status;
+    }
+    int code = inq_fix_base_of_schedule(&schedule, &lint.costs, &w->base, &err);
+    inq_schedule_release(&schedule);
+    return code == INQ_OK
+               ? INQ_EXIT_OK
+               : inq_cli_fail(w->cli, &err, "'inquest schedule lint' says what is wrong with it");
+}
+
 static int base_of_run(struct work *w)
 {
     struct inq_err err = {0};
@@ -159,6 +182,20 @@ static int base_of_run(struct work *w)
         code = inq_fix_base_of_run(w->run->traces[0], w->report, &w->base, &err);
     }
     return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(w->cli, &err, NULL);
+}
+
+static int take_base(struct work *w)
+{
+    const struct inq_cli *cli = w->cli;
+    bool made = cli->value[INQ_OPT_MAKE] != NULL;
+    if (made && cli->n_words > 0) {
+        return inq_cli_usage(cli, NULL, "either files or --make, not both");
+    }
+    if (made) {
+        return base_of_schedule(w, NULL);
+    }
+    bool schedule = cli->n_words == 1 && inq_cli_is_schedule(cli, cli->words[0]);
+    return schedule ? base_of_schedule(w, cli->words[0]) : base_of_run(w);
 }
 
 /* ---- the answer --------------------------------------------------------------------------------
@@ -201,7 +238,7 @@ int inq_cmd_fix(struct inq_cli *cli)
         status = take_validation(&w);
     }
     if (status == INQ_EXIT_OK) {
-        status = base_of_run(&w);
+        status = take_base(&w);
     }
     if (status == INQ_EXIT_OK) {
         status = study(&w);

@@ -24,7 +24,10 @@
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
      INQ_OPT_BIT(INQ_OPT_FIX) | INQ_OPT_BIT(INQ_OPT_VALIDATE) | INQ_OPT_BIT(INQ_OPT_TOP) |         \
      INQ_OPT_BIT(INQ_OPT_SCALE) | INQ_OPT_BIT(INQ_OPT_REPEATS) | INQ_OPT_BIT(INQ_OPT_WORK) |       \
-     INQ_OPT_BIT(INQ_OPT_NO_GRAPH) | INQ_OPT_BIT(INQ_OPT_REALTIME) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+     INQ_OPT_BIT(INQ_OPT_NO_GRAPH) | INQ_OPT_BIT(INQ_OPT_REALTIME) | INQ_OPT_BIT(INQ_OPT_MAKE) |   \
+     INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) |                             \
+     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_DIALECT) |     \
+     INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define REPLAY_OPTIONS                                                                             \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_FIX) |     \
@@ -120,17 +123,18 @@ const struct inq_command inq_commands[] = {
      "  inquest check run/ --baseline perf.json --rule worst_wait=off --rule step_time=200ms\n"
      "  inquest check s.csv --times 18,18,9,1 --baseline s.json -f junit -o check.xml",
      CHECK_OPTIONS, CHECK_FORMATS, inq_cmd_check},
-    {"fix", "PATH...", "propose fixes, predict what each would gain",
-     "Takes the step of median length of a recorded run, changes it as each fix would, and\n"
-     "simulates it: which fixes help, by how much, what they assume and what they cost. Without\n"
-     "--fix it tries what the findings call for. Fixes joined by '+' are applied together. With\n"
-     "--validate the original and the best fixes are executed, and each prediction is confirmed,\n"
-     "refuted or left open.\n"
+    {"fix", "PATH|SCHEDULE", "propose fixes, predict what each would gain",
+     "Takes the step of median length of a recorded run, or a schedule (a CSV file, or one made\n"
+     "with --make), changes it as each fix would, and simulates it: which fixes help, by how\n"
+     "much, what they assume and what they cost. Without --fix it tries what the findings call\n"
+     "for. Fixes joined by '+' are applied together. With --validate the original and the best\n"
+     "fixes are executed, and each prediction is confirmed, refuted or left open.\n"
      "\n"
      "  inquest fix run/                          what the findings call for\n"
      "  inquest fix run/ --fix replace-rank:5     one fix\n"
      "  inquest fix run/ --validate host          and execute the best three\n"
-     "  inquest fix run/ --fix schedule:zb-h1+microbatches:16 -f json",
+     "  inquest fix run/ --fix schedule:zb-h1+microbatches:16 -f json\n"
+     "  inquest fix --make 1f1b -p 4 -m 8 --times 18,18,9,1 --fix schedule:zb-h1",
      FIX_OPTIONS, FIX_FORMATS, inq_cmd_fix},
     {"replay", "PATH|SCHEDULE", "re-execute a step, on the CPU or on GPUs",
      "Re-executes (it does not print): the step of median length of a recorded run, or a schedule\n"

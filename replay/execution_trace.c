@@ -17,6 +17,7 @@ struct tracer {
     struct inq_shard shard;
     uint32_t *rank_of_lane; /* [n_lanes] index of the shard's rank */
     uint32_t *number;       /* [n_lanes] place among the lanes of its rank */
+    int32_t *seq;           /* [n_ops] place among the same of its rank and step; -1 none */
     int32_t *stage;         /* [n shard ranks] smallest stage it holds, -1 none */
     struct inq_map stages;  /* (rank, stage) to the place of the stage among the rank's own */
     struct inq_map seqs;    /* process group to the number of its collectives so far */
@@ -135,12 +136,49 @@ static int number_chunks(struct tracer *t)
     return code;
 }
 
+/* Forwards, and backwards, are numbered as each rank runs them: of several chunks that is not the
+ * order of the micro-batches. */
+static void number_ops(struct tracer *t)
+{
+    const struct inq_graph *g = t->plan->graph;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        t->seq[i] = -1;
+    }
+    for (size_t k = 0; k < t->plan->n_lanes; k++) {
+        const struct inq_plan_lane *lane = &t->plan->lanes[k];
+        int32_t n[2] = {0, 0};
+        for (size_t i = 0; i < lane->n; i++) {
+            const struct inq_graph_op *op = &g->op[lane->ops[i]];
+            bool forward = op->type == INQ_OP_FORWARD;
+            bool backward = op->type == INQ_OP_BACKWARD || op->type == INQ_OP_BACKWARD_INPUT;
+            if (i > 0 && op->step != g->op[lane->ops[i - 1]].step) {
+                n[0] = n[1] = 0;
+            }
+            if (forward || backward) {
+                t->seq[lane->ops[i]] = n[forward ? 0 : 1]++;
+            }
+        }
+    }
+}
+
 /* ---- ops --------------------------------------------------------------------------------------
  */
 
 static int intern(struct tracer *t, const char *text, inq_str *id)
 {
     return inq_strtab_add(&t->shard.names, text, strlen(text), id, t->err);
+}
+
+/* A receive in no lane is posted as early as can be and waits: what is recorded is its transfer. */
+static int64_t start_of(const struct tracer *t, uint32_t i)
+{
+    int64_t start = t->x->start_ns[i];
+    uint32_t n = 0;
+    uint32_t first = inq_graph_group_of(t->plan->graph, i, &n);
+    for (uint32_t k = first; t->plan->graph->op[i].lane == INQ_NONE && k < first + n; k++) {
+        start = t->x->start_ns[k] > start ? t->x->start_ns[k] : start;
+    }
+    return start < t->x->end_ns[i] ? start : t->x->end_ns[i];
 }
 
 static int add_labelled(struct tracer *t, uint32_t i)
@@ -159,9 +197,9 @@ static int add_labelled(struct tracer *t, uint32_t i)
                               .chunk = op->chunk >= 0 ? op->chunk
                                        : known        ? (int32_t)chunk
                                                       : -1,
-                              .seq = -1};
-    struct inq_event_row row = {.start_ns = t->x->start_ns[i],
-                                .dur_ns = t->x->end_ns[i] - t->x->start_ns[i],
+                              .seq = t->seq[i]};
+    struct inq_event_row row = {.start_ns = start_of(t, i),
+                                .dur_ns = t->x->end_ns[i] - start_of(t, i),
                                 .lane = (uint32_t)role_of(op),
                                 .call = INQ_NONE,
                                 .comm = INQ_NONE,
@@ -317,11 +355,13 @@ int inq_execution_trace(const struct inq_plan *plan, const struct inq_execution 
     t.rank_of_lane = inq_mem_zalloc(plan->n_lanes + 1, sizeof *t.rank_of_lane);
     t.number = inq_mem_zalloc(plan->n_lanes + 1, sizeof *t.number);
     t.stage = inq_mem_zalloc(plan->n_lanes + 1, sizeof *t.stage);
-    int code = t.rank_of_lane != NULL && t.number != NULL && t.stage != NULL
+    t.seq = inq_mem_zalloc(plan->graph->n_ops + 1, sizeof *t.seq);
+    int code = t.rank_of_lane != NULL && t.number != NULL && t.stage != NULL && t.seq != NULL
                    ? add_ranks(&t)
                    : inq_err_set(err, INQ_NOMEM, "out of memory for an executed plan");
     if (code == INQ_OK) {
         find_stages(&t);
+        number_ops(&t);
         code = number_chunks(&t);
     }
     if (code == INQ_OK) {
@@ -337,6 +377,7 @@ int inq_execution_trace(const struct inq_plan *plan, const struct inq_execution 
     inq_mem_free(t.rank_of_lane);
     inq_mem_free(t.number);
     inq_mem_free(t.stage);
+    inq_mem_free(t.seq);
     inq_map_release(&t.stages);
     inq_map_release(&t.seqs);
     return code;

@@ -151,8 +151,10 @@ static struct inq_run *run_of(const struct made *m)
 static void trace__of_an_execution_is_recognised_as_its_schedule(void **state)
 {
     (void)state;
-    static const char *const kinds[][2] = {
-        {"1f1b", "1f1b"}, {"gpipe", "gpipe"}, {"zb-h1", "zb-h1"}};
+    static const char *const kinds[][2] = {{"1f1b", "1f1b"},
+                                           {"gpipe", "gpipe"},
+                                           {"zb-h1", "zb-h1"},
+                                           {"interleaved", "interleaved-1f1b"}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct made m = make(kinds[k][0], 4, 8, 3);
         struct inq_run *run = run_of(&m);

@@ -27,6 +27,8 @@ static const struct inq_analysis analyses[] = {
     {"blame", "who holds whom up, and why: own time compared step by step", inq_run_blame},
     {"failure", "what stopped the run: roots and victims, from Flight Recorder dumps",
      inq_run_failure},
+    {"training", "loss, gradient norm and speed in the training output: where each went wrong",
+     inq_run_training},
     {"hta", "the numbers HolisticTraceAnalysis prints (--method hta)", inq_run_method_hta},
     {"tracelens", "the numbers TraceLens prints (--method tracelens)", inq_run_method_tracelens},
     {NULL, NULL, NULL},

@@ -49,6 +49,7 @@ typedef void inq_judge_part(const struct inq_trace *trace, struct inq_findings *
 inq_judge_part inq_judge_suspects; /* blame */
 inq_judge_part inq_judge_time;     /* rank_times, steps */
 inq_judge_part inq_judge_graph;    /* whatif, pipeline */
+inq_judge_part inq_judge_training; /* training output */
 inq_judge_part inq_judge_inputs;   /* missing ranks, damage */
 
 /* Gives every finding the fixes that it calls for (findings_fixes.c). */

@@ -12,7 +12,16 @@
 #include <string.h>
 
 static inq_judge_part *const parts[] = {inq_judge_suspects, inq_judge_graph, inq_judge_time,
-                                        inq_judge_inputs};
+                                        inq_judge_training, inq_judge_inputs};
+
+/* A run whose numbers are gone has lost more than time. */
+static int64_t weight(const struct inq_finding *finding)
+{
+    bool lost =
+        finding->severity == INQ_SEVERITY_HIGH &&
+        (finding->kind == INQ_FINDING_NOT_FINITE || finding->kind == INQ_FINDING_DIVERGENCE);
+    return lost ? INT64_MAX : finding->cost_ns_per_step;
+}
 
 /* Findings that ask for action before those that only inform; the costly before the cheap. */
 static int worst_first(const void *a, const void *b, void *ctx)
@@ -26,8 +35,8 @@ static int worst_first(const void *a, const void *b, void *ctx)
     if (x_informs != y_informs) {
         return x_informs ? 1 : -1;
     }
-    if (x->cost_ns_per_step != y->cost_ns_per_step) {
-        return x->cost_ns_per_step > y->cost_ns_per_step ? -1 : 1;
+    if (weight(x) != weight(y)) {
+        return weight(x) > weight(y) ? -1 : 1;
     }
     if (x->severity != y->severity) {
         return x->severity > y->severity ? -1 : 1;

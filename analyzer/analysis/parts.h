@@ -18,6 +18,7 @@ inq_analysis_run inq_run_method_tracelens; /* method_tracelens.c: as above */
 inq_analysis_run inq_run_pipeline;         /* pipeline.c: pipeline */
 inq_analysis_run inq_run_whatif;           /* whatif.c: whatif */
 inq_analysis_run inq_run_critical_path;    /* critical_path_report.c: critical_path */
+inq_analysis_run inq_run_training;         /* training.c: training */
 inq_analysis_run inq_run_failure;          /* failure.c: failure, of Flight Recorder dumps */
 inq_analysis_run inq_run_blame;            /* blame.c: why last arrivers were late */
 

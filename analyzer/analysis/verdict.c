@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verdict: one sentence for the engineer on call. */
 #include "analysis/findings.h"
+#include "inquest/training.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -88,6 +90,21 @@ static const char *what_is_missing(const struct inq_trace *trace, const struct i
     return NULL;
 }
 
+/* Only the training output is there, and nothing is wrong with it. */
+static void say_training(struct inq_findings *f, struct inq_verdict *verdict)
+{
+    const struct inq_training *t = f->report->training;
+
+    verdict->cls = "healthy";
+    verdict->confidence = INQ_CONFIDENCE_SUPPORTED;
+    verdict->lost_ns_per_step = -1;
+    verdict->headline =
+        inq_findings_text(f,
+                          "Nothing wrong in the training output of steps %" PRId64 " to %" PRId64
+                          ": the loss is %.4g, and there is no trace to say where the time goes.",
+                          t->first_step, t->last_step, t->loss_last);
+}
+
 static void say_nothing_to_judge(struct inq_findings *f, const char *missing,
                                  struct inq_verdict *verdict)
 {
@@ -145,6 +162,8 @@ void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findin
     }
     if (about_time || (serious > 0 && !missing)) {
         say_findings(findings, serious, verdict);
+    } else if (missing && findings->report->training != NULL && trace->n_ranks == 0) {
+        say_training(findings, verdict);
     } else if (missing) {
         say_nothing_to_judge(findings, missing, verdict);
     } else {

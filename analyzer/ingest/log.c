@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text logs: of training processes, their launcher, NCCL, Slurm and the kernel, one or many of them
  * in a file. Text is searched for the words of a table; only lines that have one are looked at. */
+#include "ingest/log_metrics.h"
 #include "ingest/log_patterns.h"
 #include "ingest/log_scan.h"
 #include "ingest/reader.h"
@@ -140,6 +141,33 @@ static int look_back(struct reading *r, const char *start, uint64_t number, stru
     return INQ_OK;
 }
 
+/* ---- training output ---------------------------------------------------------------------------
+ */
+
+/* Keeps the numbers of the line around a loss; after a sign of failure it is one of progress, too.
+ */
+static int take_metrics(struct reading *r, const struct inq_log_line *line, struct inq_err *err)
+{
+    struct inq_log *log = r->book.log;
+    struct inq_log_metric metric;
+    int code = INQ_OK;
+    uint64_t last = log->n_metrics > 0 ? log->metrics[log->n_metrics - 1].line : 0;
+    if (log->n_metrics < INQ_LOG_MAX_METRICS && last != r->lines + 1 &&
+        inq_log_read_metric(line->start, (size_t)(line->end - line->start), &metric)) {
+        metric.line = r->lines + 1;
+        code = inq_mem_grow(&log->metrics, &log->cap_metrics, log->n_metrics + 1,
+                            sizeof *log->metrics, INQ_LOG_MAX_METRICS, err);
+        if (code == INQ_OK) {
+            log->metrics[log->n_metrics++] = metric;
+        }
+    }
+    if (code == INQ_OK && r->progress > 0 && is_progress(line->outer, line->end)) {
+        r->progress = 0;
+        code = add_progress(r, line->outer, line->end, r->lines + 1, err);
+    }
+    return code;
+}
+
 /* ---- lines -------------------------------------------------------------------------------------
  */
 
@@ -182,6 +210,9 @@ static int take_line(struct reading *r, char *at, char **next, struct inq_err *e
         }
         if (line.outer + 1 < line.end && line.outer[0] == '#' && line.outer[1] == ' ') {
             return INQ_OK; /* a comment is no evidence */
+        }
+        if (row->special == INQ_LOG_METRICS) {
+            return take_metrics(r, &line, err);
         }
         struct inq_log_event event;
         inq_log_event_init(&event);
@@ -330,6 +361,15 @@ static int read_error_file(struct reading *r, struct inq_err *err)
 /* ---- the reader --------------------------------------------------------------------------------
  */
 
+/* {"step": 1, "loss": 2.5}, a line each. */
+static bool is_metrics_lines(const char *head, size_t n)
+{
+    const char *end = memchr(head, '\n', n);
+    size_t len = end != NULL ? (size_t)(end - head) : n;
+    return memmem(head, len, "loss\"", 5) != NULL && memmem(head, n, "\"ph\"", 4) == NULL &&
+           memmem(head, n, "traceEvents", 11) == NULL;
+}
+
 static bool is_text(const char *head, size_t n)
 {
     size_t odd = 0;
@@ -353,10 +393,10 @@ static int sniff(const char *head, size_t n, const char *path)
     while (i < n && (unsigned char)head[i] <= ' ') {
         i++;
     }
-    if (i < n && head[i] == '{') {
-        return is_error_file(head, n) ? 20 : 0;
+    if (i < n && head[i] == '{' && is_error_file(head, n)) {
+        return 20;
     }
-    return inq_unknown_is_plain(head, n) ? 5 : 0;
+    return inq_unknown_is_plain(head, n) || is_metrics_lines(head + i, n - i) ? 6 : 0;
 }
 
 /* ".../attempt_0/3/stderr.log": 3. */
@@ -375,7 +415,7 @@ static int finish(struct reading *r, struct inq_shard *shard, const char *reason
                   struct inq_err *err)
 {
     struct inq_log *log = r->book.log;
-    if (log->n_events == 0) {
+    if (log->n_events == 0 && log->n_metrics == 0) {
         return inq_err_set(err, INQ_UNSUPPORTED, "%s", reason);
     }
     log->lines = r->lines;
@@ -398,7 +438,7 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
         return code;
     }
     const char *reason = inq_unknown_reason(head, n);
-    bool error_file = n > 0 && head[0] == '{';
+    bool error_file = n > 0 && head[0] == '{' && is_error_file(head, n);
     if (r != NULL) {
         r->window.source = source;
         r->book.log = inq_log_new();

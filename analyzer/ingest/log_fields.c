@@ -507,6 +507,8 @@ static bool read_special(const struct inq_log_pattern *pattern, const struct inq
     case INQ_LOG_STARTED:
         read_started(line, event);
         return event->n_ranks > 0;
+    case INQ_LOG_METRICS:
+        return false;
     case INQ_LOG_FINGERPRINTS:
         read_fingerprints(line, names, event);
         return true;

@@ -301,6 +301,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NOT_FINITE, "found Inf in", NULL, NULL),
     LAST(NOT_FINITE, "found nan in", NULL, NULL),
     LAST(NOT_FINITE, "NaN detected", NULL, NULL),
+    /* training output */
+    SPECIAL(PROGRESS, "loss", NULL, NULL, INQ_LOG_METRICS),
+    SPECIAL(PROGRESS, "Loss", NULL, NULL, INQ_LOG_METRICS),
     /* Python */
     SPECIAL(PYTHON_ERROR, "Error", NULL, NULL, INQ_LOG_EXCEPTION),
     SPECIAL(PYTHON_ERROR, "Exception", NULL, NULL, INQ_LOG_EXCEPTION),

@@ -46,7 +46,8 @@ enum inq_log_special {
     INQ_LOG_RESULT,      /* nothing but an optional [thread] may follow the number */
     INQ_LOG_SRUN,        /* host: tasks */
     INQ_LOG_STARTED,     /* a number in the lines before */
-    INQ_LOG_FINGERPRINTS /* two ranks, two ops */
+    INQ_LOG_FINGERPRINTS, /* two ranks, two ops */
+    INQ_LOG_METRICS       /* a line of training output: no event, but a row of numbers */
 };
 
 struct inq_log_pattern {

@@ -60,6 +60,24 @@ static bool is_text(const char *head, size_t n)
     return odd * 50 <= n;
 }
 
+/* "[2025-03-01 ...", "[12:30:00]", "[1,0]<stdout>:" are heads of log lines, "[1, 2.5e-3" is JSON.
+ */
+static bool is_number_list(const char *head, size_t n)
+{
+    size_t i = 1;
+    for (; i < n && head[i] != ']'; i++) {
+        char c = head[i];
+        bool sign = c == '-' || c == '+';
+        bool after = head[i - 1] >= '0' && head[i - 1] <= '9';
+        if ((sign && after) || strchr("0123456789.eE+-, \t\r\n", c) == NULL) {
+            return false;
+        }
+    }
+    for (i++; i < n && isspace((unsigned char)head[i]) != 0; i++) {
+    }
+    return i >= n;
+}
+
 /* From the opening bracket on: "[rank0]: ..." is a line of a log. */
 static bool is_json(const char *head, size_t n)
 {
@@ -70,7 +88,10 @@ static bool is_json(const char *head, size_t n)
     if (i == n) {
         return true;
     }
-    return strchr(head[0] == '{' ? "\"}" : "{[\"]-0123456789", head[i]) != NULL;
+    if (head[0] == '[' && (head[i] == '-' || isdigit((unsigned char)head[i]) != 0)) {
+        return is_number_list(head, n);
+    }
+    return strchr(head[0] == '{' ? "\"}" : "{[\"]", head[i]) != NULL;
 }
 
 const char *inq_unknown_reason(const char *head, size_t n)

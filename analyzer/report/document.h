@@ -47,6 +47,7 @@ void inq_text_findings(const struct inq_view *view, const struct inq_pen *pen);
 /* json_failure.c, json_findings.c, json_sections.c, json_graph.c, json_peers.c: one section each */
 void inq_json_verdict(struct inq_json *json, const struct inq_verdict *verdict);
 void inq_json_failure(struct inq_json *json, const struct inq_view *view);
+void inq_json_training(struct inq_json *json, const struct inq_view *view);
 void inq_json_findings(struct inq_json *json, const struct inq_view *view);
 void inq_json_steps(struct inq_json *json, const struct inq_view *view);
 void inq_json_ranks(struct inq_json *json, const struct inq_view *view);

@@ -48,6 +48,7 @@ static void write_report(const struct inq_document *doc, const struct inq_report
     write_inputs(json, &view, alone);
     inq_json_verdict(json, &report->verdict);
     inq_json_failure(json, &view);
+    inq_json_training(json, &view);
     inq_json_findings(json, &view);
     inq_json_steps(json, &view);
     inq_json_ranks(json, &view);

@@ -10,6 +10,8 @@ const struct inq_table_kind inq_report_tables[] = {
     {inq_table_failure_victims, false},
     {inq_table_failure_groups, true},
     {inq_table_failure_stacks, true},
+    {inq_table_training, false},
+    {inq_table_training_events, false},
     {inq_table_hta_times, false},
     {inq_table_hta_idle, true},
     {inq_table_hta_kernels, false},

@@ -23,6 +23,9 @@ void inq_table_failure_victims(const struct inq_view *view, struct inq_table *ta
 void inq_table_failure_evidence(const struct inq_view *view, struct inq_table *table);
 void inq_table_failure_groups(const struct inq_view *view, struct inq_table *table);
 void inq_table_failure_stacks(const struct inq_view *view, struct inq_table *table);
+/* tables_training.c */
+void inq_table_training(const struct inq_view *view, struct inq_table *table);
+void inq_table_training_events(const struct inq_view *view, struct inq_table *table);
 /* tables_time.c */
 void inq_table_rank_times(const struct inq_view *view, struct inq_table *table);
 void inq_table_idle(const struct inq_view *view, struct inq_table *table);

@@ -72,6 +72,7 @@ void inq_log_free(struct inq_log *log)
     if (log == NULL) {
         return;
     }
+    inq_mem_free(log->metrics);
     if (log->arena != NULL) {
         inq_arena_release(log->arena);
         inq_mem_free(log->arena);

@@ -10,6 +10,7 @@
 /* What one file may make us hold. */
 #define INQ_LOG_MAX_EVENTS ((size_t)1 << 17)
 #define INQ_LOG_MAX_TEXT   ((size_t)400)
+#define INQ_LOG_MAX_METRICS ((size_t)1 << 18)
 #define INQ_LOG_MAX_RANKS  ((size_t)1 << 12) /* in one list */
 
 /* An event with everything unknown. */

@@ -49,6 +49,7 @@ static int add_logs(struct inq_trace *trace, struct inq_shard **shards, size_t n
     int code = INQ_OK;
     for (size_t i = 0; i < n && code == INQ_OK; i++) {
         struct inq_log *log = shards[i]->log;
+        log->file = (uint32_t)trace->n_files;
         for (size_t e = 0; e < log->n_events; e++) {
             log->events[e].file = (uint32_t)trace->n_files;
         }

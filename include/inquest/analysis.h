@@ -39,6 +39,10 @@ enum inq_confidence {
     X(STEP_OUTLIER, "step_outlier")                                                                \
     X(MISSING_RANK, "missing_rank")                                                                \
     X(DAMAGED_INPUT, "damaged_input")                                                              \
+    X(NOT_FINITE, "not_finite") /* the loss or the gradient norm */                                \
+    X(LOSS_SPIKE, "loss_spike")                                                                    \
+    X(DIVERGENCE, "divergence")                                                                    \
+    X(THROUGHPUT_DROP, "throughput_drop")                                                          \
     X(FAILURE, "failure")
 
 enum inq_finding_kind {
@@ -506,6 +510,7 @@ struct inq_report {
     struct inq_critical_path *critical_path; /* NULL: not computed */
     struct inq_op_model *op_model;           /* private to the analyses of the op graph */
     struct inq_blame *blame;                 /* NULL: no two ranks could be compared */
+    struct inq_training *training;           /* NULL: no training output (training.h) */
     struct inq_failure *failure;             /* NULL: no Flight Recorder dumps (failure.h) */
 };
 

@@ -123,6 +123,15 @@ struct inq_log_event {
     const char *text; /* verbatim, cut at 400 bytes */
 };
 
+/* One line of training output. What it does not say is NaN, the step -1. */
+struct inq_log_metric {
+    int64_t step;
+    double loss, grad_norm;
+    double step_s;     /* time of the step, in seconds */
+    double throughput; /* in whatever the line counts, per second */
+    uint64_t line;
+};
+
 struct inq_strtab;
 
 /* The lines of one file, in its order. */
@@ -131,10 +140,13 @@ struct inq_log {
     struct inq_strtab *names;
     int32_t rank;       /* in the file's name; -1 none */
     int32_t local_rank; /* of the launcher's folder that the file is in; -1 none */
+    uint32_t file;      /* index into inq_trace.files */
     uint64_t lines;     /* of the whole file */
     size_t n_events, cap_events;
     struct inq_log_event *events;
     uint64_t not_kept; /* lines of known kinds that are only counted */
+    size_t n_metrics, cap_metrics;
+    struct inq_log_metric *metrics; /* in order of lines; further ones are not kept */
 };
 
 INQ_API const char *inq_log_kind_text(enum inq_log_kind kind);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables on the training output. */
+#include "inquest/training.h"
+#include "report/tables.h"
+
+#include <inttypes.h>
+
+void inq_table_training(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_training *t = view->report->training;
+    if (t == NULL) {
+        return;
+    }
+    table->title = "Training output";
+    table->note = inq_view_printf(view, "from %.200s%s", t->file,
+                                  t->numbered ? "" : "; it prints no steps: rows are counted");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "rows");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "steps");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "restarts");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "first loss");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "least");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "last");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "step s");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "throughput");
+    inq_table_count(table, (int64_t)t->n_rows);
+    inq_table_printf(table, "%" PRId64 "-%" PRId64, t->first_step, t->last_step);
+    inq_table_count(table, (int64_t)t->n_restarts);
+    inq_table_real(table, t->loss_first, 4);
+    inq_table_real(table, t->loss_least, 4);
+    inq_table_real(table, t->loss_last, 4);
+    inq_table_real(table, t->step_s, 3);
+    inq_table_real(table, t->throughput, 1);
+}
+
+void inq_table_training_events(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_training *t = view->report->training;
+    if (t == NULL || t->n_events == 0) {
+        return;
+    }
+    table->title = "Where training went wrong";
+    table->note = "loss against the median of the 50 rows before; time of a step against before";
+    inq_table_column(table, INQ_COLUMN_RIGHT, "from step");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "to step");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "line");
+    inq_table_column(table, INQ_COLUMN_LEFT, "kind");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "measured");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "expected");
+    for (size_t i = 0; i < t->n_events; i++) {
+        const struct inq_training_event *event = &t->events[i];
+        inq_table_count(table, event->first_step);
+        inq_table_count(table, event->last_step);
+        inq_table_count(table, (int64_t)event->line);
+        inq_table_text(table, inq_training_event_text(event->kind));
+        inq_table_real(table, event->measured, 4);
+        inq_table_real(table, event->expected, 4);
+    }
+}

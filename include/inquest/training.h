@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the training output of a run tells: how loss, gradient norm and speed went, and where they
+ * went wrong. */
+#ifndef INQUEST_TRAINING_H
+#define INQUEST_TRAINING_H
+
+#include "inquest/analysis.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, "text"): the text is its `kind` in JSON. */
+#define INQ_TRAINING_EVENTS(X)                                                                     \
+    X(NOT_FINITE, "not_finite")  /* loss or gradient norm is NaN or infinite */                    \
+    X(LOSS_SPIKE, "loss_spike")  /* far above the steps before, and back again */                  \
+    X(DIVERGENCE, "divergence")  /* far above the steps before, to the end */                      \
+    X(SLOWER, "throughput_drop") /* steps take longer from here to the end */
+
+enum inq_training_event_kind {
+#define INQ_TRAINING_ENUM(name, text) INQ_TRAINING_##name,
+    INQ_TRAINING_EVENTS(INQ_TRAINING_ENUM)
+#undef INQ_TRAINING_ENUM
+        INQ_TRAINING_EVENT_COUNT
+};
+
+/* Steps are as printed; where a log prints none, rows counted from 1. */
+struct inq_training_event {
+    enum inq_training_event_kind kind;
+    int64_t first_step, last_step;
+    uint64_t line;             /* of the first */
+    bool to_end;               /* it never went back */
+    double measured, expected; /* loss, or seconds a step (or 1 / throughput) */
+    const char *what;          /* one sentence */
+};
+
+/* Rules. Of the loss at row i against the W = 50 finite ones before it (at least 10):
+ *   spike       loss > median + max(6 sigma, 10 % of |median|), with the window's median and sigma =
+ *               1.4826 MAD, or with the median of the last 10 and sigma = 1.4826 MAD / sqrt(2) of
+ *               the differences of neighbours; rows that follow closely (within W) are one spike
+ *   divergence  a spike that lasts to the end over at least 5 rows, and the last rows' median is
+ *               above its threshold
+ *   slower      time of a step: at the row k that parts the series best (largest ratio of medians
+ *               of the W rows after and before), when the median of all rows from k on is at least
+ *               10 % and 5 * 1.4826 MAD above that of the W before, at least 10 rows on each side
+ * The first 5 rows of a series are its warm-up: never part of these. */
+struct inq_training {
+    const char *file; /* the one with the most rows; of many ranks' output one is enough */
+    size_t n_rows;
+    bool numbered; /* steps are as printed */
+    int64_t first_step, last_step;
+    size_t n_restarts;                        /* the count of steps went back: resumed */
+    double loss_first, loss_last, loss_least; /* finite ones; NaN: none */
+    double step_s;                            /* median; NaN: not told */
+    double throughput;                        /* median, as the log counts it; NaN: not told */
+    size_t n_events;                          /* in order of rows */
+    struct inq_training_event *events;
+};
+
+INQ_API const char *inq_training_event_text(enum inq_training_event_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bench of the host engine: every schedule that can be made for up to 8 ranks is executed on the
  * CPU's clock with ops of about a millisecond, and compared with the simulation. Meant for idle
- * cores: what else runs on the machine is in the figures.
+ * cores: what else runs on the machine is in the figures, unless its threads may have real-time
+ * priority.
  *
- *   bench_host [RANKS [REPEATS]]
+ *   bench_host [RANKS [REPEATS [realtime]]]
  */
 #include "inquest/replay.h"
 
@@ -19,8 +20,8 @@ struct totals {
     double worst;
 };
 
-static int run_one(const char *kind, int32_t n_ranks, int32_t n_microbatches, int repeats,
-                   struct totals *totals)
+static int run_one(const char *kind, int32_t n_ranks, int32_t n_microbatches,
+                   const struct inq_replay_options *options, struct totals *totals)
 {
     struct inq_schedule_spec spec = {
         .kind = kind,
@@ -32,7 +33,6 @@ static int run_one(const char *kind, int32_t n_ranks, int32_t n_microbatches, in
     struct inq_plan *plan = NULL;
     struct inq_execution x = {0};
     struct inq_err err = {0};
-    struct inq_replay_options options = {.repeats = repeats};
     int code = inq_schedule_make(&spec, &schedule, &err);
     if (code == INQ_USAGE) {
         return INQ_OK; /* does not exist for these numbers */
@@ -44,7 +44,7 @@ static int run_one(const char *kind, int32_t n_ranks, int32_t n_microbatches, in
         code = inq_plan_make(graph.graph, NULL, &plan, &err);
     }
     if (code == INQ_OK) {
-        code = inq_engine_find("host")->run(plan, &options, &x, &err);
+        code = inq_engine_find("host")->run(plan, options, &x, &err);
     }
     if (code == INQ_OK) {
         code = inq_execution_check(plan, &x, 0, &err);
@@ -72,6 +72,7 @@ int main(int argc, char **argv)
 {
     const int32_t most_ranks = argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 8;
     const int repeats = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 5;
+    const struct inq_replay_options options = {.repeats = repeats, .realtime = argc > 3};
     size_t n = 0;
     const struct inq_schedule_kind *kinds = inq_schedule_kinds(&n);
     struct totals totals = {0};
@@ -82,7 +83,7 @@ int main(int argc, char **argv)
            "simulated ms", "executed ms", "error %");
     for (size_t k = 0; k < n; k++) {
         for (int32_t ranks = 2; ranks <= most_ranks; ranks *= 2) {
-            failed += run_one(kinds[k].name, ranks, 2 * ranks, repeats, &totals) != INQ_OK;
+            failed += run_one(kinds[k].name, ranks, 2 * ranks, &options, &totals) != INQ_OK;
         }
     }
     printf("\n%zu of %zu within 2 %%, worst %.2f %%\n", totals.within, totals.n, totals.worst);

@@ -216,6 +216,12 @@ static bool mark_root(const struct inq_log_case *c, bool *roots, int32_t rank)
     return known;
 }
 
+/* Two ranks that differ: which of them is wrong, the line does not tell. */
+static bool is_pair(const struct inq_log_mark *mark)
+{
+    return mark->event->kind == INQ_LOG_MISMATCH && mark->event->peer_rank >= 0;
+}
+
 /* Lines that go with a cause whose own names no rank. */
 static bool goes_with(const struct inq_log_case *c, const struct inq_failure *f,
                       const struct inq_log_mark *mark)
@@ -235,7 +241,7 @@ static bool mark_by_lines(const struct inq_log_case *c, const struct inq_failure
         for (size_t i = 0; i < c->n_marks; i++) {
             const struct inq_log_mark *mark = &c->marks[i];
             bool hint = mark->means.weight < INQ_LOG_FAIR && waited(c, mark->rank);
-            if (pass == 0 ? mark->root && !hint : goes_with(c, f, mark)) {
+            if (pass == 0 ? mark->root && !hint && !is_pair(mark) : goes_with(c, f, mark)) {
                 any |= mark_root(c, roots, mark->rank);
             }
         }
@@ -262,7 +268,8 @@ static void mark_roots(const struct inq_log_case *c, const struct inq_failure *f
 /* A process that ended in a way that nobody else caused, as far as is known. */
 static bool stands_out(const struct inq_log_mark *mark)
 {
-    return mark->root && mark->means.weight > 0 && mark->means.weight < INQ_LOG_FAIR;
+    return mark->root &&
+           ((mark->means.weight > 0 && mark->means.weight < INQ_LOG_FAIR) || is_pair(mark));
 }
 
 static bool suffers(const struct inq_log_mark *mark)
@@ -307,6 +314,10 @@ static int list_ranks(struct inq_log_case *c, struct inq_failure *f, struct inq_
             victims[mark->rank] = victims[mark->rank] || (suffers(mark) && !roots[mark->rank]);
             bool suspect = stands_out(mark) && !roots[mark->rank];
             suspects[mark->rank] = suspects[mark->rank] || suspect;
+            int64_t other = mark->event->peer_rank;
+            if (suspect && is_pair(mark) && other < c->world) {
+                suspects[other] = true;
+            }
         }
     }
     for (size_t i = 0; i < c->hang.n_suspects && f->cls == INQ_FAILURE_UNKNOWN; i++) {
@@ -355,7 +366,10 @@ int inq_failure_from_logs(const struct inq_trace *trace, struct inq_arena *arena
     if (code != INQ_OK) {
         return code;
     }
-    inq_log_find_cause(&c);
+    code = inq_log_find_cause(&c, err);
+    if (code != INQ_OK) {
+        return code;
+    }
     *found = tells_of_failure(&c);
     if (!*found) {
         return INQ_OK;

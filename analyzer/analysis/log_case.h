@@ -93,6 +93,10 @@ struct inq_log_case {
     int32_t world;              /* ranks known to be, at least; 0 none known */
     bool dated;                 /* years are known */
     struct inq_log_hang hang;
+    size_t n_progress;
+    uint32_t *progress; /* marks of that kind */
+    size_t n_ends;
+    uint32_t *ends;                     /* marks that end a transient fault */
     struct inq_log_mark *cause;         /* NULL: none stands out */
     const struct inq_log_mark *confirm; /* a second source for it; NULL none */
     bool no_memory;
@@ -103,7 +107,7 @@ int inq_log_facts(struct inq_log_case *c, struct inq_err *err);
 /* Fills the hang (log_hang.c). */
 int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err);
 /* Judges the marks and picks the cause (log_cause.c). */
-void inq_log_find_cause(struct inq_log_case *c);
+int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err);
 
 /* The file that a line is of. */
 const char *inq_log_path(const struct inq_log_case *c, const struct inq_log_event *event);

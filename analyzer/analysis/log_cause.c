@@ -3,6 +3,8 @@
  * aside, then the strongest and earliest counts. */
 #include "analysis/log_case.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 
 #define SECOND INT64_C(1000000000)
@@ -13,6 +15,8 @@
 #define BEFORE (120 * SECOND)
 /* A fault that ends a run does not let it go on for this long. */
 #define GOES_ON (300 * SECOND)
+/* Training lines that are looked at for each fault. */
+#define MAX_PROGRESS 4096
 /* The same on several ranks within this is one incident. */
 #define AT_ONCE (5 * SECOND)
 
@@ -39,9 +43,9 @@ static void find_survived(struct inq_log_case *c, struct inq_log_mark *mark)
     bool transient = inq_log_transient(mark->event->kind);
     size_t n = 0;
     bool long_after = false;
-    for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *other = &c->marks[i];
-        if (other->event->kind == INQ_LOG_PROGRESS && behind(mark, other)) {
+    for (size_t i = 0; i < c->n_progress; i++) {
+        const struct inq_log_mark *other = &c->marks[c->progress[i]];
+        if (behind(mark, other)) {
             n++;
             bool both = timed(mark) && timed(other);
             long_after = long_after || (both && other->time_ns - mark->time_ns > GOES_ON);
@@ -67,8 +71,8 @@ static bool answers(const struct inq_log_event *fault, const struct inq_log_even
 /* A server that answered, a link that came up again before anything hung. */
 static void find_ended(struct inq_log_case *c, struct inq_log_mark *mark)
 {
-    for (size_t i = 0; i < c->n_marks && !mark->survived; i++) {
-        const struct inq_log_mark *end = &c->marks[i];
+    for (size_t i = 0; i < c->n_ends && !mark->survived; i++) {
+        const struct inq_log_mark *end = &c->marks[c->ends[i]];
         if (!answers(mark->event, end->event) || !behind(mark, end)) {
             continue;
         }
@@ -140,21 +144,48 @@ static const struct inq_log_mark *first_symptom(const struct inq_log_case *c,
  */
 
 /* Killed because it did not end when it was told to. */
-static void excuse(struct inq_log_case *c)
+static int excuse(struct inq_log_case *c, struct inq_err *err)
 {
-    for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
-        const struct inq_log_event *event = mark->event;
-        bool killed = (event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_EXIT_ROW) &&
-                      inq_log_signal(event->code) == 9;
-        for (size_t k = 0; k < c->n_marks && killed && event->pid >= 0; k++) {
-            const struct inq_log_event *other = c->marks[k].event;
-            if (other->kind == INQ_LOG_SIGTERM_SENT && other->pid == event->pid) {
-                mark->means = (struct inq_log_meaning){INQ_LOG_VICTIM, INQ_FAILURE_UNKNOWN, "", 0};
-                break;
-            }
+    struct inq_map told = {0};
+    int code = INQ_OK;
+    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        if (event->kind == INQ_LOG_SIGTERM_SENT && event->pid >= 0) {
+            code = inq_map_put(&told, (uint64_t)event->pid, 1, err);
         }
     }
+    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_log_event *event = mark->event;
+        uint32_t value = 0;
+        bool killed = (event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_EXIT_ROW) &&
+                      inq_log_signal(event->code) == 9;
+        if (killed && event->pid >= 0 && inq_map_get(&told, (uint64_t)event->pid, &value)) {
+            mark->means = (struct inq_log_meaning){INQ_LOG_VICTIM, INQ_FAILURE_UNKNOWN, "", 0};
+        }
+    }
+    inq_map_release(&told);
+    return code;
+}
+
+/* Marks that are asked for again and again. */
+static int index_marks(struct inq_log_case *c, struct inq_err *err)
+{
+    c->progress = inq_arena_array(c->arena, c->n_marks, sizeof *c->progress);
+    c->ends = inq_arena_array(c->arena, c->n_marks, sizeof *c->ends);
+    if (c->progress == NULL || c->ends == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        enum inq_log_kind kind = c->marks[i].event->kind;
+        if (kind == INQ_LOG_PROGRESS && c->n_progress < MAX_PROGRESS) {
+            c->progress[c->n_progress++] = (uint32_t)i;
+        }
+        if (kind == INQ_LOG_NFS_OK || kind == INQ_LOG_LINK_UP) {
+            c->ends[c->n_ends++] = (uint32_t)i;
+        }
+    }
+    return INQ_OK;
 }
 
 /* ---- choosing ----------------------------------------------------------------------------------
@@ -236,9 +267,13 @@ static void find_confirmation(struct inq_log_case *c)
     }
 }
 
-void inq_log_find_cause(struct inq_log_case *c)
+int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
 {
-    excuse(c);
+    int code = excuse(c, err);
+    code = code == INQ_OK ? index_marks(c, err) : code;
+    if (code != INQ_OK) {
+        return code;
+    }
     const struct inq_log_mark *first = NULL; /* of the file or, with times, of all */
     uint32_t file = INQ_NONE;
     bool was_timed = false;
@@ -263,4 +298,5 @@ void inq_log_find_cause(struct inq_log_case *c)
         find_roots(c);
         find_confirmation(c);
     }
+    return INQ_OK;
 }

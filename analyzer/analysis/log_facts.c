@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define DAY  (INT64_C(86400) * 1000000000)
@@ -175,13 +176,13 @@ static const char *host_of_file(const struct inq_log_case *c, const char *path)
     for (size_t i = 0; i < c->n_marks; i++) {
         const char *host = c->marks[i].event->host;
         size_t len = host_len(host);
-        if (len < 3 || len <= host_len(best) || c->marks[i].event->kind != INQ_LOG_NCCL_INIT) {
+        if (len < 2 || len <= host_len(best) || c->marks[i].event->kind != INQ_LOG_NCCL_INIT) {
             continue;
         }
         const char *found = memmem(path, strlen(path), host, len);
-        if (found != NULL && (found[len] < '0' || found[len] > '9')) {
-            best = host;
-        }
+        bool whole = found != NULL && isalnum((unsigned char)found[len]) == 0 &&
+                     (found == path || isalnum((unsigned char)found[-1]) == 0);
+        best = whole ? host : best;
     }
     return best;
 }
@@ -223,6 +224,18 @@ static void count_world(struct inq_log_case *c, const struct joins *joins)
     for (size_t i = 0; i < c->n_marks; i++) {
         int32_t rank = c->marks[i].rank;
         c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
+        const struct inq_log_event *event = c->marks[i].event;
+        bool of_ranks =
+            event->kind == INQ_LOG_BARRIER_RANKS ||
+            (event->kind >= INQ_LOG_DESYNC_NEVER && event->kind <= INQ_LOG_DESYNC_STARTED);
+        for (size_t k = 0; k < event->n_ranks && of_ranks; k++) {
+            rank = event->ranks[k];
+            c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
+        }
+        rank = event->kind == INQ_LOG_MISMATCH && event->peer_rank < (1 << 20)
+                   ? (int32_t)event->peer_rank
+                   : -1;
+        c->world = rank >= c->world ? rank + 1 : c->world;
     }
 }
 

@@ -186,6 +186,11 @@ static struct inq_log_meaning of_exception(const struct inq_log_event *event)
                                             "CUDNN_STATUS",
                                             "out of shared memory",
                                             "No space left on device",
+                                            "found NaN",
+                                            "found Inf",
+                                            "found nan",
+                                            "is nan, stopping",
+                                            "NaN detected",
                                             NULL};
     static const char *const of_peers[] = {"NCCL",
                                            "nccl",
@@ -261,7 +266,7 @@ bool inq_log_transient(enum inq_log_kind kind)
     return kind == INQ_LOG_NCCL_IB_ASYNC || kind == INQ_LOG_SOFT_LOCKUP ||
            kind == INQ_LOG_HUNG_TASK || kind == INQ_LOG_NFS_DOWN || kind == INQ_LOG_LINK_DOWN ||
            kind == INQ_LOG_PYTHON_ERROR || kind == INQ_LOG_NOT_FINITE || kind == INQ_LOG_DISK ||
-           kind == INQ_LOG_GIL || kind == INQ_LOG_MACHINE_CHECK || kind == INQ_LOG_SXID;
+           kind == INQ_LOG_MACHINE_CHECK || kind == INQ_LOG_SXID;
 }
 
 bool inq_log_of_host(enum inq_log_kind kind)

@@ -15,8 +15,8 @@
 #include <string.h>
 
 /* Text kept at hand around a line: what it is read with. */
-#define BEHIND_BYTES ((size_t)16 << 10)
-#define AHEAD_BYTES  ((size_t)32 << 10)
+#define BEHIND_BYTES ((size_t)8 << 10)
+#define AHEAD_BYTES  ((size_t)12 << 10)
 /* How far a sign of progress is looked for. */
 #define PROGRESS_BYTES ((size_t)4 << 20)
 /* Words at a block's end may reach into the next. */
@@ -37,7 +37,7 @@ struct reading {
     char *pos;                                      /* what was not looked at begins here */
     uint64_t told;                                  /* line of the last event; 0 none */
     size_t progress; /* bytes in which progress is still looked for */
-    struct inq_log_names names;
+    struct inq_log_names names, of_progress;
 };
 
 static unsigned head_of(const char *text)
@@ -89,14 +89,15 @@ static int add_progress(struct reading *r, const char *start, const char *end, u
     inq_log_event_init(&event);
     event.kind = INQ_LOG_PROGRESS;
     event.line = number;
-    inq_log_prefix(&line, &event, r->names.host, sizeof r->names.host);
-    size_t n = (size_t)(end - start) < sizeof r->names.text - 1 ? (size_t)(end - start)
-                                                                : sizeof r->names.text - 1;
+    inq_log_prefix(&line, &event, r->of_progress.host, sizeof r->of_progress.host);
+    size_t n = (size_t)(end - start) < sizeof r->of_progress.text - 1
+                   ? (size_t)(end - start)
+                   : sizeof r->of_progress.text - 1;
     for (size_t i = 0; i < n; i++) {
-        r->names.text[i] = (unsigned char)start[i] < ' ' ? ' ' : start[i];
+        r->of_progress.text[i] = (unsigned char)start[i] < ' ' ? ' ' : start[i];
     }
-    r->names.text[n] = '\0';
-    event.text = r->names.text;
+    r->of_progress.text[n] = '\0';
+    event.text = r->of_progress.text;
     return inq_log_add(&r->book, &event, err);
 }
 
@@ -383,6 +384,20 @@ static bool is_text(const char *head, size_t n)
     return odd * 50 <= n;
 }
 
+/* "[ 1843.308145] ...", "[2]: ...": a tag or a stamp, where in JSON no text follows a bracket. */
+static bool is_tagged(const char *head, size_t n)
+{
+    const char *end = memchr(head, '\n', n);
+    end = end != NULL ? end : head + n;
+    const char *close = head < end && *head == '[' ? memchr(head, ']', (size_t)(end - head)) : NULL;
+    if (close == NULL) {
+        return false;
+    }
+    bool colon = close + 1 < end && close[1] == ':';
+    const char *next = inq_log_blank(close + 1, end);
+    return colon || (next < end && strchr(",]}", *next) == NULL);
+}
+
 static int sniff(const char *head, size_t n, const char *path)
 {
     (void)path;
@@ -396,7 +411,9 @@ static int sniff(const char *head, size_t n, const char *path)
     if (i < n && head[i] == '{' && is_error_file(head, n)) {
         return 20;
     }
-    return inq_unknown_is_plain(head, n) || is_metrics_lines(head + i, n - i) ? 6 : 0;
+    bool taken = is_tagged(head + i, n - i) || is_metrics_lines(head + i, n - i) ||
+                 inq_unknown_is_plain(head, n);
+    return taken ? 6 : 0;
 }
 
 /* ".../attempt_0/3/stderr.log": 3. */

@@ -499,9 +499,6 @@ static bool read_special(const struct inq_log_pattern *pattern, const struct inq
     case INQ_LOG_FAULT:
         read_fault(line, event);
         return true;
-    case INQ_LOG_RESULT:
-        behind = inq_log_blank(behind, line->end);
-        return behind == line->end || *behind == '[';
     case INQ_LOG_SRUN:
         return read_srun(line, names, event);
     case INQ_LOG_STARTED:
@@ -512,6 +509,7 @@ static bool read_special(const struct inq_log_pattern *pattern, const struct inq
     case INQ_LOG_FINGERPRINTS:
         read_fingerprints(line, names, event);
         return true;
+    case INQ_LOG_RESULT:
     case INQ_LOG_PLAIN:
         break;
     }
@@ -523,7 +521,7 @@ static void copy_text(const struct inq_log_line *line, struct inq_log_names *nam
                       struct inq_log_event *event)
 {
     size_t n = 0;
-    for (const char *p = line->start; p < line->end && n + 1 < sizeof names->text;) {
+    for (const char *p = line->outer; p < line->end && n + 1 < sizeof names->text;) {
         if (*p == 0x1b) {
             const char *next = inq_log_blank(p, line->end);
             p = next > p ? next : p + 1;
@@ -539,11 +537,18 @@ static void copy_text(const struct inq_log_line *line, struct inq_log_names *nam
     event->text = names->text;
 }
 
+/* "-> 6" or "-> 6 [Proxy Thread]": no channel between two ranks. */
+static bool ends_line(const struct inq_log_line *line, const char *behind)
+{
+    const char *next = inq_log_blank(behind, line->end);
+    return next == line->end || (next > behind && *next == '[');
+}
+
 bool inq_log_read(const struct inq_log_pattern *pattern, const struct inq_log_line *line,
                   struct inq_log_names *names, struct inq_log_event *event)
 {
     const char *behind = inq_log_match(line->at, line->more, pattern->needle);
-    if (behind == NULL) {
+    if (behind == NULL || (pattern->special == INQ_LOG_RESULT && !ends_line(line, behind))) {
         return false;
     }
     if (pattern->also != NULL) {

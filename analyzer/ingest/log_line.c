@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* A line is looked through up to this far on each side, and its continuation this far. */
-#define MAX_LINE  ((size_t)8 << 10)
-#define MAX_LINES 3
+#define MAX_LINE  ((size_t)4 << 10)
+#define MAX_LINES 2
 
 static bool is_digit(char c)
 {

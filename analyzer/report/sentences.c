@@ -49,6 +49,10 @@ const char *inq_say_run(const struct inq_view *view)
 {
     const struct inq_trace *trace = view->trace;
     const char *ranks = inq_view_plural(view, trace->n_ranks, "rank", "ranks");
+    const char *logs = inq_view_plural(view, trace->n_logs, "log", "logs");
+    if (trace->n_ranks == 0 && trace->n_logs > 0) {
+        return inq_view_printf(view, "%s, no traces.", logs);
+    }
     if (trace->world_size > 0) {
         ranks =
             inq_view_printf(view, "%zu of %s", trace->n_ranks,

@@ -1,0 +1,1 @@
+"$INQ" analyze -f json bad_job

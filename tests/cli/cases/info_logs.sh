@@ -1,0 +1,1 @@
+"$INQ" info bad_job

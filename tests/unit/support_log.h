@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text logs from memory through ingest and analysis. */
+#ifndef INQ_TEST_SUPPORT_LOG_H
+#define INQ_TEST_SUPPORT_LOG_H
+
+#include "inquest/failure.h"
+#include "inquest/ingest.h"
+#include "inquest/log.h"
+
+struct test_log {
+    struct inq_run *run;
+    struct inq_report *report;
+    const struct inq_failure *failure; /* NULL: none told of */
+};
+
+/* Reads and analyses files that are in memory; fails the test when that cannot be. Without any
+ * log the report is NULL. */
+void test_log_open(struct test_log *log, const struct inq_ingest_blob *blobs, size_t n);
+/* The same for one text. */
+void test_log_text(struct test_log *log, const char *name, const char *text);
+void test_log_close(struct test_log *log);
+/* The n-th event of a kind in the first log; NULL when there is none. */
+const struct inq_log_event *test_log_event(const struct test_log *log, enum inq_log_kind kind,
+                                           size_t n);
+/* Class, and the roots as "0,4" ("" none). */
+void test_log_expect(const struct test_log *log, const char *cls, const char *roots);
+
+#endif

@@ -201,6 +201,21 @@ static void job__without_its_slow_worker_takes_half(void **state)
     done(&s);
 }
 
+/* A recorded run whose rank 2 sleeps for a second in every step: without that a step is short. */
+static void job__without_its_late_host_is_several_times_as_fast(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    if (!test_data_path(path, INQ_SHARED_DATA, "kineto/torchrec_sleep")) {
+        skip();
+    }
+    struct studied s = study(path, 0);
+    assert_true(s.fixes->n > 0);
+    assert_string_equal(s.fixes->fixes[0].spec, "repair-host:2");
+    assert_true(s.fixes->fixes[0].speedup > 3.0);
+    done(&s);
+}
+
 /* ---- studies -----------------------------------------------------------------------------------
  */
 
@@ -330,6 +345,7 @@ int main(void)
         cmocka_unit_test(bases__of_samples_are_exact),
         cmocka_unit_test(jobs__have_the_right_fix_first),
         cmocka_unit_test(job__without_its_slow_worker_takes_half),
+        cmocka_unit_test(job__without_its_late_host_is_several_times_as_fast),
         cmocka_unit_test(studies__do_not_depend_on_threads),
         cmocka_unit_test(findings__name_fixes_that_can_be_read),
         cmocka_unit_test(validation__by_the_simulator_confirms),

@@ -55,6 +55,18 @@ int inq_schedule_add(struct inq_schedule *schedule, int32_t rank, enum inq_actio
     return code;
 }
 
+int inq_schedule_start(int32_t n_ranks, int32_t n_stages, int32_t n_microbatches,
+                       struct inq_schedule *schedule, struct inq_err *err)
+{
+    return inq_schedule_init(schedule, n_ranks, n_stages, n_microbatches, err);
+}
+
+int inq_schedule_append(struct inq_schedule *schedule, int32_t rank, enum inq_action_kind kind,
+                        int32_t stage, int32_t microbatch, struct inq_err *err)
+{
+    return inq_schedule_add(schedule, rank, kind, stage, microbatch, err);
+}
+
 static int32_t stages_per_pipeline(const struct inq_schedule *schedule)
 {
     return schedule->n_stages / schedule->n_pipelines;
@@ -122,20 +134,20 @@ double inq_memory_change(const struct inq_costs *costs, uint8_t kind)
 
 /* Parallel to inq_schedule_kinds(). */
 static const struct inq_schedule_kind kinds[] = {
-    {"gpipe", "all forwards, then all backwards"},
-    {"1f1b", "one forward, one backward in steady state"},
-    {"interleaved", "1F1B over several model chunks a rank"},
-    {"zb-h1", "zero bubble, 1F1B's memory: weight gradients fill the cool-down"},
-    {"zb-h2", "zero bubble, twice 1F1B's memory"},
-    {"zb-1p", "zero bubble searched by the times given, 1F1B's memory"},
-    {"zb-2p", "zero bubble searched by the times given, twice 1F1B's memory"},
-    {"zb-v", "zero bubble, two chunks a rank in a V, 1F1B's memory"},
-    {"v-half", "two chunks a rank in a V, half of 1F1B's memory"},
-    {"v-min", "two chunks a rank in a V, a third of 1F1B's memory"},
-    {"dualpipe", "from both ends at once, forward beside backward, weights twice"},
-    {"dualpipev", "DualPipe folded into a V: half the ranks, weights once a rank"},
-    {"chimera", "from both ends at once, 1F1B in each direction, weights twice"},
-    {"dp", "plain data parallelism: split, compute, bucketed all-reduce, update"},
+    {"gpipe", "all forwards, then all backwards", 1},
+    {"1f1b", "one forward, one backward in steady state", 1},
+    {"interleaved", "1F1B over several model chunks a rank", 0},
+    {"zb-h1", "zero bubble, 1F1B's memory: weight gradients fill the cool-down", 1},
+    {"zb-h2", "zero bubble, twice 1F1B's memory", 1},
+    {"zb-1p", "zero bubble searched by the times given, 1F1B's memory", 1},
+    {"zb-2p", "zero bubble searched by the times given, twice 1F1B's memory", 1},
+    {"zb-v", "zero bubble, two chunks a rank in a V, 1F1B's memory", 2},
+    {"v-half", "two chunks a rank in a V, half of 1F1B's memory", 2},
+    {"v-min", "two chunks a rank in a V, a third of 1F1B's memory", 2},
+    {"dualpipe", "from both ends at once, forward beside backward, weights twice", 1},
+    {"dualpipev", "DualPipe folded into a V: half the ranks, weights once a rank", 2},
+    {"chimera", "from both ends at once, 1F1B in each direction, weights twice", 1},
+    {"dp", "plain data parallelism: split, compute, bucketed all-reduce, update", 0},
 };
 static const inq_schedule_generator generators[] = {
     inq_make_gpipe,    inq_make_1f1b,      inq_make_interleaved, inq_make_zb_h1,  inq_make_zb_h2,

@@ -466,19 +466,18 @@ static int run_all(struct sim *sim)
 /* ---- results
  * ---------------------------------------------------------------------------------------- */
 
-static void summarise(const struct sim *sim)
+/* Sums over ranks whose own figures are there; `timing->makespan_ns` may be set already. */
+static void summarise(const struct inq_schedule *schedule, struct inq_schedule_timing *timing)
 {
-    struct inq_schedule_timing *timing = sim->timing;
-    int32_t n = sim->schedule->n_ranks;
+    int32_t n = schedule->n_ranks;
     int64_t busiest = 0;
     int64_t idle = 0;
     for (int32_t r = 0; r < n; r++) {
         struct inq_schedule_rank_time *row = &timing->ranks[r];
         int64_t span = row->last_ns - row->first_ns;
-        int64_t end =
-            sim->lanes[r].reduce_ns > row->last_ns ? sim->lanes[r].reduce_ns : row->last_ns;
         row->span_idle_ns = span - row->busy_ns;
-        timing->makespan_ns = end > timing->makespan_ns ? end : timing->makespan_ns;
+        timing->makespan_ns =
+            row->last_ns > timing->makespan_ns ? row->last_ns : timing->makespan_ns;
         timing->span_ns = span > timing->span_ns ? span : timing->span_ns;
         busiest = row->busy_ns > busiest ? row->busy_ns : busiest;
         timing->peak_memory =
@@ -492,6 +491,25 @@ static void summarise(const struct sim *sim)
     timing->bubble_ratio = total > 0.0 ? (double)idle / total : 0.0;
     timing->bubble_rate_zb =
         timing->span_ns > 0 ? (double)(timing->span_ns - busiest) / (double)timing->span_ns : 0.0;
+}
+
+void inq_schedule_timing_sum(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                             struct inq_schedule_timing *timing)
+{
+    for (int32_t r = 0; r < schedule->n_ranks; r++) {
+        struct inq_schedule_rank_time *row = &timing->ranks[r];
+        double held = 0.0;
+        for (size_t i = 0; i < schedule->ranks[r].n; i++) {
+            int64_t start = timing->start_ns[r][i];
+            int64_t end = timing->end_ns[r][i];
+            held += inq_memory_change(costs, schedule->ranks[r].actions[i].kind);
+            row->peak_memory = held > row->peak_memory ? held : row->peak_memory;
+            row->first_ns = i == 0 ? start : row->first_ns;
+            row->last_ns = end > row->last_ns ? end : row->last_ns;
+            row->busy_ns += end - start;
+        }
+    }
+    summarise(schedule, timing);
 }
 
 /* ---- memory
@@ -590,7 +608,11 @@ int inq_schedule_time(const struct inq_schedule *schedule, const struct inq_cost
         code = run_all(&sim);
     }
     if (code == INQ_OK) {
-        summarise(&sim);
+        for (int32_t r = 0; r < schedule->n_ranks; r++) {
+            int64_t end = sim.lanes[r].reduce_ns;
+            timing->makespan_ns = end > timing->makespan_ns ? end : timing->makespan_ns;
+        }
+        summarise(schedule, timing);
     }
     release(&sim);
     if (code != INQ_OK) {

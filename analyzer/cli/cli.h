@@ -41,6 +41,8 @@ enum inq_option_id {
     INQ_OPT_MICROBATCHES,
     INQ_OPT_CHUNKS,
     INQ_OPT_TIMES,
+    INQ_OPT_NO_OVERLAP,
+    INQ_OPT_SIZES,
     INQ_OPT_AT,
     INQ_OPT_COMMS,
     INQ_OPT_GROUPING,

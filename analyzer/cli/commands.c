@@ -14,11 +14,13 @@
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define SCHEDULE_OPTIONS                                                                           \
-    (INQ_OPT_WRITES | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_MAKE) |                    \
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_MAKE) |    \
      INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) |                             \
-     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_AT) |          \
+     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_NO_OVERLAP) |  \
+     INQ_OPT_BIT(INQ_OPT_SIZES) | INQ_OPT_BIT(INQ_OPT_AT) | INQ_OPT_BIT(INQ_OPT_STEP) |            \
      INQ_OPT_BIT(INQ_OPT_COMMS) | INQ_OPT_BIT(INQ_OPT_GROUPING) |                                  \
-     INQ_OPT_BIT(INQ_OPT_MEMORY_LIMIT) | INQ_OPT_BIT(INQ_OPT_DIALECT))
+     INQ_OPT_BIT(INQ_OPT_MEMORY_LIMIT) | INQ_OPT_BIT(INQ_OPT_DIALECT) |                            \
+     INQ_OPT_BIT(INQ_OPT_BASELINE) | INQ_OPT_BIT(INQ_OPT_TOLERANCE))
 
 #define FIX_OPTIONS                                                                                \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
@@ -61,10 +63,12 @@
      INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_GROUPING) |    \
      INQ_OPT_BIT(INQ_OPT_DIALECT))
 
-#define SCHEDULE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV))
-#define REPLAY_FORMATS   (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO))
-#define FIX_FORMATS      (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
-#define COMPARE_FORMATS  (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
+#define SCHEDULE_FORMATS                                                                           \
+    (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) |            \
+     INQ_FORMAT_BIT(INQ_FORMAT_SVG))
+#define REPLAY_FORMATS  (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO))
+#define FIX_FORMATS     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
+#define COMPARE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
 #define CHECK_FORMATS                                                                              \
     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_JUNIT) |          \
      INQ_FORMAT_BIT(INQ_FORMAT_GITHUB))
@@ -100,16 +104,23 @@ const struct inq_command inq_commands[] = {
      "  inquest compare dp8/ dp16/ --samples 2048,4096       the work of a step is known\n"
      "  inquest compare dp8/ dp16/ -o scaling.md",
      COMPARE_OPTIONS, COMPARE_FORMATS, inq_cmd_compare},
-    {"schedule", "VERB [FILE]", "show, make, lint or convert a pipeline schedule",
-     "VERB is show, make, lint or convert; the schedule is a torch.distributed.pipelining CSV\n"
-     "file, or one made with --make. show draws it, times it by --times and says its bubbles and\n"
-     "peak memory; make writes its CSV; lint finds what would hang, corrupt or overflow before a\n"
-     "GPU is booked, and exits 3 if it does; convert writes a CSV in the current dialect.\n"
+    {"schedule", "VERB [PATH]", "show, make, lint, convert, compare or search a schedule",
+     "VERB is show, make, lint, convert, compare or search; the schedule is a\n"
+     "torch.distributed.pipelining CSV file, one made with --make, or that of a recorded run.\n"
+     "show draws it, times it by --times and says its bubbles and peak memory beside the theory;\n"
+     "make and convert write its CSV; lint finds what would hang, corrupt or overflow before a\n"
+     "GPU is booked, and exits 3 if it does; compare sets files or kinds side by side; search\n"
+     "tries all kinds under a memory limit.\n"
      "\n"
      "  inquest schedule show --make 1f1b -p 4 -m 8 --times 1,1,1,0\n"
      "  inquest schedule show --make 1f1b -p 4 -m 8 --at S3:F1:end\n"
+     "  inquest schedule show --make dualpipev -p 4 -m 10 -o dualpipev.svg\n"
+     "  inquest schedule show run/ --at 1.25s\n"
+     "  inquest schedule convert run/ -o recorded.csv\n"
      "  inquest schedule make --make zb-h1 -p 8 -m 32 --comms -o zbh1.csv\n"
-     "  inquest schedule lint zbh1.csv --grouping none",
+     "  inquest schedule lint zbh1.csv --grouping none\n"
+     "  inquest schedule compare 1f1b zb-h1 mine.csv -p 8 -m 32 --times 18,18,9,1\n"
+     "  inquest schedule search -p 8 -m 32 --times 18,18,9,1 --memory-limit 8",
      SCHEDULE_OPTIONS, SCHEDULE_FORMATS, inq_cmd_schedule},
     {"check", "PATH|FILE.csv", "compare a run or a schedule with a baseline: the gate for CI",
      "Measures a run (step time, compute by stage, exposed communication, worst wait, bubbles,\n"

@@ -14,6 +14,7 @@ static const struct inq_cli_format formats[] = {
     {INQ_FORMAT_PERFETTO, "perfetto", "Perfetto traces", {".trace.json", ".perfetto"}},
     {INQ_FORMAT_JUNIT, "junit", "JUnit XML", {".xml"}},
     {INQ_FORMAT_GITHUB, "github", "GitHub annotations", {NULL}},
+    {INQ_FORMAT_SVG, "svg", "SVG", {".svg"}},
 };
 
 _Static_assert(sizeof formats / sizeof *formats == INQ_FORMAT_COUNT, "one row per format");

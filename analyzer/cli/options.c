@@ -44,8 +44,12 @@ static const struct inq_option options[] = {
     {INQ_OPT_CHUNKS, 0, "chunks", "V", NULL, INQ_COMPLETE_NONE,
      "interleaved, dp: model chunks per rank (default 2)"},
     {INQ_OPT_TIMES, 0, "times", "F,B,W,P2P", NULL, INQ_COMPLETE_NONE,
-     "time of forward, input gradient, weight gradient and transfer, in ms or with a unit "
-     "(default 1,1,1,0)"},
+     "time of forward, input gradient, weight gradient, transfer, all-reduce and update, in ms or "
+     "with a unit (default 1,1,1,0,0,0); stages that differ are separated by /"},
+    {INQ_OPT_NO_OVERLAP, 0, "no-overlap", NULL, NULL, INQ_COMPLETE_NONE,
+     "dp: all-reduce behind the whole backward, not beside it"},
+    {INQ_OPT_SIZES, 0, "sizes", "B:F,B,W/...", NULL, INQ_COMPLETE_NONE,
+     "search: times of a few micro-batch sizes, 1:2,2,1/4:6,6,3; those between are interpolated"},
     {INQ_OPT_AT, 0, "at", "WHEN", NULL, INQ_COMPLETE_NONE,
      "what every rank does then: 12.5ms, or S3:F1:end (stage 3, forward of micro-batch 1)"},
     {INQ_OPT_COMMS, 0, "comms", NULL, NULL, INQ_COMPLETE_NONE,
@@ -73,7 +77,7 @@ static const struct inq_option options[] = {
      "host: threads of real-time priority (if the system allows it), for exact times on a busy "
      "machine"},
     {INQ_OPT_BASELINE, 0, "baseline", "FILE", NULL, INQ_COMPLETE_FILE,
-     "what to compare with, as --update wrote it"},
+     "what to compare with: check: as --update wrote it; schedule lint: a schedule"},
     {INQ_OPT_UPDATE, 0, "update", NULL, NULL, INQ_COMPLETE_NONE,
      "write the baseline instead of comparing; its rules stay"},
     {INQ_OPT_TOLERANCE, 0, "tolerance", "PERCENT", NULL, INQ_COMPLETE_NONE,

@@ -25,6 +25,7 @@ int inq_info_write(const struct inq_run *run, const struct inq_report_options *o
     case INQ_FORMAT_PERFETTO:
     case INQ_FORMAT_JUNIT:
     case INQ_FORMAT_GITHUB:
+    case INQ_FORMAT_SVG:
     case INQ_FORMAT_COUNT:
         code = inq_err_set(err, INQ_UNSUPPORTED, "info is written as text or JSON");
         break;

@@ -37,6 +37,7 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
     case INQ_FORMAT_CSV:
     case INQ_FORMAT_JUNIT:
     case INQ_FORMAT_GITHUB:
+    case INQ_FORMAT_SVG:
     case INQ_FORMAT_COUNT:
         code = inq_err_set(err, INQ_UNSUPPORTED, "reports are not written as CSV");
         break;

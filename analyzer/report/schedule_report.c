@@ -1,54 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules and lint results to bytes: JSON here, text in schedule_text.c. */
+/* Schedules and lint results to bytes: chooses the format; lint is written here. */
 #include "report/schedule_parts.h"
 
+#include "base/mem.h"
 #include "inquest/report.h"
-
-void inq_schedule_json(const struct inq_schedule *schedule,
-                       const struct inq_schedule_timing *timing, struct inq_out *out)
-{
-    struct inq_json json;
-    inq_json_init(&json, out, false);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-schedule/1");
-    inq_json_string(&json, "kind", schedule->kind);
-    inq_json_int(&json, "ranks", schedule->n_ranks);
-    inq_json_int(&json, "stages", schedule->n_stages);
-    inq_json_int(&json, "microbatches", schedule->n_microbatches);
-    inq_json_int(&json, "makespan_ns", timing->makespan_ns);
-    inq_json_double(&json, "bubble_ratio", timing->bubble_ratio);
-    inq_json_double(&json, "bubble_rate_zb", timing->bubble_rate_zb);
-    inq_json_double(&json, "peak_activations", timing->peak_memory);
-    inq_json_array(&json, "per_rank");
-    for (int32_t r = 0; r < schedule->n_ranks; r++) {
-        const struct inq_schedule_rank_time *row = &timing->ranks[r];
-        inq_json_object(&json, NULL);
-        inq_json_int(&json, "rank", r);
-        inq_json_int(&json, "busy_ns", row->busy_ns);
-        inq_json_int(&json, "idle_ns", row->idle_ns);
-        inq_json_double(&json, "peak_activations", row->peak_memory);
-        inq_json_end_object(&json);
-    }
-    inq_json_end_array(&json);
-    inq_json_array(&json, "ops");
-    for (int32_t r = 0; r < schedule->n_ranks; r++) {
-        for (size_t i = 0; i < schedule->ranks[r].n; i++) {
-            const struct inq_action *action = &schedule->ranks[r].actions[i];
-            char text[48];
-            if (!inq_action_computes(action)) {
-                continue;
-            }
-            inq_json_object(&json, NULL);
-            inq_json_int(&json, "rank", r);
-            inq_json_string(&json, "action", inq_action_format(action, text, sizeof text));
-            inq_json_int(&json, "start_ns", timing->start_ns[r][i]);
-            inq_json_int(&json, "end_ns", timing->end_ns[r][i]);
-            inq_json_end_object(&json);
-        }
-    }
-    inq_json_end_array(&json);
-    inq_json_end_object(&json);
-}
 
 void inq_lint_json(const struct inq_lint *lint, struct inq_out *out)
 {
@@ -119,8 +74,58 @@ static struct inq_pen pen_of(const struct inq_report_options *options, struct in
                             .utf8 = options->utf8};
 }
 
+/* Which of its rank's stages each stage is; the caller's (inq_mem_free). NULL when memory is out.
+ */
+static uint8_t *chunks_of(const struct inq_schedule *schedule)
+{
+    uint8_t *chunk = inq_mem_zalloc((size_t)schedule->n_stages + 1, 1);
+    uint8_t *seen = inq_mem_zalloc((size_t)schedule->n_ranks, 1);
+    for (int32_t s = 0; chunk != NULL && seen != NULL && s < schedule->n_stages; s++) {
+        int32_t rank = schedule->stage_rank[s];
+        if (rank >= 0) {
+            chunk[s] = seen[rank];
+            seen[rank] = (uint8_t)(seen[rank] < UINT8_MAX ? seen[rank] + 1 : UINT8_MAX);
+        }
+    }
+    if (seen == NULL) {
+        inq_mem_free(chunk);
+        chunk = NULL;
+    }
+    inq_mem_free(seen);
+    return chunk;
+}
+
+static int write_schedule(const struct inq_schedule_view *view,
+                          const struct inq_report_options *options, struct inq_out *out,
+                          struct inq_err *err)
+{
+    struct inq_pen pen = pen_of(options, out);
+    switch (options->format) {
+    case INQ_FORMAT_JSON:
+        inq_schedule_json(view, out);
+        return INQ_OK;
+    case INQ_FORMAT_SVG:
+        inq_schedule_svg(view, out);
+        return INQ_OK;
+    case INQ_FORMAT_PERFETTO:
+        inq_schedule_perfetto(view, out);
+        return INQ_OK;
+    case INQ_FORMAT_TEXT:
+    case INQ_FORMAT_MARKDOWN:
+    case INQ_FORMAT_CSV:
+    case INQ_FORMAT_HTML:
+    case INQ_FORMAT_JUNIT:
+    case INQ_FORMAT_GITHUB:
+    case INQ_FORMAT_COUNT:
+    default:
+        inq_schedule_text(view, &pen);
+        return inq_schedule_events(view, &pen, err);
+    }
+}
+
 int inq_schedule_report(const struct inq_schedule *schedule,
                         const struct inq_schedule_timing *timing,
+                        const struct inq_schedule_theory *theory,
                         const struct inq_report_options *options, struct inq_sink sink,
                         struct inq_err *err)
 {
@@ -128,23 +133,30 @@ int inq_schedule_report(const struct inq_schedule *schedule,
         return inq_schedule_write_csv(schedule, sink, err);
     }
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
-    if (options->format == INQ_FORMAT_JSON) {
-        inq_schedule_json(schedule, timing, &out);
-    } else {
-        struct inq_pen pen = pen_of(options, &out);
-        inq_schedule_text(schedule, timing, &pen);
+    uint8_t *chunk = chunks_of(schedule);
+    struct inq_schedule_view view = {schedule, timing, theory, chunk};
+    int code = chunk == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for a report")
+                             : write_schedule(&view, options, &out, err);
+    if (code == INQ_OK) {
+        code = inq_out_flush(&out, err);
     }
-    int code = inq_out_flush(&out, err);
     inq_out_release(&out);
+    inq_mem_free(chunk);
     return code;
 }
 
 int inq_schedule_report_at(const struct inq_schedule *schedule,
                            const struct inq_schedule_timing *timing, int64_t at_ns,
-                           struct inq_sink sink, struct inq_err *err)
+                           const struct inq_report_options *options, struct inq_sink sink,
+                           struct inq_err *err)
 {
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
-    inq_schedule_text_at(schedule, timing, at_ns, &out);
+    struct inq_schedule_view view = {schedule, timing, NULL, NULL};
+    if (options->format == INQ_FORMAT_JSON) {
+        inq_schedule_json_at(&view, at_ns, &out);
+    } else {
+        inq_schedule_text_at(&view, at_ns, &out);
+    }
     int code = inq_out_flush(&out, err);
     inq_out_release(&out);
     return code;

@@ -20,6 +20,7 @@ enum inq_format {
     INQ_FORMAT_PERFETTO, /* of one job: a trace for ui.perfetto.dev that can be read back */
     INQ_FORMAT_JUNIT,    /* of checks */
     INQ_FORMAT_GITHUB,   /* of checks: workflow annotations */
+    INQ_FORMAT_SVG,      /* of schedules */
     INQ_FORMAT_COUNT
 };
 
@@ -58,16 +59,21 @@ struct inq_schedule_timing;
 struct inq_lint;
 struct inq_fixes;
 
-/* Writes a timed schedule: a chart and figures as text, "inquest-schedule/1" as JSON. `timing` may
- * be NULL for CSV, which is torch.distributed.pipelining's. */
+struct inq_schedule_theory;
+
+/* Writes a timed schedule: a chart and figures as text, "inquest-schedule/1" as JSON, a drawing as
+ * SVG, a trace for ui.perfetto.dev, torch.distributed.pipelining's CSV (for which `timing` may be
+ * NULL). `theory` (NULL: none) is set beside what was measured. */
 INQ_API int inq_schedule_report(const struct inq_schedule *schedule,
                                 const struct inq_schedule_timing *timing,
+                                const struct inq_schedule_theory *theory,
                                 const struct inq_report_options *options, struct inq_sink sink,
                                 struct inq_err *err);
-/* What every rank does at `at_ns`, as text. */
+/* What every rank does at `at_ns`, as text or JSON. */
 INQ_API int inq_schedule_report_at(const struct inq_schedule *schedule,
                                    const struct inq_schedule_timing *timing, int64_t at_ns,
-                                   struct inq_sink sink, struct inq_err *err);
+                                   const struct inq_report_options *options, struct inq_sink sink,
+                                   struct inq_err *err);
 struct inq_check;
 
 /* Writes what a check found: a table as text or Markdown, "inquest-check/1" as JSON, JUnit XML, or
@@ -78,6 +84,21 @@ INQ_API int inq_check_report(const struct inq_check *check, const char *name, co
 /* Writes predicted (and executed) fixes: text, Markdown, or "inquest-fix/1" as JSON. */
 INQ_API int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_options *options,
                            struct inq_sink sink, struct inq_err *err);
+struct inq_schedule_row;
+
+/* Schedules side by side. */
+struct inq_schedule_rows {
+    const struct inq_schedule_row *rows;
+    size_t n;
+    double memory_limit;      /* 0: none */
+    bool search;              /* best first, the limit counts; else as given */
+    bool sizes, interpolated; /* rows differ by micro-batch size; some times are interpolated */
+};
+
+/* Writes schedules side by side: a table, or "inquest-schedule-compare/1" as JSON. */
+INQ_API int inq_schedule_rows_report(const struct inq_schedule_rows *rows,
+                                     const struct inq_report_options *options, struct inq_sink sink,
+                                     struct inq_err *err);
 /* Writes what lint found: text, or "inquest-lint/1" as JSON. */
 INQ_API int inq_lint_report(const struct inq_lint *lint, const struct inq_report_options *options,
                             struct inq_sink sink, struct inq_err *err);

@@ -70,6 +70,15 @@ struct inq_schedule {
 
 INQ_API void inq_schedule_release(struct inq_schedule *schedule);
 
+/* To build a schedule action by action: an empty one of these sizes, all stages on rank 0; the
+ * caller's. Fails with INQ_LIMIT, INQ_NOMEM. */
+INQ_API int inq_schedule_start(int32_t n_ranks, int32_t n_stages, int32_t n_microbatches,
+                               struct inq_schedule *schedule, struct inq_err *err);
+/* Appends an action to a rank's list. Fails with INQ_LIMIT, INQ_NOMEM. */
+INQ_API int inq_schedule_append(struct inq_schedule *schedule, int32_t rank,
+                                enum inq_action_kind kind, int32_t stage, int32_t microbatch,
+                                struct inq_err *err);
+
 INQ_API const char *inq_action_text(enum inq_action_kind kind);
 /* "2F0", "1UNSHARD" into buf (at least 48 bytes); composites as their first cell only. */
 INQ_API char *inq_action_format(const struct inq_action *action, char *buf, size_t size);
@@ -114,6 +123,7 @@ struct inq_schedule_spec {
 struct inq_schedule_kind {
     const char *name;
     const char *summary;
+    int32_t chunks; /* stages of a replica per rank; 0: as told, by default 2 */
 };
 
 /* The kinds that can be made; *n gets their number. */
@@ -176,7 +186,79 @@ struct inq_schedule_timing {
  * is in no list, INQ_NOMEM, INQ_LIMIT. */
 INQ_API int inq_schedule_time(const struct inq_schedule *schedule, const struct inq_costs *costs,
                               struct inq_schedule_timing *timing, struct inq_err *err);
+/* Fills all but start_ns and end_ns from them: for times that were recorded. */
+INQ_API void inq_schedule_timing_sum(const struct inq_schedule *schedule,
+                                     const struct inq_costs *costs,
+                                     struct inq_schedule_timing *timing);
 INQ_API void inq_schedule_timing_release(struct inq_schedule_timing *timing, int32_t n_ranks);
+
+/* ---- theory ------------------------------------------------------------------------------------
+ */
+
+/* The closed form of a made schedule, where there is one. Transfers are taken to cost nothing and
+ * stages to be equal; `condition` says what else it rests on ("" nothing). */
+struct inq_schedule_theory {
+    bool has_bubble, has_peak;
+    bool at_most;       /* the peak is a bound */
+    int64_t bubble_ns;  /* of the worst rank's span */
+    double bubble_rate; /* bubble / (bubble + compute), to be set beside bubble_rate_zb */
+    double peak;        /* activations, one unit a forward of one stage */
+    const char *bubble, *peak_formula; /* "(p-1)(F+B+W)"; static */
+    const char *condition;
+};
+
+/* By schedule->kind; all false for kinds without one, and where `costs` differ by stage. */
+INQ_API struct inq_schedule_theory inq_schedule_theory_of(const struct inq_schedule *schedule,
+                                                          const struct inq_costs *costs);
+
+/* ---- comparing and searching -------------------------------------------------------------------
+ *
+ * Here costs are of one micro-batch on one rank, p ranks for the whole model, whatever the number
+ * of chunks: a stage takes its share of them. Memory is in activations of one micro-batch on one
+ * rank. */
+
+struct inq_schedule_row {
+    char name[64];     /* kind or file */
+    char problem[240]; /* why there are no figures; "" there are */
+    int64_t makespan_ns, worst_idle_ns;
+    double bubble_ratio, bubble_rate_zb, peak_memory;
+    int32_t n_ranks, n_stages, n_microbatches;
+    int32_t microbatch_size; /* 1 unless sizes are compared */
+    int32_t weights;         /* replicas of the model whose weights a rank keeps */
+    bool interpolated;       /* its times lie between sizes whose times are known */
+    bool fits;               /* the peak is within the limit */
+};
+
+/* Times a schedule that is there. Fails with INQ_NOMEM; what it cannot time is row->problem. */
+INQ_API int inq_schedule_measure(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                                 double memory_limit, struct inq_schedule_row *row,
+                                 struct inq_err *err);
+/* Makes spec->kind and times it; kinds that search place ops under spec->memory_limit. */
+INQ_API int inq_schedule_measure_kind(const struct inq_schedule_spec *spec,
+                                      struct inq_schedule_row *row, struct inq_err *err);
+
+enum { INQ_SCHEDULE_MAX_ROWS = 64 };
+
+/* All kinds for spec's ranks and micro-batches under spec->memory_limit (0: none), those that fit
+ * and are shortest first; spec->kind is not looked at. `rows` is the caller's
+ * [INQ_SCHEDULE_MAX_ROWS]. Fails with INQ_NOMEM, INQ_USAGE on sizes that no kind takes. */
+INQ_API int inq_schedule_search_kinds(const struct inq_schedule_spec *spec,
+                                      struct inq_schedule_row *rows, size_t *n,
+                                      struct inq_err *err);
+
+/* Times of a micro-batch of `size` samples. */
+struct inq_microbatch_size {
+    int32_t size;
+    struct inq_stage_cost cost;
+};
+
+/* The same batch in micro-batches of every size from the smallest to the largest given that divides
+ * it (spec->n_microbatches samples): the best kind of each, by size. Times between two given sizes
+ * are interpolated linearly. Memory is in activations of one sample. `sizes` ascend. */
+INQ_API int inq_schedule_search_sizes(const struct inq_schedule_spec *spec,
+                                      const struct inq_microbatch_size *sizes, size_t n_sizes,
+                                      struct inq_schedule_row *rows, size_t *n,
+                                      struct inq_err *err);
 
 #ifdef __cplusplus
 }

@@ -17,9 +17,6 @@
 #include <sys/prctl.h>
 #endif
 
-/* Threads are given this long to be there when the execution begins. */
-static const int64_t begin_after_ns = 500000;
-static const int64_t begin_per_thread_ns = 50000;
 /* A timer this late means that the CPUs were busy with other work, which the reader must know. */
 static const int64_t late_ns = 1000000;
 
@@ -53,13 +50,22 @@ static int64_t clock_step(void)
     return step == INT64_MAX ? 1 : step;
 }
 
+struct nap_test {
+    bool realtime;
+    int64_t margin_ns;
+};
+
 /* How late a sleeper gets up on this machine, in a thread as the workers are. */
-static void *measure_oversleep(void *margin)
+static void *measure_oversleep(void *ctx)
 {
+    struct nap_test *test = ctx;
     const int64_t nap_ns = 200000;
     const int64_t least_ns = 40000;
     const int64_t most_ns = 300000;
     int64_t worst = 0;
+    if (test->realtime) {
+        (void)inq_host_raise_priority();
+    }
 #ifdef __linux__
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 #endif
@@ -71,18 +77,18 @@ static void *measure_oversleep(void *margin)
         worst = late > worst ? late : worst;
     }
     worst += worst / 4;
-    *(int64_t *)margin = worst < least_ns ? least_ns : worst > most_ns ? most_ns : worst;
+    test->margin_ns = worst < least_ns ? least_ns : worst > most_ns ? most_ns : worst;
     return NULL;
 }
 
-static int64_t margin_of_machine(void)
+static int64_t margin_of_machine(const struct inq_replay_options *options)
 {
     pthread_t thread;
-    int64_t margin_ns = 200000;
-    if (pthread_create(&thread, NULL, measure_oversleep, &margin_ns) == 0) {
+    struct nap_test test = {options != NULL && options->realtime, 200000};
+    if (pthread_create(&thread, NULL, measure_oversleep, &test) == 0) {
         (void)pthread_join(thread, NULL);
     }
-    return margin_ns;
+    return test.margin_ns;
 }
 
 bool inq_host_cond_init(pthread_cond_t *cond)
@@ -281,9 +287,8 @@ static int run_init(struct host_run *run, const struct inq_plan *plan,
 static void reset(struct host_run *run)
 {
     const struct inq_graph *g = run->plan->graph;
-    run->begin_ns =
-        inq_time_now_ns() + begin_after_ns + begin_per_thread_ns * (int64_t)run->n_workers;
-    run->deadline_ns = run->begin_ns + run->timeout_ns;
+    atomic_store(&run->begin_ns, 0);
+    atomic_store(&run->n_ready, 0);
     atomic_store(&run->n_ended, 0);
     atomic_store(&run->outcome, HOST_GOES_ON);
     for (size_t i = 0; i < run->n_workers; i++) {
@@ -449,7 +454,7 @@ int inq_engine_host_run(const struct inq_plan *plan, const struct inq_replay_opt
     if (code == INQ_OK) {
         code = inq_recorder_init(&recorder, plan->graph->n_ops, (size_t)repeats, err);
     }
-    run.margin_ns = code == INQ_OK ? margin_of_machine() : 0;
+    run.margin_ns = code == INQ_OK ? margin_of_machine(options) : 0;
     for (int i = -warmup; code == INQ_OK && i < repeats; i++) {
         code =
             execute(&run, options, inq_recorder_start(&recorder), inq_recorder_end(&recorder), err);
@@ -476,7 +481,7 @@ int inq_engine_host_alternate(const struct inq_plan *const plans[2], const uint8
 {
     struct host_run runs[2] = {{0}, {0}};
     struct inq_recorder recorders[2] = {{0}, {0}};
-    int64_t margin_ns = margin_of_machine();
+    int64_t margin_ns = margin_of_machine(options);
     int64_t *late = inq_mem_zalloc(n + 1, sizeof *late);
     int code = late != NULL ? INQ_OK : no_memory(n, err);
     *device = (struct inq_execution){0};

@@ -63,8 +63,9 @@ struct host_run {
     _Atomic uint32_t *away;  /* [n_ops] by first of the group: members not yet arrived */
     _Atomic int64_t *go_ns;  /* [n_ops] by first of the group: latest start */
     int64_t *start_ns, *end_ns;
-    int64_t begin_ns, deadline_ns;
-    _Atomic uint64_t active; /* ops that can go on without a message from any other */
+    _Atomic uint64_t n_ready; /* threads that are there */
+    _Atomic int64_t begin_ns; /* set when all are; 0: not yet */
+    _Atomic uint64_t active;  /* ops that can go on without a message from any other */
     _Atomic uint64_t n_ended;
     _Atomic int outcome; /* enum host_outcome */
     pthread_mutex_t gate_lock;
@@ -74,6 +75,8 @@ struct host_run {
 
 /* A condition whose timed waits go by the monotonic clock. False when there is no memory. */
 bool inq_host_cond_init(pthread_cond_t *cond);
+/* Real-time priority for the calling thread; false when it is refused. */
+bool inq_host_raise_priority(void);
 /* The body of a worker's thread; `worker` is a struct host_worker. */
 void *inq_host_loop(void *worker);
 /* Puts a message for `op` into its owner's box and wakes the owner. */

@@ -258,11 +258,12 @@ static void wait_for_more(struct host_worker *w)
     struct host_run *run = w->run;
     int64_t next = next_event(w);
     int64_t now = inq_time_now_ns();
-    if (now >= run->deadline_ns) {
+    int64_t deadline = atomic_load_explicit(&run->begin_ns, memory_order_relaxed) + run->timeout_ns;
+    if (now >= deadline) {
         inq_host_stop(run, HOST_TIMED_OUT);
         return;
     }
-    int64_t until = next < run->deadline_ns ? next - run->margin_ns : run->deadline_ns;
+    int64_t until = next < deadline ? next - run->margin_ns : deadline;
     if (until > now) {
         inq_host_sleep(w, until);
     } else if (next < now - run->margin_ns) {
@@ -272,28 +273,44 @@ static void wait_for_more(struct host_worker *w)
 
 /* Waiting threads sleep but for the last moments, so that others get what they need all the same.
  */
-static void raise_priority(struct host_worker *w)
+bool inq_host_raise_priority(void)
 {
     const struct sched_param lowest = {.sched_priority = sched_get_priority_min(SCHED_RR)};
-    w->refused = pthread_setschedparam(pthread_self(), SCHED_RR, &lowest) != 0;
+    return pthread_setschedparam(pthread_self(), SCHED_RR, &lowest) == 0;
+}
+
+/* The execution begins at one moment for all, when the last thread has come to run. */
+static void wait_for_all(struct host_worker *w)
+{
+    const int64_t head_start_ns = 200000;
+    const struct timespec nap = {.tv_nsec = 50000};
+    struct host_run *run = w->run;
+    if (atomic_fetch_add(&run->n_ready, 1) + 1 == run->n_workers) {
+        atomic_store(&run->begin_ns, inq_time_now_ns() + run->margin_ns + head_start_ns);
+    }
+    while (atomic_load(&run->outcome) == HOST_GOES_ON) {
+        int64_t begin = atomic_load(&run->begin_ns);
+        int64_t now = inq_time_now_ns();
+        if (begin != 0 && now >= begin) {
+            return;
+        }
+        if (begin == 0 || now < begin - run->margin_ns) {
+            (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+        }
+    }
 }
 
 void *inq_host_loop(void *worker)
 {
     struct host_worker *w = worker;
     if (w->run->realtime) {
-        raise_priority(w);
+        w->refused = !inq_host_raise_priority();
     }
 #ifdef __linux__
     /* timers of this thread fire on time, not when it suits the kernel */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 #endif
-    while (inq_time_now_ns() < w->run->begin_ns) {
-        if (inq_time_now_ns() < w->run->begin_ns - w->run->margin_ns) {
-            const struct timespec short_time = {.tv_nsec = 50000};
-            (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &short_time, NULL);
-        }
-    }
+    wait_for_all(w);
     while (atomic_load(&w->run->outcome) == HOST_GOES_ON) {
         bool any = read_messages(w);
         any = fire_timers(w) || any;

@@ -22,6 +22,11 @@
 /* Words at a block's end may reach into the next. */
 #define WORD_BYTES     8
 #define MAX_ERROR_FILE ((size_t)64 << 10)
+/* Rows of training output that are taken one by one; of what follows, one stretch of text in some
+ * dozens, and the last lines. */
+#define ALL_METRICS ((size_t)32768)
+#define STRETCH     ((uint64_t)256 << 10)
+#define ONE_IN      64
 
 enum { HEADS = 256 };
 
@@ -29,7 +34,8 @@ enum { HEADS = 256 };
 struct reading {
     struct inq_log_book book;
     struct inq_window window;
-    struct inq_log_scan scan;
+    struct inq_log_scan scan, quiet; /* quiet: without the words of training output */
+    bool sampled;                    /* quiet is ready, and used */
     const struct inq_log_pattern *patterns;
     uint32_t n_patterns;
     uint16_t first[HEADS], next[INQ_LOG_WORDS + 1]; /* rows by their first bytes; number + 1 */
@@ -236,16 +242,47 @@ static uint64_t count_ends(const char *p, const char *end)
     return n;
 }
 
-/* From `pos` to `limit`, a place in the window; words may reach beyond it. */
-static int scan_to(struct reading *r, char *limit, struct inq_err *err)
+/* From now on training output is sampled. */
+static void go_quiet(struct reading *r)
 {
-    while (r->pos < limit) {
+    const char *words[INQ_LOG_WORDS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_patterns; i++) {
+        if (r->patterns[i].special != INQ_LOG_METRICS) {
+            words[n++] = r->patterns[i].needle;
+        }
+    }
+    inq_log_scan_init(&r->quiet, words, n);
+    r->sampled = true;
+}
+
+/* Which words to look for at `pos`, and in *limit how far, up to the limit there is. */
+static const struct inq_log_scan *scan_at(struct reading *r, char **limit)
+{
+    if (!r->sampled && r->book.log->n_metrics >= ALL_METRICS) {
+        go_quiet(r);
+    }
+    if (!r->sampled || r->window.ended) {
+        return &r->scan;
+    }
+    uint64_t offset = (uint64_t)inq_window_offset(&r->window, r->pos);
+    uint64_t left = STRETCH - offset % STRETCH;
+    *limit = (uint64_t)(*limit - r->pos) > left ? r->pos + left : *limit;
+    return offset / STRETCH % ONE_IN == 0 ? &r->scan : &r->quiet;
+}
+
+/* From `pos` to `last`, a place in the window; words may reach beyond it. */
+static int scan_to(struct reading *r, char *last, struct inq_err *err)
+{
+    while (r->pos < last) {
+        char *limit = last;
+        const struct inq_log_scan *scan = scan_at(r, &limit);
         uint32_t word = 0;
         const char *from = r->pos;
         uint64_t before = r->lines;
         bool more = (size_t)(r->window.end - limit) >= WORD_BYTES;
         char *end = more ? limit + (WORD_BYTES - 1) : r->window.end;
-        const char *found = inq_log_find(&r->scan, r->pos, end, &r->lines, &word);
+        const char *found = inq_log_find(scan, r->pos, end, &r->lines, &word);
         char *at = found != NULL ? r->pos + (found - r->pos) : limit;
         if (found == NULL) {
             r->lines -= count_ends(limit, end);

@@ -38,14 +38,14 @@ struct inq_log_field {
 /* What no row of fields can say. */
 enum inq_log_special {
     INQ_LOG_PLAIN,
-    INQ_LOG_EXCEPTION,   /* a class name up to the word's end, at the head of the message */
-    INQ_LOG_EXIT_ITEM,   /* the lines in front tell of which rank */
-    INQ_LOG_FROM_KERNEL, /* bus id, code, pid and name of an Xid or SXid */
-    INQ_LOG_FALLEN,      /* bus id in this line or the one before */
-    INQ_LOG_FAULT,       /* name[pid] in front */
-    INQ_LOG_RESULT,      /* nothing but an optional [thread] may follow the number */
-    INQ_LOG_SRUN,        /* host: tasks */
-    INQ_LOG_STARTED,     /* a number in the lines before */
+    INQ_LOG_EXCEPTION,    /* a class name up to the word's end, at the head of the message */
+    INQ_LOG_EXIT_ITEM,    /* the lines in front tell of which rank */
+    INQ_LOG_FROM_KERNEL,  /* bus id, code, pid and name of an Xid or SXid */
+    INQ_LOG_FALLEN,       /* bus id in this line or the one before */
+    INQ_LOG_FAULT,        /* name[pid] in front */
+    INQ_LOG_RESULT,       /* nothing but an optional [thread] may follow the number */
+    INQ_LOG_SRUN,         /* host: tasks */
+    INQ_LOG_STARTED,      /* a number in the lines before */
     INQ_LOG_FINGERPRINTS, /* two ranks, two ops */
     INQ_LOG_METRICS       /* a line of training output: no event, but a row of numbers */
 };

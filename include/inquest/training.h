@@ -35,11 +35,10 @@ struct inq_training_event {
 };
 
 /* Rules. Of the loss at row i against the W = 50 finite ones before it (at least 10):
- *   spike       loss > median + max(6 sigma, 10 % of |median|), with the window's median and sigma =
- *               1.4826 MAD, or with the median of the last 10 and sigma = 1.4826 MAD / sqrt(2) of
- *               the differences of neighbours; rows that follow closely (within W) are one spike
- *   divergence  a spike that lasts to the end over at least 5 rows, and the last rows' median is
- *               above its threshold
+ *   spike       loss > median + max(6 sigma, 10 % of |median|), with the window's median and sigma
+ * = 1.4826 MAD, or with the median of the last 10 and sigma = 1.4826 MAD / sqrt(2) of the
+ * differences of neighbours; rows that follow closely (within W) are one spike divergence  a spike
+ * that lasts to the end over at least 5 rows, and the last rows' median is above its threshold
  *   slower      time of a step: at the row k that parts the series best (largest ratio of medians
  *               of the W rows after and before), when the median of all rows from k on is at least
  *               10 % and 5 * 1.4826 MAD above that of the W before, at least 10 rows on each side

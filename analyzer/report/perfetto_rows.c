@@ -92,7 +92,7 @@ int inq_perfetto_lay(struct inq_perfetto *p, size_t first, const struct inq_trac
     struct shelf *shelves = inq_mem_zalloc(MAX_SHELVES, sizeof *shelves);
     size_t n = 0;
     int code = shelves != NULL ? INQ_OK : inq_err_set(p->err, INQ_NOMEM, "no memory for tracks");
-    if (code == INQ_OK) {
+    if (code == INQ_OK && p->n_slices > first) {
         code = inq_sort(p->slices + first, p->n_slices - first, sizeof *p->slices, by_start, NULL,
                         p->err);
     }

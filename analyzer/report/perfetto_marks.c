@@ -154,6 +154,9 @@ static int collect_waits(struct inq_perfetto *p)
 static int lay_by_process(struct inq_perfetto *p, size_t first, const struct inq_track *like)
 {
     size_t end = p->n_slices;
+    if (end == first) {
+        return INQ_OK;
+    }
     int code =
         inq_sort(p->slices + first, end - first, sizeof *p->slices, by_process, NULL, p->err);
     for (size_t lo = first, hi = first; lo < end && code == INQ_OK; lo = hi) {

@@ -376,6 +376,7 @@ int inq_run_training(const struct inq_trace *trace, const struct inq_analysis_op
     }
     if (ok) {
         t->file = trace->files[log->file].path;
+        t->sampled = log->sampled;
         take_rows(&s, log);
         sum_up(&s);
         find_not_finite(&s);

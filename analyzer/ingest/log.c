@@ -23,10 +23,10 @@
 #define WORD_BYTES     8
 #define MAX_ERROR_FILE ((size_t)64 << 10)
 /* Rows of training output that are taken one by one; of what follows, one stretch of text in some
- * dozens, and the last lines. */
+ * hundreds, and the last lines. */
 #define ALL_METRICS ((size_t)32768)
 #define STRETCH     ((uint64_t)256 << 10)
-#define ONE_IN      64
+#define ONE_IN      256
 
 enum { HEADS = 256 };
 
@@ -253,7 +253,7 @@ static void go_quiet(struct reading *r)
         }
     }
     inq_log_scan_init(&r->quiet, words, n);
-    r->sampled = true;
+    r->sampled = r->book.log->sampled = true;
 }
 
 /* Which words to look for at `pos`, and in *limit how far, up to the limit there is. */

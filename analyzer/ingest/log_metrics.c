@@ -6,69 +6,89 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LINE = 2048, NUMBER = 40 };
+enum { LINE = 2048, NUMBER = 40, ESCAPE = 0x1b };
 
 enum slot { STEP, LOSS, GRAD_NORM, STEP_S, STEP_MS, THROUGHPUT };
 
 /* How frameworks call it; the longest name that ends the text in front of the number counts. */
+#define NAME(text, slot)                                                                           \
+    {                                                                                              \
+        text, sizeof(text) - 1, slot                                                               \
+    }
+
 static const struct {
-    const char *name;
+    const char *text;
+    size_t len;
     enum slot slot;
 } names[] = {
-    {"iteration", STEP},
-    {"iter", STEP},
-    {"step", STEP},
-    {"steps", STEP},
-    {"loss", LOSS},
-    {"train_loss_step", LOSS},
-    {"loss_step", LOSS},
-    {"grad norm", GRAD_NORM},
-    {"grad_norm", GRAD_NORM},
-    {"gradient norm", GRAD_NORM},
-    {"gradient_norm", GRAD_NORM},
-    {"gnorm", GRAD_NORM},
-    {"global_norm", GRAD_NORM},
-    {"elapsed time per iteration (ms)", STEP_MS},
-    {"iteration time (ms)", STEP_MS},
-    {"step_time_ms", STEP_MS},
-    {"time (ms)", STEP_MS},
-    {"iter time (s)", STEP_S},
-    {"elapsed time per iteration (s)", STEP_S},
-    {"train_step_timing in s", STEP_S},
-    {"iteration_time", STEP_S},
-    {"iter_time", STEP_S},
-    {"step_time", STEP_S},
-    {"time", STEP_S}, /* with a unit behind the number only */
-    {"tps", THROUGHPUT},
-    {"tokens/s", THROUGHPUT},
-    {"tokens/sec", THROUGHPUT},
-    {"tok/s", THROUGHPUT},
-    {"tok/sec", THROUGHPUT},
-    {"tokens_per_sec", THROUGHPUT},
-    {"tokens_per_second", THROUGHPUT},
-    {"tokens per second", THROUGHPUT},
-    {"samples/sec", THROUGHPUT},
-    {"samples/s", THROUGHPUT},
-    {"samples_per_second", THROUGHPUT},
-    {"throughput per gpu (tflop/s/gpu)", THROUGHPUT},
-    {"throughput", THROUGHPUT},
+    NAME("iteration", STEP),
+    NAME("iter", STEP),
+    NAME("step", STEP),
+    NAME("steps", STEP),
+    NAME("loss", LOSS),
+    NAME("train_loss_step", LOSS),
+    NAME("loss_step", LOSS),
+    NAME("grad norm", GRAD_NORM),
+    NAME("grad_norm", GRAD_NORM),
+    NAME("gradient norm", GRAD_NORM),
+    NAME("gradient_norm", GRAD_NORM),
+    NAME("gnorm", GRAD_NORM),
+    NAME("global_norm", GRAD_NORM),
+    NAME("elapsed time per iteration (ms)", STEP_MS),
+    NAME("iteration time (ms)", STEP_MS),
+    NAME("step_time_ms", STEP_MS),
+    NAME("time (ms)", STEP_MS),
+    NAME("iter time (s)", STEP_S),
+    NAME("elapsed time per iteration (s)", STEP_S),
+    NAME("train_step_timing in s", STEP_S),
+    NAME("iteration_time", STEP_S),
+    NAME("iter_time", STEP_S),
+    NAME("step_time", STEP_S),
+    NAME("time", STEP_S), /* with a unit behind the number only */
+    NAME("tps", THROUGHPUT),
+    NAME("tokens/s", THROUGHPUT),
+    NAME("tokens/sec", THROUGHPUT),
+    NAME("tok/s", THROUGHPUT),
+    NAME("tok/sec", THROUGHPUT),
+    NAME("tokens_per_sec", THROUGHPUT),
+    NAME("tokens_per_second", THROUGHPUT),
+    NAME("tokens per second", THROUGHPUT),
+    NAME("samples/sec", THROUGHPUT),
+    NAME("samples/s", THROUGHPUT),
+    NAME("samples_per_second", THROUGHPUT),
+    NAME("throughput per gpu (tflop/s/gpu)", THROUGHPUT),
+    NAME("throughput", THROUGHPUT),
 };
+
+#undef NAME
 
 /* The line without escape sequences and control characters, in lower case; returns its length. */
 static size_t clean(const char *p, size_t n, char out[LINE + 1])
 {
-    size_t len = 0;
-    for (size_t i = 0; i < n && len < LINE; i++) {
+    size_t len = n < LINE ? n : LINE;
+    for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)p[i];
-        if (c == 0x1b && i + 1 < n && p[i + 1] == '[') {
-            for (i += 2; i < n && (unsigned char)p[i] < '@'; i++) {
-            }
-            continue;
-        }
-        out[len++] = c < ' ' ? ' ' : c >= 'A' && c <= 'Z' ? (char)(c + 32) : (char)c;
+        unsigned char lower = (unsigned char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+        out[i] = (char)(lower >= ' ' || lower == ESCAPE ? lower : ' ');
     }
     out[len] = '\0';
-    return len;
+    char *escape = memchr(out, ESCAPE, len);
+    if (escape == NULL) {
+        return len;
+    }
+    size_t to = (size_t)(escape - out);
+    for (size_t i = to; i < len; i++) {
+        if (out[i] == ESCAPE) {
+            i += out[i + 1] == '[' ? 2 : 1;
+            while (i < len && (unsigned char)out[i] < '@') {
+                i++;
+            }
+        } else {
+            out[to++] = out[i];
+        }
+    }
+    out[to] = '\0';
+    return to;
 }
 
 static bool in_word(char c)
@@ -76,10 +96,9 @@ static bool in_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool ends_with(const char *text, size_t n, const char *name)
+static bool ends_with(const char *text, size_t n, const char *name, size_t len)
 {
-    size_t len = strlen(name);
-    return n >= len && memcmp(text + n - len, name, len) == 0 &&
+    return n >= len && text[n - 1] == name[len - 1] && memcmp(text + n - len, name, len) == 0 &&
            (n == len || !in_word(text[n - len - 1]) || text[n - len - 1] == '_');
 }
 
@@ -88,21 +107,32 @@ static bool holds(const char *text, size_t n, const char *word)
     return memmem(text, n, word, strlen(word)) != NULL;
 }
 
-/* What a name stands for, or -1. Values of validation are not of training. */
+/* Values of validation are not of training, and what is counted in steps is no step. */
+static bool is_other(enum slot slot, const char *text, size_t n)
+{
+    static const char *const losses[] = {"val", "test", "aux", "best", NULL};
+    static const char *const steps[] = {"skip", "per_step", "nan", NULL};
+    const char *const *words = slot == LOSS ? losses : steps;
+    for (; (slot == LOSS || slot == STEP) && *words != NULL; words++) {
+        if (holds(text, n, *words)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a name stands for, or -1. */
 static int slot_of(const char *text, size_t n)
 {
     int slot = -1;
     size_t longest = 0;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        size_t len = strlen(names[i].name);
-        if (len > longest && ends_with(text, n, names[i].name)) {
-            longest = len;
+        if (names[i].len > longest && ends_with(text, n, names[i].text, names[i].len)) {
+            longest = names[i].len;
             slot = (int)names[i].slot;
         }
     }
-    bool other = holds(text, n, "val") || holds(text, n, "test") || holds(text, n, "skip") ||
-                 holds(text, n, "aux") || holds(text, n, "per_step") || holds(text, n, "best");
-    return other ? -1 : slot;
+    return slot >= 0 && is_other((enum slot)slot, text, n) ? -1 : slot;
 }
 
 /* A number at p with thousands' commas, or nan, or inf; where it ends, or NULL. */
@@ -140,9 +170,19 @@ static const char *number_at(const char *p, double *value)
     return at - (text + n - end); /* a unit may follow */
 }
 
-static bool is_joint(char c)
+/* What a character can be; a number follows a joint, and a name does not reach over a break. */
+enum { JOINT = 1, BREAK = 2, START = 4 };
+static const unsigned char roles[256] = {
+    [':'] = JOINT, ['='] = JOINT, [' '] = JOINT, ['\''] = JOINT, ['"'] = JOINT,
+    ['|'] = BREAK, [','] = BREAK, [';'] = BREAK, ['{'] = BREAK,  [']'] = BREAK,
+    ['-'] = START, ['+'] = START, ['.'] = START, ['n'] = START,  ['i'] = START,
+    ['0'] = START, ['1'] = START, ['2'] = START, ['3'] = START,  ['4'] = START,
+    ['5'] = START, ['6'] = START, ['7'] = START, ['8'] = START,  ['9'] = START,
+};
+
+static bool is_role(char c, int role)
 {
-    return c == ':' || c == '=' || c == ' ' || c == '\'' || c == '"';
+    return roles[(unsigned char)c] == role;
 }
 
 static void put(struct inq_log_metric *metric, int slot, double value, const char *unit)
@@ -188,17 +228,19 @@ bool inq_log_read_metric(const char *p, size_t n, struct inq_log_metric *metric)
                                       .throughput = (double)NAN};
     for (size_t i = 1; i < len; i++) {
         double value = 0.0;
-        const char *end =
-            is_joint(line[i - 1]) && !is_joint(line[i]) ? number_at(line + i, &value) : NULL;
-        if (line[i] == '|' || line[i] == ',' || line[i] == ';' || line[i] == '{' ||
-            line[i] == ']') {
+        if (is_role(line[i], BREAK)) {
             from = i + 1;
+            continue;
         }
+        if (!is_role(line[i], START) || !is_role(line[i - 1], JOINT)) {
+            continue;
+        }
+        const char *end = number_at(line + i, &value);
         if (end == NULL) {
             continue;
         }
         size_t to = i;
-        while (to > from && is_joint(line[to - 1])) {
+        while (to > from && is_role(line[to - 1], JOINT)) {
             to--;
         }
         int slot = slot_of(line + from, to - from);

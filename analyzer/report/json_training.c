@@ -27,6 +27,7 @@ void inq_json_training(struct inq_json *json, const struct inq_view *view)
     inq_json_string(json, "file", t->file);
     inq_json_int(json, "rows", (int64_t)t->n_rows);
     inq_json_bool(json, "steps_printed", t->numbered);
+    inq_json_bool(json, "sampled", t->sampled);
     inq_json_int(json, "first_step", t->first_step);
     inq_json_int(json, "last_step", t->last_step);
     inq_json_int(json, "restarts", (int64_t)t->n_restarts);

@@ -12,8 +12,10 @@ void inq_table_training(const struct inq_view *view, struct inq_table *table)
         return;
     }
     table->title = "Training output";
-    table->note = inq_view_printf(view, "from %.200s%s", t->file,
-                                  t->numbered ? "" : "; it prints no steps: rows are counted");
+    table->note = inq_view_printf(
+        view, "from %.200s%s%s", t->file,
+        t->numbered ? "" : "; it prints no steps: rows are counted",
+        t->sampled ? "; a long log: after its first rows only stretches of it were read" : "");
     inq_table_column(table, INQ_COLUMN_RIGHT, "rows");
     inq_table_column(table, INQ_COLUMN_RIGHT, "steps");
     inq_table_column(table, INQ_COLUMN_RIGHT, "restarts");

@@ -146,7 +146,8 @@ struct inq_log {
     struct inq_log_event *events;
     uint64_t not_kept; /* lines of known kinds that are only counted */
     size_t n_metrics, cap_metrics;
-    struct inq_log_metric *metrics; /* in order of lines; further ones are not kept */
+    struct inq_log_metric *metrics; /* in order of lines */
+    bool sampled;                   /* after many rows only some stretches of the file were read */
 };
 
 INQ_API const char *inq_log_kind_text(enum inq_log_kind kind);

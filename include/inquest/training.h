@@ -47,6 +47,7 @@ struct inq_training {
     const char *file; /* the one with the most rows; of many ranks' output one is enough */
     size_t n_rows;
     bool numbered; /* steps are as printed */
+    bool sampled;  /* of a long log: not every row was read */
     int64_t first_step, last_step;
     size_t n_restarts;                        /* the count of steps went back: resumed */
     double loss_first, loss_last, loss_least; /* finite ones; NaN: none */

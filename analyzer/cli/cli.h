@@ -193,6 +193,9 @@ const char *inq_cli_next_value(const struct inq_cli *cli, enum inq_option_id id,
 /* Reads "0-7,12" or "10..20" into ranges that the caller frees with inq_mem_free. Fails with
  * INQ_USAGE. */
 int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struct inq_err *err);
+/* Cuts a trace down to the one range of steps of -s, if it was given. Fails with INQ_USAGE, and as
+ * inq_trace_keep_steps does. */
+int inq_cli_keep_steps(const struct inq_cli *cli, struct inq_trace *trace, struct inq_err *err);
 
 /* Reads "1.2s~1.4s", "~300ms" or "2s~" (a bare number is in seconds) into nanoseconds; an end left
  * out is 0 or INT64_MAX. Fails with INQ_USAGE. */
@@ -238,6 +241,8 @@ void inq_cli_progress_clear(struct inq_cli_progress *progress);
 void inq_cli_signals_init(void);
 /* The signal that asked us to stop, or 0. */
 int inq_cli_interrupted(void);
+/* Whether it was, for the options of what takes long. */
+bool inq_cli_wants_stop(void *ctx);
 
 /* ---- reading and writing ----------------------------------------------------------------------
  */

@@ -88,29 +88,12 @@ static int not_one_job(const struct gate *g, const struct inq_run *run)
     return inq_cli_fail(g->cli, &err, "give the folder or the files of one job");
 }
 
-static int keep_steps(const struct gate *g, struct inq_trace *trace, struct inq_err *err)
-{
-    const char *text = g->cli->value[INQ_OPT_STEP];
-    struct inq_range *ranges = NULL;
-    size_t n = 0;
-    if (text == NULL) {
-        return INQ_OK;
-    }
-    int code = inq_cli_ranges(text, &ranges, &n, err);
-    if (code == INQ_OK) {
-        code = n == 1 ? inq_trace_keep_steps(trace, ranges[0], err)
-                      : inq_err_set(err, INQ_USAGE, "-s takes one range of steps");
-    }
-    inq_mem_free(ranges);
-    return code;
-}
-
 static int measure_trace(struct gate *g, struct inq_trace *trace)
 {
     struct inq_analysis_options options = {.jobs = g->cli->jobs};
     struct inq_report *report = NULL;
     struct inq_err err = {0};
-    int code = keep_steps(g, trace, &err);
+    int code = inq_cli_keep_steps(g->cli, trace, &err);
     code = code == INQ_OK ? inq_analyze(trace, &options, &report, &err) : code;
     code = code == INQ_OK ? inq_snapshot_of_report(report, g->cli->jobs, &g->now, &err) : code;
     inq_report_free(report);

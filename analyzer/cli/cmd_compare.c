@@ -33,23 +33,6 @@ static int take_samples(const struct inq_cli *cli, double samples[2])
                                 "--samples takes two positive numbers, not '%s'", text);
 }
 
-static int keep_steps(const struct inq_cli *cli, struct inq_trace *trace, struct inq_err *err)
-{
-    const char *text = cli->value[INQ_OPT_STEP];
-    struct inq_range *ranges = NULL;
-    size_t n = 0;
-    if (text == NULL) {
-        return INQ_OK;
-    }
-    int code = inq_cli_ranges(text, &ranges, &n, err);
-    if (code == INQ_OK) {
-        code = n == 1 ? inq_trace_keep_steps(trace, ranges[0], err)
-                      : inq_err_set(err, INQ_USAGE, "-s takes one range of steps");
-    }
-    inq_mem_free(ranges);
-    return code;
-}
-
 static int not_one_job(const struct inq_cli *cli, const char *path, const struct inq_run *run)
 {
     struct inq_err err = {0};
@@ -77,7 +60,7 @@ static int load(const struct inq_cli *cli, size_t word, struct side *side)
     if (side->run->n_traces != 1) {
         return not_one_job(cli, cli->words[word], side->run);
     }
-    int code = keep_steps(cli, side->run->traces[0], &err);
+    int code = inq_cli_keep_steps(cli, side->run->traces[0], &err);
     if (code == INQ_OK) {
         code = inq_analyze(side->run->traces[0], &options, &side->report, &err);
     }

@@ -98,12 +98,6 @@ static int join_fixes(struct work *w)
     return INQ_EXIT_OK;
 }
 
-static bool interrupted(void *ctx)
-{
-    (void)ctx;
-    return inq_cli_interrupted() != 0;
-}
-
 static int take_options(struct work *w)
 {
     const struct inq_cli *cli = w->cli;
@@ -126,7 +120,7 @@ static int take_options(struct work *w)
                                              .work = (enum inq_work_mode)cli->choice[INQ_OPT_WORK],
                                              .no_graph = cli->given[INQ_OPT_NO_GRAPH],
                                              .realtime = cli->given[INQ_OPT_REALTIME],
-                                             .interrupted = interrupted};
+                                             .interrupted = inq_cli_wants_stop};
     return status;
 }
 

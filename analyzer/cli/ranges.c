@@ -105,3 +105,20 @@ int inq_cli_time_range(const char *text, int64_t *from_ns, int64_t *to_ns, struc
     }
     return INQ_OK;
 }
+
+int inq_cli_keep_steps(const struct inq_cli *cli, struct inq_trace *trace, struct inq_err *err)
+{
+    const char *text = cli->value[INQ_OPT_STEP];
+    struct inq_range *ranges = NULL;
+    size_t n = 0;
+    if (text == NULL) {
+        return INQ_OK;
+    }
+    int code = inq_cli_ranges(text, &ranges, &n, err);
+    if (code == INQ_OK) {
+        code = n == 1 ? inq_trace_keep_steps(trace, ranges[0], err)
+                      : inq_err_set(err, INQ_USAGE, "-s takes one range of steps");
+    }
+    inq_mem_free(ranges);
+    return code;
+}

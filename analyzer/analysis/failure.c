@@ -2,9 +2,10 @@
 /* What stopped the run: from the ends of the chains of waiting to classes, roots and victims. */
 #include "inquest/failure.h"
 
-#include "analysis/failure_words.h"
 #include "analysis/failure_join.h"
+#include "analysis/failure_words.h"
 #include "base/mem.h"
+#include "base/say.h"
 
 #include <string.h>
 
@@ -300,7 +301,9 @@ int inq_failure_from_dumps(const struct inq_trace *trace, struct inq_arena *aren
     }
     if (code == INQ_OK) {
         inq_failure_tell(&c);
-        code = c.no_memory ? inq_err_set(err, INQ_NOMEM, "no memory for a failure") : INQ_OK;
+        code = c.no_memory || c.arena->failed
+                   ? inq_err_set(err, INQ_NOMEM, "no memory for a failure")
+                   : INQ_OK;
     }
     return code;
 }

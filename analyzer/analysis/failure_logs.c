@@ -381,7 +381,9 @@ int inq_failure_from_logs(const struct inq_trace *trace, struct inq_arena *arena
     code = list_ranks(&c, failure, err);
     if (code == INQ_OK) {
         inq_log_tell(&c, failure);
-        code = c.no_memory ? inq_err_set(err, INQ_NOMEM, "no memory for a failure") : INQ_OK;
+        code = c.no_memory || c.arena->failed
+                   ? inq_err_set(err, INQ_NOMEM, "no memory for a failure")
+                   : INQ_OK;
     }
     return code;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Headline, evidence, stacks, what else it could be, what to do. */
-#include "analysis/failure_say.h"
+#include "analysis/failure_words.h"
+
+#include "base/say.h"
 
 #include <inttypes.h>
 
@@ -37,9 +39,9 @@ static void add_stack(struct inq_failure_case *c, uint32_t rank,
 static const char *say_op(struct inq_failure_case *c, const struct inq_flight_op *op)
 {
     const struct inq_flight_entry *entry = op->entry;
-    return inq_failure_say(c, "%s %" PRId64 " of %s", inq_failure_op(c, entry),
-                           entry->is_p2p ? entry->p2p_seq : entry->collective_seq,
-                           inq_failure_group(c, op->team));
+    return inq_say(c->arena, "%s %" PRId64 " of %s", inq_failure_op(c, entry),
+                   entry->is_p2p ? entry->p2p_seq : entry->collective_seq,
+                   inq_failure_group(c, op->team));
 }
 
 static const struct inq_flight_op *op_of(const struct inq_failure_case *c, uint32_t rank,
@@ -56,9 +58,9 @@ static const char *say_waiter(struct inq_failure_case *c, const struct inq_fligh
     if (node->waiter == INQ_NONE) {
         return "";
     }
-    return inq_failure_say(c, "rank %" PRId32 " waits for it in %s",
-                           c->model.ranks[node->waiter].rank,
-                           say_op(c, op_of(c, node->waiter, node->waiter_op)));
+    return inq_say(c->arena, "rank %" PRId32 " waits for it in %s",
+                   c->model.ranks[node->waiter].rank,
+                   say_op(c, op_of(c, node->waiter, node->waiter_op)));
 }
 
 /* What holds a rank, as far as its dump and those of its waiters tell. */
@@ -74,36 +76,34 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
     switch (node->end) {
     case INQ_FLIGHT_ON_GPU:
         add_evidence(c, rank,
-                     inq_failure_say(c,
-                                     "%zu ops enqueued and not finished; the oldest is %s, "
-                                     "which other members have finished%s%s",
-                                     of->n_pending, say_op(c, &of->pending[node->op]), comma,
-                                     waiter));
+                     inq_say(c->arena,
+                             "%zu ops enqueued and not finished; the oldest is %s, "
+                             "which other members have finished%s%s",
+                             of->n_pending, say_op(c, &of->pending[node->op]), comma, waiter));
         break;
     case INQ_FLIGHT_ON_CPU:
         add_evidence(c, rank,
-                     inq_failure_say(c, "%s; %s",
-                                     of->n_pending == 0 ? "everything that it enqueued is finished"
-                                                        : "what it enqueued says nothing of others",
-                                     waiter));
+                     inq_say(c->arena, "%s; %s",
+                             of->n_pending == 0 ? "everything that it enqueued is finished"
+                                                : "what it enqueued says nothing of others",
+                             waiter));
         break;
     case INQ_FLIGHT_NO_DUMP:
         add_evidence(c, rank,
-                     inq_failure_say(c, "%s%s%s",
-                                     of->dump == NULL ? "no dump" : "its dump is cut short", comma,
-                                     waiter));
+                     inq_say(c->arena, "%s%s%s",
+                             of->dump == NULL ? "no dump" : "its dump is cut short", comma,
+                             waiter));
         break;
     case INQ_FLIGHT_JOINED:
     case INQ_FLIGHT_WAITS:
     case INQ_FLIGHT_CIRCLE:
         if (node->op != INQ_NONE) {
-            const char *peer = node->n_edges > 0
-                                   ? inq_failure_say(c, " for rank %" PRId32,
-                                                     c->model.ranks[node->edges[0].to].rank)
-                                   : "";
+            const char *peer = node->n_edges > 0 ? inq_say(c->arena, " for rank %" PRId32,
+                                                           c->model.ranks[node->edges[0].to].rank)
+                                                 : "";
             add_evidence(
                 c, rank,
-                inq_failure_say(c, "waits in %s%s", say_op(c, &of->pending[node->op]), peer));
+                inq_say(c->arena, "waits in %s%s", say_op(c, &of->pending[node->op]), peer));
         }
         break;
     case INQ_FLIGHT_IDLE:
@@ -125,8 +125,8 @@ static void tell_mismatch(struct inq_failure_case *c)
 {
     const struct inq_flight_verdict *v = &c->mismatch;
     add_evidence(c, INQ_NONE,
-                 inq_failure_say(c, "%s %" PRId64 " of %s: %s", c->failure->op, v->seq,
-                                 c->failure->group, inq_failure_say_match(c, c->mismatch_team, v)));
+                 inq_say(c->arena, "%s %" PRId64 " of %s: %s", c->failure->op, v->seq,
+                         c->failure->group, inq_failure_say_match(c, c->mismatch_team, v)));
     const struct inq_flight_team *team = &c->model.teams[c->mismatch_team];
     const struct inq_flight_entry *both[] = {v->other, v->usual};
     for (size_t k = 0; k < 2; k++) {
@@ -137,8 +137,8 @@ static void tell_mismatch(struct inq_failure_case *c)
                         both[k] < dump->entries + dump->n_entries;
             if (owns && (k == 0 || both[0] != both[1])) {
                 add_evidence(c, team->places[i].rank,
-                             inq_failure_say(c, "entered %s, %s", inq_failure_op(c, both[k]),
-                                             inq_failure_sizes(c, both[k])));
+                             inq_say(c->arena, "entered %s, %s", inq_failure_op(c, both[k]),
+                                     inq_failure_sizes(c, both[k])));
                 add_stack(c, team->places[i].rank, both[k]);
             }
         }
@@ -175,44 +175,44 @@ static const char *say_victims(struct inq_failure_case *c)
     if (n == 0) {
         return "";
     }
-    return inq_failure_say(c, "; %zu other rank%s", n, n == 1 ? " waits" : "s wait");
+    return inq_say(c->arena, "; %zu other rank%s", n, n == 1 ? " waits" : "s wait");
 }
 
 static const char *say_headline(struct inq_failure_case *c)
 {
     struct inq_failure *f = c->failure;
-    const char *roots = inq_failure_ranks(c, f->root_ranks, f->n_roots, true);
+    const char *roots = inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true);
     bool one = f->n_roots == 1;
-    const char *op = inq_failure_say(c, "%s %" PRId64 " of %s", f->op, f->seq, f->group);
+    const char *op = inq_say(c->arena, "%s %" PRId64 " of %s", f->op, f->seq, f->group);
     switch (f->cls) {
     case INQ_FAILURE_GPU_STALL:
-        return inq_failure_say(c,
-                               "%s %s stuck on the GPU: enqueued, but never finished, %s, which "
-                               "its peers have left%s.",
-                               roots, one ? "is" : "are", op, say_victims(c));
+        return inq_say(c->arena,
+                       "%s %s stuck on the GPU: enqueued, but never finished, %s, which "
+                       "its peers have left%s.",
+                       roots, one ? "is" : "are", op, say_victims(c));
     case INQ_FAILURE_CPU_STALL:
-        return inq_failure_say(c, "%s %s stuck on the CPU: never enqueued %s%s.", roots,
-                               one ? "is" : "are", op, say_victims(c));
+        return inq_say(c->arena, "%s %s stuck on the CPU: never enqueued %s%s.", roots,
+                       one ? "is" : "are", op, say_victims(c));
     case INQ_FAILURE_MISMATCH:
-        return inq_failure_say(
-            c, "Members of %s do not enter the same collective at %" PRId64 ": %s.", f->group,
-            f->seq, inq_failure_say_match(c, c->mismatch_team, &c->mismatch));
+        return inq_say(c->arena,
+                       "Members of %s do not enter the same collective at %" PRId64 ": %s.",
+                       f->group, f->seq, inq_failure_say_match(c, c->mismatch_team, &c->mismatch));
     case INQ_FAILURE_ORDERING:
-        return inq_failure_say(c,
-                               "%s wait for each other in a circle: collectives are entered in "
-                               "different orders%s.",
-                               roots, say_victims(c));
+        return inq_say(c->arena,
+                       "%s wait for each other in a circle: collectives are entered in "
+                       "different orders%s.",
+                       roots, say_victims(c));
     case INQ_FAILURE_COMMUNICATION:
-        return inq_failure_say(c,
-                               "All members joined %s, and none finished: the network or one "
-                               "member's GPU, not a rank that is late%s.",
-                               op, say_victims(c));
+        return inq_say(c->arena,
+                       "All members joined %s, and none finished: the network or one "
+                       "member's GPU, not a rank that is late%s.",
+                       op, say_victims(c));
     case INQ_FAILURE_UNKNOWN:
         if (f->n_suspects > 0) {
-            return inq_failure_say(c,
-                                   "The run hangs and the cause is not in the dumps: others wait "
-                                   "for %s, which left no whole dump.",
-                                   inq_failure_ranks(c, f->suspect_ranks, f->n_suspects, false));
+            return inq_say(c->arena,
+                           "The run hangs and the cause is not in the dumps: others wait "
+                           "for %s, which left no whole dump.",
+                           inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false));
         }
         return "The run hangs, but the dumps do not tell who waits for whom.";
     case INQ_FAILURE_NONE:
@@ -270,9 +270,9 @@ static void tell_alternatives(struct inq_failure_case *c)
         f->alternatives[f->n_alternatives++] = texts[f->cls][i];
     }
     if (f->n_missing > 0 && f->cls != INQ_FAILURE_NONE) {
-        f->alternatives[f->n_alternatives++] = inq_failure_say(
-            c, "no whole dump of %s: %s",
-            inq_failure_ranks(c, f->missing_ranks, f->n_missing, false),
+        f->alternatives[f->n_alternatives++] = inq_say(
+            c->arena, "no whole dump of %s: %s",
+            inq_say_ranks(c->arena, f->missing_ranks, f->n_missing, false),
             f->n_suspects > 0 ? "others wait for some of them, so they may be a cause as well; "
                                 "their logs and nodes decide"
                               : "they may be a cause as well; their dumps decide");

@@ -1,61 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups, ops, sizes and lists of ranks in words; how members compare. */
-#include "analysis/failure_say.h"
+#include "analysis/failure_words.h"
+
+#include "base/say.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-const char *inq_failure_say(struct inq_failure_case *c, const char *fmt, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    const char *copy = inq_arena_strdup(c->arena, text);
-    c->no_memory = c->no_memory || copy == NULL;
-    return copy != NULL ? copy : "";
-}
-
-const char *inq_failure_numbers(struct inq_failure_case *c, const int32_t *ranks, size_t n)
-{
-    enum { LONGEST = 60 };
-    char text[LONGEST + 48] = "";
-    size_t len = 0;
-    for (size_t i = 0; i < n;) {
-        size_t last = i;
-        while (last + 1 < n && ranks[last + 1] == ranks[last] + 1) {
-            last++;
-        }
-        if (len > LONGEST) {
-            (void)snprintf(text + len, sizeof text - len, ",... (%zu)", n);
-            break;
-        }
-        last = last > i + 1 ? last : i;
-        int used = last > i ? snprintf(text + len, sizeof text - len, "%s%" PRId32 "-%" PRId32,
-                                       i > 0 ? "," : "", ranks[i], ranks[last])
-                            : snprintf(text + len, sizeof text - len, "%s%" PRId32,
-                                       i > 0 ? "," : "", ranks[i]);
-        len += used > 0 ? (size_t)used : 0;
-        i = last + 1;
-    }
-    return inq_failure_say(c, "%s", text);
-}
-
-const char *inq_failure_ranks(struct inq_failure_case *c, const int32_t *ranks, size_t n,
-                              bool capital)
-{
-    return inq_failure_say(c, "%s%s %s", capital ? "R" : "r", n == 1 ? "ank" : "anks",
-                           inq_failure_numbers(c, ranks, n));
-}
-
 const char *inq_failure_group(struct inq_failure_case *c, uint32_t team)
 {
     const struct inq_flight_team *of = &c->model.teams[team];
     const char *name = of->desc[0] != '\0' ? of->desc : of->name;
-    return inq_failure_say(c, "%.80s [%s]", name,
-                           inq_failure_numbers(c, of->members, of->n_members));
+    return inq_say(c->arena, "%.80s [%s]", name,
+                   inq_say_list(c->arena, of->members, of->n_members));
 }
 
 const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_entry *entry)
@@ -67,9 +25,9 @@ const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_e
     const char *name = colon != NULL ? colon + 1 : entry->name;
     const char *kind = inq_coll_kind_text(entry->kind);
     if (entry->is_p2p || strcmp(name, kind) == 0 || entry->kind == INQ_COLL_UNKNOWN) {
-        return inq_failure_say(c, "%.80s", name);
+        return inq_say(c->arena, "%.80s", name);
     }
-    return inq_failure_say(c, "%s (%.80s)", kind, name);
+    return inq_say(c->arena, "%s (%.80s)", kind, name);
 }
 
 static const char *say_tensors(struct inq_failure_case *c, const struct inq_flight_tensors *tensors)
@@ -87,10 +45,10 @@ static const char *say_tensors(struct inq_failure_case *c, const struct inq_flig
     }
     const char *space = tensors->dtypes[0] != '\0' ? " " : "";
     if (tensors->n > 1) {
-        return inq_failure_say(c, "[%s] and %u more%s%.60s", text, (unsigned)tensors->n - 1, space,
-                               tensors->dtypes);
+        return inq_say(c->arena, "[%s] and %u more%s%.60s", text, (unsigned)tensors->n - 1, space,
+                       tensors->dtypes);
     }
-    return inq_failure_say(c, "[%s]%s%.60s", text, space, tensors->dtypes);
+    return inq_say(c->arena, "[%s]%s%.60s", text, space, tensors->dtypes);
 }
 
 const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_flight_entry *entry)
@@ -98,24 +56,24 @@ const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_fligh
     const char *in = entry != NULL ? say_tensors(c, &entry->in) : "";
     const char *out = entry != NULL ? say_tensors(c, &entry->out) : "";
     bool both = in[0] != '\0' && out[0] != '\0';
-    return both ? inq_failure_say(c, "%s -> %s", in, out) : in[0] != '\0' ? in : out;
+    return both ? inq_say(c->arena, "%s -> %s", in, out) : in[0] != '\0' ? in : out;
 }
 
 static const char *say_unlike(struct inq_failure_case *c, const struct inq_flight_verdict *v,
                               const char *usual, const char *other)
 {
-    const char *ranks = inq_failure_ranks(c, v->odd, v->n_odd, true);
+    const char *ranks = inq_say_ranks(c->arena, v->odd, v->n_odd, true);
     if (v->usual == v->other) {
-        return inq_failure_say(c, "%s: sizes do not fit together: %s", ranks, usual);
+        return inq_say(c->arena, "%s: sizes do not fit together: %s", ranks, usual);
     }
-    return inq_failure_say(c, "%s entered %s where %s entered %s", ranks, other,
-                           v->tied ? "others" : "most", usual);
+    return inq_say(c->arena, "%s entered %s where %s entered %s", ranks, other,
+                   v->tied ? "others" : "most", usual);
 }
 
 const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
                                   const struct inq_flight_verdict *verdict)
 {
-    const char *ranks = inq_failure_ranks(c, verdict->odd, verdict->n_odd, true);
+    const char *ranks = inq_say_ranks(c->arena, verdict->odd, verdict->n_odd, true);
     const char *has = verdict->n_odd == 1 ? "has" : "have";
     (void)team;
     switch (verdict->state) {
@@ -129,11 +87,11 @@ const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
     case INQ_MATCH_DTYPE:
         return say_unlike(c, verdict, verdict->usual->in.dtypes, verdict->other->in.dtypes);
     case INQ_MATCH_MISSING_MEMBER:
-        return inq_failure_say(c, "%s %s not joined", ranks, has);
+        return inq_say(c->arena, "%s %s not joined", ranks, has);
     case INQ_MATCH_STATE:
-        return inq_failure_say(c, "%s %s not finished it, others have", ranks, has);
+        return inq_say(c->arena, "%s %s not finished it, others have", ranks, has);
     case INQ_MATCH_UNDECIDED:
-        return inq_failure_say(c, "no dump tells whether %c%s joined", 'r', ranks + 1);
+        return inq_say(c->arena, "no dump tells whether %c%s joined", 'r', ranks + 1);
     case INQ_MATCH_MATCHED:
     case INQ_MATCH_STATE_COUNT:
         break;

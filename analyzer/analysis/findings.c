@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/out.h"
+#include "base/say.h"
 #include "base/time.h"
 
 #include <stdarg.h>
@@ -40,23 +41,11 @@ struct inq_finding *inq_findings_add(struct inq_findings *findings, enum inq_fin
 
 const char *inq_findings_text(struct inq_findings *findings, const char *fmt, ...)
 {
-    char small[512];
     va_list args;
-
     va_start(args, fmt);
-    int need = vsnprintf(small, sizeof(small), fmt, args);
+    const char *text = inq_say_va(findings->arena, fmt, args);
     va_end(args);
-    if (need < 0) {
-        return "";
-    }
-    char *text = inq_arena_alloc(findings->arena, (size_t)need + 1);
-    if (!text) {
-        findings->no_memory = true;
-        return "";
-    }
-    va_start(args, fmt);
-    (void)vsnprintf(text, (size_t)need + 1, fmt, args);
-    va_end(args);
+    findings->no_memory = findings->no_memory || findings->arena->failed;
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/log_words.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "base/sort.h"
 
 #include <inttypes.h>
@@ -19,25 +20,13 @@ enum {
     MAX_PLACES = 64
 };
 
-const char *inq_log_say(struct inq_log_case *c, const char *fmt, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    const char *copy = inq_arena_strdup(c->arena, text);
-    c->no_memory = c->no_memory || copy == NULL;
-    return copy != NULL ? copy : "";
-}
-
 const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus)
 {
     if (bus == INQ_LOG_NO_BUS) {
         return "";
     }
-    return inq_log_say(c, "%04x:%02x:%02x.0", (unsigned)(bus >> 16 & 0xffffffff),
-                       (unsigned)(bus >> 8 & 0xff), (unsigned)(bus & 0xff));
+    return inq_say(c->arena, "%04x:%02x:%02x.0", (unsigned)(bus >> 16 & 0xffffffff),
+                   (unsigned)(bus >> 8 & 0xff), (unsigned)(bus & 0xff));
 }
 
 /* What a line tells, with the numbers that matter. */
@@ -48,41 +37,42 @@ const char *inq_log_what(struct inq_log_case *c, const struct inq_log_mark *mark
     const char *bus = inq_log_bus_text(c, e->bus);
     switch ((int)e->kind) {
     case INQ_LOG_XID:
-        return inq_log_say(c, "Xid %" PRId64 " (%s) on GPU %s", e->code, inq_xid_name(e->code),
-                           bus);
+        return inq_say(c->arena, "Xid %" PRId64 " (%s) on GPU %s", e->code, inq_xid_name(e->code),
+                       bus);
     case INQ_LOG_SXID:
-        return inq_log_say(c, "SXid %" PRId64 " on switch %s", e->code, bus);
+        return inq_say(c->arena, "SXid %" PRId64 " on switch %s", e->code, bus);
     case INQ_LOG_FALLEN_OFF:
-        return inq_log_say(c, "GPU %s fell off the bus, as Xid 79 tells", bus);
+        return inq_say(c->arena, "GPU %s fell off the bus, as Xid 79 tells", bus);
     case INQ_LOG_EXIT:
     case INQ_LOG_EXIT_ROW:
     case INQ_LOG_SLURM_EXIT:
-        return inq_log_say(c, "%s with exit code %" PRId64, kind, e->code);
+        return inq_say(c->arena, "%s with exit code %" PRId64, kind, e->code);
     case INQ_LOG_PYTHON_ERROR:
-        return inq_log_say(c, "%.120s%s%.180s", e->op, e->peer[0] != '\0' ? " at " : "", e->peer);
+        return inq_say(c->arena, "%.120s%s%.180s", e->op, e->peer[0] != '\0' ? " at " : "",
+                       e->peer);
     case INQ_LOG_CUDA_ERROR:
     case INQ_LOG_NCCL_CUDA_ERROR:
     case INQ_LOG_NCCL_IB_ASYNC:
-        return inq_log_say(c, "%s: %.120s", kind, e->op);
+        return inq_say(c->arena, "%s: %.120s", kind, e->op);
     case INQ_LOG_NCCL_IB:
-        return inq_log_say(c, "%s with status %" PRId64 ", peer %.100s", kind, e->code, e->peer);
+        return inq_say(c->arena, "%s with status %" PRId64 ", peer %.100s", kind, e->code, e->peer);
     case INQ_LOG_NCCL_RESULT:
     case INQ_LOG_NCCL_ERROR:
-        return e->code >= 0 ? inq_log_say(c, "%s (%" PRId64 ")", kind, e->code) : kind;
+        return e->code >= 0 ? inq_say(c->arena, "%s (%" PRId64 ")", kind, e->code) : kind;
     case INQ_LOG_NCCL_SERVICE:
-        return inq_log_say(c, "%s (%" PRId64 ")", kind, e->peer_rank);
+        return inq_say(c->arena, "%s (%" PRId64 ")", kind, e->peer_rank);
     case INQ_LOG_WATCHDOG_TIMEOUT:
-        return inq_log_say(c, "%s: %.40s %" PRId64 " after %" PRId64 " ms", kind, e->op, e->seq,
-                           e->ran_ms);
+        return inq_say(c->arena, "%s: %.40s %" PRId64 " after %" PRId64 " ms", kind, e->op, e->seq,
+                       e->ran_ms);
     default:
         break;
     }
     if (e->enqueued >= 0 || e->completed >= 0) {
-        return inq_log_say(c, "%s: enqueued %" PRId64 ", completed %" PRId64, kind, e->enqueued,
-                           e->completed);
+        return inq_say(c->arena, "%s: enqueued %" PRId64 ", completed %" PRId64, kind, e->enqueued,
+                       e->completed);
     }
     if (e->peer[0] != '\0') {
-        return inq_log_say(c, "%s: %.120s", kind, e->peer);
+        return inq_say(c->arena, "%s: %.120s", kind, e->peer);
     }
     return kind;
 }
@@ -303,19 +293,19 @@ static void tell_moments(struct inq_log_case *c, struct inq_failure *f)
     }
     if (c->hang.start_ns != INQ_TIME_NONE && c->hang.first != NULL) {
         const char *op = c->hang.op[0] != '\0' ? c->hang.op : "the collective";
-        add_moment(
-            f, &(struct inq_failure_moment){
-                   .phase = INQ_PHASE_HANG_START,
-                   .time_ns = c->hang.start_ns,
-                   .dated = c->dated,
-                   .rank = c->hang.first->rank,
-                   .file = inq_log_path(c, c->hang.first->event),
-                   .line = c->hang.first->event->line,
-                   .what = inq_log_say(c,
+        add_moment(f,
+                   &(struct inq_failure_moment){
+                       .phase = INQ_PHASE_HANG_START,
+                       .time_ns = c->hang.start_ns,
+                       .dated = c->dated,
+                       .rank = c->hang.first->rank,
+                       .file = inq_log_path(c, c->hang.first->event),
+                       .line = c->hang.first->event->line,
+                       .what = inq_say(c->arena,
                                        "%.40s %" PRId64 " begins that then timed out (timeout line "
                                        "less its \"ran for\")",
                                        op, c->hang.seq),
-               });
+                   });
     }
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_mark *mark = &c->marks[i];

@@ -2,52 +2,32 @@
 /* Headline, advice and open questions of a failure that logs tell of. */
 #include "analysis/log_words.h"
 
+#include "base/say.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-/* "rank 3", "ranks 1,4-6" */
-static const char *say_ranks(struct inq_log_case *c, const int32_t *ranks, size_t n)
-{
-    char text[160];
-    size_t len = 0;
-    for (size_t i = 0; i < n && len < 90;) {
-        size_t last = i;
-        while (last + 1 < n && ranks[last + 1] == ranks[last] + 1) {
-            last++;
-        }
-        last = last > i + 1 ? last : i;
-        int used = last > i ? snprintf(text + len, sizeof text - len, "%s%" PRId32 "-%" PRId32,
-                                       i > 0 ? "," : "", ranks[i], ranks[last])
-                            : snprintf(text + len, sizeof text - len, "%s%" PRId32,
-                                       i > 0 ? "," : "", ranks[i]);
-        len += used > 0 ? (size_t)used : 0;
-        i = last + 1;
-    }
-    text[len] = '\0';
-    return inq_log_say(c, "%s %s%s", n == 1 ? "rank" : "ranks", text, len >= 90 ? ",..." : "");
-}
 
 /* Where it began: ranks, else a GPU, a process or a host. */
 static const char *say_where(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_log_mark *cause = c->cause;
     const char *host =
-        cause != NULL && cause->host[0] != '\0' ? inq_log_say(c, " on %.80s", cause->host) : "";
+        cause != NULL && cause->host[0] != '\0' ? inq_say(c->arena, " on %.80s", cause->host) : "";
     const char *bus = cause != NULL ? inq_log_bus_text(c, cause->event->bus) : "";
-    const char *gpu = bus[0] != '\0' ? inq_log_say(c, "GPU %s", bus) : "";
+    const char *gpu = bus[0] != '\0' ? inq_say(c->arena, "GPU %s", bus) : "";
     if (f->n_roots > 0) {
-        const char *ranks = say_ranks(c, f->root_ranks, f->n_roots);
-        return inq_log_say(c, "%s%s%s%s", ranks, gpu[0] != '\0' ? " on " : "", gpu, host);
+        const char *ranks = inq_say_ranks(c->arena, f->root_ranks, f->n_roots, false);
+        return inq_say(c->arena, "%s%s%s%s", ranks, gpu[0] != '\0' ? " on " : "", gpu, host);
     }
     if (gpu[0] != '\0') {
-        return inq_log_say(c, "%s%s", gpu, host);
+        return inq_say(c->arena, "%s%s", gpu, host);
     }
     if (cause != NULL && cause->event->n_ranks > 0) {
-        return inq_log_say(c, "task %" PRId32 "%s", cause->event->ranks[0], host);
+        return inq_say(c->arena, "task %" PRId32 "%s", cause->event->ranks[0], host);
     }
     if (cause != NULL && cause->event->pid >= 0) {
-        return inq_log_say(c, "process %" PRId64 "%s", cause->event->pid, host);
+        return inq_say(c->arena, "process %" PRId64 "%s", cause->event->pid, host);
     }
     return host[0] != '\0' ? host + 4 : "a rank that the logs do not name";
 }
@@ -56,17 +36,17 @@ static const char *say_op(struct inq_log_case *c)
 {
     const struct inq_log_hang *hang = &c->hang;
     const char *group =
-        hang->group[0] != '\0' ? inq_log_say(c, " of group %.60s", hang->group) : "";
-    return hang->seq >= 0
-               ? inq_log_say(c, "%.40s %" PRId64 "%s",
-                             hang->op[0] != '\0' ? hang->op : "collective", hang->seq, group)
-               : "what the others wait in";
+        hang->group[0] != '\0' ? inq_say(c->arena, " of group %.60s", hang->group) : "";
+    return hang->seq >= 0 ? inq_say(c->arena, "%.40s %" PRId64 "%s",
+                                    hang->op[0] != '\0' ? hang->op : "collective", hang->seq, group)
+                          : "what the others wait in";
 }
 
 static const char *say_victims(struct inq_log_case *c, const struct inq_failure *f)
 {
     size_t n = f->n_victims;
-    return n == 0 ? "" : inq_log_say(c, "; %zu other rank%s only suffered", n, n == 1 ? "" : "s");
+    return n == 0 ? ""
+                  : inq_say(c->arena, "; %zu other rank%s only suffered", n, n == 1 ? "" : "s");
 }
 
 static const char *headline_of_hang(struct inq_log_case *c, const struct inq_failure *f)
@@ -75,27 +55,28 @@ static const char *headline_of_hang(struct inq_log_case *c, const struct inq_fai
     const char *victims = say_victims(c, f);
     switch ((int)f->cls) {
     case INQ_FAILURE_GPU_STALL:
-        return inq_log_say(c,
-                           "The GPU of %s does not finish what the others have finished: stuck "
-                           "before %s%s.",
-                           where, say_op(c), victims);
+        return inq_say(c->arena,
+                       "The GPU of %s does not finish what the others have finished: stuck "
+                       "before %s%s.",
+                       where, say_op(c), victims);
     case INQ_FAILURE_CPU_STALL:
-        return inq_log_say(c, "The process of %s is stuck: it never enqueued %s%s.", where,
-                           say_op(c), victims);
+        return inq_say(c->arena, "The process of %s is stuck: it never enqueued %s%s.", where,
+                       say_op(c), victims);
     case INQ_FAILURE_UNEVEN:
-        return inq_log_say(c,
-                           "Uneven data or work: %s never joined %s, which all others wait in%s.",
-                           where, say_op(c), victims);
+        return inq_say(c->arena,
+                       "Uneven data or work: %s never joined %s, which all others wait in%s.",
+                       where, say_op(c), victims);
     case INQ_FAILURE_MISMATCH:
         return f->n_roots > 0
-                   ? inq_log_say(c, "Ranks do not enter the same collective: %s differs at %s%s.",
-                                 where, say_op(c), victims)
+                   ? inq_say(c->arena,
+                             "Ranks do not enter the same collective: %s differs at %s%s.", where,
+                             say_op(c), victims)
                    : "Ranks do not enter the same collective; which of them is wrong is open.";
     default:
-        return inq_log_say(c,
-                           "All ranks that tell anything joined %s, and none finished: the "
-                           "network or one member's GPU%s.",
-                           say_op(c), victims);
+        return inq_say(c->arena,
+                       "All ranks that tell anything joined %s, and none finished: the "
+                       "network or one member's GPU%s.",
+                       say_op(c), victims);
     }
 }
 
@@ -103,27 +84,29 @@ static const char *headline_unknown(struct inq_log_case *c, const struct inq_fai
 {
     const struct inq_log_mark *cause = c->cause;
     if (cause != NULL && strcmp(cause->means.sub, "killed") == 0) {
-        return inq_log_say(c,
-                           "Cause unknown: %s was killed (SIGKILL), and nothing here tells by "
-                           "whom.",
-                           f->n_suspects > 0 ? say_ranks(c, f->suspect_ranks, f->n_suspects)
-                                             : say_where(c, f));
+        return inq_say(c->arena,
+                       "Cause unknown: %s was killed (SIGKILL), and nothing here tells by "
+                       "whom.",
+                       f->n_suspects > 0
+                           ? inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false)
+                           : say_where(c, f));
     }
     if (cause != NULL) {
-        return inq_log_say(
-            c, "Cause unknown: %s ended with exit code %" PRId64 " and left no reason here.",
-            f->n_suspects > 0 ? say_ranks(c, f->suspect_ranks, f->n_suspects) : say_where(c, f),
+        return inq_say(
+            c->arena, "Cause unknown: %s ended with exit code %" PRId64 " and left no reason here.",
+            f->n_suspects > 0 ? inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false)
+                              : say_where(c, f),
             cause->event->code);
     }
     if (f->n_suspects > 0) {
-        return inq_log_say(c, "The run hangs in %s; %s tells nothing while all others wait.",
-                           say_op(c), say_ranks(c, f->suspect_ranks, f->n_suspects));
+        return inq_say(c->arena, "The run hangs in %s; %s tells nothing while all others wait.",
+                       say_op(c), inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false));
     }
     if (c->hang.how != INQ_LOG_NO_HANG) {
-        return inq_log_say(c,
-                           "The run hangs in %s; the logs are of ranks that wait, not of the one "
-                           "that they wait for.",
-                           say_op(c));
+        return inq_say(c->arena,
+                       "The run hangs in %s; the logs are of ranks that wait, not of the one "
+                       "that they wait for.",
+                       say_op(c));
     }
     return "Cause unknown: the logs are of processes that lost a peer, not of the one that failed.";
 }
@@ -137,32 +120,32 @@ const char *inq_log_headline(struct inq_log_case *c, const struct inq_failure *f
     case INQ_FAILURE_UNKNOWN:
         return headline_unknown(c, f);
     case INQ_FAILURE_PEER_DIED:
-        return inq_log_say(c, "A process elsewhere ended (%s): these logs are of its victims%s.",
-                           f->n_places > 0 && f->places[0].peer[0] != '\0' ? f->places[0].peer
-                                                                           : "its peers lost it",
-                           victims);
+        return inq_say(c->arena, "A process elsewhere ended (%s): these logs are of its victims%s.",
+                       f->n_places > 0 && f->places[0].peer[0] != '\0' ? f->places[0].peer
+                                                                       : "its peers lost it",
+                       victims);
     case INQ_FAILURE_GPU_HARDWARE:
-        return inq_log_say(c, "GPU hardware%s%s: %s, %s%s.", f->subclass != NULL ? ", " : "",
-                           f->subclass != NULL ? f->subclass : "", where, what, victims);
+        return inq_say(c->arena, "GPU hardware%s%s: %s, %s%s.", f->subclass != NULL ? ", " : "",
+                       f->subclass != NULL ? f->subclass : "", where, what, victims);
     case INQ_FAILURE_DRIVER:
-        return inq_log_say(c, "GPU driver or firmware: %s, %s%s.", where, what, victims);
+        return inq_say(c->arena, "GPU driver or firmware: %s, %s%s.", where, what, victims);
     case INQ_FAILURE_NETWORK:
-        return inq_log_say(c, "The network: %s%s.",
-                           c->cause != NULL ? what : "transfers to a peer fail", victims);
+        return inq_say(c->arena, "The network: %s%s.",
+                       c->cause != NULL ? what : "transfers to a peer fail", victims);
     case INQ_FAILURE_HOST:
-        return inq_log_say(c, "The host%s%s%s: %s, %s%s.", f->subclass != NULL ? " (" : "",
-                           f->subclass != NULL ? f->subclass : "", f->subclass != NULL ? ")" : "",
-                           where, what, victims);
+        return inq_say(c->arena, "The host%s%s%s: %s, %s%s.", f->subclass != NULL ? " (" : "",
+                       f->subclass != NULL ? f->subclass : "", f->subclass != NULL ? ")" : "",
+                       where, what, victims);
     case INQ_FAILURE_SCHEDULER:
-        return inq_log_say(c, "Ended by the scheduler: %s%s.", what, victims);
+        return inq_say(c->arena, "Ended by the scheduler: %s%s.", what, victims);
     case INQ_FAILURE_CUDA_ERROR:
-        return inq_log_say(c, "A CUDA error of the program on %s: %s%s.", where, what, victims);
+        return inq_say(c->arena, "A CUDA error of the program on %s: %s%s.", where, what, victims);
     case INQ_FAILURE_CUDA_OOM:
-        return inq_log_say(c, "No GPU memory left on %s%s.", where, victims);
+        return inq_say(c->arena, "No GPU memory left on %s%s.", where, victims);
     case INQ_FAILURE_APPLICATION:
-        return inq_log_say(c, "The program failed on %s: %s%s.", where, what, victims);
+        return inq_say(c->arena, "The program failed on %s: %s%s.", where, what, victims);
     case INQ_FAILURE_NUMERICAL:
-        return inq_log_say(c, "Training diverged: %s%s.", what, victims);
+        return inq_say(c->arena, "Training diverged: %s%s.", what, victims);
     default:
         return headline_of_hang(c, f);
     }
@@ -189,7 +172,7 @@ static const char *advice_of_exception(struct inq_log_case *c)
     const char *frame = c->cause != NULL ? c->cause->event->peer : "";
     bool is_frame = c->cause != NULL && c->cause->event->kind == INQ_LOG_PYTHON_ERROR;
     return is_frame && frame[0] != '\0'
-               ? inq_log_say(c, "Look at %.200s.", frame)
+               ? inq_say(c->arena, "Look at %.200s.", frame)
                : "Read the traceback of this rank; timeouts of others are its consequence.";
 }
 
@@ -275,7 +258,7 @@ static const char *peer_of(struct inq_log_case *c, enum inq_log_kind kind)
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_event *event = c->marks[i].event;
         if (event->kind == kind && event->peer[0] != '\0') {
-            return inq_log_say(c, "%.120s", event->peer);
+            return inq_say(c->arena, "%.120s", event->peer);
         }
     }
     return "the peer";
@@ -294,21 +277,21 @@ static void ask_unknown(struct inq_log_case *c, struct inq_failure *f)
     }
     if (has_kind(c, INQ_LOG_NCCL_IB)) {
         add(c, f,
-            inq_log_say(c,
-                        "the network: link, port or switch on the way to %s; error counters "
-                        "of both network cards decide",
-                        peer_of(c, INQ_LOG_NCCL_IB)));
+            inq_say(c->arena,
+                    "the network: link, port or switch on the way to %s; error counters "
+                    "of both network cards decide",
+                    peer_of(c, INQ_LOG_NCCL_IB)));
         add(c, f,
-            inq_log_say(c, "the process or node at %s failed first: its log decides",
-                        peer_of(c, INQ_LOG_NCCL_IB)));
+            inq_say(c->arena, "the process or node at %s failed first: its log decides",
+                    peer_of(c, INQ_LOG_NCCL_IB)));
         return;
     }
     if (has_kind(c, INQ_LOG_PEER_CLOSED) || has_kind(c, INQ_LOG_GLOO_CLOSED)) {
         add(c, f,
-            inq_log_say(c,
-                        "the process at %s ended first: which one it was, and its log, "
-                        "decide",
-                        peer_of(c, INQ_LOG_PEER_CLOSED)));
+            inq_say(c->arena,
+                    "the process at %s ended first: which one it was, and its log, "
+                    "decide",
+                    peer_of(c, INQ_LOG_PEER_CLOSED)));
         add(c, f, "the network between them: kernel logs and link counters of both nodes decide");
         return;
     }
@@ -319,10 +302,10 @@ static void ask_unknown(struct inq_log_case *c, struct inq_failure *f)
         return;
     }
     add(c, f,
-        inq_log_say(c,
-                    "a rank that did not join %s: the counters of the other ranks (their "
-                    "dump-signal lines or Flight Recorder dumps) decide which",
-                    say_op(c)));
+        inq_say(c->arena,
+                "a rank that did not join %s: the counters of the other ranks (their "
+                "dump-signal lines or Flight Recorder dumps) decide which",
+                say_op(c)));
     add(c, f, "ranks that enter different collectives: Flight Recorder dumps with stacks decide");
     add(c, f, "a GPU or link fault: the nodes' kernel logs (Xid) decide");
 }
@@ -392,8 +375,8 @@ static void ask_cause(struct inq_log_case *c, struct inq_failure *f)
     }
     if (c->cause != NULL && behind && !same) {
         add(c, f,
-            inq_log_say(c, "by the counters, the others wait for %s: its log decides",
-                        say_ranks(c, c->hang.suspects, c->hang.n_suspects)));
+            inq_say(c->arena, "by the counters, the others wait for %s: its log decides",
+                    inq_say_ranks(c->arena, c->hang.suspects, c->hang.n_suspects, false)));
     }
 }
 

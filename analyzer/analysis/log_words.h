@@ -5,8 +5,6 @@
 
 #include "analysis/log_case.h"
 
-/* printf into the report, at most 1 KiB. */
-const char *inq_log_say(struct inq_log_case *c, const char *fmt, ...) INQ_PRINTF(2, 3);
 /* "0000:9b:00.0", "" for none. */
 const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus);
 /* What a line tells, with the numbers that matter. */

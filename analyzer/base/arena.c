@@ -39,6 +39,7 @@ static int add_block(struct inq_arena *arena, size_t need)
 void *inq_arena_alloc(struct inq_arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2) {
+        arena->failed = true;
         return NULL;
     }
     size_t need = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -47,6 +48,7 @@ void *inq_arena_alloc(struct inq_arena *arena, size_t size)
     }
     if ((arena->head == NULL || arena->size - arena->used < need) &&
         add_block(arena, need) != INQ_OK) {
+        arena->failed = true;
         return NULL;
     }
     void *result = arena->head->data + arena->used;
@@ -57,10 +59,8 @@ void *inq_arena_alloc(struct inq_arena *arena, size_t size)
 
 void *inq_arena_array(struct inq_arena *arena, size_t count, size_t size)
 {
-    if (size != 0 && count > SIZE_MAX / 2 / size) {
-        return NULL;
-    }
-    return inq_arena_alloc(arena, count * size);
+    bool fits = size == 0 || count <= SIZE_MAX / 2 / size;
+    return inq_arena_alloc(arena, fits ? count * size : SIZE_MAX);
 }
 
 char *inq_arena_strndup(struct inq_arena *arena, const char *text, size_t len)

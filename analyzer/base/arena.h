@@ -5,6 +5,8 @@
 
 #include "inquest/error.h"
 
+#include <stdbool.h>
+
 struct inq_arena_block;
 
 /* All-zero is a valid, empty arena. Not thread-safe. */
@@ -12,6 +14,7 @@ struct inq_arena {
     struct inq_arena_block *head;
     size_t used, size; /* of the head block */
     size_t total;      /* bytes held */
+    bool failed;       /* an allocation failed since the release */
 };
 
 /* `size` bytes, 16-byte aligned, zeroed; NULL when memory is out. Lives until the release. */

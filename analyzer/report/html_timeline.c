@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "graph/op_rows.h"
 #include "graph/pipe_run.h"
 #include "report/info.h"
@@ -110,7 +111,7 @@ static const char *name_of(const struct timeline *t, const struct inq_rank *rank
     if (name[0] == '\0' && label != NULL) {
         name = inq_op_type_text(label->type);
     }
-    return inq_view_printf(t->view, "%.*s", NAME_BYTES, name);
+    return inq_say(t->view->arena, "%.*s", NAME_BYTES, name);
 }
 
 static uint32_t find_style(struct timeline *t, uint64_t key, const struct inq_rank *rank,
@@ -187,10 +188,10 @@ static const char *lane_name(const struct timeline *t, const struct inq_lane *la
 {
     const char *name = inq_trace_str(t->view->trace, lane->name);
     if (name[0] != '\0') {
-        return inq_view_printf(t->view, "%.*s", NAME_BYTES, name);
+        return inq_say(t->view->arena, "%.*s", NAME_BYTES, name);
     }
-    return inq_view_printf(t->view, "%s %" PRId64,
-                           lane->kind == INQ_LANE_STREAM ? "stream" : "thread", lane->id);
+    return inq_say(t->view->arena, "%s %" PRId64,
+                   lane->kind == INQ_LANE_STREAM ? "stream" : "thread", lane->id);
 }
 
 static void write_lane(struct timeline *t, const struct inq_html_window *w, int64_t pixel_ns,
@@ -442,7 +443,7 @@ int inq_html_timeline(const struct inq_view *view, size_t n_reports, struct inq_
         find_pipe(&t);
     }
     inq_json_object(json, NULL);
-    inq_json_string(json, "origin_ns", inq_view_printf(view, "%" PRId64, view->origin_ns));
+    inq_json_string(json, "origin_ns", inq_say(view->arena, "%" PRId64, view->origin_ns));
     inq_json_string(json, "clock", inq_view_clock(view));
     inq_json_int(json, "rows_left_out", (int64_t)t.left_out);
     inq_json_array(json, "windows");

@@ -2,6 +2,8 @@
 /* What a run holds, for people. */
 #include "report/info.h"
 
+#include "base/say.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -38,14 +40,13 @@ static const char *ranks_text(const struct inq_view *view)
     if (trace->world_size <= 0) {
         return inq_view_plural(view, trace->n_ranks, "rank", "ranks");
     }
-    const char *text =
-        inq_view_printf(view, "%zu of %s", trace->n_ranks,
-                        inq_view_plural(view, (uint64_t)trace->world_size, "rank", "ranks"));
+    const char *text = inq_say(view->arena, "%zu of %s", trace->n_ranks,
+                               inq_view_plural(view, (uint64_t)trace->world_size, "rank", "ranks"));
     if (trace->n_missing == 0) {
         return text;
     }
-    return inq_view_printf(view, "%s (missing %s)", text,
-                           inq_view_numbers(view, trace->missing, trace->n_missing));
+    return inq_say(view->arena, "%s (missing %s)", text,
+                   inq_say_list(view->arena, trace->missing, trace->n_missing));
 }
 
 static const char *steps_text(const struct inq_view *view)
@@ -54,10 +55,9 @@ static const char *steps_text(const struct inq_view *view)
     if (trace->n_steps == 0) {
         return "no steps";
     }
-    return inq_view_printf(view, "%s%s %" PRId64 "..%" PRId64,
-                           trace->steps_inferred ? "inferred " : "",
-                           trace->n_steps == 1 ? "step" : "steps", trace->steps[0].number,
-                           trace->steps[trace->n_steps - 1].number);
+    return inq_say(view->arena, "%s%s %" PRId64 "..%" PRId64,
+                   trace->steps_inferred ? "inferred " : "", trace->n_steps == 1 ? "step" : "steps",
+                   trace->steps[0].number, trace->steps[trace->n_steps - 1].number);
 }
 
 /* The first line: all there is in one sentence. */
@@ -67,24 +67,23 @@ static void print_summary(const struct inq_run *run, const struct inq_view *firs
     struct counts c = count(run);
     const char *line = "";
     if (run->n_traces == 0) {
-        line = inq_view_printf(first, "No trace here: %s, none understood",
-                               inq_view_plural(first, run->n_skipped, "file", "files"));
+        line = inq_say(first->arena, "No trace here: %s, none understood",
+                       inq_view_plural(first, run->n_skipped, "file", "files"));
     } else if (run->n_traces == 1) {
-        line = inq_view_printf(first, "%s, %s, %s of %s", ranks_text(first), steps_text(first),
-                               inq_view_plural(first, c.files, "file", "files"),
-                               inq_view_formats(first));
+        line = inq_say(first->arena, "%s, %s, %s of %s", ranks_text(first), steps_text(first),
+                       inq_view_plural(first, c.files, "file", "files"), inq_view_formats(first));
     } else {
-        line = inq_view_printf(first, "%zu jobs, %s, %s", run->n_traces,
-                               inq_view_plural(first, c.ranks, "rank", "ranks"),
-                               inq_view_plural(first, c.files, "file", "files"));
+        line = inq_say(first->arena, "%zu jobs, %s, %s", run->n_traces,
+                       inq_view_plural(first, c.ranks, "rank", "ranks"),
+                       inq_view_plural(first, c.files, "file", "files"));
     }
     if (run->n_traces > 0 && c.damaged > 0) {
-        line = inq_view_printf(first, "%s, %zu damaged", line, c.damaged);
+        line = inq_say(first->arena, "%s, %zu damaged", line, c.damaged);
     } else if (run->n_traces > 0) {
-        line = inq_view_printf(first, "%s, no damage", line);
+        line = inq_say(first->arena, "%s, no damage", line);
     }
     if (run->n_traces > 0 && run->n_skipped > 0) {
-        line = inq_view_printf(first, "%s, %zu not read", line, run->n_skipped);
+        line = inq_say(first->arena, "%s, %zu not read", line, run->n_skipped);
     }
     inq_pen_tint(pen, INQ_TINT_BOLD);
     inq_pen_words(pen, line, 0, 0);
@@ -251,7 +250,7 @@ static int print_ranks(const struct inq_view *view, const struct inq_pen *pen, s
         }
     }
     if (left_out > 0) {
-        table.more = inq_view_printf(view, "and %zu more (-v shows all)", left_out);
+        table.more = inq_say(view->arena, "and %zu more (-v shows all)", left_out);
     }
     return finish(&table, pen, err);
 }
@@ -270,7 +269,7 @@ static int print_damage(const struct inq_view *view, const struct inq_pen *pen, 
             inq_table_text(&table, inq_view_path(view, file->path));
             inq_table_count(&table, (int64_t)file->events);
             inq_table_text(&table,
-                           inq_view_printf(view, "%s%s%s", damage, both ? "; " : "", file->reason));
+                           inq_say(view->arena, "%s%s%s", damage, both ? "; " : "", file->reason));
         }
     }
     return finish(&table, pen, err);
@@ -308,9 +307,9 @@ int inq_info_text(const struct inq_run *run, const struct inq_report_options *op
         if (run->n_traces > 1) {
             inq_out_text(out, "\n");
             inq_pen_wrap(&pen,
-                         inq_view_printf(&view, "Job %zu of %zu, %.200s: %s, %s, %s", t + 1,
-                                         run->n_traces, run->traces[t]->name, ranks_text(&view),
-                                         steps_text(&view), inq_view_formats(&view)),
+                         inq_say(view.arena, "Job %zu of %zu, %.200s: %s, %s, %s", t + 1,
+                                 run->n_traces, run->traces[t]->name, ranks_text(&view),
+                                 steps_text(&view), inq_view_formats(&view)),
                          0, 4);
         }
         print_facts(&view, &pen);

@@ -2,6 +2,7 @@
 /* The report as a document for a ticket or a wiki: verdict, findings with evidence, tables. */
 #include "report/markdown.h"
 
+#include "base/say.h"
 #include "inquest/version.h"
 #include "report/info.h"
 #include "report/step_chart.h"
@@ -125,8 +126,8 @@ static int write_job(const struct inq_document *doc, size_t i, struct inq_out *o
     paragraph(out, "# ", headline);
     if (doc->n_reports > 1) {
         paragraph(out, "",
-                  inq_view_printf(&view, "Job %zu of %zu: %.400s", i + 1, doc->n_reports,
-                                  report->trace->name));
+                  inq_say(view.arena, "Job %zu of %zu: %.400s", i + 1, doc->n_reports,
+                          report->trace->name));
     } else {
         paragraph(out, "Run: ", report->trace->name);
     }

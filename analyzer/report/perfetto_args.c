@@ -4,6 +4,7 @@
 #include "report/perfetto.h"
 
 #include "analysis/time_breakdown.h"
+#include "base/say.h"
 #include "trace/classify.h"
 
 #include <inttypes.h>
@@ -101,12 +102,12 @@ const char *inq_perfetto_name(const struct inq_perfetto *p, const struct inq_sli
     case INQ_SLICE_CALL:
         return inq_trace_str(trace, rank_of(p, slice)->calls.name[slice->row]);
     case INQ_SLICE_STEP:
-        return inq_view_printf(p->view, "step %" PRId64, trace->steps[slice->row].number);
+        return inq_say(p->view->arena, "step %" PRId64, trace->steps[slice->row].number);
     case INQ_SLICE_IDLE:
         return idle_name((enum inq_gap_cause)slice->row, rank_of(p, slice)->calls.n > 0);
     case INQ_SLICE_WAIT:
-        return inq_view_printf(p->view, "waits for rank %.100s",
-                               inq_view_rank(p->view, slice->extra));
+        return inq_say(p->view->arena, "waits for rank %.100s",
+                       inq_view_rank(p->view, slice->extra));
     case INQ_SLICE_PATH:
         return p->report->critical_path->segments[slice->row].what;
     case INQ_SLICE_FINDING:

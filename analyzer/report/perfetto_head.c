@@ -2,6 +2,7 @@
 /* What stands in front of the slices: which process is which rank, which track which lane. */
 #include "report/perfetto.h"
 
+#include "base/say.h"
 #include "inquest/version.h"
 
 #include <stdio.h>
@@ -155,9 +156,9 @@ static const char *rank_name(const struct inq_perfetto *p, size_t r)
     const struct inq_rank *rank = &p->trace->ranks[r];
     const char *host = inq_trace_str(p->trace, rank->host);
     const char *stage =
-        rank->stage >= 0 ? inq_view_printf(p->view, ", stage %d", (int)rank->stage) : "";
-    return inq_view_printf(p->view, "rank %.300s%s%s%.300s", inq_view_rank(p->view, (uint32_t)r),
-                           stage, host[0] != '\0' ? " on " : "", host);
+        rank->stage >= 0 ? inq_say(p->view->arena, ", stage %d", (int)rank->stage) : "";
+    return inq_say(p->view->arena, "rank %.300s%s%s%.300s", inq_view_rank(p->view, (uint32_t)r),
+                   stage, host[0] != '\0' ? " on " : "", host);
 }
 
 void inq_perfetto_names(const struct inq_perfetto *p, struct inq_json *json)

@@ -6,6 +6,7 @@
 #include "analysis/collectives.h"
 #include "analysis/time_breakdown.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "base/sort.h"
 
 /* Order of the tracks in a process, before what was recorded. */
@@ -39,9 +40,8 @@ static bool is_timed(const struct inq_evidence *e)
 static int add_finding(struct inq_perfetto *p, size_t f)
 {
     const struct inq_finding *finding = &p->report->findings[f];
-    struct inq_track track = {.name = inq_view_printf(p->view, "%zu. [%s] %.900s", f + 1,
-                                                      inq_severity_text(finding->severity),
-                                                      finding->title),
+    struct inq_track track = {.name = inq_say(p->view->arena, "%zu. [%s] %.900s", f + 1,
+                                              inq_severity_text(finding->severity), finding->title),
                               .lane = INQ_NONE,
                               .place = (int32_t)(PLACE_FINDINGS + f)};
     size_t first = p->n_slices;

@@ -4,6 +4,7 @@
 #include "report/perfetto.h"
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "base/sort.h"
 
 #include <inttypes.h>
@@ -65,7 +66,7 @@ static int new_shelf(struct inq_perfetto *p, const struct inq_track *like, size_
     struct inq_track track = *like;
     track.tid = (uint32_t)p->n_tracks + 1; /* unique in the whole file */
     if (ordinal > 0) {
-        track.name = inq_view_printf(p->view, "%.900s (%zu)", like->name, ordinal + 1);
+        track.name = inq_say(p->view->arena, "%.900s (%zu)", like->name, ordinal + 1);
     }
     int code = inq_mem_grow(&p->tracks, &p->cap_tracks, p->n_tracks + 1, sizeof *p->tracks,
                             INT32_MAX, p->err);
@@ -125,10 +126,10 @@ static const char *lane_name(const struct inq_perfetto *p, const struct inq_lane
 {
     const char *name = inq_trace_str(p->trace, lane->name);
     if (name[0] != '\0') {
-        return inq_view_printf(p->view, "%.900s", name);
+        return inq_say(p->view->arena, "%.900s", name);
     }
-    return inq_view_printf(p->view, "%s %" PRId64,
-                           lane->kind == INQ_LANE_STREAM ? "stream" : "thread", lane->id);
+    return inq_say(p->view->arena, "%s %" PRId64,
+                   lane->kind == INQ_LANE_STREAM ? "stream" : "thread", lane->id);
 }
 
 /* Rows of a rank in the order of their lanes: order[] of `n`, those of lane l from first[l] on. */
@@ -237,7 +238,7 @@ static int lay_lane(struct inq_perfetto *p, size_t r, uint32_t lane, const struc
     if (code == INQ_OK && stream) {
         code = inq_perfetto_lay(p, first, &track);
         first = p->n_slices;
-        track.name = inq_view_printf(p->view, "%.900s annotations", track.name);
+        track.name = inq_say(p->view->arena, "%.900s annotations", track.name);
         track.place = PLACE_NOTES;
     }
     if (code == INQ_OK) {

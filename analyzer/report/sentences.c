@@ -2,6 +2,8 @@
 /* What text and Markdown both say in words. */
 #include "report/document.h"
 
+#include "base/say.h"
+
 #include <inttypes.h>
 
 static const char *with_semicolon(const struct inq_view *view, const char *before, const char *what,
@@ -10,7 +12,7 @@ static const char *with_semicolon(const struct inq_view *view, const char *befor
     if (value == NULL || value[0] == '\0') {
         return before;
     }
-    return inq_view_printf(view, "%s%s%s%s", before, before[0] != '\0' ? "; " : "", what, value);
+    return inq_say(view->arena, "%s%s%s%s", before, before[0] != '\0' ? "; " : "", what, value);
 }
 
 const char *inq_say_lost(const struct inq_view *view)
@@ -22,12 +24,12 @@ const char *inq_say_lost(const struct inq_view *view)
         return "";
     }
     if (step_ns <= 0) {
-        return inq_view_printf(view, "Lost: %s per step. Confidence: %s.",
-                               inq_view_ns(view, v->lost_ns_per_step), confidence);
+        return inq_say(view->arena, "Lost: %s per step. Confidence: %s.",
+                       inq_view_ns(view, v->lost_ns_per_step), confidence);
     }
-    return inq_view_printf(view, "Lost: %s of a step of %s (%.1f %%). Confidence: %s.",
-                           inq_view_ns(view, v->lost_ns_per_step), inq_view_ns(view, step_ns),
-                           100 * (double)v->lost_ns_per_step / (double)step_ns, confidence);
+    return inq_say(view->arena, "Lost: %s of a step of %s (%.1f %%). Confidence: %s.",
+                   inq_view_ns(view, v->lost_ns_per_step), inq_view_ns(view, step_ns),
+                   100 * (double)v->lost_ns_per_step / (double)step_ns, confidence);
 }
 
 static const char *say_steps(const struct inq_view *view)
@@ -38,11 +40,11 @@ static const char *say_steps(const struct inq_view *view)
     }
     const char *kind = trace->steps_inferred ? "inferred " : "";
     if (trace->n_steps == 1) {
-        return inq_view_printf(view, "1 %sstep of %s", kind,
-                               inq_view_ns(view, view->report->step_ns_median));
+        return inq_say(view->arena, "1 %sstep of %s", kind,
+                       inq_view_ns(view, view->report->step_ns_median));
     }
-    return inq_view_printf(view, "%zu %ssteps of %s (median)", trace->n_steps, kind,
-                           inq_view_ns(view, view->report->step_ns_median));
+    return inq_say(view->arena, "%zu %ssteps of %s (median)", trace->n_steps, kind,
+                   inq_view_ns(view, view->report->step_ns_median));
 }
 
 const char *inq_say_run(const struct inq_view *view)
@@ -51,29 +53,28 @@ const char *inq_say_run(const struct inq_view *view)
     const char *ranks = inq_view_plural(view, trace->n_ranks, "rank", "ranks");
     const char *logs = inq_view_plural(view, trace->n_logs, "log", "logs");
     if (trace->n_ranks == 0 && trace->n_logs > 0) {
-        return inq_view_printf(view, "%s, no traces.", logs);
+        return inq_say(view->arena, "%s, no traces.", logs);
     }
     if (trace->world_size > 0) {
-        ranks =
-            inq_view_printf(view, "%zu of %s", trace->n_ranks,
-                            inq_view_plural(view, (uint64_t)trace->world_size, "rank", "ranks"));
+        ranks = inq_say(view->arena, "%zu of %s", trace->n_ranks,
+                        inq_view_plural(view, (uint64_t)trace->world_size, "rank", "ranks"));
     }
-    const char *text = inq_view_printf(view, "%s, %s", ranks, say_steps(view));
+    const char *text = inq_say(view->arena, "%s, %s", ranks, say_steps(view));
     const struct inq_collectives *coll = view->report->collectives;
     if (coll != NULL) {
-        text = inq_view_printf(view, "%s, %s matched", text,
-                               inq_view_plural(view, coll->matched, "collective", "collectives"));
+        text = inq_say(view->arena, "%s, %s matched", text,
+                       inq_view_plural(view, coll->matched, "collective", "collectives"));
         if (coll->unmatched > 0) {
-            text = inq_view_printf(view, "%s (%s not)", text,
-                                   inq_view_plural(view, coll->unmatched, "communication event",
-                                                   "communication events"));
+            text = inq_say(view->arena, "%s (%s not)", text,
+                           inq_view_plural(view, coll->unmatched, "communication event",
+                                           "communication events"));
         }
     }
     const char *clock = inq_view_clock(view);
     if (clock[0] != '\0') {
-        text = inq_view_printf(view, "%s; times count from %s", text, clock);
+        text = inq_say(view->arena, "%s; times count from %s", text, clock);
     }
-    return inq_view_printf(view, "%s.", text);
+    return inq_say(view->arena, "%s.", text);
 }
 
 const char *inq_say_limits(const struct inq_view *view)
@@ -91,17 +92,16 @@ const char *inq_say_limits(const struct inq_view *view)
     if (trace->n_missing > 0) {
         text = with_semicolon(view, text,
                               trace->n_missing == 1 ? "no file of rank " : "no file of ranks ",
-                              inq_view_numbers(view, trace->missing, trace->n_missing));
+                              inq_say_list(view->arena, trace->missing, trace->n_missing));
     }
     if (unknown > 0) {
         text = with_semicolon(view, text, "rank not recorded in ",
                               inq_view_plural(view, unknown, "file", "files"));
     }
     if (damaged > 0) {
-        text =
-            with_semicolon(view, text, "",
-                           inq_view_printf(view, "%zu of %s damaged", damaged,
-                                           inq_view_plural(view, trace->n_files, "file", "files")));
+        text = with_semicolon(view, text, "",
+                              inq_say(view->arena, "%zu of %s damaged", damaged,
+                                      inq_view_plural(view, trace->n_files, "file", "files")));
     }
     if (view->options->ranks != NULL) {
         text = with_semicolon(view, text, "", "rows and findings of selected ranks only");
@@ -114,10 +114,10 @@ const char *inq_say_numbers(const struct inq_view *view, const struct inq_findin
     bool told = finding->detail != NULL && finding->detail[0] != '\0';
     const char *text = "";
     if (finding->cost_ns_per_step >= 0) {
-        text = inq_view_printf(view, "costs %s per step",
-                               inq_view_ns(view, finding->cost_ns_per_step));
+        text =
+            inq_say(view->arena, "costs %s per step", inq_view_ns(view, finding->cost_ns_per_step));
         if (finding->share >= 0) {
-            text = inq_view_printf(view, "%s (%.1f %%)", text, 100 * finding->share);
+            text = inq_say(view->arena, "%s (%.1f %%)", text, 100 * finding->share);
         }
     }
     text = with_semicolon(view, text, "confidence: ", inq_confidence_text(finding->confidence));
@@ -138,7 +138,7 @@ static const char *say_moment(const struct inq_view *view, int64_t ns, bool up)
     if (us < 0) {
         return "0s"; /* --time has nothing before the first event */
     }
-    return inq_view_printf(view, "%" PRId64 ".%06" PRId64 "s", us / 1000000, us % 1000000);
+    return inq_say(view->arena, "%" PRId64 ".%06" PRId64 "s", us / 1000000, us % 1000000);
 }
 
 const char *inq_say_when(const struct inq_view *view, const struct inq_evidence *evidence)
@@ -150,8 +150,8 @@ const char *inq_say_when(const struct inq_view *view, const struct inq_evidence 
         return say_moment(view, evidence->start_ns, false);
     }
     bool instant = evidence->end_ns <= evidence->start_ns;
-    return inq_view_printf(view, "%s~%s", say_moment(view, evidence->start_ns, false),
-                           say_moment(view, evidence->end_ns + instant, true));
+    return inq_say(view->arena, "%s~%s", say_moment(view, evidence->start_ns, false),
+                   say_moment(view, evidence->end_ns + instant, true));
 }
 
 size_t inq_count_findings(const struct inq_view *view)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/tables.h"
 
+#include "base/say.h"
 #include "base/sort.h"
 
 const struct inq_table_kind inq_report_tables[] = {
@@ -44,7 +45,7 @@ const struct inq_table_kind inq_report_tables[] = {
 void inq_table_left_out(const struct inq_view *view, struct inq_table *table, size_t n)
 {
     if (n > 0) {
-        table->more = inq_view_printf(view, "%zu more rows are not shown (-v shows all)", n);
+        table->more = inq_say(view->arena, "%zu more rows are not shown (-v shows all)", n);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables on what stopped the run. */
 #include "inquest/failure.h"
+#include "base/say.h"
 #include "report/moment.h"
 #include "report/tables.h"
 
@@ -20,13 +21,13 @@ static void row(struct inq_table *table, const char *name, const char *value)
 static const char *say_place(const struct inq_view *view, const struct inq_failure_place *place)
 {
     const char *rank =
-        place->rank >= 0 ? inq_view_printf(view, "rank %" PRId32 ", ", place->rank) : "";
-    const char *gpu = place->bus[0] != '\0' ? inq_view_printf(view, "GPU %.40s, ", place->bus) : "";
-    const char *host = place->host[0] != '\0' ? inq_view_printf(view, "%.100s, ", place->host) : "";
-    const char *pid = place->pid >= 0 ? inq_view_printf(view, "pid %" PRId64 ", ", place->pid) : "";
+        place->rank >= 0 ? inq_say(view->arena, "rank %" PRId32 ", ", place->rank) : "";
+    const char *gpu = place->bus[0] != '\0' ? inq_say(view->arena, "GPU %.40s, ", place->bus) : "";
+    const char *host = place->host[0] != '\0' ? inq_say(view->arena, "%.100s, ", place->host) : "";
+    const char *pid = place->pid >= 0 ? inq_say(view->arena, "pid %" PRId64 ", ", place->pid) : "";
     const char *peer =
-        place->peer[0] != '\0' ? inq_view_printf(view, "the process at %.100s, ", place->peer) : "";
-    return inq_view_printf(view, "%s%s%s%s%s%.300s", rank, gpu, host, pid, peer, place->what);
+        place->peer[0] != '\0' ? inq_say(view->arena, "the process at %.100s, ", place->peer) : "";
+    return inq_say(view->arena, "%s%s%s%s%s%.300s", rank, gpu, host, pid, peer, place->what);
 }
 
 void inq_table_failure(const struct inq_view *view, struct inq_table *table)
@@ -49,20 +50,20 @@ void inq_table_failure(const struct inq_view *view, struct inq_table *table)
                              : "as the logs tell");
     row(table, "class",
         f->subclass != NULL
-            ? inq_view_printf(view, "%s (%s)", inq_failure_class_text(f->cls), f->subclass)
+            ? inq_say(view->arena, "%s (%s)", inq_failure_class_text(f->cls), f->subclass)
             : inq_failure_class_text(f->cls));
     row(table, "confidence", inq_confidence_text(f->confidence));
     row(table, "roots",
-        f->n_roots > 0 ? inq_view_numbers(view, f->root_ranks, f->n_roots) : "none");
+        f->n_roots > 0 ? inq_say_list(view->arena, f->root_ranks, f->n_roots) : "none");
     for (size_t i = 0; i < f->n_places && i < MAX_PLACES; i++) {
         row(table, i == 0 ? "where" : "and", say_place(view, &f->places[i]));
     }
-    row(table, "victims", inq_view_numbers(view, f->victim_ranks, f->n_victims));
-    row(table, "no whole dump", inq_view_numbers(view, f->missing_ranks, f->n_missing));
-    row(table, "suspects", inq_view_numbers(view, f->suspect_ranks, f->n_suspects));
+    row(table, "victims", inq_say_list(view->arena, f->victim_ranks, f->n_victims));
+    row(table, "no whole dump", inq_say_list(view->arena, f->missing_ranks, f->n_missing));
+    row(table, "suspects", inq_say_list(view->arena, f->suspect_ranks, f->n_suspects));
     row(table, "group", f->group);
     if (f->seq >= 0) {
-        row(table, "op", inq_view_printf(view, "%.200s, number %" PRId64, f->op, f->seq));
+        row(table, "op", inq_say(view->arena, "%.200s, number %" PRId64, f->op, f->seq));
     }
     row(table, "sizes", f->sizes);
     for (size_t i = 0; i < f->n_alternatives; i++) {
@@ -89,8 +90,8 @@ void inq_table_failure_evidence(const struct inq_view *view, struct inq_table *t
             inq_table_text(table, "");
         }
         const char *file = e->file[0] != '\0' ? inq_view_path(view, e->file) : "";
-        inq_table_text(table, e->line > 0 ? inq_view_printf(view, "%.300s:%" PRIu64, file, e->line)
-                                          : file);
+        inq_table_text(table,
+                       e->line > 0 ? inq_say(view->arena, "%.300s:%" PRIu64, file, e->line) : file);
         inq_table_text(table, e->text != NULL ? e->text : e->what);
     }
 }
@@ -138,7 +139,7 @@ void inq_table_failure_victims(const struct inq_view *view, struct inq_table *ta
     for (size_t i = 0; i < f->n_victim_lines; i++) {
         const struct inq_failure_victims *group = &f->victim_lines[i];
         inq_table_count(table, (int64_t)group->count);
-        inq_table_text(table, inq_view_numbers(view, group->ranks, group->n_ranks));
+        inq_table_text(table, inq_say_list(view->arena, group->ranks, group->n_ranks));
         inq_table_text(table, group->what);
     }
 }
@@ -183,8 +184,8 @@ void inq_table_failure_stacks(const struct inq_view *view, struct inq_table *tab
             const struct inq_flight_frame *frame = &stack->frames[k];
             inq_table_count(table, stack->rank);
             inq_table_text(table, k == 0 ? stack->op : "");
-            inq_table_text(table, inq_view_printf(view, "%.200s %.600s:%" PRId64, frame->name,
-                                                  frame->file, frame->line));
+            inq_table_text(table, inq_say(view->arena, "%.200s %.600s:%" PRId64, frame->name,
+                                          frame->file, frame->line));
         }
     }
 }

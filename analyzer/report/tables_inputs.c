@@ -2,6 +2,8 @@
 /* Tables on what was read: files, damage, clocks. */
 #include "report/tables.h"
 
+#include "base/say.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,11 +18,10 @@ void inq_table_files(const struct inq_view *view, struct inq_table *table)
     size_t shown = 0;
     table->title = "Inputs";
     const char *folder = inq_view_folder(view);
-    table->note =
-        inq_view_printf(view,
-                        "%s%.200s%sdamaged files first; events: seen in the file; kept: "
-                        "GPU work, launches and annotations that the model holds",
-                        folder[0] != '\0' ? "in " : "", folder, folder[0] != '\0' ? "; " : "");
+    table->note = inq_say(view->arena,
+                          "%s%.200s%sdamaged files first; events: seen in the file; kept: "
+                          "GPU work, launches and annotations that the model holds",
+                          folder[0] != '\0' ? "in " : "", folder, folder[0] != '\0' ? "; " : "");
     inq_table_column(table, INQ_COLUMN_STRETCH, "file");
     inq_table_column(table, INQ_COLUMN_LEFT, "format");
     inq_table_column(table, INQ_COLUMN_RIGHT, "MB");
@@ -41,9 +42,9 @@ void inq_table_files(const struct inq_view *view, struct inq_table *table)
             inq_table_real(table, (double)file->bytes / 1e6, 2);
             inq_table_count(table, (int64_t)file->events);
             inq_table_count(table, (int64_t)file->events_kept);
-            inq_table_text(table, hurt ? inq_view_printf(view, "%s%s%s", damage, both ? "; " : "",
-                                                         file->reason)
-                                       : "none");
+            inq_table_text(
+                table, hurt ? inq_say(view->arena, "%s%s%s", damage, both ? "; " : "", file->reason)
+                            : "none");
             shown++;
         }
     }
@@ -74,9 +75,9 @@ void inq_table_clocks(const struct inq_view *view, struct inq_table *table)
     table->title = "Clocks";
     table->note = "offset: added to the rank's times so that matched collectives end together";
     if (coll != NULL && coll->ends_spread_ns_max >= 0) {
-        table->note = inq_view_printf(view, "%s; ends agree within %s (%s before)", table->note,
-                                      inq_view_ns(view, coll->ends_spread_ns_max),
-                                      inq_view_ns(view, coll->raw_ends_spread_ns_max));
+        table->note = inq_say(view->arena, "%s; ends agree within %s (%s before)", table->note,
+                              inq_view_ns(view, coll->ends_spread_ns_max),
+                              inq_view_ns(view, coll->raw_ends_spread_ns_max));
     }
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column(table, INQ_COLUMN_RIGHT, "offset us");

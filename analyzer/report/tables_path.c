@@ -2,6 +2,8 @@
 /* Tables on the critical path: by kind, by rank, its longest segments. */
 #include "report/tables.h"
 
+#include "base/say.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -31,15 +33,15 @@ void inq_table_path(const struct inq_view *view, struct inq_table *table)
     }
     table->title = "Critical path";
     if (path->step >= 0) {
-        table->note = inq_view_printf(view,
-                                      "of step %" PRId64 ", from %s s on, %s long: the chain of "
-                                      "work over all ranks that made it as long as it was",
-                                      path->step, inq_view_at(view, path->start_ns),
-                                      inq_view_ns(view, path->length_ns));
+        table->note = inq_say(view->arena,
+                              "of step %" PRId64 ", from %s s on, %s long: the chain of "
+                              "work over all ranks that made it as long as it was",
+                              path->step, inq_view_at(view, path->start_ns),
+                              inq_view_ns(view, path->length_ns));
     } else {
         table->note =
-            inq_view_printf(view, "%s long, from %s s on", inq_view_ns(view, path->length_ns),
-                            inq_view_at(view, path->start_ns));
+            inq_say(view->arena, "%s long, from %s s on", inq_view_ns(view, path->length_ns),
+                    inq_view_at(view, path->start_ns));
     }
     inq_table_unit(table, path->length_ns);
     inq_table_column(table, INQ_COLUMN_LEFT, "by");

@@ -2,6 +2,8 @@
 /* Tables on the pipeline: the waterfall, the stages, the steps. */
 #include "report/tables.h"
 
+#include "base/say.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -24,11 +26,11 @@ void inq_table_waterfall(const struct inq_view *view, struct inq_table *table)
         return;
     }
     const char *theory = isfinite(p->bubble_ratio_theory)
-                             ? inq_view_printf(view, "%.1f %%", 100 * p->bubble_ratio_theory)
+                             ? inq_say(view->arena, "%.1f %%", 100 * p->bubble_ratio_theory)
                              : "N/A";
     table->title = "Pipeline: what a step is made of";
-    table->note = inq_view_printf(
-        view,
+    table->note = inq_say(
+        view->arena,
         "schedule %s (%s, confidence %.2f), %s, %s, %s per stage, %s; bubble ratio %.1f %%, in "
         "theory %s; the parts sum to the mean recorded step",
         p->schedule, p->source, p->confidence, count(view, p->stages, "stage", "stages"),
@@ -116,10 +118,10 @@ void inq_table_pipeline_steps(const struct inq_view *view, struct inq_table *tab
     }
     table->title = "Pipeline steps, longest first";
     if (p->n_dropped_steps > 0) {
-        table->note = inq_view_printf(view,
-                                      "%zu steps whose ops differ from the others' are not "
-                                      "modelled",
-                                      p->n_dropped_steps);
+        table->note = inq_say(view->arena,
+                              "%zu steps whose ops differ from the others' are not "
+                              "modelled",
+                              p->n_dropped_steps);
     }
     inq_table_unit(table, longest_ns);
     inq_table_column(table, INQ_COLUMN_RIGHT, "step");

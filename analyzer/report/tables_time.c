@@ -2,6 +2,7 @@
 /* Tables on time: per rank, idle by cause, steps. */
 #include "report/tables.h"
 
+#include "base/say.h"
 #include "base/sort.h"
 
 #include <inttypes.h>
@@ -197,7 +198,7 @@ void inq_table_steps(const struct inq_view *view, struct inq_table *table)
         trace->steps_inferred ? "Steps (inferred from repetition, not recorded)" : "Steps";
     if (n < trace->n_steps) {
         table->note =
-            inq_view_printf(view, "the %zu longest of %zu; -v shows all", n, trace->n_steps);
+            inq_say(view->arena, "the %zu longest of %zu; -v shows all", n, trace->n_steps);
     }
     inq_table_unit(table, longest_ns);
     inq_table_column(table, INQ_COLUMN_RIGHT, "step");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables on the training output. */
 #include "inquest/training.h"
+#include "base/say.h"
 #include "report/tables.h"
 
 #include <inttypes.h>
@@ -12,8 +13,8 @@ void inq_table_training(const struct inq_view *view, struct inq_table *table)
         return;
     }
     table->title = "Training output";
-    table->note = inq_view_printf(
-        view, "from %.200s%s%s", t->file,
+    table->note = inq_say(
+        view->arena, "from %.200s%s%s", t->file,
         t->numbered ? "" : "; it prints no steps: rows are counted",
         t->sampled ? "; a long log: after its first rows only stretches of it were read" : "");
     inq_table_column(table, INQ_COLUMN_RIGHT, "rows");

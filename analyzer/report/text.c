@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report on the terminal: the verdict first, then findings, then tables. */
 #include "report/document.h"
+#include "base/say.h"
 #include "report/info.h"
 #include "report/step_chart.h"
 
@@ -80,7 +81,7 @@ static int write_job(const struct inq_document *doc, size_t i, const struct inq_
     write_line(pen, inq_say_run(&view));
     const char *limits = inq_say_limits(&view);
     if (limits[0] != '\0') {
-        write_line(pen, inq_view_printf(&view, "Note: %s.", limits));
+        write_line(pen, inq_say(view.arena, "Note: %s.", limits));
     }
     inq_text_findings(&view, pen);
     int code = inq_text_timeline(&view, pen, false, err);

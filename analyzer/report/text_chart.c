@@ -4,6 +4,7 @@
 #include "report/step_chart.h"
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "graph/op_rows.h"
 #include "report/table.h"
 
@@ -38,11 +39,11 @@ struct drawing {
 static const char *row_label(const struct drawing *d, const struct inq_chart_row *row)
 {
     const struct inq_rank *rank = &d->view->trace->ranks[row->rank];
-    const char *name = d->plain && rank->rank < 0 ? inq_view_printf(d->view, "#%" PRIu32, row->rank)
+    const char *name = d->plain && rank->rank < 0 ? inq_say(d->view->arena, "#%" PRIu32, row->rank)
                                                   : inq_view_rank(d->view, row->rank);
     return row->stage >= 0
-               ? inq_view_printf(d->view, "rank %.200s, stage %" PRId32, name, row->stage)
-               : inq_view_printf(d->view, "rank %.200s", name);
+               ? inq_say(d->view->arena, "rank %.200s, stage %" PRId32, name, row->stage)
+               : inq_say(d->view->arena, "rank %.200s", name);
 }
 
 static int column_of(const struct drawing *d, int64_t at_ns)
@@ -168,9 +169,9 @@ static const char *timeline_note(const struct drawing *d)
         what = "\xe2\x96\x88 compute, \xe2\x96\x93 exposed communication, \xe2\x96\x92 exposed "
                "copy, \xe2\x96\x91 idle: what took most of a column's time";
     }
-    return inq_view_printf(d->view, "from %s s on, %s long, %s a column; %s",
-                           inq_view_at(d->view, chart->start_ns), inq_view_ns(d->view, span_ns),
-                           inq_view_ns(d->view, span_ns / d->columns), what);
+    return inq_say(d->view->arena, "from %s s on, %s long, %s a column; %s",
+                   inq_view_at(d->view, chart->start_ns), inq_view_ns(d->view, span_ns),
+                   inq_view_ns(d->view, span_ns / d->columns), what);
 }
 
 int inq_text_timeline(const struct inq_view *view, const struct inq_pen *pen, bool plain,
@@ -190,7 +191,7 @@ int inq_text_timeline(const struct inq_view *view, const struct inq_pen *pen, bo
     d.columns = pen->width - d.label - 1;
     d.columns = d.columns < MIN_CHART ? MIN_CHART : d.columns > MAX_CHART ? MAX_CHART : d.columns;
     title(pen,
-          chart.step >= 0 ? inq_view_printf(view, "Timeline of step %" PRId64, chart.step)
+          chart.step >= 0 ? inq_say(view->arena, "Timeline of step %" PRId64, chart.step)
                           : "Timeline",
           timeline_note(&d));
     return draw_rows(&d, err);
@@ -368,11 +369,10 @@ int inq_text_heat_map(const struct inq_view *view, const struct inq_pen *pen, st
         return code;
     }
     title(pen, "Slowdown of every worker",
-          inq_view_printf(view,
-                          "DP ranks down, pipeline stages across; the darker (%s) the slower, "
-                          "within 1 %% of the ideal blank",
-                          pen->utf8 ? "\xe2\x96\x91 \xe2\x96\x92 \xe2\x96\x93 \xe2\x96\x88"
-                                    : ". : + #"));
+          inq_say(view->arena,
+                  "DP ranks down, pipeline stages across; the darker (%s) the slower, "
+                  "within 1 %% of the ideal blank",
+                  pen->utf8 ? "\xe2\x96\x91 \xe2\x96\x92 \xe2\x96\x93 \xe2\x96\x88" : ". : + #"));
     draw_heat(view, pen, &heat);
     return INQ_OK;
 }

@@ -2,6 +2,8 @@
 /* Findings on the terminal: what, by how much, where to look, what to try. */
 #include "report/document.h"
 
+#include "base/say.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
@@ -58,7 +60,7 @@ static void write_evidence(const struct inq_view *view, const struct inq_pen *pe
     int column = INDENT + 2;
     inq_out_printf(pen->out, "%*s- ", INDENT - 2 + 2, "");
     if (evidence->rank >= 0) {
-        const char *rank = inq_view_printf(view, "rank %" PRId32 "  ", evidence->rank);
+        const char *rank = inq_say(view->arena, "rank %" PRId32 "  ", evidence->rank);
         column += inq_pen_text(pen, rank, INQ_PEN_NO_LIMIT);
     }
     if (evidence->lane != NULL && evidence->lane[0] != '\0') {

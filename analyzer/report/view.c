@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/view.h"
 
+#include "base/say.h"
 #include "base/time.h"
 #include "report/pen.h"
 
@@ -11,17 +12,6 @@
 #include <time.h>
 
 enum { LABEL_COLUMNS = 24, LONG_PREFIX = 10 };
-
-const char *inq_view_printf(const struct inq_view *view, const char *fmt, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    const char *copy = inq_arena_strdup(view->arena, text);
-    return copy != NULL ? copy : "";
-}
 
 bool inq_trace_span(const struct inq_trace *trace, int64_t *first_ns, int64_t *last_ns)
 {
@@ -80,7 +70,7 @@ const char *inq_view_path(const struct inq_view *view, const char *path)
         return path;
     }
     if (view->prefix_len > view->folder_len) {
-        return inq_view_printf(view, "..%.600s", path + view->prefix_len);
+        return inq_say(view->arena, "..%.600s", path + view->prefix_len);
     }
     return path + view->folder_len;
 }
@@ -90,7 +80,7 @@ const char *inq_view_folder(const struct inq_view *view)
     if (view->folder_len == 0) {
         return "";
     }
-    return inq_view_printf(view, "%.*s", (int)view->folder_len, view->trace->files[0].path);
+    return inq_say(view->arena, "%.*s", (int)view->folder_len, view->trace->files[0].path);
 }
 
 bool inq_file_hurt(const struct inq_file *file)
@@ -157,42 +147,13 @@ const char *inq_view_rank(const struct inq_view *view, uint32_t index)
     if (label[0] != '\0') {
         return shorten(view, label, LABEL_COLUMNS);
     }
-    return rank->rank >= 0 ? inq_view_printf(view, "%" PRId32, rank->rank) : "?";
-}
-
-const char *inq_view_numbers(const struct inq_view *view, const int32_t *numbers, size_t n)
-{
-    enum { LONGEST = 60 };
-    char text[LONGEST + 32] = "";
-    size_t len = 0;
-    for (size_t i = 0; i < n;) {
-        size_t last = i;
-        while (last + 1 < n && numbers[last + 1] == numbers[last] + 1) {
-            last++;
-        }
-        if (len > LONGEST - 12) {
-            (void)snprintf(text + len, sizeof text - len, ",... (%zu)", n);
-            break;
-        }
-        const char *comma = i > 0 ? "," : "";
-        int used = 0;
-        if (last > i + 1) {
-            used = snprintf(text + len, sizeof text - len, "%s%" PRId32 "-%" PRId32, comma,
-                            numbers[i], numbers[last]);
-            i = last + 1;
-        } else {
-            used = snprintf(text + len, sizeof text - len, "%s%" PRId32, comma, numbers[i]);
-            i++;
-        }
-        len += used > 0 ? (size_t)used : 0;
-    }
-    return inq_view_printf(view, "%s", text);
+    return rank->rank >= 0 ? inq_say(view->arena, "%" PRId32, rank->rank) : "?";
 }
 
 const char *inq_view_plural(const struct inq_view *view, uint64_t n, const char *one,
                             const char *many)
 {
-    return inq_view_printf(view, "%" PRIu64 " %s", n, n == 1 ? one : many);
+    return inq_say(view->arena, "%" PRIu64 " %s", n, n == 1 ? one : many);
 }
 
 const char *inq_view_group(const struct inq_view *view, uint32_t group)
@@ -205,14 +166,14 @@ const char *inq_view_group(const struct inq_view *view, uint32_t group)
     if (name[0] == '\0' || strcmp(name, "undefined") == 0) {
         name = inq_trace_str(view->trace, g->name);
     }
-    const char *ranks = g->n_ranks > 0 ? inq_view_numbers(view, g->ranks, g->n_ranks) : "";
+    const char *ranks = g->n_ranks > 0 ? inq_say_list(view->arena, g->ranks, g->n_ranks) : "";
     if (name[0] != '\0' && ranks[0] != '\0') {
-        return inq_view_printf(view, "%.40s [%s]", name, ranks);
+        return inq_say(view->arena, "%.40s [%s]", name, ranks);
     }
     if (name[0] != '\0') {
         return name;
     }
-    return ranks[0] != '\0' ? inq_view_printf(view, "[%s]", ranks) : "?";
+    return ranks[0] != '\0' ? inq_say(view->arena, "[%s]", ranks) : "?";
 }
 
 const char *inq_view_bytes(const struct inq_view *view, double bytes)
@@ -224,13 +185,13 @@ const char *inq_view_bytes(const struct inq_view *view, double bytes)
         unit++;
     }
     int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
-    return inq_view_printf(view, "%.*f %s", decimals, bytes, units[unit]);
+    return inq_say(view->arena, "%.*f %s", decimals, bytes, units[unit]);
 }
 
 const char *inq_view_ns(const struct inq_view *view, int64_t ns)
 {
     char buf[32];
-    return inq_view_printf(view, "%s", inq_time_format(ns, buf, sizeof buf));
+    return inq_say(view->arena, "%s", inq_time_format(ns, buf, sizeof buf));
 }
 
 const char *inq_view_at(const struct inq_view *view, int64_t ns)
@@ -238,7 +199,7 @@ const char *inq_view_at(const struct inq_view *view, int64_t ns)
     int64_t since_ns = ns - view->origin_ns;
     const char *sign = since_ns < 0 ? "-" : "";
     int64_t us = (since_ns < 0 ? -since_ns : since_ns) / 1000;
-    return inq_view_printf(view, "%s%" PRId64 ".%06" PRId64, sign, us / 1000000, us % 1000000);
+    return inq_say(view->arena, "%s%" PRId64 ".%06" PRId64, sign, us / 1000000, us % 1000000);
 }
 
 const char *inq_view_clock(const struct inq_view *view)
@@ -260,8 +221,7 @@ const char *inq_view_clock(const struct inq_view *view)
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &utc) == 0) {
         return "";
     }
-    return inq_view_printf(view, "%s.%03d UTC", text,
-                           (int)(view->origin_ns % 1000000000 / 1000000));
+    return inq_say(view->arena, "%s.%03d UTC", text, (int)(view->origin_ns % 1000000000 / 1000000));
 }
 
 const char *inq_view_damage(const struct inq_view *view, const struct inq_damage *damage)
@@ -269,9 +229,8 @@ const char *inq_view_damage(const struct inq_view *view, const struct inq_damage
     const char *text = "";
     for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
         if (damage->count[kind] > 0) {
-            text =
-                inq_view_printf(view, "%s%s%s (%" PRIu64 ")", text, text[0] != '\0' ? ", " : "",
-                                inq_damage_text((enum inq_damage_kind)kind), damage->count[kind]);
+            text = inq_say(view->arena, "%s%s%s (%" PRIu64 ")", text, text[0] != '\0' ? ", " : "",
+                           inq_damage_text((enum inq_damage_kind)kind), damage->count[kind]);
         }
     }
     return text;
@@ -290,7 +249,7 @@ const char *inq_view_formats(const struct inq_view *view)
             j++;
         }
         if (j == n) {
-            text = inq_view_printf(view, "%s%s%s", text, n > 0 ? ", " : "", format);
+            text = inq_say(view->arena, "%s%s%s", text, n > 0 ? ", " : "", format);
             seen[n++] = format;
         }
     }

@@ -29,8 +29,6 @@ bool inq_view_shows_finding(const struct inq_view *view, const struct inq_findin
 
 /* "3", or how else the report calls a rank; index into trace->ranks. */
 const char *inq_view_rank(const struct inq_view *view, uint32_t index);
-/* "0-7,12" of ascending numbers, as many as fit in a short text; never NULL. */
-const char *inq_view_numbers(const struct inq_view *view, const int32_t *numbers, size_t n);
 /* "1 rank", "8 ranks". */
 const char *inq_view_plural(const struct inq_view *view, uint64_t n, const char *one,
                             const char *many);
@@ -59,7 +57,5 @@ const char *inq_damage_word(enum inq_damage_kind kind, char *buf, size_t size);
 
 /* First and last moment of all ranks; false when nothing has a time. */
 bool inq_trace_span(const struct inq_trace *trace, int64_t *first_ns, int64_t *last_ns);
-/* printf into the view's arena; "" when memory is out. */
-const char *inq_view_printf(const struct inq_view *view, const char *fmt, ...) INQ_PRINTF(2, 3);
 
 #endif

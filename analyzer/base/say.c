@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, fmt, args);
+    char *text = len < 0 ? NULL : inq_arena_alloc(arena, (size_t)len + 1);
+    if (text != NULL) {
+        (void)vsnprintf(text, (size_t)len + 1, fmt, again);
+    }
+    va_end(again);
+    return text != NULL ? text : "";
+}
+
+const char *inq_say(struct inq_arena *arena, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const char *text = inq_say_va(arena, fmt, args);
+    va_end(args);
+    return text;
+}
+
+const char *inq_say_list(struct inq_arena *arena, const int32_t *numbers, size_t n)
+{
+    enum { LONG = 48, LONGEST_ITEM = 24 };
+    char text[LONG + 2 * LONGEST_ITEM + 32] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < n;) {
+        size_t last = i;
+        while (last + 1 < n && numbers[last + 1] == numbers[last] + 1) {
+            last++;
+        }
+        if (len > LONG) {
+            (void)snprintf(text + len, sizeof text - len, ",... (%zu)", n);
+            break;
+        }
+        last = last > i + 1 ? last : i; /* two neighbours read better with a comma */
+        int used =
+            snprintf(text + len, sizeof text - len, "%s%" PRId32, i > 0 ? "," : "", numbers[i]);
+        len += used > 0 ? (size_t)used : 0;
+        if (last > i) {
+            used = snprintf(text + len, sizeof text - len, "-%" PRId32, numbers[last]);
+            len += used > 0 ? (size_t)used : 0;
+        }
+        i = last + 1;
+    }
+    return inq_say(arena, "%s", text);
+}
+
+const char *inq_say_ranks(struct inq_arena *arena, const int32_t *ranks, size_t n, bool capital)
+{
+    return inq_say(arena, "%s%s %s", capital ? "R" : "r", n == 1 ? "ank" : "anks",
+                   inq_say_list(arena, ranks, n));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sentences made in an arena. They are never NULL, so that they nest: when memory is out they are
+ * "", and `arena->failed` is asked once at the end. */
+#ifndef INQ_BASE_SAY_H
+#define INQ_BASE_SAY_H
+
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+
+/* printf into the arena. */
+const char *inq_say(struct inq_arena *arena, const char *fmt, ...) INQ_PRINTF(2, 3);
+const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args) INQ_PRINTF(2, 0);
+/* "0-7,12" of ascending numbers; of a long list the first ones and how many there are. */
+const char *inq_say_list(struct inq_arena *arena, const int32_t *numbers, size_t n);
+/* "rank 3", "ranks 8-11,15"; with `capital` "Rank 3". */
+const char *inq_say_ranks(struct inq_arena *arena, const int32_t *ranks, size_t n, bool capital);
+
+#endif

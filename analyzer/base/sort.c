@@ -163,18 +163,13 @@ int inq_sort_order_i64(const int64_t *keys, size_t n, uint32_t *perm, struct inq
     return code;
 }
 
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
+/* ---- numbers, in place ------------------------------------------------------------------------
+ * Quicksort that falls back to heapsort, so that no input makes it slow. */
 
-/* ---- int64_t, in place: quicksort that falls back to heapsort, so that no input makes it slow
- * ----
- */
+/* An int64_t, or the bits of a double. */
+typedef int64_t word __attribute__((may_alias));
 
-static void insert_all(int64_t *v, size_t n)
+static void insert_all(word *v, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         int64_t x = v[i];
@@ -186,7 +181,7 @@ static void insert_all(int64_t *v, size_t n)
     }
 }
 
-static void sift(int64_t *v, size_t at, size_t n)
+static void sift(word *v, size_t at, size_t n)
 {
     int64_t x = v[at];
     for (size_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
@@ -200,7 +195,7 @@ static void sift(int64_t *v, size_t at, size_t n)
     v[at] = x;
 }
 
-static void heap_sort(int64_t *v, size_t n)
+static void heap_sort(word *v, size_t n)
 {
     for (size_t i = n / 2; i-- > 0;) {
         sift(v, i, n);
@@ -222,7 +217,7 @@ static int64_t middle_of(int64_t a, int64_t b, int64_t c)
 
 /* Parts v so that nothing left of the returned place is larger than anything from it on; both sides
  * have elements. n >= 3. */
-static size_t part(int64_t *v, size_t n)
+static size_t part(word *v, size_t n)
 {
     int64_t pivot = middle_of(v[0], v[n / 2], v[n - 1]);
     size_t i = 0;
@@ -243,7 +238,7 @@ static size_t part(int64_t *v, size_t n)
     }
 }
 
-static void quick_sort(int64_t *v, size_t n, int depth)
+static void quick_sort(word *v, size_t n, int depth)
 {
     enum { FEW = 24 };
     while (n > FEW) {
@@ -260,7 +255,7 @@ static void quick_sort(int64_t *v, size_t n, int depth)
     insert_all(v, n);
 }
 
-void inq_sort_i64(int64_t *values, size_t n)
+static void sort_words(word *values, size_t n)
 {
     int depth = 0;
     for (size_t left = n; left > 1; left /= 2) {
@@ -269,9 +264,24 @@ void inq_sort_i64(int64_t *values, size_t n)
     quick_sort(values, n, depth);
 }
 
+void inq_sort_i64(int64_t *values, size_t n)
+{
+    sort_words((word *)values, n);
+}
+
+/* The bits of doubles are in order as integers once those of negative ones are turned round; the
+ * same step turns them back. */
+static void turn_negative(word *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        values[i] ^= values[i] < 0 ? INT64_MAX : 0;
+    }
+}
+
 void inq_sort_double(double *values, size_t n)
 {
-    if (n > 1) {
-        qsort(values, n, sizeof *values, compare_double);
-    }
+    word *bits = (word *)values;
+    turn_negative(bits, n);
+    sort_words(bits, n);
+    turn_negative(bits, n);
 }

@@ -17,6 +17,6 @@ int inq_sort_order_i64(const int64_t *keys, size_t n, uint32_t *perm, struct inq
 
 /* Ascending, in place, no failure. */
 void inq_sort_i64(int64_t *values, size_t n);
-void inq_sort_double(double *values, size_t n);
+void inq_sort_double(double *values, size_t n); /* NaN: in front or last, by its sign */
 
 #endif

@@ -64,7 +64,7 @@ static void prepare(struct reading *r)
         r->next[i + 1] = r->first[head];
         r->first[head] = (uint16_t)(i + 1);
     }
-    inq_log_scan_init(&r->scan, words, r->n_patterns);
+    inq_log_scan_init(&r->scan, words, r->n_patterns, inq_log_scan_level());
 }
 
 /* ---- progress ----------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ static int take_line(struct reading *r, char *at, char **next, struct inq_err *e
     *next = at + 1;
     for (uint32_t i = r->first[head_of(at)]; i != 0; i = r->next[i]) {
         const struct inq_log_pattern *row = &r->patterns[i - 1];
-        if (strncmp(at, row->needle, 4) != 0) {
+        if (strncmp(at, row->needle, 4) != 0 || !inq_log_may_fit(row, at, r->window.end)) {
             continue;
         }
         if (!known) {
@@ -222,7 +222,6 @@ static int take_line(struct reading *r, char *at, char **next, struct inq_err *e
             return take_metrics(r, &line, err);
         }
         struct inq_log_event event;
-        inq_log_event_init(&event);
         if (inq_log_read(row, &line, &r->names, &event)) {
             if (row->last && line.end > at) {
                 *next = at + (line.end - at);
@@ -252,7 +251,7 @@ static void go_quiet(struct reading *r)
             words[n++] = r->patterns[i].needle;
         }
     }
-    inq_log_scan_init(&r->quiet, words, n);
+    inq_log_scan_init(&r->quiet, words, n, inq_log_scan_level());
     r->sampled = r->book.log->sampled = true;
 }
 

@@ -2,6 +2,8 @@
 /* Reading what a line of a known kind says. */
 #include "ingest/log_patterns.h"
 
+#include "trace/log.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -199,7 +201,8 @@ static void read_fields(const struct inq_log_pattern *pattern, const struct inq_
                         struct inq_log_names *names, struct inq_log_event *event)
 {
     uint32_t done = 0;
-    for (int pass = 0; pass < 2 && pattern->fields != NULL; pass++) {
+    int passes = pattern->fields == NULL ? 0 : line->more > line->end ? 2 : 1;
+    for (int pass = 0; pass < passes; pass++) {
         const char *end = pass == 0 ? line->end : line->more;
         for (const struct inq_log_field *f = pattern->fields; f->key != NULL; f++) {
             uint32_t bit = UINT32_C(1) << f->slot;
@@ -544,6 +547,22 @@ static bool ends_line(const struct inq_log_line *line, const char *behind)
     return next == line->end || (next > behind && *next == '[');
 }
 
+bool inq_log_may_fit(const struct inq_log_pattern *pattern, const char *at, const char *end)
+{
+    const char *p = at + strlen(pattern->needle);
+    if (p >= end) {
+        return true;
+    }
+    switch ((int)pattern->special) {
+    case INQ_LOG_RESULT:
+        return (unsigned char)*p <= ' ';
+    case INQ_LOG_EXCEPTION:
+        return *p == ':' || (unsigned char)*p < ' ' || is_name(*p);
+    default:
+        return true;
+    }
+}
+
 bool inq_log_read(const struct inq_log_pattern *pattern, const struct inq_log_line *line,
                   struct inq_log_names *names, struct inq_log_event *event)
 {
@@ -558,6 +577,7 @@ bool inq_log_read(const struct inq_log_pattern *pattern, const struct inq_log_li
             return false;
         }
     }
+    inq_log_event_init(event);
     event->kind = pattern->kind;
     event->code = pattern->code;
     inq_log_prefix(line, event, names->host, sizeof names->host);

@@ -69,7 +69,9 @@ const char *inq_log_match(const char *p, const char *end, const char *text)
         if (*text == ' ') {
             continue;
         }
-        p = skip_loose(p, end);
+        if (p < end && *p != *text) {
+            p = skip_loose(p, end);
+        }
         if (p >= end || *p != *text) {
             return NULL;
         }
@@ -282,7 +284,7 @@ static const char *read_nccl(const char *p, const char *end, struct inq_log_even
     p = inq_log_blank(space, end);
     if (p + 1 < end && *p == '[' && is_digit(p[1])) {
         const char *close = inq_log_number(p + 1, end, &number);
-        if (close < end && *close == ']') {
+        if (close != NULL && close < end && *close == ']') {
             event->device = small(number);
             return close + 1;
         }

@@ -69,6 +69,9 @@ struct inq_log_names {
     int32_t ranks[4096];
 };
 
+/* Whether a line can fit, by what stands behind the needle's first word at `at`: channels between
+ * ranks, and exceptions that are only talked of, are many. */
+bool inq_log_may_fit(const struct inq_log_pattern *pattern, const char *at, const char *end);
 /* Reads what a line that fits `pattern` says; false when it is none of this kind after all. */
 bool inq_log_read(const struct inq_log_pattern *pattern, const struct inq_log_line *line,
                   struct inq_log_names *names, struct inq_log_event *event);

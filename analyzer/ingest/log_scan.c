@@ -83,6 +83,19 @@ static void note_groups(struct inq_log_scan *scan, const struct group *groups)
     }
 }
 
+/* Bytes beyond the word's end may be anything. */
+static void note_word(struct inq_log_scan *scan, uint32_t group, const char *word)
+{
+    uint8_t bit = (uint8_t)(1U << (group & 7));
+    size_t len = strlen(word);
+    for (size_t i = 0; i < INQ_LOG_DEPTH; i++) {
+        uint8_t *six = scan->six[i][group >> 3];
+        for (unsigned c = 0; c < 64; c++) {
+            six[c] |= i >= len || ((unsigned char)word[i] & 63) == c ? bit : 0;
+        }
+    }
+}
+
 static struct inq_log_word pack(const char *word)
 {
     struct inq_log_word packed = {.len = (uint32_t)strnlen(word, 8)};
@@ -93,15 +106,28 @@ static struct inq_log_word pack(const char *word)
     return packed;
 }
 
-static void pick_finder(struct inq_log_scan *scan)
+enum inq_log_scan_level inq_log_scan_level(void)
 {
-    scan->find = inq_log_find_plain;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512bw")) {
-        scan->find = inq_log_find_avx512;
-    } else if (__builtin_cpu_supports("avx2")) {
-        scan->find = inq_log_find_avx2;
+    if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw")) {
+        return INQ_LOG_SCAN_AVX512;
     }
+    if (__builtin_cpu_supports("avx2")) {
+        return INQ_LOG_SCAN_AVX2;
+    }
+#endif
+    return INQ_LOG_SCAN_PLAIN;
+}
+
+static inq_log_finder *finder_of(enum inq_log_scan_level level)
+{
+#if defined(__x86_64__)
+    return level == INQ_LOG_SCAN_AVX512 ? inq_log_find_avx512
+           : level == INQ_LOG_SCAN_AVX2 ? inq_log_find_avx2
+                                        : inq_log_find_plain;
+#else
+    (void)level;
+    return inq_log_find_plain;
 #endif
 }
 
@@ -124,7 +150,8 @@ static uint32_t sort_words(const char *const *words, uint32_t n, uint32_t *order
     return kept;
 }
 
-void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint32_t n)
+void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint32_t n,
+                       enum inq_log_scan_level level)
 {
     struct group groups[INQ_LOG_GROUPS];
     struct weights weights;
@@ -149,17 +176,13 @@ void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint
         for (uint32_t i = 0; i < n; i++) {
             if (group_of[i] == g) {
                 scan->words[at] = pack(words[order[i]]);
+                note_word(scan, g, words[order[i]]);
                 scan->id[at++] = order[i];
             }
         }
     }
     scan->first[INQ_LOG_GROUPS] = at;
-    pick_finder(scan);
-}
-
-void inq_log_scan_plain(struct inq_log_scan *scan)
-{
-    scan->find = inq_log_find_plain;
+    scan->find = finder_of(level);
 }
 
 const char *inq_log_find_plain(const struct inq_log_scan *scan, const char *p, const char *end,

@@ -23,6 +23,7 @@ typedef const char *inq_log_finder(const struct inq_log_scan *scan, const char *
 struct inq_log_scan {
     /* [byte][half of the groups][half a byte]: a bit for each group that allows it */
     uint8_t low[INQ_LOG_DEPTH][2][16], high[INQ_LOG_DEPTH][2][16];
+    uint8_t six[INQ_LOG_DEPTH][2][64];        /* the same by the low six bits of a byte */
     struct inq_log_word words[INQ_LOG_WORDS]; /* by group */
     uint32_t first[INQ_LOG_GROUPS + 1];       /* where each group's words begin */
     uint32_t id[INQ_LOG_WORDS];               /* the caller's number of each word */
@@ -30,11 +31,14 @@ struct inq_log_scan {
     inq_log_finder *find;
 };
 
+/* What machines can run; INQ_LOG_SCAN_PLAIN runs anywhere. */
+enum inq_log_scan_level { INQ_LOG_SCAN_PLAIN, INQ_LOG_SCAN_AVX2, INQ_LOG_SCAN_AVX512 };
+enum inq_log_scan_level inq_log_scan_level(void); /* the highest that this one can */
+
 /* Prepares for the first 8 bytes of `words` (each at least 4 long; at most INQ_LOG_WORDS); equal
  * beginnings are one word, with the number of the first. */
-void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint32_t n);
-/* Goes without the machine's vector instructions. */
-void inq_log_scan_plain(struct inq_log_scan *scan);
+void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint32_t n,
+                       enum inq_log_scan_level level);
 
 /* The next place from p on, in front of end, where a word is; NULL when there is none. *word gets
  * its number; *lines grows by the line ends from p up to it (to end). 128 bytes behind end must be

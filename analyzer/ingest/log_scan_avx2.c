@@ -31,33 +31,6 @@ static inline void store(void *p, vector bytes)
     memcpy(p, &bytes, sizeof bytes);
 }
 
-static inline vector table(const uint8_t *sixteen)
-{
-    __m128i bytes;
-    memcpy(&bytes, sixteen, sizeof bytes);
-    return _mm256_broadcastsi128_si256(bytes);
-}
-
-static inline vector low_half(vector bytes)
-{
-    return _mm256_and_si256(bytes, _mm256_set1_epi8(15));
-}
-
-static inline vector high_half(vector bytes)
-{
-    return _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
-}
-
-static inline vector look_up(vector in, vector halves)
-{
-    return _mm256_shuffle_epi8(in, halves);
-}
-
-static inline vector both(vector a, vector b)
-{
-    return _mm256_and_si256(a, b);
-}
-
 static inline vector either(vector a, vector b)
 {
     return _mm256_or_si256(a, b);
@@ -71,6 +44,43 @@ static inline bits equal_to(vector bytes, char c)
 static inline bits not_zero(vector bytes)
 {
     return ~equal_to(bytes, 0);
+}
+
+/* By the halves of bytes. */
+struct tables {
+    vector low[2][INQ_LOG_DEPTH], high[2][INQ_LOG_DEPTH];
+};
+
+static inline vector twice(const uint8_t *sixteen)
+{
+    __m128i bytes;
+    memcpy(&bytes, sixteen, sizeof bytes);
+    return _mm256_broadcastsi128_si256(bytes);
+}
+
+static inline void prepare(struct tables *tables, const struct inq_log_scan *scan)
+{
+    for (int i = 0; i < INQ_LOG_DEPTH; i++) {
+        for (int half = 0; half < 2; half++) {
+            tables->low[half][i] = twice(scan->low[i][half]);
+            tables->high[half][i] = twice(scan->high[i][half]);
+        }
+    }
+}
+
+static inline void groups_at(const struct tables *tables, const char *p, vector groups[2])
+{
+    groups[0] = groups[1] = _mm256_set1_epi8(-1);
+    for (int i = 0; i < INQ_LOG_DEPTH; i++) {
+        vector bytes = load(p + i);
+        vector l = _mm256_and_si256(bytes, _mm256_set1_epi8(15));
+        vector h = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
+        for (int half = 0; half < 2; half++) {
+            vector allowed = _mm256_and_si256(_mm256_shuffle_epi8(tables->low[half][i], l),
+                                              _mm256_shuffle_epi8(tables->high[half][i], h));
+            groups[half] = _mm256_and_si256(groups[half], allowed);
+        }
+    }
 }
 
 #include "ingest/log_scan_simd.h"

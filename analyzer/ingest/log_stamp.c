@@ -150,8 +150,11 @@ static const char *read_month(const char *p, const char *end, struct inq_log_eve
     static const char days[] = "MonTueWedThuFriSatSun";
     struct parts t = {.year = 1970};
     bool weekday = false;
-    for (int i = 0; i < 7 && end - p > 4; i++) {
-        weekday = weekday || (memcmp(p, days + (size_t)i * 3, 3) == 0 && p[3] == ' ');
+    if (end - p <= 14 || p[3] != ' ') {
+        return NULL;
+    }
+    for (int i = 0; i < 7; i++) {
+        weekday = weekday || memcmp(p, days + (size_t)i * 3, 3) == 0;
     }
     p += weekday ? 4 : 0;
     for (int64_t i = 0; i < 12 && end - p > 14; i++) {

@@ -3,10 +3,11 @@
  *
  *   bench_log [MEGABYTES [ROUNDS]]     (1024, 5)
  *
- * Writes a log of that size (training lines of eight ranks, NCCL and launcher lines, and a failure
- * at its end) to the temporary folder, then in turn runs `wc -l` and reads it, once each before the
- * rounds that count; prints the times of every round, the median of the ratios of user + system
- * time, and of wall time, and the peak memory. */
+ * For each kind of log writes one of that size, a failure at its end, to the temporary folder; then
+ * in turn runs `wc -l` and reads it as `inquest analyze` reads a lone file (ahead on a second
+ * thread), once each before the rounds that count; prints the times of every round, the median of
+ * the ratios of wall time, and of user + system time, and the peak memory. Kinds: training, the
+ * output of eight ranks; nccl, what NCCL says when asked for everything. */
 #include "base/time.h"
 #include "ingest/reader.h"
 #include "inquest/log.h"
@@ -30,7 +31,52 @@ static double seconds(const struct timeval *t)
     return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
-static void write_log(FILE *file, uint64_t bytes)
+/* The i-th line; `random` is new with each. Returns its length. */
+typedef int write_line(FILE *file, uint64_t i, uint64_t random);
+
+static int write_training(FILE *file, uint64_t i, uint64_t random)
+{
+    unsigned rank = (unsigned)(i & 7);
+    if (i % 31 == 0) {
+        return fprintf(file,
+                       "INFO:root:rank %u saved shard %" PRIu64 " of /data/ckpt/step_%" PRIu64
+                       "/mp_rank_%02u.pt in %u.%u s\n",
+                       rank, random % 64, i, rank, (unsigned)(random % 9), rank);
+    }
+    return fprintf(file,
+                   "2025-06-24 17:%02u:%02u,%03u [rank%u] INFO iteration %8" PRIu64
+                   "/ 9000000 | consumed samples: %" PRIu64
+                   " | elapsed time per iteration (ms): %u.%u | learning rate: 1.5E-04 | lm loss: "
+                   "%u.%06uE+00 | grad norm: %u.%03u |\n",
+                   (unsigned)(i / 6000 % 60), (unsigned)(i / 100 % 60), (unsigned)(i * 10 % 1000),
+                   rank, i, i * 512, (unsigned)(random % 900), rank, (unsigned)(random % 9),
+                   (unsigned)(random % 1000000), (unsigned)(random % 4), (unsigned)(random % 1000));
+}
+
+static int write_nccl(FILE *file, uint64_t i, uint64_t random)
+{
+    unsigned rank = (unsigned)(random % 64);
+    unsigned next = (rank + 1) % 64;
+    int n = fprintf(file, "node-%u:%u:%u [%u] NCCL INFO ", rank / 8, 5000 + rank, 6000 + rank,
+                    rank % 8);
+    switch (i % 4) {
+    case 0:
+        return n + fprintf(file, "Channel %02u/0 : %u[%u] -> %u[%u] via P2P/IPC/read\n",
+                           (unsigned)(i % 24), rank, rank % 8, next, next % 8);
+    case 1:
+        return n + fprintf(file, "Trees [0] %u/-1/-1->%u->-1 [1] -1/-1/-1->%u->%u\n", next, rank,
+                           rank, next);
+    default:
+        return n + fprintf(file,
+                           "AllReduce: opCount %" PRIx64 " sendbuff 0x%" PRIx64
+                           " recvbuff 0x%" PRIx64 " count %" PRIu64
+                           " datatype 7 op 0 root 0 comm 0x%" PRIx64
+                           " [nranks=64] stream 0x%" PRIx64 "\n",
+                           i, random, random + 4096, random % 1048576, random >> 8, random >> 9);
+    }
+}
+
+static void write_log(FILE *file, write_line *line, uint64_t bytes)
 {
     uint64_t n = 0;
     uint64_t random = 88172645463325252U;
@@ -38,30 +84,7 @@ static void write_log(FILE *file, uint64_t bytes)
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        unsigned rank = (unsigned)(i & 7);
-        int wrote = 0;
-        if (i % 97 == 0) {
-            wrote =
-                fprintf(file,
-                        "node-%u:%u:%u [%u] NCCL INFO Channel %02u/0 : %u[%u] -> %u[%u] via "
-                        "P2P/IPC/read\n",
-                        rank, 5000 + rank, 6000 + rank, rank, rank, rank, rank, rank + 1, rank + 1);
-        } else if (i % 31 == 0) {
-            wrote = fprintf(file,
-                            "INFO:root:rank %u saved shard %" PRIu64 " of /data/ckpt/step_%" PRIu64
-                            "/mp_rank_%02u.pt in %u.%u s\n",
-                            rank, random % 64, i, rank, (unsigned)(random % 9), rank);
-        } else {
-            wrote = fprintf(file,
-                            "2025-06-24 17:%02u:%02u,%03u [rank%u] INFO iteration %8" PRIu64
-                            "/ 9000000 | consumed samples: %" PRIu64
-                            " | elapsed time per iteration (ms): %u.%u | learning rate: 1.5E-04 | "
-                            "lm loss: %u.%06uE+00 | grad norm: %u.%03u |\n",
-                            (unsigned)(i / 6000 % 60), (unsigned)(i / 100 % 60),
-                            (unsigned)(i * 10 % 1000), rank, i, i * 512, (unsigned)(random % 900),
-                            rank, (unsigned)(random % 9), (unsigned)(random % 1000000),
-                            (unsigned)(random % 4), (unsigned)(random % 1000));
-        }
+        int wrote = line(file, i, random);
         n += wrote > 0 ? (uint64_t)wrote : bytes;
     }
     (void)fputs(
@@ -84,7 +107,8 @@ static struct figures measure(const char *path, bool count_lines, long *peak_kb)
         struct inq_source *source = NULL;
         struct inq_shard shard = {.file = {.path = path, .reason = ""}};
         struct inq_err err = {0};
-        bool ok = inq_source_open(path, NULL, &source, &err) == INQ_OK &&
+        bool ok = inq_source_open(path, &(struct inq_source_options){.threaded = true}, &source,
+                                  &err) == INQ_OK &&
                   inq_reader_log.read(source, &shard, &err) == INQ_OK && shard.log != NULL &&
                   shard.log->n_events > 0;
         _exit(ok ? 0 : 1);
@@ -112,25 +136,19 @@ static double median(double *values, int n)
     return values[n / 2];
 }
 
-int main(int argc, char **argv)
+static void run(const char *name, write_line *line, const char *path, uint64_t megabytes,
+                int rounds)
 {
-    uint64_t megabytes = argc > 1 ? strtoull(argv[1], NULL, 10) : 1024;
-    int rounds = argc > 2 ? atoi(argv[2]) : 5;
-    const char *folder = getenv("TMPDIR");
-    char path[1024];
     double wall[MOST_ROUNDS];
     double cpu[MOST_ROUNDS];
     long peak_kb = 0;
     long ignored = 0;
-    rounds = rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
-    (void)snprintf(path, sizeof path, "%s/bench_log_%ld.txt", folder != NULL ? folder : "/tmp",
-                   (long)getpid());
     FILE *file = fopen(path, "w");
     if (file == NULL) {
         perror(path);
-        return 1;
+        exit(1);
     }
-    write_log(file, megabytes << 20);
+    write_log(file, line, megabytes << 20);
     (void)fclose(file);
     (void)fflush(stdout);
     for (int i = -1; i < rounds; i++) {
@@ -144,8 +162,21 @@ int main(int argc, char **argv)
             cpu[i] = own.cpu_s / wc.cpu_s;
         }
     }
-    printf("%" PRIu64 " MB: median ratio cpu %.2f, wall %.2f; peak memory %.1f MB\n", megabytes,
-           median(cpu, rounds), median(wall, rounds), (double)peak_kb / 1024);
+    printf("%s, %" PRIu64 " MB: median ratio wall %.2f, cpu %.2f; peak memory %.1f MB\n", name,
+           megabytes, median(wall, rounds), median(cpu, rounds), (double)peak_kb / 1024);
     (void)unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t megabytes = argc > 1 ? strtoull(argv[1], NULL, 10) : 1024;
+    int rounds = argc > 2 ? atoi(argv[2]) : 5;
+    const char *folder = getenv("TMPDIR");
+    char path[1024];
+    rounds = rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
+    (void)snprintf(path, sizeof path, "%s/bench_log_%ld.txt", folder != NULL ? folder : "/tmp",
+                   (long)getpid());
+    run("training", write_training, path, megabytes, rounds);
+    run("nccl", write_nccl, path, megabytes, rounds);
     return 0;
 }

@@ -167,6 +167,38 @@ static void sort__numbers_are_in_order_whatever_they_were(void **state)
     }
 }
 
+static int compare_plain_double(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void sort__doubles_are_in_order_whatever_they_were(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 2, 25, 1000, 4097};
+    static double values[4097];
+    static double expected[4097];
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        for (int kind = 0; kind < 8; kind++) {
+            for (size_t i = 0; i < sizes[s]; i++) {
+                double scale = i % 3 == 0 ? 1e-300 : i % 3 == 1 ? -0.37 : 1e12;
+                values[i] = expected[i] = (double)pattern(kind, i, sizes[s]) * scale;
+            }
+            qsort(expected, sizes[s], sizeof *expected, compare_plain_double);
+            inq_sort_double(values, sizes[s]);
+            for (size_t i = 0; i < sizes[s]; i++) {
+                assert_true(values[i] == expected[i]);
+            }
+        }
+    }
+    double odd[] = {1.0, (double)INFINITY, -0.0, (double)NAN, -(double)INFINITY, -2.0};
+    inq_sort_double(odd, 6);
+    assert_true(odd[0] < -2.0 && odd[1] == -2.0 && odd[2] == 0.0 && odd[3] == 1.0);
+    assert_true(odd[4] > 1.0 && isnan(odd[5]));
+}
+
 static void sort__order_is_stable_at_every_size(void **state)
 {
     (void)state;
@@ -240,6 +272,7 @@ int main(void)
         cmocka_unit_test(strtab__out_of_memory_leaves_it_usable),
         cmocka_unit_test(map__finds_what_was_put),
         cmocka_unit_test(sort__numbers_are_in_order_whatever_they_were),
+        cmocka_unit_test(sort__doubles_are_in_order_whatever_they_were),
         cmocka_unit_test(sort__order_is_stable_at_every_size),
         cmocka_unit_test(stats__known_values),
         cmocka_unit_test(par__all_run_and_the_lowest_failure_wins),

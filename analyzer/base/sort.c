@@ -280,6 +280,7 @@ static void turn_negative(word *values, size_t n)
 
 void inq_sort_double(double *values, size_t n)
 {
+    /* cppcheck-suppress invalidPointerCast */
     word *bits = (word *)values;
     turn_negative(bits, n);
     sort_words(bits, n);

@@ -101,8 +101,11 @@ static bool by_network(struct inq_log_case *c, struct inq_failure *f)
     return false;
 }
 
-static void by_hang(const struct inq_log_hang *hang, struct inq_failure *f)
+static void by_hang(const struct inq_log_case *c, struct inq_failure *f)
 {
+    const struct inq_log_hang *hang = &c->hang;
+    bool on_cpu = find_kind(c, INQ_LOG_GLOO_TIMEOUT, -1) != NULL ||
+                  find_kind(c, INQ_LOG_STORE_TIMEOUT, -1) != NULL;
     switch (hang->how) {
     case INQ_LOG_DIFFERENT:
         set(f, INQ_FAILURE_MISMATCH, NULL, INQ_CONFIDENCE_SUPPORTED);
@@ -120,6 +123,10 @@ static void by_hang(const struct inq_log_hang *hang, struct inq_failure *f)
         break;
     case INQ_LOG_ALL_WAIT:
         set(f, INQ_FAILURE_COMMUNICATION, NULL, INQ_CONFIDENCE_HYPOTHESIS);
+        break;
+    case INQ_LOG_ALL_DONE:
+        set(f, on_cpu ? INQ_FAILURE_CPU_STALL : INQ_FAILURE_UNKNOWN, NULL,
+            INQ_CONFIDENCE_HYPOTHESIS);
         break;
     case INQ_LOG_NO_HANG:
     case INQ_LOG_HANG_UNCLEAR:
@@ -163,7 +170,7 @@ static void classify(struct inq_log_case *c, struct inq_failure *f)
         return;
     }
     if (names_suspects(&c->hang)) {
-        by_hang(&c->hang, f);
+        by_hang(c, f);
         bool gil = cause != NULL && cause->event->kind == INQ_LOG_GIL;
         if (gil && (f->cls == INQ_FAILURE_CPU_STALL || f->cls == INQ_FAILURE_UNEVEN)) {
             set(f, INQ_FAILURE_CPU_STALL, "gil", INQ_CONFIDENCE_SUPPORTED);
@@ -173,7 +180,7 @@ static void classify(struct inq_log_case *c, struct inq_failure *f)
     if (by_hint(c, f) || by_network(c, f)) {
         return;
     }
-    by_hang(&c->hang, f);
+    by_hang(c, f);
     if (c->hang.how == INQ_LOG_NO_HANG && find_peer(c) != NULL &&
         find_kind(c, INQ_LOG_NCCL_IB, -1) == NULL) {
         set(f, INQ_FAILURE_PEER_DIED, NULL, INQ_CONFIDENCE_HYPOTHESIS);
@@ -207,11 +214,11 @@ static bool waited(const struct inq_log_case *c, int32_t rank)
     return false;
 }
 
-static bool mark_root(const struct inq_log_case *c, bool *roots, int32_t rank)
+static bool mark_rank(const struct inq_log_case *c, bool *marked, int32_t rank)
 {
     bool known = rank >= 0 && rank < c->world;
     if (known) {
-        roots[rank] = true;
+        marked[rank] = true;
     }
     return known;
 }
@@ -242,7 +249,7 @@ static bool mark_by_lines(const struct inq_log_case *c, const struct inq_failure
             const struct inq_log_mark *mark = &c->marks[i];
             bool hint = mark->means.weight < INQ_LOG_FAIR && waited(c, mark->rank);
             if (pass == 0 ? mark->root && !hint && !is_pair(mark) : goes_with(c, f, mark)) {
-                any |= mark_root(c, roots, mark->rank);
+                any |= mark_rank(c, roots, mark->rank);
             }
         }
     }
@@ -261,7 +268,7 @@ static void mark_roots(const struct inq_log_case *c, const struct inq_failure *f
     bool any = by_cause && mark_by_lines(c, f, roots);
     bool take = !by_cause || (!any && gpu_class(f->cls));
     for (size_t i = 0; i < c->hang.n_suspects && take; i++) {
-        (void)mark_root(c, roots, c->hang.suspects[i]);
+        (void)mark_rank(c, roots, c->hang.suspects[i]);
     }
 }
 
@@ -270,6 +277,12 @@ static bool stands_out(const struct inq_log_mark *mark)
 {
     return mark->root &&
            ((mark->means.weight > 0 && mark->means.weight < INQ_LOG_FAIR) || is_pair(mark));
+}
+
+/* Another one that a victim's line says to have failed; -1 none. */
+static int64_t accused(const struct inq_log_mark *mark)
+{
+    return mark->event->kind == INQ_LOG_REMOTE_ERROR ? mark->event->peer_rank : -1;
 }
 
 static bool suffers(const struct inq_log_mark *mark)
@@ -298,6 +311,29 @@ static int list(struct inq_log_case *c, const bool *marked, int32_t **ranks, siz
     return INQ_OK;
 }
 
+/* Marks the suspects by number: processes that ended by themselves, both sides of a mismatch; and,
+ * of an unknown cause, those that others accuse or wait for. */
+static void mark_suspects(const struct inq_log_case *c, const struct inq_failure *f,
+                          const bool *roots, bool *suspects)
+{
+    bool unknown = f->cls == INQ_FAILURE_UNKNOWN;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        bool known = mark->rank >= 0 && mark->rank < c->world;
+        if (known && stands_out(mark) && !roots[mark->rank]) {
+            suspects[mark->rank] = true;
+            int64_t other = is_pair(mark) ? mark->event->peer_rank : -1;
+            (void)mark_rank(c, suspects, other < c->world ? (int32_t)other : -1);
+        }
+        if (unknown && accused(mark) >= 0 && accused(mark) < c->world) {
+            suspects[accused(mark)] = true;
+        }
+    }
+    for (size_t i = 0; i < c->hang.n_suspects && unknown; i++) {
+        (void)mark_rank(c, suspects, c->hang.suspects[i]);
+    }
+}
+
 static int list_ranks(struct inq_log_case *c, struct inq_failure *f, struct inq_err *err)
 {
     size_t world = c->world > 0 ? (size_t)c->world : 1;
@@ -309,23 +345,12 @@ static int list_ranks(struct inq_log_case *c, struct inq_failure *f, struct inq_
     bool *suspects = victims + world;
     mark_roots(c, f, roots);
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
-        if (mark->rank >= 0 && mark->rank < c->world) {
-            victims[mark->rank] = victims[mark->rank] || (suffers(mark) && !roots[mark->rank]);
-            bool suspect = stands_out(mark) && !roots[mark->rank];
-            suspects[mark->rank] = suspects[mark->rank] || suspect;
-            int64_t other = mark->event->peer_rank;
-            if (suspect && is_pair(mark) && other < c->world) {
-                suspects[other] = true;
-            }
+        int32_t rank = c->marks[i].rank;
+        if (suffers(&c->marks[i]) && rank >= 0 && rank < c->world && !roots[rank]) {
+            victims[rank] = true;
         }
     }
-    for (size_t i = 0; i < c->hang.n_suspects && f->cls == INQ_FAILURE_UNKNOWN; i++) {
-        int32_t rank = c->hang.suspects[i];
-        if (rank >= 0 && rank < c->world) {
-            suspects[rank] = true;
-        }
-    }
+    mark_suspects(c, f, roots, suspects);
     for (size_t r = 0; r < world; r++) {
         victims[r] = victims[r] && !suspects[r];
     }
@@ -349,7 +374,7 @@ static bool tells_of_failure(const struct inq_log_case *c)
         const struct inq_log_mark *mark = &c->marks[i];
         bool wrong = (mark->means.role == INQ_LOG_CAUSE && !mark->survived) ||
                      mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN;
-        if (wrong) {
+        if (wrong || mark->event->kind == INQ_LOG_DUMP_SIGNAL) {
             return true;
         }
     }

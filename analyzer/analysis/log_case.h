@@ -68,7 +68,8 @@ enum inq_log_hang_how {
     INQ_LOG_NOT_FINISHED, /* some enqueued, but did not finish, what the others have finished */
     INQ_LOG_SILENT,       /* all that tell wait; some tell nothing */
     INQ_LOG_DIFFERENT,    /* they wait in different collectives of one number */
-    INQ_LOG_ALL_WAIT
+    INQ_LOG_ALL_WAIT,
+    INQ_LOG_ALL_DONE /* none has a collective left to finish */
 };
 
 struct inq_log_hang {

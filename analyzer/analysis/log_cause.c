@@ -233,7 +233,9 @@ static void find_roots(struct inq_log_case *c)
     const struct inq_log_mark *cause = c->cause;
     for (size_t i = 0; i < c->n_marks; i++) {
         struct inq_log_mark *mark = &c->marks[i];
-        bool follows = mark->event->kind == INQ_LOG_SXID && cause->event->kind != INQ_LOG_SXID;
+        bool follows =
+            (mark->event->kind == INQ_LOG_SXID && cause->event->kind != INQ_LOG_SXID) ||
+            (mark->event->kind == INQ_LOG_XID && mark->event->seq > 0 && cause->event->seq < 0);
         bool same = mark->means.cls == cause->means.cls && tier(mark) >= 2 && !follows &&
                     (mark->event->kind != INQ_LOG_PYTHON_ERROR ||
                      strcmp(mark->event->op, cause->event->op) == 0);

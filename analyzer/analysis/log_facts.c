@@ -15,6 +15,7 @@
 struct joins {
     struct inq_map pids, buses, locals; /* key -> rank + 1, or MANY */
     bool tasks_are_ranks, tasks_known;
+    bool launcher; /* a task starts the processes, so there are several in each */
     bool one_host;
     const char *host; /* the first that is named */
     int64_t nranks;   /* of the largest communicator */
@@ -80,6 +81,8 @@ static int learn_from(struct joins *joins, const struct inq_log_mark *mark, stru
     const struct inq_log_event *event = mark->event;
     int32_t rank = own_rank(mark, joins);
     int code = INQ_OK;
+    joins->launcher = joins->launcher || event->local_rank >= 0 ||
+                      event->kind == INQ_LOG_EXIT_ROW || event->kind == INQ_LOG_SIGTERM_SENT;
     if (event->host[0] != '\0') {
         joins->host = joins->host != NULL ? joins->host : event->host;
         bool same = host_len(event->host) == host_len(joins->host) &&
@@ -209,7 +212,8 @@ static int32_t rank_of(const struct inq_log_case *c, const struct joins *joins,
     if (rank < 0 && of_process && !of_launcher) {
         rank = log->rank;
         rank = rank < 0 && log->local_rank >= 0 && joins->one_host ? log->local_rank : rank;
-        rank = rank < 0 && event->task >= 0 && joins->tasks_are_ranks ? event->task : rank;
+        bool plain = joins->tasks_known ? joins->tasks_are_ranks : !joins->launcher;
+        rank = rank < 0 && event->task >= 0 && plain ? event->task : rank;
     }
     (void)c;
     return rank;
@@ -232,9 +236,8 @@ static void count_world(struct inq_log_case *c, const struct joins *joins)
             rank = event->ranks[k];
             c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
         }
-        rank = event->kind == INQ_LOG_MISMATCH && event->peer_rank < (1 << 20)
-                   ? (int32_t)event->peer_rank
-                   : -1;
+        bool names = event->kind == INQ_LOG_MISMATCH || event->kind == INQ_LOG_REMOTE_ERROR;
+        rank = names && event->peer_rank < (1 << 20) ? (int32_t)event->peer_rank : -1;
         c->world = rank >= c->world ? rank + 1 : c->world;
     }
 }

@@ -17,6 +17,7 @@ struct team {
     int64_t start_ns; /* the earliest known beginning of what timed out */
     int64_t detected_ns;
     size_t n, cap, n_timed_out;
+    bool told; /* to dump, because of a timeout somewhere */
     struct inq_log_standing *rows;
     struct inq_map index; /* rank -> row + 1 */
     const struct inq_log_mark *first;
@@ -25,8 +26,10 @@ struct team {
 
 static bool is_timeout(const struct inq_log_event *event)
 {
+    bool own = event->kind == INQ_LOG_DUMP_SIGNAL && event->peer_rank < 0 &&
+               strstr(event->text, "this local") != NULL;
     return event->kind == INQ_LOG_WATCHDOG_TIMEOUT || event->kind == INQ_LOG_WORK_FAILED ||
-           event->kind == INQ_LOG_BLOCKING_WAIT;
+           event->kind == INQ_LOG_BLOCKING_WAIT || own;
 }
 
 static bool counts(const struct inq_log_event *event)
@@ -85,6 +88,7 @@ static int note(struct team *team, const struct inq_log_mark *mark, struct inq_e
         return INQ_NOMEM;
     }
     team->n_timed_out += is_timeout(event) && !row->timed_out;
+    team->told = team->told || event->kind == INQ_LOG_DUMP_SIGNAL;
     stand(row, mark);
     if (!is_timeout(event)) {
         return INQ_OK;
@@ -125,10 +129,17 @@ static struct team *team_of(struct team *teams, size_t *n, size_t cap, const cha
 /* ---- judging one group -------------------------------------------------------------------------
  */
 
+/* All that was enqueued is done: what the rank waits for is no collective of this group. */
+static bool is_done(const struct inq_log_standing *row)
+{
+    return row->seq < 0 && row->enqueued >= 0 && row->enqueued == row->completed;
+}
+
 /* The number of the next work that a rank has not finished; -1 unknown. */
 static int64_t next_of(const struct inq_log_standing *row)
 {
-    return row->seq >= 0 ? row->seq : row->completed >= 0 ? row->completed + 1 : -1;
+    bool elsewhere = row->timed_out && is_done(row);
+    return row->seq >= 0 ? row->seq : row->completed >= 0 && !elsewhere ? row->completed + 1 : -1;
 }
 
 static int add_suspect(struct inq_log_case *c, int32_t rank, size_t cap, struct inq_err *err)
@@ -256,6 +267,16 @@ static int find_silent(struct inq_log_case *c, struct inq_err *err)
     return INQ_OK;
 }
 
+/* Nobody has anything left to finish: they wait on the CPU, in a barrier or for a store. */
+static void find_done(struct inq_log_hang *hang)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < hang->n_standing; i++) {
+        n += is_done(&hang->standing[i]);
+    }
+    hang->how = n > 0 && n == hang->n_standing ? INQ_LOG_ALL_DONE : hang->how;
+}
+
 static int by_rank(const void *a, const void *b, void *ctx)
 {
     (void)ctx;
@@ -285,11 +306,16 @@ static int judge(struct inq_log_case *c, const struct team *team, struct inq_err
     }
     memcpy(hang->standing, team->rows, team->n * sizeof *hang->standing);
     int code = inq_sort(hang->standing, team->n, sizeof *hang->standing, by_rank, NULL, err);
+    for (size_t i = 0; i < team->n && team->n_timed_out == 0; i++) {
+        struct inq_log_standing *row = &hang->standing[i];
+        row->timed_out = row->enqueued > row->completed;
+    }
     for (size_t i = 0; i < team->n; i++) {
         const struct inq_log_standing *row = &hang->standing[i];
         hang->seq = row->timed_out ? larger(hang->seq, next_of(row)) : hang->seq;
     }
-    code = code == INQ_OK ? find_different(c, err) : code;
+    find_done(hang);
+    code = code == INQ_OK && hang->how == INQ_LOG_HANG_UNCLEAR ? find_different(c, err) : code;
     if (code == INQ_OK && hang->how == INQ_LOG_HANG_UNCLEAR) {
         code = find_behind(c, err);
     }
@@ -415,13 +441,18 @@ static int collect(struct inq_log_case *c, struct team *teams, size_t cap, size_
     return INQ_OK;
 }
 
-/* The group whose wait began first; without times, the one that says more. */
+/* Of the groups in which somebody timed out, else of all: the one whose wait began first; without
+ * times, the one that says more. */
 static const struct team *choose(const struct team *teams, size_t n)
 {
     const struct team *best = NULL;
+    size_t n_timed_out = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_timed_out += teams[i].n_timed_out;
+    }
     for (size_t i = 0; i < n; i++) {
         const struct team *team = &teams[i];
-        if (team->n_timed_out == 0) {
+        if (n_timed_out > 0 ? team->n_timed_out == 0 : !team->told) {
             continue;
         }
         bool timed = best != NULL && team->start_ns != INQ_TIME_NONE &&
@@ -452,8 +483,8 @@ int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err)
     if (team != NULL) {
         code = judge(c, team, err);
     }
-    bool decided = c->hang.how > INQ_LOG_HANG_UNCLEAR && c->hang.how != INQ_LOG_SILENT &&
-                   c->hang.how != INQ_LOG_ALL_WAIT;
+    bool decided = c->hang.how == INQ_LOG_NOT_JOINED || c->hang.how == INQ_LOG_NOT_FINISHED ||
+                   c->hang.how == INQ_LOG_DIFFERENT;
     if (code == INQ_OK && !decided) {
         code = take_named(c, err);
     }

@@ -114,6 +114,9 @@ static struct inq_log_meaning of_exit(const struct inq_log_event *event)
                   : victim;
 }
 
+/* Errors of the CUDA runtime that some wordings tell of without its own. */
+enum { CUDA_ILLEGAL_ADDRESS = 700, CUDA_ASSERT = 710 };
+
 /* Texts of the CUDA runtime. */
 static struct inq_log_meaning of_cuda(const struct inq_log_event *event)
 {
@@ -123,6 +126,7 @@ static struct inq_log_meaning of_cuda(const struct inq_log_event *event)
     } rows[] = {
         {"ECC", {INQ_LOG_CAUSE, INQ_FAILURE_GPU_HARDWARE, "memory", 92}},
         {"nvlink", {INQ_LOG_CAUSE, INQ_FAILURE_GPU_HARDWARE, "nvlink", 90}},
+        {"NVLink", {INQ_LOG_CAUSE, INQ_FAILURE_GPU_HARDWARE, "nvlink", 90}},
         {"fallen off", {INQ_LOG_CAUSE, INQ_FAILURE_GPU_HARDWARE, "bus", 94}},
         {"device is lost", {INQ_LOG_CAUSE, INQ_FAILURE_GPU_HARDWARE, "bus", 90}},
         {"hardware", {INQ_LOG_CAUSE, INQ_FAILURE_GPU_HARDWARE, "", 88}},
@@ -134,12 +138,20 @@ static struct inq_log_meaning of_cuda(const struct inq_log_event *event)
         {"busy or unavailable", {INQ_LOG_CAUSE, INQ_FAILURE_DRIVER, "", 60}},
         {"no CUDA-capable", {INQ_LOG_CAUSE, INQ_FAILURE_DRIVER, "", 70}},
         {"illegal memory access", {INQ_LOG_CAUSE, INQ_FAILURE_CUDA_ERROR, "illegal_access", 78}},
+        {"ILLEGAL_ADDRESS", {INQ_LOG_CAUSE, INQ_FAILURE_CUDA_ERROR, "illegal_access", 78}},
+        {"out of memory", {INQ_LOG_CAUSE, INQ_FAILURE_CUDA_OOM, "", 75}},
+        {"GPU Hang", {INQ_LOG_CAUSE, INQ_FAILURE_GPU_HARDWARE, "", 62}},
         {"device-side assert", {INQ_LOG_CAUSE, INQ_FAILURE_CUDA_ERROR, "assert", 79}},
-        {"ssertion", {INQ_LOG_CAUSE, INQ_FAILURE_CUDA_ERROR, "assert", 79}},
         {"launch failure", {INQ_LOG_CAUSE, INQ_FAILURE_CUDA_ERROR, "launch_failure", 74}},
         {"misaligned", {INQ_LOG_CAUSE, INQ_FAILURE_CUDA_ERROR, "illegal_access", 76}},
     };
     struct inq_log_meaning means = table[event->kind];
+    if (event->code == CUDA_ASSERT || event->code == CUDA_ILLEGAL_ADDRESS) {
+        bool assertion = event->code == CUDA_ASSERT;
+        means.sub = assertion ? "assert" : "illegal_access";
+        means.weight = assertion ? 79 : 78;
+        return means;
+    }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (has(event->op, rows[i].word)) {
             means = rows[i].means;
@@ -148,6 +160,28 @@ static struct inq_log_meaning of_cuda(const struct inq_log_event *event)
         }
     }
     return means;
+}
+
+/* An error that is said to follow another one stands for that where its own line is missing. */
+static struct inq_log_meaning of_xid(const struct inq_log_event *event)
+{
+    struct inq_log_meaning means = inq_xid_meaning(event->code);
+    if (means.role == INQ_LOG_VICTIM && event->seq > 0) {
+        means = inq_xid_meaning(event->seq);
+        means.weight = means.weight < INQ_LOG_STRONG ? means.weight : INQ_LOG_STRONG - 1;
+    }
+    return means;
+}
+
+/* What ended a data loader's worker: the kernel, for memory of the host or shared memory, or its
+ * own fault. */
+static struct inq_log_meaning of_loader(const struct inq_log_event *event)
+{
+    bool memory = has(event->text, "shared memory") || has(event->text, "Killed") ||
+                  has(event->text, "Bus error");
+    return memory ? table[INQ_LOG_LOADER_DIED]
+                  : (struct inq_log_meaning){INQ_LOG_CAUSE, INQ_FAILURE_APPLICATION, "data_loader",
+                                             60};
 }
 
 /* Exceptions: those of communication only tell that another one is gone. */
@@ -191,6 +225,10 @@ static struct inq_log_meaning of_exception(const struct inq_log_event *event)
                                             "found nan",
                                             "is nan, stopping",
                                             "NaN detected",
+                                            "is nan or inf",
+                                            "nan values in its",
+                                            "scale already at minimum",
+                                            "RESOURCE_EXHAUSTED",
                                             NULL};
     static const char *const of_peers[] = {"NCCL",
                                            "nccl",
@@ -230,7 +268,7 @@ struct inq_log_meaning inq_log_meaning(const struct inq_log_event *event)
     struct inq_log_meaning means = table[event->kind];
     switch ((int)event->kind) {
     case INQ_LOG_XID:
-        return inq_xid_meaning(event->code);
+        return of_xid(event);
     case INQ_LOG_EXIT:
     case INQ_LOG_EXIT_ROW:
     case INQ_LOG_SLURM_EXIT:
@@ -244,11 +282,7 @@ struct inq_log_meaning inq_log_meaning(const struct inq_log_event *event)
         means.role = has(event->op, "Fatal") ? INQ_LOG_CAUSE : INQ_LOG_CONTEXT;
         return means;
     case INQ_LOG_LOADER_DIED:
-        if (!has(event->text, "shared memory") && !has(event->text, "Killed")) {
-            return (struct inq_log_meaning){INQ_LOG_CAUSE, INQ_FAILURE_CPU_STALL, "data_loader",
-                                            70};
-        }
-        return means;
+        return of_loader(event);
     case INQ_LOG_NCCL_ERROR:
         if (event->code == 5) {
             return (struct inq_log_meaning){INQ_LOG_CAUSE, INQ_FAILURE_APPLICATION, "usage", 56};

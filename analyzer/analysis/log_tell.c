@@ -51,6 +51,11 @@ const char *inq_log_what(struct inq_log_case *c, const struct inq_log_mark *mark
         return inq_say(c->arena, "%.120s%s%.180s", e->op, e->peer[0] != '\0' ? " at " : "",
                        e->peer);
     case INQ_LOG_CUDA_ERROR:
+        if (e->code > 0) {
+            kind = strcmp(mark->means.sub, "assert") == 0 ? "an assertion on the GPU failed"
+                                                          : "an illegal memory access";
+        }
+        return e->op[0] != '\0' ? inq_say(c->arena, "%s: %.120s", kind, e->op) : kind;
     case INQ_LOG_NCCL_CUDA_ERROR:
     case INQ_LOG_NCCL_IB_ASYNC:
         return inq_say(c->arena, "%s: %.120s", kind, e->op);

@@ -60,6 +60,10 @@ static const char *headline_of_hang(struct inq_log_case *c, const struct inq_fai
                        "before %s%s.",
                        where, say_op(c), victims);
     case INQ_FAILURE_CPU_STALL:
+        if (c->hang.how == INQ_LOG_ALL_DONE) {
+            return "Ranks wait on the CPU, in a barrier or for a store: all collectives on the "
+                   "GPUs are finished, and the logs do not name the one that does not come.";
+        }
         return inq_say(c->arena, "The process of %s is stuck: it never enqueued %s%s.", where,
                        say_op(c), victims);
     case INQ_FAILURE_UNEVEN:
@@ -80,6 +84,33 @@ static const char *headline_of_hang(struct inq_log_case *c, const struct inq_fai
     }
 }
 
+static bool has_kind(const struct inq_log_case *c, enum inq_log_kind kind)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        if (c->marks[i].event->kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* No line tells of a cause, nor of where ranks wait. */
+static const char *headline_of_victims(struct inq_log_case *c, const struct inq_failure *f)
+{
+    if (f->n_suspects > 0) {
+        return inq_say(c->arena, "Cause unknown: others lost %s, whose log tells why.",
+                       inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false));
+    }
+    if (has_kind(c, INQ_LOG_XID)) {
+        return "Cause unknown: GPU errors that follow another one are here, that one is not.";
+    }
+    if (has_kind(c, INQ_LOG_WATCHDOG_STUCK)) {
+        return "Cause unknown: NCCL's watchdog itself was stuck, in a CUDA call or behind a lock; "
+               "nothing here tells what held it.";
+    }
+    return "Cause unknown: the logs are of processes that lost a peer, not of the one that failed.";
+}
+
 static const char *headline_unknown(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_log_mark *cause = c->cause;
@@ -98,17 +129,21 @@ static const char *headline_unknown(struct inq_log_case *c, const struct inq_fai
                               : say_where(c, f),
             cause->event->code);
     }
+    if (c->hang.how == INQ_LOG_NO_HANG) {
+        return headline_of_victims(c, f);
+    }
     if (f->n_suspects > 0) {
         return inq_say(c->arena, "The run hangs in %s; %s tells nothing while all others wait.",
                        say_op(c), inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false));
     }
-    if (c->hang.how != INQ_LOG_NO_HANG) {
-        return inq_say(c->arena,
-                       "The run hangs in %s; the logs are of ranks that wait, not of the one "
-                       "that they wait for.",
-                       say_op(c));
+    if (c->hang.how == INQ_LOG_ALL_DONE) {
+        return "The run hangs, but not in a collective of the group whose counters are here: all "
+               "of these are finished.";
     }
-    return "Cause unknown: the logs are of processes that lost a peer, not of the one that failed.";
+    return inq_say(c->arena,
+                   "The run hangs%s%s; the logs are of ranks that wait, not of the one that they "
+                   "wait for.",
+                   c->hang.seq >= 0 ? " in " : "", c->hang.seq >= 0 ? say_op(c) : "");
 }
 
 const char *inq_log_headline(struct inq_log_case *c, const struct inq_failure *f)
@@ -241,16 +276,6 @@ static void add(struct inq_log_case *c, struct inq_failure *f, const char *text)
     if (f->alternatives != NULL && f->n_alternatives < MOST) {
         f->alternatives[f->n_alternatives++] = text;
     }
-}
-
-static bool has_kind(const struct inq_log_case *c, enum inq_log_kind kind)
-{
-    for (size_t i = 0; i < c->n_marks; i++) {
-        if (c->marks[i].event->kind == kind) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static const char *peer_of(struct inq_log_case *c, enum inq_log_kind kind)

@@ -4,7 +4,8 @@
 
 /* What an error speaks for. */
 enum xid_way {
-    XID_NONE,     /* follows another error, or asks for nothing */
+    XID_NONE,     /* asks for nothing */
+    XID_FOLLOWS,  /* another error */
     XID_APP,      /* the program's fault, as a rule */
     XID_MEMORY,   /* the GPU's memory */
     XID_BUS,      /* the way to the GPU */
@@ -64,9 +65,9 @@ static const struct xid table[] = {
     {40, XID_APP, "ROBUST_CHANNEL_CE1_ERROR"},
     {41, XID_APP, "ROBUST_CHANNEL_CE2_ERROR"},
     {42, XID_OTHER, "ROBUST_CHANNEL_VIC_ERROR"},
-    {43, XID_NONE, "ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR"},
+    {43, XID_FOLLOWS, "ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR"},
     {44, XID_NONE, "ROBUST_CHANNEL_GR_FAULT_DURING_CTXSW"},
-    {45, XID_NONE, "ROBUST_CHANNEL_PREEMPTIVE_REMOVAL"},
+    {45, XID_FOLLOWS, "ROBUST_CHANNEL_PREEMPTIVE_REMOVAL"},
     {46, XID_FIRMWARE, "ROBUST_CHANNEL_GPU_TIMEOUT_ERROR"},
     {47, XID_OTHER, "ROBUST_CHANNEL_NVENC0_ERROR"},
     {48, XID_MEMORY, "ROBUST_CHANNEL_GPU_ECC_DBE"},
@@ -216,6 +217,7 @@ struct inq_log_meaning inq_xid_meaning(int64_t code)
 {
     static const struct inq_log_meaning ways[] = {
         [XID_NONE] = {INQ_LOG_CONTEXT, INQ_FAILURE_UNKNOWN, "", 0},
+        [XID_FOLLOWS] = {INQ_LOG_VICTIM, INQ_FAILURE_UNKNOWN, "", 0},
         [XID_APP] = {INQ_LOG_CAUSE, INQ_FAILURE_CUDA_ERROR, "", 72},
         [XID_MEMORY] = {INQ_LOG_CAUSE, INQ_FAILURE_GPU_HARDWARE, "memory", 95},
         [XID_BUS] = {INQ_LOG_CAUSE, INQ_FAILURE_GPU_HARDWARE, "bus", 96},

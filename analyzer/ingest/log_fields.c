@@ -35,6 +35,7 @@ static void copy_sentence(const char *p, const char *end, char *to, size_t size)
 {
     size_t n = 0;
     p = inq_log_blank(p, end);
+    p += p < end && (*p == '`' || *p == '\'');
     for (; p < end && n + 1 < size; p++) {
         bool stop = *p == '\n' || *p == 0x1b || *p == '\'' || *p == '`' ||
                     (*p == '.' && (p + 1 == end || p[1] == ' ' || p[1] == '\r' || p[1] == '\n'));
@@ -150,6 +151,9 @@ static void set_number(enum inq_log_slot slot, int64_t value, struct inq_log_eve
         break;
     case INQ_LOG_CODE:
         event->code = value;
+        break;
+    case INQ_LOG_SIGNAL:
+        event->code = value > 0 && value < 65 ? 128 + value : -1;
         break;
     case INQ_LOG_RANK:
         event->rank = narrow(value);
@@ -282,6 +286,22 @@ static void read_frame(const struct inq_log_line *line, struct inq_log_names *na
     }
 }
 
+/* "worker-1: " in front of a message, as launchers over several machines have it. */
+static bool is_place(const char *head, const char *start)
+{
+    bool digit = false;
+    if (start - head < 3 || start[-1] != ' ' || start[-2] != ':') {
+        return false;
+    }
+    for (; head < start - 2; head++) {
+        digit = digit || is_digit(*head);
+        if (!is_name(*head) && *head != '-' && *head != '.' && *head != '/') {
+            return false;
+        }
+    }
+    return digit;
+}
+
 /* "torch.cuda.OutOfMemoryError: ...": the name stands alone or a colon follows, and nothing but
  * prefixes is in front. */
 static bool read_exception(const struct inq_log_line *line, const char *behind,
@@ -301,7 +321,8 @@ static bool read_exception(const struct inq_log_line *line, const char *behind,
                  head < start;
     bool lower =
         *start >= 'a' && *start <= 'z' && memchr(start, '.', (size_t)(end - start)) == NULL;
-    if (!alone || lower || (start == line->at && behind - start < 9) || (start != head && !boxed) ||
+    if (!alone || lower || (start == line->at && behind - start < 9) ||
+        (start != head && !boxed && !is_place(head, start)) ||
         (size_t)(end - start) >= sizeof names->op) {
         return false;
     }
@@ -362,6 +383,10 @@ static bool read_kernel(const struct inq_log_line *line, struct inq_log_names *n
     if (text == NULL) {
         return false;
     }
+    const char *previous = inq_log_seek(text, line->end, "previous Xid ");
+    if (previous != NULL) {
+        (void)inq_log_number(previous, line->end, &event->seq);
+    }
     const char *pid = inq_log_seek(text, line->more, "pid=");
     const char *name = inq_log_seek(text, line->more, "name=");
     if (pid != NULL) {
@@ -420,6 +445,11 @@ static void read_fault(const struct inq_log_line *line, struct inq_log_event *ev
 static bool read_srun(const struct inq_log_line *line, struct inq_log_names *names,
                       struct inq_log_event *event)
 {
+    static const struct {
+        const char *word;
+        int64_t code;
+    } ends[] = {{"Segmentation fault", 139}, {"Aborted", 134},   {"Killed", 137},
+                {"Terminated", 143},         {"Bus error", 135}, {"Illegal instruction", 132}};
     const char *host = inq_log_seek(line->start, line->end, "error:");
     const char *tasks = host != NULL ? inq_log_seek(host, line->end, "task") : NULL;
     if (tasks == NULL) {
@@ -429,7 +459,17 @@ static bool read_srun(const struct inq_log_line *line, struct inq_log_names *nam
     event->host = names->host;
     tasks += tasks < line->end && *tasks == 's';
     read_ranks(tasks, line->end, names, event);
-    return true;
+    if (inq_log_seek(tasks, line->end, "Out Of Memory") != NULL) {
+        event->kind = INQ_LOG_SLURM_OOM;
+        return true;
+    }
+    const char *number = inq_log_seek(tasks, line->end, "exit code ");
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        event->code =
+            inq_log_seek(tasks, line->end, ends[i].word) != NULL ? ends[i].code : event->code;
+    }
+    return event->code >= 0 ||
+           (number != NULL && inq_log_number(number, line->end, &event->code) != NULL);
 }
 
 /* "#3 started ranks:" in front of "[0,1] started BROADCAST". */

@@ -171,8 +171,8 @@ void inq_log_line_around(struct inq_log_line *line, const char *lo, const char *
 {
     const char *start = at;
     const char *least = (size_t)(at - lo) < MAX_LINE ? lo : at - MAX_LINE;
-    while (start > least && start[-1] != '\n') {
-        start--;
+    while (start > least && start[-1] != '\n' && start[-1] != '\r') {
+        start--; /* a progress bar goes back to its line's start */
     }
     *line = (struct inq_log_line){.lo = lo, .hi = hi, .outer = start, .start = start, .at = at};
     line->end = line_end(at, hi);
@@ -201,6 +201,24 @@ static int32_t small(int64_t value)
     return value >= 0 && value < (int64_t)INT32_MAX ? (int32_t)value : -1;
 }
 
+/* "[1,12]<stderr>:" of mpirun, "[12]<stderr>:" of Horovod: the task. */
+static const char *read_stream_tag(const char *p, const char *end, struct inq_log_event *event)
+{
+    int64_t number = 0;
+    p = p + 1 < end && *p == '[' && is_digit(p[1]) ? inq_log_number(p + 1, end, &number) : NULL;
+    if (p != NULL && p + 1 < end && *p == ',' && is_digit(p[1])) {
+        p = inq_log_number(p + 1, end, &number);
+    }
+    p = p != NULL ? inq_log_match(p, end, "]<std") : NULL;
+    const char *close =
+        p != NULL ? memchr(p, '>', (size_t)(end - p) < 4 ? (size_t)(end - p) : 4) : NULL;
+    if (close == NULL) {
+        return NULL;
+    }
+    event->task = small(number);
+    return close + 1 + (close + 1 < end && close[1] == ':');
+}
+
 /* "[rank3]:", "[default3]:", "[Rank 3]" at p. */
 static const char *read_tag(const char *p, const char *end, struct inq_log_event *event,
                             int32_t *inner)
@@ -208,6 +226,10 @@ static const char *read_tag(const char *p, const char *end, struct inq_log_event
     int64_t number = 0;
     if (*p != '[') {
         return NULL;
+    }
+    const char *stream = read_stream_tag(p, end, event);
+    if (stream != NULL) {
+        return stream;
     }
     const char *behind = inq_log_match(p, end, "[Rank ");
     const char *digits = behind;

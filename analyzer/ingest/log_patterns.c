@@ -60,9 +60,10 @@ static const struct inq_log_field of_peer[] = {
 
 static const struct inq_log_field of_modify[] = {{"remote IP ", INQ_LOG_PEER}, {NULL, 0}};
 
-static const struct inq_log_field of_remote[] = {{"from rank:", INQ_LOG_PEER_RANK}, {NULL, 0}};
+static const struct inq_log_field of_remote[] = {
+    {"from rank:", INQ_LOG_PEER_RANK}, {"from rank ", INQ_LOG_PEER_RANK}, {NULL, 0}};
 
-static const struct inq_log_field of_barrier[] = {{"from rank ", INQ_LOG_RANKS},
+static const struct inq_log_field of_barrier[] = {{"issing ranks:", INQ_LOG_RANKS},
                                                   {"Ranks ", INQ_LOG_RANKS},
                                                   {"]: Rank ", INQ_LOG_RANKS},
                                                   {"Rank ", INQ_LOG_RANKS},
@@ -74,20 +75,39 @@ static const struct inq_log_field of_exit[] = {{"exitcode:", INQ_LOG_CODE},
                                                {"(pid:", INQ_LOG_PID},
                                                {NULL, 0}};
 
-static const struct inq_log_field of_signal[] = {{"process ", INQ_LOG_PID}, {NULL, 0}};
+/* Launchers other than torchrun; the last of these names its last child, not the one that failed.
+ */
+static const struct inq_log_field of_child[] = {{"process rank ", INQ_LOG_RANK},
+                                                {"],", INQ_LOG_RANK},
+                                                {"with PID ", INQ_LOG_PID},
+                                                {"on signal ", INQ_LOG_SIGNAL},
+                                                {"(signal ", INQ_LOG_SIGNAL},
+                                                {"BY SIGNAL:", INQ_LOG_SIGNAL},
+                                                {"with code ", INQ_LOG_CODE},
+                                                {"Exit code:", INQ_LOG_CODE},
+                                                {"return code = ", INQ_LOG_CODE},
+                                                {"exit status ", INQ_LOG_CODE},
+                                                {"<Signals.SIGKILL:", INQ_LOG_SIGNAL},
+                                                {"<Signals.SIGSEGV:", INQ_LOG_SIGNAL},
+                                                {"<Signals.SIGABRT:", INQ_LOG_SIGNAL},
+                                                {"<Signals.SIGBUS:", INQ_LOG_SIGNAL},
+                                                {"<Signals.SIGTERM:", INQ_LOG_SIGNAL},
+                                                {NULL, 0}};
+
+static const struct inq_log_field of_signal[] = {
+    {"subprocess ", INQ_LOG_PID}, {"process ", INQ_LOG_PID}, {NULL, 0}};
 
 static const struct inq_log_field of_oom[] = {
     {". GPU ", INQ_LOG_DEVICE}, {"(GPU ", INQ_LOG_DEVICE}, {NULL, 0}};
 
-static const struct inq_log_field of_cuda[] = {{"CUDA error: ", INQ_LOG_SENTENCE},
-                                               {"HIP error: ", INQ_LOG_SENTENCE},
-                                               {"Cuda failure '", INQ_LOG_SENTENCE},
-                                               {"runtime error (", INQ_LOG_SENTENCE},
-                                               {"CUBLAS_STATUS", INQ_LOG_SENTENCE},
-                                               {"CUDNN_STATUS", INQ_LOG_SENTENCE},
-                                               {"Assertion", INQ_LOG_SENTENCE},
-                                               {"Cuda failure", INQ_LOG_SENTENCE},
-                                               {NULL, 0}};
+static const struct inq_log_field of_cuda[] = {
+    {"CUDA error: ", INQ_LOG_SENTENCE},   {"HIP error: ", INQ_LOG_SENTENCE},
+    {"Cuda failure '", INQ_LOG_SENTENCE}, {"runtime error (", INQ_LOG_SENTENCE},
+    {"CUBLAS_STATUS", INQ_LOG_SENTENCE},  {"CUDNN_STATUS", INQ_LOG_SENTENCE},
+    {"CUDA_ERROR_", INQ_LOG_SENTENCE},    {"Assertion", INQ_LOG_SENTENCE},
+    {"eason:", INQ_LOG_SENTENCE},         {"eason :", INQ_LOG_SENTENCE},
+    {"IPC handle :", INQ_LOG_SENTENCE},   {"'", INQ_LOG_SENTENCE}, /* Cuda failure 999 '...' */
+    {"Cuda failure", INQ_LOG_SENTENCE},   {NULL, 0}};
 
 static const struct inq_log_field of_behind[] = {
     {"Rank ", INQ_LOG_RANK}, {"operation ", INQ_LOG_SEQ}, {"process ", INQ_LOG_PID}, {NULL, 0}};
@@ -95,9 +115,9 @@ static const struct inq_log_field of_behind[] = {
 static const struct inq_log_field of_oom_kill[] = {
     {"pid=", INQ_LOG_PID}, {"rocess ", INQ_LOG_PID}, {NULL, 0}};
 
-static const struct inq_log_field of_events[] = {{"Detected ", INQ_LOG_CODE}, {NULL, 0}};
+static const struct inq_log_field of_value[] = {{"Rank ", INQ_LOG_RANK}, {NULL, 0}};
 
-static const struct inq_log_field of_task[] = {{"exit code ", INQ_LOG_CODE}, {NULL, 0}};
+static const struct inq_log_field of_events[] = {{"Detected ", INQ_LOG_CODE}, {NULL, 0}};
 
 static const struct inq_log_field of_stuck[] = {{"[", INQ_LOG_SENTENCE}, {NULL, 0}};
 
@@ -163,7 +183,9 @@ static const struct inq_log_pattern patterns[] = {
     ROW(GLOO_TIMEOUT, "Timed out waiting", "ms for", NULL),
     ROW(GLOO_TIMEOUT, "Application timeout caused pair closure", NULL, NULL),
     LAST(BARRIER_RANKS, "failed to pass monitoredBarrier", NULL, of_barrier),
-    LAST(BARRIER_RANKS, "reached monitoredBarrier, but received errors", NULL, of_barrier),
+    LAST(BARRIER_RANKS, "issing ranks:", NULL, of_barrier),
+    LAST(REMOTE_ERROR, "reached monitoredBarrier, but received errors", NULL, of_remote),
+    LAST(REMOTE_ERROR, "Horovod has been shut down", NULL, NULL),
     LAST(NCCL_SERVICE, "closed by localRank", NULL, of_peer),
     LAST(PEER_CLOSED, "closed by remote peer", NULL, of_peer),
     LAST(PEER_CLOSED, "Call to recv from", "failed", of_peer),
@@ -175,6 +197,15 @@ static const struct inq_log_pattern patterns[] = {
     /* the launcher */
     LAST(EXIT, "exitcode", "local_rank:", of_exit),
     SPECIAL(EXIT_ROW, "exitcode", "(pid:", of_exit, INQ_LOG_EXIT_ITEM),
+    LAST(EXIT, "exited on signal", "process rank", of_child),
+    LAST(EXIT, "name: [[", NULL, of_child),
+    LAST(EXIT, "THE EXIT STRING", "signal", of_child),
+    LAST(EXIT, "KILLED BY SIGNAL:", NULL, of_child),
+    LAST(EXIT, "exits with return code", NULL, of_child),
+    LAST(EXIT, "non-zero exit status", NULL, of_child),
+    LAST(EXIT, "died with <Signals", NULL, of_child),
+    LAST(EXIT, "Child process with PID", "terminated with code", of_child),
+    LAST(SIGTERM_SENT, "Killing subprocess", NULL, of_signal),
     LAST(SIGTERM_SENT, "closing signal", "process", of_signal),
     ROW(SIGTERM_SENT, "death signal", NULL, NULL),
     ROW(SIGTERM_SENT, "got signal: ", NULL, of_signal),
@@ -189,8 +220,14 @@ static const struct inq_log_pattern patterns[] = {
     ROW(CUDA_OOM, "CUBLAS_STATUS_ALLOC_FAILED", NULL, NULL),
     ROW(CUDA_ERROR, "CUBLAS_STATUS_", "!CUBLAS_STATUS_ALLOC_FAILED", of_cuda),
     ROW(CUDA_ERROR, "CUDNN_STATUS_", NULL, of_cuda),
-    ROW(CUDA_ERROR, "Assertion `", "thread: [", of_cuda),
+    LAST(CUDA_ERROR, "CUDA_ERROR_", ":", of_cuda),
+    LAST(CUDA_OOM, "RESOURCE_EXHAUSTED", "emory", NULL),
+    {INQ_LOG_CUDA_ERROR, INQ_LOG_PLAIN, "Assertion `", "thread: [", of_cuda, 710, false},
+    {INQ_LOG_CUDA_ERROR, INQ_LOG_PLAIN, "illegal memory access", "!CUDA error: ", NULL, 700, true},
+    {INQ_LOG_CUDA_ERROR, INQ_LOG_PLAIN, "access fault by GPU", NULL, of_cuda, 700, true},
+    LAST(CUDA_ERROR, "HW Exception by GPU", NULL, of_cuda),
     LAST(NCCL_CUDA_ERROR, "Cuda failure", NULL, of_cuda),
+    LAST(NCCL_CUDA_ERROR, "CUDA IPC handle :", NULL, of_cuda),
     /* NCCL */
     LAST(NCCL_INIT, "- Init COMPLETE", "busId", of_init),
     LAST(NCCL_INIT, "- Init START", "busId", of_init),
@@ -204,13 +241,11 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NCCL_IB, "Got completion from peer", NULL, of_completion),
     ROW(NCCL_IB_ASYNC, "async event: ", "NET/IB", of_async),
     ROW(NCCL_IB_ASYNC, "async fatal event: ", NULL, of_async),
-    LAST(NCCL_CONNECT, "Connect to ", "refused", of_peer),
+    LAST(NCCL_CONNECT, "onnect to ", "retry count after", of_peer),
+    LAST(NCCL_CONNECT, "onnect to ", "refused", of_peer),
+    LAST(NCCL_CONNECT, "onnect to ", "imed out", of_peer),
+    LAST(NCCL_CONNECT, "onnect to ", "No route to host", of_peer),
     LAST(NCCL_CONNECT, "Connect to ", "failed", of_peer),
-    LAST(NCCL_CONNECT, "Connect to ", "imed out", of_peer),
-    LAST(NCCL_CONNECT, "connect to ", "retry count after", of_peer),
-    LAST(NCCL_CONNECT, "connect to ", "refused", of_peer),
-    LAST(NCCL_CONNECT, "connect to ", "imed out", of_peer),
-    LAST(NCCL_CONNECT, "connect to ", "No route to host", of_peer),
     LAST(NCCL_CONNECT, "ibv_modify_qp failed", NULL, of_modify),
     LAST(NCCL_CONNECT, "connectFullMesh failed", NULL, NULL),
     CODE(NCCL_ERROR, "ncclUnhandledCudaError", NULL, 1),
@@ -225,18 +260,15 @@ static const struct inq_log_pattern patterns[] = {
     /* Slurm */
     LAST(SLURM_TIME_LIMIT, "CANCELLED AT", "TIME LIMIT", NULL),
     LAST(SLURM_PREEMPTED, "CANCELLED AT", "PREEMPTION", NULL),
+    LAST(SLURM_PREEMPTED, "CANCELLED AT", "JOB REQUEUE", NULL),
     LAST(SLURM_NODE_FAILED, "CANCELLED AT", "NODE FAILURE", NULL),
     LAST(SLURM_CANCELLED, "CANCELLED AT", NULL, NULL),
     LAST(SLURM_CANCELLED, "Job step aborted", NULL, NULL),
     LAST(SLURM_OOM, "Detected ", "oom-kill event", of_events),
     LAST(SLURM_OOM, "Detected ", "oom_kill event", of_events),
-    SPECIAL(SLURM_OOM, "Out Of Memory", "error:", NULL, INQ_LOG_SRUN),
-    SPECIAL(SLURM_EXIT, "Exited with exit code", NULL, of_task, INQ_LOG_SRUN),
-    {INQ_LOG_SLURM_EXIT, INQ_LOG_SRUN, "Segmentation fault", "srun: error:", NULL, 139, true},
-    {INQ_LOG_SLURM_EXIT, INQ_LOG_SRUN, "Aborted", "srun: error:", NULL, 134, true},
-    {INQ_LOG_SLURM_EXIT, INQ_LOG_SRUN, "Killed", "srun: error:", NULL, 137, true},
-    {INQ_LOG_SLURM_EXIT, INQ_LOG_SRUN, "Terminated", "srun: error:", NULL, 143, true},
-    {INQ_LOG_SLURM_EXIT, INQ_LOG_SRUN, "Bus error", "srun: error:", NULL, 135, true},
+    SPECIAL(SLURM_EXIT, "srun: error:", "task", NULL, INQ_LOG_SRUN),
+    LAST(SLURM_PREEMPTED, "job is preempted", NULL, NULL),
+    LAST(SLURM_TIME_LIMIT, "job is timed-out", NULL, NULL),
     LAST(SLURM_NODE_FAILED, "Node failure on", NULL, NULL),
     /* the kernel */
     SPECIAL(XID, "NVRM: Xid", NULL, NULL, INQ_LOG_FROM_KERNEL),
@@ -257,15 +289,13 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NFS_OK, "onnection restored to", NULL, NULL),
     LAST(LINK_DOWN, "Link DOWN", NULL, NULL),
     LAST(LINK_DOWN, "Link INIT", NULL, NULL),
-    LAST(LINK_DOWN, "Link down", NULL, NULL),
-    LAST(LINK_DOWN, "link down", NULL, NULL),
+    LAST(LINK_DOWN, "ink down", NULL, NULL),
     LAST(LINK_DOWN, "Link is Down", NULL, NULL),
     LAST(LINK_DOWN, "link is not ready", NULL, NULL),
     LAST(LINK_DOWN, "module event[error]", NULL, NULL),
     LAST(LINK_UP, "Link ACTIVE", NULL, NULL),
     LAST(LINK_UP, "Link UP", NULL, NULL),
-    LAST(LINK_UP, "Link up", NULL, NULL),
-    LAST(LINK_UP, "link up", NULL, NULL),
+    LAST(LINK_UP, "ink up", NULL, NULL),
     LAST(LINK_UP, "Link is Up", NULL, NULL),
     LAST(PCIE_CORRECTED, "severity=Corrected", NULL, NULL),
     LAST(PCIE_CORRECTED, "Corrected error received", NULL, NULL),
@@ -292,15 +322,20 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LOADER_DIED, "DataLoader worker", "exited unexpectedly", of_worker),
     LAST(BUS_ERROR, "Bus error", NULL, NULL),
     LAST(POD_OOM, "OOMKilled", NULL, NULL),
+    LAST(POD_OOM, "killed due to memory pressure", NULL, NULL),
+    LAST(POD_OOM, "node running low on memory", NULL, NULL),
     LAST(POD_EVICTED, "Evicted", NULL, NULL),
     LAST(POD_EVICTED, "TaintManagerEviction", NULL, NULL),
     LAST(SLURM_NODE_FAILED, "NodeNotReady", NULL, NULL),
     LAST(KILLED, "Killed ", "!process", NULL),
-    LAST(NOT_FINITE, "is nan, stopping", NULL, NULL),
-    LAST(NOT_FINITE, "found NaN in", NULL, NULL),
-    LAST(NOT_FINITE, "found Inf in", NULL, NULL),
-    LAST(NOT_FINITE, "found nan in", NULL, NULL),
-    LAST(NOT_FINITE, "NaN detected", NULL, NULL),
+    LAST(NOT_FINITE, "is nan, stopping", NULL, of_value),
+    LAST(NOT_FINITE, "found NaN in", NULL, of_value),
+    LAST(NOT_FINITE, "found Inf in", NULL, of_value),
+    LAST(NOT_FINITE, "found nan in", NULL, of_value),
+    LAST(NOT_FINITE, "NaN detected", NULL, of_value),
+    LAST(NOT_FINITE, "is nan or inf", NULL, of_value),
+    LAST(NOT_FINITE, "nan values in its", NULL, of_value),
+    LAST(NOT_FINITE, "scale already at minimum", NULL, of_value),
     /* training output */
     SPECIAL(PROGRESS, "loss", NULL, NULL, INQ_LOG_METRICS),
     SPECIAL(PROGRESS, "Loss", NULL, NULL, INQ_LOG_METRICS),

@@ -50,7 +50,7 @@ extern "C" {
     X(NCCL_ERROR, "an NCCL error")                                                                 \
     X(RAS_BEHIND, "NCCL RAS: a rank launched fewer operations")                                    \
     X(SLURM_TIME_LIMIT, "the job's time limit")                                                    \
-    X(SLURM_PREEMPTED, "the job was preempted")                                                    \
+    X(SLURM_PREEMPTED, "the job was preempted or requeued")                                        \
     X(SLURM_NODE_FAILED, "a node failed")                                                          \
     X(SLURM_CANCELLED, "the job was cancelled")                                                    \
     X(SLURM_OOM, "the control group ran out of memory")                                            \
@@ -74,7 +74,7 @@ extern "C" {
     X(PANIC, "the kernel stopped")                                                                 \
     X(KILLED, "a process was killed")                                                              \
     X(LOADER_DIED, "a data loader's worker died")                                                  \
-    X(POD_OOM, "the container ran out of memory")                                                  \
+    X(POD_OOM, "the container or node ran out of memory")                                          \
     X(POD_EVICTED, "the container was taken away")                                                 \
     X(NOT_FINITE, "a value is NaN or infinite")
 
@@ -107,8 +107,8 @@ struct inq_log_event {
     const char *host;
     uint64_t bus;      /* domain << 16 | bus << 8 | device of a GPU; INQ_LOG_NO_BUS */
     const char *group; /* process group, as named */
-    int64_t seq, enqueued, completed;
-    const char *op; /* collective; or the name of an exception or error */
+    int64_t seq, enqueued, completed; /* seq of an Xid: the one that it follows */
+    const char *op;                   /* collective; or the name of an exception or error */
     int64_t numel_in, numel_out;
     int64_t timeout_ms, ran_ms;
     int64_t code;      /* Xid, exit code, signal, status of a completion, NCCL result */

@@ -58,6 +58,13 @@ static void check(const struct row *rows, size_t n)
 
 #define CHECK(rows) check(rows, sizeof(rows) / sizeof((rows)[0]))
 
+/* What a rank tells that timed out in some group. */
+#define DUMPS_ITSELF(r, enq, done)                                                                 \
+    "[rank" r "]:[E607 17:52:21.410004031 ProcessGroupNCCL.cpp:1777] [PG ID 0 PG GUID "            \
+    "0(default_pg) Rank " r "] Received a dump signal due to a collective timeout from this "      \
+    "local rank and we will try our best to dump the debug info. Last enqueued NCCL work: " enq    \
+    ", last completed NCCL work: " done ".This is most likely caused by\n"
+
 /* Those that did not come are roots; those that waited are not, whatever the launcher says. */
 static void failure_logs__counters_tell_who_did_not_come(void **state)
 {
@@ -90,6 +97,18 @@ static void failure_logs__counters_tell_who_did_not_come(void **state)
          "[rank1]:[E1118 09:10:12.000000001 ProcessGroupNCCL.cpp:1413] [PG 1 Rank 1] Received a "
          "dump signal due to a collective timeout from  rank 0 and we will try our best to dump "
          "the debug info. Last enqueued NCCL work: 7752, last completed NCCL work: 7752.\n"},
+        {"dump signals alone: they wait in one", "communication_stall", NULL, "",
+         DUMPS_ITSELF("0", "31", "30") DUMPS_ITSELF("1", "31", "30")},
+        {"dump signals alone: one did not come", "cpu_stall", NULL, "1",
+         DUMPS_ITSELF("0", "31", "30") TOLD_TO_DUMP("1", "30", "30") DUMPS_ITSELF("2", "31", "30")},
+        {"nobody waits on a GPU, but in a barrier on the CPU", "cpu_stall", NULL, "",
+         DUMPS_ITSELF("0", "512", "512") TOLD_TO_DUMP(
+             "1", "512", "512") "[rank1]: RuntimeError: "
+                                "[/src/gloo/transport/tcp/unbound_buffer.cc:81] Timed out "
+                                "waiting 600000ms for recv operation to complete\n"},
+        {"the same without a word of where", "unknown", NULL, "",
+         DUMPS_ITSELF("0", "512", "512") TOLD_TO_DUMP("1", "512", "512")},
+        {"told by others to dump", "unknown", NULL, "", TOLD_TO_DUMP("4", "512", "512")},
     };
     CHECK(rows);
 }
@@ -130,6 +149,15 @@ static void failure_logs__ranks_that_enter_different_ops(void **state)
          "They never joined any collectives\n"},
         {"a monitored barrier", "cpu_stall", NULL, "1",
          "[rank0]: RuntimeError: [Rank 0]: Ranks 1 failed to pass monitoredBarrier in 30000 ms\n"},
+        {"a monitored barrier on all ranks", "cpu_stall", NULL, "5",
+         "[E ProcessGroupGloo.cpp:138] Rank 1 successfully reached monitoredBarrier, but received "
+         "errors while waiting for send/recv from rank 0. Please check rank 0 logs.\n"
+         "[E ProcessGroupGloo.cpp:138] [Rank 0]: Rank 5 failed to pass monitoredBarrier in 40000 "
+         "ms\n"},
+        {"a stall that Horovod reports", "cpu_stall", NULL, "3",
+         "[2025-06-07 10:00:00.123456: W /src/horovod/common/stall_inspector.cc:107] One or more "
+         "tensors were submitted by a subset of ranks for more than 60 seconds.\n"
+         "Missing ranks:\n3: [allreduce.w1, allreduce.w2 ...]\n"},
         {"RAS counts", "cpu_stall", NULL, "0",
          "Warnings\n========\n#0-0 (ab12) MISMATCH\n  6 ranks have launched up to operation "
          "288686\n"
@@ -255,6 +283,120 @@ static void failure_logs__the_network_and_those_who_lost_a_peer(void **state)
     CHECK(rows);
 }
 
+/* What CUDA, ROCm, NCCL and frameworks on top say of the same errors. */
+static void failure_logs__wordings_of_gpu_errors(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"the driver's name of an error", "gpu_hardware", "memory", "",
+         "F stream_executor/cuda/cuda_driver.cc:99] Internal: failed call to cuInit: "
+         "CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered\n"},
+        {"an address", "cuda_error", "illegal_access", "",
+         "E xla/stream.cc:12] could not synchronize: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal "
+         "memory access was encountered\n"},
+        {"NVLink in capitals", "gpu_hardware", "nvlink", "4",
+         "[rank4]: RuntimeError: CUDA error: uncorrectable NVLink error detected during the "
+         "execution\n"},
+        {"NCCL with a number in front", "gpu_hardware", NULL, "",
+         "n1:500:510 [0] include/alloc.h:112 NCCL WARN Cuda failure 999 'unknown error'\n"},
+        {"NCCL out of memory", "cuda_oom", NULL, "",
+         "n1:500:510 [0] include/alloc.h:112 NCCL WARN Cuda failure 2 'out of memory'\n"},
+        {"a handle that cannot be opened", "cuda_error", NULL, "",
+         "n1:500:510 [0] transport/p2p.cc:238 NCCL WARN failed to open CUDA IPC handle : 217 peer "
+         "access is not supported between these two devices\n"},
+        {"an assertion behind a progress bar", "cuda_error", "assert", "",
+         "  5%|#    | 12/240 [01:02<20:01, 5.2s/it]\r  6%|#    | 13/240 [01:07<19:58, "
+         "5.2s/it]/src/Indexing.cu:1284: indexSelect: block: [7,0,0], thread: [3,0,0] Assertion "
+         "`index < size` failed.\n"},
+        {"Triton", "cuda_error", "illegal_access", "2",
+         "[rank2]: RuntimeError: Triton Error [CUDA]: an illegal memory access was encountered\n"},
+        {"AMD", "cuda_error", "illegal_access", "",
+         "Memory access fault by GPU node-3 (Agent handle: 0x5564) on address 0x7f00. Reason: Page "
+         "not present or supervisor privilege.\n"},
+        {"JAX", "cuda_oom", NULL, "",
+         "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
+         "allocate 1024 bytes.\n"},
+    };
+    CHECK(rows);
+    struct test_log log;
+    test_log_text(&log, "job.out", rows[6].text);
+    assert_string_equal(log.failure->headline,
+                        "A CUDA error of the program on a rank that the logs do not name: an "
+                        "assertion on the GPU failed: index < size.");
+    assert_null(strchr(log.failure->evidence[0].text, '\r'));
+    assert_null(strstr(log.failure->evidence[0].text, "12/240"));
+    test_log_close(&log);
+}
+
+static void failure_logs__values_that_are_not_finite(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"a rank in the message", "numerical_divergence", NULL, "9",
+         "AssertionError: Rank 9: found NaN in local grad norm in backwards pass. Device: 1\n"},
+        {"the loss scale is at its end", "numerical_divergence", NULL, "",
+         "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 2, reducing to 1\n"
+         "Exception: Current loss scale already at minimum - cannot decrease scale anymore.\n"},
+        {"a function's backward", "numerical_divergence", NULL, "1",
+         "[rank1]: RuntimeError: Function 'ExpBackward0' returned nan values in its 0th output.\n"},
+        {"a loss", "numerical_divergence", NULL, "",
+         "ValueError: The loss returned in `training_step` is nan or inf.\n"},
+    };
+    CHECK(rows);
+}
+
+/* How mpirun, Horovod, DeepSpeed, Lightning, Ray and Slurm tell that a process ended, and of which
+ * one. */
+static void failure_logs__launchers(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"mpirun, killed", "unknown", "killed", "",
+         "mpirun noticed that process rank 5 with PID 0 on node gx7 exited on signal 9 "
+         "(Killed).\n"},
+        {"mpirun, a segmentation fault", "application_error", "segfault", "5",
+         "prterun noticed that process rank 5 with PID 311 on node gx7 exited on signal 11 "
+         "(Segmentation fault).\n"},
+        {"mpirun, an exit code", "unknown", "exit", "",
+         "mpirun detected that one or more processes exited with non-zero status.\n\n"
+         "  Process name: [[311,1],3]\n  Exit code:    1\n"},
+        {"mpirun's tags", "application_error", "exception", "6",
+         "[1,2]<stderr>:starts\n[1,6]<stderr>:Traceback (most recent call last):\n"
+         "[1,6]<stderr>:KeyError: 'x'\n"},
+        {"Horovod's", "host", "memory", "2",
+         "Tue Mar  4 10:11:12 2025[2]<stderr>:MemoryError\n"
+         "Tue Mar  4 10:11:13 2025[0]<stderr>:Aborted: Horovod has been shut down. This was caused "
+         "by an exception on one of the ranks.\n"},
+        {"tasks that start several ranks each", "application_error", "exception", "",
+         "1: [default3]:ready\n1: KeyError: 'x'\n"
+         "0: W0607 17:53:30.684369 1400 torch/distributed/elastic/multiprocessing/api.py:851] "
+         "Sending process 102 closing signal SIGTERM\n"},
+        {"the name of a pod", "application_error", "exception", "",
+         "job-worker-2: Traceback (most recent call last):\njob-worker-2: ValueError: bad\n"},
+        {"DeepSpeed names its last child, whoever failed", "application_error", "segfault", "",
+         "[2025-06-07 10:00:00,702] [INFO] [launch.py:314:sigkill_handler] Killing subprocess 17\n"
+         "[2025-06-07 10:00:01,702] [ERROR] [launch.py:320:sigkill_handler] ['python', "
+         "'train.py', '--local_rank=7'] exits with return code = -11\n"},
+        {"so does the old launcher of PyTorch", "application_error", "segfault", "",
+         "subprocess.CalledProcessError: Command '['python', 't.py', '--local_rank=7']' died with "
+         "<Signals.SIGSEGV: 11>.\n"},
+        {"Lightning", "unknown", "killed", "",
+         "[rank: 0] Child process with PID 4711 terminated with code -9. Forcefully terminating "
+         "all other processes to avoid zombies\n"},
+        {"Ray's memory monitor", "host", "memory", "",
+         "(raylet) node_manager.cc:3069: 2 Workers (tasks / actors) killed due to memory pressure "
+         "(OOM), 0 Workers crashed due to other reasons at node (ID: 6e7f, IP: 10.0.1.75)\n"},
+        {"put back into the queue", "scheduler", "preemption", "",
+         "slurmstepd: error: *** STEP 608.0 ON n4 CANCELLED AT 2025-06-07T02:06:12 DUE TO JOB "
+         "REQUEUE ***\nsrun: error: n4: tasks 2-3: Exited with exit code 1\n"},
+        {"a data loader out of shared memory", "host", "memory", "",
+         "RuntimeError: DataLoader worker (pid 31) is killed by signal: Bus error. \n"},
+        {"a data loader that crashed", "application_error", "data_loader", "",
+         "RuntimeError: DataLoader worker (pid(s) 31, 32) exited unexpectedly\n"},
+    };
+    CHECK(rows);
+}
+
 /* Xids by themselves; joined to ranks by bus id and host, whatever file they are in. */
 static void failure_logs__faults_of_gpus(void **state)
 {
@@ -268,6 +410,11 @@ static void failure_logs__faults_of_gpus(void **state)
          "[Sat Jun  7 17:42:22 2025] NVRM: Xid (PCI:0000:9b:00): 45, pid=77, name=python, Ch 8\n"
          "[rank0]:[E607 17:52:22.0 x.cpp:1] [Rank 0] Watchdog caught collective operation timeout: "
          "WorkNCCL(SeqNum=8, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600100 milliseconds\n"},
+        {"only what follows another error", "unknown", NULL, "",
+         "[  100.000001] NVRM: Xid (PCI:0000:9b:00): 43, pid=77, name=python, Ch 00000008\n"},
+        {"which it names", "gpu_hardware", "nvlink", "",
+         "kernel: NVRM: Xid (PCI:0000:dc:00): 45, pid=88, name=python3, Ch 00000001 caused by "
+         "previous Xid 149\n"},
         {"firmware", "driver_firmware", "firmware", "",
          "[  100.000001] NVRM: Xid (PCI:0000:9b:00): 119, pid=77, name=python, Timeout waiting for "
          "RPC from GSP!\n"},
@@ -441,6 +588,9 @@ int main(void)
         cmocka_unit_test(failure_logs__ranks_that_enter_different_ops),
         cmocka_unit_test(failure_logs__lines_that_name_the_cause),
         cmocka_unit_test(failure_logs__the_network_and_those_who_lost_a_peer),
+        cmocka_unit_test(failure_logs__wordings_of_gpu_errors),
+        cmocka_unit_test(failure_logs__values_that_are_not_finite),
+        cmocka_unit_test(failure_logs__launchers),
         cmocka_unit_test(failure_logs__faults_of_gpus),
         cmocka_unit_test(failure_logs__faults_that_the_run_survived),
         cmocka_unit_test(failure_logs__ranks_of_files),

@@ -16,9 +16,8 @@ int inq_json_parse(const char *text, size_t len, struct cJSON **root, struct inq
     const char *end = NULL;
     *root = cJSON_ParseWithLengthOpts(text, len, &end, 0);
     if (*root == NULL) {
-        int64_t offset = end == NULL ? -1 : (int64_t)(end - text);
-        return inq_err_at(err, INQ_FORMAT, NULL, offset, "not valid JSON at byte %lld",
-                          (long long)offset);
+        return inq_err_at(err, INQ_FORMAT, NULL, end == NULL ? -1 : (int64_t)(end - text),
+                          "not valid JSON");
     }
     return INQ_OK;
 }

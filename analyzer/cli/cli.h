@@ -249,6 +249,10 @@ bool inq_cli_wants_stop(void *ctx);
 
 /* Ingests the words with a progress line; says what failed and returns an exit status. */
 int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run);
+/* Nothing in the run can be analyzed: says what the files are instead; returns an exit status. */
+int inq_cli_no_trace(const struct inq_cli *cli, const struct inq_run *run);
+/* INQ_EXIT_OK for a run of one job; else says what there is and returns an exit status. */
+int inq_cli_one_job(const struct inq_cli *cli, const struct inq_run *run);
 /* Reads a small file ("-": stdin) into memory that the caller frees with inq_mem_free. Fails with
  * INQ_NOT_FOUND, INQ_IO, INQ_LIMIT, INQ_NOMEM. */
 int inq_cli_read_file(const char *path, size_t max, char **text, size_t *len, struct inq_err *err);
@@ -271,6 +275,7 @@ struct inq_cli_output {
     struct inq_out text; /* collected for stdout */
     int fd;              /* of the temporary file; -1: stdout */
     bool gzip;           /* the file is compressed: collected until it is whole */
+    int why;             /* errno of the first write that failed */
     char *path, *temp;
 };
 

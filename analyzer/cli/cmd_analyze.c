@@ -145,19 +145,6 @@ static int take_ranges(struct analysis *a)
 /* ---- the work ----------------------------------------------------------------------------------
  */
 
-/* Nothing that can be analyzed: says what the files are instead. */
-static int no_trace(const struct analysis *a)
-{
-    struct inq_err err = {.code = INQ_FORMAT, .offset = -1};
-    const struct inq_file *first = &a->run->skipped[0];
-    (void)snprintf(err.message, sizeof err.message, "no trace among %zu file%s; %.200s: %.200s",
-                   a->run->n_skipped, a->run->n_skipped == 1 ? "" : "s", first->path,
-                   first->reason);
-    return inq_cli_fail(a->cli, &err,
-                        "'inquest info' lists each file with the reason; "
-                        "'inquest list' names the formats");
-}
-
 static bool is_selected(const struct analysis *a, int32_t rank)
 {
     for (size_t i = 0; i < a->n_ranks; i++) {
@@ -380,7 +367,7 @@ static int run_steps(struct analysis *a)
     int (*const steps[])(struct analysis *) = {select_parts, analyze_all, questions_answered,
                                                write_reports};
     if (a->run->n_traces == 0) {
-        return no_trace(a);
+        return inq_cli_no_trace(a->cli, a->run);
     }
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         int status = steps[i](a);

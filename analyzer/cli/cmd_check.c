@@ -74,20 +74,6 @@ static int measure_schedule(struct gate *g, const char *path)
     return status;
 }
 
-static int not_one_job(const struct gate *g, const struct inq_run *run)
-{
-    struct inq_err err = {0};
-    if (run->n_traces == 0) {
-        const struct inq_file *first = &run->skipped[0];
-        (void)inq_err_set(&err, INQ_FORMAT, "no trace and no schedule; %.200s: %.200s", first->path,
-                          first->reason);
-        return inq_cli_fail(g->cli, &err, "'inquest info' lists each file with the reason");
-    }
-    (void)inq_err_set(&err, INQ_UNSUPPORTED, "%zu jobs are here; a baseline is of one",
-                      run->n_traces);
-    return inq_cli_fail(g->cli, &err, "give the folder or the files of one job");
-}
-
 static int measure_trace(struct gate *g, struct inq_trace *trace)
 {
     struct inq_analysis_options options = {.jobs = g->cli->jobs};
@@ -111,7 +97,10 @@ static int measure_run(struct gate *g)
     struct inq_run *run = NULL;
     int status = inq_cli_ingest(g->cli, &run);
     if (status == INQ_EXIT_OK) {
-        status = run->n_traces == 1 ? measure_trace(g, run->traces[0]) : not_one_job(g, run);
+        status = inq_cli_one_job(g->cli, run);
+    }
+    if (status == INQ_EXIT_OK) {
+        status = measure_trace(g, run->traces[0]);
     }
     inq_run_free(run);
     return status;

@@ -33,19 +33,6 @@ static int take_samples(const struct inq_cli *cli, double samples[2])
                                 "--samples takes two positive numbers, not '%s'", text);
 }
 
-static int not_one_job(const struct inq_cli *cli, const char *path, const struct inq_run *run)
-{
-    struct inq_err err = {0};
-    if (run->n_traces == 0) {
-        (void)inq_err_at(&err, INQ_FORMAT, path, -1, "no trace; %.200s: %.200s",
-                         run->skipped[0].path, run->skipped[0].reason);
-        return inq_cli_fail(cli, &err, "'inquest info' lists each file with the reason");
-    }
-    (void)inq_err_at(&err, INQ_UNSUPPORTED, path, -1, "%zu jobs are here; compare takes one",
-                     run->n_traces);
-    return inq_cli_fail(cli, &err, "give the folder or the file of one job");
-}
-
 static int load(const struct inq_cli *cli, size_t word, struct side *side)
 {
     struct inq_cli one = *cli;
@@ -54,11 +41,11 @@ static int load(const struct inq_cli *cli, size_t word, struct side *side)
     one.words = &cli->words[word];
     one.n_words = 1;
     int status = inq_cli_ingest(&one, &side->run);
+    if (status == INQ_EXIT_OK) {
+        status = inq_cli_one_job(&one, side->run);
+    }
     if (status != INQ_EXIT_OK) {
         return status;
-    }
-    if (side->run->n_traces != 1) {
-        return not_one_job(cli, cli->words[word], side->run);
     }
     int code = inq_cli_keep_steps(cli, side->run->traces[0], &err);
     if (code == INQ_OK) {

@@ -162,12 +162,10 @@ static int base_of_run(struct work *w)
     if (status != INQ_EXIT_OK) {
         return status;
     }
-    if (w->run->n_traces != 1) {
-        (void)inq_err_set(&err, w->run->n_traces == 0 ? INQ_FORMAT : INQ_UNSUPPORTED,
-                          "%zu jobs among these files: fixes are for one", w->run->n_traces);
-        return inq_cli_fail(w->cli, &err, "'inquest info' lists what is there");
+    status = inq_cli_one_job(w->cli, w->run);
+    if (status == INQ_EXIT_OK) {
+        status = keep_steps(w);
     }
-    status = keep_steps(w);
     if (status != INQ_EXIT_OK) {
         return status;
     }

@@ -164,15 +164,11 @@ static int base_of_run(struct work *w)
     struct inq_err err = {0};
     struct inq_analysis_options options = {.jobs = w->cli->jobs};
     int status = inq_cli_ingest(w->cli, &w->run);
+    if (status == INQ_EXIT_OK) {
+        status = inq_cli_one_job(w->cli, w->run);
+    }
     if (status != INQ_EXIT_OK) {
         return status;
-    }
-    if (w->run->n_traces != 1) {
-        (void)inq_err_set(&err, w->run->n_traces == 0 ? INQ_FORMAT : INQ_UNSUPPORTED,
-                          w->run->n_traces == 0 ? "no trace among these files"
-                                                : "%zu jobs among these files, one can be replayed",
-                          w->run->n_traces);
-        return inq_cli_fail(w->cli, &err, "'inquest info' lists what is there");
     }
     int code = inq_analyze(w->run->traces[0], &options, &w->report, &err);
     if (code == INQ_OK) {

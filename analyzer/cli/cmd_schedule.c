@@ -221,6 +221,8 @@ int inq_cmd_schedule(struct inq_cli *cli)
             return verbs[i].own != NULL ? verbs[i].own(cli) : with_one(cli, verbs[i].one);
         }
     }
-    return inq_cli_usage(cli, "one of show, make, lint, convert, compare, search",
-                         "what to do with the schedule?");
+    static const char all[] = "one of show, make, lint, convert, compare, search";
+    return cli->n_words > 0
+               ? inq_cli_usage(cli, all, "'inquest schedule' has no verb '%s'", cli->words[0])
+               : inq_cli_usage(cli, all, "what to do with the schedule?");
 }

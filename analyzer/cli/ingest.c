@@ -2,6 +2,8 @@
 /* What every command that reads traces does: ingest with a progress line. */
 #include "cli/cli.h"
 
+#include <stdio.h>
+
 /* choices of --align */
 enum { ALIGN_AUTO, ALIGN_NONE };
 
@@ -31,6 +33,32 @@ int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run)
         return inq_cli_fail(cli, &err, "give a folder that holds traces, or the files themselves");
     }
     return INQ_EXIT_OK;
+}
+
+int inq_cli_no_trace(const struct inq_cli *cli, const struct inq_run *run)
+{
+    struct inq_err err = {.code = INQ_FORMAT, .offset = -1};
+    const struct inq_file *first = &run->skipped[0];
+    (void)snprintf(err.message, sizeof err.message, "no trace among %zu file%s; %.200s: %.200s",
+                   run->n_skipped, run->n_skipped == 1 ? "" : "s", first->path, first->reason);
+    return inq_cli_fail(cli, &err,
+                        "'inquest info' lists each file with the reason; "
+                        "'inquest list' names the formats");
+}
+
+int inq_cli_one_job(const struct inq_cli *cli, const struct inq_run *run)
+{
+    struct inq_err err = {0};
+    if (run->n_traces == 1) {
+        return INQ_EXIT_OK;
+    }
+    if (run->n_traces == 0) {
+        return inq_cli_no_trace(cli, run);
+    }
+    (void)inq_err_at(&err, INQ_UNSUPPORTED, cli->words[0], -1, "%zu jobs are here; '%s' takes one",
+                     run->n_traces, cli->command->name);
+    return inq_cli_fail(cli, &err,
+                        "give the folder or the file of one job; 'inquest info' lists them");
 }
 
 struct inq_report_options inq_cli_report_options(const struct inq_cli *cli)

@@ -3,9 +3,11 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --help and --version, which no command needs to know of. */
 static int answer(const struct inq_cli *cli, bool version)
@@ -36,6 +38,17 @@ static int run(struct inq_cli *cli)
     return cli->command->run(cli);
 }
 
+/* A standard descriptor that is closed would be given to the next file that is opened, and what is
+ * meant for the terminal would go into it: such a one is held by what cannot be written. */
+static void hold_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 /* Output that did not arrive is a failure, unless the reader closed the pipe. */
 static int close_stdout(const struct inq_cli *cli, int status)
 {
@@ -50,6 +63,7 @@ static int close_stdout(const struct inq_cli *cli, int status)
 int main(int argc, char **argv)
 {
     struct inq_cli cli;
+    hold_standard_descriptors();
     (void)setlocale(LC_CTYPE, ""); /* characters only: numbers stay in the C locale */
     inq_cli_signals_init();
     int status = inq_cli_parse(argc, argv, &cli);

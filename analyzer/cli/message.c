@@ -119,7 +119,8 @@ int inq_cli_fail(const struct inq_cli *cli, const struct inq_err *err, const cha
         (void)fprintf(stderr, "inquest: interrupted, nothing was written\n");
         return status_of(err->code);
     }
-    if (hint == NULL) {
+    /* what a command says of its input is no help when memory or the disk is full */
+    if (hint == NULL || err->code == INQ_IO || err->code == INQ_NOMEM) {
         hint = default_hint(err->code);
     }
     if (cli->json_errors) {

@@ -125,14 +125,15 @@ int inq_cli_output_open_path(const struct inq_cli *cli, const char *path,
     return code;
 }
 
-static int write_all(int fd, const char *bytes, size_t n)
+static int write_all(struct inq_cli_output *output, const char *bytes, size_t n)
 {
     while (n > 0) {
-        ssize_t done = write(fd, bytes, n);
+        ssize_t done = write(output->fd, bytes, n);
         if (done < 0 && errno == EINTR) {
             continue;
         }
         if (done < 0) {
+            output->why = errno;
             return INQ_IO;
         }
         bytes += done;
@@ -148,7 +149,7 @@ static int sink_write(void *ctx, const char *bytes, size_t n)
         return INQ_CANCELLED;
     }
     if (output->fd >= 0 && !output->gzip) {
-        return write_all(output->fd, bytes, n);
+        return write_all(output, bytes, n);
     }
     inq_out_bytes(&output->text, bytes, n);
     return output->text.code;
@@ -161,14 +162,14 @@ struct inq_sink inq_cli_output_sink(struct inq_cli_output *output)
 
 static int fd_write(void *ctx, const char *bytes, size_t n)
 {
-    return write_all(*(const int *)ctx, bytes, n);
+    return write_all(ctx, bytes, n);
 }
 
 /* Writes what was collected, compressed, into the file. */
 static int compress(struct inq_cli_output *output, struct inq_err *err)
 {
     enum { LEVEL = 6 };
-    struct inq_out out = {.write = fd_write, .ctx = &output->fd};
+    struct inq_out out = {.write = fd_write, .ctx = output};
     int code = inq_gzip_write(&out, output->text.buf, output->text.len, LEVEL, err);
     if (code == INQ_OK) {
         code = inq_out_flush(&out, err);
@@ -180,6 +181,11 @@ static int compress(struct inq_cli_output *output, struct inq_err *err)
 /* Gives the finished file its name. */
 static int finish_file(struct inq_cli_output *output, int code, struct inq_err *err)
 {
+    if (code != INQ_OK && output->why != 0) { /* those who wrote could not know it */
+        *err = (struct inq_err){0};
+        errno = output->why;
+        code = fail_file(output->path, "cannot write", err);
+    }
     if (close(output->fd) != 0 && code == INQ_OK) {
         code = fail_file(output->path, "cannot write", err);
     }

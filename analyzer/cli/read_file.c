@@ -21,7 +21,9 @@ int inq_cli_read_file(const char *path, size_t max, char **text, size_t *len, st
     int code = INQ_OK;
     size_t got = 1;
     while (code == INQ_OK && got > 0) {
-        code = inq_mem_grow(text, &cap, *len + 65536, 1, max, err);
+        code = *len <= max ? inq_mem_grow(text, &cap, *len + 65536, 1, max + 65536, err)
+                           : inq_err_at(err, INQ_LIMIT, path, -1, "'%s' is larger than %zu MB",
+                                        path, max >> 20);
         if (code == INQ_OK) {
             got = fread(*text + *len, 1, 65536, file);
             *len += got;

@@ -292,7 +292,11 @@ int inq_work_record(struct inq_cli *cli, struct inq_work *work)
     int status = inq_cli_ingest(cli, &run);
     cli->words--;
     cli->n_words++;
+    if (status == INQ_EXIT_OK && run->n_traces == 0) {
+        status = inq_cli_no_trace(cli, run);
+    }
     if (status != INQ_EXIT_OK) {
+        inq_run_free(run);
         return status;
     }
     int code = INQ_OK;

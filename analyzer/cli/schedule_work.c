@@ -185,7 +185,9 @@ static int make(const struct inq_cli *cli, struct inq_work *work)
     bool judges = cli->n_words > 0 && strcmp(cli->words[0], "lint") == 0;
     spec.memory_limit = judges ? 0.0 : work->memory_limit;
     int code = inq_schedule_make(&spec, &work->schedule, &err);
-    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+    return code == INQ_OK
+               ? INQ_EXIT_OK
+               : inq_cli_fail(cli, &err, "'inquest help schedule' says what the options mean");
 }
 
 static int add_comms(const struct inq_cli *cli, struct inq_work *work)

@@ -20,6 +20,7 @@ void inq_cli_signals_init(void)
     (void)sigaction(SIGTERM, &stop, NULL);
     (void)sigaction(SIGHUP, &stop, NULL);
     (void)sigaction(SIGPIPE, &ignore, NULL); /* a write says EPIPE instead */
+    (void)sigaction(SIGXFSZ, &ignore, NULL); /* and EFBIG, and the file is taken away again */
 }
 
 int inq_cli_interrupted(void)

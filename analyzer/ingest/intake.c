@@ -246,12 +246,15 @@ static int read_source(struct reading *reading, struct inq_err *err)
         return code == INQ_NOMEM ? inq_err_set(err, INQ_NOMEM, "%s", why.message)
                                  : reject(shard, why.message, err);
     }
-    const struct inq_reader *reader = inq_reader_find(head, n, shard->file.path);
+    const struct inq_reader *reader =
+        inq_unknown_is_tar(head, n) ? NULL : inq_reader_find(head, n, shard->file.path);
     if (reader == NULL) {
         shard->file.format = "unknown";
         merge_damage(&shard->file.damage, inq_source_damage(source));
         bool broken = n == 0 && inq_damage_total(&shard->file.damage) > 0;
-        return reject(shard, broken ? "nothing could be decompressed" : inq_unknown_reason(head, n),
+        return reject(shard,
+                      broken ? "nothing could be decompressed"
+                             : inq_unknown_reason_of(shard->file.path, head, n),
                       err);
     }
     code = reader->read(source, shard, &why);

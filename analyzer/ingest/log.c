@@ -407,19 +407,6 @@ static bool is_metrics_lines(const char *head, size_t n)
            memmem(head, n, "traceEvents", 11) == NULL;
 }
 
-static bool is_text(const char *head, size_t n)
-{
-    size_t odd = 0;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)head[i];
-        if (c == 0) {
-            return false;
-        }
-        odd += c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b && c != '\b';
-    }
-    return odd * 50 <= n;
-}
-
 /* "[ 1843.308145] ...", "[2]: ...": a tag or a stamp, where in JSON no text follows a bracket. */
 static bool is_tagged(const char *head, size_t n)
 {
@@ -437,7 +424,7 @@ static bool is_tagged(const char *head, size_t n)
 static int sniff(const char *head, size_t n, const char *path)
 {
     (void)path;
-    if (n == 0 || !is_text(head, n)) {
+    if (n == 0 || !inq_unknown_is_text(head, n)) {
         return 0;
     }
     size_t i = 0;

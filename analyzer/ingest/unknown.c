@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char plain_text[] = "not a trace: text";
+static const char binary[] = "not a trace: binary data";
 
 #define MAGIC(text) text, sizeof(text) - 1
 
@@ -21,6 +22,9 @@ static const struct magic magics[] = {
            "7zXZ"),
      "compressed with xz: decompress it first"},
     {MAGIC("BZh"), "compressed with bzip2: decompress it first"},
+    {MAGIC("\x1f\x8b"), "compressed twice with gzip: decompress it first"},
+    {MAGIC("\x04\"M\x18"), "compressed with lz4: decompress it first"},
+    {MAGIC("7z\xbc\xaf"), "a 7z archive: unpack it first"},
     {MAGIC("PK\x03\x04"), "a zip archive: unpack it first"},
     {MAGIC("SQLite format 3"),
      "an SQLite database: Nsight Systems exports need a build with sqlite3"},
@@ -47,17 +51,24 @@ static bool is_job_description(const char *head, size_t n)
            contains(head, n, "dp_size");
 }
 
-static bool is_text(const char *head, size_t n)
+bool inq_unknown_is_text(const char *head, size_t n)
 {
     size_t odd = 0;
+    size_t hole = 0;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)head[i];
-        if (c == 0) {
-            return false;
-        }
-        odd += c < ' ' && isspace(c) == 0 && c != 0x1b;
+        hole += c == 0;
+        odd += c == 0 ? i == 0 || head[i - 1] != 0
+                      : c < ' ' && isspace(c) == 0 && strchr("\x1b\b", c) == NULL;
     }
-    return odd * 50 <= n;
+    return hole < n && odd * 50 <= n - hole;
+}
+
+/* By a byte order mark, or by the zeros of its first letters. */
+static bool is_wide_text(const char *head, size_t n)
+{
+    return n >= 4 && (memcmp(head, "\xff\xfe", 2) == 0 || memcmp(head, "\xfe\xff", 2) == 0 ||
+                      (head[0] > ' ' - 1 && head[1] == 0 && head[2] > 0 && head[3] == 0));
 }
 
 /* "[2025-03-01 ...", "[12:30:00]", "[1,0]<stdout>:" are heads of log lines, "[1, 2.5e-3" is JSON.
@@ -94,6 +105,11 @@ static bool is_json(const char *head, size_t n)
     return strchr(head[0] == '{' ? "\"}" : "{[\"]", head[i]) != NULL;
 }
 
+bool inq_unknown_is_tar(const char *head, size_t n)
+{
+    return n > 262 && memcmp(head + 257, "ustar", 5) == 0;
+}
+
 const char *inq_unknown_reason(const char *head, size_t n)
 {
     if (n == 0) {
@@ -104,14 +120,17 @@ const char *inq_unknown_reason(const char *head, size_t n)
             return magics[i].reason;
         }
     }
-    if (n > 262 && memcmp(head + 257, "ustar", 5) == 0) {
+    if (inq_unknown_is_tar(head, n)) {
         return "a tar archive: unpack it first";
+    }
+    if (is_wide_text(head, n)) {
+        return "text in UTF-16 or UTF-32: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)";
     }
     if (n > 2 && (unsigned char)head[0] == 0x80 && head[1] >= 2 && head[1] <= 5) {
         return "not a trace: a Python pickle";
     }
-    if (!is_text(head, n)) {
-        return "not a trace: binary data";
+    if (!inq_unknown_is_text(head, n)) {
+        return binary;
     }
     if (is_job_description(head, n)) {
         return "job description";
@@ -132,4 +151,26 @@ const char *inq_unknown_reason(const char *head, size_t n)
 bool inq_unknown_is_plain(const char *head, size_t n)
 {
     return inq_unknown_reason(head, n) == plain_text;
+}
+
+const char *inq_unknown_reason_of(const char *path, const char *head, size_t n)
+{
+    static const char nsight[] =
+        "a report of Nsight Systems: export it with 'nsys export -t sqlite'";
+    static const char perfetto[] = "a Perfetto trace in protobuf: convert it with 'traceconv json'";
+    static const struct {
+        const char *suffix;
+        const char *reason;
+    } names[] = {{".nsys-rep", nsight},
+                 {".qdrep", nsight},
+                 {".pftrace", perfetto},
+                 {".perfetto-trace", perfetto}};
+    const char *reason = inq_unknown_reason(head, n);
+    for (size_t i = 0; reason == binary && i < sizeof names / sizeof *names; i++) {
+        size_t len = strlen(names[i].suffix);
+        if (strlen(path) > len && strcmp(path + strlen(path) - len, names[i].suffix) == 0) {
+            return names[i].reason;
+        }
+    }
+    return reason;
 }

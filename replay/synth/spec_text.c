@@ -155,6 +155,9 @@ static int read_member(const struct cJSON *member, struct inq_synth_spec *spec, 
 {
     int code = INQ_OK;
     if (strcmp(inq_json_key(member), "faults") == 0) {
+        if (inq_json_text(member, NULL) != NULL || !isnan(inq_json_number(member, (double)NAN))) {
+            return inq_err_set(err, INQ_USAGE, "faults: must be an array of objects");
+        }
         const struct cJSON *fault = inq_json_first(member);
         for (; code == INQ_OK && fault != NULL; fault = inq_json_next(fault)) {
             code = read_fault(fault, spec, err);
@@ -200,6 +203,9 @@ int inq_synth_spec_read_json(const char *path, struct inq_synth_spec *spec, stru
     const struct cJSON *member = inq_json_first(root);
     for (; code == INQ_OK && member != NULL; member = inq_json_next(member)) {
         code = read_member(member, spec, err);
+    }
+    if (code != INQ_OK && err != NULL) {
+        (void)snprintf(err->path, sizeof err->path, "%s", path);
     }
     inq_json_free(root);
     inq_out_release(&text);

@@ -95,6 +95,9 @@ static void unknown__says_what_it_is_and_what_to_do(void **state)
         {"(\xb5/\xfd"
          "abc",
          "compressed with zstd: decompress it first"},
+        {"\x1f\x8b\x08", "compressed twice with gzip: decompress it first"},
+        {"\x04\"M\x18@", "compressed with lz4: decompress it first"},
+        {"7z\xbc\xaf\x27", "a 7z archive: unpack it first"},
         {"PK\x03\x04", "a zip archive: unpack it first"},
         {"PAR1", "a Parquet table: convert it to CSV"},
         {"\x80\x02}q\x01", "not a trace: a Python pickle"},
@@ -110,6 +113,41 @@ static void unknown__says_what_it_is_and_what_to_do(void **state)
         assert_string_equal(inq_unknown_reason(rows[i].head, strlen(rows[i].head)), rows[i].reason);
     }
     assert_string_equal(inq_unknown_reason("a\0b", 3), "not a trace: binary data");
+}
+
+static void unknown__wide_text_is_not_binary_data(void **state)
+{
+    (void)state;
+    static const char reason[] =
+        "text in UTF-16 or UTF-32: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)";
+    assert_string_equal(inq_unknown_reason("\xff\xfe{\0", 4), reason);
+    assert_string_equal(inq_unknown_reason("\xfe\xff\0{", 4), reason);
+    assert_string_equal(inq_unknown_reason("{\0\"\0", 4), reason);
+    assert_string_equal(inq_unknown_reason("a\0\0\0", 4), "not a trace: binary data");
+}
+
+static void unknown__text_with_holes_is_text(void **state)
+{
+    (void)state;
+    char log[400];
+    memset(log, 'x', sizeof log);
+    memset(log + 100, 0, 200);
+    assert_true(inq_unknown_is_text(log, sizeof log));
+    assert_false(inq_unknown_is_text(log + 100, 200)); /* nothing but the hole */
+    for (size_t i = 0; i < 100; i += 2) {
+        log[i] = '\0';
+    }
+    assert_false(inq_unknown_is_text(log, sizeof log));
+}
+
+static void unknown__binary_data_is_told_by_its_name(void **state)
+{
+    (void)state;
+    assert_string_equal(inq_unknown_reason_of("a/b.nsys-rep", "\x01\x02", 2),
+                        "a report of Nsight Systems: export it with 'nsys export -t sqlite'");
+    assert_string_equal(inq_unknown_reason_of("a/b.bin", "\x01\x02", 2),
+                        "not a trace: binary data");
+    assert_string_equal(inq_unknown_reason_of("a/b.nsys-rep", "text", 4), "not a trace: text");
 }
 
 /* What the data folder holds besides traces is told apart from them. */
@@ -154,6 +192,9 @@ int main(void)
         cmocka_unit_test(readers__leave_text_to_the_reader_of_logs),
         cmocka_unit_test(readers__have_names_and_summaries_of_their_own),
         cmocka_unit_test(unknown__says_what_it_is_and_what_to_do),
+        cmocka_unit_test(unknown__wide_text_is_not_binary_data),
+        cmocka_unit_test(unknown__text_with_holes_is_text),
+        cmocka_unit_test(unknown__binary_data_is_told_by_its_name),
         cmocka_unit_test(readers__real_neighbours_of_traces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

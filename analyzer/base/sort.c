@@ -4,7 +4,6 @@
 #include "base/mem.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct merge {
@@ -72,95 +71,6 @@ int inq_sort(void *base, size_t n, size_t size, inq_compare compare, void *ctx, 
     }
     inq_mem_free(spare);
     return INQ_OK;
-}
-
-struct keyed {
-    uint64_t key;
-    uint32_t index;
-};
-
-/* One pass of a least-significant-digit radix sort over 16 bits. */
-static void radix_pass(const struct keyed *from, struct keyed *to, size_t n, unsigned shift,
-                       size_t *start)
-{
-    memset(start, 0, ((size_t)1 << 16) * sizeof *start);
-    for (size_t i = 0; i < n; i++) {
-        start[(from[i].key >> shift) & 0xffff]++;
-    }
-    size_t sum = 0;
-    for (size_t d = 0; d < (size_t)1 << 16; d++) {
-        size_t count = start[d];
-        start[d] = sum;
-        sum += count;
-    }
-    for (size_t i = 0; i < n; i++) {
-        to[start[(from[i].key >> shift) & 0xffff]++] = from[i];
-    }
-}
-
-static int compare_keyed(const void *a, const void *b, void *ctx)
-{
-    (void)ctx;
-    const struct keyed *x = a;
-    const struct keyed *y = b;
-    return x->key < y->key ? -1 : x->key > y->key;
-}
-
-static int radix_sort(struct keyed *rows, size_t n, uint64_t spread, struct inq_err *err)
-{
-    struct keyed *spare = inq_mem_alloc(n * sizeof *spare);
-    size_t *start = inq_mem_alloc(((size_t)1 << 16) * sizeof *start);
-    if (spare == NULL || start == NULL) {
-        inq_mem_free(spare);
-        inq_mem_free(start);
-        return inq_err_set(err, INQ_NOMEM, "out of memory for sorting %zu times", n);
-    }
-    struct keyed *from = rows;
-    struct keyed *to = spare;
-    for (unsigned shift = 0; shift < 64 && (spread >> shift) != 0; shift += 16) {
-        radix_pass(from, to, n, shift, start);
-        struct keyed *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != rows) {
-        memcpy(rows, from, n * sizeof *rows);
-    }
-    inq_mem_free(spare);
-    inq_mem_free(start);
-    return INQ_OK;
-}
-
-int inq_sort_order_i64(const int64_t *keys, size_t n, uint32_t *perm, struct inq_err *err)
-{
-    int64_t lowest = n > 0 ? keys[0] : 0;
-    int64_t highest = lowest;
-    bool sorted = true;
-    for (size_t i = 0; i < n; i++) {
-        perm[i] = (uint32_t)i;
-        sorted = sorted && (i == 0 || keys[i - 1] <= keys[i]);
-        lowest = keys[i] < lowest ? keys[i] : lowest;
-        highest = keys[i] > highest ? keys[i] : highest;
-    }
-    if (sorted) {
-        return INQ_OK;
-    }
-    struct keyed *rows = inq_mem_alloc(n * sizeof *rows);
-    if (rows == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for sorting %zu times", n);
-    }
-    for (size_t i = 0; i < n; i++) {
-        rows[i] = (struct keyed){(uint64_t)keys[i] - (uint64_t)lowest, (uint32_t)i};
-    }
-    /* below this a radix pass costs more than it saves */
-    const size_t radix_from = 20000;
-    int code = n < radix_from ? inq_sort(rows, n, sizeof *rows, compare_keyed, NULL, err)
-                              : radix_sort(rows, n, (uint64_t)highest - (uint64_t)lowest, err);
-    for (size_t i = 0; code == INQ_OK && i < n; i++) {
-        perm[i] = rows[i].index;
-    }
-    inq_mem_free(rows);
-    return code;
 }
 
 /* ---- numbers, in place ------------------------------------------------------------------------

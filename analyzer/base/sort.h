@@ -12,7 +12,8 @@ int inq_sort(void *base, size_t n, size_t size, inq_compare compare, void *ctx,
              struct inq_err *err);
 
 /* Stable order of `n` keys: perm[i] = index of the i-th smallest. `perm` is the caller's [n].
- * Linear for keys already in order. Fails with INQ_NOMEM. */
+ * Linear for keys in order, and nearly so where they come in a few ordered runs. Fails with
+ * INQ_NOMEM. */
 int inq_sort_order_i64(const int64_t *keys, size_t n, uint32_t *perm, struct inq_err *err);
 
 /* Ascending, in place, no failure. */

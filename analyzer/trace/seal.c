@@ -216,33 +216,48 @@ static int order_calls(const struct inq_calls *c, uint32_t *order, struct inq_er
     return code;
 }
 
-/* Number of calls that come before (id, start_ns], id included where it starts no later. */
-static size_t calls_up_to(const struct inq_calls *c, const uint32_t *order, uint32_t id,
-                          int64_t start_ns)
+static bool comes_after(const struct inq_calls *c, uint32_t call, uint32_t id, int64_t start_ns)
 {
-    size_t low = 0;
-    size_t high = c->n;
+    uint32_t own = (uint32_t)c->correlation[call];
+    return own > id || (own == id && c->start_ns[call] > start_ns);
+}
+
+/* Number of calls that come before (id, start_ns], id included where it starts no later; sought
+ * outwards from `near`, since what runs one after the other was mostly launched so. */
+static size_t calls_up_to(const struct inq_calls *c, const uint32_t *order, uint32_t id,
+                          int64_t start_ns, size_t near)
+{
+    size_t low = near;
+    size_t high = near;
+    for (size_t step = 1; low > 0 && comes_after(c, order[low - 1], id, start_ns); step *= 2) {
+        high = low - 1;
+        low -= step < low ? step : low;
+    }
+    for (size_t step = 1; high < c->n && !comes_after(c, order[high], id, start_ns); step *= 2) {
+        low = high + 1;
+        high += step < c->n - high ? step : c->n - high;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        uint32_t own = (uint32_t)c->correlation[order[middle]];
-        if (own < id || (own == id && c->start_ns[order[middle]] <= start_ns)) {
-            low = middle + 1;
-        } else {
+        if (comes_after(c, order[middle], id, start_ns)) {
             high = middle;
+        } else {
+            low = middle + 1;
         }
     }
     return low;
 }
 
 /* The call with this id. An id can repeat: of those that start before the event the latest, else
- * the first. */
+ * the first. *near, where to begin, gets its place in the order. */
 static uint32_t find_call(const struct inq_calls *c, const uint32_t *order, uint32_t id,
-                          int64_t start_ns)
+                          int64_t start_ns, size_t *near)
 {
     if (id == 0) {
         return INQ_NONE; /* what calls that launch nothing have */
     }
-    size_t at = calls_up_to(c, order, id, start_ns);
+    size_t at = calls_up_to(c, order, id, start_ns, *near);
+    *near = at;
     if (at > 0 && (uint32_t)c->correlation[order[at - 1]] == id) {
         return order[at - 1];
     }
@@ -258,9 +273,10 @@ static int join_calls(struct inq_rank *rank, struct inq_damage *damage, struct i
     uint32_t *order = inq_mem_alloc((c->n + 1) * sizeof *order);
     int code = order != NULL ? order_calls(c, order, err)
                              : inq_err_set(err, INQ_NOMEM, "out of memory for launches");
+    size_t near = 0;
     for (size_t i = 0; code == INQ_OK && i < e->n; i++) {
         uint32_t id = e->call[i];
-        e->call[i] = id != INQ_NONE ? find_call(c, order, id, e->start_ns[i]) : INQ_NONE;
+        e->call[i] = id != INQ_NONE ? find_call(c, order, id, e->start_ns[i], &near) : INQ_NONE;
         bool lost = id != INQ_NONE && e->call[i] == INQ_NONE && c->n > 0;
         if (lost && e->kind[i] != INQ_EVENT_SYNC) {
             inq_damage_add(damage, INQ_DAMAGE_NO_LAUNCH, 1, 0);

@@ -223,6 +223,37 @@ static void sort__order_is_stable_at_every_size(void **state)
     }
 }
 
+/* A few runs are merged, many are not; ties and keys that overlap in all degrees. */
+static void sort__order_of_runs_is_stable(void **state)
+{
+    (void)state;
+    enum { N = 30011 };
+    static int64_t keys[N];
+    static uint32_t perm[N];
+    static bool seen[N];
+    const size_t runs[] = {1, 2, 3, 7, 64, 1023, 1024, 1025, 9000};
+    const uint64_t spreads[] = {1, 100, 100000, 100000000};
+    uint64_t random = 11;
+    for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
+        for (size_t s = 0; s < sizeof spreads / sizeof *spreads; s++) {
+            for (size_t i = 0; i < N; i++) {
+                bool begins = i % (N / runs[r] + 1) == 0;
+                keys[i] = begins ? (int64_t)(next_random(&random) % spreads[s]) + (int64_t)i * 3
+                                 : keys[i - 1] + (int64_t)(next_random(&random) % 4);
+            }
+            memset(seen, 0, sizeof seen);
+            assert_int_equal(inq_sort_order_i64(keys, N, perm, NULL), INQ_OK);
+            for (size_t i = 0; i < N; i++) {
+                assert_in_range(perm[i], 0, N - 1);
+                assert_false(seen[perm[i]]);
+                seen[perm[i]] = true;
+                assert_true(i == 0 || keys[perm[i - 1]] < keys[perm[i]] ||
+                            (keys[perm[i - 1]] == keys[perm[i]] && perm[i - 1] < perm[i]));
+            }
+        }
+    }
+}
+
 static void stats__known_values(void **state)
 {
     (void)state;
@@ -274,6 +305,7 @@ int main(void)
         cmocka_unit_test(sort__numbers_are_in_order_whatever_they_were),
         cmocka_unit_test(sort__doubles_are_in_order_whatever_they_were),
         cmocka_unit_test(sort__order_is_stable_at_every_size),
+        cmocka_unit_test(sort__order_of_runs_is_stable),
         cmocka_unit_test(stats__known_values),
         cmocka_unit_test(par__all_run_and_the_lowest_failure_wins),
     };

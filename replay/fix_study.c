@@ -388,6 +388,10 @@ static int run_study(struct study *s, const struct inq_report *report,
 void inq_fixes_free(struct inq_fixes *fixes)
 {
     if (fixes != NULL) {
+        inq_run_free(fixes->drawn);
+        for (size_t i = 0; i < fixes->n; i++) {
+            inq_run_free(fixes->fixes[i].drawn);
+        }
         struct inq_arena arena = *fixes->arena; /* holds itself and the fixes */
         inq_arena_release(&arena);
     }

@@ -78,7 +78,7 @@ static void say(struct inq_validation *v, enum inq_judgement judgement, const ch
 {
     v->judgement = judgement;
     (void)snprintf(v->why, sizeof v->why,
-                   "%s: predicted %+.2f %%, executed %+.2f %% (95 %%: %+.2f to %+.2f)", what,
+                   "%s: speed %+.2f %% predicted, %+.2f %% executed (95 %%: %+.2f to %+.2f)", what,
                    percent(v->predicted_speedup), percent(v->speedup), percent(v->speedup_ci95[0]),
                    percent(v->speedup_ci95[1]));
 }

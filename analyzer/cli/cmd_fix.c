@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MAX_SPECS = 64, MOST_REPEATS = 100000 };
+enum { MAX_SPECS = 64, MOST_REPEATS = 100000, MOST_DRAWN = 6 };
 
 /* All that one call works with; released in one place. */
 struct work {
@@ -201,6 +201,9 @@ static int study(struct work *w)
     int code = inq_fix_study(w->base, w->report, &options, &w->fixes, &err);
     if (code == INQ_OK && w->validate.engine != NULL) {
         code = inq_fix_validate(w->base, &w->validate, w->fixes, &err);
+    }
+    if (code == INQ_OK && w->cli->format == INQ_FORMAT_HTML) {
+        code = inq_fix_draw(w->base, MOST_DRAWN, w->fixes, &err);
     }
     return code == INQ_OK
                ? INQ_EXIT_OK

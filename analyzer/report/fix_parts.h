@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixes as text, Markdown and JSON: what the formats share. */
+/* Fixes as text, Markdown, JSON and a page: what the formats share. */
 #ifndef INQ_REPORT_FIX_PARTS_H
 #define INQ_REPORT_FIX_PARTS_H
 
@@ -11,6 +11,9 @@
 const char *inq_fix_verdict(const struct inq_fix *fix);
 /* One fix a row. Release the table on failure too. */
 void inq_fix_table(const struct inq_fixes *fixes, struct inq_table *table);
+/* Collects what one of the functions below says, as a string in `text->buf`. */
+void inq_fix_collect(void (*what)(const struct inq_fixes *fixes, struct inq_out *out),
+                     const struct inq_fixes *fixes, struct inq_out *text);
 /* What the base is, and how far the model is off, into `out`. */
 void inq_fix_say_base(const struct inq_fixes *fixes, struct inq_out *out);
 /* The verdict in one sentence. */
@@ -24,6 +27,9 @@ void inq_fix_say_outcome(const struct inq_fix *fix, struct inq_out *out);
 void inq_fix_text(const struct inq_fixes *fixes, const struct inq_report_options *options,
                   struct inq_arena *arena, struct inq_out *out);
 void inq_fix_markdown(const struct inq_fixes *fixes, struct inq_arena *arena, struct inq_out *out);
-void inq_fix_json(const struct inq_fixes *fixes, struct inq_out *out);
+void inq_fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out *out);
+/* Only where D3 was found (INQ_HAVE_HTML). */
+int inq_fix_html(const struct inq_fixes *fixes, const struct inq_report_options *options,
+                 struct inq_arena *arena, struct inq_out *out, struct inq_err *err);
 
 #endif

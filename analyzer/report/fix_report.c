@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixes to bytes: JSON here, the sentences that text and Markdown share in fix_say.c. */
+/* Fixes to bytes: JSON here, the sentences that the formats share in fix_say.c. */
 #include "report/fix_parts.h"
 
 #include "base/arena.h"
+#include "inquest/version.h"
 
 static void ns_or_null(struct inq_json *json, const char *key, int64_t ns)
 {
@@ -122,12 +123,16 @@ static void write_fix(struct inq_json *json, const struct inq_fixes *fixes,
     inq_json_end_object(json);
 }
 
-void inq_fix_json(const struct inq_fixes *fixes, struct inq_out *out)
+void inq_fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out *out)
 {
+    struct inq_out headline = {0};
     struct inq_json json;
-    inq_json_init(&json, out, false);
+    inq_json_init(&json, out, compact);
     inq_json_object(&json, NULL);
     inq_json_string(&json, "schema", "inquest-fix/1");
+    inq_json_string(&json, "tool", "inquest " INQ_VERSION_STRING);
+    inq_fix_collect(inq_fix_say_best, fixes, &headline);
+    inq_json_string(&json, "headline", headline.buf != NULL ? headline.buf : "");
     write_base(&json, fixes);
     inq_json_array(&json, "fixes");
     for (size_t i = 0; i < fixes->n; i++) {
@@ -135,6 +140,7 @@ void inq_fix_json(const struct inq_fixes *fixes, struct inq_out *out)
     }
     inq_json_end_array(&json);
     inq_json_end_object(&json);
+    inq_out_release(&headline);
 }
 
 int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_options *options,
@@ -144,13 +150,18 @@ int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_option
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
     int code = INQ_OK;
     if (options->format == INQ_FORMAT_JSON) {
-        inq_fix_json(fixes, &out);
+        inq_fix_json(fixes, false, &out);
     } else if (options->format == INQ_FORMAT_MARKDOWN) {
         inq_fix_markdown(fixes, &arena, &out);
     } else if (options->format == INQ_FORMAT_TEXT) {
         inq_fix_text(fixes, options, &arena, &out);
+#ifdef INQ_HAVE_HTML
+    } else if (options->format == INQ_FORMAT_HTML) {
+        code = inq_fix_html(fixes, options, &arena, &out, err);
+#endif
     } else {
-        code = inq_err_set(err, INQ_UNSUPPORTED, "fixes are written as text, Markdown or JSON");
+        code =
+            inq_err_set(err, INQ_UNSUPPORTED, "fixes are written as text, Markdown, JSON or HTML");
     }
     if (code == INQ_OK) {
         code = inq_out_flush(&out, err);

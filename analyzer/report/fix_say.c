@@ -29,6 +29,14 @@ const char *inq_fix_verdict(const struct inq_fix *fix)
     return text[fix->executed.judgement];
 }
 
+void inq_fix_collect(void (*what)(const struct inq_fixes *fixes, struct inq_out *out),
+                     const struct inq_fixes *fixes, struct inq_out *text)
+{
+    text->len = 0;
+    what(fixes, text);
+    inq_out_bytes(text, "", 1);
+}
+
 static bool any_repairs(const struct inq_fixes *fixes)
 {
     return fixes->n > 0 && fixes->fixes[0].repairs && fixes->fixes[0].helps;
@@ -110,6 +118,25 @@ void inq_fix_say_base(const struct inq_fixes *fixes, struct inq_out *out)
     }
 }
 
+/* Nobody is to read a prediction that was refuted as a promise. */
+static void say_judged(const struct inq_validation *v, struct inq_out *out)
+{
+    switch (v->judgement) {
+    case INQ_CONFIRMED:
+        inq_out_text(out, " Executed, and confirmed.");
+        break;
+    case INQ_REFUTED:
+        inq_out_printf(out, " Executed, and refuted: it ran %.3f times as fast.", v->speedup);
+        break;
+    case INQ_INCONCLUSIVE:
+        inq_out_text(out, " Executed, which decided nothing.");
+        break;
+    case INQ_NOT_EXECUTED:
+        inq_out_text(out, " Predicted, not executed.");
+        break;
+    }
+}
+
 void inq_fix_say_best(const struct inq_fixes *fixes, struct inq_out *out)
 {
     const struct inq_fix *best = fixes->n > 0 ? &fixes->fixes[0] : NULL;
@@ -122,6 +149,7 @@ void inq_fix_say_best(const struct inq_fixes *fixes, struct inq_out *out)
         inq_out_printf(out, "%s: a step would take %s instead of %s, %s (%.1f %%) less.",
                        best->spec, time_of(best->t_ns).text, time_of(fixes->base.t_ns).text,
                        time_of(best->gain_ns).text, percent(best->gain_ns, fixes->base.t_ns));
+        say_judged(&best->executed, out);
     }
 }
 

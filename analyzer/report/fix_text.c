@@ -7,16 +7,6 @@
 
 enum { INDENT = 4, SHOWN = 8 };
 
-/* Collected text, to be wrapped or escaped. */
-static void say(const struct inq_fixes *fixes,
-                void (*what)(const struct inq_fixes *fixes, struct inq_out *out),
-                struct inq_out *text)
-{
-    text->len = 0;
-    what(fixes, text);
-    inq_out_bytes(text, "", 1);
-}
-
 /* ---- text --------------------------------------------------------------------------------------
  */
 
@@ -66,12 +56,12 @@ void inq_fix_text(const struct inq_fixes *fixes, const struct inq_report_options
     struct inq_out text = {0};
     size_t shown = fixes->n <= SHOWN || options->verbose ? fixes->n : SHOWN;
     inq_pen_tint(&pen, INQ_TINT_BOLD);
-    say(fixes, inq_fix_say_best, &text);
+    inq_fix_collect(inq_fix_say_best, fixes, &text);
     paragraph(&pen, &text);
     inq_pen_plain(&pen);
-    say(fixes, inq_fix_say_base, &text);
+    inq_fix_collect(inq_fix_say_base, fixes, &text);
     paragraph(&pen, &text);
-    say(fixes, inq_fix_say_executed, &text);
+    inq_fix_collect(inq_fix_say_executed, fixes, &text);
     paragraph(&pen, &text);
     if (fixes->n > 0) {
         struct inq_table table = {.arena = arena};
@@ -126,12 +116,12 @@ void inq_fix_markdown(const struct inq_fixes *fixes, struct inq_arena *arena, st
 {
     struct inq_out text = {0};
     inq_out_text(out, "# Fixes\n\n");
-    say(fixes, inq_fix_say_best, &text);
+    inq_fix_collect(inq_fix_say_best, fixes, &text);
     markdown_line(out, "", text.buf);
     inq_out_text(out, "\n");
-    say(fixes, inq_fix_say_base, &text);
+    inq_fix_collect(inq_fix_say_base, fixes, &text);
     markdown_line(out, "", text.buf);
-    say(fixes, inq_fix_say_executed, &text);
+    inq_fix_collect(inq_fix_say_executed, fixes, &text);
     if (text.buf != NULL && text.buf[0] != '\0') {
         inq_out_text(out, "\n");
         markdown_line(out, "", text.buf);

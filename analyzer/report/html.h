@@ -17,6 +17,23 @@ struct inq_html_asset {
 /* The page with @NAME@ where something is to be put; its style, D3, and the script. */
 extern const struct inq_html_asset inq_html_page, inq_html_style, inq_html_d3, inq_html_app;
 
+/* ---- html_page.c ------------------------------------------------------------------------------
+ */
+
+/* What a page holds: a title, the gist as plain HTML, and two JSON values for the scripts. */
+struct inq_html_content {
+    const char *title;
+    const void *ctx;
+    void (*plain)(const void *ctx, struct inq_out *out);
+    int (*report)(const void *ctx, struct inq_out *out, struct inq_err *err);
+    int (*timeline)(const void *ctx, struct inq_out *out, struct inq_err *err);
+};
+
+int inq_html_page_write(const struct inq_html_content *content, struct inq_out *out,
+                        struct inq_err *err);
+/* <element>text</element>, escaped; nothing for no text. */
+void inq_html_element(struct inq_out *out, const char *element, const char *text);
+
 /* ---- html_escape.c ----------------------------------------------------------------------------
  */
 

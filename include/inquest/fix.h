@@ -91,6 +91,7 @@ struct inq_fix {
     double speedup;                 /* base / predicted; NaN none */
     bool helps;                     /* the step gets shorter by more than INQ_FIX_NOISE of it */
     struct inq_validation executed; /* judgement INQ_NOT_EXECUTED: it was not */
+    struct inq_run *drawn;          /* the step with it, by inq_fix_draw; NULL: not drawn */
 };
 
 /* Below this part of a step a gain is not told from nothing. */
@@ -105,6 +106,7 @@ struct inq_fixes {
     struct inq_sample executed;
     int64_t expected_ns;   /* of the original, scaled */
     double fidelity_error; /* executed / expected - 1 */
+    struct inq_run *drawn; /* the original step, by inq_fix_draw; NULL: not drawn */
     size_t n;
     /* Those that help and repair a fault first, then greatest gain first; without a prediction
      * last.
@@ -143,6 +145,12 @@ struct inq_fix_validate_options {
 INQ_API int inq_fix_validate(const struct inq_fix_base *base,
                              const struct inq_fix_validate_options *options,
                              struct inq_fixes *fixes, struct inq_err *err);
+
+/* Lays the original step, and that of each of the first `most` fixes with a prediction and of all
+ * that were executed, in time by the simulator: one job each, for the HTML report to draw. Fails
+ * with INQ_NOMEM, INQ_LIMIT. */
+INQ_API int inq_fix_draw(const struct inq_fix_base *base, size_t most, struct inq_fixes *fixes,
+                         struct inq_err *err);
 INQ_API void inq_fixes_free(struct inq_fixes *fixes);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { HOSTILE, failedRun, hostileRun, makeReport, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
+import { HOSTILE, failedRun, hostileRun, makeFixes, makeReport, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
 
 const AXE = fs.readFileSync(path.resolve("node_modules/axe-core/axe.min.js"), "utf8");
 const MANY = 100000;
@@ -241,6 +241,36 @@ async function failure(name, folder) {
     ]);
 }
 
+/* A canvas with more than its background on it. */
+const isDrawn = (canvas) => canvas.evaluate((node) => {
+    const pixels = new Uint32Array(node.getContext("2d").getImageData(0, 0, node.width, node.height).data.buffer);
+    return new Set(pixels).size > 6;
+});
+
+async function fixes() {
+    const file = makeFixes("fixes", sample("pipeline_pp4_long_last"), [["confirmed", 1.125], ["refuted", 0.9], ["inconclusive", 1.01]]);
+    await lookAt("fixes", file, [
+        async (page) => {
+            const rows = page.locator("#all tbody tr");
+            const chips = await rows.locator(".tried").allTextContents();
+            ["Confirmed", "Refuted", "Inconclusive", "Not tried"].forEach((word, i) => assert.ok(chips[i].endsWith(word), chips[i] + " is " + word));
+            assert.ok(chips.some((chip) => chip.endsWith("Does not apply")));
+            const sizes = await rows.locator(".tried").evaluateAll((all) => all.slice(0, 2).map((chip) => getComputedStyle(chip).fontSize));
+            assert.equal(sizes[0], sizes[1], "refuted is written as large as confirmed");
+            assert.match(await rows.nth(1).textContent(), /-11\.1/, "and its executed loss is there");
+            for (const i of [1, 2, 4]) {
+                const steps = page.locator("#fix-" + i + " .step");
+                assert.equal(await steps.count(), 2, "before and after");
+                const [before, after] = [await steps.nth(0).boundingBox(), await steps.nth(1).boundingBox()];
+                assert.ok(before.y === after.y && after.x > before.x + before.width, "side by side");
+                assert.ok((await isDrawn(steps.nth(0).locator("canvas"))) && (await isDrawn(steps.nth(1).locator("canvas"))));
+            }
+            assert.match(await page.locator("#fix-2 .facts").textContent(), /Executed11\.1\s%\slonger/);
+        },
+        themes,
+    ]);
+}
+
 async function hostile() {
     const file = makeReport("hostile", hostileRun());
     const browser = await openBrowser();
@@ -334,6 +364,7 @@ const tests = isBench
               return folder ? failure("flight", folder) : "skipped: no ../shared/data/flight";
           },
           "failed run, logs": logs,
+          fixes,
           "hostile names": hostile,
           "many ops": async () => void (await many(1)),
       };

@@ -336,6 +336,87 @@ static void validation__lets_the_slowest_stand_for_all(void **state)
     done(&s);
 }
 
+/* ---- to be drawn -------------------------------------------------------------------------------
+ */
+
+static int64_t end_of(const struct inq_run *run)
+{
+    int64_t end_ns = 0;
+    for (size_t r = 0; r < run->traces[0]->n_ranks; r++) {
+        int64_t last_ns = run->traces[0]->ranks[r].last_ns;
+        end_ns = last_ns > end_ns ? last_ns : end_ns;
+    }
+    return end_ns;
+}
+
+/* What is drawn is what is predicted; nothing stands for the tail behind the last op. */
+static void steps__are_drawn_as_predicted(void **state)
+{
+    (void)state;
+    struct studied s = study(SAMPLES "/pipeline_pp4_long_last", 1);
+    struct inq_err err = {0};
+    assert_int_equal(inq_fix_draw(s.base, 2, s.fixes, &err), INQ_OK);
+    assert_non_null(s.fixes->drawn);
+    int64_t tail_ns = s.fixes->base.t_ns - end_of(s.fixes->drawn);
+    assert_true(tail_ns >= 0);
+    for (size_t i = 0; i < 2; i++) {
+        const struct inq_fix *fix = &s.fixes->fixes[i];
+        assert_non_null(fix->drawn);
+        assert_int_equal(end_of(fix->drawn), fix->t_ns - tail_ns);
+    }
+    assert_null(s.fixes->fixes[2].drawn);
+    s.fixes->fixes[2].executed.judgement = INQ_REFUTED; /* shown wherever it stands */
+    assert_int_equal(inq_fix_draw(s.base, 2, s.fixes, &err), INQ_OK);
+    assert_non_null(s.fixes->fixes[2].drawn);
+    done(&s);
+}
+
+/* Some of a job's ranks: a plan counts them from 0, a reader knows them by their numbers. */
+static void steps__keep_the_recorded_numbers_of_ranks(void **state)
+{
+    (void)state;
+    struct studied s = study(SAMPLES "/slow_gpu_dp8/rank-5.pt.trace.json.gz", 1);
+    assert_int_equal(inq_fix_draw(s.base, 1, s.fixes, NULL), INQ_OK);
+    assert_int_equal(s.fixes->drawn->traces[0]->n_ranks, 1);
+    assert_int_equal(s.fixes->drawn->traces[0]->ranks[0].rank, 5);
+    done(&s);
+}
+
+/* Refuted stands where confirmed would, in the first line too. */
+static void headline__says_what_executing_gave(void **state)
+{
+    (void)state;
+    static const struct {
+        enum inq_judgement judgement;
+        const char *said;
+    } cases[] = {{INQ_NOT_EXECUTED, "Predicted, not executed."},
+                 {INQ_CONFIRMED, "Executed, and confirmed."},
+                 {INQ_REFUTED, "Executed, and refuted: it ran 0.900 times as fast."},
+                 {INQ_INCONCLUSIVE, "Executed, which decided nothing."}};
+    static const enum inq_format formats[] = {
+        INQ_FORMAT_TEXT,
+        INQ_FORMAT_MARKDOWN,
+        INQ_FORMAT_JSON,
+#ifdef INQ_HAVE_HTML
+        INQ_FORMAT_HTML,
+#endif
+    };
+    struct studied s = study(SAMPLES "/slow_gpu_dp8", 1);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        s.fixes->fixes[0].executed.judgement = cases[k].judgement;
+        s.fixes->fixes[0].executed.speedup = 0.9;
+        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+            struct inq_out text = written(&s, formats[f]);
+            for (char *c = text.buf; *c != '\0'; c++) {
+                *c = *c == '\n' ? ' ' : *c; /* text is wrapped */
+            }
+            assert_non_null(strstr(text.buf, cases[k].said));
+            inq_out_release(&text);
+        }
+    }
+    done(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +431,9 @@ int main(void)
         cmocka_unit_test(findings__name_fixes_that_can_be_read),
         cmocka_unit_test(validation__by_the_simulator_confirms),
         cmocka_unit_test(validation__lets_the_slowest_stand_for_all),
+        cmocka_unit_test(steps__are_drawn_as_predicted),
+        cmocka_unit_test(steps__keep_the_recorded_numbers_of_ranks),
+        cmocka_unit_test(headline__says_what_executing_gave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static void validate__confirms_a_gain_that_is_there(void **state)
     assert_true(v.speedup > 1.24 && v.speedup < 1.26);
     assert_true(v.speedup_ci95[0] <= v.speedup && v.speedup <= v.speedup_ci95[1]);
     assert_true(v.base.ci95_ns[0] <= v.base.median_ns && v.base.median_ns <= v.base.ci95_ns[1]);
-    assert_non_null(strstr(v.why, "predicted +25.00 %"));
+    assert_non_null(strstr(v.why, "speed +25.00 % predicted"));
 }
 
 static void validate__refutes_what_is_slower(void **state)

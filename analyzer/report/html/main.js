@@ -53,18 +53,24 @@ function makeRun(document_, report, rawTimeline) {
     return run;
 }
 
-function topBar(reports, index, choose) {
+function pageHead(reports, index, name, choose) {
     const picker =
         reports.length > 1 &&
         el("select", { "aria-label": "Job shown", on: { change: (event) => choose(event.target.selectedIndex) } }, reports.map((r, i) => el("option", { selected: i === index }, "Job " + (i + 1) + " of " + reports.length + ": " + r.name)));
-    return el("header", { class: "top" }, el("a", { class: "skip", href: "#verdict" }, "Skip to the verdict"), el("span", { class: "mark" }, "inquest"), picker || el("span", { class: "name" }, reports[index].name), el("span", { class: "grow" }), themeButton(), el("button", { type: "button", class: "button print", on: { click: () => window.print() } }, "Print"));
+    return el("header", { class: "top" }, el("a", { class: "skip", href: "#verdict" }, "Skip to the verdict"), el("span", { class: "mark" }, "inquest"), picker || el("span", { class: "name" }, name), el("span", { class: "grow" }), themeButton(), el("button", { type: "button", class: "button print", on: { click: () => window.print() } }, "Print"));
 }
 
-function start() {
-    const document_ = readData("inq-report");
-    const timelines = readData("inq-timeline");
+function tableOfContents(list) {
+    return el("nav", { class: "toc", "aria-label": "Sections" }, el("ul", null, el("li", null, el("a", { href: "#verdict" }, "Verdict")), list.map((s) => el("li", null, el("a", { href: "#" + s.id }, s.short || s.title)))));
+}
+
+function pageFoot(report) {
+    return el("footer", null, el("p", null, "Made by " + report.tool + ". This file holds everything it shows and loads nothing."));
+}
+
+/* The reports of one run, one at a time. */
+function showReports(document_, timelines, app) {
     const reports = document_.runs || [document_];
-    const app = document.getElementById("app");
     const runs = [];
 
     function choose(index) {
@@ -73,22 +79,29 @@ function start() {
         const run = runs[index];
         const list = sections(run);
         app.replaceChildren(
-            topBar(reports, index, choose),
-            el("nav", { class: "toc", "aria-label": "Sections" }, el("ul", null, el("li", null, el("a", { href: "#verdict" }, "Verdict")), list.map((s) => el("li", null, el("a", { href: "#" + s.id }, s.short || s.title))))),
+            pageHead(reports, index, reports[index].name, choose),
+            tableOfContents(list),
             el("main", null, verdictSection(run).filter(Boolean), list.map(sectionNode)),
-            el("footer", null, el("p", null, "Made by " + run.report.tool + ". This file holds everything it shows and loads nothing."))
+            pageFoot(run.report)
         );
         for (const section of list) if (section.start) section.start();
     }
 
-    document.documentElement.dataset.theme = readTheme();
     choose(0);
+    window.addEventListener("scroll", () => runs.forEach((run) => run.onScroll && run.onScroll()), { passive: true });
+}
+
+function start() {
+    const document_ = readData("inq-report");
+    const timelines = readData("inq-timeline");
+    const show = document_.schema.startsWith("inquest-fix/") ? showFixes : showReports;
+    document.documentElement.dataset.theme = readTheme();
+    show(document_, timelines, document.getElementById("app"));
     let timer = 0;
     window.addEventListener("resize", () => {
         clearTimeout(timer);
         timer = setTimeout(redrawAll, 80);
     });
-    window.addEventListener("scroll", () => runs.forEach((run) => run.onScroll && run.onScroll()), { passive: true });
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
     window.addEventListener("beforeprint", () => {
         document.documentElement.classList.add("printing");

@@ -45,6 +45,18 @@ function makeBatch() {
     };
 }
 
+function fillBatch(context, batch, left, colors) {
+    batch.rects.forEach((rects, kind) => {
+        const many = rects.length / 4 > MANY_HATCHED;
+        for (const pass of IS_TRANSFER[kind] && !many ? ["fill", "hatch"] : ["fill"]) {
+            context.fillStyle = pass === "fill" ? colors.kinds[kind] : colors.hatch;
+            for (let i = 0; i < rects.length; i += 4) {
+                if (pass === "fill" || rects[i + 2] > 5) context.fillRect(left + rects[i], rects[i + 1], rects[i + 2], rects[i + 3]);
+            }
+        }
+    });
+}
+
 /* The part of one lane that is in view. `texts` gets what is to be written on wide spans. */
 function collectLane(frame, row, lane, y, batch, texts) {
     const { x, from, to, width, rowHeight } = frame;
@@ -211,15 +223,7 @@ function drawTimeline(frame, context, colors) {
         const inner = Object.assign({}, frame, { rowHeight: rowHeight - 4 });
         for (const lane of rows[r].lanes) collectLane(inner, rows[r], lane, y, batch, texts);
     }
-    batch.rects.forEach((rects, kind) => {
-        const many = rects.length / 4 > MANY_HATCHED;
-        for (const pass of IS_TRANSFER[kind] && !many ? ["fill", "hatch"] : ["fill"]) {
-            context.fillStyle = pass === "fill" ? colors.kinds[kind] : colors.hatch;
-            for (let i = 0; i < rects.length; i += 4) {
-                if (pass === "fill" || rects[i + 2] > 5) context.fillRect(left + rects[i], rects[i + 1], rects[i + 2], rects[i + 3]);
-            }
-        }
-    });
+    fillBatch(context, batch, left, colors);
     drawTexts(Object.assign({}, frame, { rowHeight: rowHeight - 4 }), context, texts, colors);
     if (frame.showPath) drawPath(frame, context, colors);
     if (frame.showMarks) drawMarks(frame, context, colors);

@@ -166,9 +166,8 @@ static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
     bool *missing = reach + n;
     bool *suspects = missing + n;
     for (size_t r = 0; r < n; r++) {
-        const struct inq_flight_dump *dump = c->model.ranks[r].dump;
         roots[r] = reach[r] = is_root(c, r);
-        missing[r] = dump == NULL || dump->partial;
+        missing[r] = !c->model.ranks[r].whole;
         suspects[r] = c->waits.nodes[r].end == INQ_FLIGHT_NO_DUMP;
         bool joined = c->waits.nodes[r].end == INQ_FLIGHT_JOINED;
         reach[r] = reach[r] || (failure->cls == INQ_FAILURE_COMMUNICATION && joined) ||
@@ -177,7 +176,7 @@ static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
     int code = inq_flight_reach(&c->model, &c->waits, reach, err);
     for (size_t r = 0; r < n; r++) {
         /* that it suffered is known only of a rank that has a dump */
-        bool waits = c->model.ranks[r].dump != NULL && c->model.ranks[r].n_pending > 0;
+        bool waits = c->model.ranks[r].n_pending > 0 && !c->model.ranks[r].stale;
         reach[r] = reach[r] && !roots[r] && waits;
     }
     code =
@@ -251,10 +250,17 @@ static void classify(struct inq_failure_case *c)
     }
 }
 
+const struct inq_flight_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank)
+{
+    const struct inq_flight_node *node = &c->waits.nodes[rank];
+    return node->op != INQ_NONE       ? &c->model.ranks[rank].pending[node->op]
+           : node->waiter != INQ_NONE ? &c->model.ranks[node->waiter].pending[node->waiter_op]
+                                      : NULL;
+}
+
 /* Where the waiting began: the group, number and op that the first evidence is of. */
 static void place_it(struct inq_failure_case *c)
 {
-    const struct inq_flight_op *op = NULL;
     if (c->mismatch_team != INQ_NONE) {
         c->failure->group = inq_failure_group(c, c->mismatch_team);
         c->failure->seq = c->mismatch.seq;
@@ -262,15 +268,8 @@ static void place_it(struct inq_failure_case *c)
         c->failure->sizes = inq_failure_sizes(c, c->mismatch.usual);
         return;
     }
-    if (c->first != INQ_NONE) {
-        const struct inq_flight_node *node = &c->waits.nodes[c->first];
-        const struct inq_flight_rank *rank = &c->model.ranks[c->first];
-        if (node->op != INQ_NONE) {
-            op = &rank->pending[node->op];
-        } else if (node->waiter != INQ_NONE) {
-            op = &c->model.ranks[node->waiter].pending[node->waiter_op];
-        }
-    }
+    const struct inq_flight_op *op = c->held =
+        c->first != INQ_NONE ? inq_failure_held(c, c->first) : NULL;
     if (op != NULL) {
         c->failure->group = inq_failure_group(c, op->team);
         c->failure->seq = op->entry->is_p2p ? op->entry->p2p_seq : op->entry->collective_seq;

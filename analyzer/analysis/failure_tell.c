@@ -91,8 +91,11 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
     case INQ_FLIGHT_NO_DUMP:
         add_evidence(c, rank,
                      inq_say(c->arena, "%s%s%s",
-                             of->dump == NULL ? "no dump" : "its dump is cut short", comma,
-                             waiter));
+                             of->dump == NULL ? "no dump"
+                             : of->stale      ? "its dump is older: others have finished since "
+                                                "what it must have joined"
+                                              : "its dump is cut short",
+                             comma, waiter));
         break;
     case INQ_FLIGHT_JOINED:
     case INQ_FLIGHT_WAITS:
@@ -178,21 +181,91 @@ static const char *say_victims(struct inq_failure_case *c)
     return inq_say(c->arena, "; %zu other rank%s", n, n == 1 ? " waits" : "s wait");
 }
 
+static bool is_held_alike(const struct inq_failure_case *c, uint32_t rank)
+{
+    const struct inq_flight_op *op = inq_failure_held(c, rank);
+    return op != NULL && c->held != NULL && op->team == c->held->team &&
+           op->entry->is_p2p == c->held->entry->is_p2p &&
+           op->entry->collective_seq == c->held->entry->collective_seq &&
+           op->entry->p2p_seq == c->held->entry->p2p_seq;
+}
+
+/* The roots with this end: how many, their list, and whether one op holds them all. */
+static size_t list_stuck(struct inq_failure_case *c, enum inq_flight_end end, int32_t **ranks,
+                         bool *alike)
+{
+    const struct inq_failure *f = c->failure;
+    size_t n = 0;
+    *alike = true;
+    *ranks = inq_arena_array(c->arena, f->n_roots, sizeof **ranks);
+    for (size_t i = 0; i < f->n_roots && *ranks != NULL; i++) {
+        uint32_t rank = inq_flight_find_rank(&c->model, f->root_ranks[i]);
+        if (c->waits.nodes[rank].end == end) {
+            (*ranks)[n++] = f->root_ranks[i];
+            *alike = *alike && is_held_alike(c, rank);
+        }
+    }
+    return n;
+}
+
+static const char *say_stuck(struct inq_failure_case *c, const char *op)
+{
+    int32_t *ranks = NULL;
+    bool alike = true;
+    bool gpu = c->failure->cls == INQ_FAILURE_GPU_STALL;
+    size_t n = list_stuck(c, gpu ? INQ_FLIGHT_ON_GPU : INQ_FLIGHT_ON_CPU, &ranks, &alike);
+    const char *who = inq_say_ranks(c->arena, ranks, n, true);
+    const char *be = n == 1 ? "is" : "are";
+    const char *with = alike ? "" : "what others wait for, such as ";
+    bool side = !gpu && c->held != NULL && c->held->entry->is_p2p;
+    if (!gpu) {
+        return inq_say(c->arena, "%s %s stuck on the CPU: never enqueued %s%s%s%s.", who, be, with,
+                       side ? "its side of " : "", op, say_victims(c));
+    }
+    const char *what =
+        alike ? inq_say(c->arena, "%s, which %s peers have left", op, n == 1 ? "its" : "their")
+              : inq_say(c->arena, "what their peers have left, such as %s", op);
+    n = list_stuck(c, INQ_FLIGHT_ON_CPU, &ranks, &alike);
+    const char *more =
+        n == 0 ? ""
+               : inq_say(c->arena, "; %s %s stuck on the CPU",
+                         inq_say_ranks(c->arena, ranks, n, false), n == 1 ? "is" : "are");
+    return inq_say(c->arena, "%s %s stuck on the GPU: enqueued, but never finished, %s%s%s.", who,
+                   be, what, more, say_victims(c));
+}
+
+static const char *say_unknown(struct inq_failure_case *c)
+{
+    const struct inq_failure *f = c->failure;
+    bool stale = f->n_suspects > 0;
+    for (size_t i = 0; i < f->n_suspects; i++) {
+        stale = stale && c->model.ranks[inq_flight_find_rank(&c->model, f->suspect_ranks[i])].stale;
+    }
+    const char *ranks = inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false);
+    if (stale) {
+        return inq_say(c->arena,
+                       "The dumps do not tell whether the run hangs, and where: others wait for "
+                       "%s, whose dump%s written before the others went on.",
+                       ranks, f->n_suspects == 1 ? " was" : "s were");
+    }
+    if (f->n_suspects > 0) {
+        return inq_say(c->arena,
+                       "The run hangs and the cause is not in the dumps: others wait "
+                       "for %s, which left no whole dump.",
+                       ranks);
+    }
+    return "The run hangs, but the dumps do not tell who waits for whom.";
+}
+
 static const char *say_headline(struct inq_failure_case *c)
 {
     struct inq_failure *f = c->failure;
     const char *roots = inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true);
-    bool one = f->n_roots == 1;
     const char *op = inq_say(c->arena, "%s %" PRId64 " of %s", f->op, f->seq, f->group);
     switch (f->cls) {
     case INQ_FAILURE_GPU_STALL:
-        return inq_say(c->arena,
-                       "%s %s stuck on the GPU: enqueued, but never finished, %s, which "
-                       "its peers have left%s.",
-                       roots, one ? "is" : "are", op, say_victims(c));
     case INQ_FAILURE_CPU_STALL:
-        return inq_say(c->arena, "%s %s stuck on the CPU: never enqueued %s%s.", roots,
-                       one ? "is" : "are", op, say_victims(c));
+        return say_stuck(c, op);
     case INQ_FAILURE_MISMATCH:
         return inq_say(c->arena,
                        "Members of %s do not enter the same collective at %" PRId64 ": %s.",
@@ -208,13 +281,7 @@ static const char *say_headline(struct inq_failure_case *c)
                        "member's GPU, not a rank that is late%s.",
                        op, say_victims(c));
     case INQ_FAILURE_UNKNOWN:
-        if (f->n_suspects > 0) {
-            return inq_say(c->arena,
-                           "The run hangs and the cause is not in the dumps: others wait "
-                           "for %s, which left no whole dump.",
-                           inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false));
-        }
-        return "The run hangs, but the dumps do not tell who waits for whom.";
+        return say_unknown(c);
     case INQ_FAILURE_NONE:
     case INQ_FAILURE_GPU_HARDWARE:
     case INQ_FAILURE_DRIVER:
@@ -304,6 +371,6 @@ void inq_failure_tell(struct inq_failure_case *c)
 {
     tell_evidence(c);
     tell_alternatives(c);
-    c->failure->headline = say_headline(c);
     c->failure->advice = advise(c->failure);
+    c->failure->headline = say_headline(c);
 }

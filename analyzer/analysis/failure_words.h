@@ -17,6 +17,7 @@ struct inq_failure_case {
     uint32_t mismatch_team; /* INQ_NONE: members agree wherever they can be compared */
     struct inq_flight_verdict mismatch;
     uint32_t first; /* index of the rank whose evidence comes first; INQ_NONE */
+    const struct inq_flight_op *held; /* the op where the waiting began; NULL unknown */
     bool alone;     /* nobody waits for the rank that is stuck: the others had nothing more to do */
     bool no_memory;
 };
@@ -27,6 +28,8 @@ const char *inq_failure_group(struct inq_failure_case *c, uint32_t team);
 const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_entry *entry);
 /* "[2048,1,5120] BFloat16 -> [8192,1,5120] BFloat16"; "" when not recorded */
 const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_flight_entry *entry);
+/* The op that holds a rank, or that another waits in for it; NULL none. */
+const struct inq_flight_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank);
 /* How the members' entries compare, in one sentence. */
 const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
                                   const struct inq_flight_verdict *verdict);

@@ -257,7 +257,8 @@ int inq_flight_match(const struct inq_flight_model *model, uint32_t team,
     *verdict = (struct inq_flight_verdict){.seq = -1};
     for (size_t i = 0; i < t.team->n_members; i++) {
         const struct inq_flight_place *place = &t.team->places[i];
-        if (place->pending && (t.seq < 0 || place->next_seq < t.seq)) {
+        bool counts = place->pending && !model->ranks[place->rank].stale;
+        if (counts && (t.seq < 0 || place->next_seq < t.seq)) {
             t.seq = place->next_seq;
         }
     }

@@ -22,10 +22,26 @@ int inq_flight_match(const struct inq_flight_model *model, uint32_t team,
 
 /* flight_pairs.c */
 
-/* The other side's pending op that belongs to a rank's pending send or receive, or in a group of
- * two its oldest one; NULL: none. *peer gets the other rank's index, INQ_NONE: not known. */
-const struct inq_flight_op *inq_flight_partner(const struct inq_flight_model *model, uint32_t rank,
-                                               const struct inq_flight_op *op, uint32_t *peer);
+/* How the other side of a pending send or receive stands. */
+enum inq_flight_other {
+    INQ_OTHER_UNKNOWN, /* with whom is not known */
+    INQ_OTHER_ABSENT,  /* has not enqueued it, as far as is known */
+    INQ_OTHER_THERE,   /* has it pending as well */
+    INQ_OTHER_LEFT     /* has finished it */
+};
+
+struct inq_flight_partner {
+    enum inq_flight_other stands;
+    uint32_t peer;                  /* the other rank's index; INQ_NONE: unknown */
+    const struct inq_flight_op *op; /* its pending op; NULL unless it is there */
+    bool exact;                     /* that the two belong together does not rest on their order
+                                       among the pending ones */
+};
+
+struct inq_flight_partner inq_flight_partner(const struct inq_flight_model *model, uint32_t rank,
+                                             const struct inq_flight_op *op);
+/* The end of the unit that begins at pending op `first`: a batch, or a single op. */
+size_t inq_flight_unit_end(const struct inq_flight_rank *rank, size_t first);
 /* The first pending send and receive of one number whose sizes or dtypes differ; *team is INQ_NONE
  * when there is none. Neither side can be told to be the wrong one. Fails with INQ_NOMEM. */
 int inq_flight_match_pairs(const struct inq_flight_model *model, uint32_t *team,

@@ -90,7 +90,10 @@ static int list_ranks(struct builder *b)
     }
     inq_mem_free(seen);
     for (size_t d = 0; d < trace->n_dumps; d++) {
-        ranks[inq_flight_find_rank(b->model, trace->dumps[d]->rank)].dump = trace->dumps[d];
+        const struct inq_flight_dump *dump = trace->dumps[d];
+        struct inq_flight_rank *rank = &ranks[inq_flight_find_rank(b->model, dump->rank)];
+        rank->dump = dump;
+        rank->whole = !dump->partial;
     }
     return INQ_OK;
 }
@@ -119,6 +122,7 @@ static int fill_team(struct builder *b, struct inq_flight_team *team,
     }
     for (size_t i = 0; i < team->n_members; i++) {
         team->places[i].rank = inq_flight_find_rank(b->model, team->members[i]);
+        team->places[i].enqueued = team->places[i].synced = team->places[i].transfer = -1;
     }
     return inq_sort(team->places, team->n_members, sizeof *team->places, compare_places, NULL,
                     b->err);
@@ -225,12 +229,14 @@ static int list_pending(struct builder *b, struct inq_flight_rank *rank)
             struct inq_flight_team *of = &b->model->teams[team];
             of->has_p2p = of->has_p2p || entry->is_p2p;
             if (entry->state != INQ_FLIGHT_COMPLETED) {
-                rank->pending[rank->n_pending++] = (struct inq_flight_op){team, entry};
+                rank->pending[rank->n_pending++] =
+                    (struct inq_flight_op){.team = team, .entry = entry, .channel = INQ_NONE};
             }
         }
     }
-    return inq_sort(rank->pending, rank->n_pending, sizeof *rank->pending, compare_ops, NULL,
-                    b->err);
+    int code =
+        inq_sort(rank->pending, rank->n_pending, sizeof *rank->pending, compare_ops, NULL, b->err);
+    return code == INQ_OK ? inq_flight_channels(b->model, rank, b->err) : code;
 }
 
 static struct inq_flight_place *own_place(struct builder *b, uint32_t team, size_t rank)
@@ -247,8 +253,19 @@ static struct inq_flight_place *own_place(struct builder *b, uint32_t team, size
     return NULL;
 }
 
+/* Whether no member can finish before all have joined. */
+static bool needs_all(enum inq_coll_kind kind)
+{
+    return kind == INQ_COLL_ALLREDUCE || kind == INQ_COLL_ALLGATHER || kind == INQ_COLL_BARRIER ||
+           kind == INQ_COLL_REDUCE_SCATTER || kind == INQ_COLL_ALLTOALL;
+}
+
 static void move_place(struct inq_flight_place *place, const struct inq_flight_entry *entry)
 {
+    int64_t seq = entry->collective_seq;
+    bool done = entry->state == INQ_FLIGHT_COMPLETED;
+    place->enqueued = seq > place->enqueued ? seq : place->enqueued;
+    place->synced = done && needs_all(entry->kind) && seq > place->synced ? seq : place->synced;
     if (entry->state != INQ_FLIGHT_COMPLETED) {
         bool older = !place->pending || entry->collective_seq < place->next_seq;
         place->next_seq = older ? entry->collective_seq : place->next_seq;
@@ -259,31 +276,78 @@ static void move_place(struct inq_flight_place *place, const struct inq_flight_e
     }
 }
 
+/* Where the recorded counters put the member, unless they may count transfers. */
+static void start_place(const struct inq_flight_team *team, const struct inq_flight_dump *dump,
+                        const struct inq_flight_group *group, struct inq_flight_place *place)
+{
+    place->whole = !dump->partial;
+    place->known = group->has_status && !team->has_p2p && group->last_completed < INT64_MAX;
+    place->next_seq = place->known ? group->last_completed + 1 : -1;
+    place->pending = place->known && group->last_enqueued > group->last_completed;
+    place->enqueued = place->known ? group->last_enqueued : -1;
+    place->certain = place->whole || place->known;
+}
+
+static void move_transfer(struct inq_flight_place *place, const struct inq_flight_entry *entry)
+{
+    bool oldest = entry->state != INQ_FLIGHT_COMPLETED && place->transfer < 0;
+    place->transfer = oldest ? entry->p2p_seq : place->transfer;
+}
+
 /* The oldest pending collective, else the one behind the last finished. */
 static void find_places(struct builder *b, size_t r)
 {
     const struct inq_flight_rank *rank = &b->model->ranks[r];
     const struct inq_flight_dump *dump = rank->dump;
     for (size_t g = 0; g < dump->n_groups; g++) {
-        struct inq_flight_place *place =
-            rank->team_of[g] != INQ_NONE ? own_place(b, rank->team_of[g], r) : NULL;
+        uint32_t team = rank->team_of[g];
+        struct inq_flight_place *place = team != INQ_NONE ? own_place(b, team, r) : NULL;
         if (place != NULL) {
-            const struct inq_flight_group *group = &dump->groups[g];
-            place->whole = !dump->partial;
-            place->known = group->has_status && !b->model->teams[rank->team_of[g]].has_p2p &&
-                           group->last_completed < INT64_MAX;
-            place->next_seq = place->known ? group->last_completed + 1 : -1;
-            place->pending = place->known && group->last_enqueued > group->last_completed;
-            place->certain = place->whole || place->known;
+            start_place(&b->model->teams[team], dump, &dump->groups[g], place);
         }
     }
     for (size_t i = 0; i < dump->n_entries; i++) {
         const struct inq_flight_entry *entry = &dump->entries[i];
         uint32_t team = entry->group != INQ_NONE ? rank->team_of[entry->group] : INQ_NONE;
-        struct inq_flight_place *place =
-            team != INQ_NONE && !entry->is_p2p ? own_place(b, team, r) : NULL;
-        if (place != NULL && entry->collective_seq >= 0 && entry->collective_seq < INT64_MAX) {
+        struct inq_flight_place *place = team != INQ_NONE ? own_place(b, team, r) : NULL;
+        if (place == NULL) {
+            continue;
+        }
+        if (entry->is_p2p) {
+            move_transfer(place, entry);
+        } else if (entry->collective_seq >= 0 && entry->collective_seq < INT64_MAX) {
             move_place(place, entry);
+        }
+    }
+}
+
+/* ---- dumps of different times ------------------------------------------------------------------
+ */
+
+/* A member that never enqueued what another has finished, though that needs all members, wrote its
+ * dump before: where it stood later, the dump does not tell. */
+static void find_stale(struct builder *b)
+{
+    struct inq_flight_model *model = b->model;
+    for (size_t t = 0; t < model->n_teams; t++) {
+        const struct inq_flight_team *team = &model->teams[t];
+        int64_t synced = -1;
+        for (size_t i = 0; i < team->n_members; i++) {
+            synced = team->places[i].synced > synced ? team->places[i].synced : synced;
+        }
+        for (size_t i = 0; i < team->n_members; i++) {
+            const struct inq_flight_place *place = &team->places[i];
+            struct inq_flight_rank *rank = &model->ranks[place->rank];
+            rank->stale = rank->stale || (rank->whole && place->known && place->enqueued < synced);
+        }
+    }
+    for (size_t t = 0; t < model->n_teams; t++) {
+        for (size_t i = 0; i < model->teams[t].n_members; i++) {
+            struct inq_flight_place *place = &model->teams[t].places[i];
+            if (model->ranks[place->rank].stale) {
+                place->whole = place->certain = false;
+                model->ranks[place->rank].whole = false;
+            }
         }
     }
 }
@@ -304,6 +368,9 @@ int inq_flight_model(const struct inq_trace *trace, struct inq_arena *arena,
         if (model->ranks[r].dump != NULL) {
             find_places(&b, r);
         }
+    }
+    if (code == INQ_OK) {
+        find_stale(&b);
     }
     inq_map_release(&b.teams);
     return code;

@@ -17,55 +17,74 @@ static uint32_t peer_of(const struct inq_flight_model *model, uint32_t rank,
     return inq_flight_find_rank(model, team->members[sends ? entry->dst : entry->src]);
 }
 
-static bool same_transfer(const struct inq_flight_op *a, const struct inq_flight_op *b)
+size_t inq_flight_unit_end(const struct inq_flight_rank *rank, size_t first)
 {
-    return a->team == b->team && a->entry->is_p2p && b->entry->is_p2p &&
-           a->entry->src == b->entry->src && a->entry->dst == b->entry->dst;
+    const struct inq_flight_op *op = &rank->pending[first];
+    size_t end = first + 1;
+    while (end < rank->n_pending && op->entry->is_p2p && op->entry->p2p_seq >= 0 &&
+           rank->pending[end].team == op->team && rank->pending[end].entry->is_p2p &&
+           rank->pending[end].entry->p2p_seq == op->entry->p2p_seq) {
+        end++;
+    }
+    return end;
 }
 
-/* In a group of two both sides number all transfers alike. */
-static const struct inq_flight_op *by_number(const struct inq_flight_rank *other,
+/* Whether the channel is all that holds the op's unit: then pending means not transferred. */
+static bool is_single(const struct inq_flight_rank *rank, const struct inq_flight_op *op)
+{
+    size_t at = (size_t)(op - rank->pending);
+    const struct inq_flight_op *near[] = {at > 0 ? op - 1 : NULL,
+                                          at + 1 < rank->n_pending ? op + 1 : NULL};
+    for (size_t i = 0; i < 2; i++) {
+        const struct inq_flight_entry *entry = near[i] != NULL ? near[i]->entry : NULL;
+        if (entry != NULL && entry->is_p2p && near[i]->channel != INQ_NONE &&
+            near[i]->team == op->team && entry->p2p_seq == op->entry->p2p_seq) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* In a group of two both sides number all transfers alike: one whose oldest pending number is
+ * higher has left this one behind. */
+static bool left_by_number(const struct inq_flight_team *team, uint32_t peer,
+                           const struct inq_flight_channel *theirs, const struct inq_flight_op *op)
+{
+    int64_t oldest = inq_flight_place(team, peer)->transfer;
+    return oldest >= 0 ? oldest > op->entry->p2p_seq
+                       : theirs != NULL && theirs->last_done >= op->entry->p2p_seq;
+}
+
+/* The n-th transfer of a channel on one side is the n-th on the other. Both count from the same one
+ * where neither ring of entries has wrapped; else from the oldest pending one. */
+struct inq_flight_partner inq_flight_partner(const struct inq_flight_model *model, uint32_t rank,
                                              const struct inq_flight_op *op)
 {
-    const struct inq_flight_op *partner = NULL;
-    for (size_t i = 0; i < other->n_pending; i++) {
-        const struct inq_flight_op *theirs = &other->pending[i];
-        if (theirs->team == op->team && theirs->entry->is_p2p &&
-            (partner == NULL || theirs->entry->p2p_seq < partner->entry->p2p_seq)) {
-            partner = theirs;
-        }
+    struct inq_flight_partner partner = {.peer = peer_of(model, rank, op)};
+    if (partner.peer == INQ_NONE || partner.peer == rank || op->channel == INQ_NONE) {
+        partner.peer = INQ_NONE;
+        return partner;
+    }
+    const struct inq_flight_rank *own = &model->ranks[rank];
+    const struct inq_flight_rank *other = &model->ranks[partner.peer];
+    const struct inq_flight_channel *mine = &own->channels[op->channel];
+    const struct inq_flight_channel *theirs =
+        inq_flight_find_channel(other, op->team, mine->src, mine->dst);
+    bool counted = own->from_start && other->from_start;
+    int64_t nth = (int64_t)op->nth;
+    nth += counted ? mine->n_done - (theirs != NULL ? theirs->n_done : 0) : 0;
+    bool two = model->teams[op->team].n_members == 2;
+    partner.stands = INQ_OTHER_ABSENT;
+    if (nth < 0 ||
+        (two && !counted && left_by_number(&model->teams[op->team], partner.peer, theirs, op))) {
+        partner.stands = INQ_OTHER_LEFT;
+    } else if (theirs != NULL && nth < theirs->n_pending) {
+        partner.stands = INQ_OTHER_THERE;
+        partner.op = &other->pending[other->transfers[theirs->first + (size_t)nth]];
+        partner.exact = counted || (two && partner.op->entry->p2p_seq == op->entry->p2p_seq) ||
+                        (is_single(own, op) && is_single(other, partner.op));
     }
     return partner;
-}
-
-/* In a larger one each member counts its own: the n-th pending from one rank to another is the n-th
- * on the other side. */
-static const struct inq_flight_op *by_order(const struct inq_flight_rank *own,
-                                            const struct inq_flight_rank *other,
-                                            const struct inq_flight_op *op)
-{
-    size_t before = 0;
-    for (const struct inq_flight_op *mine = own->pending; mine < op; mine++) {
-        before += same_transfer(mine, op);
-    }
-    for (size_t i = 0; i < other->n_pending; i++) {
-        if (same_transfer(&other->pending[i], op) && before-- == 0) {
-            return &other->pending[i];
-        }
-    }
-    return NULL;
-}
-
-const struct inq_flight_op *inq_flight_partner(const struct inq_flight_model *model, uint32_t rank,
-                                               const struct inq_flight_op *op, uint32_t *peer)
-{
-    *peer = peer_of(model, rank, op);
-    if (*peer == INQ_NONE || *peer == rank) {
-        return NULL;
-    }
-    return model->teams[op->team].n_members == 2
-               ? by_number(&model->ranks[*peer], op)
-               : by_order(&model->ranks[rank], &model->ranks[*peer], op);
 }
 
 /* What a side moves: recorded as input, output or both. */
@@ -90,21 +109,19 @@ static enum inq_match_state compare(const struct inq_flight_entry *a,
 static bool differs(const struct inq_flight_model *model, uint32_t rank,
                     const struct inq_flight_op *op, struct inq_flight_verdict *verdict)
 {
-    uint32_t peer = INQ_NONE;
-    const struct inq_flight_op *partner = inq_flight_partner(model, rank, op, &peer);
-    bool two = model->teams[op->team].n_members == 2;
-    if (partner == NULL || peer < rank || (two && partner->entry->p2p_seq != op->entry->p2p_seq)) {
+    struct inq_flight_partner partner = inq_flight_partner(model, rank, op);
+    if (!partner.exact || partner.peer < rank) {
         return false;
     }
-    verdict->state = compare(op->entry, partner->entry);
+    verdict->state = compare(op->entry, partner.op->entry);
     if (verdict->state == INQ_MATCH_MATCHED) {
         return false;
     }
     verdict->seq = op->entry->p2p_seq;
     verdict->odd[verdict->n_odd++] = model->ranks[rank].rank;
-    verdict->odd[verdict->n_odd++] = model->ranks[peer].rank;
+    verdict->odd[verdict->n_odd++] = model->ranks[partner.peer].rank;
     verdict->usual = op->entry;
-    verdict->other = partner->entry;
+    verdict->other = partner.op->entry;
     verdict->tied = true;
     return true;
 }

@@ -80,27 +80,46 @@ static enum inq_flight_end draw_collective(struct drawing *d, const struct inq_f
 /* ---- P2P ---------------------------------------------------------------------------------------
  */
 
-static enum inq_flight_end draw_p2p(struct drawing *d, const struct inq_flight_op *op)
+/* Whether the op belongs to what holds the rank now. */
+static bool is_first(const struct inq_flight_rank *rank, const struct inq_flight_op *op)
 {
-    uint32_t peer = INQ_NONE;
-    const struct inq_flight_op *partner = inq_flight_partner(d->model, d->rank, op, &peer);
-    if (peer == INQ_NONE || peer == d->rank) {
-        return INQ_FLIGHT_IDLE; /* not known with whom: says nothing */
+    return (size_t)(op - rank->pending) < inq_flight_unit_end(rank, 0);
+}
+
+/* A batch is held by each of its members whose other side has not come. */
+static enum inq_flight_end draw_transfers(struct drawing *d, size_t first, size_t end)
+{
+    const struct inq_flight_rank *rank = &d->model->ranks[d->rank];
+    size_t n_there = 0;
+    size_t n_left = 0;
+    for (size_t i = first; i < end; i++) {
+        struct inq_flight_partner partner =
+            inq_flight_partner(d->model, d->rank, &rank->pending[i]);
+        bool there = partner.stands == INQ_OTHER_THERE &&
+                     is_first(&d->model->ranks[partner.peer], partner.op);
+        n_there += there;
+        n_left += partner.stands == INQ_OTHER_LEFT;
+        if (!there && partner.peer != INQ_NONE && partner.stands != INQ_OTHER_LEFT) {
+            add(d, partner.peer);
+        }
     }
-    bool two = d->model->teams[op->team].n_members == 2;
-    if (two && partner != NULL && partner->entry->p2p_seq > op->entry->p2p_seq) {
-        return INQ_FLIGHT_ON_GPU; /* the other side has left this one behind */
-    }
-    bool joined = partner != NULL && (!two || partner->entry->p2p_seq == op->entry->p2p_seq);
-    if (joined && partner == &d->model->ranks[peer].pending[0]) {
-        return INQ_FLIGHT_JOINED;
-    }
-    add(d, peer);
-    return INQ_FLIGHT_WAITS;
+    return d->n > 0      ? INQ_FLIGHT_WAITS
+           : n_there > 0 ? INQ_FLIGHT_JOINED
+           : n_left > 0  ? INQ_FLIGHT_ON_GPU
+                         : INQ_FLIGHT_IDLE;
 }
 
 /* ---- one rank ----------------------------------------------------------------------------------
  */
+
+/* Whether the op was enqueued before that of the waiter so far: what a rank misses first is what it
+ * was to do next. */
+static bool waits_longer(const struct drawing *d, uint32_t op, const struct inq_flight_node *to)
+{
+    int64_t own_ns = d->model->ranks[d->rank].pending[op].entry->created_ns;
+    int64_t its_ns = d->model->ranks[to->waiter].pending[to->waiter_op].entry->created_ns;
+    return own_ns != INQ_TIME_NONE && its_ns != INQ_TIME_NONE && own_ns < its_ns;
+}
 
 static int keep_edges(struct drawing *d, uint32_t op, struct inq_err *err)
 {
@@ -112,7 +131,7 @@ static int keep_edges(struct drawing *d, uint32_t op, struct inq_err *err)
     for (uint32_t i = 0; i < d->n; i++) {
         struct inq_flight_node *to = &d->waits->nodes[d->to[i]];
         node->edges[node->n_edges++] = (struct inq_flight_edge){d->to[i], op};
-        if (to->n_waiters++ == 0) {
+        if (to->n_waiters++ == 0 || waits_longer(d, op, to)) {
             to->waiter = d->rank;
             to->waiter_op = op;
         }
@@ -120,17 +139,22 @@ static int keep_edges(struct drawing *d, uint32_t op, struct inq_err *err)
     return INQ_OK;
 }
 
+/* What was pending in a dump that is older than the others' may be over. */
 static int draw_rank(struct drawing *d, struct inq_err *err)
 {
     const struct inq_flight_rank *rank = &d->model->ranks[d->rank];
     struct inq_flight_node *node = &d->waits->nodes[d->rank];
-    for (size_t i = 0; i < rank->n_pending; i++) {
+    if (rank->stale) {
+        return INQ_OK;
+    }
+    for (size_t i = 0, next = 0; i < rank->n_pending; i = next) {
         const struct inq_flight_op *op = &rank->pending[i];
+        bool numbered = op->entry->collective_seq >= 0;
         d->n = 0;
-        enum inq_flight_end end =
-            op->entry->is_p2p
-                ? draw_p2p(d, op)
-                : (op->entry->collective_seq >= 0 ? draw_collective(d, op) : INQ_FLIGHT_IDLE);
+        next = inq_flight_unit_end(rank, i);
+        enum inq_flight_end end = op->entry->is_p2p ? draw_transfers(d, i, next)
+                                  : numbered        ? draw_collective(d, op)
+                                                    : INQ_FLIGHT_IDLE;
         if (end != INQ_FLIGHT_IDLE) {
             node->end = end;
             node->op = (uint32_t)i;
@@ -164,11 +188,10 @@ static void name_ends(const struct inq_flight_model *model, struct inq_flight_wa
 {
     for (size_t r = 0; r < model->n_ranks; r++) {
         struct inq_flight_node *node = &waits->nodes[r];
-        const struct inq_flight_dump *dump = model->ranks[r].dump;
         if (node->n_edges > 0 || node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_JOINED) {
             continue;
         }
-        if (dump == NULL || dump->partial) {
+        if (!model->ranks[r].whole) {
             node->end = node->n_waiters > 0 ? INQ_FLIGHT_NO_DUMP : INQ_FLIGHT_IDLE;
         } else if (node->n_waiters > 0) {
             node->end = INQ_FLIGHT_ON_CPU;
@@ -226,8 +249,7 @@ static int find_circles(const struct inq_flight_model *model, struct inq_flight_
         return inq_err_set(err, INQ_NOMEM, "no memory for who waits for whom");
     }
     for (size_t r = 0; r < model->n_ranks; r++) {
-        const struct inq_flight_dump *dump = model->ranks[r].dump;
-        ends[r] = dump == NULL || dump->partial;
+        ends[r] = !model->ranks[r].whole;
     }
     find_ends(model, waits, ends);
     size_t start = 0;

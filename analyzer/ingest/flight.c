@@ -109,6 +109,7 @@ static int take(struct inq_shard *shard, const struct inq_value *root, size_t n,
         }
         code = INQ_OK;
     }
+    code = code == INQ_OK ? inq_flight_settle_rank(shard->dump, err) : code;
     shard->dump->partial = shard->dump->partial || !complete;
     shard->file.events = shard->dump->n_entries;
     return code == INQ_OK ? note_end(shard, n, complete, why, err) : code;

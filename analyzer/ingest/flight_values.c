@@ -526,6 +526,10 @@ int inq_flight_fill(struct inq_flight_dump *dump, const struct inq_value *root, 
         int status = read_status(&f, inq_value_get(root, "pg_status"));
         code = code == INQ_OK ? status : code;
     }
+    if (code != INQ_NOMEM) {
+        int settled = inq_flight_settle_states(dump, err);
+        code = settled != INQ_OK ? settled : code;
+    }
     inq_mem_free(f.pg_id);
     return code;
 }

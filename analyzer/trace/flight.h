@@ -10,8 +10,9 @@
 struct inq_flight_dump *inq_flight_new(void);
 /* Frees a dump and all in it; NULL is fine. */
 void inq_flight_free(struct inq_flight_dump *dump);
-/* The decimal digits at the end of a file's name (suffixes of known formats cut off), or -1;
- * *digits gets their offset in `path`. */
+/* The number behind "rank" in a file's name, or in that of a folder that ends with it, else the
+ * decimal digits at the end of the file's name (suffixes of known formats cut off), or -1; *digits
+ * gets their offset in `path`. */
 int32_t inq_flight_rank(const char *path, size_t *digits);
 
 /* Moves the dumps of `shards` (which hold nothing else) into the run: into its only trace when all

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dumps into the run. All are of one job while no rank occurs twice; else each folder is one, and
- * where that does not settle it, each way of writing the name before the rank. */
+/* Dumps into the run. Dumps whose times lie far apart are of different incidents: old ones are
+ * often left where new ones are written. Those of one time are of one job while no rank occurs
+ * twice; else each folder is one, and where that does not settle it, each way of writing the name
+ * before the rank. */
 #include "trace/flight.h"
 
 #include "base/arena.h"
@@ -9,14 +11,21 @@
 #include "base/strtab.h"
 #include "trace/assemble.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 struct item {
     struct inq_shard *shard;
-    size_t key_len; /* bytes of the path that name its set */
-    size_t digits;  /* where the rank stands in the path */
+    size_t key_len;            /* bytes of the path that name its set */
+    size_t digits;             /* where the rank stands in the path */
+    int64_t first_ns, last_ns; /* of all that it lists; INQ_TIME_NONE: nothing */
+    int64_t timeout_ns;
+    uint32_t age; /* 0: of the latest incident */
 };
+
+/* Ranks of one incident stop within the time after which a collective is given up. */
+static const int64_t least_gap_ns = INT64_C(600000000000);
 
 static int32_t rank_of(const struct item *item)
 {
@@ -35,7 +44,8 @@ static int compare_items(const void *a, const void *b, void *ctx)
     const struct item *x = a;
     const struct item *y = b;
     (void)ctx;
-    int order = compare_keys(x, y);
+    int order = (x->age > y->age) - (x->age < y->age);
+    order = order != 0 ? order : compare_keys(x, y);
     if (order == 0) {
         order = (rank_of(x) > rank_of(y)) - (rank_of(x) < rank_of(y));
     }
@@ -45,7 +55,7 @@ static int compare_items(const void *a, const void *b, void *ctx)
 static size_t set_end(const struct item *items, size_t lo, size_t n)
 {
     size_t hi = lo + 1;
-    while (hi < n && compare_keys(&items[lo], &items[hi]) == 0) {
+    while (hi < n && items[hi].age == items[lo].age && compare_keys(&items[lo], &items[hi]) == 0) {
         hi++;
     }
     return hi;
@@ -54,12 +64,75 @@ static size_t set_end(const struct item *items, size_t lo, size_t n)
 static bool has_twice(const struct item *items, size_t lo, size_t hi)
 {
     for (size_t i = lo + 1; i < hi; i++) {
-        if (rank_of(&items[i]) == rank_of(&items[i - 1]) && rank_of(&items[i]) >= 0) {
+        if (rank_of(&items[i]) == rank_of(&items[i - 1]) && rank_of(&items[i]) >= 0 &&
+            items[i].age == items[i - 1].age) {
             return true;
         }
     }
     return false;
 }
+
+/* ---- incidents ---------------------------------------------------------------------------------
+ */
+
+static void widen(struct item *item, int64_t time_ns)
+{
+    if (time_ns == INQ_TIME_NONE) {
+        return;
+    }
+    bool none = item->first_ns == INQ_TIME_NONE;
+    item->first_ns = none || time_ns < item->first_ns ? time_ns : item->first_ns;
+    item->last_ns = none || time_ns > item->last_ns ? time_ns : item->last_ns;
+}
+
+static void find_times(struct item *item)
+{
+    const struct inq_flight_dump *dump = item->shard->dump;
+    item->first_ns = item->last_ns = INQ_TIME_NONE;
+    item->timeout_ns = least_gap_ns;
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        widen(item, entry->created_ns);
+        widen(item, entry->completed_ns);
+        item->timeout_ns =
+            entry->timeout_ns > item->timeout_ns ? entry->timeout_ns : item->timeout_ns;
+    }
+}
+
+static int compare_times(const void *a, const void *b, void *ctx)
+{
+    const struct item *x = a;
+    const struct item *y = b;
+    (void)ctx;
+    return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
+}
+
+/* Where nothing happened on any rank for longer than a timeout, one incident ends. Dumps without
+ * entries count to the latest. */
+static int tell_incidents_apart(struct item *items, size_t n, struct inq_err *err)
+{
+    int64_t gap_ns = least_gap_ns;
+    for (size_t i = 0; i < n; i++) {
+        find_times(&items[i]);
+        gap_ns = items[i].timeout_ns > gap_ns ? items[i].timeout_ns : gap_ns;
+    }
+    int code = inq_sort(items, n, sizeof *items, compare_times, NULL, err);
+    uint32_t incident = 0;
+    int64_t last_ns = INQ_TIME_NONE;
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        bool told = items[i].first_ns != INQ_TIME_NONE;
+        incident += told && last_ns != INQ_TIME_NONE && items[i].first_ns - gap_ns > last_ns;
+        last_ns = items[i].last_ns > last_ns ? items[i].last_ns : last_ns;
+        items[i].age = incident;
+    }
+    for (size_t i = 0; i < n; i++) {
+        items[i].age = items[i].first_ns != INQ_TIME_NONE ? incident - items[i].age : 0;
+    }
+    return code;
+}
+
+/* ---- sets --------------------------------------------------------------------------------------
+ */
 
 static size_t folder_len(const char *path)
 {
@@ -70,7 +143,8 @@ static size_t folder_len(const char *path)
 /* Sorts the items by set and rank. */
 static int tell_sets_apart(struct item *items, size_t n, struct inq_err *err)
 {
-    int code = inq_sort(items, n, sizeof *items, compare_items, NULL, err);
+    int code = tell_incidents_apart(items, n, err);
+    code = code == INQ_OK ? inq_sort(items, n, sizeof *items, compare_items, NULL, err) : code;
     if (code != INQ_OK || !has_twice(items, 0, n)) {
         return code;
     }
@@ -132,7 +206,8 @@ static int add_dumps(struct inq_trace *trace, struct item *items, size_t n, stru
         bool again = i > 0 && dump->rank >= 0 && trace->n_dumps > 0 &&
                      trace->dumps[trace->n_dumps - 1]->rank == dump->rank;
         const char *remark = again            ? "another dump of this rank is used"
-                             : dump->rank < 0 ? "no rank at the end of its name: not used"
+                             : dump->rank < 0 ? "neither its name nor its groups tell its rank: "
+                                                "not used"
                                               : NULL;
         dump->file = (uint32_t)trace->n_files;
         code = keep_file(trace, &items[i].shard->file, remark, err);
@@ -199,7 +274,7 @@ static int add_ranks(struct inq_trace *trace, struct inq_err *err)
 }
 
 /* The folder's name, and what stands before the rank where that tells sets apart. */
-static const char *name_set(struct inq_trace *trace, const struct item *items)
+static const char *name_place(struct inq_trace *trace, const struct item *items)
 {
     const char *path = items[0].shard->file.path;
     size_t end = folder_len(path);
@@ -212,6 +287,18 @@ static const char *name_set(struct inq_trace *trace, const struct item *items)
     }
     bool nameless = end <= start + 1 || strncmp(path + start, "./", 2) == 0;
     return nameless ? "dumps" : inq_arena_strndup(trace->arena, path + start, end - 1 - start);
+}
+
+static const char *name_set(struct inq_trace *trace, const struct item *items)
+{
+    const char *place = name_place(trace, items);
+    if (items[0].age == 0 || place == NULL) {
+        return place;
+    }
+    return items[0].age == 1
+               ? inq_arena_printf(trace->arena, "%s, an earlier incident", place)
+               : inq_arena_printf(trace->arena, "%s, an earlier incident (%" PRIu32 " before)",
+                                  place, items[0].age);
 }
 
 static int make_trace(struct inq_run *run, struct item *items, size_t n, struct inq_err *err)
@@ -236,10 +323,17 @@ static int make_trace(struct inq_run *run, struct item *items, size_t n, struct 
     return code == INQ_OK ? add_ranks(trace, err) : code;
 }
 
+/* The latest incident belongs to the one trace that is there, if its dumps are of one job. */
 static int add_sets(struct inq_run *run, struct item *items, size_t n, struct inq_err *err)
 {
-    if (run->n_traces == 1 && set_end(items, 0, n) == n) {
-        return add_dumps(run->traces[0], items, n, err);
+    size_t end = set_end(items, 0, n);
+    if (run->n_traces == 1 && (end == n || items[end].age > 0)) {
+        int code = add_dumps(run->traces[0], items, end, err);
+        if (code != INQ_OK || end == n) {
+            return code;
+        }
+        items += end;
+        n -= end;
     }
     struct inq_trace **traces =
         inq_arena_array(run->arena, run->n_traces + n, sizeof(struct inq_trace *));

@@ -44,7 +44,7 @@ struct inq_flight_entry {
     bool is_p2p;
     int32_t src, dst; /* P2P: ranks within the group; -1 unknown */
     struct inq_flight_tensors in, out;
-    enum inq_flight_state state;
+    enum inq_flight_state state;                  /* of a member of a batch: the batch's */
     bool retired;                                 /* not completed and retired: it timed out */
     int64_t created_ns, started_ns, completed_ns; /* wall clock; INQ_TIME_NONE: not (seen) */
     int64_t timeout_ns;                           /* -1 not recorded */

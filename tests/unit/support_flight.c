@@ -12,7 +12,8 @@
 
 static void add_op(struct inq_out *out, const struct test_flight_op *op, int record, bool first)
 {
-    bool p2p = strstr(op->name, "->") != NULL || strstr(op->name, "<-") != NULL;
+    bool p2p = strstr(op->name, "->") != NULL || strstr(op->name, "<-") != NULL ||
+               strcmp(op->name, "coalesced") == 0;
     inq_out_printf(out,
                    "%s{\"collective_seq_id\": %d, \"p2p_seq_id\": %d, \"process_group\": [\"%s\", "
                    "\"g%s\"], \"profiling_name\": \"nccl:%s\", \"input_sizes\": [[%s]], "

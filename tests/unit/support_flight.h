@@ -9,7 +9,8 @@
 
 enum { TEST_MAX_DUMPS = 32 };
 
-/* One op of a dump: sizes and dtype as in "4, 4" and "Float"; "send 0->2" is P2P. */
+/* One op of a dump: sizes and dtype as in "4, 4" and "Float"; "send 0->2" is P2P, "coalesced" the
+ * entry of a batch of such. */
 struct test_flight_op {
     const char *group, *name, *in, *out, *dtype, *state;
     int seq;

@@ -127,6 +127,108 @@ static void pair__stages_number_their_transfers_each_for_itself(void **state)
     test_dumps_release(&made);
 }
 
+#define P2P(name, state, number)                                                                   \
+    {                                                                                              \
+        "0", name, "4", "4", "Float", state, number                                                \
+    }
+
+/* Rank 1 sends to rank 2, which is there, and receives from rank 0, which is not: it waits. */
+static void pair__a_batch_waits_for_each_of_its_members(void **state)
+{
+    (void)state;
+    const struct test_flight_op none = P2P("send 0->1", "completed", 2);
+    const struct test_flight_op both[] = {
+        P2P("recv 1<-0", "completed", 2), P2P("send 1->2", "scheduled", 3),
+        P2P("recv 1<-0", "scheduled", 3), P2P("coalesced", "scheduled", 3)};
+    const struct test_flight_op one[] = {P2P("recv 2<-1", "scheduled", 2),
+                                         P2P("coalesced", "scheduled", 2)};
+    struct test_dumps made = {0};
+    test_add_dump(&made, 0, &none, 1);
+    test_add_dump(&made, 1, both, 4);
+    test_add_dump(&made, 2, one, 2);
+    test_add_dump(&made, 3, NULL, 0);
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
+    assert_int_equal(j.failure->n_roots, 1);
+    assert_int_equal(j.failure->root_ranks[0], 0);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
+/* A ring: rank 0 never comes to its second round. Rank 1 sent in it, and waits for rank 0; rank 2
+ * is through with it, and waits for rank 1's third. */
+static void pair__a_batch_that_gave_and_did_not_get_holds_the_next(void **state)
+{
+    (void)state;
+    static const char *const sends[] = {"send 0->1", "send 1->2", "send 2->0"};
+    static const char *const recvs[] = {"recv 0<-2", "recv 1<-0", "recv 2<-1"};
+    struct test_dumps made = {0};
+    for (int rank = 0; rank < 3; rank++) {
+        struct test_flight_op ops[9];
+        size_t n = 0;
+        for (int round = 1; round <= rank + 1; round++) {
+            const char *is = round == 1 || (rank == 2 && round == 2) ? "completed" : "scheduled";
+            ops[n++] = (struct test_flight_op)P2P(sends[rank], "scheduled", round);
+            ops[n++] = (struct test_flight_op)P2P(recvs[rank], "scheduled", round);
+            ops[n++] = (struct test_flight_op)P2P("coalesced", is, round);
+        }
+        test_add_dump(&made, rank, ops, n);
+    }
+    test_add_dump(&made, 3, NULL, 0);
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
+    assert_int_equal(j.failure->n_roots, 1);
+    assert_int_equal(j.failure->root_ranks[0], 0);
+    assert_int_equal(j.failure->n_victims, 2);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
+/* Both send first: each has the receive enqueued behind its send. */
+static void pair__two_that_both_send_first_are_a_deadlock(void **state)
+{
+    (void)state;
+    const struct test_flight_op first[] = {
+        {"1", "send 0->1", "8", "8", "Float", "scheduled", 3},
+        {"1", "recv 0<-1", "8", "8", "Float", "scheduled", 4},
+    };
+    const struct test_flight_op other[] = {
+        {"1", "send 1->0", "8", "8", "Float", "scheduled", 3},
+        {"1", "recv 1<-0", "8", "8", "Float", "scheduled", 4},
+    };
+    struct test_dumps made = {0};
+    test_add_dump(&made, 0, first, 2);
+    test_add_dump(&made, 1, other, 2);
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_ORDERING);
+    assert_int_equal(j.failure->n_roots, 2);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
+/* Activations go one way, smaller gradients the other, in one batch: nothing is odd about that. */
+static void pair__both_ways_of_a_batch_may_differ_in_size(void **state)
+{
+    (void)state;
+    const struct test_flight_op first[] = {
+        {"1", "send 0->1", "8", "8", "Float", "scheduled", 3},
+        {"1", "recv 0<-1", "2", "2", "Float", "scheduled", 3},
+        {"1", "coalesced", "", "", "Float", "scheduled", 3},
+    };
+    const struct test_flight_op other[] = {
+        {"1", "send 1->0", "2", "2", "Float", "scheduled", 3},
+        {"1", "recv 1<-0", "8", "8", "Float", "scheduled", 3},
+        {"1", "coalesced", "", "", "Float", "scheduled", 3},
+    };
+    struct test_dumps made = {0};
+    test_add_dump(&made, 0, first, 3);
+    test_add_dump(&made, 1, other, 3);
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_COMMUNICATION);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
 static void pair__a_circle_is_one_whoever_else_left_no_dump(void **state)
 {
     (void)state;
@@ -167,6 +269,10 @@ int main(void)
         cmocka_unit_test(pair__has_its_state_and_root),
         cmocka_unit_test(pair__send_and_receive_of_different_sizes_are_a_mismatch),
         cmocka_unit_test(pair__stages_number_their_transfers_each_for_itself),
+        cmocka_unit_test(pair__a_batch_waits_for_each_of_its_members),
+        cmocka_unit_test(pair__a_batch_that_gave_and_did_not_get_holds_the_next),
+        cmocka_unit_test(pair__two_that_both_send_first_are_a_deadlock),
+        cmocka_unit_test(pair__both_ways_of_a_batch_may_differ_in_size),
         cmocka_unit_test(pair__a_circle_is_one_whoever_else_left_no_dump),
         cmocka_unit_test(pair__a_member_without_a_dump_leaves_it_undecided),
     };

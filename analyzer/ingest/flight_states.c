@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* States that the recorder leaves wrong. Of sends, receives and collectives issued as one batch it
+ * follows only the batch, which has an entry of its own ("coalesced") behind its members; a member
+ * stays "scheduled" for ever. And what an abort tears down after its timeout ends as "completed".
+ */
+#include "ingest/flight_values.h"
+
+#include "base/mem.h"
+
+struct batches {
+    struct inq_flight_dump *dump;
+    uint32_t *before;  /* [n_entries] the entry of the same group before it; INQ_NONE none */
+    uint32_t *last;    /* [n_groups] the group's last entry */
+    uint32_t *batched; /* [n_groups] the group's last batch of transfers; INQ_NONE none */
+    bool *shares;      /* [n_groups] transfers share a number: they are members of batches */
+};
+
+static int64_t number_of(const struct inq_flight_entry *entry)
+{
+    return entry->is_p2p ? entry->p2p_seq : entry->collective_seq;
+}
+
+static void settle(struct inq_flight_entry *member, const struct inq_flight_entry *batch)
+{
+    member->state = batch->state;
+    member->started_ns = batch->started_ns;
+    member->completed_ns = batch->completed_ns;
+}
+
+/* The members right before a batch's own entry, by their common number. */
+static void settle_members(struct batches *b, uint32_t at)
+{
+    const struct inq_flight_entry *batch = &b->dump->entries[at];
+    for (uint32_t i = b->before[at]; i != INQ_NONE; i = b->before[i]) {
+        struct inq_flight_entry *member = &b->dump->entries[i];
+        if (member->kind == INQ_COLL_COALESCED || member->is_p2p != batch->is_p2p ||
+            number_of(member) != number_of(batch)) {
+            return;
+        }
+        if (member->state == INQ_FLIGHT_SCHEDULED) {
+            settle(member, batch);
+        }
+    }
+}
+
+static void link_entries(struct batches *b)
+{
+    struct inq_flight_dump *dump = b->dump;
+    for (uint32_t i = 0; i < dump->n_entries; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        if (entry->group == INQ_NONE) {
+            continue;
+        }
+        uint32_t before = b->before[i] = b->last[entry->group];
+        b->last[entry->group] = i;
+        if (entry->kind == INQ_COLL_COALESCED) {
+            settle_members(b, i);
+            b->batched[entry->group] = entry->is_p2p ? i : b->batched[entry->group];
+        } else if (entry->is_p2p && before != INQ_NONE) {
+            const struct inq_flight_entry *other = &dump->entries[before];
+            b->shares[entry->group] =
+                b->shares[entry->group] || (other->is_p2p && other->p2p_seq == entry->p2p_seq);
+        }
+    }
+}
+
+/* A dump of active entries only lacks the entries of finished batches, but not their members. */
+static bool lists_active_only(const struct inq_flight_dump *dump)
+{
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        if (dump->entries[i].state == INQ_FLIGHT_COMPLETED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether a member whose batch is not listed is known to be finished: a later batch of its group
+ * is listed, or the group's last number that finished is no smaller. That number is of a transfer
+ * only when the last that was enqueued is. */
+static bool is_over(const struct batches *b, uint32_t at)
+{
+    const struct inq_flight_entry *entry = &b->dump->entries[at];
+    const struct inq_flight_group *group = &b->dump->groups[entry->group];
+    uint32_t batch = b->batched[entry->group];
+    if (batch != INQ_NONE && at < batch) {
+        return b->dump->entries[batch].p2p_seq > entry->p2p_seq;
+    }
+    const struct inq_flight_entry *last = &b->dump->entries[b->last[entry->group]];
+    bool of_transfers = last->is_p2p && last->p2p_seq == group->last_enqueued &&
+                        last->collective_seq < group->last_completed;
+    return b->shares[entry->group] && group->has_status && of_transfers &&
+           entry->p2p_seq <= group->last_completed;
+}
+
+static void settle_the_rest(struct batches *b)
+{
+    for (uint32_t i = 0; i < b->dump->n_entries; i++) {
+        struct inq_flight_entry *entry = &b->dump->entries[i];
+        bool member = entry->group != INQ_NONE && entry->is_p2p && entry->p2p_seq >= 0 &&
+                      entry->kind != INQ_COLL_COALESCED && entry->state == INQ_FLIGHT_SCHEDULED;
+        if (member && is_over(b, i)) {
+            entry->state = INQ_FLIGHT_COMPLETED;
+        }
+    }
+}
+
+/* What finished later than its timeout, when nothing was enqueued any more, did not finish. */
+static void reopen_aborted(struct inq_flight_dump *dump)
+{
+    int64_t last_ns = INQ_TIME_NONE;
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        int64_t created_ns = dump->entries[i].created_ns;
+        last_ns = created_ns > last_ns ? created_ns : last_ns;
+    }
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        struct inq_flight_entry *entry = &dump->entries[i];
+        bool timed = entry->timeout_ns > 0 && entry->created_ns != INQ_TIME_NONE &&
+                     entry->completed_ns != INQ_TIME_NONE && entry->completed_ns > last_ns;
+        if (timed && entry->completed_ns - entry->created_ns >= entry->timeout_ns) {
+            entry->state =
+                entry->started_ns != INQ_TIME_NONE ? INQ_FLIGHT_STARTED : INQ_FLIGHT_SCHEDULED;
+            entry->completed_ns = INQ_TIME_NONE;
+            entry->retired = true;
+        }
+    }
+}
+
+int inq_flight_settle_states(struct inq_flight_dump *dump, struct inq_err *err)
+{
+    size_t n_groups = dump->n_groups;
+    uint32_t *numbers = inq_mem_alloc((dump->n_entries + 2 * n_groups + 1) * sizeof *numbers);
+    bool *shares = inq_mem_zalloc(n_groups + 1, sizeof *shares);
+    int code = INQ_OK;
+    if (numbers == NULL || shares == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for a dump");
+    } else {
+        reopen_aborted(dump);
+        bool active_only = lists_active_only(dump);
+        struct batches b = {.dump = dump, .before = numbers, .shares = shares};
+        b.last = numbers + dump->n_entries;
+        b.batched = b.last + n_groups;
+        for (size_t g = 0; g < n_groups; g++) {
+            b.last[g] = b.batched[g] = INQ_NONE;
+        }
+        link_entries(&b);
+        if (active_only) {
+            settle_the_rest(&b);
+        }
+    }
+    inq_mem_free(numbers);
+    inq_mem_free(shares);
+    return code;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which dump is whose, and which belong together. */
+#include "support_flight.h"
+
+#include "base/out.h"
+#include "trace/flight.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void sets__rank_stands_behind_its_word_or_at_the_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        int32_t rank;
+    } cases[] = {
+        {"run/rank3_dump", 3},
+        {"run/nccl_trace_rank_3_20260101_120000.json", 3},
+        {"run/dump.rank-3-of-8.pkl", 3},
+        {"run/trace-rank=3.json", 3},
+        {"run/nccl_trace_rank_00012", 12},
+        {"run/RANK12.json", 12},
+        {"run/rank_3/dump", 3},
+        {"job17/rank3/fr_dump.pickle", 3},
+        {"rank_3/try_1/dump_0.json", 3},
+        {"run/rank_0-15/dump_4", 4},
+        {"run/node_rank_1/dump_4", 4},
+        {"run/node_rank_1_dump_4", 4},
+        {"run/local_rank_1_rank_9.json", 9},
+        {"run/nccl_trace_rank_container-node02_5", 5},
+        {"run/rank_123456789", -1},
+        {"run/dump", -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t digits = 0;
+        int32_t rank = inq_flight_rank(cases[i].path, &digits);
+        print_message("%-46s %" PRId32 "\n", cases[i].path, rank);
+        assert_int_equal(rank, cases[i].rank);
+        assert_true(digits <= strlen(cases[i].path));
+    }
+}
+
+/* Of groups [a, b] and [a, c] only a is a member of both. */
+static void add_member(struct inq_out *out, int a, int b, int c, const char *entries)
+{
+    inq_out_printf(out,
+                   "{\"version\":\"2.10\",\"pg_config\":{\"1\":{\"name\":\"1\",\"desc\":\"tp\","
+                   "\"ranks\":\"[%d, %d]\"},\"2\":{\"name\":\"2\",\"desc\":\"dp\",\"ranks\":"
+                   "\"[%d, %d]\"}},\"entries\":[%s]}",
+                   a < b ? a : b, a < b ? b : a, a < c ? a : c, a < c ? c : a, entries);
+}
+
+static void sets__groups_tell_the_rank_that_names_do_not(void **state)
+{
+    (void)state;
+    static const char *const names[][4] = {{"a/x", "a/y", "a/z", "a/w"},
+                                           {"h0/fr0", "h0/fr1", "h1/fr0", "h1/fr1"}};
+    for (int by_host = 0; by_host < 2; by_host++) {
+        struct inq_out outs[4] = {{0}};
+        struct inq_ingest_blob blobs[4];
+        for (int r = 0; r < 4; r++) {
+            add_member(&outs[r], r, r ^ 1, r ^ 2, "");
+            blobs[r] = (struct inq_ingest_blob){names[by_host][r], outs[r].buf, outs[r].len};
+        }
+        struct inq_run *run = NULL;
+        struct inq_err err = {0};
+        assert_int_equal(inq_ingest_memory(blobs, 4, NULL, &run, &err), INQ_OK);
+        assert_int_equal(run->n_traces, 1);
+        assert_int_equal(run->traces[0]->n_dumps, 4);
+        for (int32_t r = 0; r < 4; r++) {
+            assert_int_equal(run->traces[0]->dumps[r]->rank, r);
+        }
+        inq_run_free(run);
+        for (int r = 0; r < 4; r++) {
+            inq_out_release(&outs[r]);
+        }
+    }
+}
+
+/* One group of all leaves everybody; who sends is known. */
+static void sets__transfers_tell_the_rank(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"version\":\"2.10\",\"pg_config\":{\"0\":{\"name\":\"0\",\"desc\":\"all\",\"ranks\":"
+        "\"[4, 5, 6]\"}},\"entries\":[{\"process_group\":[\"0\",\"all\"],\"p2p_seq_id\":1,"
+        "\"profiling_name\":\"nccl:recv 2<-0\",\"state\":\"completed\",\"is_p2p\":true}]}";
+    const struct inq_ingest_blob blob = {"a/dump", text, sizeof text - 1};
+    struct inq_run *run = NULL;
+    struct inq_err err = {0};
+    assert_int_equal(inq_ingest_memory(&blob, 1, NULL, &run, &err), INQ_OK);
+    assert_int_equal(run->traces[0]->n_dumps, 1);
+    assert_int_equal(run->traces[0]->dumps[0]->rank, 6);
+    inq_run_free(run);
+}
+
+static void add_timed(struct inq_out *out, int rank, int64_t at_ns)
+{
+    char entry[256];
+    (void)snprintf(entry, sizeof entry,
+                   "{\"process_group\":[\"1\",\"tp\"],\"collective_seq_id\":1,\"profiling_name\":"
+                   "\"nccl:all_reduce\",\"state\":\"scheduled\",\"time_created_ns\":%" PRId64
+                   ",\"timeout_ms\":600000}",
+                   at_ns);
+    add_member(out, rank, rank ^ 1, rank ^ 2, entry);
+}
+
+/* Ranks 0 and 1 write new dumps; those of 2 and 3 are from `before_ns` earlier. */
+static size_t count_incidents(int64_t before_ns, const char *first, const char *second)
+{
+    const int64_t now_ns = INT64_C(1760000000000000000);
+    static const char *const names[] = {"a/fr0", "a/fr1", "a/fr2", "a/fr3"};
+    struct inq_out outs[4] = {{0}};
+    struct inq_ingest_blob blobs[4];
+    for (int r = 0; r < 4; r++) {
+        add_timed(&outs[r], r, r < 2 ? now_ns : now_ns - before_ns);
+        blobs[r] = (struct inq_ingest_blob){names[r], outs[r].buf, outs[r].len};
+    }
+    struct inq_run *run = NULL;
+    struct inq_err err = {0};
+    assert_int_equal(inq_ingest_memory(blobs, 4, NULL, &run, &err), INQ_OK);
+    size_t n = run->n_traces;
+    assert_string_equal(run->traces[0]->name, first);
+    assert_int_equal(run->traces[0]->dumps[0]->rank, 0);
+    if (n > 1) {
+        assert_string_equal(run->traces[1]->name, second);
+        assert_int_equal(run->traces[1]->dumps[0]->rank, 2);
+    }
+    inq_run_free(run);
+    for (int r = 0; r < 4; r++) {
+        inq_out_release(&outs[r]);
+    }
+    return n;
+}
+
+static void sets__dumps_left_from_before_are_another_incident(void **state)
+{
+    (void)state;
+    const int64_t minute_ns = INT64_C(60000000000);
+    assert_int_equal(count_incidents(9 * minute_ns, "a", ""), 1);
+    assert_int_equal(count_incidents(11 * minute_ns, "a", "a, an earlier incident"), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets__rank_stands_behind_its_word_or_at_the_end),
+        cmocka_unit_test(sets__groups_tell_the_rank_that_names_do_not),
+        cmocka_unit_test(sets__transfers_tell_the_rank),
+        cmocka_unit_test(sets__dumps_left_from_before_are_another_incident),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

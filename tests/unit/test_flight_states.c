@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entries whose recorded state is not what happened, and dumps that were not written at one time.
+ */
+#include "support_flight.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#define P2P(group, name, state, number)                                                            \
+    {                                                                                              \
+        group, name, "4", "4", "Float", state, number                                              \
+    }
+
+static void check_none(struct test_dumps *made)
+{
+    struct test_judged j = test_judge(made->blobs, made->n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_NONE);
+    assert_int_equal(j.failure->n_roots, 0);
+    test_judged_release(&j);
+    test_dumps_release(made);
+}
+
+/* Four stages pass on activations: what is not followed one by one stays "scheduled". */
+static void states__members_of_a_finished_batch_are_finished(void **state)
+{
+    (void)state;
+    static const char *const names[4][2] = {{"send 0->1", "recv 0<-1"},
+                                            {"recv 1<-0", "send 1->0"},
+                                            {"send 2->3", "recv 2<-3"},
+                                            {"recv 3<-2", "send 3->2"}};
+    struct test_dumps made = {0};
+    for (int rank = 0; rank < 4; rank++) {
+        const struct test_flight_op ops[] = {P2P("0", names[rank][0], "scheduled", 5),
+                                             P2P("0", names[rank][1], "scheduled", 5),
+                                             P2P("0", "coalesced", "completed", 5)};
+        test_add_dump(&made, rank, ops, 3);
+    }
+    check_none(&made);
+}
+
+/* With active entries only, a finished batch leaves its members behind, not its own entry. */
+static void states__members_stay_when_only_active_entries_are_dumped(void **state)
+{
+    (void)state;
+    const struct test_flight_op open[] = {
+        P2P("1", "send 0->1", "scheduled", 5), P2P("1", "recv 0<-1", "scheduled", 5),
+        P2P("1", "send 0->1", "scheduled", 6), P2P("1", "coalesced", "scheduled", 6)};
+    struct test_dumps made = {0};
+    test_add_dump(&made, 0, open, 4);
+    test_add_dump(&made, 1, NULL, 0);
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
+    assert_int_equal(j.failure->seq, 6);
+    assert_int_equal(j.failure->n_roots, 1);
+    assert_int_equal(j.failure->root_ranks[0], 1);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
+/* Rank 0's last batch is listed nowhere, but the group's counters passed it. */
+static void states__counters_tell_that_a_batch_is_finished(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"version\":\"2.10\",\"pg_config\":{\"0\":{\"name\":\"0\",\"desc\":\"pp\",\"ranks\":"
+        "\"[0, 1]\"}},\"pg_status\":{\"3\":{\"last_enqueued_collective\":%d,"
+        "\"last_completed_collective\":%d}},\"entries\":["
+        "{\"record_id\":7,\"pg_id\":3,\"process_group\":[\"0\",\"pp\"],\"collective_seq_id\":0,"
+        "\"p2p_seq_id\":9,\"profiling_name\":\"nccl:send 0->1\",\"state\":\"scheduled\","
+        "\"is_p2p\":true},"
+        "{\"record_id\":8,\"pg_id\":3,\"process_group\":[\"0\",\"pp\"],\"collective_seq_id\":0,"
+        "\"p2p_seq_id\":9,\"profiling_name\":\"nccl:recv 0<-1\",\"state\":\"scheduled\","
+        "\"is_p2p\":true}]}";
+    static const char idle[] =
+        "{\"version\":\"2.10\",\"pg_config\":{\"0\":{\"name\":\"0\",\"desc\":\"pp\",\"ranks\":"
+        "\"[0, 1]\"}},\"entries\":[]}";
+    for (int done = 8; done < 10; done++) {
+        struct inq_out out = {0};
+        inq_out_printf(&out, text, 9, done);
+        struct inq_ingest_blob blobs[] = {{"fr0", out.buf, out.len},
+                                          {"fr1", idle, sizeof idle - 1}};
+        struct test_judged j = test_judge(blobs, 2);
+        assert_int_equal(j.failure->cls, done == 9 ? INQ_FAILURE_NONE : INQ_FAILURE_CPU_STALL);
+        test_judged_release(&j);
+        inq_out_release(&out);
+    }
+}
+
+/* What runs when its timeout strikes is aborted, and then counts as completed; rank 1 wrote its
+ * dump after that. A slow op that others follow is another thing. */
+static void states__an_aborted_op_did_not_finish(void **state)
+{
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        struct test_dumps made = {0};
+        struct inq_out out = {0};
+        const struct test_flight_op before = {"1", "all_reduce", "4", "4", "Float", "completed", 1};
+        test_add_dump(&made, 0, &before, 1);
+        inq_out_printf(
+            &out,
+            "{\"version\":\"2.10\",\"pg_config\":{\"1\":{\"name\":\"1\",\"desc\":\"pair\","
+            "\"ranks\":\"[0, 1]\"}},\"entries\":[{\"record_id\":1,\"process_group\":[\"1\","
+            "\"gpair\"],\"collective_seq_id\":2,\"profiling_name\":\"nccl:broadcast\",\"state\":"
+            "\"completed\",\"time_created_ns\":1000000000,\"time_discovered_completed_ns\":"
+            "3000000000,\"timeout_ms\":1000}%s]}",
+            later ? ",{\"record_id\":2,\"process_group\":[\"1\",\"gpair\"],\"collective_seq_id\":3,"
+                    "\"profiling_name\":\"nccl:broadcast\",\"state\":\"completed\","
+                    "\"time_created_ns\":4000000000,\"time_discovered_completed_ns\":4000000100,"
+                    "\"timeout_ms\":1000}"
+                  : "");
+        struct inq_ingest_blob blobs[] = {made.blobs[0],
+                                          {"run/trace_rank_1.json", out.buf, out.len}};
+        struct test_judged j = test_judge(blobs, 2);
+        assert_int_equal(j.failure->cls, later ? INQ_FAILURE_NONE : INQ_FAILURE_CPU_STALL);
+        assert_int_equal(j.failure->n_roots, later ? 0 : 1);
+        test_judged_release(&j);
+        test_dumps_release(&made);
+        inq_out_release(&out);
+    }
+}
+
+/* Ranks 1 to 3 finished what rank 0 had not even enqueued when it wrote its dump. */
+static void states__a_dump_from_before_is_no_evidence(void **state)
+{
+    (void)state;
+    const struct test_flight_op early = TEST_ALL_REDUCE(7, "4");
+    const struct test_flight_op late[] = {{"0", "all_reduce", "4", "4", "Float", "completed", 9},
+                                          TEST_ALL_REDUCE(10, "4")};
+    struct test_dumps made = {0};
+    test_add_dump(&made, 0, &early, 1);
+    for (int rank = 1; rank < 4; rank++) {
+        test_add_dump(&made, rank, late, 2);
+    }
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_UNKNOWN);
+    assert_int_equal(j.failure->n_roots, 0);
+    assert_int_equal(j.failure->n_suspects, 1);
+    assert_int_equal(j.failure->suspect_ranks[0], 0);
+    assert_non_null(strstr(j.failure->headline, "before the others went on"));
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
+/* A broadcast finishes on its root before the others have come: that says nothing of their dumps.
+ */
+static void states__what_one_can_finish_alone_makes_no_dump_old(void **state)
+{
+    (void)state;
+    const struct test_flight_op behind = {"0", "broadcast", "4", "4", "Float", "completed", 8};
+    const struct test_flight_op late[] = {{"0", "broadcast", "4", "4", "Float", "completed", 9},
+                                          TEST_ALL_REDUCE(10, "4")};
+    struct test_dumps made = {0};
+    for (int rank = 0; rank < 4; rank++) {
+        test_add_dump(&made, rank, rank == 2 ? &behind : late, rank == 2 ? 1 : 2);
+    }
+    struct test_judged j = test_judge(made.blobs, made.n);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
+    assert_int_equal(j.failure->n_roots, 1);
+    assert_int_equal(j.failure->root_ranks[0], 2);
+    test_judged_release(&j);
+    test_dumps_release(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states__members_of_a_finished_batch_are_finished),
+        cmocka_unit_test(states__members_stay_when_only_active_entries_are_dumped),
+        cmocka_unit_test(states__counters_tell_that_a_batch_is_finished),
+        cmocka_unit_test(states__an_aborted_op_did_not_finish),
+        cmocka_unit_test(states__a_dump_from_before_is_no_evidence),
+        cmocka_unit_test(states__what_one_can_finish_alone_makes_no_dump_old),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -50,6 +50,9 @@ static bool is_elsewhere(const struct inq_log_mark *mark)
     const char *host = mark->host;
     size_t n = strcspn(peer, "<:. ");
     bool address = peer[0] >= '0' && peer[0] <= '9';
+    if (strncmp(peer, "localhost", 9) == 0 || strncmp(peer, "127.", 4) == 0) {
+        return false;
+    }
     if (peer[0] == '\0' || host[0] == '\0') {
         return peer[0] != '\0' && host[0] == '\0';
     }
@@ -111,7 +114,8 @@ static void by_hang(const struct inq_log_case *c, struct inq_failure *f)
         set(f, INQ_FAILURE_MISMATCH, NULL, INQ_CONFIDENCE_SUPPORTED);
         break;
     case INQ_LOG_NOT_FINISHED:
-        set(f, INQ_FAILURE_GPU_STALL, NULL, INQ_CONFIDENCE_SUPPORTED);
+        set(f, INQ_FAILURE_GPU_STALL, NULL,
+            inq_log_other_op(hang) ? INQ_CONFIDENCE_HYPOTHESIS : INQ_CONFIDENCE_SUPPORTED);
         break;
     case INQ_LOG_NOT_JOINED:
         set(f, barrier_like(hang) ? INQ_FAILURE_UNEVEN : INQ_FAILURE_CPU_STALL, NULL,
@@ -229,6 +233,24 @@ static bool is_pair(const struct inq_log_mark *mark)
     return mark->event->kind == INQ_LOG_MISMATCH && mark->event->peer_rank >= 0;
 }
 
+/* The one process that ended by itself, with the code of a program that gave up: whose exception
+ * it was that names no rank. -1: none, or several. */
+static int32_t gave_up(const struct inq_log_case *c)
+{
+    int32_t rank = -1;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        if (mark->means.role != INQ_LOG_CAUSE || strcmp(mark->means.sub, "exit") != 0) {
+            continue;
+        }
+        if (mark->rank < 0 || (rank >= 0 && rank != mark->rank)) {
+            return -1;
+        }
+        rank = mark->rank;
+    }
+    return rank;
+}
+
 /* Lines that go with a cause whose own names no rank. */
 static bool goes_with(const struct inq_log_case *c, const struct inq_failure *f,
                       const struct inq_log_mark *mark)
@@ -253,7 +275,9 @@ static bool mark_by_lines(const struct inq_log_case *c, const struct inq_failure
             }
         }
     }
-    return any;
+    bool of_process = c->cause != NULL && !inq_log_of_host(c->cause->event->kind);
+    return any || (of_process && c->cause->means.weight >= INQ_LOG_FAIR && !is_pair(c->cause) &&
+                   mark_rank(c, roots, gave_up(c)));
 }
 
 /* Marks the roots by number: those of the cause's lines; when these name none, those of lines that

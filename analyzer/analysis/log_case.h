@@ -107,6 +107,8 @@ struct inq_log_case {
 int inq_log_facts(struct inq_log_case *c, struct inq_err *err);
 /* Fills the hang (log_hang.c). */
 int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err);
+/* Of ranks behind the others: one of them waits in another op than those. */
+bool inq_log_other_op(const struct inq_log_hang *hang);
 /* Judges the marks and picks the cause (log_cause.c). */
 int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err);
 

@@ -332,6 +332,20 @@ static int judge(struct inq_log_case *c, const struct team *team, struct inq_err
     return code;
 }
 
+bool inq_log_other_op(const struct inq_log_hang *hang)
+{
+    for (size_t i = 0; i < hang->n_standing; i++) {
+        const struct inq_log_standing *row = &hang->standing[i];
+        for (size_t k = 0; k < hang->n_suspects; k++) {
+            if (hang->suspects[k] == row->rank && row->op[0] != '\0' && hang->op[0] != '\0' &&
+                strcmp(row->op, hang->op) != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* ---- lines that name the ranks themselves ------------------------------------------------------
  */
 

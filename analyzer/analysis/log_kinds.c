@@ -53,6 +53,7 @@ static const struct inq_log_meaning table[INQ_LOG_KIND_COUNT] = {
     MEANS(SLURM_EXIT, VICTIM, UNKNOWN, "", 0),
     MEANS(XID, CAUSE, GPU_HARDWARE, "", 0),
     MEANS(FALLEN_OFF, CAUSE, GPU_HARDWARE, "bus", 96),
+    MEANS(GPU_DRIVER, CAUSE, DRIVER, "firmware", 82),
     MEANS(SXID, CAUSE, GPU_HARDWARE, "nvlink", 56),
     MEANS(KERNEL_OOM, CAUSE, HOST, "memory", 90),
     MEANS(SEGFAULT, CAUSE, APPLICATION, "segfault", 78),
@@ -308,6 +309,7 @@ bool inq_log_of_host(enum inq_log_kind kind)
     switch ((int)kind) {
     case INQ_LOG_XID:
     case INQ_LOG_FALLEN_OFF:
+    case INQ_LOG_GPU_DRIVER:
     case INQ_LOG_SXID:
     case INQ_LOG_KERNEL_OOM:
     case INQ_LOG_SOFT_LOCKUP:

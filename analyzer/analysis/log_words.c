@@ -349,6 +349,11 @@ static void ask_hang(struct inq_log_case *c, struct inq_failure *f)
         add(c, f,
             "a GPU or NVLink fault, or a kernel that never ends: the node's kernel log (Xid) "
             "decides");
+        if (inq_log_other_op(&c->hang)) {
+            add(c, f,
+                "ranks that took different paths, so that their counts no longer match: stacks of "
+                "both sides decide");
+        }
         break;
     case INQ_FAILURE_MISMATCH:
         add(c, f, "one rank skipped or repeated a collective earlier: stacks of both sides decide");

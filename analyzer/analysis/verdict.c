@@ -76,7 +76,9 @@ static bool has_gpu_work(const struct inq_trace *trace)
 static const char *what_is_missing(const struct inq_trace *trace, const struct inq_report *report)
 {
     if (trace->n_ranks == 0) {
-        return "there is no trace of any rank";
+        return trace->n_logs > 0
+                   ? "no line of the logs tells of a failure, and there is no trace of any rank"
+                   : "there is no trace of any rank";
     }
     if (!has_gpu_work(trace)) {
         return "there is no GPU work in the traces";

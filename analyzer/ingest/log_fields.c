@@ -107,6 +107,8 @@ static bool read_text(enum inq_log_slot slot, const char *p, const char *end,
         event->op = names->op;
         return names->op[0] != '\0';
     case INQ_LOG_PEER:
+        p = inq_log_blank(p, end);
+        p += p < end && *p == '[';
         copy_word(p, end, ",)]", names->peer, sizeof names->peer);
         event->peer = names->peer;
         return names->peer[0] != '\0';

@@ -156,9 +156,11 @@ static void narrow(struct inq_log_line *line)
             return;
         }
         const char *behind = rank_tag(p, line->end);
+        size_t n = behind != NULL ? (size_t)(behind - p) : 0;
+        bool other = (size_t)(line->end - line->start) < n || memcmp(line->start, p, n) != 0;
         if (behind != NULL && p <= line->at) {
             line->start = p;
-        } else if (behind != NULL && p > line->at && behind < line->end && *behind == '[') {
+        } else if (behind != NULL && behind < line->end && (other || *behind == '[')) {
             line->end = p;
             line->more = p;
             return;
@@ -409,6 +411,13 @@ void inq_log_prefix(const struct inq_log_line *line, struct inq_log_event *event
     event->rank = event->rank >= 0 ? event->rank : inner;
 }
 
+/* "stderr F " behind the stamp of a container's log. */
+static const char *read_stream_name(const char *p, const char *end)
+{
+    bool named = end - p > 9 && (memcmp(p, "stdout ", 7) == 0 || memcmp(p, "stderr ", 7) == 0);
+    return named && (p[7] == 'F' || p[7] == 'P') && p[8] == ' ' ? p + 9 : NULL;
+}
+
 const char *inq_log_message(const char *p, const char *end)
 {
     struct inq_log_event event;
@@ -422,6 +431,7 @@ const char *inq_log_message(const char *p, const char *end)
         const char *next = read_tag(p, end, &event, &inner);
         next = next != NULL ? next : inq_log_stamp(p, end, &event);
         next = next != NULL ? next : read_label(p, end, &event);
+        next = next != NULL ? next : read_stream_name(p, end);
         if (next == NULL) {
             return p;
         }

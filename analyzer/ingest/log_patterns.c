@@ -60,8 +60,10 @@ static const struct inq_log_field of_peer[] = {
 
 static const struct inq_log_field of_modify[] = {{"remote IP ", INQ_LOG_PEER}, {NULL, 0}};
 
-static const struct inq_log_field of_remote[] = {
-    {"from rank:", INQ_LOG_PEER_RANK}, {"from rank ", INQ_LOG_PEER_RANK}, {NULL, 0}};
+static const struct inq_log_field of_remote[] = {{"from rank:", INQ_LOG_PEER_RANK},
+                                                 {"from rank ", INQ_LOG_PEER_RANK},
+                                                 {"/task:", INQ_LOG_PEER_RANK}, /* JAX */
+                                                 {NULL, 0}};
 
 static const struct inq_log_field of_barrier[] = {{"issing ranks:", INQ_LOG_RANKS},
                                                   {"Ranks ", INQ_LOG_RANKS},
@@ -185,6 +187,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(BARRIER_RANKS, "failed to pass monitoredBarrier", NULL, of_barrier),
     LAST(BARRIER_RANKS, "issing ranks:", NULL, of_barrier),
     LAST(REMOTE_ERROR, "reached monitoredBarrier, but received errors", NULL, of_remote),
+    LAST(REMOTE_ERROR, "in coordination service", "ERROR", of_remote),
     LAST(REMOTE_ERROR, "Horovod has been shut down", NULL, NULL),
     LAST(NCCL_SERVICE, "closed by localRank", NULL, of_peer),
     LAST(PEER_CLOSED, "closed by remote peer", NULL, of_peer),
@@ -198,7 +201,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(EXIT, "exitcode", "local_rank:", of_exit),
     SPECIAL(EXIT_ROW, "exitcode", "(pid:", of_exit, INQ_LOG_EXIT_ITEM),
     LAST(EXIT, "exited on signal", "process rank", of_child),
-    LAST(EXIT, "name: [[", NULL, of_child),
+    {INQ_LOG_EXIT, INQ_LOG_PLAIN, "name: [[", NULL, of_child, 1, true},
     LAST(EXIT, "THE EXIT STRING", "signal", of_child),
     LAST(EXIT, "KILLED BY SIGNAL:", NULL, of_child),
     LAST(EXIT, "exits with return code", NULL, of_child),
@@ -273,6 +276,9 @@ static const struct inq_log_pattern patterns[] = {
     /* the kernel */
     SPECIAL(XID, "NVRM: Xid", NULL, NULL, INQ_LOG_FROM_KERNEL),
     SPECIAL(FALLEN_OFF, "fallen off the bus", "!Xid (", NULL, INQ_LOG_FALLEN),
+    LAST(GPU_DRIVER, "GSP Timeout", NULL, NULL),
+    LAST(GPU_DRIVER, "HeartbeatTimedOut", "timed out", NULL),
+    LAST(GPU_DRIVER, "RmInitAdapter failed", NULL, NULL),
     SPECIAL(SXID, "SXid (", NULL, NULL, INQ_LOG_FROM_KERNEL),
     SPECIAL(KERNEL_OOM, "invoked oom-killer", NULL, NULL, INQ_LOG_PLAIN),
     LAST(KERNEL_OOM, "oom-kill:constraint", NULL, of_oom_kill),

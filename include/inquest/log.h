@@ -57,6 +57,7 @@ extern "C" {
     X(SLURM_EXIT, "a task ended")                                                                  \
     X(XID, "the GPU driver reports an error (Xid)")                                                \
     X(FALLEN_OFF, "a GPU fell off the bus")                                                        \
+    X(GPU_DRIVER, "the GPU's driver or firmware does not answer")                                  \
     X(SXID, "an NVSwitch reports an error (SXid)")                                                 \
     X(KERNEL_OOM, "the kernel killed a process for memory")                                        \
     X(SEGFAULT, "a segmentation fault")                                                            \

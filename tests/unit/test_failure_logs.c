@@ -2,6 +2,7 @@
 /* Who is root and who is victim in text logs of failed runs. */
 #include "support_log.h"
 #include "support_read.h"
+#include "support_trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -273,6 +274,9 @@ static void failure_logs__the_network_and_those_who_lost_a_peer(void **state)
         {"a peer on this machine", "unknown", NULL, "",
          "n1:500:510 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote "
          "peer n1.cluster<4444>\n"},
+        {"the store of this machine", "unknown", NULL, "",
+         "[rank3]:[W112 01:48:44.275482640 TCPStore.cpp:106] [c10d] sendBytes failed on "
+         "SocketImpl(fd=83, addr=[localhost]:38648, remote=[localhost]:38381): Broken pipe\n"},
         {"Gloo", "unknown", NULL, "",
          "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by "
          "peer [10.0.0.7]:4444\n"},
@@ -371,6 +375,22 @@ static void failure_logs__launchers(void **state)
          "1: [default3]:ready\n1: KeyError: 'x'\n"
          "0: W0607 17:53:30.684369 1400 torch/distributed/elastic/multiprocessing/api.py:851] "
          "Sending process 102 closing signal SIGTERM\n"},
+        {"one that gave up, while the others were stopped", "application_error", "exception", "3",
+         "Traceback (most recent call last):\nIndexError: index 12 is out of range\n"
+         "[2025-01-08 10:01:02,551] torch.distributed.elastic.multiprocessing.api: [ERROR] failed "
+         "(exitcode: 1) local_rank: 3 (pid: 811) of binary: /usr/bin/python\n"
+         "[2025-01-08 10:01:02,951] torch.distributed.elastic.agent.server.api: [WARNING] Sending "
+         "process 812 closing signal SIGTERM\n"},
+        {"two that gave up", "cuda_oom", NULL, "",
+         "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB.\n" ABORTED(
+             "n1", "1", "1", "1", "101") ABORTED("n1", "2", "2", "1", "102")},
+        {"the log of a container", "application_error", "exception", "",
+         "2025-06-07T17:50:00.123456789Z stderr F Traceback (most recent call last):\n"
+         "2025-06-07T17:50:00.123456999Z stderr F ValueError: bad\n"},
+        {"JAX names the task that is gone", "unknown", NULL, "",
+         "E coordination_service.cc:954] /job:jax_worker/replica:0/task:37 has been set to ERROR "
+         "in "
+         "coordination service: UNAVAILABLE: heartbeat timeout.\n"},
         {"the name of a pod", "application_error", "exception", "",
          "job-worker-2: Traceback (most recent call last):\njob-worker-2: ValueError: bad\n"},
         {"DeepSpeed names its last child, whoever failed", "application_error", "segfault", "",
@@ -418,6 +438,8 @@ static void failure_logs__faults_of_gpus(void **state)
         {"firmware", "driver_firmware", "firmware", "",
          "[  100.000001] NVRM: Xid (PCI:0000:9b:00): 119, pid=77, name=python, Timeout waiting for "
          "RPC from GSP!\n"},
+        {"firmware without an Xid", "driver_firmware", "firmware", "",
+         "[   24.302465] NVRM: GPU6 _kgspIsHeartbeatTimedOut: Heartbeat timed out, diff 6070\n"},
         {"NVLink 5", "gpu_hardware", "nvlink", "",
          "[  100.000001] NVRM: Xid (PCI:0000:9b:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 "
          "(0x004505c6 0x00000000)\n"},
@@ -479,6 +501,12 @@ static void failure_logs__faults_that_the_run_survived(void **state)
                                             "2", "10:01:00") STEP("3", "10:02:00"));
     assert_null(log.failure);
     test_log_close(&log);
+    test_log_text(&log, "job.out", "n1:500:510 [0] NCCL INFO Bootstrap : Using eth0:10.1.0.4<0>\n");
+    assert_null(log.failure);
+    assert_string_equal(log.report->verdict.headline,
+                        "Nothing to judge: no line of the logs tells of a failure, and there is no "
+                        "trace of any rank.");
+    test_log_close(&log);
 }
 
 /* The rank may be in the file's name, the folder of the launcher, or a file of its own. */
@@ -498,6 +526,45 @@ static void failure_logs__ranks_of_files(void **state)
     test_log_close(&log);
     test_log_text(&log, "none_x1/attempt_0/2/error.json", json);
     test_log_expect(&log, "application_error", "2");
+    test_log_close(&log);
+}
+
+/* One stream, a file for each rank in any order, compressed: the same is found. */
+static void failure_logs__the_same_in_any_files(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "[rank1]:[E607 17:52:21.812004031 ProcessGroupNCCL.cpp:632] [Rank 1] Watchdog caught "
+        "collective operation timeout: WorkNCCL(SeqNum=78, [rank3]: torch.OutOfMemoryError: CUDA "
+        "out of memory. Tried to allocate 2.00 GiB.\n";
+    static const char *const parts[] = {
+        TIMED_OUT("0", "78", "80", "77"), TOLD_TO_DUMP("1", "77", "77"),
+        TIMED_OUT("2", "78", "80", "77"), TIMED_OUT("3", "78", "79", "77")};
+    enum { N = sizeof parts / sizeof parts[0] };
+    char all[8192] = "";
+    struct inq_ingest_blob blobs[N];
+    struct test_log log;
+    for (size_t i = 0; i < N; i++) {
+        static const char *const names[] = {"3.log", "2.log", "1.log", "0.log"};
+        assert_true(strlen(all) + strlen(parts[i]) < sizeof all);
+        strcat(all, parts[i]);
+        blobs[N - 1 - i] = (struct inq_ingest_blob){names[i], parts[i], strlen(parts[i])};
+    }
+    test_log_text(&log, "job.out", all);
+    test_log_expect(&log, "cpu_stall", "1");
+    test_log_close(&log);
+    test_log_open(&log, blobs, N);
+    test_log_expect(&log, "cpu_stall", "1");
+    assert_int_equal(log.failure->n_victims, 3);
+    test_log_close(&log);
+    struct test_text gz = test_gzip((struct test_text){all, strlen(all)});
+    const struct inq_ingest_blob packed = {"job.out.gz", gz.p, gz.n};
+    test_log_open(&log, &packed, 1);
+    test_log_expect(&log, "cpu_stall", "1");
+    test_log_close(&log);
+    free(gz.p);
+    test_log_text(&log, "job.out", text);
+    test_log_expect(&log, "cuda_oom", "3");
     test_log_close(&log);
 }
 
@@ -594,6 +661,7 @@ int main(void)
         cmocka_unit_test(failure_logs__faults_of_gpus),
         cmocka_unit_test(failure_logs__faults_that_the_run_survived),
         cmocka_unit_test(failure_logs__ranks_of_files),
+        cmocka_unit_test(failure_logs__the_same_in_any_files),
         cmocka_unit_test(failure_logs__course_of_events),
         cmocka_unit_test(failure_logs__real_cases),
     };

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int inq_engine_sim_run(const struct inq_plan *plan, const struct inq_replay_options *options,
-                       struct inq_execution *out, struct inq_err *err)
+static int simulate(const struct inq_plan *plan, const struct inq_replay_options *options,
+                    struct inq_execution *out, struct inq_err *err)
 {
     struct inq_recorder recorder = {0};
     *out = (struct inq_execution){0};
@@ -45,8 +45,7 @@ static int run_no_cuda(const struct inq_plan *plan, const struct inq_replay_opti
 #endif
 
 static const struct inq_engine engines[] = {
-    {"sim", "simulates: exact and deterministic, nothing is executed", true, inq_engine_sim_run,
-     NULL},
+    {"sim", "simulates: exact and deterministic, nothing is executed", true, simulate, NULL},
     {"host", "executes on CPU threads with real clocks and real waiting", true, inq_engine_host_run,
      inq_engine_host_alternate},
     {"cuda", "executes on GPUs", CUDA_BUILT, inq_engine_cuda_run, inq_engine_cuda_alternate},

@@ -6,8 +6,6 @@
 #include "inquest/replay.h"
 
 /* The engines' `run`s. Those of cuda are there only with INQ_HAVE_CUDA. */
-int inq_engine_sim_run(const struct inq_plan *plan, const struct inq_replay_options *options,
-                       struct inq_execution *out, struct inq_err *err);
 int inq_engine_host_run(const struct inq_plan *plan, const struct inq_replay_options *options,
                         struct inq_execution *out, struct inq_err *err);
 int inq_engine_host_alternate(const struct inq_plan *const plans[2], const uint8_t *order, size_t n,

@@ -70,11 +70,6 @@ bool inq_fix_is_p2p(const struct fix_op *op)
     return op->op.cls == INQ_CLASS_COMM && (inq_op_is_p2p(op->op.type) || recorded);
 }
 
-bool inq_fix_is_sync(const struct fix_op *op)
-{
-    return op->op.cls == INQ_CLASS_COMM && !inq_fix_is_p2p(op);
-}
-
 int64_t inq_fix_scaled(int64_t ns, double factor)
 {
     return (int64_t)llround((double)ns * factor);

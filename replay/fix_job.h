@@ -71,10 +71,8 @@ int inq_fix_job_time(const struct fix_job *job, bool delays, int64_t *t_ns, stru
 int inq_fix_job_cut(struct fix_job *job, const uint32_t *parts, uint32_t *first,
                     struct inq_err *err);
 
-/* Communication: pairs of stages or ranks; all else. Whether it is a gradient (or parameter) sync.
- */
+/* Communication of pairs of stages or ranks. */
 bool inq_fix_is_p2p(const struct fix_op *op);
-bool inq_fix_is_sync(const struct fix_op *op);
 
 /* A product rounded to the nearest ns. */
 int64_t inq_fix_scaled(int64_t ns, double factor);

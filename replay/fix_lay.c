@@ -24,7 +24,8 @@ struct lay {
     struct inq_err *err;
 };
 
-size_t inq_fix_virtual(const struct inq_schedule *schedule, int32_t stage)
+/* Which of the pipe's virtual stages a schedule's stage is. */
+static size_t virtual_of(const struct inq_schedule *schedule, int32_t stage)
 {
     return (size_t)(stage % (schedule->n_stages / schedule->n_pipelines));
 }
@@ -39,7 +40,7 @@ static size_t place(const struct lay *l, int32_t stage, int32_t microbatch)
 
 static const struct fix_cell *cell_of(const struct lay *l, size_t dp, const struct inq_action *a)
 {
-    size_t stage = inq_fix_virtual(l->schedule, a->stage);
+    size_t stage = virtual_of(l->schedule, a->stage);
     return &l->pipe->cells[(dp * l->pipe->n_virtual + stage) * l->pipe->n_microbatches +
                            (size_t)a->microbatch];
 }
@@ -80,7 +81,7 @@ static int add_compute(struct lay *l, size_t dp, int32_t rank, const struct inq_
     op.op.stage = rank;
     op.op.dp_rank = (int32_t)dp;
     op.op.micro_batch = a->microbatch;
-    op.op.chunk = (int32_t)(inq_fix_virtual(l->schedule, a->stage) / (size_t)l->schedule->n_ranks);
+    op.op.chunk = (int32_t)(virtual_of(l->schedule, a->stage) / (size_t)l->schedule->n_ranks);
     op.op.type = types[a->kind];
     op.op.cls = INQ_CLASS_COMPUTE;
     op.dur_ns = duration(l, c, a->kind);

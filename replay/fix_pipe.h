@@ -35,8 +35,6 @@ int inq_fix_pipe_recut(struct fix_pipe *pipe, size_t n_virtual, const int32_t *r
 /* Divides the same step into `n` micro-batches, of which each takes `factor` times the mean. */
 int inq_fix_pipe_divide(struct fix_pipe *pipe, size_t n, double factor, double transfer_factor,
                         struct inq_err *err);
-/* Which of the pipe's virtual stages a schedule's stage is. */
-size_t inq_fix_virtual(const struct inq_schedule *schedule, int32_t stage);
 /* The job of `schedule` at the pipe's costs; ops of `from` (may be NULL) that are neither forward
  * nor backward nor their transfers stay where they were: before the first or after the last of
  * their rank. `weight_share` of a full backward becomes W where the schedule splits it. */

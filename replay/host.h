@@ -83,8 +83,6 @@ void *inq_host_loop(void *worker);
 void inq_host_post(struct host_run *run, uint32_t op);
 /* Ends the execution, if nothing has yet, and wakes everyone. */
 void inq_host_stop(struct host_run *run, enum host_outcome outcome);
-/* Sleeps until a moment on the monotonic clock or a wake-up; `worker` is awake before and after. */
-void inq_host_sleep(struct host_worker *worker, int64_t until_ns);
 /* Says which ops wait for each other; returns INQ_DEADLOCK (or INQ_NOMEM). No thread runs. */
 int inq_host_explain(const struct host_run *run, struct inq_err *err);
 

@@ -215,7 +215,8 @@ static bool fire_timers(struct host_worker *w)
 /* ---- waiting ----------------------------------------------------------------------------------
  */
 
-void inq_host_sleep(struct host_worker *worker, int64_t until_ns)
+/* Sleeps until a moment on the monotonic clock or a wake-up; `worker` is awake before and after. */
+static void sleep_until(struct host_worker *worker, int64_t until_ns)
 {
     const int64_t second = 1000000000;
     struct timespec at = {.tv_sec = (time_t)(until_ns / second),
@@ -265,7 +266,7 @@ static void wait_for_more(struct host_worker *w)
     }
     int64_t until = next < deadline ? next - run->margin_ns : deadline;
     if (until > now) {
-        inq_host_sleep(w, until);
+        sleep_until(w, until);
     } else if (next < now - run->margin_ns) {
         (void)sched_yield(); /* whoever is late may need this CPU */
     }

@@ -86,20 +86,6 @@ static bool next_common(const struct inq_intervals *a, const struct inq_interval
     return false;
 }
 
-int inq_intervals_intersect(const struct inq_intervals *a, const struct inq_intervals *b,
-                            struct inq_intervals *out, struct inq_err *err)
-{
-    size_t i = 0;
-    size_t j = 0;
-    struct inq_interval common;
-    int code = INQ_OK;
-
-    while (code == INQ_OK && next_common(a, b, &i, &j, &common)) {
-        code = inq_intervals_push(out, common.start, common.end, err);
-    }
-    return code;
-}
-
 int64_t inq_intervals_common(const struct inq_intervals *a, const struct inq_intervals *b)
 {
     size_t i = 0;
@@ -111,28 +97,4 @@ int64_t inq_intervals_common(const struct inq_intervals *a, const struct inq_int
         length += common.end - common.start;
     }
     return length;
-}
-
-int inq_intervals_subtract(const struct inq_intervals *a, const struct inq_intervals *b,
-                           struct inq_intervals *out, struct inq_err *err)
-{
-    size_t j = 0;
-    int code = INQ_OK;
-
-    for (size_t i = 0; i < a->n && code == INQ_OK; i++) {
-        int64_t from = a->at[i].start;
-        int64_t to = a->at[i].end;
-        while (j < b->n && b->at[j].end <= from) {
-            j++;
-        }
-        for (size_t k = j; code == INQ_OK && k < b->n && b->at[k].start < to; k++) {
-            code = inq_intervals_push(out, from, b->at[k].start, err);
-            from = b->at[k].end;
-            j = k; /* the last one may reach into the next piece of a */
-        }
-        if (code == INQ_OK) {
-            code = inq_intervals_push(out, from, to, err);
-        }
-    }
-    return code;
 }

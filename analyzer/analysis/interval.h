@@ -24,13 +24,9 @@ int inq_intervals_push(struct inq_intervals *set, int64_t start, int64_t end, st
 
 int64_t inq_intervals_length(const struct inq_intervals *set);
 
-/* *out (an empty set, not one of the inputs) becomes a + b, a & b, a - b. */
+/* *out (an empty set, not one of the inputs) becomes a + b. */
 int inq_intervals_union(const struct inq_intervals *a, const struct inq_intervals *b,
                         struct inq_intervals *out, struct inq_err *err);
-int inq_intervals_intersect(const struct inq_intervals *a, const struct inq_intervals *b,
-                            struct inq_intervals *out, struct inq_err *err);
-int inq_intervals_subtract(const struct inq_intervals *a, const struct inq_intervals *b,
-                           struct inq_intervals *out, struct inq_err *err);
 
 /* Length of a & b, without building it. */
 int64_t inq_intervals_common(const struct inq_intervals *a, const struct inq_intervals *b);

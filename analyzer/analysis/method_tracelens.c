@@ -79,8 +79,10 @@ static double us_of(int64_t n_ticks)
     return (double)n_ticks / TICKS_PER_US;
 }
 
-int inq_tl_timeline(const struct inq_trace *trace, uint32_t rank, struct inq_peer_rank_time *time,
-                    bool *any, struct inq_err *err)
+/* Computation, exposed communication, exposed copies, idle and total time of one rank; *any is
+ * false when the rank has no GPU work. */
+static int timeline_of(const struct inq_trace *trace, uint32_t rank,
+                       struct inq_peer_rank_time *time, bool *any, struct inq_err *err)
 {
     struct inq_intervals sets[SETS] = {{0}};
     struct inq_intervals both = {0}; /* computation and communication */
@@ -127,7 +129,7 @@ static int one_rank(void *ctx, size_t r, struct inq_err *err)
     struct all_ranks *all = ctx;
 
     all->times[r].rank = (uint32_t)r;
-    return inq_tl_timeline(all->trace, (uint32_t)r, &all->times[r], &all->any[r], err);
+    return timeline_of(all->trace, (uint32_t)r, &all->times[r], &all->any[r], err);
 }
 
 int inq_run_method_tracelens(const struct inq_trace *trace,

@@ -8,11 +8,6 @@
 /* Whether TraceLens takes a kernel or a memory set of this name for communication. */
 bool inq_tl_is_comm(const char *name);
 
-/* Computation, exposed communication, exposed copies, idle and total time of one rank; *any is
- * false when the rank has no GPU work. */
-int inq_tl_timeline(const struct inq_trace *trace, uint32_t rank, struct inq_peer_rank_time *time,
-                    bool *any, struct inq_err *err);
-
 /* Fills collectives, summaries and stragglers of `peers` from the arena. */
 int inq_tl_collectives(const struct inq_trace *trace, struct inq_arena *arena,
                        struct inq_peers *peers, struct inq_err *err);

@@ -104,18 +104,6 @@ size_t inq_strtab_len(const struct inq_strtab *tab, uint32_t id)
     return id < tab->n ? tab->rows[id].len : 0;
 }
 
-uint32_t inq_strtab_find(const struct inq_strtab *tab, const char *text, size_t len)
-{
-    if (len == 0) {
-        return 0;
-    }
-    if (tab->n_slots == 0) {
-        return UINT32_MAX;
-    }
-    uint32_t id = tab->slots[slot_of(tab, inq_hash_bytes(text, len), text, len)];
-    return id == 0 ? UINT32_MAX : id;
-}
-
 size_t inq_strtab_count(const struct inq_strtab *tab)
 {
     return tab->n == 0 ? 1 : tab->n;

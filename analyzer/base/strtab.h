@@ -29,8 +29,6 @@ int inq_strtab_add(struct inq_strtab *tab, const char *text, size_t len, uint32_
 /* The text, NUL-terminated, valid until the release; "" for an id never given out. */
 const char *inq_strtab_get(const struct inq_strtab *tab, uint32_t id);
 size_t inq_strtab_len(const struct inq_strtab *tab, uint32_t id);
-/* The id of a text already interned, or UINT32_MAX. */
-uint32_t inq_strtab_find(const struct inq_strtab *tab, const char *text, size_t len);
 size_t inq_strtab_count(const struct inq_strtab *tab);
 void inq_strtab_release(struct inq_strtab *tab);
 

@@ -5,6 +5,7 @@
 #include "ingest/reader.h"
 #include "inquest/check.h"
 #include "inquest/fix.h"
+#include "inquest/lint.h"
 #include "inquest/replay.h"
 
 static void list_formats(struct inq_out *out)
@@ -59,6 +60,15 @@ static void list_checks(struct inq_out *out)
     }
 }
 
+static void list_lint_rules(struct inq_out *out)
+{
+    inq_out_text(out, "Rules of lint (inquest schedule lint):\n");
+    for (int k = 0; k < INQ_LINT_RULE_COUNT; k++) {
+        inq_out_printf(out, "  %-18s%s\n", inq_lint_rule_text((enum inq_lint_rule)k),
+                       inq_lint_rule_what((enum inq_lint_rule)k));
+    }
+}
+
 static void list_engines(struct inq_out *out)
 {
     size_t n;
@@ -82,6 +92,8 @@ int inq_cmd_list(struct inq_cli *cli)
     list_fixes(&out);
     inq_out_text(&out, "\n");
     list_checks(&out);
+    inq_out_text(&out, "\n");
+    list_lint_rules(&out);
     inq_out_text(&out, "\n");
     list_engines(&out);
     inq_out_text(&out, "\n");

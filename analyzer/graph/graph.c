@@ -75,12 +75,6 @@ size_t inq_graph_builder_count(const struct inq_graph_builder *builder)
     return builder->n_ops;
 }
 
-const struct inq_graph_op *inq_graph_builder_op(const struct inq_graph_builder *builder,
-                                                uint32_t id)
-{
-    return &builder->ops[id];
-}
-
 static uint64_t magnitude(int64_t x)
 {
     return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;

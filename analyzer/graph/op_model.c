@@ -348,8 +348,8 @@ static int fill_model(const struct inq_op_rows *rows, struct inq_op_model *m, st
     return code;
 }
 
-int inq_op_model_from_rows(struct inq_op_rows *rows, struct inq_op_model **model,
-                           struct inq_err *err)
+/* Of rows, which are consumed. */
+static int model_of_rows(struct inq_op_rows *rows, struct inq_op_model **model, struct inq_err *err)
 {
     *model = NULL;
     if (rows->n == 0) {
@@ -401,7 +401,7 @@ int inq_op_model_make(const struct inq_trace *trace, struct inq_op_model **model
         code = inq_op_rows_from_run(trace, &rows, err);
     }
     if (code == INQ_OK) {
-        code = inq_op_model_from_rows(&rows, model, err);
+        code = model_of_rows(&rows, model, err);
     }
     inq_op_rows_release(&rows);
     return code;

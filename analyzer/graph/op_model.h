@@ -33,9 +33,6 @@ struct inq_op_model {
  * none or no two steps or replicas agree on what a step is. Fails with INQ_NOMEM, INQ_LIMIT. */
 int inq_op_model_make(const struct inq_trace *trace, struct inq_op_model **model,
                       struct inq_err *err);
-/* The same of rows that the caller has (consumed). */
-int inq_op_model_from_rows(struct inq_op_rows *rows, struct inq_op_model **model,
-                           struct inq_err *err);
 void inq_op_model_free(struct inq_op_model *model);
 
 /* Worker (replica * n_stages + stage) of an op of the graph. */

@@ -78,7 +78,8 @@ static void strip_name(const char *name, char *plain, size_t size)
     plain[n] = '\0';
 }
 
-enum inq_coll_kind inq_flight_kind(const char *name)
+/* What "nccl:_all_gather_base" does. */
+static enum inq_coll_kind kind_of(const char *name)
 {
     static const struct {
         const char *part;
@@ -345,7 +346,7 @@ static void read_numbers(const struct inq_value *row, struct inq_flight_entry *e
     entry->collective_seq = integer(row, "collective_seq_id", integer(row, "seq_id", -1));
     entry->p2p_seq = integer(row, "p2p_seq_id", -1);
     entry->op_id = integer(row, "op_id", -1);
-    entry->kind = inq_flight_kind(entry->name);
+    entry->kind = kind_of(entry->name);
     bool p2p = entry->kind == INQ_COLL_SEND || entry->kind == INQ_COLL_RECV;
     entry->is_p2p = inq_value_int(inq_value_get(row, "is_p2p"), p2p) != 0;
     entry->state = strcmp(state, "completed") == 0 ? INQ_FLIGHT_COMPLETED

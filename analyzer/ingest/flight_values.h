@@ -12,12 +12,11 @@ bool inq_flight_is_dump(const struct inq_value *root);
  * Fails with INQ_NOMEM, and INQ_LIMIT when the dump would hold too much (what fits is kept). */
 int inq_flight_fill(struct inq_flight_dump *dump, const struct inq_value *root,
                     struct inq_err *err);
-/* Gives members of a batch the state of their batch, and reopens what an abort ended. Fails with INQ_NOMEM. */
+/* Gives members of a batch the state of their batch, and reopens what an abort ended. Fails with
+ * INQ_NOMEM. */
 int inq_flight_settle_states(struct inq_flight_dump *dump, struct inq_err *err);
-/* Gives the dump the rank that its groups and transfers leave, where its name tells none or one that
- * cannot be. Fails with INQ_NOMEM. */
+/* Gives the dump the rank that its groups and transfers leave, where its name tells none or one
+ * that cannot be. Fails with INQ_NOMEM. */
 int inq_flight_settle_rank(struct inq_flight_dump *dump, struct inq_err *err);
-/* What "nccl:_all_gather_base" does. */
-enum inq_coll_kind inq_flight_kind(const char *name);
 
 #endif

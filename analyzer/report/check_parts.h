@@ -15,13 +15,7 @@ struct inq_check_view {
 
 /* "Fails: 2 of 9 checks." */
 const char *inq_check_headline(const struct inq_check_view *view);
-/* "14.2 ms", "0.2727", "N/A". */
-const char *inq_check_value(const struct inq_check_view *view, enum inq_measure_kind kind,
-                            double value);
 
-int inq_check_text(const struct inq_check_view *view, const struct inq_report_options *options,
-                   struct inq_out *out);
-int inq_check_markdown(const struct inq_check_view *view, struct inq_out *out);
 void inq_check_json(const struct inq_check_view *view, struct inq_out *out);
 void inq_check_junit(const struct inq_check_view *view, struct inq_out *out);
 void inq_check_github(const struct inq_check_view *view, struct inq_out *out);

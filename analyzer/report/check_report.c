@@ -32,8 +32,9 @@ const char *inq_check_headline(const struct inq_check_view *view)
     return or_empty(text);
 }
 
-const char *inq_check_value(const struct inq_check_view *view, enum inq_measure_kind kind,
-                            double value)
+/* "14.2 ms", "0.2727", "N/A". */
+static const char *value_text(const struct inq_check_view *view, enum inq_measure_kind kind,
+                              double value)
 {
     char buf[32];
     if (!isfinite(value)) {
@@ -58,8 +59,8 @@ static const char *interval(const struct inq_check_view *view, const struct inq_
     if (!isfinite(m->low) || m->n == 0) {
         return "";
     }
-    return or_empty(inq_arena_printf(view->arena, "%s..%s", inq_check_value(view, m->kind, m->low),
-                                     inq_check_value(view, m->kind, m->high)));
+    return or_empty(inq_arena_printf(view->arena, "%s..%s", value_text(view, m->kind, m->low),
+                                     value_text(view, m->kind, m->high)));
 }
 
 /* Names without the unit, which the values bear. */
@@ -97,15 +98,15 @@ static void fill(const struct inq_check_view *view, struct inq_table *table)
     for (size_t i = 0; i < check->n; i++) {
         const struct inq_check_row *row = &check->rows[i];
         inq_table_text(table, plain_name(view, row));
-        inq_table_text(table, inq_check_value(view, row->now.kind, row->base.value));
-        inq_table_text(table, inq_check_value(view, row->now.kind, row->now.value));
+        inq_table_text(table, value_text(view, row->now.kind, row->base.value));
+        inq_table_text(table, value_text(view, row->now.kind, row->now.value));
         if (isfinite(row->change)) {
             inq_table_printf(table, "%+.1f %%", row->change * 100.0);
         } else {
             inq_table_text(table, "");
         }
-        inq_table_text(
-            table, isfinite(row->limit) ? inq_check_value(view, row->now.kind, row->limit) : "");
+        inq_table_text(table,
+                       isfinite(row->limit) ? value_text(view, row->now.kind, row->limit) : "");
         if (run) {
             inq_table_text(table, interval(view, &row->now));
         }
@@ -120,8 +121,8 @@ static const char *subject_line(const struct inq_check_view *view)
                                      view->baseline));
 }
 
-int inq_check_text(const struct inq_check_view *view, const struct inq_report_options *options,
-                   struct inq_out *out)
+static int write_text(const struct inq_check_view *view, const struct inq_report_options *options,
+                      struct inq_out *out)
 {
     const struct inq_check *check = view->check;
     struct inq_pen pen = inq_pen_of(options, out);
@@ -157,7 +158,7 @@ static void item(struct inq_out *out, const char *text)
     inq_out_text(out, "\n");
 }
 
-int inq_check_markdown(const struct inq_check_view *view, struct inq_out *out)
+static int write_markdown(const struct inq_check_view *view, struct inq_out *out)
 {
     const struct inq_check *check = view->check;
     struct inq_table table = {.arena = view->arena};
@@ -192,11 +193,11 @@ int inq_check_report(const struct inq_check *check, const char *name, const char
     struct inq_check_view view = {check, or_empty(name), or_empty(baseline), &arena};
     int code = INQ_OK;
     if (options->format == INQ_FORMAT_TEXT) {
-        code = inq_check_text(&view, options, &out);
+        code = write_text(&view, options, &out);
     } else if (options->format == INQ_FORMAT_JSON) {
         inq_check_json(&view, &out);
     } else if (options->format == INQ_FORMAT_MARKDOWN) {
-        code = inq_check_markdown(&view, &out);
+        code = write_markdown(&view, &out);
     } else if (options->format == INQ_FORMAT_JUNIT) {
         inq_check_junit(&view, &out);
     } else if (options->format == INQ_FORMAT_GITHUB) {

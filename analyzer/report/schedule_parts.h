@@ -49,7 +49,5 @@ void inq_schedule_json(const struct inq_schedule_view *view, struct inq_out *out
 void inq_schedule_json_at(const struct inq_schedule_view *view, int64_t at_ns, struct inq_out *out);
 void inq_schedule_svg(const struct inq_schedule_view *view, struct inq_out *out);
 void inq_schedule_perfetto(const struct inq_schedule_view *view, struct inq_out *out);
-void inq_lint_text(const struct inq_lint *lint, const struct inq_pen *pen);
-void inq_lint_json(const struct inq_lint *lint, struct inq_out *out);
 
 #endif

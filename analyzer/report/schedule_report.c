@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "inquest/report.h"
 
-void inq_lint_json(const struct inq_lint *lint, struct inq_out *out)
+static void lint_json(const struct inq_lint *lint, struct inq_out *out)
 {
     struct inq_json json;
     inq_json_init(&json, out, false);
@@ -38,7 +38,7 @@ void inq_lint_json(const struct inq_lint *lint, struct inq_out *out)
     inq_json_end_object(&json);
 }
 
-void inq_lint_text(const struct inq_lint *lint, const struct inq_pen *pen)
+static void lint_text(const struct inq_lint *lint, const struct inq_pen *pen)
 {
     inq_pen_tint(pen, INQ_TINT_BOLD);
     if (lint->n_errors == 0) {
@@ -167,10 +167,10 @@ int inq_lint_report(const struct inq_lint *lint, const struct inq_report_options
 {
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
     if (options->format == INQ_FORMAT_JSON) {
-        inq_lint_json(lint, &out);
+        lint_json(lint, &out);
     } else {
         struct inq_pen pen = pen_of(options, &out);
-        inq_lint_text(lint, &pen);
+        lint_text(lint, &pen);
     }
     int code = inq_out_flush(&out, err);
     inq_out_release(&out);

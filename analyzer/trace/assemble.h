@@ -40,7 +40,4 @@ int inq_clock_align(struct inq_trace *trace, const int64_t *offset_ns, struct in
  * different ranks are taken for one when they were at the same time. */
 int inq_steps_assign(struct inq_trace *trace, struct inq_err *err);
 
-/* Frees what a trace owns; the trace itself lives in its run's arena. */
-void inq_trace_release(struct inq_trace *trace);
-
 #endif

@@ -135,9 +135,3 @@ int32_t inq_flight_rank(const char *path, size_t *digits)
     }
     return number_at(path, *digits, end);
 }
-
-const char *inq_flight_state_text(enum inq_flight_state state)
-{
-    static const char *const texts[] = {"scheduled", "started", "completed"};
-    return texts[state];
-}

@@ -7,7 +7,8 @@
 #include "trace/flight.h"
 #include "trace/log.h"
 
-void inq_trace_release(struct inq_trace *trace)
+/* Frees what a trace owns; the trace itself lives in its run's arena. */
+static void release_trace(struct inq_trace *trace)
 {
     for (size_t r = 0; r < trace->n_ranks; r++) {
         inq_rank_release(&trace->ranks[r]);
@@ -35,7 +36,7 @@ void inq_run_free(struct inq_run *run)
         return;
     }
     for (size_t t = 0; t < run->n_traces; t++) {
-        inq_trace_release(run->traces[t]);
+        release_trace(run->traces[t]);
     }
     struct inq_arena *arena = run->arena;
     if (arena != NULL) {

@@ -28,12 +28,6 @@ const char *inq_damage_text(enum inq_damage_kind kind)
     return kind < INQ_DAMAGE_KIND_COUNT ? text[kind] : "unknown damage";
 }
 
-const char *inq_op_class_text(enum inq_op_class cls)
-{
-    static const char *const text[] = {"compute", "communication", "copy", "other"};
-    return cls < INQ_CLASS_COUNT ? text[cls] : "other";
-}
-
 uint64_t inq_damage_total(const struct inq_damage *damage)
 {
     uint64_t total = 0;

@@ -78,9 +78,6 @@ struct inq_flight_dump {
     struct inq_flight_entry *entries; /* in the order recorded */
 };
 
-/* "scheduled", "started", "completed". */
-INQ_API const char *inq_flight_state_text(enum inq_flight_state state);
-
 #ifdef __cplusplus
 }
 #endif

@@ -60,9 +60,6 @@ INQ_API int inq_graph_add_dep(struct inq_graph_builder *builder, uint32_t before
 INQ_API int inq_graph_add_group(struct inq_graph_builder *builder, const uint32_t *ids, size_t n,
                                 size_t expected, struct inq_err *err);
 INQ_API size_t inq_graph_builder_count(const struct inq_graph_builder *builder);
-/* The op with this id, for messages; valid until the next op is added. */
-INQ_API const struct inq_graph_op *inq_graph_builder_op(const struct inq_graph_builder *builder,
-                                                        uint32_t id);
 
 /* ---- deadlocks ----------------------------------------------------------------------------- */
 

@@ -368,7 +368,6 @@ INQ_API const char *inq_trace_str(const struct inq_trace *trace, inq_str id);
 INQ_API const char *inq_coll_kind_text(enum inq_coll_kind kind);
 INQ_API const char *inq_op_type_text(enum inq_op_type type);
 INQ_API const char *inq_damage_text(enum inq_damage_kind kind);
-INQ_API const char *inq_op_class_text(enum inq_op_class cls);
 
 /* Number of damaged places over all kinds. */
 INQ_API uint64_t inq_damage_total(const struct inq_damage *damage);

@@ -141,7 +141,21 @@ static int count_gpus(void *self, size_t *n, struct inq_err *err)
     return INQ_OK;
 }
 
-int inq_cu_driver_new(int first, struct inq_cu_driver **driver, struct inq_err *err)
+/* After its `close` if anything was opened. */
+static void driver_free(struct inq_cu_driver *driver)
+{
+    if (driver == NULL || driver->open) {
+        return; /* a GPU that does not stop still uses it */
+    }
+    if (driver->library != NULL) {
+        (void)driver->cu.cuLibraryUnload(driver->library);
+    }
+    inq_mem_free(driver);
+}
+
+/* Loads the driver; `first`: the first device to use. Fails with INQ_UNSUPPORTED when there is no
+ * driver or no GPU, INQ_USAGE when there is no device `first`. */
+static int driver_new(int first, struct inq_cu_driver **driver, struct inq_err *err)
 {
     *driver = NULL;
     struct inq_cu_driver *d = inq_mem_zalloc(1, sizeof *d);
@@ -157,7 +171,7 @@ int inq_cu_driver_new(int first, struct inq_cu_driver **driver, struct inq_err *
         code = load_kernels(d, err);
     }
     if (code != INQ_OK) {
-        inq_cu_driver_free(d);
+        driver_free(d);
         return code;
     }
     d->calls.self = d;
@@ -167,17 +181,6 @@ int inq_cu_driver_new(int first, struct inq_cu_driver **driver, struct inq_err *
     inq_cu_set_calls(d);
     *driver = d;
     return INQ_OK;
-}
-
-void inq_cu_driver_free(struct inq_cu_driver *driver)
-{
-    if (driver == NULL || driver->open) {
-        return; /* a GPU that does not stop still uses it */
-    }
-    if (driver->library != NULL) {
-        (void)driver->cu.cuLibraryUnload(driver->library);
-    }
-    inq_mem_free(driver);
 }
 
 CUcontext inq_cu_ctx(const struct inq_cu_driver *driver, struct inq_gpu_spot spot)
@@ -193,11 +196,11 @@ int inq_engine_cuda_run(const struct inq_plan *plan, const struct inq_replay_opt
 {
     struct inq_cu_driver *driver = NULL;
     *out = (struct inq_execution){0};
-    int code = inq_cu_driver_new(options != NULL ? options->device : 0, &driver, err);
+    int code = driver_new(options != NULL ? options->device : 0, &driver, err);
     if (code == INQ_OK) {
         code = inq_gpu_run(&driver->calls, plan, options, out, err);
     }
-    inq_cu_driver_free(driver);
+    driver_free(driver);
     return code;
 }
 
@@ -208,11 +211,11 @@ int inq_engine_cuda_alternate(const struct inq_plan *const plans[2], const uint8
     const struct inq_gpu_turns turns = {plans, order, n, makespan_ns};
     struct inq_cu_driver *driver = NULL;
     *device = (struct inq_execution){0};
-    int code = inq_cu_driver_new(options != NULL ? options->device : 0, &driver, err);
+    int code = driver_new(options != NULL ? options->device : 0, &driver, err);
     if (code == INQ_OK) {
         code = inq_gpu_alternate(&driver->calls, &turns, options, device, err);
     }
-    inq_cu_driver_free(driver);
+    driver_free(driver);
     return code;
 }
 #endif

@@ -100,12 +100,6 @@ struct inq_cu_driver {
     struct inq_gpu_calls calls;
 };
 
-/* Loads the driver; `first`: the first device to use. Fails with INQ_UNSUPPORTED when there is no
- * driver or no GPU, INQ_USAGE when there is no device `first`. */
-int inq_cu_driver_new(int first, struct inq_cu_driver **driver, struct inq_err *err);
-/* After its `close` if anything was opened. */
-void inq_cu_driver_free(struct inq_cu_driver *driver);
-
 /* INQ_OK, or what a failed call means, as "doing: text". */
 int inq_cu_check(const struct inq_cu_driver *driver, CUresult result, const char *doing,
                  struct inq_err *err);

@@ -127,7 +127,7 @@ int inq_gpu_program_set_times(struct inq_gpu_program *program, struct inq_err *e
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-struct inq_gpu_board inq_gpu_program_board(const struct inq_gpu_program *program, uint32_t gpu)
+static struct inq_gpu_board board_of(const struct inq_gpu_program *program, uint32_t gpu)
 {
     return (struct inq_gpu_board){.start_at = program->start,
                                   .end_at = program->end,
@@ -146,7 +146,7 @@ int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint3
     const struct inq_plan *plan = program->plan;
     uint32_t gpu = program->layout->spots[plan->lanes[lane].rank].gpu;
     struct inq_gpu_op_args args = {
-        .board = inq_gpu_program_board(program, gpu), .op = op, .first = op, .n = 1, .does = does};
+        .board = board_of(program, gpu), .op = op, .first = op, .n = 1, .does = does};
     bool wide = false;
     if (op < plan->graph->n_ops) {
         args.first = inq_graph_group_of(plan->graph, op, &args.n);
@@ -192,9 +192,8 @@ static int put_start(struct inq_gpu_program *p, struct inq_err *err)
     struct inq_gpu_session *s = p->session;
     const struct inq_gpu_calls *calls = s->calls;
     size_t bytes = p->plan->graph->n_ops * sizeof(uint64_t);
-    const struct inq_gpu_gate_args args = {.board = inq_gpu_program_board(p, 0),
-                                           .flag_at = inq_gpu_flag_at(s, INQ_GPU_FLAG_GATE),
-                                           .run = 1};
+    const struct inq_gpu_gate_args args = {
+        .board = board_of(p, 0), .flag_at = inq_gpu_flag_at(s, INQ_GPU_FLAG_GATE), .run = 1};
     const struct inq_gpu_launch gate = {INQ_KERNEL_GATE, 1, 1, &args, sizeof args};
     int code = calls->fill(calls->self, s->origin, p->start, 0xff, bytes, err);
     if (code == INQ_OK) {

@@ -83,7 +83,6 @@ int inq_gpu_program_capture(struct inq_gpu_program *program, struct inq_err *err
 void inq_gpu_program_uncapture(struct inq_gpu_program *program);
 /* Takes launch gaps off the delays and durations that the device reads. */
 int inq_gpu_program_set_times(struct inq_gpu_program *program, struct inq_err *err);
-struct inq_gpu_board inq_gpu_program_board(const struct inq_gpu_program *program, uint32_t gpu);
 /* One of an op's kernels. */
 int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint32_t op,
                            uint32_t does, struct inq_err *err);

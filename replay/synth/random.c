@@ -10,7 +10,7 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-uint64_t inq_synth_draw(struct synth_key key)
+static uint64_t draw(struct synth_key key)
 {
     uint64_t h = mix(key.seed ^ ((uint64_t)key.purpose << 56));
     h = mix(h ^ ((uint64_t)key.a << 32 | key.b));
@@ -19,12 +19,12 @@ uint64_t inq_synth_draw(struct synth_key key)
 
 double inq_synth_uniform(struct synth_key key)
 {
-    return (double)(inq_synth_draw(key) >> 11) * 0x1p-53;
+    return (double)(draw(key) >> 11) * 0x1p-53;
 }
 
 double inq_synth_normal(struct synth_key key)
 {
-    uint64_t state = inq_synth_draw(key);
+    uint64_t state = draw(key);
     uint64_t sum = 0;
     for (int i = 0; i < 4; i++) { /* three 21-bit uniforms of each draw */
         sum += (state & 0x1fffff) + (state >> 21 & 0x1fffff) + (state >> 42 & 0x1fffff);
@@ -33,7 +33,8 @@ double inq_synth_normal(struct synth_key key)
     return ((double)sum + 6.0) * 0x1p-21 - 6.0;
 }
 
-double inq_synth_exp(double x)
+/* e^x for |x| < 700, the same bits on every machine. */
+static double power_of_e(double x)
 {
     int halvings = 0;
     while (x > 0.0625 || x < -0.0625) {
@@ -54,7 +55,7 @@ double inq_synth_exp(double x)
 
 double inq_synth_lognormal(struct synth_key key, double sigma)
 {
-    return sigma > 0.0 ? inq_synth_exp(sigma * inq_synth_normal(key)) : 1.0;
+    return sigma > 0.0 ? power_of_e(sigma * inq_synth_normal(key)) : 1.0;
 }
 
 int64_t inq_synth_scale(int64_t ns, double factor)

@@ -31,15 +31,12 @@ struct synth_key {
     uint64_t c;
 };
 
-uint64_t inq_synth_draw(struct synth_key key);
 /* In [0, 1). */
 double inq_synth_uniform(struct synth_key key);
 /* Standard normal to within the sum of twelve uniforms (never beyond six sigma). */
 double inq_synth_normal(struct synth_key key);
 /* exp(sigma * normal). */
 double inq_synth_lognormal(struct synth_key key, double sigma);
-/* e^x for |x| < 700. */
-double inq_synth_exp(double x);
 /* ns * factor, rounded, never below zero. */
 int64_t inq_synth_scale(int64_t ns, double factor);
 

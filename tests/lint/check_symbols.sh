@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every global symbol starts with inq_; the shared library exports only what include/ declares.
+# Every global symbol starts with inq_ and is used outside its file; the shared library exports only what include/ declares.
 #   check_symbols.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
 source_dir=$1
@@ -10,6 +10,19 @@ bad=$(nm -g --defined-only "$build_dir/replay/libinquest.a" 2>/dev/null |
 if [ -n "$bad" ]; then
     echo "global symbols without the inq_ prefix:"
     echo "$bad"
+    exit 1
+fi
+# Mentioned in one source file only: it should be static, or nobody uses it. Tables that the build
+# writes and the members of a family that is chosen from aside.
+lonely=$(comm -12 \
+    <(nm -g --defined-only "$build_dir/replay/libinquest.a" 2>/dev/null |
+        awk 'NF == 3 && $3 ~ /^inq_/ {print $3}' | grep -vE '^inq_(html_(app|d3|page|style)|cuda_kernels|log_find_plain)$' |
+        sort -u) \
+    <(cd "$source_dir" && grep -roE --include='*.c' '\binq_[A-Za-z0-9_]+' analyzer replay tests |
+        sort -u | cut -d: -f2 | sort | uniq -u))
+if [ -n "$lonely" ]; then
+    echo "mentioned in one source file only, so static or dead:"
+    echo "$lonely"
     exit 1
 fi
 exported=$(nm -D --defined-only "$build_dir/replay/libinquest.so" | awk '$2 == "T" {print $3}')

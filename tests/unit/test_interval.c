@@ -65,8 +65,6 @@ static void interval__operations_agree_with_bitmaps(void **state)
         struct inq_intervals a = {0};
         struct inq_intervals b = {0};
         struct inq_intervals both = {0};
-        struct inq_intervals common = {0};
-        struct inq_intervals rest = {0};
         bool in_a[WORLD];
         bool in_b[WORLD];
         bool expected[WORLD];
@@ -79,22 +77,14 @@ static void interval__operations_agree_with_bitmaps(void **state)
             expected[t] = in_a[t] || in_b[t];
         }
         check(&both, expected);
-        assert_int_equal(inq_intervals_intersect(&a, &b, &common, NULL), 0);
+        int64_t common = 0;
         for (int t = 0; t < WORLD; t++) {
-            expected[t] = in_a[t] && in_b[t];
+            common += in_a[t] && in_b[t];
         }
-        check(&common, expected);
-        assert_int_equal(inq_intervals_common(&a, &b), inq_intervals_length(&common));
-        assert_int_equal(inq_intervals_subtract(&a, &b, &rest, NULL), 0);
-        for (int t = 0; t < WORLD; t++) {
-            expected[t] = in_a[t] && !in_b[t];
-        }
-        check(&rest, expected);
+        assert_int_equal(inq_intervals_common(&a, &b), common);
         inq_intervals_release(&a);
         inq_intervals_release(&b);
         inq_intervals_release(&both);
-        inq_intervals_release(&common);
-        inq_intervals_release(&rest);
     }
 }
 

@@ -3,10 +3,13 @@
 #include "inquest/check.h"
 
 #include "analysis/check_measures.h"
+#include "base/mem.h"
 #include "inquest/lint.h"
+#include "schedule.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static int add_exact(struct inq_snapshot *snapshot, enum inq_measure_kind kind, double value,
                      struct inq_err *err)
@@ -27,36 +30,109 @@ static void say_problem(const struct inq_lint *lint, struct inq_snapshot *snapsh
     }
 }
 
-static int add_times(const struct inq_schedule *schedule, const struct inq_costs *costs,
-                     struct inq_snapshot *snapshot, struct inq_err *err)
+/* What a schedule was timed to, by each of `n` costs. */
+struct samples {
+    double *bubble;
+    int64_t *makespan_ns;
+    size_t n;
+    double peak;
+};
+
+static int take_sample(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                       struct samples *samples, struct inq_err *err)
 {
     struct inq_schedule_timing timing = {0};
     int code = inq_schedule_time(schedule, costs, &timing, err);
     if (code == INQ_OK) {
-        code = add_exact(snapshot, INQ_MEASURE_BUBBLE_RATIO, timing.bubble_ratio, err);
-    }
-    if (code == INQ_OK) {
-        code = add_exact(snapshot, INQ_MEASURE_MAKESPAN, (double)timing.makespan_ns, err);
-    }
-    if (code == INQ_OK) {
-        code = add_exact(snapshot, INQ_MEASURE_PEAK_ACTIVATIONS, timing.peak_memory, err);
+        samples->bubble[samples->n] = timing.bubble_ratio;
+        samples->makespan_ns[samples->n++] = timing.makespan_ns;
+        samples->peak = timing.peak_memory; /* a matter of the order alone */
     }
     inq_schedule_timing_release(&timing, schedule->n_ranks);
     return code;
 }
 
+/* One sample is exact; several have a median and its interval. */
+static int add_samples(const struct samples *samples, struct inq_snapshot *snapshot,
+                       struct inq_err *err)
+{
+    struct inq_measure bubble = {
+        .value = samples->bubble[0], .low = (double)NAN, .high = (double)NAN};
+    struct inq_measure makespan = bubble;
+    int code = INQ_OK;
+    makespan.value = (double)samples->makespan_ns[0];
+    if (samples->n > 1) {
+        bubble = inq_measure_of_ratios(samples->bubble, samples->n);
+        code = inq_measure_of_steps(samples->makespan_ns, samples->n, &makespan, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_snapshot_add(snapshot, INQ_MEASURE_BUBBLE_RATIO, NULL, &bubble, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_snapshot_add(snapshot, INQ_MEASURE_MAKESPAN, NULL, &makespan, err);
+    }
+    return code == INQ_OK ? add_exact(snapshot, INQ_MEASURE_PEAK_ACTIVATIONS, samples->peak, err)
+                          : code;
+}
+
+static int add_times(const struct inq_schedule *schedule, const struct inq_costs *costs, size_t n,
+                     struct inq_snapshot *snapshot, struct inq_err *err)
+{
+    struct samples samples = {.bubble = inq_mem_zalloc(n, sizeof *samples.bubble),
+                              .makespan_ns = inq_mem_zalloc(n, sizeof *samples.makespan_ns)};
+    int code = samples.bubble != NULL && samples.makespan_ns != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", n);
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        code = take_sample(schedule, &costs[i], &samples, err);
+    }
+    if (code == INQ_OK) {
+        code = add_samples(&samples, snapshot, err);
+    }
+    inq_mem_free(samples.bubble);
+    inq_mem_free(samples.makespan_ns);
+    return code;
+}
+
+/* Up to the last stage that differs from the one before it. */
+static int note_stages(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                       struct inq_snapshot *snapshot, struct inq_err *err)
+{
+    size_t n = costs->per_stage != NULL ? (size_t)schedule->n_stages : 0;
+    while (n > 1 && memcmp(&costs->per_stage[n - 1], &costs->per_stage[n - 2],
+                           sizeof *costs->per_stage) == 0) {
+        n--;
+    }
+    n = n > 1 ? n : 0;
+    snapshot->stage_times_ns = inq_mem_zalloc(3 * n + 1, sizeof *snapshot->stage_times_ns);
+    if (snapshot->stage_times_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for the times of stages");
+    }
+    for (size_t s = 0; s < n; s++) {
+        const struct inq_stage_cost *c = &costs->per_stage[s];
+        snapshot->stage_times_ns[3 * s] = c->f_ns;
+        snapshot->stage_times_ns[3 * s + 1] = c->b_ns;
+        snapshot->stage_times_ns[3 * s + 2] = c->w_ns;
+    }
+    snapshot->n_stage_times = n;
+    return INQ_OK;
+}
+
 int inq_snapshot_of_schedule(const struct inq_schedule *schedule,
-                             const struct inq_lint_options *options, struct inq_snapshot *snapshot,
-                             struct inq_err *err)
+                             const struct inq_lint_options *options, const struct inq_costs *steps,
+                             size_t n_steps, struct inq_snapshot *snapshot, struct inq_err *err)
 {
     const struct inq_costs *costs = &options->costs;
+    const struct inq_stage_cost *stage = inq_stage_cost_of(costs, 0);
     struct inq_lint lint = {0};
     *snapshot = (struct inq_snapshot){
         .subject = INQ_SUBJECT_SCHEDULE,
         .ranks = schedule->n_ranks,
         .stages = schedule->n_stages,
         .microbatches = schedule->n_microbatches,
-        .times_ns = {costs->stage.f_ns, costs->stage.b_ns, costs->stage.w_ns, costs->p2p_ns}};
+        .times_ns = {stage->f_ns, stage->b_ns, stage->w_ns, costs->p2p_ns, costs->reduce_ns,
+                     costs->update_ns, costs->unshard_ns, costs->overlap_ns},
+        .times_of_run = n_steps > 0};
     int code = inq_lint_schedule(schedule, NULL, options, &lint, err);
     if (code != INQ_OK) {
         return code;
@@ -64,8 +140,10 @@ int inq_snapshot_of_schedule(const struct inq_schedule *schedule,
     size_t errors = lint.n_errors;
     say_problem(&lint, snapshot);
     inq_lint_release(&lint);
-    if (errors == 0) {
-        code = add_times(schedule, costs, snapshot, err);
+    code = note_stages(schedule, costs, snapshot, err);
+    if (code == INQ_OK && errors == 0) {
+        code = n_steps > 0 ? add_times(schedule, steps, n_steps, snapshot, err)
+                           : add_times(schedule, costs, 1, snapshot, err);
     }
     return code == INQ_OK ? add_exact(snapshot, INQ_MEASURE_LINT_PROBLEMS, (double)errors, err)
                           : code;

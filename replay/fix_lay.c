@@ -19,6 +19,9 @@ struct lay {
     struct fix_job *to;
     /* of one replica: [n_stages * n_microbatches] op of F, of B or I, of W; INQ_NONE: not there */
     uint32_t *forward, *backward, *weight;
+    /* [3][same] the first and the last op of the composite that it is a part of, else itself: parts
+     * start when all of their inputs are there, and hand on when all are done */
+    uint32_t *head, *tail;
     uint32_t start;         /* first op of the replica */
     uint32_t *first, *last; /* [n_dp * n_ranks] compute op of each rank; INQ_NONE: none */
     struct inq_err *err;
@@ -55,6 +58,15 @@ static int64_t duration(const struct lay *l, const struct fix_cell *c, uint8_t k
                                   : full - weight;
 }
 
+/* Where the op of a compute action is kept, as an index into forward, head and tail. */
+static size_t slot_of(const struct lay *l, uint8_t kind, int32_t stage, int32_t microbatch)
+{
+    const uint32_t *table = kind == INQ_ACTION_F   ? l->forward
+                            : kind == INQ_ACTION_W ? l->weight
+                                                   : l->backward;
+    return (size_t)(table - l->forward) + place(l, stage, microbatch);
+}
+
 static int add_compute(struct lay *l, size_t dp, int32_t rank, const struct inq_action *a)
 {
     static const uint8_t types[INQ_ACTION_KIND_COUNT] = {
@@ -64,11 +76,9 @@ static int add_compute(struct lay *l, size_t dp, int32_t rank, const struct inq_
         [INQ_ACTION_B] = INQ_OP_BACKWARD,
     };
     const struct fix_cell *c = cell_of(l, dp, a);
-    uint32_t *table = a->kind == INQ_ACTION_F   ? l->forward
-                      : a->kind == INQ_ACTION_W ? l->weight
-                                                : l->backward;
     size_t cells = (size_t)l->schedule->n_stages * (size_t)l->schedule->n_microbatches;
-    uint32_t *slot = &table[place(l, a->stage, a->microbatch)];
+    size_t at = slot_of(l, a->kind, a->stage, a->microbatch);
+    uint32_t *slot = &l->forward[at];
     struct fix_op op = {
         .op = inq_graph_op_init(), .mean_ns = INQ_TIME_NONE, .group = INQ_NONE, .bytes = -1};
     if (*slot != INQ_NONE) {
@@ -92,11 +102,36 @@ static int add_compute(struct lay *l, size_t dp, int32_t rank, const struct inq_
         (uint32_t)(l->to->n_slots + (size_t)op.op.type * cells + place(l, a->stage, a->microbatch));
     int code = inq_fix_job_add(l->to, &op, slot, l->err);
     size_t own = (size_t)op.op.rank;
+    l->head[at] = l->tail[at] = *slot;
     if (code == INQ_OK) {
         l->first[own] = l->first[own] == INQ_NONE ? *slot : l->first[own];
         l->last[own] = *slot;
         l->to->split = l->to->split || a->kind == INQ_ACTION_W;
     }
+    return code;
+}
+
+/* A cell that stands at `i` of a rank's list; *used gets its entries. */
+static int add_cell(struct lay *l, size_t dp, int32_t rank, size_t i, size_t *used)
+{
+    const struct inq_rank_actions *list = &l->schedule->ranks[rank];
+    size_t end = i + list->actions[i].n_sub + 1;
+    uint32_t first = (uint32_t)l->to->n_ops;
+    int code = INQ_OK;
+    end = end < list->n ? end : list->n;
+    for (size_t k = i; code == INQ_OK && k < end; k++) {
+        code = inq_action_computes(&list->actions[k]) ? add_compute(l, dp, rank, &list->actions[k])
+                                                      : INQ_OK;
+    }
+    for (size_t k = i; code == INQ_OK && k < end; k++) {
+        const struct inq_action *a = &list->actions[k];
+        if (inq_action_computes(a)) {
+            size_t at = slot_of(l, a->kind, a->stage, a->microbatch);
+            l->head[at] = first;
+            l->tail[at] = (uint32_t)l->to->n_ops - 1;
+        }
+    }
+    *used = end - i;
     return code;
 }
 
@@ -148,15 +183,21 @@ static int add_transfer(struct lay *l, size_t dp, uint32_t from, uint32_t to, bo
     return code == INQ_OK ? inq_fix_job_edge(l->to, recv, to, l->err) : code;
 }
 
-static int need(struct lay *l, size_t dp, const uint32_t *table, int32_t stage,
-                const struct inq_action *a, uint32_t op)
+/* The action needs what `kind` makes of its micro-batch on `stage`. */
+static int need(struct lay *l, size_t dp, uint8_t kind, int32_t stage, const struct inq_action *a)
 {
-    uint32_t from = table[place(l, stage, a->microbatch)];
-    if (from == INQ_NONE) {
+    size_t producer = slot_of(l, kind, stage, a->microbatch);
+    size_t own = slot_of(l, a->kind, a->stage, a->microbatch);
+    uint32_t from = l->tail[producer];
+    uint32_t op = l->head[own];
+    if (l->forward[producer] == INQ_NONE) {
         char text[48];
         return inq_err_set(l->err, INQ_FORMAT,
                            "%s needs stage %" PRId32 ", which has no such micro-batch",
                            inq_action_format(a, text, sizeof text), stage);
+    }
+    if (l->head[producer] == op) {
+        return INQ_OK; /* parts of one composite */
     }
     bool crosses = l->to->ops[from].op.rank != l->to->ops[op].op.rank;
     return crosses && l->pipe->transfers ? add_transfer(l, dp, from, op, a->kind == INQ_ACTION_F)
@@ -167,18 +208,14 @@ static int add_edges(struct lay *l, size_t dp, const struct inq_action *a)
 {
     int32_t previous = inq_schedule_previous(l->schedule, a->stage);
     int32_t next = inq_schedule_next(l->schedule, a->stage);
-    const uint32_t *table = a->kind == INQ_ACTION_F   ? l->forward
-                            : a->kind == INQ_ACTION_W ? l->weight
-                                                      : l->backward;
-    uint32_t op = table[place(l, a->stage, a->microbatch)];
     if (a->kind == INQ_ACTION_F) {
-        return previous < 0 ? INQ_OK : need(l, dp, l->forward, previous, a, op);
+        return previous < 0 ? INQ_OK : need(l, dp, INQ_ACTION_F, previous, a);
     }
     if (a->kind == INQ_ACTION_W) {
-        return need(l, dp, l->backward, a->stage, a, op);
+        return need(l, dp, INQ_ACTION_I, a->stage, a);
     }
-    int code = need(l, dp, l->forward, a->stage, a, op);
-    return code == INQ_OK && next >= 0 ? need(l, dp, l->backward, next, a, op) : code;
+    int code = need(l, dp, INQ_ACTION_F, a->stage, a);
+    return code == INQ_OK && next >= 0 ? need(l, dp, INQ_ACTION_B, next, a) : code;
 }
 
 static int lay_replica(struct lay *l, size_t dp)
@@ -191,9 +228,9 @@ static int lay_replica(struct lay *l, size_t dp)
     memset(l->backward, 0xff, bytes);
     memset(l->weight, 0xff, bytes);
     for (int32_t r = 0; code == INQ_OK && r < s->n_ranks; r++) {
-        for (size_t i = 0; code == INQ_OK && i < s->ranks[r].n; i++) {
-            const struct inq_action *a = &s->ranks[r].actions[i];
-            code = inq_action_computes(a) ? add_compute(l, dp, r, a) : INQ_OK;
+        size_t used = 1;
+        for (size_t i = 0; code == INQ_OK && i < s->ranks[r].n; i += used) {
+            code = add_cell(l, dp, r, i, &used);
         }
     }
     for (int32_t r = 0; code == INQ_OK && r < s->n_ranks; r++) {
@@ -283,13 +320,15 @@ static int start_job(struct lay *l, const struct fix_job *from)
     (void)snprintf(to->schedule, sizeof to->schedule, "%s", s->kind);
     to->ranks = inq_mem_zalloc(to->n_ranks + 1, sizeof *to->ranks);
     size_t cells = (size_t)s->n_stages * (size_t)s->n_microbatches + 1;
-    l->forward = inq_mem_alloc(3 * cells * sizeof *l->forward);
+    l->forward = inq_mem_alloc(9 * cells * sizeof *l->forward);
     l->first = inq_mem_alloc(2 * (to->n_ranks + 1) * sizeof *l->first);
     if (to->ranks == NULL || l->forward == NULL || l->first == NULL) {
         return inq_fix_no_memory(l->err);
     }
     l->backward = l->forward + cells;
     l->weight = l->backward + cells;
+    l->head = l->weight + cells;
+    l->tail = l->head + 3 * cells;
     l->last = l->first + to->n_ranks + 1;
     memset(l->first, 0xff, 2 * (to->n_ranks + 1) * sizeof *l->first);
     for (size_t r = 0; r < to->n_ranks; r++) {
@@ -349,15 +388,30 @@ static int take_graph(const struct inq_schedule *schedule, const struct inq_cost
     return code;
 }
 
+/* Whether each replica of the model is spread over all ranks. */
+static bool are_pipelines(const struct inq_schedule *s)
+{
+    int32_t stages = s->n_stages / s->n_pipelines;
+    bool whole = true;
+    for (int32_t r = 0; whole && r < s->n_ranks; r++) {
+        whole = false;
+        for (int32_t stage = 0; !whole && stage < stages; stage++) {
+            whole = s->stage_rank[stage] == r;
+        }
+    }
+    return whole;
+}
+
 /* Whether all that takes time is forward and backward of whole pipelines. */
 static bool is_plain(const struct inq_schedule *schedule, const struct inq_costs *costs)
 {
-    bool plain = schedule->n_pipelines <= 2 && schedule->n_stages >= schedule->n_ranks;
+    bool plain = schedule->n_pipelines <= 2 && are_pipelines(schedule);
     for (int32_t r = 0; r < schedule->n_ranks; r++) {
         for (size_t i = 0; i < schedule->ranks[r].n; i++) {
             uint8_t kind = schedule->ranks[r].actions[i].kind;
             plain = plain && !(kind == INQ_ACTION_UPDATE && costs->update_ns > 0) &&
                     !(kind == INQ_ACTION_REDUCE_GRAD && costs->reduce_ns > 0) &&
+                    !(kind == INQ_ACTION_UNSHARD && costs->unshard_ns > 0) &&
                     !(kind == INQ_ACTION_OVERLAP_F_B && costs->overlap_ns > 0);
         }
     }

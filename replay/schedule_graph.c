@@ -19,6 +19,7 @@ struct builder {
     uint32_t *reduce; /* [n_stages] op of its gradients' all-reduce, or INQ_NONE */
     uint32_t last;    /* op of the rank at hand that computed last, or INQ_NONE */
     uint32_t last_reduce;
+    uint32_t *gather;       /* [n_stages] op of the all-gather that it computes by, or INQ_NONE */
     struct inq_map reduces; /* (rank, stage in its replica) to the all-reduce */
     struct inq_err *err;
 };
@@ -109,6 +110,37 @@ static int add_reduce(struct builder *b, int32_t rank, size_t i, const struct in
                                                  : code;
 }
 
+/* The all-gather of a stage's parameters, in a lane of its own too. */
+static int add_gather(struct builder *b, int32_t rank, size_t i, const struct inq_action *action)
+{
+    struct inq_graph_op op = inq_graph_op_init();
+    op.rank = rank;
+    op.lane = 2;
+    op.stage = action->stage;
+    op.type = INQ_OP_PARAMS_ALL_GATHER;
+    op.cls = INQ_CLASS_COMM;
+    op.source = (uint32_t)i;
+    int code = inq_graph_add_op(b->graph, &op, b->costs->unshard_ns, 0, &b->op[rank][i], b->err);
+    b->gather[action->stage] = b->op[rank][i];
+    return code == INQ_OK && b->last != INQ_NONE
+               ? inq_graph_add_dep(b->graph, b->last, b->op[rank][i], b->err)
+               : code;
+}
+
+/* What takes time beside the compute, if the cell is that. */
+static int add_beside(struct builder *b, int32_t rank, size_t i, const struct inq_action *action)
+{
+    if (action->stage < 0) {
+        return INQ_OK;
+    }
+    if (action->kind == INQ_ACTION_REDUCE_GRAD && b->costs->reduce_ns > 0) {
+        return add_reduce(b, rank, i, action);
+    }
+    bool gathers = action->kind == INQ_ACTION_UNSHARD && b->costs->unshard_ns > 0 &&
+                   b->schedule->stage_rank[action->stage] == rank;
+    return gathers ? add_gather(b, rank, i, action) : INQ_OK;
+}
+
 static int claim_slot(struct builder *b, const struct inq_action *action, uint32_t op)
 {
     uint32_t *slot = slot_of(b, action);
@@ -138,15 +170,18 @@ static int add_cell(struct builder *b, int32_t rank, size_t i, size_t *used)
         sum += duration(b, &list->actions[k]);
     }
     if (!computes) {
-        bool reduces = head->kind == INQ_ACTION_REDUCE_GRAD && head->stage >= 0;
-        return reduces && b->costs->reduce_ns > 0 ? add_reduce(b, rank, i, head) : INQ_OK;
+        return add_beside(b, rank, i, head);
     }
     int64_t dur_ns = composite && b->costs->overlap_ns > 0 ? b->costs->overlap_ns : sum;
     int code = add_op(b, rank, i, &list->actions[first], dur_ns);
     for (size_t k = first; code == INQ_OK && k < first + n && k < list->n; k++) {
         b->op[rank][k] = b->op[rank][i];
         if (inq_action_computes(&list->actions[k])) {
+            uint32_t gather = b->gather[list->actions[k].stage];
             code = claim_slot(b, &list->actions[k], b->op[rank][i]);
+            code = code == INQ_OK && gather != INQ_NONE
+                       ? inq_graph_add_dep(b->graph, gather, b->op[rank][i], b->err)
+                       : code;
         }
     }
     bool updates = list->actions[first].kind == INQ_ACTION_UPDATE && b->last_reduce != INQ_NONE;
@@ -285,9 +320,10 @@ static bool allocate(struct builder *b)
     b->backward = table_of_none(cells);
     b->weight = table_of_none(cells);
     b->reduce = table_of_none((size_t)schedule->n_stages);
+    b->gather = table_of_none((size_t)schedule->n_stages);
     b->op = inq_mem_zalloc((size_t)schedule->n_ranks, sizeof *b->op);
     bool ok = b->graph != NULL && b->forward != NULL && b->backward != NULL && b->weight != NULL &&
-              b->reduce != NULL && b->op != NULL;
+              b->reduce != NULL && b->gather != NULL && b->op != NULL;
     for (int32_t r = 0; ok && r < schedule->n_ranks; r++) {
         b->op[r] = table_of_none(schedule->ranks[r].n);
         ok = b->op[r] != NULL;
@@ -341,6 +377,7 @@ int inq_schedule_graph_make(const struct inq_schedule *schedule, const struct in
     inq_mem_free(b.backward);
     inq_mem_free(b.weight);
     inq_mem_free(b.reduce);
+    inq_mem_free(b.gather);
     inq_map_release(&b.reduces);
     inq_graph_builder_free(b.graph);
     if (code != INQ_OK) {

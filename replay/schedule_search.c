@@ -2,6 +2,7 @@
 /* Kinds of schedules side by side: under a memory limit, and for micro-batches of several sizes. */
 #include "schedule.h"
 
+#include "base/mem.h"
 #include "base/sort.h"
 
 #include <inttypes.h>
@@ -17,19 +18,42 @@ static int64_t share(int64_t ns, double factor)
     return (int64_t)llround((double)ns * factor);
 }
 
-/* Costs of one stage, when `stages` of them hold the model that p ranks' costs are of. */
-static struct inq_costs stage_costs(const struct inq_costs *costs, int32_t p, int32_t stages)
+/* Costs of each of `n_stages` stages, when `stages` of them hold the model that p ranks' costs are
+ * of; *own_stages is the caller's. */
+static int stage_costs(const struct inq_costs *costs, int32_t p, int32_t stages, int32_t n_stages,
+                       struct inq_costs *own, struct inq_stage_cost **own_stages,
+                       struct inq_err *err)
 {
     double factor = (double)p / (double)stages;
-    struct inq_costs own = *costs;
-    own.per_stage = NULL;
-    own.stage.f_ns = share(costs->stage.f_ns, factor);
-    own.stage.b_ns = share(costs->stage.b_ns, factor);
-    own.stage.w_ns = share(costs->stage.w_ns, factor);
-    own.memory_f = inq_memory_change(costs, INQ_ACTION_F) * factor;
-    own.memory_b = inq_memory_change(costs, INQ_ACTION_I) * factor;
-    own.memory_w = inq_memory_change(costs, INQ_ACTION_W) * factor;
-    return own;
+    *own = *costs;
+    *own_stages = NULL;
+    own->per_stage = NULL;
+    own->stage.f_ns = share(costs->stage.f_ns, factor);
+    own->stage.b_ns = share(costs->stage.b_ns, factor);
+    own->stage.w_ns = share(costs->stage.w_ns, factor);
+    own->overlap_ns = share(costs->overlap_ns, factor);
+    own->reduce_ns = share(costs->reduce_ns, factor);
+    own->unshard_ns = share(costs->unshard_ns, factor);
+    own->memory_f = inq_memory_change(costs, INQ_ACTION_F) * factor;
+    own->memory_b = inq_memory_change(costs, INQ_ACTION_I) * factor;
+    own->memory_w = inq_memory_change(costs, INQ_ACTION_W) * factor;
+    if (costs->per_stage == NULL) {
+        return INQ_OK;
+    }
+    if (n_stages > INQ_MAX_SCHEDULE_RANKS * 16) {
+        return inq_err_set(err, INQ_LIMIT, "%" PRId32 " stages are too many", n_stages);
+    }
+    size_t told = costs->n_per_stage > 0 ? costs->n_per_stage : (size_t)p;
+    *own_stages = inq_mem_zalloc((size_t)n_stages, sizeof **own_stages);
+    int code =
+        *own_stages == NULL
+            ? inq_err_set(err, INQ_NOMEM, "out of memory for the times of stages")
+            : inq_stage_costs_recut(costs->per_stage, told, (size_t)stages, *own_stages, err);
+    for (int32_t s = stages; code == INQ_OK && s < n_stages; s++) {
+        (*own_stages)[s] = (*own_stages)[s % stages]; /* of the model's other replicas */
+    }
+    own->per_stage = *own_stages;
+    return code;
 }
 
 static int32_t replicas_of_rank(const struct inq_schedule *s)
@@ -69,15 +93,20 @@ int inq_schedule_measure(const struct inq_schedule *schedule, const struct inq_c
 {
     struct inq_schedule_timing timing;
     struct inq_err own = {0};
-    struct inq_costs scaled =
-        stage_costs(costs, schedule->n_ranks, schedule->n_stages / schedule->n_pipelines);
+    struct inq_costs scaled;
+    struct inq_stage_cost *stages = NULL;
     *row = (struct inq_schedule_row){.n_ranks = schedule->n_ranks,
                                      .n_stages = schedule->n_stages,
                                      .n_microbatches = schedule->n_microbatches,
                                      .microbatch_size = 1,
                                      .weights = 1};
     (void)snprintf(row->name, sizeof row->name, "%s", schedule->kind);
-    int code = inq_schedule_time(schedule, &scaled, &timing, &own);
+    int code = stage_costs(costs, schedule->n_ranks, schedule->n_stages / schedule->n_pipelines,
+                           schedule->n_stages, &scaled, &stages, &own);
+    if (code == INQ_OK) {
+        code = inq_schedule_time(schedule, &scaled, &timing, &own);
+    }
+    inq_mem_free(stages);
     if (code == INQ_NOMEM) {
         return inq_err_set(err, INQ_NOMEM, "%.239s", own.message);
     }
@@ -110,13 +139,19 @@ int inq_schedule_measure_kind(const struct inq_schedule_spec *spec, struct inq_s
     struct inq_err own = {0};
     bool data_parallel = strcmp(spec->kind, "dp") == 0; /* each rank has the whole model */
     int32_t stages = chunks_of(spec) * (data_parallel ? 1 : spec->n_ranks);
-    own_spec.costs = stage_costs(&spec->costs, spec->n_ranks, stages > 0 ? stages : 1);
+    struct inq_stage_cost *told = NULL;
     *row = (struct inq_schedule_row){.n_ranks = spec->n_ranks,
                                      .n_microbatches = spec->n_microbatches,
                                      .microbatch_size = 1,
                                      .weights = 1};
     (void)snprintf(row->name, sizeof row->name, "%s", spec->kind);
-    int code = inq_schedule_make(&own_spec, &schedule, &own);
+    stages = stages > 0 ? stages : 1;
+    int code =
+        stage_costs(&spec->costs, spec->n_ranks, stages, stages, &own_spec.costs, &told, &own);
+    if (code == INQ_OK) {
+        code = inq_schedule_make(&own_spec, &schedule, &own);
+    }
+    inq_mem_free(told);
     if (code == INQ_USAGE) {
         (void)snprintf(row->problem, sizeof row->problem, "%.239s", own.message);
         return INQ_OK;

@@ -2,6 +2,7 @@
 /* When a schedule's actions happen. Each rank runs its list in order; an action starts when its
  * rank is free and what it needs has arrived. What a rank does depends on nothing but earlier ends,
  * so ranks are advanced one by one as far as they get, in time linear in the number of actions. */
+#include "reductions.h"
 #include "schedule.h"
 
 #include "base/mem.h"
@@ -16,27 +17,21 @@ enum { PENDING = -1, ABSENT = -2 }; /* instead of an end */
 struct lane {
     size_t at;
     int64_t free_ns;           /* end of its last compute */
-    int64_t reduce_ns;         /* end of its last all-reduce */
-    size_t reducing;           /* all-reduces it has issued that have not ended */
+    int64_t gather_ns;         /* end of its last all-gather */
     const int64_t *blocked_on; /* the end it waits for; NULL: none */
     bool queued, started;
     double held;
-};
-
-/* The all-reduce of one stage over the replicas of the model. */
-struct reduction {
-    size_t expected, issued;
-    int64_t ready_ns;
 };
 
 struct sim {
     const struct inq_schedule *schedule;
     const struct inq_costs *costs;
     struct inq_schedule_timing *timing;
-    int64_t *forward, *backward;          /* [n_stages * n_microbatches] ends of F, of I or B */
-    uint8_t *weight;                      /* [same] W is in some list */
-    struct lane *lanes;                   /* [n_ranks] */
-    struct reduction *reductions;         /* [stages of one replica] */
+    int64_t *forward, *backward; /* [n_stages * n_microbatches] ends of F, of I or B */
+    uint8_t *weight;             /* [same] W is in some list */
+    struct lane *lanes;          /* [n_ranks] */
+    int64_t *gathered;           /* [n_stages] end of the all-gather that it computes by */
+    struct inq_reductions reductions;
     int32_t *previous, *next;             /* [n_stages] neighbours, -1 at the ends */
     double change[INQ_ACTION_KIND_COUNT]; /* of held memory */
     int32_t *queue;                       /* ring of ranks that may have something to run */
@@ -163,33 +158,8 @@ static int walk(struct sim *sim, bool claims)
     return code;
 }
 
-/* ---- gradients over replicas
- * ------------------------------------------------------------------------ */
-
-static int32_t stages_of_replica(const struct inq_schedule *schedule)
-{
-    return schedule->n_stages / schedule->n_pipelines;
-}
-
-static struct reduction *reduction_of(const struct sim *sim, const struct inq_action *action)
-{
-    bool timed =
-        action->kind == INQ_ACTION_REDUCE_GRAD && sim->costs->reduce_ns > 0 && action->stage >= 0;
-    return timed ? &sim->reductions[action->stage % stages_of_replica(sim->schedule)] : NULL;
-}
-
-static void count_reductions(struct sim *sim)
-{
-    for (int32_t r = 0; sim->costs->reduce_ns > 0 && r < sim->schedule->n_ranks; r++) {
-        const struct inq_rank_actions *list = &sim->schedule->ranks[r];
-        for (size_t i = 0; i < list->n; i++) {
-            struct reduction *reduction = reduction_of(sim, &list->actions[i]);
-            if (reduction != NULL) {
-                reduction->expected++;
-            }
-        }
-    }
-}
+/* ---- beside the compute
+ * ---------------------------------------------------------------------------- */
 
 static void push(struct sim *sim, int32_t rank)
 {
@@ -200,41 +170,42 @@ static void push(struct sim *sim, int32_t rank)
     }
 }
 
-/* All members have issued it: it runs on every one of them behind their all-reduces before. */
-static void end_reduction(struct sim *sim, int32_t position, const struct reduction *reduction)
+static void reduction_ended(void *ctx, int32_t rank)
 {
-    const struct inq_schedule *s = sim->schedule;
-    int32_t stages = stages_of_replica(s);
-    int64_t start = reduction->ready_ns;
-    for (int32_t stage = position; stage < s->n_stages; stage += stages) {
-        int64_t free_ns = s->stage_rank[stage] < 0 ? 0 : sim->lanes[s->stage_rank[stage]].reduce_ns;
-        start = free_ns > start ? free_ns : start;
-    }
-    for (int32_t stage = position; stage < s->n_stages; stage += stages) {
-        int32_t r = s->stage_rank[stage];
-        for (size_t i = 0; r >= 0 && i < sim->lanes[r].at + 1 && i < s->ranks[r].n; i++) {
-            const struct inq_action *a = &s->ranks[r].actions[i];
-            if (a->kind == INQ_ACTION_REDUCE_GRAD && a->stage == stage) {
-                struct lane *lane = &sim->lanes[r];
-                sim->timing->start_ns[r][i] = start;
-                sim->timing->end_ns[r][i] = start + sim->costs->reduce_ns;
-                lane->reduce_ns = start + sim->costs->reduce_ns;
-                lane->reducing--;
-                push(sim, r);
-            }
-        }
-    }
+    push(ctx, rank);
 }
 
-static void issue_reduction(struct sim *sim, int32_t rank, const struct inq_action *action,
-                            struct reduction *reduction)
+/* Whether it is an all-gather that takes time. */
+static bool gathers(const struct sim *sim, int32_t rank, const struct inq_action *action)
+{
+    return action->kind == INQ_ACTION_UNSHARD && sim->costs->unshard_ns > 0 && action->stage >= 0 &&
+           sim->schedule->stage_rank[action->stage] == rank;
+}
+
+/* Issued behind the compute before it, and through behind the all-gather before it. */
+static void gather(struct sim *sim, int32_t rank, size_t i, int32_t stage)
 {
     struct lane *lane = &sim->lanes[rank];
-    lane->reducing++;
-    reduction->issued++;
-    reduction->ready_ns = lane->free_ns > reduction->ready_ns ? lane->free_ns : reduction->ready_ns;
-    if (reduction->issued == reduction->expected) {
-        end_reduction(sim, action->stage % stages_of_replica(sim->schedule), reduction);
+    int64_t start = lane->free_ns > lane->gather_ns ? lane->free_ns : lane->gather_ns;
+    lane->gather_ns = start + sim->costs->unshard_ns;
+    sim->gathered[stage] = lane->gather_ns;
+    sim->timing->start_ns[rank][i] = start;
+    sim->timing->end_ns[rank][i] = lane->gather_ns;
+}
+
+/* REDUCE_GRAD cells get the times of their all-reduce. */
+static void note_reductions(struct sim *sim)
+{
+    for (int32_t r = 0; sim->reductions.n > 0 && r < sim->schedule->n_ranks; r++) {
+        const struct inq_rank_actions *list = &sim->schedule->ranks[r];
+        for (size_t i = 0; i < list->n; i++) {
+            const struct inq_action *a = &list->actions[i];
+            if (a->kind == INQ_ACTION_REDUCE_GRAD && a->stage >= 0) {
+                int64_t end = inq_reductions_end(&sim->reductions, r, a->stage);
+                sim->timing->start_ns[r][i] = end - sim->costs->reduce_ns;
+                sim->timing->end_ns[r][i] = end;
+            }
+        }
     }
 }
 
@@ -278,6 +249,10 @@ static int64_t ready_of(struct sim *sim, int32_t rank, const struct cell *cell)
     for (size_t k = cell->first; k < cell->first + cell->n; k++) {
         struct input inputs[2];
         inputs_of(sim, &list->actions[k], inputs);
+        if (inq_action_computes(&list->actions[k])) {
+            int64_t gathered = sim->gathered[list->actions[k].stage];
+            ready = gathered > ready ? gathered : ready;
+        }
         for (int i = 0; i < 2; i++) {
             if (inputs[i].end == NULL || made_inside(sim, list, cell, inputs[i].end)) {
                 continue;
@@ -292,8 +267,9 @@ static int64_t ready_of(struct sim *sim, int32_t rank, const struct cell *cell)
             ready = at > ready ? at : ready;
         }
     }
-    if (list->actions[cell->first].kind == INQ_ACTION_UPDATE && lane->reduce_ns > ready) {
-        ready = lane->reduce_ns;
+    if (list->actions[cell->first].kind == INQ_ACTION_UPDATE && sim->reductions.n > 0 &&
+        sim->reductions.free_ns[rank] > ready) {
+        ready = sim->reductions.free_ns[rank];
     }
     return ready;
 }
@@ -364,8 +340,12 @@ static void advance(struct sim *sim, int32_t rank)
     struct lane *lane = &sim->lanes[rank];
     while (lane->at < list->n) {
         const struct inq_action *action = &list->actions[lane->at];
-        if (action->kind == INQ_ACTION_UPDATE && lane->reducing > 0) {
+        if (action->kind == INQ_ACTION_UPDATE && inq_reductions_pending(&sim->reductions, rank)) {
             return; /* the end of the last all-reduce wakes it */
+        }
+        if (gathers(sim, rank, action)) {
+            gather(sim, rank, lane->at++, action->stage);
+            continue;
         }
         struct cell cell = cell_at(list, lane->at);
         int64_t ready = ready_of(sim, rank, &cell);
@@ -373,11 +353,11 @@ static void advance(struct sim *sim, int32_t rank)
             return;
         }
         run_cell(sim, rank, &cell, ready);
-        struct reduction *reduction = reduction_of(sim, action);
-        if (reduction != NULL) {
-            issue_reduction(sim, rank, action, reduction);
-        }
         lane->at += cell.used;
+        if (action->kind == INQ_ACTION_REDUCE_GRAD && action->stage >= 0) {
+            inq_reductions_issue(&sim->reductions, rank, action->stage, lane->free_ns,
+                                 reduction_ended, sim);
+        }
     }
 }
 
@@ -457,10 +437,11 @@ static int run_all(struct sim *sim)
     for (int32_t r = 0; r < sim->schedule->n_ranks; r++) {
         if (is_stuck(sim, r)) {
             int code = walk(sim, false); /* perhaps what it waits for is nowhere */
+            code = code == INQ_OK ? inq_reductions_check(&sim->reductions, sim->err) : code;
             return code == INQ_OK ? tell_deadlock(sim, r) : code;
         }
     }
-    return INQ_OK;
+    return inq_reductions_check(&sim->reductions, sim->err);
 }
 
 /* ---- results
@@ -537,13 +518,13 @@ static bool allocate(struct sim *sim)
     sim->queue = inq_mem_zalloc(n_ranks, sizeof *sim->queue);
     sim->previous = inq_mem_alloc((size_t)schedule->n_stages * sizeof *sim->previous);
     sim->next = inq_mem_alloc((size_t)schedule->n_stages * sizeof *sim->next);
-    sim->reductions = inq_mem_zalloc((size_t)stages_of_replica(schedule), sizeof *sim->reductions);
+    sim->gathered = inq_mem_zalloc((size_t)schedule->n_stages, sizeof *sim->gathered);
     timing->ranks = inq_mem_zalloc(n_ranks, sizeof *timing->ranks);
     timing->start_ns = inq_mem_zalloc(n_ranks, sizeof *timing->start_ns);
     timing->end_ns = inq_mem_zalloc(n_ranks, sizeof *timing->end_ns);
     bool ok = sim->forward != NULL && sim->backward != NULL && sim->weight != NULL &&
               sim->lanes != NULL && sim->queue != NULL && sim->previous != NULL &&
-              sim->next != NULL && sim->reductions != NULL && timing->ranks != NULL &&
+              sim->next != NULL && sim->gathered != NULL && timing->ranks != NULL &&
               timing->start_ns != NULL && timing->end_ns != NULL;
     for (size_t r = 0; ok && r < n_ranks; r++) {
         size_t n = schedule->ranks[r].n;
@@ -575,7 +556,8 @@ static void release(struct sim *sim)
     inq_mem_free(sim->queue);
     inq_mem_free(sim->previous);
     inq_mem_free(sim->next);
-    inq_mem_free(sim->reductions);
+    inq_mem_free(sim->gathered);
+    inq_reductions_release(&sim->reductions);
 }
 
 void inq_schedule_timing_release(struct inq_schedule_timing *timing, int32_t n_ranks)
@@ -603,13 +585,17 @@ int inq_schedule_time(const struct inq_schedule *schedule, const struct inq_cost
                    ? walk(&sim, true)
                    : inq_err_set(err, INQ_NOMEM, "out of memory for the times of a schedule");
     if (code == INQ_OK) {
+        code = inq_reductions_find(schedule, costs->reduce_ns, &sim.reductions, err);
+    }
+    if (code == INQ_OK) {
         tabulate(&sim);
-        count_reductions(&sim);
         code = run_all(&sim);
     }
     if (code == INQ_OK) {
+        note_reductions(&sim);
         for (int32_t r = 0; r < schedule->n_ranks; r++) {
-            int64_t end = sim.lanes[r].reduce_ns;
+            int64_t reduced = sim.reductions.n > 0 ? sim.reductions.free_ns[r] : 0;
+            int64_t end = reduced > sim.lanes[r].gather_ns ? reduced : sim.lanes[r].gather_ns;
             timing->makespan_ns = end > timing->makespan_ns ? end : timing->makespan_ns;
         }
         summarise(schedule, timing);

@@ -239,6 +239,40 @@ static int add_findings(struct inq_check *check, const struct inq_snapshot *now,
 
 /* ---- all -------------------------------------------------------------------------------------*/
 
+/* Those of a run differ from run to run: their noise is in what is measured. */
+static bool same_times(const struct inq_snapshot *a, const struct inq_snapshot *b)
+{
+    size_t bytes = 3 * a->n_stage_times * sizeof *a->stage_times_ns;
+    return a->times_of_run ||
+           (memcmp(a->times_ns, b->times_ns, sizeof a->times_ns) == 0 &&
+            a->n_stage_times == b->n_stage_times &&
+            (bytes == 0 || memcmp(a->stage_times_ns, b->stage_times_ns, bytes) == 0));
+}
+
+/* As --times takes them; cut short with "...". */
+static char *times_text(const struct inq_snapshot *s, char *buf, size_t size)
+{
+    enum { FEW = 4, ALL = sizeof s->times_ns / sizeof *s->times_ns };
+    size_t used = 0;
+    int n = FEW;
+    for (int i = FEW; i < ALL; i++) {
+        n = s->times_ns[i] != 0 ? i + 1 : n;
+    }
+    size_t total = (size_t)n + (s->n_stage_times > 0 ? 3 * (s->n_stage_times - 1) : 0);
+    for (size_t i = 0; i < total; i++) {
+        bool later = i >= (size_t)n;
+        size_t place = later ? i - (size_t)n + 3 : i;
+        int64_t ns = later ? s->stage_times_ns[place] : s->times_ns[i];
+        if (used + 32 > size) {
+            (void)snprintf(buf + used, size - used, "...");
+            break;
+        }
+        const char *before = i == 0 ? "" : later && place % 3 == 0 ? "/" : ",";
+        used += (size_t)snprintf(buf + used, size - used, "%s%" PRId64 "ns", before, ns);
+    }
+    return buf;
+}
+
 static int not_comparable(const struct inq_snapshot *now, const struct inq_snapshot *base,
                           struct inq_err *err)
 {
@@ -258,12 +292,15 @@ static int not_comparable(const struct inq_snapshot *now, const struct inq_snaps
                            " micro-batches, and here are %" PRId32 " and %" PRId32,
                            base->stages, base->microbatches, now->stages, now->microbatches);
     }
-    if (schedule && memcmp(now->times_ns, base->times_ns, sizeof now->times_ns) != 0) {
-        return inq_err_set(err, INQ_UNSUPPORTED,
-                           "the baseline was timed with --times %" PRId64 "ns,%" PRId64
-                           "ns,%" PRId64 "ns,%" PRId64 "ns",
-                           base->times_ns[0], base->times_ns[1], base->times_ns[2],
-                           base->times_ns[3]);
+    if (schedule && now->times_of_run != base->times_of_run) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "the baseline was timed %s: that is not compared",
+                           base->times_of_run ? "by a run's times, and this by --times told"
+                                              : "by --times told, and this by a run's");
+    }
+    if (schedule && !same_times(now, base)) {
+        char text[200];
+        return inq_err_set(err, INQ_UNSUPPORTED, "the baseline was timed with --times %s",
+                           times_text(base, text, sizeof text));
     }
     return INQ_OK;
 }

@@ -3,6 +3,7 @@
  * worse than one that stops. */
 #include "analysis/check_measures.h"
 #include "base/json.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -107,6 +108,31 @@ static void write_rules(struct inq_json *json, const struct inq_check_rules *rul
     inq_json_end_object(json);
 }
 
+/* The four that old baselines have, and what else was told. */
+static void write_times(struct inq_json *json, const struct inq_snapshot *s)
+{
+    enum { FEW = 4, ALL = sizeof s->times_ns / sizeof *s->times_ns };
+    bool few = true;
+    for (int i = FEW; i < ALL; i++) {
+        few = few && s->times_ns[i] == 0;
+    }
+    inq_json_array(json, "times_ns");
+    for (int i = 0; i < (few ? FEW : ALL); i++) {
+        inq_json_int(json, NULL, s->times_ns[i]);
+    }
+    inq_json_end_array(json);
+    if (s->n_stage_times > 0) {
+        inq_json_array(json, "stage_times_ns");
+        for (size_t i = 0; i < 3 * s->n_stage_times; i++) {
+            inq_json_int(json, NULL, s->stage_times_ns[i]);
+        }
+        inq_json_end_array(json);
+    }
+    if (s->times_of_run) {
+        inq_json_bool(json, "times_of_run", true);
+    }
+}
+
 int inq_baseline_write(const struct inq_snapshot *snapshot, const struct inq_check_rules *rules,
                        struct inq_sink sink, struct inq_err *err)
 {
@@ -121,11 +147,7 @@ int inq_baseline_write(const struct inq_snapshot *snapshot, const struct inq_che
     if (schedule) {
         inq_json_int(&json, "stages", snapshot->stages);
         inq_json_int(&json, "microbatches", snapshot->microbatches);
-        inq_json_array(&json, "times_ns");
-        for (int i = 0; i < 4; i++) {
-            inq_json_int(&json, NULL, snapshot->times_ns[i]);
-        }
-        inq_json_end_array(&json);
+        write_times(&json, snapshot);
     }
     write_measures(&json, snapshot);
     if (!schedule) {
@@ -288,31 +310,54 @@ static int read_size(const struct cJSON *root, const char *key, int32_t *size, s
     return code;
 }
 
+/* As write_times has it. */
+static int read_times(const struct cJSON *root, struct inq_snapshot *s, struct inq_err *err)
+{
+    enum { FEW = 4, ALL = sizeof s->times_ns / sizeof *s->times_ns };
+    const struct cJSON *times = inq_json_get(root, "times_ns");
+    const struct cJSON *stages = inq_json_get(root, "stage_times_ns");
+    size_t n = inq_json_count(times);
+    size_t n_stages = stages == NULL ? 0 : inq_json_count(stages);
+    int i = 0;
+    if (n != FEW && n != ALL) {
+        return inq_err_set(err, INQ_FORMAT, "'times_ns' must hold four numbers, or eight");
+    }
+    if (stages != NULL && (n_stages == 0 || n_stages % 3 != 0)) {
+        return inq_err_set(err, INQ_FORMAT, "'stage_times_ns' must hold three numbers a stage");
+    }
+    for (const struct cJSON *t = inq_json_first(times); t != NULL && i < ALL;
+         t = inq_json_next(t)) {
+        s->times_ns[i++] = inq_json_integer(t, -1);
+    }
+    s->times_of_run = inq_json_get(root, "times_of_run") != NULL;
+    s->stage_times_ns = inq_mem_zalloc(n_stages + 1, sizeof *s->stage_times_ns);
+    if (s->stage_times_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a baseline");
+    }
+    size_t k = 0;
+    for (const struct cJSON *t = inq_json_first(stages); t != NULL && k < n_stages;
+         t = inq_json_next(t)) {
+        s->stage_times_ns[k++] = inq_json_integer(t, -1);
+    }
+    s->n_stage_times = n_stages / 3;
+    return INQ_OK;
+}
+
 static int read_schedule(const struct cJSON *root, struct inq_snapshot *s, struct inq_err *err)
 {
-    const struct cJSON *times = inq_json_get(root, "times_ns");
     int code = read_size(root, "stages", &s->stages, err);
     if (code == INQ_OK) {
         code = read_size(root, "microbatches", &s->microbatches, err);
     }
-    if (code != INQ_OK) {
-        return code;
-    }
-    int i = 0;
-    for (const struct cJSON *t = inq_json_first(times); t != NULL && i < 4; t = inq_json_next(t)) {
-        s->times_ns[i++] = inq_json_integer(t, -1);
-    }
-    if (i != 4 || inq_json_count(times) != 4) {
-        return inq_err_set(err, INQ_FORMAT, "'times_ns' must hold four numbers");
-    }
-    return INQ_OK;
+    return code == INQ_OK ? read_times(root, s, err) : code;
 }
 
 static int read_document(const struct cJSON *root, struct inq_baseline *baseline,
                          struct inq_err *err)
 {
-    static const char *const keys[] = {"schema",   "subject",  "ranks",    "stages", "microbatches",
-                                       "times_ns", "measures", "findings", "rules",  NULL};
+    static const char *const keys[] = {"schema",       "subject",  "ranks",    "stages",
+                                       "microbatches", "times_ns", "measures", "stage_times_ns",
+                                       "times_of_run", "findings", "rules",    NULL};
     struct inq_snapshot *s = &baseline->snapshot;
     const char *schema = inq_json_text(inq_json_get(root, "schema"), "");
     const char *subject = inq_json_text(inq_json_get(root, "subject"), "");

@@ -30,6 +30,7 @@ void inq_snapshot_release(struct inq_snapshot *snapshot)
     }
     inq_mem_free(snapshot->findings);
     inq_mem_free(snapshot->measures);
+    inq_mem_free(snapshot->stage_times_ns);
     *snapshot = (struct inq_snapshot){0};
 }
 

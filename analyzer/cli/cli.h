@@ -27,6 +27,7 @@ enum inq_option_id {
     INQ_OPT_FOLDER,
     INQ_OPT_RANK,
     INQ_OPT_STEP,
+    INQ_OPT_JOB,
     INQ_OPT_TIME,
     INQ_OPT_ONLY,
     INQ_OPT_WHAT_IF,
@@ -190,6 +191,11 @@ void inq_cli_release(struct inq_cli *cli);
 /* The value of the option's next appearance from said[*at] on, moving *at past it; NULL: no more.
  */
 const char *inq_cli_next_value(const struct inq_cli *cli, enum inq_option_id id, size_t *at);
+/* The whole number from `least` to `most`, or the positive one, that the option says; *value stays
+ * as it is when it was not given. Says what is wrong and returns an exit status. */
+int inq_cli_whole(const struct inq_cli *cli, enum inq_option_id id, int64_t least, int64_t most,
+                  int64_t *value);
+int inq_cli_positive(const struct inq_cli *cli, enum inq_option_id id, double *value);
 /* Reads "0-7,12" or "10..20" into ranges that the caller frees with inq_mem_free. Fails with
  * INQ_USAGE. */
 int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struct inq_err *err);
@@ -251,21 +257,17 @@ bool inq_cli_wants_stop(void *ctx);
 int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run);
 /* Nothing in the run can be analyzed: says what the files are instead; returns an exit status. */
 int inq_cli_no_trace(const struct inq_cli *cli, const struct inq_run *run);
-/* INQ_EXIT_OK for a run of one job; else says what there is and returns an exit status. */
-int inq_cli_one_job(const struct inq_cli *cli, const struct inq_run *run);
-/* Reads a small file ("-": stdin) into memory that the caller frees with inq_mem_free. Fails with
+/* The one job that the command is about: that of --job, or the only one there is. Says what is
+ * wrong (with `path`) and returns an exit status. */
+int inq_cli_one_job(const struct inq_cli *cli, const char *path, const struct inq_run *run,
+                    struct inq_trace **trace);
+/* Reads a small file ("-": stdin) into memory that the caller frees with inq_mem_free, with a NUL
+ * behind its end. Fails with
  * INQ_NOT_FOUND, INQ_IO, INQ_LIMIT, INQ_NOMEM. */
 int inq_cli_read_file(const char *path, size_t max, char **text, size_t *len, struct inq_err *err);
 
-struct inq_schedule;
-struct inq_lint_options;
-
 /* Whether `path` is a file that reads as a schedule. */
 bool inq_cli_is_schedule(const struct inq_cli *cli, const char *path);
-/* The schedule of this CSV file or (NULL) of --make, with the options on costs; *schedule is the
- * caller's, released also after a failure. Says what is wrong and returns an exit status. */
-int inq_cli_schedule(const struct inq_cli *cli, const char *path, struct inq_schedule *schedule,
-                     struct inq_lint_options *options);
 /* Format, width, colours and verbosity by the options and the terminal. */
 struct inq_report_options inq_cli_report_options(const struct inq_cli *cli);
 

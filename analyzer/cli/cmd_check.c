@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inquest check PATH|SCHEDULE --baseline FILE: the gate for CI. */
-#include "cli/cli.h"
+#include "cli/schedule_work.h"
 
 #include "base/mem.h"
 #include "inquest/check.h"
-#include "inquest/lint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,15 +61,25 @@ static int take_arguments(struct gate *g)
 
 static int measure_schedule(struct gate *g, const char *path)
 {
-    struct inq_schedule schedule = {0};
-    struct inq_lint_options options = {0};
+    struct inq_schedule_work work = {0};
+    struct inq_costs *steps = NULL;
     struct inq_err err = {0};
-    int status = inq_cli_schedule(g->cli, path, &schedule, &options);
-    if (status == INQ_EXIT_OK &&
-        inq_snapshot_of_schedule(&schedule, &options, &g->now, &err) != INQ_OK) {
-        status = inq_cli_fail(g->cli, &err, "'inquest schedule lint' says what is wrong with it");
+    size_t n_steps = 0;
+    int status = inq_work_load(g->cli, path, &work);
+    if (status == INQ_EXIT_OK) {
+        status = inq_work_steps(g->cli, &work, &steps, &n_steps);
     }
-    inq_schedule_release(&schedule);
+    if (status == INQ_EXIT_OK) {
+        struct inq_lint_options options = inq_work_lint_options(g->cli, &work);
+        int code =
+            inq_snapshot_of_schedule(&work.schedule, &options, steps, n_steps, &g->now, &err);
+        status =
+            code == INQ_OK
+                ? INQ_EXIT_OK
+                : inq_cli_fail(g->cli, &err, "'inquest schedule lint' says what is wrong with it");
+    }
+    inq_mem_free(steps);
+    inq_work_release(&work);
     return status;
 }
 
@@ -96,11 +105,12 @@ static int measure_run(struct gate *g)
 {
     struct inq_run *run = NULL;
     int status = inq_cli_ingest(g->cli, &run);
+    struct inq_trace *trace = NULL;
     if (status == INQ_EXIT_OK) {
-        status = inq_cli_one_job(g->cli, run);
+        status = inq_cli_one_job(g->cli, g->cli->words[0], run, &trace);
     }
     if (status == INQ_EXIT_OK) {
-        status = measure_trace(g, run->traces[0]);
+        status = measure_trace(g, trace);
     }
     inq_run_free(run);
     return status;

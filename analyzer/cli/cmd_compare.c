@@ -41,15 +41,16 @@ static int load(const struct inq_cli *cli, size_t word, struct side *side)
     one.words = &cli->words[word];
     one.n_words = 1;
     int status = inq_cli_ingest(&one, &side->run);
+    struct inq_trace *trace = NULL;
     if (status == INQ_EXIT_OK) {
-        status = inq_cli_one_job(&one, side->run);
+        status = inq_cli_one_job(cli, cli->words[word], side->run, &trace);
     }
     if (status != INQ_EXIT_OK) {
         return status;
     }
-    int code = inq_cli_keep_steps(cli, side->run->traces[0], &err);
+    int code = inq_cli_keep_steps(cli, trace, &err);
     if (code == INQ_OK) {
-        code = inq_analyze(side->run->traces[0], &options, &side->report, &err);
+        code = inq_analyze(trace, &options, &side->report, &err);
     }
     return code == INQ_OK
                ? INQ_EXIT_OK

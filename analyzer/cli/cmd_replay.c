@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inquest replay PATH|SCHEDULE: executes a step again, by one of the engines. */
-#include "cli/cli.h"
+#include "cli/schedule_work.h"
 
-#include "base/mem.h"
 #include "inquest/fix.h"
-#include "inquest/lint.h"
-#include "inquest/replay.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_REPEATS = 100000, MOST_STEPS = 100000 };
@@ -27,7 +22,7 @@ struct work {
     char what[256]; /* what is executed, in words */
     struct inq_run *run;
     struct inq_report *report;
-    struct inq_schedule schedule;
+    struct inq_schedule_work schedule;
     struct inq_fix_base *base;
     struct inq_graph *graph;
     struct inq_plan *plan;
@@ -41,43 +36,13 @@ static void release(struct work *w)
     inq_plan_free(w->plan);
     inq_graph_free(w->graph);
     inq_fix_base_free(w->base);
-    inq_schedule_release(&w->schedule);
+    inq_work_release(&w->schedule);
     inq_report_free(w->report);
     inq_run_free(w->run);
 }
 
 /* ---- what was asked for -----------------------------------------------------------------------
  */
-
-static int read_number(const struct inq_cli *cli, enum inq_option_id id, long least, long most,
-                       long *value)
-{
-    const char *text = cli->value[id];
-    if (text == NULL) {
-        return INQ_EXIT_OK;
-    }
-    char *end = NULL;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || number < least || number > most) {
-        return inq_cli_usage(cli, NULL, "--%s takes a number from %ld to %ld, not '%s'",
-                             inq_cli_option(id)->name, least, most, text);
-    }
-    *value = number;
-    return INQ_EXIT_OK;
-}
-
-static int read_scale(struct work *w)
-{
-    const char *text = w->cli->value[INQ_OPT_SCALE];
-    char *end = NULL;
-    w->scale = text == NULL ? 1.0 : strtod(text, &end);
-    if (text != NULL && (end == text || *end != '\0' || !isfinite(w->scale) || w->scale <= 0.0)) {
-        return inq_cli_usage(w->cli, "--scale 0.01 executes in a hundredth of the time",
-                             "--scale takes a positive number, not '%s'", text);
-    }
-    return INQ_EXIT_OK;
-}
 
 static int join_fixes(struct work *w)
 {
@@ -101,16 +66,17 @@ static int join_fixes(struct work *w)
 static int take_options(struct work *w)
 {
     const struct inq_cli *cli = w->cli;
-    long repeats = 0;
-    long steps = 1;
+    int64_t repeats = 0;
+    int64_t steps = 1;
     size_t n = 0;
     w->engine = &inq_engines(&n)[cli->given[INQ_OPT_ENGINE] ? cli->choice[INQ_OPT_ENGINE] : 1];
-    int status = read_number(cli, INQ_OPT_REPEATS, 1, MOST_REPEATS, &repeats);
+    w->scale = 1.0;
+    int status = inq_cli_whole(cli, INQ_OPT_REPEATS, 1, MOST_REPEATS, &repeats);
     if (status == INQ_EXIT_OK) {
-        status = read_number(cli, INQ_OPT_STEPS, 1, MOST_STEPS, &steps);
+        status = inq_cli_whole(cli, INQ_OPT_STEPS, 1, MOST_STEPS, &steps);
     }
     if (status == INQ_EXIT_OK) {
-        status = read_scale(w);
+        status = inq_cli_positive(cli, INQ_OPT_SCALE, &w->scale);
     }
     if (status == INQ_EXIT_OK) {
         status = join_fixes(w);
@@ -129,12 +95,14 @@ static int take_options(struct work *w)
 
 /* Explicit calls are made first, as the communication library makes them: an order that blocks is
  * said before any time is measured. */
-static int make_calls(struct work *w, enum inq_grouping grouping)
+static int make_calls(struct work *w)
 {
-    const struct inq_rendezvous_options options = {.ungrouped = grouping == INQ_GROUPING_NONE};
+    const struct inq_rendezvous_options options = {.ungrouped = w->cli->choice[INQ_OPT_GROUPING] ==
+                                                                INQ_GROUPING_NONE};
+    const struct inq_schedule *s = &w->schedule.schedule;
     struct inq_err err = {0};
-    bool executes = strcmp(w->engine->name, "sim") != 0 && w->schedule.has_comms;
-    int code = executes ? inq_schedule_execute(&w->schedule, &options, &err) : INQ_OK;
+    bool executes = strcmp(w->engine->name, "sim") != 0 && s->has_comms;
+    int code = executes ? inq_schedule_execute(s, &options, &err) : INQ_OK;
     return code == INQ_OK
                ? INQ_EXIT_OK
                : inq_cli_fail(w->cli, &err, "'inquest schedule lint' says what is wrong with it");
@@ -142,20 +110,19 @@ static int make_calls(struct work *w, enum inq_grouping grouping)
 
 static int base_of_schedule(struct work *w, const char *path)
 {
-    struct inq_lint_options lint;
     struct inq_err err = {0};
-    int status = inq_cli_schedule(w->cli, path, &w->schedule, &lint);
+    int status = inq_work_load(w->cli, path, &w->schedule);
     if (status != INQ_EXIT_OK) {
         return status;
     }
-    const struct inq_schedule *s = &w->schedule;
+    const struct inq_schedule *s = &w->schedule.schedule;
     (void)snprintf(w->what, sizeof w->what,
                    "%s, %" PRId32 " ranks, %" PRId32 " stages, %" PRId32 " micro-batches",
                    path == NULL ? s->kind : "the schedule", s->n_ranks, s->n_stages,
                    s->n_microbatches);
-    int code = inq_fix_base_of_schedule(s, &lint.costs, &w->base, &err);
+    int code = inq_fix_base_of_schedule(s, &w->schedule.costs, &w->base, &err);
     return code == INQ_OK
-               ? make_calls(w, lint.grouping)
+               ? make_calls(w)
                : inq_cli_fail(w->cli, &err, "'inquest schedule lint' says what is wrong with it");
 }
 
@@ -164,18 +131,20 @@ static int base_of_run(struct work *w)
     struct inq_err err = {0};
     struct inq_analysis_options options = {.jobs = w->cli->jobs};
     int status = inq_cli_ingest(w->cli, &w->run);
+    struct inq_trace *trace = NULL;
     if (status == INQ_EXIT_OK) {
-        status = inq_cli_one_job(w->cli, w->run);
+        status = inq_cli_one_job(w->cli, w->cli->words[0], w->run, &trace);
     }
     if (status != INQ_EXIT_OK) {
         return status;
     }
-    int code = inq_analyze(w->run->traces[0], &options, &w->report, &err);
-    if (code == INQ_OK) {
-        code = inq_fix_base_of_run(w->run->traces[0], w->report, &w->base, &err);
-    }
+    int code = inq_cli_keep_steps(w->cli, trace, &err);
+    code = code == INQ_OK ? inq_analyze(trace, &options, &w->report, &err) : code;
+    code = code == INQ_OK ? inq_fix_base_of_run(trace, w->report, &w->base, &err) : code;
     if (code != INQ_OK) {
-        return inq_cli_fail(w->cli, &err, NULL);
+        return inq_cli_fail(w->cli, &err,
+                            code == INQ_NOT_FOUND ? "'inquest info' lists the steps that are there"
+                                                  : NULL);
     }
     const struct inq_fix_base_info *info = inq_fix_base_info(w->base);
     char step[48] = "a step";

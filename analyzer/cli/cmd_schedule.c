@@ -47,8 +47,8 @@ static bool read_event(const char *text, int32_t *stage, char *kind, int32_t *mi
 }
 
 /* "S3:F1:end": the moment when stage 3 starts or ends its F (B, I, W) of micro-batch 1. */
-static bool find_event(const struct inq_work *work, const struct inq_schedule_timing *timing,
-                       const char *text, int64_t *at_ns)
+static bool find_event(const struct inq_schedule_work *work,
+                       const struct inq_schedule_timing *timing, const char *text, int64_t *at_ns)
 {
     int32_t stage = 0;
     int32_t microbatch = 0;
@@ -71,7 +71,7 @@ static bool find_event(const struct inq_work *work, const struct inq_schedule_ti
     return false;
 }
 
-static int write_timed(const struct inq_cli *cli, const struct inq_work *work,
+static int write_timed(const struct inq_cli *cli, const struct inq_schedule_work *work,
                        const struct inq_schedule_timing *timing, struct inq_err *err)
 {
     int64_t at_ns = 0;
@@ -98,7 +98,7 @@ static int write_timed(const struct inq_cli *cli, const struct inq_work *work,
     return code;
 }
 
-static int show(struct inq_cli *cli, const struct inq_work *work)
+static int show(struct inq_cli *cli, const struct inq_schedule_work *work)
 {
     struct inq_err err = {0};
     struct inq_schedule_timing timing = {0};
@@ -117,7 +117,7 @@ static int show(struct inq_cli *cli, const struct inq_work *work)
                : inq_cli_fail(cli, &err, "'inquest schedule lint' says what is wrong with it");
 }
 
-static int write_csv(struct inq_cli *cli, const struct inq_work *work)
+static int write_csv(struct inq_cli *cli, const struct inq_schedule_work *work)
 {
     if (!cli->given[INQ_OPT_FORMAT] && cli->format == INQ_FORMAT_TEXT) {
         cli->format = INQ_FORMAT_CSV;
@@ -132,7 +132,7 @@ static int write_csv(struct inq_cli *cli, const struct inq_work *work)
  * -------------------------------------------------------------------------------------------- */
 
 /* R11: the bubble ratio of another schedule by the same times, and how much more is allowed. */
-static int read_baseline(const struct inq_cli *cli, const struct inq_work *work,
+static int read_baseline(const struct inq_cli *cli, const struct inq_schedule_work *work,
                          struct inq_lint_options *options)
 {
     const char *path = cli->value[INQ_OPT_BASELINE];
@@ -145,12 +145,18 @@ static int read_baseline(const struct inq_cli *cli, const struct inq_work *work,
     if (path == NULL) {
         return INQ_EXIT_OK;
     }
-    struct inq_work other = {0};
+    struct inq_schedule_work other = {0};
     struct inq_schedule_timing timing = {0};
     struct inq_err err = {0};
     int status = inq_work_load(cli, path, &other);
+    if (status == INQ_EXIT_OK) {
+        const struct inq_schedule *s = &other.schedule;
+        status = inq_times_of_stages(cli, &work->times, (size_t)s->n_stages,
+                                     (size_t)(s->n_stages / s->n_pipelines), &other.costs,
+                                     &other.per_stage);
+    }
     if (status == INQ_EXIT_OK &&
-        inq_schedule_time(&other.schedule, &work->costs, &timing, &err) != INQ_OK) {
+        inq_schedule_time(&other.schedule, &other.costs, &timing, &err) != INQ_OK) {
         status = inq_cli_fail(cli, &err, "the baseline of a schedule is one that runs");
     }
     if (status == INQ_EXIT_OK) {
@@ -163,11 +169,9 @@ static int read_baseline(const struct inq_cli *cli, const struct inq_work *work,
     return status;
 }
 
-static int lint(struct inq_cli *cli, const struct inq_work *work)
+static int lint(struct inq_cli *cli, const struct inq_schedule_work *work)
 {
-    struct inq_lint_options options = {.grouping = (enum inq_grouping)cli->choice[INQ_OPT_GROUPING],
-                                       .memory_limit = work->memory_limit,
-                                       .costs = work->costs};
+    struct inq_lint_options options = inq_work_lint_options(cli, work);
     struct inq_lint result = {0};
     struct inq_err err = {0};
     struct inq_cli_output output;
@@ -193,9 +197,10 @@ static int lint(struct inq_cli *cli, const struct inq_work *work)
     return failed ? INQ_EXIT_FINDING : INQ_EXIT_OK;
 }
 
-static int with_one(struct inq_cli *cli, int (*run)(struct inq_cli *cli, const struct inq_work *))
+static int with_one(struct inq_cli *cli,
+                    int (*run)(struct inq_cli *cli, const struct inq_schedule_work *))
 {
-    struct inq_work work = {0};
+    struct inq_schedule_work work = {0};
     int status = inq_work_prepare(cli, &work);
     if (status == INQ_EXIT_OK) {
         status = run(cli, &work);
@@ -208,7 +213,7 @@ int inq_cmd_schedule(struct inq_cli *cli)
 {
     static const struct {
         const char *name;
-        int (*one)(struct inq_cli *cli, const struct inq_work *work);
+        int (*one)(struct inq_cli *cli, const struct inq_schedule_work *work);
         int (*own)(struct inq_cli *cli); /* takes its own schedules */
     } verbs[] = {{"show", show, NULL},
                  {"make", write_csv, NULL},

@@ -13,31 +13,29 @@
 #define INFO_OPTIONS                                                                               \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
+/* What every command that takes a schedule with its times, or one job of a run, takes. */
+#define SCHEDULE_OR_RUN                                                                            \
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
+     INQ_OPT_BIT(INQ_OPT_JOB) | INQ_OPT_BIT(INQ_OPT_MAKE) | INQ_OPT_BIT(INQ_OPT_STAGES) |          \
+     INQ_OPT_BIT(INQ_OPT_MICROBATCHES) | INQ_OPT_BIT(INQ_OPT_CHUNKS) |                             \
+     INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_NO_OVERLAP) | INQ_OPT_BIT(INQ_OPT_DIALECT))
+
 #define SCHEDULE_OPTIONS                                                                           \
-    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_MAKE) |    \
-     INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) |                             \
-     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_NO_OVERLAP) |  \
-     INQ_OPT_BIT(INQ_OPT_SIZES) | INQ_OPT_BIT(INQ_OPT_AT) | INQ_OPT_BIT(INQ_OPT_STEP) |            \
-     INQ_OPT_BIT(INQ_OPT_COMMS) | INQ_OPT_BIT(INQ_OPT_GROUPING) |                                  \
-     INQ_OPT_BIT(INQ_OPT_MEMORY_LIMIT) | INQ_OPT_BIT(INQ_OPT_DIALECT) |                            \
+    (SCHEDULE_OR_RUN | INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_SIZES) |                \
+     INQ_OPT_BIT(INQ_OPT_AT) | INQ_OPT_BIT(INQ_OPT_COMMS) | INQ_OPT_BIT(INQ_OPT_MEMORY_LIMIT) |    \
      INQ_OPT_BIT(INQ_OPT_BASELINE) | INQ_OPT_BIT(INQ_OPT_TOLERANCE))
 
+#define EXECUTES                                                                                   \
+    (INQ_OPT_BIT(INQ_OPT_FIX) | INQ_OPT_BIT(INQ_OPT_SCALE) | INQ_OPT_BIT(INQ_OPT_REPEATS) |        \
+     INQ_OPT_BIT(INQ_OPT_WORK) | INQ_OPT_BIT(INQ_OPT_NO_GRAPH) | INQ_OPT_BIT(INQ_OPT_REALTIME) |   \
+     INQ_OPT_BIT(INQ_OPT_VERBOSE))
+
 #define FIX_OPTIONS                                                                                \
-    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
-     INQ_OPT_BIT(INQ_OPT_FIX) | INQ_OPT_BIT(INQ_OPT_VALIDATE) | INQ_OPT_BIT(INQ_OPT_TOP) |         \
-     INQ_OPT_BIT(INQ_OPT_SCALE) | INQ_OPT_BIT(INQ_OPT_REPEATS) | INQ_OPT_BIT(INQ_OPT_WORK) |       \
-     INQ_OPT_BIT(INQ_OPT_NO_GRAPH) | INQ_OPT_BIT(INQ_OPT_REALTIME) | INQ_OPT_BIT(INQ_OPT_MAKE) |   \
-     INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) |                             \
-     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_DIALECT) |     \
-     INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+    (SCHEDULE_OR_RUN | EXECUTES | INQ_OPT_BIT(INQ_OPT_VALIDATE) | INQ_OPT_BIT(INQ_OPT_TOP))
 
 #define REPLAY_OPTIONS                                                                             \
-    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_FIX) |     \
-     INQ_OPT_BIT(INQ_OPT_MAKE) | INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) | \
-     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_DIALECT) |     \
-     INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_ENGINE) | INQ_OPT_BIT(INQ_OPT_STEPS) |    \
-     INQ_OPT_BIT(INQ_OPT_SCALE) | INQ_OPT_BIT(INQ_OPT_REPEATS) | INQ_OPT_BIT(INQ_OPT_WORK) |       \
-     INQ_OPT_BIT(INQ_OPT_NO_GRAPH) | INQ_OPT_BIT(INQ_OPT_REALTIME) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+    (SCHEDULE_OR_RUN | EXECUTES | INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_ENGINE) |    \
+     INQ_OPT_BIT(INQ_OPT_STEPS))
 
 #define SYNTH_OPTIONS                                                                              \
     (INQ_OPT_COMMON | INQ_OPT_BIT(INQ_OPT_FOLDER) | INQ_OPT_BIT(INQ_OPT_JOBS) |                    \
@@ -56,12 +54,8 @@
      INQ_OPT_BIT(INQ_OPT_SAMPLES) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define CHECK_OPTIONS                                                                              \
-    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) |                                \
-     INQ_OPT_BIT(INQ_OPT_BASELINE) | INQ_OPT_BIT(INQ_OPT_UPDATE) |                                 \
-     INQ_OPT_BIT(INQ_OPT_TOLERANCE) | INQ_OPT_BIT(INQ_OPT_RULE) | INQ_OPT_BIT(INQ_OPT_STEP) |      \
-     INQ_OPT_BIT(INQ_OPT_MAKE) | INQ_OPT_BIT(INQ_OPT_STAGES) | INQ_OPT_BIT(INQ_OPT_MICROBATCHES) | \
-     INQ_OPT_BIT(INQ_OPT_CHUNKS) | INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_GROUPING) |    \
-     INQ_OPT_BIT(INQ_OPT_DIALECT))
+    (SCHEDULE_OR_RUN | INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_BASELINE) |             \
+     INQ_OPT_BIT(INQ_OPT_UPDATE) | INQ_OPT_BIT(INQ_OPT_TOLERANCE) | INQ_OPT_BIT(INQ_OPT_RULE))
 
 #define SCHEDULE_FORMATS                                                                           \
     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) |            \

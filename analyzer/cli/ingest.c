@@ -46,19 +46,29 @@ int inq_cli_no_trace(const struct inq_cli *cli, const struct inq_run *run)
                         "'inquest list' names the formats");
 }
 
-int inq_cli_one_job(const struct inq_cli *cli, const struct inq_run *run)
+int inq_cli_one_job(const struct inq_cli *cli, const char *path, const struct inq_run *run,
+                    struct inq_trace **trace)
 {
     struct inq_err err = {0};
-    if (run->n_traces == 1) {
-        return INQ_EXIT_OK;
-    }
+    int64_t number = 0;
+    bool may_choose = (cli->command->options & INQ_OPT_BIT(INQ_OPT_JOB)) != 0;
     if (run->n_traces == 0) {
         return inq_cli_no_trace(cli, run);
     }
-    (void)inq_err_at(&err, INQ_UNSUPPORTED, cli->words[0], -1, "%zu jobs are here; '%s' takes one",
-                     run->n_traces, cli->command->name);
-    return inq_cli_fail(cli, &err,
-                        "give the folder or the file of one job; 'inquest info' lists them");
+    int status = inq_cli_whole(cli, INQ_OPT_JOB, 1, (int64_t)run->n_traces, &number);
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    if (number == 0 && run->n_traces > 1) {
+        (void)inq_err_at(&err, INQ_UNSUPPORTED, path, -1, "%zu jobs are here; '%s' takes one",
+                         run->n_traces, cli->command->name);
+        return inq_cli_fail(
+            cli, &err,
+            may_choose ? "--job N picks one, numbered as 'inquest info' lists them"
+                       : "give the folder or the file of one job; 'inquest info' lists them");
+    }
+    *trace = run->traces[number > 0 ? number - 1 : 0];
+    return INQ_EXIT_OK;
 }
 
 struct inq_report_options inq_cli_report_options(const struct inq_cli *cli)

@@ -15,6 +15,8 @@ static const struct inq_option options[] = {
      "show only the rows and findings of these ranks: 0-7,12; all ranks are still analyzed"},
     {INQ_OPT_STEP, 's', "step", "A..B", NULL, INQ_COMPLETE_NONE,
      "analyze only these steps: 10..20 or 12"},
+    {INQ_OPT_JOB, 0, "job", "N", NULL, INQ_COMPLETE_NONE,
+     "of several jobs this one, numbered as 'inquest info' lists them"},
     {INQ_OPT_TIME, 0, "time", "A~B", NULL, INQ_COMPLETE_NONE,
      "analyze only this time, counted from the first event as in reports: 1.2s~1.4s"},
     {INQ_OPT_ONLY, 0, "only", "NAME,...", NULL, INQ_COMPLETE_ANALYSES,
@@ -43,9 +45,11 @@ static const struct inq_option options[] = {
      "micro-batches per step"},
     {INQ_OPT_CHUNKS, 0, "chunks", "V", NULL, INQ_COMPLETE_NONE,
      "interleaved, dp: model chunks per rank (default 2)"},
-    {INQ_OPT_TIMES, 0, "times", "F,B,W,P2P", NULL, INQ_COMPLETE_NONE,
-     "time of forward, input gradient, weight gradient, transfer, all-reduce and update, in ms or "
-     "with a unit (default 1,1,1,0,0,0); stages that differ are separated by /"},
+    {INQ_OPT_TIMES, 0, "times", "TIMES", NULL, INQ_COMPLETE_FILE,
+     "F,B,W,P2P,REDUCE,UPDATE,UNSHARD,FB: time of forward, input gradient, weight gradient, "
+     "transfer, all-reduce, update, all-gather, forward beside backward, in ms or with a unit, in "
+     "this order or by name (18,18,9,FB=30; default 1,1,1); stages that differ are separated by /; "
+     "or a file of them, or a recorded run"},
     {INQ_OPT_NO_OVERLAP, 0, "no-overlap", NULL, NULL, INQ_COMPLETE_NONE,
      "dp: all-reduce behind the whole backward, not beside it"},
     {INQ_OPT_SIZES, 0, "sizes", "B:F,B,W/...", NULL, INQ_COMPLETE_NONE,

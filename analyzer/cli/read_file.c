@@ -29,6 +29,9 @@ int inq_cli_read_file(const char *path, size_t max, char **text, size_t *len, st
             *len += got;
         }
     }
+    if (code == INQ_OK) {
+        (*text)[*len] = '\0'; /* the last round had room to read on */
+    }
     if (code == INQ_OK && ferror(file)) {
         code = inq_err_at(err, INQ_IO, path, -1, "cannot read '%s'", path);
     }

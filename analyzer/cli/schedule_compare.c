@@ -33,35 +33,45 @@ static int only_text_and_json(const struct inq_cli *cli)
 /* ---- compare
  * -------------------------------------------------------------------------------------------- */
 
-static int measure(struct inq_cli *cli, const char *what, struct inq_schedule_row *row)
+static int measure_kind(const struct inq_cli *cli, const char *kind, struct inq_schedule_work *work,
+                        struct inq_schedule_row *row)
 {
-    struct inq_work work = {0};
+    struct inq_schedule_spec spec;
     struct inq_err err = {0};
-    int code = INQ_OK;
-    int status = INQ_EXIT_OK;
-    if (inq_work_is_kind(what)) {
-        struct inq_schedule_spec spec;
-        status = inq_work_spec(cli, &work, &spec);
-        spec.kind = what;
-        spec.memory_limit = work.memory_limit;
-        if (status == INQ_EXIT_OK && work.per_stage == NULL) {
-            code = inq_schedule_measure_kind(&spec, row, &err);
-        }
-    } else {
-        status = inq_work_load(cli, what, &work);
-        if (status == INQ_EXIT_OK && work.per_stage == NULL) {
-            code = inq_schedule_measure(&work.schedule, &work.costs, 0.0, row, &err);
-            (void)snprintf(row->name, sizeof row->name, "%s", what);
-        }
+    int status = inq_work_spec(cli, work, &spec);
+    if (status != INQ_EXIT_OK) {
+        return status;
     }
-    if (status == INQ_EXIT_OK && work.per_stage != NULL) {
-        status = inq_cli_usage(cli, NULL,
-                               "schedules of different stages are compared by one set of --times");
+    spec.kind = kind;
+    spec.memory_limit = work->memory_limit;
+    int code = inq_schedule_measure_kind(&spec, row, &err);
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+static int measure_file(const struct inq_cli *cli, const char *path, struct inq_schedule_work *work,
+                        struct inq_schedule_row *row)
+{
+    struct inq_err err = {0};
+    int status = inq_work_load(cli, path, work);
+    if (status == INQ_EXIT_OK) {
+        status = inq_times_of_ranks(cli, &work->times, (size_t)work->schedule.n_ranks, &work->costs,
+                                    &work->per_stage);
     }
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    int code = inq_schedule_measure(&work->schedule, &work->costs, 0.0, row, &err);
+    (void)snprintf(row->name, sizeof row->name, "%s", path);
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+static int measure(const struct inq_cli *cli, const char *what, struct inq_schedule_row *row)
+{
+    struct inq_schedule_work work = {0};
+    int status = inq_work_is_kind(what) ? measure_kind(cli, what, &work, row)
+                                        : measure_file(cli, what, &work, row);
     inq_work_release(&work);
-    return status != INQ_EXIT_OK ? status
-           : code == INQ_OK      ? INQ_EXIT_OK
-                                 : inq_cli_fail(cli, &err, NULL);
+    return status;
 }
 
 int inq_schedule_compare(struct inq_cli *cli)
@@ -156,7 +166,7 @@ static int search(const struct inq_cli *cli, const struct inq_schedule_spec *spe
 
 int inq_schedule_search(struct inq_cli *cli)
 {
-    struct inq_work work = {0};
+    struct inq_schedule_work work = {0};
     struct inq_schedule_spec spec;
     struct inq_schedule_row rows[INQ_SCHEDULE_MAX_ROWS];
     struct inq_err err = {0};
@@ -168,9 +178,8 @@ int inq_schedule_search(struct inq_cli *cli)
     if (status == INQ_EXIT_OK) {
         status = inq_work_spec(cli, &work, &spec);
     }
-    if (status == INQ_EXIT_OK && work.per_stage != NULL) {
-        status =
-            inq_cli_usage(cli, NULL, "kinds of different stages are tried by one set of times");
+    if (status == INQ_EXIT_OK && work.per_stage != NULL && cli->given[INQ_OPT_SIZES]) {
+        status = inq_cli_usage(cli, NULL, "--sizes tells the times of all stages alike");
     }
     if (status == INQ_EXIT_OK) {
         spec.memory_limit = work.memory_limit;

@@ -132,14 +132,6 @@ static uint8_t kind_of(uint8_t type)
                                             : INQ_ACTION_B;
 }
 
-/* The stage over all chunks: they run down each time, or down and up. */
-static int32_t virtual_stage(const struct inq_op_model *m, int32_t rank, int32_t chunk)
-{
-    int32_t p = (int32_t)m->n_stages;
-    bool up = m->shape.v_shaped && chunk % 2 != 0;
-    return chunk * p + (up ? p - 1 - rank : rank);
-}
-
 static void number_microbatches(struct recorded *r)
 {
     for (size_t i = 0; i < r->n; i++) {
@@ -178,10 +170,9 @@ static int list_ops(struct recorded *r)
             continue;
         }
         const struct inq_step_op *of = &m->shape.op[op->source];
-        int32_t chunk = of->chunk > 0 ? of->chunk : 0;
         r->ops[r->n] =
             (struct recorded_op){.rank = op->stage,
-                                 .stage = virtual_stage(m, op->stage, chunk),
+                                 .stage = inq_op_virtual_stage(m, op->stage, of->chunk),
                                  .microbatch = of->micro_batch >= 0 ? of->micro_batch : of->seq,
                                  .kind = kind_of(op->type),
                                  .start_ns = m->start_ns[i * m->stride + r->step],
@@ -199,7 +190,7 @@ static int list_ops(struct recorded *r)
 /* ---- the schedule
  * --------------------------------------------------------------------------------------- */
 
-static int fill_times(const struct recorded *r, struct inq_work *work)
+static int fill_times(const struct recorded *r, struct inq_schedule_work *work)
 {
     struct inq_schedule *s = &work->schedule;
     struct inq_schedule_timing *t = &work->recorded;
@@ -226,7 +217,7 @@ static int fill_times(const struct recorded *r, struct inq_work *work)
     return INQ_OK;
 }
 
-static int build(const struct recorded *r, struct inq_work *work)
+static int build(const struct recorded *r, struct inq_schedule_work *work)
 {
     int32_t stages = 0;
     struct inq_schedule *s = &work->schedule;
@@ -245,7 +236,8 @@ static int build(const struct recorded *r, struct inq_work *work)
     return code == INQ_OK ? fill_times(r, work) : code;
 }
 
-static int choose_step(const struct inq_cli *cli, struct recorded *r, struct inq_work *work)
+static int choose_step(const struct inq_cli *cli, struct recorded *r,
+                       struct inq_schedule_work *work)
 {
     int64_t at_ns = 0;
     const char *at = cli->value[INQ_OPT_AT];
@@ -260,7 +252,7 @@ static int choose_step(const struct inq_cli *cli, struct recorded *r, struct inq
 }
 
 static int take_trace(const struct inq_cli *cli, const struct inq_trace *trace,
-                      struct inq_work *work, bool *found, struct inq_err *err)
+                      struct inq_schedule_work *work, bool *found, struct inq_err *err)
 {
     struct inq_op_model *model = NULL;
     int code = inq_op_model_make(trace, &model, err);
@@ -274,6 +266,8 @@ static int take_trace(const struct inq_cli *cli, const struct inq_trace *trace,
     }
     if (*found && code == INQ_OK) {
         code = build(&r, work);
+        code = code == INQ_OK ? inq_recorded_costs_of(trace, &work->times.recorded, err) : code;
+        work->times.costs = work->times.recorded.costs;
         work->at_ns -= work->has_at ? r.first_ns : 0; /* times count from the first op */
     }
     inq_mem_free(r.ops);
@@ -282,33 +276,42 @@ static int take_trace(const struct inq_cli *cli, const struct inq_trace *trace,
     return code;
 }
 
-int inq_work_record(struct inq_cli *cli, struct inq_work *work)
+/* Of one job, or of the first that has a pipeline. */
+static int take_run(const struct inq_cli *cli, const struct inq_run *run,
+                    struct inq_schedule_work *work)
 {
-    struct inq_run *run = NULL;
+    struct inq_trace *one = NULL;
     struct inq_err err = {0};
     bool found = false;
-    cli->words++; /* behind the verb */
-    cli->n_words--;
-    int status = inq_cli_ingest(cli, &run);
-    cli->words--;
-    cli->n_words++;
-    if (status == INQ_EXIT_OK && run->n_traces == 0) {
-        status = inq_cli_no_trace(cli, run);
-    }
-    if (status != INQ_EXIT_OK) {
-        inq_run_free(run);
-        return status;
-    }
     int code = INQ_OK;
-    for (size_t i = 0; code == INQ_OK && !found && i < run->n_traces; i++) {
-        code = take_trace(cli, run->traces[i], work, &found, &err);
+    int status = cli->given[INQ_OPT_JOB] || run->n_traces == 0
+                     ? inq_cli_one_job(cli, cli->words[1], run, &one)
+                     : INQ_EXIT_OK;
+    for (size_t i = 0; status == INQ_EXIT_OK && code == INQ_OK && !found && i < run->n_traces;
+         i++) {
+        if (one == NULL || one == run->traces[i]) {
+            code = take_trace(cli, run->traces[i], work, &found, &err);
+        }
     }
-    if (code == INQ_OK && !found) {
+    if (status == INQ_EXIT_OK && code == INQ_OK && !found) {
         code = inq_err_set(&err, INQ_NOT_FOUND,
                            "no pipeline is recognised in it: no two steps or replicas agree on "
                            "the forwards and backwards of a step");
     }
-    inq_run_free(run);
-    return code == INQ_OK ? INQ_EXIT_OK
+    return code == INQ_OK ? status
                           : inq_cli_fail(cli, &err, "'inquest analyze' says what there is");
+}
+
+int inq_work_record(struct inq_cli *cli, struct inq_schedule_work *work)
+{
+    struct inq_cli behind_verb = *cli;
+    struct inq_run *run = NULL;
+    behind_verb.words++;
+    behind_verb.n_words--;
+    int status = inq_cli_ingest(&behind_verb, &run);
+    if (status == INQ_EXIT_OK) {
+        status = take_run(cli, run, work);
+    }
+    inq_run_free(run);
+    return status;
 }

@@ -3,119 +3,24 @@
 #include "cli/schedule_work.h"
 
 #include "base/mem.h"
-#include "base/time.h"
-#include "inquest/lint.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const size_t MAX_CSV = (size_t)1 << 31;
 
-/* ---- arguments
- * ------------------------------------------------------------------------------------ */
-
-static int read_count(const struct inq_cli *cli, enum inq_option_id id, int32_t *value)
-{
-    const char *text = cli->value[id];
-    if (text == NULL) {
-        return INQ_EXIT_OK;
-    }
-    char *end = NULL;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || number < 1 || number > INT32_MAX) {
-        return inq_cli_usage(cli, NULL, "--%s takes a positive number, not '%s'",
-                             inq_cli_option(id)->name, text);
-    }
-    *value = (int32_t)number;
-    return INQ_EXIT_OK;
-}
-
-/* One "F,B,W,P2P,REDUCE,UPDATE" of `len` bytes, in ms or with units; what is left out stays. */
-static bool read_fields(const char *text, size_t len, int64_t *const fields[], size_t n)
-{
-    const int64_t ms = 1000000;
-    const char *end = text + len;
-    for (size_t i = 0; text < end; i++) {
-        char one[64];
-        size_t field = strcspn(text, ",/");
-        (void)snprintf(one, sizeof one, "%.*s", field < 60 ? (int)field : 60, text);
-        if (i >= n || !inq_time_parse(one, ms, fields[i]) || *fields[i] < 0) {
-            return false;
-        }
-        text += field + (text + field < end ? 1 : 0);
-    }
-    return true;
-}
-
-/* "F,B,W,P2P,REDUCE,UPDATE"; stages that differ are separated by '/', the last is that of all
- * further ones, and P2P and on count once. `per_stage` (n stages, the caller's to free) stays NULL
- * when there is only one. */
-static int read_times(const struct inq_cli *cli, struct inq_costs *costs,
-                      struct inq_stage_cost **per_stage, int32_t n)
-{
-    const int64_t ms = 1000000;
-    struct inq_stage_cost own = {ms, ms, ms};
-    const char *text = cli->value[INQ_OPT_TIMES];
-    costs->stage = own;
-    if (text != NULL && strchr(text, '/') != NULL && n > 0) {
-        *per_stage = inq_mem_zalloc((size_t)n, sizeof **per_stage);
-        if (*per_stage == NULL) {
-            struct inq_err err = {0};
-            (void)inq_err_set(&err, INQ_NOMEM, "out of memory for times");
-            return inq_cli_fail(cli, &err, NULL);
-        }
-    }
-    for (int32_t stage = 0; text != NULL && (*text != '\0' || stage < n); stage++) {
-        size_t len = strcspn(text, "/");
-        int64_t *const fields[] = {&own.f_ns,      &own.b_ns,         &own.w_ns,
-                                   &costs->p2p_ns, &costs->reduce_ns, &costs->update_ns};
-        if (!read_fields(text, len, fields, stage == 0 ? 6 : 3)) {
-            return inq_cli_usage(cli,
-                                 "for example --times 18.5,18.1,9.3,0.6, or --times 2,2,1/3,3,1 "
-                                 "for stages that differ",
-                                 "--times takes F,B,W,P2P,REDUCE,UPDATE, not '%s'",
-                                 cli->value[INQ_OPT_TIMES]);
-        }
-        costs->stage = stage == 0 ? own : costs->stage;
-        if (*per_stage != NULL && stage < n) {
-            (*per_stage)[stage] = own;
-        }
-        text += len + (text[len] == '/' ? 1 : 0);
-        if (*per_stage == NULL && *text == '\0') {
-            break;
-        }
-    }
-    costs->per_stage = *per_stage;
-    return INQ_EXIT_OK;
-}
-
-static int read_limit(const struct inq_cli *cli, double *limit)
-{
-    const char *text = cli->value[INQ_OPT_MEMORY_LIMIT];
-    char *end = NULL;
-    *limit = text == NULL ? 0.0 : strtod(text, &end);
-    if (text != NULL && (end == text || *end != '\0' || !(*limit > 0.0))) {
-        return inq_cli_usage(cli, NULL, "--memory-limit takes a positive number, not '%s'", text);
-    }
-    return INQ_EXIT_OK;
-}
-
 /* ---- the schedule
  * ---------------------------------------------------------------------------------- */
 
-void inq_work_release(struct inq_work *work)
+void inq_work_release(struct inq_schedule_work *work)
 {
     inq_schedule_timing_release(&work->recorded, work->schedule.n_ranks);
     inq_schedule_release(&work->schedule);
+    inq_times_release(&work->times);
     inq_mem_free(work->per_stage);
 }
 
-static int read_csv(const struct inq_cli *cli, const char *path, struct inq_work *work,
+static int read_csv(const struct inq_cli *cli, const char *path, struct inq_schedule_work *work,
                     struct inq_err *err)
 {
     char *text = NULL;
@@ -131,53 +36,88 @@ static int read_csv(const struct inq_cli *cli, const char *path, struct inq_work
     return code;
 }
 
-int inq_work_load(const struct inq_cli *cli, const char *path, struct inq_work *work)
+/* The times of the options, for the schedule that is there. */
+static int set_costs(const struct inq_cli *cli, struct inq_schedule_work *work)
 {
-    struct inq_err err = {0};
-    int code = read_csv(cli, path, work, &err);
-    if (code != INQ_OK) {
-        return inq_cli_fail(cli, &err,
-                            "a schedule is a torch.distributed.pipelining CSV: one row "
-                            "a rank, cells such as 0F0, 1SEND_B2");
-    }
-    return read_times(cli, &work->costs, &work->per_stage, work->schedule.n_stages);
+    const struct inq_schedule *s = &work->schedule;
+    return inq_times_of_stages(cli, &work->times, (size_t)s->n_stages,
+                               (size_t)(s->n_stages / s->n_pipelines), &work->costs,
+                               &work->per_stage);
 }
 
-int inq_work_spec(const struct inq_cli *cli, struct inq_work *work, struct inq_schedule_spec *spec)
+static int read_sizes(const struct inq_cli *cli, struct inq_schedule_spec *spec)
 {
-    *spec = (struct inq_schedule_spec){.kind = cli->value[INQ_OPT_MAKE],
-                                       .no_overlap = cli->given[INQ_OPT_NO_OVERLAP]};
-    int status = read_count(cli, INQ_OPT_STAGES, &spec->n_ranks);
+    int64_t ranks = 0;
+    int64_t microbatches = 0;
+    int64_t chunks = 0;
+    *spec = (struct inq_schedule_spec){.kind = cli->value[INQ_OPT_MAKE]};
+    int status = inq_cli_whole(cli, INQ_OPT_STAGES, 1, INT32_MAX, &ranks);
     if (status == INQ_EXIT_OK) {
-        status = read_count(cli, INQ_OPT_MICROBATCHES, &spec->n_microbatches);
+        status = inq_cli_whole(cli, INQ_OPT_MICROBATCHES, 1, INT32_MAX, &microbatches);
     }
     if (status == INQ_EXIT_OK) {
-        status = read_count(cli, INQ_OPT_CHUNKS, &spec->n_chunks);
-    }
-    if (status == INQ_EXIT_OK) {
-        status = read_limit(cli, &work->memory_limit);
+        status = inq_cli_whole(cli, INQ_OPT_CHUNKS, 1, INT32_MAX, &chunks);
     }
     if (status != INQ_EXIT_OK) {
         return status;
     }
-    if (spec->n_ranks == 0 || spec->n_microbatches == 0) {
+    if (ranks == 0 || microbatches == 0) {
         return inq_cli_usage(cli, "for example --make 1f1b -p 4 -m 8",
                              "a schedule is made with --stages and --microbatches");
     }
-    int64_t stages = (int64_t)spec->n_ranks * (spec->n_chunks > 2 ? spec->n_chunks : 2);
-    if (stages > INT32_MAX) {
+    if (ranks * (chunks > 2 ? chunks : 2) > INT32_MAX) {
         return inq_cli_usage(cli, NULL, "that are too many stages");
     }
-    status = read_times(cli, &work->costs, &work->per_stage, (int32_t)stages);
+    spec->n_ranks = (int32_t)ranks;
+    spec->n_microbatches = (int32_t)microbatches;
+    spec->n_chunks = (int32_t)chunks;
+    spec->no_overlap = cli->given[INQ_OPT_NO_OVERLAP];
+    return INQ_EXIT_OK;
+}
+
+int inq_work_spec(const struct inq_cli *cli, struct inq_schedule_work *work,
+                  struct inq_schedule_spec *spec)
+{
+    int status = read_sizes(cli, spec);
+    if (status == INQ_EXIT_OK) {
+        status = inq_cli_positive(cli, INQ_OPT_MEMORY_LIMIT, &work->memory_limit);
+    }
+    if (status == INQ_EXIT_OK) {
+        status = inq_times_read(cli, &work->times);
+    }
+    if (status == INQ_EXIT_OK) {
+        status = inq_times_of_ranks(cli, &work->times, (size_t)spec->n_ranks, &work->costs,
+                                    &work->per_stage);
+    }
     spec->costs = work->costs;
     return status;
 }
 
-static int make(const struct inq_cli *cli, struct inq_work *work)
+/* Stages of one replica of a kind. */
+static size_t stages_of_kind(const struct inq_schedule_spec *spec)
+{
+    size_t n = 0;
+    const struct inq_schedule_kind *kinds = inq_schedule_kinds(&n);
+    size_t chunks = spec->n_chunks > 0 ? (size_t)spec->n_chunks : 2;
+    for (size_t i = 0; i < n; i++) {
+        bool fixed = strcmp(kinds[i].name, spec->kind) == 0 && kinds[i].chunks > 0;
+        chunks = fixed ? (size_t)kinds[i].chunks : chunks;
+    }
+    return chunks * (strcmp(spec->kind, "dp") == 0 ? 1 : (size_t)spec->n_ranks);
+}
+
+static int make(const struct inq_cli *cli, struct inq_schedule_work *work)
 {
     struct inq_schedule_spec spec;
     struct inq_err err = {0};
-    int status = inq_work_spec(cli, work, &spec);
+    int status = read_sizes(cli, &spec);
+    if (status == INQ_EXIT_OK) {
+        status = inq_times_read(cli, &work->times);
+    }
+    if (status == INQ_EXIT_OK) {
+        size_t n = stages_of_kind(&spec);
+        status = inq_times_of_stages(cli, &work->times, n, n, &spec.costs, &work->per_stage);
+    }
     if (status != INQ_EXIT_OK) {
         return status;
     }
@@ -186,11 +126,39 @@ static int make(const struct inq_cli *cli, struct inq_work *work)
     spec.memory_limit = judges ? 0.0 : work->memory_limit;
     int code = inq_schedule_make(&spec, &work->schedule, &err);
     return code == INQ_OK
-               ? INQ_EXIT_OK
+               ? set_costs(cli, work)
                : inq_cli_fail(cli, &err, "'inquest help schedule' says what the options mean");
 }
 
-static int add_comms(const struct inq_cli *cli, struct inq_work *work)
+int inq_work_load(const struct inq_cli *cli, const char *path, struct inq_schedule_work *work)
+{
+    struct inq_err err = {0};
+    if (path == NULL) {
+        return make(cli, work);
+    }
+    int code = read_csv(cli, path, work, &err);
+    if (code != INQ_OK) {
+        return inq_cli_fail(cli, &err,
+                            "a schedule is a torch.distributed.pipelining CSV: one row "
+                            "a rank, cells such as 0F0, 1SEND_B2");
+    }
+    int status = inq_times_read(cli, &work->times);
+    return status == INQ_EXIT_OK ? set_costs(cli, work) : status;
+}
+
+/* Of a run: its own times, or those of --times. */
+static int load_run(struct inq_cli *cli, struct inq_schedule_work *work)
+{
+    int status = inq_work_record(cli, work);
+    if (status == INQ_EXIT_OK && cli->given[INQ_OPT_TIMES]) {
+        inq_times_release(&work->times);
+        status = inq_times_read(cli, &work->times);
+        inq_schedule_timing_release(&work->recorded, work->schedule.n_ranks);
+    }
+    return status == INQ_EXIT_OK ? set_costs(cli, work) : status;
+}
+
+static int add_comms(const struct inq_cli *cli, struct inq_schedule_work *work)
 {
     struct inq_schedule lowered;
     struct inq_err err = {0};
@@ -206,7 +174,7 @@ static int add_comms(const struct inq_cli *cli, struct inq_work *work)
     return INQ_EXIT_OK;
 }
 
-int inq_work_prepare(struct inq_cli *cli, struct inq_work *work)
+int inq_work_prepare(struct inq_cli *cli, struct inq_schedule_work *work)
 {
     bool made = cli->value[INQ_OPT_MAKE] != NULL;
     if (made ? cli->n_words > 1 : cli->n_words < 2) {
@@ -215,12 +183,12 @@ int inq_work_prepare(struct inq_cli *cli, struct inq_work *work)
                              "-p 4 -m 8",
                              "'inquest schedule %s' takes one FILE or --make KIND", cli->words[0]);
     }
-    int status = read_limit(cli, &work->memory_limit);
+    int status = inq_cli_positive(cli, INQ_OPT_MEMORY_LIMIT, &work->memory_limit);
     if (status != INQ_EXIT_OK) {
         return status;
     }
-    status = made                                                ? make(cli, work)
-             : inq_work_is_run(cli->words + 1, cli->n_words - 1) ? inq_work_record(cli, work)
+    status = made                                                ? inq_work_load(cli, NULL, work)
+             : inq_work_is_run(cli->words + 1, cli->n_words - 1) ? load_run(cli, work)
              : cli->n_words == 2 ? inq_work_load(cli, cli->words[1], work)
                                  : inq_cli_usage(cli, NULL,
                                                  "'inquest schedule %s' takes one "
@@ -250,7 +218,7 @@ bool inq_work_is_kind(const char *name)
 bool inq_cli_is_schedule(const struct inq_cli *cli, const char *path)
 {
     size_t len = strlen(path);
-    struct inq_work work = {0};
+    struct inq_schedule_work work = {0};
     struct inq_err err = {0};
     bool is = strcmp(path, "-") != 0 && len > 4 && strcmp(path + len - 4, ".csv") == 0 &&
               read_csv(cli, path, &work, &err) == INQ_OK;
@@ -258,18 +226,34 @@ bool inq_cli_is_schedule(const struct inq_cli *cli, const char *path)
     return is;
 }
 
-int inq_cli_schedule(const struct inq_cli *cli, const char *path, struct inq_schedule *schedule,
-                     struct inq_lint_options *options)
+int inq_work_steps(const struct inq_cli *cli, const struct inq_schedule_work *work,
+                   struct inq_costs **steps, size_t *n)
 {
-    struct inq_work work = {0};
-    int status = path == NULL ? make(cli, &work) : inq_work_load(cli, path, &work);
-    if (status == INQ_EXIT_OK && work.per_stage != NULL) {
-        status = inq_cli_usage(cli, NULL, "here --times takes one set of times for all stages");
+    const struct inq_recorded_costs *run = &work->times.recorded;
+    const struct inq_schedule *s = &work->schedule;
+    size_t n_stages = (size_t)s->n_stages;
+    size_t of_replica = (size_t)(s->n_stages / s->n_pipelines);
+    struct inq_err err = {0};
+    *n = run->n_stages > 0 ? run->n_steps : 0;
+    *steps = inq_mem_zalloc(*n + 1, sizeof **steps + n_stages * sizeof(struct inq_stage_cost));
+    int code = *steps != NULL ? INQ_OK : inq_err_set(&err, INQ_NOMEM, "out of memory for steps");
+    for (size_t i = 0; code == INQ_OK && i < *n; i++) {
+        struct inq_stage_cost *own = (struct inq_stage_cost *)(*steps + *n + 1) + i * n_stages;
+        (*steps)[i] = work->costs;
+        (*steps)[i].per_stage = own;
+        code = inq_stage_costs_recut(run->steps + i * run->n_stages, run->n_stages, of_replica, own,
+                                     &err);
+        for (size_t k = of_replica; code == INQ_OK && k < n_stages; k++) {
+            own[k] = own[k % of_replica];
+        }
     }
-    inq_mem_free(work.per_stage);
-    work.costs.per_stage = NULL;
-    *schedule = work.schedule;
-    *options = (struct inq_lint_options){
-        .grouping = (enum inq_grouping)cli->choice[INQ_OPT_GROUPING], .costs = work.costs};
-    return status;
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+struct inq_lint_options inq_work_lint_options(const struct inq_cli *cli,
+                                              const struct inq_schedule_work *work)
+{
+    return (struct inq_lint_options){.grouping = (enum inq_grouping)cli->choice[INQ_OPT_GROUPING],
+                                     .memory_limit = work->memory_limit,
+                                     .costs = work->costs};
 }

@@ -41,4 +41,14 @@ static inline size_t inq_op_worker(const struct inq_op_model *m, size_t op)
     return (size_t)m->graph->op[op].dp_rank * m->n_stages + (size_t)m->graph->op[op].stage;
 }
 
+/* The stage over all model chunks, in the order of the model: chunks run down the stages each time,
+ * or down and up. */
+static inline int32_t inq_op_virtual_stage(const struct inq_op_model *m, int32_t stage,
+                                           int32_t chunk)
+{
+    int32_t p = (int32_t)m->n_stages;
+    int32_t own = chunk > 0 ? chunk : 0;
+    return own * p + (m->shape.v_shaped && own % 2 != 0 ? p - 1 - stage : stage);
+}
+
 #endif

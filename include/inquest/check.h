@@ -23,6 +23,7 @@ extern "C" {
 #endif
 
 struct inq_schedule;
+struct inq_costs;
 struct inq_lint_options;
 
 /* How a limit follows the baseline: by a part of the baseline itself, by that part of a step (time)
@@ -93,8 +94,13 @@ struct inq_snapshot {
     enum inq_subject subject;
     int32_t ranks;
     int32_t stages, microbatches; /* schedules */
-    int64_t times_ns[4];          /* schedules: F, B, W, P2P */
-    char problem[400];            /* schedules: the first thing that lint objects to; "" none */
+    /* Schedules: F, B, W, P2P, REDUCE, UPDATE, UNSHARD, FB; and F, B, W of each stage where they
+     * differ [3 * n_stage_times]. Of a run (then they differ from run to run): its medians. */
+    int64_t times_ns[8];
+    int64_t *stage_times_ns;
+    size_t n_stage_times;
+    bool times_of_run;
+    char problem[400]; /* schedules: the first thing that lint objects to; "" none */
     size_t n, cap;
     struct inq_measure *measures;
     size_t n_findings, cap_findings;
@@ -107,10 +113,12 @@ INQ_API void inq_snapshot_release(struct inq_snapshot *snapshot);
  * INQ_NOMEM, INQ_LIMIT. */
 INQ_API int inq_snapshot_of_report(const struct inq_report *report, int jobs,
                                    struct inq_snapshot *snapshot, struct inq_err *err);
-/* Measures a schedule: lints it and, when that finds no error, times it by the costs in `options`.
- * Fails with INQ_NOMEM, INQ_LIMIT. */
+/* Measures a schedule: lints it and, when that finds no error, times it by the costs in `options`,
+ * or (n_steps > 0) by those of each step of a recorded run, so that what is measured has their
+ * noise. Fails with INQ_NOMEM, INQ_LIMIT. */
 INQ_API int inq_snapshot_of_schedule(const struct inq_schedule *schedule,
                                      const struct inq_lint_options *options,
+                                     const struct inq_costs *steps, size_t n_steps,
                                      struct inq_snapshot *snapshot, struct inq_err *err);
 
 /* ---- rules -----------------------------------------------------------------------------------*/

@@ -25,13 +25,33 @@ struct inq_schedule_graph {
 
 /* The ops of a schedule under `costs`: lane 0 of a rank computes, transfers of p2p_ns in no lane
  * stand where producer and consumer are on different ranks, lane 1 all-reduces gradients (reduce_ns
- * > 0; groups over the replicas); `source` is the cell. On success *out is the
+ * > 0; groups over the replicas), lane 2 all-gathers parameters (unshard_ns > 0); `source` is the
+ * cell. On success *out is the
  * caller's. Fails with INQ_DEADLOCK when the order cannot run (names the actions), INQ_FORMAT when
  * an action's producer is in no list or an action appears twice, INQ_NOMEM, INQ_LIMIT. */
 INQ_API int inq_schedule_graph_make(const struct inq_schedule *schedule,
                                     const struct inq_costs *costs, struct inq_schedule_graph *out,
                                     struct inq_err *err);
 INQ_API void inq_schedule_graph_release(struct inq_schedule_graph *graph);
+
+/* ---- what a recorded run costs -----------------------------------------------------------------
+ */
+
+/* Times of the stages of a recorded pipeline. All-zero is releasable. */
+struct inq_recorded_costs {
+    size_t n_stages; /* over all model chunks, in the order of the model */
+    size_t n_steps;
+    struct inq_stage_cost *steps;  /* [n_steps][n_stages] means over micro-batches and replicas */
+    struct inq_stage_cost *median; /* [n_stages] over the steps */
+    struct inq_costs costs;        /* medians; per_stage is `median`; what was not recorded is 0 */
+    bool split;                    /* W was recorded; else it is taken as half of the backward */
+};
+
+/* *out is the caller's. Fails with INQ_NOT_FOUND when no pipeline is recognised, INQ_NOMEM,
+ * INQ_LIMIT. */
+INQ_API int inq_recorded_costs_of(const struct inq_trace *trace, struct inq_recorded_costs *out,
+                                  struct inq_err *err);
+INQ_API void inq_recorded_costs_release(struct inq_recorded_costs *costs);
 
 /* ---- the plan ---------------------------------------------------------------------------------
  */

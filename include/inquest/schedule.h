@@ -99,6 +99,7 @@ struct inq_stage_cost {
 struct inq_costs {
     struct inq_stage_cost stage;            /* of every stage ... */
     const struct inq_stage_cost *per_stage; /* ... unless given: [n_stages] */
+    size_t n_per_stage; /* comparing and searching: entries of per_stage; 0: one a rank */
     int64_t p2p_ns;     /* added where producer and consumer are on different ranks */
     int64_t overlap_ns; /* an OVERLAP_F_B cell; 0: sum of its parts */
     /* held memory after the op: F adds f, I or B adds b, W adds w (b, w usually negative); in units
@@ -106,7 +107,14 @@ struct inq_costs {
     double memory_f, memory_b, memory_w;
     int64_t reduce_ns; /* a REDUCE_GRAD cell: one all-reduce beside the compute; 0: takes no time */
     int64_t update_ns; /* an UPDATE cell */
+    int64_t unshard_ns; /* an UNSHARD cell: one all-gather beside the compute; 0: takes no time */
 };
+
+/* The same model cut into `n_new` stages instead of `n`: layers are taken as evenly spread over
+ * each stage, what the first and the last take beyond the median one stays at the ends of the
+ * model. `to` is the caller's [n_new]. Fails with INQ_NOMEM. */
+INQ_API int inq_stage_costs_recut(const struct inq_stage_cost *from, size_t n, size_t n_new,
+                                  struct inq_stage_cost *to, struct inq_err *err);
 
 /* ---- generators --------------------------------------------------------------------------------
  */
@@ -167,8 +175,10 @@ struct inq_schedule_rank_time {
     double peak_memory;   /* largest held memory by the cost model's units */
 };
 
-/* When everything happens. Composite cells take one time; their parts share it. Cells without a
- * duration (IDLE, SEND, RECV, UNSHARD, ...) start and end where the cell before them ended. */
+/* When everything happens. Composite cells take one time; their parts share it. All-reduces of
+ * gradients begin when all replicas have issued them, in the order in which each rank issues its
+ * own; compute waits for the all-gather of its stage. Cells without a duration (IDLE, SEND, RECV,
+ * RESHARD, ...) start and end where the cell before them ended. */
 struct inq_schedule_timing {
     int64_t makespan_ns; /* latest end, from 0 */
     int64_t span_ns; /* max over ranks of last end - first start: the Zero Bubble papers' cost */
@@ -214,8 +224,9 @@ INQ_API struct inq_schedule_theory inq_schedule_theory_of(const struct inq_sched
 /* ---- comparing and searching -------------------------------------------------------------------
  *
  * Here costs are of one micro-batch on one rank, p ranks for the whole model, whatever the number
- * of chunks: a stage takes its share of them. Memory is in activations of one micro-batch on one
- * rank. */
+ * of chunks: a stage takes its share of them (an all-reduce, an all-gather and an OVERLAP_F_B cell
+ * too). costs.per_stage tells the parts of the model in their order, n_per_stage of them. Memory is
+ * in activations of one micro-batch on one rank. */
 
 struct inq_schedule_row {
     char name[64];     /* kind or file */

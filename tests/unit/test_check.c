@@ -432,7 +432,8 @@ static struct inq_snapshot of_schedule(const char *kind, int64_t p2p_ns)
     struct inq_snapshot snapshot;
     struct inq_err err = {0};
     assert_int_equal(inq_schedule_make(&spec, &schedule, &err), INQ_OK);
-    assert_int_equal(inq_snapshot_of_schedule(&schedule, &options, &snapshot, &err), INQ_OK);
+    assert_int_equal(inq_snapshot_of_schedule(&schedule, &options, NULL, 0, &snapshot, &err),
+                     INQ_OK);
     inq_schedule_release(&schedule);
     return snapshot;
 }
@@ -503,9 +504,9 @@ static void schedule__that_hangs_fails_and_says_why(void **state)
     struct inq_snapshot hangs;
     assert_int_equal(
         inq_schedule_read_csv(csv, strlen(csv), INQ_CSV_DETECT, &schedule, &info, NULL), INQ_OK);
-    assert_int_equal(inq_snapshot_of_schedule(&schedule, &options, &fine, NULL), INQ_OK);
+    assert_int_equal(inq_snapshot_of_schedule(&schedule, &options, NULL, 0, &fine, NULL), INQ_OK);
     options.grouping = INQ_GROUPING_NONE;
-    assert_int_equal(inq_snapshot_of_schedule(&schedule, &options, &hangs, NULL), INQ_OK);
+    assert_int_equal(inq_snapshot_of_schedule(&schedule, &options, NULL, 0, &hangs, NULL), INQ_OK);
     struct inq_check check = compare(&hangs, &fine, NULL);
     assert_false(check.pass);
     assert_non_null(strstr(row_of(&check, "lint_problems")->message, "R6"));

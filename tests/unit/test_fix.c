@@ -245,6 +245,32 @@ static int64_t timed(const char *kind, int32_t p, int32_t m, const struct inq_co
     return t_ns;
 }
 
+/* The base of a schedule takes what the schedule takes, whatever is in its cells. */
+static void base__takes_what_the_schedule_takes(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    const struct inq_schedule_kind *kinds = inq_schedule_kinds(&n);
+    const struct inq_costs costs[] = {
+        {.stage = {3 * MS, 2 * MS, MS}},
+        {.stage = {3 * MS, 4 * MS, 2 * MS}, .p2p_ns = MS / 2},
+        {.stage = {3 * MS, 4 * MS, 2 * MS}, .p2p_ns = MS / 2, .overlap_ns = 7 * MS},
+        {.stage = {3 * MS, 4 * MS, 2 * MS}, .reduce_ns = 5 * MS, .update_ns = MS}};
+    for (size_t k = 0; k < n; k++) {
+        for (size_t c = 0; c < sizeof costs / sizeof *costs; c++) {
+            for (int32_t p = 2; p <= 4; p += 2) {
+                struct inq_fix_base *base = schedule_base(kinds[k].name, p, 8, &costs[c]);
+                int64_t expected = timed(kinds[k].name, p, 8, &costs[c]);
+                if (inq_fix_base_info(base)->t_ns != expected || with(base, "") != expected) {
+                    fail_msg("%s p=%d costs %zu: %lld, not %lld", kinds[k].name, p, c,
+                             (long long)with(base, ""), (long long)expected);
+                }
+                inq_fix_base_free(base);
+            }
+        }
+    }
+}
+
 /* From 1F1B to every other schedule with one stage a rank, the fixed graph takes what the schedule
  * itself takes. */
 static void schedule__takes_what_the_schedule_takes(void **state)
@@ -606,6 +632,7 @@ int main(void)
         cmocka_unit_test(swap__gives_each_place_the_others_pace),
         cmocka_unit_test(rebalance__makes_stages_equally_long),
         cmocka_unit_test(sequences__are_shared_out_evenly),
+        cmocka_unit_test(base__takes_what_the_schedule_takes),
         cmocka_unit_test(schedule__takes_what_the_schedule_takes),
         cmocka_unit_test(schedule__cuts_stages_into_chunks),
         cmocka_unit_test(schedule__knows_all_kinds),

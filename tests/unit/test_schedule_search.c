@@ -117,6 +117,37 @@ static void measure__chunks_share_the_times_of_a_rank(void **state)
     }
 }
 
+/* Ranks that differ: a kind with several chunks cuts the same model, layers evenly over each rank;
+ * what the last takes more than the median stays at the end of the model. */
+static void measure__cuts_ranks_that_differ(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"1f1b", "interleaved", "zb-v", "dualpipe", "v-half", "dp"};
+    const struct inq_stage_cost ranks[4] = {
+        {400, 400, 400}, {400, 400, 400}, {400, 400, 400}, {900, 600, 400}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct inq_schedule_spec spec = {
+            .kind = kinds[i], .n_ranks = 4, .n_microbatches = 8, .n_chunks = 2};
+        struct inq_schedule_row row;
+        spec.costs.per_stage = ranks;
+        assert_int_equal(inq_schedule_measure_kind(&spec, &row, NULL), INQ_OK);
+        assert_string_equal(row.problem, "");
+        /* all of the work is there: idle time of all ranks is what is left of them */
+        int64_t work = 8 * (4 * 1200 + 700);
+        double idle = row.bubble_ratio * (double)row.makespan_ns * 4.0;
+        assert_true(fabs(idle - (double)(4 * row.makespan_ns - work)) < 8.0);
+    }
+    struct inq_stage_cost cut[8];
+    assert_int_equal(inq_stage_costs_recut(ranks, 4, 8, cut, NULL), INQ_OK);
+    assert_int_equal(cut[0].f_ns, 200);
+    assert_int_equal(cut[6].f_ns, 200);
+    assert_int_equal(cut[7].f_ns, 700);
+    assert_int_equal(cut[7].b_ns, 400);
+    assert_int_equal(cut[7].w_ns, 200);
+    assert_int_equal(inq_stage_costs_recut(ranks, 4, 4, cut, NULL), INQ_OK);
+    assert_memory_equal(cut, ranks, sizeof ranks);
+}
+
 static void search__the_best_that_fits_comes_first(void **state)
 {
     (void)state;
@@ -189,6 +220,7 @@ int main(void)
         cmocka_unit_test(theory__is_what_is_measured_for_random_sizes_and_times),
         cmocka_unit_test(theory__is_silent_where_it_does_not_hold),
         cmocka_unit_test(measure__chunks_share_the_times_of_a_rank),
+        cmocka_unit_test(measure__cuts_ranks_that_differ),
         cmocka_unit_test(search__the_best_that_fits_comes_first),
         cmocka_unit_test(search__a_limit_below_1f1b_still_has_an_answer),
         cmocka_unit_test(sizes__are_interpolated_between_those_given),

@@ -265,7 +265,7 @@ static double expected_largest(size_t n)
  * them. The stages work at different micro-batches at a time, and the slowest sets the pace. */
 static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct inq_err *err)
 {
-    double *sigmas = l->scratch;
+    double sigmas[MAX_WITNESSES]; /* not in the scratch, which rank_compute uses */
     double compute_ns = 0.0;
     size_t n = 0;
     size_t n_uneven = 0;
@@ -310,7 +310,7 @@ int inq_imbalance_find(const struct inq_trace *trace, const struct inq_cells *ce
     int code = INQ_OK;
 
     *imbalance = (struct inq_imbalance){0};
-    l.scratch = inq_mem_alloc((n + MAX_WITNESSES) * sizeof(double));
+    l.scratch = inq_mem_alloc((n + 1) * sizeof(double));
     l.relative = inq_mem_alloc((n + 1) * sizeof(double));
     l.stage_ns = inq_mem_alloc((3 * cells->n_ranks + 1) * sizeof(double));
     if (!l.scratch || !l.relative || !l.stage_ns) {

@@ -53,6 +53,19 @@ static void expect(const char *spec, const char *cls)
     drop(&t);
 }
 
+/* What the first finding says that the fault costs is what the run simulated without it gains, give
+ * or take `percent`. */
+static void expect_cost(const char *spec, int64_t percent)
+{
+    struct tried t = try_spec(spec);
+    int64_t truth = inq_synth_truth(t.synth)->faults[0].cost_ns_per_step;
+
+    assert_string_equal(t.report->verdict.cls, inq_synth_truth(t.synth)->faults[0].finding);
+    assert_in_range(t.report->findings[0].cost_ns_per_step, truth * (100 - percent) / 100,
+                    truth * (100 + percent) / 100);
+    drop(&t);
+}
+
 static void detect__slow_link_of_a_group(void **state)
 {
     (void)state;
@@ -93,6 +106,12 @@ static void detect__uneven_sequences(void **state)
     expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", "sequence_imbalance");
 }
 
+static void detect__cost_of_uneven_sequences_in_a_pipeline(void **state)
+{
+    (void)state;
+    expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", 40);
+}
+
 static void detect__faults_of_one_rank(void **state)
 {
     (void)state;
@@ -118,6 +137,7 @@ int main(void)
         cmocka_unit_test(detect__slow_links_that_meet_in_one_rank),
         cmocka_unit_test(detect__long_last_stage),
         cmocka_unit_test(detect__uneven_sequences),
+        cmocka_unit_test(detect__cost_of_uneven_sequences_in_a_pipeline),
         cmocka_unit_test(detect__faults_of_one_rank),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

@@ -3,6 +3,7 @@
 #include "inquest/analysis.h"
 
 #include "analysis/parts.h"
+#include "analysis/rerun.h"
 #include "analysis/suspects.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -230,6 +231,9 @@ static int fill(const struct inq_inquiry *q, const struct inq_links *links,
     }
     if (code == INQ_OK) {
         code = inq_suspects_of_links(q, links, blame->suspects, &blame->n_suspects, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_suspects_cost(q, links, blame->suspects, blame->n_suspects, err);
     }
     if (code == INQ_OK) {
         code = inq_sort(blame->suspects, blame->n_suspects, sizeof(*blame->suspects),

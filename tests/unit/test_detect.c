@@ -109,7 +109,39 @@ static void detect__uneven_sequences(void **state)
 static void detect__cost_of_uneven_sequences_in_a_pipeline(void **state)
 {
     (void)state;
-    expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", 40);
+    expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", 15);
+}
+
+/* Own time in excess is more than what is lost: other stages, transfers and chance cost too. */
+static void detect__cost_of_a_slow_rank_in_a_pipeline(void **state)
+{
+    (void)state;
+    expect_cost("dp=1,pp=4,layers=8,pp_gbps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2", 10);
+    expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:delay=10ms",
+                10);
+    expect_cost("dp=2,pp=2,layers=4,window=ragged,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.3",
+                10);
+    expect_cost("dp=4,pp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=5:links=pp", 10);
+    expect_cost("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=slow_link:rank=1:factor=5:links=pp", 10);
+}
+
+/* Every layer waits for its slowest rank, and one of them is the slowest anyway. */
+static void detect__cost_of_a_slow_rank_among_noisy_ones(void **state)
+{
+    (void)state;
+    expect_cost("dp=4,tp=4,layers=4,layer=1600,sigma=0.05,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:"
+                "rank=10:factor=1.1",
+                15);
+}
+
+/* Each end counts all its sends and receives, so that their numbers differ. */
+static void detect__transfers_with_sequence_numbers_match(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=2,pp=2,layers=4,micro_batches=4,steps=3,args=seq,gz=0,cpu_ops=0");
+
+    assert_int_equal(t.report->collectives->unmatched, 0);
+    drop(&t);
 }
 
 static void detect__faults_of_one_rank(void **state)
@@ -138,6 +170,9 @@ int main(void)
         cmocka_unit_test(detect__long_last_stage),
         cmocka_unit_test(detect__uneven_sequences),
         cmocka_unit_test(detect__cost_of_uneven_sequences_in_a_pipeline),
+        cmocka_unit_test(detect__cost_of_a_slow_rank_in_a_pipeline),
+        cmocka_unit_test(detect__cost_of_a_slow_rank_among_noisy_ones),
+        cmocka_unit_test(detect__transfers_with_sequence_numbers_match),
         cmocka_unit_test(detect__faults_of_one_rank),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

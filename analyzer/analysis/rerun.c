@@ -2,14 +2,17 @@
 #include "analysis/rerun.h"
 
 #include "base/mem.h"
+#include "base/sort.h"
 
 #include <string.h>
 
 /* A run of more rows is asked by its middle step. */
 static const size_t most_rows = (size_t)1 << 21;
-/* Communication without its partners has its waits in its length: when that is more than this part
- * of all communication, nothing can be asked. */
+/* Communication without its partners has its waits in its length, and so have silences of hosts
+ * that waited: when that is more than this part of all, nothing can be asked. */
 static const double most_alone = 0.02;
+/* Who waits goes on this soon. */
+static const int64_t prompt_ns = 100000;
 
 void inq_rerun_release(struct inq_rerun *rerun)
 {
@@ -170,6 +173,83 @@ static bool is_matched(const struct inq_rerun *x)
     return alone <= most_alone * all;
 }
 
+/* ---- waits that nobody recorded ---------------------------------------------------------------
+ */
+
+/* Ends of the GPU work of each rank, ascending: ends[start[r]] to ends[start[r + 1]]. */
+static void sort_ends(const struct inq_rerun *x, size_t *start, int64_t *ends)
+{
+    size_t n_ranks = x->trace->n_ranks;
+    size_t n_ops = x->g.graph->n_ops;
+    for (size_t i = 0; i < n_ops; i++) {
+        start[x->g.ops[i].rank + 2] += !x->g.ops[i].host;
+    }
+    for (size_t r = 0; r < n_ranks; r++) {
+        start[r + 2] += start[r + 1];
+    }
+    for (size_t i = 0; i < n_ops; i++) {
+        if (!x->g.ops[i].host) {
+            ends[start[x->g.ops[i].rank + 1]++] = x->g.end_ns[i];
+        }
+    }
+    for (size_t r = 0; r < n_ranks; r++) {
+        inq_sort_i64(ends + start[r], start[r + 1] - start[r]);
+    }
+}
+
+/* The last of n ends at or before `at`; INT64_MIN for none. */
+static int64_t last_end(const int64_t *ends, size_t n, int64_t at)
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t mid = low + (n - low) / 2;
+        if (ends[mid] <= at) {
+            low = mid + 1;
+        } else {
+            n = mid;
+        }
+    }
+    return low > 0 ? ends[low - 1] : INT64_MIN;
+}
+
+/* How long the host had been idle when its GPU finished just before this call: it had waited for
+ * the GPU without a call that says so. */
+static int64_t silent_wait(const struct inq_rerun *x, size_t op, const int64_t *ends, size_t n)
+{
+    int64_t start = x->g.start_ns[op];
+    int64_t idle_from = start - x->recorded_delay_ns[op];
+    int64_t end = x->recorded_delay_ns[op] > prompt_ns ? last_end(ends, n, start) : INT64_MIN;
+    return end > idle_from && start - end <= prompt_ns ? end - idle_from : 0;
+}
+
+/* Whether hosts wait for their GPUs unrecorded for so long that faster work would seem to leave
+ * them waiting. */
+static int find_silent(const struct inq_rerun *x, bool *silent, struct inq_err *err)
+{
+    size_t n_ranks = x->trace->n_ranks;
+    size_t *start = inq_mem_zalloc(n_ranks + 2, sizeof *start);
+    int64_t *ends = inq_mem_alloc((x->g.graph->n_ops + 1) * sizeof *ends);
+    double waited = 0.0;
+    int code = start != NULL && ends != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", n_ranks);
+    if (code == INQ_OK) {
+        sort_ends(x, start, ends);
+    }
+    for (size_t i = 0; code == INQ_OK && i < x->g.graph->n_ops; i++) {
+        size_t r = x->g.ops[i].rank;
+        if (x->g.ops[i].host && !x->g.ops[i].sync && inq_rerun_judged(x, i)) {
+            waited += (double)silent_wait(x, i, ends + start[r], start[r + 1] - start[r]);
+        }
+    }
+    *silent = waited > most_alone * (double)n_ranks * (double)length(x);
+    inq_mem_free(start);
+    inq_mem_free(ends);
+    return code;
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
 int inq_rerun_init(const struct inq_trace *trace, const struct inq_cells *cells,
                    struct inq_rerun *rerun, struct inq_err *err)
 {
@@ -187,8 +267,12 @@ int inq_rerun_init(const struct inq_trace *trace, const struct inq_cells *cells,
         rerun->first_step = (uint32_t)from;
         mark_zones(rerun, from, to);
     }
+    bool silent = true;
     if (code == INQ_OK && is_matched(rerun)) {
         take_times(rerun);
+        code = find_silent(rerun, &silent, err);
+    }
+    if (code == INQ_OK && !silent) {
         inq_rerun_reset(rerun);
         simulate(rerun, rerun->ends_ns);
         rerun->t_ns = length(rerun);

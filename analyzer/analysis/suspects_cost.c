@@ -74,21 +74,20 @@ static int64_t host_part(const struct costs *c, size_t i)
     return ns > 0 ? ns : 0;
 }
 
-/* Median over the ranks of the suspect's role that are not chosen of their hosts' time; -1: none.
- */
-static int64_t usual_host_time(const struct costs *c, uint32_t role, int64_t *sums)
+/* What the hosts of all ranks did, into sums; median over the ranks of the suspect's role that are
+ * not chosen, -1 for none. `space` is [n_ranks]. */
+static int64_t usual_host_time(const struct costs *c, uint32_t role, int64_t *sums, int64_t *space)
 {
-    size_t n_ranks = c->q->trace->n_ranks;
     size_t n = 0;
     for (size_t i = 0; i < c->run.g.graph->n_ops; i++) {
         sums[c->run.g.ops[i].rank] += host_part(c, i);
     }
-    for (size_t r = 0; r < n_ranks; r++) {
+    for (size_t r = 0; r < c->q->trace->n_ranks; r++) {
         if (c->q->roles->of[r] == role && !c->chosen[r] && sums[r] > 0) {
-            sums[n++] = sums[r];
+            space[n++] = sums[r];
         }
     }
-    return n > 0 ? inq_median_i64(sums, n) : -1;
+    return n > 0 ? inq_median_i64(space, n) : -1;
 }
 
 /* The level to which the largest of `n` parts (ascending) are cut so that they sum to `target`. */
@@ -129,18 +128,24 @@ static bool cut_pauses(struct costs *c, uint32_t rank, int64_t target, int64_t *
     return level < INT64_MAX;
 }
 
+/* Only where the calls show at least half of what the GPU was left idle for. */
 static int repair_hosts(struct costs *c, const struct inq_suspect *suspect, bool *done,
                         struct inq_err *err)
 {
-    int64_t *sums = inq_mem_zalloc(c->q->trace->n_ranks + 1, sizeof *sums);
+    size_t n_ranks = c->q->trace->n_ranks;
+    int64_t late_ns = (suspect->own_ns - suspect->peers_ns) * (int64_t)suspect->steps;
+    int64_t *sums = inq_mem_zalloc(2 * n_ranks + 1, sizeof *sums);
     int64_t *parts = inq_mem_alloc((c->run.g.graph->n_ops + 1) * sizeof *parts);
     int code = sums != NULL && parts != NULL
                    ? INQ_OK
                    : inq_err_set(err, INQ_NOMEM, "out of memory for the pauses of hosts");
-    int64_t target =
-        code == INQ_OK ? usual_host_time(c, c->q->roles->of[suspect->ranks[0]], sums) : -1;
+    int64_t target = -1;
+    if (code == INQ_OK) {
+        target = usual_host_time(c, c->q->roles->of[suspect->ranks[0]], sums, sums + n_ranks);
+    }
     for (size_t k = 0; target >= 0 && k < suspect->n_ranks; k++) {
-        *done = cut_pauses(c, suspect->ranks[k], target, parts) || *done;
+        bool shows = sums[suspect->ranks[k]] - target >= late_ns / 2;
+        *done = (shows && cut_pauses(c, suspect->ranks[k], target, parts)) || *done;
     }
     inq_mem_free(sums);
     inq_mem_free(parts);

@@ -438,16 +438,19 @@ static bool wanted(const struct totals *t, const char *spec)
     return !t->filter || strstr(spec, t->filter);
 }
 
-static void print_spec(char spec[SPECS], const char *base, const char *fault)
+/* Runs the base with the fault when it is wanted; 1 when that fails. */
+static int try_fault(const char *base, const char *fault, struct totals *t)
 {
+    char spec[SPECS];
+
     (void)snprintf(spec, SPECS, "%s%s%s", base, *fault ? ",fault=" : "", fault);
+    return wanted(t, spec) ? run(spec, t) : 0;
 }
 
 static int run_shape(const struct shape *shape, size_t variant, unsigned seed, bool smoke,
                      struct totals *t)
 {
     char base[BASE];
-    char spec[SPECS];
     char fault[TEXT];
     char settings[TEXT];
     uint32_t random = (seed * 64u + (unsigned)(shape - shapes)) * 2654435761u + 12345u;
@@ -462,18 +465,15 @@ static int run_shape(const struct shape *shape, size_t variant, unsigned seed, b
                 continue;
             }
             if (fault_text(fault, shape, (enum detector)d, strength, base, &random)) {
-                print_spec(spec, base, fault);
-                failed += wanted(t, spec) ? run(spec, t) : 0;
+                failed += try_fault(base, fault, t);
             }
         }
     }
     for (int c = 0; c < CONTROLS; c++) {
-        print_spec(spec, base, controls[c]);
-        failed += wanted(t, spec) ? run(spec, t) : 0;
+        failed += try_fault(base, controls[c], t);
     }
     if (everybody_late(fault, shape)) {
-        print_spec(spec, base, fault);
-        failed += wanted(t, spec) ? run(spec, t) : 0;
+        failed += try_fault(base, fault, t);
     }
     return failed;
 }

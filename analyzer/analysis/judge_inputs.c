@@ -2,7 +2,7 @@
 /* Findings on what was left behind: ranks without a file, damaged files. */
 #include "analysis/findings.h"
 
-#include "base/arena.h"
+#include "base/say.h"
 
 static void judge_missing(const struct inq_trace *trace, struct inq_findings *f)
 {
@@ -25,8 +25,10 @@ static void judge_missing(const struct inq_trace *trace, struct inq_findings *f)
     finding->severity = INQ_SEVERITY_MEDIUM;
     finding->measured = inq_findings_text(f, "%zu ranks with a trace", trace->n_ranks);
     finding->expected = inq_findings_text(f, "%d, the world size", trace->world_size);
-    finding->title = inq_findings_text(f, "%zu of %d ranks left no trace, rank %d first",
-                                       trace->n_missing, trace->world_size, trace->missing[0]);
+    finding->title =
+        inq_findings_text(f, "%s left no trace (%zu of %d)",
+                          inq_say_ranks(f->arena, trace->missing, trace->n_missing, true),
+                          trace->n_missing, trace->world_size);
     finding->detail = "What these ranks did, and whether others waited for them, cannot be told.";
     finding->advice = "Collect their traces, or find out why they wrote none: a rank that died "
                       "first often left nothing.";

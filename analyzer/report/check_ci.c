@@ -2,50 +2,17 @@
 /* What CI systems read: JUnit XML, and the annotations of a GitHub workflow. */
 #include "report/check_parts.h"
 
+#include "report/markup.h"
 #include "report/pen.h"
 
 #include <string.h>
 
 /* ---- JUnit XML -------------------------------------------------------------------------------*/
 
-/* How a character is written; NULL: as it is. XML 1.0 has no control characters at all, not even
- * escaped. */
-static const char *entity(uint32_t point)
-{
-    switch (point) {
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '&':
-        return "&amp;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&apos;";
-    default:
-        return inq_utf8_unsafe(point) || (point >= 0xfffd && point <= 0xffff) ? "?" : NULL;
-    }
-}
-
-/* As text or attribute. */
-static void xml(struct inq_out *out, const char *text)
-{
-    size_t left = strlen(text);
-    while (left > 0) {
-        uint32_t point;
-        size_t len = inq_utf8_next(text, left, &point);
-        const char *as = entity(point);
-        inq_out_bytes(out, as != NULL ? as : text, as != NULL ? strlen(as) : len);
-        text += len;
-        left -= len;
-    }
-}
-
 static void attribute(struct inq_out *out, const char *name, const char *value)
 {
     inq_out_printf(out, " %s=\"", name);
-    xml(out, value);
+    inq_markup_text(out, value);
     inq_out_text(out, "\"");
 }
 
@@ -53,9 +20,9 @@ static void findings(const struct inq_check *check, struct inq_out *out)
 {
     for (size_t i = 0; i < check->n_new; i++) {
         inq_out_text(out, "\n");
-        xml(out, check->fresh[i].id);
+        inq_markup_text(out, check->fresh[i].id);
         inq_out_text(out, ": ");
-        xml(out, check->fresh[i].title != NULL ? check->fresh[i].title : "");
+        inq_markup_text(out, check->fresh[i].title != NULL ? check->fresh[i].title : "");
     }
 }
 
@@ -70,7 +37,7 @@ static void test_case(const struct inq_check_view *view, const struct inq_check_
         attribute(out, "type", inq_check_outcome_text(row->outcome));
         attribute(out, "message", row->message);
         inq_out_text(out, ">");
-        xml(out, row->message);
+        inq_markup_text(out, row->message);
         if (row->now.kind == INQ_MEASURE_NEW_FINDINGS) {
             findings(view->check, out);
         }
@@ -79,7 +46,7 @@ static void test_case(const struct inq_check_view *view, const struct inq_check_
         inq_out_text(out, "\n      <skipped/>\n    ");
     } else {
         inq_out_text(out, "\n      <system-out>");
-        xml(out, row->message);
+        inq_markup_text(out, row->message);
         inq_out_text(out, "</system-out>\n    ");
     }
     inq_out_text(out, "</testcase>\n");

@@ -36,6 +36,8 @@ const char *inq_say_limits(const struct inq_view *view);
 /* "costs 5.1 ms per step (4.2 %); confidence: supported"; measured and expected where the detail
  * does not say them. */
 const char *inq_say_numbers(const struct inq_view *view, const struct inq_finding *finding);
+/* "replace-rank:5, rebalance-stages: 'inquest fix' predicts what each would gain"; "" for none. */
+const char *inq_say_fixes(const struct inq_view *view, const struct inq_finding *finding);
 /* "1.234567s~1.334567s", as --time takes it; "" without a time range. */
 const char *inq_say_when(const struct inq_view *view, const struct inq_evidence *evidence);
 /* Number of findings that were asked for. */

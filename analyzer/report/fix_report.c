@@ -4,15 +4,7 @@
 
 #include "base/arena.h"
 #include "inquest/version.h"
-
-static void ns_or_null(struct inq_json *json, const char *key, int64_t ns)
-{
-    if (ns >= 0) {
-        inq_json_int(json, key, ns);
-    } else {
-        inq_json_null(json, key);
-    }
-}
+#include "report/json_parts.h"
 
 static void write_sample(struct inq_json *json, const struct inq_sample *sample)
 {
@@ -29,12 +21,8 @@ static void write_base(struct inq_json *json, const struct inq_fixes *fixes)
     const struct inq_fix_base_info *b = &fixes->base;
     inq_json_object(json, "base");
     inq_json_string(json, "source", b->source);
-    if (b->step >= 0) {
-        inq_json_int(json, "step", b->step);
-    } else {
-        inq_json_null(json, "step");
-    }
-    ns_or_null(json, "recorded_ns", b->recorded_ns);
+    inq_json_known(json, "step", b->step);
+    inq_json_known(json, "recorded_ns", b->recorded_ns);
     inq_json_int(json, "t_ns", b->t_ns);
     inq_json_int(json, "t_without_gaps_ns", b->without_gaps_ns);
     if (b->recorded_ns > 0) {
@@ -90,21 +78,16 @@ static void write_executed(struct inq_json *json, const struct inq_fixes *fixes,
     inq_json_end_object(json);
 }
 
-static void text_or_null(struct inq_json *json, const char *key, const char *text)
-{
-    inq_json_string(json, key, text[0] != '\0' ? text : NULL);
-}
-
 static void write_fix(struct inq_json *json, const struct inq_fixes *fixes,
                       const struct inq_fix *fix)
 {
     inq_json_object(json, NULL);
     inq_json_string(json, "spec", fix->spec);
-    text_or_null(json, "what", fix->what);
-    text_or_null(json, "finding", fix->finding);
+    inq_json_given(json, "what", fix->what);
+    inq_json_given(json, "finding", fix->finding);
     inq_json_bool(json, "repairs", fix->repairs);
-    text_or_null(json, "problem", fix->problem);
-    ns_or_null(json, "predicted_t_ns", fix->t_ns);
+    inq_json_given(json, "problem", fix->problem);
+    inq_json_known(json, "predicted_t_ns", fix->t_ns);
     if (fix->t_ns >= 0) {
         inq_json_int(json, "predicted_gain_ns", fix->gain_ns);
     } else {
@@ -116,9 +99,9 @@ static void write_fix(struct inq_json *json, const struct inq_fixes *fixes,
     inq_json_string(json, "verdict", inq_fix_verdict(fix));
     inq_json_string(json, "assumes", fix->assumes);
     inq_json_object(json, "costs");
-    text_or_null(json, "memory", fix->costs.memory);
-    text_or_null(json, "accuracy", fix->costs.accuracy);
-    text_or_null(json, "work", fix->costs.work);
+    inq_json_given(json, "memory", fix->costs.memory);
+    inq_json_given(json, "accuracy", fix->costs.accuracy);
+    inq_json_given(json, "work", fix->costs.work);
     inq_json_end_object(json);
     inq_json_end_object(json);
 }

@@ -37,9 +37,6 @@ void inq_html_element(struct inq_out *out, const char *element, const char *text
 /* ---- html_escape.c ----------------------------------------------------------------------------
  */
 
-/* Text as HTML text or attribute value; invalid UTF-8 and control characters become U+FFFD. */
-void inq_html_text(struct inq_out *out, const char *text);
-
 /* Passes JSON on so that it can stand in a <script> element: < > & U+2028 U+2029 as escapes. Set
  * `to` and give inq_html_script_write as an output's write; flush when the JSON is complete. */
 struct inq_html_script {

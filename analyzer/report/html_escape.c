@@ -1,64 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands between the inputs' strings and the page. */
+/* What stands between the inputs' strings and the scripts of the page. */
 #include "report/html.h"
-
-#include <string.h>
-
-static const char *entity_of(char c)
-{
-    switch (c) {
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '&':
-        return "&amp;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return NULL;
-    }
-}
-
-static bool is_control(unsigned char c)
-{
-    return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
-}
-
-/* Length of the UTF-8 sequence at `p` (of a string that ends with 0), 0 when it is none. */
-static size_t sequence(const unsigned char *p)
-{
-    size_t len = p[0] < 0x80                    ? 1
-                 : p[0] >= 0xc2 && p[0] < 0xe0  ? 2
-                 : (p[0] & 0xf0) == 0xe0        ? 3
-                 : p[0] >= 0xf0 && p[0] <= 0xf4 ? 4
-                                                : 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return len;
-}
-
-void inq_html_text(struct inq_out *out, const char *text)
-{
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0';) {
-        const char *entity = entity_of((char)*p);
-        size_t len = sequence(p);
-        if (entity != NULL) {
-            inq_out_text(out, entity);
-        } else if (len == 0 || is_control(*p)) {
-            inq_out_text(out, "\xef\xbf\xbd"); /* U+FFFD */
-            len = 1;
-        } else {
-            inq_out_bytes(out, (const char *)p, len);
-        }
-        p += len;
-    }
-}
 
 /* ---- JSON in a script element ------------------------------------------------------------------
  */

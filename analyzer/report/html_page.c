@@ -3,6 +3,7 @@
 #include "report/html.h"
 
 #include "inquest/version.h"
+#include "report/markup.h"
 
 #include <string.h>
 
@@ -20,7 +21,7 @@ static int put_asset(const struct page *page, const struct inq_html_asset *asset
 
 static int put_title(const struct page *page)
 {
-    inq_html_text(page->out, page->content->title);
+    inq_markup_text(page->out, page->content->title);
     inq_out_text(page->out, " - inquest " INQ_VERSION_STRING);
     return INQ_OK;
 }
@@ -115,7 +116,7 @@ void inq_html_element(struct inq_out *out, const char *element, const char *text
 {
     if (text != NULL && text[0] != '\0') {
         inq_out_printf(out, "<%s>", element);
-        inq_html_text(out, text);
+        inq_markup_text(out, text);
         inq_out_printf(out, "</%s>\n", element);
     }
 }

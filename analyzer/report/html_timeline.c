@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "graph/op_rows.h"
-#include "graph/pipe_run.h"
 #include "report/info.h"
+#include "report/step_chart.h"
 
 #include <inttypes.h>
 
@@ -50,8 +50,7 @@ struct timeline {
     struct inq_map known; /* (name, kind, merged) to its style */
     size_t n_styles, cap_styles;
     struct style *styles;
-    struct inq_pipe_run pipe; /* forwards and backwards, when the trace does not label its ops */
-    bool has_pipe;
+    struct inq_step_chart pipe; /* of the window, when the trace does not label its ops */
     struct inq_err *err;
     int code; /* 0, or the first failure */
 };
@@ -254,15 +253,15 @@ static uint32_t pipe_style(struct timeline *t, uint8_t type)
     return at;
 }
 
-static void write_pipe(struct timeline *t, const struct inq_html_window *w, size_t r)
+static void write_pipe(struct timeline *t, const struct inq_html_window *w,
+                       const struct inq_chart_row *row)
 {
-    const struct inq_pipe_rank *rank = &t->pipe.ranks[r];
     int64_t last_ns = w->start_ns;
     inq_json_object(t->json, NULL);
     inq_json_string(t->json, "name", "pipeline");
     inq_json_array(t->json, "spans");
-    for (size_t i = 0; i < rank->n_ops; i++) {
-        const struct inq_pipe_op *op = &rank->ops[i];
+    for (size_t i = 0; i < row->n; i++) {
+        const struct inq_chart_block *op = &row->blocks[i];
         if (op->start_ns < w->end_ns && op->end_ns > w->start_ns) {
             const struct inq_html_span span = {op->start_ns, op->end_ns, 0, 1};
             write_span(t, &last_ns, &span, pipe_style(t, op->type), op->micro_batch + 1);
@@ -272,23 +271,26 @@ static void write_pipe(struct timeline *t, const struct inq_html_window *w, size
     inq_json_end_object(t->json);
 }
 
-static void find_pipe(struct timeline *t)
+static void find_pipe(struct timeline *t, const struct inq_html_window *w)
 {
-    const struct inq_pipeline *p = t->view->report->pipeline;
     bool labelled = false;
     for (size_t r = 0; r < t->view->trace->n_ranks; r++) {
         labelled = labelled || t->view->trace->ranks[r].events.label != NULL;
     }
-    if (p == NULL || labelled) {
-        return;
+    t->pipe = (struct inq_step_chart){0};
+    if (!labelled && w->step >= 0) {
+        t->code = inq_step_chart_pipeline(t->view, w->step, t->has_row, &t->pipe, t->err);
     }
-    t->code = inq_pipe_collect(t->view->trace, &t->pipe, t->err);
-    if (t->code == INQ_OK) {
-        t->code = inq_pipe_find_stages(&t->pipe, t->err);
+}
+
+static const struct inq_chart_row *pipe_row(const struct timeline *t, uint32_t rank)
+{
+    for (size_t i = 0; i < t->pipe.n_rows; i++) {
+        if (t->pipe.rows[i].rank == rank) {
+            return &t->pipe.rows[i];
+        }
     }
-    if (t->code == INQ_OK && t->pipe.n_stages > 0) {
-        t->code = inq_pipe_find_ops(&t->pipe, &t->has_pipe, t->err);
-    }
+    return NULL;
 }
 
 /* ---- rows and windows --------------------------------------------------------------------------
@@ -298,16 +300,15 @@ static void write_row(struct timeline *t, const struct inq_html_window *w, int64
                       uint32_t r)
 {
     const struct inq_rank *rank = &t->view->trace->ranks[r];
-    int32_t stage = t->has_pipe ? (int32_t)t->pipe.ranks[r].stage : rank->stage;
-    int32_t replica = t->has_pipe ? (int32_t)t->pipe.ranks[r].replica : rank->dp_rank;
+    const struct inq_chart_row *pipe = pipe_row(t, r);
     inq_json_object(t->json, NULL);
     inq_json_string(t->json, "label", inq_view_rank(t->view, r));
     inq_json_known(t->json, "rank", rank->rank);
-    inq_json_known(t->json, "stage", stage);
-    inq_json_known(t->json, "dp_rank", replica);
+    inq_json_known(t->json, "stage", pipe != NULL ? pipe->stage : rank->stage);
+    inq_json_known(t->json, "dp_rank", pipe != NULL ? pipe->dp_rank : rank->dp_rank);
     inq_json_array(t->json, "lanes");
-    if (t->has_pipe) {
-        write_pipe(t, w, r);
+    if (pipe != NULL) {
+        write_pipe(t, w, pipe);
     }
     for_lanes(t, w, pixel_ns, rank, write_lane);
     inq_json_end_array(t->json);
@@ -351,6 +352,7 @@ static int64_t choose_pixel(const struct timeline *t, const struct inq_html_wind
 static void write_window(struct timeline *t, const struct inq_html_window *w)
 {
     int64_t pixel_ns = choose_pixel(t, w);
+    find_pipe(t, w);
     inq_json_object(t->json, NULL);
     inq_json_known(t->json, "step", w->step);
     inq_json_int(t->json, "start_ns", w->start_ns - t->view->origin_ns);
@@ -427,7 +429,6 @@ static void release(struct timeline *t)
 {
     inq_map_release(&t->known);
     inq_mem_free(t->styles);
-    inq_pipe_release(&t->pipe);
 }
 
 int inq_html_timeline(const struct inq_view *view, size_t n_reports, struct inq_json *json,
@@ -438,9 +439,6 @@ int inq_html_timeline(const struct inq_view *view, size_t n_reports, struct inq_
     t.code = inq_html_find_marks(view, &t.marks);
     if (t.code == INQ_OK) {
         t.code = choose_rows(&t);
-    }
-    if (t.code == INQ_OK) {
-        find_pipe(&t);
     }
     inq_json_object(json, NULL);
     inq_json_string(json, "origin_ns", inq_say(view->arena, "%" PRId64, view->origin_ns));

@@ -2,7 +2,7 @@
 #ifndef INQ_REPORT_INFO_H
 #define INQ_REPORT_INFO_H
 
-#include "base/json.h"
+#include "report/json_parts.h"
 #include "report/table.h"
 #include "report/view.h"
 
@@ -23,13 +23,6 @@ void inq_json_skipped(struct inq_json *json, const struct inq_run *run);
 void inq_json_clocks(struct inq_json *json, const struct inq_view *view);
 /* ranks_present, ranks_missing; ranks without a number are null. */
 void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace);
-/* An integer, or null when it is negative (not measured, unknown). */
-void inq_json_known(struct inq_json *json, const char *key, int64_t value);
-/* A time, or null for INQ_TIME_NONE. */
-void inq_json_time(struct inq_json *json, const char *key, int64_t ns);
-/* Text of an interned string, or null when it is empty. */
-void inq_json_name(struct inq_json *json, const char *key, const struct inq_trace *trace,
-                   inq_str id);
 /* The pen for text by these options. */
 struct inq_pen inq_pen_of(const struct inq_report_options *options, struct inq_out *out);
 

@@ -4,31 +4,6 @@
 
 #include "inquest/version.h"
 
-void inq_json_known(struct inq_json *json, const char *key, int64_t value)
-{
-    if (value < 0) {
-        inq_json_null(json, key);
-    } else {
-        inq_json_int(json, key, value);
-    }
-}
-
-void inq_json_time(struct inq_json *json, const char *key, int64_t ns)
-{
-    if (ns == INQ_TIME_NONE) {
-        inq_json_null(json, key);
-    } else {
-        inq_json_int(json, key, ns);
-    }
-}
-
-void inq_json_name(struct inq_json *json, const char *key, const struct inq_trace *trace,
-                   inq_str id)
-{
-    const char *text = inq_trace_str(trace, id);
-    inq_json_string(json, key, text[0] != '\0' ? text : NULL);
-}
-
 void inq_json_file(struct inq_json *json, const struct inq_file *file)
 {
     char word[32];

@@ -5,37 +5,23 @@
 #include "report/info.h"
 #include "report/moment.h"
 
-static void write_numbers(struct inq_json *json, const char *key, const int32_t *numbers, size_t n)
-{
-    inq_json_array(json, key);
-    for (size_t i = 0; i < n; i++) {
-        inq_json_int(json, NULL, numbers[i]);
-    }
-    inq_json_end_array(json);
-}
-
-static void write_text(struct inq_json *json, const char *key, const char *text)
-{
-    inq_json_string(json, key, text != NULL && text[0] != '\0' ? text : NULL);
-}
-
 static void write_evidence(struct inq_json *json, const char *key,
                            const struct inq_failure_evidence *evidence)
 {
     inq_json_object(json, key);
     inq_json_known(json, "rank", evidence->rank);
-    write_text(json, "file", evidence->file);
-    write_text(json, "what", evidence->what);
+    inq_json_given(json, "file", evidence->file);
+    inq_json_given(json, "what", evidence->what);
     if (evidence->line > 0) {
         inq_json_int(json, "line", (int64_t)evidence->line);
-        write_text(json, "text", evidence->text);
+        inq_json_given(json, "text", evidence->text);
     }
     inq_json_end_object(json);
 }
 
 static void write_where(struct inq_json *json, const char *file, uint64_t line)
 {
-    write_text(json, "file", file);
+    inq_json_given(json, "file", file);
     inq_json_int(json, "line", (int64_t)line);
 }
 
@@ -47,11 +33,11 @@ static void write_logs(struct inq_json *json, const struct inq_failure *f)
         const struct inq_failure_place *place = &f->places[i];
         inq_json_object(json, NULL);
         inq_json_known(json, "rank", place->rank);
-        write_text(json, "host", place->host);
+        inq_json_given(json, "host", place->host);
         inq_json_known(json, "pid", place->pid);
-        write_text(json, "bus_id", place->bus);
-        write_text(json, "peer", place->peer);
-        write_text(json, "what", place->what);
+        inq_json_given(json, "bus_id", place->bus);
+        inq_json_given(json, "peer", place->peer);
+        inq_json_given(json, "what", place->what);
         inq_json_end_object(json);
     }
     inq_json_end_array(json);
@@ -67,10 +53,10 @@ static void write_logs(struct inq_json *json, const struct inq_failure *f)
         } else {
             inq_json_null(json, "time_ns");
         }
-        write_text(json, "time", inq_moment_text(moment, time, sizeof time));
+        inq_json_given(json, "time", inq_moment_text(moment, time, sizeof time));
         inq_json_known(json, "rank", moment->rank);
         write_where(json, moment->file, moment->line);
-        write_text(json, "what", moment->what);
+        inq_json_given(json, "what", moment->what);
         inq_json_end_object(json);
     }
     inq_json_end_array(json);
@@ -78,11 +64,11 @@ static void write_logs(struct inq_json *json, const struct inq_failure *f)
     for (size_t i = 0; i < f->n_victim_lines; i++) {
         const struct inq_failure_victims *group = &f->victim_lines[i];
         inq_json_object(json, NULL);
-        write_text(json, "what", group->what);
+        inq_json_given(json, "what", group->what);
         inq_json_int(json, "count", (int64_t)group->count);
-        write_numbers(json, "ranks", group->ranks, group->n_ranks);
+        inq_json_numbers(json, "ranks", group->ranks, group->n_ranks);
         write_where(json, group->file, group->line);
-        write_text(json, "text", group->text);
+        inq_json_given(json, "text", group->text);
         inq_json_end_object(json);
     }
     inq_json_end_array(json);
@@ -92,12 +78,12 @@ static void write_stack(struct inq_json *json, const struct inq_failure_stack *s
 {
     inq_json_object(json, NULL);
     inq_json_int(json, "rank", stack->rank);
-    write_text(json, "op", stack->op);
+    inq_json_given(json, "op", stack->op);
     inq_json_array(json, "frames");
     for (uint32_t i = 0; i < stack->n_frames; i++) {
         inq_json_object(json, NULL);
-        write_text(json, "name", stack->frames[i].name);
-        write_text(json, "file", stack->frames[i].file);
+        inq_json_given(json, "name", stack->frames[i].name);
+        inq_json_given(json, "file", stack->frames[i].file);
         inq_json_int(json, "line", stack->frames[i].line);
         inq_json_end_object(json);
     }
@@ -111,8 +97,8 @@ static void write_match(struct inq_json *json, const struct inq_failure_match *m
     inq_json_string(json, "group", match->group);
     inq_json_int(json, "seq", match->seq);
     inq_json_string(json, "state", inq_match_state_text(match->state));
-    write_numbers(json, "ranks", match->ranks, match->n_ranks);
-    write_text(json, "what", match->what);
+    inq_json_numbers(json, "ranks", match->ranks, match->n_ranks);
+    inq_json_given(json, "what", match->what);
     inq_json_end_object(json);
 }
 
@@ -123,10 +109,10 @@ static void write_place(struct inq_json *json, const struct inq_failure *f)
     } else {
         inq_json_null(json, "first_evidence");
     }
-    write_text(json, "group", f->group);
+    inq_json_given(json, "group", f->group);
     inq_json_known(json, "seq", f->seq);
-    write_text(json, "op", f->op);
-    write_text(json, "sizes", f->sizes);
+    inq_json_given(json, "op", f->op);
+    inq_json_given(json, "sizes", f->sizes);
 }
 
 void inq_json_failure(struct inq_json *json, const struct inq_view *view)
@@ -137,13 +123,13 @@ void inq_json_failure(struct inq_json *json, const struct inq_view *view)
     }
     inq_json_object(json, "failure");
     inq_json_string(json, "class", inq_failure_class_text(f->cls));
-    write_text(json, "subclass", f->subclass);
+    inq_json_given(json, "subclass", f->subclass);
     inq_json_string(json, "confidence", inq_confidence_text(f->confidence));
     inq_json_string(json, "headline", f->headline);
-    write_numbers(json, "root_ranks", f->root_ranks, f->n_roots);
-    write_numbers(json, "victim_ranks", f->victim_ranks, f->n_victims);
-    write_numbers(json, "missing_ranks", f->missing_ranks, f->n_missing);
-    write_numbers(json, "suspect_ranks", f->suspect_ranks, f->n_suspects);
+    inq_json_numbers(json, "root_ranks", f->root_ranks, f->n_roots);
+    inq_json_numbers(json, "victim_ranks", f->victim_ranks, f->n_victims);
+    inq_json_numbers(json, "missing_ranks", f->missing_ranks, f->n_missing);
+    inq_json_numbers(json, "suspect_ranks", f->suspect_ranks, f->n_suspects);
     write_place(json, f);
     inq_json_array(json, "evidence");
     for (size_t i = 0; i < f->n_evidence; i++) {
@@ -165,7 +151,7 @@ void inq_json_failure(struct inq_json *json, const struct inq_view *view)
         inq_json_string(json, NULL, f->alternatives[i]);
     }
     inq_json_end_array(json);
-    write_text(json, "advice", f->advice);
+    inq_json_given(json, "advice", f->advice);
     write_logs(json, f);
     inq_json_end_object(json);
 }

@@ -3,18 +3,6 @@
 #include "report/document.h"
 #include "report/info.h"
 
-static void write_rank(struct inq_json *json, const char *key, const struct inq_view *view,
-                       uint32_t index)
-{
-    bool there = index < view->trace->n_ranks;
-    inq_json_known(json, key, there ? view->trace->ranks[index].rank : -1);
-}
-
-static bool shows(const struct inq_view *view, uint32_t index)
-{
-    return index < view->trace->n_ranks && inq_view_shows(view, view->trace->ranks[index].rank);
-}
-
 static void write_hta_streams(struct inq_json *json, const struct inq_peer_rank_time *t)
 {
     inq_json_array(json, "idle_time_breakdown");
@@ -39,11 +27,11 @@ static void write_hta(struct inq_json *json, const struct inq_view *view)
     inq_json_array(json, "ranks");
     for (size_t i = 0; i < peers->n_rank_times; i++) {
         const struct inq_peer_rank_time *t = &peers->rank_times[i];
-        if (!shows(view, t->rank)) {
+        if (!inq_view_shows_index(view, t->rank)) {
             continue;
         }
         inq_json_object(json, NULL);
-        write_rank(json, "rank", view, t->rank);
+        inq_json_rank(json, "rank", view, t->rank);
         inq_json_int(json, "idle_time_us", t->hta_idle_us);
         inq_json_int(json, "compute_time_us", t->hta_compute_us);
         inq_json_int(json, "non_compute_time_us", t->hta_non_compute_us);
@@ -73,9 +61,9 @@ static void write_tl_times(struct inq_json *json, const struct inq_view *view)
     inq_json_array(json, "ranks");
     for (size_t i = 0; i < peers->n_rank_times; i++) {
         const struct inq_peer_rank_time *t = &peers->rank_times[i];
-        if (shows(view, t->rank)) {
+        if (inq_view_shows_index(view, t->rank)) {
             inq_json_object(json, NULL);
-            write_rank(json, "rank", view, t->rank);
+            inq_json_rank(json, "rank", view, t->rank);
             inq_json_double(json, "computation_time_us", t->tl_computation_us);
             inq_json_double(json, "exposed_comm_time_us", t->tl_exposed_comm_us);
             inq_json_double(json, "exposed_memcpy_time_us", t->tl_exposed_memcpy_us);
@@ -93,7 +81,7 @@ static void write_tl_members(struct inq_json *json, const struct inq_view *view,
     inq_json_array(json, "members");
     for (size_t m = 0; m < c->n_members; m++) {
         inq_json_object(json, NULL);
-        write_rank(json, "rank", view, c->members[m].rank);
+        inq_json_rank(json, "rank", view, c->members[m].rank);
         inq_json_double(json, "ts_us", c->members[m].ts_us);
         inq_json_double(json, "dur_us", c->members[m].dur_us);
         inq_json_double(json, "wait_us", c->members[m].wait_us);
@@ -124,7 +112,7 @@ static void write_tl_collectives(struct inq_json *json, const struct inq_view *v
         inq_json_double(json, "skew_in_start_us", c->skew_start_us);
         inq_json_double(json, "avg_wait_us", c->avg_wait_us);
         inq_json_double(json, "skew_in_end_us", c->skew_end_us);
-        write_rank(json, "earliest_arrival_rank", view, c->earliest_rank);
+        inq_json_rank(json, "earliest_arrival_rank", view, c->earliest_rank);
         inq_json_double(json, "algbw_gibps", c->algbw);
         inq_json_double(json, "busbw_gibps", c->busbw);
         write_tl_members(json, view, c);
@@ -172,11 +160,11 @@ static void write_tl_stragglers(struct inq_json *json, const struct inq_view *vi
     inq_json_array(json, "stragglers");
     for (size_t i = 0; i < peers->n_stragglers; i++) {
         const struct inq_tl_straggler *s = &peers->stragglers[i];
-        if (!shows(view, s->rank)) {
+        if (!inq_view_shows_index(view, s->rank)) {
             continue;
         }
         inq_json_object(json, NULL);
-        write_rank(json, "rank", view, s->rank);
+        inq_json_rank(json, "rank", view, s->rank);
         inq_json_double(json, "total_wait_us", s->total_wait_us);
         inq_json_double(json, "mean_wait_us", s->mean_wait_us);
         inq_json_int(json, "times_last", (int64_t)s->last);

@@ -4,18 +4,6 @@
 #include "report/info.h"
 
 /* The global number of the rank at `index` in the trace, or null. */
-static void write_rank(struct inq_json *json, const char *key, const struct inq_view *view,
-                       uint32_t index)
-{
-    bool there = index < view->trace->n_ranks;
-    inq_json_known(json, key, there ? view->trace->ranks[index].rank : -1);
-}
-
-static bool shows(const struct inq_view *view, uint32_t index)
-{
-    return index < view->trace->n_ranks && inq_view_shows(view, view->trace->ranks[index].rank);
-}
-
 void inq_json_steps(struct inq_json *json, const struct inq_view *view)
 {
     const struct inq_trace *trace = view->trace;
@@ -59,11 +47,11 @@ void inq_json_ranks(struct inq_json *json, const struct inq_view *view)
     inq_json_array(json, "ranks");
     for (size_t i = 0; i < view->report->n_rank_times; i++) {
         const struct inq_rank_time *t = &view->report->rank_times[i];
-        if (!shows(view, t->rank)) {
+        if (!inq_view_shows_index(view, t->rank)) {
             continue;
         }
         inq_json_object(json, NULL);
-        write_rank(json, "rank", view, t->rank);
+        inq_json_rank(json, "rank", view, t->rank);
         inq_json_name(json, "label", trace, trace->ranks[t->rank].label);
         inq_json_known(json, "stage", trace->ranks[t->rank].stage);
         inq_json_known(json, "dp_rank", trace->ranks[t->rank].dp_rank);
@@ -104,9 +92,9 @@ static void write_waits(struct inq_json *json, const struct inq_view *view)
     inq_json_array(json, "waits");
     for (size_t i = 0; i < coll->n_waits; i++) {
         const struct inq_wait *w = &coll->waits[i];
-        if (shows(view, w->rank)) {
+        if (inq_view_shows_index(view, w->rank)) {
             inq_json_object(json, NULL);
-            write_rank(json, "rank", view, w->rank);
+            inq_json_rank(json, "rank", view, w->rank);
             inq_json_int(json, "wait_ns", w->wait_ns);
             inq_json_int(json, "last_arrivals", (int64_t)w->last_arrivals);
             inq_json_int(json, "first_arrivals", (int64_t)w->first_arrivals);
@@ -152,7 +140,7 @@ static void write_worst(struct inq_json *json, const struct inq_view *view)
         inq_json_int(json, "seq", c->seq);
         inq_json_int(json, "members", c->n_members);
         inq_json_bool(json, "complete", c->complete);
-        write_rank(json, "last_rank", view, w->last_rank);
+        inq_json_rank(json, "last_rank", view, w->last_rank);
         inq_json_int(json, "start_ns", w->start_ns);
         inq_json_int(json, "end_ns", w->end_ns);
         inq_json_int(json, "skew_ns", w->skew_ns);

@@ -41,6 +41,7 @@ static void write_evidence(const struct inq_view *view, const struct inq_finding
         inq_table_text(&table, inq_say_when(view, e));
         inq_table_text(&table, e->what != NULL ? e->what : "");
     }
+    inq_table_trim(&table);
     if (table.code != INQ_OK) {
         out->code = table.code;
     } else if (inq_table_rows(&table) > 0) {
@@ -61,6 +62,7 @@ static void write_finding(const struct inq_view *view, size_t number,
     paragraph(out, "", finding->detail);
     write_evidence(view, finding, out);
     paragraph(out, "**Try:** ", finding->advice);
+    paragraph(out, "**Fix:** ", inq_say_fixes(view, finding));
 }
 
 static void write_findings(const struct inq_view *view, struct inq_out *out)
@@ -102,6 +104,7 @@ static int write_tables(const struct inq_view *view, struct inq_out *out, struct
     for (const struct inq_table_kind *kind = inq_report_tables; kind->build != NULL; kind++) {
         struct inq_table table = {.arena = view->arena};
         kind->build(view, &table);
+        inq_table_trim(&table);
         code = table.code;
         if (code == INQ_OK && inq_table_rows(&table) > 0) {
             write_table(&table, kind->folded || inq_table_rows(&table) > LONG_TABLE, out);

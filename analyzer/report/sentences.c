@@ -128,6 +128,17 @@ const char *inq_say_numbers(const struct inq_view *view, const struct inq_findin
     return text;
 }
 
+const char *inq_say_fixes(const struct inq_view *view, const struct inq_finding *finding)
+{
+    const char *text = "";
+    for (size_t i = 0; i < finding->n_fixes; i++) {
+        text = inq_say(view->arena, "%s%s%s", text, i > 0 ? ", " : "", finding->fixes[i]);
+    }
+    return finding->n_fixes == 0 ? ""
+                                 : inq_say(view->arena, "%s ('inquest fix' predicts %s gain)", text,
+                                           finding->n_fixes == 1 ? "the" : "each");
+}
+
 /* Seconds since the first event, to the microsecond below or above. */
 static const char *say_moment(const struct inq_view *view, int64_t ns, bool up)
 {

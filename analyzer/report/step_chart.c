@@ -114,20 +114,25 @@ static void find_extent(struct inq_step_chart *chart)
     }
 }
 
-static int pipeline_step(const struct inq_view *view, const struct inq_op_model *m,
-                         const bool *picked, struct inq_step_chart *chart, struct inq_err *err)
+/* Of the steps of the model, the one with this number; n_steps: set aside, or not recorded. */
+static size_t step_numbered(const struct inq_op_model *m, int64_t number)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
+    size_t t = 0;
+    while (t < m->n_steps && m->step[t] != number) {
+        t++;
+    }
+    return t;
+}
+
+static int draw_pipeline(const struct inq_view *view, size_t t, const bool *picked,
+                         struct inq_step_chart *chart, struct inq_err *err)
+{
+    const struct inq_op_model *m = view->report->op_model;
     size_t workers = m->n_dp * m->n_stages;
     size_t *row_of = inq_arena_array(view->arena, workers, sizeof *row_of);
-    size_t t = 0;
     chart->rows = inq_arena_array(view->arena, workers, sizeof *chart->rows);
     if (row_of == NULL || chart->rows == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a chart");
-    }
-    int code = median_of(m->recorded_ns, m->n_steps, &t, err);
-    for (size_t s = 0; s < m->n_steps && path != NULL; s++) {
-        t = m->step[s] == path->step ? s : t;
     }
     for (size_t w = 0; w < workers; w++) {
         row_of[w] = picked[m->worker_rank[w]] ? chart->n_rows : SIZE_MAX;
@@ -140,11 +145,36 @@ static int pipeline_step(const struct inq_view *view, const struct inq_op_model 
     }
     chart->pipeline = true;
     chart->step = m->step[t];
-    if (code == INQ_OK) {
-        code = fill_blocks(view, m, t, row_of, chart, err);
-    }
+    int code = fill_blocks(view, m, t, row_of, chart, err);
     find_extent(chart);
     return code;
+}
+
+static bool has_pipeline(const struct inq_view *view)
+{
+    return view->report->pipeline != NULL && view->report->op_model != NULL;
+}
+
+int inq_step_chart_pipeline(const struct inq_view *view, int64_t step, const bool *picked,
+                            struct inq_step_chart *chart, struct inq_err *err)
+{
+    const struct inq_op_model *m = view->report->op_model;
+    *chart = (struct inq_step_chart){.step = step};
+    size_t t = has_pipeline(view) ? step_numbered(m, step) : 0;
+    return has_pipeline(view) && t < m->n_steps ? draw_pipeline(view, t, picked, chart, err)
+                                                : INQ_OK;
+}
+
+static int pipeline_step(const struct inq_view *view, const bool *picked,
+                         struct inq_step_chart *chart, struct inq_err *err)
+{
+    const struct inq_critical_path *path = view->report->critical_path;
+    const struct inq_op_model *m = view->report->op_model;
+    size_t median = 0;
+    int code = median_of(m->recorded_ns, m->n_steps, &median, err);
+    size_t t = path != NULL ? step_numbered(m, path->step) : m->n_steps;
+    return code == INQ_OK ? draw_pipeline(view, t < m->n_steps ? t : median, picked, chart, err)
+                          : code;
 }
 
 /* ---- any other run's step
@@ -213,7 +243,7 @@ int inq_step_chart_make(const struct inq_view *view, size_t most, struct inq_ste
 {
     const struct inq_report *report = view->report;
     *chart = (struct inq_step_chart){.step = -1};
-    bool pipeline = report->pipeline != NULL && report->op_model != NULL;
+    bool pipeline = has_pipeline(view);
     if (!pipeline && report->n_rank_times == 0) {
         return INQ_OK;
     }
@@ -221,8 +251,8 @@ int inq_step_chart_make(const struct inq_view *view, size_t most, struct inq_ste
     if (picked == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a chart");
     }
-    int code = pipeline ? pipeline_step(view, report->op_model, picked, chart, err)
-                        : plain_step(view, picked, chart, err);
+    int code =
+        pipeline ? pipeline_step(view, picked, chart, err) : plain_step(view, picked, chart, err);
     if (chart->end_ns <= chart->start_ns) {
         chart->n_rows = 0;
     }

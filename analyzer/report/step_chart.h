@@ -33,6 +33,10 @@ struct inq_step_chart {
  * analyses that look at it were not run. Lives in the view's arena. Fails with INQ_NOMEM. */
 int inq_step_chart_make(const struct inq_view *view, size_t most, struct inq_step_chart *chart,
                         struct inq_err *err);
+/* The forwards and backwards of a pipeline's step with this number, of the picked ranks: n_rows is
+ * 0 where the run is no pipeline or its analysis has set the step aside. */
+int inq_step_chart_pipeline(const struct inq_view *view, int64_t step, const bool *picked,
+                            struct inq_step_chart *chart, struct inq_err *err);
 /* What a rank's GPU did, a character a column: '#' compute, '=' exposed communication, '-' exposed
  * copy, '.' idle, whichever took most of the column's time. `line` has room for columns + 1. */
 int inq_step_chart_line(const struct inq_view *view, const struct inq_step_chart *chart,

@@ -82,6 +82,15 @@ void inq_table_printf(struct inq_table *table, const char *fmt, ...)
     inq_table_text(table, text);
 }
 
+void inq_table_words(struct inq_table *table, const char *word)
+{
+    char *text = inq_arena_strdup(table->arena, word);
+    for (char *c = text; c != NULL && *c != '\0'; c++) {
+        *c = *c == '_' ? ' ' : *c;
+    }
+    add_cell(table, text);
+}
+
 void inq_table_na(struct inq_table *table)
 {
     add_cell(table, NA);
@@ -118,4 +127,34 @@ void inq_table_real(struct inq_table *table, double value, int decimals)
     } else {
         inq_table_na(table);
     }
+}
+
+static bool is_empty(const struct inq_table *table, size_t column)
+{
+    for (size_t i = column; i < table->n_cells; i += table->n_columns) {
+        if (table->cells[i][0] != '\0') {
+            return false;
+        }
+    }
+    return true;
+}
+
+void inq_table_trim(struct inq_table *table)
+{
+    size_t keep[INQ_TABLE_MAX_COLUMNS];
+    size_t rows = inq_table_rows(table);
+    size_t n = 0;
+    for (size_t c = 0; c < table->n_columns; c++) {
+        if (!is_empty(table, c)) {
+            table->columns[n] = table->columns[c];
+            keep[n++] = c;
+        }
+    }
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t k = 0; k < n; k++) {
+            table->cells[r * n + k] = table->cells[r * table->n_columns + keep[k]];
+        }
+    }
+    table->n_columns = n;
+    table->n_cells = rows * n;
 }

@@ -24,7 +24,7 @@ void inq_table_files(const struct inq_view *view, struct inq_table *table)
                           folder[0] != '\0' ? "in " : "", folder, folder[0] != '\0' ? "; " : "");
     inq_table_column(table, INQ_COLUMN_STRETCH, "file");
     inq_table_column(table, INQ_COLUMN_LEFT, "format");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "MB");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "size");
     inq_table_column(table, INQ_COLUMN_RIGHT, "events");
     inq_table_column(table, INQ_COLUMN_RIGHT, "kept");
     inq_table_column(table, INQ_COLUMN_WRAP, "damage, remarks");
@@ -39,7 +39,7 @@ void inq_table_files(const struct inq_view *view, struct inq_table *table)
             bool both = damage[0] != '\0' && file->reason[0] != '\0';
             inq_table_text(table, inq_view_path(view, file->path));
             inq_table_text(table, file->format);
-            inq_table_real(table, (double)file->bytes / 1e6, 2);
+            inq_table_text(table, inq_view_bytes(view, (double)file->bytes));
             inq_table_count(table, (int64_t)file->events);
             inq_table_count(table, (int64_t)file->events_kept);
             inq_table_text(

@@ -42,7 +42,7 @@ void inq_table_waterfall(const struct inq_view *view, struct inq_table *table)
     inq_table_column_ns(table, "per step");
     inq_table_column(table, INQ_COLUMN_RIGHT, "of step %");
     for (size_t i = 0; i < p->n_waterfall; i++) {
-        inq_table_text(table, p->waterfall[i].cause);
+        inq_table_words(table, p->waterfall[i].cause);
         inq_table_ns(table, p->waterfall[i].ns_per_step);
         inq_table_real(table, percent(p->waterfall[i].ns_per_step, p->total_ns_per_step), 1);
     }

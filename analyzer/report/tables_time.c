@@ -53,8 +53,8 @@ void inq_table_rank_times(const struct inq_view *view, struct inq_table *table)
         return;
     }
     table->title = "Where each rank's GPU time went";
-    table->note = "bar: # compute, = exposed communication, - exposed copy, . idle; each of the "
-                  "span from the first to the last GPU work";
+    table->note = "share: from the left compute, exposed communication, exposed copy, idle; all of "
+                  "the span from the first to the last GPU work";
     inq_table_unit(table, longest_span(report));
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
     bool stages = inq_table_stage_column(view, table);

@@ -50,6 +50,7 @@ static int write_tables(const struct inq_view *view, const struct inq_pen *pen, 
     for (const struct inq_table_kind *kind = inq_report_tables; kind->build != NULL; kind++) {
         struct inq_table table = {.arena = view->arena};
         kind->build(view, &table);
+        inq_table_trim(&table);
         code = table.code;
         if (code == INQ_OK && inq_table_rows(&table) > 0) {
             inq_out_text(pen->out, "\n");

@@ -332,7 +332,8 @@ static void draw_heat(const struct inq_view *view, const struct inq_pen *pen,
     if (numbers) {
         inq_out_printf(pen->out, "%*s", HEAD, "");
         for (size_t s = 0; s < columns; s++) {
-            inq_out_printf(pen->out, " PP %4" PRId32, heat->stage[s]);
+            inq_out_printf(pen->out, "%*s", WIDE,
+                           inq_say(view->arena, "PP %" PRId32, heat->stage[s]));
         }
         inq_out_text(pen->out, "\n");
     }
@@ -341,7 +342,7 @@ static void draw_heat(const struct inq_view *view, const struct inq_pen *pen,
             left_out++;
             continue;
         }
-        inq_out_printf(pen->out, "DP %4" PRId32 " ", heat->dp[row]);
+        inq_out_printf(pen->out, "%-*s", HEAD, inq_say(view->arena, "DP %" PRId32, heat->dp[row]));
         for (size_t s = 0; s < columns; s++) {
             draw_cell(pen, heat, heat->slowdown[row * heat->n_stages + s], numbers);
         }
@@ -370,8 +371,8 @@ int inq_text_heat_map(const struct inq_view *view, const struct inq_pen *pen, st
     }
     title(pen, "Slowdown of every worker",
           inq_say(view->arena,
-                  "DP ranks down, pipeline stages across; the darker (%s) the slower, "
-                  "within 1 %% of the ideal blank",
+                  "S of each: DP ranks down, pipeline stages across; the darker (%s) the slower, "
+                  "blank within 1 %% of the ideal",
                   pen->utf8 ? "\xe2\x96\x91 \xe2\x96\x92 \xe2\x96\x93 \xe2\x96\x88" : ". : + #"));
     draw_heat(view, pen, &heat);
     return INQ_OK;

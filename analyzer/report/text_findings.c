@@ -97,6 +97,7 @@ static void write_finding(const struct inq_view *view, const struct inq_pen *pen
                        finding->n_evidence - n);
     }
     indented(pen, "Try: ", finding->advice);
+    indented(pen, "Fix: ", inq_say_fixes(view, finding));
 }
 
 void inq_text_findings(const struct inq_view *view, const struct inq_pen *pen)

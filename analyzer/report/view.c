@@ -116,6 +116,11 @@ bool inq_view_shows(const struct inq_view *view, int32_t rank)
     return options->ranks == NULL;
 }
 
+bool inq_view_shows_index(const struct inq_view *view, uint32_t index)
+{
+    return index < view->trace->n_ranks && inq_view_shows(view, view->trace->ranks[index].rank);
+}
+
 bool inq_view_shows_finding(const struct inq_view *view, const struct inq_finding *finding)
 {
     for (size_t i = 0; i < finding->n_ranks; i++) {

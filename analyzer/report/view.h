@@ -24,6 +24,8 @@ struct inq_view inq_view_of(const struct inq_run *run, const struct inq_trace *t
 
 /* Whether rows of this (global) rank were asked for. */
 bool inq_view_shows(const struct inq_view *view, int32_t rank);
+/* The same by the rank's index into trace->ranks. */
+bool inq_view_shows_index(const struct inq_view *view, uint32_t index);
 /* Whether any of a finding's ranks was asked for; true when it names none. */
 bool inq_view_shows_finding(const struct inq_view *view, const struct inq_finding *finding);
 

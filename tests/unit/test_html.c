@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "inquest/ingest.h"
 #include "report/html.h"
+#include "report/markup.h"
 #include "support_report.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static char *write_made(size_t n_reports)
 static void expect_text(const char *input, const char *output)
 {
     struct inq_out out = {0};
-    inq_html_text(&out, input);
+    inq_markup_text(&out, input);
     assert_string_equal(out.buf, output);
     inq_out_release(&out);
 }

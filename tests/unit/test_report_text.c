@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "report/pen.h"
+#include "report/table.h"
 #include "support_report.h"
 
 #include <stdlib.h>
@@ -89,12 +89,72 @@ static void text__narrow_tables_do_without_bars(void **state)
     struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .ranks = &range, .n_ranks = 1};
     (void)state;
     char *wide = write_text(&options, 1);
-    options.width = 80;
+    options.width = 60;
     char *narrow = write_text(&options, 1);
     assert_non_null(strstr(wide, "##########=====....."));
     assert_null(strstr(narrow, "##########=====....."));
     free(wide);
     free(narrow);
+}
+
+/* One row of a table that is as wide as its titles. */
+static void fill_table(struct inq_table *table)
+{
+    inq_table_column(table, INQ_COLUMN_STRETCH, "op");
+    inq_table_column(table, INQ_COLUMN_LEFT, "remark");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "transfer us");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "alg GB/s");
+    table->title = "Table";
+    inq_table_words(table, "all_reduce");
+    inq_table_text(table, "");
+    inq_table_real(table, 1.5, 1);
+    inq_table_real(table, 97.2, 1);
+}
+
+static void expect_table(int width, bool trim, const char *expected)
+{
+    struct inq_arena arena = {0};
+    struct inq_out out = {0};
+    struct inq_table table = {.arena = &arena};
+    struct inq_pen pen = {.out = &out, .width = width};
+    fill_table(&table);
+    if (trim) {
+        inq_table_trim(&table);
+    }
+    inq_table_print(&table, &pen);
+    inq_out_bytes(&out, "", 1);
+    assert_string_equal(out.buf, expected);
+    inq_table_release(&table);
+    inq_out_release(&out);
+    inq_arena_release(&arena);
+}
+
+static void table__that_is_too_wide_has_titles_of_two_lines(void **state)
+{
+    (void)state;
+    expect_table(80, true,
+                 "Table\n"
+                 "op          transfer us  alg GB/s\n"
+                 "all reduce          1.5      97.2\n");
+    expect_table(30, true,
+                 "Table\n"
+                 "            transfer   alg\n"
+                 "op                us  GB/s\n"
+                 "all reduce       1.5  97.2\n");
+    expect_table(25, true,
+                 "Table\n"
+                 "           transfer  alg\n"
+                 "op               us GB/s\n"
+                 "all reduce      1.5 97.2\n");
+}
+
+static void table__without_anything_in_a_column_does_without_it(void **state)
+{
+    (void)state;
+    expect_table(80, false,
+                 "Table\n"
+                 "op          remark  transfer us  alg GB/s\n"
+                 "all reduce                  1.5      97.2\n");
 }
 
 static void text__unmeasured_is_not_zero(void **state)
@@ -156,6 +216,8 @@ int main(void)
         cmocka_unit_test(text__no_input_acts_on_the_terminal),
         cmocka_unit_test(text__lines_fit_the_width),
         cmocka_unit_test(text__narrow_tables_do_without_bars),
+        cmocka_unit_test(table__that_is_too_wide_has_titles_of_two_lines),
+        cmocka_unit_test(table__without_anything_in_a_column_does_without_it),
         cmocka_unit_test(text__unmeasured_is_not_zero),
         cmocka_unit_test(text__colours_only_when_asked),
         cmocka_unit_test(text__selected_ranks_only),

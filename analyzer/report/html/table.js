@@ -8,17 +8,20 @@ const LONG_TEXT = 40;
 /* A column: {title, value: (row) => number|string|null, text?: (row) => string, cell?: (row) => Node,
  * hint?}. Numbers stand on the right. */
 function makeTable(options) {
-    const { label, columns, rows } = options;
-    const body = el("tbody");
-    const count = el("span", { class: "count", role: "status" });
-    let sort = options.sort || null; /* {column, down} */
-    let wanted = "";
-    let limit = options.limit || SHOWN_ROWS;
-
+    const { label, rows } = options;
     const textOf = (column, row) => {
         const value = column.value(row);
         return column.text ? column.text(row) : value === null || value === undefined ? "" : String(value);
     };
+    /* a column in which no row has anything is left out */
+    const columns = options.columns.filter((column) => column.cell || rows.some((row) => textOf(column, row) !== ""));
+    const body = el("tbody");
+    const count = el("span", { class: "count", role: "status" });
+    let sort = options.sort ? { column: columns.indexOf(options.columns[options.sort.column]), down: options.sort.down } : null;
+    if (sort && sort.column < 0) sort = null;
+    let wanted = "";
+    let limit = options.limit || SHOWN_ROWS;
+
     const isRight = (column) => rows.some((row) => typeof column.value(row) === "number");
     const right = columns.map((column) => !column.left && isRight(column));
 

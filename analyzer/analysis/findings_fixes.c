@@ -101,6 +101,7 @@ static void call_for_fixes(struct inq_findings *f, struct inq_finding *finding)
     case INQ_FINDING_NOT_FINITE:
     case INQ_FINDING_LOSS_SPIKE:
     case INQ_FINDING_DIVERGENCE:
+    case INQ_FINDING_GRADIENT:
     case INQ_FINDING_THROUGHPUT_DROP:
     case INQ_FINDING_FAILURE:
     case INQ_FINDING_KIND_COUNT:

@@ -19,11 +19,15 @@ static const struct {
         {INQ_FINDING_LOSS_SPIKE, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW,
          "Look at the data of this step and the gradient norm; clip, or skip the batch."},
     [INQ_TRAINING_DIVERGENCE] =
-        {INQ_FINDING_DIVERGENCE, INQ_SEVERITY_HIGH, INQ_SEVERITY_HIGH,
+        {INQ_FINDING_DIVERGENCE, INQ_SEVERITY_HIGH, INQ_SEVERITY_MEDIUM,
          "Go back to the checkpoint before this step with a lower learning rate or without its "
          "data."},
+    [INQ_TRAINING_GRADIENT] =
+        {INQ_FINDING_GRADIENT, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW,
+         "Look at the gradient norm of each layer and at the learning rate; clipping holds the "
+         "weights, not the cause."},
     [INQ_TRAINING_SLOWER] =
-        {INQ_FINDING_THROUGHPUT_DROP, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_MEDIUM,
+        {INQ_FINDING_THROUGHPUT_DROP, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW,
          "Trace a few steps now and compare them with a trace from before: inquest compare."},
 };
 

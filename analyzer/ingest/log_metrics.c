@@ -8,7 +8,7 @@
 
 enum { LINE = 2048, NUMBER = 40, ESCAPE = 0x1b };
 
-enum slot { STEP, LOSS, GRAD_NORM, STEP_S, STEP_MS, THROUGHPUT };
+enum slot { STEP, EPOCH, LOSS, GRAD_NORM, STEP_S, STEP_MS, STEP_RATE, THROUGHPUT };
 
 /* How frameworks call it; the longest name that ends the text in front of the number counts. */
 #define NAME(text, slot)                                                                           \
@@ -25,8 +25,12 @@ static const struct {
     NAME("iter", STEP),
     NAME("step", STEP),
     NAME("steps", STEP),
+    NAME("num_updates", STEP),
+    NAME("epoch", EPOCH),
     NAME("loss", LOSS),
     NAME("train_loss_step", LOSS),
+    NAME("train/crossentropyloss", LOSS),
+    NAME("loss/train/total", LOSS),
     NAME("loss_step", LOSS),
     NAME("grad norm", GRAD_NORM),
     NAME("grad_norm", GRAD_NORM),
@@ -44,8 +48,19 @@ static const struct {
     NAME("iteration_time", STEP_S),
     NAME("iter_time", STEP_S),
     NAME("step_time", STEP_S),
-    NAME("time", STEP_S), /* with a unit behind the number only */
+    NAME("time", STEP_S),
+    NAME("seconds", STEP_S),
+    NAME("batch_cost", STEP_S),
+    NAME("dt", STEP_S),
+    NAME("steps_per_second", STEP_RATE),
+    NAME("steps/s", STEP_RATE),
+    NAME("steps/sec", STEP_RATE),
+    NAME("train_speed(iter/s)", STEP_RATE),
     NAME("tps", THROUGHPUT),
+    NAME("tgs", THROUGHPUT),
+    NAME("wps", THROUGHPUT),
+    NAME("ips", THROUGHPUT),
+    NAME("tokens/s/device", THROUGHPUT),
     NAME("tokens/s", THROUGHPUT),
     NAME("tokens/sec", THROUGHPUT),
     NAME("tok/s", THROUGHPUT),
@@ -61,6 +76,22 @@ static const struct {
 };
 
 #undef NAME
+
+/* Units that tell what a number is without a name. */
+static const struct {
+    const char *text;
+    enum slot slot;
+} units[] = {
+    {"s/it", STEP_S},     {"s/step", STEP_S},    {" sec/step", STEP_S}, {" s/step", STEP_S},
+    {"ms/step", STEP_MS}, {" ms/step", STEP_MS}, {"it/s", STEP_RATE},   {" it/s", STEP_RATE},
+};
+
+/* What was read of a line so far. */
+struct reading {
+    struct inq_log_metric *metric;
+    int loss_rank;    /* how sure it is that the loss is the whole one; 0: none yet */
+    int64_t bar_step; /* of "12/500 [" and "[12/500]", counted anew each epoch; -1 none */
+};
 
 /* The line without escape sequences and control characters, in lower case; returns its length. */
 static size_t clean(const char *p, size_t n, char out[LINE + 1])
@@ -107,15 +138,38 @@ static bool holds(const char *text, size_t n, const char *word)
     return memmem(text, n, word, strlen(word)) != NULL;
 }
 
-/* Values of validation are not of training, and what is counted in steps is no step. */
+/* Values of validation are not of training, what is counted in steps is no step, and not every time
+ * is one of a step. */
 static bool is_other(enum slot slot, const char *text, size_t n)
 {
-    static const char *const losses[] = {"val", "test", "aux", "best", NULL};
-    static const char *const steps[] = {"skip", "per_step", "nan", NULL};
-    const char *const *words = slot == LOSS ? losses : steps;
-    for (; (slot == LOSS || slot == STEP) && *words != NULL; words++) {
-        if (holds(text, n, *words)) {
-            return true;
+    static const char *const others[][9] = {
+        [LOSS] = {"val", "test", "aux", "best"},
+        [STEP] = {"skip", "per_step", "nan", "max_step", "total"},
+        [STEP_S] = {"elapsed", "remain", "total", "left", "data", "load", "eta", "wall"},
+        [THROUGHPUT] = {NULL},
+    };
+    for (const char *const *word = others[slot]; *word != NULL; word++) {
+        if (holds(text, n, *word)) {
+            return !(slot == STEP_S && holds(text, n, "per iter")) &&
+                   !(slot == STEP && holds(text, n, "step/max"));
+        }
+    }
+    return false;
+}
+
+/* A line of an evaluation: "| valid |", "[eval]", "validation: step 12 ...". */
+static bool is_evaluation(const char *line, size_t len)
+{
+    static const char *const words[] = {"valid", "validation", "eval", "evaluation", "test"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t n = strlen(words[i]);
+        const char *end = line + len;
+        for (const char *p = line; (p = memmem(p, (size_t)(end - p), words[i], n)) != NULL; p++) {
+            const char *next = p + n + strspn(p + n, " ");
+            bool alone = (p == line || (!in_word(p[-1]) && p[-1] != '/')) && !in_word(p[n]);
+            if (alone && (strchr("|]):", *next) != NULL || strncmp(next, "on ", 3) == 0)) {
+                return *next != '\0';
+            }
         }
     }
     return false;
@@ -173,11 +227,11 @@ static const char *number_at(const char *p, double *value)
 /* What a character can be; a number follows a joint, and a name does not reach over a break. */
 enum { JOINT = 1, BREAK = 2, START = 4 };
 static const unsigned char roles[256] = {
-    [':'] = JOINT, ['='] = JOINT, [' '] = JOINT, ['\''] = JOINT, ['"'] = JOINT,
-    ['|'] = BREAK, [','] = BREAK, [';'] = BREAK, ['{'] = BREAK,  [']'] = BREAK,
-    ['-'] = START, ['+'] = START, ['.'] = START, ['n'] = START,  ['i'] = START,
-    ['0'] = START, ['1'] = START, ['2'] = START, ['3'] = START,  ['4'] = START,
-    ['5'] = START, ['6'] = START, ['7'] = START, ['8'] = START,  ['9'] = START,
+    [':'] = JOINT, ['='] = JOINT, [' '] = JOINT, ['\''] = JOINT, ['"'] = JOINT, ['['] = JOINT,
+    ['('] = JOINT, ['|'] = BREAK, [','] = BREAK, [';'] = BREAK,  ['{'] = BREAK, [']'] = BREAK,
+    ['-'] = START, ['+'] = START, ['.'] = START, ['n'] = START,  ['i'] = START, ['0'] = START,
+    ['1'] = START, ['2'] = START, ['3'] = START, ['4'] = START,  ['5'] = START, ['6'] = START,
+    ['7'] = START, ['8'] = START, ['9'] = START,
 };
 
 static bool is_role(char c, int role)
@@ -185,29 +239,81 @@ static bool is_role(char c, int role)
     return roles[(unsigned char)c] == role;
 }
 
-static void put(struct inq_log_metric *metric, int slot, double value, const char *unit)
+/* The last word of a name, '/' and '_' within it. */
+static const char *last_word(const char *name, const char *to)
 {
+    const char *p = to;
+    while (p > name && (in_word(p[-1]) || p[-1] == '/')) {
+        p--;
+    }
+    return p;
+}
+
+/* 2: the whole loss, 1: one that may be a part of it ("nll_loss"). */
+static int rank_of_loss(const char *name, size_t n)
+{
+    const char *word = last_word(name, name + n);
+    size_t len = (size_t)(name + n - word);
+    bool whole = len == 4 || holds(word, len, "total") || holds(word, len, "train") ||
+                 holds(word, len, "lm_loss");
+    return whole ? 2 : 1;
+}
+
+/* Of the last two words and what joins them to the number; a word with digits names a rank. */
+static uint32_t hash_wording(const char *name, size_t n)
+{
+    const char *end = name + n;
+    const char *from = last_word(name, end);
+    const char *word = from > name && from[-1] == ' ' ? last_word(name, from - 1) : from;
+    for (const char *p = word; p < from; p++) {
+        word = *p >= '0' && *p <= '9' ? from : word;
+    }
+    uint32_t hash = UINT32_C(2166136261);
+    for (const char *p = word; p <= end; p++) {
+        hash = (hash ^ (unsigned char)*p) * UINT32_C(16777619);
+    }
+    return hash;
+}
+
+static void put_loss(struct reading *r, double value, const char *name, size_t n)
+{
+    int rank = rank_of_loss(name, n);
+    if (rank > r->loss_rank) {
+        r->loss_rank = rank;
+        r->metric->loss = value;
+        r->metric->wording = hash_wording(name, n);
+    }
+}
+
+static void put(struct reading *r, enum slot slot, double value, const char *unit)
+{
+    struct inq_log_metric *metric = r->metric;
     bool ms = strncmp(unit, "ms", 2) == 0;
     bool s = unit[0] == 's' && !in_word(unit[1]);
-    switch ((enum slot)slot) {
+    switch (slot) {
     case STEP:
         if (metric->step < 0 && value >= 0 && value < 1e15) {
             metric->step = (int64_t)value;
         }
         return;
+    case EPOCH:
+        metric->epoch = value;
+        return;
     case LOSS:
-        metric->loss = value;
         return;
     case GRAD_NORM:
-        metric->grad_norm = value;
+        metric->grad_norm = isnan(value) ? (double)INFINITY : value;
         return;
     case STEP_MS:
         metric->step_s = value / 1e3;
         return;
     case STEP_S:
-        if (ms || s || metric->step_s != metric->step_s) {
+        if (ms || s || isnan(metric->step_s)) {
             metric->step_s = ms ? value / 1e3 : value;
         }
+        return;
+    case STEP_RATE:
+        metric->step_s = value > 0.0 && isnan(metric->step_s) ? 1.0 / value : metric->step_s;
         return;
     case THROUGHPUT:
         metric->throughput = value;
@@ -215,41 +321,76 @@ static void put(struct inq_log_metric *metric, int slot, double value, const cha
     }
 }
 
+static int slot_of_unit(const char *end)
+{
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t n = strlen(units[i].text);
+        if (strncmp(end, units[i].text, n) == 0 && !in_word(end[n])) {
+            return (int)units[i].slot;
+        }
+    }
+    return -1;
+}
+
+/* "12/500 [" or "[12/500]": a bar's count, from its '/' on. */
+static bool is_bar(char in_front, const char *end)
+{
+    const char *p = end + 1;
+    if (*end != '/' || *p < '0' || *p > '9') {
+        return false;
+    }
+    p += strspn(p, "0123456789");
+    return in_front == '[' ? *p == ']' : *p == ' ' && p[1] == '[';
+}
+
+/* The number at `line + i` with its name in [from, i); where it ends, or NULL. */
+static const char *take_number(struct reading *r, const char *line, size_t from, size_t i)
+{
+    double value = 0.0;
+    const char *end = number_at(line + i, &value);
+    if (end == NULL) {
+        return NULL;
+    }
+    size_t to = i;
+    while (to > from && is_role(line[to - 1], JOINT)) {
+        to--;
+    }
+    int slot = slot_of(line + from, to - from);
+    int unit = slot_of_unit(end);
+    if (slot == LOSS) {
+        put_loss(r, value, line + from, to - from);
+    } else if (slot >= 0) {
+        put(r, (enum slot)slot, value, end);
+    } else if (unit >= 0) {
+        put(r, (enum slot)unit, value, "");
+    } else if (r->bar_step < 0 && is_bar(line[i - 1], end)) {
+        r->bar_step = (int64_t)value;
+    }
+    return end;
+}
+
 bool inq_log_read_metric(const char *p, size_t n, struct inq_log_metric *metric)
 {
     char line[LINE + 1];
     size_t len = clean(p, n, line);
-    bool found = false;
     size_t from = 0; /* of the name of the next number */
+    struct reading r = {.metric = metric, .bar_step = -1};
     *metric = (struct inq_log_metric){.step = -1,
+                                      .epoch = (double)NAN,
                                       .loss = (double)NAN,
                                       .grad_norm = (double)NAN,
                                       .step_s = (double)NAN,
                                       .throughput = (double)NAN};
     for (size_t i = 1; i < len; i++) {
-        double value = 0.0;
         if (is_role(line[i], BREAK)) {
             from = i + 1;
-            continue;
+        } else if (is_role(line[i], START) && is_role(line[i - 1], JOINT)) {
+            const char *end = take_number(&r, line, from, i);
+            i = end != NULL ? (size_t)(end - line) - 1 : i;
+            from = end != NULL ? (size_t)(end - line) : from;
         }
-        if (!is_role(line[i], START) || !is_role(line[i - 1], JOINT)) {
-            continue;
-        }
-        const char *end = number_at(line + i, &value);
-        if (end == NULL) {
-            continue;
-        }
-        size_t to = i;
-        while (to > from && is_role(line[to - 1], JOINT)) {
-            to--;
-        }
-        int slot = slot_of(line + from, to - from);
-        if (slot >= 0) {
-            put(metric, slot, value, end);
-            found = found || slot == LOSS;
-        }
-        i = (size_t)(end - line) - 1;
-        from = (size_t)(end - line);
     }
-    return found;
+    metric->step = metric->step < 0 ? r.bar_step : metric->step;
+    /* a trainer's last line is the mean of the run */
+    return r.loss_rank > 0 && !holds(line, len, "train_runtime") && !is_evaluation(line, len);
 }

@@ -42,7 +42,7 @@ void inq_table_training_events(const struct inq_view *view, struct inq_table *ta
         return;
     }
     table->title = "Where training went wrong";
-    table->note = "loss against the median of the 50 rows before; time of a step against before";
+    table->note = "against what was usual in the 50 rows before";
     inq_table_column(table, INQ_COLUMN_RIGHT, "from step");
     inq_table_column(table, INQ_COLUMN_RIGHT, "to step");
     inq_table_column(table, INQ_COLUMN_RIGHT, "line");

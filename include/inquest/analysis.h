@@ -42,6 +42,7 @@ enum inq_confidence {
     X(NOT_FINITE, "not_finite") /* the loss or the gradient norm */                                \
     X(LOSS_SPIKE, "loss_spike")                                                                    \
     X(DIVERGENCE, "divergence")                                                                    \
+    X(GRADIENT, "gradient_explosion")                                                              \
     X(THROUGHPUT_DROP, "throughput_drop")                                                          \
     X(FAILURE, "failure")
 

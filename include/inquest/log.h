@@ -127,9 +127,12 @@ struct inq_log_event {
 /* One line of training output. What it does not say is NaN, the step -1. */
 struct inq_log_metric {
     int64_t step;
-    double loss, grad_norm;
+    double epoch; /* whole, or with its part */
+    double loss;
+    double grad_norm;  /* infinite where NaN is printed */
     double step_s;     /* time of the step, in seconds */
     double throughput; /* in whatever the line counts, per second */
+    uint32_t wording;  /* of the words in front of the loss: other lines of the run have others */
     uint64_t line;
 };
 

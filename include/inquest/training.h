@@ -12,10 +12,11 @@ extern "C" {
 
 /* X(name, "text"): the text is its `kind` in JSON. */
 #define INQ_TRAINING_EVENTS(X)                                                                     \
-    X(NOT_FINITE, "not_finite")  /* loss or gradient norm is NaN or infinite */                    \
-    X(LOSS_SPIKE, "loss_spike")  /* far above the steps before, and back again */                  \
-    X(DIVERGENCE, "divergence")  /* far above the steps before, to the end */                      \
-    X(SLOWER, "throughput_drop") /* steps take longer from here to the end */
+    X(NOT_FINITE, "not_finite")       /* loss or gradient norm is NaN or infinite */               \
+    X(LOSS_SPIKE, "loss_spike")       /* far above the steps before, and back again */             \
+    X(DIVERGENCE, "divergence")       /* far above the steps before, to the end */                 \
+    X(GRADIENT, "gradient_explosion") /* the gradient norm is many times what it was */            \
+    X(SLOWER, "throughput_drop")      /* steps take longer than before */
 
 enum inq_training_event_kind {
 #define INQ_TRAINING_ENUM(name, text) INQ_TRAINING_##name,
@@ -30,19 +31,11 @@ struct inq_training_event {
     int64_t first_step, last_step;
     uint64_t line;             /* of the first */
     bool to_end;               /* it never went back */
-    double measured, expected; /* loss, or seconds a step (or 1 / throughput) */
+    double measured, expected; /* loss, gradient norm, or seconds a step (or 1 / throughput) */
     const char *what;          /* one sentence */
 };
 
-/* Rules. Of the loss at row i against the W = 50 finite ones before it (at least 10):
- *   spike       loss > median + max(6 sigma, 10 % of |median|), with the window's median and sigma
- * = 1.4826 MAD, or with the median of the last 10 and sigma = 1.4826 MAD / sqrt(2) of the
- * differences of neighbours; rows that follow closely (within W) are one spike divergence  a spike
- * that lasts to the end over at least 5 rows, and the last rows' median is above its threshold
- *   slower      time of a step: at the row k that parts the series best (largest ratio of medians
- *               of the W rows after and before), when the median of all rows from k on is at least
- *               10 % and 5 * 1.4826 MAD above that of the W before, at least 10 rows on each side
- * The first 5 rows of a series are its warm-up: never part of these. */
+/* Of one log; what is looked at, and the rules of the events: inquest-report(5), `training`. */
 struct inq_training {
     const char *file; /* the one with the most rows; of many ranks' output one is enough */
     size_t n_rows;

@@ -427,32 +427,72 @@ static int take_snapshots(struct inq_log_case *c, struct inq_err *err)
 /* ---- all groups --------------------------------------------------------------------------------
  */
 
+/* Which group a line without one is of. */
+struct naming {
+    const char *only;     /* the only one that is named; NULL: none, or several */
+    int64_t most, least;  /* of its counters: completed by the furthest, enqueued by the last */
+    struct inq_map pairs; /* rank and number of a work -> mark that names its group, + 1 */
+};
+
+static uint64_t key_of(const struct inq_log_mark *mark)
+{
+    return inq_hash_u64((uint64_t)mark->event->seq << 24 ^ (uint64_t)(uint32_t)mark->rank);
+}
+
+static int learn_groups(const struct inq_log_case *c, struct naming *naming, struct inq_err *err)
+{
+    bool several = false;
+    int code = INQ_OK;
+    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        if (!counts(event) || event->group[0] == '\0') {
+            continue;
+        }
+        several = several || (naming->only != NULL && strcmp(naming->only, event->group) != 0);
+        naming->only = naming->only != NULL ? naming->only : event->group;
+        naming->most = larger(naming->most, event->completed);
+        bool last = event->enqueued >= 0 && event->enqueued < naming->least;
+        naming->least = last ? event->enqueued : naming->least;
+        if (event->seq >= 0 && c->marks[i].rank >= 0) {
+            code = inq_map_put(&naming->pairs, key_of(&c->marks[i]), (uint32_t)i + 1, err);
+        }
+    }
+    naming->only = several ? NULL : naming->only;
+    return code;
+}
+
+/* That of another line on the same work of the same rank; else the only one there is, if its
+ * counters are near. */
+static const char *group_of(const struct inq_log_case *c, const struct naming *naming,
+                            const struct inq_log_mark *mark)
+{
+    enum { NEAR = 64 }; /* nobody runs further ahead of a member */
+    int64_t seq = mark->event->seq;
+    uint32_t at = 0;
+    if (mark->event->group[0] != '\0') {
+        return mark->event->group;
+    }
+    if (seq >= 0 && inq_map_get(&naming->pairs, key_of(mark), &at)) {
+        return c->marks[at - 1].event->group;
+    }
+    bool near = seq < 0 || (seq + NEAR >= naming->most && seq - NEAR <= naming->least);
+    return naming->only != NULL && near ? naming->only : "";
+}
+
 static int collect(struct inq_log_case *c, struct team *teams, size_t cap, size_t *n,
                    struct inq_err *err)
 {
-    const char *only = NULL; /* lines without a group are of it */
-    bool several = false;
-    for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_event *event = c->marks[i].event;
-        if (counts(event) && event->group[0] != '\0') {
-            several = several || (only != NULL && strcmp(only, event->group) != 0);
-            only = only != NULL ? only : event->group;
-        }
-    }
-    for (size_t i = 0; i < c->n_marks; i++) {
+    struct naming naming = {.most = -1, .least = INT64_MAX};
+    int code = learn_groups(c, &naming, err);
+    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
         const struct inq_log_mark *mark = &c->marks[i];
-        if (!counts(mark->event) || mark->rank < 0) {
-            continue;
-        }
-        const char *group = mark->event->group;
-        group = group[0] == '\0' && only != NULL && !several ? only : group;
-        struct team *team = team_of(teams, n, cap, group);
-        int code = team != NULL ? note(team, mark, err) : INQ_OK;
-        if (code != INQ_OK) {
-            return code;
+        if (counts(mark->event) && mark->rank >= 0) {
+            struct team *team = team_of(teams, n, cap, group_of(c, &naming, mark));
+            code = team != NULL ? note(team, mark, err) : INQ_OK;
         }
     }
-    return INQ_OK;
+    inq_map_release(&naming.pairs);
+    return code;
 }
 
 /* Of the groups in which somebody timed out, else of all: the one whose wait began first; without

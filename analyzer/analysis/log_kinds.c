@@ -211,7 +211,8 @@ static struct inq_log_meaning of_exception(const struct inq_log_event *event)
                                           "RendezvousTimeout",
                                           "RendezvousConnection",
                                           NULL};
-    static const char *const stops[] = {"KeyboardInterrupt", "SystemExit", NULL};
+    static const char *const stops[] = {"KeyboardInterrupt", "SystemExit", "SIGTERMException",
+                                        NULL};
     static const char *const elsewhere[] = {"OutOfMemoryError",
                                             "DataLoader worker",
                                             "CUDA error",
@@ -254,7 +255,7 @@ static struct inq_log_meaning of_exception(const struct inq_log_event *event)
         means = (struct inq_log_meaning){INQ_LOG_VICTIM, INQ_FAILURE_UNKNOWN, "", 0};
     } else if (has_any(event->op, stops)) {
         means = (struct inq_log_meaning){INQ_LOG_TEARDOWN, INQ_FAILURE_UNKNOWN, "", 0};
-    } else if (strcmp(event->op, "MemoryError") == 0) {
+    } else if (strcmp(event->op, "MemoryError") == 0 || has(event->op, "bad_alloc")) {
         means = (struct inq_log_meaning){INQ_LOG_CAUSE, INQ_FAILURE_HOST, "memory", 74};
     } else if (strcmp(event->op, "FloatingPointError") == 0) {
         means = (struct inq_log_meaning){INQ_LOG_CAUSE, INQ_FAILURE_NUMERICAL, "", 72};

@@ -29,6 +29,28 @@ const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus)
                    (unsigned)(bus >> 8 & 0xff), (unsigned)(bus & 0xff));
 }
 
+static const char *say_signal(int64_t code)
+{
+    switch (inq_log_signal(code)) {
+    case 4:
+        return " (SIGILL)";
+    case 6:
+        return " (SIGABRT)";
+    case 7:
+        return " (SIGBUS)";
+    case 8:
+        return " (SIGFPE)";
+    case 9:
+        return " (SIGKILL)";
+    case 11:
+        return " (SIGSEGV)";
+    case 15:
+        return " (SIGTERM)";
+    default:
+        return "";
+    }
+}
+
 /* What a line tells, with the numbers that matter. */
 const char *inq_log_what(struct inq_log_case *c, const struct inq_log_mark *mark)
 {
@@ -46,7 +68,8 @@ const char *inq_log_what(struct inq_log_case *c, const struct inq_log_mark *mark
     case INQ_LOG_EXIT:
     case INQ_LOG_EXIT_ROW:
     case INQ_LOG_SLURM_EXIT:
-        return inq_say(c->arena, "%s with exit code %" PRId64, kind, e->code);
+        return inq_say(c->arena, "%s with exit code %" PRId64 "%s", kind, e->code,
+                       say_signal(e->code));
     case INQ_LOG_PYTHON_ERROR:
         return inq_say(c->arena, "%.120s%s%.180s", e->op, e->peer[0] != '\0' ? " at " : "",
                        e->peer);

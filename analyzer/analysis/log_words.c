@@ -94,6 +94,22 @@ static bool has_kind(const struct inq_log_case *c, enum inq_log_kind kind)
     return false;
 }
 
+/* Any victim's line but those of a process's end. */
+static bool tells_of_peer(const struct inq_log_case *c)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        enum inq_log_kind kind = c->marks[i].event->kind;
+        bool end = kind == INQ_LOG_EXIT || kind == INQ_LOG_EXIT_ROW || kind == INQ_LOG_SLURM_EXIT;
+        bool summary = kind == INQ_LOG_PYTHON_ERROR &&
+                       (strstr(c->marks[i].event->op, "ChildFailed") != NULL ||
+                        strstr(c->marks[i].event->op, "SignalException") != NULL);
+        if (c->marks[i].means.role == INQ_LOG_VICTIM && !end && !summary) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* No line tells of a cause, nor of where ranks wait. */
 static const char *headline_of_victims(struct inq_log_case *c, const struct inq_failure *f)
 {
@@ -107,6 +123,13 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
     if (has_kind(c, INQ_LOG_WATCHDOG_STUCK)) {
         return "Cause unknown: NCCL's watchdog itself was stuck, in a CUDA call or behind a lock; "
                "nothing here tells what held it.";
+    }
+    if (has_kind(c, INQ_LOG_STORE_TIMEOUT)) {
+        return "Cause unknown: a process waited for the store or for others to join it, and they "
+               "did not come.";
+    }
+    if (!tells_of_peer(c)) {
+        return "Cause unknown: processes were aborted or stopped, and no line here tells why.";
     }
     return "Cause unknown: the logs are of processes that lost a peer, not of the one that failed.";
 }
@@ -206,6 +229,10 @@ static const char *advice_of_exception(struct inq_log_case *c)
 {
     const char *frame = c->cause != NULL ? c->cause->event->peer : "";
     bool is_frame = c->cause != NULL && c->cause->event->kind == INQ_LOG_PYTHON_ERROR;
+    if (c->cause != NULL && strcmp(c->cause->means.sub, "segfault") == 0) {
+        return "Take the stack of the fault (core file, PYTHONFAULTHANDLER=1); timeouts of others "
+               "are its consequence.";
+    }
     return is_frame && frame[0] != '\0'
                ? inq_say(c->arena, "Look at %.200s.", frame)
                : "Read the traceback of this rank; timeouts of others are its consequence.";

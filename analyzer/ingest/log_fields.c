@@ -184,16 +184,31 @@ static bool is_text_slot(enum inq_log_slot slot)
            slot == INQ_LOG_RANKS || slot == INQ_LOG_SHAPE || slot == INQ_LOG_BUS_ID;
 }
 
+/* "9", "SIGKILL"; -1 for none that is known. */
+static int64_t read_signal(const char *p, const char *end)
+{
+    static const struct {
+        const char *name;
+        int64_t number;
+    } known[] = {{"SIGKILL", 9},  {"SIGSEGV", 11}, {"SIGABRT", 6}, {"SIGBUS", 7},
+                 {"SIGTERM", 15}, {"SIGILL", 4},   {"SIGFPE", 8}};
+    int64_t number = -1;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        number = inq_log_match(p, end, known[i].name) != NULL ? known[i].number : number;
+    }
+    return number > 0 || inq_log_number(p, end, &number) != NULL ? number : -1;
+}
+
 static bool read_field(const struct inq_log_field *field, const char *start, const char *end,
                        struct inq_log_names *names, struct inq_log_event *event)
 {
     for (const char *p = inq_log_seek(start, end, field->key); p != NULL;
          p = inq_log_seek(p, end, field->key)) {
-        int64_t value = 0;
+        int64_t value = field->slot == INQ_LOG_SIGNAL ? read_signal(p, end) : -1;
         if (is_text_slot(field->slot)) {
             return read_text(field->slot, p, end, names, event);
         }
-        if (inq_log_number(p, end, &value) != NULL) {
+        if (value > 0 || inq_log_number(p, end, &value) != NULL) {
             set_number(field->slot, value, event);
             return true;
         }
@@ -344,8 +359,11 @@ static void read_exit_item(const struct inq_log_line *line, struct inq_log_names
 {
     const char *end = line->outer;
     int64_t value = 0;
-    for (int i = 0; i < 4; i++) {
-        const char *start = line_before(line, end);
+    bool joined =
+        inq_log_seek(line->start, line->at, "(local_rank:") != NULL; /* one line for all */
+    end = joined ? line->at : end;
+    for (int i = 0; i < (joined ? 1 : 4); i++) {
+        const char *start = joined ? line->start : line_before(line, end);
         if (start == NULL) {
             return;
         }
@@ -625,6 +643,9 @@ bool inq_log_read(const struct inq_log_pattern *pattern, const struct inq_log_li
     inq_log_prefix(line, event, names->host, sizeof names->host);
     read_fields(pattern, line, names, event);
     read_group(line, names, event);
+    if (event->kind == INQ_LOG_EXIT && event->code == -1) {
+        return false;
+    }
     if (!read_special(pattern, line, behind, names, event)) {
         return false;
     }

@@ -47,8 +47,13 @@ static const struct inq_log_field of_init[] = {
 };
 
 static const struct inq_log_field of_completion[] = {
-    {"peer ", INQ_LOG_PEER},  {"status=", INQ_LOG_CODE},     {"ERR(", INQ_LOG_CODE},
-    {"ERROR(", INQ_LOG_CODE}, {"with error ", INQ_LOG_CODE}, {NULL, 0},
+    {"peer ", INQ_LOG_PEER},
+    {"status=", INQ_LOG_CODE},
+    {"ERR(", INQ_LOG_CODE},
+    {"ERROR(", INQ_LOG_CODE},
+    {"with error ", INQ_LOG_CODE},
+    {"RC:", INQ_LOG_CODE},
+    {NULL, 0},
 };
 
 static const struct inq_log_field of_peer[] = {
@@ -85,16 +90,17 @@ static const struct inq_log_field of_child[] = {{"process rank ", INQ_LOG_RANK},
                                                 {"on signal ", INQ_LOG_SIGNAL},
                                                 {"(signal ", INQ_LOG_SIGNAL},
                                                 {"BY SIGNAL:", INQ_LOG_SIGNAL},
+                                                {"with signal ", INQ_LOG_SIGNAL},
+                                                {"<Signals.", INQ_LOG_SIGNAL},
                                                 {"with code ", INQ_LOG_CODE},
+                                                {"exit code ", INQ_LOG_CODE},
                                                 {"Exit code:", INQ_LOG_CODE},
                                                 {"return code = ", INQ_LOG_CODE},
                                                 {"exit status ", INQ_LOG_CODE},
-                                                {"<Signals.SIGKILL:", INQ_LOG_SIGNAL},
-                                                {"<Signals.SIGSEGV:", INQ_LOG_SIGNAL},
-                                                {"<Signals.SIGABRT:", INQ_LOG_SIGNAL},
-                                                {"<Signals.SIGBUS:", INQ_LOG_SIGNAL},
-                                                {"<Signals.SIGTERM:", INQ_LOG_SIGNAL},
+                                                {"process ", INQ_LOG_LOCAL_RANK},
                                                 {NULL, 0}};
+
+static const struct inq_log_field of_instance[] = {{"instance of", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_signal[] = {
     {"subprocess ", INQ_LOG_PID}, {"process ", INQ_LOG_PID}, {NULL, 0}};
@@ -198,20 +204,21 @@ static const struct inq_log_pattern patterns[] = {
     ROW(PEER_CLOSED, " by peer", "reset", of_peer),
     ROW(PEER_CLOSED, "Broken pipe", NULL, of_peer),
     /* the launcher */
+    SPECIAL(EXIT_ROW, "exitcode", "(local_rank:", of_exit, INQ_LOG_EXIT_ITEM),
     LAST(EXIT, "exitcode", "local_rank:", of_exit),
     SPECIAL(EXIT_ROW, "exitcode", "(pid:", of_exit, INQ_LOG_EXIT_ITEM),
     LAST(EXIT, "exited on signal", "process rank", of_child),
     {INQ_LOG_EXIT, INQ_LOG_PLAIN, "name: [[", NULL, of_child, 1, true},
-    LAST(EXIT, "THE EXIT STRING", "signal", of_child),
     LAST(EXIT, "KILLED BY SIGNAL:", NULL, of_child),
     LAST(EXIT, "exits with return code", NULL, of_child),
     LAST(EXIT, "non-zero exit status", NULL, of_child),
     LAST(EXIT, "died with <Signals", NULL, of_child),
-    LAST(EXIT, "Child process with PID", "terminated with code", of_child),
+    LAST(EXIT, "terminated with ", "process", of_child),
     LAST(SIGTERM_SENT, "Killing subprocess", NULL, of_signal),
     LAST(SIGTERM_SENT, "closing signal", "process", of_signal),
     ROW(SIGTERM_SENT, "death signal", NULL, NULL),
     ROW(SIGTERM_SENT, "got signal: ", NULL, of_signal),
+    ROW(PYTHON_ERROR, "std::bad_alloc", "instance of", of_instance),
     /* CUDA */
     LAST(CUDA_OOM, "CUDA out of memory", "!1EB", of_oom),
     LAST(CUDA_OOM, "HIP out of memory", "!1EB", of_oom),
@@ -242,6 +249,7 @@ static const struct inq_log_pattern patterns[] = {
     {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 3", "NCCL INFO", NULL, 3, true},
     {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 6", "NCCL INFO", NULL, 6, true},
     LAST(NCCL_IB, "Got completion from peer", NULL, of_completion),
+    LAST(NCCL_IB, "NET/OFI Request", "error", of_completion),
     ROW(NCCL_IB_ASYNC, "async event: ", "NET/IB", of_async),
     ROW(NCCL_IB_ASYNC, "async fatal event: ", NULL, of_async),
     LAST(NCCL_CONNECT, "onnect to ", "retry count after", of_peer),
@@ -297,7 +305,6 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LINK_DOWN, "Link INIT", NULL, NULL),
     LAST(LINK_DOWN, "ink down", NULL, NULL),
     LAST(LINK_DOWN, "Link is Down", NULL, NULL),
-    LAST(LINK_DOWN, "link is not ready", NULL, NULL),
     LAST(LINK_DOWN, "module event[error]", NULL, NULL),
     LAST(LINK_UP, "Link ACTIVE", NULL, NULL),
     LAST(LINK_UP, "Link UP", NULL, NULL),
@@ -337,7 +344,6 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NOT_FINITE, "is nan, stopping", NULL, of_value),
     LAST(NOT_FINITE, "found NaN in", NULL, of_value),
     LAST(NOT_FINITE, "found Inf in", NULL, of_value),
-    LAST(NOT_FINITE, "found nan in", NULL, of_value),
     LAST(NOT_FINITE, "NaN detected", NULL, of_value),
     LAST(NOT_FINITE, "is nan or inf", NULL, of_value),
     LAST(NOT_FINITE, "nan values in its", NULL, of_value),

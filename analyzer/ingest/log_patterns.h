@@ -17,7 +17,7 @@ enum inq_log_slot {
     INQ_LOG_TIMEOUT,
     INQ_LOG_RAN,
     INQ_LOG_CODE,
-    INQ_LOG_SIGNAL, /* a signal's number, kept as the exit code that shells give for it */
+    INQ_LOG_SIGNAL, /* a signal's number or name, kept as the exit code that shells give for it */
     INQ_LOG_RANK,
     INQ_LOG_LOCAL_RANK,
     INQ_LOG_DEVICE,

@@ -21,6 +21,16 @@
     "0(default_pg) Rank " r "]  failure detected by watchdog at work sequence id: " seq            \
     " PG status: last enqueued work: " enq ", last completed work: " done "\n"
 
+/* The same in a group other than that of all ranks: the first line does not name it. */
+#define IN_GROUP(r, seq, group)                                                                    \
+    "[rank" r "]:[E607 17:52:21.812004031 ProcessGroupNCCL.cpp:632] [Rank " r                      \
+    "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" seq                         \
+    ", OpType=ALLREDUCE, NumelIn=8192, NumelOut=8192, Timeout(ms)=600000) ran for 600012 "         \
+    "milliseconds before timing out.\n"                                                            \
+    "[rank" r "]:[E607 17:52:21.812204031 ProcessGroupNCCL.cpp:2268] [PG ID 2 PG GUID " group      \
+    " Rank 1]  failure detected by watchdog at work sequence id: " seq                             \
+    " PG status: last enqueued work: " seq ", last completed work: 4\n"
+
 /* What a rank that did not time out tells of itself. */
 #define TOLD_TO_DUMP(r, enq, done)                                                                 \
     "[rank" r "]:[E607 17:52:22.310004031 ProcessGroupNCCL.cpp:1777] [PG ID 0 PG GUID "            \
@@ -109,6 +119,17 @@ static void failure_logs__counters_tell_who_did_not_come(void **state)
                                 "waiting 600000ms for recv operation to complete\n"},
         {"the same without a word of where", "unknown", NULL, "",
          DUMPS_ITSELF("0", "512", "512") TOLD_TO_DUMP("1", "512", "512")},
+        {"two groups, whose lines name them in part: no one is behind", "unknown", NULL, "",
+         IN_GROUP("0", "500", "5(tp)") IN_GROUP("1", "500", "5(tp)") IN_GROUP("2", "20", "7(dp)")
+             IN_GROUP("3", "20", "7(dp)")},
+        {"a line of another group than those that tell their counters", "unknown", NULL, "",
+         DUMPS_ITSELF("0", "1261", "1259")
+             TOLD_TO_DUMP("1", "1261", "1259") "[rank13]:[E607 17:52:21.812004031 "
+                                               "ProcessGroupNCCL.cpp:632] [Rank 5] Watchdog caught "
+                                               "collective operation timeout: WorkNCCL(SeqNum=311, "
+                                               "OpType=ALLTOALL_BASE, NumelIn=8, "
+                                               "NumelOut=8, Timeout(ms)=600000) ran for 600012 "
+                                               "milliseconds before timing out.\n"},
         {"told by others to dump", "unknown", NULL, "", TOLD_TO_DUMP("4", "512", "512")},
     };
     CHECK(rows);
@@ -400,6 +421,16 @@ static void failure_logs__launchers(void **state)
         {"so does the old launcher of PyTorch", "application_error", "segfault", "",
          "subprocess.CalledProcessError: Command '['python', 't.py', '--local_rank=7']' died with "
          "<Signals.SIGSEGV: 11>.\n"},
+        {"PyTorch's spawn", "unknown", "killed", "",
+         "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal "
+         "SIGKILL\n"},
+        {"a summary in one line", "application_error", "segfault", "10",
+         "| 2025-06-07T17:53:30.879Z | [2]: time : 2025-06-07_17:53:30 host : n2 rank : 10 "
+         "(local_rank: 2) exitcode : -11 (pid: 189) error_file: <N/A>\n"
+         "| 2025-06-07T17:53:30.880Z | [3]: time : 2025-06-07_17:53:31 host : n2 rank : 11 "
+         "(local_rank: 3) exitcode : -6 (pid: 190) error_file: <N/A>\n"},
+        {"no memory for C++", "host", "memory", "",
+         "n1: terminate called after throwing an instance of 'std::bad_alloc'\n"},
         {"Lightning", "unknown", "killed", "",
          "[rank: 0] Child process with PID 4711 terminated with code -9. Forcefully terminating "
          "all other processes to avoid zombies\n"},

@@ -251,19 +251,19 @@ static uint64_t pair_key(uint32_t a, uint32_t b)
     return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
 }
 
-/* How often two ranks' transfers ended together. */
+/* How often two ranks' transfers ended together, with none of another rank in between: replicas in
+ * step end theirs soon after. */
 static int count_pairs(const struct ended *all, size_t n, struct inq_map *votes,
                        struct inq_err *err)
 {
     int code = INQ_OK;
-    for (size_t i = 0; code == INQ_OK && i < n; i++) {
-        for (size_t k = i + 1; code == INQ_OK && k < n && k < i + MAX_TOGETHER &&
-                               all[k].end_ns - all[i].end_ns <= same_end_ns;
-             k++) {
-            uint32_t seen = 0;
-            uint64_t key = pair_key(all[i].rank, all[k].rank);
-            (void)inq_map_get(votes, key, &seen);
-            code = all[i].rank != all[k].rank ? inq_map_put(votes, key, seen + 1, err) : INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i + 1 < n; i++) {
+        uint32_t seen = 0;
+        uint64_t key = pair_key(all[i].rank, all[i + 1].rank);
+        bool together = all[i + 1].end_ns - all[i].end_ns <= same_end_ns;
+        (void)inq_map_get(votes, key, &seen);
+        if (together && all[i].rank != all[i + 1].rank) {
+            code = inq_map_put(votes, key, seen + 1, err);
         }
     }
     return code;

@@ -99,7 +99,16 @@ static const struct inq_comm_row *channel_rows(const struct inq_comm_rows *rows,
     return all + low;
 }
 
-static int collect_votes(const struct inq_comm_rows *rows, size_t a, size_t b, bool only_sync,
+/* Which rows are anchors: the first that gives any votes counts. A bare send and receive may be
+ * with anybody: two replicas in step make a peak anywhere. */
+enum anchors { NAMED_SYNC, SYNC, ALL, ANCHOR_KINDS };
+
+static bool is_anchor(const struct inq_comm_row *row, enum anchors anchors)
+{
+    return anchors == ALL || (synchronises(row) && (anchors == SYNC || !row->nameless));
+}
+
+static int collect_votes(const struct inq_comm_rows *rows, size_t a, size_t b, enum anchors anchors,
                          struct votes *votes, struct inq_err *err)
 {
     size_t n_a = rows->n_rows[a];
@@ -112,7 +121,7 @@ static int collect_votes(const struct inq_comm_rows *rows, size_t a, size_t b, b
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < n_a; i += stride) {
         const struct inq_comm_row *anchor = &rows->rows[a][i];
-        if (only_sync && !synchronises(anchor)) {
+        if (!is_anchor(anchor, anchors)) {
             continue;
         }
         if (anchor->channel != channel) {
@@ -232,9 +241,10 @@ static int thin(struct votes *votes, struct inq_err *err)
 static int find_offset(const struct inq_comm_rows *rows, size_t a, size_t b, struct votes *votes,
                        int64_t *offset_ns, struct inq_err *err)
 {
-    int code = collect_votes(rows, a, b, true, votes, err);
-    if (code == INQ_OK && votes->n == 0) {
-        code = collect_votes(rows, a, b, false, votes, err);
+    int code = INQ_OK;
+    votes->n = 0;
+    for (int anchors = 0; code == INQ_OK && votes->n == 0 && anchors < ANCHOR_KINDS; anchors++) {
+        code = collect_votes(rows, a, b, (enum anchors)anchors, votes, err);
     }
     if (code == INQ_OK) {
         code = thin(votes, err);
@@ -341,17 +351,27 @@ struct walk {
     int jobs;
     int64_t *offset_ns, *between_ns; /* [n_ranks]; between: of the ranks at the queue's end */
     uint8_t *reached, *channel_done;
+    bool named_only; /* leaves out channels of bare sends and receives */
     uint32_t *queue;
     size_t head, tail;
     int code;
     struct inq_err *err;
 };
 
+/* Whether the channel begins, on this rank, with a bare send or receive. */
+static bool is_bare(const struct inq_comm_rows *rows, size_t rank, uint32_t channel)
+{
+    size_t n = 0;
+    const struct inq_comm_row *first = channel_rows(rows, rank, channel, &n);
+    return n > 0 && first->nameless;
+}
+
 /* Reaches everyone who shares this channel with `rank`. */
 static void spread(void *ctx, size_t rank, uint32_t channel)
 {
     struct walk *w = ctx;
-    if (w->channel_done[channel] || w->code != INQ_OK) {
+    if (w->channel_done[channel] || w->code != INQ_OK ||
+        (w->named_only && is_bare(w->rows, rank, channel))) {
         return;
     }
     w->channel_done[channel] = 1;
@@ -377,9 +397,14 @@ static void walk_all(struct walk *w)
             continue;
         }
         w->reached[root] = 1;
+        size_t first = w->tail;
         w->queue[w->tail++] = (uint32_t)root;
-        while (w->head < w->tail && w->code == INQ_OK) {
-            for_each_channel(w->rows, w->queue[w->head++], spread, w);
+        for (int pass = 0; pass < 2; pass++) {
+            w->named_only = pass == 0;
+            w->head = first;
+            while (w->head < w->tail && w->code == INQ_OK) {
+                for_each_channel(w->rows, w->queue[w->head++], spread, w);
+            }
         }
     }
 }

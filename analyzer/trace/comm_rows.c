@@ -252,7 +252,8 @@ static int collect_rank(const struct inq_rank *rank, struct inq_comm_rows *rows,
             .seq = is_p2p(comm->kind) ? -1 : comm->seq,
             .size = common_size(comm),
             .family = family_of(comm->kind),
-            .nameless = comm->from_name && comm->kind == INQ_COLL_SENDRECV,
+            .nameless = comm->kind == INQ_COLL_COALESCED ||
+                        (comm->from_name && comm->kind == INQ_COLL_SENDRECV),
         };
         struct inq_channel channel = channel_of(rank, comm);
         int code = find_channel(rows, index, &channel, &row.channel, err);

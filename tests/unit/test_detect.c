@@ -144,6 +144,31 @@ static void detect__transfers_with_sequence_numbers_match(void **state)
     drop(&t);
 }
 
+/* Replicas in step, whose transfers say nothing but that they send or receive: they are told apart
+ * by their ends, on clocks that the named collectives align. */
+static void detect__bare_transfers_of_replicas_make_a_pipeline(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0",
+        "dp=2,pp=4,p2p=fused,layers=8,gz=0,cpu_ops=0",
+        "dp=2,tp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0",
+    };
+
+    for (size_t k = 0; k < sizeof(specs) / sizeof(specs[0]); k++) {
+        struct tried t = try_spec(specs[k]);
+        const struct inq_trace *trace = t.run->traces[0];
+        for (size_t r = 0; r < trace->n_ranks; r++) {
+            assert_int_equal(trace->ranks[r].clock.offset_ns, 0); /* one host, one clock */
+        }
+        assert_non_null(t.report->pipeline);
+        assert_int_equal(t.report->pipeline->stages, 4);
+        assert_int_equal(t.report->pipeline->replicas, trace->n_ranks / 4);
+        assert_string_equal(t.report->pipeline->schedule, "1f1b");
+        drop(&t);
+    }
+}
+
 static void detect__faults_of_one_rank(void **state)
 {
     (void)state;
@@ -173,6 +198,7 @@ int main(void)
         cmocka_unit_test(detect__cost_of_a_slow_rank_in_a_pipeline),
         cmocka_unit_test(detect__cost_of_a_slow_rank_among_noisy_ones),
         cmocka_unit_test(detect__transfers_with_sequence_numbers_match),
+        cmocka_unit_test(detect__bare_transfers_of_replicas_make_a_pipeline),
         cmocka_unit_test(detect__faults_of_one_rank),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

@@ -2,13 +2,11 @@
 /* The words for the enums of a report: part of its JSON, so they never change meaning. */
 #include "inquest/analysis.h"
 
+#include "base/words.h"
+
 const char *inq_finding_kind_text(enum inq_finding_kind kind)
 {
-    static const char *const texts[] = {
-#define FINDING_TEXT(name, text) text,
-        INQ_FINDING_KINDS(FINDING_TEXT)
-#undef FINDING_TEXT
-    };
+    static const char *const texts[] = {INQ_FINDING_KINDS(INQ_WORD_TEXT)};
 
     return (unsigned)kind < INQ_FINDING_KIND_COUNT ? texts[kind] : "unknown";
 }

@@ -6,31 +6,20 @@
 #include "analysis/failure_words.h"
 #include "base/mem.h"
 #include "base/say.h"
+#include "base/words.h"
 
 #include <string.h>
 
-static const char *const class_texts[] = {
-#define CLASS_TEXT(name, text) text,
-    INQ_FAILURE_CLASSES(CLASS_TEXT)
-#undef CLASS_TEXT
-};
+static const char *const class_texts[] = {INQ_FAILURE_CLASSES(INQ_WORD_TEXT)};
 
-static const char *const match_texts[] = {
-#define MATCH_TEXT(name, text) text,
-    INQ_MATCH_STATES(MATCH_TEXT)
-#undef MATCH_TEXT
-};
+static const char *const match_texts[] = {INQ_MATCH_STATES(INQ_WORD_TEXT)};
 
 const char *inq_failure_class_text(enum inq_failure_class cls)
 {
     return class_texts[cls];
 }
 
-static const char *const phase_texts[] = {
-#define PHASE_TEXT(name, text) text,
-    INQ_FAILURE_PHASES(PHASE_TEXT)
-#undef PHASE_TEXT
-};
+static const char *const phase_texts[] = {INQ_FAILURE_PHASES(INQ_WORD_TEXT)};
 
 const char *inq_failure_phase_text(enum inq_failure_phase phase)
 {

@@ -5,6 +5,7 @@
 #include "analysis/parts.h"
 #include "base/say.h"
 #include "base/stats.h"
+#include "base/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,11 +14,7 @@
 /* MANY_LINES: a stretch of a long log that was not read is longer. */
 enum { MAX_EVENTS = 64, MANY_LINES = 2000 };
 
-static const char *const event_texts[] = {
-#define EVENT_TEXT(name, text) text,
-    INQ_TRAINING_EVENTS(EVENT_TEXT)
-#undef EVENT_TEXT
-};
+static const char *const event_texts[] = {INQ_TRAINING_EVENTS(INQ_WORD_TEXT)};
 
 const char *inq_training_event_text(enum inq_training_event_kind kind)
 {

@@ -110,6 +110,22 @@ static int stream_past(struct document *d)
     }
 }
 
+/* What stands at the cursor is no JSON; `blaming`: part of an event already counted as bad. */
+static int lose(struct document *d, bool blaming)
+{
+    d->place = LOST;
+    d->blaming = blaming;
+    return INQ_OK;
+}
+
+/* The document ends where more had to come. */
+static int cut_short(struct document *d, enum inq_damage_kind kind, const char *at)
+{
+    damage(d, kind, 1, at);
+    d->place = AT_END;
+    return INQ_OK;
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* As much as an event may have of what is in memory. */
@@ -129,16 +145,13 @@ static int more_of_event(struct document *d)
         if (!d->window.ended) {
             return grow(d);
         }
-        damage(d, INQ_DAMAGE_TRUNCATED, 1, d->window.p);
+        const char *at = d->window.p;
         d->window.p = d->window.end;
-        d->place = AT_END;
-        return INQ_OK;
+        return cut_short(d, INQ_DAMAGE_TRUNCATED, at);
     }
     damage(d, INQ_DAMAGE_LIMIT, 1, d->window.p);
     d->window.p++;
-    d->place = LOST;
-    d->blaming = true;
-    return INQ_OK;
+    return lose(d, true);
 }
 
 static int take_event(struct document *d, const char *start, const char *stop)
@@ -176,9 +189,7 @@ static int read_event(struct document *d)
     case INQ_SCAN_BAD:
         damage(d, INQ_DAMAGE_BAD_EVENT, 1, start);
         move_to(d, scan.resync > start ? scan.resync : start + 1);
-        d->place = LOST;
-        d->blaming = true;
-        return INQ_OK;
+        return lose(d, true);
     case INQ_SCAN_OK:
         break;
     }
@@ -252,9 +263,7 @@ static int skip_element(struct document *d)
     case INQ_SCAN_MORE:
         return more_of_event(d);
     case INQ_SCAN_BAD:
-        d->place = LOST;
-        d->blaming = false;
-        return INQ_OK;
+        return lose(d, false);
     case INQ_SCAN_OK:
         break;
     }
@@ -275,9 +284,7 @@ static int in_events(struct document *d)
     }
     switch (c) {
     case -1:
-        damage(d, INQ_DAMAGE_UNTERMINATED, 1, d->window.p);
-        d->place = AT_END;
-        return INQ_OK;
+        return cut_short(d, INQ_DAMAGE_UNTERMINATED, d->window.p);
     case '{':
         if (d->match != NULL) {
             code = read_shapes(d);
@@ -314,15 +321,11 @@ static int take_value(struct document *d, struct inq_scan *scan, struct inq_text
         if (!d->window.ended) {
             return grow(d); /* and the member is read again */
         }
-        damage(d, INQ_DAMAGE_TRUNCATED, 1, start);
-        d->place = AT_END;
-        return INQ_OK;
+        return cut_short(d, INQ_DAMAGE_TRUNCATED, start);
     case INQ_SCAN_BAD:
         damage(d, INQ_DAMAGE_GARBAGE, (uint64_t)(scan->resync - start), start);
         move_to(d, scan->resync);
-        d->place = LOST;
-        d->blaming = false;
-        return INQ_OK;
+        return lose(d, false);
     }
     value.n = (uint32_t)(scan->p - value.p);
     int code = inq_kineto_member(&d->k, key, value, offset_of(d, start));
@@ -343,9 +346,7 @@ static int read_member(struct document *d)
         return more_of_event(d);
     }
     if (result == INQ_SCAN_BAD) {
-        d->place = LOST;
-        d->blaming = false;
-        return INQ_OK;
+        return lose(d, false);
     }
     if (inq_text_is(key, "traceEvents") && *scan.p == '[') {
         d->k.has_events = true;
@@ -365,9 +366,7 @@ static int in_members(struct document *d)
     }
     switch (c) {
     case -1:
-        damage(d, INQ_DAMAGE_TRUNCATED, 1, d->window.p);
-        d->place = AT_END;
-        return INQ_OK;
+        return cut_short(d, INQ_DAMAGE_TRUNCATED, d->window.p);
     case '"':
         return read_member(d);
     case ',':
@@ -378,9 +377,7 @@ static int in_members(struct document *d)
         d->place = AT_TAIL;
         return INQ_OK;
     default:
-        d->place = LOST;
-        d->blaming = false;
-        return INQ_OK;
+        return lose(d, false);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "trace/log.h"
 
 #include "base/mem.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -10,11 +11,7 @@
 /* And of one kind; a run of 16,384 ranks may time out on all of them. */
 #define KEEP_KIND ((uint32_t)40000)
 
-static const char *const kind_texts[] = {
-#define KIND_TEXT(name, text) text,
-    INQ_LOG_KINDS(KIND_TEXT)
-#undef KIND_TEXT
-};
+static const char *const kind_texts[] = {INQ_LOG_KINDS(INQ_WORD_TEXT)};
 
 const char *inq_log_kind_text(enum inq_log_kind kind)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of the model's words. */
 #include "base/strtab.h"
+#include "base/words.h"
 #include "inquest/trace.h"
-
-#define TEXT_2(name, text) text,
 
 const char *inq_trace_str(const struct inq_trace *trace, inq_str id)
 {
@@ -12,19 +11,19 @@ const char *inq_trace_str(const struct inq_trace *trace, inq_str id)
 
 const char *inq_coll_kind_text(enum inq_coll_kind kind)
 {
-    static const char *const text[] = {INQ_COLL_KINDS(TEXT_2)};
+    static const char *const text[] = {INQ_COLL_KINDS(INQ_WORD_TEXT)};
     return kind < INQ_COLL_KIND_COUNT ? text[kind] : text[0];
 }
 
 const char *inq_op_type_text(enum inq_op_type type)
 {
-    static const char *const text[] = {INQ_OP_TYPES(TEXT_2)};
+    static const char *const text[] = {INQ_OP_TYPES(INQ_WORD_TEXT)};
     return type < INQ_OP_TYPE_COUNT ? text[type] : text[0];
 }
 
 const char *inq_damage_text(enum inq_damage_kind kind)
 {
-    static const char *const text[] = {INQ_DAMAGE_KINDS(TEXT_2)};
+    static const char *const text[] = {INQ_DAMAGE_KINDS(INQ_WORD_TEXT)};
     return kind < INQ_DAMAGE_KIND_COUNT ? text[kind] : "unknown damage";
 }
 

@@ -375,8 +375,39 @@ static size_t part_medians(const struct course *c, size_t len, double *out)
     return n;
 }
 
-/* A level that rises too slowly for a jump, to the end: where it left the least one; false: none.
- */
+/* Of the rows around `at` the one from which on they are above `middle` by most. */
+static size_t step_near(const struct course *c, size_t at, size_t len, double middle)
+{
+    size_t from = at > c->begin + len ? at - len : c->begin;
+    size_t to = at + 2 * len < c->span->n ? at + 2 * len : c->span->n;
+    double sum = 0.0;
+    double most = 0.0;
+    for (size_t i = to; i-- > from;) {
+        sum += isnan(c->at[i]) ? 0.0 : c->at[i] - middle;
+        if (sum > most) {
+            most = sum;
+            at = i;
+        }
+    }
+    return at;
+}
+
+/* The part of n from which on all are above `limit`; n: the loss only rose, it has no course. */
+static size_t first_above(const double *parts, size_t n, double limit)
+{
+    size_t at = n - 1;
+    while (at > 0 && parts[at - 1] > limit) {
+        at--;
+    }
+    bool fell = at * 4 >= n;
+    for (size_t i = 0; i < at; i++) {
+        fell = fell || parts[i] > limit;
+    }
+    return fell ? at : n;
+}
+
+/* A level that rises too slowly, or in too much noise, for a jump, to the end: where it left the
+ * least one; false: none. */
 static bool find_drift(const struct course *c, struct jump *jump)
 {
     double parts[PARTS * 2];
@@ -397,16 +428,19 @@ static bool find_drift(const struct course *c, struct jump *jump)
     if (rise < log(1.0 + LEAST_SHARE) || rise < LEAST_SIGMAS * sigma) {
         return false;
     }
-    double limit = parts[least] + 0.1 * rise + sigma;
-    size_t at = n - 1;
-    while (at > least + 1 && parts[at - 1] > limit) {
-        at--;
+    double leaves = fmin(0.1 * rise + 3.0 * sigma, 0.5 * rise); /* the least is low by noise, too */
+    size_t at = first_above(parts, n, parts[least] + leaves);
+    if (at == n) {
+        return false;
     }
-    *jump = (struct jump){.first = c->begin + at * len - len / 2,
+    size_t first = c->begin + at * len - len / 2;
+    if (parts[at + 1 < n ? at + 1 : at] - parts[least] > 0.6 * rise) {
+        first = step_near(c, first, len, parts[least] + rise / 2.0);
+    }
+    *jump = (struct jump){.first = first,
                           .last = c->span->n - 1,
                           .near = 2 * len,
                           .level = parts[least],
-                          .limit = limit,
                           .top = parts[n - 1]};
     return true;
 }

@@ -108,20 +108,23 @@ static size_t find_stretches(const struct levels *v, size_t at_end, struct stret
 /* ---- times -------------------------------------------------------------------------------------
  */
 
-/* Means of `per` times each of a span, without its warm-up, as logarithms. */
-static void take_levels(const struct inq_training_span *span, const double *values,
-                        struct levels *v)
+/* Means of `per` values each of a span, without its warm-up, as logarithms. */
+static void take_levels(const struct inq_training_series *s, const struct inq_training_span *span,
+                        const double *values, struct levels *v)
 {
     double sum = 0.0;
     size_t n = 0;
     size_t first = 0;
     v->n = 0;
-    for (size_t i = span->past + INQ_TRAINING_WARM_UP; i < span->n; i++) {
-        double value = values[span->row[i]];
-        if (!(value > 0.0) || isinf(value)) {
+    size_t warm = 0; /* rows since steps were counted anew */
+    for (size_t i = span->past; i < span->n; i++) {
+        size_t row = span->row[i];
+        double value = values[row];
+        warm = i > span->past && s->step[row] < s->step[row - 1] ? 0 : warm;
+        if (warm++ < INQ_TRAINING_WARM_UP || !(value > 0.0) || isinf(value)) {
             continue;
         }
-        first = n == 0 ? span->row[i] : first;
+        first = n == 0 ? row : first;
         sum += value;
         if (++n == v->per) {
             v->at[v->n] = log(sum / (double)n);
@@ -275,7 +278,7 @@ static size_t find_slow(struct inq_training_series *s, const struct inq_training
     for (size_t k = 0; k < SCALES; k++) {
         size_t known = n;
         v->per = scales[k];
-        take_levels(span, s->time, v);
+        take_levels(s, span, s->time, v);
         size_t found = find_stretches(v, L, stretches);
         for (size_t i = 0; i < found && n < MOST; i++) {
             to_rows(s, v, &stretches[i], span, &out[n]);
@@ -334,7 +337,7 @@ static void tell_period(struct inq_training_series *s, const struct inq_training
     }
     struct inq_training_event *event = inq_training_add(
         s, INQ_TRAINING_SLOWER, row, span->row[span->n - 1],
-        inq_say(s->arena, "one in %zu steps takes long, all of them %.2f times as long as before",
+        inq_say(s->arena, "one in %zu steps takes long: all of them %.2f times as long as before",
                 period, during / before));
     if (event != NULL) {
         event->measured = during;
@@ -405,7 +408,7 @@ void inq_training_find_gradients(struct inq_training_series *s)
         return;
     }
     for (size_t k = 0; k < s->n_spans; k++) {
-        take_levels(&s->spans[k], s->norm, &v);
+        take_levels(s, &s->spans[k], s->norm, &v);
         size_t n = find_stretches(&v, INQ_TRAINING_TO_END, stretches);
         for (size_t i = 0; i < n; i++) {
             size_t first = v.row[stretches[i].first];

@@ -12,25 +12,13 @@
 #include <stdlib.h>
 
 /* MANY_LINES: a stretch of a long log that was not read is longer. */
-enum { MAX_EVENTS = 64, MANY_LINES = 2000 };
+enum { MAX_EVENTS = 64, MANY_LINES = 2000, MOST_LOGS = 16 };
 
 static const char *const event_texts[] = {INQ_TRAINING_EVENTS(INQ_WORD_TEXT)};
 
 const char *inq_training_event_text(enum inq_training_event_kind kind)
 {
     return event_texts[kind];
-}
-
-static const struct inq_log *longest_log(const struct inq_trace *trace)
-{
-    const struct inq_log *longest = NULL;
-    for (size_t i = 0; i < trace->n_logs; i++) {
-        const struct inq_log *log = trace->logs[i];
-        if (log->n_metrics > 0 && (longest == NULL || log->n_metrics > longest->n_metrics)) {
-            longest = log;
-        }
-    }
-    return longest;
 }
 
 static double median_told(const struct inq_training_series *s, const double *values)
@@ -117,21 +105,20 @@ static int by_line(const void *a, const void *b)
     return x->line != y->line ? (x->line < y->line ? -1 : 1) : (int)x->kind - (int)y->kind;
 }
 
-int inq_run_training(const struct inq_trace *trace, const struct inq_analysis_options *options,
-                     struct inq_report *report, struct inq_err *err)
+/* ---- which log ---------------------------------------------------------------------------------
+ */
+
+/* What the log tells; NULL: out of memory. */
+static struct inq_training *read_log(const struct inq_trace *trace, const struct inq_log *log,
+                                     struct inq_arena *arena)
 {
-    (void)options;
-    const struct inq_log *log = longest_log(trace);
-    if (log == NULL) {
-        return INQ_OK;
-    }
-    struct inq_training *t = inq_arena_alloc(report->arena, sizeof *t);
+    struct inq_training *t = inq_arena_alloc(arena, sizeof *t);
     struct inq_arena scratch = {0};
-    struct inq_training_series s = {.arena = report->arena, .scratch = &scratch, .training = t};
+    struct inq_training_series s = {.arena = arena, .scratch = &scratch, .training = t};
     bool ok = t != NULL;
     if (ok) {
         *t = (struct inq_training){.file = trace->files[log->file].path, .sampled = log->sampled};
-        t->events = inq_arena_array(report->arena, MAX_EVENTS, sizeof *t->events);
+        t->events = inq_arena_array(arena, MAX_EVENTS, sizeof *t->events);
         ok = t->events != NULL && inq_training_take(&s, log);
     }
     if (ok) {
@@ -141,9 +128,57 @@ int inq_run_training(const struct inq_trace *trace, const struct inq_analysis_op
         inq_training_find_gradients(&s);
         inq_training_find_slower(&s);
         qsort(t->events, t->n_events, sizeof *t->events, by_line);
-        report->training = t;
     }
-    ok = ok && !scratch.failed && !report->arena->failed;
+    ok = ok && !scratch.failed && !arena->failed;
     inq_arena_release(&scratch);
+    return ok ? t : NULL;
+}
+
+/* How much is wrong: what cost the run, what lasts, what passed. */
+static int weight(const struct inq_training *t)
+{
+    int most = t == NULL ? -1 : 0;
+    for (size_t i = 0; t != NULL && i < t->n_events; i++) {
+        const struct inq_training_event *event = &t->events[i];
+        bool lost =
+            event->kind == INQ_TRAINING_NOT_FINITE || event->kind == INQ_TRAINING_DIVERGENCE;
+        int own = !event->to_end ? 1 : lost ? 3 : 2;
+        most = own > most ? own : most;
+    }
+    return most;
+}
+
+/* The log of the most rows that is not marked yet, the first of equals; n_logs: none. */
+static size_t longest_log(const struct inq_trace *trace, const bool *done)
+{
+    size_t best = trace->n_logs;
+    for (size_t i = 0; i < trace->n_logs; i++) {
+        size_t n = trace->logs[i]->n_metrics;
+        if (!done[i] && n > 0 && (best == trace->n_logs || n > trace->logs[best]->n_metrics)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Of the longest logs (of ranks, or of attempts) the one in which most is wrong. */
+int inq_run_training(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                     struct inq_report *report, struct inq_err *err)
+{
+    (void)options;
+    bool *done = inq_arena_array(report->arena, trace->n_logs, sizeof *done);
+    bool ok = done != NULL;
+    for (int i = 0; i < MOST_LOGS && ok; i++) {
+        size_t at = longest_log(trace, done);
+        if (at == trace->n_logs) {
+            break;
+        }
+        done[at] = true;
+        struct inq_training *t = read_log(trace, trace->logs[at], report->arena);
+        ok = t != NULL;
+        if (weight(t) > weight(report->training)) {
+            report->training = t;
+        }
+    }
     return ok ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for the training output");
 }

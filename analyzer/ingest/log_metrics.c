@@ -93,9 +93,12 @@ struct reading {
     int64_t bar_step; /* of "12/500 [" and "[12/500]", counted anew each epoch; -1 none */
 };
 
-/* The line without escape sequences and control characters, in lower case; returns its length. */
+/* The line without escape sequences and control characters, in lower case; returns its length. Of a
+ * progress bar, which goes back to its line's start, one state. */
 static size_t clean(const char *p, size_t n, char out[LINE + 1])
 {
+    const char *back = n > 0 ? memchr(p, '\r', n) : NULL;
+    n = back != NULL ? (size_t)(back - p) : n;
     size_t len = n < LINE ? n : LINE;
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)p[i];

@@ -37,7 +37,7 @@ struct inq_training_event {
 
 /* Of one log; what is looked at, and the rules of the events: inquest-report(5), `training`. */
 struct inq_training {
-    const char *file; /* the one with the most rows; of many ranks' output one is enough */
+    const char *file; /* of the 16 with the most rows the one in which most is wrong */
     size_t n_rows;
     bool numbered; /* steps are as printed */
     bool sampled;  /* of a long log: not every row was read */

@@ -112,6 +112,7 @@ static const struct wording wordings[] = {
     {"{'loss': 2.25, 'global_step/max_steps': '12/873', 'elapsed_time': '1m 4s', "
      "'remaining_time': '9m 1s', 'train_speed(iter/s)': 0.25}",
      12, 2250000, 4000000, -1},
+    {"\rstep 12 loss: 2.25 tps: 7000\rstep 13 loss: 9.5 tps: 1", 12, 2250000, -1, 7000000000},
     {"    train/CrossEntropyLoss=2.25", 1, 2250000, -1, -1},
     {"         Train loss/train/total: 2.25", 1, 2250000, -1, -1},
     {"step 12 loss 2.25 elapsed time 5230.1s", 12, 2250000, -1, -1},
@@ -405,6 +406,25 @@ static void write_explosion(struct inq_out *out)
     }
 }
 
+/* A penalty that grows from nothing is no likelihood that gets worse. */
+static void write_penalty(struct inq_out *out)
+{
+    for (int i = 1; i <= 300; i++) {
+        inq_out_printf(out, "{'loss': %.4f, 'epoch': %.3f}\n",
+                       0.0001 * i + 0.001 + 0.0008 * noise((uint64_t)i, 4), i / 300.0);
+    }
+}
+
+/* A bar's rate counts from its epoch's start. */
+static void write_bars(struct inq_out *out)
+{
+    for (int i = 0; i < 600; i++) {
+        double rate = 10.0 * (1.0 - exp(-(i % 100 + 1) / 3.0));
+        inq_out_printf(out, "Epoch %d:  22%%|## | %d/100 [00:17<01:02, %.2fit/s, loss=%.3f]\n",
+                       i / 100, i % 100 + 1, rate, falling(i));
+    }
+}
+
 static void write_slow_stretch(struct inq_out *out)
 {
     for (int i = 1; i <= 400; i++) {
@@ -438,6 +458,8 @@ static const struct course courses[] = {
     {"a larger batch", write_larger_batch, 0, 0, 0, 0},
     {"time since the start", write_clock, 0, 0, 0, 0},
     {"checkpoint pauses", write_pauses, 0, 0, 0, 0},
+    {"a penalty from 0 on", write_penalty, 0, 0, 0, 0},
+    {"bars of epochs", write_bars, 0, 0, 0, 0},
     {"search of a loss scale", write_scale_search, 0, 0, 0, 0},
     {"no gradient norm any more", write_no_norm, 1, INQ_TRAINING_NOT_FINITE, 200, 300},
     {"NaN that is printed as 0", write_filtered, 1, INQ_TRAINING_NOT_FINITE, 298, 300},
@@ -475,6 +497,33 @@ static void training__noise_is_no_event_and_each_event_has_its_steps(void **stat
     }
 }
 
+/* A shorter log of another attempt in which the loss was lost is the one to tell of. */
+static void training__the_log_with_the_fault_is_told(void **state)
+{
+    (void)state;
+    struct inq_out whole = {0};
+    struct inq_out lost = {0};
+    for (int i = 1; i <= 300; i++) {
+        inq_out_printf(&whole, "step %d loss %.4f\n", i, falling(i));
+    }
+    for (int i = 1; i <= 100; i++) {
+        inq_out_printf(&lost, i < 90 ? "step %d loss %.4f\n" : "step %d loss nan\n", i, falling(i));
+    }
+    struct inq_ingest_blob blobs[] = {{"run/a.log", whole.buf, whole.len},
+                                      {"run/b.log", lost.buf, lost.len}};
+    struct told told = {0};
+    struct inq_err err = {0};
+    assert_int_equal(inq_ingest_memory(blobs, 2, NULL, &told.run, &err), INQ_OK);
+    assert_int_equal(told.run->n_traces, 1);
+    assert_int_equal(inq_analyze(told.run->traces[0], NULL, &told.report, &err), INQ_OK);
+    assert_string_equal(told.report->training->file, "run/b.log");
+    assert_int_equal(told.report->training->n_events, 1);
+    assert_int_equal(told.report->training->events[0].first_step, 90);
+    release(&told);
+    inq_out_release(&whole);
+    inq_out_release(&lost);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +531,7 @@ int main(void)
         cmocka_unit_test(training__is_not_seen_where_there_is_none),
         cmocka_unit_test(training__each_fault_is_found_where_it_begins),
         cmocka_unit_test(training__noise_is_no_event_and_each_event_has_its_steps),
+        cmocka_unit_test(training__the_log_with_the_fault_is_told),
         cmocka_unit_test(training__ranks_and_restarts_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,19 @@ static bool is_symptom(const struct inq_log_mark *mark)
            kind == INQ_LOG_REMOTE_ERROR;
 }
 
+/* What a process may also show because it is torn down after a timeout; memory errors, a full disk
+ * or a NaN it does not. */
+static bool may_follow(const struct inq_log_mark *mark)
+{
+    enum inq_log_kind kind = mark->event->kind;
+    enum inq_failure_class cls = mark->means.cls;
+    bool hardware = cls == INQ_FAILURE_GPU_HARDWARE && mark->means.sub[0] != '\0';
+    return (kind == INQ_LOG_PYTHON_ERROR || kind == INQ_LOG_CUDA_ERROR ||
+            kind == INQ_LOG_NCCL_CUDA_ERROR || kind == INQ_LOG_SEGFAULT ||
+            kind == INQ_LOG_BUS_ERROR || kind == INQ_LOG_LOADER_DIED) &&
+           !hardware && cls != INQ_FAILURE_CUDA_OOM && cls != INQ_FAILURE_NUMERICAL;
+}
+
 static void find_late(const struct inq_log_case *c, struct inq_log_mark *mark,
                       const struct inq_log_mark *first)
 {
@@ -121,9 +134,8 @@ static void find_late(const struct inq_log_case *c, struct inq_log_mark *mark,
         mark->late = mark->time_ns > first->time_ns + (of_host ? SKEW : 2 * SECOND);
         return;
     }
-    bool known = kind == INQ_LOG_MISMATCH || kind == INQ_LOG_GIL || of_host;
-    mark->late =
-        !known && mark->event->file == first->event->file && mark->event->line > first->event->line;
+    mark->late = may_follow(mark) && mark->event->file == first->event->file &&
+                 mark->event->line > first->event->line;
 }
 
 static const struct inq_log_mark *first_symptom(const struct inq_log_case *c,

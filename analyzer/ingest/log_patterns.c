@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of lines that tell something of a failure, in the wordings of PyTorch 1.13 to 2.10,
- * NCCL 2.10 to 2.30, Slurm and the Linux kernel. */
+ * NCCL 2.10 to 2.30, launchers (torchrun, mpirun, Horovod, DeepSpeed, Lightning, Ray), Slurm,
+ * Kubernetes, the CUDA and ROCm runtimes and the Linux kernel. */
 #include "ingest/log_patterns.h"
 
 #include <stddef.h>

@@ -203,6 +203,12 @@ static void failure_logs__lines_that_name_the_cause(void **state)
         {"AMD", "cuda_oom", NULL, "1",
          "[rank1]: torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 1 "
          "has a total capacity of 63.98 GiB\n"},
+        {"one stream of which nobody kept the order", "gpu_hardware", "memory", "1",
+         TIMED_OUT("0", "9", "9", "8") "[E ProcessGroupNCCL.cpp:916] [Rank 1] NCCL watchdog thread "
+                                       "terminated with exception: CUDA error: uncorrectable ECC "
+                                       "error encountered\n" TIMED_OUT("2", "9", "9", "8")},
+        {"an exception of a process that is torn down", "communication_stall", NULL, "",
+         TIMED_OUT("0", "9", "9", "8") TIMED_OUT("1", "9", "9", "8") "[rank1]: ValueError: x\n"},
         {"garbage after a timeout", "unknown", NULL, "",
          TIMED_OUT("3", "9", "12", "8") "[rank3]: torch.OutOfMemoryError: CUDA out of memory. "
                                         "Tried to allocate more than 1EB "

@@ -221,6 +221,54 @@ static double fit(struct shape *s, const struct candidate *c)
     return all > 0 ? (double)fits / (double)all : 0.0;
 }
 
+/* ---- chunks that run down and up ---------------------------------------------------------------
+ */
+
+/* Most chunks of micro-batches that a stage holds at a time: from the forward to the weight
+ * gradient or the full backward. */
+static int peak_chunks(const struct inq_op_template *t, size_t stage)
+{
+    int held = 0;
+    int peak = 0;
+    for (size_t i = t->stage_start[stage]; i < t->stage_start[stage + 1]; i++) {
+        uint8_t type = t->op[i].type;
+        held += type == INQ_OP_FORWARD;
+        peak = held > peak ? held : peak;
+        held -= type == INQ_OP_BACKWARD || type == INQ_OP_BACKWARD_WEIGHT;
+    }
+    return peak;
+}
+
+/* Schedules with a chunk down and a chunk up are told apart by what they hold, which is what they
+ * were made for; full backwards among split ones are DualPipeV's. */
+static void recognise_vee(const struct shape *s, struct inq_schedule_guess *guess)
+{
+    const struct inq_op_template *t = &s->m->shape;
+    const struct {
+        const char *name;
+        int most; /* chunks held */
+    } split[] = {
+        {"v-min", 2 * ((s->p + 4) / 3)}, {"v-half", 2 * ((s->p + 2) / 2)}, {"zb-v", 2 * s->p}};
+    bool full = false;
+    int peak = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        full = full || t->op[i].type == INQ_OP_BACKWARD;
+    }
+    for (size_t stage = 0; stage < t->n_stages; stage++) {
+        int own = peak_chunks(t, stage);
+        peak = own > peak ? own : peak;
+    }
+    guess->name = "v-shaped";
+    guess->confidence = enough;
+    for (int k = 2; s->has_weight && !full && k >= 0; k--) {
+        bool less = k == 2 || split[k].most < split[k + 1].most;
+        guess->name = less && peak <= split[k].most ? split[k].name : guess->name;
+    }
+    if (s->has_weight && full && peak <= 2 * s->p + 1) {
+        guess->name = "dualpipev";
+    }
+}
+
 int inq_schedule_recognise(const struct inq_op_model *model, struct inq_schedule_guess *guess,
                            struct inq_err *err)
 {
@@ -248,7 +296,9 @@ int inq_schedule_recognise(const struct inq_op_model *model, struct inq_schedule
                                       : (double)NAN;
         }
     }
-    if (s.has_weight && strcmp(guess->name, "unknown") == 0) {
+    if (memory && model->shape.v_shaped && s.v == 2) {
+        recognise_vee(&s, guess);
+    } else if (s.has_weight && strcmp(guess->name, "unknown") == 0) {
         guess->name = "zero-bubble"; /* one of them: its weight gradients are split off */
     }
     inq_mem_free(s.seen);

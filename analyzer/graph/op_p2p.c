@@ -164,7 +164,9 @@ static void pair_up(struct inq_op_template *t, uint8_t send, uint8_t recv, size_
     }
 }
 
-int inq_template_p2p(struct inq_op_template *t, struct inq_err *err)
+/* Chunks that run down the stages each time: transfers go with compute ops, and with each other, in
+ * order. */
+static int match_in_order(struct inq_op_template *t, struct inq_err *err)
 {
     uint8_t *real = inq_mem_zalloc(t->n, sizeof *real);
     uint32_t *compute = inq_mem_alloc(t->n * sizeof *compute);
@@ -272,19 +274,104 @@ static int add_needed(const struct direct *d, struct inq_err *err)
     return code;
 }
 
+/* Where ops run: both layouts indexed, and the one that the record contradicts less is the run's.
+ */
+static int find_layout(struct inq_op_template *t, struct direct *down, struct direct *vee,
+                       struct inq_err *err)
+{
+    *down = (struct direct){.t = t};
+    *vee = (struct direct){.t = t, .v_shaped = true};
+    int code = index_places(down, err);
+    if (code == INQ_OK && t->n_chunks > 1) {
+        code = index_places(vee, err);
+        t->v_shaped = code == INQ_OK && count_contradictions(vee) < count_contradictions(down);
+    }
+    return code;
+}
+
 int inq_template_direct(struct inq_op_template *t, struct inq_err *err)
 {
-    struct direct down = {.t = t};
-    struct direct vee = {.t = t, .v_shaped = true};
-    int code = index_places(&down, err);
-    if (code == INQ_OK && t->n_chunks > 1) {
-        code = index_places(&vee, err);
-        t->v_shaped = code == INQ_OK && count_contradictions(&vee) < count_contradictions(&down);
-    }
+    struct direct down;
+    struct direct vee;
+    int code = find_layout(t, &down, &vee, err);
     if (code == INQ_OK) {
         code = add_needed(t->v_shaped ? &vee : &down, err);
     }
     inq_map_release(&down.place);
     inq_map_release(&vee.place);
+    return code;
+}
+
+/* ---- transfers of chunks that run down and up --------------------------------------------------
+ */
+
+static bool is_backward_transfer(uint8_t type)
+{
+    return type == INQ_OP_BACKWARD_SEND || type == INQ_OP_BACKWARD_RECV;
+}
+
+static bool is_send(uint8_t type)
+{
+    return type == INQ_OP_FORWARD_SEND || type == INQ_OP_BACKWARD_SEND;
+}
+
+/* The chunk at the turn is handed over on its own rank: order there says nothing, so each transfer
+ * belongs to the compute op of its own chunk and micro-batch, and a send meets the receive of the
+ * next virtual stage. */
+static int add_labelled(const struct direct *d, struct inq_map *sent, struct inq_err *err)
+{
+    struct inq_op_template *t = d->t;
+    int code = INQ_OK;
+    for (uint32_t i = 0; code == INQ_OK && i < t->n; i++) {
+        const struct inq_step_op *op = &t->op[i];
+        uint32_t compute = 0;
+        uint32_t peer = 0;
+        if (!inq_op_is_p2p(op->type)) {
+            continue;
+        }
+        bool backward = is_backward_transfer(op->type);
+        bool send = is_send(op->type);
+        size_t stage = virtual_stage(d, op);
+        if (inq_map_get(&d->place, place_key(backward, stage, op), &compute)) {
+            code = inq_template_edge(t, send ? compute : i, send ? i : compute, err);
+        }
+        size_t from = send ? stage : backward ? stage + 1 : stage - 1;
+        uint64_t key = place_key(backward, from, op);
+        if (code == INQ_OK && !inq_map_get(sent, key, &peer)) {
+            code = inq_map_put(sent, key, i, err);
+        } else if (code == INQ_OK && is_send(t->op[peer].type) != send &&
+                   t->group[peer] == INQ_NONE) {
+            t->group[peer] = (uint32_t)t->n_groups;
+            t->group[i] = (uint32_t)t->n_groups++;
+        }
+    }
+    return code;
+}
+
+static bool transfers_are_labelled(const struct inq_op_template *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (inq_op_is_p2p(t->op[i].type) && (t->op[i].micro_batch < 0 || t->op[i].chunk < 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int inq_template_p2p(struct inq_op_template *t, struct inq_err *err)
+{
+    struct direct down;
+    struct direct vee;
+    struct inq_map sent = {0};
+    int code = find_layout(t, &down, &vee, err);
+    if (code == INQ_OK && t->v_shaped && transfers_are_labelled(t)) {
+        code = add_labelled(&vee, &sent, err);
+    } else if (code == INQ_OK) {
+        t->v_shaped = false;
+        code = match_in_order(t, err);
+    }
+    inq_map_release(&down.place);
+    inq_map_release(&vee.place);
+    inq_map_release(&sent);
     return code;
 }

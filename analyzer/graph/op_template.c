@@ -300,7 +300,8 @@ static int add_stage_edges(struct inq_op_template *t, struct inq_err *err)
     int code = INQ_OK;
     for (size_t k = 0; code == INQ_OK && k < t->n_stages; k++) {
         struct stage s = {t, t->stage_start[k], t->stage_start[k + 1]};
-        code = first_backward_transfers(&s, err);
+        /* with the turn of a V on the last stage there is no such warm-up */
+        code = t->v_shaped ? INQ_OK : first_backward_transfers(&s, err);
         if (code == INQ_OK) {
             code = gather_before_forward(&s, err);
         }

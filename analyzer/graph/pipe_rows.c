@@ -55,6 +55,28 @@ static uint8_t type_of_transfer(const struct inq_pipe_run *run, const struct inq
                              : (send ? INQ_OP_BACKWARD_SEND : INQ_OP_BACKWARD_RECV));
 }
 
+/* First start of a forward of the second chunk on the ranks of a stage. */
+static int64_t second_chunk_starts(const struct inq_pipe_run *run, uint32_t stage)
+{
+    int64_t first = INT64_MAX;
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        const struct inq_pipe_rank *rank = &run->ranks[r];
+        for (size_t i = 0; rank->stage == stage && i < rank->n_ops; i++) {
+            const struct inq_pipe_op *op = &rank->ops[i];
+            bool counts = op->type == INQ_OP_FORWARD && op->chunk == 1;
+            first = counts && op->start_ns < first ? op->start_ns : first;
+        }
+    }
+    return first;
+}
+
+/* Chunks that run down and up the stages: a transfer to the next stage may be a forward's or a
+ * backward's. */
+static bool chunks_turn(const struct inq_pipe_run *run)
+{
+    return second_chunk_starts(run, run->n_stages - 1) < second_chunk_starts(run, 0);
+}
+
 /* Transfers count when all of them are understood. */
 static bool transfers_are_known(const struct inq_pipe_run *run)
 {
@@ -71,7 +93,7 @@ static bool transfers_are_known(const struct inq_pipe_run *run)
             }
         }
     }
-    return run->has_direction && !(chunks && run->n_stages == 2);
+    return run->has_direction && !(chunks && (run->n_stages == 2 || chunks_turn(run)));
 }
 
 /* ---- one rank in one step -------------------------------------------------------------------- */

@@ -151,10 +151,10 @@ static struct inq_run *run_of(const struct made *m)
 static void trace__of_an_execution_is_recognised_as_its_schedule(void **state)
 {
     (void)state;
-    static const char *const kinds[][2] = {{"1f1b", "1f1b"},
-                                           {"gpipe", "gpipe"},
-                                           {"zb-h1", "zb-h1"},
-                                           {"interleaved", "interleaved-1f1b"}};
+    static const char *const kinds[][2] = {{"1f1b", "1f1b"},   {"gpipe", "gpipe"},
+                                           {"zb-h1", "zb-h1"}, {"interleaved", "interleaved-1f1b"},
+                                           {"zb-v", "zb-v"},   {"v-half", "v-half"},
+                                           {"v-min", "v-min"}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct made m = make(kinds[k][0], 4, 8, 3);
         struct inq_run *run = run_of(&m);
@@ -166,6 +166,8 @@ static void trace__of_an_execution_is_recognised_as_its_schedule(void **state)
         assert_string_equal(report->pipeline->schedule, kinds[k][1]);
         assert_int_equal(report->pipeline->stages, 4);
         assert_int_equal(report->pipeline->microbatches, 8);
+        assert_int_equal(report->whatif->replayed_ns, report->whatif->recorded_ns);
+        assert_true(report->pipeline->bubble_ratio > 0.0 && report->pipeline->bubble_ratio < 0.5);
         inq_report_free(report);
         inq_run_free(run);
         release(&m);

@@ -2,6 +2,7 @@
 /* Fixes of the gradient sync: beside the backward, in buckets of another size. */
 #include "fix_spec.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "graph/op_rows.h"
 
@@ -15,7 +16,8 @@ struct grads {
     struct fix_job *job;
     int64_t buckets;
     double contention, latency_us;
-    uint32_t *last;  /* [n_ranks] last compute op; INQ_NONE */
+    uint32_t *last;  /* [n_ops] of a sync: last compute op of its stage; INQ_NONE */
+    uint32_t *syncs; /* [n_ops] of a compute op: how many syncs have it as last */
     uint32_t *parts; /* [n_ops] */
     uint32_t *first; /* [n_ops] */
     struct inq_err *err;
@@ -24,39 +26,89 @@ struct grads {
 /* ---- overlapped --------------------------------------------------------------------------------
  */
 
+/* Labelled, or known by its group, kind and stage: that of a schedule. */
 static bool is_grads(const struct fix_op *op)
 {
-    return op->op.type == INQ_OP_GRADS_REDUCE_SCATTER;
+    bool reduces = op->coll == INQ_COLL_ALLREDUCE || op->coll == INQ_COLL_REDUCE_SCATTER;
+    return op->op.type == INQ_OP_GRADS_REDUCE_SCATTER ||
+           (op->op.type == INQ_OP_NONE && reduces && op->group != INQ_NONE && op->op.stage >= 0);
 }
 
-/* Whether the sync stands behind the compute: the sync of a step whose gradients are reduced beside
- * the backward is another type. */
+/* Whether a rank computes on when it has issued a sync: then that is overlapped. */
+static int find_overlapped(const struct fix_job *job, bool *overlapped, struct inq_err *err)
+{
+    uint32_t *last = inq_mem_zalloc(job->n_ranks + 1, sizeof *last); /* compute of the rank */
+    if (last == NULL) {
+        return inq_fix_no_memory(err);
+    }
+    *overlapped = false;
+    for (size_t i = 0; i < job->n_ops; i++) {
+        const struct fix_op *op = &job->ops[i];
+        last[op->op.rank] = inq_op_is_compute(op->op.type) ? (uint32_t)i : last[op->op.rank];
+        /* of a step whose gradients are reduced beside the backward */
+        *overlapped = *overlapped || op->op.type == INQ_OP_SEPARATE_GRADS_ALL_REDUCE;
+    }
+    for (size_t e = 0; e < job->n_edges; e++) {
+        uint32_t before = job->edges[e].before;
+        const struct fix_op *sync = &job->ops[job->edges[e].after];
+        bool untyped = is_grads(sync) && sync->op.type == INQ_OP_NONE;
+        *overlapped = *overlapped || (untyped && inq_op_is_compute(job->ops[before].op.type) &&
+                                      before < last[sync->op.rank]);
+    }
+    inq_mem_free(last);
+    return INQ_OK;
+}
+
 static int check(const struct fix_job *job, struct inq_err *err)
 {
     size_t n = 0;
-    if (job->n_stages == 0) {
-        return inq_err_set(err, INQ_UNSUPPORTED,
-                           "which collectives are the gradient sync is known of labelled ops only; "
-                           "bucket-size changes those that there are");
-    }
-    for (size_t i = 0; i < job->n_ops; i++) {
-        if (job->ops[i].op.type == INQ_OP_SEPARATE_GRADS_ALL_REDUCE) {
-            return inq_err_set(err, INQ_UNSUPPORTED, "the gradient sync is overlapped already");
-        }
+    bool labelled = false;
+    bool overlapped = false;
+    int code = find_overlapped(job, &overlapped, err);
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        labelled = labelled || inq_op_is_compute(job->ops[i].op.type);
         n += is_grads(&job->ops[i]);
+    }
+    if (code != INQ_OK) {
+        return code;
+    }
+    if (!labelled) {
+        return inq_err_set(err, INQ_UNSUPPORTED,
+                           "where the backward begins is known of labelled ops only; bucket-size "
+                           "changes the collectives that there are");
+    }
+    if (overlapped) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "the gradient sync is overlapped already");
     }
     return n > 0 ? INQ_OK : inq_err_set(err, INQ_UNSUPPORTED, "no gradient sync is recorded");
 }
 
-static void find_last(struct grads *g)
+static uint64_t key_of(const struct fix_op *op)
 {
-    memset(g->last, 0xff, g->job->n_ranks * sizeof *g->last);
-    for (size_t i = 0; i < g->job->n_ops; i++) {
+    return (uint64_t)(uint32_t)op->op.rank << 32 | (uint32_t)op->op.stage;
+}
+
+/* What each sync waits for: the last compute of its stage. */
+static int find_last(struct grads *g)
+{
+    struct inq_map of_stage = {0};
+    int code = INQ_OK;
+    memset(g->last, 0xff, g->job->n_ops * sizeof *g->last);
+    memset(g->syncs, 0, g->job->n_ops * sizeof *g->syncs);
+    for (size_t i = 0; code == INQ_OK && i < g->job->n_ops; i++) {
         const struct fix_op *op = &g->job->ops[i];
         if (inq_op_is_compute(op->op.type)) {
-            g->last[op->op.rank] = (uint32_t)i;
+            code = inq_map_put(&of_stage, key_of(op), (uint32_t)i, g->err);
         }
     }
+    for (size_t i = 0; code == INQ_OK && i < g->job->n_ops; i++) {
+        if (is_grads(&g->job->ops[i]) &&
+            inq_map_get(&of_stage, key_of(&g->job->ops[i]), &g->last[i])) {
+            g->syncs[g->last[i]]++;
+        }
+    }
+    inq_map_release(&of_stage);
+    return code;
 }
 
 /* How many syncs a rank has; all ranks alike, or 0. */
@@ -105,7 +157,7 @@ static int reconnect(struct grads *g, size_t n_before, struct inq_err *err)
 {
     struct fix_job *job = g->job;
     uint8_t *is_first = inq_mem_zalloc(job->n_ops + 1, 1);
-    uint32_t *nth = inq_mem_zalloc(job->n_ranks + 1, sizeof *nth);
+    uint32_t *nth = inq_mem_zalloc(n_before + 1, sizeof *nth);
     int code = is_first != NULL && nth != NULL ? INQ_OK : inq_fix_no_memory(err);
     size_t n_edges = job->n_edges;
     for (size_t i = 0; code == INQ_OK && i < n_before; i++) {
@@ -120,14 +172,13 @@ static int reconnect(struct grads *g, size_t n_before, struct inq_err *err)
     }
     for (size_t i = 0; code == INQ_OK && i < n_before; i++) {
         uint32_t from = g->first[i];
-        int32_t rank = job->ops[from].op.rank;
-        uint32_t last = g->last[rank];
-        if (!is_grads(&job->ops[from]) || last == INQ_NONE) {
+        uint32_t last = g->last[i];
+        if (last == INQ_NONE) {
             continue;
         }
         job->ops[from].delay_ns = 0;
         for (uint32_t k = 0; code == INQ_OK && k < g->parts[i]; k++) {
-            uint32_t part = nth[rank]++;
+            uint32_t part = nth[last]++;
             part = part < g->parts[last] ? part : g->parts[last] - 1;
             job->ops[from + k].dur_ns +=
                 k > 0 ? (int64_t)(g->latency_us * 1000.0) : 0; /* one more collective */
@@ -140,50 +191,54 @@ static int reconnect(struct grads *g, size_t n_before, struct inq_err *err)
 }
 
 /* All of the last backward after its first part shares the GPU with the sync. */
-static void slow_down(const struct grads *g)
+static void slow_down(const struct grads *g, size_t n_before)
 {
-    for (size_t r = 0; r < g->job->n_ranks; r++) {
-        uint32_t last = g->last[r];
-        for (uint32_t k = 1; last != INQ_NONE && k < g->parts[last]; k++) {
-            struct fix_op *op = &g->job->ops[g->first[last] + k];
+    for (size_t i = 0; i < n_before; i++) {
+        for (uint32_t k = 1; g->syncs[i] > 0 && k < g->parts[i]; k++) {
+            struct fix_op *op = &g->job->ops[g->first[i] + k];
             op->dur_ns = inq_fix_scaled(op->dur_ns, 1.0 + g->contention);
         }
     }
 }
 
-static int overlap(struct grads *g, size_t syncs)
+/* Several syncs of a stage are its buckets; one is divided into them. */
+static int overlap(struct grads *g)
 {
     struct fix_job *job = g->job;
     size_t n_before = job->n_ops;
-    uint32_t n = (uint32_t)(syncs > 1 ? (int64_t)syncs : g->buckets);
-    find_last(g);
-    for (size_t i = 0; i < job->n_ops; i++) {
-        bool last = g->last[job->ops[i].op.rank] == i;
-        bool cut = last || (is_grads(&job->ops[i]) && syncs == 1);
-        g->parts[i] = cut ? n : 1;
+    int code = find_last(g);
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        uint32_t syncs = g->last[i] != INQ_NONE ? g->syncs[g->last[i]] : g->syncs[i];
+        bool cut = g->last[i] != INQ_NONE ? syncs == 1 : syncs > 0;
+        g->parts[i] = !cut ? 1 : syncs > 1 ? syncs : (uint32_t)g->buckets;
     }
-    int code = inq_fix_job_cut(job, g->parts, g->first, g->err);
+    if (code == INQ_OK) {
+        code = inq_fix_job_cut(job, g->parts, g->first, g->err);
+    }
     if (code == INQ_OK) {
         code = reconnect(g, n_before, g->err);
     }
     if (code == INQ_OK) {
-        slow_down(g);
+        slow_down(g, n_before);
     }
     return code;
 }
 
 static int alloc_grads(struct grads *g)
 {
-    g->last = inq_mem_alloc((g->job->n_ranks + 1) * sizeof *g->last);
+    g->last = inq_mem_alloc((g->job->n_ops + g->job->n_ranks + 1) * sizeof *g->last);
+    g->syncs = inq_mem_alloc((g->job->n_ops + 1) * sizeof *g->syncs);
     g->parts = inq_mem_alloc((g->job->n_ops + 1) * sizeof *g->parts);
     g->first = inq_mem_alloc((g->job->n_ops + 1) * sizeof *g->first);
-    return g->last != NULL && g->parts != NULL && g->first != NULL ? INQ_OK
-                                                                   : inq_fix_no_memory(g->err);
+    return g->last != NULL && g->syncs != NULL && g->parts != NULL && g->first != NULL
+               ? INQ_OK
+               : inq_fix_no_memory(g->err);
 }
 
 static void release_grads(struct grads *g)
 {
     inq_mem_free(g->last);
+    inq_mem_free(g->syncs);
     inq_mem_free(g->parts);
     inq_mem_free(g->first);
 }
@@ -213,7 +268,7 @@ int inq_fix_overlap_grads(struct fix_job *job, const struct fix_args *args, stru
                          : inq_err_set(err, INQ_UNSUPPORTED,
                                        "the ranks' gradient syncs are not alike in number");
         if (code == INQ_OK) {
-            code = overlap(&g, syncs);
+            code = overlap(&g);
             inq_fix_say(said,
                         "gradients reduced in %" PRId64 " buckets beside the last backward, which "
                         "takes %.0f %% longer then",

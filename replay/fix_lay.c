@@ -376,6 +376,11 @@ static int take_graph(const struct inq_schedule *schedule, const struct inq_cost
         code = inq_fix_job_take(job, made.graph, made.graph->dur_ns, made.graph->delay_ns, err);
     }
     inq_schedule_graph_release(&made);
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        struct fix_op *op = &job->ops[i];
+        bool reduces = op->op.cls == INQ_CLASS_COMM && op->op.type == INQ_OP_NONE;
+        op->coll = (uint8_t)(reduces ? INQ_COLL_ALLREDUCE : op->coll);
+    }
     job->n_ranks = (size_t)schedule->n_ranks;
     job->connected = true;
     job->ranks = inq_mem_zalloc(job->n_ranks + 1, sizeof *job->ranks);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lint: runs the rules in order and keeps what they find. */
 #include "lint.h"
+#include "reductions.h"
 
 #include "base/mem.h"
 #include "base/sort.h"
@@ -96,6 +97,34 @@ static bool keeps_two_replicas(const struct inq_schedule *s)
         }
     }
     return false;
+}
+
+static void ignore(void *ctx, int32_t rank)
+{
+    (void)ctx;
+    (void)rank;
+}
+
+/* R5: replicas that all-reduce their stages in different orders. */
+static int lint_reductions(const struct inq_schedule *schedule, struct inq_lint *lint,
+                           struct inq_err *err)
+{
+    struct inq_reductions reductions;
+    struct inq_err own = {0};
+    int code = inq_reductions_find(schedule, 1, &reductions, err);
+    for (int32_t r = 0; code == INQ_OK && reductions.n > 0 && r < schedule->n_ranks; r++) {
+        for (size_t i = 0; i < schedule->ranks[r].n; i++) {
+            const struct inq_action *a = &schedule->ranks[r].actions[i];
+            if (a->kind == INQ_ACTION_REDUCE_GRAD && a->stage >= 0) {
+                inq_reductions_issue(&reductions, r, a->stage, 0, ignore, NULL);
+            }
+        }
+    }
+    if (code == INQ_OK && inq_reductions_check(&reductions, &own) != INQ_OK) {
+        code = inq_lint_add(lint, INQ_LINT_CYCLE, true, -1, -1, NULL, err, "%s", own.message);
+    }
+    inq_reductions_release(&reductions);
+    return code;
 }
 
 /* R11, and R5 with the ops that wait for each other. */
@@ -214,6 +243,9 @@ int inq_lint_schedule(const struct inq_schedule *schedule, const struct inq_csv_
     /* later rules rest on earlier ones: a missing op would only be reported again as a circle */
     if (code == INQ_OK && lint->n_errors == 0) {
         code = lint_calls(schedule, options, lint, err);
+    }
+    if (code == INQ_OK && lint->n_errors == 0) {
+        code = lint_reductions(schedule, lint, err);
     }
     if (code == INQ_OK && lint->n_errors == 0) {
         code = lint_memory(schedule, options, lint, err);

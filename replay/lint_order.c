@@ -26,7 +26,8 @@ struct order {
     struct inq_err *err;
     uint8_t *seen;      /* [n_stages * n_microbatches] */
     uint8_t *unsharded; /* [n_stages] now */
-    bool uses_unshard;
+    uint8_t *reduced;   /* [n_stages] its gradients are */
+    bool uses_unshard, uses_reduce;
     int32_t rank;
     size_t at;
     const struct inq_action *action;
@@ -110,6 +111,22 @@ static void check_sharding(struct order *o)
     }
 }
 
+/* R2, R3: gradients are reduced once, when they are whole. */
+static void check_reduction(struct order *o)
+{
+    uint8_t kind = o->action->kind;
+    uint8_t *reduced = &o->reduced[o->action->stage];
+    if (kind == INQ_ACTION_REDUCE_GRAD) {
+        if (*reduced) {
+            complain(o, INQ_LINT_COUNT, "appears twice");
+        }
+        *reduced = 1;
+    } else if (*reduced && (kind == INQ_ACTION_B || kind == INQ_ACTION_W)) {
+        complain(o, INQ_LINT_ORDER,
+                 "adds to gradients that are reduced already; move REDUCE_GRAD behind it");
+    }
+}
+
 /* Whether `later` needs the result of `earlier` on the same rank. */
 static bool needs(const struct order *o, const struct inq_action *later,
                   const struct inq_action *earlier)
@@ -164,6 +181,11 @@ static void check_action(struct order *o)
         return;
     }
     check_sharding(o);
+    check_reduction(o);
+    if (a->kind != INQ_ACTION_IDLE && o->schedule->stage_rank[a->stage] != o->rank) {
+        complain(o, INQ_LINT_COUNT,
+                 "is on another rank than the stage's compute; a stage lives on one rank");
+    }
     uint8_t bit = bit_of(a->kind);
     if (bit == 0) {
         return;
@@ -171,10 +193,6 @@ static void check_action(struct order *o)
     if (a->microbatch < 0) {
         complain(o, INQ_LINT_COUNT, "names no micro-batch");
         return;
-    }
-    if (o->schedule->stage_rank[a->stage] != o->rank) {
-        complain(o, INQ_LINT_COUNT,
-                 "is on another rank than the stage's compute; a stage lives on one rank");
     }
     uint8_t *seen =
         &o->seen[(size_t)a->stage * (size_t)o->schedule->n_microbatches + (size_t)a->microbatch];
@@ -246,15 +264,22 @@ static void check_complete(struct order *o)
     o->action = NULL;
 }
 
-static void check_still_unsharded(struct order *o)
+/* What is left open on a stage at the end. */
+static void check_stages(struct order *o)
 {
-    struct inq_action action = {.kind = INQ_ACTION_UNSHARD, .microbatch = -1, .column = -1};
+    struct inq_action action = {.microbatch = -1, .column = -1};
     o->action = &action;
     for (int32_t stage = 0; stage < o->schedule->n_stages; stage++) {
+        action.stage = stage;
+        o->rank = o->schedule->stage_rank[stage];
         if (o->unsharded[stage]) {
-            action.stage = stage;
-            o->rank = o->schedule->stage_rank[stage];
+            action.kind = INQ_ACTION_UNSHARD;
             complain(o, INQ_LINT_UNSHARD, "is never resharded");
+        }
+        if (o->uses_reduce && !o->reduced[stage]) {
+            action.kind = INQ_ACTION_REDUCE_GRAD;
+            complain(o, INQ_LINT_COUNT,
+                     "is nowhere in the schedule, though other stages' gradients are reduced");
         }
     }
     o->action = NULL;
@@ -272,9 +297,10 @@ static void walk(struct order *o, void (*visit)(struct order *o))
     }
 }
 
-static void note_unshard(struct order *o)
+static void note_uses(struct order *o)
 {
     o->uses_unshard = o->uses_unshard || o->action->kind == INQ_ACTION_UNSHARD;
+    o->uses_reduce = o->uses_reduce || o->action->kind == INQ_ACTION_REDUCE_GRAD;
 }
 
 int inq_lint_order(const struct inq_schedule *schedule, struct inq_lint *lint, struct inq_err *err)
@@ -283,15 +309,17 @@ int inq_lint_order(const struct inq_schedule *schedule, struct inq_lint *lint, s
     size_t cells = (size_t)schedule->n_stages * (size_t)schedule->n_microbatches;
     o.seen = inq_mem_zalloc(cells, 1);
     o.unsharded = inq_mem_zalloc((size_t)schedule->n_stages, 1);
-    if (o.seen == NULL || o.unsharded == NULL) {
+    o.reduced = inq_mem_zalloc((size_t)schedule->n_stages, 1);
+    if (o.seen == NULL || o.unsharded == NULL || o.reduced == NULL) {
         o.code = inq_err_set(err, INQ_NOMEM, "out of memory for linting");
     } else {
-        walk(&o, note_unshard);
+        walk(&o, note_uses);
         walk(&o, check_action);
         check_complete(&o);
-        check_still_unsharded(&o);
+        check_stages(&o);
     }
     inq_mem_free(o.seen);
     inq_mem_free(o.unsharded);
+    inq_mem_free(o.reduced);
     return o.code;
 }

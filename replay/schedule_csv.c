@@ -15,8 +15,8 @@ struct reader {
     struct inq_schedule *out;
     size_t cap_ranks;
     struct inq_csv_info *info;
-    size_t count_i, count_w, count_bw; /* cells that tell the dialect */
-    char *cell;                        /* the cell being read, unquoted, NUL-terminated */
+    size_t count_i, count_w, count_bw, count_new; /* cells that tell the dialect */
+    char *cell; /* the cell being read, unquoted, NUL-terminated */
     size_t n_cell, cap_cell;
     struct inq_err *err;
 };
@@ -131,6 +131,7 @@ static void count_action(struct reader *in, int kind, int32_t stage, int32_t mic
     in->count_i += kind == INQ_ACTION_I;
     in->count_w += kind == INQ_ACTION_W;
     in->count_bw += kind == LETTERS_BW;
+    in->count_new += kind == INQ_ACTION_REDUCE_GRAD;
     out->has_comms = out->has_comms || (kind >= INQ_ACTION_SEND_F && kind <= INQ_ACTION_RECV_B);
     out->n_stages = stage >= out->n_stages ? stage + 1 : out->n_stages;
     out->n_microbatches = microbatch >= out->n_microbatches ? microbatch + 1 : out->n_microbatches;
@@ -168,6 +169,7 @@ static int parse_composite(struct reader *in, const char *p)
     }
     struct inq_rank_actions *list = &in->out->ranks[in->row];
     size_t head = list->n;
+    in->count_new++;
     int code = add_action(in, &(struct inq_action){.kind = INQ_ACTION_OVERLAP_F_B,
                                                    .stage = -1,
                                                    .microbatch = -1,
@@ -254,11 +256,11 @@ static void choose_dialect(struct reader *in, enum inq_csv_dialect told)
     info->dialect_certain = true;
     if (told != INQ_CSV_DETECT) {
         info->dialect = told;
-    } else if (in->count_bw > 0 || (in->count_w > 0 && in->count_i == 0)) {
+    } else if (in->count_bw > 0 || (in->count_w > 0 && in->count_i == 0 && in->count_new == 0)) {
         info->dialect = INQ_CSV_2024; /* W without I can only belong to a B that is half of it */
-    } else {
+    } else { /* OVERLAP_F_B and REDUCE_GRAD are younger than the change of letters */
         info->dialect = INQ_CSV_CURRENT;
-        info->dialect_certain = in->count_i > 0 && in->count_bw == 0;
+        info->dialect_certain = in->count_i > 0 || in->count_new > 0;
     }
 }
 
@@ -300,7 +302,8 @@ static int map_stages(struct reader *in)
             }
         }
     }
-    return inq_schedule_find_replicas(out, in->err);
+    int code = inq_schedule_find_replicas(out, in->err);
+    return code == INQ_OK ? inq_schedule_find_name(out, in->err) : code;
 }
 
 static int read_rows(struct reader *in, enum inq_csv_dialect dialect)

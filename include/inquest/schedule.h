@@ -60,7 +60,7 @@ struct inq_rank_actions {
  * schedules, one a rank in data parallelism) the first n_stages/n_pipelines stages are the first
  * model replica, and so on; each micro-batch goes through one of them. */
 struct inq_schedule {
-    char kind[24]; /* "1f1b", ...; "csv" when read; "" unknown */
+    char kind[24]; /* "1f1b", ...; "csv" when read and none of them; "" unknown */
     int32_t n_ranks, n_stages, n_microbatches;
     int32_t n_pipelines;            /* model replicas that micro-batches are spread over */
     int32_t *stage_rank;            /* [n_stages] rank that holds the stage */

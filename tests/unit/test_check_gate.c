@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate on simulated runs: noise passes, planted regressions do not. */
 #include "inquest/check.h"
+#include "inquest/lint.h"
+#include "inquest/replay.h"
 #include "inquest/synth.h"
 
 #include "base/out.h"
@@ -39,6 +41,41 @@ static struct inq_snapshot measure(const char *text)
     assert_int_equal(inq_analyze(run->traces[0], NULL, &report, &err), INQ_OK);
     assert_int_equal(inq_snapshot_of_report(report, 0, &snapshot, &err), INQ_OK);
     inq_report_free(report);
+    inq_run_free(run);
+    inq_synth_free(synth);
+    return snapshot;
+}
+
+/* 1F1B of 4 stages, timed by each step of the run. */
+static struct inq_snapshot schedule_by(const char *text)
+{
+    struct inq_synth_spec *spec = malloc(sizeof *spec);
+    struct inq_synth *synth = NULL;
+    struct inq_run *run = NULL;
+    struct inq_recorded_costs recorded;
+    struct inq_costs steps[64];
+    struct inq_schedule_spec kind = {.kind = "1f1b", .n_ranks = 4, .n_microbatches = 8};
+    struct inq_schedule schedule;
+    struct inq_snapshot snapshot;
+    assert_non_null(spec);
+    assert_int_equal(inq_synth_spec_parse(text, spec, NULL), INQ_OK);
+    assert_int_equal(inq_synth_new(spec, &synth, NULL), INQ_OK);
+    free(spec);
+    assert_int_equal(inq_synth_ingest(synth, true, 0, &run, NULL), INQ_OK);
+    assert_int_equal(inq_recorded_costs_of(run->traces[0], &recorded, NULL), INQ_OK);
+    assert_int_equal(recorded.n_stages, 4);
+    assert_in_range(recorded.n_steps, 5, 64);
+    for (size_t i = 0; i < recorded.n_steps; i++) {
+        steps[i] = recorded.costs;
+        steps[i].per_stage = recorded.steps + i * recorded.n_stages;
+    }
+    struct inq_lint_options options = {.costs = recorded.costs};
+    assert_int_equal(inq_schedule_make(&kind, &schedule, NULL), INQ_OK);
+    assert_int_equal(
+        inq_snapshot_of_schedule(&schedule, &options, steps, recorded.n_steps, &snapshot, NULL),
+        INQ_OK);
+    inq_schedule_release(&schedule);
+    inq_recorded_costs_release(&recorded);
     inq_run_free(run);
     inq_synth_free(synth);
     return snapshot;
@@ -128,6 +165,35 @@ static const char *const noisy[] = {
     "link_sigma=0.2",
 };
 
+/* A schedule that is judged on the costs of a run: those of another run of the same job pass, those
+ * of a job whose last stage got slower do not. */
+static void gate__schedule_by_the_times_of_a_run(void **state)
+{
+    (void)state;
+    enum { SEEDS = 30, SLOW = 5 };
+    char spec[SPEC];
+    (void)snprintf(spec, sizeof spec, LEAN "%s,seed=1", noisy[0]);
+    struct inq_baseline baseline = {.snapshot = schedule_by(spec)};
+    int passed = 0;
+    int caught = 0;
+    for (int seed = 2; seed < SEEDS + SLOW + 2; seed++) {
+        bool slow = seed >= SEEDS + 2;
+        struct inq_check check;
+        (void)snprintf(spec, sizeof spec, LEAN "%s,seed=%d%s", noisy[0], seed,
+                       slow ? ",fault=long_last_stage:factor=1.3" : "");
+        struct inq_snapshot now = schedule_by(spec);
+        assert_int_equal(inq_check_compare(&now, &baseline, NULL, &check, NULL), INQ_OK);
+        passed += !slow && check.pass;
+        caught += slow && regressed(&check, "makespan_ns");
+        inq_check_release(&check);
+        inq_snapshot_release(&now);
+    }
+    print_message("%d of %d pass, %d of %d are caught\n", passed, SEEDS, caught, SLOW);
+    assert_true(passed >= SEEDS - 1);
+    assert_int_equal(caught, SLOW);
+    inq_baseline_release(&baseline);
+}
+
 static void gate__passes_noisy_but_equal_runs(void **state)
 {
     (void)state;
@@ -173,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gate__passes_noisy_but_equal_runs),
         cmocka_unit_test(gate__fails_when_one_stage_is_5_percent_slower),
+        cmocka_unit_test(gate__schedule_by_the_times_of_a_run),
         cmocka_unit_test(gate__fails_on_planted_regressions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -271,6 +271,38 @@ static void base__takes_what_the_schedule_takes(void **state)
     }
 }
 
+/* Data parallelism that reduces behind the whole backward: syncs are known by group, kind and
+ * stage, and each begins beside the last backward of its own stage. */
+static void overlap_grads__of_a_schedule(void **state)
+{
+    (void)state;
+    for (int32_t v = 1; v <= 4; v++) {
+        struct inq_schedule_spec spec = {
+            .kind = "dp",
+            .n_ranks = 4,
+            .n_microbatches = 8,
+            .n_chunks = v,
+            .costs = {.stage = {MS, MS, MS}, .reduce_ns = 5 * MS, .update_ns = 2 * MS},
+            .no_overlap = true};
+        struct inq_schedule schedule;
+        struct inq_fix_base *base = NULL;
+        assert_int_equal(inq_schedule_make(&spec, &schedule, NULL), INQ_OK);
+        assert_int_equal(inq_fix_base_of_schedule(&schedule, &spec.costs, &base, NULL), INQ_OK);
+        int64_t compute = 2 * v * 3 * MS;
+        assert_int_equal(inq_fix_base_info(base)->t_ns, compute + v * 5 * MS + 2 * MS);
+        /* the first half of the last stage's backward is done 2 v - 1 ms before the end */
+        assert_int_equal(with(base, "overlap-grads:buckets=2:contention=0:latency=0"),
+                         compute - (2 * v - 1) * MS + v * 5 * MS + 2 * MS);
+        inq_fix_base_free(base);
+        inq_schedule_release(&schedule);
+    }
+    struct inq_costs costs = {.stage = {MS, MS, MS}, .reduce_ns = 5 * MS};
+    struct inq_fix_base *base = schedule_base("dp", 4, 8, &costs);
+    assert_int_equal(fails(base, "overlap-grads"), INQ_UNSUPPORTED);
+    assert_true(with(base, "link:type=sync:factor=0.5") < inq_fix_base_info(base)->t_ns);
+    inq_fix_base_free(base);
+}
+
 /* From 1F1B to every other schedule with one stage a rank, the fixed graph takes what the schedule
  * itself takes. */
 static void schedule__takes_what_the_schedule_takes(void **state)
@@ -632,6 +664,7 @@ int main(void)
         cmocka_unit_test(swap__gives_each_place_the_others_pace),
         cmocka_unit_test(rebalance__makes_stages_equally_long),
         cmocka_unit_test(sequences__are_shared_out_evenly),
+        cmocka_unit_test(overlap_grads__of_a_schedule),
         cmocka_unit_test(base__takes_what_the_schedule_takes),
         cmocka_unit_test(schedule__takes_what_the_schedule_takes),
         cmocka_unit_test(schedule__cuts_stages_into_chunks),

@@ -241,6 +241,30 @@ static void composites__parts_may_not_need_each_other(void **state)
 }
 
 /* Runtimes that send and receive step by step need rows that are aligned with empty cells. */
+static void gradients__are_reduced_once_and_whole(void **state)
+{
+    (void)state;
+    enum inq_grouping g = INQ_GROUPING_ADJACENT;
+    assert_clean("reduced", "0F0,0F1,0B0,0B1,0REDUCE_GRAD\n", g);
+    assert_caught("twice", "0F0,0B0,0REDUCE_GRAD,0REDUCE_GRAD\n", g, INQ_LINT_COUNT, "twice");
+    assert_caught("early", "0F0,0F1,0B0,0REDUCE_GRAD,0B1\n", g, INQ_LINT_ORDER, "reduced already");
+    assert_caught("before W", "0F0,0I0,0REDUCE_GRAD,0W0\n", g, INQ_LINT_ORDER, "reduced already");
+    assert_clean("input gradients add nothing", "0F0,0F1,0I0,0W0,0I1,0W1,0REDUCE_GRAD\n", g);
+    assert_caught("other rank", "0F0,0B0\n1F0,1B0,0REDUCE_GRAD,1REDUCE_GRAD\n", g, INQ_LINT_COUNT,
+                  "another rank");
+    assert_caught("missing", "0F0,0B0\n1F0,1B0,1REDUCE_GRAD\n", g, INQ_LINT_COUNT, "nowhere");
+    assert_caught("gathered elsewhere", "0UNSHARD,0F0,0B0,0RESHARD,1UNSHARD\n1F0,1B0,1RESHARD\n", g,
+                  INQ_LINT_COUNT, "another rank");
+    assert_clean("replicas",
+                 "0F0,1F0,1B0,1REDUCE_GRAD,0B0,0REDUCE_GRAD\n"
+                 "2F1,3F1,3B1,3REDUCE_GRAD,2B1,2REDUCE_GRAD\n",
+                 g);
+    assert_caught("crossed",
+                  "0F0,1F0,1B0,0B0,0REDUCE_GRAD,1REDUCE_GRAD\n"
+                  "2F1,3F1,3B1,2B1,3REDUCE_GRAD,2REDUCE_GRAD\n",
+                  g, INQ_LINT_CYCLE, "wait for each other");
+}
+
 static void steps__results_must_come_from_earlier_steps(void **state)
 {
     (void)state;
@@ -402,6 +426,7 @@ int main(void)
         cmocka_unit_test(pair_order__passes_when_both_agree),
         cmocka_unit_test(two_ranks__pass_when_the_order_is_one),
         cmocka_unit_test(composites__parts_may_not_need_each_other),
+        cmocka_unit_test(gradients__are_reduced_once_and_whole),
         cmocka_unit_test(steps__results_must_come_from_earlier_steps),
         cmocka_unit_test(groups__a_receive_in_front_of_a_send_is_fine),
         cmocka_unit_test(baseline__a_larger_bubble_is_an_error),

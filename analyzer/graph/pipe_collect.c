@@ -186,44 +186,74 @@ static int collect_rank(struct inq_pipe_run *run, size_t r, struct inq_err *err)
 /* ---- partners
  * ------------------------------------------------------------------------------------ */
 
-/* Recorded peers, else the other member of a matched pair. */
-static int find_known_partners(struct inq_pipe_run *run, struct inq_err *err)
+static uint64_t key_of(uint32_t rank, uint32_t event)
 {
-    const struct inq_trace *trace = run->trace;
-    struct inq_map index = {0}; /* global rank to its place */
-    struct inq_map pair = {0};  /* (rank, event) to the other rank */
+    return (uint64_t)rank << 32 | event;
+}
+
+/* Global ranks to their places. */
+static int index_ranks(const struct inq_trace *trace, struct inq_map *index, struct inq_err *err)
+{
     int code = INQ_OK;
     for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
         if (trace->ranks[r].rank >= 0) {
-            code = inq_map_put(&index, (uint64_t)trace->ranks[r].rank, (uint32_t)r, err);
+            code = inq_map_put(index, (uint64_t)trace->ranks[r].rank, (uint32_t)r, err);
         }
     }
+    return code;
+}
+
+/* The events of matched pairs to the other rank. */
+static int index_pairs(const struct inq_trace *trace, struct inq_map *pairs, struct inq_err *err)
+{
+    int code = INQ_OK;
     for (size_t c = 0; code == INQ_OK && c < trace->n_collectives; c++) {
         const struct inq_collective *coll = &trace->collectives[c];
         const struct inq_member *m = &trace->members[coll->first_member];
         bool p2p = coll->kind == INQ_COLL_SEND || coll->kind == INQ_COLL_RECV ||
                    coll->kind == INQ_COLL_SENDRECV;
-        if (p2p && coll->n_members == 2) {
-            code = inq_map_put(&pair, (uint64_t)m[0].rank << 32 | m[0].event, m[1].rank, err);
-            if (code == INQ_OK) {
-                code = inq_map_put(&pair, (uint64_t)m[1].rank << 32 | m[1].event, m[0].rank, err);
-            }
+        if (!p2p || coll->n_members != 2) {
+            continue;
+        }
+        code = inq_map_put(pairs, key_of(m[0].rank, m[0].event), m[1].rank, err);
+        if (code == INQ_OK) {
+            code = inq_map_put(pairs, key_of(m[1].rank, m[1].event), m[0].rank, err);
         }
     }
-    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
-        const struct inq_rank *rank = &trace->ranks[r];
-        for (size_t i = 0; i < run->ranks[r].n_items; i++) {
-            struct inq_pipe_item *item = &run->ranks[r].items[i];
-            uint32_t comm = rank->events.comm[item->event];
-            int32_t peer = comm != INQ_NONE ? rank->comms[comm].peer : -1;
-            if (item->kind == INQ_ITEM_P2P &&
-                (peer < 0 || !inq_map_get(&index, (uint64_t)peer, &item->partner))) {
-                (void)inq_map_get(&pair, (uint64_t)r << 32 | item->event, &item->partner);
-            }
+    return code;
+}
+
+/* Recorded peers, else the other member of a matched pair. */
+static void set_partners(struct inq_pipe_run *run, uint32_t r, const struct inq_map *index,
+                         const struct inq_map *pairs)
+{
+    const struct inq_rank *rank = &run->trace->ranks[r];
+    for (size_t i = 0; i < run->ranks[r].n_items; i++) {
+        struct inq_pipe_item *item = &run->ranks[r].items[i];
+        uint32_t comm = rank->events.comm[item->event];
+        int32_t peer = comm != INQ_NONE ? rank->comms[comm].peer : -1;
+        if (item->kind != INQ_ITEM_P2P) {
+            continue;
         }
+        if (peer < 0 || !inq_map_get(index, (uint64_t)peer, &item->partner)) {
+            (void)inq_map_get(pairs, key_of(r, item->event), &item->partner);
+        }
+    }
+}
+
+static int find_known_partners(struct inq_pipe_run *run, struct inq_err *err)
+{
+    struct inq_map index = {0};
+    struct inq_map pairs = {0};
+    int code = index_ranks(run->trace, &index, err);
+    if (code == INQ_OK) {
+        code = index_pairs(run->trace, &pairs, err);
+    }
+    for (uint32_t r = 0; code == INQ_OK && r < run->trace->n_ranks; r++) {
+        set_partners(run, r, &index, &pairs);
     }
     inq_map_release(&index);
-    inq_map_release(&pair);
+    inq_map_release(&pairs);
     return code;
 }
 

@@ -76,25 +76,32 @@ static void damage(struct document *d, enum inq_damage_kind kind, uint64_t n, co
 
 /* ---- things too large for memory ------------------------------------------------------------- */
 
+/* Where in a value a byte is. */
+struct nesting {
+    int64_t depth;
+    bool quoted, escaped;
+};
+
+/* Goes over one byte; whether the value is at its end there. */
+static bool ends_with(struct nesting *n, char c)
+{
+    if (n->quoted) {
+        n->quoted = n->escaped || c != '"';
+        n->escaped = !n->escaped && c == '\\';
+    } else {
+        n->quoted = c == '"';
+        n->depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    }
+    return n->depth <= 0 && !n->quoted && c != '"';
+}
+
 /* Passes over a value without keeping it, however large. */
 static int stream_past(struct document *d)
 {
-    int64_t depth = 0;
-    bool quoted = false;
-    bool escaped = false;
+    struct nesting nesting = {0};
     for (;;) {
         for (const char *p = d->window.p; p < d->window.end; p++) {
-            if (quoted) {
-                quoted = escaped || *p != '"';
-                escaped = !escaped && *p == '\\';
-            } else if (*p == '"') {
-                quoted = true;
-            } else if (*p == '{' || *p == '[') {
-                depth++;
-            } else if (*p == '}' || *p == ']') {
-                depth--;
-            }
-            if (depth <= 0 && !quoted && *p != '"') {
+            if (ends_with(&nesting, *p)) {
                 move_to(d, p + (*p == '}' || *p == ']'));
                 return INQ_OK;
             }

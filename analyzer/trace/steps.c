@@ -62,7 +62,8 @@ static int collect_marks(const struct inq_rank *rank, bool on_gpu, struct inq_wi
     int code = INQ_OK;
     for (size_t i = 0; i < rank->n_notes && windows->n < MAX_STEPS && code == INQ_OK; i++) {
         const struct inq_note *note = &rank->notes[i];
-        if (note->kind == INQ_NOTE_STEP && note->number >= 0 && note->on_gpu == on_gpu) {
+        bool ends = note->dur_ns > 0; /* a mark whose end was lost bounds nothing */
+        if (note->kind == INQ_NOTE_STEP && note->number >= 0 && note->on_gpu == on_gpu && ends) {
             code = add_mark(windows, &by_number, note, err);
         }
     }

@@ -64,6 +64,24 @@ static void recorded__kernels_go_by_their_launch(void **state)
     inq_run_free(run);
 }
 
+/* A trace that was cut or lost its durations has marks without an end. */
+static void recorded__a_mark_without_an_end_is_no_step(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    made_shard(&shard, "a", 0, 1);
+    made_note(&shard, "ProfilerStep#7", 100, 0, false);
+    made_note(&shard, "ProfilerStep#8", 210, 90, false);
+    made_kernel(&shard, "in 7", 7, 1010, 5, 150, INQ_NONE);
+    made_kernel(&shard, "in 8", 7, 1030, 5, 210, INQ_NONE);
+    struct inq_run *run = made_run(&shard, 1, true);
+    const struct inq_trace *trace = only_trace(run);
+    assert_int_equal(trace->n_steps, 1);
+    assert_int_equal(trace->steps[0].number, 8);
+    assert_int_equal(step_of(trace, 0, 0), -1);
+    inq_run_free(run);
+}
+
 /* Between steps whose numbers do not follow each other nothing is known. */
 static void recorded__a_pause_of_the_profiler_is_no_step(void **state)
 {
@@ -505,6 +523,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded__kernels_go_by_their_launch),
+        cmocka_unit_test(recorded__a_mark_without_an_end_is_no_step),
         cmocka_unit_test(recorded__a_pause_of_the_profiler_is_no_step),
         cmocka_unit_test(recorded__lost_launches_go_with_their_neighbours),
         cmocka_unit_test(recorded__without_launches_by_the_time_on_the_gpu),

@@ -95,6 +95,18 @@ static char *quoted_field(char *p, const char *end, char separator, struct inq_c
     return p;
 }
 
+/* "a, b": people write tables so. */
+static void trim(struct inq_csv_field *field)
+{
+    while (field->len > 0 && *field->text == ' ') {
+        field->text++;
+        field->len--;
+    }
+    while (field->len > 0 && field->text[field->len - 1] == ' ') {
+        field->len--;
+    }
+}
+
 static void split(struct inq_csv *csv, char *p, const char *end)
 {
     const char separator = csv->separator;
@@ -109,6 +121,7 @@ static void split(struct inq_csv *csv, char *p, const char *end)
                 p++;
             }
             field->len = (size_t)(p - field->text);
+            trim(field);
         }
         if (p == end) {
             break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of a CSV source (RFC 4180): quoted fields, CR LF, a byte-order mark; any separator. */
+/* Records of a CSV source (RFC 4180): quoted fields, CR LF, a byte-order mark; any separator,
+ * blanks around it. */
 #ifndef INQ_INGEST_CSV_H
 #define INQ_INGEST_CSV_H
 

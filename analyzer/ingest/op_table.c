@@ -99,13 +99,15 @@ static bool time_of(const struct table *table, enum inq_op_column column, int64_
            *ns <= MAX_TIME_NS && *ns >= -MAX_TIME_NS;
 }
 
+enum { BAD = -2 };
+
 static bool is_nothing(const struct inq_csv_field *field)
 {
     return field->len == 0 || (field->len == 3 && strncasecmp(field->text, "nan", 3) == 0) ||
            (field->len == 4 && strncasecmp(field->text, "none", 4) == 0);
 }
 
-/* A small number, also as "3.0"; -1 for none. */
+/* A small number, also as "3.0"; -1 for none, BAD for what is no number. */
 static int32_t number_of(struct table *table, enum inq_op_column column)
 {
     const struct inq_csv_field *field = field_of(table, column);
@@ -126,9 +128,16 @@ static int32_t number_of(struct table *table, enum inq_op_column column)
     if (!inq_time_parse_decimal(field->text, field->len, 1000, &thousandths) ||
         thousandths % 1000 != 0 || thousandths < -1000 || thousandths / 1000 > INT32_MAX) {
         complain(table, INQ_DAMAGE_BAD_NUMBER);
-        return -1;
+        return BAD;
     }
     return (int32_t)(thousandths / 1000);
+}
+
+/* The same of what an op can do without; -1 also for what is no number. */
+static int32_t label_of(struct table *table, enum inq_op_column column)
+{
+    int32_t value = number_of(table, column);
+    return value == BAD ? -1 : value;
 }
 
 /* Start and duration of the current record; false when it has none. */
@@ -221,12 +230,15 @@ static int read_row(struct table *table, struct inq_err *err)
         .stage = number_of(table, INQ_COL_STAGE),
         .rank = number_of(table, INQ_COL_RANK),
     };
-    row.label.step = number_of(table, INQ_COL_STEP);
+    if (worker.dp_rank == BAD || worker.stage == BAD || worker.rank == BAD) {
+        return INQ_OK; /* it would be the op of a worker that is none */
+    }
+    row.label.step = label_of(table, INQ_COL_STEP);
     row.label.stage = worker.stage;
     row.label.dp_rank = worker.dp_rank;
-    row.label.micro_batch = number_of(table, INQ_COL_MICRO_BATCH);
-    row.label.chunk = number_of(table, INQ_COL_CHUNK);
-    row.label.seq = number_of(table, INQ_COL_SEQ);
+    row.label.micro_batch = label_of(table, INQ_COL_MICRO_BATCH);
+    row.label.chunk = label_of(table, INQ_COL_CHUNK);
+    row.label.seq = label_of(table, INQ_COL_SEQ);
     uint32_t index = 0;
     int code = read_type(table, &row, err);
     if (code == INQ_OK) {
@@ -274,6 +286,10 @@ static int explain(struct table *table, struct inq_err *err)
     int code = numbered ? number_workers(shard, err) : INQ_OK;
     if (code != INQ_OK) {
         return code;
+    }
+    if (shard->n_ranks == 0 && shard->file.events > 0) {
+        shard->file.reason = "a table without a row that has an op type, a worker and times";
+        return INQ_OK;
     }
     shard->file.reason =
         table->n_unknown == 0

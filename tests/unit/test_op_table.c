@@ -72,6 +72,39 @@ static void op_table__knows_units_separators_and_an_end_column(void **state)
     inq_shard_release(&shard);
 }
 
+static void op_table__blanks_around_fields_are_none_of_them(void **state)
+{
+    (void)state;
+    struct inq_shard shard = read_text("optype, start , duration, rank\n"
+                                       "gc, 1.5 , 2, 0\n"
+                                       " backward-compute ,4,1 , 0\n");
+    assert_int_equal(shard.n_ranks, 1);
+    assert_int_equal(shard.ranks[0].events.n, 2);
+    assert_int_equal(shard.ranks[0].events.start_ns[0], 1500000000);
+    assert_int_equal(shard.ranks[0].labels[shard.ranks[0].events.label[1]].type, INQ_OP_BACKWARD);
+    assert_int_equal(inq_damage_total(&shard.file.damage), 0);
+    inq_shard_release(&shard);
+}
+
+/* A worker whose number cannot be read would be one more rank of the job. */
+static void op_table__rows_of_no_worker_make_none(void **state)
+{
+    (void)state;
+    struct inq_shard shard = read_text("optype,start,duration,stage,dp_rank\n"
+                                       "gc,1,1,0,0\n"
+                                       "gc,1,1,4000000000,0\n"
+                                       "gc,1,1,0,x\n");
+    assert_int_equal(shard.n_ranks, 1);
+    assert_int_equal(shard.ranks[0].events.n, 1);
+    assert_int_equal(shard.file.damage.count[INQ_DAMAGE_BAD_NUMBER], 2);
+    inq_shard_release(&shard);
+    shard = read_text("optype;start;duration\ngc;0,5;0,25\n");
+    assert_int_equal(shard.n_ranks, 0);
+    assert_string_equal(shard.file.reason,
+                        "a table without a row that has an op type, a worker and times");
+    inq_shard_release(&shard);
+}
+
 static void op_table__puts_each_role_on_its_own_lane(void **state)
 {
     (void)state;
@@ -353,6 +386,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(op_table__reads_columns_in_any_order),
         cmocka_unit_test(op_table__knows_units_separators_and_an_end_column),
+        cmocka_unit_test(op_table__blanks_around_fields_are_none_of_them),
+        cmocka_unit_test(op_table__rows_of_no_worker_make_none),
         cmocka_unit_test(op_table__puts_each_role_on_its_own_lane),
         cmocka_unit_test(op_table__numbers_workers_without_a_rank_column),
         cmocka_unit_test(op_table__counts_what_it_cannot_read),

@@ -208,7 +208,11 @@ static int parse_cell(struct reader *in)
     if (*p == '(') {
         return parse_composite(in, p);
     }
-    return parse_action(in, &p);
+    int code = parse_action(in, &p);
+    if (code == INQ_OK && *skip_blanks(p) != '\0') {
+        return bad_cell(in, "one action a cell, and cells separated by commas");
+    }
+    return code;
 }
 
 /* ---- rows --------------------------------------------------------------------------------------
@@ -330,6 +334,9 @@ int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dialect dia
     *out = (struct inq_schedule){.kind = "csv", .n_pipelines = 1};
     *info = (struct inq_csv_info){0};
     struct reader in = {.text = text, .len = len, .out = out, .info = info, .err = err};
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        in.at = 3; /* a byte-order mark, as spreadsheets write it */
+    }
     int code = read_rows(&in, dialect);
     inq_mem_free(in.cell);
     if (code != INQ_OK) {

@@ -31,6 +31,38 @@ static void write_analyses(struct inq_out *out)
     }
 }
 
+/* The words that a command's first argument can be; false when there are none. */
+static bool write_first_words(struct inq_out *out, const struct inq_command *command)
+{
+    static const struct {
+        const char *command;
+        const char *words;
+    } rows[] = {{"schedule", "show make lint convert compare search"},
+                {"completion", "bash zsh fish"},
+                {"synth", "help"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].command, command->name) == 0) {
+            inq_out_text(out, rows[i].words);
+            return true;
+        }
+    }
+    if (strcmp(command->name, "help") != 0) {
+        return false;
+    }
+    for (const struct inq_command *c = inq_commands; c->name != NULL; c++) {
+        inq_out_printf(out, "%s ", c->name);
+    }
+    return true;
+}
+
+static bool has_first_words(const struct inq_command *command)
+{
+    struct inq_out none = {0};
+    bool has = write_first_words(&none, command);
+    inq_out_release(&none);
+    return has;
+}
+
 /* The words an option's value can be. */
 static void write_values(struct inq_out *out, const struct inq_command *command,
                          const struct inq_option *option)
@@ -69,6 +101,11 @@ static void write_quoted(struct inq_out *out, const char *text)
 static void bash_values(struct inq_out *out, const struct inq_command *command)
 {
     inq_out_text(out, "        case $prev in\n");
+    if (has_first_words(command)) {
+        inq_out_printf(out, "        %s) words='", command->name);
+        (void)write_first_words(out, command);
+        inq_out_text(out, "' ;;\n");
+    }
     for (size_t i = 0; i < INQ_OPT_COUNT; i++) {
         const struct inq_option *option = inq_cli_option((enum inq_option_id)i);
         if (!takes(command, i) || option->arg == NULL) {
@@ -106,6 +143,8 @@ static void bash(struct inq_out *out)
                       "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
                       "        case $word in -*) ;; *) command=$word; break ;; esac\n"
                       "    done\n"
+                      "    case $cur in =) cur='' ;; esac\n" /* --format=json is three words */
+                      "    case $prev in =) prev=${COMP_WORDS[COMP_CWORD-2]} ;; esac\n"
                       "    COMPREPLY=()\n"
                       "    case $command in\n");
     inq_out_text(out, "    '') words='");
@@ -114,18 +153,8 @@ static void bash(struct inq_out *out)
     }
     inq_out_text(out, "--help --version'; files=1 ;;\n");
     for (const struct inq_command *c = inq_commands; c->name != NULL; c++) {
-        if (strcmp(c->name, "completion") == 0) {
-            inq_out_printf(out, "    %s) words='bash zsh fish' ;;\n", c->name);
-        } else if (strcmp(c->name, "help") == 0) {
-            inq_out_printf(out, "    %s) words='", c->name);
-            for (const struct inq_command *k = inq_commands; k->name != NULL; k++) {
-                inq_out_printf(out, "%s ", k->name);
-            }
-            inq_out_text(out, "' ;;\n");
-        } else {
-            inq_out_printf(out, "    %s)\n", c->name);
-            bash_values(out, c);
-        }
+        inq_out_printf(out, "    %s)\n", c->name);
+        bash_values(out, c);
     }
     inq_out_text(out, "    *) files=1 ;;\n"
                       "    esac\n"
@@ -194,14 +223,13 @@ static void zsh_command(struct inq_out *out, const struct inq_command *command)
             }
         }
     }
-    if (strcmp(command->name, "completion") == 0) {
-        inq_out_text(out, "            ':shell:(bash zsh fish)' ;;\n");
-    } else if (strcmp(command->name, "help") == 0) {
-        inq_out_text(out, "            ':command:($commands)' ;;\n");
-    } else {
-        inq_out_printf(out, "            '*:%s:_files' ;;\n",
-                       takes_path(command) ? "path" : "argument");
+    if (has_first_words(command)) {
+        inq_out_text(out, "            '1:word:(");
+        (void)write_first_words(out, command);
+        inq_out_text(out, ")' \\\n");
     }
+    inq_out_printf(out, "            '*:%s:_files' ;;\n",
+                   takes_path(command) ? "path" : "argument");
 }
 
 static void zsh(struct inq_out *out)
@@ -209,11 +237,6 @@ static void zsh(struct inq_out *out)
     inq_out_text(out, "#compdef inquest\n"
                       "# zsh completion for inquest\n"
                       "_inquest() {\n"
-                      "    local commands='");
-    for (const struct inq_command *c = inq_commands; c->name != NULL; c++) {
-        inq_out_printf(out, "%s ", c->name);
-    }
-    inq_out_text(out, "'\n"
                       "    if (( CURRENT == 2 )); then\n"
                       "        local -a described\n"
                       "        described=(\n");
@@ -275,14 +298,13 @@ static void fish(struct inq_out *out)
         write_quoted(out, c->summary);
         inq_out_text(out, "'\n");
     }
-    inq_out_text(out, "complete -c inquest -n '__fish_seen_subcommand_from completion' -f -a "
-                      "'bash zsh fish'\n");
-    inq_out_text(out, "complete -c inquest -n '__fish_seen_subcommand_from help' -f -a '");
     for (const struct inq_command *c = inq_commands; c->name != NULL; c++) {
-        inq_out_printf(out, "%s ", c->name);
-    }
-    inq_out_text(out, "'\n");
-    for (const struct inq_command *c = inq_commands; c->name != NULL; c++) {
+        if (has_first_words(c)) { /* the word just before is the command */
+            inq_out_printf(out, "complete -c inquest -n 'test (commandline -opc)[-1] = %s' -f -a '",
+                           c->name);
+            (void)write_first_words(out, c);
+            inq_out_text(out, "'\n");
+        }
         for (size_t i = 0; i < INQ_OPT_COUNT; i++) {
             if (takes(c, i)) {
                 fish_option(out, c, inq_cli_option((enum inq_option_id)i));

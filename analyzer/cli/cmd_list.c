@@ -24,7 +24,8 @@ static void list_written(struct inq_out *out)
                  "Formats written (-f NAME, or the suffix of -o; .gz behind it compresses):\n");
     for (int i = 0; i < INQ_FORMAT_COUNT; i++) {
         const struct inq_cli_format *format = inq_cli_format((enum inq_format)i);
-        inq_out_printf(out, "  %-18s%s:", format->name, format->what);
+        inq_out_printf(out, "  %-18s%s%s", format->name, format->what,
+                       format->suffix[0] != NULL ? ":" : "");
         for (size_t k = 0; k < 4 && format->suffix[k] != NULL; k++) {
             inq_out_printf(out, " %s", format->suffix[k]);
         }

@@ -71,7 +71,8 @@ static const struct inq_option options[] = {
     {INQ_OPT_SCALE, 0, "scale", "X", NULL, INQ_COMPLETE_NONE,
      "multiply all times by X: 0.01 executes in a hundredth of the time"},
     {INQ_OPT_REPEATS, 0, "repeats", "N", NULL, INQ_COMPLETE_NONE,
-     "executions after a warm-up (default 5; from 6 on their median has a 95 % interval)"},
+     "executions after a warm-up (default 5, to validate fixes 9; from 6 on their median has a "
+     "95 % interval)"},
     {INQ_OPT_WORK, 0, "work", "KIND", "timed|real", INQ_COMPLETE_CHOICES,
      "cuda: kernels that take the recorded time (timed), or matrix products, copies and "
      "reductions (real)"},

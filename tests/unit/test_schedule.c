@@ -181,6 +181,9 @@ static void csv__old_letters_are_told_from_new_ones(void **state)
         {"0F0,0B0,0W0\n", INQ_CSV_2024, "0F0,0I0,0W0\n"},
         {"0F0,0I0,0W0\n", INQ_CSV_CURRENT, "0F0,0I0,0W0\n"},
         {"0F0,0B0\n", INQ_CSV_CURRENT, "0F0,0B0\n"},
+        {"\xef\xbb\xbf"
+         "0F0,0B0\n",
+         INQ_CSV_CURRENT, "0F0,0B0\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct inq_schedule s;
@@ -205,6 +208,8 @@ static void csv__bad_cells_are_named(void **state)
                                       "(0F0)\n",
                                       "(0F0 0B0)OVERLAP_F_B\n",
                                       "999999999F0\n",
+                                      "0F0;0F1;0B0\n", /* other separators */
+                                      "0F0 0B0\n",
                                       "0F99999999\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct inq_schedule s;

@@ -11,7 +11,7 @@ static bool takes(const struct inq_command *command, size_t option)
 
 static bool takes_path(const struct inq_command *command)
 {
-    return strstr(command->arguments, "PATH") != NULL || strstr(command->arguments, "FILE") != NULL;
+    return strstr(command->arguments, "PATH") != NULL || strstr(command->arguments, "SPEC") != NULL;
 }
 
 /* "a|b" as "a b". */
@@ -38,8 +38,7 @@ static bool write_first_words(struct inq_out *out, const struct inq_command *com
         const char *command;
         const char *words;
     } rows[] = {{"schedule", "show make lint convert compare search"},
-                {"completion", "bash zsh fish"},
-                {"synth", "help"}};
+                {"completion", "bash zsh fish"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].command, command->name) == 0) {
             inq_out_text(out, rows[i].words);

@@ -21,14 +21,15 @@ static size_t cell(const struct inq_schedule *s, int32_t stage, int32_t microbat
     return (size_t)stage * (size_t)s->n_microbatches + (size_t)microbatch;
 }
 
+/* What names no micro-batch computes nothing: lint says so. */
 static bool is_forward(const struct inq_action *a)
 {
-    return a->kind == INQ_ACTION_F;
+    return inq_action_computes(a) && a->kind == INQ_ACTION_F;
 }
 
 static bool is_backward(const struct inq_action *a)
 {
-    return a->kind == INQ_ACTION_I || a->kind == INQ_ACTION_B;
+    return inq_action_computes(a) && (a->kind == INQ_ACTION_I || a->kind == INQ_ACTION_B);
 }
 
 static bool is_ready(const struct lowering *l, const struct inq_action *a)

@@ -352,8 +352,8 @@ static const char *read_stamp(const char *p, const char *end, struct inq_log_eve
 {
     struct inq_log_event found;
     const char *behind = inq_log_stamp(p, end, &found);
-    bool better = event->clock == INQ_LOG_CLOCK_NONE || (!event->year_known && found.year_known);
-    if (behind != NULL && better) {
+    bool taken = event->clock != INQ_LOG_CLOCK_NONE;
+    if (behind != NULL && (!taken || (!event->year_known && found.year_known))) {
         event->clock = found.clock;
         event->year_known = found.year_known;
         event->time_ns = found.time_ns;

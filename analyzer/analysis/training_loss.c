@@ -15,7 +15,8 @@ enum {
     NORM_START = 32,
     SHIFT_ROWS = 3,
     RISING = 3,
-    FOOT_ROWS = 6
+    FOOT_ROWS = 6,
+    MOST_JUMPS = 1024
 };
 
 static const double LEAST_SIGMAS = 6.0, LEAST_SHARE = 0.20;
@@ -282,11 +283,11 @@ static size_t foot_of(const struct course *c, size_t i, const struct usual *u)
     return first;
 }
 
-/* Jumps in order of rows, at most `most`; rows [begin, end) may start one. */
-static size_t find_jumps(const struct course *c, size_t end, struct jump *jumps, size_t most)
+/* Jumps in order of rows, at most MOST_JUMPS. */
+static size_t find_jumps(const struct course *c, struct jump *jumps)
 {
     size_t n = 0;
-    for (size_t i = c->begin; i < end && n < most; i++) {
+    for (size_t i = c->begin; i < c->span->n && n < MOST_JUMPS; i++) {
         struct usual u;
         bool rises = i == 0 || !(c->at[i] <= c->at[i - 1]);
         if (isnan(c->at[i]) || !rises || !usual_at(c, i, &u)) {
@@ -445,18 +446,13 @@ static bool find_drift(const struct course *c, struct jump *jump)
     return true;
 }
 
-static void find_in_course(struct course *c)
+static void find_in_course(struct course *c, struct jump *jumps)
 {
-    enum { MOST = 1024 };
-    struct jump *jumps = inq_arena_array(c->s->scratch, MOST, sizeof *jumps);
     struct jump drift;
-    if (jumps == NULL) {
-        return;
-    }
     c->sigmas = LEAST_SIGMAS;
     c->sigmas = tail_sigmas(c);
     bool drifts = find_drift(c, &drift);
-    size_t n = drop_usual(c, jumps, find_jumps(c, c->span->n, jumps, MOST));
+    size_t n = drop_usual(c, jumps, find_jumps(c, jumps));
     for (size_t i = 0; i < n; i++) {
         bool gone = stays(c, &jumps[i]);
         bool sudden = gone && (!drifts || jumps[i].first <= drift.first + drift.near);
@@ -475,10 +471,11 @@ static void find_in_course(struct course *c)
 
 void inq_training_find_losses(struct inq_training_series *s)
 {
-    for (size_t k = 0; k < s->n_spans; k++) {
+    struct jump *jumps = inq_arena_array(s->scratch, MOST_JUMPS, sizeof *jumps);
+    for (size_t k = 0; k < s->n_spans && jumps != NULL; k++) {
         struct course c = {.s = s, .span = &s->spans[k]};
         if (begin_course(&c)) {
-            find_in_course(&c);
+            find_in_course(&c, jumps);
         }
     }
 }

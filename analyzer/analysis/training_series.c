@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* Rows of other ranks stand this close; wordings that are told apart. */
-enum { NEAR = 64, WORDINGS = 32 };
+/* Rows of other ranks stand this close; wordings and attempts that are told apart. */
+enum { NEAR = 64, WORDINGS = 32, MOST_SPANS = 256 };
 
 /* ---- which rows --------------------------------------------------------------------------------
  */
@@ -293,7 +293,8 @@ static bool take_spans(struct inq_training_series *s)
         }
         bool anew = i < s->n && s->place[i] <= s->place[begin];
         s->training->n_restarts += i < s->n;
-        if (i == s->n || !anew || !goes_on(s, run, i, end < s->n ? end : s->n)) {
+        bool more = s->n_spans + 1 < MOST_SPANS;
+        if (i == s->n || (more && (!anew || !goes_on(s, run, i, end < s->n ? end : s->n)))) {
             ok = add_span(s, begin, i);
             begin = i;
         }

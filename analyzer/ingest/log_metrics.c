@@ -31,6 +31,8 @@ static const struct {
     NAME("train_loss_step", LOSS),
     NAME("train/crossentropyloss", LOSS),
     NAME("loss/train/total", LOSS),
+    NAME("loss train", LOSS),
+    NAME("loss train (curr)", LOSS),
     NAME("loss_step", LOSS),
     NAME("grad norm", GRAD_NORM),
     NAME("grad_norm", GRAD_NORM),
@@ -58,6 +60,7 @@ static const struct {
     NAME("train_speed(iter/s)", STEP_RATE),
     NAME("tps", THROUGHPUT),
     NAME("tgs", THROUGHPUT),
+    NAME("tgs (tokens/gpu/second)", THROUGHPUT),
     NAME("wps", THROUGHPUT),
     NAME("ips", THROUGHPUT),
     NAME("tokens/s/device", THROUGHPUT),
@@ -93,6 +96,26 @@ struct reading {
     int64_t bar_step; /* of "12/500 [" and "[12/500]", counted anew each epoch; -1 none */
 };
 
+static bool is_letter(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool in_word(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* "grad-norm" is "grad_norm". */
+static void join_words(char *line, size_t len)
+{
+    for (size_t i = 1; i + 1 < len; i++) {
+        if (line[i] == '-' && is_letter(line[i - 1]) && is_letter(line[i + 1])) {
+            line[i] = '_';
+        }
+    }
+}
+
 /* The line without escape sequences and control characters, in lower case; returns its length. Of a
  * progress bar, which goes back to its line's start, one state. */
 static size_t clean(const char *p, size_t n, char out[LINE + 1])
@@ -123,11 +146,6 @@ static size_t clean(const char *p, size_t n, char out[LINE + 1])
     }
     out[to] = '\0';
     return to;
-}
-
-static bool in_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 static bool ends_with(const char *text, size_t n, const char *name, size_t len)
@@ -291,6 +309,7 @@ static void put_loss(struct reading *r, double value, const char *name, size_t n
 static void put(struct reading *r, enum slot slot, double value, const char *unit)
 {
     struct inq_log_metric *metric = r->metric;
+    unit += *unit == ' ' ? 1 : 0;
     bool ms = strncmp(unit, "ms", 2) == 0;
     bool s = unit[0] == 's' && !in_word(unit[1]);
     switch (slot) {
@@ -376,6 +395,7 @@ bool inq_log_read_metric(const char *p, size_t n, struct inq_log_metric *metric)
 {
     char line[LINE + 1];
     size_t len = clean(p, n, line);
+    join_words(line, len);
     size_t from = 0; /* of the name of the next number */
     struct reading r = {.metric = metric, .bar_step = -1};
     *metric = (struct inq_log_metric){.step = -1,

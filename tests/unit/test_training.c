@@ -113,6 +113,16 @@ static const struct wording wordings[] = {
      "'remaining_time': '9m 1s', 'train_speed(iter/s)': 0.25}",
      12, 2250000, 4000000, -1},
     {"\rstep 12 loss: 2.25 tps: 7000\rstep 13 loss: 9.5 tps: 1", 12, 2250000, -1, 7000000000},
+    {"Ep 1 | iter 12 | step 3: loss train (curr): 2.25, val (prev val iter): None | iter time: "
+     "298.25 ms (opt.step)",
+     12, 2250000, 298250, -1},
+    {"tflops=188.02,step=12,loss=2.25,tgs "
+     "(tokens/gpu/second)=4233.75,lr=7.6e-06,loss_scale=65536.0,"
+     "grad_norm=12.54,fwd_bwd_time=3.75",
+     12, 2250000, 3750000, 4233750000},
+    {"INFO | step 00000012/00000015 | step-time 73.25 sec | cross-entropy-loss 2.25 | "
+     "load-balance-loss 0.001807 | gradient-norm 20.26 | tokens-per-second 28,590",
+     12, 2250000, 73250000, 28590000000},
     {"    train/CrossEntropyLoss=2.25", 1, 2250000, -1, -1},
     {"         Train loss/train/total: 2.25", 1, 2250000, -1, -1},
     {"step 12 loss 2.25 elapsed time 5230.1s", 12, 2250000, -1, -1},

@@ -24,7 +24,8 @@ function sayRun(report) {
     } else if (inputs.ranks_present.length > 0) {
         parts.push(sayCount(inputs.ranks_present.length, "rank", "ranks"));
     } else {
-        parts.push(sayCount(inputs.files.length, "file", "files"));
+        const logs = inputs.files.every((file) => file.format === "log");
+        parts.push(logs ? sayCount(inputs.files.length, "log", "logs") + ", no traces" : sayCount(inputs.files.length, "file", "files"));
     }
     if (report.steps) {
         const kind = report.steps_inferred ? "inferred " : "";

@@ -10,9 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_shown(const struct inq_action *a)
+/* Cells without a duration of their own (SEND, RECV, ...) are not. */
+static bool is_shown(const struct inq_schedule_view *view, int32_t rank, size_t i)
 {
-    return inq_action_computes(a) || a->kind == INQ_ACTION_REDUCE_GRAD ||
+    const struct inq_action *a = &view->schedule->ranks[rank].actions[i];
+    bool gathers = a->kind == INQ_ACTION_UNSHARD &&
+                   view->timing->end_ns[rank][i] > view->timing->start_ns[rank][i];
+    return gathers || inq_action_computes(a) || a->kind == INQ_ACTION_REDUCE_GRAD ||
            a->kind == INQ_ACTION_UPDATE || a->kind == INQ_ACTION_SPLIT;
 }
 
@@ -26,14 +30,17 @@ bool inq_schedule_next_cell(const struct inq_schedule_view *view, int32_t rank, 
         size_t n = composite ? list->actions[*at].n_sub : 1;
         n = n < list->n - first ? n : list->n - first;
         *at = first + n;
-        if (n > 0 && is_shown(&list->actions[first])) {
+        if (n > 0 && is_shown(view, rank, first)) {
+            uint8_t kind = list->actions[first].kind;
             *cell = (struct inq_schedule_cell){.rank = rank,
                                                .first = first,
                                                .n = n,
                                                .head = &list->actions[first],
                                                .start_ns = view->timing->start_ns[rank][first],
                                                .end_ns = view->timing->end_ns[rank][first],
-                                               .composite = composite};
+                                               .composite = composite,
+                                               .beside = kind == INQ_ACTION_REDUCE_GRAD ||
+                                                         kind == INQ_ACTION_UNSHARD};
             return true;
         }
     }
@@ -63,6 +70,7 @@ char *inq_action_words(const struct inq_action *action, char *buf, size_t size)
         [INQ_ACTION_W] = "weight gradient",
         [INQ_ACTION_B] = "backward",
         [INQ_ACTION_REDUCE_GRAD] = "all-reduce of the gradients",
+        [INQ_ACTION_UNSHARD] = "all-gather of the parameters",
         [INQ_ACTION_SPLIT] = "split of the batch",
         [INQ_ACTION_UPDATE] = "update of the weights"};
     const char *word = words[action->kind] == NULL ? "?" : words[action->kind];

@@ -84,7 +84,14 @@ void inq_schedule_json(const struct inq_schedule_view *view, struct inq_out *out
 /* ---- Perfetto
  * ----------------------------------------------------------------------------------------- */
 
-enum { TRACK_COMPUTE = 1, TRACK_REDUCE = 2 };
+enum { TRACK_COMPUTE = 1, TRACK_REDUCE, TRACK_GATHER };
+
+static int track_of(const struct inq_schedule_cell *cell)
+{
+    return !cell->beside                                ? TRACK_COMPUTE
+           : cell->head->kind == INQ_ACTION_REDUCE_GRAD ? TRACK_REDUCE
+                                                        : TRACK_GATHER;
+}
 
 static void begin_event(struct inq_json *json, const char *phase, const char *name, int32_t rank,
                         int tid)
@@ -112,9 +119,8 @@ static void write_op(const struct inq_schedule_view *view, const struct inq_sche
 {
     char text[128];
     char words[96];
-    bool reduce = cell->head->kind == INQ_ACTION_REDUCE_GRAD;
     begin_event(json, "X", inq_schedule_cell_text(view, cell, text, sizeof text), cell->rank,
-                reduce ? TRACK_REDUCE : TRACK_COMPUTE);
+                track_of(cell));
     inq_json_string(json, "cat",
                     cell->composite ? "overlap"
                                     : inq_action_text((enum inq_action_kind)cell->head->kind));
@@ -180,14 +186,16 @@ void inq_schedule_perfetto(const struct inq_schedule_view *view, struct inq_out 
         write_name(&json, "process_name", r, 0, name);
         write_name(&json, "thread_name", r, TRACK_COMPUTE, "compute");
         struct inq_schedule_cell cell;
-        bool reduces = false;
+        bool named[TRACK_GATHER + 1] = {false};
         for (size_t at = 0; inq_schedule_next_cell(view, r, &at, &cell);) {
             if (cell.end_ns <= cell.start_ns) {
                 continue;
             }
-            if (cell.head->kind == INQ_ACTION_REDUCE_GRAD && !reduces) {
-                write_name(&json, "thread_name", r, TRACK_REDUCE, "all-reduce");
-                reduces = true;
+            int track = track_of(&cell);
+            if (cell.beside && !named[track]) {
+                write_name(&json, "thread_name", r, track,
+                           track == TRACK_REDUCE ? "all-reduce" : "all-gather");
+                named[track] = true;
             }
             write_op(view, &cell, &json);
             for (size_t i = 0; i < cell.n; i++) {

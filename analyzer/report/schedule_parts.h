@@ -25,6 +25,7 @@ struct inq_schedule_cell {
     int64_t start_ns, end_ns;
     int32_t rank;
     bool composite;
+    bool beside; /* runs beside the compute: all-reduces, all-gathers */
 };
 
 /* The next cell that is shown (computes, all-reduces or updates) at or behind list[*at], which

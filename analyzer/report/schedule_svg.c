@@ -39,12 +39,13 @@ static const char *fill_of(const struct inq_schedule_view *view, const struct in
         return fills[shade][3];
     case INQ_ACTION_REDUCE_GRAD:
         return "#aa4488";
+    case INQ_ACTION_UNSHARD:
+        return "#448888";
     case INQ_ACTION_IDLE:
     case INQ_ACTION_SEND_F:
     case INQ_ACTION_RECV_F:
     case INQ_ACTION_SEND_B:
     case INQ_ACTION_RECV_B:
-    case INQ_ACTION_UNSHARD:
     case INQ_ACTION_RESHARD:
     case INQ_ACTION_OVERLAP_F_B:
     case INQ_ACTION_SPLIT:
@@ -86,14 +87,13 @@ static void draw_rank(const struct drawing *d, int32_t r)
                    "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#f2f2f2\"/>\n",
                    (int)LEFT, y, (int)CHART, (int)BOX);
     for (size_t at = 0; inq_schedule_next_cell(d->view, r, &at, &cell);) {
-        bool reduce = cell.head->kind == INQ_ACTION_REDUCE_GRAD;
-        double height = reduce ? 8 : (double)BOX / (double)cell.n;
+        double height = cell.beside ? 8 : (double)BOX / (double)cell.n;
         if (cell.end_ns <= cell.start_ns) {
             continue;
         }
         for (size_t i = 0; i < cell.n; i++) { /* parts of a composite share the time: stacked */
             const struct inq_action *a = &d->view->schedule->ranks[r].actions[cell.first + i];
-            draw_box(d, &cell, a, reduce ? y + BOX + 2 : y + (double)i * height, height);
+            draw_box(d, &cell, a, cell.beside ? y + BOX + 2 : y + (double)i * height, height);
         }
     }
 }
@@ -162,7 +162,7 @@ static bool any_reduces(const struct inq_schedule_view *view)
     struct inq_schedule_cell cell;
     for (int32_t r = 0; r < view->schedule->n_ranks; r++) {
         for (size_t at = 0; inq_schedule_next_cell(view, r, &at, &cell);) {
-            if (cell.head->kind == INQ_ACTION_REDUCE_GRAD && cell.end_ns > cell.start_ns) {
+            if (cell.beside && cell.end_ns > cell.start_ns) {
                 return true;
             }
         }

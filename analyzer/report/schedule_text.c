@@ -104,7 +104,7 @@ static void draw_rank(const struct chart *chart, int32_t r)
     for (size_t at = 0; inq_schedule_next_cell(chart->view, r, &at, &cell);) {
         int from = column_of(chart, cell.start_ns);
         int to = column_of(chart, cell.end_ns);
-        if (cell.head->kind == INQ_ACTION_REDUCE_GRAD || to <= drawn) {
+        if (cell.beside || to <= drawn) {
             continue; /* runs beside the compute, takes no time, or is narrower than a column */
         }
         from = from < drawn ? drawn : from;
@@ -116,23 +116,23 @@ static void draw_rank(const struct chart *chart, int32_t r)
     inq_out_text(chart->pen->out, "\n");
 }
 
-/* The row of a rank's all-reduces, where it has any that take time. */
-static void draw_reductions(const struct chart *chart, int32_t r)
+/* The row of a rank's all-reduces or all-gathers, where it has any that take time. */
+static void draw_beside(const struct chart *chart, int32_t r, uint8_t kind)
 {
+    bool reduces = kind == INQ_ACTION_REDUCE_GRAD;
     struct inq_schedule_cell cell;
     int drawn = 0;
     for (size_t at = 0; inq_schedule_next_cell(chart->view, r, &at, &cell);) {
         int from = column_of(chart, cell.start_ns);
         int to = column_of(chart, cell.end_ns);
-        if (cell.head->kind != INQ_ACTION_REDUCE_GRAD || cell.end_ns <= cell.start_ns ||
-            to <= drawn) {
+        if (cell.head->kind != kind || cell.end_ns <= cell.start_ns || to <= drawn) {
             continue;
         }
-        inq_out_text(chart->pen->out, drawn == 0 ? "  reduce " : "");
+        inq_out_text(chart->pen->out, drawn > 0 ? "" : reduces ? "  reduce " : "  gather ");
         from = from < drawn ? drawn : from;
         draw_gap(chart, drawn, from);
         for (int i = from; i < to; i++) {
-            inq_out_text(chart->pen->out, i == from ? "r" : "_");
+            inq_out_text(chart->pen->out, i > from ? "_" : reduces ? "r" : "g");
         }
         drawn = to;
     }
@@ -180,7 +180,8 @@ static void draw_chart(const struct inq_pen *pen, const struct inq_schedule_view
     struct chart chart = {pen, view, view->timing->makespan_ns, columns};
     for (int32_t r = 0; chart.makespan_ns > 0 && r < schedule->n_ranks && r < MOST_RANKS; r++) {
         draw_rank(&chart, r);
-        draw_reductions(&chart, r);
+        draw_beside(&chart, r, INQ_ACTION_UNSHARD);
+        draw_beside(&chart, r, INQ_ACTION_REDUCE_GRAD);
     }
     if (schedule->n_ranks > MOST_RANKS) {
         inq_out_printf(pen->out, "         and %" PRId32 " more ranks\n",

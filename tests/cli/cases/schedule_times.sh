@@ -26,3 +26,11 @@ mkdir both && cp -r run both/one && cp -r again both/two
 printf '1,2,3\nx\n' >times
 "$INQ" schedule show --make 1f1b -p 2 -m 4 --times times
 "$INQ" schedule compare 1f1b -p 2 -m 4 --times 1/2/3
+# what runs beside the compute
+printf '%s\n' '0UNSHARD,2UNSHARD,0F0,2F0,2B0,2RESHARD,2REDUCE_GRAD,0B0,0RESHARD,0REDUCE_GRAD' \
+    '1UNSHARD,1F0,1B0,1RESHARD,1REDUCE_GRAD' >sharded.csv
+"$INQ" schedule lint sharded.csv
+"$INQ" schedule show sharded.csv --times 1,1,1,REDUCE=3,UNSHARD=2.5
+"$INQ" replay sharded.csv --times 1,1,1,REDUCE=3,UNSHARD=2.5 --engine sim | head -n 3
+"$INQ" schedule show sharded.csv --times 1,1,1,REDUCE=3,UNSHARD=2.5 -f perfetto | grep -c all-gather
+printf '0F0,0B0,0REDUCE_GRAD,0REDUCE_GRAD\n' | "$INQ" schedule lint -

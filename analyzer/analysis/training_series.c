@@ -109,6 +109,12 @@ static void join(double *mean, double value, size_t count)
     }
 }
 
+/* A time of a step that can be one: to 30 years. */
+static double time_of(const struct inq_log_metric *row)
+{
+    return row->step_s > 0.0 && row->step_s < 1e9 ? row->step_s : (double)NAN;
+}
+
 static void set_row(struct inq_training_series *s, size_t i, const struct inq_log_metric *row,
                     bool by_epoch)
 {
@@ -118,7 +124,7 @@ static void set_row(struct inq_training_series *s, size_t i, const struct inq_lo
     s->loss[i] = row->loss;
     s->norm[i] = row->grad_norm;
     s->rate[i] = row->throughput > 0.0 ? row->throughput : (double)NAN;
-    s->time[i] = row->step_s > 0.0 ? row->step_s : (double)NAN;
+    s->time[i] = time_of(row);
 }
 
 static void join_row(struct inq_training_series *s, size_t i, const struct inq_log_metric *row,
@@ -127,7 +133,7 @@ static void join_row(struct inq_training_series *s, size_t i, const struct inq_l
     s->loss[i] += (row->loss - s->loss[i]) / (double)count; /* NaN of one rank is NaN */
     join(&s->norm[i], row->grad_norm, count);
     join(&s->rate[i], row->throughput > 0.0 ? row->throughput : (double)NAN, count);
-    join(&s->time[i], row->step_s > 0.0 ? row->step_s : (double)NAN, count);
+    join(&s->time[i], time_of(row), count);
 }
 
 /* Leaves out steps of which most ranks' rows are not here: their mean is of other ranks. */

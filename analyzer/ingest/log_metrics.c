@@ -385,7 +385,7 @@ static const char *take_number(struct reading *r, const char *line, size_t from,
         put(r, (enum slot)slot, value, end);
     } else if (unit >= 0) {
         put(r, (enum slot)unit, value, "");
-    } else if (r->bar_step < 0 && is_bar(line[i - 1], end)) {
+    } else if (r->bar_step < 0 && value < 1e15 && is_bar(line[i - 1], end)) {
         r->bar_step = (int64_t)value;
     }
     return end;

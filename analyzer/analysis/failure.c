@@ -104,6 +104,12 @@ static int list_marked(struct inq_failure_case *c, const bool *marked, size_t *n
     return INQ_OK;
 }
 
+static bool is_stuck(const struct inq_flight_node *node)
+{
+    return node->n_waiters > 0 &&
+           (node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_ON_CPU);
+}
+
 /* A rank that others wait for, directly or not, and that waits for nobody. */
 static bool is_root(const struct inq_failure_case *c, size_t r)
 {
@@ -111,9 +117,9 @@ static bool is_root(const struct inq_failure_case *c, size_t r)
     switch (c->failure->cls) {
     case INQ_FAILURE_GPU_STALL:
     case INQ_FAILURE_CPU_STALL:
-        return (node->n_waiters > 0 || c->alone) &&
-               (node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_ON_CPU);
+        return is_stuck(node) || (c->alone && node->end == INQ_FLIGHT_ON_GPU);
     case INQ_FAILURE_ORDERING:
+    case INQ_FAILURE_UNEVEN:
         return node->end == INQ_FLIGHT_CIRCLE;
     case INQ_FAILURE_MISMATCH:
         for (size_t i = 0; i < c->mismatch.n_odd && !c->mismatch.tied; i++) {
@@ -133,7 +139,6 @@ static bool is_root(const struct inq_failure_case *c, size_t r)
     case INQ_FAILURE_CUDA_ERROR:
     case INQ_FAILURE_CUDA_OOM:
     case INQ_FAILURE_APPLICATION:
-    case INQ_FAILURE_UNEVEN:
     case INQ_FAILURE_NUMERICAL:
     case INQ_FAILURE_PEER_DIED:
     case INQ_FAILURE_CLASS_COUNT:
@@ -157,7 +162,8 @@ static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
     for (size_t r = 0; r < n; r++) {
         roots[r] = reach[r] = is_root(c, r);
         missing[r] = !c->model.ranks[r].whole;
-        suspects[r] = c->waits.nodes[r].end == INQ_FLIGHT_NO_DUMP;
+        suspects[r] = c->waits.nodes[r].end == INQ_FLIGHT_NO_DUMP ||
+                      (c->doubtful && is_stuck(&c->waits.nodes[r]));
         bool joined = c->waits.nodes[r].end == INQ_FLIGHT_JOINED;
         reach[r] = reach[r] || (failure->cls == INQ_FAILURE_COMMUNICATION && joined) ||
                    (failure->cls == INQ_FAILURE_UNKNOWN && suspects[r]);
@@ -232,7 +238,7 @@ static void classify(struct inq_failure_case *c)
             c->failure->confidence = INQ_CONFIDENCE_SUPPORTED;
             return;
         }
-        if (c->model.ranks[r].n_pending > 0) {
+        if (c->model.ranks[r].n_pending + c->model.ranks[r].n_unplaced > 0) {
             c->failure->cls = INQ_FAILURE_UNKNOWN;
             c->failure->confidence = INQ_CONFIDENCE_HYPOTHESIS;
         }
@@ -267,6 +273,74 @@ static void place_it(struct inq_failure_case *c)
     }
 }
 
+bool inq_failure_lone_came(const struct inq_failure_case *c)
+{
+    const struct inq_flight_node *node = &c->waits.nodes[c->first];
+    const struct inq_flight_rank *rank = &c->model.ranks[c->first];
+    const struct inq_flight_op *waiter = &c->model.ranks[node->waiter].pending[node->waiter_op];
+    for (size_t i = 0; i < rank->n_pending; i++) {
+        const struct inq_flight_op *op = &rank->pending[i];
+        if (op->team == waiter->team && op->entry->is_p2p == waiter->entry->is_p2p &&
+            (op->entry->is_p2p || op->entry->collective_seq == waiter->entry->collective_seq)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One rank against all others is uneven work, unless it has enqueued what they wait in. */
+static void find_uneven(struct inq_failure_case *c)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        n += c->waits.nodes[r].end == INQ_FLIGHT_CIRCLE;
+    }
+    if (c->failure->cls == INQ_FAILURE_ORDERING && n == 1 && !inq_failure_lone_came(c)) {
+        c->failure->cls = INQ_FAILURE_UNEVEN;
+    }
+}
+
+/* Which transfers of two sides belong together is not always known, nor whether what a rank
+ * enqueued behind some is held by them. */
+static bool is_joined_for_certain(const struct inq_failure_case *c, uint32_t rank)
+{
+    const struct inq_flight_op *op = &c->model.ranks[rank].pending[c->waits.nodes[rank].op];
+    return c->waits.nodes[rank].op == 0 &&
+           (!op->entry->is_p2p || inq_flight_partner(&c->model, rank, op).exact);
+}
+
+/* A hang has few beginnings. Groups that have all joined what they will soon finish are what a
+ * running job looks like. */
+static void doubt_hang(struct inq_failure_case *c)
+{
+    bool *seen = inq_mem_zalloc(c->model.n_teams + 1, sizeof *seen);
+    bool stall = c->failure->cls == INQ_FAILURE_GPU_STALL ||
+                 c->failure->cls == INQ_FAILURE_CPU_STALL ||
+                 c->failure->cls == INQ_FAILURE_COMMUNICATION;
+    c->no_memory = c->no_memory || seen == NULL;
+    if (seen != NULL && c->held != NULL) {
+        seen[c->held->team] = true;
+    }
+    size_t n_stuck = 0;
+    for (size_t r = 0; r < c->model.n_ranks && stall && seen != NULL; r++) {
+        const struct inq_flight_node *node = &c->waits.nodes[r];
+        n_stuck += is_stuck(node);
+        if (node->end == INQ_FLIGHT_JOINED && is_joined_for_certain(c, (uint32_t)r)) {
+            uint32_t team = c->model.ranks[r].pending[node->op].team;
+            c->n_elsewhere += !seen[team];
+            seen[team] = true;
+        }
+    }
+    if (c->n_elsewhere > 0) {
+        c->failure->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+    }
+    c->doubtful = n_stuck > 0 && c->n_elsewhere > n_stuck;
+    if (c->doubtful) {
+        c->failure->cls = INQ_FAILURE_UNKNOWN;
+    }
+    inq_mem_free(seen);
+}
+
 int inq_failure_from_dumps(const struct inq_trace *trace, struct inq_arena *arena,
                            struct inq_failure *failure, struct inq_err *err)
 {
@@ -284,7 +358,9 @@ int inq_failure_from_dumps(const struct inq_trace *trace, struct inq_arena *aren
     }
     if (code == INQ_OK) {
         classify(&c);
+        find_uneven(&c);
         place_it(&c);
+        doubt_hang(&c);
         code = list_ranks(&c, err);
     }
     if (code == INQ_OK) {

@@ -63,6 +63,15 @@ static const char *say_waiter(struct inq_failure_case *c, const struct inq_fligh
                    say_op(c, op_of(c, node->waiter, node->waiter_op)));
 }
 
+/* Why a dump does not tell what holds its rank. */
+static const char *say_dump(const struct inq_flight_rank *of)
+{
+    return of->dump == NULL     ? "no dump"
+           : of->n_unplaced > 0 ? "pending in a group whose members no dump lists"
+           : of->stale ? "its dump is older: others have finished since what it must have joined"
+                       : "its dump is cut short";
+}
+
 /* What holds a rank, as far as its dump and those of its waiters tell. */
 static void tell_rank(struct inq_failure_case *c, uint32_t rank)
 {
@@ -89,13 +98,7 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
                              waiter));
         break;
     case INQ_FLIGHT_NO_DUMP:
-        add_evidence(c, rank,
-                     inq_say(c->arena, "%s%s%s",
-                             of->dump == NULL ? "no dump"
-                             : of->stale      ? "its dump is older: others have finished since "
-                                                "what it must have joined"
-                                              : "its dump is cut short",
-                             comma, waiter));
+        add_evidence(c, rank, inq_say(c->arena, "%s%s%s", say_dump(of), comma, waiter));
         break;
     case INQ_FLIGHT_JOINED:
     case INQ_FLIGHT_WAITS:
@@ -104,9 +107,10 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
             const char *peer = node->n_edges > 0 ? inq_say(c->arena, " for rank %" PRId32,
                                                            c->model.ranks[node->edges[0].to].rank)
                                                  : "";
-            add_evidence(
-                c, rank,
-                inq_say(c->arena, "waits in %s%s", say_op(c, &of->pending[node->op]), peer));
+            bool both = node->end == INQ_FLIGHT_CIRCLE && waiter[0] != '\0';
+            add_evidence(c, rank,
+                         inq_say(c->arena, "waits in %s%s%s%s", say_op(c, &of->pending[node->op]),
+                                 peer, both ? comma : "", both ? waiter : ""));
         }
         break;
     case INQ_FLIGHT_IDLE:
@@ -234,27 +238,54 @@ static const char *say_stuck(struct inq_failure_case *c, const char *op)
                    be, what, more, say_victims(c));
 }
 
+/* What the dumps of ranks that others wait for lack: the same of all, or a whole dump of some. */
+static const char *say_lack(const struct inq_failure_case *c)
+{
+    const struct inq_failure *f = c->failure;
+    size_t n_stale = 0;
+    size_t n_unplaced = 0;
+    for (size_t i = 0; i < f->n_suspects; i++) {
+        const struct inq_flight_rank *rank =
+            &c->model.ranks[inq_flight_find_rank(&c->model, f->suspect_ranks[i])];
+        n_stale += rank->stale;
+        n_unplaced += rank->whole && rank->n_unplaced > 0;
+    }
+    return n_stale == f->n_suspects
+               ? "whose dump was written before the others went on: whether the run hangs, the "
+                 "dumps do not tell"
+           : n_unplaced == f->n_suspects
+               ? "pending in groups whose members no dump lists: the cause is not in the dumps"
+               : "which left no whole dump: the cause is not in the dumps";
+}
+
 static const char *say_unknown(struct inq_failure_case *c)
 {
     const struct inq_failure *f = c->failure;
-    bool stale = f->n_suspects > 0;
-    for (size_t i = 0; i < f->n_suspects; i++) {
-        stale = stale && c->model.ranks[inq_flight_find_rank(&c->model, f->suspect_ranks[i])].stale;
+    if (f->n_suspects == 0) {
+        return "The run hangs, but the dumps do not tell who waits for whom.";
     }
-    const char *ranks = inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false);
-    if (stale) {
+    if (c->doubtful) {
         return inq_say(c->arena,
-                       "The dumps do not tell whether the run hangs, and where: others wait for "
-                       "%s, whose dump%s written before the others went on.",
-                       ranks, f->n_suspects == 1 ? " was" : "s were");
+                       "Whether the run hangs, the dumps do not tell: in %zu groups all members "
+                       "are in one collective or transfer, as in a job that runs; %s %s last.",
+                       c->n_elsewhere,
+                       inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false),
+                       f->n_suspects == 1 ? "is" : "are");
     }
-    if (f->n_suspects > 0) {
-        return inq_say(c->arena,
-                       "The run hangs and the cause is not in the dumps: others wait "
-                       "for %s, which left no whole dump.",
-                       ranks);
-    }
-    return "The run hangs, but the dumps do not tell who waits for whom.";
+    return inq_say(c->arena, "Others wait for %s, %s.",
+                   inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false), say_lack(c));
+}
+
+/* One rank that waits for others in one collective, while they wait for it in another. */
+static const char *say_lone(struct inq_failure_case *c)
+{
+    const struct inq_flight_node *node = &c->waits.nodes[c->first];
+    const char *own = say_op(c, op_of(c, c->first, node->op));
+    const char *theirs = say_op(c, op_of(c, node->waiter, node->waiter_op));
+    return inq_say(c->arena, "Rank %" PRId32 " is in %s, but is waited for in %s, which %s%s.",
+                   c->model.ranks[c->first].rank, own, theirs,
+                   inq_failure_lone_came(c) ? "it enqueued behind" : "it never enqueued",
+                   say_victims(c));
 }
 
 static const char *say_headline(struct inq_failure_case *c)
@@ -271,11 +302,21 @@ static const char *say_headline(struct inq_failure_case *c)
                        "Members of %s do not enter the same collective at %" PRId64 ": %s.",
                        f->group, f->seq, inq_failure_say_match(c, c->mismatch_team, &c->mismatch));
     case INQ_FAILURE_ORDERING:
-        return inq_say(c->arena,
-                       "%s wait for each other in a circle: collectives are entered in "
-                       "different orders%s.",
-                       roots, say_victims(c));
+    case INQ_FAILURE_UNEVEN:
+        return f->n_roots == 1 ? say_lone(c)
+                               : inq_say(c->arena,
+                                         "%s wait for each other in a circle: they entered "
+                                         "collectives, or sends and "
+                                         "receives, in different orders%s.",
+                                         roots, say_victims(c));
     case INQ_FAILURE_COMMUNICATION:
+        if (c->n_elsewhere > 0) {
+            return inq_say(c->arena,
+                           "All members joined %s, and none finished; %zu other group%s "
+                           "likewise: the network, or a run that was not hung when its dumps "
+                           "were written.",
+                           op, c->n_elsewhere, c->n_elsewhere == 1 ? "" : "s");
+        }
         return inq_say(c->arena,
                        "All members joined %s, and none finished: the network or one "
                        "member's GPU, not a rank that is late%s.",
@@ -291,7 +332,6 @@ static const char *say_headline(struct inq_failure_case *c)
     case INQ_FAILURE_CUDA_ERROR:
     case INQ_FAILURE_CUDA_OOM:
     case INQ_FAILURE_APPLICATION:
-    case INQ_FAILURE_UNEVEN:
     case INQ_FAILURE_NUMERICAL:
     case INQ_FAILURE_PEER_DIED:
     case INQ_FAILURE_CLASS_COUNT:
@@ -323,6 +363,10 @@ static void tell_alternatives(struct inq_failure_case *c)
                                   "only slow: a second dump, "
                                   "a minute later, decides",
                                   NULL},
+        [INQ_FAILURE_UNEVEN] =
+            {"fewer batches, an early end of its loop, or work of this rank alone: the stacks of "
+             "both sides decide",
+             "the two collectives in another order: the stacks of both sides decide"},
         [INQ_FAILURE_COMMUNICATION] =
             {"a link or network card: the logs of NCCL and of the network decide",
              "one member's GPU hangs inside the kernel: the nodes' kernel logs (Xid) decide"},
@@ -335,6 +379,11 @@ static void tell_alternatives(struct inq_failure_case *c)
     }
     for (size_t i = 0; i < 2 && texts[f->cls][i] != NULL; i++) {
         f->alternatives[f->n_alternatives++] = texts[f->cls][i];
+    }
+    if (c->n_elsewhere > 0) {
+        f->alternatives[f->n_alternatives++] =
+            "no hang: a running job, asked for its dumps, looks like this; a second set of dumps, "
+            "or a timeout in the logs, decides";
     }
     if (f->n_missing > 0 && f->cls != INQ_FAILURE_NONE) {
         f->alternatives[f->n_alternatives++] = inq_say(
@@ -351,18 +400,17 @@ static const char *advise(const struct inq_failure *f)
     static const char *const texts[INQ_FAILURE_CLASS_COUNT] = {
         [INQ_FAILURE_NONE] = "Look for an exception or a signal in the logs of the ranks.",
         [INQ_FAILURE_GPU_STALL] =
-            "Read the kernel log of these ranks' nodes for Xid lines, and drain a node that has "
-            "them.",
+            "Read the kernel log of these ranks' nodes for Xid lines; drain a node that has them.",
         [INQ_FAILURE_CPU_STALL] =
             "Read these ranks' stderr, and take their Python stacks (py-spy dump) next time.",
         [INQ_FAILURE_MISMATCH] =
             "Compare the stacks of both sides: a branch of the program depends on the rank.",
         [INQ_FAILURE_ORDERING] = "Enter the groups' collectives in one order on all ranks.",
+        [INQ_FAILURE_UNEVEN] = "Compare the stacks, and give all ranks the same number of steps.",
         [INQ_FAILURE_COMMUNICATION] =
             "Check links and network cards of the members' nodes for the time of the hang.",
-        [INQ_FAILURE_UNKNOWN] = "Look at the logs and nodes of the ranks without a dump first: the "
-                                "rank that fails often "
-                                "writes none.",
+        [INQ_FAILURE_UNKNOWN] =
+            "Look at the logs and nodes of these ranks first: one that fails often writes no dump.",
     };
     return texts[f->cls];
 }
@@ -371,6 +419,8 @@ void inq_failure_tell(struct inq_failure_case *c)
 {
     tell_evidence(c);
     tell_alternatives(c);
-    c->failure->advice = advise(c->failure);
+    c->failure->advice =
+        c->doubtful ? "Take a second set of dumps a minute later: what has not moved hangs."
+                    : advise(c->failure);
     c->failure->headline = say_headline(c);
 }

@@ -16,9 +16,11 @@ struct inq_failure_case {
     struct inq_flight_waits waits;
     uint32_t mismatch_team; /* INQ_NONE: members agree wherever they can be compared */
     struct inq_flight_verdict mismatch;
-    uint32_t first; /* index of the rank whose evidence comes first; INQ_NONE */
+    uint32_t first;                   /* index of the rank whose evidence comes first; INQ_NONE */
     const struct inq_flight_op *held; /* the op where the waiting began; NULL unknown */
-    bool alone;     /* nobody waits for the rank that is stuck: the others had nothing more to do */
+    size_t n_elsewhere; /* groups whose members all joined and none finished, besides `held`'s */
+    bool doubtful;      /* more of these than ranks that are late: the run may not hang at all */
+    bool alone; /* nobody waits for the rank that is stuck: the others had nothing more to do */
     bool no_memory;
 };
 
@@ -30,6 +32,8 @@ const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_e
 const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_flight_entry *entry);
 /* The op that holds a rank, or that another waits in for it; NULL none. */
 const struct inq_flight_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank);
+/* Of the one rank that waits against all others: whether it has enqueued what they wait in. */
+bool inq_failure_lone_came(const struct inq_failure_case *c);
 /* How the members' entries compare, in one sentence. */
 const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
                                   const struct inq_flight_verdict *verdict);

@@ -12,6 +12,7 @@ struct builder {
     const struct inq_trace *trace;
     struct inq_map teams; /* hash of name and members -> team */
     size_t cap_teams;
+    struct inq_flight_group world; /* of all ranks, where dumps name it without its members */
     struct inq_err *err;
 };
 
@@ -53,6 +54,27 @@ const struct inq_flight_place *inq_flight_place(const struct inq_flight_team *te
 /* ---- ranks -------------------------------------------------------------------------------------
  */
 
+/* The group of all ranks, as older versions write it: without members. */
+static bool is_bare_world(const struct inq_flight_group *group)
+{
+    return group->n_ranks == 0 && strcmp(group->desc, INQ_FLIGHT_WORLD) == 0;
+}
+
+/* The ranks that are members of groups or have dumps; all up to the highest where a group of all is
+ * named, but not listed. */
+static void mark_ranks(const struct inq_flight_dump *dump, size_t world, bool *seen)
+{
+    seen[dump->rank] = true;
+    for (size_t g = 0; g < dump->n_groups; g++) {
+        for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
+            seen[dump->groups[g].ranks[i]] = true;
+        }
+        if (is_bare_world(&dump->groups[g])) {
+            memset(seen, true, world * sizeof *seen);
+        }
+    }
+}
+
 static int list_ranks(struct builder *b)
 {
     const struct inq_trace *trace = b->trace;
@@ -75,13 +97,7 @@ static int list_ranks(struct builder *b)
         return no_memory(b);
     }
     for (size_t d = 0; d < trace->n_dumps; d++) {
-        const struct inq_flight_dump *dump = trace->dumps[d];
-        seen[dump->rank] = true;
-        for (size_t g = 0; g < dump->n_groups; g++) {
-            for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
-                seen[dump->groups[g].ranks[i]] = true;
-            }
-        }
+        mark_ranks(trace->dumps[d], world, seen);
     }
     for (size_t r = 0; r < world; r++) {
         if (seen[r]) {
@@ -162,10 +178,11 @@ static int find_team(struct builder *b, const struct inq_flight_group *group, ui
 }
 
 /* The members as another rank lists them, for a group that this dump only names. */
-static const struct inq_flight_group *same_group(const struct inq_trace *trace,
+static const struct inq_flight_group *same_group(const struct builder *b,
                                                  const struct inq_flight_dump *dump,
                                                  const struct inq_flight_group *group)
 {
+    const struct inq_trace *trace = b->trace;
     for (size_t d = 0; d < trace->n_dumps && group->n_ranks == 0; d++) {
         const struct inq_flight_dump *other = trace->dumps[d];
         for (size_t g = 0; g < other->n_groups; g++) {
@@ -179,7 +196,21 @@ static const struct inq_flight_group *same_group(const struct inq_trace *trace,
             }
         }
     }
-    return group;
+    return is_bare_world(group) ? &b->world : group;
+}
+
+static int list_world(struct builder *b)
+{
+    struct inq_flight_group *world = &b->world;
+    *world = (struct inq_flight_group){.name = "0", .desc = INQ_FLIGHT_WORLD};
+    world->ranks = inq_arena_array(b->model->arena, b->model->n_ranks, sizeof *world->ranks);
+    if (world->ranks == NULL) {
+        return no_memory(b);
+    }
+    for (; world->n_ranks < b->model->n_ranks; world->n_ranks++) {
+        world->ranks[world->n_ranks] = b->model->ranks[world->n_ranks].rank;
+    }
+    return INQ_OK;
 }
 
 static int join_groups(struct builder *b, struct inq_flight_rank *rank)
@@ -191,7 +222,7 @@ static int join_groups(struct builder *b, struct inq_flight_rank *rank)
     }
     int code = INQ_OK;
     for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
-        const struct inq_flight_group *group = same_group(b->trace, dump, &dump->groups[g]);
+        const struct inq_flight_group *group = same_group(b, dump, &dump->groups[g]);
         rank->team_of[g] = INQ_NONE;
         if (group->n_ranks > 0) {
             code = find_team(b, group, &rank->team_of[g]);
@@ -232,6 +263,8 @@ static int list_pending(struct builder *b, struct inq_flight_rank *rank)
                 rank->pending[rank->n_pending++] =
                     (struct inq_flight_op){.team = team, .entry = entry, .channel = INQ_NONE};
             }
+        } else {
+            rank->n_unplaced += entry->state != INQ_FLIGHT_COMPLETED;
         }
     }
     int code =
@@ -292,6 +325,7 @@ static void move_transfer(struct inq_flight_place *place, const struct inq_fligh
 {
     bool oldest = entry->state != INQ_FLIGHT_COMPLETED && place->transfer < 0;
     place->transfer = oldest ? entry->p2p_seq : place->transfer;
+    place->batched = place->batched || entry->kind == INQ_COLL_COALESCED;
 }
 
 /* The oldest pending collective, else the one behind the last finished. */
@@ -358,6 +392,7 @@ int inq_flight_model(const struct inq_trace *trace, struct inq_arena *arena,
     *model = (struct inq_flight_model){.arena = arena};
     struct builder b = {.model = model, .trace = trace, .err = err};
     int code = list_ranks(&b);
+    code = code == INQ_OK ? list_world(&b) : code;
     for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
         code = model->ranks[r].dump != NULL ? join_groups(&b, &model->ranks[r]) : INQ_OK;
     }

@@ -13,6 +13,7 @@ struct inq_flight_place {
     bool known;    /* next_seq is known */
     bool pending;  /* next_seq is enqueued */
     bool whole;    /* its dump is there to the end */
+    bool batched;  /* its transfers are numbered by batch, as this side made them up */
     bool certain;  /* next_seq is where it stands; else only known to be no smaller */
     int64_t next_seq;
     int64_t enqueued; /* highest number that its dump knows of, -1 none */
@@ -55,7 +56,8 @@ struct inq_flight_rank {
     uint32_t *team_of; /* [dump->n_groups] */
     size_t n_pending;  /* in the order created */
     struct inq_flight_op *pending;
-    bool from_start; /* the dump lists all that was ever enqueued */
+    size_t n_unplaced; /* pending ones of groups whose members no dump lists */
+    bool from_start;   /* the dump lists all that was ever enqueued */
     size_t n_channels;
     struct inq_flight_channel *channels; /* by team, src and dst */
     uint32_t *transfers;                 /* pending ones (indices) by channel, in order */

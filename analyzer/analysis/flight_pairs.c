@@ -45,8 +45,8 @@ static bool is_single(const struct inq_flight_rank *rank, const struct inq_fligh
     return true;
 }
 
-/* In a group of two both sides number all transfers alike: one whose oldest pending number is
- * higher has left this one behind. */
+/* In a group of two both sides number all transfers alike, unless they are batched: one whose
+ * oldest pending number is higher has left this one behind. */
 static bool left_by_number(const struct inq_flight_team *team, uint32_t peer,
                            const struct inq_flight_channel *theirs, const struct inq_flight_op *op)
 {
@@ -73,15 +73,16 @@ struct inq_flight_partner inq_flight_partner(const struct inq_flight_model *mode
     bool counted = own->from_start && other->from_start;
     int64_t nth = (int64_t)op->nth;
     nth += counted ? mine->n_done - (theirs != NULL ? theirs->n_done : 0) : 0;
-    bool two = model->teams[op->team].n_members == 2;
+    const struct inq_flight_team *team = &model->teams[op->team];
+    bool alike = team->n_members == 2 && !inq_flight_place(team, rank)->batched &&
+                 !inq_flight_place(team, partner.peer)->batched;
     partner.stands = INQ_OTHER_ABSENT;
-    if (nth < 0 ||
-        (two && !counted && left_by_number(&model->teams[op->team], partner.peer, theirs, op))) {
+    if (nth < 0 || (alike && !counted && left_by_number(team, partner.peer, theirs, op))) {
         partner.stands = INQ_OTHER_LEFT;
     } else if (theirs != NULL && nth < theirs->n_pending) {
         partner.stands = INQ_OTHER_THERE;
         partner.op = &other->pending[other->transfers[theirs->first + (size_t)nth]];
-        partner.exact = counted || (two && partner.op->entry->p2p_seq == op->entry->p2p_seq) ||
+        partner.exact = counted || (alike && partner.op->entry->p2p_seq == op->entry->p2p_seq) ||
                         (is_single(own, op) && is_single(other, partner.op));
     }
     return partner;

@@ -6,6 +6,8 @@
 #include "analysis/flight_match.h"
 #include "base/mem.h"
 
+#include <string.h>
+
 /* More would tell nothing new. */
 enum { MAX_EDGES = 4096 };
 
@@ -191,7 +193,7 @@ static void name_ends(const struct inq_flight_model *model, struct inq_flight_wa
         if (node->n_edges > 0 || node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_JOINED) {
             continue;
         }
-        if (!model->ranks[r].whole) {
+        if (!model->ranks[r].whole || model->ranks[r].n_unplaced > 0) {
             node->end = node->n_waiters > 0 ? INQ_FLIGHT_NO_DUMP : INQ_FLIGHT_IDLE;
         } else if (node->n_waiters > 0) {
             node->end = INQ_FLIGHT_ON_CPU;
@@ -241,10 +243,44 @@ static void mark_circle(const struct inq_flight_model *model, struct inq_flight_
     }
 }
 
+/* Whether nobody waited in a circle any more if this rank went on. */
+static bool would_end(const struct inq_flight_model *model, const struct inq_flight_waits *waits,
+                      size_t rank, const bool *ends, bool *scratch)
+{
+    memcpy(scratch, ends, model->n_ranks * sizeof *scratch);
+    scratch[rank] = true;
+    find_ends(model, waits, scratch);
+    return memchr(scratch, 0, model->n_ranks * sizeof *scratch) == NULL;
+}
+
+/* Where one rank stands against all others, it alone is the circle's cause. */
+static void find_lone(const struct inq_flight_model *model, struct inq_flight_waits *waits,
+                      const bool *ends, bool *scratch)
+{
+    enum { LONGEST = 8 };
+    size_t n = 0;
+    size_t n_lone = 0;
+    size_t lone = 0;
+    for (size_t r = 0; r < model->n_ranks; r++) {
+        n += waits->nodes[r].end == INQ_FLIGHT_CIRCLE;
+    }
+    for (size_t r = 0; r < model->n_ranks && n <= LONGEST; r++) {
+        if (waits->nodes[r].end == INQ_FLIGHT_CIRCLE && would_end(model, waits, r, ends, scratch)) {
+            n_lone++;
+            lone = r;
+        }
+    }
+    for (size_t r = 0; r < model->n_ranks && n_lone == 1; r++) {
+        if (waits->nodes[r].end == INQ_FLIGHT_CIRCLE && r != lone) {
+            waits->nodes[r].end = INQ_FLIGHT_WAITS;
+        }
+    }
+}
+
 static int find_circles(const struct inq_flight_model *model, struct inq_flight_waits *waits,
                         struct inq_err *err)
 {
-    bool *ends = inq_mem_zalloc(model->n_ranks + 1, sizeof *ends);
+    bool *ends = inq_mem_zalloc(2 * (model->n_ranks + 1), sizeof *ends);
     if (ends == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for who waits for whom");
     }
@@ -258,6 +294,7 @@ static int find_circles(const struct inq_flight_model *model, struct inq_flight_
     }
     if (start < model->n_ranks) {
         mark_circle(model, waits, ends, start); /* one is enough to tell */
+        find_lone(model, waits, ends, ends + model->n_ranks);
     }
     inq_mem_free(ends);
     return INQ_OK;

@@ -11,7 +11,8 @@ enum inq_flight_end {
     INQ_FLIGHT_ON_CPU,  /* did not enqueue what others wait for; nothing pending that explains it */
     INQ_FLIGHT_ON_GPU,  /* its GPU does not finish what its peers have finished */
     INQ_FLIGHT_JOINED,  /* all members have joined its oldest op */
-    INQ_FLIGHT_NO_DUMP, /* others wait for it; there is no (whole) dump */
+    INQ_FLIGHT_NO_DUMP, /* others wait for it; there is no (whole) dump, or it waits for who knows
+                         */
     INQ_FLIGHT_CIRCLE   /* waits for a rank that waits for it */
 };
 

@@ -105,6 +105,23 @@ static void settle_the_rest(struct batches *b)
     }
 }
 
+/* Where a dump is cut inside a batch, or right behind its members, how that batch stood is lost. */
+static void drop_cut_batch(const struct batches *b)
+{
+    struct inq_flight_dump *dump = b->dump;
+    while (dump->n_entries > 0) {
+        const struct inq_flight_entry *last = &dump->entries[dump->n_entries - 1];
+        uint32_t batch = last->group != INQ_NONE ? b->batched[last->group] : INQ_NONE;
+        bool member = last->is_p2p && last->state == INQ_FLIGHT_SCHEDULED &&
+                      last->kind != INQ_COLL_COALESCED && batch != INQ_NONE &&
+                      dump->n_entries - 1 > batch;
+        if (!member) {
+            return;
+        }
+        dump->n_entries--;
+    }
+}
+
 /* What finished later than its timeout, when nothing was enqueued any more, did not finish. */
 static void reopen_aborted(struct inq_flight_dump *dump)
 {
@@ -146,6 +163,9 @@ int inq_flight_settle_states(struct inq_flight_dump *dump, struct inq_err *err)
         link_entries(&b);
         if (active_only) {
             settle_the_rest(&b);
+        }
+        if (dump->partial) {
+            drop_cut_batch(&b);
         }
     }
     inq_mem_free(numbers);

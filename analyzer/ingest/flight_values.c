@@ -6,13 +6,14 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/strtab.h"
+#include "ingest/flight_frames.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Values may be shared, so a small document can describe a large dump. */
-enum { MAX_FRAMES = 64, MAX_DIMS = 16, MAX_TENSORS = 4096, MAX_GROUPS = 1 << 16 };
+enum { MAX_DIMS = 16, MAX_TENSORS = 4096, MAX_GROUPS = 1 << 16 };
 static const size_t max_entries = (size_t)1 << 20;
 static const size_t max_bytes = (size_t)512 << 20;
 
@@ -21,6 +22,7 @@ struct filler {
     int64_t *pg_id; /* [cap_groups] of each group, -1 unknown */
     size_t cap_groups, cap_ids;
     uint32_t last_group;
+    struct inq_flight_stacks stacks;
     struct inq_err *err;
 };
 
@@ -32,8 +34,7 @@ static int no_memory(struct filler *f)
     return inq_err_set(f->err, INQ_NOMEM, "out of memory for a dump");
 }
 
-/* Integers; some writers quote them. */
-static int64_t integer(const struct inq_value *dict, const char *key, int64_t fallback)
+int64_t inq_flight_integer(const struct inq_value *dict, const char *key, int64_t fallback)
 {
     const struct inq_value *value = inq_value_get(dict, key);
     if (value != NULL && value->type == INQ_VALUE_STRING) {
@@ -47,7 +48,7 @@ static int64_t integer(const struct inq_value *dict, const char *key, int64_t fa
 /* A time; None and 0 (in JSON) mean that it was not seen. */
 static int64_t time_of(const struct inq_value *dict, const char *key)
 {
-    int64_t ns = integer(dict, key, 0);
+    int64_t ns = inq_flight_integer(dict, key, 0);
     return ns > 0 ? ns : INQ_TIME_NONE;
 }
 
@@ -302,39 +303,22 @@ static int read_dtypes(struct filler *f, const struct inq_value *value, const ch
     return intern(f, text, kept);
 }
 
-static int read_frames(struct filler *f, const struct inq_value *value,
-                       struct inq_flight_entry *entry)
-{
-    size_t n = value != NULL && value->type == INQ_VALUE_LIST ? value->n : 0;
-    entry->n_frames = (uint32_t)(n < MAX_FRAMES ? n : MAX_FRAMES);
-    entry->frames = array(f, entry->n_frames, sizeof *entry->frames);
-    if (entry->frames == NULL) {
-        return no_memory(f);
-    }
-    int code = INQ_OK;
-    for (uint32_t i = 0; i < entry->n_frames && code == INQ_OK; i++) {
-        const struct inq_value *row = value->as.items[i];
-        struct inq_flight_frame *frame = &entry->frames[i];
-        frame->line = integer(row, "line", 0);
-        code = intern(f, inq_value_text(inq_value_get(row, "name"), ""), &frame->name);
-        if (code == INQ_OK) {
-            code = intern(f, inq_value_text(inq_value_get(row, "filename"), ""), &frame->file);
-        }
-    }
-    return code;
-}
-
 static int read_group(struct filler *f, const struct inq_value *row, struct inq_flight_entry *entry)
 {
     const struct inq_value *pair = inq_value_get(row, "process_group");
     const char *name = inq_value_text(inq_value_at(pair, 0), inq_value_text(pair, NULL));
+    const char *desc = inq_value_text(inq_value_at(pair, 1), "");
     entry->group = INQ_NONE;
+    if (name == NULL && inq_flight_integer(row, "pg_id", -1) == 0) {
+        name = "0"; /* before version 2.0 a group is only numbered, from the default group on */
+        desc = INQ_FLIGHT_WORLD;
+    }
     if (name == NULL) {
         return INQ_OK;
     }
-    int code = add_group(f, name, inq_value_text(inq_value_at(pair, 1), ""), &entry->group);
+    int code = add_group(f, name, desc, &entry->group);
     if (code == INQ_OK) {
-        f->pg_id[entry->group] = integer(row, "pg_id", f->pg_id[entry->group]);
+        f->pg_id[entry->group] = inq_flight_integer(row, "pg_id", f->pg_id[entry->group]);
     }
     return code;
 }
@@ -342,13 +326,14 @@ static int read_group(struct filler *f, const struct inq_value *row, struct inq_
 static void read_numbers(const struct inq_value *row, struct inq_flight_entry *entry)
 {
     const char *state = inq_value_text(inq_value_get(row, "state"), "scheduled");
-    entry->record_id = integer(row, "record_id", -1);
-    entry->collective_seq = integer(row, "collective_seq_id", integer(row, "seq_id", -1));
-    entry->p2p_seq = integer(row, "p2p_seq_id", -1);
-    entry->op_id = integer(row, "op_id", -1);
+    entry->record_id = inq_flight_integer(row, "record_id", -1);
+    entry->collective_seq =
+        inq_flight_integer(row, "collective_seq_id", inq_flight_integer(row, "seq_id", -1));
+    entry->op_id = inq_flight_integer(row, "op_id", -1);
     entry->kind = kind_of(entry->name);
     bool p2p = entry->kind == INQ_COLL_SEND || entry->kind == INQ_COLL_RECV;
     entry->is_p2p = inq_value_int(inq_value_get(row, "is_p2p"), p2p) != 0;
+    entry->p2p_seq = inq_flight_integer(row, "p2p_seq_id", p2p ? entry->collective_seq : -1);
     entry->state = strcmp(state, "completed") == 0 ? INQ_FLIGHT_COMPLETED
                    : strcmp(state, "started") == 0 ? INQ_FLIGHT_STARTED
                                                    : INQ_FLIGHT_SCHEDULED;
@@ -356,7 +341,7 @@ static void read_numbers(const struct inq_value *row, struct inq_flight_entry *e
     entry->created_ns = time_of(row, "time_created_ns");
     entry->started_ns = time_of(row, "time_discovered_started_ns");
     entry->completed_ns = time_of(row, "time_discovered_completed_ns");
-    int64_t timeout_ms = integer(row, "timeout_ms", -1);
+    int64_t timeout_ms = inq_flight_integer(row, "timeout_ms", -1);
     bool sane = timeout_ms >= 0 && timeout_ms < INT64_MAX / 1000000;
     entry->timeout_ns = sane ? timeout_ms * 1000000 : -1;
     find_peers(entry);
@@ -381,7 +366,11 @@ static int read_entry(struct filler *f, const struct inq_value *row, struct inq_
     if (code == INQ_OK) {
         code = read_dtypes(f, inq_value_get(row, "output_dtypes"), &entry->out.dtypes);
     }
-    return code == INQ_OK ? read_frames(f, inq_value_get(row, "frames"), entry) : code;
+    if (code == INQ_OK) {
+        code = inq_flight_read_stack(&f->stacks, inq_value_get(row, "frames"), entry,
+                                     f->dump->n_entries, f->err);
+    }
+    return code;
 }
 
 static int read_entries(struct filler *f, const struct inq_value *list)
@@ -461,8 +450,8 @@ static void take_status(struct filler *f, const struct inq_value *status)
             struct inq_flight_group *group = &f->dump->groups[g];
             if (f->pg_id[g] == id) {
                 group->has_status = inq_value_get(row, "last_enqueued_collective") != NULL;
-                group->last_enqueued = integer(row, "last_enqueued_collective", -1);
-                group->last_completed = integer(row, "last_completed_collective", -1);
+                group->last_enqueued = inq_flight_integer(row, "last_enqueued_collective", -1);
+                group->last_completed = inq_flight_integer(row, "last_completed_collective", -1);
             }
         }
     }
@@ -505,7 +494,7 @@ bool inq_flight_is_dump(const struct inq_value *root)
 
 int inq_flight_fill(struct inq_flight_dump *dump, const struct inq_value *root, struct inq_err *err)
 {
-    struct filler f = {.dump = dump, .err = err};
+    struct filler f = {.dump = dump, .stacks = {.dump = dump}, .err = err};
     const char *version = inq_value_text(inq_value_get(root, "version"), "");
     char *dot = NULL;
     long major = strtol(version, &dot, 10);
@@ -531,6 +520,7 @@ int inq_flight_fill(struct inq_flight_dump *dump, const struct inq_value *root, 
         int settled = inq_flight_settle_states(dump, err);
         code = settled != INQ_OK ? settled : code;
     }
+    inq_flight_stacks_release(&f.stacks);
     inq_mem_free(f.pg_id);
     return code;
 }

@@ -18,5 +18,7 @@ int inq_flight_settle_states(struct inq_flight_dump *dump, struct inq_err *err);
 /* Gives the dump the rank that its groups and transfers leave, where its name tells none or one
  * that cannot be. Fails with INQ_NOMEM. */
 int inq_flight_settle_rank(struct inq_flight_dump *dump, struct inq_err *err);
+/* An integer of a dict; some writers quote them. */
+int64_t inq_flight_integer(const struct inq_value *dict, const char *key, int64_t fallback);
 
 #endif

@@ -468,9 +468,11 @@ const struct inq_value *inq_value_get(const struct inq_value *dict, const char *
     if (dict == NULL || dict->type != INQ_VALUE_DICT) {
         return NULL;
     }
+    size_t len = strlen(key);
     for (size_t i = dict->n; i >= 2; i -= 2) { /* the last one written counts */
         const struct inq_value *name = dict->as.items[i - 2];
-        if (name->type == INQ_VALUE_STRING && strcmp(name->as.text, key) == 0) {
+        if (name->type == INQ_VALUE_STRING && name->n == len &&
+            memcmp(name->as.text, key, len) == 0) {
             return dict->as.items[i - 1];
         }
     }

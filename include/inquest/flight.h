@@ -52,6 +52,9 @@ struct inq_flight_entry {
     struct inq_flight_frame *frames;
 };
 
+/* The description of the group of all ranks. */
+#define INQ_FLIGHT_WORLD "default_pg"
+
 /* A process group as this rank knew it. */
 struct inq_flight_group {
     const char *name, *desc;

@@ -26,9 +26,11 @@ static void add_op(struct inq_out *out, const struct test_flight_op *op, int rec
 void test_add_dump(struct test_dumps *made, int rank, const struct test_flight_op *ops, size_t n)
 {
     struct inq_out *out = &made->out[made->n];
-    inq_out_text(out, "{\"version\": \"2.10\", \"pg_config\": {\"0\": {\"name\": \"0\", \"desc\": "
-                      "\"all\", \"ranks\": \"[0, 1, 2, 3]\"}, \"1\": {\"name\": \"1\", \"desc\": "
-                      "\"pair\", \"ranks\": \"[0, 1]\"}}, \"entries\": [");
+    inq_out_text(out,
+                 "{\"version\": \"2.10\", \"pg_config\": {\"0\": {\"name\": \"0\", \"desc\": "
+                 "\"all\", \"ranks\": \"[0, 1, 2, 3]\"}, \"1\": {\"name\": \"1\", \"desc\": "
+                 "\"pair\", \"ranks\": \"[0, 1]\"}, \"2\": {\"name\": \"2\", \"desc\": \"other\", "
+                 "\"ranks\": \"[0, 1, 2, 3]\"}}, \"entries\": [");
     for (size_t i = 0; i < n; i++) {
         add_op(out, &ops[i], (int)i, i == 0);
     }

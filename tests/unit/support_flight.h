@@ -29,7 +29,7 @@ struct test_dumps {
     size_t n;
 };
 
-/* A dump of `rank` in groups "0" (ranks 0-3) and "1" (ranks 0 and 1). */
+/* A dump of `rank` in groups "0" and "2" (ranks 0-3) and "1" (ranks 0 and 1). */
 void test_add_dump(struct test_dumps *made, int rank, const struct test_flight_op *ops, size_t n);
 void test_dumps_release(struct test_dumps *made);
 

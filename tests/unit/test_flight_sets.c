@@ -149,12 +149,45 @@ static void sets__dumps_left_from_before_are_another_incident(void **state)
     assert_int_equal(count_incidents(11 * minute_ns, "a", "a, an earlier incident"), 2);
 }
 
+/* Entries of one place share its stack; another line is another stack. */
+static void sets__stacks_are_shared_by_content(void **state)
+{
+    (void)state;
+    struct inq_out out = {0};
+    static const int lines[] = {7, 7, 8};
+    inq_out_text(&out, "{\"version\":\"2.9\",\"pg_config\":{},\"entries\":[");
+    for (int i = 0; i < 3; i++) {
+        inq_out_printf(&out,
+                       "%s{\"profiling_name\":\"nccl:all_reduce\",\"frames\":[{\"name\":\"f\","
+                       "\"filename\":\"a.py\",\"line\":%d},{\"name\":\"g\",\"filename\":\"b.py\","
+                       "\"line\":1}]}",
+                       i > 0 ? "," : "", lines[i]);
+    }
+    inq_out_text(&out, "]}");
+    const struct inq_ingest_blob blob = {"fr0", out.buf, out.len};
+    struct inq_run *run = NULL;
+    struct inq_err err = {0};
+    assert_int_equal(inq_ingest_memory(&blob, 1, NULL, &run, &err), INQ_OK);
+    const struct inq_flight_entry *entries = run->traces[0]->dumps[0]->entries;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(entries[i].n_frames, 2);
+        assert_int_equal(entries[i].frames[0].line, lines[i]);
+        assert_string_equal(entries[i].frames[0].name, "f");
+        assert_string_equal(entries[i].frames[1].file, "b.py");
+    }
+    assert_ptr_equal(entries[0].frames, entries[1].frames);
+    assert_ptr_not_equal(entries[0].frames, entries[2].frames);
+    inq_run_free(run);
+    inq_out_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets__rank_stands_behind_its_word_or_at_the_end),
         cmocka_unit_test(sets__groups_tell_the_rank_that_names_do_not),
         cmocka_unit_test(sets__transfers_tell_the_rank),
+        cmocka_unit_test(sets__stacks_are_shared_by_content),
         cmocka_unit_test(sets__dumps_left_from_before_are_another_incident),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

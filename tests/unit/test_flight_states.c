@@ -166,6 +166,80 @@ static void states__what_one_can_finish_alone_makes_no_dump_old(void **state)
     test_dumps_release(&made);
 }
 
+/* Before version 2.0 groups are only numbered; the first is that of all ranks. */
+static void states__numbered_groups_are_of_all_or_of_nobody_known(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"version\":\"1.4\",\"pg_config\":{},\"entries\":[{\"pg_id\":%d,"
+                               "\"seq_id\":%d,\"profiling_name\":"
+                               "\"nccl:all_reduce\",\"state\":\"%s\"}]}";
+    for (int pg = 0; pg < 2; pg++) {
+        struct inq_out outs[3] = {{0}};
+        struct inq_ingest_blob blobs[3];
+        static const char *const names[] = {"fr0", "fr1", "fr2"};
+        for (int r = 0; r < 3; r++) {
+            inq_out_printf(&outs[r], text, pg, r == 1 ? 4 : 5, r == 1 ? "completed" : "scheduled");
+            blobs[r] = (struct inq_ingest_blob){names[r], outs[r].buf, outs[r].len};
+        }
+        struct test_judged j = test_judge(blobs, 3);
+        assert_int_equal(j.failure->cls, pg == 0 ? INQ_FAILURE_CPU_STALL : INQ_FAILURE_UNKNOWN);
+        assert_int_equal(j.failure->n_roots, pg == 0);
+        if (pg == 0) {
+            assert_int_equal(j.failure->root_ranks[0], 1);
+        }
+        test_judged_release(&j);
+        for (int r = 0; r < 3; r++) {
+            inq_out_release(&outs[r]);
+        }
+    }
+}
+
+/* Both pairs of ranks are in what they will soon finish: a job that runs looks like that. */
+static void states__many_joined_groups_at_once_may_be_no_hang(void **state)
+{
+    (void)state;
+    const struct test_flight_op all = TEST_ALL_REDUCE(7, "4");
+    const struct test_flight_op both[] = {{"1", "all_reduce", "4", "4", "Float", "scheduled", 3},
+                                          {"0", "send 2->3", "4", "4", "Float", "scheduled", 3},
+                                          {"0", "recv 3<-2", "4", "4", "Float", "scheduled", 3}};
+    for (int many = 0; many < 2; many++) {
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            test_add_dump(&made, rank, many ? &both[rank < 2 ? 0 : rank - 1] : &all, 1);
+        }
+        struct test_judged j = test_judge(made.blobs, made.n);
+        assert_int_equal(j.failure->cls, INQ_FAILURE_COMMUNICATION);
+        assert_int_equal(j.failure->confidence,
+                         many ? INQ_CONFIDENCE_HYPOTHESIS : INQ_CONFIDENCE_SUPPORTED);
+        assert_int_equal(strstr(j.failure->headline, "not hung") != NULL, many);
+        test_judged_release(&j);
+        test_dumps_release(&made);
+    }
+}
+
+/* Rank 3 has gone on to a collective of another group; with the one that the others are in enqueued
+ * behind it, the two are in another order. */
+static void states__one_against_all_others_is_the_root(void **state)
+{
+    (void)state;
+    const struct test_flight_op theirs = {"2", "all_reduce", "4", "4", "Float", "scheduled", 5};
+    const struct test_flight_op own[] = {TEST_ALL_REDUCE(7, "4"), theirs};
+    for (int came = 0; came < 2; came++) {
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            test_add_dump(&made, rank, rank == 3 ? own : &theirs, rank == 3 && came ? 2 : 1);
+        }
+        struct test_judged j = test_judge(made.blobs, made.n);
+        assert_int_equal(j.failure->cls, came ? INQ_FAILURE_ORDERING : INQ_FAILURE_UNEVEN);
+        assert_int_equal(j.failure->n_roots, 1);
+        assert_int_equal(j.failure->root_ranks[0], 3);
+        assert_int_equal(j.failure->n_victims, 3);
+        assert_non_null(strstr(j.failure->headline, "Rank 3 is in all_reduce 7"));
+        test_judged_release(&j);
+        test_dumps_release(&made);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +248,9 @@ int main(void)
         cmocka_unit_test(states__counters_tell_that_a_batch_is_finished),
         cmocka_unit_test(states__an_aborted_op_did_not_finish),
         cmocka_unit_test(states__a_dump_from_before_is_no_evidence),
+        cmocka_unit_test(states__numbered_groups_are_of_all_or_of_nobody_known),
+        cmocka_unit_test(states__many_joined_groups_at_once_may_be_no_hang),
+        cmocka_unit_test(states__one_against_all_others_is_the_root),
         cmocka_unit_test(states__what_one_can_finish_alone_makes_no_dump_old),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

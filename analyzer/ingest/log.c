@@ -43,6 +43,7 @@ struct reading {
     char *pos;                                      /* what was not looked at begins here */
     uint64_t told;                                  /* line of the last event; 0 none */
     size_t progress; /* bytes in which progress is still looked for */
+    int64_t row;     /* where the last line of training output that was read begins */
     struct inq_log_names names, of_progress;
 };
 
@@ -70,20 +71,13 @@ static void prepare(struct reading *r)
 /* ---- progress ----------------------------------------------------------------------------------
  */
 
-/* A line of training output: a step and a loss. */
+/* A line of training output that says how far it came. */
 static bool is_progress(const char *p, const char *end)
 {
-    static const char *const counts[] = {"iteration", "step", "Step", "epoch", "Epoch", "iter"};
     size_t n = (size_t)(end - p);
-    if (memmem(p, n, "loss", 4) == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        if (memmem(p, n, counts[i], strlen(counts[i])) != NULL) {
-            return memmem(p, n, "Error", 5) == NULL;
-        }
-    }
-    return false;
+    struct inq_log_metric metric;
+    bool maybe = memmem(p, n, "loss", 4) != NULL || memmem(p, n, "Loss", 4) != NULL;
+    return maybe && inq_log_read_metric(p, n, &metric) && (metric.step >= 0 || metric.epoch >= 0.0);
 }
 
 static int add_progress(struct reading *r, const char *start, const char *end, uint64_t number,
@@ -151,15 +145,17 @@ static int look_back(struct reading *r, const char *start, uint64_t number, stru
 /* ---- training output ---------------------------------------------------------------------------
  */
 
-/* Keeps the numbers of the line around a loss; after a sign of failure it is one of progress, too.
- */
+/* Keeps the numbers of the line around a loss, each state of a progress bar for itself; after a
+ * sign of failure it is one of progress, too. */
 static int take_metrics(struct reading *r, const struct inq_log_line *line, struct inq_err *err)
 {
     struct inq_log *log = r->book.log;
     struct inq_log_metric metric;
     int code = INQ_OK;
-    uint64_t last = log->n_metrics > 0 ? log->metrics[log->n_metrics - 1].line : 0;
-    if (log->n_metrics < INQ_LOG_MAX_METRICS && last != r->lines + 1 &&
+    int64_t offset = inq_window_offset(&r->window, line->start);
+    bool taken = offset == r->row; /* a line may say "loss" more than once */
+    r->row = offset;
+    if (log->n_metrics < INQ_LOG_MAX_METRICS && !taken &&
         inq_log_read_metric(line->start, (size_t)(line->end - line->start), &metric)) {
         metric.line = r->lines + 1;
         code = inq_mem_grow(&log->metrics, &log->cap_metrics, log->n_metrics + 1,
@@ -480,6 +476,7 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
     const char *reason = inq_unknown_reason(head, n);
     bool error_file = n > 0 && head[0] == '{' && is_error_file(head, n);
     if (r != NULL) {
+        r->row = -1;
         r->window.source = source;
         r->book.log = inq_log_new();
     }

@@ -112,7 +112,6 @@ static const struct wording wordings[] = {
     {"{'loss': 2.25, 'global_step/max_steps': '12/873', 'elapsed_time': '1m 4s', "
      "'remaining_time': '9m 1s', 'train_speed(iter/s)': 0.25}",
      12, 2250000, 4000000, -1},
-    {"\rstep 12 loss: 2.25 tps: 7000\rstep 13 loss: 9.5 tps: 1", 12, 2250000, -1, 7000000000},
     {"Ep 1 | iter 12 | step 3: loss train (curr): 2.25, val (prev val iter): None | iter time: "
      "298.25 ms (opt.step)",
      12, 2250000, 298250, -1},
@@ -507,6 +506,26 @@ static void training__noise_is_no_event_and_each_event_has_its_steps(void **stat
     }
 }
 
+/* A bar that was printed over itself is one line to the file, and a row for each of its states. */
+static void training__each_state_of_a_progress_bar_is_a_row(void **state)
+{
+    (void)state;
+    struct inq_out out = {0};
+    for (int i = 1; i <= 50; i++) {
+        inq_out_printf(&out, "\rEpoch 0: %2d%%|##   | %d/50 [00:01<00:05, 9.90it/s, loss=%.3f]",
+                       i * 2, i, i < 41 ? falling(i) : (double)NAN);
+    }
+    inq_out_text(&out, "\n");
+    struct told told = tell(out.buf, out.len);
+    assert_non_null(told.training);
+    assert_int_equal(told.training->n_rows, 50);
+    assert_int_equal(told.training->n_events, 1);
+    assert_int_equal(told.training->events[0].kind, INQ_TRAINING_NOT_FINITE);
+    assert_int_equal(told.training->events[0].first_step, 41);
+    release(&told);
+    inq_out_release(&out);
+}
+
 /* A shorter log of another attempt in which the loss was lost is the one to tell of. */
 static void training__the_log_with_the_fault_is_told(void **state)
 {
@@ -541,6 +560,7 @@ int main(void)
         cmocka_unit_test(training__is_not_seen_where_there_is_none),
         cmocka_unit_test(training__each_fault_is_found_where_it_begins),
         cmocka_unit_test(training__noise_is_no_event_and_each_event_has_its_steps),
+        cmocka_unit_test(training__each_state_of_a_progress_bar_is_a_row),
         cmocka_unit_test(training__the_log_with_the_fault_is_told),
         cmocka_unit_test(training__ranks_and_restarts_are_told_apart),
     };

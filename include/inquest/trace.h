@@ -288,10 +288,15 @@ struct inq_step {
     int64_t *rank_end_ns;
 };
 
-/* Ends of a synchronising collective differ by network skew and clock error, tens of microseconds;
- * beyond this they were not one synchronisation (an uneven exchange from which members leave early,
- * a wrong match, clocks that are not aligned), and what its members "waited" is not counted. */
-#define INQ_ENDS_AGREE_NS 1000000
+/* Members of a synchronising collective end together, but for what their clocks leave in doubt
+ * (some times the median disagreement that alignment left on the two worst, and the microseconds in
+ * which times are written) and for a fiftieth of the longest member. If they do not, or if one of
+ * them ended before the last arrived, they were not one synchronisation (an uneven exchange from
+ * which members leave early, a wrong match, clocks that are not aligned), and what they "waited" is
+ * not counted. */
+#define INQ_ENDS_RESIDUALS     4
+#define INQ_ENDS_RESOLUTION_NS 1000
+#define INQ_ENDS_PART          50
 
 /* One matched collective (or P2P pair): members index (rank, event). */
 struct inq_collective {
@@ -301,8 +306,8 @@ struct inq_collective {
     uint32_t first_member; /* into inq_trace.members */
     uint32_t n_members;    /* members present */
     bool complete;         /* every rank of the group that is in the trace has it */
-    bool ends_disagree;    /* synchronising, but the members' ends differ by more than
-                              INQ_ENDS_AGREE_NS: its waits are not counted */
+    bool ends_disagree;    /* synchronising, but the members' ends do not agree: its waits are
+                              not counted */
 };
 
 struct inq_member {

@@ -3,6 +3,7 @@
 #include "analysis/collectives.h"
 
 #include "inquest/ingest.h"
+#include "trace/assemble.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -183,6 +184,35 @@ static void waits__are_not_counted_where_ends_disagree(void **state)
     assert_int_equal(report->collectives->n_worst, 1);
     assert_int_equal(report->collectives->ends_spread_ns_max, 4 * ms);
     inq_report_free(report);
+}
+
+/* Ends of two members that agree, or not, on clocks that agree within `residual_ns`. */
+static bool ends_disagree(int64_t start_ns, int64_t end_ns, int64_t other_start_ns,
+                          int64_t other_end_ns, int64_t residual_ns)
+{
+    static struct fixture f;
+
+    fixture_init(&f);
+    begin(&f, INQ_COLL_ALLREDUCE, 0);
+    join(&f, 0, start_ns, end_ns, -1);
+    join(&f, 1, other_start_ns, other_end_ns, -1);
+    f.ranks[0].clock.residual_ns = residual_ns;
+    inq_collectives_check_ends(&f.trace);
+    return f.collectives[0].ends_disagree;
+}
+
+static void ends__agree_as_far_as_clocks_and_lengths_tell(void **state)
+{
+    (void)state;
+    const int64_t us = 1000;
+    const int64_t ms = 1000 * us;
+
+    assert_false(ends_disagree(0, 30 * us, 10 * us, 31 * us, 0));
+    assert_true(ends_disagree(0, 30 * us, 10 * us, 60 * us, 0)); /* far below a millisecond */
+    assert_false(ends_disagree(0, 30 * us, 10 * us, 60 * us, 10 * us)); /* clocks explain it */
+    assert_false(ends_disagree(0, 1000 * ms, 990 * ms, 1005 * ms, 0));  /* far above one */
+    assert_true(ends_disagree(0, 1000 * ms, 900 * ms, 1100 * ms, 0));
+    assert_true(ends_disagree(0, 1000 * ms, 1001 * ms, 1005 * ms, 0)); /* left before the other */
 }
 
 static void arrivals__of_equals_the_lowest_rank(void **state)
@@ -462,6 +492,7 @@ int main(void)
         cmocka_unit_test(figures__raw_spread_undoes_the_alignment),
         cmocka_unit_test(waits__do_not_outlast_an_op_that_need_not_wait),
         cmocka_unit_test(waits__are_not_counted_where_ends_disagree),
+        cmocka_unit_test(ends__agree_as_far_as_clocks_and_lengths_tell),
         cmocka_unit_test(arrivals__of_equals_the_lowest_rank),
         cmocka_unit_test(members__alone_wait_for_nobody),
         cmocka_unit_test(table__one_row_for_each_kind_and_group),

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { INQ_LOG_WORDS = 192, INQ_LOG_GROUPS = 16, INQ_LOG_DEPTH = 5 };
+enum { INQ_LOG_WORDS = 256, INQ_LOG_GROUPS = 16, INQ_LOG_DEPTH = 5 };
 
 struct inq_log_word {
     uint64_t bytes, mask; /* the first 8 bytes, little-endian */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char plain_text[] = "not a trace: text";
+static const char plain_text[] = "not a trace: text that tells of no failure and no training";
 static const char binary[] = "not a trace: binary data";
 
 #define MAGIC(text) text, sizeof(text) - 1

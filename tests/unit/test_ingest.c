@@ -111,7 +111,8 @@ static void ingest__mixed_folder_lists_what_it_does_not_understand(void **state)
     struct inq_run *run = ingest(folder);
     assert_int_equal(files_read(run), 3);
     assert_int_equal(run->n_skipped, 4);
-    assert_string_equal(skipped_reason(run, "notes.txt"), "not a trace: text");
+    assert_string_equal(skipped_reason(run, "notes.txt"),
+                        "not a trace: text that tells of no failure and no training");
     assert_string_equal(skipped_reason(run, "empty.json"), "empty file");
     assert_string_equal(skipped_reason(run, "run.yaml"), "job description");
     assert_string_equal(skipped_reason(run, ".git"), "hidden folder, not entered");

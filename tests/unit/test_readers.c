@@ -64,7 +64,8 @@ static void readers__leave_text_to_the_reader_of_logs(void **state)
         memset(&shard, 0, sizeof shard);
         assert_int_equal(test_read_bytes(heads[i], strlen(heads[i]), 0, &shard, &err),
                          INQ_UNSUPPORTED);
-        assert_string_equal(err.message, "not a trace: text");
+        assert_string_equal(err.message,
+                            "not a trace: text that tells of no failure and no training");
         inq_shard_release(&shard);
     }
 }
@@ -105,8 +106,10 @@ static void unknown__says_what_it_is_and_what_to_do(void **state)
         {"{\"world_size\": 8, \"dp_size\": 1, \"pp_size\": 8}", "job description"},
         {"{\"a\": 1}", "not a trace: JSON of another kind"},
         {"[[1, 2]]", "not a trace: JSON of another kind"},
-        {"[rank3]: Watchdog caught collective operation timeout\n", "not a trace: text"},
-        {"W0913 11:02:07 torchrun: failed\n", "not a trace: text"},
+        {"[rank3]: Watchdog caught collective operation timeout\n",
+         "not a trace: text that tells of no failure and no training"},
+        {"W0913 11:02:07 torchrun: failed\n",
+         "not a trace: text that tells of no failure and no training"},
         {"\x01\x02\x03\x04\xff\xfe", "not a trace: binary data"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -147,7 +150,8 @@ static void unknown__binary_data_is_told_by_its_name(void **state)
                         "a report of Nsight Systems: export it with 'nsys export -t sqlite'");
     assert_string_equal(inq_unknown_reason_of("a/b.bin", "\x01\x02", 2),
                         "not a trace: binary data");
-    assert_string_equal(inq_unknown_reason_of("a/b.nsys-rep", "text", 4), "not a trace: text");
+    assert_string_equal(inq_unknown_reason_of("a/b.nsys-rep", "text", 4),
+                        "not a trace: text that tells of no failure and no training");
 }
 
 /* What the data folder holds besides traces is told apart from them. */

@@ -61,6 +61,10 @@ static const char *reason(struct inq_findings *f, const struct inq_suspect *susp
     if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
         return inq_findings_text(f, "%s GPU copies for %s longer", its(suspect), extra);
     }
+    if (!suspect->launches_known) {
+        return inq_findings_text(f, "%s GPU is idle for %s longer, launches are not recorded",
+                                 its(suspect), extra);
+    }
     return inq_findings_text(f, "%s host launches %s late", its(suspect), extra);
 }
 
@@ -104,7 +108,7 @@ static void set_measure(struct inq_findings *f, const struct inq_suspect *suspec
     const char *what = "compute";
 
     if (suspect->kind == INQ_FINDING_LATE_HOST) {
-        what = "GPU idle for its host";
+        what = suspect->launches_known ? "GPU idle for its host" : "GPU idle";
     } else if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
         what = "exposed copies";
     }

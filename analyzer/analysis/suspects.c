@@ -252,6 +252,7 @@ static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay
     int code = inq_host_gaps_find(q->trace, q->cells, delay->rank, &gaps, err);
 
     suspect->kind = INQ_FINDING_LATE_HOST;
+    suspect->launches_known = q->trace->ranks[delay->rank].calls.n > 0;
     double idle_ns = delay->own_ns - delay->peers_own_ns - delay->compute_ns - delay->copy_ns;
     suspect->own_ns = whole(delay->peers_host_ns + idle_ns);
     suspect->peers_ns = whole(delay->peers_host_ns);

@@ -467,6 +467,7 @@ struct inq_suspect {
                                     * these that it took part in */
     int32_t stage;                 /* slow_last_stage, stage_imbalance: which; else -1 */
     const char *running;           /* what its host did meanwhile; "" not known */
+    bool launches_known;           /* LATE_HOST: its trace tells when work was launched */
     size_t n_evidence;
     struct inq_evidence *evidence;
 };

@@ -211,6 +211,13 @@ static void blame__idle_without_recorded_launches(void **state)
         plan.late_ns[3][s] = 4000000;
     }
     expect_one(&plan, INQ_FINDING_LATE_HOST, 3, 4000000, 400000);
+    struct inq_trace *trace = lockstep_trace(&plan);
+    struct inq_report *report = analyze(trace);
+    assert_non_null(strstr(report->verdict.headline, "launches are not recorded"));
+    assert_null(strstr(report->verdict.headline, "late"));
+    assert_string_equal(report->findings[0].measured, "GPU idle 4.00 ms per step");
+    inq_report_free(report);
+    lockstep_free(trace);
 }
 
 static void blame__one_rank_is_not_compared(void **state)

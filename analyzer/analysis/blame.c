@@ -5,6 +5,7 @@
 #include "analysis/parts.h"
 #include "analysis/rerun.h"
 #include "analysis/suspects.h"
+#include "analysis/whatif.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
@@ -29,12 +30,17 @@ static void tools_release(struct tools *t)
     inq_links_release(&t->links);
 }
 
-static int tools_init(struct tools *t, const struct inq_trace *trace, int jobs, struct inq_err *err)
+static int tools_init(struct tools *t, const struct inq_trace *trace, int jobs,
+                      struct inq_report *report, struct inq_err *err)
 {
+    const struct inq_op_model *model = NULL;
     int code = inq_cells_build(trace, jobs, &t->cells, err);
 
     if (code == INQ_OK) {
-        code = inq_roles_find(trace, &t->roles, err);
+        code = inq_op_model_shared(trace, report, &model, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_roles_find(trace, model, &t->roles, err);
     }
     if (code == INQ_OK) {
         code = inq_delays_find(&t->cells, &t->roles, &t->delays, err);
@@ -246,7 +252,7 @@ int inq_run_blame(const struct inq_trace *trace, const struct inq_analysis_optio
                   struct inq_report *report, struct inq_err *err)
 {
     struct tools t = {0};
-    int code = tools_init(&t, trace, options->jobs, err);
+    int code = tools_init(&t, trace, options->jobs, report, err);
 
     if (code == INQ_OK && (t.delays.n > 0 || t.links.compared > 0 || t.roles.pipeline)) {
         struct inq_inquiry q = {trace, &t.cells, &t.roles, &t.delays, &t.arrivals, report->arena};

@@ -41,7 +41,7 @@ static int set_up(struct measurer *m, int jobs)
     const struct inq_trace *trace = m->report->trace;
     int code = inq_cells_build(trace, jobs, &m->cells, m->err);
     if (code == INQ_OK) {
-        code = inq_roles_find(trace, &m->roles, m->err);
+        code = inq_roles_find(trace, m->report->op_model, &m->roles, m->err);
     }
     if (code != INQ_OK) {
         return code;

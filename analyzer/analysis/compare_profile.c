@@ -206,7 +206,7 @@ int inq_run_profile_build(const struct inq_report *report, int jobs, struct inq_
     struct inq_roles roles = {0};
     *p = (struct inq_run_profile){.report = report};
     int code = inq_cells_build(report->trace, jobs, &p->cells, err);
-    code = code == INQ_OK ? inq_roles_find(report->trace, &roles, err) : code;
+    code = code == INQ_OK ? inq_roles_find(report->trace, report->op_model, &roles, err) : code;
     code = code == INQ_OK ? keep_stages(p, &roles, err) : code;
     bool pipeline = report->pipeline != NULL || roles.pipeline;
     inq_roles_release(&roles);

@@ -14,6 +14,8 @@
 #define CAUSE_PART   0.25
 #define CAUSE_SHARE  0.01
 #define BUBBLE_SHARE 0.05
+/* What comparing few ranks asks for, too (straggler.h). */
+#define HOST_SHARE 0.02
 
 static const struct {
     const char *kind;
@@ -158,6 +160,65 @@ static void judge_whatif(const struct inq_trace *trace, struct inq_findings *f)
     }
 }
 
+static bool has_kind(const struct inq_findings *f, enum inq_finding_kind kind)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->at[i].kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_gaps(const struct inq_trace *trace, struct inq_findings *f,
+                     struct inq_finding *finding, const struct inq_pipeline_host *host)
+{
+    struct inq_evidence *evidence = inq_findings_evidence(f, finding, host->n_gaps);
+
+    finding->n_evidence = evidence ? host->n_gaps : 0;
+    for (size_t i = 0; i < finding->n_evidence; i++) {
+        evidence[i] =
+            (struct inq_evidence){trace->ranks[host->rank].rank, "", host->gap_start_ns[i],
+                                  host->gap_end_ns[i], "GPU idle though nothing held its op up"};
+    }
+}
+
+/* A host that comparing ranks did not find: of a stage without replicas, or late in some steps
+ * only. An op table tells of launches less than of ops. */
+static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
+{
+    const struct inq_pipeline *p = f->report->pipeline;
+    const struct inq_blame *blame = f->report->blame;
+
+    if (!p || !blame || blame->op_table || p->host.rank == INQ_NONE ||
+        has_kind(f, INQ_FINDING_LATE_HOST) ||
+        (double)p->host.cost_ns_per_step < HOST_SHARE * (double)p->total_ns_per_step) {
+        return;
+    }
+    struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_LATE_HOST);
+    if (!finding) {
+        return;
+    }
+    const char *cost = inq_findings_time(f, p->host.cost_ns_per_step);
+    inq_findings_set_ranks(f, finding, &p->host.rank, 1);
+    inq_findings_set_cost(finding, p->host.cost_ns_per_step, p->total_ns_per_step);
+    finding->confidence = INQ_CONFIDENCE_SUPPORTED;
+    finding->measured = inq_findings_text(f, "%s per step", cost);
+    finding->expected = "gaps as short as the other workers'";
+    finding->title = inq_findings_text(
+        f, "%s holds the pipeline up: its host launches late in %zu of %zu steps (%s of the step)",
+        inq_findings_rank_list(f, &p->host.rank, 1, true), p->host.steps_seen,
+        p->n_steps - p->n_warm_up_steps, inq_findings_percent(f, finding->share));
+    finding->detail = inq_findings_text(
+        f,
+        "Its ops begin long after all that they wait for, which those of no other worker do. "
+        "Without these gaps a step of %s would be %s shorter.",
+        inq_findings_time(f, p->total_ns_per_step), cost);
+    finding->advice = "Look at what this rank's process does then: data loading, garbage "
+                      "collection, checkpoints, other processes on its cores, CPU frequency.";
+    add_gaps(trace, f, finding, &p->host);
+}
+
 /* Bubbles belong to a pipeline: they inform. */
 static void judge_bubbles(struct inq_findings *f)
 {
@@ -191,5 +252,6 @@ static void judge_bubbles(struct inq_findings *f)
 void inq_judge_graph(const struct inq_trace *trace, struct inq_findings *findings)
 {
     judge_whatif(trace, findings);
+    judge_host(trace, findings);
     judge_bubbles(findings);
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 
 struct pipeline {
+    const struct inq_trace *trace;
     const struct inq_op_model *m;
     struct inq_arena *arena;
     struct inq_pipeline *p;
@@ -221,17 +222,22 @@ static int fill_steps(struct pipeline *x, struct inq_err *err)
     return inq_sort(p->steps, p->n_steps, sizeof *p->steps, compare_steps, NULL, err);
 }
 
+static int fill_host(struct pipeline *x, struct inq_err *err)
+{
+    return inq_pipeline_find_host(x->trace, x->m, &x->p->host, err);
+}
+
 int inq_run_pipeline(const struct inq_trace *trace, const struct inq_analysis_options *options,
                      struct inq_report *report, struct inq_err *err)
 {
-    static int (*const parts[])(struct pipeline *, struct inq_err *) = {fill_schedule, fill_stages,
-                                                                        fill_waterfall, fill_steps};
+    static int (*const parts[])(struct pipeline *, struct inq_err *) = {
+        fill_schedule, fill_stages, fill_waterfall, fill_steps, fill_host};
     const struct inq_op_model *model = NULL;
     int code = inq_op_model_shared(trace, report, &model, err);
     if (code != INQ_OK || model == NULL || !is_pipeline(model)) {
         return code;
     }
-    struct pipeline x = {.m = model, .arena = report->arena, .jobs = options->jobs};
+    struct pipeline x = {.trace = trace, .m = model, .arena = report->arena, .jobs = options->jobs};
     x.p = inq_arena_alloc(report->arena, sizeof *x.p);
     if (x.p == NULL) {
         return no_memory(err);

@@ -6,6 +6,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+#include <string.h>
+
 void inq_roles_release(struct inq_roles *roles)
 {
     inq_mem_free(roles->of);
@@ -98,8 +100,28 @@ static void number_roles(struct inq_roles *roles, const uint64_t *key, size_t n)
     }
 }
 
-static int find_keys(const struct inq_trace *trace, struct inq_roles *roles, uint64_t *key,
-                     struct inq_err *err)
+/* The stages that a recognised pipeline gives, if it has every rank as one of its workers. */
+static bool stages_of_model(const struct inq_trace *trace, const struct inq_op_model *m,
+                            uint64_t *key)
+{
+    size_t n = m != NULL ? m->n_dp * m->n_stages : 0;
+
+    if (m == NULL || m->n_stages < 2 || n != trace->n_ranks) {
+        return false;
+    }
+    memset(key, 0, n * sizeof(*key));
+    for (size_t w = 0; w < n; w++) {
+        uint32_t rank = m->worker_rank[w];
+        if (rank >= n || key[rank] != 0) {
+            return false;
+        }
+        key[rank] = w % m->n_stages + 1;
+    }
+    return true;
+}
+
+static int find_keys(const struct inq_trace *trace, const struct inq_op_model *model,
+                     struct inq_roles *roles, uint64_t *key, struct inq_err *err)
 {
     bool any = false;
 
@@ -109,6 +131,7 @@ static int find_keys(const struct inq_trace *trace, struct inq_roles *roles, uin
         any = any || stage >= 0;
         key[r] = (uint64_t)((int64_t)stage + 1);
     }
+    any = any || stages_of_model(trace, model, key);
     if (!any && has_bare_sends(trace)) {
         for (size_t r = 0; r < trace->n_ranks; r++) {
             int code = name_set(trace, &trace->ranks[r], &key[r], err);
@@ -124,7 +147,8 @@ static int find_keys(const struct inq_trace *trace, struct inq_roles *roles, uin
     return INQ_OK;
 }
 
-int inq_roles_find(const struct inq_trace *trace, struct inq_roles *roles, struct inq_err *err)
+int inq_roles_find(const struct inq_trace *trace, const struct inq_op_model *model,
+                   struct inq_roles *roles, struct inq_err *err)
 {
     uint64_t *key = inq_mem_alloc((trace->n_ranks + 1) * sizeof(*key));
 
@@ -133,7 +157,7 @@ int inq_roles_find(const struct inq_trace *trace, struct inq_roles *roles, struc
     roles->stage = inq_mem_zalloc(trace->n_ranks + 1, sizeof(*roles->stage));
     int code =
         key && roles->of && roles->stage
-            ? find_keys(trace, roles, key, err)
+            ? find_keys(trace, model, roles, key, err)
             : inq_err_set(err, INQ_NOMEM, "no memory for the roles of %zu ranks", trace->n_ranks);
     roles->pipeline = roles->n > 1;
     inq_mem_free(key);

@@ -3,7 +3,7 @@
 #ifndef INQ_ANALYSIS_ROLES_H
 #define INQ_ANALYSIS_ROLES_H
 
-#include "inquest/trace.h"
+#include "graph/op_model.h"
 
 struct inq_roles {
     uint32_t *of;   /* [n_ranks] role of each rank, 0 .. n - 1 */
@@ -14,9 +14,11 @@ struct inq_roles {
 
 /* Ranks of one pipeline stage have one role; without a pipeline all have the same. The stage is the
  * one recorded, else the rank's place in the group in which it sends and receives. Where sends and
- * receives are seen but not with whom, ranks that run the same kernels have one role, of no known
- * stage. Release it also after a failure. Fails with INQ_NOMEM. */
-int inq_roles_find(const struct inq_trace *trace, struct inq_roles *roles, struct inq_err *err);
+ * receives are seen but not with whom, the stage is the one in `model` (may be NULL), or ranks that
+ * run the same kernels have one role, of no known stage. Release it also after a failure. Fails
+ * with INQ_NOMEM. */
+int inq_roles_find(const struct inq_trace *trace, const struct inq_op_model *model,
+                   struct inq_roles *roles, struct inq_err *err);
 void inq_roles_release(struct inq_roles *roles);
 
 #endif

@@ -50,17 +50,6 @@ static int64_t bin_mean(const struct fall *x, const struct inq_op_bins *bins, si
 
 /* ---- taking causes away ---------------------------------------------------------------------- */
 
-/* Whether an op needs the result of another stage without a recorded transfer in between. */
-static bool needs_stage(const struct inq_op_model *m, size_t op)
-{
-    bool other_stage = false;
-    for (uint32_t d = m->graph->dep_start[op]; d < m->graph->dep_start[op + 1]; d++) {
-        other_stage =
-            other_stage || m->graph->op[m->graph->deps[d]].stage != m->graph->op[op].stage;
-    }
-    return other_stage;
-}
-
 /* Delays. Where transfers were not recorded, what an op that needs another stage was delayed beyond
  * the usual gap before an op is the transfer: only the gap goes. */
 static void remove_host_gaps(struct fall *x)
@@ -69,13 +58,13 @@ static void remove_host_gaps(struct fall *x)
     size_t n = 0;
     for (size_t i = 0; i < m->graph->n_ops; i++) {
         if (inq_op_is_compute(m->graph->op[i].type) &&
-            m->graph->dep_start[i] < m->graph->dep_start[i + 1] && !needs_stage(m, i)) {
+            m->graph->dep_start[i] < m->graph->dep_start[i + 1] && !inq_op_needs_stage(m, i)) {
             x->end[n++] = x->delay[i];
         }
     }
     int64_t usual = inq_median_i64(x->end, n);
     for (size_t i = 0; i < m->graph->n_ops; i++) {
-        bool link = x->delay[i] > usual && needs_stage(m, i);
+        bool link = x->delay[i] > usual && inq_op_needs_stage(m, i);
         x->delay[i] = link ? x->delay[i] - usual : 0;
     }
 }

@@ -51,4 +51,16 @@ static inline int32_t inq_op_virtual_stage(const struct inq_op_model *m, int32_t
     return own * p + (m->shape.v_shaped && own % 2 != 0 ? p - 1 - stage : stage);
 }
 
+/* Whether an op needs the result of another stage without a recorded transfer in between. */
+static inline bool inq_op_needs_stage(const struct inq_op_model *m, size_t op)
+{
+    const struct inq_graph *g = m->graph;
+    for (uint32_t d = g->dep_start[op]; d < g->dep_start[op + 1]; d++) {
+        if (g->op[g->deps[d]].stage != g->op[op].stage) {
+            return true;
+        }
+    }
+    return false;
+}
+
 #endif

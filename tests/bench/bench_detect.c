@@ -155,6 +155,16 @@ static bool right_ranks(const struct inq_finding *finding,
            finding->n_ranks == fault->n_ranks;
 }
 
+/* More work on the only rank of a stage is that stage's. */
+static bool right_kind(const struct inq_finding *finding, const struct inq_synth_truth_fault *fault)
+{
+    bool stage = finding->kind == INQ_FINDING_STAGE_IMBALANCE ||
+                 finding->kind == INQ_FINDING_SLOW_LAST_STAGE;
+
+    return strcmp(inq_finding_kind_text(finding->kind), fault->finding) == 0 ||
+           (stage && fault->fault.kind == INQ_SYNTH_MORE_WORK);
+}
+
 /* What a report says of the fault that was planted (NULL: none). */
 struct outcome {
     const struct inq_synth_truth_fault *fault;
@@ -174,7 +184,7 @@ static void look(const struct inq_report *report, struct outcome *out, struct to
         }
         bool right = out->fault && right_ranks(f, out->fault);
         out->right_rank = out->right_rank || (right && out->fault->n_ranks > 0);
-        if (right && strcmp(kind, out->fault->finding) == 0) {
+        if (right && right_kind(f, out->fault)) {
             out->found = f;
             continue;
         }

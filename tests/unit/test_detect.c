@@ -94,6 +94,8 @@ static void detect__slow_links_that_meet_in_one_rank(void **state)
 static void detect__long_last_stage(void **state)
 {
     (void)state;
+    /* stages that only the recognised pipeline tells of */
+    expect_cost("dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.4", 20);
     expect("dp=2,pp=2,layers=4,labels=1,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3",
            "slow_last_stage");
     expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3", "slow_last_stage");
@@ -123,6 +125,44 @@ static void detect__cost_of_a_slow_rank_in_a_pipeline(void **state)
                 10);
     expect_cost("dp=4,pp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=5:links=pp", 10);
     expect_cost("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=slow_link:rank=1:factor=5:links=pp", 10);
+}
+
+/* Stages without replicas, steps that are on time. */
+static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int64_t percent;
+    } faults[] = {
+        {"dp=1,pp=4,layers=8,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=step:every=2:delay="
+         "9ms",
+         10},
+        {"dp=1,pp=4,layers=8,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:every=2:delay="
+         "9ms",
+         10},
+        {"dp=2,pp=4,layers=8,steps=6,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:every=2:delay="
+         "9ms",
+         25},
+        {"dp=2,pp=4,p2p=bare,layers=8,steps=6,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:"
+         "every=2:delay=20ms",
+         15},
+        /* a pause within an op is not one in front of it */
+        {"dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=2:mode=gc:delay=9ms", 30},
+    };
+    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+        expect_cost(faults[i].spec, faults[i].percent);
+        struct tried t = try_spec(faults[i].spec);
+        const struct inq_finding *finding = &t.report->findings[0];
+        assert_int_equal(finding->n_ranks, 1);
+        assert_int_equal(finding->ranks[0], inq_synth_truth(t.synth)->faults[0].ranks[0]);
+        assert_true(finding->n_evidence > 0);
+        drop(&t);
+    }
+    /* all at once: nobody's host in particular */
+    expect("dp=1,pp=2,layers=4,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=step:every=2:"
+           "delay=5ms,fault=late_host:rank=1:mode=step:every=2:delay=5ms",
+           "healthy");
 }
 
 /* Every layer waits for its slowest rank, and one of them is the slowest anyway. */
@@ -179,12 +219,26 @@ static void detect__faults_of_one_rank(void **state)
     expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:delay=3ms", "late_host");
 }
 
+static void detect__no_late_host_in_records_that_are_cut(void **state)
+{
+    (void)state;
+    expect("dp=1,pp=4,layers=8,pp_gbps=8,micro_batches=12,layer=800,pp_gbps=200,dp_gbps=150,link=5,"
+           "sigma=0.040,args=old,ts=abs,seed=7000,gz=0,cpu_ops=0,fault=cut_file:rank=0:at=0.30",
+           "damaged_input");
+    expect("dp=2,pp=4,p2p=bare,layers=8,micro_batches=12,layer=500,pp_gbps=50,dp_gbps=60,link=15,"
+           "sigma=0.005,step_sigma=0.006,host_sigma=0.4,seed=7000,gz=0,cpu_ops=0,fault=cut_file:"
+           "rank=2:at=0.30",
+           "damaged_input");
+}
+
 static void detect__nothing_in_healthy_runs(void **state)
 {
     (void)state;
     expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=jitter:sigma=0.05", "healthy");
     expect("dp=4,tp=2,layers=4,gpus_per_host=2,clock=3ms,gz=0,cpu_ops=0", "healthy");
     expect("dp=2,pp=2,layers=4,labels=1,window=ragged,gz=0,cpu_ops=0", "healthy");
+    expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=jitter:sigma=0.1", "healthy");
+    expect("dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=jitter:sigma=0.1", "healthy");
 }
 
 int main(void)
@@ -196,10 +250,12 @@ int main(void)
         cmocka_unit_test(detect__uneven_sequences),
         cmocka_unit_test(detect__cost_of_uneven_sequences_in_a_pipeline),
         cmocka_unit_test(detect__cost_of_a_slow_rank_in_a_pipeline),
+        cmocka_unit_test(detect__host_that_is_late_now_and_then_in_a_pipeline),
         cmocka_unit_test(detect__cost_of_a_slow_rank_among_noisy_ones),
         cmocka_unit_test(detect__transfers_with_sequence_numbers_match),
         cmocka_unit_test(detect__bare_transfers_of_replicas_make_a_pipeline),
         cmocka_unit_test(detect__faults_of_one_rank),
+        cmocka_unit_test(detect__no_late_host_in_records_that_are_cut),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };
 

@@ -163,13 +163,14 @@ static int64_t gain(struct hosts *h, size_t t)
 static void weigh(struct hosts *h)
 {
     struct inq_pipeline_host *found = h->found;
+    int64_t n_steps = (int64_t)h->m->n_steps;
     found->rank = h->m->worker_rank[h->worker];
     for (size_t t = 0; t < h->m->n_steps; t++) {
         int64_t ns = gain(h, t);
         found->cost_ns_per_step += ns;
         found->steps_seen += ns * 100 >= h->m->recorded_ns[t];
     }
-    found->cost_ns_per_step /= (int64_t)h->m->n_steps;
+    found->cost_ns_per_step /= n_steps > 0 ? n_steps : 1;
 }
 
 int inq_pipeline_find_host(const struct inq_trace *trace, const struct inq_op_model *model,

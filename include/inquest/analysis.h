@@ -478,8 +478,8 @@ struct inq_suspect {
     uint64_t last_arrivals, waits; /* collectives with a real wait that it came to last; all of
                                     * these that it took part in */
     int32_t stage;                 /* slow_last_stage, stage_imbalance: which; else -1 */
-    const char *running;           /* what its host did meanwhile; "" not known */
     bool launches_known;           /* LATE_HOST: its trace tells when work was launched */
+    const char *running;           /* what its host did meanwhile; "" not known */
     size_t n_evidence;
     struct inq_evidence *evidence;
 };

@@ -24,7 +24,7 @@
 #define MAX_ERROR_FILE ((size_t)64 << 10)
 /* Rows of training output that are taken one by one; of what follows, one stretch of text in some
  * hundreds, and the last lines. */
-#define ALL_METRICS ((size_t)32768)
+#define ALL_METRICS ((size_t)16384)
 #define STRETCH     ((uint64_t)256 << 10)
 #define ONE_IN      256
 

@@ -165,8 +165,8 @@ void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint
     n = sort_words(words, n < INQ_LOG_WORDS ? n : INQ_LOG_WORDS, order);
     for (uint32_t i = 0; i < n; i++) {
         const char *word = words[order[i]];
-        unsigned pair = (unsigned)(unsigned char)word[0] << 8 | (unsigned char)word[1];
-        scan->pairs[pair >> 3] |= (uint8_t)(1U << (pair & 7));
+        unsigned head = inq_log_head(word);
+        scan->heads[head >> 3] |= (uint8_t)(1U << (head & 7));
         group_of[i] = place(&weights, groups, word);
     }
     note_groups(scan, groups);
@@ -189,8 +189,7 @@ const char *inq_log_find_plain(const struct inq_log_scan *scan, const char *p, c
                                uint64_t *lines, uint32_t *word)
 {
     for (; p < end; p++) {
-        unsigned pair = (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
-        if ((scan->pairs[pair >> 3] >> (pair & 7) & 1) != 0) {
+        if (inq_log_may_be(scan, p)) {
             for (uint32_t g = 0; g < INQ_LOG_GROUPS; g++) {
                 if (inq_log_word_at(scan, g, p, end, word)) {
                     return p;

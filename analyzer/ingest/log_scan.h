@@ -27,7 +27,7 @@ struct inq_log_scan {
     struct inq_log_word words[INQ_LOG_WORDS]; /* by group */
     uint32_t first[INQ_LOG_GROUPS + 1];       /* where each group's words begin */
     uint32_t id[INQ_LOG_WORDS];               /* the caller's number of each word */
-    uint8_t pairs[8192];                      /* a bit for each first two bytes */
+    uint8_t heads[8192];                      /* a bit for each hash of the first four bytes */
     inq_log_finder *find;
 };
 
@@ -47,6 +47,21 @@ static inline const char *inq_log_find(const struct inq_log_scan *scan, const ch
                                        const char *end, uint64_t *lines, uint32_t *word)
 {
     return scan->find(scan, p, end, lines, word);
+}
+
+/* Hash of the four bytes at p. */
+static inline unsigned inq_log_head(const char *p)
+{
+    uint32_t bytes;
+    __builtin_memcpy(&bytes, p, sizeof bytes);
+    return (bytes * UINT32_C(0x9e3779b1)) >> 16;
+}
+
+/* Whether a word may stand at p; few of the other places pass. */
+static inline bool inq_log_may_be(const struct inq_log_scan *scan, const char *p)
+{
+    unsigned head = inq_log_head(p);
+    return (scan->heads[head >> 3] >> (head & 7) & 1) != 0;
 }
 
 /* The word of a group that stands at p, in front of end. */

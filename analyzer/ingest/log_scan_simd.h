@@ -17,6 +17,9 @@ static unsigned check(const struct inq_log_scan *scan, const char *p, const char
         if (p + at >= end) {
             break;
         }
+        if (!inq_log_may_be(scan, p + at)) {
+            continue;
+        }
         unsigned set = sets[0][at] | (unsigned)sets[1][at] << 8;
         for (; set != 0; set &= set - 1) {
             if (inq_log_word_at(scan, (uint32_t)__builtin_ctz(set), p + at, end, word)) {

@@ -2,6 +2,7 @@
 /* Findings from the op graph: root causes that the what-if analysis tested by taking them away, and
  * the bubbles of a pipeline. */
 #include "analysis/findings.h"
+#include "analysis/straggler.h"
 
 #include "base/arena.h"
 
@@ -14,8 +15,6 @@
 #define CAUSE_PART   0.25
 #define CAUSE_SHARE  0.01
 #define BUBBLE_SHARE 0.05
-/* What comparing few ranks asks for, too (straggler.h). */
-#define HOST_SHARE 0.02
 
 static const struct {
     const char *kind;
@@ -192,7 +191,7 @@ static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
 
     if (!p || !blame || blame->op_table || p->host.rank == INQ_NONE ||
         has_kind(f, INQ_FINDING_LATE_HOST) ||
-        (double)p->host.cost_ns_per_step < HOST_SHARE * (double)p->total_ns_per_step) {
+        (double)p->host.cost_ns_per_step < INQ_STRAGGLER_COST_FEW * (double)p->total_ns_per_step) {
         return;
     }
     struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_LATE_HOST);

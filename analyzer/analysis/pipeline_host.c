@@ -4,11 +4,9 @@
  * it waits for, a transfer after its partner has begun, too, was launched late. */
 #include "analysis/pipeline.h"
 
+#include "analysis/straggler.h"
 #include "base/mem.h"
 #include "base/stats.h"
-
-/* The gaps of one worker stand out when they are this many times those of any other. */
-enum { APART = 4 };
 
 struct hosts {
     const struct inq_trace *trace;
@@ -120,7 +118,7 @@ static bool find_worker(struct hosts *h)
         second = less > second ? less : second;
         h->worker = more ? w : h->worker;
     }
-    return h->gaps[h->worker] > APART * second;
+    return (double)h->gaps[h->worker] > INQ_STRAGGLER_APART * (double)second;
 }
 
 /* Keeps the longest gaps, longest first. */

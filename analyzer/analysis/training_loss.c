@@ -131,15 +131,6 @@ static size_t before(const struct course *c, size_t i, double *out)
     return n;
 }
 
-static double median_of(const double *values, size_t n)
-{
-    double copy[INQ_TRAINING_WINDOW];
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = values[i];
-    }
-    return inq_median(copy, n);
-}
-
 /* Level at row i, with the trend where it falls; false: too few rows. */
 static bool usual_at(const struct course *c, size_t i, struct usual *u)
 {
@@ -154,11 +145,12 @@ static bool usual_at(const struct course *c, size_t i, struct usual *u)
     for (size_t k = n - INQ_TRAINING_LEAST; k + RISING < n; k++) {
         u->recent = v[k] > u->recent ? v[k] : u->recent;
     }
-    double slope = (median_of(v + n - third, third) - median_of(v, third)) / (double)(n - third);
+    double slope = (inq_training_median(v + n - third, third) - inq_training_median(v, third)) /
+                   (double)(n - third);
     for (size_t k = 0; k < n && slope < 0.0; k++) {
         v[k] += slope * (double)(n - k);
     }
-    u->level = median_of(v, n);
+    u->level = inq_training_median(v, n);
     u->top = 0.0;
     for (size_t k = 0; k + RISING < n; k++) {
         u->top = v[k] - u->level > u->top ? v[k] - u->level : u->top;

@@ -329,3 +329,12 @@ bool inq_training_take(struct inq_training_series *s, const struct inq_log *log)
     fill_times(s);
     return take_spans(s);
 }
+
+double inq_training_median(const double *values, size_t n)
+{
+    double copy[INQ_TRAINING_WINDOW];
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = values[i];
+    }
+    return inq_median(copy, n);
+}

@@ -51,4 +51,7 @@ void inq_training_find_losses(struct inq_training_series *s);
 void inq_training_find_gradients(struct inq_training_series *s);
 void inq_training_find_slower(struct inq_training_series *s);
 
+/* Median of at most INQ_TRAINING_WINDOW values, which stay in their order. */
+double inq_training_median(const double *values, size_t n);
+
 #endif

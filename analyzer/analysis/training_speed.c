@@ -28,15 +28,6 @@ struct stretch {
     bool to_end;
 };
 
-static double median_of(const double *values, size_t n)
-{
-    double copy[W];
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = values[i];
-    }
-    return inq_median(copy, n);
-}
-
 /* The share of pairs, one after and one before, in which the one after is higher: 1/2 where
  * nothing changed, whatever the noise. */
 static double in_order(const double *before, size_t n_before, const double *after, size_t n_after)
@@ -73,7 +64,7 @@ static size_t end_of(const struct levels *v, size_t k, double middle)
     size_t end = k + 1;
     while (end < v->n) {
         size_t len = v->n - end < L ? v->n - end : L;
-        if (v->at[end] <= middle && median_of(v->at + end, len) <= middle &&
+        if (v->at[end] <= middle && inq_training_median(v->at + end, len) <= middle &&
             (len == L || end > k + L)) {
             return end;
         }
@@ -89,15 +80,15 @@ static size_t find_stretches(const struct levels *v, size_t at_end, struct stret
     size_t n = 0;
     for (size_t k = 0; k + at_end <= v->n && n < MOST; k++) {
         size_t len = v->n - k < L ? v->n - k : L;
-        double before = past.n >= L ? median_of(past.at, past.n) : (double)NAN;
+        double before = past.n >= L ? inq_training_median(past.at, past.n) : (double)NAN;
         bool high = past.n >= L && v->at[k] - before > v->least / 2.0 &&
-                    median_of(v->at + k, len) - before > v->least &&
+                    inq_training_median(v->at + k, len) - before > v->least &&
                     in_order(past.at, past.n, v->at + k, len) >= IN_ORDER;
         if (!high) {
             remember(&past, v->at[k]);
             continue;
         }
-        double during = median_of(v->at + k, len);
+        double during = inq_training_median(v->at + k, len);
         size_t end = end_of(v, k, (before + during) / 2.0);
         out[n++] = (struct stretch){k, end - 1, before, during, end == v->n};
         k = end - 1;
@@ -193,7 +184,7 @@ static size_t foot_of(const struct levels *v, const struct stretch *stretch)
     if (half < L) {
         return at;
     }
-    double base = median_of(v->at + from, half);
+    double base = inq_training_median(v->at + from, half);
     double copy[W];
     for (size_t i = 0; i < half; i++) {
         copy[i] = v->at[from + i];

@@ -77,11 +77,9 @@ char *inq_arena_strdup(struct inq_arena *arena, const char *text)
     return inq_arena_strndup(arena, text, strlen(text));
 }
 
-char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...)
+char *inq_arena_vprintf(struct inq_arena *arena, const char *fmt, va_list args)
 {
-    va_list args;
     va_list again;
-    va_start(args, fmt);
     va_copy(again, args);
     int len = vsnprintf(NULL, 0, fmt, args);
     char *text = len < 0 ? NULL : inq_arena_alloc(arena, (size_t)len + 1);
@@ -89,6 +87,14 @@ char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...)
         (void)vsnprintf(text, (size_t)len + 1, fmt, again);
     }
     va_end(again);
+    return text;
+}
+
+char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *text = inq_arena_vprintf(arena, fmt, args);
     va_end(args);
     return text;
 }

@@ -5,6 +5,7 @@
 
 #include "inquest/error.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 struct inq_arena_block;
@@ -26,6 +27,7 @@ char *inq_arena_strdup(struct inq_arena *arena, const char *text);
 char *inq_arena_strndup(struct inq_arena *arena, const char *text, size_t len);
 /* printf into the arena; NULL when memory is out. */
 char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...) INQ_PRINTF(2, 3);
+char *inq_arena_vprintf(struct inq_arena *arena, const char *fmt, va_list args) INQ_PRINTF(2, 0);
 void inq_arena_release(struct inq_arena *arena);
 
 #endif

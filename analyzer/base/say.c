@@ -6,14 +6,7 @@
 
 const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args)
 {
-    va_list again;
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, fmt, args);
-    char *text = len < 0 ? NULL : inq_arena_alloc(arena, (size_t)len + 1);
-    if (text != NULL) {
-        (void)vsnprintf(text, (size_t)len + 1, fmt, again);
-    }
-    va_end(again);
+    const char *text = inq_arena_vprintf(arena, fmt, args);
     return text != NULL ? text : "";
 }
 

@@ -47,22 +47,13 @@ one() {
     echo "$status" >"$work/exit"
 }
 
-# LeakSanitizer's tracer process crashes now and then: of several hundred programs run here one or
-# two. That tells nothing of the program, so that case, and only that, is run again.
-tracer_crashed() {
-    grep -q '^Tracer caught signal' "$work/stdout" "$work/stderr"
-}
-
 failed=0
 for name in "${names[@]}"; do
     if [ $html = no ] && grep -qw html "$here/cases/$name".{sh,stdout,stderr}; then
         echo "$name: skipped, no HTML in this build"
         continue
     fi
-    for _ in 1 2 3; do
-        one "$name"
-        tracer_crashed || break
-    done
+    one "$name"
     for part in stdout stderr exit; do
         golden=$here/cases/$name.$part
         if [ $update = yes ]; then

@@ -73,6 +73,23 @@ async function hovers(page) {
     return title;
 }
 
+/* An A4 sheet less its margins: nothing is wider, evidence is there, folded tables are not. */
+async function prints(page) {
+    const size = page.viewportSize();
+    await page.setViewportSize({ width: 703, height: 1000 });
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+    await settle(page);
+    const beyond = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(beyond <= 0, "the sheet holds the page: " + beyond + " px too wide");
+    assert.equal(await page.locator(".fold:visible").count(), 0, "folded tables stay away");
+    for (const details of await page.locator(".card details p").all()) assert.ok((await details.boundingBox()).height > 0, "evidence is printed");
+    await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+    await page.emulateMedia({ media: "screen" });
+    await page.setViewportSize(size);
+    await settle(page);
+}
+
 async function keyboardFindsOps(page) {
     const view = page.locator(".tl-view");
     await view.focus();
@@ -187,13 +204,13 @@ async function lookAt(name, file, checks) {
 
 async function straggler() {
     const file = makeReport("straggler", sample("slow_gpu_dp8"));
-    await lookAt("straggler", file, [verdictOnFirstScreen, zooms, hovers, keyboardFindsOps, evidenceMovesTheTimeline, sorts, themes]);
+    await lookAt("straggler", file, [verdictOnFirstScreen, zooms, hovers, keyboardFindsOps, evidenceMovesTheTimeline, sorts, prints, themes]);
 }
 
 async function pipeline() {
     const file = makeReport("pipeline", sample("pipeline_pp4_long_last"));
     await lookAt("pipeline", file, [
-        verdictOnFirstScreen, zooms, hovers, sorts,
+        verdictOnFirstScreen, zooms, hovers, sorts, prints,
         async (page) => {
             assert.ok((await page.locator("#waterfall .chart rect").count()) > 5);
             assert.ok((await page.locator("#workers .chart rect").count()) === 4);

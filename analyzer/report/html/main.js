@@ -57,7 +57,7 @@ function pageHead(reports, index, name, choose) {
     const picker =
         reports.length > 1 &&
         el("select", { "aria-label": "Job shown", on: { change: (event) => choose(event.target.selectedIndex) } }, reports.map((r, i) => el("option", { selected: i === index }, "Job " + (i + 1) + " of " + reports.length + ": " + r.name)));
-    return el("header", { class: "top" }, el("a", { class: "skip", href: "#verdict" }, "Skip to the verdict"), el("span", { class: "mark" }, "inquest"), picker || el("span", { class: "name" }, name), el("span", { class: "grow" }), themeButton(), el("button", { type: "button", class: "button print", on: { click: () => window.print() } }, "Print"));
+    return el("header", { class: "top" }, el("a", { class: "skip", href: "#verdict" }, "Skip to the verdict"), el("span", { class: "mark" }, "inquest"), picker || el("span", { class: "name" }, name), el("span", { class: "grow" }), themeButton(), el("button", { type: "button", class: "button print", title: "Tables that are open are printed; folded ones are not", on: { click: () => window.print() } }, "Print"));
 }
 
 function tableOfContents(list) {

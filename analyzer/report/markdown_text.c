@@ -5,22 +5,31 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { CELL_COLUMNS = 80 };
+/* A name is cut in the middle; prose has as many lines as it needs. */
+enum { CELL_COLUMNS = 80, PROSE_COLUMNS = 2000 };
 
 static bool is_word(char c)
 {
     return isalnum((unsigned char)c) != 0;
 }
 
+static bool ends_word(char c)
+{
+    return c == ' ' || c == '\0';
+}
+
 /* Whether text[i] is a '.' that makes a number at the start a list item. */
 static bool ends_item_number(const char *text, size_t i)
 {
-    for (size_t k = 0; k < i; k++) {
-        if (isdigit((unsigned char)text[k]) == 0) {
-            return false;
-        }
-    }
-    return i > 0;
+    return i > 0 && strspn(text, "0123456789") == i && ends_word(text[i + 1]);
+}
+
+/* Whether an emoji's code stands behind the ':' at `text`; no code is a bare number of two digits,
+ * as times have them. */
+static bool is_emoji_code(const char *text)
+{
+    size_t n = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz0123456789_+-");
+    return n > 0 && text[1 + n] == ':' && (n != 2 || strspn(text + 1, "0123456789") < n);
 }
 
 /* Whether the character at `i` could be read as mark-up. */
@@ -33,13 +42,14 @@ static bool is_markup(const char *text, size_t i)
         return i == 0 || !is_word(text[i - 1]) || !is_word(next);
     case '.': /* a bare web address */
         return (i >= 3 && strncmp(text + i - 3, "www", 3) == 0) || ends_item_number(text, i);
-    case ':': /* addresses, emoji codes */
-        return next != ' ' && next != '\0';
+    case ':':
+        return next == '/' || is_emoji_code(text + i);
     case '!':
     case '%':
         return next == '[' || next == '"' || is_word(next);
-    case '-':
+    case '-': /* an item, a rule or a line under a heading; a number is none of them */
     case '+':
+        return i == 0 && (ends_word(next) || next == c);
     case '=':
     case '#':
         return i == 0;
@@ -128,7 +138,8 @@ void inq_markdown_table(struct inq_out *out, const struct inq_table *table)
         } else if (table->columns[c].kind == INQ_COLUMN_CODE && is_code(table->cells[i])) {
             inq_out_printf(out, "`%s`", table->cells[i]);
         } else {
-            inq_markdown_text(out, table->cells[i], CELL_COLUMNS);
+            bool prose = table->columns[c].kind == INQ_COLUMN_WRAP;
+            inq_markdown_text(out, table->cells[i], prose ? PROSE_COLUMNS : CELL_COLUMNS);
         }
         inq_out_text(out, c + 1 == table->n_columns ? " |\n" : " ");
     }

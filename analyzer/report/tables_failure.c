@@ -109,7 +109,7 @@ void inq_table_failure_moments(const struct inq_view *view, struct inq_table *ta
     inq_table_column(table, INQ_COLUMN_LEFT, "time");
     inq_table_column(table, INQ_COLUMN_LEFT, "phase");
     inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
-    inq_table_column(table, INQ_COLUMN_WRAP, "");
+    inq_table_column(table, INQ_COLUMN_WRAP, "what happened");
     for (size_t i = 0; i < n; i++) {
         const struct inq_failure_moment *moment = &f->moments[i];
         char time[INQ_MOMENT_TEXT];
@@ -157,7 +157,7 @@ void inq_table_failure_groups(const struct inq_view *view, struct inq_table *tab
     inq_table_column(table, INQ_COLUMN_STRETCH, "group");
     inq_table_column(table, INQ_COLUMN_RIGHT, "number");
     inq_table_column(table, INQ_COLUMN_LEFT, "state");
-    inq_table_column(table, INQ_COLUMN_WRAP, "");
+    inq_table_column(table, INQ_COLUMN_WRAP, "what is the matter");
     for (size_t i = 0; i < n; i++) {
         inq_table_text(table, f->matches[i].group);
         inq_table_count(table, f->matches[i].seq);

@@ -40,6 +40,14 @@ static void markdown__escapes_what_could_be_markup(void **state)
     expect("[l](http://h/)", "\\[l\\](http\\://h/)");
     expect("see www.h.io", "see www\\.h.io");
     expect(":smile: time: 3", "\\:smile: time: 3");
+    expect(":+1: :x: :100:", "\\:+1: \\:x: \\:100:");
+    expect("08:00:00.5 slow_gpu:rank5 a:b", "08:00:00.5 slow_gpu:rank5 a:b");
+    expect("12.5 -3.0 %", "12.5 -3.0 %");
+    expect("-3.0", "-3.0");
+    expect("---", "\\---");
+    expect("-", "\\-");
+    expect("+ item", "\\+ item");
+    expect("1.", "1\\.");
     expect("@team #12 # 3", "@&#8203;team #&#8203;12 # 3");
     expect("# head", "\\# head");
     expect("- item", "\\- item");

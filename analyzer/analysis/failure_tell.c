@@ -87,8 +87,9 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
         add_evidence(c, rank,
                      inq_say(c->arena,
                              "%zu ops enqueued and not finished; the oldest is %s, "
-                             "which other members have finished%s%s",
-                             of->n_pending, say_op(c, &of->pending[node->op]), comma, waiter));
+                             "which other members have %s%s%s",
+                             of->n_pending, say_op(c, &of->pending[node->op]),
+                             node->unstarted ? "started" : "finished", comma, waiter));
         break;
     case INQ_FLIGHT_ON_CPU:
         add_evidence(c, rank,
@@ -226,16 +227,18 @@ static const char *say_stuck(struct inq_failure_case *c, const char *op)
         return inq_say(c->arena, "%s %s stuck on the CPU: never enqueued %s%s%s%s.", who, be, with,
                        side ? "its side of " : "", op, say_victims(c));
     }
+    bool unstarted = c->waits.nodes[c->first].unstarted;
+    const char *left = unstarted ? "started" : "left";
     const char *what =
-        alike ? inq_say(c->arena, "%s, which %s peers have left", op, n == 1 ? "its" : "their")
-              : inq_say(c->arena, "what their peers have left, such as %s", op);
+        alike ? inq_say(c->arena, "%s, which %s peers have %s", op, n == 1 ? "its" : "their", left)
+              : inq_say(c->arena, "what their peers have %s, such as %s", left, op);
     n = list_stuck(c, INQ_FLIGHT_ON_CPU, &ranks, &alike);
     const char *more =
         n == 0 ? ""
                : inq_say(c->arena, "; %s %s stuck on the CPU",
                          inq_say_ranks(c->arena, ranks, n, false), n == 1 ? "is" : "are");
-    return inq_say(c->arena, "%s %s stuck on the GPU: enqueued, but never finished, %s%s%s.", who,
-                   be, what, more, say_victims(c));
+    return inq_say(c->arena, "%s %s stuck on the GPU: enqueued, but never %s, %s%s%s.", who, be,
+                   unstarted ? "started" : "finished", what, more, say_victims(c));
 }
 
 /* What the dumps of ranks that others wait for lack: the same of all, or a whole dump of some. */

@@ -27,6 +27,13 @@ static int64_t plus(int64_t sum, int64_t more)
     return sum < 0 || more < 0 || __builtin_add_overflow(sum, more, &sum) ? -1 : sum;
 }
 
+/* Whether the ring of entries wrapped inside this batch: what it is of is not known. */
+static bool is_cut_batch(const struct inq_flight_dump *dump, const struct part *part)
+{
+    return part->entry != NULL && part->entry == &dump->entries[0] && part->entry->record_id > 0 &&
+           (part->n_entries > 1 || part->entry->kind == INQ_COLL_COALESCED);
+}
+
 static void take(struct table *t, size_t i)
 {
     const struct inq_flight_place *place = &t->team->places[i];
@@ -44,6 +51,9 @@ static void take(struct table *t, size_t i)
             part->in = first ? entry->in.elems : plus(part->in, entry->in.elems);
             part->out = first ? entry->out.elems : plus(part->out, entry->out.elems);
         }
+    }
+    if (is_cut_batch(rank->dump, part)) {
+        part->entry = NULL;
     }
 }
 

@@ -248,7 +248,9 @@ static int list_pending(struct builder *b, struct inq_flight_rank *rank)
     size_t n = 0;
     for (size_t i = 0; i < dump->n_entries; i++) {
         n += dump->entries[i].state != INQ_FLIGHT_COMPLETED;
+        rank->timed = rank->timed || dump->entries[i].started_ns != INQ_TIME_NONE;
     }
+    rank->unplaced = -1;
     rank->pending = inq_arena_array(b->model->arena, n, sizeof *rank->pending);
     if (rank->pending == NULL) {
         return no_memory(b);
@@ -263,8 +265,8 @@ static int list_pending(struct builder *b, struct inq_flight_rank *rank)
                 rank->pending[rank->n_pending++] =
                     (struct inq_flight_op){.team = team, .entry = entry, .channel = INQ_NONE};
             }
-        } else {
-            rank->n_unplaced += entry->state != INQ_FLIGHT_COMPLETED;
+        } else if (entry->state != INQ_FLIGHT_COMPLETED) {
+            rank->unplaced = rank->n_unplaced++ == 0 ? entry->record_id : rank->unplaced;
         }
     }
     int code =
@@ -310,15 +312,14 @@ static void move_place(struct inq_flight_place *place, const struct inq_flight_e
 }
 
 /* Where the recorded counters put the member, unless they may count transfers. */
-static void start_place(const struct inq_flight_team *team, const struct inq_flight_dump *dump,
-                        const struct inq_flight_group *group, struct inq_flight_place *place)
+static void start_place(const struct inq_flight_team *team, const struct inq_flight_group *group,
+                        struct inq_flight_place *place)
 {
-    place->whole = !dump->partial;
     place->known = group->has_status && !team->has_p2p && group->last_completed < INT64_MAX;
     place->next_seq = place->known ? group->last_completed + 1 : -1;
     place->pending = place->known && group->last_enqueued > group->last_completed;
     place->enqueued = place->known ? group->last_enqueued : -1;
-    place->certain = place->whole || place->known;
+    place->certain = place->certain || place->known;
 }
 
 static void move_transfer(struct inq_flight_place *place, const struct inq_flight_entry *entry)
@@ -337,7 +338,7 @@ static void find_places(struct builder *b, size_t r)
         uint32_t team = rank->team_of[g];
         struct inq_flight_place *place = team != INQ_NONE ? own_place(b, team, r) : NULL;
         if (place != NULL) {
-            start_place(&b->model->teams[team], dump, &dump->groups[g], place);
+            start_place(&b->model->teams[team], &dump->groups[g], place);
         }
     }
     for (size_t i = 0; i < dump->n_entries; i++) {
@@ -351,6 +352,19 @@ static void find_places(struct builder *b, size_t r)
             move_transfer(place, entry);
         } else if (entry->collective_seq >= 0 && entry->collective_seq < INT64_MAX) {
             move_place(place, entry);
+        }
+    }
+}
+
+/* A whole dump that does not list a group is of a rank that never entered it: a group is listed
+ * from its first collective on. */
+static void mark_whole(struct builder *b)
+{
+    for (size_t t = 0; t < b->model->n_teams; t++) {
+        const struct inq_flight_team *team = &b->model->teams[t];
+        for (size_t i = 0; i < team->n_members; i++) {
+            struct inq_flight_place *place = &team->places[i];
+            place->whole = place->certain = b->model->ranks[place->rank].whole;
         }
     }
 }
@@ -398,6 +412,9 @@ int inq_flight_model(const struct inq_trace *trace, struct inq_arena *arena,
     }
     for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
         code = model->ranks[r].dump != NULL ? list_pending(&b, &model->ranks[r]) : INQ_OK;
+    }
+    if (code == INQ_OK) {
+        mark_whole(&b);
     }
     for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
         if (model->ranks[r].dump != NULL) {

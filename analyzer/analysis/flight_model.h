@@ -57,6 +57,8 @@ struct inq_flight_rank {
     size_t n_pending;  /* in the order created */
     struct inq_flight_op *pending;
     size_t n_unplaced; /* pending ones of groups whose members no dump lists */
+    int64_t unplaced;  /* record id of the first of these, -1 none */
+    bool timed;        /* its dump tells what had started */
     bool from_start;   /* the dump lists all that was ever enqueued */
     size_t n_channels;
     struct inq_flight_channel *channels; /* by team, src and dst */

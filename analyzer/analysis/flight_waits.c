@@ -36,10 +36,52 @@ static bool is_behind(const struct inq_flight_place *place, int64_t seq)
                         : place->whole;
 }
 
-static const struct inq_flight_op *oldest(const struct inq_flight_model *model, uint32_t rank)
+/* Whether the rank's oldest op is that of the others, not just one behind which they are. */
+static bool is_in(const struct inq_flight_rank *rank, const struct inq_flight_op *op)
 {
-    const struct inq_flight_rank *of = &model->ranks[rank];
-    return of->n_pending > 0 ? &of->pending[0] : NULL;
+    const struct inq_flight_op *first = rank->n_pending > 0 ? &rank->pending[0] : NULL;
+    return first != NULL && first->team == op->team && !first->entry->is_p2p &&
+           first->entry->collective_seq == op->entry->collective_seq;
+}
+
+/* Whether the rank's dump tells that it has not started the op, which another has. */
+static bool is_unstarted(const struct inq_flight_rank *rank, const struct inq_flight_op *op)
+{
+    return rank->timed && is_in(rank, op) && rank->pending[0].entry->state == INQ_FLIGHT_SCHEDULED;
+}
+
+/* Edges to members that have enqueued the op and do not come to it, where none is missing. */
+static void draw_joined(struct drawing *d, const struct inq_flight_op *op)
+{
+    const struct inq_flight_team *team = &d->model->teams[op->team];
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct inq_flight_place *place = &team->places[i];
+        const struct inq_flight_rank *member = &d->model->ranks[place->rank];
+        bool there =
+            place->known && (place->next_seq > op->entry->collective_seq || place->pending);
+        bool unsure = !place->certain && !there; /* it may have joined, or not */
+        bool older = member->n_unplaced > 0 && member->n_pending > 0 &&
+                     member->unplaced < member->pending[0].entry->record_id;
+        bool late = op->entry->state == INQ_FLIGHT_STARTED && is_unstarted(member, op);
+        if (unsure || older || late || (member->n_pending > 0 && !is_in(member, op))) {
+            add(d, place->rank);
+        }
+    }
+}
+
+/* Whether another member has started the op, and this one has not. */
+static bool is_left_behind(struct drawing *d, const struct inq_flight_op *op)
+{
+    const struct inq_flight_team *team = &d->model->teams[op->team];
+    bool behind = false;
+    for (size_t i = 0; i < team->n_members; i++) {
+        const struct inq_flight_rank *member = &d->model->ranks[team->places[i].rank];
+        behind = behind || (member->n_pending > 0 && is_in(member, op) &&
+                            member->pending[0].entry->state == INQ_FLIGHT_STARTED);
+    }
+    behind = behind && is_unstarted(&d->model->ranks[d->rank], op);
+    d->waits->nodes[d->rank].unstarted = behind;
+    return behind;
 }
 
 static enum inq_flight_end draw_collective(struct drawing *d, const struct inq_flight_op *op)
@@ -58,25 +100,14 @@ static enum inq_flight_end draw_collective(struct drawing *d, const struct inq_f
         d->n = passed ? 0 : d->n;
         return passed ? INQ_FLIGHT_ON_GPU : INQ_FLIGHT_WAITS;
     }
-    for (size_t i = 0; i < team->n_members; i++) {
-        const struct inq_flight_place *place = &team->places[i];
-        bool there = place->known && (place->next_seq > seq || place->pending);
-        if (!place->certain && !there) { /* it may have joined, or not */
-            add(d, place->rank);
-            continue;
-        }
-        /* it has joined, but has older things to do first */
-        const struct inq_flight_op *first = oldest(d->model, place->rank);
-        bool same = first != NULL && first->team == op->team && !first->entry->is_p2p &&
-                    first->entry->collective_seq == seq;
-        if (first != NULL && !same) {
-            add(d, place->rank);
-        }
-    }
+    draw_joined(d, op);
     if (d->n > 0) {
         return INQ_FLIGHT_WAITS;
     }
-    return team->n_members > 1 ? INQ_FLIGHT_JOINED : INQ_FLIGHT_ON_GPU;
+    if (team->n_members == 1 || is_left_behind(d, op)) {
+        return INQ_FLIGHT_ON_GPU;
+    }
+    return INQ_FLIGHT_JOINED;
 }
 
 /* ---- P2P ---------------------------------------------------------------------------------------
@@ -190,10 +221,12 @@ static void name_ends(const struct inq_flight_model *model, struct inq_flight_wa
 {
     for (size_t r = 0; r < model->n_ranks; r++) {
         struct inq_flight_node *node = &waits->nodes[r];
-        if (node->n_edges > 0 || node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_JOINED) {
+        bool unplaced = model->ranks[r].n_unplaced > 0;
+        bool joined = node->end == INQ_FLIGHT_JOINED && !(unplaced && node->n_waiters > 0);
+        if (node->n_edges > 0 || node->end == INQ_FLIGHT_ON_GPU || joined) {
             continue;
         }
-        if (!model->ranks[r].whole || model->ranks[r].n_unplaced > 0) {
+        if (!model->ranks[r].whole || unplaced) {
             node->end = node->n_waiters > 0 ? INQ_FLIGHT_NO_DUMP : INQ_FLIGHT_IDLE;
         } else if (node->n_waiters > 0) {
             node->end = INQ_FLIGHT_ON_CPU;
@@ -285,7 +318,7 @@ static int find_circles(const struct inq_flight_model *model, struct inq_flight_
         return inq_err_set(err, INQ_NOMEM, "no memory for who waits for whom");
     }
     for (size_t r = 0; r < model->n_ranks; r++) {
-        ends[r] = !model->ranks[r].whole;
+        ends[r] = !model->ranks[r].whole || model->ranks[r].n_unplaced > 0;
     }
     find_ends(model, waits, ends);
     size_t start = 0;

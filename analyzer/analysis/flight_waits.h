@@ -9,7 +9,7 @@ enum inq_flight_end {
     INQ_FLIGHT_IDLE,    /* nothing pending, nobody waits for it */
     INQ_FLIGHT_WAITS,   /* for others */
     INQ_FLIGHT_ON_CPU,  /* did not enqueue what others wait for; nothing pending that explains it */
-    INQ_FLIGHT_ON_GPU,  /* its GPU does not finish what its peers have finished */
+    INQ_FLIGHT_ON_GPU,  /* its GPU does not finish, or start, what its peers have */
     INQ_FLIGHT_JOINED,  /* all members have joined its oldest op */
     INQ_FLIGHT_NO_DUMP, /* others wait for it; there is no (whole) dump, or it waits for who knows
                          */
@@ -23,7 +23,8 @@ struct inq_flight_edge {
 
 struct inq_flight_node {
     enum inq_flight_end end;
-    uint32_t op; /* the pending op that holds it; INQ_NONE none */
+    uint32_t op;    /* the pending op that holds it; INQ_NONE none */
+    bool unstarted; /* on the GPU: its peers have started the op, but not finished it */
     uint32_t n_edges;
     struct inq_flight_edge *edges;
     uint32_t n_waiters;

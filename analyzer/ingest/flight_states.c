@@ -7,12 +7,16 @@
 
 #include "base/mem.h"
 
+#include <string.h>
+
 struct batches {
     struct inq_flight_dump *dump;
-    uint32_t *before;  /* [n_entries] the entry of the same group before it; INQ_NONE none */
-    uint32_t *last;    /* [n_groups] the group's last entry */
-    uint32_t *batched; /* [n_groups] the group's last batch of transfers; INQ_NONE none */
-    bool *shares;      /* [n_groups] transfers share a number: they are members of batches */
+    uint32_t *before;         /* [n_entries] the entry of the same group before it; INQ_NONE none */
+    uint32_t *last;           /* [n_groups] the group's last entry */
+    uint32_t *batched;        /* [n_groups] the group's last batch of transfers; INQ_NONE none */
+    uint32_t *behind, *batch; /* [n_groups] see settle_the_rest */
+    bool *shares;             /* [n_groups] transfers share a number: they are members of batches */
+    bool *moves;              /* [n_groups] transfers are listed: counters may be of them */
 };
 
 static int64_t number_of(const struct inq_flight_entry *entry)
@@ -53,6 +57,7 @@ static void link_entries(struct batches *b)
         }
         uint32_t before = b->before[i] = b->last[entry->group];
         b->last[entry->group] = i;
+        b->moves[entry->group] = b->moves[entry->group] || entry->is_p2p;
         if (entry->kind == INQ_COLL_COALESCED) {
             settle_members(b, i);
             b->batched[entry->group] = entry->is_p2p ? i : b->batched[entry->group];
@@ -75,15 +80,14 @@ static bool lists_active_only(const struct inq_flight_dump *dump)
     return true;
 }
 
-/* Whether a member whose batch is not listed is known to be finished: a later batch of its group
- * is listed, or the group's last number that finished is no smaller. That number is of a transfer
- * only when the last that was enqueued is. */
-static bool is_over(const struct batches *b, uint32_t at)
+/* Whether a transfer is known to be finished though its batch is not listed: that of the batch
+ * listed next behind it is a later one, or the group's last number that finished is no smaller.
+ * That number is of a transfer only when the last that was enqueued is. */
+static bool is_transfer_over(const struct batches *b, uint32_t at, uint32_t batch)
 {
     const struct inq_flight_entry *entry = &b->dump->entries[at];
     const struct inq_flight_group *group = &b->dump->groups[entry->group];
-    uint32_t batch = b->batched[entry->group];
-    if (batch != INQ_NONE && at < batch) {
+    if (batch != INQ_NONE) {
         return b->dump->entries[batch].p2p_seq > entry->p2p_seq;
     }
     const struct inq_flight_entry *last = &b->dump->entries[b->last[entry->group]];
@@ -93,15 +97,59 @@ static bool is_over(const struct batches *b, uint32_t at)
            entry->p2p_seq <= group->last_completed;
 }
 
+static bool same_batch(const struct batches *b, uint32_t i, uint32_t k)
+{
+    const struct inq_flight_entry *x = &b->dump->entries[i];
+    const struct inq_flight_entry *y = k != INQ_NONE ? &b->dump->entries[k] : NULL;
+    return y != NULL && !x->is_p2p && !y->is_p2p && x->collective_seq >= 0 &&
+           x->collective_seq == y->collective_seq;
+}
+
+/* Whether a collective with nothing of its batch listed behind it is finished, by the group's
+ * counters where these are of collectives; else when it is a batch's, whose own entry was left out
+ * as finished. */
+static bool is_collective_over(const struct batches *b, uint32_t at)
+{
+    const struct inq_flight_entry *entry = &b->dump->entries[at];
+    const struct inq_flight_group *group = &b->dump->groups[entry->group];
+    if (group->has_status && !b->moves[entry->group]) {
+        return entry->collective_seq <= group->last_completed;
+    }
+    return same_batch(b, at, b->before[at]);
+}
+
+/* Collectives that share a number are members of a batch, as the last of them is known to be. */
+static void settle_collective(const struct batches *b, uint32_t at, uint32_t behind)
+{
+    struct inq_flight_entry *entry = &b->dump->entries[at];
+    if (same_batch(b, at, behind)) {
+        entry->state = b->dump->entries[behind].state;
+    } else if (is_collective_over(b, at)) {
+        entry->state = INQ_FLIGHT_COMPLETED;
+    }
+}
+
+/* From the last entry to the first: `behind` and `batch` are the next entry of the group, and the
+ * next of a batch of transfers. */
 static void settle_the_rest(struct batches *b)
 {
-    for (uint32_t i = 0; i < b->dump->n_entries; i++) {
+    uint32_t *behind = b->behind;
+    uint32_t *batch = b->batch;
+    for (uint32_t i = (uint32_t)b->dump->n_entries; i-- > 0;) {
         struct inq_flight_entry *entry = &b->dump->entries[i];
-        bool member = entry->group != INQ_NONE && entry->is_p2p && entry->p2p_seq >= 0 &&
-                      entry->kind != INQ_COLL_COALESCED && entry->state == INQ_FLIGHT_SCHEDULED;
-        if (member && is_over(b, i)) {
-            entry->state = INQ_FLIGHT_COMPLETED;
+        uint32_t g = entry->group;
+        if (g == INQ_NONE) {
+            continue;
         }
+        bool closes = entry->kind == INQ_COLL_COALESCED;
+        bool open = entry->state == INQ_FLIGHT_SCHEDULED && !closes;
+        if (open && entry->is_p2p && entry->p2p_seq >= 0 && is_transfer_over(b, i, batch[g])) {
+            entry->state = INQ_FLIGHT_COMPLETED;
+        } else if (open && !entry->is_p2p && entry->collective_seq >= 0) {
+            settle_collective(b, i, behind[g]);
+        }
+        behind[g] = i;
+        batch[g] = closes && entry->is_p2p ? i : batch[g];
     }
 }
 
@@ -146,20 +194,21 @@ static void reopen_aborted(struct inq_flight_dump *dump)
 int inq_flight_settle_states(struct inq_flight_dump *dump, struct inq_err *err)
 {
     size_t n_groups = dump->n_groups;
-    uint32_t *numbers = inq_mem_alloc((dump->n_entries + 2 * n_groups + 1) * sizeof *numbers);
-    bool *shares = inq_mem_zalloc(n_groups + 1, sizeof *shares);
+    uint32_t *numbers = inq_mem_alloc((dump->n_entries + 4 * n_groups + 1) * sizeof *numbers);
+    bool *shares = inq_mem_zalloc(2 * n_groups + 1, sizeof *shares);
     int code = INQ_OK;
     if (numbers == NULL || shares == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for a dump");
     } else {
         reopen_aborted(dump);
         bool active_only = lists_active_only(dump);
-        struct batches b = {.dump = dump, .before = numbers, .shares = shares};
+        struct batches b = {
+            .dump = dump, .before = numbers, .shares = shares, .moves = shares + n_groups};
         b.last = numbers + dump->n_entries;
         b.batched = b.last + n_groups;
-        for (size_t g = 0; g < n_groups; g++) {
-            b.last[g] = b.batched[g] = INQ_NONE;
-        }
+        b.behind = b.batched + n_groups;
+        b.batch = b.behind + n_groups;
+        memset(b.last, 0xff, 4 * n_groups * sizeof *b.last); /* INQ_NONE */
         link_entries(&b);
         if (active_only) {
             settle_the_rest(&b);

@@ -10,7 +10,7 @@
 enum { TEST_MAX_DUMPS = 32 };
 
 /* One op of a dump: sizes and dtype as in "4, 4" and "Float"; "send 0->2" is P2P, "coalesced" the
- * entry of a batch of such. */
+ * entry of a batch of such, "(coalesced)" that of a batch of collectives. */
 struct test_flight_op {
     const char *group, *name, *in, *out, *dtype, *state;
     int seq;
@@ -21,8 +21,13 @@ struct test_flight_op {
         "0", "all_reduce", size, size, "Float", "scheduled", number                                \
     }
 
-/* Dumps as JSON; zero-initialise, release. */
+/* Dumps as JSON; zero-initialise, release. What is set before a dump is added holds for it. */
 struct test_dumps {
+    int64_t created_ns; /* when all that it lists was enqueued; 0: not recorded */
+    const char *status; /* its "pg_status"; NULL none. Groups have their names as numbers */
+    int first_record;   /* its ring of entries begins here */
+    bool no_other;      /* it does not list group "2" */
+    bool timed;         /* it tells what had started; so does an op that is "started" */
     struct inq_out out[TEST_MAX_DUMPS];
     struct inq_ingest_blob blobs[TEST_MAX_DUMPS];
     char names[TEST_MAX_DUMPS][32];
@@ -42,6 +47,11 @@ struct test_judged {
 
 struct test_judged test_judge(const struct inq_ingest_blob *blobs, size_t n);
 void test_judged_release(struct test_judged *j);
+/* Judges the dumps, releases them, and compares class and roots (as in "0, 3"). */
+struct test_judged test_find(struct test_dumps *made, enum inq_failure_class cls,
+                             const char *roots);
+/* The same, and nothing more is asked. */
+void test_expect(struct test_dumps *made, enum inq_failure_class cls, const char *roots);
 
 bool test_has_rank(const int32_t *ranks, size_t n, int32_t rank);
 

@@ -240,6 +240,104 @@ static void states__one_against_all_others_is_the_root(void **state)
     }
 }
 
+#define IN_ALL(name, state, number)                                                                \
+    {                                                                                              \
+        "0", name, "4", "4", "Float", state, number                                                \
+    }
+
+/* With active entries only: batch 5 is over, as batch 6 is listed; that 7 follows says nothing of
+ * batch 6, which is listed as not finished. */
+static void states__a_listed_batch_is_not_finished_by_the_next(void **state)
+{
+    (void)state;
+    const struct test_flight_op open[] = {
+        P2P("1", "send 0->1", "scheduled", 5), P2P("1", "send 0->1", "scheduled", 6),
+        P2P("1", "coalesced", "scheduled", 6), P2P("1", "recv 0<-1", "scheduled", 7),
+        P2P("1", "coalesced", "scheduled", 7)};
+    struct test_dumps made = {0};
+    test_add_dump(&made, 0, open, 5);
+    test_add_dump(&made, 1, NULL, 0);
+    struct test_judged j = test_find(&made, INQ_FAILURE_CPU_STALL, "1");
+    assert_int_equal(j.failure->seq, 6);
+    test_judged_release(&j);
+}
+
+/* Coalesced collectives are followed as one as well: with active entries only, those of a finished
+ * batch stay without its own entry. The counters tell of the one that ends the dump. */
+static void states__collectives_of_a_finished_batch_are_finished(void **state)
+{
+    (void)state;
+    static const char *const counters[] = {
+        NULL, "\"0\": {\"last_enqueued_collective\": 7, \"last_completed_collective\": 7}",
+        "\"0\": {\"last_enqueued_collective\": 6, \"last_completed_collective\": 6}"};
+    const struct test_flight_op ops[] = {
+        IN_ALL("all_reduce", "scheduled", 6), IN_ALL("all_reduce", "scheduled", 6),
+        IN_ALL("all_reduce", "scheduled", 7), IN_ALL("all_reduce", "scheduled", 7)};
+    const struct test_flight_op waits = IN_ALL("all_reduce", "scheduled", 8);
+    for (size_t i = 0; i < 3; i++) {
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            made.status = rank == 2 ? counters[i] : NULL;
+            test_add_dump(&made, rank, rank == 2 ? ops : &waits, rank == 2 ? 4 : 1);
+        }
+        test_expect(&made, i == 2 ? INQ_FAILURE_GPU_STALL : INQ_FAILURE_CPU_STALL, "2");
+    }
+}
+
+/* Rank 1's ring of entries begins inside the batch that all are in. */
+static void states__a_batch_cut_by_the_ring_is_no_mismatch(void **state)
+{
+    (void)state;
+    const struct test_flight_op batch[] = {
+        IN_ALL("all_reduce", "scheduled", 7), IN_ALL("broadcast", "scheduled", 7),
+        IN_ALL("(coalesced)", "scheduled", 7), IN_ALL("all_reduce", "scheduled", 8)};
+    for (int cut = 1; cut < 3; cut++) {
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            made.first_record = rank == 1 ? 40 : 0;
+            test_add_dump(&made, rank, rank == 1 ? batch + cut : batch,
+                          rank == 1 ? 4 - (size_t)cut : 4);
+        }
+        test_expect(&made, INQ_FAILURE_COMMUNICATION, "");
+    }
+}
+
+/* Where dumps tell what had started, the member that had not is the one that holds the others. */
+static void states__one_that_did_not_start_holds_those_that_did(void **state)
+{
+    (void)state;
+    const struct test_flight_op began[] = {IN_ALL("all_reduce", "started", 7)};
+    const struct test_flight_op not_yet[] = {{"1", "broadcast", "4", "4", "Float", "completed", 3},
+                                             IN_ALL("all_reduce", "scheduled", 7)};
+    for (int timed = 0; timed < 2; timed++) {
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            made.timed = timed && rank == 3;
+            test_add_dump(&made, rank, rank == 3 ? not_yet : began, rank == 3 ? 2 : 1);
+        }
+        struct test_judged j = test_find(
+            &made, timed ? INQ_FAILURE_GPU_STALL : INQ_FAILURE_COMMUNICATION, timed ? "3" : "");
+        assert_int_equal(strstr(j.failure->headline, "never started") != NULL, timed);
+        assert_int_equal(j.failure->n_victims, timed ? 3 : 4);
+        test_judged_release(&j);
+    }
+}
+
+/* A group is listed from its first collective on: rank 3 never came to it. */
+static void states__a_group_that_a_rank_does_not_list_it_never_entered(void **state)
+{
+    (void)state;
+    const struct test_flight_op all = IN_ALL("all_reduce", "completed", 9);
+    const struct test_flight_op late[] = {all,
+                                          {"2", "all_gather", "4", "16", "Long", "scheduled", 1}};
+    struct test_dumps made = {0};
+    for (int rank = 0; rank < 4; rank++) {
+        made.no_other = rank == 3;
+        test_add_dump(&made, rank, rank == 3 ? &all : late, rank == 3 ? 1 : 2);
+    }
+    test_expect(&made, INQ_FAILURE_CPU_STALL, "3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +349,11 @@ int main(void)
         cmocka_unit_test(states__numbered_groups_are_of_all_or_of_nobody_known),
         cmocka_unit_test(states__many_joined_groups_at_once_may_be_no_hang),
         cmocka_unit_test(states__one_against_all_others_is_the_root),
+        cmocka_unit_test(states__a_listed_batch_is_not_finished_by_the_next),
+        cmocka_unit_test(states__collectives_of_a_finished_batch_are_finished),
+        cmocka_unit_test(states__a_batch_cut_by_the_ring_is_no_mismatch),
+        cmocka_unit_test(states__one_that_did_not_start_holds_those_that_did),
+        cmocka_unit_test(states__a_group_that_a_rank_does_not_list_it_never_entered),
         cmocka_unit_test(states__what_one_can_finish_alone_makes_no_dump_old),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,20 +6,20 @@
 #include "analysis/whatif.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "inquest/schedule.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Names of inq_schedule_kinds for what the pipeline analysis recognises. */
+/* The kind of inq_schedule_kinds that the pipeline analysis recognised; "" none of them. */
 static const char *kind_of(const char *schedule)
 {
-    static const char *const same[][2] = {{"gpipe", "gpipe"},
-                                          {"1f1b", "1f1b"},
-                                          {"interleaved-1f1b", "interleaved"},
-                                          {"zero-bubble", "zb-h1"}};
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        if (strcmp(schedule, same[i][0]) == 0) {
-            return same[i][1];
+    size_t n = 0;
+    const struct inq_schedule_kind *kinds = inq_schedule_kinds(&n);
+    const char *name = strcmp(schedule, "interleaved-1f1b") == 0 ? "interleaved" : schedule;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(name, kinds[i].name) == 0) {
+            return kinds[i].name;
         }
     }
     return "";
@@ -52,14 +52,26 @@ static int32_t number_of(const struct fix_op *op, const struct inq_op_model *m)
     return row->micro_batch >= 0 ? row->micro_batch : row->seq;
 }
 
-/* The different recorded numbers of a type, ascending; how many. */
+/* Whether forwards and backwards say whose they are. Where they do not, each type is counted. */
+static bool are_labelled(const struct inq_op_model *m)
+{
+    bool all = true;
+    for (size_t i = 0; all && i < m->shape.n; i++) {
+        all = !inq_op_is_compute(m->shape.op[i].type) || m->shape.op[i].micro_batch >= 0;
+    }
+    return all;
+}
+
+/* The different recorded numbers of a type, or of all forwards and backwards (INQ_OP_NONE),
+ * ascending; how many. */
 static size_t list_numbers(const struct inq_op_model *m, const struct fix_job *job, uint8_t type,
                            int64_t *numbers)
 {
     size_t n = 0;
     size_t kept = 0;
     for (size_t i = 0; i < job->n_ops; i++) {
-        if (job->ops[i].op.type == type) {
+        uint8_t own = job->ops[i].op.type;
+        if (type == INQ_OP_NONE ? inq_op_is_compute(own) : own == type) {
             numbers[n++] = number_of(&job->ops[i], m);
         }
     }
@@ -72,30 +84,41 @@ static size_t list_numbers(const struct inq_op_model *m, const struct fix_job *j
     return kept;
 }
 
-/* Micro-batches are numbered from 0 within (type, chunk) of a worker, by their recorded numbers. */
+static size_t place_in(const int64_t *numbers, size_t n, int64_t number)
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+        if (numbers[middle] < number) {
+            low = middle + 1;
+        } else {
+            n = middle;
+        }
+    }
+    return low;
+}
+
+/* Micro-batches are numbered from 0 by their recorded numbers. */
 static int number_microbatches(const struct inq_op_model *m, struct fix_job *job,
                                struct inq_err *err)
 {
+    static const uint8_t types[] = {INQ_OP_FORWARD, INQ_OP_BACKWARD, INQ_OP_BACKWARD_INPUT,
+                                    INQ_OP_BACKWARD_WEIGHT};
+    bool labelled = are_labelled(m);
     int64_t *numbers = inq_mem_alloc((job->n_ops + 1) * sizeof *numbers);
     if (numbers == NULL) {
         return inq_fix_no_memory(err);
     }
-    for (size_t type = 1; type < INQ_OP_TYPE_COUNT; type++) {
-        size_t kept =
-            inq_op_is_compute((uint8_t)type) ? list_numbers(m, job, (uint8_t)type, numbers) : 0;
-        for (size_t i = 0; kept > 0 && i < job->n_ops; i++) {
+    for (size_t k = 0; k < sizeof types; k++) {
+        size_t kept = list_numbers(m, job, labelled ? INQ_OP_NONE : types[k], numbers);
+        for (size_t i = 0; i < job->n_ops; i++) {
             struct fix_op *op = &job->ops[i];
-            if (op->op.type != type) {
-                continue;
+            if (op->op.type == types[k]) {
+                op->op.micro_batch = (int32_t)place_in(numbers, kept, number_of(op, m));
+                job->split = job->split || types[k] == INQ_OP_BACKWARD_WEIGHT;
             }
-            size_t at = 0;
-            while (numbers[at] != number_of(op, m)) {
-                at++;
-            }
-            op->op.micro_batch = (int32_t)at;
         }
         job->n_microbatches = kept > job->n_microbatches ? kept : job->n_microbatches;
-        job->split = job->split || (type == INQ_OP_BACKWARD_WEIGHT && kept > 0);
     }
     inq_mem_free(numbers);
     return INQ_OK;
@@ -146,6 +169,7 @@ int inq_fix_base_model(const struct inq_trace *trace, const struct inq_report *r
         job->n_dp = model->n_dp;
         job->n_chunks = model->shape.n_chunks;
         job->v_shaped = model->shape.v_shaped;
+        job->two_way = model->shape.two_way;
         job->n_slots = model->shape.n;
         job->connected = true;
         (void)snprintf(job->schedule, sizeof job->schedule, "%s",

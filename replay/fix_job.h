@@ -20,6 +20,7 @@ struct fix_op {
     uint32_t slot;   /* ops with the same slot on other ranks are its peers; INQ_NONE: none */
     uint32_t group;  /* INQ_NONE: none */
     uint8_t place;   /* enum fix_place */
+    bool beside;     /* part of a forward and a backward that run beside each other */
     uint8_t coll;    /* communication: enum inq_coll_kind; INQ_COLL_UNKNOWN: none or not known */
     int64_t bytes;   /* communication: payload; -1 not known */
 };
@@ -40,11 +41,12 @@ struct fix_job {
     struct fix_rank *ranks;
     size_t n_stages, n_dp, n_chunks, n_microbatches; /* 0: not a pipeline */
     size_t n_slots;
-    bool connected; /* ranks wait for each other */
-    bool split;     /* backward is recorded as input and weight gradient */
-    bool v_shaped;
-    double weight_share; /* of a full backward; 0: not known */
-    char schedule[24];   /* "" unknown */
+    bool connected;         /* ranks wait for each other */
+    bool split;             /* backward is recorded as input and weight gradient */
+    bool v_shaped, two_way; /* as in inq_op_template */
+    double weight_share;    /* of a full backward; 0: not known */
+    double beside;          /* what ops beside each other take of their time one by one; 0: all */
+    char schedule[24];      /* "" unknown */
 };
 
 void inq_fix_job_release(struct fix_job *job);

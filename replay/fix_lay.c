@@ -91,7 +91,7 @@ static int add_compute(struct lay *l, size_t dp, int32_t rank, const struct inq_
     op.op.stage = rank;
     op.op.dp_rank = (int32_t)dp;
     op.op.micro_batch = a->microbatch;
-    op.op.chunk = (int32_t)(virtual_of(l->schedule, a->stage) / (size_t)l->schedule->n_ranks);
+    op.op.chunk = a->stage / l->schedule->n_ranks;
     op.op.type = types[a->kind];
     op.op.cls = INQ_CLASS_COMPUTE;
     op.dur_ns = duration(l, c, a->kind);
@@ -111,6 +111,20 @@ static int add_compute(struct lay *l, size_t dp, int32_t rank, const struct inq_
     return code;
 }
 
+/* Ops from `first` on run beside each other: they share what that takes. */
+static void share_time(struct lay *l, uint32_t first)
+{
+    double factor = l->pipe->beside > 0.0 ? l->pipe->beside : 1.0;
+    int64_t before_ns = 0; /* of the parts so far, one by one */
+    for (size_t i = first; i < l->to->n_ops; i++) {
+        struct fix_op *op = &l->to->ops[i];
+        int64_t from_ns = inq_fix_scaled(before_ns, factor);
+        before_ns += op->dur_ns;
+        op->beside = true;
+        op->dur_ns = inq_fix_scaled(before_ns, factor) - from_ns;
+    }
+}
+
 /* A cell that stands at `i` of a rank's list; *used gets its entries. */
 static int add_cell(struct lay *l, size_t dp, int32_t rank, size_t i, size_t *used)
 {
@@ -122,6 +136,9 @@ static int add_cell(struct lay *l, size_t dp, int32_t rank, size_t i, size_t *us
     for (size_t k = i; code == INQ_OK && k < end; k++) {
         code = inq_action_computes(&list->actions[k]) ? add_compute(l, dp, rank, &list->actions[k])
                                                       : INQ_OK;
+    }
+    if (code == INQ_OK && list->actions[i].kind == INQ_ACTION_OVERLAP_F_B) {
+        share_time(l, first);
     }
     for (size_t k = i; code == INQ_OK && k < end; k++) {
         const struct inq_action *a = &list->actions[k];
@@ -152,10 +169,12 @@ static int64_t transfer_ns(const struct lay *l, size_t dp, int32_t from, int32_t
 }
 
 /* A transfer between ranks: nobody begins before both are there. */
-static int add_transfer(struct lay *l, size_t dp, uint32_t from, uint32_t to, bool forward)
+static int add_transfer(struct lay *l, size_t dp, uint32_t from, uint32_t to, int32_t stage,
+                        const struct inq_action *a)
 {
     const struct inq_graph_op sender = l->to->ops[from].op;
     const struct inq_graph_op receiver = l->to->ops[to].op;
+    bool forward = a->kind == INQ_ACTION_F;
     struct fix_op op = {.op = sender, .mean_ns = INQ_TIME_NONE, .slot = INQ_NONE, .bytes = -1};
     uint32_t send = 0;
     uint32_t recv = 0;
@@ -163,11 +182,13 @@ static int add_transfer(struct lay *l, size_t dp, uint32_t from, uint32_t to, bo
     op.group = (uint32_t)l->to->n_groups++;
     op.op.lane = INQ_NONE;
     op.op.cls = INQ_CLASS_COMM;
+    op.op.micro_batch = a->microbatch; /* `from` and `to` may be other parts of composites */
+    op.op.chunk = stage / l->schedule->n_ranks;
     op.op.type = forward ? INQ_OP_FORWARD_SEND : INQ_OP_BACKWARD_SEND;
     int code = inq_fix_job_add(l->to, &op, &send, l->err);
     op.op.rank = receiver.rank;
     op.op.stage = receiver.stage;
-    op.op.chunk = receiver.chunk;
+    op.op.chunk = a->stage / l->schedule->n_ranks;
     op.op.type = forward ? INQ_OP_FORWARD_RECV : INQ_OP_BACKWARD_RECV;
     if (code == INQ_OK) {
         code = inq_fix_job_add(l->to, &op, &recv, l->err);
@@ -200,7 +221,7 @@ static int need(struct lay *l, size_t dp, uint8_t kind, int32_t stage, const str
         return INQ_OK; /* parts of one composite */
     }
     bool crosses = l->to->ops[from].op.rank != l->to->ops[op].op.rank;
-    return crosses && l->pipe->transfers ? add_transfer(l, dp, from, op, a->kind == INQ_ACTION_F)
+    return crosses && l->pipe->transfers ? add_transfer(l, dp, from, op, stage, a)
                                          : inq_fix_job_edge(l->to, from, op, l->err);
 }
 
@@ -314,9 +335,11 @@ static int start_job(struct lay *l, const struct fix_job *from)
                            .n_microbatches = (size_t)s->n_microbatches,
                            .n_slots = from != NULL ? from->n_slots : 0,
                            .weight_share = from != NULL ? from->weight_share : 0.0,
+                           .beside = l->pipe->beside,
                            .connected = true};
-    to->v_shaped = s->n_pipelines == 1 && s->n_stages > s->n_ranks &&
-                   s->stage_rank[s->n_ranks] == s->n_ranks - 1 && s->n_ranks > 1;
+    to->v_shaped =
+        s->n_stages > s->n_ranks && s->stage_rank[s->n_ranks] == s->n_ranks - 1 && s->n_ranks > 1;
+    to->two_way = to->v_shaped && s->n_pipelines == 2;
     (void)snprintf(to->schedule, sizeof to->schedule, "%s", s->kind);
     to->ranks = inq_mem_zalloc(to->n_ranks + 1, sizeof *to->ranks);
     size_t cells = (size_t)s->n_stages * (size_t)s->n_microbatches + 1;
@@ -417,7 +440,8 @@ static bool is_plain(const struct inq_schedule *schedule, const struct inq_costs
             plain = plain && !(kind == INQ_ACTION_UPDATE && costs->update_ns > 0) &&
                     !(kind == INQ_ACTION_REDUCE_GRAD && costs->reduce_ns > 0) &&
                     !(kind == INQ_ACTION_UNSHARD && costs->unshard_ns > 0) &&
-                    !(kind == INQ_ACTION_OVERLAP_F_B && costs->overlap_ns > 0);
+                    !(kind == INQ_ACTION_OVERLAP_F_B && costs->overlap_ns > 0 &&
+                      costs->per_stage != NULL);
         }
     }
     return plain;
@@ -431,6 +455,7 @@ int inq_fix_job_of_schedule(const struct inq_schedule *schedule, const struct in
     }
     size_t n_virtual = (size_t)(schedule->n_stages / schedule->n_pipelines);
     size_t m = (size_t)schedule->n_microbatches;
+    int64_t alone_ns = costs->stage.f_ns + costs->stage.b_ns + costs->stage.w_ns;
     double backward = 0.0;
     double weight = 0.0;
     struct fix_pipe pipe = {.n_dp = 1,
@@ -438,7 +463,9 @@ int inq_fix_job_of_schedule(const struct inq_schedule *schedule, const struct in
                             .n_virtual = n_virtual,
                             .n_microbatches = m,
                             .transfers = costs->p2p_ns > 0,
-                            .split = true};
+                            .split = true,
+                            .beside =
+                                alone_ns > 0 ? (double)costs->overlap_ns / (double)alone_ns : 0.0};
     pipe.cells = inq_mem_zalloc(n_virtual * m + 1, sizeof *pipe.cells);
     pipe.p2p_ns = inq_mem_zalloc(pipe.n_ranks * 2 + 1, sizeof *pipe.p2p_ns);
     int code = pipe.cells != NULL && pipe.p2p_ns != NULL ? INQ_OK : inq_fix_no_memory(err);

@@ -32,12 +32,20 @@ static size_t virtual_of(const struct fix_job *job, const struct fix_op *op)
     size_t chunk = (size_t)op->op.chunk;
     size_t stage = (size_t)op->op.stage;
     bool up = job->v_shaped && chunk % 2 == 1;
-    return chunk * job->n_stages + (up ? job->n_stages - 1 - stage : stage);
+    size_t first = job->two_way ? 0 : chunk * job->n_stages; /* both ways through the same model */
+    return first + (up ? job->n_stages - 1 - stage : stage);
 }
 
 static int64_t not_negative(int64_t ns)
 {
     return ns > 0 ? ns : 0;
+}
+
+/* What an op takes when nothing runs beside it. */
+static int64_t alone_ns(const struct fix_job *job, const struct fix_op *op)
+{
+    return op->beside && job->beside > 0.0 ? inq_fix_scaled(op->dur_ns, 1.0 / job->beside)
+                                           : op->dur_ns;
 }
 
 /* Puts one compute op into its cell; seen[cell] gets a bit for forward, backward and weight. */
@@ -59,15 +67,17 @@ static bool take_compute(const struct fix_job *job, const struct fix_op *op, str
     }
     *bits |= bit;
     if (bit == 1) {
-        c->f_ns = op->dur_ns;
+        c->f_ns = alone_ns(job, op);
         c->f_delay_ns = not_negative(op->delay_ns);
     } else if (bit == 2) {
-        c->i_ns = op->dur_ns;
+        c->i_ns = alone_ns(job, op);
         c->b_delay_ns = not_negative(op->delay_ns);
     } else {
-        c->w_ns = op->dur_ns;
+        c->w_ns = alone_ns(job, op);
     }
-    pipe->rank_of[stage] = op->op.stage;
+    if (op->op.chunk == 0 || !job->two_way) {
+        pipe->rank_of[stage] = op->op.stage;
+    }
     return true;
 }
 
@@ -158,6 +168,24 @@ static int find_posting(const struct fix_job *job, struct fix_pipe *pipe, struct
     return INQ_OK;
 }
 
+/* Full backwards among split ones have a weight gradient of the share that those have. */
+static void split_full(struct fix_pipe *p, const uint8_t *seen, size_t n_cells)
+{
+    double weight = 0.0;
+    double all = 0.0;
+    for (size_t k = 0; k < n_cells; k++) {
+        bool split = (seen[k] & 4) != 0;
+        weight += split ? (double)p->cells[k].w_ns : 0.0;
+        all += split ? (double)(p->cells[k].i_ns + p->cells[k].w_ns) : 0.0;
+    }
+    for (size_t k = 0; all > 0.0 && k < n_cells; k++) {
+        if ((seen[k] & 4) == 0) {
+            p->cells[k].w_ns = inq_fix_scaled(p->cells[k].i_ns, weight / all);
+            p->cells[k].i_ns -= p->cells[k].w_ns;
+        }
+    }
+}
+
 static int alloc_pipe(struct fix_pipe *p, struct inq_err *err)
 {
     p->cells = inq_mem_zalloc(p->n_dp * p->n_virtual * p->n_microbatches + 1, sizeof *p->cells);
@@ -171,9 +199,10 @@ int inq_fix_pipe_take(const struct fix_job *job, struct fix_pipe *pipe, struct i
 {
     *pipe = (struct fix_pipe){.n_dp = job->n_dp,
                               .n_ranks = job->n_stages,
-                              .n_virtual = job->n_stages * job->n_chunks,
+                              .n_virtual = job->n_stages * (job->two_way ? 1 : job->n_chunks),
                               .n_microbatches = job->n_microbatches,
-                              .split = job->split};
+                              .split = job->split,
+                              .beside = job->beside};
     if (job->n_stages < 2 || job->n_microbatches == 0) {
         return inq_err_set(err, INQ_UNSUPPORTED, "this is no pipeline: there is no schedule");
     }
@@ -188,6 +217,9 @@ int inq_fix_pipe_take(const struct fix_job *job, struct fix_pipe *pipe, struct i
     }
     for (size_t k = 0; code == INQ_OK && k < n_cells; k++) {
         whole = whole && (seen[k] & 3) == 3;
+    }
+    if (code == INQ_OK && pipe->split) {
+        split_full(pipe, seen, n_cells);
     }
     if (code == INQ_OK && !whole) {
         code = inq_err_set(err, INQ_UNSUPPORTED,

@@ -21,6 +21,7 @@ struct fix_pipe {
     bool transfers;  /* transfers are ops of their own */
     bool in_order;   /* a receive is posted when the compute before its own is over */
     bool split;      /* i_ns and w_ns were measured; else w_ns is 0 and i_ns the full backward */
+    double beside;   /* as in fix_job */
 };
 
 void inq_fix_pipe_release(struct fix_pipe *pipe);

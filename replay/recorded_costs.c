@@ -48,7 +48,7 @@ static void add_step(struct sums *x, size_t step)
         const struct inq_graph_op *op = &m->graph->op[i];
         if (inq_op_is_compute(op->type)) {
             int32_t stage = inq_op_virtual_stage(m, op->stage, m->shape.op[op->source].chunk);
-            size_t k = (size_t)stage * PARTS + (size_t)part_of(op->type);
+            size_t k = (size_t)stage % n_stages * PARTS + (size_t)part_of(op->type);
             x->ns[k] += m->dur_ns[i * m->stride + step];
             x->n[k]++;
         }
@@ -59,7 +59,11 @@ static void add_step(struct sums *x, size_t step)
             size_t k = s * PARTS + part;
             mean[part] = x->n[k] > 0 ? x->ns[k] / x->n[k] : 0;
         }
-        if (!x->out->split) {
+        if (x->out->split) { /* what full backwards have besides the input gradient */
+            size_t k = s * PARTS;
+            int64_t full = x->n[k + PART_B] - x->n[k + PART_W];
+            mean[PART_B] -= full > 0 ? mean[PART_W] * full / x->n[k + PART_B] : 0;
+        } else {
             mean[PART_W] = inq_fix_scaled(mean[PART_B], usual_weight_share);
             mean[PART_B] -= mean[PART_W];
         }
@@ -149,7 +153,7 @@ static int allocate(struct sums *x)
 static void fill(struct sums *x)
 {
     struct inq_recorded_costs *out = x->out;
-    int64_t chunks = (int64_t)(out->n_stages / x->m->n_stages);
+    int64_t chunks = (int64_t)x->m->shape.n_chunks;
     for (size_t s = 0; s < out->n_steps; s++) {
         add_step(x, s);
     }
@@ -179,7 +183,8 @@ int inq_recorded_costs_of(const struct inq_trace *trace, struct inq_recorded_cos
                            "the forwards and backwards of a step");
     }
     if (code == INQ_OK) {
-        out->n_stages = m->n_stages * (m->shape.n_chunks > 0 ? m->shape.n_chunks : 1);
+        /* pipelines from either end go through the same stages of the model */
+        out->n_stages = m->n_stages * (m->shape.two_way ? 1 : m->shape.n_chunks);
         out->n_steps = m->n_steps;
         for (size_t i = 0; i < m->graph->n_ops; i++) {
             out->split = out->split || m->graph->op[i].type == INQ_OP_BACKWARD_WEIGHT;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* V-Half and V-Min: two chunks a rank in a V, with the memory of activations under control. A block
  * of one micro-batch is laid over the ranks with fixed steps between neighbours, repeated every six
- * slots; how long an activation lives, and so the memory, follows from the steps. Its order of
- * forwards and input gradients is kept, weight gradients fill the gaps that the times leave. */
+ * slots; how long an activation lives, and so the memory, follows from the steps. Less memory than
+ * the shortest steps need is kept by repeating it less often. Its order of forwards and input
+ * gradients is kept, weight gradients fill the gaps that the times leave. */
 #include "schedule.h"
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { CHAINS = 4, PERIOD = 6, MOST_STEP = 3, MOST_TRIALS = 48 };
+/* A rank has six ops a micro-batch, so that no block can come more often than every six slots. */
+enum { CHAINS = 4, OPS = 6, MOST_TURN = 6, MOST_STEP = 3, MOST_TRIALS = 48 };
 
 /* The four passes of a micro-batch on a rank, in order: down and up forwards, then gradients. */
 enum chain { F_DOWN, F_UP, I_DOWN, I_UP };
@@ -37,6 +40,7 @@ struct v_search {
     int64_t p2p_ns;
     const struct inq_costs *costs;
     double change_f, change_i, change_w, limit;
+    int32_t period; /* slots from one block to the next */
     struct block block;
     struct v_rank *ranks;
     int64_t *f_end, *i_end; /* [2 p m] -1: not yet */
@@ -61,30 +65,32 @@ static void lay_out(struct block *b, int32_t p)
 }
 
 /* No rank does two things in one slot, whatever the number of micro-batches. */
-static bool collides(const struct block *b, int32_t p)
+static bool collides(const struct block *b, int32_t p, int32_t period)
 {
-    for (int32_t r = 0; r < p && r < PERIOD; r++) { /* slots modulo the period repeat after that */
-        unsigned taken = 0;
+    for (int32_t r = 0; r < p && r < period; r++) { /* slots modulo the period repeat after that */
+        int32_t at[CHAINS];
         for (int c = 0; c < CHAINS; c++) {
-            unsigned bit = 1u << (slot(b, p, c, r) % PERIOD);
-            if ((taken & bit) != 0) {
-                return true;
+            at[c] = slot(b, p, c, r) % period;
+            for (int before = 0; before < c; before++) {
+                if (at[before] == at[c]) {
+                    return true;
+                }
             }
-            taken |= bit;
         }
     }
     return false;
 }
 
 /* How many have begun at `at`, one every period from `from` on. */
-static int32_t begun(int32_t at, int32_t from)
+static int32_t begun(int32_t at, int32_t from, int32_t period)
 {
     int32_t since = at - from;
-    return since < 0 ? -((-since + PERIOD - 1) / PERIOD) + 1 : since / PERIOD + 1;
+    return since < 0 ? -((-since + period - 1) / period) + 1 : since / period + 1;
 }
 
-/* Most activations that a rank holds in the middle of the flow. */
-static int32_t block_peak(const struct block *b, int32_t p)
+/* Most activations that a rank holds in the middle of the flow: as many as after one of the two
+ * forwards. */
+static int32_t block_peak(const struct block *b, int32_t p, int32_t period)
 {
     int32_t peak = 0;
     for (int32_t r = 0; r < p; r++) {
@@ -92,10 +98,10 @@ static int32_t block_peak(const struct block *b, int32_t p)
         for (int c = 0; c < CHAINS; c++) {
             at[c] = slot(b, p, c, r);
         }
-        int32_t late = at[I_UP] + PERIOD * 2;
-        for (int32_t t = late; t < late + PERIOD; t++) {
-            int32_t held = begun(t, at[F_DOWN]) + begun(t, at[F_UP]) - begun(t, at[I_DOWN]) -
-                           begun(t, at[I_UP]);
+        for (int c = F_DOWN; c <= F_UP; c++) {
+            int32_t t = at[c] + (at[I_UP] / period + 2) * period;
+            int32_t held = begun(t, at[F_DOWN], period) + begun(t, at[F_UP], period) -
+                           begun(t, at[I_DOWN], period) - begun(t, at[I_UP], period);
             peak = held > peak ? held : peak;
         }
     }
@@ -112,7 +118,7 @@ static int next_chain(const struct v_search *v, int32_t r)
     int64_t best_slot = INT64_MAX;
     for (int c = 0; c < CHAINS; c++) {
         int32_t done = v->ranks[r].done[c];
-        int64_t at = slot(&v->block, v->p, c, r) + (int64_t)PERIOD * done;
+        int64_t at = slot(&v->block, v->p, c, r) + (int64_t)v->period * done;
         if (done < v->m && at < best_slot) {
             best_slot = at;
             best = c;
@@ -250,7 +256,7 @@ static int64_t run_block(struct v_search *v)
         while (has_weight(rank)) {
             run_weight(v, r);
         }
-        if (rank->n != (size_t)PERIOD * (size_t)v->m) {
+        if (rank->n != (size_t)OPS * (size_t)v->m) {
             return -1;
         }
         span = rank->free_ns - rank->first_ns > span ? rank->free_ns - rank->first_ns : span;
@@ -266,8 +272,8 @@ static struct block nth_block(int32_t n)
 {
     struct block b = {{0}, {0}, {0}};
     for (int c = 1; c < CHAINS; c++) {
-        b.turn[c] = 1 + n % PERIOD;
-        n /= PERIOD;
+        b.turn[c] = 1 + n % MOST_TURN;
+        n /= MOST_TURN;
     }
     for (int c = CHAINS - 1; c >= 0; c--) {
         b.step[c] = 1 + n % MOST_STEP;
@@ -283,16 +289,19 @@ struct trial {
 /* Of those whose memory fits: the longest steps first, they leave the fewest gaps. */
 static size_t collect(const struct v_search *v, struct trial *trials)
 {
-    enum { ALL = PERIOD * PERIOD * PERIOD * MOST_STEP * MOST_STEP * MOST_STEP * MOST_STEP };
+    enum {
+        ALL = MOST_TURN * MOST_TURN * MOST_TURN * MOST_STEP * MOST_STEP * MOST_STEP * MOST_STEP
+    };
     size_t n = 0;
     for (int32_t i = 0; i < ALL; i++) {
         struct block b = nth_block(i);
         int32_t steps = b.step[0] + b.step[1] + b.step[2] + b.step[3];
         /* the lives of a rank's activations add up to at least p times the steps, less a few */
-        bool hopeless = v->change_f * (double)(steps * (v->p - 1)) / PERIOD > v->limit;
+        bool hopeless = v->change_f * (double)(steps * (v->p - 1)) / v->period > v->limit;
         lay_out(&b, v->p);
-        if (hopeless || (n == MOST_TRIALS && trials[n - 1].steps >= steps) || collides(&b, v->p) ||
-            v->change_f * block_peak(&b, v->p) > v->limit * (1.0 + 1e-9)) {
+        if (hopeless || (n == MOST_TRIALS && trials[n - 1].steps >= steps) ||
+            collides(&b, v->p, v->period) ||
+            v->change_f * block_peak(&b, v->p, v->period) > v->limit * (1.0 + 1e-9)) {
             continue;
         }
         size_t at = n < MOST_TRIALS ? n++ : n - 1;
@@ -310,12 +319,13 @@ static void take_block(struct v_search *v, int32_t n)
     lay_out(&v->block, v->p);
 }
 
-static int search(struct v_search *v, struct inq_err *err)
+/* The best block that comes every v->period slots, made v's and run; false: none does. */
+static bool search_period(struct v_search *v)
 {
     enum { MOST_WORK = 1 << 26 }; /* passes to try in all: big schedules try fewer blocks */
     struct trial trials[MOST_TRIALS];
     size_t n = collect(v, trials);
-    size_t passes = (size_t)PERIOD * (size_t)v->p * (size_t)v->m;
+    size_t passes = (size_t)OPS * (size_t)v->p * (size_t)v->m;
     size_t affordable = (size_t)MOST_WORK / passes + 2;
     n = n < affordable ? n : affordable;
     int64_t best_span = -1;
@@ -328,15 +338,29 @@ static int search(struct v_search *v, struct inq_err *err)
             best = trials[i].n;
         }
     }
-    if (best < 0) {
-        return inq_err_set(err, INQ_USAGE,
-                           "a memory limit of %.6g (a forward of one chunk takes %.6g) holds no V "
-                           "schedule over %d ranks; V-Min needs about a third of 1F1B's memory",
-                           v->limit, v->change_f, (int)v->p);
+    if (best >= 0) {
+        take_block(v, best);
+        (void)run_block(v);
     }
-    take_block(v, best);
-    (void)run_block(v);
-    return INQ_OK;
+    return best >= 0;
+}
+
+static int search(struct v_search *v, struct inq_err *err)
+{
+    /* the shortest block of all, one slot between any two passes, holds two chunks at least */
+    int32_t length = CHAINS * v->p;
+    double least = v->change_f * (double)(CHAINS * (v->p - 1)) / v->limit;
+    bool found = false;
+    v->period = least > OPS ? (int32_t)fmin(least, length) : OPS;
+    while (!found && v->period <= length + OPS) {
+        found = search_period(v);
+        v->period += found ? 0 : 1;
+    }
+    return found ? INQ_OK
+                 : inq_err_set(err, INQ_USAGE,
+                               "a memory limit of %.6g (a forward of one chunk takes %.6g) holds "
+                               "no V schedule over %d ranks",
+                               v->limit, v->change_f, (int)v->p);
 }
 
 /* ---- the schedule
@@ -345,9 +369,9 @@ static int search(struct v_search *v, struct inq_err *err)
 static int write_rank(const struct v_search *v, int32_t r, struct inq_schedule *schedule,
                       struct inq_err *err)
 {
-    static const enum inq_action_kind kinds[PERIOD] = {INQ_ACTION_F, INQ_ACTION_F, INQ_ACTION_I,
-                                                       INQ_ACTION_I, INQ_ACTION_W, INQ_ACTION_W};
-    int32_t done[PERIOD] = {0};
+    static const enum inq_action_kind kinds[OPS] = {INQ_ACTION_F, INQ_ACTION_F, INQ_ACTION_I,
+                                                    INQ_ACTION_I, INQ_ACTION_W, INQ_ACTION_W};
+    int32_t done[OPS] = {0};
     const struct v_rank *rank = &v->ranks[r];
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < rank->n; i++) {
@@ -368,7 +392,7 @@ static int init(struct v_search *v, struct inq_err *err)
     bool ok = v->ranks != NULL && v->f_end != NULL && v->i_end != NULL;
     for (int32_t r = 0; ok && r < v->p; r++) {
         v->ranks[r].inputs = inq_mem_alloc(2 * m);
-        v->ranks[r].order = inq_mem_alloc(PERIOD * m);
+        v->ranks[r].order = inq_mem_alloc(OPS * m);
         ok = v->ranks[r].inputs != NULL && v->ranks[r].order != NULL;
     }
     return ok ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for a schedule");

@@ -4,6 +4,7 @@
 #include "analysis/pipeline.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "graph/split_name.h"
 
 #include <math.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static void measure(struct shape *s)
         forwards += type == INQ_OP_FORWARD;
         s->has_weight = s->has_weight || type == INQ_OP_BACKWARD_WEIGHT;
     }
-    s->n_mb = (int)(forwards / t->n_stages / t->n_chunks);
+    s->n_mb = (int)(forwards / t->n_stages / (t->two_way ? 1 : t->n_chunks));
     double per = (double)s->m->n_dp * (double)s->m->n_steps * (double)s->p * (double)s->n_mb;
     for (size_t i = 0; per > 0.0 && i < s->m->graph->n_ops; i++) {
         uint8_t type = s->m->graph->op[i].type;
@@ -221,52 +222,42 @@ static double fit(struct shape *s, const struct candidate *c)
     return all > 0 ? (double)fits / (double)all : 0.0;
 }
 
-/* ---- chunks that run down and up ---------------------------------------------------------------
+/* ---- schedules that are known by what they hold ------------------------------------------------
  */
 
-/* Most chunks of micro-batches that a stage holds at a time: from the forward to the weight
- * gradient or the full backward. */
-static int peak_chunks(const struct inq_op_template *t, size_t stage)
+static void take_stage(const struct inq_op_template *t, size_t stage, struct inq_split_shape *shape)
 {
-    int held = 0;
-    int peak = 0;
+    struct inq_split_rank rank = {0};
     for (size_t i = t->stage_start[stage]; i < t->stage_start[stage + 1]; i++) {
-        uint8_t type = t->op[i].type;
-        held += type == INQ_OP_FORWARD;
-        peak = held > peak ? held : peak;
-        held -= type == INQ_OP_BACKWARD || type == INQ_OP_BACKWARD_WEIGHT;
+        const struct inq_step_op *op = &t->op[i];
+        if (inq_op_is_compute(op->type)) {
+            inq_split_take(&rank,
+                           op->type == INQ_OP_FORWARD           ? INQ_SPLIT_FORWARD
+                           : op->type == INQ_OP_BACKWARD_INPUT  ? INQ_SPLIT_INPUT
+                           : op->type == INQ_OP_BACKWARD_WEIGHT ? INQ_SPLIT_WEIGHT
+                                                                : INQ_SPLIT_FULL,
+                           op->chunk > 0 ? op->chunk : 0, number_of(op));
+        }
     }
-    return peak;
+    inq_split_add(shape, &rank);
 }
 
-/* Schedules with a chunk down and a chunk up are told apart by what they hold, which is what they
- * were made for; full backwards among split ones are DualPipeV's. */
-static void recognise_vee(const struct shape *s, struct inq_schedule_guess *guess)
+static void recognise_held(const struct shape *s, struct inq_schedule_guess *guess)
 {
     const struct inq_op_template *t = &s->m->shape;
-    const struct {
-        const char *name;
-        int most; /* chunks held */
-    } split[] = {
-        {"v-min", 2 * ((s->p + 4) / 3)}, {"v-half", 2 * ((s->p + 2) / 2)}, {"zb-v", 2 * s->p}};
-    bool full = false;
-    int peak = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        full = full || t->op[i].type == INQ_OP_BACKWARD;
-    }
+    struct inq_split_shape shape = {
+        .n_ranks = s->p, .n_chunks = s->v, .v_shaped = t->v_shaped, .two_way = t->two_way};
     for (size_t stage = 0; stage < t->n_stages; stage++) {
-        int own = peak_chunks(t, stage);
-        peak = own > peak ? own : peak;
+        take_stage(t, stage, &shape);
     }
-    guess->name = "v-shaped";
-    guess->confidence = enough;
-    for (int k = 2; s->has_weight && !full && k >= 0; k--) {
-        bool less = k == 2 || split[k].most < split[k + 1].most;
-        guess->name = less && peak <= split[k].most ? split[k].name : guess->name;
-    }
-    if (s->has_weight && full && peak <= 2 * s->p + 1) {
-        guess->name = "dualpipev";
-    }
+    const char *name = inq_split_name(&shape);
+    guess->name = name != NULL    ? name
+                  : t->two_way    ? "bidirectional"
+                  : t->v_shaped   ? "v-shaped"
+                  : s->has_weight ? "zero-bubble" /* its weight gradients are split off */
+                                  : "unknown";
+    guess->confidence = name != NULL || t->v_shaped ? enough : guess->confidence;
+    guess->bubble_ratio = (double)NAN;
 }
 
 int inq_schedule_recognise(const struct inq_op_model *model, struct inq_schedule_guess *guess,
@@ -296,10 +287,9 @@ int inq_schedule_recognise(const struct inq_op_model *model, struct inq_schedule
                                       : (double)NAN;
         }
     }
-    if (memory && model->shape.v_shaped && s.v == 2) {
-        recognise_vee(&s, guess);
-    } else if (s.has_weight && strcmp(guess->name, "unknown") == 0) {
-        guess->name = "zero-bubble"; /* one of them: its weight gradients are split off */
+    bool vee = model->shape.v_shaped && s.v == 2;
+    if (memory && (vee || (s.has_weight && guess->confidence < enough))) {
+        recognise_held(&s, guess);
     }
     inq_mem_free(s.seen);
     inq_mem_free(s.wanted);

@@ -226,6 +226,7 @@ static int build(const struct recorded *r, struct inq_schedule_work *work)
     }
     int code =
         inq_schedule_start((int32_t)r->model->n_stages, stages, (int32_t)r->n_numbers, s, r->err);
+    s->n_pipelines = r->model->shape.two_way ? 2 : 1;
     for (size_t i = 0; code == INQ_OK && i < r->n; i++) {
         const struct recorded_op *op = &r->ops[i];
         s->stage_rank[op->stage] = op->rank;

@@ -76,6 +76,12 @@ static size_t compute_before(const struct direction *d, size_t op)
     return SIZE_MAX;
 }
 
+/* Whether the record lets `after` wait for `before`. */
+static bool follows(const struct inq_op_template *t, size_t before, size_t after)
+{
+    return t->op[after].start_ns >= t->op[before].end_ns - clock_eps_ns;
+}
+
 /* Edges of one transfer with the `k`-th compute op of its direction. */
 static int match_compute(struct direction *d, size_t transfer, size_t k, bool send,
                          struct inq_err *err)
@@ -86,12 +92,12 @@ static int match_compute(struct direction *d, size_t transfer, size_t k, bool se
     }
     int code = inq_template_edge(t, transfer, d->compute[k], err);
     size_t before = t->recv_in_order ? compute_before(d, d->compute[k]) : SIZE_MAX;
-    bool in_order =
-        before != SIZE_MAX && t->op[transfer].start_ns >= t->op[before].end_ns - clock_eps_ns;
-    if (code == INQ_OK && (in_order || k > 0)) {
-        code = inq_template_edge(t, in_order ? before : d->compute[k - 1], transfer, err);
+    if (before == SIZE_MAX || !follows(t, before, transfer)) {
+        before = k > 0 ? d->compute[k - 1] : SIZE_MAX;
     }
-    return code;
+    return code == INQ_OK && before != SIZE_MAX && follows(t, before, transfer)
+               ? inq_template_edge(t, before, transfer, err)
+               : code;
 }
 
 /* Compute ops of the direction that have somebody to talk to. */
@@ -206,7 +212,7 @@ static int match_in_order(struct inq_op_template *t, struct inq_err *err)
 
 struct direct {
     struct inq_op_template *t;
-    bool v_shaped;
+    bool v_shaped, two_way;
     struct inq_map place; /* (backward, virtual stage, micro-batch) to op */
 };
 
@@ -237,26 +243,38 @@ static int index_places(struct direct *d, struct inq_err *err)
     return code;
 }
 
+/* Whether nothing comes before (or, going back, after) a virtual stage. */
+static bool is_end(const struct direct *d, size_t stage, bool backward)
+{
+    size_t n = d->t->n_stages;
+    return backward ? d->two_way && stage + 1 == n : stage == 0 || (d->two_way && stage == n);
+}
+
 /* The op whose result `op` needs: the same micro-batch one virtual stage before (forward) or after
  * (backward). */
 static bool needed(const struct direct *d, const struct inq_step_op *op, uint32_t *place)
 {
     bool backward = inq_op_is_backward(op->type);
     size_t stage = virtual_stage(d, op);
-    if ((!backward && op->type != INQ_OP_FORWARD) || (!backward && stage == 0)) {
+    if ((!backward && op->type != INQ_OP_FORWARD) || is_end(d, stage, backward)) {
         return false;
     }
     return inq_map_get(&d->place, place_key(backward, backward ? stage + 1 : stage - 1, op), place);
 }
 
-/* Edges that the record contradicts. */
-static size_t count_contradictions(const struct direct *d)
+/* Edges of a layout, and how many of them the record contradicts. */
+struct edge_count {
+    size_t all, wrong;
+};
+
+static struct edge_count count_edges(const struct direct *d)
 {
-    size_t n = 0;
+    struct edge_count n = {0, 0};
     for (size_t i = 0; i < d->t->n; i++) {
         uint32_t from = 0;
         if (needed(d, &d->t->op[i], &from)) {
-            n += d->t->op[from].end_ns > d->t->op[i].start_ns + clock_eps_ns;
+            n.all++;
+            n.wrong += d->t->op[from].end_ns > d->t->op[i].start_ns + clock_eps_ns;
         }
     }
     return n;
@@ -275,7 +293,7 @@ static int add_needed(const struct direct *d, struct inq_err *err)
 }
 
 /* Where ops run: both layouts indexed, and the one that the record contradicts less is the run's.
- */
+ * Of a V nothing is handed over at the turn when its chunks are two pipelines. */
 static int find_layout(struct inq_op_template *t, struct direct *down, struct direct *vee,
                        struct inq_err *err)
 {
@@ -284,7 +302,13 @@ static int find_layout(struct inq_op_template *t, struct direct *down, struct di
     int code = index_places(down, err);
     if (code == INQ_OK && t->n_chunks > 1) {
         code = index_places(vee, err);
-        t->v_shaped = code == INQ_OK && count_contradictions(vee) < count_contradictions(down);
+        struct edge_count one_way = count_edges(vee);
+        vee->two_way = t->n_chunks == 2;
+        struct edge_count two_way = count_edges(vee);
+        vee->two_way =
+            vee->two_way && (two_way.all == one_way.all || two_way.wrong < one_way.wrong);
+        t->v_shaped = code == INQ_OK && count_edges(vee).wrong < count_edges(down).wrong;
+        t->two_way = t->v_shaped && vee->two_way;
     }
     return code;
 }
@@ -367,7 +391,7 @@ int inq_template_p2p(struct inq_op_template *t, struct inq_err *err)
     if (code == INQ_OK && t->v_shaped && transfers_are_labelled(t)) {
         code = add_labelled(&vee, &sent, err);
     } else if (code == INQ_OK) {
-        t->v_shaped = false;
+        t->v_shaped = t->two_way = false;
         code = match_in_order(t, err);
     }
     inq_map_release(&down.place);

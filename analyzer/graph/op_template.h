@@ -30,6 +30,8 @@ struct inq_op_template {
      * be. */
     bool recv_in_order;
     bool v_shaped; /* chunks run down and up the stages, not down each time */
+    bool two_way;  /* v_shaped, and each chunk has micro-batches of its own: two pipelines that run
+                      through the same ranks from either end */
     size_t n_edges, cap_edges;
     struct inq_edge *edges; /* besides lane order */
     size_t n_groups;

@@ -305,10 +305,15 @@ static int keep_bytes(void *ctx, const char *bytes, size_t n)
 static void csv__kinds_are_recognised(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"gpipe", "1f1b",     "interleaved", "zb-h1",  "zb-h2",
-                                        "zb-v",  "dualpipe", "dualpipev",   "chimera"};
+    static const char *const kinds[] = {"gpipe",    "1f1b",      "interleaved", "zb-h1",  "zb-h2",
+                                        "zb-1p",    "zb-2p",     "zb-v",        "v-half", "v-min",
+                                        "dualpipe", "dualpipev", "chimera"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct inq_schedule_spec spec = {.kind = kinds[i], .n_ranks = 4, .n_microbatches = 8};
+        /* times that do not make the searched ones one of the others */
+        struct inq_schedule_spec spec = {.kind = kinds[i],
+                                         .n_ranks = 4,
+                                         .n_microbatches = 8,
+                                         .costs = {.stage = {12, 13, 7}, .p2p_ns = 1}};
         struct inq_schedule made;
         struct inq_schedule lowered;
         struct inq_schedule read;

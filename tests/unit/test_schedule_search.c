@@ -188,6 +188,35 @@ static void search__a_limit_below_1f1b_still_has_an_answer(void **state)
     assert_non_null(strstr(rows[0].name, "v-half"));
 }
 
+/* Below V-Min's memory the blocks of a V come less often: still far better than one chunk a rank,
+ * whose last rank waits for a whole round trip of each of the few micro-batches. */
+static void search__memory_for_a_single_micro_batch_will_do(void **state)
+{
+    (void)state;
+    static const int32_t ranks[] = {2, 3, 5, 10, 16};
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        int64_t before_ns = INT64_MAX / 2;
+        for (int32_t chunks = 2; chunks <= 2 * ranks[i]; chunks++) {
+            struct inq_schedule_spec spec = {.kind = "v-half",
+                                             .n_ranks = ranks[i],
+                                             .n_microbatches = 20,
+                                             .memory_limit = chunks / 2.0,
+                                             .costs = {.stage = {100, 100, 100}}};
+            struct inq_schedule_row vee;
+            struct inq_schedule_row straight;
+            assert_int_equal(inq_schedule_measure_kind(&spec, &vee, NULL), INQ_OK);
+            spec.kind = "zb-1p";
+            assert_int_equal(inq_schedule_measure_kind(&spec, &straight, NULL), INQ_OK);
+            assert_string_equal(vee.problem, "");
+            assert_true(vee.fits);
+            assert_true(chunks > ranks[i] / 2 || straight.problem[0] != '\0' ||
+                        vee.makespan_ns <= straight.makespan_ns);
+            assert_true(vee.makespan_ns <= before_ns);
+            before_ns = vee.makespan_ns < before_ns ? vee.makespan_ns : before_ns;
+        }
+    }
+}
+
 static void sizes__are_interpolated_between_those_given(void **state)
 {
     (void)state;
@@ -223,6 +252,7 @@ int main(void)
         cmocka_unit_test(measure__cuts_ranks_that_differ),
         cmocka_unit_test(search__the_best_that_fits_comes_first),
         cmocka_unit_test(search__a_limit_below_1f1b_still_has_an_answer),
+        cmocka_unit_test(search__memory_for_a_single_micro_batch_will_do),
         cmocka_unit_test(sizes__are_interpolated_between_those_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

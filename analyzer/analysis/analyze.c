@@ -25,7 +25,7 @@ static const struct inq_analysis analyses[] = {
      "the chain of work and waits over all ranks that made a step as long as it was",
      inq_run_critical_path},
     {"blame", "who holds whom up, and why: own time compared step by step", inq_run_blame},
-    {"failure", "what stopped the run: roots and victims, from Flight Recorder dumps",
+    {"failure", "what stopped the run: roots and victims, from Flight Recorder dumps and logs",
      inq_run_failure},
     {"training", "loss, gradient norm and speed in the training output: where each went wrong",
      inq_run_training},

@@ -12,15 +12,17 @@ enum { OPTION_COLUMN = 26, HELP_WIDTH = 100 };
 
 static void help_all(struct inq_out *out)
 {
-    inq_out_text(out,
-                 "Usage: inquest COMMAND [OPTION]... [ARGUMENT]...\n"
-                 "       inquest PATH...             the same as inquest analyze PATH...\n"
-                 "\n"
-                 "Holds an inquest into a distributed training run: from the traces that a run "
-                 "left behind\n"
-                 "it says where the GPU time went and who held whom up.\n"
-                 "\n"
-                 "Commands:\n");
+    inq_out_text(
+        out, "Usage: inquest COMMAND [OPTION]... [ARGUMENT]...\n"
+             "       inquest PATH...             the same as inquest analyze PATH...\n"
+             "\n"
+             "Holds an inquest into a distributed training run: from the traces, Flight Recorder "
+             "dumps\n"
+             "and logs that a run left behind it says where the GPU time went, who held whom up "
+             "and\n"
+             "what stopped it.\n"
+             "\n"
+             "Commands:\n");
     for (const struct inq_command *c = inq_commands; c->name != NULL; c++) {
         char head[64];
         (void)snprintf(head, sizeof head, "%s %s", c->name, c->arguments);

@@ -27,7 +27,7 @@ static const char *action_of(uint8_t type, const char **tag)
            : type == INQ_OP_BACKWARD       ? "B"
            : type == INQ_OP_BACKWARD_INPUT ? "I"
            : weight                        ? "W"
-                                           : "optimizer";
+                                           : "O";
 }
 
 static void write_blocks(const struct inq_step_chart *chart, const struct inq_chart_row *row,
@@ -53,11 +53,12 @@ static void write_gantt(const struct inq_view *view, const struct inq_step_chart
 {
     const char *unit;
     int64_t scale_ns = scale_of(chart->end_ns - chart->start_ns, &unit);
-    inq_out_printf(out,
-                   "```mermaid\n---\ndisplayMode: compact\n---\ngantt\n    title step %" PRId64
-                   ", in %s from %s s on\n"
-                   "    dateFormat x\n    axisFormat %%s.%%L\n    todayMarker off\n",
-                   chart->step, unit, inq_view_at(view, chart->start_ns));
+    inq_out_printf(
+        out,
+        "```mermaid\n---\ndisplayMode: compact\nconfig:\n  gantt:\n    leftPadding: 140\n"
+        "---\ngantt\n    title step %" PRId64 ", in %s from %s s on\n"
+        "    dateFormat x\n    axisFormat %%s.%%L\n    todayMarker off\n",
+        chart->step, unit, inq_view_at(view, chart->start_ns));
     for (size_t r = 0; r < chart->n_rows; r++) {
         const struct inq_chart_row *row = &chart->rows[r];
         inq_out_printf(out, "    section stage %" PRId32, row->stage);
@@ -68,7 +69,7 @@ static void write_gantt(const struct inq_view *view, const struct inq_step_chart
         write_blocks(chart, row, scale_ns, out);
     }
     inq_out_text(out, "```\n\nF: forward, B: full backward, I: input gradient, W: weight "
-                      "gradient, with the number of the micro-batch.");
+                      "gradient, with the number of the micro-batch; O: optimizer.");
     if (chart->left_out > 0) {
         inq_out_printf(out, " %zu more ranks are not shown.", chart->left_out);
     }

@@ -62,8 +62,7 @@ static int add_rank(struct tracer *t, uint32_t *index)
     return code;
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static int add_ranks(struct tracer *t)
 {
@@ -161,8 +160,7 @@ static void number_ops(struct tracer *t)
     }
 }
 
-/* ---- ops --------------------------------------------------------------------------------------
- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 static int intern(struct tracer *t, const char *text, inq_str *id)
 {
@@ -338,8 +336,7 @@ static int add_ops(struct tracer *t)
     return code;
 }
 
-/* ---- the run ----------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 int inq_execution_trace(const struct inq_plan *plan, const struct inq_execution *execution,
                         struct inq_run **run, struct inq_err *err)

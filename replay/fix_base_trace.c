@@ -21,8 +21,7 @@ struct step {
     uint32_t *place; /* [n_ops] of those kept */
 };
 
-/* ---- the window --------------------------------------------------------------------------------
- */
+/* ---- the window ------------------------------------------------------------------------------ */
 
 /* Latest end of the GPU work of a step over all ranks; INT64_MIN for none. */
 static int64_t gpu_end(const struct inq_trace *trace, uint32_t step)
@@ -133,8 +132,7 @@ static void find_times(const struct step *s, int64_t *dur_ns, int64_t *delay_ns)
     }
 }
 
-/* ---- slots -------------------------------------------------------------------------------------
- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 /* The rank's how many-th thread it is. */
 static uint64_t thread_ordinal(const struct inq_rank *rank, uint32_t lane)
@@ -185,8 +183,7 @@ static int find_slots(struct step *s, struct fix_job *job, const uint32_t *from,
     return code;
 }
 
-/* ---- all together ------------------------------------------------------------------------------
- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 /* Drops the ops that are not kept. from[i] gets the graph's op of each that stays. */
 static void close_up(const struct step *s, struct fix_job *job, uint32_t *from)

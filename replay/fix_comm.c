@@ -7,8 +7,7 @@
 
 #include <inttypes.h>
 
-/* ---- a faster link -----------------------------------------------------------------------------
- */
+/* ---- a faster link --------------------------------------------------------------------------- */
 
 enum which { WHICH_ALL, WHICH_P2P, WHICH_SYNC };
 
@@ -68,8 +67,7 @@ int inq_fix_link(struct fix_job *job, const struct fix_args *args, struct fix_sa
     return code;
 }
 
-/* ---- a repaired link ---------------------------------------------------------------------------
- */
+/* ---- a repaired link ------------------------------------------------------------------------- */
 
 /* Groups whose members are all among the chosen ranks. */
 static void find_inside(const struct fix_job *job, const uint8_t *chosen, uint8_t *inside)
@@ -160,8 +158,7 @@ int inq_fix_repair_link(struct fix_job *job, const struct fix_args *args, struct
     return code;
 }
 
-/* ---- hierarchical all-reduce -------------------------------------------------------------------
- */
+/* ---- hierarchical all-reduce ----------------------------------------------------------------- */
 
 static bool all_reduces(const struct fix_op *op)
 {

@@ -23,8 +23,7 @@ struct grads {
     struct inq_err *err;
 };
 
-/* ---- overlapped --------------------------------------------------------------------------------
- */
+/* ---- overlapped ------------------------------------------------------------------------------ */
 
 /* Labelled, or known by its group, kind and stage: that of a schedule. */
 static bool is_grads(const struct fix_op *op)
@@ -279,8 +278,7 @@ int inq_fix_overlap_grads(struct fix_job *job, const struct fix_args *args, stru
     return code;
 }
 
-/* ---- bucket size -------------------------------------------------------------------------------
- */
+/* ---- bucket size ----------------------------------------------------------------------------- */
 
 /* Collectives of one kind that follow each other on a lane of a rank. */
 static bool same_run(const struct fix_op *a, const struct fix_op *b)

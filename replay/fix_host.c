@@ -5,8 +5,7 @@
 #include "base/mem.h"
 #include "graph/op_rows.h"
 
-/* ---- garbage collection ------------------------------------------------------------------------
- */
+/* ---- garbage collection ---------------------------------------------------------------------- */
 
 /* All ranks collect in the same step, every so many steps: then no rank waits for another one's
  * collection, and a step pays its share of the mean one. */
@@ -43,8 +42,7 @@ int inq_fix_plan_gc(struct fix_job *job, const struct fix_args *args, struct fix
     return INQ_OK;
 }
 
-/* ---- launches ----------------------------------------------------------------------------------
- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static int64_t shorten(int64_t ns, int64_t pause_ns, int64_t *saved)
 {

@@ -75,8 +75,7 @@ int64_t inq_fix_scaled(int64_t ns, double factor)
     return (int64_t)llround((double)ns * factor);
 }
 
-/* ---- cutting -----------------------------------------------------------------------------------
- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 /* Group of the k-th part: parts of one group follow each other. */
 static int number_groups(const struct fix_job *job, const uint32_t *parts, uint32_t *group,
@@ -151,8 +150,7 @@ int inq_fix_job_cut(struct fix_job *job, const uint32_t *parts, uint32_t *first,
     return code;
 }
 
-/* ---- from a graph ------------------------------------------------------------------------------
- */
+/* ---- from a graph ---------------------------------------------------------------------------- */
 
 static bool same_lane(const struct inq_graph_op *a, const struct inq_graph_op *b)
 {
@@ -191,8 +189,7 @@ int inq_fix_job_take(struct fix_job *job, const struct inq_graph *graph, const i
     return code;
 }
 
-/* ---- to a graph --------------------------------------------------------------------------------
- */
+/* ---- to a graph ------------------------------------------------------------------------------ */
 
 struct group_lists {
     size_t *start;     /* [n_groups + 2] */

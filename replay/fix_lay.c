@@ -38,8 +38,7 @@ static size_t place(const struct lay *l, int32_t stage, int32_t microbatch)
     return (size_t)stage * (size_t)l->schedule->n_microbatches + (size_t)microbatch;
 }
 
-/* ---- compute -----------------------------------------------------------------------------------
- */
+/* ---- compute --------------------------------------------------------------------------------- */
 
 static const struct fix_cell *cell_of(const struct lay *l, size_t dp, const struct inq_action *a)
 {
@@ -152,8 +151,7 @@ static int add_cell(struct lay *l, size_t dp, int32_t rank, size_t i, size_t *us
     return code;
 }
 
-/* ---- edges and transfers -----------------------------------------------------------------------
- */
+/* ---- edges and transfers --------------------------------------------------------------------- */
 
 static int64_t transfer_ns(const struct lay *l, size_t dp, int32_t from, int32_t to)
 {
@@ -263,8 +261,7 @@ static int lay_replica(struct lay *l, size_t dp)
     return code;
 }
 
-/* ---- what is neither ---------------------------------------------------------------------------
- */
+/* ---- what is neither ------------------------------------------------------------------------- */
 
 static bool stays(const struct fix_op *op)
 {
@@ -321,8 +318,7 @@ static int keep_rest(struct lay *l, const struct fix_job *from)
     return code;
 }
 
-/* ---- all together ------------------------------------------------------------------------------
- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static int start_job(struct lay *l, const struct fix_job *from)
 {
@@ -386,8 +382,7 @@ int inq_fix_pipe_lay(const struct fix_pipe *pipe, const struct inq_schedule *sch
     return code;
 }
 
-/* ---- of a schedule -----------------------------------------------------------------------------
- */
+/* ---- of a schedule --------------------------------------------------------------------------- */
 
 /* Not a pipeline, or one with cells besides its compute: its graph as it is. */
 static int take_graph(const struct inq_schedule *schedule, const struct inq_costs *costs,

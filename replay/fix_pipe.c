@@ -24,8 +24,7 @@ static struct fix_cell *cell_at(const struct fix_pipe *p, size_t dp, size_t stag
     return &p->cells[(dp * p->n_virtual + stage) * p->n_microbatches + mb];
 }
 
-/* ---- taking ------------------------------------------------------------------------------------
- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 static size_t virtual_of(const struct fix_job *job, const struct fix_op *op)
 {
@@ -235,8 +234,7 @@ int inq_fix_pipe_take(const struct fix_job *job, struct fix_pipe *pipe, struct i
     return code;
 }
 
-/* ---- cutting -----------------------------------------------------------------------------------
- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 /* Compute of each rank of each replica against the median replica's: pace[dp * n_ranks + rank]. */
 static int find_paces(const struct fix_pipe *p, double *pace, struct inq_err *err)
@@ -377,8 +375,7 @@ int inq_fix_pipe_recut(struct fix_pipe *pipe, size_t n_virtual, const int32_t *r
     return INQ_OK;
 }
 
-/* ---- dividing ----------------------------------------------------------------------------------
- */
+/* ---- dividing -------------------------------------------------------------------------------- */
 
 static struct fix_cell mean_cell(const struct fix_pipe *p, size_t dp, size_t stage)
 {

@@ -72,8 +72,7 @@ static bool peers_median(const struct peers *p, uint32_t slot, bool delay, int64
     return n > 0;
 }
 
-/* ---- compute of a worker against the others of its pipeline ------------------------------------
- */
+/* ---- compute of a worker against the others of its pipeline ---------------------------------- */
 
 /* Mean duration of a type of compute on the ranks for which `chosen` is `which`; 0 for none. */
 static double type_mean(const struct fix_job *job, const uint8_t *chosen, uint8_t which,
@@ -218,8 +217,7 @@ int inq_fix_repair_host(struct fix_job *job, const struct fix_args *args, struct
     return ranks_like_peers(job, args, PART_HOST, said, err);
 }
 
-/* ---- speed -------------------------------------------------------------------------------------
- */
+/* ---- speed ----------------------------------------------------------------------------------- */
 
 int inq_fix_speed_rank(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
                        struct inq_err *err)
@@ -245,8 +243,7 @@ int inq_fix_speed_rank(struct fix_job *job, const struct fix_args *args, struct 
     return code;
 }
 
-/* ---- swap --------------------------------------------------------------------------------------
- */
+/* ---- swap ------------------------------------------------------------------------------------ */
 
 /* How long a rank computes against the median of the replicas of its stage; without replicas
  * against the mean stage. */

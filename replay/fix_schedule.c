@@ -139,8 +139,7 @@ static int lay_out(struct fix_job *job, struct fix_pipe *pipe, const struct inq_
     return code;
 }
 
-/* ---- another schedule --------------------------------------------------------------------------
- */
+/* ---- another schedule ------------------------------------------------------------------------ */
 
 static int check_kind(struct fix_text name, char *kind, size_t size, struct inq_err *err)
 {
@@ -227,8 +226,7 @@ int inq_fix_schedule(struct fix_job *job, const struct fix_args *args, struct fi
     return change_schedule(job, &spec, weight_share, said, err);
 }
 
-/* ---- micro-batches -----------------------------------------------------------------------------
- */
+/* ---- micro-batches --------------------------------------------------------------------------- */
 
 struct division {
     int64_t n;

@@ -21,8 +21,7 @@ int inq_fix_no_memory(struct inq_err *err)
     return inq_err_set(err, INQ_NOMEM, "out of memory for a fix");
 }
 
-/* ---- saying ------------------------------------------------------------------------------------
- */
+/* ---- saying ---------------------------------------------------------------------------------- */
 
 void inq_fix_say(struct fix_said *said, const char *fmt, ...)
 {
@@ -44,8 +43,7 @@ struct fix_time inq_fix_time(int64_t ns)
     return time;
 }
 
-/* ---- one fix -----------------------------------------------------------------------------------
- */
+/* ---- one fix --------------------------------------------------------------------------------- */
 
 static const struct fix_row *find_row(struct fix_text name)
 {
@@ -161,8 +159,7 @@ int inq_fix_apply(struct fix_job *job, const char *spec, struct fix_said *said, 
     return code;
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool read_double(struct fix_text text, double *value)
 {

@@ -47,8 +47,7 @@ int inq_fix_read(const char **at, const struct fix_row **row, struct fix_args *a
 int inq_fix_apply(struct fix_job *job, const char *spec, struct fix_said *said,
                   struct inq_err *err);
 
-/* ---- arguments ---------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* The number of a key, `fallback` when it is not given. INQ_USAGE outside of [low, high]. */
 int inq_fix_number(const struct fix_args *args, const char *key, double low, double high,
@@ -74,8 +73,7 @@ struct fix_time {
 struct fix_time inq_fix_time(int64_t ns);
 int inq_fix_no_memory(struct inq_err *err);
 
-/* ---- the fixes ---------------------------------------------------------------------------------
- */
+/* ---- the fixes ------------------------------------------------------------------------------- */
 
 int inq_fix_replace_rank(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
                          struct inq_err *err);

@@ -9,8 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- stages ------------------------------------------------------------------------------------
- */
+/* ---- stages ---------------------------------------------------------------------------------- */
 
 /* Mean time of one micro-batch on each stage. */
 struct stage_costs {
@@ -203,8 +202,7 @@ int inq_fix_rebalance(struct fix_job *job, const struct fix_args *args, struct f
     return code;
 }
 
-/* ---- sequences ---------------------------------------------------------------------------------
- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 
 /* Length of a piece of data against the mean, from what its ops take. */
 struct lengths {

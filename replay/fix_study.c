@@ -33,8 +33,7 @@ struct study {
     int jobs;
 };
 
-/* ---- candidates --------------------------------------------------------------------------------
- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
 static int add(struct study *s, const char *spec, const char *finding, bool repairs,
                struct inq_err *err)
@@ -117,8 +116,7 @@ static bool helps(const struct study *s, const struct candidate *c)
     return c->t_ns >= 0 && (double)gain_of(s, c) > INQ_FIX_NOISE * (double)s->base->info.t_ns;
 }
 
-/* ---- places for slow ranks ---------------------------------------------------------------------
- */
+/* ---- places for slow ranks ------------------------------------------------------------------- */
 
 /* The one rank that a spec replaces; -1: it is no such spec. */
 static int32_t replaced_rank(const char *spec)
@@ -170,8 +168,7 @@ static int try_places(struct study *s, size_t index, struct inq_err *err)
     return code;
 }
 
-/* ---- together ----------------------------------------------------------------------------------
- */
+/* ---- together -------------------------------------------------------------------------------- */
 
 /* Place in the catalogue: fixes are applied in its order. */
 static size_t row_of(const char *spec)
@@ -269,8 +266,7 @@ static void drop_idle_pairs(struct study *s, size_t n_single)
     s->n = kept;
 }
 
-/* ---- the result --------------------------------------------------------------------------------
- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static int compare(const void *a, const void *b, void *ctx)
 {

@@ -29,8 +29,7 @@ struct validate {
     uint8_t *keep;        /* [n_ranks] */
 };
 
-/* ---- a part that stands for all ----------------------------------------------------------------
- */
+/* ---- a part that stands for all -------------------------------------------------------------- */
 
 static size_t unit_of(const struct fix_job *job, size_t rank)
 {
@@ -149,8 +148,7 @@ static int make_part(const struct validate *v, const char *spec, struct part *pa
     return code;
 }
 
-/* ---- executing ---------------------------------------------------------------------------------
- */
+/* ---- executing ------------------------------------------------------------------------------- */
 
 /* What is to be known of the execution, besides what the engine says. */
 static const char *note_of(const struct validate *v, const struct inq_plan *plan,

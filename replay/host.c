@@ -20,8 +20,7 @@
 /* A timer this late means that the CPUs were busy with other work, which the reader must know. */
 static const int64_t late_ns = 1000000;
 
-/* ---- the machine ------------------------------------------------------------------------------
- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static size_t count_cpus(void)
 {
@@ -103,8 +102,7 @@ bool inq_host_cond_init(pthread_cond_t *cond)
     return ok;
 }
 
-/* ---- set-up -----------------------------------------------------------------------------------
- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int no_memory(size_t n, struct inq_err *err)
 {
@@ -281,8 +279,7 @@ static int run_init(struct host_run *run, const struct inq_plan *plan,
     return code == INQ_OK ? make_workers(run, err) : code;
 }
 
-/* ---- one execution ----------------------------------------------------------------------------
- */
+/* ---- one execution --------------------------------------------------------------------------- */
 
 static void reset(struct host_run *run)
 {
@@ -404,8 +401,7 @@ static int execute(struct host_run *run, const struct inq_replay_options *option
     return INQ_OK;
 }
 
-/* ---- the engine -------------------------------------------------------------------------------
- */
+/* ---- the engine ------------------------------------------------------------------------------ */
 
 /* By how much any timer was late. */
 static int64_t lateness(const struct host_run *run)

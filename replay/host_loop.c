@@ -11,8 +11,7 @@
 #include <sys/prctl.h>
 #endif
 
-/* ---- timers: a binary heap --------------------------------------------------------------------
- */
+/* ---- timers: a binary heap ------------------------------------------------------------------- */
 
 static void add_timer(struct host_worker *w, int64_t at_ns, uint32_t op)
 {
@@ -43,8 +42,7 @@ static uint32_t take_timer(struct host_worker *w)
     return op;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void wake(struct host_worker *w)
 {
@@ -86,8 +84,7 @@ void inq_host_stop(struct host_run *run, enum host_outcome outcome)
     }
 }
 
-/* ---- ops --------------------------------------------------------------------------------------
- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 /* `n` ops fewer can go on by themselves; with none left and none to come, it is over. */
 static void rest(struct host_run *run, uint64_t n)
@@ -212,8 +209,7 @@ static bool fire_timers(struct host_worker *w)
     }
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------
- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 /* Sleeps until a moment on the monotonic clock or a wake-up; `worker` is awake before and after. */
 static void sleep_until(struct host_worker *worker, int64_t until_ns)

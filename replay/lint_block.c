@@ -46,8 +46,7 @@ static void push(struct run *run, int32_t rank)
     }
 }
 
-/* ---- groups: all calls of one start together and all end it
- * -------------------------------------------- */
+/* ---- groups: all calls of one start together and all end it ---------------------------------- */
 
 /* Whether a call waits for its other half. */
 static bool waits(const struct run *run, const struct inq_call *call)
@@ -94,8 +93,7 @@ static void advance_groups(struct run *run, int32_t rank)
     }
 }
 
-/* ---- buffered: a send ends when there is room, a receive when the message is there
- * ---------------------- */
+/* ---- buffered: a send ends when there is room, a receive when the message is there ----------- */
 
 static bool can_pass(const struct run *run, const struct inq_call *call)
 {
@@ -123,8 +121,7 @@ static void advance_buffered(struct run *run, int32_t rank)
     }
 }
 
-/* ---- running
- * ------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static int start(struct run *run)
 {
@@ -178,8 +175,7 @@ static int32_t first_stuck(const struct run *run)
     return -1;
 }
 
-/* ---- telling
- * ------------------------------------------------------------------------------------------- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 /* The call that a stuck rank waits in. */
 static const struct inq_call *waiting_call(const struct run *run, int32_t rank)

@@ -37,8 +37,7 @@ static int complain(struct inq_calls *c, enum inq_lint_rule rule, const struct i
                         action, c->err, "%s", message);
 }
 
-/* ---- pairing (R4), same rank (R12)
- * ------------------------------------------------------------------ */
+/* ---- pairing (R4), same rank (R12) ----------------------------------------------------------- */
 
 /* Slot of the message that a call carries; NULL when its stage has no such neighbour. */
 static uint32_t *slot_of(const struct pairing *p, const struct inq_action *action, int32_t *other)
@@ -125,8 +124,7 @@ static int pair_up(struct pairing *p)
     return INQ_OK;
 }
 
-/* ---- order of a pair's messages (R6, R12)
- * ------------------------------------------------------------- */
+/* ---- order of a pair's messages (R6, R12) ---------------------------------------------------- */
 
 /* Numbers the calls of every (sender, receiver), on each side in its own order. */
 static void number_calls(struct pairing *p)
@@ -192,8 +190,7 @@ static int check_orders(struct inq_calls *c)
     return code;
 }
 
-/* ---- all of it
- * --------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int init(struct pairing *p)
 {

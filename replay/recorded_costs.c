@@ -30,8 +30,7 @@ void inq_recorded_costs_release(struct inq_recorded_costs *costs)
     *costs = (struct inq_recorded_costs){0};
 }
 
-/* ---- forwards and backwards --------------------------------------------------------------------
- */
+/* ---- forwards and backwards ------------------------------------------------------------------ */
 
 static int part_of(uint8_t type)
 {
@@ -81,8 +80,7 @@ static int64_t median_of(struct sums *x, size_t stage, size_t part)
     return inq_median_i64(x->values, x->out->n_steps);
 }
 
-/* ---- all else ----------------------------------------------------------------------------------
- */
+/* ---- all else -------------------------------------------------------------------------------- */
 
 static bool is_transfer(uint8_t type)
 {
@@ -131,8 +129,7 @@ static int64_t median_transfer(struct sums *x)
     return inq_median_i64(x->values, n);
 }
 
-/* ---- together ----------------------------------------------------------------------------------
- */
+/* ---- together -------------------------------------------------------------------------------- */
 
 static int allocate(struct sums *x)
 {
@@ -204,8 +201,7 @@ int inq_recorded_costs_of(const struct inq_trace *trace, struct inq_recorded_cos
     return code;
 }
 
-/* ---- cut anew ----------------------------------------------------------------------------------
- */
+/* ---- cut anew -------------------------------------------------------------------------------- */
 
 int inq_stage_costs_recut(const struct inq_stage_cost *from, size_t n, size_t n_new,
                           struct inq_stage_cost *to, struct inq_err *err)

@@ -34,8 +34,7 @@ void inq_reductions_release(struct inq_reductions *x)
     *x = (struct inq_reductions){0};
 }
 
-/* ---- which there are ---------------------------------------------------------------------------
- */
+/* ---- which there are ------------------------------------------------------------------------- */
 
 static bool allocate(struct inq_reductions *x)
 {
@@ -109,8 +108,7 @@ int inq_reductions_find(const struct inq_schedule *schedule, int64_t dur_ns,
     return code;
 }
 
-/* ---- when they end -----------------------------------------------------------------------------
- */
+/* ---- when they end --------------------------------------------------------------------------- */
 
 static const struct inq_reduction_part *part_of(const struct inq_reductions *x, int32_t rank,
                                                 int32_t stage)

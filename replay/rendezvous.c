@@ -55,8 +55,7 @@ struct machine {
     struct inq_err err; /* what stopped it */
 };
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static bool is_send(uint8_t kind)
 {
@@ -101,8 +100,7 @@ static bool same_message(const struct machine *m, const struct inq_action *send,
            send->microbatch == recv->microbatch && other_stage(m, send) == recv->stage;
 }
 
-/* ---- stopping ---------------------------------------------------------------------------------
- */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 static void stop(struct machine *m, int code)
 {
@@ -187,8 +185,7 @@ static void look_for_deadlock(struct machine *m)
     }
 }
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int channel_between(struct machine *m, int32_t from, int32_t to, struct channel **channel)
 {
@@ -304,8 +301,7 @@ static void call_group(struct machine *m, struct rank *r, size_t first, size_t n
     }
 }
 
-/* ---- compute ----------------------------------------------------------------------------------
- */
+/* ---- compute --------------------------------------------------------------------------------- */
 
 static int64_t duration(const struct machine *m, const struct inq_action *a)
 {
@@ -367,8 +363,7 @@ static void compute(struct machine *m, struct rank *r, const struct inq_action *
     }
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static void *run_rank(void *ctx)
 {

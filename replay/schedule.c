@@ -110,8 +110,7 @@ char *inq_action_format(const struct inq_action *action, char *buf, size_t size)
     return buf;
 }
 
-/* ---- costs
- * ------------------------------------------------------------------------------------------- */
+/* ---- costs ----------------------------------------------------------------------------------- */
 
 const struct inq_stage_cost *inq_stage_cost_of(const struct inq_costs *costs, int32_t stage)
 {
@@ -129,8 +128,7 @@ double inq_memory_change(const struct inq_costs *costs, uint8_t kind)
     return by_kind[kind];
 }
 
-/* ---- kinds -------------------------------------------------------------------------------------
- */
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
 /* Parallel to inq_schedule_kinds(). */
 static const struct inq_schedule_kind kinds[] = {

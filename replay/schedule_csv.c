@@ -33,8 +33,7 @@ static int bad_cell(struct reader *in, const char *why)
                       in->cell, why);
 }
 
-/* ---- cells --------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static int append_char(struct reader *in, char c)
 {
@@ -215,8 +214,7 @@ static int parse_cell(struct reader *in)
     return code;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int start_row(struct reader *in)
 {
@@ -251,8 +249,7 @@ static int read_row(struct reader *in, bool *more)
     return code;
 }
 
-/* ---- after the last row
- * ---------------------------------------------------------------------------- */
+/* ---- after the last row ---------------------------------------------------------------------- */
 
 static void choose_dialect(struct reader *in, enum inq_csv_dialect told)
 {
@@ -345,8 +342,7 @@ int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dialect dia
     return code;
 }
 
-/* ---- writing
- * ----------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void write_row(struct inq_out *out, const struct inq_rank_actions *list)
 {

@@ -216,8 +216,7 @@ int inq_make_dualpipe(const struct inq_schedule_spec *spec, struct inq_schedule 
     return code;
 }
 
-/* ---- Chimera
- * ------------------------------------------------------------------------------------------ */
+/* ---- Chimera --------------------------------------------------------------------------------- */
 
 /* Slots of equal length in which the two directions never meet: with D ranks, a forward of micro-
  * batch i (of D / 2 in one unit) reaches stage s in slot s + 2 i, its backward in 2 D - 1 - s + 2

@@ -56,8 +56,7 @@ static uint32_t *slot_of(struct builder *b, const struct inq_action *action)
     return &table[cell_of(b->schedule, action)];
 }
 
-/* ---- ops
- * ------------------------------------------------------------------------------------------ */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 static int add_op(struct builder *b, int32_t rank, size_t i, const struct inq_action *first,
                   int64_t dur_ns)
@@ -224,8 +223,7 @@ static int add_groups(struct builder *b)
     return code;
 }
 
-/* ---- edges
- * ---------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 /* `to` needs the result of `from`, which stands on `from_stage`. */
 static int add_edge(struct builder *b, uint32_t from, int32_t from_stage,
@@ -299,8 +297,7 @@ static int add_edges(struct builder *b)
     return INQ_OK;
 }
 
-/* ---- the graph
- * --------------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 static uint32_t *table_of_none(size_t n)
 {

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one schedule
- * --------------------------------------------------------------------------------------- */
+/* ---- one schedule ---------------------------------------------------------------------------- */
 
 static int64_t share(int64_t ns, double factor)
 {
@@ -164,8 +163,7 @@ int inq_schedule_measure_kind(const struct inq_schedule_spec *spec, struct inq_s
     return code;
 }
 
-/* ---- all kinds
- * ------------------------------------------------------------------------------------------ */
+/* ---- all kinds ------------------------------------------------------------------------------- */
 
 /* What fits first, then weights kept once, then the shortest. */
 static int compare_rows(const void *a, const void *b, void *ctx)
@@ -235,8 +233,7 @@ int inq_schedule_search_kinds(const struct inq_schedule_spec *spec, struct inq_s
     return code == INQ_OK ? inq_sort(rows, *n, sizeof *rows, compare_rows, NULL, err) : code;
 }
 
-/* ---- sizes of micro-batches
- * ----------------------------------------------------------------------------- */
+/* ---- sizes of micro-batches ------------------------------------------------------------------ */
 
 static int64_t between(int64_t low, int64_t high, double where)
 {

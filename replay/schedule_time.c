@@ -75,8 +75,7 @@ static int64_t *slot_of(const struct sim *sim, const struct inq_action *action)
     return action->kind == INQ_ACTION_F ? &sim->forward[cell] : &sim->backward[cell];
 }
 
-/* ---- what is there
- * ---------------------------------------------------------------------------------- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static int claim(struct sim *sim, const struct inq_action *action)
 {
@@ -158,8 +157,7 @@ static int walk(struct sim *sim, bool claims)
     return code;
 }
 
-/* ---- beside the compute
- * ---------------------------------------------------------------------------- */
+/* ---- beside the compute ---------------------------------------------------------------------- */
 
 static void push(struct sim *sim, int32_t rank)
 {
@@ -209,8 +207,7 @@ static void note_reductions(struct sim *sim)
     }
 }
 
-/* ---- running
- * ---------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /* The cell at list[at]: a composite with its parts, or one action. */
 struct cell {
@@ -361,8 +358,7 @@ static void advance(struct sim *sim, int32_t rank)
     }
 }
 
-/* ---- deadlock
- * --------------------------------------------------------------------------------------- */
+/* ---- deadlock -------------------------------------------------------------------------------- */
 
 /* The rank that a stuck rank waits for, or -1; says so in text. */
 static int32_t describe_wait(const struct sim *sim, int32_t rank, char *text, size_t size)
@@ -444,8 +440,7 @@ static int run_all(struct sim *sim)
     return inq_reductions_check(&sim->reductions, sim->err);
 }
 
-/* ---- results
- * ---------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* Sums over ranks whose own figures are there; `timing->makespan_ns` may be set already. */
 static void summarise(const struct inq_schedule *schedule, struct inq_schedule_timing *timing)
@@ -493,8 +488,7 @@ void inq_schedule_timing_sum(const struct inq_schedule *schedule, const struct i
     summarise(schedule, timing);
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static int64_t *ends_absent(size_t n)
 {

@@ -108,8 +108,7 @@ static int32_t block_peak(const struct block *b, int32_t p, int32_t period)
     return peak;
 }
 
-/* ---- running a block's order by the times
- * ------------------------------------------------------- */
+/* ---- running a block's order by the times ---------------------------------------------------- */
 
 /* The chain whose pass comes next on a rank; CHAINS at the end. */
 static int next_chain(const struct v_search *v, int32_t r)
@@ -264,8 +263,7 @@ static int64_t run_block(struct v_search *v)
     return span;
 }
 
-/* ---- choosing a block
- * ------------------------------------------------------------------------------ */
+/* ---- choosing a block ------------------------------------------------------------------------ */
 
 /* The n-th of all steps from 1 to 3 and turns from 1 to 6. */
 static struct block nth_block(int32_t n)
@@ -363,8 +361,7 @@ static int search(struct v_search *v, struct inq_err *err)
                                v->limit, v->change_f, (int)v->p);
 }
 
-/* ---- the schedule
- * --------------------------------------------------------------------------------- */
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
 static int write_rank(const struct v_search *v, int32_t r, struct inq_schedule *schedule,
                       struct inq_err *err)

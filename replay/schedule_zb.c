@@ -111,8 +111,7 @@ static bool place_filled(struct greedy *g, int32_t j, int kind)
     return true;
 }
 
-/* ---- first round
- * ---------------------------------------------------------------------------------- */
+/* ---- first round ----------------------------------------------------------------------------- */
 
 /* How many forwards more fit on stage j before its first gradient arrives at `gradient_ns`; *end_ns
  * is when the last of them ends. */
@@ -169,8 +168,7 @@ static bool first_round(struct greedy *g)
     return true;
 }
 
-/* ---- later rounds
- * --------------------------------------------------------------------------------- */
+/* ---- later rounds ---------------------------------------------------------------------------- */
 
 /* Whether stage j should let its next forward wait so that the next stage keeps up. */
 static bool holds_back(const struct greedy *g, int32_t j)
@@ -237,8 +235,7 @@ static int64_t run(struct greedy *g)
     return ok ? span : -1;
 }
 
-/* ---- the schedule
- * --------------------------------------------------------------------------------- */
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
 static void release(struct greedy *g)
 {

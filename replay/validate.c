@@ -10,8 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- intervals --------------------------------------------------------------------------------
- */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
 /* The median lies between the k-th smallest and the k-th largest of n values with probability
  * 1 - 2 P(Bin(n, 1/2) < k), whatever the distribution (David and Nagaraja, Order Statistics, 3rd
@@ -61,8 +60,7 @@ static void speedups(const int64_t *base_ns, const int64_t *fixed_ns, size_t n, 
     v->speedup_ci95[1] = ratios[n - k];
 }
 
-/* ---- the rule ---------------------------------------------------------------------------------
- */
+/* ---- the rule -------------------------------------------------------------------------------- */
 
 static const size_t least_pairs = 6;
 static const double least_gain = 0.001;
@@ -126,8 +124,7 @@ const char *inq_judgement_text(enum inq_judgement judgement)
     return i < sizeof texts / sizeof *texts ? texts[i] : "";
 }
 
-/* ---- executions -------------------------------------------------------------------------------
- */
+/* ---- executions ------------------------------------------------------------------------------ */
 
 struct runs {
     const struct inq_engine *engine;

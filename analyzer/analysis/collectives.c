@@ -21,8 +21,7 @@ static int64_t add(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* ---- figures of every collective, in chunks side by side --------------------------------------
- */
+/* ---- figures of every collective, in chunks side by side ------------------------------------- */
 
 struct all_figures {
     const struct inq_trace *trace;

@@ -50,8 +50,7 @@ static int no_memory(struct inq_err *err)
     return inq_err_set(err, INQ_NOMEM, "out of memory for the critical path");
 }
 
-/* ---- what an op is -----------------------------------------------------------------------------
- */
+/* ---- what an op is --------------------------------------------------------------------------- */
 
 static uint32_t rank_of(const struct source *s, uint32_t op)
 {
@@ -94,8 +93,7 @@ static const char *name_of(const struct source *s, uint32_t op)
     return inq_trace_str(s->trace, name);
 }
 
-/* ---- sums --------------------------------------------------------------------------------------
- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 static int sum_stages(struct work *w, struct inq_err *err)
 {
@@ -144,8 +142,7 @@ static int sum_path(struct work *w, struct inq_err *err)
     return sum_stages(w, err);
 }
 
-/* ---- segments ----------------------------------------------------------------------------------
- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 /* Longest first; of equally long ones the first. */
 static int compare_segments(const void *a, const void *b, void *ctx)
@@ -209,8 +206,7 @@ static int list_segments(struct work *w, struct inq_err *err)
     return code;
 }
 
-/* ---- slack -------------------------------------------------------------------------------------
- */
+/* ---- slack ----------------------------------------------------------------------------------- */
 
 static bool counts_for_slack(const struct work *w, uint32_t op)
 {
@@ -254,8 +250,7 @@ static int sum_slack(struct work *w, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- a path from a source ----------------------------------------------------------------------
- */
+/* ---- a path from a source -------------------------------------------------------------------- */
 
 static uint32_t last_to_end(const struct source *s)
 {
@@ -308,8 +303,7 @@ out:
     return code;
 }
 
-/* ---- sources -----------------------------------------------------------------------------------
- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* The step of median length (of an even number the shorter of the middle two). */
 static int median_step(const int64_t *length_ns, size_t n, size_t *step, struct inq_err *err)

@@ -37,8 +37,7 @@ static bool is_mismatch(enum inq_match_state state)
            state == INQ_MATCH_DTYPE;
 }
 
-/* ---- matches -----------------------------------------------------------------------------------
- */
+/* ---- matches --------------------------------------------------------------------------------- */
 
 static void add_match(struct inq_failure_case *c, uint32_t team,
                       const struct inq_flight_verdict *verdict)
@@ -85,8 +84,7 @@ static int match_groups(struct inq_failure_case *c, struct inq_err *err)
     return code;
 }
 
-/* ---- lists of ranks ----------------------------------------------------------------------------
- */
+/* ---- lists of ranks -------------------------------------------------------------------------- */
 
 static int list_marked(struct inq_failure_case *c, const bool *marked, size_t *n, int32_t **ranks,
                        struct inq_err *err)
@@ -188,8 +186,7 @@ static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
     return code;
 }
 
-/* ---- the class ---------------------------------------------------------------------------------
- */
+/* ---- the class ------------------------------------------------------------------------------- */
 
 static uint32_t first_with(const struct inq_failure_case *c, enum inq_flight_end end)
 {

@@ -106,8 +106,7 @@ static int add_alternative(struct inq_arena *arena, struct inq_failure *f, const
     return INQ_OK;
 }
 
-/* ---- dumps and logs ----------------------------------------------------------------------------
- */
+/* ---- dumps and logs -------------------------------------------------------------------------- */
 
 /* The logs lead; the dumps say where the waiting was. */
 static int lead_by_logs(struct inq_arena *arena, struct inq_failure *f,
@@ -188,8 +187,7 @@ static int lead_by_dumps(struct inq_arena *arena, struct inq_failure *f,
     return code;
 }
 
-/* ---- traces ------------------------------------------------------------------------------------
- */
+/* ---- traces ---------------------------------------------------------------------------------- */
 
 static int64_t last_end(const struct inq_rank *rank, size_t *event)
 {
@@ -241,8 +239,7 @@ static int add_last_work(const struct inq_trace *trace, struct inq_arena *arena,
     return append_evidence(arena, f, found, n, err);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void clear(struct inq_failure *f)
 {

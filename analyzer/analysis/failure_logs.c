@@ -11,8 +11,7 @@ static bool barrier_like(const struct inq_log_hang *hang)
     return hang->numel == 1 || strstr(hang->op, "BARRIER") != NULL;
 }
 
-/* ---- the class without a cause line ------------------------------------------------------------
- */
+/* ---- the class without a cause line ---------------------------------------------------------- */
 
 static const struct inq_log_mark *find_kind(const struct inq_log_case *c, enum inq_log_kind kind,
                                             int64_t code)
@@ -191,8 +190,7 @@ static void classify(struct inq_log_case *c, struct inq_failure *f)
     }
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 /* Ranks whose process was killed by a signal that no launcher sent. */
 static bool was_killed(const struct inq_log_mark *mark)
@@ -388,8 +386,7 @@ static int list_ranks(struct inq_log_case *c, struct inq_failure *f, struct inq_
     return code;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Whether anything went wrong that the run did not survive. */
 static bool tells_of_failure(const struct inq_log_case *c)

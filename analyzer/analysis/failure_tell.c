@@ -50,8 +50,7 @@ static const struct inq_flight_op *op_of(const struct inq_failure_case *c, uint3
     return &c->model.ranks[rank].pending[op];
 }
 
-/* ---- evidence ----------------------------------------------------------------------------------
- */
+/* ---- evidence -------------------------------------------------------------------------------- */
 
 static const char *say_waiter(struct inq_failure_case *c, const struct inq_flight_node *node)
 {
@@ -174,8 +173,7 @@ static void tell_evidence(struct inq_failure_case *c)
     tell_list(c, failure->victim_ranks, failure->n_victims, MAX_WAITER_EVIDENCE);
 }
 
-/* ---- headline ----------------------------------------------------------------------------------
- */
+/* ---- headline -------------------------------------------------------------------------------- */
 
 static const char *say_victims(struct inq_failure_case *c)
 {
@@ -343,8 +341,7 @@ static const char *say_headline(struct inq_failure_case *c)
     return "Nothing was pending when the dumps were written: they show no hang.";
 }
 
-/* ---- what else, what next ----------------------------------------------------------------------
- */
+/* ---- what else, what next -------------------------------------------------------------------- */
 
 static void tell_alternatives(struct inq_failure_case *c)
 {

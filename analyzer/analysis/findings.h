@@ -41,8 +41,7 @@ const char *inq_findings_time(struct inq_findings *findings, int64_t ns);
 /* "34 %", "2.5 %" below ten. */
 const char *inq_findings_percent(struct inq_findings *findings, double share);
 
-/* ---- what the judge asks; each looks at one section and does nothing when it is absent ---------
- */
+/* ---- what the judge asks; each looks at one section and does nothing when it is absent ------- */
 
 typedef void inq_judge_part(const struct inq_trace *trace, struct inq_findings *findings);
 

@@ -57,8 +57,7 @@ static void take(struct table *t, size_t i)
     }
 }
 
-/* ---- tests: whether two members, or one by itself, agree ---------------------------------------
- */
+/* ---- tests: whether two members, or one by itself, agree ------------------------------------- */
 
 typedef bool agrees(const struct table *t, const struct part *a, const struct part *b);
 
@@ -116,8 +115,7 @@ static bool same_dtypes(const struct table *t, const struct part *a, const struc
     return x[0] == '\0' || y[0] == '\0' || strcmp(x, y) == 0;
 }
 
-/* ---- majority ----------------------------------------------------------------------------------
- */
+/* ---- majority -------------------------------------------------------------------------------- */
 
 /* Fills `odd` with the members that do not agree with most; false when all agree. */
 static bool find_odd(const struct table *t, agrees *agree, struct inq_flight_verdict *verdict)
@@ -212,8 +210,7 @@ static bool is_swapped(const struct table *t, const struct inq_flight_verdict *v
     return found[0] && found[1] && verdict->usual->kind != verdict->other->kind;
 }
 
-/* ---- the group ---------------------------------------------------------------------------------
- */
+/* ---- the group ------------------------------------------------------------------------------- */
 
 static bool list_absent(const struct table *t, bool with_dump, struct inq_flight_verdict *verdict)
 {

@@ -51,8 +51,7 @@ const struct inq_flight_place *inq_flight_place(const struct inq_flight_team *te
     return lo < team->n_members && team->places[lo].rank == rank ? &team->places[lo] : NULL;
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 /* The group of all ranks, as older versions write it: without members. */
 static bool is_bare_world(const struct inq_flight_group *group)
@@ -114,8 +113,7 @@ static int list_ranks(struct builder *b)
     return INQ_OK;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static int compare_places(const void *a, const void *b, void *ctx)
 {
@@ -231,8 +229,7 @@ static int join_groups(struct builder *b, struct inq_flight_rank *rank)
     return code;
 }
 
-/* ---- what is pending ---------------------------------------------------------------------------
- */
+/* ---- what is pending ------------------------------------------------------------------------- */
 
 static int compare_ops(const void *a, const void *b, void *ctx)
 {
@@ -369,8 +366,7 @@ static void mark_whole(struct builder *b)
     }
 }
 
-/* ---- dumps of different times ------------------------------------------------------------------
- */
+/* ---- dumps of different times ---------------------------------------------------------------- */
 
 /* A member that never enqueued what another has finished, though that needs all members, wrote its
  * dump before: where it stood later, the dump does not tell. */

@@ -26,8 +26,7 @@ static void add(struct drawing *d, uint32_t to)
     }
 }
 
-/* ---- collectives -------------------------------------------------------------------------------
- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 /* Whether the member has not come to `seq`: it stands before it, or at it with nothing pending. */
 static bool is_behind(const struct inq_flight_place *place, int64_t seq)
@@ -110,8 +109,7 @@ static enum inq_flight_end draw_collective(struct drawing *d, const struct inq_f
     return INQ_FLIGHT_JOINED;
 }
 
-/* ---- P2P ---------------------------------------------------------------------------------------
- */
+/* ---- P2P ------------------------------------------------------------------------------------- */
 
 /* Whether the op belongs to what holds the rank now. */
 static bool is_first(const struct inq_flight_rank *rank, const struct inq_flight_op *op)
@@ -142,8 +140,7 @@ static enum inq_flight_end draw_transfers(struct drawing *d, size_t first, size_
                          : INQ_FLIGHT_IDLE;
 }
 
-/* ---- one rank ----------------------------------------------------------------------------------
- */
+/* ---- one rank -------------------------------------------------------------------------------- */
 
 /* Whether the op was enqueued before that of the waiter so far: what a rank misses first is what it
  * was to do next. */
@@ -197,8 +194,7 @@ static int draw_rank(struct drawing *d, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- ends of chains ----------------------------------------------------------------------------
- */
+/* ---- ends of chains -------------------------------------------------------------------------- */
 
 int inq_flight_reach(const struct inq_flight_model *model, const struct inq_flight_waits *waits,
                      bool *marked, struct inq_err *err)

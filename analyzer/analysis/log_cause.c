@@ -34,8 +34,7 @@ static bool behind(const struct inq_log_mark *a, const struct inq_log_mark *b)
     return a->event->file == b->event->file && b->event->line > a->event->line;
 }
 
-/* ---- survived ----------------------------------------------------------------------------------
- */
+/* ---- survived -------------------------------------------------------------------------------- */
 
 /* The run went on behind a fault: training lines, or the fault's own end. */
 static void find_survived(struct inq_log_case *c, struct inq_log_mark *mark)
@@ -83,8 +82,7 @@ static void find_ended(struct inq_log_case *c, struct inq_log_mark *mark)
     }
 }
 
-/* ---- late --------------------------------------------------------------------------------------
- */
+/* ---- late ------------------------------------------------------------------------------------ */
 
 /* What the launcher and Slurm sum up is printed last, whenever it happened. */
 static bool summed_up(enum inq_log_kind kind)
@@ -152,8 +150,7 @@ static const struct inq_log_mark *first_symptom(const struct inq_log_case *c,
     return first;
 }
 
-/* ---- the launcher's own signals ----------------------------------------------------------------
- */
+/* ---- the launcher's own signals -------------------------------------------------------------- */
 
 /* Killed because it did not end when it was told to. */
 static int excuse(struct inq_log_case *c, struct inq_err *err)
@@ -200,8 +197,7 @@ static int index_marks(struct inq_log_case *c, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- choosing ----------------------------------------------------------------------------------
- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* 3: speaks for itself; 2: fits; 1: a hint. The end of an allotted time may be the end of a hang.
  */

@@ -111,8 +111,7 @@ static int learn_from(struct joins *joins, const struct inq_log_mark *mark, stru
     return code;
 }
 
-/* ---- filling -----------------------------------------------------------------------------------
- */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 static int gather(struct inq_log_case *c, struct inq_err *err)
 {

@@ -126,8 +126,7 @@ static struct team *team_of(struct team *teams, size_t *n, size_t cap, const cha
     return &teams[(*n)++];
 }
 
-/* ---- judging one group -------------------------------------------------------------------------
- */
+/* ---- judging one group ----------------------------------------------------------------------- */
 
 /* All that was enqueued is done: what the rank waits for is no collective of this group. */
 static bool is_done(const struct inq_log_standing *row)
@@ -346,8 +345,7 @@ bool inq_log_other_op(const struct inq_log_hang *hang)
     return false;
 }
 
-/* ---- lines that name the ranks themselves ------------------------------------------------------
- */
+/* ---- lines that name the ranks themselves ---------------------------------------------------- */
 
 static int take_named(struct inq_log_case *c, struct inq_err *err)
 {
@@ -424,8 +422,7 @@ static int take_snapshots(struct inq_log_case *c, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- all groups --------------------------------------------------------------------------------
- */
+/* ---- all groups ------------------------------------------------------------------------------ */
 
 /* Which group a line without one is of. */
 struct naming {

@@ -105,8 +105,7 @@ const char *inq_log_what(struct inq_log_case *c, const struct inq_log_mark *mark
     return kind;
 }
 
-/* ---- evidence ----------------------------------------------------------------------------------
- */
+/* ---- evidence -------------------------------------------------------------------------------- */
 
 static void add_evidence(struct inq_log_case *c, struct inq_failure *f,
                          const struct inq_log_mark *mark)
@@ -172,8 +171,7 @@ static void tell_evidence(struct inq_log_case *c, struct inq_failure *f)
     }
 }
 
-/* ---- victims -----------------------------------------------------------------------------------
- */
+/* ---- victims --------------------------------------------------------------------------------- */
 
 static int by_lines(const void *a, const void *b, void *ctx)
 {
@@ -249,8 +247,7 @@ static void tell_victims(struct inq_log_case *c, struct inq_failure *f)
     inq_mem_free(seen);
 }
 
-/* ---- moments -----------------------------------------------------------------------------------
- */
+/* ---- moments --------------------------------------------------------------------------------- */
 
 static enum inq_failure_phase phase_of(const struct inq_log_case *c,
                                        const struct inq_log_mark *mark)
@@ -358,8 +355,7 @@ static void tell_moments(struct inq_log_case *c, struct inq_failure *f)
                                             NULL, NULL) != INQ_OK;
 }
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static bool same_place(const struct inq_failure_place *a, const struct inq_failure_place *b)
 {

@@ -209,8 +209,7 @@ const char *inq_log_headline(struct inq_log_case *c, const struct inq_failure *f
     }
 }
 
-/* ---- what to do --------------------------------------------------------------------------------
- */
+/* ---- what to do ------------------------------------------------------------------------------ */
 
 static const char *advice_of_host(const struct inq_failure *f)
 {
@@ -290,8 +289,7 @@ const char *inq_log_advice(struct inq_log_case *c, const struct inq_failure *f)
                : "Collect the logs of all ranks and the kernel logs of their nodes.";
 }
 
-/* ---- what else it could be ---------------------------------------------------------------------
- */
+/* ---- what else it could be ------------------------------------------------------------------- */
 
 static void add(struct inq_log_case *c, struct inq_failure *f, const char *text)
 {

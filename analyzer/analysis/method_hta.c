@@ -28,8 +28,7 @@ struct rank_result {
     int64_t state_us[STATES]; /* by the types that ran at the same time, bit = 1 << type */
 };
 
-/* ---- merged intervals: as recorded ones they can end one before they start --------------------
- */
+/* ---- merged intervals: as recorded ones they can end one before they start ------------------- */
 
 struct span {
     int64_t ts, end;

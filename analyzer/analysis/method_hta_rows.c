@@ -112,8 +112,7 @@ void inq_hta_view_release(struct inq_hta_view *view)
     *view = (struct inq_hta_view){0};
 }
 
-/* ---- rounding: inwards, when any time in the file had a fraction ------------------------------
- */
+/* ---- rounding: inwards, when any time in the file had a fraction ----------------------------- */
 
 static int64_t floor_div(int64_t a, int64_t b)
 {

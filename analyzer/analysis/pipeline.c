@@ -37,8 +37,7 @@ static bool is_pipeline(const struct inq_op_model *m)
     return forward && backward && m->n_stages > 1;
 }
 
-/* ---- bubbles -----------------------------------------------------------------------------------
- */
+/* ---- bubbles --------------------------------------------------------------------------------- */
 
 struct span {
     int64_t first, last;
@@ -102,8 +101,7 @@ static int find_bubbles(struct pipeline *x, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- stages ------------------------------------------------------------------------------------
- */
+/* ---- stages ---------------------------------------------------------------------------------- */
 
 static void mean_ops(struct pipeline *x)
 {
@@ -141,8 +139,7 @@ static int fill_stages(struct pipeline *x, struct inq_err *err)
     return code;
 }
 
-/* ---- schedule and waterfall --------------------------------------------------------------------
- */
+/* ---- schedule and waterfall ------------------------------------------------------------------ */
 
 static int fill_schedule(struct pipeline *x, struct inq_err *err)
 {

@@ -29,8 +29,7 @@ struct shape {
     double f_ns, b_ns, w_ns; /* mean times of a micro-batch on a stage */
 };
 
-/* ---- what is there ------------------------------------------------------------------------------
- */
+/* ---- what is there --------------------------------------------------------------------------- */
 
 static int32_t number_of(const struct inq_step_op *op)
 {
@@ -107,8 +106,7 @@ static void measure(struct shape *s)
     }
 }
 
-/* ---- what schedules prescribe ------------------------------------------------------------------
- */
+/* ---- what schedules prescribe ---------------------------------------------------------------- */
 
 /* k-th forward or backward of an interleaved schedule: rounds of p micro-batches, chunk by chunk.
  */
@@ -222,8 +220,7 @@ static double fit(struct shape *s, const struct candidate *c)
     return all > 0 ? (double)fits / (double)all : 0.0;
 }
 
-/* ---- schedules that are known by what they hold ------------------------------------------------
- */
+/* ---- schedules that are known by what they hold ---------------------------------------------- */
 
 static void take_stage(const struct inq_op_template *t, size_t stage, struct inq_split_shape *shape)
 {

@@ -173,8 +173,7 @@ static bool is_matched(const struct inq_rerun *x)
     return alone <= most_alone * all;
 }
 
-/* ---- waits that nobody recorded ---------------------------------------------------------------
- */
+/* ---- waits that nobody recorded -------------------------------------------------------------- */
 
 /* Ends of the GPU work of each rank, ascending: ends[start[r]] to ends[start[r + 1]]. */
 static void sort_ends(const struct inq_rerun *x, size_t *start, int64_t *ends)

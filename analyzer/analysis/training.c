@@ -61,8 +61,7 @@ static bool tells_times(const struct inq_log *log)
     return false;
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 struct inq_training_event *inq_training_add(struct inq_training_series *s,
                                             enum inq_training_event_kind kind, size_t first,
@@ -105,8 +104,7 @@ static int by_line(const void *a, const void *b)
     return x->line != y->line ? (x->line < y->line ? -1 : 1) : (int)x->kind - (int)y->kind;
 }
 
-/* ---- which log ---------------------------------------------------------------------------------
- */
+/* ---- which log ------------------------------------------------------------------------------- */
 
 /* What the log tells; NULL: out of memory. */
 static struct inq_training *read_log(const struct inq_trace *trace, const struct inq_log *log,

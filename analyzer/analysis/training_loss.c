@@ -23,8 +23,7 @@ static const double LEAST_SIGMAS = 6.0, LEAST_SHARE = 0.20;
 /* Rows that begin a jump, where they are how the loss is. */
 static const double OFTEN = 0.03;
 
-/* ---- no number ---------------------------------------------------------------------------------
- */
+/* ---- no number ------------------------------------------------------------------------------- */
 
 enum { FINITE, NO_NORM, NO_LOSS };
 
@@ -88,8 +87,7 @@ void inq_training_find_not_finite(struct inq_training_series *s)
     }
 }
 
-/* ---- what is usual -----------------------------------------------------------------------------
- */
+/* ---- what is usual --------------------------------------------------------------------------- */
 
 /* The losses of a span, on the scale on which they are judged. */
 struct course {
@@ -238,8 +236,7 @@ static bool begin_course(struct course *c)
     return c->at != NULL;
 }
 
-/* ---- jumps -------------------------------------------------------------------------------------
- */
+/* ---- jumps ----------------------------------------------------------------------------------- */
 
 struct jump {
     size_t first, last;
@@ -347,8 +344,7 @@ static bool tell(struct course *c, const struct jump *jump, bool gone)
     return event != NULL;
 }
 
-/* ---- slow rises --------------------------------------------------------------------------------
- */
+/* ---- slow rises ------------------------------------------------------------------------------ */
 
 /* Medians of equal parts of [begin, n); their number. */
 static size_t part_medians(const struct course *c, size_t len, double *out)

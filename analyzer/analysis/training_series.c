@@ -10,8 +10,7 @@
 /* Rows of other ranks stand this close; wordings and attempts that are told apart. */
 enum { NEAR = 64, WORDINGS = 32, MOST_SPANS = 256 };
 
-/* ---- which rows --------------------------------------------------------------------------------
- */
+/* ---- which rows ------------------------------------------------------------------------------ */
 
 /* The wording of the most rows, the first of equals: sums of an epoch or of the whole run, and
  * parts of the loss on lines of their own, are fewer or come later. */
@@ -182,8 +181,7 @@ static bool take_rows(struct inq_training_series *s, const struct inq_log *log)
     return true;
 }
 
-/* ---- times -------------------------------------------------------------------------------------
- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 /* A time that only grows is one since the start: its differences are those of the steps. */
 static void undo_sums(struct inq_training_series *s)
@@ -223,8 +221,7 @@ static void fill_times(struct inq_training_series *s)
     }
 }
 
-/* ---- attempts ----------------------------------------------------------------------------------
- */
+/* ---- attempts -------------------------------------------------------------------------------- */
 
 /* Median of up to LEAST finite losses in [from, to). */
 static double level(struct inq_training_series *s, size_t from, size_t to)

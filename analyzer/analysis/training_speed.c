@@ -96,8 +96,7 @@ static size_t find_stretches(const struct levels *v, size_t at_end, struct stret
     return n;
 }
 
-/* ---- times -------------------------------------------------------------------------------------
- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 /* Means of `per` values each of a span, without its warm-up, as logarithms. */
 static void take_levels(const struct inq_training_series *s, const struct inq_training_span *span,
@@ -374,8 +373,7 @@ void inq_training_find_slower(struct inq_training_series *s)
     }
 }
 
-/* ---- gradient norm -----------------------------------------------------------------------------
- */
+/* ---- gradient norm --------------------------------------------------------------------------- */
 
 /* Whether the loss tells as much: an event of it that begins no later. */
 static bool loss_tells(const struct inq_training_series *s, uint64_t line, uint64_t near)

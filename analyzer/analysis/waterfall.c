@@ -219,8 +219,7 @@ static void take_away(struct fall *x, size_t step, int64_t left[INQ_WATERFALL_CA
     left[INQ_WATERFALL_IDEAL] = 0;
 }
 
-/* ---- all steps ---------------------------------------------------------------------------------
- */
+/* ---- all steps ------------------------------------------------------------------------------- */
 
 static int fall_range(void *ctx, size_t range, struct inq_err *err)
 {

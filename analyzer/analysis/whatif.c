@@ -107,8 +107,7 @@ static int run_parts(struct whatif *x, struct inq_err *err)
     return code == INQ_OK ? inq_op_replicas_run(x->study, x->dp_ns, err) : code;
 }
 
-/* ---- results -----------------------------------------------------------------------------------
- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static double ratio(int64_t a, int64_t b)
 {
@@ -232,8 +231,7 @@ static int fill_totals(struct whatif *x, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- workers
- * ------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static int32_t rank_of_worker(const struct whatif *x, size_t worker)
 {
@@ -324,8 +322,7 @@ static int fill_m(struct whatif *x, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- all together ------------------------------------------------------------------------------
- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 int inq_run_whatif(const struct inq_trace *trace, const struct inq_analysis_options *options,
                    struct inq_report *report, struct inq_err *err)

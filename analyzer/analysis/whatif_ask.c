@@ -177,8 +177,7 @@ const char *inq_what_if_problem(const char *spec)
     return read_question(spec, &q);
 }
 
-/* ---- answering it ------------------------------------------------------------------------------
- */
+/* ---- answering it ---------------------------------------------------------------------------- */
 
 /* Mean duration of each bin, of one type on one worker, over all steps; 0 for an empty one. */
 static int find_means(struct ask *a, struct inq_err *err)

@@ -41,8 +41,7 @@ static int no_memory(struct inq_err *err)
     return inq_err_set(err, INQ_NOMEM, "out of memory for finding causes");
 }
 
-/* ---- what workers do --------------------------------------------------------------------------
- */
+/* ---- what workers do ------------------------------------------------------------------------- */
 
 static int measure_compute(struct causes *c, struct inq_err *err)
 {
@@ -170,8 +169,7 @@ static int change_durations(struct causes *c, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- sequence lengths -------------------------------------------------------------------------
- */
+/* ---- sequence lengths ------------------------------------------------------------------------ */
 
 static uint64_t micro_batch_key(const struct inq_step_op *op)
 {
@@ -241,8 +239,7 @@ static int correlate(struct causes *c, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- the causes ---------------------------------------------------------------------------------
- */
+/* ---- the causes ------------------------------------------------------------------------------ */
 
 enum { WORKER, SEQUENCES, COMMUNICATION, PAUSES, STAGES };
 

@@ -17,8 +17,7 @@ int inq_op_model_shared(const struct inq_trace *trace, struct inq_report *report
     return code;
 }
 
-/* ---- ideals ------------------------------------------------------------------------------------
- */
+/* ---- ideals ---------------------------------------------------------------------------------- */
 
 /* Mean of the two middle values of an even number. */
 static int64_t middle(int64_t *values, size_t n)
@@ -65,8 +64,7 @@ int inq_op_study_init(struct inq_op_study *study, const struct inq_trace *trace,
     return INQ_OK;
 }
 
-/* ---- scenarios
- * ----------------------------------------------------------------------------------- */
+/* ---- scenarios ------------------------------------------------------------------------------- */
 
 struct inq_op_filter inq_op_filter_all(void)
 {

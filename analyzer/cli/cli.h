@@ -214,8 +214,7 @@ const char *inq_cli_nearest(const char *text, const char *const *words, size_t n
 void inq_cli_help(const struct inq_command *command, struct inq_out *out);
 void inq_cli_version(struct inq_out *out);
 
-/* ---- messages: stderr, as text or (with -f json) as one line of JSON --------------------------
- */
+/* ---- messages: stderr, as text or (with -f json) as one line of JSON ------------------------- */
 
 /* Says what failed and what to do next; returns the exit status that belongs to the code. */
 int inq_cli_fail(const struct inq_cli *cli, const struct inq_err *err, const char *hint);
@@ -224,8 +223,7 @@ int inq_cli_usage(const struct inq_cli *cli, const char *hint, const char *fmt, 
 /* One line for people; not with -q. */
 void inq_cli_note(const struct inq_cli *cli, const char *fmt, ...) INQ_PRINTF(2, 3);
 
-/* ---- terminal ---------------------------------------------------------------------------------
- */
+/* ---- terminal -------------------------------------------------------------------------------- */
 
 bool inq_cli_color(const struct inq_cli *cli);
 bool inq_cli_utf8(void);
@@ -241,8 +239,7 @@ void inq_cli_progress_init(const struct inq_cli *cli, struct inq_cli_progress *p
 int inq_cli_progress_tick(void *progress, const struct inq_progress *now);
 void inq_cli_progress_clear(struct inq_cli_progress *progress);
 
-/* ---- signals ----------------------------------------------------------------------------------
- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 void inq_cli_signals_init(void);
 /* The signal that asked us to stop, or 0. */
@@ -250,8 +247,7 @@ int inq_cli_interrupted(void);
 /* Whether it was, for the options of what takes long. */
 bool inq_cli_wants_stop(void *ctx);
 
-/* ---- reading and writing ----------------------------------------------------------------------
- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 /* Ingests the words with a progress line; says what failed and returns an exit status. */
 int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run);

@@ -40,8 +40,7 @@ static void release(struct analysis *a)
     inq_run_free(a->run);
 }
 
-/* ---- what was asked for, checked before anything is read ---------------------------------------
- */
+/* ---- what was asked for, checked before anything is read ------------------------------------- */
 
 static int unknown_analysis(const struct inq_cli *cli, const char *name)
 {
@@ -142,8 +141,7 @@ static int take_ranges(struct analysis *a)
     return INQ_EXIT_OK;
 }
 
-/* ---- the work ----------------------------------------------------------------------------------
- */
+/* ---- the work -------------------------------------------------------------------------------- */
 
 static bool is_selected(const struct analysis *a, int32_t rank)
 {

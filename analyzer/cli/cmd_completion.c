@@ -94,8 +94,7 @@ static void write_quoted(struct inq_out *out, const char *text)
     }
 }
 
-/* ---- bash --------------------------------------------------------------------------------------
- */
+/* ---- bash ------------------------------------------------------------------------------------ */
 
 static void bash_values(struct inq_out *out, const struct inq_command *command)
 {
@@ -165,8 +164,7 @@ static void bash(struct inq_out *out)
                       "complete -o filenames -F _inquest inquest\n");
 }
 
-/* ---- zsh ---------------------------------------------------------------------------------------
- */
+/* ---- zsh ------------------------------------------------------------------------------------- */
 
 /* What is special between [ and ] or after a colon in _arguments. */
 static void zsh_text(struct inq_out *out, const char *text)
@@ -265,8 +263,7 @@ static void zsh(struct inq_out *out)
                       "fi\n");
 }
 
-/* ---- fish --------------------------------------------------------------------------------------
- */
+/* ---- fish ------------------------------------------------------------------------------------ */
 
 static void fish_option(struct inq_out *out, const struct inq_command *command,
                         const struct inq_option *option)

@@ -26,8 +26,7 @@ static void release(struct work *w)
     inq_run_free(w->run);
 }
 
-/* ---- what was asked for ------------------------------------------------------------------------
- */
+/* ---- what was asked for ---------------------------------------------------------------------- */
 
 static int take_validation(struct work *w)
 {
@@ -74,8 +73,7 @@ static int take_options(struct work *w)
     return INQ_EXIT_OK;
 }
 
-/* ---- a run -------------------------------------------------------------------------------------
- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 /* A schedule has no findings: what to try has to be said. */
 static int base_of_schedule(struct work *w, const char *path)
@@ -132,8 +130,7 @@ static int take_base(struct work *w)
     return schedule ? base_of_schedule(w, cli->words[0]) : base_of_run(w);
 }
 
-/* ---- the answer --------------------------------------------------------------------------------
- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static int study(struct work *w)
 {

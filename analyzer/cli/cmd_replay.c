@@ -41,8 +41,7 @@ static void release(struct work *w)
     inq_run_free(w->run);
 }
 
-/* ---- what was asked for -----------------------------------------------------------------------
- */
+/* ---- what was asked for ---------------------------------------------------------------------- */
 
 static int join_fixes(struct work *w)
 {
@@ -90,8 +89,7 @@ static int take_options(struct work *w)
     return status;
 }
 
-/* ---- the step ---------------------------------------------------------------------------------
- */
+/* ---- the step -------------------------------------------------------------------------------- */
 
 /* Explicit calls are made first, as the communication library makes them: an order that blocks is
  * said before any time is measured. */
@@ -203,8 +201,7 @@ static int make_plan(struct work *w)
     return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(w->cli, &err, NULL);
 }
 
-/* ---- the result -------------------------------------------------------------------------------
- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 /* The executed step as a trace that viewers and 'inquest analyze' read. */
 static int write_trace(struct work *w, struct inq_sink sink, struct inq_err *err)

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- show, make, convert
- * ---------------------------------------------------------------------------- */
+/* ---- show, make, convert --------------------------------------------------------------------- */
 
 /* A number at *p, which moves past it; false when there is none. */
 static bool read_number(const char **p, int32_t *value)
@@ -128,8 +127,7 @@ static int write_csv(struct inq_cli *cli, const struct inq_schedule_work *work)
                                "'inquest schedule %s' writes CSV", cli->words[0]);
 }
 
-/* ---- lint
- * -------------------------------------------------------------------------------------------- */
+/* ---- lint ------------------------------------------------------------------------------------ */
 
 /* R11: the bubble ratio of another schedule by the same times, and how much more is allowed. */
 static int read_baseline(const struct inq_cli *cli, const struct inq_schedule_work *work,

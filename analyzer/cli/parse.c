@@ -51,8 +51,7 @@ static struct taken take(const char *arg, uint64_t mask)
     return arg[1] == '-' ? take_long(arg + 2, mask) : take_letter(arg + 1, mask);
 }
 
-/* ---- which command, and whether errors are to be JSON ------------------------------------------
- */
+/* ---- which command, and whether errors are to be JSON ---------------------------------------- */
 
 /* Whether argv[i] takes the next argument as its value, whatever the command. */
 static bool eats_next(const char *arg)
@@ -144,8 +143,7 @@ static int choose_command(int argc, char **argv, struct inq_cli *cli, int *skip)
                          "no command and no file is called '%s'", argv[at]);
 }
 
-/* ---- options ----------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 /* The number of `value` among "a|b|c", or -1. `words` gets the choices, cut apart in `buf`. */
 static int find_choice(const char *choices, const char *value, char *buf, size_t size,
@@ -272,8 +270,7 @@ static int parse_option(struct inq_cli *cli, char **argv, int *i)
     }
 }
 
-/* ---- the format: said, or by the suffix of the output file -------------------------------------
- */
+/* ---- the format: said, or by the suffix of the output file ----------------------------------- */
 
 /* Why a format that inquest knows is not offered here; "" when it is another command's. */
 static const char *not_built(enum inq_format format)

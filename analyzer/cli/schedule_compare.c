@@ -30,8 +30,7 @@ static int only_text_and_json(const struct inq_cli *cli)
                                cli->words[0]);
 }
 
-/* ---- compare
- * -------------------------------------------------------------------------------------------- */
+/* ---- compare --------------------------------------------------------------------------------- */
 
 static int measure_kind(const struct inq_cli *cli, const char *kind, struct inq_schedule_work *work,
                         struct inq_schedule_row *row)
@@ -94,8 +93,7 @@ int inq_schedule_compare(struct inq_cli *cli)
     return write_rows(cli, &all, &err) == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
 }
 
-/* ---- search
- * -------------------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 
 /* "4:6,6,3": a size and its F,B,W. */
 static bool read_size(const char *text, size_t len, struct inq_microbatch_size *size)

@@ -39,8 +39,7 @@ struct recorded {
     struct inq_err *err;
 };
 
-/* ---- which step
- * ------------------------------------------------------------------------------------------ */
+/* ---- which step ------------------------------------------------------------------------------ */
 
 static int compare_step(const void *a, const void *b, void *ctx)
 {
@@ -110,8 +109,7 @@ static int named_step(struct recorded *r, const char *text)
                        r->model->n_steps);
 }
 
-/* ---- its ops
- * -------------------------------------------------------------------------------------------- */
+/* ---- its ops --------------------------------------------------------------------------------- */
 
 static int compare_ops(const void *a, const void *b, void *ctx)
 {
@@ -187,8 +185,7 @@ static int list_ops(struct recorded *r)
     return inq_sort(r->ops, r->n, sizeof *r->ops, compare_ops, NULL, r->err);
 }
 
-/* ---- the schedule
- * --------------------------------------------------------------------------------------- */
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
 static int fill_times(const struct recorded *r, struct inq_schedule_work *work)
 {

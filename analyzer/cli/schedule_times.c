@@ -30,8 +30,7 @@ void inq_times_release(struct inq_times *times)
     *times = (struct inq_times){0};
 }
 
-/* ---- numbers -----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The field that "NAME=" begins, and where its value does; -1: it has no name. */
 static int named(const char *text, size_t len, const char **value)
@@ -112,8 +111,7 @@ static int read_sets(const char *text, struct inq_times *times, struct inq_err *
     return code;
 }
 
-/* ---- a file ------------------------------------------------------------------------------------
- */
+/* ---- a file ---------------------------------------------------------------------------------- */
 
 /* Lines to one line: comments and blanks go, what is left is separated by '/'. In place. */
 static void join_lines(char *text)
@@ -159,8 +157,7 @@ static int read_file(const struct inq_cli *cli, const char *path, struct inq_tim
                                          "what is not of a stage behind the first");
 }
 
-/* ---- a recorded run ----------------------------------------------------------------------------
- */
+/* ---- a recorded run -------------------------------------------------------------------------- */
 
 static int read_run(const struct inq_cli *cli, const char *path, struct inq_times *times)
 {
@@ -229,8 +226,7 @@ int inq_times_read(const struct inq_cli *cli, struct inq_times *times)
                          text);
 }
 
-/* ---- for a schedule ----------------------------------------------------------------------------
- */
+/* ---- for a schedule -------------------------------------------------------------------------- */
 
 /* The stage that was told for stage `s`: each replica of the model takes them from the start,
  * unless more are told than it has. */

@@ -9,8 +9,7 @@
 
 static const size_t MAX_CSV = (size_t)1 << 31;
 
-/* ---- the schedule
- * ---------------------------------------------------------------------------------- */
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
 void inq_work_release(struct inq_schedule_work *work)
 {
@@ -197,8 +196,7 @@ int inq_work_prepare(struct inq_cli *cli, struct inq_schedule_work *work)
     return status == INQ_EXIT_OK ? add_comms(cli, work) : status;
 }
 
-/* ---- kinds, by name
- * ------------------------------------------------------------------------------ */
+/* ---- kinds, by name -------------------------------------------------------------------------- */
 
 bool inq_work_is_kind(const char *name)
 {
@@ -212,8 +210,7 @@ bool inq_work_is_kind(const char *name)
     return false;
 }
 
-/* ---- for other commands
- * ---------------------------------------------------------------------------- */
+/* ---- for other commands ---------------------------------------------------------------------- */
 
 bool inq_cli_is_schedule(const struct inq_cli *cli, const char *path)
 {

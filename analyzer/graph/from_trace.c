@@ -54,8 +54,7 @@ static int no_memory(struct inq_err *err)
     return inq_err_set(err, INQ_NOMEM, "out of memory for the graph of a trace");
 }
 
-/* ---- which rows --------------------------------------------------------------------------------
- */
+/* ---- which rows ------------------------------------------------------------------------------ */
 
 static bool is_work(const struct inq_events *e, size_t row)
 {
@@ -106,8 +105,7 @@ static void release_parts(struct make *m)
     inq_mem_free(m->parts);
 }
 
-/* ---- ops ---------------------------------------------------------------------------------------
- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 static int add_op(struct make *m, const struct rank_part *p, const struct inq_trace_op *what,
                   int64_t start_ns, int64_t end_ns, uint32_t *id, struct inq_err *err)
@@ -230,8 +228,7 @@ static int add_calls(struct make *m, struct rank_part *p, struct inq_err *err)
     return code;
 }
 
-/* ---- edges -------------------------------------------------------------------------------------
- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static int sort_ends(struct rank_part *p, struct inq_err *err)
 {
@@ -366,8 +363,7 @@ static bool is_group(const struct inq_collective *c)
     return !c->ends_disagree && (p2p || inq_coll_synchronises(c->kind));
 }
 
-/* ---- all together ------------------------------------------------------------------------------
- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static int add_rank(struct make *m, uint32_t index, struct inq_err *err)
 {

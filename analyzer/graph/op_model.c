@@ -96,8 +96,7 @@ out:
     return code;
 }
 
-/* ---- filling the matrices ---------------------------------------------------------------------
- */
+/* ---- filling the matrices -------------------------------------------------------------------- */
 
 static uint64_t op_key(const struct inq_step_op *row)
 {

@@ -145,8 +145,7 @@ static int match_transfers(struct direction *d, uint8_t type, bool send, uint8_t
     return INQ_OK;
 }
 
-/* ---- pairs -------------------------------------------------------------------------------------
- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* The k-th real transfer of each type of a stage, for all stages: place of (stage, type, k). */
 static void pair_up(struct inq_op_template *t, uint8_t send, uint8_t recv, size_t from, size_t to,
@@ -326,8 +325,7 @@ int inq_template_direct(struct inq_op_template *t, struct inq_err *err)
     return code;
 }
 
-/* ---- transfers of chunks that run down and up --------------------------------------------------
- */
+/* ---- transfers of chunks that run down and up ------------------------------------------------ */
 
 static bool is_backward_transfer(uint8_t type)
 {

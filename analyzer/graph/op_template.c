@@ -315,8 +315,7 @@ static int add_stage_edges(struct inq_op_template *t, struct inq_err *err)
     return code;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 /* Ops that all replicas do together, and the two groups over stages. */
 static void make_groups(struct inq_op_template *t)
@@ -340,8 +339,7 @@ static void make_groups(struct inq_op_template *t)
     }
 }
 
-/* ---- all together ------------------------------------------------------------------------------
- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static int alloc_template(const struct inq_step_op *rows, size_t n, size_t n_stages,
                           struct inq_op_template *t, struct inq_err *err)
@@ -387,8 +385,7 @@ int inq_op_template_make(const struct inq_step_op *rows, size_t n, size_t n_stag
     return code == INQ_OK ? add_stage_edges(t, err) : code;
 }
 
-/* ---- to a graph --------------------------------------------------------------------------------
- */
+/* ---- to a graph ------------------------------------------------------------------------------ */
 
 static int add_ops(const struct inq_op_template *t, size_t n_dp, struct inq_graph_builder *b,
                    struct inq_err *err)

@@ -103,8 +103,7 @@ static uint32_t note_around(const struct inq_trace *trace, const struct inq_rank
     return INQ_NONE;
 }
 
-/* ---- items
- * --------------------------------------------------------------------------------------- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 static bool is_p2p(const struct inq_trace *trace, const struct inq_events *e, size_t row,
                    const struct inq_comm *comm)
@@ -183,8 +182,7 @@ static int collect_rank(struct inq_pipe_run *run, size_t r, struct inq_err *err)
     return inq_sort(out->items, out->n_items, sizeof *out->items, compare_items, NULL, err);
 }
 
-/* ---- partners
- * ------------------------------------------------------------------------------------ */
+/* ---- partners -------------------------------------------------------------------------------- */
 
 static uint64_t key_of(uint32_t rank, uint32_t event)
 {
@@ -257,8 +255,7 @@ static int find_known_partners(struct inq_pipe_run *run, struct inq_err *err)
     return code;
 }
 
-/* ---- partners by their ends
- * ---------------------------------------------------------------------- */
+/* ---- partners by their ends ------------------------------------------------------------------ */
 
 struct ended {
     int64_t end_ns;

@@ -115,8 +115,7 @@ static int chunks_from_repeats(struct inq_pipe_rank *rank, struct inq_err *err)
     return code;
 }
 
-/* ---- by thread ---------------------------------------------------------------------------------
- */
+/* ---- by thread ------------------------------------------------------------------------------- */
 
 /* Thread of the step's first kernel: it runs the forward pass. */
 static uint32_t main_thread(const struct inq_pipe_rank *rank)
@@ -200,8 +199,7 @@ static void number_runs(struct inq_pipe_rank *rank)
     rank->n_ops = kept;
 }
 
-/* ---- chunks of an interleaved schedule without labels ------------------------------------------
- */
+/* ---- chunks of an interleaved schedule without labels ---------------------------------------- */
 
 /* Forwards and backwards that the first rank of each end of the pipeline has per step, and how many
  * transfers go from the last stage to the first: (v - 1) m each way. */
@@ -250,8 +248,7 @@ static void number_interleaved(struct inq_pipe_run *run)
     }
 }
 
-/* ---- all ranks
- * ----------------------------------------------------------------------------------- */
+/* ---- all ranks ------------------------------------------------------------------------------- */
 
 static int find_rank_ops(struct inq_pipe_run *run, size_t r, struct inq_err *err)
 {

@@ -30,8 +30,7 @@ static int add_row(struct rows *x, uint32_t rank, const struct inq_step_op *row,
     return code;
 }
 
-/* ---- transfers ---------------------------------------------------------------------------------
- */
+/* ---- transfers ------------------------------------------------------------------------------- */
 
 /* Type of a transfer by its annotation, else by where it goes; INQ_OP_NONE: unknown. */
 static uint8_t type_of_transfer(const struct inq_pipe_run *run, const struct inq_pipe_rank *rank,
@@ -241,8 +240,7 @@ static int add_step(struct rows *x, uint32_t r, uint32_t step, const struct wind
     return code == INQ_OK ? add_tail(x, r, step, w, err) : code;
 }
 
-/* ---- all steps ---------------------------------------------------------------------------------
- */
+/* ---- all steps ------------------------------------------------------------------------------- */
 
 /* Which of the two there are on any rank. */
 static void find_tail_kinds(struct rows *x)

@@ -26,8 +26,7 @@ struct filler {
     struct inq_err *err;
 };
 
-/* ---- single values -----------------------------------------------------------------------------
- */
+/* ---- single values --------------------------------------------------------------------------- */
 
 static int no_memory(struct filler *f)
 {
@@ -131,8 +130,7 @@ static void find_peers(struct inq_flight_entry *entry)
     }
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static int add_group(struct filler *f, const char *name, const char *desc, uint32_t *index)
 {
@@ -224,8 +222,7 @@ static int read_groups(struct filler *f, const struct inq_value *config)
     return code;
 }
 
-/* ---- entries -----------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static int64_t count_elems(const struct inq_flight_shape *shape)
 {
@@ -398,8 +395,7 @@ static int read_entries(struct filler *f, const struct inq_value *list)
     return code;
 }
 
-/* ---- status ------------------------------------------------------------------------------------
- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 static bool all_digits(const char *text)
 {
@@ -478,8 +474,7 @@ static int read_status(struct filler *f, const struct inq_value *status)
     return code;
 }
 
-/* ---- the dump ----------------------------------------------------------------------------------
- */
+/* ---- the dump -------------------------------------------------------------------------------- */
 
 bool inq_flight_is_dump(const struct inq_value *root)
 {

@@ -68,8 +68,7 @@ static void prepare(struct reading *r)
     inq_log_scan_init(&r->scan, words, r->n_patterns, inq_log_scan_level());
 }
 
-/* ---- progress ----------------------------------------------------------------------------------
- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 /* A line of training output that says how far it came. */
 static bool is_progress(const char *p, const char *end)
@@ -142,8 +141,7 @@ static int look_back(struct reading *r, const char *start, uint64_t number, stru
     return INQ_OK;
 }
 
-/* ---- training output ---------------------------------------------------------------------------
- */
+/* ---- training output ------------------------------------------------------------------------- */
 
 /* Keeps the numbers of the line around a loss, each state of a progress bar for itself; after a
  * sign of failure it is one of progress, too. */
@@ -171,8 +169,7 @@ static int take_metrics(struct reading *r, const struct inq_log_line *line, stru
     return code;
 }
 
-/* ---- lines -------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* What says nothing of a failure. */
 static bool is_plain(enum inq_log_kind kind)
@@ -318,8 +315,7 @@ static int scan_all(struct reading *r, struct inq_err *err)
     return code;
 }
 
-/* ---- error.json --------------------------------------------------------------------------------
- */
+/* ---- error.json ------------------------------------------------------------------------------ */
 
 static bool is_error_file(const char *head, size_t n)
 {
@@ -391,8 +387,7 @@ static int read_error_file(struct reading *r, struct inq_err *err)
     return inq_log_add(&r->book, &event, err);
 }
 
-/* ---- the reader --------------------------------------------------------------------------------
- */
+/* ---- the reader ------------------------------------------------------------------------------ */
 
 /* {"step": 1, "loss": 2.5}, a line each. */
 static bool is_metrics_lines(const char *head, size_t n)

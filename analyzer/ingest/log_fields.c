@@ -258,8 +258,7 @@ static void read_group(const struct inq_log_line *line, struct inq_log_names *na
     event->group = names->group;
 }
 
-/* ---- specials ----------------------------------------------------------------------------------
- */
+/* ---- specials -------------------------------------------------------------------------------- */
 
 static const char *line_before(const struct inq_log_line *line, const char *start)
 {

@@ -190,8 +190,7 @@ void inq_log_line_around(struct inq_log_line *line, const char *lo, const char *
     narrow(line);
 }
 
-/* ---- what stands in front ----------------------------------------------------------------------
- */
+/* ---- what stands in front -------------------------------------------------------------------- */
 
 static bool is_word(char c)
 {
@@ -439,8 +438,7 @@ const char *inq_log_message(const char *p, const char *end)
     }
 }
 
-/* ---- PCI addresses ----------------------------------------------------------------------------
- */
+/* ---- PCI addresses --------------------------------------------------------------------------- */
 
 static int hex(char c)
 {

@@ -306,8 +306,7 @@ static int memo_op(struct machine *m, size_t index_bytes, int (*op)(struct machi
     return p == NULL ? INQ_OK : op(m, (size_t)little_endian(p, index_bytes));
 }
 
-/* ---- opcodes -----------------------------------------------------------------------------------
- */
+/* ---- opcodes --------------------------------------------------------------------------------- */
 
 static int skip(struct machine *m, size_t n)
 {
@@ -460,8 +459,7 @@ int inq_pickle_decode(const void *bytes, size_t n, const struct inq_pickle_limit
     return code;
 }
 
-/* ---- reading values ----------------------------------------------------------------------------
- */
+/* ---- reading values -------------------------------------------------------------------------- */
 
 const struct inq_value *inq_value_get(const struct inq_value *dict, const char *key)
 {

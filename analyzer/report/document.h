@@ -24,8 +24,7 @@ int inq_document_html(const struct inq_document *doc, struct inq_out *out, struc
 int inq_document_perfetto(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
 void inq_document_json(const struct inq_document *doc, struct inq_out *out, bool compact);
 
-/* ---- sentences.c: what text and Markdown both say ----------------------------------------------
- */
+/* ---- sentences.c: what text and Markdown both say -------------------------------------------- */
 
 /* "Lost 1.01 s of a 1.06 s step (95 %). Confidence: established." */
 const char *inq_say_lost(const struct inq_view *view);

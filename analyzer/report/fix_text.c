@@ -7,8 +7,7 @@
 
 enum { INDENT = 4, SHOWN = 8 };
 
-/* ---- text --------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void line(const struct inq_pen *pen, const char *label, const char *text)
 {
@@ -81,8 +80,7 @@ void inq_fix_text(const struct inq_fixes *fixes, const struct inq_report_options
     inq_out_release(&text);
 }
 
-/* ---- Markdown ----------------------------------------------------------------------------------
- */
+/* ---- Markdown -------------------------------------------------------------------------------- */
 
 static void markdown_line(struct inq_out *out, const char *before, const char *text)
 {

@@ -6,8 +6,7 @@
 
 #include "report/document.h"
 
-/* ---- what is embedded -------------------------------------------------------------------------
- */
+/* ---- what is embedded ------------------------------------------------------------------------ */
 
 struct inq_html_asset {
     const unsigned char *bytes;
@@ -17,8 +16,7 @@ struct inq_html_asset {
 /* The page with @NAME@ where something is to be put; its style, D3, and the script. */
 extern const struct inq_html_asset inq_html_page, inq_html_style, inq_html_d3, inq_html_app;
 
-/* ---- html_page.c ------------------------------------------------------------------------------
- */
+/* ---- html_page.c ----------------------------------------------------------------------------- */
 
 /* What a page holds: a title, the gist as plain HTML, and two JSON values for the scripts. */
 struct inq_html_content {
@@ -34,8 +32,7 @@ int inq_html_page_write(const struct inq_html_content *content, struct inq_out *
 /* <element>text</element>, escaped; nothing for no text. */
 void inq_html_element(struct inq_out *out, const char *element, const char *text);
 
-/* ---- html_escape.c ----------------------------------------------------------------------------
- */
+/* ---- html_escape.c --------------------------------------------------------------------------- */
 
 /* Passes JSON on so that it can stand in a <script> element: < > & U+2028 U+2029 as escapes. Set
  * `to` and give inq_html_script_write as an output's write; flush when the JSON is complete. */
@@ -47,8 +44,7 @@ struct inq_html_script {
 int inq_html_script_write(void *script, const char *bytes, size_t n);
 int inq_html_script_end(struct inq_html_script *script);
 
-/* ---- html_windows.c ---------------------------------------------------------------------------
- */
+/* ---- html_windows.c -------------------------------------------------------------------------- */
 
 enum { INQ_HTML_MAX_WINDOWS = 8 };
 
@@ -70,8 +66,7 @@ struct inq_html_windows {
 void inq_html_find_windows(const struct inq_view *view, size_t n_reports,
                            struct inq_html_windows *windows);
 
-/* ---- html_spans.c: the ops of one lane, reduced -----------------------------------------------
- */
+/* ---- html_spans.c: the ops of one lane, reduced ---------------------------------------------- */
 
 /* What is drawn: an op, or several neighbours that together are shorter than `pixel_ns`. */
 struct inq_html_span {
@@ -101,8 +96,7 @@ bool inq_html_next_span(const struct inq_html_lane *lane, const struct inq_html_
                         const struct inq_html_marks *marks, int64_t pixel_ns, size_t *at,
                         struct inq_html_span *span);
 
-/* ---- html_timeline.c --------------------------------------------------------------------------
- */
+/* ---- html_timeline.c ------------------------------------------------------------------------- */
 
 /* Writes the timeline of one of `n_reports` reports as a JSON value. Fails with INQ_NOMEM. */
 int inq_html_timeline(const struct inq_view *view, size_t n_reports, struct inq_json *json,

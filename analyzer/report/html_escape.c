@@ -2,8 +2,7 @@
 /* What stands between the inputs' strings and the scripts of the page. */
 #include "report/html.h"
 
-/* ---- JSON in a script element ------------------------------------------------------------------
- */
+/* ---- JSON in a script element ---------------------------------------------------------------- */
 
 static const char LINE_SEPARATOR[] = "\xe2\x80\xa8"; /* U+2029 differs in the last bit */
 

@@ -55,8 +55,7 @@ struct timeline {
     int code; /* 0, or the first failure */
 };
 
-/* ---- kinds and styles --------------------------------------------------------------------------
- */
+/* ---- kinds and styles ------------------------------------------------------------------------ */
 
 static enum kind kind_of_type(uint8_t type)
 {
@@ -168,8 +167,7 @@ static enum kind main_kind(const struct inq_rank *rank, const struct inq_html_sp
     return best;
 }
 
-/* ---- spans -------------------------------------------------------------------------------------
- */
+/* ---- spans ----------------------------------------------------------------------------------- */
 
 /* Start as the distance from the end of the span before (fewer digits), duration, style, and the
  * micro-batch + 1 (0: none) or, merged, the number of ops. */
@@ -240,8 +238,7 @@ static void for_lanes(struct timeline *t, const struct inq_html_window *w, int64
     }
 }
 
-/* ---- forwards and backwards of a run that does not label its ops -------------------------------
- */
+/* ---- forwards and backwards of a run that does not label its ops ----------------------------- */
 
 static uint32_t pipe_style(struct timeline *t, uint8_t type)
 {
@@ -293,8 +290,7 @@ static const struct inq_chart_row *pipe_row(const struct timeline *t, uint32_t r
     return NULL;
 }
 
-/* ---- rows and windows --------------------------------------------------------------------------
- */
+/* ---- rows and windows ------------------------------------------------------------------------ */
 
 static void write_row(struct timeline *t, const struct inq_html_window *w, int64_t pixel_ns,
                       uint32_t r)

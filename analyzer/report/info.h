@@ -11,8 +11,7 @@ int inq_info_text(const struct inq_run *run, const struct inq_report_options *op
 void inq_info_json(const struct inq_run *run, const struct inq_report_options *options,
                    struct inq_arena *arena, struct inq_out *out);
 
-/* ---- shared with the reports ------------------------------------------------------------------
- */
+/* ---- shared with the reports ----------------------------------------------------------------- */
 
 /* Fills a table of the files that were not understood; false when there are none. */
 bool inq_table_skipped(const struct inq_run *run, struct inq_table *table);

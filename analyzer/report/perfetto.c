@@ -37,8 +37,7 @@ static int number_groups(struct inq_perfetto *p)
     return INQ_OK;
 }
 
-/* ---- slices
- * -------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
 static const char *phase_of(const struct inq_slice *slice)
 {
@@ -96,8 +95,7 @@ out:
     return code;
 }
 
-/* ---- the document
- * --------------------------------------------------------------------------------- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 /* For programs that know the profiler's own header: only of one rank. */
 static void write_distributed(const struct inq_perfetto *p, struct inq_json *json)

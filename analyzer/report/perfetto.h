@@ -69,13 +69,11 @@ int inq_perfetto_lay(struct inq_perfetto *p, size_t first, const struct inq_trac
 /* What was recorded: events, annotations, driver calls, and arrows from launches to their work. */
 int inq_perfetto_recorded(struct inq_perfetto *p);
 
-/* ---- perfetto_marks.c: what the analyses found -------------------------------------------------
- */
+/* ---- perfetto_marks.c: what the analyses found ----------------------------------------------- */
 
 int inq_perfetto_marks(struct inq_perfetto *p);
 
-/* ---- perfetto_head.c, perfetto_args.c: writing ------------------------------------------------
- */
+/* ---- perfetto_head.c, perfetto_args.c: writing ----------------------------------------------- */
 
 /* The member "inquest": what reading the document back needs. */
 void inq_perfetto_head(const struct inq_perfetto *p, struct inq_json *json);

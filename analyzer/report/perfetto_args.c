@@ -18,8 +18,7 @@ static const struct inq_rank *rank_of(const struct inq_perfetto *p, const struct
     return &p->trace->ranks[slice->process - 1];
 }
 
-/* ---- category -----------------------------------------------------------------------------------
- */
+/* ---- category -------------------------------------------------------------------------------- */
 
 static const char *event_cat(const struct inq_rank *rank, uint32_t row)
 {
@@ -70,8 +69,7 @@ const char *inq_perfetto_cat(const struct inq_perfetto *p, const struct inq_slic
     return "inquest";
 }
 
-/* ---- name ---------------------------------------------------------------------------------------
- */
+/* ---- name ------------------------------------------------------------------------------------ */
 
 static const char *idle_name(enum inq_gap_cause cause, bool known)
 {
@@ -122,8 +120,7 @@ const char *inq_perfetto_name(const struct inq_perfetto *p, const struct inq_sli
     return "";
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static void known(struct inq_json *json, const char *key, int64_t value)
 {

@@ -21,8 +21,7 @@ static void name(const struct inq_perfetto *p, struct inq_json *json, const char
     }
 }
 
-/* ---- the member "inquest" -----------------------------------------------------------------------
- */
+/* ---- the member "inquest" -------------------------------------------------------------------- */
 
 static void write_groups(const struct inq_perfetto *p, struct inq_json *json)
 {
@@ -129,8 +128,7 @@ void inq_perfetto_head(const struct inq_perfetto *p, struct inq_json *json)
     inq_json_end_object(json);
 }
 
-/* ---- names for the viewer
- * ------------------------------------------------------------------------ */
+/* ---- names for the viewer -------------------------------------------------------------------- */
 
 static void write_meta(const struct inq_perfetto *p, struct inq_json *json, const char *what,
                        uint32_t process, int64_t tid, const char *label, int64_t place)

@@ -12,8 +12,7 @@
 /* Order of the tracks in a process, before what was recorded. */
 enum { PLACE_STEPS, PLACE_PATH, PLACE_WAITS, PLACE_IDLE, PLACE_FINDINGS };
 
-/* ---- steps and findings: of the whole run ------------------------------------------------------
- */
+/* ---- steps and findings: of the whole run ---------------------------------------------------- */
 
 static int add_steps(struct inq_perfetto *p)
 {
@@ -65,8 +64,7 @@ static int add_finding(struct inq_perfetto *p, size_t f)
     return code == INQ_OK ? inq_perfetto_lay(p, first, &track) : code;
 }
 
-/* ---- idle time ---------------------------------------------------------------------------------
- */
+/* ---- idle time ------------------------------------------------------------------------------- */
 
 struct idle {
     struct inq_perfetto *p;
@@ -97,8 +95,7 @@ static int add_idle(struct inq_perfetto *p, size_t r)
     return code == INQ_OK ? inq_perfetto_lay(p, first, &track) : code;
 }
 
-/* ---- waits -------------------------------------------------------------------------------------
- */
+/* ---- waits ----------------------------------------------------------------------------------- */
 
 static int by_process(const void *a, const void *b, void *ctx)
 {
@@ -181,8 +178,7 @@ static int add_waits(struct inq_perfetto *p)
     return code == INQ_OK ? lay_by_process(p, first, &track) : code;
 }
 
-/* ---- critical path ------------------------------------------------------------------------------
- */
+/* ---- critical path --------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b, void *ctx)
 {

@@ -30,8 +30,7 @@ int inq_perfetto_add(struct inq_perfetto *p, const struct inq_slice *slice)
     return code;
 }
 
-/* ---- layout ------------------------------------------------------------------------------------
- */
+/* ---- layout ---------------------------------------------------------------------------------- */
 
 /* A track being filled: the ends of the slices that are open, innermost last. */
 struct shelf {
@@ -119,8 +118,7 @@ int inq_perfetto_lay(struct inq_perfetto *p, size_t first, const struct inq_trac
     return code;
 }
 
-/* ---- one rank ----------------------------------------------------------------------------------
- */
+/* ---- one rank -------------------------------------------------------------------------------- */
 
 static const char *lane_name(const struct inq_perfetto *p, const struct inq_lane *lane)
 {

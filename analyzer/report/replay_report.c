@@ -16,8 +16,7 @@
 /* Rows of ranks shown unless all are asked for. */
 enum { MOST_RANKS = 32 };
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void json_known(struct inq_json *json, const char *key, int64_t ns)
 {
@@ -128,8 +127,7 @@ static void write_json(const struct inq_replay_view *view, bool verbose, struct 
     inq_json_end_object(&json);
 }
 
-/* ---- text -------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static bool only_simulates(const struct inq_replay *replay)
 {

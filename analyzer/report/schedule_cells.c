@@ -85,8 +85,7 @@ char *inq_action_words(const struct inq_action *action, char *buf, size_t size)
     return buf;
 }
 
-/* ---- who does what at a moment
- * ----------------------------------------------------------------------- */
+/* ---- who does what at a moment --------------------------------------------------------------- */
 
 /* The n-th cell that rank does then (compute and an all-reduce can be at once); an op owns its
  * start: at the end of one the next is what is done. */
@@ -160,8 +159,7 @@ void inq_schedule_json_at(const struct inq_schedule_view *view, int64_t at_ns, s
     inq_json_end_object(&json);
 }
 
-/* ---- the order of events
- * ------------------------------------------------------------------------------ */
+/* ---- the order of events --------------------------------------------------------------------- */
 
 static int compare_cells(const void *a, const void *b, void *ctx)
 {

@@ -81,8 +81,7 @@ void inq_schedule_json(const struct inq_schedule_view *view, struct inq_out *out
     inq_json_end_object(&json);
 }
 
-/* ---- Perfetto
- * ----------------------------------------------------------------------------------------- */
+/* ---- Perfetto -------------------------------------------------------------------------------- */
 
 enum { TRACK_COMPUTE = 1, TRACK_REDUCE, TRACK_GATHER };
 

@@ -15,8 +15,7 @@ struct inq_schedule_view {
     const uint8_t *chunk; /* [n_stages] which of its rank's stages it is, from 0 */
 };
 
-/* ---- cells: what all formats draw --------------------------------------------------------------
- */
+/* ---- cells: what all formats draw ------------------------------------------------------------ */
 
 /* One thing that a rank does: an action, or a composite with its parts. */
 struct inq_schedule_cell {
@@ -38,8 +37,7 @@ char *inq_schedule_cell_text(const struct inq_schedule_view *view,
 /* "forward of micro-batch 7 (stage 0)" of one action, into buf. */
 char *inq_action_words(const struct inq_action *action, char *buf, size_t size);
 
-/* ---- formats ----------------------------------------------------------------------------------
- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
 void inq_schedule_text(const struct inq_schedule_view *view, const struct inq_pen *pen);
 /* What happens when, one line a moment: for schedules small enough to be read. */

@@ -8,8 +8,7 @@
 #include "graph/op_model.h"
 #include "report/tables.h"
 
-/* ---- which step --------------------------------------------------------------------------------
- */
+/* ---- which step ------------------------------------------------------------------------------ */
 
 static int by_length(const void *a, const void *b, void *ctx)
 {
@@ -42,8 +41,7 @@ static int median_of(const int64_t *length_ns, size_t n, size_t *index, struct i
     return code;
 }
 
-/* ---- a pipeline's step
- * --------------------------------------------------------------------------- */
+/* ---- a pipeline's step ----------------------------------------------------------------------- */
 
 static bool is_drawn(uint8_t type)
 {
@@ -177,8 +175,7 @@ static int pipeline_step(const struct inq_view *view, const bool *picked,
                           : code;
 }
 
-/* ---- any other run's step
- * ------------------------------------------------------------------------ */
+/* ---- any other run's step -------------------------------------------------------------------- */
 
 static void widen(struct inq_step_chart *chart, bool *any, int64_t start_ns, int64_t end_ns)
 {

@@ -60,8 +60,7 @@ void inq_table_tl_stragglers(const struct inq_view *view, struct inq_table *tabl
 void inq_table_tl_summary(const struct inq_view *view, struct inq_table *table);
 void inq_table_tl_collectives(const struct inq_view *view, struct inq_table *table);
 
-/* ---- shared by the builders -------------------------------------------------------------------
- */
+/* ---- shared by the builders ------------------------------------------------------------------ */
 
 /* Which of the trace's ranks get a row: all that were asked for, or, when they are many, those that
  * findings name, then those that arrived last most often. [n_ranks] in the view's arena, NULL when

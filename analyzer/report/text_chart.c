@@ -25,8 +25,7 @@ static void title(const struct inq_pen *pen, const char *text, const char *note)
     inq_pen_wrap(pen, note, 2, 2);
 }
 
-/* ---- the timeline -------------------------------------------------------------------------------
- */
+/* ---- the timeline ---------------------------------------------------------------------------- */
 
 struct drawing {
     const struct inq_view *view;
@@ -197,8 +196,7 @@ int inq_text_timeline(const struct inq_view *view, const struct inq_pen *pen, bo
     return draw_rows(&d, err);
 }
 
-/* ---- the heat map
- * ---------------------------------------------------------------------------------- */
+/* ---- the heat map ---------------------------------------------------------------------------- */
 
 /* Slowdowns of workers by DP rank (down) and stage (across). */
 struct heat {

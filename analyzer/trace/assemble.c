@@ -21,8 +21,7 @@ struct job {
     int jobs;
 };
 
-/* ---- files -----------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int keep_file(struct inq_trace *trace, const struct inq_file *file, struct inq_err *err)
 {
@@ -74,8 +73,7 @@ static int keep_files(struct inq_trace *trace, const struct job *job, struct inq
     return code;
 }
 
-/* ---- ranks -----------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 /* By rank; those of one number stay in the order of their files. */
 static int compare_ranks(const void *a, const void *b, void *ctx)
@@ -148,8 +146,7 @@ static int list_missing(struct inq_trace *trace, struct inq_err *err)
     return INQ_OK;
 }
 
-/* ---- name ------------------------------------------------------------------------------------
- */
+/* ---- name ------------------------------------------------------------------------------------ */
 
 /* The folder that all files of the job are in; the file's own name when it is one. */
 static const char *name_after_paths(struct inq_trace *trace)
@@ -191,8 +188,7 @@ static int name_trace(struct inq_trace *trace, struct inq_err *err)
     return trace->name != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for a name");
 }
 
-/* ---- one trace -------------------------------------------------------------------------------
- */
+/* ---- one trace ------------------------------------------------------------------------------- */
 
 static int derive(struct inq_trace *trace, bool align, int jobs, struct inq_err *err)
 {
@@ -262,8 +258,7 @@ static int make_trace(struct inq_run *run, const struct job *job, struct inq_err
     return fill_trace(trace, job, err);
 }
 
-/* ---- the run ---------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static int by_path(const void *a, const void *b, void *ctx)
 {

@@ -48,8 +48,7 @@ static int find_row(const struct text_code *rows, size_t n, const char *name, si
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- kernels ----------------------------------------------------------------------------------
- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 enum inq_op_class inq_classify_kernel(const char *name, size_t len)
 {
@@ -104,8 +103,7 @@ enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len)
     return reduce ? INQ_COLL_REDUCE : INQ_COLL_UNKNOWN;
 }
 
-/* ---- recorded collective names
- * -------------------------------------------------------------------- */
+/* ---- recorded collective names --------------------------------------------------------------- */
 
 enum inq_coll_kind inq_coll_from_name(const char *name, size_t len)
 {
@@ -198,8 +196,7 @@ uint32_t inq_dtype_bytes(const char *dtype, size_t len)
     return 0;
 }
 
-/* ---- sizes
- * ------------------------------------------------------------------------------------------ */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* nccl-tests, doc/PERFORMANCE.md: S is the buffer of one rank for all-reduce, broadcast, reduce and
  * P2P; the whole of all ranks' parts for all-gather (its output), reduce-scatter (its input),
@@ -254,8 +251,7 @@ bool inq_coll_synchronises(enum inq_coll_kind kind)
            kind == INQ_COLL_ALLTOALLV || kind == INQ_COLL_BARRIER;
 }
 
-/* ---- annotations and op types
- * --------------------------------------------------------------------- */
+/* ---- annotations and op types ---------------------------------------------------------------- */
 
 static bool is_digit(char c)
 {

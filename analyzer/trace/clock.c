@@ -56,8 +56,7 @@ static int64_t raw_end(const struct inq_trace *trace, struct inq_member member)
     return e->start_ns[member.event] + e->dur_ns[member.event];
 }
 
-/* ---- set-up
- * --------------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static void count_anchors(struct clocks *k, size_t *largest)
 {
@@ -131,8 +130,7 @@ static void release(struct clocks *k)
     inq_mem_free(k->clock);
 }
 
-/* ---- estimation
- * ------------------------------------------------------------------------------------- */
+/* ---- estimation ------------------------------------------------------------------------------ */
 
 static void find_consensus(struct clocks *k)
 {
@@ -224,8 +222,7 @@ static void estimate_drifts(struct clocks *k)
     }
 }
 
-/* ---- decision
- * ---------------------------------------------------------------------------------------- */
+/* ---- decision -------------------------------------------------------------------------------- */
 
 static bool same_host(const struct inq_trace *trace)
 {

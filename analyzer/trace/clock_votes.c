@@ -135,8 +135,7 @@ static int collect_votes(const struct inq_comm_rows *rows, size_t a, size_t b, e
     return code;
 }
 
-/* ---- the peak
- * ------------------------------------------------------------------------------------ */
+/* ---- the peak -------------------------------------------------------------------------------- */
 
 struct peak {
     size_t votes;
@@ -184,8 +183,7 @@ static struct peak find_peak(const struct votes *votes)
     return best;
 }
 
-/* ---- thinning ----------------------------------------------------------------------------------
- */
+/* ---- thinning -------------------------------------------------------------------------------- */
 
 enum { MAX_BINS = 1 << 20, FEWER = 8 };
 
@@ -280,8 +278,7 @@ static int estimate_pair(void *ctx, size_t i, struct inq_err *err)
     return code;
 }
 
-/* ---- from pairs to all ranks
- * ------------------------------------------------------------------------ */
+/* ---- from pairs to all ranks ----------------------------------------------------------------- */
 
 /* Ranks that have rows in each channel, to walk from rank to rank through what they share. */
 struct membership {

@@ -43,8 +43,7 @@ bool inq_comm_rows_agree(const struct inq_comm_row *a, const struct inq_comm_row
     return a->family == b->family && (a->size == 0 || b->size == 0 || a->size == b->size);
 }
 
-/* ---- channels
- * ------------------------------------------------------------------------------------ */
+/* ---- channels -------------------------------------------------------------------------------- */
 
 static int find_channel(struct inq_comm_rows *rows, struct inq_map *index,
                         const struct inq_channel *channel, uint32_t *found, struct inq_err *err)
@@ -73,8 +72,7 @@ static bool is_comm_kernel(const struct inq_events *e, size_t i)
     return e->cls[i] == INQ_CLASS_COMM && e->kind[i] == INQ_EVENT_KERNEL && e->comm[i] != INQ_NONE;
 }
 
-/* ---- inferred groups
- * ------------------------------------------------------------------------------ */
+/* ---- inferred groups ------------------------------------------------------------------------- */
 
 static bool needs_group(const struct inq_rank *rank, size_t event)
 {
@@ -204,8 +202,7 @@ static int infer_groups(struct inq_trace *trace, struct inq_err *err)
     return code;
 }
 
-/* ---- rows
- * ------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int compare_rows(const void *a, const void *b, void *ctx)
 {

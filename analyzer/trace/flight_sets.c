@@ -72,8 +72,7 @@ static bool has_twice(const struct item *items, size_t lo, size_t hi)
     return false;
 }
 
-/* ---- incidents ---------------------------------------------------------------------------------
- */
+/* ---- incidents ------------------------------------------------------------------------------- */
 
 static void widen(struct item *item, int64_t time_ns)
 {
@@ -131,8 +130,7 @@ static int tell_incidents_apart(struct item *items, size_t n, struct inq_err *er
     return code;
 }
 
-/* ---- sets --------------------------------------------------------------------------------------
- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static size_t folder_len(const char *path)
 {
@@ -162,8 +160,7 @@ static int tell_sets_apart(struct item *items, size_t n, struct inq_err *err)
     return code == INQ_OK ? inq_sort(items, n, sizeof *items, compare_items, NULL, err) : code;
 }
 
-/* ---- one set -----------------------------------------------------------------------------------
- */
+/* ---- one set --------------------------------------------------------------------------------- */
 
 static int no_memory(struct inq_err *err)
 {

@@ -13,8 +13,7 @@
  * differ by less. */
 static const int64_t APART_NS = INT64_C(60) * 1000000000;
 
-/* ---- orders ----------------------------------------------------------------------------------
- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b, void *ctx)
 {
@@ -44,8 +43,7 @@ int inq_pile_sort(struct inq_division *d, const struct inq_pile *pile, struct in
                     err);
 }
 
-/* ---- piles -----------------------------------------------------------------------------------
- */
+/* ---- piles ----------------------------------------------------------------------------------- */
 
 static int push(struct inq_division *d, size_t lo, size_t hi, bool sifted, struct inq_err *err)
 {
@@ -78,8 +76,7 @@ int inq_pile_divide(struct inq_division *d, const struct inq_pile *pile, bool *s
     return code;
 }
 
-/* ---- what always tells apart -----------------------------------------------------------------
- */
+/* ---- what always tells apart ----------------------------------------------------------------- */
 
 /* Parts by format; files that nothing ties to another are parts of their own. */
 static int part_by_family(struct inq_division *d, const struct inq_pile *pile, struct inq_err *err)
@@ -213,8 +210,7 @@ static int sift(struct inq_division *d, const struct inq_pile *pile, bool *sever
     return code;
 }
 
-/* ---- files that do not say when ---------------------------------------------------------------
- */
+/* ---- files that do not say when -------------------------------------------------------------- */
 
 static bool agree(const struct inq_unit *unit, const struct inq_unit *job)
 {

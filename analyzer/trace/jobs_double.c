@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* ---- doubles ---------------------------------------------------------------------------------
- */
+/* ---- doubles --------------------------------------------------------------------------------- */
 
 /* Whether a rank is there twice. Files that are copies of others are taken out of the pile. */
 static int find_doubles(struct inq_division *d, struct inq_pile *pile, bool *doubled,
@@ -243,8 +242,7 @@ static int rejoin(struct inq_division *d, const struct inq_pile *pile, struct in
     return code;
 }
 
-/* ---- ways to divide, the clearest first -------------------------------------------------------
- */
+/* ---- ways to divide, the clearest first ------------------------------------------------------ */
 
 enum way { WAY_TIME, WAY_FOLDER, WAY_HOST, WAY_PROCESS, WAY_BEGIN, WAY_TURN, WAY_COUNT };
 

@@ -52,8 +52,7 @@ struct matcher {
     struct inq_err *err;
 };
 
-/* ---- merging one rank into the master sequence
- * ------------------------------------------------------ */
+/* ---- merging one rank into the master sequence ----------------------------------------------- */
 
 static int64_t gap(const struct instance *a, int64_t end_ns)
 {
@@ -225,8 +224,7 @@ static int merge_by_seq(struct matcher *m, struct side *side, uint32_t rank, str
     return code;
 }
 
-/* ---- one channel
- * ----------------------------------------------------------------------------------- */
+/* ---- one channel ----------------------------------------------------------------------------- */
 
 /* Ranks of the trace that should take part in a channel. */
 static uint32_t expected_members(const struct inq_trace *trace, const struct inq_channel *channel,
@@ -357,8 +355,7 @@ static int match_channel(struct matcher *m, uint32_t channel, size_t *next)
     return code == INQ_OK ? keep_channel(m, channel, present, recorded) : code;
 }
 
-/* ---- all of them
- * ------------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int64_t latest_start(const struct inq_trace *trace, const struct inq_collective *c)
 {

@@ -33,8 +33,7 @@ struct merge {
     struct groups groups;
 };
 
-/* ---- names -----------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 typedef void visit(inq_str *id, inq_str *map);
 
@@ -109,8 +108,7 @@ static int merge_names(struct merge *m, struct inq_err *err)
     return code;
 }
 
-/* ---- groups ----------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static bool ranks_known(const struct inq_group *group)
 {

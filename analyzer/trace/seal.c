@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* ---- reordering --------------------------------------------------------------------------------
- */
+/* ---- reordering ------------------------------------------------------------------------------ */
 
 /* column[i] = column[perm[i]] for `n` elements of `size` bytes, through `spare`. */
 static void permute(void *column, size_t n, size_t size, const uint32_t *perm, void *spare)
@@ -198,8 +197,7 @@ static int compare_notes(const void *a, const void *b, void *ctx)
     return (x->lane > y->lane) - (x->lane < y->lane);
 }
 
-/* ---- launches ----------------------------------------------------------------------------------
- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 /* The calls by (correlation id, start): order[n]. */
 static int order_calls(const struct inq_calls *c, uint32_t *order, struct inq_err *err)
@@ -286,8 +284,7 @@ static int join_calls(struct inq_rank *rank, struct inq_damage *damage, struct i
     return code;
 }
 
-/* ---- communication ------------------------------------------------------------------------------
- */
+/* ---- communication --------------------------------------------------------------------------- */
 
 /* Records of record_param_comms, by external id, that no kernel refers to itself. */
 static int index_records(const struct inq_rank *rank, struct inq_map *records, struct inq_err *err)
@@ -396,8 +393,7 @@ static int fill_comms(struct inq_shard *shard, struct inq_rank *rank, struct inq
     return code;
 }
 
-/* ---- one rank
- * ------------------------------------------------------------------------------------ */
+/* ---- one rank -------------------------------------------------------------------------------- */
 
 static void widen(struct inq_rank *rank, int64_t start_ns, int64_t dur_ns)
 {

@@ -112,8 +112,7 @@ void inq_damage_add(struct inq_damage *damage, enum inq_damage_kind kind, uint64
     damage->count[kind] += n;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* A rank's lanes are few and readers remember the last one they used: a scan is enough. */
 int inq_rank_lane(struct inq_rank *rank, enum inq_lane_kind kind, int32_t device, int64_t id,

@@ -41,8 +41,7 @@ int inq_shard_add_group(struct inq_shard *shard, inq_str name, inq_str desc, int
 void inq_damage_add(struct inq_damage *damage, enum inq_damage_kind kind, uint64_t n,
                     int64_t offset);
 
-/* ---- filling a rank; all fail with INQ_NOMEM or INQ_LIMIT -------------------------------------
- */
+/* ---- filling a rank; all fail with INQ_NOMEM or INQ_LIMIT ------------------------------------ */
 
 /* Finds the lane (kind, device, id) or appends it. */
 int inq_rank_lane(struct inq_rank *rank, enum inq_lane_kind kind, int32_t device, int64_t id,

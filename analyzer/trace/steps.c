@@ -33,8 +33,7 @@ static int compare_windows(const void *a, const void *b, void *ctx)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* ---- recorded marks --------------------------------------------------------------------------
- */
+/* ---- recorded marks -------------------------------------------------------------------------- */
 
 /* One mark; several of one number that overlap (of different threads) are one step, a later one of
  * the same number is not. */
@@ -89,8 +88,7 @@ static int collect_recorded(const struct inq_trace *trace, struct inq_windows *w
     return code;
 }
 
-/* ---- labels ----------------------------------------------------------------------------------
- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 static int64_t labelled_step(const struct inq_rank *rank, size_t event)
 {
@@ -128,8 +126,7 @@ static int collect_labels(const struct inq_rank *rank, struct inq_windows *windo
     return code;
 }
 
-/* ---- the table of steps ----------------------------------------------------------------------
- */
+/* ---- the table of steps ---------------------------------------------------------------------- */
 
 static int list_numbers(const struct inq_windows *windows, size_t n_ranks, struct inq_map *index,
                         int64_t **numbers, size_t *n, struct inq_err *err)
@@ -205,8 +202,7 @@ static void fill_steps(struct inq_trace *trace, const struct inq_windows *window
     }
 }
 
-/* ---- events to steps -------------------------------------------------------------------------
- */
+/* ---- events to steps ------------------------------------------------------------------------- */
 
 /* The window that holds a time, or INQ_NONE. What falls between two steps of consecutive numbers
  * belongs to the first of them. */

@@ -10,8 +10,7 @@
 
 #include <string.h>
 
-/* ---- from optimizer annotations --------------------------------------------------------------
- */
+/* ---- from optimizer annotations -------------------------------------------------------------- */
 
 static bool is_optimizer_step(const struct inq_trace *trace, const struct inq_note *note)
 {
@@ -115,8 +114,7 @@ static int infer_from_optimizer(const struct inq_trace *trace, const struct inq_
     return code;
 }
 
-/* ---- from repeated launches ------------------------------------------------------------------
- */
+/* ---- from repeated launches ------------------------------------------------------------------ */
 
 /* `like`: how the ranks before this one repeat themselves. */
 static int infer_from_repeats(const struct inq_trace *trace, size_t rank, struct inq_repeats *like,
@@ -136,8 +134,7 @@ static int infer_from_repeats(const struct inq_trace *trace, size_t rank, struct
     return code;
 }
 
-/* ---- one numbering for all ranks -------------------------------------------------------------
- */
+/* ---- one numbering for all ranks ------------------------------------------------------------- */
 
 static int64_t middle_of(const struct inq_window *window)
 {

@@ -70,8 +70,7 @@ static void release(struct launches *l)
     inq_mem_free(l->scratch);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_launched(const struct inq_events *e, size_t i)
 {
@@ -199,8 +198,7 @@ static int read_launches(const struct inq_rank *rank, struct launches *l, struct
     return code;
 }
 
-/* ---- judging a marker ------------------------------------------------------------------------
- */
+/* ---- judging a marker ------------------------------------------------------------------------ */
 
 static const uint32_t *places_of(const struct launches *l, uint32_t kind)
 {
@@ -334,8 +332,7 @@ static int try_marker(struct launches *l, uint64_t key, uint32_t *marker, struct
     return INQ_OK;
 }
 
-/* ---- where periods begin ---------------------------------------------------------------------
- */
+/* ---- where periods begin --------------------------------------------------------------------- */
 
 static bool is_whole(int64_t length, int64_t usual)
 {

@@ -286,8 +286,7 @@ struct inq_collectives {
     struct inq_coll_worst *worst;
 };
 
-/* ---- pipeline and what-if (op graph) ----------------------------------------------------------
- */
+/* ---- pipeline and what-if (op graph) --------------------------------------------------------- */
 
 /* A named share of a step; the parts of one table sum exactly to its total. */
 struct inq_waterfall_part {
@@ -503,8 +502,7 @@ struct inq_blame {
     struct inq_suspect *suspects;
 };
 
-/* ---- the result --------------------------------------------------------------------------------
- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 struct inq_report {
     struct inq_arena *arena;

@@ -153,8 +153,7 @@ INQ_API int inq_check_rule_parse(const char *text, struct inq_check_rules *rules
 INQ_API void inq_check_rules_merge(struct inq_check_rules *rules,
                                    const struct inq_check_rules *over);
 
-/* ---- the baseline: "inquest-baseline/1", man inquest-baseline(5)
- * -------------------------------*/
+/* ---- the baseline: "inquest-baseline/1", man inquest-baseline(5) ----------------------------- */
 
 struct inq_baseline {
     struct inq_snapshot snapshot;

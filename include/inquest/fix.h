@@ -20,8 +20,7 @@
 extern "C" {
 #endif
 
-/* ---- the catalogue ----------------------------------------------------------------------------
- */
+/* ---- the catalogue --------------------------------------------------------------------------- */
 
 /* What a fix takes besides the work of doing it; "" where nothing. */
 struct inq_fix_costs {
@@ -39,8 +38,7 @@ struct inq_fix_kind {
 /* The kinds, in the order in which fixes are applied together; NULL past the last. */
 INQ_API const struct inq_fix_kind *inq_fix_kind_at(size_t index);
 
-/* ---- the base ---------------------------------------------------------------------------------
- */
+/* ---- the base -------------------------------------------------------------------------------- */
 
 struct inq_fix_base;
 
@@ -75,8 +73,7 @@ INQ_API int inq_fix_check(const char *spec, struct inq_err *err);
 INQ_API int inq_fix_graph(const struct inq_fix_base *base, const char *spec,
                           struct inq_graph **graph, struct inq_err *err);
 
-/* ---- predictions ------------------------------------------------------------------------------
- */
+/* ---- predictions ----------------------------------------------------------------------------- */
 
 struct inq_fix {
     const char *spec;

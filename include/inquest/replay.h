@@ -13,8 +13,7 @@
 extern "C" {
 #endif
 
-/* ---- the graph of a schedule ------------------------------------------------------------------
- */
+/* ---- the graph of a schedule ----------------------------------------------------------------- */
 
 /* All-zero is releasable. */
 struct inq_schedule_graph {
@@ -34,8 +33,7 @@ INQ_API int inq_schedule_graph_make(const struct inq_schedule *schedule,
                                     struct inq_err *err);
 INQ_API void inq_schedule_graph_release(struct inq_schedule_graph *graph);
 
-/* ---- what a recorded run costs -----------------------------------------------------------------
- */
+/* ---- what a recorded run costs --------------------------------------------------------------- */
 
 /* Times of the stages of a recorded pipeline. All-zero is releasable. */
 struct inq_recorded_costs {
@@ -53,8 +51,7 @@ INQ_API int inq_recorded_costs_of(const struct inq_trace *trace, struct inq_reco
                                   struct inq_err *err);
 INQ_API void inq_recorded_costs_release(struct inq_recorded_costs *costs);
 
-/* ---- the plan ---------------------------------------------------------------------------------
- */
+/* ---- the plan -------------------------------------------------------------------------------- */
 
 /* X(name, "text"): what an op does where work is real. The members of a group all do the same, but
  * for SEND and RECV, which form pairs. */
@@ -113,8 +110,7 @@ INQ_API int inq_plan_make(const struct inq_graph *graph, const struct inq_plan_o
                           struct inq_plan **plan, struct inq_err *err);
 INQ_API void inq_plan_free(struct inq_plan *plan);
 
-/* ---- engines ----------------------------------------------------------------------------------
- */
+/* ---- engines --------------------------------------------------------------------------------- */
 
 enum inq_work_mode { INQ_WORK_TIMED, INQ_WORK_REAL };
 
@@ -182,8 +178,7 @@ INQ_API const struct inq_engine *inq_engine_find(const char *name);
 INQ_API int inq_execution_check(const struct inq_plan *plan, const struct inq_execution *execution,
                                 int64_t slack_ns, struct inq_err *err);
 
-/* ---- one replay -------------------------------------------------------------------------------
- */
+/* ---- one replay ------------------------------------------------------------------------------ */
 
 /* One plan's executions. ci95: of the median, by order statistics; with fewer than 6 values no
  * interval reaches 95 % and it is that of all values. */
@@ -227,8 +222,7 @@ INQ_API void inq_replay_release(struct inq_replay *replay);
 INQ_API int inq_graph_repeat(const struct inq_graph *graph, size_t n, struct inq_graph **out,
                              struct inq_err *err);
 
-/* ---- blocking calls ---------------------------------------------------------------------------
- */
+/* ---- blocking calls -------------------------------------------------------------------------- */
 
 struct inq_rendezvous_options {
     bool ungrouped;                /* every SEND and RECV blocks; else neighbours are one group */
@@ -254,8 +248,7 @@ struct inq_run;
 INQ_API int inq_execution_trace(const struct inq_plan *plan, const struct inq_execution *execution,
                                 struct inq_run **run, struct inq_err *err);
 
-/* ---- validation -------------------------------------------------------------------------------
- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 enum inq_judgement { /* of a predicted gain */
                      INQ_NOT_EXECUTED,

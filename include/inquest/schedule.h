@@ -116,8 +116,7 @@ struct inq_costs {
 INQ_API int inq_stage_costs_recut(const struct inq_stage_cost *from, size_t n, size_t n_new,
                                   struct inq_stage_cost *to, struct inq_err *err);
 
-/* ---- generators --------------------------------------------------------------------------------
- */
+/* ---- generators ------------------------------------------------------------------------------ */
 
 struct inq_schedule_spec {
     const char *kind; /* a name of inq_schedule_kinds */
@@ -141,8 +140,7 @@ INQ_API const struct inq_schedule_kind *inq_schedule_kinds(size_t *n);
 INQ_API int inq_schedule_make(const struct inq_schedule_spec *spec, struct inq_schedule *out,
                               struct inq_err *err);
 
-/* ---- torch.distributed.pipelining CSV -----------------------------------------------------------
- */
+/* ---- torch.distributed.pipelining CSV -------------------------------------------------------- */
 
 /* How B is meant: since 2025 I is the input gradient and B the full backward; in 2024 files B is
  * the input gradient and BW the full backward. */
@@ -164,8 +162,7 @@ INQ_API int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dia
 INQ_API int inq_schedule_write_csv(const struct inq_schedule *schedule, struct inq_sink sink,
                                    struct inq_err *err);
 
-/* ---- timing ------------------------------------------------------------------------------------
- */
+/* ---- timing ---------------------------------------------------------------------------------- */
 
 struct inq_schedule_rank_time {
     int64_t first_ns, last_ns; /* first start, last end of compute */
@@ -202,8 +199,7 @@ INQ_API void inq_schedule_timing_sum(const struct inq_schedule *schedule,
                                      struct inq_schedule_timing *timing);
 INQ_API void inq_schedule_timing_release(struct inq_schedule_timing *timing, int32_t n_ranks);
 
-/* ---- theory ------------------------------------------------------------------------------------
- */
+/* ---- theory ---------------------------------------------------------------------------------- */
 
 /* The closed form of a made schedule, where there is one. Transfers are taken to cost nothing and
  * stages to be equal; `condition` says what else it rests on ("" nothing). */

@@ -241,8 +241,7 @@ extern "C" __global__ void inq_kernel_check(const __grid_constant__ inq_gpu_data
     }
 }
 
-/* ---- products, where there is no library for them ----------------------------------------------
- */
+/* ---- products, where there is no library for them -------------------------------------------- */
 
 /* Each block multiplies tiles of a and b, 16 deep a round, and adds them up: 256 threads, 4 x 4
  * results each. */

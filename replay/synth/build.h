@@ -123,8 +123,7 @@ uint32_t inq_synth_launch(struct synth_builder *b, struct synth_item *item, int6
 /* A call that puts nothing on the GPU that takes time. */
 void inq_synth_call(struct synth_builder *b, enum synth_call_id call, enum synth_stream stream);
 
-/* ---- transfers (transfer.c): all wait for the compute that was launched before them -----------
- */
+/* ---- transfers (transfer.c): all wait for the compute that was launched before them ---------- */
 
 /* A collective over the rank's group; `elements` of the whole, not of one rank's shard. Returns its
  * node. */

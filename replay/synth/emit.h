@@ -35,8 +35,7 @@ void inq_synth_comm_note(const struct synth_emitter *e, const struct synth_comm 
 void inq_synth_emit_distributed(struct synth_emitter *e);
 void inq_synth_emit_comm_args(struct synth_emitter *e, const struct synth_comm *comm, bool kernel);
 
-/* ---- one event (emit_event.c) -----------------------------------------------------------------
- */
+/* ---- one event (emit_event.c) ---------------------------------------------------------------- */
 
 struct synth_event {
     const char *cat, *name;

@@ -150,8 +150,7 @@ int64_t inq_synth_pause(const struct synth_plan *plan, int32_t rank, int32_t ste
     return delay_of(plan, true, rank, step);
 }
 
-/* ---- sequence lengths -------------------------------------------------------------------------
- */
+/* ---- sequence lengths ------------------------------------------------------------------------ */
 
 /* Scales lengths so that their mean work, linear plus quadratic share, is that of length 1. */
 static void keep_the_work(double *length, size_t n)
@@ -219,8 +218,7 @@ void inq_synth_plan_release(struct synth_plan *plan)
     plan->sequence = NULL;
 }
 
-/* ---- what happens to files and clocks ---------------------------------------------------------
- */
+/* ---- what happens to files and clocks -------------------------------------------------------- */
 
 struct synth_clock inq_synth_clock(const struct inq_synth_spec *spec, int32_t rank)
 {

@@ -125,8 +125,7 @@ uint32_t inq_synth_collective(struct synth_builder *b, enum synth_comm_kind kind
     return communicate(b, &comm, stream_of(kind, role), &meeting, 1);
 }
 
-/* ---- P2P ---------------------------------------------------------------------------------------
- */
+/* ---- P2P ------------------------------------------------------------------------------------- */
 
 /* Both ends of a P2P transfer meet in the channel of its sender. */
 static uint32_t meet_peer(struct synth_builder *b, int32_t sender, int32_t receiver, bool backward,

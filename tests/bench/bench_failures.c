@@ -98,8 +98,7 @@ struct fault {
     int n_roots, roots[2], at[2]; /* op in the rank's program */
 };
 
-/* ---- the program -------------------------------------------------------------------------------
- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static int rank_at(const struct job *job, int d, int s, int t)
 {
@@ -254,8 +253,7 @@ static void make_job(struct job *job, int tp, int pp, int dp, bool batched)
     }
 }
 
-/* ---- running it until it hangs -----------------------------------------------------------------
- */
+/* ---- running it until it hangs --------------------------------------------------------------- */
 
 static bool is_root(const struct fault *fault, int r, int *at)
 {
@@ -353,8 +351,7 @@ static void run(struct job *job, const struct fault *fault)
     }
 }
 
-/* ---- faults ------------------------------------------------------------------------------------
- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static uint64_t state = 1;
 
@@ -457,8 +454,7 @@ static void plant(struct job *job, struct fault *fault)
     }
 }
 
-/* ---- dumps -------------------------------------------------------------------------------------
- */
+/* ---- dumps ----------------------------------------------------------------------------------- */
 
 /* Members of a batch stay "scheduled"; the entry behind them tells of all. */
 static void write_op(struct inq_out *out, const struct job *job, int r, int i, int record,
@@ -556,8 +552,7 @@ static void write_dump(struct inq_out *out, const struct job *job, int r, bool e
     inq_out_text(out, "]}");
 }
 
-/* ---- one case ----------------------------------------------------------------------------------
- */
+/* ---- one case -------------------------------------------------------------------------------- */
 
 struct score {
     int n, roots, classes, victims_named;

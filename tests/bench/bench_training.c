@@ -21,8 +21,7 @@
 
 enum { MAX_ROWS = 120000, MAX_RANKS = 8 };
 
-/* ---- chance ------------------------------------------------------------------------------------
- */
+/* ---- chance ---------------------------------------------------------------------------------- */
 
 static uint64_t state = 1;
 
@@ -55,8 +54,7 @@ static double factor(double sigma)
     return exp(sigma * normal());
 }
 
-/* ---- a run -------------------------------------------------------------------------------------
- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 struct row {
     int64_t step;
@@ -196,8 +194,7 @@ static void write_run(struct inq_out *out, const struct run *run)
     }
 }
 
-/* ---- healthy runs ------------------------------------------------------------------------------
- */
+/* ---- healthy runs ---------------------------------------------------------------------------- */
 
 /* Loss that falls as a power of the step, gradient norm that falls with it, steady steps. */
 static void make_plain(struct run *run, int n, double noise)
@@ -392,8 +389,7 @@ static void make_healthy(struct run *run, enum healthy kind, int i)
     make_times(run, kind);
 }
 
-/* ---- faults ------------------------------------------------------------------------------------
- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 enum fault {
     SPIKE,
@@ -518,8 +514,7 @@ static int make_broken(struct run *run, enum fault fault, int i)
     return at;
 }
 
-/* ---- judging -----------------------------------------------------------------------------------
- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 struct told {
     struct inq_run *run;

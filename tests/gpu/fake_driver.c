@@ -43,8 +43,7 @@ static CUresult result_of(int code)
                                : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* ---- the machine ------------------------------------------------------------------------------
- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 EXPORT CUresult CUDAAPI cuInit(unsigned int flags)
 {
@@ -140,8 +139,7 @@ EXPORT CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags
     return peer != NULL && flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- partitions -------------------------------------------------------------------------------
- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 EXPORT CUresult CUDAAPI cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
                                                CUdevResourceType type)
@@ -224,8 +222,7 @@ EXPORT CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx gree
     return result_of(code);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 EXPORT CUresult CUDAAPI cuMemAlloc(CUdeviceptr *ptr, size_t bytes)
 {
@@ -286,8 +283,7 @@ EXPORT CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size
     return result_of(gpu.calls.fill(&gpu, stream, to, byte, bytes, NULL));
 }
 
-/* ---- streams, events, graphs ------------------------------------------------------------------
- */
+/* ---- streams, events, graphs ----------------------------------------------------------------- */
 
 EXPORT CUresult CUDAAPI cuStreamCreate(CUstream *stream, unsigned int flags)
 {
@@ -385,8 +381,7 @@ EXPORT CUresult CUDAAPI cuGraphDestroy(CUgraph graph)
     return graph != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- kernels ----------------------------------------------------------------------------------
- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -54,8 +54,7 @@ static void *address(inq_gpu_addr at)
     return (void *)(uintptr_t)at;
 }
 
-/* ---- what is not released ----------------------------------------------------------------------
- */
+/* ---- what is not released -------------------------------------------------------------------- */
 
 static void hold(struct fake_gpu *f, void *memory)
 {

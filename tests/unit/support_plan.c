@@ -90,8 +90,7 @@ struct inq_graph *random_graph_make(const struct random_graph *spec, uint64_t se
     return graph;
 }
 
-/* ---- schedules --------------------------------------------------------------------------------
- */
+/* ---- schedules ------------------------------------------------------------------------------- */
 
 /* What has been done of each micro-batch on each stage: 0 nothing, 1 F, 2 B or I, 3 W. */
 struct drawing {

@@ -57,8 +57,7 @@ static size_t job_of(const struct inq_run *run, const char *path)
     return 0;
 }
 
-/* ---- one job ---------------------------------------------------------------------------------
- */
+/* ---- one job --------------------------------------------------------------------------------- */
 
 static void ranks__are_sorted_and_missing_ones_listed(void **state)
 {
@@ -234,8 +233,7 @@ static void shards__with_several_ranks_stay_together(void **state)
     inq_run_free(run);
 }
 
-/* ---- several jobs ----------------------------------------------------------------------------
- */
+/* ---- several jobs ---------------------------------------------------------------------------- */
 
 static void jobs__far_apart_in_time(void **state)
 {
@@ -438,8 +436,7 @@ static void jobs__nothing_in_nothing_out(void **state)
     inq_run_free(run);
 }
 
-/* ---- order, memory ---------------------------------------------------------------------------
- */
+/* ---- order, memory --------------------------------------------------------------------------- */
 
 enum { MIXED = 9 };
 
@@ -500,8 +497,7 @@ static void memory__runs_out_anywhere(void **state)
     }
 }
 
-/* ---- real files ------------------------------------------------------------------------------
- */
+/* ---- real files ------------------------------------------------------------------------------ */
 
 static struct inq_run *real(const char *folder)
 {

@@ -247,8 +247,7 @@ static void shift__calls_move_with_the_events(void **state)
     inq_run_free(run);
 }
 
-/* ---- real files ------------------------------------------------------------------------------
- */
+/* ---- real files ------------------------------------------------------------------------------ */
 
 static void real__one_host_is_left_alone(void **state)
 {

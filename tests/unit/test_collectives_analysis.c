@@ -347,8 +347,7 @@ static void section__absent_without_communication(void **state)
     inq_report_free(report);
 }
 
-/* ---- real runs: figures worked out from the files by an independent script --------------------
- */
+/* ---- real runs: figures worked out from the files by an independent script ------------------- */
 
 struct measured {
     struct inq_run *run;

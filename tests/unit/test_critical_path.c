@@ -38,8 +38,7 @@ static struct inq_graph *finish(struct inq_graph_builder *b)
     return g;
 }
 
-/* ---- small graphs ------------------------------------------------------------------------------
- */
+/* ---- small graphs ---------------------------------------------------------------------------- */
 
 static void path__goes_through_the_last_arriver(void **state)
 {
@@ -95,8 +94,7 @@ static void path__counts_delays_and_stops_at_the_origin(void **state)
     inq_graph_free(g);
 }
 
-/* ---- random graphs
- * ------------------------------------------------------------------------------- */
+/* ---- random graphs --------------------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -169,8 +167,7 @@ static void slack__is_exactly_what_an_op_may_be_late(void **state)
     }
 }
 
-/* ---- real runs
- * ----------------------------------------------------------------------------------- */
+/* ---- real runs ------------------------------------------------------------------------------- */
 
 static struct inq_run *load(const char *path)
 {

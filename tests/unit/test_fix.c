@@ -16,8 +16,7 @@
 
 static const int64_t MS = 1000000;
 
-/* ---- jobs --------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 struct job {
     struct ops_trace *ops;
@@ -99,8 +98,7 @@ static struct inq_fix_base *schedule_base(const char *kind, int32_t p, int32_t m
     return base;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Simulated step with the fixes of `spec`. */
 static int64_t with(const struct inq_fix_base *base, const char *spec)
@@ -129,8 +127,7 @@ static int fails(const struct inq_fix_base *base, const char *spec)
     return code;
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static void replace__takes_the_median_of_the_peers(void **state)
 {
@@ -183,8 +180,7 @@ static void swap__gives_each_place_the_others_pace(void **state)
     inq_fix_base_free(base);
 }
 
-/* ---- stages and sequences ----------------------------------------------------------------------
- */
+/* ---- stages and sequences -------------------------------------------------------------------- */
 
 static void rebalance__makes_stages_equally_long(void **state)
 {
@@ -228,8 +224,7 @@ static void sequences__are_shared_out_evenly(void **state)
     done(&job);
 }
 
-/* ---- order of work -----------------------------------------------------------------------------
- */
+/* ---- order of work --------------------------------------------------------------------------- */
 
 static int64_t timed(const char *kind, int32_t p, int32_t m, const struct inq_costs *costs)
 {
@@ -382,8 +377,7 @@ static void microbatches__divide_the_step(void **state)
     inq_fix_base_free(base);
 }
 
-/* ---- gradients and links -----------------------------------------------------------------------
- */
+/* ---- gradients and links --------------------------------------------------------------------- */
 
 static void overlap__runs_buckets_beside_the_backward(void **state)
 {
@@ -505,8 +499,7 @@ static void gc__planned_costs_its_mean(void **state)
     done(&job);
 }
 
-/* ---- for all -----------------------------------------------------------------------------------
- */
+/* ---- for all --------------------------------------------------------------------------------- */
 
 /* A fix that asks for what is there already changes nothing at all. */
 static void fixes__of_nothing_are_the_base(void **state)
@@ -601,8 +594,7 @@ static void catalogue__says_what_a_fix_assumes(void **state)
     assert_true(n >= 15);
 }
 
-/* ---- studies -----------------------------------------------------------------------------------
- */
+/* ---- studies --------------------------------------------------------------------------------- */
 
 static void study__ranks_by_gain_and_tells_what_does_not_help(void **state)
 {

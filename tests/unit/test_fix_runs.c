@@ -86,8 +86,7 @@ static int64_t planted_cost(const char *sample, int64_t step)
     return cost;
 }
 
-/* ---- samples -----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 /* The fix of what was planted comes first, and gains what the fault costs. */
 static void samples__have_the_right_fix_first(void **state)
@@ -156,8 +155,7 @@ static void bases__of_samples_are_exact(void **state)
     }
 }
 
-/* ---- production jobs ---------------------------------------------------------------------------
- */
+/* ---- production jobs ------------------------------------------------------------------------- */
 
 static void jobs__have_the_right_fix_first(void **state)
 {
@@ -216,8 +214,7 @@ static void job__without_its_late_host_is_several_times_as_fast(void **state)
     done(&s);
 }
 
-/* ---- studies -----------------------------------------------------------------------------------
- */
+/* ---- studies --------------------------------------------------------------------------------- */
 
 static int collect(void *ctx, const char *bytes, size_t n)
 {
@@ -279,8 +276,7 @@ static void findings__name_fixes_that_can_be_read(void **state)
     assert_true(n >= 6);
 }
 
-/* ---- executed ----------------------------------------------------------------------------------
- */
+/* ---- executed -------------------------------------------------------------------------------- */
 
 /* The simulator as the engine: what it executes is what it predicts. */
 static void validation__by_the_simulator_confirms(void **state)
@@ -336,8 +332,7 @@ static void validation__lets_the_slowest_stand_for_all(void **state)
     done(&s);
 }
 
-/* ---- to be drawn -------------------------------------------------------------------------------
- */
+/* ---- to be drawn ----------------------------------------------------------------------------- */
 
 static int64_t end_of(const struct inq_run *run)
 {

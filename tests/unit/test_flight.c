@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the real dumps ----------------------------------------------------------------------------
- */
+/* ---- the real dumps -------------------------------------------------------------------------- */
 
 enum { REAL = 16 };
 
@@ -146,8 +145,7 @@ static void flight__cut_dumps_never_make_a_victim_a_root(void **state)
     unload(&real);
 }
 
-/* ---- small dumps -------------------------------------------------------------------------------
- */
+/* ---- small dumps ----------------------------------------------------------------------------- */
 
 static void check_match(const struct test_flight_op *ops, const struct test_flight_op *odd,
                         enum inq_match_state expected)
@@ -376,8 +374,7 @@ static void flight__all_finished_is_no_hang(void **state)
     test_dumps_release(&made);
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void flight__rank_is_the_number_at_the_end_of_the_name(void **state)
 {

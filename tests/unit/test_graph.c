@@ -228,8 +228,7 @@ static void deadlock__a_member_that_waits_for_its_own_group(void **state)
     inq_graph_builder_free(b);
 }
 
-/* ---- random graphs: a deadlock is reported exactly when an independent search finds a cycle ----
- */
+/* ---- random graphs: a deadlock is reported exactly when an independent search finds a cycle -- */
 
 enum { MAX_RANDOM = 24 };
 

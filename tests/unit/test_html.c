@@ -35,8 +35,7 @@ static char *write_made(size_t n_reports)
     return text;
 }
 
-/* ---- escaping ---------------------------------------------------------------------------------
- */
+/* ---- escaping -------------------------------------------------------------------------------- */
 
 static void expect_text(const char *input, const char *output)
 {
@@ -104,8 +103,7 @@ static void html__hostile_names_stay_text(void **state)
     free(text);
 }
 
-/* ---- the document -----------------------------------------------------------------------------
- */
+/* ---- the document ---------------------------------------------------------------------------- */
 
 static void html__has_a_policy_and_loads_nothing(void **state)
 {
@@ -168,8 +166,7 @@ static void html__a_timeline_for_every_report(void **state)
     free(text);
 }
 
-/* ---- spans ------------------------------------------------------------------------------------
- */
+/* ---- spans ----------------------------------------------------------------------------------- */
 
 enum { OPS = 100 };
 
@@ -270,8 +267,7 @@ static void html__only_the_window_is_drawn(void **state)
     assert_int_equal(spans, 11); /* 200 reaches in, 300 begins inside */
 }
 
-/* ---- real runs --------------------------------------------------------------------------------
- */
+/* ---- real runs ------------------------------------------------------------------------------- */
 
 static int collect(void *ctx, const char *bytes, size_t n)
 {

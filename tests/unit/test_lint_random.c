@@ -22,8 +22,7 @@ static uint32_t below(uint64_t *random, uint32_t n)
     return (uint32_t)(*random >> 33) % n;
 }
 
-/* ---- random orders that run
- * ----------------------------------------------------------------------------- */
+/* ---- random orders that run ------------------------------------------------------------------ */
 
 /* A schedule being grown by doing one thing after the other that can be done next. */
 struct growth {
@@ -225,8 +224,7 @@ static void valid_schedules__never_raise_a_false_alarm(void **state)
     }
 }
 
-/* ---- orders that may hang
- * ------------------------------------------------------------------------------- */
+/* ---- orders that may hang -------------------------------------------------------------------- */
 
 static bool partners(const struct inq_schedule *s, const struct inq_action *send,
                      const struct inq_action *recv)

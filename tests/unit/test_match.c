@@ -268,8 +268,7 @@ static void scale__a_thousand_ranks(void **state)
     inq_run_free(run);
 }
 
-/* ---- real files ------------------------------------------------------------------------------
- */
+/* ---- real files ------------------------------------------------------------------------------ */
 
 static void assert_real(const char *folder, size_t least, size_t most_unmatched)
 {

@@ -124,8 +124,7 @@ static double number(const struct cJSON *row, const char *key)
     return inq_json_number(inq_json_get(row, key), (double)NAN);
 }
 
-/* ---- HTA's four tables
- * ---------------------------------------------------------------------- */
+/* ---- HTA's four tables ----------------------------------------------------------------------- */
 
 static void check_temporal(const char *set, const struct measured *m)
 {
@@ -391,8 +390,7 @@ static void raw_time__undoes_base_and_alignment(void **state)
     assert_int_equal(inq_peer_raw_ns(&rank, recorded + 15000 - 77), recorded - 1000000);
 }
 
-/* ---- made-up traces
- * ------------------------------------------------------------------------- */
+/* ---- made-up traces -------------------------------------------------------------------------- */
 
 enum { ROWS = 16 };
 

@@ -89,8 +89,7 @@ static void print_pipeline(const char *name, const struct inq_pipeline *p)
     }
 }
 
-/* ---- real jobs
- * ----------------------------------------------------------------------------------- */
+/* ---- real jobs ------------------------------------------------------------------------------- */
 
 static struct inq_report *load(const char *path, struct ops_trace **ops)
 {
@@ -169,8 +168,7 @@ static void pipeline__of_a_primus_dump(void **state)
     ops_trace_free(ops);
 }
 
-/* ---- made jobs ---------------------------------------------------------------------------------
- */
+/* ---- made jobs ------------------------------------------------------------------------------- */
 
 enum kind { GPIPE, ONE_F_ONE_B, INTERLEAVED, H1, H2 };
 

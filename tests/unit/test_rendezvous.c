@@ -110,8 +110,7 @@ static void rendezvous__computes_in_between(void **state)
     inq_schedule_release(&schedule);
 }
 
-/* ---- against lint -----------------------------------------------------------------------------
- */
+/* ---- against lint ---------------------------------------------------------------------------- */
 
 static bool is_call(const struct inq_action *a)
 {

@@ -102,8 +102,7 @@ static void schedule_graph__puts_all_reduces_beside_the_compute(void **state)
     inq_schedule_release(&schedule);
 }
 
-/* ---- beside the compute
- * -------------------------------------------------------------------------------- */
+/* ---- beside the compute ---------------------------------------------------------------------- */
 
 static struct inq_schedule read_text(const char *text)
 {

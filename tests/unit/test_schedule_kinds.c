@@ -53,8 +53,7 @@ static int64_t draw(uint32_t *random, int64_t low, int64_t high)
     return low + (int64_t)(*random >> 8) % (high - low + 1);
 }
 
-/* ---- ZB-1p and ZB-2p
- * ---------------------------------------------------------------------------------- */
+/* ---- ZB-1p and ZB-2p ------------------------------------------------------------------------- */
 
 /* Zero Bubble paper (arXiv 2401.10241): Table 9's times, Table 5's rates, heads and hidden size of
  * the model, from which its memory follows (sequence length 1024). */
@@ -124,8 +123,7 @@ static void zero_bubble__is_no_worse_than_the_hand_made_schedules(void **state)
     }
 }
 
-/* ---- V-Half and V-Min
- * --------------------------------------------------------------------------------- */
+/* ---- V-Half and V-Min ------------------------------------------------------------------------ */
 
 /* At equal times: at most half and two thirds of 1F1B's bubble, with half and a third of its
  * activations (rounded as published). One micro-batch is two chunks of one unit each. */
@@ -154,8 +152,7 @@ static void v_schedules__bubble_and_memory_are_the_published_shares(void **state
     }
 }
 
-/* ---- two directions
- * ----------------------------------------------------------------------------------- */
+/* ---- two directions -------------------------------------------------------------------------- */
 
 /* (PP/2 - 1)(F&B + B - 3W) of idle time on the worst rank, PP + 1 activations. */
 static void dual_pipes__unit_times(void **state)
@@ -206,8 +203,7 @@ static void chimera__bubble_is_its_closed_form(void **state)
     }
 }
 
-/* ---- data parallelism
- * --------------------------------------------------------------------------------- */
+/* ---- data parallelism ------------------------------------------------------------------------ */
 
 static void data_parallel__all_reduce_is_hidden_or_exposed(void **state)
 {
@@ -255,8 +251,7 @@ static void data_parallel__all_reduce_waits_for_the_last_rank(void **state)
     release(&t);
 }
 
-/* ---- all of them
- * -------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void assert_passes(const struct inq_schedule *s, const char *kind)
 {

@@ -19,8 +19,7 @@ static int64_t draw(uint32_t *random, int64_t low, int64_t high)
     return low + (int64_t)(*random >> 8) % (high - low + 1);
 }
 
-/* ---- theory
- * ------------------------------------------------------------------------------------------- */
+/* ---- theory ---------------------------------------------------------------------------------- */
 
 static int64_t worst_bubble(const struct inq_schedule *s, const struct inq_schedule_timing *t)
 {
@@ -96,8 +95,7 @@ static void theory__is_silent_where_it_does_not_hold(void **state)
     inq_schedule_release(&s);
 }
 
-/* ---- side by side
- * ------------------------------------------------------------------------------------- */
+/* ---- side by side ---------------------------------------------------------------------------- */
 
 /* A rank's times are shared out over its chunks, so that kinds can be compared. */
 static void measure__chunks_share_the_times_of_a_rank(void **state)

@@ -23,8 +23,7 @@ static const char *name_of(const struct inq_shard *shard, size_t event)
     return inq_strtab_get(&shard->names, shard->ranks[0].events.name[event]);
 }
 
-/* ---- filling ---------------------------------------------------------------------------------
- */
+/* ---- filling --------------------------------------------------------------------------------- */
 
 static void fill__a_new_rank_knows_nothing(void **state)
 {
@@ -87,8 +86,7 @@ static void damage__counts_and_keeps_the_first_place(void **state)
     assert_int_equal(inq_damage_total(&damage), 4); /* garbage is one place of many bytes */
 }
 
-/* ---- sealing ---------------------------------------------------------------------------------
- */
+/* ---- sealing --------------------------------------------------------------------------------- */
 
 static void seal__sorts_by_lane_start_and_longer_first(void **state)
 {
@@ -178,8 +176,7 @@ static void seal__many_equal_ids_take_no_long_time(void **state)
     inq_shard_release(&shard);
 }
 
-/* ---- communication ---------------------------------------------------------------------------
- */
+/* ---- communication --------------------------------------------------------------------------- */
 
 static void comms__are_found_by_external_id(void **state)
 {
@@ -254,8 +251,7 @@ static void comms__what_the_kernel_says_itself_stays(void **state)
     inq_shard_release(&shard);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Fails each allocation in turn: either all is well or INQ_NOMEM, never a crash or a leak. */
 static void memory__runs_out_anywhere(void **state)

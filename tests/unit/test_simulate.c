@@ -126,8 +126,7 @@ static void simulate__1f1b_takes_its_closed_form(void **state)
     }
 }
 
-/* ---- batch = single = many, for any number of threads -----------------------------------------
- */
+/* ---- batch = single = many, for any number of threads ---------------------------------------- */
 
 static uint64_t next_random(uint64_t *state)
 {

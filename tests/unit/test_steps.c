@@ -32,8 +32,7 @@ static int64_t step_of(const struct inq_trace *trace, size_t rank, size_t event)
     return step != INQ_NONE ? trace->steps[step].number : -1;
 }
 
-/* ---- recorded --------------------------------------------------------------------------------
- */
+/* ---- recorded -------------------------------------------------------------------------------- */
 
 static void recorded__kernels_go_by_their_launch(void **state)
 {
@@ -161,8 +160,7 @@ static void recorded__ranks_may_lack_steps(void **state)
     inq_run_free(run);
 }
 
-/* ---- labels ----------------------------------------------------------------------------------
- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 static void labels__name_the_step(void **state)
 {
@@ -189,8 +187,7 @@ static void labels__name_the_step(void **state)
     inq_run_free(run);
 }
 
-/* ---- inferred --------------------------------------------------------------------------------
- */
+/* ---- inferred -------------------------------------------------------------------------------- */
 
 /* A loop as a training script has it; launches 10 us apart. */
 struct loop {
@@ -417,8 +414,7 @@ static void inferred__nothing_from_too_little(void **state)
     inq_run_free(run);
 }
 
-/* ---- real files ------------------------------------------------------------------------------
- */
+/* ---- real files ------------------------------------------------------------------------------ */
 
 enum { MOST_FILES = 16 };
 

@@ -42,8 +42,7 @@ static struct inq_out bytes_of(const struct inq_synth *synth, size_t file)
     return out;
 }
 
-/* ---- a trace as a JSON reader sees it ---------------------------------------------------------
- */
+/* ---- a trace as a JSON reader sees it -------------------------------------------------------- */
 
 struct document {
     struct inq_out text;
@@ -113,8 +112,7 @@ static struct sum sum_file(const struct inq_synth *synth, size_t file, const cha
     return sum;
 }
 
-/* ---- reproducible and well-formed --------------------------------------------------------------
- */
+/* ---- reproducible and well-formed ------------------------------------------------------------ */
 
 static void synth__same_spec_same_bytes(void **state)
 {
@@ -252,8 +250,7 @@ static void synth__collectives_end_together_after_the_last_arrival(void **state)
     inq_synth_free(synth);
 }
 
-/* ---- truth ------------------------------------------------------------------------------------
- */
+/* ---- truth ----------------------------------------------------------------------------------- */
 
 static void truth__cost_is_the_difference_of_two_runs(void **state)
 {
@@ -333,8 +330,7 @@ static void truth__is_written_as_json(void **state)
     inq_synth_free(synth);
 }
 
-/* ---- the faults are in the traces --------------------------------------------------------------
- */
+/* ---- the faults are in the traces ------------------------------------------------------------ */
 
 static void fault__slow_gpu_stretches_all_kernels_of_one_rank(void **state)
 {
@@ -407,8 +403,7 @@ static void fault__files_go_missing_and_are_cut(void **state)
     inq_synth_free(harmed);
 }
 
-/* ---- pipelines ---------------------------------------------------------------------------------
- */
+/* ---- pipelines ------------------------------------------------------------------------------- */
 
 /* Without noise and with instant links, 1F1B takes (m + p - 1) forwards and backwards. */
 static void pipeline__takes_the_time_of_theory(void **state)
@@ -501,8 +496,7 @@ static void sharded__gathers_before_and_scatters_after_each_layer(void **state)
     inq_synth_free(synth);
 }
 
-/* ---- failure -----------------------------------------------------------------------------------
- */
+/* ---- failure --------------------------------------------------------------------------------- */
 
 static void synth__survives_every_failed_allocation(void **state)
 {

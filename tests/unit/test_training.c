@@ -44,8 +44,7 @@ static int64_t millionths(double value)
     return (int64_t)llround(value * 1e6);
 }
 
-/* ---- wordings ---------------------------------------------------------------------------------
- */
+/* ---- wordings -------------------------------------------------------------------------------- */
 
 /* One line each; in millionths, -1: not told. */
 struct wording {
@@ -168,8 +167,7 @@ static void training__is_not_seen_where_there_is_none(void **state)
     }
 }
 
-/* ---- what goes wrong --------------------------------------------------------------------------
- */
+/* ---- what goes wrong ------------------------------------------------------------------------- */
 
 enum fault { NONE, SPIKE, DIVERGES, NOT_A_NUMBER, SLOWER, FAULTS };
 
@@ -247,8 +245,7 @@ static void training__ranks_and_restarts_are_told_apart(void **state)
     inq_out_release(&out);
 }
 
-/* ---- what is healthy, and what is not ---------------------------------------------------------
- */
+/* ---- what is healthy, and what is not -------------------------------------------------------- */
 
 /* A run that writes itself, and the events it must have: none, or one. */
 struct course {

@@ -20,8 +20,7 @@
 
 #include <cmocka.h>
 
-/* ---- a report with the section only ------------------------------------------------------------
- */
+/* ---- a report with the section only ---------------------------------------------------------- */
 
 struct answer {
     struct ops_trace *ops;
@@ -45,8 +44,7 @@ static void done(struct answer *a)
     ops_trace_free(a->ops);
 }
 
-/* ---- published results -------------------------------------------------------------------------
- */
+/* ---- published results ----------------------------------------------------------------------- */
 
 static double worst_difference;
 static char worst_name[160];
@@ -307,8 +305,7 @@ static void whatif__answers_questions_about_one_worker(void **state)
     done(&a);
 }
 
-/* ---- small jobs ---------------------------------------------------------------------------------
- */
+/* ---- small jobs ------------------------------------------------------------------------------ */
 
 static void add_op(struct ops_trace *ops, uint32_t rank, enum inq_op_type type, int step, int stage,
                    int dp, int i, int64_t start, int64_t dur)

@@ -15,7 +15,8 @@
 struct joins {
     struct inq_map pids, buses, locals; /* key -> rank + 1, or MANY */
     bool tasks_are_ranks, tasks_known;
-    bool launcher; /* a task starts the processes, so there are several in each */
+    bool launcher;   /* a task starts the processes, so there are several in each */
+    bool many_tasks; /* more than one */
     bool one_host;
     const char *host; /* the first that is named */
     int64_t nranks;   /* of the largest communicator */
@@ -83,6 +84,10 @@ static int learn_from(struct joins *joins, const struct inq_log_mark *mark, stru
     int code = INQ_OK;
     joins->launcher = joins->launcher || event->local_rank >= 0 ||
                       event->kind == INQ_LOG_EXIT_ROW || event->kind == INQ_LOG_SIGTERM_SENT;
+    bool of_tasks = event->kind == INQ_LOG_SLURM_EXIT || event->kind == INQ_LOG_SLURM_OOM;
+    for (size_t k = 0; k < event->n_ranks && of_tasks; k++) {
+        joins->many_tasks = event->ranks[k] > 0 || joins->many_tasks;
+    }
     if (event->host[0] != '\0') {
         joins->host = joins->host != NULL ? joins->host : event->host;
         bool same = host_len(event->host) == host_len(joins->host) &&
@@ -229,7 +234,7 @@ static void count_world(struct inq_log_case *c, const struct joins *joins)
         c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
         const struct inq_log_event *event = c->marks[i].event;
         bool of_ranks =
-            event->kind == INQ_LOG_BARRIER_RANKS ||
+            event->kind == INQ_LOG_BARRIER_RANKS || event->kind == INQ_LOG_RAS_MISSING ||
             (event->kind >= INQ_LOG_DESYNC_NEVER && event->kind <= INQ_LOG_DESYNC_STARTED);
         for (size_t k = 0; k < event->n_ranks && of_ranks; k++) {
             rank = event->ranks[k];
@@ -272,6 +277,7 @@ int inq_log_facts(struct inq_log_case *c, struct inq_err *err)
     for (size_t i = 0; code == INQ_OK && i < c->n_marks; i++) {
         code = learn_from(&joins, &c->marks[i], err);
     }
+    joins.one_host = joins.one_host && !(joins.launcher && joins.many_tasks);
     if (code == INQ_OK) {
         date(c);
         join(c, &joins);

@@ -10,10 +10,13 @@
 #include <string.h>
 
 #define MS INT64_C(1000000)
+/* Nobody runs further ahead of a member. */
+#define NEAR 64
 
 /* The standings of one group while they are collected. */
 struct team {
     const char *group;
+    int64_t seq;      /* of the line it was made for; -1 unknown */
     int64_t start_ns; /* the earliest known beginning of what timed out */
     int64_t detected_ns;
     size_t n, cap, n_timed_out;
@@ -110,19 +113,30 @@ static int note(struct team *team, const struct inq_log_mark *mark, struct inq_e
     return INQ_OK;
 }
 
-/* The same group under both ways to name it: T1 lines name none. */
-static struct team *team_of(struct team *teams, size_t *n, size_t cap, const char *group)
+static bool is_far(int64_t seq, int64_t other)
+{
+    return seq >= 0 && other >= 0 && (seq > other ? seq - other : other - seq) > NEAR;
+}
+
+/* The same group under both ways to name it: T1 lines name none. `apart`: those that name none are
+ * of several groups, told by how far they are. */
+static struct team *team_of(struct team *teams, size_t *n, size_t cap, const char *group,
+                            int64_t seq, bool apart)
 {
     for (size_t i = 0; i < *n; i++) {
-        if (strcmp(teams[i].group, group) == 0) {
+        bool other = apart && group[0] == '\0' && is_far(seq, teams[i].seq);
+        if (strcmp(teams[i].group, group) == 0 && !other) {
             return &teams[i];
         }
     }
     if (*n == cap) {
         return NULL;
     }
-    teams[*n] = (struct team){
-        .group = group, .start_ns = INQ_TIME_NONE, .detected_ns = INQ_TIME_NONE, .timeout_ms = -1};
+    teams[*n] = (struct team){.group = group,
+                              .seq = seq,
+                              .start_ns = INQ_TIME_NONE,
+                              .detected_ns = INQ_TIME_NONE,
+                              .timeout_ms = -1};
     return &teams[(*n)++];
 }
 
@@ -347,33 +361,53 @@ bool inq_log_other_op(const struct inq_log_hang *hang)
 
 /* ---- lines that name the ranks themselves ---------------------------------------------------- */
 
+/* Which ranks a line names that the others wait for; 0 none. */
+static size_t named_in(const struct inq_log_mark *mark, const int32_t **ranks)
+{
+    const struct inq_log_event *event = mark->event;
+    switch ((int)event->kind) {
+    case INQ_LOG_DESYNC_NEVER:
+    case INQ_LOG_DESYNC_BEHIND:
+    case INQ_LOG_BARRIER_RANKS:
+    case INQ_LOG_RAS_MISSING:
+        *ranks = event->ranks;
+        return event->n_ranks;
+    case INQ_LOG_RAS_BEHIND:
+        *ranks = &mark->rank;
+        return mark->rank >= 0;
+    default:
+        return 0;
+    }
+}
+
+/* Of two lines, the one on the ranks that are furthest behind. */
+static bool says_more(const struct inq_log_mark *mark, const struct inq_log_mark *said)
+{
+    return said == NULL ||
+           (mark->event->kind == INQ_LOG_DESYNC_BEHIND &&
+            said->event->kind == INQ_LOG_DESYNC_BEHIND && mark->event->seq < said->event->seq);
+}
+
 static int take_named(struct inq_log_case *c, struct inq_err *err)
 {
     struct inq_log_hang *hang = &c->hang;
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_event *event = c->marks[i].event;
-        bool names = event->kind == INQ_LOG_DESYNC_NEVER || event->kind == INQ_LOG_DESYNC_BEHIND ||
-                     event->kind == INQ_LOG_BARRIER_RANKS;
-        bool alone = event->kind == INQ_LOG_RAS_BEHIND && c->marks[i].rank >= 0;
-        if (!(names && event->n_ranks > 0) && !alone) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        const int32_t *ranks = NULL;
+        size_t n = named_in(mark, &ranks);
+        bool apart = mark->event->kind == INQ_LOG_RAS_BEHIND && hang->how == INQ_LOG_NO_HANG;
+        hang->how = apart ? INQ_LOG_HANG_UNCLEAR : hang->how;
+        if (n == 0 || !says_more(mark, hang->said)) {
             continue;
         }
-        bool furthest_behind = hang->said != NULL && event->kind == INQ_LOG_DESYNC_BEHIND &&
-                               hang->said->event->kind == INQ_LOG_DESYNC_BEHIND &&
-                               event->seq < hang->said->event->seq;
-        if (hang->said != NULL && !furthest_behind) {
-            continue;
-        }
-        hang->said = &c->marks[i];
-        hang->how = INQ_LOG_NOT_JOINED;
+        bool silent = mark->event->kind == INQ_LOG_RAS_MISSING;
+        hang->said = mark;
+        hang->how = silent ? INQ_LOG_SILENT : INQ_LOG_NOT_JOINED;
         hang->group = hang->group != NULL ? hang->group : "";
         hang->op = hang->op != NULL ? hang->op : "";
-        hang->seq = event->seq >= 0 ? event->seq : hang->seq;
+        hang->seq = mark->event->seq >= 0 ? mark->event->seq : hang->seq;
         hang->n_suspects = 0;
         hang->suspects = NULL;
-        const int32_t own[] = {c->marks[i].rank};
-        const int32_t *ranks = alone ? own : event->ranks;
-        size_t n = alone ? 1 : event->n_ranks;
         for (size_t k = 0; k < n; k++) {
             if (add_suspect(c, ranks[k], n, err) != INQ_OK) {
                 return INQ_NOMEM;
@@ -429,11 +463,29 @@ struct naming {
     const char *only;     /* the only one that is named; NULL: none, or several */
     int64_t most, least;  /* of its counters: completed by the furthest, enqueued by the last */
     struct inq_map pairs; /* rank and number of a work -> mark that names its group, + 1 */
+    struct inq_map waits; /* rank -> mark of its first timeout that names none, + 1 */
+    bool apart;           /* a rank timed out in works of no group that are far from each other */
 };
 
 static uint64_t key_of(const struct inq_log_mark *mark)
 {
     return inq_hash_u64((uint64_t)mark->event->seq << 24 ^ (uint64_t)(uint32_t)mark->rank);
+}
+
+static int learn_apart(const struct inq_log_case *c, size_t i, struct naming *naming,
+                       struct inq_err *err)
+{
+    const struct inq_log_mark *mark = &c->marks[i];
+    uint64_t rank = (uint64_t)(uint32_t)mark->rank;
+    uint32_t at = 0;
+    if (mark->rank < 0 || mark->event->seq < 0 || !is_timeout(mark->event)) {
+        return INQ_OK;
+    }
+    if (!inq_map_get(&naming->waits, rank, &at)) {
+        return inq_map_put(&naming->waits, rank, (uint32_t)i + 1, err);
+    }
+    naming->apart = naming->apart || is_far(c->marks[at - 1].event->seq, mark->event->seq);
+    return INQ_OK;
 }
 
 static int learn_groups(const struct inq_log_case *c, struct naming *naming, struct inq_err *err)
@@ -443,6 +495,7 @@ static int learn_groups(const struct inq_log_case *c, struct naming *naming, str
     for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
         const struct inq_log_event *event = c->marks[i].event;
         if (!counts(event) || event->group[0] == '\0') {
+            code = counts(event) ? learn_apart(c, i, naming, err) : INQ_OK;
             continue;
         }
         several = several || (naming->only != NULL && strcmp(naming->only, event->group) != 0);
@@ -463,7 +516,6 @@ static int learn_groups(const struct inq_log_case *c, struct naming *naming, str
 static const char *group_of(const struct inq_log_case *c, const struct naming *naming,
                             const struct inq_log_mark *mark)
 {
-    enum { NEAR = 64 }; /* nobody runs further ahead of a member */
     int64_t seq = mark->event->seq;
     uint32_t at = 0;
     if (mark->event->group[0] != '\0') {
@@ -484,11 +536,13 @@ static int collect(struct inq_log_case *c, struct team *teams, size_t cap, size_
     for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
         const struct inq_log_mark *mark = &c->marks[i];
         if (counts(mark->event) && mark->rank >= 0) {
-            struct team *team = team_of(teams, n, cap, group_of(c, &naming, mark));
+            struct team *team =
+                team_of(teams, n, cap, group_of(c, &naming, mark), mark->event->seq, naming.apart);
             code = team != NULL ? note(team, mark, err) : INQ_OK;
         }
     }
     inq_map_release(&naming.pairs);
+    inq_map_release(&naming.waits);
     return code;
 }
 

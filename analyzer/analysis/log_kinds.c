@@ -45,6 +45,7 @@ static const struct inq_log_meaning table[INQ_LOG_KIND_COUNT] = {
     MEANS(NCCL_CONNECT, VICTIM, NETWORK, "connect", 0),
     MEANS(NCCL_ERROR, VICTIM, UNKNOWN, "", 0),
     MEANS(RAS_BEHIND, FACT, UNKNOWN, "", 0),
+    MEANS(RAS_MISSING, FACT, UNKNOWN, "", 0),
     MEANS(SLURM_TIME_LIMIT, CAUSE, SCHEDULER, "time_limit", 84),
     MEANS(SLURM_PREEMPTED, CAUSE, SCHEDULER, "preemption", 84),
     MEANS(SLURM_NODE_FAILED, CAUSE, HOST, "node", 84),

@@ -4,6 +4,8 @@
 #include "ingest/log_metrics.h"
 #include "ingest/log_patterns.h"
 #include "ingest/log_scan.h"
+#include "ingest/log_sniff.h"
+#include "ingest/log_wrap.h"
 #include "ingest/reader.h"
 #include "ingest/scan.h"
 #include "ingest/unknown.h"
@@ -22,6 +24,8 @@
 /* Words at a block's end may reach into the next. */
 #define WORD_BYTES     8
 #define MAX_ERROR_FILE ((size_t)64 << 10)
+/* Of lines in JSON objects, longer ones stay as they are. */
+#define MAX_WRAPPED ((size_t)1 << 20)
 /* Rows of training output that are taken one by one; of what follows, one stretch of text in some
  * hundreds, and the last lines. */
 #define ALL_METRICS ((size_t)16384)
@@ -42,6 +46,8 @@ struct reading {
     uint64_t lines;                                 /* in front of `pos` */
     char *pos;                                      /* what was not looked at begins here */
     uint64_t told;                                  /* line of the last event; 0 none */
+    bool wrapped;                                   /* each line is in a JSON object */
+    int64_t unwrapped;                              /* up to there it no longer is */
     size_t progress; /* bytes in which progress is still looked for */
     int64_t row;     /* where the last line of training output that was read begins */
     struct inq_log_names names, of_progress;
@@ -155,6 +161,7 @@ static int take_metrics(struct reading *r, const struct inq_log_line *line, stru
     r->row = offset;
     if (log->n_metrics < INQ_LOG_MAX_METRICS && !taken &&
         inq_log_read_metric(line->start, (size_t)(line->end - line->start), &metric)) {
+        inq_log_complete_metric(r->window.p, r->window.end, line->outer, &metric);
         metric.line = r->lines + 1;
         code = inq_mem_grow(&log->metrics, &log->cap_metrics, log->n_metrics + 1,
                             sizeof *log->metrics, INQ_LOG_MAX_METRICS, err);
@@ -292,16 +299,37 @@ static int scan_to(struct reading *r, char *last, struct inq_err *err)
     return INQ_OK;
 }
 
+/* Takes whole lines out of their JSON objects; where the text that can be searched ends. */
+static char *unwrap(struct reading *r)
+{
+    struct inq_window *window = &r->window;
+    if (!r->wrapped) {
+        return window->end;
+    }
+    char *from = window->end - ((int64_t)window->end_offset - r->unwrapped);
+    while (from < window->end) {
+        size_t left = (size_t)(window->end - from);
+        char *end = memchr(from, '\n', left);
+        bool last = end == NULL && (window->ended || left > MAX_WRAPPED);
+        if (end == NULL && !last) {
+            break;
+        }
+        inq_log_unwrap(from, last ? window->end : end);
+        from = last ? window->end : end + 1;
+    }
+    r->unwrapped = inq_window_offset(window, from);
+    return from;
+}
+
 static int scan_all(struct reading *r, struct inq_err *err)
 {
     int code = inq_window_more(&r->window, 1, err);
     r->pos = r->window.p;
     while (code == INQ_OK) {
         struct inq_window *window = &r->window;
-        size_t have = (size_t)(window->end - r->pos);
-        char *limit = window->ended        ? window->end
-                      : have > AHEAD_BYTES ? window->end - AHEAD_BYTES
-                                           : r->pos;
+        char *end = unwrap(r);
+        size_t have = (size_t)(end - r->pos);
+        char *limit = window->ended ? end : have > AHEAD_BYTES ? end - AHEAD_BYTES : r->pos;
         code = scan_to(r, limit, err);
         if (code != INQ_OK || window->ended) {
             break;
@@ -316,13 +344,6 @@ static int scan_all(struct reading *r, struct inq_err *err)
 }
 
 /* ---- error.json ------------------------------------------------------------------------------ */
-
-static bool is_error_file(const char *head, size_t n)
-{
-    return memmem(head, n, "\"message\"", 9) != NULL &&
-           (memmem(head, n, "py_callstack", 12) != NULL ||
-            memmem(head, n, "\"timestamp\"", 11) != NULL);
-}
 
 /* The value of the last "key" in the text: a string, its quotes left out. */
 static const char *last_string(const char *text, const char *end, const char *key, size_t *n)
@@ -389,45 +410,13 @@ static int read_error_file(struct reading *r, struct inq_err *err)
 
 /* ---- the reader ------------------------------------------------------------------------------ */
 
-/* {"step": 1, "loss": 2.5}, a line each. */
-static bool is_metrics_lines(const char *head, size_t n)
-{
-    const char *end = memchr(head, '\n', n);
-    size_t len = end != NULL ? (size_t)(end - head) : n;
-    return memmem(head, len, "loss\"", 5) != NULL && memmem(head, n, "\"ph\"", 4) == NULL &&
-           memmem(head, n, "traceEvents", 11) == NULL;
-}
-
-/* "[ 1843.308145] ...", "[2]: ...": a tag or a stamp, where in JSON no text follows a bracket. */
-static bool is_tagged(const char *head, size_t n)
-{
-    const char *end = memchr(head, '\n', n);
-    end = end != NULL ? end : head + n;
-    const char *close = head < end && *head == '[' ? memchr(head, ']', (size_t)(end - head)) : NULL;
-    if (close == NULL) {
-        return false;
-    }
-    bool colon = close + 1 < end && close[1] == ':';
-    const char *next = inq_log_blank(close + 1, end);
-    return colon || (next < end && strchr(",]}", *next) == NULL);
-}
-
 static int sniff(const char *head, size_t n, const char *path)
 {
     (void)path;
-    if (n == 0 || !inq_unknown_is_text(head, n)) {
-        return 0;
-    }
-    size_t i = 0;
-    while (i < n && (unsigned char)head[i] <= ' ') {
-        i++;
-    }
-    if (i < n && head[i] == '{' && is_error_file(head, n)) {
+    if (inq_log_is_error_file(head, n)) {
         return 20;
     }
-    bool taken = is_tagged(head + i, n - i) || is_metrics_lines(head + i, n - i) ||
-                 inq_unknown_is_plain(head, n);
-    return taken ? 6 : 0;
+    return inq_log_is_text(head, n) ? 6 : 0;
 }
 
 /* ".../attempt_0/3/stderr.log": 3. */
@@ -442,11 +431,12 @@ static int32_t local_rank_of(const char *path)
                : -1;
 }
 
+/* `reason`: what to call a text that tells nothing; NULL: it is a log all the same. */
 static int finish(struct reading *r, struct inq_shard *shard, const char *reason,
                   struct inq_err *err)
 {
     struct inq_log *log = r->book.log;
-    if (log->n_events == 0 && log->n_metrics == 0) {
+    if (log->n_events == 0 && log->n_metrics == 0 && reason != NULL) {
         return inq_err_set(err, INQ_UNSUPPORTED, "%s", reason);
     }
     log->lines = r->lines;
@@ -468,10 +458,13 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
     if (code != INQ_OK) {
         return code;
     }
-    const char *reason = inq_unknown_reason(head, n);
-    bool error_file = n > 0 && head[0] == '{' && is_error_file(head, n);
+    bool is_log = inq_log_is_log(head, n, inq_source_path(source));
+    const char *reason = is_log ? NULL : inq_unknown_reason(head, n);
+    bool wrapped = inq_log_is_wrapped(head, n);
+    bool error_file = inq_log_is_error_file(head, n);
     if (r != NULL) {
         r->row = -1;
+        r->wrapped = wrapped;
         r->window.source = source;
         r->book.log = inq_log_new();
     }

@@ -233,6 +233,8 @@ static const char *read_tag(const char *p, const char *end, struct inq_log_event
         return stream;
     }
     const char *behind = inq_log_match(p, end, "[Rank ");
+    bool apart = behind == NULL && end - p > 6 && p[5] == ' '; /* "[rank 3]" */
+    behind = apart ? inq_log_match(p, end, "[rank") : behind;
     const char *digits = behind;
     if (behind == NULL) {
         for (digits = p + 1; digits < end && is_word(*digits); digits++) {

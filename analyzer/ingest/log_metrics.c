@@ -165,6 +165,7 @@ static bool is_other(enum slot slot, const char *text, size_t n)
 {
     static const char *const others[][9] = {
         [LOSS] = {"val", "test", "aux", "best"},
+        [EPOCH] = {"in_epoch"},
         [STEP] = {"skip", "per_step", "nan", "max_step", "total"},
         [STEP_S] = {"elapsed", "remain", "total", "left", "data", "load", "eta", "wall"},
         [THROUGHPUT] = {NULL},
@@ -416,4 +417,73 @@ bool inq_log_read_metric(const char *p, size_t n, struct inq_log_metric *metric)
     metric->step = metric->step < 0 ? r.bar_step : metric->step;
     /* a trainer's last line is the mean of the run */
     return r.loss_rank > 0 && !holds(line, len, "train_runtime") && !is_evaluation(line, len);
+}
+
+/* ---- a step in many lines ----------------------------------------------------------------------
+ */
+
+enum { BLOCK_LINES = 64 };
+
+static bool is_indented(const char *p, const char *hi)
+{
+    return p < hi && (*p == ' ' || *p == '\t');
+}
+
+static const char *next_line(const char *p, const char *hi)
+{
+    const char *end = memchr(p, '\n', (size_t)(hi - p));
+    return end != NULL ? end + 1 : hi;
+}
+
+/* The line in front of all indented ones, or NULL. */
+static const char *find_head(const char *lo, const char *hi, const char *start)
+{
+    for (int i = 0; i < BLOCK_LINES && start > lo && is_indented(start, hi); i++) {
+        for (start--; start > lo && start[-1] != '\n'; start--) {
+        }
+    }
+    return is_indented(start, hi) ? NULL : start;
+}
+
+/* "[batch=12/4800]:" */
+static int64_t batch_of(const char *p, const char *end)
+{
+    static const char word[] = "[batch=";
+    const char *at = memmem(p, (size_t)(end - p), word, sizeof word - 1);
+    int64_t batch = 0;
+    bool digit = false;
+    for (at = at != NULL ? at + sizeof word - 1 : end; at < end && *at >= '0' && *at <= '9'; at++) {
+        batch = batch < INT64_MAX / 100 ? batch * 10 + (*at - '0') : batch;
+        digit = true;
+    }
+    return digit ? batch : -1;
+}
+
+static void take(double *to, double value)
+{
+    *to = isnan(*to) ? value : *to;
+}
+
+void inq_log_complete_metric(const char *lo, const char *hi, const char *start,
+                             struct inq_log_metric *metric)
+{
+    const char *head = metric->step < 0 ? find_head(lo, hi, start) : NULL;
+    if (head == NULL || head == start) {
+        return;
+    }
+    struct inq_log_metric other;
+    const char *end = next_line(head, hi);
+    (void)inq_log_read_metric(head, (size_t)(end - head), &other);
+    metric->step = other.step >= 0 ? other.step : batch_of(head, end);
+    take(&metric->epoch, other.epoch);
+    const char *p = end;
+    for (int i = 0; i < BLOCK_LINES && metric->step >= 0 && is_indented(p, hi); i++) {
+        end = next_line(p, hi);
+        (void)inq_log_read_metric(p, (size_t)(end - p), &other);
+        take(&metric->epoch, other.epoch);
+        take(&metric->grad_norm, other.grad_norm);
+        take(&metric->step_s, other.step_s);
+        take(&metric->throughput, other.throughput);
+        p = end;
+    }
 }

@@ -101,6 +101,15 @@ static const struct inq_log_field of_child[] = {{"process rank ", INQ_LOG_RANK},
                                                 {"process ", INQ_LOG_LOCAL_RANK},
                                                 {NULL, 0}};
 
+/* "Global rank 2 (PID 77) exited with code -7" */
+static const struct inq_log_field of_rank[] = {{"ank ", INQ_LOG_RANK},
+                                               {"(PID ", INQ_LOG_PID},
+                                               {"exit code ", INQ_LOG_CODE},
+                                               {"with code ", INQ_LOG_CODE},
+                                               {NULL, 0}};
+
+static const struct inq_log_field of_missing[] = {{"Rank ", INQ_LOG_RANKS}, {NULL, 0}};
+
 static const struct inq_log_field of_instance[] = {{"instance of", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_signal[] = {
@@ -187,6 +196,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(WORK_FAILED, "Timeout at collective", NULL, of_desync_timeout),
     SPECIAL(MISMATCH, "mismatch between collectives on ranks", NULL, NULL, INQ_LOG_FINGERPRINTS),
     ROW(MISMATCH, "essage truncated", "bytes instead of", NULL),
+    LAST(MISMATCH, "ismatched collective detected", NULL, NULL),
     /* Gloo, barriers, sockets */
     ROW(GLOO_CLOSED, " by peer", "closed", of_peer),
     ROW(GLOO_TIMEOUT, "Timed out waiting", "ms for", NULL),
@@ -195,6 +205,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(BARRIER_RANKS, "issing ranks:", NULL, of_barrier),
     LAST(REMOTE_ERROR, "reached monitoredBarrier, but received errors", NULL, of_remote),
     LAST(REMOTE_ERROR, "coordination service:", "ERROR in", of_remote),
+    LAST(STORE_LOST, "from coordination service", "UNAVAILABLE", of_peer),
     LAST(REMOTE_ERROR, "Horovod has been shut down", NULL, NULL),
     LAST(NCCL_SERVICE, "closed by localRank", NULL, of_peer),
     LAST(PEER_CLOSED, "closed by remote peer", NULL, of_peer),
@@ -212,6 +223,8 @@ static const struct inq_log_pattern patterns[] = {
     {INQ_LOG_EXIT, INQ_LOG_PLAIN, ": [[", "Process name", of_child, 1, true},
     LAST(EXIT, "exits with return code", NULL, of_child),
     LAST(EXIT, "non-zero exit status", NULL, of_child),
+    LAST(EXIT, "crashed with exit code", "ank ", of_rank),
+    LAST(EXIT, "exited with code", "ank ", of_rank),
     LAST(EXIT, "<Signals.", "died with", of_child),
     LAST(EXIT, "terminated with ", "process", of_child),
     LAST(SIGTERM_SENT, "Killing subprocess", NULL, of_signal),
@@ -268,6 +281,8 @@ static const struct inq_log_pattern patterns[] = {
     CODE(NCCL_ERROR, "CL error in", NULL, -1),
     CODE(NCCL_ERROR, "Duplicate GPU detected", NULL, 5),
     LAST(RAS_BEHIND, "has launched up to operation", NULL, of_behind),
+    LAST(RAS_BEHIND, "have launched up to operation", NULL, NULL),
+    LAST(RAS_MISSING, "Missing communicator data from", NULL, of_missing),
     /* Slurm */
     LAST(SLURM_TIME_LIMIT, "CANCELLED AT", "TIME LIMIT", NULL),
     LAST(SLURM_PREEMPTED, "CANCELLED AT", "PREEMPTION", NULL),
@@ -285,6 +300,7 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(XID, "NVRM: Xid", NULL, NULL, INQ_LOG_FROM_KERNEL),
     SPECIAL(FALLEN_OFF, "fallen off the bus", "!Xid (", NULL, INQ_LOG_FALLEN),
     LAST(GPU_DRIVER, "GSP Timeout", NULL, NULL),
+    LAST(GPU_DRIVER, "RmInitAdapter failed", NULL, NULL),
     LAST(GPU_DRIVER, "HeartbeatTimedOut", "timed out", NULL),
     SPECIAL(SXID, "SXid (", NULL, NULL, INQ_LOG_FROM_KERNEL),
     SPECIAL(KERNEL_OOM, "invoked oom-killer", NULL, NULL, INQ_LOG_PLAIN),
@@ -326,6 +342,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(DISK, "Input/output error", NULL, NULL),
     LAST(DISK, "Read-only file system", NULL, NULL),
     LAST(DISK, "Disk quota exceeded", NULL, NULL),
+    LAST(DISK, "StreamWriter failed writing", NULL, NULL),
+    LAST(DISK, "iostream error", NULL, NULL),
     LAST(PANIC, "Kernel panic", NULL, NULL),
     /* processes and containers */
     LAST(SEGFAULT, "Segmentation fault", NULL, NULL),

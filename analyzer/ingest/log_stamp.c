@@ -203,6 +203,23 @@ static const char *read_boot(const char *p, const char *end, struct inq_log_even
     return p;
 }
 
+/* "@1741086130.100000": seconds since 1970 */
+static const char *read_epoch(const char *p, const char *end, struct inq_log_event *event)
+{
+    int64_t seconds = 0;
+    struct parts t = {0};
+    p = digits(p + 1, end, 10, &seconds);
+    if (p == NULL || (p < end && *p != '.' && *p != ' ')) {
+        return NULL;
+    }
+    p = read_fraction(p, end, &t);
+    event->clock = INQ_LOG_CLOCK_WALL;
+    event->year_known = true;
+    event->time_ns = seconds * SECOND + t.fraction_ns;
+    event->coarse_ns = t.decimals > 0 ? SECOND / 1000 : SECOND;
+    return p;
+}
+
 const char *inq_log_stamp(const char *p, const char *end, struct inq_log_event *event)
 {
     bool bracket = p < end && (*p == '[' || *p == '(');
@@ -216,6 +233,8 @@ const char *inq_log_stamp(const char *p, const char *end, struct inq_log_event *
     } else if (*p >= 'A' && *p <= 'Z') {
         behind = read_glog(p, end, event);
         behind = behind != NULL ? behind : read_month(p, end, event);
+    } else if (*p == '@') {
+        behind = read_epoch(p, end, event);
     }
     if (behind == NULL && bracket) {
         behind = read_boot(p, end, event);

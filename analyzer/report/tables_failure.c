@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables on what stopped the run. */
-#include "inquest/failure.h"
 #include "base/say.h"
+#include "inquest/failure.h"
+#include "inquest/log.h"
 #include "report/moment.h"
 #include "report/tables.h"
 
@@ -30,6 +31,15 @@ static const char *say_place(const struct inq_view *view, const struct inq_failu
     return inq_say(view->arena, "%s%s%s%s%s%.300s", rank, gpu, host, pid, peer, place->what);
 }
 
+static bool logs_tell(const struct inq_trace *trace)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < trace->n_logs; i++) {
+        n += trace->logs[i]->n_events;
+    }
+    return n > 0;
+}
+
 void inq_table_failure(const struct inq_view *view, struct inq_table *table)
 {
     const struct inq_failure *f = view->report->failure;
@@ -37,7 +47,7 @@ void inq_table_failure(const struct inq_view *view, struct inq_table *table)
         return;
     }
     table->title = "Failure";
-    bool logs = view->trace->n_logs > 0;
+    bool logs = logs_tell(view->trace);
     bool dumps = view->trace->n_dumps > 0;
     table->note = logs    ? "roots: where it began; victims: ranks that only suffered from it"
                   : dumps ? "from Flight Recorder dumps; roots: the ranks that the others wait "

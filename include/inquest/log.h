@@ -49,6 +49,7 @@ extern "C" {
     X(NCCL_CONNECT, "no connection to a peer")                                                     \
     X(NCCL_ERROR, "an NCCL error")                                                                 \
     X(RAS_BEHIND, "NCCL RAS: a rank launched fewer operations")                                    \
+    X(RAS_MISSING, "NCCL RAS: a rank does not answer")                                             \
     X(SLURM_TIME_LIMIT, "the job's time limit")                                                    \
     X(SLURM_PREEMPTED, "the job was preempted or requeued")                                        \
     X(SLURM_NODE_FAILED, "a node failed")                                                          \

@@ -21,6 +21,12 @@
     "0(default_pg) Rank " r "]  failure detected by watchdog at work sequence id: " seq            \
     " PG status: last enqueued work: " enq ", last completed work: " done "\n"
 
+/* Its first line alone, of some group. */
+#define UNNAMED(r, seq)                                                                            \
+    "[rank" r "]:[E ProcessGroupNCCL.cpp:523] [Rank " r                                            \
+    "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" seq                         \
+    ", OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.\n"
+
 /* The same in a group other than that of all ranks: the first line does not name it. */
 #define IN_GROUP(r, seq, group)                                                                    \
     "[rank" r "]:[E607 17:52:21.812004031 ProcessGroupNCCL.cpp:632] [Rank " r                      \
@@ -91,6 +97,9 @@ static void failure_logs__counters_tell_who_did_not_come(void **state)
         {"all wait in the same", "communication_stall", NULL, "",
          TIMED_OUT("0", "9", "9", "8") TIMED_OUT("1", "9", "9", "8") TIMED_OUT("2", "9", "9", "8")},
         {"only one rank tells", "unknown", NULL, "", TIMED_OUT("3", "9", "12", "8")},
+        {"two groups that no line names", "unknown", NULL, "",
+         UNNAMED("6", "956300") UNNAMED("4", "956300") UNNAMED("4", "1008") UNNAMED("7", "956300")
+             UNNAMED("7", "1008")},
         {"one of four is silent", "unknown", NULL, "",
          TIMED_OUT("0", "9", "9", "8") TIMED_OUT("1", "9", "9", "8") TIMED_OUT("3", "9", "9", "8")},
         {"the same, waiting in a flag", "uneven_work", NULL, "1",
@@ -180,6 +189,14 @@ static void failure_logs__ranks_that_enter_different_ops(void **state)
          "[2025-06-07 10:00:00.123456: W /src/horovod/common/stall_inspector.cc:107] One or more "
          "tensors were submitted by a subset of ranks for more than 60 seconds.\n"
          "Missing ranks:\n3: [allreduce.w1, allreduce.w2 ...]\n"},
+        {"RAS: some are ahead", "unknown", NULL, "",
+         "  30 ranks have launched up to operation 640\n"
+         "  2 ranks have launched up to operation 641\n"
+         "  Rank 12 -- GPU 4 managed by process 32 on node n4\n"},
+        {"RAS: one does not answer", "unknown", NULL, "",
+         "  Missing communicator data from 1 rank\n  Rank 1 -- GPU 0 managed by process 6\n"},
+        {"NCCL says that calls differ", "collective_mismatch", NULL, "",
+         "n1:39:39 [3] init.cu:1197 NCCL WARN Mismatched collective detected, please check\n"},
         {"RAS counts", "cpu_stall", NULL, "0",
          "Warnings\n========\n#0-0 (ab12) MISMATCH\n  6 ranks have launched up to operation "
          "288686\n"
@@ -440,6 +457,18 @@ static void failure_logs__launchers(void **state)
         {"Lightning", "unknown", "killed", "",
          "[rank: 0] Child process with PID 4711 terminated with code -9. Forcefully terminating "
          "all other processes to avoid zombies\n"},
+        {"Composer", "application_error", "segfault", "2",
+         "ERROR:composer.cli.launcher:Global rank 2 (PID 47) exited with code -11\n"},
+        {"JAX lost its coordinator", "unknown", NULL, "",
+         "W preemption_sync_manager.cc:170] Failed to retrieve preemption notice from coordination "
+         "service: UNAVAILABLE: Socket closed\n"},
+        {"a task of several nodes is not the first one", "host", "memory", "",
+         "E0812 03:11:12.684369 14 torch/distributed/elastic/multiprocessing/api.py:826] failed "
+         "(exitcode: -9) local_rank: 5 (pid: 91) of binary: python\n"
+         "srun: error: n7: task 1: Out Of Memory\n"},
+        {"a checkpoint that cannot be written", "host", "storage", "",
+         "RuntimeError: [enforce fail at inline_container.cc:1] . PytorchStreamWriter failed "
+         "writing file data/7: file write failed\n"},
         {"Ray's memory monitor", "host", "memory", "",
          "(raylet) node_manager.cc:3069: 2 Workers (tasks / actors) killed due to memory pressure "
          "(OOM), 0 Workers crashed due to other reasons at node (ID: 6e7f, IP: 10.0.1.75)\n"},
@@ -463,6 +492,11 @@ static void failure_logs__faults_of_gpus(void **state)
          "[Sat Jun  7 17:42:22 2025] NVRM: Xid (PCI:0000:9b:00): 48, pid=77, name=python, DBE\n"
          "[Sat Jun  7 17:42:22 2025] NVRM: Xid (PCI:0000:9b:00): 63, pid=77, name=python, Row "
          "Remapper\n"},
+        {"JAX names the rank apart", "gpu_hardware", "nvlink", "1",
+         "E0905 17:34:36.549000 13 allocator.cc:4] [rank 1] cuMemAllocAsync failed: "
+         "CUDA_ERROR_CONTAINED: Invalid access of peer GPU memory over nvlink\n"},
+        {"one that cannot be set up", "driver_firmware", "firmware", "",
+         "[   21.091872] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:8)\n"},
         {"a clean-up alone is no cause", "unknown", NULL, "",
          "[Sat Jun  7 17:42:22 2025] NVRM: Xid (PCI:0000:9b:00): 45, pid=77, name=python, Ch 8\n"
          "[rank0]:[E607 17:52:22.0 x.cpp:1] [Rank 0] Watchdog caught collective operation timeout: "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of readers: formats by content, whatever the name; what no reader takes gets a reason.
  */
+#include "ingest/log_sniff.h"
 #include "ingest/reader.h"
 #include "ingest/unknown.h"
 #include "support_read.h"
@@ -54,7 +55,6 @@ static void readers__leave_text_to_the_reader_of_logs(void **state)
         "a,b,c\n1,2,3\n",
         "0F0,0F1\n",
         "#!/bin/sh\n",
-        "[rank3]: Traceback (most recent call last):\n",
     };
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         struct inq_shard shard;
@@ -67,6 +67,32 @@ static void readers__leave_text_to_the_reader_of_logs(void **state)
         assert_string_equal(err.message,
                             "not a trace: text that tells of no failure and no training");
         inq_shard_release(&shard);
+    }
+}
+
+/* By its name or by what stands in front of its lines; prose, lists and scripts are none. */
+static void readers__know_a_log_that_tells_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *head;
+        bool is_log;
+    } rows[] = {
+        {"run/train.log", "hello\n", true},
+        {"slurm-12.out", "hello\n", true},
+        {"run/notes.txt", "hello\n", false},
+        {"run/a.txt", "[rank3]: starts\n[rank3]: ends\n", true},
+        {"run/a.txt", "2025-03-04 11:02:10,5 starts\n\n2025-03-04 11:02:11,5 ends\n", true},
+        {"run/a.txt", "INFO:root:starts\n[WARNING] slow\nWarning: odd\n", true},
+        {"README.md", "# A run\n\n[INFO] marks what is told\nThe log is beside it.\n", false},
+        {"run.sh", "#!/bin/sh\nsrun train\n", false},
+        {"run/train.log", "{\"a\": 1}", false},
+        {"run/train.log", "", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        print_message("%s: %s\n", rows[i].path, rows[i].head);
+        assert_int_equal(inq_log_is_log(rows[i].head, strlen(rows[i].head), rows[i].path),
+                         rows[i].is_log);
     }
 }
 
@@ -168,7 +194,7 @@ static void readers__real_neighbours_of_traces(void **state)
         {"schedules/zb1p_2rank_2stagep_compute.csv", NULL},
         {"logs/01.txt", "log"},
         {"flight/gpu_error_2nd/_dump_0", "flight-recorder"},
-        {"flight/gpu_error_2nd/fault_injection.log", NULL},
+        {"flight/gpu_error_2nd/fault_injection.log", "log"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char path[TEST_PATH];
@@ -194,6 +220,7 @@ int main(void)
         cmocka_unit_test(readers__are_chosen_by_content),
         cmocka_unit_test(readers__take_nothing_that_is_no_trace),
         cmocka_unit_test(readers__leave_text_to_the_reader_of_logs),
+        cmocka_unit_test(readers__know_a_log_that_tells_nothing),
         cmocka_unit_test(readers__have_names_and_summaries_of_their_own),
         cmocka_unit_test(unknown__says_what_it_is_and_what_to_do),
         cmocka_unit_test(unknown__wide_text_is_not_binary_data),

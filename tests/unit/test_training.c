@@ -123,6 +123,12 @@ static const struct wording wordings[] = {
      12, 2250000, 73250000, 28590000000},
     {"    train/CrossEntropyLoss=2.25", 1, 2250000, -1, -1},
     {"         Train loss/train/total: 2.25", 1, 2250000, -1, -1},
+    {"INFO    [step=12/73,epoch=0]\n    optim/total_grad_norm=1.5\n"
+     "    train/CrossEntropyLoss=2.25\n    throughput/device/tokens_per_second=26,668",
+     12, 2250000, -1, 26668000000},
+    {"[batch=12/48]:\n\t Train time/epoch: 0\n\t Train time/batch_in_epoch: 11\n"
+     "\t Train loss/train/total: 2.25\n\t Train throughput/tokens_per_sec: 669.5",
+     12, 2250000, -1, 669500000},
     {"step 12 loss 2.25 elapsed time 5230.1s", 12, 2250000, -1, -1},
 };
 

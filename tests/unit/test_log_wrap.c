@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logs whose every line is in a JSON object tell what the bare lines tell. */
+#include "support_log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DOCKER(text, second)                                                                       \
+    "{\"log\":\"" text "\\n\",\"stream\":\"stderr\",\"time\":\"2025-03-04T11:02:" second           \
+    ".100000000Z\"}\n"
+#define JOURNAL(text, second)                                                                      \
+    "{\"__CURSOR\":\"s=1;i=2\",\"__REALTIME_TIMESTAMP\":\"17410861" second                         \
+    "100000\",\"_HOSTNAME\":\"gpu-17\",\"PRIORITY\":\"3\",\"SYSLOG_IDENTIFIER\":\"kernel\","       \
+    "\"MESSAGE\":\"" text "\"}\n"
+
+/* What Docker keeps of a container: rank, frame, time, and the line as the program wrote it. */
+static void log_wrap__of_a_container(void **state)
+{
+    (void)state;
+    struct test_log log;
+    test_log_text(&log, "0a1b-json.log",
+                  DOCKER("step 7 loss 2.5", "01") DOCKER("step 8 loss 2.4", "02")
+                      DOCKER("[rank3]: Traceback (most recent call last):", "10") DOCKER(
+                          "[rank3]:   File \\\"/w/t.py\\\", line 31, in \\u003cmodule\\u003e", "10")
+                          DOCKER("[rank3]: KeyError: 'caf\\u00e9'", "11"));
+    test_log_expect(&log, "application_error", "3");
+    const struct inq_log_event *event = test_log_event(&log, INQ_LOG_PYTHON_ERROR, 0);
+    assert_non_null(event);
+    assert_int_equal(event->line, 5);
+    assert_string_equal(event->peer, "/w/t.py:31 <module>");
+    assert_string_equal(event->text,
+                        "2025-03-04T11:02:11.100000000Z [rank3]: KeyError: 'caf\xc3\xa9'");
+    assert_int_equal(log.run->traces[0]->logs[0]->n_metrics, 2);
+    test_log_close(&log);
+}
+
+/* journalctl -o json: host, time and PCI address of an Xid. */
+static void log_wrap__of_the_journal(void **state)
+{
+    (void)state;
+    struct test_log log;
+    test_log_text(&log, "journal.json",
+                  JOURNAL("NVRM: GPU at PCI:0000:9b:00: GPU-5", "30")
+                      JOURNAL("NVRM: Xid (PCI:0000:9b:00): 79, pid='<unknown>', "
+                              "name=<unknown>, GPU has fallen off the bus.",
+                              "31"));
+    test_log_expect(&log, "gpu_hardware", "");
+    const struct inq_log_event *event = test_log_event(&log, INQ_LOG_XID, 0);
+    assert_non_null(event);
+    assert_string_equal(event->host, "gpu-17");
+    assert_true(event->time_ns == INT64_C(1741086131100000000));
+    assert_int_equal(event->code, 79);
+    test_log_close(&log);
+}
+
+/* A program's own JSON: several lines in one text, the stack beside it. */
+static void log_wrap__of_a_program(void **state)
+{
+    (void)state;
+    struct test_log log;
+    test_log_text(&log, "app.json",
+                  "{\"timestamp\": \"2025-03-04 11:02:10,5\", \"level\": \"INFO\", \"message\": "
+                  "\"ready\"}\n"
+                  "{\"timestamp\": \"2025-03-04 11:02:11,5\", \"level\": \"ERROR\", \"message\": "
+                  "\"failed\", \"exc_info\": \"Traceback (most recent call last):\\n  File "
+                  "\\\"t.py\\\", line 3, in f\\nOSError: [Errno 116] Stale file handle\"}\n");
+    test_log_expect(&log, "host", "");
+    assert_int_equal(test_log_event(&log, INQ_LOG_DISK, 0)->line, 2);
+    test_log_close(&log);
+}
+
+/* Training output in JSON, a broken object and a bare line stay as they are. */
+static void log_wrap__what_is_none(void **state)
+{
+    (void)state;
+    struct test_log log;
+    test_log_text(&log, "m.jsonl",
+                  "{\"msg\": \"train\", \"time\": \"11:02\", \"step\": 1, \"loss\": 2.5}\n"
+                  "{\"msg\": \"train\", \"time\": \"11:03\", \"step\": 2, \"loss\": 2.4}\n");
+    assert_null(log.failure);
+    assert_int_equal(log.run->traces[0]->logs[0]->n_metrics, 2);
+    test_log_close(&log);
+    test_log_text(&log, "c.log",
+                  DOCKER("starts", "01") "{\"log\":\"[rank1]: KeyError: 'x'\n"
+                                         "[rank2]: ValueError: bad\n");
+    test_log_expect(&log, "application_error", "1");
+    test_log_close(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(log_wrap__of_a_container),
+        cmocka_unit_test(log_wrap__of_the_journal),
+        cmocka_unit_test(log_wrap__of_a_program),
+        cmocka_unit_test(log_wrap__what_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

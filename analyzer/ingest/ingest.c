@@ -137,7 +137,11 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     inq_mem_free(scratch);
     size_t n_read = ends[PART_LOGS];
     bool align = intake->options->align == INQ_ALIGN_AUTO;
-    int code = inq_assemble(intake->shards, ends[PART_TRACES], align, intake->jobs, run, err);
+    int code = inq_intake_rows(intake->shards, ends[PART_TRACES], err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    code = inq_assemble(intake->shards, ends[PART_TRACES], align, intake->jobs, run, err);
     if (code == INQ_OK) {
         code = inq_assemble_dumps(*run, intake->shards + ends[PART_TRACES],
                                   ends[PART_DUMPS] - ends[PART_TRACES], err);

@@ -118,8 +118,7 @@ static void merge_damage(struct inq_damage *into, const struct inq_damage *from)
     }
 }
 
-/* Sets the reason (in the shard's arena), behind the one that is there if `append`. */
-static int set_reason(struct inq_shard *shard, const char *reason, bool append, struct inq_err *err)
+int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append, struct inq_err *err)
 {
     const char *old = shard->file.reason;
     bool join = append && old != NULL && old[0] != '\0';
@@ -143,20 +142,15 @@ static int reject(struct inq_shard *shard, const char *reason, struct inq_err *e
     *shard = (struct inq_shard){.file = file};
     shard->file.read = false;
     shard->file.events_kept = 0;
-    return set_reason(shard, text, false, err);
+    return inq_intake_reason(shard, text, false, err);
 }
 
-/* Ranks that the file does not know get the one in its name, if it can only mean them. */
-static int name_ranks(struct inq_shard *shard, struct inq_err *err)
+/* A rank that the file does not know is the one in its name, if it can only mean that. */
+static void name_rank(struct inq_shard *shard)
 {
-    if (shard->n_ranks != 1 || shard->ranks[0].rank >= 0) {
-        return INQ_OK;
+    if (shard->n_ranks == 1 && shard->ranks[0].rank < 0) {
+        shard->ranks[0].rank = inq_rank_from_name(shard->file.path);
     }
-    shard->ranks[0].rank = inq_rank_from_name(shard->file.path);
-    if (shard->ranks[0].rank >= 0) {
-        return INQ_OK;
-    }
-    return set_reason(shard, "no rank in the file or its name", true, err);
 }
 
 /* Ranks of one host share a clock, so the host is worth knowing. */
@@ -192,10 +186,8 @@ static int finish(struct inq_shard *shard, const struct inq_reader *reader, stru
         bool told = shard->file.reason != NULL && shard->file.reason[0] != '\0';
         return reject(shard, told ? NULL : "no events", err);
     }
-    int code = name_ranks(shard, err);
-    if (code == INQ_OK) {
-        code = name_hosts(shard, err);
-    }
+    name_rank(shard);
+    int code = name_hosts(shard, err);
     if (code == INQ_OK) {
         code = inq_shard_seal(shard, err);
     }
@@ -229,7 +221,7 @@ static int judge(struct inq_shard *shard, const struct inq_reader *reader, int c
         break;
     }
     /* what was read before it failed is worth keeping */
-    int kept = set_reason(shard, why->message, true, err);
+    int kept = inq_intake_reason(shard, why->message, true, err);
     return kept != INQ_OK ? kept : finish(shard, reader, err);
 }
 

@@ -37,6 +37,13 @@ struct inq_intake {
  * understood, shard.file.reason why not or what is missing. Fails only for what must end the whole
  * ingest: INQ_NOMEM, INQ_CANCELLED. For inq_par_for: `ctx` is a struct inq_intake. */
 int inq_intake_file(void *ctx, size_t k, struct inq_err *err);
+/* Sets why a file was not read or what is missing from it (copied), behind what is said already if
+ * `append`. Fails with INQ_NOMEM. */
+int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append,
+                      struct inq_err *err);
+/* With all files read: ranks of those that only tell them together (rank_row.c); says of which the
+ * rank is not known. Fails with INQ_NOMEM. */
+int inq_intake_rows(struct inq_shard *shards, size_t n, struct inq_err *err);
 /* Calls options->progress now; INQ_CANCELLED when it asks for an end. */
 int inq_intake_report(struct inq_intake *intake, struct inq_err *err);
 

@@ -92,6 +92,21 @@ static int settle_job(struct inq_kineto *k)
     return inq_strtab_add(&k->shard->names, text, strlen(text), &k->rank->job, k->err);
 }
 
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* PyTorch's name for the group of all ranks. */
+static void settle_world(struct inq_kineto *k)
+{
+    const struct inq_shard *shard = k->shard;
+    for (size_t g = 0; g < shard->n_groups && k->rank->world_size < 0; g++) {
+        const struct inq_group *group = &shard->groups[g];
+        if (group->size > 0 &&
+            strcmp(inq_strtab_get(&shard->names, group->desc), "default_pg") == 0) {
+            k->rank->world_size = group->size;
+        }
+    }
+}
+
 /* ---- kinds of files -------------------------------------------------------------------------- */
 
 /* Slices that were kept until it was clear that this is no generic trace. */
@@ -158,6 +173,9 @@ int inq_kineto_finish(struct inq_kineto *k)
     code = settle_job(k);
     if (code == INQ_OK) {
         code = inq_kineto_settle_groups(k);
+    }
+    if (code == INQ_OK) {
+        settle_world(k);
     }
     if (code == INQ_OK && k->kineto) {
         code = say_what_is_missing(k);

@@ -40,10 +40,10 @@ static bool starts_word(const char *text, size_t i)
     return islower((unsigned char)text[i - 1]) != 0 && isupper((unsigned char)text[i]) != 0;
 }
 
-/* The number behind a word: "7", "-34", "_3", "=0"; *end is where it stops. -1: none. */
+/* The number behind a word: "7", "-34", "_3", "=0", "[5"; *end is where it stops. -1: none. */
 static int32_t number_after(const char *text, size_t i, size_t n, size_t *end)
 {
-    if (i < n && strchr("-_=.: ", text[i]) != NULL) {
+    if (i < n && strchr("-_=.: [(", text[i]) != NULL) {
         i++;
     }
     int32_t value = 0;

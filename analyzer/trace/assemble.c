@@ -9,6 +9,7 @@
 #include "trace/jobs.h"
 #include "trace/merge.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,8 +48,14 @@ static int keep_copy(struct inq_trace *trace, const struct inq_shard *copy,
     struct inq_file *file = &trace->files[trace->n_files - 1];
     file->read = false;
     file->events_kept = 0;
-    file->reason = inq_arena_printf(trace->arena, "holds the same events as %s, counted once",
-                                    of->file.path != NULL ? of->file.path : "another file");
+    const char *path = of->file.path != NULL ? of->file.path : "another file";
+    if (copy->file.events < of->file.events) { /* what it lacks is not lost */
+        file->damage = (struct inq_damage){0};
+        file->reason = inq_arena_printf(trace->arena, "the begin of %s, not counted", path);
+    } else {
+        file->reason =
+            inq_arena_printf(trace->arena, "holds the same events as %s, counted once", path);
+    }
     return file->reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for a file");
 }
 
@@ -90,14 +97,18 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* What reports call a rank: its number, else its file's name (and place, if that has several). */
+/* What reports call a rank: its number, else its host and process (as the profiler names its file),
+ * else its file's name (and place, if that has several). */
 static int label_rank(struct inq_trace *trace, size_t r, size_t place, struct inq_err *err)
 {
     struct inq_rank *rank = &trace->ranks[r];
     char text[280];
     const char *file = base_name(trace->files[rank->file].path);
+    const char *host = inq_trace_str(trace, rank->host);
     if (rank->rank >= 0) {
         (void)snprintf(text, sizeof text, "%d", (int)rank->rank);
+    } else if (host[0] != '\0' && rank->pid >= 0) {
+        (void)snprintf(text, sizeof text, "%.200s_%" PRId64, host, rank->pid);
     } else if (place > 0) {
         (void)snprintf(text, sizeof text, "%.255s#%zu", file, place);
     } else {
@@ -119,14 +130,17 @@ static int label_ranks(struct inq_trace *trace, struct inq_err *err)
     return code;
 }
 
-/* Ranks below the world size that no file is of. */
+/* Ranks below the world size that no file is of; which they are is not known when a file may be of
+ * any. */
 static int list_missing(struct inq_trace *trace, struct inq_err *err)
 {
+    bool all_named = true;
     for (size_t r = 0; r < trace->n_ranks; r++) {
         int32_t size = trace->ranks[r].world_size;
         trace->world_size = size > trace->world_size ? size : trace->world_size;
+        all_named = all_named && trace->ranks[r].rank >= 0;
     }
-    if (trace->world_size <= 0 || (size_t)trace->world_size > INQ_MAX_RANKS) {
+    if (!all_named || trace->world_size <= 0 || (size_t)trace->world_size > INQ_MAX_RANKS) {
         return INQ_OK;
     }
     size_t n = (size_t)trace->world_size;

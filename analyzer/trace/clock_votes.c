@@ -13,8 +13,11 @@
 #include <string.h>
 
 enum {
-    MAX_ANCHORS = 256,   /* rows of one rank that vote */
-    MAX_CANDIDATES = 512 /* rows of the other that each is paired with, nearest in time */
+    MAX_ANCHORS = 256,    /* rows of one rank that vote */
+    MAX_CANDIDATES = 512, /* rows of the other that each is paired with, nearest in time */
+    /* By how much a peak has to outweigh that of the pairs of one recorded step: in a regular run
+     * with drift some other step fits a little better. */
+    MUCH_HEAVIER = 8
 };
 /* Ends of one collective differ by some us, and drift moves them by tens of us in a capture. */
 static const int64_t PEAK_WIDTH_NS = 100000;
@@ -25,6 +28,7 @@ struct votes {
     int64_t *diff_ns;
     size_t n, cap;
     size_t anchors;
+    bool by_step; /* only rows of one recorded step are paired */
     uint32_t *bins;
     size_t cap_bins;
 };
@@ -68,7 +72,8 @@ static int vote(struct votes *votes, const struct inq_comm_row *anchor,
     int code = inq_mem_grow(&votes->diff_ns, &votes->cap, votes->n + (to - from),
                             sizeof *votes->diff_ns, SIZE_MAX / 16, err);
     for (size_t i = from; code == INQ_OK && i < to; i++) {
-        if (inq_comm_rows_agree(anchor, &b[i])) {
+        bool same_step = anchor->step >= 0 && anchor->step == b[i].step;
+        if ((same_step || !votes->by_step) && inq_comm_rows_agree(anchor, &b[i])) {
             votes->diff_ns[votes->n++] = anchor->end_ns - b[i].end_ns;
         }
     }
@@ -236,10 +241,12 @@ static int thin(struct votes *votes, struct inq_err *err)
     return INQ_OK;
 }
 
-static int find_offset(const struct inq_comm_rows *rows, size_t a, size_t b, struct votes *votes,
-                       int64_t *offset_ns, struct inq_err *err)
+/* The peak of the pairs of two ranks; without votes where there are none. */
+static int vote_for_peak(const struct inq_comm_rows *rows, size_t a, size_t b, struct votes *votes,
+                         struct peak *peak, struct inq_err *err)
 {
     int code = INQ_OK;
+    *peak = (struct peak){0};
     votes->n = 0;
     for (int anchors = 0; code == INQ_OK && votes->n == 0 && anchors < ANCHOR_KINDS; anchors++) {
         code = collect_votes(rows, a, b, (enum anchors)anchors, votes, err);
@@ -251,11 +258,29 @@ static int find_offset(const struct inq_comm_rows *rows, size_t a, size_t b, str
         return code;
     }
     inq_sort_i64(votes->diff_ns, votes->n);
-    struct peak peak = find_peak(votes);
+    *peak = find_peak(votes);
+    return INQ_OK;
+}
+
+static int find_offset(const struct inq_comm_rows *rows, size_t a, size_t b, struct votes *votes,
+                       int64_t *offset_ns, struct inq_err *err)
+{
+    struct peak of_step;
+    struct peak peak = {0};
+    votes->by_step = true;
+    int code = vote_for_peak(rows, a, b, votes, &of_step, err);
+    bool clear = of_step.votes >= 3 && of_step.votes * 4 >= votes->anchors * 3;
+    if (code == INQ_OK && !clear) {
+        votes->by_step = false;
+        code = vote_for_peak(rows, a, b, votes, &peak, err);
+    }
+    if (of_step.votes >= 3 && weight(&peak) <= weight(&of_step) * MUCH_HEAVIER) {
+        peak = of_step;
+    }
     /* one pair alone proves nothing, unless there is no more to compare */
     bool enough = peak.votes >= 3 || peak.votes * 2 > votes->anchors;
     *offset_ns = enough ? peak.center_ns : 0;
-    return INQ_OK;
+    return code;
 }
 
 /* Pairs of one rank with others. */

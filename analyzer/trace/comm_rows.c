@@ -7,6 +7,7 @@
 #include "base/strtab.h"
 #include "trace/classify.h"
 #include "trace/shard.h"
+#include "trace/steps.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -227,8 +228,15 @@ static struct inq_channel channel_of(const struct inq_rank *rank, const struct i
     return channel;
 }
 
-static int collect_rank(const struct inq_rank *rank, struct inq_comm_rows *rows, size_t r,
-                        struct inq_map *index, struct inq_err *err)
+static int64_t step_of(const struct inq_windows *steps, const struct inq_rank *rank, size_t event)
+{
+    uint32_t window = inq_windows_find(steps, rank, event);
+    return window != INQ_NONE ? steps->rows[window].number : -1;
+}
+
+static int collect_rows(const struct inq_rank *rank, const struct inq_windows *steps,
+                        struct inq_comm_rows *rows, size_t r, struct inq_map *index,
+                        struct inq_err *err)
 {
     const struct inq_events *e = &rank->events;
     size_t cap = 0;
@@ -247,6 +255,7 @@ static int collect_rank(const struct inq_rank *rank, struct inq_comm_rows *rows,
             .end_ns = e->start_ns[i] + e->dur_ns[i],
             /* each rank counts all its sends and receives: two ends of one differ */
             .seq = is_p2p(comm->kind) ? -1 : comm->seq,
+            .step = step_of(steps, rank, i),
             .size = common_size(comm),
             .family = family_of(comm->kind),
             .nameless = comm->kind == INQ_COLL_COALESCED ||
@@ -264,6 +273,18 @@ static int collect_rank(const struct inq_rank *rank, struct inq_comm_rows *rows,
         rows->rows[r][rows->n_rows[r]++] = row;
     }
     return inq_sort(rows->rows[r], rows->n_rows[r], sizeof **rows->rows, compare_rows, NULL, err);
+}
+
+static int collect_rank(const struct inq_rank *rank, struct inq_comm_rows *rows, size_t r,
+                        struct inq_map *index, struct inq_err *err)
+{
+    struct inq_windows steps = {0};
+    int code = inq_windows_recorded(rank, &steps, err);
+    if (code == INQ_OK) {
+        code = collect_rows(rank, &steps, rows, r, index, err);
+    }
+    inq_mem_free(steps.rows);
+    return code;
 }
 
 int inq_comm_rows_collect(struct inq_trace *trace, struct inq_comm_rows *rows, struct inq_err *err)

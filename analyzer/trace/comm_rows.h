@@ -11,6 +11,7 @@ struct inq_comm_row {
     uint32_t channel; /* index into inq_comm_rows.channels */
     int64_t start_ns, end_ns;
     int64_t seq;    /* recorded, or -1 */
+    int64_t step;   /* by the profiler's marks, or -1 */
     uint64_t size;  /* of what must agree on all members; 0 unknown */
     uint8_t family; /* kinds that different versions name differently fall together */
     bool nameless;  /* only a kernel's name says what it is, and it says just "send or receive" */

@@ -95,6 +95,54 @@ static int part_by_family(struct inq_division *d, const struct inq_pile *pile, s
     return code;
 }
 
+/* The first and last step that the profiler marked in a file; false: it marked none. */
+static bool find_steps(const struct inq_unit *unit, int64_t *first, int64_t *last)
+{
+    *first = INT64_MAX;
+    *last = INT64_MIN;
+    for (size_t r = 0; r < unit->shard->n_ranks; r++) {
+        const struct inq_rank *rank = &unit->shard->ranks[r];
+        for (size_t i = 0; i < rank->n_notes; i++) {
+            int64_t number = rank->notes[i].number;
+            if (rank->notes[i].kind == INQ_NOTE_STEP) {
+                *first = number < *first ? number : *first;
+                *last = number > *last ? number : *last;
+            }
+        }
+    }
+    return *first <= *last;
+}
+
+/* Whether the files hold every rank of the world once, in steps that they have in common: whatever
+ * their clocks say, this is one job. */
+static int are_a_world(const struct inq_division *d, const struct inq_pile *pile, bool *world,
+                       struct inq_err *err)
+{
+    struct inq_map seen = {0};
+    int32_t size = inq_unit_at(d, pile->lo)->world;
+    int64_t from = INT64_MIN; /* the steps that all have */
+    int64_t to = INT64_MAX;
+    int code = INQ_OK;
+    *world = size > 0 && (size_t)size == pile->hi - pile->lo;
+    for (size_t i = pile->lo; i < pile->hi && *world && code == INQ_OK; i++) {
+        const struct inq_unit *unit = inq_unit_at(d, i);
+        int64_t first;
+        int64_t last;
+        uint32_t before;
+        int32_t rank = unit->shard->ranks[0].rank;
+        *world = unit->world == size && rank >= 0 && find_steps(unit, &first, &last) &&
+                 !inq_map_get(&seen, (uint64_t)rank, &before);
+        if (*world) {
+            from = first > from ? first : from;
+            to = last < to ? last : to;
+            code = inq_map_put(&seen, (uint64_t)rank, 1, err);
+        }
+    }
+    *world = *world && from <= to;
+    inq_map_release(&seen);
+    return code;
+}
+
 /* Parts by time, where the gap is longer than any clock is wrong. The pile has no untimed files. */
 static int part_by_distance(struct inq_division *d, const struct inq_pile *pile,
                             struct inq_err *err)
@@ -194,7 +242,11 @@ static int sift(struct inq_division *d, const struct inq_pile *pile, bool *sever
     if (code == INQ_OK) {
         code = inq_pile_divide(d, pile, several, err);
     }
+    bool world = false;
     if (code == INQ_OK && !*several) {
+        code = are_a_world(d, pile, &world, err);
+    }
+    if (code == INQ_OK && !*several && !world) {
         code = part_by_distance(d, pile, err);
         if (code == INQ_OK) {
             code = inq_pile_divide(d, pile, several, err);

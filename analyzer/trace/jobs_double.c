@@ -9,29 +9,49 @@
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
-/* Whether a rank is there twice. Files that are copies of others are taken out of the pile. */
+/* The fullest file of each rank, the first of equals. */
+static int find_holders(const struct inq_division *d, const struct inq_pile *pile,
+                        struct inq_map *holders, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t i = pile->lo; i < pile->hi; i++) {
+        const struct inq_unit *unit = inq_unit_at(d, i);
+        for (size_t r = 0; r < unit->shard->n_ranks && code == INQ_OK; r++) {
+            uint64_t key;
+            uint32_t holder;
+            if (inq_unit_key(unit, r, &key) &&
+                (!inq_map_get(holders, key, &holder) ||
+                 inq_unit_rows(&d->units[holder]) < inq_unit_rows(unit))) {
+                code = inq_map_put(holders, key, d->order[i], err);
+            }
+        }
+    }
+    return code;
+}
+
+/* Whether a rank is there twice. Files that hold nothing but what others hold are taken out of the
+ * pile. */
 static int find_doubles(struct inq_division *d, struct inq_pile *pile, bool *doubled,
                         struct inq_err *err)
 {
     struct inq_map holders = {0};
-    int code = INQ_OK;
     size_t kept = pile->lo;
+    int code = find_holders(d, pile, &holders, err);
     *doubled = false;
     for (size_t i = pile->lo; i < pile->hi && code == INQ_OK; i++) {
         uint32_t u = d->order[i];
         uint32_t same_as = INQ_NONE;
-        for (size_t r = 0; r < d->units[u].shard->n_ranks && code == INQ_OK; r++) {
+        for (size_t r = 0; r < d->units[u].shard->n_ranks; r++) {
             uint64_t key;
             uint32_t holder = u;
-            if (!inq_unit_key(&d->units[u], r, &key)) {
+            if (!inq_unit_key(&d->units[u], r, &key) || !inq_map_get(&holders, key, &holder) ||
+                holder == u) {
                 continue;
             }
-            if (!inq_map_get(&holders, key, &holder)) {
-                code = inq_map_put(&holders, key, u, err);
-            } else if (holder != u && inq_unit_same_events(&d->units[holder], &d->units[u])) {
+            if (inq_unit_holds(&d->units[holder], &d->units[u])) {
                 same_as = holder;
             } else {
-                *doubled = *doubled || holder != u;
+                *doubled = true;
             }
         }
         d->jobs->same_as[u] = same_as;

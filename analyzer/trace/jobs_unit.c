@@ -106,25 +106,59 @@ bool inq_unit_key(const struct inq_unit *unit, size_t index, uint64_t *key)
     return true;
 }
 
-static bool same_column(const int64_t *a, const int64_t *b, size_t n)
+/* Both are in order of lane and time, and lanes in the order in which the file names them first. */
+static bool holds_events(const struct inq_events *whole, const struct inq_events *part)
 {
-    return n == 0 || memcmp(a, b, n * sizeof *a) == 0;
-}
-
-static bool same_rank(const struct inq_rank *a, const struct inq_rank *b)
-{
-    return a->rank == b->rank && a->events.n == b->events.n && a->calls.n == b->calls.n &&
-           a->n_notes == b->n_notes && a->events.n + a->calls.n > 0 &&
-           same_column(a->events.start_ns, b->events.start_ns, a->events.n) &&
-           same_column(a->events.dur_ns, b->events.dur_ns, a->events.n) &&
-           same_column(a->calls.start_ns, b->calls.start_ns, a->calls.n);
-}
-
-bool inq_unit_same_events(const struct inq_unit *a, const struct inq_unit *b)
-{
-    bool same = a->shard->n_ranks == b->shard->n_ranks && a->shard->n_ranks > 0;
-    for (size_t r = 0; same && r < a->shard->n_ranks; r++) {
-        same = same_rank(&a->shard->ranks[r], &b->shard->ranks[r]);
+    size_t at = 0;
+    for (size_t i = 0; i < part->n; i++, at++) {
+        while (at < whole->n &&
+               (whole->lane[at] != part->lane[i] || whole->start_ns[at] != part->start_ns[i] ||
+                whole->dur_ns[at] != part->dur_ns[i])) {
+            at++;
+        }
+        if (at == whole->n) {
+            return false;
+        }
     }
-    return same;
+    return true;
+}
+
+static bool holds_calls(const struct inq_calls *whole, const struct inq_calls *part)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < part->n; i++, at++) {
+        while (at < whole->n && whole->start_ns[at] != part->start_ns[i]) {
+            at++;
+        }
+        if (at == whole->n) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool holds_rank(const struct inq_rank *whole, const struct inq_rank *part)
+{
+    return whole->rank == part->rank && part->events.n + part->calls.n > 0 &&
+           part->n_notes <= whole->n_notes && holds_events(&whole->events, &part->events) &&
+           holds_calls(&whole->calls, &part->calls);
+}
+
+bool inq_unit_holds(const struct inq_unit *whole, const struct inq_unit *part)
+{
+    bool holds = whole->shard->n_ranks == part->shard->n_ranks && part->shard->n_ranks > 0;
+    for (size_t r = 0; holds && r < part->shard->n_ranks; r++) {
+        holds = holds_rank(&whole->shard->ranks[r], &part->shard->ranks[r]);
+    }
+    return holds;
+}
+
+size_t inq_unit_rows(const struct inq_unit *unit)
+{
+    size_t rows = 0;
+    for (size_t r = 0; r < unit->shard->n_ranks; r++) {
+        const struct inq_rank *rank = &unit->shard->ranks[r];
+        rows += rank->events.n + rank->calls.n + rank->n_notes;
+    }
+    return rows;
 }

@@ -24,8 +24,11 @@ int inq_unit_init(struct inq_unit *unit, const struct inq_shard *shard, struct i
  * False: rank `index` of the unit has no such thing. */
 bool inq_unit_key(const struct inq_unit *unit, size_t index, uint64_t *key);
 
-/* Whether both hold the same events and launches at the same times. */
-bool inq_unit_same_events(const struct inq_unit *a, const struct inq_unit *b);
+/* Whether all events and launches of `part` (there are some) are in `whole` at the same times: it
+ * is a copy of it, or as much of one as was written. */
+bool inq_unit_holds(const struct inq_unit *whole, const struct inq_unit *part);
+/* How much there is to hold. */
+size_t inq_unit_rows(const struct inq_unit *unit);
 
 /* Files order[lo .. hi). */
 struct inq_pile {

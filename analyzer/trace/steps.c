@@ -70,20 +70,14 @@ static int collect_marks(const struct inq_rank *rank, bool on_gpu, struct inq_wi
     return code;
 }
 
-/* The marks of the host; their projection onto the GPU only where there are no others. */
-static int collect_recorded(const struct inq_trace *trace, struct inq_windows *windows, bool *any,
-                            struct inq_err *err)
+int inq_windows_recorded(const struct inq_rank *rank, struct inq_windows *windows,
+                         struct inq_err *err)
 {
-    int code = INQ_OK;
-    for (size_t r = 0; r < trace->n_ranks && code == INQ_OK; r++) {
-        const struct inq_rank *rank = &trace->ranks[r];
-        code = collect_marks(rank, false, &windows[r], err);
-        windows[r].time = rank->calls.n > 0 ? INQ_WINDOW_HOST : INQ_WINDOW_GPU;
-        if (code == INQ_OK && windows[r].n == 0) {
-            code = collect_marks(rank, true, &windows[r], err);
-            windows[r].time = INQ_WINDOW_GPU;
-        }
-        *any = *any || windows[r].n > 0;
+    int code = collect_marks(rank, false, windows, err);
+    windows->time = rank->calls.n > 0 ? INQ_WINDOW_HOST : INQ_WINDOW_GPU;
+    if (code == INQ_OK && windows->n == 0) {
+        code = collect_marks(rank, true, windows, err);
+        windows->time = INQ_WINDOW_GPU;
     }
     return code;
 }
@@ -247,24 +241,29 @@ static void bridge_gaps(struct inq_events *e)
     }
 }
 
+uint32_t inq_windows_find(const struct inq_windows *windows, const struct inq_rank *rank,
+                          size_t event)
+{
+    const struct inq_events *e = &rank->events;
+    if (windows->time == INQ_WINDOW_GPU) {
+        return window_at(windows, e->start_ns[event]);
+    }
+    uint32_t call = e->call[event];
+    return call != INQ_NONE ? window_at(windows, rank->calls.start_ns[call]) : INQ_NONE;
+}
+
 static void assign_events(struct inq_rank *rank, const struct inq_windows *windows,
                           const struct inq_map *index)
 {
     struct inq_events *e = &rank->events;
-    bool by_launch = windows->time == INQ_WINDOW_HOST;
     for (size_t i = 0; i < e->n; i++) {
-        uint32_t window = INQ_NONE;
-        if (!by_launch) {
-            window = window_at(windows, e->start_ns[i]);
-        } else if (e->call[i] != INQ_NONE) {
-            window = window_at(windows, rank->calls.start_ns[e->call[i]]);
-        }
+        uint32_t window = inq_windows_find(windows, rank, i);
         e->step[i] = INQ_NONE;
         if (window != INQ_NONE) {
             (void)inq_map_get(index, (uint64_t)windows->rows[window].number, &e->step[i]);
         }
     }
-    if (by_launch) {
+    if (windows->time == INQ_WINDOW_HOST) {
         bridge_gaps(e);
     }
 }
@@ -290,13 +289,12 @@ static bool has_labels(const struct inq_rank *rank)
 static int collect(struct inq_trace *trace, struct inq_windows *windows, struct inq_err *err)
 {
     bool any = false;
-    int code = collect_recorded(trace, windows, &any, err);
+    int code = INQ_OK;
     for (size_t r = 0; r < trace->n_ranks && code == INQ_OK; r++) {
-        if (has_labels(&trace->ranks[r])) {
-            windows[r].n = 0;
-            code = collect_labels(&trace->ranks[r], &windows[r], err);
-            any = any || windows[r].n > 0;
-        }
+        const struct inq_rank *rank = &trace->ranks[r];
+        code = has_labels(rank) ? collect_labels(rank, &windows[r], err)
+                                : inq_windows_recorded(rank, &windows[r], err);
+        any = any || windows[r].n > 0;
     }
     if (code == INQ_OK && !any) {
         code = inq_steps_infer(trace, windows, err);

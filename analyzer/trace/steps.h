@@ -24,6 +24,16 @@ struct inq_windows {
 int inq_windows_add(struct inq_windows *windows, int64_t number, int64_t start_ns, int64_t end_ns,
                     struct inq_err *err);
 
+/* The rank's recorded steps: the profiler's marks on the host, their projection onto the GPU only
+ * where there are no others. *windows (empty) is the caller's; its rows are to be freed. Fails with
+ * INQ_NOMEM. */
+int inq_windows_recorded(const struct inq_rank *rank, struct inq_windows *windows,
+                         struct inq_err *err);
+/* The window that a GPU event of the rank belongs to, by its launch where those are recorded;
+ * INQ_NONE: none. */
+uint32_t inq_windows_find(const struct inq_windows *windows, const struct inq_rank *rank,
+                          size_t event);
+
 /* Infers the steps of every rank (windows[n_ranks], empty) from optimizer annotations, else from
  * launches that repeat; numbers them so that windows of different ranks at the same time get the
  * same number. Ranks without evidence of repetition stay empty. Fails with INQ_NOMEM. */

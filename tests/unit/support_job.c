@@ -106,6 +106,11 @@ static void record(const struct made_job *job, struct player *p, int rank, int i
     comm.seq = job->seqs ? p->seq[op.group] : -1;
     int64_t start_ns = clock_of(job, rank, times[0]);
     int64_t end_ns = clock_of(job, rank, times[1]);
+    if (job->step_ops > 0 && index % job->step_ops == 0) {
+        char mark[32];
+        (void)snprintf(mark, sizeof mark, "ProfilerStep#%d", index / job->step_ops);
+        made_note(&p->shard, mark, start_ns - 40000, 20000, false);
+    }
     made_kernel(&p->shard, kernel_name(op.kind), job->groups ? 20 + op.group : 20, start_ns,
                 end_ns - start_ns, start_ns - 30000, made_comm(&p->shard, &comm));
 }
@@ -116,7 +121,8 @@ static void play(const struct made_job *job, struct player *players, int index, 
     int64_t last_ns = 0;
     for (int i = 0; i < job->group_size[op.group]; i++) {
         struct player *p = &players[member_of(job, op.group, i)];
-        p->now_ns += job->work_ns / 2 + random_below(seed, job->work_ns);
+        p->now_ns += job->steady ? job->work_ns + random_below(seed, job->jitter_ns)
+                                 : job->work_ns / 2 + random_below(seed, job->work_ns);
         last_ns = p->now_ns > last_ns ? p->now_ns : last_ns;
     }
     int64_t end_ns = last_ns + 200000 + op.elems;

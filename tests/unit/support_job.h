@@ -25,7 +25,9 @@ struct made_job {
     /* How it is recorded: */
     bool groups, sizes, seqs; /* what the kernels say besides their names */
     bool one_host;
+    int step_ops;      /* operations of a step that the profiler marks; 0: it marks none */
     int64_t work_ns;   /* mean time between two operations of a rank; it varies by half */
+    bool steady;       /* it varies by jitter_ns only */
     int64_t jitter_ns; /* by which ends differ */
     /* Per rank, NULL: none of it. */
     const int64_t *offset_ns; /* what its clock is ahead */

@@ -89,15 +89,16 @@ static void ranks__unknown_ones_are_called_after_their_files(void **state)
     struct inq_shard shards[3];
     recorded(&shards[0], "run/left.json", -1, -1, 0);
     recorded(&shards[1], "run/right.json", -1, -1, 0);
-    recorded(&shards[2], "run/rank1.json", 1, 2, 0);
+    recorded(&shards[2], "run/rank1.json", 1, 4, 0);
+    set_process(&shards[1], "node-7", 31);
     struct inq_run *run = made_run(shards, 3, true);
     const struct inq_trace *trace = only_trace(run);
     assert_int_equal(trace->n_ranks, 3);
     assert_int_equal(trace->ranks[0].rank, -1);
     assert_int_equal(trace->ranks[1].rank, -1);
     assert_string_equal(inq_trace_str(trace, trace->ranks[0].label), "left.json");
-    assert_string_equal(inq_trace_str(trace, trace->ranks[1].label), "right.json");
-    assert_int_equal(trace->n_missing, 1);
+    assert_string_equal(inq_trace_str(trace, trace->ranks[1].label), "node-7_31");
+    assert_int_equal(trace->n_missing, 0); /* they may be any */
     inq_run_free(run);
 }
 
@@ -255,6 +256,30 @@ static void jobs__far_apart_in_time(void **state)
     inq_run_free(run);
 }
 
+/* Files of every rank, once, in the same steps: it is the clocks that are apart. */
+static void jobs__a_whole_world_in_the_same_steps_is_one(void **state)
+{
+    (void)state;
+    for (int other_steps = 0; other_steps < 2; other_steps++) {
+        struct inq_shard shards[4];
+        for (int r = 0; r < 4; r++) {
+            char mark[32];
+            int64_t from_ns = r == 2 ? 3600 * SECOND : 0;
+            recorded(&shards[r],
+                     r == 2   ? "run/c"
+                     : r == 1 ? "run/b"
+                     : r == 0 ? "run/a"
+                              : "run/d",
+                     r, 4, from_ns);
+            (void)snprintf(mark, sizeof mark, "ProfilerStep#%d", r == 2 && other_steps ? 8 : 7);
+            made_note(&shards[r], mark, from_ns, SECOND, false);
+        }
+        struct inq_run *run = made_run(shards, 4, false);
+        assert_int_equal(run->n_traces, other_steps ? 2 : 1);
+        inq_run_free(run);
+    }
+}
+
 static void jobs__same_ranks_soon_after(void **state)
 {
     (void)state;
@@ -398,6 +423,28 @@ static void jobs__a_copy_counts_once(void **state)
     assert_string_equal(trace->files[2].path, "x/0.json.gz");
     assert_false(trace->files[2].read);
     assert_non_null(strstr(trace->files[2].reason, "x/0.json"));
+    inq_run_free(run);
+}
+
+/* What was left of a file that was not written to its end, beside the one that was. */
+static void jobs__a_cut_copy_does_not_count(void **state)
+{
+    (void)state;
+    struct inq_shard shards[3];
+    recorded(&shards[0], "x/0.json.gz", 0, 2, 0);
+    recorded(&shards[1], "x/0.json", 0, 2, 0);
+    recorded(&shards[2], "x/1.json.gz", 1, 2, 0);
+    shards[1].ranks[0].events.n = 7;
+    shards[1].file.events = 7;
+    shards[0].file.events = 20;
+    inq_damage_add(&shards[1].file.damage, INQ_DAMAGE_TRUNCATED, 1, 0);
+    struct inq_run *run = made_run(shards, 3, true);
+    const struct inq_trace *trace = only_trace(run);
+    assert_int_equal(trace->n_ranks, 2);
+    assert_int_equal(trace->ranks[0].events.n, 20);
+    assert_false(trace->files[2].read);
+    assert_string_equal(trace->files[2].reason, "the begin of x/0.json.gz, not counted");
+    assert_int_equal(inq_damage_total(&trace->files[2].damage), 0);
     inq_run_free(run);
 }
 
@@ -560,6 +607,7 @@ int main(void)
         cmocka_unit_test(groups__never_described_stay_unknown),
         cmocka_unit_test(shards__with_several_ranks_stay_together),
         cmocka_unit_test(jobs__far_apart_in_time),
+        cmocka_unit_test(jobs__a_whole_world_in_the_same_steps_is_one),
         cmocka_unit_test(jobs__same_ranks_soon_after),
         cmocka_unit_test(jobs__captures_of_one_process_stay_apart),
         cmocka_unit_test(jobs__at_the_same_time_in_folders),
@@ -568,6 +616,7 @@ int main(void)
         cmocka_unit_test(jobs__of_different_sizes_or_names),
         cmocka_unit_test(jobs__of_different_formats),
         cmocka_unit_test(jobs__a_copy_counts_once),
+        cmocka_unit_test(jobs__a_cut_copy_does_not_count),
         cmocka_unit_test(jobs__without_a_time_join_where_their_rank_lacks),
         cmocka_unit_test(jobs__one_bad_time_stamp_does_not_join_them),
         cmocka_unit_test(jobs__nothing_in_nothing_out),

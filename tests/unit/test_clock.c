@@ -179,6 +179,26 @@ static void drift__of_fifty_ppm(void **state)
     inq_run_free(run);
 }
 
+/* In a job without any irregularity the next step fits as well as the right one, and with drift
+ * better: the numbers of the steps tell. */
+static void drift__does_not_move_a_rank_by_a_step(void **state)
+{
+    (void)state;
+    static const double ppm[RANKS] = {0, 40, -30, 0, 15, -25, 35, -40};
+    struct made_job job = job_of(120);
+    job.offset_ns = offsets;
+    job.ppm = ppm;
+    job.steady = true;
+    job.step_ops = 4;
+    struct inq_run *run = made_job_run(&job, true);
+    const struct inq_trace *trace = run->traces[0];
+    assert_int_equal(made_job_wrong(trace), 0);
+    for (size_t r = 0; r < RANKS; r++) {
+        assert_int_equal(trace->ranks[r].clock.anchors, 120);
+    }
+    inq_run_free(run);
+}
+
 static void none__clocks_that_agree_stay(void **state)
 {
     (void)state;
@@ -283,6 +303,7 @@ int main(void)
         cmocka_unit_test(offset__in_captures_cut_anywhere),
         cmocka_unit_test(offset__through_groups_that_share_a_rank),
         cmocka_unit_test(drift__of_fifty_ppm),
+        cmocka_unit_test(drift__does_not_move_a_rank_by_a_step),
         cmocka_unit_test(none__clocks_that_agree_stay),
         cmocka_unit_test(none__ranks_of_one_host_read_one_clock),
         cmocka_unit_test(none__when_not_asked_for),

@@ -141,6 +141,52 @@ static void ingest__rank_of_the_name_when_the_file_has_none(void **state)
     test_remove_folder(folder);
 }
 
+/* Files of one time that differ in one number are that many ranks; others keep none. */
+static void ingest__ranks_of_names_in_a_row(void **state)
+{
+    (void)state;
+    enum { FILES = 3 };
+    static const struct {
+        const char *names[FILES];
+        int32_t last; /* of the third file's rank */
+    } cases[] = {
+        {{"profile_0.json", "profile_1.json", "profile_2.json"}, 2},
+        {{"0001_p0.json", "0001_p1.json", "0001_p2.json"}, 2},
+        {{"1768464000-TP-0.json", "1768464000-TP-1.json", "1768464000-TP-3.json"}, 3},
+        {{"gpu0/t.json", "gpu1/t.json", "gpu2/t.json"}, 2},
+        {{"profile_1.json", "profile_2.json", "profile_3.json"}, -1}, /* from one on */
+        {{"step_0.json", "step_1.json", "step_2.json"}, -1},          /* numbers of steps */
+        {{"ip-10-0-0.json", "ip-10-0-1.json", "ip-10-0-2.json"}, -1}, /* of machines */
+        {{"0_p0.json", "1_p1.json", "2_p0.json"}, -1},                /* two that differ */
+        {{"p0.json", "p1.json", "p01.json"}, -1},                     /* one twice */
+        {{"p0.json", "p1.json", "p9.json"}, -1},                      /* too few of too many */
+        {{"p0.json", "p1.json", "other.json"}, -1},                   /* not all of that time */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char folder[TEST_PATH];
+        test_make_folder(folder);
+        for (int f = 0; f < FILES; f++) {
+            const char *slash = strchr(cases[i].names[f], '/');
+            char sub[LONG_PATH];
+            char name[32] = "";
+            if (slash != NULL) {
+                (void)memcpy(name, cases[i].names[f], (size_t)(slash - cases[i].names[f]));
+                make_subfolder(sub, folder, name);
+            }
+            put(folder, cases[i].names[f], kineto_nameless);
+        }
+        struct inq_run *run = ingest(folder);
+        assert_int_equal(run->n_traces, 1);
+        const struct inq_trace *trace = run->traces[0];
+        assert_int_equal(trace->n_ranks, FILES);
+        if (trace->ranks[FILES - 1].rank != cases[i].last) {
+            fail_msg("%s: rank %d", cases[i].names[FILES - 1], trace->ranks[FILES - 1].rank);
+        }
+        inq_run_free(run);
+        test_remove_folder(folder);
+    }
+}
+
 static void ingest__links_and_loops_are_followed_once(void **state)
 {
     (void)state;
@@ -569,6 +615,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ingest__mixed_folder_lists_what_it_does_not_understand),
         cmocka_unit_test(ingest__rank_of_the_name_when_the_file_has_none),
+        cmocka_unit_test(ingest__ranks_of_names_in_a_row),
         cmocka_unit_test(ingest__links_and_loops_are_followed_once),
         cmocka_unit_test(ingest__pipes_are_read_when_they_are_given),
         cmocka_unit_test(ingest__missing_path_is_an_error),

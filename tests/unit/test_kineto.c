@@ -113,6 +113,30 @@ static void kineto__process_groups_in_both_forms(void **state)
     }
 }
 
+/* The group of all ranks tells how many there are where the head of the file does not. */
+static void kineto__world_of_the_default_group(void **state)
+{
+    (void)state;
+    static const char format[] = "{%s\"traceEvents\": [" KERNEL(
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL()", "1", "1",
+        "\"stream\": 2, \"Collective name\": \"allreduce\", \"Group size\": 6, "
+        "\"Process Group Name\": \"0\", \"Process Group Description\": \"%s\"") "]}";
+    static const struct {
+        const char *head, *desc;
+        int world;
+    } cases[] = {{"", "default_pg", 6},
+                 {"", "undefined", -1},
+                 {"\"distributedInfo\": {\"rank\": 1, \"world_size\": 12}, ", "default_pg", 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char document[2048];
+        struct inq_shard shard;
+        (void)snprintf(document, sizeof document, format, cases[i].head, cases[i].desc);
+        read_all_ways(document, &shard);
+        assert_int_equal(shard.ranks[0].world_size, cases[i].world);
+        inq_shard_release(&shard);
+    }
+}
+
 static void kineto__devices_and_jobs(void **state)
 {
     (void)state;
@@ -612,6 +636,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kineto__members_before_and_after_the_events),
         cmocka_unit_test(kineto__process_groups_in_both_forms),
+        cmocka_unit_test(kineto__world_of_the_default_group),
         cmocka_unit_test(kineto__devices_and_jobs),
         cmocka_unit_test(kineto__what_is_missing_is_said),
         cmocka_unit_test(kineto__other_documents_are_refused),

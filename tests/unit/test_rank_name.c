@@ -47,6 +47,7 @@ static void rank_name__finds_ranks_behind_words_for_them(void **state)
         {"iteration_100/rank6_trace.json", 6},
         {"step_40/rank_17", 17},
         {"rank 2.json", 2},
+        {"primus-megatron-exp[a]-rank[5].1730.pt.trace.json", 5},
     };
     CHECK(rows);
 }

@@ -376,7 +376,5 @@ int inq_schedule_write_csv(const struct inq_schedule *schedule, struct inq_sink 
     for (int32_t r = 0; r < schedule->n_ranks; r++) {
         write_row(&out, &schedule->ranks[r]);
     }
-    int code = inq_out_flush(&out, err);
-    inq_out_release(&out);
-    return code;
+    return inq_out_end(&out, INQ_OK, "a schedule", err);
 }

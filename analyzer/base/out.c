@@ -83,3 +83,15 @@ void inq_out_release(struct inq_out *out)
     inq_mem_free(out->buf);
     *out = (struct inq_out){0};
 }
+
+int inq_out_end(struct inq_out *out, int code, const char *what, struct inq_err *err)
+{
+    if (code == INQ_OK) {
+        code = inq_out_flush(out, err);
+    } else {
+        code = inq_err_set(err, (enum inq_code)code, "%s cannot be written%s: %s", what,
+                           code == INQ_UNSUPPORTED ? " in this format" : "", inq_code_text(code));
+    }
+    inq_out_release(out);
+    return code;
+}

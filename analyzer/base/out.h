@@ -21,6 +21,9 @@ void inq_out_text(struct inq_out *out, const char *text);
 void inq_out_printf(struct inq_out *out, const char *fmt, ...) INQ_PRINTF(2, 3);
 /* Hands buffered bytes to `write` (no-op in memory mode); returns `code`. */
 int inq_out_flush(struct inq_out *out, struct inq_err *err);
+/* Ends a document that was written with `code`: hands over what is buffered, or says that `what`
+ * cannot be written (unless `err` has its cause already); releases. Returns the code to return. */
+int inq_out_end(struct inq_out *out, int code, const char *what, struct inq_err *err);
 /* Frees the buffer (memory mode: the collected bytes too). */
 void inq_out_release(struct inq_out *out);
 

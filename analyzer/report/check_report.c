@@ -205,13 +205,6 @@ int inq_check_report(const struct inq_check *check, const char *name, const char
     } else {
         code = INQ_UNSUPPORTED;
     }
-    if (code == INQ_OK) {
-        code = inq_out_flush(&out, err);
-    } else {
-        code = inq_err_set(err, (enum inq_code)code, "a check cannot be written: %s",
-                           inq_code_text(code));
-    }
-    inq_out_release(&out);
     inq_arena_release(&arena);
-    return code;
+    return inq_out_end(&out, code, "a check", err);
 }

@@ -143,13 +143,8 @@ int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_option
         code = inq_fix_html(fixes, options, &arena, &out, err);
 #endif
     } else {
-        code =
-            inq_err_set(err, INQ_UNSUPPORTED, "fixes are written as text, Markdown, JSON or HTML");
+        code = INQ_UNSUPPORTED;
     }
-    if (code == INQ_OK) {
-        code = inq_out_flush(&out, err);
-    }
-    inq_out_release(&out);
     inq_arena_release(&arena);
-    return code;
+    return inq_out_end(&out, code, "fixes", err);
 }

@@ -48,10 +48,7 @@ static void write_fix(const struct inq_pen *pen, size_t number, const struct inq
 void inq_fix_text(const struct inq_fixes *fixes, const struct inq_report_options *options,
                   struct inq_arena *arena, struct inq_out *out)
 {
-    struct inq_pen pen = {.out = out,
-                          .width = options->width > 0 ? options->width : INQ_PEN_WIDTH,
-                          .color = options->color,
-                          .utf8 = options->utf8};
+    struct inq_pen pen = inq_pen_of(options, out);
     struct inq_out text = {0};
     size_t shown = fixes->n <= SHOWN || options->verbose ? fixes->n : SHOWN;
     inq_pen_tint(&pen, INQ_TINT_BOLD);

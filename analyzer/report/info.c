@@ -27,13 +27,9 @@ int inq_info_write(const struct inq_run *run, const struct inq_report_options *o
     case INQ_FORMAT_GITHUB:
     case INQ_FORMAT_SVG:
     case INQ_FORMAT_COUNT:
-        code = inq_err_set(err, INQ_UNSUPPORTED, "info is written as text or JSON");
+        code = INQ_UNSUPPORTED;
         break;
     }
-    if (code == INQ_OK) {
-        code = inq_out_flush(&out, err);
-    }
-    inq_out_release(&out);
     inq_arena_release(&arena);
-    return code;
+    return inq_out_end(&out, code, "info", err);
 }

@@ -22,7 +22,5 @@ void inq_json_skipped(struct inq_json *json, const struct inq_run *run);
 void inq_json_clocks(struct inq_json *json, const struct inq_view *view);
 /* ranks_present, ranks_missing; ranks without a number are null. */
 void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace);
-/* The pen for text by these options. */
-struct inq_pen inq_pen_of(const struct inq_report_options *options, struct inq_out *out);
 
 #endif

@@ -9,12 +9,6 @@
 
 enum { ROWS_SHOWN = 64, SKIPPED_SHOWN = 20 };
 
-struct inq_pen inq_pen_of(const struct inq_report_options *options, struct inq_out *out)
-{
-    int width = options->width > 0 ? options->width : INQ_PEN_WIDTH;
-    return (struct inq_pen){out, width, options->color, options->utf8};
-}
-
 struct counts {
     size_t ranks, files, damaged;
 };

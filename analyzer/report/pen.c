@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+struct inq_pen inq_pen_of(const struct inq_report_options *options, struct inq_out *out)
+{
+    int width = options->width > 0 ? options->width : INQ_PEN_WIDTH;
+    return (struct inq_pen){out, width, options->color, options->utf8};
+}
+
 static const uint32_t REPLACEMENT = 0xfffd;
 
 /* Bytes announced by the first one; 0: cannot start a character. */

@@ -5,6 +5,7 @@
 #define INQ_REPORT_PEN_H
 
 #include "base/out.h"
+#include "inquest/report.h"
 
 enum { INQ_PEN_WIDTH = 100, INQ_PEN_NO_LIMIT = 1 << 20 };
 
@@ -22,6 +23,9 @@ enum inq_tint {
     INQ_TINT_CYAN,
     INQ_TINT_GREEN
 };
+
+/* The pen for text by these options. */
+struct inq_pen inq_pen_of(const struct inq_report_options *options, struct inq_out *out);
 
 /* The character at `p` (`left` > 0 bytes); returns the bytes it takes, at least 1. What is no UTF-8
  * is U+FFFD. */

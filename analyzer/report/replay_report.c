@@ -256,22 +256,13 @@ int inq_replay_report(const struct inq_replay_view *view, const struct inq_repor
     if (options->format == INQ_FORMAT_JSON) {
         write_json(view, options->verbose, &out);
     } else if (options->format == INQ_FORMAT_TEXT) {
-        struct inq_pen pen = {.out = &out,
-                              .width = options->width > 0 ? options->width : INQ_PEN_WIDTH,
-                              .color = options->color,
-                              .utf8 = options->utf8};
+        struct inq_pen pen = inq_pen_of(options, &out);
         say_what(view, &pen);
         say_time(view, &pen);
         say_shortest(view, &pen);
         code = rank_table(view, options->verbose, &pen);
     } else {
-        code = inq_err_set(err, INQ_UNSUPPORTED, "a replay is written as text or JSON");
+        code = INQ_UNSUPPORTED;
     }
-    if (code == INQ_OK) {
-        code = inq_out_flush(&out, err);
-    } else if (code == INQ_NOMEM) {
-        (void)inq_err_set(err, INQ_NOMEM, "out of memory for a table");
-    }
-    inq_out_release(&out);
-    return code;
+    return inq_out_end(&out, code, "a replay", err);
 }

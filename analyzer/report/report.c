@@ -39,13 +39,9 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
     case INQ_FORMAT_GITHUB:
     case INQ_FORMAT_SVG:
     case INQ_FORMAT_COUNT:
-        code = inq_err_set(err, INQ_UNSUPPORTED, "reports are not written as CSV");
+        code = INQ_UNSUPPORTED;
         break;
     }
-    if (code == INQ_OK) {
-        code = inq_out_flush(&out, err);
-    }
-    inq_out_release(&out);
     inq_arena_release(&arena);
-    return code;
+    return inq_out_end(&out, code, "a report", err);
 }

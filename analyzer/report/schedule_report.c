@@ -66,14 +66,6 @@ static void lint_text(const struct inq_lint *lint, const struct inq_pen *pen)
     }
 }
 
-static struct inq_pen pen_of(const struct inq_report_options *options, struct inq_out *out)
-{
-    return (struct inq_pen){.out = out,
-                            .width = options->width > 0 ? options->width : INQ_PEN_WIDTH,
-                            .color = options->color,
-                            .utf8 = options->utf8};
-}
-
 /* Which of its rank's stages each stage is; the caller's (inq_mem_free). NULL when memory is out.
  */
 static uint8_t *chunks_of(const struct inq_schedule *schedule)
@@ -99,7 +91,7 @@ static int write_schedule(const struct inq_schedule_view *view,
                           const struct inq_report_options *options, struct inq_out *out,
                           struct inq_err *err)
 {
-    struct inq_pen pen = pen_of(options, out);
+    struct inq_pen pen = inq_pen_of(options, out);
     switch (options->format) {
     case INQ_FORMAT_JSON:
         inq_schedule_json(view, out);
@@ -111,16 +103,17 @@ static int write_schedule(const struct inq_schedule_view *view,
         inq_schedule_perfetto(view, out);
         return INQ_OK;
     case INQ_FORMAT_TEXT:
+        inq_schedule_text(view, &pen);
+        return inq_schedule_events(view, &pen, err);
     case INQ_FORMAT_MARKDOWN:
     case INQ_FORMAT_CSV:
     case INQ_FORMAT_HTML:
     case INQ_FORMAT_JUNIT:
     case INQ_FORMAT_GITHUB:
     case INQ_FORMAT_COUNT:
-    default:
-        inq_schedule_text(view, &pen);
-        return inq_schedule_events(view, &pen, err);
+        break;
     }
+    return INQ_UNSUPPORTED;
 }
 
 int inq_schedule_report(const struct inq_schedule *schedule,
@@ -135,14 +128,9 @@ int inq_schedule_report(const struct inq_schedule *schedule,
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
     uint8_t *chunk = chunks_of(schedule);
     struct inq_schedule_view view = {schedule, timing, theory, chunk};
-    int code = chunk == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for a report")
-                             : write_schedule(&view, options, &out, err);
-    if (code == INQ_OK) {
-        code = inq_out_flush(&out, err);
-    }
-    inq_out_release(&out);
+    int code = chunk == NULL ? INQ_NOMEM : write_schedule(&view, options, &out, err);
     inq_mem_free(chunk);
-    return code;
+    return inq_out_end(&out, code, "a schedule", err);
 }
 
 int inq_schedule_report_at(const struct inq_schedule *schedule,
@@ -152,27 +140,29 @@ int inq_schedule_report_at(const struct inq_schedule *schedule,
 {
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
     struct inq_schedule_view view = {schedule, timing, NULL, NULL};
+    int code = INQ_OK;
     if (options->format == INQ_FORMAT_JSON) {
         inq_schedule_json_at(&view, at_ns, &out);
-    } else {
+    } else if (options->format == INQ_FORMAT_TEXT) {
         inq_schedule_text_at(&view, at_ns, &out);
+    } else {
+        code = INQ_UNSUPPORTED;
     }
-    int code = inq_out_flush(&out, err);
-    inq_out_release(&out);
-    return code;
+    return inq_out_end(&out, code, "a moment of a schedule", err);
 }
 
 int inq_lint_report(const struct inq_lint *lint, const struct inq_report_options *options,
                     struct inq_sink sink, struct inq_err *err)
 {
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
+    int code = INQ_OK;
     if (options->format == INQ_FORMAT_JSON) {
         lint_json(lint, &out);
-    } else {
-        struct inq_pen pen = pen_of(options, &out);
+    } else if (options->format == INQ_FORMAT_TEXT) {
+        struct inq_pen pen = inq_pen_of(options, &out);
         lint_text(lint, &pen);
+    } else {
+        code = INQ_UNSUPPORTED;
     }
-    int code = inq_out_flush(&out, err);
-    inq_out_release(&out);
-    return code;
+    return inq_out_end(&out, code, "what lint found", err);
 }

@@ -200,21 +200,14 @@ int inq_schedule_rows_report(const struct inq_schedule_rows *rows,
                              struct inq_err *err)
 {
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
-    struct inq_pen pen = {.out = &out,
-                          .width = options->width > 0 ? options->width : INQ_PEN_WIDTH,
-                          .color = options->color,
-                          .utf8 = options->utf8};
     int code = INQ_OK;
     if (options->format == INQ_FORMAT_JSON) {
         write_json(rows, &out);
-    } else {
+    } else if (options->format == INQ_FORMAT_TEXT) {
+        struct inq_pen pen = inq_pen_of(options, &out);
         code = write_text(rows, &pen);
-    }
-    if (code == INQ_OK) {
-        code = inq_out_flush(&out, err);
     } else {
-        code = inq_err_set(err, (enum inq_code)code, "out of memory for a table");
+        code = INQ_UNSUPPORTED;
     }
-    inq_out_release(&out);
-    return code;
+    return inq_out_end(&out, code, "a comparison of schedules", err);
 }

@@ -339,7 +339,8 @@ struct inq_pipeline_host {
  *   ideal                the compute itself: m (F + B) of one stage
  * Parts can be negative where taking a cause away made another worse. */
 struct inq_pipeline {
-    const char *schedule; /* "gpipe", "1f1b", "interleaved-1f1b", "zero-bubble", "unknown" */
+    const char *schedule; /* "1f1b", "interleaved-1f1b", "zb-v", ...; "zero-bubble": one of these;
+                           * "unknown" */
     double confidence;    /* 0..1: share of the ops that stand where this schedule has them */
     const char *source;   /* "labels", "annotations", "inferred" */
     int32_t stages, microbatches, chunks, replicas;
@@ -422,7 +423,7 @@ struct inq_whatif {
 
 struct inq_path_segment {
     int32_t rank;     /* global rank; -1 unknown */
-    const char *kind; /* "compute", "transfer", "copy", "launch", "gap" */
+    const char *kind; /* "compute", "transfer", "copy", "launch", "host", "gap" */
     const char *what;
     int64_t start_ns, end_ns; /* on the trace's clock */
 };
@@ -523,7 +524,7 @@ struct inq_report {
     struct inq_op_model *op_model;           /* private to the analyses of the op graph */
     struct inq_blame *blame;                 /* NULL: no two ranks could be compared */
     struct inq_training *training;           /* NULL: no training output (training.h) */
-    struct inq_failure *failure;             /* NULL: no Flight Recorder dumps (failure.h) */
+    struct inq_failure *failure;             /* NULL: no dumps, no logs (failure.h) */
 };
 
 struct inq_analysis_options {
@@ -548,7 +549,8 @@ struct inq_analysis {
 INQ_API const struct inq_analysis *inq_analyses(size_t *n);
 
 /* Runs the chosen analyses over one trace. The trace must outlive the report. On success *report is
- * the caller's (inq_report_free). Fails with INQ_USAGE on an unknown name in `only`. */
+ * the caller's (inq_report_free). Fails with INQ_USAGE on an unknown name in `only`, INQ_NOMEM,
+ * INQ_LIMIT. */
 INQ_API int inq_analyze(const struct inq_trace *trace, const struct inq_analysis_options *options,
                         struct inq_report **report, struct inq_err *err);
 

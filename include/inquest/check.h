@@ -164,7 +164,7 @@ struct inq_baseline {
  * (says what is wrong with it), INQ_LIMIT, INQ_NOMEM. */
 INQ_API int inq_baseline_read(const char *text, size_t len, struct inq_baseline *baseline,
                               struct inq_err *err);
-/* Equal measures give equal bytes. */
+/* Equal measures give equal bytes. Fails with what the sink returns, INQ_NOMEM. */
 INQ_API int inq_baseline_write(const struct inq_snapshot *snapshot,
                                const struct inq_check_rules *rules, struct inq_sink sink,
                                struct inq_err *err);

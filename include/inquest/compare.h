@@ -165,7 +165,7 @@ INQ_API int inq_compare_runs(const struct inq_report *base, const struct inq_rep
                              struct inq_comparison **comparison, struct inq_err *err);
 INQ_API void inq_comparison_free(struct inq_comparison *comparison);
 
-/* Text, Markdown, or "inquest-compare/1" as JSON. */
+/* Text, Markdown, or "inquest-compare/1" as JSON; fails as the writers of report.h do. */
 INQ_API int inq_comparison_report(const struct inq_comparison *comparison,
                                   const struct inq_report_options *options, struct inq_sink sink,
                                   struct inq_err *err);

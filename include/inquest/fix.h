@@ -43,12 +43,12 @@ INQ_API const struct inq_fix_kind *inq_fix_kind_at(size_t index);
 struct inq_fix_base;
 
 struct inq_fix_base_info {
-    const char *source;      /* "labels", "annotations", "inferred", "trace", "schedule" */
-    const char *schedule;    /* of a pipeline, as inq_schedule_kinds has it; "" none or unknown */
-    int64_t step;            /* recorded number of the step; -1 none */
-    int64_t recorded_ns;     /* what that step took; -1 not recorded */
-    int64_t t_ns;            /* simulated with the recorded delays; the model's own error is .. */
-    int64_t without_gaps_ns; /* .. t - recorded; simulated without any delay */
+    const char *source;   /* "labels", "annotations", "inferred", "trace", "schedule" */
+    const char *schedule; /* of a pipeline, as inq_schedule_kinds has it; "" none or unknown */
+    int64_t step;         /* recorded number of the step; -1 none */
+    int64_t recorded_ns;  /* what that step took; -1 not recorded */
+    int64_t t_ns; /* simulated with the recorded delays; t - recorded is the model's own error */
+    int64_t without_gaps_ns; /* simulated without any delay */
     size_t n_ops, n_ranks;
     size_t n_stages, n_dp, n_microbatches; /* 0: not a pipeline */
     bool connected; /* ranks wait for each other in the graph; false: transfers do not match */
@@ -105,9 +105,8 @@ struct inq_fixes {
     double fidelity_error; /* executed / expected - 1 */
     struct inq_run *drawn; /* the original step, by inq_fix_draw; NULL: not drawn */
     size_t n;
-    /* Those that help and repair a fault first, then greatest gain first; without a prediction
-     * last.
-     */
+    /* Those that help and repair a fault first, then greatest gain first; those without a
+     * prediction last. */
     struct inq_fix *fixes;
 };
 

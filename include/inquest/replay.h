@@ -25,9 +25,9 @@ struct inq_schedule_graph {
 /* The ops of a schedule under `costs`: lane 0 of a rank computes, transfers of p2p_ns in no lane
  * stand where producer and consumer are on different ranks, lane 1 all-reduces gradients (reduce_ns
  * > 0; groups over the replicas), lane 2 all-gathers parameters (unshard_ns > 0); `source` is the
- * cell. On success *out is the
- * caller's. Fails with INQ_DEADLOCK when the order cannot run (names the actions), INQ_FORMAT when
- * an action's producer is in no list or an action appears twice, INQ_NOMEM, INQ_LIMIT. */
+ * cell. On success *out is the caller's. Fails with INQ_DEADLOCK when the order cannot run (names
+ * the actions), INQ_FORMAT when an action's producer is in no list or an action appears twice,
+ * INQ_NOMEM, INQ_LIMIT. */
 INQ_API int inq_schedule_graph_make(const struct inq_schedule *schedule,
                                     const struct inq_costs *costs, struct inq_schedule_graph *out,
                                     struct inq_err *err);
@@ -239,8 +239,6 @@ struct inq_rendezvous_options {
  * INQ_LIMIT (1024 ranks; the timeout), INQ_NOMEM. */
 INQ_API int inq_schedule_execute(const struct inq_schedule *schedule,
                                  const struct inq_rendezvous_options *options, struct inq_err *err);
-
-struct inq_run;
 
 /* The executed plan as a recorded run: one job whose ranks, lanes and ops are the plan's, to be
  * analyzed and written as any other. *run is the caller's (inq_run_free). Fails with INQ_NOMEM,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports: the result structure to bytes. Nothing is computed here. */
+/* Reports: results to bytes. Nothing is computed here.
+ *
+ * All writers fail with what the sink returns, with INQ_UNSUPPORTED for a format that they do not
+ * write, and with INQ_NOMEM; what they wrote before that is no whole document. */
 #ifndef INQUEST_REPORT_H
 #define INQUEST_REPORT_H
 
@@ -10,7 +13,6 @@
 extern "C" {
 #endif
 
-/* What a writer does not write is INQ_UNSUPPORTED there. */
 enum inq_format {
     INQ_FORMAT_TEXT,
     INQ_FORMAT_JSON,
@@ -43,23 +45,25 @@ struct inq_report_options {
     size_t n_settings;
 };
 
-/* Writes all reports of one run (one per job) as one document. Fails with what the sink returns,
- * INQ_NOMEM. */
+/* Writes all reports of one run (one per job) as one document. */
 INQ_API int inq_report_write(const struct inq_run *run, struct inq_report *const *reports,
                              size_t n_reports, const struct inq_report_options *options,
                              struct inq_sink sink, struct inq_err *err);
 
 /* Writes what a run holds, without any analysis: jobs, ranks, steps, damage, skipped files. Text or
- * JSON ("inquest-info/1"); Markdown is INQ_UNSUPPORTED. */
+ * JSON ("inquest-info/1"). */
 INQ_API int inq_info_write(const struct inq_run *run, const struct inq_report_options *options,
                            struct inq_sink sink, struct inq_err *err);
 
 struct inq_schedule;
+struct inq_schedule_row;
+struct inq_schedule_theory;
 struct inq_schedule_timing;
 struct inq_lint;
+struct inq_check;
 struct inq_fixes;
-
-struct inq_schedule_theory;
+struct inq_plan;
+struct inq_replay;
 
 /* Writes a timed schedule: a chart and figures as text, "inquest-schedule/1" as JSON, a drawing as
  * SVG, a trace for ui.perfetto.dev, torch.distributed.pipelining's CSV (for which `timing` may be
@@ -74,17 +78,15 @@ INQ_API int inq_schedule_report_at(const struct inq_schedule *schedule,
                                    const struct inq_schedule_timing *timing, int64_t at_ns,
                                    const struct inq_report_options *options, struct inq_sink sink,
                                    struct inq_err *err);
-struct inq_check;
-
 /* Writes what a check found: a table as text or Markdown, "inquest-check/1" as JSON, JUnit XML, or
  * annotations for a GitHub workflow. `name` is of what was checked, `baseline` of the file. */
 INQ_API int inq_check_report(const struct inq_check *check, const char *name, const char *baseline,
                              const struct inq_report_options *options, struct inq_sink sink,
                              struct inq_err *err);
-/* Writes predicted (and executed) fixes: text, Markdown, or "inquest-fix/1" as JSON. */
+/* Writes predicted (and executed) fixes: text, Markdown, "inquest-fix/1" as JSON, or HTML (with
+ * what inq_fix_draw has drawn). */
 INQ_API int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_options *options,
                            struct inq_sink sink, struct inq_err *err);
-struct inq_schedule_row;
 
 /* Schedules side by side. */
 struct inq_schedule_rows {
@@ -102,9 +104,6 @@ INQ_API int inq_schedule_rows_report(const struct inq_schedule_rows *rows,
 /* Writes what lint found: text, or "inquest-lint/1" as JSON. */
 INQ_API int inq_lint_report(const struct inq_lint *lint, const struct inq_report_options *options,
                             struct inq_sink sink, struct inq_err *err);
-
-struct inq_replay;
-struct inq_plan;
 
 /* A replay and what it was of. */
 struct inq_replay_view {

@@ -158,7 +158,8 @@ INQ_API int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dia
                                   struct inq_schedule *out, struct inq_csv_info *info,
                                   struct inq_err *err);
 
-/* Writes the current dialect, as PyTorch's own parser loads it. */
+/* Writes the current dialect, as PyTorch's own parser loads it. Fails with what the sink returns,
+ * INQ_NOMEM. */
 INQ_API int inq_schedule_write_csv(const struct inq_schedule *schedule, struct inq_sink sink,
                                    struct inq_err *err);
 

@@ -19,25 +19,12 @@ for file in share/man/man1/inquest.1 share/man/man1/inquest-analyze.1 \
     test -s "$prefix/$file" || { echo "not installed: $file"; exit 1; }
 done
 
-cat >"$work/consumer.c" <<'END'
-#include <inquest/ingest.h>
-#include <stdio.h>
-int main(int argc, char **argv)
-{
-    const char *const paths[] = {argc > 1 ? argv[1] : "."};
-    struct inq_ingest_options options = {0};
-    struct inq_run *run = NULL;
-    struct inq_err err = {0};
-    int code = inq_ingest(paths, 1, &options, &run, &err);
-    printf("%zu traces %s\n", code == INQ_OK ? run->n_traces : 0, err.message);
-    inq_run_free(run);
-    return code == INQ_OK ? 0 : 1;
-}
-END
-# use LIBRARY_DIR PROGRAM: it must find the one job
+# the program in README.md
+sed -n '/^```c$/,/^```$/{/^```/d;p;}' "$source_dir/README.md" >"$work/consumer.c"
+# use LIBRARY_DIR PROGRAM: it must say the verdict of the one job
 use() {
-    LD_LIBRARY_PATH=$1 "$2" "$source_dir/tests/data/ok_two_ranks" >"$work/said"
-    grep -q '^1 traces' "$work/said" || { echo "$2 said:"; cat "$work/said"; exit 1; }
+    LD_LIBRARY_PATH=$1 "$2" "$source_dir/sample-traces/slow_gpu_dp8" >"$work/said"
+    grep -q '^slow_gpu_dp8: Rank 5 holds' "$work/said" || { echo "$2 said:"; cat "$work/said"; exit 1; }
 }
 
 pc=$(find "$prefix" -name inquest.pc)

@@ -102,12 +102,6 @@ static int list_marked(struct inq_failure_case *c, const bool *marked, size_t *n
     return INQ_OK;
 }
 
-static bool is_stuck(const struct inq_flight_node *node)
-{
-    return node->n_waiters > 0 &&
-           (node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_ON_CPU);
-}
-
 /* A rank that others wait for, directly or not, and that waits for nobody. */
 static bool is_root(const struct inq_failure_case *c, size_t r)
 {
@@ -115,7 +109,7 @@ static bool is_root(const struct inq_failure_case *c, size_t r)
     switch (c->failure->cls) {
     case INQ_FAILURE_GPU_STALL:
     case INQ_FAILURE_CPU_STALL:
-        return is_stuck(node) || (c->alone && node->end == INQ_FLIGHT_ON_GPU);
+        return inq_flight_is_stuck(node) || (c->alone && node->end == INQ_FLIGHT_ON_GPU);
     case INQ_FAILURE_ORDERING:
     case INQ_FAILURE_UNEVEN:
         return node->end == INQ_FLIGHT_CIRCLE;
@@ -161,7 +155,7 @@ static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
         roots[r] = reach[r] = is_root(c, r);
         missing[r] = !c->model.ranks[r].whole;
         suspects[r] = c->waits.nodes[r].end == INQ_FLIGHT_NO_DUMP ||
-                      (c->doubtful && is_stuck(&c->waits.nodes[r]));
+                      (c->doubtful && inq_flight_is_stuck(&c->waits.nodes[r]));
         bool joined = c->waits.nodes[r].end == INQ_FLIGHT_JOINED;
         reach[r] = reach[r] || (failure->cls == INQ_FAILURE_COMMUNICATION && joined) ||
                    (failure->cls == INQ_FAILURE_UNKNOWN && suspects[r]);
@@ -321,7 +315,7 @@ static void doubt_hang(struct inq_failure_case *c)
     size_t n_stuck = 0;
     for (size_t r = 0; r < c->model.n_ranks && stall && seen != NULL; r++) {
         const struct inq_flight_node *node = &c->waits.nodes[r];
-        n_stuck += is_stuck(node);
+        n_stuck += inq_flight_is_stuck(node);
         if (node->end == INQ_FLIGHT_JOINED && is_joined_for_certain(c, (uint32_t)r)) {
             uint32_t team = c->model.ranks[r].pending[node->op].team;
             c->n_elsewhere += !seen[team];
@@ -331,7 +325,7 @@ static void doubt_hang(struct inq_failure_case *c)
     if (c->n_elsewhere > 0) {
         c->failure->confidence = INQ_CONFIDENCE_HYPOTHESIS;
     }
-    c->doubtful = n_stuck > 0 && c->n_elsewhere > n_stuck;
+    c->doubtful = c->scattered || (n_stuck > 0 && c->n_elsewhere > n_stuck);
     if (c->doubtful) {
         c->failure->cls = INQ_FAILURE_UNKNOWN;
     }
@@ -349,6 +343,9 @@ int inq_failure_from_dumps(const struct inq_trace *trace, struct inq_arena *aren
     int code = inq_flight_model(trace, arena, &c.model, err);
     if (code == INQ_OK) {
         code = inq_flight_waits(&c.model, &c.waits, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_failure_set_early_aside(&c, err);
     }
     if (code == INQ_OK) {
         code = match_groups(&c, err);

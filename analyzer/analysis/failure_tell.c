@@ -265,6 +265,13 @@ static const char *say_unknown(struct inq_failure_case *c)
     if (f->n_suspects == 0) {
         return "The run hangs, but the dumps do not tell who waits for whom.";
     }
+    if (c->scattered) {
+        return inq_say(c->arena,
+                       "The dumps are of different moments: others had left what %s %s in. Whether "
+                       "the run hangs, they do not tell.",
+                       inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false),
+                       f->n_suspects == 1 ? "is" : "are");
+    }
     if (c->doubtful) {
         return inq_say(c->arena,
                        "Whether the run hangs, the dumps do not tell: in %zu groups all members "
@@ -372,7 +379,7 @@ static void tell_alternatives(struct inq_failure_case *c)
              "one member's GPU hangs inside the kernel: the nodes' kernel logs (Xid) decide"},
     };
     struct inq_failure *f = c->failure;
-    f->alternatives = inq_arena_array(c->arena, 4, sizeof(const char *));
+    f->alternatives = inq_arena_array(c->arena, 5, sizeof(const char *));
     if (f->alternatives == NULL) {
         c->no_memory = true;
         return;
@@ -384,6 +391,10 @@ static void tell_alternatives(struct inq_failure_case *c)
         f->alternatives[f->n_alternatives++] =
             "no hang: a running job, asked for its dumps, looks like this; a second set of dumps, "
             "or a timeout in the logs, decides";
+    }
+    if (c->n_early > 0) {
+        f->alternatives[f->n_alternatives++] =
+            "dumps of these ranks that are older than their peers': what they tell ends before";
     }
     if (f->n_missing > 0 && f->cls != INQ_FAILURE_NONE) {
         f->alternatives[f->n_alternatives++] = inq_say(

@@ -19,6 +19,8 @@ struct inq_failure_case {
     uint32_t first;                   /* index of the rank whose evidence comes first; INQ_NONE */
     const struct inq_flight_op *held; /* the op where the waiting began; NULL unknown */
     size_t n_elsewhere; /* groups whose members all joined and none finished, besides `held`'s */
+    size_t n_early;     /* stuck ranks whose dumps may be older than that */
+    bool scattered;     /* many dumps are older than what others tell: of different moments */
     bool doubtful;      /* more of these than ranks that are late: the run may not hang at all */
     bool alone; /* nobody waits for the rank that is stuck: the others had nothing more to do */
     bool no_memory;
@@ -37,6 +39,8 @@ bool inq_failure_lone_came(const struct inq_failure_case *c);
 /* How the members' entries compare, in one sentence. */
 const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
                                   const struct inq_flight_verdict *verdict);
+/* Sets dumps aside that only were written before the others. Fails with INQ_NOMEM. */
+int inq_failure_set_early_aside(struct inq_failure_case *c, struct inq_err *err);
 /* Headline, evidence, stacks, alternatives, advice, once class and ranks are known. */
 void inq_failure_tell(struct inq_failure_case *c);
 

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "trace/flight.h"
 
 #include <string.h>
 
@@ -36,7 +37,7 @@ uint32_t inq_flight_find_rank(const struct inq_flight_model *model, int32_t rank
     return lo < model->n_ranks && model->ranks[lo].rank == rank ? (uint32_t)lo : INQ_NONE;
 }
 
-const struct inq_flight_place *inq_flight_place(const struct inq_flight_team *team, uint32_t rank)
+static struct inq_flight_place *find_place(const struct inq_flight_team *team, uint32_t rank)
 {
     size_t lo = 0;
     size_t hi = team->n_members;
@@ -49,6 +50,11 @@ const struct inq_flight_place *inq_flight_place(const struct inq_flight_team *te
         }
     }
     return lo < team->n_members && team->places[lo].rank == rank ? &team->places[lo] : NULL;
+}
+
+const struct inq_flight_place *inq_flight_place(const struct inq_flight_team *team, uint32_t rank)
+{
+    return find_place(team, rank);
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
@@ -239,13 +245,21 @@ static int compare_ops(const void *a, const void *b, void *ctx)
     return (x->record_id > y->record_id) - (x->record_id < y->record_id);
 }
 
+static int64_t later(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns == INQ_TIME_NONE || (b_ns != INQ_TIME_NONE && b_ns > a_ns) ? b_ns : a_ns;
+}
+
 static int list_pending(struct builder *b, struct inq_flight_rank *rank)
 {
     const struct inq_flight_dump *dump = rank->dump;
     size_t n = 0;
+    rank->last_ns = INQ_TIME_NONE;
     for (size_t i = 0; i < dump->n_entries; i++) {
         n += dump->entries[i].state != INQ_FLIGHT_COMPLETED;
         rank->timed = rank->timed || dump->entries[i].started_ns != INQ_TIME_NONE;
+        rank->last_ns = later(rank->last_ns, dump->entries[i].created_ns);
+        rank->last_ns = later(rank->last_ns, dump->entries[i].completed_ns);
     }
     rank->unplaced = -1;
     rank->pending = inq_arena_array(b->model->arena, n, sizeof *rank->pending);
@@ -271,33 +285,13 @@ static int list_pending(struct builder *b, struct inq_flight_rank *rank)
     return code == INQ_OK ? inq_flight_channels(b->model, rank, b->err) : code;
 }
 
-static struct inq_flight_place *own_place(struct builder *b, uint32_t team, size_t rank)
-{
-    struct inq_flight_team *of = &b->model->teams[team];
-    for (size_t lo = 0, hi = of->n_members; lo < hi;) {
-        size_t mid = (lo + hi) / 2;
-        if (of->places[mid].rank == rank) {
-            return &of->places[mid];
-        }
-        lo = of->places[mid].rank < rank ? mid + 1 : lo;
-        hi = of->places[mid].rank < rank ? hi : mid;
-    }
-    return NULL;
-}
-
-/* Whether no member can finish before all have joined. */
-static bool needs_all(enum inq_coll_kind kind)
-{
-    return kind == INQ_COLL_ALLREDUCE || kind == INQ_COLL_ALLGATHER || kind == INQ_COLL_BARRIER ||
-           kind == INQ_COLL_REDUCE_SCATTER || kind == INQ_COLL_ALLTOALL;
-}
-
 static void move_place(struct inq_flight_place *place, const struct inq_flight_entry *entry)
 {
     int64_t seq = entry->collective_seq;
     bool done = entry->state == INQ_FLIGHT_COMPLETED;
     place->enqueued = seq > place->enqueued ? seq : place->enqueued;
-    place->synced = done && needs_all(entry->kind) && seq > place->synced ? seq : place->synced;
+    place->synced =
+        done && inq_flight_needs_all(entry->kind) && seq > place->synced ? seq : place->synced;
     if (entry->state != INQ_FLIGHT_COMPLETED) {
         bool older = !place->pending || entry->collective_seq < place->next_seq;
         place->next_seq = older ? entry->collective_seq : place->next_seq;
@@ -333,7 +327,8 @@ static void find_places(struct builder *b, size_t r)
     const struct inq_flight_dump *dump = rank->dump;
     for (size_t g = 0; g < dump->n_groups; g++) {
         uint32_t team = rank->team_of[g];
-        struct inq_flight_place *place = team != INQ_NONE ? own_place(b, team, r) : NULL;
+        struct inq_flight_place *place =
+            team != INQ_NONE ? find_place(&b->model->teams[team], (uint32_t)r) : NULL;
         if (place != NULL) {
             start_place(&b->model->teams[team], &dump->groups[g], place);
         }
@@ -341,7 +336,8 @@ static void find_places(struct builder *b, size_t r)
     for (size_t i = 0; i < dump->n_entries; i++) {
         const struct inq_flight_entry *entry = &dump->entries[i];
         uint32_t team = entry->group != INQ_NONE ? rank->team_of[entry->group] : INQ_NONE;
-        struct inq_flight_place *place = team != INQ_NONE ? own_place(b, team, r) : NULL;
+        struct inq_flight_place *place =
+            team != INQ_NONE ? find_place(&b->model->teams[team], (uint32_t)r) : NULL;
         if (place == NULL) {
             continue;
         }
@@ -368,6 +364,18 @@ static void mark_whole(struct builder *b)
 
 /* ---- dumps of different times ---------------------------------------------------------------- */
 
+void inq_flight_set_aside(struct inq_flight_model *model, uint32_t rank, bool aside)
+{
+    model->ranks[rank].stale = aside;
+    model->ranks[rank].whole = !aside;
+    for (size_t t = 0; t < model->n_teams; t++) {
+        struct inq_flight_place *place = find_place(&model->teams[t], rank);
+        if (place != NULL) {
+            place->whole = place->certain = !aside;
+        }
+    }
+}
+
 /* A member that never enqueued what another has finished, though that needs all members, wrote its
  * dump before: where it stood later, the dump does not tell. */
 static void find_stale(struct builder *b)
@@ -385,13 +393,9 @@ static void find_stale(struct builder *b)
             rank->stale = rank->stale || (rank->whole && place->known && place->enqueued < synced);
         }
     }
-    for (size_t t = 0; t < model->n_teams; t++) {
-        for (size_t i = 0; i < model->teams[t].n_members; i++) {
-            struct inq_flight_place *place = &model->teams[t].places[i];
-            if (model->ranks[place->rank].stale) {
-                place->whole = place->certain = false;
-                model->ranks[place->rank].whole = false;
-            }
+    for (uint32_t r = 0; r < model->n_ranks; r++) {
+        if (model->ranks[r].stale) {
+            inq_flight_set_aside(model, r, true);
         }
     }
 }

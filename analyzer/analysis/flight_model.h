@@ -59,6 +59,7 @@ struct inq_flight_rank {
     size_t n_unplaced; /* pending ones of groups whose members no dump lists */
     int64_t unplaced;  /* record id of the first of these, -1 none */
     bool timed;        /* its dump tells what had started */
+    int64_t last_ns;   /* the last time in its dump, INQ_TIME_NONE none */
     bool from_start;   /* the dump lists all that was ever enqueued */
     size_t n_channels;
     struct inq_flight_channel *channels; /* by team, src and dst */
@@ -76,6 +77,9 @@ struct inq_flight_model {
 /* Builds the model in `arena`; the dumps are borrowed. Fails with INQ_NOMEM. */
 int inq_flight_model(const struct inq_trace *trace, struct inq_arena *arena,
                      struct inq_flight_model *model, struct inq_err *err);
+/* Takes a rank's dump as older than the others: where it stood later is not known. Or takes that
+ * back, of a whole dump. */
+void inq_flight_set_aside(struct inq_flight_model *model, uint32_t rank, bool aside);
 /* Index of a global rank, INQ_NONE if it is in no group. */
 uint32_t inq_flight_find_rank(const struct inq_flight_model *model, int32_t rank);
 /* Lists a rank's channels and places its pending transfers in them. Fails with INQ_NOMEM. */

@@ -196,6 +196,12 @@ static int draw_rank(struct drawing *d, struct inq_err *err)
 
 /* ---- ends of chains -------------------------------------------------------------------------- */
 
+bool inq_flight_is_stuck(const struct inq_flight_node *node)
+{
+    return node->n_waiters > 0 &&
+           (node->end == INQ_FLIGHT_ON_GPU || node->end == INQ_FLIGHT_ON_CPU);
+}
+
 int inq_flight_reach(const struct inq_flight_model *model, const struct inq_flight_waits *waits,
                      bool *marked, struct inq_err *err)
 {

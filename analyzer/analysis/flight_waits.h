@@ -38,6 +38,8 @@ struct inq_flight_waits {
 /* Fills the graph, in the model's arena. Fails with INQ_NOMEM. */
 int inq_flight_waits(const struct inq_flight_model *model, struct inq_flight_waits *waits,
                      struct inq_err *err);
+/* Whether others wait for it, and it for nobody: known to be stuck. */
+bool inq_flight_is_stuck(const struct inq_flight_node *node);
 /* Marks all ranks from which a marked rank can be reached. Fails with INQ_NOMEM. */
 int inq_flight_reach(const struct inq_flight_model *model, const struct inq_flight_waits *waits,
                      bool *marked, struct inq_err *err);

@@ -135,3 +135,9 @@ int32_t inq_flight_rank(const char *path, size_t *digits)
     }
     return number_at(path, *digits, end);
 }
+
+bool inq_flight_needs_all(enum inq_coll_kind kind)
+{
+    return kind == INQ_COLL_ALLREDUCE || kind == INQ_COLL_ALLGATHER || kind == INQ_COLL_BARRIER ||
+           kind == INQ_COLL_REDUCE_SCATTER || kind == INQ_COLL_ALLTOALL;
+}

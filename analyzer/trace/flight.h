@@ -15,6 +15,9 @@ void inq_flight_free(struct inq_flight_dump *dump);
  * gets their offset in `path`. */
 int32_t inq_flight_rank(const char *path, size_t *digits);
 
+/* Whether no member of a group can finish such a collective before all have joined. */
+bool inq_flight_needs_all(enum inq_coll_kind kind);
+
 /* Moves the dumps of `shards` (which hold nothing else) into the run: into its only trace when all
  * dumps can be of one job, else into traces of their own, told apart by folder and file name. */
 int inq_assemble_dumps(struct inq_run *run, struct inq_shard *shards, size_t n,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dumps into the run. Dumps whose times lie far apart are of different incidents: old ones are
- * often left where new ones are written. Those of one time are of one job while no rank occurs
- * twice; else each folder is one, and where that does not settle it, each way of writing the name
- * before the rank. */
+/* Dumps into the run. Those of one incident are of one job while no rank occurs twice; else each
+ * folder is one, and where that does not settle it, each way of writing the name before the rank.
+ */
 #include "trace/flight.h"
 
 #include "base/arena.h"
@@ -10,29 +9,18 @@
 #include "base/sort.h"
 #include "base/strtab.h"
 #include "trace/assemble.h"
+#include "trace/flight_incidents.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-struct item {
-    struct inq_shard *shard;
-    size_t key_len;            /* bytes of the path that name its set */
-    size_t digits;             /* where the rank stands in the path */
-    int64_t first_ns, last_ns; /* of all that it lists; INQ_TIME_NONE: nothing */
-    int64_t timeout_ns;
-    uint32_t age; /* 0: of the latest incident */
-};
-
-/* Ranks of one incident stop within the time after which a collective is given up. */
-static const int64_t least_gap_ns = INT64_C(600000000000);
-
-static int32_t rank_of(const struct item *item)
+static int32_t rank_of(const struct inq_flight_item *item)
 {
     return item->shard->dump->rank;
 }
 
-static int compare_keys(const struct item *a, const struct item *b)
+static int compare_keys(const struct inq_flight_item *a, const struct inq_flight_item *b)
 {
     size_t len = a->key_len < b->key_len ? a->key_len : b->key_len;
     int order = memcmp(a->shard->file.path, b->shard->file.path, len);
@@ -41,8 +29,8 @@ static int compare_keys(const struct item *a, const struct item *b)
 
 static int compare_items(const void *a, const void *b, void *ctx)
 {
-    const struct item *x = a;
-    const struct item *y = b;
+    const struct inq_flight_item *x = a;
+    const struct inq_flight_item *y = b;
     (void)ctx;
     int order = (x->age > y->age) - (x->age < y->age);
     order = order != 0 ? order : compare_keys(x, y);
@@ -52,7 +40,7 @@ static int compare_items(const void *a, const void *b, void *ctx)
     return order != 0 ? order : strcmp(x->shard->file.path, y->shard->file.path);
 }
 
-static size_t set_end(const struct item *items, size_t lo, size_t n)
+static size_t set_end(const struct inq_flight_item *items, size_t lo, size_t n)
 {
     size_t hi = lo + 1;
     while (hi < n && items[hi].age == items[lo].age && compare_keys(&items[lo], &items[hi]) == 0) {
@@ -61,7 +49,7 @@ static size_t set_end(const struct item *items, size_t lo, size_t n)
     return hi;
 }
 
-static bool has_twice(const struct item *items, size_t lo, size_t hi)
+static bool has_twice(const struct inq_flight_item *items, size_t lo, size_t hi)
 {
     for (size_t i = lo + 1; i < hi; i++) {
         if (rank_of(&items[i]) == rank_of(&items[i - 1]) && rank_of(&items[i]) >= 0 &&
@@ -70,64 +58,6 @@ static bool has_twice(const struct item *items, size_t lo, size_t hi)
         }
     }
     return false;
-}
-
-/* ---- incidents ------------------------------------------------------------------------------- */
-
-static void widen(struct item *item, int64_t time_ns)
-{
-    if (time_ns == INQ_TIME_NONE) {
-        return;
-    }
-    bool none = item->first_ns == INQ_TIME_NONE;
-    item->first_ns = none || time_ns < item->first_ns ? time_ns : item->first_ns;
-    item->last_ns = none || time_ns > item->last_ns ? time_ns : item->last_ns;
-}
-
-static void find_times(struct item *item)
-{
-    const struct inq_flight_dump *dump = item->shard->dump;
-    item->first_ns = item->last_ns = INQ_TIME_NONE;
-    item->timeout_ns = least_gap_ns;
-    for (size_t i = 0; i < dump->n_entries; i++) {
-        const struct inq_flight_entry *entry = &dump->entries[i];
-        widen(item, entry->created_ns);
-        widen(item, entry->completed_ns);
-        item->timeout_ns =
-            entry->timeout_ns > item->timeout_ns ? entry->timeout_ns : item->timeout_ns;
-    }
-}
-
-static int compare_times(const void *a, const void *b, void *ctx)
-{
-    const struct item *x = a;
-    const struct item *y = b;
-    (void)ctx;
-    return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
-}
-
-/* Where nothing happened on any rank for longer than a timeout, one incident ends. Dumps without
- * entries count to the latest. */
-static int tell_incidents_apart(struct item *items, size_t n, struct inq_err *err)
-{
-    int64_t gap_ns = least_gap_ns;
-    for (size_t i = 0; i < n; i++) {
-        find_times(&items[i]);
-        gap_ns = items[i].timeout_ns > gap_ns ? items[i].timeout_ns : gap_ns;
-    }
-    int code = inq_sort(items, n, sizeof *items, compare_times, NULL, err);
-    uint32_t incident = 0;
-    int64_t last_ns = INQ_TIME_NONE;
-    for (size_t i = 0; i < n && code == INQ_OK; i++) {
-        bool told = items[i].first_ns != INQ_TIME_NONE;
-        incident += told && last_ns != INQ_TIME_NONE && items[i].first_ns - gap_ns > last_ns;
-        last_ns = items[i].last_ns > last_ns ? items[i].last_ns : last_ns;
-        items[i].age = incident;
-    }
-    for (size_t i = 0; i < n; i++) {
-        items[i].age = items[i].first_ns != INQ_TIME_NONE ? incident - items[i].age : 0;
-    }
-    return code;
 }
 
 /* ---- sets ------------------------------------------------------------------------------------ */
@@ -139,9 +69,9 @@ static size_t folder_len(const char *path)
 }
 
 /* Sorts the items by set and rank. */
-static int tell_sets_apart(struct item *items, size_t n, struct inq_err *err)
+static int tell_sets_apart(struct inq_flight_item *items, size_t n, struct inq_err *err)
 {
-    int code = tell_incidents_apart(items, n, err);
+    int code = inq_flight_tell_incidents(items, n, err);
     code = code == INQ_OK ? inq_sort(items, n, sizeof *items, compare_items, NULL, err) : code;
     if (code != INQ_OK || !has_twice(items, 0, n)) {
         return code;
@@ -186,7 +116,8 @@ static int keep_file(struct inq_trace *trace, const struct inq_file *file, const
 
 /* Files and dumps of the set, behind what the trace has. Of two dumps of a rank the first counts.
  */
-static int add_dumps(struct inq_trace *trace, struct item *items, size_t n, struct inq_err *err)
+static int add_dumps(struct inq_trace *trace, struct inq_flight_item *items, size_t n,
+                     struct inq_err *err)
 {
     struct inq_file *files = inq_arena_array(trace->arena, trace->n_files + n, sizeof *files);
     trace->dumps = inq_arena_array(trace->arena, n, sizeof(struct inq_flight_dump *));
@@ -271,7 +202,7 @@ static int add_ranks(struct inq_trace *trace, struct inq_err *err)
 }
 
 /* The folder's name, and what stands before the rank where that tells sets apart. */
-static const char *name_place(struct inq_trace *trace, const struct item *items)
+static const char *name_place(struct inq_trace *trace, const struct inq_flight_item *items)
 {
     const char *path = items[0].shard->file.path;
     size_t end = folder_len(path);
@@ -286,19 +217,23 @@ static const char *name_place(struct inq_trace *trace, const struct item *items)
     return nameless ? "dumps" : inq_arena_strndup(trace->arena, path + start, end - 1 - start);
 }
 
-static const char *name_set(struct inq_trace *trace, const struct item *items)
+static const char *name_set(struct inq_trace *trace, const struct inq_flight_item *items)
 {
     const char *place = name_place(trace, items);
     if (items[0].age == 0 || place == NULL) {
         return place;
     }
-    return items[0].age == 1
-               ? inq_arena_printf(trace->arena, "%s, an earlier incident", place)
-               : inq_arena_printf(trace->arena, "%s, an earlier incident (%" PRIu32 " before)",
-                                  place, items[0].age);
+    int64_t minutes = items[0].before_ns / INT64_C(60000000000);
+    int64_t per = minutes < 120 ? 1 : minutes < 48 * 60 ? 60 : 24 * 60;
+    return inq_arena_printf(trace->arena, "%s, an earlier incident, %" PRId64 " %s before", place,
+                            minutes / per,
+                            per == 1    ? "min"
+                            : per == 60 ? "h"
+                                        : "days");
 }
 
-static int make_trace(struct inq_run *run, struct item *items, size_t n, struct inq_err *err)
+static int make_trace(struct inq_run *run, struct inq_flight_item *items, size_t n,
+                      struct inq_err *err)
 {
     struct inq_trace *trace = inq_arena_alloc(run->arena, sizeof *trace);
     if (trace == NULL) {
@@ -321,7 +256,8 @@ static int make_trace(struct inq_run *run, struct item *items, size_t n, struct 
 }
 
 /* The latest incident belongs to the one trace that is there, if its dumps are of one job. */
-static int add_sets(struct inq_run *run, struct item *items, size_t n, struct inq_err *err)
+static int add_sets(struct inq_run *run, struct inq_flight_item *items, size_t n,
+                    struct inq_err *err)
 {
     size_t end = set_end(items, 0, n);
     if (run->n_traces == 1 && (end == n || items[end].age > 0)) {
@@ -354,7 +290,7 @@ int inq_assemble_dumps(struct inq_run *run, struct inq_shard *shards, size_t n, 
     if (n == 0) {
         return INQ_OK;
     }
-    struct item *items = inq_mem_zalloc(n, sizeof *items);
+    struct inq_flight_item *items = inq_mem_zalloc(n, sizeof *items);
     if (items == NULL) {
         return no_memory(err);
     }

@@ -102,33 +102,34 @@ static void sets__transfers_tell_the_rank(void **state)
     inq_run_free(run);
 }
 
-static void add_timed(struct inq_out *out, int rank, int64_t at_ns)
+static void add_timed(struct inq_out *out, int rank, int64_t at_ns, int seq, const char *state)
 {
     char entry[256];
     (void)snprintf(entry, sizeof entry,
-                   "{\"process_group\":[\"1\",\"tp\"],\"collective_seq_id\":1,\"profiling_name\":"
-                   "\"nccl:all_reduce\",\"state\":\"scheduled\",\"time_created_ns\":%" PRId64
+                   "{\"process_group\":[\"2\",\"dp\"],\"collective_seq_id\":%d,\"profiling_name\":"
+                   "\"nccl:all_reduce\",\"state\":\"%s\",\"time_created_ns\":%" PRId64
                    ",\"timeout_ms\":600000}",
-                   at_ns);
+                   seq, state, at_ns);
     add_member(out, rank, rank ^ 1, rank ^ 2, entry);
 }
 
-/* Ranks 0 and 1 write new dumps; those of 2 and 3 are from `before_ns` earlier. */
-static size_t count_incidents(int64_t before_ns, const char *first, const char *second)
+/* Ranks 0 and 1 write new dumps; those of 2 and 3 are from `before_ns` earlier, and of number `seq`
+ * where the new ones are of 5. */
+static size_t count_incidents(int64_t before_ns, int seq, const char *state, const char *second)
 {
     const int64_t now_ns = INT64_C(1760000000000000000);
     static const char *const names[] = {"a/fr0", "a/fr1", "a/fr2", "a/fr3"};
     struct inq_out outs[4] = {{0}};
     struct inq_ingest_blob blobs[4];
     for (int r = 0; r < 4; r++) {
-        add_timed(&outs[r], r, r < 2 ? now_ns : now_ns - before_ns);
+        add_timed(&outs[r], r, r < 2 ? now_ns : now_ns - before_ns, r < 2 ? 5 : seq, state);
         blobs[r] = (struct inq_ingest_blob){names[r], outs[r].buf, outs[r].len};
     }
     struct inq_run *run = NULL;
     struct inq_err err = {0};
     assert_int_equal(inq_ingest_memory(blobs, 4, NULL, &run, &err), INQ_OK);
     size_t n = run->n_traces;
-    assert_string_equal(run->traces[0]->name, first);
+    assert_string_equal(run->traces[0]->name, "a");
     assert_int_equal(run->traces[0]->dumps[0]->rank, 0);
     if (n > 1) {
         assert_string_equal(run->traces[1]->name, second);
@@ -145,8 +146,23 @@ static void sets__dumps_left_from_before_are_another_incident(void **state)
 {
     (void)state;
     const int64_t minute_ns = INT64_C(60000000000);
-    assert_int_equal(count_incidents(9 * minute_ns, "a", ""), 1);
-    assert_int_equal(count_incidents(11 * minute_ns, "a", "a, an earlier incident"), 2);
+    assert_int_equal(count_incidents(9 * minute_ns, 5, "scheduled", ""), 1);
+    assert_int_equal(
+        count_incidents(11 * minute_ns, 5, "scheduled", "a, an earlier incident, 11 min before"),
+        2);
+    assert_int_equal(
+        count_incidents(200 * minute_ns, 7, "completed", "a, an earlier incident, 3 h before"), 2);
+}
+
+/* All members finished number 5 by any clock: a host's clock is behind. */
+static void sets__one_incident_by_its_numbers_is_one_by_any_clock(void **state)
+{
+    (void)state;
+    const int64_t minute_ns = INT64_C(60000000000);
+    assert_int_equal(count_incidents(200 * minute_ns, 5, "completed", ""), 1);
+    assert_int_equal(
+        count_incidents(5000 * minute_ns, 4, "completed", "a, an earlier incident, 3 days before"),
+        2);
 }
 
 /* Entries of one place share its stack; another line is another stack. */
@@ -189,6 +205,7 @@ int main(void)
         cmocka_unit_test(sets__transfers_tell_the_rank),
         cmocka_unit_test(sets__stacks_are_shared_by_content),
         cmocka_unit_test(sets__dumps_left_from_before_are_another_incident),
+        cmocka_unit_test(sets__one_incident_by_its_numbers_is_one_by_any_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -338,6 +338,47 @@ static void states__a_group_that_a_rank_does_not_list_it_never_entered(void **st
     test_expect(&made, INQ_FAILURE_CPU_STALL, "3");
 }
 
+/* Rank 0 is in what its peers have left. In a dump that ends before theirs it may have left it
+ * since: rank 3, for whom all others wait, explains the hang. */
+static void states__an_older_dump_makes_no_root_where_another_is(void **state)
+{
+    (void)state;
+    const struct test_flight_op early = IN_ALL("all_reduce", "scheduled", 7);
+    const struct test_flight_op late[] = {IN_ALL("all_reduce", "completed", 7),
+                                          IN_ALL("all_reduce", "scheduled", 8)};
+    for (int older = 0; older < 2; older++) {
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            made.created_ns = rank == 0 && older ? 1000 : 2000;
+            test_add_dump(&made, rank, rank == 0 ? &early : late, rank == 0 || rank == 3 ? 1 : 2);
+        }
+        struct test_judged j = test_find(
+            &made, older ? INQ_FAILURE_CPU_STALL : INQ_FAILURE_GPU_STALL, older ? "3" : "0, 3");
+        assert_int_equal(test_has_rank(j.failure->missing_ranks, j.failure->n_missing, 0), older);
+        test_judged_release(&j);
+    }
+}
+
+/* Most dumps end before another tells that it went on: nothing is known to hang. */
+static void states__dumps_of_many_moments_tell_no_hang(void **state)
+{
+    (void)state;
+    const struct test_flight_op early = IN_ALL("all_reduce", "scheduled", 7);
+    const struct test_flight_op late[] = {IN_ALL("all_reduce", "completed", 7),
+                                          IN_ALL("all_reduce", "scheduled", 8)};
+    for (int older = 0; older < 2; older++) {
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            made.created_ns = rank < 3 && older ? 1000 : 2000;
+            test_add_dump(&made, rank, rank < 3 ? &early : late, rank < 3 ? 1 : 2);
+        }
+        struct test_judged j = test_find(&made, older ? INQ_FAILURE_UNKNOWN : INQ_FAILURE_GPU_STALL,
+                                         older ? "" : "0, 1, 2");
+        assert_int_equal(strstr(j.failure->headline, "different moments") != NULL, older);
+        test_judged_release(&j);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +395,8 @@ int main(void)
         cmocka_unit_test(states__a_batch_cut_by_the_ring_is_no_mismatch),
         cmocka_unit_test(states__one_that_did_not_start_holds_those_that_did),
         cmocka_unit_test(states__a_group_that_a_rank_does_not_list_it_never_entered),
+        cmocka_unit_test(states__an_older_dump_makes_no_root_where_another_is),
+        cmocka_unit_test(states__dumps_of_many_moments_tell_no_hang),
         cmocka_unit_test(states__what_one_can_finish_alone_makes_no_dump_old),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

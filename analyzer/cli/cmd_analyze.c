@@ -184,13 +184,15 @@ static int questions_answered(struct analysis *a)
                         "out by --only");
 }
 
-/* Cuts the traces down to the steps asked for; jobs without such a step are left out. */
-static int keep_steps(struct analysis *a)
+/* Cuts the traces down to the steps, or the time, asked for; all jobs must have some of it. */
+static int keep_part(struct analysis *a, bool timed)
 {
     size_t kept = 0;
     for (size_t t = 0; t < a->run->n_traces; t++) {
         struct inq_err err = {0};
-        int code = inq_trace_keep_steps(a->run->traces[t], a->steps[0], &err);
+        struct inq_trace *trace = a->run->traces[t];
+        int code = timed ? inq_trace_keep_time(trace, a->from_ns, a->to_ns, &err)
+                         : inq_trace_keep_steps(trace, a->steps[0], &err);
         if (code == INQ_OK) {
             kept++;
         } else if (code != INQ_NOT_FOUND) {
@@ -199,31 +201,15 @@ static int keep_steps(struct analysis *a)
     }
     if (kept == a->run->n_traces) {
         return INQ_EXIT_OK;
+    }
+    if (timed) {
+        return inq_cli_usage(a->cli, "'inquest info' says how long the recording is", "%s in %s",
+                             kept == 0 ? "nothing was recorded" : "not every job recorded anything",
+                             a->cli->value[INQ_OPT_TIME]);
     }
     return inq_cli_usage(a->cli, "'inquest info' lists the steps that are there", "%s steps %s",
                          kept == 0 ? "there are no" : "not every job has",
                          a->cli->value[INQ_OPT_STEP]);
-}
-
-/* Cuts the traces down to the time asked for. */
-static int keep_time(struct analysis *a)
-{
-    size_t kept = 0;
-    for (size_t t = 0; t < a->run->n_traces; t++) {
-        struct inq_err err = {0};
-        int code = inq_trace_keep_time(a->run->traces[t], a->from_ns, a->to_ns, &err);
-        if (code == INQ_OK) {
-            kept++;
-        } else if (code != INQ_NOT_FOUND) {
-            return inq_cli_fail(a->cli, &err, NULL);
-        }
-    }
-    if (kept == a->run->n_traces) {
-        return INQ_EXIT_OK;
-    }
-    return inq_cli_usage(a->cli, "'inquest info' says how long the recording is", "%s in %s",
-                         kept == 0 ? "nothing was recorded" : "not every job recorded anything",
-                         a->cli->value[INQ_OPT_TIME]);
 }
 
 static int select_parts(struct analysis *a)
@@ -232,8 +218,8 @@ static int select_parts(struct analysis *a)
         return inq_cli_usage(a->cli, "'inquest info' lists the ranks that are there",
                              "no file is of rank %s", a->cli->value[INQ_OPT_RANK]);
     }
-    int status = a->n_steps > 0 ? keep_steps(a) : INQ_EXIT_OK;
-    return status == INQ_EXIT_OK && a->timed ? keep_time(a) : status;
+    int status = a->n_steps > 0 ? keep_part(a, false) : INQ_EXIT_OK;
+    return status == INQ_EXIT_OK && a->timed ? keep_part(a, true) : status;
 }
 
 static int analyze_all(struct analysis *a)

@@ -86,10 +86,8 @@ static void fill(const struct inq_check_view *view, struct inq_table *table)
     const struct inq_check *check = view->check;
     table->title = "Checks";
     inq_table_column(table, INQ_COLUMN_STRETCH, "check");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "baseline");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "now");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "change");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "limit");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"baseline", "now", "change", "limit", NULL});
     bool run = check->subject == INQ_SUBJECT_RUN;
     if (run) {
         inq_table_column(table, INQ_COLUMN_LEFT, "95 % interval");

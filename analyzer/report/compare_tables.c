@@ -160,12 +160,9 @@ static void collectives(const struct inq_compare_view *view, struct inq_table *t
     table->unit_ns = 1000000;
     table->decimals = 3;
     inq_table_column(table, INQ_COLUMN_LEFT, "run");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "count");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "MB");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "GB/s");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "transfer");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "exposed");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "waiting");
+    inq_table_columns(
+        table, INQ_COLUMN_RIGHT,
+        (const char *const[]){"count", "MB", "GB/s", "transfer", "exposed", "waiting", NULL});
     inq_table_column(table, INQ_COLUMN_RIGHT, scaled(c) ? "lost" : "change");
     inq_table_column(table, INQ_COLUMN_STRETCH, "collective");
     for (size_t i = 0; i < n; i++) {

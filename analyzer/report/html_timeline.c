@@ -215,26 +215,33 @@ static void write_lane(struct timeline *t, const struct inq_html_window *w, int6
     inq_json_end_object(t->json);
 }
 
+/* The next lane, from row *from on, which moves behind it, without the rows at both ends that do
+ * not touch the window; false when there is none. */
+static bool next_lane(const struct inq_events *e, const struct inq_html_window *w, size_t *from,
+                      struct inq_html_lane *lane)
+{
+    size_t first = *from;
+    while (*from < e->n && e->lane[*from] == e->lane[first]) {
+        ++*from;
+    }
+    *lane = (struct inq_html_lane){e, first, *from};
+    inq_html_narrow(lane, w);
+    return *from > first;
+}
+
 /* Calls `each` for every lane of the rank that has ops in the window. */
 static void for_lanes(struct timeline *t, const struct inq_html_window *w, int64_t pixel_ns,
                       const struct inq_rank *rank,
                       void (*each)(struct timeline *, const struct inq_html_window *, int64_t,
                                    const struct inq_rank *, const struct inq_html_lane *))
 {
-    const struct inq_events *e = &rank->events;
-    for (size_t first = 0; first < e->n;) {
-        size_t last = first + 1;
-        while (last < e->n && e->lane[last] == e->lane[first]) {
-            last++;
-        }
-        struct inq_html_lane lane = {e, first, last};
-        struct inq_html_span span;
-        inq_html_narrow(&lane, w);
+    struct inq_html_lane lane;
+    struct inq_html_span span;
+    for (size_t from = 0; next_lane(&rank->events, w, &from, &lane);) {
         size_t at = lane.first;
         if (inq_html_next_span(&lane, w, &t->marks, pixel_ns, &at, &span)) {
             each(t, w, pixel_ns, rank, &lane);
         }
-        first = last;
     }
 }
 
@@ -317,18 +324,13 @@ static size_t count_spans(const struct timeline *t, const struct inq_html_window
     size_t n = 0;
     for (size_t r = 0; r < t->view->trace->n_ranks; r++) {
         const struct inq_events *e = &t->view->trace->ranks[r].events;
-        for (size_t first = 0; first < e->n && t->has_row[r];) {
-            size_t last = first + 1;
-            while (last < e->n && e->lane[last] == e->lane[first]) {
-                last++;
+        struct inq_html_lane lane;
+        struct inq_html_span span;
+        for (size_t from = 0; t->has_row[r] && next_lane(e, w, &from, &lane);) {
+            size_t at = lane.first;
+            while (inq_html_next_span(&lane, w, &t->marks, pixel_ns, &at, &span)) {
+                n++;
             }
-            struct inq_html_lane lane = {e, first, last};
-            struct inq_html_span span;
-            inq_html_narrow(&lane, w);
-            for (size_t at = lane.first;
-                 inq_html_next_span(&lane, w, &t->marks, pixel_ns, &at, &span); n++) {
-            }
-            first = last;
         }
     }
     return n;

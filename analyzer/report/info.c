@@ -12,23 +12,12 @@ int inq_info_write(const struct inq_run *run, const struct inq_report_options *o
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
     int code = INQ_OK;
     options = options != NULL ? options : &defaults;
-    switch (options->format) {
-    case INQ_FORMAT_TEXT:
+    if (options->format == INQ_FORMAT_TEXT) {
         code = inq_info_text(run, options, &arena, &out, err);
-        break;
-    case INQ_FORMAT_JSON:
+    } else if (options->format == INQ_FORMAT_JSON) {
         inq_info_json(run, options, &arena, &out);
-        break;
-    case INQ_FORMAT_MARKDOWN:
-    case INQ_FORMAT_CSV:
-    case INQ_FORMAT_HTML:
-    case INQ_FORMAT_PERFETTO:
-    case INQ_FORMAT_JUNIT:
-    case INQ_FORMAT_GITHUB:
-    case INQ_FORMAT_SVG:
-    case INQ_FORMAT_COUNT:
+    } else {
         code = INQ_UNSUPPORTED;
-        break;
     }
     inq_arena_release(&arena);
     return inq_out_end(&out, code, "info", err);

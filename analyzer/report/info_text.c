@@ -195,9 +195,8 @@ static void add_rank_columns(struct inq_table *table, const struct rank_columns 
     if (c->dp_rank) {
         inq_table_column(table, INQ_COLUMN_RIGHT, "DP");
     }
-    inq_table_column(table, INQ_COLUMN_RIGHT, "GPU events");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "lanes");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "start s");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"GPU events", "lanes", "start s", NULL});
     inq_table_column_ns(table, "span");
     if (c->clock) {
         inq_table_column(table, INQ_COLUMN_RIGHT, "clock us");

@@ -29,6 +29,14 @@ void inq_table_column(struct inq_table *table, enum inq_column_kind kind, const 
     }
 }
 
+void inq_table_columns(struct inq_table *table, enum inq_column_kind kind,
+                       const char *const *titles)
+{
+    for (; *titles != NULL; titles++) {
+        inq_table_column(table, kind, *titles);
+    }
+}
+
 static const char *unit_text(int64_t unit_ns)
 {
     return unit_ns == 1000000000 ? "s" : unit_ns == 1000000 ? "ms" : unit_ns == 1000 ? "us" : "ns";

@@ -46,6 +46,9 @@ void inq_table_release(struct inq_table *table);
 size_t inq_table_rows(const struct inq_table *table);
 
 void inq_table_column(struct inq_table *table, enum inq_column_kind kind, const char *title);
+/* Several of one kind; the titles end with NULL. */
+void inq_table_columns(struct inq_table *table, enum inq_column_kind kind,
+                       const char *const *titles);
 /* Chooses the unit and decimals for times up to max_ns, for the columns added from now on. */
 void inq_table_unit(struct inq_table *table, int64_t max_ns);
 /* A right-aligned column of times in the unit chosen last: "wait" gives "wait ms". */

@@ -60,9 +60,8 @@ void inq_table_waits(const struct inq_view *view, struct inq_table *table)
     inq_table_unit(table, longest_ns);
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
     bool stages = inq_table_stage_column(view, table);
-    inq_table_column(table, INQ_COLUMN_RIGHT, "collectives");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "last");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "first");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"collectives", "last", "first", NULL});
     inq_table_column_ns(table, "wait");
     for (size_t i = 0; i < n; i++) {
         inq_table_text(table, inq_view_rank(view, waits[i].rank));
@@ -118,9 +117,7 @@ void inq_table_collectives(const struct inq_view *view, struct inq_table *table)
     inq_table_unit(table, transfer_ns);
     inq_table_column(table, INQ_COLUMN_LEFT, "op");
     inq_table_column(table, INQ_COLUMN_STRETCH, "group");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "ranks");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "count");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "MB");
+    inq_table_columns(table, INQ_COLUMN_RIGHT, (const char *const[]){"ranks", "count", "MB", NULL});
     inq_table_column_ns(table, "transfer");
     inq_table_column_ns(table, "skew");
     inq_table_unit(table, longest_ns);

@@ -24,9 +24,8 @@ void inq_table_files(const struct inq_view *view, struct inq_table *table)
                           folder[0] != '\0' ? "in " : "", folder, folder[0] != '\0' ? "; " : "");
     inq_table_column(table, INQ_COLUMN_STRETCH, "file");
     inq_table_column(table, INQ_COLUMN_LEFT, "format");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "size");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "events");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "kept");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"size", "events", "kept", NULL});
     inq_table_column(table, INQ_COLUMN_WRAP, "damage, remarks");
     for (int damaged = 1; damaged >= 0; damaged--) {
         for (size_t i = 0; i < trace->n_files; i++) {
@@ -80,10 +79,9 @@ void inq_table_clocks(const struct inq_view *view, struct inq_table *table)
                               inq_view_ns(view, coll->raw_ends_spread_ns_max));
     }
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "offset us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "drift ppm");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "residual us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "anchors");
+    inq_table_columns(
+        table, INQ_COLUMN_RIGHT,
+        (const char *const[]){"offset us", "drift ppm", "residual us", "anchors", NULL});
     for (uint32_t r = 0; r < trace->n_ranks; r++) {
         const struct inq_clock *clock = &trace->ranks[r].clock;
         if (!picked[r]) {

@@ -27,14 +27,10 @@ void inq_table_hta_times(const struct inq_view *view, struct inq_table *table)
     table->title = "HTA: temporal breakdown and communication overlap";
     table->note = "as HolisticTraceAnalysis prints them, in us; its definitions are not ours";
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "idle us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "compute us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "non-compute us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "kernel us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "idle %");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "compute %");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "non-comp. %");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "overlap %");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"idle us", "compute us", "non-compute us", "kernel us",
+                                            "idle %", "compute %", "non-comp. %", "overlap %",
+                                            NULL});
     for (size_t i = 0; i < peers->n_rank_times; i++) {
         const struct inq_peer_rank_time *t = &peers->rank_times[i];
         if (!picked[t->rank]) {
@@ -80,13 +76,9 @@ void inq_table_hta_idle(const struct inq_view *view, struct inq_table *table)
     table->title = "HTA: idle time breakdown per stream";
     table->note = "threshold 30 us; N/A where HTA has no row";
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "stream");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "host us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "kernel us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "other us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "host");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "kernel");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "other");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"stream", "host us", "kernel us", "other us", "host",
+                                            "kernel", "other", NULL});
     for (size_t i = 0; i < peers->n_rank_times; i++) {
         if (picked[peers->rank_times[i].rank]) {
             add_streams(view, table, &peers->rank_times[i]);
@@ -123,11 +115,9 @@ void inq_table_tl_times(const struct inq_view *view, struct inq_table *table)
     table->title = "TraceLens: GPU timeline";
     table->note = "as TraceLens prints it, in us; its definitions are not ours";
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "computation us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "exp. comm us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "exp. memcpy us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "idle us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "total us");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"computation us", "exp. comm us", "exp. memcpy us",
+                                            "idle us", "total us", NULL});
     for (size_t i = 0; i < peers->n_rank_times; i++) {
         const struct inq_peer_rank_time *t = &peers->rank_times[i];
         if (!picked[t->rank]) {
@@ -154,13 +144,9 @@ void inq_table_tl_stragglers(const struct inq_view *view, struct inq_table *tabl
     table->title = "TraceLens: straggler summary";
     table->note = "the first row waited least";
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "total wait us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "mean wait us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "last");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "first");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "collectives");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "last %");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "total dur us");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"total wait us", "mean wait us", "last", "first",
+                                            "collectives", "last %", "total dur us", NULL});
     for (size_t i = 0; i < peers->n_stragglers; i++) {
         const struct inq_tl_straggler *s = &peers->stragglers[i];
         if (!picked[s->rank]) {
@@ -189,14 +175,9 @@ void inq_table_tl_summary(const struct inq_view *view, struct inq_table *table)
     table->note = "means; GB/s are GiB/s there; deviations are in the JSON";
     inq_table_column(table, INQ_COLUMN_STRETCH, "collective");
     inq_table_column(table, INQ_COLUMN_LEFT, "dtype");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "in elements");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "ranks");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "count");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "MiB");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "latency us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "skew us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "alg GB/s");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "bus GB/s");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"in elements", "ranks", "count", "MiB", "latency us",
+                                            "skew us", "alg GB/s", "bus GB/s", NULL});
     for (size_t i = 0; i < n; i++) {
         const struct inq_tl_summary *s = &peers->summaries[i];
         inq_table_text(table, s->name);
@@ -223,13 +204,9 @@ void inq_table_tl_collectives(const struct inq_view *view, struct inq_table *tab
     table->title = "TraceLens: collectives";
     inq_table_column(table, INQ_COLUMN_LEFT, "id");
     inq_table_column(table, INQ_COLUMN_STRETCH, "collective");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "ranks");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "MiB");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "latency us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "start skew us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "mean wait us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "end skew us");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "bus GB/s");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"ranks", "MiB", "latency us", "start skew us",
+                                            "mean wait us", "end skew us", "bus GB/s", NULL});
     for (size_t i = 0; i < n; i++) {
         const struct inq_tl_collective *c = &peers->collectives[i];
         inq_table_text(table, c->id);

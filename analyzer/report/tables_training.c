@@ -17,14 +17,9 @@ void inq_table_training(const struct inq_view *view, struct inq_table *table)
         view->arena, "from %.200s%s%s", t->file,
         t->numbered ? "" : "; it prints no steps: rows are counted",
         t->sampled ? "; a long log: after its first rows only stretches of it were read" : "");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "rows");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "steps");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "restarts");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "first loss");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "least");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "last");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "step s");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "throughput");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"rows", "steps", "restarts", "first loss", "least",
+                                            "last", "step s", "throughput", NULL});
     inq_table_count(table, (int64_t)t->n_rows);
     inq_table_printf(table, "%" PRId64 "-%" PRId64, t->first_step, t->last_step);
     inq_table_count(table, (int64_t)t->n_restarts);
@@ -43,9 +38,8 @@ void inq_table_training_events(const struct inq_view *view, struct inq_table *ta
     }
     table->title = "Where training went wrong";
     table->note = "against what was usual in the 50 rows before";
-    inq_table_column(table, INQ_COLUMN_RIGHT, "from step");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "to step");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "line");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"from step", "to step", "line", NULL});
     inq_table_column(table, INQ_COLUMN_LEFT, "kind");
     inq_table_column(table, INQ_COLUMN_RIGHT, "measured");
     inq_table_column(table, INQ_COLUMN_RIGHT, "expected");

@@ -29,11 +29,8 @@ void inq_table_whatif(const struct inq_view *view, struct inq_table *table)
     inq_table_column_ns(table, "replayed");
     inq_table_column_ns(table, "T");
     inq_table_column_ns(table, "T ideal");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "S");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "launch S");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "M_W");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "M_S");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "fwd-bwd corr.");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"S", "launch S", "M_W", "M_S", "fwd-bwd corr.", NULL});
     inq_table_ns_known(table, w->recorded_ns);
     inq_table_ns_known(table, w->replayed_ns);
     inq_table_ns(table, w->t_ns);
@@ -152,9 +149,8 @@ void inq_table_workers(const struct inq_view *view, struct inq_table *table)
     table->title = "Slowdown by worker";
     table->note = "of many the slowest";
     inq_table_column(table, INQ_COLUMN_LEFT, "worker");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "stage");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "DP rank");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "S");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"stage", "DP rank", "S", NULL});
     for (size_t i = 0; picked != NULL && i < shown; i++) {
         inq_table_text(table, picked[i]->name);
         add_number(table, picked[i]->stage);

@@ -2,6 +2,7 @@
 /* Lint: known deadlocks are caught, their correct versions and every generated schedule pass. */
 #include "inquest/lint.h"
 #include "schedule.h"
+#include "support_schedule.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct inq_costs unit = {.stage = {1, 1, 1}};
@@ -386,25 +386,13 @@ static void generated__schedules_pass(void **state)
 static void pytorch_files__lint_clean(void **state)
 {
     (void)state;
-    static const char *const names[] = {"zb1p_2rank_2stagep_compute.csv",
-                                        "zb1p_2rank_2stagep_comms.csv"};
-    for (size_t i = 0; i < 2; i++) {
-        char path[512];
-        static char text[65536];
-        (void)snprintf(path, sizeof path, "%s/schedules/%s", INQ_SHARED_DATA, names[i]);
-        FILE *file = fopen(path, "rb");
-        if (file == NULL) {
-            print_message("skipped: no %s\n", path);
-            skip();
-        }
-        size_t len = fread(text, 1, sizeof text, file);
-        (void)fclose(file);
+    for (size_t i = 0; i < TEST_PYTORCH_SCHEDULES; i++) {
         struct inq_schedule s;
         struct inq_csv_info info;
-        assert_int_equal(inq_schedule_read_csv(text, len, INQ_CSV_DETECT, &s, &info, NULL), INQ_OK);
+        assert_int_equal(test_pytorch_schedule(INQ_SHARED_DATA, i, &s, &info, NULL), INQ_OK);
         struct inq_lint lint = lint_schedule(&s, INQ_GROUPING_ADJACENT, 0.0);
         if (lint.n_errors > 0) {
-            fail_msg("%s: %s %s", names[i], lint.problems[0].action, lint.problems[0].message);
+            fail_msg("file %zu: %s %s", i, lint.problems[0].action, lint.problems[0].message);
         }
         inq_lint_release(&lint);
         inq_schedule_release(&s);

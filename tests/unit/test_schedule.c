@@ -3,6 +3,7 @@
  */
 #include "base/out.h"
 #include "schedule.h"
+#include "support_schedule.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,23 +231,11 @@ static void csv__bad_cells_are_named(void **state)
 static void csv__pytorch_files_load_and_write_back(void **state)
 {
     (void)state;
-    static const char *const names[] = {"zb1p_2rank_2stagep_compute.csv",
-                                        "zb1p_2rank_2stagep_comms.csv"};
-    for (size_t i = 0; i < 2; i++) {
-        char path[512];
-        static char text[65536];
-        (void)snprintf(path, sizeof path, "%s/schedules/%s", INQ_SHARED_DATA, names[i]);
-        FILE *file = fopen(path, "rb");
-        if (file == NULL) {
-            print_message("skipped: no %s\n", path);
-            skip();
-        }
-        size_t n = fread(text, 1, sizeof text, file);
-        (void)fclose(file);
+    for (size_t i = 0; i < TEST_PYTORCH_SCHEDULES; i++) {
         struct inq_schedule s;
         struct inq_csv_info info;
         struct inq_err err = {0};
-        int code = inq_schedule_read_csv(text, n, INQ_CSV_DETECT, &s, &info, &err);
+        int code = test_pytorch_schedule(INQ_SHARED_DATA, i, &s, &info, &err);
         assert_string_equal(err.message, "");
         assert_int_equal(code, INQ_OK);
         assert_int_equal(info.dialect, INQ_CSV_2024);

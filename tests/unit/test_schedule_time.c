@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timing of schedules against closed forms and published bubble rates. */
 #include "schedule.h"
+#include "support_schedule.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,6 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct timed {
@@ -149,32 +149,16 @@ static void memory__peaks_are_the_known_ones(void **state)
     release(&t);
 }
 
-static int read_file(const char *name, struct inq_schedule *schedule)
-{
-    char path[512];
-    static char text[65536];
-    (void)snprintf(path, sizeof path, "%s/schedules/%s", INQ_SHARED_DATA, name);
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        print_message("skipped: no %s\n", path);
-        skip();
-    }
-    size_t n = fread(text, 1, sizeof text, file);
-    (void)fclose(file);
-    struct inq_csv_info info;
-    return inq_schedule_read_csv(text, n, INQ_CSV_DETECT, schedule, &info, NULL);
-}
-
 static void pytorch_files__makespan_idle_and_peak(void **state)
 {
     (void)state;
-    static const char *const names[] = {"zb1p_2rank_2stagep_compute.csv",
-                                        "zb1p_2rank_2stagep_comms.csv"};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < TEST_PYTORCH_SCHEDULES; i++) {
         struct timed t;
+        struct inq_csv_info info;
         struct inq_err err = {0};
         struct inq_costs unit = costs(1, 1, 1, 0);
-        assert_int_equal(read_file(names[i], &t.schedule), INQ_OK);
+        assert_int_equal(test_pytorch_schedule(INQ_SHARED_DATA, i, &t.schedule, &info, NULL),
+                         INQ_OK);
         int code = inq_schedule_time(&t.schedule, &unit, &t.timing, &err);
         assert_string_equal(err.message, "");
         assert_int_equal(code, INQ_OK);

@@ -229,7 +229,9 @@ static void classify(struct inq_failure_case *c)
             c->failure->confidence = INQ_CONFIDENCE_SUPPORTED;
             return;
         }
-        if (c->model.ranks[r].n_pending + c->model.ranks[r].n_unplaced > 0) {
+        const struct inq_flight_rank *rank = &c->model.ranks[r];
+        bool unfollowed = rank->dump != NULL && rank->dump->unfollowed;
+        if (rank->n_pending + rank->n_unplaced > 0 || unfollowed) {
             c->failure->cls = INQ_FAILURE_UNKNOWN;
             c->failure->confidence = INQ_CONFIDENCE_HYPOTHESIS;
         }

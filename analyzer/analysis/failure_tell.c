@@ -262,6 +262,10 @@ static const char *say_lack(const struct inq_failure_case *c)
 static const char *say_unknown(struct inq_failure_case *c)
 {
     const struct inq_failure *f = c->failure;
+    if (f->n_suspects == 0 && c->trace->dumps[0]->unfollowed) {
+        return "The dumps do not tell what had finished: each member enqueued what all the others "
+               "did, and whether the run hangs is open.";
+    }
     if (f->n_suspects == 0) {
         return "The run hangs, but the dumps do not tell who waits for whom.";
     }

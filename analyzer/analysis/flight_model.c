@@ -148,19 +148,12 @@ static int fill_team(struct builder *b, struct inq_flight_team *team,
                     b->err);
 }
 
-static uint64_t team_key(const struct inq_flight_group *group)
-{
-    return inq_hash_u64(
-        inq_hash_bytes(group->name, strlen(group->name)) +
-        inq_hash_u64(inq_hash_bytes(group->ranks, group->n_ranks * sizeof *group->ranks)));
-}
-
 /* The group of the same name and members that another rank told of, or a new one. A group whose
  * members no dump lists stays out: nobody can be missed in it. */
 static int find_team(struct builder *b, const struct inq_flight_group *group, uint32_t *index)
 {
     struct inq_flight_model *model = b->model;
-    uint64_t key = team_key(group);
+    uint64_t key = inq_flight_group_key(group);
     if (inq_map_get(&b->teams, key, index)) {
         return INQ_OK;
     }

@@ -370,6 +370,14 @@ static int read_entry(struct filler *f, const struct inq_value *row, struct inq_
     return code;
 }
 
+/* XPUs record a send or receive of its own twice, the second time with its output. */
+static bool is_again(const struct inq_flight_entry *entry, const struct inq_flight_entry *before)
+{
+    return strncmp(entry->name, "xccl:", 5) == 0 && strcmp(entry->name, before->name) == 0 &&
+           entry->group == before->group && entry->op_id == before->op_id &&
+           entry->collective_seq == before->collective_seq && entry->p2p_seq == before->p2p_seq;
+}
+
 static int read_entries(struct filler *f, const struct inq_value *list)
 {
     struct inq_flight_dump *dump = f->dump;
@@ -389,7 +397,13 @@ static int read_entries(struct filler *f, const struct inq_value *list)
             dump->partial = true;
             return inq_err_set(f->err, INQ_LIMIT, "entry %zu of %zu: the dump is too large", i, n);
         }
-        code = read_entry(f, row, &dump->entries[dump->n_entries]);
+        struct inq_flight_entry *entry = &dump->entries[dump->n_entries];
+        code = read_entry(f, row, entry);
+        if (code == INQ_OK && dump->n_entries > 0 && is_again(entry, entry - 1)) {
+            entry[-1] = *entry;
+            *entry = (struct inq_flight_entry){.group = INQ_NONE};
+            continue;
+        }
         dump->n_entries += code == INQ_OK;
     }
     return code;

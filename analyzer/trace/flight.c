@@ -2,6 +2,7 @@
 #include "trace/flight.h"
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/strtab.h"
 
@@ -140,4 +141,11 @@ bool inq_flight_needs_all(enum inq_coll_kind kind)
 {
     return kind == INQ_COLL_ALLREDUCE || kind == INQ_COLL_ALLGATHER || kind == INQ_COLL_BARRIER ||
            kind == INQ_COLL_REDUCE_SCATTER || kind == INQ_COLL_ALLTOALL;
+}
+
+uint64_t inq_flight_group_key(const struct inq_flight_group *group)
+{
+    return inq_hash_u64(
+        inq_hash_bytes(group->name, strlen(group->name)) +
+        inq_hash_u64(inq_hash_bytes(group->ranks, group->n_ranks * sizeof *group->ranks)));
 }

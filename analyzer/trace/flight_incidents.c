@@ -83,9 +83,7 @@ struct joining {
 
 static int find_count(struct joining *j, const struct inq_flight_group *group, uint32_t *index)
 {
-    uint64_t key = inq_hash_u64(
-        inq_hash_bytes(group->name, strlen(group->name)) +
-        inq_hash_u64(inq_hash_bytes(group->ranks, group->n_ranks * sizeof *group->ranks)));
+    uint64_t key = inq_flight_group_key(group);
     if (inq_map_get(&j->groups, key, index)) {
         return INQ_OK;
     }

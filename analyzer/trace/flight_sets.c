@@ -144,7 +144,7 @@ static int add_dumps(struct inq_trace *trace, struct inq_flight_item *items, siz
             items[i].shard->dump = NULL;
         }
     }
-    return code;
+    return code == INQ_OK ? inq_flight_settle_unfollowed(trace, err) : code;
 }
 
 /* One more than the highest rank of any group: the world has at least that many. */

@@ -74,6 +74,7 @@ struct inq_flight_dump {
     int version_major, version_minor;
     const char *comm_version; /* of NCCL or its like; "" unknown */
     bool partial;             /* cut or refused before its end: more was pending than is listed */
+    bool unfollowed;          /* its recorder saw nothing finish: states are inferred from others */
     uint32_t file;            /* index into inq_trace.files */
     size_t n_groups;
     struct inq_flight_group *groups;

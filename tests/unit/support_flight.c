@@ -19,11 +19,12 @@ static void add_op(struct test_dumps *made, const struct test_flight_op *op, int
     bool started = strcmp(op->state, "started") == 0 || (made->timed && completed);
     inq_out_printf(&made->out[made->n],
                    "%s{\"collective_seq_id\": %d, \"p2p_seq_id\": %d, \"process_group\": [\"%s\", "
-                   "\"g%s\"], \"profiling_name\": \"nccl:%s\", \"input_sizes\": [[%s]], "
+                   "\"g%s\"], \"profiling_name\": \"%s%s\", \"input_sizes\": [[%s]], "
                    "\"output_sizes\": [[%s]], \"input_dtypes\": [\"%s\"], \"state\": \"%s\", "
                    "\"record_id\": %d, \"pg_id\": %s, \"is_p2p\": %s, \"time_created_ns\": %" PRId64
                    ", \"time_discovered_started_ns\": %d}",
                    first ? "" : ", ", p2p ? 0 : op->seq, p2p ? op->seq : 0, op->group, op->group,
+                   strchr(op->name, ':') != NULL ? "" : "nccl:",
                    op->name[0] == '(' ? "coalesced" : op->name, op->in, op->out, op->dtype,
                    op->state, record, op->group, p2p ? "true" : "false", made->created_ns, started);
 }

@@ -10,7 +10,8 @@
 enum { TEST_MAX_DUMPS = 32 };
 
 /* One op of a dump: sizes and dtype as in "4, 4" and "Float"; "send 0->2" is P2P, "coalesced" the
- * entry of a batch of such, "(coalesced)" that of a batch of collectives. */
+ * entry of a batch of such, "(coalesced)" that of a batch of collectives;
+ * "xccl:broadcast" has another backend than NCCL. */
 struct test_flight_op {
     const char *group, *name, *in, *out, *dtype, *state;
     int seq;

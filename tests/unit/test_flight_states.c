@@ -379,6 +379,29 @@ static void states__dumps_of_many_moments_tell_no_hang(void **state)
     }
 }
 
+/* The recorder of XPUs never tells that something finished, and lists a send of its own twice. */
+static void states__what_all_have_enqueued_is_over_where_nothing_ever_is(void **state)
+{
+    (void)state;
+    static const char *const sends[] = {"xccl:send 0->1", "xccl:send 1->2", "xccl:send 2->3",
+                                        "xccl:send 3->0"};
+    for (int behind = 0; behind < 2; behind++) {
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            const struct test_flight_op ops[] = {
+                IN_ALL("xccl:all_reduce", "scheduled", 6), IN_ALL(sends[rank], "scheduled", 1),
+                IN_ALL(sends[rank], "scheduled", 1), IN_ALL("xccl:all_reduce", "scheduled", 7)};
+            made.first_record = rank * 5; /* rings that wrapped elsewhere */
+            test_add_dump(&made, rank, ops, rank == 2 && behind ? 3 : 4);
+        }
+        struct test_judged j = test_find(
+            &made, behind ? INQ_FAILURE_CPU_STALL : INQ_FAILURE_UNKNOWN, behind ? "2" : "");
+        assert_int_equal(j.run->traces[0]->dumps[0]->n_entries, 3);
+        assert_int_equal(strstr(j.failure->headline, "what had finished") != NULL, !behind);
+        test_judged_release(&j);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +420,7 @@ int main(void)
         cmocka_unit_test(states__a_group_that_a_rank_does_not_list_it_never_entered),
         cmocka_unit_test(states__an_older_dump_makes_no_root_where_another_is),
         cmocka_unit_test(states__dumps_of_many_moments_tell_no_hang),
+        cmocka_unit_test(states__what_all_have_enqueued_is_over_where_nothing_ever_is),
         cmocka_unit_test(states__what_one_can_finish_alone_makes_no_dump_old),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

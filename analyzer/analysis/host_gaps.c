@@ -2,10 +2,54 @@
 /* Idle gaps of one rank: one walk over its GPU work in order of start. */
 #include "analysis/host_gaps.h"
 
-#include "analysis/row_merge.h"
-
 /* A range must fill this part of a gap to be named as what the host did. */
 #define FILLS 0.5
+
+/* ---- all gaps -------------------------------------------------------------------------------- */
+
+int inq_gap_walk_init(struct inq_gap_walk *walk, const struct inq_rank *rank, struct inq_err *err)
+{
+    *walk = (struct inq_gap_walk){.rank = rank, .reach_ns = INQ_TIME_NONE};
+    return inq_row_merge_init(&walk->merge, &rank->events, err);
+}
+
+void inq_gap_walk_release(struct inq_gap_walk *walk)
+{
+    inq_row_merge_release(&walk->merge);
+}
+
+static struct inq_host_gap gap_before(const struct inq_rank *rank, int64_t begin_ns, uint32_t row)
+{
+    const struct inq_calls *calls = &rank->calls;
+    uint32_t call = rank->events.call[row];
+    bool known = call < calls->n;
+
+    return (struct inq_host_gap){.begin_ns = begin_ns,
+                                 .end_ns = rank->events.start_ns[row],
+                                 .launch_ns = known ? calls->start_ns[call] : INQ_TIME_NONE,
+                                 .lane = known ? calls->lane[call] : rank->events.lane[row],
+                                 .late = known &&
+                                         calls->start_ns[call] + calls->dur_ns[call] > begin_ns};
+}
+
+bool inq_gap_walk_next(struct inq_gap_walk *walk, struct inq_host_gap *gap)
+{
+    const struct inq_events *events = &walk->rank->events;
+    uint32_t row;
+
+    while (inq_row_merge_next(&walk->merge, &row)) {
+        int64_t before_ns = walk->reach_ns;
+        int64_t end_ns = events->start_ns[row] + events->dur_ns[row];
+        walk->reach_ns = before_ns == INQ_TIME_NONE || end_ns > before_ns ? end_ns : before_ns;
+        if (before_ns != INQ_TIME_NONE && events->start_ns[row] > before_ns) {
+            *gap = gap_before(walk->rank, before_ns, row);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the longest ones ------------------------------------------------------------------------ */
 
 struct walk {
     const struct inq_rank *rank;
@@ -69,24 +113,16 @@ static void keep(struct walk *w, const struct inq_host_gap *gap, size_t step)
     gaps->at[gaps->n++] = *gap;
 }
 
-static void take_gap(struct walk *w, int64_t begin_ns, size_t row)
+static void take_gap(struct walk *w, const struct inq_host_gap *gap)
 {
-    const struct inq_events *events = &w->rank->events;
-    const struct inq_calls *calls = &w->rank->calls;
-    struct inq_host_gap gap = {.begin_ns = begin_ns, .end_ns = events->start_ns[row]};
-    size_t step = step_of(w, gap.end_ns);
-    uint32_t call = events->call[row];
+    size_t step = step_of(w, gap->end_ns);
 
     if (step == w->n_steps) {
         return;
     }
-    gap.launch_ns = call < calls->n ? calls->start_ns[call] : INQ_TIME_NONE;
-    gap.lane = call < calls->n ? calls->lane[call] : events->lane[row];
-    w->gaps->idle_ns += gap.end_ns - gap.begin_ns;
-    if (call < calls->n && calls->start_ns[call] + calls->dur_ns[call] > begin_ns) {
-        w->gaps->launched_ns += gap.end_ns - gap.begin_ns;
-    }
-    keep(w, &gap, step);
+    w->gaps->idle_ns += length_of(gap);
+    w->gaps->late_ns += gap->late ? length_of(gap) : 0;
+    keep(w, gap, step);
 }
 
 /* What the host did between the beginning of the gap and the launch: the shortest annotation or
@@ -140,21 +176,16 @@ int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_cells *ce
                      .n_steps = cells->n_steps,
                      .first_step = cells->first_step,
                      .gaps = gaps};
-    struct inq_row_merge merge;
-    uint32_t row;
-    int64_t reach_ns = cells->n_steps > 0 ? w.cells[0].start_ns : 0;
+    struct inq_gap_walk walk;
+    struct inq_host_gap gap;
 
     *gaps = (struct inq_host_gaps){0};
-    int code = inq_row_merge_init(&merge, &w.rank->events, err);
-    while (code == INQ_OK && inq_row_merge_next(&merge, &row)) {
-        int64_t start_ns = w.rank->events.start_ns[row];
-        int64_t end_ns = start_ns + w.rank->events.dur_ns[row];
-        if (start_ns > reach_ns && reach_ns != INQ_TIME_NONE) {
-            take_gap(&w, reach_ns, row);
-        }
-        reach_ns = end_ns > reach_ns ? end_ns : reach_ns;
+    int code = inq_gap_walk_init(&walk, w.rank, err);
+    walk.reach_ns = cells->n_steps > 0 ? w.cells[0].start_ns : INQ_TIME_NONE;
+    while (code == INQ_OK && inq_gap_walk_next(&walk, &gap)) {
+        take_gap(&w, &gap);
     }
-    inq_row_merge_release(&merge);
+    inq_gap_walk_release(&walk);
     for (size_t i = 0; i < gaps->n; i++) {
         gaps->at[i].running = what_ran(w.rank, &gaps->at[i]);
     }

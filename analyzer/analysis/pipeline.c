@@ -221,7 +221,7 @@ static int fill_steps(struct pipeline *x, struct inq_err *err)
 
 static int fill_host(struct pipeline *x, struct inq_err *err)
 {
-    return inq_pipeline_find_host(x->trace, x->m, &x->p->host, err);
+    return inq_pipeline_find_host(x->trace, x->m, x->jobs, &x->p->host, err);
 }
 
 int inq_run_pipeline(const struct inq_trace *trace, const struct inq_analysis_options *options,

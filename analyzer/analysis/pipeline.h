@@ -26,10 +26,15 @@ const char *inq_waterfall_text(enum inq_waterfall_cause cause);
 int inq_waterfall_steps(const struct inq_op_model *model, int jobs, int64_t *parts_ns,
                         struct inq_err *err);
 
+/* Median gap before an op of compute that follows one of its own worker, in the steps [from, to).
+ * `space` has room for n_ops * (to - from). */
+int64_t inq_pipeline_usual_gap(const struct inq_op_model *model, size_t from, size_t to,
+                               int64_t *space);
+
 /* The worker whose host launches late by far more than any other's, and what a step gains without;
  * found->rank is INQ_NONE where no such stands out. Fails with INQ_NOMEM. */
 int inq_pipeline_find_host(const struct inq_trace *trace, const struct inq_op_model *model,
-                           struct inq_pipeline_host *found, struct inq_err *err);
+                           int jobs, struct inq_pipeline_host *found, struct inq_err *err);
 
 /* The schedule that the order of the ops fits best: name, share of ops in its place, chunks,
  * micro-batches, and the theoretical bubble ratio. */

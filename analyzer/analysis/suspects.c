@@ -260,7 +260,7 @@ static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay
         suspect->running = inq_trace_str(q->trace, gaps.at[0].running);
     }
     /* Idle though launched in time: something else held it up, the host is only the likeliest. */
-    if (2 * gaps.launched_ns < gaps.idle_ns && suspect->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
+    if (2 * gaps.late_ns < gaps.idle_ns && suspect->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
         suspect->confidence--;
     }
     return code == INQ_OK ? add_gap_evidence(q, delay->rank, &gaps, suspect, err) : code;

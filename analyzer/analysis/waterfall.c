@@ -52,17 +52,10 @@ static int64_t bin_mean(const struct fall *x, const struct inq_op_bins *bins, si
 
 /* Delays. Where transfers were not recorded, what an op that needs another stage was delayed beyond
  * the usual gap before an op is the transfer: only the gap goes. */
-static void remove_host_gaps(struct fall *x)
+static void remove_host_gaps(struct fall *x, size_t step)
 {
     const struct inq_op_model *m = x->f->m;
-    size_t n = 0;
-    for (size_t i = 0; i < m->graph->n_ops; i++) {
-        if (inq_op_is_compute(m->graph->op[i].type) &&
-            m->graph->dep_start[i] < m->graph->dep_start[i + 1] && !inq_op_needs_stage(m, i)) {
-            x->end[n++] = x->delay[i];
-        }
-    }
-    int64_t usual = inq_median_i64(x->end, n);
+    int64_t usual = inq_pipeline_usual_gap(m, step, step + 1, x->end);
     for (size_t i = 0; i < m->graph->n_ops; i++) {
         bool link = x->delay[i] > usual && inq_op_needs_stage(m, i);
         x->delay[i] = link ? x->delay[i] - usual : 0;
@@ -200,7 +193,7 @@ static void take_away(struct fall *x, size_t step, int64_t left[INQ_WATERFALL_CA
     const struct inq_op_model *m = x->f->m;
     left[INQ_WATERFALL_CAUSES] = m->recorded_ns[step];
     left[INQ_WATERFALL_UNEXPLAINED] = simulate(x) + m->tail_ns[step]; /* the tail is a host gap */
-    remove_host_gaps(x);
+    remove_host_gaps(x, step);
     left[INQ_WATERFALL_HOST] = simulate(x);
     remove_stragglers(x);
     left[INQ_WATERFALL_STRAGGLERS] = simulate(x);

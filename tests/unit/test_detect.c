@@ -148,7 +148,13 @@ static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
          "every=2:delay=20ms",
          15},
         /* a pause within an op is not one in front of it */
-        {"dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=2:mode=gc:delay=9ms", 30},
+        {"dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=2:mode=gc:delay=9ms", 20},
+        {"dp=1,pp=4,layers=8,calls=0,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=gc:every=2:"
+         "delay=9ms",
+         20},
+        {"dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=1:mode=gc:every=2:delay="
+         "20ms",
+         20},
     };
     for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
         expect_cost(faults[i].spec, faults[i].percent);

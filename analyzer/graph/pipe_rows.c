@@ -136,7 +136,6 @@ static void find_tail(const struct inq_pipe_rank *rank, uint32_t step, const str
     for (size_t i = rank->step_start[step]; i < rank->step_start[step + 1]; i++) {
         const struct inq_pipe_item *item = &rank->items[i];
         if (item->kind == INQ_ITEM_SYNC && item->wide && is_after(item, step, w)) {
-            t->clip = none; /* the last one counts */
             widen(&t->clip, item);
         }
     }

@@ -183,14 +183,12 @@ static void add_gaps(const struct inq_trace *trace, struct inq_findings *f,
 }
 
 /* A host that comparing ranks did not find: of a stage without replicas, or late in some steps
- * only. An op table tells of launches less than of ops. */
+ * only. */
 static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
 {
     const struct inq_pipeline *p = f->report->pipeline;
-    const struct inq_blame *blame = f->report->blame;
 
-    if (!p || !blame || blame->op_table || p->host.rank == INQ_NONE ||
-        has_kind(f, INQ_FINDING_LATE_HOST) ||
+    if (!p || p->host.rank == INQ_NONE || has_kind(f, INQ_FINDING_LATE_HOST) ||
         (double)p->host.cost_ns_per_step < INQ_STRAGGLER_COST_FEW * (double)p->total_ns_per_step) {
         return;
     }

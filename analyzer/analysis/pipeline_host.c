@@ -13,6 +13,8 @@
 #include "base/sort.h"
 #include "base/stats.h"
 
+#include <string.h>
+
 /* Within an op: the time that its GPU stood idle, and the longest gap of it. */
 struct inside {
     int64_t idle_ns, longest_ns, longest_end_ns;
@@ -359,8 +361,8 @@ int inq_pipeline_find_host(const struct inq_trace *trace, const struct inq_op_mo
 {
     struct hosts h = {.trace = trace, .m = model, .found = found};
     *found = (struct inq_pipeline_host){.rank = INQ_NONE};
-    if (model->n_steps < 2) {
-        return INQ_OK;
+    if (model->n_steps < 2 || strcmp(model->source, "labels") == 0) {
+        return INQ_OK; /* an op table tells of launches less than of ops */
     }
     int code = hosts_init(&h, err);
     if (code == INQ_OK) {

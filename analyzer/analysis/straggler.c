@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum part { OWN, WAIT, COMPUTE, COPY, HOST, OTHER, PARTS };
+enum part { OWN, WAIT, COMPUTE, COPY, IDLE, PARTS };
 
 /* One role's ranks in one step. */
 struct sheet {
@@ -31,6 +31,7 @@ struct role {
     double *sum[PARTS], *peers[PARTS];
     double *cost, *length;
     double *excess; /* [n * steps] own time over the others' median; NaN: not judged */
+    double *idle;   /* [n * steps] idle time; NaN: not judged */
     size_t *seen;
     size_t judged; /* steps in which enough ranks could be compared */
 };
@@ -56,10 +57,8 @@ static int64_t part_of(const struct inq_cells *cells, const struct inq_cell *cel
         return cell->compute_ns;
     case COPY:
         return cell->copy_ns;
-    case HOST:
-        return cells->op_table ? 0 : cell->host_ns;
-    case OTHER:
-        return cells->op_table ? 0 : cell->other_ns;
+    case IDLE:
+        return cells->op_table ? 0 : cell->host_ns + cell->other_ns;
     case PARTS:
         break;
     }
@@ -117,6 +116,8 @@ static void add_part(struct context *ctx, struct role *role, size_t step, enum p
         role->peers[part][i] += (double)others_ns;
         if (part == OWN) {
             role->excess[i * ctx->cells->n_steps + step] = (double)(sheet->ns[k] - others_ns);
+        } else if (part == IDLE) {
+            role->idle[i * ctx->cells->n_steps + step] = (double)sheet->ns[k];
         } else if (part == WAIT) {
             sheet->wait_gap[k] = (double)(others_ns - sheet->ns[k]);
         }
@@ -204,6 +205,21 @@ static double role_sigma(struct context *ctx, const struct role *role)
     return n > 0 ? mad_factor(ctx->most_steps) * inq_median(ctx->scratch, n) : 0.0;
 }
 
+/* Sigma of idle time: over all steps of all ranks, so that what some of them lose now and then does
+ * not count even between two ranks, whose differences mirror each other. */
+static double idle_sigma(struct context *ctx, const struct role *role)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < role->n * ctx->cells->n_steps; i++) {
+        if (!isnan(role->idle[i])) {
+            ctx->scratch[n++] = role->idle[i];
+        }
+    }
+    double middle = n > 0 ? inq_median(ctx->scratch, n) : 0.0;
+    return n > 0 ? mad_factor(n) * inq_mad(ctx->scratch, n, middle) : 0.0;
+}
+
 /* The score that chance hardly reaches: 4.5 when sigma is known well, more when it was estimated
  * from few values. 4/d follows Student's t where d is 6 or more; below, the floor under sigma and
  * the minimum cost do the rest. */
@@ -226,25 +242,29 @@ static void set_means(struct inq_delay *delay, const struct role *role, size_t i
 
     delay->own_ns = role->sum[OWN][i] / n;
     delay->peers_own_ns = role->peers[OWN][i] / n;
-    delay->excess_ns = delay->own_ns - delay->peers_own_ns;
+    delay->own.ns = delay->own_ns - delay->peers_own_ns;
+    delay->idle.ns = role->sum[IDLE][i] / n - delay->peers_idle_ns;
     delay->peers_compute_ns = role->peers[COMPUTE][i] / n;
     delay->peers_copy_ns = role->peers[COPY][i] / n;
-    delay->peers_host_ns = role->peers[HOST][i] / n;
+    delay->peers_idle_ns = role->peers[IDLE][i] / n;
     delay->compute_ns = role->sum[COMPUTE][i] / n - delay->peers_compute_ns;
     delay->copy_ns = role->sum[COPY][i] / n - delay->peers_copy_ns;
-    delay->host_ns = role->sum[HOST][i] / n - delay->peers_host_ns;
-    delay->other_ns = (role->sum[OTHER][i] - role->peers[OTHER][i]) / n;
     delay->cost_ns = role->cost[i] / n;
     delay->step_ns = role->length[i] / n;
     delay->steps = role->steps[i];
     delay->seen = role->seen[i];
 }
 
+static struct inq_excess *excess_of(struct inq_delay *delay, bool idle)
+{
+    return idle ? &delay->idle : &delay->own;
+}
+
 /* How much ranks of the role differ lastingly: what an outlier among them must exceed. */
-static double spread_limit(const struct inq_delay *first, size_t n, double *scratch)
+static double spread_limit(struct inq_delay *first, size_t n, bool idle, double *scratch)
 {
     for (size_t i = 0; i < n; i++) {
-        scratch[i] = first[i].excess_ns;
+        scratch[i] = excess_of(&first[i], idle)->ns;
     }
     double middle = inq_median(scratch, n);
     return middle + INQ_STRAGGLER_SIGMAS * mad_factor(n) * inq_mad(scratch, n, middle);
@@ -252,31 +272,33 @@ static double spread_limit(const struct inq_delay *first, size_t n, double *scra
 
 /* A spread estimated from a handful of ranks, the outlier among them, is hardly worth the name:
  * there it is enough to be several times further off than any other rank. */
-static double set_apart(const struct inq_delay *first, size_t n, size_t which)
+static double set_apart(struct inq_delay *first, size_t n, bool idle, size_t which)
 {
     double most_ns = 0.0;
 
     for (size_t i = 0; i < n; i++) {
-        most_ns = i != which ? fmax(most_ns, fabs(first[i].excess_ns)) : most_ns;
+        most_ns = i != which ? fmax(most_ns, fabs(excess_of(&first[i], idle)->ns)) : most_ns;
     }
     return INQ_STRAGGLER_APART * most_ns;
 }
 
-static void set_spreads(struct inq_delay *first, size_t n, double *scratch)
+static void set_spreads(struct inq_delay *first, size_t n, bool idle, double *scratch)
 {
-    double limit_ns = spread_limit(first, n, scratch);
+    double limit_ns = spread_limit(first, n, idle, scratch);
 
     for (size_t i = 0; i < n; i++) {
-        first[i].spread_ns = n <= INQ_STRAGGLER_FEW_RANKS ? 0.0 : limit_ns;
+        double *spread_ns = &excess_of(&first[i], idle)->spread_ns;
+        *spread_ns = n <= INQ_STRAGGLER_FEW_RANKS ? 0.0 : limit_ns;
         if (n > INQ_STRAGGLER_FEW_RANKS && n <= INQ_STRAGGLER_HANDFUL) {
-            first[i].spread_ns = fmin(limit_ns, set_apart(first, n, i));
+            *spread_ns = fmin(limit_ns, set_apart(first, n, idle, i));
         }
     }
 }
 
 static void describe_role(struct context *ctx, const struct role *role, struct inq_delays *delays)
 {
-    double sigma_ns = role_sigma(ctx, role);
+    double own_sigma_ns = role_sigma(ctx, role);
+    double idle_sigma_ns = idle_sigma(ctx, role);
     struct inq_delay *first = &delays->at[delays->n];
     size_t most = 0;
     size_t n = 0;
@@ -284,14 +306,29 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
     for (size_t i = 0; i < role->n; i++) {
         if (role->steps[i] > 0) {
             first[n] = (struct inq_delay){.rank = role->ranks[i], .peers = role->n - 1};
-            first[n].sigma_ns = sigma_ns;
+            first[n].own.sigma_ns = own_sigma_ns;
+            first[n].idle.sigma_ns = idle_sigma_ns;
             set_means(&first[n++], role, i);
             most = role->steps[i] > most ? role->steps[i] : most;
         }
     }
-    set_spreads(first, n, ctx->scratch);
+    set_spreads(first, n, false, ctx->scratch);
+    set_spreads(first, n, true, ctx->scratch);
     delays->n += n;
     ctx->freedom += n > 1 && most > 1 ? (double)(n - 1) * (double)(most - 1) : 0.0;
+}
+
+/* Scores an excess with no less noise than `noise_ns` and repeated steps have; whether it passes.
+ */
+static bool test(const struct inq_delay *delay, struct inq_excess *excess, double noise_ns)
+{
+    double floor_ns = INQ_STRAGGLER_SIGMA_SHARE * delay->step_ns;
+    double least_ns = inq_straggler_min_share(delay->peers + 1, delay->steps) * delay->step_ns;
+
+    excess->sigma_ns = fmax(fmax(excess->sigma_ns, noise_ns), floor_ns);
+    excess->score = excess->ns * sqrt((double)delay->steps) / excess->sigma_ns;
+    return excess->ns >= least_ns && excess->ns >= excess->spread_ns &&
+           (delay->steps < 2 || excess->score >= delay->limit);
 }
 
 /* Noise is taken from all roles together, which knows it better, or from the rank's own role where
@@ -304,13 +341,12 @@ static void test_all(struct context *ctx, struct inq_delays *delays)
 
     for (size_t i = 0; i < delays->n; i++) {
         struct inq_delay *delay = &delays->at[i];
-        double floor_ns = INQ_STRAGGLER_SIGMA_SHARE * delay->step_ns;
-        double least_ns = inq_straggler_min_share(delay->peers + 1, delay->steps) * delay->step_ns;
-        delay->sigma_ns = fmax(fmax(delay->sigma_ns, sigma_ns), floor_ns);
-        delay->score = delay->excess_ns * sqrt((double)delay->steps) / delay->sigma_ns;
         delay->limit = limit_for(ctx->freedom);
-        delay->outlier = delay->excess_ns >= least_ns && delay->excess_ns >= delay->spread_ns &&
-                         (delay->steps < 2 || delay->score >= delay->limit);
+        bool by_own = test(delay, &delay->own, sigma_ns);
+        bool by_idle = test(delay, &delay->idle, 0.0) && delay->steps > 1 &&
+                       2.0 * delay->own.ns >= delay->idle.ns;
+        delay->outlier = by_own || by_idle;
+        delay->idles = by_idle && !by_own;
     }
 }
 
@@ -323,6 +359,7 @@ static void role_release(struct role *role)
     inq_mem_free(role->seen);
     inq_mem_free(role->cost);
     inq_mem_free(role->excess);
+    inq_mem_free(role->idle);
     *role = (struct role){0};
 }
 
@@ -334,7 +371,9 @@ static int role_init(struct role *role, size_t n, size_t n_steps, struct inq_err
     role->seen = inq_mem_alloc((n + 1) * sizeof(*role->seen));
     role->cost = inq_mem_alloc((n + 1) * (2 + 2 * PARTS) * sizeof(double));
     role->excess = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
-    if (!role->ranks || !role->steps || !role->seen || !role->cost || !role->excess) {
+    role->idle = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
+    if (!role->ranks || !role->steps || !role->seen || !role->cost || !role->excess ||
+        !role->idle) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
     }
     role->length = role->cost + n;
@@ -360,6 +399,7 @@ static void role_start(struct role *role, const struct inq_roles *roles, size_t 
     memset(role->cost, 0, n_ranks * (2 + 2 * PARTS) * sizeof(double));
     for (size_t i = 0; i < role->n * n_steps; i++) {
         role->excess[i] = (double)NAN;
+        role->idle[i] = (double)NAN;
     }
 }
 

@@ -14,6 +14,8 @@
  * - 4.5 sigma: under chance alone one run in a thousand of 64 ranks would name a rank (one-sided
  *   p = 3.4e-6 per rank, five properties); with few steps sigma itself is poorly known, and the
  *   limit rises like Student's t (see limit_for).
+ * - A host that pauses now and then hardly shows in own time, which varies with every kernel; idle
+ *   time varies little. So it is tested by itself too, where own time is in excess by as much.
  * - Repeated steps seldom agree better than a quarter of a percent: sigma is not taken for less. */
 #define INQ_STRAGGLER_COST_SHARE  0.01
 #define INQ_STRAGGLER_COST_FEW    0.02
@@ -25,24 +27,31 @@
 /* One step says nothing about chance: only a large cost is mentioned, as a hypothesis. */
 #define INQ_STRAGGLER_ONE_STEP_SHARE 0.05
 
+/* How far a rank's time is beyond that of the others, and what chance explains of it. */
+struct inq_excess {
+    double ns;        /* mean over the judged steps */
+    double sigma_ns;  /* of one step */
+    double score;     /* excess over the standard error of its mean */
+    double spread_ns; /* what the excess must reach given how the role's ranks differ */
+};
+
 /* A rank against the others of its role; means over the judged steps, ns per step. Differences are
  * to the median of the others. */
 struct inq_delay {
     uint32_t rank, role;
     size_t peers; /* ranks that it was compared with */
     double own_ns, peers_own_ns;
-    double excess_ns; /* of its own time: the sum of what follows, but for medians not adding up */
-    double compute_ns, copy_ns, host_ns, other_ns;
-    double peers_compute_ns, peers_host_ns, peers_copy_ns;
-    double cost_ns;   /* its share of what the role's ranks lose by waiting for their last one */
-    double step_ns;   /* length of a step on this rank */
-    double sigma_ns;  /* of the excess in one step */
-    double score;     /* excess over the standard error of its mean */
-    double limit;     /* what the score must reach */
-    double spread_ns; /* what the excess must reach given how the role's ranks differ */
-    size_t steps;     /* judged */
-    size_t seen;      /* of these, steps in which its cost was worth mentioning */
-    bool outlier;     /* all tests passed but the cost's */
+    struct inq_excess own;  /* own time: the sum of what follows, but for medians not adding up */
+    struct inq_excess idle; /* host and other: free of the noise of compute */
+    double compute_ns, copy_ns;
+    double peers_compute_ns, peers_idle_ns, peers_copy_ns;
+    double cost_ns; /* its share of what the role's ranks lose by waiting for their last one */
+    double step_ns; /* length of a step on this rank */
+    double limit;   /* what a score must reach */
+    size_t steps;   /* judged */
+    size_t seen;    /* of these, steps in which its cost was worth mentioning */
+    bool outlier;   /* all tests passed but the cost's: by own time, or .. */
+    bool idles;     /* .. only by idle time */
 };
 
 struct inq_delays {

@@ -253,9 +253,8 @@ static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay
 
     suspect->kind = INQ_FINDING_LATE_HOST;
     suspect->launches_known = q->trace->ranks[delay->rank].calls.n > 0;
-    double idle_ns = delay->own_ns - delay->peers_own_ns - delay->compute_ns - delay->copy_ns;
-    suspect->own_ns = whole(delay->peers_host_ns + idle_ns);
-    suspect->peers_ns = whole(delay->peers_host_ns);
+    suspect->own_ns = whole(delay->peers_idle_ns + delay->idle.ns);
+    suspect->peers_ns = whole(delay->peers_idle_ns);
     if (gaps.n > 0) {
         suspect->running = inq_trace_str(q->trace, gaps.at[0].running);
     }
@@ -269,7 +268,7 @@ static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay
 int inq_suspect_make(const struct inq_inquiry *q, const struct inq_delay *delay,
                      struct inq_suspect *suspect, struct inq_err *err)
 {
-    double idle_ns = delay->host_ns + delay->other_ns;
+    double idle_ns = delay->idle.ns;
 
     *suspect =
         (struct inq_suspect){.group = INQ_NONE, .stage = -1, .n_ranks = 1, .ratio = (double)NAN};
@@ -290,7 +289,9 @@ int inq_suspect_make(const struct inq_inquiry *q, const struct inq_delay *delay,
     suspect->confidence = confidence_of(q, delay, suspect);
 
     int code;
-    if (delay->compute_ns >= idle_ns && delay->compute_ns >= delay->copy_ns) {
+    if (delay->idles) {
+        code = blame_host(q, delay, suspect, err);
+    } else if (delay->compute_ns >= idle_ns && delay->compute_ns >= delay->copy_ns) {
         code = blame_compute(q, delay, suspect, err);
     } else if (idle_ns >= delay->copy_ns) {
         code = blame_host(q, delay, suspect, err);

@@ -243,10 +243,10 @@ static void set_means(struct inq_delay *delay, const struct role *role, size_t i
     delay->own_ns = role->sum[OWN][i] / n;
     delay->peers_own_ns = role->peers[OWN][i] / n;
     delay->own.ns = delay->own_ns - delay->peers_own_ns;
-    delay->idle.ns = role->sum[IDLE][i] / n - delay->peers_idle_ns;
     delay->peers_compute_ns = role->peers[COMPUTE][i] / n;
     delay->peers_copy_ns = role->peers[COPY][i] / n;
     delay->peers_idle_ns = role->peers[IDLE][i] / n;
+    delay->idle.ns = role->sum[IDLE][i] / n - delay->peers_idle_ns;
     delay->compute_ns = role->sum[COMPUTE][i] / n - delay->peers_compute_ns;
     delay->copy_ns = role->sum[COPY][i] / n - delay->peers_copy_ns;
     delay->cost_ns = role->cost[i] / n;

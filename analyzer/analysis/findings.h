@@ -41,6 +41,9 @@ const char *inq_findings_time(struct inq_findings *findings, int64_t ns);
 /* "34 %", "2.5 %" below ten. */
 const char *inq_findings_percent(struct inq_findings *findings, double share);
 
+/* What to try about a finding of this kind; "" where that depends on the case. */
+const char *inq_findings_advice(enum inq_finding_kind kind);
+
 /* ---- what the judge asks; each looks at one section and does nothing when it is absent ------- */
 
 typedef void inq_judge_part(const struct inq_trace *trace, struct inq_findings *findings);

@@ -19,20 +19,13 @@
 static const struct {
     const char *kind;
     enum inq_finding_kind finding;
-    const char *advice;
 } causes[] = {
-    {"worker", INQ_FINDING_SLOW_WORKER,
-     "Look at this worker's GPU clocks and host load; move the job off it and compare."},
-    {"stage", INQ_FINDING_STAGE_IMBALANCE,
-     "Move layers from this stage to the others: the pipeline runs at its slowest stage's pace."},
-    {"last_stage", INQ_FINDING_SLOW_LAST_STAGE,
-     "Give the last stage fewer layers: the output layer and the loss are work of their own."},
-    {"sequence_imbalance", INQ_FINDING_SEQUENCE_IMBALANCE,
-     "Pack or sort sequences so that micro-batches take equally long on all ranks."},
-    {"communication", INQ_FINDING_SLOW_LINK,
-     "Look for links that are slow at times: error counters, congestion, other jobs."},
-    {"garbage_collection", INQ_FINDING_UNPLANNED_GC,
-     "Collect garbage on all ranks in the same step, every so many steps."},
+    {"worker", INQ_FINDING_SLOW_WORKER},
+    {"stage", INQ_FINDING_STAGE_IMBALANCE},
+    {"last_stage", INQ_FINDING_SLOW_LAST_STAGE},
+    {"sequence_imbalance", INQ_FINDING_SEQUENCE_IMBALANCE},
+    {"communication", INQ_FINDING_SLOW_LINK},
+    {"garbage_collection", INQ_FINDING_UNPLANNED_GC},
 };
 
 static size_t row_of(const char *kind)
@@ -117,8 +110,11 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
     inq_findings_set_cost(finding, cause->saved_ns, w->t_ns);
     finding->confidence =
         cause->share >= 0.5 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
-    if (finding->kind == INQ_FINDING_SLOW_LINK) {
+    finding->advice = inq_findings_advice(finding->kind);
+    if (finding->kind == INQ_FINDING_SLOW_LINK) { /* of no link in particular */
         finding->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+        finding->advice =
+            "Look for links that are slow at times: error counters, congestion, other jobs.";
     }
     finding->title = inq_findings_text(f, "Slow because %s (%s of the step)", cause->what,
                                        inq_findings_percent(f, finding->share));
@@ -131,7 +127,6 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
         "Simulated with and without it on the recorded ops: it explains %s of what the job loses "
         "against ideal ops (S = %.2f). Measured %s; expected %s.",
         inq_findings_percent(f, cause->share), w->slowdown, finding->measured, finding->expected);
-    finding->advice = causes[row].advice;
 }
 
 /* Only of op tables: of a recorded run the kernels, launches and transfers themselves were
@@ -211,8 +206,7 @@ static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
         "Its ops begin long after all that they wait for, which those of no other worker do. "
         "Without these gaps a step of %s would be %s shorter.",
         inq_findings_time(f, p->total_ns_per_step), cost);
-    finding->advice = "Look at what this rank's process does then: data loading, garbage "
-                      "collection, checkpoints, other processes on its cores, CPU frequency.";
+    finding->advice = inq_findings_advice(finding->kind);
     add_gaps(trace, f, finding, &p->host);
 }
 

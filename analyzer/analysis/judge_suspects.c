@@ -68,24 +68,6 @@ static const char *reason(struct inq_findings *f, const struct inq_suspect *susp
     return inq_findings_text(f, "%s host launches %s late", its(suspect), extra);
 }
 
-static const struct {
-    enum inq_finding_kind kind;
-    const char *text;
-} advices[] = {
-    {INQ_FINDING_SLOW_GPU,
-     "Compare clocks, temperature, power cap and ECC state of this GPU with "
-     "its neighbours (nvidia-smi -q); take it out of the job if they differ."},
-    {INQ_FINDING_SLOW_WORKER,
-     "Look at this worker's GPU clocks and host load; move the job off it and compare."},
-    {INQ_FINDING_MORE_WORK, "Look at how the work is divided: batch and sequence lengths, experts, "
-                            "embedding tables, layers per rank."},
-    {INQ_FINDING_LATE_HOST, "Look at what this rank's process does then: data loading, garbage "
-                            "collection, checkpoints, other processes on its cores, CPU "
-                            "frequency."},
-    {INQ_FINDING_EXPOSED_COPY,
-     "Look at pageable or larger host copies on this rank, and at its PCIe link."},
-};
-
 static const char *advice(struct inq_findings *f, const struct inq_suspect *suspect)
 {
     if (suspect->kind == INQ_FINDING_LATE_HOST && suspect->running[0]) {
@@ -94,12 +76,7 @@ static const char *advice(struct inq_findings *f, const struct inq_suspect *susp
                                  "collection, checkpoints, other processes on its cores.",
                                  suspect->running);
     }
-    for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
-        if (advices[i].kind == suspect->kind) {
-            return advices[i].text;
-        }
-    }
-    return "";
+    return inq_findings_advice(suspect->kind);
 }
 
 static void set_measure(struct inq_findings *f, const struct inq_suspect *suspect,
@@ -178,8 +155,7 @@ static void add_link(struct inq_findings *f, const struct inq_suspect *suspect)
         "Measured %s; expected %s; %llu transfers compared, each from the arrival of its last "
         "member on.",
         finding->measured, finding->expected, (unsigned long long)suspect->waits);
-    finding->advice = "Check this link: negotiated width and speed, error counters, congestion, "
-                      "the network interface and NUMA node that the ranks use.";
+    finding->advice = inq_findings_advice(suspect->kind);
 }
 
 static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspect)
@@ -242,8 +218,7 @@ static void add_uneven(struct inq_findings *f, const struct inq_suspect *suspect
                           "Measured: %s. The slowest rank of a step computes %s "
                           "longer than the mean one, and the others wait.",
                           finding->measured, inq_findings_time(f, suspect->cost_ns_per_step));
-    finding->advice =
-        "Pack or sort sequences so that micro-batches take equally long on all ranks.";
+    finding->advice = inq_findings_advice(suspect->kind);
 }
 
 static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
@@ -276,10 +251,7 @@ static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
     finding->detail = inq_findings_text(
         f, "Measured %s; expected %s. A pipeline runs at its slowest stage's pace.",
         finding->measured, finding->expected);
-    finding->advice = suspect->kind == INQ_FINDING_SLOW_LAST_STAGE
-                          ? "Give the last stage fewer layers: the output layer and the loss are "
-                            "work of their own."
-                          : "Move layers from this stage to the others.";
+    finding->advice = inq_findings_advice(suspect->kind);
 }
 
 void inq_judge_suspects(const struct inq_trace *trace, struct inq_findings *findings)

@@ -425,20 +425,22 @@ static int sheet_init(struct sheet *sheet, size_t n, struct inq_err *err)
     return INQ_OK;
 }
 
-/* Median length of all judged cells. */
-static double usual_step(const struct inq_cells *cells, double *scratch)
+/* Mean length of all judged cells. */
+static double mean_step(const struct inq_cells *cells)
 {
+    double sum_ns = 0.0;
     size_t n = 0;
 
     for (size_t r = 0; r < cells->n_ranks; r++) {
         for (size_t s = cells->first_step; s < cells->n_steps; s++) {
             const struct inq_cell *cell = inq_cell_at(cells, r, s);
             if (cell->valid) {
-                scratch[n++] = (double)(cell->end_ns - cell->start_ns);
+                sum_ns += (double)(cell->end_ns - cell->start_ns);
+                n++;
             }
         }
     }
-    return n > 0 ? inq_median(scratch, n) : 0.0;
+    return n > 0 ? sum_ns / (double)n : 0.0;
 }
 
 static int judge_role(struct context *ctx, struct role *role, struct inq_delays *delays,
@@ -480,7 +482,7 @@ int inq_delays_find(const struct inq_cells *cells, const struct inq_roles *roles
         code = role_init(&role, n, cells->n_steps, err);
     }
     if (code == INQ_OK) {
-        delays->step_ns = usual_step(cells, ctx.scratch);
+        delays->step_ns = mean_step(cells);
         ctx.min_cost_ns = INQ_STRAGGLER_COST_SHARE * delays->step_ns;
     }
     for (size_t k = 0; code == INQ_OK && k < roles->n; k++) {

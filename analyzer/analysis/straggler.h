@@ -58,7 +58,7 @@ struct inq_delays {
     struct inq_delay *at; /* one per rank that could be compared */
     size_t n;
     double waste_ns; /* per step: what the last rank of a role costs the median one, all causes */
-    double step_ns;  /* median length of a step */
+    double step_ns;  /* mean length of the judged steps, over all ranks: what shares are of */
 };
 
 /* Compares all ranks with those of their role. Release it also after a failure. */

@@ -5,6 +5,7 @@
 #include "base/say.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static const char *with_semicolon(const struct inq_view *view, const char *before, const char *what,
                                   const char *value)
@@ -15,21 +16,23 @@ static const char *with_semicolon(const struct inq_view *view, const char *befor
     return inq_say(view->arena, "%s%s%s%s", before, before[0] != '\0' ? "; " : "", what, value);
 }
 
+/* What is lost is what the first finding costs: the step is the one that its share is of. */
 const char *inq_say_lost(const struct inq_view *view)
 {
     const struct inq_verdict *v = &view->report->verdict;
-    int64_t step_ns = view->report->step_ns_median;
     const char *confidence = inq_confidence_text(v->confidence);
+    double share = view->report->n_findings > 0 ? view->report->findings[0].share : -1.0;
     if (v->lost_ns_per_step <= 0) {
         return "";
     }
-    if (step_ns <= 0) {
+    if (!(share > 0.0)) {
         return inq_say(view->arena, "Lost: %s per step. Confidence: %s.",
                        inq_view_ns(view, v->lost_ns_per_step), confidence);
     }
+    int64_t step_ns = (int64_t)llround((double)v->lost_ns_per_step / share);
     return inq_say(view->arena, "Lost: %s of a step of %s (%.1f %%). Confidence: %s.",
                    inq_view_ns(view, v->lost_ns_per_step), inq_view_ns(view, step_ns),
-                   100 * (double)v->lost_ns_per_step / (double)step_ns, confidence);
+                   100.0 * share, confidence);
 }
 
 static const char *say_steps(const struct inq_view *view)

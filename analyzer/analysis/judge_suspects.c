@@ -85,7 +85,7 @@ static void set_measure(struct inq_findings *f, const struct inq_suspect *suspec
     const char *what = "compute";
 
     if (suspect->kind == INQ_FINDING_LATE_HOST) {
-        what = suspect->launches_known ? "GPU idle for its host" : "GPU idle";
+        what = "GPU idle";
     } else if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
         what = "exposed copies";
     }

@@ -215,7 +215,7 @@ static void blame__idle_without_recorded_launches(void **state)
     struct inq_report *report = analyze(trace);
     assert_non_null(strstr(report->verdict.headline, "launches are not recorded"));
     assert_null(strstr(report->verdict.headline, "late"));
-    assert_string_equal(report->findings[0].measured, "GPU idle 4.00 ms per step");
+    assert_string_equal(report->findings[0].measured, "GPU idle 4.01 ms per step");
     inq_report_free(report);
     lockstep_free(trace);
 }

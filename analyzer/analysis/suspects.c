@@ -288,18 +288,15 @@ int inq_suspect_make(const struct inq_inquiry *q, const struct inq_delay *delay,
     suspect->waits = q->arrivals->at[delay->rank].waits;
     suspect->confidence = confidence_of(q, delay, suspect);
 
-    int code;
-    if (delay->idles) {
-        code = blame_host(q, delay, suspect, err);
-    } else if (delay->compute_ns >= idle_ns && delay->compute_ns >= delay->copy_ns) {
+    int code = INQ_OK;
+    if (!delay->idles && delay->compute_ns >= idle_ns && delay->compute_ns >= delay->copy_ns) {
         code = blame_compute(q, delay, suspect, err);
-    } else if (idle_ns >= delay->copy_ns) {
+    } else if (delay->idles || idle_ns >= delay->copy_ns) {
         code = blame_host(q, delay, suspect, err);
     } else {
         suspect->kind = INQ_FINDING_EXPOSED_COPY;
         suspect->own_ns = whole(delay->peers_copy_ns + delay->copy_ns);
         suspect->peers_ns = whole(delay->peers_copy_ns);
-        code = INQ_OK;
     }
     if (code == INQ_OK) {
         code = add_wait_evidence(q, delay->rank, suspect, err);

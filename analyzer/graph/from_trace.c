@@ -11,6 +11,11 @@
 static const int64_t explained_ns = 10000;
 /* A stream that waits for another one goes on this soon after it. */
 static const int64_t handover_ns = 20000;
+/* Launches that come within so much of one distance from the end of the work before them (and
+ * within this part of the usual length of it) are paced by the GPU: a host that is free to run
+ * ahead does not stay there. */
+static const int64_t paced_ns = 50000;
+enum { PACED_PARTS = 4, LEAST_PACED = 16 };
 /* Clocks of host and GPU that differ by more cannot be believed. */
 static const int64_t most_lead_ns = 1000000;
 
@@ -269,6 +274,43 @@ static uint32_t last_ended(const struct rank_part *p, int64_t at)
     return low > 0 ? p->end_row[low - 1] : INQ_NONE;
 }
 
+/* How long after the end of other GPU work the event was launched (before it: negative);
+ * INQ_TIME_NONE where there was none. */
+static int64_t launched_after(const struct rank_part *p, size_t row)
+{
+    const struct inq_events *e = &p->rank->events;
+    uint32_t other = last_ended(p, e->start_ns[row]);
+    return other == INQ_NONE ? INQ_TIME_NONE
+                             : call_start(p, e->call[row]) - e->start_ns[other] - e->dur_ns[other];
+}
+
+/* Whether the host launches in step with the GPU, whatever it waits for not being recorded: nearly
+ * all launches come at one distance from the end of what ran before. Then the times between its
+ * launches are the GPU's, and would be shorter with a faster one. */
+static int is_paced(const struct rank_part *p, bool *paced, struct inq_err *err)
+{
+    const struct inq_events *e = &p->rank->events;
+    int64_t *after_ns = inq_mem_alloc(e->n * sizeof *after_ns);
+    if (after_ns == NULL) {
+        return no_memory(err);
+    }
+    size_t n = 0;
+    int64_t work_ns = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        if (p->event_id[i] != INQ_NONE && e->call[i] != INQ_NONE) {
+            after_ns[n] = launched_after(p, i);
+            work_ns += e->dur_ns[i];
+            n += after_ns[n] != INQ_TIME_NONE;
+        }
+    }
+    inq_sort_i64(after_ns, n);
+    int64_t spread_ns = n > 0 ? after_ns[n - 1 - n / 20] - after_ns[n / 20] : 0;
+    *paced = n >= LEAST_PACED && spread_ns <= paced_ns &&
+             spread_ns <= work_ns / (int64_t)n / PACED_PARTS;
+    inq_mem_free(after_ns);
+    return INQ_OK;
+}
+
 /* The op of another stream that `row` seems to have waited for, where nothing explains its start
  * after `explained`; INQ_NONE when there is none. */
 static uint32_t handed_over(const struct rank_part *p, size_t row, int64_t explained)
@@ -376,10 +418,14 @@ static int add_rank(struct make *m, uint32_t index, struct inq_err *err)
     }
     if (code == INQ_OK) {
         measure_lead(p);
-        code = add_calls(m, p, err);
-    }
-    if (code == INQ_OK) {
         code = sort_ends(p, err);
+    }
+    bool paced = false;
+    if (code == INQ_OK) {
+        code = is_paced(p, &paced, err);
+    }
+    if (code == INQ_OK && !paced) {
+        code = add_calls(m, p, err);
     }
     if (code == INQ_OK) {
         code = connect_events(m, p, err);

@@ -56,7 +56,11 @@ enum inq_op_class inq_classify_kernel(const char *name, size_t len)
         {"nccl", 1},
         {"rccl", 1},
         {"hccl", 1},
+        {"oneccl", 1}, /* Intel */
+        {"mccl", 1},   /* Moore Threads */
         {"nvshmem", 1},
+        {"deep_ep::", 1},           /* DeepEP's dispatch and combine */
+        {"userbuffers_", 1},        /* Transformer Engine's overlapped tensor parallelism */
         {"cross_device_reduce", 1}, /* vLLM's custom all-reduce */
         {"multimem_all", 1},
         {"one_shot_all_reduce", 1},
@@ -90,6 +94,8 @@ enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len)
         {"AllToAll", INQ_COLL_ALLTOALL},
         {"all_to_all", INQ_COLL_ALLTOALL},
         {"SendRecv", INQ_COLL_SENDRECV},
+        {"dispatch", INQ_COLL_ALLTOALLV},
+        {"combine", INQ_COLL_ALLTOALLV},
         {"Broadcast", INQ_COLL_BROADCAST},
         {"Bcast", INQ_COLL_BROADCAST},
         {"Gather", INQ_COLL_GATHER},

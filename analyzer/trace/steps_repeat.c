@@ -15,11 +15,15 @@ enum {
     MAX_LAUNCHES = 1 << 20, /* looked at, from the first on */
     MIN_PERIOD = 4          /* launches; less is no step */
 };
-/* Distances may differ from the usual one by a tenth (and two launches), in a fifth of them more;
- * a share of the kinds of launches may be missing from a period. */
+/* Distances may differ from the usual one by a tenth (and two launches), in a fifth of them more,
+ * as long as those hold no more than a quarter of the launches: layers of one pass are regular but
+ * for the other pass. A share of the kinds of launches may be missing from a period; fewer are
+ * where the optimizer's are not in every micro-batch, so that is tried first. */
 static const int64_t SLACK_PARTS = 10;
 static const double REGULAR_SHARE = 0.8;
-static const double KINDS_SHARE = 0.7;
+static const double REGULAR_LAUNCHES = 0.75;
+static const double KINDS_SHARES[] = {0.9, 0.7};
+enum { STRICT, LOOSE, N_SHARES };
 static const double ALIKE_SHARE = 0.8;
 
 /* The launches of a rank in their order, each with its kind: what runs on the GPU, and for a
@@ -215,16 +219,20 @@ static bool is_regular(struct launches *l, uint32_t kind, struct verdict *v)
     }
     v->usual = inq_median_i64(l->scratch, n);
     size_t regular = 0;
+    size_t launches = 0;
     for (size_t i = 0; i < n; i++) {
         int64_t off = (int64_t)at[i + 1] - at[i] - v->usual;
         int64_t slack = v->usual / SLACK_PARTS + 2;
-        regular += off <= slack && off >= -slack;
+        bool usual = off <= slack && off >= -slack;
+        regular += usual;
+        launches += usual ? at[i + 1] - at[i] : 0;
     }
-    return v->usual >= MIN_PERIOD && (double)regular >= REGULAR_SHARE * (double)n;
+    return v->usual >= MIN_PERIOD && (double)regular >= REGULAR_SHARE * (double)n &&
+           (double)launches >= REGULAR_LAUNCHES * (double)(at[n] - at[0]);
 }
 
 /* Whether most kinds occur often enough to be in every period. */
-static bool holds_most_kinds(const struct launches *l, uint32_t kind)
+static bool holds_most_kinds(const struct launches *l, uint32_t kind, double share)
 {
     size_t all = 0;
     size_t held = 0;
@@ -233,7 +241,7 @@ static bool holds_most_kinds(const struct launches *l, uint32_t kind)
         all += repeated;
         held += repeated && l->count[k] * 10 >= (l->count[kind] - 1) * 9;
     }
-    return (double)held >= KINDS_SHARE * (double)all;
+    return (double)held >= share * (double)all;
 }
 
 /* How alike the launches of two stretches are: common kinds, counted as often as they occur. */
@@ -284,10 +292,11 @@ static int by_count(const void *a, const void *b, void *ctx)
     return (x < y) - (x > y);
 }
 
-static int judge(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
+static int judge(struct launches *l, uint32_t kind, double share, struct verdict *v,
+                 struct inq_err *err)
 {
     *v = (struct verdict){0};
-    if (l->count[kind] < 3 || !holds_most_kinds(l, kind) || !is_regular(l, kind, v)) {
+    if (l->count[kind] < 3 || !holds_most_kinds(l, kind, share) || !is_regular(l, kind, v)) {
         return INQ_OK;
     }
     /* most of what was launched has to lie in whole periods */
@@ -311,9 +320,11 @@ static int choose(struct launches *l, uint32_t *marker, struct verdict *verdict,
         order[k] = k;
     }
     int code = inq_sort(order, l->n_kinds, sizeof *order, by_count, l, err);
-    for (size_t i = 0; i < l->n_kinds && code == INQ_OK && !verdict->good; i++) {
-        code = judge(l, order[i], verdict, err);
-        *marker = order[i];
+    for (int s = 0; s < N_SHARES; s++) {
+        for (size_t i = 0; i < l->n_kinds && code == INQ_OK && !verdict->good; i++) {
+            code = judge(l, order[i], KINDS_SHARES[s], verdict, err);
+            *marker = order[i];
+        }
     }
     inq_mem_free(order);
     return code;
@@ -326,7 +337,7 @@ static int try_marker(struct launches *l, uint64_t key, uint32_t *marker, struct
     for (uint32_t k = 0; k < l->n_kinds && key != 0; k++) {
         if (l->key[k] == key) {
             *marker = k;
-            return judge(l, k, v, err);
+            return judge(l, k, KINDS_SHARES[LOOSE], v, err);
         }
     }
     return INQ_OK;

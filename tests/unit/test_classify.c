@@ -28,6 +28,8 @@ static void kernels__their_class(void **state)
         {"void one_shot_all_reduce_kernel<c10::BFloat16>(long)", INQ_CLASS_COMM},
         {"multimem_all_reduce_kernel", INQ_CLASS_COMM},
         {"nvshmemi_put_kernel", INQ_CLASS_COMM},
+        {"oneccl_allreduce_kernel", INQ_CLASS_COMM},
+        {"void deep_ep::intranode::dispatch<8, 768, 8192>(int4*)", INQ_CLASS_COMM},
         {"volta_sgemm_128x64_nn", INQ_CLASS_COMPUTE},
         {"void at::native::vectorized_elementwise_kernel<4>()", INQ_CLASS_COMPUTE},
         {"Memcpy HtoD (Pageable -> Device)", INQ_CLASS_COPY},
@@ -60,6 +62,7 @@ static void kernels__their_collective(void **state)
         {"void vllm::cross_device_reduce_2stage<float, 8>()", INQ_COLL_ALLREDUCE},
         {"void two_shot_all_reduce_kernel<float>()", INQ_COLL_ALLREDUCE},
         {"ncclDevKernel_AlltoAll_RING", INQ_COLL_ALLTOALL},
+        {"void deep_ep::intranode::combine<__nv_bfloat16, 8>(x)", INQ_COLL_ALLTOALLV},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if ((int)inq_coll_from_kernel(rows[i].name, strlen(rows[i].name)) != rows[i].expected) {

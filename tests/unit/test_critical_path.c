@@ -8,6 +8,7 @@
 #include "graph/from_trace.h"
 #include "inquest/graph.h"
 #include "inquest/ingest.h"
+#include "support_shard.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -306,6 +307,42 @@ static void replay__gives_recorded_runs_back(void **state)
     }
 }
 
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+/* Host calls in the graph of 40 kernels in a row, launched `lead_ns` before their starts and every
+ * `more_ns` earlier than that. */
+static size_t host_ops(int64_t lead_ns, int64_t more_ns)
+{
+    struct inq_shard shard;
+    struct inq_trace_graph g;
+    size_t n = 0;
+    made_shard(&shard, "a", 0, 1);
+    int64_t start_ns = 1000000000;
+    for (int64_t i = 0; i < 40; i++) {
+        int64_t dur_ns = 400000 + i % 7 * 30000;
+        made_kernel(&shard, "gemm", 7, start_ns, dur_ns, start_ns - lead_ns - i * more_ns,
+                    INQ_NONE);
+        start_ns += dur_ns + 10000;
+    }
+    struct inq_run *run = made_run(&shard, 1, false);
+    assert_int_equal(inq_trace_graph_make(run->traces[0], INQ_NONE, &g, NULL), INQ_OK);
+    for (size_t i = 0; i < g.graph->n_ops; i++) {
+        n += g.ops[i].host;
+    }
+    inq_trace_graph_release(&g);
+    inq_run_free(run);
+    return n;
+}
+
+/* A host that launches at one distance from what its GPU does is no cause of when it does it. */
+static void host__in_step_with_its_gpu_paces_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(host_ops(30000, 0), 0);
+    assert_int_equal(host_ops(3000, 0), 0);
+    assert_int_equal(host_ops(30000, 100000), 40); /* ahead, and more and more so */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +352,7 @@ int main(void)
         cmocka_unit_test(path__sums_on_real_runs),
         cmocka_unit_test(path__finds_the_rank_whose_host_sleeps),
         cmocka_unit_test(replay__gives_recorded_runs_back),
+        cmocka_unit_test(host__in_step_with_its_gpu_paces_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

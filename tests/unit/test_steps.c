@@ -332,6 +332,44 @@ static void inferred__layers_are_no_steps(void **state)
     inq_run_free(run);
 }
 
+/* Few kinds of kernels are no layer's, and those of the backward pass are regular but for the
+ * forward pass. */
+static void inferred__layers_of_one_pass_are_no_steps(void **state)
+{
+    (void)state;
+    static const char *const forward[] = {"qkv", "flash", "mlp"};
+    static const char *const backward[] = {"mlp bwd", "flash bwd", "qkv bwd", "reduce"};
+    struct inq_shard shard;
+    struct loop loop = {.layers = 6};
+    made_shard(&shard, "a", 0, 1);
+    for (int s = 0; s < 8; s++) {
+        launch(&shard, &loop, "embedding");
+        for (int k = 0; k < 3 * loop.layers; k++) {
+            launch(&shard, &loop, forward[k % 3]);
+        }
+        launch(&shard, &loop, "loss");
+        for (int k = 0; k < 4 * loop.layers; k++) {
+            launch(&shard, &loop, backward[k % 4]);
+        }
+        launch(&shard, &loop, "adam");
+    }
+    struct inq_run *run = made_run(&shard, 1, true);
+    assert_int_equal(only_trace(run)->n_steps, 8);
+    inq_run_free(run);
+}
+
+static void inferred__micro_batches_are_no_steps_without_the_optimizers_kernels(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    struct loop loop = {.micro_batches = 8, .layers = 10};
+    made_shard(&shard, "a", 0, 1);
+    run_loop(&shard, &loop, 4);
+    struct inq_run *run = made_run(&shard, 1, true);
+    assert_int_equal(only_trace(run)->n_steps, 4);
+    inq_run_free(run);
+}
+
 static void inferred__micro_batches_are_no_steps_where_the_optimizer_shows(void **state)
 {
     (void)state;
@@ -528,6 +566,8 @@ int main(void)
         cmocka_unit_test(inferred__from_what_the_launches_repeat),
         cmocka_unit_test(inferred__in_a_capture_cut_anywhere),
         cmocka_unit_test(inferred__layers_are_no_steps),
+        cmocka_unit_test(inferred__layers_of_one_pass_are_no_steps),
+        cmocka_unit_test(inferred__micro_batches_are_no_steps_without_the_optimizers_kernels),
         cmocka_unit_test(inferred__micro_batches_are_no_steps_where_the_optimizer_shows),
         cmocka_unit_test(inferred__are_numbered_alike_on_all_ranks),
         cmocka_unit_test(inferred__nothing_without_repetition),

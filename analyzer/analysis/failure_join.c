@@ -127,6 +127,10 @@ static int lead_by_logs(struct inq_arena *arena, struct inq_failure *f,
         f->op = dumps->op;
         f->sizes = dumps->sizes;
     }
+    if (f->n_roots + f->n_suspects == 0) {
+        f->n_suspects = dumps->n_suspects;
+        f->suspect_ranks = dumps->suspect_ranks;
+    }
     if (f->n_roots == 0 && dumps->n_roots > 0) {
         f->n_roots = dumps->n_roots;
         f->root_ranks = dumps->root_ranks;
@@ -149,6 +153,19 @@ static int lead_by_logs(struct inq_arena *arena, struct inq_failure *f,
         code = append_evidence(arena, f, dumps->evidence, dumps->n_evidence, err);
     }
     return code;
+}
+
+/* Whether the dumps show a hang that what the logs name can only have followed: a scheduler ends a
+ * job that hangs, and a program that waited with all others had not failed yet. */
+static bool came_later(const struct inq_failure *logs, const struct inq_failure *dumps)
+{
+    bool stall = dumps->cls == INQ_FAILURE_CPU_STALL || dumps->cls == INQ_FAILURE_GPU_STALL;
+    bool waited = logs->cls == INQ_FAILURE_APPLICATION && logs->n_roots > 0;
+    for (size_t i = 0; i < logs->n_roots; i++) {
+        waited = waited && has_rank(dumps->victim_ranks, dumps->n_victims, logs->root_ranks[i]);
+    }
+    return stall && dumps->n_roots > 0 && dumps->confidence != INQ_CONFIDENCE_HYPOTHESIS &&
+           (waited || logs->cls == INQ_FAILURE_SCHEDULER);
 }
 
 /* The dumps lead; the logs add times, victims and, where the dumps leave it open, ranks. */
@@ -277,10 +294,20 @@ int inq_run_failure(const struct inq_trace *trace, const struct inq_analysis_opt
     if (told && trace->n_dumps == 0) {
         lead = logs;
     } else if (told) {
-        bool by_logs = !is_wait(logs->cls) && logs->confidence != INQ_CONFIDENCE_HYPOTHESIS;
+        bool later = came_later(logs, dumps);
+        bool by_logs =
+            !is_wait(logs->cls) && logs->confidence != INQ_CONFIDENCE_HYPOTHESIS && !later;
         lead = by_logs || dumps->cls == INQ_FAILURE_NONE ? logs : dumps;
-        code = lead == logs ? lead_by_logs(report->arena, logs, dumps, err)
-                            : lead_by_dumps(report->arena, dumps, logs, err);
+        if (later) {
+            code = add_alternative(report->arena, dumps,
+                                   inq_arena_printf(report->arena,
+                                                    "by the logs, which may tell of later: %s",
+                                                    logs->headline),
+                                   err);
+        }
+        code = code != INQ_OK ? code
+               : lead == logs ? lead_by_logs(report->arena, logs, dumps, err)
+                              : lead_by_dumps(report->arena, dumps, logs, err);
     }
     report->failure = lead;
     return code == INQ_OK ? add_last_work(trace, report->arena, lead, err) : code;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dumps and logs of one folder: one verdict. */
+#include "support_flight.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#define ALL(state, number)                                                                         \
+    {                                                                                              \
+        "0", "all_reduce", "4", "4", "Float", state, number                                        \
+    }
+
+/* Ranks 0 to 2 wait for rank 3: in its dump it has enqueued nothing more; or there is none. */
+static struct test_judged judge_with(struct test_dumps *made, bool with_dump, const char *log)
+{
+    const struct test_flight_op ops[] = {ALL("completed", 7), ALL("scheduled", 8)};
+    for (int rank = 0; rank < (with_dump ? 4 : 3); rank++) {
+        test_add_dump(made, rank, ops, rank == 3 ? 1 : 2);
+    }
+    made->blobs[made->n++] = (struct inq_ingest_blob){"run/stderr.log", log, strlen(log)};
+    return test_judge(made->blobs, made->n);
+}
+
+#define TIMEOUT(rank)                                                                              \
+    "[rank" rank "]:[E918 22:36:00.123456789 ProcessGroupNCCL.cpp:632] [Rank " rank "] Watchdog "  \
+    "caught collective operation timeout: WorkNCCL(SeqNum=8, OpType=ALLREDUCE, NumelIn=4, "        \
+    "NumelOut=4, Timeout(ms)=600000) ran for 600013 milliseconds before timing out.\n"
+
+#define RAISED(rank)                                                                               \
+    "[rank" rank "]: Traceback (most recent call last):\n"                                         \
+    "[rank" rank "]:   File \"/app/train.py\", line 88, in main\n"                                 \
+    "[rank" rank "]:     batch = next(it)\n[rank" rank "]: ValueError: sample 8812\n"
+
+static void join__one_verdict_of_dumps_and_logs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log;
+        bool with_dump;
+        enum inq_failure_class cls;
+        int32_t root, suspect; /* -1 none */
+    } cases[] = {
+        {TIMEOUT("0") TIMEOUT("1") TIMEOUT("2"), true, INQ_FAILURE_CPU_STALL, 3, -1},
+        {TIMEOUT("0") TIMEOUT("1") TIMEOUT("2"), false, INQ_FAILURE_UNKNOWN, -1, 3},
+        {RAISED("3") TIMEOUT("0"), false, INQ_FAILURE_APPLICATION, 3, -1},
+        {RAISED("3") TIMEOUT("0"), true, INQ_FAILURE_APPLICATION, 3, -1},
+        /* rank 1 waits in its dump: it failed later, or in another attempt */
+        {RAISED("1") TIMEOUT("0"), true, INQ_FAILURE_CPU_STALL, 3, -1},
+        /* a hang lasts until the scheduler ends it */
+        {"slurmstepd: error: *** JOB 123 ON node01 CANCELLED AT 2025-09-18T23:10:00 DUE TO TIME "
+         "LIMIT ***\n",
+         true, INQ_FAILURE_CPU_STALL, 3, -1},
+        {"srun: error: Node failure on node1\n", false, INQ_FAILURE_HOST, -1, 3},
+        {"step 10 loss 2.5\nstep 20 loss 2.4\n", true, INQ_FAILURE_CPU_STALL, 3, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct test_dumps made = {0};
+        struct test_judged j = judge_with(&made, cases[i].with_dump, cases[i].log);
+        print_message("%s\n", j.failure->headline);
+        assert_int_equal(j.failure->cls, cases[i].cls);
+        assert_int_equal(j.failure->n_roots, cases[i].root >= 0);
+        assert_int_equal(j.failure->n_suspects, cases[i].suspect >= 0);
+        if (cases[i].root >= 0) {
+            assert_int_equal(j.failure->root_ranks[0], cases[i].root);
+        }
+        if (cases[i].suspect >= 0) {
+            assert_int_equal(j.failure->suspect_ranks[0], cases[i].suspect);
+        }
+        test_judged_release(&j);
+        test_dumps_release(&made);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(join__one_verdict_of_dumps_and_logs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

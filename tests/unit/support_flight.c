@@ -51,6 +51,14 @@ void test_add_dump(struct test_dumps *made, int rank, const struct test_flight_o
     made->n++;
 }
 
+void test_add_four(struct test_dumps *made, int odd, const struct test_flight_op *its, size_t n_its,
+                   const struct test_flight_op *theirs, size_t n_theirs)
+{
+    for (int rank = 0; rank < 4; rank++) {
+        test_add_dump(made, rank, rank == odd ? its : theirs, rank == odd ? n_its : n_theirs);
+    }
+}
+
 void test_dumps_release(struct test_dumps *made)
 {
     for (size_t i = 0; i < made->n; i++) {

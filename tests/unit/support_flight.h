@@ -37,6 +37,9 @@ struct test_dumps {
 
 /* A dump of `rank` in groups "0" and "2" (ranks 0-3) and "1" (ranks 0 and 1). */
 void test_add_dump(struct test_dumps *made, int rank, const struct test_flight_op *ops, size_t n);
+/* Dumps of ranks 0 to 3: `odd` (-1: nobody) has the first ops, all others the second. */
+void test_add_four(struct test_dumps *made, int odd, const struct test_flight_op *its, size_t n_its,
+                   const struct test_flight_op *theirs, size_t n_theirs);
 void test_dumps_release(struct test_dumps *made);
 
 /* The one run that the dumps are of, analyzed. */

@@ -6,6 +6,7 @@
 #include "analysis/compare_profile.h"
 #include "analysis/interval.h"
 #include "analysis/row_merge.h"
+#include "analysis/whatif.h"
 #include "base/mem.h"
 #include "trace/classify.h"
 
@@ -125,6 +126,52 @@ static bool spans_stages(const struct inq_trace *trace, const struct inq_run_pro
     return false;
 }
 
+/* A group of labelled ops in one step: none transfers before all have started. */
+static void take_group(const struct inq_op_model *m, uint32_t first, size_t step,
+                       struct inq_comm_context *ctx)
+{
+    int64_t arrival = INT64_MIN;
+    uint32_t n = m->graph->members[first];
+    for (uint32_t i = first; i < first + n; i++) {
+        arrival = max2(arrival, m->start_ns[i * m->stride + step]);
+    }
+    for (uint32_t i = first; i < first + n; i++) {
+        uint32_t rank = m->worker_rank[inq_op_worker(m, i)];
+        uint32_t row = m->event[i * m->stride + step];
+        if (rank < ctx->trace->n_ranks && row < ctx->trace->ranks[rank].events.n) {
+            ctx->op_arrival_ns[ctx->first_row[rank] + row] = m->origin_ns[step] + arrival;
+        }
+    }
+}
+
+/* Last arrivals of labelled ops, as far as the op model pairs them. */
+static int take_labelled_groups(const struct inq_op_model *m, struct inq_comm_context *ctx,
+                                struct inq_err *err)
+{
+    const struct inq_trace *trace = ctx->trace;
+    if (m == NULL || strcmp(m->source, "labels") != 0) {
+        return INQ_OK;
+    }
+    ctx->first_row = inq_mem_zalloc(trace->n_ranks + 1, sizeof *ctx->first_row);
+    for (size_t r = 0; ctx->first_row != NULL && r < trace->n_ranks; r++) {
+        ctx->first_row[r + 1] = ctx->first_row[r] + trace->ranks[r].events.n;
+    }
+    size_t n = ctx->first_row != NULL ? ctx->first_row[trace->n_ranks] : 0;
+    ctx->op_arrival_ns = inq_mem_alloc((n + 1) * sizeof *ctx->op_arrival_ns);
+    if (ctx->first_row == NULL || ctx->op_arrival_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for the arrivals of %zu ops", n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        ctx->op_arrival_ns[i] = INQ_TIME_NONE;
+    }
+    for (uint32_t i = 0; i < m->graph->n_ops; i += m->graph->members[i]) {
+        for (size_t t = 0; m->graph->members[i] > 1 && t < m->n_steps; t++) {
+            take_group(m, i, t, ctx);
+        }
+    }
+    return INQ_OK;
+}
+
 int inq_comm_context_init(const struct inq_trace *trace, bool pipeline,
                           struct inq_run_profile *profile, struct inq_comm_context *ctx,
                           struct inq_err *err)
@@ -159,7 +206,7 @@ int inq_comm_context_init(const struct inq_trace *trace, bool pipeline,
         ctx->across[c] = pipeline && spans_stages(trace, profile, coll);
     }
     inq_mem_free(scratch);
-    return INQ_OK;
+    return take_labelled_groups(profile->report->op_model, ctx, err);
 }
 
 void inq_comm_context_release(struct inq_comm_context *ctx)
@@ -167,6 +214,8 @@ void inq_comm_context_release(struct inq_comm_context *ctx)
     inq_mem_free(ctx->arrival_ns);
     inq_mem_free(ctx->bytes);
     inq_mem_free(ctx->across);
+    inq_mem_free(ctx->first_row);
+    inq_mem_free(ctx->op_arrival_ns);
     inq_mem_free(ctx->class_of);
     *ctx = (struct inq_comm_context){0};
 }
@@ -290,39 +339,55 @@ static void add_matched(struct walk *w, struct inq_coll_class *cls, uint32_t row
     cls->earliest = at < cls->earliest ? at : cls->earliest;
 }
 
-/* An op of an op table: its label says what it is, but not when the last member came, so that its
- * waiting counts as transfer. */
-static int take_labelled(struct walk *w, enum inq_op_type type, uint32_t row, int64_t exposed_ns,
+/* An op of an op table that goes from `from` on: its label says what it is, and what it waited for
+ * is known where its partners are. Elsewhere its waiting counts as transfer, and as bubble between
+ * stages. */
+static int take_labelled(struct walk *w, enum inq_op_type type, uint32_t row, int64_t from,
                          struct inq_err *err)
 {
     static const struct {
         enum inq_op_type type;
         enum inq_coll_kind kind;
         const char *role;
-    } kinds[] = {{INQ_OP_PARAMS_ALL_GATHER, INQ_COLL_ALLGATHER, "DP group"},
-                 {INQ_OP_GRADS_REDUCE_SCATTER, INQ_COLL_REDUCE_SCATTER, "DP group"},
-                 {INQ_OP_SEPARATE_GRADS_ALL_REDUCE, INQ_COLL_ALLREDUCE, "DP group"},
-                 {INQ_OP_LAYERNORM_GRADS_ALL_REDUCE, INQ_COLL_ALLREDUCE, "TP group"},
-                 {INQ_OP_EMBEDDING_GRADS_ALL_REDUCE, INQ_COLL_ALLREDUCE, "embedding group"}};
+        bool across; /* its members are of different stages */
+    } kinds[] = {{INQ_OP_PARAMS_ALL_GATHER, INQ_COLL_ALLGATHER, "DP group", false},
+                 {INQ_OP_GRADS_REDUCE_SCATTER, INQ_COLL_REDUCE_SCATTER, "DP group", false},
+                 {INQ_OP_SEPARATE_GRADS_ALL_REDUCE, INQ_COLL_ALLREDUCE, "DP group", false},
+                 {INQ_OP_LAYERNORM_GRADS_ALL_REDUCE, INQ_COLL_ALLREDUCE, "TP group", false},
+                 {INQ_OP_EMBEDDING_GRADS_ALL_REDUCE, INQ_COLL_ALLREDUCE, "embedding group", true}};
     int64_t *parts = w->ctx->profile->part_ns;
+    int64_t end = w->events->start_ns[row] + w->events->dur_ns[row];
+    int64_t known = w->ctx->op_arrival_ns != NULL
+                        ? w->ctx->op_arrival_ns[w->ctx->first_row[w->rank] + row]
+                        : INQ_TIME_NONE;
+    int64_t arrival = known == INQ_TIME_NONE ? from : min2(end, max2(from, known));
+    int64_t wait_ns = exposed_in_cells(w, from, arrival);
+    int64_t exposed_ns = exposed_in_cells(w, arrival, end);
     size_t i = 0;
     while (i < sizeof kinds / sizeof *kinds && kinds[i].type != type) {
         i++;
     }
     if (i == sizeof kinds / sizeof *kinds) {
         bool p2p = type >= INQ_OP_FORWARD_SEND && type <= INQ_OP_BACKWARD_RECV;
-        parts[p2p ? INQ_PART_BUBBLE : INQ_PART_COMM_OTHER] += exposed_ns;
+        parts[INQ_PART_BUBBLE] += wait_ns;
+        parts[!p2p                     ? INQ_PART_COMM_OTHER
+              : known != INQ_TIME_NONE ? INQ_PART_P2P
+                                       : INQ_PART_BUBBLE] += exposed_ns;
         return INQ_OK;
     }
     uint32_t index;
     int code = class_of(w->ctx->profile, kinds[i].kind, kinds[i].role, -1, &index, err);
     if (code == INQ_OK) {
         struct inq_coll_class *cls = &w->ctx->profile->classes[index];
+        int64_t start = w->events->start_ns[row];
+        parts[kinds[i].across ? INQ_PART_BUBBLE : INQ_PART_WAITING] += wait_ns;
         parts[INQ_PART_TRANSFER] += exposed_ns;
         cls->sized = false;
         cls->count++;
+        cls->wait_ns += kinds[i].across ? 0 : wait_ns;
         cls->exposed_ns += exposed_ns;
-        cls->transfer_ns += w->events->dur_ns[row];
+        cls->transfer_ns +=
+            known == INQ_TIME_NONE ? end - start : end - min2(end, max2(start, known));
     }
     return code;
 }
@@ -351,7 +416,7 @@ static int take(struct walk *w, uint32_t row, int64_t from, struct inq_err *err)
         kind = is_p2p(kind) ? kind : trace->collectives[coll].kind;
     }
     if (!matched && label_of(w, row) != INQ_OP_NONE) {
-        return take_labelled(w, label_of(w, row), row, exposed_in_cells(w, from, end), err);
+        return take_labelled(w, label_of(w, row), row, from, err);
     }
     if (!matched) {
         bool bubble = w->ctx->pipeline && is_p2p(kind);

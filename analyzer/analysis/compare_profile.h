@@ -55,10 +55,13 @@ struct inq_comm_context {
     const struct inq_trace *trace;
     struct inq_run_profile *profile;
     bool pipeline;
-    int64_t *arrival_ns; /* [n_collectives] last arrival; INQ_TIME_NONE: not known */
-    bool *across;        /* [n_collectives] its members are of different stages */
-    int64_t *bytes;      /* [n_collectives] nccl-tests size; -1 */
-    uint32_t *class_of;  /* [(n_groups + 1) * INQ_COLL_KIND_COUNT]; INQ_NONE: not met yet */
+    int64_t *arrival_ns;    /* [n_collectives] last arrival; INQ_TIME_NONE: not known */
+    bool *across;           /* [n_collectives] its members are of different stages */
+    int64_t *bytes;         /* [n_collectives] nccl-tests size; -1 */
+    size_t *first_row;      /* [n_ranks + 1] places of a rank's events in .. */
+    int64_t *op_arrival_ns; /* .. last arrivals of labelled ops; INQ_TIME_NONE: not known. NULL: no
+                               op has one */
+    uint32_t *class_of;     /* [(n_groups + 1) * INQ_COLL_KIND_COUNT]; INQ_NONE: not met yet */
 };
 int inq_comm_context_init(const struct inq_trace *trace, bool pipeline,
                           struct inq_run_profile *profile, struct inq_comm_context *ctx,

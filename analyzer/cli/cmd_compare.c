@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,9 +34,29 @@ static int take_samples(const struct inq_cli *cli, double samples[2])
                                 "--samples takes two positive numbers, not '%s'", text);
 }
 
+/* The job to take of one side: "N", of whichever holds several, or "BASE,NEW". */
+struct job {
+    char text[24];
+};
+
+static void choose_job(struct inq_cli *cli, size_t side, const struct inq_run *run, struct job *job)
+{
+    const char *text = cli->value[INQ_OPT_JOB];
+    const char *comma = text != NULL ? strchr(text, ',') : NULL;
+    if (comma != NULL) {
+        const char *own = side == 0 ? text : comma + 1;
+        int n = side == 0 ? (int)(comma - text) : (int)strlen(own);
+        (void)snprintf(job->text, sizeof job->text, "%.*s", n < 20 ? n : 20, own);
+        cli->value[INQ_OPT_JOB] = job->text;
+    } else if (run->n_traces == 1) {
+        cli->value[INQ_OPT_JOB] = NULL;
+    }
+}
+
 static int load(const struct inq_cli *cli, size_t word, struct side *side)
 {
     struct inq_cli one = *cli;
+    struct job job;
     struct inq_analysis_options options = {.jobs = cli->jobs};
     struct inq_err err = {0};
     one.words = &cli->words[word];
@@ -43,7 +64,8 @@ static int load(const struct inq_cli *cli, size_t word, struct side *side)
     int status = inq_cli_ingest(&one, &side->run);
     struct inq_trace *trace = NULL;
     if (status == INQ_EXIT_OK) {
-        status = inq_cli_one_job(cli, cli->words[word], side->run, &trace);
+        choose_job(&one, word, side->run, &job);
+        status = inq_cli_one_job(&one, cli->words[word], side->run, &trace);
     }
     if (status != INQ_EXIT_OK) {
         return status;

@@ -51,7 +51,7 @@
     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) | HTML)
 #define COMPARE_OPTIONS                                                                            \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
-     INQ_OPT_BIT(INQ_OPT_SAMPLES) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+     INQ_OPT_BIT(INQ_OPT_JOB) | INQ_OPT_BIT(INQ_OPT_SAMPLES) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define CHECK_OPTIONS                                                                              \
     (SCHEDULE_OR_RUN | INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_BASELINE) |             \

@@ -33,6 +33,19 @@ struct worker {
     int32_t dp_rank, stage, rank;
 };
 
+/* The latest op of a type. */
+struct place {
+    int64_t start_ns;
+    int32_t step;
+    bool known;
+};
+
+/* How a worker's ops follow each other; lost: they do not. */
+struct order {
+    struct place last[INQ_OP_TYPE_COUNT];
+    bool lost;
+};
+
 struct table {
     struct inq_shard *shard;
     struct inq_csv csv;
@@ -41,8 +54,11 @@ struct table {
     struct worker last;
     uint32_t last_index;                      /* INQ_NONE before the first row */
     struct spelling spellings[MAX_SPELLINGS]; /* by string id */
-    uint64_t n_unknown;                       /* ops of types not known */
-    inq_str unknown;                          /* one of them */
+    struct order *order;                      /* [cap_order] of each worker */
+    size_t cap_order;
+    struct inq_map ops; /* of workers whose order is lost: hash of an op -> its row */
+    uint64_t n_unknown; /* ops of types not known */
+    inq_str unknown;    /* one of them */
 };
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -216,6 +232,81 @@ static int read_type(struct table *table, struct inq_ops_row *row, struct inq_er
     return INQ_OK;
 }
 
+static uint64_t key_of(uint32_t worker, const struct inq_events *events, size_t row,
+                       const struct inq_label *label)
+{
+    const int64_t what[] = {worker,      events->start_ns[row], events->dur_ns[row], label->type,
+                            label->step, label->micro_batch,    label->chunk,        label->seq};
+    return inq_hash_bytes(what, sizeof what);
+}
+
+/* Ops that only their times tell apart may be several. */
+static bool is_told(const struct inq_label *label)
+{
+    return label->micro_batch >= 0 || label->seq >= 0;
+}
+
+/* Whether the worker's last op is there a second time; else it is remembered. */
+static int find_last(struct table *table, uint32_t index, size_t row, bool *repeated,
+                     struct inq_err *err)
+{
+    const struct inq_rank *rank = &table->shard->ranks[index];
+    const struct inq_events *e = &rank->events;
+    const struct inq_label *label = &rank->labels[e->label[row]];
+    uint64_t key = key_of(index, e, row, label);
+    uint32_t known = 0;
+    *repeated = is_told(label) && inq_map_get(&table->ops, key, &known) &&
+                e->start_ns[known] == e->start_ns[row] && e->dur_ns[known] == e->dur_ns[row];
+    return *repeated ? INQ_OK : inq_map_put(&table->ops, key, (uint32_t)row, err);
+}
+
+/* The same rows may be there twice: tables get appended to each other. As long as the ops of a type
+ * follow each other none is; from then on those of the worker are looked up. */
+static int take_out_repeated(struct table *table, uint32_t index, struct inq_err *err)
+{
+    struct inq_rank *rank = &table->shard->ranks[index];
+    size_t last = rank->events.n - 1;
+    const struct inq_label *label = &rank->labels[rank->events.label[last]];
+    struct order *order = &table->order[index];
+    struct place *place = &order->last[label->type];
+    int64_t start_ns = rank->events.start_ns[last];
+    bool follows = !place->known || label->step > place->step ||
+                   (label->step == place->step && start_ns > place->start_ns);
+    bool repeated = false;
+    int code = INQ_OK;
+    if (follows) {
+        *place = (struct place){start_ns, label->step, true};
+    }
+    for (size_t row = 0; !follows && !order->lost && code == INQ_OK && row < last; row++) {
+        code = find_last(table, index, row, &repeated, err);
+    }
+    order->lost = order->lost || !follows;
+    if (code == INQ_OK && order->lost) {
+        code = find_last(table, index, last, &repeated, err);
+    }
+    if (code == INQ_OK && repeated) {
+        complain(table, INQ_DAMAGE_REPEATED);
+        rank->events.n--;
+        rank->n_labels--;
+    }
+    return code;
+}
+
+static int add_op(struct table *table, uint32_t index, const struct inq_ops_row *row,
+                  struct inq_err *err)
+{
+    size_t had = table->cap_order;
+    int code = inq_mem_grow(&table->order, &table->cap_order, (size_t)index + 1,
+                            sizeof *table->order, INQ_MAX_ROWS, err);
+    if (code == INQ_OK && table->cap_order > had) {
+        memset(table->order + had, 0, (table->cap_order - had) * sizeof *table->order);
+    }
+    if (code == INQ_OK) {
+        code = inq_ops_add(table->shard, index, row, err);
+    }
+    return code == INQ_OK ? take_out_repeated(table, index, err) : code;
+}
+
 static int read_row(struct table *table, struct inq_err *err)
 {
     struct inq_ops_row row = {0};
@@ -244,7 +335,7 @@ static int read_row(struct table *table, struct inq_err *err)
     if (code == INQ_OK) {
         code = find_worker(table, &worker, &index, err);
     }
-    return code == INQ_OK ? inq_ops_add(table->shard, index, &row, err) : code;
+    return code == INQ_OK ? add_op(table, index, &row, err) : code;
 }
 
 /* ---- the whole file -------------------------------------------------------------------------- */
@@ -349,6 +440,8 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
     }
     inq_csv_release(&table->csv);
     inq_map_release(&table->workers);
+    inq_map_release(&table->ops);
+    inq_mem_free(table->order);
     inq_mem_free(table);
     return code;
 }

@@ -207,6 +207,7 @@ struct inq_group {
     X(LONG_STRING, "over-long string cut")                                                         \
     X(GARBAGE, "bytes skipped")                                                                    \
     X(NO_LAUNCH, "GPU event without its launch")                                                   \
+    X(REPEATED, "event that was there before skipped")                                             \
     X(LIMIT, "dropped at a safety limit")
 
 enum inq_damage_kind {

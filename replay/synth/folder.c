@@ -68,14 +68,34 @@ static int write_one(void *ctx, size_t i, struct inq_err *err)
     return write_file(folder->dir, inq_synth_file_name(folder->synth, i), &content, err);
 }
 
+/* The folder and those around it. */
+static int make_dirs(const char *dir, struct inq_err *err)
+{
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof path, "%s", dir);
+    if (len < 0 || len >= PATH_MAX) {
+        return inq_err_at(err, INQ_USAGE, dir, -1, "the path is too long");
+    }
+    for (char *p = path + (path[0] == '/'); *p != '\0'; p++) {
+        if (*p == '/') {
+            *p = '\0';
+            (void)mkdir(path, 0777); /* the last one says what is wrong */
+            *p = '/';
+        }
+    }
+    return mkdir(path, 0777) == 0 || errno == EEXIST
+               ? INQ_OK
+               : inq_err_at(err, INQ_IO, dir, -1, "%s", strerror(errno));
+}
+
 int inq_synth_write_dir(const struct inq_synth *synth, const char *dir, int jobs,
                         struct inq_err *err)
 {
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
-        return inq_err_at(err, INQ_IO, dir, -1, "%s", strerror(errno));
-    }
     struct folder folder = {.synth = synth, .dir = dir};
-    int code = inq_par_for(inq_synth_files(synth), jobs, write_one, &folder, err);
     struct content truth = {.synth = synth, .truth = true};
-    return code != INQ_OK ? code : write_file(dir, "truth.json", &truth, err);
+    int code = make_dirs(dir, err);
+    if (code == INQ_OK) {
+        code = inq_par_for(inq_synth_files(synth), jobs, write_one, &folder, err);
+    }
+    return code == INQ_OK ? write_file(dir, "truth.json", &truth, err) : code;
 }

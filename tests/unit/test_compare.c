@@ -492,9 +492,13 @@ static void real__sums_are_exact_on_every_trace(void **state)
                 assert_false(c->changed);
                 assert_int_equal(c->n_findings, 0);
                 /* the labels of an op table say what every transfer is */
-                assert_true(strcmp(paths[i], "whatif") != 0 ||
-                            (c->run[0].part_ns[INQ_PART_BUBBLE] > 0 &&
-                             c->run[0].part_ns[INQ_PART_TRANSFER] > 0));
+                assert_true(
+                    strcmp(paths[i], "whatif") != 0 ||
+                    (c->run[0].part_ns[INQ_PART_BUBBLE] > 0 &&
+                     c->run[0].part_ns[INQ_PART_TRANSFER] > 0 &&
+                     c->run[0].part_ns[INQ_PART_P2P] > 0 &&
+                     /* what waits for another stage is no transfer between them */
+                     c->run[0].part_ns[INQ_PART_P2P] < c->run[0].part_ns[INQ_PART_BUBBLE] / 10));
                 compared_runs++;
             }
             inq_comparison_free(c);
@@ -509,9 +513,35 @@ static void real__sums_are_exact_on_every_trace(void **state)
     print_message("%zu real traces\n", compared_runs);
 }
 
+/* The job with a slow worker: the others of its replicas wait for it in the gradients' collective.
+ */
+static void op_table__waiting_is_told_from_transfers(void **state)
+{
+    (void)state;
+    const char *path = INQ_SHARED_DATA "/whatif/AR/trace-AR.csv.gz";
+    struct inq_err err = {0};
+    struct inq_run *run = NULL;
+    struct inq_report *report = NULL;
+    struct inq_comparison *c = NULL;
+    if (inq_ingest(&path, 1, NULL, &run, &err) != INQ_OK || run->n_traces == 0) {
+        print_message("no real data at %s: skipped\n", path);
+        inq_run_free(run);
+        skip();
+    }
+    assert_int_equal(inq_analyze(run->traces[0], NULL, &report, &err), INQ_OK);
+    assert_int_equal(inq_compare_runs(report, report, NULL, &c, &err), INQ_OK);
+    const int64_t *part = c->run[0].part_ns;
+    assert_true(part[INQ_PART_WAITING] > 10 * part[INQ_PART_TRANSFER]);
+    assert_true(part[INQ_PART_COMM_OTHER] < part[INQ_PART_P2P]);
+    inq_comparison_free(c);
+    inq_report_free(report);
+    inq_run_free(run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(op_table__waiting_is_told_from_transfers),
         cmocka_unit_test(compare__parts_sum_to_the_steps_of_all_kinds_of_runs),
         cmocka_unit_test(compare__a_run_with_itself_has_not_changed),
         cmocka_unit_test(compare__equal_runs_with_other_noise_have_not_changed),

@@ -58,6 +58,25 @@ static void op_table__reads_columns_in_any_order(void **state)
     inq_shard_release(&shard);
 }
 
+static void op_table__takes_a_row_that_is_there_twice_once(void **state)
+{
+    (void)state;
+    struct inq_shard shard = read_text("optype,start_ts,duration,rank,mb_id\n"
+                                       "forward-compute,1,2,0,0\n"
+                                       "forward-compute,1,2,1,0\n" /* of another rank */
+                                       "forward-compute,1,2,0,1\n" /* and micro-batch */
+                                       "gc,7,0,0,-1\n"
+                                       "gc,7,0,0,-1\n" /* nothing tells them apart */
+                                       "forward-compute,1,2,0,0\n"
+                                       "forward-compute,1.0,2.0,0,0\n");
+    assert_int_equal(test_rank(&shard, 0)->events.n, 4);
+    assert_int_equal(test_rank(&shard, 1)->events.n, 1);
+    assert_int_equal(shard.file.damage.count[INQ_DAMAGE_REPEATED], 2);
+    assert_int_equal(inq_damage_total(&shard.file.damage), 2);
+    assert_int_equal(shard.file.events, 7);
+    inq_shard_release(&shard);
+}
+
 static void op_table__knows_units_separators_and_an_end_column(void **state)
 {
     (void)state;
@@ -385,6 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(op_table__reads_columns_in_any_order),
+        cmocka_unit_test(op_table__takes_a_row_that_is_there_twice_once),
         cmocka_unit_test(op_table__knows_units_separators_and_an_end_column),
         cmocka_unit_test(op_table__blanks_around_fields_are_none_of_them),
         cmocka_unit_test(op_table__rows_of_no_worker_make_none),

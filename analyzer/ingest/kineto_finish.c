@@ -17,9 +17,20 @@ static void add_to_column(int64_t *column, size_t n, int64_t base)
     }
 }
 
+static int64_t some_time(const struct inq_rank *rank)
+{
+    return rank->events.n > 0  ? rank->events.start_ns[0]
+           : rank->calls.n > 0 ? rank->calls.start_ns[0]
+           : rank->n_notes > 0 ? rank->notes[0].start_ns
+                               : 0;
+}
+
+/* Times count from the base, unless they are wall-clock times as they are. */
 static void settle_clock(struct inq_rank *rank)
 {
-    int64_t base = rank->base_ns;
+    bool absolute = some_time(rank) >= EPOCH_NS;
+    int64_t base = absolute ? 0 : rank->base_ns;
+    rank->base_ns = base;
     if (base != 0) {
         add_to_column(rank->events.start_ns, rank->events.n, base);
         add_to_column(rank->calls.start_ns, rank->calls.n, base);
@@ -28,11 +39,7 @@ static void settle_clock(struct inq_rank *rank)
         }
         rank->row0_ns += rank->has_row0 ? base : 0;
     }
-    int64_t some = rank->events.n > 0  ? rank->events.start_ns[0]
-                   : rank->calls.n > 0 ? rank->calls.start_ns[0]
-                   : rank->n_notes > 0 ? rank->notes[0].start_ns
-                                       : 0;
-    rank->has_clock_epoch = base != 0 || some >= EPOCH_NS;
+    rank->has_clock_epoch = base != 0 || absolute;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -86,6 +86,22 @@ static void kineto__members_before_and_after_the_events(void **state)
     }
 }
 
+/* A base beside wall-clock times is when the profiler began, not what they count from. */
+static void kineto__absolute_times_have_no_base(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    read_all_ways(
+        "{\"baseTimeNanoseconds\": 1719853884000000000, \"traceEvents\": [{\"ph\": \"X\", "
+        "\"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": "
+        "1719853885000000.5, \"dur\": 2, \"args\": {\"device\": 0, \"stream\": 7}}]}",
+        &shard);
+    assert_int_equal(shard.ranks[0].events.start_ns[0], INT64_C(1719853885000000500));
+    assert_int_equal(shard.ranks[0].base_ns, 0);
+    assert_true(shard.ranks[0].has_clock_epoch);
+    inq_shard_release(&shard);
+}
+
 static void kineto__process_groups_in_both_forms(void **state)
 {
     (void)state;
@@ -635,6 +651,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kineto__members_before_and_after_the_events),
+        cmocka_unit_test(kineto__absolute_times_have_no_base),
         cmocka_unit_test(kineto__process_groups_in_both_forms),
         cmocka_unit_test(kineto__world_of_the_default_group),
         cmocka_unit_test(kineto__devices_and_jobs),

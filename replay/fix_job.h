@@ -40,6 +40,8 @@ struct fix_job {
     size_t n_ranks;
     struct fix_rank *ranks;
     size_t n_stages, n_dp, n_chunks, n_microbatches; /* 0: not a pipeline */
+    size_t n_virtual; /* besides n_stages of 0: a schedule's pipeline, whose ops have its stages, so
+                         many in a replica; 0: none */
     size_t n_slots;
     bool connected;         /* ranks wait for each other */
     bool split;             /* backward is recorded as input and weight gradient */

@@ -278,6 +278,9 @@ static int keep_edge(struct lay *l, const struct fix_job *from, const uint32_t *
     if (before == INQ_NONE && after == INQ_NONE) {
         return INQ_OK;
     }
+    if (before == INQ_NONE && from->ops[edge->after].op.type == INQ_OP_PARAMS_ALL_GATHER) {
+        return INQ_OK; /* parameters come before the first compute, not after the last */
+    }
     if (before == INQ_NONE) {
         before = l->last[from->ops[edge->before].op.rank];
     }
@@ -384,6 +387,36 @@ int inq_fix_pipe_lay(const struct fix_pipe *pipe, const struct inq_schedule *sch
 
 /* ---- of a schedule --------------------------------------------------------------------------- */
 
+/* Whether each replica of the model is spread over all ranks. */
+static bool are_pipelines(const struct inq_schedule *s)
+{
+    int32_t stages = s->n_stages / s->n_pipelines;
+    bool whole = true;
+    for (int32_t r = 0; whole && r < s->n_ranks; r++) {
+        whole = false;
+        for (int32_t stage = 0; !whole && stage < stages; stage++) {
+            whole = s->stage_rank[stage] == r;
+        }
+    }
+    return whole;
+}
+
+/* What a job of a schedule's graph needs to be laid out again. */
+static void take_sizes(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                       struct fix_job *job)
+{
+    const struct inq_stage_cost *c = costs->per_stage != NULL ? costs->per_stage : &costs->stage;
+    double backward = (double)c->b_ns + (double)c->w_ns;
+    job->n_virtual = (size_t)(schedule->n_stages / schedule->n_pipelines);
+    job->n_microbatches = (size_t)schedule->n_microbatches;
+    job->n_chunks = (size_t)(schedule->n_stages / schedule->n_ranks);
+    job->weight_share = backward > 0.0 ? (double)c->w_ns / backward : 0.0;
+    (void)snprintf(job->schedule, sizeof job->schedule, "%s", schedule->kind);
+    for (size_t i = 0; i < job->n_ops; i++) {
+        job->split = job->split || job->ops[i].op.type == INQ_OP_BACKWARD_WEIGHT;
+    }
+}
+
 /* Not a pipeline, or one with cells besides its compute: its graph as it is. */
 static int take_graph(const struct inq_schedule *schedule, const struct inq_costs *costs,
                       struct fix_job *job, struct inq_err *err)
@@ -408,21 +441,10 @@ static int take_graph(const struct inq_schedule *schedule, const struct inq_cost
     for (size_t r = 0; code == INQ_OK && r < job->n_ranks; r++) {
         job->ranks[r] = (struct fix_rank){(int32_t)r, -1, -1};
     }
-    return code;
-}
-
-/* Whether each replica of the model is spread over all ranks. */
-static bool are_pipelines(const struct inq_schedule *s)
-{
-    int32_t stages = s->n_stages / s->n_pipelines;
-    bool whole = true;
-    for (int32_t r = 0; whole && r < s->n_ranks; r++) {
-        whole = false;
-        for (int32_t stage = 0; !whole && stage < stages; stage++) {
-            whole = s->stage_rank[stage] == r;
-        }
+    if (schedule->n_pipelines <= 2 && are_pipelines(schedule)) {
+        take_sizes(schedule, costs, job);
     }
-    return whole;
+    return code;
 }
 
 /* Whether all that takes time is forward and backward of whole pipelines. */

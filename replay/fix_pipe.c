@@ -28,6 +28,9 @@ static struct fix_cell *cell_at(const struct fix_pipe *p, size_t dp, size_t stag
 
 static size_t virtual_of(const struct fix_job *job, const struct fix_op *op)
 {
+    if (job->n_virtual > 0) {
+        return (size_t)op->op.stage % job->n_virtual;
+    }
     size_t chunk = (size_t)op->op.chunk;
     size_t stage = (size_t)op->op.stage;
     bool up = job->v_shaped && chunk % 2 == 1;
@@ -51,14 +54,16 @@ static int64_t alone_ns(const struct fix_job *job, const struct fix_op *op)
 static bool take_compute(const struct fix_job *job, const struct fix_op *op, struct fix_pipe *pipe,
                          uint8_t *seen)
 {
-    bool fits = op->op.dp_rank >= 0 && op->op.stage >= 0 && op->op.chunk >= 0 &&
-                (size_t)op->op.chunk < job->n_chunks && op->op.micro_batch >= 0 &&
-                (size_t)op->op.micro_batch < job->n_microbatches;
-    if (!fits) {
+    bool by_schedule = job->n_virtual > 0;
+    bool placed = by_schedule || (op->op.dp_rank >= 0 && op->op.chunk >= 0 &&
+                                  (size_t)op->op.chunk < job->n_chunks);
+    if (!placed || op->op.stage < 0 || op->op.micro_batch < 0 ||
+        (size_t)op->op.micro_batch >= job->n_microbatches) {
         return false;
     }
     size_t stage = virtual_of(job, op);
-    struct fix_cell *c = cell_at(pipe, (size_t)op->op.dp_rank, stage, (size_t)op->op.micro_batch);
+    size_t dp = by_schedule ? 0 : (size_t)op->op.dp_rank;
+    struct fix_cell *c = cell_at(pipe, dp, stage, (size_t)op->op.micro_batch);
     uint8_t bit = op->op.type == INQ_OP_FORWARD ? 1 : op->op.type == INQ_OP_BACKWARD_WEIGHT ? 4 : 2;
     uint8_t *bits = &seen[c - pipe->cells];
     if ((*bits & bit) != 0) {
@@ -74,8 +79,8 @@ static bool take_compute(const struct fix_job *job, const struct fix_op *op, str
     } else {
         c->w_ns = alone_ns(job, op);
     }
-    if (op->op.chunk == 0 || !job->two_way) {
-        pipe->rank_of[stage] = op->op.stage;
+    if (by_schedule ? (size_t)op->op.stage == stage : op->op.chunk == 0 || !job->two_way) {
+        pipe->rank_of[stage] = by_schedule ? op->op.rank : op->op.stage;
     }
     return true;
 }
@@ -123,6 +128,19 @@ static int take_transfers(const struct fix_job *job, struct fix_pipe *pipe, stru
     }
     inq_mem_free(space);
     return INQ_OK;
+}
+
+/* In a schedule's graph all transfers are alike, and have no sends of their own. */
+static void take_schedule_transfers(const struct fix_job *job, struct fix_pipe *pipe)
+{
+    for (size_t i = 0; i < job->n_ops; i++) {
+        if (inq_op_is_p2p(job->ops[i].op.type)) {
+            for (size_t k = 0; !pipe->transfers && k < pipe->n_ranks * 2; k++) {
+                pipe->p2p_ns[k] = job->ops[i].dur_ns;
+            }
+            pipe->transfers = true;
+        }
+    }
 }
 
 /* Whether most receives wait for the compute op that stands before their own on its lane. */
@@ -196,13 +214,15 @@ static int alloc_pipe(struct fix_pipe *p, struct inq_err *err)
 
 int inq_fix_pipe_take(const struct fix_job *job, struct fix_pipe *pipe, struct inq_err *err)
 {
-    *pipe = (struct fix_pipe){.n_dp = job->n_dp,
-                              .n_ranks = job->n_stages,
-                              .n_virtual = job->n_stages * (job->two_way ? 1 : job->n_chunks),
+    bool by_schedule = job->n_virtual > 0;
+    size_t chunks = job->two_way ? 1 : job->n_chunks;
+    *pipe = (struct fix_pipe){.n_dp = by_schedule ? 1 : job->n_dp,
+                              .n_ranks = by_schedule ? job->n_ranks : job->n_stages,
+                              .n_virtual = by_schedule ? job->n_virtual : job->n_stages * chunks,
                               .n_microbatches = job->n_microbatches,
                               .split = job->split,
                               .beside = job->beside};
-    if (job->n_stages < 2 || job->n_microbatches == 0) {
+    if (pipe->n_ranks < 2 || job->n_microbatches == 0) {
         return inq_err_set(err, INQ_UNSUPPORTED, "this is no pipeline: there is no schedule");
     }
     size_t n_cells = pipe->n_dp * pipe->n_virtual * pipe->n_microbatches;
@@ -224,10 +244,12 @@ int inq_fix_pipe_take(const struct fix_job *job, struct fix_pipe *pipe, struct i
         code = inq_err_set(err, INQ_UNSUPPORTED,
                            "not every micro-batch has one forward and one backward on every stage");
     }
-    if (code == INQ_OK) {
+    if (code == INQ_OK && by_schedule) {
+        take_schedule_transfers(job, pipe);
+    } else if (code == INQ_OK) {
         code = take_transfers(job, pipe, err);
     }
-    if (code == INQ_OK) {
+    if (code == INQ_OK && !by_schedule) {
         code = find_posting(job, pipe, err);
     }
     inq_mem_free(seen);

@@ -218,7 +218,7 @@ int inq_fix_schedule(struct fix_job *job, const struct fix_args *args, struct fi
     }
     bool same =
         strcmp(kind, job->schedule) == 0 && (chunks == 0 || (size_t)chunks == job->n_chunks);
-    if (same && job->n_stages > 1) {
+    if (same && (job->n_stages > 1 || job->n_virtual > 0)) {
         inq_fix_say(said, "the schedule is %s already", kind);
         return INQ_OK;
     }
@@ -239,10 +239,11 @@ static int divide(struct fix_job *job, const struct division *d, struct fix_said
     struct fix_pipe pipe = {0};
     struct inq_schedule schedule = {0};
     bool known = job->schedule[0] != '\0';
-    struct inq_schedule_spec spec = {.kind = known ? job->schedule : "1f1b",
-                                     .n_ranks = (int32_t)job->n_stages,
-                                     .n_microbatches = (int32_t)d->n,
-                                     .n_chunks = (int32_t)job->n_chunks};
+    struct inq_schedule_spec spec = {
+        .kind = known ? job->schedule : "1f1b",
+        .n_ranks = (int32_t)(job->n_virtual > 0 ? job->n_ranks : job->n_stages),
+        .n_microbatches = (int32_t)d->n,
+        .n_chunks = (int32_t)job->n_chunks};
     double size = (double)job->n_microbatches / (double)d->n;
     size_t before = job->n_microbatches;
     int code = inq_fix_pipe_take(job, &pipe, err);
@@ -284,7 +285,8 @@ int inq_fix_microbatches(struct fix_job *job, const struct fix_args *args, struc
     if (code == INQ_OK) {
         code = inq_fix_number(args, "fixed", 0.0, 1.0, &d.fixed, err);
     }
-    if (code == INQ_OK && job->n_stages > 1 && (size_t)d.n == job->n_microbatches) {
+    bool pipeline = job->n_stages > 1 || job->n_virtual > 0;
+    if (code == INQ_OK && pipeline && (size_t)d.n == job->n_microbatches) {
         inq_fix_say(said, "there are %" PRId64 " micro-batches already", d.n);
         return INQ_OK;
     }

@@ -175,6 +175,38 @@ static void fix__of_a_schedule_with_ops_beside_each_other(void **state)
     release(&wanted);
 }
 
+/* Gathers before and all-reduces after stay what they are when the order in between changes. */
+static void fix__of_a_schedule_with_cells_besides_its_compute(void **state)
+{
+    (void)state;
+    struct inq_costs costs = all_costs[1];
+    struct trip wanted = go("zb-h1", 4, 12, &costs);
+    const struct inq_schedule_spec spec = {
+        .kind = "1f1b", .n_ranks = 4, .n_microbatches = 12, .costs = costs};
+    struct inq_schedule schedule;
+    struct inq_fix_base *base = NULL;
+    struct inq_graph *graph = NULL;
+    struct inq_err err = {0};
+    costs.reduce_ns = 50000000;
+    assert_int_equal(inq_schedule_make(&spec, &schedule, NULL), INQ_OK);
+    for (int32_t r = 0; r < 4; r++) {
+        assert_int_equal(inq_schedule_append(&schedule, r, INQ_ACTION_REDUCE_GRAD, r, -1, NULL),
+                         INQ_OK);
+    }
+    assert_int_equal(inq_fix_base_of_schedule(&schedule, &costs, &base, NULL), INQ_OK);
+    if (inq_fix_graph(base, "schedule:zb-h1", &graph, &err) != INQ_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(simulate(graph), wanted.timing.makespan_ns + costs.reduce_ns);
+    inq_graph_free(graph);
+    assert_int_equal(inq_fix_graph(base, "microbatches:24", &graph, NULL), INQ_OK);
+    assert_true(simulate(graph) > costs.reduce_ns + 12 * 32000000);
+    inq_graph_free(graph);
+    inq_fix_base_free(base);
+    inq_schedule_release(&schedule);
+    release(&wanted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +214,7 @@ int main(void)
         cmocka_unit_test(execution__of_a_searched_order_is_named_by_what_it_holds),
         cmocka_unit_test(fix__of_a_recorded_schedule_predicts_what_timing_says),
         cmocka_unit_test(fix__of_a_schedule_with_ops_beside_each_other),
+        cmocka_unit_test(fix__of_a_schedule_with_cells_besides_its_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,6 @@ int inq_cli_one_job(const struct inq_cli *cli, const char *path, const struct in
 {
     struct inq_err err = {0};
     int64_t number = 0;
-    bool may_choose = (cli->command->options & INQ_OPT_BIT(INQ_OPT_JOB)) != 0;
     if (run->n_traces == 0) {
         return inq_cli_no_trace(cli, run);
     }
@@ -62,10 +61,7 @@ int inq_cli_one_job(const struct inq_cli *cli, const char *path, const struct in
     if (number == 0 && run->n_traces > 1) {
         (void)inq_err_at(&err, INQ_UNSUPPORTED, path, -1, "%zu jobs are here; '%s' takes one",
                          run->n_traces, cli->command->name);
-        return inq_cli_fail(
-            cli, &err,
-            may_choose ? "--job N picks one, numbered as 'inquest info' lists them"
-                       : "give the folder or the file of one job; 'inquest info' lists them");
+        return inq_cli_fail(cli, &err, "--job N picks one, numbered as 'inquest info' lists them");
     }
     *trace = run->traces[number > 0 ? number - 1 : 0];
     return INQ_EXIT_OK;

@@ -169,7 +169,9 @@ static void classify(struct inq_log_case *c, struct inq_failure *f)
     if (weight >= INQ_LOG_FAIR) {
         bool sure = weight >= INQ_LOG_STRONG || c->confirm != NULL;
         set(f, cause->means.cls, cause->means.sub[0] != '\0' ? cause->means.sub : NULL,
-            sure ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED);
+            c->other_clock ? INQ_CONFIDENCE_HYPOTHESIS
+            : sure         ? INQ_CONFIDENCE_ESTABLISHED
+                           : INQ_CONFIDENCE_SUPPORTED);
         return;
     }
     if (names_suspects(&c->hang)) {
@@ -309,8 +311,9 @@ static int64_t accused(const struct inq_log_mark *mark)
 
 static bool suffers(const struct inq_log_mark *mark)
 {
-    return mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN ||
-           mark->event->kind == INQ_LOG_DUMP_SIGNAL;
+    return !mark->survived &&
+           (mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN ||
+            mark->event->kind == INQ_LOG_DUMP_SIGNAL);
 }
 
 static int list(struct inq_log_case *c, const bool *marked, int32_t **ranks, size_t *n,
@@ -388,14 +391,23 @@ static int list_ranks(struct inq_log_case *c, struct inq_failure *f, struct inq_
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* What NCCL says of connections that end, as they do behind training, too. */
+static bool is_farewell(const struct inq_log_mark *mark)
+{
+    enum inq_log_kind kind = mark->event->kind;
+    return (kind == INQ_LOG_NCCL_SERVICE || kind == INQ_LOG_NCCL_RESULT) &&
+           mark->log->n_metrics > 0;
+}
+
 /* Whether anything went wrong that the run did not survive. */
 static bool tells_of_failure(const struct inq_log_case *c)
 {
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_mark *mark = &c->marks[i];
-        bool wrong = (mark->means.role == INQ_LOG_CAUSE && !mark->survived) ||
-                     mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN;
-        if (wrong || mark->event->kind == INQ_LOG_DUMP_SIGNAL) {
+        bool wrong = mark->means.role == INQ_LOG_CAUSE || mark->means.role == INQ_LOG_VICTIM ||
+                     mark->means.role == INQ_LOG_TEARDOWN;
+        if ((wrong && !mark->survived && !is_farewell(mark)) ||
+            mark->event->kind == INQ_LOG_DUMP_SIGNAL) {
             return true;
         }
     }

@@ -42,6 +42,7 @@ struct inq_log_meaning inq_xid_meaning(int64_t code);
 /* A line with what other lines say about whose it is. */
 struct inq_log_mark {
     const struct inq_log_event *event;
+    const struct inq_log *log; /* that it is of */
     struct inq_log_meaning means;
     int32_t rank; /* global; -1 unknown */
     const char *host;
@@ -99,6 +100,7 @@ struct inq_log_case {
     size_t n_ends;
     uint32_t *ends;                     /* marks that end a transient fault */
     struct inq_log_mark *cause;         /* NULL: none stands out */
+    bool other_clock;                   /* it is one only if its machine's clock is off */
     const struct inq_log_mark *confirm; /* a second source for it; NULL none */
     bool no_memory;
 };

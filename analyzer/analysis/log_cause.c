@@ -15,8 +15,13 @@
 #define BEFORE (120 * SECOND)
 /* A fault that ends a run does not let it go on for this long. */
 #define GOES_ON (300 * SECOND)
+/* Time zones are less apart. */
+#define ZONES (54000 * SECOND)
 /* Training lines that are looked at for each fault. */
 #define MAX_PROGRESS 4096
+/* Training output behind a line that tells that the run went on: steps, or rows that are not
+ * numbered; and the rows in which the last step is looked for. */
+enum { MORE_STEPS = 5, MORE_ROWS = 20, FEW_ROWS = 16 };
 /* The same on several ranks within this is one incident. */
 #define AT_ONCE (5 * SECOND)
 
@@ -36,6 +41,35 @@ static bool behind(const struct inq_log_mark *a, const struct inq_log_mark *b)
 
 /* ---- survived -------------------------------------------------------------------------------- */
 
+/* The furthest step among some rows of training output from `row` on. */
+static int64_t furthest(const struct inq_log *log, size_t row)
+{
+    int64_t step = -1;
+    for (size_t i = row; i < log->n_metrics && i < row + FEW_ROWS; i++) {
+        step = log->metrics[i].step > step ? log->metrics[i].step : step;
+    }
+    return step;
+}
+
+/* Whether the output that the line stands in tells of more steps behind it than processes that are
+ * still alive can make alone. */
+static bool went_on(const struct inq_log_mark *mark)
+{
+    const struct inq_log *log = mark->log;
+    size_t from = 0;
+    size_t to = log->n_metrics;
+    while (from < to) { /* the first row behind the line */
+        size_t middle = from + (to - from) / 2;
+        bool behind_it = log->metrics[middle].line > mark->event->line;
+        from = behind_it ? from : middle + 1;
+        to = behind_it ? middle : to;
+    }
+    size_t n = log->n_metrics - from;
+    int64_t last = furthest(log, log->n_metrics > FEW_ROWS ? log->n_metrics - FEW_ROWS : 0);
+    int64_t next = n > 0 ? log->metrics[from].step : -1;
+    return next >= 0 && last >= 0 ? n >= MORE_STEPS && last >= next + MORE_STEPS : n >= MORE_ROWS;
+}
+
 /* The run went on behind a fault: training lines, or the fault's own end. */
 static void find_survived(struct inq_log_case *c, struct inq_log_mark *mark)
 {
@@ -50,7 +84,7 @@ static void find_survived(struct inq_log_case *c, struct inq_log_mark *mark)
             long_after = long_after || (both && other->time_ns - mark->time_ns > GOES_ON);
         }
     }
-    mark->survived = transient ? n > 0 : long_after || (n >= 3 && !timed(mark));
+    mark->survived = went_on(mark) || (transient ? n > 0 : long_after || (n >= 3 && !timed(mark)));
     bool hangs = c->hang.start_ns != INQ_TIME_NONE && timed(mark);
     if (transient && hangs) {
         bool near =
@@ -277,6 +311,35 @@ static void find_confirmation(struct inq_log_case *c)
     }
 }
 
+static bool is_suspect(const struct inq_log_hang *hang, int32_t rank)
+{
+    bool found = hang->n_suspects == 0;
+    for (size_t i = 0; i < hang->n_suspects; i++) {
+        found = found || hang->suspects[i] == rank;
+    }
+    return found;
+}
+
+/* A fault of a machine that nothing but its clock sets aside: time zones and clocks differ, and
+ * nothing else is left. */
+static void take_from_other_clock(struct inq_log_case *c)
+{
+    for (size_t i = 0; i < c->n_marks && c->hang.detected_ns != INQ_TIME_NONE; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        bool fault = mark->late && !mark->survived && timed(mark) &&
+                     mark->means.weight >= INQ_LOG_STRONG && inq_log_of_host(mark->event->kind) &&
+                     c->hang.first != NULL && mark->event->file != c->hang.first->event->file;
+        if (fault && mark->time_ns - c->hang.detected_ns < ZONES &&
+            is_suspect(&c->hang, mark->rank) && (c->cause == NULL || better(mark, c->cause))) {
+            c->cause = mark;
+            c->other_clock = true;
+        }
+    }
+    if (c->other_clock) {
+        c->cause->late = false;
+    }
+}
+
 int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
 {
     int code = excuse(c, err);
@@ -290,6 +353,7 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
     for (size_t i = 0; i < c->n_marks; i++) {
         struct inq_log_mark *mark = &c->marks[i];
         if (mark->means.role != INQ_LOG_CAUSE || mark->means.weight == 0) {
+            mark->survived = went_on(mark);
             continue;
         }
         if (file != mark->event->file || was_timed != timed(mark)) {
@@ -303,6 +367,9 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
         if (stands(mark) && (c->cause == NULL || better(mark, c->cause))) {
             c->cause = mark;
         }
+    }
+    if (c->cause == NULL) {
+        take_from_other_clock(c);
     }
     if (c->cause != NULL) {
         find_roots(c);

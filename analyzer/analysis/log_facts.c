@@ -134,6 +134,7 @@ static int gather(struct inq_log_case *c, struct inq_err *err)
             const struct inq_log_event *event = &log->events[e];
             c->marks[c->n_marks++] = (struct inq_log_mark){
                 .event = event,
+                .log = log,
                 .means = inq_log_meaning(event),
                 .rank = event->rank,
                 .host = event->host,

@@ -219,6 +219,7 @@ static struct inq_log_meaning of_exception(const struct inq_log_event *event)
                                             "CUDA error",
                                             "CUDA out of memory",
                                             "HIP error",
+                                            "cudaGetDeviceCount",
                                             "CUBLAS_STATUS",
                                             "CUDNN_STATUS",
                                             "out of shared memory",

@@ -110,8 +110,10 @@ const char *inq_log_what(struct inq_log_case *c, const struct inq_log_mark *mark
 static void add_evidence(struct inq_log_case *c, struct inq_failure *f,
                          const struct inq_log_mark *mark)
 {
-    for (size_t i = 0; i < f->n_evidence; i++) {
-        if (f->evidence[i].text == mark->event->text) {
+    for (size_t i = 0; i < f->n_evidence; i++) { /* a line may tell two things */
+        const struct inq_failure_evidence *other = &f->evidence[i];
+        if (other->line == mark->event->line && other->rank == mark->rank &&
+            strcmp(other->file, inq_log_path(c, mark->event)) == 0) {
             return;
         }
     }

@@ -395,6 +395,14 @@ static void ask_hang(struct inq_log_case *c, struct inq_failure *f)
 static void ask_cause(struct inq_log_case *c, struct inq_failure *f)
 {
     const char *sub = f->subclass != NULL ? f->subclass : "";
+    if (c->other_clock) {
+        int64_t minutes = (c->cause->time_ns - c->hang.detected_ns) / INT64_C(60000000000);
+        add(c, f,
+            inq_say(c->arena,
+                    "as printed, that line is %" PRId64 " min behind the hang: unless the clock "
+                    "or the time zone of its machine is another, it is none of its cause",
+                    minutes));
+    }
     if (f->cls == INQ_FAILURE_HOST && f->confidence == INQ_CONFIDENCE_HYPOTHESIS) {
         add(c, f,
             "killed from outside (scheduler, health check, operator), or for another limit: "

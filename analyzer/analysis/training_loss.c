@@ -10,7 +10,9 @@
 
 enum {
     PARTS = 40,
+    FEW_ROWS = 60,
     MANY_ROWS = 200,
+    FAR_ROWS = 400,
     NORM_ROWS = 5,
     NORM_START = 32,
     SHIFT_ROWS = 3,
@@ -182,9 +184,20 @@ static double limit_of(const struct course *c, size_t i, const struct usual *u)
     return limit > least ? limit : least;
 }
 
-/* How many sigmas one row in 1000 runs is above, by the tail of this run's own residuals:
- * -ln(2 P) grows with a power of the residual (2 for a normal distribution), which the quantiles
- * at 80 % and 95 % tell: far from its middle, and not moved by a few spikes. */
+/* Where a tail that goes through two quantiles, of the shares `near` and `far`, leaves the share
+ * `rare`: -ln(2 P) grows with a power of the residual (2 for a normal distribution). */
+static double reach(double near, double at_near, double far, double at_far, double rare)
+{
+    if (!(at_near > 0.0) || !(at_far > at_near)) {
+        return 0.0;
+    }
+    double power = log(log(2.0 * far) / log(2.0 * near)) / log(at_far / at_near);
+    return at_far * pow(log(2.0 * rare) / log(2.0 * far), 1.0 / power);
+}
+
+/* How many sigmas one row in 1000 runs is above, by the tail of this run's own residuals: its
+ * quantiles at 80 % and 95 %, far from its middle and not moved by a few spikes; of many rows that
+ * at 99 %, too, for tails that grow heavier. */
 static double tail_sigmas(struct course *c)
 {
     size_t n = 0;
@@ -206,18 +219,20 @@ static double tail_sigmas(struct course *c)
         space[n++] = sigmas;
     }
     n -= high >= SHIFT_ROWS ? high : 0;
-    if (n * stride < MANY_ROWS) {
+    if (n * stride < FEW_ROWS) {
         return LEAST_SIGMAS;
     }
     double q80 = inq_quantile(space, n, 0.80);
     double q95 = inq_quantile(space, n, 0.95);
-    if (!(q80 > 0.0) || !(q95 > q80)) {
-        return LEAST_SIGMAS;
+    double rare = 0.001 / (double)c->span->n;
+    double sigmas = fmax(LEAST_SIGMAS, reach(0.2, q80, 0.05, q95, rare));
+    if (n * stride < MANY_ROWS) { /* a jump that lasts is a large part of them */
+        return fmin(sigmas, 2.0 * LEAST_SIGMAS);
     }
-    double power = log(log(0.1) / log(0.4)) / log(q95 / q80);
-    double rare = log(0.002 / (double)c->span->n) / log(0.1);
-    double sigmas = q95 * pow(rare, 1.0 / power);
-    return sigmas > LEAST_SIGMAS ? sigmas : LEAST_SIGMAS;
+    if (n * stride >= FAR_ROWS) {
+        sigmas = fmax(sigmas, reach(0.05, q95, 0.01, inq_quantile(space, n, 0.99), rare));
+    }
+    return sigmas;
 }
 
 static bool begin_course(struct course *c)
@@ -439,7 +454,7 @@ static void find_in_course(struct course *c, struct jump *jumps)
     struct jump drift;
     c->sigmas = LEAST_SIGMAS;
     c->sigmas = tail_sigmas(c);
-    bool drifts = find_drift(c, &drift);
+    bool drifts = !c->s->rewarded && find_drift(c, &drift);
     size_t n = drop_usual(c, jumps, find_jumps(c, jumps));
     for (size_t i = 0; i < n; i++) {
         bool gone = stays(c, &jumps[i]);

@@ -168,6 +168,7 @@ static bool take_rows(struct inq_training_series *s, const struct inq_log *log)
             continue;
         }
         s->training->numbered = s->training->numbered || row->step >= 0;
+        s->rewarded = s->rewarded || row->rewarded;
         size_t near = row->step < 0 ? 0 : several > 1 ? NEAR : 2;
         size_t at = same_step(s, place_of(row, by_epoch, s->n), near);
         if (at < s->n) {

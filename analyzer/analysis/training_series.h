@@ -32,6 +32,7 @@ struct inq_training_series {
     uint64_t *line;
     double *loss, *norm, *time, *rate; /* time of a step: seconds, or 1 / rate */
     double *space;                     /* [2 n] to sort in */
+    bool rewarded;                     /* the loss has no course to leave */
     size_t n_spans;
     struct inq_training_span *spans;
 };

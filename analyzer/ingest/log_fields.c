@@ -302,6 +302,22 @@ static void read_frame(const struct inq_log_line *line, struct inq_log_names *na
     }
 }
 
+/* "Exception ignored in: ..." in front of the traceback: nothing came of it. */
+static bool is_ignored(const struct inq_log_line *line)
+{
+    const char *end = line->outer;
+    const char *start = line_before(line, end);
+    for (int i = 0; i < 16 && start != NULL; i++) {
+        const char *before = line_before(line, start);
+        if (inq_log_seek(start, end, "Traceback (most") != NULL) {
+            return before != NULL && inq_log_seek(before, start, "Exception ignored in") != NULL;
+        }
+        end = start;
+        start = before;
+    }
+    return false;
+}
+
 /* "worker-1: " in front of a message, as launchers over several machines have it. */
 static bool is_place(const char *head, const char *start)
 {
@@ -349,7 +365,7 @@ static bool read_exception(const struct inq_log_line *line, const char *behind,
     names->op[end - start] = '\0';
     event->op = names->op;
     read_frame(line, names, event);
-    return true;
+    return !is_ignored(line);
 }
 
 /* The item of the launcher's summary that the line belongs to. */

@@ -392,6 +392,14 @@ static const char *take_number(struct reading *r, const char *line, size_t from,
     return end;
 }
 
+/* GRPO, PPO and the like; the "rewards" of DPO are not theirs. */
+static bool is_rewarded(const char *line, size_t len)
+{
+    const char *reward = memmem(line, len, "reward", 6);
+    return (reward != NULL && reward[6] != 's') || holds(line, len, "pg_loss") ||
+           holds(line, len, "policy_loss");
+}
+
 bool inq_log_read_metric(const char *p, size_t n, struct inq_log_metric *metric)
 {
     char line[LINE + 1];
@@ -415,6 +423,7 @@ bool inq_log_read_metric(const char *p, size_t n, struct inq_log_metric *metric)
         }
     }
     metric->step = metric->step < 0 ? r.bar_step : metric->step;
+    metric->rewarded = r.loss_rank > 0 && is_rewarded(line, len);
     /* a trainer's last line is the mean of the run */
     return r.loss_rank > 0 && !holds(line, len, "train_runtime") && !is_evaluation(line, len);
 }

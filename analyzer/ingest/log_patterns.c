@@ -118,14 +118,21 @@ static const struct inq_log_field of_signal[] = {
 static const struct inq_log_field of_oom[] = {
     {". GPU ", INQ_LOG_DEVICE}, {"(GPU ", INQ_LOG_DEVICE}, {NULL, 0}};
 
-static const struct inq_log_field of_cuda[] = {
-    {"CUDA error: ", INQ_LOG_SENTENCE},   {"HIP error: ", INQ_LOG_SENTENCE},
-    {"Cuda failure '", INQ_LOG_SENTENCE}, {"runtime error (", INQ_LOG_SENTENCE},
-    {"CUBLAS_STATUS", INQ_LOG_SENTENCE},  {"CUDNN_STATUS", INQ_LOG_SENTENCE},
-    {"CUDA_ERROR_", INQ_LOG_SENTENCE},    {"Assertion", INQ_LOG_SENTENCE},
-    {"eason:", INQ_LOG_SENTENCE},         {"eason :", INQ_LOG_SENTENCE},
-    {"IPC handle :", INQ_LOG_SENTENCE},   {"'", INQ_LOG_SENTENCE}, /* Cuda failure 999 '...' */
-    {"Cuda failure", INQ_LOG_SENTENCE},   {NULL, 0}};
+static const struct inq_log_field of_cuda[] = {{"CUDA error: ", INQ_LOG_SENTENCE},
+                                               {"HIP error: ", INQ_LOG_SENTENCE},
+                                               {"Cuda failure '", INQ_LOG_SENTENCE},
+                                               {"runtime error (", INQ_LOG_SENTENCE},
+                                               {"CUBLAS_STATUS", INQ_LOG_SENTENCE},
+                                               {"CUDNN_STATUS", INQ_LOG_SENTENCE},
+                                               {"CUDA_ERROR_", INQ_LOG_SENTENCE},
+                                               {"Assertion", INQ_LOG_SENTENCE},
+                                               {"eason:", INQ_LOG_SENTENCE},
+                                               {"eason :", INQ_LOG_SENTENCE},
+                                               {"? Error ", INQ_LOG_SENTENCE},
+                                               {"IPC handle :", INQ_LOG_SENTENCE},
+                                               {"'", INQ_LOG_SENTENCE}, /* Cuda failure 999 '...' */
+                                               {"Cuda failure", INQ_LOG_SENTENCE},
+                                               {NULL, 0}};
 
 static const struct inq_log_field of_behind[] = {
     {"Rank ", INQ_LOG_RANK}, {"operation ", INQ_LOG_SEQ}, {"process ", INQ_LOG_PID}, {NULL, 0}};
@@ -239,6 +246,7 @@ static const struct inq_log_pattern patterns[] = {
     ROW(CUDA_ERROR, "CUDA error: ", "!out of memory", of_cuda),
     ROW(CUDA_OOM, "CUDA error: ", NULL, of_oom),
     ROW(CUDA_ERROR, "HIP error: ", NULL, of_cuda),
+    ROW(CUDA_ERROR, "error from cudaGetDeviceCount", NULL, of_cuda),
     ROW(CUDA_ERROR, "cuda runtime error (", NULL, of_cuda),
     ROW(CUDA_OOM, "CUBLAS_STATUS_ALLOC_FAILED", NULL, NULL),
     ROW(CUDA_ERROR, "CUBLAS_STATUS_", "!CUBLAS_STATUS_ALLOC_FAILED", of_cuda),
@@ -333,7 +341,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(PCIE_FATAL, "Uncorrected (Fatal)", NULL, NULL),
     LAST(PCIE_FATAL, "Uncorrectable error received", NULL, NULL),
     LAST(MACHINE_CHECK, "Machine Check Exception", NULL, NULL),
-    LAST(MACHINE_CHECK, "Hardware Error]", "!orrected error", NULL),
+    LAST(MACHINE_CHECK, "Hardware Error]", "ncorrected", NULL),
+    LAST(MACHINE_CHECK, "Hardware Error]", "severity: fatal", NULL),
+    LAST(MACHINE_CHECK, "Hardware Error]", "severity: recoverable", NULL),
     LAST(DISK, "Remounting filesystem read-only", NULL, NULL),
     LAST(DISK, "nvme", "reset controller", NULL),
     LAST(DISK, "I/O error, dev", NULL, NULL),
@@ -356,7 +366,10 @@ static const struct inq_log_pattern patterns[] = {
     LAST(POD_OOM, "OOMKilled", NULL, NULL),
     LAST(POD_OOM, "killed due to memory pressure", NULL, NULL),
     LAST(POD_OOM, "low on memory", "node running", NULL),
-    LAST(POD_EVICTED, "Evicted", NULL, NULL),
+    LAST(POD_EVICTED, "Evicted", "eason", NULL), /* caches evict, too */
+    LAST(POD_EVICTED, "Evicted", "kubelet", NULL),
+    LAST(POD_EVICTED, "Evicted", "low on", NULL),
+    LAST(POD_EVICTED, "Evicted", "0/", NULL),
     LAST(POD_EVICTED, "TaintManagerEviction", NULL, NULL),
     LAST(SLURM_NODE_FAILED, "NodeNotReady", NULL, NULL),
     LAST(KILLED, "Killed ", "!process", NULL),

@@ -134,6 +134,7 @@ struct inq_log_metric {
     double step_s;     /* time of the step, in seconds */
     double throughput; /* in whatever the line counts, per second */
     uint32_t wording;  /* of the words in front of the loss: other lines of the run have others */
+    bool rewarded;     /* of reinforcement learning: the loss is no measure of how far it is */
     uint64_t line;
 };
 

@@ -497,6 +497,12 @@ static void failure_logs__faults_of_gpus(void **state)
          "CUDA_ERROR_CONTAINED: Invalid access of peer GPU memory over nvlink\n"},
         {"one that cannot be set up", "driver_firmware", "firmware", "",
          "[   21.091872] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:8)\n"},
+        {"a library that cannot begin", "driver_firmware", NULL, "",
+         "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda "
+         "functions "
+         "before? Error 802: system not yet initialized\n"},
+        {"a machine check", "host", "node", "",
+         "Mar 04 10:02:03 n7 kernel: mce: [Hardware Error]: Uncorrected hardware memory error\n"},
         {"a clean-up alone is no cause", "unknown", NULL, "",
          "[Sat Jun  7 17:42:22 2025] NVRM: Xid (PCI:0000:9b:00): 45, pid=77, name=python, Ch 8\n"
          "[rank0]:[E607 17:52:22.0 x.cpp:1] [Rank 0] Watchdog caught collective operation timeout: "
@@ -577,6 +583,12 @@ static void failure_logs__faults_that_the_run_survived(void **state)
     assert_string_equal(log.report->verdict.headline,
                         "Nothing to judge: no line of the logs tells of a failure, and there is no "
                         "trace of any rank.");
+    test_log_close(&log);
+    test_log_text(&log, "dmesg.txt",
+                  "Mar 04 10:02:03 n7 kernel: mce: [Hardware Error]: Machine check events logged\n"
+                  "Mar 04 10:02:03 n7 kernel: {1}[Hardware Error]: event severity: corrected\n"
+                  "Mar 04 10:02:03 n7 kernel: {1}[Hardware Error]:  section_type: memory error\n");
+    assert_null(log.failure);
     test_log_close(&log);
 }
 

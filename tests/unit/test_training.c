@@ -427,6 +427,29 @@ static void write_penalty(struct inq_out *out)
     }
 }
 
+/* In reinforcement learning it may well rise. */
+static void write_rewarded(struct inq_out *out)
+{
+    for (int i = 1; i <= 600; i++) {
+        double rise = i > 300 ? (i - 300) / 100.0 : 0.0;
+        inq_out_printf(out, "{'loss': %.4f, 'reward': %.3f, 'kl': 0.01, 'epoch': %.3f}\n",
+                       0.01 * (1.0 + rise + 0.1 * noise((uint64_t)i, 4)), i / 600.0, i / 600.0);
+    }
+}
+
+/* A few batches are far harder than most: ever harder ones are to be expected. */
+static void write_heavy_tail(struct inq_out *out)
+{
+    for (int i = 1; i <= 3000; i++) {
+        double squares = 0.0;
+        for (uint64_t k = 0; k < 3; k++) {
+            squares += noise((uint64_t)i, 20 + k) * noise((uint64_t)i, 20 + k);
+        }
+        double hard = noise((uint64_t)i, 13) / sqrt(squares / 3.0);
+        inq_out_printf(out, "step %d loss %.4f\n", i, falling(i) * exp(0.05 * hard));
+    }
+}
+
 /* A bar's rate counts from its epoch's start. */
 static void write_bars(struct inq_out *out)
 {
@@ -471,6 +494,8 @@ static const struct course courses[] = {
     {"time since the start", write_clock, 0, 0, 0, 0},
     {"checkpoint pauses", write_pauses, 0, 0, 0, 0},
     {"a penalty from 0 on", write_penalty, 0, 0, 0, 0},
+    {"reinforcement learning", write_rewarded, 0, 0, 0, 0},
+    {"noise of a heavy tail", write_heavy_tail, 0, 0, 0, 0},
     {"bars of epochs", write_bars, 0, 0, 0, 0},
     {"search of a loss scale", write_scale_search, 0, 0, 0, 0},
     {"no gradient norm any more", write_no_norm, 1, INQ_TRAINING_NOT_FINITE, 200, 300},

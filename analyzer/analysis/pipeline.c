@@ -61,14 +61,28 @@ static void find_spans(const struct inq_op_model *m, size_t step, struct span *s
     }
 }
 
+/* What a compute op adds to the time in which its worker computes: ops may run beside each other.
+ * reach_ns: latest end so far; the ops of a worker come in the order of their lane. */
+static int64_t busy_ns(const struct inq_op_model *m, size_t op, size_t step, int64_t *reach_ns)
+{
+    int64_t start = m->start_ns[op * m->stride + step];
+    int64_t end = m->end_ns[op * m->stride + step];
+    int64_t from = start > *reach_ns ? start : *reach_ns;
+    *reach_ns = end > *reach_ns ? end : *reach_ns;
+    return end > from ? end - from : 0;
+}
+
 /* Idle share of each step and over all; each stage's busy and idle time. */
 static int find_bubbles(struct pipeline *x, struct inq_err *err)
 {
     const struct inq_op_model *m = x->m;
+    size_t n_workers = m->n_dp * m->n_stages;
     struct span *spans = inq_mem_alloc(m->n_dp * sizeof *spans);
+    int64_t *reach_ns = inq_mem_alloc(n_workers * sizeof *reach_ns);
     x->bubble = inq_arena_array(x->arena, m->n_steps, sizeof *x->bubble);
-    if (spans == NULL || x->bubble == NULL) {
+    if (spans == NULL || reach_ns == NULL || x->bubble == NULL) {
         inq_mem_free(spans);
+        inq_mem_free(reach_ns);
         return no_memory(err);
     }
     double all_busy = 0.0;
@@ -77,10 +91,13 @@ static int find_bubbles(struct pipeline *x, struct inq_err *err)
         double busy = 0.0;
         double span = 0.0;
         find_spans(m, t, spans);
+        for (size_t w = 0; w < n_workers; w++) {
+            reach_ns[w] = INT64_MIN;
+        }
         for (size_t i = 0; i < m->graph->n_ops; i++) {
             const struct inq_graph_op *op = &m->graph->op[i];
-            int64_t ns = m->end_ns[i * m->stride + t] - m->start_ns[i * m->stride + t];
             if (inq_op_is_compute(op->type)) {
+                int64_t ns = busy_ns(m, i, t, &reach_ns[inq_op_worker(m, i)]);
                 busy += (double)ns;
                 x->p->per_stage[op->stage].busy_ns += ns;
             }
@@ -97,6 +114,7 @@ static int find_bubbles(struct pipeline *x, struct inq_err *err)
         all_span += span;
     }
     inq_mem_free(spans);
+    inq_mem_free(reach_ns);
     x->p->bubble_ratio = all_span > 0.0 ? 1.0 - all_busy / all_span : (double)NAN;
     return INQ_OK;
 }

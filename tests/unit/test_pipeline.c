@@ -367,6 +367,38 @@ static void schedules__an_odd_order_is_unknown(void **state)
     ops_trace_free(ops);
 }
 
+/* A forward beside a backward: what runs together keeps the stage busy once. */
+static void bubbles__of_ops_beside_each_other(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t stage;
+        enum inq_op_type type;
+        int32_t micro_batch;
+        int64_t start, end;
+    } all[] = {{0, INQ_OP_FORWARD, 0, 0, 10},   {0, INQ_OP_FORWARD, 1, 10, 20},
+               {0, INQ_OP_FORWARD, 2, 30, 50},  {0, INQ_OP_BACKWARD, 0, 30, 50},
+               {0, INQ_OP_BACKWARD, 1, 50, 60}, {0, INQ_OP_BACKWARD, 2, 80, 90},
+               {1, INQ_OP_FORWARD, 0, 10, 20},  {1, INQ_OP_BACKWARD, 0, 20, 30},
+               {1, INQ_OP_FORWARD, 1, 30, 40},  {1, INQ_OP_BACKWARD, 1, 40, 50},
+               {1, INQ_OP_FORWARD, 2, 50, 60},  {1, INQ_OP_BACKWARD, 2, 60, 70}};
+    struct ops_trace *ops = ops_trace_new(2);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct inq_label label = {all[i].type, 0, (int32_t)all[i].stage, 0, all[i].micro_batch,
+                                  0,           -1};
+        ops_trace_add(ops, all[i].stage, &label, all[i].start * 1000000,
+                      (all[i].end - all[i].start) * 1000000);
+    }
+    struct inq_report *r = report_on(ops_trace_get(ops), 1);
+    assert_non_null(r->pipeline);
+    check_identities(r->pipeline);
+    assert_true(fabs(r->pipeline->bubble_ratio - 1.0 / 3.0) < 1e-9); /* 60 of 90 ms each */
+    assert_int_equal(r->pipeline->per_stage[0].busy_ns, 60000000);
+    assert_int_equal(r->pipeline->per_stage[0].bubble_ns, 30000000);
+    inq_report_free(r);
+    ops_trace_free(ops);
+}
+
 static struct inq_report *planted(const struct job *j, struct ops_trace **ops)
 {
     *ops = make(j);
@@ -482,6 +514,7 @@ int main(void)
         cmocka_unit_test(pipeline__of_a_primus_dump),
         cmocka_unit_test(schedules__are_named),
         cmocka_unit_test(schedules__an_odd_order_is_unknown),
+        cmocka_unit_test(bubbles__of_ops_beside_each_other),
         cmocka_unit_test(waterfall__planted_causes_are_told_apart),
         cmocka_unit_test(pipeline__is_the_same_for_any_number_of_threads),
         cmocka_unit_test(pipeline__a_long_first_step_is_set_aside),

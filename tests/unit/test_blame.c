@@ -199,6 +199,48 @@ static void blame__one_step_is_a_hypothesis(void **state)
     lockstep_free(trace);
 }
 
+static void blame__nobody_is_surely_late_only_after_three_steps(void **state)
+{
+    (void)state;
+    struct lockstep_plan plan;
+    static const enum inq_confidence expected[] = {
+        INQ_CONFIDENCE_SUPPORTED, INQ_CONFIDENCE_SUPPORTED, INQ_CONFIDENCE_ESTABLISHED};
+
+    for (int steps = 1; steps <= 3; steps++) {
+        lockstep_init(&plan, 4, steps);
+        struct inq_trace *trace = lockstep_trace(&plan);
+        struct inq_report *report = analyze(trace);
+        assert_int_equal(report->blame->steps_judged, steps);
+        assert_string_equal(report->verdict.cls, "healthy");
+        assert_int_equal(report->verdict.confidence, expected[steps - 1]);
+        inq_report_free(report);
+        lockstep_free(trace);
+    }
+}
+
+/* Of three steps none can be told to be unlike the others. */
+static void blame__a_long_step_needs_three_others(void **state)
+{
+    (void)state;
+    struct lockstep_plan plan;
+
+    for (int steps = 3; steps <= 5; steps++) {
+        lockstep_init(&plan, 4, steps);
+        for (int r = 0; r < 4; r++) {
+            plan.slower[r][2] = 1.0;
+        }
+        struct inq_trace *trace = lockstep_trace(&plan);
+        struct inq_report *report = analyze(trace);
+        size_t outliers = 0;
+        for (size_t i = 0; i < report->n_findings; i++) {
+            outliers += report->findings[i].kind == INQ_FINDING_STEP_OUTLIER;
+        }
+        assert_int_equal(outliers, steps < 4 ? 0 : 1);
+        inq_report_free(report);
+        lockstep_free(trace);
+    }
+}
+
 /* Without launches the idle GPU is all there is to see. */
 static void blame__idle_without_recorded_launches(void **state)
 {
@@ -247,6 +289,8 @@ int main(void)
         cmocka_unit_test(blame__turns_taken_are_nobodys_fault),
         cmocka_unit_test(blame__two_slow_gpus_are_both_named),
         cmocka_unit_test(blame__one_step_is_a_hypothesis),
+        cmocka_unit_test(blame__nobody_is_surely_late_only_after_three_steps),
+        cmocka_unit_test(blame__a_long_step_needs_three_others),
         cmocka_unit_test(blame__idle_without_recorded_launches),
         cmocka_unit_test(blame__one_rank_is_not_compared),
     };

@@ -27,10 +27,7 @@ const char *inq_compare_run_line(const struct inq_compare_view *view, int run)
 static size_t limit(const struct inq_compare_view *view, size_t n, struct inq_table *table)
 {
     size_t shown = view->verbose || n <= ROWS ? n : ROWS;
-    if (shown < n) {
-        table->more =
-            inq_arena_printf(view->arena, "%zu more rows are not shown (-v shows all)", n - shown);
-    }
+    inq_table_left_out(table, n - shown);
     return shown;
 }
 

@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include "base/mem.h"
+#include "base/say.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -145,6 +146,14 @@ static bool is_empty(const struct inq_table *table, size_t column)
         }
     }
     return true;
+}
+
+void inq_table_left_out(struct inq_table *table, size_t n)
+{
+    if (n > 0) {
+        table->more = inq_say(table->arena, "%zu more row%s not shown (-v shows all)", n,
+                              n == 1 ? " is" : "s are");
+    }
 }
 
 void inq_table_trim(struct inq_table *table)

@@ -64,6 +64,8 @@ void inq_table_ns(struct inq_table *table, int64_t ns);                   /* any
 void inq_table_ns_known(struct inq_table *table, int64_t ns);             /* negative: N/A */
 void inq_table_real(struct inq_table *table, double value, int decimals); /* NaN: N/A */
 
+/* Says that `n` more rows are there. */
+void inq_table_left_out(struct inq_table *table, size_t n);
 /* Leaves out the columns in which no row has anything. */
 void inq_table_trim(struct inq_table *table);
 /* Prints title, note, header, rows. */

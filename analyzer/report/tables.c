@@ -42,13 +42,6 @@ const struct inq_table_kind inq_report_tables[] = {
     {NULL, false},
 };
 
-void inq_table_left_out(const struct inq_view *view, struct inq_table *table, size_t n)
-{
-    if (n > 0) {
-        table->more = inq_say(view->arena, "%zu more rows are not shown (-v shows all)", n);
-    }
-}
-
 bool inq_table_stage_column(const struct inq_view *view, struct inq_table *table)
 {
     for (size_t r = 0; r < view->trace->n_ranks; r++) {

@@ -68,8 +68,6 @@ void inq_table_tl_collectives(const struct inq_view *view, struct inq_table *tab
 const bool *inq_pick_ranks(const struct inq_view *view, size_t *left_out);
 /* The same for at most `most` rows. */
 const bool *inq_pick_most_ranks(const struct inq_view *view, size_t most, size_t *left_out);
-/* Says at the table's end how many rows were left out. */
-void inq_table_left_out(const struct inq_view *view, struct inq_table *table, size_t n);
 /* Whether the ranks have stages; then a column of them. */
 bool inq_table_stage_column(const struct inq_view *view, struct inq_table *table);
 

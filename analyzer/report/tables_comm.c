@@ -73,7 +73,7 @@ void inq_table_waits(const struct inq_view *view, struct inq_table *table)
         inq_table_count(table, (int64_t)waits[i].first_arrivals);
         inq_table_ns(table, waits[i].wait_ns);
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }
 
 static void add_stat(const struct inq_view *view, struct inq_table *table,
@@ -127,7 +127,7 @@ void inq_table_collectives(const struct inq_view *view, struct inq_table *table)
     for (size_t i = 0; i < n; i++) {
         add_stat(view, table, &coll->by_op[i]);
     }
-    inq_table_left_out(view, table, coll->n_by_op - n);
+    inq_table_left_out(table, coll->n_by_op - n);
 }
 
 void inq_table_worst(const struct inq_view *view, struct inq_table *table)
@@ -168,5 +168,5 @@ void inq_table_worst(const struct inq_view *view, struct inq_table *table)
         inq_table_text(table, inq_view_at(view, w->start_ns));
         inq_table_text(table, inq_view_at(view, w->end_ns));
     }
-    inq_table_left_out(view, table, coll->n_worst - n);
+    inq_table_left_out(table, coll->n_worst - n);
 }

@@ -132,7 +132,7 @@ void inq_table_failure_moments(const struct inq_view *view, struct inq_table *ta
         }
         inq_table_text(table, moment->what);
     }
-    inq_table_left_out(view, table, f->n_moments - n);
+    inq_table_left_out(table, f->n_moments - n);
 }
 
 void inq_table_failure_victims(const struct inq_view *view, struct inq_table *table)
@@ -174,7 +174,7 @@ void inq_table_failure_groups(const struct inq_view *view, struct inq_table *tab
         inq_table_text(table, inq_match_state_text(f->matches[i].state));
         inq_table_text(table, f->matches[i].what);
     }
-    inq_table_left_out(view, table, f->n_matches - n);
+    inq_table_left_out(table, f->n_matches - n);
 }
 
 void inq_table_failure_stacks(const struct inq_view *view, struct inq_table *table)

@@ -47,7 +47,7 @@ void inq_table_files(const struct inq_view *view, struct inq_table *table)
             shown++;
         }
     }
-    inq_table_left_out(view, table, trace->n_files - n);
+    inq_table_left_out(table, trace->n_files - n);
 }
 
 /* Whether any clock was moved: else there is nothing to say. */
@@ -102,5 +102,5 @@ void inq_table_clocks(const struct inq_view *view, struct inq_table *table)
         }
         inq_table_count(table, clock->anchors);
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }

@@ -78,7 +78,7 @@ void inq_table_path_ranks(const struct inq_view *view, struct inq_table *table)
             inq_table_ns_known(table, s->median_ns);
         }
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }
 
 void inq_table_path_segments(const struct inq_view *view, struct inq_table *table)
@@ -117,5 +117,5 @@ void inq_table_path_segments(const struct inq_view *view, struct inq_table *tabl
         inq_table_text(table, inq_view_at(view, s->end_ns));
         inq_table_text(table, s->what);
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }

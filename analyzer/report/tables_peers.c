@@ -46,7 +46,7 @@ void inq_table_hta_times(const struct inq_view *view, struct inq_table *table)
         inq_table_real(table, t->hta_non_compute_pct, 2);
         inq_table_real(table, t->hta_overlap_pct, 2);
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }
 
 static void add_streams(const struct inq_view *view, struct inq_table *table,
@@ -84,7 +84,7 @@ void inq_table_hta_idle(const struct inq_view *view, struct inq_table *table)
             add_streams(view, table, &peers->rank_times[i]);
         }
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }
 
 void inq_table_hta_kernels(const struct inq_view *view, struct inq_table *table)
@@ -130,7 +130,7 @@ void inq_table_tl_times(const struct inq_view *view, struct inq_table *table)
         inq_table_real(table, t->tl_idle_us, 3);
         inq_table_real(table, t->tl_total_us, 3);
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }
 
 void inq_table_tl_stragglers(const struct inq_view *view, struct inq_table *table)
@@ -161,7 +161,7 @@ void inq_table_tl_stragglers(const struct inq_view *view, struct inq_table *tabl
         inq_table_real(table, s->last_pct, 1);
         inq_table_real(table, s->total_dur_us, 1);
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }
 
 void inq_table_tl_summary(const struct inq_view *view, struct inq_table *table)
@@ -191,7 +191,7 @@ void inq_table_tl_summary(const struct inq_view *view, struct inq_table *table)
         inq_table_real(table, s->algbw_mean, 2);
         inq_table_real(table, s->busbw_mean, 2);
     }
-    inq_table_left_out(view, table, peers->n_summaries - n);
+    inq_table_left_out(table, peers->n_summaries - n);
 }
 
 void inq_table_tl_collectives(const struct inq_view *view, struct inq_table *table)
@@ -219,5 +219,5 @@ void inq_table_tl_collectives(const struct inq_view *view, struct inq_table *tab
         inq_table_real(table, c->skew_end_us, 3);
         inq_table_real(table, c->busbw, 2);
     }
-    inq_table_left_out(view, table, peers->n_collectives - n);
+    inq_table_left_out(table, peers->n_collectives - n);
 }

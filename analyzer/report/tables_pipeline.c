@@ -84,7 +84,7 @@ void inq_table_stages(const struct inq_view *view, struct inq_table *table)
         inq_table_ns(table, s->idle_ns);
         inq_table_ns(table, s->bubble_ns);
     }
-    inq_table_left_out(view, table, p->n_per_stage - n);
+    inq_table_left_out(table, p->n_per_stage - n);
 }
 
 /* The part of the waterfall, other than the ideal, that cost this step most. */
@@ -134,5 +134,5 @@ void inq_table_pipeline_steps(const struct inq_view *view, struct inq_table *tab
         inq_table_real(table, 100 * p->steps[i].bubble_ratio, 1);
         add_largest_part(p, &p->steps[i], table);
     }
-    inq_table_left_out(view, table, p->n_steps - n);
+    inq_table_left_out(table, p->n_steps - n);
 }

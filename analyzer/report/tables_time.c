@@ -82,7 +82,7 @@ void inq_table_rank_times(const struct inq_view *view, struct inq_table *table)
         inq_table_real(table, t->overlap_pct, 1);
         add_bar(table, t);
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }
 
 static bool any_causes(const struct inq_report *report)
@@ -137,7 +137,7 @@ void inq_table_idle(const struct inq_view *view, struct inq_table *table)
             add_idle(table, t);
         }
     }
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }
 
 static int by_length(const void *a, const void *b, void *ctx)

@@ -126,7 +126,7 @@ void inq_table_whatif_parts(const struct inq_view *view, struct inq_table *table
     left_out += add_ratios(view, table, "op type", w->by_op_type, w->n_by_op_type);
     left_out += add_ratios(view, table, "stage", w->by_stage, w->n_by_stage);
     left_out += add_ratios(view, table, "DP rank", w->by_dp_rank, w->n_by_dp_rank);
-    inq_table_left_out(view, table, left_out);
+    inq_table_left_out(table, left_out);
 }
 
 static void add_number(struct inq_table *table, int32_t number)
@@ -157,7 +157,7 @@ void inq_table_workers(const struct inq_view *view, struct inq_table *table)
         add_number(table, picked[i]->dp_rank);
         inq_table_real(table, picked[i]->slowdown, 4);
     }
-    inq_table_left_out(view, table, w->n_by_worker - shown);
+    inq_table_left_out(table, w->n_by_worker - shown);
 }
 
 void inq_table_scenarios(const struct inq_view *view, struct inq_table *table)

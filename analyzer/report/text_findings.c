@@ -123,7 +123,7 @@ void inq_text_findings(const struct inq_view *view, const struct inq_pen *pen)
         write_finding(view, pen, ++shown, finding);
     }
     if (shown < wanted) {
-        inq_out_printf(pen->out, "     %zu more findings are not shown (-v shows all)\n",
-                       wanted - shown);
+        inq_out_printf(pen->out, "     %zu more finding%s not shown (-v shows all)\n",
+                       wanted - shown, wanted - shown == 1 ? " is" : "s are");
     }
 }

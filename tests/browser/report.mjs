@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { HOSTILE, failedRun, hostileRun, makeFixes, makeReport, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
+import { HOSTILE, editReport, failedRun, hostileRun, makeFixes, makeReport, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
 
 const AXE = fs.readFileSync(path.resolve("node_modules/axe-core/axe.min.js"), "utf8");
 const MANY = 100000;
@@ -219,6 +219,26 @@ async function pipeline() {
     ]);
 }
 
+/* A thousand findings: those far behind are made when they are asked for. */
+async function findings() {
+    const file = editReport(makeReport("findings", sample("slow_gpu_dp8")), (report) => {
+        const [first] = report.findings;
+        report.findings = Array.from({ length: 1000 }, (_, i) => ({ ...first, id: first.id + "#" + i }));
+    });
+    const browser = await openBrowser();
+    try {
+        const { page, problems } = await openReport(browser.context, file);
+        const cards = page.locator(".card");
+        assert.ok((await cards.count()) < 50);
+        await page.locator("#more-findings .fold > summary").click();
+        await page.waitForFunction(() => document.querySelectorAll(".card").length === 1000);
+        assert.equal((await cards.last().locator(".badge").textContent()).trim(), "1000");
+        assert.deepEqual(problems, []);
+    } finally {
+        await browser.close();
+    }
+}
+
 async function whatif() {
     const folder = shared("whatif/AR");
     if (!folder) return "skipped: no ../shared/data/whatif/AR";
@@ -374,7 +394,7 @@ async function bench() {
 const tests = isBench
     ? { bench }
     : {
-          straggler, pipeline, whatif,
+          straggler, pipeline, findings, whatif,
           "failed run": () => failure("failed", failedRun()),
           "failed run, real": () => {
               const folder = shared("flight/gpu_error_2nd");

@@ -67,24 +67,31 @@ export function makeReport(name, ...input) {
     return file;
 }
 
+/* Changes the data of a page. */
+export function editReport(file, change) {
+    const at = /(<script type="application\/json" id="inq-report">)(.*?)(<\/script>)/s;
+    const text = fs.readFileSync(file, "utf8").replace(at, (all, open, json, close) => {
+        const report = JSON.parse(json);
+        change(report);
+        return open + JSON.stringify(report).replace(/</g, "\\u003c") + close;
+    });
+    fs.writeFileSync(file, text);
+    return file;
+}
+
 /* The page of 'inquest fix', with the verdicts and speed-ups of `executed` put in the place of what
  * executing the fixes gave here: a machine under load gives others every time. */
 export function makeFixes(name, input, executed) {
     const file = path.resolve("reports", name + ".html");
     fs.mkdirSync(path.dirname(file), { recursive: true });
     execFileSync(INQUEST, ["fix", "-q", "--validate", "sim", "--top", String(executed.length), "-o", file, input]);
-    const at = /(<script type="application\/json" id="inq-report">)(.*?)(<\/script>)/s;
-    const text = fs.readFileSync(file, "utf8").replace(at, (all, open, json, close) => {
-        const report = JSON.parse(json);
+    return editReport(file, (report) =>
         executed.forEach(([verdict, speedup], i) => {
             const fix = report.fixes[i];
             fix.verdict = verdict;
             Object.assign(fix.executed, { speedup, speedup_ci95: [speedup - 0.01, speedup + 0.01] });
-        });
-        return open + JSON.stringify(report).replace(/</g, "\\u003c") + close;
-    });
-    fs.writeFileSync(file, text);
-    return file;
+        })
+    );
 }
 
 export const sample = (name) => path.join(SOURCE_DIR, "sample-traces", name);

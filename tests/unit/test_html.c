@@ -276,20 +276,14 @@ static int collect(void *ctx, const char *bytes, size_t n)
     return out->code;
 }
 
-/* The page of a sample run, read and analyzed by `jobs` threads. */
-static struct inq_out page_of(const char *sample, int jobs)
+/* The page of a run of one job, which is released. */
+static struct inq_out page_of_run(struct inq_run *run, int jobs)
 {
-    char path[512];
-    (void)snprintf(path, sizeof path, INQ_SOURCE_DIR "/sample-traces/%s", sample);
-    const char *const paths[] = {path};
-    struct inq_ingest_options reading = {.jobs = jobs};
     struct inq_analysis_options asking = {.jobs = jobs};
     struct inq_report_options writing = {.format = INQ_FORMAT_HTML};
     struct inq_out out = {0};
     struct inq_err err = {0};
-    struct inq_run *run = NULL;
     struct inq_report *report = NULL;
-    assert_int_equal(inq_ingest(paths, 1, &reading, &run, &err), INQ_OK);
     assert_int_equal(run->n_traces, 1);
     assert_int_equal(inq_analyze(run->traces[0], &asking, &report, &err), INQ_OK);
     assert_int_equal(
@@ -298,6 +292,38 @@ static struct inq_out page_of(const char *sample, int jobs)
     inq_report_free(report);
     inq_run_free(run);
     return out;
+}
+
+/* The page of a sample run, read and analyzed by `jobs` threads. */
+static struct inq_out page_of(const char *sample, int jobs)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, INQ_SOURCE_DIR "/sample-traces/%s", sample);
+    const char *const paths[] = {path};
+    struct inq_ingest_options reading = {.jobs = jobs};
+    struct inq_err err = {0};
+    struct inq_run *run = NULL;
+    assert_int_equal(inq_ingest(paths, 1, &reading, &run, &err), INQ_OK);
+    return page_of_run(run, jobs);
+}
+
+/* Of more ranks than the timeline has rows for it says how many are left out. */
+static void html__ranks_without_a_row_are_counted(void **state)
+{
+    struct inq_out table = {0};
+    struct inq_run *run = NULL;
+    (void)state;
+    inq_out_text(&table, "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n");
+    for (int rank = 0; rank < 300; rank++) {
+        inq_out_printf(&table, "%d,0,%d,1,forward-compute,0.0,0.01,0,0,0,0\n", rank, rank);
+        inq_out_printf(&table, "%d,0,%d,1,backward-compute,0.02,0.01,0,0,0,0\n", rank, rank);
+    }
+    const struct inq_ingest_blob blob = {"trace-many.csv", table.buf, table.len};
+    assert_int_equal(inq_ingest_memory(&blob, 1, NULL, &run, NULL), INQ_OK);
+    struct inq_out page = page_of_run(run, 1);
+    assert_non_null(strstr(page.buf, "\"rows_left_out\":44"));
+    inq_out_release(&page);
+    inq_out_release(&table);
 }
 
 static void html__does_not_depend_on_threads(void **state)
@@ -431,6 +457,7 @@ int main(void)
         cmocka_unit_test(html__without_a_pixel_nothing_is_merged),
         cmocka_unit_test(html__evidence_is_never_merged_away),
         cmocka_unit_test(html__only_the_window_is_drawn),
+        cmocka_unit_test(html__ranks_without_a_row_are_counted),
         cmocka_unit_test(html__does_not_depend_on_threads),
         cmocka_unit_test(html__timeline_holds_the_evidence),
         cmocka_unit_test(html__survives_without_memory),

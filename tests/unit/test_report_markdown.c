@@ -91,6 +91,27 @@ static size_t count_pipes(const char *line)
     return n;
 }
 
+static void markdown__long_tables_are_folded(void **state)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_MARKDOWN, .verbose = true};
+    struct inq_coll_stat stats[17];
+    struct made_report made;
+    (void)state;
+    made_report_fill(&made);
+    for (size_t i = 0; i < 17; i++) {
+        stats[i] = made.stats[0];
+    }
+    made.coll.by_op = stats;
+    for (made.coll.n_by_op = 16; made.coll.n_by_op <= 17; made.coll.n_by_op++) {
+        char *text = made_report_write(&made, &options, 1);
+        bool folded = strstr(text, "<summary>Collectives</summary>") != NULL;
+        assert_true(folded || strstr(text, "\n## Collectives\n") != NULL);
+        assert_int_equal(folded, made.coll.n_by_op > 16);
+        free(text);
+    }
+    made_report_release(&made);
+}
+
 static void markdown__every_row_has_its_columns(void **state)
 {
     (void)state;
@@ -141,6 +162,7 @@ int main(void)
         cmocka_unit_test(markdown__escapes_what_could_be_markup),
         cmocka_unit_test(markdown__cuts_long_names_in_the_middle),
         cmocka_unit_test(markdown__only_our_own_tags),
+        cmocka_unit_test(markdown__long_tables_are_folded),
         cmocka_unit_test(markdown__every_row_has_its_columns),
         cmocka_unit_test(markdown__begins_with_the_verdict),
         cmocka_unit_test(markdown__details_are_closed),

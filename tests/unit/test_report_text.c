@@ -33,6 +33,39 @@ static void text__first_line_is_the_verdict(void **state)
     free(text);
 }
 
+/* Of many findings and rows the first are shown, the others counted; with `verbose` all are. */
+static void text__says_what_it_leaves_out(void **state)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT};
+    struct inq_finding findings[12];
+    struct inq_coll_stat stats[17];
+    struct made_report made;
+    (void)state;
+    made_report_fill(&made);
+    for (size_t i = 0; i < 12; i++) {
+        findings[i] = made.report.findings[0];
+    }
+    for (size_t i = 0; i < 17; i++) {
+        stats[i] = made.stats[0];
+    }
+    made.report.findings = findings;
+    made.report.n_findings = 12;
+    made.coll.by_op = stats;
+    made.coll.n_by_op = 17;
+    char *text = made_report_write(&made, &options, 1);
+    assert_non_null(strstr(text, "\n10.  "));
+    assert_null(strstr(text, "\n11.  "));
+    assert_non_null(strstr(text, " 2 more findings are not shown (-v shows all)\n"));
+    assert_non_null(strstr(text, " 1 more row is not shown (-v shows all)\n"));
+    free(text);
+    options.verbose = true;
+    text = made_report_write(&made, &options, 1);
+    assert_non_null(strstr(text, "\n12.  "));
+    assert_null(strstr(text, "not shown"));
+    free(text);
+    made_report_release(&made);
+}
+
 static void text__is_plain_ascii_without_utf8(void **state)
 {
     struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .verbose = true};
@@ -212,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text__first_line_is_the_verdict),
+        cmocka_unit_test(text__says_what_it_leaves_out),
         cmocka_unit_test(text__is_plain_ascii_without_utf8),
         cmocka_unit_test(text__no_input_acts_on_the_terminal),
         cmocka_unit_test(text__lines_fit_the_width),

@@ -2,6 +2,7 @@
 /* The first screen: the verdict, what is lost, the costliest findings and what to do. */
 
 const TOP_FINDINGS = 3;
+const OTHER_FINDINGS = 27;
 
 function stat(label, value, note, extra) {
     return el("div", { class: "stat" }, el("dt", null, label), el("dd", null, el("strong", null, value), note && el("span", null, note), extra));
@@ -137,5 +138,8 @@ function verdictSection(run) {
 function otherFindings(run) {
     const rest = run.report.findings.slice(TOP_FINDINGS);
     if (rest.length === 0) return null;
-    return { id: "more-findings", title: "Other findings", how: "Less costly than the three above, most costly first.", content: el("ol", { class: "cards" }, rest.map((f, i) => findingCard(run, f, i + 1 + TOP_FINDINGS))) };
+    const cards = (from, to) => el("ol", { class: "cards" }, rest.slice(from, to).map((f, i) => findingCard(run, f, i + from + 1 + TOP_FINDINGS)));
+    const folded = rest.length > OTHER_FINDINGS && el("details", { class: "fold" }, el("summary", null, sayCount(rest.length - OTHER_FINDINGS, "more finding", "more findings")));
+    if (folded) folded.addEventListener("toggle", () => folded.append(cards(OTHER_FINDINGS)), { once: true });
+    return { id: "more-findings", title: "Other findings", how: "Less costly than the three above, most costly first.", content: [cards(0, OTHER_FINDINGS), folded] };
 }

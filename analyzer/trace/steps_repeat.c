@@ -13,7 +13,8 @@
 
 enum {
     MAX_LAUNCHES = 1 << 20, /* looked at, from the first on */
-    MIN_PERIOD = 4          /* launches; less is no step */
+    MIN_PERIOD = 4,         /* launches; less is no step */
+    LONG_PERIOD = 4         /* times the usual length: the host paused */
 };
 /* Distances may differ from the usual one by a tenth (and two launches), in a fifth of them more,
  * as long as those hold no more than a quarter of the launches: layers of one pass are regular but
@@ -448,6 +449,56 @@ static int write_periods(const struct launches *l, uint32_t marker, int64_t usua
     return INQ_OK;
 }
 
+/* ---- periods of periods ---------------------------------------------------------------------- */
+
+/* The distance, in periods, of those after which the host pauses (they are many times as long as
+ * the usual one), if it is always the same; *first: the first of these. 0: there is none. */
+static size_t pause_distance(const struct inq_repeats *repeats, int64_t usual_ns, size_t *first)
+{
+    size_t distance = 0;
+    size_t before = SIZE_MAX;
+    for (size_t i = 0; i + 1 < repeats->n; i++) {
+        if (repeats->begin_ns[i + 1] - repeats->begin_ns[i] <= LONG_PERIOD * usual_ns) {
+            continue;
+        }
+        if (before == SIZE_MAX) {
+            *first = i;
+        } else if (distance == 0) {
+            distance = i - before;
+        } else if (distance != i - before) {
+            return 0;
+        }
+        before = i;
+    }
+    return distance > 1 ? distance : 0;
+}
+
+/* Where the host pauses after every so many periods, all up to the pause are one: alike layers of a
+ * step at whose end it waits for the GPU. */
+static int merge_to_pauses(struct inq_repeats *repeats, struct inq_err *err)
+{
+    size_t n = repeats->n > 0 ? repeats->n - 1 : 0;
+    int64_t *length_ns = inq_mem_alloc((n + 1) * sizeof *length_ns);
+    if (length_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for steps");
+    }
+    for (size_t i = 0; i < n; i++) {
+        length_ns[i] = repeats->begin_ns[i + 1] - repeats->begin_ns[i];
+    }
+    size_t first = 0;
+    size_t distance = n > 2 ? pause_distance(repeats, inq_median_i64(length_ns, n), &first) : 0;
+    inq_mem_free(length_ns);
+    if (distance == 0) {
+        return INQ_OK;
+    }
+    size_t kept = 0;
+    for (size_t i = (first + 1) % distance; i < repeats->n; i += distance) {
+        repeats->begin_ns[kept++] = repeats->begin_ns[i];
+    }
+    repeats->n = kept;
+    return INQ_OK;
+}
+
 int inq_repeats_find(const struct inq_trace *trace, size_t rank, const struct inq_repeats *like,
                      struct inq_repeats *repeats, struct inq_err *err)
 {
@@ -466,6 +517,9 @@ int inq_repeats_find(const struct inq_trace *trace, size_t rank, const struct in
         struct phase phase = find_phase(&l, marker, verdict.usual, wanted);
         if (phase.n > 0) {
             code = write_periods(&l, marker, verdict.usual, &phase, repeats, err);
+        }
+        if (code == INQ_OK) {
+            code = merge_to_pauses(repeats, err);
         }
     }
     release(&l);

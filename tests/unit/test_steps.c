@@ -358,6 +358,29 @@ static void inferred__layers_of_one_pass_are_no_steps(void **state)
     inq_run_free(run);
 }
 
+/* Nothing but the host's wait at the end of each step tells its alike layers from steps. */
+static void inferred__alike_layers_up_to_a_pause_are_a_step(void **state)
+{
+    (void)state;
+    static const char *const layer[] = {"qkv", "flash", "mlp", "reduce"};
+    struct inq_shard shard;
+    struct loop loop = {.layers = 5};
+    made_shard(&shard, "a", 0, 1);
+    for (int s = 0; s < 6; s++) {
+        for (int k = 0; k < 4 * loop.layers; k++) {
+            launch(&shard, &loop, layer[k % 4]);
+        }
+        loop.at_ns += 3000 * US;
+    }
+    struct inq_run *run = made_run(&shard, 1, true);
+    const struct inq_trace *trace = only_trace(run);
+    assert_int_equal(trace->n_steps, 6);
+    for (size_t i = 0; i < trace->ranks[0].events.n; i++) {
+        assert_int_equal(step_of(trace, 0, i), (int64_t)i / 20);
+    }
+    inq_run_free(run);
+}
+
 static void inferred__micro_batches_are_no_steps_without_the_optimizers_kernels(void **state)
 {
     (void)state;
@@ -567,6 +590,7 @@ int main(void)
         cmocka_unit_test(inferred__in_a_capture_cut_anywhere),
         cmocka_unit_test(inferred__layers_are_no_steps),
         cmocka_unit_test(inferred__layers_of_one_pass_are_no_steps),
+        cmocka_unit_test(inferred__alike_layers_up_to_a_pause_are_a_step),
         cmocka_unit_test(inferred__micro_batches_are_no_steps_without_the_optimizers_kernels),
         cmocka_unit_test(inferred__micro_batches_are_no_steps_where_the_optimizer_shows),
         cmocka_unit_test(inferred__are_numbered_alike_on_all_ranks),

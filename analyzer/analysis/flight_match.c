@@ -257,6 +257,27 @@ static enum inq_match_state judge(const struct table *t, struct inq_flight_verdi
     return list_absent(t, false, verdict) ? INQ_MATCH_UNDECIDED : INQ_MATCH_MATCHED;
 }
 
+/* Where all have joined the oldest, one of those behind it may lack a member. */
+static void find_absent_later(const struct table *t, struct inq_flight_verdict *verdict)
+{
+    int64_t least = INT64_MAX;
+    int64_t most = -1;
+    for (size_t i = 0; i < t->team->n_members; i++) {
+        const struct inq_flight_place *place = &t->team->places[i];
+        least = place->whole && place->enqueued < least ? place->enqueued : least;
+        most = place->whole && place->enqueued > most ? place->enqueued : most;
+    }
+    verdict->n_odd = 0;
+    for (size_t i = 0; i < t->team->n_members && least < most; i++) {
+        const struct inq_flight_place *place = &t->team->places[i];
+        if (place->whole && place->enqueued == least) {
+            verdict->odd[verdict->n_odd++] = t->model->ranks[place->rank].rank;
+            verdict->seq = least + 1;
+            verdict->state = INQ_MATCH_MISSING_MEMBER;
+        }
+    }
+}
+
 int inq_flight_match(const struct inq_flight_model *model, uint32_t team,
                      struct inq_flight_verdict *verdict, struct inq_err *err)
 {
@@ -284,6 +305,9 @@ int inq_flight_match(const struct inq_flight_model *model, uint32_t team,
     }
     verdict->seq = t.seq;
     verdict->state = judge(&t, verdict);
+    if (verdict->state == INQ_MATCH_MATCHED) {
+        find_absent_later(&t, verdict);
+    }
     inq_mem_free(t.parts);
     return INQ_OK;
 }

@@ -7,7 +7,8 @@
 #include "inquest/failure.h"
 
 struct inq_flight_verdict {
-    int64_t seq; /* the oldest that is not finished everywhere; -1: nothing is pending */
+    int64_t seq; /* the oldest that is not finished everywhere, or where all have joined that, the
+                    first that a member has not; -1: nothing is pending */
     enum inq_match_state state;
     size_t n_odd; /* members that differ from most, or have not joined; ascending */
     int32_t *odd;

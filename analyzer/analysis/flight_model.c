@@ -299,10 +299,11 @@ static void move_place(struct inq_flight_place *place, const struct inq_flight_e
 static void start_place(const struct inq_flight_team *team, const struct inq_flight_group *group,
                         struct inq_flight_place *place)
 {
-    place->known = group->has_status && !team->has_p2p && group->last_completed < INT64_MAX;
+    bool counts = group->has_status && !team->has_p2p;
+    place->known = counts && group->last_completed >= 0 && group->last_completed < INT64_MAX;
     place->next_seq = place->known ? group->last_completed + 1 : -1;
     place->pending = place->known && group->last_enqueued > group->last_completed;
-    place->enqueued = place->known ? group->last_enqueued : -1;
+    place->enqueued = counts ? group->last_enqueued : -1;
     place->certain = place->certain || place->known;
 }
 

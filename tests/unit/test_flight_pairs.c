@@ -242,6 +242,37 @@ static void pair__a_member_without_a_dump_leaves_it_undecided(void **state)
     test_dumps_release(&made);
 }
 
+/* All are in 7; what is behind it tells already who will be missed. */
+static void pair__a_later_number_that_a_member_lacks_is_told(void **state)
+{
+    (void)state;
+    const struct test_flight_op ops[] = {TEST_ALL_REDUCE(7, "4"), TEST_ALL_REDUCE(8, "4")};
+    struct test_dumps made = {0};
+    test_add_four(&made, 2, ops, 1, ops, 2);
+    struct test_judged j = test_find(&made, INQ_FAILURE_COMMUNICATION, "");
+    assert_int_equal(j.failure->matches[0].state, INQ_MATCH_MISSING_MEMBER);
+    assert_int_equal(j.failure->matches[0].seq, 8);
+    assert_int_equal(j.failure->matches[0].n_ranks, 1);
+    assert_int_equal(j.failure->matches[0].ranks[0], 2);
+    test_judged_release(&j);
+}
+
+/* Counters begin at -1, numbers at 1. */
+static void pair__the_first_number_is_that_of_the_entry(void **state)
+{
+    (void)state;
+    const struct test_flight_op op = TEST_ALL_REDUCE(1, "4");
+    struct test_dumps made = {
+        .status = "\"0\": {\"last_enqueued_collective\": 1, \"last_completed_collective\": -1}"};
+    for (int rank = 0; rank < 4; rank++) {
+        made.status = rank == 2 ? NULL : made.status;
+        test_add_dump(&made, rank, &op, rank != 2);
+    }
+    struct test_judged j = test_find(&made, INQ_FAILURE_CPU_STALL, "2");
+    assert_int_equal(j.failure->matches[0].seq, 1);
+    test_judged_release(&j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +284,8 @@ int main(void)
         cmocka_unit_test(pair__two_that_both_send_first_are_a_deadlock),
         cmocka_unit_test(pair__both_ways_of_a_batch_may_differ_in_size),
         cmocka_unit_test(pair__a_circle_is_one_whoever_else_left_no_dump),
+        cmocka_unit_test(pair__a_later_number_that_a_member_lacks_is_told),
+        cmocka_unit_test(pair__the_first_number_is_that_of_the_entry),
         cmocka_unit_test(pair__a_member_without_a_dump_leaves_it_undecided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

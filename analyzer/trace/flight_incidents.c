@@ -97,34 +97,54 @@ static int find_count(struct joining *j, const struct inq_flight_group *group, u
     return inq_map_put(&j->groups, key, *index, j->err);
 }
 
+/* What one dump tells of a group. */
+struct own {
+    uint32_t count;
+    int64_t last;
+    bool mixed; /* not all that it lists needs all members: the counters may be of that */
+};
+
+static void count_entry(struct joining *j, const struct inq_flight_entry *entry, struct own *own,
+                        size_t side)
+{
+    bool all = !entry->is_p2p && inq_flight_needs_all(entry->kind);
+    int64_t seq = entry->is_p2p ? -1 : entry->collective_seq;
+    int64_t *synced = &j->counts[own->count].synced[side];
+    bool done = entry->state == INQ_FLIGHT_COMPLETED;
+    *synced = all && done && seq > *synced ? seq : *synced;
+    own->mixed = own->mixed || !all;
+    own->last = seq > own->last ? seq : own->last;
+}
+
+static void count_group(struct joining *j, const struct inq_flight_group *group,
+                        const struct own *own, size_t side)
+{
+    struct count *count = &j->counts[own->count];
+    bool counted = group->has_status && !own->mixed && own->last == group->last_enqueued;
+    int64_t done = counted ? group->last_completed : -1;
+    int64_t *least = &count->least[side];
+    count->synced[side] = done > count->synced[side] ? done : count->synced[side];
+    *least = own->last >= 0 && (*least < 0 || own->last < *least) ? own->last : *least;
+}
+
 static int count_dump(struct joining *j, const struct inq_flight_dump *dump, size_t side)
 {
-    int64_t *last = inq_mem_alloc((dump->n_groups + 1) * sizeof *last);
-    uint32_t *index = inq_mem_alloc((dump->n_groups + 1) * sizeof *index);
-    int code = last != NULL && index != NULL
-                   ? INQ_OK
-                   : inq_err_set(j->err, INQ_NOMEM, "out of memory for dumps");
+    struct own *own = inq_mem_alloc((dump->n_groups + 1) * sizeof *own);
+    int code = own != NULL ? INQ_OK : inq_err_set(j->err, INQ_NOMEM, "out of memory for dumps");
     for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
-        last[g] = -1;
-        code = find_count(j, &dump->groups[g], &index[g]);
+        own[g] = (struct own){.last = -1};
+        code = find_count(j, &dump->groups[g], &own[g].count);
     }
     for (size_t i = 0; i < dump->n_entries && code == INQ_OK; i++) {
-        const struct inq_flight_entry *entry = &dump->entries[i];
-        if (entry->group == INQ_NONE || entry->is_p2p) {
-            continue;
+        uint32_t g = dump->entries[i].group;
+        if (g != INQ_NONE) {
+            count_entry(j, &dump->entries[i], &own[g], side);
         }
-        int64_t seq = entry->collective_seq;
-        int64_t *synced = &j->counts[index[entry->group]].synced[side];
-        bool all = entry->state == INQ_FLIGHT_COMPLETED && inq_flight_needs_all(entry->kind);
-        *synced = all && seq > *synced ? seq : *synced;
-        last[entry->group] = seq > last[entry->group] ? seq : last[entry->group];
     }
     for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
-        int64_t *least = &j->counts[index[g]].least[side];
-        *least = last[g] >= 0 && (*least < 0 || last[g] < *least) ? last[g] : *least;
+        count_group(j, &dump->groups[g], &own[g], side);
     }
-    inq_mem_free(last);
-    inq_mem_free(index);
+    inq_mem_free(own);
     return code;
 }
 

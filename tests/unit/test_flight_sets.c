@@ -113,8 +113,21 @@ static void add_timed(struct inq_out *out, int rank, int64_t at_ns, int seq, con
     add_member(out, rank, rank ^ 1, rank ^ 2, entry);
 }
 
+/* Its entry is pending, the one before finished, by the group's counters. */
+static void add_counted(struct inq_out *out, int rank, int64_t at_ns, int seq)
+{
+    char entry[320];
+    (void)snprintf(entry, sizeof entry,
+                   "{\"process_group\":[\"2\",\"dp\"],\"pg_id\":9,\"collective_seq_id\":%d,"
+                   "\"profiling_name\":\"nccl:all_reduce\",\"state\":\"scheduled\","
+                   "\"time_created_ns\":%" PRId64 "}],\"pg_status\":{\"9\":"
+                   "{\"last_enqueued_collective\":%d,\"last_completed_collective\":%d}},\"x\":[",
+                   seq, at_ns, seq, seq - 1);
+    add_member(out, rank, rank ^ 1, rank ^ 2, entry);
+}
+
 /* Ranks 0 and 1 write new dumps; those of 2 and 3 are from `before_ns` earlier, and of number `seq`
- * where the new ones are of 5. */
+ * where the new ones are of 5. With no state, the groups' counters tell it. */
 static size_t count_incidents(int64_t before_ns, int seq, const char *state, const char *second)
 {
     const int64_t now_ns = INT64_C(1760000000000000000);
@@ -122,7 +135,12 @@ static size_t count_incidents(int64_t before_ns, int seq, const char *state, con
     struct inq_out outs[4] = {{0}};
     struct inq_ingest_blob blobs[4];
     for (int r = 0; r < 4; r++) {
-        add_timed(&outs[r], r, r < 2 ? now_ns : now_ns - before_ns, r < 2 ? 5 : seq, state);
+        int64_t at_ns = r < 2 ? now_ns : now_ns - before_ns;
+        if (state != NULL) {
+            add_timed(&outs[r], r, at_ns, r < 2 ? 5 : seq, state);
+        } else {
+            add_counted(&outs[r], r, at_ns, r < 2 ? 5 : seq);
+        }
         blobs[r] = (struct inq_ingest_blob){names[r], outs[r].buf, outs[r].len};
     }
     struct inq_run *run = NULL;
@@ -160,6 +178,9 @@ static void sets__one_incident_by_its_numbers_is_one_by_any_clock(void **state)
     (void)state;
     const int64_t minute_ns = INT64_C(60000000000);
     assert_int_equal(count_incidents(200 * minute_ns, 5, "completed", ""), 1);
+    assert_int_equal(count_incidents(200 * minute_ns, 5, NULL, ""), 1);
+    assert_int_equal(
+        count_incidents(200 * minute_ns, 3, NULL, "a, an earlier incident, 3 h before"), 2);
     assert_int_equal(
         count_incidents(5000 * minute_ns, 4, "completed", "a, an earlier incident, 3 days before"),
         2);

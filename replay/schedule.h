@@ -24,8 +24,8 @@ int32_t inq_schedule_next(const struct inq_schedule *schedule, int32_t stage);
 /* Sets n_pipelines of a schedule that was read. Fails with INQ_NOMEM. */
 int inq_schedule_find_replicas(struct inq_schedule *schedule, struct inq_err *err);
 
-/* Sets the kind of a schedule that was read, if it is what a generator makes without knowing times.
- * Fails with INQ_NOMEM. */
+/* Sets the kind of a schedule that was read, if it is what a generator makes without knowing times,
+ * or holds what those that place ops by times are made to hold. Fails with INQ_NOMEM. */
 int inq_schedule_find_name(struct inq_schedule *schedule, struct inq_err *err);
 
 /* Cost of a stage, and how an action of `kind` changes the memory held. */

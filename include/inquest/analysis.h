@@ -339,8 +339,8 @@ struct inq_pipeline_host {
  *   ideal                the compute itself: m (F + B) of one stage
  * Parts can be negative where taking a cause away made another worse. */
 struct inq_pipeline {
-    const char *schedule; /* "1f1b", "interleaved-1f1b", "zb-v", ...; "zero-bubble": one of these;
-                           * "unknown" */
+    const char *schedule; /* "1f1b", "interleaved-1f1b", "zb-v", ...; "zero-bubble", "v-shaped",
+                           * "bidirectional": one of these; "unknown" */
     double confidence;    /* 0..1: share of the ops that stand where this schedule has them */
     const char *source;   /* "labels", "annotations", "inferred" */
     int32_t stages, microbatches, chunks, replicas;

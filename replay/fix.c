@@ -98,7 +98,7 @@ static const struct fix_row rows[] = {
       "bucket-size:factor=K[:latency=US]",
       "gradient buckets of K times the size",
       "transfers scale with size, and each collective costs its latency (20 us) besides",
-      {"buckets in flight are K times as large", "", ""}},
+      {"buckets in flight grow by the factor", "", ""}},
      false,
      " factor latency ",
      inq_fix_bucket_size},

@@ -104,7 +104,7 @@ static void judge(struct inq_validation *v)
     } else if (high < gain / 2.0) {
         say(v, INQ_REFUTED, "less than half of the gain");
     } else if (low <= 0.0) {
-        say(v, INQ_INCONCLUSIVE, "the interval holds no gain at all");
+        say(v, INQ_INCONCLUSIVE, "the interval does not rule out that nothing is gained");
     } else if (high < gain * (1.0 - gain_tolerance)) {
         say(v, INQ_INCONCLUSIVE, "gains, but less than predicted");
     } else if (low > gain * (1.0 + gain_tolerance)) {

@@ -145,7 +145,11 @@ static int say_what_is_missing(struct inq_kineto *k)
     const char *rank = !k->has_distributed ? "no distributedInfo"
                        : k->rank->rank < 0 ? "no rank in distributedInfo"
                                            : "";
-    const char *gpu = k->rank->events.n == 0 ? "no GPU events" : "";
+    const struct inq_file *file = &k->shard->file;
+    bool timeless = file->events > 0 && file->damage.count[INQ_DAMAGE_BAD_NUMBER] >= file->events;
+    const char *gpu = k->rank->events.n > 0 ? ""
+                      : timeless ? "times are beyond any clock in microseconds: nanoseconds?"
+                                 : "no GPU events";
     if (rank[0] == '\0' && gpu[0] == '\0') {
         return INQ_OK;
     }

@@ -180,6 +180,9 @@ static void kineto__what_is_missing_is_said(void **state)
          "no rank in distributedInfo"},
         {"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": []}", "no GPU events"},
         {"{\"schemaVersion\": 1, \"traceEvents\": []}", "no distributedInfo; no GPU events"},
+        {"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": [" KERNEL(
+             "k", "1768464000000000000", "20000", "\"stream\": 7") "]}",
+         "times are beyond any clock in microseconds: nanoseconds?"},
         {"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": [" SOME "]}", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

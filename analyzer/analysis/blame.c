@@ -36,7 +36,7 @@ static int tools_init(struct tools *t, const struct inq_trace *trace, int jobs,
     const struct inq_op_model *model = NULL;
     int code = inq_cells_build(trace, jobs, &t->cells, err);
 
-    if (code == INQ_OK) {
+    if (code == INQ_OK && inq_roles_need_model(trace)) {
         code = inq_op_model_shared(trace, report, &model, err);
     }
     if (code == INQ_OK) {

@@ -191,21 +191,28 @@ static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
     if (!finding) {
         return;
     }
-    const char *cost = inq_findings_time(f, p->host.cost_ns_per_step);
+    size_t n_steps = p->n_steps - p->n_warm_up_steps;
+    size_t seen = p->host.steps_seen > 0 ? p->host.steps_seen : n_steps;
+    int64_t late_ns = p->host.gap_ns_per_step * (int64_t)n_steps / (int64_t)seen;
     inq_findings_set_ranks(f, finding, &p->host.rank, 1);
     inq_findings_set_cost(finding, p->host.cost_ns_per_step, p->total_ns_per_step);
     finding->confidence = INQ_CONFIDENCE_SUPPORTED;
-    finding->measured = inq_findings_text(f, "%s per step", cost);
-    finding->expected = "gaps as short as the other workers'";
+    finding->measured =
+        inq_findings_text(f, "gaps of %s per step in front of its ops and within them",
+                          inq_findings_time(f, p->host.gap_ns_per_step));
+    finding->expected = inq_findings_text(f, "at most %s, as on the other workers",
+                                          inq_findings_time(f, p->host.others_ns_per_step));
     finding->title = inq_findings_text(
-        f, "%s holds the pipeline up: its host launches late in %zu of %zu steps (%s of the step)",
-        inq_findings_rank_list(f, &p->host.rank, 1, true), p->host.steps_seen,
-        p->n_steps - p->n_warm_up_steps, inq_findings_percent(f, finding->share));
+        f,
+        "%s holds the pipeline up: its host launches %s late in %zu of %zu steps (%s of the step)",
+        inq_findings_rank_list(f, &p->host.rank, 1, true), inq_findings_time(f, late_ns), seen,
+        n_steps, inq_findings_percent(f, finding->share));
     finding->detail = inq_findings_text(
         f,
-        "Its ops begin long after all that they wait for, which those of no other worker do. "
-        "Without these gaps a step of %s would be %s shorter.",
-        inq_findings_time(f, p->total_ns_per_step), cost);
+        "Measured %s, though nothing held them up; expected %s. Without these "
+        "gaps a step of %s would be %s shorter.",
+        finding->measured, finding->expected, inq_findings_time(f, p->total_ns_per_step),
+        inq_findings_time(f, p->host.cost_ns_per_step));
     finding->advice = inq_findings_advice(finding->kind);
     add_gaps(trace, f, finding, &p->host);
 }

@@ -7,12 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-/* "Rank 2 holds the other 3 ranks up" */
-static const char *holds_up(struct inq_findings *f, const struct inq_suspect *suspect)
+/* "Rank 2 holds the other 3 ranks up"; one that costs nothing does not. */
+static const char *holds_up(struct inq_findings *f, const struct inq_suspect *suspect,
+                            const struct inq_finding *finding)
 {
     size_t others = f->report->trace->n_ranks - suspect->n_ranks;
     const char *who = inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, true);
 
+    if (finding->severity == INQ_SEVERITY_INFO) {
+        return inq_findings_text(f, "%s would hold others up, were these not waiting anyway", who);
+    }
     return inq_findings_text(f, "%s %s the other %s up", who,
                              suspect->n_ranks == 1 ? "holds" : "hold",
                              others == 1 ? "rank" : inq_findings_text(f, "%zu ranks", others));
@@ -41,7 +45,9 @@ static const char *its(const struct inq_suspect *suspect)
 
 static const char *reason(struct inq_findings *f, const struct inq_suspect *suspect)
 {
-    const char *extra = inq_findings_time(f, suspect->own_ns - suspect->peers_ns);
+    bool always = suspect->steps_seen >= suspect->steps || suspect->steps_seen == 0;
+    const char *extra =
+        inq_findings_time(f, always ? suspect->own_ns - suspect->peers_ns : suspect->late_ns);
 
     if (suspect->kind == INQ_FINDING_SLOW_GPU) {
         return inq_findings_text(f, "the same kernels take %.2f times as long on %s GPU",
@@ -171,9 +177,9 @@ static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspec
     finding->n_evidence = suspect->n_evidence;
     finding->evidence = suspect->evidence;
     set_measure(f, suspect, finding);
-    finding->title =
-        inq_findings_text(f, "%s: %s %s (%s of the step)", holds_up(f, suspect), reason(f, suspect),
-                          how_often(f, suspect), inq_findings_percent(f, finding->share));
+    finding->title = inq_findings_text(
+        f, "%s: %s %s (%s of the step)", holds_up(f, suspect, finding), reason(f, suspect),
+        how_often(f, suspect), inq_findings_percent(f, finding->share));
     finding->detail = detail(f, suspect, finding);
     finding->advice = advice(f, suspect);
 }

@@ -246,6 +246,8 @@ static bool find_worker(struct hosts *h)
         second = less > second ? less : second;
         h->worker = more ? w : h->worker;
     }
+    h->found->gap_ns_per_step = h->gaps[h->worker] / (int64_t)h->m->n_steps;
+    h->found->others_ns_per_step = second / (int64_t)h->m->n_steps;
     return (double)h->gaps[h->worker] > INQ_STRAGGLER_APART * (double)second;
 }
 

@@ -120,14 +120,29 @@ static bool stages_of_model(const struct inq_trace *trace, const struct inq_op_m
     return true;
 }
 
+/* -1: neither recorded nor told by the rank's sends and receives. */
+static int32_t stage_of(const struct inq_trace *trace, const struct inq_rank *rank)
+{
+    return rank->stage >= 0 ? rank->stage : stage_by_p2p(trace, rank);
+}
+
+bool inq_roles_need_model(const struct inq_trace *trace)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (stage_of(trace, &trace->ranks[r]) >= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int find_keys(const struct inq_trace *trace, const struct inq_op_model *model,
                      struct inq_roles *roles, uint64_t *key, struct inq_err *err)
 {
     bool any = false;
 
     for (size_t r = 0; r < trace->n_ranks; r++) {
-        const struct inq_rank *rank = &trace->ranks[r];
-        int32_t stage = rank->stage >= 0 ? rank->stage : stage_by_p2p(trace, rank);
+        int32_t stage = stage_of(trace, &trace->ranks[r]);
         any = any || stage >= 0;
         key[r] = (uint64_t)((int64_t)stage + 1);
     }

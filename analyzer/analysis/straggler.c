@@ -29,7 +29,7 @@ struct role {
     uint32_t *ranks;
     size_t *steps; /* [n] judged steps of each */
     double *sum[PARTS], *peers[PARTS];
-    double *cost, *length;
+    double *cost, *length, *late; /* late: excess in the steps seen */
     double *excess; /* [n * steps] own time over the others' median; NaN: not judged */
     double *idle;   /* [n * steps] idle time; NaN: not judged */
     size_t *seen;
@@ -135,7 +135,10 @@ static void add_costs(struct context *ctx, struct role *role, size_t step)
         const struct inq_cell *cell = inq_cell_at(ctx->cells, role->ranks[i], step);
         double cost_ns = fmax(0.0, fmin(sheet->share[k], sheet->wait_gap[k]));
         role->cost[i] += cost_ns;
-        role->seen[i] += cost_ns >= ctx->min_cost_ns;
+        if (cost_ns >= ctx->min_cost_ns) {
+            role->seen[i]++;
+            role->late[i] += role->excess[i * ctx->cells->n_steps + step];
+        }
         role->length[i] += (double)(cell->end_ns - cell->start_ns);
         role->steps[i]++;
     }
@@ -253,6 +256,7 @@ static void set_means(struct inq_delay *delay, const struct role *role, size_t i
     delay->step_ns = role->length[i] / n;
     delay->steps = role->steps[i];
     delay->seen = role->seen[i];
+    delay->late_ns = delay->seen > 0 ? role->late[i] / (double)delay->seen : delay->own.ns;
 }
 
 static struct inq_excess *excess_of(struct inq_delay *delay, bool idle)
@@ -369,7 +373,7 @@ static int role_init(struct role *role, size_t n, size_t n_steps, struct inq_err
     role->ranks = inq_mem_alloc((n + 1) * sizeof(*role->ranks));
     role->steps = inq_mem_alloc((n + 1) * sizeof(*role->steps));
     role->seen = inq_mem_alloc((n + 1) * sizeof(*role->seen));
-    role->cost = inq_mem_alloc((n + 1) * (2 + 2 * PARTS) * sizeof(double));
+    role->cost = inq_mem_alloc((n + 1) * (3 + 2 * PARTS) * sizeof(double));
     role->excess = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     role->idle = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     if (!role->ranks || !role->steps || !role->seen || !role->cost || !role->excess ||
@@ -377,9 +381,10 @@ static int role_init(struct role *role, size_t n, size_t n_steps, struct inq_err
         return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
     }
     role->length = role->cost + n;
+    role->late = role->cost + 2 * n;
     for (size_t part = 0; part < PARTS; part++) {
-        role->sum[part] = role->cost + (2 + part) * n;
-        role->peers[part] = role->cost + (2 + PARTS + part) * n;
+        role->sum[part] = role->cost + (3 + part) * n;
+        role->peers[part] = role->cost + (3 + PARTS + part) * n;
     }
     return INQ_OK;
 }
@@ -396,7 +401,7 @@ static void role_start(struct role *role, const struct inq_roles *roles, size_t 
     }
     memset(role->steps, 0, role->n * sizeof(*role->steps));
     memset(role->seen, 0, role->n * sizeof(*role->seen));
-    memset(role->cost, 0, n_ranks * (2 + 2 * PARTS) * sizeof(double));
+    memset(role->cost, 0, n_ranks * (3 + 2 * PARTS) * sizeof(double));
     for (size_t i = 0; i < role->n * n_steps; i++) {
         role->excess[i] = (double)NAN;
         role->idle[i] = (double)NAN;

@@ -47,6 +47,7 @@ struct inq_delay {
     double peers_compute_ns, peers_idle_ns, peers_copy_ns;
     double cost_ns; /* its share of what the role's ranks lose by waiting for their last one */
     double step_ns; /* length of a step on this rank */
+    double late_ns; /* its excess in the steps seen, mean of those */
     double limit;   /* what a score must reach */
     size_t steps;   /* judged */
     size_t seen;    /* of these, steps in which its cost was worth mentioning */

@@ -284,6 +284,7 @@ int inq_suspect_make(const struct inq_inquiry *q, const struct inq_delay *delay,
     suspect->step_ns = whole(delay->step_ns);
     suspect->steps = delay->steps;
     suspect->steps_seen = delay->seen;
+    suspect->late_ns = whole(delay->late_ns);
     suspect->last_arrivals = q->arrivals->at[delay->rank].last;
     suspect->waits = q->arrivals->at[delay->rank].waits;
     suspect->confidence = confidence_of(q, delay, suspect);

@@ -317,10 +317,12 @@ struct inq_pipeline_step {
 
 /* A host that launches later than all others, seen by the gaps in front of its worker's ops. */
 struct inq_pipeline_host {
-    uint32_t rank;            /* index into inq_trace.ranks; INQ_NONE: no host stands out */
-    int64_t cost_ns_per_step; /* what a step gains without its gaps, by simulation; mean */
-    size_t steps_seen;        /* steps of which that is 1 % at least */
-    size_t n_gaps;            /* its longest, longest first */
+    uint32_t rank;              /* index into inq_trace.ranks; INQ_NONE: no host stands out */
+    int64_t cost_ns_per_step;   /* what a step gains without its gaps, by simulation; mean */
+    int64_t gap_ns_per_step;    /* its gaps beyond the usual, mean .. */
+    int64_t others_ns_per_step; /* .. and the most that any other worker has */
+    size_t steps_seen;          /* steps of which the cost is 1 % at least */
+    size_t n_gaps;              /* its longest, longest first */
     int64_t gap_start_ns[INQ_PIPELINE_GAPS], gap_end_ns[INQ_PIPELINE_GAPS];
 };
 
@@ -472,6 +474,7 @@ struct inq_suspect {
     int64_t cost_ns_per_step;   /* what a step loses by it */
     int64_t step_ns;            /* length of a step, to set it against */
     int64_t own_ns, peers_ns;   /* per step (slow_link: per transfer): the suspect's, its peers' */
+    int64_t late_ns;            /* one rank's: what it takes longer in a step of `steps_seen` */
     double ratio;               /* slow_gpu: durations of the same kernels; slow_link: of transfers;
                                  * more_work: kernels per step; NaN: does not apply */
     uint64_t steps, steps_seen; /* judged; of these, with a cost worth mentioning */

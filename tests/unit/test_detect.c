@@ -171,6 +171,48 @@ static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
            "healthy");
 }
 
+/* Kernels vary by more than rare pauses add to a step; idle time does not. */
+static void detect__host_that_pauses_now_and_then(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=4,sharded=1,layer=1600,dp_gbps=400,link=5,sigma=0.04,rank_sigma=0.004,seed=710,gz=0,"
+        "cpu_ops=0,fault=late_host:rank=3:mode=gc:every=2:delay=9847us",
+        "dp=4,pp=2,args=old,ts=abs,layers=4,micro_batches=4,layer=1600,pp_gbps=25,dp_gbps=150,"
+        "link=15,sigma=0.005,seed=708,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=gc:every=2:"
+        "delay=7894us",
+    };
+
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+        struct tried t = try_spec(specs[i]);
+        assert_string_equal(t.report->verdict.cls, "late_host");
+        assert_int_equal(t.report->findings[0].n_ranks, 1);
+        assert_int_equal(t.report->findings[0].ranks[0], 3);
+        drop(&t);
+    }
+    struct tried t = try_spec("dp=4,layers=4,steps=8,gz=0,cpu_ops=0,fault=late_host:rank=1:mode=gc:"
+                              "every=2:delay=12ms");
+    const struct inq_suspect *suspect = &t.report->blame->suspects[0];
+    assert_int_equal(suspect->steps_seen, 3);
+    assert_in_range(suspect->late_ns, 9000000, 12000000); /* in one of the three, not a mean step */
+    drop(&t);
+}
+
+/* What waits for somebody else anyway costs nothing, and is not said to hold anybody up. */
+static void detect__slow_rank_behind_a_slower_one(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=8,layers=4,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2,"
+                              "fault=late_host:rank=6:mode=step:delay=6ms");
+
+    assert_string_equal(t.report->verdict.cls, "late_host");
+    for (size_t i = 1; i < t.report->n_findings; i++) {
+        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
+        assert_null(strstr(t.report->findings[i].title, "holds"));
+    }
+    drop(&t);
+}
+
 /* Every layer waits for its slowest rank, and one of them is the slowest anyway. */
 static void detect__cost_of_a_slow_rank_among_noisy_ones(void **state)
 {
@@ -257,6 +299,8 @@ int main(void)
         cmocka_unit_test(detect__cost_of_uneven_sequences_in_a_pipeline),
         cmocka_unit_test(detect__cost_of_a_slow_rank_in_a_pipeline),
         cmocka_unit_test(detect__host_that_is_late_now_and_then_in_a_pipeline),
+        cmocka_unit_test(detect__host_that_pauses_now_and_then),
+        cmocka_unit_test(detect__slow_rank_behind_a_slower_one),
         cmocka_unit_test(detect__cost_of_a_slow_rank_among_noisy_ones),
         cmocka_unit_test(detect__transfers_with_sequence_numbers_match),
         cmocka_unit_test(detect__bare_transfers_of_replicas_make_a_pipeline),

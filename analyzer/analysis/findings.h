@@ -41,6 +41,9 @@ const char *inq_findings_time(struct inq_findings *findings, int64_t ns);
 /* "34 %", "2.5 %" below ten. */
 const char *inq_findings_percent(struct inq_findings *findings, double share);
 
+/* Damage that loses something; a negative duration or a GPU event without its launch does not. */
+uint64_t inq_damage_losses(const struct inq_damage *damage);
+
 /* What to try about a finding of this kind; "" where that depends on the case. */
 const char *inq_findings_advice(enum inq_finding_kind kind);
 

@@ -177,13 +177,24 @@ static void add_gaps(const struct inq_trace *trace, struct inq_findings *f,
     }
 }
 
+/* Whether gaps may come from what was not recorded: a stage that left no trace, a file that lost
+ * some of its work. */
+static bool gaps_are_doubtful(const struct inq_trace *trace, uint32_t rank)
+{
+    uint32_t file = trace->ranks[rank].file;
+
+    return trace->n_missing > 0 ||
+           (file < trace->n_files && inq_damage_losses(&trace->files[file].damage) > 0);
+}
+
 /* A host that comparing ranks did not find: of a stage without replicas, or late in some steps
  * only. */
 static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
 {
     const struct inq_pipeline *p = f->report->pipeline;
 
-    if (!p || p->host.rank == INQ_NONE || has_kind(f, INQ_FINDING_LATE_HOST) ||
+    if (!p || p->host.rank == INQ_NONE || gaps_are_doubtful(trace, p->host.rank) ||
+        has_kind(f, INQ_FINDING_LATE_HOST) ||
         (double)p->host.cost_ns_per_step < INQ_STRAGGLER_COST_FEW * (double)p->total_ns_per_step) {
         return;
     }

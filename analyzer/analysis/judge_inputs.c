@@ -34,8 +34,7 @@ static void judge_missing(const struct inq_trace *trace, struct inq_findings *f)
                       "first often left nothing.";
 }
 
-/* Damage that loses something; a negative duration or a GPU event without its launch does not. */
-static uint64_t losses(const struct inq_damage *damage)
+uint64_t inq_damage_losses(const struct inq_damage *damage)
 {
     uint64_t n = 0;
 
@@ -53,7 +52,7 @@ static enum inq_damage_kind first_loss(const struct inq_damage *damage)
     for (int k = 0; k < INQ_DAMAGE_KIND_COUNT; k++) {
         struct inq_damage one = {0};
         one.count[k] = damage->count[k];
-        if (losses(&one) > 0) {
+        if (inq_damage_losses(&one) > 0) {
             return (enum inq_damage_kind)k;
         }
     }
@@ -67,7 +66,7 @@ static void judge_damage(const struct inq_trace *trace, struct inq_findings *f)
     const struct inq_file *first = NULL;
 
     for (size_t i = 0; i < trace->n_files; i++) {
-        if (losses(&trace->files[i].damage) > 0) {
+        if (inq_damage_losses(&trace->files[i].damage) > 0) {
             first = first ? first : &trace->files[i];
             damaged++;
         }
@@ -83,7 +82,7 @@ static void judge_damage(const struct inq_trace *trace, struct inq_findings *f)
     }
     for (size_t r = 0; r < trace->n_ranks; r++) {
         uint32_t file = trace->ranks[r].file;
-        if (file < trace->n_files && losses(&trace->files[file].damage) > 0) {
+        if (file < trace->n_files && inq_damage_losses(&trace->files[file].damage) > 0) {
             ranks[n_ranks++] = (uint32_t)r;
         }
     }

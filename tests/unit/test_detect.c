@@ -270,6 +270,12 @@ static void detect__faults_of_one_rank(void **state)
 static void detect__no_late_host_in_records_that_are_cut(void **state)
 {
     (void)state;
+    struct tried t = try_spec("dp=1,pp=4,layers=8,micro_batches=8,layer=800,host_sigma=0.4,"
+                              "seed=9102,gz=0,cpu_ops=0,fault=missing_rank:rank=3");
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_LATE_HOST);
+    }
+    drop(&t);
     expect("dp=1,pp=4,layers=8,pp_gbps=8,micro_batches=12,layer=800,pp_gbps=200,dp_gbps=150,link=5,"
            "sigma=0.040,args=old,ts=abs,seed=7000,gz=0,cpu_ops=0,fault=cut_file:rank=0:at=0.30",
            "damaged_input");

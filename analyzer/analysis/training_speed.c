@@ -197,6 +197,7 @@ static size_t foot_of(const struct levels *v, const struct stretch *stretch)
 
 struct slow {
     size_t first, last; /* rows */
+    size_t per;         /* as precisely as first is told */
     double before, during;
     bool to_end;
 };
@@ -212,6 +213,7 @@ static void to_rows(const struct inq_training_series *s, const struct levels *v,
     size_t next = stretch->last + 1;
     *slow = (struct slow){.first = v->row[stretch->first],
                           .last = next < v->n ? v->row[next] - 1 : span->row[span->n - 1],
+                          .per = v->per,
                           .to_end = stretch->to_end};
     if (v->per > 1) {
         size_t to = v->row[foot + 1 < v->n ? foot + 1 : foot];
@@ -250,10 +252,22 @@ static bool keeps_up(const struct inq_training_series *s, const struct slow *slo
     return more - 1.0 < (slow->during / slow->before - 1.0) / 4.0;
 }
 
-static bool overlaps(const struct slow *all, size_t n, const struct slow *slow)
+/* The one of n that `slow` overlaps, or n. */
+static size_t find_overlap(const struct slow *all, size_t n, const struct slow *slow)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (slow->first <= all[i].last + W && all[i].first <= slow->last + W) {
+    size_t i = 0;
+    while (i < n && (slow->first > all[i].last + W || all[i].first > slow->last + W)) {
+        i++;
+    }
+    return i;
+}
+
+/* Whether it begins where rows are left out: then it truly began somewhere in between. */
+static bool begins_at_gap(const struct inq_training_series *s, const struct slow *slow)
+{
+    size_t end = slow->first + 2 * slow->per < s->n ? slow->first + 2 * slow->per : s->n;
+    for (size_t i = slow->first > 2 ? slow->first : 2; i < end; i++) {
+        if (s->step[i] - s->step[i - 1] > L * (s->step[i - 1] - s->step[i - 2])) {
             return true;
         }
     }
@@ -272,8 +286,15 @@ static size_t find_slow(struct inq_training_series *s, const struct inq_training
         size_t found = find_stretches(v, L, stretches);
         for (size_t i = 0; i < found && n < MOST; i++) {
             to_rows(s, v, &stretches[i], span, &out[n]);
-            n += !overlaps(out, known, &out[n]) &&
-                 out[n].during > out[n].before * (1.0 + SLOW_SHARE) && !keeps_up(s, &out[n]);
+            if (!(out[n].during > out[n].before * (1.0 + SLOW_SHARE)) || keeps_up(s, &out[n])) {
+                continue;
+            }
+            size_t same = find_overlap(out, known, &out[n]);
+            if (same == known) {
+                n++;
+            } else if (out[n].first < out[same].first && begins_at_gap(s, &out[same])) {
+                out[same] = out[n];
+            }
         }
     }
     return n;

@@ -169,11 +169,26 @@ static const char *headline_unknown(struct inq_log_case *c, const struct inq_fai
                    c->hang.seq >= 0 ? " in " : "", c->hang.seq >= 0 ? say_op(c) : "");
 }
 
+/* What the cause tells beside `where`, which may name its GPU already. */
+static const char *say_what(struct inq_log_case *c, const char *where)
+{
+    if (c->cause == NULL) {
+        return "";
+    }
+    const struct inq_log_event *e = c->cause->event;
+    bool named = strstr(where, inq_log_bus_text(c, e->bus)) != NULL;
+    if (named && e->kind == INQ_LOG_XID) {
+        return inq_say(c->arena, "Xid %" PRId64 " (%s)", e->code, inq_xid_name(e->code));
+    }
+    return named && e->kind == INQ_LOG_FALLEN_OFF ? "off the bus, as Xid 79 tells"
+                                                  : inq_log_what(c, c->cause);
+}
+
 const char *inq_log_headline(struct inq_log_case *c, const struct inq_failure *f)
 {
     const char *where = say_where(c, f);
     const char *victims = say_victims(c, f);
-    const char *what = c->cause != NULL ? inq_log_what(c, c->cause) : "";
+    const char *what = say_what(c, where);
     switch ((int)f->cls) {
     case INQ_FAILURE_UNKNOWN:
         return headline_unknown(c, f);

@@ -223,13 +223,15 @@ static const char *name_set(struct inq_trace *trace, const struct inq_flight_ite
     if (items[0].age == 0 || place == NULL) {
         return place;
     }
+    const int64_t hour = 60;
+    const int64_t day = 24 * hour;
     int64_t minutes = items[0].before_ns / INT64_C(60000000000);
-    int64_t per = minutes < 120 ? 1 : minutes < 48 * 60 ? 60 : 24 * 60;
+    int64_t per = minutes < 2 * hour ? 1 : minutes < 2 * day ? hour : day;
     return inq_arena_printf(trace->arena, "%s, an earlier incident, %" PRId64 " %s before", place,
                             minutes / per,
-                            per == 1    ? "min"
-                            : per == 60 ? "h"
-                                        : "days");
+                            per == 1      ? "min"
+                            : per == hour ? "h"
+                                          : "days");
 }
 
 static int make_trace(struct inq_run *run, struct inq_flight_item *items, size_t n,

@@ -68,34 +68,13 @@ static size_t list_numbers(const struct inq_op_model *m, const struct fix_job *j
                            int64_t *numbers)
 {
     size_t n = 0;
-    size_t kept = 0;
     for (size_t i = 0; i < job->n_ops; i++) {
         uint8_t own = job->ops[i].op.type;
         if (type == INQ_OP_NONE ? inq_op_is_compute(own) : own == type) {
             numbers[n++] = number_of(&job->ops[i], m);
         }
     }
-    inq_sort_i64(numbers, n);
-    for (size_t i = 0; i < n; i++) {
-        if (kept == 0 || numbers[i] != numbers[kept - 1]) {
-            numbers[kept++] = numbers[i];
-        }
-    }
-    return kept;
-}
-
-static size_t place_in(const int64_t *numbers, size_t n, int64_t number)
-{
-    size_t low = 0;
-    while (low < n) {
-        size_t middle = low + (n - low) / 2;
-        if (numbers[middle] < number) {
-            low = middle + 1;
-        } else {
-            n = middle;
-        }
-    }
-    return low;
+    return inq_sort_distinct_i64(numbers, n);
 }
 
 /* Micro-batches are numbered from 0 by their recorded numbers. */
@@ -114,7 +93,8 @@ static int number_microbatches(const struct inq_op_model *m, struct fix_job *job
         for (size_t i = 0; i < job->n_ops; i++) {
             struct fix_op *op = &job->ops[i];
             if (op->op.type == types[k]) {
-                op->op.micro_batch = (int32_t)place_in(numbers, kept, number_of(op, m));
+                op->op.micro_batch =
+                    (int32_t)inq_first_from_i64(numbers, 0, kept, number_of(op, m));
                 job->split = job->split || types[k] == INQ_OP_BACKWARD_WEIGHT;
             }
         }

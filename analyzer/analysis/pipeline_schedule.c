@@ -36,32 +36,6 @@ static int32_t number_of(const struct inq_step_op *op)
     return op->micro_batch >= 0 ? op->micro_batch : op->seq;
 }
 
-static size_t distinct(int64_t *numbers, size_t n)
-{
-    size_t kept = 0;
-    inq_sort_i64(numbers, n);
-    for (size_t i = 0; i < n; i++) {
-        if (kept == 0 || numbers[i] != numbers[kept - 1]) {
-            numbers[kept++] = numbers[i];
-        }
-    }
-    return kept;
-}
-
-static int32_t rank_in(const int64_t *numbers, size_t n, int64_t x)
-{
-    size_t low = 0;
-    while (low < n) {
-        size_t mid = low + (n - low) / 2;
-        if (numbers[mid] < x) {
-            low = mid + 1;
-        } else {
-            n = mid;
-        }
-    }
-    return (int32_t)low;
-}
-
 /* The stage's forwards and backwards in order; their number. */
 static size_t list_slots(struct shape *s, size_t stage)
 {
@@ -72,13 +46,14 @@ static size_t list_slots(struct shape *s, size_t stage)
             s->numbers[n++] = number_of(&t->op[i]);
         }
     }
-    size_t known = distinct(s->numbers, n);
+    size_t known = inq_sort_distinct_i64(s->numbers, n);
     n = 0;
     for (size_t i = t->stage_start[stage]; i < t->stage_start[stage + 1]; i++) {
         const struct inq_step_op *op = &t->op[i];
         if (op->type == INQ_OP_FORWARD || inq_op_is_backward(op->type)) {
-            s->seen[n++] = (struct slot){op->type != INQ_OP_FORWARD, op->chunk > 0 ? op->chunk : 0,
-                                         rank_in(s->numbers, known, number_of(op))};
+            s->seen[n++] =
+                (struct slot){op->type != INQ_OP_FORWARD, op->chunk > 0 ? op->chunk : 0,
+                              (int32_t)inq_first_from_i64(s->numbers, 0, known, number_of(op))};
         }
     }
     return n;

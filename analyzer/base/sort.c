@@ -179,6 +179,31 @@ void inq_sort_i64(int64_t *values, size_t n)
     sort_words((word *)values, n);
 }
 
+size_t inq_sort_distinct_i64(int64_t *values, size_t n)
+{
+    size_t kept = 0;
+    inq_sort_i64(values, n);
+    for (size_t i = 0; i < n; i++) {
+        if (kept == 0 || values[i] != values[kept - 1]) {
+            values[kept++] = values[i];
+        }
+    }
+    return kept;
+}
+
+size_t inq_first_from_i64(const int64_t *values, size_t low, size_t high, int64_t least)
+{
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (values[middle] < least) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* The bits of doubles are in order as integers once those of negative ones are turned round; the
  * same step turns them back. */
 static void turn_negative(word *values, size_t n)

@@ -20,4 +20,10 @@ int inq_sort_order_i64(const int64_t *keys, size_t n, uint32_t *perm, struct inq
 void inq_sort_i64(int64_t *values, size_t n);
 void inq_sort_double(double *values, size_t n); /* NaN: in front or last, by its sign */
 
+/* Sorts, and keeps each value once, in front; how many. */
+size_t inq_sort_distinct_i64(int64_t *values, size_t n);
+/* Index of the first of the ascending values from `low` to `high` that is at least `least`; `high`:
+ * none. */
+size_t inq_first_from_i64(const int64_t *values, size_t low, size_t high, int64_t least);
+
 #endif

@@ -143,7 +143,6 @@ enum inq_cat inq_kineto_cat(struct inq_kineto *k, struct inq_text text);
 /* Interns a text as written; damage in it is counted at `offset`. */
 int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, inq_str *id);
 enum inq_op_class inq_kineto_kernel_class(struct inq_kineto *k, inq_str name);
-bool inq_text_is(struct inq_text text, const char *what);
 
 /* ---- kineto_rows.c --------------------------------------------------------------------------- */
 

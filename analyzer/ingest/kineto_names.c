@@ -50,11 +50,6 @@ static const struct {
     {"mtia_insight", INQ_CAT_PASSING},
 };
 
-bool inq_text_is(struct inq_text text, const char *what)
-{
-    return strlen(what) == text.n && memcmp(what, text.p, text.n) == 0;
-}
-
 static enum inq_cat look_up(struct inq_text text)
 {
     for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++) {

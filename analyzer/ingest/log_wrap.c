@@ -41,15 +41,10 @@ static const struct {
     {"loss", NUMBERS},
 };
 
-static bool is(struct inq_text text, const char *word)
-{
-    return text.p != NULL && text.n == strlen(word) && memcmp(text.p, word, text.n) == 0;
-}
-
 static enum part part_of(struct inq_text key)
 {
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        if (is(key, members[i].key)) {
+        if (inq_text_is(key, members[i].key)) {
             return members[i].part;
         }
     }
@@ -117,7 +112,7 @@ bool inq_log_is_wrapped(const char *head, size_t n)
         return false;
     }
     /* a single {"message": ..., "timestamp": ...} is what a worker leaves for its launcher */
-    return !is(w.key, "message") || (end + 1 < stop && end[1] == '{');
+    return !inq_text_is(w.key, "message") || (end + 1 < stop && end[1] == '{');
 }
 
 /* ---- rewriting ---------------------------------------------------------------------------------
@@ -171,7 +166,7 @@ static size_t write_prefix(const struct wrapped *w, char *line)
         n = w->epoch ? append_epoch(line, 0, *time) : append(line, 0, *time);
         line[n++] = ' ';
     }
-    if (is(w->parts[SOURCE], "kernel") && host->p != NULL && host->n < PREFIX / 3) {
+    if (inq_text_is(w->parts[SOURCE], "kernel") && host->p != NULL && host->n < PREFIX / 3) {
         static const struct inq_text kernel = {" kernel: ", 9};
         n = append(line, append(line, n, *host), kernel);
     }

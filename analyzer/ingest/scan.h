@@ -43,6 +43,8 @@ enum inq_scan_result inq_scan_bare(struct inq_scan *scan, struct inq_text *text)
 /* Any value, unread. */
 enum inq_scan_result inq_scan_skip(struct inq_scan *scan);
 
+/* Whether the text, as written, is this word. */
+bool inq_text_is(struct inq_text text, const char *word);
 /* Whole and decimal numbers; false when the text is none or does not fit. */
 bool inq_scan_int(const char *p, size_t n, int64_t *value);
 /* Microseconds to nanoseconds, exactly; *fraction tells of a decimal point or exponent. */

@@ -41,6 +41,11 @@ static enum inq_scan_result bad_at(struct inq_scan *scan, const char *resync)
     return INQ_SCAN_BAD;
 }
 
+bool inq_text_is(struct inq_text text, const char *word)
+{
+    return strlen(word) == text.n && memcmp(word, text.p, text.n) == 0;
+}
+
 int inq_scan_blank(struct inq_scan *scan)
 {
     while (scan->p < scan->end) {

@@ -34,32 +34,18 @@ int inq_html_find_marks(const struct inq_view *view, struct inq_html_marks *mark
     return INQ_OK;
 }
 
-/* Index of the first of the ascending times from `low` to `high` that is at least `at_ns`. */
-static size_t first_from(const int64_t *times, size_t low, size_t high, int64_t at_ns)
-{
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (times[mid] < at_ns) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    return low;
-}
-
 static bool is_marked(const struct inq_html_marks *marks, int64_t at_ns)
 {
-    size_t i = first_from(marks->at_ns, 0, marks->n, at_ns);
+    size_t i = inq_first_from_i64(marks->at_ns, 0, marks->n, at_ns);
     return i < marks->n && marks->at_ns[i] == at_ns;
 }
 
 void inq_html_narrow(struct inq_html_lane *lane, const struct inq_html_window *window)
 {
     const int64_t *start_ns = lane->events->start_ns;
-    size_t from = first_from(start_ns, lane->first, lane->last, window->start_ns);
+    size_t from = inq_first_from_i64(start_ns, lane->first, lane->last, window->start_ns);
     lane->first = from - lane->first > MOST_BACK ? from - MOST_BACK : lane->first;
-    lane->last = first_from(start_ns, from, lane->last, window->end_ns);
+    lane->last = inq_first_from_i64(start_ns, from, lane->last, window->end_ns);
 }
 
 /* Whether the op can be a part of something merged. */

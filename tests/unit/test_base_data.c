@@ -165,6 +165,22 @@ static void sort__numbers_are_in_order_whatever_they_were(void **state)
     }
 }
 
+static void sort__places_among_distinct_values(void **state)
+{
+    (void)state;
+    int64_t values[] = {7, -2, 7, INT64_MAX, -2, 3, INT64_MIN};
+    const int64_t expected[] = {INT64_MIN, -2, 3, 7, INT64_MAX};
+    assert_int_equal(inq_sort_distinct_i64(values, 7), 5);
+    assert_memory_equal(values, expected, sizeof expected);
+    assert_int_equal(inq_sort_distinct_i64(values, 0), 0);
+    assert_int_equal(inq_first_from_i64(values, 0, 5, 3), 2);
+    assert_int_equal(inq_first_from_i64(values, 0, 5, 4), 3);
+    assert_int_equal(inq_first_from_i64(values, 0, 5, INT64_MIN), 0);
+    assert_int_equal(inq_first_from_i64(values, 0, 4, 8), 4);
+    assert_int_equal(inq_first_from_i64(values, 3, 5, 0), 3);
+    assert_int_equal(inq_first_from_i64(NULL, 0, 0, 0), 0);
+}
+
 static int compare_plain_double(const void *a, const void *b)
 {
     double x = *(const double *)a;
@@ -301,6 +317,7 @@ int main(void)
         cmocka_unit_test(strtab__out_of_memory_leaves_it_usable),
         cmocka_unit_test(map__finds_what_was_put),
         cmocka_unit_test(sort__numbers_are_in_order_whatever_they_were),
+        cmocka_unit_test(sort__places_among_distinct_values),
         cmocka_unit_test(sort__doubles_are_in_order_whatever_they_were),
         cmocka_unit_test(sort__order_is_stable_at_every_size),
         cmocka_unit_test(sort__order_of_runs_is_stable),

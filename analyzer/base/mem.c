@@ -16,9 +16,9 @@ static int should_fail(void)
     return atomic_fetch_sub(&fail_countdown, 1) == 1;
 }
 
-void inq_mem_fail_after(long n)
+long inq_mem_fail_after(long n)
 {
-    atomic_store(&fail_countdown, n);
+    return atomic_exchange(&fail_countdown, n);
 }
 
 void *inq_mem_alloc(size_t size)

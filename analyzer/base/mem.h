@@ -11,8 +11,9 @@ void *inq_mem_zalloc(size_t count, size_t size);
 void *inq_mem_realloc(void *ptr, size_t size);
 void inq_mem_free(void *ptr);
 
-/* Tests only: the Nth allocation from now fails (1 = the next); 0 switches it off. */
-void inq_mem_fail_after(long n);
+/* Tests only: the Nth allocation from now fails (1 = the next); 0 switches it off. Returns what was
+ * left to go of the call before: 0 when its allocation has failed. */
+long inq_mem_fail_after(long n);
 
 /* Makes room for `need` elements of `elem` bytes in *ptr (geometric growth), at most `max`.
  * Returns 0, INQ_NOMEM or INQ_LIMIT; on failure *ptr and *cap are unchanged. */

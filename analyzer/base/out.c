@@ -73,7 +73,9 @@ int inq_out_flush(struct inq_out *out, struct inq_err *err)
 {
     hand_over(out);
     if (out->code != INQ_OK) {
-        return inq_err_set(err, (enum inq_code)out->code, "could not write the output");
+        return inq_err_set(err, (enum inq_code)out->code, "%s",
+                           out->code == INQ_NOMEM ? "out of memory for the output"
+                                                  : "could not write the output");
     }
     return INQ_OK;
 }

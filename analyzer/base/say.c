@@ -48,6 +48,10 @@ const char *inq_say_list(struct inq_arena *arena, const int32_t *numbers, size_t
 
 const char *inq_say_ranks(struct inq_arena *arena, const int32_t *ranks, size_t n, bool capital)
 {
+    if (n == 2) {
+        return inq_say(arena, "%sanks %" PRId32 " and %" PRId32, capital ? "R" : "r", ranks[0],
+                       ranks[1]);
+    }
     return inq_say(arena, "%s%s %s", capital ? "R" : "r", n == 1 ? "ank" : "anks",
                    inq_say_list(arena, ranks, n));
 }

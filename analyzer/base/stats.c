@@ -11,7 +11,17 @@ int64_t inq_median_i64(int64_t *values, size_t n)
         return 0;
     }
     inq_sort_i64(values, n);
-    return values[(n - 1) / 2];
+    int64_t low = values[(n - 1) / 2];
+    int64_t high = values[n / 2];
+    /* no sum that could overflow; floor of half the odd bits */
+    int64_t odd = low ^ high;
+    return (low & high) + (odd - (odd & 1)) / 2;
+}
+
+int64_t inq_lower_median_i64(int64_t *values, size_t n)
+{
+    inq_sort_i64(values, n);
+    return n > 0 ? values[(n - 1) / 2] : 0;
 }
 
 double inq_quantile(double *values, size_t n, double q)

@@ -5,9 +5,12 @@
 
 #include "inquest/error.h"
 
-/* Median (lower middle of an even count for integers: no invented value). Reorders `values`.
+/* Median (of an even count the mean of the two middle values, rounded down). Reorders `values`.
  * 0 when n == 0. */
 int64_t inq_median_i64(int64_t *values, size_t n);
+/* The lower of the two middle values of an even count: one of the values, where their mean would be
+ * none of what was measured (two clusters of clock offsets). Reorders. 0 when n == 0. */
+int64_t inq_lower_median_i64(int64_t *values, size_t n);
 /* Median (mean of the two middle values). Reorders. NaN when n == 0. */
 double inq_median(double *values, size_t n);
 /* Linear-interpolated quantile, q in [0, 1] (type 7). Reorders. NaN when n == 0. */

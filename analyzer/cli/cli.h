@@ -30,6 +30,7 @@ enum inq_option_id {
     INQ_OPT_JOB,
     INQ_OPT_TIME,
     INQ_OPT_ONLY,
+    INQ_OPT_TABLE,
     INQ_OPT_WHAT_IF,
     INQ_OPT_FIX,
     INQ_OPT_VALIDATE,
@@ -47,8 +48,10 @@ enum inq_option_id {
     INQ_OPT_AT,
     INQ_OPT_COMMS,
     INQ_OPT_GROUPING,
+    INQ_OPT_MEMORY,
     INQ_OPT_MEMORY_LIMIT,
     INQ_OPT_DIALECT,
+    INQ_OPT_TO,
     INQ_OPT_ENGINE,
     INQ_OPT_STEPS,
     INQ_OPT_SCALE,
@@ -58,6 +61,8 @@ enum inq_option_id {
     INQ_OPT_REALTIME,
     INQ_OPT_BASELINE,
     INQ_OPT_UPDATE,
+    INQ_OPT_FORCE,
+    INQ_OPT_ADD,
     INQ_OPT_TOLERANCE,
     INQ_OPT_RULE,
     INQ_OPT_SAMPLES,
@@ -88,6 +93,7 @@ enum inq_completion {
     INQ_COMPLETE_FILE,
     INQ_COMPLETE_CHOICES,  /* the words of `choices` */
     INQ_COMPLETE_ANALYSES, /* names of analyses, comma-separated */
+    INQ_COMPLETE_TABLES,   /* names of tables, and "list" */
     INQ_COMPLETE_FORMATS   /* what the command writes */
 };
 
@@ -168,6 +174,18 @@ struct inq_said {
     const char *value; /* NULL: a flag */
 };
 
+/* A file that was read: results must not be written over it. */
+struct inq_cli_input {
+    uint64_t device, inode;
+};
+
+/* All of them, in one place for a command and the copies of its arguments that it reads runs with.
+ */
+struct inq_cli_inputs {
+    size_t n, cap;
+    struct inq_cli_input *files;
+};
+
 /* What the arguments say. Strings point into argv. */
 struct inq_cli {
     const struct inq_command *command;
@@ -179,7 +197,8 @@ struct inq_cli {
     size_t n_said;
     struct inq_said *said; /* every option in order, for those that may be given several times */
     size_t n_words;
-    const char **words; /* all that is not an option, the command aside */
+    const char **words;            /* all that is not an option, the command aside */
+    struct inq_cli_inputs *inputs; /* the files of the runs that were read */
     enum inq_format format;
     bool json_errors;
 };
@@ -196,6 +215,9 @@ const char *inq_cli_next_value(const struct inq_cli *cli, enum inq_option_id id,
 int inq_cli_whole(const struct inq_cli *cli, enum inq_option_id id, int64_t least, int64_t most,
                   int64_t *value);
 int inq_cli_positive(const struct inq_cli *cli, enum inq_option_id id, double *value);
+/* Reads a number, perhaps negative, perhaps with a unit of bytes ("1.5GiB", "-300M") of `len`
+ * bytes; false: it is none. */
+bool inq_cli_size(const char *text, size_t len, double *value);
 /* Reads "0-7,12" or "10..20" into ranges that the caller frees with inq_mem_free. Fails with
  * INQ_USAGE. */
 int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struct inq_err *err);
@@ -206,6 +228,9 @@ int inq_cli_keep_steps(const struct inq_cli *cli, struct inq_trace *trace, struc
 /* Reads "1.2s~1.4s", "~300ms" or "2s~" (a bare number is in seconds) into nanoseconds; an end left
  * out is 0 or INT64_MAX. Fails with INQ_USAGE. */
 int inq_cli_time_range(const char *text, int64_t *from_ns, int64_t *to_ns, struct inq_err *err);
+
+/* Reads "12.5ms" (a bare number is in ms) into nanoseconds; false: it is none. */
+bool inq_cli_duration(const char *text, int64_t *ns);
 
 /* The one of the `n` words that `text` most probably meant, or NULL. */
 const char *inq_cli_nearest(const char *text, const char *const *words, size_t n);
@@ -267,6 +292,18 @@ bool inq_cli_is_schedule(const struct inq_cli *cli, const char *path);
 /* Format, width, colours and verbosity by the options and the terminal. */
 struct inq_report_options inq_cli_report_options(const struct inq_cli *cli);
 
+/* Where a line of text stands, as the output watches it; all-zero: at its beginning. */
+struct inq_cli_line {
+    bool inside;   /* something of it is written */
+    bool colon;    /* and that is one colon */
+    bool escape;   /* in a terminal's escape sequence */
+    size_t hashes; /* '#' without a break before here */
+};
+
+/* Remembers the files of the run, but not those that were not understood (a report of an earlier
+ * call in the folder): output over one of them is refused. Fails with INQ_NOMEM. */
+int inq_cli_keep_inputs(const struct inq_cli *cli, const struct inq_run *run, struct inq_err *err);
+
 /* Where results go: stdout, a pager, or a file that appears only when complete. */
 struct inq_cli_output {
     const struct inq_cli *cli;
@@ -274,6 +311,7 @@ struct inq_cli_output {
     int fd;              /* of the temporary file; -1: stdout */
     bool gzip;           /* the file is compressed: collected until it is whole */
     int why;             /* errno of the first write that failed */
+    struct inq_cli_line line;
     char *path, *temp;
 };
 

@@ -8,7 +8,7 @@
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_RANK) |    \
      INQ_OPT_BIT(INQ_OPT_STEP) | INQ_OPT_BIT(INQ_OPT_TIME) | INQ_OPT_BIT(INQ_OPT_ONLY) |           \
      INQ_OPT_BIT(INQ_OPT_METHOD) | INQ_OPT_BIT(INQ_OPT_WHAT_IF) | INQ_OPT_BIT(INQ_OPT_FAIL_ON) |   \
-     INQ_OPT_BIT(INQ_OPT_VERBOSE))
+     INQ_OPT_BIT(INQ_OPT_TABLE) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define INFO_OPTIONS                                                                               \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
@@ -21,8 +21,9 @@
      INQ_OPT_BIT(INQ_OPT_TIMES) | INQ_OPT_BIT(INQ_OPT_NO_OVERLAP) | INQ_OPT_BIT(INQ_OPT_DIALECT))
 
 #define SCHEDULE_OPTIONS                                                                           \
-    (SCHEDULE_OR_RUN | INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_SIZES) |                \
-     INQ_OPT_BIT(INQ_OPT_AT) | INQ_OPT_BIT(INQ_OPT_COMMS) | INQ_OPT_BIT(INQ_OPT_MEMORY_LIMIT) |    \
+    (SCHEDULE_OR_RUN | INQ_OPT_BIT(INQ_OPT_TO) | INQ_OPT_BIT(INQ_OPT_GROUPING) |                   \
+     INQ_OPT_BIT(INQ_OPT_SIZES) | INQ_OPT_BIT(INQ_OPT_AT) | INQ_OPT_BIT(INQ_OPT_COMMS) |           \
+     INQ_OPT_BIT(INQ_OPT_MEMORY) | INQ_OPT_BIT(INQ_OPT_MEMORY_LIMIT) |                             \
      INQ_OPT_BIT(INQ_OPT_BASELINE) | INQ_OPT_BIT(INQ_OPT_TOLERANCE))
 
 #define EXECUTES                                                                                   \
@@ -47,29 +48,39 @@
 #else
 #define HTML 0U
 #endif
+#ifdef INQ_HAVE_SQLITE
+#define SQLITE INQ_FORMAT_BIT(INQ_FORMAT_SQLITE)
+#else
+#define SQLITE 0U
+#endif
 #define ANALYZE_FORMATS                                                                            \
-    (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) | HTML)
+    (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) |       \
+     INQ_FORMAT_BIT(INQ_FORMAT_CSV) | HTML | SQLITE)
 #define COMPARE_OPTIONS                                                                            \
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_STEP) |    \
      INQ_OPT_BIT(INQ_OPT_JOB) | INQ_OPT_BIT(INQ_OPT_SAMPLES) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define CHECK_OPTIONS                                                                              \
     (SCHEDULE_OR_RUN | INQ_OPT_BIT(INQ_OPT_GROUPING) | INQ_OPT_BIT(INQ_OPT_BASELINE) |             \
-     INQ_OPT_BIT(INQ_OPT_UPDATE) | INQ_OPT_BIT(INQ_OPT_TOLERANCE) | INQ_OPT_BIT(INQ_OPT_RULE))
+     INQ_OPT_BIT(INQ_OPT_UPDATE) | INQ_OPT_BIT(INQ_OPT_FORCE) | INQ_OPT_BIT(INQ_OPT_ADD) |         \
+     INQ_OPT_BIT(INQ_OPT_MEMORY) | INQ_OPT_BIT(INQ_OPT_MEMORY_LIMIT) |                             \
+     INQ_OPT_BIT(INQ_OPT_TOLERANCE) | INQ_OPT_BIT(INQ_OPT_RULE))
 
+/* What CI systems show. */
+#define CI_FORMATS                                                                                 \
+    (INQ_FORMAT_BIT(INQ_FORMAT_JUNIT) | INQ_FORMAT_BIT(INQ_FORMAT_GITHUB) |                        \
+     INQ_FORMAT_BIT(INQ_FORMAT_GITLAB) | INQ_FORMAT_BIT(INQ_FORMAT_SARIF))
 #define SCHEDULE_FORMATS                                                                           \
     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_CSV) | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO) |            \
-     INQ_FORMAT_BIT(INQ_FORMAT_SVG))
+     INQ_FORMAT_BIT(INQ_FORMAT_SVG) | CI_FORMATS)
 #define REPLAY_FORMATS  (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_PERFETTO))
 #define FIX_FORMATS     (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | HTML)
 #define COMPARE_FORMATS (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN))
-#define CHECK_FORMATS                                                                              \
-    (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | INQ_FORMAT_BIT(INQ_FORMAT_JUNIT) |          \
-     INQ_FORMAT_BIT(INQ_FORMAT_GITHUB))
-#define ONLY_TEXT INQ_FORMAT_BIT(INQ_FORMAT_TEXT)
+#define CHECK_FORMATS   (TEXT_JSON | INQ_FORMAT_BIT(INQ_FORMAT_MARKDOWN) | CI_FORMATS)
+#define ONLY_TEXT       INQ_FORMAT_BIT(INQ_FORMAT_TEXT)
 
 const struct inq_command inq_commands[] = {
-    {"analyze", "PATH...", "say where the time went and who held whom up",
+    {"analyze", "PATH...", "say where the time went and who delayed whom",
      "Reads every file and folder given, recognises each by its content, and writes the\n"
      "postmortem: the verdict, the findings with their evidence, then the tables. Damaged,\n"
      "missing and mixed-up files are counted and worked around.\n"
@@ -78,6 +89,7 @@ const struct inq_command inq_commands[] = {
      "  inquest analyze run/ -o report.html    one page with charts and the timeline\n"
      "  inquest analyze run/ -o report.md      a document for the ticket\n"
      "  inquest analyze run/ -o run.trace.json a trace for ui.perfetto.dev\n"
+     "  inquest analyze run/ -o run.sqlite     tables to query; --table list names them\n"
      "  inquest analyze run/ -s 10..20         without the warm-up\n"
      "  inquest analyze run/ -q --fail-on high exits 3 on a grave finding",
      ANALYZE_OPTIONS, ANALYZE_FORMATS, inq_cmd_analyze},
@@ -113,20 +125,25 @@ const struct inq_command inq_commands[] = {
      "  inquest schedule convert run/ -o recorded.csv\n"
      "  inquest schedule make --make zb-h1 -p 8 -m 32 --comms -o zbh1.csv\n"
      "  inquest schedule lint zbh1.csv --grouping none\n"
+     "  inquest schedule lint schedules/ -f gitlab -o gl-code-quality-report.json\n"
      "  inquest schedule compare 1f1b zb-h1 mine.csv -p 8 -m 32 --times 18,18,9,1\n"
+     "  inquest schedule show --make zb-2p -p 8 -m 32 --times 18,18,9,1 --memory 3,1,0\n"
      "  inquest schedule search -p 8 -m 32 --times 18,18,9,1 --memory-limit 8",
      SCHEDULE_OPTIONS, SCHEDULE_FORMATS, inq_cmd_schedule},
-    {"check", "PATH|FILE.csv", "compare a run or a schedule with a baseline: the gate for CI",
+    {"check", "PATH...", "compare a run or a schedule with a baseline: the gate for CI",
      "Measures a run (step time, compute by stage, exposed communication, worst wait, bubbles,\n"
      "slowdown, findings) or a schedule (a CSV file or --make: makespan, bubbles, peak memory,\n"
      "lint) and compares it with a baseline that --update wrote. A run got worse only when that\n"
      "is more than the tolerance and more than the noise of its steps explains. Exits 3 when a\n"
-     "check fails, 1 when there is nothing to compare.\n"
+     "check fails, 1 when there is nothing to compare. What is exact, as a schedule is, has no\n"
+     "tolerance. Several schedules, or a folder of them, are checked one by one; with a folder of\n"
+     "baselines each is held against its own.\n"
      "\n"
      "  inquest check run/ --baseline perf.json --update       once; commit perf.json\n"
      "  inquest check run/ --baseline perf.json                in CI\n"
      "  inquest check run/ --baseline perf.json --rule worst_wait=off --rule step_time=200ms\n"
-     "  inquest check s.csv --times 18,18,9,1 --baseline s.json -f junit -o check.xml",
+     "  inquest check s.csv --times 18,18,9,1 --baseline s.json -f junit -o check.xml\n"
+     "  inquest check schedules/ --baseline baselines/ -f sarif -o check.sarif",
      CHECK_OPTIONS, CHECK_FORMATS, inq_cmd_check},
     {"fix", "PATH|SCHEDULE", "propose fixes, predict what each would gain",
      "Takes the step of median length of a recorded run, or a schedule (a CSV file, or one made\n"

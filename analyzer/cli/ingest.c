@@ -3,9 +3,23 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* choices of --align */
 enum { ALIGN_AUTO, ALIGN_NONE };
+
+/* Whether kernels by operator were asked for: to read every operator takes several times as long.
+ */
+static bool wants_operators(const struct inq_cli *cli)
+{
+    const char *only = cli->value[INQ_OPT_ONLY];
+    const char *table = cli->value[INQ_OPT_TABLE];
+    return strcmp(cli->command->name, "analyze") == 0 &&
+           (cli->given[INQ_OPT_VERBOSE] || cli->format == INQ_FORMAT_SQLITE ||
+            (only != NULL && strstr(only, "kernels") != NULL) ||
+            (table != NULL && strcmp(table, "kernels") == 0));
+}
 
 int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run)
 {
@@ -18,6 +32,8 @@ int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run)
     struct inq_ingest_options options = {
         .jobs = cli->jobs,
         .align = cli->choice[INQ_OPT_ALIGN] == ALIGN_NONE ? INQ_ALIGN_NONE : INQ_ALIGN_AUTO,
+        .operators = wants_operators(cli),
+        .temp_dir = getenv("TMPDIR"),
         .progress = inq_cli_progress_tick,
         .progress_ctx = &progress,
     };
@@ -32,7 +48,8 @@ int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run)
         (void)inq_err_at(&err, INQ_NOT_FOUND, cli->words[0], -1, "there is no file in it");
         return inq_cli_fail(cli, &err, "give a folder that holds traces, or the files themselves");
     }
-    return INQ_EXIT_OK;
+    code = inq_cli_keep_inputs(cli, *run, &err);
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
 }
 
 int inq_cli_no_trace(const struct inq_cli *cli, const struct inq_run *run)

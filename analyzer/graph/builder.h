@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a graph is made of before it is ordered; shared by graph.c, graph_order.c and deadlock.c. */
+/* What a graph is made of before it is ordered; shared by graph.c, graph/order.c and deadlock.c. */
 #ifndef INQ_GRAPH_BUILDER_H
 #define INQ_GRAPH_BUILDER_H
 
@@ -18,8 +18,9 @@ struct inq_graph_builder {
     uint32_t *group; /* of each op, or INQ_NONE */
     bool has_delay;
     uint64_t total_ns; /* of all |durations| and |delays| */
-    size_t n_edges, cap_edges;
+    size_t n_edges, cap_edges, cap_inferred;
     struct inq_edge *edges;
+    bool *inferred;           /* of each edge: concluded, not recorded */
     struct inq_map lane_last; /* (rank, lane) to the last op added */
     size_t n_groups, cap_group_start, cap_missing;
     uint32_t *group_start; /* [n_groups + 1] into members */
@@ -33,8 +34,9 @@ struct inq_order {
     size_t n_placed;     /* ops */
     uint32_t *index_of;  /* [n_ops] place in the order; INQ_NONE where blocked */
     uint32_t *out_start; /* [n_ops + 1] into out */
-    uint32_t *out;       /* ops that wait for an op */
+    uint32_t *out;       /* edges by the op that is waited for */
     uint32_t *need;      /* per unit: edges not yet satisfied; groups first */
+    size_t n_queued;     /* all of them placed */
     uint32_t *queue;     /* of units */
 };
 
@@ -44,8 +46,12 @@ static inline uint32_t inq_unit_of(const struct inq_graph_builder *b, uint32_t i
     return b->group[id] != INQ_NONE ? b->group[id] : (uint32_t)b->n_groups + id;
 }
 
-/* Orders all ops as far as possible. Release with inq_order_release, on failure too. */
-int inq_order_find(const struct inq_graph_builder *b, struct inq_order *order, struct inq_err *err);
+/* Orders all ops as far as possible. With `n_cut` the order is completed where it stops at circles:
+ * the weakest link is taken out of each, edge or member of a group, inferred before recorded ones;
+ * *n_cut gets how many. Fails with INQ_NOMEM, and then with INQ_DEADLOCK where a group lacks a
+ * member. Release with inq_order_release, on failure too. */
+int inq_order_find(struct inq_graph_builder *b, struct inq_order *order, size_t *n_cut,
+                   struct inq_err *err);
 void inq_order_release(struct inq_order *order);
 
 /* Why the order is not complete: fills `deadlock` (may be NULL) and the message; returns

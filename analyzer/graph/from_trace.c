@@ -346,7 +346,7 @@ static int connect_events(struct make *m, struct rank_part *p, struct inq_err *e
         }
         uint32_t other = handed_over(p, i, explained);
         if (code == INQ_OK && other != INQ_NONE) {
-            code = inq_graph_add_dep(m->b, p->event_id[other], p->event_id[i], err);
+            code = inq_graph_add_inferred(m->b, p->event_id[other], p->event_id[i], err);
         }
     }
     return code;
@@ -365,14 +365,14 @@ static int connect_calls(struct make *m, struct rank_part *p, struct inq_err *er
         }
         if (before != INQ_NONE && c->lane[before] != c->lane[i] &&
             m->end_ns[p->call_id[before]] <= call_start(p, i)) {
-            code = inq_graph_add_dep(m->b, p->call_id[before], id, err);
+            code = inq_graph_add_inferred(m->b, p->call_id[before], id, err);
         }
         before = i;
         uint32_t work = m->ops[id].sync ? last_ended(p, m->end_ns[id]) : INQ_NONE;
         if (code == INQ_OK && work != INQ_NONE) {
             const struct inq_events *e = &p->rank->events;
             if (e->start_ns[work] + e->dur_ns[work] > call_start(p, i)) {
-                code = inq_graph_add_dep(m->b, p->event_id[work], id, err);
+                code = inq_graph_add_inferred(m->b, p->event_id[work], id, err);
             }
         }
     }
@@ -453,8 +453,7 @@ static int take_results(struct make *m, struct inq_trace_graph *out, struct inq_
     return INQ_OK;
 }
 
-static int make_graph(struct make *m, bool grouped, struct inq_trace_graph *out,
-                      struct inq_err *err)
+static int make_graph(struct make *m, struct inq_trace_graph *out, struct inq_err *err)
 {
     int code = INQ_OK;
     m->b = inq_graph_builder_new();
@@ -465,16 +464,15 @@ static int make_graph(struct make *m, bool grouped, struct inq_trace_graph *out,
     for (uint32_t r = 0; code == INQ_OK && r < m->trace->n_ranks; r++) {
         code = add_rank(m, r, err);
     }
-    for (size_t c = 0; code == INQ_OK && grouped && c < m->trace->n_collectives; c++) {
+    for (size_t c = 0; code == INQ_OK && c < m->trace->n_collectives; c++) {
         if (is_group(&m->trace->collectives[c])) {
             code = add_group(m, &m->trace->collectives[c], err);
         }
     }
     if (code == INQ_OK) {
-        code = inq_graph_finish(m->b, &out->graph, NULL, err);
+        code = inq_graph_finish_cut(m->b, &out->graph, &out->contradictions, err);
     }
     if (code == INQ_OK) {
-        out->grouped = grouped;
         code = take_results(m, out, err);
     }
     release_parts(m);
@@ -489,16 +487,7 @@ static int make_graph(struct make *m, bool grouped, struct inq_trace_graph *out,
 int inq_trace_graph_make(const struct inq_trace *trace, uint32_t step, struct inq_trace_graph *out,
                          struct inq_err *err)
 {
-    struct make with = {.trace = trace, .step = step};
-    struct inq_err own = {0};
+    struct make m = {.trace = trace, .step = step};
     *out = (struct inq_trace_graph){0};
-    int code = make_graph(&with, true, out, &own);
-    if (code == INQ_DEADLOCK) { /* clocks or matches that cannot be: each rank by itself */
-        struct make without = {.trace = trace, .step = step};
-        return make_graph(&without, false, out, err);
-    }
-    if (code != INQ_OK && err != NULL && err->code == INQ_OK) {
-        *err = own;
-    }
-    return code;
+    return make_graph(&m, out, err);
 }

@@ -19,7 +19,7 @@ struct inq_trace_graph {
     struct inq_graph *graph;
     struct inq_trace_op *ops;
     int64_t *start_ns, *end_ns;
-    bool grouped; /* collectives are groups; false when the record contradicts itself */
+    size_t contradictions; /* circles of the record that were cut */
 };
 
 /* Everything of step `step` (index into trace->steps), or of the whole trace when INQ_NONE.
@@ -30,7 +30,8 @@ struct inq_trace_graph {
  * before it on its thread, or on another thread of the rank when that ended later (the backward
  * thread is started by the main thread); a call that waits for the GPU also waits for the GPU work
  * that ended last before it returned. Where kernels seem to start before they were launched, the
- * rank's host clock is behind its GPU's: host times are moved back by as much (up to 1 ms). Fails
+ * rank's host clock is behind its GPU's: host times are moved back by as much (up to 1 ms).
+ * Where the record says that ops waited for each other in a circle, the weakest link is cut. Fails
  * with INQ_NOMEM, INQ_LIMIT. Release on failure too. */
 int inq_trace_graph_make(const struct inq_trace *trace, uint32_t step, struct inq_trace_graph *out,
                          struct inq_err *err);

@@ -11,36 +11,6 @@
 /* Sums of durations stay below this, so that no sum of starts and durations overflows. */
 static const uint64_t max_total_ns = (uint64_t)INT64_MAX / 4;
 
-struct inq_graph_op inq_graph_op_init(void)
-{
-    return (struct inq_graph_op){.rank = -1,
-                                 .lane = INQ_NONE,
-                                 .step = -1,
-                                 .stage = -1,
-                                 .dp_rank = -1,
-                                 .micro_batch = -1,
-                                 .chunk = -1,
-                                 .source = INQ_NONE,
-                                 .type = INQ_OP_NONE,
-                                 .cls = INQ_CLASS_OTHER};
-}
-
-const char *inq_graph_op_text(const struct inq_graph_op *op, char *buf, size_t size)
-{
-    char micro_batch[40] = "";
-    char chunk[32] = "";
-    if (op->micro_batch >= 0) {
-        (void)snprintf(micro_batch, sizeof micro_batch, " micro-batch %d", op->micro_batch);
-    }
-    if (op->chunk > 0) {
-        (void)snprintf(chunk, sizeof chunk, " chunk %d", op->chunk);
-    }
-    const char *type =
-        op->type == INQ_OP_NONE ? "op" : inq_op_type_text((enum inq_op_type)op->type);
-    (void)snprintf(buf, size, "rank %d %s%s%s", op->rank, type, micro_batch, chunk);
-    return buf;
-}
-
 /* ---- builder ------------------------------------------------------------------------------- */
 
 struct inq_graph_builder *inq_graph_builder_new(void)
@@ -55,6 +25,7 @@ static void builder_release(struct inq_graph_builder *b)
     inq_mem_free(b->delay_ns);
     inq_mem_free(b->group);
     inq_mem_free(b->edges);
+    inq_mem_free(b->inferred);
     inq_map_release(&b->lane_last);
     inq_mem_free(b->group_start);
     inq_mem_free(b->missing);
@@ -80,12 +51,17 @@ static uint64_t magnitude(int64_t x)
     return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
 }
 
-static int add_edge(struct inq_graph_builder *b, uint32_t before, uint32_t after,
+static int add_edge(struct inq_graph_builder *b, uint32_t before, uint32_t after, bool inferred,
                     struct inq_err *err)
 {
     int code = inq_mem_grow(&b->edges, &b->cap_edges, b->n_edges + 1, sizeof *b->edges,
                             INQ_GRAPH_MAX_EDGES - 1, err);
     if (code == INQ_OK) {
+        code = inq_mem_grow(&b->inferred, &b->cap_inferred, b->n_edges + 1, sizeof *b->inferred,
+                            INQ_GRAPH_MAX_EDGES - 1, err);
+    }
+    if (code == INQ_OK) {
+        b->inferred[b->n_edges] = inferred;
         b->edges[b->n_edges++] = (struct inq_edge){before, after};
     }
     return code;
@@ -100,7 +76,7 @@ static int chain_in_lane(struct inq_graph_builder *b, const struct inq_graph_op 
     uint64_t key = (uint64_t)(uint32_t)op->rank << 32 | op->lane;
     uint32_t last = INQ_NONE;
     if (inq_map_get(&b->lane_last, key, &last)) {
-        int code = add_edge(b, last, id, err);
+        int code = add_edge(b, last, id, false, err);
         if (code != INQ_OK) {
             return code;
         }
@@ -115,8 +91,9 @@ int inq_graph_add_op(struct inq_graph_builder *builder, const struct inq_graph_o
     uint64_t dur = magnitude(dur_ns);
     uint64_t delay = magnitude(delay_ns);
     if (dur > max_total_ns || delay > max_total_ns || b->total_ns + dur + delay > max_total_ns) {
-        return inq_err_set(err, INQ_LIMIT, "durations add up to more than %llu ns",
-                           (unsigned long long)max_total_ns);
+        return inq_err_set(err, INQ_LIMIT,
+                           "durations add up to more than 73 years: times of the record are not in "
+                           "the unit that its format has");
     }
     size_t need = b->n_ops + 1;
     const size_t max = INQ_GRAPH_MAX_OPS;
@@ -150,14 +127,26 @@ int inq_graph_add_op(struct inq_graph_builder *builder, const struct inq_graph_o
     return INQ_OK;
 }
 
-int inq_graph_add_dep(struct inq_graph_builder *builder, uint32_t before, uint32_t after,
-                      struct inq_err *err)
+static int add_known_edge(struct inq_graph_builder *builder, uint32_t before, uint32_t after,
+                          bool inferred, struct inq_err *err)
 {
     if (before >= builder->n_ops || after >= builder->n_ops) {
         return inq_err_set(err, INQ_USAGE, "edge %u -> %u names an op that does not exist", before,
                            after);
     }
-    return add_edge(builder, before, after, err);
+    return add_edge(builder, before, after, inferred, err);
+}
+
+int inq_graph_add_dep(struct inq_graph_builder *builder, uint32_t before, uint32_t after,
+                      struct inq_err *err)
+{
+    return add_known_edge(builder, before, after, false, err);
+}
+
+int inq_graph_add_inferred(struct inq_graph_builder *builder, uint32_t before, uint32_t after,
+                           struct inq_err *err)
+{
+    return add_known_edge(builder, before, after, true, err);
 }
 
 static int grow_groups(struct inq_graph_builder *b, size_t n_members, struct inq_err *err)
@@ -264,6 +253,9 @@ static void fill_ops(const struct inq_graph_builder *b, struct inq_graph *g)
         }
     }
     for (size_t k = 0; k < b->n_groups; k++) {
+        if (b->group_start[k] == b->group_start[k + 1]) {
+            continue; /* all of its members were cut off */
+        }
         uint32_t first = b->members[b->group_start[k]];
         g->members[g->index_of[first]] = b->group_start[k + 1] - b->group_start[k];
     }
@@ -308,6 +300,17 @@ static int make_graph(const struct inq_graph_builder *b, struct inq_order *order
     return INQ_OK;
 }
 
+/* The ordered builder as a graph. */
+static int deliver(struct inq_graph_builder *builder, struct inq_order *order,
+                   struct inq_graph **graph, struct inq_err *err)
+{
+    int code = make_graph(builder, order, graph, err);
+    if (code == INQ_OK) {
+        builder_release(builder);
+    }
+    return code;
+}
+
 int inq_graph_finish(struct inq_graph_builder *builder, struct inq_graph **graph,
                      struct inq_deadlock *deadlock, struct inq_err *err)
 {
@@ -315,16 +318,22 @@ int inq_graph_finish(struct inq_graph_builder *builder, struct inq_graph **graph
     if (deadlock != NULL) {
         *deadlock = (struct inq_deadlock){0};
     }
-    int code = inq_order_find(builder, &order, err);
+    int code = inq_order_find(builder, &order, NULL, err);
     if (code == INQ_OK && order.n_placed < builder->n_ops) {
         code = inq_deadlock_explain(builder, &order, deadlock, err);
     }
-    if (code == INQ_OK) {
-        code = make_graph(builder, &order, graph, err);
-    }
-    if (code == INQ_OK) {
-        builder_release(builder);
-    }
+    code = code == INQ_OK ? deliver(builder, &order, graph, err) : code;
+    inq_order_release(&order);
+    return code;
+}
+
+int inq_graph_finish_cut(struct inq_graph_builder *builder, struct inq_graph **graph, size_t *n_cut,
+                         struct inq_err *err)
+{
+    struct inq_order order = {0};
+    *n_cut = 0;
+    int code = inq_order_find(builder, &order, n_cut, err);
+    code = code == INQ_OK ? deliver(builder, &order, graph, err) : code;
     inq_order_release(&order);
     return code;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks of files that stand in a row: "profile_0.json" to "profile_7.json" say nothing one by one,
  * but together, recorded at the same time and different in one number, they are ranks 0 to 7. */
-#include "ingest/intake.h"
+#include "ingest/loader.h"
 #include "ingest/reader.h"
 
 #include "base/hash.h"

@@ -3,8 +3,8 @@
 #ifndef INQ_INGEST_READER_H
 #define INQ_INGEST_READER_H
 
-#include "ingest/source.h"
-#include "trace/shard.h"
+#include "ingest/source/source.h"
+#include "trace/build/shard.h"
 
 struct inq_reader {
     const char *name;    /* the file's format in reports */
@@ -23,12 +23,14 @@ const struct inq_reader *const *inq_readers(size_t *n);
 const struct inq_reader *inq_reader_find(const char *head, size_t n, const char *path);
 
 /* The entries of the table, one per file: */
-extern const struct inq_reader inq_reader_kineto;   /* kineto.c: object or array, Chrome events */
-extern const struct inq_reader inq_reader_op_table; /* op_table.c: CSV */
-extern const struct inq_reader inq_reader_primus;   /* primus.c */
-extern const struct inq_reader inq_reader_nsys;     /* nsys.c */
-extern const struct inq_reader inq_reader_log;      /* log.c: text */
-extern const struct inq_reader inq_reader_flight;   /* flight.c: Flight Recorder dumps */
+extern const struct inq_reader inq_reader_kineto;    /* kineto.c: object or array, Chrome events */
+extern const struct inq_reader inq_reader_op_table;  /* ingest/optable/table.c: CSV */
+extern const struct inq_reader inq_reader_primus;    /* primus.c */
+extern const struct inq_reader inq_reader_nsys;      /* nsys.c */
+extern const struct inq_reader inq_reader_telemetry; /* of GPUs: text */
+extern const struct inq_reader inq_reader_xspace;    /* ingest/xla/xspace.c */
+extern const struct inq_reader inq_reader_log;       /* log.c: text */
+extern const struct inq_reader inq_reader_flight;    /* flight.c: Flight Recorder dumps */
 
 /* The global rank in a file's name ("rank-34.", "worker7_step", "_rank_3.json"), or -1. */
 int32_t inq_rank_from_name(const char *path);

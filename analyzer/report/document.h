@@ -4,9 +4,9 @@
 #define INQ_REPORT_DOCUMENT_H
 
 #include "base/json.h"
-#include "report/pen.h"
-#include "report/tables.h"
-#include "report/view.h"
+#include "report/terminal/writer.h"
+#include "report/sections/tables.h"
+#include "report/terminal/context.h"
 
 /* All reports of one run. */
 struct inq_document {
@@ -17,8 +17,8 @@ struct inq_document {
     struct inq_arena *arena;
 };
 
-int inq_document_text(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
-int inq_document_markdown(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
+void inq_document_text(const struct inq_document *doc, struct inq_out *out);
+void inq_document_markdown(const struct inq_document *doc, struct inq_out *out);
 /* Only where D3 was found (INQ_HAVE_HTML). */
 int inq_document_html(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
 int inq_document_perfetto(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
@@ -26,8 +26,14 @@ void inq_document_json(const struct inq_document *doc, struct inq_out *out, bool
 
 /* ---- sentences.c: what text and Markdown both say -------------------------------------------- */
 
-/* "Lost 1.01 s of a 1.06 s step (95 %). Confidence: established." */
-const char *inq_say_lost(const struct inq_view *view);
+/* The verdict's evidence, with where to look: "Measured ...; expected .... See rank 5, 0.1s~0.2s.";
+ * "" none. */
+const char *inq_say_why(const struct inq_view *view);
+/* "established: 8 of 8 ranks, 5 of 5 steps judged, simulated base +0.0 %."; "" none. */
+const char *inq_say_sure(const struct inq_view *view);
+/* "Where a step of 14.2 ms goes: compute 9.95 ms, waiting for rank 5 2.54 ms, ..."; "" without an
+ * account. */
+const char *inq_say_where(const struct inq_view *view);
 /* "4 of 4 ranks, 3 steps of 1.06 s (median), 30 collectives matched." */
 const char *inq_say_run(const struct inq_view *view);
 /* Missing ranks, damaged files, selected ranks: what limits the answer; "" if nothing. */
@@ -39,18 +45,28 @@ const char *inq_say_numbers(const struct inq_view *view, const struct inq_findin
 const char *inq_say_fixes(const struct inq_view *view, const struct inq_finding *finding);
 /* "1.234567s~1.334567s", as --time takes it; "" without a time range. */
 const char *inq_say_when(const struct inq_view *view, const struct inq_evidence *evidence);
-/* Number of findings that were asked for. */
+/* "not available: it is drawn from ..." of what needs several sections (INQ_SECTION_BIT), when one
+ * of them failed; "" if none did. */
+const char *inq_say_lacks(const struct inq_view *view, uint32_t sections);
+/* "not available: ...", of a chart that could not be drawn. */
+const char *inq_say_chart_problem(const struct inq_view *view, const struct inq_err *err);
+/* Whether text and Markdown list it: of those asked for, all but the failure, which has a section.
+ */
+bool inq_lists_finding(const struct inq_view *view, const struct inq_finding *finding);
+/* Number of findings that are listed. */
 size_t inq_count_findings(const struct inq_view *view);
 
-/* text_findings.c */
+/* report/render/text/findings.c */
 void inq_text_findings(const struct inq_view *view, const struct inq_pen *pen);
 
-/* json_failure.c, json_findings.c, json_sections.c, json_graph.c, json_peers.c: one section each */
+/* report/render/json/failure.c, report/render/json/findings.c, report/render/json/sections.c,
+ * report/render/json/account.c, report/render/json/graph.c, report/render/json/peers.c: one section
+ * each */
 void inq_json_verdict(struct inq_json *json, const struct inq_verdict *verdict);
 void inq_json_failure(struct inq_json *json, const struct inq_view *view);
 void inq_json_training(struct inq_json *json, const struct inq_view *view);
 void inq_json_findings(struct inq_json *json, const struct inq_view *view);
-void inq_json_steps(struct inq_json *json, const struct inq_view *view);
+void inq_json_account(struct inq_json *json, const struct inq_view *view);
 void inq_json_ranks(struct inq_json *json, const struct inq_view *view);
 void inq_json_collectives(struct inq_json *json, const struct inq_view *view);
 void inq_json_pipeline(struct inq_json *json, const struct inq_view *view);

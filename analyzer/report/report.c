@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All reports of a run as one document. */
 #include "report/document.h"
+#include "report/data/data.h"
 
 #include "base/out.h"
 
@@ -16,13 +17,13 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
     int code = INQ_OK;
     switch (doc.options->format) {
     case INQ_FORMAT_TEXT:
-        code = inq_document_text(&doc, &out, err);
+        inq_document_text(&doc, &out);
         break;
     case INQ_FORMAT_JSON:
         inq_document_json(&doc, &out, false);
         break;
     case INQ_FORMAT_MARKDOWN:
-        code = inq_document_markdown(&doc, &out, err);
+        inq_document_markdown(&doc, &out);
         break;
     case INQ_FORMAT_HTML:
 #ifdef INQ_HAVE_HTML
@@ -35,8 +36,19 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
         code = inq_document_perfetto(&doc, &out, err);
         break;
     case INQ_FORMAT_CSV:
+        code = inq_document_csv(&doc, &out, err);
+        break;
+    case INQ_FORMAT_SQLITE:
+#ifdef INQ_HAVE_SQLITE
+        code = inq_document_sqlite(&doc, &out, err);
+#else
+        code = inq_err_set(err, INQ_UNSUPPORTED, "this inquest was built without SQLite");
+#endif
+        break;
     case INQ_FORMAT_JUNIT:
     case INQ_FORMAT_GITHUB:
+    case INQ_FORMAT_GITLAB:
+    case INQ_FORMAT_SARIF:
     case INQ_FORMAT_SVG:
     case INQ_FORMAT_COUNT:
         code = INQ_UNSUPPORTED;

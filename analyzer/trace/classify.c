@@ -27,8 +27,9 @@ static bool starts_with(const char *name, size_t len, const char *prefix)
 static const char *find_any_case(const char *name, size_t len, const char *text)
 {
     size_t n = strlen(text);
+    int first = text[0] | 32; /* equal but for the case of a letter: all that most places need */
     for (size_t i = 0; i + n <= len; i++) {
-        if (strncasecmp(name + i, text, n) == 0) {
+        if ((name[i] | 32) == first && strncasecmp(name + i, text, n) == 0) {
             return name + i + n;
         }
     }
@@ -50,25 +51,66 @@ static int find_row(const struct text_code *rows, size_t n, const char *name, si
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-enum inq_op_class inq_classify_kernel(const char *name, size_t len)
+static bool is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool is_letter(char c)
+{
+    return is_lower(c) || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether the name has a word like nccl, rccl, hccl, oneccl or that of a library still to come:
+ * letters that end in "ccl", with no lower-case letter behind ("occlusion" is none). At `*end` the
+ * word ends. */
+static bool find_ccl(const char *name, size_t len, const char **end)
+{
+    const char *stop = name + len;
+    for (const char *p = find_any_case(name, len, "ccl"); p != NULL;
+         p = find_any_case(p, (size_t)(stop - p), "ccl")) {
+        bool begins = p - name > 3 && is_letter(p[-4]);
+        if (begins && (p == stop || !is_lower(*p))) {
+            *end = p;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Libraries and the operations themselves, however their author spells them. */
+static bool is_communication(const char *name, size_t len)
 {
     static const struct text_code comm[] = {
-        {"nccl", 1},
-        {"rccl", 1},
-        {"hccl", 1},
-        {"oneccl", 1}, /* Intel */
-        {"mccl", 1},   /* Moore Threads */
         {"nvshmem", 1},
-        {"deep_ep::", 1},           /* DeepEP's dispatch and combine */
+        {"rocshmem", 1},
+        {"deep_ep", 1}, /* DeepEP's dispatch and combine, under this or another namespace */
+        {"::internode", 1},
+        {"::intranode", 1},
         {"userbuffers_", 1},        /* Transformer Engine's overlapped tensor parallelism */
         {"cross_device_reduce", 1}, /* vLLM's custom all-reduce */
-        {"multimem_all", 1},
-        {"one_shot_all_reduce", 1},
-        {"two_shot_all_reduce", 1},
-        {"oneShotAllReduce", 1},
-        {"twoShotAllReduce", 1},
+        {"quickreduce", 1},         /* its AMD variant */
+        {"mscclpp", 1},
+        {"multimem_", 1}, /* symmetric memory */
+        {"all_reduce", 1},
+        {"allreduce", 1},
+        {"all_gather", 1},
+        {"allgather", 1},
+        {"reduce_scatter", 1},
+        {"reducescatter", 1},
+        {"all_to_all", 1},
+        {"alltoall", 1},
+        {"all2all", 1},
+        {"sendrecv", 1},
+        {"hcom_", 1}, /* Ascend */
     };
-    if (find_row(comm, COUNT(comm), name, len) == 1) {
+    const char *end;
+    return find_ccl(name, len, &end) || find_row(comm, COUNT(comm), name, len) == 1;
+}
+
+enum inq_op_class inq_classify_kernel(const char *name, size_t len)
+{
+    if (is_communication(name, len)) {
         return INQ_CLASS_COMM;
     }
     bool copies = starts_with(name, len, "Memcpy") || starts_with(name, len, "Memset") ||
@@ -76,6 +118,118 @@ enum inq_op_class inq_classify_kernel(const char *name, size_t len)
                   starts_with(name, len, "__amd_rocclr_copyBuffer") ||
                   starts_with(name, len, "__amd_rocclr_fillBuffer");
     return copies ? INQ_CLASS_COPY : INQ_CLASS_COMPUTE;
+}
+
+/* Libraries of kernels, then what kernels compute. */
+static const struct text_code compute[] = {
+    {"at::native", 1},
+    {"aten::", 1},
+    {"-dtype_", 1}, /* MTIA's names of ops */
+    {"at_cuda_detail", 1},
+    {"cub::", 1},
+    {"thrust::", 1},
+    {"cutlass", 1},
+    {"cute::", 1},
+    {"cublas", 1},
+    {"cudnn", 1},
+    {"cask_", 1},
+    {"xmma", 1},
+    {"nvjet", 1},
+    {"magma", 1},
+    {"Cijk_", 1},
+    {"triton", 1},
+    {"fbgemm", 1},
+    {"flash", 1},
+    {"fmha", 1},
+    {"transformer_engine", 1},
+    {"miopen", 1},
+    {"rocblas", 1},
+    {"hipblas", 1},
+    {"gemm", 1},
+    {"gemv", 1},
+    {"matmul", 1},
+    {"splitK", 1},
+    {"dgrad", 1},
+    {"wgrad", 1},
+    {"fprop", 1},
+    {"conv", 1},
+    {"winograd", 1},
+    {"im2col", 1},
+    {"nchw", 1},
+    {"nhwc", 1},
+    {"fft", 1},
+    {"elementwise", 1},
+    {"multi_tensor", 1},
+    {"reduce_kernel", 1},
+    {"attention", 1},
+    {"attn", 1},
+    {"softmax", 1},
+    {"norm", 1},
+    {"embedding", 1},
+    {"dropout", 1},
+    {"pool", 1},
+    {"gelu", 1},
+    {"relu", 1},
+    {"silu", 1},
+    {"swiglu", 1},
+    {"sigmoid", 1},
+    {"tanh", 1},
+    {"rotary", 1},
+    {"rope", 1},
+    {"adam", 1},
+    {"sgd", 1},
+    {"optimizer", 1},
+    {"loss", 1},
+    {"criterion", 1},
+    {"entropy", 1},
+    {"topk", 1},
+    {"sort", 1},
+    {"index", 1},
+    {"transpose", 1},
+    {"permute", 1},
+    {"quant", 1},
+    {"forward", 1},
+    {"backward", 1},
+    {"_fwd", 1},
+    {"_bwd", 1},
+    {"fused", 1},
+    {"cumsum", 1},
+    {"dot_kernel", 1},
+    {"cast_to", 1},
+    {"layout", 1},
+    {"bounds_check", 1},
+    {"LayerNorm", 1},
+    {"mlp", 1},
+    {"lstm", 1},
+    {"bias", 1},
+    {"bn_", 1},
+    {"Eigen::", 1},
+    {"tensorflow::", 1},
+    /* HLO's opcodes, as XLA names its ops and kernels */
+    {"fusion", 1},
+    {"broadcast.", 1},
+    {"reduce.", 1},
+    {"select", 1},
+    {"slice", 1},
+    {"bitcast", 1},
+    {"convert", 1},
+    {"reshape", 1},
+    {"iota", 1},
+    {"concatenate", 1},
+    {"pad.", 1},
+    {"dot.", 1},
+    {"copy.", 1},
+    {"gather.", 1},
+    {"scatter.", 1},
+    {"compare.", 1},
+    {"rng", 1},
+    {"custom-call", 1},
+    {"while", 1},
+};
+
+bool inq_kernel_is_compute(const char *name, size_t len)
+{
+    return find_row(compute, COUNT(compute), name, len) == 1;
 }
 
 enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len)
@@ -149,9 +303,14 @@ enum inq_coll_kind inq_coll_from_name(const char *name, size_t len)
         {"send_recv", INQ_COLL_SENDRECV},
         {"coalesced", INQ_COLL_COALESCED},
     };
-    if (starts_with(name, len, "nccl:")) {
-        name += 5;
-        len -= 5;
+    const char *prefix = NULL; /* "nccl:all_reduce", "hccl:..." */
+    if (find_ccl(name, len, &prefix) && prefix < name + len && *prefix == ':') {
+        len -= (size_t)(prefix + 1 - name);
+        name = prefix + 1;
+    } else if (starts_with(name, len, "c10d::")) {
+        name += 6;
+        len -= 6;
+        len -= len > 0 && name[len - 1] == '_'; /* "c10d::allreduce_" works in place */
     }
     const char *space = len > 0 ? memchr(name, ' ', len) : NULL; /* "send 1->2", "recv 3<-0" */
     len = space != NULL ? (size_t)(space - name) : len;
@@ -310,6 +469,19 @@ static bool match_pipeline(const char *name, size_t len, int64_t *number)
     return true;
 }
 
+/* "nccl:all_reduce", "hccl:...", "c10d::allreduce_", "record_param_comms". */
+static bool match_comm(const char *name, size_t len)
+{
+    static const char *const prefixes[] = {"gloo:", "ucc:", "mpi:", "c10d::", "record_param_comms"};
+    const char *end = NULL;
+    for (size_t i = 0; i < COUNT(prefixes); i++) {
+        if (starts_with(name, len, prefixes[i])) {
+            return true;
+        }
+    }
+    return find_ccl(name, len, &end) && end < name + len && *end == ':';
+}
+
 enum inq_note_kind inq_classify_note(const char *name, size_t len, int64_t *number)
 {
     *number = -1;
@@ -320,8 +492,7 @@ enum inq_note_kind inq_classify_note(const char *name, size_t len, int64_t *numb
         return INQ_NOTE_PIPELINE;
     }
     *number = -1;
-    if (starts_with(name, len, "nccl:") || starts_with(name, len, "gloo:") ||
-        starts_with(name, len, "record_param_comms")) {
+    if (match_comm(name, len)) {
         return INQ_NOTE_COMM;
     }
     if (find_any_case(name, len, "dataloader") != NULL ||

@@ -5,9 +5,12 @@
 
 #include "inquest/trace.h"
 
-/* Class of a GPU kernel by its name: communication for NCCL, RCCL, HCCL and custom all-reduce
- * kernels (anywhere in the name, any case), copy for copy kernels, else compute. */
+/* Class of a GPU kernel by its name: communication where it names a library (words that end in
+ * "ccl", NVSHMEM, DeepEP, ...) or a collective operation, copy for copy kernels, else compute. */
 enum inq_op_class inq_classify_kernel(const char *name, size_t len);
+/* Whether the name of a kernel that is no communication says that it computes; if not, it may be
+ * communication of a library unknown here. */
+bool inq_kernel_is_compute(const char *name, size_t len);
 /* Kind of collective by kernel name (ncclKernel_*, ncclDevKernel_*, RCCL). */
 enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len);
 /* Kind by recorded "Collective name" (allreduce, _allgather_base, ...). */

@@ -1,358 +1,480 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matching collectives across ranks. Within a channel (a group, or one direction of a pair) every
  * member runs the same operations in the same order, but each rank's capture may begin, end or have
- * holes elsewhere: the ranks' rows are merged one after the other into one master sequence, walking
- * both in order, with aligned end times to tell a hole from a match. Recorded sequence numbers,
- * where all rows of a channel have them, decide alone. */
-#include "trace/assemble.h"
-
+ * holes elsewhere: the members' rows are merged one after the other into one master sequence,
+ * aligned by order and, where rows are missing, by time (align.h). Recorded sequence numbers decide
+ * where they agree with the order of the rows. Channels know nothing of each other. */
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/par.h"
 #include "base/sort.h"
+#include "trace/build/assemble.h"
 #include "trace/classify.h"
+#include "trace/clock/clock.h"
+#include "trace/build/shard.h"
 #include "trace/comm_rows.h"
 
 #include <string.h>
 
-/* Ends of one operation on two ranks never differ by more than this after the first clock estimate:
- * synchronising kinds end within microseconds of each other, but drift and a wrong first estimate
- * add to it; a sender may end long before its receiver. */
-static const int64_t SYNC_TOLERANCE_NS = 20000000;
-static const int64_t LOOSE_TOLERANCE_NS = 1000000000;
 /* Kernels of which only "send or receive" is known count as one collective only when they end
  * together as one. */
 static const int64_t NAMELESS_TOLERANCE_NS = 1000000;
 
 /* One operation of a channel, found on one or more ranks. */
 struct instance {
-    struct inq_comm_row row; /* of the member that came first; end_ns aligned */
-    uint32_t last_member;    /* chain into members, INQ_NONE at the end */
+    struct inq_align_row row; /* of the member that came first; its end in common time */
+    int64_t seq;
+    uint32_t last_member; /* chain into links, INQ_NONE at the end */
     uint32_t n_members;
-    bool nameless; /* so far no member says more than "send or receive" */
+    int64_t first_end_ns, last_end_ns; /* of the members, in common time */
+    bool nameless;                     /* so far no member says more than "send or receive" */
+    bool dropped;                      /* cannot be */
 };
 
 struct link {
-    struct inq_member member;
+    uint32_t side; /* of the channel */
+    uint32_t row;  /* of the side */
     uint32_t previous;
+};
+
+/* What one channel gave. */
+struct found {
+    size_t n, cap;
+    struct inq_collective *rows; /* first_member: within `members` */
+    size_t n_members, cap_members;
+    struct inq_member *members;
 };
 
 struct matcher {
     struct inq_trace *trace;
-    struct inq_comm_rows rows;
-    int64_t *offset_ns;               /* [n_ranks] first clock estimate */
-    struct instance *master, *merged; /* of the channel in work */
+    const struct inq_comm_rows *rows;
+    const struct inq_clock *clocks; /* by source: first estimate */
+    struct found *found;            /* [n_channels] */
+};
+
+/* A channel in work. */
+struct channel {
+    const struct matcher *m;
+    uint32_t index;
+    size_t n_sides;
+    const struct inq_side *sides;
+    struct instance *master, *merged;
     size_t n_master, cap_master, cap_merged;
     struct link *links;
     size_t n_links, cap_links;
-    struct inq_collective *found; /* all channels */
-    size_t n_found, cap_found;
-    struct inq_member *members;
-    size_t n_members, cap_members;
-    uint64_t placed; /* rows that stand in a collective */
+    struct inq_align_row *a, *b; /* scratch of the alignment */
+    uint32_t *match;
+    size_t cap_a, cap_b, cap_match;
+    struct found *found;
     struct inq_err *err;
 };
 
-/* ---- merging one rank into the master sequence ----------------------------------------------- */
+/* ---- instances ------------------------------------------------------------------------------- */
 
-static int64_t gap(const struct instance *a, int64_t end_ns)
+static struct inq_align_row align_row(const struct channel *c, size_t side, size_t index)
 {
-    return a->row.end_ns > end_ns ? a->row.end_ns - end_ns : end_ns - a->row.end_ns;
+    const struct inq_side *s = &c->sides[side];
+    const struct inq_comm_row *r = &s->rows[index];
+    const struct inq_clock *clock = &c->m->clocks[c->m->trace->ranks[s->rank].clock.source];
+    int64_t end_ns = inq_clock_common_ns(clock, r->start_ns) + (r->end_ns - r->start_ns);
+    struct inq_align_row row = inq_comm_align_row(r, end_ns);
+    row.number = -1; /* they have decided already, where they can */
+    return row;
 }
 
-static int64_t tolerance(const struct instance *a, const struct inq_comm_row *b)
+static int join(struct channel *c, struct instance *instance, size_t side, size_t row,
+                int64_t end_ns)
 {
-    if (a->nameless && b->nameless) {
-        return NAMELESS_TOLERANCE_NS;
+    const struct inq_comm_row *r = &c->sides[side].rows[row];
+    int code = inq_mem_grow(&c->links, &c->cap_links, c->n_links + 1, sizeof *c->links,
+                            INQ_NONE - 1, c->err);
+    if (code != INQ_OK) {
+        return code;
     }
-    bool sync = a->row.family >= INQ_COLL_KIND_COUNT ||
-                inq_coll_synchronises((enum inq_coll_kind)a->row.family);
-    return sync ? SYNC_TOLERANCE_NS : LOOSE_TOLERANCE_NS;
-}
-
-static bool can_match(const struct instance *a, const struct inq_comm_row *b, int64_t end_ns)
-{
-    return inq_comm_rows_agree(&a->row, b) && gap(a, end_ns) <= tolerance(a, b);
-}
-
-/* One rank's rows of one channel with the rank's clock. */
-struct side {
-    const struct inq_comm_row *rows;
-    size_t n, at;
-    int64_t offset_ns;
-};
-
-static int64_t end_of(const struct side *side, size_t i)
-{
-    return side->rows[i].end_ns + side->offset_ns;
-}
-
-/* Ends are in order, so candidates come nearer and nearer in time and then move away again; some
- * that do not agree may stand between them. */
-enum { MAX_LOOK_AHEAD = 4096 };
-
-/* The smallest gap between row `at` and any of master[from...]. */
-static int64_t nearest_in_master(const struct matcher *m, size_t from, const struct side *side)
-{
-    int64_t end_ns = end_of(side, side->at);
-    int64_t best = INT64_MAX;
-    for (size_t i = from; i < m->n_master && i - from < MAX_LOOK_AHEAD; i++) {
-        int64_t here = gap(&m->master[i], end_ns);
-        if (can_match(&m->master[i], &side->rows[side->at], end_ns)) {
-            best = here < best ? here : best;
-        }
-        bool behind = m->master[i].row.end_ns > end_ns;
-        if (behind && (here >= best || here > LOOSE_TOLERANCE_NS)) {
-            break;
-        }
-    }
-    return best;
-}
-
-/* The smallest gap between master[i] and any row from `from` on. */
-static int64_t nearest_in_side(const struct instance *master, const struct side *side, size_t from)
-{
-    int64_t best = INT64_MAX;
-    for (size_t k = from; k < side->n && k - from < MAX_LOOK_AHEAD; k++) {
-        int64_t end_ns = end_of(side, k);
-        int64_t here = gap(master, end_ns);
-        if (can_match(master, &side->rows[k], end_ns)) {
-            best = here < best ? here : best;
-        }
-        bool behind = end_ns > master->row.end_ns;
-        if (behind && (here >= best || here > LOOSE_TOLERANCE_NS)) {
-            break;
-        }
-    }
-    return best;
-}
-
-/* Whether row `at` goes to master[i]; a later one that fits much better in time says that there is
- * a hole on one of the two sides. */
-static bool should_match(const struct matcher *m, size_t i, const struct side *side)
-{
-    int64_t end_ns = end_of(side, side->at);
-    if (!can_match(&m->master[i], &side->rows[side->at], end_ns)) {
-        return false;
-    }
-    int64_t much_better = gap(&m->master[i], end_ns) / 4;
-    return nearest_in_master(m, i + 1, side) >= much_better &&
-           nearest_in_side(&m->master[i], side, side->at + 1) >= much_better;
-}
-
-static int add_member(struct matcher *m, struct instance *instance, uint32_t rank, uint32_t event)
-{
-    int code = inq_mem_grow(&m->links, &m->cap_links, m->n_links + 1, sizeof *m->links,
-                            INQ_NONE - 1, m->err);
-    if (code == INQ_OK) {
-        m->links[m->n_links] = (struct link){{rank, event}, instance->last_member};
-        instance->last_member = (uint32_t)m->n_links++;
-        instance->n_members++;
-    }
-    return code;
-}
-
-static int join(struct matcher *m, struct instance *instance, const struct side *side,
-                uint32_t rank)
-{
-    const struct inq_comm_row *row = &side->rows[side->at];
     if (instance->row.size == 0) {
-        instance->row.size = row->size;
+        instance->row.size = r->size;
     }
-    instance->nameless = instance->nameless && row->nameless;
-    return add_member(m, instance, rank, row->event);
+    instance->nameless = instance->nameless && r->nameless;
+    instance->first_end_ns = end_ns < instance->first_end_ns ? end_ns : instance->first_end_ns;
+    instance->last_end_ns = end_ns > instance->last_end_ns ? end_ns : instance->last_end_ns;
+    c->links[c->n_links] = (struct link){(uint32_t)side, (uint32_t)row, instance->last_member};
+    instance->last_member = (uint32_t)c->n_links++;
+    instance->n_members++;
+    return INQ_OK;
 }
 
-static int start_instance(struct matcher *m, struct instance *instance, const struct side *side,
-                          uint32_t rank)
+static int start_instance(struct channel *c, struct instance *instance, size_t side, size_t row,
+                          const struct inq_align_row *as)
 {
-    *instance = (struct instance){.row = side->rows[side->at],
+    *instance = (struct instance){.row = *as,
+                                  .seq = c->sides[side].rows[row].seq,
                                   .last_member = INQ_NONE,
-                                  .nameless = side->rows[side->at].nameless};
-    instance->row.end_ns = end_of(side, side->at);
-    return add_member(m, instance, rank, instance->row.event);
+                                  .first_end_ns = as->end_ns,
+                                  .last_end_ns = as->end_ns,
+                                  .nameless = true};
+    return join(c, instance, side, row, as->end_ns);
 }
 
-/* Merges by order and time into m->merged, which becomes the master. */
-static int merge_by_order(struct matcher *m, struct side *side, uint32_t rank)
+/* ---- by order and time ----------------------------------------------------------------------- */
+
+/* Merges a side that was aligned with the master (c->match) into c->merged, which becomes the
+ * master; rows of one without a partner on the other go between by their ends. */
+static int merge(struct channel *c, size_t side)
 {
-    size_t most = m->n_master + side->n;
-    int code = inq_mem_grow(&m->merged, &m->cap_merged, most > 0 ? most : 1, sizeof *m->merged,
-                            INQ_NONE, m->err);
+    size_t m = c->sides[side].n;
+    int code = inq_mem_grow(&c->merged, &c->cap_merged, c->n_master + m + 1, sizeof *c->merged,
+                            INQ_NONE, c->err);
     size_t n = 0;
     size_t i = 0;
-    while (code == INQ_OK && (i < m->n_master || side->at < side->n)) {
-        bool both = i < m->n_master && side->at < side->n;
-        if (both && should_match(m, i, side)) {
-            m->merged[n] = m->master[i++];
-            code = join(m, &m->merged[n++], side, rank);
-            side->at++;
-        } else if (i < m->n_master &&
-                   (!both || m->master[i].row.end_ns <= end_of(side, side->at))) {
-            m->merged[n++] = m->master[i++];
+    size_t next = 0; /* row with a partner */
+    for (size_t j = 0; code == INQ_OK && (i < c->n_master || j < m);) {
+        for (next = next < j ? j : next; next < m && c->match[next] == INQ_NONE;) {
+            next++;
+        }
+        size_t partner = next < m ? c->match[next] : c->n_master;
+        if (j == next && j < m && i == partner) {
+            c->merged[n] = c->master[i++];
+            code = join(c, &c->merged[n++], side, j, c->b[j].end_ns);
+            j++;
+        } else if (i < partner &&
+                   (j == next || j == m || c->master[i].row.end_ns <= c->b[j].end_ns)) {
+            c->merged[n++] = c->master[i++];
         } else {
-            code = start_instance(m, &m->merged[n++], side, rank);
-            side->at++;
+            code = start_instance(c, &c->merged[n++], side, j, &c->b[j]);
+            j++;
         }
     }
-    struct instance *swap = m->master;
-    size_t cap = m->cap_master;
-    m->master = m->merged;
-    m->cap_master = m->cap_merged;
-    m->n_master = n;
-    m->merged = swap;
-    m->cap_merged = cap;
+    struct instance *swap = c->master;
+    size_t cap = c->cap_master;
+    c->master = c->merged;
+    c->cap_master = c->cap_merged;
+    c->n_master = n;
+    c->merged = swap;
+    c->cap_merged = cap;
     return code;
 }
 
-/* Merges by recorded sequence number. */
-static int merge_by_seq(struct matcher *m, struct side *side, uint32_t rank, struct inq_map *by_seq)
+static int join_all(struct channel *c, size_t side)
 {
-    int code = inq_mem_grow(&m->master, &m->cap_master, m->n_master + side->n + 1,
-                            sizeof *m->master, INQ_NONE, m->err);
-    for (; code == INQ_OK && side->at < side->n; side->at++) {
-        uint32_t found = 0;
-        uint64_t key = (uint64_t)side->rows[side->at].seq;
-        if (inq_map_get(by_seq, key, &found)) {
-            code = join(m, &m->master[found], side, rank);
-            continue;
-        }
-        code = inq_map_put(by_seq, key, (uint32_t)m->n_master, m->err);
-        if (code == INQ_OK) {
-            code = start_instance(m, &m->master[m->n_master++], side, rank);
-        }
+    int code = INQ_OK;
+    for (size_t j = 0; code == INQ_OK && j < c->sides[side].n; j++) {
+        code = join(c, &c->master[c->match[j]], side, j, c->b[j].end_ns);
     }
     return code;
 }
 
-/* ---- one channel ----------------------------------------------------------------------------- */
-
-/* Ranks of the trace that should take part in a channel. */
-static uint32_t expected_members(const struct inq_trace *trace, const struct inq_channel *channel,
-                                 uint32_t present)
+static int merge_side(struct channel *c, size_t side)
 {
-    if (channel->group == INQ_NONE) {
-        return 2;
-    }
-    const struct inq_group *group = &trace->groups[channel->group];
-    if (group->inferred || group->n_ranks == 0) {
-        return present;
-    }
-    uint32_t expected = 0;
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        for (uint32_t i = 0; i < group->n_ranks; i++) {
-            expected += trace->ranks[r].rank == group->ranks[i];
-        }
-    }
-    return expected;
-}
-
-/* Nameless kernels are taken for a collective only when nearly all of a channel's behave like one.
- */
-static bool nameless_convince(const struct matcher *m, uint32_t expected)
-{
-    size_t whole = 0;
-    size_t all = 0;
-    for (size_t i = 0; i < m->n_master; i++) {
-        all += m->master[i].nameless;
-        whole += m->master[i].nameless && m->master[i].n_members == expected;
-    }
-    return whole * 5 >= all * 4;
-}
-
-static int keep_instance(struct matcher *m, const struct instance *instance, uint32_t channel,
-                         uint32_t expected, int64_t seq)
-{
-    int code = inq_mem_grow(&m->found, &m->cap_found, m->n_found + 1, sizeof *m->found,
-                            INQ_NONE - 1, m->err);
+    size_t m = c->sides[side].n;
+    int code = inq_mem_grow(&c->a, &c->cap_a, c->n_master + 1, sizeof *c->a, INQ_NONE, c->err);
     if (code == INQ_OK) {
-        code = inq_mem_grow(&m->members, &m->cap_members, m->n_members + instance->n_members,
-                            sizeof *m->members, INQ_NONE - 1, m->err);
+        code = inq_mem_grow(&c->b, &c->cap_b, m + 1, sizeof *c->b, INQ_NONE, c->err);
+    }
+    if (code == INQ_OK) {
+        code = inq_mem_grow(&c->match, &c->cap_match, m + 1, sizeof *c->match, INQ_NONE, c->err);
     }
     if (code != INQ_OK) {
         return code;
     }
-    uint32_t n = instance->n_members;
-    uint32_t at = instance->last_member;
-    for (uint32_t i = n; i > 0; i--) { /* the chain runs from the last rank to the first */
-        m->members[m->n_members + i - 1] = m->links[at].member;
-        at = m->links[at].previous;
+    for (size_t i = 0; i < c->n_master; i++) {
+        c->a[i] = c->master[i].row;
     }
-    struct inq_member first = m->members[m->n_members];
-    const struct inq_rank *rank = &m->trace->ranks[first.rank];
-    const struct inq_comm *comm = &rank->comms[rank->events.comm[first.event]];
-    m->found[m->n_found++] = (struct inq_collective){
-        .group = comm->group,
-        .kind = m->rows.channels[channel].group == INQ_NONE ? INQ_COLL_SENDRECV : comm->kind,
-        .seq = seq,
-        .first_member = (uint32_t)m->n_members,
-        .n_members = n,
-        .complete = n >= expected,
-    };
-    m->n_members += n;
-    m->placed += n;
-    return INQ_OK;
+    for (size_t j = 0; j < m; j++) {
+        c->b[j] = align_row(c, side, j);
+    }
+    struct inq_align pair = {
+        .a = c->a, .b = c->b, .n = c->n_master, .m = m, .one_clock = true, .match = c->match};
+    inq_align(&pair);
+    bool all = true;
+    for (size_t j = 0; j < m && all; j++) {
+        all = c->match[j] != INQ_NONE;
+    }
+    return all ? join_all(c, side) : merge(c, side);
 }
 
-static int keep_channel(struct matcher *m, uint32_t channel, uint32_t present, bool recorded)
+static int match_by_order(struct channel *c)
 {
-    uint32_t expected = expected_members(m->trace, &m->rows.channels[channel], present);
-    bool nameless_ok = nameless_convince(m, expected);
-    int code = INQ_OK;
-    for (size_t i = 0; code == INQ_OK && i < m->n_master; i++) {
-        const struct instance *instance = &m->master[i];
-        if (instance->n_members >= 2 && (!instance->nameless || nameless_ok)) {
-            int64_t seq = recorded ? instance->row.seq : (int64_t)i;
-            code = keep_instance(m, instance, channel, expected, seq);
+    size_t longest = 0;
+    for (size_t s = 1; s < c->n_sides; s++) {
+        longest = c->sides[s].n > c->sides[longest].n ? s : longest;
+    }
+    size_t n = c->sides[longest].n;
+    int code = inq_mem_grow(&c->master, &c->cap_master, n + 1, sizeof *c->master, INQ_NONE, c->err);
+    for (size_t j = 0; code == INQ_OK && j < n; j++) {
+        struct inq_align_row row = align_row(c, longest, j);
+        code = start_instance(c, &c->master[c->n_master++], longest, j, &row);
+    }
+    for (size_t s = 0; code == INQ_OK && s < c->n_sides; s++) {
+        code = s != longest ? merge_side(c, s) : INQ_OK;
+    }
+    return code;
+}
+
+/* ---- by recorded sequence number ------------------------------------------------------------- */
+
+static int merge_by_seq(struct channel *c, size_t side, struct inq_map *by_seq, bool *agree)
+{
+    const struct inq_side *s = &c->sides[side];
+    int code = inq_mem_grow(&c->master, &c->cap_master, c->n_master + s->n + 1, sizeof *c->master,
+                            INQ_NONE, c->err);
+    for (size_t j = 0; code == INQ_OK && *agree && j < s->n; j++) {
+        struct inq_align_row row = align_row(c, side, j);
+        uint64_t key =
+            inq_hash_u64((uint64_t)s->rows[j].seq) ^ inq_hash_u64(~(uint64_t)s->rows[j].call);
+        uint32_t found = 0;
+        if (inq_map_get(by_seq, key, &found)) {
+            *agree = inq_align_agree(&c->master[found].row, &row);
+            code = *agree ? join(c, &c->master[found], side, j, row.end_ns) : INQ_OK;
+            continue;
+        }
+        code = inq_map_put(by_seq, key, (uint32_t)c->n_master, c->err);
+        if (code == INQ_OK) {
+            code = start_instance(c, &c->master[c->n_master++], side, j, &row);
         }
     }
     return code;
 }
 
-/* Rows of one rank in the channel; `next` remembers where the rank's following channel begins. */
-static struct side take_side(const struct matcher *m, size_t rank, uint32_t channel, size_t *next)
-{
-    size_t from = next[rank];
-    size_t to = from;
-    while (to < m->rows.n_rows[rank] && m->rows.rows[rank][to].channel == channel) {
-        to++;
-    }
-    next[rank] = to;
-    return (struct side){.rows = to > from ? m->rows.rows[rank] + from : NULL,
-                         .n = to - from,
-                         .offset_ns = m->offset_ns[rank]};
-}
-
-static bool all_have_seq(const struct matcher *m, uint32_t channel, const size_t *next)
-{
-    for (size_t r = 0; r < m->trace->n_ranks; r++) {
-        const struct inq_comm_row *rows = m->rows.rows[r];
-        for (size_t i = next[r]; i < m->rows.n_rows[r] && rows[i].channel == channel; i++) {
-            if (rows[i].seq < 0) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static int match_channel(struct matcher *m, uint32_t channel, size_t *next)
+/* *agree: no number means different operations on two members. */
+static int match_by_seq(struct channel *c, bool *agree)
 {
     struct inq_map by_seq = {0};
-    bool recorded = all_have_seq(m, channel, next);
-    uint32_t present = 0;
     int code = INQ_OK;
-    m->n_master = 0;
-    m->n_links = 0;
-    for (size_t r = 0; code == INQ_OK && r < m->trace->n_ranks; r++) {
-        struct side side = take_side(m, r, channel, next);
-        if (side.n > 0 && side.rows != NULL) {
-            present++;
-            code = recorded ? merge_by_seq(m, &side, (uint32_t)r, &by_seq)
-                            : merge_by_order(m, &side, (uint32_t)r);
-        }
+    *agree = true;
+    for (size_t s = 0; code == INQ_OK && *agree && s < c->n_sides; s++) {
+        code = merge_by_seq(c, s, &by_seq, agree);
     }
     inq_map_release(&by_seq);
-    return code == INQ_OK ? keep_channel(m, channel, present, recorded) : code;
+    return code;
+}
+
+/* ---- what cannot be -------------------------------------------------------------------------- */
+
+/* Between two collectives that all members have, no member can have missed more than it lacks: more
+ * collectives than any member recorded rows are parts of fewer. */
+static int drop_split(struct channel *c, uint32_t expected)
+{
+    size_t *rows = inq_mem_zalloc(c->n_sides + 1, sizeof *rows);
+    if (rows == NULL) {
+        return inq_err_set(c->err, INQ_NOMEM, "out of memory for matching");
+    }
+    size_t lo = SIZE_MAX; /* behind the last whole one */
+    for (size_t i = 0; i < c->n_master; i++) {
+        if (c->master[i].n_members < expected) {
+            continue;
+        }
+        size_t several = 0;
+        size_t most = 0;
+        memset(rows, 0, c->n_sides * sizeof *rows);
+        for (size_t k = lo; k < i; k++) {
+            several += c->master[k].n_members >= 2;
+            for (uint32_t at = c->master[k].last_member; at != INQ_NONE;
+                 at = c->links[at].previous) {
+                size_t own = ++rows[c->links[at].side];
+                most = own > most ? own : most;
+            }
+        }
+        for (size_t k = lo; k < i && several > most; k++) {
+            c->master[k].dropped = true;
+        }
+        lo = i + 1;
+    }
+    inq_mem_free(rows);
+    return INQ_OK;
+}
+
+static const struct inq_comm *comm_of(const struct channel *c, const struct link *link)
+{
+    const struct inq_side *side = &c->sides[link->side];
+    const struct inq_rank *rank = &c->m->trace->ranks[side->rank];
+    return &rank->comms[rank->events.comm[side->rows[link->row].event]];
+}
+
+/* Whether what all members of an exchange sent is what all received; also true where it is not
+ * known. */
+static bool adds_up(const struct channel *c, const struct instance *instance, bool *known)
+{
+    int64_t sent = 0;
+    int64_t received = 0;
+    *known = instance->row.family >= INQ_COLL_KIND_COUNT;
+    for (uint32_t at = instance->last_member; *known && at != INQ_NONE;
+         at = c->links[at].previous) {
+        const struct inq_comm *comm = comm_of(c, &c->links[at]);
+        *known = comm->in_elems >= 0 && comm->out_elems >= 0 &&
+                 comm->in_elems < INT64_MAX / (int64_t)INQ_MAX_RANKS &&
+                 comm->out_elems < INT64_MAX / (int64_t)INQ_MAX_RANKS;
+        sent += *known ? comm->in_elems : 0;
+        received += *known ? comm->out_elems : 0;
+    }
+    return !*known || sent == received;
+}
+
+/* Uneven exchanges agree by their sums. Where hardly any does, recorders count something else. */
+static void drop_uneven(struct channel *c, uint32_t expected)
+{
+    size_t even = 0;
+    size_t uneven = 0;
+    for (int pass = 0; pass < 2 && (pass == 0 || (uneven > 0 && even > uneven)); pass++) {
+        for (size_t i = 0; i < c->n_master; i++) {
+            bool known = false;
+            if (c->master[i].n_members < expected) {
+                continue;
+            }
+            bool adds = adds_up(c, &c->master[i], &known);
+            c->master[i].dropped = c->master[i].dropped || (pass == 1 && !adds);
+            even += pass == 0 && known && adds;
+            uneven += pass == 0 && known && !adds;
+        }
+    }
+}
+
+/* ---- one channel ----------------------------------------------------------------------------- */
+
+static bool has_rank(const struct inq_trace *trace, int32_t rank)
+{
+    size_t low = 0;
+    size_t high = trace->n_ranks;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (trace->ranks[middle].rank < rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < trace->n_ranks && trace->ranks[low].rank == rank;
+}
+
+/* Ranks of the trace that should take part in a channel. */
+static uint32_t expected_members(const struct channel *c)
+{
+    const struct inq_channel *channel = &c->m->rows->channels[c->index];
+    if (channel->from >= 0) {
+        return 2;
+    }
+    const struct inq_group *group = &c->m->trace->groups[channel->group];
+    if (group->inferred || group->n_ranks == 0) {
+        return (uint32_t)c->n_sides;
+    }
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < group->n_ranks; i++) {
+        expected += has_rank(c->m->trace, group->ranks[i]);
+    }
+    return expected;
+}
+
+static bool end_together(const struct instance *instance)
+{
+    return instance->last_end_ns - instance->first_end_ns <= NAMELESS_TOLERANCE_NS;
+}
+
+/* Nameless kernels are taken for a collective only when nearly all of a channel's behave like one.
+ */
+static bool nameless_convince(const struct channel *c, uint32_t expected)
+{
+    size_t whole = 0;
+    size_t all = 0;
+    for (size_t i = 0; i < c->n_master; i++) {
+        const struct instance *instance = &c->master[i];
+        all += instance->nameless;
+        whole += instance->nameless && instance->n_members == expected && end_together(instance);
+    }
+    return whole * 5 >= all * 4;
+}
+
+/* The members by rank: the chain runs backwards, and but for the longest side they joined so. */
+static void write_members(const struct channel *c, const struct instance *instance,
+                          struct inq_member *members)
+{
+    uint32_t at = instance->last_member;
+    for (uint32_t i = instance->n_members; i > 0; i--) {
+        const struct inq_side *side = &c->sides[c->links[at].side];
+        members[i - 1] = (struct inq_member){side->rank, side->rows[c->links[at].row].event};
+        at = c->links[at].previous;
+    }
+    for (uint32_t i = 1; i < instance->n_members && members[i - 1].rank > members[i].rank; i++) {
+        struct inq_member first = members[i - 1];
+        members[i - 1] = members[i];
+        members[i] = first;
+    }
+}
+
+static int keep_instance(struct channel *c, const struct instance *instance, uint32_t expected,
+                         int64_t seq)
+{
+    struct found *f = c->found;
+    uint32_t n = instance->n_members;
+    int code = inq_mem_grow(&f->rows, &f->cap, f->n + 1, sizeof *f->rows, INQ_NONE - 1, c->err);
+    if (code == INQ_OK) {
+        code = inq_mem_grow(&f->members, &f->cap_members, f->n_members + n, sizeof *f->members,
+                            INQ_NONE - 1, c->err);
+    }
+    if (code != INQ_OK) {
+        return code;
+    }
+    struct inq_member *members = f->members + f->n_members;
+    write_members(c, instance, members);
+    const struct inq_rank *rank = &c->m->trace->ranks[members[0].rank];
+    const struct inq_comm *comm = &rank->comms[rank->events.comm[members[0].event]];
+    f->rows[f->n++] = (struct inq_collective){
+        .group = comm->group,
+        .kind = c->m->rows->channels[c->index].from >= 0 ? INQ_COLL_SENDRECV : comm->kind,
+        .seq = seq,
+        .first_member = (uint32_t)f->n_members,
+        .n_members = n,
+        .complete = n >= expected,
+    };
+    f->n_members += n;
+    return INQ_OK;
+}
+
+static int keep_channel(struct channel *c, bool by_seq)
+{
+    uint32_t expected = expected_members(c);
+    int code = by_seq ? INQ_OK : drop_split(c, expected);
+    drop_uneven(c, expected);
+    bool nameless_ok = nameless_convince(c, expected);
+    for (size_t i = 0; code == INQ_OK && i < c->n_master; i++) {
+        const struct instance *instance = &c->master[i];
+        if (instance->n_members >= 2 && !instance->dropped &&
+            (!instance->nameless || (nameless_ok && end_together(instance)))) {
+            code = keep_instance(c, instance, expected, by_seq ? instance->seq : (int64_t)i);
+        }
+    }
+    return code;
+}
+
+static int match_rows(struct channel *c)
+{
+    bool by_seq = c->sides[0].rows[0].seq >= 0;
+    int code = by_seq ? match_by_seq(c, &by_seq) : INQ_OK;
+    if (code == INQ_OK && !by_seq) {
+        c->n_master = 0;
+        c->n_links = 0;
+        code = match_by_order(c);
+    }
+    return code == INQ_OK ? keep_channel(c, by_seq) : code;
+}
+
+static int match_channel(void *ctx, size_t index, struct inq_err *err)
+{
+    const struct matcher *m = ctx;
+    size_t from = m->rows->first_side[index];
+    struct channel c = {.m = m,
+                        .index = (uint32_t)index,
+                        .n_sides = m->rows->first_side[index + 1] - from,
+                        .sides = m->rows->sides + from,
+                        .found = &m->found[index],
+                        .err = err};
+    int code = c.n_sides >= 2 ? match_rows(&c) : INQ_OK;
+    inq_mem_free(c.master);
+    inq_mem_free(c.merged);
+    inq_mem_free(c.links);
+    inq_mem_free(c.a);
+    inq_mem_free(c.b);
+    inq_mem_free(c.match);
+    return code;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -426,55 +548,128 @@ void inq_collectives_check_ends(struct inq_trace *trace)
     }
 }
 
-static void *arena_copy(struct inq_arena *arena, const void *from, size_t n, size_t size)
+/* Whether two kernels have been paired by another of the transfers that both did at once. */
+static int paired_before(const struct inq_trace *trace, struct inq_map *pairs,
+                         const struct inq_member *m, bool *before, struct inq_err *err)
 {
-    void *copy = inq_arena_array(arena, n, size);
-    if (copy != NULL && n > 0) {
-        memcpy(copy, from, n * size);
+    const struct inq_rank *rank = &trace->ranks[m[0].rank];
+    uint32_t n = 0;
+    *before = false;
+    if (rank->comms[rank->events.comm[m[0].event]].batch == INQ_NONE) {
+        return INQ_OK;
     }
-    return copy;
+    uint64_t key = inq_hash_bytes(m, 2 * sizeof *m);
+    *before = inq_map_get(pairs, key, &n);
+    return inq_map_put(pairs, key, 1, err);
 }
 
-static int hand_over(struct matcher *m)
+/* Appends what a channel gave. */
+static int append_found(struct inq_trace *trace, const struct found *f, struct inq_map *pairs,
+                        struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t i = 0; i < f->n && code == INQ_OK; i++) {
+        const struct inq_member *members = f->members + f->rows[i].first_member;
+        bool before = false;
+        if (f->rows[i].kind == INQ_COLL_SENDRECV && f->rows[i].n_members == 2) {
+            code = paired_before(trace, pairs, members, &before, err);
+        }
+        if (before || code != INQ_OK) {
+            continue;
+        }
+        struct inq_collective *row = &trace->collectives[trace->n_collectives++];
+        *row = f->rows[i];
+        row->first_member = (uint32_t)trace->n_members;
+        memcpy(trace->members + trace->n_members, members, row->n_members * sizeof *members);
+        trace->n_members += row->n_members;
+    }
+    return code;
+}
+
+/* Communication kernels that stand in no collective. */
+static int count_unmatched(struct matcher *m, struct inq_err *err)
 {
     struct inq_trace *trace = m->trace;
-    uint64_t rows = m->rows.unplaced;
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        rows += m->rows.n_rows[r];
+    uint8_t **placed = inq_mem_zalloc(trace->n_ranks + 1, sizeof(uint8_t *));
+    int code = placed == NULL ? INQ_NOMEM : INQ_OK;
+    trace->unmatched_comms = m->rows->unplaced;
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        placed[r] = inq_mem_zalloc(trace->ranks[r].events.n + 1, 1);
+        code = placed[r] == NULL ? INQ_NOMEM : INQ_OK;
     }
-    trace->unmatched_comms = rows - m->placed;
-    trace->collectives = arena_copy(trace->arena, m->found, m->n_found, sizeof *trace->collectives);
-    trace->members = arena_copy(trace->arena, m->members, m->n_members, sizeof *trace->members);
-    if (trace->collectives == NULL || trace->members == NULL) {
-        return inq_err_set(m->err, INQ_NOMEM, "out of memory for %zu collectives", m->n_found);
+    for (size_t i = 0; code == INQ_OK && i < trace->n_members; i++) {
+        placed[trace->members[i].rank][trace->members[i].event] = 1;
     }
-    trace->n_collectives = m->n_found;
-    trace->n_members = m->n_members;
-    return inq_collectives_sort(trace, m->err);
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        for (size_t i = 0; i < m->rows->n_rows[r]; i++) {
+            uint8_t *seen = &placed[r][m->rows->rows[r][i].event];
+            trace->unmatched_comms += *seen == 0;
+            *seen = 1; /* one of several transfers counts */
+        }
+    }
+    for (size_t r = 0; placed != NULL && r < trace->n_ranks; r++) {
+        inq_mem_free(placed[r]);
+    }
+    inq_mem_free(placed);
+    return code == INQ_OK ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for matching");
 }
 
-int inq_match_collectives(struct inq_trace *trace, int jobs, int64_t *offset_ns,
+/* The channels' collectives, one channel behind the other. */
+static int hand_over(struct matcher *m, struct inq_err *err)
+{
+    struct inq_trace *trace = m->trace;
+    struct inq_map pairs = {0};
+    size_t n = 0;
+    size_t n_members = 0;
+    for (size_t c = 0; c < m->rows->n_channels; c++) {
+        n += m->found[c].n;
+        n_members += m->found[c].n_members;
+    }
+    trace->collectives = inq_arena_array(trace->arena, n, sizeof *trace->collectives);
+    trace->members = inq_arena_array(trace->arena, n_members, sizeof *trace->members);
+    if (trace->collectives == NULL || trace->members == NULL || n_members >= INQ_NONE) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu collectives", n);
+    }
+    int code = INQ_OK;
+    for (size_t c = 0; code == INQ_OK && c < m->rows->n_channels; c++) {
+        code = append_found(trace, &m->found[c], &pairs, err);
+    }
+    inq_map_release(&pairs);
+    if (code == INQ_OK) {
+        code = count_unmatched(m, err);
+    }
+    return code == INQ_OK ? inq_collectives_sort(trace, err) : code;
+}
+
+static int match_channels(struct matcher *m, int jobs, struct inq_err *err)
+{
+    size_t n = m->rows->n_channels;
+    m->found = inq_mem_zalloc(n + 1, sizeof *m->found);
+    int code = m->found == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for matching")
+                                : inq_par_for(n, jobs, match_channel, m, err);
+    if (code == INQ_OK) {
+        code = hand_over(m, err);
+    }
+    for (size_t c = 0; m->found != NULL && c < n; c++) {
+        inq_mem_free(m->found[c].rows);
+        inq_mem_free(m->found[c].members);
+    }
+    inq_mem_free(m->found);
+    return code;
+}
+
+int inq_match_collectives(struct inq_trace *trace, int jobs, struct inq_clocks *clocks,
                           struct inq_err *err)
 {
-    struct matcher m = {.trace = trace, .offset_ns = offset_ns, .err = err};
-    size_t *next = inq_mem_zalloc(trace->n_ranks, sizeof *next);
-    int code = next == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for matching")
-                            : inq_comm_rows_collect(trace, &m.rows, err);
+    struct inq_comm_rows rows = {0};
+    int code = inq_comm_rows_collect(trace, jobs, &rows, err);
     if (code == INQ_OK) {
-        code = inq_clock_first_offsets(trace, &m.rows, jobs, offset_ns, err);
+        code = inq_clock_first(trace, &rows, jobs, clocks, err);
     }
-    for (size_t c = 0; code == INQ_OK && c < m.rows.n_channels; c++) {
-        code = match_channel(&m, (uint32_t)c, next);
-    }
+    struct matcher m = {.trace = trace, .rows = &rows, .clocks = clocks->at};
     if (code == INQ_OK) {
-        code = hand_over(&m);
+        code = match_channels(&m, jobs, err);
     }
-    inq_comm_rows_release(&m.rows);
-    inq_mem_free(next);
-    inq_mem_free(m.master);
-    inq_mem_free(m.merged);
-    inq_mem_free(m.links);
-    inq_mem_free(m.found);
-    inq_mem_free(m.members);
+    inq_comm_rows_release(&rows);
     return code;
 }

@@ -3,9 +3,9 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/strtab.h"
-#include "trace/assemble.h"
-#include "trace/flight.h"
-#include "trace/log.h"
+#include "trace/build/assemble.h"
+#include "trace/build/flight.h"
+#include "trace/build/log.h"
 
 /* Frees what a trace owns; the trace itself lives in its run's arena. */
 static void release_trace(struct inq_trace *trace)

@@ -9,6 +9,24 @@ const char *inq_trace_str(const struct inq_trace *trace, inq_str id)
     return trace->names == NULL ? "" : inq_strtab_get(trace->names, id);
 }
 
+const struct inq_launch *inq_trace_launch(const struct inq_trace *trace,
+                                          const struct inq_rank *rank, size_t event)
+{
+    static const struct inq_launch unknown = {0};
+    uint32_t row = rank->events.launch != NULL ? rank->events.launch[event] : 0;
+    return row < trace->n_launches ? &trace->launches[row] : &unknown;
+}
+
+bool inq_launch_same_grid(const struct inq_launch *a, const struct inq_launch *b)
+{
+    for (int i = 0; i < 3; i++) {
+        if (a->grid[i] != b->grid[i] || a->block[i] != b->block[i]) {
+            return false;
+        }
+    }
+    return a->grid[0] > 0 && a->block[0] > 0;
+}
+
 const char *inq_coll_kind_text(enum inq_coll_kind kind)
 {
     static const char *const text[] = {INQ_COLL_KINDS(INQ_WORD_TEXT)};
@@ -36,4 +54,14 @@ uint64_t inq_damage_total(const struct inq_damage *damage)
         total += bytes && damage->count[kind] > 0 ? 1 : damage->count[kind];
     }
     return total;
+}
+
+bool inq_trace_has_labels(const struct inq_trace *trace)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (trace->ranks[r].events.label != NULL) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -38,6 +38,7 @@ enum inq_confidence {
     X(UNPLANNED_GC, "unplanned_gc")                                                                \
     X(STEP_OUTLIER, "step_outlier")                                                                \
     X(MISSING_RANK, "missing_rank")                                                                \
+    X(UNREAD_INPUT, "unread_input") /* the file of a rank could not be read */                     \
     X(DAMAGED_INPUT, "damaged_input")                                                              \
     X(NOT_FINITE, "not_finite") /* the loss or the gradient norm */                                \
     X(LOSS_SPIKE, "loss_spike")                                                                    \
@@ -72,7 +73,9 @@ struct inq_finding {
     int32_t *ranks; /* global rank numbers */
     size_t n_stages;
     int32_t *stages;
-    int64_t cost_ns_per_step;        /* time a step would lose less without it; -1 not measured */
+    int64_t cost_ns_per_step;        /* what a step gains by its first fix; -1 not simulated */
+    int64_t in_order_ns;             /* the same after the causes before it; -1: not simulated */
+    int64_t low_ns, high_ns;         /* 95 % interval of the cost; INQ_TIME_NONE: none */
     double share;                    /* of the step; -1 not measured */
     const char *measured, *expected; /* with units; "" where they do not apply */
     size_t n_evidence;
@@ -82,9 +85,15 @@ struct inq_finding {
 };
 
 struct inq_verdict {
-    const char *headline;     /* one sentence */
-    const char *cls;          /* kind of the costliest finding, "healthy", or "nothing_to_judge" */
-    int64_t lost_ns_per_step; /* -1 not measured */
+    const char *headline; /* one sentence: what, where, how much */
+    const char *why;      /* what it rests on, measured against expected; "" none */
+    const char *next;     /* the fix with its predicted gain, and what to look at; "" none */
+    const char *sure;     /* what the confidence rests on; "" none */
+    const struct inq_evidence *see; /* where to look first; NULL none */
+    const char *cls;                /* kind of the first finding, "healthy", "waiting_unexplained",
+                                     * "nothing_to_judge", or "not_available" */
+    uint32_t without;               /* INQ_SECTION_BIT of sections that failed: not in it */
+    int64_t lost_ns_per_step;       /* -1 not measured */
     enum inq_confidence confidence;
 };
 
@@ -444,6 +453,7 @@ struct inq_critical_path {
     int64_t step; /* recorded number of the step shown: the one of median length; -1: no steps */
     int64_t start_ns; /* on the trace's clock */
     int64_t length_ns;
+    size_t contradictions; /* circles of ops that wait for each other by the record: cut */
     size_t n_by_kind;
     struct inq_waterfall_part *by_kind;
     size_t n_by_rank;
@@ -456,7 +466,7 @@ struct inq_critical_path {
     struct inq_path_segment *segments;
 };
 
-/* ---- who holds whom up --------------------------------------------------------------------------
+/* ---- who delays whom ----------------------------------------------------------------------------
  *
  * Ranks of one role (pipeline stage; all ranks without a pipeline) are compared step by step. In a
  * synchronous job their steps are equally long, so a rank that takes more time of its own (compute,
@@ -471,7 +481,12 @@ struct inq_suspect {
     uint32_t *ranks;         /* indices into inq_trace.ranks, ascending; none: sequence_imbalance */
     uint32_t group;          /* slow_link: index into inq_trace.groups; else INQ_NONE */
     enum inq_coll_kind coll; /* slow_link: what is slow; else unknown */
-    int64_t cost_ns_per_step;   /* what a step loses by it */
+    int64_t cost_ns_per_step;   /* what a step gains without it; estimated where not simulated */
+    int64_t in_order_ns;        /* the same after those before it in the list are repaired; -1: not
+                                 * simulated, the cost is estimated from times of its own */
+    int64_t low_ns, high_ns;    /* 95 % interval of the cost; INQ_TIME_NONE: none */
+    const char *host;           /* whose ranks these are, all of them; "" of no one host */
+    const char *fix;            /* the spec whose prediction the cost is; "" none */
     int64_t step_ns;            /* length of a step, to set it against */
     int64_t own_ns, peers_ns;   /* per step (slow_link: per transfer): the suspect's, its peers' */
     int64_t late_ns;            /* one rank's: what it takes longer in a step of `steps_seen` */
@@ -487,7 +502,7 @@ struct inq_suspect {
     struct inq_evidence *evidence;
 };
 
-/* Where a step goes on a rank that holds nobody up: medians, so they do not quite add up. */
+/* Where a step goes on a rank that delays nobody: medians, so they do not quite add up. */
 struct inq_usual_step {
     int64_t step_ns; /* as the GPU saw it: from the end of its last work to the end of the next */
     int64_t compute_ns, comm_ns, copy_ns; /* communication and copies not covered by compute */
@@ -502,11 +517,45 @@ struct inq_blame {
     struct inq_usual_step usual;
     int64_t waste_ns_per_step; /* what the last rank of a role costs the median one, by whatever
                                 * cause, chance included */
+    const char *no_gains;      /* why costs could not be simulated; "" they were */
+    int64_t simulated_ns;      /* the judged steps' mean by the simulator, as recorded; -1 none */
     size_t n_suspects;         /* costliest first */
     struct inq_suspect *suspects;
 };
 
 /* ---- the result ------------------------------------------------------------------------------ */
+
+/* X(NAME, "key", "title"): the parts of a report that may fail each by itself. The key is the
+ * section's in JSON. */
+#define INQ_SECTIONS(X)                                                                            \
+    X(ACCOUNT, "account", "Where the rank-time goes")                                              \
+    X(RANKS, "ranks", "Where each rank's GPU time went")                                           \
+    X(COLLECTIVES, "collectives", "Collectives")                                                   \
+    X(PIPELINE, "pipeline", "Pipeline")                                                            \
+    X(WHATIF, "whatif", "What stragglers cost")                                                    \
+    X(CRITICAL_PATH, "critical_path", "Critical path")                                             \
+    X(KERNELS, "kernels", "Top kernels")                                                           \
+    X(BLAME, "blame", "Comparison of the ranks")                                                   \
+    X(FAILURE, "failure", "What stopped the run")                                                  \
+    X(TRAINING, "training", "Training output")                                                     \
+    X(METHOD, "method", "Numbers of the reference tool")                                           \
+    X(FINDINGS, "findings", "Findings")
+
+enum inq_section {
+#define INQ_SECTION_ENUM(name, key, title) INQ_SECTION_##name,
+    INQ_SECTIONS(INQ_SECTION_ENUM)
+#undef INQ_SECTION_ENUM
+        INQ_SECTION_COUNT
+};
+#define INQ_SECTION_BIT(section) (1U << (section))
+
+/* Whether a section was made. A section that failed is empty, as one that does not apply is; only
+ * `reason` tells them apart. */
+struct inq_section_state {
+    const char *reason; /* why it is not available; NULL: it is */
+    const char *next;   /* what to do about it */
+    bool left_out;      /* not run: `only` named others */
+};
 
 struct inq_report {
     struct inq_arena *arena;
@@ -515,8 +564,8 @@ struct inq_report {
     struct inq_verdict verdict;
     size_t n_findings; /* most costly first */
     struct inq_finding *findings;
-    int64_t *step_ns;       /* [trace->n_steps] how long each took; see inq_step_ns */
-    int64_t step_ns_median; /* -1 no steps */
+    int64_t *step_ns;       /* [trace->n_steps] how long each took, by the account; -1: not known */
+    int64_t step_ns_median; /* of those judged; -1 no steps */
     size_t n_rank_times;
     struct inq_rank_time *rank_times;
     struct inq_peers *peers;                 /* NULL: not asked for */
@@ -524,26 +573,42 @@ struct inq_report {
     struct inq_pipeline *pipeline;           /* NULL: not a pipeline */
     struct inq_whatif *whatif;               /* NULL: no labelled ops */
     struct inq_critical_path *critical_path; /* NULL: not computed */
+    struct inq_kernels *kernels;             /* kernels.h; NULL: no kernel was recorded */
     struct inq_op_model *op_model;           /* private to the analyses of the op graph */
+    struct inq_account *account;             /* account.h; NULL: not computed */
     struct inq_blame *blame;                 /* NULL: no two ranks could be compared */
     struct inq_training *training;           /* NULL: no training output (training.h) */
     struct inq_failure *failure;             /* NULL: no dumps, no logs (failure.h) */
+    struct inq_section_state sections[INQ_SECTION_COUNT];
 };
+
+/* Predicts what a step gains by each of n fixes, each alone: gain_ns[i], INQ_TIME_NONE where there
+ * is no prediction. `report` has all sections but findings. Fails with INQ_NOMEM. */
+typedef int inq_predict_gains(const struct inq_trace *trace, struct inq_report *report,
+                              const char *const *specs, size_t n, int64_t *gain_ns,
+                              struct inq_err *err);
 
 struct inq_analysis_options {
     int jobs;
+    /* Prices findings whose fix is no repair of the account's: inq_fix_predict (inquest/fix.h).
+     * NULL: such findings have no cost. */
+    inq_predict_gains *predict;
     enum inq_method method;
     bool hta_include_last_step; /* HTA's include_last_profiler_step=True */
-    const char *const *only;    /* names of analyses; NULL: all */
+    const char *const *only;    /* names of analyses, run with those that they need; NULL: all */
     size_t n_only;
     const char *const *what_if; /* scenario specs */
     size_t n_what_if;
 };
 
-/* One question. `run` fills its section of the report; findings are added by the judge last. */
+/* One question. `run` fills its section of the report. When it fails, its section is emptied and
+ * marked as not available, and so are those that need it; all others are as if it had not failed.
+ */
 struct inq_analysis {
     const char *name;
     const char *summary;
+    enum inq_section section;
+    uint32_t needs; /* INQ_SECTION_BIT of the sections that it cannot do without */
     int (*run)(const struct inq_trace *trace, const struct inq_analysis_options *options,
                struct inq_report *report, struct inq_err *err);
 };
@@ -552,20 +617,22 @@ struct inq_analysis {
 INQ_API const struct inq_analysis *inq_analyses(size_t *n);
 
 /* Runs the chosen analyses over one trace. The trace must outlive the report. On success *report is
- * the caller's (inq_report_free). Fails with INQ_USAGE on an unknown name in `only`, INQ_NOMEM,
- * INQ_LIMIT. */
+ * the caller's (inq_report_free), even where analyses failed: report->sections says which. Fails
+ * with INQ_USAGE on an unknown name in `only`, INQ_NOMEM without memory for a report at all. */
 INQ_API int inq_analyze(const struct inq_trace *trace, const struct inq_analysis_options *options,
                         struct inq_report **report, struct inq_err *err);
 
 INQ_API void inq_report_free(struct inq_report *report);
 
+/* Whether sections failed and no other says anything. */
+INQ_API bool inq_report_is_void(const struct inq_report *report);
+
+/* The section's key in JSON, and its title. */
+INQ_API const char *inq_section_key(enum inq_section section);
+INQ_API const char *inq_section_title(enum inq_section section);
+
 /* What is wrong with the wording of a what-if question; "" if nothing. */
 INQ_API const char *inq_what_if_problem(const char *spec);
-
-/* How long step `index` of the trace took: for labelled ops (an op table) from the first start to
- * the last end over all ranks; for recorded or inferred steps the median over the ranks that have
- * it, because those begin and end on each host by itself. -1 when memory is out. */
-INQ_API int64_t inq_step_ns(const struct inq_trace *trace, size_t index);
 
 INQ_API const char *inq_finding_kind_text(enum inq_finding_kind kind);
 INQ_API const char *inq_severity_text(enum inq_severity severity);

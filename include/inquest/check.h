@@ -11,20 +11,22 @@
  * in [b-, b+], the new value v in [v-, v+] and a limit that follows b (b + grow * unit):
  *   v - limit > sqrt((v - v-)^2 + (b+ - b)^2)
  * which puts the lower end of the interval of the difference, made of the two intervals, above the
- * limit. An exact value (a schedule's) has the interval [v, v]. */
+ * limit. An exact value (a schedule's) has the interval [v, v], and by default no tolerance: it
+ * regressed when it grew at all.
+ *
+ * With a baseline of three runs or more the spread between runs is measured: the limit is their
+ * mean and 2.5 of their standard deviations, at least 2 % (of the step for what grows by it); and a
+ * measure that crept up over six runs or more by 3 % in all regressed too. */
 #ifndef INQUEST_CHECK_H
 #define INQUEST_CHECK_H
 
 #include "inquest/analysis.h"
+#include "inquest/lint.h"
 #include "inquest/sink.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-struct inq_schedule;
-struct inq_costs;
-struct inq_lint_options;
 
 /* How a limit follows the baseline: by a part of the baseline itself, by that part of a step (time)
  * or of the whole (shares), or not at all. */
@@ -47,10 +49,15 @@ enum inq_check_unit { INQ_UNIT_NS, INQ_UNIT_SHARE, INQ_UNIT_FACTOR, INQ_UNIT_COU
       "communication per step that no compute covers, mean of the ranks")                          \
     X(WORST_WAIT, "worst_wait_ns", NS, STEP,                                                       \
       "time per step that the rank that waits most waits for others in collectives")               \
+    X(HOST, "host_ns", NS, STEP,                                                                   \
+      "time per step that the GPU of the rank with the latest host idles for it")                  \
+    X(IDLE, "idle_ns", NS, STEP,                                                                   \
+      "GPU idle for other reasons and exposed copies, mean of the ranks")                          \
     X(BUBBLE_RATIO, "bubble_ratio", SHARE, ADD, "idle share of the pipeline")                      \
     X(SLOWDOWN, "slowdown", FACTOR, OWN, "S = T / T_ideal of the what-if analysis")                \
     X(PEAK_ACTIVATIONS, "peak_activations", COUNT, OWN,                                            \
       "most activations that a rank holds at a time")                                              \
+    X(DAMAGED_FILES, "damaged_files", COUNT, NOT, "files that end early or have unreadable parts") \
     X(LINT_PROBLEMS, "lint_problems", COUNT, NOT, "errors that lint finds in the schedule")        \
     X(NEW_FINDINGS, "new_findings", COUNT, NOT,                                                    \
       "findings of a severity that the baseline does not have")
@@ -72,6 +79,7 @@ struct inq_measure_info {
 INQ_API const struct inq_measure_info *inq_measure_info(enum inq_measure_kind kind);
 
 #define INQ_MEASURE_NAME 48
+#define INQ_POOL_MOST    52 /* runs of a baseline: those of a year, once a week */
 
 struct inq_measure {
     enum inq_measure_kind kind;
@@ -79,6 +87,9 @@ struct inq_measure {
     double value;                /* times in ns, whole numbers */
     double low, high;            /* NaN: not known */
     uint64_t n;                  /* steps behind it; 0: exact */
+    char who[96];                /* whom or what it is the value of; "" nobody stands out */
+    size_t n_runs;              /* of a baseline of several runs, of which it is the mean; else 0 */
+    double runs[INQ_POOL_MOST]; /* [n_runs] their values, oldest first */
 };
 
 struct inq_known_finding {
@@ -101,6 +112,18 @@ struct inq_snapshot {
     size_t n_stage_times;
     bool times_of_run;
     char problem[400]; /* schedules: the first thing that lint objects to; "" none */
+    /* Schedules: everything that lint objects to, errors first, and the cells of each rank as CSV
+     * [n_order]: NULL where they are not kept (very long ones). */
+    struct inq_lint_problem *problems;
+    size_t n_problems;
+    char **order;
+    size_t n_order;
+    const char *file; /* where the schedule was read from, the caller's; NULL: it was made */
+    int32_t *lines;   /* [ranks] line of each rank in the file; NULL: not read */
+    size_t outliers;  /* runs: steps that do not count, far off and not recurring */
+    int64_t kernels;  /* runs: GPU kernels of the median step, all ranks together; 0 not known */
+    char unfit[400];  /* runs: why a team should not keep it as its baseline; "" nothing */
+    char *command, *inputs; /* what a baseline was made with and of; NULL not known */
     size_t n, cap;
     struct inq_measure *measures;
     size_t n_findings, cap_findings;
@@ -109,10 +132,11 @@ struct inq_snapshot {
 
 INQ_API void inq_snapshot_release(struct inq_snapshot *snapshot);
 
-/* Measures an analyzed run. *snapshot is the caller's, released also after a failure. Fails with
- * INQ_NOMEM, INQ_LIMIT. */
-INQ_API int inq_snapshot_of_report(const struct inq_report *report, int jobs,
-                                   struct inq_snapshot *snapshot, struct inq_err *err);
+/* Measures an analyzed run over the steps that its account judges, but for outliers that do not
+ * recur. *snapshot is the caller's, released also after a failure. Fails with INQ_UNSUPPORTED (no
+ * step can be judged; says why), INQ_NOMEM, INQ_LIMIT. */
+INQ_API int inq_snapshot_of_report(const struct inq_report *report, struct inq_snapshot *snapshot,
+                                   struct inq_err *err);
 /* Measures a schedule: lints it and, when that finds no error, times it by the costs in `options`,
  * or (n_steps > 0) by those of each step of a recorded run, so that what is measured has their
  * noise. Fails with INQ_NOMEM, INQ_LIMIT. */
@@ -120,6 +144,11 @@ INQ_API int inq_snapshot_of_schedule(const struct inq_schedule *schedule,
                                      const struct inq_lint_options *options,
                                      const struct inq_costs *steps, size_t n_steps,
                                      struct inq_snapshot *snapshot, struct inq_err *err);
+
+/* Adds a run, or all runs of a baseline, to a baseline of several; `pool` may be all-zero. Fails
+ * with INQ_UNSUPPORTED (a schedule, or other ranks), INQ_NOMEM, INQ_LIMIT. */
+INQ_API int inq_snapshot_pool(struct inq_snapshot *pool, const struct inq_snapshot *run,
+                              struct inq_err *err);
 
 /* ---- rules -----------------------------------------------------------------------------------*/
 
@@ -133,7 +162,7 @@ struct inq_check_rule {
 /* All-zero: nothing said. */
 struct inq_check_rules {
     bool has_tolerance;
-    double tolerance; /* a part; 0.03 when not said */
+    double tolerance; /* a part; when not said 0.03, and 0 for what is exact */
     struct inq_check_rule of[INQ_MEASURE_COUNT];
     bool has_severity;
     enum inq_severity severity; /* of new findings; medium when not said */
@@ -181,6 +210,12 @@ enum inq_check_outcome {
     INQ_CHECK_OFF        /* a rule says not to look */
 };
 
+/* Where a schedule differs from the baseline's: the first cell of the first rank that does. */
+struct inq_check_change {
+    int32_t rank, column;     /* from 0; -1: nowhere, or not known */
+    char now[64], before[64]; /* the cells; "" there is none */
+};
+
 struct inq_check_row {
     struct inq_measure now;  /* value NaN: not measured */
     struct inq_measure base; /* value NaN: not there */
@@ -188,6 +223,7 @@ struct inq_check_row {
     double change;           /* part of the baseline; NaN: none */
     enum inq_check_outcome outcome;
     bool pass;
+    bool noisy;        /* above the limit, but not by more than chance explains */
     char message[512]; /* one sentence */
 };
 
@@ -198,6 +234,11 @@ struct inq_check {
     struct inq_check_row *rows; /* in the order of the measures */
     size_t n_new;
     struct inq_known_finding *fresh; /* [n_new] findings that made new_findings fail */
+    struct inq_check_change change;
+    const struct inq_snapshot *snapshot; /* what was measured: must outlive the check */
+    /* The row that says best why it fails: lint, then what got worse by most, what is gone last;
+     * NULL: it passes. */
+    const struct inq_check_row *cause;
 };
 
 INQ_API const char *inq_check_outcome_text(enum inq_check_outcome outcome);

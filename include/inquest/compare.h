@@ -2,8 +2,8 @@
 /* Two runs of any size compared: what a step of the new one should take, what it takes, and where
  * the difference went.
  *
- * All times are means per rank and step, over the steps that the judges look at; a step goes from
- * the end of a rank's last GPU work of the step before to the end of its last work of this step.
+ * All times are means per rank and step, over the steps that count: those that the account judges
+ * (account.h), but for outliers: steps far from the median that do not recur.
  *
  *   work      rho: work per rank and step of the new run as a part of the base's. Given (samples
  *             per step, divided by the ranks), else 1 for equally many ranks; else inferred from
@@ -56,7 +56,7 @@ enum inq_step_part {
     X(COMPUTE, "compute", "more compute per rank than its share")                                  \
     X(BYTES, "bytes", "collectives move more bytes for the work")                                  \
     X(BANDWIDTH, "bandwidth", "collectives move their bytes more slowly")                          \
-    X(OVERLAP, "overlap", "compute covers less of the transfers")                                  \
+    X(OVERLAP, "overlap", "transfers that compute covers less")                                    \
     X(UNSIZED, "transfer", "longer transfers, sizes not recorded")                                 \
     X(WAITING, "waiting", "longer waiting for others in collectives")                              \
     X(COMM_OTHER, "comm_other", "communication that could not be matched across ranks")            \
@@ -89,7 +89,10 @@ struct inq_compared_run {
     const char *name;
     int32_t ranks;              /* world size */
     size_t ranks_seen;          /* with steps that could be judged */
-    size_t steps;               /* judged */
+    size_t steps;               /* that count */
+    size_t warm_up, outliers;   /* steps set aside; other than these: cut, not whole */
+    size_t damaged, missing;    /* files; ranks without a trace */
+    const char *device;         /* of all its ranks; "" not known, or not one */
     int64_t step_ns;            /* mean; the sum of part_ns */
     double step_low, step_high; /* interval of the median step; NaN: not known */
     int64_t part_ns[INQ_STEP_PART_COUNT];
@@ -125,6 +128,19 @@ struct inq_compared_rank {
     int64_t loss_ns;     /* ns[1] - rho * ns[0] */
 };
 
+/* Why a step changed: one part of it that is not the consequence of another. */
+struct inq_compared_cause {
+    enum inq_loss loss;
+    const char *text; /* one sentence with its figures */
+    int64_t ns;       /* its own change and that of the waiting for it; at most the whole change */
+    double part;      /* of a step that its own part changed by on the ranks it is about */
+    size_t n_ranks;   /* whom it is about; 0: all alike */
+    int32_t *ranks;   /* global numbers, ascending */
+    int32_t stage;    /* the ranks are all of this stage; -1 */
+    const char *host; /* the ranks are all of this host; NULL */
+    const struct inq_compared_coll *coll; /* NULL: not a collective's */
+};
+
 struct inq_compared_finding {
     enum inq_change change;
     const struct inq_finding *base, *now; /* borrowed from the reports; NULL: not there */
@@ -142,9 +158,13 @@ struct inq_comparison {
     int64_t ideal_part_ns[INQ_STEP_PART_COUNT];
     int64_t loss_total_ns;
     int64_t loss_ns[INQ_LOSS_COUNT]; /* sum to loss_total_ns */
-    bool changed;         /* the loss is more than 1 % of a step and than the steps' spread */
+    double chance_ns;                /* by which the steps' spread lets the loss differ */
+    bool changed; /* more than chance, and than 3 % of a step, by which equal jobs differ from run
+                   * to run; or than 1 % where the work changed, or few ranks by more than 5 % */
     const char *headline; /* one sentence */
-    const char *reason;   /* one or two more: the largest loss, with its numbers; "" none */
+    const char *reason;   /* one or two more: the main cause, with its numbers; "" none */
+    size_t n_causes;      /* largest in the direction of the whole change first */
+    struct inq_compared_cause *causes;
     size_t n_colls, n_kernels, n_compared, n_findings; /* largest loss first */
     struct inq_compared_coll *colls;
     struct inq_compared_kernel *kernels;
@@ -153,7 +173,6 @@ struct inq_comparison {
 };
 
 struct inq_compare_options {
-    int jobs;
     double samples[2]; /* per step, of base and new; 0: not known */
 };
 

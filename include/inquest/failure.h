@@ -155,6 +155,8 @@ struct inq_failure {
     struct inq_failure_stack *stacks;
     size_t n_alternatives;
     const char **alternatives; /* with what would decide */
+    size_t n_set_aside;
+    const char **set_aside; /* lines of errors that are not the cause, and why */
     size_t n_matches;
     struct inq_failure_match *matches;
     /* of text logs; absent without any */

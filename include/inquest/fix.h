@@ -3,7 +3,9 @@
  * simulator says what it would gain before anybody tries it.
  *
  * A base is the graph of one representative step: of a recorded run the step of median length, with
- * its recorded durations and delays; or a schedule under a cost model. A spec names fixes:
+ * its recorded durations and delays; or a schedule under a cost model. Of a recorded run, repairs
+ * of causes (slow GPUs, late hosts, slow links, uneven work) are predicted over all judged steps,
+ * by the study that the findings' costs come from. A spec names fixes:
  *
  *     NAME[:ARGUMENT][:KEY=VALUE]...   and several, applied from left to right, joined by '+'
  *
@@ -49,8 +51,14 @@ struct inq_fix_base_info {
     int64_t recorded_ns;  /* what that step took; -1 not recorded */
     int64_t t_ns; /* simulated with the recorded delays; t - recorded is the model's own error */
     int64_t without_gaps_ns; /* simulated without any delay */
+    /* The mean over all judged steps, simulated as a whole; where that is not possible the one step
+     * above: n_steps is 1. */
+    size_t n_steps;
+    int64_t mean_recorded_ns, mean_t_ns;
+    int64_t base_ns; /* that predictions are told of: the recorded mean, else the simulated one */
     size_t n_ops, n_ranks;
     size_t n_stages, n_dp, n_microbatches; /* 0: not a pipeline */
+    size_t contradictions; /* circles of ops that wait for each other by the record: cut */
     bool connected; /* ranks wait for each other in the graph; false: transfers do not match */
 };
 
@@ -73,7 +81,25 @@ INQ_API int inq_fix_check(const char *spec, struct inq_err *err);
 INQ_API int inq_fix_graph(const struct inq_fix_base *base, const char *spec,
                           struct inq_graph **graph, struct inq_err *err);
 
+/* The same as a plan, `n_steps` in a row (0: 1), its times and bytes multiplied by `scale` (0: 1).
+ * Transfers have the recorded kind, group and bytes where those are known. Both are the caller's;
+ * the graph must outlive the plan. */
+INQ_API int inq_fix_plan(const struct inq_fix_base *base, const char *spec, size_t n_steps,
+                         double scale, struct inq_graph **graph, struct inq_plan **plan,
+                         struct inq_err *err);
+
 /* ---- predictions ----------------------------------------------------------------------------- */
+
+/* A quantity that a prediction takes for granted, and what the executing device takes. */
+struct inq_assumption {
+    const char *name; /* "collective latency" */
+    const char *unit; /* "us"; "" a ratio */
+    double assumed;
+    double measured; /* NaN: not measured */
+    double ci95[2];  /* of `measured` */
+};
+
+#define INQ_MOST_ASSUMPTIONS 8
 
 struct inq_fix {
     const char *spec;
@@ -83,12 +109,15 @@ struct inq_fix {
     const char *finding; /* id of the finding that calls for it; "" asked for by the user */
     bool repairs; /* a finding of more than informing severity calls for it (for all of it) */
     const char *problem;            /* why there is no prediction; "" there is one */
-    int64_t t_ns;                   /* predicted step; -1 none */
+    int64_t t_ns;                   /* predicted step, as the mean of the base's; -1 none */
+    int64_t step_t_ns;              /* the one step that is executed and drawn; -1 none */
     int64_t gain_ns;                /* base - predicted */
     double speedup;                 /* base / predicted; NaN none */
     bool helps;                     /* the step gets shorter by more than INQ_FIX_NOISE of it */
-    struct inq_validation executed; /* judgement INQ_NOT_EXECUTED: it was not */
-    struct inq_run *drawn;          /* the step with it, by inq_fix_draw; NULL: not drawn */
+    struct inq_validation executed; /* both verdicts INQ_NOT_EXECUTED: it was not */
+    size_t n_assumptions;           /* those that were to be measured before the execution */
+    struct inq_assumption assumptions[INQ_MOST_ASSUMPTIONS];
+    struct inq_run *drawn; /* the step with it, by inq_fix_draw; NULL: not drawn */
 };
 
 /* Below this part of a step a gain is not told from nothing. */
@@ -101,8 +130,10 @@ struct inq_fixes {
     const char *engine, *device, *note; /* "" nothing was executed */
     double scale;                       /* of time in execution */
     struct inq_sample executed;
-    int64_t expected_ns;   /* of the original, scaled */
-    double fidelity_error; /* executed / expected - 1 */
+    int64_t expected_ns; /* of the original, scaled */
+    double base_error;   /* executed / expected - 1 */
+    size_t n_kinds;      /* of the original: where it differs from the record */
+    struct inq_kind_time kinds[INQ_MOST_KINDS];
     struct inq_run *drawn; /* the original step, by inq_fix_draw; NULL: not drawn */
     size_t n;
     /* Those that help and repair a fault first, then greatest gain first; those without a
@@ -135,9 +166,8 @@ struct inq_fix_validate_options {
 
 /* Executes the original and each of the first fixes that have a prediction alternately and fills
  * their `executed`. Where the engine cannot hold all ranks, the replicas (without a pipeline the
- * ranks) with most work stand for all, which fixes->note says. Before a fix is judged the executed
- * original is held against the recorded step: more than 10 % off confirms and refutes nothing.
- * Fails as the engine does. */
+ * ranks) with most work stand for all, which fixes->note says. The executed original is compared
+ * with the recorded step: see inq_validate. Fails as the engine does. */
 INQ_API int inq_fix_validate(const struct inq_fix_base *base,
                              const struct inq_fix_validate_options *options,
                              struct inq_fixes *fixes, struct inq_err *err);
@@ -148,6 +178,9 @@ INQ_API int inq_fix_validate(const struct inq_fix_base *base,
 INQ_API int inq_fix_draw(const struct inq_fix_base *base, size_t most, struct inq_fixes *fixes,
                          struct inq_err *err);
 INQ_API void inq_fixes_free(struct inq_fixes *fixes);
+
+/* For inq_analysis_options.predict: what findings cost is what inq_fix_study predicts. */
+INQ_API inq_predict_gains inq_fix_predict;
 
 #ifdef __cplusplus
 }

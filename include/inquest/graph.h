@@ -54,6 +54,10 @@ INQ_API int inq_graph_add_op(struct inq_graph_builder *builder, const struct inq
  * the other. Fails with INQ_USAGE on an unknown id, INQ_NOMEM, INQ_LIMIT. */
 INQ_API int inq_graph_add_dep(struct inq_graph_builder *builder, uint32_t before, uint32_t after,
                               struct inq_err *err);
+/* The same where it was concluded from times, not recorded: what inq_graph_finish_cut cuts first.
+ */
+INQ_API int inq_graph_add_inferred(struct inq_graph_builder *builder, uint32_t before,
+                                   uint32_t after, struct inq_err *err);
 /* Makes a group of `n` ops, of which `expected` (>= n) must arrive: more than n means that some are
  * known to be missing, and the group can never complete. Fails with INQ_USAGE on an unknown id or
  * one that is in a group already, INQ_NOMEM, INQ_LIMIT. */
@@ -107,6 +111,11 @@ struct inq_graph {
  * it) gets them, and the builder keeps its content so that the ids can be looked up. */
 INQ_API int inq_graph_finish(struct inq_graph_builder *builder, struct inq_graph **graph,
                              struct inq_deadlock *deadlock, struct inq_err *err);
+/* The same of a record, which may contradict itself but did run: circles are cut at their weakest
+ * link (inferred edges, then members of groups, then recorded edges); *n_cut gets the number of
+ * cuts. INQ_DEADLOCK only where a group lacks a member. */
+INQ_API int inq_graph_finish_cut(struct inq_graph_builder *builder, struct inq_graph **graph,
+                                 size_t *n_cut, struct inq_err *err);
 INQ_API void inq_graph_free(struct inq_graph *graph);
 
 /* First op of the group that `op` is in (itself when in none); *n gets the number of members. */

@@ -21,22 +21,25 @@ struct inq_progress {
 struct inq_ingest_options {
     int jobs; /* threads; 0: all cores */
     enum inq_align align;
+    bool operators; /* which operator launched what, with its input shapes: takes time to read */
     uint64_t memory_limit; /* bytes of model; 0: three quarters of the machine's */
+    const char *temp_dir;  /* for what archives must be decompressed to; NULL: /tmp */
     /* Called now and then, from one thread at a time; non-zero return cancels. May be NULL. */
     int (*progress)(void *ctx, const struct inq_progress *progress);
     void *progress_ctx;
 };
 
-/* Reads every file under `paths` (files or folders, recursive, any mix), recognises each by
- * content, tells jobs apart, aligns clocks, finds steps and matches collectives. Damage is counted
- * in the files, not an error. On success *run is the caller's (inq_run_free). Fails with
- * INQ_NOT_FOUND when a path does not exist, INQ_CANCELLED, INQ_NOMEM. A run with no readable trace
- * is a success with n_traces == 0. */
+/* Reads every file under `paths` (files or folders, recursive, any mix; "-" is standard input),
+ * compressed or not and in tar and zip archives as in folders, recognizes each by content, tells
+ * jobs apart, aligns clocks, finds steps and matches collectives. Damage is counted in the files,
+ * not an error. On success *run is the caller's (inq_run_free). Fails with INQ_NOT_FOUND when a
+ * path does not exist, INQ_CANCELLED, INQ_NOMEM. A run with no readable trace is a success with
+ * n_traces == 0. */
 INQ_API int inq_ingest(const char *const *paths, size_t n_paths,
                        const struct inq_ingest_options *options, struct inq_run **run,
                        struct inq_err *err);
 
-/* A file that is in memory, plain or gzip'd. */
+/* A file that is in memory, as one on disk might be. */
 struct inq_ingest_blob {
     const char *name; /* as its path would be */
     const void *bytes;

@@ -45,9 +45,12 @@ struct inq_lint_problem {
     bool error;       /* false: a note */
     int32_t rank;     /* -1: none */
     int32_t position; /* cell in the rank's row, from 0; -1: none */
+    int32_t line;     /* of the rank's row in the file, from 1; 0: none, or no file */
     char action[48];  /* "" none */
     char message[480];
 };
+
+enum { INQ_LINT_STORY = 200, INQ_LINT_STUCK = 8 };
 
 struct inq_lint_options {
     enum inq_grouping grouping;
@@ -57,7 +60,23 @@ struct inq_lint_options {
     double baseline_bubble, tolerance;
 };
 
+/* A swap of two cells of one rank after which the schedule runs. */
+struct inq_lint_remedy {
+    int32_t rank, first, second; /* cells from 0; rank -1: none was found */
+    char actions[2][48];         /* what stands there now */
+};
+
 struct inq_lint {
+    const char *file; /* the caller's, to be told; NULL: none */
+    /* Of a schedule that hangs: what happens, in order, up to where nothing goes on [n_story]. */
+    size_t n_story, cap_story;
+    char (*story)[INQ_LINT_STORY];
+    size_t
+        n_stuck; /* the first of the ranks that wait for each other, and the cells they wait at */
+    struct {
+        int32_t rank, position;
+    } stuck[INQ_LINT_STUCK];
+    struct inq_lint_remedy remedy;
     size_t n, cap;
     struct inq_lint_problem *problems; /* in order of rule, rank, position */
     size_t n_errors;

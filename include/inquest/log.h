@@ -31,7 +31,7 @@ extern "C" {
     X(MISMATCH, "ranks run different collectives")                                                 \
     X(GLOO_CLOSED, "a peer closed its connection (Gloo)")                                          \
     X(GLOO_TIMEOUT, "Gloo timed out")                                                              \
-    X(BARRIER_RANKS, "ranks that did not come to a monitored barrier")                             \
+    X(BARRIER_RANKS, "ranks that did not join a monitored barrier")                                \
     X(PEER_CLOSED, "a peer closed its connection")                                                 \
     X(EXIT, "a process ended")                                                                     \
     X(EXIT_ROW, "a process ended, as the launcher sums up")                                        \
@@ -78,7 +78,44 @@ extern "C" {
     X(LOADER_DIED, "a data loader's worker died")                                                  \
     X(POD_OOM, "the container or node ran out of memory")                                          \
     X(POD_EVICTED, "the container was taken away")                                                 \
-    X(NOT_FINITE, "a value is NaN or infinite")
+    X(NOT_FINITE, "a value is NaN or infinite")                                                    \
+    X(ABORTED, "a process aborted")                                                                \
+    X(MPI_ABORT, "a process called MPI_Abort")                                                     \
+    X(MPI_TIME_LIMIT, "mpirun's own time limit")                                                   \
+    X(STOPPED, "stopped from outside")                                                             \
+    X(HOST_MEMORY, "no memory left on the host")                                                   \
+    X(SHARED_MEMORY, "no shared memory left (/dev/shm)")                                           \
+    X(EVICTED_MEMORY, "the container was evicted for memory")                                      \
+    X(EVICTED_DISK, "the container was evicted for disk space")                                    \
+    X(VERSION_MISMATCH, "the GPU driver and its library have different versions")                  \
+    X(NPU_FAULT, "an NPU reports a fault")                                                         \
+    X(NPU_TIMEOUT, "an NPU's collective waited in vain")                                           \
+    X(NPU_ERROR, "a call of the NPU's runtime failed")                                             \
+    X(AMD_PAGE_FAULT, "an AMD GPU met a page fault")                                               \
+    X(AMD_RESET, "an AMD GPU hung and was reset")                                                  \
+    X(AMD_MEMORY, "an AMD GPU reports an uncorrectable error")                                     \
+    X(FABRIC_ERROR, "a transfer over the fabric failed")                                           \
+    X(FABRIC_SETUP, "the fabric could not be set up")                                              \
+    X(STALLED_RANKS, "tensors that some ranks did not submit")                                     \
+    X(BUFFER_MISMATCH, "ranks send and expect different sizes")                                    \
+    X(TASK_LOST, "a task stopped sending heartbeats")                                              \
+    X(WORKER_LOST, "a worker process was lost")                                                    \
+    X(NODE_LOST, "a node was lost")                                                                \
+    X(PORT_TAKEN, "an address is in use already")                                                  \
+    X(TIME_LIMIT, "the time limit of a batch system")                                              \
+    X(MEMORY_LIMIT, "the memory limit of a batch system")                                          \
+    X(RECLAIMED, "the machine was taken back")                                                     \
+    X(POD_FAILED, "Kubernetes could not run the container")                                        \
+    X(POD_STARTED, "Kubernetes runs the container")                                                \
+    X(LAUNCH_FAILED, "the job could not be started")                                               \
+    X(PANICKED, "a program panicked")                                                              \
+    X(LEADER_LOST, "the leader of the coordination service is gone")                               \
+    X(NCCL_WARNING, "NCCL warns")                                                                  \
+    X(ERROR_LINE, "a line of error severity")                                                      \
+    X(PROCESS, "which process a rank is")                                                          \
+    X(MPI_ERROR, "an MPI call failed")                                                             \
+    X(RESTARTED, "the launcher starts the workers again")                                          \
+    X(ENDED_WELL, "the run says that it is complete")
 
 enum inq_log_kind {
 #define INQ_LOG_ENUM(name, text) INQ_LOG_##name,
@@ -93,18 +130,31 @@ enum inq_log_clock {
     INQ_LOG_CLOCK_BOOT  /* since the machine started */
 };
 
+/* What a line says of its own severity. */
+enum inq_log_level {
+    INQ_LOG_LEVEL_NONE,
+    INQ_LOG_LEVEL_DEBUG,
+    INQ_LOG_LEVEL_INFO,
+    INQ_LOG_LEVEL_WARNING,
+    INQ_LOG_LEVEL_ERROR,
+    INQ_LOG_LEVEL_FATAL
+};
+
 #define INQ_LOG_NO_BUS UINT64_MAX
 
 /* One line of a known kind. Numbers that the line does not have are -1, texts "". */
 struct inq_log_event {
     enum inq_log_kind kind;
     enum inq_log_clock clock;
+    enum inq_log_level level;
     bool year_known;   /* else time_ns has a year that was filled in */
     int64_t time_ns;   /* INQ_TIME_NONE: no stamp */
     int64_t coarse_ns; /* how exact the stamp is across machines */
     int32_t rank;      /* global rank that the line is of */
     int32_t local_rank, device;
-    int32_t task; /* srun's label */
+    int32_t task;    /* srun's label */
+    uint32_t writer; /* of the label in front of the line, as in inq_log_metric; 0: none */
+    bool own_frame;  /* of an exception: the innermost frame is the user's code */
     int64_t pid;
     const char *host;
     uint64_t bus;      /* domain << 16 | bus << 8 | device of a GPU; INQ_LOG_NO_BUS */
@@ -134,6 +184,7 @@ struct inq_log_metric {
     double step_s;     /* time of the step, in seconds */
     double throughput; /* in whatever the line counts, per second */
     uint32_t wording;  /* of the words in front of the loss: other lines of the run have others */
+    uint32_t writer;   /* hash of the label of its process in front of the line; 0: none */
     bool rewarded;     /* of reinforcement learning: the loss is no measure of how far it is */
     uint64_t line;
 };
@@ -148,6 +199,7 @@ struct inq_log {
     int32_t local_rank; /* of the launcher's folder that the file is in; -1 none */
     uint32_t file;      /* index into inq_trace.files */
     uint64_t lines;     /* of the whole file */
+    int64_t began_ns;   /* the first time with a year among its first lines; INQ_TIME_NONE */
     size_t n_events, cap_events;
     struct inq_log_event *events;
     uint64_t not_kept; /* lines of known kinds that are only counted */

@@ -53,8 +53,8 @@ INQ_API void inq_recorded_costs_release(struct inq_recorded_costs *costs);
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-/* X(name, "text"): what an op does where work is real. The members of a group all do the same, but
- * for SEND and RECV, which form pairs. */
+/* X(name, "text"): what an op does where work is recorded. The members of a group all do the same,
+ * but for SEND and RECV, which form pairs. */
 #define INQ_WORKS(X)                                                                               \
     X(NOTHING, "nothing") /* takes its time; no data moves */                                      \
     X(COMPUTE, "compute")                                                                          \
@@ -63,7 +63,10 @@ INQ_API void inq_recorded_costs_release(struct inq_recorded_costs *costs);
     X(RECV, "recv")                                                                                \
     X(ALL_REDUCE, "all_reduce")                                                                    \
     X(REDUCE_SCATTER, "reduce_scatter")                                                            \
-    X(ALL_GATHER, "all_gather")
+    X(ALL_GATHER, "all_gather")                                                                    \
+    X(BROADCAST, "broadcast") /* of the first member */                                            \
+    X(REDUCE, "reduce")       /* to the first member */                                            \
+    X(ALL_TO_ALL, "all_to_all")
 
 enum inq_work {
 #define INQ_WORK_ENUM(name, text) INQ_WORK_##name,
@@ -71,6 +74,8 @@ enum inq_work {
 #undef INQ_WORK_ENUM
         INQ_WORK_COUNT
 };
+
+INQ_API const char *inq_work_text(enum inq_work work);
 
 /* A FIFO queue of ops that one thread or stream executes. */
 struct inq_plan_lane {
@@ -80,8 +85,9 @@ struct inq_plan_lane {
 };
 
 /* The graph's ops, durations (scaled), and who executes them. Lanes are sorted by rank. Ops that
- * are in no lane order of the graph (transfers) get lanes of their own, as many as are in flight at
- * once in the simulation, so that no order is added that the graph does not have. */
+ * are in no lane order of the graph (transfers) get lanes of their own, as many as transfer at once
+ * in the simulation, in the order in which they do: one that was posted early waits behind others,
+ * which delays no transfer. */
 struct inq_plan {
     const struct inq_graph *graph; /* borrowed */
     /* [n_ops] scaled, never negative (clock error counts as 0); delay_ns NULL: none */
@@ -102,7 +108,8 @@ struct inq_plan_options {
     const int64_t *dur_ns;   /* [n_ops] instead of the graph's */
     const int64_t *delay_ns; /* [n_ops] instead of the graph's */
     const int64_t *bytes;    /* [n_ops] NULL: not known */
-    const uint8_t *work;     /* [n_ops] enum inq_work; NULL: by each op's type and class */
+    const uint8_t
+        *work; /* [n_ops] enum inq_work; INQ_WORK_COUNT (or NULL): by its type and class */
 };
 
 /* Lays a graph out. The graph must outlive the plan. Fails with INQ_NOMEM, INQ_USAGE (scale). */
@@ -112,20 +119,29 @@ INQ_API void inq_plan_free(struct inq_plan *plan);
 
 /* ---- engines --------------------------------------------------------------------------------- */
 
-enum inq_work_mode { INQ_WORK_TIMED, INQ_WORK_REAL };
+enum inq_work_mode {
+    INQ_WORK_TIMED,   /* ops take the planned time */
+    INQ_WORK_RECORDED /* ops do what was recorded, and take what that takes here */
+};
 
 /* Zero-initialised options are the defaults. */
 struct inq_replay_options {
     int warmup, repeats;     /* 0: 1 and 5; warmup -1: none */
     int64_t timeout_ns;      /* of one execution; 0: ten times the simulated time, at least 10 s */
-    enum inq_work_mode work; /* cuda */
+    enum inq_work_mode work; /* host, cuda */
     bool no_graph;           /* cuda: streams and events instead of a CUDA graph */
     int device;              /* cuda: first device */
     uint64_t seed;           /* order of alternation in validation */
-    bool realtime;           /* host: real-time priority, so that other work does not delay it */
+    int64_t latency_ns; /* host, recorded work: each transfer takes so much longer, as over a slower
+                           network */
+    bool realtime;      /* host: real-time priority, so that other work does not delay it */
     bool (*interrupted)(void *ctx); /* asked by the calling thread now and then; NULL: never */
     void *interrupted_ctx;
 };
+
+/* The name of what stands in for a GPU in tests: a driver that executes the kernels on the CPU.
+ * What was executed on it kept its order; its times say nothing, and no gain is confirmed by it. */
+#define INQ_STANDIN_DEVICE "CPU stand-in"
 
 /* What happened. All-zero is releasable. */
 struct inq_execution {
@@ -136,7 +152,7 @@ struct inq_execution {
     int64_t median_ns;
     int64_t resolution_ns; /* smallest step of the engine's clock; 0: exact */
     char device[128];      /* what executed it: "simulator", "host, 2 CPUs", "NVIDIA H100 ..." */
-    char note[256];        /* what a reader must know: partitions, fallbacks; "" nothing */
+    char note[512];        /* what a reader must know: partitions, fallbacks; "" nothing */
     bool verified;         /* real reductions: every reduced value was right */
     size_t n_virtual;      /* virtual devices per real one; 0: not applicable */
 };
@@ -151,18 +167,45 @@ INQ_API void inq_execution_release(struct inq_execution *execution);
 typedef int (*inq_engine_run)(const struct inq_plan *plan, const struct inq_replay_options *options,
                               struct inq_execution *out, struct inq_err *err);
 
+/* Sums over ops of one kind: what they were planned to take, and what they took. */
+struct inq_kind_time {
+    const char *kind; /* type of a labelled op, else its work; "launch gaps": what ops waited for
+                         nothing that the plan knows */
+    size_t n;
+    int64_t planned_ns, executed_ns;
+};
+
+/* Op types, works, and the gaps. */
+#define INQ_MOST_KINDS 40
+
+/* What all executions of an original (plan 0) and a fixed plan (1) showed besides their lengths.
+ * All-zero is empty. */
+struct inq_witness {
+    size_t n, n_broken; /* executions; those that did not keep their plan */
+    char broken[160];   /* what the first of them did */
+    size_t n_base;      /* executions of the original: what `kinds` adds up */
+    size_t n_kinds;
+    struct inq_kind_time kinds[INQ_MOST_KINDS];
+};
+
+/* Takes the times of one execution of `plan`; `base`: it is the original. `slack_ns` as in
+ * inq_execution_check. */
+INQ_API void inq_witness_take(struct inq_witness *witness, const struct inq_plan *plan, bool base,
+                              const struct inq_execution *execution, int64_t slack_ns);
+
 /* Executes plans[order[i]] for i = 0 .. n - 1, one after the other on one set-up of the device,
- * each once (no warm-up of its own); makespan_ns[n] and *device (as in inq_execution; note, device
- * and resolution filled) are the caller's. Fails as `run` does. */
+ * each once (no warm-up of its own); makespan_ns[n], *witness (empty) and *device (as in
+ * inq_execution; note, device and resolution filled) are the caller's. Fails as `run` does. */
 typedef int (*inq_engine_alternate)(const struct inq_plan *const plans[2], const uint8_t *order,
                                     size_t n, const struct inq_replay_options *options,
-                                    int64_t *makespan_ns, struct inq_execution *device,
-                                    struct inq_err *err);
+                                    int64_t *makespan_ns, struct inq_witness *witness,
+                                    struct inq_execution *device, struct inq_err *err);
 
 struct inq_engine {
     const char *name;
     const char *summary;
-    bool built; /* false: `run` fails with INQ_UNSUPPORTED */
+    bool built;    /* false: `run` fails with INQ_UNSUPPORTED */
+    bool executes; /* false: it simulates, which confirms nothing */
     inq_engine_run run;
     inq_engine_alternate alternate; /* NULL: validation calls `run` for each execution */
 };
@@ -248,37 +291,59 @@ INQ_API int inq_execution_trace(const struct inq_plan *plan, const struct inq_ex
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-enum inq_judgement { /* of a predicted gain */
-                     INQ_NOT_EXECUTED,
-                     INQ_CONFIRMED,
-                     INQ_REFUTED,
-                     INQ_INCONCLUSIVE
+enum inq_judgement { INQ_NOT_EXECUTED, INQ_CONFIRMED, INQ_REFUTED, INQ_INCONCLUSIVE };
+
+struct inq_ruling {
+    enum inq_judgement judgement;
+    char why[640]; /* the rule that decided, with its numbers */
+};
+
+/* Zero-initialised options are the defaults. */
+struct inq_validate_options {
+    struct inq_replay_options replay; /* repeats 0: 15 */
+    int64_t expected_ns;      /* of the original: its recorded step, scaled as the plans are;
+                                 0: its simulation */
+    double predicted_speedup; /* with the costs that are to be judged; 0: the plans' */
+    const char *unmeasured;   /* what the fix changes and nobody measured; NULL: nothing */
+    const char *measured;     /* what was measured, in words; NULL: nothing */
 };
 
 struct inq_validation {
     struct inq_sample base, fixed; /* executed alternately */
     int64_t base_simulated_ns, fixed_simulated_ns;
-    double predicted_speedup;        /* simulated base / simulated fixed */
-    double speedup, speedup_ci95[2]; /* median of base / fixed, pair by pair */
-    double fidelity;                 /* executed base / simulated base */
-    enum inq_judgement judgement;
-    char why[192]; /* the rule that decided, with its numbers */
-    char device[128], note[256];
+    int64_t expected_ns;                        /* of the original */
+    double predicted_speedup;                   /* with the costs that were assumed */
+    double measured_speedup;                    /* simulated base / simulated fixed, as executed */
+    double speedup, speedup_ci95[2];            /* median of base / fixed, pair by pair */
+    double base_error;                          /* executed base / expected - 1 */
+    struct inq_ruling order;                    /* whether both ran in the planned order */
+    struct inq_ruling cost;                     /* whether the gain is the predicted one */
+    size_t n_kinds;                             /* of the original, farthest from its plan first */
+    struct inq_kind_time kinds[INQ_MOST_KINDS]; /* means over the executions and ranks */
+    char device[128], note[512];
 };
 
-/* Executes both plans alternately, in pairs whose order is drawn by options->seed, after warm-up,
- * options->repeats (0: 15) times each, and judges by the 95 % interval of the speed-up and the
- * predicted gain g (predicted speed-up - 1), in this order:
- *   inconclusive  fewer than 6 pairs; no gain is predicted (g < 0.1 %); or the engine does not
- *                 reproduce the original: executed and simulated differ by more than g and 2 %
- *   refuted       the interval ends below 1, or below half of g
- *   confirmed     the interval begins above 1 and meets the predicted gain to within a fifth of it
- *   inconclusive  anything else
- * Fails as the engine does. */
+/* The executed original may be this far from what is expected of it; beyond, no cost is judged. */
+#define INQ_BASE_ERROR_LIMIT 0.03
+
+/* Executes both plans alternately, in pairs whose order is drawn by the options' seed, after
+ * warm-up, and gives two verdicts. Both are inconclusive where nothing was executed (the simulator)
+ * and on a stand-in for a GPU.
+ *   order  confirmed when every execution kept its plan (inq_execution_check), else refuted.
+ *   cost   by the 95 % interval of the speed-up and the predicted gain g (speed-up - 1; below 0 a
+ *          loss), in this order:
+ *          inconclusive  the order is refuted; fewer than 6 pairs; the original is more than 3 %
+ * off what is expected of it (why: which ops); something that the fix changes was not measured; |g|
+ * < 0.1 % refuted       the interval misses the gain to within a fifth of it inconclusive  the
+ * interval reaches below half of g or above one and a half of it confirmed     else Fails as the
+ * engine does. */
 INQ_API int inq_validate(const struct inq_engine *engine, const struct inq_plan *base,
-                         const struct inq_plan *fixed, const struct inq_replay_options *options,
+                         const struct inq_plan *fixed, const struct inq_validate_options *options,
                          struct inq_validation *out, struct inq_err *err);
 
+/* Of both verdicts: what the cost's is where that is confirmed or refuted; "refuted" when the
+ * order is; else "order_confirmed" when it is, "inconclusive" or "not_executed". */
+INQ_API const char *inq_validation_text(const struct inq_validation *validation);
 INQ_API const char *inq_judgement_text(enum inq_judgement judgement);
 
 #ifdef __cplusplus

@@ -17,12 +17,15 @@ enum inq_format {
     INQ_FORMAT_TEXT,
     INQ_FORMAT_JSON,
     INQ_FORMAT_MARKDOWN,
-    INQ_FORMAT_CSV,      /* of schedules */
+    INQ_FORMAT_CSV,      /* of schedules; of one table of a report */
     INQ_FORMAT_HTML,     /* of reports, where D3 was found at build time */
     INQ_FORMAT_PERFETTO, /* of one job: a trace for ui.perfetto.dev that can be read back */
-    INQ_FORMAT_JUNIT,    /* of checks */
-    INQ_FORMAT_GITHUB,   /* of checks: workflow annotations */
+    INQ_FORMAT_JUNIT,    /* of checks and lint */
+    INQ_FORMAT_GITHUB,   /* of checks and lint: workflow annotations */
+    INQ_FORMAT_GITLAB,   /* of checks and lint: a code quality report */
+    INQ_FORMAT_SARIF,    /* of checks and lint */
     INQ_FORMAT_SVG,      /* of schedules */
+    INQ_FORMAT_SQLITE,   /* of reports, where SQLite was found at build time: all tables */
     INQ_FORMAT_COUNT
 };
 
@@ -40,10 +43,37 @@ struct inq_report_options {
     /* Only the rows and findings of these ranks; NULL: all. Totals and verdict stay. */
     const struct inq_range *ranks;
     size_t n_ranks;
+    uint32_t hidden; /* INQ_SECTION_BIT of sections not to be written; the others do not change */
     /* What the analysis was asked for, to be written into the JSON. */
     const struct inq_report_setting *settings;
     size_t n_settings;
+    const char *table; /* CSV of a report: which table (inq_report_table) */
 };
+
+enum inq_column_type { INQ_TYPE_INTEGER, INQ_TYPE_REAL, INQ_TYPE_TEXT };
+
+/* A column of a table for programs. NULL (CSV: an empty field) is "not measured" or "none". */
+struct inq_report_column {
+    const char *name;
+    enum inq_column_type type;
+    const char *unit; /* "ns", "bytes"; "" none */
+    const char *definition;
+};
+
+/* A table of a report for programs, the same as CSV and in SQLite. Its first column is the job. */
+struct inq_report_table {
+    const char *name;
+    const char *definition;
+    const char *key;            /* columns that tell its rows apart, "job, rank_id" */
+    const char *const *foreign; /* SQL: keys into other tables; ends with NULL */
+    const char *index;          /* columns of a further index; NULL none */
+    size_t n_columns;
+    const struct inq_report_column *columns;
+};
+
+/* The tables in their order; NULL after the last. */
+INQ_API const struct inq_report_table *inq_report_table(size_t i);
+INQ_API const char *inq_column_type_text(enum inq_column_type type);
 
 /* Writes all reports of one run (one per job) as one document. */
 INQ_API int inq_report_write(const struct inq_run *run, struct inq_report *const *reports,
@@ -83,6 +113,15 @@ INQ_API int inq_schedule_report_at(const struct inq_schedule *schedule,
 INQ_API int inq_check_report(const struct inq_check *check, const char *name, const char *baseline,
                              const struct inq_report_options *options, struct inq_sink sink,
                              struct inq_err *err);
+/* One of several checks. */
+struct inq_check_result {
+    const struct inq_check *check;
+    const char *name, *baseline;
+};
+/* The same of several; as JSON one is a document, more are "inquest-check-set/1". */
+INQ_API int inq_check_report_all(const struct inq_check_result *results, size_t n,
+                                 const struct inq_report_options *options, struct inq_sink sink,
+                                 struct inq_err *err);
 /* Writes predicted (and executed) fixes: text, Markdown, "inquest-fix/1" as JSON, or HTML (with
  * what inq_fix_draw has drawn). */
 INQ_API int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_options *options,
@@ -101,9 +140,11 @@ struct inq_schedule_rows {
 INQ_API int inq_schedule_rows_report(const struct inq_schedule_rows *rows,
                                      const struct inq_report_options *options, struct inq_sink sink,
                                      struct inq_err *err);
-/* Writes what lint found: text, or "inquest-lint/1" as JSON. */
-INQ_API int inq_lint_report(const struct inq_lint *lint, const struct inq_report_options *options,
-                            struct inq_sink sink, struct inq_err *err);
+/* Writes what lint found in one or several schedules: text, JSON ("inquest-lint/1"; several are
+ * "inquest-lint-set/1"), and as CI systems take it. */
+INQ_API int inq_lint_report(const struct inq_lint *lints, size_t n,
+                            const struct inq_report_options *options, struct inq_sink sink,
+                            struct inq_err *err);
 
 /* A replay and what it was of. */
 struct inq_replay_view {
@@ -111,7 +152,7 @@ struct inq_replay_view {
     const struct inq_plan *plan;
     const char *what; /* "1f1b, 4 ranks, 8 micro-batches" */
     const char *fix;  /* "" none */
-    const char *work; /* "timed" or "real" */
+    const char *work; /* "timed" or "recorded" */
     size_t steps;
     int64_t recorded_ns; /* of what was executed, scaled; -1 not recorded */
 };

@@ -54,6 +54,7 @@ struct inq_action {
 struct inq_rank_actions {
     size_t n, cap;
     struct inq_action *actions;
+    int32_t line; /* of the CSV it came from, from 1; 0 generated */
 };
 
 /* Stages are numbered over all model chunks. With several pipelines (two in bidirectional
@@ -96,6 +97,11 @@ struct inq_stage_cost {
     int64_t f_ns, b_ns, w_ns; /* b: input gradient; full backward = b + w */
 };
 
+/* How the memory held changes after an op of a stage. */
+struct inq_stage_memory {
+    double f, b, w;
+};
+
 struct inq_costs {
     struct inq_stage_cost stage;            /* of every stage ... */
     const struct inq_stage_cost *per_stage; /* ... unless given: [n_stages] */
@@ -105,6 +111,10 @@ struct inq_costs {
     /* held memory after the op: F adds f, I or B adds b, W adds w (b, w usually negative); in units
      * of the caller. All zero: F 1, B -1, W 0 and I 0, W -1 where backward is split. */
     double memory_f, memory_b, memory_w;
+    /* Where stages differ [as per_stage]; NULL: all as above. */
+    const struct inq_stage_memory *memory_per_stage;
+    /* Added instead of p2p_ns between a stage and the next [as per_stage]; NULL: all alike. */
+    const int64_t *p2p_per_stage;
     int64_t reduce_ns; /* a REDUCE_GRAD cell: one all-reduce beside the compute; 0: takes no time */
     int64_t update_ns; /* an UPDATE cell */
     int64_t unshard_ns; /* an UNSHARD cell: one all-gather beside the compute; 0: takes no time */
@@ -150,10 +160,12 @@ struct inq_csv_info {
     enum inq_csv_dialect dialect; /* the one found (or told) */
     bool dialect_certain;         /* false: the file would read either way */
     size_t cells, empty_cells;
+    size_t blank_lines; /* no ranks; PyTorch's loader takes them for ranks without an action */
+    int32_t first_blank_line;
 };
 
-/* Parses a schedule: one row a rank, one cell a time step. On success *out is the caller's.
- * Fails with INQ_FORMAT naming row, column and cell, INQ_LIMIT, INQ_NOMEM. */
+/* Parses a schedule: one row a rank, one cell a time step; blank lines are none. On success *out is
+ * the caller's. Fails with INQ_FORMAT naming row, column and cell, INQ_LIMIT, INQ_NOMEM. */
 INQ_API int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dialect dialect,
                                   struct inq_schedule *out, struct inq_csv_info *info,
                                   struct inq_err *err);
@@ -162,6 +174,12 @@ INQ_API int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dia
  * INQ_NOMEM. */
 INQ_API int inq_schedule_write_csv(const struct inq_schedule *schedule, struct inq_sink sink,
                                    struct inq_err *err);
+
+/* The same in the letters of a dialect (INQ_CSV_DETECT: the current one); INQ_UNSUPPORTED for cells
+ * that are younger than it. */
+INQ_API int inq_schedule_write_dialect(const struct inq_schedule *schedule,
+                                       enum inq_csv_dialect dialect, struct inq_sink sink,
+                                       struct inq_err *err);
 
 /* ---- timing ---------------------------------------------------------------------------------- */
 

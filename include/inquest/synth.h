@@ -24,13 +24,22 @@ extern "C" {
  * analysis should raise ("" none: the run is healthy). */
 #define INQ_SYNTH_FAULTS(X)                                                                        \
     X(SLOW_GPU, "slow_gpu", "slow_gpu", "all kernels of `rank` take `factor` times as long")       \
+    X(LOW_CLOCK, "low_clock", "slow_gpu",                                                          \
+      "the SM clock of `rank` is low: kernels that compute take `factor` times as long, those "    \
+      "that"                                                                                       \
+      " memory bounds do not")                                                                     \
     X(SLOW_LINK, "slow_link", "slow_link",                                                         \
-      "transfers that touch `rank` (and `peer`) take `factor` times as long; `links`: all|dp|tp|"  \
-      "pp")                                                                                        \
+      "transfers that touch `rank` (and `peer`), or that leave or enter `host`, take `factor` "    \
+      "times as long; `links`: all|dp|tp|pp")                                                      \
     X(LATE_HOST, "late_host", "late_host",                                                         \
-      "the host of `rank` is late: `mode`=step (`delay` at the start of each step), launch (every" \
-      " call `factor` times as long) or gc (a pause of `delay` inside the forward, every `every`"  \
-      " steps)")                                                                                   \
+      "the host of `rank` is late: `mode`=step (`delay` in the data loading of each step), pause " \
+      "(`delay` behind it, under no annotation), launch (every call `factor` times as long) or "   \
+      "gc "                                                                                        \
+      "(a pause of `delay` inside the forward)")                                                   \
+    X(GC, "gc", "unplanned_gc",                                                                    \
+      "garbage collection: the hosts of all ranks (or of `rank`, `host`) pause for `delay` "       \
+      "inside "                                                                                    \
+      "the forward, each once in `every` steps, in steps of its own")                              \
     X(MORE_WORK, "more_work", "more_work",                                                         \
       "`rank` has `factor` times the forward and backward work: `mode`=count (more kernels) or "   \
       "size (larger kernels)")                                                                     \
@@ -39,6 +48,9 @@ extern "C" {
     X(UNEVEN_SEQ, "uneven_seq", "sequence_imbalance",                                              \
       "sequence lengths of micro-batches differ, log-normal with `sigma`; the sum of the work is " \
       "kept")                                                                                      \
+    X(UNEVEN_EXPERTS, "uneven_experts", "expert_imbalance",                                        \
+      "tokens are routed unevenly: the experts of each rank get a log-normal share with `sigma`, " \
+      "drawn anew for each layer and micro-batch; the sum is kept (needs experts=1)")              \
     X(JITTER, "jitter", "", "healthy noise: kernel durations log-normal with `sigma`")             \
     X(CLOCK_OFFSET, "clock_offset", "", "the clock of `host` (or `rank`) is ahead by `offset`")    \
     X(CLOCK_DRIFT, "clock_drift", "", "the clock of `host` (or `rank`) runs fast by `ppm`")        \
@@ -58,7 +70,8 @@ enum inq_synth_mode {
     INQ_SYNTH_MODE_LAUNCH,
     INQ_SYNTH_MODE_GC,
     INQ_SYNTH_MODE_COUNT,
-    INQ_SYNTH_MODE_SIZE
+    INQ_SYNTH_MODE_SIZE,
+    INQ_SYNTH_MODE_PAUSE
 };
 
 enum inq_synth_links {
@@ -71,8 +84,10 @@ enum inq_synth_links {
 struct inq_synth_fault {
     enum inq_synth_fault_kind kind;
     int32_t rank;      /* -1: none given */
+    int32_t last;      /* all of rank, rank + stride, ... up to this one; -1: `rank` alone */
+    int32_t stride;    /* default 1 */
     int32_t peer;      /* slow_link: the other end; -1: all that touch `rank` */
-    int32_t host;      /* clock_*: all ranks of this host; -1: `rank` alone */
+    int32_t host;      /* all ranks of this host, instead of `rank`; -1: none given */
     double factor;     /* default 1.3 */
     double sigma;      /* default 0.3 */
     double ppm;        /* default 50 */
@@ -80,7 +95,7 @@ struct inq_synth_fault {
     int64_t delay_ns;  /* default 5 ms */
     int64_t offset_ns; /* default 5 ms */
     int32_t from, to;  /* steps concerned, counted from 0, inclusive; default all */
-    int32_t every;     /* late_host gc: every k-th step; default 1 */
+    int32_t every;     /* only every so many of these steps; default 1, gc 4 */
     enum inq_synth_mode mode;
     enum inq_synth_links links;
 };
@@ -103,10 +118,15 @@ enum inq_synth_ts {
 enum inq_synth_window { INQ_SYNTH_WINDOW_FULL, INQ_SYNTH_WINDOW_RAGGED };
 
 enum inq_synth_p2p {
-    INQ_SYNTH_P2P_ARGS, /* send and receive kernels say so, with their peers */
-    INQ_SYNTH_P2P_BARE, /* nothing but the kernel's name, as from batch_isend_irecv */
-    INQ_SYNTH_P2P_FUSED /* as BARE, a send and a receive with one peer in one kernel, one stream */
+    INQ_SYNTH_P2P_ARGS,  /* send and receive kernels say so, with their peers */
+    INQ_SYNTH_P2P_BARE,  /* nothing but the kernel's name, as from batch_isend_irecv */
+    INQ_SYNTH_P2P_FUSED, /* as BARE, a send and a receive with one peer in one kernel, one stream */
+    INQ_SYNTH_P2P_BATCHED /* as FUSED; the host records each transfer in front of the launch */
 };
+
+enum inq_synth_p2p_group { INQ_SYNTH_P2P_GROUP_PP, INQ_SYNTH_P2P_GROUP_WORLD };
+
+enum inq_synth_gpu { INQ_SYNTH_GPU_SYNTHETIC, INQ_SYNTH_GPU_A100, INQ_SYNTH_GPU_H100 };
 
 enum inq_synth_names {
     INQ_SYNTH_NAMES_RANK,   /* rank-3.pt.trace.json.gz */
@@ -124,6 +144,8 @@ struct inq_synth_spec {
     int32_t bucket_layers; /* layers per gradient all-reduce */
     int32_t sharded;       /* parameters sharded over the replicas */
     int32_t hidden, tokens;
+    int32_t experts;    /* the layers' second half is experts, spread over the replicas */
+    int32_t early_recv; /* receives are posted one action ahead; 2: also into the next step */
     uint64_t seed;
     int64_t layer_ns;  /* forward time of one layer and micro-batch; backward is twice that */
     int64_t op_ns;     /* host time of one operator before its launch */
@@ -137,19 +159,23 @@ struct inq_synth_spec {
     double dp_gbps, tp_gbps, pp_gbps; /* bus bandwidth */
     int64_t link_ns;                  /* latency of a transfer */
     int64_t clock_ns;                 /* hosts' clocks are off by this much (one sigma) */
+    double drift_ppm;                 /* and run fast or slow by this much (one sigma) */
     enum inq_synth_args args;
     enum inq_synth_ts ts;
     enum inq_synth_window window;
     enum inq_synth_p2p p2p;
+    enum inq_synth_p2p_group p2p_group;
     enum inq_synth_names names;
-    int32_t labels;    /* "Forward i", "Backward i" annotations */
-    int32_t cpu_ops;   /* operators (cpu_op) */
-    int32_t flows;     /* ac2g arrows from launches to kernels */
+    enum inq_synth_gpu gpu; /* what deviceProperties says; kernels take as long as told */
+    int32_t labels;         /* "Forward i", "Backward i" annotations */
+    int32_t cpu_ops;        /* operators (cpu_op) */
+    int32_t shapes;         /* operators with "Input Dims" and "Input type" */
+    int32_t flows;          /* ac2g arrows from launches to kernels */
     int32_t calls;     /* event and wait calls; launches and synchronisations are always there */
     int32_t lean;      /* kernels carry only the arguments that link them */
     int32_t base_last; /* baseTimeNanoseconds after the events: lost with the end of a file */
     int32_t gz;
-    int32_t sync; /* the host waits for the GPU at the end of each step */
+    int32_t sync; /* the host waits for the GPU at the end of every so many steps; 0: never */
     size_t n_faults;
     struct inq_synth_fault faults[INQ_SYNTH_MAX_FAULTS];
 };
@@ -160,9 +186,6 @@ INQ_API void inq_synth_spec_init(struct inq_synth_spec *spec);
  * defaults, and checks it. Fails with INQ_USAGE (the message names the key and what it may be). */
 INQ_API int inq_synth_spec_parse(const char *text, struct inq_synth_spec *spec,
                                  struct inq_err *err);
-/* Adds one fault, "slow_gpu:rank=2:factor=1.3". Fails with INQ_USAGE. */
-INQ_API int inq_synth_spec_add_fault(struct inq_synth_spec *spec, const char *text,
-                                     struct inq_err *err);
 /* Fills defaults that depend on others and checks all values. Fails with INQ_USAGE. */
 INQ_API int inq_synth_spec_check(struct inq_synth_spec *spec, struct inq_err *err);
 /* Writes the shortest text that gives this spec again. */
@@ -179,6 +202,8 @@ struct inq_synth_truth_fault {
     const char *finding; /* kind of finding to expect; "" none */
     size_t n_ranks;      /* ranks to be named; 0 where none is to blame */
     int32_t *ranks;
+    size_t n_hosts; /* hosts all of whose ranks it concerns, where it is about hosts */
+    int32_t *hosts;
     int32_t stage; /* -1 none */
     /* Mean step time of this run minus that of the same run, same random draws, without this fault:
      * an exact counterfactual. */

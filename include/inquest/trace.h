@@ -115,20 +115,31 @@ struct inq_lane {
     inq_str name;   /* "" if not named */
 };
 
+/* How GPU work was launched, as recorded. Launches that are alike in everything are one row of
+ * inq_trace.launches; row 0 is the one of which nothing was recorded. */
+struct inq_launch {
+    int32_t grid[3], block[3]; /* in blocks, in threads; 0: not recorded */
+    inq_str op;                /* the innermost operator around it; "" unknown */
+    inq_str dims, types;       /* its "Input Dims" and "Input type", as written; "" unknown */
+    inq_str module;            /* the innermost nn.Module around it; "" unknown */
+    inq_str source;            /* the user's line that called it, "file.py(12): f"; "" unknown */
+};
+
 /* The GPU events of one rank, columns of `n` rows, sorted by (lane, start, -dur) once sealed.
- * `label` is NULL when no event carries one. */
+ * `label` and `launch` are NULL when no event carries one. */
 struct inq_events {
     size_t n, cap;
     int64_t *start_ns;
     int64_t *dur_ns;
     inq_str *name;
-    uint32_t *lane;  /* index into inq_rank.lanes */
-    uint32_t *call;  /* index into inq_rank.calls of the launching call, or INQ_NONE */
-    uint32_t *comm;  /* index into inq_rank.comms, or INQ_NONE */
-    uint32_t *step;  /* index into inq_trace.steps, or INQ_NONE; filled by inq_steps_assign */
-    uint32_t *label; /* index into inq_rank.labels, or INQ_NONE; column may be NULL */
-    uint8_t *kind;   /* enum inq_event_kind */
-    uint8_t *cls;    /* enum inq_op_class */
+    uint32_t *lane;   /* index into inq_rank.lanes */
+    uint32_t *call;   /* index into inq_rank.calls of the launching call, or INQ_NONE */
+    uint32_t *comm;   /* index into inq_rank.comms, or INQ_NONE */
+    uint32_t *step;   /* index into inq_trace.steps, or INQ_NONE; filled by inq_steps_assign */
+    uint32_t *label;  /* index into inq_rank.labels, or INQ_NONE; column may be NULL */
+    uint32_t *launch; /* index into inq_trace.launches (in a shard: into inq_shard.launches) */
+    uint8_t *kind;    /* enum inq_event_kind */
+    uint8_t *cls;     /* enum inq_op_class */
 };
 
 /* Host calls into the driver (launches, copies, synchronisations), sorted by start. */
@@ -172,7 +183,14 @@ struct inq_comm {
     int64_t seq;         /* recorded sequence number in its group */
     int32_t peer;        /* P2P: global rank of the peer */
     int64_t external_id; /* links a kernel with its record_param_comms */
-    bool from_name;      /* deduced from the kernel's name only */
+    /* Of the host's record_param_comms: when it began (on the clock of the rank's calls) and its
+     * thread (index into inq_rank.lanes). INQ_TIME_NONE, INQ_NONE: the row is not from one. */
+    int64_t start_ns;
+    uint32_t lane;
+    /* Of a kernel that did several transfers at once: the record of the first among the rank's
+     * comms; of such a record: the next one. */
+    uint32_t batch;
+    bool from_name; /* deduced from the kernel's name only */
 };
 
 /* Labels of one op of an op table. -1: not given. */
@@ -208,6 +226,7 @@ struct inq_group {
     X(GARBAGE, "bytes skipped")                                                                    \
     X(NO_LAUNCH, "GPU event without its launch")                                                   \
     X(REPEATED, "event that was there before skipped")                                             \
+    X(OUTLIER, "far outside the rest of the capture, set aside")                                   \
     X(LIMIT, "dropped at a safety limit")
 
 enum inq_damage_kind {
@@ -238,7 +257,13 @@ struct inq_file {
 
 /* ---- rank, trace, run ------------------------------------------------------------------------ */
 
-/* aligned = raw + offset_ns + (raw - ref_ns) * drift_ppb / 1e9 */
+/* From `from_ns` (of the clock itself) on: what was added there, and how fast that grows. */
+struct inq_clock_piece {
+    int64_t from_ns, offset_ns, drift_ppb;
+};
+
+/* aligned = raw + offset_ns + (raw - ref_ns) * drift_ppb / 1e9, up to where the next piece begins
+ * (its from_ns for ref_ns) */
 struct inq_clock {
     bool aligned;      /* the columns hold aligned times */
     int64_t offset_ns; /* what was added */
@@ -246,6 +271,9 @@ struct inq_clock {
     int64_t ref_ns;
     int64_t residual_ns; /* median |disagreement| of anchors after alignment; -1 not measured */
     uint32_t anchors;    /* matched synchronising collectives used */
+    uint32_t source;     /* ranks with the same number read one clock: a host's, or their file's */
+    size_t n_later;
+    struct inq_clock_piece *later; /* ascending; where the drift changed or the clock was set */
 };
 
 struct inq_rank {
@@ -253,6 +281,7 @@ struct inq_rank {
     int32_t world_size;             /* as this file says; -1 unknown */
     int32_t stage, dp_rank;         /* -1 unknown */
     inq_str host, device_name, job; /* "" unknown */
+    int32_t multiprocessors;        /* of the device; -1 unknown */
     inq_str label;        /* how to call it in a report: "3", or the file's name when unknown */
     uint32_t file;        /* index into inq_trace.files */
     int64_t pid;          /* -1 unknown */
@@ -299,7 +328,11 @@ struct inq_step {
 #define INQ_ENDS_RESOLUTION_NS 1000
 #define INQ_ENDS_PART          50
 
-/* One matched collective (or P2P pair): members index (rank, event). */
+/* How many times the larger residual of two clocks their times may be apart. */
+#define INQ_DOUBT_RESIDUALS 3
+
+/* One matched collective (or P2P pair): members index (rank, event). A kernel that did several
+ * transfers at once is a member of one pair with each kernel that was at the other end. */
 struct inq_collective {
     uint32_t group;
     enum inq_coll_kind kind;
@@ -320,6 +353,13 @@ struct inq_strtab;
 struct inq_arena;
 struct inq_flight_dump;
 struct inq_log;
+struct inq_gpu_state;
+
+/* The file of a rank that was there but could not be read, by path. */
+struct inq_unread {
+    int32_t rank;
+    const char *path, *reason;
+};
 
 struct inq_trace {
     struct inq_arena *arena;
@@ -333,12 +373,17 @@ struct inq_trace {
     int32_t world_size; /* -1 unknown */
     size_t n_missing;   /* ranks below world_size without a file */
     int32_t *missing;
+    size_t n_unread; /* ranks with a file that could not be read; not among the missing */
+    struct inq_unread *unread;
     size_t n_groups;
     struct inq_group *groups;
+    size_t n_launches; /* distinct ones, in the order of files and rows */
+    struct inq_launch *launches;
 
     size_t n_steps;
     struct inq_step *steps;
     bool steps_inferred;
+    const char *no_steps_why; /* why what repeats was not taken for steps; NULL: nothing to say */
 
     size_t n_collectives; /* sorted by latest start */
     struct inq_collective *collectives;
@@ -357,6 +402,9 @@ struct inq_trace {
     /* Text logs, by path (log.h). */
     size_t n_logs;
     struct inq_log **logs;
+
+    /* What each rank's GPU reported of itself meanwhile (telemetry.h); NULL: no telemetry. */
+    struct inq_gpu_state *gpu_states; /* [n_ranks] */
 };
 
 /* All jobs found under the paths given, and the files that were not understood. */
@@ -368,12 +416,27 @@ struct inq_run {
     struct inq_file *skipped;
 };
 
+/* How far the times of two ranks (indices into trace->ranks) may be apart: a wait of one for the
+ * other that is no longer cannot be told from transfer. 2 us where both read one clock, and where
+ * clocks were not aligned; INT64_MAX where nothing connects the clocks. */
+INQ_API int64_t inq_clock_doubt_ns(const struct inq_trace *trace, uint32_t a, uint32_t b);
+
 /* Text of a string id; never NULL; valid as long as the trace. */
 INQ_API const char *inq_trace_str(const struct inq_trace *trace, inq_str id);
+
+/* How an event of the rank was launched; never NULL: row 0, all unknown, when that was not
+ * recorded. */
+INQ_API const struct inq_launch *inq_trace_launch(const struct inq_trace *trace,
+                                                  const struct inq_rank *rank, size_t event);
+/* Whether both have a grid and a block, and the same. */
+INQ_API bool inq_launch_same_grid(const struct inq_launch *a, const struct inq_launch *b);
 
 INQ_API const char *inq_coll_kind_text(enum inq_coll_kind kind);
 INQ_API const char *inq_op_type_text(enum inq_op_type type);
 INQ_API const char *inq_damage_text(enum inq_damage_kind kind);
+
+/* Whether some rank's events are labelled ops (an op table). */
+INQ_API bool inq_trace_has_labels(const struct inq_trace *trace);
 
 /* Number of damaged places over all kinds. */
 INQ_API uint64_t inq_damage_total(const struct inq_damage *damage);

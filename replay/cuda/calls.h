@@ -2,8 +2,8 @@
 /* The device calls that the engine makes, as a table, so that tests drive the engine with a device
  * that is not there. All but the releases return 0 or a negative enum inq_code with `err` filled;
  * releases of NULL or 0 do nothing. Handles belong to the caller. */
-#ifndef INQ_CUDA_CALLS_H
-#define INQ_CUDA_CALLS_H
+#ifndef INQ_REPLAY_CUDA_CALLS_H
+#define INQ_REPLAY_CUDA_CALLS_H
 
 #include "cuda/kernel.h"
 #include "inquest/error.h"
@@ -17,6 +17,7 @@ struct inq_gpu_info {
     int sms, part_sms; /* of the device; of a partition */
     bool partitioned;  /* false: partitions share all SMs */
     char why[96];      /* why not; "" otherwise */
+    char left_out[96]; /* of GPU 0: why others are not used; "": all are */
 };
 
 #define INQ_GPU_WHOLE UINT32_MAX /* as a part: the whole GPU */

@@ -39,22 +39,14 @@ static bool find(void *library, const char *symbol, void *call, size_t size)
     return found != NULL;
 }
 
-static int load(struct inq_cu_driver *d, struct inq_err *err)
+/* The calls of one library, or NULL. It stays loaded, as the driver does. */
+static struct inq_cu_blas *load(const char *name)
 {
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
-                                        "libcublas.so"};
-    void *library = NULL;
-    for (size_t i = 0; library == NULL && i < sizeof names / sizeof *names; i++) {
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL); /* stays loaded, as the driver does */
-    }
-    if (library == NULL) {
-        return inq_err_set(err, INQ_UNSUPPORTED, "there is no cuBLAS");
-    }
-    struct inq_cu_blas *b = inq_mem_zalloc(1, sizeof *b);
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    struct inq_cu_blas *b = library != NULL ? inq_mem_zalloc(1, sizeof *b) : NULL;
     if (b == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for cuBLAS");
+        return NULL;
     }
-    d->blas = b;
     bool all = find(library, "cublasCreate_v2", &b->create, sizeof b->create);
     all = find(library, "cublasDestroy_v2", &b->destroy, sizeof b->destroy) && all;
     all = find(library, "cublasSetStream_v2", &b->set_stream, sizeof b->set_stream) && all;
@@ -62,8 +54,32 @@ static int load(struct inq_cu_driver *d, struct inq_err *err)
     all = find(library, "cublasGemmEx", &b->gemm_ex, sizeof b->gemm_ex) && all;
     if (!all) {
         inq_mem_free(b);
-        d->blas = NULL;
-        return inq_err_set(err, INQ_UNSUPPORTED, "this cuBLAS lacks what is needed");
+        return NULL;
+    }
+    return b;
+}
+
+/* The newest library that starts: one that is newer than the driver opens, and fails here. */
+static int start(struct inq_cu_driver *d, struct inq_cu_part *part, struct inq_err *err)
+{
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
+                                        "libcublas.so"};
+    bool chosen = d->blas != NULL;
+    bool any = chosen;
+    for (size_t i = 0; part->blas == NULL && i < (chosen ? 1 : sizeof names / sizeof *names); i++) {
+        d->blas = chosen ? d->blas : load(names[i]);
+        any = any || d->blas != NULL;
+        if (d->blas != NULL && d->blas->create(&part->blas) != 0) {
+            part->blas = NULL;
+        }
+        if (part->blas == NULL && !chosen) {
+            inq_mem_free(d->blas);
+            d->blas = NULL;
+        }
+    }
+    if (part->blas == NULL) {
+        return inq_err_set(err, INQ_UNSUPPORTED,
+                           any ? "cuBLAS does not start on this partition" : "there is no cuBLAS");
     }
     return INQ_OK;
 }
@@ -95,17 +111,36 @@ static int make_factors(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, size_t 
     return code;
 }
 
+static void close_part(struct inq_cu_driver *d, struct inq_cu_part *part)
+{
+    (void)d->cu.cuCtxSetCurrent(part->ctx);
+    if (part->blas != NULL) {
+        (void)d->blas->destroy(part->blas);
+    }
+    if (part->result != 0) {
+        (void)d->cu.cuMemFree(part->result);
+    }
+    if (part->workspace != 0) {
+        (void)d->cu.cuMemFree(part->workspace);
+    }
+    part->blas = NULL;
+    part->result = 0;
+    part->workspace = 0;
+}
+
 int inq_cu_gemm_open(void *self, struct inq_gpu_spot spot, unsigned max_n, struct inq_err *err)
 {
     struct inq_cu_driver *d = self;
     struct inq_cu_gpu *gpu = &d->gpus[spot.gpu];
     struct inq_cu_part *part = &gpu->parts[spot.part];
     size_t n = max_n;
-    int code = d->blas == NULL ? load(d, err) : INQ_OK;
-    if (code != INQ_OK || part->blas != NULL) {
-        return code;
+    if (part->blas != NULL) {
+        return INQ_OK;
     }
-    code = inq_cu_check(d, d->cu.cuCtxSetCurrent(part->ctx), "choosing a partition", err);
+    int code = inq_cu_check(d, d->cu.cuCtxSetCurrent(part->ctx), "choosing a partition", err);
+    if (code == INQ_OK) {
+        code = start(d, part, err);
+    }
     if (code == INQ_OK && gpu->factors == 0) {
         code = make_factors(d, gpu, n, err);
     }
@@ -117,9 +152,8 @@ int inq_cu_gemm_open(void *self, struct inq_gpu_spot spot, unsigned max_n, struc
         code = inq_cu_check(d, d->cu.cuMemAlloc(&part->workspace, WORKSPACE_BYTES),
                             "allocating a workspace", err);
     }
-    if (code == INQ_OK && d->blas->create(&part->blas) != 0) {
-        part->blas = NULL;
-        code = inq_err_set(err, INQ_UNSUPPORTED, "cuBLAS does not start on this partition");
+    if (code != INQ_OK) {
+        close_part(d, part);
     }
     return code;
 }
@@ -156,17 +190,7 @@ void inq_cu_gemm_close(struct inq_cu_driver *driver)
     for (size_t g = 0; g < driver->n_gpus; g++) {
         struct inq_cu_gpu *gpu = &driver->gpus[g];
         for (size_t p = 0; p < gpu->n_parts; p++) {
-            struct inq_cu_part *part = &gpu->parts[p];
-            (void)driver->cu.cuCtxSetCurrent(part->ctx);
-            if (part->blas != NULL) {
-                (void)driver->blas->destroy(part->blas);
-            }
-            if (part->result != 0) {
-                (void)driver->cu.cuMemFree(part->result);
-            }
-            if (part->workspace != 0) {
-                (void)driver->cu.cuMemFree(part->workspace);
-            }
+            close_part(driver, &gpu->parts[p]);
         }
         if (gpu->factors != 0) {
             (void)driver->cu.cuCtxSetCurrent(gpu->ctx);

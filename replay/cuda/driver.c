@@ -7,10 +7,11 @@
 #include "cuda/session.h"
 
 #include "base/mem.h"
-#include "engine.h"
+#include "engine/engine.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,25 +19,6 @@
 
 #define TEXT_OF(name)     #name
 #define SYMBOL_TEXT(name) TEXT_OF(name) /* the name after cuda.h has put its version behind it */
-
-int inq_cu_check(const struct inq_cu_driver *driver, CUresult result, const char *doing,
-                 struct inq_err *err)
-{
-    if (result == CUDA_SUCCESS) {
-        return INQ_OK;
-    }
-    const char *text = NULL;
-    if (driver->cu.cuGetErrorString(result, &text) != CUDA_SUCCESS || text == NULL) {
-        text = "unknown error";
-    }
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        return inq_err_set(err, INQ_NOMEM,
-                           "%s: the GPU is out of memory: execute fewer ranks or steps, or free "
-                           "the GPU of other programs",
-                           doing);
-    }
-    return inq_err_set(err, INQ_DEVICE, "%s: %s (CUDA error %d)", doing, text, (int)result);
-}
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
@@ -76,6 +58,39 @@ static int load(struct inq_cu_driver *d, struct inq_err *err)
     return INQ_OK;
 }
 
+static bool reaches(const struct inq_cu_driver *d, int from, int to)
+{
+    CUdevice a = 0;
+    CUdevice b = 0;
+    int can = 0;
+    return d->cu.cuDeviceGet(&a, from) == CUDA_SUCCESS &&
+           d->cu.cuDeviceGet(&b, to) == CUDA_SUCCESS &&
+           d->cu.cuDeviceCanAccessPeer(&can, a, b) == CUDA_SUCCESS && can != 0;
+}
+
+/* The first device, and every further one that reaches all before it and is reached by them. */
+static void choose_gpus(struct inq_cu_driver *d, int n)
+{
+    size_t left_out = 0;
+    for (int number = d->first; number < n && d->n_gpus < INQ_GPU_MAX_GPUS; number++) {
+        bool connected = true;
+        for (size_t g = 0; connected && g < d->n_gpus; g++) {
+            connected =
+                reaches(d, number, d->gpus[g].number) && reaches(d, d->gpus[g].number, number);
+        }
+        if (connected) {
+            d->gpus[d->n_gpus++].number = number;
+        } else {
+            left_out++;
+        }
+    }
+    if (left_out > 0) {
+        (void)snprintf(d->left_out, sizeof d->left_out,
+                       "%zu of %d GPUs not used: no peer access between their memories", left_out,
+                       n - d->first);
+    }
+}
+
 static int start_driver(struct inq_cu_driver *d, struct inq_err *err)
 {
     /* Streams beyond the number of connections (8 unless told) wait for each other. The driver
@@ -107,28 +122,39 @@ static int start_driver(struct inq_cu_driver *d, struct inq_err *err)
         return inq_err_set(err, INQ_USAGE, "there is no GPU %d: this machine has %d, from 0",
                            d->first, n);
     }
-    size_t usable = (size_t)(n - d->first);
-    d->n_gpus = usable < INQ_GPU_MAX_GPUS ? usable : INQ_GPU_MAX_GPUS;
+    choose_gpus(d, n);
     return inq_cu_check(d, d->cu.cuCtxGetCurrent(&d->before), "asking for the context", err);
 }
 
-static int load_kernels(struct inq_cu_driver *d, struct inq_err *err)
+static int get_kernels(struct inq_cu_driver *d, const unsigned char *code, struct inq_err *err)
 {
     static const char *const names[] = {
 #define KERNEL_NAME(name, symbol) #symbol,
         INQ_GPU_KERNELS(KERNEL_NAME)
 #undef KERNEL_NAME
     };
-    CUresult result =
-        d->cu.cuLibraryLoadData(&d->library, inq_cuda_kernels, NULL, NULL, 0, NULL, NULL, 0);
-    int code = inq_cu_check(d, result, "loading the kernels", err);
-    for (size_t i = 0; code == INQ_OK && i < INQ_KERNEL_COUNT; i++) {
+    CUresult result = d->cu.cuLibraryLoadData(&d->library, code, NULL, NULL, 0, NULL, NULL, 0);
+    for (size_t i = 0; result == CUDA_SUCCESS && i < INQ_KERNEL_COUNT; i++) {
         result = d->cu.cuLibraryGetKernel(&d->kernels[i], d->library, names[i]);
-        code = inq_cu_check(d, result, "loading the kernels", err);
     }
+    if (result != CUDA_SUCCESS && d->library != NULL) {
+        (void)d->cu.cuLibraryUnload(d->library);
+        d->library = NULL;
+    }
+    return inq_cu_check(d, result, "loading the kernels", err);
+}
+
+/* A driver older than nvcc refuses what that made; it compiles the kernels itself. */
+static int load_kernels(struct inq_cu_driver *d, struct inq_err *err)
+{
+    struct inq_err newer = {0};
+    if (get_kernels(d, inq_cuda_kernels, &newer) == INQ_OK) {
+        return INQ_OK;
+    }
+    int code = get_kernels(d, inq_cuda_ptx, err);
     if (code != INQ_OK) {
-        inq_err_prefix(err, "the driver or the GPU is too old for kernels of CUDA %d.%d",
-                       CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
+        inq_err_prefix(err, "neither the kernels of CUDA %d.%d (%s) nor those of 12.0",
+                       CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10, newer.message);
     }
     return code;
 }
@@ -183,12 +209,6 @@ static int driver_new(int first, struct inq_cu_driver **driver, struct inq_err *
     return INQ_OK;
 }
 
-CUcontext inq_cu_ctx(const struct inq_cu_driver *driver, struct inq_gpu_spot spot)
-{
-    const struct inq_cu_gpu *gpu = &driver->gpus[spot.gpu];
-    return spot.part == INQ_GPU_WHOLE ? gpu->ctx : gpu->parts[spot.part].ctx;
-}
-
 /* ---- the engine ------------------------------------------------------------------------------ */
 
 int inq_engine_cuda_run(const struct inq_plan *plan, const struct inq_replay_options *options,
@@ -206,9 +226,10 @@ int inq_engine_cuda_run(const struct inq_plan *plan, const struct inq_replay_opt
 
 int inq_engine_cuda_alternate(const struct inq_plan *const plans[2], const uint8_t *order, size_t n,
                               const struct inq_replay_options *options, int64_t *makespan_ns,
-                              struct inq_execution *device, struct inq_err *err)
+                              struct inq_witness *witness, struct inq_execution *device,
+                              struct inq_err *err)
 {
-    const struct inq_gpu_turns turns = {plans, order, n, makespan_ns};
+    const struct inq_gpu_turns turns = {plans, order, n, makespan_ns, witness};
     struct inq_cu_driver *driver = NULL;
     *device = (struct inq_execution){0};
     int code = driver_new(options != NULL ? options->device : 0, &driver, err);

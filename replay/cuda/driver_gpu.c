@@ -10,6 +10,8 @@
 #include <stdio.h>
 
 #define LEAST_MAJOR 8 /* compute capability */
+#define LEAST_SMS   2 /* of a partition without co-scheduling: those of a TPC */
+#define RELAXED     CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING
 
 /* ---- partitions ------------------------------------------------------------------------------ */
 
@@ -27,14 +29,18 @@ static void drop_parts(struct inq_cu_driver *d, struct inq_cu_gpu *gpu)
 
 /* The largest even share that gives at least `parts` groups; 0: there is none. What the driver
  * makes of a number is asked, not assumed. */
-static unsigned share_of(const struct inq_cu_driver *d, const CUdevResource *all, size_t parts)
+static unsigned share_of(const struct inq_cu_driver *d, const CUdevResource *all, size_t parts,
+                         unsigned flags)
 {
-    unsigned align = all->sm.smCoscheduledAlignment > 0 ? all->sm.smCoscheduledAlignment : 1;
-    unsigned least = all->sm.minSmPartitionSize > 0 ? all->sm.minSmPartitionSize : 1;
+    unsigned align = all->sm.smCoscheduledAlignment > 0 && flags == 0
+                         ? all->sm.smCoscheduledAlignment
+                         : LEAST_SMS;
+    unsigned least =
+        all->sm.minSmPartitionSize > 0 && flags == 0 ? all->sm.minSmPartitionSize : LEAST_SMS;
     unsigned share = (unsigned)(all->sm.smCount / parts) / align * align;
     for (; share >= least; share -= align) {
         unsigned n = 0;
-        if (d->cu.cuDevSmResourceSplitByCount(NULL, &n, all, NULL, 0, share) == CUDA_SUCCESS &&
+        if (d->cu.cuDevSmResourceSplitByCount(NULL, &n, all, NULL, flags, share) == CUDA_SUCCESS &&
             n >= parts) {
             return share;
         }
@@ -71,8 +77,8 @@ static int make_green(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, CUdevReso
 }
 
 /* One split for all: groups of two splits would overlap. */
-static int split(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, struct inq_gpu_info *info,
-                 struct inq_err *err)
+static int split(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, unsigned flags,
+                 struct inq_gpu_info *info, struct inq_err *err)
 {
     CUdevResource all;
     if (!d->has_green) {
@@ -84,7 +90,7 @@ static int split(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, struct inq_gpu
     if (code != INQ_OK) {
         return code;
     }
-    unsigned share = share_of(d, &all, gpu->n_parts);
+    unsigned share = share_of(d, &all, gpu->n_parts, flags);
     if (share == 0) {
         return inq_err_set(err, INQ_UNSUPPORTED, "%u SMs do not split into %zu, at least %u each",
                            all.sm.smCount, gpu->n_parts, all.sm.minSmPartitionSize);
@@ -94,7 +100,7 @@ static int split(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, struct inq_gpu
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu partitions", gpu->n_parts);
     }
     unsigned n = (unsigned)gpu->n_parts;
-    code = inq_cu_check(d, d->cu.cuDevSmResourceSplitByCount(groups, &n, &all, NULL, 0, share),
+    code = inq_cu_check(d, d->cu.cuDevSmResourceSplitByCount(groups, &n, &all, NULL, flags, share),
                         "splitting the SMs", err);
     if (code == INQ_OK && n < gpu->n_parts) {
         code = inq_err_set(err, INQ_UNSUPPORTED, "the SMs split into %u partitions only", n);
@@ -115,18 +121,23 @@ static int new_parts(struct inq_cu_gpu *gpu, size_t parts, struct inq_err *err)
                               : inq_err_set(err, INQ_NOMEM, "out of memory for %zu parts", parts);
 }
 
-/* Partitions of disjoint SMs; where that fails all share the GPU, and `why` says why. */
+/* Partitions of disjoint SMs, without co-scheduling where that asks for too many; where both fail
+ * all share the GPU, and `why` says why. */
 static int make_parts(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, size_t parts,
                       struct inq_gpu_info *info, struct inq_err *err)
 {
     int code = parts > 0 ? new_parts(gpu, parts, err) : inq_err_set(err, INQ_USAGE, "no parts");
-    if (code == INQ_OK && parts > 1) {
+    for (unsigned relaxed = 0; code == INQ_OK && parts > 1 && relaxed < 2; relaxed++) {
         struct inq_err why = {0};
-        if (split(d, gpu, info, &why) == INQ_OK) {
+        if (split(d, gpu, relaxed != 0 ? RELAXED : 0, info, &why) == INQ_OK) {
             info->partitioned = true;
+            info->why[0] = '\0';
             return INQ_OK;
         }
-        (void)snprintf(info->why, sizeof info->why, "%.*s", (int)sizeof info->why - 1, why.message);
+        if (relaxed == 0) {
+            (void)snprintf(info->why, sizeof info->why, "%.*s", (int)sizeof info->why - 1,
+                           why.message);
+        }
         drop_parts(d, gpu);
         code = new_parts(gpu, parts, err);
     }
@@ -176,17 +187,7 @@ static int read_info(const struct inq_cu_driver *d, struct inq_cu_gpu *gpu, int 
 static int connect_peer(const struct inq_cu_driver *d, const struct inq_cu_gpu *from,
                         const struct inq_cu_gpu *to, struct inq_err *err)
 {
-    int can = 0;
-    int code = inq_cu_check(d, d->cu.cuDeviceCanAccessPeer(&can, from->dev, to->dev),
-                            "asking for access between GPUs", err);
-    if (code == INQ_OK && can == 0) {
-        code = inq_err_set(err, INQ_UNSUPPORTED,
-                           "the GPUs cannot reach each other's memory: show the program one GPU "
-                           "(CUDA_VISIBLE_DEVICES)");
-    }
-    if (code == INQ_OK) {
-        code = inq_cu_check(d, d->cu.cuCtxSetCurrent(from->ctx), "choosing a GPU", err);
-    }
+    int code = inq_cu_check(d, d->cu.cuCtxSetCurrent(from->ctx), "choosing a GPU", err);
     if (code == INQ_OK) {
         CUresult result = d->cu.cuCtxEnablePeerAccess(to->ctx, 0);
         result = result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ? CUDA_SUCCESS : result;
@@ -215,7 +216,10 @@ int inq_cu_open(void *self, uint32_t gpu, size_t parts, struct inq_gpu_info *inf
     struct inq_cu_gpu *g = &d->gpus[gpu];
     *info = (struct inq_gpu_info){0};
     d->open = true;
-    int code = read_info(d, g, d->first + (int)gpu, info, err);
+    int code = read_info(d, g, g->number, info, err);
+    if (gpu == 0) {
+        (void)snprintf(info->left_out, sizeof info->left_out, "%s", d->left_out);
+    }
     if (code == INQ_OK) {
         code = inq_cu_check(d, d->cu.cuDevicePrimaryCtxRetain(&g->ctx, g->dev), "opening the GPU",
                             err);
@@ -234,11 +238,11 @@ void inq_cu_close(void *self)
     struct inq_cu_driver *d = self;
     inq_cu_gemm_close(d);
     d->open = false;
+    (void)d->cu.cuCtxSetCurrent(d->before); /* a partition must not be current when it goes */
     for (size_t g = 0; g < d->n_gpus; g++) {
         struct inq_cu_gpu *gpu = &d->gpus[g];
         drop_parts(d, gpu);
     }
-    (void)d->cu.cuCtxSetCurrent(d->before);
     for (size_t g = 0; g < d->n_gpus; g++) {
         if (d->gpus[g].ctx != NULL) {
             (void)d->cu.cuDevicePrimaryCtxRelease(d->gpus[g].dev);

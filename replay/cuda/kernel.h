@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the host and the kernels agree on: the kernels' names, their arguments, and the pattern that
  * buffers are filled with. Plain C and C++; addresses are numbers, for both sides. */
-#ifndef INQ_CUDA_KERNEL_H
-#define INQ_CUDA_KERNEL_H
+#ifndef INQ_REPLAY_CUDA_KERNEL_H
+#define INQ_REPLAY_CUDA_KERNEL_H
 
 #include <stdint.h>
 
@@ -33,14 +33,14 @@ enum inq_gpu_kernel {
         INQ_KERNEL_COUNT
 };
 
-/* Where ops find their times. Times are of the device's nanosecond timer plus `shift_ns`, which
- * makes the timers of several GPUs agree. */
+/* Where ops find their times. Times are of the device's nanosecond timer plus what stands at
+ * `shift_at`, which makes the timers of several GPUs agree; 0: nothing. */
 struct inq_gpu_board {
     uint64_t start_at, end_at; /* uint64_t [n_ops]; before an execution all ones and 0 */
     uint64_t delay_at, dur_at; /* int64_t [n_ops] */
     uint64_t abort_at;         /* uint32_t in host memory: not 0 ends every wait */
-    int64_t shift_ns;
-    int64_t limit_ns; /* no wait lasts longer */
+    uint64_t shift_at;         /* int64_t */
+    int64_t limit_ns;          /* no wait lasts longer */
 };
 
 /* BEGIN waits for the op's delay and notes its start; HOLD waits until the latest start among ops
@@ -52,10 +52,12 @@ struct inq_gpu_op_args {
     uint32_t op, first, n, does;
 };
 
-/* Waits until the flag in host memory is `run` or above. */
+/* Waits until the flag in host memory is `run` or above, at most `limit_ns`: the host may be
+ * waiting for room in a queue that only the work behind the gate makes. */
 struct inq_gpu_gate_args {
     struct inq_gpu_board board;
     uint64_t flag_at;
+    int64_t limit_ns;
     uint32_t run, pad;
 };
 
@@ -65,7 +67,8 @@ struct inq_gpu_tick_args {
     int64_t span_ns;
 };
 
-/* Answers a host that counts `ask_at` up to n with the timer at which it saw each count. */
+/* Answers a host that counts `ask_at` up to n with the timer at which it saw each count; gives up
+ * when a count takes longer than `limit_ns`. */
 struct inq_gpu_probe_args {
     uint64_t ask_at, answer_at; /* uint32_t; uint64_t [n + 1]; both in host memory */
     uint64_t abort_at;
@@ -88,7 +91,8 @@ struct inq_gpu_data_args {
     uint64_t elems, mask, turn;       /* elems: a multiple of 4; mask + 1: the buffers' size */
     uint64_t from_turn;               /* GATHER: `turn` when the source is the pattern, else 0 */
     uint64_t bad_at;                  /* uint64_t [2]: elements checked, elements wrong */
-    uint32_t n, self, passes, work;   /* work: enum inq_work */
+    uint32_t n, self, passes, work;   /* work: enum inq_work; a broadcast is an all-gather of one
+                                         member's pattern, a reduce an all-reduce for one */
 };
 
 struct inq_gpu_gemm_args {

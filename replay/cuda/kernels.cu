@@ -15,9 +15,13 @@ constexpr int64_t long_wait_ns = 20000;
 
 __device__ __forceinline__ u64 timer()
 {
+#ifdef __CUDACC__
     u64 now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
     return now;
+#else
+    return inq_standin_timer(); /* tests compile the kernels for the CPU */
+#endif
 }
 
 template <typename T> __device__ __forceinline__ T *at(uint64_t address)
@@ -92,7 +96,8 @@ extern "C" __global__ void inq_kernel_op(const inq_gpu_op_args a)
     if (threadIdx.x != 0) {
         return;
     }
-    const u64 shift = static_cast<u64>(a.board.shift_ns);
+    const u64 shift =
+        a.board.shift_at != 0 ? static_cast<u64>(*at<const int64_t>(a.board.shift_at)) : 0;
     if ((a.does & INQ_GPU_DOES_BEGIN) != 0) {
         const int64_t delay = at<const int64_t>(a.board.delay_at)[a.op];
         if (delay > 0) {
@@ -115,7 +120,7 @@ extern "C" __global__ void inq_kernel_op(const inq_gpu_op_args a)
 
 extern "C" __global__ void inq_kernel_gate(const inq_gpu_gate_args a)
 {
-    const u64 give_up = timer() + static_cast<u64>(a.board.limit_ns);
+    const u64 give_up = timer() + static_cast<u64>(a.limit_ns);
     while (*at<volatile uint32_t>(a.flag_at) < a.run && !aborted(a.board.abort_at) &&
            timer() < give_up) {
         __nanosleep(200);
@@ -139,9 +144,9 @@ extern "C" __global__ void inq_kernel_tick(const inq_gpu_tick_args a)
 
 extern "C" __global__ void inq_kernel_probe(const inq_gpu_probe_args a)
 {
-    const u64 give_up = timer() + static_cast<u64>(a.limit_ns);
     volatile u64 *answer = at<volatile u64>(a.answer_at);
     for (uint32_t i = 1; i <= a.n; i++) {
+        const u64 give_up = timer() + static_cast<u64>(a.limit_ns);
         while (*at<volatile uint32_t>(a.ask_at) < i) {
             if (timer() > give_up || aborted(a.abort_at)) {
                 return;
@@ -189,7 +194,16 @@ extern "C" __global__ void inq_kernel_reduce(const __grid_constant__ inq_gpu_dat
     }
 }
 
-/* Fetches the slices that other members have; for all-gather also its own from what it sends. */
+/* Where in member k's pattern its k-th slice of what `self` receives stands, from the place in
+ * that: in an all-to-all each member sends slice `self` of its own. */
+__device__ __forceinline__ uint64_t source_shift(const inq_gpu_data_args &a, uint32_t k)
+{
+    return a.work == INQ_WORK_ALL_TO_ALL
+               ? inq_gpu_slice(a.elems, a.n, a.self) - inq_gpu_slice(a.elems, a.n, k)
+               : 0;
+}
+
+/* Fetches the slices that other members have; where the source is what they send also its own. */
 extern "C" __global__ void inq_kernel_gather(const __grid_constant__ inq_gpu_data_args a)
 {
     const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
@@ -198,13 +212,14 @@ extern "C" __global__ void inq_kernel_gather(const __grid_constant__ inq_gpu_dat
     for (uint32_t pass = 0; pass < a.passes; pass++) {
         for (uint32_t i = 0; i < a.n; i++) {
             const uint32_t k = (a.self + i) % a.n; /* each begins elsewhere */
-            if (k == a.self && a.work != INQ_WORK_ALL_GATHER) {
+            if (k == a.self && a.work == INQ_WORK_ALL_REDUCE) {
                 continue;
             }
+            const uint64_t shift = a.from_turn + source_shift(a, k);
             const uint64_t end = inq_gpu_slice(a.elems, a.n, k + 1) / 4;
             for (uint64_t j = inq_gpu_slice(a.elems, a.n, k) / 4 + thread; j < end; j += step) {
-                __stcs(to + j, __ldcs(at<const float4>(a.from_at[k]) +
-                                      ((j * 4 + a.from_turn) & a.mask) / 4));
+                __stcs(to + j,
+                       __ldcs(at<const float4>(a.from_at[k]) + ((j * 4 + shift) & a.mask) / 4));
             }
         }
     }
@@ -222,11 +237,12 @@ extern "C" __global__ void inq_kernel_check(const __grid_constant__ inq_gpu_data
     u64 wrong = 0;
     for (uint64_t j = begin + static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; j < end;
          j += step) {
-        const uint64_t from = (j + a.turn) & a.mask;
+        const bool sums = a.work == INQ_WORK_ALL_REDUCE || a.work == INQ_WORK_REDUCE_SCATTER;
         float want = 0.0F;
         for (uint32_t k = 0; k < a.n; k++) {
+            const uint64_t from = (j + a.turn + source_shift(a, k)) & a.mask;
             const bool mine =
-                a.work != INQ_WORK_ALL_GATHER ||
+                sums || a.n == 1 ||
                 (j >= inq_gpu_slice(a.elems, a.n, k) && j < inq_gpu_slice(a.elems, a.n, k + 1));
             want += mine ? inq_gpu_value(a.rank[k], from) : 0.0F;
         }

@@ -42,12 +42,17 @@ static int place_ranks(struct maker *m, size_t n_gpus)
     }
     size_t most = n_gpus < INQ_GPU_MAX_GPUS ? n_gpus : INQ_GPU_MAX_GPUS;
     size_t each = n > most ? (n + most - 1) / most : 1;
-    if (each > INQ_GPU_MAX_RANKS || plan->n_lanes > INQ_GPU_MAX_LANES) {
-        return inq_err_set(
-            m->err, INQ_LIMIT,
-            "%zu ranks in %zu queues on %zu GPU%s: at most %zu ranks run on one at "
-            "once: execute fewer (one DP replica, or a few stages), or use more GPUs",
-            n, plan->n_lanes, most, most == 1 ? "" : "s", INQ_GPU_MAX_RANKS);
+    if (each > INQ_GPU_MAX_RANKS) {
+        return inq_err_set(m->err, INQ_LIMIT,
+                           "%zu ranks on %zu GPU%s: at most %zu ranks run on one at once: execute "
+                           "fewer (one DP replica, or a few stages), or use more GPUs",
+                           n, most, most == 1 ? "" : "s", INQ_GPU_MAX_RANKS);
+    }
+    if (plan->n_lanes > INQ_GPU_MAX_LANES) {
+        return inq_err_set(m->err, INQ_LIMIT,
+                           "%zu streams for %zu ranks, and at most %zu can be made: execute fewer "
+                           "ranks or steps",
+                           plan->n_lanes, n, INQ_GPU_MAX_LANES);
     }
     l->n_gpus = (n + each - 1) / each;
     size_t seen = 0;
@@ -250,7 +255,8 @@ static int put_each(struct maker *m, enum inq_gpu_cmd_kind kind, uint32_t first,
         uint8_t work = m->plan->work[first + k];
         bool wanted = kind == INQ_GPU_BEGIN || kind == INQ_GPU_END;
         wanted |= kind == INQ_GPU_WORK && (inq_gpu_reduces(work) || work == INQ_WORK_RECV);
-        wanted |= kind == INQ_GPU_COLLECT && inq_gpu_gathers(work);
+        wanted |=
+            kind == INQ_GPU_COLLECT && inq_gpu_gathers(work) && (work != INQ_WORK_REDUCE || k == 0);
         wanted |= kind == INQ_GPU_CHECK && inq_gpu_receives(work);
         if (wanted) {
             code = put(m, kind, m->plan->lane_of[first + k], first + k);
@@ -265,7 +271,7 @@ static int put_group(struct maker *m, uint32_t first, uint32_t n)
 {
     uint8_t work = m->plan->work[first];
     bool moves = m->real && (inq_gpu_receives(work) || work == INQ_WORK_SEND);
-    bool steps[2] = {moves && work != INQ_WORK_ALL_GATHER, moves && inq_gpu_gathers(work)};
+    bool steps[2] = {moves && !inq_gpu_exchanges(work), moves && inq_gpu_gathers(work)};
     int code = put_each(m, INQ_GPU_BEGIN, first, n);
     if (code == INQ_OK) {
         code = put_meeting(m, first, n);
@@ -387,7 +393,8 @@ int inq_gpu_layout_make(const struct inq_plan *plan, size_t n_gpus, enum inq_wor
                         struct inq_gpu_layout *layout, struct inq_err *err)
 {
     const struct inq_graph *g = plan->graph;
-    struct maker m = {.plan = plan, .layout = layout, .err = err, .real = work == INQ_WORK_REAL};
+    struct maker m = {
+        .plan = plan, .layout = layout, .err = err, .real = work == INQ_WORK_RECORDED};
     *layout = (struct inq_gpu_layout){.n_ranks = g->n_ranks};
     if (g->n_ops > INQ_GPU_MAX_OPS) {
         return inq_err_set(err, INQ_LIMIT,

@@ -2,9 +2,9 @@
 /* A plan as commands for streams, worked out before any device is touched: which GPU and partition
  * each rank gets, in which order kernels go into the streams, and which events make one stream wait
  * for another. No kernel waits for another kernel: all waiting is between streams, so that what
- * cannot be scheduled yet holds nothing up. */
-#ifndef INQ_CUDA_LAYOUT_H
-#define INQ_CUDA_LAYOUT_H
+ * cannot be scheduled yet blocks nothing. */
+#ifndef INQ_REPLAY_CUDA_LAYOUT_H
+#define INQ_REPLAY_CUDA_LAYOUT_H
 
 #include "cuda/calls.h"
 #include "inquest/replay.h"
@@ -59,11 +59,17 @@ void inq_gpu_layout_release(struct inq_gpu_layout *layout);
 /* Steps of the work on one op's data. */
 static inline bool inq_gpu_reduces(uint8_t work)
 {
-    return work == INQ_WORK_ALL_REDUCE || work == INQ_WORK_REDUCE_SCATTER;
+    return work == INQ_WORK_ALL_REDUCE || work == INQ_WORK_REDUCE_SCATTER ||
+           work == INQ_WORK_REDUCE;
+}
+/* From what the members send, not from what they reduced. */
+static inline bool inq_gpu_exchanges(uint8_t work)
+{
+    return work == INQ_WORK_ALL_GATHER || work == INQ_WORK_BROADCAST || work == INQ_WORK_ALL_TO_ALL;
 }
 static inline bool inq_gpu_gathers(uint8_t work)
 {
-    return work == INQ_WORK_ALL_REDUCE || work == INQ_WORK_ALL_GATHER;
+    return work == INQ_WORK_ALL_REDUCE || work == INQ_WORK_REDUCE || inq_gpu_exchanges(work);
 }
 static inline bool inq_gpu_receives(uint8_t work)
 {

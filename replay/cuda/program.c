@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-#define OP_THREADS 32
+/* The gate opens by itself after this: longer than any launch that finds room takes (a graph of a
+ * million nodes is put within some 100 ms), and short beside the time that an execution may take.
+ */
+#define GATE_NS ((int64_t)200 * 1000 * 1000)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -37,7 +40,9 @@ static int make_board(struct inq_gpu_program *p, struct inq_err *err)
     for (size_t i = 0; code == INQ_OK && i < sizeof parts / sizeof *parts; i++) {
         code = calls->alloc(calls->self, 0, bytes, parts[i], err);
     }
-    return code;
+    return code == INQ_OK
+               ? calls->alloc(calls->self, 0, sizeof p->session->shift_ns, &p->shift, err)
+               : code;
 }
 
 int inq_gpu_program_make(struct inq_gpu_program *program, struct inq_gpu_session *session,
@@ -46,7 +51,7 @@ int inq_gpu_program_make(struct inq_gpu_program *program, struct inq_gpu_session
 {
     struct inq_gpu_program *p = program;
     *p = (struct inq_gpu_program){.session = session, .plan = plan, .layout = layout};
-    p->real = options != NULL && options->work == INQ_WORK_REAL;
+    p->real = options != NULL && options->work == INQ_WORK_RECORDED;
     p->stream = inq_mem_zalloc(plan->n_lanes + 1, sizeof *p->stream);
     p->last = inq_mem_zalloc(plan->n_lanes + 1, sizeof *p->last);
     p->event = inq_mem_zalloc(layout->n_events + 1, sizeof *p->event);
@@ -97,6 +102,7 @@ void inq_gpu_program_release(struct inq_gpu_program *program)
         calls->release(calls->self, 0, p->end);
         calls->release(calls->self, 0, p->delay);
         calls->release(calls->self, 0, p->dur);
+        calls->release(calls->self, 0, p->shift);
     }
     inq_mem_free(p->stream);
     inq_mem_free(p->last);
@@ -126,38 +132,6 @@ int inq_gpu_program_set_times(struct inq_gpu_program *program, struct inq_err *e
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
-
-static struct inq_gpu_board board_of(const struct inq_gpu_program *program, uint32_t gpu)
-{
-    return (struct inq_gpu_board){.start_at = program->start,
-                                  .end_at = program->end,
-                                  .delay_at = program->delay,
-                                  .dur_at = program->dur,
-                                  .abort_at = inq_gpu_flag_at(program->session, INQ_GPU_FLAG_ABORT),
-                                  .shift_ns = program->session->shift_ns[gpu],
-                                  .limit_ns = program->session->limit_ns};
-}
-
-/* Ops that take SMs occupy all of their partition, one block each; others one block. */
-int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint32_t op,
-                           uint32_t does, struct inq_err *err)
-{
-    const struct inq_gpu_calls *calls = program->session->calls;
-    const struct inq_plan *plan = program->plan;
-    uint32_t gpu = program->layout->spots[plan->lanes[lane].rank].gpu;
-    struct inq_gpu_op_args args = {
-        .board = board_of(program, gpu), .op = op, .first = op, .n = 1, .does = does};
-    bool wide = false;
-    if (op < plan->graph->n_ops) {
-        args.first = inq_graph_group_of(plan->graph, op, &args.n);
-        wide = plan->work[op] == INQ_WORK_COMPUTE && (does & INQ_GPU_DOES_HOLD) != 0 && gpu == 0 &&
-               !program->real;
-    }
-    const struct inq_gpu_launch launch = {INQ_KERNEL_OP,
-                                          wide ? inq_gpu_part_sms(program->session, gpu) : 1,
-                                          OP_THREADS, &args, sizeof args};
-    return calls->launch(calls->self, program->stream[lane], &launch, err);
-}
 
 static int put_cmd(struct inq_gpu_program *p, const struct inq_gpu_cmd *cmd, struct inq_err *err)
 {
@@ -192,8 +166,10 @@ static int put_start(struct inq_gpu_program *p, struct inq_err *err)
     struct inq_gpu_session *s = p->session;
     const struct inq_gpu_calls *calls = s->calls;
     size_t bytes = p->plan->graph->n_ops * sizeof(uint64_t);
-    const struct inq_gpu_gate_args args = {
-        .board = board_of(p, 0), .flag_at = inq_gpu_flag_at(s, INQ_GPU_FLAG_GATE), .run = 1};
+    const struct inq_gpu_gate_args args = {.board = inq_gpu_board_of(p, 0),
+                                           .flag_at = inq_gpu_flag_at(s, INQ_GPU_FLAG_GATE),
+                                           .limit_ns = GATE_NS,
+                                           .run = 1};
     const struct inq_gpu_launch gate = {INQ_KERNEL_GATE, 1, 1, &args, sizeof args};
     int code = calls->fill(calls->self, s->origin, p->start, 0xff, bytes, err);
     if (code == INQ_OK) {
@@ -283,28 +259,101 @@ static int check_times(const struct inq_gpu_program *p, const uint64_t *start, c
     return INQ_OK;
 }
 
+static int launch(struct inq_gpu_program *p, struct inq_err *err)
+{
+    struct inq_gpu_session *s = p->session;
+    const struct inq_gpu_calls *calls = s->calls;
+    /* a launch that waits for room waits for what the gate holds: from then on it stays open */
+    s->flags[INQ_GPU_FLAG_GATE] = p->graph != NULL && p->early;
+    if (p->graph == NULL) {
+        return put_all(p, false, err);
+    }
+    int64_t began = calls->now_ns(calls->self);
+    int code = calls->graph_launch(calls->self, p->graph, s->origin, err);
+    p->early |= calls->now_ns(calls->self) - began >= GATE_NS;
+    return code;
+}
+
+static int run_once(struct inq_gpu_program *p, int64_t timeout_ns, struct inq_err *err)
+{
+    struct inq_gpu_session *s = p->session;
+    int code = launch(p, err);
+    s->flags[INQ_GPU_FLAG_GATE] = 1; /* also after a failure, so that what was put can end */
+    int ended = inq_gpu_session_wait(s, s->origin, timeout_ns, code == INQ_OK ? err : NULL);
+    code = code == INQ_OK ? ended : code;
+    /* after a failure, lanes may hold what the origin does not wait for */
+    for (size_t k = 0; code != INQ_OK && !s->lost && k < p->plan->n_lanes; k++) {
+        (void)inq_gpu_session_wait(s, p->stream[k], timeout_ns, NULL);
+    }
+    return code;
+}
+
+/* Times of a GPU whose timer moved by `drift_ns` against the first one's, as that would have told
+ * them: it moved evenly from the first start to the last end. */
+static void take_drift(const struct inq_gpu_program *p, const int64_t *drift_ns, uint64_t *start,
+                       uint64_t *end)
+{
+    const struct inq_graph *g = p->plan->graph;
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        first = start[i] < first ? start[i] : first;
+        last = end[i] > last ? end[i] : last;
+    }
+    double span = last > first ? (double)(last - first) : 1.0;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        double drift = (double)drift_ns[p->layout->spots[g->op[i].rank].gpu];
+        start[i] += (uint64_t)(int64_t)(drift * (double)(start[i] - first) / span);
+        end[i] += (uint64_t)(int64_t)(drift * (double)(end[i] - first) / span);
+    }
+}
+
+/* With several GPUs: the timers are aligned before and after, and what they moved is taken off. */
+static int aligned_run(struct inq_gpu_program *p, int64_t timeout_ns, int64_t *drift_ns,
+                       struct inq_err *err)
+{
+    struct inq_gpu_session *s = p->session;
+    const struct inq_gpu_calls *calls = s->calls;
+    int64_t before[INQ_GPU_MAX_GPUS];
+    int code = inq_gpu_session_align(s, err);
+    memcpy(before, s->shift_ns, sizeof before);
+    if (code == INQ_OK) {
+        code = calls->upload(calls->self, p->shift, before, sizeof before, err);
+    }
+    if (code == INQ_OK) {
+        code = run_once(p, timeout_ns, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_gpu_session_align(s, err);
+    }
+    for (size_t g = 0; code == INQ_OK && g < s->n_gpus; g++) {
+        drift_ns[g] = s->shift_ns[g] - before[g];
+        int64_t size = drift_ns[g] < 0 ? -drift_ns[g] : drift_ns[g];
+        s->drift_ns = size > s->drift_ns ? size : s->drift_ns;
+    }
+    return code;
+}
+
 int inq_gpu_program_execute(struct inq_gpu_program *program, int64_t timeout_ns, uint64_t *start,
                             uint64_t *end, struct inq_err *err)
 {
     struct inq_gpu_session *s = program->session;
     const struct inq_gpu_calls *calls = s->calls;
     size_t bytes = program->plan->graph->n_ops * sizeof(uint64_t);
-    s->flags[INQ_GPU_FLAG_GATE] = 0;
-    int code = program->graph != NULL
-                   ? calls->graph_launch(calls->self, program->graph, s->origin, err)
-                   : put_all(program, false, err);
-    s->flags[INQ_GPU_FLAG_GATE] = 1; /* also after a failure, so that what was put can end */
-    int ended = inq_gpu_session_wait(s, s->origin, timeout_ns, code == INQ_OK ? err : NULL);
-    code = code == INQ_OK ? ended : code;
-    /* after a failure, lanes may hold what the origin does not wait for */
-    for (size_t k = 0; code != INQ_OK && !s->lost && k < program->plan->n_lanes; k++) {
-        (void)inq_gpu_session_wait(s, program->stream[k], timeout_ns, NULL);
-    }
+    int64_t drift_ns[INQ_GPU_MAX_GPUS] = {0};
+    int code = s->n_gpus > 1 ? aligned_run(program, timeout_ns, drift_ns, err)
+                             : run_once(program, timeout_ns, err);
     if (code == INQ_OK) {
         code = calls->download(calls->self, start, program->start, bytes, err);
     }
     if (code == INQ_OK) {
         code = calls->download(calls->self, end, program->end, bytes, err);
     }
-    return code == INQ_OK ? check_times(program, start, end, err) : code;
+    if (code == INQ_OK) {
+        code = check_times(program, start, end, err);
+    }
+    if (code == INQ_OK && s->n_gpus > 1) {
+        take_drift(program, drift_ns, start, end);
+    }
+    return code;
 }

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/time.h"
-#include "engine.h"
+#include "engine/engine.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,6 +64,15 @@ static void note_times(const struct inq_gpu_program *p, struct inq_execution *ou
     if (p->early) {
         add_note(out->note, sizeof out->note, "queued while it ran");
     }
+    if (p->session->drift_ns > 0) {
+        (void)snprintf(text, sizeof text, "the GPUs' timers moved by up to %s, taken off",
+                       inq_time_format(p->session->drift_ns, step, sizeof step));
+        add_note(out->note, sizeof out->note, text);
+    }
+    if (p->no_graph[0] != '\0') {
+        (void)snprintf(text, sizeof text, "streams, no graph: %.60s", p->no_graph);
+        add_note(out->note, sizeof out->note, text);
+    }
 }
 
 static void note_work(const struct inq_gpu_program *p, struct inq_execution *out)
@@ -86,6 +95,9 @@ static void describe(const struct inq_gpu_program *p, struct inq_execution *out)
         (void)snprintf(out->device, sizeof out->device, "%s", s->info[0].name);
     }
     out->resolution_ns = s->resolution_ns;
+    if (s->info[0].left_out[0] != '\0') {
+        add_note(out->note, sizeof out->note, s->info[0].left_out);
+    }
     note_parts(s, out);
     note_times(p, out);
     note_work(p, out);
@@ -135,12 +147,26 @@ static int execute(struct ready *r, struct inq_err *err)
     return inq_gpu_program_execute(&r->program, r->timeout_ns, r->start, r->end, err);
 }
 
+/* As a graph; where the device refuses to make one, by streams and events from then on. */
+static int capture(struct ready *r, struct inq_err *err)
+{
+    struct inq_err why = {0};
+    int code = inq_gpu_program_capture(&r->program, &why);
+    if (code == INQ_DEVICE || code == INQ_NOMEM) {
+        r->graph = false;
+        (void)snprintf(r->program.no_graph, sizeof r->program.no_graph, "%.*s",
+                       (int)sizeof r->program.no_graph - 1, why.message);
+        return INQ_OK;
+    }
+    return code == INQ_OK ? INQ_OK : inq_err_set(err, (enum inq_code)code, "%s", why.message);
+}
+
 /* One execution in which all that transfers bring is compared; its times do not count. */
 static int verify(struct ready *r, struct inq_err *err)
 {
     uint64_t n = 0;
     r->program.verify = true;
-    int code = r->graph ? inq_gpu_program_capture(&r->program, err) : INQ_OK;
+    int code = r->graph ? capture(r, err) : INQ_OK;
     if (code == INQ_OK) {
         code = execute(r, err);
     }
@@ -177,7 +203,7 @@ static int make_ready(struct ready *r, struct inq_gpu_session *session,
         code = verify(r, err);
     }
     if (code == INQ_OK && r->graph) {
-        code = inq_gpu_program_capture(&r->program, err);
+        code = capture(r, err);
     }
     return code == INQ_OK ? warm_up(r, inq_replay_warmup(options), err) : code;
 }
@@ -287,6 +313,16 @@ static int share_gaps(struct ready ready[2], struct inq_err *err)
     return code == INQ_OK ? inq_gpu_program_set_times(&ready[1].program, err) : code;
 }
 
+/* A GPU's times are far below 2^63. */
+static void witness(const struct inq_gpu_turns *turns, const struct ready *r, bool base,
+                    int64_t slack_ns)
+{
+    const struct inq_execution x = {.n_ops = r->plan->graph->n_ops,
+                                    .start_ns = (int64_t *)r->start,
+                                    .end_ns = (int64_t *)r->end};
+    inq_witness_take(turns->witness, r->plan, base, &x, slack_ns);
+}
+
 int inq_gpu_alternate(const struct inq_gpu_calls *calls, const struct inq_gpu_turns *turns,
                       const struct inq_replay_options *options, struct inq_execution *device,
                       struct inq_err *err)
@@ -312,6 +348,9 @@ int inq_gpu_alternate(const struct inq_gpu_calls *calls, const struct inq_gpu_tu
         struct ready *r = &ready[turns->order[i] != 0];
         code = execute(r, err);
         turns->makespan_ns[i] = code == INQ_OK ? span_of(r) : 0;
+        if (code == INQ_OK) {
+            witness(turns, r, turns->order[i] == 0, 2 * session.resolution_ns);
+        }
     }
     if (code == INQ_OK) {
         describe(&ready[0].program, device);

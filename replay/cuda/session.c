@@ -136,9 +136,15 @@ static int measure_tick(struct inq_gpu_session *s, struct inq_err *err)
     return code;
 }
 
-/* Asks the kernel for the time and keeps the answer that came back fastest. */
-static int ask_time(struct inq_gpu_session *s, volatile const uint64_t *answer, int64_t *offset_ns,
-                    struct inq_err *err)
+/* A GPU's timer against the host's clock, and how far off that may be. */
+struct offset {
+    int64_t ns, doubt_ns;
+};
+
+/* Asks the kernel for the time and keeps the answer that came back fastest: the timer was read at
+ * some moment between question and answer. */
+static int ask_time(struct inq_gpu_session *s, volatile const uint64_t *answer,
+                    struct offset *offset, struct inq_err *err)
 {
     const struct inq_gpu_calls *calls = s->calls;
     int64_t best = INT64_MAX;
@@ -153,15 +159,13 @@ static int ask_time(struct inq_gpu_session *s, volatile const uint64_t *answer, 
         int64_t took = calls->now_ns(calls->self) - asked;
         if (took < best) {
             best = took;
-            *offset_ns = (int64_t)answer[i] - (asked + best / 2);
+            *offset = (struct offset){(int64_t)answer[i] - (asked + best / 2), (best + 1) / 2};
         }
     }
-    /* the timer was read at some moment between question and answer */
-    s->resolution_ns = s->resolution_ns > best / 2 ? s->resolution_ns : best / 2;
     return INQ_OK;
 }
 
-static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, int64_t *offset_ns,
+static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, struct offset *offset,
                           struct inq_err *err)
 {
     const struct inq_gpu_calls *calls = s->calls;
@@ -184,7 +188,7 @@ static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, int64_t *offs
         code = calls->launch(calls->self, stream, &launch, err);
     }
     if (code == INQ_OK) {
-        code = ask_time(s, answer, offset_ns, err);
+        code = ask_time(s, answer, offset, err);
         s->flags[INQ_GPU_FLAG_ASK] = PROBES; /* lets the kernel end if it still asks */
         int ended = inq_gpu_session_wait(s, stream, s->limit_ns, code == INQ_OK ? err : NULL);
         code = code == INQ_OK ? ended : code;
@@ -197,15 +201,18 @@ static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, int64_t *offs
 }
 
 /* Several GPUs have several timers: each is set against the host's clock. */
-static int align_timers(struct inq_gpu_session *s, struct inq_err *err)
+int inq_gpu_session_align(struct inq_gpu_session *session, struct inq_err *err)
 {
-    int64_t offset[INQ_GPU_MAX_GPUS] = {0};
+    struct inq_gpu_session *s = session;
+    struct offset offset[INQ_GPU_MAX_GPUS] = {{0}};
     for (uint32_t g = 0; s->n_gpus > 1 && g < s->n_gpus; g++) {
         int code = measure_offset(s, g, &offset[g], err);
         if (code != INQ_OK) {
             return code;
         }
-        s->shift_ns[g] = offset[0] - offset[g];
+        s->shift_ns[g] = offset[0].ns - offset[g].ns;
+        int64_t doubt_ns = offset[0].doubt_ns + offset[g].doubt_ns;
+        s->resolution_ns = g > 0 && doubt_ns > s->resolution_ns ? doubt_ns : s->resolution_ns;
     }
     return INQ_OK;
 }
@@ -266,7 +273,7 @@ int inq_gpu_session_open(struct inq_gpu_session *session, const struct inq_gpu_c
         code = measure_tick(session, err);
     }
     if (code == INQ_OK) {
-        code = align_timers(session, err);
+        code = inq_gpu_session_align(session, err);
     }
     if (code != INQ_OK) {
         inq_gpu_session_close(session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs made ready, and a plan made ready on them. */
-#ifndef INQ_CUDA_SESSION_H
-#define INQ_CUDA_SESSION_H
+#ifndef INQ_REPLAY_CUDA_SESSION_H
+#define INQ_REPLAY_CUDA_SESSION_H
 
 #include "cuda/layout.h"
 
@@ -16,6 +16,7 @@ struct inq_gpu_session {
     size_t parts[INQ_GPU_MAX_GPUS];
     struct inq_gpu_info info[INQ_GPU_MAX_GPUS];
     int64_t shift_ns[INQ_GPU_MAX_GPUS]; /* makes a GPU's timer agree with the first one's */
+    int64_t drift_ns; /* most that a timer moved against the first one's in one execution */
     int64_t resolution_ns;
     volatile uint32_t *flags; /* host memory: enum inq_gpu_flag */
     inq_gpu_addr flags_at;
@@ -31,6 +32,8 @@ enum inq_gpu_flag { INQ_GPU_FLAG_GATE, INQ_GPU_FLAG_ABORT, INQ_GPU_FLAG_ASK, INQ
 int inq_gpu_session_open(struct inq_gpu_session *session, const struct inq_gpu_calls *calls,
                          size_t n_gpus, const size_t *parts, int64_t limit_ns, struct inq_err *err);
 void inq_gpu_session_close(struct inq_gpu_session *session);
+/* Measures shift_ns anew: timers of several GPUs drift. With one GPU there is nothing to do. */
+int inq_gpu_session_align(struct inq_gpu_session *session, struct inq_err *err);
 /* Waits for a stream; past `timeout_ns` aborts what runs and fails with INQ_DEVICE. */
 int inq_gpu_session_wait(struct inq_gpu_session *session, void *stream, int64_t timeout_ns,
                          struct inq_err *err);
@@ -48,8 +51,10 @@ struct inq_gpu_work {
     inq_gpu_addr *recv; /* [n_lanes] what the lane's transfers receive; 0: it has none */
     inq_gpu_addr a[INQ_GPU_MAX_GPUS], b[INQ_GPU_MAX_GPUS]; /* factors of own products */
     inq_gpu_addr *c;                                       /* [n_ranks] results */
-    inq_gpu_addr bad;
-    bool library; /* products by a library */
+    inq_gpu_addr
+        bad[INQ_GPU_MAX_GPUS]; /* uint64_t [2] on each: atomics end at a GPU's own memory */
+    bool library;              /* products by a library */
+    size_t n_sizes;            /* of products that are tried */
     struct inq_gpu_menu menu[INQ_GPU_MAX_GPUS];
     bool guessed; /* some payload's size was not known */
 };
@@ -61,10 +66,12 @@ struct inq_gpu_program {
     const struct inq_gpu_layout *layout;
     bool real, verify;
     bool early;                          /* the gate had to open before all was queued */
+    char no_graph[96];                   /* why streams are used where a graph was asked for */
     void **stream;                       /* [n_lanes] */
     void **last;                         /* [n_lanes] events at the lanes' ends */
     void **event;                        /* [n_events] */
     inq_gpu_addr start, end, delay, dur; /* [n_ops + 1]: one more for calibration */
+    inq_gpu_addr shift;                  /* int64_t [INQ_GPU_MAX_GPUS] as the session's */
     int64_t *host;                       /* [n_ops + 1] for transfers */
     void *graph;                         /* NULL: streams and events */
     struct inq_gpu_gaps gaps;
@@ -83,6 +90,8 @@ int inq_gpu_program_capture(struct inq_gpu_program *program, struct inq_err *err
 void inq_gpu_program_uncapture(struct inq_gpu_program *program);
 /* Takes launch gaps off the delays and durations that the device reads. */
 int inq_gpu_program_set_times(struct inq_gpu_program *program, struct inq_err *err);
+/* Where the kernels on a GPU find their times. */
+struct inq_gpu_board inq_gpu_board_of(const struct inq_gpu_program *program, uint32_t gpu);
 /* One of an op's kernels. */
 int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint32_t op,
                            uint32_t does, struct inq_err *err);
@@ -108,6 +117,7 @@ struct inq_gpu_turns {
     const uint8_t *order;                /* [n] */
     size_t n;
     int64_t *makespan_ns; /* [n] */
+    struct inq_witness *witness;
 };
 int inq_gpu_alternate(const struct inq_gpu_calls *calls, const struct inq_gpu_turns *turns,
                       const struct inq_replay_options *options, struct inq_execution *device,

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define DATA_THREADS    256
 #define MAX_DATA_BLOCKS 32U /* a transfer takes a share of the SMs, as communication kernels do */
@@ -13,8 +14,8 @@
 #define TRIES           3
 #define TURN            4092U /* elements between the turns of two transfers; a multiple of 4 */
 
-static const unsigned library_sizes[] = {256, 512, 1024, 2048, 4096};
-static const unsigned own_rounds[] = {16, 128, 1024, 8192, 65536};
+static const unsigned library_sizes[] = {256, 512, 1024, 2048, 4096, 8192, 16384};
+static const unsigned own_rounds[] = {16, 64, 256, 1024, 4096, 16384, 65536};
 #define N_SIZES (sizeof library_sizes / sizeof *library_sizes)
 
 /* ---- buffers --------------------------------------------------------------------------------- */
@@ -114,27 +115,87 @@ static int make_factors(struct inq_gpu_program *p, struct inq_err *err)
     return code;
 }
 
-/* A library if there is one for every partition. */
-static int open_products(struct inq_gpu_program *p, struct inq_err *err)
+static int64_t longest_product_ns(const struct inq_plan *plan)
 {
-    const struct inq_gpu_calls *calls = p->session->calls;
-    p->work.library = calls->gemm != NULL;
-    for (size_t r = 0; p->work.library && r < p->layout->n_ranks; r++) {
-        struct inq_gpu_spot spot = p->layout->spots[r];
-        struct inq_err why = {0};
-        int code = spot.part == INQ_NONE
-                       ? INQ_OK
-                       : calls->gemm_open(calls->self, spot, library_sizes[N_SIZES - 1], &why);
-        if (code == INQ_UNSUPPORTED) {
-            p->work.library = false;
-        } else if (code != INQ_OK) {
-            return inq_err_set(err, code, "%s", why.message);
-        }
+    int64_t longest = 0;
+    for (size_t i = 0; i < plan->graph->n_ops; i++) {
+        bool longer = plan->work[i] == INQ_WORK_COMPUTE && plan->dur_ns[i] > longest;
+        longest = longer ? plan->dur_ns[i] : longest;
     }
-    return p->work.library ? INQ_OK : make_factors(p, err);
+    return longest;
 }
 
-/* Time of one product of size `size` on the lane's partition. */
+/* Sizes worth making: a product that the fastest GPU needs longer for than the longest op lasts
+ * stands for nothing. */
+static size_t useful_sizes(const struct inq_plan *plan)
+{
+    const double most_flops_per_ns = 1e6; /* 1,000 TFLOP/s: bf16 of an H100, none is above by far */
+    double longest = (double)longest_product_ns(plan);
+    size_t n = 1;
+    while (n < N_SIZES && 2.0 * pow((double)library_sizes[n], 3.0) / most_flops_per_ns <= longest) {
+        n++;
+    }
+    return n;
+}
+
+/* A library, if there is one for every partition, with products of the `sizes` smallest sizes. */
+static int open_library(struct inq_gpu_program *p, size_t sizes, struct inq_err *err)
+{
+    const struct inq_gpu_calls *calls = p->session->calls;
+    int code = calls->gemm != NULL ? INQ_OK : INQ_UNSUPPORTED;
+    for (size_t r = 0; code == INQ_OK && r < p->layout->n_ranks; r++) {
+        struct inq_gpu_spot spot = p->layout->spots[r];
+        if (spot.part != INQ_NONE) {
+            code = calls->gemm_open(calls->self, spot, library_sizes[sizes - 1], err);
+        }
+    }
+    return code;
+}
+
+static int open_products(struct inq_gpu_program *p, struct inq_err *err)
+{
+    struct inq_err why = {0};
+    p->work.n_sizes = useful_sizes(p->plan);
+    int code = open_library(p, p->work.n_sizes, &why);
+    p->work.library = code == INQ_OK;
+    if (code == INQ_UNSUPPORTED) {
+        p->work.n_sizes = N_SIZES;
+        return make_factors(p, err);
+    }
+    return code == INQ_OK ? INQ_OK : inq_err_set(err, code, "%s", why.message);
+}
+
+/* The other partitions of the lane's GPU get products, too: in the execution all are busy, and
+ * share its power and memory. */
+static int load_others(struct inq_gpu_program *p, uint32_t lane, size_t size, struct inq_err *err)
+{
+    const struct inq_plan_lane *lanes = p->plan->lanes;
+    uint32_t gpu = p->layout->spots[lanes[lane].rank].gpu;
+    int code = INQ_OK;
+    for (uint32_t k = 0; code == INQ_OK && k < p->plan->n_lanes; k++) {
+        bool first_of_rank = k == 0 || lanes[k].rank != lanes[k - 1].rank;
+        bool other = lanes[k].rank != lanes[lane].rank;
+        bool beside = other && first_of_rank && p->layout->spots[lanes[k].rank].gpu == gpu;
+        for (int i = 0; code == INQ_OK && beside && i < CALIBRATIONS; i++) {
+            code = put_product(p, k, size, err);
+        }
+    }
+    return code;
+}
+
+static int wait_for_lanes(struct inq_gpu_program *p, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (uint32_t k = 0; k < p->plan->n_lanes; k++) {
+        int ended = inq_gpu_session_wait(p->session, p->stream[k], p->session->limit_ns,
+                                         code == INQ_OK ? err : NULL);
+        code = code == INQ_OK ? ended : code;
+    }
+    return code;
+}
+
+/* Time of one product of size `size` on the lane's partition while the others have as much to do.
+ */
 static int time_product(struct inq_gpu_program *p, uint32_t lane, size_t size, int64_t *ns,
                         struct inq_err *err)
 {
@@ -147,6 +208,9 @@ static int time_product(struct inq_gpu_program *p, uint32_t lane, size_t size, i
         code = calls->upload(calls->self, p->end + offset, &times[1], sizeof times[1], err);
     }
     if (code == INQ_OK) {
+        code = load_others(p, lane, size, err);
+    }
+    if (code == INQ_OK) {
         code = inq_gpu_program_put_op(p, lane, slot, INQ_GPU_DOES_BEGIN, err);
     }
     for (int i = 0; code == INQ_OK && i < CALIBRATIONS; i++) {
@@ -155,8 +219,7 @@ static int time_product(struct inq_gpu_program *p, uint32_t lane, size_t size, i
     if (code == INQ_OK) {
         code = inq_gpu_program_put_op(p, lane, slot, INQ_GPU_DOES_END, err);
     }
-    int ended = inq_gpu_session_wait(p->session, p->stream[lane], p->session->limit_ns,
-                                     code == INQ_OK ? err : NULL);
+    int ended = wait_for_lanes(p, code == INQ_OK ? err : NULL);
     code = code == INQ_OK ? ended : code;
     if (code == INQ_OK) {
         code = calls->download(calls->self, &times[0], p->start + offset, sizeof times[0], err);
@@ -172,9 +235,10 @@ static int time_product(struct inq_gpu_program *p, uint32_t lane, size_t size, i
  * counts. A size that takes no longer than a smaller one is left out. */
 static int calibrate(struct inq_gpu_program *p, uint32_t lane, struct inq_err *err)
 {
+    const int64_t longest_ns = longest_product_ns(p->plan);
     uint32_t gpu = p->layout->spots[p->plan->lanes[lane].rank].gpu;
     struct inq_gpu_menu *menu = &p->work.menu[gpu];
-    for (size_t i = 0; i < N_SIZES; i++) {
+    for (size_t i = 0; i < p->work.n_sizes; i++) {
         size_t last = menu->n;
         menu->size[last] = p->work.library ? library_sizes[i] : own_rounds[i];
         int64_t best = INT64_MAX;
@@ -189,6 +253,9 @@ static int calibrate(struct inq_gpu_program *p, uint32_t lane, struct inq_err *e
         if (best > 0 && (last == 0 || best > menu->ns[last - 1])) {
             menu->ns[last] = best;
             menu->n++;
+        }
+        if (best > longest_ns) {
+            break; /* larger ones stand for nothing */
         }
     }
     if (menu->n == 0) {
@@ -222,11 +289,9 @@ static int calibrate_all(struct inq_gpu_program *p, struct inq_err *err)
         for (size_t i = 0; code == INQ_OK && first_of_rank && i < p->work.menu[gpu].n; i++) {
             code = put_product(p, k, i, err);
         }
-        int ended = inq_gpu_session_wait(p->session, p->stream[k], p->session->limit_ns,
-                                         code == INQ_OK ? err : NULL);
-        code = code == INQ_OK ? ended : code;
     }
-    return code;
+    int ended = wait_for_lanes(p, code == INQ_OK ? err : NULL);
+    return code == INQ_OK ? ended : code;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -244,9 +309,12 @@ int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err)
     }
     w->buffer_bytes = inq_gpu_buffer_bytes(program->plan);
     const uint64_t none[2] = {0, 0};
-    int code = calls->alloc(calls->self, 0, sizeof none, &w->bad, err);
-    if (code == INQ_OK) {
-        code = calls->upload(calls->self, w->bad, none, sizeof none, err);
+    int code = INQ_OK;
+    for (uint32_t g = 0; code == INQ_OK && g < program->layout->n_gpus; g++) {
+        code = calls->alloc(calls->self, g, sizeof none, &w->bad[g], err);
+        if (code == INQ_OK) {
+            code = calls->upload(calls->self, w->bad[g], none, sizeof none, err);
+        }
     }
     if (code == INQ_OK && w->buffer_bytes > 0) {
         code = make_buffers(program, err);
@@ -279,8 +347,8 @@ void inq_gpu_work_release(struct inq_gpu_program *program)
     for (uint32_t g = 0; g < program->layout->n_gpus; g++) {
         calls->release(calls->self, g, w->a[g]);
         calls->release(calls->self, g, w->b[g]);
+        calls->release(calls->self, g, w->bad[g]);
     }
-    calls->release(calls->self, 0, w->bad);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */
@@ -299,6 +367,15 @@ static int put_products(struct inq_gpu_program *p, uint32_t lane, uint32_t op, s
     return code;
 }
 
+/* What the kernels do for a member: broadcasts and reductions to one are parts of those to all. */
+static uint32_t data_work(uint8_t work, uint32_t member)
+{
+    return work == INQ_WORK_BROADCAST ? INQ_WORK_ALL_GATHER
+           : work != INQ_WORK_REDUCE  ? work
+           : member == 0              ? INQ_WORK_ALL_REDUCE
+                                      : INQ_WORK_REDUCE_SCATTER;
+}
+
 /* What op's member of its transfer reads and writes. */
 static struct inq_gpu_data_args data_of(struct inq_gpu_program *p, uint32_t op)
 {
@@ -311,7 +388,7 @@ static struct inq_gpu_data_args data_of(struct inq_gpu_program *p, uint32_t op)
     struct inq_gpu_data_args a = {.to_at = w->recv[plan->lane_of[op]],
                                   .elems = payload.elems,
                                   .mask = w->buffer_bytes / 4 - 1,
-                                  .bad_at = w->bad,
+                                  .bad_at = w->bad[p->layout->spots[plan->graph->op[op].rank].gpu],
                                   .n = n,
                                   .self = op - first,
                                   .passes = payload.passes,
@@ -325,9 +402,11 @@ static struct inq_gpu_data_args data_of(struct inq_gpu_program *p, uint32_t op)
         return a;
     }
     for (uint32_t k = 0; k < n; k++) {
-        a.rank[k] = (uint32_t)plan->graph->op[first + k].rank;
+        uint32_t source = plan->work[op] == INQ_WORK_BROADCAST ? first : first + k;
+        a.rank[k] = (uint32_t)plan->graph->op[source].rank;
         a.from_at[k] = w->send[a.rank[k]];
     }
+    a.work = data_work(plan->work[op], a.self);
     return a;
 }
 
@@ -371,8 +450,8 @@ int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *
         launch.kernel = INQ_KERNEL_CHECK;
     } else if (cmd->kind == INQ_GPU_COLLECT) {
         launch.kernel = INQ_KERNEL_GATHER;
-        args.from_turn = work == INQ_WORK_ALL_GATHER ? args.turn : 0;
-        for (uint32_t k = 0; work == INQ_WORK_ALL_REDUCE && k < args.n; k++) {
+        args.from_turn = inq_gpu_exchanges(work) ? args.turn : 0;
+        for (uint32_t k = 0; !inq_gpu_exchanges(work) && k < args.n; k++) {
             args.from_at[k] = program->work.recv[plan->lane_of[cmd->at - args.self + k]];
         }
     }
@@ -382,13 +461,19 @@ int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *
 int inq_gpu_work_judge(const struct inq_gpu_program *program, uint64_t *n, struct inq_err *err)
 {
     const struct inq_gpu_calls *calls = program->session->calls;
-    uint64_t seen[2] = {0, 0};
-    int code = calls->download(calls->self, seen, program->work.bad, sizeof seen, err);
-    *n = seen[0];
-    if (code == INQ_OK && seen[1] > 0) {
+    uint64_t wrong = 0;
+    int code = INQ_OK;
+    *n = 0;
+    for (uint32_t g = 0; code == INQ_OK && g < program->layout->n_gpus; g++) {
+        uint64_t seen[2] = {0, 0};
+        code = calls->download(calls->self, seen, program->work.bad[g], sizeof seen, err);
+        *n += seen[0];
+        wrong += seen[1];
+    }
+    if (code == INQ_OK && wrong > 0) {
         return inq_err_set(err, INQ_DEVICE,
                            "%" PRIu64 " of %" PRIu64 " values that transfers brought are wrong",
-                           seen[1], seen[0]);
+                           wrong, *n);
     }
     return code;
 }

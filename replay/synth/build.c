@@ -10,14 +10,10 @@ enum {
     LAUNCH_TO_START_NS = 1500, /* from the end of a launch to the start of its kernel */
     KERNEL_GAP_NS = 900,       /* between two kernels in one stream */
     EVENT_NS = 1200,           /* from an event to who waits for it in another stream */
-    NOTE_NS = 700,             /* entering an annotation */
-    CALL_NS = 1300,            /* cudaEventRecord and the like */
-    SYNC_NS = 2500,            /* from the end of the stream to the return of the call */
-    COPY_NS = 1800
+    CALL_NS = 1300             /* cudaEventRecord and the like */
 };
 
 static const size_t MAX_ITEMS = (size_t)1 << 28;
-static const uint64_t EXTRA_BIT = (uint64_t)1 << 40;
 
 static struct synth_program *program_of(struct synth_builder *b)
 {
@@ -26,7 +22,7 @@ static struct synth_program *program_of(struct synth_builder *b)
 
 /* ---- items ----------------------------------------------------------------------------------- */
 
-static uint32_t add_item(struct synth_builder *b, const struct synth_item *item)
+uint32_t inq_synth_add_item(struct synth_builder *b, const struct synth_item *item)
 {
     struct synth_rank *out = b->out;
     struct synth_program *program = program_of(b);
@@ -53,32 +49,12 @@ void inq_synth_idle(struct synth_builder *b, int64_t ns)
 
 uint32_t inq_synth_host(struct synth_builder *b, int64_t ns)
 {
-    uint64_t ordinal = b->extra ? b->extra_host_parts++ | EXTRA_BIT : b->host_parts++;
+    uint64_t ordinal = b->extra ? b->extra_host_parts++ | SYNTH_EXTRA : b->host_parts++;
     struct synth_key key = {b->spec->seed, SYNTH_DRAW_HOST, (uint32_t)b->rank, (uint32_t)b->step,
                             ordinal};
     double noise = inq_synth_lognormal(key, b->spec->host_sigma);
-    inq_synth_idle(b, inq_synth_scale(ns, noise * b->launch_factor));
+    inq_synth_idle(b, inq_synth_scale(ns, noise * b->factor.launch));
     return b->host;
-}
-
-uint32_t inq_synth_note_begin(struct synth_builder *b, enum synth_note_id note, int32_t number)
-{
-    struct synth_item item = {
-        .kind = SYNTH_ITEM_NOTE,
-        .what = (uint8_t)note,
-        .number = number,
-        .gpu = SYNTH_NONE,
-        .comm = SYNTH_NONE,
-        .op = inq_synth_host(b, NOTE_NS),
-    };
-    return add_item(b, &item);
-}
-
-void inq_synth_note_end(struct synth_builder *b, uint32_t item)
-{
-    if (item != SYNTH_NONE) {
-        b->out->items[item].last = b->host;
-    }
 }
 
 void inq_synth_call(struct synth_builder *b, enum synth_call_id call, enum synth_stream stream)
@@ -92,7 +68,7 @@ void inq_synth_call(struct synth_builder *b, enum synth_call_id call, enum synth
         .first = inq_synth_host(b, CALL_NS / 2),
     };
     item.last = inq_synth_host(b, CALL_NS);
-    (void)add_item(b, &item);
+    (void)inq_synth_add_item(b, &item);
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -117,58 +93,8 @@ uint32_t inq_synth_launch(struct synth_builder *b, struct synth_item *item, int6
     }
     b->n_waits[stream] = 0;
     b->last[stream] = item->gpu;
-    (void)add_item(b, item);
+    (void)inq_synth_add_item(b, item);
     return item->gpu;
-}
-
-void inq_synth_kernel(struct synth_builder *b, enum synth_kernel_id kernel, int64_t ns, double size)
-{
-    uint64_t ordinal = b->extra ? b->extra_kernels++ | EXTRA_BIT : b->kernels++;
-    double noise = inq_synth_kernel_noise(&b->sim->plan, b->rank, b->step, ordinal);
-    double grid = inq_synth_kernels[kernel].grid * size;
-    struct synth_item item = {
-        .kind = SYNTH_ITEM_KERNEL,
-        .call = SYNTH_CALL_LAUNCH,
-        .stream = SYNTH_COMPUTE,
-        .what = (uint8_t)kernel,
-        .comm = SYNTH_NONE,
-        .grid = grid < 1.0 ? 1 : (uint32_t)(grid + 0.5),
-    };
-    (void)inq_synth_launch(b, &item, inq_synth_scale(ns, noise * b->rank_factor * size));
-}
-
-static void copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t bytes)
-{
-    struct synth_item item = {
-        .kind = (uint8_t)kind,
-        .call = SYNTH_CALL_COPY,
-        .stream = SYNTH_COMPUTE,
-        .comm = SYNTH_NONE,
-        .bytes = bytes,
-    };
-    (void)inq_synth_launch(b, &item, COPY_NS + bytes / 12);
-}
-
-void inq_synth_copy_in(struct synth_builder *b, uint32_t bytes)
-{
-    copy(b, SYNTH_ITEM_COPY_IN, bytes);
-}
-
-void inq_synth_sync(struct synth_builder *b)
-{
-    copy(b, SYNTH_ITEM_COPY_OUT, 4);
-    struct synth_item item = {
-        .kind = SYNTH_ITEM_CALL,
-        .call = SYNTH_CALL_SYNC,
-        .stream = SYNTH_COMPUTE,
-        .gpu = SYNTH_NONE,
-        .comm = SYNTH_NONE,
-        .first = inq_synth_host(b, CALL_NS / 2),
-    };
-    inq_synth_idle(b, CALL_NS);
-    inq_synth_add_edge(program_of(b), b->last[SYNTH_COMPUTE], b->host, SYNC_NS);
-    item.last = b->host;
-    (void)add_item(b, &item);
 }
 
 void inq_synth_wait(struct synth_builder *b, enum synth_stream stream, uint32_t node)

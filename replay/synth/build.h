@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a plan to a program: what each rank's host does, in its order, and what that puts on the
  * GPU's streams. Items remember what a node is, for the trace. */
-#ifndef INQ_SYNTH_BUILD_H
-#define INQ_SYNTH_BUILD_H
+#ifndef INQ_REPLAY_SYNTH_BUILD_H
+#define INQ_REPLAY_SYNTH_BUILD_H
 
-#include "synth/names.h"
+#include "synth/emit/names.h"
 #include "synth/plan.h"
 #include "synth/program.h"
 
@@ -74,6 +74,8 @@ struct synth_sim {
 };
 
 enum { SYNTH_MAX_WAITS = 4, SYNTH_QUEUE = 1024 };
+/* Marks ordinals of draws that belong to a fault. */
+#define SYNTH_EXTRA ((uint64_t)1 << 40)
 
 struct synth_builder {
     struct synth_sim *sim;
@@ -95,30 +97,24 @@ struct synth_builder {
     uint64_t kernels, host_parts, extra_kernels, extra_host_parts;
     bool extra;
     int32_t pause_layer; /* before which the host pauses; -1 none */
-    double rank_factor, size_factor, launch_factor;
+    struct synth_factors factor;
+    uint32_t posted; /* a receive of the next action, SYNTH_NONE: none is posted yet */
 };
 
 /* ---- the host -------------------------------------------------------------------------------- */
 
+/* Keeps an item of the current thread; SYNTH_NONE after a failure. */
+uint32_t inq_synth_add_item(struct synth_builder *b, const struct synth_item *item);
 /* The host is busy for `ns` (before noise). */
 uint32_t inq_synth_host(struct synth_builder *b, int64_t ns);
 /* The host does nothing that a trace shows, for exactly `ns`. */
 void inq_synth_idle(struct synth_builder *b, int64_t ns);
-/* Opens and closes an annotation. */
-uint32_t inq_synth_note_begin(struct synth_builder *b, enum synth_note_id note, int32_t number);
-void inq_synth_note_end(struct synth_builder *b, uint32_t item);
-/* The host waits for everything on the compute stream, through a copy to the host. */
-void inq_synth_sync(struct synth_builder *b);
 
 /* ---- the GPU --------------------------------------------------------------------------------- */
 
-/* Launches a kernel of `ns` (before noise and factors) on the compute stream. */
-void inq_synth_kernel(struct synth_builder *b, enum synth_kernel_id kernel, int64_t ns,
-                      double size);
-void inq_synth_copy_in(struct synth_builder *b, uint32_t bytes);
 /* The next operation of `stream` waits for the end of `node`. */
 void inq_synth_wait(struct synth_builder *b, enum synth_stream stream, uint32_t node);
-/* Launches what the item says, after what its stream waits for; for transfer.c. */
+/* Launches what the item says, after what its stream waits for. */
 uint32_t inq_synth_launch(struct synth_builder *b, struct synth_item *item, int64_t dur_ns);
 /* A call that puts nothing on the GPU that takes time. */
 void inq_synth_call(struct synth_builder *b, enum synth_call_id call, enum synth_stream stream);
@@ -129,20 +125,18 @@ void inq_synth_call(struct synth_builder *b, enum synth_call_id call, enum synth
  * node. */
 uint32_t inq_synth_collective(struct synth_builder *b, enum synth_comm_kind kind,
                               enum synth_role role, int64_t elements, bool single);
-/* A transfer to or from the peer; `backward` for gradients. Compute waits for what it receives, and
- * in fused mode a send waits for a receive from the same peer, to share its kernel. */
+/* A transfer to or from the peer; `backward` for gradients. In fused mode a send waits for a
+ * receive from the same peer, to share its kernel. A receive that is early waits for no compute;
+ * who needs its data has to wait for the node returned. */
 void inq_synth_send(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
-void inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
+uint32_t inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
 /* Issues the send that waits, unless a receive from `next_peer` comes next. */
 void inq_synth_flush_send(struct synth_builder *b, int32_t next_peer);
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* One step of one rank (step.c). */
+/* One step of one rank. */
 void inq_synth_build_step(struct synth_builder *b);
-/* Forward or backward of one micro-batch through the layers of a chunk (layers.c). */
-void inq_synth_build_forward(struct synth_builder *b, int32_t virtual_stage, int32_t micro_batch);
-void inq_synth_build_backward(struct synth_builder *b, int32_t virtual_stage, int32_t micro_batch);
 
 /* Builds and runs the whole program of a spec; `active`: the faults that act. Release with
  * inq_synth_sim_release, also after a failure. Fails with INQ_NOMEM, INQ_LIMIT. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who is where: rank = tp_rank + tp * (dp_rank + dp * stage). */
-#include "synth/plan.h"
+#include "synth/layout.h"
 
 int32_t inq_synth_stage(const struct inq_synth_spec *spec, int32_t rank)
 {
@@ -36,6 +36,8 @@ int32_t inq_synth_group_size(const struct inq_synth_spec *spec, enum synth_role 
         return spec->tp * spec->pp;
     case SYNTH_PP:
         return spec->pp;
+    case SYNTH_EP:
+        return spec->dp;
     case SYNTH_ROLE_COUNT:
         break;
     }
@@ -55,6 +57,7 @@ int32_t inq_synth_group_of(const struct inq_synth_spec *spec, enum synth_role ro
     int32_t stage = inq_synth_stage(spec, rank);
     switch (role) {
     case SYNTH_DP:
+    case SYNTH_EP:
         return tp + spec->tp * stage;
     case SYNTH_TP:
         return dp + spec->dp * stage;
@@ -77,6 +80,7 @@ int32_t inq_synth_group_member(const struct inq_synth_spec *spec, enum synth_rol
     int32_t stage = inq_synth_stage(spec, rank);
     switch (role) {
     case SYNTH_DP:
+    case SYNTH_EP:
         dp = i;
         break;
     case SYNTH_TP:

@@ -13,7 +13,19 @@ static bool acts(const struct synth_plan *plan, size_t i, enum inq_synth_fault_k
 {
     const struct inq_synth_fault *fault = &plan->spec->faults[i];
     return fault->kind == kind && (plan->active >> i & 1) != 0 && step >= fault->from &&
-           step <= fault->to;
+           step <= fault->to && (kind == INQ_SYNTH_GC || (step - fault->from) % fault->every == 0);
+}
+
+bool inq_synth_concerns(const struct inq_synth_spec *spec, const struct inq_synth_fault *fault,
+                        int32_t rank)
+{
+    if (fault->host >= 0) {
+        return rank / spec->gpus_per_host == fault->host;
+    }
+    if (fault->rank < 0 || fault->last < 0) {
+        return fault->rank < 0 || fault->rank == rank;
+    }
+    return rank >= fault->rank && rank <= fault->last && (rank - fault->rank) % fault->stride == 0;
 }
 
 /* Product of the factors of all faults of a kind (and mode) that act on the rank. */
@@ -24,21 +36,28 @@ static double factor_of(const struct synth_plan *plan, enum inq_synth_fault_kind
     for (size_t i = 0; i < plan->spec->n_faults; i++) {
         const struct inq_synth_fault *fault = &plan->spec->faults[i];
         if (acts(plan, i, kind, step) && fault->mode == mode &&
-            (fault->rank < 0 || fault->rank == rank)) {
+            (rank < 0 || inq_synth_concerns(plan->spec, fault, rank))) {
             factor *= fault->factor;
         }
     }
     return factor;
 }
 
-double inq_synth_rank_factor(const struct synth_plan *plan, int32_t rank, int32_t step)
+struct synth_factors inq_synth_factors(const struct synth_plan *plan, int32_t rank, int32_t step)
 {
     const struct inq_synth_spec *spec = plan->spec;
     struct synth_key always = {spec->seed, SYNTH_DRAW_RANK, (uint32_t)rank, 0, 0};
     struct synth_key once = {spec->seed, SYNTH_DRAW_STEP, (uint32_t)rank, (uint32_t)step, 0};
-    return factor_of(plan, INQ_SYNTH_SLOW_GPU, INQ_SYNTH_MODE_DEFAULT, rank, step) *
-           inq_synth_lognormal(always, spec->rank_sigma) *
-           inq_synth_lognormal(once, spec->step_sigma);
+    return (struct synth_factors){
+        .gpu = factor_of(plan, INQ_SYNTH_SLOW_GPU, INQ_SYNTH_MODE_DEFAULT, rank, step) *
+               inq_synth_lognormal(always, spec->rank_sigma) *
+               inq_synth_lognormal(once, spec->step_sigma),
+        .clock = factor_of(plan, INQ_SYNTH_LOW_CLOCK, INQ_SYNTH_MODE_DEFAULT, rank, step),
+        .size = factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_SIZE, rank, step),
+        .count = factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_COUNT, rank, step) *
+                 factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_DEFAULT, rank, step),
+        .launch = factor_of(plan, INQ_SYNTH_LATE_HOST, INQ_SYNTH_MODE_LAUNCH, rank, step),
+    };
 }
 
 double inq_synth_kernel_noise(const struct synth_plan *plan, int32_t rank, int32_t step,
@@ -49,7 +68,7 @@ double inq_synth_kernel_noise(const struct synth_plan *plan, int32_t rank, int32
     double noise = inq_synth_lognormal(key, spec->sigma);
     for (size_t i = 0; i < spec->n_faults; i++) {
         if (acts(plan, i, INQ_SYNTH_JITTER, step) &&
-            (spec->faults[i].rank < 0 || spec->faults[i].rank == rank)) {
+            inq_synth_concerns(spec, &spec->faults[i], rank)) {
             key.purpose = SYNTH_DRAW_JITTER;
             noise *= inq_synth_lognormal(key, spec->faults[i].sigma);
         }
@@ -57,15 +76,28 @@ double inq_synth_kernel_noise(const struct synth_plan *plan, int32_t rank, int32
     return noise;
 }
 
-double inq_synth_size_factor(const struct synth_plan *plan, int32_t rank, int32_t step)
+double inq_synth_expert_load(const struct synth_plan *plan, int32_t rank, int32_t step,
+                             int32_t layer, int32_t micro_batch)
 {
-    return factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_SIZE, rank, step);
-}
-
-double inq_synth_count_factor(const struct synth_plan *plan, int32_t rank, int32_t step)
-{
-    return factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_COUNT, rank, step) *
-           factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_DEFAULT, rank, step);
+    const struct inq_synth_spec *spec = plan->spec;
+    double load = 1.0;
+    for (size_t i = 0; i < spec->n_faults; i++) {
+        if (!acts(plan, i, INQ_SYNTH_UNEVEN_EXPERTS, step)) {
+            continue;
+        }
+        double sum = 0.0;
+        double own = 0.0;
+        for (int32_t r = 0; r < spec->dp; r++) {
+            int32_t member = inq_synth_group_member(spec, SYNTH_EP, rank, r);
+            struct synth_key key = {spec->seed, SYNTH_DRAW_EXPERTS, (uint32_t)member,
+                                    (uint32_t)step, (uint64_t)micro_batch << 32 | (uint32_t)layer};
+            double share = inq_synth_lognormal(key, spec->faults[i].sigma);
+            sum += share;
+            own = member == rank ? share : own;
+        }
+        load *= own * spec->dp / sum;
+    }
+    return load;
 }
 
 double inq_synth_last_stage_factor(const struct synth_plan *plan, int32_t step)
@@ -84,16 +116,34 @@ double inq_synth_sequence(const struct synth_plan *plan, int32_t step, int32_t d
     return plan->sequence[row * (size_t)spec->micro_batches + (size_t)micro_batch];
 }
 
+/* Whether a transfer of the rank's group, or to `peer`, has ends on the host and elsewhere. */
+static bool leaves_host(const struct inq_synth_spec *spec, int32_t host, enum synth_role role,
+                        int32_t rank, int32_t peer)
+{
+    if (peer >= 0) {
+        return (rank / spec->gpus_per_host == host) != (peer / spec->gpus_per_host == host);
+    }
+    int32_t n = inq_synth_group_size(spec, role);
+    int32_t inside = 0;
+    for (int32_t i = 0; i < n; i++) {
+        inside += inq_synth_group_member(spec, role, rank, i) / spec->gpus_per_host == host;
+    }
+    return inside > 0 && inside < n;
+}
+
 static bool link_concerned(const struct inq_synth_spec *spec, const struct inq_synth_fault *fault,
                            enum synth_role role, int32_t rank, int32_t peer)
 {
     static const enum inq_synth_links kinds[SYNTH_ROLE_COUNT] = {
         [SYNTH_WORLD] = INQ_SYNTH_LINKS_ALL, [SYNTH_DP] = INQ_SYNTH_LINKS_DP,
         [SYNTH_TP] = INQ_SYNTH_LINKS_TP,     [SYNTH_MP] = INQ_SYNTH_LINKS_ALL,
-        [SYNTH_PP] = INQ_SYNTH_LINKS_PP,
+        [SYNTH_PP] = INQ_SYNTH_LINKS_PP,     [SYNTH_EP] = INQ_SYNTH_LINKS_ALL,
     };
     if (fault->links != INQ_SYNTH_LINKS_ALL && fault->links != kinds[role]) {
         return false;
+    }
+    if (fault->host >= 0) {
+        return leaves_host(spec, fault->host, role, rank, peer);
     }
     if (peer >= 0) {
         bool there = fault->rank == rank && (fault->peer < 0 || fault->peer == peer);
@@ -119,35 +169,47 @@ double inq_synth_link_factor(const struct synth_plan *plan, enum synth_role role
     return factor;
 }
 
-double inq_synth_launch_factor(const struct synth_plan *plan, int32_t rank, int32_t step)
-{
-    return factor_of(plan, INQ_SYNTH_LATE_HOST, INQ_SYNTH_MODE_LAUNCH, rank, step);
-}
-
-static int64_t delay_of(const struct synth_plan *plan, bool gc, int32_t rank, int32_t step)
+/* Sum of the delays of all late hosts of the mode. */
+static int64_t delay_of(const struct synth_plan *plan, enum inq_synth_mode mode, int32_t rank,
+                        int32_t step)
 {
     int64_t delay = 0;
     for (size_t i = 0; i < plan->spec->n_faults; i++) {
         const struct inq_synth_fault *fault = &plan->spec->faults[i];
-        bool kind =
-            gc ? fault->mode == INQ_SYNTH_MODE_GC
-               : fault->mode == INQ_SYNTH_MODE_STEP || fault->mode == INQ_SYNTH_MODE_DEFAULT;
-        if (acts(plan, i, INQ_SYNTH_LATE_HOST, step) && kind && fault->rank == rank &&
-            (step - fault->from) % fault->every == 0) {
+        enum inq_synth_mode own =
+            fault->mode == INQ_SYNTH_MODE_DEFAULT ? INQ_SYNTH_MODE_STEP : fault->mode;
+        if (acts(plan, i, INQ_SYNTH_LATE_HOST, step) && own == mode &&
+            inq_synth_concerns(plan->spec, fault, rank)) {
             delay += fault->delay_ns;
         }
     }
     return delay;
 }
 
+int64_t inq_synth_data_delay(const struct synth_plan *plan, int32_t rank, int32_t step)
+{
+    return delay_of(plan, INQ_SYNTH_MODE_STEP, rank, step);
+}
+
 int64_t inq_synth_step_delay(const struct synth_plan *plan, int32_t rank, int32_t step)
 {
-    return delay_of(plan, false, rank, step);
+    return delay_of(plan, INQ_SYNTH_MODE_PAUSE, rank, step);
 }
 
 int64_t inq_synth_pause(const struct synth_plan *plan, int32_t rank, int32_t step)
 {
-    return delay_of(plan, true, rank, step);
+    const struct inq_synth_spec *spec = plan->spec;
+    int64_t pause = delay_of(plan, INQ_SYNTH_MODE_GC, rank, step);
+    for (size_t i = 0; i < spec->n_faults; i++) {
+        const struct inq_synth_fault *fault = &spec->faults[i];
+        struct synth_key key = {spec->seed, SYNTH_DRAW_GC, (uint32_t)rank, 0, i};
+        int32_t first = (int32_t)(inq_synth_uniform(key) * fault->every);
+        if (acts(plan, i, INQ_SYNTH_GC, step) && inq_synth_concerns(spec, fault, rank) &&
+            (step - fault->from) % fault->every == first) {
+            pause += fault->delay_ns;
+        }
+    }
+    return pause;
 }
 
 /* ---- sequence lengths ------------------------------------------------------------------------ */
@@ -183,7 +245,8 @@ static void draw_lengths(struct synth_plan *plan, const struct inq_synth_fault *
     size_t per_step = (size_t)spec->dp * (size_t)spec->micro_batches;
     for (int32_t step = 0; step < spec->steps; step++) {
         double *row = plan->sequence + (size_t)step * per_step;
-        bool concerned = step >= fault->from && step <= fault->to;
+        bool concerned =
+            step >= fault->from && step <= fault->to && (step - fault->from) % fault->every == 0;
         for (size_t i = 0; i < per_step; i++) {
             struct synth_key key = {spec->seed, SYNTH_DRAW_SEQUENCE, (uint32_t)step, 0, i};
             row[i] = concerned ? inq_synth_lognormal(key, fault->sigma) : 1.0;
@@ -224,11 +287,14 @@ struct synth_clock inq_synth_clock(const struct inq_synth_spec *spec, int32_t ra
 {
     int32_t host = rank / spec->gpus_per_host;
     struct synth_key key = {spec->seed, SYNTH_DRAW_CLOCK, (uint32_t)host, 0, 0};
-    struct synth_clock clock = {.offset_ns =
-                                    (int64_t)((double)spec->clock_ns * inq_synth_normal(key))};
+    struct synth_key rate = {spec->seed, SYNTH_DRAW_DRIFT, (uint32_t)host, 0, 0};
+    struct synth_clock clock = {
+        .offset_ns = (int64_t)((double)spec->clock_ns * inq_synth_normal(key)),
+        .drift_ppb = (int64_t)(spec->drift_ppm * 1000.0 * inq_synth_normal(rate)),
+    };
     for (size_t i = 0; i < spec->n_faults; i++) {
         const struct inq_synth_fault *fault = &spec->faults[i];
-        if (fault->host >= 0 ? fault->host != host : fault->rank != rank) {
+        if (!inq_synth_concerns(spec, fault, rank)) {
             continue;
         }
         if (fault->kind == INQ_SYNTH_CLOCK_OFFSET) {
@@ -243,7 +309,8 @@ struct synth_clock inq_synth_clock(const struct inq_synth_spec *spec, int32_t ra
 bool inq_synth_missing(const struct inq_synth_spec *spec, int32_t rank)
 {
     for (size_t i = 0; i < spec->n_faults; i++) {
-        if (spec->faults[i].kind == INQ_SYNTH_MISSING_RANK && spec->faults[i].rank == rank) {
+        if (spec->faults[i].kind == INQ_SYNTH_MISSING_RANK &&
+            inq_synth_concerns(spec, &spec->faults[i], rank)) {
             return true;
         }
     }
@@ -255,7 +322,8 @@ double inq_synth_cut(const struct inq_synth_spec *spec, int32_t rank)
     double part = 1.0;
     for (size_t i = 0; i < spec->n_faults; i++) {
         const struct inq_synth_fault *fault = &spec->faults[i];
-        if (fault->kind == INQ_SYNTH_CUT_FILE && fault->rank == rank && fault->at < part) {
+        if (fault->kind == INQ_SYNTH_CUT_FILE && inq_synth_concerns(spec, fault, rank) &&
+            fault->at < part) {
             part = fault->at;
         }
     }

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The spec as the simulation asks it: who is where, which faults act, what they do. A fault that is
+/* The spec as the simulation asks it: which faults act, what they do. A fault that is
  * switched off (a counterfactual) changes no draw of the others. */
-#ifndef INQ_SYNTH_PLAN_H
-#define INQ_SYNTH_PLAN_H
+#ifndef INQ_REPLAY_SYNTH_PLAN_H
+#define INQ_REPLAY_SYNTH_PLAN_H
 
-#include "inquest/synth.h"
+#include "synth/layout.h"
 
 #include <stdbool.h>
-
-/* Groups of ranks that communicate. */
-enum synth_role {
-    SYNTH_WORLD, /* all ranks */
-    SYNTH_DP,    /* same stage and TP rank */
-    SYNTH_TP,    /* same stage and replica */
-    SYNTH_MP,    /* all ranks of a replica: gradient norm */
-    SYNTH_PP,    /* same replica and TP rank: the pipeline */
-    SYNTH_ROLE_COUNT
-};
 
 struct synth_plan {
     const struct inq_synth_spec *spec;
@@ -30,34 +20,20 @@ int inq_synth_plan_init(struct synth_plan *plan, const struct inq_synth_spec *sp
                         struct inq_err *err);
 void inq_synth_plan_release(struct synth_plan *plan);
 
-/* ---- who is where ---------------------------------------------------------------------------- */
-
-int32_t inq_synth_stage(const struct inq_synth_spec *spec, int32_t rank);
-int32_t inq_synth_dp_rank(const struct inq_synth_spec *spec, int32_t rank);
-int32_t inq_synth_tp_rank(const struct inq_synth_spec *spec, int32_t rank);
-/* The rank on another stage with the same replica and TP rank. */
-int32_t inq_synth_on_stage(const struct inq_synth_spec *spec, int32_t rank, int32_t stage);
-int32_t inq_synth_group_size(const struct inq_synth_spec *spec, enum synth_role role);
-/* Index of the rank's group among those of its role, from 0. */
-int32_t inq_synth_group_of(const struct inq_synth_spec *spec, enum synth_role role, int32_t rank);
-/* Number of groups of the role. */
-int32_t inq_synth_group_count(const struct inq_synth_spec *spec, enum synth_role role);
-/* The i-th member (ascending) of the rank's group. */
-int32_t inq_synth_group_member(const struct inq_synth_spec *spec, enum synth_role role,
-                               int32_t rank, int32_t i);
-/* First and one past the last layer of a virtual stage (chunk * pp + stage). */
-int32_t inq_synth_first_layer(const struct inq_synth_spec *spec, int32_t virtual_stage);
-
 /* ---- what the faults do ---------------------------------------------------------------------- */
 
-/* Factor on all kernels of the rank: slow GPU and the rank's healthy spread. */
-double inq_synth_rank_factor(const struct synth_plan *plan, int32_t rank, int32_t step);
+/* Factors on what a rank does in a step. */
+struct synth_factors {
+    double gpu;    /* all kernels: a slow GPU, and the rank's healthy spread */
+    double clock;  /* kernels that compute, beyond that: a low SM clock */
+    double size;   /* more work: the size of kernels */
+    double count;  /* more work: their number */
+    double launch; /* all that the host does */
+};
+struct synth_factors inq_synth_factors(const struct synth_plan *plan, int32_t rank, int32_t step);
 /* Noise of one kernel, by its ordinal in the step. */
 double inq_synth_kernel_noise(const struct synth_plan *plan, int32_t rank, int32_t step,
                               uint64_t ordinal);
-/* More work, as factors on the size of kernels and on their number. */
-double inq_synth_size_factor(const struct synth_plan *plan, int32_t rank, int32_t step);
-double inq_synth_count_factor(const struct synth_plan *plan, int32_t rank, int32_t step);
 double inq_synth_last_stage_factor(const struct synth_plan *plan, int32_t step);
 /* Relative length of a micro-batch. */
 double inq_synth_sequence(const struct synth_plan *plan, int32_t step, int32_t dp_rank,
@@ -65,8 +41,14 @@ double inq_synth_sequence(const struct synth_plan *plan, int32_t step, int32_t d
 /* Factor on transfers between the members of the rank's group, or from `rank` to `peer` (>= 0). */
 double inq_synth_link_factor(const struct synth_plan *plan, enum synth_role role, int32_t rank,
                              int32_t peer, int32_t step);
-double inq_synth_launch_factor(const struct synth_plan *plan, int32_t rank, int32_t step);
-/* Delay at the start of the step, and pause inside its forward. */
+/* Relative number of tokens of the rank's experts in one layer. */
+double inq_synth_expert_load(const struct synth_plan *plan, int32_t rank, int32_t step,
+                             int32_t layer, int32_t micro_batch);
+/* Whether the fault is about the rank. */
+bool inq_synth_concerns(const struct inq_synth_spec *spec, const struct inq_synth_fault *fault,
+                        int32_t rank);
+/* Delay in the data loading of the step, behind it, and pause inside its forward. */
+int64_t inq_synth_data_delay(const struct synth_plan *plan, int32_t rank, int32_t step);
 int64_t inq_synth_step_delay(const struct synth_plan *plan, int32_t rank, int32_t step);
 int64_t inq_synth_pause(const struct synth_plan *plan, int32_t rank, int32_t step);
 

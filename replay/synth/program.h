@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run consists of: nodes with durations on host threads and GPU streams, edges between them,
  * and meetings that no transfer leaves before every member has arrived. */
-#ifndef INQ_SYNTH_PROGRAM_H
-#define INQ_SYNTH_PROGRAM_H
+#ifndef INQ_REPLAY_SYNTH_PROGRAM_H
+#define INQ_REPLAY_SYNTH_PROGRAM_H
 
 #include "inquest/error.h"
 

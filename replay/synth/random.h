@@ -2,8 +2,8 @@
 /* Draws by key: a draw depends only on what it is for, never on what was drawn before, so that a
  * run with and without a fault shares every other draw. Plain IEEE arithmetic, no libm: the same
  * bits on every machine. */
-#ifndef INQ_SYNTH_RANDOM_H
-#define INQ_SYNTH_RANDOM_H
+#ifndef INQ_REPLAY_SYNTH_RANDOM_H
+#define INQ_REPLAY_SYNTH_RANDOM_H
 
 #include <stdint.h>
 
@@ -20,7 +20,10 @@ enum synth_purpose {
     SYNTH_DRAW_SEQUENCE,
     SYNTH_DRAW_CLOCK,
     SYNTH_DRAW_WINDOW,
-    SYNTH_DRAW_PAUSE
+    SYNTH_DRAW_PAUSE,
+    SYNTH_DRAW_GC,
+    SYNTH_DRAW_EXPERTS,
+    SYNTH_DRAW_DRIFT
 };
 
 /* What a draw is for. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is behind the public handle. */
-#ifndef INQ_SYNTH_RUN_H
-#define INQ_SYNTH_RUN_H
+#ifndef INQ_REPLAY_SYNTH_RUN_H
+#define INQ_REPLAY_SYNTH_RUN_H
 
 #include "base/arena.h"
-#include "synth/emit.h"
+#include "synth/emit/emit.h"
 
 struct synth_file {
     char *name;

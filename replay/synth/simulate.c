@@ -55,6 +55,7 @@ static void start_builder(struct synth_builder *b, struct synth_sim *sim, int32_
         .dp_rank = inq_synth_dp_rank(sim->plan.spec, rank),
         .host = SYNTH_NONE,
         .pause_layer = -1,
+        .posted = SYNTH_NONE,
     };
     memset(b->last, 0xff, sizeof b->last);
     memset(b->queue, 0xff, sizeof b->queue);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step of one rank: data, the schedule of micro-batches, gradients, optimizer, sync. */
+/* One step of one rank: data, the schedule of micro-batches through the layers, gradients,
+ * optimizer, sync. */
 #include "synth/build.h"
 
 #include "synth/random.h"
@@ -8,13 +9,375 @@ enum {
     ZERO_GRAD_NS = 60000,
     OPTIMIZER_NS = 80000,
     TOKEN_BYTES = 8,
-    NORM_SHARE = 20, /* of a layer's forward, in thousandths */
-    ADAM_SHARE = 80
+    LOSS_SHARE = 20, /* of a layer's forward, in thousandths: embedding, loss */
+    NORM_SHARE = 20,
+    ADAM_SHARE = 80,
+    NOTE_NS = 700,  /* entering an annotation */
+    WAIT_NS = 1300, /* entering the call that waits */
+    SYNC_NS = 2500, /* from the end of the stream to the return of the call */
+    COPY_NS = 1800
 };
+
+/* ---- annotations, kernels, copies ------------------------------------------------------------ */
+
+static uint32_t note_begin(struct synth_builder *b, enum synth_note_id note, int32_t number)
+{
+    struct synth_item item = {
+        .kind = SYNTH_ITEM_NOTE,
+        .what = (uint8_t)note,
+        .number = number,
+        .gpu = SYNTH_NONE,
+        .comm = SYNTH_NONE,
+        .op = inq_synth_host(b, NOTE_NS),
+    };
+    return inq_synth_add_item(b, &item);
+}
+
+static void note_end(struct synth_builder *b, uint32_t item)
+{
+    if (item != SYNTH_NONE) {
+        b->out->items[item].last = b->host;
+    }
+}
+
+/* Launches a kernel of `ns` (before noise and factors) on the compute stream. */
+static void run_kernel(struct synth_builder *b, enum synth_kernel_id kernel, int64_t ns,
+                       double size)
+{
+    uint64_t ordinal = b->extra ? b->extra_kernels++ | SYNTH_EXTRA : b->kernels++;
+    double noise = inq_synth_kernel_noise(&b->sim->plan, b->rank, b->step, ordinal);
+    double grid = inq_synth_kernels[kernel].grid * size;
+    struct synth_item item = {
+        .kind = SYNTH_ITEM_KERNEL,
+        .call = SYNTH_CALL_LAUNCH,
+        .stream = SYNTH_COMPUTE,
+        .what = (uint8_t)kernel,
+        .comm = SYNTH_NONE,
+        .grid = grid < 1.0 ? 1 : (uint32_t)(grid + 0.5),
+    };
+    double factor = noise * b->factor.gpu * size;
+    if (inq_synth_kernels[kernel].computes) {
+        factor *= b->factor.clock;
+    }
+    (void)inq_synth_launch(b, &item, inq_synth_scale(ns, factor));
+}
+
+static void copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t bytes)
+{
+    struct synth_item item = {
+        .kind = (uint8_t)kind,
+        .call = SYNTH_CALL_COPY,
+        .stream = SYNTH_COMPUTE,
+        .comm = SYNTH_NONE,
+        .bytes = bytes,
+    };
+    (void)inq_synth_launch(b, &item, COPY_NS + bytes / 12);
+}
+
+static void copy_in(struct synth_builder *b, uint32_t bytes)
+{
+    copy(b, SYNTH_ITEM_COPY_IN, bytes);
+}
+
+/* The host waits for everything on the compute stream, through a copy to the host. */
+static void sync(struct synth_builder *b)
+{
+    copy(b, SYNTH_ITEM_COPY_OUT, 4);
+    struct synth_item item = {
+        .kind = SYNTH_ITEM_CALL,
+        .call = SYNTH_CALL_SYNC,
+        .stream = SYNTH_COMPUTE,
+        .gpu = SYNTH_NONE,
+        .comm = SYNTH_NONE,
+        .first = inq_synth_host(b, WAIT_NS / 2),
+    };
+    inq_synth_idle(b, WAIT_NS);
+    inq_synth_add_edge(&b->sim->program, b->last[SYNTH_COMPUTE], b->host, SYNC_NS);
+    item.last = b->host;
+    (void)inq_synth_add_item(b, &item);
+}
+
+/* ---- one micro-batch through the layers of a chunk ------------------------------------------- */
+
+/* One forward or backward of a micro-batch on a stage. */
+struct synth_action {
+    int32_t virtual_stage, micro_batch;
+    bool backward;
+};
+
+static int32_t last_virtual_stage(const struct inq_synth_spec *spec)
+{
+    return spec->pp * spec->chunks - 1;
+}
+
+static int64_t share_ns(const struct synth_builder *b, int64_t thousandths)
+{
+    return b->spec->layer_ns * thousandths / 1000;
+}
+
+static int64_t activation_elements(const struct synth_builder *b, double length)
+{
+    return inq_synth_scale((int64_t)b->spec->tokens * b->spec->hidden, length);
+}
+
+/* Kernels beyond the plan of the model: `ns` in all, like two of the layer's own. */
+static void extra_kernels(struct synth_builder *b, int64_t ns, double length, bool backward)
+{
+    if (ns <= 0) {
+        return;
+    }
+    int64_t typical = share_ns(b, 130);
+    int64_t n = typical > 0 ? (ns + typical / 2) / typical : 1;
+    n = n < 1 ? 1 : n > 4096 ? 4096 : n;
+    b->extra = true;
+    for (int64_t i = 0; i < n; i++) {
+        enum synth_kernel_id kernel = i % 3 == 2 ? (backward ? SYNTH_GELU_BACKWARD : SYNTH_GELU)
+                                      : backward ? SYNTH_GEMM_DGRAD
+                                                 : SYNTH_GEMM_FC1;
+        run_kernel(b, kernel, ns / n, length);
+    }
+    b->extra = false;
+}
+
+/* Tokens to their experts, or back. */
+static void exchange(struct synth_builder *b, double length)
+{
+    uint32_t done =
+        inq_synth_collective(b, SYNTH_ALLTOALL, SYNTH_EP, activation_elements(b, length), false);
+    inq_synth_wait(b, SYNTH_COMPUTE, done);
+}
+
+/* `load`: relative number of tokens of this rank's experts; 0: the layer has none. */
+static void layer(struct synth_builder *b, const struct synth_layer_kernel *kernels, size_t n,
+                  double length, double load)
+{
+    bool inside = false;
+    for (size_t i = 0; i < n; i++) {
+        double size = b->factor.size * (kernels[i].square ? length * length : length);
+        bool expert = load > 0.0 && kernels[i].expert;
+        if (expert != inside) {
+            exchange(b, length);
+            inside = expert;
+        }
+        size *= expert ? load : 1.0;
+        run_kernel(b, kernels[i].kernel, share_ns(b, kernels[i].share), size);
+        if (kernels[i].reduce && b->spec->tp > 1) {
+            uint32_t done = inq_synth_collective(b, SYNTH_ALLREDUCE, SYNTH_TP,
+                                                 activation_elements(b, length), false);
+            inq_synth_wait(b, SYNTH_COMPUTE, done);
+        }
+    }
+    bool backward = kernels == inq_synth_backward;
+    int64_t whole = b->spec->layer_ns * (backward ? 2 : 1);
+    extra_kernels(b, inq_synth_scale(whole, b->factor.count - 1.0), length, backward);
+}
+
+/* What the last stage has beyond its layers. */
+static void output_layer(struct synth_builder *b, int32_t layers, double length, bool backward)
+{
+    double factor = inq_synth_last_stage_factor(&b->sim->plan, b->step);
+    int64_t ns = inq_synth_scale(b->spec->layer_ns * layers * (backward ? 2 : 1), factor - 1.0);
+    enum synth_kernel_id softmax = backward ? SYNTH_SOFTMAX_BACKWARD : SYNTH_SOFTMAX;
+    run_kernel(b, softmax, share_ns(b, LOSS_SHARE), length);
+    if (ns <= 0) {
+        return;
+    }
+    b->extra = true;
+    if (backward) {
+        run_kernel(b, SYNTH_SOFTMAX_BACKWARD, ns * 2 / 10, length);
+        run_kernel(b, SYNTH_GEMM_LOGITS, ns * 4 / 10, length);
+        run_kernel(b, SYNTH_GEMM_LOGITS, ns * 4 / 10, length);
+    } else {
+        run_kernel(b, SYNTH_GEMM_LOGITS, ns * 8 / 10, length);
+        run_kernel(b, SYNTH_SOFTMAX, ns * 2 / 10, length);
+    }
+    b->extra = false;
+}
+
+/* Chooses the layer of this forward before which the host pauses, if it does. */
+static void pause_somewhere(struct synth_builder *b, int32_t layers)
+{
+    struct synth_key key = {b->spec->seed, SYNTH_DRAW_PAUSE, (uint32_t)b->rank, (uint32_t)b->step,
+                            0};
+    b->pause_layer = (int32_t)(inq_synth_uniform(key) * layers);
+}
+
+/* Parameters (and gradients) of `layers` layers on this rank. */
+static int64_t parameter_elements(const struct synth_builder *b, int32_t layers)
+{
+    return (int64_t)12 * b->spec->hidden * b->spec->hidden / b->spec->tp * layers;
+}
+
+static bool is_sharded(const struct synth_builder *b)
+{
+    return b->spec->sharded && b->spec->dp > 1;
+}
+
+/* With sharded parameters: asks for those of the next layer, if there is one. */
+static uint32_t gather(struct synth_builder *b, bool more)
+{
+    return is_sharded(b) && more
+               ? inq_synth_collective(b, SYNTH_ALLGATHER, SYNTH_DP, parameter_elements(b, 1), false)
+               : SYNTH_NONE;
+}
+
+/* The gradients of the last `layers` layers are complete: reduce them. */
+static void reduce_bucket(struct synth_builder *b, int32_t layers)
+{
+    enum synth_comm_kind kind = is_sharded(b) ? SYNTH_REDUCE_SCATTER : SYNTH_ALLREDUCE;
+    if (b->spec->dp > 1 && layers > 0) {
+        (void)inq_synth_collective(b, kind, SYNTH_DP, parameter_elements(b, layers), false);
+    }
+}
+
+static double length_of(const struct synth_builder *b, const struct synth_action *action)
+{
+    return inq_synth_sequence(&b->sim->plan, b->step, b->dp_rank, action->micro_batch);
+}
+
+/* All layers of a chunk, in one direction. */
+static void run_layers(struct synth_builder *b, const struct synth_action *action, int32_t layers,
+                       bool reduces)
+{
+    bool backward = action->backward;
+    double length = length_of(b, action);
+    bool experts = b->spec->experts > 0 && b->spec->dp > 1;
+    uint32_t gathered = gather(b, layers > 0);
+    int32_t bucket = 0;
+    for (int32_t i = 0; i < layers; i++) {
+        uint32_t next = gather(b, i + 1 < layers); /* while this layer computes */
+        if (gathered != SYNTH_NONE) {
+            inq_synth_wait(b, SYNTH_COMPUTE, gathered);
+        }
+        gathered = next;
+        if (i == b->pause_layer) {
+            inq_synth_idle(b, inq_synth_pause(&b->sim->plan, b->rank, b->step));
+        }
+        int32_t number =
+            inq_synth_first_layer(b->spec, action->virtual_stage) + (backward ? layers - 1 - i : i);
+        double load = experts ? inq_synth_expert_load(&b->sim->plan, b->rank, b->step, number,
+                                                      action->micro_batch)
+                              : 0.0;
+        if (backward) {
+            layer(b, inq_synth_backward, inq_synth_n_backward, length, load);
+        } else {
+            layer(b, inq_synth_forward, inq_synth_n_forward, length, load);
+        }
+        if (reduces && ++bucket == b->spec->bucket_layers) {
+            reduce_bucket(b, bucket);
+            bucket = 0;
+        }
+    }
+    reduce_bucket(b, bucket);
+}
+
+/* The stage before or behind this one, or -1 where there is none to talk to. */
+static int32_t neighbour(const struct synth_builder *b, int32_t virtual_stage, int32_t step)
+{
+    const struct inq_synth_spec *spec = b->spec;
+    int32_t other = virtual_stage + step;
+    return other < 0 || other > last_virtual_stage(spec)
+               ? -1
+               : inq_synth_on_stage(spec, b->rank, (b->stage + step + spec->pp) % spec->pp);
+}
+
+/* Where the action's input comes from, or -1. */
+static int32_t source_of(const struct synth_builder *b, const struct synth_action *action)
+{
+    return neighbour(b, action->virtual_stage, action->backward ? 1 : -1);
+}
+
+/* Posts the receive of the action, which b->posted becomes, if it needs one and none is posted. */
+static void post_receive(struct synth_builder *b, const struct synth_action *action)
+{
+    int32_t from = source_of(b, action);
+    if (from >= 0 && b->posted == SYNTH_NONE) {
+        b->posted =
+            inq_synth_recv(b, from, action->backward, activation_elements(b, length_of(b, action)));
+    }
+}
+
+/* Receives the action's input, if it is not under way, and lets compute wait for it. */
+static void receive(struct synth_builder *b, const struct synth_action *action,
+                    const struct synth_action *next)
+{
+    post_receive(b, action);
+    uint32_t posted = b->posted;
+    b->posted = SYNTH_NONE;
+    if (next != NULL) {
+        post_receive(b, next);
+    }
+    if (posted != SYNTH_NONE) {
+        inq_synth_wait(b, SYNTH_COMPUTE, posted);
+    }
+}
+
+static void forward(struct synth_builder *b, const struct synth_action *action,
+                    const struct synth_action *next, int32_t layers)
+{
+    const struct inq_synth_spec *spec = b->spec;
+    double length = length_of(b, action);
+    int32_t to = neighbour(b, action->virtual_stage, 1);
+    receive(b, action, next);
+    if (source_of(b, action) < 0) {
+        run_kernel(b, SYNTH_EMBEDDING, share_ns(b, LOSS_SHARE), length);
+    }
+    if (action->micro_batch == 0 && action->virtual_stage < spec->pp) {
+        pause_somewhere(b, layers);
+    }
+    run_layers(b, action, layers, false);
+    b->pause_layer = -1;
+    if (to >= 0) {
+        inq_synth_send(b, to, false, activation_elements(b, length));
+    } else {
+        output_layer(b, layers, length, false);
+    }
+}
+
+static void backward(struct synth_builder *b, const struct synth_action *action,
+                     const struct synth_action *next, int32_t layers)
+{
+    const struct inq_synth_spec *spec = b->spec;
+    double length = length_of(b, action);
+    int32_t to = neighbour(b, action->virtual_stage, -1);
+    receive(b, action, next);
+    b->thread = 1;
+    if (source_of(b, action) < 0) {
+        output_layer(b, layers, length, true);
+    }
+    run_layers(b, action, layers, is_sharded(b) || action->micro_batch == spec->micro_batches - 1);
+    if (to < 0) {
+        run_kernel(b, SYNTH_EMBEDDING_BACKWARD, share_ns(b, LOSS_SHARE), length);
+    }
+    b->thread = 0;
+    if (to >= 0) {
+        inq_synth_send(b, to, true, activation_elements(b, length));
+    }
+}
+
+/* `next`: the action whose receive is to be posted before this one computes, NULL: none. */
+static void run_action(struct synth_builder *b, const struct synth_action *action,
+                       const struct synth_action *next)
+{
+    const struct inq_synth_spec *spec = b->spec;
+    int32_t first = inq_synth_first_layer(spec, action->virtual_stage);
+    int32_t layers = inq_synth_first_layer(spec, action->virtual_stage + 1) - first;
+    inq_synth_flush_send(b, source_of(b, action));
+    enum synth_note_id label = action->backward ? SYNTH_NOTE_BACKWARD : SYNTH_NOTE_FORWARD;
+    uint32_t note = spec->labels ? note_begin(b, label, action->micro_batch) : SYNTH_NONE;
+    if (action->backward) {
+        backward(b, action, next, layers);
+    } else {
+        forward(b, action, next, layers);
+    }
+    note_end(b, note);
+}
+
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
 /* Forward number `k` (backwards count chunks from the last) of interleaved 1F1B: micro-batches in
  * groups of `pp`, each group through all chunks. With one chunk: micro-batch k. */
-static void run_action(struct synth_builder *b, int32_t k, bool backward)
+static struct synth_action action_of(const struct synth_builder *b, int32_t k, bool backward)
 {
     const struct inq_synth_spec *spec = b->spec;
     int32_t in_group = k % (spec->pp * spec->chunks);
@@ -24,33 +387,58 @@ static void run_action(struct synth_builder *b, int32_t k, bool backward)
         chunk = 0;
         micro_batch = k;
     }
-    if (backward) {
-        chunk = spec->chunks - 1 - chunk;
-        inq_synth_build_backward(b, chunk * spec->pp + b->stage, micro_batch);
-    } else {
-        inq_synth_build_forward(b, chunk * spec->pp + b->stage, micro_batch);
-    }
+    chunk = backward ? spec->chunks - 1 - chunk : chunk;
+    return (struct synth_action){chunk * spec->pp + b->stage, micro_batch, backward};
 }
 
-/* 1F1B: warm-up forwards, pairs of forward and backward, the remaining backwards. */
-static void run_schedule(struct synth_builder *b)
+/* Forwards that come before the first backward. */
+static int32_t warm_up_of(const struct synth_builder *b)
 {
     const struct inq_synth_spec *spec = b->spec;
     int32_t n = spec->micro_batches * spec->chunks;
     int32_t after = spec->pp - b->stage - 1; /* stages behind this one */
     int32_t warm_up = spec->chunks == 1 ? after : 2 * after + (spec->chunks - 1) * spec->pp;
-    warm_up = warm_up < n ? warm_up : n;
-    for (int32_t k = 0; k < warm_up; k++) {
-        run_action(b, k, false);
+    return warm_up < n ? warm_up : n;
+}
+
+/* The i-th action of 1F1B: warm-up forwards, pairs of forward and backward, the remaining
+ * backwards. */
+static struct synth_action scheduled(const struct synth_builder *b, int32_t i)
+{
+    int32_t n = b->spec->micro_batches * b->spec->chunks;
+    int32_t warm_up = warm_up_of(b);
+    if (i < warm_up) {
+        return action_of(b, i, false);
     }
-    for (int32_t k = warm_up; k < n; k++) {
-        run_action(b, k, false);
-        run_action(b, k - warm_up, true);
+    int32_t pair = (i - warm_up) / 2;
+    if (pair < n - warm_up) {
+        bool backward = (i - warm_up) % 2 == 1;
+        return action_of(b, backward ? pair : warm_up + pair, backward);
     }
-    for (int32_t k = n - warm_up; k < n; k++) {
-        run_action(b, k, true);
+    return action_of(b, i - n, true);
+}
+
+static void run_schedule(struct synth_builder *b)
+{
+    int32_t n = 2 * b->spec->micro_batches * b->spec->chunks;
+    for (int32_t i = 0; i < n; i++) {
+        struct synth_action action = scheduled(b, i);
+        struct synth_action next = scheduled(b, i + 1 < n ? i + 1 : i);
+        bool early = b->spec->early_recv > 0 && i + 1 < n;
+        run_action(b, &action, early ? &next : NULL);
     }
     inq_synth_flush_send(b, -1);
+}
+
+/* Posts the first receive of the next step. */
+static void look_ahead(struct synth_builder *b)
+{
+    if (b->spec->early_recv > 1 && b->step + 1 < b->spec->steps) {
+        struct synth_action first = scheduled(b, 0);
+        b->step++;
+        post_receive(b, &first);
+        b->step--;
+    }
 }
 
 static int32_t layers_of_rank(const struct synth_builder *b)
@@ -63,21 +451,27 @@ static int32_t layers_of_rank(const struct synth_builder *b)
     return layers;
 }
 
+/* ---- the step -------------------------------------------------------------------------------- */
+
 static void load_data(struct synth_builder *b)
 {
     const struct inq_synth_spec *spec = b->spec;
-    uint32_t note = inq_synth_note_begin(b, SYNTH_NOTE_DATA, 0);
+    uint32_t note = note_begin(b, SYNTH_NOTE_DATA, 0);
     (void)inq_synth_host(b, spec->data_ns);
-    inq_synth_idle(b, inq_synth_step_delay(&b->sim->plan, b->rank, b->step));
-    inq_synth_note_end(b, note);
+    inq_synth_idle(b, inq_synth_data_delay(&b->sim->plan, b->rank, b->step));
+    note_end(b, note);
+    int64_t delay = inq_synth_step_delay(&b->sim->plan, b->rank, b->step);
+    if (delay > 0) {
+        inq_synth_idle(b, delay);
+    }
     if (b->stage == 0 || b->stage == spec->pp - 1) {
         int64_t bytes = (int64_t)spec->tokens * spec->micro_batches * TOKEN_BYTES;
-        inq_synth_copy_in(b, bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
+        copy_in(b, bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
     }
-    note = inq_synth_note_begin(b, SYNTH_NOTE_ZERO_GRAD, 0);
+    note = note_begin(b, SYNTH_NOTE_ZERO_GRAD, 0);
     (void)inq_synth_host(b, ZERO_GRAD_NS);
-    inq_synth_kernel(b, SYNTH_FILL, spec->layer_ns * NORM_SHARE / 1000, 1.0);
-    inq_synth_note_end(b, note);
+    run_kernel(b, SYNTH_FILL, spec->layer_ns * NORM_SHARE / 1000, 1.0);
+    note_end(b, note);
 }
 
 static void optimize(struct synth_builder *b)
@@ -88,18 +482,18 @@ static void optimize(struct synth_builder *b)
         inq_synth_wait(b, SYNTH_COMPUTE, b->last[SYNTH_DP_STREAM]);
     }
     for (int32_t i = 0; i < layers; i += 4) {
-        inq_synth_kernel(b, SYNTH_L2_NORM, spec->layer_ns * NORM_SHARE / 1000, 1.0);
+        run_kernel(b, SYNTH_L2_NORM, spec->layer_ns * NORM_SHARE / 1000, 1.0);
     }
     if (spec->tp * spec->pp > 1) {
         uint32_t norm = inq_synth_collective(b, SYNTH_ALLREDUCE, SYNTH_MP, 1, true);
         inq_synth_wait(b, SYNTH_COMPUTE, norm);
     }
-    uint32_t note = inq_synth_note_begin(b, SYNTH_NOTE_OPTIMIZER, 0);
+    uint32_t note = note_begin(b, SYNTH_NOTE_OPTIMIZER, 0);
     (void)inq_synth_host(b, OPTIMIZER_NS);
     for (int32_t i = 0; i < layers; i++) {
-        inq_synth_kernel(b, SYNTH_ADAM, spec->layer_ns * ADAM_SHARE / 1000, 1.0);
+        run_kernel(b, SYNTH_ADAM, spec->layer_ns * ADAM_SHARE / 1000, 1.0);
     }
-    inq_synth_note_end(b, note);
+    note_end(b, note);
 }
 
 void inq_synth_build_step(struct synth_builder *b)
@@ -108,17 +502,16 @@ void inq_synth_build_step(struct synth_builder *b)
     b->host_parts = 0;
     b->extra_kernels = 0;
     b->extra_host_parts = 0;
-    b->rank_factor = inq_synth_rank_factor(&b->sim->plan, b->rank, b->step);
-    b->size_factor = inq_synth_size_factor(&b->sim->plan, b->rank, b->step);
-    b->launch_factor = inq_synth_launch_factor(&b->sim->plan, b->rank, b->step);
-    uint32_t note = inq_synth_note_begin(b, SYNTH_NOTE_STEP, b->spec->first_step + b->step);
+    b->factor = inq_synth_factors(&b->sim->plan, b->rank, b->step);
+    uint32_t note = note_begin(b, SYNTH_NOTE_STEP, b->spec->first_step + b->step);
     load_data(b);
     run_schedule(b);
+    look_ahead(b);
     optimize(b);
-    if (b->spec->sync) {
-        inq_synth_sync(b);
+    if (b->spec->sync > 0 && (b->step + 1) % b->spec->sync == 0) {
+        sync(b);
     }
-    inq_synth_note_end(b, note);
+    note_end(b, note);
     uint32_t *ends = &b->out->step_ends[2 * (size_t)b->step];
     ends[0] = b->host;
     ends[1] = b->last[SYNTH_COMPUTE];

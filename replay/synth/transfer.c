@@ -65,13 +65,22 @@ static int64_t transfer_ns(const struct synth_builder *b, double bytes, double g
     return inq_synth_scale(1, ns * factor * inq_synth_lognormal(key, b->spec->link_sigma));
 }
 
-/* Puts one transfer on its stream. */
+static bool is_fused(const struct synth_builder *b)
+{
+    return b->spec->p2p == INQ_SYNTH_P2P_FUSED || b->spec->p2p == INQ_SYNTH_P2P_BATCHED;
+}
+
+/* Puts one transfer on its stream, behind the compute launched so far; receives that are posted
+ * early wait for nothing. */
 static uint32_t communicate(struct synth_builder *b, const struct synth_comm *comm,
                             enum synth_stream stream, const uint32_t *meetings, size_t n)
 {
     uint32_t op = inq_synth_host(b, OP_NS);
-    inq_synth_call(b, SYNTH_CALL_RECORD, SYNTH_COMPUTE);
-    inq_synth_wait(b, stream, b->last[SYNTH_COMPUTE]);
+    bool early = comm->kind == SYNTH_RECV && b->spec->early_recv > 0;
+    if (!early) {
+        inq_synth_call(b, SYNTH_CALL_RECORD, SYNTH_COMPUTE);
+        inq_synth_wait(b, stream, b->last[SYNTH_COMPUTE]);
+    }
     struct synth_key key = {b->spec->seed, SYNTH_DRAW_END, (uint32_t)b->rank, (uint32_t)b->step,
                             b->out->n_comms};
     struct synth_item item = {
@@ -97,6 +106,7 @@ static enum synth_stream stream_of(enum synth_comm_kind kind, enum synth_role ro
     }
     return role == SYNTH_DP   ? SYNTH_DP_STREAM
            : role == SYNTH_TP ? SYNTH_TP_STREAM
+           : role == SYNTH_EP ? SYNTH_EP_STREAM
                               : SYNTH_MP_STREAM;
 }
 
@@ -117,7 +127,9 @@ uint32_t inq_synth_collective(struct synth_builder *b, enum synth_comm_kind kind
     };
     double passes = (kind == SYNTH_ALLREDUCE ? 2.0 : 1.0) * (n - 1) / n;
     double bytes = (double)elements * (single ? 4 : 2) * passes;
-    double gbps = role == SYNTH_DP ? spec->dp_gbps : role == SYNTH_TP ? spec->tp_gbps : SMALL_GBPS;
+    double gbps = role == SYNTH_DP || role == SYNTH_EP ? spec->dp_gbps
+                  : role == SYNTH_TP                   ? spec->tp_gbps
+                                                       : SMALL_GBPS;
     struct synth_key key = {spec->seed, SYNTH_DRAW_LINK, (uint32_t)role, (uint32_t)group, comm.seq};
     double factor = inq_synth_link_factor(&b->sim->plan, role, b->rank, -1, b->step);
     uint32_t meeting = find_meeting(b, &b->sim->groups[role][group], comm.seq,
@@ -157,7 +169,7 @@ void inq_synth_send(struct synth_builder *b, int32_t peer, bool backward, int64_
 {
     struct synth_deferred send = {true, backward, peer, elements};
     struct synth_comm comm;
-    if (b->spec->p2p == INQ_SYNTH_P2P_FUSED) {
+    if (is_fused(b)) {
         b->deferred = send;
         return;
     }
@@ -177,12 +189,11 @@ void inq_synth_flush_send(struct synth_builder *b, int32_t next_peer)
     inq_synth_wait(b, SYNTH_COMPUTE, node); /* batched transfers are waited for, sends too */
 }
 
-void inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements)
+uint32_t inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements)
 {
-    bool fused = b->spec->p2p == INQ_SYNTH_P2P_FUSED;
-    enum synth_stream stream = fused      ? SYNTH_P2P_STREAM
-                               : backward ? SYNTH_RECV_BACKWARD
-                                          : SYNTH_RECV_FORWARD;
+    enum synth_stream stream = is_fused(b) ? SYNTH_P2P_STREAM
+                               : backward  ? SYNTH_RECV_BACKWARD
+                                           : SYNTH_RECV_FORWARD;
     struct synth_comm comm = {
         .kind = SYNTH_RECV,
         .role = SYNTH_PP,
@@ -196,7 +207,8 @@ void inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_
     if (b->deferred.set && b->deferred.peer == peer) {
         meetings[n++] = meet_as_sender(b, &b->deferred, &comm);
         comm.kind = SYNTH_SENDRECV;
+        comm.out_elements = elements;
         b->deferred.set = false;
     }
-    inq_synth_wait(b, SYNTH_COMPUTE, communicate(b, &comm, stream, meetings, n));
+    return communicate(b, &comm, stream, meetings, n);
 }

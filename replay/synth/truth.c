@@ -40,11 +40,14 @@ static bool changes_times(enum inq_synth_fault_kind kind)
 {
     switch (kind) {
     case INQ_SYNTH_SLOW_GPU:
+    case INQ_SYNTH_LOW_CLOCK:
     case INQ_SYNTH_SLOW_LINK:
     case INQ_SYNTH_LATE_HOST:
+    case INQ_SYNTH_GC:
     case INQ_SYNTH_MORE_WORK:
     case INQ_SYNTH_LONG_LAST_STAGE:
     case INQ_SYNTH_UNEVEN_SEQ:
+    case INQ_SYNTH_UNEVEN_EXPERTS:
     case INQ_SYNTH_JITTER:
         return true;
     case INQ_SYNTH_CLOCK_OFFSET:
@@ -64,10 +67,25 @@ static bool blames(const struct inq_synth_spec *spec, const struct inq_synth_fau
     if (fault->kind == INQ_SYNTH_LONG_LAST_STAGE) {
         return inq_synth_stage(spec, rank) == spec->pp - 1;
     }
-    if (fault->host >= 0) {
-        return rank / spec->gpus_per_host == fault->host;
+    if (fault->kind == INQ_SYNTH_SLOW_LINK && fault->host < 0) {
+        return rank == fault->rank || rank == fault->peer;
     }
-    return rank == fault->rank || (fault->kind == INQ_SYNTH_SLOW_LINK && rank == fault->peer);
+    return (fault->rank >= 0 || fault->host >= 0) && inq_synth_concerns(spec, fault, rank);
+}
+
+/* The host that the fault was given for. */
+static int describe_hosts(struct inq_synth *synth, struct inq_synth_truth_fault *out,
+                          struct inq_err *err)
+{
+    if (out->fault.host < 0 || !changes_times(out->fault.kind)) {
+        return INQ_OK;
+    }
+    out->hosts = inq_arena_array(&synth->arena, 1, sizeof *out->hosts);
+    if (out->hosts == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    out->hosts[out->n_hosts++] = out->fault.host;
+    return INQ_OK;
 }
 
 static int describe(struct inq_synth *synth, size_t i, struct inq_err *err)
@@ -91,7 +109,7 @@ static int describe(struct inq_synth *synth, size_t i, struct inq_err *err)
     if (*out->finding != '\0') {
         synth->truth.healthy = false;
     }
-    return INQ_OK;
+    return describe_hosts(synth, out, err);
 }
 
 static int measure(struct inq_synth *synth, size_t i, uint64_t noise, int64_t total_ns,

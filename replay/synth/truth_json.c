@@ -15,6 +15,13 @@ static void write_fault(struct inq_json *json, const struct inq_synth_truth_faul
         inq_json_int(json, NULL, fault->ranks[i]);
     }
     inq_json_end_array(json);
+    if (fault->n_hosts > 0) {
+        inq_json_array(json, "hosts");
+        for (size_t i = 0; i < fault->n_hosts; i++) {
+            inq_json_int(json, NULL, fault->hosts[i]);
+        }
+        inq_json_end_array(json);
+    }
     inq_json_array(json, "stages");
     if (fault->stage >= 0) {
         inq_json_int(json, NULL, fault->stage);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time breakdown of made-up ranks: ns per event, by number of lanes. */
-#include "analysis/time_breakdown.h"
+#include "analysis/account/time_breakdown.h"
 
 #include "base/mem.h"
 #include "base/sort.h"

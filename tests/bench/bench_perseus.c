@@ -6,7 +6,7 @@
  * Usage: bench_perseus [FOLDER] (default: perseus under the shared test data). */
 #include "base/json.h"
 #include "base/mem.h"
-#include "ingest/source.h"
+#include "ingest/source/source.h"
 #include "inquest/graph.h"
 
 #include <math.h>

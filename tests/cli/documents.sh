@@ -57,6 +57,17 @@ while read -r command; do
     same "options of $command in help (<) and zsh completion (>)" "$work/long" "$work/completed"
 done <"$work/commands"
 
+# the first screen: at most 60 lines for 8 ranks, no table there that -v does not have
+for run in "$(realpath "$2")"/sample-traces/*/; do
+    "$inquest" analyze "$run" -o - >"$work/brief" 2>/dev/null </dev/null || continue
+    "$inquest" analyze -v "$run" -o - >"$work/verbose" 2>/dev/null </dev/null
+    lines=$(wc -l <"$work/brief")
+    if [ "$lines" -gt 60 ] || [ "$lines" -ge "$(wc -l <"$work/verbose")" ]; then
+        echo "$run: $lines lines on the first screen"
+        bad=1
+    fi
+done
+
 # complete WORD...: what bash offers for the last word
 complete_words() {
     bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _inquest;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Event traces: small chunks and large ones, the plain matcher and the fastest, must agree. */
-#include "ingest/kineto.h"
+#include "ingest/kineto/kineto.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes through the decoder of pickles, with a small limit so that bombs show as limits. */
-#include "ingest/pickle.h"
+#include "ingest/flight/pickle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sources: whatever the bytes, they end, and the chunk size changes nothing. */
-#include "ingest/source.h"
+#include "ingest/source/source.h"
 
 #include <stdlib.h>
 #include <string.h>

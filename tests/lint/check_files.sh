@@ -18,7 +18,7 @@ while IFS= read -r file; do
 done < <(find analyzer replay include tests -name '*.[ch]' -o -name '*.cu' | sort)
 for entry in *; do
     case $entry in
-    CMakeLists.txt | CMakePresets.json | LICENSE | README.md) ;;
+    ARCHITECTURE.md | CMakeLists.txt | CMakePresets.json | CONTRIBUTING.md | LICENSE | README.md) ;;
     analyzer | replay | include | tests | sample-traces | build* | out) ;;
     *)
         echo "unexpected at the top level: $entry"

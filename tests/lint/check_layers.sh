@@ -34,10 +34,11 @@ door() {
         complain "outside its door ($2): $line"
     done < <(grep -rnE "#include [<\"]$1" analyzer replay include | grep -vE "^($2)")
 }
-door 'zlib\.h' 'analyzer/ingest/source_gzip|analyzer/base/gzip_out'
-door '(isa-l|igzip)' 'analyzer/ingest/source_gzip'
+door 'zlib\.h' 'analyzer/ingest/source/gzip|analyzer/base/gzip_out'
+door '(isa-l|igzip)' 'analyzer/ingest/source/gzip'
+door '(zstd|lz4|lzma|bzlib)' 'analyzer/ingest/source/frames\.c'
 door 'cjson/' 'analyzer/base/json_read\.c'
-door 'sqlite3\.h' 'analyzer/ingest/nsys'
+door 'sqlite3\.h' 'analyzer/ingest/nsys/|analyzer/report/render/sqlite/'
 door 'omp\.h' 'analyzer/base/par\.c'
 door '(cuda|cublas|nccl)' 'replay/cuda/'
 if grep -rnE '#pragma omp' analyzer replay include | grep -v '^analyzer/base/par\.c'; then

@@ -16,7 +16,7 @@ fi
 # writes and the members of a family that is chosen from aside.
 lonely=$(comm -12 \
     <(nm -g --defined-only "$build_dir/replay/libinquest.a" 2>/dev/null |
-        awk 'NF == 3 && $3 ~ /^inq_/ {print $3}' | grep -vE '^inq_(html_(app|d3|page|style)|cuda_kernels|log_find_plain)$' |
+        awk 'NF == 3 && $3 ~ /^inq_/ {print $3}' | grep -vE '^inq_(html_(app|d3|page|style)|cuda_(kernels|ptx)|log_find_plain)$' |
         sort -u) \
     <(cd "$source_dir" && grep -roE --include='*.c' '\binq_[A-Za-z0-9_]+' analyzer replay tests |
         sort -u | cut -d: -f2 | sort | uniq -u))

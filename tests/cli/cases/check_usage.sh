@@ -11,4 +11,4 @@ echo '{"schema":"inquest-baseline/1","subject":"run","ranks":2,"measures":{}}' >
 "$INQ" check bad_none --baseline b.json; echo "exit $?"
 "$INQ" check nowhere --baseline b.json; echo "exit $?"
 "$INQ" check --make 1f1b -p 4 -m 8 --baseline b.json; echo "exit $?"
-"$INQ" check ok_two_ranks --baseline no/such/folder/b.json --update; echo "exit $?"
+"$INQ" check ok_two_ranks --baseline no/such/folder/b.json --force --update; echo "exit $?"

@@ -18,5 +18,5 @@ printf '%s\n' '0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1' \
 "$INQ" replay run --repeats none
 "$INQ" replay run --scale -1
 "$INQ" replay run --fix replace-rnk:2
-"$INQ" replay run --engine sim --work real
+"$INQ" replay run --engine sim --work recorded
 "$INQ" replay bad_none

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was measured against the baseline: is it worse by more than the tolerance and chance? */
+#include "inquest/check.h"
+
+#include "analysis/check/measures.h"
+#include "analysis/check/pool.h"
+#include "base/mem.h"
+#include "base/time.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const size_t MAX_ROWS = 50000;
+/* Ratios in a baseline have nine digits. */
+static const double TEXT_ROUNDING = 1e-8;
+
+/* A run with fewer kernels than this part of the baseline's does less work: profilers lose single
+ * records, a layer less is more. */
+static const double SAME_WORK = 0.98;
+/* A gain of so few steps beside the baseline's is not told as one. */
+static const uint64_t FEWER_STEPS = 2;
+
+/* A time that grows by a part of a step where the step is not known grows by a part of itself. */
+struct limits {
+    const struct inq_check_rules *rules;
+    double step_ns; /* NaN: not known */
+};
+
+const char *inq_check_outcome_text(enum inq_check_outcome outcome)
+{
+    static const char *const texts[] = {"within", "improved", "regressed", "gone", "added", "off"};
+    return texts[outcome];
+}
+
+void inq_check_release(struct inq_check *check)
+{
+    for (size_t i = 0; i < check->n_new; i++) {
+        inq_mem_free(check->fresh[i].id);
+        inq_mem_free(check->fresh[i].title);
+    }
+    inq_mem_free(check->fresh);
+    inq_mem_free(check->rows);
+    *check = (struct inq_check){0};
+}
+
+/* ---- one measure -----------------------------------------------------------------------------*/
+
+static char *value_text(enum inq_check_unit unit, double value, char *buf, size_t size)
+{
+    if (unit == INQ_UNIT_NS) {
+        return inq_time_format((int64_t)value, buf, size);
+    }
+    (void)snprintf(buf, size, unit == INQ_UNIT_COUNT ? "%.6g" : "%.4f", value);
+    return buf;
+}
+
+/* By how much the baseline may grow. */
+static double allowance(const struct limits *limits, const struct inq_measure *base, double part)
+{
+    switch (inq_measure_info(base->kind)->growth) {
+    case INQ_GROWS_STEP:
+        return part * (isfinite(limits->step_ns) ? limits->step_ns : base->value);
+    case INQ_GROWS_ADD:
+        return part;
+    case INQ_GROWS_OWN:
+        return part * base->value;
+    case INQ_GROWS_NOT:
+        break;
+    }
+    return 0.0;
+}
+
+static double half_up(const struct inq_measure *m)
+{
+    return isfinite(m->high) ? m->high - m->value : 0.0;
+}
+
+static double half_down(const struct inq_measure *m)
+{
+    return isfinite(m->low) ? m->value - m->low : 0.0;
+}
+
+static void say(struct inq_check_row *row, const char *what, bool absolute)
+{
+    enum inq_check_unit unit = inq_measure_info(row->now.kind)->unit;
+    char now[32];
+    char base[32];
+    char limit[32];
+    char change[48] = "";
+    value_text(unit, row->now.value, now, sizeof now);
+    value_text(unit, row->limit, limit, sizeof limit);
+    if (isfinite(row->change)) {
+        (void)snprintf(change, sizeof change, " (%+.*f %%)", fabs(row->change) < 0.0005 ? 4 : 1,
+                       row->change * 100.0);
+    }
+    bool worse = row->outcome == INQ_CHECK_REGRESSED && row->now.who[0] != '\0';
+    if (isfinite(row->base.value)) {
+        (void)snprintf(row->message, sizeof row->message, "%s %s%s: %s%s%s, was %s; limit %s%s",
+                       row->now.name, what, change, now, worse ? ", " : "",
+                       worse ? row->now.who : "",
+                       value_text(unit, row->base.value, base, sizeof base), limit,
+                       absolute ? " (a rule's)" : "");
+    } else {
+        (void)snprintf(row->message, sizeof row->message, "%s %s: %s; limit %s%s", row->now.name,
+                       what, now, limit, absolute ? " (a rule's)" : "");
+    }
+}
+
+/* "is over the limit, within its noise (34.2 ms to 34.9 ms)" */
+static const char *noise_text(const struct inq_check_row *row, char *buf, size_t size)
+{
+    enum inq_check_unit unit = inq_measure_info(row->now.kind)->unit;
+    const struct inq_measure *m = isfinite(row->now.low) ? &row->now : &row->base;
+    char low[32];
+    char high[32];
+    (void)snprintf(buf, size, "is over the limit, within %s noise (%s to %s)",
+                   m == &row->now ? "its" : "the baseline's",
+                   value_text(unit, isfinite(m->low) ? m->low : m->value, low, sizeof low),
+                   value_text(unit, isfinite(m->high) ? m->high : m->value, high, sizeof high));
+    return buf;
+}
+
+/* An absolute limit asks nothing of the baseline. */
+static void judge_absolute(struct inq_check_row *row, double limit, bool by_rule)
+{
+    char noise[128];
+    row->limit = limit;
+    double above = row->now.value - limit;
+    bool fails = above > half_down(&row->now);
+    row->outcome = fails ? INQ_CHECK_REGRESSED : INQ_CHECK_WITHIN;
+    row->noisy = !fails && above > 0.0;
+    say(row,
+        fails         ? "is above its limit"
+        : above > 0.0 ? noise_text(row, noise, sizeof noise)
+                      : "is within its limit",
+        by_rule);
+}
+
+/* Times are whole ns in a baseline; other values have the digits that were written. */
+static double rounding(const struct inq_measure *base)
+{
+    bool whole = inq_measure_info(base->kind)->unit == INQ_UNIT_NS;
+    return whole ? 0.0 : fabs(base->value) * TEXT_ROUNDING;
+}
+
+/* What one part of growth is a part of. */
+static double unit_of(const struct limits *limits, const struct inq_measure *base)
+{
+    return allowance(limits, base, 1.0);
+}
+
+/* A gain is kept by a new baseline only. */
+static void propose(struct inq_check_row *row)
+{
+    if (row->outcome == INQ_CHECK_IMPROVED) {
+        size_t used = strlen(row->message);
+        (void)snprintf(row->message + used, sizeof row->message - used,
+                       "; --update would keep the gain");
+    }
+}
+
+/* Against several runs, whose spread is measured. */
+static void judge_pooled(struct inq_check_row *row, const struct limits *limits, double allowed)
+{
+    double unit = unit_of(limits, &row->base);
+    double creep = inq_pool_creep(&row->base, row->now.value, unit);
+    double growth = row->now.value - row->base.value;
+    char text[96];
+    row->limit = row->base.value + allowed;
+    row->outcome = growth > allowed || creep > 0.0 ? INQ_CHECK_REGRESSED
+                   : growth < -allowed             ? INQ_CHECK_IMPROVED
+                                                   : INQ_CHECK_WITHIN;
+    if (growth <= allowed && creep > 0.0) {
+        (void)snprintf(text, sizeof text, "crept up, %.1f %% a run over %zu runs",
+                       100.0 * creep / unit, row->base.n_runs + 1);
+        say(row, text, false);
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%s the spread of %zu runs",
+                   row->outcome == INQ_CHECK_REGRESSED  ? "got worse, beyond"
+                   : row->outcome == INQ_CHECK_IMPROVED ? "improved, beyond"
+                                                        : "is within",
+                   row->base.n_runs);
+    say(row, text, false);
+    propose(row);
+}
+
+static void judge_relative(struct inq_check_row *row, const struct limits *limits, double part)
+{
+    double allowed = allowance(limits, &row->base, part);
+    double slack = allowed + rounding(&row->base);
+    double chance_worse = hypot(half_down(&row->now), half_up(&row->base));
+    double chance_better = hypot(half_up(&row->now), half_down(&row->base));
+    double growth = row->now.value - row->base.value;
+    char text[128];
+    row->limit = row->base.value + allowed;
+    if (growth - slack > chance_worse) {
+        row->outcome = INQ_CHECK_REGRESSED;
+        say(row, "got worse", false);
+    } else if (-growth - slack <= chance_better) {
+        row->outcome = INQ_CHECK_WITHIN;
+        row->noisy = growth > slack;
+        say(row, growth > slack ? noise_text(row, text, sizeof text) : "is within its limit",
+            false);
+    } else if (row->now.n * FEWER_STEPS <= row->base.n && row->base.n > 0) {
+        row->outcome = INQ_CHECK_WITHIN;
+        (void)snprintf(text, sizeof text,
+                       "is less, but of %" PRIu64 " steps where the baseline has %" PRIu64
+                       ": not comparable",
+                       row->now.n, row->base.n);
+        say(row, text, false);
+    } else {
+        row->outcome = INQ_CHECK_IMPROVED;
+        say(row, "improved", false);
+        propose(row);
+    }
+}
+
+/* What is exact may not grow at all. */
+static double tolerance_of(const struct inq_check_row *row, const struct limits *limits)
+{
+    const struct inq_check_rule *rule = &limits->rules->of[row->now.kind];
+    bool exact = row->now.n == 0 && row->base.n == 0;
+    return rule->kind == INQ_RULE_TOLERANCE ? rule->value
+           : limits->rules->has_tolerance   ? limits->rules->tolerance
+           : exact                          ? 0.0
+                                            : INQ_CHECK_TOLERANCE;
+}
+
+static void judge(struct inq_check_row *row, const struct limits *limits)
+{
+    const struct inq_check_rule *rule = &limits->rules->of[row->now.kind];
+    bool measured = isfinite(row->now.value);
+    bool known = isfinite(row->base.value);
+    row->limit = (double)NAN;
+    row->change = (double)NAN;
+    if (measured && known && row->base.value > 0.0) {
+        double change = row->now.value / row->base.value - 1.0;
+        row->change = fabs(change) > TEXT_ROUNDING ? change : 0.0;
+    }
+    if (rule->kind == INQ_RULE_OFF) {
+        row->outcome = INQ_CHECK_OFF;
+        (void)snprintf(row->message, sizeof row->message, "%s is not looked at (a rule's)",
+                       row->now.name);
+    } else if (!measured) {
+        row->outcome = INQ_CHECK_GONE;
+        (void)snprintf(row->message, sizeof row->message,
+                       "%s is in the baseline, but could not be measured now", row->now.name);
+    } else if (rule->kind == INQ_RULE_LIMIT) {
+        judge_absolute(row, rule->value, true);
+    } else if (inq_measure_info(row->now.kind)->growth == INQ_GROWS_NOT) {
+        judge_absolute(row, 0.0, false);
+    } else if (known && !limits->rules->has_tolerance && rule->kind != INQ_RULE_TOLERANCE &&
+               isfinite(inq_pool_allowance(&row->base, unit_of(limits, &row->base)))) {
+        judge_pooled(row, limits, inq_pool_allowance(&row->base, unit_of(limits, &row->base)));
+    } else if (known) {
+        judge_relative(row, limits, tolerance_of(row, limits));
+    } else {
+        row->outcome = INQ_CHECK_ADDED;
+        (void)snprintf(row->message, sizeof row->message,
+                       "%s is not in the baseline; --update would add it", row->now.name);
+    }
+    row->pass = row->outcome != INQ_CHECK_REGRESSED && row->outcome != INQ_CHECK_GONE;
+}
+
+/* ---- findings --------------------------------------------------------------------------------*/
+
+/* A finding is new when the baseline lacks it, or had it two steps of severity lower: one step may
+ * be chance at a border. */
+static bool is_new(const struct inq_known_finding *finding, const struct inq_snapshot *base)
+{
+    for (size_t i = 0; i < base->n_findings; i++) {
+        if (strcmp(base->findings[i].id, finding->id) == 0) {
+            return (int)finding->severity >= (int)base->findings[i].severity + 2;
+        }
+    }
+    return true;
+}
+
+static int take_new(struct inq_check *check, const struct inq_known_finding *finding,
+                    struct inq_err *err)
+{
+    struct inq_snapshot one = {.findings = &check->fresh[check->n_new],
+                               .n_findings = 0,
+                               .cap_findings = 1}; /* room is there: nothing is moved */
+    int code = inq_snapshot_add_finding(&one, finding->id, finding->severity, finding->title, err);
+    check->n_new += one.n_findings;
+    return code;
+}
+
+static bool any_regressed(const struct inq_check *check)
+{
+    for (size_t i = 0; i < check->n; i++) {
+        if (check->rows[i].outcome == INQ_CHECK_REGRESSED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_findings(struct inq_check *check, const struct inq_snapshot *now,
+                        const struct inq_snapshot *base, const struct limits *limits,
+                        struct inq_err *err)
+{
+    enum inq_severity line =
+        limits->rules->has_severity ? limits->rules->severity : INQ_SEVERITY_MEDIUM;
+    struct inq_check_row *row = &check->rows[check->n++];
+    *row = (struct inq_check_row){.now = {.kind = INQ_MEASURE_NEW_FINDINGS}};
+    (void)snprintf(row->now.name, sizeof row->now.name, "%s",
+                   inq_measure_info(INQ_MEASURE_NEW_FINDINGS)->name);
+    row->base = row->now;
+    row->base.value = row->base.low = row->base.high = (double)NAN;
+    row->now.low = row->now.high = (double)NAN;
+    check->fresh = inq_mem_zalloc(now->n_findings + 1, sizeof *check->fresh);
+    if (check->fresh == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for the findings");
+    }
+    bool off = limits->rules->of[INQ_MEASURE_NEW_FINDINGS].kind == INQ_RULE_OFF;
+    /* a step that is far off and does not recur makes findings that no measure sees */
+    bool passing = now->outliers > 0 && !any_regressed(check);
+    for (size_t i = 0; !off && i < now->n_findings; i++) {
+        const struct inq_known_finding *finding = &now->findings[i];
+        if (!passing && finding->severity >= line && is_new(finding, base)) {
+            int code = take_new(check, finding, err);
+            if (code != INQ_OK) {
+                return code;
+            }
+        }
+    }
+    row->now.value = (double)check->n_new;
+    judge(row, limits);
+    if (check->n_new > 0) {
+        (void)snprintf(row->message, sizeof row->message,
+                       "%zu new finding%s of %s or above: %.400s", check->n_new,
+                       check->n_new == 1 ? "" : "s", inq_severity_text(line),
+                       check->fresh[0].title != NULL ? check->fresh[0].title : check->fresh[0].id);
+    } else if (passing && !off) {
+        (void)snprintf(row->message, sizeof row->message,
+                       "%zu step%s far off the median do%s not recur: no new finding counts",
+                       now->outliers, now->outliers == 1 ? "" : "s",
+                       now->outliers == 1 ? "es" : "");
+    } else if (!off) {
+        (void)snprintf(row->message, sizeof row->message,
+                       "no finding of %s or above that the baseline does not have",
+                       inq_severity_text(line));
+    }
+    return INQ_OK;
+}
+
+/* ---- all -------------------------------------------------------------------------------------*/
+
+/* Those of a run differ from run to run: their noise is in what is measured. */
+static bool same_times(const struct inq_snapshot *a, const struct inq_snapshot *b)
+{
+    size_t bytes = 3 * a->n_stage_times * sizeof *a->stage_times_ns;
+    return a->times_of_run ||
+           (memcmp(a->times_ns, b->times_ns, sizeof a->times_ns) == 0 &&
+            a->n_stage_times == b->n_stage_times &&
+            (bytes == 0 || memcmp(a->stage_times_ns, b->stage_times_ns, bytes) == 0));
+}
+
+/* As --times takes them; cut short with "...". */
+static char *times_text(const struct inq_snapshot *s, char *buf, size_t size)
+{
+    enum { FEW = 4, ALL = sizeof s->times_ns / sizeof *s->times_ns };
+    size_t used = 0;
+    int n = FEW;
+    for (int i = FEW; i < ALL; i++) {
+        n = s->times_ns[i] != 0 ? i + 1 : n;
+    }
+    size_t total = (size_t)n + (s->n_stage_times > 0 ? 3 * (s->n_stage_times - 1) : 0);
+    for (size_t i = 0; i < total; i++) {
+        bool later = i >= (size_t)n;
+        size_t place = later ? i - (size_t)n + 3 : i;
+        int64_t ns = later ? s->stage_times_ns[place] : s->times_ns[i];
+        if (used + 32 > size) {
+            (void)snprintf(buf + used, size - used, "...");
+            break;
+        }
+        const char *before = i == 0 ? "" : later && place % 3 == 0 ? "/" : ",";
+        used += (size_t)snprintf(buf + used, size - used, "%s%" PRId64 "ns", before, ns);
+    }
+    return buf;
+}
+
+static int not_comparable(const struct inq_snapshot *now, const struct inq_snapshot *base,
+                          struct inq_err *err)
+{
+    bool schedule = now->subject == INQ_SUBJECT_SCHEDULE;
+    if (now->subject != base->subject) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "the baseline is of a %s, and this is a %s",
+                           schedule ? "run" : "schedule", schedule ? "schedule" : "run");
+    }
+    if (now->ranks != base->ranks) {
+        return inq_err_set(err, INQ_UNSUPPORTED,
+                           "the baseline is of %" PRId32 " ranks, and here are %" PRId32,
+                           base->ranks, now->ranks);
+    }
+    if (schedule && (now->stages != base->stages || now->microbatches != base->microbatches)) {
+        return inq_err_set(err, INQ_UNSUPPORTED,
+                           "the baseline is of %" PRId32 " stages and %" PRId32
+                           " micro-batches, and here are %" PRId32 " and %" PRId32,
+                           base->stages, base->microbatches, now->stages, now->microbatches);
+    }
+    if (schedule && now->times_of_run != base->times_of_run) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "the baseline was timed %s: that is not compared",
+                           base->times_of_run ? "by a run's times, and this by --times told"
+                                              : "by --times told, and this by a run's");
+    }
+    if (schedule && !same_times(now, base)) {
+        char text[200];
+        return inq_err_set(err, INQ_UNSUPPORTED, "the baseline was timed with --times %s",
+                           times_text(base, text, sizeof text));
+    }
+    if (!schedule && (double)now->kernels < SAME_WORK * (double)base->kernels) {
+        return inq_err_set(err, INQ_UNSUPPORTED,
+                           "not comparable: a step has %" PRId64 " GPU kernels instead of %" PRId64
+                           ": that is less work",
+                           now->kernels, base->kernels);
+    }
+    return INQ_OK;
+}
+
+static void add_row(struct inq_check *check, const struct inq_measure *now,
+                    const struct inq_measure *base, const struct limits *limits)
+{
+    static const double nan = (double)NAN;
+    struct inq_check_row *row = &check->rows[check->n++];
+    const struct inq_measure *any = now != NULL ? now : base;
+    struct inq_measure none = *any;
+    none.value = none.low = none.high = nan;
+    none.n = 0;
+    *row = (struct inq_check_row){.now = now != NULL ? *now : none,
+                                  .base = base != NULL ? *base : none};
+    judge(row, limits);
+}
+
+/* ---- where and why ---------------------------------------------------------------------------*/
+
+/* The n-th cell of a row, without its end, into buf; false when the row has no such cell. */
+static bool cell_at(const char *row, int32_t column, char *buf, size_t size)
+{
+    for (int32_t i = 0; i < column; i++) {
+        row = strchr(row, ',');
+        if (row == NULL) {
+            return false;
+        }
+        row++;
+    }
+    (void)snprintf(buf, size, "%.*s", (int)strcspn(row, ","), row);
+    return true;
+}
+
+/* The column where two rows begin to differ; -1: nowhere. */
+static int32_t first_difference(const char *a, const char *b)
+{
+    int32_t column = 0;
+    if (strcmp(a, b) == 0) {
+        return -1;
+    }
+    while (*a == *b) {
+        column += *a == ',';
+        a++;
+        b++;
+    }
+    bool longer = (*a == ',' && *b == '\0') || (*b == ',' && *a == '\0');
+    return column + longer;
+}
+
+static void find_change(struct inq_check *check, const struct inq_snapshot *now,
+                        const struct inq_snapshot *base)
+{
+    struct inq_check_change *change = &check->change;
+    *change = (struct inq_check_change){.rank = -1, .column = -1};
+    for (size_t r = 0; now->n_order == base->n_order && r < now->n_order; r++) {
+        int32_t column = first_difference(now->order[r], base->order[r]);
+        if (column >= 0) {
+            change->rank = (int32_t)r;
+            change->column = column;
+            (void)cell_at(now->order[r], column, change->now, sizeof change->now);
+            (void)cell_at(base->order[r], column, change->before, sizeof change->before);
+            return;
+        }
+    }
+}
+
+/* How soon a failed row is told as the cause: lint explains the rest; what could not be measured
+ * explains least; of those that got worse the kinds stand in the order of what they say. */
+static int cause_rank(const struct inq_check_row *row)
+{
+    return row->now.kind == INQ_MEASURE_LINT_PROBLEMS   ? 0
+           : row->now.kind == INQ_MEASURE_DAMAGED_FILES ? 1
+           : row->outcome == INQ_CHECK_GONE             ? 3
+                                                        : 2;
+}
+
+static void find_cause(struct inq_check *check)
+{
+    for (size_t i = 0; i < check->n; i++) {
+        const struct inq_check_row *row = &check->rows[i];
+        if (!row->pass && (check->cause == NULL || cause_rank(row) < cause_rank(check->cause))) {
+            check->cause = row;
+        }
+    }
+}
+
+static void say_lint(struct inq_check *check, const struct inq_snapshot *now)
+{
+    for (size_t i = 0; i < check->n; i++) {
+        struct inq_check_row *row = &check->rows[i];
+        if (row->now.kind == INQ_MEASURE_DAMAGED_FILES && !row->pass) {
+            (void)snprintf(row->message, sizeof row->message,
+                           "%.0f file%s: what is measured is only of what could be read",
+                           row->now.value, row->now.value > 1.0 ? "s are damaged" : " is damaged");
+        }
+        if (row->now.kind == INQ_MEASURE_LINT_PROBLEMS && !row->pass && now->problem[0] != '\0') {
+            (void)snprintf(row->message, sizeof row->message, "lint finds %.0f problem%s; %s",
+                           row->now.value, row->now.value > 1.0 ? "s" : "", now->problem);
+        }
+    }
+}
+
+/* Rows in the order of the kinds; of one kind, as measured now, then those that are gone. */
+static void add_rows(struct inq_check *check, const struct inq_snapshot *now,
+                     const struct inq_snapshot *base, const struct limits *limits)
+{
+    for (int kind = 0; kind < INQ_MEASURE_COUNT; kind++) {
+        for (size_t i = 0; i < now->n; i++) {
+            if ((int)now->measures[i].kind == kind) {
+                add_row(check, &now->measures[i], inq_snapshot_find(base, now->measures[i].name),
+                        limits);
+            }
+        }
+        for (size_t i = 0; i < base->n; i++) {
+            if ((int)base->measures[i].kind == kind &&
+                inq_snapshot_find(now, base->measures[i].name) == NULL) {
+                add_row(check, NULL, &base->measures[i], limits);
+            }
+        }
+    }
+}
+
+int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline *baseline,
+                      const struct inq_check_rules *rules, struct inq_check *check,
+                      struct inq_err *err)
+{
+    const struct inq_snapshot *base = &baseline->snapshot;
+    struct inq_check_rules all = baseline->rules;
+    *check = (struct inq_check){.subject = now->subject};
+    int code = not_comparable(now, base, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    if (rules != NULL) {
+        inq_check_rules_merge(&all, rules);
+    }
+    const struct inq_measure *step = inq_snapshot_find(base, "step_time_ns");
+    struct limits limits = {.rules = &all, .step_ns = step != NULL ? step->value : (double)NAN};
+    size_t most = now->n + base->n + 1;
+    check->rows = most < MAX_ROWS ? inq_mem_zalloc(most, sizeof *check->rows) : NULL;
+    if (check->rows == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu checks", most);
+    }
+    add_rows(check, now, base, &limits);
+    say_lint(check, now);
+    if (now->subject == INQ_SUBJECT_RUN) {
+        code = add_findings(check, now, base, &limits, err);
+    }
+    for (size_t i = 0; i < check->n; i++) {
+        check->n_failed += !check->rows[i].pass;
+    }
+    check->pass = check->n_failed == 0;
+    check->snapshot = now;
+    find_change(check, now, base);
+    find_cause(check);
+    return code;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recorded run in a handful of measures, each over its steps. */
+#include "analysis/check/measures.h"
+#include "analysis/measure/measure.h"
+#include "analysis/record/record.h"
+#include "analysis/findings/findings.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A baseline is to be read by people. */
+static const size_t MOST_ROLES = 256;
+
+struct measurer {
+    const struct inq_report *report;
+    struct inq_snapshot *out;
+    struct inq_err *err;
+    struct inq_run_record record;
+    struct inq_roles roles;
+    int64_t *values; /* [account steps] */
+    double *ratios;  /* [the most values that a measure has] */
+    size_t n_ratios;
+    char who[sizeof((struct inq_measure *)0)->who]; /* of the measure that is added next */
+};
+
+/* A rank this part above the others is named; less is noise. */
+static const double STANDS_OUT = 0.02;
+
+static int64_t max2(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int set_up(struct measurer *m)
+{
+    const struct inq_trace *trace = m->report->trace;
+    int code = inq_run_record_build(m->report, &m->record, m->err);
+    if (code == INQ_OK) {
+        code = inq_roles_find(trace, m->report->op_model, &m->roles, m->err);
+    }
+    if (code != INQ_OK) {
+        return code;
+    }
+    m->n_ratios = trace->n_steps;
+    m->n_ratios += m->report->pipeline != NULL ? m->report->pipeline->n_steps : 0;
+    m->n_ratios += m->report->whatif != NULL ? m->report->whatif->n_by_step : 0;
+    m->values = inq_mem_zalloc(m->record.n_account_steps + 1, sizeof *m->values);
+    m->ratios = inq_mem_zalloc(m->n_ratios + 1, sizeof *m->ratios);
+    if (m->values == NULL || m->ratios == NULL) {
+        return inq_err_set(m->err, INQ_NOMEM, "no memory to measure %zu steps", trace->n_steps);
+    }
+    return INQ_OK;
+}
+
+static void tear_down(struct measurer *m)
+{
+    inq_run_record_release(&m->record);
+    inq_roles_release(&m->roles);
+    inq_mem_free(m->values);
+    inq_mem_free(m->ratios);
+}
+
+static int add_steps(struct measurer *m, enum inq_measure_kind kind, const char *suffix, size_t n)
+{
+    struct inq_measure values;
+    if (n == 0) {
+        return INQ_OK;
+    }
+    int code = inq_measure_of_steps(m->values, n, &values, m->err);
+    (void)snprintf(values.who, sizeof values.who, "%s", m->who);
+    m->who[0] = '\0';
+    return code == INQ_OK ? inq_snapshot_add(m->out, kind, suffix, &values, m->err) : code;
+}
+
+/* The rank with most of a part of the step over the ranks of a role, where it has by far more than
+ * the mean of these. */
+static void name_rank(struct measurer *m, enum inq_step_part part, uint32_t role)
+{
+    const struct inq_record_rank *most = NULL;
+    double most_ns = 0.0;
+    double sum_ns = 0.0;
+    size_t n = 0;
+    for (size_t i = 0; i < m->record.n_ranks; i++) {
+        const struct inq_record_rank *rank = &m->record.ranks[i];
+        if (rank->steps > 0 && (role == INQ_NONE || m->roles.of[i] == role)) {
+            double ns = (double)rank->part_ns[part] / (double)rank->steps;
+            most = most == NULL || ns > most_ns ? rank : most;
+            most_ns = ns > most_ns ? ns : most_ns;
+            sum_ns += ns;
+            n++;
+        }
+    }
+    double others_ns = n > 1 ? (sum_ns - most_ns) / (double)(n - 1) : 0.0;
+    if (n > 1 && most_ns > others_ns * (1.0 + STANDS_OUT)) {
+        (void)snprintf(m->who, sizeof m->who, "rank %" PRId32 "%s%.40s%s", most->rank,
+                       most->host[0] != '\0' ? " (host " : "", most->host,
+                       most->host[0] != '\0' ? ")" : "");
+    }
+}
+
+/* The collectives that most of the exposed communication is of. */
+static void name_collective(struct measurer *m)
+{
+    const struct inq_record_coll *most = NULL;
+    for (size_t i = 0; i < m->record.n_classes; i++) {
+        const struct inq_record_coll *c = &m->record.classes[i];
+        bool more = most == NULL || c->exposed_ns + c->wait_ns > most->exposed_ns + most->wait_ns;
+        most = more ? c : most;
+    }
+    if (most != NULL) {
+        (void)snprintf(m->who, sizeof m->who, "most of it %s over %.48s",
+                       inq_coll_kind_text(most->kind), most->role);
+    }
+}
+
+/* The rank with the latest host, and what hosts are in most. */
+static void name_host(struct measurer *m)
+{
+    name_rank(m, INQ_PART_HOST, INQ_NONE);
+    size_t used = strlen(m->who);
+    if (m->record.n_hosts > 0) {
+        (void)snprintf(m->who + used, sizeof m->who - used, "%smost of it in %.32s",
+                       used > 0 ? ", " : "", m->record.hosts[0].what);
+    }
+}
+
+static int add_step_time(struct measurer *m)
+{
+    memcpy(m->values, m->record.step_ns, m->record.n_steps * sizeof *m->values);
+    return add_steps(m, INQ_MEASURE_STEP_TIME, NULL, m->record.n_steps);
+}
+
+/* Time of a cell in the classes of `mask`. */
+static int64_t in_classes(const struct inq_account_cell *cell, uint32_t mask)
+{
+    int64_t sum = 0;
+    for (int cls = 0; cls < INQ_ACCOUNT_CLASS_COUNT; cls++) {
+        sum += mask >> cls & 1 ? cell->ns[cls] : 0;
+    }
+    return sum;
+}
+
+#define CLASS_BIT(cls) ((uint32_t)1 << INQ_ACCOUNT_##cls)
+
+/* Of the steps that count, over the ranks of a role (INQ_NONE: of all): the longest, or the mean.
+ */
+static size_t gather(struct measurer *m, uint32_t mask, uint32_t role, bool mean)
+{
+    const struct inq_run_record *r = &m->record;
+    size_t n = 0;
+    for (size_t s = 0; s < r->n_account_steps; s++) {
+        int64_t longest_ns = -1;
+        int64_t sum_ns = 0;
+        int64_t ranks = 0;
+        for (size_t i = 0; i < r->n_ranks; i++) {
+            if (inq_run_record_counts(r, i, s) && (role == INQ_NONE || m->roles.of[i] == role)) {
+                int64_t ns = in_classes(inq_account_cell_at(m->report->account, i, s), mask);
+                longest_ns = max2(longest_ns, ns);
+                sum_ns += ns;
+                ranks++;
+            }
+        }
+        if (ranks > 0) {
+            m->values[n++] = mean ? sum_ns / ranks : longest_ns;
+        }
+    }
+    return n;
+}
+
+static int add_compute(struct measurer *m, uint32_t role)
+{
+    uint32_t mask = CLASS_BIT(COMPUTE) | CLASS_BIT(UNCLASSIFIED);
+    char suffix[24];
+    size_t n = gather(m, mask, role, false);
+    name_rank(m, INQ_PART_COMPUTE, role);
+    if (role == INQ_NONE) {
+        return add_steps(m, INQ_MEASURE_COMPUTE, NULL, n);
+    }
+    int32_t stage = m->roles.stage[role];
+    (void)snprintf(suffix, sizeof suffix, "%s%d", stage >= 0 ? "stage" : "role",
+                   stage >= 0 ? (int)stage : (int)role);
+    return add_steps(m, INQ_MEASURE_COMPUTE, suffix, n);
+}
+
+static int add_classes(struct measurer *m)
+{
+    size_t n = gather(m, CLASS_BIT(TRANSFER) | CLASS_BIT(WAIT) | CLASS_BIT(COMM), INQ_NONE, true);
+    name_collective(m);
+    int code = add_steps(m, INQ_MEASURE_EXPOSED_COMM, NULL, n);
+    if (code == INQ_OK && m->report->trace->n_collectives > 0) {
+        code =
+            add_steps(m, INQ_MEASURE_WORST_WAIT, NULL, gather(m, CLASS_BIT(WAIT), INQ_NONE, false));
+    }
+    if (code == INQ_OK && !m->report->account->op_table) { /* there idle is not recorded */
+        name_host(m);
+        code = add_steps(m, INQ_MEASURE_HOST, NULL, gather(m, CLASS_BIT(HOST), INQ_NONE, false));
+        code = code == INQ_OK
+                   ? add_steps(m, INQ_MEASURE_IDLE, NULL,
+                               gather(m, CLASS_BIT(IDLE) | CLASS_BIT(COPY), INQ_NONE, true))
+                   : code;
+    }
+    return code;
+}
+
+static int add_ratios(struct measurer *m, enum inq_measure_kind kind, size_t n)
+{
+    struct inq_measure values = inq_measure_of_ratios(m->ratios, n);
+    return n > 0 ? inq_snapshot_add(m->out, kind, NULL, &values, m->err) : INQ_OK;
+}
+
+static int add_graph(struct measurer *m)
+{
+    const struct inq_pipeline *pipeline = m->report->pipeline;
+    const struct inq_whatif *whatif = m->report->whatif;
+    size_t n = 0;
+    for (size_t s = 0; pipeline != NULL && s < pipeline->n_steps; s++) {
+        if (!pipeline->steps[s].warm_up && isfinite(pipeline->steps[s].bubble_ratio)) {
+            m->ratios[n++] = pipeline->steps[s].bubble_ratio;
+        }
+    }
+    int code = add_ratios(m, INQ_MEASURE_BUBBLE_RATIO, n);
+    n = 0;
+    for (size_t s = 0; whatif != NULL && s < whatif->n_by_step; s++) {
+        if (isfinite(whatif->steps[s].slowdown)) {
+            m->ratios[n++] = whatif->steps[s].slowdown;
+        }
+    }
+    return code == INQ_OK ? add_ratios(m, INQ_MEASURE_SLOWDOWN, n) : code;
+}
+
+/* Kernels of a step that counts, all ranks together: how much work a step does. */
+static void count_kernels(struct measurer *m)
+{
+    m->out->kernels =
+        (int64_t)((m->record.gpu_kernels + m->record.n_steps / 2) / m->record.n_steps);
+}
+
+static int add_damage(struct measurer *m)
+{
+    const struct inq_trace *trace = m->report->trace;
+    struct inq_measure files = {.low = (double)NAN, .high = (double)NAN};
+    for (size_t i = 0; i < trace->n_files; i++) {
+        files.value += inq_damage_losses(&trace->files[i].damage) > 0;
+    }
+    return inq_snapshot_add(m->out, INQ_MEASURE_DAMAGED_FILES, NULL, &files, m->err);
+}
+
+/* What a team would not want to hold its runs against. */
+static void say_unfit(struct measurer *m)
+{
+    const struct inq_report *report = m->report;
+    const struct inq_measure *damaged = inq_snapshot_find(m->out, "damaged_files");
+    char *text = m->out->unfit;
+    size_t size = sizeof m->out->unfit;
+    size_t used = 0;
+    size_t n = 0;
+    const struct inq_finding *first = NULL;
+    for (size_t i = 0; i < report->n_findings; i++) {
+        bool grave = report->findings[i].severity >= INQ_SEVERITY_MEDIUM;
+        first = grave && first == NULL ? &report->findings[i] : first;
+        n += grave;
+    }
+    if (damaged != NULL && damaged->value > 0.0) {
+        used += (size_t)snprintf(text, size, "%.0f of %zu files damaged", damaged->value,
+                                 report->trace->n_files);
+    }
+    if (report->trace->n_missing > 0) {
+        used += (size_t)snprintf(text + used, size - used, "%sno trace of %zu ranks",
+                                 used > 0 ? "; " : "", report->trace->n_missing);
+    }
+    if (n > 0) {
+        (void)snprintf(text + used, size - used, "%s%zu finding%s of medium or above: %.200s",
+                       used > 0 ? "; " : "", n, n == 1 ? "" : "s", first->title);
+    }
+}
+
+static int add_findings(struct measurer *m)
+{
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < m->report->n_findings; i++) {
+        const struct inq_finding *f = &m->report->findings[i];
+        if (f->severity > INQ_SEVERITY_INFO) {
+            code = inq_snapshot_add_finding(m->out, f->id, f->severity, f->title, m->err);
+        }
+    }
+    return code;
+}
+
+static int add_all(struct measurer *m)
+{
+    int code = add_step_time(m);
+    bool one = m->roles.n <= 1 || m->roles.n > MOST_ROLES;
+    for (uint32_t role = 0; code == INQ_OK && role < (one ? 1 : m->roles.n); role++) {
+        code = add_compute(m, one ? INQ_NONE : role);
+    }
+    code = code == INQ_OK ? add_classes(m) : code;
+    code = code == INQ_OK ? add_graph(m) : code;
+    code = code == INQ_OK ? add_damage(m) : code;
+    count_kernels(m);
+    m->out->outliers = m->record.n_outliers;
+    say_unfit(m);
+    return code == INQ_OK ? add_findings(m) : code;
+}
+
+int inq_snapshot_of_report(const struct inq_report *report, struct inq_snapshot *snapshot,
+                           struct inq_err *err)
+{
+    *snapshot = (struct inq_snapshot){.subject = INQ_SUBJECT_RUN};
+    snapshot->ranks = (int32_t)report->trace->n_ranks;
+    struct measurer m = {.report = report, .out = snapshot, .err = err};
+    int code = set_up(&m);
+    if (code == INQ_OK) {
+        code = add_all(&m);
+    }
+    tear_down(&m);
+    return code;
+}

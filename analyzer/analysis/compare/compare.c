@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the new run's step should take, what it takes, and why. */
+#include "analysis/compare/compare.h"
+
+#include "analysis/check/measures.h"
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/time.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the runs --------------------------------------------------------------------------------*/
+
+/* Waiting and transfers are the sums over the classes as they are shown: rounded down one by one,
+ * so that all tables add up. */
+static void fill_run(const struct inq_run_record *p, const struct inq_measure *step,
+                     struct inq_compared_run *run)
+{
+    const struct inq_trace *trace = p->report->trace;
+    run->name = trace->name;
+    run->ranks = p->world;
+    for (size_t r = 0; r < p->n_ranks; r++) {
+        run->ranks_seen += p->ranks[r].steps > 0;
+    }
+    run->steps = p->n_steps;
+    run->step_low = step->low;
+    run->step_high = step->high;
+    run->warm_up = p->n_warm_up;
+    run->outliers = p->n_outliers;
+    run->damaged = p->n_damaged;
+    run->missing = p->n_missing;
+    run->device = p->device;
+    for (int part = 0; part < INQ_STEP_PART_COUNT; part++) {
+        run->part_ns[part] = inq_per_cell(p, p->part_ns[part]);
+    }
+    run->part_ns[INQ_PART_TRANSFER] = 0;
+    run->part_ns[INQ_PART_WAITING] = 0;
+    for (size_t i = 0; i < p->n_classes; i++) {
+        run->part_ns[INQ_PART_TRANSFER] += inq_per_cell(p, p->classes[i].exposed_ns);
+        run->part_ns[INQ_PART_WAITING] += inq_per_cell(p, p->classes[i].wait_ns);
+    }
+    run->step_ns = 0;
+    for (int part = 0; part < INQ_STEP_PART_COUNT; part++) {
+        run->step_ns += run->part_ns[part];
+    }
+}
+
+/* ---- the work --------------------------------------------------------------------------------*/
+
+/* Compute within this factor of what a kind of scaling lets expect is that kind. */
+static const double NEAR = 1.2;
+
+static bool is_near(double ratio, double expected)
+{
+    return ratio <= expected * NEAR && ratio >= expected / NEAR;
+}
+
+static void infer_work(struct inq_comparison *c)
+{
+    double n1 = c->run[0].ranks;
+    double n2 = c->run[1].ranks;
+    double base = (double)c->run[0].part_ns[INQ_PART_COMPUTE];
+    double ratio = base > 0.0 ? (double)c->run[1].part_ns[INQ_PART_COMPUTE] / base : (double)NAN;
+    double strong = n1 / n2;
+    bool weak_is_nearer = fabs(log(ratio)) <= fabs(log(ratio / strong));
+    if (isfinite(ratio) && is_near(ratio, weak_is_nearer ? 1.0 : strong)) {
+        c->scaling = weak_is_nearer ? INQ_SCALING_WEAK : INQ_SCALING_STRONG;
+        c->work = weak_is_nearer ? 1.0 : strong;
+        c->work_how = inq_arena_printf(
+            c->arena,
+            weak_is_nearer
+                ? "Traces do not say how many samples a step has. Each rank computes %.2f times as "
+                  "long as before, so the same work per rank was taken for granted (weak scaling)."
+                : "Traces do not say how many samples a step has. Each rank computes %.2f times as "
+                  "long as before, so the same work in all was taken for granted (strong scaling).",
+            ratio);
+        return;
+    }
+    c->scaling = INQ_SCALING_OTHER;
+    c->work = isfinite(ratio) ? ratio : 1.0;
+    c->work_how = inq_arena_printf(
+        c->arena,
+        "Traces do not say how many samples a step has. Each rank computes %.2f times as long as "
+        "before, which is neither weak nor strong scaling; that much work per rank was taken for "
+        "granted, so that compute cannot show a loss. --samples would tell.",
+        ratio);
+}
+
+/* The kind of scaling when a step has `more` times the samples. */
+static enum inq_scaling scaling_of(double more, double n1, double n2)
+{
+    static const double same = 1e-6;
+    bool strong = fabs(more - 1.0) < same;
+    bool weak = fabs(more * n1 / n2 - 1.0) < same;
+    return strong && weak ? INQ_SCALING_SAME
+           : weak         ? INQ_SCALING_WEAK
+           : strong       ? INQ_SCALING_STRONG
+                          : INQ_SCALING_OTHER;
+}
+
+static void set_work(struct inq_comparison *c, const struct inq_compare_options *options)
+{
+    double n1 = c->run[0].ranks;
+    double n2 = c->run[1].ranks;
+    bool given = options->samples[0] > 0.0 && options->samples[1] > 0.0;
+    c->work_given = given;
+    if (given) {
+        c->work = options->samples[1] / options->samples[0] * n1 / n2;
+        c->scaling = scaling_of(options->samples[1] / options->samples[0], n1, n2);
+        c->work_how = inq_arena_printf(
+            c->arena, "Steps of %.10g and %.10g samples: %.4g times the work per rank.",
+            options->samples[0], options->samples[1], c->work);
+    } else if (c->run[0].ranks == c->run[1].ranks) {
+        c->scaling = INQ_SCALING_SAME;
+        c->work = 1.0;
+        c->work_how = "Equally many ranks: steps of equally much work were taken for granted.";
+    } else {
+        infer_work(c);
+    }
+}
+
+int64_t inq_ideal_ns(const struct inq_comparison *c, int64_t base_ns)
+{
+    return c->scaling == INQ_SCALING_SAME && !c->work_given
+               ? base_ns
+               : (int64_t)llround(c->work * (double)base_ns);
+}
+
+const char *inq_compare_ns(const struct inq_comparison *c, int64_t ns)
+{
+    char buf[32];
+    const char *text = inq_arena_strdup(c->arena, inq_time_format(ns, buf, sizeof buf));
+    return text != NULL ? text : "";
+}
+
+/* ---- losses ----------------------------------------------------------------------------------*/
+
+static int64_t part_loss(const struct inq_comparison *c, enum inq_step_part part)
+{
+    return c->run[1].part_ns[part] - c->ideal_part_ns[part];
+}
+
+/* The parts of communication that collectives explain come from their classes. */
+static void sum_losses(struct inq_comparison *c)
+{
+    c->loss_ns[INQ_LOSS_COMPUTE] = part_loss(c, INQ_PART_COMPUTE);
+    c->loss_ns[INQ_LOSS_COMM_OTHER] = part_loss(c, INQ_PART_COMM_OTHER);
+    c->loss_ns[INQ_LOSS_BUBBLE] = part_loss(c, INQ_PART_BUBBLE);
+    c->loss_ns[INQ_LOSS_P2P] = part_loss(c, INQ_PART_P2P);
+    c->loss_ns[INQ_LOSS_COPY] = part_loss(c, INQ_PART_COPY);
+    c->loss_ns[INQ_LOSS_HOST] = part_loss(c, INQ_PART_HOST);
+    c->loss_ns[INQ_LOSS_IDLE] = part_loss(c, INQ_PART_IDLE);
+    for (size_t i = 0; i < c->n_colls; i++) {
+        for (int loss = 0; loss < INQ_LOSS_COUNT; loss++) {
+            c->loss_ns[loss] += c->colls[i].loss_ns[loss];
+        }
+    }
+    c->loss_total_ns = 0;
+    for (int loss = 0; loss < INQ_LOSS_COUNT; loss++) {
+        c->loss_total_ns += c->loss_ns[loss];
+    }
+}
+
+/* The ideal of transfers and waiting is that of the classes, rounded one by one like they are. */
+static void set_ideal(struct inq_comparison *c)
+{
+    for (int part = 0; part < INQ_STEP_PART_COUNT; part++) {
+        c->ideal_part_ns[part] = inq_ideal_ns(c, c->run[0].part_ns[part]);
+    }
+    c->ideal_part_ns[INQ_PART_TRANSFER] = 0;
+    c->ideal_part_ns[INQ_PART_WAITING] = 0;
+    for (size_t i = 0; i < c->n_colls; i++) {
+        c->ideal_part_ns[INQ_PART_TRANSFER] += inq_ideal_ns(c, c->colls[i].exposed_ns[0]);
+        c->ideal_part_ns[INQ_PART_WAITING] += inq_ideal_ns(c, c->colls[i].wait_ns[0]);
+    }
+    c->ideal_ns = 0;
+    for (int part = 0; part < INQ_STEP_PART_COUNT; part++) {
+        c->ideal_ns += c->ideal_part_ns[part];
+    }
+}
+
+/* Standard error of the mean step, by the median deviation: single steps that are far off are set
+ * aside, and those that recur are how the run is, not chance. */
+static double error_of(const struct inq_run_record *p, int64_t *space)
+{
+    memcpy(space, p->step_ns, p->n_steps * sizeof *space);
+    int64_t median = inq_median_i64(space, p->n_steps);
+    for (size_t s = 0; s < p->n_steps; s++) {
+        space[s] = p->step_ns[s] > median ? p->step_ns[s] - median : median - p->step_ns[s];
+    }
+    return 1.4826 * (double)inq_median_i64(space, p->n_steps) / sqrt((double)p->n_steps);
+}
+
+/* Two standard errors: 95 %. */
+static const double ERRORS = 2.0;
+
+static int set_speeds(struct inq_comparison *c, const struct inq_run_record *p, struct inq_err *err)
+{
+    size_t most = p[0].n_steps > p[1].n_steps ? p[0].n_steps : p[1].n_steps;
+    int64_t *space = inq_mem_alloc((most + 1) * sizeof *space);
+    if (space == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", most);
+    }
+    double n = (double)c->run[1].ranks / (double)c->run[0].ranks;
+    double t1 = (double)c->run[0].step_ns;
+    double t2 = (double)c->run[1].step_ns;
+    c->ideal_speedup = n;
+    c->speedup = t2 > 0.0 ? c->work * n * t1 / t2 : (double)NAN;
+    c->efficiency = t2 > 0.0 ? (double)c->ideal_ns / t2 : (double)NAN;
+    c->chance_ns = ERRORS * hypot(c->work * error_of(&p[0], space), error_of(&p[1], space));
+    inq_mem_free(space);
+    return INQ_OK;
+}
+
+/* Equal jobs differ by so much from run to run: what two runs cannot measure. A change of less is
+ * told where the work itself changed, or where few ranks did by far more than that. */
+static const double BETWEEN_RUNS = 0.03;
+static const double LEAST_CHANGE = 0.01;
+static const double FAR_MORE = 0.05;
+
+/* Whether ranks run more or fewer kernels, or collectives move more or fewer bytes. */
+static bool other_work(const struct inq_comparison *c)
+{
+    for (size_t i = 0; i < c->n_colls; i++) {
+        const double *bytes = c->colls[i].bytes;
+        const double *count = c->colls[i].count;
+        bool more = isfinite(bytes[0]) && isfinite(bytes[1]) &&
+                    fabs(bytes[1] - bytes[0]) > LEAST_CHANGE * fmax(bytes[0], bytes[1]);
+        if (more || fabs(count[1] - count[0]) > LEAST_CHANGE * fmax(count[0], count[1])) {
+            return true;
+        }
+    }
+    double kernels[2] = {0.0, 0.0};
+    for (size_t i = 0; i < c->n_kernels; i++) {
+        kernels[0] += c->kernels[i].count[0];
+        kernels[1] += c->kernels[i].count[1];
+    }
+    return fabs(kernels[1] - kernels[0]) > LEAST_CHANGE * fmax(kernels[0], kernels[1]);
+}
+
+/* Whether the main cause is of few ranks, and large. */
+static bool stands_out(const struct inq_comparison *c)
+{
+    const struct inq_compared_cause *first = c->n_causes > 0 ? &c->causes[0] : NULL;
+    return first != NULL && first->n_ranks > 0 && first->part > FAR_MORE;
+}
+
+static void judge_change(struct inq_comparison *c)
+{
+    double part = fabs((double)c->loss_total_ns) / (double)c->ideal_ns;
+    bool chance = fabs((double)c->loss_total_ns) <= c->chance_ns;
+    c->changed = !chance &&
+                 (part > BETWEEN_RUNS || (part > LEAST_CHANGE && (other_work(c) || stands_out(c))));
+}
+
+/* ---- all -------------------------------------------------------------------------------------*/
+
+static int fill(struct inq_comparison *c, const struct inq_run_record *p,
+                const struct inq_compare_options *options, struct inq_err *err)
+{
+    struct inq_measure steps[2];
+    int code = INQ_OK;
+    for (int i = 0; code == INQ_OK && i < 2; i++) {
+        code = inq_measure_of_steps(p[i].step_ns, p[i].n_steps, &steps[i], err);
+        fill_run(&p[i], &steps[i], &c->run[i]);
+    }
+    set_work(c, options);
+    code = code == INQ_OK ? inq_compare_colls(c, p, err) : code;
+    if (code != INQ_OK) {
+        return code;
+    }
+    set_ideal(c);
+    sum_losses(c);
+    code = set_speeds(c, p, err);
+    code = code == INQ_OK ? inq_compare_kernels(c, p, err) : code;
+    code = code == INQ_OK ? inq_compare_ranks(c, p, err) : code;
+    code = code == INQ_OK ? inq_compare_findings(c, p, err) : code;
+    code = code == INQ_OK ? inq_compare_causes(c, p, err) : code;
+    if (code == INQ_OK) {
+        judge_change(c);
+        inq_compare_say(c);
+        if (c->headline == NULL || c->reason == NULL || c->work_how == NULL) {
+            code = inq_err_set(err, INQ_NOMEM, "no memory for a comparison");
+        }
+    }
+    return code;
+}
+
+int inq_compare_runs(const struct inq_report *base, const struct inq_report *now,
+                     const struct inq_compare_options *options, struct inq_comparison **comparison,
+                     struct inq_err *err)
+{
+    static const struct inq_compare_options defaults;
+    const struct inq_compare_options *how = options != NULL ? options : &defaults;
+    struct inq_run_record record[2] = {{0}, {0}};
+    struct inq_arena *arena = inq_mem_zalloc(1, sizeof *arena);
+    struct inq_comparison *made = arena != NULL ? inq_arena_alloc(arena, sizeof *made) : NULL;
+    *comparison = NULL;
+    if (made == NULL) {
+        inq_mem_free(arena);
+        return inq_err_set(err, INQ_NOMEM, "no memory for a comparison");
+    }
+    made->arena = arena;
+    int code = inq_run_record_build(base, &record[0], err);
+    if (code == INQ_OK) {
+        code = inq_run_record_build(now, &record[1], err);
+    }
+    if (code == INQ_OK) {
+        code = fill(made, record, how, err);
+    }
+    inq_run_record_release(&record[0]);
+    inq_run_record_release(&record[1]);
+    if (code != INQ_OK) {
+        inq_comparison_free(made);
+        return code;
+    }
+    *comparison = made;
+    return INQ_OK;
+}
+
+void inq_comparison_free(struct inq_comparison *comparison)
+{
+    if (comparison == NULL) {
+        return;
+    }
+    struct inq_arena *arena = comparison->arena; /* holds the comparison itself */
+    inq_arena_release(arena);
+    inq_mem_free(arena);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The comparison in two sentences: how much, and what for. */
+#include "analysis/compare/compare.h"
+
+#include "base/arena.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "3.1 ms of it (84 %)": a part of the change; parts of the other sign can make it more than all.
+ */
+static const char *of_it(const struct inq_comparison *c, int64_t part_ns)
+{
+    double percent = 100.0 * (double)part_ns / (double)c->loss_total_ns;
+    int64_t size_ns = part_ns < 0 ? -part_ns : part_ns;
+    const char *text =
+        percent < 100.5
+            ? inq_arena_printf(c->arena, "%s of it (%.0f %%)", inq_compare_ns(c, size_ns), percent)
+            : inq_arena_printf(c->arena, "%s, more than all of it", inq_compare_ns(c, size_ns));
+    return text != NULL ? text : "";
+}
+
+/* ---- how much --------------------------------------------------------------------------------*/
+
+static const char *say_same_size(const struct inq_comparison *c)
+{
+    const char *t1 = inq_compare_ns(c, c->run[0].step_ns);
+    const char *t2 = inq_compare_ns(c, c->run[1].step_ns);
+    double ratio = c->speedup;
+    if (!c->changed) {
+        return inq_arena_printf(
+            c->arena,
+            "No change beyond the spread between runs: a step takes %s, %s before (%+.1f %%).", t2,
+            t1, 100.0 * (double)c->loss_total_ns / (double)c->ideal_ns);
+    }
+    return inq_arena_printf(
+        c->arena, "The new run is %.2f times as %s: a step takes %s, %s before (%s %s).",
+        ratio < 1.0 ? 1.0 / ratio : ratio, ratio < 1.0 ? "slow" : "fast", t2, t1,
+        inq_compare_ns(c, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns),
+        c->loss_total_ns < 0 ? "less" : "more");
+}
+
+static const char *say_scaled(const struct inq_comparison *c)
+{
+    const char *loss =
+        inq_compare_ns(c, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns);
+    const char *step = inq_compare_ns(c, c->run[1].step_ns);
+    const char *how = c->scaling == INQ_SCALING_STRONG ? "strong scaling, "
+                      : c->scaling == INQ_SCALING_WEAK ? "weak scaling, "
+                                                       : "";
+    const char *more =
+        !c->changed ? "nothing is lost beyond chance"
+        : c->loss_total_ns > 0
+            ? inq_arena_printf(c->arena, "%s of a step of %s are lost", loss, step)
+            : inq_arena_printf(c->arena, "a step of %s is %s shorter than ideal", step, loss);
+    return inq_arena_printf(c->arena,
+                            "%" PRId32 " ranks are %.2f times as fast as %" PRId32
+                            ", ideal is %.2f: %sefficiency %.1f %%; %s.",
+                            c->run[1].ranks, c->speedup, c->run[0].ranks, c->ideal_speedup, how,
+                            100.0 * c->efficiency, more != NULL ? more : "");
+}
+
+/* ---- what for --------------------------------------------------------------------------------*/
+
+static const char *coll_name(const struct inq_comparison *c, const struct inq_compared_coll *coll)
+{
+    const char *name =
+        coll->gradients ? inq_arena_printf(c->arena, "the gradient %s", coll->name) : coll->name;
+    return name != NULL ? name : "";
+}
+
+/* Which of a collective's losses is the largest in the direction of the whole. */
+static int main_loss(const struct inq_compared_coll *coll, int sign)
+{
+    int best = INQ_LOSS_BYTES;
+    for (int loss = 0; loss < INQ_LOSS_COUNT; loss++) {
+        if (sign * coll->loss_ns[loss] > sign * coll->loss_ns[best]) {
+            best = loss;
+        }
+    }
+    return best;
+}
+
+static const char *say_why(const struct inq_comparison *c, const struct inq_compared_coll *coll,
+                           int loss)
+{
+    const char *part = inq_compare_ns(c, coll->loss_ns[loss]);
+    const char *text = "";
+    bool less = coll->loss_ns[loss] < 0;
+    if (loss == INQ_LOSS_BYTES) {
+        const char *work =
+            c->work == 1.0 ? "" : inq_arena_printf(c->arena, ", with %.3g times the work", c->work);
+        text = inq_arena_printf(c->arena,
+                                "mostly %s bytes for the work (%s): %.3g MB per rank and step, "
+                                "%.3g before%s",
+                                less ? "fewer" : "more", part, coll->bytes[1] / 1e6,
+                                coll->bytes[0] / 1e6, work != NULL ? work : "");
+    } else if (loss == INQ_LOSS_BANDWIDTH) {
+        text = inq_arena_printf(c->arena,
+                                "mostly %s bandwidth (%s): busbw %.3g GB/s, %.3g before, groups of "
+                                "%" PRId32 " ranks, %" PRId32 " before",
+                                less ? "more" : "less", part, coll->busbw_gbps[1],
+                                coll->busbw_gbps[0], coll->group_size[1], coll->group_size[0]);
+    } else if (loss == INQ_LOSS_WAITING) {
+        text = inq_arena_printf(c->arena, "mostly %s waiting (%s): %s per rank and step, %s before",
+                                less ? "less" : "more", part, inq_compare_ns(c, coll->wait_ns[1]),
+                                inq_compare_ns(c, coll->wait_ns[0]));
+    } else if (loss == INQ_LOSS_OVERLAP) {
+        text = inq_arena_printf(
+            c->arena,
+            "mostly because compute covers %s of it (%s): %s of %s exposed, %s of %s before",
+            less ? "more" : "less", part, inq_compare_ns(c, coll->exposed_ns[1]),
+            inq_compare_ns(c, coll->transfer_ns[1]), inq_compare_ns(c, coll->exposed_ns[0]),
+            inq_compare_ns(c, coll->transfer_ns[0]));
+    } else {
+        text = inq_arena_printf(c->arena, "its transfers take %s %s; sizes were not recorded", part,
+                                less ? "less" : "longer");
+    }
+    return text != NULL ? text : "";
+}
+
+static const char *say_coll(const struct inq_comparison *c, const struct inq_compared_coll *coll,
+                            int64_t part_ns)
+{
+    int loss = main_loss(coll, part_ns < 0 ? -1 : 1);
+    return inq_arena_printf(c->arena, "%s come from %s: %s.", of_it(c, part_ns), coll_name(c, coll),
+                            say_why(c, coll, loss));
+}
+
+/* "Rank 2 computes ...; that is 1.9 ms of it (97 %)." */
+static const char *say_cause(const struct inq_comparison *c, const struct inq_compared_cause *cause)
+{
+    if (cause->coll != NULL) {
+        return say_coll(c, cause->coll, cause->ns);
+    }
+    if (cause->text == NULL) {
+        return inq_arena_printf(c->arena, "%s come from %s.", of_it(c, cause->ns),
+                                inq_loss_what(cause->loss));
+    }
+    return inq_arena_printf(c->arena, "%c%s: %s.", toupper((unsigned char)cause->text[0]),
+                            cause->text + 1, of_it(c, cause->ns));
+}
+
+/* The main cause, and the next one where it matters half as much. */
+static const char *say_reason(struct inq_comparison *c)
+{
+    int64_t sign = c->loss_total_ns < 0 ? -1 : 1;
+    const char *reason = "";
+    for (size_t i = 0; i < c->n_causes; i++) {
+        struct inq_compared_cause *cause = &c->causes[i];
+        const char *text = say_cause(c, cause);
+        if (cause->text == NULL) {
+            cause->text = text;
+        }
+        bool told =
+            sign * cause->ns > 0 && (i == 0 || 2 * sign * cause->ns > sign * c->causes[0].ns);
+        if (c->changed && told && i < 2 && reason != NULL && text != NULL) {
+            reason = inq_arena_printf(c->arena, "%s%s%s", reason, i > 0 ? " " : "", text);
+        }
+    }
+    return reason;
+}
+
+void inq_compare_say(struct inq_comparison *c)
+{
+    c->headline = c->scaling == INQ_SCALING_SAME ? say_same_size(c) : say_scaled(c);
+    c->reason = say_reason(c);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stopped the run: from the ends of the chains of waiting to classes, roots and victims. */
+#include "inquest/failure.h"
+
+#include "analysis/failure/join.h"
+#include "analysis/failure/messages.h"
+#include "base/mem.h"
+#include "base/say.h"
+#include "base/words.h"
+
+#include <string.h>
+
+static const char *const class_texts[] = {INQ_FAILURE_CLASSES(INQ_WORD_TEXT)};
+
+static const char *const match_texts[] = {INQ_MATCH_STATES(INQ_WORD_TEXT)};
+
+const char *inq_failure_class_text(enum inq_failure_class cls)
+{
+    return class_texts[cls];
+}
+
+static const char *const phase_texts[] = {INQ_FAILURE_PHASES(INQ_WORD_TEXT)};
+
+const char *inq_failure_phase_text(enum inq_failure_phase phase)
+{
+    return phase_texts[phase];
+}
+
+const char *inq_match_state_text(enum inq_match_state state)
+{
+    return match_texts[state];
+}
+
+static bool is_mismatch(enum inq_match_state state)
+{
+    return state == INQ_MATCH_KIND || state == INQ_MATCH_ORDER || state == INQ_MATCH_SIZE ||
+           state == INQ_MATCH_DTYPE;
+}
+
+/* ---- matches --------------------------------------------------------------------------------- */
+
+static void add_match(struct inq_failure_case *c, uint32_t team,
+                      const struct inq_flight_verdict *verdict)
+{
+    c->failure->matches[c->failure->n_matches++] = (struct inq_failure_match){
+        .group = inq_failure_group(c, team),
+        .seq = verdict->seq,
+        .state = verdict->state,
+        .n_ranks = verdict->n_odd,
+        .ranks = verdict->odd,
+        .what = inq_failure_say_match(c, team, verdict),
+    };
+    if (is_mismatch(verdict->state) && c->mismatch_team == INQ_NONE) {
+        c->mismatch_team = team;
+        c->mismatch = *verdict;
+    }
+}
+
+/* One row per group that has something pending, and one for a send whose receive differs; the first
+ * mismatch decides. */
+static int match_groups(struct inq_failure_case *c, struct inq_err *err)
+{
+    struct inq_failure *failure = c->failure;
+    failure->matches = inq_arena_array(c->arena, c->model.n_teams + 1, sizeof *failure->matches);
+    if (failure->matches == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare groups");
+    }
+    for (uint32_t t = 0; t < c->model.n_teams; t++) {
+        struct inq_flight_verdict verdict;
+        int code = inq_flight_match(&c->model, t, &verdict, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        if (verdict.seq >= 0) {
+            add_match(c, t, &verdict);
+        }
+    }
+    uint32_t team = INQ_NONE;
+    struct inq_flight_verdict pair;
+    int code = inq_flight_match_pairs(&c->model, &team, &pair, err);
+    if (code == INQ_OK && team != INQ_NONE) {
+        add_match(c, team, &pair);
+    }
+    return code;
+}
+
+/* ---- lists of ranks -------------------------------------------------------------------------- */
+
+static int list_marked(struct inq_failure_case *c, const bool *marked, size_t *n, int32_t **ranks,
+                       struct inq_err *err)
+{
+    *ranks = inq_arena_array(c->arena, c->model.n_ranks, sizeof **ranks);
+    if (*ranks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a list of ranks");
+    }
+    *n = 0;
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        if (marked[r]) {
+            (*ranks)[(*n)++] = c->model.ranks[r].rank;
+        }
+    }
+    return INQ_OK;
+}
+
+/* A rank that others wait for, directly or not, and that waits for nobody. */
+static bool is_root(const struct inq_failure_case *c, size_t r)
+{
+    const struct inq_flight_node *node = &c->waits.nodes[r];
+    switch (c->failure->cls) {
+    case INQ_FAILURE_GPU_STALL:
+    case INQ_FAILURE_CPU_STALL:
+        return inq_flight_is_stuck(node) || (c->alone && node->end == INQ_FLIGHT_ON_GPU);
+    case INQ_FAILURE_ORDERING:
+    case INQ_FAILURE_UNEVEN:
+        return node->end == INQ_FLIGHT_CIRCLE;
+    case INQ_FAILURE_MISMATCH:
+        for (size_t i = 0; i < c->mismatch.n_odd && !c->mismatch.tied; i++) {
+            if (c->mismatch.odd[i] == c->model.ranks[r].rank) {
+                return true;
+            }
+        }
+        return false;
+    case INQ_FAILURE_NONE:
+    case INQ_FAILURE_COMMUNICATION:
+    case INQ_FAILURE_UNKNOWN:
+    case INQ_FAILURE_GPU_HARDWARE:
+    case INQ_FAILURE_DRIVER:
+    case INQ_FAILURE_NETWORK:
+    case INQ_FAILURE_HOST:
+    case INQ_FAILURE_SCHEDULER:
+    case INQ_FAILURE_CUDA_ERROR:
+    case INQ_FAILURE_CUDA_OOM:
+    case INQ_FAILURE_APPLICATION:
+    case INQ_FAILURE_NUMERICAL:
+    case INQ_FAILURE_PEER_DIED:
+    case INQ_FAILURE_CLASS_COUNT:
+        break;
+    }
+    return false;
+}
+
+static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
+{
+    struct inq_failure *failure = c->failure;
+    size_t n = c->model.n_ranks;
+    bool *marks = inq_mem_zalloc(4 * (n + 1), sizeof *marks);
+    if (marks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for lists of ranks");
+    }
+    bool *roots = marks;
+    bool *reach = marks + n;
+    bool *missing = reach + n;
+    bool *suspects = missing + n;
+    for (size_t r = 0; r < n; r++) {
+        roots[r] = reach[r] = is_root(c, r);
+        missing[r] = !c->model.ranks[r].whole;
+        suspects[r] = c->waits.nodes[r].end == INQ_FLIGHT_NO_DUMP ||
+                      (c->doubtful && inq_flight_is_stuck(&c->waits.nodes[r]));
+        bool joined = c->waits.nodes[r].end == INQ_FLIGHT_JOINED;
+        reach[r] = reach[r] || (failure->cls == INQ_FAILURE_COMMUNICATION && joined) ||
+                   (failure->cls == INQ_FAILURE_UNKNOWN && suspects[r]);
+    }
+    int code = inq_flight_reach(&c->model, &c->waits, reach, err);
+    for (size_t r = 0; r < n; r++) {
+        /* that it suffered is known only of a rank that has a dump */
+        bool waits = c->model.ranks[r].n_pending > 0 && !c->model.ranks[r].stale;
+        reach[r] = reach[r] && !roots[r] && waits;
+    }
+    code =
+        code != INQ_OK ? code : list_marked(c, roots, &failure->n_roots, &failure->root_ranks, err);
+    code = code != INQ_OK ? code
+                          : list_marked(c, reach, &failure->n_victims, &failure->victim_ranks, err);
+    code = code != INQ_OK
+               ? code
+               : list_marked(c, missing, &failure->n_missing, &failure->missing_ranks, err);
+    code = code != INQ_OK
+               ? code
+               : list_marked(c, suspects, &failure->n_suspects, &failure->suspect_ranks, err);
+    inq_mem_free(marks);
+    return code;
+}
+
+/* ---- the class ------------------------------------------------------------------------------- */
+
+static uint32_t first_with(const struct inq_failure_case *c, enum inq_flight_end end)
+{
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        const struct inq_flight_node *node = &c->waits.nodes[r];
+        bool counts = node->n_waiters > 0 || end == INQ_FLIGHT_JOINED;
+        if (node->end == end && counts) {
+            return (uint32_t)r;
+        }
+    }
+    return INQ_NONE;
+}
+
+/* The rank whose evidence comes first; sets the class. */
+static void classify(struct inq_failure_case *c)
+{
+    static const struct {
+        enum inq_flight_end end;
+        enum inq_failure_class cls;
+    } order[] = {{INQ_FLIGHT_ON_GPU, INQ_FAILURE_GPU_STALL},
+                 {INQ_FLIGHT_ON_CPU, INQ_FAILURE_CPU_STALL},
+                 {INQ_FLIGHT_CIRCLE, INQ_FAILURE_ORDERING},
+                 {INQ_FLIGHT_NO_DUMP, INQ_FAILURE_UNKNOWN},
+                 {INQ_FLIGHT_JOINED, INQ_FAILURE_COMMUNICATION}};
+    if (c->mismatch_team != INQ_NONE) {
+        c->failure->cls = INQ_FAILURE_MISMATCH;
+        c->failure->confidence =
+            c->mismatch.tied ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_ESTABLISHED;
+        return;
+    }
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        c->first = first_with(c, order[i].end);
+        if (c->first != INQ_NONE) {
+            c->failure->cls = order[i].cls;
+            c->failure->confidence = order[i].cls == INQ_FAILURE_UNKNOWN ? INQ_CONFIDENCE_HYPOTHESIS
+                                                                         : INQ_CONFIDENCE_SUPPORTED;
+            return;
+        }
+    }
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        if (c->waits.nodes[r].end ==
+            INQ_FLIGHT_ON_GPU) { /* the others have finished and are done */
+            c->alone = true;
+            c->first = (uint32_t)r;
+            c->failure->cls = INQ_FAILURE_GPU_STALL;
+            c->failure->confidence = INQ_CONFIDENCE_SUPPORTED;
+            return;
+        }
+        const struct inq_flight_rank *rank = &c->model.ranks[r];
+        bool unfollowed = rank->dump != NULL && rank->dump->unfollowed;
+        if (rank->n_pending + rank->n_unplaced > 0 || unfollowed) {
+            c->failure->cls = INQ_FAILURE_UNKNOWN;
+            c->failure->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+        }
+    }
+}
+
+const struct inq_flight_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank)
+{
+    const struct inq_flight_node *node = &c->waits.nodes[rank];
+    return node->op != INQ_NONE       ? &c->model.ranks[rank].pending[node->op]
+           : node->waiter != INQ_NONE ? &c->model.ranks[node->waiter].pending[node->waiter_op]
+                                      : NULL;
+}
+
+/* Where the waiting began: the group, number and op that the first evidence is of. */
+static void place_it(struct inq_failure_case *c)
+{
+    if (c->mismatch_team != INQ_NONE) {
+        c->failure->group = inq_failure_group(c, c->mismatch_team);
+        c->failure->seq = c->mismatch.seq;
+        c->failure->op = inq_failure_op(c, c->mismatch.usual);
+        c->failure->sizes = inq_failure_sizes(c, c->mismatch.usual);
+        return;
+    }
+    const struct inq_flight_op *op = c->held =
+        c->first != INQ_NONE ? inq_failure_held(c, c->first) : NULL;
+    if (op != NULL) {
+        c->failure->group = inq_failure_group(c, op->team);
+        c->failure->seq = op->entry->is_p2p ? op->entry->p2p_seq : op->entry->collective_seq;
+        c->failure->op = inq_failure_op(c, op->entry);
+        c->failure->sizes = inq_failure_sizes(c, op->entry);
+    }
+}
+
+bool inq_failure_lone_came(const struct inq_failure_case *c)
+{
+    const struct inq_flight_node *node = &c->waits.nodes[c->first];
+    const struct inq_flight_rank *rank = &c->model.ranks[c->first];
+    const struct inq_flight_op *waiter = &c->model.ranks[node->waiter].pending[node->waiter_op];
+    for (size_t i = 0; i < rank->n_pending; i++) {
+        const struct inq_flight_op *op = &rank->pending[i];
+        if (op->team == waiter->team && op->entry->is_p2p == waiter->entry->is_p2p &&
+            (op->entry->is_p2p || op->entry->collective_seq == waiter->entry->collective_seq)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One rank against all others is uneven work, unless it has enqueued what they wait in. */
+static void find_uneven(struct inq_failure_case *c)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        n += c->waits.nodes[r].end == INQ_FLIGHT_CIRCLE;
+    }
+    if (c->failure->cls == INQ_FAILURE_ORDERING && n == 1 && !inq_failure_lone_came(c)) {
+        c->failure->cls = INQ_FAILURE_UNEVEN;
+    }
+}
+
+/* Which transfers of two sides belong together is not always known, nor whether what a rank
+ * enqueued behind some is held by them. */
+static bool is_joined_for_certain(const struct inq_failure_case *c, uint32_t rank)
+{
+    const struct inq_flight_op *op = &c->model.ranks[rank].pending[c->waits.nodes[rank].op];
+    return c->waits.nodes[rank].op == 0 &&
+           (!op->entry->is_p2p || inq_flight_partner(&c->model, rank, op).exact);
+}
+
+/* A hang has few beginnings. Groups that have all joined what they will soon finish are what a
+ * running job looks like. */
+static void doubt_hang(struct inq_failure_case *c)
+{
+    bool *seen = inq_mem_zalloc(c->model.n_teams + 1, sizeof *seen);
+    bool stall = c->failure->cls == INQ_FAILURE_GPU_STALL ||
+                 c->failure->cls == INQ_FAILURE_CPU_STALL ||
+                 c->failure->cls == INQ_FAILURE_COMMUNICATION;
+    c->no_memory = c->no_memory || seen == NULL;
+    if (seen != NULL && c->held != NULL) {
+        seen[c->held->team] = true;
+    }
+    size_t n_stuck = 0;
+    for (size_t r = 0; r < c->model.n_ranks && stall && seen != NULL; r++) {
+        const struct inq_flight_node *node = &c->waits.nodes[r];
+        n_stuck += inq_flight_is_stuck(node);
+        if (node->end == INQ_FLIGHT_JOINED && is_joined_for_certain(c, (uint32_t)r)) {
+            uint32_t team = c->model.ranks[r].pending[node->op].team;
+            c->n_elsewhere += !seen[team];
+            seen[team] = true;
+        }
+    }
+    if (c->n_elsewhere > 0) {
+        c->failure->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+    }
+    c->doubtful = c->scattered || (n_stuck > 0 && c->n_elsewhere > n_stuck);
+    if (c->doubtful) {
+        c->failure->cls = INQ_FAILURE_UNKNOWN;
+    }
+    inq_mem_free(seen);
+}
+
+int inq_failure_from_dumps(const struct inq_trace *trace, struct inq_arena *arena,
+                           struct inq_failure *failure, struct inq_err *err)
+{
+    struct inq_failure_case c = {.trace = trace,
+                                 .arena = arena,
+                                 .failure = failure,
+                                 .mismatch_team = INQ_NONE,
+                                 .first = INQ_NONE};
+    int code = inq_flight_model(trace, arena, &c.model, err);
+    if (code == INQ_OK) {
+        code = inq_flight_waits(&c.model, &c.waits, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_failure_set_early_aside(&c, err);
+    }
+    if (code == INQ_OK) {
+        code = match_groups(&c, err);
+    }
+    if (code == INQ_OK) {
+        classify(&c);
+        find_uneven(&c);
+        place_it(&c);
+        doubt_hang(&c);
+        code = list_ranks(&c, err);
+    }
+    if (code == INQ_OK) {
+        inq_failure_tell(&c);
+        code = c.no_memory || c.arena->failed
+                   ? inq_err_set(err, INQ_NOMEM, "no memory for a failure")
+                   : INQ_OK;
+    }
+    return code;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of ranks that talk to each other over sockets (Gloo, MPI, a store): who says that a peer is gone
+ * or late, and who does not. Those that do not, while all others do, are what the others lost. */
+#include "analysis/failure/logs/logs.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+/* Larger worlds than this leave too many ranks that simply printed nothing. */
+enum { MAX_WORLD = 1 << 16 };
+
+/* A rank's word that it lost others, or waited for them in vain. */
+static bool reports(const struct inq_log_mark *mark)
+{
+    enum inq_log_kind kind = mark->event->kind;
+    bool launcher = inq_log_is_end(kind) || strstr(mark->event->op, "ChildFailed") != NULL ||
+                    strstr(mark->event->op, "SignalException") != NULL;
+    return mark->means.role == INQ_LOG_VICTIM && !mark->survived && !launcher &&
+           !inq_log_of_host(kind) && kind != INQ_LOG_NCCL_RESULT;
+}
+
+/* One exception is told by its own line and by kinds in it: count lines. */
+static bool is_same_line(const struct inq_log_case *c, size_t i)
+{
+    return i > 0 && c->marks[i - 1].event->file == c->marks[i].event->file &&
+           c->marks[i - 1].event->line == c->marks[i].event->line;
+}
+
+/* srun's word for several tasks at once, all of which say that they lost others. */
+static bool all_said(const struct inq_log_case *c, const struct inq_log_mark *mark,
+                     const bool *reported)
+{
+    bool all = mark->event->n_ranks > 0 && c->tasks_are_ranks;
+    for (size_t k = 0; k < mark->event->n_ranks && all; k++) {
+        int32_t rank = mark->event->ranks[k];
+        all = rank >= 0 && rank < c->world && reported[rank];
+    }
+    return all;
+}
+
+/* Exit codes of processes that gave up because they had lost others: those of ranks that say so,
+ * and where such words name no rank, all of the usual code, but for the one that mpirun names. */
+static void excuse_exits(struct inq_log_case *c, const bool *reported, size_t n_unnamed)
+{
+    bool timed_out = false;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        timed_out = timed_out || c->marks[i].event->kind == INQ_LOG_WATCHDOG_TIMEOUT ||
+                    c->marks[i].event->kind == INQ_LOG_WORK_FAILED ||
+                    c->marks[i].event->kind == INQ_LOG_WATCHDOG_ENDED;
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        if (!inq_log_is_end(mark->event->kind) || mark->means.role != INQ_LOG_CAUSE) {
+            continue;
+        }
+        bool known = mark->rank >= 0 && mark->rank < c->world;
+        bool gave_up = strcmp(mark->means.sub, "exit") == 0;
+        bool aborted = inq_log_signal(mark->event->code) == 6;
+        bool said = known ? reported[mark->rank] : all_said(c, mark, reported);
+        bool named = strstr(mark->event->text, "Process name") != NULL;
+        bool unnamed = gave_up && mark->event->code == 1 && n_unnamed > 0 && !said && !named;
+        if ((said && (gave_up || aborted)) || unnamed || (aborted && timed_out)) {
+            mark->means.role = INQ_LOG_VICTIM;
+            mark->means.weight = 0;
+        }
+    }
+}
+
+/* A process that its launcher told to end had not failed by itself. */
+static bool was_told(const struct inq_log_case *c, int32_t rank)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        if (c->marks[i].event->kind == INQ_LOG_SIGTERM_SENT && c->marks[i].rank == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void excuse_terminated(struct inq_log_case *c)
+{
+    bool sent = false;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        sent = sent || c->marks[i].event->kind == INQ_LOG_SIGTERM_SENT;
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        bool stopped =
+            inq_log_is_end(mark->event->kind) && strcmp(mark->means.sub, "terminated") == 0;
+        if (stopped && (!sent || mark->rank < 0 || was_told(c, mark->rank))) {
+            mark->means.role = INQ_LOG_VICTIM;
+            mark->means.weight = 0;
+        }
+    }
+}
+
+static int keep(struct inq_log_case *c, const bool *reported, size_t n, struct inq_err *err)
+{
+    c->absent = inq_arena_array(c->arena, n, sizeof *c->absent);
+    if (c->absent == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
+    }
+    for (int32_t r = 0; r < c->world && c->n_absent < n; r++) {
+        if (!reported[r]) {
+            c->absent[c->n_absent++] = r;
+        }
+    }
+    return INQ_OK;
+}
+
+/* Whether anything in these logs is of this rank. */
+static bool is_seen(const struct inq_log_case *c, int32_t rank)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        if (c->marks[i].rank == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ranks that a barrier of a coordination service names as those that did not join. */
+static int take_named(struct inq_log_case *c, struct inq_err *err)
+{
+    for (size_t i = 0; i < c->n_marks && c->n_absent == 0; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        if (event->kind != INQ_LOG_TASK_LOST || event->n_ranks == 0 || c->marks[i].survived) {
+            continue;
+        }
+        c->absent = inq_arena_array(c->arena, event->n_ranks, sizeof *c->absent);
+        if (c->absent == NULL) {
+            return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
+        }
+        memcpy(c->absent, event->ranks, event->n_ranks * sizeof *c->absent);
+        c->n_absent = event->n_ranks;
+    }
+    return INQ_OK;
+}
+
+/* One rank found its peers gone, and all others had waited until their time was out: it came late.
+ */
+static int take_latecomer(struct inq_log_case *c, struct inq_err *err)
+{
+    int32_t late = -1;
+    size_t n_closed = 0;
+    size_t n_timed_out = 0;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        if (mark->event->kind != INQ_LOG_PYTHON_ERROR || !reports(mark) || mark->rank < 0) {
+            continue;
+        }
+        bool timed_out = strstr(mark->event->text, "Timed out waiting") != NULL;
+        n_timed_out += timed_out;
+        n_closed += !timed_out;
+        late = timed_out ? late : mark->rank;
+    }
+    if (n_closed != 1 || n_timed_out < 2 || n_timed_out + 1 != (size_t)c->world) {
+        return INQ_OK;
+    }
+    c->absent = inq_arena_array(c->arena, 1, sizeof *c->absent);
+    if (c->absent == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
+    }
+    c->absent[c->n_absent++] = late;
+    return INQ_OK;
+}
+
+/* Sets `reported` of the ranks that report; how often a process did that names no rank. */
+static size_t find_reported(const struct inq_log_case *c, size_t world, bool *reported)
+{
+    size_t n_unnamed = 0;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        bool counts = reports(mark) && !is_same_line(c, i);
+        if (counts && mark->rank >= 0 && (size_t)mark->rank < world) {
+            reported[mark->rank] = true;
+        } else if (counts && mark->rank < 0 && mark->event->kind == INQ_LOG_PYTHON_ERROR) {
+            n_unnamed += mark->event->count;
+        }
+    }
+    return n_unnamed;
+}
+
+int inq_log_find_absent(struct inq_log_case *c, struct inq_err *err)
+{
+    size_t world = c->world > 0 && c->world <= MAX_WORLD ? (size_t)c->world : 0;
+    bool *reported = inq_mem_zalloc(world + 1, sizeof *reported);
+    if (reported == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
+    }
+    size_t n_unnamed = find_reported(c, world, reported);
+    size_t n = 0;
+    bool seen = true;
+    for (size_t r = 0; r < world; r++) {
+        n += reported[r];
+        seen = seen && (reported[r] || is_seen(c, (int32_t)r));
+    }
+    excuse_exits(c, reported, n_unnamed);
+    excuse_terminated(c);
+    size_t n_absent = world - n;
+    int code = INQ_OK;
+    bool enough = n > 1 || (n == 1 && seen); /* of one that reports, the rest may be elsewhere */
+    if (enough && n_unnamed == 0 && n_absent > 0 && n_absent <= n && world > 1) {
+        code = keep(c, reported, n_absent, err);
+    } else if (n == 0 && n_unnamed > 0) { /* nobody is named: those that had to be told to end */
+        for (size_t r = 0; r < world; r++) {
+            reported[r] = !was_told(c, (int32_t)r);
+            n += reported[r];
+        }
+        n_absent = world - n;
+        code = n_absent > 0 && n_absent <= n ? keep(c, reported, n_absent, err) : code;
+    }
+    inq_mem_free(reported);
+    code = code == INQ_OK && c->n_absent == 0 ? take_latecomer(c, err) : code;
+    return code == INQ_OK ? take_named(c, err) : code;
+}

@@ -1,0 +1,777 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first line of a failure that logs report, composed of facts by its row of the table; what to
+ * do, and what else it could be. */
+#include "analysis/failure/logs/logs.h"
+
+#include "base/say.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND INT64_C(1000000000)
+
+/* As much of a line as a headline quotes. */
+enum { QUOTE = 170, HEADLINE = 900 };
+
+/* ---- facts in words -------------------------------------------------------------------------- */
+
+static bool is_level(const char *word, size_t n)
+{
+    static const char *const levels[] = {"ERROR", "FATAL", "CRITICAL", "WARNING", "INFO",
+                                         "error", "WARN",  "-",        "|",       "stderr"};
+    n -= n > 1 && word[n - 1] == ':';
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        if (strlen(levels[i]) == n && memcmp(levels[i], word, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a word in front of a message is a time or a number. */
+static bool is_stamp(const char *word, size_t n)
+{
+    bool glog = n == 5 && strchr("IWEF", *word) != NULL;
+    for (size_t i = glog; i < n; i++) {
+        if (isdigit((unsigned char)word[i]) == 0 && strchr("-:.,/TZ+", word[i]) == NULL) {
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+/* The message of a line: what stands behind tags, times and severities. */
+static const char *message_of(const char *text)
+{
+    const char *nccl = strstr(text, "NCCL WARN ");
+    const char *kernel = strstr(text, " kernel: ");
+    const char *p = nccl != NULL ? nccl + 10 : kernel != NULL ? kernel + 9 : text;
+    for (;;) {
+        p += strspn(p, " \t>");
+        size_t n = strcspn(p, " \t");
+        const char *close = *p == '[' ? strchr(p, ']') : NULL;
+        if (close != NULL && close[1] != '\0' && close - p < 80) {
+            p = close + 1 + (close[1] == ':');
+            p += strncmp(p, "<std", 4) == 0 ? strcspn(p, ":") + 1 : 0;
+        } else if (n > 0 && p[n] != '\0' && (is_stamp(p, n) || is_level(p, n))) {
+            p += n;
+        } else {
+            return *p != '\0' ? p : text;
+        }
+    }
+}
+
+/* Cut at a word's end; without a dot at the end. */
+static const char *shorten(struct inq_log_case *c, const char *text)
+{
+    size_t n = strnlen(text, QUOTE + 1);
+    if (n <= QUOTE) {
+        while (n > 0 && strchr(" .:", text[n - 1]) != NULL) {
+            n--;
+        }
+        return inq_say(c->arena, "%.*s", (int)n, text);
+    }
+    while (n > QUOTE / 2 && text[n - 1] != ' ') {
+        n--;
+    }
+    return inq_say(c->arena, "%.*s...", (int)(n - 1), text);
+}
+
+static const char *say_message(struct inq_log_case *c)
+{
+    return c->cause != NULL ? shorten(c, message_of(c->cause->event->text)) : "";
+}
+
+/* "KeyError: 'tokens'": the name with what follows it. */
+static const char *say_exception(struct inq_log_case *c)
+{
+    const struct inq_log_event *e = c->cause->event;
+    const char *at = e->op[0] != '\0' ? strstr(e->text, e->op) : NULL;
+    return at != NULL ? shorten(c, at) : e->op;
+}
+
+/* The frame of the exception that the line is, or is the message of. */
+static const char *say_frame(struct inq_log_case *c)
+{
+    const struct inq_log_mark *mark = c->cause;
+    for (size_t i = 0; i < c->n_marks && mark->event->kind != INQ_LOG_PYTHON_ERROR; i++) {
+        mark = c->marks[i].twin == c->cause ? &c->marks[i] : mark;
+    }
+    const char *frame = mark->event->kind == INQ_LOG_PYTHON_ERROR ? mark->event->peer : "";
+    return frame[0] != '\0' ? inq_say(c->arena, " at %.150s", frame) : "";
+}
+
+/* ": tried to allocate 304.00 MiB (GPU 0": what was asked for, as the line says. */
+static const char *say_allocation(struct inq_log_case *c)
+{
+    static const char *const words[] = {"ried to allocate", "rying to allocate", "emory space hbm",
+                                        "llocating"};
+    const char *text = c->cause->event->text;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = strstr(text, words[i]);
+        if (at != NULL) {
+            size_t n = strcspn(at, ";)");
+            n = n < 100 ? n : 100;
+            const char *first = at > text ? at - 1 : at;
+            return inq_say(c->arena, ": %s",
+                           shorten(c, inq_say(c->arena, "%.*s", (int)(n + 1), first)));
+        }
+    }
+    return "";
+}
+
+static const char *say_host(struct inq_log_case *c)
+{
+    const struct inq_log_mark *cause = c->cause;
+    return cause != NULL && cause->host[0] != '\0' ? inq_say(c->arena, " on %.80s", cause->host)
+                                                   : "";
+}
+
+/* What a line names where its rank is not known. */
+static const char *say_process(struct inq_log_case *c)
+{
+    const struct inq_log_event *e = c->cause->event;
+    const char *host = say_host(c);
+    if (e->n_ranks > 0 && e->kind != INQ_LOG_STALLED_RANKS) {
+        return inq_say(c->arena, "task %" PRId32 "%s", e->ranks[0], host);
+    }
+    if (e->local_rank >= 0) {
+        return inq_say(c->arena, "local rank %" PRId32 "%s", e->local_rank, host);
+    }
+    if (e->pid >= 0) {
+        return inq_say(c->arena, "process %" PRId64 "%s", e->pid, host);
+    }
+    bool node = inq_log_of_host(e->kind) && e->kind != INQ_LOG_SLURM_OOM &&
+                e->kind != INQ_LOG_KERNEL_OOM && !inq_log_is_end(e->kind);
+    if (host[0] != '\0') {
+        return node ? host + 4 : inq_say(c->arena, "a process%s", host);
+    }
+    return node ? "a node" : "a process";
+}
+
+/* Where it began: ranks, else a GPU, a process or a host. */
+static const char *say_who(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const char *bus = c->cause != NULL ? inq_log_bus_text(c, c->cause->event->bus) : "";
+    const char *ranks =
+        f->n_roots > 0 ? inq_say_ranks(c->arena, f->root_ranks, f->n_roots, false) : "";
+    if (bus[0] != '\0') {
+        return inq_say(c->arena, "GPU %s%s%s%s", bus, ranks[0] != '\0' ? " of " : "", ranks,
+                       say_host(c));
+    }
+    if (ranks[0] != '\0') {
+        return inq_say(c->arena, "%s%s", ranks, f->n_roots == 1 ? say_host(c) : "");
+    }
+    if (f->n_suspects > 0) {
+        return inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false);
+    }
+    return c->cause != NULL ? say_process(c) : "a process";
+}
+
+static const char *say_hang(struct inq_log_case *c)
+{
+    const struct inq_log_hang *hang = &c->hang;
+    const char *group =
+        hang->group[0] != '\0' ? inq_say(c->arena, " of group %.60s", hang->group) : "";
+    const char *size =
+        hang->numel > 1 ? inq_say(c->arena, " (%" PRId64 " elements)", hang->numel) : "";
+    return hang->seq >= 0
+               ? inq_say(c->arena, "%.40s %" PRId64 "%s%s",
+                         hang->op[0] != '\0' ? hang->op : "collective", hang->seq, size, group)
+               : "what the others wait in";
+}
+
+/* ", 35 s after the last step" */
+static const char *say_since(struct inq_log_case *c)
+{
+    int64_t last_ns = INQ_TIME_NONE;
+    if (c->cause == NULL || c->cause->time_ns == INQ_TIME_NONE) {
+        return "";
+    }
+    for (size_t i = 0; i < c->n_progress; i++) {
+        int64_t ns = c->marks[c->progress[i]].time_ns;
+        bool before = ns != INQ_TIME_NONE && ns <= c->cause->time_ns;
+        last_ns = before && (last_ns == INQ_TIME_NONE || ns > last_ns) ? ns : last_ns;
+    }
+    int64_t s = last_ns != INQ_TIME_NONE ? (c->cause->time_ns - last_ns) / SECOND : 0;
+    return s > 0 ? inq_say(c->arena, ", %" PRId64 " s after the last step", s) : "";
+}
+
+static const struct inq_log_mark *find(const struct inq_log_case *c, enum inq_log_kind kind)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        if (c->marks[i].event->kind == kind && !c->marks[i].survived) {
+            return &c->marks[i];
+        }
+    }
+    return NULL;
+}
+
+/* A line that names the process at the other end. */
+static const struct inq_log_mark *find_peer(const struct inq_log_case *c)
+{
+    static const enum inq_log_kind kinds[] = {INQ_LOG_NCCL_IB, INQ_LOG_FABRIC_ERROR,
+                                              INQ_LOG_NCCL_CONNECT, INQ_LOG_PEER_CLOSED,
+                                              INQ_LOG_GLOO_CLOSED};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        for (size_t i = 0; i < c->n_marks; i++) {
+            if (c->marks[i].event->kind == kinds[k] && c->marks[i].event->peer[0] != '\0') {
+                return &c->marks[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+static const char *say_peer(struct inq_log_case *c)
+{
+    const struct inq_log_mark *mark = find_peer(c);
+    return mark != NULL ? inq_say(c->arena, "%.120s", mark->event->peer) : "the peer";
+}
+
+/* What a status of InfiniBand's work completions says, and of which side. */
+static const char *say_status(int64_t code)
+{
+    static const struct {
+        int64_t code;
+        const char *what;
+    } rows[] = {{4, "local protection error: the fault is on the reporting side"},
+                {5, "flushed after an earlier error of the queue pair"},
+                {9, "invalid request, as the remote side says"},
+                {10, "remote access error"},
+                {11, "operation failed on the remote side"},
+                {12, "transport retries exhausted: the peer or the link does not answer"},
+                {13, "receiver-not-ready retries exhausted: the peer is stuck or gone"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].code == code) {
+            return rows[i].what;
+        }
+    }
+    return "failed";
+}
+
+static const char *say_network(struct inq_log_case *c)
+{
+    const struct inq_log_mark *mark = find(c, INQ_LOG_NCCL_IB);
+    if (mark != NULL) {
+        const struct inq_log_event *e = mark->event;
+        return inq_say(c->arena,
+                       "InfiniBand transfers between %s and %.100s, status %" PRId64 " (%s)",
+                       mark->host[0] != '\0' ? mark->host : "the reporting process",
+                       e->peer[0] != '\0' ? e->peer : "a peer", e->code, say_status(e->code));
+    }
+    mark = find(c, INQ_LOG_FABRIC_ERROR);
+    mark = mark != NULL ? mark : find(c, INQ_LOG_NCCL_CONNECT);
+    return mark != NULL ? shorten(c, message_of(mark->event->text)) : "";
+}
+
+static const char *say_who_first(struct inq_log_case *c, const struct inq_failure *f)
+{
+    char *who = inq_arena_printf(c->arena, "%s", say_who(c, f));
+    if (who != NULL && who[0] >= 'a' && who[0] <= 'z' && strncmp(who, "node", 4) != 0) {
+        who[0] = (char)(who[0] - ('a' - 'A'));
+    }
+    return who != NULL ? who : "";
+}
+
+static const char *say_text(struct inq_log_case *c, const struct inq_failure *f)
+{
+    return f->cls == INQ_FAILURE_NETWORK && c->cause == NULL ? say_network(c) : say_message(c);
+}
+
+static const char *say_other_end(struct inq_log_case *c)
+{
+    return find_peer(c) != NULL ? inq_say(c->arena, " (%s)", say_peer(c)) : "";
+}
+
+static const char *say_op(struct inq_log_case *c)
+{
+    const struct inq_log_event *e = c->cause->event;
+    return e->op[0] != '\0' ? shorten(c, e->op) : say_message(c);
+}
+
+static const char *say_node(struct inq_log_case *c)
+{
+    const struct inq_log_event *e = c->cause->event;
+    return e->peer[0] != '\0' ? inq_say(c->arena, " (%.80s)", e->peer) : "";
+}
+
+static const char *say_named_peer(struct inq_log_case *c)
+{
+    return c->cause->event->peer;
+}
+
+static const char *say_code(struct inq_log_case *c)
+{
+    return inq_say(c->arena, "%" PRId64, c->cause->event->code);
+}
+
+static const char *say_xid(struct inq_log_case *c)
+{
+    int64_t code = c->cause->event->code;
+    return inq_say(c->arena, "Xid %" PRId64 " (%s)", code, inq_xid_name(code));
+}
+
+static const char *say_sizes(struct inq_log_case *c)
+{
+    const struct inq_log_event *e = c->cause->event;
+    return e->numel_in >= 0 && e->numel_out >= 0
+               ? inq_say(c->arena, " (%" PRId64 " and %" PRId64 " bytes)", e->numel_in,
+                         e->numel_out)
+               : "";
+}
+
+/* ": index out of bounds": what the line behind says. */
+static const char *say_next_line(struct inq_log_case *c)
+{
+    const char *op = c->cause->event->op;
+    return op[0] != '\0' ? inq_say(c->arena, " %s", shorten(c, op)) : "";
+}
+
+/* The line itself, where no rank is known to name. */
+static const char *say_quoted(struct inq_log_case *c, const struct inq_failure *f)
+{
+    return f->n_roots == 0 ? inq_say(c->arena, " (%s)", say_message(c)) : "";
+}
+
+/* " for rank 7", of those that a line says to be waited for; else who waited. */
+static const char *say_awaited(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_mark *mark = c->cause;
+    const char *peer = mark->event->peer;
+    return f->n_roots > 0    ? inq_say(c->arena, " for %s",
+                                       inq_say_ranks(c->arena, f->root_ranks, f->n_roots, false))
+           : peer[0] != '\0' ? inq_say(c->arena, " for %.80s", peer)
+           : mark->rank >= 0 ? inq_say(c->arena, ", as rank %" PRId32 " noticed", mark->rank)
+                             : "";
+}
+
+static const char *say_was(struct inq_log_case *c, const struct inq_failure *f)
+{
+    (void)c;
+    return f->n_roots > 1 || (f->n_roots == 0 && f->n_suspects > 1) ? "were" : "was";
+}
+
+/* "process 9120 (pt_data_worker) of rank 3": whom the kernel killed, as it says. */
+static const char *say_killed(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_event *e = c->cause->event;
+    if (e->op[0] == '\0' || e->pid < 0) {
+        return say_who(c, f);
+    }
+    const char *rank =
+        f->n_roots > 0
+            ? inq_say(c->arena, " of %s", inq_say_ranks(c->arena, f->root_ranks, f->n_roots, false))
+            : "";
+    return inq_say(c->arena, "process %" PRId64 " (%.60s)%s%s", e->pid, e->op, rank, say_host(c));
+}
+
+/* The fields of a headline. */
+static const struct {
+    const char *name;
+    const char *(*say)(struct inq_log_case *c);
+    const char *(*say_of)(struct inq_log_case *c, const struct inq_failure *f); /* instead */
+    bool of_line; /* says nothing without the line that it began with */
+} fields[] = {
+    {"who", NULL, say_who, false},          {"Who", NULL, say_who_first, false},
+    {"text", NULL, say_text, false},        {"hang", say_hang, NULL, false},
+    {"since", say_since, NULL, false},      {"on", say_host, NULL, false},
+    {"to", say_other_end, NULL, false},     {"exc", say_exception, NULL, true},
+    {"at", say_frame, NULL, true},          {"op", say_op, NULL, true},
+    {"alloc", say_allocation, NULL, true},  {"node", say_node, NULL, true},
+    {"peer", say_named_peer, NULL, true},   {"code", say_code, NULL, true},
+    {"xid", say_xid, NULL, true},           {"sizes", say_sizes, NULL, true},
+    {"was", NULL, say_was, false},          {"killed", NULL, say_killed, true},
+    {"message", say_next_line, NULL, true}, {"quoted", NULL, say_quoted, true},
+    {"awaited", NULL, say_awaited, true},
+};
+
+static const char *say_field(struct inq_log_case *c, const struct inq_failure *f, const char *name,
+                             size_t n)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (strlen(fields[i].name) != n || memcmp(fields[i].name, name, n) != 0) {
+            continue;
+        }
+        if (fields[i].of_line && c->cause == NULL) {
+            return "";
+        }
+        return fields[i].say != NULL ? fields[i].say(c) : fields[i].say_of(c, f);
+    }
+    return "";
+}
+
+/* ---- composing ------------------------------------------------------------------------------- */
+
+static const char *fill(struct inq_log_case *c, const struct inq_failure *f, const char *format)
+{
+    char line[HEADLINE];
+    size_t n = 0;
+    while (*format != '\0' && n + 1 < sizeof line) {
+        const char *close = *format == '{' ? strchr(format, '}') : NULL;
+        if (close == NULL) {
+            line[n++] = *format++;
+            continue;
+        }
+        const char *value = say_field(c, f, format + 1, (size_t)(close - format) - 1);
+        size_t len = strnlen(value, sizeof line - 1 - n);
+        memcpy(line + n, value, len);
+        n += len;
+        format = close + 1;
+    }
+    line[n] = '\0';
+    const char *victims = f->n_victims == 0 ? ""
+                                            : inq_say(c->arena, "; %zu other rank%s affected",
+                                                      f->n_victims, f->n_victims == 1 ? "" : "s");
+    return inq_say(c->arena, "%s%s.", line, victims);
+}
+
+/* A line that says itself what differs: two ranks, two ops. */
+static const char *headline_of_mismatch(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_event *e = c->cause != NULL ? c->cause->event : NULL;
+    if (e != NULL && e->kind == INQ_LOG_MISMATCH && e->peer_rank >= 0 && e->op[0] != '\0') {
+        const char *number = e->seq >= 0 ? inq_say(c->arena, " %" PRId64, e->seq) : "";
+        return inq_say(c->arena,
+                       "Rank %" PRId32 " entered %.40s%s where rank %" PRId64
+                       " entered %.40s%s: mismatched collectives.",
+                       e->rank, e->op, number, e->peer_rank,
+                       e->peer[0] != '\0' ? e->peer : "another", number);
+    }
+    const struct inq_log_standing *odd = NULL;
+    const struct inq_log_standing *usual = NULL;
+    for (size_t i = 0; i < c->hang.n_standing; i++) {
+        const struct inq_log_standing *row = &c->hang.standing[i];
+        bool suspect = f->n_roots > 0 && row->rank == f->root_ranks[0];
+        bool differs = odd == NULL || strcmp(row->op, odd->op) != 0 || row->numel != odd->numel;
+        odd = suspect ? row : odd;
+        usual = !suspect && row->op[0] != '\0' && differs ? row : usual;
+    }
+    if (odd != NULL && usual != NULL && odd->op[0] != '\0') {
+        return inq_say(c->arena,
+                       "%s entered %.40s %" PRId64 " with %" PRId64 " elements where rank %" PRId32
+                       " entered %.40s with %" PRId64 ": mismatched collectives.",
+                       inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true), odd->op,
+                       c->hang.seq, odd->numel, usual->rank, usual->op, usual->numel);
+    }
+    if (e != NULL && f->n_roots == 0) {
+        return inq_say(c->arena, "Ranks did not enter the same collective: %s.", say_message(c));
+    }
+    return fill(c, f, inq_failure_class_rule(INQ_FAILURE_MISMATCH)->headline);
+}
+
+/* The line of a victim that says most: one that names somebody, else the first. */
+static const struct inq_log_mark *telling_victim(const struct inq_log_case *c)
+{
+    const struct inq_log_mark *best = NULL;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        bool counts = mark->means.role == INQ_LOG_VICTIM && !mark->survived &&
+                      !inq_log_is_end(mark->event->kind) &&
+                      strstr(mark->event->op, "ChildFailed") == NULL &&
+                      strstr(mark->event->op, "SignalException") == NULL &&
+                      mark->event->kind != INQ_LOG_NCCL_RESULT;
+        bool names = mark->event->peer_rank >= 0 || mark->event->kind == INQ_LOG_TASK_LOST ||
+                     (mark->event->peer[0] != '\0' && mark->event->kind != INQ_LOG_PYTHON_ERROR);
+        bool better =
+            best == NULL || (names && best->event->peer[0] == '\0' && best->event->peer_rank < 0);
+        best = counts && better ? mark : best;
+    }
+    return best;
+}
+
+/* No line names a cause, nor where ranks wait. */
+static const char *headline_of_victims(struct inq_log_case *c, const struct inq_failure *f)
+{
+    if (find(c, INQ_LOG_XID) != NULL) {
+        return "Cause unknown: GPU errors that follow another one are here, that one is not.";
+    }
+    if (find(c, INQ_LOG_WATCHDOG_STUCK) != NULL) {
+        return "Cause unknown: NCCL's watchdog itself was stuck, in a CUDA call or waiting for a "
+               "lock; no line here names what held it.";
+    }
+    const struct inq_log_mark *mark = telling_victim(c);
+    mark = mark == NULL ? c->floor : mark;
+    const char *said = mark == NULL ? ""
+                       : mark->event->kind == INQ_LOG_NCCL_IB
+                           ? say_network(c)
+                           : shorten(c, message_of(mark->event->text));
+    if (f->n_suspects > 0) {
+        return inq_say(c->arena,
+                       "The others lost or waited for %s, whose log should name the cause%s%s.",
+                       inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false),
+                       said[0] != '\0' ? ": " : "", said);
+    }
+    if (mark != NULL) {
+        const char *who = mark->rank >= 0 ? inq_say(c->arena, "rank %" PRId32, mark->rank)
+                          : mark->host[0] != '\0'
+                              ? inq_say(c->arena, "a process on %.80s", mark->host)
+                              : "a process";
+        return inq_say(c->arena,
+                       "Cause unknown: %s noticed that a peer failed or did not join (%s); the log "
+                       "of that peer is not here, or names no cause.",
+                       who, said);
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *end = &c->marks[i];
+        if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
+            return inq_say(c->arena, "Stopped from outside: %s; no line says by whom or why.",
+                           shorten(c, message_of(end->event->text)));
+        }
+    }
+    return "Cause unknown: processes were aborted or stopped, and no line here says why.";
+}
+
+static const char *headline_unknown(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_mark *cause = c->cause;
+    const char *sub = cause != NULL ? cause->means.sub : "";
+    if (strcmp(sub, "killed") == 0) {
+        return fill(c, f, "{Who} {was} killed (SIGKILL){since}; no line here says by whom");
+    }
+    if (strcmp(sub, "terminated") == 0) {
+        return fill(c, f, "{Who} {was} stopped by SIGTERM{since}; no line here says by whom");
+    }
+    if (strcmp(sub, "exit") == 0) {
+        return fill(c, f,
+                    "{Who} exited with code {code}{since}; its own error message is not in these "
+                    "logs");
+    }
+    if (cause != NULL) {
+        return fill(
+            c, f, "The run ended with \"{text}\" ({who}{since}); its cause is unknown to inquest");
+    }
+    if (c->hang.how == INQ_LOG_NO_HANG) {
+        return headline_of_victims(c, f);
+    }
+    if (f->n_suspects > 0) {
+        return fill(c, f, "The run hangs in {hang}; {who} printed nothing while all others wait");
+    }
+    if (c->hang.how == INQ_LOG_ALL_DONE) {
+        return "The run hangs, but not in a collective of the group whose counters are here: all "
+               "of these are finished.";
+    }
+    const char *first =
+        c->hang.first != NULL && c->hang.first->rank >= 0
+            ? inq_say(c->arena, " (rank %" PRId32 " timed out first)", c->hang.first->rank)
+            : "";
+    return inq_say(c->arena,
+                   "The run hangs in %s%s; the logs are of ranks that wait, not of the one that "
+                   "they wait for.",
+                   c->hang.seq >= 0 ? say_hang(c) : "a collective", first);
+}
+
+/* All but some ranks say that a peer is gone or late. */
+static const char *headline_of_absent(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_mark *mark = telling_victim(c);
+    const struct inq_log_mark *named = find(c, INQ_LOG_TASK_LOST);
+    if (named != NULL && named->event->n_ranks > 0) {
+        return inq_say(c->arena, "%s did not join while others waited: %s.",
+                       inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true),
+                       shorten(c, message_of(named->event->text)));
+    }
+    return inq_say(c->arena,
+                   "%s printed no error, while the other ranks lost the connection or waited in "
+                   "vain: %s.",
+                   inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true),
+                   mark != NULL ? shorten(c, message_of(mark->event->text)) : "");
+}
+
+static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
+    if (f->cls == INQ_FAILURE_UNKNOWN) {
+        return headline_unknown(c, f);
+    }
+    if (f->cls == INQ_FAILURE_MISMATCH && (rule == NULL || rule->headline == NULL)) {
+        return headline_of_mismatch(c, f);
+    }
+    if (f->cls == INQ_FAILURE_PEER_DIED && f->n_roots > 0) {
+        return fill(c, f,
+                    "{Who} {was} lost: the others no longer heard from it (heartbeat timeout)");
+    }
+    if (f->cls == INQ_FAILURE_CPU_STALL && f->subclass != NULL &&
+        strcmp(f->subclass, "absent") == 0) {
+        return headline_of_absent(c, f);
+    }
+    if (f->cls == INQ_FAILURE_CPU_STALL && c->hang.how == INQ_LOG_ALL_DONE) {
+        return "Ranks wait on the CPU, in a barrier or for a store: all collectives on the GPUs "
+               "are finished, and the logs do not name the rank that did not join.";
+    }
+    if (f->cls == INQ_FAILURE_HOST && rule != NULL && strcmp(rule->sub, "killed") == 0) {
+        return fill(
+            c, f,
+            "{Who} {was} killed (SIGKILL) after its peers had waited long for it, as happens "
+            "when host memory runs out");
+    }
+    if (rule != NULL && rule->cls == f->cls && rule->headline != NULL) {
+        return fill(c, f, rule->headline);
+    }
+    return fill(c, f, inq_failure_class_rule(f->cls)->headline);
+}
+
+/* ---- what to do, and what else it could be --------------------------------------------------- */
+
+static const char *advice(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
+    const char *frame = c->cause != NULL ? say_frame(c) : "";
+    if (c->cause != NULL && strcmp(c->cause->means.sub, "killed") == 0) {
+        return "Read the node's kernel log and the scheduler's record for the time of the kill.";
+    }
+    if (f->cls == INQ_FAILURE_APPLICATION && frame[0] != '\0') {
+        return inq_say(c->arena, "Look at %.200s.", frame + 4);
+    }
+    if (rule != NULL && rule->cls == f->cls && rule->advice != NULL) {
+        return rule->advice;
+    }
+    if (f->cls == INQ_FAILURE_UNKNOWN && c->hang.how != INQ_LOG_NO_HANG) {
+        return "Turn Flight Recorder on (TORCH_NCCL_TRACE_BUFFER_SIZE) and collect the logs of all "
+               "ranks.";
+    }
+    return inq_failure_class_rule(f->cls)->advice;
+}
+
+static void add(struct inq_log_case *c, struct inq_failure *f, const char *text)
+{
+    enum { MOST = 8 };
+    if (f->alternatives == NULL) {
+        f->alternatives = inq_arena_array(c->arena, MOST, sizeof(const char *));
+        c->no_memory = c->no_memory || f->alternatives == NULL;
+    }
+    if (text != NULL && f->alternatives != NULL && f->n_alternatives < MOST) {
+        f->alternatives[f->n_alternatives++] = text;
+    }
+}
+
+static void ask_unknown(struct inq_log_case *c, struct inq_failure *f)
+{
+    if (c->cause != NULL && strcmp(c->cause->means.sub, "killed") == 0) {
+        add(c, f,
+            "host memory ran out: look for an oom-kill line of this process in the node's kernel "
+            "log, or the control group's count of them");
+        add(c, f,
+            "killed from outside (scheduler, health check, operator): check the scheduler's "
+            "record");
+        return;
+    }
+    if (find_peer(c) != NULL) {
+        add(c, f,
+            inq_say(c->arena, "the process or node at %s failed first: check its log",
+                    say_peer(c)));
+        add(c, f,
+            inq_say(c->arena,
+                    "the network: link, port or switch on the way to %s; check the error counters "
+                    "of both network cards",
+                    say_peer(c)));
+        return;
+    }
+    if (c->hang.how == INQ_LOG_NO_HANG) {
+        add(c, f,
+            "a failure that these logs do not show: check the stderr of every rank and the nodes' "
+            "kernel logs");
+        return;
+    }
+    add(c, f,
+        inq_say(c->arena,
+                "a rank that did not join %s: the counters of the other ranks (their dump-signal "
+                "lines or Flight Recorder dumps) would name it",
+                say_hang(c)));
+    add(c, f,
+        "ranks that enter different collectives: Flight Recorder dumps with stacks would tell");
+    add(c, f, "a GPU or link fault: check the nodes' kernel logs (Xid)");
+}
+
+static bool roots_wait(const struct inq_log_case *c, const struct inq_failure *f)
+{
+    for (size_t i = 0; i < c->hang.n_suspects; i++) {
+        for (size_t k = 0; k < f->n_roots; k++) {
+            if (c->hang.suspects[i] == f->root_ranks[k]) {
+                return false;
+            }
+        }
+    }
+    return c->hang.n_suspects > 0 && c->hang.how != INQ_LOG_SILENT;
+}
+
+static void ask(struct inq_log_case *c, struct inq_failure *f)
+{
+    const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
+    const struct inq_failure_rule *cls = inq_failure_class_rule(f->cls);
+    bool own = rule != NULL && rule->cls == f->cls;
+    if (c->other_clock) {
+        int64_t minutes = (c->cause->time_ns - c->hang.detected_ns) / (60 * SECOND);
+        add(c, f,
+            inq_say(c->arena,
+                    "as printed, that line is %" PRId64 " min after the hang: unless the clock or "
+                    "the time zone of its machine differs, it is not its cause",
+                    minutes));
+    }
+    for (size_t i = 0; own && i < INQ_RULE_NEXT && c->confirm == NULL; i++) {
+        add(c, f, rule->next[i]);
+    }
+    for (size_t i = 0; (!own || f->n_alternatives == 0) && i < INQ_RULE_NEXT; i++) {
+        add(c, f, cls->next[i]);
+    }
+    if (f->cls == INQ_FAILURE_GPU_STALL && inq_log_other_op(&c->hang)) {
+        add(c, f,
+            "ranks that took different paths, so that their counts no longer match: compare the "
+            "stacks of both sides");
+    }
+    if (f->cls == INQ_FAILURE_HOST && f->confidence == INQ_CONFIDENCE_HYPOTHESIS) {
+        add(c, f,
+            "killed from outside (scheduler, health check, operator), or for another limit: check "
+            "the node's kernel log (oom-kill) and the scheduler's record");
+    }
+    if (c->cause != NULL && roots_wait(c, f)) {
+        add(c, f,
+            inq_say(c->arena, "by the counters, the others wait for %s: check its log",
+                    inq_say_ranks(c->arena, c->hang.suspects, c->hang.n_suspects, false)));
+    }
+}
+
+/* Why a line of an error is not what the run is said to have died of. */
+static const char *why_aside(const struct inq_log_case *c, const struct inq_log_mark *mark)
+{
+    return mark->survived ? "the run went on after it"
+           : mark->late   ? "it came after the first failure"
+           : c->cause != NULL && mark->means.cls == c->cause->means.cls
+               ? "the same failure is told by a line that is earlier or says more"
+           : mark->means.weight < INQ_LOG_FAIR ? "it names no cause"
+                                               : "another line is stronger or earlier";
+}
+
+/* No error goes unmentioned: what is neither the cause nor only suffered is listed with the reason.
+ */
+static void tell_set_aside(struct inq_log_case *c, struct inq_failure *f)
+{
+    enum { MOST = 6 };
+    f->set_aside = inq_arena_array(c->arena, MOST, sizeof(const char *));
+    c->no_memory = c->no_memory || f->set_aside == NULL;
+    for (size_t i = 0; i < c->n_marks && f->set_aside != NULL && f->n_set_aside < MOST; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        bool own = mark->means.role == INQ_LOG_CAUSE && !inq_log_is_end(mark->event->kind) &&
+                   mark->event->kind != INQ_LOG_NCCL_WARNING;
+        if (own && !mark->root && mark != c->cause && mark != c->confirm &&
+            mark->event->count > 0) {
+            f->set_aside[f->n_set_aside++] = inq_say(
+                c->arena, "%s (%.120s:%" PRIu64 "): %s", shorten(c, message_of(mark->event->text)),
+                inq_log_path(c, mark->event), mark->event->line, why_aside(c, mark));
+        }
+    }
+}
+
+void inq_log_compose(struct inq_log_case *c, struct inq_failure *f)
+{
+    f->headline = headline(c, f);
+    f->advice = advice(c, f);
+    if (f->cls == INQ_FAILURE_UNKNOWN) {
+        ask_unknown(c, f);
+    } else {
+        ask(c, f);
+    }
+    tell_set_aside(c, f);
+}

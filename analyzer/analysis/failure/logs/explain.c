@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The failure in words: headline, evidence, moments, victims, what else it could be, what to do. */
+#include "analysis/failure/logs/logs.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/say.h"
+#include "base/sort.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MAX_EVIDENCE = 32,
+    MAX_ROOT_LINES = 12,
+    MAX_VICTIM_LINES = 8,
+    MAX_MOMENTS = 48,
+    MAX_PLACES = 64
+};
+
+const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus)
+{
+    if (bus == INQ_LOG_NO_BUS) {
+        return "";
+    }
+    return inq_say(c->arena, "%04x:%02x:%02x.0", (unsigned)(bus >> 16 & 0xffffffff),
+                   (unsigned)(bus >> 8 & 0xff), (unsigned)(bus & 0xff));
+}
+
+static const char *say_signal(int64_t code)
+{
+    switch (inq_log_signal(code)) {
+    case 4:
+        return " (SIGILL)";
+    case 6:
+        return " (SIGABRT)";
+    case 7:
+        return " (SIGBUS)";
+    case 8:
+        return " (SIGFPE)";
+    case 9:
+        return " (SIGKILL)";
+    case 11:
+        return " (SIGSEGV)";
+    case 15:
+        return " (SIGTERM)";
+    default:
+        return "";
+    }
+}
+
+/* What a line tells, with the numbers that matter. */
+static const char *say_line(struct inq_log_case *c, const struct inq_log_mark *mark)
+{
+    const struct inq_log_event *e = mark->event;
+    const char *kind = inq_log_kind_text(e->kind);
+    const char *bus = inq_log_bus_text(c, e->bus);
+    switch ((int)e->kind) {
+    case INQ_LOG_XID:
+        return inq_say(c->arena, "Xid %" PRId64 " (%s) on GPU %s", e->code, inq_xid_name(e->code),
+                       bus);
+    case INQ_LOG_SXID:
+        return inq_say(c->arena, "SXid %" PRId64 " on switch %s", e->code, bus);
+    case INQ_LOG_FALLEN_OFF:
+        return inq_say(c->arena, "GPU %s fell off the bus, as Xid 79 tells", bus);
+    case INQ_LOG_EXIT:
+    case INQ_LOG_EXIT_ROW:
+    case INQ_LOG_SLURM_EXIT:
+        return inq_say(c->arena, "%s with exit code %" PRId64 "%s", kind, e->code,
+                       say_signal(e->code));
+    case INQ_LOG_PYTHON_ERROR:
+        return inq_say(c->arena, "%.120s%s%.180s", e->op, e->peer[0] != '\0' ? " at " : "",
+                       e->peer);
+    case INQ_LOG_CUDA_ERROR:
+        if (e->code > 0) {
+            kind = strcmp(mark->means.sub, "assert") == 0 ? "an assertion on the GPU failed"
+                                                          : "an illegal memory access";
+        }
+        return e->op[0] != '\0' ? inq_say(c->arena, "%s: %.120s", kind, e->op) : kind;
+    case INQ_LOG_NCCL_CUDA_ERROR:
+    case INQ_LOG_NCCL_IB_ASYNC:
+        return inq_say(c->arena, "%s: %.120s", kind, e->op);
+    case INQ_LOG_NCCL_IB:
+        return inq_say(c->arena, "%s with status %" PRId64 ", peer %.100s", kind, e->code, e->peer);
+    case INQ_LOG_NCCL_RESULT:
+    case INQ_LOG_NCCL_ERROR:
+        return e->code >= 0 ? inq_say(c->arena, "%s (%" PRId64 ")", kind, e->code) : kind;
+    case INQ_LOG_NCCL_SERVICE:
+        return inq_say(c->arena, "%s (%" PRId64 ")", kind, e->peer_rank);
+    case INQ_LOG_WATCHDOG_TIMEOUT:
+        return inq_say(c->arena, "%s: %.40s %" PRId64 " after %" PRId64 " ms", kind, e->op, e->seq,
+                       e->ran_ms);
+    default:
+        break;
+    }
+    if (e->enqueued >= 0 || e->completed >= 0) {
+        return inq_say(c->arena, "%s: enqueued %" PRId64 ", completed %" PRId64, kind, e->enqueued,
+                       e->completed);
+    }
+    if (e->peer[0] != '\0') {
+        return inq_say(c->arena, "%s: %.120s", kind, e->peer);
+    }
+    return kind;
+}
+
+/* ---- evidence -------------------------------------------------------------------------------- */
+
+static void add_evidence(struct inq_log_case *c, struct inq_failure *f,
+                         const struct inq_log_mark *mark)
+{
+    for (size_t i = 0; i < f->n_evidence; i++) { /* a line may tell two things */
+        const struct inq_failure_evidence *other = &f->evidence[i];
+        if (other->line == mark->event->line && other->rank == mark->rank &&
+            strcmp(other->file, inq_log_path(c, mark->event)) == 0) {
+            return;
+        }
+    }
+    if (f->n_evidence < MAX_EVIDENCE) {
+        f->evidence[f->n_evidence++] = (struct inq_failure_evidence){
+            .rank = mark->rank,
+            .file = inq_log_path(c, mark->event),
+            .what = say_line(c, mark),
+            .line = mark->event->line,
+            .text = mark->event->text,
+        };
+    }
+}
+
+static void tell_evidence(struct inq_log_case *c, struct inq_failure *f)
+{
+    f->evidence = inq_arena_array(c->arena, MAX_EVIDENCE, sizeof *f->evidence);
+    if (f->evidence == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    if (c->cause != NULL) {
+        add_evidence(c, f, c->cause);
+    }
+    if (c->confirm != NULL) {
+        add_evidence(c, f, c->confirm);
+    }
+    for (size_t i = 0; i < c->n_marks && f->n_evidence < MAX_ROOT_LINES; i++) {
+        if (c->marks[i].root) {
+            add_evidence(c, f, &c->marks[i]);
+        }
+    }
+    const struct inq_log_hang *hang = &c->hang;
+    if (hang->said != NULL) {
+        add_evidence(c, f, hang->said);
+    }
+    for (int pass = 0; pass < 2; pass++) { /* the suspects' counters, then those of others */
+        size_t left = MAX_VICTIM_LINES;
+        for (size_t i = 0; i < hang->n_standing && left > 0; i++) {
+            const struct inq_log_standing *row = &hang->standing[i];
+            bool suspect = false;
+            for (size_t k = 0; k < hang->n_suspects; k++) {
+                suspect = suspect || hang->suspects[k] == row->rank;
+            }
+            if (suspect == (pass == 0) && row->mark != NULL) {
+                add_evidence(c, f, row->mark);
+                left--;
+            }
+        }
+    }
+    size_t left = MAX_VICTIM_LINES;
+    for (size_t i = 0; i < c->n_marks && left > 0 && c->cause == NULL && hang->first == NULL; i++) {
+        if (c->marks[i].means.role == INQ_LOG_VICTIM) {
+            add_evidence(c, f, &c->marks[i]);
+            left--;
+        }
+    }
+}
+
+/* ---- victims --------------------------------------------------------------------------------- */
+
+static int by_lines(const void *a, const void *b, void *ctx)
+{
+    const struct inq_failure_victims *x = a;
+    const struct inq_failure_victims *y = b;
+    (void)ctx;
+    return (x->count < y->count) - (x->count > y->count);
+}
+
+static bool is_victim(const struct inq_log_mark *mark)
+{
+    return mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN ||
+           (mark->means.role == INQ_LOG_CAUSE && mark->late);
+}
+
+static int victims_of(struct inq_log_case *c, enum inq_log_kind kind, bool *seen,
+                      struct inq_failure_victims *group, struct inq_err *err)
+{
+    size_t n = 0;
+    memset(seen, 0, (size_t)c->world * sizeof *seen);
+    *group = (struct inq_failure_victims){.what = inq_log_kind_text(kind)};
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        if (mark->event->kind != kind || !is_victim(mark)) {
+            continue;
+        }
+        if (group->text == NULL) {
+            group->text = mark->event->text;
+            group->line = mark->event->line;
+            group->file = inq_log_path(c, mark->event);
+        }
+        group->count += mark->event->count;
+        if (mark->rank >= 0 && mark->rank < c->world && !seen[mark->rank]) {
+            seen[mark->rank] = true;
+            n++;
+        }
+    }
+    group->ranks = inq_arena_array(c->arena, n, sizeof *group->ranks);
+    if (group->ranks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
+    }
+    for (int32_t r = 0; r < c->world; r++) {
+        if (seen[r]) {
+            group->ranks[group->n_ranks++] = r;
+        }
+    }
+    return INQ_OK;
+}
+
+static void tell_victims(struct inq_log_case *c, struct inq_failure *f)
+{
+    bool *seen = inq_mem_zalloc((size_t)c->world + 1, sizeof *seen);
+    f->victim_lines = inq_arena_array(c->arena, INQ_LOG_KIND_COUNT, sizeof *f->victim_lines);
+    bool there[INQ_LOG_KIND_COUNT] = {false};
+    if (seen == NULL || f->victim_lines == NULL) {
+        c->no_memory = true;
+        inq_mem_free(seen);
+        return;
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        there[c->marks[i].event->kind] |= is_victim(&c->marks[i]);
+    }
+    for (int kind = 0; kind < INQ_LOG_KIND_COUNT && !c->no_memory; kind++) {
+        if (there[kind]) {
+            struct inq_failure_victims *group = &f->victim_lines[f->n_victim_lines++];
+            c->no_memory = victims_of(c, (enum inq_log_kind)kind, seen, group, NULL) != INQ_OK;
+        }
+    }
+    if (!c->no_memory) {
+        c->no_memory = inq_sort(f->victim_lines, f->n_victim_lines, sizeof *f->victim_lines,
+                                by_lines, NULL, NULL) != INQ_OK;
+    }
+    inq_mem_free(seen);
+}
+
+/* ---- moments --------------------------------------------------------------------------------- */
+
+static enum inq_failure_phase phase_of(const struct inq_log_case *c,
+                                       const struct inq_log_mark *mark)
+{
+    if (mark == c->cause) {
+        return INQ_PHASE_CAUSE;
+    }
+    if (mark->survived) {
+        return INQ_PHASE_CONTEXT;
+    }
+    switch (mark->means.role) {
+    case INQ_LOG_CAUSE:
+        return INQ_PHASE_SPREAD;
+    case INQ_LOG_TEARDOWN:
+        return INQ_PHASE_ABORT;
+    case INQ_LOG_VICTIM:
+        break;
+    case INQ_LOG_CONTEXT:
+    case INQ_LOG_FACT:
+        return INQ_PHASE_CONTEXT;
+    }
+    enum inq_log_kind kind = mark->event->kind;
+    bool ends = inq_log_is_end(kind) || kind == INQ_LOG_WATCHDOG_ENDED;
+    return ends ? INQ_PHASE_ABORT : INQ_PHASE_DETECTION;
+}
+
+static int by_time(const void *a, const void *b, void *ctx)
+{
+    const struct inq_failure_moment *x = a;
+    const struct inq_failure_moment *y = b;
+    (void)ctx;
+    bool wall_x = x->time_ns != INQ_TIME_NONE && !x->since_boot;
+    bool wall_y = y->time_ns != INQ_TIME_NONE && !y->since_boot;
+    if (wall_x != wall_y) {
+        return wall_x ? -1 : 1;
+    }
+    if (wall_x && x->time_ns != y->time_ns) {
+        return x->time_ns < y->time_ns ? -1 : 1;
+    }
+    return 0;
+}
+
+static void add_moment(struct inq_failure *f, const struct inq_failure_moment *moment)
+{
+    if (f->n_moments < MAX_MOMENTS) {
+        f->moments[f->n_moments++] = *moment;
+    }
+}
+
+static bool worth_a_moment(const struct inq_log_mark *mark)
+{
+    enum inq_log_kind kind = mark->event->kind;
+    return mark->means.role != INQ_LOG_FACT && kind != INQ_LOG_NCCL_RESULT &&
+           (mark->means.role != INQ_LOG_CONTEXT || kind == INQ_LOG_NFS_OK ||
+            kind == INQ_LOG_LINK_UP || kind == INQ_LOG_XID);
+}
+
+/* The first line of each kind on each side, the first cause, T0. */
+static void tell_moments(struct inq_log_case *c, struct inq_failure *f)
+{
+    bool told[INQ_LOG_KIND_COUNT][INQ_PHASE_COUNT];
+    memset(told, 0, sizeof told);
+    f->moments = inq_arena_array(c->arena, MAX_MOMENTS, sizeof *f->moments);
+    if (f->moments == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    if (c->hang.start_ns != INQ_TIME_NONE && c->hang.first != NULL) {
+        const char *op = c->hang.op[0] != '\0' ? c->hang.op : "the collective";
+        add_moment(f,
+                   &(struct inq_failure_moment){
+                       .phase = INQ_PHASE_HANG_START,
+                       .time_ns = c->hang.start_ns,
+                       .dated = c->dated,
+                       .rank = c->hang.first->rank,
+                       .file = inq_log_path(c, c->hang.first->event),
+                       .line = c->hang.first->event->line,
+                       .what = inq_say(c->arena,
+                                       "%.40s %" PRId64 " begins that then timed out (timeout line "
+                                       "less its \"ran for\")",
+                                       op, c->hang.seq),
+                   });
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        enum inq_failure_phase phase = phase_of(c, mark);
+        if (!worth_a_moment(mark) || told[mark->event->kind][phase]) {
+            continue;
+        }
+        told[mark->event->kind][phase] = true;
+        bool boot = mark->event->clock == INQ_LOG_CLOCK_BOOT;
+        add_moment(f, &(struct inq_failure_moment){
+                          .phase = phase,
+                          .time_ns = boot ? mark->event->time_ns : mark->time_ns,
+                          .since_boot = boot,
+                          .dated = c->dated,
+                          .rank = mark->rank,
+                          .file = inq_log_path(c, mark->event),
+                          .line = mark->event->line,
+                          .what = say_line(c, mark),
+                      });
+    }
+    c->no_memory = c->no_memory || inq_sort(f->moments, f->n_moments, sizeof *f->moments, by_time,
+                                            NULL, NULL) != INQ_OK;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static bool same_place(const struct inq_failure_place *a, const struct inq_failure_place *b)
+{
+    if (a->rank >= 0 && b->rank >= 0) {
+        return a->rank == b->rank;
+    }
+    return a->rank == b->rank && a->pid == b->pid && strcmp(a->host, b->host) == 0 &&
+           strcmp(a->bus, b->bus) == 0 && strcmp(a->peer, b->peer) == 0;
+}
+
+static void add_place(struct inq_failure *f, const struct inq_failure_place *place)
+{
+    for (size_t i = 0; i < f->n_places; i++) {
+        if (same_place(&f->places[i], place)) {
+            return;
+        }
+    }
+    bool known = place->rank >= 0 || place->pid >= 0 || place->host[0] != '\0' ||
+                 place->bus[0] != '\0' || place->peer[0] != '\0';
+    if (known && f->n_places < MAX_PLACES) {
+        f->places[f->n_places++] = *place;
+    }
+}
+
+static void tell_places(struct inq_log_case *c, struct inq_failure *f)
+{
+    f->places = inq_arena_array(c->arena, MAX_PLACES, sizeof *f->places);
+    if (f->places == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        bool peer = f->cls == INQ_FAILURE_PEER_DIED || f->cls == INQ_FAILURE_NETWORK;
+        bool tells = mark->event->kind == INQ_LOG_PEER_CLOSED ||
+                     mark->event->kind == INQ_LOG_NCCL_IB ||
+                     mark->event->kind == INQ_LOG_NCCL_CONNECT;
+        bool of_root = mark->rank < 0;
+        for (size_t k = 0; k < f->n_roots; k++) {
+            of_root = of_root || f->root_ranks[k] == mark->rank;
+        }
+        if (mark->root && of_root && f->cls != INQ_FAILURE_UNKNOWN) {
+            add_place(f, &(struct inq_failure_place){mark->rank, mark->host, mark->event->pid,
+                                                     inq_log_bus_text(c, mark->event->bus), "",
+                                                     say_line(c, mark)});
+        } else if (peer && tells && mark->event->peer[0] != '\0' && c->cause == NULL) {
+            add_place(f, &(struct inq_failure_place){-1, "", -1, "", mark->event->peer,
+                                                     say_line(c, mark)});
+        }
+    }
+    for (size_t i = 0; i < f->n_roots; i++) {
+        add_place(f, &(struct inq_failure_place){f->root_ranks[i], "", -1, "", "",
+                                                 "what the others wait for"});
+    }
+}
+
+void inq_log_tell(struct inq_log_case *c, struct inq_failure *failure)
+{
+    tell_evidence(c, failure);
+    tell_victims(c, failure);
+    tell_moments(c, failure);
+    tell_places(c, failure);
+    inq_log_compose(c, failure);
+    failure->sizes = "";
+    failure->matches = NULL;
+    failure->stacks = NULL;
+}

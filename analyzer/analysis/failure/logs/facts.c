@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose each line is: lines that name a rank together with a process, a GPU's bus id or a local
+ * rank tell it for those that name only the latter. And when: years that some stamps lack. */
+#include "analysis/failure/logs/logs.h"
+
+#include "base/hash.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define DAY  (INT64_C(86400) * 1000000000)
+#define YEAR (365 * DAY)
+#define MANY UINT32_MAX /* the key is of several ranks */
+
+struct joins {
+    struct inq_map pids, buses, locals; /* key -> rank + 1, or MANY */
+    struct inq_map in_file;             /* local rank in a file -> rank + 1, or MANY */
+    struct inq_map tasks;               /* srun's task -> hash of its host */
+    bool tasks_clash;                   /* one task on two hosts: logs of several jobs */
+    bool tasks_are_ranks, tasks_known;
+    bool launcher;   /* a task starts the processes, so there are several in each */
+    bool many_tasks; /* more than one */
+    bool one_host;
+    const char *host; /* the first that is named */
+    int64_t nranks;   /* of the largest communicator */
+    int32_t offset;   /* rank - local rank, where all lines agree; -1 not known, -2 they differ */
+};
+
+const char *inq_log_path(const struct inq_log_case *c, const struct inq_log_event *event)
+{
+    return event->file < c->trace->n_files ? c->trace->files[event->file].path : "";
+}
+
+/* "node-3.cluster.org" and "node-3" are one. */
+static size_t host_len(const char *host)
+{
+    const char *dot = strchr(host, '.');
+    bool address = host[0] >= '0' && host[0] <= '9';
+    return dot != NULL && !address ? (size_t)(dot - host) : strlen(host);
+}
+
+static uint64_t key_of(const char *host, uint64_t number)
+{
+    return inq_hash_u64(number * 31 + inq_hash_bytes(host, host_len(host)));
+}
+
+static int learn(struct inq_map *map, const char *host, uint64_t number, int32_t rank,
+                 struct inq_err *err)
+{
+    int code = INQ_OK;
+    const char *hosts[] = {"", host};
+    for (size_t i = 0; i < (host[0] != '\0' ? 2 : 1) && code == INQ_OK; i++) {
+        uint32_t known = 0;
+        uint64_t key = key_of(hosts[i], number);
+        bool there = inq_map_get(map, key, &known);
+        uint32_t value = (uint32_t)rank + 1;
+        code = inq_map_put(map, key, there && known != value ? MANY : value, err);
+    }
+    return code;
+}
+
+static int32_t ask(const struct inq_map *map, const char *host, uint64_t number)
+{
+    uint32_t value = 0;
+    bool there = inq_map_get(map, key_of(host, number), &value);
+    if (!there && host[0] != '\0') {
+        there = inq_map_get(map, key_of("", number), &value);
+    }
+    return there && value != MANY ? (int32_t)(value - 1) : -1;
+}
+
+/* A local rank as what the lines of one file say of it: a node's log has ranks of that node. */
+static uint64_t of_file(const struct inq_log_event *event)
+{
+    return (uint64_t)event->file << 32 | (uint32_t)event->local_rank;
+}
+
+/* What the rank of a line is by itself. */
+static int32_t own_rank(const struct inq_log_mark *mark, const struct joins *joins)
+{
+    const struct inq_log_event *event = mark->event;
+    if (event->kind == INQ_LOG_NCCL_INIT && event->nranks == joins->nranks &&
+        event->peer_rank >= 0 && event->peer_rank < event->nranks) {
+        return (int32_t)event->peer_rank;
+    }
+    return event->rank;
+}
+
+static int learn_task(struct joins *joins, int32_t task, const char *host, struct inq_err *err)
+{
+    uint32_t known = 0;
+    uint32_t value = (uint32_t)key_of(host, 0) | 1;
+    bool there = inq_map_get(&joins->tasks, (uint64_t)(uint32_t)task, &known);
+    joins->tasks_clash = joins->tasks_clash || (there && known != value);
+    return inq_map_put(&joins->tasks, (uint64_t)(uint32_t)task, value, err);
+}
+
+static void learn_host(struct joins *joins, const char *host)
+{
+    if (host[0] != '\0') {
+        joins->host = joins->host != NULL ? joins->host : host;
+        bool same = host_len(host) == host_len(joins->host) &&
+                    memcmp(host, joins->host, host_len(host)) == 0;
+        joins->one_host = joins->one_host && same;
+    }
+}
+
+static int learn_from(struct joins *joins, const struct inq_log_mark *mark, struct inq_err *err)
+{
+    const struct inq_log_event *event = mark->event;
+    int32_t rank = own_rank(mark, joins);
+    int code = INQ_OK;
+    joins->launcher = joins->launcher || event->local_rank >= 0 ||
+                      event->kind == INQ_LOG_EXIT_ROW || event->kind == INQ_LOG_SIGTERM_SENT;
+    bool of_tasks = event->kind == INQ_LOG_SLURM_EXIT || event->kind == INQ_LOG_SLURM_OOM;
+    for (size_t k = 0; k < event->n_ranks && of_tasks && code == INQ_OK; k++) {
+        joins->many_tasks = event->ranks[k] > 0 || joins->many_tasks;
+        code = learn_task(joins, event->ranks[k], event->host, err);
+    }
+    learn_host(joins, event->host);
+    if (rank < 0 || code != INQ_OK) {
+        return code;
+    }
+    if (event->pid >= 0 && !inq_log_of_host(event->kind)) {
+        code = learn(&joins->pids, event->host, (uint64_t)event->pid, rank, err);
+    }
+    if (code == INQ_OK && event->kind == INQ_LOG_NCCL_INIT && event->bus != INQ_LOG_NO_BUS) {
+        code = learn(&joins->buses, event->host, event->bus, rank, err);
+    }
+    if (code == INQ_OK && event->local_rank >= 0) {
+        code = learn(&joins->locals, event->host, (uint64_t)event->local_rank, rank, err);
+        if (code == INQ_OK) {
+            code = learn(&joins->in_file, "", of_file(event), rank, err);
+        }
+        int32_t offset = rank - event->local_rank;
+        joins->offset = joins->offset == -1 || joins->offset == offset ? offset : -2;
+    }
+    if (event->task >= 0) {
+        joins->tasks_are_ranks =
+            event->task == rank && (joins->tasks_are_ranks || !joins->tasks_known);
+        joins->tasks_known = true;
+    }
+    return code;
+}
+
+/* ---- what a line means by itself ----------------------------------------------------------------
+ */
+
+/* Lines of the machine and of schedulers report faults at whatever severity. */
+static bool counts_at_any_level(enum inq_log_kind kind)
+{
+    return inq_log_of_host(kind) || inq_log_is_end(kind) || kind == INQ_LOG_NCCL_RESULT ||
+           kind == INQ_LOG_NCCL_SERVICE || kind == INQ_LOG_SIGTERM_SENT ||
+           kind == INQ_LOG_STOPPED || kind == INQ_LOG_POD_OOM || kind == INQ_LOG_VERSION_MISMATCH;
+}
+
+/* What whoever wrote the line did about it: the run went on. */
+static bool is_handled(const char *text)
+{
+    static const char *const words[] = {"etrying",  "will retry", "ecovered",     "skipping",
+                                        "Skipping", "gnoring",    "falling back", "Falling back"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strstr(text, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct inq_log_meaning meaning_of(const struct inq_log_event *event)
+{
+    const struct inq_failure_rule *rule = inq_failure_rule_of(event);
+    struct inq_log_meaning means = {rule->role, rule->cls, rule->sub, rule->weight, false, rule};
+    bool told = (rule->role == INQ_LOG_CAUSE || rule->role == INQ_LOG_VICTIM) &&
+                strstr(event->text, "NCCL WARN") == NULL; /* its word for an error */
+    if (!told || counts_at_any_level(event->kind)) {
+        return means;
+    }
+    /* whoever wrote it did not take it for an error, or went on behind it */
+    bool harmless = event->level == INQ_LOG_LEVEL_DEBUG || event->level == INQ_LOG_LEVEL_INFO ||
+                    is_handled(event->text);
+    if (harmless) {
+        means.role = INQ_LOG_CONTEXT;
+        means.weight = 0;
+    } else if (event->level == INQ_LOG_LEVEL_WARNING && rule->role == INQ_LOG_CAUSE) {
+        means.warned = true;
+        means.weight = means.weight < INQ_LOG_WARNED ? means.weight : INQ_LOG_WARNED;
+    } else if (event->level == INQ_LOG_LEVEL_FATAL && event->kind == INQ_LOG_ERROR_LINE) {
+        means.weight += 10;
+    }
+    return means;
+}
+
+/* ---- filling --------------------------------------------------------------------------------- */
+
+/* A kind of its own tells more of a line than its exception's name does. */
+static bool tells_more(const struct inq_log_mark *mark)
+{
+    enum inq_log_kind kind = mark->event->kind;
+    return mark->means.role == INQ_LOG_CAUSE && kind != INQ_LOG_PYTHON_ERROR &&
+           kind != INQ_LOG_ERROR_LINE && mark->means.weight >= INQ_LOG_FAIR;
+}
+
+/* Takes the weight from exceptions whose line has a kind of its own. */
+static void join_twins(struct inq_log_case *c)
+{
+    for (size_t i = 0; i + 1 < c->n_marks; i++) {
+        struct inq_log_mark *a = &c->marks[i];
+        struct inq_log_mark *b = &c->marks[i + 1];
+        if (a->event->file != b->event->file || a->event->line != b->event->line) {
+            continue;
+        }
+        struct inq_log_mark *general = a->event->kind == INQ_LOG_PYTHON_ERROR ? a : b;
+        const struct inq_log_mark *special = general == a ? b : a;
+        if (general->event->kind == INQ_LOG_PYTHON_ERROR && tells_more(special)) {
+            general->means.role = INQ_LOG_FACT;
+            general->means.weight = 0;
+            general->twin = special;
+            (general == a ? b : a)->raised = true;
+        }
+    }
+}
+
+/* Training output behind a line that tells that the run went on: steps, or rows that are not
+ * numbered; and the rows in which the last step is looked for. */
+enum { MORE_STEPS = 5, MORE_ROWS = 20, FEW_ROWS = 16 };
+/* The furthest step among some rows of training output from `row` on. */
+static int64_t furthest(const struct inq_log *log, size_t row)
+{
+    int64_t step = -1;
+    for (size_t i = row; i < log->n_metrics && i < row + FEW_ROWS; i++) {
+        step = log->metrics[i].step > step ? log->metrics[i].step : step;
+    }
+    return step;
+}
+
+/* Rows of training output of the process that raised an exception, from `from` on. */
+static size_t count_own(const struct inq_log_mark *mark, size_t from)
+{
+    const struct inq_log *log = mark->log;
+    size_t n = 0;
+    for (size_t i = from; i < log->n_metrics && n < MORE_STEPS; i++) {
+        n += log->metrics[i].writer == mark->event->writer;
+    }
+    return n;
+}
+
+/* Whether the output that the line stands in tells of more steps behind it than processes that are
+ * still alive can make alone. */
+static bool went_on(const struct inq_log_mark *mark)
+{
+    const struct inq_log *log = mark->log;
+    size_t from = 0;
+    size_t to = log->n_metrics;
+    while (from < to) { /* the first row behind the line */
+        size_t middle = from + (to - from) / 2;
+        bool behind_it = log->metrics[middle].line > mark->event->line;
+        from = behind_it ? from : middle + 1;
+        to = behind_it ? middle : to;
+    }
+    size_t n = log->n_metrics - from;
+    if (from == 0) {
+        return false; /* all rows after it: they were flushed when the process ended */
+    }
+    if ((mark->raised || mark->event->kind == INQ_LOG_PYTHON_ERROR) &&
+        count_own(mark, from) < MORE_STEPS) {
+        return false;
+    }
+    int64_t last = furthest(log, log->n_metrics > FEW_ROWS ? log->n_metrics - FEW_ROWS : 0);
+    int64_t next = n > 0 ? log->metrics[from].step : -1;
+    return next >= 0 && last >= 0 ? n >= MORE_STEPS && last >= next + MORE_STEPS : n >= MORE_ROWS;
+}
+
+static int gather(struct inq_log_case *c, struct inq_err *err)
+{
+    size_t n = 0;
+    for (size_t l = 0; l < c->trace->n_logs; l++) {
+        n += c->trace->logs[l]->n_events;
+    }
+    c->marks = inq_arena_array(c->arena, n, sizeof *c->marks);
+    if (c->marks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu lines of logs", n);
+    }
+    for (size_t l = 0; l < c->trace->n_logs; l++) {
+        const struct inq_log *log = c->trace->logs[l];
+        for (size_t e = 0; e < log->n_events; e++) {
+            const struct inq_log_event *event = &log->events[e];
+            c->marks[c->n_marks++] = (struct inq_log_mark){
+                .event = event,
+                .log = log,
+                .means = meaning_of(event),
+                .rank = event->rank,
+                .host = event->host,
+                .time_ns = event->clock == INQ_LOG_CLOCK_WALL ? event->time_ns : INQ_TIME_NONE,
+            };
+        }
+    }
+    join_twins(c);
+    for (size_t i = 0; i < c->n_marks; i++) {
+        c->marks[i].went_on = went_on(&c->marks[i]);
+    }
+    return INQ_OK;
+}
+
+/* Stamps without a year get the one that brings them next to one that has it. */
+static void date(struct inq_log_case *c)
+{
+    int64_t known_ns = INQ_TIME_NONE;
+    int64_t last_ns = INQ_TIME_NONE;
+    uint32_t file = INQ_NONE;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        bool use = c->marks[i].time_ns != INQ_TIME_NONE && event->year_known;
+        known_ns = use && (known_ns == INQ_TIME_NONE || event->time_ns > known_ns) ? event->time_ns
+                                                                                   : known_ns;
+    }
+    for (size_t l = 0; l < c->trace->n_logs; l++) {
+        int64_t began_ns = c->trace->logs[l]->began_ns;
+        known_ns = began_ns != INQ_TIME_NONE && (known_ns == INQ_TIME_NONE || began_ns > known_ns)
+                       ? began_ns
+                       : known_ns;
+    }
+    c->dated = known_ns != INQ_TIME_NONE;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        if (mark->time_ns == INQ_TIME_NONE || mark->event->year_known) {
+            continue;
+        }
+        if (c->dated) {
+            int64_t years = (known_ns - mark->time_ns + YEAR / 2) / YEAR;
+            int64_t leap_days = (years + 1) / 4; /* since 1970, up to that year */
+            leap_days += years % 4 == 2 && mark->time_ns >= 59 * DAY;
+            mark->time_ns += years * YEAR + leap_days * DAY;
+        } else if (file == mark->event->file && last_ns != INQ_TIME_NONE &&
+                   last_ns - mark->time_ns > YEAR / 2) {
+            mark->time_ns += YEAR; /* past New Year's Eve */
+        }
+        file = mark->event->file;
+        last_ns = mark->time_ns;
+    }
+}
+
+/* The host of a kernel log whose file is named after it. */
+static const char *host_of_file(const struct inq_log_case *c, const char *path)
+{
+    const char *best = "";
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const char *host = c->marks[i].event->host;
+        size_t len = host_len(host);
+        if (len < 2 || len <= host_len(best) || c->marks[i].event->kind != INQ_LOG_NCCL_INIT) {
+            continue;
+        }
+        const char *found = memmem(path, strlen(path), host, len);
+        bool whole = found != NULL && isalnum((unsigned char)found[len]) == 0 &&
+                     (found == path || isalnum((unsigned char)found[-1]) == 0);
+        best = whole ? host : best;
+    }
+    return best;
+}
+
+/* Whether srun's tasks are the ranks. */
+static bool is_plain(const struct joins *joins)
+{
+    return joins->tasks_known ? joins->tasks_are_ranks : !joins->launcher && !joins->tasks_clash;
+}
+
+/* By the file that a process' line stands in, or its task. */
+static int32_t rank_of_log(const struct joins *joins, const struct inq_log_event *event,
+                           const struct inq_log *log)
+{
+    int32_t rank = log->rank;
+    rank = rank < 0 && log->local_rank >= 0 && joins->one_host ? log->local_rank : rank;
+    return rank < 0 && event->task >= 0 && is_plain(joins) ? event->task : rank;
+}
+
+static int32_t rank_of(const struct joins *joins, const struct inq_log_mark *mark,
+                       const struct inq_log *log)
+{
+    const struct inq_log_event *event = mark->event;
+    int32_t rank = own_rank(mark, joins);
+    bool of_process = !inq_log_of_host(event->kind);
+    bool of_launcher = event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_SIGTERM_SENT ||
+                       event->kind == INQ_LOG_EXIT_ROW;
+    if (rank < 0 && event->bus != INQ_LOG_NO_BUS && event->kind != INQ_LOG_SXID) {
+        rank = ask(&joins->buses, mark->host, event->bus);
+    }
+    if (rank < 0 && event->pid >= 0) {
+        rank = ask(&joins->pids, mark->host, (uint64_t)event->pid);
+    }
+    if (rank < 0 && event->local_rank >= 0) {
+        rank = ask(&joins->in_file, "", of_file(event));
+        rank = rank >= 0 ? rank : ask(&joins->locals, mark->host, (uint64_t)event->local_rank);
+        bool plain = rank < 0 && joins->one_host && joins->offset != -2;
+        rank = plain ? event->local_rank + (joins->offset > 0 ? joins->offset : 0) : rank;
+    }
+    bool of_task = event->kind == INQ_LOG_SLURM_EXIT || event->kind == INQ_LOG_SLURM_OOM;
+    if (rank < 0 && of_task && event->n_ranks == 1 && is_plain(joins)) {
+        rank = event->ranks[0];
+    }
+    return rank < 0 && of_process && !of_launcher ? rank_of_log(joins, event, log) : rank;
+}
+
+static void count_world(struct inq_log_case *c, const struct joins *joins)
+{
+    c->world = c->trace->world_size > 0 ? c->trace->world_size : 0;
+    if (joins->nranks > c->world && joins->nranks < (1 << 20)) {
+        c->world = (int32_t)joins->nranks;
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        int32_t rank = c->marks[i].rank;
+        c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
+        const struct inq_log_event *event = c->marks[i].event;
+        bool of_ranks =
+            event->kind == INQ_LOG_BARRIER_RANKS || event->kind == INQ_LOG_RAS_MISSING ||
+            event->kind == INQ_LOG_TASK_LOST || event->kind == INQ_LOG_STALLED_RANKS ||
+            (event->kind >= INQ_LOG_DESYNC_NEVER && event->kind <= INQ_LOG_DESYNC_STARTED);
+        for (size_t k = 0; k < event->n_ranks && of_ranks; k++) {
+            rank = event->ranks[k];
+            c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
+        }
+        bool names = event->kind == INQ_LOG_MISMATCH || event->kind == INQ_LOG_REMOTE_ERROR;
+        rank = names && event->peer_rank < (1 << 20) ? (int32_t)event->peer_rank : -1;
+        c->world = rank >= c->world ? rank + 1 : c->world;
+    }
+}
+
+static void join(struct inq_log_case *c, const struct joins *joins)
+{
+    const char *host = "";
+    uint32_t file = INQ_NONE;
+    size_t i = 0;
+    for (size_t l = 0; l < c->trace->n_logs; l++) {
+        const struct inq_log *log = c->trace->logs[l];
+        for (size_t e = 0; e < log->n_events; e++, i++) {
+            struct inq_log_mark *mark = &c->marks[i];
+            if (mark->host[0] == '\0' && inq_log_of_host(mark->event->kind)) {
+                host = file == mark->event->file ? host
+                                                 : host_of_file(c, inq_log_path(c, mark->event));
+                file = mark->event->file;
+                mark->host = host;
+            }
+            mark->rank = rank_of(joins, mark, log);
+        }
+    }
+}
+
+/* The end of a process that no line names tells less than any line that names one. */
+static void weaken_nameless(struct inq_log_case *c)
+{
+    enum { LESS = 14 }; /* below all other ends, above an NCCL warning */
+    for (size_t i = 0; i < c->n_marks; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_log_event *event = mark->event;
+        bool nameless = mark->rank < 0 && event->local_rank < 0 && event->pid < 0 &&
+                        event->n_ranks == 0 && event->kind == INQ_LOG_EXIT;
+        if (nameless && mark->means.weight > LESS && mark->means.weight < INQ_LOG_FAIR) {
+            mark->means.weight = LESS;
+        }
+    }
+}
+
+int inq_log_facts(struct inq_log_case *c, struct inq_err *err)
+{
+    struct joins joins = {.one_host = true, .offset = -1, .nranks = -1};
+    int code = gather(c, err);
+    for (size_t i = 0; code == INQ_OK && i < c->n_marks; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        bool tells = event->kind == INQ_LOG_NCCL_INIT || event->kind == INQ_LOG_PROCESS;
+        joins.nranks = tells && event->nranks > joins.nranks ? event->nranks : joins.nranks;
+    }
+    for (size_t i = 0; code == INQ_OK && i < c->n_marks; i++) {
+        code = learn_from(&joins, &c->marks[i], err);
+    }
+    joins.one_host = joins.one_host && !(joins.launcher && joins.many_tasks);
+    if (code == INQ_OK) {
+        date(c);
+        c->tasks_are_ranks = is_plain(&joins);
+        join(c, &joins);
+        count_world(c, &joins);
+        weaken_nameless(c);
+    }
+    inq_map_release(&joins.tasks);
+    inq_map_release(&joins.pids);
+    inq_map_release(&joins.buses);
+    inq_map_release(&joins.locals);
+    inq_map_release(&joins.in_file);
+    return code;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What text logs tell of a failure, on the way from lines to a cause. */
+#ifndef INQ_ANALYSIS_FAILURE_LOGS_LOGS_H
+#define INQ_ANALYSIS_FAILURE_LOGS_LOGS_H
+
+#include "analysis/failure/logs/rules.h"
+#include "base/arena.h"
+#include "inquest/failure.h"
+#include "inquest/log.h"
+
+/* A line that says itself that it is only a warning is a hint at most. */
+enum { INQ_LOG_WARNED = 30 };
+
+/* Its row of the table, as far as it holds where the line stands. */
+struct inq_log_meaning {
+    enum inq_log_role role;
+    enum inq_failure_class cls;
+    const char *sub; /* "" none */
+    int weight;
+    bool warned; /* the line says itself that it is a warning */
+    const struct inq_failure_rule *rule;
+};
+
+/* A line of the machine, not of a process of the job. */
+bool inq_log_of_host(enum inq_log_kind kind);
+/* An exit code as a signal (9 for -9 and 137), 0 when it is none. */
+int64_t inq_log_signal(int64_t code);
+
+/* A process's end, as its launcher tells it. */
+bool inq_log_is_end(enum inq_log_kind kind);
+
+/* A line with what other lines say about whose it is. */
+struct inq_log_mark {
+    const struct inq_log_event *event;
+    const struct inq_log *log; /* that it is of */
+    struct inq_log_meaning means;
+    int32_t rank; /* global; -1 unknown */
+    const char *host;
+    int64_t time_ns; /* comparable over all logs; INQ_TIME_NONE */
+    bool went_on;    /* its output tells of more steps than processes still alive can make alone */
+    bool survived;   /* the run went on after it */
+    bool by_order;   /* that rests on the order of lines alone, which flushing may change */
+    bool raised;     /* by an exception */
+    bool late;       /* after the first timeout or its like: not what it began with */
+    bool root;
+    const struct inq_log_mark *twin; /* of the same line, and tells more; NULL */
+};
+
+/* What is known of one rank in the group that hangs. */
+struct inq_log_standing {
+    int32_t rank;
+    bool timed_out;
+    int64_t seq, enqueued, completed; /* -1 unknown */
+    int64_t numel;
+    const char *op;
+    const struct inq_log_mark *mark;
+};
+
+enum inq_log_hang_how {
+    INQ_LOG_NO_HANG,
+    INQ_LOG_HANG_UNCLEAR, /* too few ranks tell */
+    INQ_LOG_NOT_JOINED,   /* some did not enqueue what the others wait in */
+    INQ_LOG_NOT_FINISHED, /* some enqueued, but did not finish, what the others have finished */
+    INQ_LOG_SILENT,       /* all that tell wait; some tell nothing */
+    INQ_LOG_DIFFERENT,    /* they wait in different collectives of one number */
+    INQ_LOG_ALL_WAIT,
+    INQ_LOG_ALL_DONE /* none has a collective left to finish */
+};
+
+struct inq_log_hang {
+    enum inq_log_hang_how how;
+    const char *group, *op;        /* "" unknown */
+    int64_t seq, numel;            /* -1 unknown */
+    int64_t start_ns, detected_ns; /* INQ_TIME_NONE unknown */
+    int64_t timeout_ms;
+    const struct inq_log_mark *first; /* timeout; NULL none */
+    size_t n_standing;
+    struct inq_log_standing *standing; /* by rank */
+    size_t n_suspects;
+    int32_t *suspects;               /* ascending */
+    const struct inq_log_mark *said; /* a line that names the suspects itself; NULL */
+};
+
+struct inq_log_case {
+    const struct inq_trace *trace;
+    struct inq_arena *arena;
+    size_t n_marks;
+    struct inq_log_mark *marks; /* by file and line */
+    int32_t world;              /* ranks known to be, at least; 0 none known */
+    bool dated;                 /* years are known */
+    struct inq_log_hang hang;
+    size_t n_progress;
+    uint32_t *progress; /* marks of that kind */
+    size_t n_ends;
+    uint32_t *ends;             /* marks that end a transient fault */
+    struct inq_log_mark *cause; /* NULL: none stands out */
+    struct inq_log_mark *floor; /* an error line that the state of the ranks outweighs */
+    bool ended_well, ended_badly;
+    bool tasks_are_ranks; /* srun started the ranks themselves */
+    size_t n_absent;      /* ranks that say nothing of lost peers where all others do, ascending */
+    int32_t *absent;
+    bool other_clock;                   /* it is one only if its machine's clock is off */
+    const struct inq_log_mark *confirm; /* a second source for it; NULL none */
+    bool no_memory;
+};
+
+/* Fills marks, whose they are, and the world (analysis/failure/logs/facts.c). */
+int inq_log_facts(struct inq_log_case *c, struct inq_err *err);
+/* Fills the hang (hang.c). */
+int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err);
+/* Of ranks behind the others: one of them waits in another op than those. */
+bool inq_log_other_op(const struct inq_log_hang *hang);
+/* Fills the absent ranks, and excuses exits of those that lost them (absent.c). */
+int inq_log_find_absent(struct inq_log_case *c, struct inq_err *err);
+/* Judges the marks and picks the cause (analysis/failure/logs/cause.c). */
+int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err);
+
+/* "0000:9b:00.0", "" for none. */
+const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus);
+/* The first line, what to do and what else it could be (compose.c). */
+void inq_log_compose(struct inq_log_case *c, struct inq_failure *failure);
+
+/* Whether a rank of the hang waited for others until its timeout. */
+bool inq_log_waited(const struct inq_log_case *c, int32_t rank);
+/* The file that a line is of. */
+const char *inq_log_path(const struct inq_log_case *c, const struct inq_log_event *event);
+
+/* Fills `failure` (with seq -1 and empty texts) from the logs; *found: they tell of one. */
+int inq_failure_from_logs(const struct inq_trace *trace, struct inq_arena *arena,
+                          struct inq_failure *failure, bool *found, struct inq_err *err);
+/* Headline, evidence, moments, victims, alternatives and advice, once class and ranks are known
+ * (analysis/failure/logs/explain.c). */
+void inq_log_tell(struct inq_log_case *c, struct inq_failure *failure);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups, ops, sizes and lists of ranks in words; how members compare. */
+#include "analysis/failure/messages.h"
+
+#include "base/say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *inq_failure_group(struct inq_failure_case *c, uint32_t team)
+{
+    const struct inq_flight_team *of = &c->model.teams[team];
+    const char *name = of->desc[0] != '\0' ? of->desc : of->name;
+    return inq_say(c->arena, "%.80s [%s]", name,
+                   inq_say_list(c->arena, of->members, of->n_members));
+}
+
+const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_entry *entry)
+{
+    if (entry == NULL) {
+        return "";
+    }
+    const char *colon = strchr(entry->name, ':');
+    const char *name = colon != NULL ? colon + 1 : entry->name;
+    const char *kind = inq_coll_kind_text(entry->kind);
+    if (entry->is_p2p || strcmp(name, kind) == 0 || entry->kind == INQ_COLL_UNKNOWN) {
+        return inq_say(c->arena, "%.80s", name);
+    }
+    return inq_say(c->arena, "%s (%.80s)", kind, name);
+}
+
+static const char *say_tensors(struct inq_failure_case *c, const struct inq_flight_tensors *tensors)
+{
+    char text[96] = "";
+    size_t len = 0;
+    if (tensors->elems < 0 || tensors->n == 0) {
+        return "";
+    }
+    const struct inq_flight_shape *shape = &tensors->shapes[0];
+    for (uint32_t d = 0; d < shape->n_dims && len + 24 < sizeof text; d++) {
+        int used =
+            snprintf(text + len, sizeof text - len, "%s%" PRId64, d > 0 ? "," : "", shape->dims[d]);
+        len += used > 0 ? (size_t)used : 0;
+    }
+    const char *space = tensors->dtypes[0] != '\0' ? " " : "";
+    if (tensors->n > 1) {
+        return inq_say(c->arena, "[%s] and %u more%s%.60s", text, (unsigned)tensors->n - 1, space,
+                       tensors->dtypes);
+    }
+    return inq_say(c->arena, "[%s]%s%.60s", text, space, tensors->dtypes);
+}
+
+const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_flight_entry *entry)
+{
+    const char *in = entry != NULL ? say_tensors(c, &entry->in) : "";
+    const char *out = entry != NULL ? say_tensors(c, &entry->out) : "";
+    bool both = in[0] != '\0' && out[0] != '\0';
+    return both ? inq_say(c->arena, "%s -> %s", in, out) : in[0] != '\0' ? in : out;
+}
+
+static const char *say_unlike(struct inq_failure_case *c, const struct inq_flight_verdict *v,
+                              const char *usual, const char *other)
+{
+    const char *ranks = inq_say_ranks(c->arena, v->odd, v->n_odd, true);
+    if (v->usual == v->other) {
+        return inq_say(c->arena, "%s: sizes do not fit together: %s", ranks, usual);
+    }
+    return inq_say(c->arena, "%s entered %s where %s entered %s", ranks, other,
+                   v->tied ? "others" : "most", usual);
+}
+
+const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
+                                  const struct inq_flight_verdict *verdict)
+{
+    const char *ranks = inq_say_ranks(c->arena, verdict->odd, verdict->n_odd, true);
+    const char *has = verdict->n_odd == 1 ? "has" : "have";
+    (void)team;
+    switch (verdict->state) {
+    case INQ_MATCH_KIND:
+    case INQ_MATCH_ORDER:
+        return say_unlike(c, verdict, inq_failure_op(c, verdict->usual),
+                          inq_failure_op(c, verdict->other));
+    case INQ_MATCH_SIZE:
+        return say_unlike(c, verdict, inq_failure_sizes(c, verdict->usual),
+                          inq_failure_sizes(c, verdict->other));
+    case INQ_MATCH_DTYPE:
+        return say_unlike(c, verdict, verdict->usual->in.dtypes, verdict->other->in.dtypes);
+    case INQ_MATCH_MISSING_MEMBER:
+        return inq_say(c->arena, "%s %s not joined", ranks, has);
+    case INQ_MATCH_STATE:
+        return inq_say(c->arena, "%s %s not finished it, others have", ranks, has);
+    case INQ_MATCH_UNDECIDED:
+        return inq_say(c->arena, "no dump tells whether %c%s joined", 'r', ranks + 1);
+    case INQ_MATCH_MATCHED:
+    case INQ_MATCH_STATE_COUNT:
+        break;
+    }
+    return "all members have joined, none has finished";
+}

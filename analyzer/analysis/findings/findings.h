@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings in the making: a growing list, and the words they share. Everything lives in the
+ * report's arena; a NULL text means that memory ran out and is reported once, at the end. */
+#ifndef INQ_ANALYSIS_FINDINGS_FINDINGS_H
+#define INQ_ANALYSIS_FINDINGS_FINDINGS_H
+
+#include "inquest/analysis.h"
+
+struct inq_findings {
+    struct inq_report *report;
+    struct inq_arena *arena;
+    struct inq_finding *at;
+    size_t n, cap;
+    bool no_memory;
+};
+
+/* A finding of this kind with nothing else known: no ranks, cost and share not measured, severity
+ * info, confidence established, texts "". Valid until the next one is added; NULL without memory.
+ */
+struct inq_finding *inq_findings_add(struct inq_findings *findings, enum inq_finding_kind kind);
+
+/* printf into the report; on failure "" and findings->no_memory. */
+const char *inq_findings_text(struct inq_findings *findings, const char *fmt, ...) INQ_PRINTF(2, 3);
+
+/* Sets the ranks (indices into inq_trace.ranks) and the id "kind:rank2" (or "kind" for none). */
+void inq_findings_set_ranks(struct inq_findings *findings, struct inq_finding *finding,
+                            const uint32_t *ranks, size_t n);
+/* Room for `n` pieces of evidence; NULL without memory. */
+struct inq_evidence *inq_findings_evidence(struct inq_findings *findings,
+                                           struct inq_finding *finding, size_t n);
+
+/* Sets cost and share of a step of `step_ns`, and the severity that the share asks for: low from
+ * 1 %, medium from 5 %, high from 20 %; info below. */
+void inq_findings_set_cost(struct inq_finding *finding, int64_t cost_ns, int64_t step_ns);
+
+/* "rank 2", "ranks 2 and 3", "ranks 2, 3, 4 and 9 more"; capitalised at the start of a sentence. */
+const char *inq_findings_rank_list(struct inq_findings *findings, const uint32_t *ranks, size_t n,
+                                   bool capital);
+/* "1.23 s" into the report. */
+const char *inq_findings_time(struct inq_findings *findings, int64_t ns);
+/* "34 %", "2.5 %" below ten. */
+const char *inq_findings_percent(struct inq_findings *findings, double share);
+
+/* Damage that loses something; a negative duration or a GPU event without its launch does not. */
+uint64_t inq_damage_losses(const struct inq_damage *damage);
+
+/* What the GPUs of the ranks (indices into inq_trace.ranks) said of themselves, sentences with a
+ * blank in front: whether their clocks are low, and why. "" where nothing is known. */
+const char *inq_findings_about_gpu(struct inq_findings *findings, const uint32_t *ranks, size_t n);
+
+/* What to try about a finding of this kind; "" where that depends on the case. */
+const char *inq_findings_advice(enum inq_finding_kind kind);
+
+/* ---- what the judge asks; each looks at one section and does nothing when it is absent ------- */
+
+typedef void inq_judge_part(const struct inq_trace *trace, struct inq_findings *findings);
+
+inq_judge_part inq_judge_suspects; /* blame */
+inq_judge_part inq_judge_time;     /* rank_times, steps */
+inq_judge_part inq_judge_graph;    /* whatif, pipeline */
+inq_judge_part inq_judge_training; /* training output */
+inq_judge_part inq_judge_inputs;   /* missing ranks, damage */
+inq_judge_part inq_judge_failure;  /* failure */
+
+/* Adds a fix that the finding calls for. */
+void inq_findings_call_for(struct inq_findings *findings, struct inq_finding *finding,
+                           const char *spec);
+/* Gives every finding that has none yet the fixes that it calls for (analysis/findings/fixes.c). */
+void inq_findings_call_for_fixes(struct inq_findings *findings);
+
+/* Gives findings that ask for action and are no causes of the account the cost that their best fix
+ * is predicted to gain, and puts that fix first; none where nothing is gained, or `predict` is
+ * NULL. Fails as `predict` does (findings/prices.c). */
+int inq_findings_price(struct inq_findings *findings, inq_predict_gains *predict,
+                       struct inq_err *err);
+
+/* Whether waiting can have this as its root. Views of where time goes have none. */
+bool inq_finding_is_cause(const struct inq_finding *finding);
+
+/* Levels two and three of the account: a cause for each finding that was simulated, the waiting
+ * that has it as its root, and what is left (findings/causes.c). */
+void inq_findings_fill_causes(struct inq_findings *findings);
+
+/* The headline, from the findings in their final order. */
+void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findings,
+                      struct inq_verdict *verdict);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings from the op graph: root causes that the what-if analysis tested by taking them away, and
+ * the bubbles of a pipeline. */
+#include "analysis/findings/findings.h"
+#include "analysis/straggler/straggler.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Below this slowdown there is nothing to take apart; below this part of what is lost a cause is
+ * not the one. */
+#define SLOW_ENOUGH  1.03
+#define CAUSE_PART   0.25
+#define CAUSE_SHARE  0.01
+#define BUBBLE_SHARE 0.05
+/* From this part of the step on the schedule loses more than belongs to a pipeline: as much as the
+ * work takes. */
+#define SCHEDULE_LOW 0.5
+
+static const struct {
+    const char *kind;
+    enum inq_finding_kind finding;
+} causes[] = {
+    {"worker", INQ_FINDING_SLOW_WORKER},
+    {"stage", INQ_FINDING_STAGE_IMBALANCE},
+    {"last_stage", INQ_FINDING_SLOW_LAST_STAGE},
+    {"sequence_imbalance", INQ_FINDING_SEQUENCE_IMBALANCE},
+    {"communication", INQ_FINDING_SLOW_LINK},
+    {"garbage_collection", INQ_FINDING_UNPLANNED_GC},
+};
+
+static size_t row_of(const char *kind)
+{
+    size_t i = 0;
+
+    while (i < sizeof(causes) / sizeof(causes[0]) && strcmp(causes[i].kind, kind) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* The ranks of a stage, or the one with this number. */
+static void set_ranks(const struct inq_trace *trace, struct inq_findings *f,
+                      struct inq_finding *finding, const struct inq_whatif_cause *cause)
+{
+    uint32_t *ranks = inq_arena_array(f->arena, trace->n_ranks, sizeof(*ranks));
+    size_t n = 0;
+
+    if (!ranks) {
+        f->no_memory = true;
+        return;
+    }
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        bool is_it = cause->rank >= 0 ? trace->ranks[r].rank == cause->rank
+                                      : cause->stage >= 0 && trace->ranks[r].stage == cause->stage;
+        if (is_it) {
+            ranks[n++] = (uint32_t)r;
+        }
+    }
+    if (n > 0) {
+        inq_findings_set_ranks(f, finding, ranks, n);
+    }
+}
+
+static void set_stage(struct inq_findings *f, struct inq_finding *finding, int32_t stage)
+{
+    finding->stages = inq_arena_alloc(f->arena, sizeof(*finding->stages));
+    if (!finding->stages) {
+        f->no_memory = true;
+        return;
+    }
+    finding->stages[0] = stage;
+    finding->n_stages = 1;
+    if (finding->n_ranks == 0) {
+        finding->id =
+            inq_findings_text(f, "%s:stage%d", inq_finding_kind_text(finding->kind), stage);
+    }
+}
+
+/* Whether a finding already says so: of the same kind, or on the same rank. */
+static bool is_known(const struct inq_findings *f, const struct inq_whatif_cause *cause, size_t row)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->at[i].kind == causes[row].finding) {
+            return true;
+        }
+        for (size_t k = 0; cause->rank >= 0 && k < f->at[i].n_ranks; k++) {
+            if (f->at[i].ranks[k] == cause->rank) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
+                      const struct inq_whatif_cause *cause, size_t row)
+{
+    const struct inq_whatif *w = f->report->whatif;
+    struct inq_finding *finding = inq_findings_add(f, causes[row].finding);
+
+    if (!finding) {
+        return;
+    }
+    if (cause->rank >= 0 || cause->stage >= 0) {
+        set_ranks(trace, f, finding, cause);
+    }
+    if (cause->stage >= 0 && cause->rank < 0) {
+        set_stage(f, finding, cause->stage);
+    }
+    inq_findings_set_cost(finding, cause->saved_ns, w->t_ns);
+    finding->confidence =
+        cause->share >= 0.5 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+    finding->advice = inq_findings_advice(finding->kind);
+    if (finding->kind == INQ_FINDING_SLOW_LINK) { /* of no link in particular */
+        finding->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+        finding->advice =
+            "Look for links that are slow at times: error counters, congestion, other jobs.";
+    }
+    finding->title = inq_findings_text(f, "Slow because %s", cause->what);
+    finding->measured = inq_findings_text(f, "%s simulated step", inq_findings_time(f, w->t_ns));
+    finding->expected = inq_findings_text(f, "%s without this cause, %s with all ops ideal",
+                                          inq_findings_time(f, w->t_ns - cause->saved_ns),
+                                          inq_findings_time(f, w->t_ideal_ns));
+    finding->detail = inq_findings_text(
+        f,
+        "Simulated with and without it on the recorded ops: it explains %s of what the job loses "
+        "against ideal ops (S = %.2f). Measured %s; expected %s.",
+        inq_findings_percent(f, cause->share), w->slowdown, finding->measured, finding->expected);
+}
+
+/* Only of op tables: of a recorded run the kernels, launches and transfers themselves were
+ * compared, which tells causes apart that look alike in ops (a late host makes a forward longer,
+ * too). */
+static void judge_whatif(const struct inq_trace *trace, struct inq_findings *f)
+{
+    const struct inq_whatif *w =
+        f->report->blame && !f->report->blame->op_table ? NULL : f->report->whatif;
+    bool found[sizeof(causes) / sizeof(causes[0])] = {false};
+
+    if (!w || !(w->slowdown >= SLOW_ENOUGH)) {
+        return;
+    }
+    for (size_t i = 0; i < w->n_causes; i++) {
+        const struct inq_whatif_cause *cause = &w->causes[i];
+        size_t row = row_of(cause->kind);
+        bool counts = cause->fits && cause->share >= CAUSE_PART && w->t_ns > 0 &&
+                      (double)cause->saved_ns >= CAUSE_SHARE * (double)w->t_ns;
+        if (counts && row < sizeof(causes) / sizeof(causes[0]) && !found[row] &&
+            !is_known(f, cause, row)) {
+            add_cause(trace, f, cause, row);
+            found[row] = true;
+        }
+    }
+}
+
+static bool has_kind(const struct inq_findings *f, enum inq_finding_kind kind)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->at[i].kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_gaps(const struct inq_trace *trace, struct inq_findings *f,
+                     struct inq_finding *finding, const struct inq_pipeline_host *host)
+{
+    struct inq_evidence *evidence = inq_findings_evidence(f, finding, host->n_gaps);
+
+    finding->n_evidence = evidence ? host->n_gaps : 0;
+    for (size_t i = 0; i < finding->n_evidence; i++) {
+        evidence[i] =
+            (struct inq_evidence){trace->ranks[host->rank].rank, "", host->gap_start_ns[i],
+                                  host->gap_end_ns[i], "GPU idle though nothing blocked its op"};
+    }
+}
+
+/* Whether gaps may come from what was not recorded: a stage that left no trace, a file that lost
+ * some of its work. */
+static bool gaps_are_doubtful(const struct inq_trace *trace, uint32_t rank)
+{
+    uint32_t file = trace->ranks[rank].file;
+
+    return trace->n_missing > 0 ||
+           (file < trace->n_files && inq_damage_losses(&trace->files[file].damage) > 0);
+}
+
+/* A host that comparing ranks did not find: of a stage without replicas, or late in some steps
+ * only. */
+static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
+{
+    const struct inq_pipeline *p = f->report->pipeline;
+
+    if (!p || p->host.rank == INQ_NONE || gaps_are_doubtful(trace, p->host.rank) ||
+        has_kind(f, INQ_FINDING_LATE_HOST) ||
+        (double)p->host.cost_ns_per_step < INQ_STRAGGLER_COST_FEW * (double)p->total_ns_per_step) {
+        return;
+    }
+    struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_LATE_HOST);
+    if (!finding) {
+        return;
+    }
+    size_t n_steps = p->n_steps - p->n_warm_up_steps;
+    size_t seen = p->host.steps_seen > 0 ? p->host.steps_seen : n_steps;
+    int64_t late_ns = p->host.gap_ns_per_step * (int64_t)n_steps / (int64_t)seen;
+    inq_findings_set_ranks(f, finding, &p->host.rank, 1);
+    inq_findings_set_cost(finding, p->host.cost_ns_per_step, p->total_ns_per_step);
+    finding->confidence = INQ_CONFIDENCE_SUPPORTED;
+    finding->measured =
+        inq_findings_text(f, "gaps of %s per step in front of its ops and within them",
+                          inq_findings_time(f, p->host.gap_ns_per_step));
+    finding->expected = inq_findings_text(f, "at most %s, as on the other workers",
+                                          inq_findings_time(f, p->host.others_ns_per_step));
+    finding->title = inq_findings_text(
+        f, "%s's host launches %s late in %zu of %zu steps and delays the pipeline",
+        inq_findings_rank_list(f, &p->host.rank, 1, true), inq_findings_time(f, late_ns), seen,
+        n_steps);
+    finding->detail = inq_findings_text(
+        f,
+        "Measured %s, though nothing blocked them; expected %s. Without these "
+        "gaps a step of %s would be %s shorter.",
+        finding->measured, finding->expected, inq_findings_time(f, p->total_ns_per_step),
+        inq_findings_time(f, p->host.cost_ns_per_step));
+    finding->advice = inq_findings_advice(finding->kind);
+    add_gaps(trace, f, finding, &p->host);
+}
+
+/* What the schedule itself loses of a step by the waterfall: what is left when all other causes are
+ * taken away; -1: not measured. */
+static int64_t schedule_ns(const struct inq_pipeline *p)
+{
+    for (size_t i = 0; i < p->n_waterfall; i++) {
+        if (strcmp(p->waterfall[i].cause, "schedule") == 0) {
+            return p->waterfall[i].ns_per_step;
+        }
+    }
+    return -1;
+}
+
+/* Some bubbles belong to a pipeline: they inform. Where the schedule takes as much as the work, or
+ * where fewer micro-batches than stages never fill the pipeline, they ask for action. */
+static void judge_bubbles(struct inq_findings *f)
+{
+    const struct inq_pipeline *p = f->report->pipeline;
+
+    if (!p || !(p->bubble_ratio >= BUBBLE_SHARE)) {
+        return;
+    }
+    struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_PIPELINE_BUBBLE);
+    if (!finding) {
+        return;
+    }
+    int64_t ns = schedule_ns(p);
+    if (ns >= 0 && p->total_ns_per_step > 0) {
+        finding->share = (double)ns / (double)p->total_ns_per_step;
+    }
+    if (finding->share >= SCHEDULE_LOW || p->microbatches < p->stages) {
+        finding->severity = INQ_SEVERITY_LOW;
+    }
+    finding->measured = inq_findings_text(f, "bubble ratio %.3f", p->bubble_ratio);
+    finding->expected =
+        isfinite(p->bubble_ratio_theory)
+            ? inq_findings_text(f, "%.3f for %s with %d stages and %d micro-batch%s",
+                                p->bubble_ratio_theory, p->schedule, p->stages, p->microbatches,
+                                p->microbatches == 1 ? "" : "es")
+            : "";
+    finding->title = inq_findings_text(
+        f, "%s of the pipeline's time is bubbles: %d micro-batch%s over %d stages",
+        inq_findings_percent(f, p->bubble_ratio), p->microbatches, p->microbatches == 1 ? "" : "es",
+        p->stages);
+    finding->detail = inq_findings_text(
+        f,
+        "Measured %s; expected %s. The schedule itself loses %s of a step: the rest of the bubbles "
+        "has causes of its own.",
+        finding->measured, finding->expected[0] ? finding->expected : "not known",
+        finding->share >= 0.0 ? inq_findings_percent(f, finding->share) : "n/a");
+    finding->advice = "More micro-batches per step, or a schedule with fewer bubbles (interleaved, "
+                      "zero-bubble).";
+}
+
+void inq_judge_graph(const struct inq_trace *trace, struct inq_findings *findings)
+{
+    judge_whatif(trace, findings);
+    judge_host(trace, findings);
+    judge_bubbles(findings);
+}

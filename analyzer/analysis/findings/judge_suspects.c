@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From suspects to findings: what an engineer on call reads. */
+#include "analysis/findings/findings.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <string.h>
+
+/* "and delays the other 3 ranks" */
+static const char *delays(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    size_t others = f->report->trace->n_ranks - suspect->n_ranks;
+    const char *whom = others == 0   ? "all ranks"
+                       : others == 1 ? "the other rank"
+                                     : inq_findings_text(f, "the other %zu ranks", others);
+
+    return inq_findings_text(f, "%s %s", suspect->n_ranks == 1 ? "delays" : "delay", whom);
+}
+
+/* " in 3 of 5 steps"; "" in every step. */
+static const char *how_often(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    if (f->report->blame->one_step) {
+        return " over the whole capture";
+    }
+    if (suspect->steps == 1) {
+        return " in the one step captured";
+    }
+    if (suspect->steps_seen >= suspect->steps || suspect->steps_seen == 0) {
+        return "";
+    }
+    return inq_findings_text(f, " in %llu of %llu steps", (unsigned long long)suspect->steps_seen,
+                             (unsigned long long)suspect->steps);
+}
+
+/* What is gained by its repair, and the fix that predicts as much. */
+static void set_gain(struct inq_findings *f, const struct inq_suspect *suspect,
+                     struct inq_finding *finding)
+{
+    finding->in_order_ns = suspect->in_order_ns;
+    finding->low_ns = suspect->low_ns;
+    finding->high_ns = suspect->high_ns;
+    if (suspect->fix[0] != '\0') {
+        inq_findings_call_for(f, finding, suspect->fix);
+    }
+}
+
+/* "Rank 5's GPU is", "The GPUs of ranks 2 and 3 are", "The GPUs of host node-1 (ranks 8-15) are".
+ */
+static const char *whose(struct inq_findings *f, const struct inq_suspect *suspect,
+                         const char *thing, const char *verb, const char *verbs)
+{
+    if (suspect->n_ranks == 1) {
+        return inq_findings_text(f, "%s's %s %s",
+                                 inq_findings_rank_list(f, suspect->ranks, 1, true), thing, verb);
+    }
+    const char *ranks = inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, false);
+    if (suspect->host[0] != '\0') {
+        return inq_findings_text(f, "The %ss of host %s (%s) %s", thing, suspect->host, ranks,
+                                 verbs);
+    }
+    return inq_findings_text(f, "The %ss of %s %s", thing, ranks, verbs);
+}
+
+/* What sets the suspect apart: the subject of its sentence. */
+static const char *fault(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    bool always = suspect->steps_seen >= suspect->steps || suspect->steps_seen == 0;
+    const char *extra =
+        inq_findings_time(f, always ? suspect->own_ns - suspect->peers_ns : suspect->late_ns);
+    const char *peers = suspect->n_ranks == 1 ? "its peers" : "their peers";
+    const char *who = inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, true);
+    const char *has = suspect->n_ranks == 1 ? "has" : "have";
+
+    if (suspect->kind == INQ_FINDING_SLOW_GPU) {
+        return inq_findings_text(f, "%s %.0f %% slower than %s",
+                                 whose(f, suspect, "GPU", "is", "are"),
+                                 100.0 * (suspect->ratio - 1.0), peers);
+    }
+    if (suspect->kind == INQ_FINDING_SLOW_WORKER) {
+        return inq_findings_text(f, "%s %.2f times as long as those of %s",
+                                 whose(f, suspect, "compute op", "take", "take"), suspect->ratio,
+                                 peers);
+    }
+    if (suspect->kind == INQ_FINDING_MORE_WORK && isfinite(suspect->ratio)) {
+        return inq_findings_text(f, "%s %s %.2f times as many kernels to run (%s more compute)",
+                                 who, has, suspect->ratio, extra);
+    }
+    if (suspect->kind == INQ_FINDING_MORE_WORK) {
+        return inq_findings_text(f, "%s %s larger kernels to run (%s more compute)", who, has,
+                                 extra);
+    }
+    if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
+        return inq_findings_text(f, "%s for %s longer than %s",
+                                 whose(f, suspect, "GPU", "copies", "copy"), extra, peers);
+    }
+    if (!suspect->launches_known) {
+        return inq_findings_text(f, "%s idle for %s longer than %s (launches are not recorded)",
+                                 whose(f, suspect, "GPU", "is", "are"), extra, peers);
+    }
+    return inq_findings_text(f, "%s %s late", whose(f, suspect, "host", "launches", "launch"),
+                             extra);
+}
+
+static const char *advice(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    if (suspect->kind == INQ_FINDING_LATE_HOST && suspect->running[0]) {
+        return inq_findings_text(f,
+                                 "Find out why the host is in %s then: data loading, garbage "
+                                 "collection, checkpoints, other processes on its cores.",
+                                 suspect->running);
+    }
+    return inq_findings_advice(suspect->kind);
+}
+
+static void set_measure(struct inq_findings *f, const struct inq_suspect *suspect,
+                        struct inq_finding *finding)
+{
+    const char *what = "compute";
+
+    if (suspect->kind == INQ_FINDING_LATE_HOST) {
+        what = "GPU idle";
+    } else if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
+        what = "exposed copies";
+    }
+    finding->measured =
+        inq_findings_text(f, "%s %s per step", what, inq_findings_time(f, suspect->own_ns));
+    finding->expected = inq_findings_text(f, "%s, as the median of its peers",
+                                          inq_findings_time(f, suspect->peers_ns));
+}
+
+static const char *detail(struct inq_findings *f, const struct inq_suspect *suspect,
+                          const struct inq_finding *finding)
+{
+    const char *waits = "";
+
+    if (suspect->waits > 0) {
+        waits = inq_findings_text(f,
+                                  " It arrived last at %llu of the %llu collectives in which "
+                                  "somebody waited.",
+                                  (unsigned long long)suspect->last_arrivals,
+                                  (unsigned long long)suspect->waits);
+    }
+    return inq_findings_text(f, "Measured %s; expected %s.%s", finding->measured, finding->expected,
+                             waits);
+}
+
+static const char *group_name(struct inq_findings *f, uint32_t group)
+{
+    const struct inq_trace *trace = f->report->trace;
+
+    if (group >= trace->n_groups || trace->groups[group].name == 0) {
+        return "";
+    }
+    return inq_findings_text(f, " in group %s", inq_trace_str(trace, trace->groups[group].name));
+}
+
+/* A slow link is between ranks, nobody's work. */
+static void add_link(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+    const char *what = inq_coll_kind_text(suspect->coll);
+
+    if (!finding) {
+        return;
+    }
+    inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
+    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
+    finding->confidence = suspect->confidence;
+    set_gain(f, suspect, finding);
+    finding->n_evidence = suspect->n_evidence;
+    finding->evidence = suspect->evidence;
+    finding->measured =
+        inq_findings_text(f, "%s per %s transfer%s", inq_findings_time(f, suspect->own_ns), what,
+                          group_name(f, suspect->group));
+    finding->expected = inq_findings_text(f, "%s, as the same transfer takes among other ranks",
+                                          inq_findings_time(f, suspect->peers_ns));
+    finding->title = inq_findings_text(
+        f, "The link of %s is slow: transfers take %.2f times as long as among other ranks",
+        inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, false), suspect->ratio);
+    finding->detail = inq_findings_text(
+        f,
+        "Measured %s; expected %s; %llu transfers compared, each from the arrival of its last "
+        "member on.",
+        finding->measured, finding->expected, (unsigned long long)suspect->waits);
+    finding->advice = inq_findings_advice(suspect->kind);
+}
+
+static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+
+    if (!finding) {
+        return;
+    }
+    inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
+    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
+    finding->confidence = suspect->confidence;
+    set_gain(f, suspect, finding);
+    finding->n_evidence = suspect->n_evidence;
+    finding->evidence = suspect->evidence;
+    set_measure(f, suspect, finding);
+    finding->title = inq_findings_text(f, "%s%s and %s", fault(f, suspect), how_often(f, suspect),
+                                       delays(f, suspect));
+    const char *gpu = suspect->kind == INQ_FINDING_SLOW_GPU
+                          ? inq_findings_about_gpu(f, suspect->ranks, suspect->n_ranks)
+                          : "";
+    finding->detail = inq_findings_text(f, "%s%s", detail(f, suspect, finding), gpu);
+    finding->advice = advice(f, suspect);
+}
+
+/* Of an op table the what-if analysis knows better what a worker costs: it simulated the run
+ * without it. */
+static void ask_whatif(const struct inq_trace *trace, const struct inq_whatif *whatif,
+                       struct inq_suspect *suspect)
+{
+    for (size_t i = 0; whatif && suspect->n_ranks == 1 && i < whatif->n_causes; i++) {
+        const struct inq_whatif_cause *cause = &whatif->causes[i];
+        if (cause->fits && cause->rank >= 0 &&
+            cause->rank == trace->ranks[suspect->ranks[0]].rank) {
+            suspect->cost_ns_per_step = cause->saved_ns;
+            suspect->step_ns = whatif->t_ns;
+            suspect->confidence = INQ_CONFIDENCE_ESTABLISHED;
+        }
+    }
+}
+
+/* Work that is divided unevenly: nobody delays anybody by a fault of its own. */
+static void add_uneven(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+
+    if (!finding) {
+        return;
+    }
+    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
+    finding->confidence = suspect->confidence;
+    set_gain(f, suspect, finding);
+    finding->measured = inq_findings_text(
+        f, "compute per step varies by %s from rank to rank, another one each step",
+        inq_findings_percent(f, suspect->ratio));
+    finding->expected = "equal work on all ranks";
+    finding->title = "Work differs from step to step and rank to rank, as with sequences of "
+                     "different length";
+    finding->detail =
+        inq_findings_text(f,
+                          "Measured: %s. The slowest rank of a step computes %s "
+                          "longer than the mean one, and the others wait.",
+                          finding->measured, inq_findings_time(f, suspect->cost_ns_per_step));
+    finding->advice = inq_findings_advice(suspect->kind);
+}
+
+static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+
+    if (!finding) {
+        return;
+    }
+    finding->stages = inq_arena_alloc(f->arena, sizeof(*finding->stages));
+    if (!finding->stages) {
+        f->no_memory = true;
+        return;
+    }
+    finding->stages[0] = suspect->stage;
+    finding->n_stages = 1;
+    inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
+    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
+    finding->confidence = suspect->confidence;
+    set_gain(f, suspect, finding);
+    finding->measured = inq_findings_text(f, "compute %s per step on stage %d",
+                                          inq_findings_time(f, suspect->own_ns), suspect->stage);
+    finding->expected = inq_findings_text(f, "%s, as the median of the other stages",
+                                          inq_findings_time(f, suspect->peers_ns));
+    finding->title = inq_findings_text(
+        f, "Stage %d%s computes %.2f times as long as the other stages, which wait for it",
+        suspect->stage, suspect->kind == INQ_FINDING_SLOW_LAST_STAGE ? ", the last one," : "",
+        suspect->ratio);
+    finding->detail = inq_findings_text(
+        f, "Measured %s; expected %s. A pipeline runs at its slowest stage's pace.",
+        finding->measured, finding->expected);
+    finding->advice = inq_findings_advice(suspect->kind);
+}
+
+void inq_judge_suspects(const struct inq_trace *trace, struct inq_findings *findings)
+{
+    const struct inq_blame *blame = findings->report->blame;
+
+    for (size_t i = 0; blame && i < blame->n_suspects; i++) {
+        if (blame->op_table) {
+            ask_whatif(trace, findings->report->whatif, &blame->suspects[i]);
+        }
+        const struct inq_suspect *suspect = &blame->suspects[i];
+        if (suspect->kind == INQ_FINDING_SLOW_LINK) {
+            add_link(findings, suspect);
+        } else if (suspect->kind == INQ_FINDING_SEQUENCE_IMBALANCE) {
+            add_uneven(findings, suspect);
+        } else if (suspect->kind == INQ_FINDING_SLOW_LAST_STAGE ||
+                   suspect->kind == INQ_FINDING_STAGE_IMBALANCE) {
+            add_stage(findings, suspect);
+        } else {
+            add_suspect(findings, suspect);
+        }
+    }
+}

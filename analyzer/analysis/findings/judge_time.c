@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings on where the time of all ranks goes: exposed communication, copies, waiting for hosts,
+ * steps out of line. They name no rank. */
+#include "analysis/findings/findings.h"
+#include "inquest/account.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+
+/* Every job has some of it: below this share of the rank-time it is not mentioned. */
+#define MENTIONED_SHARE 0.05
+/* A step is out of line when it is longer than the median by this part of it, and by 5 sigma. */
+#define OUTLIER_SHARE  0.2
+#define OUTLIER_SIGMAS 5.0
+/* Steps below which none is out of line. */
+enum { OUTLIER_LEAST_STEPS = 4 };
+/* They are not told a second time where causes in some steps explain this part of what they lose.
+ */
+#define EXPLAINED_PART 0.5
+
+/* A class of the account, or two, that names nobody: a view of where time goes. */
+struct view {
+    enum inq_finding_kind kind;
+    enum inq_account_class cls, too;
+    double low, medium; /* share from which on it is worth work on the job itself */
+    const char *title, *expected, *advice;
+};
+
+/* Exposed communication belongs to the shape of a job, up to half of it. A GPU that waits for its
+ * own host, or for copies, is never meant to be. */
+static const struct view views[] = {
+    {INQ_FINDING_EXPOSED_COMM, INQ_ACCOUNT_TRANSFER, INQ_ACCOUNT_COMM, 0.5, 0.7,
+     "transfers not covered by compute", "transfers covered by compute",
+     "Overlap it with compute (bucket sizes, prefetch, asynchronous collectives), or send less."},
+    {INQ_FINDING_HOST_BOUND, INQ_ACCOUNT_HOST, INQ_ACCOUNT_HOST, 0.3, 0.5,
+     "the GPUs wait for their hosts to launch work", "hosts that run ahead of their GPUs",
+     "Launch less and larger work: CUDA graphs, compiled or fused kernels, larger batches, fewer "
+     "synchronisations."},
+    {INQ_FINDING_EXPOSED_COPY, INQ_ACCOUNT_COPY, INQ_ACCOUNT_COPY, 0.2, 0.4,
+     "copies not covered by compute", "copies covered by compute",
+     "Copy from pinned memory on a stream of its own, ahead of use."},
+};
+
+/* Ids of findings before this one that are causes of the same loss: "slow_gpu:rank2, ...". */
+static const char *causes_of(struct inq_findings *f)
+{
+    const char *text = "";
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->at[i].in_order_ns >= 0) {
+            text = inq_findings_text(f, "%s%s%s", text, text[0] ? ", " : "", f->at[i].id);
+        }
+    }
+    return text;
+}
+
+static void judge_view(struct inq_findings *f, const struct view *view)
+{
+    const struct inq_account *a = f->report->account;
+    int64_t ns = a->class_ns[view->cls] + (view->too != view->cls ? a->class_ns[view->too] : 0);
+    double share = (double)ns / (double)a->t_ns;
+
+    if (share < MENTIONED_SHARE || (a->op_table && view->cls == INQ_ACCOUNT_HOST)) {
+        return;
+    }
+    const char *causes = causes_of(f);
+    struct inq_finding *finding = inq_findings_add(f, view->kind);
+    if (!finding) {
+        return;
+    }
+    finding->share = share;
+    if (share >= view->low) {
+        finding->severity = share >= view->medium ? INQ_SEVERITY_MEDIUM : INQ_SEVERITY_LOW;
+    }
+    const char *percent = inq_findings_percent(f, share);
+    finding->title = inq_findings_text(f, "%s of the time: %s", percent, view->title);
+    finding->measured = inq_findings_text(f, "%s of the rank-time, %s of a step of %s", percent,
+                                          inq_findings_time(f, ns), inq_findings_time(f, a->t_ns));
+    finding->expected = view->expected;
+    finding->detail =
+        inq_findings_text(f, "Measured: %s%s%s. Waiting for other ranks is not in it.",
+                          finding->measured, causes[0] ? "; part of it may go with " : "", causes);
+    finding->advice = view->advice;
+}
+
+/* Lengths of the judged steps into `steps`; how many. */
+static size_t list_steps(const struct inq_account *a, double *steps)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < a->n_steps; s++) {
+        if (a->steps[s].judged && a->steps[s].length_ns >= 0) {
+            steps[n++] = (double)a->steps[s].length_ns;
+        }
+    }
+    return n;
+}
+
+/* Median of the judged steps, and what a step out of line exceeds; -1: too few steps. */
+static int64_t outlier_limit(const struct inq_account *a, int64_t *median_ns)
+{
+    double *steps = inq_mem_alloc((a->n_steps + 1) * sizeof(*steps));
+    size_t n = steps ? list_steps(a, steps) : 0;
+    int64_t limit_ns = -1;
+
+    if (n >= OUTLIER_LEAST_STEPS) {
+        double middle = inq_median(steps, n);
+        (void)list_steps(a, steps);
+        double sigma = 1.4826 * inq_mad(steps, n, middle);
+        *median_ns = (int64_t)llround(middle);
+        limit_ns = (int64_t)(middle + fmax(OUTLIER_SHARE * middle, OUTLIER_SIGMAS * sigma));
+    }
+    inq_mem_free(steps);
+    return limit_ns;
+}
+
+/* Whether causes that come and go cost what the long steps lose: then these are told already. */
+static bool is_explained(const struct inq_report *report, int64_t lost_ns_per_step)
+{
+    double explained_ns = 0.0;
+
+    for (size_t i = 0; report->blame && i < report->blame->n_suspects; i++) {
+        const struct inq_suspect *s = &report->blame->suspects[i];
+        bool sometimes = s->steps_seen > 0 && s->steps_seen < s->steps;
+        explained_ns += sometimes ? (double)s->cost_ns_per_step : 0.0;
+    }
+    return explained_ns >= EXPLAINED_PART * (double)lost_ns_per_step;
+}
+
+static bool is_out(const struct inq_account *a, size_t s, int64_t limit_ns)
+{
+    return a->steps[s].judged && a->steps[s].length_ns > limit_ns;
+}
+
+static void say_steps(const struct inq_trace *trace, struct inq_findings *f, size_t out,
+                      int64_t limit_ns, struct inq_finding *finding)
+{
+    const struct inq_account *a = f->report->account;
+    struct inq_evidence *evidence = inq_findings_evidence(f, finding, out);
+
+    for (size_t s = 0; evidence && s < a->n_steps; s++) {
+        if (is_out(a, s, limit_ns)) {
+            evidence[finding->n_evidence++] = (struct inq_evidence){
+                -1, "", trace->steps[s].start_ns, trace->steps[s].end_ns,
+                inq_findings_text(f, "step %lld took %s", (long long)a->steps[s].number,
+                                  inq_findings_time(f, a->steps[s].length_ns))};
+        }
+    }
+}
+
+/* Judged steps much longer than the others. */
+static void judge_steps(const struct inq_trace *trace, struct inq_findings *f)
+{
+    const struct inq_account *a = f->report->account;
+    int64_t median_ns = 0;
+    int64_t limit_ns = a->one_interval ? -1 : outlier_limit(a, &median_ns);
+    int64_t lost_ns = 0;
+    size_t out = 0;
+
+    for (size_t s = 0; limit_ns >= 0 && s < a->n_steps; s++) {
+        if (is_out(a, s, limit_ns)) {
+            lost_ns += a->steps[s].length_ns - median_ns;
+            out++;
+        }
+    }
+    if (out == 0 || is_explained(f->report, lost_ns / (int64_t)a->steps_judged)) {
+        return;
+    }
+    struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_STEP_OUTLIER);
+    if (!finding) {
+        return;
+    }
+    say_steps(trace, f, out, limit_ns, finding);
+    inq_findings_set_cost(finding, lost_ns / (int64_t)a->steps_judged, a->t_ns);
+    finding->measured = inq_findings_text(f, "%zu of %zu steps above %s", out, a->steps_judged,
+                                          inq_findings_time(f, limit_ns));
+    finding->expected = inq_findings_text(f, "%s, the median", inq_findings_time(f, median_ns));
+    finding->title = inq_findings_text(f, "%zu of %zu steps took much longer than the others", out,
+                                       a->steps_judged);
+    finding->detail =
+        inq_findings_text(f, "Measured %s; expected %s.", finding->measured, finding->expected);
+    finding->advice = "Look for checkpoints, evaluation, garbage collection or data loading in "
+                      "these steps.";
+}
+
+void inq_judge_time(const struct inq_trace *trace, struct inq_findings *findings)
+{
+    const struct inq_account *a = findings->report->account;
+
+    if (a == NULL || a->t_ns <= 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+        judge_view(findings, &views[i]);
+    }
+    judge_steps(trace, findings);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words for the enums of a report: part of its JSON, so they never change meaning. */
+#include "inquest/analysis.h"
+
+#include "base/words.h"
+
+const char *inq_finding_kind_text(enum inq_finding_kind kind)
+{
+    static const char *const texts[] = {INQ_FINDING_KINDS(INQ_WORD_TEXT)};
+
+    return (unsigned)kind < INQ_FINDING_KIND_COUNT ? texts[kind] : "unknown";
+}
+
+const char *inq_severity_text(enum inq_severity severity)
+{
+    switch (severity) {
+    case INQ_SEVERITY_INFO:
+        return "info";
+    case INQ_SEVERITY_LOW:
+        return "low";
+    case INQ_SEVERITY_MEDIUM:
+        return "medium";
+    case INQ_SEVERITY_HIGH:
+        return "high";
+    }
+    return "unknown";
+}
+
+const char *inq_confidence_text(enum inq_confidence confidence)
+{
+    switch (confidence) {
+    case INQ_CONFIDENCE_HYPOTHESIS:
+        return "hypothesis";
+    case INQ_CONFIDENCE_SUPPORTED:
+        return "supported";
+    case INQ_CONFIDENCE_ESTABLISHED:
+        return "established";
+    }
+    return "unknown";
+}
+
+const char *inq_method_text(enum inq_method method)
+{
+    switch (method) {
+    case INQ_METHOD_INQUEST:
+        return "inquest";
+    case INQ_METHOD_HTA:
+        return "hta";
+    case INQ_METHOD_TRACELENS:
+        return "tracelens";
+    }
+    return "unknown";
+}
+
+#define SECTION_KEY(name, key, title)   (key),
+#define SECTION_TITLE(name, key, title) (title),
+
+const char *inq_section_key(enum inq_section section)
+{
+    static const char *const keys[] = {INQ_SECTIONS(SECTION_KEY)};
+
+    return (unsigned)section < INQ_SECTION_COUNT ? keys[section] : "unknown";
+}
+
+const char *inq_section_title(enum inq_section section)
+{
+    static const char *const titles[] = {INQ_SECTIONS(SECTION_TITLE)};
+
+    return (unsigned)section < INQ_SECTION_COUNT ? titles[section] : "Unknown";
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who comes last to the collectives that others really wait in. */
+#ifndef INQ_ANALYSIS_MEASURE_ARRIVALS_H
+#define INQ_ANALYSIS_MEASURE_ARRIVALS_H
+
+#include "base/mem.h"
+#include "inquest/analysis.h"
+
+/* Shorter skews are launch noise. */
+#define INQ_REAL_WAIT_NS 20000
+
+#define INQ_WORST_WAITS 3
+
+/* One rank. Only synchronising collectives count in which somebody waited longer than noise and
+ * than the clocks of first and last are known to disagree. */
+struct inq_arrival {
+    uint64_t last, waits;            /* times last; collectives that it took part in */
+    uint32_t worst[INQ_WORST_WAITS]; /* collectives it was last in, longest wait first; INQ_NONE */
+    int64_t worst_ns[INQ_WORST_WAITS];
+};
+
+struct inq_arrivals {
+    struct inq_arrival *at; /* [n_ranks] */
+};
+
+int inq_arrivals_count(const struct inq_trace *trace, struct inq_arrivals *arrivals,
+                       struct inq_err *err);
+static inline void inq_arrivals_release(struct inq_arrivals *arrivals)
+{
+    inq_mem_free(arrivals->at);
+    *arrivals = (struct inq_arrivals){0};
+}
+
+/* First and last arrival of a matched collective; false when it has fewer than two members. */
+struct inq_arrival_span {
+    int64_t first_ns, last_ns;
+    uint32_t first_rank, last_rank;
+};
+bool inq_arrival_span(const struct inq_trace *trace, const struct inq_collective *collective,
+                      struct inq_arrival_span *span);
+
+#endif

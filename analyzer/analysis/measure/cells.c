@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of ranks and steps: the account's cells, as ranks are compared by them. */
+#include "analysis/measure/cells.h"
+
+#include "base/mem.h"
+#include "inquest/account.h"
+
+void inq_cells_release(struct inq_cells *cells)
+{
+    inq_mem_free(cells->at);
+    *cells = (struct inq_cells){0};
+}
+
+static struct inq_cell cell_of(const struct inq_account_cell *from)
+{
+    return (struct inq_cell){
+        .valid = from->judged,
+        .start_ns = from->start_ns,
+        .end_ns = from->end_ns,
+        .compute_ns = from->ns[INQ_ACCOUNT_COMPUTE] + from->ns[INQ_ACCOUNT_UNCLASSIFIED],
+        .comm_ns = from->ns[INQ_ACCOUNT_TRANSFER] + from->ns[INQ_ACCOUNT_WAIT] +
+                   from->ns[INQ_ACCOUNT_COMM],
+        .copy_ns = from->ns[INQ_ACCOUNT_COPY],
+        .host_ns = from->ns[INQ_ACCOUNT_HOST],
+        .other_ns = from->ns[INQ_ACCOUNT_IDLE] + from->ns[INQ_ACCOUNT_DEPENDENCY],
+        .dependency_ns = from->ns[INQ_ACCOUNT_DEPENDENCY],
+        .work = from->work,
+    };
+}
+
+int inq_cells_build(const struct inq_account *account, struct inq_cells *cells, struct inq_err *err)
+{
+    *cells = (struct inq_cells){0};
+    if (account == NULL) {
+        return inq_err_set(err, INQ_NOT_FOUND, "it needs account, and that is not available");
+    }
+    size_t n = account->n_ranks * account->n_steps;
+    cells->n_ranks = account->n_ranks;
+    cells->n_steps = account->n_steps;
+    cells->op_table = account->op_table;
+    cells->one_step = account->one_interval;
+    cells->first_step = n;
+    cells->at = inq_mem_zalloc(n + 1, sizeof(*cells->at));
+    if (cells->at == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks in %zu steps", cells->n_ranks,
+                           cells->n_steps);
+    }
+    for (size_t i = 0; i < n; i++) {
+        cells->at[i] = cell_of(&account->cells[i]);
+        size_t step = i % account->n_steps;
+        cells->first_step =
+            cells->at[i].valid && step < cells->first_step ? step : cells->first_step;
+    }
+    cells->first_step = cells->first_step < cells->n_steps ? cells->first_step : 0;
+    return INQ_OK;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels by name, rank against rank. */
+#include "analysis/measure/kernel_speed.h"
+
+#include "analysis/measure/kernel_kind.h"
+#include "analysis/measure/row_merge.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+
+#include <math.h>
+
+/* The compute kernels of one rank in the judged steps, by name. All-zero is releasable. */
+struct kernel_stats {
+    size_t n; /* ascending by name id */
+    struct kernel_stat {
+        inq_str name;
+        uint64_t count;
+        double mean_ns;  /* of the middle 80 % of the durations */
+        double sigma_ns; /* of that mean, from the spread of the durations */
+        double blocks;   /* mean number of blocks in a grid; 0: not recorded of all */
+    } * at;
+    size_t steps; /* over which they were counted */
+};
+
+/* Kernels are surely not slower when they lie below half of the common factor by this many standard
+ * errors. */
+#define SURE_SIGMAS 4.0
+
+static void stats_release(struct kernel_stats *stats)
+{
+    inq_mem_free(stats->at);
+    *stats = (struct kernel_stats){0};
+}
+
+struct timed {
+    inq_str name;
+    int64_t dur_ns;
+    double blocks; /* in its grid; 0: not recorded */
+};
+
+static int by_name_and_time(const void *a, const void *b, void *ctx)
+{
+    const struct timed *x = a;
+    const struct timed *y = b;
+
+    (void)ctx;
+    if (x->name != y->name) {
+        return x->name < y->name ? -1 : 1;
+    }
+    return (x->dur_ns > y->dur_ns) - (x->dur_ns < y->dur_ns);
+}
+
+static double blocks_of(const struct inq_launch *launch)
+{
+    double blocks = 1.0;
+
+    for (int k = 0; k < 3; k++) {
+        blocks *= launch->grid[k] > 0 ? (double)launch->grid[k] : 0.0;
+    }
+    return blocks;
+}
+
+/* The compute kernels that began in a judged step. */
+static size_t collect(const struct inq_trace *trace, const struct inq_rank *rank,
+                      const struct inq_cells *cells, uint32_t r, struct timed *rows)
+{
+    const struct inq_events *events = &rank->events;
+    size_t n = 0;
+
+    for (size_t i = 0; i < events->n; i++) {
+        size_t step = cells->one_step ? 0 : events->step[i];
+        bool judged = step >= cells->first_step && step < cells->n_steps &&
+                      inq_cell_at(cells, r, step)->valid;
+        if (judged && inq_row_is_work(events, i) && inq_row_class(events, i) == INQ_CLASS_COMPUTE) {
+            rows[n++] = (struct timed){events->name[i], events->dur_ns[i],
+                                       blocks_of(inq_trace_launch(trace, rank, i))};
+        }
+    }
+    return n;
+}
+
+/* Sums up one name's kernels, sorted by duration: the mean of the middle 80 % is as good for
+ * durations of one kind as for a mix of a few, and does not mind outliers. */
+static struct kernel_stat sum_up(const struct timed *rows, size_t n)
+{
+    size_t cut = n / 10;
+    size_t kept = n - 2 * cut;
+    double sum = 0.0;
+    double squares = 0.0;
+
+    for (size_t i = cut; i < n - cut; i++) {
+        sum += (double)rows[i].dur_ns;
+    }
+    double mean = sum / (double)kept;
+    for (size_t i = cut; i < n - cut; i++) {
+        double off = (double)rows[i].dur_ns - mean;
+        squares += off * off;
+    }
+    struct kernel_stat stat = {.name = rows[0].name, .count = n, .mean_ns = mean};
+    stat.sigma_ns = kept > 1 ? sqrt(squares / (double)(kept - 1) / (double)kept) : mean;
+    bool recorded = true;
+    for (size_t i = 0; i < n; i++) {
+        stat.blocks += rows[i].blocks / (double)n;
+        recorded = recorded && rows[i].blocks > 0.0;
+    }
+    stat.blocks = recorded ? stat.blocks : 0.0;
+    return stat;
+}
+
+static int group(const struct timed *rows, size_t n, struct kernel_stats *stats,
+                 struct inq_err *err)
+{
+    size_t names = 0;
+    for (size_t i = 0; i < n; i++) {
+        names += i == 0 || rows[i].name != rows[i - 1].name;
+    }
+    stats->at = inq_mem_alloc((names + 1) * sizeof(*stats->at));
+    if (!stats->at) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu kernel names", names);
+    }
+    for (size_t i = 0; i < n;) {
+        size_t end = i;
+        while (end < n && rows[end].name == rows[i].name) {
+            end++;
+        }
+        stats->at[stats->n++] = sum_up(&rows[i], end - i);
+        i = end;
+    }
+    return INQ_OK;
+}
+
+static int stats_build(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
+                       struct kernel_stats *stats, struct inq_err *err)
+{
+    const struct inq_rank *source = &trace->ranks[rank];
+    struct timed *rows = inq_mem_alloc((source->events.n + 1) * sizeof(*rows));
+
+    *stats = (struct kernel_stats){0};
+    if (!rows) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu kernels", source->events.n);
+    }
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        stats->steps += inq_cell_at(cells, rank, s)->valid;
+    }
+    size_t n = collect(trace, source, cells, rank, rows);
+    int code = inq_sort(rows, n, sizeof(*rows), by_name_and_time, NULL, err);
+    if (code == INQ_OK) {
+        code = group(rows, n, stats, err);
+    }
+    inq_mem_free(rows);
+    return code;
+}
+
+/* The row of a name, or NULL. */
+static const struct kernel_stat *find(const struct kernel_stats *stats, inq_str name)
+{
+    size_t low = 0;
+    size_t high = stats->n;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (stats->at[middle].name < name) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < stats->n && stats->at[low].name == name ? &stats->at[low] : NULL;
+}
+
+/* The peers' usual: per step count, mean duration and its sigma, each the median over peers; peers
+ * without the kernel count it zero times. */
+struct usual {
+    double per_step, mean_ns, sigma_ns;
+    double blocks; /* of the first that has the kernel */
+};
+
+static struct usual usual_of(const struct kernel_stats *peers, size_t n_peers, inq_str name,
+                             double *scratch)
+{
+    double *counts = scratch;
+    double *means = scratch + n_peers;
+    double *sigmas = scratch + 2 * n_peers;
+    double blocks = 0.0;
+    size_t n = 0;
+
+    for (size_t p = 0; p < n_peers; p++) {
+        const struct kernel_stat *stat = find(&peers[p], name);
+        counts[p] = stat && peers[p].steps > 0 ? (double)stat->count / (double)peers[p].steps : 0.0;
+        if (stat) {
+            blocks = n == 0 ? stat->blocks : blocks;
+            means[n] = stat->mean_ns;
+            sigmas[n++] = stat->sigma_ns;
+        }
+    }
+    struct usual usual = {inq_median(counts, n_peers), 0.0, 0.0, blocks};
+    if (n > 0) {
+        usual.mean_ns = inq_median(means, n);
+        usual.sigma_ns = inq_median(sigmas, n);
+    }
+    return usual;
+}
+
+/* One name that both have, for the second pass. */
+struct pair {
+    inq_str name;
+    double time_ns; /* the peers', per step */
+    double ratio, sigma;
+    double blocks; /* own over the peers' blocks in a grid; 0: not recorded */
+};
+
+static void add_name(const struct kernel_stat *own, double steps, const struct usual *usual,
+                     struct inq_kernel_comparison *result, struct pair *pairs)
+{
+    double per_step = (double)own->count / steps;
+
+    if (!(usual->per_step > 0.0) || !(usual->mean_ns > 0.0)) {
+        result->more_ns += per_step * own->mean_ns;
+        return;
+    }
+    struct pair *pair = &pairs[result->common++];
+    pair->name = own->name;
+    pair->blocks = own->blocks > 0.0 && usual->blocks > 0.0 ? own->blocks / usual->blocks : 0.0;
+    pair->time_ns = usual->per_step * usual->mean_ns;
+    pair->ratio = own->mean_ns / usual->mean_ns;
+    pair->sigma = hypot(own->sigma_ns, usual->sigma_ns * pair->ratio) / usual->mean_ns;
+    result->more_ns += (per_step - usual->per_step) * usual->mean_ns;
+    result->slower_ns += per_step * (own->mean_ns - usual->mean_ns);
+}
+
+static void compare_pairs(const struct inq_trace *trace, const struct pair *pairs,
+                          struct inq_kernel_comparison *result)
+{
+    double time_ns = 0.0;
+    double own_ns = 0.0;
+    double gridded_ns = 0.0;
+    double blocks = 0.0;
+
+    for (size_t i = 0; i < result->common; i++) {
+        time_ns += pairs[i].time_ns;
+        own_ns += pairs[i].time_ns * pairs[i].ratio;
+        gridded_ns += pairs[i].blocks > 0.0 ? pairs[i].time_ns : 0.0;
+        blocks += pairs[i].time_ns * pairs[i].blocks;
+    }
+    result->ratio = time_ns > 0.0 ? own_ns / time_ns : (double)NAN;
+    result->grid_share = time_ns > 0.0 ? gridded_ns / time_ns : 0.0;
+    result->grid_ratio = gridded_ns > 0.0 ? blocks / gridded_ns : (double)NAN;
+    double half = 1.0 + 0.5 * (result->ratio - 1.0);
+    for (size_t i = 0; i < result->common; i++) {
+        const struct pair *pair = &pairs[i];
+        double share = pair->time_ns / time_ns;
+        struct inq_kernel_kind_ratio *kind =
+            &result->kind[inq_kernel_kind_of(inq_trace_str(trace, pair->name))];
+        kind->share += share;
+        kind->ratio += share * pair->ratio;
+        kind->sigma = hypot(kind->sigma, share * pair->sigma);
+        kind->spared_share += pair->ratio + SURE_SIGMAS * pair->sigma < half ? share : 0.0;
+    }
+    for (int k = 0; k < 3; k++) {
+        struct inq_kernel_kind_ratio *kind = &result->kind[k];
+        kind->ratio = kind->share > 0.0 ? kind->ratio / kind->share : (double)NAN;
+        kind->sigma = kind->share > 0.0 ? kind->sigma / kind->share : (double)NAN;
+    }
+}
+
+static int compare(const struct inq_trace *trace, const struct kernel_stats *own,
+                   const struct kernel_stats *peers, size_t n_peers,
+                   struct inq_kernel_comparison *result, struct inq_err *err)
+{
+    struct pair *pairs = inq_mem_alloc((own->n + 1) * sizeof(*pairs));
+    double *scratch = inq_mem_alloc((3 * n_peers + 1) * sizeof(*scratch));
+    double kernels = 0.0;
+    double peers_kernels = 0.0;
+    int code = INQ_OK;
+
+    *result = (struct inq_kernel_comparison){.ratio = (double)NAN};
+    if (!pairs || !scratch) {
+        code = inq_err_set(err, INQ_NOMEM, "no memory to compare %zu kernel names", own->n);
+    } else if (own->steps > 0 && n_peers > 0) {
+        for (size_t i = 0; i < own->n; i++) {
+            struct usual usual = usual_of(peers, n_peers, own->at[i].name, scratch);
+            add_name(&own->at[i], (double)own->steps, &usual, result, pairs);
+            kernels += (double)own->at[i].count / (double)own->steps;
+            peers_kernels += usual.per_step;
+        }
+        compare_pairs(trace, pairs, result);
+        result->kernels = (uint64_t)llround(kernels);
+        result->peers_kernels = (uint64_t)llround(peers_kernels);
+    }
+    inq_mem_free(pairs);
+    inq_mem_free(scratch);
+    return code;
+}
+
+/* Peers whose kernels are looked at name by name: more would not move a median much. */
+#define MAX_PEERS 9
+
+int inq_kernels_against(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
+                        const uint32_t *others, size_t n_others,
+                        struct inq_kernel_comparison *result, struct inq_err *err)
+{
+    struct kernel_stats own = {0};
+    struct kernel_stats peers[MAX_PEERS] = {{0}};
+    size_t n = n_others < MAX_PEERS ? n_others : MAX_PEERS;
+
+    int code = stats_build(trace, cells, rank, &own, err);
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        code = stats_build(trace, cells, others[i * n_others / n], &peers[i], err);
+    }
+    if (code == INQ_OK) {
+        code = compare(trace, &own, peers, n, result, err);
+    }
+    stats_release(&own);
+    for (size_t i = 0; i < MAX_PEERS; i++) {
+        stats_release(&peers[i]);
+    }
+    return code;
+}

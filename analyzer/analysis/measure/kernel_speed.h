@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a rank computes longer than its peers: the same kernels run slower, or there are more or
+ * other kernels. */
+#ifndef INQ_ANALYSIS_MEASURE_KERNEL_SPEED_H
+#define INQ_ANALYSIS_MEASURE_KERNEL_SPEED_H
+
+#include "analysis/measure/cells.h"
+
+/* A rank's kernels against those of its peers. Times in ns per step. */
+struct inq_kernel_comparison {
+    double ratio;     /* duration of kernels that both have, weighted by the peers' time */
+    double slower_ns; /* what the longer durations cost */
+    double more_ns;   /* what more kernels, or kernels that the peers lack, cost */
+    /* By enum inq_kernel_kind: part of the common time, ratio and its standard error. */
+    struct inq_kernel_kind_ratio {
+        double share, ratio, sigma;
+        double spared_share; /* of the common time: names that are surely not slower */
+    } kind[3];
+    double grid_share; /* of the common time: names whose grids are recorded */
+    double grid_ratio; /* blocks in these grids, own over the peers', weighted by time; NaN: none */
+    size_t common;     /* names that both have */
+    uint64_t kernels, peers_kernels; /* per step */
+};
+
+/* The kernels of one rank in the judged steps against those of up to nine of the others, evenly
+ * chosen, name by name with the median of them. Fails with INQ_NOMEM. */
+int inq_kernels_against(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
+                        const uint32_t *others, size_t n_others,
+                        struct inq_kernel_comparison *result, struct inq_err *err);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The door: what analyses measure with. */
+#ifndef INQ_ANALYSIS_MEASURE_H
+#define INQ_ANALYSIS_MEASURE_H
+
+#include "analysis/measure/arrivals.h"
+#include "analysis/measure/cells.h"
+#include "analysis/measure/interval.h"
+#include "analysis/measure/kernel_kind.h"
+#include "analysis/measure/kernel_speed.h"
+#include "analysis/measure/peer_time.h"
+#include "analysis/measure/roles.h"
+#include "analysis/measure/row_merge.h"
+#include "analysis/measure/step_texture.h"
+
+#endif

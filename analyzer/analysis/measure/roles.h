@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ranks have the same work by design, so that a difference between them means something. */
+#ifndef INQ_ANALYSIS_MEASURE_ROLES_H
+#define INQ_ANALYSIS_MEASURE_ROLES_H
+
+#include "graph/optable/model.h"
+
+struct inq_roles {
+    uint32_t *of;   /* [n_ranks] role of each rank, 0 .. n - 1 */
+    int32_t *stage; /* [n_ranks, of which n are set] pipeline stage of each role; -1 unknown */
+    size_t n;
+    bool pipeline; /* the roles are pipeline stages, or at least differ like such */
+};
+
+/* Whether the stages are to be had from a model only: none is recorded, and no rank's sends and
+ * receives tell its own. */
+bool inq_roles_need_model(const struct inq_trace *trace);
+
+/* Ranks of one pipeline stage have one role; without a pipeline all have the same. The stage is the
+ * one recorded, else the rank's place in the group in which it sends and receives. Where sends and
+ * receives are seen but not with whom, the stage is the one in `model` (may be NULL), or ranks that
+ * run the same kernels have one role, of no known stage. Release it also after a failure. Fails
+ * with INQ_NOMEM. */
+int inq_roles_find(const struct inq_trace *trace, const struct inq_op_model *model,
+                   struct inq_roles *roles, struct inq_err *err);
+void inq_roles_release(struct inq_roles *roles);
+
+#endif

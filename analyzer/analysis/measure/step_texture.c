@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Laying the steps of a rank side by side, kernel by kernel. */
+#include "analysis/measure/step_texture.h"
+
+#include "analysis/measure/kernel_kind.h"
+#include "analysis/measure/row_merge.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+
+enum { BLOCKS = 64, SHORTEST_BLOCK = 8, MAX_STEPS = 32 };
+
+struct texture {
+    const struct inq_trace *trace;
+    const struct inq_events *events;
+    size_t n_steps;  /* laid side by side, at most MAX_STEPS */
+    size_t n_rows;   /* kernels of each */
+    double *dur;     /* [n_steps][n_rows] */
+    bool *update;    /* [n_rows] of the first step laid down */
+    double *scratch; /* [n_steps * n_rows] */
+};
+
+static bool is_compute(const struct inq_events *events, size_t row)
+{
+    return inq_row_is_work(events, row) && inq_row_class(events, row) == INQ_CLASS_COMPUTE;
+}
+
+/* Number of compute kernels that most judged steps have. */
+static size_t usual_count(const struct inq_cells *cells, const struct inq_events *events,
+                          uint32_t rank, int64_t *count)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < events->n; i++) {
+        if (events->step[i] < cells->n_steps && is_compute(events, i)) {
+            count[events->step[i]]++;
+        }
+    }
+    int64_t *sorted = count + cells->n_steps;
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        if (inq_cell_at(cells, rank, s)->valid) {
+            sorted[n++] = count[s];
+        }
+    }
+    return n > 0 ? (size_t)inq_lower_median_i64(sorted, n) : 0;
+}
+
+static int lay_out(struct texture *t, const struct inq_cells *cells, uint32_t rank,
+                   const int64_t *count, size_t *place, struct inq_err *err)
+{
+    struct inq_row_merge merge;
+    uint32_t row;
+
+    for (size_t s = 0; s < cells->n_steps; s++) {
+        bool fits = s >= cells->first_step && inq_cell_at(cells, rank, s)->valid &&
+                    (size_t)count[s] == t->n_rows && t->n_steps < MAX_STEPS;
+        place[s] = fits ? t->n_steps++ * t->n_rows : SIZE_MAX;
+    }
+    t->dur = inq_mem_alloc((t->n_steps * t->n_rows + 1) * sizeof(double));
+    t->scratch = inq_mem_alloc((t->n_steps * t->n_rows + 1) * sizeof(double));
+    t->update = inq_mem_zalloc(t->n_rows + 1, sizeof(bool));
+    if (!t->dur || !t->scratch || !t->update) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu kernels", t->n_rows);
+    }
+    int code = inq_row_merge_init(&merge, t->events, err);
+    while (code == INQ_OK && inq_row_merge_next(&merge, &row)) {
+        uint32_t s = t->events->step[row];
+        if (s < cells->n_steps && place[s] != SIZE_MAX && is_compute(t->events, row)) {
+            if (place[s] < t->n_rows) {
+                const char *name = inq_trace_str(t->trace, t->events->name[row]);
+                t->update[place[s]] = inq_kernel_kind_of(name) == INQ_KERNEL_UPDATE;
+            }
+            t->dur[place[s]++] = (double)t->events->dur_ns[row];
+        }
+    }
+    inq_row_merge_release(&merge);
+    return code;
+}
+
+/* Adds the deviations of one stretch, a sum in each step, from its mean over the steps. Returns how
+ * many. */
+static size_t add_deviations(const struct texture *t, const double *sums, double *deviations)
+{
+    double mean = inq_mean(sums, t->n_steps);
+
+    for (size_t s = 0; mean > 0.0 && s < t->n_steps; s++) {
+        deviations[s] = fabs(sums[s] / mean - 1.0);
+    }
+    return mean > 0.0 ? t->n_steps : 0;
+}
+
+/* Sigma of stretches of `length` kernels; what is left of a mean of few steps is made up for. */
+static double sigma_of(const struct texture *t, size_t length)
+{
+    double sums[MAX_STEPS];
+    size_t n = 0;
+
+    for (size_t first = 0; first + length <= t->n_rows; first += length) {
+        for (size_t s = 0; s < t->n_steps; s++) {
+            sums[s] = 0.0;
+            for (size_t k = first; k < first + length; k++) {
+                sums[s] += t->dur[s * t->n_rows + k];
+            }
+        }
+        n += add_deviations(t, sums, t->scratch + n);
+    }
+    double steps = (double)t->n_steps;
+    return n > 0 ? 1.4826 * inq_median(t->scratch, n) * sqrt(steps / (steps - 1.0)) : 0.0;
+}
+
+static double sigma_of_update(const struct texture *t)
+{
+    double sums[MAX_STEPS];
+
+    for (size_t s = 0; s < t->n_steps; s++) {
+        sums[s] = 0.0;
+        for (size_t k = 0; k < t->n_rows; k++) {
+            sums[s] += t->update[k] ? t->dur[s * t->n_rows + k] : 0.0;
+        }
+    }
+    double steps = (double)t->n_steps;
+    size_t n = add_deviations(t, sums, t->scratch);
+    return n > 0 ? 1.4826 * inq_median(t->scratch, n) * sqrt(steps / (steps - 1.0)) : 0.0;
+}
+
+int inq_step_texture_find(const struct inq_trace *trace, const struct inq_cells *cells,
+                          uint32_t rank, struct inq_step_texture *texture, struct inq_err *err)
+{
+    struct texture t = {.trace = trace, .events = &trace->ranks[rank].events};
+    int64_t *count = inq_mem_zalloc(2 * cells->n_steps + 1, sizeof(*count));
+    size_t *place = inq_mem_zalloc(cells->n_steps + 1, sizeof(*place));
+    int code = INQ_OK;
+
+    *texture = (struct inq_step_texture){0};
+    if (!count || !place) {
+        code = inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", cells->n_steps);
+    } else {
+        t.n_rows = usual_count(cells, t.events, rank, count);
+        code = t.n_rows > 0 ? lay_out(&t, cells, rank, count, place, err) : INQ_OK;
+    }
+    if (code == INQ_OK && t.n_steps > 1 && t.n_rows >= SHORTEST_BLOCK) {
+        texture->length = t.n_rows / BLOCKS > SHORTEST_BLOCK ? t.n_rows / BLOCKS : SHORTEST_BLOCK;
+        texture->kernel = sigma_of(&t, 1);
+        texture->block = sigma_of(&t, texture->length);
+        texture->update = sigma_of_update(&t);
+    }
+    inq_mem_free(count);
+    inq_mem_free(place);
+    inq_mem_free(t.dur);
+    inq_mem_free(t.scratch);
+    inq_mem_free(t.update);
+    return code;
+}

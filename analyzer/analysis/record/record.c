@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/record/record.h"
+
+#include "analysis/findings/findings.h"
+#include "analysis/measure/measure.h"
+#include "analysis/record/colls.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+
+#include <string.h>
+
+static const size_t MAX_KERNELS = (size_t)1 << 20;
+
+/* A step this many scaled median deviations from the median, and this part of it, is an outlier:
+ * six keep one step in 10^8 of normal noise, the part those of runs with hardly any. Of ten steps
+ * one may be set aside as such: what comes more often recurs, and is how the run is. */
+static const double OUTLIER_DEVIATIONS = 6.0;
+static const double OUTLIER_PART = 0.05;
+enum { OUTLIER_LEAST_STEPS = 5, OUTLIER_ONE_IN = 10 };
+
+void inq_run_record_release(struct inq_run_record *r)
+{
+    inq_mem_free(r->use);
+    inq_mem_free(r->step_ns);
+    inq_mem_free(r->ranks);
+    inq_mem_free(r->classes);
+    inq_mem_free(r->kernels);
+    inq_mem_free(r->hosts);
+    *r = (struct inq_run_record){0};
+}
+
+enum inq_step_part inq_part_of_class(enum inq_account_class cls)
+{
+    static const enum inq_step_part parts[INQ_ACCOUNT_CLASS_COUNT] = {
+        [INQ_ACCOUNT_COMPUTE] = INQ_PART_COMPUTE,   [INQ_ACCOUNT_UNCLASSIFIED] = INQ_PART_COMPUTE,
+        [INQ_ACCOUNT_TRANSFER] = INQ_PART_TRANSFER, [INQ_ACCOUNT_WAIT] = INQ_PART_WAITING,
+        [INQ_ACCOUNT_COMM] = INQ_PART_COMM_OTHER,   [INQ_ACCOUNT_COPY] = INQ_PART_COPY,
+        [INQ_ACCOUNT_HOST] = INQ_PART_HOST,         [INQ_ACCOUNT_DEPENDENCY] = INQ_PART_BUBBLE,
+        [INQ_ACCOUNT_IDLE] = INQ_PART_IDLE};
+    return parts[cls];
+}
+
+/* ---- which steps count -----------------------------------------------------------------------*/
+
+static bool is_far(int64_t length_ns, int64_t median_ns, double deviation_ns)
+{
+    double off = (double)(length_ns > median_ns ? length_ns - median_ns : median_ns - length_ns);
+    return off > OUTLIER_DEVIATIONS * deviation_ns && off > OUTLIER_PART * (double)median_ns;
+}
+
+static void label_outliers(struct inq_run_record *r, const struct inq_account *a, int64_t *lengths,
+                           size_t n)
+{
+    int64_t median = inq_median_i64(lengths, n);
+    for (size_t i = 0; i < n; i++) {
+        lengths[i] = lengths[i] > median ? lengths[i] - median : median - lengths[i];
+    }
+    double deviation = 1.4826 * (double)inq_median_i64(lengths, n);
+    size_t far = 0;
+    for (size_t s = 0; s < r->n_account_steps; s++) {
+        far += r->use[s] == INQ_STEP_COUNTS && is_far(a->steps[s].length_ns, median, deviation);
+    }
+    size_t most = n / OUTLIER_ONE_IN > 1 ? n / OUTLIER_ONE_IN : 1;
+    if (n < OUTLIER_LEAST_STEPS || far > most) {
+        return;
+    }
+    for (size_t s = 0; s < r->n_account_steps; s++) {
+        if (r->use[s] == INQ_STEP_COUNTS && is_far(a->steps[s].length_ns, median, deviation)) {
+            r->use[s] = INQ_STEP_OUTLIER;
+            r->n_outliers++;
+        }
+    }
+}
+
+static int label_steps(struct inq_run_record *r, struct inq_err *err)
+{
+    const struct inq_account *a = r->report->account;
+    r->n_account_steps = a->n_steps;
+    r->use = inq_mem_zalloc(a->n_steps + 1, sizeof *r->use);
+    r->step_ns = inq_mem_alloc((a->n_steps + 1) * sizeof *r->step_ns);
+    if (r->use == NULL || r->step_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", a->n_steps);
+    }
+    size_t n = 0;
+    for (size_t s = 0; s < a->n_steps; s++) {
+        r->use[s] = a->steps[s].judged ? INQ_STEP_COUNTS : INQ_STEP_SET_ASIDE;
+        r->n_set_aside += !a->steps[s].judged;
+        r->n_warm_up += strncmp(a->steps[s].why, "warm-up", 7) == 0;
+        if (a->steps[s].judged) {
+            r->step_ns[n++] = a->steps[s].length_ns;
+        }
+    }
+    label_outliers(r, a, r->step_ns, n);
+    for (size_t s = 0; s < a->n_steps; s++) {
+        if (r->use[s] == INQ_STEP_COUNTS) {
+            r->step_ns[r->n_steps++] = a->steps[s].length_ns;
+        }
+    }
+    return INQ_OK;
+}
+
+/* ---- ranks -----------------------------------------------------------------------------------*/
+
+static int list_ranks(struct inq_run_record *r, const struct inq_roles *roles, struct inq_err *err)
+{
+    const struct inq_trace *trace = r->report->trace;
+    const struct inq_account *a = r->report->account;
+    r->n_ranks = trace->n_ranks;
+    r->ranks = inq_mem_zalloc(r->n_ranks + 1, sizeof *r->ranks);
+    if (r->ranks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", r->n_ranks);
+    }
+    for (size_t i = 0; i < r->n_ranks; i++) {
+        struct inq_record_rank *rank = &r->ranks[i];
+        rank->rank = trace->ranks[i].rank;
+        rank->stage = roles->n > 1 ? roles->stage[roles->of[i]] : -1;
+        rank->host = inq_trace_str(trace, trace->ranks[i].host);
+        for (size_t s = 0; s < a->n_steps; s++) {
+            rank->steps += inq_run_record_counts(r, i, s);
+        }
+        r->n_cells += rank->steps;
+    }
+    return INQ_OK;
+}
+
+/* What all ranks run on; "" where it is not the same, or not recorded of one. */
+static const char *device_of(const struct inq_trace *trace)
+{
+    const char *device = "";
+    for (size_t i = 0; i < trace->n_ranks; i++) {
+        const char *own = inq_trace_str(trace, trace->ranks[i].device_name);
+        if (own[0] == '\0' || (i > 0 && strcmp(own, device) != 0)) {
+            return "";
+        }
+        device = own;
+    }
+    return device;
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------*/
+
+static int kernel_index(struct inq_run_record *r, struct inq_map *seen, inq_str id, uint32_t *index,
+                        struct inq_err *err)
+{
+    if (inq_map_get(seen, id, index)) {
+        return INQ_OK;
+    }
+    int code = inq_mem_grow(&r->kernels, &r->cap_kernels, r->n_kernels + 1, sizeof *r->kernels,
+                            MAX_KERNELS, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    *index = (uint32_t)r->n_kernels;
+    r->kernels[r->n_kernels++] =
+        (struct inq_record_kernel){.name = inq_trace_str(r->report->trace, id), .id = id};
+    return inq_map_put(seen, id, *index, err);
+}
+
+static int add_kernels(struct inq_run_record *r, size_t rank, struct inq_map *seen,
+                       struct inq_err *err)
+{
+    const struct inq_events *events = &r->report->trace->ranks[rank].events;
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < events->n; i++) {
+        uint32_t index = 0;
+        if (events->step[i] >= r->n_account_steps ||
+            !inq_run_record_counts(r, rank, events->step[i]) || !inq_row_is_work(events, i)) {
+            continue;
+        }
+        r->gpu_kernels += events->kind[i] == INQ_EVENT_KERNEL;
+        if (inq_row_class(events, i) != INQ_CLASS_COMPUTE) {
+            continue;
+        }
+        code = kernel_index(r, seen, events->name[i], &index, err);
+        if (code == INQ_OK) {
+            r->kernels[index].count++;
+            r->ranks[rank].kernels++;
+            r->kernels[index].ns += events->dur_ns[i];
+        }
+    }
+    return code;
+}
+
+static int by_name(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    return strcmp(((const struct inq_record_kernel *)a)->name,
+                  ((const struct inq_record_kernel *)b)->name);
+}
+
+/* ---- parts -----------------------------------------------------------------------------------*/
+
+static bool is_comm(enum inq_account_class cls)
+{
+    return cls == INQ_ACCOUNT_TRANSFER || cls == INQ_ACCOUNT_WAIT || cls == INQ_ACCOUNT_COMM;
+}
+
+static int add_rank(struct inq_run_record *r, struct inq_coll_book *book, size_t rank,
+                    struct inq_err *err)
+{
+    const struct inq_account *a = r->report->account;
+    struct inq_ledger_span *spans = NULL;
+    size_t n = 0;
+    int code = inq_ledger_spans(a, (uint32_t)rank, &spans, &n, err);
+    code = code == INQ_OK ? inq_coll_book_rank(book, rank, spans, n, err) : code;
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        const struct inq_ledger_span *span = &spans[i];
+        enum inq_step_part part = inq_part_of_class(span->cls);
+        if (!inq_run_record_counts(r, rank, span->step)) {
+            continue;
+        }
+        if (is_comm(span->cls) && span->event != INQ_NONE) {
+            code = inq_coll_book_span(book, rank, span, &part, err);
+        } else if (span->cls == INQ_ACCOUNT_IDLE && a->op_table && book->pipeline) {
+            part = INQ_PART_BUBBLE; /* not recorded, only left: waiting for the neighbor */
+        }
+        r->ranks[rank].part_ns[part] += span->end_ns - span->start_ns;
+    }
+    inq_mem_free(spans);
+    for (int part = 0; part < INQ_STEP_PART_COUNT; part++) {
+        r->part_ns[part] += r->ranks[rank].part_ns[part];
+    }
+    return code;
+}
+
+static int add_ranks(struct inq_run_record *r, bool pipeline, struct inq_err *err)
+{
+    struct inq_coll_book book = {0};
+    struct inq_map seen = {0};
+    int code = inq_coll_book_init(r, pipeline, &book, err);
+    for (size_t rank = 0; code == INQ_OK && rank < r->n_ranks; rank++) {
+        if (r->ranks[rank].steps > 0) {
+            code = add_rank(r, &book, rank, err);
+            code = code == INQ_OK ? add_kernels(r, rank, &seen, err) : code;
+        }
+    }
+    inq_map_release(&seen);
+    inq_coll_book_release(&book);
+    return code;
+}
+
+static int check_account(const struct inq_report *report, struct inq_err *err)
+{
+    const struct inq_account *a = report->account;
+    if (a == NULL || a->one_interval) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "no steps are known in '%.200s'%s%.200s",
+                           report->trace->name, a != NULL && a->one_interval_why[0] ? ": " : "",
+                           a != NULL ? a->one_interval_why : "");
+    }
+    if (a->t_ns <= 0) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "no step of '%.200s' was captured whole",
+                           report->trace->name);
+    }
+    return INQ_OK;
+}
+
+static int list_hosts(struct inq_run_record *r, struct inq_err *err)
+{
+    const struct inq_account *a = r->report->account;
+    int64_t cells = (int64_t)(a->ranks_judged * a->steps_judged);
+    r->hosts = inq_mem_zalloc(a->n_parts + 1, sizeof *r->hosts);
+    if (r->hosts == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu parts", a->n_parts);
+    }
+    for (size_t i = 0; i < a->n_parts; i++) {
+        if (a->parts[i].cls == INQ_ACCOUNT_HOST) {
+            r->hosts[r->n_hosts++] =
+                (struct inq_record_host){a->parts[i].what, a->parts[i].total_ns / cells};
+        }
+    }
+    return INQ_OK;
+}
+
+static void count_losses(struct inq_run_record *r)
+{
+    const struct inq_trace *trace = r->report->trace;
+    for (size_t i = 0; i < trace->n_files; i++) {
+        r->n_damaged += inq_damage_losses(&trace->files[i].damage) > 0;
+    }
+    r->n_missing = trace->n_missing;
+}
+
+int inq_run_record_build(const struct inq_report *report, struct inq_run_record *r,
+                         struct inq_err *err)
+{
+    const struct inq_trace *trace = report->trace;
+    struct inq_roles roles = {0};
+    *r = (struct inq_run_record){.report = report};
+    r->world = trace->world_size > 0 ? trace->world_size : (int32_t)trace->n_ranks;
+    int code = check_account(report, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    r->device = device_of(trace);
+    count_losses(r);
+    code = label_steps(r, err);
+    code = code == INQ_OK ? list_hosts(r, err) : code;
+    code = code == INQ_OK ? inq_roles_find(trace, report->op_model, &roles, err) : code;
+    code = code == INQ_OK ? list_ranks(r, &roles, err) : code;
+    bool pipeline = report->pipeline != NULL || roles.pipeline;
+    inq_roles_release(&roles);
+    code = code == INQ_OK ? add_ranks(r, pipeline, err) : code;
+    return code == INQ_OK
+               ? inq_sort(r->kernels, r->n_kernels, sizeof *r->kernels, by_name, NULL, err)
+               : code;
+}

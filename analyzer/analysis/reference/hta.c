@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HTA 0.6.1's temporal breakdown, overlap, idle time breakdown and kernel types, from its rows. */
+#include "analysis/reference/hta_rows.h"
+#include "analysis/registry.h"
+#include "analysis/measure/measure.h"
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/par.h"
+#include "base/sort.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { IDLE_HOST, IDLE_KERNEL, IDLE_OTHER, IDLE_KINDS };
+enum { TYPES = 3, STATES = 1 << TYPES, KERNEL_DELAY_US = 30 };
+
+struct idle_sum {
+    int64_t stream;
+    int64_t us[IDLE_KINDS];
+    bool seen[IDLE_KINDS];
+};
+
+struct rank_result {
+    bool any;
+    struct inq_peer_rank_time time; /* without its streams */
+    struct idle_sum *idle;
+    size_t n_idle, cap_idle;
+    int64_t state_us[STATES]; /* by the types that ran at the same time, bit = 1 << type */
+};
+
+/* ---- merged intervals: as recorded ones they can end one before they start ------------------- */
+
+struct span {
+    int64_t ts, end;
+};
+
+struct spans {
+    struct span *at;
+    size_t n;
+};
+
+/* The rows of the types in `mask` (rows are in order), one span for all that touch. */
+static int merge_rows(const struct inq_hta_row *rows, size_t n, unsigned mask, struct spans *spans,
+                      struct inq_err *err)
+{
+    spans->n = 0;
+    spans->at = inq_mem_alloc(n * sizeof(*spans->at));
+    if (!spans->at) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu intervals", n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!(mask >> rows[i].type & 1)) {
+            continue;
+        }
+        struct span *last = spans->n > 0 ? &spans->at[spans->n - 1] : NULL;
+        if (last && rows[i].ts <= last->end) {
+            last->end = rows[i].end > last->end ? rows[i].end : last->end;
+        } else {
+            spans->at[spans->n++] = (struct span){rows[i].ts, rows[i].end};
+        }
+    }
+    return INQ_OK;
+}
+
+static int64_t total_us(const struct spans *spans)
+{
+    int64_t us = 0;
+
+    for (size_t i = 0; i < spans->n; i++) {
+        us += spans->at[i].end - spans->at[i].ts;
+    }
+    return us;
+}
+
+struct edge {
+    int64_t time;
+    int change;
+};
+
+static int compare_edges(const void *a, const void *b, void *ctx)
+{
+    const struct edge *x = a;
+    const struct edge *y = b;
+
+    (void)ctx;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+/* Adds to state_us the time during which the spans' weights (1, 2, 4: powers of two) sum to each
+ * state. */
+static int sweep_states(const struct spans *spans, size_t n_spans, int64_t *state_us,
+                        struct inq_err *err)
+{
+    size_t n = 0;
+    int running = 0;
+
+    for (size_t t = 0; t < n_spans; t++) {
+        n += 2 * spans[t].n;
+    }
+    struct edge *edges = inq_mem_alloc(n * sizeof(*edges));
+    if (!edges) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu edges", n);
+    }
+    n = 0;
+    for (size_t t = 0; t < n_spans; t++) {
+        for (size_t i = 0; i < spans[t].n; i++) {
+            edges[n++] = (struct edge){spans[t].at[i].ts, 1 << t};
+            edges[n++] = (struct edge){spans[t].at[i].end, -(1 << t)};
+        }
+    }
+    int code = inq_sort(edges, n, sizeof(*edges), compare_edges, NULL, err);
+    for (size_t i = 0; code == INQ_OK && i + 1 < n; i++) {
+        running += edges[i].change;
+        if (running > 0) {
+            state_us[running] += edges[i + 1].time - edges[i].time;
+        }
+    }
+    inq_mem_free(edges);
+    return code;
+}
+
+/* ---- one rank ------------------------------------------------------------------------------- */
+
+static double percent(int64_t part, int64_t whole)
+{
+    return inq_peer_round(100.0 * ((double)part / (double)whole), 2);
+}
+
+static int fill_time(const struct inq_hta_row *rows, size_t n, struct rank_result *result,
+                     struct inq_err *err)
+{
+    struct inq_peer_rank_time *time = &result->time;
+    struct spans all = {0};
+    struct spans by_type[TYPES] = {{0}};
+    int64_t both_us[1 << 2] = {0};
+    int code = merge_rows(rows, n, ~0u, &all, err);
+
+    for (unsigned t = 0; code == INQ_OK && t < TYPES; t++) {
+        code = merge_rows(rows, n, 1u << t, &by_type[t], err);
+    }
+    if (code == INQ_OK) {
+        code = sweep_states(by_type, TYPES, result->state_us, err);
+    }
+    if (code == INQ_OK) {
+        code = sweep_states(by_type, 2, both_us, err);
+    }
+    if (code == INQ_OK) {
+        time->hta_kernel_us = all.at[all.n - 1].end - all.at[0].ts;
+        time->hta_idle_us = time->hta_kernel_us - total_us(&all);
+        time->hta_compute_us = total_us(&by_type[INQ_HTA_COMPUTATION]);
+        time->hta_non_compute_us = time->hta_kernel_us - time->hta_idle_us - time->hta_compute_us;
+        time->hta_idle_pct = percent(time->hta_idle_us, time->hta_kernel_us);
+        time->hta_compute_pct = percent(time->hta_compute_us, time->hta_kernel_us);
+        time->hta_non_compute_pct = percent(time->hta_non_compute_us, time->hta_kernel_us);
+        time->hta_overlap_pct =
+            percent(both_us[3], total_us(&by_type[INQ_HTA_COMMUNICATION])); /* 0/0: NaN */
+    }
+    inq_mem_free(all.at);
+    for (unsigned t = 0; t < TYPES; t++) {
+        inq_mem_free(by_type[t].at);
+    }
+    return code;
+}
+
+static int compare_streams(const void *a, const void *b, void *ctx)
+{
+    const struct inq_hta_row *x = a;
+    const struct inq_hta_row *y = b;
+
+    (void)ctx;
+    return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+/* The gap between two neighbours on a stream; it may be negative and counts as it is. The first of
+ * a stream has none and is "other". */
+static void add_gap(struct idle_sum *sum, const struct inq_hta_row *before,
+                    const struct inq_hta_row *row)
+{
+    int kind = IDLE_OTHER;
+    int64_t gap_us = 0;
+
+    if (before) {
+        gap_us = row->ts - before->end;
+        if (row->launch_ts != INQ_TIME_NONE && row->launch_ts > before->end) {
+            kind = IDLE_HOST;
+        } else if (gap_us < KERNEL_DELAY_US) {
+            kind = IDLE_KERNEL;
+        }
+    }
+    if (__builtin_add_overflow(sum->us[kind], gap_us, &sum->us[kind])) {
+        sum->us[kind] = gap_us < 0 ? INT64_MIN : INT64_MAX; /* only of made-up durations */
+    }
+    sum->seen[kind] = true;
+}
+
+/* Reorders the rows by stream. */
+static int fill_idle(struct inq_hta_row *rows, size_t n, struct rank_result *result,
+                     struct inq_err *err)
+{
+    int code = inq_sort(rows, n, sizeof(*rows), compare_streams, NULL, err);
+    const struct inq_hta_row *before = NULL;
+
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        if (!rows[i].counts_idle) {
+            continue;
+        }
+        if (!before || before->stream != rows[i].stream) {
+            before = NULL;
+            code = inq_mem_grow(&result->idle, &result->cap_idle, result->n_idle + 1,
+                                sizeof(*result->idle), n, err);
+            if (code != INQ_OK) {
+                return code;
+            }
+            result->idle[result->n_idle++] = (struct idle_sum){.stream = rows[i].stream};
+        }
+        add_gap(&result->idle[result->n_idle - 1], before, &rows[i]);
+        before = &rows[i];
+    }
+    return code;
+}
+
+struct hta {
+    struct inq_hta_view view;
+    struct rank_result *ranks; /* [n_ranks] */
+};
+
+static int one_rank(void *ctx, size_t r, struct inq_err *err)
+{
+    struct hta *hta = ctx;
+    struct rank_result *result = &hta->ranks[r];
+    struct inq_hta_row *rows;
+    size_t n;
+    int code = inq_hta_rows(&hta->view, &hta->view.trace->ranks[r], &rows, &n, err);
+
+    result->time.rank = (uint32_t)r;
+    if (code == INQ_OK && n > 0) {
+        result->any = true;
+        code = fill_time(rows, n, result, err);
+        if (code == INQ_OK) {
+            code = fill_idle(rows, n, result, err);
+        }
+    }
+    inq_mem_free(rows);
+    return code;
+}
+
+/* ---- the report ----------------------------------------------------------------------------- */
+
+static double or_nan(const struct idle_sum *sum, int kind)
+{
+    return sum->seen[kind] ? (double)sum->us[kind] : (double)NAN;
+}
+
+static double ratio(const struct idle_sum *sum, int kind)
+{
+    double all_us =
+        (double)sum->us[IDLE_HOST] + (double)sum->us[IDLE_KERNEL] + (double)sum->us[IDLE_OTHER];
+
+    return inq_peer_round(or_nan(sum, kind) / all_us, 2);
+}
+
+static int publish_rank(struct inq_arena *arena, const struct rank_result *result,
+                        struct inq_peer_rank_time *time, struct inq_err *err)
+{
+    *time = result->time;
+    time->n_streams = result->n_idle;
+    time->streams = inq_arena_array(arena, result->n_idle, sizeof(*time->streams));
+    if (!time->streams) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu streams", result->n_idle);
+    }
+    for (size_t i = 0; i < result->n_idle; i++) {
+        const struct idle_sum *sum = &result->idle[i];
+        time->streams[i] = (struct inq_peer_idle){
+            .stream = sum->stream,
+            .host_wait_us = or_nan(sum, IDLE_HOST),
+            .kernel_wait_us = or_nan(sum, IDLE_KERNEL),
+            .other_us = or_nan(sum, IDLE_OTHER),
+            .host_wait_ratio = ratio(sum, IDLE_HOST),
+            .kernel_wait_ratio = ratio(sum, IDLE_KERNEL),
+            .other_ratio = ratio(sum, IDLE_OTHER),
+        };
+    }
+    return INQ_OK;
+}
+
+static int compare_types(const void *a, const void *b, void *ctx)
+{
+    const struct inq_peer_kernel_type *x = a;
+    const struct inq_peer_kernel_type *y = b;
+
+    (void)ctx;
+    return (x->sum_us < y->sum_us) - (x->sum_us > y->sum_us);
+}
+
+static int publish_types(struct inq_arena *arena, const int64_t *state_us, struct inq_peers *peers,
+                         struct inq_err *err)
+{
+    static const char *const names[STATES] = {
+        "",
+        "COMPUTATION",
+        "COMMUNICATION",
+        "COMPUTATION overlapping COMMUNICATION",
+        "MEMORY",
+        "COMPUTATION overlapping MEMORY",
+        "COMMUNICATION overlapping MEMORY",
+        "COMPUTATION overlapping COMMUNICATION overlapping MEMORY",
+    };
+    int64_t all_us = 0;
+
+    peers->kernel_types = inq_arena_array(arena, STATES, sizeof(*peers->kernel_types));
+    if (!peers->kernel_types) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for kernel types");
+    }
+    for (size_t i = 1; i < STATES; i++) {
+        all_us += state_us[i];
+        if (state_us[i] != 0) {
+            peers->kernel_types[peers->n_kernel_types++] =
+                (struct inq_peer_kernel_type){names[i], state_us[i], 0};
+        }
+    }
+    for (size_t i = 0; i < peers->n_kernel_types; i++) {
+        struct inq_peer_kernel_type *type = &peers->kernel_types[i];
+        type->pct = inq_peer_round((double)type->sum_us / (double)all_us * 100.0, 1);
+    }
+    return inq_sort(peers->kernel_types, peers->n_kernel_types, sizeof(*peers->kernel_types),
+                    compare_types, NULL, err);
+}
+
+static int publish(const struct hta *hta, struct inq_report *report, struct inq_err *err)
+{
+    size_t n = hta->view.trace->n_ranks;
+    int64_t state_us[STATES] = {0};
+    struct inq_peers *peers = inq_arena_alloc(report->arena, sizeof(*peers));
+
+    if (peers) {
+        peers->rank_times = inq_arena_array(report->arena, n, sizeof(*peers->rank_times));
+    }
+    if (!peers || !peers->rank_times) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for the times of %zu ranks", n);
+    }
+    for (size_t r = 0; r < n; r++) {
+        if (!hta->ranks[r].any) {
+            continue;
+        }
+        int code = publish_rank(report->arena, &hta->ranks[r],
+                                &peers->rank_times[peers->n_rank_times], err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        peers->n_rank_times++;
+        for (size_t i = 0; i < STATES; i++) {
+            state_us[i] += hta->ranks[r].state_us[i];
+        }
+    }
+    report->peers = peers;
+    return publish_types(report->arena, state_us, peers, err);
+}
+
+int inq_run_method_hta(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                       struct inq_report *report, struct inq_err *err)
+{
+    struct hta hta = {0};
+    int code;
+
+    if (options->method != INQ_METHOD_HTA) {
+        return INQ_OK;
+    }
+    code = inq_hta_view_init(&hta.view, trace, options->hta_include_last_step, err);
+    if (code != INQ_OK) {
+        goto out;
+    }
+    hta.ranks = inq_mem_zalloc(trace->n_ranks, sizeof(*hta.ranks));
+    if (!hta.ranks) {
+        code = inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", trace->n_ranks);
+        goto out;
+    }
+    code = inq_par_for(trace->n_ranks, options->jobs, one_rank, &hta, err);
+    if (code == INQ_OK) {
+        code = publish(&hta, report, err);
+    }
+out:
+    for (size_t r = 0; hta.ranks && r < trace->n_ranks; r++) {
+        inq_mem_free(hta.ranks[r].idle);
+    }
+    inq_mem_free(hta.ranks);
+    inq_hta_view_release(&hta.view);
+    return code;
+}

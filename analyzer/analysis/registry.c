@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of analyses, and the one call that runs the chosen ones. Each may fail alone. */
+#include "inquest/analysis.h"
+
+#include "analysis/account/account.h"
+#include "analysis/registry.h"
+#include "base/arena.h"
+#include "base/mem.h"
+#include "graph/optable/model.h"
+#include "inquest/failure.h"
+
+#include <string.h>
+
+#define ALL_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* In the order they run: what comes later may read what came before. */
+static const struct inq_analysis rows[] = {
+    {"account", "the account: where rank-time goes, by class, over the judged steps",
+     INQ_SECTION_ACCOUNT, 0, inq_run_account},
+    {"time_breakdown", "where each rank's GPU time went: compute, exposed communication, idle",
+     INQ_SECTION_RANKS, 0, inq_run_time_breakdown},
+    {"collectives", "who waited for whom in matched collectives, transfers and bandwidth",
+     INQ_SECTION_COLLECTIVES, 0, inq_run_collectives},
+    {"pipeline", "the pipeline: schedule, bubbles, stages, and where a step's time went",
+     INQ_SECTION_PIPELINE, 0, inq_run_pipeline},
+    {"whatif", "what stragglers cost: the step with them, without them, and by what part",
+     INQ_SECTION_WHATIF, 0, inq_run_whatif},
+    {"critical_path",
+     "the chain of work and waits over all ranks that made a step as long as it was",
+     INQ_SECTION_CRITICAL_PATH, INQ_SECTION_BIT(INQ_SECTION_ACCOUNT), inq_run_critical_path},
+    {"kernels", "GPU time by kernel, operator, module and source line", INQ_SECTION_KERNELS, 0,
+     inq_run_kernels},
+    {"blame", "who delays whom, and why: own time compared step by step", INQ_SECTION_BLAME,
+     INQ_SECTION_BIT(INQ_SECTION_ACCOUNT), inq_run_blame},
+    {"failure", "what stopped the run: roots and victims, from Flight Recorder dumps and logs",
+     INQ_SECTION_FAILURE, 0, inq_run_failure},
+    {"training", "loss, gradient norm and speed in the training output: where each went wrong",
+     INQ_SECTION_TRAINING, 0, inq_run_training},
+    {"hta", "the numbers HolisticTraceAnalysis prints (--method hta)", INQ_SECTION_METHOD, 0,
+     inq_run_method_hta},
+    {"tracelens", "the numbers TraceLens prints (--method tracelens)", INQ_SECTION_METHOD, 0,
+     inq_run_method_tracelens},
+    {"findings", "what costs most, and the verdict", INQ_SECTION_FINDINGS, 0, inq_run_judge},
+};
+
+const struct inq_analysis *inq_analysis_rows(size_t *n)
+{
+    *n = ALL_ROWS;
+    return rows;
+}
+
+const struct inq_analysis *inq_analyses(size_t *n)
+{
+    *n = ALL_ROWS - 1;
+    return rows;
+}
+
+/* ---- which of them run ----------------------------------------------------------------------- */
+
+static bool names(const struct inq_analysis_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->n_only; i++) {
+        if (strcmp(options->only[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_names(const struct inq_analysis_options *options, struct inq_err *err)
+{
+    size_t n;
+    const struct inq_analysis *offered = inq_analyses(&n);
+    for (size_t i = 0; options->only && i < options->n_only; i++) {
+        size_t a = 0;
+        while (a < n && strcmp(offered[a].name, options->only[i]) != 0) {
+            a++;
+        }
+        if (a == n) {
+            return inq_err_set(err, INQ_USAGE, "there is no analysis named '%s'", options->only[i]);
+        }
+    }
+    return INQ_OK;
+}
+
+/* INQ_SECTION_BIT of the sections that are wanted: those that `only` names, those that they need,
+ * and those that every report has. */
+static uint32_t wanted(const struct inq_analysis *row, size_t n_rows,
+                       const struct inq_analysis_options *options)
+{
+    uint32_t bits = INQ_SECTION_BIT(INQ_SECTION_ACCOUNT) | INQ_SECTION_BIT(INQ_SECTION_FINDINGS);
+    for (size_t i = n_rows; i-- > 0;) { /* what is needed stands before what needs it */
+        uint32_t own = INQ_SECTION_BIT(row[i].section);
+        if (!options->only || names(options, row[i].name) || (bits & own) != 0) {
+            bits |= own | row[i].needs;
+        }
+    }
+    return bits;
+}
+
+/* ---- one of them fails ----------------------------------------------------------------------- */
+
+static const char *next_step(int code)
+{
+    switch (code) {
+    case INQ_NOMEM:
+        return "allow it more memory, or analyze a part of the run with -s or --time";
+    case INQ_LIMIT:
+        return "analyze a part of the run: -s or --time cut traces, other inputs by giving fewer "
+               "files";
+    default:
+        return "'inquest info' says what was read of each file; the other sections hold";
+    }
+}
+
+/* Texts that stay valid without memory. */
+static const char *kept_text(struct inq_arena *arena, const char *text, const char *instead)
+{
+    const char *kept = text[0] != '\0' ? inq_arena_strdup(arena, text) : NULL;
+    return kept ? kept : instead;
+}
+
+/* Puts the report back to what it was before the row ran, but for its mark. */
+static void mark_failed(const struct inq_analysis *row, int code, const struct inq_err *why,
+                        const struct inq_report *before, struct inq_report *report)
+{
+    struct inq_op_model *model = report->op_model; /* made by whoever needed it first */
+
+    *report = *before;
+    report->op_model = model;
+    report->arena->failed = false;
+    report->sections[row->section].reason =
+        kept_text(report->arena, why->message, inq_code_text(code));
+    report->sections[row->section].next = next_step(code);
+}
+
+/* The first section that the row cannot do without and that failed; INQ_SECTION_COUNT: none. */
+static enum inq_section lacks(const struct inq_analysis *row, const struct inq_report *report)
+{
+    int s = 0;
+    while (s < INQ_SECTION_COUNT &&
+           ((row->needs & INQ_SECTION_BIT(s)) == 0 || report->sections[s].reason == NULL)) {
+        s++;
+    }
+    return (enum inq_section)s;
+}
+
+static void run_row(const struct inq_analysis *row, const struct inq_trace *trace,
+                    const struct inq_analysis_options *options, struct inq_report *report)
+{
+    struct inq_report before = *report;
+    struct inq_err why = {0};
+    enum inq_section missing = lacks(row, report);
+    int code = missing == INQ_SECTION_COUNT
+                   ? row->run(trace, options, report, &why)
+                   : inq_err_set(&why, INQ_NOT_FOUND, "it needs %s, and that is not available",
+                                 inq_section_key(missing));
+
+    if (code != INQ_OK) {
+        mark_failed(row, code, &why, &before, report);
+    }
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+/* That a run died comes before where its time went. */
+static void judge_failure(struct inq_report *report)
+{
+    const struct inq_failure *failure = report->failure;
+    if (failure->cls == INQ_FAILURE_NONE && report->n_rank_times > 0) {
+        return;
+    }
+    report->verdict = (struct inq_verdict){.headline = failure->headline,
+                                           .why = "",
+                                           .next = "",
+                                           .sure = "",
+                                           .cls = inq_failure_class_text(failure->cls),
+                                           .lost_ns_per_step = -1,
+                                           .confidence = failure->confidence};
+}
+
+/* A verdict that lacks a part, or rests on a record that contradicts itself, is told with less
+ * confidence. */
+static void qualify(struct inq_report *report)
+{
+    struct inq_verdict *verdict = &report->verdict;
+    if (report->sections[INQ_SECTION_FINDINGS].reason != NULL && report->failure == NULL) {
+        verdict->headline = "No verdict: the findings are not available.";
+        verdict->cls = "not_available";
+    }
+    for (int s = 0; s < INQ_SECTION_COUNT; s++) {
+        if (s != INQ_SECTION_METHOD && report->sections[s].reason != NULL) {
+            verdict->without |= INQ_SECTION_BIT(s);
+        }
+    }
+    bool contradicts = report->critical_path != NULL && report->critical_path->contradictions > 0;
+    if ((verdict->without != 0 || contradicts) &&
+        verdict->confidence == INQ_CONFIDENCE_ESTABLISHED) {
+        verdict->confidence = INQ_CONFIDENCE_SUPPORTED;
+    }
+}
+
+/* An account that contradicts itself is not shown. */
+static void check(struct inq_report *report)
+{
+    struct inq_err why = {0};
+    if (inq_account_check(report, &why) != INQ_OK) {
+        struct inq_section_state *state = &report->sections[INQ_SECTION_ACCOUNT];
+        report->account = NULL;
+        state->reason = kept_text(report->arena, why.message, inq_code_text(why.code));
+        state->next = next_step(why.code);
+    }
+}
+
+static void run_all(const struct inq_analysis *row, size_t n_rows, const struct inq_trace *trace,
+                    const struct inq_analysis_options *options, struct inq_report *report)
+{
+    uint32_t sections = wanted(row, n_rows, options);
+
+    for (size_t i = 0; i < n_rows; i++) {
+        if ((sections & INQ_SECTION_BIT(row[i].section)) != 0) {
+            run_row(&row[i], trace, options, report);
+        } else {
+            report->sections[row[i].section].left_out = true;
+        }
+    }
+    check(report);
+    if (report->failure != NULL) {
+        judge_failure(report);
+    }
+    qualify(report);
+}
+
+int inq_analyze_rows(const struct inq_analysis *row, size_t n_rows, const struct inq_trace *trace,
+                     const struct inq_analysis_options *options, struct inq_report **report,
+                     struct inq_err *err)
+{
+    static const struct inq_analysis_options defaults;
+
+    *report = NULL;
+    if (!options) {
+        options = &defaults;
+    }
+    int code = check_names(options, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    struct inq_arena *arena = inq_mem_zalloc(1, sizeof(*arena));
+    struct inq_report *made = arena ? inq_arena_alloc(arena, sizeof(*made)) : NULL;
+    if (!made) {
+        inq_mem_free(arena);
+        return inq_err_set(err, INQ_NOMEM, "no memory for a report");
+    }
+    made->arena = arena;
+    made->trace = trace;
+    made->method = options->method;
+    made->step_ns_median = -1;
+    made->verdict = (struct inq_verdict){.headline = "",
+                                         .why = "",
+                                         .next = "",
+                                         .sure = "",
+                                         .cls = "nothing_to_judge",
+                                         .lost_ns_per_step = -1,
+                                         .confidence = INQ_CONFIDENCE_HYPOTHESIS};
+    run_all(row, n_rows, trace, options, made);
+    *report = made;
+    return INQ_OK;
+}
+
+int inq_analyze(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                struct inq_report **report, struct inq_err *err)
+{
+    return inq_analyze_rows(rows, ALL_ROWS, trace, options, report, err);
+}
+
+bool inq_report_is_void(const struct inq_report *r)
+{
+    bool failed = false;
+    for (int s = 0; s < INQ_SECTION_COUNT; s++) {
+        failed = failed || r->sections[s].reason != NULL;
+    }
+    return failed && !r->step_ns && r->n_rank_times == 0 && !r->collectives && !r->pipeline &&
+           !r->whatif && !r->critical_path && !r->blame && !r->failure && !r->training &&
+           !r->peers && !r->kernels && r->n_findings == 0;
+}
+
+void inq_report_free(struct inq_report *report)
+{
+    if (!report) {
+        return;
+    }
+    inq_op_model_free(report->op_model);
+    struct inq_arena *arena = report->arena; /* holds the report itself */
+    inq_arena_release(arena);
+    inq_mem_free(arena);
+}

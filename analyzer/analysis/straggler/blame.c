@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who delayed whom, and is it true: ranks are compared step by step, outliers are asked why. */
+#include "inquest/analysis.h"
+
+#include "analysis/straggler/gains.h"
+#include "analysis/registry.h"
+#include "analysis/straggler/suspects.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <stddef.h>
+
+struct tools {
+    struct inq_study study;
+    struct inq_delays delays;
+    struct inq_arrivals arrivals;
+};
+
+static void tools_release(struct tools *t)
+{
+    inq_study_release(&t->study);
+    inq_delays_release(&t->delays);
+    inq_arrivals_release(&t->arrivals);
+}
+
+static int tools_init(struct tools *t, const struct inq_trace *trace, struct inq_report *report,
+                      struct inq_err *err)
+{
+    int code = inq_study_init(&t->study, trace, report, err);
+
+    if (code == INQ_OK) {
+        code = inq_delays_find(&t->study.cells, &t->study.roles, &t->delays, err);
+    }
+    return code == INQ_OK ? inq_arrivals_count(trace, &t->arrivals, err) : code;
+}
+
+static int collect_delays(const struct inq_inquiry *q, struct inq_blame *blame, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 0; code == INQ_OK && i < q->delays->n; i++) {
+        if (q->delays->at[i].outlier) {
+            code = inq_suspect_make(q, &q->delays->at[i], &blame->suspects[blame->n_suspects], err);
+            blame->n_suspects += code == INQ_OK;
+        }
+    }
+    return code;
+}
+
+/* What a candidate must cost to be told. A fault of a rank among few is hardly told from how chips
+ * differ; what is divided unevenly, or slow between ranks, has tests of its own. */
+static double least_share(const struct inq_inquiry *q, const struct inq_suspect *s)
+{
+    bool of_ranks = s->kind == INQ_FINDING_SLOW_GPU || s->kind == INQ_FINDING_MORE_WORK ||
+                    s->kind == INQ_FINDING_LATE_HOST || s->kind == INQ_FINDING_EXPOSED_COPY;
+    return inq_straggler_min_share(of_ranks ? q->delays->n : SIZE_MAX, s->steps);
+}
+
+/* Drops what costs too little to be told, and what costs nothing once the causes before it are
+ * repaired: that is another view of the same loss. */
+static void drop_cheap(const struct inq_inquiry *q, struct inq_blame *blame)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < blame->n_suspects; i++) {
+        const struct inq_suspect *s = &blame->suspects[i];
+        int64_t cost_ns = s->in_order_ns >= 0 ? s->in_order_ns : s->cost_ns_per_step;
+        if ((double)cost_ns >= least_share(q, s) * (double)s->step_ns) {
+            blame->suspects[kept++] = *s;
+        }
+    }
+    blame->n_suspects = kept;
+}
+
+static bool is_suspect(const struct inq_blame *blame, size_t rank)
+{
+    for (size_t i = 0; i < blame->n_suspects; i++) {
+        const struct inq_suspect *suspect = &blame->suspects[i];
+        for (size_t k = 0; suspect->kind != INQ_FINDING_SLOW_LINK && k < suspect->n_ranks; k++) {
+            if (suspect->ranks[k] == rank) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Median of a field over the judged steps of all ranks that delay nobody. */
+static int64_t usual(const struct inq_cells *cells, const struct inq_blame *blame, size_t field,
+                     int64_t *scratch)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        bool counts = !is_suspect(blame, r);
+        for (size_t s = cells->first_step; counts && s < cells->n_steps; s++) {
+            const struct inq_cell *cell = inq_cell_at(cells, r, s);
+            if (cell->valid) {
+                int64_t ns = *(const int64_t *)(const void *)((const char *)cell + field);
+                scratch[n++] =
+                    field == offsetof(struct inq_cell, end_ns) ? ns - cell->start_ns : ns;
+            }
+        }
+    }
+    return inq_lower_median_i64(scratch, n);
+}
+
+static int fill_usual(const struct inq_cells *cells, struct inq_blame *blame, struct inq_err *err)
+{
+    int64_t *scratch = inq_mem_alloc((cells->n_ranks * cells->n_steps + 1) * sizeof(*scratch));
+
+    if (!scratch) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", cells->n_steps);
+    }
+    struct inq_usual_step *u = &blame->usual;
+    u->step_ns = usual(cells, blame, offsetof(struct inq_cell, end_ns), scratch);
+    u->compute_ns = usual(cells, blame, offsetof(struct inq_cell, compute_ns), scratch);
+    u->comm_ns = usual(cells, blame, offsetof(struct inq_cell, comm_ns), scratch);
+    u->copy_ns = usual(cells, blame, offsetof(struct inq_cell, copy_ns), scratch);
+    u->host_ns = usual(cells, blame, offsetof(struct inq_cell, host_ns), scratch);
+    u->other_ns = usual(cells, blame, offsetof(struct inq_cell, other_ns), scratch);
+    inq_mem_free(scratch);
+    return INQ_OK;
+}
+
+/* Uneven work is looked for among the ranks that delay nobody. */
+static int collect_imbalance(const struct inq_inquiry *q, struct inq_blame *blame,
+                             struct inq_err *err)
+{
+    bool *skip = inq_mem_zalloc(q->trace->n_ranks + 1, sizeof(*skip));
+    struct inq_imbalance found;
+
+    if (!skip) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", q->trace->n_ranks);
+    }
+    for (size_t r = 0; r < q->trace->n_ranks; r++) {
+        skip[r] = is_suspect(blame, r);
+    }
+    int code = inq_imbalance_find(q->trace, q->cells, q->roles, skip, &found, err);
+    if (code == INQ_OK) {
+        code = inq_suspects_of_imbalance(q, &found, blame->suspects, &blame->n_suspects, err);
+    }
+    inq_mem_free(skip);
+    return code;
+}
+
+static int collect(const struct inq_inquiry *q, const struct inq_links *links,
+                   struct inq_blame *blame, struct inq_err *err)
+{
+    int code = collect_delays(q, blame, err);
+
+    if (code == INQ_OK && !q->cells->op_table) { /* of an op table, whatif knows more */
+        code = collect_imbalance(q, blame, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_suspects_of_links(q, links, blame->suspects, &blame->n_suspects, err);
+    }
+    return code;
+}
+
+/* What the candidates cost, by the simulator where the record allows it. */
+static int find_costs(const struct inq_inquiry *q, struct inq_study *study, struct inq_blame *blame,
+                      struct inq_err *err)
+{
+    int code = blame->n_suspects > 0 ? inq_study_simulate(study, err) : INQ_OK;
+
+    if (code == INQ_OK) {
+        code = inq_gains_find(study, q->arena, blame->suspects, &blame->n_suspects, err);
+    }
+    blame->no_gains = study->run.problem ? study->run.problem : "";
+    blame->simulated_ns = study->simulated_ns > 0 ? study->simulated_ns : -1;
+    drop_cheap(q, blame);
+    return code;
+}
+
+static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq_report *report,
+                struct inq_err *err)
+{
+    struct inq_blame *blame = inq_arena_alloc(q->arena, sizeof(*blame));
+    size_t room = study->links.n + 3;
+
+    for (size_t i = 0; i < q->delays->n; i++) {
+        room += q->delays->at[i].outlier;
+    }
+    if (blame) {
+        blame->suspects = inq_arena_array(q->arena, room, sizeof(*blame->suspects));
+    }
+    if (!blame || !blame->suspects) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for suspects");
+    }
+    blame->ranks_compared = q->delays->n;
+    blame->steps_judged = q->cells->n_steps - q->cells->first_step;
+    blame->first_step_left_out = q->cells->first_step > 0;
+    blame->one_step = q->cells->one_step;
+    blame->op_table = q->cells->op_table;
+    blame->waste_ns_per_step = (int64_t)llround(q->delays->waste_ns);
+    report->blame = blame;
+    int code = collect(q, &study->links, blame, err);
+    if (code == INQ_OK) {
+        code = find_costs(q, study, blame, err);
+    }
+    return code == INQ_OK ? fill_usual(q->cells, blame, err) : code;
+}
+
+int inq_run_blame(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                  struct inq_report *report, struct inq_err *err)
+{
+    struct tools t = {0};
+    int code = report->account != NULL ? tools_init(&t, trace, report, err) : INQ_OK;
+
+    (void)options;
+
+    if (code == INQ_OK &&
+        (t.delays.n > 0 || t.study.links.compared > 0 || t.study.roles.pipeline)) {
+        struct inq_inquiry q = {trace,     &t.study.cells, &t.study.roles,
+                                &t.delays, &t.arrivals,    report->arena};
+        code = fill(&q, &t.study, report, err);
+    }
+    tools_release(&t);
+    return code;
+}

@@ -1,0 +1,661 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who takes longer than its peers. In a synchronous job all ranks' steps are equally long: who
+ * takes more time of its own waits less for the others, who wait for it. So the comparison needs no
+ * common clock, and a rank that is late only because it waited for somebody else has no excess of
+ * its own: the blame stays with the root. */
+#include "analysis/straggler/delays.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Two parts of a role's ranks are apart when the gap between them is so many times what the ranks
+ * of either part differ by. */
+#define SPLIT_APART 2.0
+/* Times that the usual is found again without the outliers found so far. */
+enum { MOST_ROUNDS = 4 };
+
+enum part { OWN, WAIT, COMPUTE, COPY, IDLE, PARTS };
+
+/* One role's ranks in one step. */
+struct sheet {
+    size_t n;
+    uint32_t *member; /* [n] place in the role's list of ranks */
+    int64_t *ns;      /* [n] value */
+    uint32_t *order;  /* [n] by value */
+    int64_t *peers;   /* values of those not set aside, ascending */
+    size_t n_peers;
+    double *share;    /* [n] of the cost of being last */
+    double *wait_gap; /* [n] how much less it waits than the others */
+};
+
+struct role {
+    size_t n;
+    uint32_t *ranks;
+    size_t *steps; /* [n] judged steps of each */
+    double *sum[PARTS], *peers[PARTS];
+    double *cost, *length, *late; /* late: excess in the steps seen */
+    double *excess; /* [n * steps] own time over the others' median; NaN: not judged */
+    double *idle;   /* [n * steps] idle time; NaN: not judged */
+    size_t *seen;
+    size_t judged; /* steps in which enough ranks could be compared */
+};
+
+struct context {
+    const struct inq_cells *cells;
+    struct sheet sheet;
+    const bool *aside; /* [n_ranks] not to be compared with */
+    double *scratch;
+    double min_cost_ns;
+    double *deviations; /* of all roles so far */
+    size_t n_deviations, most_steps;
+    double freedom; /* degrees of it behind them */
+};
+
+static int64_t part_of(const struct inq_cells *cells, const struct inq_cell *cell, enum part part)
+{
+    switch (part) {
+    case OWN:
+        return inq_cell_own_ns(cells, cell);
+    case WAIT:
+        return inq_cell_wait_ns(cells, cell);
+    case COMPUTE:
+        return cell->compute_ns;
+    case COPY:
+        return cell->copy_ns;
+    case IDLE:
+        return cells->op_table ? 0 : cell->host_ns + cell->other_ns;
+    case PARTS:
+        break;
+    }
+    return 0;
+}
+
+/* Lower median of the others that are not set aside; `own`: the value at hand, `aside`: it is. */
+static int64_t median_of_others(const struct sheet *sheet, int64_t own, bool aside)
+{
+    size_t n = sheet->n_peers;
+    if (aside) {
+        return sheet->peers[(n - 1) / 2];
+    }
+    size_t middle = (n - 2) / 2;
+    return sheet->peers[middle] < own ? sheet->peers[middle] : sheet->peers[middle + 1];
+}
+
+/* Values of the ranks to compare with, ascending; of all when fewer than two are left. */
+static void list_peers(const struct context *ctx, const struct role *role, struct sheet *sheet,
+                       bool *all)
+{
+    *all = false;
+    for (int pass = 0; pass < 2; pass++) {
+        sheet->n_peers = 0;
+        for (size_t place = 0; place < sheet->n; place++) {
+            size_t k = sheet->order[place];
+            if (pass == 1 || !ctx->aside[role->ranks[sheet->member[k]]]) {
+                sheet->peers[sheet->n_peers++] = sheet->ns[k];
+            }
+        }
+        if (sheet->n_peers >= 2) {
+            return;
+        }
+        *all = true;
+    }
+}
+
+/* Splits what the last rank costs the median one: the time between two neighbours in the order is
+ * the fault of all who come after it, in equal parts. */
+static void split_cost(struct sheet *sheet)
+{
+    double share = 0.0;
+
+    for (size_t k = 0; k < sheet->n; k++) {
+        if (k > (sheet->n - 1) / 2) {
+            int64_t gap_ns = sheet->ns[sheet->order[k]] - sheet->ns[sheet->order[k - 1]];
+            share += (double)gap_ns / (double)(sheet->n - k);
+        }
+        sheet->share[sheet->order[k]] = share;
+    }
+}
+
+static int load_sheet(struct context *ctx, const struct role *role, size_t step, enum part part,
+                      struct inq_err *err)
+{
+    struct sheet *sheet = &ctx->sheet;
+
+    sheet->n = 0;
+    for (size_t i = 0; i < role->n; i++) {
+        const struct inq_cell *cell = inq_cell_at(ctx->cells, role->ranks[i], step);
+        if (cell->valid) {
+            sheet->member[sheet->n] = (uint32_t)i;
+            sheet->ns[sheet->n++] = part_of(ctx->cells, cell, part);
+        }
+    }
+    return inq_sort_order_i64(sheet->ns, sheet->n, sheet->order, err);
+}
+
+static void add_part(struct context *ctx, struct role *role, size_t step, enum part part)
+{
+    struct sheet *sheet = &ctx->sheet;
+    bool all;
+
+    list_peers(ctx, role, sheet, &all);
+    for (size_t k = 0; k < sheet->n; k++) {
+        size_t i = sheet->member[k];
+        bool aside = !all && ctx->aside[role->ranks[i]];
+        int64_t others_ns = median_of_others(sheet, sheet->ns[k], aside);
+        role->sum[part][i] += (double)sheet->ns[k];
+        role->peers[part][i] += (double)others_ns;
+        if (part == OWN) {
+            role->excess[i * ctx->cells->n_steps + step] = (double)(sheet->ns[k] - others_ns);
+        } else if (part == IDLE) {
+            role->idle[i * ctx->cells->n_steps + step] = (double)sheet->ns[k];
+        } else if (part == WAIT) {
+            sheet->wait_gap[k] = (double)(others_ns - sheet->ns[k]);
+        }
+    }
+}
+
+/* The cost of a rank in a step is its share of what being last costs, but no more than the others
+ * wait longer than it does. */
+static void add_costs(struct context *ctx, struct role *role, size_t step)
+{
+    struct sheet *sheet = &ctx->sheet;
+
+    for (size_t k = 0; k < sheet->n; k++) {
+        size_t i = sheet->member[k];
+        const struct inq_cell *cell = inq_cell_at(ctx->cells, role->ranks[i], step);
+        double cost_ns = fmax(0.0, fmin(sheet->share[k], sheet->wait_gap[k]));
+        role->cost[i] += cost_ns;
+        if (cost_ns >= ctx->min_cost_ns) {
+            role->seen[i]++;
+            role->late[i] += role->excess[i * ctx->cells->n_steps + step];
+        }
+        role->length[i] += (double)(cell->end_ns - cell->start_ns);
+        role->steps[i]++;
+    }
+}
+
+static int judge_step(struct context *ctx, struct role *role, size_t step, double *waste_ns,
+                      struct inq_err *err)
+{
+    struct sheet *sheet = &ctx->sheet;
+
+    for (int part = 0; part < PARTS; part++) {
+        int code = load_sheet(ctx, role, step, (enum part)part, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        if (sheet->n < 2 || 2 * sheet->n < role->n) {
+            return INQ_OK; /* too few to compare with */
+        }
+        if (part == OWN) {
+            split_cost(sheet);
+            int64_t last_ns = sheet->ns[sheet->order[sheet->n - 1]];
+            size_t middle = (sheet->n - 1) / 2;
+            *waste_ns += (double)(last_ns - sheet->ns[sheet->order[middle]]);
+        }
+        add_part(ctx, role, step, (enum part)part);
+    }
+    add_costs(ctx, role, step);
+    role->judged++;
+    return INQ_OK;
+}
+
+/* MAD to sigma for normal noise: 1.4826, times what a small sample lacks (Croux and Rousseeuw). */
+static double mad_factor(size_t n)
+{
+    static const double small[] = {1.0,   1.0,   1.196, 1.495, 1.363,
+                                   1.206, 1.200, 1.140, 1.129, 1.107};
+    double factor = n < sizeof(small) / sizeof(small[0]) ? small[n] : (double)n / ((double)n - 0.8);
+
+    return 1.4826 * factor;
+}
+
+/* Sigma of one step's excess: how far each rank's steps lie from its own median, over all ranks of
+ * the role. Steady faults do not count, and rare ones do not sway a median. The deviations stay in
+ * ctx->deviations for the sigma over all roles. */
+static double role_sigma(struct context *ctx, const struct role *role)
+{
+    size_t n_steps = ctx->cells->n_steps;
+    double *first = &ctx->deviations[ctx->n_deviations];
+    size_t n = 0;
+
+    for (size_t i = 0; i < role->n; i++) {
+        const double *excess = &role->excess[i * n_steps];
+        size_t k = 0;
+        for (size_t s = 0; s < n_steps; s++) {
+            if (!isnan(excess[s])) {
+                ctx->scratch[k++] = excess[s];
+            }
+        }
+        double middle = inq_median(ctx->scratch, k);
+        for (size_t j = 0; j < k; j++) {
+            first[n++] = fabs(ctx->scratch[j] - middle);
+        }
+        ctx->most_steps = k > ctx->most_steps ? k : ctx->most_steps;
+    }
+    memcpy(ctx->scratch, first, n * sizeof(*first));
+    ctx->n_deviations += n;
+    return n > 0 ? mad_factor(ctx->most_steps) * inq_median(ctx->scratch, n) : 0.0;
+}
+
+/* Sigma of idle time: over all steps of all ranks, so that what some of them lose now and then does
+ * not count even between two ranks, whose differences mirror each other. */
+static double idle_sigma(struct context *ctx, const struct role *role)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < role->n * ctx->cells->n_steps; i++) {
+        if (!isnan(role->idle[i])) {
+            ctx->scratch[n++] = role->idle[i];
+        }
+    }
+    double middle = n > 0 ? inq_median(ctx->scratch, n) : 0.0;
+    return n > 0 ? mad_factor(n) * inq_mad(ctx->scratch, n, middle) : 0.0;
+}
+
+/* The score that chance hardly reaches: 4.5 when sigma is known well, more when it was estimated
+ * from few values. 4/d follows Student's t where d is 6 or more; below, the floor under sigma and
+ * the minimum cost do the rest. */
+static double limit_for(double freedom)
+{
+    return freedom > 0.0 ? INQ_STRAGGLER_SIGMAS * (1.0 + 4.0 / freedom) : (double)INFINITY;
+}
+
+double inq_straggler_min_share(size_t ranks, size_t steps)
+{
+    if (steps < 2) {
+        return INQ_STRAGGLER_ONE_STEP_SHARE;
+    }
+    return ranks <= INQ_STRAGGLER_FEW_RANKS ? INQ_STRAGGLER_COST_FEW : INQ_STRAGGLER_COST_SHARE;
+}
+
+static void set_means(struct inq_delay *delay, const struct role *role, size_t i)
+{
+    double n = (double)role->steps[i];
+
+    delay->own_ns = role->sum[OWN][i] / n;
+    delay->peers_own_ns = role->peers[OWN][i] / n;
+    delay->own.ns = delay->own_ns - delay->peers_own_ns;
+    delay->peers_compute_ns = role->peers[COMPUTE][i] / n;
+    delay->peers_copy_ns = role->peers[COPY][i] / n;
+    delay->peers_idle_ns = role->peers[IDLE][i] / n;
+    delay->idle.ns = role->sum[IDLE][i] / n - delay->peers_idle_ns;
+    delay->compute_ns = role->sum[COMPUTE][i] / n - delay->peers_compute_ns;
+    delay->copy_ns = role->sum[COPY][i] / n - delay->peers_copy_ns;
+    delay->cost_ns = role->cost[i] / n;
+    delay->step_ns = role->length[i] / n;
+    delay->steps = role->steps[i];
+    delay->seen = role->seen[i];
+    delay->late_ns = delay->seen > 0 ? role->late[i] / (double)delay->seen : delay->own.ns;
+}
+
+static struct inq_excess *excess_of(struct inq_delay *delay, bool idle)
+{
+    return idle ? &delay->idle : &delay->own;
+}
+
+/* How much ranks of the role differ lastingly: what an outlier among them must exceed. */
+static double spread_limit(struct inq_delay *first, size_t n, bool idle, const bool *aside,
+                           double *scratch)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!aside[first[i].rank]) {
+            scratch[kept++] = excess_of(&first[i], idle)->ns;
+        }
+    }
+    double middle = kept > 0 ? inq_median(scratch, kept) : 0.0;
+    return middle + INQ_STRAGGLER_SIGMAS * mad_factor(kept) * inq_mad(scratch, kept, middle);
+}
+
+/* A spread estimated from a handful of ranks, the outlier among them, is hardly worth the name:
+ * there it is enough to be several times further off than any other rank. */
+static double set_apart(struct inq_delay *first, size_t n, bool idle, const bool *aside,
+                        size_t which)
+{
+    double most_ns = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        most_ns = i != which && !aside[first[i].rank]
+                      ? fmax(most_ns, fabs(excess_of(&first[i], idle)->ns))
+                      : most_ns;
+    }
+    return INQ_STRAGGLER_APART * most_ns;
+}
+
+static void set_spreads(struct inq_delay *first, size_t n, bool idle, const bool *aside,
+                        double *scratch)
+{
+    double limit_ns = spread_limit(first, n, idle, aside, scratch);
+
+    for (size_t i = 0; i < n; i++) {
+        double *spread_ns = &excess_of(&first[i], idle)->spread_ns;
+        *spread_ns = n <= INQ_STRAGGLER_FEW_RANKS ? 0.0 : limit_ns;
+        if (n > INQ_STRAGGLER_FEW_RANKS && n <= INQ_STRAGGLER_HANDFUL) {
+            *spread_ns = fmin(limit_ns, set_apart(first, n, idle, aside, i));
+        }
+    }
+}
+
+static void describe_role(struct context *ctx, const struct role *role, struct inq_delays *delays)
+{
+    double own_sigma_ns = role_sigma(ctx, role);
+    double idle_sigma_ns = idle_sigma(ctx, role);
+    struct inq_delay *first = &delays->at[delays->n];
+    size_t most = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < role->n; i++) {
+        if (role->steps[i] > 0) {
+            first[n] = (struct inq_delay){.rank = role->ranks[i], .peers = role->n - 1};
+            first[n].own.sigma_ns = own_sigma_ns;
+            first[n].idle.sigma_ns = idle_sigma_ns;
+            set_means(&first[n++], role, i);
+            most = role->steps[i] > most ? role->steps[i] : most;
+        }
+    }
+    set_spreads(first, n, false, ctx->aside, ctx->scratch);
+    set_spreads(first, n, true, ctx->aside, ctx->scratch);
+    delays->n += n;
+    ctx->freedom += n > 1 && most > 1 ? (double)(n - 1) * (double)(most - 1) : 0.0;
+}
+
+/* Scores an excess with no less noise than `noise_ns` and repeated steps have; whether it passes.
+ */
+static bool test(const struct inq_delay *delay, struct inq_excess *excess, double noise_ns)
+{
+    double floor_ns = INQ_STRAGGLER_SIGMA_SHARE * delay->step_ns;
+    double least_ns = inq_straggler_min_share(delay->peers + 1, delay->steps) * delay->step_ns;
+
+    excess->sigma_ns = fmax(fmax(excess->sigma_ns, noise_ns), floor_ns);
+    excess->score = excess->ns * sqrt((double)delay->steps) / excess->sigma_ns;
+    return excess->ns >= least_ns && excess->ns >= excess->spread_ns &&
+           (delay->steps < 2 || excess->score >= delay->limit);
+}
+
+/* Noise is taken from all roles together, which knows it better, or from the rank's own role where
+ * that is noisier. */
+static void test_all(struct context *ctx, struct inq_delays *delays)
+{
+    double sigma_ns = ctx->n_deviations > 0 ? mad_factor(ctx->most_steps) *
+                                                  inq_median(ctx->deviations, ctx->n_deviations)
+                                            : 0.0;
+
+    for (size_t i = 0; i < delays->n; i++) {
+        struct inq_delay *delay = &delays->at[i];
+        delay->limit = limit_for(ctx->freedom);
+        bool by_own = test(delay, &delay->own, sigma_ns);
+        bool by_idle = test(delay, &delay->idle, 0.0) && delay->steps > 1 &&
+                       2.0 * delay->own.ns >= delay->idle.ns;
+        delay->outlier = by_own || by_idle;
+        delay->idles = by_idle && !by_own;
+    }
+}
+
+/* ---- memory and order ---------------------------------------------------------------------- */
+
+static void role_release(struct role *role)
+{
+    inq_mem_free(role->ranks);
+    inq_mem_free(role->steps);
+    inq_mem_free(role->seen);
+    inq_mem_free(role->cost);
+    inq_mem_free(role->excess);
+    inq_mem_free(role->idle);
+    *role = (struct role){0};
+}
+
+/* Room for roles of up to `n` ranks. */
+static int role_init(struct role *role, size_t n, size_t n_steps, struct inq_err *err)
+{
+    role->ranks = inq_mem_alloc((n + 1) * sizeof(*role->ranks));
+    role->steps = inq_mem_alloc((n + 1) * sizeof(*role->steps));
+    role->seen = inq_mem_alloc((n + 1) * sizeof(*role->seen));
+    role->cost = inq_mem_alloc((n + 1) * (3 + 2 * PARTS) * sizeof(double));
+    role->excess = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
+    role->idle = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
+    if (!role->ranks || !role->steps || !role->seen || !role->cost || !role->excess ||
+        !role->idle) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
+    }
+    role->length = role->cost + n;
+    role->late = role->cost + 2 * n;
+    for (size_t part = 0; part < PARTS; part++) {
+        role->sum[part] = role->cost + (3 + part) * n;
+        role->peers[part] = role->cost + (3 + PARTS + part) * n;
+    }
+    return INQ_OK;
+}
+
+static void role_start(struct role *role, const struct inq_roles *roles, size_t n_ranks,
+                       size_t n_steps, size_t index)
+{
+    role->n = 0;
+    role->judged = 0;
+    for (size_t r = 0; r < n_ranks; r++) {
+        if (roles->of[r] == index) {
+            role->ranks[role->n++] = (uint32_t)r;
+        }
+    }
+    memset(role->steps, 0, role->n * sizeof(*role->steps));
+    memset(role->seen, 0, role->n * sizeof(*role->seen));
+    memset(role->cost, 0, n_ranks * (3 + 2 * PARTS) * sizeof(double));
+    for (size_t i = 0; i < role->n * n_steps; i++) {
+        role->excess[i] = (double)NAN;
+        role->idle[i] = (double)NAN;
+    }
+}
+
+static void sheet_release(struct sheet *sheet)
+{
+    inq_mem_free(sheet->member);
+    inq_mem_free(sheet->ns);
+    inq_mem_free(sheet->order);
+    inq_mem_free(sheet->peers);
+    inq_mem_free(sheet->share);
+    inq_mem_free(sheet->wait_gap);
+}
+
+static int sheet_init(struct sheet *sheet, size_t n, struct inq_err *err)
+{
+    sheet->member = inq_mem_alloc((n + 1) * sizeof(*sheet->member));
+    sheet->ns = inq_mem_alloc((n + 1) * sizeof(*sheet->ns));
+    sheet->order = inq_mem_alloc((n + 1) * sizeof(*sheet->order));
+    sheet->peers = inq_mem_alloc((n + 1) * sizeof(*sheet->peers));
+    sheet->share = inq_mem_alloc((n + 1) * sizeof(*sheet->share));
+    sheet->wait_gap = inq_mem_alloc((n + 1) * sizeof(*sheet->wait_gap));
+    if (!sheet->member || !sheet->ns || !sheet->order || !sheet->peers || !sheet->share ||
+        !sheet->wait_gap) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
+    }
+    return INQ_OK;
+}
+
+/* Mean length of all judged cells. */
+static double mean_step(const struct inq_cells *cells)
+{
+    double sum_ns = 0.0;
+    size_t n = 0;
+
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+            const struct inq_cell *cell = inq_cell_at(cells, r, s);
+            if (cell->valid) {
+                sum_ns += (double)(cell->end_ns - cell->start_ns);
+                n++;
+            }
+        }
+    }
+    return n > 0 ? sum_ns / (double)n : 0.0;
+}
+
+static int judge_role(struct context *ctx, struct role *role, struct inq_delays *delays,
+                      struct inq_err *err)
+{
+    const struct inq_cells *cells = ctx->cells;
+    double waste_ns = 0.0;
+
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        int code = judge_step(ctx, role, s, &waste_ns, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
+    waste_ns /= role->judged > 0 ? (double)role->judged : 1.0;
+    delays->waste_ns = waste_ns > delays->waste_ns ? waste_ns : delays->waste_ns;
+    describe_role(ctx, role, delays);
+    return INQ_OK;
+}
+
+static int find_once(struct context *ctx, const struct inq_roles *roles, struct inq_delays *delays,
+                     struct inq_err *err)
+{
+    const struct inq_cells *cells = ctx->cells;
+    struct role role = {0};
+    size_t n = cells->n_ranks;
+
+    int code = role_init(&role, n, cells->n_steps, err);
+    delays->n = 0;
+    delays->waste_ns = 0.0;
+    ctx->n_deviations = ctx->most_steps = 0;
+    ctx->freedom = 0.0;
+    for (size_t k = 0; code == INQ_OK && k < roles->n; k++) {
+        role_start(&role, roles, n, cells->n_steps, k);
+        if (role.n > 1) {
+            size_t first = delays->n;
+            code = judge_role(ctx, &role, delays, err);
+            for (size_t i = first; i < delays->n; i++) {
+                delays->at[i].role = (uint32_t)k;
+            }
+        }
+    }
+    if (code == INQ_OK) {
+        test_all(ctx, delays);
+    }
+    role_release(&role);
+    return code;
+}
+
+/* Outliers hide each other: those found are set aside, and the others' usual is found again. Sets
+ * aside[n_ranks] to the outliers; whether that changed anything. */
+static bool set_aside(const struct inq_delays *delays, bool *aside)
+{
+    bool changed = false;
+
+    for (size_t i = 0; i < delays->n; i++) {
+        bool *own = &aside[delays->at[i].rank];
+        changed = changed || *own != delays->at[i].outlier;
+        *own = delays->at[i].outlier;
+    }
+    return changed;
+}
+
+/* ---- alike ----------------------------------------------------------------------------------- */
+
+/* The upper part of a role's ranks, when these fall into two parts that lie further apart than the
+ * ranks of either lie from each other: several slow ranks, up to the half of all. */
+static void split_role(struct inq_delay *const *by_own, size_t n, bool *aside)
+{
+    size_t most = (n + 1) / 2;
+
+    for (size_t upper = n > 3 ? 2 : n; upper <= most && n - upper >= 2; upper++) {
+        const struct inq_delay *high = by_own[n - upper];
+        double gap_ns = high->own_ns - by_own[n - upper - 1]->own_ns;
+        double low_ns = by_own[n - upper - 1]->own_ns - by_own[0]->own_ns;
+        double range_ns = fmax(low_ns, by_own[n - 1]->own_ns - high->own_ns);
+        if (gap_ns >= SPLIT_APART * range_ns && gap_ns >= INQ_STRAGGLER_COST_FEW * high->step_ns) {
+            for (size_t i = n - upper; i < n; i++) {
+                aside[by_own[i]->rank] = true;
+            }
+        }
+    }
+}
+
+static int by_own_time(const void *a, const void *b, void *ctx)
+{
+    const struct inq_delay *x = *(struct inq_delay *const *)a;
+    const struct inq_delay *y = *(struct inq_delay *const *)b;
+
+    (void)ctx;
+    if (x->own_ns < y->own_ns || x->own_ns > y->own_ns) {
+        return x->own_ns < y->own_ns ? -1 : 1;
+    }
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int find_alike(struct inq_delays *delays, bool *aside, struct inq_err *err)
+{
+    struct inq_delay **row = inq_mem_alloc((delays->n + 1) * sizeof(*row));
+    int code = row ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", delays->n);
+
+    for (size_t i = 0; code == INQ_OK && i < delays->n;) {
+        size_t n = 0;
+        for (size_t k = i; k < delays->n && delays->at[k].role == delays->at[i].role; k++) {
+            row[n++] = &delays->at[k];
+        }
+        code = inq_sort(row, n, sizeof(*row), by_own_time, NULL, err);
+        if (code == INQ_OK) {
+            split_role(row, n, aside);
+        }
+        i += n;
+    }
+    inq_mem_free(row);
+    return code;
+}
+
+/* ---- all ranks ------------------------------------------------------------------------------- */
+
+static int find_all(struct context *ctx, const struct inq_roles *roles, bool *aside,
+                    struct inq_delays *delays, struct inq_err *err)
+{
+    bool changed = true;
+
+    ctx->aside = aside;
+    delays->step_ns = mean_step(ctx->cells);
+    ctx->min_cost_ns = INQ_STRAGGLER_COST_SHARE * delays->step_ns;
+    int code = find_once(ctx, roles, delays, err);
+    if (code == INQ_OK) {
+        (void)set_aside(delays, aside);
+        code = find_alike(delays, aside, err);
+    }
+    for (int round = 0; code == INQ_OK && changed && round < MOST_ROUNDS; round++) {
+        code = find_once(ctx, roles, delays, err);
+        changed = code == INQ_OK && set_aside(delays, aside);
+    }
+    return code;
+}
+
+int inq_delays_find(const struct inq_cells *cells, const struct inq_roles *roles,
+                    struct inq_delays *delays, struct inq_err *err)
+{
+    struct context ctx = {.cells = cells};
+    size_t n = cells->n_ranks;
+    bool *aside = inq_mem_zalloc(n + 1, sizeof(*aside));
+
+    *delays = (struct inq_delays){0};
+    delays->at = inq_mem_zalloc(n + 1, sizeof(*delays->at));
+    ctx.scratch = inq_mem_alloc((n + 1) * (cells->n_steps + 1) * sizeof(double));
+    ctx.deviations = inq_mem_alloc((n + 1) * (cells->n_steps + 1) * sizeof(double));
+    int code = aside && delays->at && ctx.scratch && ctx.deviations
+                   ? sheet_init(&ctx.sheet, n, err)
+                   : inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
+    if (code == INQ_OK) {
+        code = find_all(&ctx, roles, aside, delays, err);
+    }
+    sheet_release(&ctx.sheet);
+    inq_mem_free(aside);
+    inq_mem_free(ctx.scratch);
+    inq_mem_free(ctx.deviations);
+    return code;
+}
+
+void inq_delays_release(struct inq_delays *delays)
+{
+    inq_mem_free(delays->at);
+    *delays = (struct inq_delays){0};
+}

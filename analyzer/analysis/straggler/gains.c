@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/straggler/gains.h"
+
+#include "analysis/straggler/straggler.h"
+#include "base/mem.h"
+#include "base/out.h"
+#include "base/sort.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Candidates of one kind whose costs one by one make up less than this part of what they cost
+ * together hide each other: they are one cause. */
+#define ALIKE_PART 0.6
+/* Ranks that a spec names. */
+enum { MOST_RANKS = 1024 };
+/* Host calls must show this part of what the GPU was left idle for, else they are not its reason.
+ */
+#define SHOWN_PART 0.5
+
+struct gains {
+    struct inq_study *study;
+    struct inq_arena *arena;
+    struct inq_suspect *at;
+    size_t n;
+    struct inq_repair *repairs; /* [n] scratch */
+};
+
+/* The repair of a candidate; false: there is none in a recorded run. */
+static bool repair_of(const struct inq_suspect *suspect, struct inq_repair *repair)
+{
+    *repair = (struct inq_repair){
+        .kind = INQ_REPAIR_GPU, .n_ranks = suspect->n_ranks, .ranks = suspect->ranks};
+    switch ((int)suspect->kind) {
+    case INQ_FINDING_SLOW_GPU:
+    case INQ_FINDING_MORE_WORK:
+    case INQ_FINDING_EXPOSED_COPY:
+        return suspect->n_ranks > 0;
+    case INQ_FINDING_LATE_HOST:
+        repair->kind = INQ_REPAIR_HOST;
+        return suspect->n_ranks > 0;
+    case INQ_FINDING_SLOW_LINK:
+        repair->kind = INQ_REPAIR_LINK;
+        return suspect->n_ranks > 0;
+    case INQ_FINDING_SEQUENCE_IMBALANCE:
+        repair->kind = INQ_REPAIR_SEQUENCES;
+        repair->n_ranks = 0;
+        return true;
+    case INQ_FINDING_STAGE_IMBALANCE:
+    case INQ_FINDING_SLOW_LAST_STAGE:
+        repair->kind = INQ_REPAIR_STAGES;
+        repair->n_ranks = 0;
+        return true;
+    case INQ_FINDING_UNPLANNED_GC:
+        repair->kind = INQ_REPAIR_PAUSES;
+        repair->n_ranks = 0;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- specs ----------------------------------------------------------------------------------- */
+
+static const char *fix_name(enum inq_finding_kind kind)
+{
+    switch ((int)kind) {
+    case INQ_FINDING_LATE_HOST:
+        return "repair-host";
+    case INQ_FINDING_SLOW_LINK:
+        return "repair-link";
+    case INQ_FINDING_MORE_WORK:
+        return "match-work";
+    case INQ_FINDING_SEQUENCE_IMBALANCE:
+        return "balance-sequences";
+    case INQ_FINDING_STAGE_IMBALANCE:
+    case INQ_FINDING_SLOW_LAST_STAGE:
+        return "rebalance-stages";
+    case INQ_FINDING_UNPLANNED_GC:
+        return "plan-gc";
+    default:
+        return "replace-rank";
+    }
+}
+
+/* ":0-7,9"; false when a rank's number is not known. */
+static bool word_ranks(const struct inq_trace *trace, const struct inq_repair *repair,
+                       struct inq_out *out)
+{
+    for (size_t i = 0; i < repair->n_ranks; i++) {
+        int32_t first = trace->ranks[repair->ranks[i]].rank;
+        int32_t last = first;
+        while (i + 1 < repair->n_ranks && trace->ranks[repair->ranks[i + 1]].rank == last + 1) {
+            last++;
+            i++;
+        }
+        if (first < 0) {
+            return false;
+        }
+        inq_out_printf(out, "%c%d", out->len > 0 && strchr(out->buf, ':') ? ',' : ':', first);
+        if (last > first) {
+            inq_out_printf(out, "%c%d", last > first + 1 ? '-' : ',', last);
+        }
+    }
+    return true;
+}
+
+/* "replace-rank:2,5"; "" when a rank's number is not known. */
+static int word_fix(struct gains *g, struct inq_suspect *suspect, struct inq_err *err)
+{
+    struct inq_out out = {0};
+    struct inq_repair repair;
+    bool known = repair_of(suspect, &repair) && repair.n_ranks <= MOST_RANKS;
+
+    inq_out_text(&out, fix_name(suspect->kind));
+    known = known && word_ranks(g->study->trace, &repair, &out);
+    suspect->fix = known && out.code == INQ_OK
+                       ? inq_arena_printf(g->arena, "%.*s", (int)out.len, out.buf)
+                       : "";
+    int code = out.code == INQ_OK && suspect->fix != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "no memory for a fix");
+    inq_out_release(&out);
+    return code;
+}
+
+/* ---- alone ----------------------------------------------------------------------------------- */
+
+/* Whether the repair took away what the cause was seen by: a host's delays that its calls do not
+ * show are not cut with them. */
+static bool is_shown(const struct gains *g, const struct inq_suspect *suspect,
+                     const struct inq_gain *gain)
+{
+    double late_ns = (double)(suspect->own_ns - suspect->peers_ns) *
+                     (double)(suspect->n_ranks * g->study->run.n_steps);
+    return suspect->kind != INQ_FINDING_LATE_HOST ||
+           (double)gain->removed_ns >= SHOWN_PART * late_ns;
+}
+
+static int gain_alone(struct gains *g, struct inq_suspect *suspect, struct inq_err *err)
+{
+    struct inq_repair repair;
+    struct inq_gain gain = {0};
+    int code = INQ_OK;
+
+    suspect->in_order_ns = -1;
+    suspect->low_ns = suspect->high_ns = INQ_TIME_NONE;
+    if (!repair_of(suspect, &repair)) {
+        return INQ_OK;
+    }
+    code = inq_study_gain(g->study, &repair, 1, &gain, err);
+    if (code == INQ_OK && gain.applies && is_shown(g, suspect, &gain)) {
+        suspect->cost_ns_per_step = gain.gain_ns > 0 ? gain.gain_ns : 0;
+        suspect->low_ns = gain.low_ns;
+        suspect->high_ns = gain.high_ns;
+        suspect->steps = g->study->run.n_steps;
+        suspect->steps_seen = gain.steps_seen;
+        suspect->in_order_ns = 0;
+        suspect->step_ns = inq_study_recorded_ns(g->study);
+    }
+    return code;
+}
+
+/* ---- alike ----------------------------------------------------------------------------------- */
+
+/* Adds the ranks, evidence and counts of `from`; both lists of ranks ascend. */
+static int join(struct gains *g, struct inq_suspect *into, const struct inq_suspect *from,
+                struct inq_err *err)
+{
+    size_t room = into->n_ranks + from->n_ranks;
+    uint32_t *ranks = inq_arena_array(g->arena, room, sizeof(*ranks));
+    size_t n_evidence = into->n_evidence + from->n_evidence;
+    struct inq_evidence *evidence = inq_arena_array(g->arena, n_evidence, sizeof(*evidence));
+    size_t n = 0;
+    size_t i = 0;
+
+    if (!ranks || !evidence) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", room);
+    }
+    for (size_t j = 0; j < from->n_ranks || i < into->n_ranks;) {
+        bool first = j == from->n_ranks || (i < into->n_ranks && into->ranks[i] < from->ranks[j]);
+        ranks[n++] = first ? into->ranks[i++] : from->ranks[j++];
+    }
+    memcpy(evidence, into->evidence, into->n_evidence * sizeof(*evidence));
+    memcpy(evidence + into->n_evidence, from->evidence, from->n_evidence * sizeof(*evidence));
+    double weight = (double)from->n_ranks / (double)room; /* means over the ranks */
+    into->own_ns += (int64_t)((double)(from->own_ns - into->own_ns) * weight);
+    into->peers_ns += (int64_t)((double)(from->peers_ns - into->peers_ns) * weight);
+    into->late_ns += (int64_t)((double)(from->late_ns - into->late_ns) * weight);
+    into->ratio += (from->ratio - into->ratio) * weight;
+    into->evidence = evidence;
+    into->n_evidence = n_evidence;
+    into->ranks = ranks;
+    into->n_ranks = n;
+    into->cost_ns_per_step += from->cost_ns_per_step;
+    into->steps_seen = from->steps_seen > into->steps_seen ? from->steps_seen : into->steps_seen;
+    into->last_arrivals += from->last_arrivals;
+    into->waits = from->waits > into->waits ? from->waits : into->waits;
+    into->confidence = from->confidence < into->confidence ? from->confidence : into->confidence;
+    return INQ_OK;
+}
+
+/* Joins all later candidates that `belong` with candidate i into it. */
+static int join_all(struct gains *g, size_t i,
+                    bool (*belong)(const struct gains *, const struct inq_suspect *,
+                                   const struct inq_suspect *),
+                    struct inq_err *err)
+{
+    size_t kept = i + 1;
+    int code = INQ_OK;
+
+    for (size_t k = i + 1; k < g->n; k++) {
+        if (code == INQ_OK && belong(g, &g->at[i], &g->at[k])) {
+            code = join(g, &g->at[i], &g->at[k], err);
+        } else {
+            g->at[kept++] = g->at[k];
+        }
+    }
+    g->n = kept;
+    return code;
+}
+
+static bool is_rank_fault(const struct inq_suspect *suspect)
+{
+    return suspect->kind == INQ_FINDING_SLOW_GPU || suspect->kind == INQ_FINDING_MORE_WORK ||
+           suspect->kind == INQ_FINDING_LATE_HOST || suspect->kind == INQ_FINDING_EXPOSED_COPY;
+}
+
+static bool is_same_kind(const struct gains *g, const struct inq_suspect *a,
+                         const struct inq_suspect *b)
+{
+    (void)g;
+    return a->kind == b->kind;
+}
+
+static inq_str host_of(const struct gains *g, const struct inq_suspect *suspect)
+{
+    return g->study->trace->ranks[suspect->ranks[0]].host;
+}
+
+static bool is_on_host(const struct gains *g, const struct inq_suspect *a,
+                       const struct inq_suspect *b)
+{
+    return a->kind == b->kind && host_of(g, a) == host_of(g, b);
+}
+
+/* Whether every rank of the host of candidate i is a candidate of its kind, and there are others:
+ * what they have in common is the host. */
+static bool is_whole_host(const struct gains *g, size_t i)
+{
+    inq_str host = host_of(g, &g->at[i]);
+    size_t all = 0;
+    size_t found = 0;
+
+    for (size_t r = 0; r < g->study->trace->n_ranks; r++) {
+        all += g->study->trace->ranks[r].host == host;
+    }
+    for (size_t k = 0; k < g->n; k++) {
+        found += is_rank_fault(&g->at[k]) && is_on_host(g, &g->at[i], &g->at[k]) ? 1 : 0;
+    }
+    return host != 0 && all > 1 && found == all && all < g->study->trace->n_ranks;
+}
+
+static int join_hosts(struct gains *g, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 0; code == INQ_OK && i < g->n; i++) {
+        if (is_rank_fault(&g->at[i]) && is_whole_host(g, i)) {
+            code = join_all(g, i, is_on_host, err);
+            g->at[i].host = inq_trace_str(g->study->trace, host_of(g, &g->at[i]));
+        }
+    }
+    return code;
+}
+
+/* Candidates of i's kind together: *joint_ns; the sum of their own costs: *sum_ns. */
+static int compare_joint(struct gains *g, size_t i, int64_t *joint_ns, int64_t *sum_ns,
+                         struct inq_err *err)
+{
+    struct inq_gain gain;
+    size_t n = 0;
+
+    *sum_ns = 0;
+    for (size_t k = i; k < g->n; k++) {
+        if (g->at[k].kind == g->at[i].kind && repair_of(&g->at[k], &g->repairs[n])) {
+            *sum_ns += g->at[k].cost_ns_per_step;
+            n++;
+        }
+    }
+    *joint_ns = *sum_ns;
+    if (n < 2) {
+        return INQ_OK;
+    }
+    /* one repair of all ranks, not one after the other: none of them is a peer of the others */
+    size_t room = 0;
+    for (size_t k = 0; k < n; k++) {
+        room += g->repairs[k].n_ranks;
+    }
+    uint32_t *ranks = inq_mem_alloc((room + 1) * sizeof(*ranks));
+    if (!ranks) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", room);
+    }
+    size_t at = 0;
+    for (size_t k = 0; k < n; k++) {
+        memcpy(ranks + at, g->repairs[k].ranks, g->repairs[k].n_ranks * sizeof(*ranks));
+        at += g->repairs[k].n_ranks;
+    }
+    struct inq_repair joint = {g->repairs[0].kind, room, ranks};
+    int code = inq_study_gain(g->study, &joint, 1, &gain, err);
+    *joint_ns = gain.gain_ns;
+    inq_mem_free(ranks);
+    return code;
+}
+
+static bool is_cheap(const struct inq_suspect *suspect)
+{
+    return (double)suspect->cost_ns_per_step < INQ_STRAGGLER_COST_SHARE * (double)suspect->step_ns;
+}
+
+static bool is_cheap_too(const struct gains *g, const struct inq_suspect *a,
+                         const struct inq_suspect *b)
+{
+    (void)g;
+    return a->kind == b->kind && is_cheap(b);
+}
+
+/* Where nothing can be simulated: several that are each too cheap to be told are one cause. */
+static int join_cheap(struct gains *g, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 0; code == INQ_OK && i < g->n; i++) {
+        if (is_rank_fault(&g->at[i]) && is_cheap(&g->at[i])) {
+            code = join_all(g, i, is_cheap_too, err);
+        }
+    }
+    return code;
+}
+
+/* Those that hide each other become one. */
+static int join_alike(struct gains *g, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t i = 0; code == INQ_OK && i < g->n; i++) {
+        int64_t joint_ns = 0;
+        int64_t sum_ns = 0;
+        if (!is_rank_fault(&g->at[i])) {
+            continue;
+        }
+        code = compare_joint(g, i, &joint_ns, &sum_ns, err);
+        if (code == INQ_OK && (double)sum_ns < ALIKE_PART * (double)joint_ns) {
+            code = join_all(g, i, is_same_kind, err);
+            g->at[i].host = "";
+            code = code == INQ_OK ? gain_alone(g, &g->at[i], err) : code;
+        }
+    }
+    return code;
+}
+
+/* ---- how sure ------------------------------------------------------------------------------- */
+
+/* The one rule (man inquest-report(5)): established takes all ranks there, enough judged steps or a
+ * fault in one named step, an interval above zero, and a simulated base close to the record; one of
+ * these missing leaves supported, more a hypothesis. Candidates that were unsure for reasons of
+ * their own (a rival cause that is not excluded) stay so. */
+static void set_confidence(const struct gains *g, struct inq_suspect *suspect)
+{
+    const struct inq_study *study = g->study;
+    bool named = suspect->steps_seen == 1 && study->run.n_steps > 1;
+    bool enough = study->run.n_steps >= INQ_GAIN_LEAST_STEPS || named;
+    bool above = suspect->low_ns == INQ_TIME_NONE || named || suspect->low_ns > 0;
+    int missing = (study->trace->n_missing > 0) + !enough + !above;
+    enum inq_confidence most = missing == 0   ? INQ_CONFIDENCE_ESTABLISHED
+                               : missing == 1 ? INQ_CONFIDENCE_SUPPORTED
+                                              : INQ_CONFIDENCE_HYPOTHESIS;
+    suspect->confidence = suspect->confidence < most ? suspect->confidence : most;
+}
+
+/* ---- in order -------------------------------------------------------------------------------- */
+
+static int costliest_first(const void *a, const void *b, void *ctx)
+{
+    const struct inq_suspect *x = a;
+    const struct inq_suspect *y = b;
+
+    (void)ctx;
+    if (x->cost_ns_per_step != y->cost_ns_per_step) {
+        return x->cost_ns_per_step > y->cost_ns_per_step ? -1 : 1;
+    }
+    if (x->n_ranks == 0 || y->n_ranks == 0) {
+        return (x->n_ranks == 0) - (y->n_ranks == 0);
+    }
+    return x->ranks[0] < y->ranks[0] ? -1 : x->ranks[0] > y->ranks[0];
+}
+
+/* What is gained when the candidates are repaired one after the other, costliest first. */
+static int gain_in_order(struct gains *g, struct inq_err *err)
+{
+    int64_t before_ns = 0;
+    size_t n = 0;
+    int code = INQ_OK;
+
+    for (size_t i = 0; code == INQ_OK && i < g->n; i++) {
+        struct inq_gain gain;
+        if (g->at[i].in_order_ns < 0 || !repair_of(&g->at[i], &g->repairs[n])) {
+            continue;
+        }
+        n++;
+        code = inq_study_gain(g->study, g->repairs, n, &gain, err);
+        g->at[i].in_order_ns = gain.gain_ns - before_ns;
+        before_ns = gain.gain_ns;
+    }
+    return code;
+}
+
+int inq_gains_find(struct inq_study *study, struct inq_arena *arena, struct inq_suspect *suspects,
+                   size_t *n, struct inq_err *err)
+{
+    struct gains g = {.study = study, .arena = arena, .at = suspects, .n = *n};
+    bool simulated = *n > 0 && study->run.n_steps > 0;
+    g.repairs = inq_mem_zalloc(*n + 1, sizeof *g.repairs);
+    int code = g.repairs != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for gains");
+
+    for (size_t i = 0; i < g.n; i++) {
+        g.at[i].host = "";
+        g.at[i].in_order_ns = -1;
+        g.at[i].low_ns = g.at[i].high_ns = INQ_TIME_NONE;
+    }
+    code = code == INQ_OK ? join_hosts(&g, err) : code;
+    for (size_t i = 0; code == INQ_OK && simulated && i < g.n; i++) {
+        code = gain_alone(&g, &g.at[i], err);
+    }
+    if (code == INQ_OK) {
+        code = simulated ? join_alike(&g, err) : join_cheap(&g, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_sort(g.at, g.n, sizeof(*g.at), costliest_first, NULL, err);
+    }
+    if (code == INQ_OK && simulated) {
+        code = gain_in_order(&g, err);
+    }
+    for (size_t i = 0; code == INQ_OK && i < g.n; i++) {
+        if (g.at[i].in_order_ns >= 0) {
+            set_confidence(&g, &g.at[i]);
+        }
+        code = word_fix(&g, &g.at[i], err);
+    }
+    *n = g.n;
+    inq_mem_free(g.repairs);
+    return code;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Idle gaps of one rank: one walk over its GPU work in order of start. */
+#include "analysis/straggler/host_gaps.h"
+
+/* A range must fill this part of a gap to be named as what the host did. */
+#define FILLS 0.5
+
+/* ---- all gaps -------------------------------------------------------------------------------- */
+
+int inq_gap_walk_init(struct inq_gap_walk *walk, const struct inq_rank *rank, struct inq_err *err)
+{
+    *walk = (struct inq_gap_walk){.rank = rank, .reach_ns = INQ_TIME_NONE};
+    return inq_row_merge_init(&walk->merge, &rank->events, err);
+}
+
+void inq_gap_walk_release(struct inq_gap_walk *walk)
+{
+    inq_row_merge_release(&walk->merge);
+}
+
+static struct inq_host_gap gap_before(const struct inq_rank *rank, int64_t begin_ns, uint32_t row)
+{
+    const struct inq_calls *calls = &rank->calls;
+    uint32_t call = rank->events.call[row];
+    bool known = call < calls->n;
+
+    return (struct inq_host_gap){.begin_ns = begin_ns,
+                                 .end_ns = rank->events.start_ns[row],
+                                 .launch_ns = known ? calls->start_ns[call] : INQ_TIME_NONE,
+                                 .lane = known ? calls->lane[call] : rank->events.lane[row],
+                                 .late = known &&
+                                         calls->start_ns[call] + calls->dur_ns[call] > begin_ns};
+}
+
+bool inq_gap_walk_next(struct inq_gap_walk *walk, struct inq_host_gap *gap)
+{
+    const struct inq_events *events = &walk->rank->events;
+    uint32_t row;
+
+    while (inq_row_merge_next(&walk->merge, &row)) {
+        int64_t before_ns = walk->reach_ns;
+        int64_t end_ns = events->start_ns[row] + events->dur_ns[row];
+        walk->reach_ns = before_ns == INQ_TIME_NONE || end_ns > before_ns ? end_ns : before_ns;
+        if (before_ns != INQ_TIME_NONE && events->start_ns[row] > before_ns) {
+            *gap = gap_before(walk->rank, before_ns, row);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the longest ones ------------------------------------------------------------------------ */
+
+struct walk {
+    const struct inq_rank *rank;
+    const struct inq_cell *cells; /* the rank's, by step */
+    size_t n_steps, first_step;
+    size_t step; /* cells before it lie behind the walk */
+    struct inq_host_gaps *gaps;
+    size_t steps[INQ_HOST_GAPS]; /* in which each kept gap lies */
+};
+
+static int64_t overlap_ns(int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    int64_t from = a > c ? a : c;
+    int64_t to = b < d ? b : d;
+
+    return to > from ? to - from : 0;
+}
+
+/* The step whose window holds the end of the gap; n_steps when none does. */
+static size_t step_of(struct walk *w, int64_t end_ns)
+{
+    while (w->step < w->n_steps &&
+           (!w->cells[w->step].valid || w->cells[w->step].end_ns < end_ns)) {
+        w->step++;
+    }
+    bool inside =
+        w->step < w->n_steps && w->step >= w->first_step && w->cells[w->step].start_ns < end_ns;
+    return inside ? w->step : w->n_steps;
+}
+
+static int64_t length_of(const struct inq_host_gap *gap)
+{
+    return gap->end_ns - gap->begin_ns;
+}
+
+/* Keeps the longest gap of each step, and of these the longest; the order is that of the steps. */
+static void keep(struct walk *w, const struct inq_host_gap *gap, size_t step)
+{
+    struct inq_host_gaps *gaps = w->gaps;
+    size_t drop = gaps->n;
+
+    if (gaps->n > 0 && w->steps[gaps->n - 1] == step) {
+        drop = gaps->n - 1;
+    } else if (gaps->n == INQ_HOST_GAPS) {
+        drop = 0;
+        for (size_t i = 1; i < gaps->n; i++) {
+            drop = length_of(&gaps->at[i]) < length_of(&gaps->at[drop]) ? i : drop;
+        }
+    }
+    if (drop < gaps->n) {
+        if (length_of(&gaps->at[drop]) >= length_of(gap)) {
+            return;
+        }
+        for (size_t i = drop; i + 1 < gaps->n; i++) {
+            gaps->at[i] = gaps->at[i + 1];
+            w->steps[i] = w->steps[i + 1];
+        }
+        gaps->n--;
+    }
+    w->steps[gaps->n] = step;
+    gaps->at[gaps->n++] = *gap;
+}
+
+static void take_gap(struct walk *w, const struct inq_host_gap *gap)
+{
+    size_t step = step_of(w, gap->end_ns);
+
+    if (step == w->n_steps) {
+        return;
+    }
+    w->gaps->idle_ns += length_of(gap);
+    w->gaps->late_ns += gap->late ? length_of(gap) : 0;
+    keep(w, gap, step);
+}
+
+/* What the host did between the beginning of the gap and the launch: the shortest annotation or
+ * driver call that fills most of it. */
+static inq_str what_ran(const struct inq_rank *rank, const struct inq_host_gap *gap)
+{
+    int64_t to_ns = gap->launch_ns > gap->begin_ns ? gap->launch_ns : gap->end_ns;
+    int64_t least_ns = (int64_t)((double)(to_ns - gap->begin_ns) * FILLS);
+    int64_t best_ns = 0;
+    inq_str best = 0;
+
+    for (size_t i = 0; i < rank->n_notes && rank->notes[i].start_ns < to_ns; i++) {
+        const struct inq_note *note = &rank->notes[i];
+        int64_t in_ns =
+            overlap_ns(note->start_ns, note->start_ns + note->dur_ns, gap->begin_ns, to_ns);
+        if (!note->on_gpu && note->kind != INQ_NOTE_STEP && in_ns > least_ns &&
+            (best == 0 || note->dur_ns < best_ns)) {
+            best = note->name;
+            best_ns = note->dur_ns;
+        }
+    }
+    for (size_t i = 0; i < rank->calls.n && rank->calls.start_ns[i] < gap->end_ns; i++) {
+        int64_t end_ns = rank->calls.start_ns[i] + rank->calls.dur_ns[i];
+        if (overlap_ns(rank->calls.start_ns[i], end_ns, gap->begin_ns, gap->end_ns) > least_ns &&
+            (best == 0 || rank->calls.dur_ns[i] < best_ns)) {
+            best = rank->calls.name[i];
+            best_ns = rank->calls.dur_ns[i];
+        }
+    }
+    return best;
+}
+
+static void sort_longest_first(struct inq_host_gaps *gaps)
+{
+    for (size_t i = 1; i < gaps->n; i++) {
+        struct inq_host_gap moved = gaps->at[i];
+        size_t k = i;
+        while (k > 0 && length_of(&gaps->at[k - 1]) < length_of(&moved)) {
+            gaps->at[k] = gaps->at[k - 1];
+            k--;
+        }
+        gaps->at[k] = moved;
+    }
+}
+
+int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
+                       struct inq_host_gaps *gaps, struct inq_err *err)
+{
+    struct walk w = {.rank = &trace->ranks[rank],
+                     .cells = inq_cell_at(cells, rank, 0),
+                     .n_steps = cells->n_steps,
+                     .first_step = cells->first_step,
+                     .gaps = gaps};
+    struct inq_gap_walk walk;
+    struct inq_host_gap gap;
+
+    *gaps = (struct inq_host_gaps){0};
+    int code = inq_gap_walk_init(&walk, w.rank, err);
+    walk.reach_ns = cells->n_steps > 0 ? w.cells[0].start_ns : INQ_TIME_NONE;
+    while (code == INQ_OK && inq_gap_walk_next(&walk, &gap)) {
+        take_gap(&w, &gap);
+    }
+    inq_gap_walk_release(&walk);
+    for (size_t i = 0; i < gaps->n; i++) {
+        gaps->at[i].running = what_ran(w.rank, &gaps->at[i]);
+    }
+    sort_longest_first(gaps);
+    return code;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a rank's GPU stood idle, and what its host did meanwhile: the evidence for a late host. */
+#ifndef INQ_ANALYSIS_STRAGGLER_HOST_GAPS_H
+#define INQ_ANALYSIS_STRAGGLER_HOST_GAPS_H
+
+#include "analysis/measure/cells.h"
+#include "analysis/measure/row_merge.h"
+
+#define INQ_HOST_GAPS 3
+
+struct inq_host_gap {
+    int64_t begin_ns, end_ns;
+    int64_t launch_ns; /* when the call began that ended it; INQ_TIME_NONE: not recorded */
+    uint32_t lane;     /* of the call; else of the op that ended the gap */
+    bool late;         /* the op was launched, or its launching call returned, after it had begun */
+    inq_str running;   /* annotation or driver call that fills most of the time; 0 none */
+};
+
+/* The gaps of one rank in order of time. */
+struct inq_gap_walk {
+    const struct inq_rank *rank;
+    struct inq_row_merge merge;
+    int64_t reach_ns; /* end of the work so far */
+};
+
+/* Starts over the rank's GPU work. Fails with INQ_NOMEM. Release also after a failure. */
+int inq_gap_walk_init(struct inq_gap_walk *walk, const struct inq_rank *rank, struct inq_err *err);
+/* The next gap, `running` not set; false at the end. */
+bool inq_gap_walk_next(struct inq_gap_walk *walk, struct inq_host_gap *gap);
+void inq_gap_walk_release(struct inq_gap_walk *walk);
+
+struct inq_host_gaps {
+    size_t n; /* longest first */
+    struct inq_host_gap at[INQ_HOST_GAPS];
+    int64_t late_ns; /* of all idle time: that whose op was launched late */
+    int64_t idle_ns;
+};
+
+/* The rank's longest gaps in its judged steps, no two in one step unless there are too few steps.
+ */
+int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
+                       struct inq_host_gaps *gaps, struct inq_err *err);
+
+#endif

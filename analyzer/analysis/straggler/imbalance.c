@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Uneven stages and uneven steps, from the compute of every rank in every step. */
+#include "analysis/straggler/imbalance.h"
+
+#include "analysis/measure/kernel_kind.h"
+#include "analysis/measure/row_merge.h"
+#include "analysis/measure/step_texture.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+
+#define STAGE_SIGMAS 4.5
+
+/* Ranks whose optimizer kernels are looked at. */
+enum { MAX_WITNESSES = 32 };
+
+struct look {
+    const struct inq_trace *trace;
+    const struct inq_cells *cells;
+    const struct inq_roles *roles;
+    const bool *skip;
+    double *scratch;  /* [n_ranks * n_steps + 1] */
+    double *relative; /* [n_ranks * n_steps] compute over the role's median in the step, less what
+                       * is usual for the rank; NaN: not judged */
+    double *stage_ns, *stage_sigma; /* [roles] */
+};
+
+static double compute_at(const struct look *l, size_t r, size_t s)
+{
+    const struct inq_cell *cell = inq_cell_at(l->cells, r, s);
+
+    return cell->valid ? (double)cell->compute_ns : (double)NAN;
+}
+
+static double rank_compute(const struct look *l, size_t r)
+{
+    size_t n = 0;
+
+    for (size_t s = l->cells->first_step; s < l->cells->n_steps; s++) {
+        double ns = compute_at(l, r, s);
+        if (!isnan(ns)) {
+            l->scratch[n++] = ns;
+        }
+    }
+    return n > 0 ? inq_median(l->scratch, n) : (double)NAN;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static void describe_stage(struct look *l, uint32_t role, double *values)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < l->cells->n_ranks; r++) {
+        double ns = l->roles->of[r] == role && !l->skip[r] ? rank_compute(l, r) : (double)NAN;
+        if (!isnan(ns)) {
+            values[n++] = ns;
+        }
+    }
+    l->stage_ns[role] = n > 0 ? inq_median(values, n) : (double)NAN;
+    l->stage_sigma[role] = n > 1 ? 1.4826 * inq_mad(values, n, l->stage_ns[role]) : 0.0;
+}
+
+static bool is_last_stage(const struct inq_roles *roles, uint32_t role)
+{
+    for (size_t k = 0; k < roles->n; k++) {
+        if (roles->stage[k] > roles->stage[role]) {
+            return false;
+        }
+    }
+    return roles->stage[role] > 0;
+}
+
+static void find_stage(struct look *l, double step_ns, double *values, struct inq_imbalance *out)
+{
+    uint32_t slowest = 0;
+    double sigma = 0.0;
+    size_t n = 0;
+
+    for (uint32_t k = 0; k < l->roles->n; k++) {
+        describe_stage(l, k, values);
+        if (isnan(l->stage_ns[k]) || l->roles->stage[k] < 0) {
+            return;
+        }
+        slowest = l->stage_ns[k] > l->stage_ns[slowest] ? k : slowest;
+        sigma = fmax(sigma, l->stage_sigma[k]);
+    }
+    for (uint32_t k = 0; k < l->roles->n; k++) {
+        if (k != slowest) {
+            values[n++] = l->stage_ns[k];
+        }
+    }
+    double others_ns = inq_median(values, n);
+    double more_ns = l->stage_ns[slowest] - others_ns;
+    out->stage_found = more_ns >= INQ_STAGE_COST_SHARE * step_ns &&
+                       more_ns >= STAGE_SIGMAS * sigma &&
+                       l->stage_ns[slowest] >= INQ_STAGE_RATIO * others_ns;
+    out->role = slowest;
+    out->last = is_last_stage(l->roles, slowest);
+    out->stage_ns = l->stage_ns[slowest];
+    out->stages_ns = others_ns;
+    out->stage_cost_ns = more_ns;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* One role in one step: ratios to the median; adds what the slowest loses against the mean. */
+static void add_step(struct look *l, uint32_t role, size_t s, double *cost_ns, size_t *n_costs)
+{
+    double sum = 0.0;
+    double most = 0.0;
+    size_t n = 0;
+
+    for (size_t r = 0; r < l->cells->n_ranks; r++) {
+        double ns = l->roles->of[r] == role && !l->skip[r] ? compute_at(l, r, s) : (double)NAN;
+        if (!isnan(ns)) {
+            l->scratch[n++] = ns;
+            sum += ns;
+            most = fmax(most, ns);
+        }
+    }
+    if (n < 2) {
+        return;
+    }
+    double middle = inq_median(l->scratch, n);
+    for (size_t r = 0; middle > 0.0 && r < l->cells->n_ranks; r++) {
+        if (l->roles->of[r] == role && !l->skip[r]) {
+            l->relative[r * l->cells->n_steps + s] = compute_at(l, r, s) / middle - 1.0;
+        }
+    }
+    *cost_ns += most - sum / (double)n;
+    (*n_costs)++;
+}
+
+/* Takes each rank's own usual ratio off. */
+static void center_ranks(struct look *l)
+{
+    size_t n_steps = l->cells->n_steps;
+
+    for (size_t r = 0; r < l->cells->n_ranks; r++) {
+        double *row = &l->relative[r * n_steps];
+        size_t n = 0;
+        for (size_t s = 0; s < n_steps; s++) {
+            if (!isnan(row[s])) {
+                l->scratch[n++] = row[s];
+            }
+        }
+        double usual = n > 0 ? inq_median(l->scratch, n) : 0.0;
+        for (size_t s = 0; s < n_steps; s++) {
+            row[s] = n > 1 ? row[s] - usual : (double)NAN;
+        }
+    }
+}
+
+static double sigma_of(struct look *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->cells->n_ranks * l->cells->n_steps; i++) {
+        if (!isnan(l->relative[i])) {
+            l->scratch[n++] = fabs(l->relative[i]);
+        }
+    }
+    return n > 0 ? 1.4826 * inq_median(l->scratch, n) : 0.0;
+}
+
+/* How the rank's optimizer kernels follow its work: sums of products and squares of the deviations
+ * of both, over its steps. */
+static int follow(struct look *l, size_t r, double *products, double *squares, struct inq_err *err)
+{
+    const struct inq_events *events = &l->trace->ranks[r].events;
+    size_t n_steps = l->cells->n_steps;
+    double *update = inq_mem_zalloc(n_steps + 1, sizeof(*update));
+    inq_str last = 0;
+    bool last_is = false;
+    double mean = 0.0;
+    size_t n = 0;
+
+    if (!update) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", n_steps);
+    }
+    for (size_t i = 0; i < events->n; i++) {
+        if (events->name[i] != last) {
+            last = events->name[i];
+            last_is = inq_kernel_kind_of(inq_trace_str(l->trace, last)) == INQ_KERNEL_UPDATE;
+        }
+        if (last_is && events->step[i] < n_steps && inq_row_is_work(events, i) &&
+            inq_row_class(events, i) == INQ_CLASS_COMPUTE) {
+            update[events->step[i]] += (double)events->dur_ns[i];
+        }
+    }
+    for (size_t s = 0; s < n_steps; s++) {
+        bool counts = !isnan(l->relative[r * n_steps + s]) && update[s] > 0.0;
+        mean += counts ? update[s] : 0.0;
+        n += counts;
+    }
+    mean /= n > 0 ? (double)n : 1.0;
+    for (size_t s = 0; s < n_steps; s++) {
+        double x = l->relative[r * n_steps + s];
+        if (!isnan(x) && update[s] > 0.0) {
+            *products += x * (update[s] / mean - 1.0);
+            *squares += x * x;
+        }
+    }
+    inq_mem_free(update);
+    return INQ_OK;
+}
+
+/* Whether the optimizer's kernels stay the same while the rest varies; *known: there are any. */
+static int ask_optimizer(struct look *l, bool *stays, bool *known, struct inq_err *err)
+{
+    double products = 0.0;
+    double squares = 0.0;
+    size_t n = 0;
+    int code = INQ_OK;
+
+    for (size_t r = 0; code == INQ_OK && r < l->cells->n_ranks && n < MAX_WITNESSES; r++) {
+        if (!l->skip[r]) {
+            code = follow(l, r, &products, &squares, err);
+            n++;
+        }
+    }
+    *known = squares > 0.0;
+    *stays = *known && products < 0.5 * squares;
+    return code;
+}
+
+static int find_uneven(struct look *l, struct inq_imbalance *out, struct inq_err *err)
+{
+    double most_ns = 0.0;
+    bool stays;
+    bool known;
+
+    for (uint32_t k = 0; k < l->roles->n; k++) {
+        double cost_ns = 0.0;
+        size_t n = 0;
+        for (size_t s = l->cells->first_step; s < l->cells->n_steps; s++) {
+            add_step(l, k, s, &cost_ns, &n);
+        }
+        most_ns = n > 0 ? fmax(most_ns, cost_ns / (double)n) : most_ns;
+    }
+    center_ranks(l);
+    out->sigma = sigma_of(l);
+    out->cost_ns = most_ns;
+    if (out->sigma < INQ_UNEVEN_SIGMA) {
+        return INQ_OK;
+    }
+    int code = ask_optimizer(l, &stays, &known, err);
+    out->constant_known = known && stays;
+    out->uneven = !known || stays;
+    return code;
+}
+
+/* Largest of n standard normal values, on average. */
+static double expected_largest(size_t n)
+{
+    static const double few[] = {0.0, 0.0, 0.56, 0.85, 1.03, 1.16, 1.27, 1.35, 1.42};
+
+    return n < sizeof(few) / sizeof(few[0]) ? few[n] : sqrt(2.0 * log((double)n)) - 0.6;
+}
+
+/* In a pipeline micro-batches may differ while their sum does not. Stretches of kernels that follow
+ * each other then differ from step to step by far more than single kernels' noise would leave in
+ * them. The stages work at different micro-batches at a time, and the slowest sets the pace. */
+static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct inq_err *err)
+{
+    double sigmas[MAX_WITNESSES]; /* not in the scratch, which rank_compute uses */
+    double compute_ns = 0.0;
+    size_t n = 0;
+    size_t n_uneven = 0;
+    size_t n_constant = 0;
+
+    for (uint32_t r = 0; r < l->cells->n_ranks && n < MAX_WITNESSES; r++) {
+        struct inq_step_texture t;
+        double ns = l->skip[r] ? (double)NAN : rank_compute(l, r);
+        if (isnan(ns)) {
+            continue;
+        }
+        int code = inq_step_texture_find(l->trace, l->cells, r, &t, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        if (t.length > 0) {
+            double noise = t.kernel / sqrt((double)t.length);
+            compute_ns += ns;
+            n_uneven += t.block >= INQ_UNEVEN_SIGMA && t.block >= INQ_UNEVEN_NOISE * noise;
+            n_constant += t.update > 0.0 && t.update < 0.5 * t.block;
+            sigmas[n++] = t.block;
+        }
+    }
+    if (n == 0 || 2 * n_uneven < n) {
+        return INQ_OK;
+    }
+    double sigma = inq_median(sigmas, n);
+    double cost_ns = compute_ns / (double)n * sigma * expected_largest(l->roles->n);
+    out->uneven = true;
+    out->constant_known = 2 * n_constant >= n;
+    out->sigma = sigma;
+    out->cost_ns = fmax(out->cost_ns, cost_ns);
+    return INQ_OK;
+}
+
+int inq_imbalance_find(const struct inq_trace *trace, const struct inq_cells *cells,
+                       const struct inq_roles *roles, const bool *skip,
+                       struct inq_imbalance *imbalance, struct inq_err *err)
+{
+    struct look l = {.trace = trace, .cells = cells, .roles = roles, .skip = skip};
+    size_t n = cells->n_ranks * cells->n_steps;
+    int code = INQ_OK;
+
+    *imbalance = (struct inq_imbalance){0};
+    l.scratch = inq_mem_alloc((n + 1) * sizeof(double));
+    l.relative = inq_mem_alloc((n + 1) * sizeof(double));
+    l.stage_ns = inq_mem_alloc((3 * cells->n_ranks + 1) * sizeof(double));
+    if (!l.scratch || !l.relative || !l.stage_ns) {
+        code = inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", cells->n_ranks);
+    } else {
+        l.stage_sigma = l.stage_ns + cells->n_ranks;
+        for (size_t i = 0; i < n; i++) {
+            l.relative[i] = (double)NAN;
+        }
+        size_t n_lengths = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (cells->at[i].valid) {
+                l.scratch[n_lengths++] = (double)(cells->at[i].end_ns - cells->at[i].start_ns);
+            }
+        }
+        double step_ns = n_lengths > 0 ? inq_median(l.scratch, n_lengths) : 0.0;
+        if (roles->n > 1 && step_ns > 0.0) {
+            find_stage(&l, step_ns, l.stage_ns + 2 * cells->n_ranks, imbalance);
+        }
+        code = find_uneven(&l, imbalance, err);
+        if (code == INQ_OK && roles->pipeline && !cells->one_step) {
+            code = find_uneven_inside(&l, imbalance, err);
+        }
+    }
+    inq_mem_free(l.scratch);
+    inq_mem_free(l.relative);
+    inq_mem_free(l.stage_ns);
+    return code;
+}

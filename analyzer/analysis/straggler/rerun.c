@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/straggler/rerun.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A run of more rows is asked by its middle step. */
+static const size_t most_rows = (size_t)1 << 21;
+/* Communication without its partners has its waits in its length, and so have silences of hosts
+ * that waited: when that is more than this part of all, nothing can be asked. */
+static const double most_alone = 0.02;
+/* Who waits goes on this soon. */
+static const int64_t prompt_ns = 100000;
+
+void inq_rerun_release(struct inq_rerun *rerun)
+{
+    inq_trace_graph_release(&rerun->g);
+    inq_mem_free(rerun->recorded_dur_ns);
+    inq_mem_free(rerun->step_of);
+    inq_mem_free(rerun->base_ns);
+    *rerun = (struct inq_rerun){0};
+}
+
+static size_t count_rows(const struct inq_trace *trace)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        n += trace->ranks[r].events.n + trace->ranks[r].calls.n;
+    }
+    return n;
+}
+
+static int alloc_times(struct inq_rerun *x, struct inq_err *err)
+{
+    size_t n = x->g.graph->n_ops;
+    x->recorded_dur_ns = inq_mem_alloc(5 * (n + 1) * sizeof *x->recorded_dur_ns);
+    x->step_of = inq_mem_zalloc(n + 1, sizeof *x->step_of);
+    if (x->recorded_dur_ns == NULL || x->step_of == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a run of %zu ops", n);
+    }
+    x->recorded_delay_ns = x->recorded_dur_ns + n;
+    x->dur_ns = x->recorded_delay_ns + n;
+    x->delay_ns = x->dur_ns + n;
+    x->end_ns = x->delay_ns + n;
+    return INQ_OK;
+}
+
+/* Durations, of members of a group from the last arrival on, and delays after what an op waits for,
+ * that give the recorded times again. */
+static void take_times(struct inq_rerun *x)
+{
+    const struct inq_graph *g = x->g.graph;
+    int64_t origin = INT64_MAX;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        origin = x->g.start_ns[i] < origin ? x->g.start_ns[i] : origin;
+    }
+    for (size_t i = 0; i < g->n_ops; i += g->members[i]) {
+        size_t next = i + g->members[i];
+        int64_t arrival = INT64_MIN;
+        for (size_t k = i; k < next; k++) {
+            arrival = x->g.start_ns[k] > arrival ? x->g.start_ns[k] : arrival;
+        }
+        for (size_t k = i; k < next; k++) {
+            int64_t ready = g->dep_start[k] == g->dep_start[k + 1] ? origin : INT64_MIN;
+            for (uint32_t d = g->dep_start[k]; d < g->dep_start[k + 1]; d++) {
+                int64_t end = x->g.end_ns[g->deps[d]];
+                ready = end > ready ? end : ready;
+            }
+            x->recorded_dur_ns[k] = x->g.end_ns[k] - arrival;
+            x->recorded_delay_ns[k] = x->g.start_ns[k] - ready;
+        }
+    }
+}
+
+/* ---- the judged steps ------------------------------------------------------------------------ */
+
+/* Whether all ranks that have any whole step have this one. */
+static bool is_whole(const struct inq_cells *cells, size_t step)
+{
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        bool any = false;
+        for (size_t s = 0; s < cells->n_steps; s++) {
+            any = any || inq_cell_at(cells, r, s)->valid;
+        }
+        if (any && !inq_cell_at(cells, r, step)->valid) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The steps [from, to) that all ranks recorded whole; false: all that there is counts. */
+static bool find_steps(const struct inq_cells *cells, size_t *from, size_t *to)
+{
+    *from = cells->first_step;
+    *to = cells->one_step ? *from : cells->n_steps;
+    while (*from < *to && !is_whole(cells, *from)) {
+        ++*from;
+    }
+    while (*to > *from && !is_whole(cells, *to - 1)) {
+        --*to;
+    }
+    return *from < *to;
+}
+
+/* The judged step in which a rank was at a time: a step is over when the next one begins. */
+static int32_t step_at(const struct inq_rerun *x, uint32_t rank, int64_t at)
+{
+    const struct inq_step *steps = x->trace->steps + x->first_step;
+    if (steps[0].rank_start_ns[rank] != INQ_TIME_NONE && at < steps[0].rank_start_ns[rank]) {
+        return -1;
+    }
+    int32_t s = 0;
+    while (s < (int32_t)x->n_steps &&
+           (steps[s].rank_end_ns[rank] == INQ_TIME_NONE || at > steps[s].rank_end_ns[rank])) {
+        s++;
+    }
+    return s;
+}
+
+/* GPU work is in the step that launched it; a host call in that in which its rank makes it, and so
+ * is work that no step launched. */
+static void mark_steps(struct inq_rerun *x)
+{
+    for (size_t i = 0; i < x->g.graph->n_ops; i++) {
+        const struct inq_trace_op *what = &x->g.ops[i];
+        uint32_t step = what->host ? INQ_NONE : x->trace->ranks[what->rank].events.step[what->row];
+        if (step == INQ_NONE) {
+            x->step_of[i] = step_at(x, what->rank, x->g.end_ns[i]);
+        } else if (step < x->first_step) {
+            x->step_of[i] = -1;
+        } else {
+            size_t ordinal = step - x->first_step;
+            x->step_of[i] = (int32_t)(ordinal < x->n_steps ? ordinal : x->n_steps);
+        }
+    }
+}
+
+/* What hosts do after their last launch delays nobody: only GPU work ends a step. */
+void inq_rerun_steps(struct inq_rerun *rerun, int64_t *step_ns)
+{
+    int64_t *ends = rerun->ends_ns; /* ends[0]: of what came before the judged steps */
+    ends[0] = rerun->begin_ns;
+    for (size_t s = 1; s <= rerun->n_steps; s++) {
+        ends[s] = INT64_MIN;
+    }
+    (void)inq_simulate(rerun->g.graph, rerun->dur_ns, rerun->delay_ns, NULL, rerun->end_ns);
+    for (size_t i = 0; i < rerun->g.graph->n_ops; i++) {
+        int32_t s = rerun->step_of[i];
+        if (!rerun->g.ops[i].host && s < (int32_t)rerun->n_steps &&
+            rerun->end_ns[i] > ends[s + 1]) {
+            ends[s + 1] = rerun->end_ns[i];
+        }
+    }
+    for (size_t s = 0; s < rerun->n_steps; s++) {
+        ends[s + 1] = ends[s + 1] > ends[s] ? ends[s + 1] : ends[s];
+        step_ns[s] = ends[s + 1] - ends[s];
+    }
+}
+
+/* When the first judged step began, mean over the ranks, counted from the first op; 0 where work is
+ * recorded that came before it. */
+static int64_t begin_of(const struct inq_rerun *x, const struct inq_cells *cells, size_t step)
+{
+    int64_t origin = INT64_MAX;
+    double sum_ns = 0.0;
+    double n = 0.0;
+    for (size_t i = 0; i < x->g.graph->n_ops; i++) {
+        origin = x->g.start_ns[i] < origin ? x->g.start_ns[i] : origin;
+        if (!x->g.ops[i].host && x->step_of[i] < 0) {
+            return 0;
+        }
+    }
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        const struct inq_cell *cell = inq_cell_at(cells, r, step);
+        sum_ns += cell->valid ? (double)(cell->start_ns - origin) : 0.0;
+        n += cell->valid;
+    }
+    return n > 0.0 ? (int64_t)llround(sum_ns / n) : 0;
+}
+
+/* From the first start in the judged steps to the last end, as recorded. */
+static int64_t length(const struct inq_rerun *x)
+{
+    int64_t from = INT64_MAX;
+    int64_t to = INT64_MIN;
+    for (size_t i = 0; i < x->g.graph->n_ops; i++) {
+        if (!x->g.ops[i].host && inq_rerun_judged(x, i)) {
+            from = x->g.start_ns[i] < from ? x->g.start_ns[i] : from;
+            to = x->g.end_ns[i] > to ? x->g.end_ns[i] : to;
+        }
+    }
+    return from < to ? to - from : 0;
+}
+
+/* Whether the judged steps' communication is understood: who waited for whom. */
+static bool is_matched(const struct inq_rerun *x)
+{
+    const struct inq_graph *g = x->g.graph;
+    double alone = 0.0;
+    double all = 0.0;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const struct inq_trace_op *what = &x->g.ops[i];
+        bool comm = !what->host && inq_rerun_judged(x, i) &&
+                    x->trace->ranks[what->rank].events.cls[what->row] == INQ_CLASS_COMM;
+        double ns = comm ? (double)(x->g.end_ns[i] - x->g.start_ns[i]) : 0.0;
+        all += ns;
+        alone += g->members[i] == 1 ? ns : 0.0;
+    }
+    return alone <= most_alone * all;
+}
+
+/* ---- waits that nobody recorded -------------------------------------------------------------- */
+
+/* Ends of the GPU work of each rank, ascending: ends[start[r]] to ends[start[r + 1]]. */
+static void sort_ends(const struct inq_rerun *x, size_t *start, int64_t *ends)
+{
+    size_t n_ranks = x->trace->n_ranks;
+    size_t n_ops = x->g.graph->n_ops;
+    for (size_t i = 0; i < n_ops; i++) {
+        start[x->g.ops[i].rank + 2] += !x->g.ops[i].host;
+    }
+    for (size_t r = 0; r < n_ranks; r++) {
+        start[r + 2] += start[r + 1];
+    }
+    for (size_t i = 0; i < n_ops; i++) {
+        if (!x->g.ops[i].host) {
+            ends[start[x->g.ops[i].rank + 1]++] = x->g.end_ns[i];
+        }
+    }
+    for (size_t r = 0; r < n_ranks; r++) {
+        inq_sort_i64(ends + start[r], start[r + 1] - start[r]);
+    }
+}
+
+/* The last of n ends at or before `at`; INT64_MIN for none. */
+static int64_t last_end(const int64_t *ends, size_t n, int64_t at)
+{
+    size_t low = 0;
+    while (low < n) {
+        size_t mid = low + (n - low) / 2;
+        if (ends[mid] <= at) {
+            low = mid + 1;
+        } else {
+            n = mid;
+        }
+    }
+    return low > 0 ? ends[low - 1] : INT64_MIN;
+}
+
+/* How long the host had been idle when its GPU finished just before this call: it had waited for
+ * the GPU without a call that says so. */
+static int64_t silent_wait(const struct inq_rerun *x, size_t op, const int64_t *ends, size_t n)
+{
+    int64_t start = x->g.start_ns[op];
+    int64_t idle_from = start - x->recorded_delay_ns[op];
+    int64_t end = x->recorded_delay_ns[op] > prompt_ns ? last_end(ends, n, start) : INT64_MIN;
+    return end > idle_from && start - end <= prompt_ns ? end - idle_from : 0;
+}
+
+/* Whether hosts wait for their GPUs unrecorded for so long that faster work would seem to leave
+ * them waiting. */
+static int find_silent(const struct inq_rerun *x, bool *silent, struct inq_err *err)
+{
+    size_t n_ranks = x->trace->n_ranks;
+    size_t *start = inq_mem_zalloc(n_ranks + 2, sizeof *start);
+    int64_t *ends = inq_mem_alloc((x->g.graph->n_ops + 1) * sizeof *ends);
+    double waited = 0.0;
+    int code = start != NULL && ends != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", n_ranks);
+    if (code == INQ_OK) {
+        sort_ends(x, start, ends);
+    }
+    for (size_t i = 0; code == INQ_OK && i < x->g.graph->n_ops; i++) {
+        size_t r = x->g.ops[i].rank;
+        if (x->g.ops[i].host && !x->g.ops[i].sync && inq_rerun_judged(x, i)) {
+            waited += (double)silent_wait(x, i, ends + start[r], start[r + 1] - start[r]);
+        }
+    }
+    *silent = waited > most_alone * (double)n_ranks * (double)length(x);
+    inq_mem_free(start);
+    inq_mem_free(ends);
+    return code;
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
+/* Whether waits can be followed; the problem is told otherwise. */
+static int check(struct inq_rerun *x, struct inq_err *err)
+{
+    bool silent = false;
+    int code = INQ_OK;
+    x->unmatched = !is_matched(x);
+    if (x->unmatched) {
+        x->problem = "too much of the communication has no partner in the traces";
+    } else {
+        take_times(x);
+        code = find_silent(x, &silent, err);
+        x->problem = silent ? "hosts wait for their GPUs without a call that says so" : "";
+    }
+    return code;
+}
+
+static int choose_steps(struct inq_rerun *x, const struct inq_cells *cells, bool large,
+                        struct inq_err *err)
+{
+    size_t from = 0;
+    size_t to = 0;
+    x->n_steps = 1;
+    if (!large && x->trace->n_steps > 0 && find_steps(cells, &from, &to)) {
+        x->first_step = (uint32_t)from;
+        x->n_steps = to - from;
+        mark_steps(x);
+    }
+    x->base_ns = inq_mem_alloc((2 * x->n_steps + 1) * sizeof *x->base_ns);
+    if (x->base_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", x->n_steps);
+    }
+    x->ends_ns = x->base_ns + x->n_steps;
+    return INQ_OK;
+}
+
+/* The first judged step as a column of the cells. */
+static size_t first_cell(const struct inq_rerun *x, const struct inq_cells *cells)
+{
+    return x->first_step != INQ_NONE ? x->first_step : cells->one_step ? 0 : cells->n_steps / 2;
+}
+
+int inq_rerun_init(const struct inq_trace *trace, const struct inq_cells *cells,
+                   struct inq_rerun *rerun, struct inq_err *err)
+{
+    *rerun = (struct inq_rerun){.trace = trace, .first_step = INQ_NONE, .problem = ""};
+    bool large = count_rows(trace) > most_rows && trace->n_steps > 0;
+    uint32_t step = large ? (uint32_t)(trace->n_steps / 2) : INQ_NONE;
+    int code = inq_trace_graph_make(trace, step, &rerun->g, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    if (rerun->g.graph->n_ops == 0) {
+        rerun->problem = "no GPU work is recorded";
+        return INQ_OK;
+    }
+    code = alloc_times(rerun, err);
+    if (code == INQ_OK) {
+        code = choose_steps(rerun, cells, large, err);
+    }
+    if (code == INQ_OK) {
+        code = check(rerun, err);
+    }
+    if (code == INQ_OK && rerun->problem[0] == '\0') {
+        inq_rerun_reset(rerun);
+        rerun->begin_ns = begin_of(rerun, cells, first_cell(rerun, cells));
+        inq_rerun_steps(rerun, rerun->base_ns);
+    } else {
+        rerun->n_steps = 0;
+    }
+    return code;
+}
+
+void inq_rerun_reset(struct inq_rerun *rerun)
+{
+    size_t size = rerun->g.graph->n_ops * sizeof *rerun->dur_ns;
+    memcpy(rerun->dur_ns, rerun->recorded_dur_ns, size);
+    memcpy(rerun->delay_ns, rerun->recorded_delay_ns, size);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Comparing transfers: rows of (what, among whom, how long), sorted so that the same transfers of
+ * different sets of ranks stand together. */
+#include "analysis/straggler/slow_link.h"
+
+#include "analysis/comm/collectives.h"
+#include "analysis/measure/interval.h"
+#include "analysis/measure/row_merge.h"
+#include "analysis/straggler/straggler.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+struct row {
+    uint64_t what; /* kind, size, number and spacing of ranks */
+    uint64_t whom; /* the ranks */
+    uint32_t collective;
+    int64_t transfer_ns, last_start_ns;
+};
+
+/* One set of ranks doing one thing: a run of rows. */
+struct series {
+    size_t from, to;
+    double median_ns, error_ns; /* standard error of the median */
+    double doubt_ns;            /* by which the clocks may disagree */
+};
+
+struct search {
+    const struct inq_trace *trace;
+    const struct inq_cells *cells;
+    struct row *rows;
+    size_t n_rows;
+    struct series *series; /* of one `what` */
+    size_t n_series;
+    double *sorted; /* the medians of `series` */
+    double *scratch;
+    struct inq_intervals *compute; /* [n_ranks] built when first asked for */
+    bool *built;
+    struct inq_links *links;
+    size_t cap_links;
+    uint64_t *whom; /* [links] */
+    size_t cap_whom;
+};
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+static bool is_judged(const struct search *s, const struct inq_collective *c)
+{
+    const struct inq_member *member = &s->trace->members[c->first_member];
+    uint32_t step = s->trace->ranks[member->rank].events.step[member->event];
+
+    return s->cells->one_step || (step != INQ_NONE && step >= s->cells->first_step);
+}
+
+static bool all_there(const struct search *s, const struct inq_collective *c)
+{
+    if (c->n_members < 2 || !c->complete || c->kind == INQ_COLL_UNKNOWN) {
+        return false;
+    }
+    const struct inq_group *group =
+        c->group < s->trace->n_groups ? &s->trace->groups[c->group] : NULL;
+    bool p2p = c->kind == INQ_COLL_SEND || c->kind == INQ_COLL_RECV || c->kind == INQ_COLL_SENDRECV;
+
+    return p2p || !group || group->size <= 0 || (uint32_t)group->size == c->n_members;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return inq_hash_u64(hash ^ inq_hash_u64(value));
+}
+
+static void add_row(struct search *s, uint32_t index, const struct inq_coll_figures *figures)
+{
+    const struct inq_collective *c = &s->trace->collectives[index];
+    int32_t low = INT32_MAX;
+    int32_t high = INT32_MIN;
+    struct row *row = &s->rows[s->n_rows++];
+
+    *row = (struct row){.collective = index,
+                        .transfer_ns = figures->transfer_ns,
+                        .last_start_ns = figures->last_start_ns};
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        uint32_t r = s->trace->members[c->first_member + m].rank;
+        int32_t number = s->trace->ranks[r].rank;
+        row->whom += inq_hash_u64(r); /* in whatever order the members are */
+        low = number < low ? number : low;
+        high = number > high ? number : high;
+    }
+    row->what = mix(mix(mix(c->kind, (uint64_t)figures->bytes), c->n_members),
+                    (uint64_t)((int64_t)high - low));
+}
+
+static int by_what_and_whom(const void *a, const void *b, void *ctx)
+{
+    const struct row *x = a;
+    const struct row *y = b;
+
+    (void)ctx;
+    if (x->what != y->what) {
+        return x->what < y->what ? -1 : 1;
+    }
+    return (x->whom > y->whom) - (x->whom < y->whom);
+}
+
+static int load_rows(struct search *s, struct inq_err *err)
+{
+    uint32_t most = 1;
+
+    for (size_t i = 0; i < s->trace->n_collectives; i++) {
+        uint32_t n = s->trace->collectives[i].n_members;
+        most = n > most ? n : most;
+    }
+    int64_t *scratch = inq_mem_alloc(most * sizeof(*scratch));
+    if (!scratch) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a collective of %u members", most);
+    }
+    for (size_t i = 0; i < s->trace->n_collectives; i++) {
+        const struct inq_collective *c = &s->trace->collectives[i];
+        struct inq_coll_figures figures;
+        if (all_there(s, c) && is_judged(s, c)) {
+            inq_coll_figures(s->trace, c, scratch, &figures);
+            add_row(s, (uint32_t)i, &figures);
+        }
+    }
+    inq_mem_free(scratch);
+    return inq_sort(s->rows, s->n_rows, sizeof(*s->rows), by_what_and_whom, NULL, err);
+}
+
+/* ---- exposure ------------------------------------------------------------------------------ */
+
+static int build_compute(struct search *s, uint32_t r, struct inq_err *err)
+{
+    const struct inq_events *events = &s->trace->ranks[r].events;
+    struct inq_row_merge merge;
+    uint32_t row;
+
+    s->built[r] = true;
+    int code = inq_row_merge_init(&merge, events, err);
+    while (code == INQ_OK && inq_row_merge_next(&merge, &row)) {
+        if (inq_row_class(events, row) == INQ_CLASS_COMPUTE) {
+            code = inq_intervals_push(&s->compute[r], events->start_ns[row],
+                                      events->start_ns[row] + events->dur_ns[row], err);
+        }
+    }
+    inq_row_merge_release(&merge);
+    return code;
+}
+
+/* Part of [from, to) in which the set has nothing. */
+static int64_t uncovered_ns(const struct inq_intervals *set, int64_t from, int64_t to)
+{
+    size_t low = 0;
+    size_t high = set->n;
+    int64_t ns = to > from ? to - from : 0;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (set->at[middle].end <= from) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < set->n && set->at[low].start < to; low++) {
+        int64_t a = set->at[low].start > from ? set->at[low].start : from;
+        int64_t b = set->at[low].end < to ? set->at[low].end : to;
+        ns -= b > a ? b - a : 0;
+    }
+    return ns;
+}
+
+/* The longest time that a member of the transfer had nothing else to do than to wait for its end.
+ */
+static int exposed_ns(struct search *s, const struct row *row, int64_t *ns, struct inq_err *err)
+{
+    const struct inq_collective *c = &s->trace->collectives[row->collective];
+
+    *ns = 0;
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        const struct inq_member *member = &s->trace->members[c->first_member + m];
+        const struct inq_events *events = &s->trace->ranks[member->rank].events;
+        int64_t end_ns = events->start_ns[member->event] + events->dur_ns[member->event];
+        if (!s->built[member->rank]) {
+            int code = build_compute(s, member->rank, err);
+            if (code != INQ_OK) {
+                return code;
+            }
+        }
+        int64_t own_ns = uncovered_ns(&s->compute[member->rank], row->last_start_ns, end_ns);
+        *ns = own_ns > *ns ? own_ns : *ns;
+    }
+    return INQ_OK;
+}
+
+/* ---- comparison ---------------------------------------------------------------------------- */
+
+static double clock_doubt_ns(const struct search *s, const struct row *row)
+{
+    const struct inq_collective *c = &s->trace->collectives[row->collective];
+    int64_t most = 0;
+
+    for (uint32_t m = 0; m < c->n_members; m++) {
+        const struct inq_rank *rank = &s->trace->ranks[s->trace->members[c->first_member + m].rank];
+        most = rank->clock.residual_ns > most ? rank->clock.residual_ns : most;
+    }
+    return 3.0 * (double)most;
+}
+
+static struct series describe(struct search *s, size_t from, size_t to)
+{
+    struct series series = {.from = from, .to = to};
+    size_t n = to - from;
+
+    for (size_t i = 0; i < n; i++) {
+        s->scratch[i] = (double)s->rows[from + i].transfer_ns;
+    }
+    series.median_ns = inq_median(s->scratch, n);
+    double sigma_ns = 1.4826 * inq_mad(s->scratch, n, series.median_ns);
+    series.error_ns = 1.2533 * sigma_ns / sqrt((double)n);
+    series.doubt_ns = clock_doubt_ns(s, &s->rows[from]);
+    return series;
+}
+
+/* With s->sorted: where the set's median is among all. */
+static size_t place_of(const struct search *s, size_t which)
+{
+    size_t low = 0;
+    size_t high = s->n_series;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (s->sorted[middle] < s->series[which].median_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* How far the medians lie from `middle_ns`, the one at `place` left out. */
+static double spread_of_others(struct search *s, size_t place, double middle_ns)
+{
+    size_t n = s->n_series - 1;
+
+    if (n < INQ_LINK_FEW_SETS) {
+        return 0.0;
+    }
+    memcpy(s->scratch, s->sorted, place * sizeof(*s->scratch));
+    memcpy(s->scratch + place, s->sorted + place + 1, (n - place) * sizeof(*s->scratch));
+    return 1.4826 * inq_mad(s->scratch, n, middle_ns);
+}
+
+/* *peers_ns gets the median of the other sets' medians: of an even number the lower middle, of two
+ * the faster, not half a slow one. A job has a set of ranks for every stage and replica, so that no
+ * set may look at all others; their spread is wanted of the few that are slow without it. */
+static bool is_slow(struct search *s, size_t which, double *peers_ns)
+{
+    const struct series *own = &s->series[which];
+    double least = s->n_series > INQ_LINK_FEW_SETS ? INQ_LINK_RATIO : INQ_LINK_RATIO_FEW;
+    size_t place = place_of(s, which);
+    size_t middle = (s->n_series - 2) / 2;
+
+    *peers_ns = s->sorted[middle >= place ? middle + 1 : middle];
+    double more_ns = own->median_ns - *peers_ns;
+    if (*peers_ns <= 0.0 || own->median_ns < least * *peers_ns || more_ns <= own->doubt_ns ||
+        own->to - own->from < 2) {
+        return false;
+    }
+    double noise_ns = hypot(own->error_ns, spread_of_others(s, place, *peers_ns));
+    return more_ns >= INQ_STRAGGLER_SIGMAS * noise_ns;
+}
+
+/* The entry of a set of ranks. */
+static struct inq_link *link_of(struct search *s, const struct row *row, struct inq_err *err)
+{
+    struct inq_links *links = s->links;
+
+    for (size_t i = 0; i < links->n; i++) {
+        if (s->whom[i] == row->whom) {
+            return &links->at[i];
+        }
+    }
+    if (inq_mem_grow(&links->at, &s->cap_links, links->n + 1, sizeof(*links->at), INT32_MAX, err) ||
+        inq_mem_grow(&s->whom, &s->cap_whom, links->n + 1, sizeof(*s->whom), INT32_MAX, err)) {
+        return NULL;
+    }
+    s->whom[links->n] = row->whom;
+    links->at[links->n] = (struct inq_link){.first_collective = row->collective,
+                                            .group = s->trace->collectives[row->collective].group};
+    return &links->at[links->n++];
+}
+
+static int add_slow(struct search *s, const struct series *series, double peers_ns,
+                    struct inq_err *err)
+{
+    struct inq_link *link = link_of(s, &s->rows[series->from], err);
+    double cost_ns = 0.0;
+    int64_t worst_ns = -1;
+
+    if (!link) {
+        return INQ_NOMEM;
+    }
+    bool fresh = link->count == 0;
+    for (size_t i = series->from; i < series->to; i++) {
+        const struct row *row = &s->rows[i];
+        int64_t bare_ns;
+        int code = exposed_ns(s, row, &bare_ns, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        double more_ns = (double)row->transfer_ns - peers_ns;
+        cost_ns += fmax(0.0, fmin(more_ns, (double)bare_ns));
+        if (row->transfer_ns > worst_ns) {
+            worst_ns = row->transfer_ns;
+            link->worst_start_ns = row->last_start_ns;
+            link->worst_end_ns = row->last_start_ns + worst_ns;
+        }
+    }
+    cost_ns /= (double)(s->cells->n_steps - s->cells->first_step);
+    if (fresh || cost_ns > link->cost_ns) { /* the kind that loses most speaks for the link */
+        link->coll = s->trace->collectives[s->rows[series->from].collective].kind;
+        link->own_ns = series->median_ns;
+        link->peers_ns = peers_ns;
+        link->ratio = series->median_ns / peers_ns;
+    }
+    link->cost_ns += cost_ns;
+    link->count += series->to - series->from;
+    return INQ_OK;
+}
+
+/* Compares the sets of ranks that do the same thing: rows [from, to). */
+static int compare_sets(struct search *s, size_t from, size_t to, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    s->n_series = 0;
+    for (size_t i = from; i < to;) {
+        size_t end = i;
+        while (end < to && s->rows[end].whom == s->rows[i].whom) {
+            end++;
+        }
+        s->series[s->n_series++] = describe(s, i, end);
+        i = end;
+    }
+    if (s->n_series < 2) {
+        return INQ_OK;
+    }
+    s->links->compared += s->n_series;
+    for (size_t k = 0; k < s->n_series; k++) {
+        s->sorted[k] = s->series[k].median_ns;
+    }
+    inq_sort_double(s->sorted, s->n_series);
+    for (size_t k = 0; code == INQ_OK && k < s->n_series; k++) {
+        double peers_ns;
+        if (is_slow(s, k, &peers_ns)) {
+            code = add_slow(s, &s->series[k], peers_ns, err);
+        }
+    }
+    return code;
+}
+
+static int costliest_first(const void *a, const void *b, void *ctx)
+{
+    const struct inq_link *x = a;
+    const struct inq_link *y = b;
+
+    (void)ctx;
+    if (x->cost_ns < y->cost_ns || x->cost_ns > y->cost_ns) {
+        return x->cost_ns > y->cost_ns ? -1 : 1;
+    }
+    return x->first_collective < y->first_collective ? -1
+                                                     : x->first_collective > y->first_collective;
+}
+
+static int search_init(struct search *s, struct inq_err *err)
+{
+    size_t n = s->trace->n_collectives;
+
+    s->rows = inq_mem_alloc((n + 1) * sizeof(*s->rows));
+    s->series = inq_mem_alloc((n + 1) * sizeof(*s->series));
+    s->scratch = inq_mem_alloc((n + 1) * sizeof(*s->scratch));
+    s->sorted = inq_mem_alloc((n + 1) * sizeof(*s->sorted));
+    s->compute = inq_mem_zalloc(s->trace->n_ranks + 1, sizeof(*s->compute));
+    s->built = inq_mem_zalloc(s->trace->n_ranks + 1, sizeof(*s->built));
+    if (!s->rows || !s->series || !s->sorted || !s->scratch || !s->compute || !s->built) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu transfers", n);
+    }
+    return INQ_OK;
+}
+
+static void search_release(struct search *s)
+{
+    for (size_t r = 0; s->compute && r < s->trace->n_ranks; r++) {
+        inq_intervals_release(&s->compute[r]);
+    }
+    inq_mem_free(s->compute);
+    inq_mem_free(s->built);
+    inq_mem_free(s->rows);
+    inq_mem_free(s->series);
+    inq_mem_free(s->sorted);
+    inq_mem_free(s->scratch);
+    inq_mem_free(s->whom);
+}
+
+int inq_links_find(const struct inq_trace *trace, const struct inq_cells *cells,
+                   struct inq_links *links, struct inq_err *err)
+{
+    struct search s = {.trace = trace, .cells = cells, .links = links};
+
+    *links = (struct inq_links){0};
+    int code = search_init(&s, err);
+    if (code == INQ_OK) {
+        code = load_rows(&s, err);
+    }
+    for (size_t i = 0; code == INQ_OK && i < s.n_rows;) {
+        size_t end = i;
+        while (end < s.n_rows && s.rows[end].what == s.rows[i].what) {
+            end++;
+        }
+        code = compare_sets(&s, i, end, err);
+        i = end;
+    }
+    if (code == INQ_OK) {
+        code = inq_sort(links->at, links->n, sizeof(*links->at), costliest_first, NULL, err);
+    }
+    search_release(&s);
+    return code;
+}
+
+void inq_links_release(struct inq_links *links)
+{
+    inq_mem_free(links->at);
+    *links = (struct inq_links){0};
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transfers that take longer than the same transfers elsewhere. */
+#ifndef INQ_ANALYSIS_STRAGGLER_SLOW_LINK_H
+#define INQ_ANALYSIS_STRAGGLER_SLOW_LINK_H
+
+#include "analysis/measure/cells.h"
+#include "base/arena.h"
+
+/* A transfer is compared with those of the same operation, size and number of ranks among other
+ * ranks. It is slow when it takes at least a tenth longer (a quarter where only one other set of
+ * ranks does the same), by 4.5 standard errors, more than the sets of ranks differ anyway and more
+ * than their clocks are known to disagree. */
+#define INQ_LINK_RATIO     1.10
+#define INQ_LINK_RATIO_FEW 1.25
+#define INQ_LINK_FEW_SETS  3
+
+/* A set of ranks that all do the same transfers together, all kinds and sizes of them. */
+struct inq_link {
+    uint32_t first_collective; /* one of them: its members are the set */
+    uint32_t group;
+    enum inq_coll_kind coll; /* the kind that loses most */
+    double cost_ns;          /* per step: what its transfers take longer, where it is exposed */
+    double own_ns, peers_ns; /* a transfer of that kind: its own, the other sets' median */
+    double ratio;
+    uint64_t count;                       /* transfers compared */
+    int64_t worst_start_ns, worst_end_ns; /* the slowest of them, from its last arrival on */
+};
+
+struct inq_links {
+    size_t n; /* slow ones only, costliest first */
+    struct inq_link *at;
+    uint64_t compared; /* sets of ranks that had others to be compared with */
+};
+
+/* Release it also after a failure. */
+int inq_links_find(const struct inq_trace *trace, const struct inq_cells *cells,
+                   struct inq_links *links, struct inq_err *err);
+void inq_links_release(struct inq_links *links);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The counterfactual study of a recorded run: the judged steps as one graph, causes repaired in it,
+ * and simulated again. Analyses and `inquest fix` ask the same study, so that what a finding costs
+ * is what its fix is predicted to gain. */
+#ifndef INQ_ANALYSIS_STRAGGLER_STRAGGLER_H
+#define INQ_ANALYSIS_STRAGGLER_STRAGGLER_H
+
+#include "analysis/measure/roles.h"
+#include "analysis/straggler/rerun.h"
+#include "analysis/straggler/slow_link.h"
+#include "inquest/analysis.h"
+
+/* What sets a straggler apart. The reasons:
+ * - A cost below 1 % of the step is not worth anyone's night, and kernels of one chip differ from
+ *   run to run by that much. With two or three ranks the natural spread between chips cannot be
+ *   told from a fault, so it takes twice as much.
+ * - 4.5 sigma: under chance alone one run in a thousand of 64 ranks would name a rank (one-sided
+ *   p = 3.4e-6 per rank, five properties); with few steps sigma itself is poorly known, and the
+ *   limit rises like Student's t (see limit_for).
+ * - A host that pauses now and then hardly shows in own time, which varies with every kernel; idle
+ *   time varies little. So it is tested by itself too, where own time is in excess by as much.
+ * - Repeated steps seldom agree better than a quarter of a percent: sigma is not taken for less. */
+#define INQ_STRAGGLER_COST_SHARE  0.01
+#define INQ_STRAGGLER_COST_FEW    0.02
+#define INQ_STRAGGLER_FEW_RANKS   3
+#define INQ_STRAGGLER_HANDFUL     7
+#define INQ_STRAGGLER_APART       4.0 /* times as far off as any other rank of a handful */
+#define INQ_STRAGGLER_SIGMAS      4.5
+#define INQ_STRAGGLER_SIGMA_SHARE 0.0025
+/* One step says nothing about chance: only a large cost is mentioned, as a hypothesis. */
+#define INQ_STRAGGLER_ONE_STEP_SHARE 0.05
+
+/* What can be repaired. A rank's usual is the median of the ranks of its role that are not repaired
+ * with it, step by step; where there are none, of all ranks and steps of its role. */
+enum inq_repair_kind {
+    INQ_REPAIR_GPU,       /* compute and copies of the ranks take no longer than is usual; without
+                           * others in their role, kernels take what they take on other ranks */
+    INQ_REPAIR_HOST,      /* the longest pauses of their hosts are cut until these take no longer */
+    INQ_REPAIR_LINK,      /* slow transfers among sets of ranks that have all these in them take
+                           * what the same transfers take among other ranks */
+    INQ_REPAIR_SEQUENCES, /* kernels of one name take their mean over ranks and micro-batches: the
+                           * sum of the work stays */
+    INQ_REPAIR_STAGES,    /* work moves until all stages compute equally long: its sum stays */
+    INQ_REPAIR_PAUSES     /* pauses of all hosts come in the same step: each keeps its own */
+};
+
+struct inq_repair {
+    enum inq_repair_kind kind;
+    size_t n_ranks;
+    const uint32_t *ranks; /* indices into inq_trace.ranks; none: all */
+};
+
+/* Means per judged step. */
+struct inq_gain {
+    bool applies;            /* there was something to repair */
+    int64_t gain_ns;         /* simulated base - simulated with the repairs */
+    int64_t low_ns, high_ns; /* 95 % of it, by bootstrap over the steps; INQ_TIME_NONE: too few */
+    int64_t removed_ns;      /* of ops, over all ranks: what the repairs took away */
+    size_t steps_seen;       /* steps that get shorter by 1 % of the mean one at least */
+};
+
+/* All-zero is releasable. */
+struct inq_study {
+    const struct inq_trace *trace;
+    struct inq_cells cells;
+    struct inq_roles roles;
+    struct inq_links links;
+    struct inq_rerun run; /* n_steps 0: no graph, run.problem says why; NULL: not asked for yet */
+    bool *chosen;         /* [n_ranks] scratch */
+    int64_t *step_ns;     /* [run.n_steps] scratch */
+    int64_t simulated_ns; /* mean judged step by the simulator, as recorded; 0: none */
+};
+
+/* Steps below which no interval is given: fewer say too little about the next one. */
+#define INQ_GAIN_LEAST_STEPS 5
+
+/* Cells, roles and links, from the report's account; its op model is used and made. Fails with
+ * INQ_NOT_FOUND without an account, INQ_NOMEM. Release it on failure too. */
+int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
+                   struct inq_report *report, struct inq_err *err);
+/* Makes the graph, once; study->run.n_steps says whether there is one that gives the record again.
+ * Fails with INQ_NOMEM. */
+int inq_study_simulate(struct inq_study *study, struct inq_err *err);
+void inq_study_release(struct inq_study *study);
+
+/* What a step gains by these repairs together. Needs a graph. Fails with INQ_NOMEM. */
+int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, size_t n,
+                   struct inq_gain *gain, struct inq_err *err);
+/* Mean simulated step as recorded; 0 without a graph. */
+int64_t inq_study_step_ns(const struct inq_study *study);
+
+/* Mean recorded length of those steps, over all ranks' cells; 0 without a graph. */
+int64_t inq_study_recorded_ns(const struct inq_study *study);
+
+/* The cell of a rank in a judged step of the graph, 0 .. run.n_steps - 1. */
+static inline const struct inq_cell *inq_study_cell(const struct inq_study *study, size_t rank,
+                                                    size_t ordinal)
+{
+    const struct inq_cells *cells = &study->cells;
+    size_t first = study->run.first_step != INQ_NONE ? study->run.first_step
+                   : cells->one_step                 ? 0
+                                                     : cells->n_steps / 2; /* a large run's */
+    return inq_cell_at(cells, rank, first + ordinal);
+}
+
+/* repair.c: applies one repair to study->run; *removed adds what it took away. */
+int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair, bool *applies,
+                     int64_t *removed_ns, struct inq_err *err);
+
+#endif

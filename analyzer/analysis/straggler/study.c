@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/straggler/straggler.h"
+
+#include "analysis/whatif/whatif.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/sort.h"
+
+#include <math.h>
+
+enum { RESAMPLES = 1000 };
+
+/* A simulated base further from the record than this predicts nothing. */
+#define BASE_ERROR 0.02
+
+/* A step is mentioned when it loses this part of the mean one. */
+#define SEEN_SHARE 0.01
+
+int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
+                   struct inq_report *report, struct inq_err *err)
+{
+    const struct inq_op_model *model = NULL;
+
+    *study = (struct inq_study){.trace = trace};
+    int code = inq_cells_build(report->account, &study->cells, err);
+    if (code == INQ_OK && inq_roles_need_model(trace)) {
+        code = inq_op_model_shared(trace, report, &model, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_roles_find(trace, model, &study->roles, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_links_find(trace, &study->cells, &study->links, err);
+    }
+    return code;
+}
+
+/* The base is held against the record: where they differ, gains are not told. */
+static void check_base(struct inq_study *study)
+{
+    double recorded_ns = (double)inq_study_recorded_ns(study);
+
+    study->simulated_ns = inq_study_step_ns(study);
+    if (fabs((double)study->simulated_ns - recorded_ns) > BASE_ERROR * recorded_ns) {
+        study->run.n_steps = 0;
+        study->run.problem = "the simulated base is more than 2 % off the record";
+    }
+}
+
+int inq_study_simulate(struct inq_study *study, struct inq_err *err)
+{
+    if (study->run.problem != NULL) {
+        return INQ_OK;
+    }
+    if (study->cells.op_table) {
+        study->run.problem = "labelled ops are simulated by their own model";
+        return INQ_OK;
+    }
+    int code = inq_rerun_init(study->trace, &study->cells, &study->run, err);
+    study->chosen = inq_mem_zalloc(study->trace->n_ranks + 1, sizeof *study->chosen);
+    study->step_ns = inq_mem_zalloc(study->run.n_steps + 1, sizeof *study->step_ns);
+    if (code == INQ_OK && (study->chosen == NULL || study->step_ns == NULL)) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", study->trace->n_ranks);
+    }
+    if (code == INQ_OK && study->run.n_steps > 0) {
+        check_base(study);
+    }
+    return code;
+}
+
+void inq_study_release(struct inq_study *study)
+{
+    inq_cells_release(&study->cells);
+    inq_roles_release(&study->roles);
+    inq_links_release(&study->links);
+    inq_rerun_release(&study->run);
+    inq_mem_free(study->chosen);
+    inq_mem_free(study->step_ns);
+    *study = (struct inq_study){0};
+}
+
+static int64_t mean_of(const int64_t *values, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)values[i];
+    }
+    return n > 0 ? (int64_t)llround(sum / (double)n) : 0;
+}
+
+int64_t inq_study_step_ns(const struct inq_study *study)
+{
+    return mean_of(study->run.base_ns, study->run.n_steps);
+}
+
+int64_t inq_study_recorded_ns(const struct inq_study *study)
+{
+    double sum = 0.0;
+    double n = 0.0;
+
+    for (size_t r = 0; r < study->trace->n_ranks; r++) {
+        for (size_t s = 0; s < study->run.n_steps; s++) {
+            const struct inq_cell *cell = inq_study_cell(study, r, s);
+            sum += cell->valid ? (double)(cell->end_ns - cell->start_ns) : 0.0;
+            n += cell->valid;
+        }
+    }
+    return n > 0.0 ? (int64_t)llround(sum / n) : 0;
+}
+
+/* Interval of the mean of n values by bootstrap: the same for equal values on every machine. */
+static void bootstrap_mean(const int64_t *values, size_t n, int64_t *low, int64_t *high)
+{
+    double means[RESAMPLES];
+    uint64_t state = n;
+
+    *low = INQ_TIME_NONE;
+    *high = INQ_TIME_NONE;
+    if (n < INQ_GAIN_LEAST_STEPS) {
+        return;
+    }
+    for (size_t k = 0; k < RESAMPLES; k++) {
+        means[k] = 0.0;
+        for (size_t i = 0; i < n; i++) {
+            state = inq_hash_u64(state + 1);
+            means[k] += (double)values[state % n] / (double)n;
+        }
+    }
+    inq_sort_double(means, RESAMPLES);
+    *low = (int64_t)llround(means[RESAMPLES / 40]);
+    *high = (int64_t)llround(means[RESAMPLES - 1 - RESAMPLES / 40]);
+}
+
+int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, size_t n,
+                   struct inq_gain *gain, struct inq_err *err)
+{
+    size_t n_steps = study->run.n_steps;
+    double least_ns = SEEN_SHARE * (double)inq_study_step_ns(study);
+    int64_t kept_ns = 0;
+    int code = INQ_OK;
+
+    *gain = (struct inq_gain){.low_ns = INQ_TIME_NONE, .high_ns = INQ_TIME_NONE};
+    inq_rerun_reset(&study->run);
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        int64_t removed_ns = 0;
+        code = inq_repair_apply(study, &repairs[i], &gain->applies, &removed_ns, err);
+        gain->removed_ns += removed_ns;
+        if (repairs[i].kind == INQ_REPAIR_PAUSES) { /* every rank still has its own */
+            kept_ns += removed_ns / (int64_t)(study->trace->n_ranks * n_steps);
+        }
+    }
+    if (code != INQ_OK || !gain->applies) {
+        return code;
+    }
+    inq_rerun_steps(&study->run, study->step_ns);
+    for (size_t s = 0; s < n_steps; s++) {
+        study->step_ns[s] = study->run.base_ns[s] - study->step_ns[s] - kept_ns;
+        gain->steps_seen += (double)study->step_ns[s] >= least_ns;
+    }
+    gain->gain_ns = mean_of(study->step_ns, n_steps);
+    bootstrap_mean(study->step_ns, n_steps, &gain->low_ns, &gain->high_ns);
+    return INQ_OK;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One suspect: the cause by what the rank spends the extra time on. */
+#include "analysis/straggler/suspects.h"
+
+#include "analysis/straggler/host_gaps.h"
+#include "analysis/measure/kernel_kind.h"
+#include "analysis/measure/kernel_speed.h"
+#include "base/mem.h"
+
+#include <math.h>
+
+/* A rank whose longer compute is for at least this part due to more kernels has more work. */
+#define MORE_PART 0.5
+
+/* Where the grids of this part of the compute are recorded, they decide whether it is more work. */
+#define GRIDS_KNOWN 0.5
+
+/* Kernels that run at their usual speed tell why others do not. A slow chip slows matrix products
+ * first; those that wait for memory may be spared. More work per kernel slows all of the model's
+ * kernels but those of the optimizer, which depend on the parameters only. */
+#define SPARED_MATH  0.002
+#define SPARED_OTHER 0.02
+
+/* The optimizer's kernels can tell the one from the other when the two are this many standard
+ * errors apart. */
+#define TELLING_SIGMAS 3.0
+
+static int64_t whole(double ns)
+{
+    return (int64_t)llround(ns);
+}
+
+/* ---- compute: slow or more ------------------------------------------------------------------ */
+
+static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *delay,
+                           struct inq_kernel_comparison *result, struct inq_err *err)
+{
+    uint32_t *others = inq_mem_alloc((q->delays->n + 1) * sizeof(*others));
+    size_t n = 0;
+
+    if (!others) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu peers", q->delays->n);
+    }
+    for (size_t i = 0; i < q->delays->n; i++) {
+        const struct inq_delay *other = &q->delays->at[i];
+        if (other->role == delay->role && other->rank != delay->rank && !other->outlier) {
+            others[n++] = other->rank;
+        }
+    }
+    int code = inq_kernels_against(q->trace, q->cells, delay->rank, others, n, result, err);
+    inq_mem_free(others);
+    return code;
+}
+
+/* Whether the optimizer's kernels are no slower while the model's are. */
+static bool spares_optimizer(const struct inq_kernel_comparison *c)
+{
+    const struct inq_kernel_kind_ratio *update = &c->kind[INQ_KERNEL_UPDATE];
+    double half = 1.0 + 0.5 * (c->ratio - 1.0);
+
+    return update->share > 0.0 && update->ratio < half &&
+           c->ratio - 1.0 >= TELLING_SIGMAS * update->sigma;
+}
+
+/* Grids say how much work a kernel has: where they do not grow with the time, the device is slower.
+ */
+static bool has_grids(const struct inq_kernel_comparison *c)
+{
+    return c->grid_share >= GRIDS_KNOWN;
+}
+
+bool inq_kernels_are_larger(const struct inq_kernel_comparison *c)
+{
+    if (has_grids(c)) {
+        return c->grid_ratio - 1.0 >= MORE_PART * (c->ratio - 1.0);
+    }
+    return c->kind[INQ_KERNEL_MATH].spared_share >= SPARED_MATH ||
+           (spares_optimizer(c) && c->kind[INQ_KERNEL_OTHER].spared_share < SPARED_OTHER);
+}
+
+/* Of a fault that comes and goes, in the steps in which it is there. */
+static double ratio_when_slow(const struct inq_delay *delay, const struct inq_kernel_comparison *c)
+{
+    bool sometimes = delay->seen > 0 && delay->seen < delay->steps && delay->peers_compute_ns > 0.0;
+
+    return sometimes ? 1.0 + delay->late_ns / delay->peers_compute_ns : c->ratio;
+}
+
+static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *delay,
+                         struct inq_suspect *suspect, struct inq_err *err)
+{
+    struct inq_kernel_comparison c;
+    int code = compare_kernels(q, delay, &c, err);
+
+    if (code != INQ_OK) {
+        return code;
+    }
+    suspect->own_ns = whole(delay->peers_compute_ns + delay->compute_ns);
+    suspect->peers_ns = whole(delay->peers_compute_ns);
+    if (q->cells->op_table) {
+        suspect->kind = INQ_FINDING_SLOW_WORKER;
+        suspect->ratio = c.ratio;
+    } else if (c.more_ns >= MORE_PART * delay->compute_ns) {
+        suspect->kind = INQ_FINDING_MORE_WORK;
+        suspect->ratio = (double)c.kernels / (double)(c.peers_kernels > 0 ? c.peers_kernels : 1);
+    } else if (inq_kernels_are_larger(&c)) {
+        suspect->kind = INQ_FINDING_MORE_WORK;
+        suspect->ratio = (double)NAN;
+        if (!has_grids(&c) && suspect->confidence > INQ_CONFIDENCE_SUPPORTED) {
+            suspect->confidence = INQ_CONFIDENCE_SUPPORTED; /* nothing recorded says how much */
+        }
+    } else {
+        suspect->kind = INQ_FINDING_SLOW_GPU;
+        suspect->ratio = ratio_when_slow(delay, &c);
+        if (!has_grids(&c) && c.kind[INQ_KERNEL_OTHER].spared_share >= SPARED_OTHER &&
+            suspect->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
+            suspect->confidence--; /* not all kernels agree */
+        }
+    }
+    return INQ_OK;
+}
+
+/* ---- evidence ------------------------------------------------------------------------------- */
+
+static int add_evidence(const struct inq_inquiry *q, struct inq_suspect *suspect,
+                        struct inq_evidence evidence, struct inq_err *err)
+{
+    if (!evidence.lane || !evidence.what) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for evidence");
+    }
+    (void)q;
+    suspect->evidence[suspect->n_evidence++] = evidence;
+    return INQ_OK;
+}
+
+static const char *lane_text(const struct inq_inquiry *q, uint32_t rank, uint32_t lane)
+{
+    const struct inq_rank *source = &q->trace->ranks[rank];
+
+    if (lane >= source->n_lanes) {
+        return "";
+    }
+    const struct inq_lane *row = &source->lanes[lane];
+    if (row->kind == INQ_LANE_STREAM) {
+        return inq_arena_printf(q->arena, "stream %lld", (long long)row->id);
+    }
+    if (row->name != 0) {
+        return inq_trace_str(q->trace, row->name);
+    }
+    return inq_arena_printf(q->arena, "thread %lld", (long long)row->id);
+}
+
+static int add_gap_evidence(const struct inq_inquiry *q, uint32_t rank,
+                            const struct inq_host_gaps *gaps, struct inq_suspect *suspect,
+                            struct inq_err *err)
+{
+    for (size_t i = 0; i < gaps->n; i++) {
+        const struct inq_host_gap *gap = &gaps->at[i];
+        const char *what = "GPU idle, next launch late";
+        if (gap->running != 0) {
+            what = inq_arena_printf(q->arena, "GPU idle while the host was in %s",
+                                    inq_trace_str(q->trace, gap->running));
+        } else if (gap->launch_ns == INQ_TIME_NONE) {
+            what = "GPU idle; no launch recorded";
+        }
+        int code = add_evidence(q, suspect,
+                                (struct inq_evidence){q->trace->ranks[rank].rank,
+                                                      lane_text(q, rank, gap->lane), gap->begin_ns,
+                                                      gap->end_ns, what},
+                                err);
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
+    return INQ_OK;
+}
+
+/* The steps in which it cost most are where a reader looks first. */
+static int add_step_evidence(const struct inq_inquiry *q, const struct inq_delay *delay,
+                             struct inq_suspect *suspect, struct inq_err *err)
+{
+    const struct inq_cell *worst = NULL;
+    size_t worst_step = 0;
+
+    for (size_t s = q->cells->first_step; s < q->cells->n_steps; s++) {
+        const struct inq_cell *cell = inq_cell_at(q->cells, delay->rank, s);
+        if (cell->valid &&
+            (!worst || inq_cell_own_ns(q->cells, cell) > inq_cell_own_ns(q->cells, worst))) {
+            worst = cell;
+            worst_step = s;
+        }
+    }
+    if (!worst) {
+        return INQ_OK;
+    }
+    const char *what = "the whole capture";
+    if (!q->cells->one_step) {
+        what = inq_arena_printf(q->arena, "step %lld, the longest of this rank",
+                                (long long)q->trace->steps[worst_step].number);
+    }
+    return add_evidence(q, suspect,
+                        (struct inq_evidence){q->trace->ranks[delay->rank].rank, "",
+                                              worst->start_ns, worst->end_ns, what},
+                        err);
+}
+
+static int add_wait_evidence(const struct inq_inquiry *q, uint32_t rank,
+                             struct inq_suspect *suspect, struct inq_err *err)
+{
+    const struct inq_arrival *arrival = &q->arrivals->at[rank];
+
+    for (size_t i = 0; i < INQ_WORST_WAITS && arrival->worst[i] != INQ_NONE; i++) {
+        const struct inq_collective *c = &q->trace->collectives[arrival->worst[i]];
+        struct inq_arrival_span span;
+        (void)inq_arrival_span(q->trace, c, &span);
+        int code = add_evidence(
+            q, suspect,
+            (struct inq_evidence){
+                q->trace->ranks[span.first_rank].rank, "", span.first_ns, span.last_ns,
+                inq_arena_printf(q->arena, "%s waits for it", inq_coll_kind_text(c->kind))},
+            err);
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
+    return INQ_OK;
+}
+
+/* ---- one suspect ---------------------------------------------------------------------------- */
+
+/* A fault that was seen in many steps and comes with last arrivals is established; one that was
+ * seen in few is supported; a single step supports one only when the collectives in it agree. */
+static enum inq_confidence confidence_of(const struct inq_inquiry *q, const struct inq_delay *delay,
+                                         const struct inq_suspect *suspect)
+{
+    bool usually_last = suspect->waits >= 3 && 2 * suspect->last_arrivals >= suspect->waits;
+    bool always_last = suspect->waits >= 5 && 4 * suspect->last_arrivals >= 3 * suspect->waits;
+
+    if (q->cells->one_step || delay->steps < 2) {
+        return always_last ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_HYPOTHESIS;
+    }
+    if (delay->steps >= 3 || usually_last) {
+        return suspect->waits > 0 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+    }
+    return INQ_CONFIDENCE_SUPPORTED;
+}
+
+static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay,
+                      struct inq_suspect *suspect, struct inq_err *err)
+{
+    struct inq_host_gaps gaps;
+    int code = inq_host_gaps_find(q->trace, q->cells, delay->rank, &gaps, err);
+
+    suspect->kind = INQ_FINDING_LATE_HOST;
+    suspect->launches_known = q->trace->ranks[delay->rank].calls.n > 0;
+    suspect->own_ns = whole(delay->peers_idle_ns + delay->idle.ns);
+    suspect->peers_ns = whole(delay->peers_idle_ns);
+    if (gaps.n > 0) {
+        suspect->running = inq_trace_str(q->trace, gaps.at[0].running);
+    }
+    /* Idle though launched in time: something else delayed it, the host is only the likeliest. */
+    if (2 * gaps.late_ns < gaps.idle_ns && suspect->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
+        suspect->confidence--;
+    }
+    return code == INQ_OK ? add_gap_evidence(q, delay->rank, &gaps, suspect, err) : code;
+}
+
+int inq_suspect_make(const struct inq_inquiry *q, const struct inq_delay *delay,
+                     struct inq_suspect *suspect, struct inq_err *err)
+{
+    double idle_ns = delay->idle.ns;
+
+    *suspect =
+        (struct inq_suspect){.group = INQ_NONE, .stage = -1, .n_ranks = 1, .ratio = (double)NAN};
+    suspect->ranks = inq_arena_array(q->arena, 1, sizeof(*suspect->ranks));
+    suspect->evidence =
+        inq_arena_array(q->arena, 1 + INQ_HOST_GAPS + INQ_WORST_WAITS, sizeof(*suspect->evidence));
+    if (!suspect->ranks || !suspect->evidence) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
+    }
+    suspect->ranks[0] = delay->rank;
+    suspect->running = "";
+    suspect->cost_ns_per_step = whole(delay->cost_ns);
+    suspect->step_ns = whole(delay->step_ns);
+    suspect->steps = delay->steps;
+    suspect->steps_seen = delay->seen;
+    suspect->late_ns = whole(delay->late_ns);
+    suspect->last_arrivals = q->arrivals->at[delay->rank].last;
+    suspect->waits = q->arrivals->at[delay->rank].waits;
+    suspect->confidence = confidence_of(q, delay, suspect);
+
+    int code = INQ_OK;
+    if (!delay->idles && delay->compute_ns >= idle_ns && delay->compute_ns >= delay->copy_ns) {
+        code = blame_compute(q, delay, suspect, err);
+    } else if (delay->idles || idle_ns >= delay->copy_ns) {
+        code = blame_host(q, delay, suspect, err);
+    } else {
+        suspect->kind = INQ_FINDING_EXPOSED_COPY;
+        suspect->own_ns = whole(delay->peers_copy_ns + delay->copy_ns);
+        suspect->peers_ns = whole(delay->peers_copy_ns);
+    }
+    if (code == INQ_OK) {
+        code = add_wait_evidence(q, delay->rank, suspect, err);
+    }
+    return code == INQ_OK ? add_step_evidence(q, delay, suspect, err) : code;
+}

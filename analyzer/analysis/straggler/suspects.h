@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From delays to suspects: why a rank takes longer, how sure that is, and the evidence. */
+#ifndef INQ_ANALYSIS_STRAGGLER_SUSPECTS_H
+#define INQ_ANALYSIS_STRAGGLER_SUSPECTS_H
+
+#include "analysis/measure/arrivals.h"
+#include "analysis/straggler/imbalance.h"
+#include "analysis/measure/kernel_speed.h"
+#include "analysis/straggler/slow_link.h"
+#include "analysis/straggler/delays.h"
+#include "base/arena.h"
+
+/* What the search for suspects works with. */
+struct inq_inquiry {
+    const struct inq_trace *trace;
+    const struct inq_cells *cells;
+    const struct inq_roles *roles;
+    const struct inq_delays *delays;
+    const struct inq_arrivals *arrivals;
+    struct inq_arena *arena; /* of the report */
+};
+
+/* Fills a suspect for one outlying rank. Fails with INQ_NOMEM. */
+int inq_suspect_make(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
+                     struct inq_suspect *suspect, struct inq_err *err);
+
+/* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
+bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
+
+/* Appends what is divided unevenly; `suspects` has room for two more. Fails with INQ_NOMEM. */
+int inq_suspects_of_imbalance(const struct inq_inquiry *inquiry,
+                              const struct inq_imbalance *imbalance, struct inq_suspect *suspects,
+                              size_t *n, struct inq_err *err);
+
+/* Appends the suspects that slow links are: one when all slow links meet in the same ranks, else
+ * one per set of ranks. `suspects` has room for links->n + 1 more. Fails with INQ_NOMEM. */
+int inq_suspects_of_links(const struct inq_inquiry *inquiry, const struct inq_links *links,
+                          struct inq_suspect *suspects, size_t *n, struct inq_err *err);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of training output as series, and what is found in them. Rules: inquest-report(5). */
+#ifndef INQ_ANALYSIS_TRAINING_SERIES_H
+#define INQ_ANALYSIS_TRAINING_SERIES_H
+
+#include "base/arena.h"
+#include "inquest/log.h"
+#include "inquest/training.h"
+
+enum {
+    INQ_TRAINING_WINDOW = 50,
+    INQ_TRAINING_LEAST = 10,
+    INQ_TRAINING_WARM_UP = 5,
+    INQ_TRAINING_TO_END = 5
+};
+
+#define INQ_MAD_SIGMA 1.4826 /* of a normal distribution */
+
+/* Rows [first, end) of one attempt; `past` of them lead to it and were printed before. */
+struct inq_training_span {
+    size_t n, past;
+    const size_t *row; /* [n] into the series */
+};
+
+/* Each step of each attempt once. Columns of n rows; NaN where not told. */
+struct inq_training_series {
+    struct inq_arena *arena, *scratch; /* of the report; of this analysis */
+    struct inq_training *training;
+    size_t n;
+    int64_t *step;  /* as printed, or counted */
+    int64_t *place; /* what tells how far the run is: steps, or with epochs */
+    uint64_t *line;
+    double *loss, *norm, *time, *rate; /* time of a step: seconds, or 1 / rate */
+    double *space;                     /* [2 n] to sort in */
+    bool rewarded;                     /* the loss has no course to leave */
+    size_t n_spans;
+    struct inq_training_span *spans;
+};
+
+/* The rows of `log`. False: out of memory. */
+bool inq_training_take(struct inq_training_series *s, const struct inq_log *log);
+
+enum { INQ_TRAINING_MAX_EVENTS = 64 }; /* in a run */
+
+/* An event over rows [first, last] with its sentence "WHAT from step A to B"; NULL: there are too
+ * many. */
+struct inq_training_event *inq_training_add(struct inq_training_series *s,
+                                            enum inq_training_event_kind kind, size_t first,
+                                            size_t last, const char *what);
+
+/* Look for events; in this order. */
+void inq_training_find_not_finite(struct inq_training_series *s);
+void inq_training_find_losses(struct inq_training_series *s);
+void inq_training_find_gradients(struct inq_training_series *s);
+void inq_training_find_slower(struct inq_training_series *s);
+
+/* Median of at most INQ_TRAINING_WINDOW values, which stay in their order. */
+double inq_training_median(const double *values, size_t n);
+
+#endif

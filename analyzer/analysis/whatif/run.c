@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running scenarios over the op model: durations by selection, many steps side by side. */
+#include "analysis/whatif/whatif.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#define B INQ_SIM_BATCH
+
+int inq_op_model_shared(const struct inq_trace *trace, struct inq_report *report,
+                        const struct inq_op_model **model, struct inq_err *err)
+{
+    int code = INQ_OK;
+    if (report->op_model == NULL) {
+        code = inq_op_model_make(trace, &report->op_model, err);
+    }
+    *model = report->op_model;
+    return code;
+}
+
+/* ---- ideals ---------------------------------------------------------------------------------- */
+
+/* Mean of the two middle values of an even number. */
+static int64_t middle(int64_t *values, size_t n)
+{
+    int64_t low = inq_lower_median_i64(values, n); /* sorts */
+    int64_t high = values[n / 2];
+    return low + (high - low) / 2;
+}
+
+static int64_t ideal_of(const struct inq_op_model *m, uint8_t type, int64_t *space)
+{
+    size_t n = 0;
+    int64_t sum = 0;
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        if (m->graph->op[i].type != type) {
+            continue;
+        }
+        for (size_t t = 0; t < m->n_steps; t++) {
+            space[n] = m->dur_ns[i * m->stride + t];
+            sum += space[n++];
+        }
+    }
+    if (n == 0) {
+        return 0;
+    }
+    int64_t count = (int64_t)n;
+    int64_t half = sum < 0 ? -count / 2 : count / 2;
+    return inq_op_is_comm(type) ? middle(space, n) : (sum + half) / count;
+}
+
+int inq_op_study_init(struct inq_op_study *study, const struct inq_trace *trace,
+                      const struct inq_op_model *model, int jobs, struct inq_err *err)
+{
+    *study = (struct inq_op_study){.trace = trace, .model = model, .jobs = jobs};
+    int64_t *space = inq_mem_alloc(model->graph->n_ops * model->n_steps * sizeof *space);
+    if (space == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu durations",
+                           model->graph->n_ops * model->n_steps);
+    }
+    for (int type = 1; type < INQ_OP_TYPE_COUNT; type++) {
+        study->ideal_ns[type] = ideal_of(model, (uint8_t)type, space);
+    }
+    inq_mem_free(space);
+    return INQ_OK;
+}
+
+/* ---- scenarios ------------------------------------------------------------------------------- */
+
+struct inq_op_filter inq_op_filter_all(void)
+{
+    return (struct inq_op_filter){.types = INQ_ALL_TYPES, .stage = -1, .dp = -1};
+}
+
+bool inq_op_selected(const struct inq_op_model *model, const struct inq_op_filter *filter,
+                     size_t op)
+{
+    const struct inq_graph_op *o = &model->graph->op[op];
+    return (filter->types & INQ_TYPE_BIT(o->type)) != 0 &&
+           (filter->stage < 0 || filter->stage == o->stage) &&
+           (filter->dp < 0 || filter->dp == o->dp_rank) &&
+           (filter->workers == NULL || filter->workers[inq_op_worker(model, op)] != 0);
+}
+
+struct run {
+    const struct inq_op_study *study;
+    const struct inq_op_case *cases;
+};
+
+static void fill_row(int64_t *to, const int64_t *from, int64_t constant)
+{
+    for (int s = 0; s < B; s++) {
+        to[s] = from != NULL ? from[s] : constant;
+    }
+}
+
+/* Scenario number = case * stride + step; a batch lies within one case. */
+static void fill_case(void *ctx, size_t first, size_t n, int64_t *dur_ns)
+{
+    (void)n;
+    const struct run *run = ctx;
+    const struct inq_op_model *m = run->study->model;
+    const struct inq_op_case *c = &run->cases[first / m->stride];
+    size_t step = first % m->stride;
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        const int64_t *matrix = inq_op_selected(m, &c->filter, i) ? c->in : c->out;
+        fill_row(dur_ns + i * B, matrix != NULL ? matrix + i * m->stride + step : NULL,
+                 run->study->ideal_ns[m->graph->op[i].type]);
+    }
+}
+
+int inq_op_cases_run(const struct inq_op_study *study, const struct inq_op_case *cases,
+                     size_t n_cases, int64_t *t_ns, struct inq_err *err)
+{
+    struct run run = {study, cases};
+    return inq_simulate_many(study->model->graph, n_cases * study->model->stride, fill_case, &run,
+                             study->jobs, t_ns, err);
+}
+
+struct replicas {
+    const struct inq_op_study *study;
+    struct inq_graph *pair; /* one replica chosen, one for all ideal ones */
+};
+
+/* The chosen replica keeps its durations; the other one is ideal. */
+static void fill_replica(void *ctx, size_t first, size_t n, int64_t *dur_ns)
+{
+    (void)n;
+    const struct replicas *r = ctx;
+    const struct inq_op_model *m = r->study->model;
+    size_t chosen = first / m->stride;
+    size_t step = first % m->stride;
+    for (size_t i = 0; i < r->pair->n_ops; i++) {
+        const struct inq_graph_op *op = &r->pair->op[i];
+        size_t own = m->graph->index_of[chosen * m->shape.n + op->source];
+        fill_row(dur_ns + i * B, op->dp_rank == 0 ? m->dur_ns + own * m->stride + step : NULL,
+                 r->study->ideal_ns[op->type]);
+    }
+}
+
+int inq_op_replicas_run(const struct inq_op_study *study, int64_t *t_ns, struct inq_err *err)
+{
+    const struct inq_op_model *m = study->model;
+    struct replicas r = {.study = study};
+    size_t n_dp = m->n_dp < 2 ? m->n_dp : 2;
+    int code = inq_op_template_graph(&m->shape, n_dp, &r.pair, err);
+    if (code == INQ_OK) {
+        code = inq_simulate_many(r.pair, m->n_dp * m->stride, fill_replica, &r, study->jobs, t_ns,
+                                 err);
+        inq_graph_free(r.pair);
+    }
+    return code;
+}
+
+int64_t inq_steps_sum(const struct inq_op_model *model, const int64_t *t_ns)
+{
+    int64_t sum = 0;
+    for (size_t t = 0; t < model->n_steps; t++) {
+        sum += t_ns[t];
+    }
+    return sum;
+}
+
+int64_t inq_steps_mean(const struct inq_op_model *model, const int64_t *t_ns)
+{
+    int64_t n = (int64_t)model->n_steps; /* a model has at least one step */
+    int64_t sum = inq_steps_sum(model, t_ns);
+    return n == 0 ? 0 : (sum + (sum < 0 ? -n / 2 : n / 2)) / n;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inquest schedule lint: schedules, several in one call, and folders of them. */
+#include "cli/commands/schedule/schedule.h"
+
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_PATHS = 100000, MAX_DEPTH = 16 };
+
+int inq_paths_add(struct inq_paths *paths, struct inq_err *err, const char *fmt, ...)
+{
+    char path[4096];
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(path, sizeof path, fmt, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof path) {
+        return inq_err_set(err, INQ_LIMIT, "a path is too long");
+    }
+    int code =
+        inq_mem_grow(&paths->at, &paths->cap, paths->n + 1, sizeof *paths->at, MAX_PATHS, err);
+    char *copy = code == INQ_OK ? inq_mem_alloc((size_t)n + 1) : NULL;
+    if (code == INQ_OK && copy == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for paths");
+    }
+    if (code == INQ_OK) {
+        memcpy(copy, path, (size_t)n + 1);
+        paths->at[paths->n++] = copy;
+    }
+    return code;
+}
+
+void inq_paths_release(struct inq_paths *paths)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        inq_mem_free(paths->at[i]);
+    }
+    inq_mem_free(paths->at);
+    *paths = (struct inq_paths){0};
+}
+
+static bool is_csv(const char *path)
+{
+    size_t len = strlen(path);
+    return len > 4 && strcmp(path + len - 4, ".csv") == 0;
+}
+
+/* CSV files below a folder, by name; nothing is followed out of it. */
+static int add_folder(const char *folder, int depth, struct inq_paths *paths, struct inq_err *err)
+{
+    struct dirent **entries = NULL;
+    int n = depth < MAX_DEPTH ? scandir(folder, &entries, NULL, alphasort) : 0;
+    size_t len = strlen(folder);
+    int code = INQ_OK;
+    for (int i = 0; i < n; i++) {
+        const char *name = entries[i]->d_name;
+        struct inq_paths one = {0};
+        struct stat info;
+        if (code == INQ_OK && name[0] != '.') {
+            code =
+                inq_paths_add(&one, err, "%s%s%s", folder, folder[len - 1] == '/' ? "" : "/", name);
+        }
+        bool there = one.n == 1 && lstat(one.at[0], &info) == 0;
+        if (there && S_ISDIR(info.st_mode)) {
+            code = add_folder(one.at[0], depth + 1, paths, err);
+        } else if (there && is_csv(name)) {
+            code = inq_paths_add(paths, err, "%s", one.at[0]);
+        }
+        inq_paths_release(&one);
+        free(entries[i]); /* scandir's */
+    }
+    free(entries);
+    return code;
+}
+
+/* A folder of traces may hold a table or two: one of schedules holds a schedule. */
+static bool holds_schedules(const struct inq_cli *cli, const struct inq_paths *paths, size_t first)
+{
+    for (size_t i = first; i < paths->n; i++) {
+        if (inq_cli_is_schedule(cli, paths->at[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int inq_work_files(const struct inq_cli *cli, const char *const *words, size_t n,
+                   struct inq_paths *paths, bool *schedules, struct inq_err *err)
+{
+    int code = INQ_OK;
+    *schedules = true;
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        struct stat info;
+        size_t before = paths->n;
+        bool folder = stat(words[i], &info) == 0 && S_ISDIR(info.st_mode);
+        if (folder) {
+            code = add_folder(words[i], 0, paths, err);
+        }
+        if (folder && code == INQ_OK && holds_schedules(cli, paths, before)) {
+            continue;
+        }
+        while (paths->n > before) {
+            inq_mem_free(paths->at[--paths->n]);
+        }
+        if (code == INQ_OK) {
+            code = inq_paths_add(paths, err, "%s", words[i]);
+        }
+        *schedules = *schedules && !folder && (is_csv(words[i]) || strcmp(words[i], "-") == 0);
+    }
+    return code;
+}
+
+/* ---- lint ------------------------------------------------------------------------------------ */
+
+/* R11: the bubble ratio of another schedule by the same times, and how much more is allowed. */
+static int read_baseline(const struct inq_cli *cli, const struct inq_schedule_work *work,
+                         struct inq_lint_options *options)
+{
+    const char *path = cli->value[INQ_OPT_BASELINE];
+    const char *text = cli->value[INQ_OPT_TOLERANCE];
+    char *end = NULL;
+    double percent = text == NULL ? 0.0 : strtod(text, &end); /* nothing here has noise */
+    if (text != NULL && (end == text || strcmp(end, "%") != 0 || !(percent >= 0.0))) {
+        return inq_cli_usage(cli, NULL, "--tolerance takes a share such as 3%%, not '%s'", text);
+    }
+    if (path == NULL) {
+        return INQ_EXIT_OK;
+    }
+    struct inq_schedule_work other = {0};
+    struct inq_schedule_timing timing = {0};
+    struct inq_err err = {0};
+    int status = inq_work_load(cli, path, &other);
+    if (status == INQ_EXIT_OK) {
+        const struct inq_schedule *s = &other.schedule;
+        status = inq_times_of_stages(cli, &work->times, (size_t)s->n_stages,
+                                     (size_t)(s->n_stages / s->n_pipelines), &other.costs,
+                                     &other.per_stage);
+    }
+    if (status == INQ_EXIT_OK &&
+        inq_schedule_time(&other.schedule, &other.costs, &timing, &err) != INQ_OK) {
+        status = inq_cli_fail(cli, &err, "the baseline of a schedule is one that runs");
+    }
+    if (status == INQ_EXIT_OK) {
+        options->has_baseline = true;
+        options->baseline_bubble = timing.bubble_ratio;
+        options->tolerance = timing.bubble_ratio * percent / 100.0;
+    }
+    inq_schedule_timing_release(&timing, other.schedule.n_ranks);
+    inq_work_release(&other);
+    return status;
+}
+
+static int lint_one(struct inq_cli *cli, const struct inq_schedule_work *work, const char *file,
+                    struct inq_lint *result)
+{
+    struct inq_lint_options options = inq_work_lint_options(cli, work);
+    struct inq_err err = {0};
+    int status = read_baseline(cli, work, &options);
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    int code = inq_lint_schedule(&work->schedule, work->from_file ? &work->csv : NULL, &options,
+                                 result, &err);
+    result->file = file;
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+/* Writes what was found; the status says whether anything failed. */
+static int write_lints(const struct inq_cli *cli, const struct inq_lint *lints, size_t n)
+{
+    struct inq_report_options format = inq_cli_report_options(cli);
+    struct inq_cli_output output;
+    struct inq_err err = {0};
+    bool failed = false;
+    for (size_t i = 0; i < n; i++) {
+        failed = failed || lints[i].n_errors > 0;
+    }
+    int code = inq_cli_output_open(cli, &output, &err);
+    if (code == INQ_OK) {
+        code = inq_lint_report(lints, n, &format, inq_cli_output_sink(&output), &err);
+        code = inq_cli_output_close(&output, code, &err);
+    }
+    if (code != INQ_OK) {
+        return inq_cli_fail(cli, &err, NULL);
+    }
+    return failed ? INQ_EXIT_FINDING : INQ_EXIT_OK;
+}
+
+/* One that was made or recorded. */
+static int lint_prepared(struct inq_cli *cli)
+{
+    struct inq_schedule_work work = {0};
+    struct inq_lint lint = {0};
+    int status = inq_work_prepare(cli, &work);
+    if (status == INQ_EXIT_OK) {
+        status = lint_one(cli, &work, NULL, &lint);
+    }
+    if (status == INQ_EXIT_OK) {
+        status = write_lints(cli, &lint, 1);
+    }
+    inq_lint_release(&lint);
+    inq_work_release(&work);
+    return status;
+}
+
+/* Files one by one: one that cannot be read does not keep the others from being examined. */
+static int lint_files(struct inq_cli *cli, const struct inq_paths *paths)
+{
+    struct inq_lint *lints = inq_mem_zalloc(paths->n + 1, sizeof *lints);
+    struct inq_err err = {0};
+    size_t n = 0;
+    int status = INQ_EXIT_OK;
+    if (lints == NULL) {
+        (void)inq_err_set(&err, INQ_NOMEM, "out of memory for %zu files", paths->n);
+        return inq_cli_fail(cli, &err, NULL);
+    }
+    for (size_t i = 0; i < paths->n; i++) {
+        struct inq_schedule_work work = {0};
+        const char *words[2] = {cli->words[0], paths->at[i]};
+        struct inq_cli one = *cli;
+        one.words = words;
+        one.n_words = 2;
+        int own = inq_work_prepare(&one, &work);
+        if (own == INQ_EXIT_OK) {
+            const char *file = strcmp(paths->at[i], "-") == 0 ? NULL : paths->at[i];
+            own = lint_one(cli, &work, file, &lints[n]);
+        }
+        n += own == INQ_EXIT_OK;
+        status = status == INQ_EXIT_OK ? own : status;
+        inq_work_release(&work);
+    }
+    int written = n > 0 ? write_lints(cli, lints, n) : INQ_EXIT_OK;
+    for (size_t i = 0; i < n; i++) {
+        inq_lint_release(&lints[i]);
+    }
+    inq_mem_free(lints);
+    return status != INQ_EXIT_OK ? status : written;
+}
+
+int inq_schedule_lint(struct inq_cli *cli)
+{
+    struct inq_paths paths = {0};
+    struct inq_err err = {0};
+    bool schedules = false;
+    if (cli->value[INQ_OPT_MAKE] != NULL || cli->n_words < 2) {
+        return lint_prepared(cli);
+    }
+    int code = inq_work_files(cli, cli->words + 1, cli->n_words - 1, &paths, &schedules, &err);
+    int status = code != INQ_OK ? inq_cli_fail(cli, &err, NULL)
+                 : schedules    ? lint_files(cli, &paths)
+                                : lint_prepared(cli);
+    inq_paths_release(&paths);
+    return status;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors and notes on stderr: for people, or with -f json one JSON document per error. */
+#include "cli/cli.h"
+
+#include "base/json.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static int status_of(int code)
+{
+    if (code == INQ_CANCELLED && inq_cli_interrupted() != 0) {
+        return INQ_EXIT_SIGNAL + inq_cli_interrupted();
+    }
+    return code == INQ_USAGE ? INQ_EXIT_USAGE : INQ_EXIT_FAILED;
+}
+
+static const char *code_constant(int code)
+{
+    switch (code) {
+#define CODE_NAME(name, value, text)                                                               \
+    case (value):                                                                                  \
+        return #name;
+        INQ_CODES(CODE_NAME)
+#undef CODE_NAME
+    default:
+        return "UNKNOWN";
+    }
+}
+
+/* "not_found": the code as a word for programs. */
+static const char *code_name(int code, char *buf, size_t size)
+{
+    const char *name = code_constant(code);
+    size_t i = 0;
+    for (; i + 1 < size && name[i] != '\0'; i++) {
+        buf[i] = (char)tolower((unsigned char)name[i]);
+    }
+    buf[i] = '\0';
+    return buf;
+}
+
+static const char *default_hint(int code)
+{
+    switch (code) {
+    case INQ_NOMEM:
+        return "fewer threads (-j 1) or fewer files at a time need less memory";
+    case INQ_NOT_FOUND:
+        return "check the path; 'inquest info FOLDER' lists what a folder holds";
+    case INQ_IO:
+        return "check that the place exists, may be read or written, and has room";
+    case INQ_LIMIT:
+        return "give it less at a time: fewer ranks, steps or files";
+    default:
+        return "";
+    }
+}
+
+/* Control characters of an input must not reach the terminal. */
+static void clean(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
+static void say_json(const struct inq_err *err, const char *hint)
+{
+    struct inq_out out = {0};
+    struct inq_json json;
+    char word[32];
+    inq_json_init(&json, &out, true);
+    inq_json_object(&json, NULL);
+    inq_json_string(&json, "schema", "inquest-error/1");
+    inq_json_string(&json, "code", code_name(err->code, word, sizeof word));
+    inq_json_string(&json, "message", err->message);
+    inq_json_string(&json, "path", err->path[0] != '\0' ? err->path : NULL);
+    if (err->path[0] != '\0' && err->offset >= 0) {
+        inq_json_int(&json, "offset", err->offset);
+    } else {
+        inq_json_null(&json, "offset");
+    }
+    inq_json_string(&json, "next", hint[0] != '\0' ? hint : NULL);
+    inq_json_end_object(&json);
+    if (out.code == INQ_OK) {
+        (void)fwrite(out.buf, 1, out.len, stderr);
+    }
+    inq_out_release(&out);
+}
+
+static void say_text(const struct inq_err *err, const char *hint)
+{
+    struct inq_err shown = *err;
+    clean(shown.message);
+    clean(shown.path);
+    (void)fprintf(stderr, "inquest: ");
+    /* most messages name the file themselves */
+    if (shown.path[0] != '\0' && strstr(shown.message, shown.path) == NULL) {
+        (void)fprintf(stderr, "%s: ", shown.path);
+    }
+    (void)fprintf(stderr, "%s",
+                  shown.message[0] != '\0' ? shown.message : inq_code_text(err->code));
+    if (shown.path[0] != '\0' && shown.offset > 0) {
+        (void)fprintf(stderr, " (byte %" PRId64 ")", shown.offset);
+    }
+    (void)fprintf(stderr, "\n");
+    if (hint[0] != '\0') {
+        (void)fprintf(stderr, "  next: %s\n", hint);
+    }
+}
+
+int inq_cli_fail(const struct inq_cli *cli, const struct inq_err *err, const char *hint)
+{
+    if (err->code == INQ_CANCELLED && !cli->json_errors) {
+        (void)fprintf(stderr, "inquest: interrupted, nothing was written\n");
+        return status_of(err->code);
+    }
+    /* what a command says of its input is no help when memory or the disk is full */
+    if (hint == NULL || err->code == INQ_IO || err->code == INQ_NOMEM) {
+        hint = default_hint(err->code);
+    }
+    if (cli->json_errors) {
+        say_json(err, hint);
+    } else {
+        say_text(err, hint);
+    }
+    return status_of(err->code);
+}
+
+int inq_cli_usage(const struct inq_cli *cli, const char *hint, const char *fmt, ...)
+{
+    struct inq_err err = {.code = INQ_USAGE, .offset = -1};
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(err.message, sizeof err.message, fmt, args);
+    va_end(args);
+    char help[64] = "'inquest help' lists commands and options";
+    if (cli->command != NULL) {
+        (void)snprintf(help, sizeof help, "see 'inquest help %s'", cli->command->name);
+    }
+    return inq_cli_fail(cli, &err, hint != NULL ? hint : help);
+}
+
+void inq_cli_note(const struct inq_cli *cli, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    if (cli->given[INQ_OPT_QUIET]) {
+        return;
+    }
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    clean(text);
+    (void)fprintf(stderr, "inquest: %s\n", text);
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph/optable/model.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/stats.h"
+
+#include <string.h>
+
+/* Clocks of peers disagree: what ends this much before its last member arrived took no time. */
+static const int64_t clock_limit_ns = 10000000;
+
+void inq_op_model_free(struct inq_op_model *model)
+{
+    if (model == NULL) {
+        return;
+    }
+    inq_op_template_release(&model->shape);
+    inq_graph_free(model->graph);
+    inq_mem_free(model->step);
+    inq_mem_free(model->origin_ns);
+    inq_mem_free(model->recorded_ns);
+    inq_mem_free(model->tail_ns);
+    inq_mem_free(model->warm_step);
+    inq_mem_free(model->warm_ns);
+    inq_mem_free(model->stage_number);
+    inq_mem_free(model->dp_number);
+    inq_mem_free(model->worker_rank);
+    inq_mem_free(model->start_ns);
+    inq_mem_free(model->end_ns);
+    inq_mem_free(model->dur_ns);
+    inq_mem_free(model->delay_ns);
+    inq_mem_free(model->event);
+    inq_mem_free(model);
+}
+
+/* The first steps are a warm-up when they take this much longer than the median of at least so
+ * many.
+ */
+static const double warm_up_factor = 1.5;
+static const size_t warm_up_least_steps = 4;
+
+/* ---- which step is the pattern -------------------------------------------------------------- */
+
+/* Number of rows of the pattern step: the commonest, of equally common ones the largest. Reorders
+ * `count`. */
+static int64_t commonest(int64_t *count, size_t n)
+{
+    int64_t best = 0;
+    size_t best_votes = 0;
+    inq_sort_i64(count, n);
+    for (size_t i = 0; i < n;) {
+        size_t from = i;
+        while (i < n && count[i] == count[from]) {
+            i++;
+        }
+        if (i - from >= best_votes) {
+            best = count[from];
+            best_votes = i - from;
+        }
+    }
+    return best;
+}
+
+/* The first step of the commonest size; its rows of the first replica become the shape. */
+static int make_shape(const struct inq_op_rows *rows, struct inq_op_model *m, struct inq_err *err)
+{
+    int64_t *count = inq_mem_zalloc(2 * rows->n_steps, sizeof *count);
+    struct inq_step_op *own = inq_mem_alloc(rows->n * sizeof *own);
+    int code = INQ_OK;
+    if (count == NULL || own == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", rows->n);
+        goto out;
+    }
+    for (size_t i = 0; i < rows->n; i++) {
+        count[rows->row[i].step]++;
+    }
+    int64_t *sorted = count + rows->n_steps;
+    memcpy(sorted, count, rows->n_steps * sizeof *count);
+    int64_t size = commonest(sorted, rows->n_steps);
+    size_t pattern = 0;
+    while (count[pattern] != size) {
+        pattern++;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        if (rows->row[i].step == pattern && rows->row[i].dp == 0) {
+            own[n++] = rows->row[i];
+        }
+    }
+    m->shape.recv_in_order = rows->length_ns != NULL;
+    code = inq_op_template_make(own, n, rows->n_stages, &m->shape, err);
+out:
+    inq_mem_free(count);
+    inq_mem_free(own);
+    return code;
+}
+
+/* ---- filling the matrices -------------------------------------------------------------------- */
+
+static uint64_t op_key(const struct inq_step_op *row)
+{
+    return (uint64_t)row->type << 56 | (uint64_t)(row->stage & 0xffffff) << 32 | (uint32_t)row->seq;
+}
+
+static int alloc_steps(const struct inq_op_rows *rows, struct inq_op_model *m, struct inq_err *err)
+{
+    size_t n = rows->n_steps;
+    m->n_steps = n;
+    m->stride = (n + INQ_SIM_BATCH - 1) / INQ_SIM_BATCH * INQ_SIM_BATCH;
+    size_t cells = m->graph->n_ops * m->stride;
+    m->step = inq_mem_zalloc(n, sizeof *m->step);
+    m->origin_ns = inq_mem_zalloc(n, sizeof *m->origin_ns);
+    m->recorded_ns = inq_mem_zalloc(n, sizeof *m->recorded_ns);
+    m->tail_ns = inq_mem_zalloc(n, sizeof *m->tail_ns);
+    m->worker_rank = inq_mem_zalloc(m->n_dp * m->n_stages, sizeof *m->worker_rank);
+    m->start_ns = inq_mem_zalloc(cells, sizeof *m->start_ns);
+    m->end_ns = inq_mem_zalloc(cells, sizeof *m->end_ns);
+    m->dur_ns = inq_mem_zalloc(cells, sizeof *m->dur_ns);
+    m->delay_ns = inq_mem_zalloc(cells, sizeof *m->delay_ns);
+    m->event = inq_mem_zalloc(cells, sizeof *m->event);
+    if (m->step == NULL || m->origin_ns == NULL || m->recorded_ns == NULL || m->tail_ns == NULL ||
+        m->worker_rank == NULL || m->start_ns == NULL || m->end_ns == NULL || m->dur_ns == NULL ||
+        m->delay_ns == NULL || m->event == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps of %zu ops", n,
+                           m->graph->n_ops);
+    }
+    return INQ_OK;
+}
+
+/* Puts each row into its cell; filled[step] counts the cells, SIZE_MAX marks a step with a row that
+ * has no place or no place left. */
+static int place_rows(const struct inq_op_rows *rows, struct inq_op_model *m, size_t *filled,
+                      struct inq_err *err)
+{
+    struct inq_map place = {0};
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < m->shape.n; i++) {
+        code = inq_map_put(&place, op_key(&m->shape.op[i]), (uint32_t)i, err);
+    }
+    memset(m->event, 0xff, m->graph->n_ops * m->stride * sizeof *m->event); /* INQ_NONE */
+    for (size_t i = 0; code == INQ_OK && i < rows->n; i++) {
+        const struct inq_step_op *row = &rows->row[i];
+        uint32_t own = 0;
+        if (filled[row->step] == SIZE_MAX) {
+            continue;
+        }
+        size_t cell = 0;
+        bool fits = inq_map_get(&place, op_key(row), &own);
+        if (fits) {
+            cell = (size_t)m->graph->index_of[row->dp * m->shape.n + own] * m->stride + row->step;
+            fits = m->event[cell] == INQ_NONE;
+        }
+        if (!fits) {
+            filled[row->step] = SIZE_MAX;
+            continue;
+        }
+        m->start_ns[cell] = row->start_ns;
+        m->end_ns[cell] = row->end_ns;
+        m->event[cell] = row->event != INQ_NONE ? row->event : INQ_NONE - 1; /* placed */
+        m->worker_rank[row->dp * m->n_stages + row->stage] = row->rank;
+        filled[row->step]++;
+    }
+    inq_map_release(&place);
+    return code;
+}
+
+/* Closes up the columns of the steps that stay. */
+static void keep_steps(struct inq_op_model *m, const uint8_t *keep)
+{
+    size_t kept = 0;
+    for (size_t t = 0; t < m->n_steps; t++) {
+        if (!keep[t]) {
+            continue;
+        }
+        for (size_t i = 0; kept != t && i < m->graph->n_ops; i++) {
+            size_t row = i * m->stride;
+            m->start_ns[row + kept] = m->start_ns[row + t];
+            m->end_ns[row + kept] = m->end_ns[row + t];
+            m->event[row + kept] = m->event[row + t];
+        }
+        m->step[kept] = m->step[t];
+        m->recorded_ns[kept] = m->recorded_ns[t];
+        m->tail_ns[kept] = m->tail_ns[t];
+        m->origin_ns[kept++] = m->origin_ns[t];
+    }
+    m->n_steps = kept;
+}
+
+/* Each step's begin and its length. What a recorded step took beyond its last op is its tail. */
+static void find_origins(const struct inq_op_rows *rows, struct inq_op_model *m)
+{
+    for (size_t t = 0; t < m->n_steps; t++) {
+        int64_t first = INT64_MAX;
+        int64_t last = INT64_MIN;
+        for (size_t i = 0; i < m->graph->n_ops; i++) {
+            size_t cell = i * m->stride + t;
+            first = m->start_ns[cell] < first ? m->start_ns[cell] : first;
+            last = m->end_ns[cell] > last ? m->end_ns[cell] : last;
+        }
+        bool known = rows->origin_ns != NULL && m->origin_ns[t] <= first;
+        m->origin_ns[t] = known ? m->origin_ns[t] : first;
+        int64_t length = last - m->origin_ns[t];
+        m->tail_ns[t] = known && m->recorded_ns[t] > length ? m->recorded_ns[t] - length : 0;
+        m->recorded_ns[t] = length + m->tail_ns[t];
+    }
+}
+
+/* Times from each step's origin. */
+static void shift_to_origins(struct inq_op_model *m)
+{
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        for (size_t t = 0; t < m->stride; t++) {
+            size_t cell = i * m->stride + t;
+            bool used = t < m->n_steps;
+            m->start_ns[cell] = used ? m->start_ns[cell] - m->origin_ns[t] : 0;
+            m->end_ns[cell] = used ? m->end_ns[cell] - m->origin_ns[t] : 0;
+        }
+    }
+}
+
+/* Sets the first steps aside while they take far longer than the median: compilation, allocation,
+ * first connections. `keep` is scratch [n_steps]. */
+static int set_warm_up_aside(struct inq_op_model *m, uint8_t *keep, struct inq_err *err)
+{
+    size_t n = 0;
+    m->warm_step = inq_mem_zalloc(m->n_steps, sizeof *m->warm_step);
+    m->warm_ns = inq_mem_alloc(m->n_steps * sizeof *m->warm_ns);
+    if (m->warm_step == NULL || m->warm_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", m->n_steps);
+    }
+    memcpy(m->warm_ns, m->recorded_ns, m->n_steps * sizeof *m->warm_ns);
+    int64_t median = inq_lower_median_i64(m->warm_ns, m->n_steps);
+    while (m->n_steps >= warm_up_least_steps && n < m->n_steps / 2 &&
+           (double)m->recorded_ns[n] > warm_up_factor * (double)median) {
+        n++;
+    }
+    for (size_t t = 0; t < m->n_steps; t++) {
+        keep[t] = t >= n;
+    }
+    memcpy(m->warm_step, m->step, n * sizeof *m->step);
+    memcpy(m->warm_ns, m->recorded_ns, n * sizeof *m->warm_ns);
+    m->n_warm_up = n;
+    keep_steps(m, keep);
+    return INQ_OK;
+}
+
+static int64_t above_limit(int64_t ns)
+{
+    return ns <= -clock_limit_ns ? 0 : ns;
+}
+
+/* Durations of the members of a group (or of an op alone) that begins at op `first`. */
+static void find_durations(struct inq_op_model *m, size_t first, bool grouped)
+{
+    size_t end = first + m->graph->members[first];
+    for (size_t t = 0; t < m->n_steps; t++) {
+        int64_t arrival = INT64_MIN;
+        for (size_t k = first; k < end; k++) {
+            int64_t start = m->start_ns[k * m->stride + t];
+            arrival = start > arrival ? start : arrival;
+        }
+        for (size_t k = first; k < end; k++) {
+            int64_t took = m->end_ns[k * m->stride + t] - arrival;
+            m->dur_ns[k * m->stride + t] = grouped ? above_limit(took) : took;
+        }
+    }
+}
+
+/* How long an op waited for nothing recorded. */
+static void find_delays(struct inq_op_model *m, size_t i)
+{
+    const struct inq_graph *g = m->graph;
+    for (size_t t = 0; t < m->n_steps; t++) {
+        int64_t ready = g->dep_start[i] == g->dep_start[i + 1] ? 0 : INT64_MIN;
+        for (uint32_t d = g->dep_start[i]; d < g->dep_start[i + 1]; d++) {
+            int64_t end = m->end_ns[(size_t)g->deps[d] * m->stride + t];
+            ready = end > ready ? end : ready;
+        }
+        m->delay_ns[i * m->stride + t] = above_limit(m->start_ns[i * m->stride + t] - ready);
+    }
+}
+
+/* Sums over all ops and steps must stay far from overflow, whatever the record says. */
+static bool sums_are_safe(const struct inq_op_model *m)
+{
+    const uint64_t most = (uint64_t)1 << 60;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < m->graph->n_ops * m->stride; i++) {
+        int64_t dur = m->dur_ns[i];
+        int64_t delay = m->delay_ns[i];
+        uint64_t more = (uint64_t)(dur < 0 ? -dur : dur) + (uint64_t)(delay < 0 ? -delay : delay);
+        sum += more;
+        if (more > most || sum > most) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void fill_durations(struct inq_op_model *m)
+{
+    const struct inq_graph *g = m->graph;
+    for (size_t i = 0; i < g->n_ops; i += g->members[i]) {
+        find_durations(m, i, m->shape.group[g->op[i].source] != INQ_NONE);
+    }
+    for (size_t i = 0; i < g->n_ops; i++) {
+        find_delays(m, i);
+    }
+    if (!sums_are_safe(m)) {
+        m->n_dropped += m->n_steps;
+        m->n_steps = 0;
+    }
+}
+
+static int fill_model(const struct inq_op_rows *rows, struct inq_op_model *m, struct inq_err *err)
+{
+    size_t *filled = inq_mem_zalloc(rows->n_steps, sizeof *filled);
+    uint8_t *keep = inq_mem_zalloc(rows->n_steps, sizeof *keep);
+    if (filled == NULL || keep == NULL) {
+        inq_mem_free(filled);
+        inq_mem_free(keep);
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", rows->n_steps);
+    }
+    int code = alloc_steps(rows, m, err);
+    if (code == INQ_OK) {
+        code = place_rows(rows, m, filled, err);
+    }
+    if (code == INQ_OK) {
+        for (size_t t = 0; t < m->n_steps; t++) {
+            m->step[t] = rows->step_number[t];
+            m->origin_ns[t] = rows->origin_ns != NULL ? rows->origin_ns[t] : 0;
+            m->recorded_ns[t] = rows->length_ns != NULL ? rows->length_ns[t] : 0;
+            keep[t] = filled[t] == m->graph->n_ops;
+        }
+        keep_steps(m, keep);
+        m->n_dropped = rows->n_steps - m->n_steps;
+        find_origins(rows, m);
+        code = set_warm_up_aside(m, keep, err);
+    }
+    if (code == INQ_OK) {
+        shift_to_origins(m);
+        fill_durations(m);
+    }
+    inq_mem_free(filled);
+    inq_mem_free(keep);
+    return code;
+}
+
+/* Of rows, which are consumed. */
+static int model_of_rows(struct inq_op_rows *rows, struct inq_op_model **model, struct inq_err *err)
+{
+    *model = NULL;
+    if (rows->n == 0) {
+        return INQ_OK;
+    }
+    struct inq_op_model *m = inq_mem_zalloc(1, sizeof *m);
+    if (m == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for the op model");
+    }
+    m->n_stages = rows->n_stages;
+    m->n_dp = rows->n_dp;
+    m->source = rows->source;
+    m->stage_number = rows->stage_number;
+    m->dp_number = rows->dp_number;
+    rows->stage_number = NULL;
+    rows->dp_number = NULL;
+    int code = make_shape(rows, m, err);
+    /* a complete step has every op of every replica */
+    bool possible = m->shape.n >= m->n_stages && m->n_dp <= rows->n / (m->shape.n + 1) + 1 &&
+                    m->shape.n * m->n_dp <= rows->n;
+    if (code == INQ_OK && m->shape.n > 0 && possible) {
+        struct inq_err own = {0};
+        code = inq_op_template_graph(&m->shape, m->n_dp, &m->graph, &own);
+        if (code == INQ_DEADLOCK) { /* the labels contradict themselves: there is no model */
+            code = INQ_OK;
+        } else if (code != INQ_OK && err != NULL) {
+            *err = own;
+        }
+    }
+    if (code == INQ_OK && m->graph != NULL) {
+        code = fill_model(rows, m, err);
+    }
+    if (code != INQ_OK || m->n_steps == 0) {
+        inq_op_model_free(m);
+        return code;
+    }
+    *model = m;
+    return INQ_OK;
+}
+
+int inq_op_model_make(const struct inq_trace *trace, struct inq_op_model **model,
+                      struct inq_err *err)
+{
+    struct inq_op_rows rows = {0};
+    *model = NULL;
+    int code = inq_op_rows_from_labels(trace, &rows, err);
+    if (code == INQ_OK && rows.n == 0) {
+        inq_op_rows_release(&rows);
+        code = inq_op_rows_from_run(trace, &rows, err);
+    }
+    if (code == INQ_OK) {
+        code = model_of_rows(&rows, model, err);
+    }
+    inq_op_rows_release(&rows);
+    return code;
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recorded pipeline run as rows of labelled ops. */
+#include "base/hash.h"
+#include "base/mem.h"
+#include "graph/pipeline/pipeline.h"
+#include "trace/build/shard.h"
+
+#include <string.h>
+
+struct rows {
+    struct inq_pipe_run *run;
+    struct inq_op_rows *out;
+    bool p2p, sync, clip, optimizer; /* which kinds of rows are made */
+    uint32_t *next; /* [INQ_OP_TYPE_COUNT] seq of the next op of a step, per type */
+};
+
+static int add_row(struct rows *x, uint32_t rank, const struct inq_step_op *row,
+                   struct inq_err *err)
+{
+    int code = inq_mem_grow(&x->out->row, &x->out->cap, x->out->n + 1, sizeof *x->out->row,
+                            INQ_MAX_ROWS, err);
+    if (code == INQ_OK) {
+        struct inq_step_op *out = &x->out->row[x->out->n++];
+        *out = *row;
+        out->rank = rank;
+        out->stage = x->run->ranks[rank].stage;
+        out->dp = x->run->ranks[rank].replica;
+        out->seq = (int32_t)x->next[row->type]++;
+    }
+    return code;
+}
+
+/* ---- transfers ------------------------------------------------------------------------------- */
+
+/* Type of a transfer by its annotation, else by where it goes; INQ_OP_NONE: unknown. */
+static uint8_t type_of_transfer(const struct inq_pipe_run *run, const struct inq_pipe_rank *rank,
+                                const struct inq_pipe_item *item)
+{
+    if (item->partner == INQ_NONE || item->dir == INQ_COLL_SENDRECV) {
+        return INQ_OP_NONE;
+    }
+    uint32_t p = run->n_stages;
+    uint32_t other = run->ranks[item->partner].stage;
+    bool send = item->dir == INQ_COLL_SEND;
+    bool down = other == (rank->stage + 1) % p; /* to or from the next stage */
+    bool up = rank->stage == (other + 1) % p;
+    if (down && up) { /* two stages: the next one is also the one before */
+        down = other > rank->stage;
+    } else if (!down && !up) {
+        return INQ_OP_NONE;
+    }
+    bool forward = down == send;
+    return (uint8_t)(forward ? (send ? INQ_OP_FORWARD_SEND : INQ_OP_FORWARD_RECV)
+                             : (send ? INQ_OP_BACKWARD_SEND : INQ_OP_BACKWARD_RECV));
+}
+
+/* First start of a forward of the second chunk on the ranks of a stage. */
+static int64_t second_chunk_starts(const struct inq_pipe_run *run, uint32_t stage)
+{
+    int64_t first = INT64_MAX;
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        const struct inq_pipe_rank *rank = &run->ranks[r];
+        for (size_t i = 0; rank->stage == stage && i < rank->n_ops; i++) {
+            const struct inq_pipe_op *op = &rank->ops[i];
+            bool counts = op->type == INQ_OP_FORWARD && op->chunk == 1;
+            first = counts && op->start_ns < first ? op->start_ns : first;
+        }
+    }
+    return first;
+}
+
+/* Chunks that run down and up the stages: a transfer to the next stage may be a forward's or a
+ * backward's. */
+static bool chunks_turn(const struct inq_pipe_run *run)
+{
+    return second_chunk_starts(run, run->n_stages - 1) < second_chunk_starts(run, 0);
+}
+
+/* Transfers count when all of them are understood. */
+static bool transfers_are_known(const struct inq_pipe_run *run)
+{
+    bool chunks = false;
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        const struct inq_pipe_rank *rank = &run->ranks[r];
+        for (size_t i = 0; i < rank->n_ops; i++) {
+            chunks = chunks || rank->ops[i].chunk > 0;
+        }
+        for (size_t i = 0; i < rank->n_items; i++) {
+            if (rank->items[i].kind == INQ_ITEM_P2P &&
+                type_of_transfer(run, rank, &rank->items[i]) == INQ_OP_NONE) {
+                return false;
+            }
+        }
+    }
+    return run->has_direction && !(chunks && (run->n_stages == 2 || chunks_turn(run)));
+}
+
+/* ---- one rank in one step -------------------------------------------------------------------- */
+
+struct window {
+    size_t op, op_end;      /* its forwards and backwards */
+    int64_t last_launch_ns; /* of those */
+    int64_t last_end_ns;
+};
+
+/* What comes after the last backward: gradient sync within the stages, a collective over the stages
+ * (the gradients' norm), the optimizer. Exposed sync begins when the backward is over, even where
+ * it overlapped it before. */
+struct part {
+    int64_t start_ns, end_ns;
+};
+
+struct tail {
+    struct part sync, clip, optimizer;
+};
+
+static void widen(struct part *part, const struct inq_pipe_item *item)
+{
+    part->start_ns = item->start_ns < part->start_ns ? item->start_ns : part->start_ns;
+    part->end_ns = item->end_ns > part->end_ns ? item->end_ns : part->end_ns;
+}
+
+static bool is_after(const struct inq_pipe_item *item, uint32_t step, const struct window *w)
+{
+    if (item->step != step || item->note != INQ_NONE || item->launch_ns <= w->last_launch_ns) {
+        return item->step == step && item->kind == INQ_ITEM_SYNC && item->end_ns > w->last_end_ns;
+    }
+    return item->end_ns > w->last_end_ns;
+}
+
+static void find_tail(const struct inq_pipe_rank *rank, uint32_t step, const struct window *w,
+                      struct tail *t)
+{
+    const struct part none = {INT64_MAX, INT64_MIN};
+    *t = (struct tail){none, none, none};
+    for (size_t i = rank->step_start[step]; i < rank->step_start[step + 1]; i++) {
+        const struct inq_pipe_item *item = &rank->items[i];
+        if (item->kind == INQ_ITEM_SYNC && item->wide && is_after(item, step, w)) {
+            widen(&t->clip, item);
+        }
+    }
+    int64_t from = t->clip.end_ns > w->last_end_ns ? t->clip.start_ns : w->last_end_ns;
+    for (size_t i = rank->step_start[step]; i < rank->step_start[step + 1]; i++) {
+        const struct inq_pipe_item *item = &rank->items[i];
+        if (!is_after(item, step, w)) {
+            continue;
+        }
+        if (item->kind == INQ_ITEM_COMPUTE && item->start_ns >= from) {
+            widen(&t->optimizer, item);
+        } else if (item->kind == INQ_ITEM_SYNC && !item->wide) {
+            widen(&t->sync, item);
+        }
+    }
+    if (t->sync.start_ns < w->last_end_ns) {
+        t->sync.start_ns = w->last_end_ns;
+    }
+}
+
+/* A rank without the part gets one of no length: all replicas are alike. */
+static int add_part(struct rows *x, uint32_t r, struct inq_step_op *row, const struct part *part,
+                    int64_t *at, struct inq_err *err)
+{
+    bool there = part->end_ns > *at;
+    row->start_ns = there && part->start_ns > *at ? part->start_ns : *at;
+    row->end_ns = there ? part->end_ns : *at;
+    *at = row->end_ns;
+    return add_row(x, r, row, err);
+}
+
+static int add_tail(struct rows *x, uint32_t r, uint32_t step, const struct window *w,
+                    struct inq_err *err)
+{
+    struct tail t;
+    find_tail(&x->run->ranks[r], step, w, &t);
+    struct inq_step_op row = {.step = step, .event = INQ_NONE, .micro_batch = -1, .chunk = -1};
+    int64_t at = w->last_end_ns;
+    int code = INQ_OK;
+    if (x->sync) {
+        row.type = INQ_OP_GRADS_REDUCE_SCATTER;
+        code = add_part(x, r, &row, &t.sync, &at, err);
+    }
+    if (code == INQ_OK && x->clip) {
+        row.type = INQ_OP_OPTIMIZER_CLIP;
+        code = add_part(x, r, &row, &t.clip, &at, err);
+    }
+    if (code == INQ_OK && x->optimizer) {
+        row.type = INQ_OP_OPTIMIZER;
+        code = add_part(x, r, &row, &t.optimizer, &at, err);
+    }
+    return code;
+}
+
+/* The ops of one step; *next is where the following step's begin. */
+static struct window find_window(const struct inq_pipe_rank *rank, uint32_t step, size_t *next)
+{
+    struct window w = {.op = *next, .last_launch_ns = INT64_MIN, .last_end_ns = INT64_MIN};
+    size_t i = *next;
+    for (; i < rank->n_ops && rank->ops[i].step == step; i++) {
+        const struct inq_pipe_op *op = &rank->ops[i];
+        w.last_launch_ns = op->launch_ns > w.last_launch_ns ? op->launch_ns : w.last_launch_ns;
+        w.last_end_ns = op->end_ns > w.last_end_ns ? op->end_ns : w.last_end_ns;
+    }
+    w.op_end = i;
+    *next = i;
+    return w;
+}
+
+static int add_step(struct rows *x, uint32_t r, uint32_t step, const struct window *w,
+                    struct inq_err *err)
+{
+    const struct inq_pipe_rank *rank = &x->run->ranks[r];
+    int code = INQ_OK;
+    memset(x->next, 0, INQ_OP_TYPE_COUNT * sizeof *x->next);
+    for (size_t i = w->op; code == INQ_OK && i < w->op_end; i++) {
+        const struct inq_pipe_op *op = &rank->ops[i];
+        struct inq_step_op row = {.start_ns = op->start_ns,
+                                  .end_ns = op->end_ns,
+                                  .event = op->event,
+                                  .step = step,
+                                  .micro_batch = op->micro_batch,
+                                  .chunk = op->chunk,
+                                  .type = op->type};
+        code = add_row(x, r, &row, err);
+    }
+    size_t end = x->p2p ? rank->step_start[step + 1] : 0;
+    for (size_t i = rank->step_start[step]; code == INQ_OK && i < end; i++) {
+        const struct inq_pipe_item *item = &rank->items[i];
+        if (item->kind == INQ_ITEM_P2P) {
+            struct inq_step_op row = {.start_ns = item->start_ns,
+                                      .end_ns = item->end_ns,
+                                      .event = item->event,
+                                      .step = step,
+                                      .micro_batch = -1,
+                                      .chunk = -1,
+                                      .type = type_of_transfer(x->run, rank, item)};
+            code = add_row(x, r, &row, err);
+        }
+    }
+    return code == INQ_OK ? add_tail(x, r, step, w, err) : code;
+}
+
+/* ---- all steps ------------------------------------------------------------------------------- */
+
+/* Which of the two there are on any rank. */
+static void find_tail_kinds(struct rows *x)
+{
+    for (size_t r = 0; r < x->run->trace->n_ranks; r++) {
+        const struct inq_pipe_rank *rank = &x->run->ranks[r];
+        size_t next = 0;
+        while (next < rank->n_ops) {
+            uint32_t step = rank->ops[next].step;
+            struct window w = find_window(rank, step, &next);
+            struct tail t;
+            find_tail(rank, step, &w, &t);
+            x->sync = x->sync || t.sync.end_ns > w.last_end_ns;
+            x->clip = x->clip || t.clip.end_ns > w.last_end_ns;
+            x->optimizer = x->optimizer || t.optimizer.end_ns > w.last_end_ns;
+        }
+    }
+}
+
+static int add_ranks(struct rows *x, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (uint32_t r = 0; code == INQ_OK && r < x->run->trace->n_ranks; r++) {
+        const struct inq_pipe_rank *rank = &x->run->ranks[r];
+        size_t next = 0;
+        while (code == INQ_OK && next < rank->n_ops) {
+            uint32_t step = rank->ops[next].step;
+            struct window w = find_window(rank, step, &next);
+            code = add_step(x, r, step, &w, err);
+        }
+    }
+    return code;
+}
+
+/* Steps on the GPUs' time line: from the first work of a step to that of the next one. */
+static void find_lengths(const struct rows *x)
+{
+    const struct inq_pipe_run *run = x->run;
+    struct inq_op_rows *out = x->out;
+    int64_t last = INT64_MIN;
+    for (size_t s = 0; s < run->n_steps; s++) {
+        out->origin_ns[s] = INT64_MAX;
+        out->step_number[s] = run->trace->n_steps > 0 ? (int32_t)run->trace->steps[s].number : 0;
+    }
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        for (size_t i = 0; i < run->ranks[r].n_items; i++) {
+            const struct inq_pipe_item *item = &run->ranks[r].items[i];
+            int64_t *origin = &out->origin_ns[item->step];
+            *origin = item->start_ns < *origin ? item->start_ns : *origin;
+            last = item->end_ns > last ? item->end_ns : last;
+        }
+    }
+    for (size_t s = 0; s < run->n_steps; s++) {
+        int64_t end = s + 1 < run->n_steps ? out->origin_ns[s + 1] : last;
+        out->length_ns[s] =
+            out->origin_ns[s] < end && end < INT64_MAX ? end - out->origin_ns[s] : 0;
+    }
+}
+
+static int alloc_rows(struct rows *x, struct inq_err *err)
+{
+    struct inq_op_rows *out = x->out;
+    out->n_steps = x->run->n_steps;
+    out->n_stages = x->run->n_stages;
+    out->n_dp = x->run->n_replicas;
+    out->step_number = inq_mem_zalloc(out->n_steps, sizeof *out->step_number);
+    out->stage_number = inq_mem_zalloc(out->n_stages, sizeof *out->stage_number);
+    out->dp_number = inq_mem_zalloc(out->n_dp, sizeof *out->dp_number);
+    out->origin_ns = inq_mem_zalloc(out->n_steps, sizeof *out->origin_ns);
+    out->length_ns = inq_mem_zalloc(out->n_steps, sizeof *out->length_ns);
+    x->next = inq_mem_zalloc(INQ_OP_TYPE_COUNT, sizeof *x->next);
+    if (out->step_number == NULL || out->stage_number == NULL || out->dp_number == NULL ||
+        out->origin_ns == NULL || out->length_ns == NULL || x->next == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", out->n_steps);
+    }
+    for (size_t k = 0; k < out->n_stages; k++) {
+        out->stage_number[k] = (int32_t)k;
+    }
+    for (size_t k = 0; k < out->n_dp; k++) {
+        out->dp_number[k] = (int32_t)k;
+    }
+    return INQ_OK;
+}
+
+/* Marks collectives whose groups have ranks of several stages. */
+static int mark_wide(struct inq_pipe_run *run, struct inq_err *err)
+{
+    const struct inq_trace *trace = run->trace;
+    struct inq_map stage_of = {0};
+    uint8_t *wide = inq_mem_zalloc(trace->n_groups, sizeof *wide);
+    int code = wide != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for groups");
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        code = inq_map_put(&stage_of, (uint32_t)trace->ranks[r].rank, run->ranks[r].stage, err);
+    }
+    for (size_t g = 0; code == INQ_OK && g < trace->n_groups; g++) {
+        uint32_t first = INQ_NONE;
+        for (uint32_t k = 0; k < trace->groups[g].n_ranks; k++) {
+            uint32_t stage = INQ_NONE;
+            bool known = inq_map_get(&stage_of, (uint32_t)trace->groups[g].ranks[k], &stage);
+            wide[g] = wide[g] || (known && first != INQ_NONE && stage != first);
+            first = known && first == INQ_NONE ? stage : first;
+        }
+    }
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        for (size_t i = 0; i < run->ranks[r].n_items; i++) {
+            struct inq_pipe_item *item = &run->ranks[r].items[i];
+            uint32_t comm = rank->events.comm[item->event];
+            uint32_t group = comm != INQ_NONE ? rank->comms[comm].group : INQ_NONE;
+            item->wide = item->kind == INQ_ITEM_SYNC && group != INQ_NONE && wide[group];
+        }
+    }
+    inq_map_release(&stage_of);
+    inq_mem_free(wide);
+    return code;
+}
+
+static int make_rows(struct inq_pipe_run *run, struct inq_op_rows *rows, struct inq_err *err)
+{
+    struct rows x = {.run = run, .out = rows};
+    int code = alloc_rows(&x, err);
+    if (code == INQ_OK) {
+        code = mark_wide(run, err);
+    }
+    if (code == INQ_OK) {
+        x.p2p = transfers_are_known(run);
+        find_tail_kinds(&x);
+        find_lengths(&x);
+        code = add_ranks(&x, err);
+    }
+    inq_mem_free(x.next);
+    rows->source = run->has_notes ? "annotations" : "inferred";
+    return code;
+}
+
+/* A run with transfers between ranks; most have none. */
+static bool has_transfers(const struct inq_trace *trace)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        for (size_t i = 0; i < rank->n_comms; i++) {
+            enum inq_coll_kind kind = rank->comms[i].kind;
+            if (kind == INQ_COLL_SEND || kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV ||
+                kind == INQ_COLL_COALESCED) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+int inq_op_rows_from_run(const struct inq_trace *trace, struct inq_op_rows *rows,
+                         struct inq_err *err)
+{
+    if (trace->n_ranks < 2 || !has_transfers(trace)) {
+        return INQ_OK;
+    }
+    struct inq_pipe_run run = {0};
+    bool found = false;
+    int code = inq_pipe_collect(trace, &run, err);
+    if (code == INQ_OK) {
+        code = inq_pipe_find_stages(&run, err);
+    }
+    if (code == INQ_OK && run.n_stages > 1) {
+        code = inq_pipe_find_ops(&run, &found, err);
+    }
+    if (code == INQ_OK && found) {
+        code = make_rows(&run, rows, err);
+    }
+    inq_pipe_release(&run);
+    return code;
+}

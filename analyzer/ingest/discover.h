@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From paths as the user gave them to the files behind them. */
+#ifndef INQ_INGEST_DISCOVER_H
+#define INQ_INGEST_DISCOVER_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "ingest/source/source.h"
+
+/* Bounds on what a folder tree can make us hold or follow. An archive in an archive is how jobs
+ * are collected from hosts; more than that is no longer found, and quines of zip never end. */
+#define INQ_MAX_FILES          ((size_t)1 << 20)
+#define INQ_MAX_LEVELS         64
+#define INQ_MAX_ARCHIVE_LEVELS 3
+
+struct inq_walk_file {
+    const char *path;
+    uint64_t size;
+    const char *reason;          /* why it is not to be read; NULL: read it */
+    struct inq_source_part part; /* where its bytes are */
+    uint8_t level;               /* of archives that it is in */
+    bool is_archive;             /* found to be one: its members are files of the walk */
+};
+
+struct inq_walk_folder {
+    const char *path;
+    int level; /* below the path that was given */
+};
+
+/* All-zero is a valid empty walk. */
+struct inq_walk {
+    size_t n;
+    struct inq_walk_file *files; /* sorted by path, every file once; members of archives behind */
+    /* the rest is the walk's own */
+    struct inq_arena arena;                  /* paths, reasons */
+    struct inq_map seen;                     /* folders and files met, by what they are */
+    struct inq_walk_folder *folders, *links; /* still to enter, to follow */
+    size_t n_folders, n_links, cap, cap_folders, cap_links;
+    char **streams; /* contents of pipes that were given */
+    size_t n_streams, cap_streams;
+    int spool_fd;        /* unlinked file of archives that had to be decompressed ... */
+    bool has_spool;      /* ... if there are any */
+    uint64_t spool_size; /* bytes in it */
+};
+
+/* Adds every file under `paths`: files as given, folders recursively. A file or folder that can be
+ * reached in several ways is taken once, by links only when there is no other way. Hidden folders
+ * and what is no regular file are listed with a reason; a pipe that is given itself is read into
+ * memory, and so is standard input, "-". The result does not depend on the order of
+ * `paths`. Fails with INQ_NOT_FOUND when one of `paths` does not exist, INQ_NOMEM, INQ_LIMIT past
+ * INQ_MAX_FILES. inq_walk_release in any case. */
+int inq_walk_paths(const char *const *paths, size_t n, struct inq_walk *walk, struct inq_err *err);
+/* Lists one more file, whose content is in memory. The files are to be added in the order of their
+ * names. Fails with INQ_NOMEM, INQ_LIMIT. */
+int inq_walk_add_memory(struct inq_walk *walk, const char *name, const void *bytes, size_t n,
+                        struct inq_err *err);
+/* For a file that is an archive: adds its members behind all others, "ARCHIVE/MEMBER". One that is
+ * compressed as a whole is decompressed into a file without a name in the folder `temp` (NULL:
+ * /tmp), at most half of what is free there. What is wrong with it becomes the file's reason; ""
+ * if nothing. Fails with INQ_NOMEM, and what `options`' tick returns but for INQ_LIMIT. */
+int inq_walk_open_archive(struct inq_walk *walk, size_t file, const char *temp,
+                          const struct inq_source_options *options, struct inq_err *err);
+void inq_walk_release(struct inq_walk *walk);
+
+#endif

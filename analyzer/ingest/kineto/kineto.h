@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internal to kineto*.c: from scanned events to rows of a shard. */
+#ifndef INQ_INGEST_KINETO_KINETO_H
+#define INQ_INGEST_KINETO_KINETO_H
+
+#include "base/hash.h"
+#include "ingest/optable/ops.h"
+#include "ingest/scan/shape.h"
+#include "trace/build/shard.h"
+#include "trace/classify.h"
+
+/* A time beyond this is no time: sums of two stay far from overflow. */
+#define INQ_KINETO_MAX_TIME (INT64_MAX / 4)
+
+/* Process groups of one file. */
+enum { INQ_KINETO_MAX_GROUPS = 16384 };
+
+/* What a category says about an event. */
+enum inq_cat {
+    INQ_CAT_OTHER, /* not Kineto's, not an op: a generic Chrome trace's */
+    INQ_CAT_CPU_OP,
+    INQ_CAT_OPERATOR, /* as before 2022: annotations are among them */
+    INQ_CAT_NOTE,
+    INQ_CAT_GPU_NOTE,
+    INQ_CAT_KERNEL,
+    INQ_CAT_MEMCPY,
+    INQ_CAT_MEMSET,
+    INQ_CAT_SYNC,
+    INQ_CAT_CALL,
+    INQ_CAT_PASSING, /* Kineto's, of no interest */
+    INQ_CAT_OP       /* an op type of a pipeline job */
+};
+
+/* A thread of the trace: what `pid` and `tid` say. */
+struct inq_thread {
+    int64_t pid, tid;
+    bool pid_text, tid_text; /* hashes of texts, no numbers */
+    inq_str name;            /* its text, or from metadata */
+    uint32_t lane;           /* INQ_NONE until something of it is kept */
+    uint32_t rank;           /* of an export: index into the shard's ranks */
+};
+
+/* Half of a slice that is written as two events. */
+struct inq_half {
+    int64_t ts, correlation;
+    uint32_t thread, lane, order;
+    inq_str name;
+    uint8_t cat; /* enum inq_cat */
+    bool begin;
+};
+
+/* An op of a pipeline job, before its worker is known. */
+struct inq_op_note {
+    struct inq_ops_row row;
+    uint32_t thread;
+};
+
+/* What the head of an export says of a rank, and only the end of the file settles. */
+struct inq_export_rank {
+    int64_t base_ns, row0_ns;
+    bool epoch, fraction, has_row0;
+};
+
+/* A process group as an event or the head of the file describes it. */
+struct inq_group_note {
+    inq_str name, desc;
+    int32_t size; /* -1 unknown */
+    uint32_t n_ranks;
+    int32_t *ranks; /* in the shard's arena */
+    bool cut;       /* the list of ranks was longer */
+};
+
+struct inq_device_note {
+    int64_t id;
+    inq_str name;
+    int32_t multiprocessors; /* -1 unknown */
+};
+
+enum { INQ_GRID_MEMO = 256, INQ_GRID_TEXT = 56 };
+
+/* A grid and a block as written, and their row in the shard's launches. */
+struct inq_grid_memo {
+    char text[INQ_GRID_TEXT]; /* of both, one behind the other */
+    uint8_t grid_n, block_n;  /* bytes of each; 0: empty */
+    uint32_t launch;
+};
+
+enum { INQ_NAME_MEMO = 2048, INQ_JOB_PARTS = 3 };
+
+struct inq_kineto {
+    struct inq_shard *shard;
+    struct inq_rank *rank; /* of the shard; moves when ranks are added, which is at the end */
+    struct inq_err *err;
+
+    /* what has been seen */
+    bool kineto;     /* a category, or a member of the document, that only Kineto writes */
+    bool has_events; /* an array of events */
+    bool has_host;   /* an event of the host */
+    uint64_t odd;    /* elements of it that are no events */
+    uint64_t slices; /* rows kept in case that the trace is a generic one */
+
+    /* names */
+    uint32_t memo[INQ_NAME_MEMO]; /* string ids by a cheap hash of the text */
+    uint8_t *kernel_class;        /* by string id: 1 + class, 0 not known yet */
+    size_t kernel_class_n;
+    char *scratch;            /* [INQ_SCAN_MAX_STRING] */
+    struct inq_text cat_text; /* the last category looked up */
+    char cat_bytes[64];
+    enum inq_cat cat;
+    struct inq_grid_memo *grids; /* [INQ_GRID_MEMO], NULL until the first is seen */
+    /* operators, where they are asked for */
+    struct inq_launches inputs; /* distinct operators with their inputs */
+    struct inq_map op_by_id;    /* external id: row of inputs */
+    size_t n_externals, cap_externals;
+    int64_t *externals; /* of the first n_externals events of the rank; 0: none */
+
+    /* lanes */
+    struct inq_map threads_by_key, streams_by_key;
+    struct inq_thread *threads;
+    size_t n_threads, cap_threads;
+    int64_t last_device, last_stream;
+    uint32_t last_stream_lane;
+    uint64_t last_thread_key;
+    uint32_t last_thread;
+
+    /* what waits for the end of the file */
+    struct inq_half *halves;
+    size_t n_halves, cap_halves;
+    struct inq_op_note *ops;
+    size_t n_ops, cap_ops;
+    struct inq_map groups_by_key;
+    struct inq_group_note *groups; /* comms point here until the end */
+    size_t n_groups, cap_groups;
+
+    /* the head of the file */
+    bool has_base, has_distributed;
+    struct inq_group_note *config; /* pg_config */
+    size_t n_config, cap_config;
+    struct inq_device_note *devices;
+    size_t n_devices, cap_devices;
+    inq_str job[2][INQ_JOB_PARTS]; /* name, version, attempt; of the profiler, of the scheduler */
+
+    /* a document that this program wrote: ingest/kineto/export.c */
+    bool exported;
+    int64_t export_base_ns;            /* to be added to every time */
+    struct inq_export_rank *of_export; /* [shard->n_ranks] */
+    size_t cap_of_export;
+    uint32_t *export_groups; /* index into the shard's groups, by "Process Group ID" */
+    size_t n_export_groups, cap_export_groups;
+};
+
+/* Prepares *k to fill the shard, which gets one rank. Release in any case. */
+int inq_kineto_init(struct inq_kineto *k, struct inq_shard *shard, struct inq_err *err);
+void inq_kineto_release(struct inq_kineto *k);
+
+/* ---- names.c --------------------------------------------------------------------------------- */
+
+/* Class of a category text. */
+enum inq_cat inq_kineto_cat(struct inq_kineto *k, struct inq_text text);
+/* Interns a text as written; damage in it is counted at `offset`. */
+/* Whether the text means itself: printable ASCII without escapes, not too long. */
+bool inq_kineto_is_plain(struct inq_text text);
+int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, inq_str *id);
+enum inq_op_class inq_kineto_kernel_class(struct inq_kineto *k, inq_str name);
+
+static inline void inq_kineto_damage(struct inq_kineto *k, enum inq_damage_kind kind, uint64_t n,
+                                     int64_t offset)
+{
+    inq_damage_add(&k->shard->file.damage, kind, n, offset);
+}
+
+/* ---- rows.c ---------------------------------------------------------------------------------- */
+
+/* The thread that the event's pid and tid name. */
+int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index);
+/* Key of a stream in streams_by_key. */
+uint64_t inq_kineto_stream_key(int64_t device, int64_t stream);
+
+/* What every kept row has. */
+struct inq_part {
+    int64_t start_ns, dur_ns, correlation; /* -1: none */
+    inq_str name;
+    uint32_t lane, comm, launch;
+    int64_t external_id; /* 0: none */
+};
+
+/* Lane of an event that is kept as `cat`. */
+int inq_kineto_lane(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                    uint32_t *lane);
+/* A row of GPU work or a slice; a note. */
+int inq_kineto_add_row(struct inq_kineto *k, enum inq_cat cat, const struct inq_part *part);
+int inq_kineto_add_note(struct inq_kineto *k, enum inq_cat cat, const struct inq_part *part);
+
+/* ---- kineto.c -------------------------------------------------------------------------------- */
+
+/* The reader's `read`, with a choice of the matcher of event shapes; NULL: every event is read by
+ * the general reader. The shard does not depend on it. */
+int inq_kineto_read(struct inq_source *source, struct inq_shard *shard, inq_shape_match match,
+                    struct inq_err *err);
+
+/* ---- plan.c ---------------------------------------------------------------------------------- */
+
+/* What has to be read of events like this one; false when they are better read in general. */
+bool inq_kineto_plan(const struct inq_kineto *k, const struct inq_scan_event *event,
+                     enum inq_cat cat, struct inq_shape_plan *plan);
+
+/* ---- values.c -------------------------------------------------------------------------------- */
+
+/* Called for each member of an object. `value` is its text, quotes included. */
+typedef int (*inq_kineto_member_fn)(struct inq_kineto *k, void *ctx, struct inq_text key,
+                                    struct inq_text value);
+
+/* Walks the members of an object; stops quietly where it is malformed. */
+int inq_kineto_each_member(struct inq_kineto *k, struct inq_text object, inq_kineto_member_fn fn,
+                           void *ctx);
+/* A cursor behind the bracket of an array or object. A value's text is bounded by what follows it;
+ * at its very end something has to. */
+struct inq_scan inq_kineto_inside(struct inq_text value);
+/* The next element of an array. */
+bool inq_kineto_next_element(struct inq_scan *scan, struct inq_text *value);
+/* The inside of a string's quotes; any other value as it is. */
+struct inq_text inq_kineto_unquote(struct inq_text value);
+int64_t inq_kineto_number(struct inq_text value, int64_t fallback);
+int inq_kineto_text(struct inq_kineto *k, struct inq_text value, inq_str *id);
+/* Ranks of a process group from the text of a list; sets ranks, n_ranks and cut of `note`. */
+int inq_kineto_ranks(struct inq_kineto *k, struct inq_text list, struct inq_group_note *note);
+
+/* ---- event.c, comm.c ------------------------------------------------------------------------- */
+
+/* Takes one event, whose category is `cat` and which starts at `offset` of the document. */
+int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                     int64_t offset);
+/* The comm row of a kernel or of a record_param_comms; *index is INQ_NONE when there is none. */
+int inq_kineto_comm(struct inq_kineto *k, const struct inq_scan_event *event, bool kernel,
+                    int64_t offset, uint32_t *index);
+/* Turns group notes into groups of the shard. */
+int inq_kineto_settle_groups(struct inq_kineto *k);
+
+/* ---- meta.c ---------------------------------------------------------------------------------- */
+
+/* Takes one member of the document besides the events; `value` is its text. */
+int inq_kineto_member(struct inq_kineto *k, struct inq_text key, struct inq_text value,
+                      int64_t offset);
+
+/* ---- export.c -------------------------------------------------------------------------------- */
+
+/* The member "inquest" of a document that this program wrote: makes its ranks, lanes and groups.
+ * Anything else under that name is passed over. */
+int inq_kineto_export_head(struct inq_kineto *k, struct inq_text value);
+/* Makes the event's rank the current one; false: the event is on a track that was added to the
+ * recording. */
+int inq_kineto_export_enter(struct inq_kineto *k, const struct inq_scan_event *event, bool *known);
+/* The labelled op that the event is; *is_op is false when it is none. */
+int inq_kineto_export_op(struct inq_kineto *k, const struct inq_scan_event *event,
+                         const struct inq_part *part, bool *is_op);
+/* The group that an event names by its id, INQ_NONE: none. */
+uint32_t inq_kineto_export_group(const struct inq_kineto *k, const struct inq_scan_event *event);
+/* After the last byte. */
+void inq_kineto_export_finish(struct inq_kineto *k);
+
+/* ---- pairs.c, ops.c, finish.c ---------------------------------------------------------------- */
+
+int inq_kineto_half(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                    int64_t offset);
+/* Joins the halves to rows. */
+int inq_kineto_settle_halves(struct inq_kineto *k);
+int inq_kineto_op(struct inq_kineto *k, const struct inq_scan_event *event, int64_t offset);
+/* Replaces the one rank by the workers of a pipeline job. */
+int inq_kineto_settle_ops(struct inq_kineto *k);
+/* After the last byte: everything that had to wait. */
+int inq_kineto_finish(struct inq_kineto *k);
+
+#endif

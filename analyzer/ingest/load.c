@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths in, a run out: lists the files, reads them in parallel, has them assembled. */
+#include "inquest/ingest.h"
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/par.h"
+#include "base/sort.h"
+#include "ingest/budget.h"
+#include "ingest/loader.h"
+#include "ingest/reader.h"
+#include "ingest/xla/xla.h"
+#include "trace/build/assemble.h"
+#include "trace/build/flight.h"
+#include "trace/build/log.h"
+#include "trace/telemetry/telemetry.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* How much a byte on disk may become in the model, gzip against plain: text packs about 8 to 1. */
+#define GZIP_WEIGHT 8
+
+/* The files from `first` on, largest first, so that no long one is left over at the end. */
+static int plan_order(const struct inq_walk *walk, size_t first, uint32_t *order,
+                      struct inq_err *err)
+{
+    size_t n = walk->n - first;
+    int64_t *keys = inq_mem_alloc((n + 1) * sizeof *keys);
+    if (keys == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = -(int64_t)walk->files[first + i].size;
+    }
+    int code = inq_sort_order_i64(keys, n, order, err);
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        order[i] += (uint32_t)first;
+    }
+    inq_mem_free(keys);
+    return code;
+}
+
+static void release_shards(struct inq_intake *intake)
+{
+    for (size_t i = 0; i < intake->walk->n; i++) {
+        inq_shard_release(&intake->shards[i]);
+    }
+    memset(intake->shards, 0, intake->walk->n * sizeof *intake->shards);
+}
+
+/* A fixed part of the limit for each file, by the text in it. */
+static void plan_shares(const struct inq_intake *intake, uint64_t *shares)
+{
+    size_t n = intake->walk->n;
+    double total = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct inq_file *file = &intake->shards[i].file;
+        shares[i] = (file->bytes + 1) * (file->compressed ? GZIP_WEIGHT : 1);
+        total += (double)shares[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        shares[i] = (uint64_t)((double)shares[i] / total * (double)intake->limit);
+    }
+}
+
+/* Reads the files from `first` on. */
+static int read_from(struct inq_intake *intake, size_t first, struct inq_err *err)
+{
+    const struct inq_walk *walk = intake->walk;
+    uint32_t *order = inq_mem_alloc((walk->n - first + 1) * sizeof *order);
+    int code = order != NULL ? plan_order(walk, first, order, err)
+                             : inq_err_set(err, INQ_NOMEM, "out of memory");
+    if (code == INQ_OK) {
+        intake->order = order;
+        intake->n_order = walk->n - first;
+        code = inq_par_for(intake->n_order, intake->jobs, inq_intake_file, intake, err);
+    }
+    inq_mem_free(order);
+    return code;
+}
+
+static int read_again(struct inq_intake *intake, uint64_t *shares, struct inq_err *err)
+{
+    plan_shares(intake, shares);
+    release_shards(intake);
+    intake->shares = shares;
+    atomic_store(&intake->held, 0);
+    atomic_store(&intake->events, 0);
+    atomic_store(&intake->bytes_done, 0);
+    atomic_store(&intake->files_done, 0);
+    return read_from(intake, 0, err);
+}
+
+/* While an archive is decompressed. */
+static int tick(void *ctx, struct inq_err *err)
+{
+    return inq_intake_report(ctx, err);
+}
+
+/* Room for the shards of the files that have come to the walk. */
+static int grow_shards(struct inq_intake *intake, size_t before, struct inq_err *err)
+{
+    size_t n = intake->walk->n;
+    struct inq_shard *shards = inq_mem_realloc(intake->shards, (n + 1) * sizeof *shards);
+    if (shards == NULL) {
+        intake->walk->n = before;
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    memset(shards + before, 0, (n + 1 - before) * sizeof *shards);
+    intake->shards = shards;
+    for (size_t i = before; i < n; i++) {
+        intake->bytes_total += intake->walk->files[i].size;
+    }
+    return INQ_OK;
+}
+
+/* Opens the archives among the files from `first` on; their members come behind. What is said of
+ * them is known only now. */
+static int open_archives(struct inq_intake *intake, size_t first, struct inq_err *err)
+{
+    struct inq_walk *walk = intake->walk;
+    struct inq_source_options options = {.tick = tick, .tick_ctx = intake};
+    size_t n = walk->n;
+    int code = INQ_OK;
+    for (size_t i = first; i < n && code == INQ_OK; i++) {
+        if (walk->files[i].is_archive) {
+            code = inq_walk_open_archive(walk, i, intake->options->temp_dir, &options, err);
+        }
+        if (code == INQ_OK && walk->files[i].is_archive) {
+            code = inq_intake_reason(&intake->shards[i], walk->files[i].reason, false, err);
+        }
+    }
+    return code == INQ_OK ? grow_shards(intake, n, err) : code;
+}
+
+static int read_all(struct inq_intake *intake, struct inq_err *err)
+{
+    size_t first = 0;
+    int code = read_from(intake, 0, err);
+    while (code == INQ_OK && first < intake->walk->n) {
+        size_t n = intake->walk->n;
+        code = open_archives(intake, first, err);
+        first = n;
+        if (code == INQ_OK && first < intake->walk->n) {
+            code = read_from(intake, first, err);
+        }
+    }
+    size_t n = intake->walk->n;
+    if (code == INQ_OK && atomic_load(&intake->over) && n > 1) {
+        uint64_t *shares = inq_mem_alloc(n * sizeof *shares);
+        code = shares != NULL ? read_again(intake, shares, err)
+                              : inq_err_set(err, INQ_NOMEM, "out of memory");
+        inq_mem_free(shares);
+        intake->shares = NULL;
+    }
+    if (code == INQ_OK) {
+        code = inq_intake_report(intake, err);
+    }
+    return code;
+}
+
+/* Copies a file's account into the run, which outlives the shard. */
+static int keep_skipped(struct inq_run *run, const struct inq_file *file, struct inq_err *err)
+{
+    struct inq_file *kept = &run->skipped[run->n_skipped];
+    *kept = *file;
+    kept->path = inq_arena_strdup(run->arena, file->path);
+    kept->format = inq_arena_strdup(run->arena, file->format != NULL ? file->format : "unknown");
+    kept->reason = inq_arena_strdup(run->arena, file->reason != NULL ? file->reason : "");
+    if (kept->path == NULL || kept->format == NULL || kept->reason == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    run->n_skipped++;
+    return INQ_OK;
+}
+
+/* ---- ranks whose file is there but could not be read -------------------------------------------
+ */
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Whether two names differ in nothing but numbers: "rank0.json" and "rank12.json". */
+static bool are_alike(const char *a, const char *b)
+{
+    while (*a != '\0' && *b != '\0') {
+        if (isdigit((unsigned char)*a) != 0 && isdigit((unsigned char)*b) != 0) {
+            a += strspn(a, "0123456789");
+            b += strspn(b, "0123456789");
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return *a == *b;
+}
+
+static bool has_rank(const struct inq_trace *trace, int32_t rank)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (trace->ranks[r].rank == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the file is one of this job's, by its folder and its name. */
+static bool is_of_job(const struct inq_trace *trace, const char *path)
+{
+    size_t folder = (size_t)(name_of(path) - path);
+    for (size_t i = 0; i < trace->n_files; i++) {
+        const char *other = trace->files[i].path;
+        bool same = (size_t)(name_of(other) - other) == folder && memcmp(path, other, folder) == 0;
+        if (same && are_alike(path + folder, other + folder)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A rank with a file is not missing. */
+static void take_from_missing(struct inq_trace *trace, int32_t rank)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < trace->n_missing; i++) {
+        if (trace->missing[i] != rank) {
+            trace->missing[kept++] = trace->missing[i];
+        }
+    }
+    trace->n_missing = kept;
+}
+
+static int note(struct inq_trace *trace, const struct inq_file *file, int32_t rank, size_t most,
+                struct inq_err *err)
+{
+    if (trace->unread == NULL) {
+        trace->unread = inq_arena_array(trace->arena, most, sizeof *trace->unread);
+    }
+    struct inq_unread unread = {.rank = rank,
+                                .path = inq_arena_strdup(trace->arena, file->path),
+                                .reason = inq_arena_strdup(trace->arena, file->reason)};
+    if (trace->unread == NULL || unread.path == NULL || unread.reason == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    trace->unread[trace->n_unread++] = unread;
+    take_from_missing(trace, rank);
+    return INQ_OK;
+}
+
+/* With all files assembled: lists, in each job, the ranks of skipped files that lie beside the
+ * job's and are named as they are but for numbers; these ranks are no longer missing. Fails with
+ * INQ_NOMEM. */
+static int list_unread(struct inq_run *run, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t i = 0; i < run->n_skipped && code == INQ_OK; i++) {
+        const struct inq_file *file = &run->skipped[i];
+        int32_t rank = inq_rank_from_name(file->path);
+        for (size_t t = 0; t < run->n_traces && rank >= 0 && code == INQ_OK; t++) {
+            struct inq_trace *trace = run->traces[t];
+            if (!has_rank(trace, rank) && is_of_job(trace, file->path)) {
+                code = note(trace, file, rank, run->n_skipped, err);
+            }
+        }
+    }
+    return code;
+}
+
+/* ---- all together ------------------------------------------------------------------------------
+ */
+
+/* What becomes of a file: traces first, then dumps, logs, telemetry, and what was not read. */
+enum { PART_TRACES, PART_DUMPS, PART_LOGS, PART_TELEMETRY, PART_OTHER, PARTS };
+
+static int part_of(const struct inq_shard *shard)
+{
+    return !shard->file.read          ? PART_OTHER
+           : shard->log != NULL       ? PART_LOGS
+           : shard->dump != NULL      ? PART_DUMPS
+           : shard->telemetry != NULL ? PART_TELEMETRY
+                                      : PART_TRACES;
+}
+
+static int compare_shards(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    const struct inq_shard *x = a;
+    const struct inq_shard *y = b;
+    return strcmp(x->file.path, y->file.path);
+}
+
+/* Sorts the shards by part, each in path order; ends[k] is where part k ends. */
+static void part(struct inq_shard *shards, size_t n, struct inq_shard *scratch, size_t ends[PARTS])
+{
+    size_t at = 0;
+    for (int k = 0; k < PARTS; k++) {
+        for (size_t i = 0; i < n; i++) {
+            if (part_of(&shards[i]) == k) {
+                scratch[at++] = shards[i];
+            }
+        }
+        ends[k] = at;
+    }
+    memcpy(shards, scratch, n * sizeof *shards);
+}
+
+/* The files [lo, hi): those that no trace takes are listed as not read. */
+static int assemble_telemetry(const struct inq_intake *intake, size_t lo, size_t hi,
+                              struct inq_run *run, struct inq_err *err)
+{
+    struct inq_telemetry_file *files = inq_mem_zalloc(hi - lo + 1, sizeof *files);
+    int code = files != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
+    for (size_t i = lo; i < hi && code == INQ_OK; i++) {
+        struct inq_shard *shard = &intake->shards[i];
+        files[i - lo] = (struct inq_telemetry_file){
+            .telemetry = shard->telemetry, .names = &shard->names, .file = &shard->file};
+    }
+    code = code == INQ_OK ? inq_assemble_telemetry(run, files, hi - lo, err) : code;
+    for (size_t i = lo; i < hi && code == INQ_OK; i++) {
+        if (!files[i - lo].joined) {
+            intake->shards[i].file.read = false;
+            code = keep_skipped(run, &intake->shards[i].file, err);
+        }
+    }
+    inq_mem_free(files);
+    return code;
+}
+
+static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_err *err)
+{
+    size_t n = intake->walk->n;
+    struct inq_shard *scratch = inq_mem_alloc((n + 1) * sizeof *scratch);
+    if (scratch == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    size_t ends[PARTS];
+    int code = inq_sort(intake->shards, n, sizeof *scratch, compare_shards, NULL, err);
+    if (code == INQ_OK) {
+        code = inq_xla_join_runs(intake->shards, n, err);
+    }
+    part(intake->shards, n, scratch, ends);
+    inq_mem_free(scratch);
+    size_t n_read = ends[PART_LOGS];
+    bool align = intake->options->align == INQ_ALIGN_AUTO;
+    if (code == INQ_OK) {
+        code = inq_intake_rows(intake->shards, ends[PART_TRACES], err);
+    }
+    if (code != INQ_OK) {
+        return code;
+    }
+    code = inq_assemble(intake->shards, ends[PART_TRACES], align, intake->jobs, run, err);
+    if (code == INQ_OK) {
+        code = inq_assemble_dumps(*run, intake->shards + ends[PART_TRACES],
+                                  ends[PART_DUMPS] - ends[PART_TRACES], err);
+    }
+    if (code == INQ_OK) {
+        code = inq_assemble_logs(*run, intake->shards + ends[PART_DUMPS],
+                                 ends[PART_LOGS] - ends[PART_DUMPS], err);
+    }
+    if (code != INQ_OK) {
+        return code;
+    }
+    (*run)->skipped = inq_arena_array((*run)->arena, n - n_read + 1, sizeof *(*run)->skipped);
+    if ((*run)->skipped == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    code = assemble_telemetry(intake, ends[PART_LOGS], ends[PART_TELEMETRY], *run, err);
+    for (size_t i = ends[PART_TELEMETRY]; i < n && code == INQ_OK; i++) {
+        const struct inq_file *file = &intake->shards[i].file;
+        if (file->reason == NULL || file->reason[0] != '\0') { /* else a sound archive */
+            code = keep_skipped(*run, file, err);
+        }
+    }
+    return code == INQ_OK ? list_unread(*run, err) : code;
+}
+
+/* With the files listed: reads and assembles them. */
+static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *options,
+                        struct inq_run **run, struct inq_err *err)
+{
+    struct inq_intake intake = {
+        .options = options,
+        .jobs = inq_par_threads(options->jobs),
+        .walk = walk,
+        .limit = options->memory_limit > 0 ? options->memory_limit : inq_machine_memory() / 4 * 3,
+        .report = PTHREAD_MUTEX_INITIALIZER,
+    };
+    intake.shards = inq_mem_zalloc(walk->n + 1, sizeof *intake.shards);
+    int code = INQ_OK;
+    if (intake.shards == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < walk->n; i++) {
+        intake.bytes_total += walk->files[i].size;
+    }
+    code = read_all(&intake, err);
+    if (code == INQ_OK) {
+        code = assemble(&intake, run, err);
+    }
+out:
+    if (intake.shards != NULL) {
+        release_shards(&intake);
+    }
+    inq_mem_free(intake.shards);
+    (void)pthread_mutex_destroy(&intake.report);
+    return code;
+}
+
+/* Reads what the walk lists, which `code` says has succeeded; releases the walk. */
+static int ingest_walk(int code, struct inq_walk *walk, const struct inq_ingest_options *options,
+                       struct inq_run **run, struct inq_err *err)
+{
+    static const struct inq_ingest_options defaults;
+    if (code == INQ_OK) {
+        code = ingest_files(walk, options != NULL ? options : &defaults, run, err);
+    }
+    if (code != INQ_OK) {
+        inq_run_free(*run);
+        *run = NULL;
+    }
+    inq_walk_release(walk);
+    return code;
+}
+
+int inq_ingest(const char *const *paths, size_t n_paths, const struct inq_ingest_options *options,
+               struct inq_run **run, struct inq_err *err)
+{
+    struct inq_walk walk = {0};
+    *run = NULL;
+    return ingest_walk(inq_walk_paths(paths, n_paths, &walk, err), &walk, options, run, err);
+}
+
+static int compare_names(const void *a, const void *b, void *ctx)
+{
+    const struct inq_ingest_blob *one = a;
+    const struct inq_ingest_blob *other = b;
+    (void)ctx;
+    return strcmp(one->name, other->name);
+}
+
+int inq_ingest_memory(const struct inq_ingest_blob *blobs, size_t n_blobs,
+                      const struct inq_ingest_options *options, struct inq_run **run,
+                      struct inq_err *err)
+{
+    struct inq_walk walk = {0};
+    *run = NULL;
+    struct inq_ingest_blob *sorted = inq_mem_alloc((n_blobs + 1) * sizeof *sorted);
+    if (sorted == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    if (n_blobs > 0) {
+        memcpy(sorted, blobs, n_blobs * sizeof *sorted);
+    }
+    int code = inq_sort(sorted, n_blobs, sizeof *sorted, compare_names, NULL, err);
+    for (size_t i = 0; i < n_blobs && code == INQ_OK; i++) {
+        code = inq_walk_add_memory(&walk, sorted[i].name, sorted[i].bytes, sorted[i].n, err);
+    }
+    inq_mem_free(sorted);
+    return ingest_walk(code, &walk, options, run, err);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading many files at once: shared state of one ingest, and what happens to each file. */
+#ifndef INQ_INGEST_LOADER_H
+#define INQ_INGEST_LOADER_H
+
+#include "ingest/discover.h"
+#include "inquest/ingest.h"
+#include "trace/build/shard.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Filled by inq_ingest; the counters are shared by the threads that read. */
+struct inq_intake {
+    const struct inq_ingest_options *options;
+    int jobs;
+    struct inq_walk *walk;
+    struct inq_shard *shards; /* [walk->n], one per file */
+    const uint32_t *order;    /* [n_order]: which file to read as the k-th */
+    size_t n_order;
+    uint64_t bytes_total;
+
+    /* Memory. At first the files share the limit as they come. When it is reached, which file was
+     * cut depends on timing, so everything is read again with a fixed share for each. */
+    uint64_t limit;
+    const uint64_t *shares; /* [walk->n]; NULL in the first pass */
+    atomic_uint_fast64_t held;
+    atomic_bool over; /* the limit was reached in the first pass */
+
+    atomic_int stop; /* code of the failure for which all reading ends; 0: go on */
+    atomic_uint_fast64_t bytes_done, events;
+    atomic_uint files_done;
+    pthread_mutex_t report; /* one call of options->progress at a time */
+    int64_t last_report_ns;
+};
+
+/* Reads the k-th file of the order into its shard and seals it: shard.file.read says whether it was
+ * understood, shard.file.reason why not or what is missing. One that is an archive is not read, but
+ * marked in the walk. Fails only for what must end the whole
+ * ingest: INQ_CANCELLED. For inq_par_for: `ctx` is a struct inq_intake. */
+int inq_intake_file(void *ctx, size_t k, struct inq_err *err);
+/* Sets why a file was not read or what is missing from it (copied), behind what is said already if
+ * `append`. Fails with INQ_NOMEM. */
+int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append,
+                      struct inq_err *err);
+/* With all files read: ranks of those that only tell them together (rank_row.c); says of which the
+ * rank is not known. Fails with INQ_NOMEM. */
+int inq_intake_rows(struct inq_shard *shards, size_t n, struct inq_err *err);
+/* Calls options->progress now; INQ_CANCELLED when it asks for an end. */
+int inq_intake_report(struct inq_intake *intake, struct inq_err *err);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ingest/log/exception.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
+}
+
+/* Lines of a traceback, from its end on: how many are looked at, those of other writers too. */
+enum { TRACEBACK_LINES = 400 };
+
+/* `File "train.py", line 96, in forward` at `file`: its place goes to `peer`. */
+static bool copy_frame(const char *file, const char *end, char *peer, size_t size)
+{
+    const char *close = memchr(file, '"', (size_t)(end - file));
+    const char *number = close != NULL ? inq_log_seek(close, end, "line") : NULL;
+    int64_t at = 0;
+    if (number == NULL || inq_log_number(number, end, &at) == NULL) {
+        return false;
+    }
+    const char *in = inq_log_seek(number, end, ", in");
+    char name[64] = "";
+    size_t len = (size_t)(close - file) < 110 ? (size_t)(close - file) : 110;
+    if (in != NULL) {
+        inq_log_copy_word(in, end, "", name, sizeof name);
+    }
+    (void)snprintf(peer, size, "%.*s:%lld%s%s", (int)len, close - len, (long long)at,
+                   name[0] != '\0' ? " " : "", name);
+    return true;
+}
+
+/* Not the user's code. */
+static bool is_library(const char *file, const char *end)
+{
+    static const char *const parts[] = {"site-packages/", "dist-packages/", "/lib/python",
+                                        "/lib64/python",  "<frozen",        "<string>"};
+    const char *close = memchr(file, '"', (size_t)(end - file));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && close != NULL; i++) {
+        if (memmem(file, (size_t)(close - file), parts[i], strlen(parts[i])) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "-- Process 1 terminated with the following error:" in front of a traceback: of which of the
+ * spawned processes it is, that is the local rank. */
+static void read_spawned(const struct inq_log_line *line, const char *traceback,
+                         struct inq_log_event *event)
+{
+    const char *end = traceback;
+    for (int i = 0; i < 2 && event->local_rank < 0; i++) {
+        const char *start = inq_log_line_before(line, end);
+        const char *process = start != NULL ? inq_log_seek(start, end, "-- Process ") : NULL;
+        int64_t number = 0;
+        if (process != NULL && inq_log_number(process, end, &number) != NULL && number >= 0 &&
+            number < 65536 && inq_log_seek(process, end, "terminated with") != NULL) {
+            event->local_rank = (int32_t)number;
+        }
+        end = start != NULL ? start : end;
+    }
+}
+
+/* Where the exception came from: the last frame of the user's code, or where there is none, the
+ * last one. */
+static void read_frame(const struct inq_log_line *line, struct inq_log_names *names,
+                       struct inq_log_event *event)
+{
+    const char *end = line->outer;
+    uint32_t writer = inq_log_writer(line->outer, line->end);
+    bool found = false;
+    bool placed = false;
+    for (int i = 0; i < TRACEBACK_LINES; i++) {
+        const char *start = inq_log_line_before(line, end);
+        if (start == NULL) {
+            return;
+        }
+        bool other = writer != 0 && inq_log_writer(start, end) != writer;
+        const char *file = other || placed ? NULL : inq_log_seek(start, end, "File \"");
+        bool user = file != NULL && !is_library(file, end);
+        if (file != NULL && (user || !found) &&
+            copy_frame(file, end, names->peer, sizeof names->peer)) {
+            event->own_frame = user && !found;
+            found = true;
+            event->peer = names->peer;
+        }
+        placed = placed || user;
+        if (!other && inq_log_seek(start, end, "Traceback (most") != NULL) {
+            read_spawned(line, start, event);
+            return;
+        }
+        end = start;
+    }
+}
+
+/* "Exception ignored in: ..." in front of the traceback: nothing came of it. */
+static bool is_ignored(const struct inq_log_line *line)
+{
+    const char *end = line->outer;
+    const char *start = inq_log_line_before(line, end);
+    for (int i = 0; i < 40 && start != NULL; i++) {
+        const char *before = inq_log_line_before(line, start);
+        if (inq_log_seek(start, end, "Traceback (most") != NULL) {
+            return before != NULL && inq_log_seek(before, start, "Exception ignored in") != NULL;
+        }
+        end = start;
+        start = before;
+    }
+    return false;
+}
+
+/* "worker-1: " in front of a message, as launchers over several machines have it. */
+static bool is_place(const char *head, const char *start)
+{
+    bool digit = false;
+    if (start - head < 3 || start[-1] != ' ' || start[-2] != ':') {
+        return false;
+    }
+    for (; head < start - 2; head++) {
+        digit = digit || is_digit(*head);
+        if (!is_name(*head) && *head != '-' && *head != '.' && *head != '/') {
+            return false;
+        }
+    }
+    return digit;
+}
+
+/* "ERROR ", "CRITICAL - ": a severity in front of the name. */
+static bool is_level(const char *head, const char *start)
+{
+    bool upper = start - head > 3 && start - head < 14 && start[-1] == ' ';
+    for (; head < start && upper; head++) {
+        upper = (*head >= 'A' && *head <= 'Z') || strchr(" -:|", *head) != NULL;
+    }
+    return upper;
+}
+
+/* "torch.cuda.OutOfMemoryError: ...": the name stands alone or a colon follows, and nothing but
+ * prefixes is in front. */
+static bool read_named(const struct inq_log_line *line, const char *behind,
+                       struct inq_log_names *names, struct inq_log_event *event)
+{
+    const char *start = line->at;
+    const char *end = behind;
+    while (start > line->start && (is_name(start[-1]) || start[-1] == '.')) {
+        start--;
+    }
+    while (end < line->end && is_name(*end)) {
+        end++;
+    }
+    bool alone = end == line->end || *end == ':' || *end == '[' || *end == '\r' || *end == 0x1b;
+    const char *head = inq_log_message(line->start, line->end);
+    start = start < head && head <= line->at ? head : start; /* letters of an escape sequence */
+    bool boxed = start - line->start > 1 && start[-1] == ' ' && strchr(")]|", start[-2]) != NULL &&
+                 head < start;
+    bool lower =
+        *start >= 'a' && *start <= 'z' && memchr(start, '.', (size_t)(end - start)) == NULL;
+    if (!alone || lower || (start == line->at && behind - start < 9) ||
+        (start != head && !boxed && !is_place(head, start) && !is_level(head, start)) ||
+        (size_t)(end - start) >= sizeof names->op) {
+        return false;
+    }
+    if (behind - start == 5 || *start == '.') {
+        return false;
+    }
+    memcpy(names->op, start, (size_t)(end - start));
+    names->op[end - start] = '\0';
+    event->op = names->op;
+    read_frame(line, names, event);
+    return !is_ignored(line);
+}
+
+/* The name in front of ':' at p, of a class with or without modules; 0: none. */
+static size_t class_name(const char *p, const char *end)
+{
+    size_t n = 0;
+    while (p + n < end && (is_name(p[n]) || p[n] == '.')) {
+        n++;
+    }
+    bool ends = p + n == end || p[n] == ':' || p[n] == '\r' || p[n] == 0x1b;
+    bool named = n > 2 && !is_digit(*p) && p[n - 1] != '.';
+    return ends && named ? n : 0;
+}
+
+/* Whether patterns of their own find the exception. */
+static bool is_usual_name(const char *p, size_t n)
+{
+    static const char *const parts[] = {"Error", "Exception", "Interrupt", "SystemExit",
+                                        "StopIteration"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (memmem(p, n, parts[i], strlen(parts[i])) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "Traceback (most recent call last):" and, behind lines that are set in, "queue.Empty". */
+static bool read_traceback(struct inq_log_line *line, struct inq_log_names *names,
+                           struct inq_log_event *event)
+{
+    uint32_t writer = inq_log_writer(line->outer, line->end);
+    const char *p = line->end;
+    for (int i = 0; i < TRACEBACK_LINES && p < line->hi; i++) {
+        const char *start = p + 1;
+        const char *end = start < line->hi ? memchr(start, '\n', (size_t)(line->hi - start)) : NULL;
+        if (end == NULL) {
+            return false;
+        }
+        p = end;
+        uint32_t other;
+        const char *text = inq_log_body(start, end, &other);
+        if (other != writer || text == end || (unsigned char)*text <= ' ' || *text == '|' ||
+            *text == '+') {
+            continue;
+        }
+        size_t n = class_name(text, end);
+        if (n == 0 || n >= sizeof names->op || is_usual_name(text, n)) {
+            return false;
+        }
+        memcpy(names->op, text, n);
+        names->op[n] = '\0';
+        event->op = names->op;
+        line->outer = line->start = start; /* the text of the event */
+        line->end = end;
+        read_frame(line, names, event);
+        return true;
+    }
+    return false;
+}
+
+bool inq_log_read_exception(struct inq_log_line *line, const char *behind,
+                            struct inq_log_names *names, struct inq_log_event *event)
+{
+    bool traceback = behind != NULL && *line->at == 'T' && behind[-1] == 't';
+    return traceback ? read_traceback(line, names, event) : read_named(line, behind, names, event);
+}

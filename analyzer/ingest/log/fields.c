@@ -1,0 +1,775 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading what a line of a known kind says. */
+#include "ingest/log/patterns.h"
+
+#include "ingest/log/exception.h"
+#include "ingest/log/level.h"
+
+#include "trace/build/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Counters of works not yet enqueued are printed as garbage. */
+#define MAX_COUNTER ((int64_t)1 << 31)
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
+}
+
+static void copy_sentence(const char *p, const char *end, char *to, size_t size)
+{
+    size_t n = 0;
+    p = inq_log_blank(p, end);
+    p += p < end && (*p == '`' || *p == '\'');
+    for (; p < end && n + 1 < size; p++) {
+        bool stop = *p == '\n' || *p == 0x1b || *p == '\'' || *p == '`' ||
+                    (*p == '.' && (p + 1 == end || p[1] == ' ' || p[1] == '\r' || p[1] == '\n'));
+        if (stop) {
+            break;
+        }
+        to[n++] = (unsigned char)*p < ' ' ? ' ' : *p;
+    }
+    while (n > 0 && (to[n - 1] == ' ' || to[n - 1] == ']')) {
+        n--;
+    }
+    to[n] = '\0';
+}
+
+static int32_t narrow(int64_t value)
+{
+    return value >= 0 && value < INT32_MAX ? (int32_t)value : -1;
+}
+
+/* "0, 3, 5-7" or "0 1 2" up to what is no number. */
+static void read_ranks(const char *p, const char *end, struct inq_log_names *names,
+                       struct inq_log_event *event)
+{
+    size_t n = 0;
+    size_t cap = sizeof names->ranks / sizeof names->ranks[0];
+    while (n < cap) {
+        int64_t first = 0;
+        const char *next = inq_log_number(p, end, &first);
+        if (next == NULL || first < 0 || first >= (int64_t)INT32_MAX) {
+            break;
+        }
+        int64_t last = first;
+        if (next < end && *next == '-' && next + 1 < end && is_digit(next[1])) {
+            next = inq_log_number(next + 1, end, &last);
+        }
+        for (int64_t rank = first; rank <= last && n < cap; rank++) {
+            names->ranks[n++] = (int32_t)rank;
+        }
+        p = inq_log_blank(next, end);
+        p += p < end && *p == ',';
+    }
+    event->ranks = names->ranks;
+    event->n_ranks = n;
+}
+
+static int64_t product(const char *p, const char *end)
+{
+    int64_t all = 1;
+    int64_t size = 0;
+    const char *next = p < end && *p == '[' ? inq_log_number(p + 1, end, &size) : NULL;
+    while (next != NULL) {
+        all = size > 0 && all > INT64_MAX / size ? INT64_MAX : all * (size > 0 ? size : 0);
+        next = next < end && *next == ',' ? inq_log_number(next + 1, end, &size) : NULL;
+    }
+    return all;
+}
+
+/* True when there was something to read. */
+static bool read_text(enum inq_log_slot slot, const char *p, const char *end,
+                      struct inq_log_names *names, struct inq_log_event *event)
+{
+    switch ((int)slot) {
+    case INQ_LOG_OP:
+        inq_log_copy_word(p, end, ",()[]", names->op, sizeof names->op);
+        event->op = names->op;
+        return names->op[0] != '\0';
+    case INQ_LOG_SENTENCE:
+        while (p < end && *p == '_' && is_name(p[-1])) {
+            do { /* the key is the head of a constant's name */
+                p--;
+            } while (is_name(p[-1]));
+        }
+        copy_sentence(p, end, names->op, sizeof names->op);
+        event->op = names->op;
+        return names->op[0] != '\0';
+    case INQ_LOG_PEER:
+        p = inq_log_blank(p, end);
+        p += p < end && *p == '[';
+        inq_log_copy_word(p, end, ",)]", names->peer, sizeof names->peer);
+        event->peer = names->peer;
+        return names->peer[0] != '\0';
+    case INQ_LOG_RANKS:
+        read_ranks(p, end, names, event);
+        return event->n_ranks > 0;
+    case INQ_LOG_SHAPE:
+        event->numel_in = product(inq_log_blank(p, end), end);
+        return true;
+    case INQ_LOG_BUS_ID:
+        event->bus = inq_log_bus(p, end);
+        return event->bus != INQ_LOG_NO_BUS;
+    default:
+        return false;
+    }
+}
+
+static void set_number(enum inq_log_slot slot, int64_t value, struct inq_log_event *event)
+{
+    int64_t counter = value < MAX_COUNTER && value >= 0 ? value : -1;
+    switch ((int)slot) {
+    case INQ_LOG_SEQ:
+        event->seq = counter;
+        break;
+    case INQ_LOG_ENQUEUED:
+        event->enqueued = counter;
+        break;
+    case INQ_LOG_COMPLETED:
+        event->completed = counter;
+        break;
+    case INQ_LOG_NUMEL_IN:
+        event->numel_in = value;
+        break;
+    case INQ_LOG_NUMEL_OUT:
+        event->numel_out = value;
+        break;
+    case INQ_LOG_TIMEOUT:
+        event->timeout_ms = value;
+        break;
+    case INQ_LOG_RAN:
+        event->ran_ms = value;
+        break;
+    case INQ_LOG_CODE:
+        event->code = value;
+        break;
+    case INQ_LOG_SIGNAL:
+        event->code = value > 0 && value < 65 ? 128 + value : -1;
+        break;
+    case INQ_LOG_RANK:
+        event->rank = narrow(value);
+        break;
+    case INQ_LOG_LOCAL_RANK:
+        event->local_rank = narrow(value);
+        break;
+    case INQ_LOG_DEVICE:
+        event->device = narrow(value);
+        break;
+    case INQ_LOG_PID:
+        event->pid = value;
+        break;
+    case INQ_LOG_NRANKS:
+        event->nranks = value;
+        break;
+    default:
+        event->peer_rank = value;
+        break;
+    }
+}
+
+static bool is_text_slot(enum inq_log_slot slot)
+{
+    return slot == INQ_LOG_OP || slot == INQ_LOG_SENTENCE || slot == INQ_LOG_PEER ||
+           slot == INQ_LOG_RANKS || slot == INQ_LOG_SHAPE || slot == INQ_LOG_BUS_ID;
+}
+
+/* "9", "SIGKILL"; -1 for none that is known. */
+static int64_t read_signal(const char *p, const char *end)
+{
+    static const struct {
+        const char *name;
+        int64_t number;
+    } known[] = {{"SIGKILL", 9},  {"SIGSEGV", 11}, {"SIGABRT", 6}, {"SIGBUS", 7},
+                 {"SIGTERM", 15}, {"SIGILL", 4},   {"SIGFPE", 8}};
+    int64_t number = -1;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        number = inq_log_match(p, end, known[i].name) != NULL ? known[i].number : number;
+    }
+    return number > 0 || inq_log_number(p, end, &number) != NULL ? number : -1;
+}
+
+static bool read_field(const struct inq_log_field *field, const char *start, const char *end,
+                       struct inq_log_names *names, struct inq_log_event *event)
+{
+    for (const char *p = inq_log_seek(start, end, field->key); p != NULL;
+         p = inq_log_seek(p, end, field->key)) {
+        int64_t value = field->slot == INQ_LOG_SIGNAL ? read_signal(p, end) : -1;
+        if (is_text_slot(field->slot)) {
+            return read_text(field->slot, p, end, names, event);
+        }
+        if (value > 0 || inq_log_number(p, end, &value) != NULL) {
+            set_number(field->slot, value, event);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each slot from the line itself, else from the lines that go on with it. NCCL's own rank is one of
+ * a communicator: of the process only when the communicator is the world, so not taken here. */
+static void read_fields(const struct inq_log_pattern *pattern, const struct inq_log_line *line,
+                        struct inq_log_names *names, struct inq_log_event *event)
+{
+    uint32_t done = 0;
+    int passes = pattern->fields == NULL ? 0 : line->more > line->end ? 2 : 1;
+    for (int pass = 0; pass < passes; pass++) {
+        const char *end = pass == 0 ? line->end : line->more;
+        for (const struct inq_log_field *f = pattern->fields; f->key != NULL; f++) {
+            uint32_t bit = UINT32_C(1) << f->slot;
+            if ((done & bit) == 0 && read_field(f, line->start, end, names, event)) {
+                done |= bit;
+            }
+        }
+    }
+}
+
+/* "[PG 0 (default_pg) Rank 3]", "[PG ID 2 PG GUID 7(tp) Rank 1]", "[PG 1 Rank 0]": name in
+ * brackets, else the id that is the same on all ranks, else the one there is. */
+static void read_group(const struct inq_log_line *line, struct inq_log_names *names,
+                       struct inq_log_event *event)
+{
+    const char *p = inq_log_seek(line->start, line->more, "[PG ");
+    const char *close = p != NULL ? memchr(p, ']', (size_t)(line->more - p)) : NULL;
+    if (close == NULL) {
+        return;
+    }
+    const char *guid = inq_log_seek(p, close, "PG GUID ");
+    char id[64];
+    char desc[64] = "";
+    const char *open = memchr(p, '(', (size_t)(close - p));
+    inq_log_copy_word(guid != NULL ? guid : p, close, "(]", id, sizeof id);
+    if (open != NULL) {
+        inq_log_copy_word(open + 1, close, ")", desc, sizeof desc);
+    }
+    bool named = desc[0] != '\0' && strcmp(desc, "undefined") != 0;
+    (void)snprintf(names->group, sizeof names->group, "%s%s%s%s", id, named ? " (" : "",
+                   named ? desc : "", named ? ")" : "");
+    event->group = names->group;
+}
+
+/* ---- specials -------------------------------------------------------------------------------- */
+
+/* The item of the launcher's summary that the line belongs to. */
+static void read_exit_item(const struct inq_log_line *line, struct inq_log_names *names,
+                           struct inq_log_event *event)
+{
+    const char *end = line->outer;
+    int64_t value = 0;
+    bool joined =
+        inq_log_seek(line->start, line->at, "(local_rank:") != NULL; /* one line for all */
+    end = joined ? line->at : end;
+    for (int i = 0; i < (joined ? 1 : 4); i++) {
+        const char *start = joined ? line->start : inq_log_line_before(line, end);
+        if (start == NULL) {
+            return;
+        }
+        const char *rank = inq_log_seek(start, end, "rank :");
+        const char *local = inq_log_seek(start, end, "(local_rank:");
+        const char *host = inq_log_seek(start, end, "host :");
+        const char *time = inq_log_seek(start, end, "time :");
+        if (rank != NULL && inq_log_number(rank, end, &value) != NULL) {
+            event->rank = narrow(value);
+        }
+        if (local != NULL && inq_log_number(local, end, &value) != NULL) {
+            event->local_rank = narrow(value);
+        }
+        if (host != NULL) {
+            inq_log_copy_word(host, end, "", names->host, sizeof names->host);
+            event->host = names->host;
+        }
+        if (time != NULL) {
+            (void)inq_log_stamp(inq_log_blank(time, end), end, event);
+        }
+        end = start;
+    }
+}
+
+/* "Xid (PCI:0000:38:00): 13, pid=2924364, name=python, text" */
+static bool read_kernel(const struct inq_log_line *line, struct inq_log_names *names,
+                        struct inq_log_event *event)
+{
+    const char *open = inq_log_seek(line->at, line->more, "Xid (");
+    const char *close = open != NULL ? memchr(open, ')', (size_t)(line->more - open)) : NULL;
+    if (close == NULL) {
+        return false;
+    }
+    event->bus = inq_log_bus(open, close);
+    const char *colon = memchr(close, ':', (size_t)(line->more - close));
+    const char *text = colon != NULL ? inq_log_number(colon + 1, line->more, &event->code) : NULL;
+    if (text == NULL) {
+        return false;
+    }
+    const char *previous = inq_log_seek(text, line->end, "previous Xid ");
+    if (previous != NULL) {
+        (void)inq_log_number(previous, line->end, &event->seq);
+    }
+    const char *pid = inq_log_seek(text, line->more, "pid=");
+    const char *name = inq_log_seek(text, line->more, "name=");
+    if (pid != NULL) {
+        while (pid < line->more && (*pid == '\'' || *pid == '<')) {
+            pid++;
+        }
+        (void)inq_log_number(pid, line->more, &event->pid);
+    }
+    text += text < line->end && *text == ',';
+    if (name != NULL) {
+        const char *comma = memchr(name, ',', (size_t)(line->more - name));
+        text = comma != NULL ? comma + 1 : text;
+    }
+    copy_sentence(text, line->end > text ? line->end : line->more, names->op, 48);
+    event->op = event->kind == INQ_LOG_SXID ? names->op : "";
+    return true;
+}
+
+static bool read_fallen(const struct inq_log_line *line, struct inq_log_event *event)
+{
+    const char *start = line->outer;
+    const char *end = line->end;
+    for (int i = 0; i < 3 && start != NULL; i++) {
+        const char *gpu = inq_log_seek(start, end, "GPU ");
+        const char *at = gpu != NULL && inq_log_match(gpu, end, "at") != NULL
+                             ? inq_log_match(gpu, end, "at")
+                             : gpu;
+        if (at != NULL && inq_log_bus(at, end) != INQ_LOG_NO_BUS) {
+            event->bus = inq_log_bus(at, end);
+            if (event->clock == INQ_LOG_CLOCK_NONE) {
+                (void)inq_log_stamp(inq_log_blank(start, end), end, event);
+            }
+            return true;
+        }
+        end = start;
+        start = inq_log_line_before(line, start);
+    }
+    return inq_log_seek(line->outer, line->end, "GPU") != NULL;
+}
+
+/* "kernel: python[2536443]: segfault at ..." */
+static void read_fault(const struct inq_log_line *line, struct inq_log_event *event)
+{
+    const char *close = line->at;
+    while (close > line->start && *close != ']') {
+        close--;
+    }
+    const char *open = close;
+    while (open > line->start && *open != '[') {
+        open--;
+    }
+    (void)inq_log_number(open + 1, close, &event->pid);
+}
+
+/* "srun: error: node107: tasks 0-7: ..." */
+static bool read_srun(const struct inq_log_line *line, struct inq_log_names *names,
+                      struct inq_log_event *event)
+{
+    static const struct {
+        const char *word;
+        int64_t code;
+    } ends[] = {{"Segmentation fault", 139}, {"Aborted", 134},   {"Killed", 137},
+                {"Terminated", 143},         {"Bus error", 135}, {"Illegal instruction", 132},
+                {"Floating point", 136}};
+    const char *host = inq_log_seek(line->start, line->end, "error:");
+    const char *tasks = host != NULL ? inq_log_seek(host, line->end, "task") : NULL;
+    if (tasks == NULL) {
+        return false;
+    }
+    inq_log_copy_word(host, line->end, ":", names->host, sizeof names->host);
+    event->host = names->host;
+    tasks += tasks < line->end && *tasks == 's';
+    read_ranks(tasks, line->end, names, event);
+    if (inq_log_seek(tasks, line->end, "Out Of Memory") != NULL) {
+        event->kind = INQ_LOG_SLURM_OOM;
+        return true;
+    }
+    const char *number = inq_log_seek(tasks, line->end, "exit code ");
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        event->code =
+            inq_log_seek(tasks, line->end, ends[i].word) != NULL ? ends[i].code : event->code;
+    }
+    return event->code >= 0 ||
+           (number != NULL && inq_log_number(number, line->end, &event->code) != NULL);
+}
+
+/* "#3 started ranks:" in front of "[0,1] started BROADCAST". */
+static void read_started(const struct inq_log_line *line, struct inq_log_event *event)
+{
+    const char *end = line->outer;
+    for (int i = 0; i < 8; i++) {
+        const char *start = inq_log_line_before(line, end);
+        const char *number = start != NULL ? inq_log_seek(start, end, "#") : NULL;
+        int64_t value = 0;
+        if (start == NULL) {
+            return;
+        }
+        if (number != NULL && inq_log_seek(number, end, "started ranks") != NULL &&
+            inq_log_number(number, end, &value) != NULL) {
+            event->seq = value;
+            return;
+        }
+        end = start;
+    }
+}
+
+/* "ALLREDUCE"; where both sides say the same, with what they pass: "ALLREDUCE of [8, 512] Float".
+ */
+static void copy_entered(const char *op, const char *end, bool tensors, char *to, size_t size)
+{
+    const char *shape = inq_log_seek(op, end, "TensorShape=");
+    const char *type = inq_log_seek(op, end, "TensorDtypes=");
+    char name[40];
+    char dtype[32] = "";
+    inq_log_copy_word(op, end, ",()[]", name, sizeof name);
+    const char *close = shape != NULL ? memchr(shape, ']', (size_t)(end - shape)) : NULL;
+    if (!tensors || close == NULL) {
+        (void)snprintf(to, size, "%s", name);
+        return;
+    }
+    if (type != NULL) {
+        inq_log_copy_word(type, end, ",()[]", dtype, sizeof dtype);
+    }
+    size_t n = (size_t)(close + 1 - shape) < 64 ? (size_t)(close + 1 - shape) : 64;
+    (void)snprintf(to, size, "%s of %.*s%s%s", name, (int)n, shape, dtype[0] != '\0' ? " " : "",
+                   dtype);
+}
+
+/* "Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=21, OpType=BROADCAST, ...),
+ * but Rank 0 is running collective: ..." */
+static void read_fingerprints(const struct inq_log_line *line, struct inq_log_names *names,
+                              struct inq_log_event *event)
+{
+    int64_t value = 0;
+    const char *first = inq_log_seek(line->at, line->more, "Rank ");
+    const char *but = inq_log_seek(line->at, line->more, "but Rank ");
+    if (first == NULL || but == NULL || first >= but) {
+        return;
+    }
+    if (inq_log_number(first, but, &value) != NULL) {
+        event->rank = narrow(value);
+    }
+    if (inq_log_number(but, line->more, &value) != NULL) {
+        event->peer_rank = value;
+    }
+    const char *seq = inq_log_seek(first, but, "SequenceNumber=");
+    const char *op = inq_log_seek(first, but, "OpType=");
+    const char *other = inq_log_seek(but, line->more, "OpType=");
+    if (seq != NULL) {
+        (void)inq_log_number(seq, but, &event->seq);
+    }
+    if (op != NULL) {
+        copy_entered(op, but, false, names->op, sizeof names->op);
+        event->op = names->op;
+    }
+    if (other != NULL) {
+        copy_entered(other, line->more, false, names->peer, sizeof names->peer);
+        event->peer = names->peer;
+    }
+    if (op != NULL && other != NULL && strcmp(names->op, names->peer) == 0) {
+        copy_entered(op, but, true, names->op, sizeof names->op);
+        copy_entered(other, line->more, true, names->peer, sizeof names->peer);
+    }
+}
+
+/* The end of the message, digits left out, by which lines that tell the same are known. */
+static void copy_pattern(const char *p, const char *end, char *to, size_t size)
+{
+    size_t n = 0;
+    for (; p < end && n + 1 < size; p++) {
+        bool repeats = is_digit(*p) && n > 0 && to[n - 1] == '#';
+        if (*p != 0x1b && !repeats) {
+            to[n++] = is_digit(*p) ? '#' : (unsigned char)*p < ' ' ? ' ' : *p;
+        }
+    }
+    to[n] = '\0';
+}
+
+/* Any line that says itself that it is an error. */
+static bool read_severe(const struct inq_log_line *line, struct inq_log_names *names,
+                        struct inq_log_event *event)
+{
+    bool warned = event->kind == INQ_LOG_NCCL_WARNING;
+    if (!warned && event->level < INQ_LOG_LEVEL_ERROR) {
+        return false;
+    }
+    copy_pattern(inq_log_message(line->start, line->end), line->end, names->op, 96);
+    event->op = names->op;
+    return true;
+}
+
+/* "Killed", "Killed python train.py" after a number and a script's name; no sentence. */
+static bool read_alone(const struct inq_log_line *line, const char *behind)
+{
+    const char *head = inq_log_message(line->start, line->end);
+    const char *rest = inq_log_blank(behind, line->end);
+    bool shell = line->at - head > 6 && (memcmp(head, "bash:", 5) == 0 || is_digit(line->at[-2]) ||
+                                         inq_log_seek(head, line->at, "line ") != NULL);
+    bool command = rest > behind + 3 || (rest < line->end && *rest == '(');
+    return (head == line->at && (rest == line->end || command)) || (shell && head < line->at);
+}
+
+/* "Missing ranks:", and behind it "3: [allreduce.x]", a line for each. */
+static void read_stalled(const struct inq_log_line *line, struct inq_log_names *names,
+                         struct inq_log_event *event)
+{
+    enum { MOST = 256 };
+    const char *p = line->end;
+    while (event->n_ranks < MOST && p < line->hi) {
+        const char *end = memchr(p + 1, '\n', (size_t)(line->hi - p) - 1);
+        end = end != NULL ? end : line->hi;
+        const char *head = p + 1;
+        struct inq_log_event stamp;
+        const char *behind = inq_log_stamp(inq_log_blank(head, end), end, &stamp);
+        int64_t rank = 0;
+        head = behind != NULL ? behind : head;
+        const char *next = inq_log_number(head, end, &rank);
+        if (next == NULL || rank < 0 || rank >= INT32_MAX || next >= end || *next != ':') {
+            break;
+        }
+        names->ranks[event->n_ranks++] = (int32_t)rank;
+        event->ranks = names->ranks;
+        p = end;
+    }
+}
+
+/* "/job:jax_worker/replica:0/task:6" in the lines behind. */
+static void read_tasks(const struct inq_log_line *line, struct inq_log_names *names,
+                       struct inq_log_event *event)
+{
+    enum { MOST = 64, FAR = 4096 };
+    const char *end = line->hi - line->at > FAR ? line->at + FAR : line->hi;
+    const char *p = line->at;
+    int64_t task = 0;
+    while (event->n_ranks < MOST && (p = inq_log_seek(p, end, "/task:")) != NULL) {
+        if (inq_log_number(p, end, &task) != NULL && task >= 0 && task < INT32_MAX) {
+            names->ranks[event->n_ranks++] = (int32_t)task;
+        }
+    }
+    event->ranks = names->ranks;
+}
+
+/* Whether nothing but prefixes, or a colon, a bracket or a quote, is in front of the words. */
+static bool begins_clause(const struct inq_log_line *line, enum inq_log_level level)
+{
+    const char *head = inq_log_message(line->start, line->end);
+    const char *p = line->at;
+    while (p > line->start && (p[-1] == ' ' || p[-1] == '\t')) {
+        p--;
+    }
+    return level >= INQ_LOG_LEVEL_ERROR || p <= head ||
+           strchr(":([{\"'`>|]=-*#;!", p[-1]) != NULL || (unsigned char)p[-1] >= 0x80 ||
+           p[-1] == '\n' || p[-1] == '\r' || p[-1] == 0x1b || (is_digit(p[-1]) && p < line->at);
+}
+
+/* The end of a process is a bad one when its code says so, and the line is no remark of a program
+ * that goes on. */
+static bool read_outcome(const struct inq_log_event *event)
+{
+    bool remark = event->level == INQ_LOG_LEVEL_DEBUG || event->level == INQ_LOG_LEVEL_INFO ||
+                  event->level == INQ_LOG_LEVEL_WARNING;
+    return !remark && (event->kind != INQ_LOG_EXIT || event->code > 0);
+}
+
+/* "=   PID 3312 RUNNING AT c-09\n=   EXIT CODE: 9": of a process that a signal ended, MPICH's code
+ * is that signal. */
+static void read_box(struct inq_log_event *event)
+{
+    static const int64_t signals[] = {4, 6, 7, 8, 9, 11, 15};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        event->code = event->code == signals[i] ? 128 + signals[i] : event->code;
+    }
+}
+
+/* The line behind, as what is said; one that only says how to learn more is not it. */
+static void read_next_line(const struct inq_log_line *line, struct inq_log_names *names,
+                           struct inq_log_event *event)
+{
+    const char *start = line->end < line->hi ? line->end + 1 : line->hi;
+    const char *end = memchr(start, '\n', (size_t)(line->hi - start));
+    end = end != NULL ? end : line->hi;
+    start = inq_log_message(start, end);
+    if (inq_log_match(start, end, "note:") == NULL && inq_log_match(start, end, "stack") == NULL) {
+        copy_sentence(start, end, names->op, sizeof names->op);
+        event->op = names->op;
+    }
+}
+
+static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_line *line,
+                         const char *behind, struct inq_log_names *names,
+                         struct inq_log_event *event)
+{
+    switch (pattern->special) {
+    case INQ_LOG_EXCEPTION:
+    case INQ_LOG_TRACEBACK:
+        return inq_log_read_exception(line, behind, names, event);
+    case INQ_LOG_EXIT_ITEM:
+        read_exit_item(line, names, event);
+        return true;
+    case INQ_LOG_FROM_KERNEL:
+        return read_kernel(line, names, event);
+    case INQ_LOG_FALLEN:
+        return read_fallen(line, event);
+    case INQ_LOG_FAULT:
+        read_fault(line, event);
+        return true;
+    case INQ_LOG_SRUN:
+        return read_srun(line, names, event);
+    case INQ_LOG_STARTED:
+        read_started(line, event);
+        return event->n_ranks > 0;
+    case INQ_LOG_IDENTITY:
+        return event->rank >= 0 && event->pid > 0;
+    case INQ_LOG_STALLED:
+        read_stalled(line, names, event);
+        return true;
+    case INQ_LOG_TASKS:
+        read_tasks(line, names, event);
+        return true;
+    case INQ_LOG_CLAUSE:
+        return begins_clause(line, event->level);
+    case INQ_LOG_ALONE:
+        return read_alone(line, behind);
+    case INQ_LOG_OUTCOME:
+        return read_outcome(event);
+    case INQ_LOG_BOX:
+        read_box(event);
+        return event->code > 0;
+    case INQ_LOG_NEXT_LINE:
+        read_next_line(line, names, event);
+        return true;
+    case INQ_LOG_SEVERE:
+        return read_severe(line, names, event);
+    case INQ_LOG_METRICS:
+    case INQ_LOG_NORM:
+        return false;
+    case INQ_LOG_FINGERPRINTS:
+        read_fingerprints(line, names, event);
+        return true;
+    case INQ_LOG_RESULT:
+    case INQ_LOG_PLAIN:
+        break;
+    }
+    return true;
+}
+
+/* "*** JOB 12 ON node-3 CANCELLED AT 2026-03-14T10:03:50 DUE TO ..." */
+static void read_cancelled(const struct inq_log_line *line, const char *behind,
+                           struct inq_log_names *names, struct inq_log_event *event)
+{
+    const char *on = inq_log_seek(line->start, line->at, " ON ");
+    if (event->clock == INQ_LOG_CLOCK_NONE) {
+        (void)inq_log_stamp(inq_log_blank(behind, line->end), line->end, event);
+    }
+    if (on != NULL && event->host[0] == '\0') {
+        inq_log_copy_word(on, line->at, "", names->host, sizeof names->host);
+        event->host = names->host;
+    }
+}
+
+/* Behind "[1,3]<stderr>:" at p, or p. */
+static const char *stream_tag_end(const char *p, const char *end)
+{
+    const char *close = (size_t)(end - p) > 12 ? memchr(p, ']', 12) : NULL;
+    bool tag = close != NULL && is_digit(p[1]) && end - close > 9 && memcmp(close, "]<std", 5) == 0;
+    return tag ? close + 9 + (close[9] == ':') : p;
+}
+
+/* The next line that is not empty, of a message that ends with a colon. */
+static void append_message(const struct inq_log_line *line, char *text, size_t n, size_t size)
+{
+    uint32_t writer = inq_log_writer(line->outer, line->end);
+    const char *end = line->end;
+    for (int i = 0; i < 3 && end < line->hi; i++) {
+        const char *start = end + 1;
+        const char *stop =
+            start < line->hi ? memchr(start, '\n', (size_t)(line->hi - start)) : NULL;
+        end = stop != NULL ? stop : line->hi;
+        uint32_t other;
+        const char *p = inq_log_blank(inq_log_body(start, end, &other), end);
+        p = other == writer ? p : end;
+        if (p < end && *p != '\r') {
+            text[n++] = ' ';
+            for (; p < end && n + 1 < size; p++) {
+                text[n++] = (unsigned char)*p < ' ' ? ' ' : *p;
+            }
+            text[n] = '\0';
+            return;
+        }
+    }
+}
+
+/* The line as it is, without escape sequences and control characters. */
+static void copy_text(const struct inq_log_line *line, struct inq_log_names *names,
+                      struct inq_log_event *event)
+{
+    size_t n = 0;
+    for (const char *p = line->outer; p < line->end && n + 1 < sizeof names->text;) {
+        if (*p == 0x1b) {
+            const char *next = inq_log_blank(p, line->end);
+            p = next > p ? next : p + 1;
+            continue;
+        }
+        const char *tag = p > line->outer && *p == '[' ? stream_tag_end(p, line->end) : p;
+        if (tag > p) { /* mpirun writes its tag anew for each piece of a line */
+            p = tag;
+            continue;
+        }
+        unsigned char c = (unsigned char)*p++;
+        names->text[n++] = c < ' ' || c == 127 ? ' ' : (char)c;
+    }
+    while (n > 0 && names->text[n - 1] == ' ') {
+        n--;
+    }
+    names->text[n] = '\0';
+    event->text = names->text;
+    if (n > 0 && names->text[n - 1] == ':' && event->kind == INQ_LOG_PYTHON_ERROR) {
+        append_message(line, names->text, n, sizeof names->text);
+    }
+}
+
+/* "-> 6" or "-> 6 [Proxy Thread]": no channel between two ranks. */
+static bool ends_line(const struct inq_log_line *line, const char *behind)
+{
+    const char *next = inq_log_blank(behind, line->end);
+    return next == line->end || (next > behind && *next == '[');
+}
+
+bool inq_log_read(const struct inq_log_pattern *pattern, struct inq_log_line *line,
+                  struct inq_log_names *names, struct inq_log_event *event)
+{
+    const char *behind = inq_log_match(line->at, line->more, pattern->needle);
+    if (behind == NULL || (pattern->special == INQ_LOG_RESULT && !ends_line(line, behind))) {
+        return false;
+    }
+    if (pattern->also != NULL) {
+        bool unwanted = pattern->also[0] == '!';
+        bool there = inq_log_seek(line->start, line->more, pattern->also + unwanted) != NULL;
+        if (there == unwanted) {
+            return false;
+        }
+    }
+    inq_log_event_init(event);
+    event->kind = pattern->kind;
+    event->code = pattern->code;
+    event->level = inq_log_level_of(inq_log_blank(line->start, line->end), line->end);
+    event->writer = inq_log_writer(line->start, line->end);
+    inq_log_prefix(line, event, names->host, sizeof names->host);
+    if (strncmp(pattern->needle, "CANCELLED AT", 12) == 0) {
+        read_cancelled(line, behind, names, event);
+    }
+    read_fields(pattern, line, names, event);
+    read_group(line, names, event);
+    if (event->kind == INQ_LOG_EXIT && (event->code == -1 || event->code == 0)) {
+        return false;
+    }
+    if (!read_special(pattern, line, behind, names, event)) {
+        return false;
+    }
+    copy_text(line, names, event);
+    return true;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ingest/log/level.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Words of a prefix: a date, a time, a host and a module are rarely more, digits left aside. */
+enum { MAX_WORDS = 8, MAX_PREFIX = 240 };
+
+static const struct {
+    const char *word;
+    enum inq_log_level level;
+} levels[] = {
+    {"TRACE", INQ_LOG_LEVEL_DEBUG},     {"DEBUG", INQ_LOG_LEVEL_DEBUG},
+    {"INFO", INQ_LOG_LEVEL_INFO},       {"NOTICE", INQ_LOG_LEVEL_INFO},
+    {"WARN", INQ_LOG_LEVEL_WARNING},    {"WARNING", INQ_LOG_LEVEL_WARNING},
+    {"ERR", INQ_LOG_LEVEL_ERROR},       {"ERROR", INQ_LOG_LEVEL_ERROR},
+    {"SEVERE", INQ_LOG_LEVEL_ERROR},    {"CRITICAL", INQ_LOG_LEVEL_FATAL},
+    {"FATAL", INQ_LOG_LEVEL_FATAL},     {"ALERT", INQ_LOG_LEVEL_FATAL},
+    {"EMERGENCY", INQ_LOG_LEVEL_FATAL}, {"PANIC", INQ_LOG_LEVEL_FATAL},
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static enum inq_log_level of_letter(char c)
+{
+    switch (c) {
+    case 'D':
+        return INQ_LOG_LEVEL_DEBUG;
+    case 'I':
+        return INQ_LOG_LEVEL_INFO;
+    case 'W':
+        return INQ_LOG_LEVEL_WARNING;
+    case 'E':
+        return INQ_LOG_LEVEL_ERROR;
+    case 'F':
+    case 'C':
+        return INQ_LOG_LEVEL_FATAL;
+    default:
+        return INQ_LOG_LEVEL_NONE;
+    }
+}
+
+/* "E1213 17:25:49", "[E ProcessGroupNCCL.cpp:475]", "[E]", "E 9751 9751] (raylet)": one letter with
+ * a date behind it, or alone in a bracket or in front of one. */
+static enum inq_log_level read_letter(const char *word, const char *end, const char *start,
+                                      const char *stop)
+{
+    bool bracket = word > start && word[-1] == '[';
+    const char *p = word + 1;
+    while (p < end && is_digit(*p)) {
+        p++;
+    }
+    bool dated =
+        p == end && p - word >= 4 && p - word <= 5 && p + 2 < stop && *p == ' ' && is_digit(p[1]);
+    const char *colon = end - word == 1 && word == start && end < stop && *end == ' '
+                            ? memchr(end + 1, ' ', (size_t)(stop - end) - 1)
+                            : NULL;
+    if (colon != NULL && colon[-1] == ']' && memchr(end, ':', (size_t)(colon - end)) != NULL) {
+        return of_letter(*word); /* "E stream.cc:12] " */
+    }
+    bool alone =
+        end - word == 1 && end < stop &&
+        ((bracket && (*end == ' ' || *end == ']')) ||
+         (*end == ' ' && end + 1 < stop && is_digit(end[1]) &&
+          memchr(end, ']', (size_t)(stop - end) < 24 ? (size_t)(stop - end) : 24) != NULL));
+    return dated || alone ? of_letter(*word) : INQ_LOG_LEVEL_NONE;
+}
+
+/* Whether the word stands as a severity does: marked off from what follows; in lower case only in
+ * front of a colon, or as a value. */
+static bool is_marked(const char *word, const char *end, const char *start, const char *stop,
+                      bool first)
+{
+    char before = word > start ? word[-1] : ' ';
+    char behind = end < stop ? *end : '\n';
+    bool upper = *word <= 'Z' && word[1] <= 'Z';
+    bool boxed = strchr("[<|(", before) != NULL && strchr("]>|):", behind) != NULL;
+    bool dashed = behind == ' ' && end + 1 < stop && strchr("-|:[", end[1]) != NULL;
+    if (strchr("=\"", before) != NULL && before != behind && word - start > 1) {
+        return memmem(start, (size_t)(word - start), "evel", 4) != NULL;
+    }
+    if (!upper) {
+        return boxed || (behind == ':' && end + 1 < stop && end[1] == ' ');
+    }
+    return boxed || dashed || behind == ':' || behind == '|' ||
+           (behind == ' ' && (first || before == ' ' || before == ']'));
+}
+
+static enum inq_log_level level_of_word(const char *word, size_t n)
+{
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        if (strlen(levels[i].word) == n && strncasecmp(word, levels[i].word, n) == 0) {
+            return levels[i].level;
+        }
+    }
+    return INQ_LOG_LEVEL_NONE;
+}
+
+enum inq_log_level inq_log_level_of(const char *start, const char *end)
+{
+    const char *stop = (size_t)(end - start) > MAX_PREFIX ? start + MAX_PREFIX : end;
+    const char *p = start;
+    bool bare = false; /* a word of plain text came before */
+    for (int words = 0; words < MAX_WORDS && p < stop;) {
+        while (p < stop && !is_letter(*p) && !is_digit(*p)) {
+            p++;
+        }
+        const char *word = p;
+        while (p < stop && (is_letter(*p) || is_digit(*p) || *p == '_')) {
+            p++;
+        }
+        size_t n = (size_t)(p - word);
+        if (n == 0 || is_digit(*word)) {
+            continue;
+        }
+        bool in_text = bare && p < stop && *p == ' ' && p[1] != '-' && p[1] != '|';
+        enum inq_log_level level = read_letter(word, p, start, stop);
+        if (level == INQ_LOG_LEVEL_NONE && !in_text) {
+            enum inq_log_level named = level_of_word(word, n);
+            bool marked =
+                named != INQ_LOG_LEVEL_NONE && is_marked(word, p, start, stop, words == 0);
+            level = marked ? named : level;
+        }
+        if (level != INQ_LOG_LEVEL_NONE) {
+            return level;
+        }
+        bare = bare || (p < stop && *p == ' ' && p + 1 < stop && *word >= 'a' && *word <= 'z' &&
+                        is_letter(p[1]) && p[1] >= 'a');
+        words++;
+    }
+    return INQ_LOG_LEVEL_NONE;
+}

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits of lines, and reading in them. */
+#include "ingest/log/line.h"
+
+#include <string.h>
+
+/* A line is looked through up to this far on each side, and its continuation this far. */
+#define MAX_LINE  ((size_t)4 << 10)
+#define MAX_LINES 2
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Past an escape sequence at p, or p. */
+static const char *skip_escape(const char *p, const char *end)
+{
+    if (p >= end || *p != 0x1b) {
+        return p;
+    }
+    p++;
+    if (p < end && *p == '[') {
+        p++;
+        while (p < end && ((*p >= '0' && *p <= '?') || *p == ' ')) {
+            p++;
+        }
+    }
+    return p < end ? p + 1 : p;
+}
+
+/* Past blanks, line ends and escape sequences. */
+static const char *skip_loose(const char *p, const char *end)
+{
+    for (;;) {
+        const char *from = p;
+        while (p < end && is_blank(*p)) {
+            p++;
+        }
+        p = skip_escape(p, end);
+        if (p == from) {
+            return p;
+        }
+    }
+}
+
+const char *inq_log_blank(const char *p, const char *end)
+{
+    for (;;) {
+        const char *from = p;
+        while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) {
+            p++;
+        }
+        p = skip_escape(p, end);
+        if (p == from) {
+            return p;
+        }
+    }
+}
+
+const char *inq_log_match(const char *p, const char *end, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == ' ') {
+            continue;
+        }
+        if (p < end && *p != *text) {
+            p = skip_loose(p, end);
+        }
+        if (p >= end || *p != *text) {
+            return NULL;
+        }
+        p++;
+    }
+    return p;
+}
+
+const char *inq_log_seek(const char *p, const char *end, const char *text)
+{
+    const char *from = p;
+    while (p < end) {
+        p = memchr(p, *text, (size_t)(end - p));
+        if (p == NULL) {
+            return NULL;
+        }
+        bool escape = *text == '[' && p > from && p[-1] == 0x1b;
+        const char *behind = escape ? NULL : inq_log_match(p, end, text);
+        if (behind != NULL) {
+            return behind;
+        }
+        p++;
+    }
+    return NULL;
+}
+
+const char *inq_log_number(const char *p, const char *end, int64_t *value)
+{
+    p = skip_loose(p, end);
+    bool minus = p < end && *p == '-';
+    p += minus;
+    if (p >= end || !is_digit(*p)) {
+        return NULL;
+    }
+    uint64_t sum = 0;
+    for (; p < end && is_digit(*p); p++) {
+        sum = sum < UINT64_MAX / 100 ? sum * 10 + (uint64_t)(*p - '0') : sum;
+    }
+    sum = sum > INT64_MAX ? INT64_MAX : sum;
+    *value = minus ? -(int64_t)sum : (int64_t)sum;
+    return p;
+}
+
+/* "[rank12]:" at p: behind it, or NULL. */
+static const char *rank_tag(const char *p, const char *end)
+{
+    if (end - p < 8 || memcmp(p, "[rank", 5) != 0 || !is_digit(p[5])) {
+        return NULL;
+    }
+    for (p += 5; p < end && is_digit(*p); p++) {
+    }
+    return end - p >= 2 && p[0] == ']' && p[1] == ':' ? p + 2 : NULL;
+}
+
+/* Whether a line that begins here is of its own: a continuation has no prefix. */
+static bool begins_anew(const char *p, const char *end)
+{
+    p = inq_log_blank(p, end);
+    struct inq_log_event event;
+    bool colons = false;
+    if (p >= end || *p == '\n' || *p == '[' || inq_log_stamp(p, end, &event) != NULL) {
+        return true;
+    }
+    for (const char *q = p; q < end && !is_blank(*q); q++) {
+        colons = colons || (*q == ':' && q + 1 < end && is_digit(q[1]) && q > p);
+    }
+    return colons;
+}
+
+static const char *line_end(const char *p, const char *hi)
+{
+    size_t n = (size_t)(hi - p) < MAX_LINE ? (size_t)(hi - p) : MAX_LINE;
+    const char *end = memchr(p, '\n', n);
+    return end != NULL ? end : p + n;
+}
+
+/* Of a line that several ranks wrote into, the part around `at`: from the last tag of a rank in
+ * front of it to the next behind it. */
+static void narrow(struct inq_log_line *line)
+{
+    for (const char *p = line->start; p < line->end;) {
+        p = memchr(p, '[', (size_t)(line->end - p));
+        if (p == NULL) {
+            return;
+        }
+        const char *behind = rank_tag(p, line->end);
+        size_t n = behind != NULL ? (size_t)(behind - p) : 0;
+        bool other = (size_t)(line->end - line->start) < n || memcmp(line->start, p, n) != 0;
+        if (behind != NULL && p <= line->at) {
+            line->start = p;
+        } else if (behind != NULL && behind < line->end && (other || *behind == '[')) {
+            line->end = p;
+            line->more = p;
+            return;
+        }
+        p = behind != NULL ? behind : p + 1;
+    }
+}
+
+void inq_log_line_around(struct inq_log_line *line, const char *lo, const char *at, const char *hi)
+{
+    const char *start = at;
+    const char *least = (size_t)(at - lo) < MAX_LINE ? lo : at - MAX_LINE;
+    while (start > least && start[-1] != '\n' && start[-1] != '\r') {
+        start--; /* a progress bar goes back to its line's start */
+    }
+    *line = (struct inq_log_line){.lo = lo, .hi = hi, .outer = start, .start = start, .at = at};
+    line->end = line_end(at, hi);
+    line->more = line->end;
+    for (int i = 0; i < MAX_LINES && line->more < hi && *line->more == '\n'; i++) {
+        const char *next = line->more + 1;
+        const char *end = line_end(next, hi);
+        if (begins_anew(next, end)) {
+            break;
+        }
+        line->more = end;
+    }
+    narrow(line);
+}
+
+/* ---- what stands in front -------------------------------------------------------------------- */
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static int32_t small(int64_t value)
+{
+    return value >= 0 && value < (int64_t)INT32_MAX ? (int32_t)value : -1;
+}
+
+/* "[1,12]<stderr>:" of mpirun, "[12]<stderr>:" of Horovod: the task. */
+static const char *read_stream_tag(const char *p, const char *end, struct inq_log_event *event)
+{
+    int64_t number = 0;
+    p = p + 1 < end && *p == '[' && is_digit(p[1]) ? inq_log_number(p + 1, end, &number) : NULL;
+    if (p != NULL && p + 1 < end && *p == ',' && is_digit(p[1])) {
+        p = inq_log_number(p + 1, end, &number);
+    }
+    p = p != NULL ? inq_log_match(p, end, "]<std") : NULL;
+    const char *close =
+        p != NULL ? memchr(p, '>', (size_t)(end - p) < 4 ? (size_t)(end - p) : 4) : NULL;
+    if (close == NULL) {
+        return NULL;
+    }
+    event->task = small(number);
+    return close + 1 + (close + 1 < end && close[1] == ':');
+}
+
+/* "[rank3]:", "[default3]:", "[Rank 3]" at p. */
+static const char *read_tag(const char *p, const char *end, struct inq_log_event *event,
+                            int32_t *inner)
+{
+    int64_t number = 0;
+    if (*p != '[') {
+        return NULL;
+    }
+    const char *stream = read_stream_tag(p, end, event);
+    if (stream != NULL) {
+        return stream;
+    }
+    const char *behind = inq_log_match(p, end, "[Rank ");
+    bool apart = behind == NULL && end - p > 6 && p[5] == ' '; /* "[rank 3]" */
+    behind = apart ? inq_log_match(p, end, "[rank") : behind;
+    const char *digits = behind;
+    if (behind == NULL) {
+        for (digits = p + 1; digits < end && is_word(*digits); digits++) {
+        }
+    }
+    if (digits == p + 1 || digits >= end || (behind == NULL && !is_digit(*digits))) {
+        return NULL;
+    }
+    const char *close = inq_log_number(digits, end, &number);
+    if (close == NULL || close >= end || *close != ']') {
+        return NULL;
+    }
+    bool colon = close + 1 < end && close[1] == ':';
+    if (behind != NULL) {
+        *inner = small(number);
+    } else if (digits - p == 5 && memcmp(p, "[rank", 5) == 0) {
+        event->rank = small(number);
+    } else if (colon) {
+        event->local_rank = small(number);
+    } else {
+        return NULL;
+    }
+    return close + 1 + colon;
+}
+
+/* "[PG 0 (default_pg) Rank 3]", "[PG ID 0 PG GUID 0(default_pg) Rank 1]": its rank is the one in
+ * the group, which is the global one in the default group. */
+static void read_group_rank(const struct inq_log_line *line, int32_t *inner)
+{
+    int64_t number = 0;
+    const char *pg = inq_log_seek(line->start, line->end, "[PG ");
+    const char *close = pg != NULL ? memchr(pg, ']', (size_t)(line->end - pg)) : NULL;
+    const char *rank = close != NULL ? inq_log_seek(pg, close, "Rank ") : NULL;
+    bool first = close != NULL && (inq_log_match(pg, close, "0") != NULL ||
+                                   inq_log_match(pg, close, "ID 0PG") != NULL ||
+                                   inq_log_seek(pg, close, "default_pg") != NULL);
+    if (rank != NULL && first && inq_log_number(rank, close, &number) != NULL) {
+        *inner = small(number);
+    }
+}
+
+/* "host:123:456 [3]" at p. */
+static const char *read_nccl(const char *p, const char *end, struct inq_log_event *event,
+                             char *host, size_t host_size)
+{
+    const char *space = p;
+    while (space < end && !is_blank(*space)) {
+        space++;
+    }
+    const char *colons[2] = {NULL, NULL};
+    for (const char *q = space - 1; q > p && colons[1] == NULL; q--) {
+        if (*q == ':') {
+            colons[colons[0] != NULL] = q;
+        } else if (!is_digit(*q)) {
+            return NULL;
+        }
+    }
+    int64_t number = 0;
+    size_t len = colons[1] != NULL ? (size_t)(colons[1] - p) : 0;
+    bool named = false; /* "17:29:06" is a time */
+    for (size_t i = 0; i < len; i++) {
+        named = named || !is_digit(p[i]);
+    }
+    if (!named || len >= host_size || colons[0] + 1 >= space ||
+        inq_log_number(colons[1] + 1, colons[0], &number) != colons[0]) {
+        return NULL;
+    }
+    memcpy(host, p, len);
+    host[len] = '\0';
+    event->host = host;
+    event->pid = number;
+    p = inq_log_blank(space, end);
+    if (p + 1 < end && *p == '[' && is_digit(p[1])) {
+        const char *close = inq_log_number(p + 1, end, &number);
+        if (close != NULL && close < end && *close == ']') {
+            event->device = small(number);
+            return close + 1;
+        }
+    }
+    return space;
+}
+
+/* A host in front of "kernel:", as system logs have it. */
+static const char *read_syslog(const char *p, const char *end, struct inq_log_event *event,
+                               char *host, size_t host_size)
+{
+    const char *space = p;
+    while (space < end && !is_blank(*space)) {
+        space++;
+    }
+    size_t len = (size_t)(space - p);
+    if (len == 0 || len >= host_size || inq_log_match(space, end, "kernel:") == NULL ||
+        p[len - 1] == ':' || *p == ':') {
+        return NULL;
+    }
+    memcpy(host, p, len);
+    host[len] = '\0';
+    event->host = host;
+    return inq_log_match(space, end, "kernel:");
+}
+
+static const char *read_label(const char *p, const char *end, struct inq_log_event *event)
+{
+    int64_t number = 0;
+    const char *behind = is_digit(*p) ? inq_log_number(p, end, &number) : NULL;
+    if (behind == NULL || behind >= end || *behind != ':' || behind - p > 6 || behind + 1 >= end ||
+        !is_blank(behind[1])) {
+        return NULL;
+    }
+    event->task = small(number);
+    return behind + 1;
+}
+
+/* A stamp; one with a year is better than one without, else the first counts. */
+static const char *read_stamp(const char *p, const char *end, struct inq_log_event *event)
+{
+    struct inq_log_event found;
+    const char *behind = inq_log_stamp(p, end, &found);
+    bool taken = event->clock != INQ_LOG_CLOCK_NONE;
+    if (behind != NULL && (!taken || (!event->year_known && found.year_known))) {
+        event->clock = found.clock;
+        event->year_known = found.year_known;
+        event->time_ns = found.time_ns;
+        event->coarse_ns = found.coarse_ns;
+    }
+    return behind;
+}
+
+static const char *skip_token(const char *p, const char *end)
+{
+    bool bracket = *p == '[' || *p == '(';
+    p++;
+    while (p < end && !is_blank(*p) && *p != '[' && (!bracket || (*p != ']' && *p != ')'))) {
+        p++;
+    }
+    if (p < end && (*p == ']' || *p == ')')) {
+        p++;
+    }
+    return p;
+}
+
+/* Behind marks of quoted mail and of byte order. */
+static const char *skip_quotes(const char *p, const char *end)
+{
+    while (p < end && (*p == '>' || (unsigned char)*p >= 0x80)) {
+        p++;
+    }
+    return inq_log_blank(p, end);
+}
+
+void inq_log_prefix(const struct inq_log_line *line, struct inq_log_event *event, char *host,
+                    size_t host_size)
+{
+    int32_t inner = -1;
+    bool tagged = line->start > line->outer; /* what is in front may be another rank's */
+    const char *p = line->start;
+    if (tagged && is_digit(*line->outer)) {
+        (void)read_label(line->outer, line->start, event);
+    }
+    if (tagged) {
+        (void)read_stamp(inq_log_blank(line->outer, line->start), line->start, event);
+    }
+    bool stamps = true; /* nothing but times so far: a label may follow */
+    for (int tokens = 0; tokens < 24; tokens++) {
+        p = skip_quotes(inq_log_blank(p, line->at), line->at);
+        if (p >= line->at) {
+            break;
+        }
+        const char *next = read_tag(p, line->end, event, &inner);
+        next = next != NULL || !stamps ? next : read_label(p, line->end, event);
+        const char *stamp = next == NULL ? read_stamp(p, line->end, event) : NULL;
+        stamps = stamps && stamp != NULL;
+        next = next != NULL ? next : stamp;
+        next = next != NULL || event->host[0] != '\0'
+                   ? next
+                   : read_nccl(p, line->end, event, host, host_size);
+        next = next != NULL || event->host[0] != '\0'
+                   ? next
+                   : read_syslog(p, line->end, event, host, host_size);
+        p = next != NULL ? next : skip_token(p, line->at);
+    }
+    read_group_rank(line, &inner);
+    event->rank = event->rank >= 0 ? event->rank : inner;
+}
+
+/* "stderr F " behind the stamp of a container's log. */
+static const char *read_stream_name(const char *p, const char *end)
+{
+    bool named = end - p > 9 && (memcmp(p, "stdout ", 7) == 0 || memcmp(p, "stderr ", 7) == 0);
+    return named && (p[7] == 'F' || p[7] == 'P') && p[8] == ' ' ? p + 9 : NULL;
+}
+
+const char *inq_log_message(const char *p, const char *end)
+{
+    struct inq_log_event event;
+    int32_t inner = -1;
+    event = (struct inq_log_event){.rank = -1};
+    for (;;) {
+        p = inq_log_blank(p, end);
+        if (p >= end) {
+            return end;
+        }
+        const char *next = read_tag(p, end, &event, &inner);
+        next = next != NULL ? next : inq_log_stamp(p, end, &event);
+        next = next != NULL ? next : read_label(p, end, &event);
+        next = next != NULL ? next : read_stream_name(p, end);
+        if (next == NULL) {
+            return p;
+        }
+        p = next;
+    }
+}
+
+/* Up to a character of `stops` or a blank, cut to the room there is. */
+void inq_log_copy_word(const char *p, const char *end, const char *stops, char *to, size_t size)
+{
+    size_t n = 0;
+    p = inq_log_blank(p, end);
+    while (p < end && (unsigned char)*p > ' ' && strchr(stops, *p) == NULL && n + 1 < size) {
+        to[n++] = *p++;
+    }
+    to[n] = '\0';
+}
+
+/* "[rank3]:", "12: ", "[1,3]<stderr>:" at p: its length, 0 for none. */
+static size_t label_at(const char *start, const char *end)
+{
+    const char *stop = end - start > 32 ? start + 32 : end;
+    const char *p = start;
+    if (p < stop && *p == '[') {
+        const char *close = memchr(p, ']', (size_t)(stop - p));
+        p = close != NULL ? close + 1 : stop;
+        if (p < stop && *p == '<') {
+            const char *colon = memchr(p, ':', (size_t)(stop - p));
+            const char *angle = memchr(p, '>', (size_t)(stop - p));
+            p = colon != NULL ? colon : angle != NULL ? angle + 1 : stop;
+        }
+        return p < stop && *p == ':' ? (size_t)(p - start) + 1 : 0;
+    }
+    while (p < stop && is_digit(*p)) {
+        p++;
+    }
+    bool ends = p + 1 >= end || is_blank(p[1]) || p[1] == '\n' || p[1] == '\r';
+    return p > start && p < stop && *p == ':' && ends ? (size_t)(p - start) + 1 : 0;
+}
+
+const char *inq_log_body(const char *start, const char *end, uint32_t *writer)
+{
+    const char *p = start;
+    *writer = 0;
+    while (p < end && *p == 0x1b) {
+        const char *next = inq_log_blank(p, end);
+        p = next > p ? next : p + 1;
+    }
+    for (int i = 0; i < 4 && p < end && !is_blank(*p); i++) {
+        struct inq_log_event event;
+        size_t n = *writer == 0 ? label_at(p, end) : 0;
+        const char *next = n > 0 ? p + n : read_stream_name(p, end);
+        if (next == NULL && is_digit(*p)) {
+            event = (struct inq_log_event){.rank = -1};
+            next = inq_log_stamp(p, end, &event);
+        }
+        if (next == NULL) {
+            break;
+        }
+        const char *angle = n > 0 ? memchr(p, '<', n) : NULL; /* both streams of one process */
+        size_t named = angle != NULL ? (size_t)(angle - p) : n;
+        uint32_t hash = UINT32_C(2166136261);
+        for (size_t k = 0; k < named; k++) {
+            hash = (hash ^ (unsigned char)p[k]) * UINT32_C(16777619);
+        }
+        *writer = n > 0 ? hash | 1 : *writer;
+        p = next + (next < end && *next == ' ');
+    }
+    return p;
+}
+
+uint32_t inq_log_writer(const char *start, const char *end)
+{
+    uint32_t writer;
+    (void)inq_log_body(start, end, &writer);
+    return writer;
+}
+
+const char *inq_log_line_before(const struct inq_log_line *line, const char *start)
+{
+    if (start <= line->lo) {
+        return NULL;
+    }
+    const char *p = start - 1;
+    while (p > line->lo && p[-1] != '\n' && start - p < 4096) {
+        p--;
+    }
+    return p;
+}
+
+/* ---- PCI addresses --------------------------------------------------------------------------- */
+
+static int hex(char c)
+{
+    return is_digit(c)            ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+static const char *read_hex(const char *p, const char *end, uint64_t *value)
+{
+    const char *from = p;
+    *value = 0;
+    while (p < end && hex(*p) >= 0 && p - from < 8) {
+        *value = *value << 4 | (uint64_t)hex(*p);
+        p++;
+    }
+    return p > from ? p : NULL;
+}
+
+uint64_t inq_log_bus(const char *p, const char *end)
+{
+    uint64_t parts[3] = {0};
+    size_t n = 0;
+    const char *behind = inq_log_match(p, end, "PCI:");
+    p = inq_log_blank(behind != NULL ? behind : p, end);
+    for (const char *next = p; n < 3; n++) {
+        next = read_hex(next, end, &parts[n]);
+        if (next == NULL) {
+            break;
+        }
+        bool colon = next < end && *next == ':';
+        next += colon;
+        if (!colon) {
+            n++;
+            break;
+        }
+    }
+    switch (n) {
+    case 1: /* NCCL: device and function are its last three digits */
+        return parts[0] >> 12 << 8 | (parts[0] >> 4 & 0xff);
+    case 2:
+        return parts[0] << 8 | parts[1];
+    case 3:
+        return parts[0] << 16 | parts[1] << 8 | parts[2];
+    default:
+        return INQ_LOG_NO_BUS;
+    }
+}

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of lines that tell something of a failure, in the wordings of PyTorch 1.13 to 2.10,
+ * NCCL 2.10 to 2.30, launchers (torchrun, mpirun, Horovod, DeepSpeed, Lightning, Ray), Slurm,
+ * Kubernetes, the CUDA and ROCm runtimes and the Linux kernel. */
+#include "ingest/log/patterns.h"
+
+#include <stddef.h>
+
+static const struct inq_log_field of_work[] = {
+    {"SeqNum=", INQ_LOG_SEQ},        {"OpType=", INQ_LOG_OP},
+    {"NumelIn=", INQ_LOG_NUMEL_IN},  {"NumelOut=", INQ_LOG_NUMEL_OUT},
+    {"TensorShape=", INQ_LOG_SHAPE}, {"Timeout(ms)=", INQ_LOG_TIMEOUT},
+    {"ran for ", INQ_LOG_RAN},       {NULL, 0},
+};
+
+static const struct inq_log_field of_counters[] = {
+    {"Timeout at NCCL work:", INQ_LOG_SEQ},
+    {"watchdog at work:", INQ_LOG_SEQ},
+    {"work sequence id:", INQ_LOG_SEQ},
+    {"ast enqueued NCCL work:", INQ_LOG_ENQUEUED},
+    {"ast enqueued work:", INQ_LOG_ENQUEUED},
+    {"ast completed NCCL work:", INQ_LOG_COMPLETED},
+    {"ast completed work:", INQ_LOG_COMPLETED},
+    {"timeout from rank", INQ_LOG_PEER_RANK},
+    {NULL, 0},
+};
+
+static const struct inq_log_field of_desync[] = {
+    {"ranks [", INQ_LOG_RANKS},
+    {"- [", INQ_LOG_RANKS},
+    {"[", INQ_LOG_RANKS},
+    {"join collective #", INQ_LOG_SEQ},
+    {"collective #", INQ_LOG_SEQ},
+    {"started", INQ_LOG_OP},
+    {NULL, 0},
+};
+
+static const struct inq_log_field of_desync_timeout[] = {
+    {"collective:", INQ_LOG_OP}, {", #", INQ_LOG_SEQ}, {"[", INQ_LOG_RANK}, {NULL, 0}};
+
+static const struct inq_log_field of_init[] = {
+    /* the rank is one of the communicator */
+    {" rank ", INQ_LOG_PEER_RANK},
+    {"nranks ", INQ_LOG_NRANKS},
+    {"cudaDev ", INQ_LOG_DEVICE},
+    {"busId ", INQ_LOG_BUS_ID},
+    {NULL, 0},
+};
+
+static const struct inq_log_field of_completion[] = {
+    {"peer ", INQ_LOG_PEER},
+    {"status=", INQ_LOG_CODE},
+    {"ERR(", INQ_LOG_CODE},
+    {"ERROR(", INQ_LOG_CODE},
+    {"with error ", INQ_LOG_CODE},
+    {"RC:", INQ_LOG_CODE},
+    {NULL, 0},
+};
+
+static const struct inq_log_field of_peer[] = {
+    {"remote peer ", INQ_LOG_PEER}, {"recv from ", INQ_LOG_PEER},
+    {"send to ", INQ_LOG_PEER},     {"onnect to ", INQ_LOG_PEER},
+    {"peer [", INQ_LOG_PEER},       {"localRank ", INQ_LOG_PEER_RANK},
+    {"remote=", INQ_LOG_PEER},      {NULL, 0},
+};
+
+static const struct inq_log_field of_modify[] = {{"remote IP ", INQ_LOG_PEER}, {NULL, 0}};
+
+static const struct inq_log_field of_remote[] = {{"from rank:", INQ_LOG_PEER_RANK},
+                                                 {"from rank ", INQ_LOG_PEER_RANK},
+                                                 {"/task:", INQ_LOG_PEER_RANK}, /* JAX */
+                                                 {NULL, 0}};
+
+static const struct inq_log_field of_barrier[] = {{"issing ranks:", INQ_LOG_RANKS},
+                                                  {"Ranks ", INQ_LOG_RANKS},
+                                                  {"]: Rank ", INQ_LOG_RANKS},
+                                                  {"Rank ", INQ_LOG_RANKS},
+                                                  {NULL, 0}};
+
+static const struct inq_log_field of_exit[] = {{"exitcode:", INQ_LOG_CODE},
+                                               {"exitcode :", INQ_LOG_CODE},
+                                               {"local_rank:", INQ_LOG_LOCAL_RANK},
+                                               {"(pid:", INQ_LOG_PID},
+                                               {NULL, 0}};
+
+/* Launchers other than torchrun; the last of these names its last child, not the one that failed.
+ */
+static const struct inq_log_field of_child[] = {{"process rank ", INQ_LOG_RANK},
+                                                {"],", INQ_LOG_RANK},
+                                                {"with PID ", INQ_LOG_PID},
+                                                {"on signal ", INQ_LOG_SIGNAL},
+                                                {"(signal ", INQ_LOG_SIGNAL},
+
+                                                {"with signal ", INQ_LOG_SIGNAL},
+                                                {"<Signals.", INQ_LOG_SIGNAL},
+                                                {"with code ", INQ_LOG_CODE},
+                                                {"exit code ", INQ_LOG_CODE},
+                                                {"Exit code:", INQ_LOG_CODE},
+                                                {"return code = ", INQ_LOG_CODE},
+                                                {"exit status ", INQ_LOG_CODE},
+                                                {"process ", INQ_LOG_LOCAL_RANK},
+                                                {NULL, 0}};
+
+/* "Global rank 2 (PID 77) exited with code -7" */
+static const struct inq_log_field of_rank[] = {{"ank ", INQ_LOG_RANK},
+                                               {"(PID ", INQ_LOG_PID},
+                                               {"exit code ", INQ_LOG_CODE},
+                                               {"with code ", INQ_LOG_CODE},
+                                               {NULL, 0}};
+
+static const struct inq_log_field of_missing[] = {{"Rank ", INQ_LOG_RANKS}, {NULL, 0}};
+
+static const struct inq_log_field of_instance[] = {{"instance of", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_signal[] = {
+    {"subprocess ", INQ_LOG_PID}, {"process ", INQ_LOG_PID}, {NULL, 0}};
+
+static const struct inq_log_field of_oom[] = {
+    {". GPU ", INQ_LOG_DEVICE}, {"(GPU ", INQ_LOG_DEVICE}, {NULL, 0}};
+
+static const struct inq_log_field of_cuda[] = {
+    {"CUDA error: ", INQ_LOG_SENTENCE},    {"HIP error: ", INQ_LOG_SENTENCE},
+    {"Error [CUDA]:", INQ_LOG_SENTENCE},   {"Cuda failure '", INQ_LOG_SENTENCE},
+    {"runtime error (", INQ_LOG_SENTENCE}, {"CUBLAS_STATUS", INQ_LOG_SENTENCE},
+    {"CUDNN_STATUS", INQ_LOG_SENTENCE},    {"CUDA_ERROR_", INQ_LOG_SENTENCE},
+    {"Assertion", INQ_LOG_SENTENCE},       {"eason:", INQ_LOG_SENTENCE},
+    {"eason :", INQ_LOG_SENTENCE},         {"? Error ", INQ_LOG_SENTENCE},
+    {"IPC handle :", INQ_LOG_SENTENCE},    {"'", INQ_LOG_SENTENCE}, /* Cuda failure 999 '...' */
+    {"Cuda failure", INQ_LOG_SENTENCE},    {NULL, 0}};
+
+static const struct inq_log_field of_behind[] = {
+    {"Rank ", INQ_LOG_RANK}, {"operation ", INQ_LOG_SEQ}, {"process ", INQ_LOG_PID}, {NULL, 0}};
+
+static const struct inq_log_field of_oom_kill[] = {
+    {"pid=", INQ_LOG_PID}, {"rocess ", INQ_LOG_PID}, {NULL, 0}};
+
+/* "Killed process 3812 (python)": the name stands in the first bracket. */
+static const struct inq_log_field of_oom_victim[] = {
+    {"rocess ", INQ_LOG_PID}, {"(", INQ_LOG_OP}, {NULL, 0}};
+
+static const struct inq_log_field of_value[] = {{"Rank ", INQ_LOG_RANK}, {NULL, 0}};
+
+static const struct inq_log_field of_events[] = {{"Detected ", INQ_LOG_CODE}, {NULL, 0}};
+
+static const struct inq_log_field of_stuck[] = {{"[", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_blocked[] = {{"task ", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_server[] = {{"server ", INQ_LOG_PEER}, {NULL, 0}};
+
+static const struct inq_log_field of_worker[] = {
+    {"(pid(s) ", INQ_LOG_PID}, {"(pid ", INQ_LOG_PID}, {"signal: ", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_async[] = {{"event: ", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_mpi_abort[] = {{"on rank ", INQ_LOG_RANK},
+                                                    {"rank:", INQ_LOG_RANK},
+                                                    {"rank=", INQ_LOG_RANK},
+                                                    {"(rank ", INQ_LOG_RANK},
+                                                    {"- process ", INQ_LOG_RANK},
+                                                    {"errorcode ", INQ_LOG_CODE},
+                                                    {"MPI_COMM_WORLD, ", INQ_LOG_CODE},
+                                                    {NULL, 0}};
+
+/* "terminate called after throwing an instance of 'c10::Error'\n  what():  ..." */
+static const struct inq_log_field of_abort[] = {{"what():", INQ_LOG_SENTENCE},
+                                                {"instance of", INQ_LOG_SENTENCE},
+                                                {"Fatal Python error:", INQ_LOG_SENTENCE},
+                                                {"Signal:", INQ_LOG_SENTENCE},
+                                                {NULL, 0}};
+
+static const struct inq_log_field of_sizes[] = {
+    {"nbytes.", INQ_LOG_NUMEL_IN}, {" vs ", INQ_LOG_NUMEL_OUT}, {NULL, 0}};
+
+/* "Missing ranks:\n0: [allreduce.x]", "[missing ranks: 0, 3]", "[ready ranks: 1, 2]" */
+static const struct inq_log_field of_stalled[] = {
+    {"issing ranks:", INQ_LOG_RANKS}, {"talled ranks:", INQ_LOG_RANKS}, {NULL, 0}};
+
+static const struct inq_log_field of_task[] = {
+    {"/task:", INQ_LOG_RANKS}, {"task ", INQ_LOG_RANKS}, {NULL, 0}};
+
+static const struct inq_log_field of_joined[] = {
+    {"clients.", INQ_LOG_SEQ}, {"/", INQ_LOG_NRANKS}, {NULL, 0}};
+
+static const struct inq_log_field of_unique_id[] = {
+    {"ncclUniqueId from [", INQ_LOG_PEER_RANK}, {"UniqueId from [", INQ_LOG_PEER_RANK}, {NULL, 0}};
+
+static const struct inq_log_field of_proxy[] = {
+    {"from rank ", INQ_LOG_PEER_RANK}, {"retcode ", INQ_LOG_CODE}, {NULL, 0}};
+
+static const struct inq_log_field of_process[] = {
+    {"ank ", INQ_LOG_RANK},     {"ank=", INQ_LOG_RANK},         {"ank: ", INQ_LOG_RANK},
+    {"pid ", INQ_LOG_PID},      {"pid=", INQ_LOG_PID},          {"pid: ", INQ_LOG_PID},
+    {"world ", INQ_LOG_NRANKS}, {"world_size", INQ_LOG_NRANKS}, {NULL, 0}};
+
+static const struct inq_log_field of_daemon[] = {
+    {"Remote daemon", INQ_LOG_SENTENCE}, {"on node ", INQ_LOG_PEER}, {NULL, 0}};
+
+static const struct inq_log_field of_mpi_error[] = {{"MPI_ERR_", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_amd[] = {
+    {"amdgpu ", INQ_LOG_BUS_ID}, {"pid ", INQ_LOG_PID}, {NULL, 0}};
+
+static const struct inq_log_field of_npu[] = {
+    {"RankID:", INQ_LOG_RANK},           {"remote rank [", INQ_LOG_PEER_RANK},
+    {"remote rank ", INQ_LOG_PEER_RANK}, {"Location[IP/ID]:[", INQ_LOG_PEER},
+    {"Device:", INQ_LOG_DEVICE},         {"PID:", INQ_LOG_PID},
+    {"error code is ", INQ_LOG_CODE},    {"Reason:", INQ_LOG_SENTENCE},
+    {"reason=", INQ_LOG_SENTENCE},       {NULL, 0}};
+
+static const struct inq_log_field of_hsa[] = {{"[pid:", INQ_LOG_PID}, {NULL, 0}};
+
+static const struct inq_log_field of_node[] = {{"IP: ", INQ_LOG_PEER},
+                                               {"address: ", INQ_LOG_PEER},
+                                               {"Node ", INQ_LOG_PEER},
+                                               {"node ", INQ_LOG_PEER},
+                                               {NULL, 0}};
+
+static const struct inq_log_field of_allocation[] = {
+    {"tried to allocate ", INQ_LOG_SENTENCE}, {"Unable to allocate ", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_fabric[] = {
+    {"Peer host id: ", INQ_LOG_PEER}, {"peer ", INQ_LOG_PEER},       {"RC: ", INQ_LOG_CODE},
+    {"err: ", INQ_LOG_CODE},          {"Error: ", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_pattern patterns[] = {
+    /* PyTorch's watchdog */
+    LAST(WATCHDOG_TIMEOUT, "caught collective operation timeout", NULL, of_work),
+    LAST(WORK_FAILED, "Timeout at NCCL work", NULL, of_counters),
+    LAST(WORK_FAILED, "detected by watchdog at work", NULL, of_counters),
+    LAST(DUMP_SIGNAL, "Received a dump signal", NULL, of_counters),
+    ROW(WATCHDOG_ENDED, "watchdog thread terminated with exception", NULL, NULL),
+    LAST(WATCHDOG_ENDED, "taking the entire process down", NULL, NULL),
+    LAST(WATCHDOG_ENDED, "Some NCCL operations have failed", NULL, NULL),
+    ROW(ASYNC_EXCEPTION, "raised the following async exception", NULL, of_work),
+    LAST(BLOCKING_WAIT, "blocking wait", "timed out in", of_work),
+    LAST(WATCHDOG_STUCK, "watchdog got stuck for", NULL, NULL),
+    LAST(WATCHDOG_STUCK, "Heartbeat monitor timed out", NULL, NULL),
+    ROW(WATCHDOG_STUCK, "due to ProcessGroupNCCL watchdog hang", NULL, NULL),
+    LAST(GIL, "acquire GIL within", NULL, NULL),
+    LAST(GIL, "acquire GIL on exit", NULL, NULL),
+    LAST(REMOTE_ERROR, "remote error detected from rank", NULL, of_remote),
+    LAST(STORE_LOST, "should dump\" flag on TCPStore", NULL, NULL),
+    ROW(STORE_LOST, "recvValue failed", NULL, of_peer),
+    ROW(STORE_LOST, "recvVector failed", NULL, of_peer),
+    ROW(STORE_LOST, "sendBytes failed", NULL, of_peer),
+    ROW(STORE_LOST, "remote server shutdown or crash", NULL, NULL),
+    ROW(STORE_TIMEOUT, "wait timeout after", NULL, NULL),
+    ROW(STORE_TIMEOUT, "Socket Timeout", NULL, NULL),
+    ROW(STORE_TIMEOUT, "for clients. ", NULL, of_joined),
+    ROW(STORE_TIMEOUT, "UniqueId from [", NULL, of_unique_id),
+    ROW(STORE_TIMEOUT, "client socket has timed out", NULL, NULL),
+    LAST(DESYNC_NEVER, "lagging ranks that caused this timeout", NULL, of_desync),
+    LAST(DESYNC_UNFINISHED, "joined but didn't finish collective", NULL, of_desync),
+    LAST(DESYNC_BEHIND, "but didn't join collective", NULL, of_desync),
+    SPECIAL(DESYNC_STARTED, "] started ", "[", of_desync, INQ_LOG_STARTED),
+    LAST(WORK_FAILED, "Timeout at collective", NULL, of_desync_timeout),
+    SPECIAL(MISMATCH, "mismatch between collectives on ranks", NULL, NULL, INQ_LOG_FINGERPRINTS),
+    ROW(MISMATCH, "essage truncated", "bytes instead of", NULL),
+    LAST(MISMATCH, "ismatched collective detected", NULL, NULL),
+    /* Gloo, barriers, sockets */
+    ROW(GLOO_CLOSED, " by peer", "closed", of_peer),
+    ROW(GLOO_TIMEOUT, "Timed out waiting", "ms for", NULL),
+    ROW(GLOO_TIMEOUT, "Application timeout caused pair closure", NULL, NULL),
+    LAST(BARRIER_RANKS, "failed to pass monitoredBarrier", NULL, of_barrier),
+    LAST(BARRIER_RANKS, "issing ranks:", NULL, of_barrier),
+    LAST(REMOTE_ERROR, "reached monitoredBarrier, but received errors", NULL, of_remote),
+    LAST(REMOTE_ERROR, "coordination service:", "ERROR in", of_remote),
+    LAST(STORE_LOST, "coordination service:", "UNAVAILABLE", of_peer),
+    LAST(REMOTE_ERROR, "Horovod has been shut down", NULL, NULL),
+    LAST(NCCL_SERVICE, "closed by localRank", NULL, of_peer),
+    LAST(PEER_CLOSED, "closed by remote peer", NULL, of_peer),
+    LAST(PEER_CLOSED, "Call to recv from", "failed", of_peer),
+    LAST(PEER_CLOSED, "Call to send to", "failed", of_peer),
+    ROW(PEER_CLOSED, "Socket recv failed", NULL, NULL),
+    ROW(PEER_CLOSED, "Failed to execute operation", "retcode", of_proxy),
+    ROW(PEER_CLOSED, " by peer", "reset", of_peer),
+    ROW(PEER_CLOSED, "Broken pipe", NULL, of_peer),
+    /* the launcher */
+    SPECIAL(EXIT_ROW, "exitcode", "(local_rank:", of_exit, INQ_LOG_EXIT_ITEM),
+    LAST(EXIT, "exitcode", "local_rank:", of_exit),
+    SPECIAL(EXIT_ROW, "exitcode", "(pid:", of_exit, INQ_LOG_EXIT_ITEM),
+    LAST(EXIT, "exited on signal", "process rank", of_child),
+    {INQ_LOG_EXIT, INQ_LOG_PLAIN, ": [[", "Process name", of_child, 1, true},
+    LAST(EXIT, "exits with return code", NULL, of_child),
+    LAST(EXIT, "non-zero exit status", NULL, of_child),
+    LAST(EXIT, "crashed with exit code", "ank ", of_rank),
+    LAST(EXIT, "exited with code", "ank ", of_rank),
+    LAST(EXIT, "<Signals.", "died with", of_child),
+    LAST(EXIT, "terminated with ", "process", of_child),
+    LAST(SIGTERM_SENT, "Killing subprocess", NULL, of_signal),
+    LAST(SIGTERM_SENT, "closing signal", "process", of_signal),
+    ROW(SIGTERM_SENT, "death signal", NULL, NULL),
+    ROW(SIGTERM_SENT, "got signal: ", NULL, of_signal),
+    ROW(PYTHON_ERROR, "std::bad_alloc", "instance of", of_instance),
+    /* CUDA */
+    CLAUSE(CUDA_OOM, "CUDA out of memory", "!1EB", of_oom),
+    CLAUSE(CUDA_OOM, "HIP out of memory", "!1EB", of_oom),
+    ROW(CUDA_OOM, "OutOfMemoryError: Allocation on device", NULL, NULL),
+    CLAUSE(CUDA_ERROR, "CUDA error: ", "!out of memory", of_cuda),
+    ROW(CUDA_OOM, "CUDA error: ", NULL, of_oom),
+    CLAUSE(CUDA_ERROR, "HIP error: ", NULL, of_cuda),
+    ROW(CUDA_ERROR, "cudaGetDeviceCount", NULL, of_cuda),
+    ROW(CUDA_ERROR, "cuda runtime error (", NULL, of_cuda),
+    ROW(CUDA_ERROR, "Triton Error [CUDA]", NULL, of_cuda),
+    ROW(CUDA_OOM, "CUBLAS_STATUS_ALLOC_FAILED", NULL, NULL),
+    ROW(CUDA_ERROR, "CUBLAS_STATUS_", "!CUBLAS_STATUS_ALLOC_FAILED", of_cuda),
+    ROW(CUDA_ERROR, "CUDNN_STATUS_", NULL, of_cuda),
+    LAST(CUDA_ERROR, "CUDA_ERROR_", ":", of_cuda),
+    LAST(CUDA_OOM, "RESOURCE_EXHAUSTED", "emory", NULL),
+    {INQ_LOG_CUDA_ERROR, INQ_LOG_PLAIN, "Assertion `", "thread: [", of_cuda, 710, false},
+    {INQ_LOG_CUDA_ERROR, INQ_LOG_PLAIN, "illegal memory access", "!CUDA error: ", NULL, 700, true},
+    {INQ_LOG_CUDA_ERROR, INQ_LOG_PLAIN, "fault by GPU", "Memory access", of_cuda, 700, true},
+    LAST(CUDA_ERROR, "HW Exception by GPU", NULL, of_cuda),
+    LAST(NCCL_CUDA_ERROR, "Cuda failure", NULL, of_cuda),
+    LAST(NCCL_CUDA_ERROR, "CUDA IPC handle :", NULL, of_cuda),
+    /* NCCL */
+    LAST(NCCL_INIT, "- Init COMPLETE", "busId", of_init),
+    LAST(NCCL_INIT, "- Init START", "busId", of_init),
+    LAST(NCCL_INIT, "Init COMPLETE", "busId", of_init),
+    LAST(NCCL_START, "NET/IB : Using", NULL, NULL),
+    LAST(NCCL_START, "Bootstrap : Using", NULL, NULL),
+    {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 1", "NCCL INFO", NULL, 1, true},
+    {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 2", "NCCL INFO", NULL, 2, true},
+    {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 3", "NCCL INFO", NULL, 3, true},
+    {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 6", "NCCL INFO", NULL, 6, true},
+    LAST(NCCL_IB, "Got completion from peer", NULL, of_completion),
+    ROW(NCCL_IB_ASYNC, "async event: ", "NET/IB", of_async),
+    ROW(NCCL_IB_ASYNC, "async fatal event: ", NULL, of_async),
+    LAST(NCCL_CONNECT, "onnect to ", "retry count after", of_peer),
+    LAST(NCCL_CONNECT, "onnect to ", "refused", of_peer),
+    LAST(NCCL_CONNECT, "onnect to ", "imed out", of_peer),
+    LAST(NCCL_CONNECT, "onnect to ", "No route to host", of_peer),
+    LAST(NCCL_CONNECT, "Connect to ", "failed", of_peer),
+    LAST(NCCL_CONNECT, "ibv_modify_qp failed", NULL, of_modify),
+    LAST(NCCL_CONNECT, "connectFullMesh failed", NULL, NULL),
+    CODE(NCCL_ERROR, "ncclUnhandledCudaError", NULL, 1),
+    CODE(NCCL_ERROR, "ncclSystemError", NULL, 2),
+    CODE(NCCL_ERROR, "ncclInternalError", NULL, 3),
+    CODE(NCCL_ERROR, "ncclInvalidArgument", NULL, 4),
+    CODE(NCCL_ERROR, "ncclInvalidUsage", NULL, 5),
+    CODE(NCCL_ERROR, "ncclRemoteError", NULL, 6),
+    CODE(NCCL_ERROR, "CL error in", NULL, -1),
+    CODE(NCCL_ERROR, "Duplicate GPU detected", NULL, 5),
+    LAST(RAS_BEHIND, "launched up to operation", "has launched", of_behind),
+    LAST(RAS_BEHIND, "launched up to operation", NULL, NULL),
+    LAST(RAS_MISSING, "Missing communicator data from", NULL, of_missing),
+    /* Slurm */
+    LAST(SLURM_TIME_LIMIT, "CANCELLED AT", "TIME LIMIT", NULL),
+    LAST(SLURM_PREEMPTED, "CANCELLED AT", "PREEMPTION", NULL),
+    LAST(SLURM_PREEMPTED, "CANCELLED AT", "JOB REQUEUE", NULL),
+    LAST(SLURM_NODE_FAILED, "CANCELLED AT", "NODE FAILURE", NULL),
+    LAST(SLURM_CANCELLED, "CANCELLED AT", NULL, NULL),
+    LAST(SLURM_CANCELLED, "Job step aborted", NULL, NULL),
+    LAST(SLURM_OOM, "Detected ", "oom-kill event", of_events),
+    LAST(SLURM_OOM, "Detected ", "oom_kill event", of_events),
+    {INQ_LOG_SLURM_EXIT, INQ_LOG_SRUN, "srun: error:", "task", NULL, -1, true},
+    LAST(SLURM_PREEMPTED, "job is preempted", NULL, NULL),
+    LAST(SLURM_TIME_LIMIT, "job is timed-out", NULL, NULL),
+    LAST(SLURM_NODE_FAILED, "Node failure on", NULL, NULL),
+    /* the kernel */
+    SPECIAL(XID, "NVRM: Xid", NULL, NULL, INQ_LOG_FROM_KERNEL),
+    SPECIAL(FALLEN_OFF, "fallen off the bus", "!Xid (", NULL, INQ_LOG_FALLEN),
+    LAST(GPU_DRIVER, "GSP Timeout", NULL, NULL),
+    LAST(GPU_DRIVER, "RmInitAdapter failed", NULL, NULL),
+    LAST(GPU_DRIVER, "HeartbeatTimedOut", "timed out", NULL),
+    SPECIAL(SXID, "SXid (", NULL, NULL, INQ_LOG_FROM_KERNEL),
+    SPECIAL(KERNEL_OOM, "invoked oom-killer", NULL, NULL, INQ_LOG_PLAIN),
+    LAST(KERNEL_OOM, "oom-kill:constraint", NULL, of_oom_kill),
+    LAST(KERNEL_OOM, "Killed process", NULL, of_oom_victim),
+    LAST(KERNEL_OOM, "Kill process", "memory", of_oom_kill),
+    SPECIAL(SEGFAULT, "segfault at", NULL, NULL, INQ_LOG_FAULT),
+    SPECIAL(SEGFAULT, "general protection", NULL, NULL, INQ_LOG_FAULT),
+    LAST(SOFT_LOCKUP, "soft lockup", NULL, of_stuck),
+    LAST(SOFT_LOCKUP, "LOCKUP on cpu", NULL, NULL),
+    LAST(HUNG_TASK, "blocked for more than", NULL, of_blocked),
+    LAST(NFS_DOWN, "nfs: server", "not responding", of_server),
+    LAST(NFS_OK, "nfs: server", "OK", of_server),
+    LAST(NFS_DOWN, "in progress operations using this service will wait", NULL, NULL),
+    LAST(NFS_OK, "onnection restored to", NULL, NULL),
+    LAST(LINK_DOWN, "Link DOWN", NULL, NULL),
+    LAST(LINK_DOWN, "Link INIT", NULL, NULL),
+    LAST(LINK_DOWN, "Link down", NULL, NULL),
+    LAST(LINK_DOWN, "link down", NULL, NULL),
+    LAST(LINK_DOWN, "Link is Down", NULL, NULL),
+    LAST(LINK_DOWN, "module event[error]", NULL, NULL),
+    LAST(LINK_UP, "Link ACTIVE", NULL, NULL),
+    LAST(LINK_UP, "Link UP", NULL, NULL),
+    LAST(LINK_UP, "Link up", NULL, NULL),
+    LAST(LINK_UP, "link up", NULL, NULL),
+    LAST(LINK_UP, "Link is Up", NULL, NULL),
+    LAST(PCIE_CORRECTED, "severity=Corrected", NULL, NULL),
+    LAST(PCIE_CORRECTED, "Corrected error received", NULL, NULL),
+    LAST(PCIE_FATAL, "severity=Uncorrected", NULL, NULL),
+    LAST(PCIE_FATAL, "Uncorrected (Fatal)", NULL, NULL),
+    LAST(PCIE_FATAL, "Uncorrectable error received", NULL, NULL),
+    LAST(MACHINE_CHECK, "Machine Check Exception", NULL, NULL),
+    LAST(MACHINE_CHECK, "Hardware Error]", "ncorrected", NULL),
+    LAST(MACHINE_CHECK, "Hardware Error]", "severity: fatal", NULL),
+    LAST(MACHINE_CHECK, "Hardware Error]", "severity: recoverable", NULL),
+    LAST(DISK, "Remounting filesystem read-only", NULL, NULL),
+    LAST(DISK, "nvme", "reset controller", NULL),
+    LAST(DISK, "I/O error, dev", NULL, NULL),
+    CLAUSE(DISK, "No space left on device", NULL, NULL),
+    CLAUSE(DISK, "Stale file handle", NULL, NULL),
+    CLAUSE(DISK, "Input/output error", NULL, NULL),
+    CLAUSE(DISK, "Read-only file system", NULL, NULL),
+    CLAUSE(DISK, "Disk quota exceeded", NULL, NULL),
+    LAST(DISK, "StreamWriter failed writing", NULL, NULL),
+    LAST(DISK, "iostream error", NULL, NULL),
+    LAST(PANIC, "Kernel panic", NULL, NULL),
+    /* processes and containers */
+    CLAUSE(SEGFAULT, "Segmentation fault", NULL, NULL),
+    LAST(SEGFAULT, "Caught signal 11", NULL, NULL),
+    LAST(BUS_ERROR, "Caught signal 7", NULL, NULL),
+    LAST(LOADER_DIED, "out of shared memory", NULL, NULL),
+    LAST(LOADER_DIED, "DataLoader worker", "killed by signal", of_worker),
+    LAST(LOADER_DIED, "DataLoader worker", "exited unexpectedly", of_worker),
+    CLAUSE(BUS_ERROR, "Bus error", NULL, NULL),
+    LAST(POD_OOM, "OOMKilled", NULL, NULL),
+    LAST(POD_OOM, "low on memory", "node running", NULL),
+    LAST(POD_EVICTED, "Evicted", "eason", NULL), /* caches evict, too */
+    LAST(POD_EVICTED, "Evicted", "kubelet", NULL),
+    LAST(POD_EVICTED, "Evicted", "low on", NULL),
+    LAST(POD_EVICTED, "Evicted", "0/", NULL),
+    LAST(POD_EVICTED, "TaintManagerEviction", NULL, NULL),
+    LAST(SLURM_NODE_FAILED, "NodeNotReady", NULL, NULL),
+    SPECIAL(KILLED, "Killed", "!process", NULL, INQ_LOG_ALONE),
+    LAST(NOT_FINITE, "is nan, stopping", NULL, of_value),
+    LAST(NOT_FINITE, "found NaN in", NULL, of_value),
+    LAST(NOT_FINITE, "found Inf in", NULL, of_value),
+    LAST(NOT_FINITE, "NaN detected", NULL, of_value),
+    LAST(NOT_FINITE, "nan or inf", NULL, of_value),
+    LAST(NOT_FINITE, "nan values in its", NULL, of_value),
+    LAST(NOT_FINITE, "loss scale already at minimum", NULL, of_value),
+    SPECIAL(PROCESS, "pid ", "ank", of_process, INQ_LOG_IDENTITY),
+    SPECIAL(PROCESS, "pid=", "ank", of_process, INQ_LOG_IDENTITY),
+    SPECIAL(PROCESS, "pid: ", "ank", of_process, INQ_LOG_IDENTITY),
+    /* MPI */
+    LAST(NODE_LOST, "lost communication with a remote daemon", NULL, of_daemon),
+    LAST(NODE_LOST, "daemon died unexpectedly", NULL, of_daemon),
+    LAST(MPI_ERROR, "MPI_ERR_", NULL, of_mpi_error),
+    LAST(MPI_ABORT, "MPI_ABORT was invoked on rank", NULL, of_mpi_abort),
+    LAST(MPI_ABORT, "application called MPI_Abort", NULL, of_mpi_abort),
+    LAST(MPI_TIME_LIMIT, "user-provided time limit for job execution", NULL, NULL),
+    LAST(ABORTED, "*** Process received signal", NULL, of_abort),
+    LAST(ABORTED, "terminate called", NULL, of_abort),
+    LAST(ABORTED, "Fatal Python error", NULL, of_abort),
+    LAST(ABORTED, "(core dumped)", NULL, NULL),
+    LAST(ABORTED, "double free or corruption", NULL, NULL),
+    LAST(ABORTED, "malloc(): ", NULL, NULL),
+    LAST(ABORTED, "free(): invalid", NULL, NULL),
+    LAST(ABORTED, "corrupted size vs", NULL, NULL),
+    LAST(ABORTED, "stack smashing detected", NULL, NULL),
+    LAST(STOPPED, "eceived SIGTERM", NULL, NULL),
+    LAST(STOPPED, "eceived signal 15", NULL, NULL),
+    LAST(STOPPED, "Exiting gracefully", "ignal", NULL),
+    /* memory of the host */
+    LAST(HOST_MEMORY, "DefaultCPUAllocator", NULL, of_allocation),
+    LAST(HOST_MEMORY, "Unable to allocate", "for an array", of_allocation),
+    CLAUSE(HOST_MEMORY, "Cannot allocate memory", NULL, NULL),
+    LAST(SLURM_OOM, "exceeded memory limit", NULL, NULL),
+    LAST(SLURM_OOM, "Exceeded job memory limit", NULL, NULL),
+    LAST(SLURM_OOM, "exceeded virtual memory limit", NULL, NULL),
+    LAST(SHARED_MEMORY, "shared memory segment", "/dev/shm", NULL),
+    LAST(SHARED_MEMORY, "/dev/shm", "No space left", NULL),
+    LAST(SHARED_MEMORY, "/dev/shm", "insufficient", NULL),
+    LAST(SHARED_MEMORY, "insufficient shared memory", NULL, NULL),
+    LAST(SHARED_MEMORY, "unable to open shared memory object", NULL, NULL),
+    LAST(SHARED_MEMORY, "unable to write to file </torch_", NULL, NULL),
+    LAST(SHARED_MEMORY, "unable to mmap", "/torch_", NULL),
+    /* Kubernetes, Ray */
+    LAST(EVICTED_MEMORY, "low on resource: memory", NULL, NULL),
+    LAST(EVICTED_DISK, "low on resource: ephemeral-storage", NULL, NULL),
+    LAST(EVICTED_DISK, "local ephemeral storage usage exceeds", NULL, NULL),
+    LAST(POD_EVICTED, "Preempted by", NULL, NULL),
+    LAST(POD_OOM, "killed due to memory pressure", NULL, of_node),
+    LAST(NODE_LOST, "missed too many heartbeats", NULL, of_node),
+    LAST(NODE_LOST, "Node is not ready", NULL, NULL),
+    LAST(NODE_LOST, "node(s) had been lost", NULL, NULL),
+    LAST(WORKER_LOST, "actor died unexpectedly", NULL, NULL),
+    LAST(WORKER_LOST, "worker died unexpectedly", NULL, NULL),
+    LAST(WORKER_LOST, "Worker unexpectedly exits", NULL, NULL),
+    LAST(WORKER_LOST, "orker exit type: SYSTEM_ERROR", NULL, NULL),
+    LAST(WORKER_LOST, "process pool was terminated abruptly", NULL, NULL),
+    /* drivers and libraries */
+    LAST(VERSION_MISMATCH, "Driver/library version mismatch", NULL, NULL),
+    LAST(VERSION_MISMATCH, "NVRM: API mismatch", NULL, NULL),
+    LAST(VERSION_MISMATCH, "driver version is insufficient", NULL, NULL),
+    LAST(VERSION_MISMATCH, "driver on your system is too old", NULL, NULL),
+    LAST(VERSION_MISMATCH, "Failed to initialize NVML", NULL, NULL),
+    /* Ascend */
+    LAST(NPU_FAULT, "aicore exception", NULL, of_npu),
+    LAST(NPU_FAULT, "aicore error", NULL, of_npu),
+    LAST(NPU_FAULT, "vector core exception", NULL, of_npu),
+    LAST(NPU_FAULT, "task exception", "device", of_npu),
+    LAST(NPU_FAULT, "multi bit ecc", NULL, of_npu),
+    LAST(NPU_FAULT, "Multi-bit ECC", NULL, of_npu),
+    LAST(NPU_FAULT, "multi-bit ECC", NULL, of_npu),
+    LAST(NPU_FAULT, "HBM MULTI BIT ECC", NULL, of_npu),
+    LAST(NPU_FAULT, "device is lost", "npu", of_npu),
+    LAST(NPU_FAULT, "NPU is lost", NULL, of_npu),
+    LAST(NPU_FAULT, "error code is 507", NULL, of_npu),
+    CLAUSE(CUDA_OOM, "NPU out of memory", NULL, of_oom),
+    LAST(NPU_TIMEOUT, "EI0006", NULL, of_npu),
+    LAST(NPU_TIMEOUT, "EI0002", NULL, of_npu),
+    LAST(NPU_TIMEOUT, "Getting socket times out", NULL, of_npu),
+    LAST(NPU_TIMEOUT, "Notify register times out", NULL, of_npu),
+    LAST(NPU_TIMEOUT, "HcclGetCommAsyncError", NULL, of_npu),
+    ROW(NPU_ERROR, "HCCL function error", NULL, of_npu),
+    ROW(NPU_ERROR, "HCCL error in", NULL, of_npu),
+    ROW(NPU_ERROR, "call hccl api failed", NULL, of_npu),
+    ROW(NPU_ERROR, "call acl api failed", NULL, of_npu),
+    ROW(NPU_ERROR, "OPS function error", NULL, of_npu),
+    /* AMD */
+    LAST(AMD_PAGE_FAULT, "page fault (src_id:", NULL, of_amd),
+    LAST(AMD_RESET, "GPU reset begin", NULL, of_amd),
+    LAST(AMD_RESET, "timeout, signaled seq=", "amdgpu", of_amd),
+    LAST(AMD_RESET, "GPU hang", "HWS", of_amd),
+    LAST(AMD_RESET, "qcm fence wait loop timeout", NULL, of_amd),
+    LAST(AMD_MEMORY, "uncorrectable hardware errors", "amdgpu", of_amd),
+    LAST(AMD_MEMORY, "Uncorrectable error", "amdgpu", of_amd),
+    LAST(CUDA_ERROR, "HSA_STATUS_ERROR", NULL, of_hsa),
+    /* fabrics */
+    LAST(FABRIC_ERROR, "NET/OFI", "completed with error", of_fabric),
+    LAST(FABRIC_ERROR, "efa_rdm_", "err: ", of_fabric),
+    LAST(FABRIC_ERROR, "rxr_cq_", "err: ", of_fabric),
+    LAST(FABRIC_ERROR, "Transport retry count exceeded", NULL, of_fabric),
+    LAST(FABRIC_ERROR, "Unresponsive re", NULL, of_fabric),
+    LAST(FABRIC_ERROR, "Endpoint timeout", NULL, of_fabric),
+    LAST(FABRIC_ERROR, "UCX  ERROR", NULL, of_fabric),
+    LAST(FABRIC_SETUP, "NET/OFI", "ouldn't open", of_fabric),
+    LAST(FABRIC_SETUP, "NET/OFI", "nable to register memory", of_fabric),
+    LAST(FABRIC_SETUP, "NET/OFI", "failed: ", of_fabric),
+    /* those that wait, and for whom */
+    SPECIAL(STALLED_RANKS, "Missing ranks:", NULL, of_stalled, INQ_LOG_STALLED),
+    SPECIAL(STALLED_RANKS, "Stalled ranks:", NULL, of_stalled, INQ_LOG_STALLED),
+    LAST(STALLED_RANKS, "[missing ranks:", NULL, of_stalled),
+    LAST(STALLED_RANKS, "subset of ranks and are waiting", NULL, of_stalled),
+    LAST(BUFFER_MISMATCH, "preamble.length <= op", NULL, of_sizes),
+    LAST(BUFFER_MISMATCH, "Received data size doesn't match", NULL, NULL),
+    LAST(TASK_LOST, "heartbeat timeout", "task", of_task),
+    LAST(TASK_LOST, "stopped sending heartbeats", NULL, of_task),
+    SPECIAL(TASK_LOST, "Barrier timed out", NULL, NULL, INQ_LOG_TASKS),
+    LAST(LEADER_LOST, "leader task was preempted", NULL, NULL),
+    LAST(REMOTE_ERROR, "distributed service detected fatal errors", "!leader task was preempted",
+         NULL),
+    CLAUSE(PORT_TAKEN, "Address already in use", NULL, NULL),
+    LAST(PORT_TAKEN, "EADDRINUSE", NULL, NULL),
+    /* the launcher's course */
+    LAST(RESTARTED, "will restart worker group", NULL, NULL),
+    LAST(RESTARTED, "estarting worker group", NULL, NULL),
+    LAST(RESTARTED, "Requeued", "job", NULL),
+    LAST(ENDED_WELL, "raining completed", NULL, NULL),
+    LAST(ENDED_WELL, "raining complete", NULL, NULL),
+    LAST(ENDED_WELL, "raining finished", NULL, NULL),
+    LAST(ENDED_WELL, "raining done", NULL, NULL),
+    LAST(ENDED_WELL, "raining is done", NULL, NULL),
+    LAST(ENDED_WELL, "inished training", NULL, NULL),
+    LAST(ENDED_WELL, "inished successfully", NULL, NULL),
+    LAST(ENDED_WELL, "ompleted successfully", NULL, NULL),
+    LAST(ENDED_WELL, "uccessfully completed", NULL, NULL),
+    LAST(ENDED_WELL, "after training is done", NULL, NULL),
+    LAST(ENDED_WELL, "max_steps=", "reached", NULL),
+    LAST(ENDED_WELL, "`Trainer.fit` stopped", "reached", NULL),
+    LAST(ENDED_WELL, "train_runtime", NULL, NULL),
+    LAST(ENDED_WELL, "orker group successfully finished", NULL, NULL),
+    LAST(ENDED_WELL, "state SUCCEEDED", NULL, NULL),
+    /* training output */
+    SPECIAL(PROGRESS, "loss", NULL, NULL, INQ_LOG_METRICS),
+    SPECIAL(PROGRESS, "Loss", NULL, NULL, INQ_LOG_METRICS),
+    SPECIAL(NOT_FINITE, "grad_norm", NULL, NULL, INQ_LOG_NORM),
+    SPECIAL(NOT_FINITE, "grad norm", NULL, NULL, INQ_LOG_NORM),
+    /* Python */
+    SPECIAL(PYTHON_ERROR, "Error", NULL, NULL, INQ_LOG_EXCEPTION),
+    SPECIAL(PYTHON_ERROR, "Exception", NULL, NULL, INQ_LOG_EXCEPTION),
+    SPECIAL(PYTHON_ERROR, "Interrupt", NULL, NULL, INQ_LOG_EXCEPTION),
+    SPECIAL(PYTHON_ERROR, "SystemExit", NULL, NULL, INQ_LOG_EXCEPTION),
+    SPECIAL(PYTHON_ERROR, "StopIteration", NULL, NULL, INQ_LOG_EXCEPTION),
+    SPECIAL(PYTHON_ERROR, "Traceback (most", NULL, NULL, INQ_LOG_TRACEBACK),
+    /* the floor: whatever says itself that it is an error */
+    SPECIAL(NCCL_WARNING, "NCCL WARN", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "ERROR", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "FATAL", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "CRITICAL", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "SEVERE", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "PANIC", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "error", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "fatal", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "critical", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "panic:", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, ".cc:", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, ".cpp:", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "distributed/elastic", NULL, NULL, INQ_LOG_SEVERE),
+};
+
+const struct inq_log_pattern *inq_log_patterns(uint32_t *n)
+{
+    *n = sizeof patterns / sizeof patterns[0];
+    return patterns;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search for words with AVX-512 VBMI. */
+#include "ingest/log/scan.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(                                                                      \
+    __attribute__((target("avx512vbmi,avx512bw,avx512f,avx2,bmi,popcnt"))), apply_to = function)
+#else
+#pragma GCC target("avx512vbmi,avx512bw,avx512f,avx2,bmi,popcnt")
+#endif
+
+#define FIND  inq_log_find_avx512
+#define BLOCK 64
+
+typedef __m512i vector;
+typedef uint64_t bits;
+
+static inline vector load(const void *p)
+{
+    vector bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return bytes;
+}
+
+static inline void store(void *p, vector bytes)
+{
+    memcpy(p, &bytes, sizeof bytes);
+}
+
+static inline vector either(vector a, vector b)
+{
+    return _mm512_or_si512(a, b);
+}
+
+static inline bits equal_to(vector bytes, char c)
+{
+    return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(c));
+}
+
+static inline bits not_zero(vector bytes)
+{
+    return _mm512_test_epi8_mask(bytes, bytes);
+}
+
+/* By the low six bits of bytes. */
+struct tables {
+    vector bytes[2][INQ_LOG_DEPTH];
+};
+
+static inline void prepare(struct tables *tables, const struct inq_log_scan *scan)
+{
+    for (int i = 0; i < INQ_LOG_DEPTH; i++) {
+        for (int half = 0; half < 2; half++) {
+            tables->bytes[half][i] = load(scan->six[i][half]);
+        }
+    }
+}
+
+static inline void groups_at(const struct tables *tables, const char *p, vector groups[2])
+{
+    groups[0] = groups[1] = _mm512_set1_epi8(-1);
+    for (int i = 0; i < INQ_LOG_DEPTH; i++) {
+        vector bytes = load(p + i);
+        for (int half = 0; half < 2; half++) {
+            vector allowed = _mm512_permutexvar_epi8(bytes, tables->bytes[half][i]);
+            groups[half] = _mm512_and_si512(groups[half], allowed);
+        }
+    }
+}
+
+#include "ingest/log/scan_simd.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a file is, by its first bytes and its name, as far as logs are concerned. */
+#ifndef INQ_INGEST_LOG_SNIFF_H
+#define INQ_INGEST_LOG_SNIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The file in which a worker leaves its exception for the launcher. */
+bool inq_log_is_error_file(const char *head, size_t n);
+/* Whether it may tell something of a run: plain text, lines with tags, lines of JSON. */
+bool inq_log_is_text(const char *head, size_t n);
+/* Whether it is a log even when it tells nothing: by its name, or because stamps, tags or levels
+ * stand in front of most lines. */
+bool inq_log_is_log(const char *head, size_t n, const char *path);
+
+/* Why a text is no log, whatever words of failures stand in it: by its name code, configuration, a
+ * document or data, or a program by its lines. NULL: it may be one. */
+const char *inq_log_other_text(const char *head, size_t n, const char *path);
+/* Whether a line has the shape of a log's: a time, a severity, a rank's tag, a traceback. */
+bool inq_log_is_shaped(const char *start, const char *end);
+
+/* A line behind all training output that says that something ended or could not be done, and
+ * nothing of success, nor of what may be. A verb that begins the line is what a program did itself:
+ * "Killed 3% of weights". */
+bool inq_log_is_last_word(const char *p, const char *end);
+
+#endif

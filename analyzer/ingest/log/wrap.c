@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ingest/log/wrap.h"
+
+#include "ingest/scan/scan.h"
+
+#include <string.h>
+
+enum { LINE = 8192, PREFIX = 96 };
+
+/* What a member can be. */
+enum part { TEXT, STACK, TIME, HOST, SOURCE, RANK, LEVEL, PARTS, NUMBERS, OTHER };
+
+struct wrapped {
+    struct inq_text parts[PARTS]; /* p NULL: not there */
+    struct inq_text key;          /* of the text */
+    bool epoch;                   /* the time is a number */
+    bool numbers;                 /* a line of training output */
+};
+
+static const struct {
+    const char *key;
+    enum part part;
+} members[] = {
+    {"log", TEXT},
+    {"MESSAGE", TEXT},
+    {"message", TEXT},
+    {"msg", TEXT},
+    {"textPayload", TEXT},
+    {"exc_info", STACK},
+    {"exception", STACK},
+    {"stack_trace", STACK},
+    {"__REALTIME_TIMESTAMP", TIME},
+    {"time", TIME},
+    {"timestamp", TIME},
+    {"@timestamp", TIME},
+    {"asctime", TIME},
+    {"ts", TIME},
+    {"_HOSTNAME", HOST},
+    {"hostname", HOST},
+    {"SYSLOG_IDENTIFIER", SOURCE},
+    {"rank", RANK},
+    {"global_rank", RANK},
+    {"level", LEVEL},
+    {"levelname", LEVEL},
+    {"severity", LEVEL},
+    {"loss", NUMBERS},
+};
+
+static enum part part_of(struct inq_text key)
+{
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (inq_text_is(key, members[i].key)) {
+            return members[i].part;
+        }
+    }
+    return OTHER;
+}
+
+static bool is_number(struct inq_text text)
+{
+    for (uint32_t i = 0; i < text.n; i++) {
+        if ((text.p[i] < '0' || text.p[i] > '9') && text.p[i] != '.') {
+            return false;
+        }
+    }
+    return text.n > 0;
+}
+
+/* The value behind a key. */
+static bool read_value(struct inq_scan *scan, struct inq_text key, struct wrapped *w)
+{
+    enum part part = part_of(key);
+    struct inq_text value = {NULL, 0};
+    int c = inq_scan_blank(scan);
+    bool bare = (part == TIME || part == RANK) && c >= '0' && c <= '9';
+    enum inq_scan_result result = c == '"' ? inq_scan_string(scan, &value)
+                                  : bare   ? inq_scan_bare(scan, &value)
+                                           : inq_scan_skip(scan);
+    w->numbers = w->numbers || part == NUMBERS;
+    if (result == INQ_SCAN_OK && part < PARTS && value.p != NULL && w->parts[part].p == NULL) {
+        w->parts[part] = value;
+        w->key = part == TEXT ? key : w->key;
+        w->epoch = part == TIME ? is_number(value) : w->epoch;
+    }
+    return result == INQ_SCAN_OK;
+}
+
+/* The object in [p, end), with nothing behind it. */
+static bool read_object(const char *p, const char *end, struct wrapped *w)
+{
+    struct inq_scan scan = {.p = p, .end = end};
+    *w = (struct wrapped){.epoch = false};
+    if (inq_scan_blank(&scan) != '{') {
+        return false;
+    }
+    do {
+        struct inq_text key;
+        scan.p++;
+        if (inq_scan_blank(&scan) != '"' || inq_scan_key(&scan, &key) != INQ_SCAN_OK ||
+            !read_value(&scan, key, w)) {
+            return false;
+        }
+    } while (inq_scan_blank(&scan) == ',');
+    bool closed = inq_scan_blank(&scan) == '}';
+    scan.p += closed;
+    return closed && inq_scan_blank(&scan) < 0 && w->parts[TEXT].p != NULL &&
+           w->parts[TIME].p != NULL && !w->numbers;
+}
+
+bool inq_log_is_wrapped(const char *head, size_t n)
+{
+    struct wrapped w;
+    const char *stop = head + n;
+    const char *end = memchr(head, '\n', n);
+    end = end != NULL ? end : stop;
+    if (!read_object(head, end, &w)) {
+        return false;
+    }
+    /* a single {"message": ..., "timestamp": ...} is what a worker leaves for its launcher */
+    return !inq_text_is(w.key, "message") || (end + 1 < stop && end[1] == '{');
+}
+
+/* ---- rewriting ---------------------------------------------------------------------------------
+ */
+
+/* Appends a decoded text to the n bytes of `line`, a carriage return for each end of line. */
+static size_t append(char *line, size_t n, struct inq_text text)
+{
+    const char *end = text.p + text.n;
+    const char *from = text.p;
+    while (from < end && n + 4 < LINE) {
+        const char *stop = from;
+        while (stop + 1 < end && !(stop[0] == '\\' && stop[1] == 'n')) {
+            stop += *stop == '\\' ? 2 : 1;
+        }
+        bool broken = stop + 1 < end;
+        stop = broken ? stop : end;
+        struct inq_text piece = {from, (uint32_t)(stop - from)};
+        n += inq_scan_decode(piece, line + n, LINE - 4 - n).n;
+        from = stop + (broken ? 2 : 0);
+        if (from < end) {
+            line[n++] = '\r';
+        }
+    }
+    return n;
+}
+
+/* "@1741086130.1": microseconds, or seconds with a fraction. */
+static size_t append_epoch(char *line, size_t n, struct inq_text time)
+{
+    bool micros = memchr(time.p, '.', time.n) == NULL && time.n > 12;
+    uint32_t whole = micros ? time.n - 6 : time.n;
+    line[n++] = '@';
+    memcpy(line + n, time.p, whole);
+    n += whole;
+    if (micros) {
+        line[n++] = '.';
+        memcpy(line + n, time.p + whole, 6);
+        n += 6;
+    }
+    return n;
+}
+
+/* "[rank3]: 2025-03-04T11:02:10Z ERROR ", "2025-03-04T11:02:10Z gpu-17 kernel: ": a host only where
+ * system logs say it, too. */
+static size_t write_prefix(const struct wrapped *w, char *line)
+{
+    const struct inq_text *time = &w->parts[TIME];
+    const struct inq_text *host = &w->parts[HOST];
+    const struct inq_text *rank = &w->parts[RANK];
+    const struct inq_text *level = &w->parts[LEVEL];
+    static const struct inq_text open = {"[rank", 5};
+    static const struct inq_text close = {"]: ", 3};
+    size_t n = 0;
+    if (rank->n > 0 && rank->n < 8 && is_number(*rank)) {
+        n = append(line, append(line, append(line, 0, open), *rank), close);
+    }
+    if (time->n < PREFIX / 3) {
+        n = w->epoch ? append_epoch(line, n, *time) : append(line, n, *time);
+        line[n++] = ' ';
+    }
+    if (inq_text_is(w->parts[SOURCE], "kernel") && host->p != NULL && host->n < PREFIX / 3) {
+        static const struct inq_text kernel = {" kernel: ", 9};
+        n = append(line, append(line, n, *host), kernel);
+    }
+    if (level->n > 0 && level->n < 12 && !is_number(*level)) {
+        n = append(line, n, *level);
+        line[n++] = ' ';
+    }
+    return n;
+}
+
+void inq_log_unwrap(char *start, char *end)
+{
+    struct wrapped w;
+    char line[LINE];
+    if (!read_object(start, end, &w)) {
+        return;
+    }
+    size_t n = append(line, write_prefix(&w, line), w.parts[TEXT]);
+    if (w.parts[STACK].p != NULL && n < LINE - 4) {
+        line[n++] = '\r';
+        n = append(line, n, w.parts[STACK]);
+    }
+    size_t room = (size_t)(end - start);
+    n = n < room ? n : room;
+    memcpy(start, line, n);
+    memset(start + n, '\r', room - n);
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The op table: one row per op of a pipeline job, as CSV with the columns of
+ * ingest/optable/header.h. Each worker (DP rank and stage, or rank) becomes one inq_rank. Times
+ * stay as recorded, in every step from an origin of its own. */
+#include "ingest/optable/csv.h"
+#include "ingest/optable/header.h"
+#include "ingest/optable/ops.h"
+#include "ingest/reader.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/time.h"
+#include "trace/classify.h"
+
+#include <string.h>
+
+/* A time beyond this is no time: sums of two stay far from overflow. */
+#define MAX_TIME_NS (INT64_MAX / 4)
+/* Spellings of op types that are remembered; more are looked up again. */
+#define MAX_SPELLINGS 256
+
+/* What an op type's spelling means. */
+struct spelling {
+    bool known;
+    enum inq_op_type type;
+    enum inq_op_role role;
+    enum inq_op_class cls;
+};
+
+/* What tells workers apart. */
+struct worker {
+    int32_t dp_rank, stage, rank;
+};
+
+/* The latest op of a type. */
+struct place {
+    int64_t start_ns;
+    int32_t step;
+    bool known;
+};
+
+/* How a worker's ops follow each other; lost: they do not. */
+struct order {
+    struct place last[INQ_OP_TYPE_COUNT];
+    bool lost;
+};
+
+struct table {
+    struct inq_shard *shard;
+    struct inq_csv csv;
+    struct inq_op_header header;
+    struct inq_map workers; /* hash of a worker -> index of its rank */
+    struct worker last;
+    uint32_t last_index;                      /* INQ_NONE before the first row */
+    struct spelling spellings[MAX_SPELLINGS]; /* by string id */
+    struct order *order;                      /* [cap_order] of each worker */
+    size_t cap_order;
+    struct inq_map ops; /* of workers whose order is lost: hash of an op -> its row */
+    uint64_t n_unknown; /* ops of types not known */
+    inq_str unknown;    /* one of them */
+};
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static void complain(struct table *table, enum inq_damage_kind kind)
+{
+    inq_damage_add(&table->shard->file.damage, kind, 1, (int64_t)table->csv.offset);
+}
+
+static const struct inq_csv_field *field_of(const struct table *table, enum inq_op_column column)
+{
+    static const struct inq_csv_field missing = {"", 0};
+    int place = table->header.place[column];
+    return place >= 0 && (size_t)place < table->csv.n_fields ? &table->csv.fields[place] : &missing;
+}
+
+/* The common shape "123.456" without a detour over big numbers; false for every other. */
+static bool parse_plain(const char *text, size_t len, int64_t unit_ns, int64_t *ns)
+{
+    const char *end = text + len;
+    int64_t whole = 0;
+    const char *p = text;
+    for (; p < end && *p >= '0' && *p <= '9'; p++) {
+        if (p - text == 9) {
+            return false;
+        }
+        whole = whole * 10 + (*p - '0');
+    }
+    if (p == text || p == end || *p != '.') {
+        return false;
+    }
+    int64_t scale = unit_ns;
+    int64_t part = 0;
+    int round = -1; /* the first digit below 1 ns */
+    for (p++; p < end && *p >= '0' && *p <= '9'; p++) {
+        if (scale > 1) {
+            scale /= 10;
+            part += (*p - '0') * scale;
+        } else if (round < 0) {
+            round = *p - '0';
+        }
+    }
+    *ns = whole * unit_ns + part + (round >= 5);
+    return p == end;
+}
+
+/* A time in ns; false when the field holds none. */
+static bool time_of(const struct table *table, enum inq_op_column column, int64_t *ns)
+{
+    const struct inq_csv_field *field = field_of(table, column);
+    int64_t unit_ns = table->header.unit_ns[column];
+    return (parse_plain(field->text, field->len, unit_ns, ns) ||
+            inq_time_parse_decimal(field->text, field->len, unit_ns, ns)) &&
+           *ns <= MAX_TIME_NS && *ns >= -MAX_TIME_NS;
+}
+
+enum { BAD = -2 };
+
+static bool is_nothing(const struct inq_csv_field *field)
+{
+    return field->len == 0 || (field->len == 3 && strncasecmp(field->text, "nan", 3) == 0) ||
+           (field->len == 4 && strncasecmp(field->text, "none", 4) == 0);
+}
+
+/* A small number, also as "3.0"; -1 for none, BAD for what is no number. */
+static int32_t number_of(struct table *table, enum inq_op_column column)
+{
+    const struct inq_csv_field *field = field_of(table, column);
+    if (field->len > 0 && field->len < 9) {
+        int32_t value = 0;
+        size_t i = 0;
+        while (i < field->len && field->text[i] >= '0' && field->text[i] <= '9') {
+            value = value * 10 + (field->text[i++] - '0');
+        }
+        if (i == field->len) {
+            return value;
+        }
+    }
+    int64_t thousandths;
+    if (is_nothing(field)) {
+        return -1;
+    }
+    if (!inq_time_parse_decimal(field->text, field->len, 1000, &thousandths) ||
+        thousandths % 1000 != 0 || thousandths < -1000 || thousandths / 1000 > INT32_MAX) {
+        complain(table, INQ_DAMAGE_BAD_NUMBER);
+        return BAD;
+    }
+    return (int32_t)(thousandths / 1000);
+}
+
+/* The same of what an op can do without; -1 also for what is no number. */
+static int32_t label_of(struct table *table, enum inq_op_column column)
+{
+    int32_t value = number_of(table, column);
+    return value == BAD ? -1 : value;
+}
+
+/* Start and duration of the current record; false when it has none. */
+static bool read_times(struct table *table, struct inq_ops_row *row)
+{
+    if (!time_of(table, INQ_COL_START, &row->start_ns)) {
+        return false;
+    }
+    if (table->header.place[INQ_COL_DURATION] >= 0) {
+        if (!time_of(table, INQ_COL_DURATION, &row->dur_ns)) {
+            return false;
+        }
+    } else {
+        int64_t end_ns;
+        if (!time_of(table, INQ_COL_END, &end_ns)) {
+            return false;
+        }
+        row->dur_ns = end_ns - row->start_ns;
+    }
+    if (row->dur_ns < 0) {
+        complain(table, INQ_DAMAGE_NEGATIVE_DURATION);
+        row->dur_ns = 0;
+    }
+    return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int find_worker(struct table *table, const struct worker *worker, uint32_t *index,
+                       struct inq_err *err)
+{
+    if (table->last_index != INQ_NONE && memcmp(worker, &table->last, sizeof *worker) == 0) {
+        *index = table->last_index;
+        return INQ_OK;
+    }
+    uint64_t key = inq_hash_bytes(worker, sizeof *worker);
+    int code = INQ_OK;
+    if (!inq_map_get(&table->workers, key, index)) {
+        code = inq_ops_add_worker(table->shard, index, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        struct inq_rank *rank = &table->shard->ranks[*index];
+        rank->rank = worker->rank;
+        rank->stage = worker->stage;
+        rank->dp_rank = worker->dp_rank;
+        code = inq_map_put(&table->workers, key, *index, err);
+    }
+    table->last = *worker;
+    table->last_index = *index;
+    return code;
+}
+
+static int read_type(struct table *table, struct inq_ops_row *row, struct inq_err *err)
+{
+    const struct inq_csv_field *field = field_of(table, INQ_COL_TYPE);
+    int code = inq_strtab_add(&table->shard->names, field->text, field->len, &row->name, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    struct spelling spare = {0};
+    struct spelling *spelling = row->name < MAX_SPELLINGS ? &table->spellings[row->name] : &spare;
+    if (!spelling->known) {
+        const char *name = inq_strtab_get(&table->shard->names, row->name);
+        spelling->known = true;
+        spelling->type = inq_op_type_from_name(field->text, field->len);
+        spelling->role = inq_op_role(spelling->type, name);
+        spelling->cls = inq_op_class(spelling->type, name);
+    }
+    row->label.type = spelling->type;
+    row->role = spelling->role;
+    row->cls = spelling->cls;
+    if (spelling->type == INQ_OP_NONE) {
+        table->unknown = table->n_unknown++ == 0 ? row->name : table->unknown;
+    }
+    return INQ_OK;
+}
+
+static uint64_t key_of(uint32_t worker, const struct inq_events *events, size_t row,
+                       const struct inq_label *label)
+{
+    const int64_t what[] = {worker,      events->start_ns[row], events->dur_ns[row], label->type,
+                            label->step, label->micro_batch,    label->chunk,        label->seq};
+    return inq_hash_bytes(what, sizeof what);
+}
+
+/* Ops that only their times tell apart may be several. */
+static bool is_told(const struct inq_label *label)
+{
+    return label->micro_batch >= 0 || label->seq >= 0;
+}
+
+/* Whether the worker's last op is there a second time; else it is remembered. */
+static int find_last(struct table *table, uint32_t index, size_t row, bool *repeated,
+                     struct inq_err *err)
+{
+    const struct inq_rank *rank = &table->shard->ranks[index];
+    const struct inq_events *e = &rank->events;
+    const struct inq_label *label = &rank->labels[e->label[row]];
+    uint64_t key = key_of(index, e, row, label);
+    uint32_t known = 0;
+    *repeated = is_told(label) && inq_map_get(&table->ops, key, &known) &&
+                e->start_ns[known] == e->start_ns[row] && e->dur_ns[known] == e->dur_ns[row];
+    return *repeated ? INQ_OK : inq_map_put(&table->ops, key, (uint32_t)row, err);
+}
+
+/* The same rows may be there twice: tables get appended to each other. As long as the ops of a type
+ * follow each other none is; from then on those of the worker are looked up. */
+static int take_out_repeated(struct table *table, uint32_t index, struct inq_err *err)
+{
+    struct inq_rank *rank = &table->shard->ranks[index];
+    size_t last = rank->events.n - 1;
+    const struct inq_label *label = &rank->labels[rank->events.label[last]];
+    struct order *order = &table->order[index];
+    struct place *place = &order->last[label->type];
+    int64_t start_ns = rank->events.start_ns[last];
+    bool follows = !place->known || label->step > place->step ||
+                   (label->step == place->step && start_ns > place->start_ns);
+    bool repeated = false;
+    int code = INQ_OK;
+    if (follows) {
+        *place = (struct place){start_ns, label->step, true};
+    }
+    for (size_t row = 0; !follows && !order->lost && code == INQ_OK && row < last; row++) {
+        code = find_last(table, index, row, &repeated, err);
+    }
+    order->lost = order->lost || !follows;
+    if (code == INQ_OK && order->lost) {
+        code = find_last(table, index, last, &repeated, err);
+    }
+    if (code == INQ_OK && repeated) {
+        complain(table, INQ_DAMAGE_REPEATED);
+        rank->events.n--;
+        rank->n_labels--;
+    }
+    return code;
+}
+
+static int add_op(struct table *table, uint32_t index, const struct inq_ops_row *row,
+                  struct inq_err *err)
+{
+    size_t had = table->cap_order;
+    int code = inq_mem_grow(&table->order, &table->cap_order, (size_t)index + 1,
+                            sizeof *table->order, INQ_MAX_ROWS, err);
+    if (code == INQ_OK && table->cap_order > had) {
+        memset(table->order + had, 0, (table->cap_order - had) * sizeof *table->order);
+    }
+    if (code == INQ_OK) {
+        code = inq_ops_add(table->shard, index, row, err);
+    }
+    return code == INQ_OK ? take_out_repeated(table, index, err) : code;
+}
+
+static int read_row(struct table *table, struct inq_err *err)
+{
+    struct inq_ops_row row = {0};
+    table->shard->file.events++;
+    bool whole = table->csv.n_fields >= table->header.n_columns;
+    if (!whole || field_of(table, INQ_COL_TYPE)->len == 0 || !read_times(table, &row)) {
+        complain(table, table->csv.cut ? INQ_DAMAGE_TRUNCATED : INQ_DAMAGE_BAD_EVENT);
+        return INQ_OK;
+    }
+    struct worker worker = {
+        .dp_rank = number_of(table, INQ_COL_DP_RANK),
+        .stage = number_of(table, INQ_COL_STAGE),
+        .rank = number_of(table, INQ_COL_RANK),
+    };
+    if (worker.dp_rank == BAD || worker.stage == BAD || worker.rank == BAD) {
+        return INQ_OK; /* it would be the op of a worker that is none */
+    }
+    row.label.step = label_of(table, INQ_COL_STEP);
+    row.label.stage = worker.stage;
+    row.label.dp_rank = worker.dp_rank;
+    row.label.micro_batch = label_of(table, INQ_COL_MICRO_BATCH);
+    row.label.chunk = label_of(table, INQ_COL_CHUNK);
+    row.label.seq = label_of(table, INQ_COL_SEQ);
+    uint32_t index = 0;
+    int code = read_type(table, &row, err);
+    if (code == INQ_OK) {
+        code = find_worker(table, &worker, &index, err);
+    }
+    return code == INQ_OK ? add_op(table, index, &row, err) : code;
+}
+
+/* ---- the whole file -------------------------------------------------------------------------- */
+
+/* Without a rank column the workers are numbered as Megatron does it: stage by stage. */
+static int compare_workers(const void *a, const void *b, void *ctx)
+{
+    const struct inq_rank *ranks = ctx;
+    const struct inq_rank *x = &ranks[*(const uint32_t *)a];
+    const struct inq_rank *y = &ranks[*(const uint32_t *)b];
+    int by_stage = (x->stage > y->stage) - (x->stage < y->stage);
+    return by_stage != 0 ? by_stage : (x->dp_rank > y->dp_rank) - (x->dp_rank < y->dp_rank);
+}
+
+static int number_workers(struct inq_shard *shard, struct inq_err *err)
+{
+    uint32_t *order = inq_mem_alloc((shard->n_ranks + 1) * sizeof *order);
+    if (order == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    for (uint32_t i = 0; i < shard->n_ranks; i++) {
+        order[i] = i;
+    }
+    int code = inq_sort(order, shard->n_ranks, sizeof *order, compare_workers, shard->ranks, err);
+    for (uint32_t i = 0; i < shard->n_ranks && code == INQ_OK; i++) {
+        shard->ranks[order[i]].rank = (int32_t)i;
+    }
+    inq_mem_free(order);
+    return code;
+}
+
+static int explain(struct table *table, struct inq_err *err)
+{
+    struct inq_shard *shard = table->shard;
+    const char *unknown = inq_strtab_get(&shard->names, table->unknown);
+    bool numbered = table->header.place[INQ_COL_RANK] < 0 && shard->n_ranks > 1;
+    const char *how = numbered ? "no rank column: workers numbered by stage, then DP rank" : "";
+    const char *join = numbered && table->n_unknown > 0 ? "; " : "";
+    int code = numbered ? number_workers(shard, err) : INQ_OK;
+    if (code != INQ_OK) {
+        return code;
+    }
+    if (shard->n_ranks == 0 && shard->file.events > 0) {
+        shard->file.reason = "a table without a row that has an op type, a worker and times";
+        return INQ_OK;
+    }
+    shard->file.reason =
+        table->n_unknown == 0
+            ? how
+            : inq_arena_printf(&shard->arena, "%s%s%llu ops of types not known, as %.60s", how,
+                               join, (unsigned long long)table->n_unknown, unknown);
+    return shard->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
+}
+
+static int read_rows(struct table *table, struct inq_err *err)
+{
+    bool got = false;
+    int code = inq_csv_next(&table->csv, &got, err); /* the header, understood already */
+    while (code == INQ_OK) {
+        code = inq_csv_next(&table->csv, &got, err);
+        if (code != INQ_OK || !got) {
+            break;
+        }
+        code = read_row(table, err);
+    }
+    return code;
+}
+
+/* The first line of what was peeked at. */
+static size_t first_line(const char *head, size_t n)
+{
+    const char *stop = memchr(head, '\n', n);
+    return stop != NULL ? (size_t)(stop - head) : n;
+}
+
+static int read_table(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
+{
+    const char *head = NULL;
+    size_t n = 0;
+    int code = inq_source_peek(source, &head, &n, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    struct table *table = inq_mem_zalloc(1, sizeof *table);
+    if (table == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    table->shard = shard;
+    table->last_index = INQ_NONE;
+    if (!inq_op_header_parse(head, first_line(head, n), &table->header)) {
+        code = inq_err_set(err, INQ_UNSUPPORTED, "not a trace: a table without op types and times");
+    } else {
+        table->csv.source = source;
+        table->csv.separator = table->header.separator;
+        table->csv.damage = &shard->file.damage;
+        shard->file.format = inq_reader_op_table.name;
+        code = read_rows(table, err);
+    }
+    if (code == INQ_OK || code == INQ_LIMIT) {
+        int explained = explain(table, code == INQ_OK ? err : NULL);
+        code = code == INQ_OK ? explained : code;
+    }
+    inq_csv_release(&table->csv);
+    inq_map_release(&table->workers);
+    inq_map_release(&table->ops);
+    inq_mem_free(table->order);
+    inq_mem_free(table);
+    return code;
+}
+
+static int sniff_table(const char *head, size_t n, const char *path)
+{
+    (void)path;
+    struct inq_op_header header;
+    return n > 0 && inq_op_header_parse(head, first_line(head, n), &header) ? 90 : 0;
+}
+
+const struct inq_reader inq_reader_op_table = {
+    .name = "op-table",
+    .summary = "CSV table of pipeline ops: step, stage, op type, start, duration",
+    .sniff = sniff_table,
+    .read = read_table,
+};

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matcher of event shapes, as text that is compiled once for each kind of machine. The
+ * including file defines MATCH, the name of the function, and literal_at(p, node)   whether the
+ * node's literal is at p (64 bytes there are readable) mask_of(p, c)         a bit for each of the
+ * 64 bytes at p that is c digits_at(p)          a bit for each of the 32 bytes at p that is a digit
+ * All of them may read beyond `end`: sources keep bytes readable behind their text, and nothing is
+ * accepted that does not end in front of it. */
+
+enum { STEP_BYTES = 64, MAX_SKIP = 64 << 10, MAX_TIME_DIGITS = 16, MAX_DECIMALS = 16 };
+
+/* Where the matcher is in an event. */
+struct match {
+    struct inq_shapes *shapes;
+    struct inq_scan_event *event;
+    const char *end;
+};
+
+/* Value of 1 to 8 digits: all are put to work at once, pairwise. */
+static inline uint64_t parse_eight(const char *p, unsigned n)
+{
+    uint64_t digits;
+    memcpy(&digits, p, sizeof digits);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    digits = __builtin_bswap64(digits);
+#endif
+    unsigned shift = 64 - 8 * n;
+    digits = (digits << shift) - (UINT64_C(0x3030303030303030) << shift);
+    digits = digits * 10 + (digits >> 8);
+    uint64_t low = (digits & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064);
+    uint64_t high = (digits >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001);
+    return (low + high) >> 32;
+}
+
+/* Value of 1 to 16 digits. */
+static inline uint64_t parse_digits(const char *p, unsigned n)
+{
+    if (n <= 8) {
+        return parse_eight(p, n);
+    }
+    return parse_eight(p, n - 8) * 100000000 + parse_eight(p + n - 8, 8);
+}
+
+/* From a bit for each quote: a bit for each byte from an opening quote up to its closing one. */
+static inline uint64_t quoted_by(uint64_t quotes)
+{
+    quotes ^= quotes << 1;
+    quotes ^= quotes << 2;
+    quotes ^= quotes << 4;
+    quotes ^= quotes << 8;
+    quotes ^= quotes << 16;
+    quotes ^= quotes << 32;
+    return quotes;
+}
+
+/* Whether a value may end in front of this byte. */
+static inline bool ends_value(char c)
+{
+    return c == ',' || c == '}' || c == ']' || (unsigned char)c <= ' ';
+}
+
+/* A number's digits at *p; false when there are none or too many. */
+static inline bool read_digits(const char **p, uint64_t *value)
+{
+    uint32_t others = ~digits_at(*p);
+    unsigned n = others != 0 ? (unsigned)__builtin_ctz(others) : 32;
+    if (n - 1 >= MAX_TIME_DIGITS) {
+        return false;
+    }
+    *value = parse_digits(*p, n);
+    *p += n;
+    return true;
+}
+
+/* Decimals of microseconds behind their point, as ns: rounded half up, as the general reader rounds
+ * what is not negative. */
+static inline bool read_decimals(const char **p, uint64_t *ns)
+{
+    uint32_t others = ~digits_at(*p);
+    unsigned n = others != 0 ? (unsigned)__builtin_ctz(others) : 32;
+    if (n - 1 >= MAX_DECIMALS) {
+        return false;
+    }
+    const char *q = *p;
+    unsigned a = (unsigned)(q[0] - '0');
+    unsigned b = n > 1 ? (unsigned)(q[1] - '0') : 0;
+    unsigned c = n > 2 ? (unsigned)(q[2] - '0') : 0;
+    *ns += a * 100 + b * 10 + c + (n > 3 && q[3] >= '5' ? 1 : 0);
+    *p = q + n;
+    return true;
+}
+
+/* Microseconds as ns. */
+static inline bool read_time(struct match *m, const char **p, int field)
+{
+    uint64_t value;
+    if (!read_digits(p, &value)) {
+        return false;
+    }
+    value *= 1000;
+    bool fraction = **p == '.';
+    if (fraction) {
+        ++*p;
+        if (!read_decimals(p, &value)) {
+            return false;
+        }
+    }
+    if (field == INQ_FIELD_TS) {
+        m->event->fraction = fraction;
+    }
+    m->event->number[field] = (int64_t)value;
+    return value <= (uint64_t)INT64_MAX && ends_value(**p);
+}
+
+static inline bool read_number(struct match *m, const char **p, int field)
+{
+    uint64_t value;
+    bool negative = **p == '-';
+    *p += negative;
+    if (!read_digits(p, &value)) {
+        return false;
+    }
+    m->event->number[field] = negative ? -(int64_t)value : (int64_t)value;
+    m->event->text[field].p = NULL;
+    return ends_value(**p);
+}
+
+/* A number of a dropped event: what read_time and read_number would accept. */
+static inline bool check_number(const char **p, int field)
+{
+    bool time = field == INQ_FIELD_TS || field == INQ_FIELD_DUR;
+    const char *q = *p + (!time && **p == '-');
+    uint32_t others = ~digits_at(q);
+    unsigned n = others != 0 ? (unsigned)__builtin_ctz(others) : 32;
+    q += n;
+    if (n - 1 >= MAX_TIME_DIGITS) {
+        return false;
+    }
+    if (time && *q == '.') {
+        others = ~digits_at(q + 1);
+        n = others != 0 ? (unsigned)__builtin_ctz(others) : 32;
+        q += n + 1;
+        if (n - 1 >= MAX_DECIMALS) {
+            return false;
+        }
+    }
+    *p = q;
+    return ends_value(*q);
+}
+
+/* A number that nobody wants: the run of bytes that one can be made of. */
+static inline bool skip_number(const char **p)
+{
+    uint32_t others = ~digits_at(*p);
+    const char *q = *p + (others != 0 ? __builtin_ctz(others) : 32);
+    while ((*q >= '0' && *q <= '9') || *q == '.' || *q == '-' || *q == '+' || *q == 'e' ||
+           *q == 'E') {
+        q++;
+        if (q - *p > 64) {
+            return false;
+        }
+    }
+    bool any = q > *p;
+    *p = q;
+    return any;
+}
+
+/* A string without escapes, up to its quote. */
+static inline bool read_string(struct match *m, const char **p, int field)
+{
+    const char *start = *p;
+    const char *q = start;
+    uint64_t quotes;
+    uint64_t escapes;
+    for (;;) {
+        quotes = mask_of(q, '"');
+        escapes = mask_of(q, '\\');
+        if ((quotes | escapes) != 0) {
+            break;
+        }
+        q += STEP_BYTES;
+        if (q >= m->end || q - start > MAX_SKIP) {
+            return false;
+        }
+    }
+    unsigned at = (unsigned)__builtin_ctzll(quotes | escapes);
+    if ((escapes >> at & 1) != 0) {
+        return false;
+    }
+    *p = q + at;
+    if (!ends_value(q[at + 1])) {
+        return false;
+    }
+    if (field < INQ_FIELD_COUNT) {
+        m->event->text[field] = (struct inq_text){start, (uint32_t)(*p - start)};
+    }
+    return true;
+}
+
+/* ---- the end of an event --------------------------------------------------------------------- */
+
+/* The first line break that is followed by less indentation than the inside of an event has. */
+static inline const char *end_of_indented(const struct match *m, const char *p)
+{
+    size_t column = m->shapes->indent + 1;
+    char blank = m->shapes->blank;
+    const char *limit = m->end - p > MAX_SKIP ? p + MAX_SKIP : m->end;
+    for (; p < limit; p += STEP_BYTES) {
+        uint64_t hits = mask_of(p, '\n');
+        if (hits != 0) {
+            hits &= ~mask_of(p + column, blank);
+            if (hits != 0) {
+                return p + __builtin_ctzll(hits);
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Which bytes are escaped: those behind an odd run of backslashes. *carry: the first one is. */
+static inline uint64_t escaped_by(uint64_t backslashes, uint64_t *carry)
+{
+    if (backslashes == 0) {
+        uint64_t escaped = *carry;
+        *carry = 0;
+        return escaped;
+    }
+    uint64_t escaped = 0;
+    bool next = *carry != 0;
+    for (unsigned i = 0; i < 64; i++) { /* rare */
+        bool is = next;
+        escaped |= (uint64_t)is << i;
+        next = !is && (backslashes >> i & 1) != 0;
+    }
+    *carry = next;
+    return escaped;
+}
+
+/* The closing bracket of the event, `depth` brackets being open at p. */
+static inline const char *end_of_brackets(const struct match *m, const char *p, unsigned depth,
+                                          bool in_string)
+{
+    uint64_t inside = in_string ? UINT64_MAX : 0;
+    uint64_t carry = 0;
+    const char *limit = m->end - p > MAX_SKIP ? p + MAX_SKIP : m->end;
+    for (; p < limit; p += STEP_BYTES) {
+        uint64_t escaped = escaped_by(mask_of(p, '\\'), &carry);
+        uint64_t quoted = quoted_by(mask_of(p, '"') & ~escaped) ^ inside;
+        inside = 0 - (quoted >> 63);
+        uint64_t opening = (mask_of(p, '{') | mask_of(p, '[')) & ~quoted;
+        uint64_t closing = (mask_of(p, '}') | mask_of(p, ']')) & ~quoted;
+        unsigned n_closing = (unsigned)__builtin_popcountll(closing);
+        if (n_closing < depth) {
+            depth += (unsigned)__builtin_popcountll(opening) - n_closing;
+            continue;
+        }
+        for (uint64_t both = opening | closing; both != 0; both &= both - 1) {
+            uint64_t bit = both & -both;
+            depth = (opening & bit) != 0 ? depth + 1 : depth - 1;
+            if (depth == 0) {
+                return p + __builtin_ctzll(bit);
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Blanks, as exporters put them between things: few. */
+static inline const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) {
+        p++;
+    }
+    return p;
+}
+
+/* A member with a list of numbers, behind its key. Returns what follows it, or NULL. */
+static inline const char *read_list(struct match *m, const char *p, const char *end, int field)
+{
+    p = skip_blanks(p, end);
+    if (p == end || *p != ':') {
+        return NULL;
+    }
+    p = skip_blanks(p + 1, end);
+    uint64_t closing = mask_of(p, ']');
+    if (p == end || *p != '[' || closing == 0) {
+        return NULL;
+    }
+    const char *behind = p + __builtin_ctzll(closing) + 1;
+    if (behind > end) {
+        return NULL;
+    }
+    m->event->text[field] = (struct inq_text){p, (uint32_t)(behind - p)};
+    m->event->has |= UINT64_C(1) << field;
+    return behind;
+}
+
+/* The grid, from behind its key, and the block behind it. */
+static inline bool read_grid(struct match *m, const char *p, const char *end)
+{
+    static const char key[] = "\"block\"";
+    p = read_list(m, p, end, INQ_FIELD_GRID);
+    if (p == NULL || p == end || *p != ',') {
+        return false;
+    }
+    p = skip_blanks(p + 1, end);
+    return end - p > (ptrdiff_t)sizeof key && memcmp(p, key, sizeof key - 1) == 0 &&
+           read_list(m, p + sizeof key - 1, end, INQ_FIELD_BLOCK) != NULL;
+}
+
+/* Goes over what is left of a kernel: reads its grid and block. False when arguments of a
+ * collective are in it, or a grid that is written in another way. */
+static inline bool watch_rest(struct match *m, const char *p, const char *end)
+{
+    const char *start = p;
+    for (; p < end; p += STEP_BYTES) {
+        uint64_t quotes = mask_of(p, '"');
+        uint64_t grids = quotes & mask_of(p + 1, 'g') & mask_of(p + 2, 'r');
+        uint64_t collectives = quotes & mask_of(p + 1, 'C');
+        if ((grids | collectives) == 0) {
+            continue;
+        }
+        collectives &= mask_of(p + 2, 'o') & mask_of(p + 3, 'l');
+        if (collectives != 0 && p + __builtin_ctzll(collectives) < end) {
+            return false;
+        }
+        grids &= mask_of(p + 3, 'i') & mask_of(p + 4, 'd') & mask_of(p + 5, '"');
+        const char *grid = grids != 0 ? p + __builtin_ctzll(grids) : end;
+        if (grid < end && (memchr(start, '{', (size_t)(grid - start)) != NULL || /* not the args' */
+                           !read_grid(m, grid + 6, end))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* From inside of an event to the opening bracket of the next one; NULL when it is not to be had. */
+static inline const char *skip_rest(struct match *m, const struct inq_shape_node *node,
+                                    const struct inq_shape_leaf *leaf, const char *p)
+{
+    const struct inq_shape_node *gap = &m->shapes->gap;
+    const char *q = m->shapes->indented ? end_of_indented(m, p)
+                                        : end_of_brackets(m, p, node->depth, node->in_string);
+    if (q == NULL || m->end - q < gap->len || !literal_at(q, gap)) {
+        return NULL;
+    }
+    if (leaf->watch && !watch_rest(m, p, q)) {
+        return NULL;
+    }
+    return q + gap->len - 1;
+}
+
+/* Behind an event that was matched to its very end: to the next one. */
+static inline const char *pass_gap(const struct match *m, const char *p)
+{
+    const struct inq_shape_node *gap = &m->shapes->gap;
+    unsigned before = m->shapes->gap_before + 1; /* of it up to the closing bracket */
+    if (m->end - p < (ptrdiff_t)(gap->len - before) || !literal_at(p - before, gap)) {
+        return NULL;
+    }
+    return p + gap->len - before - 1;
+}
+
+/* ---- one event ------------------------------------------------------------------------------- */
+
+/* Whether a name starts with one of the marks. */
+static inline bool is_marked(const struct inq_shapes *shapes, const char *name)
+{
+    uint64_t first;
+    memcpy(&first, name, sizeof first);
+    return first == shapes->marks[0] || first == shapes->marks[1];
+}
+
+/* The slot behind a node's literal; false when the text there is not of its kind. */
+static inline bool read_slot(struct match *m, const struct inq_shape_node *node, const char **p)
+{
+    switch (node->slot) {
+    case INQ_SLOT_NUMBER:
+        return read_number(m, p, node->field);
+    case INQ_SLOT_TIME:
+        return read_time(m, p, node->field);
+    case INQ_SLOT_CHECK:
+        return check_number(p, node->field);
+    case INQ_SLOT_OTHER:
+        return skip_number(p);
+    case INQ_SLOT_STRING:
+        return read_string(m, p, node->field);
+    default:
+        return true;
+    }
+}
+
+/* The event ends with this node, whose literal ended at p. */
+static inline const char *match_end(struct match *m, const struct inq_shape_node *node,
+                                    const char *p, const struct inq_shape_leaf **leaf)
+{
+    *leaf = &m->shapes->leaves[node->leaf];
+    if ((*leaf)->watch) {
+        m->event->has = 0;
+    }
+    if (node->field == INQ_FIELD_NAME) {
+        m->event->text[INQ_FIELD_NAME].p = p;
+    }
+    return node->slot == INQ_SLOT_SKIP ? skip_rest(m, node, *leaf, p) : pass_gap(m, p);
+}
+
+/* Follows the trie from `node`, one of siblings. Returns where the next event starts, or NULL. */
+static inline const char *match_from(struct match *m, const struct inq_shape_node *node,
+                                     const char *p, const struct inq_shape_leaf **leaf)
+{
+    const struct inq_shape_node *nodes = m->shapes->nodes;
+    uint16_t next;
+    do {
+        next = node->sibling;
+        if (literal_at(p, node)) {
+            const char *q = p + node->len;
+            if (node->slot >= INQ_SLOT_SKIP) {
+                return match_end(m, node, q, leaf);
+            }
+            if (node->child != 0 && read_slot(m, node, &q)) {
+                p = q;
+                next = node->child;
+            }
+        }
+        node = &nodes[next];
+    } while (next != 0);
+    return NULL;
+}
+
+/* The first node whose literal is at p: before all others the one that followed the last time. */
+static inline uint16_t first_node(const struct inq_shapes *shapes, uint16_t guess, const char *p)
+{
+    if (guess != 0 && literal_at(p, &shapes->nodes[guess])) {
+        return guess;
+    }
+    uint16_t node = shapes->first;
+    while (node != 0 && !literal_at(p, &shapes->nodes[node])) {
+        node = shapes->nodes[node].sibling;
+    }
+    return node;
+}
+
+const struct inq_shape_leaf *MATCH(struct inq_shapes *shapes, const char **p, const char *end,
+                                   struct inq_scan_event *event, const char **start,
+                                   uint64_t *dropped)
+{
+    struct match m = {.shapes = shapes, .event = event, .end = end};
+    const struct inq_shape_leaf *delivered = NULL;
+    const char *at = *p;
+    uint64_t count = 0;
+    while (end - at > STEP_BYTES) {
+        struct inq_shape_leaf *last = &shapes->leaves[shapes->last_leaf];
+        uint16_t first = first_node(shapes, last->follow, at);
+        const struct inq_shape_leaf *leaf = NULL;
+        const char *next = first != 0 ? match_from(&m, &shapes->nodes[first], at, &leaf) : NULL;
+        if (next == NULL || leaf == shapes->leaves ||
+            (leaf->action == INQ_SHAPE_DROP_OP &&
+             is_marked(shapes, event->text[INQ_FIELD_NAME].p))) {
+            break;
+        }
+        last->follow = first;
+        shapes->last_leaf = (uint16_t)(leaf - shapes->leaves);
+        *start = at;
+        at = next;
+        if (leaf->action == INQ_SHAPE_DELIVER) {
+            delivered = leaf;
+            break;
+        }
+        count++;
+    }
+    *p = at;
+    *dropped += count;
+    return delivered;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matcher of event shapes with AVX2. */
+#include "ingest/scan/shape.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt"))),                \
+                             apply_to = function)
+#else
+#pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt")
+#endif
+
+static inline __m256i load(const void *p)
+{
+    __m256i bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return bytes;
+}
+
+static inline uint32_t equal(__m256i a, __m256i b)
+{
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, b));
+}
+
+static inline bool literal_at(const char *p, const struct inq_shape_node *node)
+{
+    uint32_t low = ~equal(load(p), load(node->literal)) & (uint32_t)node->mask;
+    if (low != 0 || node->len <= 32) {
+        return low == 0;
+    }
+    return (~equal(load(p + 32), load(node->literal + 32)) & (uint32_t)(node->mask >> 32)) == 0;
+}
+
+static inline uint64_t mask_of(const char *p, char c)
+{
+    __m256i wanted = _mm256_set1_epi8(c);
+    return equal(load(p), wanted) | (uint64_t)equal(load(p + 32), wanted) << 32;
+}
+
+static inline uint32_t digits_at(const char *p)
+{
+    __m256i value = _mm256_sub_epi8(load(p), _mm256_set1_epi8('0'));
+    return equal(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
+}
+
+#define MATCH inq_shape_match_avx2
+#include "ingest/scan/match.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+#else
+
+const struct inq_shape_leaf *inq_shape_match_avx2(struct inq_shapes *shapes, const char **p,
+                                                  const char *end, struct inq_scan_event *event,
+                                                  const char **start, uint64_t *dropped)
+{
+    return inq_shape_match_plain(shapes, p, end, event, start, dropped);
+}
+
+#endif

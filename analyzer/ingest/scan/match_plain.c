@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The matcher of event shapes in portable C. */
+#include "ingest/scan/shape.h"
+
+#include <string.h>
+
+static inline uint64_t load8(const void *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* A bit for each byte of the word that is zero. */
+static inline uint64_t zero_bytes(uint64_t word)
+{
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint64_t high = ~(((word & low) + low) | word | low); /* 0x80 where a byte is zero */
+    return (high >> 7) * UINT64_C(0x0102040810204080) >> 56;
+}
+
+static inline bool literal_at(const char *p, const struct inq_shape_node *node)
+{
+    return memcmp(p, node->literal, node->len) == 0;
+}
+
+static inline uint64_t mask_of(const char *p, char c)
+{
+    uint64_t wanted = UINT64_C(0x0101010101010101) * (unsigned char)c;
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        mask |= zero_bytes(load8(p + (size_t)8 * i) ^ wanted) << (8 * i);
+    }
+    return mask;
+}
+
+static inline uint32_t digits_at(const char *p)
+{
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < 32; i++) {
+        if ((unsigned char)p[i] - (unsigned)'0' > 9) {
+            break;
+        }
+        mask |= UINT32_C(1) << i;
+    }
+    return mask;
+}
+
+#define MATCH inq_shape_match_plain
+#include "ingest/scan/match.h"

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The event scanner: one trace event of JSON text in memory to its fields. Lenient where exporters
+ * are known to err, exact where numbers matter; every way of being wrong is told apart. */
+#ifndef INQ_INGEST_SCAN_SCAN_H
+#define INQ_INGEST_SCAN_SCAN_H
+
+#include "ingest/source/source.h"
+
+/* Bounds: an event beyond them is dropped and counted, a string is cut and counted. */
+#define INQ_SCAN_MAX_EVENT  ((size_t)16 << 20)
+#define INQ_SCAN_MAX_STRING ((size_t)16 << 10)
+#define INQ_SCAN_MAX_DEPTH  256
+
+/* The bytes between two quotes, as written (escapes not resolved). */
+struct inq_text {
+    const char *p;
+    uint32_t n;
+};
+
+enum inq_scan_result {
+    INQ_SCAN_OK,
+    INQ_SCAN_MORE, /* the text ends before the value does */
+    INQ_SCAN_BAD   /* malformed; `resync` says from where to look for the next event */
+};
+
+/* A cursor over text in memory. */
+struct inq_scan {
+    const char *p, *end;
+    const char *resync;
+};
+
+/* ---- text and numbers ------------------------------------------------------------------------ */
+
+/* Skips blanks; returns the byte found, or -1 at the end. */
+int inq_scan_blank(struct inq_scan *scan);
+/* At the opening quote of a key: reads it and the colon after it. */
+enum inq_scan_result inq_scan_key(struct inq_scan *scan, struct inq_text *key);
+/* At the opening quote of a value. An unescaped quote inside is taken as part of the text as long
+ * as what follows it cannot follow a string. */
+enum inq_scan_result inq_scan_string(struct inq_scan *scan, struct inq_text *text);
+/* A number or bare word (true, null, NaN): the run of its characters. */
+enum inq_scan_result inq_scan_bare(struct inq_scan *scan, struct inq_text *text);
+/* Any value, unread. */
+enum inq_scan_result inq_scan_skip(struct inq_scan *scan);
+
+/* Whether the text, as written, is this word. */
+bool inq_text_is(struct inq_text text, const char *word);
+/* Whole and decimal numbers; false when the text is none or does not fit. */
+bool inq_scan_int(const char *p, size_t n, int64_t *value);
+/* Microseconds to nanoseconds, exactly; *fraction tells of a decimal point or exponent. */
+bool inq_scan_time(const char *p, size_t n, int64_t *ns, bool *fraction);
+
+struct inq_scan_decoded {
+    size_t n;
+    bool cut;      /* longer than `cap` */
+    bool bad_utf8; /* something was replaced */
+};
+/* Resolves escapes into `out`, replaces invalid UTF-8 by U+FFFD and control characters by blanks,
+ * cuts at `cap` bytes (never inside a character). */
+struct inq_scan_decoded inq_scan_decode(struct inq_text text, char *out, size_t cap);
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Fields that an event can have; bit numbers in inq_scan_event.has. */
+enum inq_scan_field {
+    INQ_FIELD_PH,
+    INQ_FIELD_CAT,
+    INQ_FIELD_NAME,
+    INQ_FIELD_PID,
+    INQ_FIELD_TID,
+    INQ_FIELD_TS,
+    INQ_FIELD_DUR,
+    /* of args: */
+    INQ_FIELD_CORRELATION,
+    INQ_FIELD_EXTERNAL_ID,
+    INQ_FIELD_DEVICE,
+    INQ_FIELD_STREAM,
+    INQ_FIELD_ARG_NAME,
+    INQ_FIELD_COLLECTIVE,
+    INQ_FIELD_DTYPE,
+    INQ_FIELD_GROUP_NAME,
+    INQ_FIELD_GROUP_DESC,
+    INQ_FIELD_GROUP_RANKS,
+    INQ_FIELD_GROUP_ID,
+    INQ_FIELD_GROUP_SIZE,
+    INQ_FIELD_IN_ELEMS,
+    INQ_FIELD_OUT_ELEMS,
+    INQ_FIELD_SEQ,
+    INQ_FIELD_RANK,
+    INQ_FIELD_SRC_RANK,
+    INQ_FIELD_DST_RANK,
+    INQ_FIELD_STEP,
+    INQ_FIELD_CHUNK,
+    INQ_FIELD_MICRO_BATCH,
+    INQ_FIELD_SEQ_ID,
+    INQ_FIELD_GRID, /* lists, as written with their brackets */
+    INQ_FIELD_BLOCK,
+    INQ_FIELD_DIMS,
+    INQ_FIELD_TYPES,
+    INQ_FIELD_COUNT
+};
+
+#define INQ_HAS(event, field) (((event)->has >> INQ_FIELD_##field & 1) != 0)
+
+/* What an event's text says. A field is valid when its bit is set in `has`; texts point into the
+ * text that was scanned. pid and tid are numbers when `text` of them is NULL. */
+struct inq_scan_event {
+    uint64_t has;
+    int64_t number[INQ_FIELD_COUNT];       /* TS, DUR in ns */
+    struct inq_text text[INQ_FIELD_COUNT]; /* of string values; p == NULL for numbers */
+    char ph;
+    bool fraction;         /* `ts` was written with a decimal point */
+    bool has_args;         /* "args" is there */
+    uint32_t bad_numbers;  /* fields whose number could not be read; not in `has` */
+    const char *bad_where; /* the first of them */
+};
+
+/* Reads the event whose opening brace is at the cursor; on INQ_SCAN_OK the cursor is behind its
+ * closing brace, else where it was. */
+enum inq_scan_result inq_scan_event_read(struct inq_scan *scan, struct inq_scan_event *event);
+
+/* Whether an event or a top-level member may start at p: `{` or `,`-led blanks are the caller's. */
+enum inq_scan_start { INQ_START_NONE, INQ_START_MORE, INQ_START_EVENT, INQ_START_MEMBER };
+/* Looks from the cursor for the next thing that looks like an event or like a member of the
+ * document (INQ_START_MEMBER: the cursor is at its key's quote). INQ_START_NONE: there is none up
+ * to the end; the cursor is where the search has to go on when there is more text. `last`: there is
+ * none (and INQ_START_MORE is not given). */
+enum inq_scan_start inq_scan_resync(struct inq_scan *scan, bool last);
+
+/* ---- window ---------------------------------------------------------------------------------- */
+
+/* The part of a source that is in memory. */
+struct inq_window {
+    struct inq_source *source;
+    char *p, *end;       /* unread text; INQ_SOURCE_PADDING bytes behind `end` are readable */
+    bool ended;          /* nothing will follow `end` */
+    uint64_t end_offset; /* of `end` in the document */
+    char *tail;          /* [HEADROOM + PADDING] what is left of a chunk while the next is had */
+    char *big;           /* for text longer than that */
+    size_t big_cap;
+};
+
+/* An empty window at the start of a source, which it borrows; inq_window_more does the same to one
+ * that is all-zero but for its source. Release in any case. Fails with INQ_NOMEM. */
+int inq_window_init(struct inq_window *window, struct inq_source *source, struct inq_err *err);
+/* Keeps [p, end) and adds at least `want` bytes behind it, unless the source ends. Pointers into
+ * the text move. Fails with what the source does and INQ_NOMEM. */
+int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err);
+int64_t inq_window_offset(const struct inq_window *window, const char *p);
+void inq_window_release(struct inq_window *window);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shapes of events. Exporters write events in a few fixed byte shapes: literal text with values in
+ * between. Each shape is learned from the first event that has it, read by the general reader, and
+ * kept in a trie of literals and slots; later events are matched literal by literal, only the slots
+ * are read, and what follows the last value of interest is passed over up to the event's end.
+ * Whatever does not match, in any way, is left to the general reader, so that both give the same.
+ *
+ * The end of an event is found by its layout. Indented documents: the first line that is indented
+ * no deeper than the event's own brackets must be its closing one. Others: by counting brackets
+ * outside of strings. In both cases the text between two events must be the one learned. */
+#ifndef INQ_INGEST_SCAN_SHAPE_H
+#define INQ_INGEST_SCAN_SHAPE_H
+
+#include "base/arena.h"
+#include "ingest/scan/scan.h"
+
+enum { INQ_SHAPE_LITERAL = 64, INQ_SHAPE_MAX_NODES = 4096, INQ_SHAPE_MAX_INDENT = 40 };
+
+/* What follows the literal of a node. */
+enum inq_slot {
+    INQ_SLOT_NONE,   /* more literal */
+    INQ_SLOT_NUMBER, /* digits, perhaps negative: pid, tid and numbers of args */
+    INQ_SLOT_TIME,   /* digits, maybe a point and more */
+    INQ_SLOT_CHECK,  /* the same of an event that is dropped: it only has to be a good one */
+    INQ_SLOT_OTHER,  /* a number of no interest */
+    INQ_SLOT_STRING, /* up to a quote, without escapes */
+    INQ_SLOT_SKIP,   /* nothing more of interest up to the end of the event */
+    INQ_SLOT_END     /* the event ends with the literal */
+};
+
+/* What becomes of an event whose match ends at a node. */
+enum inq_shape_action {
+    INQ_SHAPE_DROP,
+    INQ_SHAPE_DROP_OP, /* unless its name starts with one of the marks */
+    INQ_SHAPE_DELIVER
+};
+
+struct inq_shape_node {
+    unsigned char literal[INQ_SHAPE_LITERAL];
+    uint64_t mask; /* the low `len` bits */
+    uint8_t len;
+    uint8_t slot;            /* enum inq_slot */
+    uint8_t field;           /* enum inq_scan_field; INQ_FIELD_COUNT: none */
+    uint8_t width;           /* of the value seen last */
+    uint16_t child, sibling; /* 0: none */
+    uint16_t leaf;           /* SKIP, END: index of it */
+    /* SKIP: */
+    uint8_t depth;  /* brackets open */
+    bool in_string; /* starts inside of one, just behind its quote */
+};
+
+struct inq_shape_leaf {
+    uint64_t has; /* fields of the event */
+    struct inq_text cat;
+    enum inq_shape_action action;
+    int tag;         /* the learner's */
+    uint16_t follow; /* the first node of the event that came next the last time */
+    char ph;
+    bool watch; /* a kernel's: its grid and block are read on the way to its end, and a
+                   collective's arguments must not be passed over */
+};
+
+struct inq_shapes {
+    struct inq_arena arena;
+    struct inq_shape_node *nodes; /* [MAX_NODES] 0: unused; 1: the first */
+    size_t n_nodes;
+    struct inq_shape_leaf *leaves; /* from 1 */
+    size_t n_leaves;
+    uint16_t first, last_leaf;
+    uint32_t refused; /* events that could not be learned */
+    /* Layout of the document, from the first event learned. */
+    bool has_layout, indented;
+    unsigned indent; /* blanks in front of an event's brackets */
+    char blank;      /* which */
+    /* From an event's closing bracket (indented: from the line break in front of it) to the next
+     * one's opening bracket, both included. */
+    struct inq_shape_node gap;
+    unsigned gap_before; /* bytes of it in front of the closing bracket */
+    uint64_t marks[2];   /* first eight bytes of names that DROP_OP delivers */
+};
+
+/* What the learner knows about an event just read by the general reader. */
+struct inq_shape_plan {
+    uint64_t need; /* once all of these fields have been read nothing more is of interest */
+    enum inq_shape_action action;
+    int tag;
+    bool watch;
+};
+
+int inq_shapes_init(struct inq_shapes *shapes, const char mark_a[8], const char mark_b[8],
+                    struct inq_err *err);
+void inq_shapes_release(struct inq_shapes *shapes);
+/* Learns the event in [start, stop), which has been read into `event`; the text behind it goes on
+ * up to `end`. What cannot be learned is ignored. Fails with INQ_NOMEM. */
+int inq_shapes_learn(struct inq_shapes *shapes, const char *start, const char *stop,
+                     const char *end, const struct inq_scan_event *event,
+                     const struct inq_shape_plan *plan, struct inq_err *err);
+
+/* Key of a member as the general reader knows it; INQ_FIELD_COUNT when it is of no interest. */
+enum inq_scan_field inq_scan_field_of(struct inq_text key, bool in_args, bool *number);
+
+/* Matches events from *p, the opening bracket of one, up to the first that is to be delivered or
+ * does not match. Returns the leaf of the one to deliver, whose fields are in *event (which those
+ * are the leaf says, and where it watches event->has says which more were found) and which starts
+ * at *start, or NULL; *p is behind the gap: at the opening bracket of the next event not yet taken.
+ * *dropped is increased by the number of events passed over. */
+typedef const struct inq_shape_leaf *(*inq_shape_match)(struct inq_shapes *shapes, const char **p,
+                                                        const char *end,
+                                                        struct inq_scan_event *event,
+                                                        const char **start, uint64_t *dropped);
+/* The fastest that this machine can run; INQ_SHAPE_PLAIN runs anywhere. */
+enum inq_shape_level { INQ_SHAPE_PLAIN, INQ_SHAPE_AVX2, INQ_SHAPE_AVX512 };
+enum inq_shape_level inq_shape_level(void);
+inq_shape_match inq_shape_matcher(enum inq_shape_level level);
+
+/* The matchers: one text (ingest/scan/match.h) compiled for each. On other machines all are the
+ * plain one. */
+const struct inq_shape_leaf *inq_shape_match_plain(struct inq_shapes *shapes, const char **p,
+                                                   const char *end, struct inq_scan_event *event,
+                                                   const char **start, uint64_t *dropped);
+const struct inq_shape_leaf *inq_shape_match_avx2(struct inq_shapes *shapes, const char **p,
+                                                  const char *end, struct inq_scan_event *event,
+                                                  const char **start, uint64_t *dropped);
+const struct inq_shape_leaf *inq_shape_match_avx512(struct inq_shapes *shapes, const char **p,
+                                                    const char *end, struct inq_scan_event *event,
+                                                    const char **start, uint64_t *dropped);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strings, numbers and values of JSON text in memory. */
+#include "ingest/scan/scan.h"
+
+#include "base/time.h"
+
+#include <string.h>
+
+enum { BLANK = 1, BARE = 2, DIGIT = 4 };
+
+/* What a byte can be part of. */
+static const unsigned char byte_class[256] = {
+    [' '] = BLANK,        ['\n'] = BLANK,       ['\r'] = BLANK,       ['\t'] = BLANK,
+    ['0'] = BARE | DIGIT, ['1'] = BARE | DIGIT, ['2'] = BARE | DIGIT, ['3'] = BARE | DIGIT,
+    ['4'] = BARE | DIGIT, ['5'] = BARE | DIGIT, ['6'] = BARE | DIGIT, ['7'] = BARE | DIGIT,
+    ['8'] = BARE | DIGIT, ['9'] = BARE | DIGIT, ['+'] = BARE,         ['-'] = BARE,
+    ['.'] = BARE,         ['_'] = BARE,         ['a'] = BARE,         ['b'] = BARE,
+    ['c'] = BARE,         ['d'] = BARE,         ['e'] = BARE,         ['f'] = BARE,
+    ['g'] = BARE,         ['h'] = BARE,         ['i'] = BARE,         ['j'] = BARE,
+    ['k'] = BARE,         ['l'] = BARE,         ['m'] = BARE,         ['n'] = BARE,
+    ['o'] = BARE,         ['p'] = BARE,         ['q'] = BARE,         ['r'] = BARE,
+    ['s'] = BARE,         ['t'] = BARE,         ['u'] = BARE,         ['v'] = BARE,
+    ['w'] = BARE,         ['x'] = BARE,         ['y'] = BARE,         ['z'] = BARE,
+    ['A'] = BARE,         ['B'] = BARE,         ['C'] = BARE,         ['D'] = BARE,
+    ['E'] = BARE,         ['F'] = BARE,         ['G'] = BARE,         ['H'] = BARE,
+    ['I'] = BARE,         ['J'] = BARE,         ['K'] = BARE,         ['L'] = BARE,
+    ['M'] = BARE,         ['N'] = BARE,         ['O'] = BARE,         ['P'] = BARE,
+    ['Q'] = BARE,         ['R'] = BARE,         ['S'] = BARE,         ['T'] = BARE,
+    ['U'] = BARE,         ['V'] = BARE,         ['W'] = BARE,         ['X'] = BARE,
+    ['Y'] = BARE,         ['Z'] = BARE,
+};
+
+static unsigned char class_of(char c)
+{
+    return byte_class[(unsigned char)c];
+}
+
+static enum inq_scan_result bad_at(struct inq_scan *scan, const char *resync)
+{
+    scan->resync = resync;
+    return INQ_SCAN_BAD;
+}
+
+bool inq_text_is(struct inq_text text, const char *word)
+{
+    return strlen(word) == text.n && memcmp(word, text.p, text.n) == 0;
+}
+
+int inq_scan_blank(struct inq_scan *scan)
+{
+    while (scan->p < scan->end) {
+        if (!(class_of(*scan->p) & BLANK)) {
+            return (unsigned char)*scan->p;
+        }
+        scan->p++;
+    }
+    return -1;
+}
+
+/* Moves to the next unescaped quote; false when there is none before the end. */
+static bool find_quote(struct inq_scan *scan)
+{
+    for (;;) {
+        const char *quote = memchr(scan->p, '"', (size_t)(scan->end - scan->p));
+        if (quote == NULL) {
+            return false;
+        }
+        const char *before = quote;
+        while (before > scan->p && before[-1] == '\\') {
+            before--;
+        }
+        scan->p = quote;
+        if ((quote - before) % 2 == 0) {
+            return true;
+        }
+        scan->p = quote + 1; /* an escaped quote: what is before it holds no half escape */
+    }
+}
+
+/* Reads a string whose closing quote is followed by one of `followers`. `resync` is set behind the
+ * opening quote, because a string that lost its end swallows the start of what follows it. */
+static enum inq_scan_result string_before(struct inq_scan *scan, const char *followers,
+                                          struct inq_text *text)
+{
+    const char *start = ++scan->p;
+    for (;;) {
+        if (!find_quote(scan)) {
+            return INQ_SCAN_MORE;
+        }
+        const char *quote = scan->p++;
+        int after = inq_scan_blank(scan);
+        if (after < 0) {
+            return INQ_SCAN_MORE;
+        }
+        if (strchr(followers, after) != NULL && after != 0) {
+            text->p = start;
+            text->n = (uint32_t)(quote - start);
+            return INQ_SCAN_OK;
+        }
+        if (after == ':') {
+            return bad_at(scan, start);
+        }
+        scan->p = quote + 1;
+    }
+}
+
+enum inq_scan_result inq_scan_key(struct inq_scan *scan, struct inq_text *key)
+{
+    const char *start = scan->p + 1;
+    scan->p++;
+    if (!find_quote(scan)) {
+        return INQ_SCAN_MORE;
+    }
+    key->p = start;
+    key->n = (uint32_t)(scan->p - start < UINT16_MAX ? scan->p - start : UINT16_MAX);
+    scan->p++;
+    int after = inq_scan_blank(scan);
+    if (after < 0) {
+        return INQ_SCAN_MORE;
+    }
+    if (after != ':') {
+        return bad_at(scan, start);
+    }
+    scan->p++;
+    return INQ_SCAN_OK;
+}
+
+enum inq_scan_result inq_scan_string(struct inq_scan *scan, struct inq_text *text)
+{
+    return string_before(scan, ",}]", text);
+}
+
+enum inq_scan_result inq_scan_bare(struct inq_scan *scan, struct inq_text *text)
+{
+    const char *start = scan->p;
+    while (scan->p < scan->end && (class_of(*scan->p) & BARE)) {
+        scan->p++;
+    }
+    if (scan->p == scan->end) {
+        return INQ_SCAN_MORE;
+    }
+    if (scan->p == start || scan->p - start > 400) {
+        return bad_at(scan, start);
+    }
+    text->p = start;
+    text->n = (uint32_t)(scan->p - start);
+    return INQ_SCAN_OK;
+}
+
+/* ---- skipping -------------------------------------------------------------------------------- */
+
+/* Which brackets are open: one bit each, set for objects. */
+struct nesting {
+    int depth;
+    uint64_t object[INQ_SCAN_MAX_DEPTH / 64];
+};
+
+static bool in_object(const struct nesting *nesting)
+{
+    int top = nesting->depth - 1;
+    return (nesting->object[top / 64] >> (top % 64) & 1) != 0;
+}
+
+static bool open_bracket(struct nesting *nesting, bool object)
+{
+    int at = nesting->depth++;
+    if (at >= INQ_SCAN_MAX_DEPTH) {
+        return false;
+    }
+    uint64_t bit = UINT64_C(1) << (at % 64);
+    if (object) {
+        nesting->object[at / 64] |= bit;
+    } else {
+        nesting->object[at / 64] &= ~bit;
+    }
+    return true;
+}
+
+static bool close_bracket(struct nesting *nesting, bool object)
+{
+    if (nesting->depth == 0 || in_object(nesting) != object) {
+        return false;
+    }
+    nesting->depth--;
+    return true;
+}
+
+static enum inq_scan_result skip_one(struct inq_scan *scan, struct nesting *nesting)
+{
+    int c = inq_scan_blank(scan);
+    struct inq_text text;
+    bool good = true;
+    switch (c) {
+    case -1:
+        return INQ_SCAN_MORE;
+    case '"':
+        return string_before(scan, nesting->depth > 0 && in_object(nesting) ? ",}]:" : ",}]",
+                             &text);
+    case '{':
+    case '[':
+        good = open_bracket(nesting, c == '{');
+        break;
+    case '}':
+    case ']':
+        good = close_bracket(nesting, c == '}');
+        break;
+    case ',':
+        good = nesting->depth > 0;
+        break;
+    case ':':
+        good = nesting->depth > 0 && in_object(nesting);
+        break;
+    default:
+        return inq_scan_bare(scan, &text);
+    }
+    if (!good) {
+        return bad_at(scan, scan->p);
+    }
+    scan->p++;
+    return INQ_SCAN_OK;
+}
+
+enum inq_scan_result inq_scan_skip(struct inq_scan *scan)
+{
+    struct nesting nesting = {0};
+    enum inq_scan_result result = skip_one(scan, &nesting);
+    while (result == INQ_SCAN_OK && nesting.depth > 0) {
+        result = skip_one(scan, &nesting);
+    }
+    return result;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+bool inq_scan_int(const char *p, size_t n, int64_t *value)
+{
+    size_t i = n > 0 && p[0] == '-';
+    if (n - i > 0 && n - i <= 18) {
+        uint64_t sum = 0;
+        size_t at = i;
+        for (; at < n && (class_of(p[at]) & DIGIT); at++) {
+            sum = sum * 10 + (uint64_t)(p[at] - '0');
+        }
+        if (at == n) {
+            *value = i ? -(int64_t)sum : (int64_t)sum;
+            return true;
+        }
+    }
+    return inq_time_parse_decimal(p, n, 1, value);
+}
+
+bool inq_scan_time(const char *p, size_t n, int64_t *ns, bool *fraction)
+{
+    uint64_t sum = 0;
+    size_t at = 0;
+    for (; at < n && at < 15 && (class_of(p[at]) & DIGIT); at++) {
+        sum = sum * 10 + (uint64_t)(p[at] - '0');
+    }
+    if (at == n && n > 0) { /* whole microseconds */
+        *ns = (int64_t)(sum * 1000);
+        *fraction = false;
+        return true;
+    }
+    if (at > 0 && at + 4 == n && p[at] == '.' && (class_of(p[at + 1]) & DIGIT) &&
+        (class_of(p[at + 2]) & DIGIT) && (class_of(p[at + 3]) & DIGIT)) {
+        sum = sum * 1000 + (uint64_t)((p[at + 1] - '0') * 100 + (p[at + 2] - '0') * 10) +
+              (uint64_t)(p[at + 3] - '0');
+        *ns = (int64_t)sum;
+        *fraction = true;
+        return true;
+    }
+    *fraction = memchr(p, '.', n) != NULL || memchr(p, 'e', n) != NULL || memchr(p, 'E', n) != NULL;
+    return inq_time_parse_decimal(p, n, 1000, ns);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chunks of a source joined into one stretch of text: what is left of a chunk goes into the room in
+ * front of the next one, so that nothing but the event that lies across the seam is copied. */
+#include "ingest/scan/scan.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+/* Makes `big` hold at least `size` bytes and padding. `keep` bytes at `from` (maybe in `big`) are
+ * moved to its start. */
+static int use_big(struct inq_window *window, const char *from, size_t keep, size_t size,
+                   struct inq_err *err)
+{
+    if (size + INQ_SOURCE_PADDING > window->big_cap) {
+        size_t cap = window->big_cap == 0 ? (size_t)1 << 20 : window->big_cap;
+        while (cap < size + INQ_SOURCE_PADDING) {
+            cap *= 2;
+        }
+        char *grown = inq_mem_alloc(cap);
+        if (grown == NULL) {
+            return inq_err_set(err, INQ_NOMEM, "out of memory for %zu bytes of text", cap);
+        }
+        memcpy(grown, from, keep);
+        inq_mem_free(window->big);
+        window->big = grown;
+        window->big_cap = cap;
+    } else if (from != window->big) {
+        memmove(window->big, from, keep);
+    }
+    window->p = window->big;
+    window->end = window->big + keep;
+    return INQ_OK;
+}
+
+static int take(struct inq_window *window, char **bytes, size_t *n, struct inq_err *err)
+{
+    int code = inq_source_take(window->source, bytes, n, err);
+    window->end_offset += *n;
+    window->ended = code == INQ_OK && *n == 0;
+    return code;
+}
+
+/* Appends chunks to `big` until `size` bytes are there. `chunk` is the first of them. */
+static int gather(struct inq_window *window, const char *from, size_t keep, size_t size,
+                  char *chunk, size_t n, struct inq_err *err)
+{
+    size_t have = keep;
+    int code = use_big(window, from, keep, keep + n, err);
+    while (code == INQ_OK && n > 0) {
+        code = use_big(window, window->big, have, have + n, err);
+        if (code != INQ_OK) {
+            break;
+        }
+        memcpy(window->big + have, chunk, n);
+        have += n;
+        window->end = window->big + have;
+        if (have >= size) {
+            break;
+        }
+        code = take(window, &chunk, &n, err);
+    }
+    if (code == INQ_OK) {
+        memset(window->end, 0, INQ_SOURCE_PADDING);
+    }
+    return code;
+}
+
+int inq_window_init(struct inq_window *window, struct inq_source *source, struct inq_err *err)
+{
+    *window = (struct inq_window){.source = source};
+    window->tail = inq_mem_zalloc(1, INQ_SOURCE_HEADROOM + INQ_SOURCE_PADDING);
+    if (window->tail == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
+    }
+    window->p = window->tail;
+    window->end = window->tail;
+    return INQ_OK;
+}
+
+int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err)
+{
+    if (window->ended) {
+        return INQ_OK;
+    }
+    int code = window->tail == NULL ? inq_window_init(window, window->source, err) : INQ_OK;
+    if (code != INQ_OK) {
+        return code;
+    }
+    size_t keep = (size_t)(window->end - window->p);
+    /* The chunk is gone once the next is taken: what is left moves out of its way first. */
+    if (keep <= INQ_SOURCE_HEADROOM) {
+        if (keep > 0) {
+            memmove(window->tail, window->p, keep);
+        }
+        window->p = window->tail;
+        window->end = window->tail + keep;
+        memset(window->end, 0, INQ_SOURCE_PADDING);
+    } else {
+        code = use_big(window, window->p, keep, keep, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        memset(window->end, 0, INQ_SOURCE_PADDING);
+    }
+    char *chunk = NULL;
+    size_t n = 0;
+    code = take(window, &chunk, &n, err);
+    if (code != INQ_OK || n == 0) {
+        return code;
+    }
+    if (keep <= INQ_SOURCE_HEADROOM && n >= want) {
+        memcpy(chunk - keep, window->p, keep);
+        window->p = chunk - keep;
+        window->end = chunk + n;
+        return INQ_OK;
+    }
+    return gather(window, window->p, keep, keep + want, chunk, n, err);
+}
+
+int64_t inq_window_offset(const struct inq_window *window, const char *p)
+{
+    return (int64_t)window->end_offset - (window->end - p);
+}
+
+void inq_window_release(struct inq_window *window)
+{
+    inq_mem_free(window->tail);
+    inq_mem_free(window->big);
+    *window = (struct inq_window){0};
+}

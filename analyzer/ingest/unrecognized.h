@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What to call a file that no reader takes. */
+#ifndef INQ_INGEST_UNRECOGNIZED_H
+#define INQ_INGEST_UNRECOGNIZED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Why a file with these first bytes is no trace, and what to do if something can be done; a
+ * constant text. */
+const char *inq_unknown_reason(const char *head, size_t n);
+/* The same, of binary data also by the name of the file. */
+const char *inq_unknown_reason_of(const char *path, const char *head, size_t n);
+/* Whether they are text in the main, with holes (runs of zeros, as a crash leaves them) or without.
+ */
+bool inq_unknown_is_text(const char *head, size_t n);
+/* Compressed or packed in a way that this build cannot undo: a reader may see what it is for in
+ * what was left as it was. */
+bool inq_unknown_is_packed(const char *head, size_t n);
+/* Whether they are text of no known form. */
+bool inq_unknown_is_plain(const char *head, size_t n);
+
+#endif

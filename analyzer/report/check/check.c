@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A check: as a table for people, on the terminal and in a merge request; as JSON; and as CI
+ * systems read it. */
+#include "base/json.h"
+#include "base/time.h"
+#include "inquest/check.h"
+#include "report/check/notices.h"
+#include "report/info/info.h"
+#include "report/render/markdown/markdown.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NEW_SHOWN = 20 };
+
+struct view {
+    const struct inq_check *check;
+    const char *name, *baseline;
+    struct inq_arena *arena;
+};
+
+static const char *or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* The file and the place of a schedule that a failed check is about. */
+struct spot {
+    const char *file;
+    int32_t line, column, rank;
+    const char *action;
+};
+
+/* Only a schedule that was read from a file has lines: those of lint know theirs. */
+static struct spot spot_of(const struct view *view, const struct inq_check_row *row)
+{
+    const struct inq_check *check = view->check;
+    const struct inq_snapshot *now = check->snapshot;
+    struct spot spot = {.rank = -1};
+    if (check->subject != INQ_SUBJECT_SCHEDULE || now == NULL || now->file == NULL) {
+        return spot;
+    }
+    spot.file = now->file;
+    spot.line = 1;
+    if (row->now.kind == INQ_MEASURE_LINT_PROBLEMS && now->n_problems > 0) {
+        const struct inq_lint_problem *p = now->problems;
+        spot.line = p->line > 0 ? p->line : 1;
+        spot.column = p->position + 1;
+        spot.rank = p->rank;
+        spot.action = p->action;
+    } else if (check->change.rank >= 0) {
+        spot.rank = check->change.rank;
+        spot.line = now->lines != NULL ? now->lines[spot.rank] : spot.rank + 1;
+        spot.column = check->change.column + 1;
+        spot.action = check->change.now;
+    }
+    return spot;
+}
+
+/* " at s.csv line 2 (rank 1), cell 5, 1B0" */
+static const char *place_text(const struct view *view, const struct inq_check_row *row)
+{
+    struct spot spot = spot_of(view, row);
+    bool lint = row->now.kind == INQ_MEASURE_LINT_PROBLEMS;
+    const struct inq_check_change *change = &view->check->change;
+    const char *text = "";
+    if (spot.file != NULL && spot.rank >= 0 && lint) {
+        text = inq_arena_printf(view->arena, "; %s line %d (rank %d), cell %d, %s", spot.file,
+                                (int)spot.line, (int)spot.rank, (int)spot.column, spot.action);
+    } else if (!lint && change->rank >= 0) {
+        text = inq_arena_printf(view->arena,
+                                "; the order changed first at %s%sline %d (rank %d), cell %d: %s, "
+                                "was %s",
+                                spot.file != NULL ? spot.file : "", spot.file != NULL ? " " : "",
+                                spot.line > 0 ? (int)spot.line : (int)change->rank + 1,
+                                (int)change->rank, (int)change->column + 1,
+                                change->now[0] != '\0' ? change->now : "no cell",
+                                change->before[0] != '\0' ? change->before : "no cell");
+    }
+    return or_empty(text);
+}
+
+/* The first line is the cause: what got worse, by how much, where, and by whom. */
+static const char *headline(const struct view *view)
+{
+    const struct inq_check *check = view->check;
+    const struct inq_check_row *cause = check->cause;
+    const char *text;
+    if (check->updated) {
+        text = inq_arena_printf(view->arena, "Baseline written: %zu measures.",
+                                check->n - (check->subject == INQ_SUBJECT_RUN ? 1 : 0));
+    } else if (check->pass || cause == NULL) {
+        text = inq_arena_printf(view->arena, "Passes: %zu checks against the baseline.", check->n);
+    } else {
+        bool finding = check->n_new > 0 && cause->now.kind != INQ_MEASURE_NEW_FINDINGS;
+        text = inq_arena_printf(view->arena, "Fails: %s%s%s%s", cause->message,
+                                place_text(view, cause), finding ? "; new: " : "",
+                                finding ? or_empty(check->fresh[0].title) : "");
+    }
+    return or_empty(text);
+}
+
+/* "14.2 ms", "0.2727", "N/A". */
+static const char *value_text(const struct view *view, enum inq_measure_kind kind, double value)
+{
+    char buf[32];
+    if (!isfinite(value)) {
+        return "N/A";
+    }
+    switch (inq_measure_info(kind)->unit) {
+    case INQ_UNIT_NS:
+        return or_empty(
+            inq_arena_strdup(view->arena, inq_time_format((int64_t)value, buf, sizeof buf)));
+    case INQ_UNIT_COUNT:
+        return or_empty(inq_arena_printf(view->arena, "%.6g", value));
+    case INQ_UNIT_SHARE:
+    case INQ_UNIT_FACTOR:
+        break;
+    }
+    return or_empty(inq_arena_printf(view->arena, "%.4f", value));
+}
+
+/* "14.0-14.4 ms" would hide the units of mixed sizes: both ends have theirs. */
+static const char *interval(const struct view *view, const struct inq_measure *m)
+{
+    if (!isfinite(m->low) || m->n == 0) {
+        return "";
+    }
+    return or_empty(inq_arena_printf(view->arena, "%s..%s", value_text(view, m->kind, m->low),
+                                     value_text(view, m->kind, m->high)));
+}
+
+/* Names without the unit, which the values bear. */
+static const char *plain_name(const struct view *view, const struct inq_check_row *row)
+{
+    const char *name = row->now.name;
+    const char *unit = strstr(name, "_ns");
+    if (unit == NULL || (unit[3] != '\0' && unit[3] != '.')) {
+        return name;
+    }
+    return or_empty(inq_arena_printf(view->arena, "%.*s%s", (int)(unit - name), name, unit + 3));
+}
+
+static const char *verdict(const struct inq_check_row *row)
+{
+    return row->noisy                       ? "over the limit, within its noise"
+           : row->pass                      ? inq_check_outcome_text(row->outcome)
+           : row->outcome == INQ_CHECK_GONE ? "GONE"
+                                            : "REGRESSED";
+}
+
+static void fill(const struct view *view, struct inq_table *table)
+{
+    const struct inq_check *check = view->check;
+    table->title = "Checks";
+    inq_table_column(table, INQ_COLUMN_STRETCH, "check");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"baseline", "now", "change", "limit", NULL});
+    bool run = check->subject == INQ_SUBJECT_RUN;
+    if (run) {
+        inq_table_column(table, INQ_COLUMN_LEFT, "95 % interval");
+    }
+    inq_table_column(table, INQ_COLUMN_LEFT, "verdict");
+    for (size_t i = 0; i < check->n; i++) {
+        const struct inq_check_row *row = &check->rows[i];
+        inq_table_text(table, plain_name(view, row));
+        inq_table_text(table, value_text(view, row->now.kind, row->base.value));
+        inq_table_text(table, value_text(view, row->now.kind, row->now.value));
+        if (isfinite(row->change)) {
+            inq_table_printf(table, "%+.1f %%", row->change * 100.0);
+        } else {
+            inq_table_text(table, "");
+        }
+        inq_table_text(table,
+                       isfinite(row->limit) ? value_text(view, row->now.kind, row->limit) : "");
+        if (run) {
+            inq_table_text(table, interval(view, &row->now));
+        }
+        inq_table_text(table, verdict(row));
+    }
+}
+
+/* "3 of 9 checks fail: run2 against perf.json" */
+static const char *subject_line(const struct view *view)
+{
+    const struct inq_check *check = view->check;
+    const char *failed = "";
+    if (!check->pass) {
+        failed = or_empty(
+            inq_arena_printf(view->arena, "%zu of %zu checks fail: ", check->n_failed, check->n));
+    }
+    return or_empty(inq_arena_printf(view->arena, "%s%s %s %s", failed, view->name,
+                                     check->updated ? "measured for" : "against", view->baseline));
+}
+
+/* The n-th failed row as they are told, the cause first; NULL: there is none. */
+static const struct inq_check_row *failed_row(const struct inq_check *check, size_t n)
+{
+    if (n == 0) {
+        return check->cause;
+    }
+    for (size_t gone = 0; gone < 2; gone++) { /* what could not be measured comes last */
+        for (size_t i = 0; i < check->n; i++) {
+            const struct inq_check_row *row = &check->rows[i];
+            bool is_gone = row->outcome == INQ_CHECK_GONE;
+            if (!row->pass && row != check->cause && is_gone == (gone == 1) && --n == 0) {
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
+static int write_text(const struct view *view, const struct inq_report_options *options,
+                      struct inq_out *out)
+{
+    const struct inq_check *check = view->check;
+    struct inq_pen pen = inq_pen_of(options, out);
+    struct inq_table table = {.arena = view->arena};
+    inq_pen_tint(&pen, check->pass ? INQ_TINT_GREEN : INQ_TINT_RED);
+    inq_pen_words(&pen, headline(view), 0, 0);
+    inq_pen_plain(&pen);
+    inq_out_text(out, "\n");
+    inq_pen_wrap(&pen, subject_line(view), 0, 0);
+    for (size_t i = 1; failed_row(check, i) != NULL; i++) {
+        inq_out_text(out, "  - ");
+        inq_pen_wrap(&pen, failed_row(check, i)->message, 4, 4);
+    }
+    for (size_t i = 1; i < check->n_new && i < NEW_SHOWN; i++) { /* the first is in the message */
+        inq_out_text(out, "    ");
+        inq_pen_wrap(&pen, or_empty(check->fresh[i].title), 4, 4);
+    }
+    inq_out_text(out, "\n");
+    fill(view, &table);
+    if (table.code == INQ_OK) {
+        inq_table_print(&table, &pen);
+    }
+    inq_table_release(&table);
+    return table.code;
+}
+
+static void item(struct inq_out *out, const char *text)
+{
+    inq_out_text(out, "- ");
+    inq_markdown_text(out, text, INQ_PEN_NO_LIMIT);
+    inq_out_text(out, "\n");
+}
+
+static int write_markdown(const struct view *view, struct inq_out *out)
+{
+    const struct inq_check *check = view->check;
+    struct inq_table table = {.arena = view->arena};
+    inq_out_printf(out, "### %s ", check->pass ? ":white_check_mark:" : ":x:");
+    inq_markdown_text(out, headline(view), INQ_PEN_NO_LIMIT);
+    inq_out_text(out, "\n\n");
+    inq_markdown_text(out, subject_line(view), INQ_PEN_NO_LIMIT);
+    inq_out_text(out, "\n\n");
+    for (size_t i = 0; failed_row(check, i) != NULL; i++) {
+        item(out, failed_row(check, i)->message);
+    }
+    for (size_t i = 1; i < check->n_new && i < NEW_SHOWN; i++) {
+        item(out, or_empty(check->fresh[i].title));
+    }
+    inq_out_text(out, check->pass ? "" : "\n");
+    fill(view, &table);
+    if (table.code == INQ_OK) {
+        inq_markdown_table(out, &table);
+    }
+    inq_table_release(&table);
+    return table.code;
+}
+
+/* ---- "inquest-check/1" ------------------------------------------------------------------------*/
+
+/* Times are whole numbers of ns; what was not measured is null. */
+static void number(struct inq_json *json, const char *key, enum inq_measure_kind kind, double value)
+{
+    enum inq_check_unit unit = inq_measure_info(kind)->unit;
+    if (unit == INQ_UNIT_NS && isfinite(value)) {
+        inq_json_int(json, key, llround(value));
+    } else {
+        inq_json_double(json, key, value);
+    }
+}
+
+static void place_number(struct inq_json *json, const char *key, int32_t value, int32_t least)
+{
+    if (value >= least) {
+        inq_json_int(json, key, value);
+    } else {
+        inq_json_null(json, key);
+    }
+}
+
+/* Ranks from 0, lines and cells from 1, as the text has them. */
+static void write_place(struct inq_json *json, const struct spot *spot)
+{
+    inq_json_string(json, "file", spot->file);
+    place_number(json, "line", spot->line, 1);
+    place_number(json, "rank", spot->rank, 0);
+    place_number(json, "position", spot->column, 1);
+    inq_json_string(json, "action", spot->action != NULL ? spot->action : "");
+}
+
+static void write_row(struct inq_json *json, const struct view *view,
+                      const struct inq_check_row *row)
+{
+    enum inq_measure_kind kind = row->now.kind;
+    inq_json_object(json, NULL);
+    inq_json_string(json, "name", row->now.name);
+    number(json, "baseline", kind, row->base.value);
+    number(json, "value", kind, row->now.value);
+    number(json, "limit", kind, row->limit);
+    inq_json_bool(json, "pass", row->pass);
+    inq_json_string(json, "outcome", inq_check_outcome_text(row->outcome));
+    inq_json_double(json, "change", row->change);
+    number(json, "low", kind, row->now.low);
+    number(json, "high", kind, row->now.high);
+    inq_json_int(json, "n", (int64_t)row->now.n);
+    inq_json_bool(json, "within_noise", row->noisy);
+    struct spot spot = spot_of(view, row);
+    if (!row->pass && spot.file != NULL) {
+        write_place(json, &spot);
+    }
+    inq_json_string(json, "message", row->message);
+    inq_json_end_object(json);
+}
+
+static void write_problems(struct inq_json *json, const struct inq_snapshot *now)
+{
+    inq_json_array(json, "problems");
+    for (size_t i = 0; i < now->n_problems; i++) {
+        const struct inq_lint_problem *p = &now->problems[i];
+        inq_json_object(json, NULL);
+        inq_json_string(json, "rule", inq_lint_rule_text(p->rule));
+        inq_json_string(json, "severity", p->error ? "error" : "note");
+        write_place(json, &(struct spot){now->file, p->line, p->position + 1, p->rank, p->action});
+        inq_json_string(json, "message", p->message);
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+}
+
+static void write_json(const struct view *view, struct inq_json *json)
+{
+    const struct inq_check *check = view->check;
+    inq_json_object(json, NULL);
+    inq_json_string(json, "schema", "inquest-check/1");
+    inq_json_bool(json, "pass", check->pass);
+    inq_json_bool(json, "updated", check->updated);
+    inq_json_string(json, "subject", check->subject == INQ_SUBJECT_SCHEDULE ? "schedule" : "run");
+    inq_json_string(json, "name", view->name);
+    inq_json_string(json, "baseline", view->baseline);
+    inq_json_string(json, "headline", headline(view));
+    inq_json_array(json, "checks");
+    for (size_t i = 0; i < check->n; i++) {
+        write_row(json, view, &check->rows[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "new_findings");
+    for (size_t i = 0; i < check->n_new; i++) {
+        inq_json_object(json, NULL);
+        inq_json_string(json, "id", check->fresh[i].id);
+        inq_json_string(json, "severity", inq_severity_text(check->fresh[i].severity));
+        inq_json_string(json, "title", check->fresh[i].title);
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+    if (check->subject == INQ_SUBJECT_SCHEDULE && check->snapshot != NULL) {
+        write_problems(json, check->snapshot);
+    }
+    inq_json_end_object(json);
+}
+
+static void write_all_json(const struct inq_check_result *results, size_t n,
+                           struct inq_arena *arena, struct inq_out *out)
+{
+    struct inq_json json;
+    bool pass = true;
+    inq_json_init(&json, out, false);
+    if (n > 1) {
+        for (size_t i = 0; i < n; i++) {
+            pass = pass && results[i].check->pass;
+        }
+        inq_json_object(&json, NULL);
+        inq_json_string(&json, "schema", "inquest-check-set/1");
+        inq_json_bool(&json, "pass", pass);
+        inq_json_array(&json, "results");
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct view view = {results[i].check, or_empty(results[i].name),
+                            or_empty(results[i].baseline), arena};
+        write_json(&view, &json);
+    }
+    if (n > 1) {
+        inq_json_end_array(&json);
+        inq_json_end_object(&json);
+    }
+}
+
+/* ---- CI --------------------------------------------------------------------------------------*/
+
+/* Every new finding on a line of its own. */
+static const char *fresh_text(const struct view *view)
+{
+    struct inq_out text = {0};
+    for (size_t i = 0; i < view->check->n_new; i++) {
+        inq_out_printf(&text, "\n%s: %s", view->check->fresh[i].id,
+                       or_empty(view->check->fresh[i].title));
+    }
+    inq_out_bytes(&text, "", 1);
+    const char *copy = text.code == INQ_OK ? inq_arena_strdup(view->arena, text.buf) : "";
+    inq_out_release(&text);
+    return or_empty(copy);
+}
+
+static void add_row_notice(const struct view *view, const struct inq_check_row *row,
+                           struct inq_notices *notices)
+{
+    struct spot spot = spot_of(view, row);
+    struct inq_notice notice = {
+        .suite = view->name,
+        .reference = view->baseline,
+        .rule = row->now.name,
+        .type = inq_check_outcome_text(row->outcome),
+        .message = row->message,
+        .file = spot.file,
+        .line = spot.line,
+        .column = spot.column,
+        .level = !row->pass                                                    ? INQ_NOTICE_ERROR
+                 : row->outcome == INQ_CHECK_OFF                               ? INQ_NOTICE_SKIPPED
+                 : row->outcome == INQ_CHECK_IMPROVED && !view->check->updated ? INQ_NOTICE_NOTE
+                                                                               : INQ_NOTICE_PASSED};
+    if (!row->pass && row->now.kind == INQ_MEASURE_NEW_FINDINGS) {
+        notice.details = fresh_text(view);
+    }
+    inq_notices_add(notices, &notice);
+}
+
+/* What lint objects to and the findings that are new, each beside its place. */
+static void add_details(const struct view *view, enum inq_format format,
+                        struct inq_notices *notices)
+{
+    const struct inq_check *check = view->check;
+    const struct inq_snapshot *now = check->snapshot;
+    struct inq_notice notice = {.suite = view->name, .reference = view->baseline};
+    if (format == INQ_FORMAT_JUNIT) { /* they are in the failure of their check */
+        return;
+    }
+    notice.level = INQ_NOTICE_ERROR;
+    for (size_t i = 0; check->subject == INQ_SUBJECT_SCHEDULE && i < now->n_problems; i++) {
+        const struct inq_lint_problem *p = &now->problems[i];
+        notice.rule = inq_lint_rule_text(p->rule);
+        notice.message = p->message;
+        notice.file = now->file;
+        notice.line = p->line;
+        notice.column = p->position + 1;
+        if (p->error) {
+            inq_notices_add(notices, &notice);
+        }
+    }
+    notice.file = NULL;
+    for (size_t i = 0; i < check->n_new; i++) {
+        notice.rule = check->fresh[i].id;
+        notice.message = check->fresh[i].title != NULL ? check->fresh[i].title : "new finding";
+        inq_notices_add(notices, &notice);
+    }
+}
+
+static void add_notices(const struct view *view, enum inq_format format,
+                        struct inq_notices *notices)
+{
+    const struct inq_check *check = view->check;
+    struct inq_notice first = {.level = check->pass ? INQ_NOTICE_NOTE : INQ_NOTICE_ERROR,
+                               .suite = view->name,
+                               .reference = view->baseline,
+                               .message = headline(view),
+                               .headline = true};
+    if (check->cause != NULL) {
+        struct spot spot = spot_of(view, check->cause);
+        first.file = spot.file;
+        first.line = spot.line;
+        first.column = spot.column;
+    }
+    inq_notices_add(notices, &first);
+    for (size_t i = 0; i < check->n; i++) {
+        add_row_notice(view, &check->rows[i], notices);
+    }
+    add_details(view, format, notices);
+}
+
+/* ---- all of them -----------------------------------------------------------------------------*/
+
+static int write_people(const struct inq_check_result *results, size_t n,
+                        const struct inq_report_options *options, struct inq_arena *arena,
+                        struct inq_out *out)
+{
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        struct view view = {results[i].check, or_empty(results[i].name),
+                            or_empty(results[i].baseline), arena};
+        inq_out_text(out, i > 0 ? "\n" : "");
+        code = options->format == INQ_FORMAT_TEXT ? write_text(&view, options, out)
+                                                  : write_markdown(&view, out);
+    }
+    return code;
+}
+
+int inq_check_report_all(const struct inq_check_result *results, size_t n,
+                         const struct inq_report_options *options, struct inq_sink sink,
+                         struct inq_err *err)
+{
+    struct inq_arena arena = {0};
+    struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
+    int code = INQ_OK;
+    if (options->format == INQ_FORMAT_TEXT || options->format == INQ_FORMAT_MARKDOWN) {
+        code = write_people(results, n, options, &arena, &out);
+    } else if (options->format == INQ_FORMAT_JSON) {
+        write_all_json(results, n, &arena, &out);
+    } else {
+        struct inq_notices notices = {.tool = "inquest check"};
+        for (size_t i = 0; i < n; i++) {
+            struct view view = {results[i].check, or_empty(results[i].name),
+                                or_empty(results[i].baseline), &arena};
+            add_notices(&view, options->format, &notices);
+        }
+        code = inq_notices_write(&notices, options->format, &out);
+    }
+    inq_arena_release(&arena);
+    return inq_out_end(&out, code, "a check", err);
+}
+
+int inq_check_report(const struct inq_check *check, const char *name, const char *baseline,
+                     const struct inq_report_options *options, struct inq_sink sink,
+                     struct inq_err *err)
+{
+    const struct inq_check_result result = {check, name, baseline};
+    return inq_check_report_all(&result, 1, options, sink, err);
+}

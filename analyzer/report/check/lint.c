@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What lint found in schedules: for people, as JSON, and as CI systems read it. */
+#include "base/json.h"
+#include "base/arena.h"
+#include "inquest/lint.h"
+#include "report/check/notices.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static const char *name_of(const struct inq_lint *lint)
+{
+    return lint->file != NULL ? lint->file : "schedule";
+}
+
+/* ---- text ------------------------------------------------------------------------------------*/
+
+/* "R6, s.csv line 2 (rank 1), cell 4, 1RECV_F1" */
+static void place(const struct inq_lint *lint, const struct inq_lint_problem *p, char *buf,
+                  size_t size)
+{
+    size_t used = (size_t)snprintf(buf, size, "%s", inq_lint_rule_text(p->rule));
+    if (lint->file != NULL && p->line > 0) {
+        used += (size_t)snprintf(buf + used, size - used,
+                                 ", %.200s line %" PRId32 " (rank %" PRId32 ")", lint->file,
+                                 p->line, p->rank);
+    } else if (p->rank >= 0) {
+        used += (size_t)snprintf(buf + used, size - used, ", rank %" PRId32, p->rank);
+    }
+    if (p->position >= 0) {
+        used += (size_t)snprintf(buf + used, size - used, ", cell %" PRId32, p->position + 1);
+    }
+    if (p->action[0] != '\0') {
+        (void)snprintf(buf + used, size - used, ", %s", p->action);
+    }
+}
+
+static const struct inq_lint_problem *first_error(const struct inq_lint *lint)
+{
+    for (size_t i = 0; i < lint->n; i++) {
+        if (lint->problems[i].error) {
+            return &lint->problems[i];
+        }
+    }
+    return NULL;
+}
+
+static void problem_text(const struct inq_lint *lint, const struct inq_lint_problem *p,
+                         const struct inq_pen *pen)
+{
+    char where[360];
+    place(lint, p, where, sizeof where);
+    inq_out_text(pen->out, p->error ? "error  " : "note   ");
+    inq_pen_wrap(pen, where, 7, 7);
+    inq_out_text(pen->out, "       ");
+    inq_pen_wrap(pen, p->message, 7, 7);
+}
+
+/* "swap cells 2 and 3 of line 1 (rank 0): 0SEND_F1 and 0RECV_B0" */
+static const char *remedy_text(const struct inq_lint *lint, char *buf, size_t size)
+{
+    const struct inq_lint_remedy *r = &lint->remedy;
+    (void)snprintf(buf, size,
+                   "swap cells %" PRId32 " and %" PRId32 " of rank %" PRId32
+                   " (%s and %s): with that it runs",
+                   r->first + 1, r->second + 1, r->rank, r->actions[0], r->actions[1]);
+    return buf;
+}
+
+/* The first line is the cause. */
+static void lint_text(const struct inq_lint *lint, bool several, const struct inq_pen *pen)
+{
+    const struct inq_lint_problem *first = first_error(lint);
+    char buf[360];
+    inq_pen_tint(pen, first == NULL ? INQ_TINT_GREEN : INQ_TINT_RED);
+    if (first == NULL) {
+        inq_out_printf(pen->out, "%s%sPasses: no problem found.\n", several ? name_of(lint) : "",
+                       several ? ": " : "");
+    } else {
+        place(lint, first, buf, sizeof buf);
+        inq_out_text(pen->out, "Fails: ");
+        inq_pen_words(pen, buf, 7, 7);
+        inq_out_text(pen->out, "\n");
+    }
+    inq_pen_plain(pen);
+    if (first != NULL) {
+        inq_out_text(pen->out, "       ");
+        inq_pen_wrap(pen, first->message, 7, 7);
+    }
+    for (size_t i = 0; i < lint->n; i++) {
+        if (&lint->problems[i] != first) {
+            problem_text(lint, &lint->problems[i], pen);
+        }
+    }
+    if (lint->n_story > 0) {
+        inq_out_text(pen->out, "What happens:\n");
+    }
+    for (size_t i = 0; i < lint->n_story; i++) {
+        inq_out_printf(pen->out, "%3zu. ", i + 1);
+        inq_pen_wrap(pen, lint->story[i], 5, 5);
+    }
+    if (lint->remedy.rank >= 0) {
+        inq_out_text(pen->out, "To mend it: ");
+        inq_pen_wrap(pen, remedy_text(lint, buf, sizeof buf), 12, 12);
+    }
+    if (lint->buffer_depth == 0) {
+        inq_out_text(pen->out, "Runs without buffering (rendezvous).\n");
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------*/
+
+/* Counted as the text counts: ranks from 0, lines and cells from 1; what there is not is null. */
+static void whole(struct inq_json *json, const char *key, int32_t value, int32_t least)
+{
+    if (value >= least) {
+        inq_json_int(json, key, value);
+    } else {
+        inq_json_null(json, key);
+    }
+}
+
+static void problem_json(struct inq_json *json, const struct inq_lint *lint,
+                         const struct inq_lint_problem *p)
+{
+    inq_json_object(json, NULL);
+    inq_json_string(json, "rule", inq_lint_rule_text(p->rule));
+    inq_json_string(json, "severity", p->error ? "error" : "note");
+    inq_json_string(json, "file", lint->file);
+    whole(json, "line", p->line, 1);
+    whole(json, "rank", p->rank, 0);
+    whole(json, "position", p->position >= 0 ? p->position + 1 : -1, 1);
+    inq_json_string(json, "action", p->action);
+    inq_json_string(json, "message", p->message);
+    inq_json_end_object(json);
+}
+
+static void lint_json(const struct inq_lint *lint, struct inq_json *json)
+{
+    inq_json_object(json, NULL);
+    inq_json_string(json, "schema", "inquest-lint/1");
+    inq_json_string(json, "file", lint->file);
+    inq_json_bool(json, "pass", lint->n_errors == 0);
+    whole(json, "buffer_depth", lint->buffer_depth, 0);
+    inq_json_double(json, "peak_activations",
+                    lint->peak_memory >= 0.0 ? lint->peak_memory : (double)NAN);
+    inq_json_array(json, "problems");
+    for (size_t i = 0; i < lint->n; i++) {
+        problem_json(json, lint, &lint->problems[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "story");
+    for (size_t i = 0; i < lint->n_story; i++) {
+        inq_json_string(json, NULL, lint->story[i]);
+    }
+    inq_json_end_array(json);
+    if (lint->remedy.rank >= 0) {
+        inq_json_object(json, "remedy");
+        inq_json_int(json, "rank", lint->remedy.rank);
+        inq_json_int(json, "first", lint->remedy.first + 1);
+        inq_json_int(json, "second", lint->remedy.second + 1);
+        inq_json_end_object(json);
+    }
+    inq_json_end_object(json);
+}
+
+static void all_json(const struct inq_lint *lints, size_t n, struct inq_out *out)
+{
+    struct inq_json json;
+    bool pass = true;
+    inq_json_init(&json, out, false);
+    for (size_t i = 0; i < n; i++) {
+        pass = pass && lints[i].n_errors == 0;
+    }
+    if (n == 1) {
+        lint_json(lints, &json);
+        return;
+    }
+    inq_json_object(&json, NULL);
+    inq_json_string(&json, "schema", "inquest-lint-set/1");
+    inq_json_bool(&json, "pass", pass);
+    inq_json_array(&json, "files");
+    for (size_t i = 0; i < n; i++) {
+        lint_json(&lints[i], &json);
+    }
+    inq_json_end_array(&json);
+    inq_json_end_object(&json);
+}
+
+/* ---- CI --------------------------------------------------------------------------------------*/
+
+static void add_notices(const struct inq_lint *lint, struct inq_arena *arena,
+                        struct inq_notices *notices)
+{
+    char buf[360];
+    const char *mend = lint->remedy.rank >= 0
+                           ? inq_arena_printf(arena, "; %s", remedy_text(lint, buf, sizeof buf))
+                           : "";
+    struct inq_notice notice = {.suite = name_of(lint), .file = lint->file, .type = "error"};
+    for (size_t i = 0; i < lint->n; i++) {
+        const struct inq_lint_problem *p = &lint->problems[i];
+        const char *text =
+            inq_arena_printf(arena, "%s%s%s%s", p->action, p->action[0] != '\0' ? ": " : "",
+                             p->message, p->error && mend != NULL ? mend : "");
+        notice.level = p->error ? INQ_NOTICE_ERROR : INQ_NOTICE_NOTE;
+        notice.rule = inq_lint_rule_text(p->rule);
+        notice.message = text != NULL ? text : p->message;
+        notice.line = p->line > 0 ? p->line : 1;
+        notice.column = p->position + 1;
+        inq_notices_add(notices, &notice);
+    }
+    if (lint->n_errors == 0) {
+        notice = (struct inq_notice){.level = INQ_NOTICE_PASSED,
+                                     .suite = name_of(lint),
+                                     .file = lint->file,
+                                     .rule = "lint",
+                                     .message = "no problem found"};
+        inq_notices_add(notices, &notice);
+    }
+}
+
+int inq_lint_report(const struct inq_lint *lints, size_t n,
+                    const struct inq_report_options *options, struct inq_sink sink,
+                    struct inq_err *err)
+{
+    struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
+    int code = INQ_OK;
+    if (options->format == INQ_FORMAT_JSON) {
+        all_json(lints, n, &out);
+    } else if (options->format == INQ_FORMAT_TEXT) {
+        struct inq_pen pen = inq_pen_of(options, &out);
+        for (size_t i = 0; i < n; i++) {
+            lint_text(&lints[i], n > 1, &pen);
+        }
+    } else {
+        struct inq_arena arena = {0};
+        struct inq_notices notices = {.tool = "inquest lint"};
+        for (size_t i = 0; i < n; i++) {
+            add_notices(&lints[i], &arena, &notices);
+        }
+        code = inq_notices_write(&notices, options->format, &out);
+        inq_arena_release(&arena);
+    }
+    return inq_out_end(&out, code, "what lint found", err);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of tables, and rows of cells. */
+#include "report/data/data.h"
+
+#include "base/say.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+
+static const struct inq_data_table *const groups[] = {
+    inq_data_run, inq_data_findings, inq_data_account, inq_data_comm, inq_data_work,
+};
+
+const struct inq_data_table *inq_data_table(size_t i)
+{
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+        for (const struct inq_data_table *table = groups[g]; table->fill != NULL; table++) {
+            if (i-- == 0) {
+                return table;
+            }
+        }
+    }
+    return NULL;
+}
+
+const struct inq_report_table *inq_report_table(size_t i)
+{
+    const struct inq_data_table *table = inq_data_table(i);
+    return table != NULL ? &table->shape : NULL;
+}
+
+const char *inq_column_type_text(enum inq_column_type type)
+{
+    return type == INQ_TYPE_INTEGER ? "INTEGER" : type == INQ_TYPE_REAL ? "REAL" : "TEXT";
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static void put(struct inq_data_rows *rows, struct inq_data_cell cell)
+{
+    if (rows->n == 0) {
+        rows->cells[rows->n++] =
+            (struct inq_data_cell){.type = INQ_TYPE_INTEGER, .integer = rows->job};
+    }
+    assert(cell.null || cell.type == rows->shape->columns[rows->n].type);
+    rows->cells[rows->n++] = cell;
+    if (rows->n == rows->shape->n_columns) {
+        rows->n = 0;
+        if (rows->code == INQ_OK) {
+            rows->code = rows->take(rows->ctx, rows->shape, rows->cells);
+        }
+    }
+}
+
+static void put_null(struct inq_data_rows *rows)
+{
+    put(rows, (struct inq_data_cell){.null = true});
+}
+
+void inq_data_int(struct inq_data_rows *rows, int64_t value)
+{
+    put(rows, (struct inq_data_cell){.type = INQ_TYPE_INTEGER, .integer = value});
+}
+
+void inq_data_known(struct inq_data_rows *rows, int64_t value)
+{
+    if (value < 0) {
+        put_null(rows);
+    } else {
+        inq_data_int(rows, value);
+    }
+}
+
+void inq_data_time(struct inq_data_rows *rows, int64_t ns)
+{
+    if (ns == INQ_TIME_NONE) {
+        put_null(rows);
+    } else {
+        inq_data_int(rows, ns);
+    }
+}
+
+void inq_data_real(struct inq_data_rows *rows, double value)
+{
+    if (isfinite(value)) {
+        put(rows, (struct inq_data_cell){.type = INQ_TYPE_REAL, .real = value});
+    } else {
+        put_null(rows);
+    }
+}
+
+void inq_data_text(struct inq_data_rows *rows, const char *text)
+{
+    if (text == NULL || text[0] == '\0') {
+        put_null(rows);
+    } else {
+        put(rows, (struct inq_data_cell){.type = INQ_TYPE_TEXT, .text = text});
+    }
+}
+
+void inq_data_list(struct inq_data_rows *rows, const struct inq_view *view, const int32_t *numbers,
+                   size_t n)
+{
+    struct inq_out out = {0};
+    inq_out_text(&out, "[");
+    for (size_t i = 0; i < n; i++) {
+        inq_out_printf(&out, "%s%" PRId32, i > 0 ? "," : "", numbers[i]);
+    }
+    inq_out_text(&out, "]");
+    const char *text = out.code == INQ_OK ? inq_arena_strdup(view->arena, out.buf) : NULL;
+    inq_out_release(&out);
+    if (text == NULL && rows->code == INQ_OK) {
+        rows->code = INQ_NOMEM;
+    }
+    inq_data_text(rows, text);
+}
+
+void inq_data_rank(struct inq_data_rows *rows, const struct inq_view *view, uint32_t index)
+{
+    bool there = index < view->trace->n_ranks;
+    inq_data_known(rows, there ? (int64_t)index : -1);
+    inq_data_known(rows, there ? view->trace->ranks[index].rank : -1);
+}
+
+int inq_data_fill(const struct inq_document *doc, const struct inq_data_table *table,
+                  struct inq_data_rows *rows)
+{
+    for (size_t i = 0; i < doc->n_reports && rows->code == INQ_OK; i++) {
+        const struct inq_report *report = doc->reports[i];
+        struct inq_view view =
+            inq_view_of(doc->run, report->trace, report, doc->options, doc->arena);
+        rows->job = (int64_t)i + 1;
+        if (table->section == INQ_SECTION_COUNT || inq_view_wants(&view, table->section)) {
+            table->fill(&view, rows);
+        }
+    }
+    return rows->code;
+}

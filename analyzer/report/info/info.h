@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef INQ_REPORT_INFO_INFO_H
+#define INQ_REPORT_INFO_INFO_H
+
+#include "report/render/json/values.h"
+#include "report/sections/table.h"
+#include "report/terminal/context.h"
+
+int inq_info_text(const struct inq_run *run, const struct inq_report_options *options,
+                  struct inq_arena *arena, struct inq_out *out, struct inq_err *err);
+void inq_info_json(const struct inq_run *run, const struct inq_report_options *options,
+                   struct inq_arena *arena, struct inq_out *out);
+
+/* ---- shared with the reports ----------------------------------------------------------------- */
+
+/* Fills a table of the files that were not understood; false when there are none. */
+bool inq_table_skipped(const struct inq_run *run, struct inq_table *table);
+/* {path, format, bytes, ..., damage[]} of one file. */
+void inq_json_file(struct inq_json *json, const struct inq_file *file);
+void inq_json_skipped(struct inq_json *json, const struct inq_run *run);
+/* clock[] of the ranks shown. */
+void inq_json_clocks(struct inq_json *json, const struct inq_view *view);
+/* ranks_present, ranks_missing; ranks without a number are null. */
+void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page: one run at a time, its sections in order, theme, and drawing again when needed. */
+
+const THEMES = ["auto", "light", "dark"];
+
+/* Sections that failed, {key, reason, next}; the report is left as if they did not apply. */
+function setAside(report) {
+    const failed = [];
+    for (const [key, value] of Object.entries(report)) {
+        if (value && value.unavailable) {
+            failed.push({ key, ...value.unavailable });
+            delete report[key];
+        }
+    }
+    report.findings = report.findings || [];
+    return failed;
+}
+
+function failedSections(run) {
+    return run.failed.map((part) => ({
+        id: "unavailable-" + part.key,
+        title: words(part.key)[0].toUpperCase() + words(part.key).slice(1),
+        how: "Not available: " + part.reason + "; " + part.next + ".",
+        content: [],
+    }));
+}
+
+function sections(run) {
+    return [failedSections, otherFindings, failureSection, waterfallSection, () => run.timeline.section, heatSection, waitsSection, collectivesSection, pathSection, kernelsSection, stepsSection, ranksSection, whatifSection, peerSection, inputsSection]
+        .flatMap((make) => make(run))
+        .filter(Boolean);
+}
+
+function sectionNode(section) {
+    const title = section.id + "-title";
+    return el("section", { id: section.id, class: section.wide ? "wide" : null, "aria-labelledby": title }, el("h2", { id: title }, section.title), el("p", { class: "how" }, section.how), section.content);
+}
+
+function readTheme() {
+    try {
+        return localStorage.getItem("inquest-theme") || "auto";
+    } catch (error) {
+        return "auto"; /* storage is refused to some file:// pages */
+    }
+}
+
+function applyTheme(theme) {
+    document.documentElement.dataset.theme = theme;
+    try {
+        localStorage.setItem("inquest-theme", theme);
+    } catch (error) {
+        /* it holds for this view only */
+    }
+    redrawAll();
+}
+
+function themeButton() {
+    const button = el("button", { type: "button", class: "button", id: "theme" });
+    let theme = readTheme();
+    const say = () => {
+        button.textContent = "Theme: " + theme;
+    };
+    button.addEventListener("click", () => {
+        theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+        applyTheme(theme);
+        say();
+    });
+    say();
+    return button;
+}
+
+function makeRun(document_, report, rawTimeline, failed) {
+    const run = { document: document_, report, rawTimeline, clock: makeClock(rawTimeline.origin_ns), failed };
+    run.timeline = makeTimeline(run, rawTimeline);
+    return run;
+}
+
+function pageHead(reports, index, name, choose) {
+    const picker =
+        reports.length > 1 &&
+        el("select", { "aria-label": "Job shown", on: { change: (event) => choose(event.target.selectedIndex) } }, reports.map((r, i) => el("option", { selected: i === index }, "Job " + (i + 1) + " of " + reports.length + ": " + r.name)));
+    return el("header", { class: "top" }, el("a", { class: "skip", href: "#verdict" }, "Skip to the verdict"), el("span", { class: "mark" }, "inquest"), picker || el("span", { class: "name" }, name), el("span", { class: "grow" }), themeButton(), el("button", { type: "button", class: "button print", title: "Tables that are open are printed; folded ones are not", on: { click: () => window.print() } }, "Print"));
+}
+
+function tableOfContents(list) {
+    return el("nav", { class: "toc", "aria-label": "Sections" }, el("ul", null, el("li", null, el("a", { href: "#verdict" }, "Verdict")), list.map((s) => el("li", null, el("a", { href: "#" + s.id }, s.short || s.title)))));
+}
+
+function pageFoot(report) {
+    return el("footer", null, el("p", null, "Made by " + report.tool + ". This file holds everything it shows and loads nothing."));
+}
+
+/* The reports of one run, one at a time. */
+function showReports(document_, timelines, app) {
+    const reports = document_.runs || [document_];
+    const failed = reports.map(setAside);
+    const runs = [];
+
+    function choose(index) {
+        redraws.length = 0;
+        runs[index] = makeRun(document_, reports[index], runs[index] ? runs[index].rawTimeline : timelines[index], failed[index]);
+        const run = runs[index];
+        const list = sections(run);
+        app.replaceChildren(
+            pageHead(reports, index, reports[index].name, choose),
+            tableOfContents(list),
+            el("main", null, verdictSection(run).filter(Boolean), list.map(sectionNode)),
+            pageFoot(run.report)
+        );
+        for (const section of list) if (section.start) section.start();
+    }
+
+    choose(0);
+    window.addEventListener("scroll", () => runs.forEach((run) => run.onScroll && run.onScroll()), { passive: true });
+}
+
+function start() {
+    const document_ = readData("inq-report");
+    const timelines = readData("inq-timeline");
+    const show = document_.schema.startsWith("inquest-fix/") ? showFixes : showReports;
+    document.documentElement.dataset.theme = readTheme();
+    show(document_, timelines, document.getElementById("app"));
+    let timer = 0;
+    window.addEventListener("resize", () => {
+        clearTimeout(timer);
+        timer = setTimeout(redrawAll, 80);
+    });
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+    window.addEventListener("beforeprint", () => {
+        document.documentElement.classList.add("printing");
+        redrawAll();
+    });
+    window.addEventListener("afterprint", () => {
+        document.documentElement.classList.remove("printing");
+        redrawAll();
+    });
+}
+
+start();

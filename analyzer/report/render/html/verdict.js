@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first screen: the verdict, what is lost, the costliest findings and what to do. */
+
+const TOP_FINDINGS = 3;
+const OTHER_FINDINGS = 27;
+
+function stat(label, value, note, extra) {
+    return el("div", { class: "stat" }, el("dt", null, label), el("dd", null, el("strong", null, value), note && el("span", null, note), extra));
+}
+
+function lossBar(share) {
+    return svg(
+        "svg",
+        { class: "lossbar", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
+        svg("rect", { x: 0, y: 0, width: 100, height: 6, class: "rest" }),
+        svg("rect", { x: 0, y: 0, width: Math.min(100, 100 * share), height: 6, class: "lost" })
+    );
+}
+
+function sayRun(report) {
+    const inputs = report.inputs;
+    const parts = [];
+    if (inputs.world_size) {
+        parts.push(inputs.ranks_present.length + " of " + sayCount(inputs.world_size, "rank", "ranks"));
+    } else if (inputs.ranks_present.length > 0) {
+        parts.push(sayCount(inputs.ranks_present.length, "rank", "ranks"));
+    } else {
+        const logs = inputs.files.every((file) => file.format === "log");
+        parts.push(logs ? sayCount(inputs.files.length, "log", "logs") + ", no traces" : sayCount(inputs.files.length, "file", "files"));
+    }
+    if (report.steps) {
+        const kind = report.steps_inferred ? "inferred " : "";
+        const judged = report.account && report.account.t_ns > 0 ? sayNs(report.account.t_ns) : null;
+        const median = sayNs(report.step_ns_median) + (report.steps.length > 1 ? " (median)" : "");
+        parts.push(sayCount(report.steps.length, kind + "step", kind + "steps") + " of " + (judged || median));
+    }
+    if (report.collectives && report.collectives.matched > 0) {
+        parts.push(sayCount(report.collectives.matched, "collective", "collectives") + " matched");
+    }
+    return parts;
+}
+
+function verdictStats(report) {
+    const verdict = report.verdict;
+    const stats = [];
+    if (isNumber(verdict.lost_ns_per_step) && verdict.lost_ns_per_step > 0) {
+        const share = report.account && report.account.t_ns > 0 ? verdict.lost_ns_per_step / report.account.t_ns : null;
+        stats.push(
+            stat("GPU time lost per step", sayNs(verdict.lost_ns_per_step),
+                share === null ? "on every rank" : sayPct(share) + " of a step of " + sayNs(report.account.t_ns),
+                share === null ? null : lossBar(share))
+        );
+    }
+    if (report.failure) {
+        const failure = report.failure;
+        if (failure.root_ranks.length > 0) {
+            stats.push(stat(failure.root_ranks.length > 1 ? "Root ranks" : "Root rank", sayRanks(failure.root_ranks), sayCount(failure.victim_ranks.length, "victim", "victims")));
+        }
+        stats.push(stat("Class", words(failure.class), failure.op || (failure.subclass ? words(failure.subclass) : "")));
+    }
+    stats.push(stat("Confidence", verdict.confidence, { established: report.failure ? "the records themselves say so" : "measured, and beyond the noise", supported: "the evidence fits; not proven", hypothesis: "one explanation among others" }[verdict.confidence]));
+    return el("dl", { class: "stats" }, stats);
+}
+
+/* Evidence as links into the timeline where it holds that moment, as text where not. */
+function evidenceList(run, finding) {
+    if (finding.evidence.length === 0) return null;
+    return el(
+        "ul",
+        { class: "evidence" },
+        finding.evidence.map((evidence) => {
+            const from = run.clock(evidence.start_ns);
+            const to = run.clock(evidence.end_ns);
+            const who = evidence.rank === null ? "" : "rank " + evidence.rank;
+            const when = from === null ? "" : sayRange(from, to);
+            const what = evidence.what || "";
+            const label = [el("span", { class: "who" }, [who, when].filter(Boolean).join(", ")), what && " ", what];
+            if (from === null || !run.timeline.holds(from)) return el("li", null, label);
+            return el("li", null, el("button", { type: "button", class: "link evidence-link", on: { click: () => run.timeline.goTo(evidence.rank, from, to, who + (what ? ": " + what : "")) } }, label));
+        })
+    );
+}
+
+function findingCard(run, finding, number) {
+    const cost = finding.cost_ns_per_step;
+    return el(
+        "li",
+        { class: "card severity-" + finding.severity, id: "finding-" + number },
+        el(
+            "p",
+            { class: "cardhead" },
+            el("span", { class: "badge", "aria-hidden": "true" }, number),
+            el("span", { class: "chip chip-" + finding.severity }, finding.severity),
+            isNumber(cost) && el("span", { class: "cost" }, sayNs(cost) + " per step", isNumber(finding.share) && " \u00b7 " + sayPct(finding.share))
+        ),
+        el("h3", null, finding.title),
+        finding.advice && el("p", { class: "advice" }, el("b", null, "What to do. "), finding.advice),
+        el(
+            "details",
+            null,
+            el("summary", null, finding.evidence.length > 0 ? sayCount(finding.evidence.length, "piece of evidence", "pieces of evidence") : "Measured and expected"),
+            finding.detail && el("p", null, finding.detail),
+            finding.fixes.length > 0 && el("p", null, finding.fixes.length > 1 ? "Fixes that inquest fix predicts: " : "A fix that inquest fix predicts: ", finding.fixes.map((spec, i) => [i > 0 && ", ", el("code", null, spec)])),
+            el("p", { class: "muted" }, "Confidence: " + finding.confidence + "."),
+            evidenceList(run, finding)
+        )
+    );
+}
+
+function limitsNote(report) {
+    const notes = [];
+    const inputs = report.inputs;
+    const damaged = inputs.files.filter((f) => f.damage.some((d) => d.kind !== "no_launch")).length;
+    if (inputs.ranks_missing.length > 0) notes.push("no file of " + (inputs.ranks_missing.length > 1 ? "ranks " : "rank ") + sayRanks(inputs.ranks_missing));
+    if (inputs.ranks_unread.length > 0) notes.push("could not be read: the " + (inputs.ranks_unread.length > 1 ? "files of ranks " : "file of rank ") + sayRanks(inputs.ranks_unread.map((u) => u.rank)));
+    if (damaged > 0) notes.push(damaged + " of " + sayCount(inputs.files.length, "file", "files") + " damaged");
+    if (report.verdict.without) notes.push("verdict and findings were made without " + report.verdict.without.map(words).join(", "));
+    if (report.options && report.options.ranks) notes.push("rows and findings of ranks " + report.options.ranks + " only");
+    return notes.length > 0 ? el("p", { class: "limits" }, el("b", null, "Limits. "), sentence(notes.join("; ")) + ".") : null;
+}
+
+function verdictSection(run) {
+    const report = run.report;
+    const top = report.findings.slice(0, TOP_FINDINGS);
+    return [
+        el(
+            "section",
+            { class: "verdict", id: "verdict", "aria-labelledby": "headline" },
+            el("div", null, el("p", { class: "eyebrow" }, "Verdict"), el("h1", { id: "headline" }, report.verdict.headline), ...["why", "next", "sure"].filter((key) => report.verdict[key]).map((key) => el("p", null, report.verdict[key])), el("p", { class: "muted" }, sayRun(report).join(" \u00b7 ")), limitsNote(report)),
+            verdictStats(report)
+        ),
+        top.length > 0 &&
+            el(
+                "section",
+                { id: "findings", "aria-labelledby": "findings-title" },
+                el("h2", { id: "findings-title" }, top.length === 1 ? "The finding" : "Costliest findings"),
+                el("ol", { class: "cards cards-" + top.length }, top.map((f, i) => findingCard(run, f, i + 1)))
+            ),
+    ];
+}
+
+function otherFindings(run) {
+    const rest = run.report.findings.slice(TOP_FINDINGS);
+    if (rest.length === 0) return null;
+    const cards = (from, to) => el("ol", { class: "cards" }, rest.slice(from, to).map((f, i) => findingCard(run, f, i + from + 1 + TOP_FINDINGS)));
+    const folded = rest.length > OTHER_FINDINGS && el("details", { class: "fold" }, el("summary", null, sayCount(rest.length - OTHER_FINDINGS, "more finding", "more findings")));
+    if (folded) folded.addEventListener("toggle", () => folded.append(cards(OTHER_FINDINGS)), { once: true });
+    return { id: "more-findings", title: "Other findings", how: "Less costly than the three above, most costly first.", content: [cards(0, OTHER_FINDINGS), folded] };
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values as every JSON section writes them. */
+#ifndef INQ_REPORT_RENDER_JSON_VALUES_H
+#define INQ_REPORT_RENDER_JSON_VALUES_H
+
+#include "base/json.h"
+#include "report/terminal/context.h"
+
+/* An integer, or null when it is negative (not measured, unknown). */
+void inq_json_known(struct inq_json *json, const char *key, int64_t value);
+/* A time, or null for INQ_TIME_NONE. */
+void inq_json_time(struct inq_json *json, const char *key, int64_t ns);
+/* Text, or null for none and for "". */
+void inq_json_given(struct inq_json *json, const char *key, const char *text);
+/* The same of an interned string. */
+void inq_json_name(struct inq_json *json, const char *key, const struct inq_trace *trace,
+                   inq_str id);
+void inq_json_numbers(struct inq_json *json, const char *key, const int32_t *numbers, size_t n);
+/* The number of the rank with this index, or null. */
+void inq_json_rank(struct inq_json *json, const char *key, const struct inq_view *view,
+                   uint32_t index);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tracks that are added to the recording: steps, findings, idle time by cause, waits by culprit,
+ * the critical path with its arrows. */
+#include "report/render/perfetto/perfetto.h"
+
+#include "analysis/comm/collectives.h"
+#include "analysis/account/sweep.h"
+#include "analysis/account/time_breakdown.h"
+#include "base/mem.h"
+#include "base/say.h"
+#include "base/sort.h"
+
+/* Order of the tracks in a process, before what was recorded. */
+enum { PLACE_STEPS, PLACE_PATH, PLACE_WAITS, PLACE_IDLE, PLACE_FINDINGS };
+
+/* ---- steps and findings: of the whole run ---------------------------------------------------- */
+
+static int add_steps(struct inq_perfetto *p)
+{
+    struct inq_track track = {.name = "steps", .lane = INQ_NONE, .place = PLACE_STEPS};
+    size_t first = p->n_slices;
+    int code = INQ_OK;
+    for (size_t s = 0; s < p->trace->n_steps && code == INQ_OK; s++) {
+        const struct inq_step *step = &p->trace->steps[s];
+        struct inq_slice slice = {.start_ns = step->start_ns,
+                                  .dur_ns = step->end_ns - step->start_ns,
+                                  .row = (uint32_t)s,
+                                  .kind = INQ_SLICE_STEP};
+        code = slice.dur_ns >= 0 ? inq_perfetto_add(p, &slice) : INQ_OK;
+    }
+    return code == INQ_OK ? inq_perfetto_lay(p, first, &track) : code;
+}
+
+static bool is_timed(const struct inq_evidence *e)
+{
+    return e->start_ns != INQ_TIME_NONE && e->end_ns != INQ_TIME_NONE && e->end_ns >= e->start_ns;
+}
+
+/* One set of tracks for each finding. One without a time range lies over the whole recording. */
+static int add_finding(struct inq_perfetto *p, size_t f)
+{
+    const struct inq_finding *finding = &p->report->findings[f];
+    struct inq_track track = {.name = inq_say(p->view->arena, "%zu. [%s] %.900s", f + 1,
+                                              inq_severity_text(finding->severity), finding->title),
+                              .lane = INQ_NONE,
+                              .place = (int32_t)(PLACE_FINDINGS + f)};
+    size_t first = p->n_slices;
+    int code = INQ_OK;
+    for (size_t i = 0; i < finding->n_evidence && code == INQ_OK; i++) {
+        const struct inq_evidence *e = &finding->evidence[i];
+        struct inq_slice slice = {.start_ns = e->start_ns,
+                                  .dur_ns = e->end_ns - e->start_ns,
+                                  .row = (uint32_t)f,
+                                  .extra = (uint32_t)i,
+                                  .kind = INQ_SLICE_FINDING};
+        code = is_timed(e) ? inq_perfetto_add(p, &slice) : INQ_OK;
+    }
+    int64_t last_ns = 0;
+    struct inq_slice whole = {.row = (uint32_t)f, .extra = INQ_NONE, .kind = INQ_SLICE_FINDING};
+    if (code == INQ_OK && p->n_slices == first &&
+        inq_trace_span(p->trace, &whole.start_ns, &last_ns)) {
+        whole.dur_ns = last_ns - whole.start_ns;
+        code = inq_perfetto_add(p, &whole);
+    }
+    return code == INQ_OK ? inq_perfetto_lay(p, first, &track) : code;
+}
+
+/* ---- idle time ------------------------------------------------------------------------------- */
+
+struct idle {
+    struct inq_perfetto *p;
+    size_t rank;
+};
+
+static int add_gap(void *ctx, const struct inq_sweep_piece *piece, struct inq_err *err)
+{
+    const struct idle *idle = ctx;
+    bool host = piece->cls == INQ_ACCOUNT_HOST;
+    (void)err;
+    if (!host && piece->cls != INQ_ACCOUNT_IDLE) {
+        return INQ_OK;
+    }
+    enum inq_gap_cause cause = host               ? INQ_GAP_HOST
+                               : piece->short_gap ? INQ_GAP_KERNEL
+                                                  : INQ_GAP_OTHER;
+    struct inq_slice slice = {.start_ns = piece->start_ns,
+                              .dur_ns = piece->end_ns - piece->start_ns,
+                              .process = (uint32_t)idle->rank + 1,
+                              .row = (uint32_t)cause,
+                              .kind = INQ_SLICE_IDLE};
+    return inq_perfetto_add(idle->p, &slice);
+}
+
+static int add_idle(struct inq_perfetto *p, size_t r)
+{
+    struct inq_track track = {.name = p->report->pipeline != NULL ? "bubbles and idle, by cause"
+                                                                  : "idle, by cause",
+                              .process = (uint32_t)r + 1,
+                              .lane = INQ_NONE,
+                              .place = PLACE_IDLE};
+    struct idle idle = {p, r};
+    size_t first = p->n_slices;
+    struct inq_interval span;
+    struct inq_sweep_sum sum;
+    struct inq_sweep_job job = {
+        .rank = &p->trace->ranks[r], .windows = &span, .n = 1, .visit = add_gap, .ctx = &idle};
+    int code = inq_rank_work_span(job.rank, &span) ? inq_sweep(&job, &sum, p->err) : INQ_OK;
+    return code == INQ_OK ? inq_perfetto_lay(p, first, &track) : code;
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+static int by_process(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    uint32_t x = ((const struct inq_slice *)a)->process;
+    uint32_t y = ((const struct inq_slice *)b)->process;
+    return (x > y) - (x < y);
+}
+
+/* What each member of a collective waited for its last one. */
+static int add_waits_of(struct inq_perfetto *p, uint32_t index, int64_t *scratch)
+{
+    const struct inq_collective *c = &p->trace->collectives[index];
+    struct inq_coll_figures figures;
+    int code = INQ_OK;
+    inq_coll_figures(p->trace, c, scratch, &figures);
+    for (uint32_t m = 0; m < c->n_members && code == INQ_OK; m++) {
+        const struct inq_member *member = &p->trace->members[c->first_member + m];
+        int64_t wait_ns = inq_coll_wait_ns(p->trace, c, member, figures.last_start_ns);
+        struct inq_slice slice = {.start_ns =
+                                      p->trace->ranks[member->rank].events.start_ns[member->event],
+                                  .dur_ns = wait_ns,
+                                  .process = member->rank + 1,
+                                  .row = index,
+                                  .extra = figures.last_rank,
+                                  .kind = INQ_SLICE_WAIT};
+        bool shown = wait_ns > 0 && inq_perfetto_shows(p, member->rank);
+        code = shown ? inq_perfetto_add(p, &slice) : INQ_OK;
+    }
+    return code;
+}
+
+static int collect_waits(struct inq_perfetto *p)
+{
+    uint32_t most = 1;
+    for (size_t i = 0; i < p->trace->n_collectives; i++) {
+        uint32_t n = p->trace->collectives[i].n_members;
+        most = n > most ? n : most;
+    }
+    int64_t *scratch = inq_mem_alloc(most * sizeof *scratch);
+    int code = scratch != NULL ? INQ_OK : inq_err_set(p->err, INQ_NOMEM, "no memory for waits");
+    for (size_t i = 0; i < p->trace->n_collectives && code == INQ_OK; i++) {
+        const struct inq_collective *c = &p->trace->collectives[i];
+        if (c->n_members > 1 && !c->ends_disagree) {
+            code = add_waits_of(p, (uint32_t)i, scratch);
+        }
+    }
+    inq_mem_free(scratch);
+    return code;
+}
+
+/* Moves the slices [first, end) behind all others, process by process, and lays each one's. */
+static int lay_by_process(struct inq_perfetto *p, size_t first, const struct inq_track *like)
+{
+    size_t end = p->n_slices;
+    if (end == first) {
+        return INQ_OK;
+    }
+    int code =
+        inq_sort(p->slices + first, end - first, sizeof *p->slices, by_process, NULL, p->err);
+    for (size_t lo = first, hi = first; lo < end && code == INQ_OK; lo = hi) {
+        struct inq_track track = *like;
+        track.process = p->slices[lo].process;
+        while (hi < end && p->slices[hi].process == track.process) {
+            hi++;
+        }
+        p->n_slices = hi; /* what lies behind is not looked at */
+        code = inq_perfetto_lay(p, lo, &track);
+    }
+    p->n_slices = end;
+    return code;
+}
+
+static int add_waits(struct inq_perfetto *p)
+{
+    struct inq_track track = {
+        .name = "waits, by who comes last", .lane = INQ_NONE, .place = PLACE_WAITS};
+    size_t first = p->n_slices;
+    int code = p->report->collectives != NULL ? collect_waits(p) : INQ_OK;
+    return code == INQ_OK ? lay_by_process(p, first, &track) : code;
+}
+
+/* ---- critical path --------------------------------------------------------------------------- */
+
+static int by_time(const void *a, const void *b, void *ctx)
+{
+    const struct inq_slice *x = a;
+    const struct inq_slice *y = b;
+    (void)ctx;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    return (x->dur_ns > y->dur_ns) - (x->dur_ns < y->dur_ns);
+}
+
+/* Arrows from each segment in order of time, slices [0, n), to the next where the rank changes. An
+ * arrow leaves its slice within it: at its very end it would be outside. */
+static int add_arrows(struct inq_perfetto *p, struct inq_slice *path, size_t n)
+{
+    int code = inq_sort(path, n, sizeof *path, by_time, NULL, p->err);
+    for (size_t i = 1; i < n && code == INQ_OK; i++) {
+        int64_t leaves_ns = path[i - 1].start_ns;
+        leaves_ns += path[i - 1].dur_ns > 0 ? path[i - 1].dur_ns - 1 : 0;
+        if (path[i].process == path[i - 1].process || leaves_ns > path[i].start_ns) {
+            continue;
+        }
+        struct inq_slice from = {leaves_ns,  0,        path[i - 1].process, path[i - 1].tid,
+                                 p->n_flows, INQ_NONE, INQ_SLICE_NEXT};
+        struct inq_slice to = {path[i].start_ns, 0,        path[i].process,  path[i].tid,
+                               p->n_flows,       INQ_NONE, INQ_SLICE_FOLLOWS};
+        p->n_flows++;
+        code = inq_perfetto_add(p, &from);
+        if (code == INQ_OK) {
+            code = inq_perfetto_add(p, &to);
+        }
+    }
+    return code;
+}
+
+/* Process of a global rank; 0 when it is not known, UINT32_MAX when it is not shown. */
+static uint32_t process_of(const struct inq_perfetto *p, int32_t rank)
+{
+    for (size_t r = 0; r < p->trace->n_ranks && rank >= 0; r++) {
+        if (p->trace->ranks[r].rank == rank) {
+            return inq_perfetto_shows(p, r) ? (uint32_t)r + 1 : UINT32_MAX;
+        }
+    }
+    return 0;
+}
+
+static int add_path(struct inq_perfetto *p)
+{
+    const struct inq_critical_path *path = p->report->critical_path;
+    struct inq_track track = {.name = "critical path", .lane = INQ_NONE, .place = PLACE_PATH};
+    size_t first = p->n_slices;
+    int code = INQ_OK;
+    for (size_t i = 0; path != NULL && i < path->n_segments && code == INQ_OK; i++) {
+        const struct inq_path_segment *segment = &path->segments[i];
+        struct inq_slice slice = {.start_ns = segment->start_ns,
+                                  .dur_ns = segment->end_ns - segment->start_ns,
+                                  .process = process_of(p, segment->rank),
+                                  .row = (uint32_t)i,
+                                  .kind = INQ_SLICE_PATH};
+        bool shown = slice.process != UINT32_MAX && slice.dur_ns >= 0;
+        code = shown ? inq_perfetto_add(p, &slice) : INQ_OK;
+    }
+    if (code == INQ_OK) {
+        code = lay_by_process(p, first, &track);
+    }
+    size_t n = p->n_slices - first;
+    struct inq_slice *sorted = inq_mem_alloc((n + 1) * sizeof *sorted);
+    if (code == INQ_OK && sorted == NULL) {
+        code = inq_err_set(p->err, INQ_NOMEM, "no memory for the critical path");
+    }
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        sorted[i] = p->slices[first + i];
+    }
+    if (code == INQ_OK) {
+        code = add_arrows(p, sorted, n);
+    }
+    inq_mem_free(sorted);
+    return code;
+}
+
+int inq_perfetto_marks(struct inq_perfetto *p)
+{
+    int code = add_steps(p);
+    for (size_t f = 0; f < p->report->n_findings && code == INQ_OK; f++) {
+        code =
+            inq_view_shows_finding(p->view, &p->report->findings[f]) ? add_finding(p, f) : INQ_OK;
+    }
+    bool idle = p->report->n_rank_times > 0; /* else it was not asked for */
+    for (size_t r = 0; r < p->trace->n_ranks && idle && code == INQ_OK; r++) {
+        code = inq_perfetto_shows(p, r) ? add_idle(p, r) : INQ_OK;
+    }
+    if (code == INQ_OK) {
+        code = add_waits(p);
+    }
+    return code == INQ_OK ? add_path(p) : code;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Schedules side by side, as a table or JSON. */
+#include "report/schedule/schedule.h"
+
+#include "base/arena.h"
+#include "inquest/report.h"
+#include "report/sections/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct inq_schedule_row *best_of(const struct inq_schedule_rows *rows)
+{
+    const struct inq_schedule_row *best = NULL;
+    for (size_t i = 0; rows->search && i < rows->n; i++) {
+        const struct inq_schedule_row *row = &rows->rows[i];
+        bool usable = row->problem[0] == '\0' && row->fits;
+        best = usable && (best == NULL || row->makespan_ns < best->makespan_ns) ? row : best;
+    }
+    return best;
+}
+
+/* ---- text
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static void add_columns(const struct inq_schedule_rows *rows, struct inq_table *table)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        longest = rows->rows[i].makespan_ns > longest ? rows->rows[i].makespan_ns : longest;
+    }
+    if (rows->sizes) {
+        inq_table_column(table, INQ_COLUMN_RIGHT, "size");
+        inq_table_column(table, INQ_COLUMN_RIGHT, "micro-batches");
+    }
+    inq_table_column(table, INQ_COLUMN_LEFT, rows->sizes ? "best schedule" : "schedule");
+    inq_table_unit(table, longest);
+    inq_table_column_ns(table, "makespan");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "bubble");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "zb rate");
+    inq_table_column_ns(table, "worst idle");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "peak");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "weights");
+    if (rows->search && rows->memory_limit > 0.0) {
+        inq_table_column(table, INQ_COLUMN_LEFT, "fits");
+    }
+    if (rows->sizes) {
+        inq_table_column(table, INQ_COLUMN_LEFT, "times");
+    }
+}
+
+static void add_row(const struct inq_schedule_rows *rows, const struct inq_schedule_row *row,
+                    struct inq_table *table)
+{
+    if (rows->sizes) {
+        inq_table_count(table, row->microbatch_size);
+        inq_table_count(table, row->n_microbatches);
+    }
+    inq_table_text(table, row->name);
+    bool made = row->problem[0] == '\0';
+    if (made) {
+        inq_table_ns(table, row->makespan_ns);
+        inq_table_real(table, row->bubble_ratio, 4);
+        inq_table_real(table, row->bubble_rate_zb, 4);
+        inq_table_ns(table, row->worst_idle_ns);
+        inq_table_printf(table, "%.4g", row->peak_memory);
+        inq_table_printf(table, "%" PRId32 "x", row->weights);
+    } else {
+        for (int i = 0; i < 6; i++) {
+            inq_table_na(table);
+        }
+    }
+    if (rows->search && rows->memory_limit > 0.0) {
+        inq_table_text(table, !made ? "N/A" : row->fits ? "yes" : "no");
+    }
+    if (rows->sizes) {
+        inq_table_text(table, row->interpolated ? "interpolated" : "given");
+    }
+}
+
+static void say_best(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
+{
+    const struct inq_schedule_row *best = best_of(rows);
+    if (!rows->search) {
+        return;
+    }
+    inq_pen_tint(pen, INQ_TINT_BOLD);
+    if (best == NULL) {
+        inq_out_text(pen->out, "No schedule fits.\n");
+    } else if (rows->sizes) {
+        inq_out_printf(pen->out, "Best: %s with %" PRId32 " micro-batches of size %" PRId32 ".\n",
+                       best->name, best->n_microbatches, best->microbatch_size);
+    } else {
+        inq_out_printf(pen->out, "Best: %s.\n", best->name);
+    }
+    inq_pen_plain(pen);
+}
+
+static void say_how(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
+{
+    inq_out_text(pen->out, "\n");
+    inq_pen_wrap(pen,
+                 rows->sizes
+                     ? "Times are of one micro-batch of that size on one rank, whatever the number "
+                       "of chunks; peak is in activations of one sample on one rank."
+                     : "Times are of one micro-batch on one rank, whatever the number of chunks; "
+                       "peak is in activations of one micro-batch on one rank.",
+                 0, 0);
+    if (rows->interpolated) {
+        inq_pen_wrap(pen,
+                     "Times of sizes between those given are interpolated linearly: an estimate.",
+                     0, 0);
+    }
+}
+
+static int write_text(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
+{
+    struct inq_arena arena = {0};
+    struct inq_table table = {.arena = &arena, .title = ""};
+    add_columns(rows, &table);
+    for (size_t i = 0; i < rows->n; i++) {
+        add_row(rows, &rows->rows[i], &table);
+    }
+    say_best(rows, pen);
+    inq_table_print(&table, pen);
+    for (size_t i = 0; i < rows->n; i++) {
+        if (rows->rows[i].problem[0] != '\0') {
+            char line[320];
+            (void)snprintf(line, sizeof line, "%s: %s", rows->rows[i].name, rows->rows[i].problem);
+            inq_pen_wrap(pen, line, 0, 2);
+        }
+    }
+    say_how(rows, pen);
+    int code = table.code;
+    inq_table_release(&table);
+    inq_arena_release(&arena);
+    return code;
+}
+
+/* ---- JSON
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static void json_row(const struct inq_schedule_row *row, bool sizes, bool limited,
+                     struct inq_json *json)
+{
+    inq_json_object(json, NULL);
+    inq_json_string(json, "schedule", row->name);
+    if (row->problem[0] != '\0') {
+        inq_json_string(json, "problem", row->problem);
+        inq_json_end_object(json);
+        return;
+    }
+    inq_json_int(json, "ranks", row->n_ranks);
+    inq_json_int(json, "stages", row->n_stages);
+    inq_json_int(json, "microbatches", row->n_microbatches);
+    if (sizes) {
+        inq_json_int(json, "microbatch_size", row->microbatch_size);
+        inq_json_bool(json, "interpolated", row->interpolated);
+    }
+    inq_json_int(json, "makespan_ns", row->makespan_ns);
+    inq_json_double(json, "bubble_ratio", row->bubble_ratio);
+    inq_json_double(json, "bubble_rate_zb", row->bubble_rate_zb);
+    inq_json_int(json, "worst_idle_ns", row->worst_idle_ns);
+    inq_json_double(json, "peak_activations", row->peak_memory);
+    inq_json_int(json, "weights", row->weights);
+    if (limited) {
+        inq_json_bool(json, "fits", row->fits);
+    }
+    inq_json_end_object(json);
+}
+
+static void write_json(const struct inq_schedule_rows *rows, struct inq_out *out)
+{
+    struct inq_json json;
+    const struct inq_schedule_row *best = best_of(rows);
+    inq_json_init(&json, out, false);
+    inq_json_object(&json, NULL);
+    inq_json_string(&json, "schema", "inquest-schedule-compare/1");
+    if (rows->memory_limit > 0.0) {
+        inq_json_double(&json, "memory_limit", rows->memory_limit);
+    }
+    if (rows->search) {
+        inq_json_string(&json, "best", best == NULL ? NULL : best->name);
+    }
+    if (rows->search && rows->sizes && best != NULL) {
+        inq_json_int(&json, "best_microbatch_size", best->microbatch_size);
+    }
+    inq_json_array(&json, "schedules");
+    for (size_t i = 0; i < rows->n; i++) {
+        json_row(&rows->rows[i], rows->sizes, rows->memory_limit > 0.0, &json);
+    }
+    inq_json_end_array(&json);
+    inq_json_end_object(&json);
+}
+
+int inq_schedule_rows_report(const struct inq_schedule_rows *rows,
+                             const struct inq_report_options *options, struct inq_sink sink,
+                             struct inq_err *err)
+{
+    struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
+    int code = INQ_OK;
+    if (options->format == INQ_FORMAT_JSON) {
+        write_json(rows, &out);
+    } else if (options->format == INQ_FORMAT_TEXT) {
+        struct inq_pen pen = inq_pen_of(options, &out);
+        code = write_text(rows, &pen);
+    } else {
+        code = INQ_UNSUPPORTED;
+    }
+    return inq_out_end(&out, code, "a comparison of schedules", err);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables on communication: who waited and who arrived last, collectives alike, the worst ones. */
+#include "report/sections/tables.h"
+
+#include "base/sort.h"
+
+#include <math.h>
+
+enum { ROWS_SHOWN = 16, WORST_SHOWN = 10 };
+
+static int by_lateness(const void *a, const void *b, void *ctx)
+{
+    const struct inq_wait *left = a;
+    const struct inq_wait *right = b;
+    (void)ctx;
+    if (left->last_arrivals != right->last_arrivals) {
+        return left->last_arrivals < right->last_arrivals ? 1 : -1;
+    }
+    return (left->wait_ns > right->wait_ns) - (left->wait_ns < right->wait_ns);
+}
+
+/* The picked rows, most last arrivals first. */
+static struct inq_wait *sorted_waits(const struct inq_view *view, size_t *n, size_t *left_out)
+{
+    const struct inq_collectives *coll = view->report->collectives;
+    const bool *picked = inq_pick_ranks(view, left_out);
+    struct inq_wait *waits = inq_arena_array(view->arena, coll->n_waits, sizeof *waits);
+    *n = 0;
+    if (picked == NULL || waits == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < coll->n_waits; i++) {
+        if (picked[coll->waits[i].rank]) {
+            waits[(*n)++] = coll->waits[i];
+        }
+    }
+    return inq_sort(waits, *n, sizeof *waits, by_lateness, NULL, NULL) == INQ_OK ? waits : NULL;
+}
+
+static void build_waits(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_collectives *coll = view->report->collectives;
+    size_t n;
+    size_t left_out;
+    if (coll == NULL || coll->n_waits == 0 || coll->matched == 0) {
+        return;
+    }
+    const struct inq_wait *waits = sorted_waits(view, &n, &left_out);
+    if (waits == NULL) {
+        table->code = INQ_NOMEM;
+        return;
+    }
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < coll->n_waits; i++) {
+        longest_ns = coll->waits[i].wait_ns > longest_ns ? coll->waits[i].wait_ns : longest_ns;
+    }
+    table->title = "Who waited for whom in collectives";
+    table->note = "last: how often the rank arrived last, that is, the others waited for it; wait: "
+                  "its own waiting for the last arrival, summed";
+    inq_table_unit(table, longest_ns);
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
+    bool stages = inq_table_stage_column(view, table);
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"collectives", "last", "first", NULL});
+    inq_table_column_ns(table, "wait");
+    for (size_t i = 0; i < n; i++) {
+        inq_table_text(table, inq_view_rank(view, waits[i].rank));
+        if (stages) {
+            inq_table_count(table, view->trace->ranks[waits[i].rank].stage);
+        }
+        inq_table_count(table, (int64_t)waits[i].collectives);
+        inq_table_count(table, (int64_t)waits[i].last_arrivals);
+        inq_table_count(table, (int64_t)waits[i].first_arrivals);
+        inq_table_ns(table, waits[i].wait_ns);
+    }
+    inq_table_left_out(table, left_out);
+}
+
+static void add_stat(const struct inq_view *view, struct inq_table *table,
+                     const struct inq_coll_stat *s)
+{
+    inq_table_text(table, inq_coll_kind_text(s->kind));
+    inq_table_text(table, inq_view_group(view, s->group));
+    if (s->group_size > 0) {
+        inq_table_count(table, s->group_size);
+    } else {
+        inq_table_na(table);
+    }
+    inq_table_count(table, (int64_t)s->count);
+    inq_table_real(table, s->bytes >= 0 ? (double)s->bytes / 1e6 : (double)NAN, 3);
+    inq_table_ns_known(table, s->transfer_ns_median);
+    inq_table_ns_known(table, s->skew_ns_median);
+    inq_table_ns_known(table, s->wait_ns);
+    inq_table_real(table, s->algbw_gbps, 2);
+    inq_table_real(table, s->busbw_gbps, 2);
+}
+
+static void build_collectives(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_collectives *coll = view->report->collectives;
+    if (coll == NULL || coll->n_by_op == 0) {
+        return;
+    }
+    size_t n = view->options->verbose || coll->n_by_op < ROWS_SHOWN ? coll->n_by_op : ROWS_SHOWN;
+    int64_t longest_ns = 0;
+    int64_t transfer_ns = 0;
+    for (size_t i = 0; i < coll->n_by_op; i++) {
+        const struct inq_coll_stat *s = &coll->by_op[i];
+        longest_ns = s->wait_ns > longest_ns ? s->wait_ns : longest_ns;
+        transfer_ns = s->transfer_ns_median > transfer_ns ? s->transfer_ns_median : transfer_ns;
+        transfer_ns = s->skew_ns_median > transfer_ns ? s->skew_ns_median : transfer_ns;
+    }
+    table->title = "Collectives";
+    table->note = "transfer: from the last arrival to the end, median; skew: last minus first "
+                  "arrival, median; wait: summed over ranks; GB = 1e9 bytes, bandwidth as in "
+                  "nccl-tests";
+    inq_table_unit(table, transfer_ns);
+    inq_table_column(table, INQ_COLUMN_LEFT, "op");
+    inq_table_column(table, INQ_COLUMN_STRETCH, "group");
+    inq_table_columns(table, INQ_COLUMN_RIGHT, (const char *const[]){"ranks", "count", "MB", NULL});
+    inq_table_column_ns(table, "transfer");
+    inq_table_column_ns(table, "skew");
+    inq_table_unit(table, longest_ns);
+    inq_table_column_ns(table, "wait");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "alg GB/s");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "bus GB/s");
+    for (size_t i = 0; i < n; i++) {
+        add_stat(view, table, &coll->by_op[i]);
+    }
+    inq_table_left_out(table, coll->n_by_op - n);
+}
+
+static void build_worst(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_collectives *coll = view->report->collectives;
+    if (coll == NULL || coll->n_worst == 0) {
+        return;
+    }
+    size_t n = view->options->verbose || coll->n_worst < WORST_SHOWN ? coll->n_worst : WORST_SHOWN;
+    table->title = "Collectives that were waited for longest";
+    table->note = "wait: summed over ranks; times count from the first event of the run";
+    int64_t transfer_ns = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t ns = coll->worst[i].transfer_ns;
+        transfer_ns = ns > transfer_ns ? ns : transfer_ns;
+    }
+    inq_table_unit(table, coll->worst[0].wait_ns);
+    inq_table_column(table, INQ_COLUMN_LEFT, "op");
+    inq_table_column(table, INQ_COLUMN_STRETCH, "group");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "number");
+    inq_table_column(table, INQ_COLUMN_RANK, "last rank");
+    inq_table_column_ns(table, "skew");
+    inq_table_column_ns(table, "wait");
+    inq_table_unit(table, transfer_ns);
+    inq_table_column_ns(table, "transfer");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "start s");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "end s");
+    for (size_t i = 0; i < n; i++) {
+        const struct inq_coll_worst *w = &coll->worst[i];
+        const struct inq_collective *c = &view->trace->collectives[w->collective];
+        inq_table_text(table, inq_coll_kind_text(c->kind));
+        inq_table_text(table, inq_view_group(view, c->group));
+        inq_table_count(table, c->seq);
+        inq_table_text(table, inq_view_rank(view, w->last_rank));
+        inq_table_ns(table, w->skew_ns);
+        inq_table_ns(table, w->wait_ns);
+        inq_table_ns(table, w->transfer_ns);
+        inq_table_text(table, inq_view_at(view, w->start_ns));
+        inq_table_text(table, inq_view_at(view, w->end_ns));
+    }
+    inq_table_left_out(table, coll->n_worst - n);
+}
+
+const struct inq_table_kind inq_tables_comm[] = {
+    {build_waits, false, false, INQ_SECTION_COLLECTIVES},
+    {build_collectives, false, false, INQ_SECTION_COLLECTIVES},
+    {build_worst, true, false, INQ_SECTION_COLLECTIVES},
+    {NULL, false, false, INQ_SECTION_COUNT},
+};

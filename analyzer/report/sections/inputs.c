@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables on what was read: files, damage, clocks. */
+#include "report/sections/tables.h"
+
+#include "base/say.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Whether it was not read, or something of it is lost. */
+static bool is_damaged(const struct inq_file *file)
+{
+    return inq_file_hurt(file) || file->reason[0] != '\0';
+}
+
+/* Files that get a row: all, or of a brief report the damaged ones. */
+static size_t count_files(const struct inq_view *view)
+{
+    const struct inq_trace *trace = view->trace;
+    size_t damaged = 0;
+    for (size_t i = 0; i < trace->n_files; i++) {
+        damaged += is_damaged(&trace->files[i]);
+    }
+    return inq_view_is_brief(view) ? damaged : trace->n_files;
+}
+
+static void build_files(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_trace *trace = view->trace;
+    size_t files = count_files(view);
+    if (files == 0) {
+        return;
+    }
+    size_t n = view->options->verbose || files < INQ_TABLE_ROWS ? files : INQ_TABLE_ROWS;
+    size_t shown = 0;
+    table->title = inq_view_is_brief(view) ? "Damaged inputs" : "Inputs";
+    const char *folder = inq_view_folder(view);
+    table->note = inq_say(view->arena,
+                          "%s%.200s%sdamaged files first; events: seen in the file; kept: "
+                          "GPU work, launches and annotations that the model holds",
+                          folder[0] != '\0' ? "in " : "", folder, folder[0] != '\0' ? "; " : "");
+    inq_table_column(table, INQ_COLUMN_STRETCH, "file");
+    inq_table_column(table, INQ_COLUMN_LEFT, "format");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"size", "events", "kept", NULL});
+    inq_table_column(table, INQ_COLUMN_WRAP, "damage, remarks");
+    for (int damaged = 1; damaged >= 0; damaged--) {
+        for (size_t i = 0; i < trace->n_files; i++) {
+            const struct inq_file *file = &trace->files[i];
+            const char *damage = inq_view_damage(view, &file->damage);
+            bool any = damage[0] != '\0' || file->reason[0] != '\0';
+            if (is_damaged(file) != (damaged == 1) || shown >= n) {
+                continue;
+            }
+            bool both = damage[0] != '\0' && file->reason[0] != '\0';
+            inq_table_text(table, inq_view_path(view, file->path));
+            inq_table_text(table, file->format);
+            inq_table_text(table, inq_view_bytes(view, (double)file->bytes));
+            inq_table_count(table, (int64_t)file->events);
+            inq_table_count(table, (int64_t)file->events_kept);
+            inq_table_text(
+                table, any ? inq_say(view->arena, "%s%s%s", damage, both ? "; " : "", file->reason)
+                           : "none");
+            shown++;
+        }
+    }
+    inq_table_left_out(table, files - n);
+}
+
+/* Whether any clock was moved: else there is nothing to say. *pieces: whether one by pieces. */
+static bool any_moved(const struct inq_trace *trace, bool *pieces)
+{
+    bool moved = false;
+    *pieces = false;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_clock *clock = &trace->ranks[r].clock;
+        *pieces = *pieces || clock->n_later > 0;
+        moved = moved || clock->n_later > 0 ||
+                (clock->aligned && (clock->offset_ns != 0 || clock->drift_ppb != 0));
+    }
+    return moved;
+}
+
+static void build_clocks(const struct inq_view *view, struct inq_table *table)
+{
+    const struct inq_trace *trace = view->trace;
+    const struct inq_collectives *coll = view->report->collectives;
+    size_t left_out;
+    const bool *picked = inq_pick_ranks(view, &left_out);
+    bool pieces = false;
+    if (!any_moved(trace, &pieces) || picked == NULL) {
+        return;
+    }
+    table->title = "Clocks";
+    table->note = "offset: added to the rank's times so that matched collectives end together";
+    if (coll != NULL && coll->ends_spread_ns_max >= 0) {
+        table->note = inq_say(view->arena, "%s; ends agree within %s (%s before)", table->note,
+                              inq_view_ns(view, coll->ends_spread_ns_max),
+                              inq_view_ns(view, coll->raw_ends_spread_ns_max));
+    }
+    if (pieces) {
+        table->note = inq_say(view->arena,
+                              "%s; pieces: where a clock was set or its drift changed, the offset "
+                              "and drift are of its first piece",
+                              table->note);
+    }
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"offset us", "drift ppm", "residual us", "anchors",
+                                            pieces ? "pieces" : NULL, NULL});
+    for (uint32_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_clock *clock = &trace->ranks[r].clock;
+        if (!picked[r]) {
+            continue;
+        }
+        inq_table_text(table, inq_view_rank(view, r));
+        if (clock->aligned) {
+            inq_table_real(table, (double)clock->offset_ns / 1e3, 1);
+            inq_table_real(table, (double)clock->drift_ppb / 1e3, 3);
+        } else {
+            inq_table_na(table);
+            inq_table_na(table);
+        }
+        if (clock->residual_ns >= 0) {
+            inq_table_real(table, (double)clock->residual_ns / 1e3, 1);
+        } else {
+            inq_table_na(table);
+        }
+        inq_table_count(table, clock->anchors);
+        if (pieces) {
+            inq_table_count(table, (int64_t)clock->n_later + 1);
+        }
+    }
+    inq_table_left_out(table, left_out);
+}
+
+const struct inq_table_kind inq_tables_inputs[] = {
+    {build_clocks, true, false, INQ_SECTION_COUNT},
+    {build_files, true, true, INQ_SECTION_COUNT},
+    {NULL, false, false, INQ_SECTION_COUNT},
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of a report, in the order of the document. Text and Markdown print the same ones. */
+#ifndef INQ_REPORT_SECTIONS_TABLES_H
+#define INQ_REPORT_SECTIONS_TABLES_H
+
+#include "report/sections/table.h"
+#include "report/terminal/context.h"
+
+enum { INQ_TABLE_ROWS = 32 }; /* shown at most without -v */
+
+/* How a format writes tables, and what stands in the place of one that is not available. */
+struct inq_table_writer {
+    void (*table)(void *ctx, const struct inq_table *table, bool folded);
+    void (*missing)(void *ctx, const char *title, const char *problem);
+    void *ctx;
+};
+
+/* Writes all tables that apply and were asked for. */
+void inq_tables_write(const struct inq_view *view, const struct inq_table_writer *writer);
+/* INQ_SECTION_BIT of the sections of which a brief report (inq_view_is_brief) leaves out tables. */
+uint32_t inq_tables_kept_back(const struct inq_view *view);
+/* Writes one table and releases it; memory that ran out costs the table that it ran out in. */
+void inq_table_write(struct inq_table *table, bool folded, const struct inq_table_writer *writer);
+
+/* One list per source, ended by a row without `build`. */
+struct inq_table_kind {
+    /* Fills the table; leaves it without columns when it does not apply. */
+    void (*build)(const struct inq_view *view, struct inq_table *table);
+    bool folded;              /* Markdown: inside <details> */
+    bool brief;               /* text: shown without -v and --only */
+    enum inq_section section; /* that it is of; INQ_SECTION_COUNT: none */
+};
+
+extern const struct inq_table_kind inq_tables_failure[];
+extern const struct inq_table_kind inq_tables_training[];
+extern const struct inq_table_kind inq_tables_peers[];
+extern const struct inq_table_kind inq_tables_pipeline[];
+extern const struct inq_table_kind inq_tables_whatif[];
+extern const struct inq_table_kind inq_tables_time[];
+extern const struct inq_table_kind inq_tables_comm[];
+extern const struct inq_table_kind inq_tables_path[];
+extern const struct inq_table_kind inq_tables_kernels[];
+extern const struct inq_table_kind inq_tables_inputs[];
+
+struct inq_json;
+void inq_json_kernels(struct inq_json *json, const struct inq_view *view);
+
+/* ---- shared by the builders ------------------------------------------------------------------ */
+
+/* Which of the trace's ranks get a row: all that were asked for, or, when they are many, those that
+ * findings name, then those that arrived last most often. [n_ranks] in the view's arena, NULL when
+ * memory is out; *left_out: ranks asked for that get none. */
+const bool *inq_pick_ranks(const struct inq_view *view, size_t *left_out);
+/* The same for at most `most` rows. */
+const bool *inq_pick_most_ranks(const struct inq_view *view, size_t most, size_t *left_out);
+/* Whether the ranks have stages; then a column of them. */
+bool inq_table_stage_column(const struct inq_view *view, struct inq_table *table);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dumps into the run. Those of one incident are of one job while no rank occurs twice; else each
+ * folder is one, and where that does not settle it, each way of writing the name before the rank.
+ */
+#include "trace/build/flight.h"
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/strtab.h"
+#include "trace/build/assemble.h"
+#include "trace/build/flight_incidents.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int32_t rank_of(const struct inq_flight_item *item)
+{
+    return item->shard->dump->rank;
+}
+
+static int compare_keys(const struct inq_flight_item *a, const struct inq_flight_item *b)
+{
+    size_t len = a->key_len < b->key_len ? a->key_len : b->key_len;
+    int order = memcmp(a->shard->file.path, b->shard->file.path, len);
+    return order != 0 ? order : (a->key_len > b->key_len) - (a->key_len < b->key_len);
+}
+
+static int compare_items(const void *a, const void *b, void *ctx)
+{
+    const struct inq_flight_item *x = a;
+    const struct inq_flight_item *y = b;
+    (void)ctx;
+    int order = (x->age > y->age) - (x->age < y->age);
+    order = order != 0 ? order : compare_keys(x, y);
+    if (order == 0) {
+        order = (rank_of(x) > rank_of(y)) - (rank_of(x) < rank_of(y));
+    }
+    return order != 0 ? order : strcmp(x->shard->file.path, y->shard->file.path);
+}
+
+static size_t set_end(const struct inq_flight_item *items, size_t lo, size_t n)
+{
+    size_t hi = lo + 1;
+    while (hi < n && items[hi].age == items[lo].age && compare_keys(&items[lo], &items[hi]) == 0) {
+        hi++;
+    }
+    return hi;
+}
+
+static bool has_twice(const struct inq_flight_item *items, size_t lo, size_t hi)
+{
+    for (size_t i = lo + 1; i < hi; i++) {
+        if (rank_of(&items[i]) == rank_of(&items[i - 1]) && rank_of(&items[i]) >= 0 &&
+            items[i].age == items[i - 1].age) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- sets ------------------------------------------------------------------------------------ */
+
+static size_t folder_len(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* ---- hosts' folders ----------------------------------------------------------------------------
+ */
+
+/* One more than the highest rank that the dump's groups name. */
+static int32_t world_in(const struct inq_flight_dump *dump)
+{
+    int32_t world = 0;
+    for (size_t g = 0; g < dump->n_groups; g++) {
+        for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
+            int32_t rank = dump->groups[g].ranks[i];
+            world = rank >= world ? rank + 1 : world;
+        }
+    }
+    return world;
+}
+
+/* Folders as people number hosts: "node2/" is in front of "node10/". */
+static int compare_folders(const struct inq_flight_item *a, const struct inq_flight_item *b)
+{
+    const char *x = a->shard->file.path;
+    const char *y = b->shard->file.path;
+    size_t i = 0;
+    size_t k = 0;
+    while (i < a->key_len && k < b->key_len) {
+        bool digits = x[i] >= '0' && x[i] <= '9' && y[k] >= '0' && y[k] <= '9';
+        if (!digits) {
+            if (x[i] != y[k]) {
+                return (unsigned char)x[i] < (unsigned char)y[k] ? -1 : 1;
+            }
+            i++;
+            k++;
+            continue;
+        }
+        char *end_x;
+        char *end_y;
+        unsigned long long u = strtoull(x + i, &end_x, 10);
+        unsigned long long v = strtoull(y + k, &end_y, 10);
+        if (u != v) {
+            return u < v ? -1 : 1;
+        }
+        i = (size_t)(end_x - x);
+        k = (size_t)(end_y - y);
+    }
+    return (int)(i < a->key_len) - (int)(k < b->key_len);
+}
+
+/* Whether the folders of the items in [lo, hi), that are sorted by them, hold one host each of a
+ * single world: together they have room for just its ranks, and each holds some of as many. */
+static bool are_hosts(const struct inq_flight_item *items, size_t lo, size_t hi, int32_t *per_host)
+{
+    int32_t world = world_in(items[lo].shard->dump);
+    int32_t folders = 0;
+    for (size_t i = lo, end; i < hi; i = end) {
+        end = set_end(items, i, hi);
+        folders++;
+        if (has_twice(items, i, end)) {
+            return false;
+        }
+    }
+    *per_host = folders > 1 && world % folders == 0 ? world / folders : 0;
+    bool fits = *per_host > 0;
+    for (size_t i = lo; i < hi && fits; i++) {
+        fits = world_in(items[i].shard->dump) == world && rank_of(&items[i]) >= 0 &&
+               rank_of(&items[i]) < *per_host;
+    }
+    return fits;
+}
+
+/* Ranks that are numbered anew in each host's folder, where no group tells which they are, become
+ * those of the world, in the order of the folders. The items are sorted by folder. */
+static void number_hosts(struct inq_flight_item *items, size_t n)
+{
+    for (size_t lo = 0, hi; lo < n; lo = hi) {
+        int32_t per_host = 0;
+        for (hi = lo + 1; hi < n && items[hi].age == items[lo].age; hi++) {
+        }
+        bool hosts = are_hosts(items, lo, hi, &per_host);
+        for (size_t i = lo, end; i < hi && hosts; i = end) {
+            int32_t before = 0;
+            end = set_end(items, i, hi);
+            for (size_t k = lo; k < hi; k = set_end(items, k, hi)) {
+                before += compare_folders(&items[k], &items[i]) < 0;
+            }
+            for (size_t k = i; k < end; k++) {
+                items[k].host_offset = before * per_host;
+            }
+        }
+        for (size_t i = lo; i < hi && hosts; i++) {
+            items[i].shard->dump->rank += items[i].host_offset;
+            items[i].key_len = 0;
+        }
+    }
+}
+
+/* Sorts the items by set and rank. */
+static int tell_sets_apart(struct inq_flight_item *items, size_t n, struct inq_err *err)
+{
+    int code = inq_flight_tell_incidents(items, n, err);
+    code = code == INQ_OK ? inq_sort(items, n, sizeof *items, compare_items, NULL, err) : code;
+    if (code != INQ_OK || !has_twice(items, 0, n)) {
+        return code;
+    }
+    for (size_t i = 0; i < n; i++) {
+        items[i].key_len = folder_len(items[i].shard->file.path);
+    }
+    code = inq_sort(items, n, sizeof *items, compare_items, NULL, err);
+    if (code == INQ_OK) {
+        number_hosts(items, n);
+        code = inq_sort(items, n, sizeof *items, compare_items, NULL, err);
+    }
+    for (size_t lo = 0, hi = 0; lo < n && code == INQ_OK; lo = hi) {
+        hi = set_end(items, lo, n);
+        bool mixed = has_twice(items, lo, hi);
+        for (size_t i = lo; i < hi && mixed; i++) {
+            items[i].key_len = items[i].digits;
+        }
+    }
+    return code == INQ_OK ? inq_sort(items, n, sizeof *items, compare_items, NULL, err) : code;
+}
+
+/* ---- one set --------------------------------------------------------------------------------- */
+
+static int no_memory(struct inq_err *err)
+{
+    return inq_err_set(err, INQ_NOMEM, "out of memory for dumps");
+}
+
+static int keep_file(struct inq_trace *trace, const struct inq_file *file, const char *remark,
+                     struct inq_err *err)
+{
+    struct inq_file *kept = &trace->files[trace->n_files];
+    *kept = *file;
+    kept->path = inq_arena_strdup(trace->arena, file->path);
+    kept->format = inq_arena_strdup(trace->arena, file->format);
+    kept->reason = inq_arena_strdup(trace->arena, remark != NULL ? remark : file->reason);
+    if (kept->path == NULL || kept->format == NULL || kept->reason == NULL) {
+        return no_memory(err);
+    }
+    kept->read = remark == NULL;
+    kept->events_kept = remark == NULL ? kept->events_kept : 0;
+    trace->n_files++;
+    return INQ_OK;
+}
+
+/* Files and dumps of the set, behind what the trace has. Of two dumps of a rank the first counts.
+ */
+static int add_dumps(struct inq_trace *trace, struct inq_flight_item *items, size_t n,
+                     struct inq_err *err)
+{
+    struct inq_file *files = inq_arena_array(trace->arena, trace->n_files + n, sizeof *files);
+    trace->dumps = inq_arena_array(trace->arena, n, sizeof(struct inq_flight_dump *));
+    if (files == NULL || trace->dumps == NULL) {
+        return no_memory(err);
+    }
+    if (trace->n_files > 0) {
+        memcpy(files, trace->files, trace->n_files * sizeof *files);
+    }
+    trace->files = files;
+    int code = INQ_OK;
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        struct inq_flight_dump *dump = items[i].shard->dump;
+        bool again = i > 0 && dump->rank >= 0 && trace->n_dumps > 0 &&
+                     trace->dumps[trace->n_dumps - 1]->rank == dump->rank;
+        const char *remark = again            ? "another dump of this rank is used"
+                             : dump->rank < 0 ? "neither its name nor its groups tell its rank: "
+                                                "not used"
+                                              : NULL;
+        dump->file = (uint32_t)trace->n_files;
+        code = keep_file(trace, &items[i].shard->file, remark, err);
+        if (code == INQ_OK && remark == NULL) {
+            trace->dumps[trace->n_dumps++] = dump;
+            items[i].shard->dump = NULL;
+        }
+    }
+    return code == INQ_OK ? inq_flight_settle_unfollowed(trace, err) : code;
+}
+
+/* One more than the highest rank of any group: the world has at least that many. */
+static int32_t world_of(const struct inq_trace *trace)
+{
+    int32_t world = 0;
+    for (size_t d = 0; d < trace->n_dumps; d++) {
+        const struct inq_flight_dump *dump = trace->dumps[d];
+        int32_t named = world_in(dump);
+        world = dump->rank >= world ? dump->rank + 1 : world;
+        world = named > world ? named : world;
+    }
+    return world;
+}
+
+static int add_ranks(struct inq_trace *trace, struct inq_err *err)
+{
+    trace->world_size = trace->n_dumps > 0 ? world_of(trace) : -1;
+    size_t world = trace->n_dumps > 0 ? (size_t)trace->world_size : 0;
+    trace->ranks = inq_arena_array(trace->arena, trace->n_dumps, sizeof *trace->ranks);
+    trace->missing = inq_arena_array(trace->arena, world, sizeof *trace->missing);
+    if (trace->ranks == NULL || trace->missing == NULL) {
+        return no_memory(err);
+    }
+    size_t d = 0;
+    for (int32_t number = 0; number < trace->world_size; number++) {
+        if (d == trace->n_dumps || trace->dumps[d]->rank != number) {
+            trace->missing[trace->n_missing++] = number;
+            continue;
+        }
+        char label[16];
+        struct inq_rank *rank = &trace->ranks[trace->n_ranks];
+        *rank = (struct inq_rank){.rank = number,
+                                  .world_size = trace->world_size,
+                                  .stage = -1,
+                                  .dp_rank = -1,
+                                  .file = trace->dumps[d]->file,
+                                  .pid = -1,
+                                  .first_ns = INQ_TIME_NONE,
+                                  .last_ns = INQ_TIME_NONE,
+                                  .clock = {.residual_ns = -1}};
+        trace->n_ranks++;
+        (void)snprintf(label, sizeof label, "%d", (int)number);
+        int code = inq_strtab_add(trace->names, label, strlen(label), &rank->label, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        d++;
+    }
+    return INQ_OK;
+}
+
+/* The folder's name, and what stands before the rank where that tells sets apart. */
+static const char *name_place(struct inq_trace *trace, const struct inq_flight_item *items)
+{
+    const char *path = items[0].shard->file.path;
+    size_t end = folder_len(path);
+    size_t start = end > 0 ? end - 1 : 0;
+    while (start > 0 && path[start - 1] != '/') {
+        start--;
+    }
+    if (items[0].key_len > end) {
+        return inq_arena_strndup(trace->arena, path + start, items[0].key_len - start);
+    }
+    bool nameless = end <= start + 1 || strncmp(path + start, "./", 2) == 0;
+    return nameless ? "dumps" : inq_arena_strndup(trace->arena, path + start, end - 1 - start);
+}
+
+static const char *name_set(struct inq_trace *trace, const struct inq_flight_item *items)
+{
+    const char *place = name_place(trace, items);
+    if (items[0].age == 0 || place == NULL) {
+        return place;
+    }
+    const int64_t hour = 60;
+    const int64_t day = 24 * hour;
+    int64_t minutes = items[0].before_ns / INT64_C(60000000000);
+    int64_t per = minutes < 2 * hour ? 1 : minutes < 2 * day ? hour : day;
+    return inq_arena_printf(trace->arena, "%s, an earlier incident, %" PRId64 " %s before", place,
+                            minutes / per,
+                            per == 1      ? "min"
+                            : per == hour ? "h"
+                                          : "days");
+}
+
+static int make_trace(struct inq_run *run, struct inq_flight_item *items, size_t n,
+                      struct inq_err *err)
+{
+    struct inq_trace *trace = inq_arena_alloc(run->arena, sizeof *trace);
+    if (trace == NULL) {
+        return no_memory(err);
+    }
+    trace->name = "";
+    trace->arena = inq_mem_zalloc(1, sizeof *trace->arena);
+    trace->names = inq_mem_zalloc(1, sizeof *trace->names);
+    run->traces[run->n_traces++] = trace;
+    if (trace->arena == NULL || trace->names == NULL) {
+        return no_memory(err);
+    }
+    trace->name = name_set(trace, items);
+    if (trace->name == NULL) {
+        trace->name = "";
+        return no_memory(err);
+    }
+    int code = add_dumps(trace, items, n, err);
+    return code == INQ_OK ? add_ranks(trace, err) : code;
+}
+
+/* The latest incident belongs to the one trace that is there, if its dumps are of one job. */
+static int add_sets(struct inq_run *run, struct inq_flight_item *items, size_t n,
+                    struct inq_err *err)
+{
+    size_t end = set_end(items, 0, n);
+    if (run->n_traces == 1 && (end == n || items[end].age > 0)) {
+        int code = add_dumps(run->traces[0], items, end, err);
+        if (code != INQ_OK || end == n) {
+            return code;
+        }
+        items += end;
+        n -= end;
+    }
+    struct inq_trace **traces =
+        inq_arena_array(run->arena, run->n_traces + n, sizeof(struct inq_trace *));
+    if (traces == NULL) {
+        return no_memory(err);
+    }
+    if (run->n_traces > 0) {
+        memcpy(traces, run->traces, run->n_traces * sizeof(struct inq_trace *));
+    }
+    run->traces = traces;
+    int code = INQ_OK;
+    for (size_t lo = 0, hi = 0; lo < n && code == INQ_OK; lo = hi) {
+        hi = set_end(items, lo, n);
+        code = make_trace(run, items + lo, hi - lo, err);
+    }
+    return code;
+}
+
+int inq_assemble_dumps(struct inq_run *run, struct inq_shard *shards, size_t n, struct inq_err *err)
+{
+    if (n == 0) {
+        return INQ_OK;
+    }
+    struct inq_flight_item *items = inq_mem_zalloc(n, sizeof *items);
+    if (items == NULL) {
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        items[i].shard = &shards[i];
+        (void)inq_flight_rank(shards[i].file.path, &items[i].digits);
+    }
+    int code = tell_sets_apart(items, n, err);
+    if (code == INQ_OK) {
+        code = add_sets(run, items, n, err);
+    }
+    inq_mem_free(items);
+    return code;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace cut down to some of its steps or to a range of time, in place: columns only ever get
+ * shorter. */
+#include "inquest/trace.h"
+
+#include "base/mem.h"
+
+/* New index of an old one, or INQ_NONE: dropped. */
+struct renumber {
+    uint32_t *of;
+    size_t n;
+};
+
+/* What is kept. */
+struct selection {
+    const struct renumber *steps;
+    bool
+        by_time; /* what overlaps [from_ns, to_ns), of whatever step; else what is of a step kept */
+    int64_t from_ns, to_ns;
+};
+
+static int renumber_init(struct renumber *map, size_t n, struct inq_err *err)
+{
+    map->of = inq_mem_alloc((n + 1) * sizeof *map->of);
+    map->n = n;
+    return map->of != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+}
+
+static bool in_range(const struct inq_step *step, struct inq_range range)
+{
+    return step->number >= range.first && step->number <= range.last;
+}
+
+/* Moves event `from` to place `to` (to <= from). */
+static void move_event(struct inq_events *e, size_t from, size_t to)
+{
+    e->start_ns[to] = e->start_ns[from];
+    e->dur_ns[to] = e->dur_ns[from];
+    e->name[to] = e->name[from];
+    e->lane[to] = e->lane[from];
+    e->call[to] = e->call[from];
+    e->comm[to] = e->comm[from];
+    e->step[to] = e->step[from];
+    e->kind[to] = e->kind[from];
+    e->cls[to] = e->cls[from];
+    if (e->label != NULL) {
+        e->label[to] = e->label[from];
+    }
+    if (e->launch != NULL) {
+        e->launch[to] = e->launch[from];
+    }
+}
+
+/* An instant at the begin of the range is in it. */
+static bool overlaps(int64_t start_ns, int64_t dur_ns, int64_t from_ns, int64_t to_ns)
+{
+    return start_ns < to_ns && (start_ns + dur_ns > from_ns || start_ns == from_ns);
+}
+
+static void keep_events(struct inq_events *e, const struct selection *what, struct renumber *moved)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        uint32_t step = e->step[i] < what->steps->n ? what->steps->of[e->step[i]] : INQ_NONE;
+        bool wanted = what->by_time
+                          ? overlaps(e->start_ns[i], e->dur_ns[i], what->from_ns, what->to_ns)
+                          : step != INQ_NONE;
+        moved->of[i] = INQ_NONE;
+        if (wanted) {
+            moved->of[i] = (uint32_t)kept;
+            move_event(e, i, kept);
+            if (step == INQ_NONE && e->label != NULL) {
+                e->label[kept] = INQ_NONE; /* part of a step is no pipeline to be modelled */
+            }
+            e->step[kept++] = step;
+        }
+    }
+    e->n = kept;
+}
+
+static void keep_notes(struct inq_rank *rank, int64_t from_ns, int64_t to_ns)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < rank->n_notes; i++) {
+        const struct inq_note *note = &rank->notes[i];
+        if (note->start_ns < to_ns && note->start_ns + note->dur_ns > from_ns) {
+            rank->notes[kept++] = *note;
+        }
+    }
+    rank->n_notes = kept;
+}
+
+static void widen(struct inq_rank *rank, int64_t start_ns, int64_t end_ns)
+{
+    if (rank->first_ns == INQ_TIME_NONE || start_ns < rank->first_ns) {
+        rank->first_ns = start_ns;
+    }
+    if (rank->last_ns == INQ_TIME_NONE || end_ns > rank->last_ns) {
+        rank->last_ns = end_ns;
+    }
+}
+
+static void find_span(struct inq_rank *rank)
+{
+    rank->first_ns = INQ_TIME_NONE;
+    rank->last_ns = INQ_TIME_NONE;
+    for (size_t i = 0; i < rank->events.n; i++) {
+        int64_t start_ns = rank->events.start_ns[i];
+        widen(rank, start_ns, start_ns + rank->events.dur_ns[i]);
+    }
+    for (size_t i = 0; i < rank->n_notes; i++) {
+        int64_t start_ns = rank->notes[i].start_ns;
+        widen(rank, start_ns, start_ns + rank->notes[i].dur_ns);
+    }
+}
+
+/* The first and last moment of the kept steps on rank `r`; over all ranks where it lacks them. */
+static void kept_window(const struct inq_trace *trace, size_t r, int64_t *from_ns, int64_t *to_ns)
+{
+    *from_ns = INT64_MAX;
+    *to_ns = INT64_MIN;
+    for (size_t s = 0; s < trace->n_steps; s++) {
+        const struct inq_step *step = &trace->steps[s];
+        bool own = step->rank_start_ns != NULL && step->rank_end_ns != NULL &&
+                   step->rank_start_ns[r] != INQ_TIME_NONE && step->rank_end_ns[r] != INQ_TIME_NONE;
+        int64_t start_ns = own ? step->rank_start_ns[r] : step->start_ns;
+        int64_t end_ns = own ? step->rank_end_ns[r] : step->end_ns;
+        *from_ns = start_ns < *from_ns ? start_ns : *from_ns;
+        *to_ns = end_ns > *to_ns ? end_ns : *to_ns;
+    }
+}
+
+/* Members whose events were dropped go; a collective that had several members and has one left
+ * goes too. */
+static void keep_collectives(struct inq_trace *trace, const struct renumber *moved)
+{
+    size_t n_members = 0;
+    size_t kept = 0;
+    for (size_t c = 0; c < trace->n_collectives; c++) {
+        struct inq_collective coll = trace->collectives[c];
+        uint32_t had = coll.n_members;
+        uint32_t first = (uint32_t)n_members;
+        for (uint32_t m = 0; m < had; m++) {
+            struct inq_member member = trace->members[coll.first_member + m];
+            uint32_t event = moved[member.rank].of[member.event];
+            if (event != INQ_NONE) {
+                trace->members[n_members++] = (struct inq_member){member.rank, event};
+            }
+        }
+        uint32_t has = (uint32_t)n_members - first;
+        if (has == 0 || (has == 1 && had > 1)) {
+            n_members = first;
+            continue;
+        }
+        coll.first_member = first;
+        coll.n_members = has;
+        coll.complete = coll.complete && has == had;
+        trace->collectives[kept++] = coll;
+    }
+    trace->n_collectives = kept;
+    trace->n_members = n_members;
+}
+
+static void count_unmatched(struct inq_trace *trace)
+{
+    uint64_t comms = 0;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_events *e = &trace->ranks[r].events;
+        for (size_t i = 0; i < e->n; i++) {
+            comms += e->comm[i] != INQ_NONE;
+        }
+    }
+    trace->unmatched_comms = comms > trace->n_members ? comms - trace->n_members : 0;
+}
+
+/* Where times in reports count from: the first moment of the run, whatever is left of it. */
+static int64_t origin_of(const struct inq_trace *trace)
+{
+    int64_t origin_ns = INQ_TIME_NONE;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        int64_t own_ns = trace->ranks[r].first_ns;
+        if (own_ns != INQ_TIME_NONE && (origin_ns == INQ_TIME_NONE || own_ns < origin_ns)) {
+            origin_ns = own_ns;
+        }
+    }
+    return trace->cut ? trace->origin_ns : origin_ns == INQ_TIME_NONE ? 0 : origin_ns;
+}
+
+static void apply(struct inq_trace *trace, const struct selection *what, struct renumber *moved)
+{
+    size_t kept = 0;
+    trace->origin_ns = origin_of(trace);
+    trace->cut = true;
+    for (size_t s = 0; s < trace->n_steps; s++) {
+        if (what->steps->of[s] != INQ_NONE) {
+            trace->steps[kept++] = trace->steps[s];
+        }
+    }
+    trace->n_steps = kept;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        struct inq_rank *rank = &trace->ranks[r];
+        int64_t from_ns = what->from_ns;
+        int64_t to_ns = what->to_ns;
+        if (!what->by_time) {
+            kept_window(trace, r, &from_ns, &to_ns);
+        }
+        keep_events(&rank->events, what, &moved[r]);
+        keep_notes(rank, from_ns, to_ns);
+        find_span(rank);
+    }
+    bool had_comms = trace->n_members > 0 || trace->unmatched_comms > 0;
+    keep_collectives(trace, moved);
+    if (had_comms) {
+        count_unmatched(trace);
+    }
+}
+
+/* Cuts the trace down; `what` has everything but the room for the new numbers of its rows. */
+static int cut(struct inq_trace *trace, const struct selection *what, struct inq_err *err)
+{
+    struct renumber *moved = inq_mem_zalloc(trace->n_ranks + 1, sizeof *moved);
+    int code = moved != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory to select steps");
+    for (size_t r = 0; r < trace->n_ranks && code == INQ_OK; r++) {
+        code = renumber_init(&moved[r], trace->ranks[r].events.n, err);
+    }
+    if (code == INQ_OK) {
+        apply(trace, what, moved);
+    }
+    for (size_t r = 0; moved != NULL && r < trace->n_ranks; r++) {
+        inq_mem_free(moved[r].of);
+    }
+    inq_mem_free(moved);
+    return code;
+}
+
+int inq_trace_keep_steps(struct inq_trace *trace, struct inq_range range, struct inq_err *err)
+{
+    struct renumber steps;
+    int code = renumber_init(&steps, trace->n_steps, err);
+    uint32_t kept = 0;
+    for (size_t s = 0; code == INQ_OK && s < trace->n_steps; s++) {
+        steps.of[s] = in_range(&trace->steps[s], range) ? kept++ : INQ_NONE;
+    }
+    if (code == INQ_OK && kept == 0) {
+        code = inq_err_set(err, INQ_NOT_FOUND, "the run has no such step");
+    }
+    if (code == INQ_OK) {
+        struct selection what = {.steps = &steps};
+        code = cut(trace, &what, err);
+    }
+    inq_mem_free(steps.of);
+    return code;
+}
+
+/* Whether anything of any rank lies in the range. */
+static bool any_in(const struct inq_trace *trace, int64_t from_ns, int64_t to_ns)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_events *e = &trace->ranks[r].events;
+        for (size_t i = 0; i < e->n; i++) {
+            if (overlaps(e->start_ns[i], e->dur_ns[i], from_ns, to_ns)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether all of the step lies in the range, on every rank that has it. */
+static bool is_within(const struct inq_trace *trace, const struct inq_step *step, int64_t from_ns,
+                      int64_t to_ns)
+{
+    bool within = step->start_ns >= from_ns && step->end_ns <= to_ns;
+    for (size_t r = 0; r < trace->n_ranks && within && step->rank_start_ns != NULL; r++) {
+        within = step->rank_start_ns[r] == INQ_TIME_NONE ||
+                 (step->rank_start_ns[r] >= from_ns && step->rank_end_ns[r] <= to_ns);
+    }
+    return within;
+}
+
+int inq_trace_keep_time(struct inq_trace *trace, int64_t from_ns, int64_t to_ns,
+                        struct inq_err *err)
+{
+    struct renumber steps;
+    int64_t origin_ns = origin_of(trace);
+    bool overflow = __builtin_add_overflow(origin_ns, from_ns, &from_ns);
+    if (__builtin_add_overflow(origin_ns, to_ns, &to_ns)) {
+        to_ns = INT64_MAX;
+    }
+    if (overflow || !any_in(trace, from_ns, to_ns)) {
+        return inq_err_set(err, INQ_NOT_FOUND, "nothing was recorded in this time");
+    }
+    int code = renumber_init(&steps, trace->n_steps, err);
+    uint32_t kept = 0;
+    for (size_t s = 0; code == INQ_OK && s < trace->n_steps; s++) {
+        bool within = is_within(trace, &trace->steps[s], from_ns, to_ns);
+        steps.of[s] = within ? kept++ : INQ_NONE;
+    }
+    if (code == INQ_OK) {
+        struct selection what = {&steps, true, from_ns, to_ns};
+        code = cut(trace, &what, err);
+    }
+    inq_mem_free(steps.of);
+    return code;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internal to steps*.c: the stretches of host time that are a rank's steps. */
+#ifndef INQ_TRACE_STEPS_STEPS_H
+#define INQ_TRACE_STEPS_STEPS_H
+
+#include "inquest/trace.h"
+
+/* Which time a window is in: that of the launching calls, or (where launches are not recorded) that
+ * of the GPU events themselves. */
+enum inq_window_time { INQ_WINDOW_HOST, INQ_WINDOW_GPU };
+
+/* [start, end) of one step. */
+struct inq_window {
+    int64_t number, start_ns, end_ns;
+};
+
+/* One rank's windows by start. All-zero is empty. */
+struct inq_windows {
+    size_t n, cap;
+    struct inq_window *rows;
+    enum inq_window_time time;
+    uint64_t dropped; /* marks past the most that are kept */
+};
+
+int inq_windows_add(struct inq_windows *windows, int64_t number, int64_t start_ns, int64_t end_ns,
+                    struct inq_err *err);
+
+/* The rank's recorded steps: the profiler's marks on the host, their projection onto the GPU only
+ * where there are no others. *windows (empty) is the caller's; its rows are to be freed. Fails with
+ * INQ_NOMEM. */
+int inq_windows_recorded(const struct inq_rank *rank, struct inq_windows *windows,
+                         struct inq_err *err);
+/* The window that a GPU event of the rank belongs to, by its launch where those are recorded;
+ * INQ_NONE: none. */
+uint32_t inq_windows_find(const struct inq_windows *windows, const struct inq_rank *rank,
+                          size_t event);
+
+/* Infers the steps of every rank (windows[n_ranks], empty) from optimizer annotations, else from
+ * launches that repeat; numbers them so that windows of different ranks at the same time get the
+ * same number. Ranks without evidence of repetition stay empty, and all of them where what was
+ * found is not plausible: then *why says so (else NULL). Fails with INQ_NOMEM. */
+int inq_steps_infer(const struct inq_trace *trace, struct inq_windows *windows, const char **why,
+                    struct inq_err *err);
+
+/* trace/steps/repeat.c: times at which something begins anew in the launches of a rank. */
+struct inq_repeats {
+    size_t n, cap;
+    int64_t *begin_ns; /* ascending; the last one is where the last whole period ends */
+    uint64_t marker; /* what each period holds once, and how many launches it begins before that: */
+    int64_t shift;   /* the same on other ranks where they can be; 0 none found */
+    enum inq_window_time time;
+};
+void inq_repeats_release(struct inq_repeats *repeats);
+/* Finds alike periods in a rank's GPU work; *repeats (empty) stays so when there are no two.
+ * Marker and shift of `like` are tried before any other. Fails with INQ_NOMEM. */
+int inq_repeats_find(const struct inq_trace *trace, size_t rank, const struct inq_repeats *like,
+                     struct inq_repeats *repeats, struct inq_err *err);
+
+#endif

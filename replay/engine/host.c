@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host engine: set-up, one execution after the other, results. */
+#include "engine/host.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/time.h"
+#include "engine/engine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sched.h>
+#include <sys/prctl.h>
+#endif
+
+/* A timer this late means that the CPUs were busy with other work, which the reader must know. */
+static const int64_t late_ns = 1000000;
+
+/* ---- the machine ----------------------------------------------------------------------------- */
+
+static size_t count_cpus(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        int n = CPU_COUNT(&set);
+        return n > 0 ? (size_t)n : 1;
+    }
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (size_t)n : 1;
+}
+
+static int64_t clock_step(void)
+{
+    int64_t step = INT64_MAX;
+    int64_t before = inq_time_now_ns();
+    for (int i = 0; i < 1000; i++) {
+        int64_t now = inq_time_now_ns();
+        if (now > before && now - before < step) {
+            step = now - before;
+        }
+        before = now;
+    }
+    return step == INT64_MAX ? 1 : step;
+}
+
+struct nap_test {
+    bool realtime;
+    int64_t margin_ns;
+};
+
+/* How late a sleeper gets up on this machine, in a thread as the workers are. */
+static void *measure_oversleep(void *ctx)
+{
+    struct nap_test *test = ctx;
+    const int64_t nap_ns = 200000;
+    const int64_t least_ns = 40000;
+    const int64_t most_ns = 300000;
+    int64_t worst = 0;
+    if (test->realtime) {
+        (void)inq_host_raise_priority();
+    }
+#ifdef __linux__
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+#endif
+    for (int i = 0; i < 8; i++) {
+        const struct timespec nap = {.tv_nsec = (long)nap_ns};
+        int64_t before = inq_time_now_ns();
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+        int64_t late = inq_time_now_ns() - before - nap_ns;
+        worst = late > worst ? late : worst;
+    }
+    worst += worst / 4;
+    test->margin_ns = worst < least_ns ? least_ns : worst > most_ns ? most_ns : worst;
+    return NULL;
+}
+
+static int64_t margin_of_machine(const struct inq_replay_options *options)
+{
+    pthread_t thread;
+    struct nap_test test = {options != NULL && options->realtime, 200000};
+    if (pthread_create(&thread, NULL, measure_oversleep, &test) == 0) {
+        (void)pthread_join(thread, NULL);
+    }
+    return test.margin_ns;
+}
+
+bool inq_host_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+    if (pthread_condattr_init(&attr) != 0) {
+        return false;
+    }
+    bool ok = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC) == 0 &&
+              pthread_cond_init(cond, &attr) == 0;
+    (void)pthread_condattr_destroy(&attr);
+    return ok;
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------- */
+
+static int no_memory(size_t n, struct inq_err *err)
+{
+    return inq_err_set(err, INQ_NOMEM, "out of memory for executing %zu ops", n);
+}
+
+static bool has_dep(const struct inq_graph *g, uint32_t op, uint32_t on)
+{
+    for (uint32_t d = g->dep_start[op]; d < g->dep_start[op + 1]; d++) {
+        if (g->deps[d] == on) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The op before `op` on its lane, when no data edge says so anyway; else INQ_NONE. */
+static uint32_t lane_input(const struct inq_plan *plan, uint32_t op)
+{
+    uint32_t place = plan->place_of[op];
+    uint32_t before = place > 0 ? plan->lanes[plan->lane_of[op]].ops[place - 1] : INQ_NONE;
+    return before == INQ_NONE || has_dep(plan->graph, op, before) ? INQ_NONE : before;
+}
+
+/* Who waits for whom: what the graph says, and the order of the plan's lanes. */
+static int index_inputs(struct host_run *run, struct inq_err *err)
+{
+    const struct inq_graph *g = run->plan->graph;
+    if (g->n_deps + g->n_ops >= UINT32_MAX) {
+        return inq_err_set(err, INQ_LIMIT, "too many edges to execute");
+    }
+    uint32_t *start = run->out_start;
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        uint32_t lane = lane_input(run->plan, i);
+        run->n_needs[i] = g->dep_start[i + 1] - g->dep_start[i] + (lane != INQ_NONE ? 1 : 0);
+        for (uint32_t d = g->dep_start[i]; d < g->dep_start[i + 1]; d++) {
+            start[g->deps[d] + 1]++;
+        }
+        if (lane != INQ_NONE) {
+            start[lane + 1]++;
+        }
+    }
+    for (size_t i = 0; i < g->n_ops; i++) {
+        start[i + 1] += start[i];
+    }
+    run->out = inq_mem_alloc(((size_t)start[g->n_ops] + 1) * sizeof *run->out);
+    if (run->out == NULL) {
+        return no_memory(g->n_ops, err);
+    }
+    /* filling moves each start to its end, which is the next one's start: shifted back after */
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        uint32_t lane = lane_input(run->plan, i);
+        for (uint32_t d = g->dep_start[i]; d < g->dep_start[i + 1]; d++) {
+            run->out[start[g->deps[d]]++] = i;
+        }
+        if (lane != INQ_NONE) {
+            run->out[start[lane]++] = i;
+        }
+    }
+    for (size_t i = g->n_ops; i > 0; i--) {
+        start[i] = start[i - 1];
+    }
+    start[0] = 0;
+    return INQ_OK;
+}
+
+/* Neighbouring ranks share a thread; the lanes of a rank always do, but where they work: there each
+ * rank's first lane has a thread of its own, and the others take those that are left in turns. */
+static void assign_lanes(struct host_run *run, size_t n_ranks, bool works)
+{
+    const struct inq_plan *plan = run->plan;
+    size_t rank = 0;
+    size_t n_others = 0;
+    for (size_t k = 0; k < plan->n_lanes && n_ranks > 0; k++) {
+        bool first = k == 0 || plan->lanes[k].rank != plan->lanes[k - 1].rank;
+        rank += k > 0 && first;
+        size_t owner = rank * run->n_workers / n_ranks;
+        if (works) {
+            owner = first ? rank : (n_ranks + n_others++) % run->n_workers;
+        }
+        for (size_t i = 0; i < plan->lanes[k].n; i++) {
+            run->owner[plan->lanes[k].ops[i]] = (uint32_t)owner;
+        }
+        run->workers[owner].n_ops += plan->lanes[k].n;
+    }
+    for (uint32_t i = 0; i < plan->graph->n_ops; i += plan->graph->members[i]) {
+        for (uint32_t m = i; m < i + plan->graph->members[i]; m++) {
+            run->group[m] = i;
+        }
+    }
+}
+
+static int make_workers(struct host_run *run, bool works, struct inq_err *err)
+{
+    size_t n_ranks = inq_plan_ranks(run->plan);
+    size_t n_cpus = count_cpus();
+    size_t n_busy = works ? run->plan->n_lanes : n_ranks;
+    size_t n = n_busy < n_cpus ? n_busy : n_cpus;
+    if (works && n_ranks > n_cpus) {
+        return inq_err_set(err, INQ_LIMIT,
+                           "recorded work of %zu ranks needs as many CPUs, %zu are here", n_ranks,
+                           n_cpus);
+    }
+    run->workers = inq_mem_zalloc(n + 1, sizeof *run->workers);
+    if (run->workers == NULL) {
+        return no_memory(run->plan->graph->n_ops, err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct host_worker *w = &run->workers[i];
+        w->run = run;
+        if (pthread_mutex_init(&w->lock, NULL) != 0) {
+            return no_memory(n, err);
+        }
+        if (!inq_host_cond_init(&w->wake)) {
+            (void)pthread_mutex_destroy(&w->lock);
+            return no_memory(n, err);
+        }
+        run->n_workers = i + 1;
+    }
+    assign_lanes(run, n_ranks, works);
+    for (size_t i = 0; i < n; i++) {
+        struct host_worker *w = &run->workers[i];
+        w->timers = inq_mem_alloc((w->n_ops + 1) * sizeof *w->timers);
+        if (w->timers == NULL) {
+            return no_memory(run->plan->graph->n_ops, err);
+        }
+    }
+    return INQ_OK;
+}
+
+static void run_release(struct host_run *run)
+{
+    for (size_t i = 0; i < run->n_workers; i++) {
+        (void)pthread_mutex_destroy(&run->workers[i].lock);
+        (void)pthread_cond_destroy(&run->workers[i].wake);
+        inq_mem_free(run->workers[i].timers);
+    }
+    inq_mem_free(run->workers);
+    inq_mem_free(run->out_start);
+    inq_mem_free(run->out);
+    inq_mem_free(run->n_needs);
+    inq_mem_free(run->group);
+    inq_mem_free(run->owner);
+    inq_mem_free(run->state);
+    inq_mem_free(run->next);
+    inq_mem_free(run->needs);
+    inq_mem_free(run->away);
+    inq_mem_free(run->go_ns);
+    *run = (struct host_run){0};
+}
+
+static bool works(const struct inq_replay_options *options)
+{
+    return options != NULL && options->work == INQ_WORK_RECORDED;
+}
+
+/* The work of all runs, which share the threads' memory one after the other. */
+static int give_work(struct host_run *runs, size_t n, const struct inq_replay_options *options,
+                     struct host_work *work, struct inq_err *err)
+{
+    size_t n_threads = 0;
+    for (size_t k = 0; k < n; k++) {
+        n_threads = runs[k].n_workers > n_threads ? runs[k].n_workers : n_threads;
+        runs[k].work = works(options) ? work : NULL;
+    }
+    return works(options) ? inq_host_work_init(work, n_threads, options->latency_ns, err) : INQ_OK;
+}
+
+static int run_init(struct host_run *run, const struct inq_plan *plan,
+                    const struct inq_replay_options *options, struct inq_err *err)
+{
+    size_t n = plan->graph->n_ops;
+    *run = (struct host_run){.plan = plan, .timeout_ns = inq_replay_timeout_ns(plan, options)};
+    run->realtime = options != NULL && options->realtime;
+    run->out_start = inq_mem_zalloc(n + 1, sizeof *run->out_start);
+    run->n_needs = inq_mem_zalloc(n + 1, sizeof *run->n_needs);
+    run->group = inq_mem_zalloc(n + 1, sizeof *run->group);
+    run->owner = inq_mem_zalloc(n + 1, sizeof *run->owner);
+    run->state = inq_mem_zalloc(n + 1, sizeof *run->state);
+    run->next = inq_mem_zalloc(n + 1, sizeof *run->next);
+    run->needs = inq_mem_zalloc(n + 1, sizeof *run->needs);
+    run->away = inq_mem_zalloc(n + 1, sizeof *run->away);
+    run->go_ns = inq_mem_zalloc(n + 1, sizeof *run->go_ns);
+    if (run->out_start == NULL || run->n_needs == NULL || run->group == NULL ||
+        run->owner == NULL || run->state == NULL || run->next == NULL || run->needs == NULL ||
+        run->away == NULL || run->go_ns == NULL) {
+        return no_memory(n, err);
+    }
+    int code = index_inputs(run, err);
+    return code == INQ_OK ? make_workers(run, works(options), err) : code;
+}
+
+/* ---- one execution --------------------------------------------------------------------------- */
+
+static void reset(struct host_run *run)
+{
+    const struct inq_graph *g = run->plan->graph;
+    atomic_store(&run->begin_ns, 0);
+    atomic_store(&run->n_ready, 0);
+    atomic_store(&run->n_ended, 0);
+    atomic_store(&run->outcome, HOST_GOES_ON);
+    for (size_t i = 0; i < run->n_workers; i++) {
+        struct host_worker *w = &run->workers[i];
+        w->local = INQ_NONE;
+        w->n_timers = 0;
+        w->latest_ns = 0;
+        atomic_store(&w->inbox, INQ_NONE);
+        atomic_store(&w->next_ns, INT64_MAX);
+        atomic_store(&w->sleep_until, INT64_MIN);
+    }
+    uint64_t active = 0;
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        run->state[i] = HOST_WAITING;
+        atomic_store_explicit(&run->needs[i], run->n_needs[i], memory_order_relaxed);
+        atomic_store_explicit(&run->away[i], g->members[i], memory_order_relaxed);
+        atomic_store_explicit(&run->go_ns[i], INT64_MIN, memory_order_relaxed);
+        if (run->n_needs[i] == 0) {
+            inq_host_post(run, i);
+            active++;
+        }
+    }
+    atomic_store(&run->active, active);
+    if (active == 0) {
+        atomic_store(&run->outcome, g->n_ops == 0 ? HOST_DONE : HOST_STUCK);
+    }
+}
+
+static bool is_interrupted(const struct inq_replay_options *options)
+{
+    return options != NULL && options->interrupted != NULL &&
+           options->interrupted(options->interrupted_ctx);
+}
+
+/* The calling thread has nothing to do but to see whether the user has had enough. */
+static void watch(struct host_run *run, const struct inq_replay_options *options)
+{
+    const int64_t second = 1000000000;
+    bool stop = false;
+    (void)pthread_mutex_lock(&run->gate_lock);
+    while (run->n_running > 0 && !stop) {
+        int64_t until = inq_time_now_ns() + second / 10;
+        struct timespec at = {.tv_sec = (time_t)(until / second),
+                              .tv_nsec = (long)(until % second)};
+        (void)pthread_cond_timedwait(&run->gate, &run->gate_lock, &at);
+        stop = is_interrupted(options);
+    }
+    (void)pthread_mutex_unlock(&run->gate_lock);
+    if (stop) {
+        inq_host_stop(run, HOST_INTERRUPTED);
+    }
+}
+
+static int run_threads(struct host_run *run, const struct inq_replay_options *options,
+                       struct inq_err *err)
+{
+    if (pthread_mutex_init(&run->gate_lock, NULL) != 0) {
+        return no_memory(run->n_workers, err);
+    }
+    if (!inq_host_cond_init(&run->gate)) {
+        (void)pthread_mutex_destroy(&run->gate_lock);
+        return no_memory(run->n_workers, err);
+    }
+    int code = INQ_OK;
+    size_t n = 0;
+    run->n_running = run->n_workers;
+    for (; code == INQ_OK && n < run->n_workers; n++) {
+        if (pthread_create(&run->workers[n].thread, NULL, inq_host_loop, &run->workers[n]) != 0) {
+            code = inq_err_set(err, INQ_NOMEM, "cannot start a thread");
+            inq_host_stop(run, HOST_INTERRUPTED);
+            n--;
+        }
+    }
+    if (code == INQ_OK && options != NULL && options->interrupted != NULL) {
+        watch(run, options);
+    }
+    while (n > 0) {
+        (void)pthread_join(run->workers[--n].thread, NULL);
+    }
+    (void)pthread_mutex_destroy(&run->gate_lock);
+    (void)pthread_cond_destroy(&run->gate);
+    return code;
+}
+
+static int execute(struct host_run *run, const struct inq_replay_options *options,
+                   int64_t *start_ns, int64_t *end_ns, struct inq_err *err)
+{
+    run->start_ns = start_ns;
+    run->end_ns = end_ns;
+    if (is_interrupted(options)) {
+        return inq_err_set(err, INQ_CANCELLED, "interrupted");
+    }
+    reset(run);
+    int code = run_threads(run, options, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    char text[32];
+    switch ((enum host_outcome)atomic_load(&run->outcome)) {
+    case HOST_STUCK:
+        return inq_host_explain(run, err);
+    case HOST_TIMED_OUT:
+        return inq_err_set(err, INQ_LIMIT,
+                           "the execution did not end in %s: %" PRIu64 " of %zu ops had",
+                           inq_time_format(run->timeout_ns, text, sizeof text),
+                           (uint64_t)atomic_load(&run->n_ended), run->plan->graph->n_ops);
+    case HOST_INTERRUPTED:
+        return inq_err_set(err, INQ_CANCELLED, "interrupted");
+    case HOST_DONE:
+    case HOST_GOES_ON:
+        break;
+    }
+    return INQ_OK;
+}
+
+/* ---- the engine ------------------------------------------------------------------------------ */
+
+/* By how much any timer was late. */
+static int64_t lateness(const struct host_run *run)
+{
+    int64_t worst = 0;
+    for (size_t i = 0; i < run->n_workers; i++) {
+        worst = run->workers[i].latest_ns > worst ? run->workers[i].latest_ns : worst;
+    }
+    return worst;
+}
+
+/* `late`: the median over the executions of how late a timer was at worst. */
+static void describe(const struct host_run *run, int64_t late, struct inq_execution *out)
+{
+    size_t n_ranks = inq_plan_ranks(run->plan);
+    size_t n_cpus = count_cpus();
+    char busy[128] = "";
+    char text[32];
+    (void)snprintf(out->device, sizeof out->device, "host, %zu %s", n_cpus,
+                   n_cpus == 1 ? "CPU" : "CPUs");
+    if (late >= late_ns) {
+        (void)snprintf(busy, sizeof busy, "; the CPUs were busy: timers fired up to %s late",
+                       inq_time_format(late, text, sizeof text));
+    }
+    bool refused = run->n_workers > 0 && run->workers[0].refused;
+    (void)snprintf(out->note, sizeof out->note, "%zu %s on %zu %s%s%s", n_ranks,
+                   n_ranks == 1 ? "rank" : "ranks", run->n_workers,
+                   run->n_workers == 1 ? "thread" : "threads",
+                   refused         ? "; real-time priority was refused"
+                   : run->realtime ? " of real-time priority"
+                                   : "",
+                   busy);
+    out->resolution_ns = clock_step();
+}
+
+int inq_engine_host_run(const struct inq_plan *plan, const struct inq_replay_options *options,
+                        struct inq_execution *out, struct inq_err *err)
+{
+    struct host_run run = {0};
+    struct host_work work = {0};
+    struct inq_recorder recorder = {0};
+    int warmup = inq_replay_warmup(options);
+    int repeats = inq_replay_repeats(options);
+    *out = (struct inq_execution){0};
+    int64_t *late = inq_mem_zalloc((size_t)repeats, sizeof *late);
+    int code = late != NULL ? run_init(&run, plan, options, err) : no_memory(1, err);
+    if (code == INQ_OK) {
+        code = give_work(&run, 1, options, &work, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_recorder_init(&recorder, plan->graph->n_ops, (size_t)repeats, err);
+    }
+    run.margin_ns = code == INQ_OK ? margin_of_machine(options) : 0;
+    for (int i = -warmup; code == INQ_OK && i < repeats; i++) {
+        code =
+            execute(&run, options, inq_recorder_start(&recorder), inq_recorder_end(&recorder), err);
+        if (code == INQ_OK && i >= 0) {
+            (void)inq_recorder_next(&recorder);
+            late[i] = lateness(&run);
+        }
+    }
+    if (code == INQ_OK) {
+        code = inq_recorder_finish(&recorder, out, err);
+    }
+    if (code == INQ_OK) {
+        describe(&run, inq_median_i64(late, (size_t)repeats), out);
+    }
+    inq_mem_free(late);
+    inq_recorder_release(&recorder);
+    inq_host_work_release(&work);
+    run_release(&run);
+    return code;
+}
+
+int inq_engine_host_alternate(const struct inq_plan *const plans[2], const uint8_t *order, size_t n,
+                              const struct inq_replay_options *options, int64_t *makespan_ns,
+                              struct inq_witness *witness, struct inq_execution *device,
+                              struct inq_err *err)
+{
+    struct host_run runs[2] = {{0}, {0}};
+    struct host_work work = {0};
+    struct inq_recorder recorders[2] = {{0}, {0}};
+    int64_t margin_ns = margin_of_machine(options);
+    int64_t clock_step_ns = clock_step();
+    int64_t *late = inq_mem_zalloc(n + 1, sizeof *late);
+    int code = late != NULL ? INQ_OK : no_memory(n, err);
+    *device = (struct inq_execution){0};
+    for (size_t k = 0; code == INQ_OK && k < 2; k++) {
+        code = run_init(&runs[k], plans[k], options, err);
+        runs[k].margin_ns = margin_ns;
+        if (code == INQ_OK) {
+            code = inq_recorder_init(&recorders[k], plans[k]->graph->n_ops, 1, err);
+        }
+    }
+    if (code == INQ_OK) {
+        code = give_work(runs, 2, options, &work, err);
+    }
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        struct inq_recorder *recorder = &recorders[order[i]];
+        recorder->n = 0;
+        code = execute(&runs[order[i]], options, inq_recorder_start(recorder),
+                       inq_recorder_end(recorder), err);
+        makespan_ns[i] = code == INQ_OK ? inq_recorder_next(recorder) : 0;
+        late[i] = lateness(&runs[order[i]]);
+        if (code == INQ_OK) {
+            recorder->n = 0;
+            const struct inq_execution x = {.n_ops = recorder->n_ops,
+                                            .start_ns = inq_recorder_start(recorder),
+                                            .end_ns = inq_recorder_end(recorder)};
+            inq_witness_take(witness, plans[order[i]], order[i] == 0, &x, 2 * clock_step_ns);
+        }
+    }
+    if (code == INQ_OK) {
+        describe(&runs[0], inq_median_i64(late, n), device);
+    }
+    inq_mem_free(late);
+    inq_host_work_release(&work);
+    for (size_t k = 0; k < 2; k++) {
+        inq_recorder_release(&recorders[k]);
+        run_release(&runs[k]);
+    }
+    return code;
+}

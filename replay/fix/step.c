@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fix/step.h"
+
+#include "base/mem.h"
+#include "graph/optable/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+void inq_fix_job_release(struct fix_job *job)
+{
+    inq_mem_free(job->ops);
+    inq_mem_free(job->edges);
+    inq_mem_free(job->ranks);
+    *job = (struct fix_job){0};
+}
+
+static void *copy_of(const void *from, size_t n, size_t size)
+{
+    void *to = inq_mem_zalloc(n > 0 ? n : 1, size);
+    if (to != NULL && n > 0) {
+        memcpy(to, from, n * size);
+    }
+    return to;
+}
+
+int inq_fix_job_copy(const struct fix_job *from, struct fix_job *to, struct inq_err *err)
+{
+    *to = *from;
+    to->cap_ops = from->n_ops;
+    to->cap_edges = from->n_edges;
+    to->ops = copy_of(from->ops, from->n_ops, sizeof *to->ops);
+    to->edges = copy_of(from->edges, from->n_edges, sizeof *to->edges);
+    to->ranks = copy_of(from->ranks, from->n_ranks, sizeof *to->ranks);
+    if (to->ops == NULL || to->edges == NULL || to->ranks == NULL) {
+        inq_fix_job_release(to);
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a step of %zu ops", from->n_ops);
+    }
+    return INQ_OK;
+}
+
+int inq_fix_job_add(struct fix_job *job, const struct fix_op *op, uint32_t *index,
+                    struct inq_err *err)
+{
+    int code = inq_mem_grow(&job->ops, &job->cap_ops, job->n_ops + 1, sizeof *job->ops,
+                            INQ_GRAPH_MAX_OPS, err);
+    if (code == INQ_OK) {
+        if (index != NULL) {
+            *index = (uint32_t)job->n_ops;
+        }
+        job->ops[job->n_ops++] = *op;
+    }
+    return code;
+}
+
+int inq_fix_job_edge(struct fix_job *job, uint32_t before, uint32_t after, struct inq_err *err)
+{
+    int code = inq_mem_grow(&job->edges, &job->cap_edges, job->n_edges + 1, sizeof *job->edges,
+                            INQ_GRAPH_MAX_EDGES - 1, err);
+    if (code == INQ_OK) {
+        job->edges[job->n_edges++] = (struct inq_edge){before, after};
+    }
+    return code;
+}
+
+bool inq_fix_is_p2p(const struct fix_op *op)
+{
+    bool recorded =
+        op->coll == INQ_COLL_SEND || op->coll == INQ_COLL_RECV || op->coll == INQ_COLL_SENDRECV;
+    return op->op.cls == INQ_CLASS_COMM && (inq_op_is_p2p(op->op.type) || recorded);
+}
+
+int64_t inq_fix_scaled(int64_t ns, double factor)
+{
+    return (int64_t)llround((double)ns * factor);
+}
+
+/* ---- cutting --------------------------------------------------------------------------------- */
+
+/* Group of the k-th part: parts of one group follow each other. */
+static int number_groups(const struct fix_job *job, const uint32_t *parts, uint32_t *group,
+                         size_t *n_groups, struct inq_err *err)
+{
+    uint32_t *n_parts = inq_mem_zalloc(job->n_groups + 1, sizeof *n_parts);
+    if (n_parts == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a fix");
+    }
+    for (size_t i = 0; i < job->n_ops; i++) {
+        if (job->ops[i].group != INQ_NONE) {
+            uint32_t *own = &n_parts[job->ops[i].group];
+            *own = parts[i] > *own ? parts[i] : *own;
+        }
+    }
+    *n_groups = 0;
+    for (size_t g = 0; g < job->n_groups; g++) {
+        group[g] = (uint32_t)*n_groups;
+        *n_groups += n_parts[g];
+    }
+    inq_mem_free(n_parts);
+    return INQ_OK;
+}
+
+static int cut_op(struct fix_job *to, const struct fix_op *whole, uint32_t n, uint32_t group,
+                  struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (uint32_t k = 0; code == INQ_OK && k < n; k++) {
+        struct fix_op part = *whole;
+        int64_t parts = (int64_t)n;
+        part.dur_ns = whole->dur_ns * (int64_t)(k + 1) / parts - whole->dur_ns * (int64_t)k / parts;
+        part.delay_ns = k == 0 ? whole->delay_ns : 0;
+        part.group = whole->group != INQ_NONE ? group + k : INQ_NONE;
+        part.bytes = whole->bytes > 0 ? whole->bytes / parts : whole->bytes;
+        part.slot = n > 1 ? INQ_NONE : whole->slot;
+        code = inq_fix_job_add(to, &part, NULL, err);
+        /* where no lane orders them */
+        if (code == INQ_OK && k > 0 && part.op.lane == INQ_NONE) {
+            code = inq_fix_job_edge(to, (uint32_t)to->n_ops - 2, (uint32_t)to->n_ops - 1, err);
+        }
+    }
+    return code;
+}
+
+int inq_fix_job_cut(struct fix_job *job, const uint32_t *parts, uint32_t *first,
+                    struct inq_err *err)
+{
+    struct fix_job to = *job;
+    uint32_t *group = inq_mem_zalloc(job->n_groups + 1, sizeof *group);
+    to.ops = NULL;
+    to.edges = NULL;
+    to.n_ops = to.cap_ops = to.n_edges = to.cap_edges = 0;
+    int code = group != NULL ? number_groups(job, parts, group, &to.n_groups, err)
+                             : inq_err_set(err, INQ_NOMEM, "out of memory for a fix");
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        const struct fix_op *op = &job->ops[i];
+        first[i] = (uint32_t)to.n_ops;
+        code = cut_op(&to, op, parts[i], op->group != INQ_NONE ? group[op->group] : INQ_NONE, err);
+    }
+    for (size_t e = 0; code == INQ_OK && e < job->n_edges; e++) {
+        struct inq_edge edge = job->edges[e];
+        code = inq_fix_job_edge(&to, first[edge.before] + parts[edge.before] - 1, first[edge.after],
+                                err);
+    }
+    inq_mem_free(group);
+    inq_mem_free(code == INQ_OK ? job->ops : to.ops);
+    inq_mem_free(code == INQ_OK ? job->edges : to.edges);
+    if (code == INQ_OK) {
+        *job = to;
+    }
+    return code;
+}
+
+/* ---- from a graph ---------------------------------------------------------------------------- */
+
+static bool same_lane(const struct inq_graph_op *a, const struct inq_graph_op *b)
+{
+    return a->lane != INQ_NONE && a->lane == b->lane && a->rank == b->rank;
+}
+
+int inq_fix_job_take(struct fix_job *job, const struct inq_graph *graph, const int64_t *dur_ns,
+                     const int64_t *delay_ns, struct inq_err *err)
+{
+    int code = INQ_OK;
+    uint32_t group = INQ_NONE;
+    size_t group_end = 0;
+    for (size_t i = 0; code == INQ_OK && i < graph->n_ops; i++) {
+        if (i >= group_end) {
+            group = graph->members[i] > 1 ? (uint32_t)job->n_groups++ : INQ_NONE;
+            group_end = i + graph->members[i];
+        }
+        struct fix_op op = {.op = graph->op[i],
+                            .dur_ns = dur_ns[i],
+                            .delay_ns = delay_ns != NULL ? delay_ns[i] : 0,
+                            .mean_ns = INQ_TIME_NONE,
+                            .slot = INQ_NONE,
+                            .group = group,
+                            .coll = INQ_COLL_UNKNOWN,
+                            .bytes = -1};
+        code = inq_fix_job_add(job, &op, NULL, err);
+    }
+    for (size_t i = 0; code == INQ_OK && i < graph->n_ops; i++) {
+        for (uint32_t d = graph->dep_start[i]; code == INQ_OK && d < graph->dep_start[i + 1]; d++) {
+            uint32_t before = graph->deps[d];
+            if (!same_lane(&graph->op[before], &graph->op[i])) { /* the lane says so again */
+                code = inq_fix_job_edge(job, before, (uint32_t)i, err);
+            }
+        }
+    }
+    return code;
+}
+
+/* ---- to a graph ------------------------------------------------------------------------------ */
+
+struct group_lists {
+    size_t *start;     /* [n_groups + 2] */
+    uint32_t *members; /* [n_ops] */
+};
+
+static int list_groups(const struct fix_job *job, struct group_lists *x, struct inq_err *err)
+{
+    x->start = inq_mem_zalloc(job->n_groups + 2, sizeof *x->start);
+    x->members = inq_mem_alloc((job->n_ops + 1) * sizeof *x->members);
+    if (x->start == NULL || x->members == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu groups", job->n_groups);
+    }
+    for (size_t i = 0; i < job->n_ops; i++) {
+        if (job->ops[i].group != INQ_NONE) {
+            x->start[job->ops[i].group + 2]++;
+        }
+    }
+    for (size_t g = 2; g < job->n_groups + 2; g++) {
+        x->start[g] += x->start[g - 1];
+    }
+    for (size_t i = 0; i < job->n_ops; i++) {
+        if (job->ops[i].group != INQ_NONE) {
+            x->members[x->start[job->ops[i].group + 1]++] = (uint32_t)i;
+        }
+    }
+    return INQ_OK;
+}
+
+static int build(const struct fix_job *job, struct inq_graph_builder *b,
+                 const struct group_lists *groups, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        const struct fix_op *op = &job->ops[i];
+        code = inq_graph_add_op(b, &op->op, op->dur_ns, op->delay_ns, NULL, err);
+    }
+    for (size_t e = 0; code == INQ_OK && e < job->n_edges; e++) {
+        code = inq_graph_add_dep(b, job->edges[e].before, job->edges[e].after, err);
+    }
+    for (size_t g = 0; code == INQ_OK && g < job->n_groups; g++) {
+        size_t n = groups->start[g + 1] - groups->start[g];
+        if (n > 1) {
+            code = inq_graph_add_group(b, groups->members + groups->start[g], n, n, err);
+        }
+    }
+    return code;
+}
+
+int inq_fix_job_graph(const struct fix_job *job, struct inq_graph **graph, struct inq_err *err)
+{
+    struct group_lists groups = {0};
+    struct inq_graph_builder *b = inq_graph_builder_new();
+    int code = b != NULL ? list_groups(job, &groups, err)
+                         : inq_err_set(err, INQ_NOMEM, "out of memory for a graph");
+    if (code == INQ_OK) {
+        code = build(job, b, &groups, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_graph_finish(b, graph, NULL, err);
+    }
+    inq_mem_free(groups.start);
+    inq_mem_free(groups.members);
+    inq_graph_builder_free(b);
+    return code;
+}
+
+int inq_fix_job_time(const struct fix_job *job, bool delays, int64_t *t_ns, struct inq_err *err)
+{
+    struct inq_graph *graph = NULL;
+    int code = inq_fix_job_graph(job, &graph, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    int64_t *end_ns = inq_mem_alloc((graph->n_ops + 1) * sizeof *end_ns);
+    if (end_ns == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for simulating %zu ops", graph->n_ops);
+    } else {
+        *t_ns = inq_simulate(graph, NULL, delays ? graph->delay_ns : NULL, NULL, end_ns);
+    }
+    inq_mem_free(end_ns);
+    inq_graph_free(graph);
+    return code;
+}

@@ -1,0 +1,695 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The account over generated runs of every kind of fault, shape and way to record that
+ * `inquest synth` knows: what contradicts itself in a report, by rule, and how far reports are from
+ * the truth (the same run without the fault), by family of faults.
+ *
+ *   bench_account [--runs N] [--filter TEXT] [--table] [-v]
+ *       default 120 runs; --filter: only specs or families with TEXT in them; --table: only the
+ *       table; -v: each violation and each run told wrong, with its spec
+ *
+ * Exit status 1 when a rule is violated or a run fails. The table is printed, not judged. */
+#include "inquest/analysis.h"
+#include "inquest/fix.h"
+#include "inquest/report.h"
+#include "inquest/synth.h"
+
+#include "base/json.h"
+#include "base/out.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 1200, STRENGTHS = 5, FIX_EVERY = 4, MAX_RANKS = 256 };
+
+/* A fault that costs less than this share of a step need not be found. */
+#define COUNTS_FROM 0.01
+/* A cost is right within one point of a step. */
+#define POINT 0.01
+
+/* ---- what is generated ----------------------------------------------------------------------- */
+
+/* Faults of one family, by strength; %d stands for a rank, the second for the last one of a set.
+ * `kinds`: findings that name its cause, separated by blanks; "" the run is healthy. `needs`: of
+ * the shape, 'p' a pipeline, 'h' more than one host, 'e' experts. */
+struct family {
+    const char *name, *kinds, *needs;
+    bool rotates; /* no rank stands out */
+    const char *faults[STRENGTHS];
+};
+
+#define FIVE(before, a, b, c, d, e, after)                                                         \
+    {                                                                                              \
+        before a after, before b after, before c after, before d after, before e after             \
+    }
+
+static const struct family families[] = {
+    {"healthy", "", "", false, {"", "", "", "", ""}},
+    {"noise", "", "", false,
+     FIVE("fault=jitter:sigma=", "0.02", "0.03", "0.05", "0.06", "0.08", "")},
+    {"slow_gpu", "slow_gpu", "", false,
+     FIVE("fault=slow_gpu:rank=%d:factor=", "1.02", "1.05", "1.1", "1.2", "1.4", "")},
+    {"low_clock", "slow_gpu", "", false,
+     FIVE("fault=low_clock:rank=%d:factor=", "1.03", "1.06", "1.12", "1.2", "1.4", "")},
+    {"more_work_size", "more_work stage_imbalance slow_last_stage", "", false,
+     FIVE("fault=more_work:mode=size:rank=%d:factor=", "1.03", "1.06", "1.1", "1.2", "1.4", "")},
+    {"more_work_count", "more_work stage_imbalance slow_last_stage", "", false,
+     FIVE("fault=more_work:rank=%d:factor=", "1.05", "1.1", "1.15", "1.25", "1.4", "")},
+    {"late_data", "late_host", "", false,
+     FIVE("fault=late_host:rank=%d:delay=", "1ms", "2ms", "4ms", "8ms", "16ms", "")},
+    {"late_host", "late_host", "", false,
+     FIVE("fault=late_host:mode=pause:rank=%d:delay=", "1ms", "2ms", "4ms", "8ms", "16ms", "")},
+    {"slow_host_code", "late_host", "", false,
+     FIVE("fault=late_host:mode=launch:rank=%d:factor=", "2", "4", "8", "12", "16", "")},
+    {"slow_link", "slow_link", "p", false,
+     FIVE("fault=slow_link:links=pp:rank=%d:factor=", "2", "4", "6", "10", "16", "")},
+    {"slow_host", "slow_gpu", "h", false,
+     FIVE("fault=slow_gpu:host=1:factor=", "1.05", "1.12", "1.15", "1.2", "1.3", "")},
+    {"low_clock_host", "slow_gpu", "h", false,
+     FIVE("fault=low_clock:host=1:factor=", "1.06", "1.12", "1.15", "1.2", "1.3", "")},
+    {"two_slow_gpus", "slow_gpu", "", false,
+     FIVE("fault=slow_gpu:rank=%d:last=%d:factor=", "1.05", "1.1", "1.15", "1.2", "1.3",
+          ":stride=2")},
+    {"half_the_job", "slow_gpu", "", false,
+     FIVE("fault=slow_gpu:rank=0:last=7:stride=2:factor=", "1.05", "1.1", "1.15", "1.2", "1.3",
+          "")},
+    {"slow_gpu_and_late_host", "slow_gpu late_host", "", false,
+     FIVE("fault=slow_gpu:rank=%d:factor=", "1.05", "1.1", "1.15", "1.2", "1.3",
+          ",fault=late_host:rank=0:delay=6ms:mode=pause:every=2")},
+    {"every_fifth_step", "slow_gpu", "", false,
+     FIVE("fault=slow_gpu:every=5:rank=%d:factor=", "1.1", "1.2", "1.3", "1.5", "2", "")},
+    {"one_step", "late_host", "", false,
+     FIVE("fault=late_host:mode=pause:from=3:to=3:rank=%d:delay=", "5ms", "10ms", "20ms", "40ms",
+          "80ms", "")},
+    {"gc_rotates", "unplanned_gc late_host", "", true,
+     FIVE("fault=gc:every=5:delay=", "2ms", "4ms", "8ms", "16ms", "32ms", "")},
+    {"uneven_experts", "expert_imbalance sequence_imbalance more_work", "e", true,
+     FIVE("fault=uneven_experts:sigma=", "0.05", "0.1", "0.2", "0.3", "0.5", "")},
+    {"uneven_sequences", "sequence_imbalance more_work", "", true,
+     FIVE("fault=uneven_seq:sigma=", "0.05", "0.1", "0.2", "0.3", "0.5", "")},
+    {"long_last_stage", "slow_last_stage stage_imbalance", "p", false,
+     FIVE("fault=long_last_stage:factor=", "1.05", "1.1", "1.2", "1.3", "1.5", "")},
+    {"one_micro_batch", "pipeline_bubble", "p", true,
+     FIVE("micro_batches=", "1", "1", "1", "1", "1", "")},
+    {"missing_files", "missing_rank slow_gpu", "", true,
+     FIVE("fault=slow_gpu:rank=%d,fault=missing_rank:rank=0:last=", "0", "1", "2", "3", "5", "")},
+};
+enum { FAMILIES = sizeof families / sizeof families[0] };
+
+struct shape {
+    const char *spec;
+    int ranks;
+    const char *has; /* letters as in family.needs */
+};
+
+static const struct shape shapes[] = {
+    {"dp=8", 8, ""},
+    {"dp=16,gpus_per_host=8,clock=1ms,layers=4", 16, "h"},
+    {"dp=8,pp=2,gpus_per_host=4,micro_batches=4,layers=4", 16, "hp"},
+    {"dp=2,pp=4,layers=8,labels=1", 8, "p"},
+    {"dp=8,experts=1,layers=4", 8, "e"},
+    {"dp=4,tp=4,gpus_per_host=8,layers=4", 16, "h"},
+    {"dp=2,pp=4,layers=8,p2p=batched", 8, "p"},
+    {"dp=2,pp=4,layers=8,early_recv=2", 8, "p"},
+    {"dp=8,sharded=1", 8, ""},
+    {"dp=8,pp=1,experts=1,layers=4,gpus_per_host=4", 8, "eh"},
+};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+/* Ways to record and to run, taken in turn. */
+static const char *const variants[] = {
+    "steps=8",
+    "steps=8,sync=4",
+    "steps=10,window=ragged",
+    "steps=8,drift=20,gpus_per_host=4",
+    "steps=8,shapes=1,ts=abs",
+    "steps=8,sync=0,p2p_group=world",
+    "steps=6,fault=cut_file:rank=1:at=0.8",
+    "steps=8,args=seq,sigma=0.04,host_sigma=0.4",
+};
+enum { VARIANTS = sizeof variants / sizeof variants[0] };
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+enum rule {
+    CLASS_SUM,
+    RANK_SUM,
+    ORDER,
+    HEADLINE,
+    LOST,
+    ABOVE_IDEAL,
+    FIX,
+    HEALTHY_BUT_WAITING,
+    ESTABLISHED_ON_LITTLE,
+    WITHHELD,
+    FAILED,
+    RULES
+};
+
+static const char *const rule_texts[RULES] = {
+    [CLASS_SUM] = "classes of the account do not sum to t_ns",
+    [RANK_SUM] = "a rank's compute, exposed and idle time do not sum to its span",
+    [ORDER] = "findings are not ordered by cost",
+    [HEADLINE] = "the verdict is not the first finding",
+    [LOST] = "lost_ns_per_step is not the first finding's cost",
+    [ABOVE_IDEAL] = "a finding costs more than the step could gain",
+    [FIX] = "a finding's cost is not what its fix is predicted to gain",
+    [HEALTHY_BUT_WAITING] = "called healthy with more than 3 % of unexplained waiting",
+    [ESTABLISHED_ON_LITTLE] = "established with ranks missing or fewer than 5 steps",
+    [WITHHELD] = "the report's own checker withheld something",
+    [FAILED] = "could not be analyzed",
+};
+
+struct score {
+    int runs, counting, found, cause, cost_right, costed, established, established_wrong;
+    int pairs, not_monotone; /* of neighbouring strengths on one shape and seed */
+    int false_findings;      /* healthy runs with a finding that blames somebody */
+};
+
+struct bench {
+    int violations[RULES];
+    struct score of[FAMILIES];
+    int runs;
+    const char *filter;
+    bool verbose;
+};
+
+/* One run and its report. */
+struct run {
+    const char *spec;
+    const struct family *family;
+    const struct inq_synth_truth *truth;
+    const struct inq_trace *trace;
+    struct inq_report *report;
+    struct cJSON *json; /* the report as users get it */
+};
+
+static void violate(struct bench *b, const struct run *run, enum rule rule, const char *detail)
+{
+    b->violations[rule]++;
+    if (b->verbose) {
+        printf("%s: %s (%s)\n", rule_texts[rule], detail, run->spec);
+    }
+}
+
+/* ---- rules: from the JSON alone -------------------------------------------------------------- */
+
+static int64_t whole(const struct cJSON *node, const char *key)
+{
+    return inq_json_integer(inq_json_get(node, key), -1);
+}
+
+static void check_account(struct bench *b, const struct run *run)
+{
+    const struct cJSON *account = inq_json_get(run->json, "account");
+    int64_t t_ns = whole(account, "t_ns");
+    int64_t sum_ns = 0;
+    const struct cJSON *row = inq_json_first(inq_json_get(account, "classes"));
+    for (; row != NULL; row = inq_json_next(row)) {
+        sum_ns += whole(row, "ns");
+    }
+    char text[96];
+    (void)snprintf(text, sizeof text, "%" PRId64 " of %" PRId64, sum_ns, t_ns);
+    if (account != NULL && t_ns >= 0 && llabs(sum_ns - t_ns) > 16) { /* a rounding each */
+        violate(b, run, CLASS_SUM, text);
+    }
+    size_t withheld = inq_json_count(inq_json_get(account, "withheld"));
+    if (withheld > 0) {
+        const struct cJSON *first = inq_json_first(inq_json_get(account, "withheld"));
+        violate(b, run, WITHHELD, inq_json_text(first, ""));
+    }
+    const char *cls = inq_json_text(inq_json_get(inq_json_get(run->json, "verdict"), "class"), "");
+    int64_t unexplained = whole(account, "unexplained_wait_ns");
+    if (strcmp(cls, "healthy") == 0 && unexplained > t_ns * 3 / 100) {
+        violate(b, run, HEALTHY_BUT_WAITING, cls);
+    }
+}
+
+static void check_ranks(struct bench *b, const struct run *run)
+{
+    const struct cJSON *row = inq_json_first(inq_json_get(run->json, "ranks"));
+    for (; row != NULL; row = inq_json_next(row)) {
+        int64_t sum = whole(row, "compute_ns") + whole(row, "exposed_comm_ns") +
+                      whole(row, "exposed_memcpy_ns") + whole(row, "idle_ns");
+        if (whole(row, "span_ns") >= 0 && sum != whole(row, "span_ns")) {
+            violate(b, run, RANK_SUM, inq_json_text(inq_json_get(row, "label"), ""));
+            return;
+        }
+    }
+}
+
+static void check_findings(struct bench *b, const struct run *run)
+{
+    const struct cJSON *account = inq_json_get(run->json, "account");
+    int64_t t_ns = whole(account, "t_ns");
+    int64_t ideal_ns = whole(account, "ideal_ns");
+    int64_t before = INT64_MAX;
+    bool ordered = true;
+    const struct cJSON *row = inq_json_first(inq_json_get(run->json, "findings"));
+    for (; row != NULL; row = inq_json_next(row)) {
+        int64_t cost = whole(row, "cost_ns_per_step");
+        const char *id = inq_json_text(inq_json_get(row, "id"), "");
+        if (cost >= 0) {
+            ordered = ordered && cost <= before;
+            before = cost;
+        }
+        if (t_ns > 0 && ideal_ns >= 0 && cost > t_ns - ideal_ns + t_ns / 1000) {
+            violate(b, run, ABOVE_IDEAL, id);
+        }
+        bool established =
+            strcmp(inq_json_text(inq_json_get(row, "confidence"), ""), "established") == 0;
+        bool timed = cost > 0 && strcmp(inq_json_text(inq_json_get(row, "severity"), ""), "info");
+        size_t missing =
+            inq_json_count(inq_json_get(inq_json_get(run->json, "inputs"), "ranks_missing"));
+        size_t steps = inq_json_count(inq_json_get(run->json, "steps"));
+        if (established && timed && (missing > 0 || steps < 5)) {
+            violate(b, run, ESTABLISHED_ON_LITTLE, id);
+        }
+    }
+    if (!ordered) {
+        violate(b, run, ORDER, "");
+    }
+}
+
+static void check_verdict(struct bench *b, const struct run *run)
+{
+    const struct cJSON *verdict = inq_json_get(run->json, "verdict");
+    const struct cJSON *first = inq_json_first(inq_json_get(run->json, "findings"));
+    const char *cls = inq_json_text(inq_json_get(verdict, "class"), "");
+    int64_t lost = whole(verdict, "lost_ns_per_step");
+    if (first == NULL || strcmp(cls, "healthy") == 0 || strcmp(cls, "nothing_to_judge") == 0) {
+        return;
+    }
+    const char *kind = inq_json_text(inq_json_get(first, "kind"), "");
+    if (strcmp(kind, cls) != 0) {
+        char text[128];
+        (void)snprintf(text, sizeof text, "%s, the first is %s", cls, kind);
+        violate(b, run, HEADLINE, text);
+    } else if (lost >= 0 && lost != whole(first, "cost_ns_per_step")) {
+        violate(b, run, LOST, kind);
+    }
+}
+
+/* The prediction of the fix that a finding names first is the finding's cost, to a thousandth of
+ * the step. */
+static void check_fixes(struct bench *b, const struct run *run)
+{
+    struct inq_fix_base *base = NULL;
+    struct inq_fixes *fixes = NULL;
+    struct inq_fix_options options = {.no_pairs = true};
+    if (inq_fix_base_of_run(run->trace, run->report, &base, NULL) == INQ_OK &&
+        inq_fix_study(base, run->report, &options, &fixes, NULL) == INQ_OK) {
+        for (size_t i = 0; i < run->report->n_findings; i++) {
+            const struct inq_finding *f = &run->report->findings[i];
+            for (size_t k = 0; k < fixes->n && f->n_fixes > 0; k++) {
+                const struct inq_fix *fix = &fixes->fixes[k];
+                bool its = strcmp(fix->spec, f->fixes[0]) == 0 && fix->t_ns >= 0;
+                if (its && f->cost_ns_per_step >= 0 &&
+                    llabs(fix->gain_ns - f->cost_ns_per_step) > fixes->base.t_ns / 1000) {
+                    char text[160];
+                    (void)snprintf(text, sizeof text, "%.60s %" PRId64 ", %.40s %" PRId64, f->id,
+                                   f->cost_ns_per_step, fix->spec, fix->gain_ns);
+                    violate(b, run, FIX, text);
+                }
+            }
+        }
+    }
+    inq_fixes_free(fixes);
+    inq_fix_base_free(base);
+}
+
+/* ---- against the truth ----------------------------------------------------------------------- */
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = strstr(words, word); p != NULL; p = strstr(p + 1, word)) {
+        if ((p == words || p[-1] == ' ') && (p[n] == '\0' || p[n] == ' ')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether it says that somebody or something in particular is to blame. */
+static bool blames(const struct inq_finding *finding)
+{
+    switch ((int)finding->kind) {
+    case INQ_FINDING_EXPOSED_COMM:
+    case INQ_FINDING_HOST_BOUND:
+    case INQ_FINDING_PIPELINE_BUBBLE:
+    case INQ_FINDING_EXPOSED_COPY:
+    case INQ_FINDING_STEP_OUTLIER:
+    case INQ_FINDING_MISSING_RANK:
+    case INQ_FINDING_DAMAGED_INPUT:
+        return false;
+    default:
+        return finding->severity >= INQ_SEVERITY_LOW;
+    }
+}
+
+/* Ranks that the planted faults are about. */
+static void planted_ranks(const struct inq_synth_truth *truth, bool planted[MAX_RANKS])
+{
+    memset(planted, 0, MAX_RANKS * sizeof *planted);
+    for (size_t i = 0; i < truth->n_faults; i++) {
+        const struct inq_synth_truth_fault *fault = &truth->faults[i];
+        for (size_t r = 0; fault->cost_ns_per_step > 0 && r < fault->n_ranks; r++) {
+            planted[fault->ranks[r] % MAX_RANKS] = true;
+        }
+    }
+}
+
+/* A finding of the right kind whose ranks are all planted ones (or stages of such). */
+static bool is_right(const struct run *run, const struct inq_finding *f,
+                     const bool planted[MAX_RANKS])
+{
+    if (!has_word(run->family->kinds, inq_finding_kind_text(f->kind))) {
+        return false;
+    }
+    for (size_t i = 0; i < f->n_ranks && !run->family->rotates; i++) {
+        bool own = f->ranks[i] >= 0 && planted[f->ranks[i] % MAX_RANKS];
+        if (!own && f->kind != INQ_FINDING_SLOW_LINK && f->n_stages == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct outcome {
+    double loss;    /* true, share of the step */
+    double claimed; /* of the right findings the largest of each kind, summed; 0: none */
+    bool found, cause, wrong, established, established_wrong;
+};
+
+static struct outcome compare_with_truth(const struct run *run)
+{
+    const struct inq_synth_truth *truth = run->truth;
+    const struct inq_report *report = run->report;
+    struct outcome out = {0};
+    bool planted[MAX_RANKS];
+    bool named[MAX_RANKS] = {false};
+    double claimed[INQ_FINDING_KIND_COUNT] = {0.0};
+    double step = (double)truth->mean_step_ns;
+    out.loss = (step - (double)truth->mean_step_ns_healthy) / step;
+    planted_ranks(truth, planted);
+    for (size_t i = 0; i < report->n_findings; i++) {
+        const struct inq_finding *f = &report->findings[i];
+        bool right = is_right(run, f, planted);
+        bool established = f->confidence == INQ_CONFIDENCE_ESTABLISHED;
+        if (right && f->severity >= INQ_SEVERITY_LOW) {
+            double share = (double)f->cost_ns_per_step / step;
+            out.found = true;
+            claimed[f->kind] = share > claimed[f->kind] ? share : claimed[f->kind];
+            out.established = out.established || established;
+            for (size_t r = 0; r < f->n_ranks; r++) {
+                named[f->ranks[r] % MAX_RANKS] = true;
+            }
+        } else if (blames(f)) {
+            out.wrong = true;
+            out.established_wrong = out.established_wrong || established;
+        }
+    }
+    for (int kind = 0; kind < INQ_FINDING_KIND_COUNT; kind++) {
+        out.claimed += claimed[kind];
+    }
+    bool all = true;
+    for (int32_t r = 0; r < truth->world_size && r < MAX_RANKS; r++) {
+        all = all && (!planted[r] || named[r]);
+    }
+    bool by_rank = !run->family->rotates && !has_word(run->family->kinds, "slow_link") &&
+                   !has_word(run->family->kinds, "slow_last_stage");
+    out.cause = out.found && (all || !by_rank);
+    return out;
+}
+
+static void add_outcome(struct bench *b, const struct run *run, const struct outcome *out)
+{
+    struct score *score = &b->of[run->family - families];
+    score->runs++;
+    score->established += out->established;
+    score->established_wrong += out->established_wrong;
+    if (*run->family->kinds == '\0') {
+        score->false_findings += out->wrong || out->found;
+        return;
+    }
+    if (out->loss < COUNTS_FROM && strcmp(run->family->name, "one_micro_batch") != 0) {
+        return;
+    }
+    score->counting++;
+    score->found += out->found;
+    score->cause += out->cause;
+    if (out->found && out->loss >= COUNTS_FROM) {
+        score->costed++;
+        score->cost_right += fabs(out->claimed - out->loss) <= POINT;
+    }
+    if (b->verbose && (!out->cause || fabs(out->claimed - out->loss) > POINT)) {
+        printf("%s: true %.1f %%, claimed %.1f %%, %s: %s (%s)\n", run->family->name,
+               100.0 * out->loss, 100.0 * out->claimed,
+               !out->found   ? "not found"
+               : !out->cause ? "not all ranks"
+                             : "cost",
+               run->report->verdict.headline, run->spec);
+    }
+}
+
+/* ---- one run --------------------------------------------------------------------------------- */
+
+static int collect(void *ctx, const char *bytes, size_t n)
+{
+    inq_out_bytes(ctx, bytes, n);
+    return INQ_OK;
+}
+
+static int as_json(const struct inq_run *run, struct inq_report *report, struct cJSON **json)
+{
+    struct inq_out text = {0};
+    struct inq_sink sink = {.write = collect, .ctx = &text};
+    struct inq_report_options options = {.format = INQ_FORMAT_JSON};
+    int code = inq_report_write(run, &report, 1, &options, sink, NULL);
+    if (code == INQ_OK) {
+        code = inq_json_parse(text.buf, text.len, json, NULL);
+    }
+    inq_out_release(&text);
+    return code;
+}
+
+static void check_all(struct bench *b, const struct run *run)
+{
+    check_account(b, run);
+    check_ranks(b, run);
+    check_findings(b, run);
+    check_verdict(b, run);
+    if (b->runs % FIX_EVERY == 0) {
+        check_fixes(b, run);
+    }
+}
+
+/* Makes, reads, analyzes and checks one run. */
+static int try_run(struct bench *b, const char *spec_text, const struct family *family,
+                   struct outcome *out)
+{
+    static struct inq_synth_spec spec; /* large */
+    struct inq_synth *synth = NULL;
+    struct inq_run *made = NULL;
+    struct run run = {.spec = spec_text, .family = family};
+    struct inq_err err = {0};
+    int code = inq_synth_spec_parse(spec_text, &spec, &err);
+    code = code == INQ_OK ? inq_synth_new(&spec, &synth, &err) : code;
+    code = code == INQ_OK ? inq_synth_ingest(synth, true, 0, &made, &err) : code;
+    if (code == INQ_OK && made->n_traces > 0) {
+        run.truth = inq_synth_truth(synth);
+        run.trace = made->traces[0];
+        struct inq_analysis_options options = {.predict = inq_fix_predict};
+        code = inq_analyze(run.trace, &options, &run.report, &err);
+    }
+    code = code == INQ_OK && run.report != NULL ? as_json(made, run.report, &run.json) : code;
+    b->runs++;
+    if (code == INQ_OK && run.json != NULL) {
+        check_all(b, &run);
+        *out = compare_with_truth(&run);
+        add_outcome(b, &run, out);
+    } else {
+        violate(b, &run, FAILED, err.message);
+    }
+    inq_json_free(run.json);
+    inq_report_free(run.report);
+    inq_run_free(made);
+    inq_synth_free(synth);
+    return code;
+}
+
+/* ---- the grid -------------------------------------------------------------------------------- */
+
+static bool applies(const struct family *family, const struct shape *shape)
+{
+    for (const char *need = family->needs; *need != '\0'; need++) {
+        if (strchr(shape->has, *need) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void spec_text(char text[TEXT], const struct family *family, const struct shape *shape,
+                      const char *variant, int strength, unsigned seed)
+{
+    char fault[TEXT / 2];
+    int rank = (int)(seed * 2654435761u % (unsigned)(shape->ranks - 2));
+    const char *form = family->faults[strength];
+    size_t n = 0;
+    int given = 0;
+    for (; *form != '\0' && n + 16 < sizeof fault; form++) {
+        if (form[0] == '%' && form[1] == 'd') {
+            n += (size_t)snprintf(fault + n, sizeof fault - n, "%d", rank + 2 * given++);
+            form++;
+        } else {
+            fault[n++] = *form;
+        }
+    }
+    fault[n] = '\0';
+    (void)snprintf(text, TEXT, "%s,%s,seed=%u,gz=0%s%s", shape->spec, variant, seed,
+                   n > 0 ? "," : "", fault);
+}
+
+/* All strengths of a family on one shape, with one seed; a larger fault never shows a smaller loss.
+ * Returns the runs made. */
+static int try_family(struct bench *b, const struct family *family, const struct shape *shape,
+                      const char *variant, unsigned seed)
+{
+    struct outcome before = {0};
+    int made = 0;
+    for (int strength = 0; strength < STRENGTHS; strength++) {
+        char text[TEXT];
+        struct outcome out = {0};
+        spec_text(text, family, shape, variant, strength, seed + (unsigned)*family->kinds);
+        if (b->filter != NULL && strstr(text, b->filter) == NULL &&
+            strstr(family->name, b->filter) == NULL) {
+            continue;
+        }
+        if (try_run(b, text, family, &out) == INQ_OK && made > 0 && out.loss > before.loss &&
+            before.loss >= COUNTS_FROM && *family->kinds != '\0') {
+            struct score *score = &b->of[family - families];
+            score->pairs++;
+            if (out.claimed < before.claimed - POINT / 2) {
+                score->not_monotone++;
+                if (b->verbose) {
+                    printf("smaller loss for a larger fault: %.1f %% after %.1f %% (%s)\n",
+                           100.0 * out.claimed, 100.0 * before.claimed, text);
+                }
+            }
+        }
+        before = out;
+        made++;
+    }
+    return made;
+}
+
+static void run_grid(struct bench *b, int runs)
+{
+    for (unsigned round = 0; b->runs < runs; round++) {
+        int before = b->runs;
+        for (unsigned f = 0; f < FAMILIES && b->runs < runs; f++) {
+            unsigned s = 0;
+            while (s < SHAPES && !applies(&families[f], &shapes[(f + round + s) % SHAPES])) {
+                s++;
+            }
+            (void)try_family(b, &families[f], &shapes[(f + round + s) % SHAPES],
+                             variants[(f + round / SHAPES + round) % VARIANTS], 1000 + round);
+        }
+        if (b->runs == before && round > SHAPES * VARIANTS) {
+            return; /* the filter leaves nothing */
+        }
+    }
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static void print_part(int part, int whole_n)
+{
+    if (whole_n > 0) {
+        printf(" %7.3f", (double)part / whole_n);
+    } else {
+        printf(" %7s", "-");
+    }
+}
+
+static void print_table(const struct bench *b)
+{
+    struct score all = {0};
+    printf("\n%-24s %6s %8s %7s %7s %7s %7s %9s\n", "family", "runs", ">= 1 %", "recall", "cause",
+           "cost", "wrong", "monotone");
+    for (int f = 0; f < FAMILIES; f++) {
+        const struct score *s = &b->of[f];
+        if (s->runs == 0) {
+            continue;
+        }
+        bool healthy = *families[f].kinds == '\0';
+        printf("%-24s %6d %8d", families[f].name, s->runs, s->counting);
+        print_part(s->found, s->counting);
+        print_part(s->cause, s->counting);
+        print_part(s->cost_right, s->costed);
+        print_part(healthy ? s->false_findings : s->established_wrong, s->runs);
+        printf("  ");
+        print_part(s->pairs - s->not_monotone, s->pairs);
+        printf("\n");
+        all.counting += s->counting;
+        all.found += s->found;
+        all.cause += s->cause;
+        all.costed += s->costed;
+        all.cost_right += s->cost_right;
+        all.established_wrong += s->established_wrong;
+        all.pairs += s->pairs;
+        all.not_monotone += s->not_monotone;
+    }
+    printf("%-24s %6d %8d", "all", b->runs, all.counting);
+    print_part(all.found, all.counting);
+    print_part(all.cause, all.counting);
+    print_part(all.cost_right, all.costed);
+    print_part(all.established_wrong, b->runs);
+    printf("  ");
+    print_part(all.pairs - all.not_monotone, all.pairs);
+    printf(
+        "\nrecall, cause (kind and all ranks), cost (within one point of the step): of runs that "
+        "lose 1 %% or more;\nwrong: runs with an established finding that blames what was not "
+        "planted (healthy: with any that blames);\nmonotone: a larger fault does not show a "
+        "smaller loss\n");
+}
+
+static int print_violations(const struct bench *b)
+{
+    int total = 0;
+    printf("%d runs; violations:\n", b->runs);
+    for (int rule = 0; rule < RULES; rule++) {
+        printf("%6d  %s\n", b->violations[rule], rule_texts[rule]);
+        total += b->violations[rule];
+    }
+    return total;
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench bench;
+    int runs = 120;
+    bool table = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
+            runs = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
+            bench.filter = argv[++i];
+        } else if (strcmp(argv[i], "--table") == 0) {
+            table = true;
+        } else if (strcmp(argv[i], "-v") == 0) {
+            bench.verbose = true;
+        } else {
+            fprintf(stderr, "bench_account [--runs N] [--filter TEXT] [--table] [-v]\n");
+            return 2;
+        }
+    }
+    run_grid(&bench, runs);
+    int total = table ? bench.violations[FAILED] : print_violations(&bench);
+    print_table(&bench);
+    return total > 0 ? 1 : 0;
+}

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Comparisons and the gate over generated runs with known truth.
+ *
+ *   bench_gate pairs [--filter TEXT] [-v]   pairs of runs that differ in one thing: is the speed-up
+ *                                           right within 1 %, the cause and whose it is?
+ *   bench_gate equal [--runs N]             pairs of equal jobs, 1 % between runs: no change?
+ *   bench_gate pool [--runs N]              baselines of five runs: false alarms, regressions found
+ *
+ * Prints tables; judges nothing. */
+#include "inquest/check.h"
+#include "inquest/compare.h"
+#include "inquest/synth.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT = 1200 };
+
+struct made {
+    struct inq_run *run;
+    struct inq_report *report;
+    double step_ns; /* the truth: mean of the steps from the second on */
+};
+
+static void drop(struct made *m)
+{
+    inq_report_free(m->report);
+    inq_run_free(m->run);
+    *m = (struct made){0};
+}
+
+static bool make(const char *text, struct made *m)
+{
+    struct inq_synth_spec *spec = malloc(sizeof *spec);
+    struct inq_synth *synth = NULL;
+    struct inq_err err = {0};
+    *m = (struct made){0};
+    bool fine = spec != NULL && inq_synth_spec_parse(text, spec, &err) == INQ_OK &&
+                inq_synth_new(spec, &synth, &err) == INQ_OK &&
+                inq_synth_ingest(synth, true, 0, &m->run, &err) == INQ_OK &&
+                inq_analyze(m->run->traces[0], NULL, &m->report, &err) == INQ_OK;
+    if (fine) {
+        const struct inq_synth_truth *t = inq_synth_truth(synth);
+        for (size_t s = 1; s < t->n_steps; s++) {
+            m->step_ns += (double)t->step_ns[s] / (double)(t->n_steps - 1);
+        }
+    } else {
+        fprintf(stderr, "%s: %s\n", text, err.message);
+    }
+    inq_synth_free(synth);
+    free(spec);
+    return fine;
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+/* `now` is added to the base's spec; %d is a rank. `losses`: causes that are right, by their texts.
+ * `who`: r that rank, s its stage, h its host, a nobody alone, * not
+ * asked. `needs` as of the shapes. */
+struct kind {
+    const char *name, *base, *now[3], *losses;
+    char who, needs;
+};
+
+static const struct kind kinds[] = {
+    {"slow_gpu",
+     "",
+     {"fault=slow_gpu:rank=%d:factor=1.06", "fault=slow_gpu:rank=%d:factor=1.15",
+      "fault=slow_gpu:rank=%d:factor=1.4"},
+     "compute",
+     'r',
+     0},
+    {"low_clock",
+     "",
+     {"fault=low_clock:rank=%d:factor=1.08", "fault=low_clock:rank=%d:factor=1.2",
+      "fault=low_clock:rank=%d:factor=1.4"},
+     "compute",
+     'r',
+     0},
+    {"more_work_size",
+     "",
+     {"fault=more_work:mode=size:rank=%d:factor=1.08",
+      "fault=more_work:mode=size:rank=%d:factor=1.2",
+      "fault=more_work:mode=size:rank=%d:factor=1.4"},
+     "compute",
+     'r',
+     0},
+    {"more_work_count",
+     "",
+     {"fault=more_work:rank=%d:factor=1.1", "fault=more_work:rank=%d:factor=1.2",
+      "fault=more_work:rank=%d:factor=1.4"},
+     "compute",
+     'r',
+     0},
+    {"slow_host",
+     "",
+     {"fault=slow_gpu:host=1:factor=1.08", "fault=slow_gpu:host=1:factor=1.15",
+      "fault=slow_gpu:host=1:factor=1.3"},
+     "compute",
+     'h',
+     'h'},
+    {"every_fifth",
+     "steps=20",
+     {"fault=slow_gpu:every=5:rank=%d:factor=1.5", "fault=slow_gpu:every=5:rank=%d:factor=2",
+      "fault=slow_gpu:every=4:rank=%d:factor=1.5"},
+     "compute",
+     'r',
+     0},
+    {"late_data",
+     "",
+     {"fault=late_host:rank=%d:delay=4ms", "fault=late_host:rank=%d:delay=8ms",
+      "fault=late_host:rank=%d:delay=16ms"},
+     "host",
+     'r',
+     0},
+    {"late_pause",
+     "",
+     {"fault=late_host:mode=pause:rank=%d:delay=4ms",
+      "fault=late_host:mode=pause:rank=%d:delay=8ms",
+      "fault=late_host:mode=pause:rank=%d:delay=16ms"},
+     "host",
+     'r',
+     0},
+    {"loader_of_all", "", {"data=2ms", "data=4ms", "data=8ms"}, "host", 'a', 0},
+    {"gc_rotates",
+     "",
+     {"fault=gc:every=5:delay=6ms", "fault=gc:every=4:delay=12ms", "fault=gc:every=3:delay=20ms"},
+     "host",
+     '*',
+     0},
+    {"uneven_experts",
+     "",
+     {"fault=uneven_experts:sigma=0.15", "fault=uneven_experts:sigma=0.3",
+      "fault=uneven_experts:sigma=0.5"},
+     "compute waiting",
+     'a',
+     'e'},
+    {"dp_link", "", {"dp_gbps=100", "dp_gbps=60", "dp_gbps=30"}, "bandwidth transfer", 'a', 0},
+    {"slow_link",
+     "",
+     {"fault=slow_link:links=dp:rank=%d:factor=2", "fault=slow_link:links=dp:rank=%d:factor=3",
+      "fault=slow_link:links=dp:rank=%d:factor=6"},
+     "bandwidth transfer",
+     'a',
+     0},
+    {"pp_link",
+     "",
+     {"fault=slow_link:links=pp:rank=%d:factor=6", "fault=slow_link:links=pp:rank=%d:factor=12",
+      "fault=slow_link:links=pp:rank=%d:factor=20"},
+     "p2p bubble",
+     'a',
+     'p'},
+    {"more_layers", "layers=8", {"layers=12", "layers=16", "layers=24"}, "compute", 'a', 0},
+    {"slower_kernels", "", {"layer=850us", "layer=1ms", "layer=1.3ms"}, "compute", 'a', 0},
+    {"long_last_stage",
+     "",
+     {"fault=long_last_stage:factor=1.1", "fault=long_last_stage:factor=1.2",
+      "fault=long_last_stage:factor=1.4"},
+     "compute",
+     'l',
+     'p'},
+    {"micro_batches",
+     "micro_batches=8",
+     {"micro_batches=10", "micro_batches=12", "micro_batches=16"},
+     "compute",
+     'a',
+     'p'},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static const struct {
+    const char *spec, *has;
+    int ranks;
+} shapes[] = {{"dp=8", "", 8},
+              {"dp=16,gpus_per_host=8,clock=1ms,layers=4", "h", 16},
+              {"dp=2,pp=4,layers=8,labels=1", "p", 8},
+              {"dp=8,experts=1,layers=4", "e", 8},
+              {"dp=8,sharded=1,layers=4", "", 8},
+              {"dp=2,tp=2,pp=2,layers=4,p2p=batched", "p", 8}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+struct score {
+    size_t n, speed, cause, who, quiet;
+};
+
+static bool in_list(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += len) {
+        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool right_who(const struct kind *k, const struct inq_compared_cause *cause, int rank,
+                      const struct made *now)
+{
+    if (k->who == 'a') {
+        return cause->n_ranks == 0 || cause->n_ranks * 4 > 3 * now->run->traces[0]->n_ranks;
+    }
+    if (k->who == '*') {
+        return true;
+    }
+    if (k->who == 'h') {
+        return cause->host != NULL && strcmp(cause->host, "node-01") == 0;
+    }
+    if (k->who == 'l') {
+        return cause->stage >= 0;
+    }
+    return cause->n_ranks == 1 && cause->ranks[0] == rank;
+}
+
+static void judge_pair(const struct kind *k, const char *spec, const struct made *a,
+                       const struct made *b, int rank, struct score *score, bool verbose)
+{
+    struct inq_comparison *c = NULL;
+    struct inq_err err = {0};
+    double truth = a->step_ns / b->step_ns;
+    score->n++;
+    if (inq_compare_runs(a->report, b->report, NULL, &c, &err) != INQ_OK) {
+        printf("  FAILED %s: %s\n", spec, err.message);
+        return;
+    }
+    const struct inq_compared_cause *cause = c->n_causes > 0 ? &c->causes[0] : NULL;
+    double off = (double)c->run[0].step_ns / (double)c->run[1].step_ns / truth - 1.0;
+    bool small = fabs(truth - 1.0) < 0.03; /* within the spread between runs: either is fine */
+    bool quiet = small && !c->changed;
+    bool cause_fits =
+        quiet || (c->changed && cause != NULL && in_list(k->losses, inq_loss_text(cause->loss)));
+    bool who = quiet || (cause != NULL && right_who(k, cause, rank, truth < 1.0 ? b : a));
+    score->speed += fabs(off) < 0.01;
+    score->cause += cause_fits;
+    score->who += cause_fits && who;
+    score->quiet += quiet;
+    if (verbose && (fabs(off) >= 0.01 || !cause_fits || !who)) {
+        printf("  %s rank %d: true %.4f, told off by %+.2f %%%s%s\n    %s\n    %s\n", spec, rank,
+               truth, 100.0 * off, cause_fits ? "" : ", cause", who ? "" : ", who", c->headline,
+               c->reason);
+        for (size_t i = 0; i < c->n_causes && i < 4; i++) {
+            printf("      %8.3f ms %s: %s\n", (double)c->causes[i].ns / 1e6,
+                   inq_loss_text(c->causes[i].loss), c->causes[i].text);
+        }
+    }
+    inq_comparison_free(c);
+}
+
+static const char noise[] =
+    "steps=10,gz=0,cpu_ops=0,flows=0,calls=0,sigma=0.03,step_sigma=0.005,rank_sigma=0.004,"
+    "host_sigma=0.15,link_sigma=0.03";
+
+static struct score run_pairs_of(const struct kind *k, bool verbose)
+{
+    struct score score = {0};
+    for (int shape = 0; shape < SHAPES; shape++) {
+        if (k->needs != 0 && strchr(shapes[shape].has, k->needs) == NULL) {
+            continue;
+        }
+        for (int strength = 0; strength < 3; strength++) {
+            char base[TEXT];
+            char more[TEXT / 2];
+            char now[2 * TEXT];
+            unsigned seed = (unsigned)(1 + shape * 31 + strength * 7 + (int)(k - kinds) * 101);
+            int rank = (int)(seed * 5 % (unsigned)shapes[shape].ranks);
+            struct made a, b;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+            (void)snprintf(more, sizeof more, k->now[strength], rank);
+#pragma GCC diagnostic pop
+            (void)snprintf(base, sizeof base, "%s,%s%s%s,seed=%u", shapes[shape].spec, noise,
+                           k->base[0] ? "," : "", k->base, seed);
+            (void)snprintf(now, sizeof now, "%s,%s,seed=%u", base, more, seed + 5000);
+            if (make(base, &a) && make(now, &b)) {
+                judge_pair(k, now, &a, &b, rank, &score, verbose);
+                judge_pair(k, now, &b, &a, rank, &score, verbose); /* the gain */
+            }
+            drop(&a);
+            drop(&b);
+        }
+    }
+    return score;
+}
+
+static void pairs(const char *filter, bool verbose)
+{
+    struct score all = {0};
+    printf("%-16s %6s %10s %10s %10s %8s\n", "pair", "n", "speed-up", "cause", "and whose",
+           "quiet");
+    for (int i = 0; i < KINDS; i++) {
+        if (filter != NULL && strstr(kinds[i].name, filter) == NULL) {
+            continue;
+        }
+        struct score s = run_pairs_of(&kinds[i], verbose);
+        printf("%-16s %6zu %8.1f %% %8.1f %% %8.1f %% %8zu\n", kinds[i].name, s.n,
+               100.0 * (double)s.speed / (double)s.n, 100.0 * (double)s.cause / (double)s.n,
+               100.0 * (double)s.who / (double)s.n, s.quiet);
+        fflush(stdout);
+        all.n += s.n;
+        all.speed += s.speed;
+        all.cause += s.cause;
+        all.who += s.who;
+        all.quiet += s.quiet;
+    }
+    printf("%-16s %6zu %8.1f %% %8.1f %% %8.1f %% %8zu\n", "all", all.n,
+           100.0 * (double)all.speed / (double)all.n, 100.0 * (double)all.cause / (double)all.n,
+           100.0 * (double)all.who / (double)all.n, all.quiet);
+}
+
+/* ---- equal jobs ------------------------------------------------------------------------------ */
+
+/* A number in [-1, 1) of a seed. */
+static double shift_of(unsigned seed)
+{
+    unsigned x = seed * 2654435761u;
+    x ^= x >> 15;
+    x *= 2246822519u;
+    x ^= x >> 13;
+    return (double)x / 2147483648.0 - 1.0;
+}
+
+/* A run whose kernels take up to 1 % longer or shorter than usual, as a whole. */
+static void spec_of_run(char *text, size_t size, const char *shape, unsigned seed, const char *more)
+{
+    (void)snprintf(text, size, "%s,%s,layer=%.0fns,seed=%u%s%s", shape, noise,
+                   800e3 * (1.0 + 0.01 * shift_of(seed)), seed, more[0] ? "," : "", more);
+}
+
+static void equal(int runs)
+{
+    size_t quiet = 0;
+    size_t n = 0;
+    for (int i = 0; i < runs; i++) {
+        char text[TEXT];
+        struct made a, b;
+        struct inq_comparison *c = NULL;
+        struct inq_err err = {0};
+        const char *shape = shapes[i % SHAPES].spec;
+        spec_of_run(text, sizeof text, shape, (unsigned)(2 * i + 11), "");
+        bool fine = make(text, &a);
+        spec_of_run(text, sizeof text, shape, (unsigned)(2 * i + 12), "");
+        fine = make(text, &b) && fine;
+        if (fine && inq_compare_runs(a.report, b.report, NULL, &c, &err) == INQ_OK) {
+            n++;
+            quiet += !c->changed;
+            if (c->changed) {
+                printf("  %s: %s %s\n", text, c->headline, c->reason);
+            }
+        }
+        inq_comparison_free(c);
+        drop(&a);
+        drop(&b);
+    }
+    printf("equal jobs: no change beyond the spread between runs in %zu of %zu (%.1f %%)\n", quiet,
+           n, 100.0 * (double)quiet / (double)n);
+}
+
+/* ---- baselines of several runs --------------------------------------------------------------- */
+
+static bool measured(const char *text, struct inq_snapshot *snapshot)
+{
+    struct made m;
+    struct inq_err err = {0};
+    *snapshot = (struct inq_snapshot){0};
+    bool fine = make(text, &m) && inq_snapshot_of_report(m.report, snapshot, &err) == INQ_OK;
+    drop(&m);
+    return fine;
+}
+
+/* One step in two runs is far off. */
+static const char *outlier_of(unsigned seed, char *text, size_t size)
+{
+    (void)snprintf(text, size, "fault=late_host:mode=pause:rank=1:delay=40ms:from=%u:to=%u",
+                   2 + seed % 7, 2 + seed % 7);
+    return seed % 2 == 0 ? text : "";
+}
+
+static const struct {
+    const char *what, *spec, *measure, *who;
+} regressions[] = {
+    {"step", "layer=824us", "step_time_ns", ""},
+    {"stage", "fault=slow_gpu:rank=4:last=5:factor=1.03", "compute_ns.stage2", ""},
+    {"rank", "fault=slow_gpu:rank=3:factor=1.03", "compute_ns", "rank 3"},
+    {"loader", "data=2200us", "host_ns", "data loading"},
+    {"communication", "dp_gbps=95", "exposed_comm_ns", "all_reduce"},
+};
+enum { REGRESSIONS = sizeof regressions / sizeof regressions[0] };
+
+static bool caught(const struct inq_check *check, int which, bool *named)
+{
+    for (size_t i = 0; i < check->n; i++) {
+        const struct inq_check_row *row = &check->rows[i];
+        if (!row->pass && strncmp(row->now.name, regressions[which].measure,
+                                  strlen(regressions[which].measure)) == 0) {
+            *named = *named || strstr(row->message, regressions[which].who) != NULL;
+        }
+    }
+    return !check->pass;
+}
+
+static void pool(int runs, bool verbose)
+{
+    static const char *const jobs[] = {"dp=8,layers=8", "dp=2,pp=4,layers=8,labels=1"};
+    size_t alarms = 0;
+    size_t n = 0;
+    size_t found[REGRESSIONS] = {0};
+    size_t named[REGRESSIONS] = {0};
+    size_t tried[REGRESSIONS] = {0};
+    struct inq_baseline base = {0};
+    for (int i = 0; i < runs; i++) {
+        char text[TEXT];
+        char odd[TEXT / 4];
+        struct inq_snapshot now;
+        struct inq_check check;
+        struct inq_err err = {0};
+        const char *job = jobs[i / 25 % 2];
+        unsigned seed = (unsigned)(i * 40 + 100);
+        for (unsigned k = 0; i % 25 == 0 && k < 5; k++) { /* a new baseline */
+            struct inq_snapshot one;
+            if (k == 0) {
+                inq_baseline_release(&base);
+            }
+            spec_of_run(text, sizeof text, job, seed + k,
+                        outlier_of(seed / 40 + k, odd, sizeof odd));
+            if (measured(text, &one)) {
+                (void)inq_snapshot_pool(&base.snapshot, &one, &err);
+            }
+            inq_snapshot_release(&one);
+        }
+        spec_of_run(text, sizeof text, job, seed + 11, outlier_of((unsigned)i, odd, sizeof odd));
+        if (measured(text, &now) && inq_check_compare(&now, &base, NULL, &check, &err) == INQ_OK) {
+            n++;
+            alarms += !check.pass;
+            if (!check.pass && verbose) {
+                printf("  false alarm, %s: %s\n", text, check.cause->message);
+            }
+            inq_check_release(&check);
+        }
+        inq_snapshot_release(&now);
+        int which = i % REGRESSIONS;
+        if ((which == 1) != (i / 25 % 2 == 1) || i % 3 == 2) { /* stages are of the pipeline */
+            continue;
+        }
+        bool right = false;
+        (void)snprintf(odd, sizeof odd, "%s", regressions[which].spec);
+        spec_of_run(text, sizeof text, job, seed + 17, odd);
+        if (measured(text, &now) && inq_check_compare(&now, &base, NULL, &check, &err) == INQ_OK) {
+            tried[which]++;
+            found[which] += caught(&check, which, &right);
+            named[which] += right;
+            for (size_t r = 0; verbose && !right && r < check.n; r++) {
+                printf("  missed %s: %s\n", regressions[which].what, check.rows[r].message);
+            }
+            inq_check_release(&check);
+        }
+        inq_snapshot_release(&now);
+    }
+    inq_baseline_release(&base);
+    printf("baselines of 5 runs: %zu false alarms in %zu re-runs (%.1f %%)\n", alarms, n,
+           100.0 * (double)alarms / (double)n);
+    for (int k = 0; k < REGRESSIONS; k++) {
+        printf("  3 %% of %-14s found %zu, named %zu of %zu\n", regressions[k].what, found[k],
+               named[k], tried[k]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *filter = NULL;
+    int runs = 200;
+    bool verbose = false;
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
+            filter = argv[++i];
+        } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
+            runs = (int)strtol(argv[++i], NULL, 10);
+        } else {
+            verbose = strcmp(argv[i], "-v") == 0;
+        }
+    }
+    if (argc > 1 && strcmp(argv[1], "pairs") == 0) {
+        pairs(filter, verbose);
+    } else if (argc > 1 && strcmp(argv[1], "equal") == 0) {
+        equal(runs);
+    } else if (argc > 1 && strcmp(argv[1], "pool") == 0) {
+        pool(runs, verbose);
+    } else {
+        fprintf(stderr, "bench_gate pairs|equal|pool [--filter TEXT] [--runs N] [-v]\n");
+        return 2;
+    }
+    return 0;
+}

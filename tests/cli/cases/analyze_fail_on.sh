@@ -1,0 +1,1 @@
+"$INQ" analyze bad_job --fail-on high > report.txt

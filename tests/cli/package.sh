@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Makes the Debian package, installs it into an empty root, and runs what it installed.
+#   package.sh SOURCE_DIR BUILD_DIR
+set -euo pipefail
+source_dir=$(realpath "$1")
+build_dir=$(realpath "$2")
+if ! command -v dpkg >/dev/null || ! command -v dpkg-shlibdeps >/dev/null; then
+    echo "skipped: no dpkg"
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+(cd "$build_dir" && "${CPACK:-cpack}" -G DEB -B "$work/packages" \
+    >"$work/log" 2>&1) || { cat "$work/log"; exit 1; }
+deb=$(echo "$work"/packages/*.deb)
+dpkg-deb --field "$deb" Depends >"$work/depends"
+for library in libc6 libcjson1 libgomp1 zlib1g; do
+    grep -q "$library" "$work/depends" || { echo "not a dependency: $library"; cat "$work/depends"; exit 1; }
+done
+root=$work/root
+mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
+touch "$root/var/lib/dpkg/status"
+dpkg --root="$root" --force-depends --force-not-root --force-script-chrootless --log=/dev/null \
+    -i "$deb" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+dpkg --root="$root" -s inquest | grep -q '^Status: install ok installed'
+"$root/usr/bin/inquest" "$source_dir/sample-traces/healthy_dp4" | grep -q '^No straggler' ||
+    { echo "the installed program does not say what it should"; exit 1; }
+for file in share/man/man5/inquest-sqlite.5 share/doc/inquest/LICENSE include/inquest/report.h; do
+    test -s "$root/usr/$file" || { echo "not in the package: $file"; exit 1; }
+done
+echo "$(basename "$deb"): made, installed and run"

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The same simulated run in every format: the same faults, and the same account.
+
+    check.py INQUEST
+
+Runs of `inquest synth` with and without planted faults are written in the other formats
+(convert.py), and each is analyzed. Of a format must agree with Kineto's report: what is found above
+info, on which ranks; the classes of the account that the format records."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RUN = "dp=8,gpus_per_host=4,steps=5,layers=4,seed=11"
+FAULTS = {
+    "healthy": "",
+    "slow device": ",fault=slow_gpu:rank=5:factor=1.3",
+    "late host": ",fault=late_host:rank=2:delay=4ms",
+    "slow link": ",fault=slow_link:rank=6:factor=3",
+}
+# format: what it does not record
+FORMATS = {
+    "xspace-gpu1": [],
+    "xspace-gpu": [],
+    "xspace-tpu": ["launches"],
+}
+# parts of a step's time by which a format may differ: it marks steps elsewhere
+NEAR = 0.02
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+
+
+def report(inquest, folder):
+    doc = json.loads(run(inquest, "analyze", "-q", "-f", "json", folder))
+    assert doc["schema"] == "inquest-report/1", "%s: %d jobs" % (folder, len(doc.get("runs", [])))
+    return doc
+
+
+def faults(doc):
+    return {(f["kind"], tuple(f["ranks"])) for f in doc["findings"] if f["severity"] != "info"}
+
+
+def times(doc):
+    """Per rank and step, by class; idle of the host counts as idle where launches are missing."""
+    out = {}
+    for row in doc["account"]["classes"]:
+        out[row["class"]] = out.get(row["class"], 0) + row["ns"]
+    return out
+
+
+def compare(name, lacks, kineto, other):
+    bad = []
+    expected, found = faults(kineto), faults(other)
+    if "launches" in lacks: # an idle device is all that a late host leaves
+        expected = {r for _, r in expected}
+        found = {r for _, r in found}
+    if expected != found:
+        bad.append("finds %s, Kineto's %s" % (sorted(found), sorted(expected)))
+    theirs, own = times(kineto), times(other)
+    total = sum(theirs.values())
+    for key in ("compute", "transfer", "wait", "unclassified"):
+        apart = abs(theirs.get(key, 0) - own.get(key, 0))
+        if apart > NEAR * total:
+            bad.append("%s: %d ns, Kineto's %d" % (key, own.get(key, 0), theirs.get(key, 0)))
+    if kineto["collectives"]["matched"] != other["collectives"]["matched"]:
+        bad.append("%d collectives matched" % other["collectives"]["matched"])
+    for line in bad:
+        print("%s: %s" % (name, line))
+    return not bad
+
+
+def smi(path, gpus, slow):
+    """As `nvidia-smi --query-gpu=... --format=csv -l 1` beside the run; `slow`: a GPU too hot."""
+    with open(path, "w") as file:
+        file.write("timestamp, index, clocks.current.sm [MHz], temperature.gpu, ")
+        file.write("clocks_throttle_reasons.active\n")
+        for second in range(4):
+            for gpu in range(gpus):
+                row = (1170, 88, 0x40) if gpu == slow else (1980, 64, 0)
+                file.write("2026/01/15 08:00:0%d.000, %d, %d MHz, %d, 0x%016x\n" % (second, gpu, *row))
+
+
+def telemetry(inquest, folder):
+    """A slow device with a low clock, and one with a clock as all others have it."""
+    bad = 0
+    for slow, text in ((1, "1,170 MHz"), (-1, "the clock is not the reason")):
+        smi(os.path.join(folder, "gpus-node-00.csv"), 4, -1)
+        smi(os.path.join(folder, "gpus-node-01.csv"), 4, slow)
+        finding = report(inquest, folder)["findings"][0]
+        hot = "HW thermal slowdown active" in finding["detail"]
+        if finding["kind"] != "slow_gpu" or text not in finding["detail"] or hot != (slow == 1):
+            print("telemetry: %s" % finding["detail"])
+            bad += 1
+    return bad == 0
+
+
+def main():
+    inquest = os.path.abspath(sys.argv[1])
+    good = True
+    with tempfile.TemporaryDirectory() as work:
+        for fault, spec in FAULTS.items():
+            source = os.path.join(work, "kineto-" + fault.replace(" ", "-"))
+            run(inquest, "synth", "-q", RUN + spec, "-o", source)
+            kineto = report(inquest, source)
+            for name, lacks in FORMATS.items():
+                out = os.path.join(work, name + fault.replace(" ", "-"))
+                run(sys.executable, os.path.join(HERE, "convert.py"), name, source, out)
+                other = report(inquest, out)
+                good = compare("%s, %s" % (name, fault), lacks, kineto, other) and good
+            if fault == "slow device":
+                good = telemetry(inquest, source) and good
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

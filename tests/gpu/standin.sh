@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# The on-GPU checks and the program on the driver that executes the kernels on the CPU.
+#   standin.sh BUILD_DIR STANDIN_DIR [short]
+#   short: one execution of each way through the engine, for builds with a sanitizer
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+source_dir=$(cd "$here/../.." && pwd)
+build=$1
+short=${3-}
+export LD_LIBRARY_PATH=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail() {
+    echo "$1"
+    exit 1
+}
+
+"$here/pack" "$build" "$dir/bin"
+inquest=$dir/bin/inquest
+
+# replay OPTIONS TEXT ARGUMENTS: what stands in executes it and says TEXT.
+replay() {
+    local options=$1 text=$2
+    shift 2
+    INQ_STANDIN=$options "$inquest" replay --engine cuda --repeats 1 "$@" >"$dir/said" 2>&1 ||
+        fail "[$options] replay $*: $(cat "$dir/said")"
+    tr '\n' ' ' <"$dir/said" | grep -q "$text" || fail "[$options] does not say '$text': $(cat "$dir/said")"
+}
+make=(--make 1f1b -p 4 -m 8 --times '1,1,0.5,0.2')
+if [ "$short" = short ]; then
+    replay 'devices=2' '2 x CPU stand-in' --make 1f1b -p 2 -m 2 --times '1,1,0.5,0.2'
+    replay 'refuse_graph' 'own products' --work recorded --make 1f1b -p 2 -m 2 --times '1,1,0.5,0.2'
+    replay 'refuse_fatbin,depth=8' 'queued while it ran' "${make[@]}"
+    exit 0
+fi
+
+# The way that a machine with a GPU goes, whole.
+"$here/run" --smoke --bin "$dir/bin" -o "$dir/out" || fail "tests/gpu/run failed"
+[ -s "$dir/out/CPU-stand-in.txt" ] || fail "no table"
+if command -v python3 >/dev/null; then
+    python3 -m json.tool "$dir/out/CPU-stand-in.json" >/dev/null || fail "not JSON"
+fi
+
+replay '' 'CPU stand-in' "${make[@]}"
+replay 'queues=8' 'CPU stand-in' --make dualpipev -p 8 -m 32 --times '1,1,0.5,0.2'
+replay 'queues=8,depth=32' 'queued while it ran' --make 1f1b -p 8 -m 32 --times '1,1,0.5,0.2'
+replay 'queues=8,sms=64' 'CPU stand-in' --make zb-h1 -p 32 -m 32 --times '1,1,0.5,0.2'
+replay 'refuse_fatbin' 'CPU stand-in' "${make[@]}"
+replay 'refuse_graph' 'streams, no graph' "${make[@]}"
+replay 'nogreen' 'without partitions' "${make[@]}"
+replay 'sms=8' '4 virtual devices of 2 SMs' "${make[@]}"
+replay 'devices=2,drift=50' 'timers moved by up to' "${make[@]}"
+replay 'devices=3,nopeer' '2 of 3 GPUs not used' "${make[@]}"
+replay 'devices=2,drift=50' '2 x CPU stand-in' --work recorded "$source_dir/sample-traces/slow_gpu_dp8" \
+    --scale 0.1
+replay '' 'own products' --work recorded --no-graph --make 1f1b -p 2 -m 2 --times '1,1,0.5,0.2' \
+    -o "$dir/x.trace.json"
+"$inquest" analyze "$dir/x.trace.json" >"$dir/said" || fail "no analysis of a replay"
+
+# refused OPTIONS TEXT ARGUMENTS: it fails, says TEXT, and writes nothing.
+refused() {
+    local options=$1 text=$2 rc=0
+    shift 2
+    INQ_STANDIN=$options "$inquest" replay --engine cuda --repeats 1 "$@" -o "$dir/none.json" \
+        >"$dir/said" 2>&1 || rc=$?
+    [ $rc = 1 ] || fail "[$options] exits with $rc: $(cat "$dir/said")"
+    grep -q "$text" "$dir/said" || fail "[$options] does not say '$text': $(cat "$dir/said")"
+    [ ! -e "$dir/none.json" ] || fail "[$options] something was written"
+}
+refused none 'there is no GPU here' "${make[@]}"
+refused old 'too old (CUDA 11.4)' "${make[@]}"
+refused sm75 'compute capability 7.5' "${make[@]}"
+refused memory=1000000 'out of memory' --work recorded "${make[@]}"
+refused corrupt 'values that transfers brought are wrong' --work recorded \
+    "$source_dir/sample-traces/slow_gpu_dp8" --scale 0.1
+
+# No gain is ever confirmed without a GPU.
+"$inquest" fix "$source_dir/sample-traces/slow_gpu_dp8" --validate cuda --top 1 --repeats 6 \
+    --scale 0.2 -f json >"$dir/fix.json" 2>"$dir/said" || fail "fix failed: $(cat "$dir/said")"
+grep -q '"device": "CPU stand-in' "$dir/fix.json" || fail "fix does not name what executed it"
+! grep -q '"verdict": "confirmed"' "$dir/fix.json" || fail "a gain was confirmed without a GPU"
+
+rc=0
+INQ_STANDIN=none "$here/run" --bin "$dir/bin" -o "$dir/none" >/dev/null 2>&1 || rc=$?
+[ $rc = 77 ] || fail "tests/gpu/run exits with $rc where there is no GPU"
+[ ! -e "$dir/none" ] || fail "something was written where there is no GPU"

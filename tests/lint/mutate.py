@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes one operator, bound or constant of analysis or report code at a time and asks whether a
+test notices.
+
+mutate.py SOURCE_DIR BUILD_DIR [--n 100] [--seed 1] [--jobs 2] [FOLDER...]
+
+SOURCE_DIR is changed and changed back: give a scratch clone, BUILD_DIR its build. Folders are
+analyzer/analysis and analyzer/report where none is given. Prints a line for each mutation, and the
+share that survived. Never part of ctest: a mutation takes as long as the tests that miss it.
+"""
+import argparse
+import os
+import random
+import re
+import subprocess
+import sys
+
+OPERATORS = [  # what a slip of the hand makes of them
+    (r"(?<![<>=!\-+*/&|^])<(?![<=])", "<="), (r"<=", "<"),
+    (r"(?<![->=!<])>(?![>=])", ">="), (r">=", ">"),
+    (r"==", "!="), (r"!=", "=="), (r"&&", "||"), (r"\|\|", "&&"),
+    (r"(?<=[\w)\]] )\+(?= [\w(])", "-"), (r"(?<=[\w)\]] )-(?= [\w(])", "+"),
+    (r"(?<=[\w)\]] )\*(?= [\w(])", "/"), (r"(?<=[\w)\]] )/(?= [\w(])", "*"),
+    (r"\+\+", "--"), (r"\+=", "-="),
+    (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
+]
+NUMBER = re.compile(r"(?<![\w.\"])(\d+(?:\.\d+)?)(?![\w.\"])")
+
+
+def blanked(line):
+    """The line with texts, characters and comments as blanks: nothing is changed in those."""
+    return re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|/\*.*?\*/|//.*|/\*.*',
+                  lambda m: " " * len(m.group(0)), line)
+
+
+def sites(path):
+    """(line, from, to, new text) of every change that could be made to a file."""
+    found, in_comment, in_body = [], False, False
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    for at, line in enumerate(lines):
+        if in_comment or line.lstrip().startswith(("/*", "*")):
+            in_comment = "*/" not in line
+            continue
+        in_body = True if line.startswith("{") else False if line.startswith("}") else in_body
+        constant = re.match(r"(static const|enum \{|#define)", line)
+        if not (in_body or constant) or "INQ_NOMEM" in line or "#include" in line:
+            continue
+        code = blanked(line)
+        for pattern, new in OPERATORS if in_body else ():
+            for m in re.finditer(pattern, code):
+                found.append((at, m.start(), m.end(), new))
+        for m in NUMBER.finditer(code):
+            text = m.group(1)
+            new = str(int(text) + 1) if text.isdigit() else repr(float(text) * 1.5)
+            found.append((at, m.start(), m.end(), new))
+    return lines, found
+
+
+def run(command, limit_s):
+    try:
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              timeout=limit_s, check=False).returncode
+    except subprocess.TimeoutExpired:
+        return -1
+
+
+def verdict(build, path, jobs):
+    """"no code" (the same object: nothing changed), "compiler", the tests that noticed, or None."""
+    if run(["ninja", "-C", build, f"-j{jobs}"], 900) != 0:
+        return "compiler"
+    folder = path.split("/")[1]
+    names = "|".join(sorted({t[5:-2] for _, _, ts in os.walk(f"tests/unit/{folder}")
+                             for t in ts if t.startswith("test_") and t.endswith(".c")}))
+    for tests in (f"^unit\\.({names})$", "^unit\\.", "^cli\\.(golden|invariants|failures|documents)$"):
+        if run(["ctest", "--test-dir", build, "-R", tests, f"-j{jobs}", "--stop-on-failure",
+                "--timeout", "120"], 900) != 0:
+            return tests
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("source")
+    parser.add_argument("build")
+    parser.add_argument("folders", nargs="*", default=["analyzer/analysis", "analyzer/report"])
+    parser.add_argument("--n", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    os.chdir(args.source)
+    files = subprocess.check_output(["git", "ls-files", *args.folders], text=True).split()
+    random.seed(args.seed)
+    everything = [(path, i) for path in files if path.endswith(".c")
+                  for i in range(len(sites(path)[1]))]
+    survived = tried = 0
+    for path, i in random.sample(everything, len(everything)):
+        if tried == args.n:
+            break
+        lines, found = sites(path)
+        at, start, end, new = found[i]
+        before = "\n".join(lines)
+        changed = lines[at][:start] + new + lines[at][end:]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join([*lines[:at], changed, *lines[at + 1:]]))
+        try:
+            noticed = verdict(build, path, args.jobs)
+        finally:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(before)
+        if noticed == "compiler":
+            continue  # no mutation that could have landed
+        tried += 1
+        survived += noticed is None
+        print(f"{'SURVIVED' if noticed is None else 'noticed '} {path}:{at + 1}: {changed.strip()}",
+              flush=True)
+    print(f"{survived} of {tried} survived")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

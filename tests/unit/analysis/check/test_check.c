@@ -1,0 +1,676 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gate's parts: intervals, rules, the baseline's file, the comparison, its reports. */
+#include "analysis/check/measures.h"
+#include "base/json.h"
+#include "inquest/lint.h"
+#include "inquest/report.h"
+#include "support_report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- medians ---------------------------------------------------------------------------------*/
+
+/* P(B <= k) by Pascal's triangle: another way than the code's. */
+static double binomial_below(int n, int k)
+{
+    double row[70] = {1.0};
+    for (int i = 1; i <= n; i++) {
+        for (int j = i; j >= 0; j--) {
+            row[j] = (j < i ? row[j] : 0.0) / 2.0 + (j > 0 ? row[j - 1] / 2.0 : 0.0);
+        }
+    }
+    double sum = 0.0;
+    for (int j = 0; j <= k; j++) {
+        sum += row[j];
+    }
+    return sum;
+}
+
+static void interval__has_95_percent_and_no_more_than_needed(void **state)
+{
+    (void)state;
+    assert_int_equal(inq_median_interval(0).k, 0);
+    assert_int_equal(inq_median_interval(2).k, 0);
+    assert_int_equal(inq_median_interval(3).k, 1);
+    assert_int_equal(inq_median_interval(5).k, 1);
+    for (int n = 6; n < 65; n++) {
+        struct inq_median_place place = inq_median_interval((size_t)n);
+        int k = (int)place.k;
+        assert_true(k >= 1 && k < n / 2);
+        assert_true(2.0 * binomial_below(n, k - 1) <= 0.05);
+        assert_true(2.0 * binomial_below(n, k) > 0.05);
+        assert_true(place.lambda >= 0.0 && place.lambda < 1.0);
+    }
+    assert_int_equal(inq_median_interval(100).k, 40); /* as tables have it */
+    assert_true(inq_median_interval(100000).k > 49600);
+    /* n 10, k 2: c = 0.97852 and 0.89063, I = 0.32444, lambda = 8 I / (2 + 6 I) */
+    assert_true(fabs(inq_median_interval(10).lambda - 0.6577) < 0.0001);
+}
+
+static void interval__of_steps(void **state)
+{
+    (void)state;
+    int64_t steps[] = {17000, 11000, 12000, 19000, 13000, 900000, 15000, 16000, 14000, 18000};
+    struct inq_measure m;
+    assert_int_equal(inq_measure_of_steps(steps, 10, &m, NULL), INQ_OK);
+    assert_true(m.value == 15000.0 && m.low == 12658.0 && m.high == 18342.0);
+    int64_t two[] = {5, 3};
+    assert_int_equal(inq_measure_of_steps(two, 2, &m, NULL), INQ_OK);
+    assert_true(m.value == 3.0 && isnan(m.low) && isnan(m.high));
+    assert_int_equal(inq_measure_of_steps(two, 0, &m, NULL), INQ_OK);
+    assert_true(isnan(m.value));
+    double ratios[] = {0.4, 0.1, 0.3};
+    m = inq_measure_of_ratios(ratios, 3);
+    assert_true(m.value == 0.3 && m.low == 0.1 && m.high == 0.4);
+}
+
+/* The true median is in the interval of noise as often as that says, also of skewed noise. */
+static void interval__covers_as_often_as_it_says(void **state)
+{
+    (void)state;
+    enum { TRIALS = 20000 };
+    static const size_t sizes[] = {6, 8, 10, 13, 25};
+    uint64_t seed = 12345;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int inside = 0;
+        for (int t = 0; t < TRIALS; t++) {
+            double values[25];
+            for (size_t k = 0; k < sizes[i]; k++) {
+                seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+                double uniform = ((double)(seed >> 11) + 0.5) * 0x1p-53;
+                values[k] = -log(uniform); /* exponential: median log 2 */
+            }
+            struct inq_measure m = inq_measure_of_ratios(values, sizes[i]);
+            inside += m.low <= log(2.0) && log(2.0) <= m.high;
+        }
+        double coverage = (double)inside / TRIALS;
+        print_message("n %zu: %.4f\n", sizes[i], coverage);
+        assert_true(coverage > 0.94 && coverage < 0.97);
+    }
+}
+
+/* ---- rules -----------------------------------------------------------------------------------*/
+
+static void rules__read_what_people_write(void **state)
+{
+    (void)state;
+    struct inq_check_rules r = {0};
+    assert_int_equal(inq_check_tolerance_parse("5%", &r, NULL), INQ_OK);
+    assert_true(r.tolerance == 0.05);
+    assert_int_equal(inq_check_tolerance_parse("0.5 %", &r, NULL), INQ_OK);
+    assert_true(r.tolerance == 0.005);
+    assert_int_equal(inq_check_tolerance_parse("0.02", &r, NULL), INQ_OK);
+    assert_true(r.tolerance == 0.02);
+    assert_int_equal(inq_check_rule_parse("step_time=10%", &r, NULL), INQ_OK);
+    assert_int_equal(r.of[INQ_MEASURE_STEP_TIME].kind, INQ_RULE_TOLERANCE);
+    assert_int_equal(inq_check_rule_parse("worst-wait=12.5ms", &r, NULL), INQ_OK);
+    assert_true(r.of[INQ_MEASURE_WORST_WAIT].value == 12500000.0);
+    assert_int_equal(inq_check_rule_parse("makespan_ns=off", &r, NULL), INQ_OK);
+    assert_int_equal(r.of[INQ_MEASURE_MAKESPAN].kind, INQ_RULE_OFF);
+    assert_int_equal(inq_check_rule_parse("bubble_ratio=0.3", &r, NULL), INQ_OK);
+    assert_int_equal(r.of[INQ_MEASURE_BUBBLE_RATIO].kind, INQ_RULE_LIMIT);
+    assert_int_equal(inq_check_rule_parse("new_findings=high", &r, NULL), INQ_OK);
+    assert_true(r.has_severity && r.severity == INQ_SEVERITY_HIGH);
+    assert_int_equal(inq_check_rule_parse("lint_problems=2", &r, NULL), INQ_OK);
+}
+
+static void rules__refuse_the_rest_and_say_what_may_stand_there(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"step_time",
+                                      "step_time=",
+                                      "step_time=12",
+                                      "step_time=-5%",
+                                      "step_time=5%%",
+                                      "step_tim=5%",
+                                      "=5%",
+                                      "bubble_ratio=nan",
+                                      "new_findings=5%",
+                                      "new_findings=info",
+                                      "lint_problems=5%",
+                                      "slowdown=1e999",
+                                      "compute=0x10ms",
+                                      "step_time=inf%",
+                                      "step_time.x=5%"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct inq_check_rules r = {0};
+        struct inq_err err = {0};
+        if (inq_check_rule_parse(bad[i], &r, &err) != INQ_USAGE || err.message[0] == '\0') {
+            fail_msg("accepted: %s", bad[i]);
+        }
+    }
+    static const char *const tolerances[] = {"", "%", "-1%", "3", "x%", "nan%", "5 % x"};
+    for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
+        struct inq_check_rules r = {0};
+        struct inq_err err = {0};
+        assert_int_equal(inq_check_tolerance_parse(tolerances[i], &r, &err), INQ_USAGE);
+    }
+}
+
+/* ---- the file --------------------------------------------------------------------------------*/
+
+static int collect(void *ctx, const char *bytes, size_t n)
+{
+    inq_out_bytes(ctx, bytes, n);
+    return INQ_OK;
+}
+
+static void add(struct inq_snapshot *s, enum inq_measure_kind kind, const char *suffix,
+                double value, double low, double high)
+{
+    struct inq_measure m = {.value = value, .low = low, .high = high, .n = isnan(low) ? 0 : 9};
+    assert_int_equal(inq_snapshot_add(s, kind, suffix, &m, NULL), INQ_OK);
+}
+
+static struct inq_snapshot run_snapshot(double step, double low, double high)
+{
+    struct inq_snapshot s = {.subject = INQ_SUBJECT_RUN, .ranks = 8};
+    add(&s, INQ_MEASURE_STEP_TIME, NULL, step, low, high);
+    return s;
+}
+
+static struct inq_out written(const struct inq_snapshot *s, const struct inq_check_rules *rules)
+{
+    struct inq_out out = {0};
+    struct inq_sink sink = {.write = collect, .ctx = &out};
+    assert_int_equal(inq_baseline_write(s, rules, sink, NULL), INQ_OK);
+    return out;
+}
+
+static void baseline__reads_back_what_it_wrote(void **state)
+{
+    (void)state;
+    struct inq_snapshot s = run_snapshot(61514915.0, 61341281.0, 61860009.0);
+    struct inq_check_rules rules = {0};
+    add(&s, INQ_MEASURE_COMPUTE, "stage3", 38709368.0, 38364157.0, 39021169.0);
+    add(&s, INQ_MEASURE_BUBBLE_RATIO, NULL, 0.354594053, 0.35, 0.36);
+    assert_int_equal(inq_snapshot_add_finding(&s, HOSTILE_HIDDEN, INQ_SEVERITY_HIGH, "title", NULL),
+                     INQ_OK);
+    assert_int_equal(inq_check_tolerance_parse("4.5%", &rules, NULL), INQ_OK);
+    assert_int_equal(inq_check_rule_parse("worst_wait=12.5ms", &rules, NULL), INQ_OK);
+    assert_int_equal(inq_check_rule_parse("bubble_ratio=0.3", &rules, NULL), INQ_OK);
+    assert_int_equal(inq_check_rule_parse("slowdown=7%", &rules, NULL), INQ_OK);
+    assert_int_equal(inq_check_rule_parse("exposed_comm=off", &rules, NULL), INQ_OK);
+    assert_int_equal(inq_check_rule_parse("new_findings=low", &rules, NULL), INQ_OK);
+    struct inq_out first = written(&s, &rules);
+    struct inq_baseline read;
+    struct inq_err err = {0};
+    if (inq_baseline_read(first.buf, first.len, &read, &err) != INQ_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(read.snapshot.n, 3);
+    assert_string_equal(read.snapshot.measures[1].name, "compute_ns.stage3");
+    assert_true(read.snapshot.measures[1].high == 39021169.0);
+    struct inq_out second = written(&read.snapshot, &read.rules);
+    assert_int_equal(first.len, second.len);
+    assert_memory_equal(first.buf, second.buf, first.len);
+    inq_out_release(&first);
+    inq_out_release(&second);
+    inq_baseline_release(&read);
+    inq_snapshot_release(&s);
+}
+
+#define HALF_A_SCHEDULE                                                                            \
+    "{\"schema\":\"inquest-baseline/1\",\"subject\":\"schedule\",\"ranks\":2,\"stages\":2,"        \
+    "\"microbatches\":4"
+#define HEAD "{\"schema\":\"inquest-baseline/1\",\"subject\":\"run\",\"ranks\":2"
+
+static void baseline__refuses_what_it_cannot_trust(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{\"schema\":\"inquest-baseline/2\"}",
+        HEAD "}",
+        HEAD ",\"measures\":[]}",
+        HEAD ",\"measures\":{\"step_tim_ns\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"new_findings\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"compute_ns.\xff\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"compute_ns.stage\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"compute_ns.stage1x\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"compute_ns.\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"step_time_ns.stage1\":{\"value\":1}}}",
+        HEAD ",\"measures\":{\"step_time_ns\":1}}",
+        HEAD ",\"measures\":{\"step_time_ns\":{}}}",
+        HEAD ",\"measures\":{\"step_time_ns\":{\"value\":-1}}}",
+        HEAD ",\"measures\":{\"step_time_ns\":{\"value\":1e300}}}",
+        HEAD ",\"measures\":{\"step_time_ns\":{\"value\":5,\"low\":6,\"high\":7,\"n\":9}}}",
+        HEAD ",\"measures\":{\"step_time_ns\":{\"value\":5,\"low\":4,\"n\":9}}}",
+        HEAD ",\"measures\":{\"step_time_ns\":{\"value\":5,\"max\":4}}}",
+        HEAD ",\"measures\":{\"step_time_ns\":{\"value\":5},\"step_time_ns\":{\"value\":6}}}",
+        HEAD ",\"measures\":{},\"rulez\":{}}",
+        HEAD ",\"measures\":{},\"rules\":{\"step_time\":5}}",
+        HEAD ",\"measures\":{},\"rules\":{\"step_time\":\"5\"}}",
+        HEAD ",\"measures\":{},\"findings\":[{\"id\":\"x\"}]}",
+        HEAD ",\"measures\":{},\"findings\":[{\"id\":\"x\",\"severity\":\"dire\"}]}",
+        HEAD ",\"ranks\":3,\"measures\":{}}",
+        HALF_A_SCHEDULE ",\"times_ns\":[1,2,3],\"measures\":{}}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct inq_baseline baseline;
+        struct inq_err err = {0};
+        if (inq_baseline_read(bad[i], strlen(bad[i]), &baseline, &err) != INQ_FORMAT ||
+            err.message[0] == '\0') {
+            fail_msg("accepted: %s", bad[i]);
+        }
+        inq_baseline_release(&baseline);
+    }
+}
+
+/* ---- the comparison --------------------------------------------------------------------------*/
+
+static struct inq_check compare(const struct inq_snapshot *now, const struct inq_snapshot *base,
+                                const char *rule)
+{
+    struct inq_baseline baseline = {.snapshot = *base};
+    struct inq_check_rules rules = {0};
+    struct inq_check check;
+    struct inq_err err = {0};
+    if (rule != NULL) {
+        assert_int_equal(inq_check_rule_parse(rule, &rules, &err), INQ_OK);
+    }
+    if (inq_check_compare(now, &baseline, &rules, &check, &err) != INQ_OK) {
+        fail_msg("%s", err.message);
+    }
+    return check;
+}
+
+/* The outcome of a step time of 100 [96, 103] becoming `value` [low, high]. */
+static enum inq_check_outcome outcome(double value, double low, double high, const char *rule)
+{
+    struct inq_snapshot base = run_snapshot(100e6, 96e6, 103e6);
+    struct inq_snapshot now = run_snapshot(value * 1e6, low * 1e6, high * 1e6);
+    struct inq_check check = compare(&now, &base, rule);
+    enum inq_check_outcome result = check.rows[0].outcome;
+    bool fails = result == INQ_CHECK_REGRESSED || result == INQ_CHECK_GONE;
+    assert_int_equal(check.pass, !fails);
+    assert_int_equal(check.n_failed, fails);
+    inq_check_release(&check);
+    inq_snapshot_release(&base);
+    inq_snapshot_release(&now);
+    return result;
+}
+
+static void compare__knows_noise(void **state)
+{
+    (void)state;
+    /* 3 % and hypot(3, 4) = 5: the line is at 108 */
+    assert_int_equal(outcome(107.9, 103.9, 130, NULL), INQ_CHECK_WITHIN);
+    assert_int_equal(outcome(108.1, 104.1, 130, NULL), INQ_CHECK_REGRESSED);
+    assert_int_equal(outcome(108.1, 103.0, 130, NULL), INQ_CHECK_WITHIN);
+    /* better: 3 % and hypot(4, 3) */
+    assert_int_equal(outcome(92.1, 90, 95.1, NULL), INQ_CHECK_WITHIN);
+    assert_int_equal(outcome(91.9, 90, 94.9, NULL), INQ_CHECK_IMPROVED);
+    assert_int_equal(outcome(108.1, 104.1, 130, "step_time=4%"), INQ_CHECK_WITHIN);
+    assert_int_equal(outcome(200, 200, 200, "step_time=off"), INQ_CHECK_OFF);
+    assert_int_equal(outcome(105, 101, 106, "step_time=102ms"), INQ_CHECK_WITHIN);
+    assert_int_equal(outcome(105, 102.5, 106, "step_time=102ms"), INQ_CHECK_REGRESSED);
+    assert_int_equal(outcome(103.1, (double)NAN, (double)NAN, NULL), INQ_CHECK_WITHIN);
+    assert_int_equal(outcome(106.1, (double)NAN, (double)NAN, NULL), INQ_CHECK_REGRESSED);
+}
+
+static void compare__measures_that_come_and_go(void **state)
+{
+    (void)state;
+    struct inq_snapshot base = run_snapshot(100e6, 99e6, 101e6);
+    struct inq_snapshot now = run_snapshot(100e6, 99e6, 101e6);
+    add(&base, INQ_MEASURE_BUBBLE_RATIO, NULL, 0.3, 0.29, 0.31);
+    add(&now, INQ_MEASURE_SLOWDOWN, NULL, 1.1, 1.0, 1.2);
+    struct inq_check check = compare(&now, &base, NULL);
+    assert_int_equal(check.n, 4);
+    assert_int_equal(check.rows[1].outcome, INQ_CHECK_GONE);
+    assert_int_equal(check.rows[2].outcome, INQ_CHECK_ADDED);
+    assert_int_equal(check.n_failed, 1);
+    inq_check_release(&check);
+    inq_snapshot_release(&base);
+    inq_snapshot_release(&now);
+}
+
+/* A part of the step may be small: it grows by a part of the step, not of itself. */
+static void compare__parts_of_a_step_grow_by_the_step(void **state)
+{
+    (void)state;
+    struct inq_snapshot base = run_snapshot(100e6, 100e6, 100e6);
+    struct inq_snapshot now = run_snapshot(100e6, 100e6, 100e6);
+    add(&base, INQ_MEASURE_EXPOSED_COMM, NULL, 1e6, 1e6, 1e6);
+    add(&now, INQ_MEASURE_EXPOSED_COMM, NULL, 3.9e6, 3.9e6, 3.9e6);
+    struct inq_check check = compare(&now, &base, NULL);
+    assert_true(check.pass);
+    inq_check_release(&check);
+    now.measures[1].value = now.measures[1].low = now.measures[1].high = 4.1e6;
+    check = compare(&now, &base, NULL);
+    assert_false(check.pass);
+    inq_check_release(&check);
+    inq_snapshot_release(&base);
+    inq_snapshot_release(&now);
+}
+
+static void compare__new_findings(void **state)
+{
+    (void)state;
+    struct inq_snapshot base = run_snapshot(1e6, 1e6, 1e6);
+    struct inq_snapshot now = run_snapshot(1e6, 1e6, 1e6);
+    (void)inq_snapshot_add_finding(&base, "a", INQ_SEVERITY_LOW, NULL, NULL);
+    (void)inq_snapshot_add_finding(&now, "a", INQ_SEVERITY_MEDIUM, "one step up", NULL);
+    (void)inq_snapshot_add_finding(&now, "b", INQ_SEVERITY_LOW, "low", NULL);
+    struct inq_check check = compare(&now, &base, NULL);
+    assert_true(check.pass);
+    inq_check_release(&check);
+    check = compare(&now, &base, "new_findings=low");
+    assert_false(check.pass);
+    assert_int_equal(check.n_new, 1);
+    assert_string_equal(check.fresh[0].id, "b");
+    inq_check_release(&check);
+    now.findings[0].severity = INQ_SEVERITY_HIGH;
+    check = compare(&now, &base, NULL);
+    assert_false(check.pass);
+    assert_string_equal(check.fresh[0].title, "one step up");
+    inq_check_release(&check);
+    check = compare(&now, &base, "new_findings=off");
+    assert_true(check.pass);
+    inq_check_release(&check);
+    inq_snapshot_release(&base);
+    inq_snapshot_release(&now);
+}
+
+/* An id made of a file's name may be no UTF-8, which a baseline cannot hold as it is. */
+static void compare__a_finding_with_a_hostile_name_is_known_again(void **state)
+{
+    (void)state;
+    struct inq_snapshot now = run_snapshot(1e6, 1e6, 1e6);
+    struct inq_check_rules rules = {0};
+    struct inq_baseline baseline;
+    struct inq_check check;
+    (void)inq_snapshot_add_finding(&now, HOSTILE_NAME, INQ_SEVERITY_HIGH, HOSTILE_NAME, NULL);
+    struct inq_out out = written(&now, &rules);
+    assert_int_equal(inq_baseline_read(out.buf, out.len, &baseline, NULL), INQ_OK);
+    assert_int_equal(inq_check_compare(&now, &baseline, NULL, &check, NULL), INQ_OK);
+    assert_true(check.pass);
+    inq_check_release(&check);
+    inq_baseline_release(&baseline);
+    inq_out_release(&out);
+    inq_snapshot_release(&now);
+}
+
+static void compare__refuses_what_does_not_compare(void **state)
+{
+    (void)state;
+    struct inq_snapshot now = {.subject = INQ_SUBJECT_SCHEDULE, .ranks = 4, .stages = 4};
+    struct inq_baseline base[4] = {
+        {.snapshot = now}, {.snapshot = now}, {.snapshot = now}, {.snapshot = now}};
+    base[0].snapshot.subject = INQ_SUBJECT_RUN;
+    base[1].snapshot.ranks = 8;
+    base[2].snapshot.microbatches = 9;
+    base[3].snapshot.times_ns[2] = 1;
+    for (size_t i = 0; i < 4; i++) {
+        struct inq_check check;
+        struct inq_err err = {0};
+        assert_int_equal(inq_check_compare(&now, &base[i], NULL, &check, &err), INQ_UNSUPPORTED);
+        inq_check_release(&check);
+    }
+}
+
+/* ---- schedules -------------------------------------------------------------------------------*/
+
+static struct inq_snapshot of_schedule(const char *kind, int64_t p2p_ns)
+{
+    const int64_t ms = 1000000;
+    struct inq_lint_options options = {
+        .costs = {.stage = {18 * ms, 18 * ms, 9 * ms}, .p2p_ns = p2p_ns}};
+    struct inq_schedule_spec spec = {
+        .kind = kind, .n_ranks = 4, .n_microbatches = 7, .costs = options.costs};
+    struct inq_schedule schedule;
+    struct inq_snapshot snapshot;
+    struct inq_err err = {0};
+    assert_int_equal(inq_schedule_make(&spec, &schedule, &err), INQ_OK);
+    assert_int_equal(inq_snapshot_of_schedule(&schedule, &options, NULL, 0, &snapshot, &err),
+                     INQ_OK);
+    inq_schedule_release(&schedule);
+    return snapshot;
+}
+
+static const struct inq_check_row *row_of(const struct inq_check *check, const char *name)
+{
+    for (size_t i = 0; i < check->n; i++) {
+        if (strcmp(check->rows[i].now.name, name) == 0) {
+            return &check->rows[i];
+        }
+    }
+    fail_msg("no row %s", name);
+    return &check->rows[0];
+}
+
+static void schedule__regressions_and_gains(void **state)
+{
+    (void)state;
+    struct inq_snapshot gpipe = of_schedule("gpipe", 0);
+    struct inq_snapshot one = of_schedule("1f1b", 0);
+    struct inq_snapshot zb = of_schedule("zb-h1", 0);
+    struct inq_check check = compare(&one, &gpipe, NULL);
+    assert_true(check.pass);
+    assert_int_equal(row_of(&check, "peak_activations")->outcome, INQ_CHECK_IMPROVED);
+    inq_check_release(&check);
+    check = compare(&gpipe, &one, NULL);
+    assert_int_equal(row_of(&check, "peak_activations")->outcome, INQ_CHECK_REGRESSED);
+    assert_int_equal(row_of(&check, "makespan_ns")->outcome, INQ_CHECK_WITHIN);
+    inq_check_release(&check);
+    check = compare(&one, &zb, NULL);
+    assert_int_equal(row_of(&check, "makespan_ns")->outcome, INQ_CHECK_REGRESSED);
+    assert_int_equal(row_of(&check, "bubble_ratio")->outcome, INQ_CHECK_REGRESSED);
+    inq_check_release(&check);
+    inq_snapshot_release(&gpipe);
+    inq_snapshot_release(&one);
+    inq_snapshot_release(&zb);
+}
+
+/* The text of a baseline has fewer digits than a ratio: no tolerance must not see that. */
+static void schedule__equal_passes_without_tolerance(void **state)
+{
+    (void)state;
+    struct inq_snapshot now = of_schedule("1f1b", 77);
+    struct inq_check_rules rules = {.has_tolerance = true, .tolerance = 0.0};
+    struct inq_out out = written(&now, &rules);
+    struct inq_baseline baseline;
+    struct inq_check check;
+    assert_int_equal(inq_baseline_read(out.buf, out.len, &baseline, NULL), INQ_OK);
+    assert_int_equal(inq_check_compare(&now, &baseline, NULL, &check, NULL), INQ_OK);
+    for (size_t i = 0; i < check.n; i++) {
+        assert_int_equal(check.rows[i].outcome, INQ_CHECK_WITHIN);
+    }
+    inq_check_release(&check);
+    inq_baseline_release(&baseline);
+    inq_out_release(&out);
+    inq_snapshot_release(&now);
+}
+
+static void schedule__that_hangs_fails_and_says_why(void **state)
+{
+    (void)state;
+    static const char csv[] = "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+                              "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n";
+    struct inq_lint_options options = {.costs = {.stage = {1, 1, 1}}};
+    struct inq_schedule schedule;
+    struct inq_csv_info info;
+    struct inq_snapshot fine;
+    struct inq_snapshot hangs;
+    assert_int_equal(
+        inq_schedule_read_csv(csv, strlen(csv), INQ_CSV_DETECT, &schedule, &info, NULL), INQ_OK);
+    assert_int_equal(inq_snapshot_of_schedule(&schedule, &options, NULL, 0, &fine, NULL), INQ_OK);
+    options.grouping = INQ_GROUPING_NONE;
+    assert_int_equal(inq_snapshot_of_schedule(&schedule, &options, NULL, 0, &hangs, NULL), INQ_OK);
+    struct inq_check check = compare(&hangs, &fine, NULL);
+    assert_false(check.pass);
+    assert_non_null(strstr(row_of(&check, "lint_problems")->message, "R6"));
+    assert_int_equal(row_of(&check, "makespan_ns")->outcome, INQ_CHECK_GONE);
+    inq_check_release(&check);
+    inq_snapshot_release(&fine);
+    inq_snapshot_release(&hangs);
+    inq_schedule_release(&schedule);
+}
+
+/* ---- reports ---------------------------------------------------------------------------------*/
+
+static struct inq_out report(enum inq_format format)
+{
+    struct inq_snapshot base = run_snapshot(100e6, 99e6, 101e6);
+    struct inq_snapshot now = run_snapshot(120e6, 119e6, 121e6);
+    struct inq_report_options options = {.format = format};
+    struct inq_out out = {0};
+    struct inq_sink sink = {.write = collect, .ctx = &out};
+    (void)inq_snapshot_add_finding(&now, HOSTILE_NAME, INQ_SEVERITY_HIGH, HOSTILE_NAME, NULL);
+    (void)inq_snapshot_add_finding(&now, HOSTILE_HIDDEN, INQ_SEVERITY_HIGH, "a, b: 5 %\n::error",
+                                   NULL);
+    struct inq_check check = compare(&now, &base, NULL);
+    struct inq_err err = {0};
+    if (inq_check_report(&check, HOSTILE_NAME, HOSTILE_HIDDEN, &options, sink, &err) != INQ_OK) {
+        fail_msg("%s", err.message);
+    }
+    inq_out_bytes(&out, "", 1);
+    inq_check_release(&check);
+    inq_snapshot_release(&base);
+    inq_snapshot_release(&now);
+    return out;
+}
+
+/* Reads one tag at `p`; checks attributes and the order of closing. Returns behind it. */
+static const char *one_tag(const char *p, char stack[16][32], int *depth)
+{
+    bool closes = p[1] == '/';
+    const char *name = p + 1 + closes;
+    size_t len = strcspn(name, " />?");
+    const char *end = p;
+    bool quoted = false;
+    while (*end != '\0' && (quoted || *end != '>')) {
+        quoted ^= *end == '"';
+        assert_true(end == p || *end != '<');
+        end++;
+    }
+    assert_int_equal(*end, '>');
+    if (p[1] == '?') {
+        return end + 1;
+    }
+    if (closes) {
+        assert_true(*depth > 0);
+        (*depth)--;
+        assert_true(strlen(stack[*depth]) == len && strncmp(stack[*depth], name, len) == 0);
+    } else if (end[-1] != '/') {
+        assert_true(*depth < 16 && len < 32);
+        (void)snprintf(stack[(*depth)++], 32, "%.*s", (int)len, name);
+    }
+    return end + 1;
+}
+
+static void report__junit_is_well_formed(void **state)
+{
+    (void)state;
+    struct inq_out out = report(INQ_FORMAT_JUNIT);
+    char stack[16][32];
+    int depth = 0;
+    for (const char *p = out.buf; *p != '\0';) {
+        if (*p == '<') {
+            p = one_tag(p, stack, &depth);
+            continue;
+        }
+        assert_true(*p != '>' && ((unsigned char)*p >= 0x20 || *p == '\n'));
+        if (*p == '&') {
+            assert_true(strncmp(p, "&lt;", 4) == 0 || strncmp(p, "&gt;", 4) == 0 ||
+                        strncmp(p, "&amp;", 5) == 0 || strncmp(p, "&quot;", 6) == 0 ||
+                        strncmp(p, "&apos;", 6) == 0);
+        }
+        p++;
+    }
+    assert_int_equal(depth, 0);
+    assert_non_null(strstr(out.buf, "tests=\"2\" failures=\"2\""));
+    assert_null(strstr(out.buf, "\033"));
+    assert_null(strstr(out.buf, "\xff"));
+    assert_null(strstr(out.buf, "<img"));
+    inq_out_release(&out);
+}
+
+static void report__github_is_one_command_a_line(void **state)
+{
+    (void)state;
+    struct inq_out out = report(INQ_FORMAT_GITHUB);
+    int lines = 0;
+    for (char *save = NULL, *line = strtok_r(out.buf, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        assert_true(strncmp(line, "::error title=", 14) == 0);
+        const char *text = strstr(line + 2, "::");
+        assert_non_null(text);
+        assert_null(memchr(line + 14, ',', (size_t)(text - line) - 14));
+        assert_null(strchr(line, '\r'));
+        lines++;
+    }
+    assert_int_equal(lines, 5); /* the headline, two checks, two findings */
+    inq_out_release(&out);
+}
+
+static void report__markdown_and_text_are_safe(void **state)
+{
+    (void)state;
+    struct inq_out out = report(INQ_FORMAT_MARKDOWN);
+    assert_null(strstr(out.buf, "<img"));
+    assert_null(strstr(out.buf, "@team"));
+    assert_null(strchr(out.buf, '\033'));
+    inq_out_release(&out);
+    out = report(INQ_FORMAT_TEXT);
+    assert_null(strchr(out.buf, '\033'));
+    assert_true(strncmp(out.buf, "Fails: step_time_ns got worse", 29) == 0); /* the cause */
+    inq_out_release(&out);
+}
+
+static void report__json_is_the_contract(void **state)
+{
+    (void)state;
+    struct inq_out out = report(INQ_FORMAT_JSON);
+    struct cJSON *root = NULL;
+    assert_int_equal(inq_json_parse(out.buf, out.len - 1, &root, NULL), INQ_OK);
+    assert_string_equal(inq_json_text(inq_json_get(root, "schema"), ""), "inquest-check/1");
+    const struct cJSON *checks = inq_json_get(root, "checks");
+    assert_int_equal(inq_json_count(checks), 2);
+    const struct cJSON *first = inq_json_first(checks);
+    assert_string_equal(inq_json_text(inq_json_get(first, "name"), ""), "step_time_ns");
+    assert_int_equal(inq_json_integer(inq_json_get(first, "baseline"), 0), 100000000);
+    assert_int_equal(inq_json_integer(inq_json_get(first, "value"), 0), 120000000);
+    assert_int_equal(inq_json_integer(inq_json_get(first, "limit"), 0), 103000000);
+    assert_non_null(inq_json_get(first, "pass"));
+    assert_int_equal(inq_json_count(inq_json_get(root, "new_findings")), 2);
+    inq_json_free(root);
+    inq_out_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interval__has_95_percent_and_no_more_than_needed),
+        cmocka_unit_test(interval__of_steps),
+        cmocka_unit_test(interval__covers_as_often_as_it_says),
+        cmocka_unit_test(rules__read_what_people_write),
+        cmocka_unit_test(rules__refuse_the_rest_and_say_what_may_stand_there),
+        cmocka_unit_test(baseline__reads_back_what_it_wrote),
+        cmocka_unit_test(baseline__refuses_what_it_cannot_trust),
+        cmocka_unit_test(compare__knows_noise),
+        cmocka_unit_test(compare__measures_that_come_and_go),
+        cmocka_unit_test(compare__parts_of_a_step_grow_by_the_step),
+        cmocka_unit_test(compare__new_findings),
+        cmocka_unit_test(compare__a_finding_with_a_hostile_name_is_known_again),
+        cmocka_unit_test(compare__refuses_what_does_not_compare),
+        cmocka_unit_test(schedule__regressions_and_gains),
+        cmocka_unit_test(schedule__equal_passes_without_tolerance),
+        cmocka_unit_test(schedule__that_hangs_fails_and_says_why),
+        cmocka_unit_test(report__junit_is_well_formed),
+        cmocka_unit_test(report__github_is_one_command_a_line),
+        cmocka_unit_test(report__markdown_and_text_are_safe),
+        cmocka_unit_test(report__json_is_the_contract),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Baselines of several runs: the spread between them is measured, and a creep is told. */
+#include "analysis/check/measures.h"
+#include "analysis/check/pool.h"
+#include "base/out.h"
+#include "inquest/check.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A run whose median step takes so long, by 10 steps within 1 us. */
+static struct inq_snapshot run_of(double step_ns)
+{
+    struct inq_snapshot s = {.subject = INQ_SUBJECT_RUN, .ranks = 4, .kernels = 100};
+    struct inq_measure m = {.value = step_ns, .low = step_ns - 1e3, .high = step_ns + 1e3, .n = 10};
+    assert_int_equal(inq_snapshot_add(&s, INQ_MEASURE_STEP_TIME, NULL, &m, NULL), INQ_OK);
+    return s;
+}
+
+static void pool_runs(struct inq_snapshot *pool, const double *ms, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct inq_snapshot one = run_of(ms[i] * 1e6);
+        assert_int_equal(inq_snapshot_pool(pool, &one, NULL), INQ_OK);
+        inq_snapshot_release(&one);
+    }
+}
+
+static enum inq_check_outcome outcome_of(const struct inq_baseline *base, double ms, char *message)
+{
+    struct inq_snapshot now = run_of(ms * 1e6);
+    struct inq_check check;
+    assert_int_equal(inq_check_compare(&now, base, NULL, &check, NULL), INQ_OK);
+    enum inq_check_outcome outcome = check.rows[0].outcome;
+    if (message != NULL) {
+        memcpy(message, check.rows[0].message, sizeof check.rows[0].message);
+    }
+    inq_check_release(&check);
+    inq_snapshot_release(&now);
+    return outcome;
+}
+
+static void pool__two_runs_do_not_tell_their_spread(void **state)
+{
+    (void)state;
+    struct inq_baseline base = {0};
+    pool_runs(&base.snapshot, (const double[]){9.0, 11.0}, 2);
+    assert_true(isnan(inq_pool_allowance(&base.snapshot.measures[0], 10e6)));
+    pool_runs(&base.snapshot, (const double[]){10.0}, 1);
+    assert_true(fabs(inq_pool_allowance(&base.snapshot.measures[0], 10e6) - 2.5e6) < 1.0);
+    assert_true(fabs(base.snapshot.measures[0].value - 10e6) < 1.0);
+    inq_baseline_release(&base);
+}
+
+static void pool__the_limit_is_the_spread_and_at_least_two_percent(void **state)
+{
+    (void)state;
+    struct inq_baseline close = {0};
+    struct inq_baseline wide = {0};
+    char message[512];
+    pool_runs(&close.snapshot, (const double[]){10.0, 10.0, 10.0}, 3);
+    assert_int_equal(outcome_of(&close, 10.199, NULL), INQ_CHECK_WITHIN);
+    assert_int_equal(outcome_of(&close, 10.201, message), INQ_CHECK_REGRESSED);
+    assert_non_null(strstr(message, "beyond the spread of 3 runs"));
+    assert_int_equal(outcome_of(&close, 9.799, message), INQ_CHECK_IMPROVED);
+    assert_non_null(strstr(message, "--update would keep the gain"));
+    pool_runs(&wide.snapshot, (const double[]){9.8, 10.2, 9.8, 10.2, 10.0}, 5); /* s = 0.2 */
+    assert_int_equal(outcome_of(&wide, 10.49, NULL), INQ_CHECK_WITHIN);
+    assert_int_equal(outcome_of(&wide, 10.51, NULL), INQ_CHECK_REGRESSED);
+    inq_baseline_release(&close);
+    inq_baseline_release(&wide);
+}
+
+static void pool__one_percent_a_week_is_told(void **state)
+{
+    (void)state;
+    struct inq_baseline base = {0};
+    struct inq_baseline noise = {0};
+    char message[512];
+    pool_runs(&base.snapshot, (const double[]){10.0, 10.1, 10.2, 10.3}, 4);
+    assert_int_equal(outcome_of(&base, 10.4, NULL), INQ_CHECK_WITHIN); /* five values */
+    pool_runs(&base.snapshot, (const double[]){10.4}, 1);
+    assert_int_equal(outcome_of(&base, 10.5, message), INQ_CHECK_REGRESSED);
+    assert_non_null(strstr(message, "crept up, 1.0 % a run over 6 runs"));
+    pool_runs(&noise.snapshot, (const double[]){10.0, 10.3, 10.1, 10.2, 10.0, 10.3}, 6);
+    assert_int_equal(outcome_of(&noise, 10.2, NULL), INQ_CHECK_WITHIN);
+    inq_baseline_release(&base);
+    inq_baseline_release(&noise);
+}
+
+static int collect(void *ctx, const char *bytes, size_t n)
+{
+    inq_out_bytes(ctx, bytes, n);
+    return INQ_OK;
+}
+
+static void pool__is_read_as_written_and_keeps_a_year(void **state)
+{
+    (void)state;
+    struct inq_baseline base = {0};
+    struct inq_baseline again;
+    struct inq_out out = {0};
+    struct inq_sink sink = {collect, &out};
+    struct inq_snapshot other = {.subject = INQ_SUBJECT_RUN, .ranks = 8};
+    for (int i = 0; i < INQ_POOL_MOST + 3; i++) {
+        pool_runs(&base.snapshot, (const double[]){10.0 + i}, 1);
+    }
+    const struct inq_measure *m = &base.snapshot.measures[0];
+    assert_int_equal(m->n_runs, INQ_POOL_MOST);
+    assert_true(fabs(m->runs[0] - 13e6) < 1.0); /* the oldest three went */
+    assert_int_equal(inq_baseline_write(&base.snapshot, &base.rules, sink, NULL), INQ_OK);
+    assert_int_equal(inq_baseline_read(out.buf, out.len, &again, NULL), INQ_OK);
+    assert_int_equal(again.snapshot.measures[0].n_runs, INQ_POOL_MOST);
+    assert_memory_equal(again.snapshot.measures[0].runs, m->runs, sizeof m->runs);
+    assert_int_equal(inq_snapshot_pool(&base.snapshot, &other, NULL), INQ_UNSUPPORTED);
+    inq_out_release(&out);
+    inq_baseline_release(&base);
+    inq_baseline_release(&again);
+}
+
+/* A finding of a step that is far off and does not recur fails only with a measure that got worse.
+ */
+static void pool__a_passing_outlier_makes_no_new_finding(void **state)
+{
+    (void)state;
+    for (int outliers = 0; outliers < 2; outliers++) {
+        struct inq_baseline base = {0};
+        struct inq_check check;
+        pool_runs(&base.snapshot, (const double[]){10.0, 10.0, 10.0}, 3);
+        struct inq_snapshot now = run_of(10e6);
+        now.outliers = (size_t)outliers;
+        assert_int_equal(
+            inq_snapshot_add_finding(&now, "late_host:rank1", INQ_SEVERITY_HIGH, "late", NULL),
+            INQ_OK);
+        assert_int_equal(inq_check_compare(&now, &base, NULL, &check, NULL), INQ_OK);
+        assert_int_equal(check.pass, outliers == 1);
+        inq_check_release(&check);
+        inq_snapshot_release(&now);
+        inq_baseline_release(&base);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pool__two_runs_do_not_tell_their_spread),
+        cmocka_unit_test(pool__the_limit_is_the_spread_and_at_least_two_percent),
+        cmocka_unit_test(pool__one_percent_a_week_is_told),
+        cmocka_unit_test(pool__is_read_as_written_and_keeps_a_year),
+        cmocka_unit_test(pool__a_passing_outlier_makes_no_new_finding),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What batch systems, systemd, Kubernetes and the kernel report of a run; and whose exception it
+ * is, by the label of its stream. */
+#include "support_log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define STEPS                                                                                      \
+    "step: 1 loss: 4.0\nstep: 2 loss: 3.9\nstep: 3 loss: 3.8\nstep: 4 loss: 3.7\n"                 \
+    "step: 5 loss: 3.6\nstep: 6 loss: 3.5\nstep: 7 loss: 3.4\nstep: 8 loss: 3.3\n"
+#define TRACEBACK "Traceback (most recent call last):\n"
+
+struct row {
+    const char *cls, *roots;
+    const char *says; /* in the headline */
+    const char *text;
+};
+
+static void check(const struct row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct test_log log;
+        test_log_text(&log, "job.out", rows[i].text);
+        print_message("%s\n", rows[i].says);
+        test_log_expect(&log, rows[i].cls, rows[i].roots);
+        if (strstr(log.failure->headline, rows[i].says) == NULL) {
+            print_message("  %s\n", log.failure->headline);
+            assert_non_null(strstr(log.failure->headline, rows[i].says));
+        }
+        test_log_close(&log);
+    }
+}
+
+static void systems__limits_of_batch_systems(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"scheduler", "", "walltime 14428",
+         STEPS "=>> PBS: job killed: walltime 14428 exceeded limit 14400\n"},
+        {"host", "", "mem 131072000kb",
+         STEPS "=>> PBS: job killed: mem 131072000kb exceeded limit 125829120kb\n"},
+        {"scheduler", "", "TERM_RUNLIMIT",
+         STEPS "TERM_RUNLIMIT: job killed after reaching LSF run time limit.\nExited with exit "
+               "code 140.\n"},
+        {"host", "", "TERM_MEMLIMIT",
+         STEPS "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\n"},
+        {"host", "", "h_vmem",
+         STEPS "03/14/2026 10:04:01|  main|n6|W|job 8812.1 exceeds job hard "
+               "limit \"h_vmem\" of queue \"gpu.q@n6\" - sending SIGKILL\n"},
+    };
+    check(rows, sizeof rows / sizeof *rows);
+}
+
+static void systems__ends_as_others_report_them(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"unknown", "", "SIGKILL", STEPS "command terminated with exit code 137\n"},
+        {"unknown", "", "SIGKILL",
+         STEPS "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+               "=   PID 3312 RUNNING AT c-09\n=   EXIT CODE: 9\n"},
+        {"application_error", "6", "MPI_Abort with error code 5",
+         STEPS "Abort(5) on node 6 (rank 6 in comm 0): application called "
+               "MPI_Abort(MPI_COMM_WORLD, 5) - process 6\n"},
+        {"unknown", "", "code 3",
+         STEPS "Mar 14 10:04:09 n6 systemd[1]: train.service: Main process exited, code=exited, "
+               "status=3/NOTIMPLEMENTED\n"},
+        {"application_error", "", "SIGSEGV",
+         STEPS "Mar 14 10:04:09 n6 systemd[1]: train.service: Main process exited, code=dumped, "
+               "status=11/SEGV\n"},
+        {"application_error", "", "index out of bounds",
+         STEPS "thread '<unnamed>' panicked at src/tokenizer/mod.rs:512:41:\n"
+               "index out of bounds: the len is 128 but the index is 128\n"},
+    };
+    check(rows, sizeof rows / sizeof *rows);
+}
+
+static void systems__containers_and_machines(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"scheduler", "", "sft-0",
+         "2026-03-14T10:00:02Z  Warning  Failed   pod/sft-0  Failed to "
+         "pull image \"registry.local/ml/train:v9\"\n"},
+        {"scheduler", "", "deadline",
+         "2026-03-14T12:00:02Z  Warning  DeadlineExceeded  job/p  Job "
+         "was active longer than specified deadline\n"},
+        {"host", "", "XFS",
+         "Mar 14 10:04:01 n6 kernel: XFS (nvme2n1): Filesystem has been shut "
+         "down due to log error (0x2).\n"},
+        {"host", "", "evicted",
+         "Mar 14 10:00:18 n3 kernel: LustreError: 167-0: "
+         "scratch-OST0003: This client was evicted by scratch-OST0003\n"},
+        {"scheduler", "", "taken back",
+         STEPS "2026-03-14T10:04:05Z Spot instance interruption "
+               "notice received: action=terminate\n"},
+    };
+    check(rows, sizeof rows / sizeof *rows);
+}
+
+/* An end with code 0 is none, and a program that speaks of codes goes on. */
+static void systems__good_ends_are_none(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        STEPS "container trainer exited with code 0\n",
+        STEPS "2026-03-14 10:02:45 INFO evaluation: 3 of 164 programs ended with exit code 1\n",
+        STEPS "Mar 14 10:04:09 n6 systemd[1]: train.service: Main process exited, code=exited, "
+              "status=0/SUCCESS\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct test_log log;
+        test_log_text(&log, "job.out", texts[i]);
+        assert_null(log.failure);
+        test_log_close(&log);
+    }
+}
+
+/* A traceback is the end of its own stream: what other processes print behind it proves nothing. */
+static void systems__a_traceback_ends_its_own_stream(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"application_error", "1", "KeyError",
+         "[rank1]: " TRACEBACK "[rank1]:   File \"train.py\", line 9, in main\n"
+         "[rank1]: KeyError: 'tokens'\n" STEPS},
+        {"application_error", "1", "rank 1",
+         "-- Process 1 terminated with the following error:\n" TRACEBACK
+         "  File \"fit.py\", line 5, in go\nKeyError: 'pixel_values'\n"},
+        {"application_error", "3", "no batch within 30 s",
+         STEPS "[rank3]: " TRACEBACK "[rank3]:   File \"train.py\", line 9, in main\n"
+               "[rank3]: TimeoutError: no batch within 30 s\n"},
+    };
+    check(rows + 0, 1);
+    struct test_log log;
+    test_log_text(&log, "job.out", rows[1].text);
+    test_log_expect(&log, rows[1].cls, rows[1].roots);
+    test_log_close(&log);
+    check(rows + 2, 1);
+    test_log_text(&log, "job.out",
+                  "[rank1]: step: 0 loss: 4.0\n[rank1]: " TRACEBACK
+                  "[rank1]:   File \"train.py\", line 9, in main\n"
+                  "[rank1]: KeyError: 'tokens'\n[rank1]: step: 1 loss: 4.0\n"
+                  "[rank1]: step: 2 loss: 4.0\n[rank1]: step: 3 loss: 4.0\n"
+                  "[rank1]: step: 4 loss: 4.0\n[rank1]: step: 5 loss: 4.0\n"
+                  "[rank1]: step: 6 loss: 4.0\n[rank1]: step: 7 loss: 4.0\n");
+    assert_null(log.failure); /* its own later steps prove that it was caught */
+    test_log_close(&log);
+}
+
+/* A fault of the kernel's log of days before the run is of another run. */
+static void systems__faults_of_other_days(void **state)
+{
+    (void)state;
+    static const char kernel[] =
+        "Mar 10 06:01:20 n2 kernel: NVRM: Xid (PCI:0000:19:00): 31, pid=91, "
+        "name=python, Ch 00000008\n";
+    static const char *const runs[] = {"2026-03-14 10:00:00 step 1 loss 4.0\n",
+                                       "2026-03-10 06:00:00 step 1 loss 4.0\n"};
+    for (size_t i = 0; i < 2; i++) {
+        const struct inq_ingest_blob blobs[] = {
+            {.name = "kern.log", .bytes = kernel, .n = sizeof kernel - 1},
+            {.name = "train.log", .bytes = runs[i], .n = strlen(runs[i])}};
+        struct test_log log;
+        test_log_open(&log, blobs, 2);
+        assert_true((log.failure == NULL) == (i == 0));
+        test_log_close(&log);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(systems__limits_of_batch_systems),
+        cmocka_unit_test(systems__ends_as_others_report_them),
+        cmocka_unit_test(systems__containers_and_machines),
+        cmocka_unit_test(systems__good_ends_are_none),
+        cmocka_unit_test(systems__a_traceback_ends_its_own_stream),
+        cmocka_unit_test(systems__faults_of_other_days),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

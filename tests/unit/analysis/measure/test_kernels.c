@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Top kernels: sums, spread over the ranks, shapes, operators. */
+#include "support_shard.h"
+
+#include "inquest/analysis.h"
+#include "inquest/ingest.h"
+#include "inquest/kernels.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+/* A kernel of 128 threads a block; blocks 0: nothing recorded of its launch. */
+static void ran(struct inq_shard *shard, const char *name, int64_t start_ns, int64_t dur_ns,
+                int32_t blocks, const char *op)
+{
+    struct inq_launch launch = {.op = made_name(shard, op)};
+    launch.grid[0] = blocks;
+    launch.block[0] = blocks > 0 ? 128 : 0;
+    struct inq_event_row row = {.start_ns = start_ns,
+                                .dur_ns = dur_ns,
+                                .name = made_name(shard, name),
+                                .call = INQ_NONE,
+                                .comm = INQ_NONE,
+                                .label = INQ_NONE,
+                                .kind = INQ_EVENT_KERNEL,
+                                .cls = INQ_CLASS_COMPUTE};
+    assert_int_equal(inq_launches_add(&shard->launches, &launch, &row.launch, NULL), INQ_OK);
+    assert_int_equal(inq_rank_lane(&shard->ranks[0], INQ_LANE_STREAM, 0, 7, &row.lane, NULL),
+                     INQ_OK);
+    assert_int_equal(inq_rank_add_event(&shard->ranks[0], &row, NULL), INQ_OK);
+}
+
+static struct inq_run *two_ranks(void)
+{
+    struct inq_shard shards[2];
+    made_shard(&shards[0], "run/a.json", 0, 2);
+    made_shard(&shards[1], "run/b.json", 1, 2);
+    ran(&shards[0], "gemm", 1000, 100, 8, "aten::mm");
+    ran(&shards[0], "gemm", 2000, 300, 16, "aten::bmm");
+    ran(&shards[0], "gelu", 3000, 50, 4, "");
+    ran(&shards[1], "gemm", 1000, 600, 16, "aten::mm");
+    ran(&shards[1], "copy", 2000, 10, 0, "");
+    return made_run(shards, 2, false);
+}
+
+static struct inq_report *analyzed(const struct inq_run *run)
+{
+    static const char *const only[] = {"kernels"};
+    struct inq_analysis_options options = {.only = only, .n_only = 1};
+    struct inq_report *report = NULL;
+    assert_int_equal(inq_analyze(run->traces[0], &options, &report, NULL), INQ_OK);
+    assert_non_null(report->kernels);
+    return report;
+}
+
+static void kernels__sum_and_spread_over_the_ranks(void **state)
+{
+    (void)state;
+    struct inq_run *run = two_ranks();
+    struct inq_report *report = analyzed(run);
+    const struct inq_kernels *kernels = report->kernels;
+    assert_int_equal(kernels->count, 5);
+    assert_int_equal(kernels->total_ns, 1060);
+    const struct inq_kernel_table *table = &kernels->by[INQ_KERNELS_BY_NAME];
+    assert_int_equal(table->n, 3);
+    assert_int_equal(table->named_ns, 1060); /* every piece of work is in a row */
+    const struct inq_kernel_row *gemm = &table->rows[0];
+    assert_string_equal(inq_trace_str(run->traces[0], gemm->name), "gemm");
+    assert_int_equal(gemm->count, 3);
+    assert_int_equal(gemm->total_ns, 1000);
+    assert_int_equal(gemm->min_ns, 100);
+    assert_int_equal(gemm->max_ns, 600);
+    assert_int_equal((int)lround(gemm->share * 1060), 1000);
+    assert_int_equal(gemm->n_ranks, 2);
+    assert_int_equal(gemm->rank_least, 0);
+    assert_int_equal(gemm->rank_least_ns, 400);
+    assert_int_equal(gemm->rank_most, 1);
+    assert_int_equal(gemm->rank_most_ns, 600);
+    assert_int_equal(gemm->n_launches, 3);
+    assert_int_equal(run->traces[0]->launches[gemm->launch].grid[0], 16);
+    assert_int_equal(gemm->launch_ns, 600);
+    assert_int_equal(table->rows[1].n_ranks, 1);
+    assert_int_equal(table->rows[2].n_launches, 0); /* of the copy nothing is known */
+    inq_report_free(report);
+    inq_run_free(run);
+}
+
+static void kernels__by_operator_where_it_is_known(void **state)
+{
+    (void)state;
+    struct inq_run *run = two_ranks();
+    struct inq_report *report = analyzed(run);
+    const struct inq_kernel_table *table = &report->kernels->by[INQ_KERNELS_BY_OPERATOR];
+    assert_int_equal(table->n, 2);
+    assert_int_equal(table->named_ns, 1000);
+    assert_string_equal(inq_trace_str(run->traces[0], table->rows[0].name), "aten::mm");
+    assert_int_equal(table->rows[0].total_ns, 700);
+    assert_int_equal(table->rows[0].rank_least_ns, 100);
+    assert_int_equal(table->rows[1].n_ranks, 1);
+    assert_int_equal(report->kernels->by[INQ_KERNELS_BY_MODULE].n, 0);
+    inq_report_free(report);
+    inq_run_free(run);
+}
+
+static void kernels__none_without_gpu_work(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    made_shard(&shard, "run/a.json", 0, 1);
+    made_note(&shard, "ProfilerStep#1", 0, 1000, false);
+    struct inq_run *run = made_run(&shard, 1, false);
+    struct inq_report *report = NULL;
+    assert_int_equal(inq_analyze(run->traces[0], NULL, &report, NULL), INQ_OK);
+    assert_null(report->kernels);
+    inq_report_free(report);
+    inq_run_free(run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels__sum_and_spread_over_the_ranks),
+        cmocka_unit_test(kernels__by_operator_where_it_is_known),
+        cmocka_unit_test(kernels__none_without_gpu_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stragglers that hide each other, that come and go, and what they cost: the same runs without the
+ * fault say what is true. */
+#include "inquest/account.h"
+#include "inquest/analysis.h"
+#include "inquest/fix.h"
+#include "inquest/synth.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct tried {
+    struct inq_synth *synth;
+    struct inq_run *run;
+    struct inq_report *report;
+};
+
+static struct tried try_spec(const char *text)
+{
+    struct inq_synth_spec *spec = malloc(sizeof(*spec));
+    struct inq_err err = {0};
+    struct tried t = {0};
+
+    assert_non_null(spec);
+    assert_int_equal(inq_synth_spec_parse(text, spec, &err), INQ_OK);
+    assert_int_equal(inq_synth_new(spec, &t.synth, &err), INQ_OK);
+    free(spec);
+    assert_int_equal(inq_synth_ingest(t.synth, true, 0, &t.run, &err), INQ_OK);
+    struct inq_analysis_options options = {.predict = inq_fix_predict};
+    assert_int_equal(inq_analyze(t.run->traces[0], &options, &t.report, &err), INQ_OK);
+    return t;
+}
+
+static void drop(struct tried *t)
+{
+    inq_report_free(t->report);
+    inq_run_free(t->run);
+    inq_synth_free(t->synth);
+}
+
+/* Adds slow GPUs of ranks from .. to to a spec. */
+static void slow(char *spec, size_t size, int from, int to, double factor)
+{
+    for (int rank = from; rank <= to; rank++) {
+        size_t n = strlen(spec);
+        (void)snprintf(spec + n, size - n, ",fault=slow_gpu:rank=%d:factor=%.2f", rank, factor);
+    }
+}
+
+/* What all faults together cost a step, by the same run without them; the first step apart. */
+static double true_share(const struct tried *t)
+{
+    const struct inq_synth_truth *truth = inq_synth_truth(t->synth);
+    double with = 0.0;
+    double without = 0.0;
+
+    for (size_t s = 1; s < truth->n_steps; s++) {
+        with += (double)truth->step_ns[s];
+        without += (double)truth->step_ns_healthy[s];
+    }
+    return (with - without) / with;
+}
+
+/* The first finding names exactly ranks from .. to, and costs what is true within a point. */
+static double expect_ranks(const struct tried *t, int from, int to)
+{
+    const struct inq_finding *first = &t->report->findings[0];
+
+    assert_true(t->report->n_findings > 0);
+    assert_string_equal(inq_finding_kind_text(first->kind), "slow_gpu");
+    assert_int_equal(first->n_ranks, to - from + 1);
+    assert_int_equal(first->ranks[0], from);
+    assert_int_equal(first->ranks[first->n_ranks - 1], to);
+    double off = first->share - true_share(t);
+    assert_true(off < 0.01 && off > -0.01);
+    return first->share;
+}
+
+static void alike__a_slow_host_is_one_finding_and_costs_more_the_slower_it_is(void **state)
+{
+    (void)state;
+    static const double factors[] = {1.12, 1.15, 1.30};
+    double before = 0.0;
+
+    for (size_t i = 0; i < 3; i++) {
+        char spec[1024] = "dp=32,gpus_per_host=8,layers=4,steps=6,seed=3,gz=0,cpu_ops=0,lean=1";
+        slow(spec, sizeof(spec), 8, 15, factors[i]);
+        struct tried t = try_spec(spec);
+        double share = expect_ranks(&t, 8, 15);
+        assert_true(share > before);
+        before = share;
+        drop(&t);
+    }
+}
+
+static void alike__half_of_a_job_is_found(void **state)
+{
+    (void)state;
+    char spec[1024] = "dp=8,seed=3,gz=0,cpu_ops=0";
+
+    slow(spec, sizeof(spec), 0, 3, 1.2);
+    struct tried t = try_spec(spec);
+    (void)expect_ranks(&t, 0, 3);
+    drop(&t);
+}
+
+static void alike__two_slow_gpus_are_found_together(void **state)
+{
+    (void)state;
+    char spec[1024] = "dp=8,seed=4,gz=0,cpu_ops=0";
+
+    slow(spec, sizeof(spec), 5, 6, 1.15);
+    struct tried t = try_spec(spec);
+    (void)expect_ranks(&t, 5, 6);
+    drop(&t);
+}
+
+/* Some steps only: not a little slower all the time. */
+static void alike__a_fault_now_and_then_keeps_its_weight(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=4,steps=10,seed=3,gz=0,cpu_ops=0,"
+                              "fault=slow_gpu:rank=2:factor=1.3:from=4:to=4,"
+                              "fault=slow_gpu:rank=2:factor=1.3:from=9:to=9");
+    (void)expect_ranks(&t, 2, 2);
+    assert_non_null(strstr(t.report->findings[0].title, "in 2 of "));
+    for (size_t i = 0; i < t.report->n_findings; i++) { /* not told twice */
+        assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_STEP_OUTLIER);
+    }
+    drop(&t);
+}
+
+/* A second fault that the first one hides shows once the first is repaired. */
+static void alike__a_hidden_fault_is_told_in_order(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=8,seed=3,gz=0,cpu_ops=0,fault=slow_gpu:rank=2:factor=1.3,"
+                              "fault=late_host:rank=6:mode=step:delay=4ms");
+    bool second = false;
+
+    assert_string_equal(t.report->findings[0].id, "slow_gpu:rank2");
+    for (size_t i = 0; i < t.report->blame->n_suspects; i++) {
+        const struct inq_suspect *s = &t.report->blame->suspects[i];
+        second = second || (s->kind == INQ_FINDING_LATE_HOST && s->in_order_ns > 0 &&
+                            s->in_order_ns > s->cost_ns_per_step);
+    }
+    assert_true(second);
+    drop(&t);
+}
+
+/* ---- what grids say -------------------------------------------------------------------------- */
+
+static struct inq_launch launches[3] = {
+    {.grid = {0, 0, 0}}, {.grid = {100, 1, 1}, .block = {256, 1, 1}}, {.grid = {130, 1, 1}}};
+
+/* Analyzes the run with grids of 100 blocks on all ranks but rank 2, whose launches are `row`. */
+static struct inq_report *with_grids(struct inq_trace *trace, uint32_t row)
+{
+    struct inq_report *report = NULL;
+    struct inq_err err = {0};
+
+    trace->launches = launches;
+    trace->n_launches = 3;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        struct inq_events *events = &trace->ranks[r].events;
+        events->launch = inq_mem_alloc((events->n + 1) * sizeof(*events->launch));
+        assert_non_null(events->launch);
+        for (size_t i = 0; i < events->n; i++) {
+            events->launch[i] = r == 2 ? row : 1;
+        }
+    }
+    assert_int_equal(inq_analyze(trace, NULL, &report, &err), INQ_OK);
+    return report;
+}
+
+static void expect_by_grids(uint32_t row, const char *kind)
+{
+    struct tried t = try_spec("dp=4,seed=5,steps=6,gz=0,cpu_ops=0,"
+                              "fault=more_work:rank=2:factor=1.3:mode=size");
+    struct inq_report *report = with_grids(t.run->traces[0], row);
+
+    assert_true(report->n_findings > 0);
+    assert_string_equal(inq_finding_kind_text(report->findings[0].kind), kind);
+    inq_report_free(report);
+    drop(&t);
+}
+
+/* A low clock slows products of matrices and spares what waits for memory, as more work does; but
+ * the grids stay as they are. */
+static void grids__that_are_equal_tell_of_a_slower_device(void **state)
+{
+    (void)state;
+    expect_by_grids(1, "slow_gpu");
+    expect_by_grids(2, "more_work");
+    expect_by_grids(0, "more_work"); /* not recorded: by the kernels that are spared */
+}
+
+/* ---- schedules --------------------------------------------------------------------------------
+ */
+
+/* One micro-batch over four stages: the schedule loses most, and more micro-batches are tried. */
+static void schedule__that_loses_most_is_the_verdict(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("pp=4,dp=1,micro_batches=1,layers=8,labels=1,seed=3,gz=0,cpu_ops=0");
+    const struct inq_finding *first = &t.report->findings[0];
+    int n = 0;
+
+    assert_string_equal(t.report->verdict.cls, "pipeline_bubble");
+    assert_int_equal(first->severity, INQ_SEVERITY_HIGH);
+    assert_true(first->share > 0.4); /* what enough micro-batches gain, not the whole bubble */
+    assert_int_equal(t.report->verdict.lost_ns_per_step, first->cost_ns_per_step);
+    assert_int_equal(sscanf(first->fixes[0], "microbatches:%d", &n), 1);
+    assert_true(n >= 4);
+    assert_non_null(strstr(t.report->verdict.next, first->fixes[0]));
+    drop(&t);
+    t = try_spec("pp=4,dp=1,micro_batches=12,layers=8,labels=1,seed=3,gz=0,cpu_ops=0");
+    assert_string_equal(t.report->verdict.cls, "healthy");
+    drop(&t);
+}
+
+/* ---- one number ------------------------------------------------------------------------------ */
+
+/* Every finding whose cost was simulated costs what its first fix is predicted to gain. */
+static void expect_same_numbers(const char *spec)
+{
+    struct tried t = try_spec(spec);
+    struct inq_fix_base *base = NULL;
+    struct inq_err err = {0};
+    size_t seen = 0;
+
+    assert_int_equal(inq_fix_base_of_run(t.run->traces[0], t.report, &base, &err), INQ_OK);
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        const struct inq_finding *finding = &t.report->findings[i];
+        if (finding->n_ranks == 0 || finding->n_fixes == 0) {
+            continue;
+        }
+        struct inq_fix_options options = {.specs = &finding->fixes[0], .n_specs = 1};
+        struct inq_fixes *fixes = NULL;
+        assert_int_equal(inq_fix_study(base, t.report, &options, &fixes, &err), INQ_OK);
+        assert_int_equal(fixes->fixes[0].gain_ns, finding->cost_ns_per_step);
+        inq_fixes_free(fixes);
+        seen++;
+    }
+    assert_true(seen > 0);
+    inq_fix_base_free(base);
+    drop(&t);
+}
+
+static void cost__is_what_its_fix_is_predicted_to_gain(void **state)
+{
+    (void)state;
+    expect_same_numbers("dp=4,seed=5,gz=0,cpu_ops=0,fault=slow_gpu:rank=2:factor=1.2");
+    expect_same_numbers("dp=4,seed=5,gz=0,cpu_ops=0,fault=late_host:rank=1:mode=step:delay=5ms");
+    expect_same_numbers("dp=4,tp=2,seed=5,gz=0,cpu_ops=0,"
+                        "fault=slow_link:rank=2:factor=4:links=tp");
+    expect_same_numbers("dp=4,tp=2,seed=5,gz=0,cpu_ops=0,fault=more_work:rank=3:factor=1.3");
+}
+
+/* ---- the account ------------------------------------------------------------------------------
+ */
+
+/* Waits by root sum to the waits measured, and gains in order, ideal and residual to T. */
+static void account__adds_up_to_waits_and_to_t(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=8,seed=3,gz=0,cpu_ops=0,fault=slow_gpu:rank=2:factor=1.3,"
+                              "fault=late_host:rank=6:mode=step:delay=4ms");
+    const struct inq_account *a = t.report->account;
+    int64_t wait_ns = a->class_ns[INQ_ACCOUNT_WAIT] + a->class_ns[INQ_ACCOUNT_DEPENDENCY];
+    int64_t sum_ns = a->unexplained_wait_ns;
+    int64_t t_ns = a->ideal_ns + a->residual_ns;
+
+    assert_int_equal(a->n_causes, 2);
+    for (size_t i = 0; i < a->n_causes; i++) {
+        sum_ns += a->causes[i].ns;
+        t_ns += a->causes[i].gain_in_order_ns;
+        assert_true(a->causes[i].gain_alone_ns <= a->t_ns - a->ideal_ns);
+    }
+    assert_in_range(sum_ns, wait_ns - 4, wait_ns + 4); /* rounded down, one by one */
+    assert_int_equal(t_ns, a->t_ns);
+    assert_int_equal(a->causes[1].n_overlaps, 1); /* hidden by the first */
+    assert_string_equal(a->causes[1].overlaps[0], a->causes[0].id);
+    drop(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alike__a_slow_host_is_one_finding_and_costs_more_the_slower_it_is),
+        cmocka_unit_test(alike__half_of_a_job_is_found),
+        cmocka_unit_test(alike__two_slow_gpus_are_found_together),
+        cmocka_unit_test(alike__a_fault_now_and_then_keeps_its_weight),
+        cmocka_unit_test(alike__a_hidden_fault_is_told_in_order),
+        cmocka_unit_test(grids__that_are_equal_tell_of_a_slower_device),
+        cmocka_unit_test(schedule__that_loses_most_is_the_verdict),
+        cmocka_unit_test(account__adds_up_to_waits_and_to_t),
+        cmocka_unit_test(cost__is_what_its_fix_is_predicted_to_gain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every detector finds its planted fault in a small synthetic run, and nothing in a healthy one. */
+#include "inquest/analysis.h"
+#include "inquest/synth.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct tried {
+    struct inq_synth *synth;
+    struct inq_run *run;
+    struct inq_report *report;
+};
+
+static struct tried try_spec(const char *text)
+{
+    struct inq_synth_spec *spec = malloc(sizeof(*spec));
+    struct inq_err err = {0};
+    struct tried t = {0};
+
+    assert_non_null(spec);
+    assert_int_equal(inq_synth_spec_parse(text, spec, &err), INQ_OK);
+    assert_int_equal(inq_synth_new(spec, &t.synth, &err), INQ_OK);
+    free(spec);
+    assert_int_equal(inq_synth_ingest(t.synth, true, 0, &t.run, &err), INQ_OK);
+    assert_int_equal(t.run->n_traces, 1);
+    assert_int_equal(inq_analyze(t.run->traces[0], NULL, &t.report, &err), INQ_OK);
+    return t;
+}
+
+static void drop(struct tried *t)
+{
+    inq_report_free(t->report);
+    inq_run_free(t->run);
+    inq_synth_free(t->synth);
+}
+
+/* The verdict is of this kind, and nothing else of weight was found. */
+static void expect(const char *spec, const char *cls)
+{
+    struct tried t = try_spec(spec);
+
+    assert_string_equal(t.report->verdict.cls, cls);
+    for (size_t i = 1; i < t.report->n_findings; i++) {
+        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
+    }
+    drop(&t);
+}
+
+/* What the first finding says that the fault costs is what the run simulated without it gains, give
+ * or take `percent`. */
+static void expect_cost(const char *spec, int64_t percent)
+{
+    struct tried t = try_spec(spec);
+    int64_t truth = inq_synth_truth(t.synth)->faults[0].cost_ns_per_step;
+
+    assert_string_equal(t.report->verdict.cls, inq_synth_truth(t.synth)->faults[0].finding);
+    assert_in_range(t.report->findings[0].cost_ns_per_step, truth * (100 - percent) / 100,
+                    truth * (100 + percent) / 100);
+    drop(&t);
+}
+
+static void detect__slow_link_of_a_group(void **state)
+{
+    (void)state;
+    struct tried t =
+        try_spec("dp=4,tp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=4:links=tp");
+
+    assert_string_equal(t.report->verdict.cls, "slow_link");
+    assert_int_equal(t.report->findings[0].n_ranks, 2);
+    assert_int_equal(t.report->findings[0].ranks[0], 4);
+    assert_int_equal(t.report->findings[0].ranks[1], 5);
+    drop(&t);
+}
+
+static void detect__slow_links_that_meet_in_one_rank(void **state)
+{
+    (void)state;
+    struct tried t =
+        try_spec("dp=4,tp=4,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=6:factor=4:links=all");
+
+    assert_string_equal(t.report->verdict.cls, "slow_link");
+    assert_int_equal(t.report->findings[0].n_ranks, 1);
+    assert_int_equal(t.report->findings[0].ranks[0], 6);
+    drop(&t);
+}
+
+static void detect__long_last_stage(void **state)
+{
+    (void)state;
+    /* stages that only the recognised pipeline tells of */
+    expect_cost("dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.4", 20);
+    expect("dp=2,pp=2,layers=4,labels=1,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3",
+           "slow_last_stage");
+    expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=long_last_stage:factor=1.3", "slow_last_stage");
+}
+
+static void detect__uneven_sequences(void **state)
+{
+    (void)state;
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", "sequence_imbalance");
+    expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", "sequence_imbalance");
+}
+
+static void detect__cost_of_uneven_sequences_in_a_pipeline(void **state)
+{
+    (void)state;
+    expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", 15);
+}
+
+/* Own time in excess is more than what is lost: other stages, transfers and chance cost too. */
+static void detect__cost_of_a_slow_rank_in_a_pipeline(void **state)
+{
+    (void)state;
+    expect_cost("dp=1,pp=4,layers=8,pp_gbps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2", 10);
+    expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:delay=10ms",
+                10);
+    expect_cost("dp=2,pp=2,layers=4,window=ragged,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.3",
+                10);
+    expect_cost("dp=4,pp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=5:links=pp", 10);
+    expect_cost("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=slow_link:rank=1:factor=5:links=pp", 10);
+}
+
+/* Stages without replicas, steps that are on time. */
+static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int64_t percent;
+    } faults[] = {
+        {"dp=1,pp=4,layers=8,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=step:every=2:delay="
+         "9ms",
+         10},
+        {"dp=1,pp=4,layers=8,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:every=2:delay="
+         "9ms",
+         10},
+        {"dp=2,pp=4,layers=8,steps=6,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:every=2:delay="
+         "9ms",
+         25},
+        {"dp=2,pp=4,p2p=bare,layers=8,steps=6,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:"
+         "every=2:delay=20ms",
+         15},
+        /* a pause within an op is not one in front of it */
+        {"dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=2:mode=gc:delay=9ms", 20},
+        {"dp=1,pp=4,layers=8,calls=0,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=gc:every=2:"
+         "delay=9ms",
+         20},
+        {"dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=1:mode=gc:every=2:delay="
+         "20ms",
+         20},
+    };
+    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+        expect_cost(faults[i].spec, faults[i].percent);
+        struct tried t = try_spec(faults[i].spec);
+        const struct inq_finding *finding = &t.report->findings[0];
+        assert_int_equal(finding->n_ranks, 1);
+        assert_int_equal(finding->ranks[0], inq_synth_truth(t.synth)->faults[0].ranks[0]);
+        assert_true(finding->n_evidence > 0);
+        drop(&t);
+    }
+    /* all at once: nobody's host in particular */
+    expect("dp=1,pp=2,layers=4,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=step:every=2:"
+           "delay=5ms,fault=late_host:rank=1:mode=step:every=2:delay=5ms",
+           "healthy");
+}
+
+/* Kernels vary by more than rare pauses add to a step; idle time does not. */
+static void detect__host_that_pauses_now_and_then(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=4,sharded=1,layer=1600,dp_gbps=400,link=5,sigma=0.04,rank_sigma=0.004,seed=710,gz=0,"
+        "cpu_ops=0,fault=late_host:rank=3:mode=gc:every=2:delay=9847us",
+        "dp=4,pp=2,args=old,ts=abs,layers=4,micro_batches=4,layer=1600,pp_gbps=25,dp_gbps=150,"
+        "link=15,sigma=0.005,seed=708,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=gc:every=2:"
+        "delay=7894us",
+    };
+
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+        struct tried t = try_spec(specs[i]);
+        assert_string_equal(t.report->verdict.cls, "late_host");
+        assert_int_equal(t.report->findings[0].n_ranks, 1);
+        assert_int_equal(t.report->findings[0].ranks[0], 3);
+        drop(&t);
+    }
+    struct tried t = try_spec("dp=4,layers=4,steps=8,gz=0,cpu_ops=0,fault=late_host:rank=1:mode=gc:"
+                              "every=2:delay=12ms");
+    const struct inq_suspect *suspect = &t.report->blame->suspects[0];
+    assert_int_equal(suspect->steps_seen, 3);
+    assert_in_range(suspect->late_ns, 9000000, 12000000); /* in one of the three, not a mean step */
+    drop(&t);
+}
+
+/* What waits for somebody else anyway costs nothing, and is not said to delay anybody. */
+static void detect__slow_rank_behind_a_slower_one(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=8,layers=4,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2,"
+                              "fault=late_host:rank=6:mode=step:delay=6ms");
+
+    assert_string_equal(t.report->verdict.cls, "late_host");
+    for (size_t i = 1; i < t.report->n_findings; i++) {
+        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
+        assert_null(strstr(t.report->findings[i].title, "holds"));
+    }
+    drop(&t);
+}
+
+/* Every layer waits for its slowest rank, and one of them is the slowest anyway. */
+static void detect__cost_of_a_slow_rank_among_noisy_ones(void **state)
+{
+    (void)state;
+    expect_cost("dp=4,tp=4,layers=4,layer=1600,sigma=0.05,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:"
+                "rank=10:factor=1.1",
+                15);
+}
+
+/* Each end counts all its sends and receives, so that their numbers differ. */
+static void detect__transfers_with_sequence_numbers_match(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=2,pp=2,layers=4,micro_batches=4,steps=3,args=seq,gz=0,cpu_ops=0");
+
+    assert_int_equal(t.report->collectives->unmatched, 0);
+    drop(&t);
+}
+
+/* Replicas in step, whose transfers say nothing but that they send or receive: they are told apart
+ * by their ends, on clocks that the named collectives align. */
+static void detect__bare_transfers_of_replicas_make_a_pipeline(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0",
+        "dp=2,pp=4,p2p=fused,layers=8,gz=0,cpu_ops=0",
+        "dp=2,tp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0",
+    };
+
+    for (size_t k = 0; k < sizeof(specs) / sizeof(specs[0]); k++) {
+        struct tried t = try_spec(specs[k]);
+        const struct inq_trace *trace = t.run->traces[0];
+        for (size_t r = 0; r < trace->n_ranks; r++) {
+            assert_int_equal(trace->ranks[r].clock.offset_ns, 0); /* one host, one clock */
+        }
+        assert_non_null(t.report->pipeline);
+        assert_int_equal(t.report->pipeline->stages, 4);
+        assert_int_equal(t.report->pipeline->replicas, trace->n_ranks / 4);
+        assert_string_equal(t.report->pipeline->schedule, "1f1b");
+        drop(&t);
+    }
+}
+
+static void detect__faults_of_one_rank(void **state)
+{
+    (void)state;
+    expect("dp=2,pp=2,layers=4,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2", "slow_gpu");
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=more_work:rank=1:factor=1.2:mode=size", "more_work");
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=more_work:rank=1:factor=1.2:mode=count",
+           "more_work");
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:delay=3ms", "late_host");
+}
+
+static void detect__no_late_host_in_records_that_are_cut(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=1,pp=4,layers=8,micro_batches=8,layer=800,host_sigma=0.4,"
+                              "seed=9102,gz=0,cpu_ops=0,fault=missing_rank:rank=3");
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_LATE_HOST);
+    }
+    drop(&t);
+    expect("dp=1,pp=4,layers=8,pp_gbps=8,micro_batches=12,layer=800,pp_gbps=200,dp_gbps=150,link=5,"
+           "sigma=0.040,args=old,ts=abs,seed=7000,gz=0,cpu_ops=0,fault=cut_file:rank=0:at=0.30",
+           "damaged_input");
+    expect("dp=2,pp=4,p2p=bare,layers=8,micro_batches=12,layer=500,pp_gbps=50,dp_gbps=60,link=15,"
+           "sigma=0.005,step_sigma=0.006,host_sigma=0.4,seed=7000,gz=0,cpu_ops=0,fault=cut_file:"
+           "rank=2:at=0.30",
+           "damaged_input");
+}
+
+static void detect__nothing_in_healthy_runs(void **state)
+{
+    (void)state;
+    expect("dp=4,layers=4,gz=0,cpu_ops=0,fault=jitter:sigma=0.05", "healthy");
+    expect("dp=4,tp=2,layers=4,gpus_per_host=2,clock=3ms,gz=0,cpu_ops=0", "healthy");
+    expect("dp=2,pp=2,layers=4,labels=1,window=ragged,gz=0,cpu_ops=0", "healthy");
+    expect("dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=jitter:sigma=0.1", "healthy");
+    expect("dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=jitter:sigma=0.1", "healthy");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(detect__slow_link_of_a_group),
+        cmocka_unit_test(detect__slow_links_that_meet_in_one_rank),
+        cmocka_unit_test(detect__long_last_stage),
+        cmocka_unit_test(detect__uneven_sequences),
+        cmocka_unit_test(detect__cost_of_uneven_sequences_in_a_pipeline),
+        cmocka_unit_test(detect__cost_of_a_slow_rank_in_a_pipeline),
+        cmocka_unit_test(detect__host_that_is_late_now_and_then_in_a_pipeline),
+        cmocka_unit_test(detect__host_that_pauses_now_and_then),
+        cmocka_unit_test(detect__slow_rank_behind_a_slower_one),
+        cmocka_unit_test(detect__cost_of_a_slow_rank_among_noisy_ones),
+        cmocka_unit_test(detect__transfers_with_sequence_numbers_match),
+        cmocka_unit_test(detect__bare_transfers_of_replicas_make_a_pipeline),
+        cmocka_unit_test(detect__faults_of_one_rank),
+        cmocka_unit_test(detect__no_late_host_in_records_that_are_cut),
+        cmocka_unit_test(detect__nothing_in_healthy_runs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The critical path: it covers the time without a gap, follows the last arrival, and slack is
+ * exactly how much an op may be delayed. */
+#include "inquest/analysis.h"
+
+#include "base/mem.h"
+#include "graph/critical_path.h"
+#include "graph/from_trace.h"
+#include "inquest/graph.h"
+#include "inquest/ingest.h"
+#include "support_shard.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static uint32_t add(struct inq_graph_builder *b, int32_t rank, uint32_t lane, int64_t dur_ns)
+{
+    struct inq_graph_op op = inq_graph_op_init();
+    op.rank = rank;
+    op.lane = lane;
+    uint32_t id = INQ_NONE;
+    assert_int_equal(inq_graph_add_op(b, &op, dur_ns, 0, &id, NULL), INQ_OK);
+    return id;
+}
+
+static struct inq_graph *finish(struct inq_graph_builder *b)
+{
+    struct inq_graph *g = NULL;
+    assert_int_equal(inq_graph_finish(b, &g, NULL, NULL), INQ_OK);
+    inq_graph_builder_free(b);
+    return g;
+}
+
+/* ---- small graphs ---------------------------------------------------------------------------- */
+
+static void path__goes_through_the_last_arriver(void **state)
+{
+    (void)state;
+    struct inq_graph_builder *b = inq_graph_builder_new();
+    uint32_t quick = add(b, 0, 0, 10);
+    uint32_t slow = add(b, 1, 0, 70);
+    uint32_t ids[] = {add(b, 0, 0, 5), add(b, 1, 0, 5)};
+    assert_int_equal(inq_graph_add_group(b, ids, 2, 2, NULL), INQ_OK);
+    uint32_t after = add(b, 0, 0, 20);
+    struct inq_graph *g = finish(b);
+    int64_t start[5];
+    int64_t end[5];
+    int64_t slack[5];
+    assert_int_equal(inq_simulate(g, NULL, NULL, start, end), 95);
+    struct inq_timing timing = {start, end, NULL};
+    struct inq_path path = {0};
+    assert_int_equal(inq_path_find(g, &timing, g->index_of[after], 0, &path, NULL), INQ_OK);
+    assert_int_equal(path.n, 3);
+    assert_int_equal(path.pieces[0].op, g->index_of[slow]);
+    assert_int_equal(path.pieces[0].to_ns, 70);
+    assert_int_equal(path.pieces[1].op, g->index_of[ids[0]]); /* its transfer, not its wait */
+    assert_int_equal(path.pieces[1].from_ns, 70);
+    assert_int_equal(path.pieces[2].op, g->index_of[after]);
+    inq_slack_find(g, &timing, slack);
+    assert_int_equal(slack[g->index_of[quick]], 60);
+    assert_int_equal(slack[g->index_of[slow]], 0);
+    assert_int_equal(slack[g->index_of[ids[1]]], 20);
+    inq_path_release(&path);
+    inq_graph_free(g);
+}
+
+static void path__counts_delays_and_stops_at_the_origin(void **state)
+{
+    (void)state;
+    struct inq_graph_builder *b = inq_graph_builder_new();
+    (void)add(b, 0, 0, 10);
+    (void)add(b, 0, 0, 10);
+    struct inq_graph *g = finish(b);
+    int64_t start[] = {100, 130};
+    int64_t end[] = {110, 140};
+    struct inq_timing timing = {start, end, NULL};
+    struct inq_path path = {0};
+    assert_int_equal(inq_path_find(g, &timing, 1, 95, &path, NULL), INQ_OK);
+    assert_int_equal(path.n, 4);
+    assert_true(path.pieces[0].delay && path.pieces[2].delay);
+    assert_int_equal(path.pieces[0].from_ns, 95);
+    assert_int_equal(path.pieces[2].from_ns, 110);
+    inq_path_release(&path);
+    assert_int_equal(inq_path_find(g, &timing, 1, 105, &path, NULL), INQ_OK);
+    assert_int_equal(path.pieces[0].from_ns, 105);
+    inq_path_release(&path);
+    inq_graph_free(g);
+}
+
+/* ---- random graphs --------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+enum { N = 120 };
+
+static struct inq_graph *make_random(uint64_t *seed)
+{
+    struct inq_graph_builder *b = inq_graph_builder_new();
+    for (uint32_t i = 0; i < N; i++) {
+        (void)add(b, (int32_t)(i % 5), i % 4 == 0 ? INQ_NONE : 0,
+                  1 + (int64_t)(next_random(seed) % 1000));
+        for (int k = 0; k < 2 && i > 8; k++) {
+            uint32_t before = (uint32_t)(next_random(seed) % i);
+            assert_int_equal(inq_graph_add_dep(b, before, i, NULL), INQ_OK);
+        }
+    }
+    return finish(b);
+}
+
+static void check_cover(const struct inq_path *path, int64_t from, int64_t to)
+{
+    assert_true(path->n > 0);
+    assert_int_equal(path->pieces[0].from_ns, from);
+    assert_int_equal(path->pieces[path->n - 1].to_ns, to);
+    for (size_t i = 0; i < path->n; i++) {
+        assert_true(path->pieces[i].from_ns < path->pieces[i].to_ns);
+        assert_true(i == 0 || path->pieces[i].from_ns == path->pieces[i - 1].to_ns);
+    }
+}
+
+static void slack__is_exactly_what_an_op_may_be_late(void **state)
+{
+    (void)state;
+    uint64_t seed = 4711;
+    for (int trial = 0; trial < 30; trial++) {
+        struct inq_graph *g = make_random(&seed);
+        int64_t start[N];
+        int64_t end[N];
+        int64_t slack[N];
+        int64_t total = inq_simulate(g, NULL, NULL, start, end);
+        struct inq_timing timing = {start, end, NULL};
+        inq_slack_find(g, &timing, slack);
+        uint32_t last = 0;
+        for (uint32_t i = 0; i < N; i++) {
+            last = end[i] > end[last] ? i : last;
+        }
+        struct inq_path path = {0};
+        assert_int_equal(inq_path_find(g, &timing, last, 0, &path, NULL), INQ_OK);
+        check_cover(&path, 0, total);
+        for (size_t i = 0; i < path.n; i++) {
+            assert_false(path.pieces[i].delay);
+            assert_int_equal(slack[path.pieces[i].op], 0);
+        }
+        inq_path_release(&path);
+        for (size_t i = 0; i < N; i++) {
+            int64_t other[N];
+            g->dur_ns[i] += slack[i];
+            assert_int_equal(inq_simulate(g, NULL, NULL, NULL, other), total);
+            g->dur_ns[i] += 1;
+            assert_int_equal(inq_simulate(g, NULL, NULL, NULL, other), total + 1);
+            g->dur_ns[i] -= slack[i] + 1;
+        }
+        inq_graph_free(g);
+    }
+}
+
+/* ---- real runs ------------------------------------------------------------------------------- */
+
+static struct inq_run *load(const char *path)
+{
+    struct inq_run *run = NULL;
+    struct inq_err err = {0};
+    if (access(path, R_OK) != 0) {
+        print_message("no real data at %s: skipped\n", path);
+        skip();
+    }
+    if (inq_ingest(&path, 1, NULL, &run, &err) != INQ_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_true(run->n_traces > 0);
+    return run;
+}
+
+static struct inq_report *report_on(const struct inq_trace *trace)
+{
+    const char *only[] = {"critical_path"};
+    struct inq_analysis_options options = {.only = only, .n_only = 1};
+    struct inq_err err = {0};
+    struct inq_report *report = NULL;
+    if (inq_analyze(trace, &options, &report, &err) != INQ_OK) {
+        fail_msg("%s", err.message);
+    }
+    return report;
+}
+
+static void check_sums(const struct inq_critical_path *p)
+{
+    int64_t kinds = 0;
+    int64_t ranks = 0;
+    int64_t stages = 0;
+    int64_t segments = 0;
+    for (size_t k = 0; k < p->n_by_kind; k++) {
+        kinds += p->by_kind[k].ns_per_step;
+    }
+    for (size_t r = 0; r < p->n_by_rank; r++) {
+        ranks += p->by_rank_ns[r];
+    }
+    for (size_t s = 0; s < p->n_by_stage; s++) {
+        stages += p->by_stage[s].ns_per_step;
+    }
+    for (size_t i = 0; i < p->n_segments; i++) {
+        segments += p->segments[i].end_ns - p->segments[i].start_ns;
+    }
+    assert_int_equal(kinds, p->length_ns);
+    assert_int_equal(ranks, p->length_ns);
+    assert_true(p->n_by_stage == 0 || stages == p->length_ns);
+    assert_true(p->n_segments == 1000 ? segments <= p->length_ns : segments == p->length_ns);
+}
+
+static void path__sums_on_real_runs(void **state)
+{
+    (void)state;
+    static const char *const runs[] = {"whatif/ST/trace-ST.csv.gz", "primus/pp8",
+                                       "kineto/torchrec_sleep",     "kineto/dlrm_8ranks",
+                                       "kineto/megatron_tp2",       "kineto/resnet18_ddp",
+                                       "kineto/torchrec_4"};
+    for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/%s", INQ_SHARED_DATA, runs[k]);
+        struct inq_run *run = load(path);
+        for (size_t t = 0; t < run->n_traces; t++) {
+            struct inq_report *r = report_on(run->traces[t]);
+            assert_non_null(r->critical_path);
+            check_sums(r->critical_path);
+            inq_report_free(r);
+        }
+        inq_run_free(run);
+    }
+}
+
+/* Rank 2 sleeps: the path is its host. */
+static void path__finds_the_rank_whose_host_sleeps(void **state)
+{
+    (void)state;
+    struct inq_run *run = load(INQ_SHARED_DATA "/kineto/torchrec_sleep");
+    struct inq_report *r = report_on(run->traces[0]);
+    const struct inq_critical_path *p = r->critical_path;
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < p->n_by_rank; k++) {
+        most = p->by_rank_ns[k] > p->by_rank_ns[most] ? k : most;
+    }
+    assert_int_equal(run->traces[0]->ranks[most].rank, 2);
+    assert_int_equal(p->segments[0].rank, 2);
+    assert_string_equal(p->segments[0].kind, "host");
+    inq_report_free(r);
+    inq_run_free(run);
+}
+
+/* A recorded run replayed with its own delays takes as long as recorded. */
+static void replay__gives_recorded_runs_back(void **state)
+{
+    (void)state;
+    static const char *const runs[] = {"kineto/torchrec_sleep", "kineto/dlrm_8ranks",
+                                       "kineto/megatron_tp2"};
+    for (size_t k = 0; k < sizeof runs / sizeof runs[0]; k++) {
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/%s", INQ_SHARED_DATA, runs[k]);
+        struct inq_run *run = load(path);
+        struct inq_trace_graph g;
+        assert_int_equal(inq_trace_graph_make(run->traces[0], 0, &g, NULL), INQ_OK);
+        assert_int_equal(g.contradictions, 0);
+        assert_true(g.graph->n_groups > 0);
+        size_t n = g.graph->n_ops;
+        int64_t *dur = malloc(4 * n * sizeof *dur);
+        int64_t *delay = dur + n;
+        int64_t first = INT64_MAX;
+        int64_t last = INT64_MIN;
+        for (size_t i = 0; i < n; i++) {
+            first = g.start_ns[i] < first ? g.start_ns[i] : first;
+            last = g.end_ns[i] > last ? g.end_ns[i] : last;
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t members = 0;
+            uint32_t from = inq_graph_group_of(g.graph, i, &members);
+            int64_t arrival = INT64_MIN;
+            int64_t ready = first;
+            for (uint32_t m = from; m < from + members; m++) {
+                arrival = g.start_ns[m] > arrival ? g.start_ns[m] : arrival;
+            }
+            for (uint32_t d = g.graph->dep_start[i]; d < g.graph->dep_start[i + 1]; d++) {
+                int64_t end = g.end_ns[g.graph->deps[d]];
+                ready = end > ready || d == g.graph->dep_start[i] ? end : ready;
+            }
+            dur[i] = g.end_ns[i] - arrival;
+            delay[i] = g.start_ns[i] - ready;
+        }
+        int64_t total = inq_simulate(g.graph, dur, delay, delay + n, delay + 2 * n);
+        print_message("%s: %zu ops, %zu groups, replayed %.6f s, recorded %.6f s\n", runs[k], n,
+                      g.graph->n_groups, (double)total / 1e9, (double)(last - first) / 1e9);
+        assert_int_equal(total, last - first);
+        free(dur);
+        inq_trace_graph_release(&g);
+        inq_run_free(run);
+    }
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+/* Host calls in the graph of 40 kernels in a row, launched `lead_ns` before their starts and every
+ * `more_ns` earlier than that. */
+static size_t host_ops(int64_t lead_ns, int64_t more_ns)
+{
+    struct inq_shard shard;
+    struct inq_trace_graph g;
+    size_t n = 0;
+    made_shard(&shard, "a", 0, 1);
+    int64_t start_ns = 1000000000;
+    for (int64_t i = 0; i < 40; i++) {
+        int64_t dur_ns = 400000 + i % 7 * 30000;
+        made_kernel(&shard, "gemm", 7, start_ns, dur_ns, start_ns - lead_ns - i * more_ns,
+                    INQ_NONE);
+        start_ns += dur_ns + 10000;
+    }
+    struct inq_run *run = made_run(&shard, 1, false);
+    assert_int_equal(inq_trace_graph_make(run->traces[0], INQ_NONE, &g, NULL), INQ_OK);
+    for (size_t i = 0; i < g.graph->n_ops; i++) {
+        n += g.ops[i].host;
+    }
+    inq_trace_graph_release(&g);
+    inq_run_free(run);
+    return n;
+}
+
+/* A host that launches at one distance from what its GPU does is no cause of when it does it. */
+static void host__in_step_with_its_gpu_paces_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(host_ops(30000, 0), 0);
+    assert_int_equal(host_ops(3000, 0), 0);
+    assert_int_equal(host_ops(30000, 100000), 40); /* ahead, and more and more so */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(path__goes_through_the_last_arriver),
+        cmocka_unit_test(path__counts_delays_and_stops_at_the_origin),
+        cmocka_unit_test(slack__is_exactly_what_an_op_may_be_late),
+        cmocka_unit_test(path__sums_on_real_runs),
+        cmocka_unit_test(path__finds_the_rank_whose_host_sleeps),
+        cmocka_unit_test(replay__gives_recorded_runs_back),
+        cmocka_unit_test(host__in_step_with_its_gpu_paces_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

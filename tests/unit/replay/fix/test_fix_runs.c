@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fixes of whole runs: the samples against what was planted in them, production jobs, studies that
+ * do not depend on threads, and predictions executed. */
+#include "inquest/fix.h"
+#include "inquest/ingest.h"
+#include "inquest/report.h"
+
+#include "base/json.h"
+#include "base/out.h"
+#include "support_read.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SAMPLES INQ_SOURCE_DIR "/sample-traces"
+
+struct studied {
+    struct inq_run *run;
+    struct inq_report *report;
+    struct inq_fix_base *base;
+    struct inq_fixes *fixes;
+};
+
+static void done(struct studied *s)
+{
+    inq_fixes_free(s->fixes);
+    inq_fix_base_free(s->base);
+    inq_report_free(s->report);
+    inq_run_free(s->run);
+}
+
+static struct studied study(const char *path, int jobs)
+{
+    struct studied s = {0};
+    struct inq_err err = {0};
+    struct inq_ingest_options ingest = {.jobs = jobs};
+    struct inq_analysis_options analysis = {.jobs = jobs};
+    struct inq_fix_options options = {.jobs = jobs};
+    if (inq_ingest(&path, 1, &ingest, &s.run, &err) != INQ_OK || s.run->n_traces != 1 ||
+        inq_analyze(s.run->traces[0], &analysis, &s.report, &err) != INQ_OK ||
+        inq_fix_base_of_run(s.run->traces[0], s.report, &s.base, &err) != INQ_OK ||
+        inq_fix_study(s.base, s.report, &options, &s.fixes, &err) != INQ_OK) {
+        fail_msg("%s: %s", path, err.message);
+    }
+    return s;
+}
+
+static const struct inq_fix *find(const struct studied *s, const char *spec)
+{
+    for (size_t i = 0; i < s->fixes->n; i++) {
+        if (strcmp(s->fixes->fixes[i].spec, spec) == 0) {
+            return &s->fixes->fixes[i];
+        }
+    }
+    return NULL;
+}
+
+/* Cost of the first planted fault in the step that the base was taken from. */
+static int64_t planted_cost(const char *sample, int64_t step)
+{
+    char path[TEST_PATH];
+    size_t n = 0;
+    struct cJSON *root = NULL;
+    (void)snprintf(path, sizeof path, SAMPLES "/%s/truth.json", sample);
+    char *text = test_slurp(path, &n);
+    assert_non_null(text);
+    assert_int_equal(inq_json_parse(text, n, &root, NULL), INQ_OK);
+    int64_t cost = -1;
+    for (const struct cJSON *row = inq_json_first(inq_json_get(root, "steps")); row != NULL;
+         row = inq_json_next(row)) {
+        if (inq_json_integer(inq_json_get(row, "step"), -1) == step) {
+            cost = inq_json_integer(inq_json_get(row, "dur_ns"), 0) -
+                   inq_json_integer(inq_json_get(row, "healthy_ns"), 0);
+        }
+    }
+    inq_json_free(root);
+    free(text);
+    return cost;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* The fix of what was planted comes first, and gains what the fault costs. */
+static void samples__have_the_right_fix_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sample, *spec;
+    } cases[] = {{"slow_gpu_dp8", "replace-rank:5"}, {"late_host_dp4", "repair-host:1"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char path[TEST_PATH];
+        (void)snprintf(path, sizeof path, SAMPLES "/%s", cases[k].sample);
+        struct studied s = study(path, 1);
+        assert_true(s.fixes->n > 0);
+        const struct inq_fix *first = &s.fixes->fixes[0];
+        assert_string_equal(first->spec, cases[k].spec);
+        assert_true(first->helps && first->repairs);
+        double cost = (double)planted_cost(cases[k].sample, s.fixes->base.step);
+        if (!(fabs((double)first->gain_ns - cost) < 0.1 * cost)) {
+            fail_msg("%s gains %.3f ms, the fault costs %.3f ms", first->spec,
+                     (double)first->gain_ns / 1e6, cost / 1e6);
+        }
+        done(&s);
+    }
+}
+
+static void sample__of_a_long_last_stage_is_rebalanced(void **state)
+{
+    (void)state;
+    struct studied s = study(SAMPLES "/pipeline_pp4_long_last", 1);
+    assert_string_equal(s.fixes->fixes[0].spec, "rebalance-stages");
+    assert_true(s.fixes->fixes[0].helps);
+    assert_int_equal(s.fixes->base.n_stages, 4);
+    assert_int_equal(s.fixes->base.n_microbatches, 8);
+    assert_string_equal(s.fixes->base.schedule, "1f1b");
+    done(&s);
+}
+
+static void samples__that_are_healthy_have_nothing_to_repair(void **state)
+{
+    (void)state;
+    static const char *const samples[] = {"healthy_dp4", "clock_offset_dp4", "damaged_dp4"};
+    for (size_t k = 0; k < sizeof samples / sizeof *samples; k++) {
+        char path[TEST_PATH];
+        (void)snprintf(path, sizeof path, SAMPLES "/%s", samples[k]);
+        struct studied s = study(path, 1);
+        for (size_t i = 0; i < s.fixes->n; i++) {
+            assert_false(s.fixes->fixes[i].repairs);
+        }
+        done(&s);
+    }
+}
+
+/* The replay of a recorded step with its delays takes exactly what was recorded. */
+static void bases__of_samples_are_exact(void **state)
+{
+    (void)state;
+    static const char *const samples[] = {"healthy_dp4", "slow_gpu_dp8", "late_host_dp4",
+                                          "clock_offset_dp4", "pipeline_pp4_long_last"};
+    for (size_t k = 0; k < sizeof samples / sizeof *samples; k++) {
+        char path[TEST_PATH];
+        (void)snprintf(path, sizeof path, SAMPLES "/%s", samples[k]);
+        struct studied s = study(path, 1);
+        assert_true(s.fixes->base.connected);
+        assert_int_equal(s.fixes->base.t_ns, s.fixes->base.recorded_ns);
+        done(&s);
+    }
+}
+
+/* ---- production jobs ------------------------------------------------------------------------- */
+
+static void jobs__have_the_right_fix_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *spec;
+        double error; /* of the simulated step, at most */
+    } cases[] = {{"whatif/ST/trace-ST.csv.gz", "rebalance-stages", 0.02},
+                 {"whatif/AR/trace-AR.csv.gz", "replace-rank:0", 0.01}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char path[TEST_PATH];
+        if (!test_data_path(path, INQ_SHARED_DATA, cases[k].file)) {
+            skip();
+        }
+        struct studied s = study(path, 0);
+        const struct inq_fix_base_info *b = &s.fixes->base;
+        assert_true(fabs((double)(b->t_ns - b->recorded_ns)) <
+                    cases[k].error * (double)b->recorded_ns);
+        assert_string_equal(s.fixes->fixes[0].spec, cases[k].spec);
+        assert_true(s.fixes->fixes[0].helps && s.fixes->fixes[0].repairs);
+        done(&s);
+    }
+}
+
+/* One slow worker in 16 (2.35 times as slow): the what-if analysis says that half of the step is
+ * its; so does the fix. */
+static void job__without_its_slow_worker_takes_half(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    if (!test_data_path(path, INQ_SHARED_DATA, "whatif/AR/trace-AR.csv.gz")) {
+        skip();
+    }
+    struct studied s = study(path, 0);
+    const struct inq_fix *fix = find(&s, "replace-rank:0");
+    if (fix == NULL) {
+        fail_msg("no such fix");
+        return;
+    }
+    assert_true(fabs(fix->speedup - s.report->whatif->slowdown) < 0.1);
+    done(&s);
+}
+
+/* A recorded run whose rank 2 sleeps for a second in every step: without that a step is short. */
+static void job__without_its_late_host_is_several_times_as_fast(void **state)
+{
+    (void)state;
+    char path[TEST_PATH];
+    if (!test_data_path(path, INQ_SHARED_DATA, "kineto/torchrec_sleep")) {
+        skip();
+    }
+    struct studied s = study(path, 0);
+    assert_true(s.fixes->n > 0);
+    assert_string_equal(s.fixes->fixes[0].spec, "repair-host:2");
+    assert_true(s.fixes->fixes[0].speedup > 3.0);
+    done(&s);
+}
+
+/* ---- studies --------------------------------------------------------------------------------- */
+
+static int collect(void *ctx, const char *bytes, size_t n)
+{
+    inq_out_bytes(ctx, bytes, n);
+    return INQ_OK;
+}
+
+static struct inq_out written(const struct studied *s, enum inq_format format)
+{
+    struct inq_out out = {0};
+    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_report_options options = {.format = format, .verbose = true};
+    assert_int_equal(inq_fix_report(s->fixes, &options, sink, NULL), INQ_OK);
+    inq_out_bytes(&out, "", 1);
+    return out;
+}
+
+static void studies__do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    static const char *const samples[] = {"pipeline_pp4_long_last", "slow_gpu_dp8"};
+    for (size_t k = 0; k < sizeof samples / sizeof *samples; k++) {
+        char path[TEST_PATH];
+        (void)snprintf(path, sizeof path, SAMPLES "/%s", samples[k]);
+        struct studied one = study(path, 1);
+        struct studied many = study(path, 8);
+        for (int f = 0; f < 3; f++) {
+            static const enum inq_format formats[] = {INQ_FORMAT_TEXT, INQ_FORMAT_JSON,
+                                                      INQ_FORMAT_MARKDOWN};
+            struct inq_out a = written(&one, formats[f]);
+            struct inq_out b = written(&many, formats[f]);
+            assert_string_equal(a.buf, b.buf);
+            inq_out_release(&a);
+            inq_out_release(&b);
+        }
+        done(&one);
+        done(&many);
+    }
+}
+
+static void findings__name_fixes_that_can_be_read(void **state)
+{
+    (void)state;
+    static const char *const samples[] = {"slow_gpu_dp8", "late_host_dp4", "healthy_dp4",
+                                          "pipeline_pp4_long_last"};
+    size_t n = 0;
+    for (size_t k = 0; k < sizeof samples / sizeof *samples; k++) {
+        char path[TEST_PATH];
+        (void)snprintf(path, sizeof path, SAMPLES "/%s", samples[k]);
+        struct studied s = study(path, 1);
+        for (size_t f = 0; f < s.report->n_findings; f++) {
+            for (size_t i = 0; i < s.report->findings[f].n_fixes; i++) {
+                assert_int_equal(inq_fix_check(s.report->findings[f].fixes[i], NULL), INQ_OK);
+                n++;
+            }
+        }
+        done(&s);
+    }
+    assert_true(n >= 6);
+}
+
+/* ---- executed -------------------------------------------------------------------------------- */
+
+/* The simulator as the engine: what it predicts agrees with itself, which confirms nothing. */
+static void validation__by_the_simulator_decides_nothing(void **state)
+{
+    (void)state;
+    struct studied s = study(SAMPLES "/pipeline_pp4_long_last", 1);
+    struct inq_err err = {0};
+    struct inq_fix_validate_options options = {.engine = inq_engine_find("sim"), .top = 2};
+    if (inq_fix_validate(s.base, &options, s.fixes, &err) != INQ_OK) {
+        fail_msg("%s", err.message);
+    }
+    for (size_t i = 0; i < s.fixes->n; i++) {
+        enum inq_judgement wanted = i < 2 ? INQ_INCONCLUSIVE : INQ_NOT_EXECUTED;
+        assert_int_equal(s.fixes->fixes[i].executed.order.judgement, wanted);
+        assert_int_equal(s.fixes->fixes[i].executed.cost.judgement, wanted);
+    }
+    assert_string_equal(s.fixes->engine, "sim");
+    assert_true(fabs(s.fixes->base_error) < 1e-3);
+    assert_true(s.fixes->scale > 1.0); /* 74 ms become about 200 */
+    struct inq_out text = written(&s, INQ_FORMAT_TEXT);
+    assert_non_null(strstr(text.buf, "inconclusive"));
+    inq_out_release(&text);
+    done(&s);
+}
+
+/* An engine that holds two ranks only. */
+static int small_run(const struct inq_plan *plan, const struct inq_replay_options *options,
+                     struct inq_execution *out, struct inq_err *err)
+{
+    int32_t most = 0;
+    for (size_t l = 0; l < plan->n_lanes; l++) {
+        most = plan->lanes[l].rank > most ? plan->lanes[l].rank : most;
+    }
+    if (most > 1) {
+        return inq_err_set(err, INQ_LIMIT, "%d ranks are more than two", (int)most + 1);
+    }
+    return inq_engine_find("sim")->run(plan, options, out, err);
+}
+
+static void validation__lets_the_slowest_stand_for_all(void **state)
+{
+    (void)state;
+    static const struct inq_engine small = {
+        .name = "small", .summary = "", .built = true, .executes = true, .run = small_run};
+    struct studied s = study(SAMPLES "/slow_gpu_dp8", 1);
+    struct inq_fix_validate_options options = {.engine = &small, .top = 1, .scale = 2.0};
+    assert_int_equal(inq_fix_validate(s.base, &options, s.fixes, NULL), INQ_OK);
+    const struct inq_validation *v = &s.fixes->fixes[0].executed;
+    assert_string_equal(s.fixes->fixes[0].spec, "replace-rank:5");
+    assert_int_equal(v->order.judgement, INQ_CONFIRMED);
+    /* the slow rank is among the two: the gain is nearly that of all eight */
+    assert_true(fabs(v->predicted_speedup - s.fixes->fixes[0].speedup) < 0.02);
+    assert_non_null(strstr(s.fixes->note, "2 of 8 ranks"));
+    done(&s);
+}
+
+/* ---- to be drawn ----------------------------------------------------------------------------- */
+
+static int64_t end_of(const struct inq_run *run)
+{
+    int64_t end_ns = 0;
+    for (size_t r = 0; r < run->traces[0]->n_ranks; r++) {
+        int64_t last_ns = run->traces[0]->ranks[r].last_ns;
+        end_ns = last_ns > end_ns ? last_ns : end_ns;
+    }
+    return end_ns;
+}
+
+/* What is drawn is what is predicted; nothing stands for the tail behind the last op. */
+static void steps__are_drawn_as_predicted(void **state)
+{
+    (void)state;
+    struct studied s = study(SAMPLES "/pipeline_pp4_long_last", 1);
+    struct inq_err err = {0};
+    assert_int_equal(inq_fix_draw(s.base, 2, s.fixes, &err), INQ_OK);
+    assert_non_null(s.fixes->drawn);
+    int64_t tail_ns = s.fixes->base.t_ns - end_of(s.fixes->drawn);
+    assert_true(tail_ns >= 0);
+    for (size_t i = 0; i < 2; i++) {
+        const struct inq_fix *fix = &s.fixes->fixes[i];
+        assert_non_null(fix->drawn);
+        assert_int_equal(end_of(fix->drawn), fix->step_t_ns - tail_ns);
+    }
+    assert_null(s.fixes->fixes[2].drawn);
+    s.fixes->fixes[2].executed.order.judgement = INQ_REFUTED; /* shown wherever it stands */
+    assert_int_equal(inq_fix_draw(s.base, 2, s.fixes, &err), INQ_OK);
+    assert_non_null(s.fixes->fixes[2].drawn);
+    done(&s);
+}
+
+/* Some of a job's ranks: a plan counts them from 0, a reader knows them by their numbers. */
+static void steps__keep_the_recorded_numbers_of_ranks(void **state)
+{
+    (void)state;
+    struct studied s = study(SAMPLES "/slow_gpu_dp8/rank-5.pt.trace.json.gz", 1);
+    assert_int_equal(inq_fix_draw(s.base, 1, s.fixes, NULL), INQ_OK);
+    assert_int_equal(s.fixes->drawn->traces[0]->n_ranks, 1);
+    assert_int_equal(s.fixes->drawn->traces[0]->ranks[0].rank, 5);
+    done(&s);
+}
+
+/* Refuted stands where confirmed would, in the first line too. */
+static void headline__says_what_executing_gave(void **state)
+{
+    (void)state;
+    static const struct {
+        enum inq_judgement order, cost;
+        const char *said;
+    } cases[] = {{INQ_NOT_EXECUTED, INQ_NOT_EXECUTED, "Predicted, not executed."},
+                 {INQ_CONFIRMED, INQ_CONFIRMED, "Executed: order and cost confirmed."},
+                 {INQ_CONFIRMED, INQ_REFUTED,
+                  "Executed: order confirmed, cost refuted: it ran 0.900 times as fast."},
+                 {INQ_CONFIRMED, INQ_INCONCLUSIVE, "Executed: order confirmed, cost not judged."},
+                 {INQ_REFUTED, INQ_INCONCLUSIVE, "Executed: the planned order was not kept."},
+                 {INQ_INCONCLUSIVE, INQ_INCONCLUSIVE, "Executed: nothing was decided."}};
+    static const enum inq_format formats[] = {
+        INQ_FORMAT_TEXT,
+        INQ_FORMAT_MARKDOWN,
+        INQ_FORMAT_JSON,
+#ifdef INQ_HAVE_HTML
+        INQ_FORMAT_HTML,
+#endif
+    };
+    struct studied s = study(SAMPLES "/slow_gpu_dp8", 1);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        s.fixes->fixes[0].executed.order.judgement = cases[k].order;
+        s.fixes->fixes[0].executed.cost.judgement = cases[k].cost;
+        s.fixes->fixes[0].executed.speedup = 0.9;
+        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+            struct inq_out text = written(&s, formats[f]);
+            for (char *c = text.buf; *c != '\0'; c++) {
+                *c = *c == '\n' ? ' ' : *c; /* text is wrapped */
+            }
+            assert_non_null(strstr(text.buf, cases[k].said));
+            inq_out_release(&text);
+        }
+    }
+    done(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples__have_the_right_fix_first),
+        cmocka_unit_test(sample__of_a_long_last_stage_is_rebalanced),
+        cmocka_unit_test(samples__that_are_healthy_have_nothing_to_repair),
+        cmocka_unit_test(bases__of_samples_are_exact),
+        cmocka_unit_test(jobs__have_the_right_fix_first),
+        cmocka_unit_test(job__without_its_slow_worker_takes_half),
+        cmocka_unit_test(job__without_its_late_host_is_several_times_as_fast),
+        cmocka_unit_test(studies__do_not_depend_on_threads),
+        cmocka_unit_test(findings__name_fixes_that_can_be_read),
+        cmocka_unit_test(validation__by_the_simulator_decides_nothing),
+        cmocka_unit_test(validation__lets_the_slowest_stand_for_all),
+        cmocka_unit_test(steps__are_drawn_as_predicted),
+        cmocka_unit_test(steps__keep_the_recorded_numbers_of_ranks),
+        cmocka_unit_test(headline__says_what_executing_gave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

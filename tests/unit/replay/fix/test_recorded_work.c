@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plan of a recorded step does what the trace says: every collective of the step with its kind,
+ * bytes and group, read from the trace on a way of its own. */
+#include "inquest/fix.h"
+#include "inquest/ingest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SAMPLES INQ_SOURCE_DIR "/sample-traces"
+
+/* A member of a collective: kind, bytes and size of the group as one line, to be sorted. */
+struct line {
+    int32_t rank;
+    char text[80];
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct line *x = a;
+    const struct line *y = b;
+    return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->text, y->text);
+}
+
+static const char *const kind_text[INQ_COLL_KIND_COUNT] = {[INQ_COLL_ALLREDUCE] = "all_reduce",
+                                                           [INQ_COLL_ALLGATHER] = "all_gather",
+                                                           [INQ_COLL_REDUCE_SCATTER] =
+                                                               "reduce_scatter",
+                                                           [INQ_COLL_ALLTOALL] = "all_to_all",
+                                                           [INQ_COLL_ALLTOALLV] = "all_to_all",
+                                                           [INQ_COLL_BROADCAST] = "broadcast",
+                                                           [INQ_COLL_REDUCE] = "reduce"};
+
+/* Of the step that is executed: the members of all matched collectives whose kind and bytes are
+ * recorded. */
+static size_t lines_of_trace(const struct inq_trace *trace, int64_t step, struct line *lines)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < trace->n_collectives; k++) {
+        const struct inq_collective *all = &trace->collectives[k];
+        for (uint32_t m = 0; m < all->n_members; m++) {
+            const struct inq_member *member = &trace->members[all->first_member + m];
+            const struct inq_rank *rank = &trace->ranks[member->rank];
+            uint32_t in_step = rank->events.step[member->event];
+            uint32_t comm = rank->events.comm[member->event];
+            bool counts =
+                all->n_members > 1 && all->complete && comm != INQ_NONE &&
+                (step < 0 || (in_step != INQ_NONE && trace->steps[in_step].number == step));
+            const struct inq_comm *c = counts ? &rank->comms[comm] : NULL;
+            if (c == NULL || kind_text[c->kind] == NULL || c->dtype_bytes == 0) {
+                continue;
+            }
+            int64_t elems = c->in_elems > c->out_elems ? c->in_elems : c->out_elems;
+            if (elems > 0) {
+                struct line *line = &lines[n++];
+                line->rank = rank->rank;
+                (void)snprintf(line->text, sizeof line->text, "%s of %lld B among %u",
+                               kind_text[c->kind], (long long)(elems * (int64_t)c->dtype_bytes),
+                               (unsigned)all->n_members);
+            }
+        }
+    }
+    return n;
+}
+
+static size_t lines_of_plan(const struct inq_trace *trace, const struct inq_plan *plan,
+                            struct line *lines)
+{
+    const struct inq_graph *g = plan->graph;
+    size_t n = 0;
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        if (g->op[i].cls == INQ_CLASS_COMM && plan->bytes[i] > 0) {
+            struct line *line = &lines[n++];
+            line->rank = trace->ranks[g->op[i].rank].rank;
+            uint32_t members = 1;
+            (void)inq_graph_group_of(g, i, &members);
+            (void)snprintf(line->text, sizeof line->text, "%s of %lld B among %u",
+                           inq_work_text((enum inq_work)plan->work[i]), (long long)plan->bytes[i],
+                           (unsigned)members);
+        }
+    }
+    return n;
+}
+
+/* Returns how many members of collectives were compared. */
+static size_t compare_run(const char *path, bool must)
+{
+    struct inq_run *run = NULL;
+    struct inq_report *report = NULL;
+    struct inq_fix_base *base = NULL;
+    struct inq_graph *graph = NULL;
+    struct inq_plan *plan = NULL;
+    struct inq_err err = {0};
+    const struct inq_ingest_options ingest = {.jobs = 1};
+    const struct inq_analysis_options analysis = {.jobs = 1};
+    size_t n = 0;
+    int code = inq_ingest(&path, 1, &ingest, &run, &err);
+    for (size_t t = 0; code == INQ_OK && t < run->n_traces; t++) {
+        struct inq_trace *trace = run->traces[t];
+        size_t most = 1;
+        if (inq_analyze(trace, &analysis, &report, &err) != INQ_OK ||
+            inq_fix_base_of_run(trace, report, &base, &err) != INQ_OK ||
+            strcmp(inq_fix_base_info(base)->source, "trace") != 0) {
+            inq_fix_base_free(base);
+            inq_report_free(report);
+            report = NULL;
+            base = NULL;
+            continue; /* no step of kernels: an op table, a pipeline, a dump */
+        }
+        assert_int_equal(inq_fix_plan(base, NULL, 1, 1.0, &graph, &plan, &err), INQ_OK);
+        for (size_t r = 0; r < trace->n_ranks; r++) {
+            most += trace->ranks[r].events.n;
+        }
+        struct line *want = calloc(most, sizeof *want);
+        struct line *got = calloc(most + graph->n_ops, sizeof *got);
+        assert_non_null(want);
+        assert_non_null(got);
+        size_t n_want = lines_of_trace(trace, inq_fix_base_info(base)->step, want);
+        size_t n_got = lines_of_plan(trace, plan, got);
+        qsort(want, n_want, sizeof *want, compare_lines);
+        qsort(got, n_got, sizeof *got, compare_lines);
+        size_t k = 0;
+        for (size_t i = 0; i < n_want; i++) { /* each of the trace is in the plan */
+            while (k < n_got && compare_lines(&got[k], &want[i]) < 0) {
+                k++;
+            }
+            if (k == n_got || compare_lines(&got[k], &want[i]) != 0) {
+                fail_msg("%s: rank %d's %s is not in the plan", path, (int)want[i].rank,
+                         want[i].text);
+            }
+            k++;
+        }
+        n += n_want;
+        free(want);
+        free(got);
+        inq_plan_free(plan);
+        inq_graph_free(graph);
+        inq_fix_base_free(base);
+        inq_report_free(report);
+        plan = NULL;
+        graph = NULL;
+        base = NULL;
+        report = NULL;
+    }
+    inq_run_free(run);
+    if (must && n == 0) {
+        fail_msg("%s: nothing was compared: %s", path, err.message);
+    }
+    return n;
+}
+
+static void plan__has_the_collectives_of_the_samples(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"healthy_dp4", "late_host_dp4", "slow_gpu_dp8",
+                                        "clock_offset_dp4"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[512];
+        (void)snprintf(path, sizeof path, SAMPLES "/%s", names[i]);
+        assert_true(compare_run(path, true) > 0);
+    }
+}
+
+static void plan__has_the_collectives_of_real_traces(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"dlrm_8ranks",      "hta",        "megatron_tp2",
+                                        "resnet18_ddp",     "torchrec_4", "torchrec_sleep",
+                                        "torchrec_two_jobs"};
+    size_t n = 0;
+    if (access(INQ_SHARED_DATA "/kineto", R_OK) != 0) {
+        print_message("no real traces here: " INQ_SHARED_DATA "/kineto\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[512];
+        (void)snprintf(path, sizeof path, INQ_SHARED_DATA "/kineto/%s", names[i]);
+        size_t own = access(path, R_OK) == 0 ? compare_run(path, false) : 0;
+        print_message("%s: %zu members of collectives\n", names[i], own);
+        n += own;
+    }
+    assert_true(n > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plan__has_the_collectives_of_the_samples),
+        cmocka_unit_test(plan__has_the_collectives_of_real_traces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -3,10 +3,10 @@
 #include "inquest/analysis.h"
 
 #include "analysis/account/account.h"
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/mem.h"
-#include "graph/optable/model.h"
+#include "graph/optable/optable.h"
 #include "inquest/failure.h"
 
 #include <string.h>

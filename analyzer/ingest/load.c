@@ -8,11 +8,9 @@
 #include "base/sort.h"
 #include "ingest/budget.h"
 #include "ingest/loader.h"
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 #include "ingest/xla/xla.h"
-#include "trace/build/assemble.h"
-#include "trace/build/flight.h"
-#include "trace/build/log.h"
+#include "trace/build/build.h"
 #include "trace/telemetry/telemetry.h"
 
 #include <ctype.h>

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/time.h"
 #include "ingest/archive/archive.h"
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 #include "ingest/unrecognized.h"
 #include "inquest/flight.h"
 #include "inquest/log.h"

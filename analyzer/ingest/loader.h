@@ -5,7 +5,7 @@
 
 #include "ingest/discover.h"
 #include "inquest/ingest.h"
-#include "trace/build/shard.h"
+#include "trace/build/build.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

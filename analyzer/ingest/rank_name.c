@@ -5,7 +5,7 @@
  * never the digits of a host, a process id or a time. Words in order of trust: rank (global_rank),
  * pp_rank (a pipeline dump has nothing else), worker, dump. A rank inside some smaller group
  * (local_rank, tp_rank, node_rank, ...) is no global rank. */
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Ranks of files that stand in a row: "profile_0.json" to "profile_7.json" say nothing one by one,
  * but together, recorded at the same time and different in one number, they are ranks 0 to 7. */
 #include "ingest/loader.h"
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 #include "base/hash.h"
 #include "base/mem.h"

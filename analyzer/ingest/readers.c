@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of readers. */
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 /* Of two readers as sure of themselves, the first here wins. */
 static const struct inq_reader *const table[] = {

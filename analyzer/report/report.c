@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All reports of a run as one document. */
-#include "report/document.h"
+#include "report/report.h"
 #include "report/data/data.h"
 
 #include "base/out.h"

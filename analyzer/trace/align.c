@@ -406,7 +406,7 @@ static size_t end_of_place(const struct inq_align_row *rows, size_t n, size_t lo
 }
 
 /* What a's clock is ahead of b's near row `j`, by what is matched; false: nothing is. */
-static bool ahead_near(const struct inq_align *pair, size_t j, int64_t *ahead_ns)
+static bool ahead_near(const struct inq_alignment *pair, size_t j, int64_t *ahead_ns)
 {
     for (size_t far = 0; far < pair->m; far++) {
         for (int way = 0; way < 2; way++) {
@@ -421,7 +421,7 @@ static bool ahead_near(const struct inq_align *pair, size_t j, int64_t *ahead_ns
 }
 
 /* Steps of which both have as many rows. False: there is none. */
-static bool align_steps(const struct inq_align *pair)
+static bool align_steps(const struct inq_alignment *pair)
 {
     int64_t place_a = INT64_MIN;
     int64_t place_b = INT64_MIN;
@@ -450,7 +450,7 @@ static bool align_steps(const struct inq_align *pair)
 }
 
 /* What lies between those steps: steps that the captures cut, and rows outside of any. */
-static void align_rest(const struct inq_align *pair)
+static void align_rest(const struct inq_alignment *pair)
 {
     size_t i = 0;
     for (size_t j = 0, hi; j < pair->m; j = hi) {
@@ -485,7 +485,7 @@ static int compare_numbers(const struct inq_align_row *a, const struct inq_align
     return a->call < b->call ? -1 : a->call > b->call;
 }
 
-static void align_numbers(const struct inq_align *pair)
+static void align_numbers(const struct inq_alignment *pair)
 {
     size_t i = 0;
     size_t j = 0;
@@ -499,7 +499,7 @@ static void align_numbers(const struct inq_align *pair)
     }
 }
 
-void inq_align(const struct inq_align *pair)
+void inq_align(const struct inq_alignment *pair)
 {
     for (size_t j = 0; j < pair->m; j++) {
         pair->match[j] = INQ_NONE;

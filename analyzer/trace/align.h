@@ -19,7 +19,7 @@ struct inq_align_row {
     bool syncs;     /* members end together */
 };
 
-struct inq_align {
+struct inq_alignment {
     const struct inq_align_row *a, *b; /* in order */
     size_t n, m;
     bool one_clock;  /* ends of both are in one time, but for what clocks cannot be put right */
@@ -33,6 +33,6 @@ static inline bool inq_align_agree(const struct inq_align_row *a, const struct i
 }
 
 /* Fills pair->match. */
-void inq_align(const struct inq_align *pair);
+void inq_align(const struct inq_alignment *pair);
 
 #endif

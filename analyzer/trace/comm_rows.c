@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "base/strtab.h"
 #include "trace/classify.h"
-#include "trace/build/shard.h"
+#include "trace/build/build.h"
 #include "trace/steps/steps.h"
 
 #include <inttypes.h>

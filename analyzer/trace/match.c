@@ -9,10 +9,9 @@
 #include "base/mem.h"
 #include "base/par.h"
 #include "base/sort.h"
-#include "trace/build/assemble.h"
+#include "trace/build/build.h"
 #include "trace/classify.h"
 #include "trace/clock/clock.h"
-#include "trace/build/shard.h"
 #include "trace/comm_rows.h"
 
 #include <string.h>
@@ -183,7 +182,7 @@ static int merge_side(struct channel *c, size_t side)
     for (size_t j = 0; j < m; j++) {
         c->b[j] = align_row(c, side, j);
     }
-    struct inq_align pair = {
+    struct inq_alignment pair = {
         .a = c->a, .b = c->b, .n = c->n_master, .m = m, .one_clock = true, .match = c->match};
     inq_align(&pair);
     bool all = true;

@@ -3,9 +3,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/strtab.h"
-#include "trace/build/assemble.h"
-#include "trace/build/flight.h"
-#include "trace/build/log.h"
+#include "trace/build/build.h"
 
 /* Frees what a trace owns; the trace itself lives in its run's arena. */
 static void release_trace(struct inq_trace *trace)

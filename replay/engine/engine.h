@@ -3,6 +3,7 @@
 #ifndef INQ_REPLAY_ENGINE_ENGINE_H
 #define INQ_REPLAY_ENGINE_ENGINE_H
 
+#include "engine/host.h"
 #include "inquest/replay.h"
 
 /* The engines' `run`s. Those of cuda are there only with INQ_HAVE_CUDA. */

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "trace/build/assemble.h"
+#include "trace/build/build.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "graph/optable/rows.h"
+#include "graph/optable/optable.h"
 
 #include <inttypes.h>
 #include <string.h>

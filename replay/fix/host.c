@@ -3,7 +3,7 @@
 #include "fix/spec.h"
 
 #include "base/mem.h"
-#include "graph/optable/rows.h"
+#include "graph/optable/optable.h"
 
 /* ---- garbage collection ---------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
-#include "graph/optable/rows.h"
+#include "graph/optable/optable.h"
 
 #include <math.h>
 #include <string.h>

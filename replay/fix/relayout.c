@@ -5,8 +5,7 @@
 #include "schedule/schedule.h"
 
 #include "base/mem.h"
-#include "graph/optable/rows.h"
-#include "graph/optable/template.h"
+#include "graph/optable/optable.h"
 
 #include <inttypes.h>
 #include <stdio.h>

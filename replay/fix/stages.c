@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "graph/optable/rows.h"
+#include "graph/optable/optable.h"
 
 #include <math.h>
 #include <stdio.h>

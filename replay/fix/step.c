@@ -2,7 +2,7 @@
 #include "fix/step.h"
 
 #include "base/mem.h"
-#include "graph/optable/rows.h"
+#include "graph/optable/optable.h"
 
 #include <math.h>
 #include <string.h>

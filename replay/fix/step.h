@@ -4,7 +4,7 @@
 #ifndef INQ_REPLAY_FIX_STEP_H
 #define INQ_REPLAY_FIX_STEP_H
 
-#include "graph/builder.h"
+#include "graph/graph.h"
 #include "inquest/fix.h"
 
 enum fix_place {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lint: runs the rules in order and keeps what they find. */
 #include "lint/lint.h"
-#include "schedule/reductions.h"
+#include "schedule/schedule.h"
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "schedule/schedule.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "engine/host.h"
+#include "engine/engine.h"
 #include "schedule/schedule.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* A schedule in a handful of measures: what lint says, how long it takes, what it holds. */
 #include "inquest/check.h"
 
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "base/mem.h"
 #include "base/out.h"
 #include "inquest/lint.h"

@@ -3,6 +3,7 @@
 #ifndef INQ_REPLAY_SCHEDULE_SCHEDULE_H
 #define INQ_REPLAY_SCHEDULE_SCHEDULE_H
 
+#include "schedule/reductions.h"
 #include "inquest/schedule.h"
 
 /* Bounds on schedules from files and command lines. */

@@ -4,7 +4,7 @@
 #ifndef INQ_REPLAY_SYNTH_BUILD_H
 #define INQ_REPLAY_SYNTH_BUILD_H
 
-#include "synth/emit/names.h"
+#include "synth/emit/emit.h"
 #include "synth/plan.h"
 #include "synth/program.h"
 

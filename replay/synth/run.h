@@ -4,7 +4,7 @@
 #define INQ_REPLAY_SYNTH_RUN_H
 
 #include "base/arena.h"
-#include "synth/emit/emit.h"
+#include "synth/build.h"
 
 struct synth_file {
     char *name;

@@ -11,7 +11,7 @@
  *       processes that it waits for), its standard output thrown away */
 #include "base/par.h"
 #include "base/time.h"
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 #include <inttypes.h>
 #include <stdio.h>

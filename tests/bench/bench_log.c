@@ -9,7 +9,7 @@
  * the ratios of wall time, and of user + system time, and the peak memory. Kinds: training, the
  * output of eight ranks; nccl, what NCCL says when asked for everything. */
 #include "base/time.h"
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 #include "inquest/log.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a text log: read as a whole and in small chunks, then through ingest and analysis.
  */
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 #include "inquest/failure.h"
 #include "inquest/ingest.h"
 #include "inquest/log.h"

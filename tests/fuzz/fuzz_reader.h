@@ -3,7 +3,7 @@
 #ifndef INQ_FUZZ_READER_H
 #define INQ_FUZZ_READER_H
 
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 #include <stdlib.h>
 

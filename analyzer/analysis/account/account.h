@@ -3,6 +3,8 @@
 #ifndef INQ_ANALYSIS_ACCOUNT_H
 #define INQ_ANALYSIS_ACCOUNT_H
 
+#include "analysis/account/sweep.h"
+#include "analysis/account/time_breakdown.h"
 #include "inquest/account.h"
 
 struct inq_arena;

@@ -2,15 +2,14 @@
 /* The critical path of the step of median length, over all ranks: of labelled ops, else of the GPU
  * work and host calls of a recorded run. */
 #include "analysis/account/account.h"
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "analysis/whatif/whatif.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
-#include "graph/critical_path.h"
-#include "graph/from_trace.h"
-#include "graph/optable/model.h"
+#include "graph/graph.h"
+#include "graph/optable/optable.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/strtab.h"
-#include "graph/optable/model.h"
-#include "trace/classify.h"
+#include "graph/optable/optable.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "analysis/account/steps.h"
 #include "analysis/account/sweep.h"
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "analysis/whatif/whatif.h"
 #include "base/arena.h"
 #include "base/hash.h"

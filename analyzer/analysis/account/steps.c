@@ -10,7 +10,7 @@
 #include "base/par.h"
 #include "base/sort.h"
 #include "base/stats.h"
-#include "graph/optable/model.h"
+#include "graph/optable/optable.h"
 
 /* A cell whose number of pieces of work is off by more than this part of what the rank and the step
  * let expect was not captured whole. */

@@ -5,7 +5,7 @@
 
 #include "analysis/account/sweep.h"
 #include "analysis/measure/measure.h"
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/par.h"

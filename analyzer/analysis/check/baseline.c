@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "inquest-baseline/1": what a team commits. Read strictly: a gate that misreads its baseline is
  * worse than one that stops. */
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "inquest/version.h"

@@ -2,7 +2,7 @@
 /* What was measured against the baseline: is it worse by more than the tolerance and chance? */
 #include "inquest/check.h"
 
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "analysis/check/pool.h"
 #include "base/mem.h"
 #include "base/time.h"

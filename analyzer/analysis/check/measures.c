@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a snapshot is made of: named measures, each a median with its interval. */
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 
 #include "base/json.h"
 #include "base/mem.h"

@@ -2,7 +2,7 @@
 /* Baselines of several runs: what differs from run to run is measured. */
 #include "analysis/check/pool.h"
 
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "base/stats.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tolerances and limits as people write them. */
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "base/time.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A recorded run in a handful of measures, each over its steps. */
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "analysis/measure/measure.h"
 #include "analysis/record/record.h"
 #include "analysis/findings/findings.h"

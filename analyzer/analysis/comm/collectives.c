@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives matched across ranks: who waited, who came last, how fast the transfers were. */
-#include "analysis/comm/collectives.h"
+#include "analysis/comm/comm.h"
 
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/par.h"
 #include "base/sort.h"
 #include "base/stats.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 #include <math.h>
 

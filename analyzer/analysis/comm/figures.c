@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of one matched collective. */
-#include "analysis/comm/collectives.h"
+#include "analysis/comm/comm.h"
 
 #include "analysis/measure/measure.h"
 #include "base/stats.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 static int64_t start_of(const struct inq_trace *trace, const struct inq_member *member)
 {

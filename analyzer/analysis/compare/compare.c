@@ -2,7 +2,7 @@
 /* What the new run's step should take, what it takes, and why. */
 #include "analysis/compare/compare.h"
 
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"

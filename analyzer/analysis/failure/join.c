@@ -4,7 +4,7 @@
 #include "analysis/failure/join.h"
 
 #include "analysis/failure/logs/logs.h"
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 
 #include <inttypes.h>
 #include <string.h>

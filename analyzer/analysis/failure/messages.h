@@ -4,8 +4,7 @@
 #ifndef INQ_ANALYSIS_FAILURE_MESSAGES_H
 #define INQ_ANALYSIS_FAILURE_MESSAGES_H
 
-#include "analysis/failure/dumps/match.h"
-#include "analysis/failure/dumps/waits.h"
+#include "analysis/failure/dumps/dumps.h"
 #include "inquest/failure.h"
 
 struct inq_failure_case {

@@ -4,7 +4,7 @@
 #include "inquest/analysis.h"
 
 #include "analysis/findings/findings.h"
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"

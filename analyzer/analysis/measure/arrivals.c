@@ -3,7 +3,7 @@
 #include "analysis/measure/arrivals.h"
 
 #include "base/mem.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 bool inq_arrival_span(const struct inq_trace *trace, const struct inq_collective *collective,
                       struct inq_arrival_span *span)

@@ -2,7 +2,7 @@
 /* Top kernels: durations summed by kernel, operator, module and source line. */
 #include "inquest/kernels.h"
 
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/mem.h"

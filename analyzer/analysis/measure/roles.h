@@ -3,7 +3,7 @@
 #ifndef INQ_ANALYSIS_MEASURE_ROLES_H
 #define INQ_ANALYSIS_MEASURE_ROLES_H
 
-#include "graph/optable/model.h"
+#include "graph/optable/optable.h"
 
 struct inq_roles {
     uint32_t *of;   /* [n_ranks] role of each rank, 0 .. n - 1 */

@@ -5,9 +5,8 @@
  * what an op does after its GPU stood idle. */
 #include "analysis/pipeline/pipeline.h"
 
-#include "analysis/straggler/host_gaps.h"
-#include "analysis/whatif/op_bins.h"
 #include "analysis/straggler/straggler.h"
+#include "analysis/whatif/whatif.h"
 #include "base/mem.h"
 #include "base/par.h"
 #include "base/sort.h"

@@ -3,7 +3,7 @@
  */
 #include "analysis/pipeline/pipeline.h"
 
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"

@@ -4,7 +4,7 @@
 #include "analysis/pipeline/pipeline.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "graph/optable/split_name.h"
+#include "graph/optable/optable.h"
 
 #include <math.h>
 #include <string.h>

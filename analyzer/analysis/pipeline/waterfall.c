@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the recorded step to the ideal: one cause after the other is taken away and the step is
  * simulated again; a part is what it got shorter by, so that the parts sum to the step exactly. */
-#include "analysis/whatif/op_bins.h"
+#include "analysis/whatif/whatif.h"
 #include "analysis/pipeline/pipeline.h"
 #include "base/mem.h"
 #include "base/par.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/record/colls.h"
 
-#include "analysis/comm/collectives.h"
+#include "analysis/comm/comm.h"
 #include "analysis/measure/measure.h"
 #include "analysis/whatif/whatif.h"
 #include "base/mem.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <stdio.h>

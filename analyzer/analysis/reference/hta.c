@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HTA 0.6.1's temporal breakdown, overlap, idle time breakdown and kernel types, from its rows. */
 #include "analysis/reference/hta_rows.h"
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "analysis/measure/measure.h"
 #include "base/arena.h"
 #include "base/mem.h"

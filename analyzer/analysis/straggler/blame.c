@@ -3,7 +3,7 @@
 #include "inquest/analysis.h"
 
 #include "analysis/straggler/gains.h"
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "analysis/straggler/suspects.h"
 #include "base/mem.h"
 #include "base/sort.h"

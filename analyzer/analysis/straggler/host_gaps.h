@@ -3,8 +3,7 @@
 #ifndef INQ_ANALYSIS_STRAGGLER_HOST_GAPS_H
 #define INQ_ANALYSIS_STRAGGLER_HOST_GAPS_H
 
-#include "analysis/measure/cells.h"
-#include "analysis/measure/row_merge.h"
+#include "analysis/measure/measure.h"
 
 #define INQ_HOST_GAPS 3
 

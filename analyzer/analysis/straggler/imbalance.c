@@ -2,9 +2,7 @@
 /* Uneven stages and uneven steps, from the compute of every rank in every step. */
 #include "analysis/straggler/imbalance.h"
 
-#include "analysis/measure/kernel_kind.h"
-#include "analysis/measure/row_merge.h"
-#include "analysis/measure/step_texture.h"
+#include "analysis/measure/measure.h"
 #include "base/mem.h"
 #include "base/stats.h"
 

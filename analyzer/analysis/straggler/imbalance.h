@@ -3,8 +3,7 @@
 #ifndef INQ_ANALYSIS_STRAGGLER_IMBALANCE_H
 #define INQ_ANALYSIS_STRAGGLER_IMBALANCE_H
 
-#include "analysis/measure/cells.h"
-#include "analysis/measure/roles.h"
+#include "analysis/measure/measure.h"
 
 /* The slowest stage is mentioned when its compute is longer than the other stages' median by 1 % of
  * the step and by a twentieth, and by 4.5 times what the ranks of a stage differ by.

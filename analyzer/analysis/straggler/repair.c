@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repairs of causes: what ops of a recorded run would have taken without them. */
 #include "analysis/straggler/straggler.h"
-#include "analysis/measure/kernel_speed.h"
+#include "analysis/measure/measure.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"

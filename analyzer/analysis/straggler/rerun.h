@@ -4,8 +4,8 @@
 #ifndef INQ_ANALYSIS_STRAGGLER_RERUN_H
 #define INQ_ANALYSIS_STRAGGLER_RERUN_H
 
-#include "analysis/measure/cells.h"
-#include "graph/from_trace.h"
+#include "analysis/measure/measure.h"
+#include "graph/graph.h"
 
 /* All-zero is releasable. Arrays are by op of the graph. */
 struct inq_rerun {

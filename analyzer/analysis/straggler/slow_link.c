@@ -3,9 +3,8 @@
  * different sets of ranks stand together. */
 #include "analysis/straggler/slow_link.h"
 
-#include "analysis/comm/collectives.h"
-#include "analysis/measure/interval.h"
-#include "analysis/measure/row_merge.h"
+#include "analysis/comm/comm.h"
+#include "analysis/measure/measure.h"
 #include "analysis/straggler/straggler.h"
 #include "base/hash.h"
 #include "base/mem.h"

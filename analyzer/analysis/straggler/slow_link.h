@@ -3,7 +3,7 @@
 #ifndef INQ_ANALYSIS_STRAGGLER_SLOW_LINK_H
 #define INQ_ANALYSIS_STRAGGLER_SLOW_LINK_H
 
-#include "analysis/measure/cells.h"
+#include "analysis/measure/measure.h"
 #include "base/arena.h"
 
 /* A transfer is compared with those of the same operation, size and number of ranks among other

@@ -5,7 +5,8 @@
 #ifndef INQ_ANALYSIS_STRAGGLER_STRAGGLER_H
 #define INQ_ANALYSIS_STRAGGLER_STRAGGLER_H
 
-#include "analysis/measure/roles.h"
+#include "analysis/straggler/host_gaps.h"
+#include "analysis/measure/measure.h"
 #include "analysis/straggler/rerun.h"
 #include "analysis/straggler/slow_link.h"
 #include "inquest/analysis.h"

@@ -3,8 +3,7 @@
 #include "analysis/straggler/suspects.h"
 
 #include "analysis/straggler/host_gaps.h"
-#include "analysis/measure/kernel_kind.h"
-#include "analysis/measure/kernel_speed.h"
+#include "analysis/measure/measure.h"
 #include "base/mem.h"
 
 #include <math.h>

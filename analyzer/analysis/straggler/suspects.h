@@ -3,9 +3,8 @@
 #ifndef INQ_ANALYSIS_STRAGGLER_SUSPECTS_H
 #define INQ_ANALYSIS_STRAGGLER_SUSPECTS_H
 
-#include "analysis/measure/arrivals.h"
+#include "analysis/measure/measure.h"
 #include "analysis/straggler/imbalance.h"
-#include "analysis/measure/kernel_speed.h"
 #include "analysis/straggler/slow_link.h"
 #include "analysis/straggler/delays.h"
 #include "base/arena.h"

@@ -2,7 +2,7 @@
 /* Work that is divided unevenly, as suspects: a stage with its ranks, or nobody in particular. */
 #include "analysis/straggler/suspects.h"
 
-#include "analysis/measure/kernel_speed.h"
+#include "analysis/measure/measure.h"
 #include "base/arena.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 /* Training output: where loss and speed went wrong. Rules: inquest-report(5). */
 #include "analysis/training/series.h"
 
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "base/say.h"
 #include "base/stats.h"
 #include "base/words.h"

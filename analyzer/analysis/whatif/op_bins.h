@@ -3,7 +3,7 @@
 #ifndef INQ_ANALYSIS_WHATIF_OP_BINS_H
 #define INQ_ANALYSIS_WHATIF_OP_BINS_H
 
-#include "graph/optable/model.h"
+#include "graph/optable/optable.h"
 
 /* All-zero is releasable. Bin b holds op[start[b]] .. op[start[b + 1] - 1], in graph order. */
 struct inq_op_bins {

@@ -3,7 +3,7 @@
  * defines them. */
 #include "analysis/whatif/whatif.h"
 
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/sort.h"
 

@@ -4,7 +4,8 @@
 #ifndef INQ_ANALYSIS_WHATIF_WHATIF_H
 #define INQ_ANALYSIS_WHATIF_WHATIF_H
 
-#include "graph/optable/model.h"
+#include "analysis/whatif/op_bins.h"
+#include "graph/optable/optable.h"
 #include "inquest/analysis.h"
 
 #define INQ_ALL_TYPES      UINT32_MAX

@@ -2,7 +2,7 @@
 /* inquest list: what there is to choose from. */
 #include "cli/cli.h"
 
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 #include "inquest/check.h"
 #include "inquest/fix.h"
 #include "inquest/lint.h"

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "trace/build/shard.h"
+#include "trace/build/build.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef INQ_GRAPH_OPTABLE_TEMPLATE_H
 #define INQ_GRAPH_OPTABLE_TEMPLATE_H
 
-#include "graph/builder.h"
+#include "graph/graph.h"
 #include "graph/optable/rows.h"
 
 /* Lanes of a worker. */

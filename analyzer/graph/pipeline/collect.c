@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "graph/pipeline/pipeline.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

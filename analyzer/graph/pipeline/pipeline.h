@@ -4,7 +4,7 @@
 #ifndef INQ_GRAPH_PIPELINE_PIPELINE_H
 #define INQ_GRAPH_PIPELINE_PIPELINE_H
 
-#include "graph/optable/rows.h"
+#include "graph/optable/optable.h"
 
 enum inq_pipe_item_kind {
     INQ_ITEM_COMPUTE, /* a kernel or copy */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flight Recorder dumps: a pickle (protocols 2 to 5) or JSON. */
 #include "ingest/flight/values.h"
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 #include "ingest/flight/value_json.h"
 
 #include "base/mem.h"

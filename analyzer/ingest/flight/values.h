@@ -4,7 +4,7 @@
 #define INQ_INGEST_FLIGHT_VALUES_H
 
 #include "ingest/flight/pickle.h"
-#include "trace/build/flight.h"
+#include "trace/build/build.h"
 
 /* Whether the document has the keys of a dump. */
 bool inq_flight_is_dump(const struct inq_value *root);

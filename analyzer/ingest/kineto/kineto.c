@@ -2,7 +2,7 @@
 /* JSON event traces: Kineto's object form, Chrome's object and array forms. Walks the document,
  * hands events and members on, and finds the thread again after damage. */
 #include "ingest/kineto/kineto.h"
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 #include <string.h>
 

@@ -4,10 +4,10 @@
 #define INQ_INGEST_KINETO_KINETO_H
 
 #include "base/hash.h"
-#include "ingest/optable/ops.h"
-#include "ingest/scan/shape.h"
-#include "trace/build/shard.h"
-#include "trace/classify.h"
+#include "ingest/optable/optable.h"
+#include "ingest/scan/scan.h"
+#include "trace/build/build.h"
+#include "trace/trace.h"
 
 /* A time beyond this is no time: sums of two stay far from overflow. */
 #define INQ_KINETO_MAX_TIME (INT64_MAX / 4)

@@ -5,7 +5,7 @@
 #include "ingest/log/exception.h"
 #include "ingest/log/level.h"
 
-#include "trace/build/log.h"
+#include "trace/build/build.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,12 +6,11 @@
 #include "ingest/log/scan.h"
 #include "ingest/log/sniff.h"
 #include "ingest/log/wrap.h"
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 #include "ingest/scan/scan.h"
-#include "ingest/unrecognized.h"
 
 #include "base/mem.h"
-#include "trace/build/log.h"
+#include "trace/build/build.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "ingest/log/level.h"
 #include "ingest/log/line.h"
 #include "ingest/log/wrap.h"
-#include "ingest/unrecognized.h"
+#include "ingest/ingest.h"
 
 #include <string.h>
 #include <strings.h>

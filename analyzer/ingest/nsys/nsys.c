@@ -5,11 +5,11 @@
  * Every process that did GPU work becomes one rank (homes.h): kernels, copies, sets and
  * synchronisations on lanes by stream, driver calls with their correlation, NVTX ranges as notes.
  * Times are ns since the start of the session, whose wall-clock time is in the file. */
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 #include "base/mem.h"
 #include "ingest/nsys/homes.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 #include <sqlite3.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "ingest/optable/csv.h"
 
 #include "base/mem.h"
-#include "trace/build/shard.h"
+#include "trace/build/build.h"
 
 #include <string.h>
 

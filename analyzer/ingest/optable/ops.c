@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ingest/optable/ops.h"
+#include "ingest/optable/optable.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * by number, in each the starts and ends of its micro-batches' forward and backward passes (with
  * split backward: of the weight gradients too) in ms since the iteration's begin. Sizes of the job
  * are in config.json beside it. */
-#include "ingest/optable/ops.h"
-#include "ingest/reader.h"
+#include "ingest/optable/optable.h"
+#include "ingest/ingest.h"
 #include "ingest/scan/scan.h"
 
 #include "base/mem.h"

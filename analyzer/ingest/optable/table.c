@@ -4,14 +4,14 @@
  * stay as recorded, in every step from an origin of its own. */
 #include "ingest/optable/csv.h"
 #include "ingest/optable/header.h"
-#include "ingest/optable/ops.h"
-#include "ingest/reader.h"
+#include "ingest/optable/optable.h"
+#include "ingest/ingest.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/time.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 #include <string.h>
 

@@ -149,4 +149,7 @@ int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err)
 int64_t inq_window_offset(const struct inq_window *window, const char *p);
 void inq_window_release(struct inq_window *window);
 
+/* of the same door; it stands on what is above */
+#include "ingest/scan/shape.h"
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Telemetry of GPUs as text, one reader for the forms that it has: CSV of `nvidia-smi --query-gpu`,
  * tables of `dcgmi dmon` and `nvidia-smi dmon`, Prometheus' text of dcgm-exporter. */
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 #include "base/mem.h"
 #include "ingest/telemetry/fields.h"

@@ -4,7 +4,7 @@
 #ifndef INQ_INGEST_XLA_HLO_H
 #define INQ_INGEST_XLA_HLO_H
 
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 enum { INQ_HLO_MAX_MEMBERS = 16384 }; /* of all replica groups of an op */
 

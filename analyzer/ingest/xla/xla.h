@@ -3,7 +3,7 @@
 #ifndef INQ_INGEST_XLA_XLA_H
 #define INQ_INGEST_XLA_XLA_H
 
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 /* With all files read: the XSpace files of one folder are the hosts of one run, whose devices are
  * numbered one host after the other; a trace.json that JAX wrote beside one is not read a second

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "inquest/version.h"
-#include "report/terminal/escape.h"
+#include "report/terminal/terminal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #define INQ_REPORT_CHECK_NOTICES_H
 
 #include "inquest/report.h"
-#include "report/terminal/writer.h"
+#include "report/terminal/terminal.h"
 
 enum inq_notice_level { INQ_NOTICE_ERROR, INQ_NOTICE_NOTE, INQ_NOTICE_PASSED, INQ_NOTICE_SKIPPED };
 

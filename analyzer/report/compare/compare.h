@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "inquest/compare.h"
-#include "report/sections/table.h"
+#include "report/sections/sections.h"
 
 struct inq_compare_view {
     const struct inq_comparison *c;

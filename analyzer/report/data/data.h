@@ -4,7 +4,7 @@
 #ifndef INQ_REPORT_DATA_DATA_H
 #define INQ_REPORT_DATA_DATA_H
 
-#include "report/document.h"
+#include "report/report.h"
 
 enum { INQ_DATA_COLUMNS = 32 }; /* of a table at most */
 

@@ -2,7 +2,7 @@
 /* What ran: kernels, the pipeline and its ops, the critical path. */
 #include "report/data/data.h"
 
-#include "graph/optable/model.h"
+#include "graph/optable/optable.h"
 #include "inquest/kernels.h"
 
 /* ---- kernels

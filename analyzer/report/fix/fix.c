@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "inquest/version.h"
-#include "report/render/json/values.h"
+#include "report/render/json/json.h"
 
 static void write_sample(struct inq_json *json, const struct inq_sample *sample)
 {

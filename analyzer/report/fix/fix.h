@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "inquest/fix.h"
 #include "inquest/report.h"
-#include "report/sections/table.h"
+#include "report/sections/sections.h"
 
 /* "not executed", "confirmed" .. */
 const char *inq_judgement_words(enum inq_judgement judgement);

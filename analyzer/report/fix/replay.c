@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/time.h"
-#include "report/terminal/writer.h"
-#include "report/sections/table.h"
+#include "report/terminal/terminal.h"
+#include "report/sections/sections.h"
 
 #include <inttypes.h>
 #include <stdio.h>

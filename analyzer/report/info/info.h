@@ -2,9 +2,9 @@
 #ifndef INQ_REPORT_INFO_INFO_H
 #define INQ_REPORT_INFO_INFO_H
 
-#include "report/render/json/values.h"
-#include "report/sections/table.h"
-#include "report/terminal/context.h"
+#include "report/render/json/json.h"
+#include "report/sections/sections.h"
+#include "report/terminal/terminal.h"
 
 int inq_info_text(const struct inq_run *run, const struct inq_report_options *options,
                   struct inq_arena *arena, struct inq_out *out, struct inq_err *err);

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "inquest/report.h"
-#include "report/sections/table.h"
+#include "report/sections/sections.h"
 
 #include <inttypes.h>
 #include <stdio.h>

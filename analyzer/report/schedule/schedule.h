@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "inquest/schedule.h"
-#include "report/terminal/writer.h"
+#include "report/terminal/terminal.h"
 
 /* A timed schedule to be shown. */
 struct inq_schedule_view {

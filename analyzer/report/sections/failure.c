@@ -3,7 +3,7 @@
 #include "base/say.h"
 #include "inquest/failure.h"
 #include "inquest/log.h"
-#include "report/terminal/moment.h"
+#include "report/terminal/terminal.h"
 #include "report/sections/tables.h"
 
 #include <inttypes.h>

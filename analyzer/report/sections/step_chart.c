@@ -2,10 +2,10 @@
 /* Which step is drawn, of which ranks, and what is in it. */
 #include "report/sections/step_chart.h"
 
-#include "analysis/account/time_breakdown.h"
+#include "analysis/account/account.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "graph/optable/model.h"
+#include "graph/optable/optable.h"
 #include "inquest/account.h"
 #include "report/sections/tables.h"
 

@@ -4,8 +4,7 @@
 #ifndef INQ_REPORT_SECTIONS_STEP_CHART_H
 #define INQ_REPORT_SECTIONS_STEP_CHART_H
 
-#include "report/terminal/writer.h"
-#include "report/terminal/context.h"
+#include "report/terminal/terminal.h"
 
 /* What the chart of a step is drawn from. */
 #define INQ_STEP_CHART_SECTIONS                                                                    \

@@ -5,7 +5,7 @@
 #define INQ_REPORT_SECTIONS_TABLE_H
 
 #include "base/arena.h"
-#include "report/terminal/writer.h"
+#include "report/terminal/terminal.h"
 
 enum { INQ_TABLE_MAX_COLUMNS = 16 };
 

@@ -4,7 +4,7 @@
 #define INQ_REPORT_SECTIONS_TABLES_H
 
 #include "report/sections/table.h"
-#include "report/terminal/context.h"
+#include "report/terminal/terminal.h"
 
 enum { INQ_TABLE_ROWS = 32 }; /* shown at most without -v */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What text and Markdown both say in words. */
-#include "report/document.h"
+#include "report/report.h"
 
 #include "base/say.h"
 #include "inquest/account.h"

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 #include "trace/build/outliers.h"
 #include "trace/build/shard.h"
 

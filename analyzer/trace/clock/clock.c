@@ -10,8 +10,8 @@
 #include "base/par.h"
 #include "base/sort.h"
 #include "base/stats.h"
-#include "trace/build/assemble.h"
-#include "trace/classify.h"
+#include "trace/build/build.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/par.h"
 #include "base/sort.h"
-#include "trace/comm_rows.h"
+#include "trace/trace.h"
 
 #include <string.h>
 
@@ -178,7 +178,7 @@ static void take_rows(const struct inq_side *side, const struct inq_clock *clock
     }
 }
 
-static int fit_edge(struct edge *edge, const struct inq_align *pair, struct inq_clock *clock,
+static int fit_edge(struct edge *edge, const struct inq_alignment *pair, struct inq_clock *clock,
                     struct inq_err *err)
 {
     struct inq_clock_point *points = inq_mem_alloc((pair->m + 1) * sizeof *points);
@@ -216,7 +216,7 @@ static int estimate_edge(void *ctx, size_t i, struct inq_err *err)
     } else {
         take_rows(known, &f->clocks[source_of(f, known)], a);
         take_rows(other, NULL, b);
-        struct inq_align pair = {.a = a, .b = b, .n = known->n, .m = other->n, .match = match};
+        struct inq_alignment pair = {.a = a, .b = b, .n = known->n, .m = other->n, .match = match};
         inq_align(&pair);
         code = fit_edge(edge, &pair, &f->clocks[source_of(f, other)], err);
     }

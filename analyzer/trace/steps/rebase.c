@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One time line for op tables whose clock begins anew in every step. */
-#include "trace/build/assemble.h"
+#include "trace/build/build.h"
 
 #include "base/hash.h"
 #include "base/mem.h"

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "trace/build/assemble.h"
+#include "trace/build/build.h"
 
 /* More steps than this are no steps. */
 enum { MAX_STEPS = 1 << 17 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bases of fixes: of a run, or of a schedule. */
 #include "fix/base/base.h"
-#include "fix/pipeline.h"
-#include "fix/spec.h"
+#include "fix/fix.h"
 
 #include "analysis/whatif/whatif.h"
 #include "base/mem.h"

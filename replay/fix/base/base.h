@@ -3,7 +3,7 @@
 #define INQ_REPLAY_FIX_BASE_BASE_H
 
 #include "analysis/straggler/straggler.h"
-#include "fix/step.h"
+#include "fix/fix.h"
 
 struct inq_fix_base {
     struct fix_job job;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The base of a run with labelled ops: the median step of the op model. */
 #include "fix/base/base.h"
-#include "fix/spec.h"
+#include "fix/fix.h"
 
 #include "analysis/whatif/whatif.h"
 #include "base/mem.h"

@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "fix/pipeline.h"
-#include "graph/optable/model.h"
+#include "fix/fix.h"
+#include "graph/optable/optable.h"
 
 #include <string.h>
 

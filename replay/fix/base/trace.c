@@ -2,11 +2,11 @@
 /* The base of a recorded run without labels: GPU work and host calls of the median step. It lasts
  * from the end of the GPU work of the step before to the end of its own, over all ranks. */
 #include "fix/base/base.h"
-#include "fix/spec.h"
+#include "fix/fix.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "graph/from_trace.h"
+#include "graph/graph.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "fix/validate/validate.h"
 
 #include "fix/base/base.h"
-#include "fix/spec.h"
+#include "fix/fix.h"
 
 #include "base/arena.h"
 #include "base/mem.h"

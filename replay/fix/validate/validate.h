@@ -3,7 +3,7 @@
 #ifndef INQ_REPLAY_FIX_VALIDATE_VALIDATE_H
 #define INQ_REPLAY_FIX_VALIDATE_VALIDATE_H
 
-#include "fix/step.h"
+#include "fix/fix.h"
 #include "inquest/fix.h"
 
 /* Measures every need on an engine by recorded work: `measured` and `ci95` are filled where the

@@ -4,7 +4,7 @@
 #include "schedule/schedule.h"
 
 #include "base/mem.h"
-#include "graph/optable/split_name.h"
+#include "graph/optable/optable.h"
 
 #include <stdio.h>
 #include <string.h>

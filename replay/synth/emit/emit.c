@@ -3,7 +3,7 @@
 #include "synth/emit/emit.h"
 
 #include "base/hash.h"
-#include "synth/random.h"
+#include "synth/synth.h"
 
 #include <inttypes.h>
 #include <stdio.h>

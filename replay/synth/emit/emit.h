@@ -4,7 +4,9 @@
 #define INQ_REPLAY_SYNTH_EMIT_EMIT_H
 
 #include "base/out.h"
-#include "synth/build.h"
+#include "synth/emit/names.h"
+
+struct synth_sim;
 
 /* Writes the whole document into `out` (which keeps the first failure). */
 void inq_synth_emit(const struct synth_sim *sim, int32_t rank, struct inq_out *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nothing is lost because one part fails: each analysis fails in turn, and all other sections are
  * byte for byte those of the undisturbed report. */
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "inquest/ingest.h"
 #include "inquest/report.h"
 

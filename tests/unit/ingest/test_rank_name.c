@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks in file names: the numbers that are ranks, and those that are not. */
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* The table of readers: formats by content, whatever the name; what no reader takes gets a reason.
  */
 #include "ingest/log/sniff.h"
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 #include "ingest/unrecognized.h"
 #include "support_read.h"
 

@@ -3,7 +3,7 @@
 #ifndef INQ_TEST_SUPPORT_READ_H
 #define INQ_TEST_SUPPORT_READ_H
 
-#include "ingest/reader.h"
+#include "ingest/ingest.h"
 
 #include <stdio.h>
 

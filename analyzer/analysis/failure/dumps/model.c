@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "trace/build/flight.h"
+#include "trace/build/build.h"
 
 #include <string.h>
 

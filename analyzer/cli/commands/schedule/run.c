@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/time.h"
-#include "graph/optable/model.h"
+#include "graph/optable/optable.h"
 
 #include <inttypes.h>
 #include <stdio.h>

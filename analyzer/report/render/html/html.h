@@ -4,7 +4,7 @@
 #ifndef INQ_REPORT_RENDER_HTML_HTML_H
 #define INQ_REPORT_RENDER_HTML_HTML_H
 
-#include "report/document.h"
+#include "report/report.h"
 
 /* ---- what is embedded ------------------------------------------------------------------------ */
 

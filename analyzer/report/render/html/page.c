@@ -3,7 +3,7 @@
 #include "report/render/html/html.h"
 
 #include "inquest/version.h"
-#include "report/terminal/escape.h"
+#include "report/terminal/terminal.h"
 
 #include <string.h>
 

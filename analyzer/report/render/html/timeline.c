@@ -6,9 +6,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/say.h"
-#include "graph/optable/rows.h"
+#include "graph/optable/optable.h"
 #include "report/info/info.h"
-#include "report/sections/step_chart.h"
+#include "report/sections/sections.h"
 
 #include <inttypes.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections `account`, which every number about time comes from, and `steps`. */
-#include "report/document.h"
+#include "report/report.h"
 
 #include "inquest/account.h"
-#include "report/render/json/values.h"
+#include "report/render/json/json.h"
 
 #include <math.h>
 

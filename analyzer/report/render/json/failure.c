@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The section `failure`. */
 #include "inquest/failure.h"
-#include "report/document.h"
+#include "report/report.h"
 #include "report/info/info.h"
-#include "report/terminal/moment.h"
+#include "report/terminal/terminal.h"
 
 static void write_evidence(struct inq_json *json, const char *key,
                            const struct inq_failure_evidence *evidence)

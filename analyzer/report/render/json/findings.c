@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections `verdict` and `findings`. */
-#include "report/document.h"
+#include "report/report.h"
 #include "report/info/info.h"
 
 #include <math.h>

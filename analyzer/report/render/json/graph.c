@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections `pipeline`, `whatif` and `critical_path`. */
-#include "report/document.h"
+#include "report/report.h"
 #include "report/info/info.h"
 
 static void write_parts(struct inq_json *json, const char *key,

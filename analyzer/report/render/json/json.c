@@ -2,9 +2,9 @@
 /* "inquest-report/1", and "inquest-report-set/1" for several jobs: the contract with programs. Keys
  * and their order are documented in man inquest-report(5); what was not measured is null, a section
  * that does not apply is absent. */
-#include "report/document.h"
+#include "report/report.h"
 #include "report/info/info.h"
-#include "report/render/json/values.h"
+#include "report/render/json/json.h"
 
 #include "inquest/version.h"
 

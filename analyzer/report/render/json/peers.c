@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The section `method`: the peers' own numbers, in their units (us) and rounding. */
-#include "report/document.h"
+#include "report/report.h"
 #include "report/info/info.h"
 
 static void write_hta_streams(struct inq_json *json, const struct inq_peer_rank_time *t)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections `ranks` and `collectives`. */
-#include "report/document.h"
+#include "report/report.h"
 #include "report/info/info.h"
 
 static void write_idle(struct inq_json *json, const struct inq_rank_time *t)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The `training` section. */
 #include "inquest/training.h"
-#include "report/document.h"
+#include "report/report.h"
 
 static void write_event(struct inq_json *json, const struct inq_training_event *event)
 {

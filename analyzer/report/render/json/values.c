@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/render/json/values.h"
+#include "report/render/json/json.h"
 
 void inq_json_known(struct inq_json *json, const char *key, int64_t value)
 {

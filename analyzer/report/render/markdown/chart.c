@@ -3,7 +3,7 @@
  * else as characters in a block of code. Nothing in either comes from an input but numbers. */
 #include "report/render/markdown/markdown.h"
 
-#include "report/sections/step_chart.h"
+#include "report/sections/sections.h"
 
 #include <inttypes.h>
 

@@ -5,7 +5,7 @@
 #include "base/say.h"
 #include "inquest/version.h"
 #include "report/info/info.h"
-#include "report/sections/step_chart.h"
+#include "report/sections/sections.h"
 
 #include <inttypes.h>
 #include <stdio.h>

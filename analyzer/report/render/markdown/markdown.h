@@ -3,7 +3,7 @@
 #ifndef INQ_REPORT_RENDER_MARKDOWN_MARKDOWN_H
 #define INQ_REPORT_RENDER_MARKDOWN_MARKDOWN_H
 
-#include "report/document.h"
+#include "report/report.h"
 
 /* Writes text so that it shows as it is: no mark-up, HTML, link, mention or line break of an input
  * takes effect. More than `columns` columns are cut in the middle. */

@@ -3,9 +3,9 @@
  * profiler, so that this and other programs can read them back. */
 #include "report/render/perfetto/perfetto.h"
 
-#include "analysis/account/time_breakdown.h"
+#include "analysis/account/account.h"
 #include "base/say.h"
-#include "trace/classify.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>

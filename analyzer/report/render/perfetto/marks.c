@@ -3,9 +3,8 @@
  * the critical path with its arrows. */
 #include "report/render/perfetto/perfetto.h"
 
-#include "analysis/comm/collectives.h"
-#include "analysis/account/sweep.h"
-#include "analysis/account/time_breakdown.h"
+#include "analysis/comm/comm.h"
+#include "analysis/account/account.h"
 #include "base/mem.h"
 #include "base/say.h"
 #include "base/sort.h"

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "trace/build/shard.h"
+#include "trace/build/build.h"
 
 /* Wall-clock times are written relative to a full second: viewers read times as doubles. */
 #define BASE_NS INT64_C(1000000000)

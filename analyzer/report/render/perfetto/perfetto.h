@@ -4,8 +4,8 @@
 #define INQ_REPORT_RENDER_PERFETTO_PERFETTO_H
 
 #include "base/json.h"
-#include "report/document.h"
-#include "trace/build/shard.h"
+#include "report/report.h"
+#include "trace/build/build.h"
 
 /* What a slice is of, and with it what `row` counts. */
 enum inq_slice_kind {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline of one step and the heat map of workers, in characters: blocks where there is UTF-8,
  * and nothing that only a colour tells. */
-#include "report/sections/step_chart.h"
+#include "report/sections/sections.h"
 
 #include "base/mem.h"
 #include "base/say.h"
-#include "graph/optable/rows.h"
-#include "report/sections/table.h"
+#include "graph/optable/optable.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings on the terminal: what, by how much, where to look, what to try. */
-#include "report/document.h"
+#include "report/report.h"
 
 #include "base/say.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A table on the terminal: aligned, one header line, no wider than the pen. */
-#include "report/sections/table.h"
+#include "report/sections/sections.h"
 
 #include "base/say.h"
 

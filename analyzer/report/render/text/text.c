@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report on the terminal: the verdict first, then findings, then tables. */
-#include "report/document.h"
+#include "report/report.h"
 #include "base/say.h"
 #include "report/info/info.h"
-#include "report/sections/step_chart.h"
+#include "report/sections/sections.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's parts: intervals, rules, the baseline's file, the comparison, its reports. */
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "base/json.h"
 #include "inquest/lint.h"
 #include "inquest/report.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate on schedules: every swap of neighbours that makes a schedule longer fails, and nothing
  * that is equal does. */
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "base/out.h"
 #include "inquest/check.h"
 

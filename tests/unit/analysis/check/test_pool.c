@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Baselines of several runs: the spread between them is measured, and a creep is told. */
-#include "analysis/check/measures.h"
+#include "analysis/check/check.h"
 #include "analysis/check/pool.h"
 #include "base/out.h"
 #include "inquest/check.h"

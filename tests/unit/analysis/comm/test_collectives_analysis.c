@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who waited for whom: figures of matched collectives, by hand and on real runs. */
-#include "analysis/comm/collectives.h"
+#include "analysis/comm/comm.h"
 
 #include "inquest/ingest.h"
 #include "trace/build/assemble.h"

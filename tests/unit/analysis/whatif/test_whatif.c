@@ -3,7 +3,7 @@
  * small jobs. */
 #include "inquest/analysis.h"
 
-#include "analysis/registry.h"
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline of one step and the heat map: what is drawn is what was recorded, in any width. */
 #include "inquest/ingest.h"
-#include "report/document.h"
+#include "report/report.h"
 #include "report/render/markdown/markdown.h"
 #include "report/sections/step_chart.h"
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The documents, one function per format; and the sentences that text and Markdown share. */
-#ifndef INQ_REPORT_DOCUMENT_H
-#define INQ_REPORT_DOCUMENT_H
+#ifndef INQ_REPORT_REPORT_H
+#define INQ_REPORT_REPORT_H
 
 #include "base/json.h"
-#include "report/terminal/writer.h"
-#include "report/sections/tables.h"
-#include "report/terminal/context.h"
+#include "report/terminal/terminal.h"
+#include "report/sections/sections.h"
 
 /* All reports of one run. */
 struct inq_document {

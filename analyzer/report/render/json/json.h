@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as every JSON section writes them. */
-#ifndef INQ_REPORT_RENDER_JSON_VALUES_H
-#define INQ_REPORT_RENDER_JSON_VALUES_H
+#ifndef INQ_REPORT_RENDER_JSON_JSON_H
+#define INQ_REPORT_RENDER_JSON_JSON_H
 
 #include "base/json.h"
-#include "report/terminal/context.h"
+#include "report/terminal/terminal.h"
 
 /* An integer, or null when it is negative (not measured, unknown). */
 void inq_json_known(struct inq_json *json, const char *key, int64_t value);

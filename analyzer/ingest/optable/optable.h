@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers of a pipeline job and their labelled ops: what the readers of op tables have in common.
  */
-#ifndef INQ_INGEST_OPTABLE_OPS_H
-#define INQ_INGEST_OPTABLE_OPS_H
+#ifndef INQ_INGEST_OPTABLE_OPTABLE_H
+#define INQ_INGEST_OPTABLE_OPTABLE_H
 
-#include "trace/build/shard.h"
+#include "trace/build/build.h"
 
 /* The lanes of a worker, by id: those of the what-if paper (OSDI'25). Ops of one lane run in order.
  */

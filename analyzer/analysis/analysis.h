@@ -2,8 +2,8 @@
 /* The parts that analysis/registry.c puts in order: one run function per analysis, and the judge. A
  * part that is added here gets a row in analysis/registry.c; everything it allocates for the report
  * lives in the report's arena. */
-#ifndef INQ_ANALYSIS_REGISTRY_H
-#define INQ_ANALYSIS_REGISTRY_H
+#ifndef INQ_ANALYSIS_ANALYSIS_H
+#define INQ_ANALYSIS_ANALYSIS_H
 
 #include "inquest/analysis.h"
 

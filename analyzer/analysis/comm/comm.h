@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One matched collective in numbers; the definitions are those above struct inq_wait. */
-#ifndef INQ_ANALYSIS_COMM_COLLECTIVES_H
-#define INQ_ANALYSIS_COMM_COLLECTIVES_H
+#ifndef INQ_ANALYSIS_COMM_COMM_H
+#define INQ_ANALYSIS_COMM_COMM_H
 
 #include "inquest/analysis.h"
 

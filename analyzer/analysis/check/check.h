@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Filling a snapshot. */
-#ifndef INQ_ANALYSIS_CHECK_MEASURES_H
-#define INQ_ANALYSIS_CHECK_MEASURES_H
+#ifndef INQ_ANALYSIS_CHECK_CHECK_H
+#define INQ_ANALYSIS_CHECK_CHECK_H
 
 #include "inquest/check.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The readers: one per format, chosen by content. */
-#ifndef INQ_INGEST_READER_H
-#define INQ_INGEST_READER_H
+#ifndef INQ_INGEST_INGEST_H
+#define INQ_INGEST_INGEST_H
 
+#include "ingest/unrecognized.h"
 #include "ingest/source/source.h"
-#include "trace/build/shard.h"
+#include "trace/build/build.h"
 
 struct inq_reader {
     const char *name;    /* the file's format in reports */

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text for people: contexts, escapes, times, and the writer. */
+#ifndef INQ_REPORT_TERMINAL_TERMINAL_H
+#define INQ_REPORT_TERMINAL_TERMINAL_H
+
+#include "report/terminal/context.h"
+#include "report/terminal/escape.h"
+#include "report/terminal/moment.h"
+#include "report/terminal/writer.h"
+
+#endif

@@ -114,6 +114,10 @@ int inq_fix_base_of_run(const struct inq_trace *trace, struct inq_report *report
                              : inq_fix_base_trace(trace, report, *base, err);
     }
     bool labelled = model != NULL && strcmp(model->source, "labels") == 0;
+    if (code == INQ_OK && !labelled && report->account == NULL) {
+        code = inq_err_set(err, INQ_UNSUPPORTED,
+                           "no step of this run can be measured: nothing to compare a fix with");
+    }
     if (code == INQ_OK && !labelled) {
         code = inq_study_init((*base)->study, trace, report, err);
     }

@@ -15,7 +15,8 @@
  * regressed when it grew at all.
  *
  * With a baseline of three runs or more the spread between runs is measured: the limit is their
- * mean and 2.5 of their standard deviations, at least 2 % (of the step for what grows by it); and a
+ * mean and 2.5 of their standard deviations, at least 2 % (of the step for what grows by it; 1.5 % of
+ * what is measured within a step, where the noise of all ranks cancels); and a
  * measure that crept up over six runs or more by 3 % in all regressed too. */
 #ifndef INQUEST_CHECK_H
 #define INQUEST_CHECK_H
@@ -39,12 +40,14 @@ enum inq_check_growth {
 
 enum inq_check_unit { INQ_UNIT_NS, INQ_UNIT_SHARE, INQ_UNIT_FACTOR, INQ_UNIT_COUNT };
 
-/* X(NAME, "text", unit, growth, "what it is"): less is better in all of them. `compute_ns` is there
- * once for each role of ranks, as "compute_ns.stage2". */
+/* X(NAME, "text", unit, growth, "what it is"): less is better in all of them. `compute_ns` and
+ * `slowest_rank` are there once for each role of ranks, as "compute_ns.stage2". */
 #define INQ_MEASURES(X)                                                                            \
     X(STEP_TIME, "step_time_ns", NS, OWN, "time of the median step")                               \
     X(MAKESPAN, "makespan_ns", NS, OWN, "time of the schedule")                                    \
     X(COMPUTE, "compute_ns", NS, OWN, "GPU compute per step of the rank that computes longest")    \
+    X(SLOWEST_RANK, "slowest_rank", FACTOR, OWN,                                                   \
+      "GPU compute of the rank that computes longest, a multiple of its peers' in the same step")  \
     X(EXPOSED_COMM, "exposed_comm_ns", NS, STEP,                                                   \
       "communication per step that no compute covers, mean of the ranks")                          \
     X(WORST_WAIT, "worst_wait_ns", NS, STEP,                                                       \

@@ -506,6 +506,63 @@ static void find_cause(struct inq_check *check)
     }
 }
 
+/* What a step consists of, in the order in which one explains the next: others wait for a rank that
+ * computes longer or whose host is late, never the other way round. */
+static bool explains_step(enum inq_measure_kind kind)
+{
+    return kind == INQ_MEASURE_COMPUTE || kind == INQ_MEASURE_HOST || kind == INQ_MEASURE_IDLE ||
+           kind == INQ_MEASURE_EXPOSED_COMM;
+}
+
+/* Whose slowness it is: the rank that fell behind its peers says more than the longest of all. */
+static const char *whose(const struct inq_check *check, const struct inq_check_row *row)
+{
+    const char *suffix = strchr(row->now.name, '.');
+    for (size_t i = 0; i < check->n && row->now.kind == INQ_MEASURE_COMPUTE; i++) {
+        const struct inq_check_row *peer = &check->rows[i];
+        const char *of = strchr(peer->now.name, '.');
+        bool same = suffix == NULL ? of == NULL : of != NULL && strcmp(of, suffix) == 0;
+        if (peer->now.kind == INQ_MEASURE_SLOWEST_RANK && same && !peer->pass) {
+            return peer->now.who;
+        }
+    }
+    return row->now.who;
+}
+
+/* By most of the step's growth at least. */
+static const double EXPLAINS = 0.5;
+
+/* "; mostly compute_ns.stage2 (+826 us), rank 3": the part that the step grew by. */
+static void explain_step(struct inq_check *check)
+{
+    struct inq_check_row *step = NULL;
+    const struct inq_check_row *best = NULL;
+    double most = 0.0;
+    for (size_t i = 0; i < check->n; i++) {
+        struct inq_check_row *row = &check->rows[i];
+        double growth = row->now.value - row->base.value;
+        bool own = row->now.kind != INQ_MEASURE_EXPOSED_COMM;
+        step = row->now.kind == INQ_MEASURE_STEP_TIME ? row : step;
+        /* a rank's own time explains the waiting for it, which can measure a little more */
+        growth *= own ? 1.0 : 1.0 - INQ_CHECK_TOLERANCE;
+        if (explains_step(row->now.kind) && isfinite(growth) && growth > most) {
+            most = growth;
+            best = row;
+        }
+    }
+    if (step == NULL || step->pass || best == NULL ||
+        most < EXPLAINS * (step->now.value - step->base.value)) {
+        return;
+    }
+    char growth[32];
+    const char *who = whose(check, best);
+    size_t used = strlen(step->message);
+    (void)snprintf(
+        step->message + used, sizeof step->message - used, "; mostly %s (+%s)%s%s", best->now.name,
+        value_text(INQ_UNIT_NS, best->now.value - best->base.value, growth, sizeof growth),
+        who[0] != '\0' ? ", " : "", who);
+}
+
 static void say_lint(struct inq_check *check, const struct inq_snapshot *now)
 {
     for (size_t i = 0; i < check->n; i++) {
@@ -565,6 +622,7 @@ int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline 
     }
     add_rows(check, now, base, &limits);
     say_lint(check, now);
+    explain_step(check);
     if (now->subject == INQ_SUBJECT_RUN) {
         code = add_findings(check, now, base, &limits, err);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A recorded run in a handful of measures, each over its steps. */
 #include "analysis/check/check.h"
+#include "analysis/check/peers.h"
 #include "analysis/measure/measure.h"
 #include "analysis/record/record.h"
 #include "analysis/findings/findings.h"
@@ -76,6 +77,13 @@ static int add_steps(struct measurer *m, enum inq_measure_kind kind, const char 
     return code == INQ_OK ? inq_snapshot_add(m->out, kind, suffix, &values, m->err) : code;
 }
 
+static void name_one(struct measurer *m, const struct inq_record_rank *rank)
+{
+    (void)snprintf(m->who, sizeof m->who, "rank %" PRId32 "%s%.40s%s", rank->rank,
+                   rank->host[0] != '\0' ? " (host " : "", rank->host,
+                   rank->host[0] != '\0' ? ")" : "");
+}
+
 /* The rank with most of a part of the step over the ranks of a role, where it has by far more than
  * the mean of these. */
 static void name_rank(struct measurer *m, enum inq_step_part part, uint32_t role)
@@ -96,9 +104,7 @@ static void name_rank(struct measurer *m, enum inq_step_part part, uint32_t role
     }
     double others_ns = n > 1 ? (sum_ns - most_ns) / (double)(n - 1) : 0.0;
     if (n > 1 && most_ns > others_ns * (1.0 + STANDS_OUT)) {
-        (void)snprintf(m->who, sizeof m->who, "rank %" PRId32 "%s%.40s%s", most->rank,
-                       most->host[0] != '\0' ? " (host " : "", most->host,
-                       most->host[0] != '\0' ? ")" : "");
+        name_one(m, most);
     }
 }
 
@@ -171,19 +177,41 @@ static size_t gather(struct measurer *m, uint32_t mask, uint32_t role, bool mean
     return n;
 }
 
+/* "stage2", "role3"; NULL: there is one role. */
+static const char *suffix_of(const struct measurer *m, uint32_t role, char *buf, size_t size)
+{
+    if (role == INQ_NONE) {
+        return NULL;
+    }
+    int32_t stage = m->roles.stage[role];
+    (void)snprintf(buf, size, "%s%d", stage >= 0 ? "stage" : "role",
+                   stage >= 0 ? (int)stage : (int)role);
+    return buf;
+}
+
 static int add_compute(struct measurer *m, uint32_t role)
 {
     uint32_t mask = CLASS_BIT(COMPUTE) | CLASS_BIT(UNCLASSIFIED);
     char suffix[24];
     size_t n = gather(m, mask, role, false);
     name_rank(m, INQ_PART_COMPUTE, role);
-    if (role == INQ_NONE) {
-        return add_steps(m, INQ_MEASURE_COMPUTE, NULL, n);
+    return add_steps(m, INQ_MEASURE_COMPUTE, suffix_of(m, role, suffix, sizeof suffix), n);
+}
+
+static int add_slowest(struct measurer *m, uint32_t role)
+{
+    struct inq_measure values;
+    char suffix[24];
+    size_t rank = 0;
+    int code = inq_measure_of_peers(&m->record, &m->roles, role, &values, &rank, m->err);
+    if (code != INQ_OK || values.n == 0) {
+        return code;
     }
-    int32_t stage = m->roles.stage[role];
-    (void)snprintf(suffix, sizeof suffix, "%s%d", stage >= 0 ? "stage" : "role",
-                   stage >= 0 ? (int)stage : (int)role);
-    return add_steps(m, INQ_MEASURE_COMPUTE, suffix, n);
+    name_one(m, &m->record.ranks[rank]);
+    memcpy(values.who, m->who, sizeof values.who);
+    m->who[0] = '\0';
+    return inq_snapshot_add(m->out, INQ_MEASURE_SLOWEST_RANK,
+                            suffix_of(m, role, suffix, sizeof suffix), &values, m->err);
 }
 
 static int add_classes(struct measurer *m)
@@ -296,6 +324,7 @@ static int add_all(struct measurer *m)
     bool one = m->roles.n <= 1 || m->roles.n > MOST_ROLES;
     for (uint32_t role = 0; code == INQ_OK && role < (one ? 1 : m->roles.n); role++) {
         code = add_compute(m, one ? INQ_NONE : role);
+        code = code == INQ_OK ? add_slowest(m, one ? INQ_NONE : role) : code;
     }
     code = code == INQ_OK ? add_classes(m) : code;
     code = code == INQ_OK ? add_graph(m) : code;

@@ -77,6 +77,33 @@ static void pool__the_limit_is_the_spread_and_at_least_two_percent(void **state)
     inq_baseline_release(&wide);
 }
 
+/* A rank against its peers: the run's own shift is not in it, so less is allowed. */
+static void pool__a_rank_behind_its_peers_is_held_closer(void **state)
+{
+    (void)state;
+    for (int over = 0; over < 2; over++) {
+        struct inq_baseline base = {0};
+        struct inq_check check;
+        struct inq_measure m = {.value = 1.0, .low = 1.0, .high = 1.0, .n = 10, .who = "rank 2"};
+        pool_runs(&base.snapshot, (const double[]){10.0, 10.0, 10.0}, 3);
+        m.n_runs = 3;
+        m.runs[0] = m.runs[1] = m.runs[2] = 1.0;
+        assert_int_equal(
+            inq_snapshot_add(&base.snapshot, INQ_MEASURE_SLOWEST_RANK, "stage1", &m, NULL), INQ_OK);
+        struct inq_snapshot now = run_of(10e6);
+        m.n_runs = 0;
+        m.value = over ? 1.0151 : 1.0149;
+        assert_int_equal(inq_snapshot_add(&now, INQ_MEASURE_SLOWEST_RANK, "stage1", &m, NULL),
+                         INQ_OK);
+        assert_int_equal(inq_check_compare(&now, &base, NULL, &check, NULL), INQ_OK);
+        assert_int_equal(check.pass, !over);
+        assert_true(!over || strstr(check.cause->message, "rank 2") != NULL);
+        inq_check_release(&check);
+        inq_snapshot_release(&now);
+        inq_baseline_release(&base);
+    }
+}
+
 static void pool__one_percent_a_week_is_told(void **state)
 {
     (void)state;
@@ -151,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pool__two_runs_do_not_tell_their_spread),
         cmocka_unit_test(pool__the_limit_is_the_spread_and_at_least_two_percent),
+        cmocka_unit_test(pool__a_rank_behind_its_peers_is_held_closer),
         cmocka_unit_test(pool__one_percent_a_week_is_told),
         cmocka_unit_test(pool__is_read_as_written_and_keeps_a_year),
         cmocka_unit_test(pool__a_passing_outlier_makes_no_new_finding),

@@ -386,7 +386,7 @@ static const struct {
     const char *spec, *measure, *who;
 } regressions[] = {
     {"step", 0, "layer=824us", "step_time_ns", ""},
-    {"stage", 1, "fault=slow_gpu:rank=4:last=5:factor=1.03", "compute_ns.stage2", ""},
+    {"stage", 1, "fault=slow_gpu:rank=4:last=5:factor=1.03", "stage_share.stage2", ""},
     {"rank", 0, "fault=slow_gpu:rank=3:factor=1.03", "", "rank 3"},
     {"rank of two", 1, "fault=slow_gpu:rank=5:factor=1.03", "", "rank 5"},
     {"loader", 0, "data=2200us", "host_ns", "data loading"},

@@ -16,16 +16,14 @@ static const size_t MAX_ROWS = 50000;
 /* Ratios in a baseline have nine digits. */
 static const double TEXT_ROUNDING = 1e-8;
 
-/* A run with fewer kernels than this part of the baseline's does less work: profilers lose single
- * records, a layer less is more. */
-static const double SAME_WORK = 0.98;
 /* A gain of so few steps beside the baseline's is not told as one. */
 static const uint64_t FEWER_STEPS = 2;
 
 /* A time that grows by a part of a step where the step is not known grows by a part of itself. */
 struct limits {
     const struct inq_check_rules *rules;
-    double step_ns; /* NaN: not known */
+    double step_ns;   /* NaN: not known */
+    int32_t replicas; /* ranks that share a stage; 0 not known */
 };
 
 const char *inq_check_outcome_text(enum inq_check_outcome outcome)
@@ -229,6 +227,11 @@ static double tolerance_of(const struct inq_check_row *row, const struct limits 
                                             : INQ_CHECK_TOLERANCE;
 }
 
+static double pooled_of(const struct inq_check_row *row, const struct limits *limits)
+{
+    return inq_pool_allowance(&row->base, unit_of(limits, &row->base), limits->replicas);
+}
+
 static void judge(struct inq_check_row *row, const struct limits *limits)
 {
     const struct inq_check_rule *rule = &limits->rules->of[row->now.kind];
@@ -253,8 +256,8 @@ static void judge(struct inq_check_row *row, const struct limits *limits)
     } else if (inq_measure_info(row->now.kind)->growth == INQ_GROWS_NOT) {
         judge_absolute(row, 0.0, false);
     } else if (known && !limits->rules->has_tolerance && rule->kind != INQ_RULE_TOLERANCE &&
-               isfinite(inq_pool_allowance(&row->base, unit_of(limits, &row->base)))) {
-        judge_pooled(row, limits, inq_pool_allowance(&row->base, unit_of(limits, &row->base)));
+               isfinite(pooled_of(row, limits))) {
+        judge_pooled(row, limits, pooled_of(row, limits));
     } else if (known) {
         judge_relative(row, limits, tolerance_of(row, limits));
     } else {
@@ -414,11 +417,9 @@ static int not_comparable(const struct inq_snapshot *now, const struct inq_snaps
         return inq_err_set(err, INQ_UNSUPPORTED, "the baseline was timed with --times %s",
                            times_text(base, text, sizeof text));
     }
-    if (!schedule && (double)now->kernels < SAME_WORK * (double)base->kernels) {
-        return inq_err_set(err, INQ_UNSUPPORTED,
-                           "not comparable: a step has %" PRId64 " GPU kernels instead of %" PRId64
-                           ": that is less work",
-                           now->kernels, base->kernels);
+    char text[400];
+    if (!schedule && inq_workload_differs(&now->work, &base->work, text, sizeof text)) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "not comparable: %s", text);
     }
     return INQ_OK;
 }
@@ -614,7 +615,9 @@ int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline 
         inq_check_rules_merge(&all, rules);
     }
     const struct inq_measure *step = inq_snapshot_find(base, "step_time_ns");
-    struct limits limits = {.rules = &all, .step_ns = step != NULL ? step->value : (double)NAN};
+    struct limits limits = {.rules = &all,
+                            .step_ns = step != NULL ? step->value : (double)NAN,
+                            .replicas = base->work.replicas};
     size_t most = now->n + base->n + 1;
     check->rows = most < MAX_ROWS ? inq_mem_zalloc(most, sizeof *check->rows) : NULL;
     if (check->rows == NULL) {

@@ -127,3 +127,53 @@ int inq_measure_of_peers(const struct inq_run_record *record, const struct inq_r
     inq_mem_free(p.scratch);
     return code;
 }
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+/* Mean compute of the ranks of each role in a step; NaN: a role has none. */
+static void stages_of_step(const struct peers *p, size_t step, double *mean, double *ranks)
+{
+    for (uint32_t k = 0; k < p->roles->n; k++) {
+        mean[k] = ranks[k] = 0.0;
+    }
+    for (size_t r = 0; r < p->record->n_ranks; r++) {
+        double ns = compute_ns(p, r, step);
+        mean[p->roles->of[r]] += isfinite(ns) ? ns : 0.0;
+        ranks[p->roles->of[r]] += isfinite(ns) ? 1.0 : 0.0;
+    }
+    for (uint32_t k = 0; k < p->roles->n; k++) {
+        mean[k] = ranks[k] > 0.0 ? mean[k] / ranks[k] : (double)NAN;
+    }
+}
+
+/* NaN: it is not in the step, or alone there. */
+static double stage_ratio(const double *mean, size_t n, uint32_t role, double *others)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < n; k++) {
+        others[kept] = mean[k];
+        kept += k != role && isfinite(mean[k]);
+    }
+    double middle = inq_median(others, kept);
+    return middle > 0.0 ? mean[role] / middle : (double)NAN;
+}
+
+int inq_measure_of_stage(const struct inq_run_record *record, const struct inq_roles *roles,
+                         uint32_t role, struct inq_measure *measure, struct inq_err *err)
+{
+    struct peers p = {.record = record, .roles = roles};
+    double *room = inq_mem_zalloc(3 * roles->n + record->n_account_steps + 1, sizeof *room);
+    double *ratios = room + 3 * roles->n;
+    size_t n = 0;
+    if (room == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu stages", roles->n);
+    }
+    for (size_t s = 0; s < record->n_account_steps; s++) {
+        stages_of_step(&p, s, room, room + roles->n);
+        ratios[n] = stage_ratio(room, roles->n, role, room + 2 * roles->n);
+        n += isfinite(ratios[n]);
+    }
+    *measure = inq_measure_of_ratios(ratios, n);
+    inq_mem_free(room);
+    return INQ_OK;
+}

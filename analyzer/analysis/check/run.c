@@ -214,6 +214,18 @@ static int add_slowest(struct measurer *m, uint32_t role)
                             suffix_of(m, role, suffix, sizeof suffix), &values, m->err);
 }
 
+static int add_stage(struct measurer *m, uint32_t role)
+{
+    struct inq_measure values;
+    char suffix[24];
+    int code = inq_measure_of_stage(&m->record, &m->roles, role, &values, m->err);
+    if (code != INQ_OK || values.n == 0) {
+        return code;
+    }
+    return inq_snapshot_add(m->out, INQ_MEASURE_STAGE_SHARE,
+                            suffix_of(m, role, suffix, sizeof suffix), &values, m->err);
+}
+
 static int add_classes(struct measurer *m)
 {
     size_t n = gather(m, CLASS_BIT(TRANSFER) | CLASS_BIT(WAIT) | CLASS_BIT(COMM), INQ_NONE, true);
@@ -258,13 +270,6 @@ static int add_graph(struct measurer *m)
         }
     }
     return code == INQ_OK ? add_ratios(m, INQ_MEASURE_SLOWDOWN, n) : code;
-}
-
-/* Kernels of a step that counts, all ranks together: how much work a step does. */
-static void count_kernels(struct measurer *m)
-{
-    m->out->kernels =
-        (int64_t)((m->record.gpu_kernels + m->record.n_steps / 2) / m->record.n_steps);
 }
 
 static int add_damage(struct measurer *m)
@@ -322,14 +327,16 @@ static int add_all(struct measurer *m)
 {
     int code = add_step_time(m);
     bool one = m->roles.n <= 1 || m->roles.n > MOST_ROLES;
-    for (uint32_t role = 0; code == INQ_OK && role < (one ? 1 : m->roles.n); role++) {
-        code = add_compute(m, one ? INQ_NONE : role);
-        code = code == INQ_OK ? add_slowest(m, one ? INQ_NONE : role) : code;
+    for (uint32_t k = 0; code == INQ_OK && k < (one ? 1 : m->roles.n); k++) {
+        uint32_t role = one ? INQ_NONE : k;
+        code = add_compute(m, role);
+        code = code == INQ_OK ? add_slowest(m, role) : code;
+        code = code == INQ_OK && !one ? add_stage(m, role) : code;
     }
     code = code == INQ_OK ? add_classes(m) : code;
     code = code == INQ_OK ? add_graph(m) : code;
     code = code == INQ_OK ? add_damage(m) : code;
-    count_kernels(m);
+    m->out->work = m->record.work;
     m->out->outliers = m->record.n_outliers;
     say_unfit(m);
     return code == INQ_OK ? add_findings(m) : code;

@@ -4,6 +4,7 @@
 #include "analysis/findings/findings.h"
 #include "analysis/measure/measure.h"
 #include "analysis/record/colls.h"
+#include "analysis/record/workload.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -169,7 +170,6 @@ static int add_kernels(struct inq_run_record *r, size_t rank, struct inq_map *se
             !inq_run_record_counts(r, rank, events->step[i]) || !inq_row_is_work(events, i)) {
             continue;
         }
-        r->gpu_kernels += events->kind[i] == INQ_EVENT_KERNEL;
         if (inq_row_class(events, i) != INQ_CLASS_COMPUTE) {
             continue;
         }
@@ -300,8 +300,9 @@ int inq_run_record_build(const struct inq_report *report, struct inq_run_record 
     code = code == INQ_OK ? inq_roles_find(trace, report->op_model, &roles, err) : code;
     code = code == INQ_OK ? list_ranks(r, &roles, err) : code;
     bool pipeline = report->pipeline != NULL || roles.pipeline;
-    inq_roles_release(&roles);
     code = code == INQ_OK ? add_ranks(r, pipeline, err) : code;
+    code = code == INQ_OK ? inq_record_workload(r, &roles, err) : code;
+    inq_roles_release(&roles);
     return code == INQ_OK
                ? inq_sort(r->kernels, r->n_kernels, sizeof *r->kernels, by_name, NULL, err)
                : code;

@@ -261,6 +261,39 @@ static int add_last_work(const struct inq_trace *trace, struct inq_arena *arena,
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+static bool has_dump(const struct inq_trace *trace, int32_t rank)
+{
+    for (size_t d = 0; d < trace->n_dumps; d++) {
+        if (trace->dumps[d]->rank == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The dumps, and what ranks without one printed. */
+static int list_records(struct inq_log_case *logs, struct inq_state_records *records,
+                        struct inq_err *err)
+{
+    const struct inq_trace *trace = logs->trace;
+    struct inq_flight_dump *printed = NULL;
+    size_t n = 0;
+    int code = inq_log_records(logs, NULL, &printed, &n, err);
+    records->of = inq_arena_array(logs->arena, trace->n_dumps + n, sizeof *records->of);
+    if (code != INQ_OK || records->of == NULL) {
+        return no_memory(err);
+    }
+    for (; records->n_dumps < trace->n_dumps; records->n_dumps++) {
+        records->of[records->n_dumps] = trace->dumps[records->n_dumps];
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!has_dump(trace, printed[i].rank)) {
+            records->of[records->n_dumps + records->n_printed++] = &printed[i];
+        }
+    }
+    return INQ_OK;
+}
+
 static void clear(struct inq_failure *f)
 {
     f->seq = -1;
@@ -280,15 +313,19 @@ int inq_run_failure(const struct inq_trace *trace, const struct inq_analysis_opt
     }
     struct inq_failure *dumps = &both[0];
     struct inq_failure *logs = &both[1];
+    struct inq_log_case c = {.trace = trace, .arena = report->arena};
+    struct inq_state_records records = {0};
     bool told = false;
     clear(dumps);
     clear(logs);
-    int code = INQ_OK;
-    if (trace->n_dumps > 0) {
-        code = inq_failure_from_dumps(trace, report->arena, dumps, err);
+    int code = inq_log_find_hang(&c, err);
+    if (code == INQ_OK && trace->n_dumps > 0) {
+        code = list_records(&c, &records, err);
+        code = code == INQ_OK ? inq_failure_from_state(trace, &records, report->arena, dumps, err)
+                              : code;
     }
     if (code == INQ_OK && trace->n_logs > 0) {
-        code = inq_failure_from_logs(trace, report->arena, logs, &told, err);
+        code = inq_failure_from_logs(&c, logs, &told, err);
     }
     if (code != INQ_OK || (trace->n_dumps == 0 && !told)) {
         return code;

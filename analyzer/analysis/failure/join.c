@@ -300,6 +300,26 @@ static void clear(struct inq_failure *f)
     f->headline = f->advice = f->group = f->op = f->sizes = "";
 }
 
+/* Both tell of a failure: a line that names a cause leads, unless it can only have followed. */
+static int choose(struct inq_arena *arena, struct inq_failure *dumps, struct inq_failure *logs,
+                  struct inq_failure **lead, struct inq_err *err)
+{
+    bool later = came_later(logs, dumps);
+    bool by_logs = !is_wait(logs->cls) && logs->confidence != INQ_CONFIDENCE_HYPOTHESIS && !later;
+    *lead = by_logs || dumps->cls == INQ_FAILURE_NONE ? logs : dumps;
+    int code = INQ_OK;
+    if (later) {
+        code =
+            add_alternative(arena, dumps,
+                            inq_arena_printf(arena, "by the logs, which may cover a later time: %s",
+                                             logs->headline),
+                            err);
+    }
+    return code != INQ_OK  ? code
+           : *lead == logs ? lead_by_logs(arena, logs, dumps, err)
+                           : lead_by_dumps(arena, dumps, logs, err);
+}
+
 int inq_run_failure(const struct inq_trace *trace, const struct inq_analysis_options *options,
                     struct inq_report *report, struct inq_err *err)
 {
@@ -330,24 +350,9 @@ int inq_run_failure(const struct inq_trace *trace, const struct inq_analysis_opt
     if (code != INQ_OK || (trace->n_dumps == 0 && !told)) {
         return code;
     }
-    struct inq_failure *lead = dumps;
-    if (told && trace->n_dumps == 0) {
-        lead = logs;
-    } else if (told) {
-        bool later = came_later(logs, dumps);
-        bool by_logs =
-            !is_wait(logs->cls) && logs->confidence != INQ_CONFIDENCE_HYPOTHESIS && !later;
-        lead = by_logs || dumps->cls == INQ_FAILURE_NONE ? logs : dumps;
-        if (later) {
-            code = add_alternative(report->arena, dumps,
-                                   inq_arena_printf(report->arena,
-                                                    "by the logs, which may cover a later time: %s",
-                                                    logs->headline),
-                                   err);
-        }
-        code = code != INQ_OK ? code
-               : lead == logs ? lead_by_logs(report->arena, logs, dumps, err)
-                              : lead_by_dumps(report->arena, dumps, logs, err);
+    struct inq_failure *lead = told && trace->n_dumps == 0 ? logs : dumps;
+    if (told && trace->n_dumps > 0) {
+        code = choose(report->arena, dumps, logs, &lead, err);
     }
     report->failure = lead;
     return code == INQ_OK ? add_last_work(trace, report->arena, lead, err) : code;

@@ -3,6 +3,7 @@
 #ifndef INQ_ANALYSIS_FAILURE_LOGS_LOGS_H
 #define INQ_ANALYSIS_FAILURE_LOGS_LOGS_H
 
+#include "analysis/failure/logs/anchors.h"
 #include "analysis/failure/logs/rules.h"
 #include "base/arena.h"
 #include "inquest/failure.h"
@@ -21,14 +22,6 @@ struct inq_log_meaning {
     bool warned; /* the line says itself that it is a warning */
     const struct inq_failure_rule *rule;
 };
-
-/* A line of the machine, not of a process of the job. */
-bool inq_log_of_host(enum inq_log_kind kind);
-/* An exit code as a signal (9 for -9 and 137), 0 when it is none. */
-int64_t inq_log_signal(int64_t code);
-
-/* A process's end, as its launcher tells it. */
-bool inq_log_is_end(enum inq_log_kind kind);
 
 /* A line with what other lines say about whose it is. */
 struct inq_log_mark {
@@ -113,8 +106,6 @@ int inq_log_find_standings(struct inq_log_case *c, struct inq_err *err);
  * these are not known (blocked.c). */
 int inq_log_records(struct inq_log_case *c, const struct inq_flight_group *group,
                     struct inq_flight_dump **dumps, size_t *n, struct inq_err *err);
-/* Where counters leave it open, takes the ranks that lines name (named.c). */
-int inq_log_take_named(struct inq_log_case *c, struct inq_err *err);
 /* Reads the logs' lines and fills the hang; `c` has trace and arena (blocked.c). */
 int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err);
 /* Of ranks behind the others: one of them waits in another op than those. */

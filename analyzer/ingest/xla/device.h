@@ -25,15 +25,6 @@ int32_t inq_xla_device_of(struct inq_hlo_text name);
  * INQ_LIMIT. */
 int inq_xla_read_device(struct inq_xla_file *file, const struct inq_xla_plane *plane,
                         int32_t ordinal, struct inq_err *err);
-/* After the devices: launches, steps and data loading of a host plane, to the ranks they are of.
- * Fails with INQ_NOMEM, INQ_LIMIT. */
-int inq_xla_read_host(struct inq_xla_file *file, const struct inq_xla_plane *plane,
-                      struct inq_err *err);
-
-/* After the host planes: steps that the device marked become marks of the host where launches are
- * recorded, from a step's first launch to its last: what was launched is what belongs to it. Fails
- * with INQ_NOMEM, INQ_LIMIT. */
-int inq_xla_mark_launches(struct inq_shard *shard, struct inq_err *err);
 
 /* Start and duration of an event, wall clock where that is known. False: it is none (counted), or
  * its times are impossible (damage). Counts it as seen. */
@@ -41,5 +32,9 @@ bool inq_xla_times(struct inq_xla_file *file, const struct inq_xla_line *line,
                    const struct inq_xla_event *event, int64_t *start_ns, int64_t *dur_ns);
 /* Between lines: whether the source wants an end. */
 int inq_xla_ask(struct inq_xla_file *file, struct inq_err *err);
+
+/* Each row that names one of several groups alike gets the one that its rank is in. After the ranks
+ * have their numbers, and again when they change. Fails with INQ_NOMEM. */
+int inq_xla_settle_groups(struct inq_shard *shard, struct inq_err *err);
 
 #endif

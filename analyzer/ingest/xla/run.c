@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "ingest/xla/ops.h"
+#include "ingest/xla/device.h"
 
 #include <string.h>
 

@@ -33,8 +33,4 @@ bool inq_xla_times(struct inq_xla_file *file, const struct inq_xla_line *line,
 /* Between lines: whether the source wants an end. */
 int inq_xla_ask(struct inq_xla_file *file, struct inq_err *err);
 
-/* Each row that names one of several groups alike gets the one that its rank is in. After the ranks
- * have their numbers, and again when they change. Fails with INQ_NOMEM. */
-int inq_xla_settle_groups(struct inq_shard *shard, struct inq_err *err);
-
 #endif

@@ -26,6 +26,11 @@ FORMATS = {
     "xspace-gpu1": [],
     "xspace-gpu": [],
     "xspace-tpu": ["launches"],
+    "ascend": [],
+    "rocprof": ["launches"],
+    "musa": [],
+    "mtia": [],
+    "xpu": [],
 }
 # parts of a step's time by which a format may differ: it marks steps elsewhere
 NEAR = 0.02

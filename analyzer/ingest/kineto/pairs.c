@@ -86,7 +86,7 @@ static int add_slice(struct inq_kineto *k, const struct inq_half *begin, const s
         k->shard->file.events_kept += 2;
         return inq_kineto_add_note(k, (enum inq_cat)begin->cat, &part);
     case INQ_CAT_OTHER:
-        if (k->kineto) {
+        if (k->kineto && k->processes.n == 0) {
             return INQ_OK; /* only generic traces keep them */
         }
         break;

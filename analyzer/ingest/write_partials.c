@@ -33,9 +33,7 @@ struct content {
 static int fill(void *ctx, struct inq_out *out, struct inq_err *err)
 {
     const struct content *c = ctx;
-    return c->source != NULL
-               ? inq_partial_write_bytes(&c->shard->file, c->source, &c->origin, out, err)
-               : inq_partial_write(c->shard, &c->origin, out, err);
+    return inq_partial_write(c->shard, c->source, &c->origin, out, err);
 }
 
 /* "FOLDER/PATH.inq"; no part of the path leads out of the folder. */

@@ -21,13 +21,11 @@ struct inq_partial_origin {
 /* Whether the partial at `path` is there, complete by its beginning and made of this origin by this
  * version of the format. */
 bool inq_partial_is_of(const char *path, const struct inq_partial_origin *origin);
-/* Appends a sealed shard of a trace to `out`. Fails with INQ_NOMEM. */
-int inq_partial_write(const struct inq_shard *shard, const struct inq_partial_origin *origin,
-                      struct inq_out *out, struct inq_err *err);
-/* The same of a file that is no trace (a log, a dump): its bytes, which are read when the partial
- * is. Also fails as the source does. */
-int inq_partial_write_bytes(const struct inq_file *file, struct inq_source *source,
-                            const struct inq_partial_origin *origin, struct inq_out *out,
-                            struct inq_err *err);
+/* Appends a sealed shard of a trace to `out`; or, where `source` is given, the bytes of a file that
+ * is no trace (a log, a dump), which are read when the partial is. Fails with INQ_NOMEM, and as the
+ * source does. */
+int inq_partial_write(const struct inq_shard *shard, struct inq_source *source,
+                      const struct inq_partial_origin *origin, struct inq_out *out,
+                      struct inq_err *err);
 
 #endif

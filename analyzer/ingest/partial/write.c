@@ -233,39 +233,30 @@ static int end_file(struct writer *w)
     return w->code;
 }
 
-int inq_partial_write(const struct inq_shard *shard, const struct inq_partial_origin *origin,
-                      struct inq_out *out, struct inq_err *err)
+static void write_trace(struct writer *w)
 {
-    struct writer w = {.shard = shard, .out = out, .err = err};
-    begin_file(&w, origin);
-    write_strings(&w);
-    write_file(&w, &shard->file);
-    write_groups(&w);
-    write_launches(&w);
-    for (size_t r = 0; r < shard->n_ranks; r++) {
-        w.rank = (uint32_t)r;
-        write_rank(&w, &shard->ranks[r]);
+    write_strings(w);
+    write_file(w, &w->shard->file);
+    write_groups(w);
+    write_launches(w);
+    for (size_t r = 0; r < w->shard->n_ranks; r++) {
+        w->rank = (uint32_t)r;
+        write_rank(w, &w->shard->ranks[r]);
     }
-    return end_file(&w);
 }
 
-int inq_partial_write_bytes(const struct inq_file *file, struct inq_source *source,
-                            const struct inq_partial_origin *origin, struct inq_out *out,
-                            struct inq_err *err)
+static void write_bytes(struct writer *w, struct inq_source *source)
 {
-    struct writer w = {.out = out, .err = err};
-    uint64_t from = 0;
-    size_t n = 1;
-    begin_file(&w, origin);
-    while (w.code == INQ_OK && n > 0) {
+    const struct inq_file *file = &w->shard->file;
+    size_t pieces = 0;
+    for (size_t n = 1; w->code == INQ_OK && n > 0; pieces++) {
         const char *bytes = NULL;
-        begin(&w);
+        begin(w);
         do {
-            w.code = inq_source_next(source, &bytes, &n, err);
-            inq_out_bytes(&w.section, bytes, w.code == INQ_OK ? n : 0);
-        } while (w.code == INQ_OK && n > 0 && w.section.len < BYTES_AT_ONCE);
-        end(&w, INQ_PARTIAL_BYTES_OF, (size_t)(from / BYTES_AT_ONCE), 0, 0);
-        from += BYTES_AT_ONCE;
+            w->code = inq_source_next(source, &bytes, &n, w->err);
+            inq_out_bytes(&w->section, bytes, w->code == INQ_OK ? n : 0);
+        } while (w->code == INQ_OK && n > 0 && w->section.len < BYTES_AT_ONCE);
+        end(w, INQ_PARTIAL_BYTES_OF, pieces, 0, 0);
     }
     struct inq_file plain = {.path = file->path,
                              .format = "bytes", /* until they are read */
@@ -274,6 +265,19 @@ int inq_partial_write_bytes(const struct inq_file *file, struct inq_source *sour
                              .bytes_raw = inq_source_delivered(source),
                              .compressed = file->compressed,
                              .damage = *inq_source_damage(source)};
-    write_file(&w, &plain);
+    write_file(w, &plain);
+}
+
+int inq_partial_write(const struct inq_shard *shard, struct inq_source *source,
+                      const struct inq_partial_origin *origin, struct inq_out *out,
+                      struct inq_err *err)
+{
+    struct writer w = {.shard = shard, .out = out, .err = err};
+    begin_file(&w, origin);
+    if (source != NULL) {
+        write_bytes(&w, source);
+    } else {
+        write_trace(&w);
+    }
     return end_file(&w);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The door to zlib's deflate (its inflate is behind ingest/source_gzip). */
-#include "base/gzip_out.h"
+#include "inquest/out.h"
 
 #include <limits.h>
 #include <zlib.h>

@@ -382,7 +382,7 @@ static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *
 {
     struct inq_intake intake = {
         .options = options,
-        .jobs = inq_par_threads(options->jobs),
+        .jobs = inq_threads(options->jobs),
         .walk = walk,
         .limit = options->memory_limit > 0 ? options->memory_limit : inq_machine_memory() / 4 * 3,
         .report = PTHREAD_MUTEX_INITIALIZER,

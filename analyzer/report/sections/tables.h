@@ -31,19 +31,24 @@ struct inq_table_kind {
     enum inq_section section; /* that it is of; INQ_SECTION_COUNT: none */
 };
 
-extern const struct inq_table_kind inq_tables_failure[];
-extern const struct inq_table_kind inq_tables_training[];
-extern const struct inq_table_kind inq_tables_peers[];
-extern const struct inq_table_kind inq_tables_pipeline[];
-extern const struct inq_table_kind inq_tables_whatif[];
-extern const struct inq_table_kind inq_tables_time[];
-extern const struct inq_table_kind inq_tables_comm[];
-extern const struct inq_table_kind inq_tables_path[];
-extern const struct inq_table_kind inq_tables_kernels[];
-extern const struct inq_table_kind inq_tables_inputs[];
+/* X(file): the files with tables, in the order of the document; tables of one section stand
+ * together. */
+#define INQ_TABLE_FILES(X)                                                                         \
+    X(failure)                                                                                     \
+    X(training) X(peers) X(pipeline) X(whatif) X(time) X(comm) X(path) X(kernels) X(inputs)
+
+#define INQ_TABLES_DECLARE(file) extern const struct inq_table_kind inq_tables_##file[];
+INQ_TABLE_FILES(INQ_TABLES_DECLARE)
+#undef INQ_TABLES_DECLARE
+
+/* X(SECTION, file): sections whose JSON stands with their tables, in the order of the document. */
+#define INQ_SECTION_JSON(X) X(KERNELS, kernels) X(METHOD, peers)
 
 struct inq_json;
-void inq_json_kernels(struct inq_json *json, const struct inq_view *view);
+#define INQ_JSON_DECLARE(section, file)                                                            \
+    void inq_json_##file(struct inq_json *json, const struct inq_view *view);
+INQ_SECTION_JSON(INQ_JSON_DECLARE)
+#undef INQ_JSON_DECLARE
 
 /* ---- shared by the builders ------------------------------------------------------------------ */
 

@@ -5,8 +5,8 @@
 #include "base/sort.h"
 
 static const struct inq_table_kind *const tables[] = {
-#define TABLES(file) inq_tables_##file,
-    INQ_TABLE_FILES(TABLES)
+#define TABLES(list) list,
+    INQ_TABLE_LISTS(TABLES)
 #undef TABLES
 };
 enum { GROUPS = sizeof tables / sizeof *tables };

@@ -345,7 +345,7 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     size_t n_read = ends[PART_LOGS];
     bool align = intake->options->align == INQ_ALIGN_AUTO;
     if (code == INQ_OK) {
-        code = inq_intake_rows(intake->shards, ends[PART_TRACES], err);
+        code = inq_intake_rows(intake->shards, ends[PART_TRACES], n, err);
     }
     if (code != INQ_OK) {
         return code;

@@ -92,7 +92,7 @@ static int add_slice(struct inq_kineto *k, const struct inq_half *begin, const s
         k->shard->file.events_kept += 2;
         return inq_kineto_add_note(k, (enum inq_cat)begin->cat, &part);
     case INQ_CAT_OTHER:
-        if (k->kineto) {
+        if (k->kineto && k->processes.n == 0) {
             return INQ_OK; /* only generic traces keep them */
         }
         break;
@@ -554,7 +554,7 @@ static int say_what_is_missing(struct inq_kineto *k)
     bool timeless = file->events > 0 && file->damage.count[INQ_DAMAGE_BAD_NUMBER] >= file->events;
     const char *gpu = k->rank->events.n > 0 ? ""
                       : timeless ? "times are beyond any clock in microseconds: nanoseconds?"
-                                 : "no GPU events";
+                                 : "no device work is recognized";
     if (rank[0] == '\0' && gpu[0] == '\0') {
         return INQ_OK;
     }
@@ -576,6 +576,10 @@ int inq_kineto_finish(struct inq_kineto *k)
         return code;
     }
     code = settle_operators(k);
+    if (code != INQ_OK) {
+        return code;
+    }
+    code = inq_kineto_settle_devices(k);
     if (code != INQ_OK) {
         return code;
     }

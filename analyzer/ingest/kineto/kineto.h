@@ -40,6 +40,17 @@ struct inq_thread {
     uint32_t rank;           /* of an export: index into the shard's ranks */
 };
 
+/* What the name of a process says of its threads. */
+enum inq_process { INQ_PROCESS_HOST, INQ_PROCESS_DEVICE, INQ_PROCESS_COLLECTIVES };
+
+/* A collective of HCCL: a row that is a slice until the names of its thread and process are known.
+ */
+struct inq_hccl_note {
+    size_t row; /* of the rank's events */
+    int64_t count;
+    inq_str dtype;
+};
+
 /* Half of a slice that is written as two events. */
 struct inq_half {
     int64_t ts, correlation;
@@ -124,6 +135,9 @@ struct inq_kineto {
     uint32_t last_thread;
 
     /* what waits for the end of the file */
+    struct inq_map processes; /* by pid: enum inq_process of those that are no host's */
+    struct inq_hccl_note *hccl;
+    size_t n_hccl, cap_hccl;
     struct inq_half *halves;
     size_t n_halves, cap_halves;
     struct inq_op_note *ops;
@@ -149,12 +163,9 @@ struct inq_kineto {
     size_t n_export_groups, cap_export_groups;
 };
 
-/* Prepares *k to fill the shard, which gets one rank. Release in any case. */
-int inq_kineto_init(struct inq_kineto *k, struct inq_shard *shard, struct inq_err *err);
-void inq_kineto_release(struct inq_kineto *k);
+/* Class of an event: by its category, and where that says nothing by what its arguments are. */
+enum inq_cat inq_kineto_cat_of(struct inq_kineto *k, const struct inq_scan_event *event);
 
-/* Class of a category text. */
-enum inq_cat inq_kineto_cat(struct inq_kineto *k, struct inq_text text);
 /* Whether the text means itself: printable ASCII without escapes, not too long. */
 bool inq_kineto_is_plain(struct inq_text text);
 /* Interns a text as written; damage in it is counted at `offset`. */
@@ -166,6 +177,14 @@ static inline void inq_kineto_damage(struct inq_kineto *k, enum inq_damage_kind 
 {
     inq_damage_add(&k->shard->file.damage, kind, n, offset);
 }
+
+/* Notes what the name of a process says; of a slice, before it is added, whether it may be a
+ * collective of HCCL. */
+int inq_kineto_note_device(struct inq_kineto *k, const struct inq_scan_event *event,
+                           int64_t offset);
+/* Makes device work of the slices of threads that turned out to be devices' streams, and calls of
+ * those that launched some. */
+int inq_kineto_settle_devices(struct inq_kineto *k);
 
 /* The thread that the event's pid and tid name. */
 int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index);

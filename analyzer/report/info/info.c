@@ -237,6 +237,20 @@ static const char *steps_text(const struct inq_view *view)
                    trace->steps[0].number, trace->steps[trace->n_steps - 1].number);
 }
 
+/* Slices of programs are no ranks' work. */
+static bool has_work(const struct inq_trace *trace)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_events *e = &trace->ranks[r].events;
+        for (size_t i = 0; i < e->n; i++) {
+            if (e->kind[i] != INQ_EVENT_SLICE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* The first line: all there is in one sentence. */
 static void print_summary(const struct inq_run *run, const struct inq_view *first,
                           const struct inq_pen *pen)
@@ -247,7 +261,10 @@ static void print_summary(const struct inq_run *run, const struct inq_view *firs
         line = inq_say(first->arena, "No trace here: %s, none understood",
                        inq_view_plural(first, run->n_skipped, "file", "files"));
     } else if (run->n_traces == 1) {
-        line = inq_say(first->arena, "%s, %s, %s of %s", ranks_text(first), steps_text(first),
+        line = first->trace->n_ranks == 0 || has_work(first->trace)
+                   ? inq_say(first->arena, "%s, %s", ranks_text(first), steps_text(first))
+                   : "No device work is recognized";
+        line = inq_say(first->arena, "%s, %s of %s", line,
                        inq_view_plural(first, c.files, "file", "files"), inq_view_formats(first));
     } else {
         line = inq_say(first->arena, "%zu jobs, %s, %s", run->n_traces,

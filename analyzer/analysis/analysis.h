@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts that analysis/registry.c puts in order: one run function per analysis, and the judge. A
- * part that is added here gets a row in analysis/registry.c; everything it allocates for the report
+/* The list of analyses: a new one gets a row here. Everything that it allocates for the report
  * lives in the report's arena. */
 #ifndef INQ_ANALYSIS_ANALYSIS_H
 #define INQ_ANALYSIS_ANALYSIS_H
@@ -11,24 +10,40 @@ typedef int inq_analysis_run(const struct inq_trace *trace,
                              const struct inq_analysis_options *options, struct inq_report *report,
                              struct inq_err *err);
 
-inq_analysis_run inq_run_time_breakdown; /* time_breakdown.c: rank_times */
-inq_analysis_run inq_run_account;        /* account.c: account */
-inq_analysis_run inq_run_collectives;    /* collectives.c: collectives */
-inq_analysis_run
-    inq_run_method_hta; /* analysis/reference/hta.c: peer_times; no-op for other methods */
-inq_analysis_run inq_run_method_tracelens; /* analysis/reference/tracelens.c: as above */
-inq_analysis_run inq_run_pipeline;         /* pipeline.c: pipeline */
-inq_analysis_run inq_run_whatif;           /* whatif.c: whatif */
-inq_analysis_run inq_run_critical_path;    /* analysis/account/critical_path.c: critical_path */
-inq_analysis_run inq_run_kernels;          /* analysis/measure/kernels.c: kernels */
-inq_analysis_run inq_run_training;         /* training.c: training */
-inq_analysis_run inq_run_failure;          /* failure.c: failure, of Flight Recorder dumps */
-inq_analysis_run inq_run_blame;            /* blame.c: why last arrivers were late */
+/* X("name", section, sections that it cannot do without, run function, "summary"): all analyses in
+ * the order they run; what comes later may read what came before. The last turns the filled
+ * sections into findings (most costly first) and the verdict, whichever were chosen. */
+#define INQ_ANALYSES(X)                                                                            \
+    X("account", INQ_SECTION_ACCOUNT, 0, inq_run_account,                                          \
+      "the account: where rank-time goes, by class, over the judged steps")                        \
+    X("time_breakdown", INQ_SECTION_RANKS, 0, inq_run_time_breakdown,                              \
+      "where each rank's GPU time went: compute, exposed communication, idle")                     \
+    X("collectives", INQ_SECTION_COLLECTIVES, 0, inq_run_collectives,                              \
+      "who waited for whom in matched collectives, transfers and bandwidth")                       \
+    X("pipeline", INQ_SECTION_PIPELINE, 0, inq_run_pipeline,                                       \
+      "the pipeline: schedule, bubbles, stages, and where a step's time went")                     \
+    X("whatif", INQ_SECTION_WHATIF, 0, inq_run_whatif,                                             \
+      "what stragglers cost: the step with them, without them, and by what part")                  \
+    X("critical_path", INQ_SECTION_CRITICAL_PATH, INQ_SECTION_BIT(INQ_SECTION_ACCOUNT),            \
+      inq_run_critical_path,                                                                       \
+      "the chain of work and waits over all ranks that made a step as long as it was")             \
+    X("kernels", INQ_SECTION_KERNELS, 0, inq_run_kernels,                                          \
+      "GPU time by kernel, operator, module and source line")                                      \
+    X("blame", INQ_SECTION_BLAME, INQ_SECTION_BIT(INQ_SECTION_ACCOUNT), inq_run_blame,             \
+      "who delays whom, and why: own time compared step by step")                                  \
+    X("failure", INQ_SECTION_FAILURE, 0, inq_run_failure,                                          \
+      "what stopped the run: roots and victims, from Flight Recorder dumps and logs")              \
+    X("training", INQ_SECTION_TRAINING, 0, inq_run_training,                                       \
+      "loss, gradient norm and speed in the training output: where each went wrong")               \
+    X("hta", INQ_SECTION_METHOD, 0, inq_run_method_hta,                                            \
+      "the numbers HolisticTraceAnalysis prints (--method hta)")                                   \
+    X("tracelens", INQ_SECTION_METHOD, 0, inq_run_method_tracelens,                                \
+      "the numbers TraceLens prints (--method tracelens)")                                         \
+    X("findings", INQ_SECTION_FINDINGS, 0, inq_run_judge, "what costs most, and the verdict")
 
-/* judge.c: turns the filled sections into findings (most costly first) and the verdict. Called
- * once, after the last analysis, whichever of them were chosen; sections not filled are not judged.
- */
-inq_analysis_run inq_run_judge;
+#define INQ_ANALYSIS_DECLARE(name, section, needs, run, summary) inq_analysis_run run;
+INQ_ANALYSES(INQ_ANALYSIS_DECLARE)
+#undef INQ_ANALYSIS_DECLARE
 
 /* All rows in the order they run; *n gets their number. The first makes the steps and the last the
  * findings: a report always has these, so inq_analyses does not offer them. */

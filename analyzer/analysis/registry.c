@@ -13,34 +13,10 @@
 
 #define ALL_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* In the order they run: what comes later may read what came before. */
 static const struct inq_analysis rows[] = {
-    {"account", "the account: where rank-time goes, by class, over the judged steps",
-     INQ_SECTION_ACCOUNT, 0, inq_run_account},
-    {"time_breakdown", "where each rank's GPU time went: compute, exposed communication, idle",
-     INQ_SECTION_RANKS, 0, inq_run_time_breakdown},
-    {"collectives", "who waited for whom in matched collectives, transfers and bandwidth",
-     INQ_SECTION_COLLECTIVES, 0, inq_run_collectives},
-    {"pipeline", "the pipeline: schedule, bubbles, stages, and where a step's time went",
-     INQ_SECTION_PIPELINE, 0, inq_run_pipeline},
-    {"whatif", "what stragglers cost: the step with them, without them, and by what part",
-     INQ_SECTION_WHATIF, 0, inq_run_whatif},
-    {"critical_path",
-     "the chain of work and waits over all ranks that made a step as long as it was",
-     INQ_SECTION_CRITICAL_PATH, INQ_SECTION_BIT(INQ_SECTION_ACCOUNT), inq_run_critical_path},
-    {"kernels", "GPU time by kernel, operator, module and source line", INQ_SECTION_KERNELS, 0,
-     inq_run_kernels},
-    {"blame", "who delays whom, and why: own time compared step by step", INQ_SECTION_BLAME,
-     INQ_SECTION_BIT(INQ_SECTION_ACCOUNT), inq_run_blame},
-    {"failure", "what stopped the run: roots and victims, from Flight Recorder dumps and logs",
-     INQ_SECTION_FAILURE, 0, inq_run_failure},
-    {"training", "loss, gradient norm and speed in the training output: where each went wrong",
-     INQ_SECTION_TRAINING, 0, inq_run_training},
-    {"hta", "the numbers HolisticTraceAnalysis prints (--method hta)", INQ_SECTION_METHOD, 0,
-     inq_run_method_hta},
-    {"tracelens", "the numbers TraceLens prints (--method tracelens)", INQ_SECTION_METHOD, 0,
-     inq_run_method_tracelens},
-    {"findings", "what costs most, and the verdict", INQ_SECTION_FINDINGS, 0, inq_run_judge},
+#define ROW(name, section, needs, run, summary) {name, summary, section, needs, run},
+    INQ_ANALYSES(ROW)
+#undef ROW
 };
 
 const struct inq_analysis *inq_analysis_rows(size_t *n)

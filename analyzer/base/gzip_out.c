@@ -2,6 +2,8 @@
 /* The door to zlib's deflate (its inflate is behind ingest/source_gzip). */
 #include "base/gzip_out.h"
 
+#include "inquest/out.h"
+
 #include <limits.h>
 #include <zlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef INQ_BASE_JSON_H
 #define INQ_BASE_JSON_H
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <stdbool.h>
 

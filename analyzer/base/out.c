@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include "base/mem.h"
 

@@ -3,7 +3,7 @@
 
 #include <omp.h>
 
-int inq_par_threads(int jobs)
+int inq_threads(int jobs)
 {
     return jobs > 0 ? jobs : omp_get_num_procs();
 }
@@ -29,7 +29,7 @@ int inq_par_for(size_t n, int jobs, int (*body)(void *ctx, size_t i, struct inq_
                 void *ctx, struct inq_err *err)
 {
     struct failure failure = {0};
-    size_t threads = (size_t)inq_par_threads(jobs);
+    size_t threads = (size_t)inq_threads(jobs);
     if (threads > n) {
         threads = n;
     }

@@ -3,10 +3,7 @@
 #ifndef INQ_BASE_PAR_H
 #define INQ_BASE_PAR_H
 
-#include "inquest/error.h"
-
-/* `jobs` <= 0: all cores. Never less than 1. */
-int inq_par_threads(int jobs);
+#include "inquest/version.h"
 
 /* Calls body(ctx, i, err_of_that_call) for i in [0, n), in parallel, dynamically scheduled in order
  * of i. All calls are made even if one fails; the failure with the lowest index is returned. */

@@ -7,7 +7,7 @@
 #include "inquest/ingest.h"
 #include "inquest/report.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 enum inq_exit {
     INQ_EXIT_OK = 0,

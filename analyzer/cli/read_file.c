@@ -2,7 +2,7 @@
 /* A small file as a whole. */
 #include "cli/cli.h"
 
-#include "base/mem.h"
+#include "inquest/memory.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -125,7 +125,7 @@ static int simulate_range(void *ctx, size_t range, struct inq_err *err)
 int inq_simulate_many(const struct inq_graph *graph, size_t n, inq_sim_fill fill, void *ctx,
                       int jobs, int64_t *makespan_ns, struct inq_err *err)
 {
-    size_t ranges = (size_t)inq_par_threads(jobs);
+    size_t ranges = (size_t)inq_threads(jobs);
     size_t batches = (n + B - 1) / B;
     ranges = ranges < batches ? ranges : batches;
     struct many m = {graph, n, ranges, fill, ctx, makespan_ns};

@@ -18,8 +18,6 @@ struct inq_reader {
     int (*read)(struct inq_source *source, struct inq_shard *shard, struct inq_err *err);
 };
 
-/* All readers built in; *n gets their number. */
-const struct inq_reader *const *inq_readers(size_t *n);
 /* The best match for the first bytes, or NULL. */
 const struct inq_reader *inq_reader_find(const char *head, size_t n, const char *path);
 

@@ -380,7 +380,7 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
 static int read_files(struct inq_intake *intake, struct inq_run **run, struct inq_err *err)
 {
     const struct inq_ingest_options *options = intake->options;
-    intake->jobs = inq_par_threads(options->jobs);
+    intake->jobs = inq_threads(options->jobs);
     intake->limit =
         options->memory_limit > 0 ? options->memory_limit : inq_machine_memory() / 4 * 3;
     intake->shards = inq_mem_zalloc(intake->walk->n + 1, sizeof *intake->shards);

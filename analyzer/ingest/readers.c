@@ -2,6 +2,8 @@
 /* The table of readers. */
 #include "ingest/ingest.h"
 
+#include "inquest/ingest.h"
+
 /* Of two readers as sure of themselves, the first here wins. */
 static const struct inq_reader *const table[] = {
     &inq_reader_partial, &inq_reader_kineto, &inq_reader_op_table,  &inq_reader_primus,
@@ -13,10 +15,13 @@ static const struct inq_reader *const table[] = {
 
 #define N_READERS (sizeof table / sizeof table[0])
 
-const struct inq_reader *const *inq_readers(size_t *n)
+bool inq_ingest_format(size_t i, const char **name, const char **summary)
 {
-    *n = N_READERS;
-    return table;
+    if (i < N_READERS) {
+        *name = table[i]->name;
+        *summary = table[i]->summary;
+    }
+    return i < N_READERS;
 }
 
 const struct inq_reader *inq_reader_find(const char *head, size_t n, const char *path)

@@ -3,7 +3,7 @@
 #include "report/report.h"
 #include "report/data/data.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 int inq_report_write(const struct inq_run *run, struct inq_report *const *reports, size_t n_reports,
                      const struct inq_report_options *options, struct inq_sink sink,

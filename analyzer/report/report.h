@@ -57,6 +57,5 @@ size_t inq_count_findings(const struct inq_view *view);
 
 void inq_json_failure(struct inq_json *json, const struct inq_view *view);
 void inq_json_account(struct inq_json *json, const struct inq_view *view);
-void inq_json_peers(struct inq_json *json, const struct inq_view *view);
 
 #endif

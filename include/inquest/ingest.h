@@ -39,6 +39,9 @@ INQ_API int inq_ingest(const char *const *paths, size_t n_paths,
                        const struct inq_ingest_options *options, struct inq_run **run,
                        struct inq_err *err);
 
+/* Name and one line about the i-th format that is read; false past the last. */
+INQ_API bool inq_ingest_format(size_t i, const char **name, const char **summary);
+
 /* A file that is in memory, as one on disk might be. */
 struct inq_ingest_blob {
     const char *name; /* as its path would be */

@@ -51,6 +51,35 @@ INQ_API int inq_recorded_costs_of(const struct inq_trace *trace, struct inq_reco
                                   struct inq_err *err);
 INQ_API void inq_recorded_costs_release(struct inq_recorded_costs *costs);
 
+enum inq_step_choice {
+    INQ_STEP_MEDIAN, /* the step of median length */
+    INQ_STEP_NUMBER, /* value: its recorded number */
+    INQ_STEP_AT      /* value: ns from the start of the first step that is known */
+};
+
+struct inq_recorded_step {
+    enum inq_step_choice by;
+    int64_t value;
+};
+
+/* One step of the first replica's pipeline as it ran. Release the schedule, the timing and the
+ * costs, each by its own function. */
+struct inq_recorded_schedule {
+    struct inq_schedule schedule;
+    struct inq_schedule_timing timing;
+    struct inq_recorded_costs costs;
+    int64_t at_ns; /* with INQ_STEP_AT: that time, from the step's first op */
+};
+
+/* The order of the forwards and backwards of a step, with the times that they took. *found: whether
+ * the trace has a pipeline whose steps agree on them; without it *out is unchanged. Release *out on
+ * failure too. Fails with INQ_USAGE where no step is the one asked for, INQ_NOT_FOUND where no op
+ * is labelled, INQ_NOMEM. */
+INQ_API int inq_recorded_schedule_of(const struct inq_trace *trace,
+                                     const struct inq_recorded_step *which,
+                                     struct inq_recorded_schedule *out, bool *found,
+                                     struct inq_err *err);
+
 /* ---- the plan -------------------------------------------------------------------------------- */
 
 /* X(name, "text"): what an op does where work is recorded. The members of a group all do the same,

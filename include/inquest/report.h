@@ -7,7 +7,7 @@
 #define INQUEST_REPORT_H
 
 #include "inquest/analysis.h"
-#include "inquest/sink.h"
+#include "inquest/out.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -161,6 +161,9 @@ struct inq_replay_view {
 INQ_API int inq_replay_report(const struct inq_replay_view *view,
                               const struct inq_report_options *options, struct inq_sink sink,
                               struct inq_err *err);
+
+/* Writes an error as one line of JSON, "inquest-error/1"; `next` says what to do, "" nothing. */
+INQ_API void inq_error_write_json(const struct inq_err *err, const char *next, struct inq_out *out);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,8 @@ extern "C" {
 
 /* The version of the library that is linked, which may be newer than these headers: "0.1.0". */
 INQ_API const char *inq_version(void);
+/* Threads that `jobs` in options stands for; <= 0: all cores. Never less than 1. */
+INQ_API int inq_threads(int jobs);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 #include "schedule/schedule.h"
 
 #include "base/mem.h"
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "analysis/check/check.h"
 #include "base/mem.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/lint.h"
 #include "schedule/schedule.h"
 

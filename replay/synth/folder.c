@@ -2,7 +2,7 @@
 /* A run written to disk: each file under a temporary name first. */
 #include "synth/run.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 #include "base/par.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
 /* The handle: a simulated run, its files, its truth. */
 #include "synth/run.h"
 
-#include "base/gzip_out.h"
+#include "inquest/out.h"
 #include "base/mem.h"
 
 #include <inttypes.h>

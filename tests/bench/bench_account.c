@@ -14,7 +14,7 @@
 #include "inquest/synth.h"
 
 #include "base/json.h"
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  * written; dumps are then left out or cut. Printed: how often the planted ranks, and no others, are
  * named, and the class with them. Fails below 0.95, over all or of one kind. */
 #include "hang_job.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/failure.h"
 #include "inquest/ingest.h"
 

@@ -6,7 +6,7 @@
  *
  * Noise and faults are of sizes that runs show: a loss whose rows differ by 0.5 % (large batches)
  * to 50 % (small ones), times of a step by 1 % to 30 %; a fault is a multiple of the noise. */
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/ingest.h"
 #include "inquest/training.h"
 

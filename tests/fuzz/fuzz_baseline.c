@@ -3,7 +3,7 @@
  * compares with itself. */
 #include "inquest/check.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <stdlib.h>
 #include <string.h>

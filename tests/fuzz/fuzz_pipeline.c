@@ -3,7 +3,7 @@
  * what it refers to, so that every input is a trace and reaches the analyses; whatever its events
  * are, a report must come out: no analysis fails, every format is written, `fix`, `compare` and
  * `check` answer or say why they do not. */
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/check.h"
 #include "inquest/compare.h"
 #include "inquest/fix.h"

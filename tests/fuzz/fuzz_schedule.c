@@ -3,7 +3,7 @@
  * that read back to the same. */
 #include "inquest/lint.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <stdlib.h>
 #include <string.h>

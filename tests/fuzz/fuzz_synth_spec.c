@@ -3,7 +3,7 @@
  */
 #include "inquest/synth.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,12 +13,20 @@ if [ -n "$bad" ]; then
     exit 1
 fi
 # Mentioned in one source file only: it should be static, or nobody uses it. Tables that the build
-# writes and the members of a family that is chosen from aside.
+# writes and the members of a family that is chosen from aside. A row of a list in a header,
+# "#define LIST(X) ...", mentions it too.
+rows() {
+    find analyzer replay -name '*.h' -exec awk '
+        /^#define INQ_[A-Z_]+\(X\)/ { list = 1 }
+        list { line = $0; while (match(line, /inq_[A-Za-z0-9_]+/)) {
+            print FILENAME ":" substr(line, RSTART, RLENGTH); line = substr(line, RSTART + RLENGTH) } }
+        !/\\$/ { list = 0 }' {} +
+}
 lonely=$(comm -12 \
     <(nm -g --defined-only "$build_dir/replay/libinquest.a" 2>/dev/null |
         awk 'NF == 3 && $3 ~ /^inq_/ {print $3}' | grep -vE '^inq_(html_(app|d3|page|style)|cuda_(kernels|ptx)|log_find_plain)$' |
         sort -u) \
-    <(cd "$source_dir" && grep -roE --include='*.c' '\binq_[A-Za-z0-9_]+' analyzer replay tests |
+    <(cd "$source_dir" && { grep -roE --include='*.c' '\binq_[A-Za-z0-9_]+' analyzer replay tests; rows; } |
         sort -u | cut -d: -f2 | sort | uniq -u))
 if [ -n "$lonely" ]; then
     echo "mentioned in one source file only, so static or dead:"

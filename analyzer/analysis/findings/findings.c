@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "base/say.h"
 #include "base/time.h"
 

@@ -3,7 +3,7 @@
 #include "analysis/findings/findings.h"
 
 #include "base/arena.h"
-#include "base/out.h"
+#include "inquest/out.h"
 
 /* More micro-batches per stage leave less than a ninth of bubbles under 1F1B: not worth smaller
  * ones. */

@@ -256,7 +256,7 @@ static int fall_range(void *ctx, size_t range, struct inq_err *err)
 static int waterfall_steps(const struct inq_op_model *model, int jobs, int64_t *parts_ns,
                            struct inq_err *err)
 {
-    size_t ranges = (size_t)inq_par_threads(jobs);
+    size_t ranges = (size_t)inq_threads(jobs);
     ranges = ranges < model->n_steps ? ranges : model->n_steps;
     struct waterfall f = {.m = model, .n_ranges = ranges, .parts_ns = parts_ns};
     int code = inq_op_bins_by_worker(model, &f.workers, err);
@@ -410,7 +410,7 @@ static void mean_of_stage(const struct stage_sums *s, size_t stage, struct inq_s
 static int stage_times(const struct inq_op_model *model, int jobs, struct inq_stage_time *per_stage,
                        struct inq_err *err)
 {
-    size_t ranges = (size_t)inq_par_threads(jobs);
+    size_t ranges = (size_t)inq_threads(jobs);
     struct stage_sums s = {.m = model,
                            .n_ranges = ranges < model->n_steps ? ranges : model->n_steps};
     int code = sort_by_worker(&s, err);

@@ -3,7 +3,7 @@
 
 #include "analysis/straggler/straggler.h"
 #include "base/mem.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "base/sort.h"
 
 #include <math.h>

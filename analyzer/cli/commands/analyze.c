@@ -2,7 +2,7 @@
 /* inquest analyze PATH...: the postmortem. */
 #include "cli/cli.h"
 
-#include "base/mem.h"
+#include "inquest/memory.h"
 #include "inquest/fix.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* inquest check PATH|SCHEDULE --baseline FILE: the gate for CI. */
 #include "cli/commands/schedule/schedule.h"
 
-#include "base/mem.h"
+#include "inquest/memory.h"
 #include "inquest/check.h"
 #include "inquest/fix.h"
 

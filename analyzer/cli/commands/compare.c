@@ -2,7 +2,7 @@
 /* inquest compare BASE NEW: two runs of any size. */
 #include "cli/cli.h"
 
-#include "base/mem.h"
+#include "inquest/memory.h"
 #include "inquest/compare.h"
 #include "inquest/fix.h"
 

@@ -2,7 +2,6 @@
 /* inquest list: what there is to choose from. */
 #include "cli/cli.h"
 
-#include "ingest/ingest.h"
 #include "inquest/check.h"
 #include "inquest/fix.h"
 #include "inquest/lint.h"
@@ -10,13 +9,13 @@
 
 static void list_formats(struct inq_out *out)
 {
-    size_t n;
-    const struct inq_reader *const *readers = inq_readers(&n);
+    const char *name;
+    const char *summary;
     inq_out_text(
         out,
         "Formats read (recognized by content, plain, compressed or in tar and zip archives):\n");
-    for (size_t i = 0; i < n; i++) {
-        inq_out_printf(out, "  %-18s%s\n", readers[i]->name, readers[i]->summary);
+    for (size_t i = 0; inq_ingest_format(i, &name, &summary); i++) {
+        inq_out_printf(out, "  %-18s%s\n", name, summary);
     }
 }
 

@@ -2,7 +2,7 @@
 /* inquest synth SPEC -o DIR: a run with planted faults, and the truth about it. */
 #include "cli/cli.h"
 
-#include "base/time.h"
+#include "inquest/time.h"
 #include "inquest/synth.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
 /* Help and version, out of the tables. */
 #include "cli/cli.h"
 
-#include "base/par.h"
 #include "inquest/version.h"
 
 #include <stdio.h>
@@ -152,5 +151,5 @@ void inq_cli_version(struct inq_out *out)
 #else
     inq_out_text(out, "cuda:    no (nothing is executed on GPUs)\n");
 #endif
-    inq_out_printf(out, "threads: OpenMP, %d by default\n", inq_par_threads(0));
+    inq_out_printf(out, "threads: OpenMP, %d by default\n", inq_threads(0));
 }

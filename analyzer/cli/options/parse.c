@@ -2,7 +2,7 @@
 /* argv to struct inq_cli, by the option table. */
 #include "cli/cli.h"
 
-#include "base/mem.h"
+#include "inquest/memory.h"
 
 #include <errno.h>
 #include <stdio.h>

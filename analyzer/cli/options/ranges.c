@@ -2,8 +2,8 @@
 /* "0-7,12" and "10..20" to ranges of numbers, "1.2s~1.4s" to a range of time. */
 #include "cli/cli.h"
 
-#include "base/mem.h"
-#include "base/time.h"
+#include "inquest/memory.h"
+#include "inquest/time.h"
 
 #include <errno.h>
 #include <stdlib.h>

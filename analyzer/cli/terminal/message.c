@@ -2,9 +2,6 @@
 /* Errors and notes on stderr: for people, or with -f json one JSON document per error. */
 #include "cli/cli.h"
 
-#include "base/json.h"
-
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,31 +12,6 @@ static int status_of(int code)
         return INQ_EXIT_SIGNAL + inq_cli_interrupted();
     }
     return code == INQ_USAGE ? INQ_EXIT_USAGE : INQ_EXIT_FAILED;
-}
-
-static const char *code_constant(int code)
-{
-    switch (code) {
-#define CODE_NAME(name, value, text)                                                               \
-    case (value):                                                                                  \
-        return #name;
-        INQ_CODES(CODE_NAME)
-#undef CODE_NAME
-    default:
-        return "UNKNOWN";
-    }
-}
-
-/* "not_found": the code as a word for programs. */
-static const char *code_name(int code, char *buf, size_t size)
-{
-    const char *name = code_constant(code);
-    size_t i = 0;
-    for (; i + 1 < size && name[i] != '\0'; i++) {
-        buf[i] = (char)tolower((unsigned char)name[i]);
-    }
-    buf[i] = '\0';
-    return buf;
 }
 
 static const char *default_hint(int code)
@@ -71,21 +43,7 @@ static void clean(char *text)
 static void say_json(const struct inq_err *err, const char *hint)
 {
     struct inq_out out = {0};
-    struct inq_json json;
-    char word[32];
-    inq_json_init(&json, &out, true);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-error/1");
-    inq_json_string(&json, "code", code_name(err->code, word, sizeof word));
-    inq_json_string(&json, "message", err->message);
-    inq_json_string(&json, "path", err->path[0] != '\0' ? err->path : NULL);
-    if (err->path[0] != '\0' && err->offset >= 0) {
-        inq_json_int(&json, "offset", err->offset);
-    } else {
-        inq_json_null(&json, "offset");
-    }
-    inq_json_string(&json, "next", hint[0] != '\0' ? hint : NULL);
-    inq_json_end_object(&json);
+    inq_error_write_json(err, hint, &out);
     if (out.code == INQ_OK) {
         (void)fwrite(out.buf, 1, out.len, stderr);
     }

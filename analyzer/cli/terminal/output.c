@@ -2,8 +2,8 @@
 /* Where results go. A file gets its name only when it is complete; a failure leaves nothing. */
 #include "cli/cli.h"
 
-#include "base/gzip_out.h"
-#include "base/mem.h"
+#include "inquest/out.h"
+#include "inquest/memory.h"
 
 #include <ctype.h>
 #include <errno.h>

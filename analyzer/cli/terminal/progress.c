@@ -2,7 +2,7 @@
 /* The progress line: bytes, events, files and the time left, at most six times a second. */
 #include "cli/cli.h"
 
-#include "base/time.h"
+#include "inquest/time.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef INQ_INGEST_PARTIAL_COLUMNS_H
 #define INQ_INGEST_PARTIAL_COLUMNS_H
 
-#include "base/out.h"
+#include "inquest/out.h"
 #include "trace/build/build.h"
 
 /* ---- the file: inquest-partial(5) ---------------------------------------------------------------

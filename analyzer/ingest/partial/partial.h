@@ -4,7 +4,7 @@
 #ifndef INQ_INGEST_PARTIAL_PARTIAL_H
 #define INQ_INGEST_PARTIAL_PARTIAL_H
 
-#include "base/out.h"
+#include "inquest/out.h"
 #include "ingest/source/source.h"
 #include "trace/build/build.h"
 

@@ -57,9 +57,11 @@ static bool have(struct reading *r, size_t need)
         r->code = inq_source_next(r->source, &chunk, &n, r->err);
         r->at_end = n == 0;
         if (r->code == INQ_OK && n > 0) {
-            memmove(r->bytes, r->bytes + r->at, r->n - r->at);
-            r->n -= r->at;
-            r->at = 0;
+            if (r->at > 0) { /* else there may be no buffer yet */
+                memmove(r->bytes, r->bytes + r->at, r->n - r->at);
+                r->n -= r->at;
+                r->at = 0;
+            }
             r->code = inq_mem_grow(&r->bytes, &r->cap, r->n + n, 1, SIZE_MAX / 2, r->err);
         }
         if (r->code == INQ_OK && n > 0) {

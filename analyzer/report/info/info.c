@@ -2,7 +2,7 @@
 /* What a run holds, as text or JSON. */
 #include "report/info/info.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 #include "base/say.h"
 #include "inquest/version.h"
 

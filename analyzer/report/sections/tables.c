@@ -4,11 +4,10 @@
 #include "base/say.h"
 #include "base/sort.h"
 
-/* In the order of the document; tables of one section stand together. */
 static const struct inq_table_kind *const tables[] = {
-    inq_tables_failure, inq_tables_training, inq_tables_peers, inq_tables_pipeline,
-    inq_tables_whatif,  inq_tables_time,     inq_tables_comm,  inq_tables_path,
-    inq_tables_kernels, inq_tables_inputs,
+#define TABLES(list) list,
+    INQ_TABLE_LISTS(TABLES)
+#undef TABLES
 };
 enum { GROUPS = sizeof tables / sizeof *tables };
 

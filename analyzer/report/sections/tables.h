@@ -31,19 +31,35 @@ struct inq_table_kind {
     enum inq_section section; /* that it is of; INQ_SECTION_COUNT: none */
 };
 
-extern const struct inq_table_kind inq_tables_failure[];
-extern const struct inq_table_kind inq_tables_training[];
-extern const struct inq_table_kind inq_tables_peers[];
-extern const struct inq_table_kind inq_tables_pipeline[];
-extern const struct inq_table_kind inq_tables_whatif[];
-extern const struct inq_table_kind inq_tables_time[];
-extern const struct inq_table_kind inq_tables_comm[];
-extern const struct inq_table_kind inq_tables_path[];
-extern const struct inq_table_kind inq_tables_kernels[];
-extern const struct inq_table_kind inq_tables_inputs[];
+/* X(list): one list of tables a source, in the order of the document; tables of one section stand
+ * together. */
+#define INQ_TABLE_LISTS(X)                                                                         \
+    X(inq_tables_failure)                                                                          \
+    X(inq_tables_training)                                                                         \
+    X(inq_tables_peers)                                                                            \
+    X(inq_tables_pipeline)                                                                         \
+    X(inq_tables_whatif)                                                                           \
+    X(inq_tables_time)                                                                             \
+    X(inq_tables_comm)                                                                             \
+    X(inq_tables_path)                                                                             \
+    X(inq_tables_kernels)                                                                          \
+    X(inq_tables_inputs)
+
+#define INQ_TABLES_DECLARE(list) extern const struct inq_table_kind list[];
+INQ_TABLE_LISTS(INQ_TABLES_DECLARE)
+#undef INQ_TABLES_DECLARE
+
+/* X(SECTION, function): sections whose JSON stands apart from the other sections', in the order of
+ * the document. */
+#define INQ_SECTION_JSON(X)                                                                        \
+    X(KERNELS, inq_json_kernels)                                                                   \
+    X(METHOD, inq_json_peers)
 
 struct inq_json;
-void inq_json_kernels(struct inq_json *json, const struct inq_view *view);
+#define INQ_JSON_DECLARE(section, function)                                                        \
+    void function(struct inq_json *json, const struct inq_view *view);
+INQ_SECTION_JSON(INQ_JSON_DECLARE)
+#undef INQ_JSON_DECLARE
 
 /* ---- shared by the builders ------------------------------------------------------------------ */
 

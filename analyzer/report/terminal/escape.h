@@ -3,7 +3,7 @@
 #ifndef INQ_REPORT_TERMINAL_ESCAPE_H
 #define INQ_REPORT_TERMINAL_ESCAPE_H
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 /* As text or as the value of an attribute; what is no UTF-8 and what neither may hold (control
  * characters, non-characters) becomes U+FFFD. */

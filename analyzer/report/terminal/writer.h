@@ -4,7 +4,7 @@
 #ifndef INQ_REPORT_TERMINAL_WRITER_H
 #define INQ_REPORT_TERMINAL_WRITER_H
 
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/report.h"
 
 enum { INQ_PEN_WIDTH = 100, INQ_PEN_NO_LIMIT = 1 << 20 };

@@ -3,7 +3,7 @@
 #ifndef INQ_REPLAY_SYNTH_EMIT_EMIT_H
 #define INQ_REPLAY_SYNTH_EMIT_EMIT_H
 
-#include "base/out.h"
+#include "inquest/out.h"
 #include "synth/emit/names.h"
 
 struct synth_sim;

@@ -5,7 +5,7 @@
 #include "inquest/ingest.h"
 #include "inquest/report.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <cjson/cJSON.h>
 #include <setjmp.h>

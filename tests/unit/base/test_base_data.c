@@ -308,8 +308,8 @@ static void par__all_run_and_the_lowest_failure_wins(void **state)
             assert_int_equal(cells[i], i * i);
         }
     }
-    assert_true(inq_par_threads(0) >= 1);
-    assert_int_equal(inq_par_threads(3), 3);
+    assert_true(inq_threads(0) >= 1);
+    assert_int_equal(inq_threads(3), 3);
 }
 
 int main(void)

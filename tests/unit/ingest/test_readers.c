@@ -3,6 +3,7 @@
  */
 #include "ingest/log/sniff.h"
 #include "ingest/ingest.h"
+#include "inquest/ingest.h"
 #include "ingest/unrecognized.h"
 #include "support_read.h"
 
@@ -99,15 +100,18 @@ static void readers__know_a_log_that_tells_nothing(void **state)
 static void readers__have_names_and_summaries_of_their_own(void **state)
 {
     (void)state;
+    const char *name;
+    const char *summary;
     size_t n = 0;
-    const struct inq_reader *const *readers = inq_readers(&n);
-    assert_true(n >= 3);
-    for (size_t i = 0; i < n; i++) {
-        assert_true(strlen(readers[i]->name) > 0 && strlen(readers[i]->summary) > 0);
-        for (size_t k = 0; k < i; k++) {
-            assert_string_not_equal(readers[i]->name, readers[k]->name);
+    for (; inq_ingest_format(n, &name, &summary); n++) {
+        assert_true(strlen(name) > 0 && strlen(summary) > 0);
+        for (size_t k = 0; k < n; k++) {
+            const char *other;
+            assert_true(inq_ingest_format(k, &other, &summary));
+            assert_string_not_equal(name, other);
         }
     }
+    assert_true(n >= 3);
 }
 
 static void unknown__says_what_it_is_and_what_to_do(void **state)

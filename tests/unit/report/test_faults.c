@@ -3,7 +3,7 @@
  * the Nth read fails, for every N there is: always a report or an error that says why, and nothing
  * of what could be read is lost. */
 #include "base/mem.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/ingest.h"
 #include "inquest/report.h"
 #include "support_trace.h"

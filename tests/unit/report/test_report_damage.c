@@ -5,7 +5,7 @@
 #include "inquest/analysis.h"
 #include "inquest/ingest.h"
 #include "base/hash.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "support_read.h"
 
 #include <stdarg.h>

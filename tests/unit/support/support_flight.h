@@ -3,7 +3,7 @@
 #ifndef INQ_TEST_SUPPORT_FLIGHT_H
 #define INQ_TEST_SUPPORT_FLIGHT_H
 
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/failure.h"
 #include "inquest/ingest.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support_report.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* inquest schedule lint: schedules, several in one call, and folders of them. */
 #include "cli/commands/schedule/schedule.h"
 
-#include "base/mem.h"
+#include "inquest/memory.h"
 
 #include <dirent.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /* Where a schedule comes from: a CSV file, a generator, and the times that it is given. */
 #include "cli/commands/schedule/schedule.h"
 
-#include "base/mem.h"
-#include "base/time.h"
+#include "inquest/memory.h"
+#include "inquest/time.h"
 
 #include <ctype.h>
 #include <inttypes.h>

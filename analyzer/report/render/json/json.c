@@ -591,19 +591,19 @@ static void write_sections(struct inq_json *json, const struct inq_view *view)
     static const struct {
         enum inq_section section;
         void (*write)(struct inq_json *json, const struct inq_view *view); /* NULL: has no rows */
-    } parts[] = {
-        {INQ_SECTION_FAILURE, inq_json_failure},
-        {INQ_SECTION_TRAINING, json_training},
-        {INQ_SECTION_ACCOUNT, inq_json_account},
-        {INQ_SECTION_BLAME, NULL},
-        {INQ_SECTION_FINDINGS, json_findings},
-        {INQ_SECTION_RANKS, json_ranks},
-        {INQ_SECTION_COLLECTIVES, json_collectives},
-        {INQ_SECTION_PIPELINE, json_pipeline},
-        {INQ_SECTION_WHATIF, json_whatif},
-        {INQ_SECTION_CRITICAL_PATH, json_critical_path},
-        {INQ_SECTION_KERNELS, inq_json_kernels},
-        {INQ_SECTION_METHOD, inq_json_peers},
+    } parts[] = {{INQ_SECTION_FAILURE, inq_json_failure},
+                 {INQ_SECTION_TRAINING, json_training},
+                 {INQ_SECTION_ACCOUNT, inq_json_account},
+                 {INQ_SECTION_BLAME, NULL},
+                 {INQ_SECTION_FINDINGS, json_findings},
+                 {INQ_SECTION_RANKS, json_ranks},
+                 {INQ_SECTION_COLLECTIVES, json_collectives},
+                 {INQ_SECTION_PIPELINE, json_pipeline},
+                 {INQ_SECTION_WHATIF, json_whatif},
+                 {INQ_SECTION_CRITICAL_PATH, json_critical_path},
+#define PART(section, function) {INQ_SECTION_##section, function},
+                 INQ_SECTION_JSON(PART)
+#undef PART
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const struct inq_section_state *state = &view->report->sections[parts[i].section];

@@ -5,7 +5,7 @@
 #include "inquest/replay.h"
 #include "inquest/synth.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* The gate on schedules: every swap of neighbours that makes a schedule longer fails, and nothing
  * that is equal does. */
 #include "analysis/check/check.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/check.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* Baselines of several runs: the spread between them is measured, and a creep is told. */
 #include "analysis/check/check.h"
 #include "analysis/check/pool.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/check.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The floor: whatever ended a run badly is told, known or not; what is no log tells nothing; and
  * the order in which processes were flushed decides nothing. */
-#include "base/out.h"
+#include "inquest/out.h"
 #include "support_log.h"
 
 #include <setjmp.h>

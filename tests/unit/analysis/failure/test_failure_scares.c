@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What looks like a failure, or like none of this one, and when it is. */
-#include "base/out.h"
+#include "inquest/out.h"
 #include "support_log.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Training output in several wordings, and what goes wrong in it. */
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/ingest.h"
 #include "inquest/training.h"
 

@@ -2,7 +2,7 @@
 /* Which dump is whose, and which belong together. */
 #include "support_flight.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 #include "trace/build/flight.h"
 
 #include <stdarg.h>

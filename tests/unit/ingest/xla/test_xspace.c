@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/xla/hlo.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "ingest/wire/wire.h"
 #include "inquest/ingest.h"
 

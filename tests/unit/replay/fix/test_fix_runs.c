@@ -6,7 +6,7 @@
 #include "inquest/report.h"
 
 #include "base/json.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "support_read.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules: generators whose order is a closed form, and the CSV of torch.distributed.pipelining.
  */
-#include "base/out.h"
+#include "inquest/out.h"
 #include "schedule/schedule.h"
 #include "support_schedule.h"
 

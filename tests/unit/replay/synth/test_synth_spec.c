@@ -2,7 +2,7 @@
 /* The grammar of specs. */
 #include "inquest/synth.h"
 
-#include "base/out.h"
+#include "inquest/out.h"
 
 #include <stdarg.h>
 #include <stddef.h>

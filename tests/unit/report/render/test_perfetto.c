@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The export for ui.perfetto.dev: sound for a trace processor, and the same run when read back. */
 #include "base/mem.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/ingest.h"
 #include "support_job.h"
 #include "support_perfetto.h"

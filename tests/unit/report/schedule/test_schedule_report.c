@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Formats of a timed schedule: SVG and traces are well formed and show every op of every kind. */
 #include "base/json.h"
-#include "base/out.h"
+#include "inquest/out.h"
 #include "inquest/report.h"
 #include "inquest/schedule.h"
 

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one way through which the library has all its memory. */
+#ifndef INQUEST_MEMORY_H
+#define INQUEST_MEMORY_H
+
+#include "inquest/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As malloc, calloc, realloc; NULL on failure. Free with inq_mem_free. */
+INQ_API void *inq_mem_alloc(size_t size);
+INQ_API void *inq_mem_zalloc(size_t count, size_t size);
+INQ_API void *inq_mem_realloc(void *ptr, size_t size);
+INQ_API void inq_mem_free(void *ptr);
+
+/* Makes room for `need` elements of `elem` bytes in *ptr (geometric growth), at most `max`.
+ * Returns 0, INQ_NOMEM or INQ_LIMIT; on failure *ptr and *cap are unchanged. */
+INQ_API int inq_mem_grow(void *ptr_to_ptr, size_t *cap, size_t need, size_t elem, size_t max,
+                         struct inq_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -6,11 +6,11 @@
 #include "inquest/version.h"
 #include "report/render/json/json.h"
 
-static void write_sample(struct inq_json *json, const struct inq_sample *sample)
+void inq_fix_json_sample(struct inq_json *json, const struct inq_sample *sample)
 {
     inq_json_int(json, "n", (int64_t)sample->n);
     inq_json_int(json, "t_ns_median", sample->median_ns);
-    inq_json_array(json, "ci95_ns");
+    inq_json_array(json, sample->n >= INQ_CI95_LEAST ? "ci95_ns" : "range_ns");
     inq_json_int(json, NULL, sample->ci95_ns[0]);
     inq_json_int(json, NULL, sample->ci95_ns[1]);
     inq_json_end_array(json);
@@ -49,7 +49,7 @@ static void write_base(struct inq_json *json, const struct inq_fixes *fixes)
         inq_json_string(json, "device", fixes->device);
         inq_json_string(json, "note", fixes->note);
         inq_json_double(json, "scale", fixes->scale);
-        write_sample(json, &fixes->executed);
+        inq_fix_json_sample(json, &fixes->executed);
         inq_json_int(json, "expected_ns", fixes->expected_ns);
         inq_json_double(json, "fidelity_error", fixes->base_error);
         inq_json_array(json, "kinds");
@@ -108,7 +108,7 @@ static void write_executed(struct inq_json *json, const struct inq_fixes *fixes,
     inq_json_object(json, "executed");
     inq_json_string(json, "engine", fixes->engine);
     inq_json_string(json, "device", v->device);
-    write_sample(json, &v->fixed);
+    inq_fix_json_sample(json, &v->fixed);
     inq_json_double(json, "predicted_speedup", v->predicted_speedup);
     if (fix->n_assumptions > 0) {
         inq_json_double(json, "measured_speedup", v->measured_speedup);
@@ -116,7 +116,7 @@ static void write_executed(struct inq_json *json, const struct inq_fixes *fixes,
         inq_json_null(json, "measured_speedup");
     }
     inq_json_double(json, "speedup", v->speedup);
-    inq_json_array(json, "speedup_ci95");
+    inq_json_array(json, v->fixed.n >= INQ_CI95_LEAST ? "speedup_ci95" : "speedup_range");
     inq_json_double(json, NULL, v->speedup_ci95[0]);
     inq_json_double(json, NULL, v->speedup_ci95[1]);
     inq_json_end_array(json);

@@ -9,6 +9,8 @@
 #include "report/sections/sections.h"
 
 /* "not executed", "confirmed" .. */
+/* n, median, and what bounds it: ci95_ns, or range_ns of fewer than INQ_CI95_LEAST values. */
+void inq_fix_json_sample(struct inq_json *json, const struct inq_sample *sample);
 const char *inq_judgement_words(enum inq_judgement judgement);
 /* One fix a row. Release the table on failure too. */
 void inq_fix_table(const struct inq_fixes *fixes, struct inq_table *table);

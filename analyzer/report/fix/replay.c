@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/time.h"
+#include "base/time.h"
+#include "report/fix/fix.h"
 #include "report/terminal/terminal.h"
 #include "report/sections/sections.h"
 
@@ -35,12 +37,7 @@ static double error_to(int64_t executed_ns, int64_t to_ns)
 static void json_executed(const struct inq_replay *r, struct inq_json *json)
 {
     inq_json_object(json, "executed");
-    inq_json_int(json, "n", (int64_t)r->sample.n);
-    inq_json_int(json, "t_ns_median", r->sample.median_ns);
-    inq_json_array(json, "ci95_ns");
-    inq_json_int(json, NULL, r->sample.ci95_ns[0]);
-    inq_json_int(json, NULL, r->sample.ci95_ns[1]);
-    inq_json_end_array(json);
+    inq_fix_json_sample(json, &r->sample);
     inq_json_array(json, "t_ns");
     for (size_t i = 0; i < r->execution.n_repeats; i++) {
         inq_json_int(json, NULL, r->execution.makespan_ns[i]);
@@ -174,7 +171,7 @@ static void say_time(const struct inq_replay_view *view, const struct inq_pen *p
     inq_out_printf(pen->out, "\n  %-10s %10s", "step", median);
     if (r->sample.n > 1) {
         inq_out_printf(pen->out, "   median of %zu, %s: %s to %s", r->sample.n,
-                       r->sample.n >= 6 ? "95 %" : "all",
+                       r->sample.n >= INQ_CI95_LEAST ? "95 %" : "all",
                        inq_time_format(r->sample.ci95_ns[0], low, sizeof low),
                        inq_time_format(r->sample.ci95_ns[1], high, sizeof high));
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inquest/error.h"
+#include "inquest/version.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +40,29 @@ void inq_err_prefix(struct inq_err *err, const char *fmt, ...)
     (void)snprintf(joined + used, sizeof joined - used, ": %.*s", room > 0 ? room : 0,
                    err->message);
     memcpy(err->message, joined, sizeof joined);
+}
+
+void inq_err_text(const struct inq_err *err, char *text, size_t n)
+{
+    const char *said = err->message[0] != '\0' ? err->message : inq_code_text(err->code);
+    char place[32] = "";
+
+    if (err->path[0] != '\0' && err->offset > 0) {
+        (void)snprintf(place, sizeof place, " (byte %" PRId64 ")", err->offset);
+    }
+    /* most messages name the file themselves */
+    bool named = err->path[0] == '\0' || strstr(said, err->path) != NULL;
+    (void)snprintf(text, n, "%s%s%s%s", named ? "" : err->path, named ? "" : ": ", said, place);
+    for (; n > 0 && *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
+const char *inq_version(void)
+{
+    return INQ_VERSION_STRING;
 }
 
 const char *inq_code_text(int code)

@@ -6,8 +6,6 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/time.h"
-#include "base/time.h"
-#include "report/fix/fix.h"
 #include "report/terminal/terminal.h"
 #include "report/sections/sections.h"
 
@@ -37,7 +35,12 @@ static double error_to(int64_t executed_ns, int64_t to_ns)
 static void json_executed(const struct inq_replay *r, struct inq_json *json)
 {
     inq_json_object(json, "executed");
-    inq_fix_json_sample(json, &r->sample);
+    inq_json_int(json, "n", (int64_t)r->sample.n);
+    inq_json_int(json, "t_ns_median", r->sample.median_ns);
+    inq_json_array(json, r->sample.n >= INQ_CI95_LEAST ? "ci95_ns" : "range_ns");
+    inq_json_int(json, NULL, r->sample.ci95_ns[0]);
+    inq_json_int(json, NULL, r->sample.ci95_ns[1]);
+    inq_json_end_array(json);
     inq_json_array(json, "t_ns");
     for (size_t i = 0; i < r->execution.n_repeats; i++) {
         inq_json_int(json, NULL, r->execution.makespan_ns[i]);

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sends and receives: who the other side is, and whether both sides say the same. */
-#include "analysis/failure/dumps/match.h"
+#include "analysis/failure/state/match.h"
 
 #include <string.h>
 
-static uint32_t peer_of(const struct inq_flight_model *model, uint32_t rank,
-                        const struct inq_flight_op *op)
+static uint32_t peer_of(const struct inq_state *model, uint32_t rank, const struct inq_state_op *op)
 {
-    const struct inq_flight_team *team = &model->teams[op->team];
+    const struct inq_state_group *team = &model->groups[op->team];
     const struct inq_flight_entry *entry = op->entry;
     if (entry->src < 0 || entry->dst < 0 || (size_t)entry->src >= team->n_members ||
         (size_t)entry->dst >= team->n_members) {
         return INQ_NONE;
     }
     bool sends = team->members[entry->src] == model->ranks[rank].rank;
-    return inq_flight_find_rank(model, team->members[sends ? entry->dst : entry->src]);
+    return inq_state_find_rank(model, team->members[sends ? entry->dst : entry->src]);
 }
 
-size_t inq_flight_unit_end(const struct inq_flight_rank *rank, size_t first)
+size_t inq_state_unit_end(const struct inq_state_rank *rank, size_t first)
 {
-    const struct inq_flight_op *op = &rank->pending[first];
+    const struct inq_state_op *op = &rank->pending[first];
     size_t end = first + 1;
     while (end < rank->n_pending && op->entry->is_p2p && op->entry->p2p_seq >= 0 &&
            rank->pending[end].team == op->team && rank->pending[end].entry->is_p2p &&
@@ -30,11 +29,11 @@ size_t inq_flight_unit_end(const struct inq_flight_rank *rank, size_t first)
 }
 
 /* Whether the channel is all that holds the op's unit: then pending means not transferred. */
-static bool is_single(const struct inq_flight_rank *rank, const struct inq_flight_op *op)
+static bool is_single(const struct inq_state_rank *rank, const struct inq_state_op *op)
 {
     size_t at = (size_t)(op - rank->pending);
-    const struct inq_flight_op *near[] = {at > 0 ? op - 1 : NULL,
-                                          at + 1 < rank->n_pending ? op + 1 : NULL};
+    const struct inq_state_op *near[] = {at > 0 ? op - 1 : NULL,
+                                         at + 1 < rank->n_pending ? op + 1 : NULL};
     for (size_t i = 0; i < 2; i++) {
         const struct inq_flight_entry *entry = near[i] != NULL ? near[i]->entry : NULL;
         if (entry != NULL && entry->is_p2p && near[i]->channel != INQ_NONE &&
@@ -47,35 +46,35 @@ static bool is_single(const struct inq_flight_rank *rank, const struct inq_fligh
 
 /* In a group of two both sides number all transfers alike, unless they are batched: one whose
  * oldest pending number is higher has left this one behind. */
-static bool left_by_number(const struct inq_flight_team *team, uint32_t peer,
-                           const struct inq_flight_channel *theirs, const struct inq_flight_op *op)
+static bool left_by_number(const struct inq_state_group *team, uint32_t peer,
+                           const struct inq_state_channel *theirs, const struct inq_state_op *op)
 {
-    int64_t oldest = inq_flight_place(team, peer)->transfer;
+    int64_t oldest = inq_state_place(team, peer)->transfer;
     return oldest >= 0 ? oldest > op->entry->p2p_seq
                        : theirs != NULL && theirs->last_done >= op->entry->p2p_seq;
 }
 
 /* The n-th transfer of a channel on one side is the n-th on the other. Both count from the same one
  * where neither ring of entries has wrapped; else from the oldest pending one. */
-struct inq_flight_partner inq_flight_partner(const struct inq_flight_model *model, uint32_t rank,
-                                             const struct inq_flight_op *op)
+struct inq_state_partner inq_state_partner(const struct inq_state *model, uint32_t rank,
+                                           const struct inq_state_op *op)
 {
-    struct inq_flight_partner partner = {.peer = peer_of(model, rank, op)};
+    struct inq_state_partner partner = {.peer = peer_of(model, rank, op)};
     if (partner.peer == INQ_NONE || partner.peer == rank || op->channel == INQ_NONE) {
         partner.peer = INQ_NONE;
         return partner;
     }
-    const struct inq_flight_rank *own = &model->ranks[rank];
-    const struct inq_flight_rank *other = &model->ranks[partner.peer];
-    const struct inq_flight_channel *mine = &own->channels[op->channel];
-    const struct inq_flight_channel *theirs =
-        inq_flight_find_channel(other, op->team, mine->src, mine->dst);
+    const struct inq_state_rank *own = &model->ranks[rank];
+    const struct inq_state_rank *other = &model->ranks[partner.peer];
+    const struct inq_state_channel *mine = &own->channels[op->channel];
+    const struct inq_state_channel *theirs =
+        inq_state_find_channel(other, op->team, mine->src, mine->dst);
     bool counted = own->from_start && other->from_start;
     int64_t nth = (int64_t)op->nth;
     nth += counted ? mine->n_done - (theirs != NULL ? theirs->n_done : 0) : 0;
-    const struct inq_flight_team *team = &model->teams[op->team];
-    bool alike = team->n_members == 2 && !inq_flight_place(team, rank)->batched &&
-                 !inq_flight_place(team, partner.peer)->batched;
+    const struct inq_state_group *team = &model->groups[op->team];
+    bool alike = team->n_members == 2 && !inq_state_place(team, rank)->batched &&
+                 !inq_state_place(team, partner.peer)->batched;
     partner.stands = INQ_OTHER_ABSENT;
     if (nth < 0 || (alike && !counted && left_by_number(team, partner.peer, theirs, op))) {
         partner.stands = INQ_OTHER_LEFT;
@@ -107,10 +106,10 @@ static enum inq_match_state compare(const struct inq_flight_entry *a,
 }
 
 /* Whether the rank's op and the other side's differ: both are odd, neither is usual. */
-static bool differs(const struct inq_flight_model *model, uint32_t rank,
-                    const struct inq_flight_op *op, struct inq_flight_verdict *verdict)
+static bool differs(const struct inq_state *model, uint32_t rank, const struct inq_state_op *op,
+                    struct inq_state_verdict *verdict)
 {
-    struct inq_flight_partner partner = inq_flight_partner(model, rank, op);
+    struct inq_state_partner partner = inq_state_partner(model, rank, op);
     if (!partner.exact || partner.peer < rank) {
         return false;
     }
@@ -127,19 +126,19 @@ static bool differs(const struct inq_flight_model *model, uint32_t rank,
     return true;
 }
 
-int inq_flight_match_pairs(const struct inq_flight_model *model, uint32_t *team,
-                           struct inq_flight_verdict *verdict, struct inq_err *err)
+int inq_state_match_pairs(const struct inq_state *model, uint32_t *team,
+                          struct inq_state_verdict *verdict, struct inq_err *err)
 {
     *team = INQ_NONE;
-    *verdict = (struct inq_flight_verdict){.seq = -1};
+    *verdict = (struct inq_state_verdict){.seq = -1};
     verdict->odd = inq_arena_array(model->arena, 2, sizeof *verdict->odd);
     if (verdict->odd == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare sends and receives");
     }
     for (size_t r = 0; r < model->n_ranks; r++) {
-        const struct inq_flight_rank *rank = &model->ranks[r];
+        const struct inq_state_rank *rank = &model->ranks[r];
         for (size_t i = 0; i < rank->n_pending; i++) {
-            const struct inq_flight_op *op = &rank->pending[i];
+            const struct inq_state_op *op = &rank->pending[i];
             if (op->entry->is_p2p && differs(model, (uint32_t)r, op, verdict)) {
                 *team = op->team;
                 return INQ_OK;

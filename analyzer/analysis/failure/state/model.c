@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/failure/dumps/model.h"
+#include "analysis/failure/state/model.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -12,11 +12,12 @@
 static const size_t MAX_PLACES = (size_t)6 << 20;
 
 struct builder {
-    struct inq_flight_model *model;
-    const struct inq_trace *trace;
-    size_t n_places;      /* members of all teams */
-    struct inq_map teams; /* hash of name and members -> team */
-    size_t cap_teams;
+    struct inq_state *model;
+    const struct inq_state_records *records;
+    size_t n_records;
+    size_t n_places;      /* members of all groups */
+    struct inq_map groups; /* hash of name and members -> team */
+    size_t cap_groups;
     struct inq_flight_group world; /* of all ranks, where dumps name it without its members */
     struct inq_err *err;
 };
@@ -26,7 +27,7 @@ static int no_memory(struct builder *b)
     return inq_err_set(b->err, INQ_NOMEM, "no memory to join the dumps");
 }
 
-uint32_t inq_flight_find_rank(const struct inq_flight_model *model, int32_t rank)
+uint32_t inq_state_find_rank(const struct inq_state *model, int32_t rank)
 {
     size_t lo = 0;
     size_t hi = model->n_ranks;
@@ -41,7 +42,7 @@ uint32_t inq_flight_find_rank(const struct inq_flight_model *model, int32_t rank
     return lo < model->n_ranks && model->ranks[lo].rank == rank ? (uint32_t)lo : INQ_NONE;
 }
 
-static struct inq_flight_place *find_place(const struct inq_flight_team *team, uint32_t rank)
+static struct inq_state_place *find_place(const struct inq_state_group *team, uint32_t rank)
 {
     size_t lo = 0;
     size_t hi = team->n_members;
@@ -56,7 +57,7 @@ static struct inq_flight_place *find_place(const struct inq_flight_team *team, u
     return lo < team->n_members && team->places[lo].rank == rank ? &team->places[lo] : NULL;
 }
 
-const struct inq_flight_place *inq_flight_place(const struct inq_flight_team *team, uint32_t rank)
+const struct inq_state_place *inq_state_place(const struct inq_state_group *team, uint32_t rank)
 {
     return find_place(team, rank);
 }
@@ -86,10 +87,10 @@ static void mark_ranks(const struct inq_flight_dump *dump, size_t world, bool *s
 
 static int list_ranks(struct builder *b)
 {
-    const struct inq_trace *trace = b->trace;
+    const struct inq_flight_dump *const *of = b->records->of;
     int32_t highest = -1;
-    for (size_t d = 0; d < trace->n_dumps; d++) {
-        const struct inq_flight_dump *dump = trace->dumps[d];
+    for (size_t d = 0; d < b->n_records; d++) {
+        const struct inq_flight_dump *dump = of[d];
         highest = dump->rank > highest ? dump->rank : highest;
         for (size_t g = 0; g < dump->n_groups; g++) {
             for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
@@ -99,14 +100,14 @@ static int list_ranks(struct builder *b)
     }
     size_t world = (size_t)highest + 1;
     bool *seen = inq_mem_zalloc(world + 1, sizeof *seen);
-    struct inq_flight_rank *ranks = inq_arena_array(b->model->arena, world, sizeof *ranks);
+    struct inq_state_rank *ranks = inq_arena_array(b->model->arena, world, sizeof *ranks);
     b->model->ranks = ranks;
     if (seen == NULL || ranks == NULL) {
         inq_mem_free(seen);
         return no_memory(b);
     }
-    for (size_t d = 0; d < trace->n_dumps; d++) {
-        mark_ranks(trace->dumps[d], world, seen);
+    for (size_t d = 0; d < b->n_records; d++) {
+        mark_ranks(of[d], world, seen);
     }
     for (size_t r = 0; r < world; r++) {
         if (seen[r]) {
@@ -114,10 +115,11 @@ static int list_ranks(struct builder *b)
         }
     }
     inq_mem_free(seen);
-    for (size_t d = 0; d < trace->n_dumps; d++) {
-        const struct inq_flight_dump *dump = trace->dumps[d];
-        struct inq_flight_rank *rank = &ranks[inq_flight_find_rank(b->model, dump->rank)];
+    for (size_t d = 0; d < b->n_records; d++) {
+        const struct inq_flight_dump *dump = of[d];
+        struct inq_state_rank *rank = &ranks[inq_state_find_rank(b->model, dump->rank)];
         rank->dump = dump;
+        rank->printed = d >= b->records->n_dumps;
         rank->whole = !dump->partial;
     }
     return INQ_OK;
@@ -127,13 +129,13 @@ static int list_ranks(struct builder *b)
 
 static int compare_places(const void *a, const void *b, void *ctx)
 {
-    const struct inq_flight_place *x = a;
-    const struct inq_flight_place *y = b;
+    const struct inq_state_place *x = a;
+    const struct inq_state_place *y = b;
     (void)ctx;
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static int fill_team(struct builder *b, struct inq_flight_team *team,
+static int fill_team(struct builder *b, struct inq_state_group *team,
                      const struct inq_flight_group *group)
 {
     team->name = group->name;
@@ -145,7 +147,7 @@ static int fill_team(struct builder *b, struct inq_flight_team *team,
         return no_memory(b);
     }
     for (size_t i = 0; i < team->n_members; i++) {
-        team->places[i].rank = inq_flight_find_rank(b->model, team->members[i]);
+        team->places[i].rank = inq_state_find_rank(b->model, team->members[i]);
         team->places[i].enqueued = team->places[i].synced = team->places[i].transfer = -1;
     }
     return inq_sort(team->places, team->n_members, sizeof *team->places, compare_places, NULL,
@@ -158,9 +160,9 @@ static int fill_team(struct builder *b, struct inq_flight_team *team,
 static int find_team(struct builder *b, const struct inq_flight_group *group, bool used,
                      uint32_t *index)
 {
-    struct inq_flight_model *model = b->model;
+    struct inq_state *model = b->model;
     uint64_t key = inq_flight_group_key(group);
-    if (inq_map_get(&b->teams, key, index) || !used) {
+    if (inq_map_get(&b->groups, key, index) || !used) {
         return INQ_OK;
     }
     b->n_places += group->n_ranks;
@@ -168,21 +170,21 @@ static int find_team(struct builder *b, const struct inq_flight_group *group, bo
         return inq_err_set(b->err, INQ_LIMIT,
                            "the process groups have more than %zu members in all", MAX_PLACES);
     }
-    if (model->n_teams == b->cap_teams) {
-        size_t cap = b->cap_teams * 2 + 64;
-        struct inq_flight_team *more = inq_arena_array(model->arena, cap, sizeof *more);
+    if (model->n_groups == b->cap_groups) {
+        size_t cap = b->cap_groups * 2 + 64;
+        struct inq_state_group *more = inq_arena_array(model->arena, cap, sizeof *more);
         if (more == NULL) {
             return no_memory(b);
         }
-        if (model->n_teams > 0) {
-            memcpy(more, model->teams, model->n_teams * sizeof *more);
+        if (model->n_groups > 0) {
+            memcpy(more, model->groups, model->n_groups * sizeof *more);
         }
-        model->teams = more;
-        b->cap_teams = cap;
+        model->groups = more;
+        b->cap_groups = cap;
     }
-    *index = (uint32_t)model->n_teams++;
-    int code = fill_team(b, &model->teams[*index], group);
-    return code == INQ_OK ? inq_map_put(&b->teams, key, *index, b->err) : code;
+    *index = (uint32_t)model->n_groups++;
+    int code = fill_team(b, &model->groups[*index], group);
+    return code == INQ_OK ? inq_map_put(&b->groups, key, *index, b->err) : code;
 }
 
 /* The members as another rank lists them, for a group that this dump only names. */
@@ -190,9 +192,8 @@ static const struct inq_flight_group *same_group(const struct builder *b,
                                                  const struct inq_flight_dump *dump,
                                                  const struct inq_flight_group *group)
 {
-    const struct inq_trace *trace = b->trace;
-    for (size_t d = 0; d < trace->n_dumps && group->n_ranks == 0; d++) {
-        const struct inq_flight_dump *other = trace->dumps[d];
+    for (size_t d = 0; d < b->n_records && group->n_ranks == 0; d++) {
+        const struct inq_flight_dump *other = b->records->of[d];
         for (size_t g = 0; g < other->n_groups; g++) {
             const struct inq_flight_group *known = &other->groups[g];
             bool member = false;
@@ -236,7 +237,7 @@ static void mark_used(const struct inq_flight_dump *dump, bool *used)
 
 /* Of the groups of a rank's dump those that it uses, or (with those of all dumps known) all that
  * any rank does. */
-static int join_groups(struct builder *b, struct inq_flight_rank *rank, bool all)
+static int join_groups(struct builder *b, struct inq_state_rank *rank, bool all)
 {
     const struct inq_flight_dump *dump = rank->dump;
     bool *used = inq_mem_zalloc(dump->n_groups + 1, sizeof *used);
@@ -267,8 +268,8 @@ static int join_groups(struct builder *b, struct inq_flight_rank *rank, bool all
 
 static int compare_ops(const void *a, const void *b, void *ctx)
 {
-    const struct inq_flight_entry *x = ((const struct inq_flight_op *)a)->entry;
-    const struct inq_flight_entry *y = ((const struct inq_flight_op *)b)->entry;
+    const struct inq_flight_entry *x = ((const struct inq_state_op *)a)->entry;
+    const struct inq_flight_entry *y = ((const struct inq_state_op *)b)->entry;
     (void)ctx;
     return (x->record_id > y->record_id) - (x->record_id < y->record_id);
 }
@@ -278,7 +279,7 @@ static int64_t later(int64_t a_ns, int64_t b_ns)
     return a_ns == INQ_TIME_NONE || (b_ns != INQ_TIME_NONE && b_ns > a_ns) ? b_ns : a_ns;
 }
 
-static int list_pending(struct builder *b, struct inq_flight_rank *rank)
+static int list_pending(struct builder *b, struct inq_state_rank *rank)
 {
     const struct inq_flight_dump *dump = rank->dump;
     size_t n = 0;
@@ -298,11 +299,11 @@ static int list_pending(struct builder *b, struct inq_flight_rank *rank)
         const struct inq_flight_entry *entry = &dump->entries[i];
         uint32_t team = entry->group != INQ_NONE ? rank->team_of[entry->group] : INQ_NONE;
         if (team != INQ_NONE) {
-            struct inq_flight_team *of = &b->model->teams[team];
+            struct inq_state_group *of = &b->model->groups[team];
             of->has_p2p = of->has_p2p || entry->is_p2p;
             if (entry->state != INQ_FLIGHT_COMPLETED) {
                 rank->pending[rank->n_pending++] =
-                    (struct inq_flight_op){.team = team, .entry = entry, .channel = INQ_NONE};
+                    (struct inq_state_op){.team = team, .entry = entry, .channel = INQ_NONE};
             }
         } else if (entry->state != INQ_FLIGHT_COMPLETED) {
             rank->unplaced = rank->n_unplaced++ == 0 ? entry->record_id : rank->unplaced;
@@ -310,10 +311,10 @@ static int list_pending(struct builder *b, struct inq_flight_rank *rank)
     }
     int code =
         inq_sort(rank->pending, rank->n_pending, sizeof *rank->pending, compare_ops, NULL, b->err);
-    return code == INQ_OK ? inq_flight_channels(b->model, rank, b->err) : code;
+    return code == INQ_OK ? inq_state_channels(b->model, rank, b->err) : code;
 }
 
-static void move_place(struct inq_flight_place *place, const struct inq_flight_entry *entry)
+static void move_place(struct inq_state_place *place, const struct inq_flight_entry *entry)
 {
     int64_t seq = entry->collective_seq;
     bool done = entry->state == INQ_FLIGHT_COMPLETED;
@@ -331,8 +332,8 @@ static void move_place(struct inq_flight_place *place, const struct inq_flight_e
 }
 
 /* Where the recorded counters put the member, unless they may count transfers. */
-static void start_place(const struct inq_flight_team *team, const struct inq_flight_group *group,
-                        struct inq_flight_place *place)
+static void start_place(const struct inq_state_group *team, const struct inq_flight_group *group,
+                        struct inq_state_place *place)
 {
     bool counts = group->has_status && !team->has_p2p;
     place->known = counts && group->last_completed >= 0 && group->last_completed < INT64_MAX;
@@ -342,7 +343,7 @@ static void start_place(const struct inq_flight_team *team, const struct inq_fli
     place->certain = place->certain || place->known;
 }
 
-static void move_transfer(struct inq_flight_place *place, const struct inq_flight_entry *entry)
+static void move_transfer(struct inq_state_place *place, const struct inq_flight_entry *entry)
 {
     bool oldest = entry->state != INQ_FLIGHT_COMPLETED && place->transfer < 0;
     place->transfer = oldest ? entry->p2p_seq : place->transfer;
@@ -352,21 +353,21 @@ static void move_transfer(struct inq_flight_place *place, const struct inq_fligh
 /* The oldest pending collective, else the one behind the last finished. */
 static void find_places(struct builder *b, size_t r)
 {
-    const struct inq_flight_rank *rank = &b->model->ranks[r];
+    const struct inq_state_rank *rank = &b->model->ranks[r];
     const struct inq_flight_dump *dump = rank->dump;
     for (size_t g = 0; g < dump->n_groups; g++) {
         uint32_t team = rank->team_of[g];
-        struct inq_flight_place *place =
-            team != INQ_NONE ? find_place(&b->model->teams[team], (uint32_t)r) : NULL;
+        struct inq_state_place *place =
+            team != INQ_NONE ? find_place(&b->model->groups[team], (uint32_t)r) : NULL;
         if (place != NULL) {
-            start_place(&b->model->teams[team], &dump->groups[g], place);
+            start_place(&b->model->groups[team], &dump->groups[g], place);
         }
     }
     for (size_t i = 0; i < dump->n_entries; i++) {
         const struct inq_flight_entry *entry = &dump->entries[i];
         uint32_t team = entry->group != INQ_NONE ? rank->team_of[entry->group] : INQ_NONE;
-        struct inq_flight_place *place =
-            team != INQ_NONE ? find_place(&b->model->teams[team], (uint32_t)r) : NULL;
+        struct inq_state_place *place =
+            team != INQ_NONE ? find_place(&b->model->groups[team], (uint32_t)r) : NULL;
         if (place == NULL) {
             continue;
         }
@@ -378,27 +379,37 @@ static void find_places(struct builder *b, size_t r)
     }
 }
 
+static bool lists(const struct inq_state_rank *rank, size_t team)
+{
+    bool found = false;
+    for (size_t g = 0; rank->dump != NULL && g < rank->dump->n_groups; g++) {
+        found = found || rank->team_of[g] == team;
+    }
+    return found;
+}
+
 /* A whole dump that does not list a group is of a rank that never entered it: a group is listed
  * from its first collective on. */
 static void mark_whole(struct builder *b)
 {
-    for (size_t t = 0; t < b->model->n_teams; t++) {
-        const struct inq_flight_team *team = &b->model->teams[t];
+    for (size_t t = 0; t < b->model->n_groups; t++) {
+        const struct inq_state_group *team = &b->model->groups[t];
         for (size_t i = 0; i < team->n_members; i++) {
-            struct inq_flight_place *place = &team->places[i];
-            place->whole = place->certain = b->model->ranks[place->rank].whole;
+            struct inq_state_place *place = &team->places[i];
+            const struct inq_state_rank *rank = &b->model->ranks[place->rank];
+            place->whole = place->certain = rank->whole && (!rank->printed || lists(rank, t));
         }
     }
 }
 
 /* ---- dumps of different times ---------------------------------------------------------------- */
 
-void inq_flight_set_aside(struct inq_flight_model *model, uint32_t rank, bool aside)
+void inq_state_set_aside(struct inq_state *model, uint32_t rank, bool aside)
 {
     model->ranks[rank].stale = aside;
     model->ranks[rank].whole = !aside;
-    for (size_t t = 0; t < model->n_teams; t++) {
-        struct inq_flight_place *place = find_place(&model->teams[t], rank);
+    for (size_t t = 0; t < model->n_groups; t++) {
+        struct inq_state_place *place = find_place(&model->groups[t], rank);
         if (place != NULL) {
             place->whole = place->certain = !aside;
         }
@@ -409,36 +420,39 @@ void inq_flight_set_aside(struct inq_flight_model *model, uint32_t rank, bool as
  * dump before: where it stood later, the dump does not tell. */
 static void find_stale(struct builder *b)
 {
-    struct inq_flight_model *model = b->model;
-    for (size_t t = 0; t < model->n_teams; t++) {
-        const struct inq_flight_team *team = &model->teams[t];
+    struct inq_state *model = b->model;
+    for (size_t t = 0; t < model->n_groups; t++) {
+        const struct inq_state_group *team = &model->groups[t];
         int64_t synced = -1;
         for (size_t i = 0; i < team->n_members; i++) {
             synced = team->places[i].synced > synced ? team->places[i].synced : synced;
         }
         for (size_t i = 0; i < team->n_members; i++) {
-            const struct inq_flight_place *place = &team->places[i];
-            struct inq_flight_rank *rank = &model->ranks[place->rank];
+            const struct inq_state_place *place = &team->places[i];
+            struct inq_state_rank *rank = &model->ranks[place->rank];
             rank->stale = rank->stale || (rank->whole && place->known && place->enqueued < synced);
         }
     }
     for (uint32_t r = 0; r < model->n_ranks; r++) {
         if (model->ranks[r].stale) {
-            inq_flight_set_aside(model, r, true);
+            inq_state_set_aside(model, r, true);
         }
     }
 }
 
-int inq_flight_model(const struct inq_trace *trace, struct inq_arena *arena,
-                     struct inq_flight_model *model, struct inq_err *err)
+int inq_state_build(const struct inq_state_records *records, struct inq_arena *arena,
+                    struct inq_state *model, struct inq_err *err)
 {
-    *model = (struct inq_flight_model){.arena = arena};
-    struct builder b = {.model = model, .trace = trace, .err = err};
+    *model = (struct inq_state){.arena = arena};
+    struct builder b = {.model = model,
+                        .records = records,
+                        .n_records = records->n_dumps + records->n_printed,
+                        .err = err};
     int code = list_ranks(&b);
     code = code == INQ_OK ? list_world(&b) : code;
     for (int all = 0; all < 2; all++) {
         for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
-            struct inq_flight_rank *rank = &model->ranks[r];
+            struct inq_state_rank *rank = &model->ranks[r];
             code = rank->dump != NULL ? join_groups(&b, rank, all == 1) : INQ_OK;
         }
     }
@@ -456,6 +470,6 @@ int inq_flight_model(const struct inq_trace *trace, struct inq_arena *arena,
     if (code == INQ_OK) {
         find_stale(&b);
     }
-    inq_map_release(&b.teams);
+    inq_map_release(&b.groups);
     return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A rank's sends and receives by sender and receiver. */
-#include "analysis/failure/dumps/model.h"
+#include "analysis/failure/state/model.h"
 
 #include "base/mem.h"
 #include "base/sort.h"
@@ -12,7 +12,7 @@ struct row {
 };
 
 static int compare_channels(uint32_t team, int32_t src, int32_t dst,
-                            const struct inq_flight_channel *with)
+                            const struct inq_state_channel *with)
 {
     int order = (team > with->team) - (team < with->team);
     order = order != 0 ? order : (src > with->src) - (src < with->src);
@@ -23,7 +23,7 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 {
     const struct row *x = a;
     const struct row *y = b;
-    struct inq_flight_channel with = {.team = y->team, .src = y->entry->src, .dst = y->entry->dst};
+    struct inq_state_channel with = {.team = y->team, .src = y->entry->src, .dst = y->entry->dst};
     (void)ctx;
     int order = compare_channels(x->team, x->entry->src, x->entry->dst, &with);
     return order != 0 ? order
@@ -31,14 +31,14 @@ static int compare_rows(const void *a, const void *b, void *ctx)
                             (x->entry->record_id < y->entry->record_id);
 }
 
-static bool is_transfer(const struct inq_flight_rank *rank, const struct inq_flight_entry *entry)
+static bool is_transfer(const struct inq_state_rank *rank, const struct inq_flight_entry *entry)
 {
     return entry->is_p2p && entry->src >= 0 && entry->dst >= 0 && entry->group != INQ_NONE &&
            rank->team_of[entry->group] != INQ_NONE;
 }
 
 /* Finished transfers from the entries, pending ones from `pending`, sorted by channel. */
-static size_t list_rows(const struct inq_flight_rank *rank, struct row *rows)
+static size_t list_rows(const struct inq_state_rank *rank, struct row *rows)
 {
     size_t n = 0;
     for (size_t i = 0; i < rank->dump->n_entries; i++) {
@@ -55,17 +55,17 @@ static size_t list_rows(const struct inq_flight_rank *rank, struct row *rows)
     return n;
 }
 
-static void add_row(struct inq_flight_rank *rank, const struct row *row, uint32_t *n_transfers)
+static void add_row(struct inq_state_rank *rank, const struct row *row, uint32_t *n_transfers)
 {
-    struct inq_flight_channel *last =
+    struct inq_state_channel *last =
         rank->n_channels > 0 ? &rank->channels[rank->n_channels - 1] : NULL;
     if (last == NULL || compare_channels(row->team, row->entry->src, row->entry->dst, last) != 0) {
         last = &rank->channels[rank->n_channels++];
-        *last = (struct inq_flight_channel){.team = row->team,
-                                            .src = row->entry->src,
-                                            .dst = row->entry->dst,
-                                            .last_done = -1,
-                                            .first = *n_transfers};
+        *last = (struct inq_state_channel){.team = row->team,
+                                           .src = row->entry->src,
+                                           .dst = row->entry->dst,
+                                           .last_done = -1,
+                                           .first = *n_transfers};
     }
     if (row->op == INQ_NONE) {
         bool later = row->entry->p2p_seq > last->last_done;
@@ -73,7 +73,7 @@ static void add_row(struct inq_flight_rank *rank, const struct row *row, uint32_
         last->n_done++;
         return;
     }
-    struct inq_flight_op *op = &rank->pending[row->op];
+    struct inq_state_op *op = &rank->pending[row->op];
     op->channel = (uint32_t)rank->n_channels - 1;
     op->nth = (uint32_t)last->n_pending++;
     rank->transfers[(*n_transfers)++] = row->op;
@@ -87,8 +87,8 @@ static bool is_from_start(const struct inq_flight_dump *dump)
            dump->entries[n - 1].record_id == (int64_t)n - 1;
 }
 
-int inq_flight_channels(const struct inq_flight_model *model, struct inq_flight_rank *rank,
-                        struct inq_err *err)
+int inq_state_channels(const struct inq_state *model, struct inq_state_rank *rank,
+                       struct inq_err *err)
 {
     size_t most = 0;
     rank->from_start = is_from_start(rank->dump);
@@ -112,8 +112,8 @@ int inq_flight_channels(const struct inq_flight_model *model, struct inq_flight_
     return code;
 }
 
-const struct inq_flight_channel *inq_flight_find_channel(const struct inq_flight_rank *rank,
-                                                         uint32_t team, int32_t src, int32_t dst)
+const struct inq_state_channel *inq_state_find_channel(const struct inq_state_rank *rank,
+                                                       uint32_t team, int32_t src, int32_t dst)
 {
     size_t lo = 0;
     size_t hi = rank->n_channels;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/failure/dumps/match.h"
+#include "analysis/failure/state/match.h"
 
 #include "base/mem.h"
 
@@ -15,8 +15,8 @@ struct part {
 };
 
 struct table {
-    const struct inq_flight_model *model;
-    const struct inq_flight_team *team;
+    const struct inq_state *model;
+    const struct inq_state_group *team;
     uint32_t index;
     int64_t seq;
     struct part *parts; /* [team->n_members] */
@@ -36,8 +36,8 @@ static bool is_cut_batch(const struct inq_flight_dump *dump, const struct part *
 
 static void take(struct table *t, size_t i)
 {
-    const struct inq_flight_place *place = &t->team->places[i];
-    const struct inq_flight_rank *rank = &t->model->ranks[place->rank];
+    const struct inq_state_place *place = &t->team->places[i];
+    const struct inq_state_rank *rank = &t->model->ranks[place->rank];
     struct part *part = &t->parts[i];
     *part = (struct part){.rank = place->rank, .has_dump = place->whole};
     part->passed = place->known && place->next_seq > t->seq;
@@ -52,7 +52,8 @@ static void take(struct table *t, size_t i)
             part->out = first ? entry->out.elems : plus(part->out, entry->out.elems);
         }
     }
-    if (is_cut_batch(rank->dump, part)) {
+    bool nameless = part->entry != NULL && part->entry->name[0] == '\0';
+    if (nameless || is_cut_batch(rank->dump, part)) {
         part->entry = NULL;
     }
 }
@@ -118,7 +119,7 @@ static bool same_dtypes(const struct table *t, const struct part *a, const struc
 /* ---- majority -------------------------------------------------------------------------------- */
 
 /* Fills `odd` with the members that do not agree with most; false when all agree. */
-static bool find_odd(const struct table *t, agrees *agree, struct inq_flight_verdict *verdict)
+static bool find_odd(const struct table *t, agrees *agree, struct inq_state_verdict *verdict)
 {
     size_t best = 0;
     size_t most = 0;
@@ -156,7 +157,7 @@ static bool find_odd(const struct table *t, agrees *agree, struct inq_flight_ver
 }
 
 /* All members break the rule between input and output in the same way. */
-static bool all_wrong(const struct table *t, struct inq_flight_verdict *verdict)
+static bool all_wrong(const struct table *t, struct inq_state_verdict *verdict)
 {
     verdict->n_odd = 0;
     for (size_t i = 0; i < t->team->n_members; i++) {
@@ -170,7 +171,7 @@ static bool all_wrong(const struct table *t, struct inq_flight_verdict *verdict)
 }
 
 /* In an all-to-all only the sums can be compared, and only when all members are there. */
-static bool unequal_sums(const struct table *t, struct inq_flight_verdict *verdict)
+static bool unequal_sums(const struct table *t, struct inq_state_verdict *verdict)
 {
     int64_t in = 0;
     int64_t out = 0;
@@ -192,13 +193,13 @@ static bool unequal_sums(const struct table *t, struct inq_flight_verdict *verdi
 /* Whether the odd member has the usual collective elsewhere among its pending ones, and the
  * reverse.
  */
-static bool is_swapped(const struct table *t, const struct inq_flight_verdict *verdict)
+static bool is_swapped(const struct table *t, const struct inq_state_verdict *verdict)
 {
     bool found[2] = {false, false};
     for (size_t i = 0; i < t->team->n_members; i++) {
-        const struct inq_flight_rank *rank = &t->model->ranks[t->parts[i].rank];
+        const struct inq_state_rank *rank = &t->model->ranks[t->parts[i].rank];
         for (size_t p = 0; p < rank->n_pending; p++) {
-            const struct inq_flight_op *op = &rank->pending[p];
+            const struct inq_state_op *op = &rank->pending[p];
             if (op->team != t->index || op->entry->is_p2p || op->entry->collective_seq == t->seq) {
                 continue;
             }
@@ -212,7 +213,7 @@ static bool is_swapped(const struct table *t, const struct inq_flight_verdict *v
 
 /* ---- the group ------------------------------------------------------------------------------- */
 
-static bool list_absent(const struct table *t, bool with_dump, struct inq_flight_verdict *verdict)
+static bool list_absent(const struct table *t, bool with_dump, struct inq_state_verdict *verdict)
 {
     verdict->n_odd = 0;
     for (size_t i = 0; i < t->team->n_members; i++) {
@@ -224,7 +225,7 @@ static bool list_absent(const struct table *t, bool with_dump, struct inq_flight
     return verdict->n_odd > 0;
 }
 
-static bool list_unfinished(const struct table *t, struct inq_flight_verdict *verdict)
+static bool list_unfinished(const struct table *t, struct inq_state_verdict *verdict)
 {
     bool passed = false;
     verdict->n_odd = 0;
@@ -237,7 +238,7 @@ static bool list_unfinished(const struct table *t, struct inq_flight_verdict *ve
     return passed && verdict->n_odd > 0;
 }
 
-static enum inq_match_state judge(const struct table *t, struct inq_flight_verdict *verdict)
+static enum inq_match_state judge(const struct table *t, struct inq_state_verdict *verdict)
 {
     if (find_odd(t, same_kind, verdict)) {
         return is_swapped(t, verdict) ? INQ_MATCH_ORDER : INQ_MATCH_KIND;
@@ -258,18 +259,18 @@ static enum inq_match_state judge(const struct table *t, struct inq_flight_verdi
 }
 
 /* Where all have joined the oldest, one of those behind it may lack a member. */
-static void find_absent_later(const struct table *t, struct inq_flight_verdict *verdict)
+static void find_absent_later(const struct table *t, struct inq_state_verdict *verdict)
 {
     int64_t least = INT64_MAX;
     int64_t most = -1;
     for (size_t i = 0; i < t->team->n_members; i++) {
-        const struct inq_flight_place *place = &t->team->places[i];
+        const struct inq_state_place *place = &t->team->places[i];
         least = place->whole && place->enqueued < least ? place->enqueued : least;
         most = place->whole && place->enqueued > most ? place->enqueued : most;
     }
     verdict->n_odd = 0;
     for (size_t i = 0; i < t->team->n_members && least < most; i++) {
-        const struct inq_flight_place *place = &t->team->places[i];
+        const struct inq_state_place *place = &t->team->places[i];
         if (place->whole && place->enqueued == least) {
             verdict->odd[verdict->n_odd++] = t->model->ranks[place->rank].rank;
             verdict->seq = least + 1;
@@ -278,13 +279,19 @@ static void find_absent_later(const struct table *t, struct inq_flight_verdict *
     }
 }
 
-int inq_flight_match(const struct inq_flight_model *model, uint32_t team,
-                     struct inq_flight_verdict *verdict, struct inq_err *err)
+bool inq_state_is_mismatch(enum inq_match_state state)
 {
-    struct table t = {.model = model, .team = &model->teams[team], .index = team, .seq = -1};
-    *verdict = (struct inq_flight_verdict){.seq = -1};
+    return state == INQ_MATCH_KIND || state == INQ_MATCH_ORDER || state == INQ_MATCH_SIZE ||
+           state == INQ_MATCH_DTYPE;
+}
+
+int inq_state_match(const struct inq_state *model, uint32_t team, struct inq_state_verdict *verdict,
+                    struct inq_err *err)
+{
+    struct table t = {.model = model, .team = &model->groups[team], .index = team, .seq = -1};
+    *verdict = (struct inq_state_verdict){.seq = -1};
     for (size_t i = 0; i < t.team->n_members; i++) {
-        const struct inq_flight_place *place = &t.team->places[i];
+        const struct inq_state_place *place = &t.team->places[i];
         bool counts = place->pending && !model->ranks[place->rank].stale;
         if (counts && (t.seq < 0 || place->next_seq < t.seq)) {
             t.seq = place->next_seq;

@@ -252,8 +252,11 @@ INQ_API int inq_execution_check(const struct inq_plan *plan, const struct inq_ex
 
 /* ---- one replay ------------------------------------------------------------------------------ */
 
-/* One plan's executions. ci95: of the median, by order statistics; with fewer than 6 values no
- * interval reaches 95 % and it is that of all values. */
+/* With fewer values no interval of the median by order statistics reaches 95 %: 2 * 0.5^5 > 5 %. */
+#define INQ_CI95_LEAST 6
+
+/* One plan's executions. ci95: of the median, by order statistics; with fewer than INQ_CI95_LEAST
+ * values the range of all values, which documents call range. */
 struct inq_sample {
     size_t n;
     int64_t median_ns;

@@ -65,7 +65,7 @@ static void speedups(const int64_t *base_ns, const int64_t *fixed_ns, size_t n, 
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
-static const size_t least_pairs = 6; /* with fewer no interval of the median reaches 95 % */
+static const size_t least_pairs = INQ_CI95_LEAST;
 static const double least_gain = 0.001;
 static const double gain_tolerance = 0.2;
 static const double widest =

@@ -32,10 +32,11 @@ struct inq_ledger_span {
 int inq_ledger_spans(const struct inq_account *account, uint32_t rank,
                      struct inq_ledger_span **spans, size_t *n, struct inq_err *err);
 
-/* Holds the finished report against its account: no gain above T - ideal, no cost above T, the
- * verdict's loss is the first finding's, nothing about time established with ranks absent, no
- * "healthy" with unexplained waiting. What contradicts is taken back and said in
- * account->violations. Fails with INQ_NOMEM, INQ_LIMIT (the classes do not sum: no account). */
+/* Holds the finished report against its account: no gain above T - ideal, no cost above T, a
+ * cause costs what its fix gains, waiting by root sums to the waiting measured, the verdict's loss
+ * is the first finding's, nothing about time established with ranks absent, no "healthy" with
+ * unexplained waiting. What contradicts is taken back and said in account->violations. Fails with
+ * INQ_NOMEM, INQ_LIMIT (the classes do not sum: no account). */
 int inq_account_check(struct inq_report *report, struct inq_err *err);
 
 #endif

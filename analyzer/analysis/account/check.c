@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Waiting that nothing explains: above this part of the rank-time no run is called healthy. */
@@ -65,12 +66,55 @@ static void check_causes(struct checker *c)
     }
 }
 
+/* Level two: what waits for somebody has one root each, or none that is known. */
+static bool roots_sum(const struct inq_account *a)
+{
+    int64_t ns = a->unexplained_wait_ns;
+    for (size_t i = 0; i < a->n_causes; i++) {
+        ns += a->causes[i].ns > 0 ? a->causes[i].ns : 0;
+    }
+    int64_t waits_ns = a->class_ns[INQ_ACCOUNT_WAIT] + a->class_ns[INQ_ACCOUNT_DEPENDENCY];
+    int64_t rounding_ns = (int64_t)a->n_causes + 2; /* each row is rounded down by itself */
+    return a->unexplained_wait_ns < 0 || llabs(ns - waits_ns) <= rounding_ns;
+}
+
+static void check_roots(struct checker *c)
+{
+    struct inq_account *a = c->account;
+    if (roots_sum(a)) {
+        return;
+    }
+    withhold(c, "waiting by its roots does not sum to the waiting measured", "roots of waiting");
+    for (size_t i = 0; i < a->n_causes; i++) {
+        a->causes[i].ns = -1;
+    }
+    a->unexplained_wait_ns = -1;
+}
+
+/* A finding about a cause costs what its row of the account gains. */
+static bool costs_its_gain(const struct inq_account *a, const struct inq_finding *f)
+{
+    for (size_t i = 0; i < a->n_causes; i++) {
+        if (strcmp(a->causes[i].id, f->id) == 0) {
+            return a->causes[i].gain_alone_ns == f->cost_ns_per_step &&
+                   (a->causes[i].fix == NULL ||
+                    (f->n_fixes > 0 && strcmp(a->causes[i].fix, f->fixes[0]) == 0));
+        }
+    }
+    return true;
+}
+
 static void check_findings(struct checker *c)
 {
     struct inq_report *r = c->report;
     bool absent = r->trace->n_missing > 0;
     for (size_t i = 0; i < r->n_findings; i++) {
         struct inq_finding *f = &r->findings[i];
+        if (!costs_its_gain(c->account, f)) {
+            withhold(c, "its cost is not what its fix gains", f->id);
+            f->cost_ns_per_step = -1;
+            f->share = -1.0;
+        }
         bool timed = f->cost_ns_per_step >= 0;
         if (timed && f->cost_ns_per_step > c->account->t_ns) {
             withhold(c, "its cost is above the length of a step", f->id);
@@ -119,6 +163,7 @@ int inq_account_check(struct inq_report *report, struct inq_err *err)
     if (!classes_sum(c.account)) {
         return inq_err_set(err, INQ_LIMIT, "the classes of the account do not sum to its time");
     }
+    check_roots(&c);
     check_causes(&c);
     check_findings(&c);
     check_verdict(&c);

@@ -44,6 +44,9 @@ static void set_gain(struct inq_findings *f, const struct inq_suspect *suspect,
     if (suspect->fix[0] != '\0') {
         inq_findings_call_for(f, finding, suspect->fix);
     }
+    if (suspect->kind == INQ_FINDING_UNPLANNED_GC) { /* every rank keeps its own */
+        inq_findings_call_for(f, finding, "plan-gc");
+    }
 }
 
 /* "Rank 5's GPU is", "The GPUs of ranks 2 and 3 are", "The GPUs of host node-1 (ranks 8-15) are".
@@ -95,6 +98,12 @@ static const char *fault(struct inq_findings *f, const struct inq_suspect *suspe
         return inq_findings_text(f, "%s for %s longer than %s",
                                  whose(f, suspect, "GPU", "copies", "copy"), extra, peers);
     }
+    if (suspect->rotates) {
+        return inq_findings_text(
+            f, "%s in turn, %llu times for %s%s,", whose(f, suspect, "host", "pauses", "pause"),
+            (unsigned long long)suspect->pauses, inq_findings_time(f, suspect->late_ns),
+            suspect->kind == INQ_FINDING_UNPLANNED_GC ? ", as they do to collect garbage" : "");
+    }
     if (!suspect->launches_known) {
         return inq_findings_text(f, "%s idle for %s longer than %s (launches are not recorded)",
                                  whose(f, suspect, "GPU", "is", "are"), extra, peers);
@@ -119,15 +128,18 @@ static void set_measure(struct inq_findings *f, const struct inq_suspect *suspec
 {
     const char *what = "compute";
 
-    if (suspect->kind == INQ_FINDING_LATE_HOST) {
+    if (suspect->kind == INQ_FINDING_LATE_HOST || suspect->kind == INQ_FINDING_UNPLANNED_GC) {
         what = "GPU idle";
     } else if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
         what = "exposed copies";
     }
     finding->measured =
         inq_findings_text(f, "%s %s per step", what, inq_findings_time(f, suspect->own_ns));
-    finding->expected = inq_findings_text(f, "%s, as the median of its peers",
-                                          inq_findings_time(f, suspect->peers_ns));
+    const char *like = suspect->rotates        ? "without the pauses"
+                       : suspect->n_ranks == 1 ? "as the median of its peers"
+                                               : "as the median of their peers";
+    finding->expected =
+        inq_findings_text(f, "%s, %s", inq_findings_time(f, suspect->peers_ns), like);
 }
 
 static const char *detail(struct inq_findings *f, const struct inq_suspect *suspect,
@@ -137,8 +149,9 @@ static const char *detail(struct inq_findings *f, const struct inq_suspect *susp
 
     if (suspect->waits > 0) {
         waits = inq_findings_text(f,
-                                  " It arrived last at %llu of the %llu collectives in which "
+                                  " %s arrived last at %llu of the %llu collectives in which "
                                   "somebody waited.",
+                                  suspect->n_ranks == 1 ? "It" : "One of them",
                                   (unsigned long long)suspect->last_arrivals,
                                   (unsigned long long)suspect->waits);
     }

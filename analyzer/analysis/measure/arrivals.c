@@ -38,6 +38,55 @@ static void keep_worst(struct inq_arrival *arrival, uint32_t collective, int64_t
     }
 }
 
+/* Whether somebody waited for longer than the clocks are in doubt. */
+static bool is_real_wait(const struct inq_trace *trace, const struct inq_collective *collective,
+                         struct inq_arrival_span *span)
+{
+    if (!inq_coll_synchronises(collective->kind) || collective->ends_disagree ||
+        !inq_arrival_span(trace, collective, span)) {
+        return false;
+    }
+    int64_t skew_ns = span->last_ns - span->first_ns;
+    return skew_ns >= INQ_REAL_WAIT_NS &&
+           skew_ns >= inq_clock_doubt_ns(trace, span->first_rank, span->last_rank) &&
+           skew_ns >= inq_arrival_doubt_ns(trace, collective, span->last_rank, span->last_ns);
+}
+
+/* `ranks` ascend. */
+static bool is_one_of(const uint32_t *ranks, size_t n, uint32_t rank)
+{
+    size_t low = 0;
+    size_t high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranks[middle] < rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < n && ranks[low] == rank;
+}
+
+void inq_arrivals_of(const struct inq_trace *trace, const uint32_t *ranks, size_t n, uint64_t *last,
+                     uint64_t *waits)
+{
+    *last = 0;
+    *waits = 0;
+    for (size_t c = 0; c < trace->n_collectives; c++) {
+        const struct inq_collective *collective = &trace->collectives[c];
+        struct inq_arrival_span span;
+        bool takes_part = false;
+        for (uint32_t m = 0; !takes_part && m < collective->n_members; m++) {
+            takes_part = is_one_of(ranks, n, trace->members[collective->first_member + m].rank);
+        }
+        if (takes_part && is_real_wait(trace, collective, &span)) {
+            *last += is_one_of(ranks, n, span.last_rank);
+            (*waits)++;
+        }
+    }
+}
+
 int inq_arrivals_count(const struct inq_trace *trace, struct inq_arrivals *arrivals,
                        struct inq_err *err)
 {
@@ -53,21 +102,14 @@ int inq_arrivals_count(const struct inq_trace *trace, struct inq_arrivals *arriv
     for (size_t c = 0; c < trace->n_collectives; c++) {
         const struct inq_collective *collective = &trace->collectives[c];
         struct inq_arrival_span span;
-        if (!inq_coll_synchronises(collective->kind) || collective->ends_disagree ||
-            !inq_arrival_span(trace, collective, &span)) {
-            continue;
-        }
-        int64_t skew_ns = span.last_ns - span.first_ns;
-        int64_t doubt_ns = inq_clock_doubt_ns(trace, span.first_rank, span.last_rank);
-        int64_t later_ns = inq_arrival_doubt_ns(trace, collective, span.last_rank, span.last_ns);
-        if (skew_ns < INQ_REAL_WAIT_NS || skew_ns < doubt_ns || skew_ns < later_ns) {
+        if (!is_real_wait(trace, collective, &span)) {
             continue;
         }
         for (uint32_t m = 0; m < collective->n_members; m++) {
             arrivals->at[trace->members[collective->first_member + m].rank].waits++;
         }
         arrivals->at[span.last_rank].last++;
-        keep_worst(&arrivals->at[span.last_rank], (uint32_t)c, skew_ns);
+        keep_worst(&arrivals->at[span.last_rank], (uint32_t)c, span.last_ns - span.first_ns);
     }
     return INQ_OK;
 }

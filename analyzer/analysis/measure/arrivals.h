@@ -25,6 +25,10 @@ struct inq_arrivals {
 
 int inq_arrivals_count(const struct inq_trace *trace, struct inq_arrivals *arrivals,
                        struct inq_err *err);
+/* Collectives in which somebody waited and one of these ranks (ascending) takes part: *waits, and
+ * those of them that one of these came to last: *last. */
+void inq_arrivals_of(const struct inq_trace *trace, const uint32_t *ranks, size_t n, uint64_t *last,
+                     uint64_t *waits);
 static inline void inq_arrivals_release(struct inq_arrivals *arrivals)
 {
     inq_mem_free(arrivals->at);

@@ -5,6 +5,7 @@
 #include "analysis/measure/row_merge.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 #include <string.h>
 
@@ -32,14 +33,165 @@ static int32_t place_in_group(const struct inq_group *group, int32_t rank)
     return -1;
 }
 
+/* ---- lines of ranks --------------------------------------------------------------------------
+ *
+ * Where sends and receives run in the group of all ranks, a rank's place in it is no stage: the
+ * ranks that it exchanges with, and those they exchange with, are its pipeline. A pipeline is a
+ * line, or a ring where a rank has several chunks: whoever exchanges with more than two others is
+ * in none. */
+
+enum { LINE_NEIGHBORS = 2 };
+
+struct line_node {
+    int64_t number; /* global rank; of ranks without a trace too */
+    int32_t neighbor[LINE_NEIGHBORS];
+    uint32_t n_neighbors;
+    uint32_t line;  /* place of another one of its line, or its own */
+    int32_t before; /* ranks of its line with a lower number */
+};
+
+/* All-zero is empty. */
+struct lines {
+    struct line_node *at;
+    size_t n, cap;
+    struct inq_map place; /* by number */
+    bool branches;        /* somebody exchanges with more than two others */
+};
+
+static void lines_release(struct lines *lines)
+{
+    inq_mem_free(lines->at);
+    inq_map_release(&lines->place);
+}
+
+static int line_node(struct lines *lines, int32_t number, uint32_t *place, struct inq_err *err)
+{
+    if (inq_map_get(&lines->place, (uint64_t)(uint32_t)number, place)) {
+        return INQ_OK;
+    }
+    int code =
+        inq_mem_grow(&lines->at, &lines->cap, lines->n + 1, sizeof(*lines->at), INQ_NONE - 1, err);
+    if (code == INQ_OK) {
+        *place = (uint32_t)lines->n;
+        code = inq_map_put(&lines->place, (uint64_t)(uint32_t)number, *place, err);
+    }
+    if (code == INQ_OK) {
+        lines->at[lines->n++] = (struct line_node){.number = number, .line = *place};
+    }
+    return code;
+}
+
+static void add_neighbor(struct lines *lines, uint32_t place, int32_t number)
+{
+    struct line_node *node = &lines->at[place];
+
+    for (uint32_t i = 0; i < node->n_neighbors; i++) {
+        if (node->neighbor[i] == number) {
+            return;
+        }
+    }
+    lines->branches = lines->branches || node->n_neighbors == LINE_NEIGHBORS;
+    if (node->n_neighbors < LINE_NEIGHBORS) {
+        node->neighbor[node->n_neighbors++] = number;
+    }
+}
+
+static uint32_t line_of(const struct lines *lines, uint32_t place)
+{
+    while (lines->at[place].line != place) {
+        place = lines->at[place].line;
+    }
+    return place;
+}
+
+static int add_pair(struct lines *lines, int32_t rank, int32_t peer, struct inq_err *err)
+{
+    uint32_t a = 0;
+    uint32_t b = 0;
+    int code = line_node(lines, rank, &a, err);
+
+    code = code == INQ_OK ? line_node(lines, peer, &b, err) : code;
+    if (code == INQ_OK) {
+        add_neighbor(lines, a, peer);
+        add_neighbor(lines, b, rank);
+        uint32_t one = line_of(lines, a);
+        uint32_t other = line_of(lines, b);
+        lines->at[one > other ? one : other].line = one > other ? other : one;
+    }
+    return code;
+}
+
+/* Counts for each rank those of its line that come before it. */
+static int number_lines(struct lines *lines, struct inq_err *err)
+{
+    int64_t *number = inq_mem_alloc((lines->n + 1) * sizeof(*number));
+    uint32_t *order = inq_mem_alloc((lines->n + 1) * sizeof(*order));
+    int32_t *so_far = inq_mem_zalloc(lines->n + 1, sizeof(*so_far));
+    int code = number && order && so_far
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "no memory for the lines of %zu ranks", lines->n);
+
+    for (size_t i = 0; code == INQ_OK && i < lines->n; i++) {
+        number[i] = lines->at[i].number;
+    }
+    code = code == INQ_OK ? inq_sort_order_i64(number, lines->n, order, err) : code;
+    for (size_t i = 0; code == INQ_OK && i < lines->n; i++) {
+        struct line_node *node = &lines->at[order[i]];
+        node->before = so_far[line_of(lines, order[i])]++;
+    }
+    inq_mem_free(number);
+    inq_mem_free(order);
+    inq_mem_free(so_far);
+    return code;
+}
+
+static bool is_of_all(const struct inq_trace *trace, uint32_t group)
+{
+    return group < trace->n_groups && trace->groups[group].n_ranks > 0 &&
+           (int64_t)trace->groups[group].n_ranks >= (int64_t)trace->world_size;
+}
+
+static int find_lines(const struct inq_trace *trace, struct lines *lines, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        int32_t last = rank->rank; /* most come one after the other to the same peer */
+        for (size_t c = 0; code == INQ_OK && c < rank->n_comms; c++) {
+            const struct inq_comm *comm = &rank->comms[c];
+            if (is_p2p(comm) && comm->peer >= 0 && comm->peer != last && rank->rank >= 0 &&
+                comm->peer != rank->rank && is_of_all(trace, comm->group)) {
+                last = comm->peer;
+                code = add_pair(lines, rank->rank, comm->peer, err);
+            }
+        }
+    }
+    return code == INQ_OK ? number_lines(lines, err) : code;
+}
+
+static int32_t place_in_line(const struct lines *lines, int32_t rank)
+{
+    uint32_t own = 0;
+    bool known =
+        !lines->branches && rank >= 0 && inq_map_get(&lines->place, (uint64_t)(uint32_t)rank, &own);
+
+    return known ? lines->at[own].before : -1;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
 /* The rank's place in the first group in which it sends or receives; -1: it does not. A kernel's
  * name alone says too little: an all-to-all is made of sends too. */
-static int32_t stage_by_p2p(const struct inq_trace *trace, const struct inq_rank *rank)
+static int32_t stage_by_p2p(const struct inq_trace *trace, const struct inq_rank *rank,
+                            const struct lines *lines)
 {
     for (size_t c = 0; c < rank->n_comms; c++) {
         const struct inq_comm *comm = &rank->comms[c];
         if (is_p2p(comm) && comm->group < trace->n_groups) {
-            int32_t place = place_in_group(&trace->groups[comm->group], rank->rank);
+            int32_t place = lines->n > 0 && is_of_all(trace, comm->group)
+                                ? place_in_line(lines, rank->rank)
+                                : place_in_group(&trace->groups[comm->group], rank->rank);
             if (place >= 0) {
                 return place;
             }
@@ -120,31 +272,51 @@ static bool stages_of_model(const struct inq_trace *trace, const struct inq_op_m
     return true;
 }
 
-/* -1: neither recorded nor told by the rank's sends and receives. */
-static int32_t stage_of(const struct inq_trace *trace, const struct inq_rank *rank)
+/* Of each rank; -1: neither recorded nor told by its sends and receives. */
+static int find_stages(const struct inq_trace *trace, int32_t *stage, struct inq_err *err)
 {
-    return rank->stage >= 0 ? rank->stage : stage_by_p2p(trace, rank);
+    struct lines lines = {0};
+    int code = find_lines(trace, &lines, err);
+
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        stage[r] = rank->stage >= 0 ? rank->stage : stage_by_p2p(trace, rank, &lines);
+    }
+    lines_release(&lines);
+    return code;
 }
 
-bool inq_roles_need_model(const struct inq_trace *trace)
+int inq_roles_need_model(const struct inq_trace *trace, bool *needed, struct inq_err *err)
 {
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        if (stage_of(trace, &trace->ranks[r]) >= 0) {
-            return false;
-        }
+    int32_t *stage = inq_mem_alloc((trace->n_ranks + 1) * sizeof(*stage));
+    int code =
+        stage ? find_stages(trace, stage, err)
+              : inq_err_set(err, INQ_NOMEM, "no memory for the roles of %zu ranks", trace->n_ranks);
+
+    *needed = code == INQ_OK;
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        *needed = *needed && stage[r] < 0;
     }
-    return true;
+    inq_mem_free(stage);
+    return code;
 }
 
 static int find_keys(const struct inq_trace *trace, const struct inq_op_model *model,
                      struct inq_roles *roles, uint64_t *key, struct inq_err *err)
 {
+    int32_t *stage = inq_mem_alloc((trace->n_ranks + 1) * sizeof(*stage));
+    int found =
+        stage ? find_stages(trace, stage, err)
+              : inq_err_set(err, INQ_NOMEM, "no memory for the roles of %zu ranks", trace->n_ranks);
     bool any = false;
 
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        int32_t stage = stage_of(trace, &trace->ranks[r]);
-        any = any || stage >= 0;
-        key[r] = (uint64_t)((int64_t)stage + 1);
+    for (size_t r = 0; found == INQ_OK && r < trace->n_ranks; r++) {
+        any = any || stage[r] >= 0;
+        key[r] = (uint64_t)((int64_t)stage[r] + 1);
+    }
+    inq_mem_free(stage);
+    if (found != INQ_OK) {
+        return found;
     }
     any = any || stages_of_model(trace, model, key);
     if (!any && has_bare_sends(trace)) {

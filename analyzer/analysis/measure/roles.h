@@ -12,12 +12,13 @@ struct inq_roles {
     bool pipeline; /* the roles are pipeline stages, or at least differ like such */
 };
 
-/* Whether the stages are to be had from a model only: none is recorded, and no rank's sends and
- * receives tell its own. */
-bool inq_roles_need_model(const struct inq_trace *trace);
+/* *needed: whether the stages are to be had from a model only: none is recorded, and no rank's
+ * sends and receives tell its own. Fails with INQ_NOMEM. */
+int inq_roles_need_model(const struct inq_trace *trace, bool *needed, struct inq_err *err);
 
 /* Ranks of one pipeline stage have one role; without a pipeline all have the same. The stage is the
- * one recorded, else the rank's place in the group in which it sends and receives. Where sends and
+ * one recorded, else the rank's place in the group in which it sends and receives, or, where that
+ * is the group of all ranks, among those that it exchanges with. Where sends and
  * receives are seen but not with whom, the stage is the one in `model` (may be NULL), or ranks that
  * run the same kernels have one role, of no known stage. Release it also after a failure. Fails
  * with INQ_NOMEM. */

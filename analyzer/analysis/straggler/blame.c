@@ -4,6 +4,7 @@
 
 #include "analysis/straggler/gains.h"
 #include "analysis/analysis.h"
+#include "analysis/straggler/imbalance.h"
 #include "analysis/straggler/suspects.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -78,7 +79,8 @@ static bool is_suspect(const struct inq_blame *blame, size_t rank)
 {
     for (size_t i = 0; i < blame->n_suspects; i++) {
         const struct inq_suspect *suspect = &blame->suspects[i];
-        for (size_t k = 0; suspect->kind != INQ_FINDING_SLOW_LINK && k < suspect->n_ranks; k++) {
+        bool named = suspect->kind != INQ_FINDING_SLOW_LINK && !suspect->rotates;
+        for (size_t k = 0; named && k < suspect->n_ranks; k++) {
             if (suspect->ranks[k] == rank) {
                 return true;
             }
@@ -130,7 +132,6 @@ static int collect_imbalance(const struct inq_inquiry *q, struct inq_blame *blam
                              struct inq_err *err)
 {
     bool *skip = inq_mem_zalloc(q->trace->n_ranks + 1, sizeof(*skip));
-    struct inq_imbalance found;
 
     if (!skip) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", q->trace->n_ranks);
@@ -138,10 +139,7 @@ static int collect_imbalance(const struct inq_inquiry *q, struct inq_blame *blam
     for (size_t r = 0; r < q->trace->n_ranks; r++) {
         skip[r] = is_suspect(blame, r);
     }
-    int code = inq_imbalance_find(q->trace, q->cells, q->roles, skip, &found, err);
-    if (code == INQ_OK) {
-        code = inq_suspects_of_imbalance(q, &found, blame->suspects, &blame->n_suspects, err);
-    }
+    int code = inq_suspects_of_imbalance(q, skip, blame->suspects, &blame->n_suspects, err);
     inq_mem_free(skip);
     return code;
 }
@@ -153,6 +151,8 @@ static int collect(const struct inq_inquiry *q, const struct inq_links *links,
 
     if (code == INQ_OK && !q->cells->op_table) { /* of an op table, whatif knows more */
         code = collect_imbalance(q, blame, err);
+        code = code == INQ_OK ? inq_suspects_of_pauses(q, blame->suspects, &blame->n_suspects, err)
+                              : code;
     }
     if (code == INQ_OK) {
         code = inq_suspects_of_links(q, links, blame->suspects, &blame->n_suspects, err);
@@ -179,7 +179,7 @@ static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq
                 struct inq_err *err)
 {
     struct inq_blame *blame = inq_arena_alloc(q->arena, sizeof(*blame));
-    size_t room = study->links.n + 3;
+    size_t room = study->links.n + 4;
 
     for (size_t i = 0; i < q->delays->n; i++) {
         room += q->delays->at[i].outlier;

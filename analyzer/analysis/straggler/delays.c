@@ -328,6 +328,24 @@ static double set_apart(struct inq_delay *first, size_t n, bool idle, const bool
     return INQ_STRAGGLER_APART * most_ns;
 }
 
+/* How much ranks of small roles differ lastingly, over all these roles: enough of them tell a fault
+ * from how chips differ though no role has enough ranks by itself. Infinite: there are too few.
+ * Many faults at once raise it: it makes a smaller one count, and never hides a larger one. */
+static double pooled_spread(struct context *ctx, const struct inq_delays *delays)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < delays->n; i++) {
+        bool few = delays->at[i].peers + 1 <= INQ_STRAGGLER_FEW_RANKS;
+        if (few && !ctx->aside[delays->at[i].rank]) {
+            ctx->scratch[n++] = delays->at[i].own.ns;
+        }
+    }
+    return n > INQ_STRAGGLER_HANDFUL
+               ? INQ_STRAGGLER_SIGMAS * mad_factor(n) * inq_mad(ctx->scratch, n, 0.0)
+               : (double)INFINITY;
+}
+
 static void set_spreads(struct inq_delay *first, size_t n, bool idle, const bool *aside,
                         double *scratch)
 {
@@ -367,10 +385,11 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
 
 /* Scores an excess with no less noise than `noise_ns` and repeated steps have; whether it passes.
  */
-static bool test(const struct inq_delay *delay, struct inq_excess *excess, double noise_ns)
+static bool test(const struct inq_delay *delay, struct inq_excess *excess, double noise_ns,
+                 size_t compared)
 {
     double floor_ns = INQ_STRAGGLER_SIGMA_SHARE * delay->step_ns;
-    double least_ns = inq_straggler_min_share(delay->peers + 1, delay->steps) * delay->step_ns;
+    double least_ns = inq_straggler_min_share(compared, delay->steps) * delay->step_ns;
 
     excess->sigma_ns = fmax(fmax(excess->sigma_ns, noise_ns), floor_ns);
     excess->score = excess->ns * sqrt((double)delay->steps) / excess->sigma_ns;
@@ -385,12 +404,14 @@ static void test_all(struct context *ctx, struct inq_delays *delays)
     double sigma_ns = ctx->n_deviations > 0 ? mad_factor(ctx->most_steps) *
                                                   inq_median(ctx->deviations, ctx->n_deviations)
                                             : 0.0;
+    double pooled_ns = pooled_spread(ctx, delays);
 
     for (size_t i = 0; i < delays->n; i++) {
         struct inq_delay *delay = &delays->at[i];
         delay->limit = limit_for(ctx->freedom);
-        bool by_own = test(delay, &delay->own, sigma_ns);
-        bool by_idle = test(delay, &delay->idle, 0.0) && delay->steps > 1 &&
+        size_t compared = delay->own.ns >= pooled_ns ? delays->n : delay->peers + 1;
+        bool by_own = test(delay, &delay->own, sigma_ns, compared);
+        bool by_idle = test(delay, &delay->idle, 0.0, delay->peers + 1) && delay->steps > 1 &&
                        2.0 * delay->own.ns >= delay->idle.ns;
         delay->outlier = by_own || by_idle;
         delay->idles = by_idle && !by_own;

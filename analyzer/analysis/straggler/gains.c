@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/straggler/gains.h"
 
+#include "analysis/measure/measure.h"
 #include "analysis/straggler/straggler.h"
 #include "base/mem.h"
 #include "inquest/out.h"
@@ -37,6 +38,7 @@ static bool repair_of(const struct inq_suspect *suspect, struct inq_repair *repa
     case INQ_FINDING_EXPOSED_COPY:
         return suspect->n_ranks > 0;
     case INQ_FINDING_LATE_HOST:
+    case INQ_FINDING_UNPLANNED_GC:
         repair->kind = INQ_REPAIR_HOST;
         return suspect->n_ranks > 0;
     case INQ_FINDING_SLOW_LINK:
@@ -51,10 +53,6 @@ static bool repair_of(const struct inq_suspect *suspect, struct inq_repair *repa
         repair->kind = INQ_REPAIR_STAGES;
         repair->n_ranks = 0;
         return true;
-    case INQ_FINDING_UNPLANNED_GC:
-        repair->kind = INQ_REPAIR_PAUSES;
-        repair->n_ranks = 0;
-        return true;
     default:
         return false;
     }
@@ -66,6 +64,7 @@ static const char *fix_name(enum inq_finding_kind kind)
 {
     switch ((int)kind) {
     case INQ_FINDING_LATE_HOST:
+    case INQ_FINDING_UNPLANNED_GC:
         return "repair-host";
     case INQ_FINDING_SLOW_LINK:
         return "repair-link";
@@ -76,8 +75,6 @@ static const char *fix_name(enum inq_finding_kind kind)
     case INQ_FINDING_STAGE_IMBALANCE:
     case INQ_FINDING_SLOW_LAST_STAGE:
         return "rebalance-stages";
-    case INQ_FINDING_UNPLANNED_GC:
-        return "plan-gc";
     default:
         return "replace-rank";
     }
@@ -133,7 +130,7 @@ static bool is_shown(const struct gains *g, const struct inq_suspect *suspect,
 {
     double late_ns = (double)(suspect->own_ns - suspect->peers_ns) *
                      (double)(suspect->n_ranks * g->study->run.n_steps);
-    return suspect->kind != INQ_FINDING_LATE_HOST ||
+    return (suspect->kind != INQ_FINDING_LATE_HOST && suspect->kind != INQ_FINDING_UNPLANNED_GC) ||
            (double)gain->removed_ns >= SHOWN_PART * late_ns;
 }
 
@@ -194,8 +191,6 @@ static int join(struct gains *g, struct inq_suspect *into, const struct inq_susp
     into->n_ranks = n;
     into->cost_ns_per_step += from->cost_ns_per_step;
     into->steps_seen = from->steps_seen > into->steps_seen ? from->steps_seen : into->steps_seen;
-    into->last_arrivals += from->last_arrivals;
-    into->waits = from->waits > into->waits ? from->waits : into->waits;
     into->confidence = from->confidence < into->confidence ? from->confidence : into->confidence;
     return INQ_OK;
 }
@@ -216,6 +211,10 @@ static int join_all(struct gains *g, size_t i,
             g->at[kept++] = g->at[k];
         }
     }
+    if (kept < g->n) {
+        inq_arrivals_of(g->study->trace, g->at[i].ranks, g->at[i].n_ranks, &g->at[i].last_arrivals,
+                        &g->at[i].waits);
+    }
     g->n = kept;
     return code;
 }
@@ -223,14 +222,15 @@ static int join_all(struct gains *g, size_t i,
 static bool is_rank_fault(const struct inq_suspect *suspect)
 {
     return suspect->kind == INQ_FINDING_SLOW_GPU || suspect->kind == INQ_FINDING_MORE_WORK ||
-           suspect->kind == INQ_FINDING_LATE_HOST || suspect->kind == INQ_FINDING_EXPOSED_COPY;
+           (suspect->kind == INQ_FINDING_LATE_HOST && !suspect->rotates) ||
+           suspect->kind == INQ_FINDING_EXPOSED_COPY;
 }
 
 static bool is_same_kind(const struct gains *g, const struct inq_suspect *a,
                          const struct inq_suspect *b)
 {
     (void)g;
-    return a->kind == b->kind;
+    return a->kind == b->kind && a->rotates == b->rotates;
 }
 
 static inq_str host_of(const struct gains *g, const struct inq_suspect *suspect)

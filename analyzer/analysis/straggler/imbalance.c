@@ -3,15 +3,33 @@
 #include "analysis/straggler/imbalance.h"
 
 #include "analysis/measure/measure.h"
+#include "analysis/straggler/suspects.h"
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"
 
 #include <math.h>
 
 #define STAGE_SIGMAS 4.5
+/* A stage of one rank whose longer compute is for this part due to the same kernels running slower
+ * has a slow GPU, not more work. */
+#define SLOWER_PART 0.5
 
 /* Ranks whose optimizer kernels are looked at. */
 enum { MAX_WITNESSES = 32 };
+
+struct inq_imbalance {
+    bool stage_found;
+    uint32_t role;              /* of the slowest stage */
+    bool last;                  /* it is the last one */
+    double stage_ns, stages_ns; /* compute per step: its own, the other stages' median */
+    double stage_cost_ns;
+
+    bool uneven;         /* the work of a rank's step varies */
+    double sigma;        /* by this part, one sigma */
+    double cost_ns;      /* per step: slowest rank's compute over the mean */
+    bool constant_known; /* some kernels did not vary: it is the work, not the clock */
+};
 
 struct look {
     const struct inq_trace *trace;
@@ -93,7 +111,7 @@ static void find_stage(struct look *l, double step_ns, double *values, struct in
     double more_ns = l->stage_ns[slowest] - others_ns;
     out->stage_found = more_ns >= INQ_STAGE_COST_SHARE * step_ns &&
                        more_ns >= STAGE_SIGMAS * sigma &&
-                       l->stage_ns[slowest] >= INQ_STAGE_RATIO * others_ns;
+                       (sigma > 0.0 || l->stage_ns[slowest] >= INQ_STAGE_RATIO * others_ns);
     out->role = slowest;
     out->last = is_last_stage(l->roles, slowest);
     out->stage_ns = l->stage_ns[slowest];
@@ -241,12 +259,12 @@ static int find_uneven(struct look *l, struct inq_imbalance *out, struct inq_err
     center_ranks(l);
     out->sigma = sigma_of(l);
     out->cost_ns = most_ns;
-    if (out->sigma < INQ_UNEVEN_SIGMA) {
+    if (out->sigma < INQ_UNEVEN_KNOWN_SIGMA) {
         return INQ_OK;
     }
     int code = ask_optimizer(l, &stays, &known, err);
     out->constant_known = known && stays;
-    out->uneven = !known || stays;
+    out->uneven = out->constant_known || (!known && out->sigma >= INQ_UNEVEN_SIGMA);
     return code;
 }
 
@@ -299,9 +317,9 @@ static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct 
     return INQ_OK;
 }
 
-int inq_imbalance_find(const struct inq_trace *trace, const struct inq_cells *cells,
-                       const struct inq_roles *roles, const bool *skip,
-                       struct inq_imbalance *imbalance, struct inq_err *err)
+static int find_imbalance(const struct inq_trace *trace, const struct inq_cells *cells,
+                          const struct inq_roles *roles, const bool *skip,
+                          struct inq_imbalance *imbalance, struct inq_err *err)
 {
     struct look l = {.trace = trace, .cells = cells, .roles = roles, .skip = skip};
     size_t n = cells->n_ranks * cells->n_steps;
@@ -336,5 +354,95 @@ int inq_imbalance_find(const struct inq_trace *trace, const struct inq_cells *ce
     inq_mem_free(l.scratch);
     inq_mem_free(l.relative);
     inq_mem_free(l.stage_ns);
+    return code;
+}
+
+/* ---- suspects -------------------------------------------------------------------------------- */
+
+static struct inq_suspect blank(const struct inq_inquiry *q, enum inq_finding_kind kind,
+                                double cost_ns)
+{
+    size_t steps = q->cells->n_steps - q->cells->first_step;
+    struct inq_suspect suspect = {
+        .kind = kind, .group = INQ_NONE, .stage = -1, .ratio = (double)NAN, .running = ""};
+
+    suspect.confidence = q->cells->one_step || steps < 2 ? INQ_CONFIDENCE_HYPOTHESIS
+                         : steps < 3                     ? INQ_CONFIDENCE_SUPPORTED
+                                                         : INQ_CONFIDENCE_ESTABLISHED;
+    suspect.cost_ns_per_step = (int64_t)llround(cost_ns);
+    suspect.step_ns = (int64_t)llround(q->delays->step_ns);
+    suspect.steps = steps;
+    suspect.steps_seen = steps;
+    return suspect;
+}
+
+static int stage_suspect(const struct inq_inquiry *q, const struct inq_imbalance *found,
+                         struct inq_suspect *suspect, struct inq_err *err)
+{
+    size_t n_ranks = q->trace->n_ranks;
+    uint32_t *ranks = inq_arena_array(q->arena, n_ranks, sizeof(*ranks));
+    uint32_t *others = inq_arena_array(q->arena, n_ranks, sizeof(*others));
+    size_t n_others = 0;
+
+    *suspect = blank(q, found->last ? INQ_FINDING_SLOW_LAST_STAGE : INQ_FINDING_STAGE_IMBALANCE,
+                     found->stage_cost_ns);
+    if (!ranks || !others) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
+    }
+    suspect->ranks = ranks;
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        if (q->roles->of[r] == found->role) {
+            ranks[suspect->n_ranks++] = r;
+        } else {
+            others[n_others++] = r;
+        }
+    }
+    suspect->stage = q->roles->stage[found->role];
+    suspect->own_ns = (int64_t)llround(found->stage_ns);
+    suspect->peers_ns = (int64_t)llround(found->stages_ns);
+    suspect->ratio = found->stage_ns / found->stages_ns;
+    if (suspect->n_ranks > 1) {
+        return INQ_OK;
+    }
+    struct inq_kernel_comparison c;
+    int code = inq_kernels_against(q->trace, q->cells, ranks[0], others, n_others, &c, err);
+    if (code == INQ_OK && c.slower_ns >= SLOWER_PART * found->stage_cost_ns &&
+        !inq_kernels_are_larger(&c)) {
+        suspect->kind = INQ_FINDING_SLOW_GPU;
+        suspect->ratio = c.ratio;
+        suspect->confidence = suspect->confidence > INQ_CONFIDENCE_SUPPORTED
+                                  ? INQ_CONFIDENCE_SUPPORTED
+                                  : suspect->confidence;
+    }
+    return code;
+}
+
+static struct inq_suspect uneven_suspect(const struct inq_inquiry *q,
+                                         const struct inq_imbalance *found)
+{
+    struct inq_suspect suspect = blank(q, INQ_FINDING_SEQUENCE_IMBALANCE, found->cost_ns);
+
+    suspect.ratio = found->sigma;
+    if (suspect.confidence > INQ_CONFIDENCE_SUPPORTED || !found->constant_known) {
+        suspect.confidence =
+            found->constant_known ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_HYPOTHESIS;
+    }
+    return suspect;
+}
+
+int inq_suspects_of_imbalance(const struct inq_inquiry *q, const bool *skip,
+                              struct inq_suspect *suspects, size_t *n, struct inq_err *err)
+{
+    struct inq_imbalance found;
+    double least_ns = INQ_STAGE_COST_SHARE * q->delays->step_ns;
+    int code = find_imbalance(q->trace, q->cells, q->roles, skip, &found, err);
+
+    if (code == INQ_OK && found.stage_found) {
+        code = stage_suspect(q, &found, &suspects[*n], err);
+        *n += code == INQ_OK;
+    }
+    if (code == INQ_OK && found.uneven && found.cost_ns >= least_ns) {
+        suspects[(*n)++] = uneven_suspect(q, &found);
+    }
     return code;
 }

@@ -20,10 +20,14 @@ int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
                    struct inq_report *report, struct inq_err *err)
 {
     const struct inq_op_model *model = NULL;
+    bool needs_model = false;
 
     *study = (struct inq_study){.trace = trace};
     int code = inq_cells_build(report->account, &study->cells, err);
-    if (code == INQ_OK && inq_roles_need_model(trace)) {
+    if (code == INQ_OK) {
+        code = inq_roles_need_model(trace, &needs_model, err);
+    }
+    if (code == INQ_OK && needs_model) {
         code = inq_op_model_shared(trace, report, &model, err);
     }
     if (code == INQ_OK) {

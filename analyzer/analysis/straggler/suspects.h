@@ -4,7 +4,6 @@
 #define INQ_ANALYSIS_STRAGGLER_SUSPECTS_H
 
 #include "analysis/measure/measure.h"
-#include "analysis/straggler/imbalance.h"
 #include "analysis/straggler/slow_link.h"
 #include "analysis/straggler/delays.h"
 #include "base/arena.h"
@@ -23,13 +22,13 @@ struct inq_inquiry {
 int inq_suspect_make(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
                      struct inq_suspect *suspect, struct inq_err *err);
 
+/* Appends the hosts that pause in turn, none of them often enough to stand out; `suspects` has room
+ * for one more. Fails with INQ_NOMEM. */
+int inq_suspects_of_pauses(const struct inq_inquiry *inquiry, struct inq_suspect *suspects,
+                           size_t *n, struct inq_err *err);
+
 /* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
 bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
-
-/* Appends what is divided unevenly; `suspects` has room for two more. Fails with INQ_NOMEM. */
-int inq_suspects_of_imbalance(const struct inq_inquiry *inquiry,
-                              const struct inq_imbalance *imbalance, struct inq_suspect *suspects,
-                              size_t *n, struct inq_err *err);
 
 /* Appends the suspects that slow links are: one when all slow links meet in the same ranks, else
  * one per set of ranks. `suspects` has room for links->n + 1 more. Fails with INQ_NOMEM. */

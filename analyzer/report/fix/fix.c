@@ -35,6 +35,12 @@ static bool was_executed(const struct inq_fix *fix)
     return fix->executed.order.judgement != INQ_NOT_EXECUTED;
 }
 
+/* What the bounds of a sample are: of few values no interval of the median. */
+static const char *of_what(size_t n)
+{
+    return n >= INQ_CI95_LEAST ? "95 %" : "all";
+}
+
 /* What a speed-up takes off a step, in percent of it. */
 static double shorter(double speedup)
 {
@@ -249,8 +255,8 @@ static void fix_say_executed(const struct inq_fixes *fixes, struct inq_out *out)
     if (fixes->scale < 1.0 || fixes->scale > 1.0) {
         inq_out_printf(out, ", time scaled by %g", fixes->scale);
     }
-    inq_out_printf(out, ": the original took %s (95 %%: %s to %s, n = %zu) where %s was expected",
-                   time_of(fixes->executed.median_ns).text,
+    inq_out_printf(out, ": the original took %s (%s: %s to %s, n = %zu) where %s was expected",
+                   time_of(fixes->executed.median_ns).text, of_what(fixes->executed.n),
                    time_of(fixes->executed.ci95_ns[0]).text,
                    time_of(fixes->executed.ci95_ns[1]).text, fixes->executed.n,
                    time_of(fixes->expected_ns).text);
@@ -270,8 +276,9 @@ static void fix_say_outcome(const struct inq_fix *fix, struct inq_out *out)
         if (fix->n_assumptions > 0) {
             inq_out_printf(out, ", with measured costs %.1f %%", shorter(v->measured_speedup));
         }
-        inq_out_printf(out, ", executed %.1f %% (95 %%: %.1f to %.1f)", shorter(v->speedup),
-                       shorter(v->speedup_ci95[0]), shorter(v->speedup_ci95[1]));
+        inq_out_printf(out, ", executed %.1f %% (%s: %.1f to %.1f)", shorter(v->speedup),
+                       of_what(v->fixed.n), shorter(v->speedup_ci95[0]),
+                       shorter(v->speedup_ci95[1]));
     }
 }
 
@@ -436,7 +443,7 @@ static void write_sample(struct inq_json *json, const struct inq_sample *sample)
 {
     inq_json_int(json, "n", (int64_t)sample->n);
     inq_json_int(json, "t_ns_median", sample->median_ns);
-    inq_json_array(json, "ci95_ns");
+    inq_json_array(json, sample->n >= INQ_CI95_LEAST ? "ci95_ns" : "range_ns");
     inq_json_int(json, NULL, sample->ci95_ns[0]);
     inq_json_int(json, NULL, sample->ci95_ns[1]);
     inq_json_end_array(json);
@@ -542,7 +549,7 @@ static void write_executed(struct inq_json *json, const struct inq_fixes *fixes,
         inq_json_null(json, "measured_speedup");
     }
     inq_json_double(json, "speedup", v->speedup);
-    inq_json_array(json, "speedup_ci95");
+    inq_json_array(json, v->fixed.n >= INQ_CI95_LEAST ? "speedup_ci95" : "speedup_range");
     inq_json_double(json, NULL, v->speedup_ci95[0]);
     inq_json_double(json, NULL, v->speedup_ci95[1]);
     inq_json_end_array(json);

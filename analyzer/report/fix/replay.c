@@ -37,7 +37,7 @@ static void json_executed(const struct inq_replay *r, struct inq_json *json)
     inq_json_object(json, "executed");
     inq_json_int(json, "n", (int64_t)r->sample.n);
     inq_json_int(json, "t_ns_median", r->sample.median_ns);
-    inq_json_array(json, "ci95_ns");
+    inq_json_array(json, r->sample.n >= INQ_CI95_LEAST ? "ci95_ns" : "range_ns");
     inq_json_int(json, NULL, r->sample.ci95_ns[0]);
     inq_json_int(json, NULL, r->sample.ci95_ns[1]);
     inq_json_end_array(json);
@@ -174,7 +174,7 @@ static void say_time(const struct inq_replay_view *view, const struct inq_pen *p
     inq_out_printf(pen->out, "\n  %-10s %10s", "step", median);
     if (r->sample.n > 1) {
         inq_out_printf(pen->out, "   median of %zu, %s: %s to %s", r->sample.n,
-                       r->sample.n >= 6 ? "95 %" : "all",
+                       r->sample.n >= INQ_CI95_LEAST ? "95 %" : "all",
                        inq_time_format(r->sample.ci95_ns[0], low, sizeof low),
                        inq_time_format(r->sample.ci95_ns[1], high, sizeof high));
     }

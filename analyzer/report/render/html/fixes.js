@@ -43,12 +43,17 @@ function sayKinds(kinds, whole) {
     return far.length === 0 ? "" : " Against the plan, per rank: " + far.map((k) => k.kind + (k.executed_ns < k.planned_ns ? " \u2212" : " +") + sayNs(Math.abs(k.executed_ns - k.planned_ns))).join(", ") + ".";
 }
 
+/* Of fewer than six pairs it is a range, no interval of known certainty. */
+function gainInterval(executed) {
+    return executed.speedup_ci95 || executed.speedup_range;
+}
+
 function fixFacts(report, fix) {
     const executed = fix.executed;
     const facts = [
         ["Predicted", hasPrediction(fix) ? sayGain(fix.predicted_gain_ns, report.base.t_ns) + ": " + sayNs(fix.predicted_t_ns) + " instead of " + sayNs(report.base.t_ns) + ", " + sayTimes(fix.predicted_speedup) + " as fast" : null],
         ["Executed", executed
-            ? sayPct(Math.abs(shareOf(executed.speedup))) + (executed.speedup < 1 ? " longer" : " shorter") + ": " + sayTimes(executed.speedup) + " as fast (95\u00a0%: " + sayInterval(executed.speedup_ci95) + "; " + sayCount(executed.n, "pair", "pairs") + "), where " + sayTimes(executed.predicted_speedup) + " was predicted of the part executed" + (executed.measured_speedup === null ? "" : " and " + sayTimes(executed.measured_speedup) + " with measured costs") + ", on " + executed.device
+            ? sayPct(Math.abs(shareOf(executed.speedup))) + (executed.speedup < 1 ? " longer" : " shorter") + ": " + sayTimes(executed.speedup) + " as fast (" + (executed.speedup_ci95 ? "95\u00a0%: " : "all: ") + sayInterval(gainInterval(executed)) + "; " + sayCount(executed.n, "pair", "pairs") + "), where " + sayTimes(executed.predicted_speedup) + " was predicted of the part executed" + (executed.measured_speedup === null ? "" : " and " + sayTimes(executed.measured_speedup) + " with measured costs") + ", on " + executed.device
             : hasPrediction(fix) ? "not tried; --validate host or --validate cuda executes it" : null],
         ["Order", executed ? executed.order.verdict + ": " + executed.order.why : null],
         ["Cost", executed ? executed.cost.verdict + ": " + executed.cost.why : null],
@@ -187,7 +192,7 @@ function fixTableSection(report) {
         columns.push(
             { title: "Measured gain %", value: (fix) => (fix.executed && fix.executed.measured_speedup !== null ? shareOf(fix.executed.measured_speedup) : null), text: (fix) => (fix.executed && fix.executed.measured_speedup !== null ? (100 * shareOf(fix.executed.measured_speedup)).toFixed(1) : ""), hint: "predicted with the costs that were measured on the executing device" },
             { title: "Executed gain %", value: (fix) => (fix.executed ? shareOf(fix.executed.speedup) : null), text: (fix) => (fix.executed ? (100 * shareOf(fix.executed.speedup)).toFixed(1) : ""), hint: "measured: what the executed step got shorter by" },
-            { title: "95 % of it", value: (fix) => (fix.executed ? shareOf(fix.executed.speedup_ci95[0]) : null), text: (fix) => (fix.executed ? fix.executed.speedup_ci95.map((s) => (100 * shareOf(s)).toFixed(1)).join(" to ") : ""), hint: "the interval that holds the median gain with 95 % certainty" }
+            { title: "Its interval", value: (fix) => (fix.executed ? shareOf(gainInterval(fix.executed)[0]) : null), text: (fix) => (fix.executed ? gainInterval(fix.executed).map((s) => (100 * shareOf(s)).toFixed(1)).join(" to ") : ""), hint: "that holds the median gain with 95 % certainty; of fewer than 6 pairs the range of all" }
         );
     }
     return {

@@ -97,22 +97,47 @@ static void write_all_evidence(const struct inq_view *view, const struct inq_pen
     }
 }
 
+/* Whether the verdict has said it: a report says nothing twice. */
+static bool is_headline(const struct inq_view *view, const struct inq_finding *finding)
+{
+    const char *headline = view->report->verdict.headline;
+    size_t n = strlen(finding->title);
+    return n > 0 && strncmp(headline, finding->title, n) == 0 && strcmp(headline + n, ".") == 0;
+}
+
 static void write_finding(const struct inq_view *view, const struct inq_pen *pen, size_t number,
                           const struct inq_finding *finding)
 {
+    bool told = is_headline(view, finding);
     bool whole = number == 1 || !inq_view_is_brief(view);
     inq_out_printf(pen->out, "%2zu.  ", number);
     write_severity(pen, finding->severity);
     inq_out_text(pen->out, "  ");
     int column = INDENT + (int)strlen(inq_severity_text(finding->severity)) + 2;
-    inq_pen_wrap(pen, finding->title, column, INDENT);
+    inq_pen_wrap(pen, told ? "The verdict above" : finding->title, column, INDENT);
     indented(pen, "", inq_say_numbers(view, finding));
     if (whole) {
-        indented(pen, "", finding->detail);
+        indented(pen, "", told ? "" : finding->detail);
         write_all_evidence(view, pen, finding);
-        indented(pen, "Try: ", finding->advice);
+        indented(pen, "Try: ", told ? "" : finding->advice);
     }
     indented(pen, "Fix: ", inq_say_fixes(view, finding));
+}
+
+/* Views of where time goes that ask for nothing have a place of their own, below what has a cost.
+ */
+static bool only_informs(const struct inq_finding *finding)
+{
+    return finding->severity == INQ_SEVERITY_INFO && finding->cost_ns_per_step < 0;
+}
+
+static void write_head(const struct inq_pen *pen, const char *head, const char *order)
+{
+    inq_out_text(pen->out, "\n");
+    inq_pen_tint(pen, INQ_TINT_BOLD);
+    inq_out_text(pen->out, head);
+    inq_pen_plain(pen);
+    inq_out_text(pen->out, order);
 }
 
 static void text_findings(const struct inq_view *view, const struct inq_pen *pen)
@@ -125,11 +150,7 @@ static void text_findings(const struct inq_view *view, const struct inq_pen *pen
     if (wanted == 0) {
         return;
     }
-    inq_out_text(pen->out, "\n");
-    inq_pen_tint(pen, INQ_TINT_BOLD);
-    inq_out_text(pen->out, "Findings");
-    inq_pen_plain(pen);
-    inq_out_text(pen->out, ", most costly first\n");
+    bool informs = false;
     for (size_t i = 0; i < view->report->n_findings; i++) {
         const struct inq_finding *finding = &view->report->findings[i];
         if (!inq_lists_finding(view, finding)) {
@@ -138,6 +159,12 @@ static void text_findings(const struct inq_view *view, const struct inq_pen *pen
         if (shown >= most) {
             break;
         }
+        if (only_informs(finding) && !informs) {
+            write_head(pen, "For information", ", without a cost of its own\n");
+        } else if (shown == 0) {
+            write_head(pen, "Findings", ", most costly first\n");
+        }
+        informs = only_informs(finding);
         write_finding(view, pen, ++shown, finding);
     }
     if (shown < wanted) {

@@ -520,6 +520,36 @@ static void checker__takes_back_what_contradicts_the_account(void **state)
     release(&m);
 }
 
+/* So much of the compute becomes waiting for nobody known. */
+static void leave_unexplained(struct inq_account *a, int64_t ns)
+{
+    int64_t waits_ns = a->class_ns[INQ_ACCOUNT_WAIT] + a->class_ns[INQ_ACCOUNT_DEPENDENCY];
+    a->class_ns[INQ_ACCOUNT_COMPUTE] -= ns - waits_ns;
+    a->class_ns[INQ_ACCOUNT_WAIT] += ns - waits_ns;
+    a->unexplained_wait_ns = ns;
+}
+
+/* Each row is rounded down by itself: two ns more than the causes are the limit. */
+static void checker__waiting_by_its_roots_sums_to_the_waiting(void **state)
+{
+    (void)state;
+    for (int above = 0; above < 2; above++) {
+        struct inq_shard shards[2];
+        two_ranks(shards);
+        struct made m = account_of(shards, 2);
+        struct inq_report report = {.arena = &m.arena,
+                                    .trace = m.run->traces[0],
+                                    .account = m.account,
+                                    .verdict = {.headline = "", .cls = "healthy"}};
+        leave_unexplained(m.account, m.account->t_ns / 100);
+        m.account->unexplained_wait_ns += 2 + above;
+        assert_int_equal(inq_account_check(&report, NULL), INQ_OK);
+        assert_int_equal(m.account->n_violations, above);
+        assert_true((m.account->unexplained_wait_ns < 0) == above);
+        release(&m);
+    }
+}
+
 /* 3 % is the limit. */
 static void checker__nobody_is_healthy_with_unexplained_waiting(void **state)
 {
@@ -533,7 +563,7 @@ static void checker__nobody_is_healthy_with_unexplained_waiting(void **state)
             .trace = m.run->traces[0],
             .account = m.account,
             .verdict = {.headline = "", .cls = "healthy", .confidence = INQ_CONFIDENCE_SUPPORTED}};
-        m.account->unexplained_wait_ns = m.account->t_ns * 3 / 100 + above;
+        leave_unexplained(m.account, m.account->t_ns * 3 / 100 + above);
         assert_int_equal(inq_account_check(&report, NULL), INQ_OK);
         assert_int_equal(m.account->n_violations, above);
         assert_int_equal(report.verdict.confidence,
@@ -634,6 +664,7 @@ int main(void)
         cmocka_unit_test(steps__transfers_posted_early_bound_none),
         cmocka_unit_test(steps__without_any_the_capture_is_one_interval),
         cmocka_unit_test(checker__takes_back_what_contradicts_the_account),
+        cmocka_unit_test(checker__waiting_by_its_roots_sums_to_the_waiting),
         cmocka_unit_test(checker__nobody_is_healthy_with_unexplained_waiting),
         cmocka_unit_test(checker__an_account_that_does_not_sum_is_none),
         cmocka_unit_test(real__every_trace_is_accounted_for),

@@ -102,6 +102,55 @@ static void alike__a_slow_host_is_one_finding_and_costs_more_the_slower_it_is(vo
     }
 }
 
+/* In the group of all ranks the place of a rank is no stage: there would be no peers. */
+static void alike__a_slow_replica_is_found_where_sends_run_in_the_group_of_all(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=2,pp=4,layers=8,p2p_group=world,steps=6,seed=7,gz=0,cpu_ops=0,"
+                              "fault=slow_gpu:rank=0:last=7:stride=2:factor=1.2");
+    const struct inq_finding *first = &t.report->findings[0];
+
+    assert_true(t.report->n_findings > 0);
+    assert_int_equal(first->kind, INQ_FINDING_SLOW_GPU);
+    assert_int_equal(first->n_ranks, 4);
+    for (size_t i = 0; i < first->n_ranks; i++) {
+        assert_int_equal(first->ranks[i], 2 * (int)i);
+    }
+    double off = first->share - true_share(&t);
+    assert_true(off < 0.01 && off > -0.01);
+    drop(&t);
+}
+
+/* Every rank is late as seldom as any other: only the pauses stand out, and all of them cost. */
+static void alike__hosts_that_pause_in_turn_are_one_finding(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=8,steps=10,seed=5,gz=0,fault=gc:every=5:delay=8ms");
+    const struct inq_finding *first = &t.report->findings[0];
+
+    assert_true(t.report->n_findings > 0);
+    assert_int_equal(first->kind, INQ_FINDING_UNPLANNED_GC);
+    assert_int_equal(first->n_ranks, 8);
+    assert_string_equal(first->fixes[0], "repair-host:0-7");
+    double off = first->share - true_share(&t);
+    assert_true(off < 0.015 && off > -0.015);
+    assert_true(t.report->account->unexplained_wait_ns * 100 < t.report->account->t_ns);
+    drop(&t);
+}
+
+/* Noise of hosts alone is no pause. */
+static void alike__noisy_hosts_do_not_pause_in_turn(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=8,steps=10,seed=5,gz=0,host_sigma=0.4");
+
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        assert_true(t.report->findings[i].kind != INQ_FINDING_UNPLANNED_GC);
+        assert_true(t.report->findings[i].kind != INQ_FINDING_LATE_HOST);
+    }
+    drop(&t);
+}
+
 static void alike__half_of_a_job_is_found(void **state)
 {
     (void)state;
@@ -298,6 +347,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alike__a_slow_host_is_one_finding_and_costs_more_the_slower_it_is),
         cmocka_unit_test(alike__half_of_a_job_is_found),
+        cmocka_unit_test(alike__a_slow_replica_is_found_where_sends_run_in_the_group_of_all),
+        cmocka_unit_test(alike__hosts_that_pause_in_turn_are_one_finding),
+        cmocka_unit_test(alike__noisy_hosts_do_not_pause_in_turn),
         cmocka_unit_test(alike__two_slow_gpus_are_found_together),
         cmocka_unit_test(alike__a_fault_now_and_then_keeps_its_weight),
         cmocka_unit_test(alike__a_hidden_fault_is_told_in_order),

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts that pause in turn, as one suspect. When every rank collects its garbage in a step of its
+ * own, all wait in nearly every step, and no rank is late more often than the others: only the
+ * pauses themselves stand out. */
+#include "analysis/straggler/suspects.h"
+
+#include "analysis/straggler/host_gaps.h"
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A pause is this part of a step at least: as much as a cause must cost to be told. */
+#define PAUSE_SHARE INQ_STRAGGLER_COST_SHARE
+/* One pause may come from anywhere; two of different ranks are the fewest that rotate. */
+enum { FEWEST = 2 };
+/* Garbage collection comes to every process. Pauses without a name are taken for it where this part
+ * of the ranks has them. */
+#define MOST_RANKS_PART 0.5
+
+struct pauses {
+    const struct inq_inquiry *q;
+    double *idle;    /* [n_ranks * n_steps] the GPU's time without work, missing input apart; NaN */
+    double *excess;  /* [n_ranks * n_steps] over the rank's usual, and over what all lose then */
+    double *scratch; /* [n_ranks * n_steps + 1] */
+    bool *known;     /* [n_ranks] its host is a suspect already */
+    double limit_ns;
+    size_t n, n_ranks;       /* pauses, ranks that have them */
+    double sum_ns, worst_ns; /* of all pauses; of the longest of each step */
+};
+
+static size_t at(const struct pauses *p, size_t rank, size_t step)
+{
+    return rank * p->q->cells->n_steps + step;
+}
+
+static bool is_pause(const struct pauses *p, size_t rank, size_t step)
+{
+    return !p->known[rank] && p->excess[at(p, rank, step)] >= p->limit_ns; /* false for NaN */
+}
+
+/* Over the rank's own median: a host that is always slow does not pause. */
+static void subtract_usual(struct pauses *p, size_t rank)
+{
+    size_t n_steps = p->q->cells->n_steps;
+    size_t n = 0;
+
+    for (size_t s = p->q->cells->first_step; s < n_steps; s++) {
+        const struct inq_cell *cell = inq_cell_at(p->q->cells, rank, s);
+        if (cell->valid) {
+            p->idle[at(p, rank, s)] =
+                (double)(cell->host_ns + cell->other_ns - cell->dependency_ns);
+            p->scratch[n++] = p->idle[at(p, rank, s)];
+        }
+    }
+    double usual_ns = inq_median(p->scratch, n);
+    for (size_t s = 0; s < n_steps; s++) {
+        p->excess[at(p, rank, s)] = p->idle[at(p, rank, s)] - usual_ns;
+    }
+}
+
+/* Over the median of all ranks in the step: what comes to all of them at once delays nobody. */
+static void subtract_common(struct pauses *p, size_t step)
+{
+    size_t n_ranks = p->q->cells->n_ranks;
+    size_t n = 0;
+
+    for (size_t r = 0; r < n_ranks; r++) {
+        if (!isnan(p->excess[at(p, r, step)])) {
+            p->scratch[n++] = p->excess[at(p, r, step)];
+        }
+    }
+    double common_ns = inq_median(p->scratch, n);
+    for (size_t r = 0; n > 0 && common_ns > 0.0 && r < n_ranks; r++) {
+        p->excess[at(p, r, step)] -= common_ns;
+    }
+}
+
+/* What chance hardly reaches. */
+static double limit_of(struct pauses *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->q->cells->n_ranks * p->q->cells->n_steps; i++) {
+        if (!isnan(p->excess[i])) {
+            p->scratch[n++] = p->excess[i];
+        }
+    }
+    double middle = n > 0 ? inq_median(p->scratch, n) : 0.0;
+    double sigma = n > 0 ? 1.4826 * inq_mad(p->scratch, n, middle) : 0.0;
+    sigma = fmax(sigma, INQ_STRAGGLER_SIGMA_SHARE * p->q->delays->step_ns);
+    return middle + fmax(INQ_STRAGGLER_SIGMAS * sigma, PAUSE_SHARE * p->q->delays->step_ns);
+}
+
+static void count_pauses(struct pauses *p)
+{
+    const struct inq_cells *cells = p->q->cells;
+
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        double worst_ns = 0.0;
+        for (size_t r = 0; r < cells->n_ranks; r++) {
+            if (is_pause(p, r, s)) {
+                p->n++;
+                p->sum_ns += p->excess[at(p, r, s)];
+                worst_ns = fmax(worst_ns, p->excess[at(p, r, s)]);
+            }
+        }
+        p->worst_ns += worst_ns;
+    }
+}
+
+static bool pauses_ever(const struct pauses *p, size_t rank)
+{
+    for (size_t s = p->q->cells->first_step; s < p->q->cells->n_steps; s++) {
+        if (is_pause(p, rank, s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void measure(struct pauses *p, const struct inq_suspect *suspects, size_t n)
+{
+    const struct inq_cells *cells = p->q->cells;
+
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; suspects[i].kind == INQ_FINDING_LATE_HOST && k < suspects[i].n_ranks;
+             k++) {
+            p->known[suspects[i].ranks[k]] = true;
+        }
+    }
+    for (size_t i = 0; i < cells->n_ranks * cells->n_steps; i++) {
+        p->idle[i] = (double)NAN;
+    }
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        subtract_usual(p, r);
+    }
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        subtract_common(p, s);
+    }
+    p->limit_ns = limit_of(p);
+    count_pauses(p);
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        p->n_ranks += pauses_ever(p, r);
+    }
+}
+
+/* ---- the suspect ----------------------------------------------------------------------------- */
+
+static bool is_collection(const char *name)
+{
+    return strstr(name, "garbage") != NULL || strstr(name, "gc.collect") != NULL ||
+           strstr(name, "gc_collect") != NULL;
+}
+
+/* The longest gap of the rank as evidence, and what its host was in. */
+static int add_gap(const struct pauses *p, uint32_t rank, struct inq_suspect *suspect,
+                   struct inq_err *err)
+{
+    struct inq_host_gaps gaps;
+    int code = inq_host_gaps_find(p->q->trace, p->q->cells, rank, &gaps, err);
+
+    if (code != INQ_OK || gaps.n == 0) {
+        return code;
+    }
+    const char *running = inq_trace_str(p->q->trace, gaps.at[0].running);
+    suspect->running = suspect->running[0] == '\0' ? running : suspect->running;
+    suspect->launches_known = suspect->launches_known || gaps.at[0].launch_ns != INQ_TIME_NONE;
+    if (suspect->n_evidence < INQ_HOST_GAPS) {
+        suspect->evidence[suspect->n_evidence++] =
+            (struct inq_evidence){p->q->trace->ranks[rank].rank, "", gaps.at[0].begin_ns,
+                                  gaps.at[0].end_ns, "GPU idle while its host paused"};
+    }
+    return INQ_OK;
+}
+
+static void set_times(const struct pauses *p, struct inq_suspect *suspect)
+{
+    const struct inq_cells *cells = p->q->cells;
+    double own_ns = 0.0;
+    double n = 0.0;
+
+    for (size_t i = 0; i < suspect->n_ranks; i++) {
+        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+            double ns = p->idle[at(p, suspect->ranks[i], s)];
+            own_ns += isnan(ns) ? 0.0 : ns;
+            n += !isnan(ns);
+        }
+    }
+    size_t steps = cells->n_steps - cells->first_step;
+    suspect->own_ns = (int64_t)llround(own_ns / n);
+    suspect->peers_ns = (int64_t)llround((own_ns - p->sum_ns) / n);
+    suspect->late_ns = (int64_t)llround(p->sum_ns / (double)p->n);
+    suspect->pauses = p->n;
+    suspect->steps = steps;
+    suspect->step_ns = (int64_t)llround(p->q->delays->step_ns);
+    suspect->cost_ns_per_step = (int64_t)llround(p->worst_ns / (double)steps);
+}
+
+/* What nothing recorded names is taken for garbage collection where most ranks have it. That other
+ * causes are not excluded then leaves a hypothesis. */
+static void set_kind(const struct pauses *p, struct inq_suspect *suspect)
+{
+    bool named = is_collection(suspect->running);
+    bool most = (double)p->n_ranks >= MOST_RANKS_PART * (double)p->q->cells->n_ranks;
+    bool alike = suspect->running[0] == '\0' && most;
+
+    suspect->kind = named || alike ? INQ_FINDING_UNPLANNED_GC : INQ_FINDING_LATE_HOST;
+    suspect->confidence = alike ? INQ_CONFIDENCE_HYPOTHESIS : INQ_CONFIDENCE_SUPPORTED;
+}
+
+static int make(const struct pauses *p, struct inq_suspect *suspect, struct inq_err *err)
+{
+    int code = INQ_OK;
+
+    *suspect = (struct inq_suspect){
+        .group = INQ_NONE, .stage = -1, .ratio = (double)NAN, .running = "", .rotates = true};
+    suspect->ranks = inq_arena_array(p->q->arena, p->n_ranks, sizeof(*suspect->ranks));
+    suspect->evidence = inq_arena_array(p->q->arena, INQ_HOST_GAPS, sizeof(*suspect->evidence));
+    if (!suspect->ranks || !suspect->evidence) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
+    }
+    for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
+        if (pauses_ever(p, r)) {
+            suspect->ranks[suspect->n_ranks++] = r;
+            code = add_gap(p, r, suspect, err);
+        }
+    }
+    set_times(p, suspect);
+    set_kind(p, suspect);
+    inq_arrivals_of(p->q->trace, suspect->ranks, suspect->n_ranks, &suspect->last_arrivals,
+                    &suspect->waits);
+    return code;
+}
+
+int inq_suspects_of_pauses(const struct inq_inquiry *q, struct inq_suspect *suspects, size_t *n,
+                           struct inq_err *err)
+{
+    size_t n_cells = q->cells->n_ranks * q->cells->n_steps;
+    struct pauses p = {.q = q};
+    int code = INQ_OK;
+
+    p.idle = inq_mem_alloc((3 * n_cells + 1) * sizeof(*p.idle));
+    p.known = inq_mem_zalloc(q->cells->n_ranks + 1, sizeof(*p.known));
+    if (!p.idle || !p.known) {
+        code =
+            inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", q->cells->n_ranks);
+    } else if (!q->cells->one_step && q->cells->n_ranks > 1) {
+        p.excess = p.idle + n_cells;
+        p.scratch = p.excess + n_cells;
+        measure(&p, suspects, *n);
+        if (p.n_ranks >= FEWEST) {
+            code = make(&p, &suspects[*n], err);
+            *n += code == INQ_OK;
+        }
+    }
+    inq_mem_free(p.idle);
+    inq_mem_free(p.known);
+    return code;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The door to zlib's deflate (its inflate is behind ingest/source_gzip). */
+#include "base/hash.h"
 #include "inquest/out.h"
 
 #include <limits.h>
@@ -44,4 +45,9 @@ int inq_gzip_write(struct inq_out *out, const char *bytes, size_t n, int level, 
         return inq_err_set(err, (enum inq_code)out->code, "could not write compressed output");
     }
     return INQ_OK;
+}
+
+uint32_t inq_crc32(const void *bytes, size_t n)
+{
+    return (uint32_t)crc32_z(0, bytes, n);
 }

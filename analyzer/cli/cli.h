@@ -130,6 +130,7 @@ const struct inq_command *inq_command_find(const char *name);
 
 int inq_cmd_analyze(struct inq_cli *cli);
 int inq_cmd_info(struct inq_cli *cli);
+int inq_cmd_ingest(struct inq_cli *cli);
 int inq_cmd_list(struct inq_cli *cli);
 int inq_cmd_schedule(struct inq_cli *cli);
 int inq_cmd_fix(struct inq_cli *cli);

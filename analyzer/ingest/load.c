@@ -376,37 +376,49 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     return code == INQ_OK ? list_unread(*run, err) : code;
 }
 
-/* With the files listed: reads and assembles them. */
+/* With the files listed: reads them, and assembles them unless each was handed over. */
+static int read_files(struct inq_intake *intake, struct inq_run **run, struct inq_err *err)
+{
+    const struct inq_ingest_options *options = intake->options;
+    intake->jobs = inq_threads(options->jobs);
+    intake->limit =
+        options->memory_limit > 0 ? options->memory_limit : inq_machine_memory() / 4 * 3;
+    intake->shards = inq_mem_zalloc(intake->walk->n + 1, sizeof *intake->shards);
+    int code = INQ_OK;
+    if (intake->shards == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < intake->walk->n; i++) {
+        intake->bytes_total += intake->walk->files[i].size;
+    }
+    code = read_all(intake, err);
+    if (code == INQ_OK && intake->each == NULL) {
+        code = assemble(intake, run, err);
+    }
+out:
+    if (intake->shards != NULL) {
+        release_shards(intake);
+    }
+    inq_mem_free(intake->shards);
+    (void)pthread_mutex_destroy(&intake->report);
+    return code;
+}
+
 static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *options,
                         struct inq_run **run, struct inq_err *err)
 {
     struct inq_intake intake = {
-        .options = options,
-        .jobs = inq_threads(options->jobs),
-        .walk = walk,
-        .limit = options->memory_limit > 0 ? options->memory_limit : inq_machine_memory() / 4 * 3,
-        .report = PTHREAD_MUTEX_INITIALIZER,
-    };
-    intake.shards = inq_mem_zalloc(walk->n + 1, sizeof *intake.shards);
-    int code = INQ_OK;
-    if (intake.shards == NULL) {
-        code = inq_err_set(err, INQ_NOMEM, "out of memory");
-        goto out;
-    }
-    for (size_t i = 0; i < walk->n; i++) {
-        intake.bytes_total += walk->files[i].size;
-    }
-    code = read_all(&intake, err);
-    if (code == INQ_OK) {
-        code = assemble(&intake, run, err);
-    }
-out:
-    if (intake.shards != NULL) {
-        release_shards(&intake);
-    }
-    inq_mem_free(intake.shards);
-    (void)pthread_mutex_destroy(&intake.report);
-    return code;
+        .options = options, .walk = walk, .report = PTHREAD_MUTEX_INITIALIZER};
+    return read_files(&intake, run, err);
+}
+
+int inq_intake_each(struct inq_walk *walk, const struct inq_ingest_options *options,
+                    const struct inq_intake_each *each, struct inq_err *err)
+{
+    struct inq_intake intake = {
+        .options = options, .walk = walk, .each = each, .report = PTHREAD_MUTEX_INITIALIZER};
+    return read_files(&intake, NULL, err);
 }
 
 /* Reads what the walk lists, which `code` says has succeeded; releases the walk. */

@@ -507,6 +507,7 @@ static int settle_operator(struct inq_kineto *k, size_t event, uint32_t input)
 static int settle_operators(struct inq_kineto *k)
 {
     int code = INQ_OK;
+    k->shard->took_operators = k->shard->operators;
     for (size_t i = 0; i < k->n_externals && i < k->rank->events.n && code == INQ_OK; i++) {
         uint32_t input = 0;
         if (k->externals[i] > 0 && inq_map_get(&k->op_by_id, (uint64_t)k->externals[i], &input)) {

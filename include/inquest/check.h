@@ -15,7 +15,9 @@
  * regressed when it grew at all.
  *
  * With a baseline of three runs or more the spread between runs is measured: the limit is their
- * mean and 2.5 of their standard deviations, at least 2 % (of the step for what grows by it); and a
+ * mean and 2.5 of their standard deviations, at least 2 % (of the step for what grows by it; 2.5 %
+ * of compute, and less of what is measured within a step, where what all ranks have in common
+ * cancels: 1.5 % of a stage's share, 1.2 % of a rank among four or more, 1.7 % among fewer); and a
  * measure that crept up over six runs or more by 3 % in all regressed too. */
 #ifndef INQUEST_CHECK_H
 #define INQUEST_CHECK_H
@@ -39,12 +41,17 @@ enum inq_check_growth {
 
 enum inq_check_unit { INQ_UNIT_NS, INQ_UNIT_SHARE, INQ_UNIT_FACTOR, INQ_UNIT_COUNT };
 
-/* X(NAME, "text", unit, growth, "what it is"): less is better in all of them. `compute_ns` is there
- * once for each role of ranks, as "compute_ns.stage2". */
+/* X(NAME, "text", unit, growth, "what it is"): less is better in all of them. `compute_ns`,
+ * `slowest_rank` and `stage_share` are there once for each role of ranks, as "compute_ns.stage2".
+ */
 #define INQ_MEASURES(X)                                                                            \
     X(STEP_TIME, "step_time_ns", NS, OWN, "time of the median step")                               \
     X(MAKESPAN, "makespan_ns", NS, OWN, "time of the schedule")                                    \
     X(COMPUTE, "compute_ns", NS, OWN, "GPU compute per step of the rank that computes longest")    \
+    X(SLOWEST_RANK, "slowest_rank", FACTOR, OWN,                                                   \
+      "GPU compute of the rank that computes longest, a multiple of its peers' in the same step")  \
+    X(STAGE_SHARE, "stage_share", FACTOR, OWN,                                                     \
+      "GPU compute of a stage, a multiple of the other stages' in the same step")                  \
     X(EXPOSED_COMM, "exposed_comm_ns", NS, STEP,                                                   \
       "communication per step that no compute covers, mean of the ranks")                          \
     X(WORST_WAIT, "worst_wait_ns", NS, STEP,                                                       \
@@ -98,6 +105,35 @@ struct inq_known_finding {
     char *title; /* NULL in a baseline */
 };
 
+/* Compute kernels of one operator and shape, of all ranks in a step. */
+struct inq_workload_item {
+    char what[100];  /* the launching operator; the kernel's name where none was recorded */
+    char shape[100]; /* the operator's input dimensions, as recorded, cut; "" not recorded */
+    int64_t count;
+    double share; /* of the compute time */
+    bool math;    /* matrix products, convolutions, attention */
+};
+
+#define INQ_WORKLOAD_MOST 32
+
+/* A fingerprint of a step's work. All-zero: not known. */
+struct inq_workload {
+    int64_t kernels; /* on GPUs, of any class, all ranks */
+    int64_t math;    /* of these: matrix products, convolutions, attention */
+    int32_t passes;  /* micro-batches: as a pipeline has them, else how often what runs least and is
+                      * no update of parameters does so on a rank; 0 not known */
+    int32_t replicas; /* ranks that share a stage */
+    bool even;        /* the ranks of a stage run equally many kernels */
+    size_t n;         /* that run equally often in every step, most time first */
+    struct inq_workload_item items[INQ_WORKLOAD_MOST];
+};
+
+/* Whether `now` is other work than `base`: fewer layers or micro-batches or more of them, fewer
+ * matrix products, other shapes. `text` says which, "4 layers instead of 6 (...)". Fewer kernels
+ * of other kinds are no less work: they may have been fused. */
+INQ_API bool inq_workload_differs(const struct inq_workload *now, const struct inq_workload *base,
+                                  char *text, size_t size);
+
 enum inq_subject { INQ_SUBJECT_RUN, INQ_SUBJECT_SCHEDULE };
 
 /* What was measured of one run or schedule. All-zero is releasable. */
@@ -121,9 +157,9 @@ struct inq_snapshot {
     const char *file; /* where the schedule was read from, the caller's; NULL: it was made */
     int32_t *lines;   /* [ranks] line of each rank in the file; NULL: not read */
     size_t outliers;  /* runs: steps that do not count, far off and not recurring */
-    int64_t kernels;  /* runs: GPU kernels of the median step, all ranks together; 0 not known */
-    char unfit[400];  /* runs: why a team should not keep it as its baseline; "" nothing */
-    char *command, *inputs; /* what a baseline was made with and of; NULL not known */
+    struct inq_workload work; /* runs */
+    char unfit[400];          /* runs: why a team should not keep it as its baseline; "" nothing */
+    char *command, *inputs;   /* what a baseline was made with and of; NULL not known */
     size_t n, cap;
     struct inq_measure *measures;
     size_t n_findings, cap_findings;

@@ -166,6 +166,36 @@ static void write_times(struct inq_json *json, const struct inq_snapshot *s)
     }
 }
 
+static void write_work(struct inq_json *json, const struct inq_workload *work)
+{
+    if (work->kernels == 0) {
+        return;
+    }
+    inq_json_object(json, "work");
+    inq_json_int(json, "kernels", work->kernels);
+    inq_json_int(json, "math", work->math);
+    inq_json_int(json, "passes", work->passes);
+    inq_json_int(json, "replicas", work->replicas);
+    if (work->even) {
+        inq_json_bool(json, "even", true);
+    }
+    inq_json_array(json, "items");
+    for (size_t i = 0; i < work->n; i++) {
+        const struct inq_workload_item *item = &work->items[i];
+        inq_json_object(json, NULL);
+        inq_json_string(json, "what", item->what);
+        inq_json_string(json, "shape", item->shape);
+        inq_json_int(json, "count", item->count);
+        inq_json_double(json, "share", item->share);
+        if (item->math) {
+            inq_json_bool(json, "math", true);
+        }
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+    inq_json_end_object(json);
+}
+
 int inq_baseline_write(const struct inq_snapshot *snapshot, const struct inq_check_rules *rules,
                        struct inq_sink sink, struct inq_err *err)
 {
@@ -183,8 +213,8 @@ int inq_baseline_write(const struct inq_snapshot *snapshot, const struct inq_che
         inq_json_int(&json, "microbatches", snapshot->microbatches);
         write_times(&json, snapshot);
         write_order(&json, snapshot);
-    } else if (snapshot->kernels > 0) {
-        inq_json_int(&json, "kernels", snapshot->kernels);
+    } else {
+        write_work(&json, &snapshot->work);
     }
     write_measures(&json, snapshot);
     if (!schedule) {
@@ -444,11 +474,46 @@ static int read_order(const struct cJSON *node, struct inq_snapshot *s, struct i
     return INQ_OK;
 }
 
-static int read_kernels(const struct cJSON *root, struct inq_snapshot *s, struct inq_err *err)
+static int read_count(const struct cJSON *node, const char *key, int64_t *count,
+                      struct inq_err *err)
 {
     double value = 0.0;
-    int code = read_value(root, "kernels", MAX_VALUE, false, &value, err);
-    s->kernels = code == INQ_OK && isfinite(value) ? (int64_t)value : 0;
+    int code = read_value(node, key, MAX_VALUE, true, &value, err);
+    *count = code == INQ_OK ? (int64_t)value : 0;
+    return code;
+}
+
+static int read_item(const struct cJSON *node, struct inq_workload_item *item, struct inq_err *err)
+{
+    static const char *const keys[] = {"what", "shape", "count", "share", "math", NULL};
+    int code = check_keys(node, keys, "an item of 'work'", err);
+    (void)snprintf(item->what, sizeof item->what, "%s",
+                   inq_json_text(inq_json_get(node, "what"), ""));
+    (void)snprintf(item->shape, sizeof item->shape, "%s",
+                   inq_json_text(inq_json_get(node, "shape"), ""));
+    item->math = inq_json_get(node, "math") != NULL;
+    code = code == INQ_OK ? read_count(node, "count", &item->count, err) : code;
+    return code == INQ_OK ? read_value(node, "share", 1.0, true, &item->share, err) : code;
+}
+
+static int read_work(const struct cJSON *node, struct inq_workload *work, struct inq_err *err)
+{
+    static const char *const keys[] = {"kernels", "math",  "passes", "replicas",
+                                       "even",    "items", NULL};
+    if (node == NULL) {
+        return INQ_OK;
+    }
+    const struct cJSON *items = inq_json_get(node, "items");
+    int code = check_keys(node, keys, "'work'", err);
+    code = code == INQ_OK ? read_count(node, "kernels", &work->kernels, err) : code;
+    code = code == INQ_OK ? read_count(node, "math", &work->math, err) : code;
+    code = code == INQ_OK ? read_size(node, "passes", &work->passes, err) : code;
+    code = code == INQ_OK ? read_size(node, "replicas", &work->replicas, err) : code;
+    work->even = inq_json_get(node, "even") != NULL;
+    for (const struct cJSON *i = inq_json_first(items);
+         code == INQ_OK && i != NULL && work->n < INQ_WORKLOAD_MOST; i = inq_json_next(i)) {
+        code = read_item(i, &work->items[work->n++], err);
+    }
     return code;
 }
 
@@ -470,7 +535,7 @@ static int read_document(const struct cJSON *root, struct inq_baseline *baseline
     static const char *const keys[] = {"schema",       "subject",  "ranks",    "stages",
                                        "microbatches", "times_ns", "measures", "stage_times_ns",
                                        "times_of_run", "findings", "rules",    "made",
-                                       "order",        "kernels",  NULL};
+                                       "order",        "work",     NULL};
     struct inq_snapshot *s = &baseline->snapshot;
     const char *schema = inq_json_text(inq_json_get(root, "schema"), "");
     const char *subject = inq_json_text(inq_json_get(root, "subject"), "");
@@ -487,7 +552,8 @@ static int read_document(const struct cJSON *root, struct inq_baseline *baseline
     code = code == INQ_OK ? read_size(root, "ranks", &s->ranks, err) : code;
     code = code == INQ_OK ? read_origin(inq_json_get(root, "made"), s, err) : code;
     code = code == INQ_OK && schedule ? read_schedule(root, s, err) : code;
-    code = code == INQ_OK && !schedule ? read_kernels(root, s, err) : code;
+    code =
+        code == INQ_OK && !schedule ? read_work(inq_json_get(root, "work"), &s->work, err) : code;
     code = code == INQ_OK ? read_measures(inq_json_get(root, "measures"), s, err) : code;
     code = code == INQ_OK ? read_findings(inq_json_get(root, "findings"), s, err) : code;
     return code == INQ_OK ? read_rules(inq_json_get(root, "rules"), &baseline->rules, err) : code;

@@ -16,16 +16,14 @@ static const size_t MAX_ROWS = 50000;
 /* Ratios in a baseline have nine digits. */
 static const double TEXT_ROUNDING = 1e-8;
 
-/* A run with fewer kernels than this part of the baseline's does less work: profilers lose single
- * records, a layer less is more. */
-static const double SAME_WORK = 0.98;
 /* A gain of so few steps beside the baseline's is not told as one. */
 static const uint64_t FEWER_STEPS = 2;
 
 /* A time that grows by a part of a step where the step is not known grows by a part of itself. */
 struct limits {
     const struct inq_check_rules *rules;
-    double step_ns; /* NaN: not known */
+    double step_ns;   /* NaN: not known */
+    int32_t replicas; /* ranks that share a stage; 0 not known */
 };
 
 const char *inq_check_outcome_text(enum inq_check_outcome outcome)
@@ -229,6 +227,11 @@ static double tolerance_of(const struct inq_check_row *row, const struct limits 
                                             : INQ_CHECK_TOLERANCE;
 }
 
+static double pooled_of(const struct inq_check_row *row, const struct limits *limits)
+{
+    return inq_pool_allowance(&row->base, unit_of(limits, &row->base), limits->replicas);
+}
+
 static void judge(struct inq_check_row *row, const struct limits *limits)
 {
     const struct inq_check_rule *rule = &limits->rules->of[row->now.kind];
@@ -253,8 +256,8 @@ static void judge(struct inq_check_row *row, const struct limits *limits)
     } else if (inq_measure_info(row->now.kind)->growth == INQ_GROWS_NOT) {
         judge_absolute(row, 0.0, false);
     } else if (known && !limits->rules->has_tolerance && rule->kind != INQ_RULE_TOLERANCE &&
-               isfinite(inq_pool_allowance(&row->base, unit_of(limits, &row->base)))) {
-        judge_pooled(row, limits, inq_pool_allowance(&row->base, unit_of(limits, &row->base)));
+               isfinite(pooled_of(row, limits))) {
+        judge_pooled(row, limits, pooled_of(row, limits));
     } else if (known) {
         judge_relative(row, limits, tolerance_of(row, limits));
     } else {
@@ -414,11 +417,9 @@ static int not_comparable(const struct inq_snapshot *now, const struct inq_snaps
         return inq_err_set(err, INQ_UNSUPPORTED, "the baseline was timed with --times %s",
                            times_text(base, text, sizeof text));
     }
-    if (!schedule && (double)now->kernels < SAME_WORK * (double)base->kernels) {
-        return inq_err_set(err, INQ_UNSUPPORTED,
-                           "not comparable: a step has %" PRId64 " GPU kernels instead of %" PRId64
-                           ": that is less work",
-                           now->kernels, base->kernels);
+    char text[400];
+    if (!schedule && inq_workload_differs(&now->work, &base->work, text, sizeof text)) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "not comparable: %s", text);
     }
     return INQ_OK;
 }
@@ -506,6 +507,63 @@ static void find_cause(struct inq_check *check)
     }
 }
 
+/* What a step consists of, in the order in which one explains the next: others wait for a rank that
+ * computes longer or whose host is late, never the other way round. */
+static bool explains_step(enum inq_measure_kind kind)
+{
+    return kind == INQ_MEASURE_COMPUTE || kind == INQ_MEASURE_HOST || kind == INQ_MEASURE_IDLE ||
+           kind == INQ_MEASURE_EXPOSED_COMM;
+}
+
+/* Whose slowness it is: the rank that fell behind its peers says more than the longest of all. */
+static const char *whose(const struct inq_check *check, const struct inq_check_row *row)
+{
+    const char *suffix = strchr(row->now.name, '.');
+    for (size_t i = 0; i < check->n && row->now.kind == INQ_MEASURE_COMPUTE; i++) {
+        const struct inq_check_row *peer = &check->rows[i];
+        const char *of = strchr(peer->now.name, '.');
+        bool same = suffix == NULL ? of == NULL : of != NULL && strcmp(of, suffix) == 0;
+        if (peer->now.kind == INQ_MEASURE_SLOWEST_RANK && same && !peer->pass) {
+            return peer->now.who;
+        }
+    }
+    return row->now.who;
+}
+
+/* By most of the step's growth at least. */
+static const double EXPLAINS = 0.5;
+
+/* "; mostly compute_ns.stage2 (+826 us), rank 3": the part that the step grew by. */
+static void explain_step(struct inq_check *check)
+{
+    struct inq_check_row *step = NULL;
+    const struct inq_check_row *best = NULL;
+    double most = 0.0;
+    for (size_t i = 0; i < check->n; i++) {
+        struct inq_check_row *row = &check->rows[i];
+        double growth = row->now.value - row->base.value;
+        bool own = row->now.kind != INQ_MEASURE_EXPOSED_COMM;
+        step = row->now.kind == INQ_MEASURE_STEP_TIME ? row : step;
+        /* a rank's own time explains the waiting for it, which can measure a little more */
+        growth *= own ? 1.0 : 1.0 - INQ_CHECK_TOLERANCE;
+        if (explains_step(row->now.kind) && isfinite(growth) && growth > most) {
+            most = growth;
+            best = row;
+        }
+    }
+    if (step == NULL || step->pass || best == NULL ||
+        most < EXPLAINS * (step->now.value - step->base.value)) {
+        return;
+    }
+    char growth[32];
+    const char *who = whose(check, best);
+    size_t used = strlen(step->message);
+    (void)snprintf(
+        step->message + used, sizeof step->message - used, "; mostly %s (+%s)%s%s", best->now.name,
+        value_text(INQ_UNIT_NS, best->now.value - best->base.value, growth, sizeof growth),
+        who[0] != '\0' ? ", " : "", who);
+}
+
 static void say_lint(struct inq_check *check, const struct inq_snapshot *now)
 {
     for (size_t i = 0; i < check->n; i++) {
@@ -557,7 +615,9 @@ int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline 
         inq_check_rules_merge(&all, rules);
     }
     const struct inq_measure *step = inq_snapshot_find(base, "step_time_ns");
-    struct limits limits = {.rules = &all, .step_ns = step != NULL ? step->value : (double)NAN};
+    struct limits limits = {.rules = &all,
+                            .step_ns = step != NULL ? step->value : (double)NAN,
+                            .replicas = base->work.replicas};
     size_t most = now->n + base->n + 1;
     check->rows = most < MAX_ROWS ? inq_mem_zalloc(most, sizeof *check->rows) : NULL;
     if (check->rows == NULL) {
@@ -565,6 +625,7 @@ int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline 
     }
     add_rows(check, now, base, &limits);
     say_lint(check, now);
+    explain_step(check);
     if (now->subject == INQ_SUBJECT_RUN) {
         code = add_findings(check, now, base, &limits, err);
     }

@@ -143,8 +143,10 @@ int inq_measure_kind_of(const char *name, size_t len, bool loose)
     const char *dot = memchr(name, '.', len);
     size_t base = dot != NULL ? (size_t)(dot - name) : len;
     for (int kind = 0; kind < INQ_MEASURE_COUNT; kind++) {
-        bool whole = base == len || (kind == INQ_MEASURE_COMPUTE && !loose &&
-                                     is_suffix(name + base + 1, len - base - 1));
+        bool by_role = kind == INQ_MEASURE_COMPUTE || kind == INQ_MEASURE_SLOWEST_RANK ||
+                       kind == INQ_MEASURE_STAGE_SHARE;
+        bool whole =
+            base == len || (by_role && !loose && is_suffix(name + base + 1, len - base - 1));
         if (whole && same_name(infos[kind].name, name, base, loose)) {
             return kind;
         }

@@ -16,6 +16,14 @@ enum { LEAST_RUNS = 3 };
  * shift evenly by up to 1 % are up to 2 % apart. */
 static const double DEVIATIONS = 2.5;
 static const double LEAST_ALLOWED = 0.02;
+/* Compute of the slowest of several ranks shifts with the run and the rank: more is needed for as
+ * few false alarms. What is measured within a step does not have the shift of its run; 0.5 % from
+ * rank to rank are left, and the slower of two is further from the other than from a median. */
+static const double LEAST_COMPUTE = 0.025;
+static const double LEAST_STAGE = 0.015;
+static const double LEAST_RANK = 0.012;
+static const double LEAST_RANK_OF_FEW = 0.017;
+enum { MANY_PEERS = 4 };
 /* A creep needs six values, of which nearly all pairs ascend (z of Mann and Kendall: 0.5 %), and
  * has to add up to what a single run would be stopped for. */
 enum { LEAST_CREEPING = 6 };
@@ -98,6 +106,7 @@ int inq_snapshot_pool(struct inq_snapshot *pool, const struct inq_snapshot *run,
                       struct inq_err *err)
 {
     bool first = pool->n == 0;
+    char text[400];
     if (run->subject != INQ_SUBJECT_RUN || (!first && run->ranks != pool->ranks)) {
         return inq_err_set(err, INQ_UNSUPPORTED,
                            "a baseline of several runs is of equal jobs: here are %" PRId32
@@ -106,7 +115,11 @@ int inq_snapshot_pool(struct inq_snapshot *pool, const struct inq_snapshot *run,
     }
     pool->subject = INQ_SUBJECT_RUN;
     pool->ranks = run->ranks;
-    pool->kernels = first || run->kernels < pool->kernels ? run->kernels : pool->kernels;
+    if (!first && inq_workload_differs(&run->work, &pool->work, text, sizeof text)) {
+        return inq_err_set(err, INQ_UNSUPPORTED,
+                           "a baseline of several runs is of equal jobs: this one has %s", text);
+    }
+    pool->work = first ? run->work : pool->work;
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < run->n; i++) {
         code = add_measure(pool, &run->measures[i], err);
@@ -117,7 +130,16 @@ int inq_snapshot_pool(struct inq_snapshot *pool, const struct inq_snapshot *run,
     return code;
 }
 
-double inq_pool_allowance(const struct inq_measure *base, double unit)
+static double least_of(enum inq_measure_kind kind, int32_t replicas)
+{
+    return kind == INQ_MEASURE_COMPUTE        ? LEAST_COMPUTE
+           : kind == INQ_MEASURE_STAGE_SHARE  ? LEAST_STAGE
+           : kind != INQ_MEASURE_SLOWEST_RANK ? LEAST_ALLOWED
+           : replicas >= MANY_PEERS           ? LEAST_RANK
+                                              : LEAST_RANK_OF_FEW;
+}
+
+double inq_pool_allowance(const struct inq_measure *base, double unit, int32_t replicas)
 {
     double mean = 0.0;
     double squares = 0.0;
@@ -131,7 +153,7 @@ double inq_pool_allowance(const struct inq_measure *base, double unit)
     for (size_t i = 0; i < base->n_runs; i++) {
         squares += (base->runs[i] - mean) * (base->runs[i] - mean);
     }
-    return fmax(DEVIATIONS * sqrt(squares / (n - 1.0)), LEAST_ALLOWED * unit);
+    return fmax(DEVIATIONS * sqrt(squares / (n - 1.0)), least_of(base->kind, replicas) * unit);
 }
 
 double inq_pool_creep(const struct inq_measure *base, double now, double unit)

@@ -5,6 +5,7 @@
 #include "analysis/record/record.h"
 #include "analysis/findings/findings.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "base/stats.h"
 
 #include <inttypes.h>
@@ -76,6 +77,13 @@ static int add_steps(struct measurer *m, enum inq_measure_kind kind, const char 
     return code == INQ_OK ? inq_snapshot_add(m->out, kind, suffix, &values, m->err) : code;
 }
 
+static void name_one(struct measurer *m, const struct inq_record_rank *rank)
+{
+    (void)snprintf(m->who, sizeof m->who, "rank %" PRId32 "%s%.40s%s", rank->rank,
+                   rank->host[0] != '\0' ? " (host " : "", rank->host,
+                   rank->host[0] != '\0' ? ")" : "");
+}
+
 /* The rank with most of a part of the step over the ranks of a role, where it has by far more than
  * the mean of these. */
 static void name_rank(struct measurer *m, enum inq_step_part part, uint32_t role)
@@ -96,9 +104,7 @@ static void name_rank(struct measurer *m, enum inq_step_part part, uint32_t role
     }
     double others_ns = n > 1 ? (sum_ns - most_ns) / (double)(n - 1) : 0.0;
     if (n > 1 && most_ns > others_ns * (1.0 + STANDS_OUT)) {
-        (void)snprintf(m->who, sizeof m->who, "rank %" PRId32 "%s%.40s%s", most->rank,
-                       most->host[0] != '\0' ? " (host " : "", most->host,
-                       most->host[0] != '\0' ? ")" : "");
+        name_one(m, most);
     }
 }
 
@@ -171,19 +177,226 @@ static size_t gather(struct measurer *m, uint32_t mask, uint32_t role, bool mean
     return n;
 }
 
+/* "stage2", "role3"; NULL: there is one role. */
+static const char *suffix_of(const struct measurer *m, uint32_t role, char *buf, size_t size)
+{
+    if (role == INQ_NONE) {
+        return NULL;
+    }
+    int32_t stage = m->roles.stage[role];
+    (void)snprintf(buf, size, "%s%d", stage >= 0 ? "stage" : "role",
+                   stage >= 0 ? (int)stage : (int)role);
+    return buf;
+}
+
 static int add_compute(struct measurer *m, uint32_t role)
 {
     uint32_t mask = CLASS_BIT(COMPUTE) | CLASS_BIT(UNCLASSIFIED);
     char suffix[24];
     size_t n = gather(m, mask, role, false);
     name_rank(m, INQ_PART_COMPUTE, role);
-    if (role == INQ_NONE) {
-        return add_steps(m, INQ_MEASURE_COMPUTE, NULL, n);
+    return add_steps(m, INQ_MEASURE_COMPUTE, suffix_of(m, role, suffix, sizeof suffix), n);
+}
+
+/* ---- a rank among its peers, a stage among the others, in the same step ---------------------- */
+
+struct peers {
+    const struct inq_run_record *record;
+    const struct inq_roles *roles;
+    double *ratios;  /* [ranks * steps], a rank's together; NaN: not in the step, or alone */
+    double *own;     /* [ranks] compute in the step at hand */
+    double *sorted;  /* [ranks] of one role */
+    double *scratch; /* [steps] */
+};
+
+static double compute_in(const struct peers *p, size_t rank, size_t step)
+{
+    const struct inq_account_cell *cell =
+        inq_account_cell_at(p->record->report->account, rank, step);
+    return inq_run_record_counts(p->record, rank, step)
+               ? (double)(cell->ns[INQ_ACCOUNT_COMPUTE] + cell->ns[INQ_ACCOUNT_UNCLASSIFIED])
+               : (double)NAN;
+}
+
+/* Median of n sorted values without one of them, which is `own`. */
+static double median_without(const double *sorted, size_t n, double own)
+{
+    size_t low = (n - 2) / 2;
+    size_t high = (n - 1) / 2;
+    bool below = own <= sorted[low]; /* equal ones stand for each other */
+    bool between = own <= sorted[high];
+    return (sorted[below ? low + 1 : low] + sorted[between ? high + 1 : high]) / 2.0;
+}
+
+static void add_step(struct peers *p, uint32_t role, size_t step)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < p->record->n_ranks; r++) {
+        if (p->roles->of[r] == role) {
+            p->own[r] = compute_in(p, r, step);
+            p->sorted[n] = p->own[r];
+            n += isfinite(p->own[r]);
+        }
     }
-    int32_t stage = m->roles.stage[role];
-    (void)snprintf(suffix, sizeof suffix, "%s%d", stage >= 0 ? "stage" : "role",
-                   stage >= 0 ? (int)stage : (int)role);
-    return add_steps(m, INQ_MEASURE_COMPUTE, suffix, n);
+    if (n < 2) {
+        return;
+    }
+    inq_sort_double(p->sorted, n);
+    for (size_t r = 0; r < p->record->n_ranks; r++) {
+        if (p->roles->of[r] == role && isfinite(p->own[r])) {
+            double others = median_without(p->sorted, n, p->own[r]);
+            p->ratios[r * p->record->n_account_steps + step] =
+                others > 0.0 ? p->own[r] / others : (double)NAN;
+        }
+    }
+}
+
+/* The rank's finite ratios to the scratch. */
+static size_t collect(const struct peers *p, size_t rank)
+{
+    size_t steps = p->record->n_account_steps;
+    size_t n = 0;
+    for (size_t s = 0; s < steps; s++) {
+        p->scratch[n] = p->ratios[rank * steps + s];
+        n += isfinite(p->scratch[n]);
+    }
+    return n;
+}
+
+static void find_leader(const struct peers *p, uint32_t role, struct inq_measure *measure,
+                        size_t *rank)
+{
+    double most = 0.0;
+    for (size_t r = 0; r < p->record->n_ranks; r++) {
+        size_t n = role == INQ_NONE || p->roles->of[r] == role ? collect(p, r) : 0;
+        double typical = n > 0 ? inq_median(p->scratch, n) : 0.0;
+        if (typical > most) {
+            most = typical;
+            *rank = r;
+        }
+    }
+    if (most > 0.0) {
+        *measure = inq_measure_of_ratios(p->scratch, collect(p, *rank));
+    }
+}
+
+static int make_room(struct peers *p, struct inq_err *err)
+{
+    size_t ranks = p->record->n_ranks;
+    size_t steps = p->record->n_account_steps;
+    p->ratios = inq_mem_alloc((ranks * steps + 1) * sizeof *p->ratios);
+    p->own = inq_mem_zalloc(ranks + 1, sizeof *p->own);
+    p->sorted = inq_mem_zalloc(ranks + 1, sizeof *p->sorted);
+    p->scratch = inq_mem_zalloc(steps + 1, sizeof *p->scratch);
+    if (p->ratios == NULL || p->own == NULL || p->sorted == NULL || p->scratch == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", ranks);
+    }
+    for (size_t i = 0; i < ranks * steps; i++) {
+        p->ratios[i] = (double)NAN;
+    }
+    return INQ_OK;
+}
+
+static int measure_of_peers(const struct inq_run_record *record, const struct inq_roles *roles,
+                            uint32_t role, struct inq_measure *measure, size_t *rank,
+                            struct inq_err *err)
+{
+    struct peers p = {.record = record, .roles = roles};
+    *measure = (struct inq_measure){.value = (double)NAN, .low = (double)NAN, .high = (double)NAN};
+    int code = make_room(&p, err);
+    for (uint32_t k = 0; code == INQ_OK && k < roles->n; k++) {
+        for (size_t s = 0; (role == INQ_NONE || role == k) && s < record->n_account_steps; s++) {
+            add_step(&p, k, s);
+        }
+    }
+    if (code == INQ_OK) {
+        find_leader(&p, role, measure, rank);
+    }
+    inq_mem_free(p.ratios);
+    inq_mem_free(p.own);
+    inq_mem_free(p.sorted);
+    inq_mem_free(p.scratch);
+    return code;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+/* Mean compute of the ranks of each role in a step; NaN: a role has none. */
+static void stages_of_step(const struct peers *p, size_t step, double *mean, double *ranks)
+{
+    for (uint32_t k = 0; k < p->roles->n; k++) {
+        mean[k] = ranks[k] = 0.0;
+    }
+    for (size_t r = 0; r < p->record->n_ranks; r++) {
+        double ns = compute_in(p, r, step);
+        mean[p->roles->of[r]] += isfinite(ns) ? ns : 0.0;
+        ranks[p->roles->of[r]] += isfinite(ns) ? 1.0 : 0.0;
+    }
+    for (uint32_t k = 0; k < p->roles->n; k++) {
+        mean[k] = ranks[k] > 0.0 ? mean[k] / ranks[k] : (double)NAN;
+    }
+}
+
+/* NaN: it is not in the step, or alone there. */
+static double stage_ratio(const double *mean, size_t n, uint32_t role, double *others)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < n; k++) {
+        others[kept] = mean[k];
+        kept += k != role && isfinite(mean[k]);
+    }
+    double middle = inq_median(others, kept);
+    return middle > 0.0 ? mean[role] / middle : (double)NAN;
+}
+
+static int measure_of_stage(const struct inq_run_record *record, const struct inq_roles *roles,
+                            uint32_t role, struct inq_measure *measure, struct inq_err *err)
+{
+    struct peers p = {.record = record, .roles = roles};
+    double *room = inq_mem_zalloc(3 * roles->n + record->n_account_steps + 1, sizeof *room);
+    double *ratios = room + 3 * roles->n;
+    size_t n = 0;
+    if (room == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu stages", roles->n);
+    }
+    for (size_t s = 0; s < record->n_account_steps; s++) {
+        stages_of_step(&p, s, room, room + roles->n);
+        ratios[n] = stage_ratio(room, roles->n, role, room + 2 * roles->n);
+        n += isfinite(ratios[n]);
+    }
+    *measure = inq_measure_of_ratios(ratios, n);
+    inq_mem_free(room);
+    return INQ_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int add_slowest(struct measurer *m, uint32_t role)
+{
+    struct inq_measure values;
+    char suffix[24];
+    size_t rank = 0;
+    int code = measure_of_peers(&m->record, &m->roles, role, &values, &rank, m->err);
+    if (code != INQ_OK || values.n == 0) {
+        return code;
+    }
+    name_one(m, &m->record.ranks[rank]);
+    memcpy(values.who, m->who, sizeof values.who);
+    m->who[0] = '\0';
+    return inq_snapshot_add(m->out, INQ_MEASURE_SLOWEST_RANK,
+                            suffix_of(m, role, suffix, sizeof suffix), &values, m->err);
+}
+
+static int add_stage(struct measurer *m, uint32_t role)
+{
+    struct inq_measure values;
+    char suffix[24];
+    int code = measure_of_stage(&m->record, &m->roles, role, &values, m->err);
+    if (code != INQ_OK || values.n == 0) {
+        return code;
+    }
+    return inq_snapshot_add(m->out, INQ_MEASURE_STAGE_SHARE,
+                            suffix_of(m, role, suffix, sizeof suffix), &values, m->err);
 }
 
 static int add_classes(struct measurer *m)
@@ -230,13 +443,6 @@ static int add_graph(struct measurer *m)
         }
     }
     return code == INQ_OK ? add_ratios(m, INQ_MEASURE_SLOWDOWN, n) : code;
-}
-
-/* Kernels of a step that counts, all ranks together: how much work a step does. */
-static void count_kernels(struct measurer *m)
-{
-    m->out->kernels =
-        (int64_t)((m->record.gpu_kernels + m->record.n_steps / 2) / m->record.n_steps);
 }
 
 static int add_damage(struct measurer *m)
@@ -294,13 +500,16 @@ static int add_all(struct measurer *m)
 {
     int code = add_step_time(m);
     bool one = m->roles.n <= 1 || m->roles.n > MOST_ROLES;
-    for (uint32_t role = 0; code == INQ_OK && role < (one ? 1 : m->roles.n); role++) {
-        code = add_compute(m, one ? INQ_NONE : role);
+    for (uint32_t k = 0; code == INQ_OK && k < (one ? 1 : m->roles.n); k++) {
+        uint32_t role = one ? INQ_NONE : k;
+        code = add_compute(m, role);
+        code = code == INQ_OK ? add_slowest(m, role) : code;
+        code = code == INQ_OK && !one ? add_stage(m, role) : code;
     }
     code = code == INQ_OK ? add_classes(m) : code;
     code = code == INQ_OK ? add_graph(m) : code;
     code = code == INQ_OK ? add_damage(m) : code;
-    count_kernels(m);
+    m->out->work = m->record.work;
     m->out->outliers = m->record.n_outliers;
     say_unfit(m);
     return code == INQ_OK ? add_findings(m) : code;

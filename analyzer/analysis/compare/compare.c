@@ -102,8 +102,10 @@ static enum inq_scaling scaling_of(double more, double n1, double n2)
                           : INQ_SCALING_OTHER;
 }
 
-static void set_work(struct inq_comparison *c, const struct inq_compare_options *options)
+static void set_work(struct inq_comparison *c, const struct inq_run_record *p,
+                     const struct inq_compare_options *options)
 {
+    char other[400];
     double n1 = c->run[0].ranks;
     double n2 = c->run[1].ranks;
     bool given = options->samples[0] > 0.0 && options->samples[1] > 0.0;
@@ -118,6 +120,10 @@ static void set_work(struct inq_comparison *c, const struct inq_compare_options 
         c->scaling = INQ_SCALING_SAME;
         c->work = 1.0;
         c->work_how = "Equally many ranks: steps of equally much work were taken for granted.";
+        if (inq_workload_differs(&p[1].work, &p[0].work, other, sizeof other)) {
+            c->work_how =
+                inq_arena_printf(c->arena, "Equally many ranks, but not the same work: %s.", other);
+        }
     } else {
         infer_work(c);
     }
@@ -268,7 +274,7 @@ static int fill(struct inq_comparison *c, const struct inq_run_record *p,
         code = inq_measure_of_steps(p[i].step_ns, p[i].n_steps, &steps[i], err);
         fill_run(&p[i], &steps[i], &c->run[i]);
     }
-    set_work(c, options);
+    set_work(c, p, options);
     code = code == INQ_OK ? inq_compare_colls(c, p, err) : code;
     if (code != INQ_OK) {
         return code;

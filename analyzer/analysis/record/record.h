@@ -8,6 +8,7 @@
 #define INQ_ANALYSIS_RECORD_H
 
 #include "inquest/account.h"
+#include "inquest/check.h"
 #include "inquest/compare.h"
 
 /* Collectives of one kind over groups of one role. */
@@ -69,7 +70,7 @@ struct inq_run_record {
     struct inq_record_rank *ranks;
     size_t n_classes, cap_classes;
     struct inq_record_coll *classes;
-    uint64_t gpu_kernels; /* of any class */
+    struct inq_workload work;
     size_t n_kernels, cap_kernels;
     struct inq_record_kernel *kernels; /* of compute, by name */
     size_t n_hosts;

@@ -33,3 +33,8 @@ done
 # the transfer behind each stage
 "$INQ" schedule show --make 1f1b -p 3 -m 3 --times 1,1,1,0.5/1,1,1,2 | sed -n 2p
 "$INQ" schedule compare 1f1b zb-1p zb-2p -p 8 -m 24 --times 18.522,18.086,9.337,0.601 --memory 201216,73728,0
+# search finds what fits, check holds the peak, both in the memory that was told
+"$INQ" schedule search -p 8 -m 24 --times 18.522,18.086,9.337,0.601 --memory 201216,73728,0 --memory-limit 1700000 | head -4
+check() { "$INQ" check --make "$1" -p 8 -m 24 --times 18.522,18.086,9.337,0.601 --memory 201216,73728,0 --baseline b.json $2 >out; echo "exit $?"; sed -n 1,3p out; }
+check zb-1p --update
+check zb-2p

@@ -348,6 +348,43 @@ static void compare__parts_of_a_step_grow_by_the_step(void **state)
     inq_snapshot_release(&now);
 }
 
+/* The step's time says through what it grew: by the rank that fell behind, where one did; a part
+ * that grew by less than half says nothing. */
+static void compare__a_longer_step_says_through_what(void **state)
+{
+    (void)state;
+    static const struct {
+        double compute, comm;
+        const char *says;
+    } cases[] = {
+        {98e6, 11e6, "; mostly compute_ns (+8.00 ms), rank 3"},
+        {94.1e6, 4e6, NULL}, /* 4.1 of 8.3, but the limit is at half */
+        {90e6, 17e6, "; mostly exposed_comm_ns (+7.00 ms)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct inq_snapshot base = run_snapshot(100e6, 100e6, 100e6);
+        struct inq_snapshot now = run_snapshot(108.3e6, 108.3e6, 108.3e6);
+        add(&base, INQ_MEASURE_COMPUTE, NULL, 90e6, 90e6, 90e6);
+        add(&base, INQ_MEASURE_SLOWEST_RANK, NULL, 1.0, 1.0, 1.0);
+        add(&base, INQ_MEASURE_EXPOSED_COMM, NULL, 10e6, 10e6, 10e6);
+        add(&now, INQ_MEASURE_COMPUTE, NULL, cases[i].compute, cases[i].compute, cases[i].compute);
+        add(&now, INQ_MEASURE_SLOWEST_RANK, NULL, 1.1, 1.1, 1.1);
+        (void)snprintf(now.measures[2].who, sizeof now.measures[2].who, "rank 3");
+        add(&now, INQ_MEASURE_EXPOSED_COMM, NULL, cases[i].comm, cases[i].comm, cases[i].comm);
+        struct inq_check check = compare(&now, &base, NULL);
+        const char *mostly = strstr(check.cause->message, "; mostly");
+        if (cases[i].says == NULL) {
+            assert_null(mostly);
+        } else {
+            assert_non_null(mostly);
+            assert_string_equal(mostly, cases[i].says);
+        }
+        inq_check_release(&check);
+        inq_snapshot_release(&base);
+        inq_snapshot_release(&now);
+    }
+}
+
 static void compare__new_findings(void **state)
 {
     (void)state;
@@ -655,6 +692,7 @@ int main(void)
         cmocka_unit_test(compare__knows_noise),
         cmocka_unit_test(compare__measures_that_come_and_go),
         cmocka_unit_test(compare__parts_of_a_step_grow_by_the_step),
+        cmocka_unit_test(compare__a_longer_step_says_through_what),
         cmocka_unit_test(compare__new_findings),
         cmocka_unit_test(compare__a_finding_with_a_hostile_name_is_known_again),
         cmocka_unit_test(compare__refuses_what_does_not_compare),

@@ -228,6 +228,37 @@ static void gate__fails_on_planted_regressions(void **state)
     expect_caught(noisy[0], ",fault=long_last_stage:factor=1.8", "slowdown");
 }
 
+/* As a generator of the fault has it: five runs that shift as a whole, then one rank that is slower
+ * than its peers by as little as that shift. */
+static void gate__names_the_rank_that_is_3_percent_slower(void **state)
+{
+    (void)state;
+    enum { RUNS = 5, SLOW = 10 };
+    struct inq_baseline base = {0};
+    char spec[SPEC];
+    int found = 0;
+    for (int i = 0; i < RUNS + SLOW; i++) {
+        struct inq_check check;
+        (void)snprintf(spec, sizeof spec,
+                       LEAN "dp=8,layers=4,steps=10,sigma=0.03,step_sigma=0.005,rank_sigma=0.004,"
+                            "layer=%dus,seed=%d%s",
+                       796 + i * 3 % 9, i + 1,
+                       i < RUNS ? "" : ",fault=slow_gpu:rank=6:factor=1.03");
+        struct inq_snapshot now = measure(spec);
+        if (i < RUNS) {
+            assert_int_equal(inq_snapshot_pool(&base.snapshot, &now, NULL), INQ_OK);
+        } else {
+            assert_int_equal(inq_check_compare(&now, &base, NULL, &check, NULL), INQ_OK);
+            found += !check.pass && strstr(check.cause->message, "rank 6") != NULL;
+            inq_check_release(&check);
+        }
+        inq_snapshot_release(&now);
+    }
+    print_message("%d of %d slow ranks are named first\n", found, SLOW);
+    assert_true(found >= SLOW - 1);
+    inq_baseline_release(&base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +266,7 @@ int main(void)
         cmocka_unit_test(gate__fails_when_one_stage_is_5_percent_slower),
         cmocka_unit_test(gate__schedule_by_the_times_of_a_run),
         cmocka_unit_test(gate__fails_on_planted_regressions),
+        cmocka_unit_test(gate__names_the_rank_that_is_3_percent_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

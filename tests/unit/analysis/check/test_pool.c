@@ -17,7 +17,7 @@
 /* A run whose median step takes so long, by 10 steps within 1 us. */
 static struct inq_snapshot run_of(double step_ns)
 {
-    struct inq_snapshot s = {.subject = INQ_SUBJECT_RUN, .ranks = 4, .kernels = 100};
+    struct inq_snapshot s = {.subject = INQ_SUBJECT_RUN, .ranks = 4, .work = {.kernels = 100}};
     struct inq_measure m = {.value = step_ns, .low = step_ns - 1e3, .high = step_ns + 1e3, .n = 10};
     assert_int_equal(inq_snapshot_add(&s, INQ_MEASURE_STEP_TIME, NULL, &m, NULL), INQ_OK);
     return s;
@@ -51,9 +51,9 @@ static void pool__two_runs_do_not_tell_their_spread(void **state)
     (void)state;
     struct inq_baseline base = {0};
     pool_runs(&base.snapshot, (const double[]){9.0, 11.0}, 2);
-    assert_true(isnan(inq_pool_allowance(&base.snapshot.measures[0], 10e6)));
+    assert_true(isnan(inq_pool_allowance(&base.snapshot.measures[0], 10e6, 0)));
     pool_runs(&base.snapshot, (const double[]){10.0}, 1);
-    assert_true(fabs(inq_pool_allowance(&base.snapshot.measures[0], 10e6) - 2.5e6) < 1.0);
+    assert_true(fabs(inq_pool_allowance(&base.snapshot.measures[0], 10e6, 0) - 2.5e6) < 1.0);
     assert_true(fabs(base.snapshot.measures[0].value - 10e6) < 1.0);
     inq_baseline_release(&base);
 }
@@ -75,6 +75,46 @@ static void pool__the_limit_is_the_spread_and_at_least_two_percent(void **state)
     assert_int_equal(outcome_of(&wide, 10.51, NULL), INQ_CHECK_REGRESSED);
     inq_baseline_release(&close);
     inq_baseline_release(&wide);
+}
+
+/* What is measured within a step has not the run's own shift in it: less is allowed, and least of a
+ * rank among many. */
+static void pool__ranks_and_stages_are_held_closer(void **state)
+{
+    (void)state;
+    static const struct {
+        enum inq_measure_kind kind;
+        int32_t replicas;
+        double within, over;
+    } cases[] = {
+        {INQ_MEASURE_SLOWEST_RANK, 4, 1.0119, 1.0121},
+        {INQ_MEASURE_SLOWEST_RANK, 3, 1.0169, 1.0171},
+        {INQ_MEASURE_STAGE_SHARE, 4, 1.0149, 1.0151},
+        {INQ_MEASURE_COMPUTE, 4, 1.0249, 1.0251},
+        {INQ_MEASURE_SLOWDOWN, 4, 1.0199, 1.0201},
+    };
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        bool over = i % 2 == 1;
+        double unit = cases[i / 2].kind == INQ_MEASURE_COMPUTE ? 1e9 : 1.0;
+        struct inq_baseline base = {0};
+        struct inq_check check;
+        struct inq_measure m = {.n = 10, .n_runs = 3, .runs = {unit, unit, unit}, .who = "rank 2"};
+        m.value = m.low = m.high = unit;
+        pool_runs(&base.snapshot, (const double[]){10.0, 10.0, 10.0}, 3);
+        base.snapshot.work.replicas = cases[i / 2].replicas;
+        assert_int_equal(inq_snapshot_add(&base.snapshot, cases[i / 2].kind, NULL, &m, NULL),
+                         INQ_OK);
+        struct inq_snapshot now = run_of(10e6);
+        m.n_runs = 0;
+        m.value = unit * (over ? cases[i / 2].over : cases[i / 2].within);
+        assert_int_equal(inq_snapshot_add(&now, cases[i / 2].kind, NULL, &m, NULL), INQ_OK);
+        assert_int_equal(inq_check_compare(&now, &base, NULL, &check, NULL), INQ_OK);
+        assert_int_equal(check.pass, !over);
+        assert_true(!over || strstr(check.cause->message, "rank 2") != NULL);
+        inq_check_release(&check);
+        inq_snapshot_release(&now);
+        inq_baseline_release(&base);
+    }
 }
 
 static void pool__one_percent_a_week_is_told(void **state)
@@ -145,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pool__two_runs_do_not_tell_their_spread),
         cmocka_unit_test(pool__the_limit_is_the_spread_and_at_least_two_percent),
+        cmocka_unit_test(pool__ranks_and_stages_are_held_closer),
         cmocka_unit_test(pool__one_percent_a_week_is_told),
         cmocka_unit_test(pool__is_read_as_written_and_keeps_a_year),
         cmocka_unit_test(pool__a_passing_outlier_makes_no_new_finding),

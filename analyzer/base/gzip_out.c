@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The door to zlib's deflate (its inflate is behind ingest/source_gzip). */
-#include "base/gzip_out.h"
-
+#include "base/hash.h"
 #include "inquest/out.h"
 
 #include <limits.h>

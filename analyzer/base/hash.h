@@ -24,4 +24,7 @@ int inq_map_put(struct inq_map *map, uint64_t key, uint32_t value, struct inq_er
 bool inq_map_get(const struct inq_map *map, uint64_t key, uint32_t *value);
 void inq_map_release(struct inq_map *map);
 
+/* CRC-32 of zlib, gzip and zip. */
+uint32_t inq_crc32(const void *bytes, size_t n);
+
 #endif

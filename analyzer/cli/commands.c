@@ -173,7 +173,8 @@ const struct inq_command inq_commands[] = {
      REPLAY_OPTIONS, REPLAY_FORMATS, inq_cmd_replay},
     {"ingest", "PATH...", "read traces once: a partial file for each",
      "Reads every file as the other commands do and writes what it holds, compact and checked, as\n"
-     "DIR/PATH.inq. Every command takes partials instead of the files, alone or mixed with others,\n"
+     "DIR/PATH.inq. Every command takes partials instead of the files, alone or mixed with "
+     "others,\n"
      "and gives the same report. Files may be ingested where they are, by as many machines as\n"
      "there are, and analyzed together later. A partial of a file that has not changed is kept:\n"
      "a run that was interrupted goes on.\n"

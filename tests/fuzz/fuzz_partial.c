@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Partials. Bytes as they are are hardly ever a section, so the input is also taken as a list of
  * sections whose heads and checksums are made right: their content reaches the reader. */
-#include "base/gzip_out.h"
+#include "base/hash.h"
 #include "inquest/out.h"
 #include "ingest/partial/columns.h"
 #include "inquest/analysis.h"

@@ -2,7 +2,8 @@
 /* The reader of partials. A section that is damaged costs its rows; the rest is kept. */
 #include "ingest/ingest.h"
 
-#include "base/gzip_out.h"
+#include "base/hash.h"
+#include "inquest/out.h"
 #include "base/mem.h"
 #include "ingest/partial/columns.h"
 #include "ingest/partial/partial.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/partial/partial.h"
 
-#include "base/gzip_out.h"
+#include "base/hash.h"
+#include "inquest/out.h"
 #include "base/mem.h"
 #include "ingest/partial/columns.h"
 

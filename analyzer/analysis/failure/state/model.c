@@ -15,7 +15,7 @@ struct builder {
     struct inq_state *model;
     const struct inq_state_records *records;
     size_t n_records;
-    size_t n_places;      /* members of all groups */
+    size_t n_places;       /* members of all groups */
     struct inq_map groups; /* hash of name and members -> team */
     size_t cap_groups;
     struct inq_flight_group world; /* of all ranks, where dumps name it without its members */

@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/mem.h"
 
+#include "base/budget.h"
+
+#include <malloc.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Fault injection for tests; the one piece of global state in the library, off by default. */
-static atomic_long fail_countdown;
+/* Below this nobody asks what the system has: it is what the program itself takes. */
+#define NO_QUESTION (UINT64_C(64) << 20)
+/* A part of the smallest limit stays free: for the stacks of threads and for libraries, whose
+ * memory does not come through here. */
+#define RESERVE 16
 
-static int should_fail(void)
+/* Fault injection for tests, and what the process holds: the only global state in the library,
+ * because memory is the process's. */
+static atomic_long fail_countdown;
+static atomic_uint_fast64_t held, limit = NO_QUESTION, fixed_limit;
+static _Thread_local struct inq_mem_shortage shortage;
+
+static bool should_fail(void)
 {
     if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) == 0) {
-        return 0;
+        return false;
     }
     return atomic_fetch_sub(&fail_countdown, 1) == 1;
 }
@@ -21,26 +34,92 @@ long inq_mem_fail_after(long n)
     return atomic_exchange(&fail_countdown, n);
 }
 
-void *inq_mem_alloc(size_t size)
+void inq_mem_set_limit(uint64_t bytes)
 {
-    return should_fail() ? NULL : malloc(size > 0 ? size : 1);
+    atomic_store(&fixed_limit, bytes);
+    atomic_store(&limit, bytes > 0 ? bytes : NO_QUESTION);
 }
 
-void *inq_mem_zalloc(size_t count, size_t size)
+uint64_t inq_mem_held(void)
 {
-    if (should_fail()) {
+    return atomic_load_explicit(&held, memory_order_relaxed);
+}
+
+uint64_t inq_mem_allowed(void)
+{
+    uint64_t fixed = atomic_load(&fixed_limit);
+    if (fixed > 0) {
+        return fixed;
+    }
+    struct inq_budget budget = inq_budget_of("");
+    uint64_t kept = budget.total_bytes / RESERVE;
+    return inq_mem_held() + (budget.available_bytes > kept ? budget.available_bytes - kept : 0);
+}
+
+struct inq_mem_shortage inq_mem_last_shortage(void)
+{
+    struct inq_mem_shortage last = shortage;
+    shortage = (struct inq_mem_shortage){0};
+    return last;
+}
+
+/* Whether `more` bytes may be had; the system is asked again whenever the last answer is used up.
+ */
+static bool may_take(size_t more)
+{
+    uint64_t need = inq_mem_held() + more;
+    if (need <= atomic_load_explicit(&limit, memory_order_relaxed)) {
+        return true;
+    }
+    uint64_t allowed = inq_mem_allowed();
+    if (need <= allowed) {
+        atomic_store_explicit(&limit, allowed, memory_order_relaxed);
+        return true;
+    }
+    shortage = (struct inq_mem_shortage){need, allowed};
+    return false;
+}
+
+/* Counts what malloc gave; `before`: what the block had. */
+static void *count(void *ptr, size_t before, size_t size)
+{
+    if (ptr != NULL) {
+        atomic_fetch_add_explicit(&held, malloc_usable_size(ptr) - before, memory_order_relaxed);
+    } else {
+        shortage = (struct inq_mem_shortage){inq_mem_held() + size - before, inq_mem_held()};
+    }
+    return ptr;
+}
+
+void *inq_mem_alloc(size_t size)
+{
+    if (should_fail() || !may_take(size)) {
         return NULL;
     }
-    return count == 0 || size == 0 ? calloc(1, 1) : calloc(count, size);
+    return count(malloc(size > 0 ? size : 1), 0, size);
+}
+
+void *inq_mem_zalloc(size_t n, size_t size)
+{
+    bool fits = size == 0 || n <= SIZE_MAX / 2 / size;
+    if (should_fail() || !fits || !may_take(n * size)) {
+        return NULL;
+    }
+    return count(n == 0 || size == 0 ? calloc(1, 1) : calloc(n, size), 0, n * size);
 }
 
 void *inq_mem_realloc(void *ptr, size_t size)
 {
-    return should_fail() ? NULL : realloc(ptr, size > 0 ? size : 1);
+    size_t before = malloc_usable_size(ptr);
+    if (should_fail() || (size > before && !may_take(size - before))) {
+        return NULL;
+    }
+    return count(realloc(ptr, size > 0 ? size : 1), before, size);
 }
 
 void inq_mem_free(void *ptr)
 {
+    atomic_fetch_sub_explicit(&held, malloc_usable_size(ptr), memory_order_relaxed);
     free(ptr);
 }
 

@@ -1,15 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one hook through which all memory is had, so that tests can fail the Nth allocation. */
+/* The one hook through which all memory is had: it is counted, bounded by what the system allows,
+ * and tests can fail the Nth allocation. */
 #ifndef INQ_BASE_MEM_H
 #define INQ_BASE_MEM_H
 
 #include "inquest/error.h"
 
-/* As malloc, calloc, realloc; NULL on failure. Free with inq_mem_free. */
+/* As malloc, calloc, realloc; NULL on failure, also before the system would rather kill the process
+ * (inq_mem_allowed). Free with inq_mem_free. */
 void *inq_mem_alloc(size_t size);
 void *inq_mem_zalloc(size_t count, size_t size);
 void *inq_mem_realloc(void *ptr, size_t size);
 void inq_mem_free(void *ptr);
+
+/* Bytes held at this moment by the whole process. */
+uint64_t inq_mem_held(void);
+/* Bytes that it may hold: those, and what base/budget.h says is available, less a reserve. */
+uint64_t inq_mem_allowed(void);
+/* Holds the process to `bytes` instead; 0: to what the system allows. */
+void inq_mem_set_limit(uint64_t bytes);
+
+struct inq_mem_shortage {
+    uint64_t needed_bytes, allowed_bytes; /* to hold; 0, 0: nothing was refused */
+};
+/* The last refusal in this thread, which is forgotten by that. */
+struct inq_mem_shortage inq_mem_last_shortage(void);
 
 /* Tests only: the Nth allocation from now fails (1 = the next); 0 switches it off. Returns what was
  * left to go of the call before: 0 when its allocation has failed. */

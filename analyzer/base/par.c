@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/par.h"
 
+#include "base/budget.h"
+
 #include <omp.h>
+
+/* Address space that a thread takes where its stack has the usual 8 MB: malloc reserves 64 MB for
+ * it. OpenMP ends the process when there is no room for a stack, so threads get half of what is
+ * left, and where that is too little there is one, which needs nothing. */
+static const uint64_t THREAD_BYTES = UINT64_C(72) << 20;
 
 int inq_par_threads(int jobs)
 {
-    return jobs > 0 ? jobs : omp_get_num_procs();
+    int wanted = jobs > 0 ? jobs : omp_get_num_procs();
+    uint64_t room = inq_budget_address_space() / 2 / THREAD_BYTES;
+    return room + 1 < (uint64_t)wanted ? (int)room + 1 : wanted;
 }
 
 /* The failure with the lowest index wins, whatever order the threads ran in. */

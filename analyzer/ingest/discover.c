@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "ingest/archive/archive.h"
-#include "ingest/budget.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -77,7 +76,7 @@ static int met_before(struct inq_walk *walk, const struct stat *info, bool *met,
 static int drain(int fd, char **bytes, size_t *n, struct inq_err *err)
 {
     size_t cap = 0;
-    size_t max = (size_t)(inq_machine_memory() / 2);
+    size_t max = (size_t)((inq_mem_allowed() - inq_mem_held()) / 2);
     for (;;) {
         if (*n == cap) {
             int code = inq_mem_grow(bytes, &cap, cap == 0 ? PIPE_CHUNK : cap + 1, 1, max, err);

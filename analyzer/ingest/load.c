@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/par.h"
 #include "base/sort.h"
-#include "ingest/budget.h"
 #include "ingest/loader.h"
 #include "ingest/ingest.h"
 #include "ingest/xla/xla.h"
@@ -376,6 +375,12 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     return code == INQ_OK ? list_unread(*run, err) : code;
 }
 
+/* What the model may take of the memory that is there. */
+static uint64_t model_limit(void)
+{
+    return (inq_mem_allowed() - inq_mem_held()) / 4 * 3;
+}
+
 /* With the files listed: reads and assembles them. */
 static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *options,
                         struct inq_run **run, struct inq_err *err)
@@ -384,7 +389,7 @@ static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *
         .options = options,
         .jobs = inq_par_threads(options->jobs),
         .walk = walk,
-        .limit = options->memory_limit > 0 ? options->memory_limit : inq_machine_memory() / 4 * 3,
+        .limit = options->memory_limit > 0 ? options->memory_limit : model_limit(),
         .report = PTHREAD_MUTEX_INITIALIZER,
     };
     intake.shards = inq_mem_zalloc(walk->n + 1, sizeof *intake.shards);

@@ -9,8 +9,10 @@ install(TARGETS inquest inquest_static inquest_shared
 install(DIRECTORY include/inquest DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 file(GLOB man_commands CONFIGURE_DEPENDS analyzer/man/*.1)
+file(GLOB man_library CONFIGURE_DEPENDS analyzer/man/*.3)
 file(GLOB man_formats CONFIGURE_DEPENDS analyzer/man/*.5)
 install(FILES ${man_commands} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${man_library} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 install(FILES ${man_formats} DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inquest/error.h"
+#include "inquest/version.h"
 
 #include "base/mem.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,24 +12,32 @@
 static const char *format_bytes(uint64_t bytes, char *text, size_t size)
 {
     bool giga = bytes >= UINT64_C(1000000000);
-    (void)snprintf(text, size, giga ? "%.1f GB" : "%.1f MB",
-                   (double)bytes / (giga ? 1e9 : 1e6));
+    (void)snprintf(text, size, giga ? "%.1f GB" : "%.1f MB", (double)bytes / (giga ? 1e9 : 1e6));
     return text;
 }
 
-/* How much was missing, if it is known. */
+/* What the last allocation that failed in this thread would have needed; 0: told already. */
+static _Thread_local uint64_t needed_bytes, allowed_bytes;
+
+void inq_err_note_shortage(uint64_t needed, uint64_t allowed)
+{
+    needed_bytes = needed;
+    allowed_bytes = allowed;
+}
+
+/* How much memory was missing, if that is known. */
 static void add_shortage(struct inq_err *err)
 {
     char needed[32];
     char allowed[32];
-    struct inq_mem_shortage shortage = inq_mem_last_shortage();
     size_t used = strlen(err->message);
-    if (shortage.needed_bytes > 0) {
+    if (needed_bytes > 0) {
         (void)snprintf(err->message + used, sizeof err->message - used,
                        ": at least %s are needed, %s may be used",
-                       format_bytes(shortage.needed_bytes, needed, sizeof needed),
-                       format_bytes(shortage.allowed_bytes, allowed, sizeof allowed));
+                       format_bytes(needed_bytes, needed, sizeof needed),
+                       format_bytes(allowed_bytes, allowed, sizeof allowed));
     }
+    needed_bytes = 0;
 }
 
 void inq_err_record(struct inq_err *err, enum inq_code code, const char *path, int64_t offset,
@@ -68,6 +77,29 @@ void inq_err_prefix(struct inq_err *err, const char *fmt, ...)
     (void)snprintf(joined + used, sizeof joined - used, ": %.*s", room > 0 ? room : 0,
                    err->message);
     memcpy(err->message, joined, sizeof joined);
+}
+
+void inq_err_text(const struct inq_err *err, char *text, size_t n)
+{
+    const char *said = err->message[0] != '\0' ? err->message : inq_code_text(err->code);
+    char place[32] = "";
+
+    if (err->path[0] != '\0' && err->offset > 0) {
+        (void)snprintf(place, sizeof place, " (byte %" PRId64 ")", err->offset);
+    }
+    /* most messages name the file themselves */
+    bool named = err->path[0] == '\0' || strstr(said, err->path) != NULL;
+    (void)snprintf(text, n, "%s%s%s%s", named ? "" : err->path, named ? "" : ": ", said, place);
+    for (; n > 0 && *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
+const char *inq_version(void)
+{
+    return INQ_VERSION_STRING;
 }
 
 const char *inq_code_text(int code)

@@ -80,6 +80,28 @@ int inq_out_flush(struct inq_out *out, struct inq_err *err)
     return INQ_OK;
 }
 
+static int take(void *ctx, const char *bytes, size_t n)
+{
+    struct inq_out *out = ctx;
+    inq_out_bytes(out, bytes, n);
+    return out->code;
+}
+
+struct inq_sink inq_out_sink(struct inq_out *out)
+{
+    return (struct inq_sink){take, out};
+}
+
+static int write_file(void *ctx, const char *bytes, size_t n)
+{
+    return fwrite(bytes, 1, n, ctx) == n ? INQ_OK : INQ_IO;
+}
+
+struct inq_sink inq_sink_file(FILE *file)
+{
+    return (struct inq_sink){write_file, file};
+}
+
 void inq_out_release(struct inq_out *out)
 {
     inq_mem_free(out->buf);

@@ -3,7 +3,7 @@
 #ifndef INQ_BASE_OUT_H
 #define INQ_BASE_OUT_H
 
-#include "inquest/error.h"
+#include "inquest/sink.h"
 
 #include <stdbool.h>
 
@@ -24,6 +24,8 @@ int inq_out_flush(struct inq_out *out, struct inq_err *err);
 /* Ends a document that was written with `code`: hands over what is buffered, or says that `what`
  * cannot be written (unless `err` has its cause already); releases. Returns the code to return. */
 int inq_out_end(struct inq_out *out, int code, const char *what, struct inq_err *err);
+/* Writes into `out`, which must outlive the sink. */
+struct inq_sink inq_out_sink(struct inq_out *out);
 /* Frees the buffer (memory mode: the collected bytes too). */
 void inq_out_release(struct inq_out *out);
 

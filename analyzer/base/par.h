@@ -5,8 +5,8 @@
 
 #include "inquest/error.h"
 
-/* `jobs` <= 0: all cores. Fewer where the address space (ulimit -v) has no room for them; never less
- * than 1. */
+/* `jobs` <= 0: all cores. Fewer where the address space (ulimit -v) has no room for them; never
+ * less than 1. */
 int inq_par_threads(int jobs);
 
 /* Calls body(ctx, i, err_of_that_call) for i in [0, n), in parallel, dynamically scheduled in order

@@ -433,7 +433,7 @@ static int ingest_walk(int code, struct inq_walk *walk, const struct inq_ingest_
 int inq_ingest(const char *const *paths, size_t n_paths, const struct inq_ingest_options *options,
                struct inq_run **run, struct inq_err *err)
 {
-    struct inq_walk walk = {0};
+    struct inq_walk walk = {.options = options};
     *run = NULL;
     return ingest_walk(inq_walk_paths(paths, n_paths, &walk, err), &walk, options, run, err);
 }

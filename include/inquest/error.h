@@ -72,6 +72,10 @@ static inline int inq_code_of(int code)
 /* Puts context in front of an already recorded message ("context: message"). */
 INQ_API void inq_err_prefix(struct inq_err *err, const char *fmt, ...) INQ_PRINTF(2, 3);
 
+/* The whole error as one line in `text` of `n` bytes, cut to fit: "PATH: message (byte N)", without
+ * the path where the message names it. Control characters of an input become '?'. */
+INQ_API void inq_err_text(const struct inq_err *err, char *text, size_t n);
+
 /* The fixed text of a code, never NULL. */
 INQ_API const char *inq_code_text(int code);
 

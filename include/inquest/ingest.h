@@ -15,6 +15,7 @@ struct inq_progress {
     uint64_t bytes_done, bytes_total; /* on disk */
     uint64_t events;
     uint32_t files_done, files_total;
+    const char *pipe; /* read into memory before all else: bytes_done of it are there; else NULL */
 };
 
 /* Zero-initialised options are the defaults. */

@@ -457,16 +457,10 @@ static void add_outcome(struct bench *b, const struct run *run, const struct out
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 static int as_json(const struct inq_run *run, struct inq_report *report, struct cJSON **json)
 {
     struct inq_out text = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &text};
+    struct inq_sink sink = inq_out_sink(&text);
     struct inq_report_options options = {.format = INQ_FORMAT_JSON};
     int code = inq_report_write(run, &report, 1, &options, sink, NULL);
     if (code == INQ_OK) {

@@ -15,7 +15,7 @@ mv "$work/prefix" "$prefix"
 "$prefix/bin/inquest" info "$source_dir/tests/data/ok_two_ranks" | head -1 >"$work/said"
 grep -q '2 of 2 ranks' "$work/said"
 for file in share/man/man1/inquest.1 share/man/man1/inquest-analyze.1 \
-    share/man/man5/inquest-report.5 share/bash-completion/completions/inquest \
+    share/man/man3/inquest.3 share/man/man5/inquest-report.5 share/bash-completion/completions/inquest \
     share/zsh/site-functions/_inquest share/fish/vendor_completions.d/inquest.fish \
     share/doc/inquest/LICENSE include/inquest/ingest.h; do
     test -s "$prefix/$file" || { echo "not installed: $file"; exit 1; }

@@ -10,16 +10,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    struct inq_out *out = ctx;
-    inq_out_bytes(out, bytes, n);
-    return out->code;
-}
-
 static void write_out(const struct inq_baseline *baseline, struct inq_out *out)
 {
-    struct inq_sink sink = {.write = collect, .ctx = out};
+    struct inq_sink sink = inq_out_sink(out);
     if (inq_baseline_write(&baseline->snapshot, &baseline->rules, sink, NULL) != INQ_OK) {
         abort();
     }

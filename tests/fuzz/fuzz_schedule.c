@@ -13,16 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 /* More than enough for every rule, and quick. */
 static const size_t MOST_ACTIONS = 2000;
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    struct inq_out *out = ctx;
-    inq_out_bytes(out, bytes, n);
-    return out->code;
-}
-
 static void write_out(const struct inq_schedule *schedule, struct inq_out *out)
 {
-    struct inq_sink sink = {.write = collect, .ctx = out};
+    struct inq_sink sink = inq_out_sink(out);
     if (inq_schedule_write_csv(schedule, sink, NULL) != INQ_OK) {
         abort();
     }

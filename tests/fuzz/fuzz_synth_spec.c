@@ -10,17 +10,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    struct inq_out *out = ctx;
-    inq_out_bytes(out, bytes, n);
-    return out->code;
-}
-
 static bool reads_back(const struct inq_synth_spec *spec)
 {
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     struct inq_synth_spec again;
     bool same = inq_synth_spec_write(spec, sink, NULL) == INQ_OK &&
                 inq_synth_spec_parse(out.buf, &again, NULL) == INQ_OK &&

@@ -94,20 +94,9 @@ static void say_json(const struct inq_err *err, const char *hint)
 
 static void say_text(const struct inq_err *err, const char *hint)
 {
-    struct inq_err shown = *err;
-    clean(shown.message);
-    clean(shown.path);
-    (void)fprintf(stderr, "inquest: ");
-    /* most messages name the file themselves */
-    if (shown.path[0] != '\0' && strstr(shown.message, shown.path) == NULL) {
-        (void)fprintf(stderr, "%s: ", shown.path);
-    }
-    (void)fprintf(stderr, "%s",
-                  shown.message[0] != '\0' ? shown.message : inq_code_text(err->code));
-    if (shown.path[0] != '\0' && shown.offset > 0) {
-        (void)fprintf(stderr, " (byte %" PRId64 ")", shown.offset);
-    }
-    (void)fprintf(stderr, "\n");
+    char text[sizeof err->path + sizeof err->message + 32];
+    inq_err_text(err, text, sizeof text);
+    (void)fprintf(stderr, "inquest: %s\n", text);
     if (hint[0] != '\0') {
         (void)fprintf(stderr, "  next: %s\n", hint);
     }

@@ -70,19 +70,13 @@ static struct inq_report *analyze(const struct inq_trace *trace, size_t fails)
     return report;
 }
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 /* The document; free with free(). */
 static char *document(const struct inq_run *run, struct inq_report *report, enum inq_format format,
                       uint32_t hidden)
 {
     struct inq_report_options options = {.format = format, .hidden = hidden, .verbose = true};
     struct inq_out out = {0};
-    struct inq_sink sink = {collect, &out};
+    struct inq_sink sink = inq_out_sink(&out);
     assert_int_equal(inq_report_write(run, &report, 1, &options, sink, NULL), INQ_OK);
     char *text = malloc(out.len + 1);
     assert_non_null(text);

@@ -2,7 +2,7 @@
 /* Errors, times as text, output and JSON. */
 #include "base/json.h"
 #include "base/time.h"
-#include "inquest/error.h"
+#include "inquest/version.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,6 +39,37 @@ static void error__long_messages_are_cut_not_overrun(void **state)
     inq_err_set(&err, INQ_IO, "%s", longest);
     inq_err_prefix(&err, "%s", longest);
     assert_int_equal(strlen(err.message), sizeof err.message - 1);
+}
+
+static void error__text_has_place_and_no_control_characters(void **state)
+{
+    (void)state;
+    struct inq_err err = {0};
+    char text[64];
+    inq_err_at(&err, INQ_FORMAT, "a.json", 12, "bad\x1b[2J thing");
+    inq_err_text(&err, text, sizeof text);
+    assert_string_equal(text, "a.json: bad?[2J thing (byte 12)");
+    inq_err_text(&err, text, 9); /* cut to fit */
+    assert_string_equal(text, "a.json: ");
+
+    struct inq_err named = {0}; /* a path that the message has is not said twice */
+    inq_err_at(&named, INQ_IO, "a.json", -1, "a.json cannot be opened");
+    inq_err_text(&named, text, sizeof text);
+    assert_string_equal(text, "a.json cannot be opened");
+
+    struct inq_err bare = {.code = INQ_NOMEM};
+    inq_err_text(&bare, text, sizeof text);
+    assert_string_equal(text, "out of memory");
+}
+
+static void version__library_and_headers_agree(void **state)
+{
+    (void)state;
+    char text[32];
+    (void)snprintf(text, sizeof text, "%d.%d.%d", INQ_VERSION_MAJOR, INQ_VERSION_MINOR,
+                   INQ_VERSION_PATCH);
+    assert_string_equal(inq_version(), text);
+    assert_string_equal(inq_version(), INQ_VERSION_STRING);
 }
 
 struct decimal_case {
@@ -204,11 +235,42 @@ static void out__nothing_may_be_null(void **state)
     inq_out_release(&out);
 }
 
+static void sink__streams_and_buffers_take_the_bytes(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    struct inq_sink sink = inq_sink_file(file);
+    assert_int_equal(sink.write(sink.ctx, "abc", 3), INQ_OK);
+    char read[4] = "";
+    rewind(file);
+    assert_int_equal(fread(read, 1, 3, file), 3);
+    assert_string_equal(read, "abc");
+    (void)fclose(file);
+
+    FILE *full = fopen("/dev/full", "w");
+    if (full != NULL) { /* not on every system */
+        (void)setvbuf(full, NULL, _IONBF, 0);
+        sink = inq_sink_file(full);
+        assert_int_equal(sink.write(sink.ctx, "abc", 3), INQ_IO);
+        (void)fclose(full);
+    }
+    struct inq_out out = {0};
+    sink = inq_out_sink(&out);
+    assert_int_equal(sink.write(sink.ctx, "abc", 3), INQ_OK);
+    assert_int_equal(out.len, 3);
+    assert_memory_equal(out.buf, "abc", 3);
+    inq_out_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(error__first_cause_wins_and_takes_context),
         cmocka_unit_test(error__long_messages_are_cut_not_overrun),
+        cmocka_unit_test(error__text_has_place_and_no_control_characters),
+        cmocka_unit_test(version__library_and_headers_agree),
+        cmocka_unit_test(sink__streams_and_buffers_take_the_bytes),
         cmocka_unit_test(time__decimals_convert_exactly),
         cmocka_unit_test(time__durations_take_units),
         cmocka_unit_test(time__formats_three_figures),

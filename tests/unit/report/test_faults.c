@@ -134,12 +134,6 @@ struct outcome {
     char *json; /* NULL: it could not be written */
 };
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return ((struct inq_out *)ctx)->code;
-}
-
 /* With the verdicts of all jobs, in all formats; the JSON is kept. */
 static void report_on(const struct inq_run *run, struct outcome *o)
 {
@@ -160,8 +154,8 @@ static void report_on(const struct inq_run *run, struct outcome *o)
     for (size_t f = 0; f < sizeof formats / sizeof *formats && o->code == INQ_OK; f++) {
         struct inq_report_options options = {.format = formats[f], .verbose = true};
         struct inq_out out = {0};
-        o->code = inq_report_write(run, reports, run->n_traces, &options,
-                                   (struct inq_sink){collect, &out}, &o->err);
+        o->code =
+            inq_report_write(run, reports, run->n_traces, &options, inq_out_sink(&out), &o->err);
         if (o->code == INQ_OK && formats[f] == INQ_FORMAT_JSON) {
             o->json = strndup(out.buf, out.len);
         }

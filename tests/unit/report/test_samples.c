@@ -20,12 +20,6 @@
 
 enum { MIN_SAMPLES = 6, MAX_TOTAL_BYTES = 3000000 };
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 /* The bytes of a file of a sample; false when it is not there. */
 static bool read_file(const char *sample, const char *name, struct inq_out *out)
 {
@@ -79,7 +73,7 @@ static void check_file(const struct inq_synth *synth, size_t file, const char *s
 {
     struct inq_out made = {0};
     struct inq_out there = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &made};
+    struct inq_sink sink = inq_out_sink(&made);
     const char *name = inq_synth_file_name(synth, file);
     if (!read_file(sample, name, &there)) {
         fail_msg("%s/%s is missing", sample, name);
@@ -133,7 +127,7 @@ static void check_sample(const char *sample, const struct inq_out *truth, size_t
 {
     struct inq_synth *synth = make_again(truth);
     struct inq_out made = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &made};
+    struct inq_sink sink = inq_out_sink(&made);
     assert_int_equal(inq_synth_truth_write(synth, sink, NULL), INQ_OK);
     assert_string_equal(made.buf, truth->buf);
     inq_out_release(&made);

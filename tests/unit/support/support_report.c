@@ -185,13 +185,6 @@ void made_report_release(struct made_report *made)
     inq_strtab_release(&made->names);
 }
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    struct inq_out *out = ctx;
-    inq_out_bytes(out, bytes, n);
-    return out->code;
-}
-
 char *made_report_write(const struct made_report *made, const struct inq_report_options *options,
                         size_t n_reports)
 {
@@ -199,8 +192,8 @@ char *made_report_write(const struct made_report *made, const struct inq_report_
     struct inq_err err = {0};
     struct inq_run run = made->run;
     run.n_traces = n_reports;
-    if (inq_report_write(&run, made->reports, n_reports, options, (struct inq_sink){collect, &out},
-                         &err) != INQ_OK) {
+    if (inq_report_write(&run, made->reports, n_reports, options, inq_out_sink(&out), &err) !=
+        INQ_OK) {
         abort();
     }
     char *copy = strdup(out.buf);

@@ -157,12 +157,6 @@ static void rules__refuse_the_rest_and_say_what_may_stand_there(void **state)
 
 /* ---- the file --------------------------------------------------------------------------------*/
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 static void add(struct inq_snapshot *s, enum inq_measure_kind kind, const char *suffix,
                 double value, double low, double high)
 {
@@ -180,7 +174,7 @@ static struct inq_snapshot run_snapshot(double step, double low, double high)
 static struct inq_out written(const struct inq_snapshot *s, const struct inq_check_rules *rules)
 {
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     assert_int_equal(inq_baseline_write(s, rules, sink, NULL), INQ_OK);
     return out;
 }
@@ -525,7 +519,7 @@ static struct inq_out report(enum inq_format format)
     struct inq_snapshot now = run_snapshot(120e6, 119e6, 121e6);
     struct inq_report_options options = {.format = format};
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     (void)inq_snapshot_add_finding(&now, HOSTILE_NAME, INQ_SEVERITY_HIGH, HOSTILE_NAME, NULL);
     (void)inq_snapshot_add_finding(&now, HOSTILE_HIDDEN, INQ_SEVERITY_HIGH, "a, b: 5 %\n::error",
                                    NULL);

@@ -81,19 +81,13 @@ static struct inq_snapshot schedule_by(const char *text)
     return snapshot;
 }
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 /* Through the file, as in CI. */
 static struct inq_baseline baseline_of(const char *spec)
 {
     struct inq_snapshot snapshot = measure(spec);
     struct inq_check_rules none = {0};
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     struct inq_baseline baseline;
     assert_int_equal(inq_baseline_write(&snapshot, &none, sink, NULL), INQ_OK);
     assert_int_equal(inq_baseline_read(out.buf, out.len, &baseline, NULL), INQ_OK);

@@ -14,12 +14,6 @@
 
 #include <cmocka.h>
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 /* As a team keeps it: written and read again. */
 static struct inq_baseline keep(const struct inq_snapshot *snapshot)
 {
@@ -27,8 +21,7 @@ static struct inq_baseline keep(const struct inq_snapshot *snapshot)
     struct inq_out out = {0};
     struct inq_baseline baseline;
     struct inq_err err = {0};
-    assert_int_equal(inq_baseline_write(snapshot, &rules, (struct inq_sink){collect, &out}, &err),
-                     INQ_OK);
+    assert_int_equal(inq_baseline_write(snapshot, &rules, inq_out_sink(&out), &err), INQ_OK);
     if (inq_baseline_read(out.buf, out.len, &baseline, &err) != INQ_OK) {
         fail_msg("%s", err.message);
     }

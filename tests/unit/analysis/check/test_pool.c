@@ -94,19 +94,13 @@ static void pool__one_percent_a_week_is_told(void **state)
     inq_baseline_release(&noise);
 }
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 static void pool__is_read_as_written_and_keeps_a_year(void **state)
 {
     (void)state;
     struct inq_baseline base = {0};
     struct inq_baseline again;
     struct inq_out out = {0};
-    struct inq_sink sink = {collect, &out};
+    struct inq_sink sink = inq_out_sink(&out);
     struct inq_snapshot other = {.subject = INQ_SUBJECT_RUN, .ranks = 8};
     for (int i = 0; i < INQ_POOL_MOST + 3; i++) {
         pool_runs(&base.snapshot, (const double[]){10.0 + i}, 1);

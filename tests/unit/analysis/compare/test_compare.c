@@ -465,17 +465,11 @@ static void compare__findings_come_go_and_change(void **state)
 
 /* ---- reports ---------------------------------------------------------------------------------*/
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 static struct inq_out written(const struct inq_comparison *c, enum inq_format format)
 {
     struct inq_report_options options = {.format = format, .verbose = true};
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     assert_int_equal(inq_comparison_report(c, &options, sink, NULL), INQ_OK);
     inq_out_bytes(&out, "", 1);
     return out;

@@ -216,16 +216,10 @@ static void job__without_its_late_host_is_several_times_as_fast(void **state)
 
 /* ---- studies --------------------------------------------------------------------------------- */
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 static struct inq_out written(const struct studied *s, enum inq_format format)
 {
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     struct inq_report_options options = {.format = format, .verbose = true};
     assert_int_equal(inq_fix_report(s->fixes, &options, sink, NULL), INQ_OK);
     inq_out_bytes(&out, "", 1);

@@ -14,12 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 static struct inq_schedule made(const char *kind, int32_t p, int32_t m, int32_t v)
 {
     struct inq_schedule_spec spec = {
@@ -36,8 +30,7 @@ static void assert_csv(const struct inq_schedule *schedule, const char *expected
 {
     struct inq_out out = {0};
     struct inq_err err = {0};
-    assert_int_equal(inq_schedule_write_csv(schedule, (struct inq_sink){collect, &out}, &err),
-                     INQ_OK);
+    assert_int_equal(inq_schedule_write_csv(schedule, inq_out_sink(&out), &err), INQ_OK);
     assert_string_equal(out.buf, expected);
     inq_out_release(&out);
 }
@@ -156,8 +149,7 @@ static void csv__every_kind_loads_back_equal(void **state)
         struct inq_csv_info info;
         assert_int_equal(inq_schedule_make(&spec, &s, NULL), INQ_OK);
         struct inq_out out = {0};
-        assert_int_equal(inq_schedule_write_csv(&s, (struct inq_sink){collect, &out}, NULL),
-                         INQ_OK);
+        assert_int_equal(inq_schedule_write_csv(&s, inq_out_sink(&out), NULL), INQ_OK);
         assert_int_equal(
             inq_schedule_read_csv(out.buf, out.len, INQ_CSV_CURRENT, &again, &info, NULL), INQ_OK);
         assert_csv(&again, out.buf);
@@ -269,13 +261,11 @@ static void csv__pytorch_files_load_and_write_back(void **state)
         assert_int_equal(s.n_microbatches, 8);
         struct inq_out first = {0};
         struct inq_out again = {0};
-        assert_int_equal(inq_schedule_write_csv(&s, (struct inq_sink){collect, &first}, NULL),
-                         INQ_OK);
+        assert_int_equal(inq_schedule_write_csv(&s, inq_out_sink(&first), NULL), INQ_OK);
         inq_schedule_release(&s);
         assert_int_equal(
             inq_schedule_read_csv(first.buf, first.len, INQ_CSV_DETECT, &s, &info, NULL), INQ_OK);
-        assert_int_equal(inq_schedule_write_csv(&s, (struct inq_sink){collect, &again}, NULL),
-                         INQ_OK);
+        assert_int_equal(inq_schedule_write_csv(&s, inq_out_sink(&again), NULL), INQ_OK);
         assert_string_equal(first.buf, again.buf);
         inq_schedule_release(&s);
         inq_out_release(&first);

@@ -15,12 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 static struct inq_synth *make(const char *text)
 {
     struct inq_synth_spec spec;
@@ -37,7 +31,7 @@ static struct inq_synth *make(const char *text)
 static struct inq_out bytes_of(const struct inq_synth *synth, size_t file)
 {
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     assert_int_equal(inq_synth_file_write(synth, file, sink, NULL), INQ_OK);
     return out;
 }
@@ -315,7 +309,7 @@ static void truth__is_written_as_json(void **state)
     struct inq_synth *synth = make("dp=1,pp=2,steps=2,fault=long_last_stage,"
                                    "fault=missing_rank:rank=0,fault=clock_offset:rank=1");
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     struct cJSON *root = NULL;
     assert_int_equal(inq_synth_truth_write(synth, sink, NULL), INQ_OK);
     assert_int_equal(inq_json_parse(out.buf, out.len, &root, NULL), INQ_OK);

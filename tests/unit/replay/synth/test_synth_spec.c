@@ -15,12 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 static void spec__defaults_are_a_healthy_run(void **state)
 {
     (void)state;
@@ -71,7 +65,7 @@ static void spec__written_text_reads_back_the_same(void **state)
         struct inq_synth_spec spec;
         struct inq_synth_spec again;
         struct inq_out out = {0};
-        struct inq_sink sink = {.write = collect, .ctx = &out};
+        struct inq_sink sink = inq_out_sink(&out);
         assert_int_equal(inq_synth_spec_parse(texts[i], &spec, NULL), INQ_OK);
         assert_int_equal(inq_synth_spec_write(&spec, sink, NULL), INQ_OK);
         assert_int_equal(inq_synth_spec_parse(out.buf, &again, NULL), INQ_OK);
@@ -152,7 +146,7 @@ static void spec__help_names_every_fault(void **state)
 {
     (void)state;
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     assert_int_equal(inq_synth_help(sink, NULL), INQ_OK);
     static const char *const kinds[] = {
 #define KIND(name, text, finding, what) text,

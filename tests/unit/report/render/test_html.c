@@ -269,13 +269,6 @@ static void html__only_the_window_is_drawn(void **state)
 
 /* ---- real runs ------------------------------------------------------------------------------- */
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    struct inq_out *out = ctx;
-    inq_out_bytes(out, bytes, n);
-    return out->code;
-}
-
 /* The page of a run of one job, which is released. */
 static struct inq_out page_of_run(struct inq_run *run, int jobs)
 {
@@ -286,9 +279,7 @@ static struct inq_out page_of_run(struct inq_run *run, int jobs)
     struct inq_report *report = NULL;
     assert_int_equal(run->n_traces, 1);
     assert_int_equal(inq_analyze(run->traces[0], &asking, &report, &err), INQ_OK);
-    assert_int_equal(
-        inq_report_write(run, &report, 1, &writing, (struct inq_sink){collect, &out}, &err),
-        INQ_OK);
+    assert_int_equal(inq_report_write(run, &report, 1, &writing, inq_out_sink(&out), &err), INQ_OK);
     inq_report_free(report);
     inq_run_free(run);
     return out;
@@ -434,8 +425,7 @@ static void html__survives_without_memory(void **state)
         struct inq_out out = {0};
         struct inq_err err = {0};
         inq_mem_fail_after(n);
-        code = inq_report_write(&made.run, made.reports, 1, &options,
-                                (struct inq_sink){collect, &out}, &err);
+        code = inq_report_write(&made.run, made.reports, 1, &options, inq_out_sink(&out), &err);
         inq_mem_fail_after(0);
         assert_true(code == INQ_OK || code == INQ_NOMEM);
         inq_out_release(&out);

@@ -18,12 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return ((struct inq_out *)ctx)->code;
-}
-
 struct analyzed {
     struct inq_run *run;
     struct inq_report *reports[4];
@@ -77,8 +71,7 @@ static struct inq_out write_as(const struct analyzed *a, size_t i, enum inq_form
     struct inq_report_options options = {.format = format, .verbose = true};
     struct inq_out out = {0};
     struct inq_err err = {0};
-    if (inq_report_write(a->run, &a->reports[i], 1, &options, (struct inq_sink){collect, &out},
-                         &err) != INQ_OK) {
+    if (inq_report_write(a->run, &a->reports[i], 1, &options, inq_out_sink(&out), &err) != INQ_OK) {
         fail_msg("%s", err.message);
     }
     inq_out_bytes(&out, "", 1);
@@ -323,9 +316,8 @@ static void perfetto__chosen_ranks_only(void **state)
     struct inq_out out = {0};
     struct perfetto_count count;
     analyze_path(&a, INQ_SOURCE_DIR "/sample-traces/slow_gpu_dp8", 1);
-    assert_int_equal(
-        inq_report_write(a.run, a.reports, 1, &options, (struct inq_sink){collect, &out}, NULL),
-        INQ_OK);
+    assert_int_equal(inq_report_write(a.run, a.reports, 1, &options, inq_out_sink(&out), NULL),
+                     INQ_OK);
     inq_out_bytes(&out, "", 1);
     out.len--;
     perfetto_check(out.buf, out.len, &count);

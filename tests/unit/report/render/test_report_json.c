@@ -171,13 +171,6 @@ static void json__a_sink_that_fails_is_told(void **state)
     made_report_release(&made);
 }
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    struct inq_out *out = ctx;
-    inq_out_bytes(out, bytes, n);
-    return out->code;
-}
-
 static void json__info_is_valid_too(void **state)
 {
     struct made_report made;
@@ -186,7 +179,7 @@ static void json__info_is_valid_too(void **state)
     struct cJSON *root = NULL;
     (void)state;
     made_report_fill(&made);
-    struct inq_sink sink = {collect, &out};
+    struct inq_sink sink = inq_out_sink(&out);
     assert_int_equal(inq_info_write(&made.run, &JSON, sink, &err), INQ_OK);
     assert_int_equal(inq_json_parse(out.buf, out.len, &root, &err), INQ_OK);
     assert_string_equal(inq_json_text(inq_json_get(root, "schema"), ""), "inquest-info/1");

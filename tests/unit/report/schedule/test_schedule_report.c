@@ -13,12 +13,6 @@
 
 #include <string.h>
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    inq_out_bytes(ctx, bytes, n);
-    return INQ_OK;
-}
-
 struct made {
     struct inq_schedule schedule;
     struct inq_schedule_timing timing;
@@ -59,7 +53,7 @@ static char *written(const struct made *made, enum inq_format format, struct inq
     struct inq_schedule_theory theory = inq_schedule_theory_of(&made->schedule, &made->costs);
     struct inq_err err = {0};
     assert_int_equal(inq_schedule_report(&made->schedule, &made->timing, &theory, &options,
-                                         (struct inq_sink){collect, out}, &err),
+                                         inq_out_sink(out), &err),
                      INQ_OK);
     return out->buf;
 }

@@ -45,3 +45,8 @@ int inq_gzip_write(struct inq_out *out, const char *bytes, size_t n, int level, 
     }
     return INQ_OK;
 }
+
+uint32_t inq_crc32(const void *bytes, size_t n)
+{
+    return (uint32_t)crc32_z(0, bytes, n);
+}

@@ -10,4 +10,7 @@
 int inq_gzip_write(struct inq_out *out, const char *bytes, size_t n, int level,
                    struct inq_err *err);
 
+/* CRC-32 of zlib, gzip and zip. */
+uint32_t inq_crc32(const void *bytes, size_t n);
+
 #endif

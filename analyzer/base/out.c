@@ -3,8 +3,12 @@
 
 #include "base/mem.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const size_t FLUSH_AT = (size_t)64 << 10;
 static const size_t MAX_OUT = (size_t)1 << 34;
@@ -100,6 +104,64 @@ static int write_file(void *ctx, const char *bytes, size_t n)
 struct inq_sink inq_sink_file(FILE *file)
 {
     return (struct inq_sink){write_file, file};
+}
+
+static int make_folders_of(const char *path, struct inq_err *err)
+{
+    char folder[PATH_MAX];
+    int len = snprintf(folder, sizeof folder, "%s", path);
+    if (len < 0 || len >= PATH_MAX) {
+        return inq_err_at(err, INQ_USAGE, path, -1, "the path is too long");
+    }
+    for (char *p = folder + (folder[0] == '/'); *p != '\0'; p++) {
+        if (*p == '/') {
+            *p = '\0';
+            if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+                return inq_err_at(err, INQ_IO, folder, -1, "%s", strerror(errno));
+            }
+            *p = '/';
+        }
+    }
+    return INQ_OK;
+}
+
+/* "folder/name" to "folder/.name.tmp"; INQ_USAGE when that does not fit. */
+static int temporary_name(const char *path, char *temporary, size_t size, struct inq_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash != NULL ? (int)(slash + 1 - path) : 0;
+    int len = snprintf(temporary, size, "%.*s.%s.tmp", folder, path, path + folder);
+    return len >= 0 && (size_t)len < size
+               ? INQ_OK
+               : inq_err_at(err, INQ_USAGE, path, -1, "the path is too long");
+}
+
+int inq_out_file(const char *path, int (*fill)(void *ctx, struct inq_out *out, struct inq_err *err),
+                 void *ctx, struct inq_err *err)
+{
+    char temporary[PATH_MAX];
+    int code = make_folders_of(path, err);
+    code = code == INQ_OK ? temporary_name(path, temporary, sizeof temporary, err) : code;
+    if (code != INQ_OK) {
+        return code;
+    }
+    FILE *file = fopen(temporary, "wb");
+    if (file == NULL) {
+        return inq_err_at(err, INQ_IO, temporary, -1, "%s", strerror(errno));
+    }
+    struct inq_out out = {.write = write_file, .ctx = file};
+    code = fill(ctx, &out, err);
+    code = code == INQ_OK ? inq_out_flush(&out, err) : code;
+    bool synced = code == INQ_OK && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    bool closed = fclose(file) == 0;
+    if (code == INQ_OK && (!synced || !closed || rename(temporary, path) != 0)) {
+        code = inq_err_at(err, INQ_IO, path, -1, "%s", strerror(errno));
+    }
+    if (code != INQ_OK) {
+        (void)remove(temporary);
+    }
+    inq_out_release(&out);
+    return code;
 }
 
 void inq_out_release(struct inq_out *out)

@@ -26,6 +26,11 @@ int inq_out_flush(struct inq_out *out, struct inq_err *err);
 int inq_out_end(struct inq_out *out, int code, const char *what, struct inq_err *err);
 /* Writes into `out`, which must outlive the sink. */
 struct inq_sink inq_out_sink(struct inq_out *out);
+/* Writes the file at `path` whole or not at all: `fill` writes into `out`, under a temporary name
+ * beside it that is synced and renamed. Folders around it are made. Fails with INQ_IO, INQ_USAGE
+ * (the path is too long) and as `fill` does. */
+int inq_out_file(const char *path, int (*fill)(void *ctx, struct inq_out *out, struct inq_err *err),
+                 void *ctx, struct inq_err *err);
 /* Frees the buffer (memory mode: the collected bytes too). */
 void inq_out_release(struct inq_out *out);
 

@@ -108,9 +108,6 @@ struct inq_option {
 };
 
 const struct inq_option *inq_cli_option(enum inq_option_id id);
-/* The rows of `mask` with this letter or name (len bytes), or NULL. */
-const struct inq_option *inq_cli_option_letter(char letter, uint64_t mask);
-const struct inq_option *inq_cli_option_name(const char *name, size_t len, uint64_t mask);
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
@@ -133,6 +130,7 @@ const struct inq_command *inq_command_find(const char *name);
 
 int inq_cmd_analyze(struct inq_cli *cli);
 int inq_cmd_info(struct inq_cli *cli);
+int inq_cmd_ingest(struct inq_cli *cli);
 int inq_cmd_list(struct inq_cli *cli);
 int inq_cmd_schedule(struct inq_cli *cli);
 int inq_cmd_fix(struct inq_cli *cli);
@@ -156,9 +154,6 @@ struct inq_cli_format {
 
 /* One row per format. */
 const struct inq_cli_format *inq_cli_format(enum inq_format format);
-/* The row with this name (-f) or whose suffix ends this path (-o); NULL: none. */
-const struct inq_cli_format *inq_cli_format_named(const char *name);
-const struct inq_cli_format *inq_cli_format_of_path(const char *path);
 /* Whether what is written to this path is compressed: its name ends in .gz. */
 bool inq_cli_is_gzip(const char *path);
 /* The names of the formats in `mask` into buf, with `between` them and `last` before the last of

@@ -42,6 +42,8 @@
     (INQ_OPT_COMMON | INQ_OPT_BIT(INQ_OPT_FOLDER) | INQ_OPT_BIT(INQ_OPT_JOBS) |                    \
      INQ_OPT_BIT(INQ_OPT_QUIET))
 
+#define INGEST_OPTIONS (SYNTH_OPTIONS | INQ_OPT_BIT(INQ_OPT_PROGRESS))
+
 #define TEXT_JSON (INQ_FORMAT_BIT(INQ_FORMAT_TEXT) | INQ_FORMAT_BIT(INQ_FORMAT_JSON))
 #ifdef INQ_HAVE_HTML
 #define HTML INQ_FORMAT_BIT(INQ_FORMAT_HTML)
@@ -169,6 +171,17 @@ const struct inq_command inq_commands[] = {
      "  inquest replay run/ --engine cuda --scale 0.1\n"
      "  inquest replay run/ --fix replace-rank:5 -o fixed.trace.json",
      REPLAY_OPTIONS, REPLAY_FORMATS, inq_cmd_replay},
+    {"ingest", "PATH...", "read traces once: a partial file for each",
+     "Reads every file as the other commands do and writes what it holds, compact and checked, as\n"
+     "DIR/PATH.inq. Every command takes partials instead of the files, alone or mixed with others,\n"
+     "and gives the same report. Files may be ingested where they are, by as many machines as\n"
+     "there are, and analyzed together later. A partial of a file that has not changed is kept:\n"
+     "a run that was interrupted goes on.\n"
+     "\n"
+     "  inquest ingest run/ -o partials/\n"
+     "  inquest analyze partials/\n"
+     "  inquest ingest run/node-07 -o /shared/partials     on every node, then analyze the folder",
+     INGEST_OPTIONS, ONLY_TEXT, inq_cmd_ingest},
     {"synth", "SPEC", "write a run with planted faults and its truth",
      "Simulates a training run and writes its traces, one per rank, as PyTorch's profiler would,\n"
      "and truth.json: what was planted and what it costs per step, measured by simulating the\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a graph is made of before it is ordered; shared by graph.c, graph/order.c and deadlock.c. */
+/* What a graph is made of before it is ordered; shared by graph.c and deadlock.c. */
 #ifndef INQ_GRAPH_BUILDER_H
 #define INQ_GRAPH_BUILDER_H
 
@@ -45,14 +45,6 @@ static inline uint32_t inq_unit_of(const struct inq_graph_builder *b, uint32_t i
 {
     return b->group[id] != INQ_NONE ? b->group[id] : (uint32_t)b->n_groups + id;
 }
-
-/* Orders all ops as far as possible. With `n_cut` the order is completed where it stops at circles:
- * the weakest link is taken out of each, edge or member of a group, inferred before recorded ones;
- * *n_cut gets how many. Fails with INQ_NOMEM, and then with INQ_DEADLOCK where a group lacks a
- * member. Release with inq_order_release, on failure too. */
-int inq_order_find(struct inq_graph_builder *b, struct inq_order *order, size_t *n_cut,
-                   struct inq_err *err);
-void inq_order_release(struct inq_order *order);
 
 /* Why the order is not complete: fills `deadlock` (may be NULL) and the message; returns
  * INQ_DEADLOCK, or INQ_NOMEM. */

@@ -30,6 +30,7 @@ extern const struct inq_reader inq_reader_primus;    /* primus.c */
 extern const struct inq_reader inq_reader_nsys;      /* nsys.c */
 extern const struct inq_reader inq_reader_telemetry; /* of GPUs: text */
 extern const struct inq_reader inq_reader_xspace;    /* ingest/xla/xspace.c */
+extern const struct inq_reader inq_reader_partial;   /* ingest/partial/read.c */
 extern const struct inq_reader inq_reader_log;       /* log.c: text */
 extern const struct inq_reader inq_reader_flight;    /* flight.c: Flight Recorder dumps */
 

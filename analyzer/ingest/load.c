@@ -344,7 +344,7 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     size_t n_read = ends[PART_LOGS];
     bool align = intake->options->align == INQ_ALIGN_AUTO;
     if (code == INQ_OK) {
-        code = inq_intake_rows(intake->shards, ends[PART_TRACES], err);
+        code = inq_intake_rows(intake->shards, ends[PART_TRACES], n, err);
     }
     if (code != INQ_OK) {
         return code;
@@ -381,37 +381,48 @@ static uint64_t model_limit(void)
     return (inq_mem_allowed() - inq_mem_held()) / 4 * 3;
 }
 
-/* With the files listed: reads and assembles them. */
+/* With the files listed: reads them, and assembles them unless each was handed over. */
+static int read_files(struct inq_intake *intake, struct inq_run **run, struct inq_err *err)
+{
+    const struct inq_ingest_options *options = intake->options;
+    intake->jobs = inq_par_threads(options->jobs);
+    intake->limit = options->memory_limit > 0 ? options->memory_limit : model_limit();
+    intake->shards = inq_mem_zalloc(intake->walk->n + 1, sizeof *intake->shards);
+    int code = INQ_OK;
+    if (intake->shards == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < intake->walk->n; i++) {
+        intake->bytes_total += intake->walk->files[i].size;
+    }
+    code = read_all(intake, err);
+    if (code == INQ_OK && intake->each == NULL) {
+        code = assemble(intake, run, err);
+    }
+out:
+    if (intake->shards != NULL) {
+        release_shards(intake);
+    }
+    inq_mem_free(intake->shards);
+    (void)pthread_mutex_destroy(&intake->report);
+    return code;
+}
+
 static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *options,
                         struct inq_run **run, struct inq_err *err)
 {
     struct inq_intake intake = {
-        .options = options,
-        .jobs = inq_par_threads(options->jobs),
-        .walk = walk,
-        .limit = options->memory_limit > 0 ? options->memory_limit : model_limit(),
-        .report = PTHREAD_MUTEX_INITIALIZER,
-    };
-    intake.shards = inq_mem_zalloc(walk->n + 1, sizeof *intake.shards);
-    int code = INQ_OK;
-    if (intake.shards == NULL) {
-        code = inq_err_set(err, INQ_NOMEM, "out of memory");
-        goto out;
-    }
-    for (size_t i = 0; i < walk->n; i++) {
-        intake.bytes_total += walk->files[i].size;
-    }
-    code = read_all(&intake, err);
-    if (code == INQ_OK) {
-        code = assemble(&intake, run, err);
-    }
-out:
-    if (intake.shards != NULL) {
-        release_shards(&intake);
-    }
-    inq_mem_free(intake.shards);
-    (void)pthread_mutex_destroy(&intake.report);
-    return code;
+        .options = options, .walk = walk, .report = PTHREAD_MUTEX_INITIALIZER};
+    return read_files(&intake, run, err);
+}
+
+int inq_intake_each(struct inq_walk *walk, const struct inq_ingest_options *options,
+                    const struct inq_intake_each *each, struct inq_err *err)
+{
+    struct inq_intake intake = {
+        .options = options, .walk = walk, .each = each, .report = PTHREAD_MUTEX_INITIALIZER};
+    return read_files(&intake, NULL, err);
 }
 
 /* Reads what the walk lists, which `code` says has succeeded; releases the walk. */

@@ -120,6 +120,9 @@ static void update_counters(struct reading *reading)
 static int check_memory(struct reading *reading)
 {
     struct inq_intake *intake = reading->intake;
+    if (intake->each != NULL) { /* one file a thread is held */
+        return reading->held > intake->limit / (uint64_t)intake->jobs ? INQ_LIMIT : INQ_OK;
+    }
     if (intake->shares != NULL) {
         return reading->held > intake->shares[reading->index] ? INQ_LIMIT : INQ_OK;
     }
@@ -176,8 +179,10 @@ int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append, 
 static int reject_as(struct inq_shard *shard, const char *reason)
 {
     struct inq_file file = shard->file;
+    struct inq_arena arena = shard->arena; /* a partial's path is in it */
+    shard->arena = (struct inq_arena){0};
     inq_shard_release(shard);
-    *shard = (struct inq_shard){.file = file};
+    *shard = (struct inq_shard){.file = file, .arena = arena};
     shard->file.read = false;
     shard->file.events_kept = 0;
     shard->file.reason = reason;
@@ -340,14 +345,31 @@ static int read_file(struct reading *reading, bool threaded, struct inq_err *err
 }
 
 /* A file for which there is not enough memory costs itself only. Allocates nothing. */
-static void give_up(struct inq_shard *shard)
+static void give_up(struct inq_shard *shard, const struct inq_walk_file *of)
 {
-    struct inq_file file = {.path = shard->file.path,
-                            .bytes = shard->file.bytes,
+    struct inq_file file = {.path = of->path,
+                            .bytes = of->size,
                             .format = "unknown",
                             .reason = "out of memory while it was read"};
     inq_shard_release(shard);
     *shard = (struct inq_shard){.file = file};
+}
+
+/* Hands a file that was read over; of its shard, only what planning needs is kept. An archive is
+ * not read: its members come later. */
+static int hand_over(struct reading *reading, struct inq_err *err)
+{
+    struct inq_intake *intake = reading->intake;
+    const struct inq_walk_file *file = &intake->walk->files[reading->index];
+    if (file->is_archive) {
+        return INQ_OK;
+    }
+    int code = intake->each->take(intake->each->ctx, reading->index, reading->shard, err);
+    struct inq_file kept = {.path = file->path, .bytes = file->size, .reason = ""};
+    inq_shard_release(reading->shard);
+    *reading->shard = (struct inq_shard){.file = kept};
+    count(&intake->held, &reading->held, 0);
+    return code;
 }
 
 int inq_intake_file(void *ctx, size_t k, struct inq_err *err)
@@ -362,21 +384,25 @@ int inq_intake_file(void *ctx, size_t k, struct inq_err *err)
     }
     *shard = (struct inq_shard){.file = {.path = file->path, .bytes = file->size, .reason = ""},
                                 .operators = intake->options->operators};
+    struct reading reading = {.intake = intake, .shard = shard, .index = index};
+    bool done = intake->each != NULL && intake->each->is_done(intake->each->ctx, index);
     if (file->reason != NULL) {
         shard->file.format = "unknown";
         code = reject_as(shard, file->reason);
-    } else {
-        struct reading reading = {.intake = intake, .shard = shard, .index = index};
+    } else if (!done) {
         /* towards the end there are fewer files than cores: read ahead on the idle ones */
         size_t left = intake->n_order - k;
         bool threaded = left < (size_t)intake->jobs && file->size >= WORTH_A_THREAD;
         code = read_file(&reading, threaded, err);
-        count(&intake->bytes_done, &reading.bytes, file->size);
     }
+    count(&intake->bytes_done, &reading.bytes, file->size);
     if (code == INQ_NOMEM) {
-        give_up(shard);
+        give_up(shard, file);
         *err = (struct inq_err){0};
         code = INQ_OK;
+    }
+    if (code == INQ_OK && intake->each != NULL && !done) {
+        code = hand_over(&reading, err);
     }
     atomic_fetch_add(&intake->files_done, 1);
     maybe_report(intake);

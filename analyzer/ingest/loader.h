@@ -10,6 +10,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Instead of keeping what was read: what becomes of every file, archives aside. Called by several
+ * threads at once. */
+struct inq_intake_each {
+    bool (*is_done)(void *ctx, size_t file); /* then it is not read */
+    int (*take)(void *ctx, size_t file, struct inq_shard *shard, struct inq_err *err);
+    void *ctx;
+};
+
 /* Filled by inq_ingest; the counters are shared by the threads that read. */
 struct inq_intake {
     const struct inq_ingest_options *options;
@@ -27,6 +35,8 @@ struct inq_intake {
     atomic_uint_fast64_t held;
     atomic_bool over; /* the limit was reached in the first pass */
 
+    const struct inq_intake_each *each; /* NULL: the shards are kept */
+
     atomic_int stop; /* code of the failure for which all reading ends; 0: go on */
     atomic_uint_fast64_t bytes_done, events;
     atomic_uint files_done;
@@ -39,13 +49,16 @@ struct inq_intake {
  * marked in the walk. Fails only for what must end the whole
  * ingest: INQ_CANCELLED. For inq_par_for: `ctx` is a struct inq_intake. */
 int inq_intake_file(void *ctx, size_t k, struct inq_err *err);
+/* Reads all files of the walk and hands each over. Fails as inq_ingest does, and as `take`. */
+int inq_intake_each(struct inq_walk *walk, const struct inq_ingest_options *options,
+                    const struct inq_intake_each *each, struct inq_err *err);
 /* Sets why a file was not read or what is missing from it (copied), behind what is said already if
  * `append`. Fails with INQ_NOMEM. */
 int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append,
                       struct inq_err *err);
 /* With all files read: ranks of those that only tell them together (rank_row.c); says of which the
  * rank is not known. Fails with INQ_NOMEM. */
-int inq_intake_rows(struct inq_shard *shards, size_t n, struct inq_err *err);
+int inq_intake_rows(struct inq_shard *shards, size_t n, size_t n_all, struct inq_err *err);
 /* Calls options->progress now; INQ_CANCELLED when it asks for an end. */
 int inq_intake_report(struct inq_intake *intake, struct inq_err *err);
 

@@ -246,12 +246,72 @@ static int say_who_has_none(struct inq_shard *shards, size_t n, struct inq_err *
     return code;
 }
 
-int inq_intake_rows(struct inq_shard *shards, size_t n, struct inq_err *err)
+/* ---- Ascend ---------------------------------------------------------------------------------- */
+
+/* Bytes of the path of the folder that many levels above the file's own; 0: there is none. */
+static size_t folder_above(const char *path, int levels)
+{
+    size_t end = strlen(path);
+    for (int i = 0; i <= levels && end > 0; i++) {
+        size_t at = behind_slash(path, end);
+        end = at > 0 ? at - 1 : 0;
+    }
+    return end;
+}
+
+/* The rank in "profiler_info_3.json", which torch_npu puts into the folder of the process. */
+static int64_t rank_of_info(const char *path)
+{
+    static const char prefix[] = "profiler_info_";
+    const char *p = path + behind_slash(path, strlen(path));
+    if (strncmp(p, prefix, sizeof prefix - 1) != 0) {
+        return -1;
+    }
+    p += sizeof prefix - 1;
+    size_t digits = strspn(p, "0123456789");
+    int64_t rank = 0;
+    for (size_t i = 0; i < digits && digits <= MAX_DIGITS; i++) {
+        rank = rank * 10 + (p[i] - '0');
+    }
+    return digits > 0 && digits <= MAX_DIGITS && strcmp(p + digits, ".json") == 0 ? rank : -1;
+}
+
+/* "X_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json" is the rank of "X_ascend_pt/profiler_info_3.
+ * json": all traces have the same name, their folders those of hosts and processes. */
+static int name_ascend(struct inq_shard *shards, size_t n, size_t n_all, struct inq_err *err)
+{
+    struct inq_map ranks = {0};
+    int code = INQ_OK;
+    for (size_t i = 0; i < n_all && code == INQ_OK; i++) {
+        const char *path = shards[i].file.path;
+        int64_t rank = rank_of_info(path);
+        if (rank >= 0) {
+            code = inq_map_put(&ranks, inq_hash_bytes(path, folder_above(path, 0)), (uint32_t)rank,
+                               err);
+        }
+    }
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        struct inq_shard *shard = &shards[i];
+        uint32_t rank = 0;
+        size_t above = folder_above(shard->file.path, 1);
+        if (shard->file.read && shard->n_ranks == 1 && shard->ranks[0].rank < 0 &&
+            inq_map_get(&ranks, inq_hash_bytes(shard->file.path, above), &rank)) {
+            shard->ranks[0].rank = (int32_t)rank;
+        }
+    }
+    inq_map_release(&ranks);
+    return code;
+}
+
+int inq_intake_rows(struct inq_shard *shards, size_t n, size_t n_all, struct inq_err *err)
 {
     struct candidate *candidates = inq_mem_alloc((n + 1) * sizeof *candidates);
     int64_t *numbers = inq_mem_alloc((n + 1) * sizeof *numbers);
     int code = candidates != NULL && numbers != NULL ? INQ_OK
                                                      : inq_err_set(err, INQ_NOMEM, "out of memory");
+    if (code == INQ_OK) {
+        code = name_ascend(shards, n, n_all, err);
+    }
     for (int folder = 0; folder < 2 && code == INQ_OK; folder++) {
         code = name_rows(shards, n, folder != 0, candidates, numbers, err);
     }

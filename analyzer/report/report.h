@@ -23,7 +23,7 @@ int inq_document_html(const struct inq_document *doc, struct inq_out *out, struc
 int inq_document_perfetto(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
 void inq_document_json(const struct inq_document *doc, struct inq_out *out, bool compact);
 
-/* ---- sentences.c: what text and Markdown both say -------------------------------------------- */
+/* ---- what text and Markdown both say ---- */
 
 /* The verdict's evidence, with where to look: "Measured ...; expected .... See rank 5, 0.1s~0.2s.";
  * "" none. */
@@ -55,22 +55,8 @@ bool inq_lists_finding(const struct inq_view *view, const struct inq_finding *fi
 /* Number of findings that are listed. */
 size_t inq_count_findings(const struct inq_view *view);
 
-/* report/render/text/findings.c */
-void inq_text_findings(const struct inq_view *view, const struct inq_pen *pen);
-
-/* report/render/json/failure.c, report/render/json/findings.c, report/render/json/sections.c,
- * report/render/json/account.c, report/render/json/graph.c, report/render/json/peers.c: one section
- * each */
-void inq_json_verdict(struct inq_json *json, const struct inq_verdict *verdict);
 void inq_json_failure(struct inq_json *json, const struct inq_view *view);
-void inq_json_training(struct inq_json *json, const struct inq_view *view);
-void inq_json_findings(struct inq_json *json, const struct inq_view *view);
 void inq_json_account(struct inq_json *json, const struct inq_view *view);
-void inq_json_ranks(struct inq_json *json, const struct inq_view *view);
-void inq_json_collectives(struct inq_json *json, const struct inq_view *view);
-void inq_json_pipeline(struct inq_json *json, const struct inq_view *view);
-void inq_json_whatif(struct inq_json *json, const struct inq_view *view);
-void inq_json_critical_path(struct inq_json *json, const struct inq_view *view);
 void inq_json_peers(struct inq_json *json, const struct inq_view *view);
 
 #endif

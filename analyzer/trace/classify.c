@@ -125,6 +125,8 @@ static const struct text_code compute[] = {
     {"at::native", 1},
     {"aten::", 1},
     {"-dtype_", 1}, /* MTIA's names of ops */
+    {"aclnn", 1},   /* Ascend's, and the core that runs them */
+    {"AiCore", 1},
     {"at_cuda_detail", 1},
     {"cub::", 1},
     {"thrust::", 1},
@@ -254,6 +256,8 @@ enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len)
         {"Bcast", INQ_COLL_BROADCAST},
         {"Gather", INQ_COLL_GATHER},
         {"Scatter", INQ_COLL_SCATTER},
+        {"hcom_send", INQ_COLL_SEND},
+        {"hcom_receive", INQ_COLL_RECV},
     };
     int kind = find_row(kinds, COUNT(kinds), name, len);
     if (kind >= 0) {
@@ -342,6 +346,12 @@ uint32_t inq_dtype_bytes(const char *dtype, size_t len)
         {"uint64_t", 8},     {"__nv_bfloat16", 2},
         {"f8e4m3", 1},       {"f8e5m2", 1},
         {"ComplexFloat", 8}, {"ComplexDouble", 16},
+        {"FP16", 2},         {"BFP16", 2},
+        {"FP32", 4},         {"FP64", 8},
+        {"INT8", 1},         {"UINT8", 1},
+        {"INT16", 2},        {"UINT16", 2},
+        {"INT32", 4},        {"UINT32", 4},
+        {"INT64", 8},        {"UINT64", 8},
         {"float32", 4},      {"float16", 2},
         {"bfloat16", 2},     {"float64", 8},
         {"int8", 1},         {"uint8", 1},

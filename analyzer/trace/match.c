@@ -399,6 +399,23 @@ static void write_members(const struct channel *c, const struct instance *instan
     }
 }
 
+/* What holds of every collective, however it was found: a rank is in it once, and its members agree
+ * in kind and size. What does not is left unmatched. */
+static bool is_sound(const struct channel *c, const struct instance *instance,
+                     const struct inq_member *members)
+{
+    bool sound = true;
+    for (uint32_t i = 1; i < instance->n_members; i++) {
+        sound = sound && members[i - 1].rank < members[i].rank;
+    }
+    for (uint32_t at = instance->last_member; at != INQ_NONE; at = c->links[at].previous) {
+        const struct inq_comm_row *row = &c->sides[c->links[at].side].rows[c->links[at].row];
+        struct inq_align_row own = inq_comm_align_row(row, row->end_ns);
+        sound = sound && inq_align_agree(&instance->row, &own);
+    }
+    return sound;
+}
+
 static int keep_instance(struct channel *c, const struct instance *instance, uint32_t expected,
                          int64_t seq)
 {
@@ -414,6 +431,9 @@ static int keep_instance(struct channel *c, const struct instance *instance, uin
     }
     struct inq_member *members = f->members + f->n_members;
     write_members(c, instance, members);
+    if (!is_sound(c, instance, members)) {
+        return INQ_OK;
+    }
     const struct inq_rank *rank = &c->m->trace->ranks[members[0].rank];
     const struct inq_comm *comm = &rank->comms[rank->events.comm[members[0].event]];
     f->rows[f->n++] = (struct inq_collective){

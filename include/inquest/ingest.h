@@ -52,6 +52,23 @@ INQ_API int inq_ingest_memory(const struct inq_ingest_blob *blobs, size_t n_blob
                               const struct inq_ingest_options *options, struct inq_run **run,
                               struct inq_err *err);
 
+/* What became of the files that inq_ingest_partials met. */
+struct inq_partials {
+    size_t written;     /* partials of traces */
+    size_t as_they_are; /* partials of other files, which are read when the partial is */
+    size_t kept;        /* found made of a file that has not changed */
+    size_t not_read;    /* files that could not be opened: without a partial */
+    uint64_t bytes_in, bytes_out;
+};
+
+/* Reads what inq_ingest would and writes for each file a partial (inquest-partial(5)) below
+ * `folder`, under the file's path; every function that takes traces takes them instead. One that is
+ * there and was made of the same file is kept. Holds one file a thread in memory. Fails as
+ * inq_ingest does, and with INQ_IO when a partial cannot be written. */
+INQ_API int inq_ingest_partials(const char *const *paths, size_t n_paths, const char *folder,
+                                const struct inq_ingest_options *options,
+                                struct inq_partials *partials, struct inq_err *err);
+
 #ifdef __cplusplus
 }
 #endif

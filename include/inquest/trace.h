@@ -420,6 +420,11 @@ struct inq_run {
  * other that is no longer cannot be told from transfer. 2 us where both read one clock, and where
  * clocks were not aligned; INT64_MAX where nothing connects the clocks. */
 INQ_API int64_t inq_clock_doubt_ns(const struct inq_trace *trace, uint32_t a, uint32_t b);
+/* How much later than `arrival_ns`, the start of rank `last`, the last member of a collective may
+ * have arrived: another one whose clock is in doubt may be the last. INT64_MAX where nothing
+ * connects the clocks of two members. */
+INQ_API int64_t inq_arrival_doubt_ns(const struct inq_trace *trace, const struct inq_collective *c,
+                                     uint32_t last, int64_t arrival_ns);
 
 /* Text of a string id; never NULL; valid as long as the trace. */
 INQ_API const char *inq_trace_str(const struct inq_trace *trace, inq_str id);

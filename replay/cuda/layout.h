@@ -89,9 +89,6 @@ struct inq_gpu_payload inq_gpu_payload_of(const struct inq_plan *plan, uint32_t 
  * 0: no op moves data. */
 uint64_t inq_gpu_buffer_bytes(const struct inq_plan *plan);
 
-/* The rank whose pattern `op` (RECV, COPY) receives. */
-int32_t inq_gpu_source_rank(const struct inq_plan *plan, uint32_t op);
-
 /* A duration as products of given times: count[i] of size i, largest first. */
 #define INQ_GPU_SIZES 8
 struct inq_gpu_menu {

@@ -78,18 +78,6 @@ struct inq_gpu_program {
     struct inq_gpu_work work;
 };
 
-int inq_gpu_program_make(struct inq_gpu_program *program, struct inq_gpu_session *session,
-                         const struct inq_plan *plan, const struct inq_gpu_layout *layout,
-                         const struct inq_replay_options *options, struct inq_err *err);
-void inq_gpu_program_release(struct inq_gpu_program *program);
-/* Executes once; start and end [n_ops] get the device's times. */
-int inq_gpu_program_execute(struct inq_gpu_program *program, int64_t timeout_ns, uint64_t *start,
-                            uint64_t *end, struct inq_err *err);
-/* Puts the commands into the streams, or captures them for executions to come. */
-int inq_gpu_program_capture(struct inq_gpu_program *program, struct inq_err *err);
-void inq_gpu_program_uncapture(struct inq_gpu_program *program);
-/* Takes launch gaps off the delays and durations that the device reads. */
-int inq_gpu_program_set_times(struct inq_gpu_program *program, struct inq_err *err);
 /* Where the kernels on a GPU find their times. */
 struct inq_gpu_board inq_gpu_board_of(const struct inq_gpu_program *program, uint32_t gpu);
 /* One of an op's kernels. */

@@ -84,7 +84,5 @@ void *inq_host_loop(void *worker);
 void inq_host_post(struct host_run *run, uint32_t op);
 /* Ends the execution, if nothing has yet, and wakes everyone. */
 void inq_host_stop(struct host_run *run, enum host_outcome outcome);
-/* Says which ops wait for each other; returns INQ_DEADLOCK (or INQ_NOMEM). No thread runs. */
-int inq_host_explain(const struct host_run *run, struct inq_err *err);
 
 #endif

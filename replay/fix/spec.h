@@ -52,14 +52,6 @@ int inq_fix_read(const char **at, const struct fix_row **row, struct fix_args *a
 int inq_fix_apply(struct fix_job *job, const char *spec, struct fix_said *said,
                   struct inq_err *err);
 
-/* Whether all of the spec repairs causes (fix/repairs.c). */
-bool inq_fix_is_repair(const char *spec);
-/* What a step of a recorded run gains by a spec that only repairs causes, by the study of its
- * findings. *repairs is false for other specs and where nothing is simulated, and nothing is done.
- * Fails with INQ_UNSUPPORTED where there is nothing to repair, INQ_NOMEM. */
-int inq_fix_repairs_gain(struct inq_study *study, const char *spec, bool *repairs,
-                         struct inq_gain *gain, struct inq_err *err);
-
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 /* The number of a key, `fallback` when it is not given. INQ_USAGE outside of [low, high]. */

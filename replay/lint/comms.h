@@ -32,7 +32,4 @@ static inline const struct inq_action *inq_call_action(const struct inq_calls *c
     return &c->schedule->ranks[call->rank].actions[call->index];
 }
 
-/* R5, R6, R7: whether calls that are all paired, in one order on both sides, run through. */
-int inq_lint_blocking(struct inq_calls *c, enum inq_grouping grouping);
-
 #endif

@@ -20,8 +20,6 @@ int32_t inq_lint_position(const struct inq_action *action, size_t index);
 
 /* R2, R3, R10: what can be seen on one rank, and counts over all. */
 int inq_lint_order(const struct inq_schedule *schedule, struct inq_lint *lint, struct inq_err *err);
-/* R6 for runtimes that send and receive step by step, on a compute-only schedule. */
-int inq_lint_steps(const struct inq_schedule *schedule, struct inq_lint *lint, struct inq_err *err);
 /* R4, R6, R7, R12 on a schedule with explicit SEND and RECV cells. */
 int inq_lint_comms(const struct inq_schedule *schedule, enum inq_grouping grouping,
                    struct inq_lint *lint, struct inq_err *err);

@@ -119,20 +119,6 @@ uint32_t inq_synth_launch(struct synth_builder *b, struct synth_item *item, int6
 /* A call that puts nothing on the GPU that takes time. */
 void inq_synth_call(struct synth_builder *b, enum synth_call_id call, enum synth_stream stream);
 
-/* ---- transfers (transfer.c): all wait for the compute that was launched before them ---------- */
-
-/* A collective over the rank's group; `elements` of the whole, not of one rank's shard. Returns its
- * node. */
-uint32_t inq_synth_collective(struct synth_builder *b, enum synth_comm_kind kind,
-                              enum synth_role role, int64_t elements, bool single);
-/* A transfer to or from the peer; `backward` for gradients. In fused mode a send waits for a
- * receive from the same peer, to share its kernel. A receive that is early waits for no compute;
- * who needs its data has to wait for the node returned. */
-void inq_synth_send(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
-uint32_t inq_synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements);
-/* Issues the send that waits, unless a receive from `next_peer` comes next. */
-void inq_synth_flush_send(struct synth_builder *b, int32_t next_peer);
-
 /* ---- the run --------------------------------------------------------------------------------- */
 
 /* One step of one rank. */

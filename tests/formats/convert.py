@@ -15,6 +15,8 @@ import re
 import struct
 import sys
 
+import devices
+
 BASE = "baseTimeNanoseconds"
 
 
@@ -273,6 +275,7 @@ FORMATS = {
     "xspace-gpu": lambda ranks, out: xspace(ranks, out, "gpu"),
     "xspace-gpu1": lambda ranks, out: xspace(ranks, out, "gpu", 1),
     "xspace-tpu": lambda ranks, out: xspace(ranks, out, "tpu"),
+    **devices.FORMATS,
 }
 
 

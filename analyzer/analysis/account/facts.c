@@ -117,15 +117,13 @@ static void list_collective(struct listing *l, uint32_t index)
     }
     struct inq_member last = last_arriver(trace, c);
     int64_t arrival_ns = start_of(trace, &last);
-    bool unknown = c->ends_disagree || lacks_members(trace, c);
-    for (uint32_t i = 0; i < c->n_members; i++) { /* clocks that nothing connects */
-        uint32_t rank = trace->members[c->first_member + i].rank;
-        unknown = unknown || inq_clock_doubt_ns(trace, rank, last.rank) == INT64_MAX;
-    }
+    int64_t later_ns = inq_arrival_doubt_ns(trace, c, last.rank, arrival_ns);
+    bool unknown = c->ends_disagree || lacks_members(trace, c) || later_ns == INT64_MAX;
     for (uint32_t i = 0; i < c->n_members; i++) {
         struct inq_member member = trace->members[c->first_member + i];
         int64_t wait_ns = arrival_ns - start_of(trace, &member);
         int64_t doubt_ns = inq_clock_doubt_ns(trace, member.rank, last.rank);
+        doubt_ns = doubt_ns > later_ns ? doubt_ns : later_ns;
         enum inq_fact_kind kind = unknown                              ? INQ_FACT_UNKNOWN
                                   : wait_ns > 0 && wait_ns <= doubt_ns ? INQ_FACT_UNSURE
                                                                        : INQ_FACT_GROUP;

@@ -18,8 +18,7 @@ static int64_t sooner(int64_t a_ns, int64_t b_ns)
 /* When a member's dump ends, by the clock of the rank whose op is given: hosts' clocks may be
  * seconds apart, and both enqueued the op at about the same time. By the member's own clock where
  * its dump no longer lists the op, or nothing behind it. */
-static int64_t end_by_own_clock(const struct inq_flight_rank *member,
-                                const struct inq_flight_op *op)
+static int64_t end_by_own_clock(const struct inq_state_rank *member, const struct inq_state_op *op)
 {
     const struct inq_flight_dump *dump = member->dump;
     int64_t own_ns = op->entry->created_ns;
@@ -37,15 +36,15 @@ static int64_t end_by_own_clock(const struct inq_flight_rank *member,
 /* The first end of a dump of those that have left what the rank is stuck in. */
 static int64_t peers_end(const struct inq_failure_case *c, size_t r)
 {
-    const struct inq_flight_op *op = &c->model.ranks[r].pending[c->waits.nodes[r].op];
+    const struct inq_state_op *op = &c->model.ranks[r].pending[c->waits.nodes[r].op];
     if (op->entry->is_p2p) {
-        uint32_t peer = inq_flight_partner(&c->model, (uint32_t)r, op).peer;
+        uint32_t peer = inq_state_partner(&c->model, (uint32_t)r, op).peer;
         return peer != INQ_NONE ? c->model.ranks[peer].last_ns : INQ_TIME_NONE;
     }
     int64_t end_ns = INQ_TIME_NONE;
-    const struct inq_flight_team *team = &c->model.teams[op->team];
+    const struct inq_state_group *team = &c->model.groups[op->team];
     for (size_t i = 0; i < team->n_members; i++) {
-        const struct inq_flight_place *place = &team->places[i];
+        const struct inq_state_place *place = &team->places[i];
         if (place->known && place->next_seq > op->entry->collective_seq) {
             end_ns = sooner(end_ns, end_by_own_clock(&c->model.ranks[place->rank], op));
         }
@@ -55,8 +54,8 @@ static int64_t peers_end(const struct inq_failure_case *c, size_t r)
 
 static bool may_be_early(const struct inq_failure_case *c, size_t r)
 {
-    const struct inq_flight_node *node = &c->waits.nodes[r];
-    if (node->end != INQ_FLIGHT_ON_GPU || node->unstarted || !c->model.ranks[r].whole) {
+    const struct inq_state_node *node = &c->waits.nodes[r];
+    if (node->end != INQ_END_ON_GPU || node->unstarted || !c->model.ranks[r].whole) {
         return false;
     }
     int64_t own_ns = c->model.ranks[r].last_ns;
@@ -65,15 +64,15 @@ static bool may_be_early(const struct inq_failure_case *c, size_t r)
 }
 
 /* Whether most ranks wait for one that is stuck, directly or not. */
-static bool is_explained(struct inq_failure_case *c, const struct inq_flight_waits *waits,
-                         bool *reach, struct inq_err *err)
+static bool is_explained(struct inq_failure_case *c, const struct inq_solution *waits, bool *reach,
+                         struct inq_err *err)
 {
     size_t n = 0;
     size_t n_waiting = 0;
     for (size_t r = 0; r < c->model.n_ranks; r++) {
-        reach[r] = inq_flight_is_stuck(&waits->nodes[r]);
+        reach[r] = inq_state_is_stuck(&waits->nodes[r]);
     }
-    if (inq_flight_reach(&c->model, waits, reach, err) != INQ_OK) {
+    if (inq_state_reach(&c->model, waits, reach, err) != INQ_OK) {
         return false;
     }
     for (size_t r = 0; r < c->model.n_ranks; r++) {
@@ -87,7 +86,7 @@ static void set_aside(struct inq_failure_case *c, const bool *early, bool aside)
 {
     for (uint32_t r = 0; r < c->model.n_ranks; r++) {
         if (early[r]) {
-            inq_flight_set_aside(&c->model, r, aside);
+            inq_state_set_aside(&c->model, r, aside);
         }
     }
 }
@@ -95,9 +94,9 @@ static void set_aside(struct inq_failure_case *c, const bool *early, bool aside)
 /* Tries the ranks' dumps as older ones, and keeps to that when it explains more. */
 static int weigh(struct inq_failure_case *c, const bool *early, bool *scratch, struct inq_err *err)
 {
-    struct inq_flight_waits waits;
+    struct inq_solution waits;
     set_aside(c, early, true);
-    int code = inq_flight_waits(&c->model, &waits, err);
+    int code = inq_state_solve(&c->model, &waits, err);
     bool explained = code == INQ_OK && is_explained(c, &waits, scratch, err);
     if (explained || (c->n_early > 2 && 8 * c->n_early > c->model.n_ranks)) {
         c->waits = waits;

@@ -36,7 +36,7 @@ static void add_stack(struct inq_failure_case *c, uint32_t rank,
 }
 
 /* "all_gather (_all_gather_base) 87749 of GROUP [8-11]" */
-static const char *say_op(struct inq_failure_case *c, const struct inq_flight_op *op)
+static const char *say_op(struct inq_failure_case *c, const struct inq_state_op *op)
 {
     const struct inq_flight_entry *entry = op->entry;
     return inq_say(c->arena, "%s %" PRId64 " of %s", inq_failure_op(c, entry),
@@ -44,15 +44,15 @@ static const char *say_op(struct inq_failure_case *c, const struct inq_flight_op
                    inq_failure_group(c, op->team));
 }
 
-static const struct inq_flight_op *op_of(const struct inq_failure_case *c, uint32_t rank,
-                                         uint32_t op)
+static const struct inq_state_op *op_of(const struct inq_failure_case *c, uint32_t rank,
+                                        uint32_t op)
 {
     return &c->model.ranks[rank].pending[op];
 }
 
 /* ---- evidence -------------------------------------------------------------------------------- */
 
-static const char *say_waiter(struct inq_failure_case *c, const struct inq_flight_node *node)
+static const char *say_waiter(struct inq_failure_case *c, const struct inq_state_node *node)
 {
     if (node->waiter == INQ_NONE) {
         return "";
@@ -63,7 +63,7 @@ static const char *say_waiter(struct inq_failure_case *c, const struct inq_fligh
 }
 
 /* Why a dump does not tell what holds its rank. */
-static const char *say_dump(const struct inq_flight_rank *of)
+static const char *say_dump(const struct inq_state_rank *of)
 {
     return of->dump == NULL     ? "no dump"
            : of->n_unplaced > 0 ? "pending in a group whose members no dump lists"
@@ -74,15 +74,15 @@ static const char *say_dump(const struct inq_flight_rank *of)
 /* What holds a rank, as far as its dump and those of its waiters tell. */
 static void tell_rank(struct inq_failure_case *c, uint32_t rank)
 {
-    const struct inq_flight_node *node = &c->waits.nodes[rank];
-    const struct inq_flight_rank *of = &c->model.ranks[rank];
+    const struct inq_state_node *node = &c->waits.nodes[rank];
+    const struct inq_state_rank *of = &c->model.ranks[rank];
     const char *waiter = say_waiter(c, node);
     const char *comma = waiter[0] != '\0' ? "; " : "";
     if (node->op != INQ_NONE) {
         add_stack(c, rank, of->pending[node->op].entry);
     }
     switch (node->end) {
-    case INQ_FLIGHT_ON_GPU:
+    case INQ_END_ON_GPU:
         add_evidence(c, rank,
                      inq_say(c->arena,
                              "%zu ops enqueued and not finished; the oldest is %s, "
@@ -90,30 +90,30 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
                              of->n_pending, say_op(c, &of->pending[node->op]),
                              node->unstarted ? "started" : "finished", comma, waiter));
         break;
-    case INQ_FLIGHT_ON_CPU:
+    case INQ_END_ON_CPU:
         add_evidence(c, rank,
                      inq_say(c->arena, "%s; %s",
                              of->n_pending == 0 ? "everything that it enqueued is finished"
                                                 : "what it enqueued says nothing of others",
                              waiter));
         break;
-    case INQ_FLIGHT_NO_DUMP:
+    case INQ_END_UNKNOWN:
         add_evidence(c, rank, inq_say(c->arena, "%s%s%s", say_dump(of), comma, waiter));
         break;
-    case INQ_FLIGHT_JOINED:
-    case INQ_FLIGHT_WAITS:
-    case INQ_FLIGHT_CIRCLE:
+    case INQ_END_JOINED:
+    case INQ_END_WAITS:
+    case INQ_END_CIRCLE:
         if (node->op != INQ_NONE) {
             const char *peer = node->n_edges > 0 ? inq_say(c->arena, " for rank %" PRId32,
                                                            c->model.ranks[node->edges[0].to].rank)
                                                  : "";
-            bool both = node->end == INQ_FLIGHT_CIRCLE && waiter[0] != '\0';
+            bool both = node->end == INQ_END_CIRCLE && waiter[0] != '\0';
             add_evidence(c, rank,
                          inq_say(c->arena, "waits in %s%s%s%s", say_op(c, &of->pending[node->op]),
                                  peer, both ? comma : "", both ? waiter : ""));
         }
         break;
-    case INQ_FLIGHT_IDLE:
+    case INQ_END_IDLE:
         break;
     }
 }
@@ -121,7 +121,7 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
 static void tell_list(struct inq_failure_case *c, const int32_t *ranks, size_t n, size_t most)
 {
     for (size_t i = 0; i < n && i < most; i++) {
-        uint32_t rank = inq_flight_find_rank(&c->model, ranks[i]);
+        uint32_t rank = inq_state_find_rank(&c->model, ranks[i]);
         if (rank != INQ_NONE) {
             tell_rank(c, rank);
         }
@@ -130,15 +130,15 @@ static void tell_list(struct inq_failure_case *c, const int32_t *ranks, size_t n
 
 static void tell_mismatch(struct inq_failure_case *c)
 {
-    const struct inq_flight_verdict *v = &c->mismatch;
+    const struct inq_state_verdict *v = &c->mismatch;
     add_evidence(c, INQ_NONE,
                  inq_say(c->arena, "%s %" PRId64 " of %s: %s", c->failure->op, v->seq,
                          c->failure->group, inq_failure_say_match(c, c->mismatch_team, v)));
-    const struct inq_flight_team *team = &c->model.teams[c->mismatch_team];
+    const struct inq_state_group *team = &c->model.groups[c->mismatch_team];
     const struct inq_flight_entry *both[] = {v->other, v->usual};
     for (size_t k = 0; k < 2; k++) {
         for (size_t i = 0; i < team->n_members; i++) {
-            const struct inq_flight_rank *rank = &c->model.ranks[team->places[i].rank];
+            const struct inq_state_rank *rank = &c->model.ranks[team->places[i].rank];
             const struct inq_flight_dump *dump = rank->dump;
             bool owns = dump != NULL && both[k] >= dump->entries &&
                         both[k] < dump->entries + dump->n_entries;
@@ -186,7 +186,7 @@ static const char *say_victims(struct inq_failure_case *c)
 
 static bool is_held_alike(const struct inq_failure_case *c, uint32_t rank)
 {
-    const struct inq_flight_op *op = inq_failure_held(c, rank);
+    const struct inq_state_op *op = inq_failure_held(c, rank);
     return op != NULL && c->held != NULL && op->team == c->held->team &&
            op->entry->is_p2p == c->held->entry->is_p2p &&
            op->entry->collective_seq == c->held->entry->collective_seq &&
@@ -194,7 +194,7 @@ static bool is_held_alike(const struct inq_failure_case *c, uint32_t rank)
 }
 
 /* The roots with this end: how many, their list, and whether one op holds them all. */
-static size_t list_stuck(struct inq_failure_case *c, enum inq_flight_end end, int32_t **ranks,
+static size_t list_stuck(struct inq_failure_case *c, enum inq_state_end end, int32_t **ranks,
                          bool *alike)
 {
     const struct inq_failure *f = c->failure;
@@ -202,7 +202,7 @@ static size_t list_stuck(struct inq_failure_case *c, enum inq_flight_end end, in
     *alike = true;
     *ranks = inq_arena_array(c->arena, f->n_roots, sizeof **ranks);
     for (size_t i = 0; i < f->n_roots && *ranks != NULL; i++) {
-        uint32_t rank = inq_flight_find_rank(&c->model, f->root_ranks[i]);
+        uint32_t rank = inq_state_find_rank(&c->model, f->root_ranks[i]);
         if (c->waits.nodes[rank].end == end) {
             (*ranks)[n++] = f->root_ranks[i];
             *alike = *alike && is_held_alike(c, rank);
@@ -216,7 +216,7 @@ static const char *say_stuck(struct inq_failure_case *c, const char *op)
     int32_t *ranks = NULL;
     bool alike = true;
     bool gpu = c->failure->cls == INQ_FAILURE_GPU_STALL;
-    size_t n = list_stuck(c, gpu ? INQ_FLIGHT_ON_GPU : INQ_FLIGHT_ON_CPU, &ranks, &alike);
+    size_t n = list_stuck(c, gpu ? INQ_END_ON_GPU : INQ_END_ON_CPU, &ranks, &alike);
     const char *who = inq_say_ranks(c->arena, ranks, n, true);
     const char *be = n == 1 ? "is" : "are";
     const char *with = alike ? "" : "what others wait for, such as ";
@@ -230,7 +230,7 @@ static const char *say_stuck(struct inq_failure_case *c, const char *op)
     const char *what =
         alike ? inq_say(c->arena, "%s, which %s peers have %s", op, n == 1 ? "its" : "their", left)
               : inq_say(c->arena, "what their peers have %s, such as %s", left, op);
-    n = list_stuck(c, INQ_FLIGHT_ON_CPU, &ranks, &alike);
+    n = list_stuck(c, INQ_END_ON_CPU, &ranks, &alike);
     const char *more =
         n == 0 ? ""
                : inq_say(c->arena, "; %s %s stuck on the CPU",
@@ -246,8 +246,8 @@ static const char *say_lack(const struct inq_failure_case *c)
     size_t n_stale = 0;
     size_t n_unplaced = 0;
     for (size_t i = 0; i < f->n_suspects; i++) {
-        const struct inq_flight_rank *rank =
-            &c->model.ranks[inq_flight_find_rank(&c->model, f->suspect_ranks[i])];
+        const struct inq_state_rank *rank =
+            &c->model.ranks[inq_state_find_rank(&c->model, f->suspect_ranks[i])];
         n_stale += rank->stale;
         n_unplaced += rank->whole && rank->n_unplaced > 0;
     }
@@ -291,7 +291,7 @@ static const char *say_unknown(struct inq_failure_case *c)
 /* One rank that waits for others in one collective, while they wait for it in another. */
 static const char *say_lone(struct inq_failure_case *c)
 {
-    const struct inq_flight_node *node = &c->waits.nodes[c->first];
+    const struct inq_state_node *node = &c->waits.nodes[c->first];
     const char *own = say_op(c, op_of(c, c->first, node->op));
     const char *theirs = say_op(c, op_of(c, node->waiter, node->waiter_op));
     return inq_say(c->arena, "Rank %" PRId32 " is in %s, but is waited for in %s, which %s%s.",

@@ -31,16 +31,10 @@ const char *inq_match_state_text(enum inq_match_state state)
     return match_texts[state];
 }
 
-static bool is_mismatch(enum inq_match_state state)
-{
-    return state == INQ_MATCH_KIND || state == INQ_MATCH_ORDER || state == INQ_MATCH_SIZE ||
-           state == INQ_MATCH_DTYPE;
-}
-
 /* ---- matches --------------------------------------------------------------------------------- */
 
 static void add_match(struct inq_failure_case *c, uint32_t team,
-                      const struct inq_flight_verdict *verdict)
+                      const struct inq_state_verdict *verdict)
 {
     c->failure->matches[c->failure->n_matches++] = (struct inq_failure_match){
         .group = inq_failure_group(c, team),
@@ -50,7 +44,7 @@ static void add_match(struct inq_failure_case *c, uint32_t team,
         .ranks = verdict->odd,
         .what = inq_failure_say_match(c, team, verdict),
     };
-    if (is_mismatch(verdict->state) && c->mismatch_team == INQ_NONE) {
+    if (inq_state_is_mismatch(verdict->state) && c->mismatch_team == INQ_NONE) {
         c->mismatch_team = team;
         c->mismatch = *verdict;
     }
@@ -61,13 +55,13 @@ static void add_match(struct inq_failure_case *c, uint32_t team,
 static int match_groups(struct inq_failure_case *c, struct inq_err *err)
 {
     struct inq_failure *failure = c->failure;
-    failure->matches = inq_arena_array(c->arena, c->model.n_teams + 1, sizeof *failure->matches);
+    failure->matches = inq_arena_array(c->arena, c->model.n_groups + 1, sizeof *failure->matches);
     if (failure->matches == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare groups");
     }
-    for (uint32_t t = 0; t < c->model.n_teams; t++) {
-        struct inq_flight_verdict verdict;
-        int code = inq_flight_match(&c->model, t, &verdict, err);
+    for (uint32_t t = 0; t < c->model.n_groups; t++) {
+        struct inq_state_verdict verdict;
+        int code = inq_state_match(&c->model, t, &verdict, err);
         if (code != INQ_OK) {
             return code;
         }
@@ -76,8 +70,8 @@ static int match_groups(struct inq_failure_case *c, struct inq_err *err)
         }
     }
     uint32_t team = INQ_NONE;
-    struct inq_flight_verdict pair;
-    int code = inq_flight_match_pairs(&c->model, &team, &pair, err);
+    struct inq_state_verdict pair;
+    int code = inq_state_match_pairs(&c->model, &team, &pair, err);
     if (code == INQ_OK && team != INQ_NONE) {
         add_match(c, team, &pair);
     }
@@ -105,14 +99,14 @@ static int list_marked(struct inq_failure_case *c, const bool *marked, size_t *n
 /* A rank that others wait for, directly or not, and that waits for nobody. */
 static bool is_root(const struct inq_failure_case *c, size_t r)
 {
-    const struct inq_flight_node *node = &c->waits.nodes[r];
+    const struct inq_state_node *node = &c->waits.nodes[r];
     switch (c->failure->cls) {
     case INQ_FAILURE_GPU_STALL:
     case INQ_FAILURE_CPU_STALL:
-        return inq_flight_is_stuck(node) || (c->alone && node->end == INQ_FLIGHT_ON_GPU);
+        return inq_state_is_stuck(node) || (c->alone && node->end == INQ_END_ON_GPU);
     case INQ_FAILURE_ORDERING:
     case INQ_FAILURE_UNEVEN:
-        return node->end == INQ_FLIGHT_CIRCLE;
+        return node->end == INQ_END_CIRCLE;
     case INQ_FAILURE_MISMATCH:
         for (size_t i = 0; i < c->mismatch.n_odd && !c->mismatch.tied; i++) {
             if (c->mismatch.odd[i] == c->model.ranks[r].rank) {
@@ -153,14 +147,14 @@ static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
     bool *suspects = missing + n;
     for (size_t r = 0; r < n; r++) {
         roots[r] = reach[r] = is_root(c, r);
-        missing[r] = !c->model.ranks[r].whole;
-        suspects[r] = c->waits.nodes[r].end == INQ_FLIGHT_NO_DUMP ||
-                      (c->doubtful && inq_flight_is_stuck(&c->waits.nodes[r]));
-        bool joined = c->waits.nodes[r].end == INQ_FLIGHT_JOINED;
+        missing[r] = !c->model.ranks[r].whole || c->model.ranks[r].printed;
+        suspects[r] = c->waits.nodes[r].end == INQ_END_UNKNOWN ||
+                      (c->doubtful && inq_state_is_stuck(&c->waits.nodes[r]));
+        bool joined = c->waits.nodes[r].end == INQ_END_JOINED;
         reach[r] = reach[r] || (failure->cls == INQ_FAILURE_COMMUNICATION && joined) ||
                    (failure->cls == INQ_FAILURE_UNKNOWN && suspects[r]);
     }
-    int code = inq_flight_reach(&c->model, &c->waits, reach, err);
+    int code = inq_state_reach(&c->model, &c->waits, reach, err);
     for (size_t r = 0; r < n; r++) {
         /* that it suffered is known only of a rank that has a dump */
         bool waits = c->model.ranks[r].n_pending > 0 && !c->model.ranks[r].stale;
@@ -182,11 +176,11 @@ static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
 
 /* ---- the class ------------------------------------------------------------------------------- */
 
-static uint32_t first_with(const struct inq_failure_case *c, enum inq_flight_end end)
+static uint32_t first_with(const struct inq_failure_case *c, enum inq_state_end end)
 {
     for (size_t r = 0; r < c->model.n_ranks; r++) {
-        const struct inq_flight_node *node = &c->waits.nodes[r];
-        bool counts = node->n_waiters > 0 || end == INQ_FLIGHT_JOINED;
+        const struct inq_state_node *node = &c->waits.nodes[r];
+        bool counts = node->n_waiters > 0 || end == INQ_END_JOINED;
         if (node->end == end && counts) {
             return (uint32_t)r;
         }
@@ -198,13 +192,13 @@ static uint32_t first_with(const struct inq_failure_case *c, enum inq_flight_end
 static void classify(struct inq_failure_case *c)
 {
     static const struct {
-        enum inq_flight_end end;
+        enum inq_state_end end;
         enum inq_failure_class cls;
-    } order[] = {{INQ_FLIGHT_ON_GPU, INQ_FAILURE_GPU_STALL},
-                 {INQ_FLIGHT_ON_CPU, INQ_FAILURE_CPU_STALL},
-                 {INQ_FLIGHT_CIRCLE, INQ_FAILURE_ORDERING},
-                 {INQ_FLIGHT_NO_DUMP, INQ_FAILURE_UNKNOWN},
-                 {INQ_FLIGHT_JOINED, INQ_FAILURE_COMMUNICATION}};
+    } order[] = {{INQ_END_ON_GPU, INQ_FAILURE_GPU_STALL},
+                 {INQ_END_ON_CPU, INQ_FAILURE_CPU_STALL},
+                 {INQ_END_CIRCLE, INQ_FAILURE_ORDERING},
+                 {INQ_END_UNKNOWN, INQ_FAILURE_UNKNOWN},
+                 {INQ_END_JOINED, INQ_FAILURE_COMMUNICATION}};
     if (c->mismatch_team != INQ_NONE) {
         c->failure->cls = INQ_FAILURE_MISMATCH;
         c->failure->confidence =
@@ -221,15 +215,14 @@ static void classify(struct inq_failure_case *c)
         }
     }
     for (size_t r = 0; r < c->model.n_ranks; r++) {
-        if (c->waits.nodes[r].end ==
-            INQ_FLIGHT_ON_GPU) { /* the others have finished and are done */
+        if (c->waits.nodes[r].end == INQ_END_ON_GPU) { /* the others have finished and are done */
             c->alone = true;
             c->first = (uint32_t)r;
             c->failure->cls = INQ_FAILURE_GPU_STALL;
             c->failure->confidence = INQ_CONFIDENCE_SUPPORTED;
             return;
         }
-        const struct inq_flight_rank *rank = &c->model.ranks[r];
+        const struct inq_state_rank *rank = &c->model.ranks[r];
         bool unfollowed = rank->dump != NULL && rank->dump->unfollowed;
         if (rank->n_pending + rank->n_unplaced > 0 || unfollowed) {
             c->failure->cls = INQ_FAILURE_UNKNOWN;
@@ -238,9 +231,9 @@ static void classify(struct inq_failure_case *c)
     }
 }
 
-const struct inq_flight_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank)
+const struct inq_state_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank)
 {
-    const struct inq_flight_node *node = &c->waits.nodes[rank];
+    const struct inq_state_node *node = &c->waits.nodes[rank];
     return node->op != INQ_NONE       ? &c->model.ranks[rank].pending[node->op]
            : node->waiter != INQ_NONE ? &c->model.ranks[node->waiter].pending[node->waiter_op]
                                       : NULL;
@@ -256,7 +249,7 @@ static void place_it(struct inq_failure_case *c)
         c->failure->sizes = inq_failure_sizes(c, c->mismatch.usual);
         return;
     }
-    const struct inq_flight_op *op = c->held =
+    const struct inq_state_op *op = c->held =
         c->first != INQ_NONE ? inq_failure_held(c, c->first) : NULL;
     if (op != NULL) {
         c->failure->group = inq_failure_group(c, op->team);
@@ -268,11 +261,11 @@ static void place_it(struct inq_failure_case *c)
 
 bool inq_failure_lone_came(const struct inq_failure_case *c)
 {
-    const struct inq_flight_node *node = &c->waits.nodes[c->first];
-    const struct inq_flight_rank *rank = &c->model.ranks[c->first];
-    const struct inq_flight_op *waiter = &c->model.ranks[node->waiter].pending[node->waiter_op];
+    const struct inq_state_node *node = &c->waits.nodes[c->first];
+    const struct inq_state_rank *rank = &c->model.ranks[c->first];
+    const struct inq_state_op *waiter = &c->model.ranks[node->waiter].pending[node->waiter_op];
     for (size_t i = 0; i < rank->n_pending; i++) {
-        const struct inq_flight_op *op = &rank->pending[i];
+        const struct inq_state_op *op = &rank->pending[i];
         if (op->team == waiter->team && op->entry->is_p2p == waiter->entry->is_p2p &&
             (op->entry->is_p2p || op->entry->collective_seq == waiter->entry->collective_seq)) {
             return true;
@@ -286,7 +279,7 @@ static void find_uneven(struct inq_failure_case *c)
 {
     size_t n = 0;
     for (size_t r = 0; r < c->model.n_ranks; r++) {
-        n += c->waits.nodes[r].end == INQ_FLIGHT_CIRCLE;
+        n += c->waits.nodes[r].end == INQ_END_CIRCLE;
     }
     if (c->failure->cls == INQ_FAILURE_ORDERING && n == 1 && !inq_failure_lone_came(c)) {
         c->failure->cls = INQ_FAILURE_UNEVEN;
@@ -297,16 +290,16 @@ static void find_uneven(struct inq_failure_case *c)
  * enqueued behind some is held by them. */
 static bool is_joined_for_certain(const struct inq_failure_case *c, uint32_t rank)
 {
-    const struct inq_flight_op *op = &c->model.ranks[rank].pending[c->waits.nodes[rank].op];
+    const struct inq_state_op *op = &c->model.ranks[rank].pending[c->waits.nodes[rank].op];
     return c->waits.nodes[rank].op == 0 &&
-           (!op->entry->is_p2p || inq_flight_partner(&c->model, rank, op).exact);
+           (!op->entry->is_p2p || inq_state_partner(&c->model, rank, op).exact);
 }
 
 /* A hang has few beginnings. Groups that have all joined what they will soon finish are what a
  * running job looks like. */
 static void doubt_hang(struct inq_failure_case *c)
 {
-    bool *seen = inq_mem_zalloc(c->model.n_teams + 1, sizeof *seen);
+    bool *seen = inq_mem_zalloc(c->model.n_groups + 1, sizeof *seen);
     bool stall = c->failure->cls == INQ_FAILURE_GPU_STALL ||
                  c->failure->cls == INQ_FAILURE_CPU_STALL ||
                  c->failure->cls == INQ_FAILURE_COMMUNICATION;
@@ -316,9 +309,9 @@ static void doubt_hang(struct inq_failure_case *c)
     }
     size_t n_stuck = 0;
     for (size_t r = 0; r < c->model.n_ranks && stall && seen != NULL; r++) {
-        const struct inq_flight_node *node = &c->waits.nodes[r];
-        n_stuck += inq_flight_is_stuck(node);
-        if (node->end == INQ_FLIGHT_JOINED && is_joined_for_certain(c, (uint32_t)r)) {
+        const struct inq_state_node *node = &c->waits.nodes[r];
+        n_stuck += inq_state_is_stuck(node);
+        if (node->end == INQ_END_JOINED && is_joined_for_certain(c, (uint32_t)r)) {
             uint32_t team = c->model.ranks[r].pending[node->op].team;
             c->n_elsewhere += !seen[team];
             seen[team] = true;
@@ -334,17 +327,18 @@ static void doubt_hang(struct inq_failure_case *c)
     inq_mem_free(seen);
 }
 
-int inq_failure_from_dumps(const struct inq_trace *trace, struct inq_arena *arena,
-                           struct inq_failure *failure, struct inq_err *err)
+int inq_failure_from_state(const struct inq_trace *trace, const struct inq_state_records *records,
+                           struct inq_arena *arena, struct inq_failure *failure,
+                           struct inq_err *err)
 {
     struct inq_failure_case c = {.trace = trace,
                                  .arena = arena,
                                  .failure = failure,
                                  .mismatch_team = INQ_NONE,
                                  .first = INQ_NONE};
-    int code = inq_flight_model(trace, arena, &c.model, err);
+    int code = inq_state_build(records, arena, &c.model, err);
     if (code == INQ_OK) {
-        code = inq_flight_waits(&c.model, &c.waits, err);
+        code = inq_state_solve(&c.model, &c.waits, err);
     }
     if (code == INQ_OK) {
         code = inq_failure_set_early_aside(&c, err);

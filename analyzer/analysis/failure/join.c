@@ -261,10 +261,63 @@ static int add_last_work(const struct inq_trace *trace, struct inq_arena *arena,
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+static bool has_dump(const struct inq_trace *trace, int32_t rank)
+{
+    for (size_t d = 0; d < trace->n_dumps; d++) {
+        if (trace->dumps[d]->rank == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The dumps, and what ranks without one printed. */
+static int list_records(struct inq_log_case *logs, struct inq_state_records *records,
+                        struct inq_err *err)
+{
+    const struct inq_trace *trace = logs->trace;
+    struct inq_flight_dump *printed = NULL;
+    size_t n = 0;
+    int code = inq_log_records(logs, NULL, &printed, &n, err);
+    records->of = inq_arena_array(logs->arena, trace->n_dumps + n, sizeof *records->of);
+    if (code != INQ_OK || records->of == NULL) {
+        return no_memory(err);
+    }
+    for (; records->n_dumps < trace->n_dumps; records->n_dumps++) {
+        records->of[records->n_dumps] = trace->dumps[records->n_dumps];
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!has_dump(trace, printed[i].rank)) {
+            records->of[records->n_dumps + records->n_printed++] = &printed[i];
+        }
+    }
+    return INQ_OK;
+}
+
 static void clear(struct inq_failure *f)
 {
     f->seq = -1;
     f->headline = f->advice = f->group = f->op = f->sizes = "";
+}
+
+/* Both tell of a failure: a line that names a cause leads, unless it can only have followed. */
+static int choose(struct inq_arena *arena, struct inq_failure *dumps, struct inq_failure *logs,
+                  struct inq_failure **lead, struct inq_err *err)
+{
+    bool later = came_later(logs, dumps);
+    bool by_logs = !is_wait(logs->cls) && logs->confidence != INQ_CONFIDENCE_HYPOTHESIS && !later;
+    *lead = by_logs || dumps->cls == INQ_FAILURE_NONE ? logs : dumps;
+    int code = INQ_OK;
+    if (later) {
+        code =
+            add_alternative(arena, dumps,
+                            inq_arena_printf(arena, "by the logs, which may cover a later time: %s",
+                                             logs->headline),
+                            err);
+    }
+    return code != INQ_OK  ? code
+           : *lead == logs ? lead_by_logs(arena, logs, dumps, err)
+                           : lead_by_dumps(arena, dumps, logs, err);
 }
 
 int inq_run_failure(const struct inq_trace *trace, const struct inq_analysis_options *options,
@@ -280,37 +333,26 @@ int inq_run_failure(const struct inq_trace *trace, const struct inq_analysis_opt
     }
     struct inq_failure *dumps = &both[0];
     struct inq_failure *logs = &both[1];
+    struct inq_log_case c = {.trace = trace, .arena = report->arena};
+    struct inq_state_records records = {0};
     bool told = false;
     clear(dumps);
     clear(logs);
-    int code = INQ_OK;
-    if (trace->n_dumps > 0) {
-        code = inq_failure_from_dumps(trace, report->arena, dumps, err);
+    int code = inq_log_find_hang(&c, err);
+    if (code == INQ_OK && trace->n_dumps > 0) {
+        code = list_records(&c, &records, err);
+        code = code == INQ_OK ? inq_failure_from_state(trace, &records, report->arena, dumps, err)
+                              : code;
     }
     if (code == INQ_OK && trace->n_logs > 0) {
-        code = inq_failure_from_logs(trace, report->arena, logs, &told, err);
+        code = inq_failure_from_logs(&c, logs, &told, err);
     }
     if (code != INQ_OK || (trace->n_dumps == 0 && !told)) {
         return code;
     }
-    struct inq_failure *lead = dumps;
-    if (told && trace->n_dumps == 0) {
-        lead = logs;
-    } else if (told) {
-        bool later = came_later(logs, dumps);
-        bool by_logs =
-            !is_wait(logs->cls) && logs->confidence != INQ_CONFIDENCE_HYPOTHESIS && !later;
-        lead = by_logs || dumps->cls == INQ_FAILURE_NONE ? logs : dumps;
-        if (later) {
-            code = add_alternative(report->arena, dumps,
-                                   inq_arena_printf(report->arena,
-                                                    "by the logs, which may cover a later time: %s",
-                                                    logs->headline),
-                                   err);
-        }
-        code = code != INQ_OK ? code
-               : lead == logs ? lead_by_logs(report->arena, logs, dumps, err)
-                              : lead_by_dumps(report->arena, dumps, logs, err);
+    struct inq_failure *lead = told && trace->n_dumps == 0 ? logs : dumps;
+    if (told && trace->n_dumps > 0) {
+        code = choose(report->arena, dumps, logs, &lead, err);
     }
     report->failure = lead;
     return code == INQ_OK ? add_last_work(trace, report->arena, lead, err) : code;

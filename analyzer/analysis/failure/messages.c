@@ -10,7 +10,7 @@
 
 const char *inq_failure_group(struct inq_failure_case *c, uint32_t team)
 {
-    const struct inq_flight_team *of = &c->model.teams[team];
+    const struct inq_state_group *of = &c->model.groups[team];
     const char *name = of->desc[0] != '\0' ? of->desc : of->name;
     return inq_say(c->arena, "%.80s [%s]", name,
                    inq_say_list(c->arena, of->members, of->n_members));
@@ -24,6 +24,9 @@ const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_e
     const char *colon = strchr(entry->name, ':');
     const char *name = colon != NULL ? colon + 1 : entry->name;
     const char *kind = inq_coll_kind_text(entry->kind);
+    if (name[0] == '\0') {
+        return "collective"; /* of counters that a rank printed */
+    }
     if (entry->is_p2p || strcmp(name, kind) == 0 || entry->kind == INQ_COLL_UNKNOWN) {
         return inq_say(c->arena, "%.80s", name);
     }
@@ -59,7 +62,7 @@ const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_fligh
     return both ? inq_say(c->arena, "%s -> %s", in, out) : in[0] != '\0' ? in : out;
 }
 
-static const char *say_unlike(struct inq_failure_case *c, const struct inq_flight_verdict *v,
+static const char *say_unlike(struct inq_failure_case *c, const struct inq_state_verdict *v,
                               const char *usual, const char *other)
 {
     const char *ranks = inq_say_ranks(c->arena, v->odd, v->n_odd, true);
@@ -71,7 +74,7 @@ static const char *say_unlike(struct inq_failure_case *c, const struct inq_fligh
 }
 
 const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
-                                  const struct inq_flight_verdict *verdict)
+                                  const struct inq_state_verdict *verdict)
 {
     const char *ranks = inq_say_ranks(c->arena, verdict->odd, verdict->n_odd, true);
     const char *has = verdict->n_odd == 1 ? "has" : "have";

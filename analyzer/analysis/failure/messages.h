@@ -4,19 +4,19 @@
 #ifndef INQ_ANALYSIS_FAILURE_MESSAGES_H
 #define INQ_ANALYSIS_FAILURE_MESSAGES_H
 
-#include "analysis/failure/dumps/dumps.h"
+#include "analysis/failure/state/state.h"
 #include "inquest/failure.h"
 
 struct inq_failure_case {
     const struct inq_trace *trace;
     struct inq_arena *arena;
     struct inq_failure *failure;
-    struct inq_flight_model model;
-    struct inq_flight_waits waits;
+    struct inq_state model;
+    struct inq_solution waits;
     uint32_t mismatch_team; /* INQ_NONE: members agree wherever they can be compared */
-    struct inq_flight_verdict mismatch;
-    uint32_t first;                   /* index of the rank whose evidence comes first; INQ_NONE */
-    const struct inq_flight_op *held; /* the op where the waiting began; NULL unknown */
+    struct inq_state_verdict mismatch;
+    uint32_t first;                  /* index of the rank whose evidence comes first; INQ_NONE */
+    const struct inq_state_op *held; /* the op where the waiting began; NULL unknown */
     size_t n_elsewhere; /* groups whose members all joined and none finished, besides `held`'s */
     size_t n_early;     /* stuck ranks whose dumps may be older than that */
     bool scattered;     /* many dumps are older than what others tell: of different moments */
@@ -32,12 +32,12 @@ const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_e
 /* "[2048,1,5120] BFloat16 -> [8192,1,5120] BFloat16"; "" when not recorded */
 const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_flight_entry *entry);
 /* The op that holds a rank, or that another waits in for it; NULL none. */
-const struct inq_flight_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank);
+const struct inq_state_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank);
 /* Of the one rank that waits against all others: whether it has enqueued what they wait in. */
 bool inq_failure_lone_came(const struct inq_failure_case *c);
 /* How the members' entries compare, in one sentence. */
 const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
-                                  const struct inq_flight_verdict *verdict);
+                                  const struct inq_state_verdict *verdict);
 /* Sets dumps aside that only were written before the others. Fails with INQ_NOMEM. */
 int inq_failure_set_early_aside(struct inq_failure_case *c, struct inq_err *err);
 /* Headline, evidence, stacks, alternatives, advice, once class and ranks are known. */

@@ -59,7 +59,8 @@ int inq_arrivals_count(const struct inq_trace *trace, struct inq_arrivals *arriv
         }
         int64_t skew_ns = span.last_ns - span.first_ns;
         int64_t doubt_ns = inq_clock_doubt_ns(trace, span.first_rank, span.last_rank);
-        if (skew_ns < INQ_REAL_WAIT_NS || skew_ns < doubt_ns) {
+        int64_t later_ns = inq_arrival_doubt_ns(trace, collective, span.last_rank, span.last_ns);
+        if (skew_ns < INQ_REAL_WAIT_NS || skew_ns < doubt_ns || skew_ns < later_ns) {
             continue;
         }
         for (uint32_t m = 0; m < collective->n_members; m++) {

@@ -4,11 +4,427 @@
 #include "analysis/pipeline/pipeline.h"
 
 #include "analysis/analysis.h"
+#include "analysis/whatif/whatif.h"
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/par.h"
 #include "base/sort.h"
+#include "base/stats.h"
 
 #include <math.h>
+#include <string.h>
+
+/* From the recorded step to the ideal: one cause after the other is taken away and the step is
+ * simulated again; a part is what it got shorter by, so that the parts sum to the step exactly. */
+
+static const char *waterfall_text(enum inq_waterfall_cause cause)
+{
+    static const char *const text[] = {
+        "ideal",        "schedule",        "optimizer_and_other",  "gradient_sync",
+        "p2p_transfer", "stage_imbalance", "microbatch_variation", "stragglers",
+        "host_gaps",    "unexplained"};
+    return cause < INQ_WATERFALL_CAUSES ? text[cause] : "";
+}
+
+struct waterfall {
+    const struct inq_op_model *m;
+    struct inq_op_bins workers, stages;
+    size_t n_ranges;
+    int64_t *parts_ns;
+};
+
+/* One step on its way down. */
+struct fall {
+    const struct waterfall *f;
+    int64_t *dur, *delay, *end; /* [n_ops] */
+    int64_t *means;             /* [n_dp + n_stages] */
+    double *pace;               /* [n_dp * n_stages] */
+};
+
+static int64_t simulate(const struct fall *x)
+{
+    return inq_simulate(x->f->m->graph, x->dur, x->delay, NULL, x->end);
+}
+
+static int64_t bin_mean(const struct fall *x, const struct inq_op_bins *bins, size_t bin)
+{
+    size_t n = bins->start[bin + 1] - bins->start[bin];
+    int64_t sum = 0;
+    for (size_t k = bins->start[bin]; k < bins->start[bin + 1]; k++) {
+        sum += x->dur[bins->op[k]];
+    }
+    return n > 0 ? sum / (int64_t)n : 0;
+}
+
+/* ---- taking causes away ---------------------------------------------------------------------- */
+
+/* Delays. Where transfers were not recorded, what an op that needs another stage was delayed beyond
+ * the usual gap before an op is the transfer: only the gap goes. */
+static void remove_host_gaps(struct fall *x, size_t step)
+{
+    const struct inq_op_model *m = x->f->m;
+    int64_t usual = inq_pipeline_usual_gap(m, step, step + 1, x->end);
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        bool link = x->delay[i] > usual && inq_op_needs_stage(m, i);
+        x->delay[i] = link ? x->delay[i] - usual : 0;
+    }
+}
+
+/* Compute of each worker against the median worker of its stage (of an even number the faster). */
+static void find_paces(struct fall *x)
+{
+    const struct inq_op_model *m = x->f->m;
+    size_t workers = m->n_dp * m->n_stages;
+    for (size_t w = 0; w < workers; w++) {
+        const size_t *start = x->f->workers.start + w * INQ_OP_TYPE_COUNT;
+        int64_t sum = 0;
+        for (size_t k = start[0]; k < start[INQ_OP_TYPE_COUNT]; k++) {
+            uint32_t op = x->f->workers.op[k];
+            sum += inq_op_is_compute(m->graph->op[op].type) ? x->dur[op] : 0;
+        }
+        x->pace[w] = (double)sum;
+    }
+    for (size_t s = 0; s < m->n_stages; s++) {
+        for (size_t d = 0; d < m->n_dp; d++) {
+            x->means[d] = (int64_t)x->pace[d * m->n_stages + s];
+        }
+        int64_t median = inq_lower_median_i64(x->means, m->n_dp);
+        for (size_t d = 0; d < m->n_dp; d++) {
+            double *pace = &x->pace[d * m->n_stages + s];
+            *pace = median > 0 && *pace > 0.0 ? *pace / (double)median : 1.0;
+        }
+    }
+}
+
+/* Workers of a stage compute at the pace of the median one. What all stages of a replica have in
+ * common is the replica's data, not its workers. */
+static void remove_stragglers(struct fall *x)
+{
+    const struct inq_op_model *m = x->f->m;
+    const int64_t ppb = 1000000000;
+    find_paces(x);
+    for (size_t d = 0; d < m->n_dp; d++) {
+        double *pace = &x->pace[d * m->n_stages];
+        for (size_t s = 0; s < m->n_stages; s++) {
+            x->means[s] = (int64_t)(pace[s] * (double)ppb);
+        }
+        double common = (double)inq_lower_median_i64(x->means, m->n_stages) / (double)ppb;
+        for (size_t s = 0; s < m->n_stages; s++) {
+            pace[s] = common > 0.0 ? pace[s] / common : 1.0;
+        }
+    }
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        if (inq_op_is_compute(m->graph->op[i].type)) {
+            x->dur[i] = (int64_t)((double)x->dur[i] / x->pace[inq_op_worker(m, i)] + 0.5);
+        }
+    }
+}
+
+/* All micro-batches of a stage take the mean. */
+static void remove_variation(struct fall *x)
+{
+    const struct inq_op_bins *bins = &x->f->stages;
+    for (size_t bin = 0; bin < bins->n; bin++) {
+        if (!inq_op_is_compute((uint8_t)(bin % INQ_OP_TYPE_COUNT))) {
+            continue;
+        }
+        int64_t mean = bin_mean(x, bins, bin);
+        for (size_t k = bins->start[bin]; k < bins->start[bin + 1]; k++) {
+            x->dur[bins->op[k]] = mean;
+        }
+    }
+}
+
+/* All stages take the time of the median one (of an even number the shorter). */
+static void remove_imbalance(struct fall *x)
+{
+    const struct inq_op_model *m = x->f->m;
+    const struct inq_op_bins *bins = &x->f->stages;
+    int64_t median[INQ_OP_TYPE_COUNT] = {0};
+    for (int type = 1; type < INQ_OP_TYPE_COUNT; type++) {
+        size_t n = 0;
+        for (size_t s = 0; s < m->n_stages; s++) {
+            size_t bin = s * INQ_OP_TYPE_COUNT + (size_t)type;
+            if (bins->start[bin] < bins->start[bin + 1]) {
+                x->means[n++] = bin_mean(x, bins, bin);
+            }
+        }
+        median[type] = inq_lower_median_i64(x->means, n);
+    }
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        uint8_t type = m->graph->op[i].type;
+        if (inq_op_is_compute(type)) {
+            x->dur[i] = median[type];
+        }
+    }
+}
+
+static bool is_p2p(uint8_t type)
+{
+    return inq_op_is_p2p(type);
+}
+
+static bool is_sync(uint8_t type)
+{
+    return inq_op_is_comm(type) && !inq_op_is_p2p(type);
+}
+
+static bool is_other(uint8_t type)
+{
+    return !inq_op_is_comm(type) && !inq_op_is_compute(type);
+}
+
+static void remove_types(struct fall *x, bool (*which)(uint8_t type))
+{
+    const struct inq_graph *g = x->f->m->graph;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        if (which(g->op[i].type)) {
+            x->dur[i] = 0;
+        }
+    }
+}
+
+/* Compute of the mean worker. */
+static int64_t mean_compute(const struct fall *x)
+{
+    const struct inq_op_model *m = x->f->m;
+    int64_t sum = 0;
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        sum += inq_op_is_compute(m->graph->op[i].type) ? x->dur[i] : 0;
+    }
+    return sum / (int64_t)(m->n_dp * m->n_stages);
+}
+
+/* left[k]: what is left of the step with everything from part k on taken away. */
+static void take_away(struct fall *x, size_t step, int64_t left[INQ_WATERFALL_CAUSES + 1])
+{
+    const struct inq_op_model *m = x->f->m;
+    left[INQ_WATERFALL_CAUSES] = m->recorded_ns[step];
+    left[INQ_WATERFALL_UNEXPLAINED] = simulate(x) + m->tail_ns[step]; /* the tail is a host gap */
+    remove_host_gaps(x, step);
+    left[INQ_WATERFALL_HOST] = simulate(x);
+    remove_stragglers(x);
+    left[INQ_WATERFALL_STRAGGLERS] = simulate(x);
+    remove_variation(x);
+    left[INQ_WATERFALL_VARIATION] = simulate(x);
+    remove_imbalance(x);
+    left[INQ_WATERFALL_IMBALANCE] = simulate(x);
+    memset(x->delay, 0, m->graph->n_ops * sizeof *x->delay);
+    remove_types(x, is_p2p);
+    left[INQ_WATERFALL_P2P] = simulate(x);
+    remove_types(x, is_sync);
+    left[INQ_WATERFALL_SYNC] = simulate(x);
+    remove_types(x, is_other);
+    left[INQ_WATERFALL_OPTIMIZER] = simulate(x);
+    left[INQ_WATERFALL_SCHEDULE] = mean_compute(x);
+    left[INQ_WATERFALL_IDEAL] = 0;
+}
+
+/* ---- all steps ------------------------------------------------------------------------------- */
+
+static int fall_range(void *ctx, size_t range, struct inq_err *err)
+{
+    const struct waterfall *f = ctx;
+    const struct inq_op_model *m = f->m;
+    size_t n = m->graph->n_ops;
+    int64_t *space = inq_mem_alloc((3 * n + m->n_dp + m->n_stages) * sizeof *space);
+    double *pace = inq_mem_alloc(m->n_dp * m->n_stages * sizeof *pace);
+    if (space == NULL || pace == NULL) {
+        inq_mem_free(space);
+        inq_mem_free(pace);
+        return inq_err_set(err, INQ_NOMEM, "out of memory for the waterfall of %zu ops", n);
+    }
+    struct fall x = {f, space, space + n, space + 2 * n, space + 3 * n, pace};
+    size_t last = m->n_steps * (range + 1) / f->n_ranges;
+    for (size_t t = m->n_steps * range / f->n_ranges; t < last; t++) {
+        int64_t left[INQ_WATERFALL_CAUSES + 1];
+        for (size_t i = 0; i < n; i++) {
+            x.dur[i] = m->dur_ns[i * m->stride + t];
+            x.delay[i] = m->delay_ns[i * m->stride + t];
+        }
+        take_away(&x, t, left);
+        for (size_t k = 0; k < INQ_WATERFALL_CAUSES; k++) {
+            f->parts_ns[t * INQ_WATERFALL_CAUSES + k] = left[k + 1] - left[k];
+        }
+    }
+    inq_mem_free(space);
+    inq_mem_free(pace);
+    return INQ_OK;
+}
+
+/* Each step's parts into parts_ns[n_steps][INQ_WATERFALL_CAUSES]; they sum to the recorded step. */
+static int waterfall_steps(const struct inq_op_model *model, int jobs, int64_t *parts_ns,
+                           struct inq_err *err)
+{
+    size_t ranges = (size_t)inq_par_threads(jobs);
+    ranges = ranges < model->n_steps ? ranges : model->n_steps;
+    struct waterfall f = {.m = model, .n_ranges = ranges, .parts_ns = parts_ns};
+    int code = inq_op_bins_by_worker(model, &f.workers, err);
+    if (code == INQ_OK) {
+        code = inq_op_bins_by_stage(model, &f.stages, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_par_for(ranges, jobs, fall_range, &f, err);
+    }
+    inq_op_bins_release(&f.workers);
+    inq_op_bins_release(&f.stages);
+    return code;
+}
+
+/* What each stage did with the recorded step: every instant of every worker belongs to exactly one
+ * kind. */
+
+/* An instant belongs to the first of these that goes on. */
+enum kind { COMPUTE, P2P, SYNC, OTHER, KINDS };
+
+struct edge {
+    int64_t at;
+    int32_t kind, change; /* +1 begins, -1 ends */
+};
+
+struct stage_sums {
+    const struct inq_op_model *m;
+    size_t *worker_start; /* [workers + 1] into op */
+    uint32_t *op;         /* ops by worker */
+    size_t n_ranges;
+    int64_t *sums; /* [n_ranges][n_stages][KINDS] */
+};
+
+static enum kind kind_of(uint8_t type)
+{
+    if (inq_op_is_compute(type)) {
+        return COMPUTE;
+    }
+    return inq_op_is_p2p(type) ? P2P : inq_op_is_comm(type) ? SYNC : OTHER;
+}
+
+static int compare_edges(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    int64_t x = ((const struct edge *)a)->at;
+    int64_t y = ((const struct edge *)b)->at;
+    return x < y ? -1 : x > y;
+}
+
+/* The op itself; of a transfer what comes after the last arrival. */
+static size_t add_edges(const struct inq_op_model *m, uint32_t op, size_t step, struct edge *edges)
+{
+    size_t cell = op * m->stride + step;
+    int64_t start = m->start_ns[cell];
+    int64_t end = m->end_ns[cell];
+    int64_t moving = end - m->dur_ns[cell];
+    start = moving > start ? moving : start;
+    if (end <= start) {
+        return 0;
+    }
+    int32_t kind = (int32_t)kind_of(m->graph->op[op].type);
+    edges[0] = (struct edge){start, kind, 1};
+    edges[1] = (struct edge){end, kind, -1};
+    return 2;
+}
+
+static void sum_edges(const struct edge *edges, size_t n, int64_t sums[KINDS])
+{
+    int64_t going[KINDS] = {0};
+    for (size_t i = 0; i < n; i++) {
+        int kind = 0;
+        while (kind < KINDS && going[kind] == 0) {
+            kind++;
+        }
+        if (kind < KINDS) {
+            sums[kind] += edges[i].at - edges[i - 1].at;
+        }
+        going[edges[i].kind] += edges[i].change;
+    }
+}
+
+static int sum_range(void *ctx, size_t range, struct inq_err *err)
+{
+    const struct stage_sums *s = ctx;
+    const struct inq_op_model *m = s->m;
+    size_t workers = m->n_dp * m->n_stages;
+    int64_t *sums = s->sums + range * m->n_stages * KINDS;
+    struct edge *edges = inq_mem_alloc(2 * m->graph->n_ops * sizeof *edges);
+    if (edges == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", m->graph->n_ops);
+    }
+    int code = INQ_OK;
+    size_t last = m->n_steps * (range + 1) / s->n_ranges;
+    for (size_t t = m->n_steps * range / s->n_ranges; code == INQ_OK && t < last; t++) {
+        for (size_t w = 0; code == INQ_OK && w < workers; w++) {
+            size_t n = 0;
+            for (size_t k = s->worker_start[w]; k < s->worker_start[w + 1]; k++) {
+                n += add_edges(m, s->op[k], t, edges + n);
+            }
+            code = inq_sort(edges, n, sizeof *edges, compare_edges, NULL, err);
+            sum_edges(edges, n, sums + w % m->n_stages * KINDS);
+        }
+    }
+    inq_mem_free(edges);
+    return code;
+}
+
+static int sort_by_worker(struct stage_sums *s, struct inq_err *err)
+{
+    const struct inq_op_model *m = s->m;
+    size_t workers = m->n_dp * m->n_stages;
+    s->worker_start = inq_mem_zalloc(workers + 2, sizeof *s->worker_start);
+    s->op = inq_mem_alloc(m->graph->n_ops * sizeof *s->op);
+    s->sums = inq_mem_zalloc(s->n_ranges * m->n_stages * KINDS, sizeof *s->sums);
+    if (s->worker_start == NULL || s->op == NULL || s->sums == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu workers", workers);
+    }
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        s->worker_start[inq_op_worker(m, i) + 2]++;
+    }
+    for (size_t w = 1; w < workers + 2; w++) {
+        s->worker_start[w] += s->worker_start[w - 1];
+    }
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        s->op[s->worker_start[inq_op_worker(m, i) + 1]++] = (uint32_t)i;
+    }
+    return INQ_OK;
+}
+
+static void mean_of_stage(const struct stage_sums *s, size_t stage, struct inq_stage_time *out)
+{
+    const struct inq_op_model *m = s->m;
+    int64_t sums[KINDS] = {0};
+    int64_t n = (int64_t)(m->n_dp * m->n_steps);
+    for (size_t r = 0; r < s->n_ranges; r++) {
+        for (int k = 0; k < KINDS; k++) {
+            sums[k] += s->sums[(r * m->n_stages + stage) * KINDS + (size_t)k];
+        }
+    }
+    out->stage = m->stage_number[stage];
+    out->compute_ns = sums[COMPUTE] / n;
+    out->p2p_ns = sums[P2P] / n;
+    out->sync_ns = sums[SYNC] / n;
+    out->other_ns = sums[OTHER] / n;
+    out->idle_ns = inq_steps_sum(m, m->recorded_ns) / (int64_t)m->n_steps - out->compute_ns -
+                   out->p2p_ns - out->sync_ns - out->other_ns;
+}
+
+/* Time of each stage by kind, means over workers and steps; fills per_stage[n_stages]. The parts
+ * sum to the mean recorded step. */
+static int stage_times(const struct inq_op_model *model, int jobs, struct inq_stage_time *per_stage,
+                       struct inq_err *err)
+{
+    size_t ranges = (size_t)inq_par_threads(jobs);
+    struct stage_sums s = {.m = model,
+                           .n_ranges = ranges < model->n_steps ? ranges : model->n_steps};
+    int code = sort_by_worker(&s, err);
+    if (code == INQ_OK) {
+        code = inq_par_for(s.n_ranges, jobs, sum_range, &s, err);
+    }
+    for (size_t k = 0; code == INQ_OK && k < model->n_stages; k++) {
+        mean_of_stage(&s, k, &per_stage[k]);
+    }
+    inq_mem_free(s.worker_start);
+    inq_mem_free(s.op);
+    inq_mem_free(s.sums);
+    return code;
+}
 
 struct pipeline {
     const struct inq_trace *trace;
@@ -152,7 +568,7 @@ static int fill_stages(struct pipeline *x, struct inq_err *err)
     int code = find_bubbles(x, err);
     if (code == INQ_OK) {
         mean_ops(x);
-        code = inq_stage_times(x->m, x->jobs, x->p->per_stage, err);
+        code = stage_times(x->m, x->jobs, x->p->per_stage, err);
     }
     return code;
 }
@@ -186,7 +602,7 @@ static int fill_waterfall(struct pipeline *x, struct inq_err *err)
     if (x->parts_ns == NULL || p->waterfall == NULL) {
         return no_memory(err);
     }
-    int code = inq_waterfall_steps(m, x->jobs, x->parts_ns, err);
+    int code = waterfall_steps(m, x->jobs, x->parts_ns, err);
     int64_t sum = 0;
     int64_t before = 0;
     for (size_t k = 0; code == INQ_OK && k < INQ_WATERFALL_CAUSES; k++) {
@@ -194,8 +610,8 @@ static int fill_waterfall(struct pipeline *x, struct inq_err *err)
             sum += x->parts_ns[t * INQ_WATERFALL_CAUSES + k];
         }
         int64_t mean = m->n_steps > 0 ? sum / (int64_t)m->n_steps : 0;
-        p->waterfall[k] = (struct inq_waterfall_part){
-            inq_waterfall_text((enum inq_waterfall_cause)k), mean - before};
+        p->waterfall[k] =
+            (struct inq_waterfall_part){waterfall_text((enum inq_waterfall_cause)k), mean - before};
         before = mean;
     }
     p->n_waterfall = INQ_WATERFALL_CAUSES;

@@ -20,12 +20,6 @@ enum inq_waterfall_cause {
     INQ_WATERFALL_CAUSES
 };
 
-const char *inq_waterfall_text(enum inq_waterfall_cause cause);
-
-/* Each step's parts into parts_ns[n_steps][INQ_WATERFALL_CAUSES]; they sum to the recorded step. */
-int inq_waterfall_steps(const struct inq_op_model *model, int jobs, int64_t *parts_ns,
-                        struct inq_err *err);
-
 /* Median gap before an op of compute that follows one of its own worker, in the steps [from, to).
  * `space` has room for n_ops * (to - from). */
 int64_t inq_pipeline_usual_gap(const struct inq_op_model *model, size_t from, size_t to,
@@ -47,10 +41,5 @@ struct inq_schedule_guess {
 
 int inq_schedule_recognise(const struct inq_op_model *model, struct inq_schedule_guess *guess,
                            struct inq_err *err);
-
-/* Time of each stage by kind, means over workers and steps; fills per_stage[n_stages]. The parts
- * sum to the mean recorded step. */
-int inq_stage_times(const struct inq_op_model *model, int jobs, struct inq_stage_time *per_stage,
-                    struct inq_err *err);
 
 #endif

@@ -49,8 +49,6 @@ struct inq_training_event *inq_training_add(struct inq_training_series *s,
                                             size_t last, const char *what);
 
 /* Look for events; in this order. */
-void inq_training_find_not_finite(struct inq_training_series *s);
-void inq_training_find_losses(struct inq_training_series *s);
 void inq_training_find_gradients(struct inq_training_series *s);
 void inq_training_find_slower(struct inq_training_series *s);
 

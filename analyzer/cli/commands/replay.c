@@ -229,18 +229,11 @@ static int write_result(const struct work *w, struct inq_sink sink, enum inq_for
     return inq_replay_report(&view, &options, sink, err);
 }
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    struct inq_out *out = ctx;
-    inq_out_bytes(out, bytes, n);
-    return out->code;
-}
-
 /* The trace goes to its file; what there is to say, to stdout. */
 static int say_beside_trace(const struct work *w, struct inq_err *err)
 {
     struct inq_out text = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &text};
+    struct inq_sink sink = inq_out_sink(&text);
     const char *path = w->cli->value[INQ_OPT_OUTPUT];
     int code = INQ_OK;
     if (path != NULL && strcmp(path, "-") != 0) {

@@ -7,13 +7,6 @@
 
 #include <string.h>
 
-static int collect(void *ctx, const char *bytes, size_t n)
-{
-    struct inq_out *out = ctx;
-    inq_out_bytes(out, bytes, n);
-    return out->code;
-}
-
 static int print(const struct inq_cli *cli, struct inq_out *out)
 {
     struct inq_err err = {0};
@@ -26,7 +19,7 @@ static int print(const struct inq_cli *cli, struct inq_out *out)
 static int print_keys(const struct inq_cli *cli)
 {
     struct inq_out out = {0};
-    struct inq_sink sink = {.write = collect, .ctx = &out};
+    struct inq_sink sink = inq_out_sink(&out);
     (void)inq_synth_help(sink, NULL);
     return print(cli, &out);
 }

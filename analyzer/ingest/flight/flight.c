@@ -1,13 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flight Recorder dumps: a pickle (protocols 2 to 5) or JSON. */
 #include "ingest/flight/values.h"
-#include "ingest/ingest.h"
-#include "ingest/flight/value_json.h"
 
 #include "base/mem.h"
+#include "ingest/flight/value_json.h"
+#include "ingest/ingest.h"
 
 #include <ctype.h>
 #include <string.h>
+
+/* Whose dump it is, as far as its content tells: a rank is a member of all groups that its dump
+ * lists, and one side of all its sends and receives. */
+
+/* The place in its group that a transfer's writer has; -1 unknown. */
+static int32_t own_place(const struct inq_flight_entry *entry)
+{
+    return entry->kind == INQ_COLL_SEND   ? entry->src
+           : entry->kind == INQ_COLL_RECV ? entry->dst
+                                          : -1;
+}
+
+static int32_t rank_by_transfers(const struct inq_flight_dump *dump)
+{
+    int32_t rank = -1;
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        int32_t place = entry->group != INQ_NONE ? own_place(entry) : -1;
+        const struct inq_flight_group *group = place >= 0 ? &dump->groups[entry->group] : NULL;
+        if (group == NULL || (size_t)place >= group->n_ranks) {
+            continue;
+        }
+        if (rank >= 0 && rank != group->ranks[place]) {
+            return -1; /* they contradict each other */
+        }
+        rank = group->ranks[place];
+    }
+    return rank;
+}
+
+/* Counts of how many groups each rank is a member of; *n_groups gets how many list members. */
+static void count_groups(const struct inq_flight_dump *dump, uint32_t *counts, size_t *n_groups)
+{
+    for (size_t g = 0; g < dump->n_groups; g++) {
+        const struct inq_flight_group *group = &dump->groups[g];
+        *n_groups += group->n_ranks > 0;
+        for (size_t i = 0; i < group->n_ranks; i++) {
+            counts[group->ranks[i]]++;
+        }
+    }
+}
+
+static int32_t highest_rank(const struct inq_flight_dump *dump)
+{
+    int32_t highest = dump->rank;
+    for (size_t g = 0; g < dump->n_groups; g++) {
+        for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
+            int32_t rank = dump->groups[g].ranks[i];
+            highest = rank > highest ? rank : highest;
+        }
+    }
+    return highest;
+}
+
+/* Gives the dump the rank that its groups and transfers leave, where its name tells none or one
+ * that cannot be. Fails with INQ_NOMEM. */
+static int flight_settle_rank(struct inq_flight_dump *dump, struct inq_err *err)
+{
+    size_t n_groups = 0;
+    size_t world = (size_t)highest_rank(dump) + 1;
+    uint32_t *counts = inq_mem_zalloc(world + 1, sizeof *counts);
+    if (counts == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a dump");
+    }
+    count_groups(dump, counts, &n_groups);
+    size_t n = 0;
+    int32_t only = -1;
+    for (size_t r = 0; r < world && n_groups > 0; r++) {
+        n += counts[r] == n_groups;
+        only = counts[r] == n_groups ? (int32_t)r : only;
+    }
+    bool can_be = n == 0 || (dump->rank >= 0 && counts[dump->rank] == n_groups);
+    int32_t by_transfers = rank_by_transfers(dump);
+    if (by_transfers >= 0 && (n == 0 || counts[by_transfers] == n_groups)) {
+        dump->rank = by_transfers;
+    } else if (n == 1 && (!can_be || dump->rank < 0)) {
+        dump->rank = only;
+    }
+    inq_mem_free(counts);
+    return INQ_OK;
+}
 
 /* A dump of 20,000 entries with stacks takes some tens of megabytes. */
 static const size_t max_bytes = (size_t)1 << 30;
@@ -109,7 +190,7 @@ static int take(struct inq_shard *shard, const struct inq_value *root, size_t n,
         }
         code = INQ_OK;
     }
-    code = code == INQ_OK ? inq_flight_settle_rank(shard->dump, err) : code;
+    code = code == INQ_OK ? flight_settle_rank(shard->dump, err) : code;
     shard->dump->partial = shard->dump->partial || !complete;
     shard->file.events = shard->dump->n_entries;
     return code == INQ_OK ? note_end(shard, n, complete, why, err) : code;

@@ -15,8 +15,5 @@ int inq_flight_fill(struct inq_flight_dump *dump, const struct inq_value *root,
 /* Gives members of a batch the state of their batch, and reopens what an abort ended. Fails with
  * INQ_NOMEM. */
 int inq_flight_settle_states(struct inq_flight_dump *dump, struct inq_err *err);
-/* Gives the dump the rank that its groups and transfers leave, where its name tells none or one
- * that cannot be. Fails with INQ_NOMEM. */
-int inq_flight_settle_rank(struct inq_flight_dump *dump, struct inq_err *err);
 
 #endif

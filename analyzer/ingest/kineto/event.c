@@ -193,8 +193,7 @@ static bool wanted(const struct inq_kineto *k, const struct inq_scan_event *even
         return true;
     case INQ_CAT_PASSING:
         return false;
-    case INQ_CAT_OTHER:
-        return !k->kineto || k->exported;
+    case INQ_CAT_OTHER: /* until the names of all processes are known */
     case INQ_CAT_OP:
     case INQ_CAT_NOTE:
     case INQ_CAT_GPU_NOTE:
@@ -235,7 +234,7 @@ static int add_complete(struct inq_kineto *k, const struct inq_scan_event *event
     if (code != INQ_OK) {
         return code;
     }
-    if (INQ_HAS(event, CORRELATION) && cat != INQ_CAT_OTHER) {
+    if (INQ_HAS(event, CORRELATION)) {
         part.correlation = event->number[INQ_FIELD_CORRELATION];
     }
     if (INQ_HAS(event, EXTERNAL_ID)) {
@@ -257,6 +256,8 @@ static int add_complete(struct inq_kineto *k, const struct inq_scan_event *event
     case INQ_CAT_GPU_NOTE:
         return inq_kineto_add_note(k, cat, &part);
     case INQ_CAT_OTHER:
+        code = inq_kineto_note_device(k, event, offset);
+        break;
     case INQ_CAT_CPU_OP:
     case INQ_CAT_OPERATOR:
     case INQ_CAT_KERNEL:
@@ -267,16 +268,21 @@ static int add_complete(struct inq_kineto *k, const struct inq_scan_event *event
     case INQ_CAT_OP:
         break;
     }
-    return add_gpu_work(k, event, cat, &part, offset);
+    return code != INQ_OK ? code : add_gpu_work(k, event, cat, &part, offset);
 }
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
-/* Names of threads; everything else that 'M' events say is of no interest. */
+/* Names of threads and processes; everything else that 'M' events say is of no interest. */
 static int take_metadata(struct inq_kineto *k, const struct inq_scan_event *event, int64_t offset)
 {
-    if (!INQ_HAS(event, NAME) || !INQ_HAS(event, ARG_NAME) ||
-        !inq_text_is(event->text[INQ_FIELD_NAME], "thread_name")) {
+    if (!INQ_HAS(event, NAME) || !INQ_HAS(event, ARG_NAME)) {
+        return INQ_OK;
+    }
+    if (inq_text_is(event->text[INQ_FIELD_NAME], "process_name")) {
+        return inq_kineto_note_device(k, event, offset);
+    }
+    if (!inq_text_is(event->text[INQ_FIELD_NAME], "thread_name")) {
         return INQ_OK;
     }
     uint32_t thread = 0;

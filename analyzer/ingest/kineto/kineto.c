@@ -4,6 +4,8 @@
 #include "ingest/kineto/kineto.h"
 #include "ingest/ingest.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
 /* Where in a document the cursor is. */
@@ -176,8 +178,7 @@ static int take_event(struct document *d, const char *start, const char *stop)
         inq_kineto_damage(&d->k, INQ_DAMAGE_BAD_NUMBER, event->bad_numbers,
                           offset_of(d, event->bad_where));
     }
-    enum inq_cat cat =
-        INQ_HAS(event, CAT) ? inq_kineto_cat(&d->k, event->text[INQ_FIELD_CAT]) : INQ_CAT_OTHER;
+    enum inq_cat cat = inq_kineto_cat_of(&d->k, event);
     int code = inq_kineto_event(&d->k, event, cat, offset);
     struct inq_shape_plan plan;
     if (code == INQ_OK && d->match != NULL && inq_kineto_plan(&d->k, event, cat, &plan)) {
@@ -497,6 +498,44 @@ static int read_document(struct document *d)
 
 /* ---- the reader ------------------------------------------------------------------------------ */
 
+/* Prepares *k to fill the shard, which gets one rank. Release in any case. */
+static int init(struct inq_kineto *k, struct inq_shard *shard, struct inq_err *err)
+{
+    *k = (struct inq_kineto){.shard = shard, .err = err};
+    k->last_thread = INQ_NONE;
+    k->last_stream_lane = INQ_NONE;
+    uint32_t index = 0;
+    int code = inq_shard_add_rank(shard, &index, err);
+    if (code == INQ_OK) {
+        k->rank = &shard->ranks[index];
+    }
+    return code;
+}
+
+static void release(struct inq_kineto *k)
+{
+    inq_mem_free(k->kernel_class);
+    inq_mem_free(k->scratch);
+    inq_mem_free(k->grids);
+    inq_launches_release(&k->inputs);
+    inq_map_release(&k->op_by_id);
+    inq_mem_free(k->externals);
+    inq_map_release(&k->processes);
+    inq_mem_free(k->hccl);
+    inq_map_release(&k->threads_by_key);
+    inq_map_release(&k->streams_by_key);
+    inq_map_release(&k->groups_by_key);
+    inq_mem_free(k->threads);
+    inq_mem_free(k->halves);
+    inq_mem_free(k->ops);
+    inq_mem_free(k->groups);
+    inq_mem_free(k->config);
+    inq_mem_free(k->devices);
+    inq_mem_free(k->of_export);
+    inq_mem_free(k->export_groups);
+    *k = (struct inq_kineto){0};
+}
+
 static int refuse(struct document *d, const char *why)
 {
     d->k.shard->file.reason = why;
@@ -512,7 +551,7 @@ int inq_kineto_read(struct inq_source *source, struct inq_shard *shard, inq_shap
         code = inq_shapes_init(&d.shapes, "record_p", "Profiler", err);
     }
     if (code == INQ_OK) {
-        code = inq_kineto_init(&d.k, shard, err);
+        code = init(&d.k, shard, err);
     }
     if (code == INQ_OK) {
         code = read_document(&d);
@@ -524,7 +563,7 @@ int inq_kineto_read(struct inq_source *source, struct inq_shard *shard, inq_shap
     if (code == INQ_OK) {
         code = inq_kineto_finish(&d.k);
     }
-    inq_kineto_release(&d.k);
+    release(&d.k);
     inq_shapes_release(&d.shapes);
     inq_window_release(&d.window);
     return code;

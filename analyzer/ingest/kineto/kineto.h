@@ -40,6 +40,17 @@ struct inq_thread {
     uint32_t rank;           /* of an export: index into the shard's ranks */
 };
 
+/* What the name of a process says of its threads. */
+enum inq_process { INQ_PROCESS_HOST, INQ_PROCESS_DEVICE, INQ_PROCESS_COLLECTIVES };
+
+/* A collective of HCCL: a row that is a slice until the names of its thread and process are known.
+ */
+struct inq_hccl_note {
+    size_t row; /* of the rank's events */
+    int64_t count;
+    inq_str dtype;
+};
+
 /* Half of a slice that is written as two events. */
 struct inq_half {
     int64_t ts, correlation;
@@ -124,6 +135,9 @@ struct inq_kineto {
     uint32_t last_thread;
 
     /* what waits for the end of the file */
+    struct inq_map processes; /* by pid: enum inq_process of those that are no host's */
+    struct inq_hccl_note *hccl;
+    size_t n_hccl, cap_hccl;
     struct inq_half *halves;
     size_t n_halves, cap_halves;
     struct inq_op_note *ops;
@@ -149,17 +163,12 @@ struct inq_kineto {
     size_t n_export_groups, cap_export_groups;
 };
 
-/* Prepares *k to fill the shard, which gets one rank. Release in any case. */
-int inq_kineto_init(struct inq_kineto *k, struct inq_shard *shard, struct inq_err *err);
-void inq_kineto_release(struct inq_kineto *k);
+/* Class of an event: by its category, and where that says nothing by what its arguments are. */
+enum inq_cat inq_kineto_cat_of(struct inq_kineto *k, const struct inq_scan_event *event);
 
-/* ---- names.c --------------------------------------------------------------------------------- */
-
-/* Class of a category text. */
-enum inq_cat inq_kineto_cat(struct inq_kineto *k, struct inq_text text);
-/* Interns a text as written; damage in it is counted at `offset`. */
 /* Whether the text means itself: printable ASCII without escapes, not too long. */
 bool inq_kineto_is_plain(struct inq_text text);
+/* Interns a text as written; damage in it is counted at `offset`. */
 int inq_kineto_name(struct inq_kineto *k, struct inq_text text, int64_t offset, inq_str *id);
 enum inq_op_class inq_kineto_kernel_class(struct inq_kineto *k, inq_str name);
 
@@ -169,7 +178,13 @@ static inline void inq_kineto_damage(struct inq_kineto *k, enum inq_damage_kind 
     inq_damage_add(&k->shard->file.damage, kind, n, offset);
 }
 
-/* ---- rows.c ---------------------------------------------------------------------------------- */
+/* Notes what the name of a process says; of a slice, before it is added, whether it may be a
+ * collective of HCCL. */
+int inq_kineto_note_device(struct inq_kineto *k, const struct inq_scan_event *event,
+                           int64_t offset);
+/* Makes device work of the slices of threads that turned out to be devices' streams, and calls of
+ * those that launched some. */
+int inq_kineto_settle_devices(struct inq_kineto *k);
 
 /* The thread that the event's pid and tid name. */
 int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index);
@@ -191,20 +206,14 @@ int inq_kineto_lane(struct inq_kineto *k, const struct inq_scan_event *event, en
 int inq_kineto_add_row(struct inq_kineto *k, enum inq_cat cat, const struct inq_part *part);
 int inq_kineto_add_note(struct inq_kineto *k, enum inq_cat cat, const struct inq_part *part);
 
-/* ---- kineto.c -------------------------------------------------------------------------------- */
-
 /* The reader's `read`, with a choice of the matcher of event shapes; NULL: every event is read by
  * the general reader. The shard does not depend on it. */
 int inq_kineto_read(struct inq_source *source, struct inq_shard *shard, inq_shape_match match,
                     struct inq_err *err);
 
-/* ---- plan.c ---------------------------------------------------------------------------------- */
-
 /* What has to be read of events like this one; false when they are better read in general. */
 bool inq_kineto_plan(const struct inq_kineto *k, const struct inq_scan_event *event,
                      enum inq_cat cat, struct inq_shape_plan *plan);
-
-/* ---- values.c -------------------------------------------------------------------------------- */
 
 /* Called for each member of an object. `value` is its text, quotes included. */
 typedef int (*inq_kineto_member_fn)(struct inq_kineto *k, void *ctx, struct inq_text key,
@@ -225,8 +234,6 @@ int inq_kineto_text(struct inq_kineto *k, struct inq_text value, inq_str *id);
 /* Ranks of a process group from the text of a list; sets ranks, n_ranks and cut of `note`. */
 int inq_kineto_ranks(struct inq_kineto *k, struct inq_text list, struct inq_group_note *note);
 
-/* ---- event.c, comm.c ------------------------------------------------------------------------- */
-
 /* Takes one event, whose category is `cat` and which starts at `offset` of the document. */
 int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
                      int64_t offset);
@@ -236,13 +243,9 @@ int inq_kineto_comm(struct inq_kineto *k, const struct inq_scan_event *event, bo
 /* Turns group notes into groups of the shard. */
 int inq_kineto_settle_groups(struct inq_kineto *k);
 
-/* ---- meta.c ---------------------------------------------------------------------------------- */
-
 /* Takes one member of the document besides the events; `value` is its text. */
 int inq_kineto_member(struct inq_kineto *k, struct inq_text key, struct inq_text value,
                       int64_t offset);
-
-/* ---- export.c -------------------------------------------------------------------------------- */
 
 /* The member "inquest" of a document that this program wrote: makes its ranks, lanes and groups.
  * Anything else under that name is passed over. */
@@ -258,15 +261,9 @@ uint32_t inq_kineto_export_group(const struct inq_kineto *k, const struct inq_sc
 /* After the last byte. */
 void inq_kineto_export_finish(struct inq_kineto *k);
 
-/* ---- pairs.c, ops.c, finish.c ---------------------------------------------------------------- */
-
 int inq_kineto_half(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
                     int64_t offset);
-/* Joins the halves to rows. */
-int inq_kineto_settle_halves(struct inq_kineto *k);
 int inq_kineto_op(struct inq_kineto *k, const struct inq_scan_event *event, int64_t offset);
-/* Replaces the one rank by the workers of a pipeline job. */
-int inq_kineto_settle_ops(struct inq_kineto *k);
 /* After the last byte: everything that had to wait. */
 int inq_kineto_finish(struct inq_kineto *k);
 

@@ -1,78 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names: categories to classes, texts to ids, what a kernel's name says. Everything is worked out
- * once per distinct text. */
+/* Names: texts to ids, what a kernel's name says. Everything is worked out once per distinct text.
+ */
 #include "ingest/kineto/kineto.h"
 
 #include "base/mem.h"
 
 #include <string.h>
-
-/* Categories that Kineto writes, or has written. */
-static const struct {
-    const char *text;
-    enum inq_cat cat;
-} categories[] = {
-    {"cpu_op", INQ_CAT_CPU_OP},
-    {"Operator", INQ_CAT_OPERATOR},
-    {"user_annotation", INQ_CAT_NOTE},
-    {"gpu_user_annotation", INQ_CAT_GPU_NOTE},
-    {"kernel", INQ_CAT_KERNEL},
-    {"Kernel", INQ_CAT_KERNEL},
-    {"concurrent_kernel", INQ_CAT_KERNEL},
-    {"collective_comm", INQ_CAT_KERNEL},
-    {"mtia_ccp_events", INQ_CAT_KERNEL},
-    {"hpu_op", INQ_CAT_KERNEL},
-    {"gpu_memcpy", INQ_CAT_MEMCPY},
-    {"Memcpy", INQ_CAT_MEMCPY},
-    {"gpu_memset", INQ_CAT_MEMSET},
-    {"Memset", INQ_CAT_MEMSET},
-    {"cuda_sync", INQ_CAT_SYNC},
-    {"xpu_sync", INQ_CAT_SYNC},
-    {"cuda_runtime", INQ_CAT_CALL},
-    {"cuda_driver", INQ_CAT_CALL},
-    {"Runtime", INQ_CAT_CALL},
-    {"hip_runtime", INQ_CAT_CALL},
-    {"mtia_runtime", INQ_CAT_CALL},
-    {"xpu_runtime", INQ_CAT_CALL},
-    {"xpu_driver", INQ_CAT_CALL},
-    {"glow_runtime", INQ_CAT_CALL},
-    {"privateuse1_runtime", INQ_CAT_CALL},
-    {"privateuse1_driver", INQ_CAT_CALL},
-    {"python_function", INQ_CAT_PASSING},
-    {"cpu_instant_event", INQ_CAT_PASSING},
-    {"ac2g", INQ_CAT_PASSING},
-    {"fwdbwd", INQ_CAT_PASSING},
-    {"async_cpu_to_gpu", INQ_CAT_PASSING},
-    {"cuda_event", INQ_CAT_PASSING},
-    {"cuda_profiler_range", INQ_CAT_PASSING},
-    {"mtia_workloadd", INQ_CAT_PASSING},
-    {"mtia_insight", INQ_CAT_PASSING},
-};
-
-static enum inq_cat look_up(struct inq_text text)
-{
-    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++) {
-        if (inq_text_is(text, categories[i].text)) {
-            return categories[i].cat;
-        }
-    }
-    return inq_op_type_from_name(text.p, text.n) != INQ_OP_NONE ? INQ_CAT_OP : INQ_CAT_OTHER;
-}
-
-enum inq_cat inq_kineto_cat(struct inq_kineto *k, struct inq_text text)
-{
-    if (text.n == k->cat_text.n && k->cat_text.p != NULL &&
-        memcmp(text.p, k->cat_bytes, text.n) == 0) {
-        return k->cat;
-    }
-    enum inq_cat cat = look_up(text);
-    if (text.n <= sizeof k->cat_bytes) {
-        memcpy(k->cat_bytes, text.p, text.n);
-        k->cat_text = (struct inq_text){k->cat_bytes, text.n};
-        k->cat = cat;
-    }
-    return cat;
-}
 
 /* ---- interning ------------------------------------------------------------------------------- */
 

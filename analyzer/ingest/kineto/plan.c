@@ -11,8 +11,7 @@
 
 /* Whatever becomes of the event: the numbers that every event has are read, so that a bad one is
  * counted. */
-static void plan_complete(const struct inq_kineto *k, enum inq_cat cat, bool named,
-                          struct inq_shape_plan *plan)
+static void plan_complete(enum inq_cat cat, bool named, struct inq_shape_plan *plan)
 {
     plan->action = INQ_SHAPE_DELIVER;
     switch (cat) {
@@ -25,8 +24,7 @@ static void plan_complete(const struct inq_kineto *k, enum inq_cat cat, bool nam
         plan->action = INQ_SHAPE_DROP;
         break;
     case INQ_CAT_OTHER:
-        plan->need = WHOLE;
-        plan->action = k->kineto ? INQ_SHAPE_DROP : INQ_SHAPE_DELIVER;
+        plan->need = WHOLE | BIT(CORRELATION);
         break;
     case INQ_CAT_OPERATOR:
     case INQ_CAT_NOTE:
@@ -59,12 +57,15 @@ bool inq_kineto_plan(const struct inq_kineto *k, const struct inq_scan_event *ev
         return false;
     }
     bool op = cat == INQ_CAT_CPU_OP || cat == INQ_CAT_OPERATOR;
+    if (INQ_HAS(event, TASK_TYPE) || INQ_HAS(event, ALGORITHM)) { /* texts decide what it is */
+        return false;
+    }
     if (k->shard->operators && op) { /* its inputs are lists: for the general reader */
         return false;
     }
     switch (event->ph) {
     case 'X':
-        plan_complete(k, cat, INQ_HAS(event, NAME), plan);
+        plan_complete(cat, INQ_HAS(event, NAME), plan);
         return true;
     case 'B':
     case 'E':

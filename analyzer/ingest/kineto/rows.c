@@ -6,41 +6,6 @@
 
 #include <string.h>
 
-int inq_kineto_init(struct inq_kineto *k, struct inq_shard *shard, struct inq_err *err)
-{
-    *k = (struct inq_kineto){.shard = shard, .err = err};
-    k->last_thread = INQ_NONE;
-    k->last_stream_lane = INQ_NONE;
-    uint32_t index = 0;
-    int code = inq_shard_add_rank(shard, &index, err);
-    if (code == INQ_OK) {
-        k->rank = &shard->ranks[index];
-    }
-    return code;
-}
-
-void inq_kineto_release(struct inq_kineto *k)
-{
-    inq_mem_free(k->kernel_class);
-    inq_mem_free(k->scratch);
-    inq_mem_free(k->grids);
-    inq_launches_release(&k->inputs);
-    inq_map_release(&k->op_by_id);
-    inq_mem_free(k->externals);
-    inq_map_release(&k->threads_by_key);
-    inq_map_release(&k->streams_by_key);
-    inq_map_release(&k->groups_by_key);
-    inq_mem_free(k->threads);
-    inq_mem_free(k->halves);
-    inq_mem_free(k->ops);
-    inq_mem_free(k->groups);
-    inq_mem_free(k->config);
-    inq_mem_free(k->devices);
-    inq_mem_free(k->of_export);
-    inq_mem_free(k->export_groups);
-    *k = (struct inq_kineto){0};
-}
-
 /* ---- threads --------------------------------------------------------------------------------- */
 
 /* A pid or tid as a number; a text of digits counts as one, other texts by their hash. */

@@ -54,6 +54,13 @@ static const struct key arg_keys[] = {
     KEY("Input Dims", DIMS, 0),
     KEY("Input dims", DIMS, 0),
     KEY("Input type", TYPES, 0),
+    /* Ascend: */
+    KEY("Task Type", TASK_TYPE, 0),
+    KEY("Physic Stream Id", STREAM, 1),
+    KEY("connection_id", CORRELATION, 1),
+    KEY("alg_type", ALGORITHM, 0),
+    KEY("data_type", DTYPE, 0),
+    KEY("count", IN_ELEMS, 1),
 };
 
 static const struct key *find_key(const struct key *keys, size_t n, struct inq_text text)

@@ -25,15 +25,6 @@ int32_t inq_xla_device_of(struct inq_hlo_text name);
  * INQ_LIMIT. */
 int inq_xla_read_device(struct inq_xla_file *file, const struct inq_xla_plane *plane,
                         int32_t ordinal, struct inq_err *err);
-/* After the devices: launches, steps and data loading of a host plane, to the ranks they are of.
- * Fails with INQ_NOMEM, INQ_LIMIT. */
-int inq_xla_read_host(struct inq_xla_file *file, const struct inq_xla_plane *plane,
-                      struct inq_err *err);
-
-/* After the host planes: steps that the device marked become marks of the host where launches are
- * recorded, from a step's first launch to its last: what was launched is what belongs to it. Fails
- * with INQ_NOMEM, INQ_LIMIT. */
-int inq_xla_mark_launches(struct inq_shard *shard, struct inq_err *err);
 
 /* Start and duration of an event, wall clock where that is known. False: it is none (counted), or
  * its times are impossible (damage). Counts it as seen. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/xla/xla.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "ingest/xla/ops.h"
+#include "ingest/xla/device.h"
 
 #include <string.h>
 
@@ -24,6 +25,61 @@ static bool in_one_folder(const struct inq_shard *a, const struct inq_shard *b)
     size_t n = (size_t)(base_name(a->file.path) - a->file.path);
     return n == (size_t)(base_name(b->file.path) - b->file.path) &&
            memcmp(a->file.path, b->file.path, n) == 0;
+}
+
+/* ---- groups of ranks ------------------------------------------------------------------------- */
+
+static bool has_member(const struct inq_group *group, int32_t rank)
+{
+    for (uint32_t i = 0; i < group->n_ranks; i++) {
+        if (group->ranks[i] == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t group_like(const struct inq_shard *shard, uint32_t group, int32_t rank)
+{
+    for (uint32_t g = 0; g < shard->n_groups; g++) {
+        if (shard->groups[g].name == shard->groups[group].name &&
+            has_member(&shard->groups[g], rank)) {
+            return g;
+        }
+    }
+    return INQ_NONE;
+}
+
+static int settle_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
+{
+    struct inq_map found = {0}; /* of the group that was named */
+    int code = INQ_OK;
+    for (size_t i = 0; i < rank->n_comms && code == INQ_OK; i++) {
+        struct inq_comm *comm = &rank->comms[i];
+        uint32_t group = comm->group;
+        if (group == INQ_NONE) {
+            continue;
+        }
+        if (!inq_map_get(&found, comm->group, &group)) {
+            group = group_like(shard, comm->group, rank->rank);
+            code = inq_map_put(&found, comm->group, group, err);
+        }
+        if (group != INQ_NONE) {
+            comm->group = group;
+            comm->group_size = shard->groups[group].size;
+        }
+    }
+    inq_map_release(&found);
+    return code;
+}
+
+int inq_xla_settle_groups(struct inq_shard *shard, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t r = 0; r < shard->n_ranks && code == INQ_OK; r++) {
+        code = settle_rank(shard, &shard->ranks[r], err);
+    }
+    return code;
 }
 
 /* ---- the same profile as JSON ---------------------------------------------------------------- */

@@ -10,4 +10,8 @@
  * time. Fails with INQ_NOMEM. */
 int inq_xla_join_runs(struct inq_shard *shards, size_t n, struct inq_err *err);
 
+/* Each row that names one of several groups alike gets the one that its rank is in. After the ranks
+ * have their numbers, and again when they change. Fails with INQ_NOMEM. */
+int inq_xla_settle_groups(struct inq_shard *shard, struct inq_err *err);
+
 #endif

@@ -1,10 +1,436 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fixes to bytes: JSON here, the sentences that the formats share in report/fix/explain.c. */
-#include "report/fix/fix.h"
+/* Fixes as text, Markdown, JSON and a page. */
+#include "inquest/fix.h"
 
 #include "base/arena.h"
-#include "inquest/version.h"
+#include "base/time.h"
+#include "report/render/html/html.h"
 #include "report/render/json/json.h"
+#include "report/render/markdown/markdown.h"
+#include "inquest/version.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- What text and Markdown both say about fixes --------------------------------------------- */
+
+struct when {
+    char text[32];
+};
+
+static struct when time_of(int64_t ns)
+{
+    struct when when = {""};
+    (void)inq_time_format(ns, when.text, sizeof when.text);
+    return when;
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static bool was_executed(const struct inq_fix *fix)
+{
+    return fix->executed.order.judgement != INQ_NOT_EXECUTED;
+}
+
+/* What a speed-up takes off a step, in percent of it. */
+static double shorter(double speedup)
+{
+    return speedup > 0.0 ? 100.0 * (1.0 - 1.0 / speedup) : 0.0;
+}
+
+/* "not executed", "confirmed" .. */
+static const char *judgement_words(enum inq_judgement judgement)
+{
+    static const char *const text[] = {"not executed", "confirmed", "refuted", "inconclusive"};
+    return text[judgement];
+}
+
+/* Collects what one of the functions below says, as a string in `text->buf`. */
+static void fix_collect(void (*what)(const struct inq_fixes *fixes, struct inq_out *out),
+                        const struct inq_fixes *fixes, struct inq_out *text)
+{
+    text->len = 0;
+    what(fixes, text);
+    inq_out_bytes(text, "", 1);
+}
+
+/* One of these of a fix, as a string in `text->buf`. */
+static void fix_collect_one(void (*what)(const struct inq_fix *fix, struct inq_out *out),
+                            const struct inq_fix *fix, struct inq_out *text)
+{
+    text->len = 0;
+    what(fix, text);
+    inq_out_bytes(text, "", 1);
+}
+
+static bool any_repairs(const struct inq_fixes *fixes)
+{
+    return fixes->n > 0 && fixes->fixes[0].repairs && fixes->fixes[0].helps;
+}
+
+/* What it gains with the costs that were measured, and what it gained. */
+static void executed_cells(const struct inq_fix *fix, struct inq_table *table)
+{
+    const struct inq_validation *v = &fix->executed;
+    if (!was_executed(fix)) {
+        inq_table_na(table);
+        inq_table_na(table);
+        inq_table_na(table);
+        return;
+    }
+    if (fix->n_assumptions > 0) {
+        inq_table_real(table, shorter(v->measured_speedup), 1);
+    } else {
+        inq_table_na(table);
+    }
+    inq_table_real(table, shorter(v->speedup), 1);
+    inq_table_printf(table, "%.1f to %.1f", shorter(v->speedup_ci95[0]),
+                     shorter(v->speedup_ci95[1]));
+}
+
+/* One fix a row. Release the table on failure too. */
+static void fix_table(const struct inq_fixes *fixes, struct inq_table *table)
+{
+    bool executed = fixes->engine[0] != '\0';
+    table->title =
+        any_repairs(fixes)
+            ? "Fixes: what repairs a fault first, then by what they are predicted to gain"
+            : "Fixes, by what they are predicted to gain";
+    inq_table_column(table, INQ_COLUMN_STRETCH, "fix");
+    inq_table_unit(table, fixes->base.base_ns);
+    inq_table_column_ns(table, "step");
+    inq_table_column_ns(table, "gain");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "gain %");
+    if (executed) {
+        inq_table_column(table, INQ_COLUMN_RIGHT, "measured %");
+        inq_table_column(table, INQ_COLUMN_RIGHT, "executed %");
+        inq_table_column(table, INQ_COLUMN_LEFT, "95 % of it");
+    } else {
+        inq_table_column(table, INQ_COLUMN_RIGHT, "speed-up");
+    }
+    inq_table_column(table, INQ_COLUMN_LEFT, "verdict");
+    for (size_t i = 0; i < fixes->n; i++) {
+        const struct inq_fix *fix = &fixes->fixes[i];
+        bool known = fix->t_ns >= 0;
+        bool run = was_executed(fix);
+        inq_table_text(table, fix->spec);
+        inq_table_ns_known(table, fix->t_ns);
+        if (known) {
+            inq_table_ns(table, fix->gain_ns);
+            inq_table_real(table, percent(fix->gain_ns, fixes->base.base_ns), 1);
+        } else {
+            inq_table_na(table);
+            inq_table_na(table);
+        }
+        if (executed) {
+            executed_cells(fix, table);
+        } else {
+            inq_table_real(table, fix->speedup, 3);
+        }
+        inq_table_text(table, run          ? inq_validation_text(&fix->executed)
+                              : !known     ? "does not apply"
+                              : fix->helps ? (fix->repairs ? "repairs" : "helps")
+                                           : "does not help");
+    }
+}
+
+/* What the base is, and how far the model is off, into `out`. */
+static void fix_say_base(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    const struct inq_fix_base_info *b = &fixes->base;
+    if (b->recorded_ns > 0) {
+        if (b->n_steps > 1) {
+            inq_out_printf(out, "Base: the mean of %zu steps", b->n_steps);
+        } else if (b->step >= 0) {
+            inq_out_printf(out, "Base: step %" PRId64 ", the one of median length", b->step);
+        } else {
+            inq_out_text(out, "Base: the whole capture, no steps being known");
+        }
+        inq_out_printf(out, ", recorded %s; ", time_of(b->mean_recorded_ns).text);
+        inq_out_printf(out, "simulated %s (%+.2f %%)", time_of(b->mean_t_ns).text,
+                       percent(b->mean_t_ns - b->mean_recorded_ns, b->mean_recorded_ns));
+        if (b->n_steps > 1) {
+            inq_out_printf(out, "; step %" PRId64 ", the one of median length, recorded %s",
+                           b->step, time_of(b->recorded_ns).text);
+        }
+        inq_out_printf(out, ", %s without launch delays (%+.1f %%)",
+                       time_of(b->without_gaps_ns).text,
+                       percent(b->without_gaps_ns - b->recorded_ns, b->recorded_ns));
+    } else {
+        inq_out_printf(out, "Base: a schedule of %s", time_of(b->base_ns).text);
+    }
+    inq_out_printf(out, "; %zu ops of %zu rank%s", b->n_ops, b->n_ranks,
+                   b->n_ranks == 1 ? "" : "s");
+    if (b->n_stages > 0) {
+        inq_out_printf(out, ", %zu stage%s, %zu replica%s, %zu micro-batch%s%s%s", b->n_stages,
+                       b->n_stages == 1 ? "" : "s", b->n_dp, b->n_dp == 1 ? "" : "s",
+                       b->n_microbatches, b->n_microbatches == 1 ? "" : "es",
+                       b->schedule[0] != '\0' ? ", " : "", b->schedule);
+    }
+    inq_out_text(out, ".");
+    if (b->contradictions > 0) {
+        inq_out_printf(out,
+                       " By the record ops wait for each other in a circle: predictions rest on a "
+                       "graph cut at %zu of its dependencies.",
+                       b->contradictions);
+    }
+    if (!b->connected && b->n_ranks > 1) {
+        inq_out_text(out, " No transfers of different ranks could be matched: what one rank "
+                          "gains, the others do not see.");
+    }
+}
+
+/* Nobody is to read a prediction that was refuted as a promise. */
+static void say_judged(const struct inq_validation *v, struct inq_out *out)
+{
+    bool order = v->order.judgement == INQ_CONFIRMED;
+    if (v->order.judgement == INQ_NOT_EXECUTED) {
+        inq_out_text(out, " Predicted, not executed.");
+    } else if (v->order.judgement == INQ_REFUTED) {
+        inq_out_text(out, " Executed: the planned order was not kept.");
+    } else if (v->cost.judgement == INQ_CONFIRMED) {
+        inq_out_text(out, " Executed: order and cost confirmed.");
+    } else if (v->cost.judgement == INQ_REFUTED) {
+        inq_out_printf(out, " Executed: %scost refuted: it ran %.3f times as fast.",
+                       order ? "order confirmed, " : "", v->speedup);
+    } else {
+        inq_out_printf(out, " Executed: %s.",
+                       order ? "order confirmed, cost not judged" : "nothing was decided");
+    }
+}
+
+/* The verdict in one sentence. */
+static void fix_say_best(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    const struct inq_fix *best = fixes->n > 0 ? &fixes->fixes[0] : NULL;
+    if (best == NULL) {
+        inq_out_text(out, "No finding calls for a fix that can be simulated.");
+    } else if (!best->helps) {
+        inq_out_printf(out, fixes->n == 1 ? "The fix would not make a step shorter."
+                                          : "None of the fixes would make a step shorter.");
+    } else {
+        inq_out_printf(out, "%s: a step would take %s instead of %s, %s (%.1f %%) less.",
+                       best->spec, time_of(best->t_ns).text, time_of(fixes->base.base_ns).text,
+                       time_of(best->gain_ns).text, percent(best->gain_ns, fixes->base.base_ns));
+        say_judged(&best->executed, out);
+    }
+}
+
+/* Which ops of the executed original differ from what was recorded; small differences are left out.
+ */
+static void say_kinds(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    const double least = 0.001; /* of the step */
+    size_t said = 0;
+    for (size_t i = 0; i < fixes->n_kinds; i++) {
+        const struct inq_kind_time *k = &fixes->kinds[i];
+        int64_t more = k->executed_ns - k->planned_ns;
+        int64_t size = more < 0 ? -more : more;
+        if ((double)size > least * (double)fixes->expected_ns) {
+            inq_out_printf(out, "%s %s %s%s", said == 0 ? " Against the plan, per rank:" : ",",
+                           k->kind, more < 0 ? "-" : "+", time_of(size).text);
+            said++;
+        }
+    }
+    inq_out_text(out, said > 0 ? "." : "");
+}
+
+/* What was executed and how far the executed original is from the recorded step; nothing when
+ * nothing was executed. */
+static void fix_say_executed(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    if (fixes->engine[0] == '\0') {
+        return;
+    }
+    inq_out_printf(out, "Executed by %s on %s", fixes->engine, fixes->device);
+    if (fixes->scale < 1.0 || fixes->scale > 1.0) {
+        inq_out_printf(out, ", time scaled by %g", fixes->scale);
+    }
+    inq_out_printf(out, ": the original took %s (95 %%: %s to %s, n = %zu) where %s was expected",
+                   time_of(fixes->executed.median_ns).text,
+                   time_of(fixes->executed.ci95_ns[0]).text,
+                   time_of(fixes->executed.ci95_ns[1]).text, fixes->executed.n,
+                   time_of(fixes->expected_ns).text);
+    inq_out_printf(out, " (%+.2f %%).", 100.0 * fixes->base_error);
+    say_kinds(fixes, out);
+    if (fixes->note[0] != '\0') {
+        inq_out_printf(out, " %s.", fixes->note);
+    }
+}
+
+/* Of an executed fix, nothing where it was not: the gains side by side; both verdicts and why. */
+static void fix_say_outcome(const struct inq_fix *fix, struct inq_out *out)
+{
+    const struct inq_validation *v = &fix->executed;
+    if (was_executed(fix)) {
+        inq_out_printf(out, "predicted %.1f %% shorter", shorter(v->predicted_speedup));
+        if (fix->n_assumptions > 0) {
+            inq_out_printf(out, ", with measured costs %.1f %%", shorter(v->measured_speedup));
+        }
+        inq_out_printf(out, ", executed %.1f %% (95 %%: %.1f to %.1f)", shorter(v->speedup),
+                       shorter(v->speedup_ci95[0]), shorter(v->speedup_ci95[1]));
+    }
+}
+
+static void fix_say_order(const struct inq_fix *fix, struct inq_out *out)
+{
+    if (was_executed(fix)) {
+        inq_out_printf(out, "%s: %s", judgement_words(fix->executed.order.judgement),
+                       fix->executed.order.why);
+    }
+}
+
+static void fix_say_cost(const struct inq_fix *fix, struct inq_out *out)
+{
+    if (was_executed(fix)) {
+        inq_out_printf(out, "%s: %s", judgement_words(fix->executed.cost.judgement),
+                       fix->executed.cost.why);
+    }
+}
+
+/* ---- Fixes on the terminal, and as Markdown -------------------------------------------------- */
+
+enum { INDENT = 4, SHOWN = 8 };
+
+static const struct {
+    const char *label;
+    void (*say)(const struct inq_fix *fix, struct inq_out *out);
+} executed[] = {{"Gain: ", fix_say_outcome}, {"Order: ", fix_say_order}, {"Cost: ", fix_say_cost}};
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void line(const struct inq_pen *pen, const char *label, const char *text)
+{
+    if (text[0] != '\0') {
+        inq_out_printf(pen->out, "%*s%s", INDENT, "", label);
+        inq_pen_wrap(pen, text, INDENT + (int)strlen(label), INDENT + 2);
+    }
+}
+
+static void paragraph(const struct inq_pen *pen, const struct inq_out *text)
+{
+    if (text->buf != NULL && text->buf[0] != '\0') {
+        inq_pen_wrap(pen, text->buf, 0, 0);
+    }
+}
+
+static void print_fix(const struct inq_pen *pen, size_t number, const struct inq_fix *fix)
+{
+    struct inq_out text = {0};
+    inq_out_printf(pen->out, "%2zu. ", number);
+    inq_pen_tint(pen, INQ_TINT_BOLD);
+    (void)inq_pen_text(pen, fix->spec, pen->width - INDENT);
+    inq_pen_plain(pen);
+    inq_out_text(pen->out, "\n");
+    line(pen, "", fix->what);
+    line(pen, "Does not apply: ", fix->problem);
+    for (size_t i = 0; i < sizeof executed / sizeof *executed; i++) {
+        fix_collect_one(executed[i].say, fix, &text);
+        line(pen, executed[i].label, text.buf != NULL ? text.buf : "");
+    }
+    line(pen, "Called for by: ", fix->finding);
+    line(pen, "Assumes: ", fix->assumes);
+    line(pen, "Memory: ", fix->costs.memory);
+    line(pen, "Accuracy: ", fix->costs.accuracy);
+    line(pen, "Work: ", fix->costs.work);
+    inq_out_release(&text);
+}
+
+static void fix_text(const struct inq_fixes *fixes, const struct inq_report_options *options,
+                     struct inq_arena *arena, struct inq_out *out)
+{
+    struct inq_pen pen = inq_pen_of(options, out);
+    struct inq_out text = {0};
+    size_t shown = fixes->n <= SHOWN || options->verbose ? fixes->n : SHOWN;
+    inq_pen_tint(&pen, INQ_TINT_BOLD);
+    fix_collect(fix_say_best, fixes, &text);
+    paragraph(&pen, &text);
+    inq_pen_plain(&pen);
+    fix_collect(fix_say_base, fixes, &text);
+    paragraph(&pen, &text);
+    fix_collect(fix_say_executed, fixes, &text);
+    paragraph(&pen, &text);
+    if (fixes->n > 0) {
+        struct inq_table table = {.arena = arena};
+        fix_table(fixes, &table);
+        inq_out_text(out, "\n");
+        inq_table_print(&table, &pen);
+        out->code = table.code != INQ_OK ? table.code : out->code;
+        inq_table_release(&table);
+        inq_out_text(out, "\n");
+    }
+    for (size_t i = 0; i < shown; i++) {
+        print_fix(&pen, i + 1, &fixes->fixes[i]);
+    }
+    if (shown < fixes->n) {
+        inq_out_printf(out, "    and %zu more (-v shows all)\n", fixes->n - shown);
+    }
+    inq_out_release(&text);
+}
+
+/* ---- Markdown -------------------------------------------------------------------------------- */
+
+static void markdown_line(struct inq_out *out, const char *before, const char *text)
+{
+    if (text != NULL && text[0] != '\0') {
+        inq_out_text(out, before);
+        inq_markdown_text(out, text, INQ_PEN_NO_LIMIT);
+        inq_out_text(out, "\n");
+    }
+}
+
+static void markdown_fix(struct inq_out *out, size_t number, const struct inq_fix *fix)
+{
+    struct inq_out text = {0};
+    inq_out_printf(out, "\n### %zu. ", number);
+    markdown_line(out, "", fix->spec);
+    inq_out_text(out, "\n");
+    markdown_line(out, "- ", fix->what);
+    markdown_line(out, "- Does not apply: ", fix->problem);
+    for (size_t i = 0; i < sizeof executed / sizeof *executed; i++) {
+        fix_collect_one(executed[i].say, fix, &text);
+        inq_out_text(out, text.buf != NULL && text.buf[0] != '\0' ? "- " : "");
+        markdown_line(out, executed[i].label, text.buf);
+    }
+    markdown_line(out, "- Called for by: ", fix->finding);
+    markdown_line(out, "- Assumes: ", fix->assumes);
+    markdown_line(out, "- Memory: ", fix->costs.memory);
+    markdown_line(out, "- Accuracy: ", fix->costs.accuracy);
+    markdown_line(out, "- Work: ", fix->costs.work);
+    inq_out_release(&text);
+}
+
+static void fix_markdown(const struct inq_fixes *fixes, struct inq_arena *arena,
+                         struct inq_out *out)
+{
+    struct inq_out text = {0};
+    inq_out_text(out, "# Fixes\n\n");
+    fix_collect(fix_say_best, fixes, &text);
+    markdown_line(out, "", text.buf);
+    inq_out_text(out, "\n");
+    fix_collect(fix_say_base, fixes, &text);
+    markdown_line(out, "", text.buf);
+    fix_collect(fix_say_executed, fixes, &text);
+    if (text.buf != NULL && text.buf[0] != '\0') {
+        inq_out_text(out, "\n");
+        markdown_line(out, "", text.buf);
+    }
+    if (fixes->n > 0) {
+        struct inq_table table = {.arena = arena};
+        fix_table(fixes, &table);
+        inq_out_text(out, "\n");
+        inq_markdown_table(out, &table);
+        out->code = table.code != INQ_OK ? table.code : out->code;
+        inq_table_release(&table);
+    }
+    for (size_t i = 0; i < fixes->n; i++) {
+        markdown_fix(out, i + 1, &fixes->fixes[i]);
+    }
+    inq_out_release(&text);
+}
 
 static void write_sample(struct inq_json *json, const struct inq_sample *sample)
 {
@@ -73,7 +499,7 @@ static void write_base(struct inq_json *json, const struct inq_fixes *fixes)
 static void write_ruling(struct inq_json *json, const char *key, const struct inq_ruling *ruling)
 {
     inq_json_object(json, key);
-    inq_json_string(json, "verdict", inq_judgement_words(ruling->judgement));
+    inq_json_string(json, "verdict", judgement_words(ruling->judgement));
     inq_json_string(json, "why", ruling->why);
     inq_json_end_object(json);
 }
@@ -154,7 +580,7 @@ static void write_fix(struct inq_json *json, const struct inq_fixes *fixes,
     inq_json_end_object(json);
 }
 
-void inq_fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out *out)
+static void fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out *out)
 {
     struct inq_out headline = {0};
     struct inq_json json;
@@ -162,7 +588,7 @@ void inq_fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out *o
     inq_json_object(&json, NULL);
     inq_json_string(&json, "schema", "inquest-fix/1");
     inq_json_string(&json, "tool", "inquest " INQ_VERSION_STRING);
-    inq_fix_collect(inq_fix_say_best, fixes, &headline);
+    fix_collect(fix_say_best, fixes, &headline);
     inq_json_string(&json, "headline", headline.buf != NULL ? headline.buf : "");
     write_base(&json, fixes);
     inq_json_array(&json, "fixes");
@@ -174,6 +600,92 @@ void inq_fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out *o
     inq_out_release(&headline);
 }
 
+#ifdef INQ_HAVE_HTML
+/* ---- a page: what each fix is predicted to gain, and the step before and after it ---- */
+
+struct content {
+    const struct inq_fixes *fixes;
+    const struct inq_report_options *options;
+    struct inq_arena *arena;
+};
+
+static void write_plain(const void *ctx, struct inq_out *out)
+{
+    const struct inq_fixes *fixes = ((const struct content *)ctx)->fixes;
+    struct inq_out text = {0};
+    fix_collect(fix_say_best, fixes, &text);
+    inq_html_element(out, "h1", text.buf);
+    fix_collect(fix_say_base, fixes, &text);
+    inq_html_element(out, "p", text.buf);
+    fix_collect(fix_say_executed, fixes, &text);
+    inq_html_element(out, "p", text.buf);
+    for (size_t i = 0; i < fixes->n; i++) {
+        const struct inq_fix *fix = &fixes->fixes[i];
+        inq_html_element(out, "h3", fix->spec);
+        inq_html_element(out, "p", fix->what);
+        inq_html_element(out, "p", fix->problem);
+        fix_collect_one(fix_say_outcome, fix, &text);
+        inq_html_element(out, "p", text.buf);
+        fix_collect_one(fix_say_order, fix, &text);
+        inq_html_element(out, "p", text.buf);
+        fix_collect_one(fix_say_cost, fix, &text);
+        inq_html_element(out, "p", text.buf);
+    }
+    inq_out_release(&text);
+}
+
+static int write_report(const void *ctx, struct inq_out *out, struct inq_err *err)
+{
+    (void)err;
+    fix_json(((const struct content *)ctx)->fixes, true, out);
+    return INQ_OK;
+}
+
+static int write_step(const struct content *c, const struct inq_run *run, size_t n_steps,
+                      struct inq_json *json, struct inq_err *err)
+{
+    if (run == NULL) {
+        inq_json_null(json, NULL);
+        return INQ_OK;
+    }
+    const struct inq_report nothing = {.trace = run->traces[0], .step_ns_median = -1};
+    struct inq_view view = inq_view_of(run, run->traces[0], &nothing, c->options, c->arena);
+    return inq_html_timeline(&view, n_steps, json, err);
+}
+
+/* The original, then one step a fix, null where it is not drawn. */
+static int write_timelines(const void *ctx, struct inq_out *out, struct inq_err *err)
+{
+    const struct content *c = ctx;
+    struct inq_json json;
+    size_t n_steps = c->fixes->drawn != NULL ? 1 : 0;
+    for (size_t i = 0; i < c->fixes->n; i++) {
+        n_steps += c->fixes->fixes[i].drawn != NULL;
+    }
+    inq_json_init(&json, out, true);
+    inq_json_array(&json, NULL);
+    int code = write_step(c, c->fixes->drawn, n_steps, &json, err);
+    for (size_t i = 0; i < c->fixes->n && code == INQ_OK; i++) {
+        code = write_step(c, c->fixes->fixes[i].drawn, n_steps, &json, err);
+    }
+    inq_json_end_array(&json);
+    return code;
+}
+
+/* Only where D3 was found (INQ_HAVE_HTML). */
+static int fix_html(const struct inq_fixes *fixes, const struct inq_report_options *options,
+                    struct inq_arena *arena, struct inq_out *out, struct inq_err *err)
+{
+    const struct content ctx = {fixes, options, arena};
+    const struct inq_html_content content = {.title = "Fixes",
+                                             .ctx = &ctx,
+                                             .plain = write_plain,
+                                             .report = write_report,
+                                             .timeline = write_timelines};
+    return inq_html_page_write(&content, out, err);
+}
+#endif
+
 int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_options *options,
                    struct inq_sink sink, struct inq_err *err)
 {
@@ -181,14 +693,14 @@ int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_option
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
     int code = INQ_OK;
     if (options->format == INQ_FORMAT_JSON) {
-        inq_fix_json(fixes, false, &out);
+        fix_json(fixes, false, &out);
     } else if (options->format == INQ_FORMAT_MARKDOWN) {
-        inq_fix_markdown(fixes, &arena, &out);
+        fix_markdown(fixes, &arena, &out);
     } else if (options->format == INQ_FORMAT_TEXT) {
-        inq_fix_text(fixes, options, &arena, &out);
+        fix_text(fixes, options, &arena, &out);
 #ifdef INQ_HAVE_HTML
     } else if (options->format == INQ_FORMAT_HTML) {
-        code = inq_fix_html(fixes, options, &arena, &out, err);
+        code = fix_html(fixes, options, &arena, &out, err);
 #endif
     } else {
         code = INQ_UNSUPPORTED;

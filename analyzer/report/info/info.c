@@ -3,6 +3,520 @@
 #include "report/info/info.h"
 
 #include "base/out.h"
+#include "base/say.h"
+#include "inquest/version.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- "inquest-info/1", and what it shares with the reports: files, ranks, clocks ------------- */
+
+void inq_json_file(struct inq_json *json, const struct inq_file *file)
+{
+    char word[32];
+    inq_json_object(json, NULL);
+    inq_json_string(json, "path", file->path);
+    inq_json_string(json, "format", file->format);
+    inq_json_int(json, "bytes", (int64_t)file->bytes);
+    inq_json_int(json, "bytes_uncompressed", (int64_t)file->bytes_raw);
+    inq_json_int(json, "events", (int64_t)file->events);
+    inq_json_int(json, "events_kept", (int64_t)file->events_kept);
+    inq_json_string(json, "reason", file->reason[0] != '\0' ? file->reason : NULL);
+    inq_json_array(json, "damage");
+    for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
+        if (file->damage.count[kind] > 0) {
+            inq_json_object(json, NULL);
+            inq_json_string(json, "kind",
+                            inq_damage_word((enum inq_damage_kind)kind, word, sizeof word));
+            inq_json_int(json, "count", (int64_t)file->damage.count[kind]);
+            inq_json_known(json, "first_offset", file->damage.first_offset[kind]);
+            inq_json_end_object(json);
+        }
+    }
+    inq_json_end_array(json);
+    inq_json_end_object(json);
+}
+
+void inq_json_skipped(struct inq_json *json, const struct inq_run *run)
+{
+    inq_json_array(json, "skipped");
+    for (size_t i = 0; i < run->n_skipped; i++) {
+        inq_json_object(json, NULL);
+        inq_json_string(json, "path", run->skipped[i].path);
+        inq_json_string(json, "format", run->skipped[i].format);
+        inq_json_int(json, "bytes", (int64_t)run->skipped[i].bytes);
+        inq_json_string(json, "reason", run->skipped[i].reason);
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+}
+
+void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace)
+{
+    inq_json_known(json, "world_size", trace->world_size);
+    inq_json_array(json, "ranks_present");
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        inq_json_known(json, NULL, trace->ranks[r].rank);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "ranks_missing");
+    for (size_t i = 0; i < trace->n_missing; i++) {
+        inq_json_int(json, NULL, trace->missing[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "ranks_unread");
+    for (size_t i = 0; i < trace->n_unread; i++) {
+        inq_json_object(json, NULL);
+        inq_json_int(json, "rank", trace->unread[i].rank);
+        inq_json_string(json, "path", trace->unread[i].path);
+        inq_json_string(json, "reason", trace->unread[i].reason);
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+}
+
+void inq_json_clocks(struct inq_json *json, const struct inq_view *view)
+{
+    inq_json_array(json, "clock");
+    for (size_t r = 0; r < view->trace->n_ranks; r++) {
+        const struct inq_rank *rank = &view->trace->ranks[r];
+        if (!rank->clock.aligned || !inq_view_shows(view, rank->rank)) {
+            continue;
+        }
+        inq_json_object(json, NULL);
+        inq_json_known(json, "rank", rank->rank);
+        inq_json_int(json, "offset_ns", rank->clock.offset_ns);
+        inq_json_int(json, "drift_ppb", rank->clock.drift_ppb);
+        inq_json_known(json, "residual_ns", rank->clock.residual_ns);
+        inq_json_int(json, "anchors", rank->clock.anchors);
+        if (rank->clock.n_later > 0) {
+            inq_json_int(json, "pieces", (int64_t)rank->clock.n_later + 1);
+        }
+        inq_json_end_object(json);
+    }
+    inq_json_end_array(json);
+}
+
+static void write_rank(struct inq_json *json, const struct inq_view *view, size_t r)
+{
+    const struct inq_trace *trace = view->trace;
+    const struct inq_rank *rank = &trace->ranks[r];
+    int64_t steps = 0;
+    for (size_t s = 0; s < trace->n_steps; s++) {
+        const int64_t *starts = trace->steps[s].rank_start_ns;
+        steps += starts != NULL && starts[r] != INQ_TIME_NONE;
+    }
+    inq_json_object(json, NULL);
+    inq_json_known(json, "rank", rank->rank);
+    inq_json_name(json, "label", trace, rank->label);
+    inq_json_string(json, "path",
+                    rank->file < trace->n_files ? trace->files[rank->file].path : NULL);
+    inq_json_known(json, "stage", rank->stage);
+    inq_json_known(json, "dp_rank", rank->dp_rank);
+    inq_json_name(json, "host", trace, rank->host);
+    inq_json_name(json, "device", trace, rank->device_name);
+    inq_json_int(json, "steps", steps);
+    inq_json_int(json, "gpu_events", (int64_t)rank->events.n);
+    inq_json_int(json, "lanes", (int64_t)rank->n_lanes);
+    inq_json_time(json, "start_ns", rank->first_ns);
+    inq_json_time(json, "end_ns", rank->last_ns);
+    inq_json_end_object(json);
+}
+
+static void write_steps(struct inq_json *json, const struct inq_trace *trace)
+{
+    inq_json_object(json, "steps");
+    inq_json_int(json, "count", (int64_t)trace->n_steps);
+    if (trace->n_steps > 0) {
+        inq_json_bool(json, "inferred", trace->steps_inferred);
+        inq_json_int(json, "first", trace->steps[0].number);
+        inq_json_int(json, "last", trace->steps[trace->n_steps - 1].number);
+    }
+    inq_json_end_object(json);
+}
+
+static void write_job(struct inq_json *json, const struct inq_view *view)
+{
+    const struct inq_trace *trace = view->trace;
+    int64_t first_ns = INQ_TIME_NONE;
+    int64_t last_ns = INQ_TIME_NONE;
+    (void)inq_trace_span(trace, &first_ns, &last_ns);
+    inq_json_object(json, NULL);
+    inq_json_string(json, "name", trace->name);
+    inq_json_rank_lists(json, trace);
+    inq_json_time(json, "start_ns", first_ns);
+    inq_json_time(json, "end_ns", last_ns);
+    write_steps(json, trace);
+    inq_json_object(json, "collectives");
+    inq_json_int(json, "matched", (int64_t)trace->n_collectives);
+    inq_json_int(json, "unmatched", (int64_t)trace->unmatched_comms);
+    inq_json_end_object(json);
+    inq_json_array(json, "ranks");
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (inq_view_shows(view, trace->ranks[r].rank)) {
+            write_rank(json, view, r);
+        }
+    }
+    inq_json_end_array(json);
+    inq_json_clocks(json, view);
+    inq_json_array(json, "files");
+    for (size_t i = 0; i < trace->n_files; i++) {
+        inq_json_file(json, &trace->files[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_end_object(json);
+}
+
+static void info_json(const struct inq_run *run, const struct inq_report_options *options,
+                      struct inq_arena *arena, struct inq_out *out)
+{
+    struct inq_json json;
+    inq_json_init(&json, out, false);
+    inq_json_object(&json, NULL);
+    inq_json_string(&json, "schema", "inquest-info/1");
+    inq_json_string(&json, "tool", "inquest " INQ_VERSION_STRING);
+    inq_json_array(&json, "jobs");
+    for (size_t i = 0; i < run->n_traces; i++) {
+        struct inq_view view = inq_view_of(run, run->traces[i], NULL, options, arena);
+        write_job(&json, &view);
+    }
+    inq_json_end_array(&json);
+    inq_json_skipped(&json, run);
+    inq_json_end_object(&json);
+}
+
+/* ---- What a run holds, for people ------------------------------------------------------------ */
+
+enum { ROWS_SHOWN = 64, SKIPPED_SHOWN = 20 };
+
+struct counts {
+    size_t ranks, files, damaged;
+};
+
+static struct counts count(const struct inq_run *run)
+{
+    struct counts c = {0};
+    for (size_t t = 0; t < run->n_traces; t++) {
+        const struct inq_trace *trace = run->traces[t];
+        c.ranks += trace->n_ranks;
+        c.files += trace->n_files;
+        for (size_t i = 0; i < trace->n_files; i++) {
+            c.damaged += inq_file_hurt(&trace->files[i]);
+        }
+    }
+    return c;
+}
+
+/* "8 of 8 ranks", "7 of 8 ranks (missing 3)", "4 ranks". */
+static const char *ranks_text(const struct inq_view *view)
+{
+    const struct inq_trace *trace = view->trace;
+    if (trace->world_size <= 0) {
+        return inq_view_plural(view, trace->n_ranks, "rank", "ranks");
+    }
+    const char *text = inq_say(view->arena, "%zu of %s", trace->n_ranks,
+                               inq_view_plural(view, (uint64_t)trace->world_size, "rank", "ranks"));
+    if (trace->n_unread > 0) {
+        text = inq_say(view->arena, "%s (%zu not readable)", text, trace->n_unread);
+    }
+    if (trace->n_missing == 0) {
+        return text;
+    }
+    return inq_say(view->arena, "%s (missing %s)", text,
+                   inq_say_list(view->arena, trace->missing, trace->n_missing));
+}
+
+static const char *steps_text(const struct inq_view *view)
+{
+    const struct inq_trace *trace = view->trace;
+    if (trace->n_steps == 0) {
+        return "no steps";
+    }
+    return inq_say(view->arena, "%s%s %" PRId64 "..%" PRId64,
+                   trace->steps_inferred ? "inferred " : "", trace->n_steps == 1 ? "step" : "steps",
+                   trace->steps[0].number, trace->steps[trace->n_steps - 1].number);
+}
+
+/* Slices of programs are no ranks' work. */
+static bool has_work(const struct inq_trace *trace)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_events *e = &trace->ranks[r].events;
+        for (size_t i = 0; i < e->n; i++) {
+            if (e->kind[i] != INQ_EVENT_SLICE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The first line: all there is in one sentence. */
+static void print_summary(const struct inq_run *run, const struct inq_view *first,
+                          const struct inq_pen *pen)
+{
+    struct counts c = count(run);
+    const char *line = "";
+    if (run->n_traces == 0) {
+        line = inq_say(first->arena, "No trace here: %s, none understood",
+                       inq_view_plural(first, run->n_skipped, "file", "files"));
+    } else if (run->n_traces == 1) {
+        line = first->trace->n_ranks == 0 || has_work(first->trace)
+                   ? inq_say(first->arena, "%s, %s", ranks_text(first), steps_text(first))
+                   : "No device work is recognized";
+        line = inq_say(first->arena, "%s, %s of %s", line,
+                       inq_view_plural(first, c.files, "file", "files"), inq_view_formats(first));
+    } else {
+        line = inq_say(first->arena, "%zu jobs, %s, %s", run->n_traces,
+                       inq_view_plural(first, c.ranks, "rank", "ranks"),
+                       inq_view_plural(first, c.files, "file", "files"));
+    }
+    if (run->n_traces > 0 && c.damaged > 0) {
+        line = inq_say(first->arena, "%s, %zu damaged", line, c.damaged);
+    } else if (run->n_traces > 0) {
+        line = inq_say(first->arena, "%s, no damage", line);
+    }
+    if (run->n_traces > 0 && run->n_skipped > 0) {
+        line = inq_say(first->arena, "%s, %zu not read", line, run->n_skipped);
+    }
+    inq_pen_tint(pen, INQ_TINT_BOLD);
+    inq_pen_words(pen, line, 0, 0);
+    inq_pen_plain(pen);
+    inq_out_text(pen->out, "\n");
+}
+
+static void print_facts(const struct inq_view *view, const struct inq_pen *pen)
+{
+    const struct inq_trace *trace = view->trace;
+    int64_t first_ns = 0;
+    int64_t last_ns = 0;
+    const char *clock = inq_view_clock(view);
+    if (inq_trace_span(trace, &first_ns, &last_ns)) {
+        inq_out_printf(pen->out, "  %s%s%s long\n", clock, clock[0] != '\0' ? ", " : "",
+                       inq_view_ns(view, last_ns - first_ns));
+    }
+    if (trace->n_collectives > 0 || trace->unmatched_comms > 0) {
+        inq_out_printf(pen->out,
+                       "  %zu collectives matched across ranks, %" PRIu64
+                       " communication events matched with none\n",
+                       trace->n_collectives, trace->unmatched_comms);
+    }
+    if (trace->n_files == 0) {
+        return;
+    }
+    uint64_t bytes = 0;
+    uint64_t raw = 0;
+    uint64_t events = 0;
+    uint64_t kept = 0;
+    for (size_t i = 0; i < trace->n_files; i++) {
+        bytes += trace->files[i].bytes;
+        raw += trace->files[i].bytes_raw;
+        events += trace->files[i].events;
+        kept += trace->files[i].events_kept;
+    }
+    inq_out_printf(
+        pen->out, "  %s on disk, %s uncompressed, %" PRIu64 " events, %" PRIu64 " kept\n",
+        inq_view_bytes(view, (double)bytes), inq_view_bytes(view, (double)raw), events, kept);
+}
+
+/* Which of the optional columns any rank can fill. */
+struct rank_columns {
+    bool stage, dp_rank, host, device, clock;
+};
+
+static struct rank_columns find_columns(const struct inq_trace *trace)
+{
+    struct rank_columns c = {0};
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        c.stage |= rank->stage >= 0;
+        c.dp_rank |= rank->dp_rank >= 0;
+        c.host |= rank->host != 0;
+        c.device |= rank->device_name != 0;
+        c.clock |= rank->clock.aligned && rank->clock.offset_ns != 0;
+    }
+    return c;
+}
+
+static void add_rank(struct inq_table *table, const struct inq_view *view,
+                     const struct rank_columns *c, uint32_t r)
+{
+    const struct inq_trace *trace = view->trace;
+    const struct inq_rank *rank = &trace->ranks[r];
+    bool timed = rank->first_ns != INQ_TIME_NONE && rank->last_ns != INQ_TIME_NONE;
+    inq_table_text(table, inq_view_rank(view, r));
+    if (c->stage) {
+        inq_table_count(table, rank->stage);
+    }
+    if (c->dp_rank) {
+        inq_table_count(table, rank->dp_rank);
+    }
+    inq_table_count(table, (int64_t)rank->events.n);
+    inq_table_count(table, (int64_t)rank->n_lanes);
+    if (timed) {
+        inq_table_text(table, inq_view_at(view, rank->first_ns));
+        inq_table_ns(table, rank->last_ns - rank->first_ns);
+    } else {
+        inq_table_na(table);
+        inq_table_na(table);
+    }
+    if (c->clock) {
+        inq_table_printf(table, "%+.1f", (double)rank->clock.offset_ns / 1e3);
+    }
+    if (c->host) {
+        inq_table_text(table, inq_trace_str(trace, rank->host));
+    }
+    if (c->device) {
+        inq_table_text(table, inq_trace_str(trace, rank->device_name));
+    }
+    inq_table_text(table, rank->file < trace->n_files
+                              ? inq_view_path(view, trace->files[rank->file].path)
+                              : "");
+}
+
+static int64_t longest_span(const struct inq_trace *trace)
+{
+    int64_t longest_ns = 0;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        const struct inq_rank *rank = &trace->ranks[r];
+        if (rank->first_ns != INQ_TIME_NONE && rank->last_ns - rank->first_ns > longest_ns) {
+            longest_ns = rank->last_ns - rank->first_ns;
+        }
+    }
+    return longest_ns;
+}
+
+static void add_rank_columns(struct inq_table *table, const struct rank_columns *c)
+{
+    inq_table_column(table, INQ_COLUMN_RANK, "rank");
+    if (c->stage) {
+        inq_table_column(table, INQ_COLUMN_RIGHT, "stage");
+    }
+    if (c->dp_rank) {
+        inq_table_column(table, INQ_COLUMN_RIGHT, "DP");
+    }
+    inq_table_columns(table, INQ_COLUMN_RIGHT,
+                      (const char *const[]){"GPU events", "lanes", "start s", NULL});
+    inq_table_column_ns(table, "span");
+    if (c->clock) {
+        inq_table_column(table, INQ_COLUMN_RIGHT, "clock us");
+    }
+    if (c->host) {
+        inq_table_column(table, INQ_COLUMN_STRETCH, "host");
+    }
+    if (c->device) {
+        inq_table_column(table, INQ_COLUMN_STRETCH, "device");
+    }
+    inq_table_column(table, INQ_COLUMN_STRETCH, "file");
+}
+
+/* Prints a table and frees it; INQ_NOMEM when it could not be filled. */
+static int finish(struct inq_table *table, const struct inq_pen *pen, struct inq_err *err)
+{
+    int code = table->code;
+    if (code != INQ_OK) {
+        code = inq_err_set(err, (enum inq_code)code, "no memory for a table");
+    } else if (inq_table_rows(table) > 0) {
+        inq_out_text(pen->out, "\n");
+        inq_table_print(table, pen);
+    }
+    inq_table_release(table);
+    return code;
+}
+
+static int print_ranks(const struct inq_view *view, const struct inq_pen *pen, struct inq_err *err)
+{
+    const struct inq_trace *trace = view->trace;
+    struct rank_columns columns = find_columns(trace);
+    struct inq_table table = {.arena = view->arena, .title = "Ranks"};
+    inq_table_unit(&table, longest_span(trace));
+    add_rank_columns(&table, &columns);
+    size_t left_out = 0;
+    for (uint32_t r = 0; r < trace->n_ranks; r++) {
+        if (!inq_view_shows(view, trace->ranks[r].rank)) {
+            continue;
+        }
+        if (inq_table_rows(&table) < ROWS_SHOWN || view->options->verbose) {
+            add_rank(&table, view, &columns, r);
+        } else {
+            left_out++;
+        }
+    }
+    if (left_out > 0) {
+        table.more = inq_say(view->arena, "and %zu more (-v shows all)", left_out);
+    }
+    return finish(&table, pen, err);
+}
+
+static int print_damage(const struct inq_view *view, const struct inq_pen *pen, struct inq_err *err)
+{
+    struct inq_table table = {.arena = view->arena, .title = "Damage and remarks"};
+    inq_table_column(&table, INQ_COLUMN_STRETCH, "file");
+    inq_table_column(&table, INQ_COLUMN_RIGHT, "events");
+    inq_table_column(&table, INQ_COLUMN_WRAP, "what (times)");
+    for (size_t i = 0; i < view->trace->n_files; i++) {
+        const struct inq_file *file = &view->trace->files[i];
+        const char *damage = inq_view_damage(view, &file->damage);
+        if (damage[0] != '\0' || file->reason[0] != '\0') {
+            bool both = damage[0] != '\0' && file->reason[0] != '\0';
+            inq_table_text(&table, inq_view_path(view, file->path));
+            inq_table_count(&table, (int64_t)file->events);
+            inq_table_text(&table,
+                           inq_say(view->arena, "%s%s%s", damage, both ? "; " : "", file->reason));
+        }
+    }
+    return finish(&table, pen, err);
+}
+
+bool inq_table_skipped(const struct inq_run *run, struct inq_table *table)
+{
+    table->title = "Files not read";
+    inq_table_column(table, INQ_COLUMN_STRETCH, "file");
+    inq_table_column(table, INQ_COLUMN_RIGHT, "bytes");
+    inq_table_column(table, INQ_COLUMN_WRAP, "why");
+    for (size_t i = 0; i < run->n_skipped && i < SKIPPED_SHOWN; i++) {
+        inq_table_text(table, run->skipped[i].path);
+        inq_table_count(table, (int64_t)run->skipped[i].bytes);
+        inq_table_text(table, run->skipped[i].reason);
+    }
+    if (run->n_skipped > SKIPPED_SHOWN) {
+        table->more = inq_arena_printf(table->arena, "and %zu more (-f json lists all)",
+                                       run->n_skipped - SKIPPED_SHOWN);
+    }
+    return run->n_skipped > 0;
+}
+
+static int info_text(const struct inq_run *run, const struct inq_report_options *options,
+                     struct inq_arena *arena, struct inq_out *out, struct inq_err *err)
+{
+    static const struct inq_trace empty;
+    struct inq_pen pen = inq_pen_of(options, out);
+    const struct inq_trace *trace = run->n_traces > 0 ? run->traces[0] : &empty;
+    struct inq_view view = inq_view_of(run, trace, NULL, options, arena);
+    int code = INQ_OK;
+    print_summary(run, &view, &pen);
+    for (size_t t = 0; t < run->n_traces && code == INQ_OK; t++) {
+        view = inq_view_of(run, run->traces[t], NULL, options, arena);
+        if (run->n_traces > 1) {
+            inq_out_text(out, "\n");
+            inq_pen_wrap(&pen,
+                         inq_say(view.arena, "Job %zu of %zu, %.200s: %s, %s, %s", t + 1,
+                                 run->n_traces, run->traces[t]->name, ranks_text(&view),
+                                 steps_text(&view), inq_view_formats(&view)),
+                         0, 4);
+        }
+        print_facts(&view, &pen);
+        code = print_ranks(&view, &pen, err);
+        if (code == INQ_OK) {
+            code = print_damage(&view, &pen, err);
+        }
+    }
+    struct inq_table skipped = {.arena = arena};
+    if (code == INQ_OK && inq_table_skipped(run, &skipped)) {
+        code = finish(&skipped, &pen, err);
+    }
+    return code;
+}
 
 int inq_info_write(const struct inq_run *run, const struct inq_report_options *options,
                    struct inq_sink sink, struct inq_err *err)
@@ -13,9 +527,9 @@ int inq_info_write(const struct inq_run *run, const struct inq_report_options *o
     int code = INQ_OK;
     options = options != NULL ? options : &defaults;
     if (options->format == INQ_FORMAT_TEXT) {
-        code = inq_info_text(run, options, &arena, &out, err);
+        code = info_text(run, options, &arena, &out, err);
     } else if (options->format == INQ_FORMAT_JSON) {
-        inq_info_json(run, options, &arena, &out);
+        info_json(run, options, &arena, &out);
     } else {
         code = INQ_UNSUPPORTED;
     }

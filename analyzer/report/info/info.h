@@ -6,11 +6,6 @@
 #include "report/sections/sections.h"
 #include "report/terminal/terminal.h"
 
-int inq_info_text(const struct inq_run *run, const struct inq_report_options *options,
-                  struct inq_arena *arena, struct inq_out *out, struct inq_err *err);
-void inq_info_json(const struct inq_run *run, const struct inq_report_options *options,
-                   struct inq_arena *arena, struct inq_out *out);
-
 /* ---- shared with the reports ----------------------------------------------------------------- */
 
 /* Fills a table of the files that were not understood; false when there are none. */

@@ -44,9 +44,7 @@ void inq_schedule_text(const struct inq_schedule_view *view, const struct inq_pe
 int inq_schedule_events(const struct inq_schedule_view *view, const struct inq_pen *pen,
                         struct inq_err *err);
 void inq_schedule_text_at(const struct inq_schedule_view *view, int64_t at_ns, struct inq_out *out);
-void inq_schedule_json(const struct inq_schedule_view *view, struct inq_out *out);
 void inq_schedule_json_at(const struct inq_schedule_view *view, int64_t at_ns, struct inq_out *out);
 void inq_schedule_svg(const struct inq_schedule_view *view, struct inq_out *out);
-void inq_schedule_perfetto(const struct inq_schedule_view *view, struct inq_out *out);
 
 #endif

@@ -742,22 +742,30 @@ static int seal_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_
     if (code == INQ_OK) {
         code = find_batches(rank, err);
     }
-    if (code == INQ_OK) {
-        e->step = inq_mem_alloc((e->n > 0 ? e->n : 1) * sizeof *e->step);
-        if (e->step == NULL) {
-            return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", e->n);
-        }
-        memset(e->step, 0xff, e->n * sizeof *e->step); /* INQ_NONE */
-        find_span(rank);
-        shrink_rank(rank);
-    }
     return code;
+}
+
+/* What is not written down with a sealed shard. */
+static int finish_rank(struct inq_rank *rank, struct inq_err *err)
+{
+    struct inq_events *e = &rank->events;
+    e->step = inq_mem_alloc((e->n > 0 ? e->n : 1) * sizeof *e->step);
+    if (e->step == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", e->n);
+    }
+    memset(e->step, 0xff, e->n * sizeof *e->step); /* INQ_NONE */
+    find_span(rank);
+    shrink_rank(rank);
+    return INQ_OK;
 }
 
 int inq_shard_seal(struct inq_shard *shard, struct inq_err *err)
 {
     for (size_t i = 0; i < shard->n_ranks; i++) {
-        int code = seal_rank(shard, &shard->ranks[i], err);
+        int code = shard->sealed ? INQ_OK : seal_rank(shard, &shard->ranks[i], err);
+        if (code == INQ_OK) {
+            code = finish_rank(&shard->ranks[i], err);
+        }
         if (code != INQ_OK) {
             return code;
         }

@@ -28,6 +28,8 @@ struct inq_shard {
     struct inq_group *groups;
     struct inq_launches launches;
     bool operators;                  /* asked for: the operators of launches */
+    bool took_operators;             /* because of that: without, launches would have none */
+    bool sealed;                     /* before it was written down: rows are as sealing leaves them */
     struct inq_flight_dump *dump;    /* NULL: none; such a shard has no ranks */
     struct inq_log *log;             /* NULL: none; nor has such a one */
     struct inq_telemetry *telemetry; /* NULL: none; nor has such a one */

@@ -549,3 +549,19 @@ int64_t inq_clock_doubt_ns(const struct inq_trace *trace, uint32_t a, uint32_t b
     int64_t worse_ns = x->residual_ns > y->residual_ns ? x->residual_ns : y->residual_ns;
     return INQ_DOUBT_RESIDUALS * worse_ns + (int64_t)2 * INQ_ENDS_RESOLUTION_NS;
 }
+
+int64_t inq_arrival_doubt_ns(const struct inq_trace *trace, const struct inq_collective *c,
+                             uint32_t last, int64_t arrival_ns)
+{
+    int64_t most_ns = 0;
+    for (uint32_t i = 0; i < c->n_members; i++) {
+        struct inq_member member = trace->members[c->first_member + i];
+        int64_t doubt_ns = inq_clock_doubt_ns(trace, member.rank, last);
+        if (doubt_ns == INT64_MAX) {
+            return INT64_MAX;
+        }
+        int64_t later_ns = raw_start(trace, member) - arrival_ns + doubt_ns;
+        most_ns = later_ns > most_ns ? later_ns : most_ns;
+    }
+    return most_ns;
+}

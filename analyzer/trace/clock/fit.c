@@ -59,12 +59,19 @@ static int compare_points(const void *a, const void *b, void *ctx)
     return x->raw_ns < y->raw_ns ? -1 : x->raw_ns > y->raw_ns;
 }
 
-static int64_t median_add(const struct fit *f, size_t from, size_t to)
+/* What is added at the points, for a median. */
+static int64_t *copy_adds(const struct fit *f, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
         f->scratch[i - from] = f->points[i].add_ns;
     }
-    return inq_lower_median_i64(f->scratch, to - from);
+    return f->scratch;
+}
+
+/* One of them, also where the clock was set among them. */
+static int64_t median_add(const struct fit *f, size_t from, size_t to)
+{
+    return inq_lower_median_i64(copy_adds(f, from, to), to - from);
 }
 
 static int64_t measure_noise(const struct fit *f)
@@ -119,6 +126,13 @@ static size_t count_knots(const struct fit *f, size_t from, size_t to)
     return n > 2 ? n : 2;
 }
 
+/* What belongs to the middle in time of the points: between two bursts of collectives that lies in
+ * the middle between them. */
+static int64_t middle_add(const struct fit *f, size_t from, size_t to)
+{
+    return inq_median_i64(copy_adds(f, from, to), to - from);
+}
+
 /* Medians of equal shares of the points. */
 static size_t find_knots(const struct fit *f, size_t from, size_t to, struct inq_clock_point *knots)
 {
@@ -131,7 +145,7 @@ static size_t find_knots(const struct fit *f, size_t from, size_t to, struct inq
         int64_t first_ns = f->points[lo + (hi - lo - 1) / 2].raw_ns;
         int64_t other_ns = f->points[lo + (hi - lo) / 2].raw_ns;
         knots[k] =
-            (struct inq_clock_point){first_ns + (other_ns - first_ns) / 2, median_add(f, lo, hi)};
+            (struct inq_clock_point){first_ns + (other_ns - first_ns) / 2, middle_add(f, lo, hi)};
         least_ns = knots[k].add_ns < least_ns ? knots[k].add_ns : least_ns;
         most_ns = knots[k].add_ns > most_ns ? knots[k].add_ns : most_ns;
     }

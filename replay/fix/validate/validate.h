@@ -10,7 +10,5 @@
  * device can do that work. Fails with INQ_NOMEM, INQ_CANCELLED. */
 int inq_fix_measure(const struct inq_engine *engine, const struct inq_replay_options *options,
                     struct fix_needs *needs, struct inq_err *err);
-/* As a row of a report. */
-struct inq_assumption inq_fix_assumption(const struct fix_need *need);
 
 #endif

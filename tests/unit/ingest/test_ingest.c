@@ -187,6 +187,25 @@ static void ingest__ranks_of_names_in_a_row(void **state)
     }
 }
 
+/* All of torch_npu's traces have one name; the file beside their folder knows the rank. */
+static void ingest__ranks_of_ascend_from_the_file_beside(void **state)
+{
+    (void)state;
+    char folder[TEST_PATH];
+    char outer[LONG_PATH];
+    char inner[LONG_PATH];
+    test_make_folder(folder);
+    make_subfolder(outer, folder, "host_12_ascend_pt");
+    make_subfolder(inner, outer, "ASCEND_PROFILER_OUTPUT");
+    put(folder, "host_12_ascend_pt/ASCEND_PROFILER_OUTPUT/trace_view.json", kineto_nameless);
+    put(folder, "host_12_ascend_pt/profiler_info_5.json", "{\"rank_id\": 5}");
+    struct inq_run *run = ingest(folder);
+    assert_int_equal(run->n_traces, 1);
+    assert_int_equal(run->traces[0]->ranks[0].rank, 5);
+    inq_run_free(run);
+    test_remove_folder(folder);
+}
+
 static void ingest__links_and_loops_are_followed_once(void **state)
 {
     (void)state;
@@ -616,6 +635,7 @@ int main(void)
         cmocka_unit_test(ingest__mixed_folder_lists_what_it_does_not_understand),
         cmocka_unit_test(ingest__rank_of_the_name_when_the_file_has_none),
         cmocka_unit_test(ingest__ranks_of_names_in_a_row),
+        cmocka_unit_test(ingest__ranks_of_ascend_from_the_file_beside),
         cmocka_unit_test(ingest__links_and_loops_are_followed_once),
         cmocka_unit_test(ingest__pipes_are_read_when_they_are_given),
         cmocka_unit_test(ingest__missing_path_is_an_error),

@@ -377,6 +377,76 @@ static void seq__the_same_throughout_says_nothing(void **state)
     inq_run_free(run);
 }
 
+/* ---- whatever was recorded --------------------------------------------------------------------
+ */
+
+enum { ODD_RANKS = 3, ODD_ROWS = 24 };
+
+/* Numbers that rise, stand, jump or lack; kinds, sizes and times that fit by chance. */
+static void add_odd(struct inq_shard *shard, uint64_t *state, int i)
+{
+    static const enum inq_coll_kind kinds[] = {INQ_COLL_ALLREDUCE, INQ_COLL_ALLGATHER,
+                                               INQ_COLL_ALLTOALL, INQ_COLL_COALESCED};
+    uint64_t draw = *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    const int64_t seqs[] = {i, i / 2, 7, (int64_t)(draw >> 20) % 9, -1};
+    struct inq_comm comm;
+    inq_comm_init(&comm);
+    comm.kind = kinds[(draw >> 33) % 4];
+    comm.seq = seqs[(draw >> 37) % 5];
+    comm.in_elems = comm.out_elems = (int64_t)(draw >> 40) % 3 * 100;
+    comm.group = made_group(shard, "g", ODD_RANKS, (const int32_t[]){0, 1, 2}, ODD_RANKS);
+    int64_t start_ns = i * 2 * MS + (int64_t)(draw >> 44) % MS;
+    made_kernel(shard, "ncclDevKernel_SendRecv", 20 + (int64_t)(draw >> 61) % 2, start_ns, MS / 2,
+                start_ns - 30000, made_comm(shard, &comm));
+}
+
+static int64_t size_of(const struct inq_trace *trace, const struct inq_member *m)
+{
+    const struct inq_rank *rank = &trace->ranks[m->rank];
+    const struct inq_comm *comm = &rank->comms[rank->events.comm[m->event]];
+    return comm->kind == INQ_COLL_ALLREDUCE || comm->kind == INQ_COLL_ALLGATHER ? comm->in_elems
+                                                                                : 0;
+}
+
+/* No rank twice in a collective, no kernel in two, sizes agree where they are known, and what is in
+ * none is counted. */
+static void assert_sound(const struct inq_trace *trace)
+{
+    bool placed[ODD_RANKS][ODD_ROWS] = {{false}};
+    for (size_t c = 0; c < trace->n_collectives; c++) {
+        const struct inq_member *m = &trace->members[trace->collectives[c].first_member];
+        int64_t size = 0;
+        for (uint32_t i = 0; i < trace->collectives[c].n_members; i++) {
+            assert_true(i == 0 || m[i - 1].rank < m[i].rank);
+            assert_false(placed[m[i].rank][m[i].event]);
+            placed[m[i].rank][m[i].event] = true;
+            int64_t own = size_of(trace, &m[i]);
+            assert_true(size == 0 || own == 0 || own == size);
+            size = own > 0 ? own : size;
+        }
+    }
+    assert_int_equal(trace->n_members + trace->unmatched_comms, ODD_RANKS * ODD_ROWS);
+}
+
+static void odd__what_matches_is_sound(void **state)
+{
+    (void)state;
+    uint64_t draws = 1;
+    for (int run = 0; run < 300; run++) {
+        static const char *const paths[] = {"o/0", "o/1", "o/2"};
+        struct inq_shard shards[ODD_RANKS];
+        for (int r = 0; r < ODD_RANKS; r++) {
+            made_shard(&shards[r], paths[r], r, ODD_RANKS);
+            for (int i = 0; i < ODD_ROWS; i++) {
+                add_odd(&shards[r], &draws, i);
+            }
+        }
+        struct inq_run *out = made_run(shards, ODD_RANKS, run % 2 == 0);
+        assert_sound(out->traces[0]);
+        inq_run_free(out);
+    }
+}
+
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Each rank of an all-to-all counts what it sends itself; the sums agree but for one. */
@@ -594,6 +664,7 @@ int main(void)
         cmocka_unit_test(seq__batched_p2p_counts_by_itself),
         cmocka_unit_test(seq__kernels_of_one_coalesced_call_stay_apart),
         cmocka_unit_test(seq__the_same_throughout_says_nothing),
+        cmocka_unit_test(odd__what_matches_is_sound),
         cmocka_unit_test(uneven__an_exchange_agrees_by_its_sums),
         cmocka_unit_test(p2p__two_groups_of_one_pair),
         cmocka_unit_test(batch__kernels_pair_by_the_records_of_their_thread),

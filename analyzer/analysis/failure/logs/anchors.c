@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kinds of lines are: of machines, of launchers; and what exit codes say. */
-#include "analysis/failure/logs/logs.h"
+#include "analysis/failure/logs/anchors.h"
 
 int64_t inq_log_signal(int64_t code)
 {

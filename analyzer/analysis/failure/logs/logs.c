@@ -588,32 +588,22 @@ static bool tells_of_failure(const struct inq_log_case *c)
     return c->hang.how != INQ_LOG_NO_HANG;
 }
 
-int inq_failure_from_logs(const struct inq_trace *trace, struct inq_arena *arena,
-                          struct inq_failure *failure, bool *found, struct inq_err *err)
+int inq_failure_from_logs(struct inq_log_case *c, struct inq_failure *failure, bool *found,
+                          struct inq_err *err)
 {
-    struct inq_log_case c = {.trace = trace, .arena = arena};
-    *found = false;
-    int code = inq_log_facts(&c, err);
-    code = code == INQ_OK ? inq_log_find_hang(&c, err) : code;
-    if (code != INQ_OK) {
-        return code;
-    }
-    code = inq_log_find_cause(&c, err);
-    if (code != INQ_OK) {
-        return code;
-    }
-    *found = tells_of_failure(&c);
+    int code = inq_log_find_cause(c, err);
+    *found = code == INQ_OK && tells_of_failure(c);
     if (!*found) {
-        return INQ_OK;
+        return code;
     }
-    classify(&c, failure);
-    failure->seq = c.hang.seq;
-    failure->group = c.hang.group;
-    failure->op = c.hang.op;
-    code = list_ranks(&c, failure, err);
+    classify(c, failure);
+    failure->seq = c->hang.seq;
+    failure->group = c->hang.group;
+    failure->op = c->hang.op;
+    code = list_ranks(c, failure, err);
     if (code == INQ_OK) {
-        inq_log_tell(&c, failure);
-        code = c.no_memory || c.arena->failed
+        inq_log_tell(c, failure);
+        code = c->no_memory || c->arena->failed
                    ? inq_err_set(err, INQ_NOMEM, "no memory for a failure")
                    : INQ_OK;
     }

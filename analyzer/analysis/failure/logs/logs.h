@@ -3,9 +3,11 @@
 #ifndef INQ_ANALYSIS_FAILURE_LOGS_LOGS_H
 #define INQ_ANALYSIS_FAILURE_LOGS_LOGS_H
 
+#include "analysis/failure/logs/anchors.h"
 #include "analysis/failure/logs/rules.h"
 #include "base/arena.h"
 #include "inquest/failure.h"
+#include "inquest/flight.h"
 #include "inquest/log.h"
 
 /* A line that says itself that it is only a warning is a hint at most. */
@@ -20,14 +22,6 @@ struct inq_log_meaning {
     bool warned; /* the line says itself that it is a warning */
     const struct inq_failure_rule *rule;
 };
-
-/* A line of the machine, not of a process of the job. */
-bool inq_log_of_host(enum inq_log_kind kind);
-/* An exit code as a signal (9 for -9 and 137), 0 when it is none. */
-int64_t inq_log_signal(int64_t code);
-
-/* A process's end, as its launcher tells it. */
-bool inq_log_is_end(enum inq_log_kind kind);
 
 /* A line with what other lines say about whose it is. */
 struct inq_log_mark {
@@ -106,7 +100,13 @@ struct inq_log_case {
 
 /* Fills marks, whose they are, and the world (analysis/failure/logs/facts.c). */
 int inq_log_facts(struct inq_log_case *c, struct inq_err *err);
-/* Fills the hang (hang.c). */
+/* Fills the standings of the group that hangs (standings.c). */
+int inq_log_find_standings(struct inq_log_case *c, struct inq_err *err);
+/* What each rank with a standing printed, as a dump would tell it; `group` with its members, NULL:
+ * these are not known (blocked.c). */
+int inq_log_records(struct inq_log_case *c, const struct inq_flight_group *group,
+                    struct inq_flight_dump **dumps, size_t *n, struct inq_err *err);
+/* Reads the logs' lines and fills the hang; `c` has trace and arena (blocked.c). */
 int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err);
 /* Of ranks behind the others: one of them waits in another op than those. */
 bool inq_log_other_op(const struct inq_log_hang *hang);
@@ -125,9 +125,10 @@ bool inq_log_waited(const struct inq_log_case *c, int32_t rank);
 /* The file that a line is of. */
 const char *inq_log_path(const struct inq_log_case *c, const struct inq_log_event *event);
 
-/* Fills `failure` (with seq -1 and empty texts) from the logs; *found: they tell of one. */
-int inq_failure_from_logs(const struct inq_trace *trace, struct inq_arena *arena,
-                          struct inq_failure *failure, bool *found, struct inq_err *err);
+/* Fills `failure` (with seq -1 and empty texts) from the logs, whose hang is known; *found: they
+ * tell of one. */
+int inq_failure_from_logs(struct inq_log_case *c, struct inq_failure *failure, bool *found,
+                          struct inq_err *err);
 /* Headline, evidence, moments, victims, alternatives and advice, once class and ranks are known
  * (analysis/failure/logs/explain.c). */
 void inq_log_tell(struct inq_log_case *c, struct inq_failure *failure);

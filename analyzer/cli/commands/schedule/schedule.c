@@ -9,6 +9,198 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- inquest schedule compare and search: schedules side by side ----------------------------- */
+
+static int write_rows(const struct inq_cli *cli, const struct inq_schedule_rows *rows,
+                      struct inq_err *err)
+{
+    struct inq_cli_output output;
+    int code = inq_cli_output_open(cli, &output, err);
+    if (code == INQ_OK) {
+        struct inq_report_options options = inq_cli_report_options(cli);
+        code = inq_schedule_rows_report(rows, &options, inq_cli_output_sink(&output), err);
+        code = inq_cli_output_close(&output, code, err);
+    }
+    return code;
+}
+
+static int only_text_and_json(const struct inq_cli *cli)
+{
+    return cli->format == INQ_FORMAT_TEXT || cli->format == INQ_FORMAT_JSON
+               ? INQ_EXIT_OK
+               : inq_cli_usage(cli, NULL, "'inquest schedule %s' writes text or JSON",
+                               cli->words[0]);
+}
+
+/* ---- compare --------------------------------------------------------------------------------- */
+
+static int measure_kind(const struct inq_cli *cli, const char *kind, struct inq_schedule_work *work,
+                        struct inq_schedule_row *row)
+{
+    struct inq_schedule_spec spec;
+    struct inq_err err = {0};
+    int status = inq_work_spec(cli, work, &spec);
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    spec.kind = kind;
+    spec.memory_limit = work->memory_limit;
+    int code = inq_schedule_measure_kind(&spec, row, &err);
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+static int measure_file(const struct inq_cli *cli, const char *path, struct inq_schedule_work *work,
+                        struct inq_schedule_row *row)
+{
+    struct inq_err err = {0};
+    int status = inq_work_load(cli, path, work);
+    if (status == INQ_EXIT_OK) {
+        status = inq_times_of_ranks(cli, &work->times, (size_t)work->schedule.n_ranks, &work->costs,
+                                    &work->per_stage);
+    }
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    int code = inq_schedule_measure(&work->schedule, &work->costs, 0.0, row, &err);
+    (void)snprintf(row->name, sizeof row->name, "%s", path);
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+static bool is_kind(const char *name)
+{
+    size_t n = 0;
+    const struct inq_schedule_kind *kinds = inq_schedule_kinds(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(kinds[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int measure(const struct inq_cli *cli, const char *what, struct inq_schedule_row *row)
+{
+    struct inq_schedule_work work = {0};
+    int status =
+        is_kind(what) ? measure_kind(cli, what, &work, row) : measure_file(cli, what, &work, row);
+    inq_work_release(&work);
+    return status;
+}
+
+static int schedule_compare(struct inq_cli *cli)
+{
+    struct inq_schedule_row rows[INQ_SCHEDULE_MAX_ROWS];
+    struct inq_schedule_rows all = {.rows = rows};
+    struct inq_err err = {0};
+    int status = only_text_and_json(cli);
+    if (status == INQ_EXIT_OK && cli->n_words < 2) {
+        status = inq_cli_usage(cli, "for example inquest schedule compare 1f1b zb-h1 -p 8 -m 32",
+                               "'inquest schedule compare' takes files and kinds");
+    }
+    for (size_t i = 1; status == INQ_EXIT_OK && i < cli->n_words && all.n < INQ_SCHEDULE_MAX_ROWS;
+         i++) {
+        status = measure(cli, cli->words[i], &rows[all.n++]);
+    }
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    return write_rows(cli, &all, &err) == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+/* ---- search ---------------------------------------------------------------------------------- */
+
+/* "4:6,6,3": a size and its F,B,W. */
+static bool read_size(const char *text, size_t len, struct inq_microbatch_size *size)
+{
+    char one[96];
+    char *at = NULL;
+    if (len >= sizeof one) {
+        return false;
+    }
+    (void)snprintf(one, sizeof one, "%.*s", (int)len, text);
+    errno = 0;
+    long number = strtol(one, &at, 10);
+    if (errno != 0 || at == one || *at != ':' || number < 1 || number > 1 << 20) {
+        return false;
+    }
+    size->size = (int32_t)number;
+    int64_t *fields[] = {&size->cost.f_ns, &size->cost.b_ns, &size->cost.w_ns};
+    for (size_t i = 0; i < 3; i++) {
+        char *field = at + 1;
+        at = field + strcspn(field, ",");
+        bool last = *at == '\0';
+        *at = '\0';
+        if (!inq_cli_duration(field, fields[i]) || *fields[i] < 0 || last != (i == 2)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int read_sizes(const struct inq_cli *cli, struct inq_microbatch_size *sizes, size_t *n)
+{
+    const char *text = cli->value[INQ_OPT_SIZES];
+    *n = 0;
+    while (text != NULL && *text != '\0') {
+        size_t len = strcspn(text, "/");
+        if (*n == INQ_SCHEDULE_MAX_ROWS || !read_size(text, len, &sizes[(*n)++])) {
+            return inq_cli_usage(cli, "for example --sizes 1:2,2,1/4:6,6,3",
+                                 "--sizes takes SIZE:F,B,W/SIZE:F,B,W/..., not '%s'",
+                                 cli->value[INQ_OPT_SIZES]);
+        }
+        text += len + (text[len] == '/' ? 1 : 0);
+    }
+    return INQ_EXIT_OK;
+}
+
+static int search(const struct inq_cli *cli, const struct inq_schedule_spec *spec,
+                  struct inq_schedule_row *rows, struct inq_err *err)
+{
+    struct inq_microbatch_size sizes[INQ_SCHEDULE_MAX_ROWS];
+    struct inq_schedule_rows all = {
+        .rows = rows, .memory_limit = spec->memory_limit, .search = true};
+    size_t n_sizes = 0;
+    int status = read_sizes(cli, sizes, &n_sizes);
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    all.sizes = n_sizes > 0;
+    int code = all.sizes ? inq_schedule_search_sizes(spec, sizes, n_sizes, rows, &all.n, err)
+                         : inq_schedule_search_kinds(spec, rows, &all.n, err);
+    for (size_t i = 0; code == INQ_OK && i < all.n; i++) {
+        all.interpolated = all.interpolated || rows[i].interpolated;
+    }
+    if (code == INQ_OK) {
+        code = write_rows(cli, &all, err);
+    }
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, err, NULL);
+}
+
+static int schedule_search(struct inq_cli *cli)
+{
+    struct inq_schedule_work work = {0};
+    struct inq_schedule_spec spec;
+    struct inq_schedule_row rows[INQ_SCHEDULE_MAX_ROWS];
+    struct inq_err err = {0};
+    int status = only_text_and_json(cli);
+    if (status == INQ_EXIT_OK && cli->n_words > 1) {
+        status = inq_cli_usage(cli, "for example inquest schedule search -p 8 -m 32",
+                               "'inquest schedule search' tries all kinds; it takes no file");
+    }
+    if (status == INQ_EXIT_OK) {
+        status = inq_work_spec(cli, &work, &spec);
+    }
+    if (status == INQ_EXIT_OK && work.per_stage != NULL && cli->given[INQ_OPT_SIZES]) {
+        status = inq_cli_usage(cli, NULL, "--sizes tells the times of all stages alike");
+    }
+    if (status == INQ_EXIT_OK) {
+        spec.memory_limit = work.memory_limit;
+        status = search(cli, &spec, rows, &err);
+    }
+    inq_work_release(&work);
+    return status;
+}
+
 /* ---- show, make, convert --------------------------------------------------------------------- */
 
 /* A number at *p, which moves past it; false when there is none. */
@@ -164,8 +356,8 @@ int inq_cmd_schedule(struct inq_cli *cli)
                  {"make", write_csv, NULL},
                  {"lint", NULL, inq_schedule_lint},
                  {"convert", write_csv, NULL},
-                 {"compare", NULL, inq_schedule_compare},
-                 {"search", NULL, inq_schedule_search}};
+                 {"compare", NULL, schedule_compare},
+                 {"search", NULL, schedule_search}};
     for (size_t i = 0; cli->n_words > 0 && i < sizeof verbs / sizeof *verbs; i++) {
         if (strcmp(cli->words[0], verbs[i].name) == 0) {
             return verbs[i].own != NULL ? verbs[i].own(cli) : with_one(cli, verbs[i].one);

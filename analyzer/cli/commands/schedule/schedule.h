@@ -18,10 +18,6 @@ struct inq_times {
     struct inq_stage_memory *memory;
 };
 
-/* Reads --times (without it all take 1 ms) and --memory; returns an exit status, having said what
- * is wrong. Release it either way. */
-int inq_times_read(const struct inq_cli *cli, struct inq_times *times);
-void inq_times_release(struct inq_times *times);
 /* Costs for a schedule of `n_stages` stages, `of_replica` of them in each replica of the model;
  * *per_stage is what costs->per_stage points to, the caller's to free (what was there is freed). */
 int inq_times_of_stages(const struct inq_cli *cli, const struct inq_times *times, size_t n_stages,
@@ -81,7 +77,5 @@ int inq_work_files(const struct inq_cli *cli, const char *const *words, size_t n
                    struct inq_paths *paths, bool *schedules, struct inq_err *err);
 
 int inq_schedule_lint(struct inq_cli *cli);
-int inq_schedule_compare(struct inq_cli *cli);
-int inq_schedule_search(struct inq_cli *cli);
 
 #endif

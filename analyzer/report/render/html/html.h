@@ -16,9 +16,6 @@ struct inq_html_asset {
 /* The page with @NAME@ where something is to be put; its style, D3, and the script. */
 extern const struct inq_html_asset inq_html_page, inq_html_style, inq_html_d3, inq_html_app;
 
-/* ---- report/render/html/page.c
- * ----------------------------------------------------------------------------- */
-
 /* What a page holds: a title, the gist as plain HTML, and two JSON values for the scripts. */
 struct inq_html_content {
     const char *title;
@@ -33,9 +30,6 @@ int inq_html_page_write(const struct inq_html_content *content, struct inq_out *
 /* <element>text</element>, escaped; nothing for no text. */
 void inq_html_element(struct inq_out *out, const char *element, const char *text);
 
-/* ---- report/render/html/escape.c
- * --------------------------------------------------------------------------- */
-
 /* Passes JSON on so that it can stand in a <script> element: < > & U+2028 U+2029 as escapes. Set
  * `to` and give inq_html_script_write as an output's write; flush when the JSON is complete. */
 struct inq_html_script {
@@ -45,9 +39,6 @@ struct inq_html_script {
 
 int inq_html_script_write(void *script, const char *bytes, size_t n);
 int inq_html_script_end(struct inq_html_script *script);
-
-/* ---- report/render/html/windows.c
- * -------------------------------------------------------------------------- */
 
 enum { INQ_HTML_MAX_WINDOWS = 8 };
 
@@ -64,13 +55,7 @@ struct inq_html_windows {
     struct inq_html_window at[INQ_HTML_MAX_WINDOWS];
 };
 
-/* The step of the critical path, or of median length, then those that findings point to, of one of
- * `n_reports` reports that share the page. */
-void inq_html_find_windows(const struct inq_view *view, size_t n_reports,
-                           struct inq_html_windows *windows);
-
-/* ---- report/render/html/spans.c: the ops of one lane, reduced
- * ---------------------------------------------- */
+/* ---- the ops of one lane, reduced ---- */
 
 /* What is drawn: an op, or several neighbours that together are shorter than `pixel_ns`. */
 struct inq_html_span {
@@ -85,8 +70,6 @@ struct inq_html_marks {
     int64_t *at_ns;
 };
 
-int inq_html_find_marks(const struct inq_view *view, struct inq_html_marks *marks);
-
 /* Rows of one lane: events[first .. last), sorted by start. */
 struct inq_html_lane {
     const struct inq_events *events;
@@ -99,9 +82,6 @@ void inq_html_narrow(struct inq_html_lane *lane, const struct inq_html_window *w
 bool inq_html_next_span(const struct inq_html_lane *lane, const struct inq_html_window *window,
                         const struct inq_html_marks *marks, int64_t pixel_ns, size_t *at,
                         struct inq_html_span *span);
-
-/* ---- report/render/html/timeline.c
- * ------------------------------------------------------------------------- */
 
 /* Writes the timeline of one of `n_reports` reports as a JSON value. Fails with INQ_NOMEM. */
 int inq_html_timeline(const struct inq_view *view, size_t n_reports, struct inq_json *json,

@@ -59,33 +59,12 @@ static inline int64_t inq_perfetto_pid(const struct inq_perfetto *p, uint32_t pr
     return process == 0 ? (int64_t)p->trace->n_ranks + 1 : process;
 }
 
-/* ---- report/render/perfetto/rows.c
- * ------------------------------------------------------------------------- */
-
 /* Whether the rank (index) was asked for. */
 bool inq_perfetto_shows(const struct inq_perfetto *p, size_t rank);
-int inq_perfetto_add(struct inq_perfetto *p, const struct inq_slice *slice);
-/* Gives the slices from `first` on tracks like `like`: as many as they need to nest. Sorts them. */
-int inq_perfetto_lay(struct inq_perfetto *p, size_t first, const struct inq_track *like);
 /* What was recorded: events, annotations, driver calls, and arrows from launches to their work. */
 int inq_perfetto_recorded(struct inq_perfetto *p);
 
-/* ---- report/render/perfetto/marks.c: what the analyses found
- * ----------------------------------------------- */
-
+/* What the analyses found. */
 int inq_perfetto_marks(struct inq_perfetto *p);
-
-/* ---- report/render/perfetto/head.c, report/render/perfetto/args.c: writing
- * ----------------------------------------------- */
-
-/* The member "inquest": what reading the document back needs. */
-void inq_perfetto_head(const struct inq_perfetto *p, struct inq_json *json);
-/* Names of processes and tracks. */
-void inq_perfetto_names(const struct inq_perfetto *p, struct inq_json *json);
-/* What a slice is called, which category it is of, and all else that is known of it. */
-const char *inq_perfetto_cat(const struct inq_perfetto *p, const struct inq_slice *slice);
-const char *inq_perfetto_name(const struct inq_perfetto *p, const struct inq_slice *slice);
-void inq_perfetto_args(const struct inq_perfetto *p, const struct inq_slice *slice,
-                       struct inq_json *json);
 
 #endif

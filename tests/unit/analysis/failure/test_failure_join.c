@@ -36,6 +36,16 @@ static struct test_judged judge_with(struct test_dumps *made, bool with_dump, co
     "[rank" rank "]:   File \"/app/train.py\", line 88, in main\n"                                 \
     "[rank" rank "]:     batch = next(it)\n[rank" rank "]: ValueError: sample 8812\n"
 
+/* What a rank prints when it is told to dump: how far it had come. */
+#define TOLD(rank, enqueued, completed)                                                            \
+    "[rank" rank "]:[E918 22:36:00.223456789 ProcessGroupNCCL.cpp:1685] [PG ID 0 PG GUID "         \
+    "0(default_pg) Rank " rank "] Observed flight recorder dump signal from another rank via "     \
+    "TCPStore.\n"                                                                                  \
+    "[rank" rank "]:[E918 22:36:00.223456790 ProcessGroupNCCL.cpp:1746] [PG ID 0 PG GUID "         \
+    "0(default_pg) Rank " rank "] Received a dump signal due to a collective timeout from rank 0 " \
+    "and we will try our best to dump the debug info. Last enqueued NCCL work: " enqueued          \
+    ", last completed NCCL work: " completed ".\n"
+
 static void join__one_verdict_of_dumps_and_logs(void **state)
 {
     (void)state;
@@ -47,6 +57,12 @@ static void join__one_verdict_of_dumps_and_logs(void **state)
     } cases[] = {
         {TIMEOUT("0") TIMEOUT("1") TIMEOUT("2"), true, INQ_FAILURE_CPU_STALL, 3, -1},
         {TIMEOUT("0") TIMEOUT("1") TIMEOUT("2"), false, INQ_FAILURE_UNKNOWN, -1, 3},
+        /* rank 3 left no dump, but printed where it stood */
+        {TIMEOUT("0") TOLD("3", "7", "7"), false, INQ_FAILURE_CPU_STALL, 3, -1},
+        {TIMEOUT("0") TOLD("3", "8", "7"), false, INQ_FAILURE_COMMUNICATION, -1, -1},
+        {TIMEOUT("0") TOLD("3", "9", "6"), false, INQ_FAILURE_GPU_STALL, 3, -1},
+        /* its dump counts, not what it printed before */
+        {TIMEOUT("0") TOLD("3", "9", "6"), true, INQ_FAILURE_CPU_STALL, 3, -1},
         {RAISED("3") TIMEOUT("0"), false, INQ_FAILURE_APPLICATION, 3, -1},
         {RAISED("3") TIMEOUT("0"), true, INQ_FAILURE_APPLICATION, 3, -1},
         /* rank 1 waits in its dump: it failed later, or in another attempt */
@@ -62,6 +78,7 @@ static void join__one_verdict_of_dumps_and_logs(void **state)
         struct test_dumps made = {0};
         struct test_judged j = judge_with(&made, cases[i].with_dump, cases[i].log);
         print_message("%s\n", j.failure->headline);
+        assert_null(strstr(j.failure->headline, ",  ")); /* an op without a name */
         assert_int_equal(j.failure->cls, cases[i].cls);
         assert_int_equal(j.failure->n_roots, cases[i].root >= 0);
         assert_int_equal(j.failure->n_suspects, cases[i].suspect >= 0);

@@ -179,8 +179,10 @@ static void kineto__what_is_missing_is_said(void **state)
         {DOCUMENT(SOME), "no distributedInfo"},
         {"{\"distributedInfo\": {\"backend\": \"nccl\"}, \"traceEvents\": [" SOME "]}",
          "no rank in distributedInfo"},
-        {"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": []}", "no GPU events"},
-        {"{\"schemaVersion\": 1, \"traceEvents\": []}", "no distributedInfo; no GPU events"},
+        {"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": []}",
+         "no device work is recognized"},
+        {"{\"schemaVersion\": 1, \"traceEvents\": []}",
+         "no distributedInfo; no device work is recognized"},
         {"{\"distributedInfo\": {\"rank\": 0}, \"traceEvents\": [" KERNEL(
              "k", "1768464000000000000", "20000", "\"stream\": 7") "]}",
          "times are beyond any clock in microseconds: nanoseconds?"},

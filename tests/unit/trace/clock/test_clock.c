@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clocks put right by the ends of collectives, held against what was planted. */
+#include "base/mem.h"
 #include "support_job.h"
+#include "trace/clock/clock.h"
 
 #include "inquest/ingest.h"
 
@@ -214,6 +216,51 @@ static void drift__of_five_ppm_is_followed(void **state)
 }
 
 /* A clock that is set in the middle is two lines. */
+/* All-reduces in bursts a second apart, 50 ppm: the middle of an even number of them lies between
+ * two bursts. */
+static void drift__in_bursts(void **state)
+{
+    (void)state;
+    enum { BURSTS = 4, OF_BURST = 2, POINTS = BURSTS * OF_BURST };
+    struct inq_clock_point points[POINTS];
+    for (int64_t i = 0; i < POINTS; i++) {
+        points[i].raw_ns = i / OF_BURST * 1000 * MS + i % OF_BURST * 100 * US;
+        points[i].add_ns = 7 * MS - points[i].raw_ns / 20000;
+    }
+    struct inq_clock clock = {0};
+    assert_int_equal(inq_clock_fit(points, POINTS, &clock, NULL), INQ_OK);
+    for (int64_t raw_ns = 0; raw_ns <= 3000 * MS; raw_ns += 250 * MS) {
+        int64_t off_ns = inq_clock_common_ns(&clock, raw_ns) - raw_ns - (7 * MS - raw_ns / 20000);
+        assert_in_range(off_ns + 100, 0, 200);
+    }
+    inq_mem_free(clock.later);
+}
+
+/* Three hosts, the last of which reads a clock that was set before its last all-reduce: too few to
+ * tell by how much. It may be later than whoever seems to be last. */
+static void doubt__of_an_arrival(void **state)
+{
+    (void)state;
+    struct inq_member members[] = {{0, 0}, {1, 0}, {2, 0}};
+    int64_t starts_ns[] = {0, 40 * US, 10 * US};
+    struct inq_rank ranks[3] = {{0}};
+    static const int64_t residuals_ns[] = {US, US, 100 * US};
+    for (uint32_t r = 0; r < 3; r++) {
+        ranks[r].clock =
+            (struct inq_clock){.source = r, .aligned = true, .residual_ns = residuals_ns[r]};
+        ranks[r].events.start_ns = &starts_ns[r];
+    }
+    struct inq_trace trace = {.n_ranks = 3, .ranks = ranks, .n_members = 3, .members = members};
+    struct inq_collective c = {.kind = INQ_COLL_ALLREDUCE, .n_members = 2};
+    int64_t surely_ns = inq_arrival_doubt_ns(&trace, &c, 1, 40 * US);
+    assert_int_equal(surely_ns, 2 * INQ_ENDS_RESOLUTION_NS);
+    c.n_members = 3;
+    int64_t doubt_ns = inq_clock_doubt_ns(&trace, 1, 2);
+    assert_int_equal(inq_arrival_doubt_ns(&trace, &c, 1, 40 * US), doubt_ns - 30 * US);
+    ranks[2].clock.residual_ns = -1; /* nothing connects it */
+    assert_int_equal(inq_arrival_doubt_ns(&trace, &c, 1, 40 * US), INT64_MAX);
+}
+
 static void set__by_some_milliseconds(void **state)
 {
     (void)state;
@@ -378,6 +425,8 @@ int main(void)
         cmocka_unit_test(drift__of_fifty_ppm),
         cmocka_unit_test(drift__does_not_move_a_rank_by_a_step),
         cmocka_unit_test(drift__of_five_ppm_is_followed),
+        cmocka_unit_test(drift__in_bursts),
+        cmocka_unit_test(doubt__of_an_arrival),
         cmocka_unit_test(set__by_some_milliseconds),
         cmocka_unit_test(host__its_ranks_have_one_clock),
         cmocka_unit_test(doubt__between_hosts_only),

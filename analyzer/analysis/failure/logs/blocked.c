@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who blocks whom, by what ranks printed: each one's standing is written down as its dump would
+ * have been, and the state of ranks x groups is solved as that of dumps is. */
+#include "analysis/failure/logs/logs.h"
+
+#include "analysis/failure/state/state.h"
+#include "trace/trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* All that was enqueued is done: what the rank waits for is no collective of this group. */
+static bool is_done(const struct inq_log_standing *row)
+{
+    return row->seq < 0 && row->enqueued >= 0 && row->enqueued == row->completed;
+}
+
+/* The number of the next work that a rank has not finished; -1 unknown. */
+static int64_t next_of(const struct inq_log_standing *row)
+{
+    bool elsewhere = row->timed_out && is_done(row);
+    return row->seq >= 0 ? row->seq : row->completed >= 0 && !elsewhere ? row->completed + 1 : -1;
+}
+
+/* Whether it has enqueued that. */
+static bool is_pending(const struct inq_log_standing *row)
+{
+    return row->timed_out || row->enqueued < 0 || row->enqueued >= next_of(row);
+}
+
+/* Only the group of all ranks has members that are known without a dump. */
+static bool of_world(const char *group)
+{
+    return group[0] == '\0' || strcmp(group, "0") == 0 || strstr(group, "default_pg") != NULL;
+}
+
+/* ---- what a rank printed, as a dump ------------------------------------------------------------
+ */
+
+/* "7 (tp)": its name, and what it is for. */
+static int name_group(struct inq_log_case *c, struct inq_flight_group *group, struct inq_err *err)
+{
+    const char *text = c->hang.group;
+    const char *open = strstr(text, " (");
+    size_t n = open != NULL ? (size_t)(open - text) : strlen(text);
+    size_t n_desc = open != NULL ? strcspn(open + 2, ")") : 0;
+    group->name = of_world(text) ? "0" : inq_arena_printf(c->arena, "%.*s", (int)n, text);
+    group->desc = of_world(text) ? INQ_FLIGHT_WORLD
+                                 : inq_arena_printf(c->arena, "%.*s", (int)n_desc,
+                                                    open != NULL ? open + 2 : "");
+    return group->name != NULL && group->desc != NULL
+               ? INQ_OK
+               : inq_err_set(err, INQ_NOMEM, "no memory for a group");
+}
+
+/* Ranks that wait for the number that is furthest. */
+static int64_t furthest(const struct inq_log_hang *hang)
+{
+    int64_t most = -1;
+    for (size_t i = 0; i < hang->n_standing; i++) {
+        const struct inq_log_standing *row = &hang->standing[i];
+        most = row->timed_out && next_of(row) > most ? next_of(row) : most;
+    }
+    return most;
+}
+
+static void write_entry(const struct inq_log_standing *row, struct inq_flight_entry *entry)
+{
+    bool sized = strstr(row->op, "ALLREDUCE") != NULL; /* others give members different sizes */
+    *entry = (struct inq_flight_entry){
+        .record_id = 1,
+        .collective_seq = next_of(row),
+        .p2p_seq = -1,
+        .op_id = -1,
+        .kind = inq_coll_from_name(row->op, strlen(row->op)),
+        .name = row->seq >= 0 ? row->op : "",
+        .src = -1,
+        .dst = -1,
+        .in = {.elems = sized ? row->numel : -1, .dtypes = ""},
+        .out = {.elems = -1, .dtypes = ""},
+        .state = INQ_FLIGHT_SCHEDULED,
+        .created_ns = INQ_TIME_NONE,
+        .started_ns = INQ_TIME_NONE,
+        .completed_ns = INQ_TIME_NONE,
+        .timeout_ns = -1,
+    };
+}
+
+static void write_record(const struct inq_log_standing *row, const struct inq_flight_group *group,
+                         struct inq_flight_dump *dump, struct inq_flight_group *own,
+                         struct inq_flight_entry *entry)
+{
+    int64_t next = next_of(row);
+    bool pending = is_pending(row);
+    *own = *group;
+    own->has_status = true;
+    own->last_completed = next - 1;
+    own->last_enqueued = row->enqueued > next ? row->enqueued : pending ? next : next - 1;
+    *dump = (struct inq_flight_dump){.rank = row->rank,
+                                     .comm_version = "",
+                                     .file = row->mark->event->file,
+                                     .n_groups = 1,
+                                     .groups = own,
+                                     .n_entries = pending,
+                                     .entries = entry};
+    write_entry(row, entry);
+}
+
+int inq_log_records(struct inq_log_case *c, const struct inq_flight_group *group,
+                    struct inq_flight_dump **dumps, size_t *n, struct inq_err *err)
+{
+    const struct inq_log_hang *hang = &c->hang;
+    struct inq_flight_group *groups = inq_arena_array(c->arena, hang->n_standing, sizeof *groups);
+    struct inq_flight_entry *entries = inq_arena_array(c->arena, hang->n_standing, sizeof *entries);
+    *dumps = inq_arena_array(c->arena, hang->n_standing, sizeof **dumps);
+    *n = 0;
+    if (groups == NULL || entries == NULL || *dumps == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for what ranks printed");
+    }
+    struct inq_flight_group unlisted = {0};
+    if (group == NULL && name_group(c, &unlisted, err) != INQ_OK) {
+        return INQ_NOMEM;
+    }
+    for (size_t i = 0; i < hang->n_standing; i++) {
+        const struct inq_log_standing *row = &hang->standing[i];
+        if (next_of(row) >= 0 && row->mark != NULL) {
+            write_record(row, group != NULL ? group : &unlisted, &(*dumps)[*n], &groups[*n],
+                         &entries[*n]);
+            (*n)++;
+        }
+    }
+    return INQ_OK;
+}
+
+/* ---- solved ---------------------------------------------------------------------------------- */
+
+/* The members: all ranks, where the group is that and most of them tell; else those that tell.
+ * *all: the former. A rank that waits for what is not known is left out. */
+static int list_members(struct inq_log_case *c, struct inq_flight_group *group, bool *all,
+                        struct inq_err *err)
+{
+    const struct inq_log_hang *hang = &c->hang;
+    size_t world = c->world > 0 ? (size_t)c->world : 0;
+    size_t n = hang->n_standing;
+    bool silent = n < world;
+    *all = of_world(hang->group) && n >= 2 && (!silent || (world - n) * 2 < world);
+    size_t most = *all && silent ? world : n;
+    group->ranks = inq_arena_array(c->arena, most, sizeof *group->ranks);
+    if (group->ranks == NULL || name_group(c, group, err) != INQ_OK) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for the members of a group");
+    }
+    size_t at = 0;
+    for (int32_t rank = 0; *all && silent && rank < c->world; rank++) {
+        while (at < n && hang->standing[at].rank < rank) {
+            at++;
+        }
+        bool there = at < n && hang->standing[at].rank == rank;
+        if (!there || next_of(&hang->standing[at]) >= 0) {
+            group->ranks[group->n_ranks++] = rank;
+        }
+    }
+    for (size_t i = 0; i < n && !(*all && silent); i++) {
+        if (next_of(&hang->standing[i]) >= 0) {
+            group->ranks[group->n_ranks++] = hang->standing[i].rank;
+        }
+    }
+    return INQ_OK;
+}
+
+/* What holds the others, by the ends of the chains of waiting. */
+static enum inq_log_hang_how name_end(const struct inq_state *state,
+                                      const struct inq_solution *solution, bool all)
+{
+    size_t n[INQ_END_CIRCLE + 1] = {0};
+    for (size_t r = 0; r < state->n_ranks; r++) {
+        const struct inq_state_node *node = &solution->nodes[r];
+        bool held = inq_state_is_stuck(node) || node->end == INQ_END_JOINED ||
+                    (node->end == INQ_END_UNKNOWN && node->n_waiters > 0);
+        n[node->end] += held;
+    }
+    return n[INQ_END_ON_CPU] > 0          ? INQ_LOG_NOT_JOINED
+           : n[INQ_END_ON_GPU] > 0        ? INQ_LOG_NOT_FINISHED
+           : n[INQ_END_UNKNOWN] > 0       ? INQ_LOG_SILENT
+           : n[INQ_END_JOINED] > 0 && all ? INQ_LOG_ALL_WAIT
+                                          : INQ_LOG_HANG_UNCLEAR;
+}
+
+static bool is_suspect(const struct inq_state_node *node, enum inq_log_hang_how how)
+{
+    return how == INQ_LOG_SILENT ? node->end == INQ_END_UNKNOWN && node->n_waiters > 0
+                                 : inq_state_is_stuck(node);
+}
+
+static int take_solution(struct inq_log_case *c, const struct inq_state *state,
+                         const struct inq_solution *solution, bool all, struct inq_err *err)
+{
+    struct inq_log_hang *hang = &c->hang;
+    hang->how = name_end(state, solution, all);
+    hang->suspects = inq_arena_array(c->arena, state->n_ranks, sizeof *hang->suspects);
+    if (hang->suspects == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
+    }
+    for (size_t r = 0; r < state->n_ranks; r++) {
+        if (is_suspect(&solution->nodes[r], hang->how)) {
+            hang->suspects[hang->n_suspects++] = state->ranks[r].rank;
+        }
+    }
+    return INQ_OK;
+}
+
+static int solve(struct inq_log_case *c, const struct inq_flight_dump *dumps, size_t n, bool all,
+                 struct inq_err *err)
+{
+    struct inq_state state;
+    struct inq_solution solution;
+    struct inq_state_verdict verdict = {.seq = -1};
+    struct inq_state_records records = {.n_printed = n,
+                                        .of = inq_arena_array(c->arena, n, sizeof *records.of)};
+    if (records.of == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for what ranks printed");
+    }
+    for (size_t i = 0; i < n; i++) {
+        records.of[i] = &dumps[i];
+    }
+    int code = inq_state_build(&records, c->arena, &state, err);
+    code = code == INQ_OK ? inq_state_solve(&state, &solution, err) : code;
+    code = code == INQ_OK && state.n_groups > 0 ? inq_state_match(&state, 0, &verdict, err) : code;
+    if (code != INQ_OK || state.n_groups == 0) {
+        return code;
+    }
+    if (inq_state_is_mismatch(verdict.state) && verdict.seq >= 0) {
+        c->hang.how = INQ_LOG_DIFFERENT;
+        c->hang.seq = verdict.seq;
+        c->hang.suspects = verdict.odd;
+        c->hang.n_suspects = verdict.n_odd;
+        return INQ_OK;
+    }
+    return take_solution(c, &state, &solution, all, err);
+}
+
+/* Nobody has anything left to finish: they wait on the CPU, in a barrier or for a store. */
+static bool all_done(const struct inq_log_hang *hang)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < hang->n_standing; i++) {
+        n += is_done(&hang->standing[i]);
+    }
+    return n > 0 && n == hang->n_standing;
+}
+
+/* The op that they wait in. */
+static void name_op(struct inq_log_hang *hang)
+{
+    for (size_t i = 0; i < hang->n_standing && hang->op[0] == '\0'; i++) {
+        const struct inq_log_standing *row = &hang->standing[i];
+        if (row->op[0] != '\0' && row->seq == hang->seq) {
+            hang->op = row->op;
+            hang->numel = row->numel;
+        }
+    }
+}
+
+/* ---- lines that name the ranks themselves ---------------------------------------------------- */
+
+static int name_suspects(struct inq_log_case *c, const int32_t *ranks, size_t n,
+                         struct inq_err *err)
+{
+    struct inq_log_hang *hang = &c->hang;
+    hang->suspects = inq_arena_array(c->arena, n, sizeof *hang->suspects);
+    hang->n_suspects = hang->suspects != NULL ? n : 0;
+    if (n > 0 && hang->suspects != NULL) {
+        memcpy(hang->suspects, ranks, n * sizeof *ranks);
+    }
+    return hang->suspects != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for ranks");
+}
+
+/* Which ranks a line names that the others wait for; 0 none. */
+static size_t named_in(const struct inq_log_mark *mark, const int32_t **ranks)
+{
+    const struct inq_log_event *event = mark->event;
+    switch ((int)event->kind) {
+    case INQ_LOG_DESYNC_NEVER:
+    case INQ_LOG_DESYNC_BEHIND:
+    case INQ_LOG_BARRIER_RANKS:
+    case INQ_LOG_STALLED_RANKS:
+    case INQ_LOG_RAS_MISSING:
+        *ranks = event->ranks;
+        return event->n_ranks;
+    case INQ_LOG_RAS_BEHIND:
+        *ranks = &mark->rank;
+        return mark->rank >= 0;
+    default:
+        return 0;
+    }
+}
+
+/* Of two lines, the one on the ranks that are furthest behind. */
+static bool says_more(const struct inq_log_mark *mark, const struct inq_log_mark *said)
+{
+    return said == NULL ||
+           (mark->event->kind == INQ_LOG_DESYNC_BEHIND &&
+            said->event->kind == INQ_LOG_DESYNC_BEHIND && mark->event->seq < said->event->seq);
+}
+
+static int take_named(struct inq_log_case *c, struct inq_err *err)
+{
+    struct inq_log_hang *hang = &c->hang;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        const int32_t *ranks = NULL;
+        size_t n = named_in(mark, &ranks);
+        bool apart = mark->event->kind == INQ_LOG_RAS_BEHIND && hang->how == INQ_LOG_NO_HANG;
+        hang->how = apart ? INQ_LOG_HANG_UNCLEAR : hang->how;
+        if (n == 0 || !says_more(mark, hang->said) ||
+            (mark->went_on && strstr(mark->event->text, "onitoredBarrier") == NULL)) {
+            continue;
+        }
+        bool silent = mark->event->kind == INQ_LOG_RAS_MISSING;
+        hang->said = mark;
+        hang->how = silent ? INQ_LOG_SILENT : INQ_LOG_NOT_JOINED;
+        hang->group = hang->group != NULL ? hang->group : "";
+        hang->op = hang->op != NULL ? hang->op : "";
+        hang->seq = mark->event->seq >= 0 ? mark->event->seq : hang->seq;
+        if (name_suspects(c, ranks, n, err) != INQ_OK) {
+            return INQ_NOMEM;
+        }
+    }
+    return INQ_OK;
+}
+
+/* Snapshots of a desync report that show different ops under one number. */
+static int take_snapshots(struct inq_log_case *c, struct inq_err *err)
+{
+    const struct inq_log_event *usual = NULL;
+    const struct inq_log_event *odd = NULL;
+    const struct inq_log_mark *said = NULL;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        if (event->kind != INQ_LOG_DESYNC_STARTED) {
+            continue;
+        }
+        bool same = usual != NULL && usual->seq == event->seq;
+        if (same && strcmp(usual->op, event->op) != 0) {
+            said = &c->marks[i];
+            odd = event->n_ranks > usual->n_ranks ? usual : event;
+            usual = event->n_ranks > usual->n_ranks ? event : usual;
+            break;
+        }
+        usual = event;
+    }
+    if (odd == NULL) {
+        return INQ_OK;
+    }
+    struct inq_log_hang *hang = &c->hang;
+    hang->how = INQ_LOG_DIFFERENT;
+    hang->said = said;
+    hang->seq = usual->seq;
+    hang->op = usual->op;
+    hang->group = hang->group != NULL ? hang->group : "";
+    size_t n = odd->n_ranks < usual->n_ranks ? odd->n_ranks : 0;
+    return name_suspects(c, odd->ranks, n, err);
+}
+
+static int take_lines(struct inq_log_case *c, struct inq_err *err)
+{
+    enum inq_log_hang_how how = c->hang.how;
+    if (how == INQ_LOG_NOT_JOINED || how == INQ_LOG_NOT_FINISHED || how == INQ_LOG_DIFFERENT) {
+        return INQ_OK; /* the counters decided */
+    }
+    int code = take_named(c, err);
+    return code == INQ_OK ? take_snapshots(c, err) : code;
+}
+
+int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err)
+{
+    int code = inq_log_facts(c, err);
+    code = code == INQ_OK ? inq_log_find_standings(c, err) : code;
+    struct inq_flight_group group = {0};
+    struct inq_flight_dump *dumps = NULL;
+    size_t n = 0;
+    bool all = false;
+    if (code == INQ_OK && all_done(&c->hang)) {
+        c->hang.how = INQ_LOG_ALL_DONE;
+    } else if (code == INQ_OK && c->hang.n_standing > 0) {
+        c->hang.seq = furthest(&c->hang);
+        code = list_members(c, &group, &all, err);
+        code = code == INQ_OK ? inq_log_records(c, &group, &dumps, &n, err) : code;
+        code = code == INQ_OK && n > 0 ? solve(c, dumps, n, all, err) : code;
+        name_op(&c->hang);
+    }
+    return code == INQ_OK ? take_lines(c, err) : code;
+}
+
+bool inq_log_other_op(const struct inq_log_hang *hang)
+{
+    for (size_t i = 0; i < hang->n_standing; i++) {
+        const struct inq_log_standing *row = &hang->standing[i];
+        for (size_t k = 0; k < hang->n_suspects; k++) {
+            if (hang->suspects[k] == row->rank && row->op[0] != '\0' && hang->op[0] != '\0' &&
+                strcmp(row->op, hang->op) != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}

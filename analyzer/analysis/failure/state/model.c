@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/failure/state/model.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "trace/build/build.h"
+
+#include <string.h>
+
+/* Members of all groups together: 64 groups of 100,000 ranks, some 400 MB. */
+static const size_t MAX_PLACES = (size_t)6 << 20;
+
+struct builder {
+    struct inq_state *model;
+    const struct inq_state_records *records;
+    size_t n_records;
+    size_t n_places;      /* members of all groups */
+    struct inq_map groups; /* hash of name and members -> team */
+    size_t cap_groups;
+    struct inq_flight_group world; /* of all ranks, where dumps name it without its members */
+    struct inq_err *err;
+};
+
+static int no_memory(struct builder *b)
+{
+    return inq_err_set(b->err, INQ_NOMEM, "no memory to join the dumps");
+}
+
+uint32_t inq_state_find_rank(const struct inq_state *model, int32_t rank)
+{
+    size_t lo = 0;
+    size_t hi = model->n_ranks;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (model->ranks[mid].rank < rank) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo < model->n_ranks && model->ranks[lo].rank == rank ? (uint32_t)lo : INQ_NONE;
+}
+
+static struct inq_state_place *find_place(const struct inq_state_group *team, uint32_t rank)
+{
+    size_t lo = 0;
+    size_t hi = team->n_members;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (team->places[mid].rank < rank) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo < team->n_members && team->places[lo].rank == rank ? &team->places[lo] : NULL;
+}
+
+const struct inq_state_place *inq_state_place(const struct inq_state_group *team, uint32_t rank)
+{
+    return find_place(team, rank);
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+/* The group of all ranks, as older versions write it: without members. */
+static bool is_bare_world(const struct inq_flight_group *group)
+{
+    return group->n_ranks == 0 && strcmp(group->desc, INQ_FLIGHT_WORLD) == 0;
+}
+
+/* The ranks that are members of groups or have dumps; all up to the highest where a group of all is
+ * named, but not listed. */
+static void mark_ranks(const struct inq_flight_dump *dump, size_t world, bool *seen)
+{
+    seen[dump->rank] = true;
+    for (size_t g = 0; g < dump->n_groups; g++) {
+        for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
+            seen[dump->groups[g].ranks[i]] = true;
+        }
+        if (is_bare_world(&dump->groups[g])) {
+            memset(seen, true, world * sizeof *seen);
+        }
+    }
+}
+
+static int list_ranks(struct builder *b)
+{
+    const struct inq_flight_dump *const *of = b->records->of;
+    int32_t highest = -1;
+    for (size_t d = 0; d < b->n_records; d++) {
+        const struct inq_flight_dump *dump = of[d];
+        highest = dump->rank > highest ? dump->rank : highest;
+        for (size_t g = 0; g < dump->n_groups; g++) {
+            for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
+                highest = dump->groups[g].ranks[i] > highest ? dump->groups[g].ranks[i] : highest;
+            }
+        }
+    }
+    size_t world = (size_t)highest + 1;
+    bool *seen = inq_mem_zalloc(world + 1, sizeof *seen);
+    struct inq_state_rank *ranks = inq_arena_array(b->model->arena, world, sizeof *ranks);
+    b->model->ranks = ranks;
+    if (seen == NULL || ranks == NULL) {
+        inq_mem_free(seen);
+        return no_memory(b);
+    }
+    for (size_t d = 0; d < b->n_records; d++) {
+        mark_ranks(of[d], world, seen);
+    }
+    for (size_t r = 0; r < world; r++) {
+        if (seen[r]) {
+            ranks[b->model->n_ranks++].rank = (int32_t)r;
+        }
+    }
+    inq_mem_free(seen);
+    for (size_t d = 0; d < b->n_records; d++) {
+        const struct inq_flight_dump *dump = of[d];
+        struct inq_state_rank *rank = &ranks[inq_state_find_rank(b->model, dump->rank)];
+        rank->dump = dump;
+        rank->printed = d >= b->records->n_dumps;
+        rank->whole = !dump->partial;
+    }
+    return INQ_OK;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static int compare_places(const void *a, const void *b, void *ctx)
+{
+    const struct inq_state_place *x = a;
+    const struct inq_state_place *y = b;
+    (void)ctx;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int fill_team(struct builder *b, struct inq_state_group *team,
+                     const struct inq_flight_group *group)
+{
+    team->name = group->name;
+    team->desc = group->desc;
+    team->members = group->ranks;
+    team->n_members = group->n_ranks;
+    team->places = inq_arena_array(b->model->arena, team->n_members, sizeof *team->places);
+    if (team->places == NULL) {
+        return no_memory(b);
+    }
+    for (size_t i = 0; i < team->n_members; i++) {
+        team->places[i].rank = inq_state_find_rank(b->model, team->members[i]);
+        team->places[i].enqueued = team->places[i].synced = team->places[i].transfer = -1;
+    }
+    return inq_sort(team->places, team->n_members, sizeof *team->places, compare_places, NULL,
+                    b->err);
+}
+
+/* The group of the same name and members that another rank told of, or a new one if it is used. A
+ * group whose members no dump lists stays out: nobody can be missed in it; so does one that no dump
+ * tells a use of (jobs make hundreds that share one list of ranks, and each place costs memory). */
+static int find_team(struct builder *b, const struct inq_flight_group *group, bool used,
+                     uint32_t *index)
+{
+    struct inq_state *model = b->model;
+    uint64_t key = inq_flight_group_key(group);
+    if (inq_map_get(&b->groups, key, index) || !used) {
+        return INQ_OK;
+    }
+    b->n_places += group->n_ranks;
+    if (b->n_places > MAX_PLACES) {
+        return inq_err_set(b->err, INQ_LIMIT,
+                           "the process groups have more than %zu members in all", MAX_PLACES);
+    }
+    if (model->n_groups == b->cap_groups) {
+        size_t cap = b->cap_groups * 2 + 64;
+        struct inq_state_group *more = inq_arena_array(model->arena, cap, sizeof *more);
+        if (more == NULL) {
+            return no_memory(b);
+        }
+        if (model->n_groups > 0) {
+            memcpy(more, model->groups, model->n_groups * sizeof *more);
+        }
+        model->groups = more;
+        b->cap_groups = cap;
+    }
+    *index = (uint32_t)model->n_groups++;
+    int code = fill_team(b, &model->groups[*index], group);
+    return code == INQ_OK ? inq_map_put(&b->groups, key, *index, b->err) : code;
+}
+
+/* The members as another rank lists them, for a group that this dump only names. */
+static const struct inq_flight_group *same_group(const struct builder *b,
+                                                 const struct inq_flight_dump *dump,
+                                                 const struct inq_flight_group *group)
+{
+    for (size_t d = 0; d < b->n_records && group->n_ranks == 0; d++) {
+        const struct inq_flight_dump *other = b->records->of[d];
+        for (size_t g = 0; g < other->n_groups; g++) {
+            const struct inq_flight_group *known = &other->groups[g];
+            bool member = false;
+            for (size_t i = 0; i < known->n_ranks && strcmp(known->name, group->name) == 0; i++) {
+                member = member || known->ranks[i] == dump->rank;
+            }
+            if (member) {
+                return known;
+            }
+        }
+    }
+    return is_bare_world(group) ? &b->world : group;
+}
+
+static int list_world(struct builder *b)
+{
+    struct inq_flight_group *world = &b->world;
+    *world = (struct inq_flight_group){.name = "0", .desc = INQ_FLIGHT_WORLD};
+    world->ranks = inq_arena_array(b->model->arena, b->model->n_ranks, sizeof *world->ranks);
+    if (world->ranks == NULL) {
+        return no_memory(b);
+    }
+    for (; world->n_ranks < b->model->n_ranks; world->n_ranks++) {
+        world->ranks[world->n_ranks] = b->model->ranks[world->n_ranks].rank;
+    }
+    return INQ_OK;
+}
+
+/* used[g]: the dump has an op of its g-th group, or a counter that ever moved. */
+static void mark_used(const struct inq_flight_dump *dump, bool *used)
+{
+    for (size_t g = 0; g < dump->n_groups; g++) {
+        used[g] = dump->groups[g].has_status && dump->groups[g].last_enqueued >= 0;
+    }
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        if (dump->entries[i].group < dump->n_groups) {
+            used[dump->entries[i].group] = true;
+        }
+    }
+}
+
+/* Of the groups of a rank's dump those that it uses, or (with those of all dumps known) all that
+ * any rank does. */
+static int join_groups(struct builder *b, struct inq_state_rank *rank, bool all)
+{
+    const struct inq_flight_dump *dump = rank->dump;
+    bool *used = inq_mem_zalloc(dump->n_groups + 1, sizeof *used);
+    if (rank->team_of == NULL) {
+        rank->team_of = inq_arena_array(b->model->arena, dump->n_groups, sizeof *rank->team_of);
+    }
+    if (rank->team_of == NULL || used == NULL) {
+        inq_mem_free(used);
+        return no_memory(b);
+    }
+    mark_used(dump, used);
+    int code = INQ_OK;
+    for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
+        if (used[g] == all) {
+            continue;
+        }
+        const struct inq_flight_group *group = same_group(b, dump, &dump->groups[g]);
+        rank->team_of[g] = INQ_NONE;
+        if (group->n_ranks > 0) {
+            code = find_team(b, group, used[g], &rank->team_of[g]);
+        }
+    }
+    inq_mem_free(used);
+    return code;
+}
+
+/* ---- what is pending ------------------------------------------------------------------------- */
+
+static int compare_ops(const void *a, const void *b, void *ctx)
+{
+    const struct inq_flight_entry *x = ((const struct inq_state_op *)a)->entry;
+    const struct inq_flight_entry *y = ((const struct inq_state_op *)b)->entry;
+    (void)ctx;
+    return (x->record_id > y->record_id) - (x->record_id < y->record_id);
+}
+
+static int64_t later(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns == INQ_TIME_NONE || (b_ns != INQ_TIME_NONE && b_ns > a_ns) ? b_ns : a_ns;
+}
+
+static int list_pending(struct builder *b, struct inq_state_rank *rank)
+{
+    const struct inq_flight_dump *dump = rank->dump;
+    size_t n = 0;
+    rank->last_ns = INQ_TIME_NONE;
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        n += dump->entries[i].state != INQ_FLIGHT_COMPLETED;
+        rank->timed = rank->timed || dump->entries[i].started_ns != INQ_TIME_NONE;
+        rank->last_ns = later(rank->last_ns, dump->entries[i].created_ns);
+        rank->last_ns = later(rank->last_ns, dump->entries[i].completed_ns);
+    }
+    rank->unplaced = -1;
+    rank->pending = inq_arena_array(b->model->arena, n, sizeof *rank->pending);
+    if (rank->pending == NULL) {
+        return no_memory(b);
+    }
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        uint32_t team = entry->group != INQ_NONE ? rank->team_of[entry->group] : INQ_NONE;
+        if (team != INQ_NONE) {
+            struct inq_state_group *of = &b->model->groups[team];
+            of->has_p2p = of->has_p2p || entry->is_p2p;
+            if (entry->state != INQ_FLIGHT_COMPLETED) {
+                rank->pending[rank->n_pending++] =
+                    (struct inq_state_op){.team = team, .entry = entry, .channel = INQ_NONE};
+            }
+        } else if (entry->state != INQ_FLIGHT_COMPLETED) {
+            rank->unplaced = rank->n_unplaced++ == 0 ? entry->record_id : rank->unplaced;
+        }
+    }
+    int code =
+        inq_sort(rank->pending, rank->n_pending, sizeof *rank->pending, compare_ops, NULL, b->err);
+    return code == INQ_OK ? inq_state_channels(b->model, rank, b->err) : code;
+}
+
+static void move_place(struct inq_state_place *place, const struct inq_flight_entry *entry)
+{
+    int64_t seq = entry->collective_seq;
+    bool done = entry->state == INQ_FLIGHT_COMPLETED;
+    place->enqueued = seq > place->enqueued ? seq : place->enqueued;
+    place->synced =
+        done && inq_flight_needs_all(entry->kind) && seq > place->synced ? seq : place->synced;
+    if (entry->state != INQ_FLIGHT_COMPLETED) {
+        bool older = !place->pending || entry->collective_seq < place->next_seq;
+        place->next_seq = older ? entry->collective_seq : place->next_seq;
+        place->known = place->pending = true;
+    } else if (!place->pending && entry->collective_seq >= place->next_seq) {
+        place->next_seq = entry->collective_seq + 1;
+        place->known = true;
+    }
+}
+
+/* Where the recorded counters put the member, unless they may count transfers. */
+static void start_place(const struct inq_state_group *team, const struct inq_flight_group *group,
+                        struct inq_state_place *place)
+{
+    bool counts = group->has_status && !team->has_p2p;
+    place->known = counts && group->last_completed >= 0 && group->last_completed < INT64_MAX;
+    place->next_seq = place->known ? group->last_completed + 1 : -1;
+    place->pending = place->known && group->last_enqueued > group->last_completed;
+    place->enqueued = counts ? group->last_enqueued : -1;
+    place->certain = place->certain || place->known;
+}
+
+static void move_transfer(struct inq_state_place *place, const struct inq_flight_entry *entry)
+{
+    bool oldest = entry->state != INQ_FLIGHT_COMPLETED && place->transfer < 0;
+    place->transfer = oldest ? entry->p2p_seq : place->transfer;
+    place->batched = place->batched || entry->kind == INQ_COLL_COALESCED;
+}
+
+/* The oldest pending collective, else the one behind the last finished. */
+static void find_places(struct builder *b, size_t r)
+{
+    const struct inq_state_rank *rank = &b->model->ranks[r];
+    const struct inq_flight_dump *dump = rank->dump;
+    for (size_t g = 0; g < dump->n_groups; g++) {
+        uint32_t team = rank->team_of[g];
+        struct inq_state_place *place =
+            team != INQ_NONE ? find_place(&b->model->groups[team], (uint32_t)r) : NULL;
+        if (place != NULL) {
+            start_place(&b->model->groups[team], &dump->groups[g], place);
+        }
+    }
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        uint32_t team = entry->group != INQ_NONE ? rank->team_of[entry->group] : INQ_NONE;
+        struct inq_state_place *place =
+            team != INQ_NONE ? find_place(&b->model->groups[team], (uint32_t)r) : NULL;
+        if (place == NULL) {
+            continue;
+        }
+        if (entry->is_p2p) {
+            move_transfer(place, entry);
+        } else if (entry->collective_seq >= 0 && entry->collective_seq < INT64_MAX) {
+            move_place(place, entry);
+        }
+    }
+}
+
+static bool lists(const struct inq_state_rank *rank, size_t team)
+{
+    bool found = false;
+    for (size_t g = 0; rank->dump != NULL && g < rank->dump->n_groups; g++) {
+        found = found || rank->team_of[g] == team;
+    }
+    return found;
+}
+
+/* A whole dump that does not list a group is of a rank that never entered it: a group is listed
+ * from its first collective on. */
+static void mark_whole(struct builder *b)
+{
+    for (size_t t = 0; t < b->model->n_groups; t++) {
+        const struct inq_state_group *team = &b->model->groups[t];
+        for (size_t i = 0; i < team->n_members; i++) {
+            struct inq_state_place *place = &team->places[i];
+            const struct inq_state_rank *rank = &b->model->ranks[place->rank];
+            place->whole = place->certain = rank->whole && (!rank->printed || lists(rank, t));
+        }
+    }
+}
+
+/* ---- dumps of different times ---------------------------------------------------------------- */
+
+void inq_state_set_aside(struct inq_state *model, uint32_t rank, bool aside)
+{
+    model->ranks[rank].stale = aside;
+    model->ranks[rank].whole = !aside;
+    for (size_t t = 0; t < model->n_groups; t++) {
+        struct inq_state_place *place = find_place(&model->groups[t], rank);
+        if (place != NULL) {
+            place->whole = place->certain = !aside;
+        }
+    }
+}
+
+/* A member that never enqueued what another has finished, though that needs all members, wrote its
+ * dump before: where it stood later, the dump does not tell. */
+static void find_stale(struct builder *b)
+{
+    struct inq_state *model = b->model;
+    for (size_t t = 0; t < model->n_groups; t++) {
+        const struct inq_state_group *team = &model->groups[t];
+        int64_t synced = -1;
+        for (size_t i = 0; i < team->n_members; i++) {
+            synced = team->places[i].synced > synced ? team->places[i].synced : synced;
+        }
+        for (size_t i = 0; i < team->n_members; i++) {
+            const struct inq_state_place *place = &team->places[i];
+            struct inq_state_rank *rank = &model->ranks[place->rank];
+            rank->stale = rank->stale || (rank->whole && place->known && place->enqueued < synced);
+        }
+    }
+    for (uint32_t r = 0; r < model->n_ranks; r++) {
+        if (model->ranks[r].stale) {
+            inq_state_set_aside(model, r, true);
+        }
+    }
+}
+
+int inq_state_build(const struct inq_state_records *records, struct inq_arena *arena,
+                    struct inq_state *model, struct inq_err *err)
+{
+    *model = (struct inq_state){.arena = arena};
+    struct builder b = {.model = model,
+                        .records = records,
+                        .n_records = records->n_dumps + records->n_printed,
+                        .err = err};
+    int code = list_ranks(&b);
+    code = code == INQ_OK ? list_world(&b) : code;
+    for (int all = 0; all < 2; all++) {
+        for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
+            struct inq_state_rank *rank = &model->ranks[r];
+            code = rank->dump != NULL ? join_groups(&b, rank, all == 1) : INQ_OK;
+        }
+    }
+    for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
+        code = model->ranks[r].dump != NULL ? list_pending(&b, &model->ranks[r]) : INQ_OK;
+    }
+    if (code == INQ_OK) {
+        mark_whole(&b);
+    }
+    for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
+        if (model->ranks[r].dump != NULL) {
+            find_places(&b, r);
+        }
+    }
+    if (code == INQ_OK) {
+        find_stale(&b);
+    }
+    inq_map_release(&b.groups);
+    return code;
+}

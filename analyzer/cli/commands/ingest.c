@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inquest ingest PATH... -o DIR: partials. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int print(const struct inq_cli *cli, const struct inq_partials *p, const char *dir)
+{
+    struct inq_out out = {0};
+    struct inq_err err = {0};
+    size_t all = p->written + p->as_they_are + p->kept;
+    inq_out_printf(&out, "%zu partial%s in %s: %zu of traces", all, all == 1 ? "" : "s", dir,
+                   p->written);
+    if (p->as_they_are > 0) {
+        inq_out_printf(&out, ", %zu of other files, as they are", p->as_they_are);
+    }
+    if (p->kept > 0) {
+        inq_out_printf(&out, ", %zu kept since their files have not changed", p->kept);
+    }
+    inq_out_printf(&out, "; %.1f MB of %.1f MB\n", (double)p->bytes_out / 1e6,
+                   (double)p->bytes_in / 1e6);
+    if (p->not_read > 0) {
+        inq_out_printf(&out, "%zu file%s could not be read: 'inquest info' says why\n", p->not_read,
+                       p->not_read == 1 ? "" : "s");
+    }
+    int code = out.code != INQ_OK ? inq_err_set(&err, INQ_NOMEM, "no memory for the text")
+                                  : inq_cli_stdout(cli, out.buf, out.len, false, &err);
+    inq_out_release(&out);
+    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+int inq_cmd_ingest(struct inq_cli *cli)
+{
+    const char *dir = cli->value[INQ_OPT_FOLDER];
+    struct inq_partials partials;
+    struct inq_cli_progress progress;
+    struct inq_err err = {0};
+    if (cli->n_words == 0 || dir == NULL) {
+        return inq_cli_usage(cli, NULL, "'inquest ingest' takes files or folders and -o DIR");
+    }
+    inq_cli_progress_init(cli, &progress);
+    struct inq_ingest_options options = {
+        .jobs = cli->jobs,
+        .temp_dir = getenv("TMPDIR"),
+        .progress = inq_cli_progress_tick,
+        .progress_ctx = &progress,
+    };
+    int code = inq_ingest_partials(cli->words, cli->n_words, dir, &options, &partials, &err);
+    inq_cli_progress_clear(&progress);
+    if (code != INQ_OK) {
+        return inq_cli_fail(cli, &err, NULL);
+    }
+    return cli->given[INQ_OPT_QUIET] ? INQ_EXIT_OK : print(cli, &partials, dir);
+}

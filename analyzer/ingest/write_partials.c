@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths in, one partial a file out. */
+#include "inquest/ingest.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "ingest/discover.h"
+#include "ingest/loader.h"
+#include "ingest/partial/partial.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct job {
+    struct inq_walk walk;
+    const char *folder;
+    pthread_mutex_t counting;
+    struct inq_partials *partials;
+};
+
+/* What fills one partial. */
+struct content {
+    const struct inq_shard *shard;
+    struct inq_source *source; /* of a file that is no trace; NULL: of a trace */
+    struct inq_partial_origin origin;
+    uint64_t written;
+};
+
+static int fill(void *ctx, struct inq_out *out, struct inq_err *err)
+{
+    const struct content *c = ctx;
+    return inq_partial_write(c->shard, c->source, &c->origin, out, err);
+}
+
+/* "FOLDER/PATH.inq"; no part of the path leads out of the folder. */
+static int name_partial(const char *folder, const char *path, char *name, struct inq_err *err)
+{
+    size_t n = (size_t)snprintf(name, PATH_MAX, "%s", folder);
+    for (const char *p = path; *p != '\0' && n < PATH_MAX;) {
+        size_t len = strcspn(p, "/");
+        bool up = len == 2 && memcmp(p, "..", 2) == 0;
+        bool here = len == 0 || (len == 1 && *p == '.');
+        if (!here) {
+            n += (size_t)snprintf(name + n, PATH_MAX - n, "/%.*s", (int)len, up ? "__" : p);
+        }
+        p += len + (p[len] == '/');
+    }
+    n += n < PATH_MAX ? (size_t)snprintf(name + n, PATH_MAX - n, INQ_PARTIAL_SUFFIX) : 0;
+    return n < PATH_MAX ? INQ_OK : inq_err_at(err, INQ_USAGE, path, -1, "the path is too long");
+}
+
+static void count_partial(struct job *job, uint64_t bytes_in, const char *name, size_t *which)
+{
+    struct stat status;
+    uint64_t bytes_out = stat(name, &status) == 0 ? (uint64_t)status.st_size : 0;
+    (void)pthread_mutex_lock(&job->counting);
+    (*which)++;
+    job->partials->bytes_in += bytes_in;
+    job->partials->bytes_out += bytes_out;
+    (void)pthread_mutex_unlock(&job->counting);
+}
+
+/* Of the file at `path`; all-zero when it cannot be read. */
+static struct inq_partial_origin ends_of(const char *path)
+{
+    enum { ENDS = 64 << 10 };
+    struct inq_partial_origin origin = {0};
+    struct stat status;
+    char *bytes = inq_mem_alloc(2 * (size_t)ENDS);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (bytes != NULL && fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        ssize_t first = pread(fd, bytes, ENDS, 0);
+        off_t tail = status.st_size > ENDS ? status.st_size - ENDS : 0;
+        ssize_t last = first >= 0 ? pread(fd, bytes + first, ENDS, tail) : -1;
+        if (last >= 0) {
+            origin.bytes = (uint64_t)status.st_size;
+            origin.modified_ns =
+                (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+            origin.ends = inq_hash_bytes(bytes, (size_t)(first + last));
+        }
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    inq_mem_free(bytes);
+    return origin;
+}
+
+static struct inq_partial_origin origin_of(const struct inq_walk_file *file)
+{
+    struct inq_partial_origin unknown = {0};
+    return file->part.path != NULL ? ends_of(file->path) : unknown;
+}
+
+/* Whether the partial is there and its file has not changed since. */
+static bool is_done(void *ctx, size_t file)
+{
+    struct job *job = ctx;
+    const struct inq_walk_file *of = &job->walk.files[file];
+    struct inq_partial_origin origin = origin_of(of);
+    char name[PATH_MAX];
+    bool done = origin.bytes > 0 && name_partial(job->folder, of->path, name, NULL) == INQ_OK &&
+                inq_partial_is_of(name, &origin);
+    if (done) {
+        count_partial(job, of->size, name, &job->partials->kept);
+    }
+    return done;
+}
+
+static int take(void *ctx, size_t file, struct inq_shard *shard, struct inq_err *err)
+{
+    struct job *job = ctx;
+    const struct inq_walk_file *of = &job->walk.files[file];
+    struct inq_source_options options = {0};
+    struct content content = {.shard = shard, .origin = origin_of(of)};
+    char name[PATH_MAX];
+    bool trace = shard->file.read && shard->n_ranks > 0;
+    bool readable =
+        trace || (of->reason == NULL && inq_source_open_part(of->path, &of->part, &options,
+                                                             &content.source, NULL) == INQ_OK);
+    if (!readable) {
+        count_partial(job, 0, "", &job->partials->not_read);
+        return INQ_OK;
+    }
+    int code = name_partial(job->folder, of->path, name, err);
+    code = code == INQ_OK ? inq_out_file(name, fill, &content, err) : code;
+    inq_source_close(content.source);
+    if (code == INQ_OK) {
+        count_partial(job, of->size, name,
+                      trace ? &job->partials->written : &job->partials->as_they_are);
+    }
+    return code;
+}
+
+int inq_ingest_partials(const char *const *paths, size_t n_paths, const char *folder,
+                        const struct inq_ingest_options *options, struct inq_partials *partials,
+                        struct inq_err *err)
+{
+    static const struct inq_ingest_options defaults;
+    struct job job = {
+        .folder = folder, .counting = PTHREAD_MUTEX_INITIALIZER, .partials = partials};
+    struct inq_ingest_options reading = options != NULL ? *options : defaults;
+    *partials = (struct inq_partials){0};
+    reading.operators = true; /* whoever reads the partial may want them */
+    int code = inq_walk_paths(paths, n_paths, &job.walk, err);
+    if (code == INQ_OK) {
+        const struct inq_intake_each each = {is_done, take, &job};
+        code = inq_intake_each(&job.walk, &reading, &each, err);
+    }
+    inq_walk_release(&job.walk);
+    (void)pthread_mutex_destroy(&job.counting);
+    return code;
+}

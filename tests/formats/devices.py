@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A synthetic run as the profilers of other devices would have recorded it: Ascend's trace_view.json,
+rocprof's and rocprofv3's JSON, Kineto with the categories of other backends. Used by convert.py."""
+import json
+import os
+
+
+def us(ns):
+    return "%d.%03d" % (ns // 1000, ns % 1000)
+
+
+def is_comm(event):
+    return event["cat"] == "kernel" and "nccl" in event["name"]
+
+
+def write(out, name, doc):
+    os.makedirs(os.path.dirname(os.path.join(out, name)), exist_ok=True)
+    with open(os.path.join(out, name), "w") as file:
+        json.dump(doc, file)
+
+
+# ---- Ascend: torch_npu's trace_view.json ----------------------------------------------------
+
+ASCEND_OPS = (
+    ("gemm", "aclnnMatmul_MatMulCommon_MatMulV2", "AI_CORE"),
+    ("flash_fwd", "aclnnFlashAttentionScore_FlashAttentionScore", "MIX_AIC"),
+    ("flash_bwd", "aclnnFlashAttentionScoreGrad_FlashAttentionScoreGrad", "MIX_AIC"),
+    ("Norm", "aclnnLayerNorm_LayerNormV4", "AI_VECTOR_CORE"),
+    ("adam", "aclnnApplyAdamWV2_ApplyAdamWV2", "AI_VECTOR_CORE"),
+)
+
+
+def ascend_op(name):
+    for word, op, task in ASCEND_OPS:
+        if word.lower() in name.lower():
+            return op, task
+    return "Cast" if len(name) % 2 else "Mul", "AI_VECTOR_CORE"
+
+
+def hcom_of(args):
+    return {
+        "allreduce": "hcom_allReduce_",
+        "_allgather_base": "hcom_allGather_",
+        "_reduce_scatter_base": "hcom_reduceScatter_",
+    }.get(args.get("Collective name", ""), "hcom_alltoallv_")
+
+
+def ascend_meta(pid, name, label, threads):
+    rows = [("process_name", {"name": name}), ("process_labels", {"labels": label})]
+    out = [{"name": n, "pid": pid, "tid": 0, "ph": "M", "args": a} for n, a in rows]
+    for tid, text in threads.items():
+        out.append({"name": "thread_name", "pid": pid, "tid": tid, "ph": "M", "args": {"name": text}})
+    return out
+
+
+def ascend_rank(rank):
+    """Layers as processes: Python, CANN, Ascend Hardware, Communication, Overlap Analysis."""
+    python, cann, device, comm, overlap = (rank.rank << 10 | layer << 5 for layer in (1, 2, 5, 6, 7))
+    events, streams, ordinal = [], {}, 0
+
+    def add(pid, tid, name, start, end, args=None, cat=None):
+        row = {"name": name, "pid": pid, "tid": tid, "ts": us(rank.base + start), "ph": "X"}
+        row["dur"] = (end - start) / 1000
+        if cat:
+            row["cat"] = cat
+        row["args"] = args or {}
+        events.append(row)
+
+    for e in rank.of("cpu_op", "user_annotation"):
+        add(python, e["tid"], e["name"], e["start"], e["end"], {"Sequence number": -1}, "cpu_op")
+    launched = {e["args"]["correlation"]: e for e in rank.of("kernel", "gpu_memcpy", "gpu_memset")}
+    for e in rank.of("cuda_runtime", "cuda_driver"):
+        connection = e["args"]["correlation"]
+        work = launched.get(connection)
+        args = {"Thread Id": e["tid"], "Mode": "launch", "level": "node", "id": "0"}
+        args["item_id"] = ascend_op(work["name"])[0] if work else e["name"]
+        args["connection_id"] = connection
+        name = "Node@launch" if work else "AscendCL@aclrt" + e["name"][4:]
+        add(cann, e["tid"], name, e["start"], e["end"], args)
+    for e in sorted(launched.values(), key=lambda e: e["start"]):
+        stream, connection = int(e["args"]["stream"]), e["args"]["correlation"]
+        task = {"Model Id": 4294967295, "Task Type": "", "Physic Stream Id": stream}
+        task.update({"Task Id": connection, "Batch Id": 0, "Subtask Id": 4294967295})
+        task["connection_id"] = connection
+        streams[stream] = "Stream %d" % stream
+        if is_comm(e):
+            name = "%s_%s_%d_1" % (hcom_of(e["args"]), "072", ordinal)
+            args = {"connection_id": connection, "model id": 4294967295, "data_type": "BFP16"}
+            args.update({"alg_type": "MESH-RING-NHR", "count": e["args"]["In msg nelems"]})
+            add(comm, 1, name, e["start"], e["end"], args)
+            half = (e["start"] + e["end"]) // 2
+            plane = {"notify_id": 7, "stream id": stream, "task id": 1, "context id": 1}
+            add(comm, 2, "Notify_Wait", e["start"], half, dict(plane, **{"task type": "Notify Wait"}))
+            add(comm, 2, "Memcpy", half, e["end"], dict(plane, **{"task type": "SDMA", "size(Byte)": 8}))
+            wait = dict(task, **{"Task Type": "NOTIFY_WAIT_SQE"})
+            add(device, stream, "Notify_Wait", e["start"], half, wait)
+            copy = dict(task, **{"Task Type": "SDMA_SQE"})
+            add(device, stream, "Memcpy", half, e["end"], copy)
+            ordinal += 1
+            continue
+        name, kind = ascend_op(e["name"])
+        if e["cat"] != "kernel":
+            name, kind = "MEMCPY_ASYNC", "MEMCPY_ASYNC"
+        task["Task Type"] = kind
+        add(device, stream, name, e["start"], e["end"], task)
+        add(overlap, 1, "Computing", e["start"], e["end"])
+        # the stream waits for an event after each kernel: no work
+        wait = dict(task, **{"Task Type": "EVENT_WAIT", "connection_id": connection + 10**6})
+        add(device, stream + 1000, "EVENT_WAIT", e["end"], e["end"] + 20000, wait)
+    meta = ascend_meta(python, "Python", "CPU", {})
+    meta += ascend_meta(cann, "CANN", "CPU", {})
+    meta += ascend_meta(device, "Ascend Hardware", "NPU", streams)
+    meta += ascend_meta(comm, "Communication", "NPU", {1: "Group 0 Communication", 2: "Plane 0"})
+    meta += ascend_meta(overlap, "Overlap Analysis", "NPU", {1: "Computing"})
+    return events + meta
+
+
+def ascend(ranks, out):
+    for rank in ranks:
+        folder = "%s_%d_20260115080000%03d_ascend_pt" % (rank.host, 4000 + rank.rank, rank.rank)
+        write(out, folder + "/ASCEND_PROFILER_OUTPUT/trace_view.json", ascend_rank(rank))
+        write(out, folder + "/profiler_info_%d.json" % rank.rank, {"rank_id": rank.rank})
+
+
+# ---- ROCm -----------------------------------------------------------------------------------
+
+
+def rccl(event):
+    """RCCL runs every collective in a few kernels: their names say no more."""
+    if is_comm(event):
+        return "ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)"
+    return event["name"]
+
+
+def rocprof(ranks, out):
+    """rocprof --hip-trace: no categories; processes named by what they are, times as text."""
+    for rank in ranks:
+        rows, gpu = [{}], 6
+        for pid, name in ((2, "CPU HIP API"), (gpu, "GPU%d" % (rank.rank % 4)), (1, "Markers and Ranges")):
+            rows.append({"args": {"name": name}, "ph": "M", "pid": str(pid), "name": "process_name"})
+
+        def add(pid, tid, name, event, args):
+            rows.append({
+                "ts": us(rank.base + event["start"]),
+                "dur": us(event["end"] - event["start"]),
+                "pid": str(pid), "tid": str(tid), "name": name, "args": args, "ph": "X",
+            })
+
+        for e in rank.of("kernel", "gpu_memcpy", "gpu_memset"):
+            name = rccl(e) if e["cat"] == "kernel" else "hipMemcpyAsync"
+            args = {"BeginNs": str(e["start"]), "EndNs": str(e["end"]), "dev-id": "0"}
+            args.update({"queue-id": str(e["args"]["stream"]), "Name": name})
+            add(gpu, e["args"]["stream"], name, e, args)
+        for e in rank.of("cuda_runtime", "cuda_driver"):
+            add(2, e["tid"], e["name"].replace("cuda", "hip"), e, {"BeginNs": str(e["start"])})
+        for e in rank.of("user_annotation"):
+            add(1, e["tid"], e["name"], e, {"BeginNs": str(e["start"])})
+        write(out, "rank_%d/results.json" % rank.rank, {"traceEvents": rows})
+
+
+# ---- Kineto's Chrome JSON of other backends -------------------------------------------------
+
+BACKENDS = {
+    # runtime's, kernels', copies' category; word of its collectives' kernels
+    "musa": ("musa_runtime", "musa_kernel", "musa_memcpy", "mccl"),
+    "mtia": ("mtia_runtime", "mtia_ccp_events", "mtia_dma_memcpy", "hccl"),
+    "xpu": ("xpu_runtime", "kernel", "gpu_memcpy", "oneccl"),
+}
+
+
+def backend(ranks, out, which):
+    runtime, kernel, copy, ccl = BACKENDS[which]
+    names = {"kernel": kernel, "gpu_memcpy": copy, "gpu_memset": copy}
+    names.update({"cuda_runtime": runtime, "cuda_driver": runtime})
+    for rank in ranks:
+        rows = []
+        for event in rank.events:
+            row = {k: v for k, v in event.items() if k not in ("start", "end")}
+            row["cat"] = names.get(row["cat"], row["cat"])
+            row["ts"] = us(rank.base + event["start"])
+            row["name"] = row["name"].replace("nccl", ccl).replace("cuda", which).replace("cuLaunch", "launch")
+            rows.append(row)
+        info = {"backend": ccl, "rank": rank.rank, "world_size": rank.world}
+        doc = {"schemaVersion": 1, "distributedInfo": info, "traceEvents": rows}
+        write(out, "rank-%d.pt.trace.json" % rank.rank, doc)
+
+
+FORMATS = {
+    "ascend": ascend,
+    "rocprof": rocprof,
+    "musa": lambda ranks, out: backend(ranks, out, "musa"),
+    "mtia": lambda ranks, out: backend(ranks, out, "mtia"),
+    "xpu": lambda ranks, out: backend(ranks, out, "xpu"),
+}

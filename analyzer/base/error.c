@@ -1,10 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inquest/version.h"
 
+#include "base/mem.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+/* "1.5 GB", "380.0 MB". */
+static const char *format_bytes(uint64_t bytes, char *text, size_t size)
+{
+    bool giga = bytes >= UINT64_C(1000000000);
+    (void)snprintf(text, size, giga ? "%.1f GB" : "%.1f MB", (double)bytes / (giga ? 1e9 : 1e6));
+    return text;
+}
+
+/* What the last allocation that failed in this thread would have needed; 0: told already. */
+static _Thread_local uint64_t needed_bytes, allowed_bytes;
+
+void inq_err_note_shortage(uint64_t needed, uint64_t allowed)
+{
+    needed_bytes = needed;
+    allowed_bytes = allowed;
+}
+
+/* How much memory was missing, if that is known. */
+static void add_shortage(struct inq_err *err)
+{
+    char needed[32];
+    char allowed[32];
+    size_t used = strlen(err->message);
+    if (needed_bytes > 0) {
+        (void)snprintf(err->message + used, sizeof err->message - used,
+                       ": at least %s are needed, %s may be used",
+                       format_bytes(needed_bytes, needed, sizeof needed),
+                       format_bytes(allowed_bytes, allowed, sizeof allowed));
+    }
+    needed_bytes = 0;
+}
 
 void inq_err_record(struct inq_err *err, enum inq_code code, const char *path, int64_t offset,
                     const char *fmt, ...)
@@ -19,6 +53,9 @@ void inq_err_record(struct inq_err *err, enum inq_code code, const char *path, i
     va_start(args, fmt);
     (void)vsnprintf(err->message, sizeof err->message, fmt, args);
     va_end(args);
+    if (code == INQ_NOMEM) {
+        add_shortage(err);
+    }
 }
 
 void inq_err_prefix(struct inq_err *err, const char *fmt, ...)

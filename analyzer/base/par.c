@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/par.h"
 
+#include "base/mem.h"
+
 #include <omp.h>
+#include <sys/resource.h>
+
+/* Address space that a thread takes where its stack has the usual 8 MB: malloc reserves 64 MB for
+ * it. OpenMP ends the process when there is no room for a stack, so threads get half of what is
+ * left, and where that is too little there is one, which needs nothing. */
+static const uint64_t THREAD_BYTES = UINT64_C(72) << 20;
 
 int inq_threads(int jobs)
 {
-    return jobs > 0 ? jobs : omp_get_num_procs();
+    int wanted = jobs > 0 ? jobs : omp_get_num_procs();
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return wanted;
+    }
+    uint64_t room = (inq_mem_allowed() - inq_mem_held()) / 2 / THREAD_BYTES;
+    return room + 1 < (uint64_t)wanted ? (int)room + 1 : wanted;
 }
 
 /* The failure with the lowest index wins, whatever order the threads ran in. */

@@ -4,11 +4,11 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "ingest/archive/archive.h"
-#include "ingest/budget.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,26 +73,55 @@ static int met_before(struct inq_walk *walk, const struct stat *info, bool *met,
     return *met ? INQ_OK : inq_map_put(&walk->seen, key, 0, err);
 }
 
-/* All that a pipe delivers, up to half of the memory; *bytes is the caller's. */
-static int drain(int fd, char **bytes, size_t *n, struct inq_err *err)
+/* What a pipe has delivered, and who is told. */
+struct stream {
+    const char *path;
+    int fd;
+    char *bytes; /* the caller's */
+    size_t n;
+};
+
+/* Waits until something can be read from the pipe or its last writer is gone. A pipe to which
+ * nobody writes is waited for as long as the caller likes. */
+static int await(const struct inq_walk *walk, const struct stream *stream, struct inq_err *err)
+{
+    enum { TELL_EVERY_MS = 100 };
+    const struct inq_ingest_options *options = walk->options;
+    struct inq_progress progress = {.bytes_done = stream->n, .pipe = stream->path};
+    struct pollfd ready = {.fd = stream->fd, .events = POLLIN};
+    int n = 0;
+    do {
+        if (options != NULL && options->progress != NULL &&
+            options->progress(options->progress_ctx, &progress) != 0) {
+            return inq_err_set(err, INQ_CANCELLED, "interrupted");
+        }
+        n = poll(&ready, 1, TELL_EVERY_MS);
+    } while (n == 0 || (n < 0 && errno == EINTR));
+    return INQ_OK;
+}
+
+/* All that a pipe delivers, up to half of the memory. */
+static int drain(const struct inq_walk *walk, struct stream *stream, struct inq_err *err)
 {
     size_t cap = 0;
-    size_t max = (size_t)(inq_machine_memory() / 2);
+    size_t max = (size_t)((inq_mem_allowed() - inq_mem_held()) / 2);
     for (;;) {
-        if (*n == cap) {
-            int code = inq_mem_grow(bytes, &cap, cap == 0 ? PIPE_CHUNK : cap + 1, 1, max, err);
-            if (code != INQ_OK) {
-                return code;
-            }
+        int code = INQ_OK;
+        if (stream->n == cap) {
+            code = inq_mem_grow(&stream->bytes, &cap, cap == 0 ? PIPE_CHUNK : cap + 1, 1, max, err);
         }
-        ssize_t got = read(fd, *bytes + *n, cap - *n);
-        if (got < 0 && errno == EINTR) {
+        code = code == INQ_OK ? await(walk, stream, err) : code;
+        if (code != INQ_OK) {
+            return code;
+        }
+        ssize_t got = read(stream->fd, stream->bytes + stream->n, cap - stream->n);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
             continue;
         }
         if (got <= 0) {
             return got == 0 ? INQ_OK : inq_err_set(err, INQ_IO, "reading failed");
         }
-        *n += (size_t)got;
+        stream->n += (size_t)got;
     }
 }
 
@@ -110,25 +139,25 @@ static int take_stream(struct inq_walk *walk, const char *path, struct inq_err *
     if (code != INQ_OK) {
         return code;
     }
-    int fd =
-        is_stdin(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    /* to open a pipe for reading would else wait for a writer without a word */
+    struct stream stream = {.path = path,
+                            .fd = is_stdin(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                                 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    if (stream.fd < 0) {
         return add_failure(walk, path, errno, err);
     }
-    char *bytes = NULL;
-    size_t n = 0;
     struct inq_err why = {0};
-    code = drain(fd, &bytes, &n, &why);
-    (void)close(fd);
-    if (bytes != NULL) {
-        walk->streams[walk->n_streams++] = bytes;
+    code = drain(walk, &stream, &why);
+    (void)close(stream.fd);
+    if (stream.bytes != NULL) {
+        walk->streams[walk->n_streams++] = stream.bytes;
     }
-    if (code == INQ_NOMEM) {
-        return out_of_memory(err);
+    if (code == INQ_NOMEM || code == INQ_CANCELLED) {
+        return inq_err_set(err, (enum inq_code)code, "%s", why.message);
     }
-    code = add_file(walk, path, n, NULL, err);
+    code = add_file(walk, path, stream.n, NULL, err);
     if (code == INQ_OK) {
-        set_bytes(&walk->files[walk->n - 1], bytes, n);
+        set_bytes(&walk->files[walk->n - 1], stream.bytes, stream.n);
     }
     return code;
 }

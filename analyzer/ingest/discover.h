@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "ingest/source/source.h"
+#include "inquest/ingest.h"
 
 /* Bounds on what a folder tree can make us hold or follow. An archive in an archive is how jobs
  * are collected from hosts; more than that is no longer found, and quines of zip never end. */
@@ -31,6 +32,7 @@ struct inq_walk_folder {
 struct inq_walk {
     size_t n;
     struct inq_walk_file *files; /* sorted by path, every file once; members of archives behind */
+    const struct inq_ingest_options *options; /* told of pipes that are waited for; may be NULL */
     /* the rest is the walk's own */
     struct inq_arena arena;                  /* paths, reasons */
     struct inq_map seen;                     /* folders and files met, by what they are */
@@ -46,9 +48,10 @@ struct inq_walk {
 /* Adds every file under `paths`: files as given, folders recursively. A file or folder that can be
  * reached in several ways is taken once, by links only when there is no other way. Hidden folders
  * and what is no regular file are listed with a reason; a pipe that is given itself is read into
- * memory, and so is standard input, "-". The result does not depend on the order of
- * `paths`. Fails with INQ_NOT_FOUND when one of `paths` does not exist, INQ_NOMEM, INQ_LIMIT past
- * INQ_MAX_FILES. inq_walk_release in any case. */
+ * memory, and so is standard input, "-"; as long as nobody has written to it this waits, and
+ * options->progress is called. The result does not depend on the order of
+ * `paths`. Fails with INQ_NOT_FOUND when one of `paths` does not exist, INQ_NOMEM, INQ_CANCELLED,
+ * INQ_LIMIT past INQ_MAX_FILES. inq_walk_release in any case. */
 int inq_walk_paths(const char *const *paths, size_t n, struct inq_walk *walk, struct inq_err *err);
 /* Lists one more file, whose content is in memory. The files are to be added in the order of their
  * names. Fails with INQ_NOMEM, INQ_LIMIT. */

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/par.h"
 #include "base/sort.h"
-#include "ingest/budget.h"
 #include "ingest/loader.h"
 #include "ingest/ingest.h"
 #include "ingest/xla/xla.h"
@@ -376,13 +375,18 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     return code == INQ_OK ? list_unread(*run, err) : code;
 }
 
+/* What the model may take of the memory that is there. */
+static uint64_t model_limit(void)
+{
+    return (inq_mem_allowed() - inq_mem_held()) / 4 * 3;
+}
+
 /* With the files listed: reads them, and assembles them unless each was handed over. */
 static int read_files(struct inq_intake *intake, struct inq_run **run, struct inq_err *err)
 {
     const struct inq_ingest_options *options = intake->options;
     intake->jobs = inq_threads(options->jobs);
-    intake->limit =
-        options->memory_limit > 0 ? options->memory_limit : inq_machine_memory() / 4 * 3;
+    intake->limit = options->memory_limit > 0 ? options->memory_limit : model_limit();
     intake->shards = inq_mem_zalloc(intake->walk->n + 1, sizeof *intake->shards);
     int code = INQ_OK;
     if (intake->shards == NULL) {
@@ -440,7 +444,7 @@ static int ingest_walk(int code, struct inq_walk *walk, const struct inq_ingest_
 int inq_ingest(const char *const *paths, size_t n_paths, const struct inq_ingest_options *options,
                struct inq_run **run, struct inq_err *err)
 {
-    struct inq_walk walk = {0};
+    struct inq_walk walk = {.options = options};
     *run = NULL;
     return ingest_walk(inq_walk_paths(paths, n_paths, &walk, err), &walk, options, run, err);
 }

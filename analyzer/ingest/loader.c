@@ -174,19 +174,28 @@ int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append, 
     return INQ_OK;
 }
 
-/* The file is not taken: drops what it gave and keeps only what it was and why. */
-static int reject(struct inq_shard *shard, const char *reason, struct inq_err *err)
+/* The file is not taken: drops what it gave and keeps only what it was and why: a constant text, or
+ * one that lives as long as the walk. A folder may hold 100,000 such files, so it is not copied. */
+static int reject_as(struct inq_shard *shard, const char *reason)
 {
     struct inq_file file = shard->file;
-    char text[sizeof err->message];
-    const char *why = reason != NULL ? reason : file.reason;
-    (void)snprintf(text, sizeof text, "%s", why != NULL ? why : "not a trace");
     struct inq_arena arena = shard->arena; /* a partial's path is in it */
     shard->arena = (struct inq_arena){0};
     inq_shard_release(shard);
     *shard = (struct inq_shard){.file = file, .arena = arena};
     shard->file.read = false;
     shard->file.events_kept = 0;
+    shard->file.reason = reason;
+    return INQ_OK;
+}
+
+/* The same for a text that lives as long as its caller; NULL: for the reason that was given. */
+static int reject(struct inq_shard *shard, const char *reason, struct inq_err *err)
+{
+    char text[sizeof err->message];
+    const char *why = reason != NULL ? reason : shard->file.reason;
+    (void)snprintf(text, sizeof text, "%s", why != NULL ? why : "not a trace");
+    (void)reject_as(shard, "");
     return inq_intake_reason(shard, text, false, err);
 }
 
@@ -233,11 +242,11 @@ static int finish(struct inq_shard *shard, const struct inq_reader *reader, stru
     if (shard->telemetry != NULL) {
         shard->file.events_kept = shard->telemetry->n;
         shard->file.read = shard->telemetry->n > 0;
-        return shard->file.read ? INQ_OK : reject(shard, "telemetry without a sample", err);
+        return shard->file.read ? INQ_OK : reject_as(shard, "telemetry without a sample");
     }
     if (shard->n_ranks == 0) {
         bool told = shard->file.reason != NULL && shard->file.reason[0] != '\0';
-        return reject(shard, told ? NULL : "no events", err);
+        return told ? reject(shard, NULL, err) : reject_as(shard, "no events");
     }
     name_rank(shard);
     int code = name_hosts(shard, err);
@@ -296,7 +305,7 @@ static int read_source(struct reading *reading, struct inq_err *err)
         file->is_archive = true;
         file->reason = "an archive"; /* until it is opened */
         shard->file.format = "unknown";
-        return reject(shard, file->reason, err);
+        return reject_as(shard, file->reason);
     }
     const struct inq_reader *reader =
         inq_unknown_is_packed(head, n) ? NULL : inq_reader_find(head, n, shard->file.path);
@@ -304,10 +313,8 @@ static int read_source(struct reading *reading, struct inq_err *err)
         shard->file.format = "unknown";
         merge_damage(&shard->file.damage, inq_source_damage(source));
         bool broken = n == 0 && inq_damage_total(&shard->file.damage) > 0;
-        return reject(shard,
-                      broken ? "nothing could be decompressed"
-                             : inq_unknown_reason_of(shard->file.path, head, n),
-                      err);
+        return reject_as(shard, broken ? "nothing could be decompressed"
+                                       : inq_unknown_reason(shard->file.path, head, n));
     }
     code = reader->read(source, shard, &why);
     merge_damage(&shard->file.damage, inq_source_damage(source));
@@ -381,7 +388,7 @@ int inq_intake_file(void *ctx, size_t k, struct inq_err *err)
     bool done = intake->each != NULL && intake->each->is_done(intake->each->ctx, index);
     if (file->reason != NULL) {
         shard->file.format = "unknown";
-        code = reject(shard, file->reason, err);
+        code = reject_as(shard, file->reason);
     } else if (!done) {
         /* towards the end there are fewer files than cores: read ahead on the idle ones */
         size_t left = intake->n_order - k;

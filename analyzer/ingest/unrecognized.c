@@ -142,7 +142,7 @@ bool inq_unknown_is_packed(const char *head, size_t n)
     return why_packed(head, n) != NULL;
 }
 
-const char *inq_unknown_reason(const char *head, size_t n)
+static const char *reason_of(const char *head, size_t n)
 {
     if (n == 0) {
         return "empty file";
@@ -184,10 +184,10 @@ const char *inq_unknown_reason(const char *head, size_t n)
 
 bool inq_unknown_is_plain(const char *head, size_t n)
 {
-    return inq_unknown_reason(head, n) == plain_text;
+    return reason_of(head, n) == plain_text;
 }
 
-const char *inq_unknown_reason_of(const char *path, const char *head, size_t n)
+const char *inq_unknown_reason(const char *path, const char *head, size_t n)
 {
     static const char nsight[] =
         "a report of Nsight Systems: export it with 'nsys export -t sqlite'";
@@ -199,7 +199,7 @@ const char *inq_unknown_reason_of(const char *path, const char *head, size_t n)
                  {".qdrep", nsight},
                  {".pftrace", perfetto},
                  {".perfetto-trace", perfetto}};
-    const char *reason = inq_unknown_reason(head, n);
+    const char *reason = reason_of(head, n);
     for (size_t i = 0; reason == binary && i < sizeof names / sizeof *names; i++) {
         size_t len = strlen(names[i].suffix);
         if (strlen(path) > len && strcmp(path + strlen(path) - len, names[i].suffix) == 0) {

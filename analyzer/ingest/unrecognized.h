@@ -6,11 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Why a file with these first bytes is no trace, and what to do if something can be done; a
- * constant text. */
-const char *inq_unknown_reason(const char *head, size_t n);
-/* The same, of binary data also by the name of the file. */
-const char *inq_unknown_reason_of(const char *path, const char *head, size_t n);
+/* Why a file with these first bytes is no trace, and what to do if something can be done; of binary
+ * data also by the name of the file. A constant text. */
+const char *inq_unknown_reason(const char *path, const char *head, size_t n);
 /* Whether they are text in the main, with holes (runs of zeros, as a crash leaves them) or without.
  */
 bool inq_unknown_is_text(const char *head, size_t n);

@@ -15,6 +15,7 @@ struct inq_progress {
     uint64_t bytes_done, bytes_total; /* on disk */
     uint64_t events;
     uint32_t files_done, files_total;
+    const char *pipe; /* read into memory before all else: bytes_done of it are there; else NULL */
 };
 
 /* Zero-initialised options are the defaults. */
@@ -22,7 +23,7 @@ struct inq_ingest_options {
     int jobs; /* threads; 0: all cores */
     enum inq_align align;
     bool operators; /* which operator launched what, with its input shapes: takes time to read */
-    uint64_t memory_limit; /* bytes of model; 0: three quarters of the machine's */
+    uint64_t memory_limit; /* bytes of model; 0: three quarters of what the system allows */
     const char *temp_dir;  /* for what archives must be decompressed to; NULL: /tmp */
     /* Called now and then, from one thread at a time; non-zero return cancels. May be NULL. */
     int (*progress)(void *ctx, const struct inq_progress *progress);

@@ -55,4 +55,19 @@ expect "a pager that is not there" yes "Where each rank"
 
 "$inquest" analyze "$data" >"$work/out" 2>&1
 expect "escapes in a log" no "$escape"
+
+# a pipe to which nobody has written yet is waited for, and that is said
+mkfifo "$work/pipe"
+: >"$work/out"
+"$inquest" info --progress always "$work/pipe" >"$work/report" 2>"$work/out" &
+tries=100
+while [ $tries -gt 0 ] && ! grep -q "waiting for" "$work/out"; do
+    sleep 0.1
+    tries=$((tries - 1))
+done
+expect "that a pipe is waited for" yes "waiting for $work/pipe: nothing was written"
+cat "$data/rank0.json" >"$work/pipe" # lets it go on, also when it waits without a word
+wait $!
+cp "$work/report" "$work/out"
+expect "what came through the pipe" yes "1 of 2 ranks"
 exit $bad

@@ -44,6 +44,23 @@ static void draw(const struct inq_cli_progress *progress, const struct inq_progr
     (void)fflush(stderr);
 }
 
+/* Whatever the path holds, it stays on the line. */
+static void draw_pipe(const struct inq_progress *now)
+{
+    (void)fprintf(stderr, "\r\033[K");
+    if (now->bytes_done == 0) {
+        (void)fprintf(stderr, "waiting for ");
+    } else {
+        (void)fprintf(stderr, "reading %.1f MB from ", (double)now->bytes_done / 1e6);
+    }
+    for (const char *at = now->pipe; *at != '\0' && at - now->pipe < 60; at++) {
+        (void)fputc((unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at, stderr);
+    }
+    (void)fprintf(stderr, "%s",
+                  now->bytes_done == 0 ? ": nothing was written to this pipe yet" : "");
+    (void)fflush(stderr);
+}
+
 int inq_cli_progress_tick(void *ctx, const struct inq_progress *now)
 {
     struct inq_cli_progress *progress = ctx;
@@ -54,7 +71,11 @@ int inq_cli_progress_tick(void *ctx, const struct inq_progress *now)
     if (progress->enabled && now_ns - progress->last_ns >= REDRAW_NS) {
         progress->last_ns = now_ns;
         progress->shown = true;
-        draw(progress, now);
+        if (now->pipe != NULL) {
+            draw_pipe(now);
+        } else {
+            draw(progress, now);
+        }
     }
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "inquest/ingest.h"
 #include "inquest/report.h"
 
+#include "base/mem.h"
 #include "inquest/out.h"
 
 #include <cjson/cJSON.h>
@@ -225,29 +226,147 @@ static void analyses__fail_alone_in_text(void **state)
     }
 }
 
-static void analyses__every_format_says_what_failed(void **state)
+/* The first "## " at the start of a line of `text`; its end if there is none. */
+static const char *next_heading(const char *text)
+{
+    const char *at = strncmp(text, "## ", 3) == 0 ? text : strstr(text, "\n## ");
+    return at == NULL ? text + strlen(text) : at + (*at == '\n');
+}
+
+/* Every section of a Markdown document but the head and the findings is one of `whole`, or says
+ * that it is not available. */
+static void same_sections(const char *whole, const char *part)
+{
+    for (const char *at = next_heading(part); *at != '\0';) {
+        const char *end = next_heading(at + 3);
+        char *section = strndup(at, (size_t)(end - at));
+        assert_non_null(section);
+        if (strncmp(section, "## Findings", 11) != 0 && strstr(whole, section) == NULL &&
+            strstr(section, "not available: ") == NULL) {
+            fail_msg("changed though it does not depend on what failed: %s", section);
+        }
+        free(section);
+        at = end;
+    }
+}
+
+static void analyses__fail_alone_in_markdown(void **state)
 {
     (void)state;
-    static const enum inq_format formats[] = {INQ_FORMAT_MARKDOWN, INQ_FORMAT_HTML,
-                                              INQ_FORMAT_PERFETTO};
     size_t n = 0;
     (void)inq_analysis_rows(&n);
-    struct inq_run *run = read_sample(samples[0]);
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
-#ifndef INQ_HAVE_HTML
-        if (formats[k] == INQ_FORMAT_HTML) {
-            continue;
-        }
-#endif
+    for (size_t i = 0; i < N_SAMPLES; i++) {
+        struct inq_run *run = read_sample(samples[i]);
+        struct inq_report *whole = analyze(run->traces[0], n);
+        char *undisturbed = document(run, whole, INQ_FORMAT_MARKDOWN, 0);
+        same_sections(undisturbed, undisturbed);
         for (size_t f = 0; f < n; f++) {
             struct inq_report *part = analyze(run->traces[0], f);
-            char *text = document(run, part, formats[k], 0);
-            assert_true(formats[k] == INQ_FORMAT_PERFETTO ||
-                        strstr(text, "not available: " REASON) != NULL);
-            free(text);
+            char *disturbed = document(run, part, INQ_FORMAT_MARKDOWN, 0);
+            assert_non_null(strstr(disturbed, "not available: " REASON));
+            same_sections(undisturbed, disturbed);
+            free(disturbed);
             inq_report_free(part);
         }
+        free(undisturbed);
+        inq_report_free(whole);
+        inq_run_free(run);
     }
+}
+
+#ifdef INQ_HAVE_HTML
+/* Cuts what lies between the mark and the next "</script>" out of the page; free with free(). */
+static char *cut_script(char *page, const char *mark)
+{
+    char *from = strstr(page, mark);
+    assert_non_null(from);
+    from += strlen(mark);
+    char *end = strstr(from, "</script>");
+    assert_non_null(end);
+    char *script = strndup(from, (size_t)(end - from));
+    assert_non_null(script);
+    memmove(from, end, strlen(end) + 1);
+    return script;
+}
+
+/* From the end of the page's own text on: the scripts. */
+static const char *after_text(const char *page)
+{
+    const char *at = strstr(page, "</main>");
+    assert_non_null(at);
+    return at;
+}
+
+static void analyses__fail_alone_in_html(void **state)
+{
+    (void)state;
+    static const char report[] = "<script type=\"application/json\" id=\"inq-report\">";
+    static const char timeline[] = "<script type=\"application/json\" id=\"inq-timeline\">";
+    size_t n = 0;
+    const struct inq_analysis *rows = inq_analysis_rows(&n);
+    for (size_t i = 0; i < N_SAMPLES; i++) {
+        struct inq_run *run = read_sample(samples[i]);
+        struct inq_report *whole = analyze(run->traces[0], n);
+        char *undisturbed = document(run, whole, INQ_FORMAT_HTML, 0);
+        char *json = cut_script(undisturbed, report);
+        free(cut_script(undisturbed, timeline));
+        for (size_t f = 0; f < n; f++) {
+            struct inq_report *part = analyze(run->traces[0], f);
+            char *disturbed = document(run, part, INQ_FORMAT_HTML, 0);
+            char *part_json = cut_script(disturbed, report);
+            free(cut_script(disturbed, timeline)); /* its windows are of findings and steps */
+            assert_non_null(strstr(disturbed, "not available: " REASON));
+            same_json(json, part_json, rows[f].section);
+            assert_string_equal(after_text(undisturbed), after_text(disturbed));
+            free(part_json);
+            free(disturbed);
+            inq_report_free(part);
+        }
+        free(json);
+        free(undisturbed);
+        inq_report_free(whole);
+        inq_run_free(run);
+    }
+}
+#endif
+
+/* Memory for the model and a little more: what there is no room for says so, and all else is as it
+ * would be. */
+static void analyses__go_without_what_memory_does_not_allow(void **state)
+{
+    (void)state;
+    struct inq_run *run = read_sample(samples[0]);
+    struct inq_report *whole = analyze(run->traces[0], SIZE_MAX);
+    char *undisturbed = document(run, whole, INQ_FORMAT_MARKDOWN, 0);
+    inq_report_free(whole);
+    size_t partial = 0;
+    size_t complete = 0;
+    for (uint64_t more = 64 << 10; more <= 64 << 20; more += more / 4) {
+        struct inq_report *report = NULL;
+        struct inq_analysis_options options = {.jobs = 1, .method = INQ_METHOD_HTA};
+        struct inq_err err = {0};
+        inq_mem_set_limit(inq_mem_held() + more);
+        int code = inq_analyze(run->traces[0], &options, &report, &err);
+        inq_mem_set_limit(0);
+        assert_int_equal(code, INQ_OK);
+        size_t lacking = 0;
+        for (int s = 0; s < INQ_SECTION_COUNT; s++) {
+            const char *reason = report->sections[s].reason;
+            lacking += reason != NULL;
+            assert_true(reason == NULL || strstr(reason, "it needs ") != NULL ||
+                        strstr(reason, "MB are needed, ") != NULL);
+        }
+        char *text = document(run, report, INQ_FORMAT_MARKDOWN, 0);
+        same_sections(undisturbed, text);
+        assert_true(lacking > 0 || strcmp(text, undisturbed) == 0);
+        partial += lacking > 0;
+        complete += lacking == 0;
+        free(text);
+        inq_report_free(report);
+    }
+    assert_true(partial > 2);
+    assert_true(complete > 0);
+    free(undisturbed);
     inq_run_free(run);
 }
 
@@ -319,7 +438,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(analyses__fail_alone_in_json),
         cmocka_unit_test(analyses__fail_alone_in_text),
-        cmocka_unit_test(analyses__every_format_says_what_failed),
+        cmocka_unit_test(analyses__fail_alone_in_markdown),
+#ifdef INQ_HAVE_HTML
+        cmocka_unit_test(analyses__fail_alone_in_html),
+#endif
+        cmocka_unit_test(analyses__go_without_what_memory_does_not_allow),
         cmocka_unit_test(verdict__names_what_it_was_made_without),
         cmocka_unit_test(sections__shown_alone_say_the_same),
         cmocka_unit_test(report__is_void_when_nothing_could_be_said),

@@ -143,9 +143,10 @@ static void unknown__says_what_it_is_and_what_to_do(void **state)
         {"\x01\x02\x03\x04\xff\xfe", "not a trace: binary data"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_string_equal(inq_unknown_reason(rows[i].head, strlen(rows[i].head)), rows[i].reason);
+        assert_string_equal(inq_unknown_reason("f", rows[i].head, strlen(rows[i].head)),
+                            rows[i].reason);
     }
-    assert_string_equal(inq_unknown_reason("a\0b", 3), "not a trace: binary data");
+    assert_string_equal(inq_unknown_reason("f", "a\0b", 3), "not a trace: binary data");
 }
 
 static void unknown__wide_text_is_not_binary_data(void **state)
@@ -153,10 +154,10 @@ static void unknown__wide_text_is_not_binary_data(void **state)
     (void)state;
     static const char reason[] =
         "text in UTF-16 or UTF-32: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)";
-    assert_string_equal(inq_unknown_reason("\xff\xfe{\0", 4), reason);
-    assert_string_equal(inq_unknown_reason("\xfe\xff\0{", 4), reason);
-    assert_string_equal(inq_unknown_reason("{\0\"\0", 4), reason);
-    assert_string_equal(inq_unknown_reason("a\0\0\0", 4), "not a trace: binary data");
+    assert_string_equal(inq_unknown_reason("f", "\xff\xfe{\0", 4), reason);
+    assert_string_equal(inq_unknown_reason("f", "\xfe\xff\0{", 4), reason);
+    assert_string_equal(inq_unknown_reason("f", "{\0\"\0", 4), reason);
+    assert_string_equal(inq_unknown_reason("f", "a\0\0\0", 4), "not a trace: binary data");
 }
 
 static void unknown__text_with_holes_is_text(void **state)
@@ -176,11 +177,10 @@ static void unknown__text_with_holes_is_text(void **state)
 static void unknown__binary_data_is_told_by_its_name(void **state)
 {
     (void)state;
-    assert_string_equal(inq_unknown_reason_of("a/b.nsys-rep", "\x01\x02", 2),
+    assert_string_equal(inq_unknown_reason("a/b.nsys-rep", "\x01\x02", 2),
                         "a report of Nsight Systems: export it with 'nsys export -t sqlite'");
-    assert_string_equal(inq_unknown_reason_of("a/b.bin", "\x01\x02", 2),
-                        "not a trace: binary data");
-    assert_string_equal(inq_unknown_reason_of("a/b.nsys-rep", "text", 4),
+    assert_string_equal(inq_unknown_reason("a/b.bin", "\x01\x02", 2), "not a trace: binary data");
+    assert_string_equal(inq_unknown_reason("a/b.nsys-rep", "text", 4),
                         "not a trace: text that reports no failure and no training");
 }
 

@@ -114,40 +114,40 @@ static void device__hccl_operations_are_collectives_once(void **state)
     struct inq_shard shard;
     read_all(
         "[" HCOM("hcom_allReduce__072_17_1", "1", "40") "," HCOM("Notify_Wait", "2", "40") "," TASK("Memcpy", "SDMA_SQE", "40") "," TASK(
-            "hcom_allReduce_AivKernel",
-            "AI_CORE", "41") "," TASK("Mul", "AI_CORE",
-                                      "42") "," EVENT("\"name\": "
-                                                      "\"Node@launch\", "
-                                                      "\"pid\": 3, \"tid\": "
-                                                      "9, \"args\": "
-                                                      "{\"item_id\": "
-                                                      "\"Mul\", "
-                                                      "\"connection_id\": "
-                                                      "42}") "," EVENT("\"nam"
-                                                                       "e\": "
-                                                                       "\"Com"
-                                                                       "putin"
-                                                                       "g\", "
-                                                                       "\"pid"
-                                                                       "\": "
-                                                                       "8, "
-                                                                       "\"tid"
-                                                                       "\": "
-                                                                       "1") "," META("process_name",
-                                                                                     "6", "0",
-                                                                                     "Communicatio"
-                                                                                     "n") "," META("thread_name",
-                                                                                                   "6",
-                                                                                                   "1",
-                                                                                                   "Group 0 "
-                                                                                                   "Communicatio"
-                                                                                                   "n") "," META("thread_name",
-                                                                                                                 "6",
-                                                                                                                 "2",
-                                                                                                                 "Plane 0") "," META("process_name",
-                                                                                                                                     "5",
-                                                                                                                                     "0",
-                                                                                                                                     "Ascend Hardware") "]",
+            "hcom_allReduce_AivKernel", "AI_CORE",
+            "41") "," TASK("Mul", "AI_CORE",
+                           "42") "," EVENT("\"name\": "
+                                           "\"Node@launch\", "
+                                           "\"pid\": 3, \"tid\": "
+                                           "9, \"args\": "
+                                           "{\"item_id\": "
+                                           "\"Mul\", "
+                                           "\"connection_id\": "
+                                           "42}") "," EVENT("\"nam"
+                                                            "e\": "
+                                                            "\"Com"
+                                                            "putin"
+                                                            "g\", "
+                                                            "\"pid"
+                                                            "\": "
+                                                            "8, "
+                                                            "\"tid"
+                                                            "\": "
+                                                            "1") "," META("process_name", "6", "0",
+                                                                          "Communicatio"
+                                                                          "n") "," META("thread_"
+                                                                                        "name",
+                                                                                        "6", "1",
+                                                                                        "Group 0 "
+                                                                                        "Communicat"
+                                                                                        "io"
+                                                                                        "n") "," META("thread_name",
+                                                                                                      "6",
+                                                                                                      "2",
+                                                                                                      "Plane 0") "," META("process_name",
+                                                                                                                          "5",
+                                                                                                                          "0",
+                                                                                                                          "Ascend Hardware") "]",
         &shard);
     const struct inq_rank *rank = &shard.ranks[0];
     assert_int_equal(count(&shard, INQ_EVENT_KERNEL, INQ_CLASS_COMM), 1);

@@ -189,15 +189,16 @@ uint64_t inq_mem_held(void)
     return atomic_load_explicit(&held, memory_order_relaxed);
 }
 
-uint64_t inq_mem_allowed(void)
+uint64_t inq_mem_available(void)
 {
+    uint64_t now = inq_mem_held();
     uint64_t fixed = atomic_load(&fixed_limit);
     if (fixed > 0) {
-        return fixed;
+        return fixed > now ? fixed - now : 0;
     }
     struct inq_mem_budget budget = inq_mem_budget_of("");
     uint64_t kept = budget.total_bytes / RESERVE;
-    return inq_mem_held() + (budget.available_bytes > kept ? budget.available_bytes - kept : 0);
+    return budget.available_bytes > kept ? budget.available_bytes - kept : 0;
 }
 
 /* Whether `more` bytes may be had; the system is asked again whenever the last answer is used up.
@@ -208,7 +209,7 @@ static bool may_take(size_t more)
     if (need <= atomic_load_explicit(&limit, memory_order_relaxed)) {
         return true;
     }
-    uint64_t allowed = inq_mem_allowed();
+    uint64_t allowed = need - more + inq_mem_available();
     if (need <= allowed) {
         atomic_store_explicit(&limit, allowed, memory_order_relaxed);
         return true;

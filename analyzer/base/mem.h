@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hook in the one way to memory: it is counted, bounded by what the system allows, and tests
- * fail the Nth allocation. */
+ * can fail the Nth allocation. */
 #ifndef INQ_BASE_MEM_H
 #define INQ_BASE_MEM_H
 
@@ -17,8 +17,8 @@ struct inq_mem_budget {
 struct inq_mem_budget inq_mem_budget_of(const char *root);
 /* Bytes held at this moment by the whole process. */
 uint64_t inq_mem_held(void);
-/* Bytes that it may hold: those, and what the system has for it, less a reserve. */
-uint64_t inq_mem_allowed(void);
+/* Bytes that it may take besides: what the system has for it, less a reserve. */
+uint64_t inq_mem_available(void);
 /* Holds the process to `bytes` instead; 0: to what the system allows. */
 void inq_mem_set_limit(uint64_t bytes);
 

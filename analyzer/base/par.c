@@ -18,7 +18,7 @@ int inq_threads(int jobs)
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
         return wanted;
     }
-    uint64_t room = (inq_mem_allowed() - inq_mem_held()) / 2 / THREAD_BYTES;
+    uint64_t room = inq_mem_available() / 2 / THREAD_BYTES;
     return room + 1 < (uint64_t)wanted ? (int)room + 1 : wanted;
 }
 

@@ -104,7 +104,7 @@ static int await(const struct inq_walk *walk, const struct stream *stream, struc
 static int drain(const struct inq_walk *walk, struct stream *stream, struct inq_err *err)
 {
     size_t cap = 0;
-    size_t max = (size_t)((inq_mem_allowed() - inq_mem_held()) / 2);
+    size_t max = (size_t)(inq_mem_available() / 2);
     for (;;) {
         int code = INQ_OK;
         if (stream->n == cap) {

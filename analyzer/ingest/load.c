@@ -378,7 +378,7 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
 /* What the model may take of the memory that is there. */
 static uint64_t model_limit(void)
 {
-    return (inq_mem_allowed() - inq_mem_held()) / 4 * 3;
+    return inq_mem_available() / 4 * 3;
 }
 
 /* With the files listed: reads them, and assembles them unless each was handed over. */

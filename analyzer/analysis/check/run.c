@@ -235,7 +235,7 @@ static void add_step(struct peers *p, uint32_t role, size_t step)
         if (p->roles->of[r] == role) {
             p->own[r] = compute_in(p, r, step);
             p->sorted[n] = p->own[r];
-            n += isfinite(p->own[r]);
+            n += isfinite(p->own[r]) != 0;
         }
     }
     if (n < 2) {
@@ -258,7 +258,7 @@ static size_t collect(const struct peers *p, size_t rank)
     size_t n = 0;
     for (size_t s = 0; s < steps; s++) {
         p->scratch[n] = p->ratios[rank * steps + s];
-        n += isfinite(p->scratch[n]);
+        n += isfinite(p->scratch[n]) != 0;
     }
     return n;
 }
@@ -362,7 +362,7 @@ static int measure_of_stage(const struct inq_run_record *record, const struct in
     for (size_t s = 0; s < record->n_account_steps; s++) {
         stages_of_step(&p, s, room, room + roles->n);
         ratios[n] = stage_ratio(room, roles->n, role, room + 2 * roles->n);
-        n += isfinite(ratios[n]);
+        n += isfinite(ratios[n]) != 0;
     }
     *measure = inq_measure_of_ratios(ratios, n);
     inq_mem_free(room);

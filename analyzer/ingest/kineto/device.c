@@ -119,8 +119,9 @@ static struct hccl_name parse_hccl(const char *name)
     return parsed;
 }
 
-/* The group in the name of a thread ("Group 10.0.0.1%eth0_60000_0_17 Communication"), else by the
- * hash in the operation's name: a bare number in the thread's counts the groups of one process. */
+/* The note of the group in the name of a thread ("Group 10.0.0.1%eth0_60000_0_17 Communication"),
+ * else by the hash in the operation's name: a bare number in the thread's counts the groups of one
+ * process. */
 static int group_of(struct inq_kineto *k, const struct inq_thread *thread,
                     const struct hccl_name *parsed, uint32_t *index)
 {
@@ -134,7 +135,19 @@ static int group_of(struct inq_kineto *k, const struct inq_thread *thread,
     }
     inq_str id = 0;
     int code = inq_strtab_add(&k->shard->names, from, n, &id, k->err);
-    return code == INQ_OK ? inq_shard_add_group(k->shard, id, 0, -1, NULL, 0, index, k->err) : code;
+    *index = 0;
+    while (*index < k->n_groups && k->groups[*index].name != id) {
+        (*index)++;
+    }
+    if (code != INQ_OK || *index < k->n_groups) {
+        return code;
+    }
+    code = inq_mem_grow(&k->groups, &k->cap_groups, k->n_groups + 1, sizeof *k->groups,
+                        INQ_KINETO_MAX_GROUPS, k->err);
+    if (code == INQ_OK) {
+        k->groups[k->n_groups++] = (struct inq_group_note){.name = id, .size = -1};
+    }
+    return code;
 }
 
 static int add_hccl(struct inq_kineto *k, const struct inq_hccl_note *note,

@@ -354,11 +354,11 @@ static int measure_of_stage(const struct inq_run_record *record, const struct in
 {
     struct peers p = {.record = record, .roles = roles};
     double *room = inq_mem_zalloc(3 * roles->n + record->n_account_steps + 1, sizeof *room);
-    double *ratios = room + 3 * roles->n;
     size_t n = 0;
     if (room == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu stages", roles->n);
     }
+    double *ratios = room + 3 * roles->n;
     for (size_t s = 0; s < record->n_account_steps; s++) {
         stages_of_step(&p, s, room, room + roles->n);
         ratios[n] = stage_ratio(room, roles->n, role, room + 2 * roles->n);

@@ -352,8 +352,8 @@ static void align_few(struct window *w)
 {
     w->jitter_ns = JITTER_NS[1];
     bool whole = all_agree(w);
-    if (whole && (!w->timed ||
-                  (most_near(w) && count_together(w, true) >= count_together(w, false)))) {
+    if (whole &&
+        (!w->timed || (most_near(w) && count_together(w, true) >= count_together(w, false)))) {
         match_all(w);
     } else if (w->timed) {
         walk(w, (struct walk){0, 0, 1, w->ahead_ns, w->b[0].end_ns});

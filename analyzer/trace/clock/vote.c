@@ -12,13 +12,13 @@
 #include "trace/trace.h"
 
 enum {
-    DRIFT_PART = 5000,       /* 200 ppm: how fast two clocks part, at most */
-    LEAST_VOTES = 3,         /* two intervals that fit: as few as an alignment takes for any */
-    CLEARLY_MORE = 2,        /* than elsewhere: one may be there by chance */
-    TWICE = 2,               /* as many as elsewhere: beyond doubt */
-    MOST_OPS = 4096,         /* of one channel on one side: more tell by their order */
-    MOST_VOTES = 1 << 18,    /* of one channel */
-    SWEEPS = 8               /* over the parts that are left */
+    DRIFT_PART = 5000,    /* 200 ppm: how fast two clocks part, at most */
+    LEAST_VOTES = 3,      /* two intervals that fit: as few as an alignment takes for any */
+    CLEARLY_MORE = 2,     /* than elsewhere: one may be there by chance */
+    TWICE = 2,            /* as many as elsewhere: beyond doubt */
+    MOST_OPS = 4096,      /* of one channel on one side: more tell by their order */
+    MOST_VOTES = 1 << 18, /* of one channel */
+    SWEEPS = 8            /* over the parts that are left */
 };
 /* Ends of one operation differ by no more (align.c's second narrowest). */
 static const int64_t TOGETHER_NS = 100000;
@@ -327,8 +327,7 @@ int inq_clock_vote(const struct inq_trace *trace, const struct inq_comm_rows *ro
                    const struct inq_clock_parts *parts, struct inq_clocks *clocks,
                    struct inq_err *err)
 {
-    struct vote v = {
-        .trace = trace, .rows = rows, .parts = parts, .clocks = clocks, .err = err};
+    struct vote v = {.trace = trace, .rows = rows, .parts = parts, .clocks = clocks, .err = err};
     v.n_sources = inq_mem_zalloc(parts->n + 1, sizeof *v.n_sources);
     v.n_rows = inq_mem_zalloc(parts->n + 1, sizeof *v.n_rows);
     v.joined = inq_mem_zalloc(parts->n + 1, sizeof *v.joined);

@@ -469,8 +469,8 @@ static void add_masked(struct inq_shard *shards, int n, unsigned mask, int64_t e
     }
 }
 
-/* All-reduces of the ranks in the masks, of different sizes and 60 ms from each other. *pairs: found
- * ones of two members. Returns how many are found. */
+/* All-reduces of the ranks in the masks, of different sizes and 60 ms from each other. *pairs:
+ * found ones of two members. Returns how many are found. */
 static size_t match_masked(int n, const unsigned *masks, size_t n_masks, size_t *pairs)
 {
     static const char *const paths[MOST_MADE] = {"s/0", "s/1", "s/2", "s/3", "s/4",

@@ -46,8 +46,8 @@ static struct made_job two_hosts(int n_ops)
 /* What the clock of a rank is off against that of rank 0. */
 static int64_t off_by(const struct inq_trace *trace, size_t rank, const int64_t *planted_ns)
 {
-    return trace->ranks[rank].clock.offset_ns + planted_ns[rank] -
-           trace->ranks[0].clock.offset_ns - planted_ns[0];
+    return trace->ranks[rank].clock.offset_ns + planted_ns[rank] - trace->ranks[0].clock.offset_ns -
+           planted_ns[0];
 }
 
 /* Each host has four all-reduces of all ranks, but not the same four: equal counts that are no

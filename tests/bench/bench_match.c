@@ -149,11 +149,19 @@ static void draw_op(struct job *job, struct op *op)
     op->dur_ns = 20 * US + below(500 * US);
 }
 
+/* One that all have: else nothing connects the hosts. */
+static void draw_for_all(const struct job *job, struct op *op)
+{
+    op->scope = job->hosts > 1 ? WORLD : OF_HOST;
+    op->kind = INQ_COLL_ALLREDUCE;
+    op->uneven = false;
+}
+
 static void draw_clock(struct clock *clock, int64_t span_ns, bool set)
 {
     static const int64_t most_ns[] = {0, 200 * US, 5 * MS, 500 * MS, 30 * S, 3600 * S};
     clock->offset_ns = spread(most_ns[below(6)]);
-    clock->drift = (double)spread(100 * 1000) * 1e-9 * (chance(70) ? 1 : 0);
+    clock->drift = (double)spread(100 * US) * 1e-9 * (chance(70) ? 1 : 0);
     clock->set_at_ns = set ? below(span_ns) : INT64_MAX;
     clock->set_by_ns = set ? below(200 * MS) + MS : 0;
 }
@@ -180,10 +188,8 @@ static void draw_job(struct job *job)
         job->ops[i].work_ns *= 20;
         span_ns *= i == 0 ? 20 : 1;
     }
-    if (few) { /* one that all have: else nothing connects the hosts */
-        job->ops[0].scope = job->hosts > 1 ? WORLD : OF_HOST;
-        job->ops[0].kind = INQ_COLL_ALLREDUCE;
-        job->ops[0].uneven = false;
+    if (few) {
+        draw_for_all(job, &job->ops[0]);
     }
     int set = job->hosts > 1 && chance(30) ? (int)below(job->hosts) : -1;
     for (int h = 0; h < job->hosts; h++) {
@@ -262,7 +268,7 @@ static struct inq_comm describe(const struct run *run, const struct op *op, int 
                                 bool sends)
 {
     const struct rank *rank = &run->ranks[r];
-    int64_t elems = op->elems + 7 * call;
+    int64_t elems = op->elems + INT64_C(7) * call;
     struct inq_comm comm;
     inq_comm_init(&comm);
     comm.kind = op->scope == PAIRS ? (sends ? INQ_COLL_SEND : INQ_COLL_RECV) : op->kind;
@@ -588,7 +594,7 @@ static double part_missed(const struct waits *waits)
 
 static void count_waits(const struct run *run, const struct inq_trace *trace, struct result *result)
 {
-    struct rank_waits by_rank[MAX_RANKS] = {{{0}, {0}}};
+    struct rank_waits by_rank[MAX_RANKS] = {{.counted = {0.0, 0.0, 0.0}}};
     for (size_t c = 0; c < trace->n_collectives; c++) {
         result->disagree += trace->collectives[c].ends_disagree;
         add_waits(run, trace, &trace->collectives[c], by_rank);

@@ -64,10 +64,10 @@ int inq_cmd_ingest(struct inq_cli *cli)
         .progress_ctx = &progress,
     };
     const char *share = cli->value[INQ_OPT_SHARE];
-    if (share != NULL && inq_cli_share(share, &options.share, &options.n_shares, &err) != INQ_OK) {
-        return inq_cli_usage(cli,
-                             "for example --share $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT",
-                             "%s", err.message);
+    if (share != NULL && !read_share(share, &options)) {
+        return inq_cli_usage(
+            cli, "for example --share $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT",
+            "'%.100s' is no share like 0/16, the first of 16, to 15/16, the last", share);
     }
     inq_cli_progress_init(cli, &progress);
     int code = inq_ingest_partials(cli->words, cli->n_words, dir, &options, &partials, &err);

@@ -130,7 +130,8 @@ static int infer_from_repeats(const struct inq_trace *trace, size_t rank, struct
                                repeats.begin_ns[i], err);
     }
     if (like->marker == 0) {
-        *like = (struct inq_repeats){.marker = repeats.marker, .shift = repeats.shift};
+        *like = (struct inq_repeats){
+            .marker = repeats.marker, .shift = repeats.shift, .by_update = repeats.by_update};
     }
     inq_mem_free(repeats.begin_ns);
     return code;
@@ -234,8 +235,7 @@ static bool ends_step(const struct inq_trace *trace, const struct inq_events *e,
     if (e->kind[i] == INQ_EVENT_MEMCPY) {
         return strstr(name, "DtoH") != NULL || strstr(name, "DeviceToHost") != NULL;
     }
-    return strcasestr(name, "adam") != NULL || strcasestr(name, "multi_tensor") != NULL ||
-           strcasestr(name, "optimizer") != NULL || strcasestr(name, "sgd") != NULL;
+    return inq_updates_weights(name) || strcasestr(name, "multi_tensor") != NULL;
 }
 
 static void look_at_events(struct look *l)
@@ -324,20 +324,25 @@ static bool have_length(const struct inq_windows *windows)
     return (double)n >= MOST * (double)windows->n;
 }
 
-/* Reorders l->launches. */
-static bool are_alike(struct look *l)
+/* Reorders l->launches. With more in it a window is as good where an update of the weights ends it:
+ * every third step may be followed by an evaluation. */
+static bool are_alike(struct look *l, bool by_update)
 {
     size_t n = l->windows->n;
-    double median = (double)inq_median_i64(l->launches, n);
+    double median = (double)inq_lower_median_i64(l->launches, n);
     size_t alike = 0;
     for (size_t w = 0; w < n; w++) {
         double off = (double)l->launches[w] - median;
-        alike += off <= ALIKE * median && off >= -ALIKE * median;
+        alike += (by_update || off <= ALIKE * median) && off >= -ALIKE * median;
     }
     return median > 0.0 && (double)alike >= MOST * (double)n;
 }
 
-static int look_at_rank(struct look *l, bool marked, const char **why, struct inq_err *err)
+/* What says that windows are steps. */
+enum evidence { REPEATS, UPDATES, MARKS };
+
+static int look_at_rank(struct look *l, enum evidence evidence, const char **why,
+                        struct inq_err *err)
 {
     size_t n = l->windows->n;
     bool pauses = false;
@@ -348,12 +353,12 @@ static int look_at_rank(struct look *l, bool marked, const char **why, struct in
     look_at_events(l);
     look_at_calls(l);
     size_t ended = count_true(l->ends, n);
-    if (!are_alike(l)) {
+    if (!are_alike(l, evidence == UPDATES)) {
         *why = "what repeats does not have the same content each time";
         return INQ_OK;
     }
     int code = INQ_OK;
-    if (!marked && (double)ended < MOST * (double)n) {
+    if (evidence != MARKS && (double)ended < MOST * (double)n) {
         code = pauses_between(l, &pauses, err);
         *why = pauses ? *why
                       : "nothing ends what repeats (no optimizer, no result read, no pause of the "
@@ -384,7 +389,7 @@ static bool ranks_agree(const struct inq_trace *trace, const struct inq_windows 
 }
 
 static int judge_windows(const struct inq_trace *trace, const struct inq_windows *windows,
-                         bool marked, const char **why, struct inq_err *err)
+                         enum evidence evidence, const char **why, struct inq_err *err)
 {
     *why = NULL;
     int code = INQ_OK;
@@ -399,7 +404,7 @@ static int judge_windows(const struct inq_trace *trace, const struct inq_windows
         if (l.launches == NULL || l.ends == NULL) {
             code = inq_err_set(err, INQ_NOMEM, "out of memory for steps");
         } else if (n > 0) {
-            code = look_at_rank(&l, marked, why, err);
+            code = look_at_rank(&l, evidence, why, err);
         }
         inq_mem_free(l.launches);
         inq_mem_free(l.ends);
@@ -425,7 +430,8 @@ int inq_steps_infer(const struct inq_trace *trace, struct inq_windows *windows, 
         code = number_alike(windows, trace->n_ranks, err);
     }
     if (code == INQ_OK) {
-        code = judge_windows(trace, windows, marked, why, err);
+        enum evidence evidence = marked ? MARKS : like.by_update ? UPDATES : REPEATS;
+        code = judge_windows(trace, windows, evidence, why, err);
     }
     for (size_t r = 0; r < trace->n_ranks && *why != NULL; r++) {
         windows[r].n = 0;

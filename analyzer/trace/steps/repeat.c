@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the launches of a rank repeat. Every kernel that occurs at regular distances could mark a
  * period; the one sought is the shortest period that holds (nearly) everything that is ever
- * launched more than once, so that the layers inside of a step are none. */
+ * launched more than once, so that the layers inside of a step are none. A kernel that updates the
+ * weights comes first: each step has it, however many micro-batches it has and whatever follows it
+ * (an evaluation every so many steps, a result that is read). */
 #include "trace/steps/steps.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
+#include "base/strtab.h"
+#include "trace/trace.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum {
     MAX_LAUNCHES = 1 << 20, /* looked at, from the first on */
@@ -26,6 +31,11 @@ static const double REGULAR_LAUNCHES = 0.75;
 static const double KINDS_SHARES[] = {0.9, 0.7};
 enum { STRICT, LOOSE, N_SHARES };
 static const double ALIKE_SHARE = 0.8;
+/* What the usual period of an update does not hold at all (and is not once per evaluation) is at
+ * most a tenth of all launches: updates of single layers lie in the backward pass only. */
+static const double COVERED = 0.9;
+/* Several kernels update the weights of one step; what is between them is no step. */
+enum { BURST = 16 };
 
 /* The launches of a rank in their order, each with its kind: what runs on the GPU, and for a
  * collective of which group and size. */
@@ -39,12 +49,14 @@ struct launches {
     uint32_t *places; /* [n] launches of kind 0, of kind 1, ... in order */
     uint32_t *first;  /* [n_kinds + 1] into places */
     int64_t *scratch; /* [n] */
+    bool *updates;    /* [n_kinds] the weights */
     enum inq_window_time time;
 };
 
 /* What one kind says as a marker. */
 struct verdict {
     bool good;
+    bool uneven;   /* an update's, and more comes behind some */
     int64_t usual; /* launches in a period */
 };
 
@@ -67,6 +79,17 @@ static void release(struct launches *l)
     inq_mem_free(l->places);
     inq_mem_free(l->first);
     inq_mem_free(l->scratch);
+    inq_mem_free(l->updates);
+}
+
+bool inq_updates_weights(const char *name)
+{
+    static const char *const words[] = {"adam", "sgd", "optimizer", "adagrad", "adafactor"};
+    bool updates = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !updates; i++) {
+        updates = strcasestr(name, words[i]) != NULL;
+    }
+    return updates;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -141,8 +164,36 @@ static int order_launches(const struct inq_rank *rank, struct launches *l, uint3
     return code;
 }
 
-static int name_kinds(const struct inq_rank *rank, struct launches *l, const uint32_t *order,
-                      struct inq_err *err)
+/* An update of the weights that the backward pass does not do on its way. */
+static bool ends_backward(const struct inq_trace *trace, const struct inq_rank *rank, size_t event)
+{
+    const char *name = inq_trace_str(trace, rank->events.name[event]);
+    return rank->events.kind[event] == INQ_EVENT_KERNEL && inq_updates_weights(name) &&
+           strcasestr(name, "backward") == NULL;
+}
+
+/* Of several launches of an update in a row the last is its mark. */
+static void keep_last_of_bursts(struct launches *l, uint32_t kind)
+{
+    uint32_t *at = l->places + l->first[kind];
+    size_t n = l->count[kind];
+    for (size_t i = 0; i + 1 < n; i++) {
+        l->scratch[i] = (int64_t)at[i + 1] - at[i];
+    }
+    if (n < 2 || inq_lower_median_i64(l->scratch, n - 1) >= MIN_PERIOD) {
+        return;
+    }
+    uint32_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i + 1 == n || at[i + 1] - at[i] > BURST) {
+            at[kept++] = at[i];
+        }
+    }
+    l->count[kind] = kept;
+}
+
+static int name_kinds(const struct inq_trace *trace, const struct inq_rank *rank,
+                      struct launches *l, const uint32_t *order, struct inq_err *err)
 {
     struct inq_map kinds = {0};
     int code = INQ_OK;
@@ -150,6 +201,7 @@ static int name_kinds(const struct inq_rank *rank, struct launches *l, const uin
         uint64_t key = key_of(rank, order[i]);
         if (!inq_map_get(&kinds, key, &l->kind[i])) {
             l->kind[i] = (uint32_t)l->n_kinds;
+            l->updates[l->n_kinds] = ends_backward(trace, rank, order[i]);
             l->key[l->n_kinds++] = key;
             code = inq_map_put(&kinds, key, l->kind[i], err);
         }
@@ -165,13 +217,17 @@ static int name_kinds(const struct inq_rank *rank, struct launches *l, const uin
     for (size_t i = 0; i < l->n && code == INQ_OK; i++) {
         l->places[l->first[l->kind[i]]++] = (uint32_t)i;
     }
-    for (size_t k = 0; k < l->n_kinds; k++) {
+    for (uint32_t k = 0; k < l->n_kinds; k++) {
         l->first[k] -= l->count[k];
+        if (l->updates[k]) {
+            keep_last_of_bursts(l, k);
+        }
     }
     return code;
 }
 
-static int read_launches(const struct inq_rank *rank, struct launches *l, struct inq_err *err)
+static int read_launches(const struct inq_trace *trace, const struct inq_rank *rank,
+                         struct launches *l, struct inq_err *err)
 {
     size_t most = rank->events.n + 1;
     l->time_ns = inq_mem_alloc(most * sizeof *l->time_ns);
@@ -181,17 +237,19 @@ static int read_launches(const struct inq_rank *rank, struct launches *l, struct
     l->places = inq_mem_alloc(most * sizeof *l->places);
     l->first = inq_mem_zalloc(most + 1, sizeof *l->first);
     l->scratch = inq_mem_alloc(most * sizeof *l->scratch);
+    l->updates = inq_mem_zalloc(most, sizeof *l->updates);
     uint32_t *order = inq_mem_alloc(most * sizeof *order);
     int code = INQ_OK;
     if (l->time_ns == NULL || l->kind == NULL || l->key == NULL || l->count == NULL ||
-        l->places == NULL || l->first == NULL || l->scratch == NULL || order == NULL) {
+        l->places == NULL || l->first == NULL || l->scratch == NULL || l->updates == NULL ||
+        order == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for steps");
     }
     if (code == INQ_OK) {
         code = order_launches(rank, l, order, err);
     }
     if (code == INQ_OK) {
-        code = name_kinds(rank, l, order, err);
+        code = name_kinds(trace, rank, l, order, err);
     }
     inq_mem_free(order);
     return code;
@@ -303,6 +361,71 @@ static int judge(struct launches *l, uint32_t kind, double share, struct verdict
     return are_alike(l, kind, &v->good, err);
 }
 
+/* ---- an update of the weights as marker ------------------------------------------------------ */
+
+/* The part of all launches that is of a kind which the period behind marker `i` holds too. */
+static double coverage(const struct launches *l, const uint32_t *at, size_t i, bool *held)
+{
+    size_t covered = 0;
+    for (uint32_t p = at[i]; p < at[i + 1]; p++) {
+        uint32_t k = l->kind[p];
+        covered += held[k] ? 0 : l->first[k + 1] - l->first[k];
+        held[k] = true;
+    }
+    for (uint32_t p = at[i]; p < at[i + 1]; p++) {
+        held[l->kind[p]] = false;
+    }
+    return (double)covered / (double)l->n;
+}
+
+/* Whether no period is shorter than usual, and the usual ones hold what there is. More may come
+ * behind an update: at most after every other one. */
+static int judge_uneven(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
+{
+    *v = (struct verdict){0};
+    if (l->count[kind] < 3) {
+        return INQ_OK;
+    }
+    const uint32_t *at = places_of(l, kind);
+    size_t n = l->count[kind] - 1;
+    for (size_t i = 0; i < n; i++) {
+        l->scratch[i] = (int64_t)at[i + 1] - at[i];
+    }
+    v->usual = inq_lower_median_i64(l->scratch, n);
+    bool *held = inq_mem_zalloc(l->n_kinds + 1, sizeof *held);
+    double *covered = inq_mem_alloc((n + 1) * sizeof *covered);
+    if (held == NULL || covered == NULL) {
+        inq_mem_free(held);
+        inq_mem_free(covered);
+        return inq_err_set(err, INQ_NOMEM, "out of memory for steps");
+    }
+    size_t usual = 0;
+    size_t shorter = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t off = (int64_t)at[i + 1] - at[i] - v->usual;
+        int64_t slack = v->usual / SLACK_PARTS + 2;
+        shorter += off < -slack;
+        v->uneven = v->uneven || off > slack;
+        if (off <= slack && off >= -slack) {
+            covered[usual++] = coverage(l, at, i, held);
+        }
+    }
+    v->good = v->usual >= MIN_PERIOD && usual * 2 + 1 >= n &&
+              (double)shorter <= (1 - REGULAR_SHARE) * (double)n &&
+              inq_median(covered, usual) >= COVERED;
+    inq_mem_free(held);
+    inq_mem_free(covered);
+    return INQ_OK;
+}
+
+/* Periods of which none has more than the others are judged as those of any marker. */
+static int judge_update(struct launches *l, uint32_t kind, struct verdict *v, struct inq_err *err)
+{
+    int code = judge_uneven(l, kind, v, err);
+    return code == INQ_OK && (!v->good || !v->uneven) ? judge(l, kind, KINDS_SHARES[LOOSE], v, err)
+                                                      : code;
+}
+
 /* The kinds from the most frequent on: the first that is good tells how many periods there are. */
 static int choose(struct launches *l, uint32_t *marker, struct verdict *verdict,
                   struct inq_err *err)
@@ -315,6 +438,10 @@ static int choose(struct launches *l, uint32_t *marker, struct verdict *verdict,
         order[k] = k;
     }
     int code = inq_sort(order, l->n_kinds, sizeof *order, by_count, l, err);
+    for (size_t i = 0; i < l->n_kinds && code == INQ_OK && !verdict->good; i++) {
+        code = l->updates[order[i]] ? judge_update(l, order[i], verdict, err) : INQ_OK;
+        *marker = order[i];
+    }
     for (int s = 0; s < N_SHARES; s++) {
         for (size_t i = 0; i < l->n_kinds && code == INQ_OK && !verdict->good; i++) {
             code = judge(l, order[i], KINDS_SHARES[s], verdict, err);
@@ -332,7 +459,8 @@ static int try_marker(struct launches *l, uint64_t key, uint32_t *marker, struct
     for (uint32_t k = 0; k < l->n_kinds && key != 0; k++) {
         if (l->key[k] == key) {
             *marker = k;
-            return judge(l, k, KINDS_SHARES[LOOSE], v, err);
+            return l->updates[k] ? judge_update(l, k, v, err)
+                                 : judge(l, k, KINDS_SHARES[LOOSE], v, err);
         }
     }
     return INQ_OK;
@@ -393,21 +521,44 @@ static bool is_better(const struct phase *a, const struct phase *b)
     return a->periods != b->periods ? a->periods > b->periods : a->pause_ns > b->pause_ns;
 }
 
+/* Copies that may lie between an update and the next step: of the loss, of what is logged. */
+enum { MOST_COPIES = 4 };
+
+/* Uneven periods begin behind an update, counted back from their own: what came before that, an
+ * evaluation, ends the period before. The last one ends likewise: what comes behind the last update
+ * may be a part of a step. */
+static bool weigh_behind_update(struct launches *l, uint32_t marker, int64_t usual, struct phase *p)
+{
+    const uint32_t *at = places_of(l, marker);
+    int64_t last = at[l->count[marker] - 1];
+    if (!weigh_phase(l, marker, usual, p)) {
+        return false;
+    }
+    p->next = last - p->shift + usual < (int64_t)l->n;
+    p->tail = !p->next;
+    p->periods = p->n - 1 + p->next + p->head + p->tail;
+    return true;
+}
+
 /* The best phase; `wanted`, if it is one, before any other. */
-static struct phase find_phase(struct launches *l, uint32_t marker, int64_t usual,
+static struct phase find_phase(struct launches *l, uint32_t marker, const struct verdict *verdict,
                                const int64_t *wanted)
 {
+    int64_t usual = verdict->usual;
+    bool (*weigh)(struct launches *, uint32_t, int64_t, struct phase *) =
+        verdict->uneven ? weigh_behind_update : weigh_phase;
+    int64_t least = verdict->uneven && usual > MOST_COPIES ? usual - 1 - MOST_COPIES : 0;
     struct phase best = {0};
     if (wanted != NULL) {
         best.shift = *wanted;
-        if (weigh_phase(l, marker, usual, &best)) {
+        if (weigh(l, marker, usual, &best)) {
             return best;
         }
         best = (struct phase){0};
     }
-    for (int64_t shift = 0; shift < usual; shift++) {
+    for (int64_t shift = least; shift < usual; shift++) {
         struct phase own = {.shift = shift};
-        if (weigh_phase(l, marker, usual, &own) && (best.n == 0 || is_better(&own, &best))) {
+        if (weigh(l, marker, usual, &own) && (best.n == 0 || is_better(&own, &best))) {
             best = own;
         }
     }
@@ -426,6 +577,7 @@ static int write_periods(const struct launches *l, uint32_t marker, int64_t usua
     repeats->time = l->time;
     repeats->marker = l->key[marker];
     repeats->shift = p->shift;
+    repeats->by_update = l->updates[marker];
     if (p->head) {
         repeats->begin_ns[repeats->n++] = l->time_ns[0];
     }
@@ -499,7 +651,7 @@ int inq_repeats_find(const struct inq_trace *trace, size_t rank, const struct in
     struct launches l = {0};
     struct verdict verdict = {0};
     uint32_t marker = 0;
-    int code = read_launches(&trace->ranks[rank], &l, err);
+    int code = read_launches(trace, &trace->ranks[rank], &l, err);
     if (code == INQ_OK) {
         code = try_marker(&l, like->marker, &marker, &verdict, err);
     }
@@ -508,11 +660,11 @@ int inq_repeats_find(const struct inq_trace *trace, size_t rank, const struct in
         code = choose(&l, &marker, &verdict, err);
     }
     if (code == INQ_OK && verdict.good) {
-        struct phase phase = find_phase(&l, marker, verdict.usual, wanted);
+        struct phase phase = find_phase(&l, marker, &verdict, wanted);
         if (phase.n > 0) {
             code = write_periods(&l, marker, verdict.usual, &phase, repeats, err);
         }
-        if (code == INQ_OK) {
+        if (code == INQ_OK && !repeats->by_update) {
             code = merge_to_pauses(repeats, err);
         }
     }

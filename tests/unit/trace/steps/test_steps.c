@@ -407,6 +407,120 @@ static void inferred__micro_batches_are_no_steps_where_the_optimizer_shows(void 
     inq_run_free(run);
 }
 
+/* Forward passes only, behind a step; `other` of them of a kernel that no step has. */
+static void evaluate(struct inq_shard *shard, struct loop *loop, int passes, int other)
+{
+    for (int m = 0; m < passes; m++) {
+        launch(shard, loop, "embedding");
+        for (int l = 0; l < loop->layers; l++) {
+            launch(shard, loop, "norm");
+            launch(shard, loop, "gemm");
+            launch(shard, loop, "attention");
+        }
+        launch(shard, loop, "loss");
+    }
+    for (int i = 0; i < other; i++) {
+        launch(shard, loop, "metric");
+    }
+}
+
+/* Steps, of which every `every`th is followed by an evaluation (or all but those). */
+static struct inq_run *run_evaluated(int every, bool all_but, int passes, int other)
+{
+    struct inq_shard shard;
+    struct loop loop = {.micro_batches = 2, .layers = 4};
+    made_shard(&shard, "a", 0, 1);
+    for (int s = 0; s < 12; s++) {
+        loop.at_ns -= 200 * US; /* nothing pauses */
+        run_step(&shard, &loop);
+        if ((s % every == every - 1) != all_but) {
+            evaluate(&shard, &loop, passes, other);
+        }
+    }
+    return made_run(&shard, 1, true);
+}
+
+/* Each step has its update, whatever follows it. */
+static void update__ends_a_step_that_an_evaluation_follows(void **state)
+{
+    (void)state;
+    for (int every = 2; every <= 4; every++) {
+        struct inq_run *run = run_evaluated(every, false, 3, 0);
+        const struct inq_trace *trace = only_trace(run);
+        assert_int_equal(trace->n_steps, 12);
+        int updates[12] = {0};
+        for (size_t i = 0; i < trace->ranks[0].events.n; i++) {
+            bool adam = strcmp(inq_trace_str(trace, trace->ranks[0].events.name[i]), "adam") == 0;
+            int64_t step = step_of(trace, 0, i);
+            assert_true(!adam || (step >= 0 && step < 12));
+            updates[adam ? step : 0] += adam;
+        }
+        for (int s = 0; s < 12; s++) {
+            assert_int_equal(updates[s], 2);
+        }
+        inq_run_free(run);
+    }
+}
+
+/* An evaluation of kernels that no step has is a tenth of all launches, then more. And where more
+ * steps are followed by one than are not, which is a step's length? */
+static void update__nothing_is_invented(void **state)
+{
+    (void)state;
+    int size = size_of(&(struct loop){.micro_batches = 2, .layers = 4});
+    int most = 3 * size / 9; /* of three steps and one evaluation: a tenth */
+    struct inq_run *run = run_evaluated(3, false, 0, most);
+    assert_int_equal(only_trace(run)->n_steps, 12);
+    inq_run_free(run);
+    run = run_evaluated(3, false, 0, most + 1);
+    assert_int_equal(only_trace(run)->n_steps, 0);
+    inq_run_free(run);
+    run = run_evaluated(3, true, 3, 0);
+    assert_int_equal(only_trace(run)->n_steps, 0);
+    inq_run_free(run);
+}
+
+/* The host waits for every second loss: that makes no step of two. */
+static void update__a_result_read_now_and_then(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    struct loop loop = {.micro_batches = 1, .layers = 6};
+    made_shard(&shard, "a", 0, 1);
+    for (int s = 0; s < 10; s++) {
+        run_step(&shard, &loop);
+        if (s % 2 == 1) {
+            launch(&shard, &loop, "Memcpy DtoH (Device -> Pageable)");
+            loop.at_ns += 30 * MS;
+        }
+    }
+    struct inq_run *run = made_run(&shard, 1, true);
+    assert_int_equal(only_trace(run)->n_steps, 10);
+    inq_run_free(run);
+}
+
+/* The backward pass updates each layer once it has its gradient: these are layers. */
+static void update__of_single_layers_is_no_step(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    struct loop loop = {.layers = 12};
+    made_shard(&shard, "a", 0, 1);
+    for (int s = 0; s < 6; s++) {
+        loop.at_ns += 200 * US;
+        evaluate(&shard, &loop, 1, 0);
+        for (int l = 0; l < loop.layers; l++) {
+            launch(&shard, &loop, "attention backward");
+            launch(&shard, &loop, "wgrad");
+            launch(&shard, &loop, "dgrad");
+            launch(&shard, &loop, "adam");
+        }
+    }
+    struct inq_run *run = made_run(&shard, 1, true);
+    assert_int_equal(only_trace(run)->n_steps, 6);
+    inq_run_free(run);
+}
+
 /* Ranks whose captures begin in different steps, on clocks that are apart: the same step has the
  * same number. */
 static void inferred__are_numbered_alike_on_all_ranks(void **state)
@@ -658,6 +772,10 @@ int main(void)
         cmocka_unit_test(inferred__alike_layers_up_to_a_pause_are_a_step),
         cmocka_unit_test(inferred__micro_batches_are_no_steps_without_the_optimizers_kernels),
         cmocka_unit_test(inferred__micro_batches_are_no_steps_where_the_optimizer_shows),
+        cmocka_unit_test(update__ends_a_step_that_an_evaluation_follows),
+        cmocka_unit_test(update__nothing_is_invented),
+        cmocka_unit_test(update__a_result_read_now_and_then),
+        cmocka_unit_test(update__of_single_layers_is_no_step),
         cmocka_unit_test(inferred__are_numbered_alike_on_all_ranks),
         cmocka_unit_test(inferred__nothing_without_repetition),
         cmocka_unit_test(inferred__nothing_from_too_little),

@@ -234,6 +234,16 @@ bool inq_kernel_is_compute(const char *name, size_t len)
     return find_row(compute, COUNT(compute), name, len) == 1;
 }
 
+bool inq_kernel_updates_weights(const char *name)
+{
+    static const char *const words[] = {"adam", "sgd", "optimizer", "adagrad", "adafactor"};
+    bool updates = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !updates; i++) {
+        updates = strcasestr(name, words[i]) != NULL;
+    }
+    return updates;
+}
+
 enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len)
 {
     /* ReduceScatter and AllReduce before Reduce: the first match counts */

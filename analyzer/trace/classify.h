@@ -11,6 +11,8 @@ enum inq_op_class inq_classify_kernel(const char *name, size_t len);
 /* Whether the name of a kernel that is no communication says that it computes; if not, it may be
  * communication of a library unknown here. */
 bool inq_kernel_is_compute(const char *name, size_t len);
+/* Whether it says that it updates the weights; multi_tensor_apply alone does not. */
+bool inq_kernel_updates_weights(const char *name);
 /* Kind of collective by kernel name (ncclKernel_*, ncclDevKernel_*, RCCL). */
 enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len);
 /* Kind by recorded "Collective name" (allreduce, _allgather_base, ...). */

@@ -8,6 +8,7 @@
 #include "base/sort.h"
 #include "base/stats.h"
 #include "base/strtab.h"
+#include "trace/trace.h"
 
 #include <string.h>
 #include <strings.h>
@@ -235,7 +236,7 @@ static bool ends_step(const struct inq_trace *trace, const struct inq_events *e,
     if (e->kind[i] == INQ_EVENT_MEMCPY) {
         return strstr(name, "DtoH") != NULL || strstr(name, "DeviceToHost") != NULL;
     }
-    return inq_updates_weights(name) || strcasestr(name, "multi_tensor") != NULL;
+    return inq_kernel_updates_weights(name) || strcasestr(name, "multi_tensor") != NULL;
 }
 
 static void look_at_events(struct look *l)

@@ -82,16 +82,6 @@ static void release(struct launches *l)
     inq_mem_free(l->updates);
 }
 
-bool inq_updates_weights(const char *name)
-{
-    static const char *const words[] = {"adam", "sgd", "optimizer", "adagrad", "adafactor"};
-    bool updates = false;
-    for (size_t i = 0; i < sizeof words / sizeof *words && !updates; i++) {
-        updates = strcasestr(name, words[i]) != NULL;
-    }
-    return updates;
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_launched(const struct inq_events *e, size_t i)
@@ -168,7 +158,7 @@ static int order_launches(const struct inq_rank *rank, struct launches *l, uint3
 static bool ends_backward(const struct inq_trace *trace, const struct inq_rank *rank, size_t event)
 {
     const char *name = inq_trace_str(trace, rank->events.name[event]);
-    return rank->events.kind[event] == INQ_EVENT_KERNEL && inq_updates_weights(name) &&
+    return rank->events.kind[event] == INQ_EVENT_KERNEL && inq_kernel_updates_weights(name) &&
            strcasestr(name, "backward") == NULL;
 }
 

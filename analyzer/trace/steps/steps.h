@@ -53,8 +53,6 @@ struct inq_repeats {
         by_update; /* the marker is an optimizer's: each period is a step, whatever else is in it */
     enum inq_window_time time;
 };
-/* Whether a kernel of this name updates the weights; multi_tensor_apply alone does not say so. */
-bool inq_updates_weights(const char *name);
 /* Finds alike periods in a rank's GPU work; *repeats (empty) stays so when there are no two.
  * Marker and shift of `like` are tried before any other. Fails with INQ_NOMEM. */
 int inq_repeats_find(const struct inq_trace *trace, size_t rank, const struct inq_repeats *like,

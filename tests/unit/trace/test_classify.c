@@ -227,10 +227,21 @@ static void op_types__by_their_names(void **state)
     assert_int_equal(inq_op_type_from_name("", 0), INQ_OP_NONE);
 }
 
+static void kernels__that_update_the_weights(void **state)
+{
+    (void)state;
+    assert_true(inq_kernel_updates_weights(
+        "void at::native::multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4> >(int)"));
+    assert_true(inq_kernel_updates_weights("split_embedding_backward_codegen_sgd_unweighted"));
+    assert_false(inq_kernel_updates_weights("multi_tensor_apply_kernel<L2NormFunctor>"));
+    assert_false(inq_kernel_updates_weights("vectorized_elementwise_kernel<{lambda()#2}>"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels__their_class),
+        cmocka_unit_test(kernels__that_update_the_weights),
         cmocka_unit_test(kernels__their_collective),
         cmocka_unit_test(recorded__collective_names),
         cmocka_unit_test(dtypes__their_bytes),

@@ -166,37 +166,102 @@ static size_t nearest_window(const struct inq_windows *windows, int64_t time_ns)
     return before ? low - 1 : low;
 }
 
-/* Windows of different ranks at the same time are the same step: each rank's numbers are moved, all
- * by the same, so that most agree with those of the rank that has the most. */
-static int number_alike(struct inq_windows *windows, size_t n_ranks, struct inq_err *err)
+/* By how much a rank's numbers are to be moved, as most of its collectives have it. */
+struct tally {
+    bool known;
+    int64_t move;
+    size_t lead; /* votes for it that no other one has balanced */
+};
+
+static void add_vote(struct tally *tally, int64_t move)
+{
+    if (tally->lead > 0 && tally->move != move) {
+        tally->lead--;
+        return;
+    }
+    tally->move = move;
+    tally->lead++;
+}
+
+/* The windows in which each member of a collective launched it are the same step, however far ahead
+ * of its GPU a host runs. False: no further rank is known. */
+static bool move_by_collectives(const struct inq_trace *trace, const struct inq_windows *windows,
+                                struct tally *tallies)
+{
+    for (size_t c = 0; c < trace->n_collectives; c++) {
+        const struct inq_member *m = &trace->members[trace->collectives[c].first_member];
+        uint32_t n = trace->collectives[c].n_members;
+        uint32_t from = INQ_NONE;
+        int64_t number = 0;
+        for (uint32_t i = 0; i < n && from == INQ_NONE; i++) {
+            const struct tally *tally = &tallies[m[i].rank];
+            from = tally->known
+                       ? inq_windows_find(&windows[m[i].rank], &trace->ranks[m[i].rank], m[i].event)
+                       : INQ_NONE;
+            number = tally->move + from;
+        }
+        for (uint32_t i = 0; i < n && from != INQ_NONE; i++) {
+            uint32_t r = m[i].rank;
+            uint32_t w = tallies[r].known
+                             ? INQ_NONE
+                             : inq_windows_find(&windows[r], &trace->ranks[r], m[i].event);
+            if (w != INQ_NONE) {
+                add_vote(&tallies[r], number - w);
+            }
+        }
+    }
+    bool any = false;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        any = any || (!tallies[r].known && tallies[r].lead > 0);
+        tallies[r].known = tallies[r].known || tallies[r].lead > 0;
+    }
+    return any;
+}
+
+/* Where no collective tells: windows at the same time are the same step, as most have it. */
+static void move_by_time(const struct inq_windows *windows, const struct inq_windows *reference,
+                         int64_t *scratch, struct tally *tally)
+{
+    for (size_t w = 0; w < windows->n; w++) {
+        size_t at = nearest_window(reference, middle_of(&windows->rows[w]));
+        scratch[w] = (int64_t)at - (int64_t)w;
+    }
+    tally->move = windows->n > 0 ? inq_median_i64(scratch, windows->n) : 0;
+}
+
+/* Each rank's numbers are moved, all by the same, so that they agree with those of the rank that
+ * has the most. */
+static int number_alike(const struct inq_trace *trace, struct inq_windows *windows,
+                        struct inq_err *err)
 {
     size_t best = 0;
-    for (size_t r = 1; r < n_ranks; r++) {
+    for (size_t r = 1; r < trace->n_ranks; r++) {
         best = windows[r].n > windows[best].n ? r : best;
     }
-    const struct inq_windows *reference = &windows[best];
-    int64_t *moves = inq_mem_alloc((reference->n + 1) * sizeof *moves);
-    if (moves == NULL) {
+    int64_t *scratch = inq_mem_alloc((windows[best].n + 1) * sizeof *scratch);
+    struct tally *tallies = inq_mem_zalloc(trace->n_ranks + 1, sizeof *tallies);
+    if (scratch == NULL || tallies == NULL) {
+        inq_mem_free(scratch);
+        inq_mem_free(tallies);
         return inq_err_set(err, INQ_NOMEM, "out of memory for steps");
     }
+    tallies[best].known = true;
+    while (windows[best].n > 0 && move_by_collectives(trace, windows, tallies)) {
+    }
     int64_t first = INT64_MAX;
-    for (size_t r = 0; r < n_ranks; r++) {
-        for (size_t w = 0; w < windows[r].n; w++) {
-            size_t at = nearest_window(reference, middle_of(&windows[r].rows[w]));
-            moves[w] = (int64_t)at - (int64_t)w;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (!tallies[r].known) {
+            move_by_time(&windows[r], &windows[best], scratch, &tallies[r]);
         }
-        int64_t move = windows[r].n > 0 ? inq_median_i64(moves, windows[r].n) : 0;
+        first = windows[r].n > 0 && tallies[r].move < first ? tallies[r].move : first;
+    }
+    for (size_t r = 0; r < trace->n_ranks; r++) {
         for (size_t w = 0; w < windows[r].n; w++) {
-            windows[r].rows[w].number = (int64_t)w + move;
-            first = windows[r].rows[w].number < first ? windows[r].rows[w].number : first;
+            windows[r].rows[w].number = (int64_t)w + tallies[r].move - first;
         }
     }
-    for (size_t r = 0; r < n_ranks; r++) {
-        for (size_t w = 0; w < windows[r].n; w++) {
-            windows[r].rows[w].number -= first;
-        }
-    }
-    inq_mem_free(moves);
+    inq_mem_free(scratch);
+    inq_mem_free(tallies);
     return INQ_OK;
 }
 
@@ -428,7 +493,7 @@ int inq_steps_infer(const struct inq_trace *trace, struct inq_windows *windows, 
         code = infer_from_repeats(trace, r, &like, &windows[r], err);
     }
     if (code == INQ_OK && trace->n_ranks > 0) {
-        code = number_alike(windows, trace->n_ranks, err);
+        code = number_alike(trace, windows, err);
     }
     if (code == INQ_OK) {
         enum evidence evidence = marked ? MARKS : like.by_update ? UPDATES : REPEATS;

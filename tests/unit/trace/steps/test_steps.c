@@ -559,6 +559,42 @@ static void inferred__are_numbered_alike_on_all_ranks(void **state)
     inq_run_free(run);
 }
 
+/* Rank 1's host launches just in time, rank 0's three and a half steps ahead: the n-th all-reduce
+ * of their group is of one step. */
+static void inferred__are_numbered_by_their_collectives(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"norm", "gemm", "attention", "wgrad", "adam"};
+    enum { KINDS = sizeof names / sizeof *names, STEPS = 9, OF_STEP = KINDS + 1 };
+    struct inq_shard shards[2];
+    for (int r = 0; r < 2; r++) {
+        made_shard(&shards[r], r == 0 ? "a" : "b", r, 2);
+        shards[r].ranks[0].host = made_name(&shards[r], "node");
+        for (int64_t i = 0; i < STEPS * OF_STEP; i++) {
+            int64_t at_ns = i * 100 * US + 50 * MS;
+            int64_t ahead_ns = r == 0 ? 7 * OF_STEP * 100 * US / 2 : 20 * US;
+            struct inq_comm comm;
+            inq_comm_init(&comm);
+            comm.kind = INQ_COLL_ALLREDUCE;
+            comm.group = made_group(&shards[r], "g", 2, (const int32_t[]){0, 1}, 2);
+            bool reduces = i % OF_STEP == 3;
+            made_kernel(&shards[r],
+                        reduces ? "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+                                : names[i % OF_STEP > 3 ? i % OF_STEP - 1 : i % OF_STEP],
+                        7, at_ns, 90 * US, at_ns - ahead_ns,
+                        reduces ? made_comm(&shards[r], &comm) : INQ_NONE);
+        }
+    }
+    struct inq_run *run = made_run(shards, 2, true);
+    const struct inq_trace *trace = only_trace(run);
+    assert_int_equal(trace->n_collectives, STEPS);
+    assert_true(trace->steps_inferred);
+    for (size_t i = 0; i < trace->ranks[0].events.n; i++) {
+        assert_int_equal(step_of(trace, 0, i), step_of(trace, 1, i));
+    }
+    inq_run_free(run);
+}
+
 static void inferred__nothing_without_repetition(void **state)
 {
     (void)state;
@@ -777,6 +813,7 @@ int main(void)
         cmocka_unit_test(update__a_result_read_now_and_then),
         cmocka_unit_test(update__of_single_layers_is_no_step),
         cmocka_unit_test(inferred__are_numbered_alike_on_all_ranks),
+        cmocka_unit_test(inferred__are_numbered_by_their_collectives),
         cmocka_unit_test(inferred__nothing_without_repetition),
         cmocka_unit_test(inferred__nothing_from_too_little),
         cmocka_unit_test(inferred__nothing_from_within_a_cuda_graph),

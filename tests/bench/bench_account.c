@@ -725,7 +725,8 @@ static void print_table(const struct bench *b)
     printf(
         "\nrecall, cause (kind and all ranks), cost (within one point of the step): of runs that "
         "lose 1 %% or more;\nwrong: runs with an established finding that blames what was not "
-        "planted (healthy: with any that asks for action);\nmonotone: a larger fault does not show a "
+        "planted (healthy: with any that asks for action);\nmonotone: a larger fault does not show "
+        "a "
         "smaller loss\n");
 }
 

@@ -242,7 +242,8 @@ static int ask_optimizer(struct look *l, bool *stays, bool *known, struct inq_er
     return code;
 }
 
-/* How much the noise of single kernels lets a rank's step vary; the median of the ranks looked at. */
+/* How much the noise of single kernels lets a rank's step vary; the median of the ranks looked at.
+ */
 static int find_chance(const struct look *l, double *chance, struct inq_err *err)
 {
     double sigmas[MAX_WITNESSES];

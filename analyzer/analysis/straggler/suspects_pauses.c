@@ -5,8 +5,10 @@
 #include "analysis/straggler/suspects.h"
 
 #include "analysis/straggler/host_gaps.h"
+#include "analysis/straggler/rerun.h"
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -14,7 +16,8 @@
 
 /* A pause is this part of a step at least: as much as a cause must cost to be told. */
 #define PAUSE_SHARE INQ_STRAGGLER_COST_SHARE
-/* One pause may come from anywhere; two of different ranks are the fewest that rotate. */
+/* One pause may come from anywhere; two of different ranks are the fewest that rotate. Two that are
+ * told by themselves stay so, more are one cause. */
 enum { FEWEST = 2 };
 /* Garbage collection comes to every process. Pauses without a name are taken for it where this part
  * of the ranks has them. */
@@ -33,7 +36,7 @@ struct pauses {
     bool *told;      /* [n_ranks] its host is a suspect already */
     bool *hidden;    /* [n_ranks] it pauses, but only while others do */
     double limit_ns;
-    double limit_times; /* logarithm */
+    double limit_times;      /* logarithm */
     size_t n, n_ranks;       /* pauses, ranks that have them */
     size_t n_untold;         /* of these, those that are no suspects yet */
     double sum_ns, worst_ns; /* of all pauses; of the longest of each step */
@@ -44,8 +47,8 @@ static size_t at(const struct pauses *p, size_t rank, size_t step)
     return rank * p->q->cells->n_steps + step;
 }
 
-/* How many times its usual the rank's idle time was, as a logarithm. Times below what repeated steps
- * agree to are not told apart. */
+/* How many times its usual the rank's idle time was, as a logarithm. Times below what repeated
+ * steps agree to are not told apart. */
 static double times(const struct pauses *p, size_t rank, size_t step)
 {
     double least_ns = INQ_STRAGGLER_SIGMA_SHARE * p->q->delays->step_ns;
@@ -99,8 +102,8 @@ static void subtract_common(struct pauses *p, size_t step)
 }
 
 /* What chance hardly reaches. Times of hosts vary by factors: long ones lie further from the usual
- * than short ones, and a sigma of differences takes the longest for pauses. So a pause must stand out
- * among the factors, too. */
+ * than short ones, and a sigma of differences takes the longest for pauses. So a pause must stand
+ * out among the factors, too. */
 static void set_limits(struct pauses *p)
 {
     const struct inq_cells *cells = p->q->cells;
@@ -115,8 +118,7 @@ static void set_limits(struct pauses *p)
     double middle = n > 0 ? inq_median(p->scratch, n) : 0.0;
     double sigma = n > 0 ? 1.4826 * inq_mad(p->scratch, n, middle) : 0.0;
     sigma = fmax(sigma, INQ_STRAGGLER_SIGMA_SHARE * p->q->delays->step_ns);
-    p->limit_ns =
-        middle + fmax(INQ_STRAGGLER_SIGMAS * sigma, PAUSE_SHARE * p->q->delays->step_ns);
+    p->limit_ns = middle + fmax(INQ_STRAGGLER_SIGMAS * sigma, PAUSE_SHARE * p->q->delays->step_ns);
     n = 0;
     for (size_t i = 0; i < n_cells; i++) {
         if (!isnan(p->excess[i])) {
@@ -192,36 +194,65 @@ static void measure(struct pauses *p, const struct inq_suspect *suspects, size_t
 
 /* ---- pauses that others hide ----------------------------------------------------------------- */
 
+/* Ends of a rank's GPU work, ascending. */
+struct ends {
+    int64_t *ns;
+    size_t n;
+};
+
+static void sort_ends(const struct inq_events *events, struct ends *ends)
+{
+    ends->n = 0;
+    for (size_t i = 0; i < events->n; i++) {
+        if (inq_row_is_work(events, i)) {
+            ends->ns[ends->n++] = events->start_ns[i] + events->dur_ns[i];
+        }
+    }
+    inq_sort_i64(ends->ns, ends->n);
+}
+
+/* Whether the GPU finished something just before: the host had waited for it. `at` goes along with
+ * times that ascend. */
+static bool waited_for_gpu(const struct ends *ends, int64_t ns, size_t *at)
+{
+    while (*at < ends->n && ends->ns[*at] <= ns) {
+        ++*at;
+    }
+    return *at > 0 && ns - ends->ns[*at - 1] <= INQ_PROMPT_NS;
+}
+
 /* The longest time without a call of each step of a rank; 0 where there is none. Time within a call
- * is none: it may wait for the GPU. */
-static void find_silences(const struct inq_trace *trace, uint32_t rank, int64_t *silence)
+ * is none: it may wait for the GPU; nor is a wait for it that no call says. */
+static void find_silences(const struct inq_trace *trace, uint32_t rank, const struct ends *ends,
+                          int64_t *silence)
 {
     const struct inq_calls *calls = &trace->ranks[rank].calls;
     size_t s = 0;
+    size_t at = 0;
 
     memset(silence, 0, trace->n_steps * sizeof(*silence));
     for (size_t i = 1; i < calls->n; i++) {
-        int64_t from_ns = calls->start_ns[i - 1] + calls->dur_ns[i - 1];
-        int64_t ns = calls->start_ns[i] - from_ns;
+        int64_t ns = calls->start_ns[i] - calls->start_ns[i - 1] - calls->dur_ns[i - 1];
         while (s < trace->n_steps && (trace->steps[s].rank_end_ns[rank] == INQ_TIME_NONE ||
                                       trace->steps[s].rank_end_ns[rank] < calls->start_ns[i])) {
             s++;
         }
         bool same = calls->lane[i] == calls->lane[i - 1] && s < trace->n_steps &&
                     trace->steps[s].rank_start_ns[rank] <= calls->start_ns[i];
-        if (same && ns > silence[s]) {
+        if (same && ns > silence[s] && !waited_for_gpu(ends, calls->start_ns[i], &at)) {
             silence[s] = ns;
         }
     }
 }
 
 /* Whether a rank's calls show a pause like those that were seen. */
-static bool pauses_unseen(const struct pauses *p, uint32_t rank, int64_t *silence)
+static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct ends *ends,
+                          int64_t *silence)
 {
     const struct inq_cells *cells = p->q->cells;
     size_t n = 0;
 
-    find_silences(p->q->trace, rank, silence);
+    find_silences(p->q->trace, rank, ends, silence);
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         p->scratch[n++] = (double)silence[s];
     }
@@ -236,17 +267,27 @@ static bool pauses_unseen(const struct pauses *p, uint32_t rank, int64_t *silenc
 
 static int find_hidden(struct pauses *p, struct inq_err *err)
 {
-    int64_t *silence = inq_mem_alloc((p->q->trace->n_steps + 1) * sizeof(*silence));
+    const struct inq_trace *trace = p->q->trace;
+    size_t most = 0;
 
-    if (!silence) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", p->q->trace->n_steps);
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        most = trace->ranks[r].events.n > most ? trace->ranks[r].events.n : most;
     }
-    for (uint32_t r = 0; r < p->q->cells->n_ranks; r++) {
-        p->hidden[r] = !p->known[r] && !pauses_ever(p, r) && pauses_unseen(p, r, silence);
-        p->n_ranks += p->hidden[r];
+    int64_t *silence = inq_mem_alloc((trace->n_steps + 1) * sizeof(*silence));
+    struct ends ends = {.ns = inq_mem_alloc((most + 1) * sizeof(*ends.ns))};
+    int code = silence && ends.ns
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", trace->n_steps);
+    for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
+        if (!p->known[r] && !pauses_ever(p, r)) {
+            sort_ends(&trace->ranks[r].events, &ends);
+            p->hidden[r] = pauses_unseen(p, r, &ends, silence);
+            p->n_ranks += p->hidden[r];
+        }
     }
     inq_mem_free(silence);
-    return INQ_OK;
+    inq_mem_free(ends.ns);
+    return code;
 }
 
 /* ---- the suspect ----------------------------------------------------------------------------- */
@@ -358,7 +399,7 @@ static int find(struct pauses *p, struct inq_suspect *suspects, size_t *n, struc
     int code = INQ_OK;
 
     measure(p, suspects, *n);
-    if (p->n_untold < FEWEST) {
+    if (p->n_untold < FEWEST && p->n_ranks <= FEWEST) {
         return INQ_OK;
     }
     code = find_hidden(p, err);

@@ -216,6 +216,28 @@ static bool wanted(const struct inq_kineto *k, const struct inq_scan_event *even
     return false;
 }
 
+/* What every kept event has: its name, its lane, its ids. */
+static int take_part(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                     int64_t offset, struct inq_part *part)
+{
+    int code = INQ_HAS(event, NAME)
+                   ? inq_kineto_name(k, event->text[INQ_FIELD_NAME], offset, &part->name)
+                   : INQ_OK;
+    if (code == INQ_OK) {
+        code = inq_kineto_lane(k, event, cat, &part->lane);
+    }
+    if (code == INQ_OK && cat == INQ_CAT_CPU_OP && INQ_HAS(event, DIMS)) {
+        code = take_sizes(k, event, offset, &part->launch);
+    }
+    if (INQ_HAS(event, CORRELATION)) {
+        part->correlation = event->number[INQ_FIELD_CORRELATION];
+    }
+    if (INQ_HAS(event, EXTERNAL_ID)) {
+        part->external_id = event->number[INQ_FIELD_EXTERNAL_ID];
+    }
+    return code;
+}
+
 static int add_complete(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
                         int64_t offset)
 {
@@ -237,23 +259,9 @@ static int add_complete(struct inq_kineto *k, const struct inq_scan_event *event
     if (!wanted(k, event, &cat) || !times_of(k, event, offset, &part.start_ns, &part.dur_ns)) {
         return INQ_OK;
     }
-    int code = INQ_HAS(event, NAME)
-                   ? inq_kineto_name(k, event->text[INQ_FIELD_NAME], offset, &part.name)
-                   : INQ_OK;
-    if (code == INQ_OK) {
-        code = inq_kineto_lane(k, event, cat, &part.lane);
-    }
-    if (code == INQ_OK && cat == INQ_CAT_CPU_OP && INQ_HAS(event, DIMS)) {
-        code = take_sizes(k, event, offset, &part.launch);
-    }
+    int code = take_part(k, event, cat, offset, &part);
     if (code != INQ_OK) {
         return code;
-    }
-    if (INQ_HAS(event, CORRELATION)) {
-        part.correlation = event->number[INQ_FIELD_CORRELATION];
-    }
-    if (INQ_HAS(event, EXTERNAL_ID)) {
-        part.external_id = event->number[INQ_FIELD_EXTERNAL_ID];
     }
     k->shard->file.events_kept++;
     if (k->exported) {

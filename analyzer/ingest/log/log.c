@@ -725,7 +725,7 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
     bool wrapped = inq_log_is_wrapped(head, n);
     bool error_file = inq_log_is_error_file(head, n);
     const char *reason =
-        is_log || error_file ? NULL : inq_unknown_reason(shard->file.path, head, n);
+        is_log || error_file ? NULL : inq_unknown_reason(&shard->arena, shard->file.path, head, n);
     if (r != NULL) {
         r->row = -1;
         r->wrapped = wrapped;

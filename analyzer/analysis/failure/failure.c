@@ -231,14 +231,6 @@ static void classify(struct inq_failure_case *c)
     }
 }
 
-const struct inq_state_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank)
-{
-    const struct inq_state_node *node = &c->waits.nodes[rank];
-    return node->op != INQ_NONE       ? &c->model.ranks[rank].pending[node->op]
-           : node->waiter != INQ_NONE ? &c->model.ranks[node->waiter].pending[node->waiter_op]
-                                      : NULL;
-}
-
 /* Where the waiting began: the group, number and op that the first evidence is of. */
 static void place_it(struct inq_failure_case *c)
 {
@@ -257,21 +249,6 @@ static void place_it(struct inq_failure_case *c)
         c->failure->op = inq_failure_op(c, op->entry);
         c->failure->sizes = inq_failure_sizes(c, op->entry);
     }
-}
-
-bool inq_failure_lone_came(const struct inq_failure_case *c)
-{
-    const struct inq_state_node *node = &c->waits.nodes[c->first];
-    const struct inq_state_rank *rank = &c->model.ranks[c->first];
-    const struct inq_state_op *waiter = &c->model.ranks[node->waiter].pending[node->waiter_op];
-    for (size_t i = 0; i < rank->n_pending; i++) {
-        const struct inq_state_op *op = &rank->pending[i];
-        if (op->team == waiter->team && op->entry->is_p2p == waiter->entry->is_p2p &&
-            (op->entry->is_p2p || op->entry->collective_seq == waiter->entry->collective_seq)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* One rank against all others is uneven work, unless it has enqueued what they wait in. */

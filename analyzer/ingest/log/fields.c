@@ -68,6 +68,8 @@ static void read_ranks(const char *p, const char *end, struct inq_log_names *nam
         }
         p = inq_log_blank(next, end);
         p += p < end && *p == ',';
+        const char *last_one = inq_log_match(p, end, "and ");
+        p = last_one != NULL ? last_one : p;
     }
     event->ranks = names->ranks;
     event->n_ranks = n;
@@ -531,6 +533,13 @@ static void read_stalled(const struct inq_log_line *line, struct inq_log_names *
         if (next == NULL || rank < 0 || rank >= INT32_MAX || next >= end || *next != ':') {
             break;
         }
+        if (event->n_ranks == 0) { /* the tensors of the first */
+            next = inq_log_blank(next + 1, end);
+            next += next < end && *next == '[';
+            const char *close = memchr(next, ']', (size_t)(end - next));
+            copy_sentence(next, close != NULL ? close : end, names->op, sizeof names->op);
+            event->op = names->op;
+        }
         names->ranks[event->n_ranks++] = (int32_t)rank;
         event->ranks = names->ranks;
         p = end;
@@ -599,6 +608,37 @@ static void read_next_line(const struct inq_log_line *line, struct inq_log_names
     }
 }
 
+/* "===== rank 2 stderr =====", "--- rank_3.log ---", "==> logs/rank3.err <==" of tail: whose the
+ * lines behind it are. */
+static bool read_heading(const struct inq_log_line *line, struct inq_log_event *event)
+{
+    enum { MOST = 160 };
+    const char *p = line->start;
+    const char *end = line->end;
+    int64_t rank = 0;
+    while (end > p && (end[-1] == '\r' || end[-1] == ' ')) {
+        end--;
+    }
+    while (p < end && strchr("=-#*>", *p) != NULL) {
+        p++;
+    }
+    bool tail = p - line->start == 3 && p[-1] == '>' && end[-1] == '=' && end[-3] == '<';
+    if (p - line->start < 3 || end - p < 3 || end - p > MOST || *p != ' ' ||
+        line->start != line->outer) {
+        return false;
+    }
+    for (const char *at = p; (at = inq_log_seek(at, end, "ank")) != NULL;) {
+        while (at < end && strchr(" _-=:.[", *at) != NULL) {
+            at++;
+        }
+        if (at < end && is_digit(*at) && inq_log_number(at, end, &rank) != NULL) {
+            event->rank = narrow(rank);
+            return true;
+        }
+    }
+    return tail;
+}
+
 static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_line *line,
                          const char *behind, struct inq_log_names *names,
                          struct inq_log_event *event)
@@ -642,6 +682,8 @@ static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_l
     case INQ_LOG_NEXT_LINE:
         read_next_line(line, names, event);
         return true;
+    case INQ_LOG_HEADING:
+        return read_heading(line, event);
     case INQ_LOG_SEVERE:
         return read_severe(line, names, event);
     case INQ_LOG_METRICS:

@@ -284,17 +284,12 @@ static bool has_any(const char *p, const char *end, const char *const *words)
 
 bool inq_log_is_last_word(const char *p, const char *end)
 {
-    static const char *const ended[] = {"killed",         "terminated",
-                                        "aborted",        "evicted",
-                                        "exceeded",       "crashed",
-                                        "preempted",      "core dumped",
-                                        "failed",         "FAILED",
-                                        "failure",        "unable to",
-                                        "cannot ",        "could not",
-                                        "out of memory",  "timed out",
-                                        "not responding", "onnection lost",
-                                        "disconnected",   "unreachable",
-                                        "refused",        NULL};
+    static const char *const ended[] = {
+        "killed",       "terminated",     "aborted",        "evicted",   "exceeded",
+        "crashed",      "preempted",      "core dumped",    "failed",    "FAILED",
+        "failure",      "unable to",      "cannot ",        "could not", "out of memory",
+        "timed out",    "not responding", "onnection lost", "expired",   "TIMED OUT",
+        "disconnected", "unreachable",    "refused",        NULL};
     static const char *const denied[] = {"Failed to ", "Unable to ",      "Cannot ",
                                          "Could not ", "Lost connection", NULL};
     static const char *const good[] = {"success", "omplete", "inished", "done",  "kipp", "etry",

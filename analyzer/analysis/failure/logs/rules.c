@@ -22,6 +22,7 @@ static const struct inq_failure_rule lines[] = {
     {KIND(ENDED_WELL), PLAIN_FACT},
     {KIND(RESTARTED), PLAIN_FACT},
     {KIND(PROCESS), PLAIN_FACT},
+    {KIND(PART), PLAIN_FACT},
     {KIND(POD_STARTED), PLAIN_FACT},
     /* ---- those that only noticed ---- */
     {KIND(WATCHDOG_TIMEOUT), PLAIN_VICTIM},
@@ -440,10 +441,22 @@ static const struct inq_failure_rule lines[] = {
     {KIND(NOT_FINITE),
      AS(CAUSE, NUMERICAL, "", 66),
      "Training of {who} met values that are not "
-     "finite: {text}",
+     "finite: {op}",
+     NULL,
+     {NULL}},
+    {KIND(DIVERGED),
+     AS(CAUSE, NUMERICAL, "", 60),
+     "Training of {who} was ended for its loss: {text}",
      NULL,
      {NULL}},
     {KIND(GIL), AS(CAUSE, CPU_STALL, "gil", 54), NULL, NULL, {NULL}},
+    {KIND(ENGINE_STUCK),
+     AS(CAUSE, UNKNOWN, "stuck", 50),
+     NULL,
+     "Take the stacks of all its processes (py-spy dump) next time, and read their logs from "
+     "before "
+     "the watchdog's time.",
+     {NULL}},
     /* ---- the floor ---- */
     {SAYS(ERROR_LINE, "error: unrecognized arguments"),
      AS(CAUSE, APPLICATION, "usage", 60),

@@ -533,7 +533,7 @@ static void read_stalled(const struct inq_log_line *line, struct inq_log_names *
         if (next == NULL || rank < 0 || rank >= INT32_MAX || next >= end || *next != ':') {
             break;
         }
-        if (event->n_ranks == 0) { /* the tensors of the first */
+        if (event->op[0] == '\0') { /* the tensors of the first */
             next = inq_log_blank(next + 1, end);
             next += next < end && *next == '[';
             const char *close = memchr(next, ']', (size_t)(end - next));

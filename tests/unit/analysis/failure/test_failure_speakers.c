@@ -48,7 +48,8 @@ static void speakers__records_in_color(void **state)
          "KeyError: 'b'\"}\n",
          "application_error", "5", "Rank 5 raised KeyError: 'b' at t.py:3 f"},
         {"{\"timestamp\": \"2026-03-14T10:00:01Z\", \"jsonPayload\": {\"message\": \"KeyError: "
-         "'c'\", \"rank\": 6}, \"severity\": \"ERROR\"}\n",
+         "'c'\", \"rank\": 6}, \"severity\": \"ERROR\"}\n{\"timestamp\": \"2026-03-14T10:00:02Z\", "
+         "\"jsonPayload\": {\"message\": \"bye\", \"labels\": {}}}\n",
          "application_error", "6", "Rank 6 raised KeyError: 'c'"},
     };
     check(rows, sizeof rows / sizeof *rows);
@@ -105,6 +106,9 @@ static void speakers__those_waited_for(void **state)
         {STEPS "[rank0]: RuntimeError: [Rank 0]: Ranks 2, 5 failed to pass monitoredBarrier in "
                "1800000 ms\n",
          "cpu_stall", "2,5", "never entered the barrier"},
+        {STEPS "tensors were submitted by subset of ranks and are waiting for remainder of ranks\n"
+               "Missing ranks:\n1: [grad/a, grad/b]\n",
+         "cpu_stall", "1", "(grad/a, grad/b)"},
         {"E0314 10:09:38.594192 1044 coordination_service.cc:1031] /job:jax_worker/replica:0/"
          "task:5 unexpectedly disconnected. The task may have crashed.\n",
          "peer_died", "5", "ank 5"},
@@ -121,9 +125,9 @@ static void speakers__the_one_that_ended(void **state)
     "not present or supervisor privilege.\n"
 #define FAILED(code)                                                                               \
     "failed (exitcode: " code ") local_rank: 1 (pid: 4021) of binary: python\n"                    \
-    "  rank      : 9 (local_rank: 1)\n  exitcode  : " code " (pid: 4021)\n"
+    "  rank      : 1 (local_rank: 1)\n  exitcode  : " code " (pid: 4021)\n"
     static const struct row rows[] = {
-        {STEPS FAULT FAILED("-6"), "cuda_error", "9", "Rank 9"},
+        {STEPS FAULT FAILED("-6"), "cuda_error", "1", "Rank 1"},
         {STEPS FAULT FAILED("-9"), "cuda_error", "", "A process"},
     };
     check(rows, sizeof rows / sizeof *rows);

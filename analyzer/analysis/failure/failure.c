@@ -100,7 +100,7 @@ static int list_marked(struct inq_failure_case *c, const bool *marked, size_t *n
 static bool is_root(const struct inq_failure_case *c, size_t r)
 {
     const struct inq_state_node *node = &c->waits.nodes[r];
-    switch (c->failure->cls) {
+    switch ((int)c->failure->cls) {
     case INQ_FAILURE_GPU_STALL:
     case INQ_FAILURE_CPU_STALL:
         return inq_state_is_stuck(node) || (c->alone && node->end == INQ_END_ON_GPU);
@@ -114,23 +114,9 @@ static bool is_root(const struct inq_failure_case *c, size_t r)
             }
         }
         return false;
-    case INQ_FAILURE_NONE:
-    case INQ_FAILURE_COMMUNICATION:
-    case INQ_FAILURE_UNKNOWN:
-    case INQ_FAILURE_GPU_HARDWARE:
-    case INQ_FAILURE_DRIVER:
-    case INQ_FAILURE_NETWORK:
-    case INQ_FAILURE_HOST:
-    case INQ_FAILURE_SCHEDULER:
-    case INQ_FAILURE_CUDA_ERROR:
-    case INQ_FAILURE_CUDA_OOM:
-    case INQ_FAILURE_APPLICATION:
-    case INQ_FAILURE_NUMERICAL:
-    case INQ_FAILURE_PEER_DIED:
-    case INQ_FAILURE_CLASS_COUNT:
-        break;
+    default: /* nobody in particular */
+        return false;
     }
-    return false;
 }
 
 static int list_ranks(struct inq_failure_case *c, struct inq_err *err)

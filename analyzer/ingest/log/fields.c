@@ -4,6 +4,7 @@
 
 #include "ingest/log/exception.h"
 #include "ingest/log/level.h"
+#include "ingest/log/sniff.h"
 
 #include "trace/build/build.h"
 
@@ -608,37 +609,6 @@ static void read_next_line(const struct inq_log_line *line, struct inq_log_names
     }
 }
 
-/* "===== rank 2 stderr =====", "--- rank_3.log ---", "==> logs/rank3.err <==" of tail: whose the
- * lines behind it are. */
-static bool read_heading(const struct inq_log_line *line, struct inq_log_event *event)
-{
-    enum { MOST = 160 };
-    const char *p = line->start;
-    const char *end = line->end;
-    int64_t rank = 0;
-    while (end > p && (end[-1] == '\r' || end[-1] == ' ')) {
-        end--;
-    }
-    while (p < end && strchr("=-#*>", *p) != NULL) {
-        p++;
-    }
-    bool tail = p - line->start == 3 && p[-1] == '>' && end[-1] == '=' && end[-3] == '<';
-    if (p - line->start < 3 || end - p < 3 || end - p > MOST || *p != ' ' ||
-        line->start != line->outer) {
-        return false;
-    }
-    for (const char *at = p; (at = inq_log_seek(at, end, "ank")) != NULL;) {
-        while (at < end && strchr(" _-=:.[", *at) != NULL) {
-            at++;
-        }
-        if (at < end && is_digit(*at) && inq_log_number(at, end, &rank) != NULL) {
-            event->rank = narrow(rank);
-            return true;
-        }
-    }
-    return tail;
-}
-
 static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_line *line,
                          const char *behind, struct inq_log_names *names,
                          struct inq_log_event *event)
@@ -683,7 +653,8 @@ static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_l
         read_next_line(line, names, event);
         return true;
     case INQ_LOG_HEADING:
-        return read_heading(line, event);
+        return line->start == line->outer &&
+               inq_log_is_heading(line->start, line->end, &event->rank);
     case INQ_LOG_SEVERE:
         return read_severe(line, names, event);
     case INQ_LOG_METRICS:

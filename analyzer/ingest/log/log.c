@@ -228,22 +228,6 @@ static int take_metrics(struct reading *r, const struct inq_log_line *line, stru
     return code;
 }
 
-/* "grad_norm: nan": a name and its number. */
-static void copy_number(const char *p, const char *end, char *to, size_t size)
-{
-    enum { MOST = 48 };
-    size_t n = 0;
-    for (; p < end && n + 1 < size && n < MOST && strchr("|,;\x1b", *p) == NULL; p++) {
-        bool twice = *p == ' ' && n > 0 && to[n - 1] == ' ';
-        to[n] = (unsigned char)*p < ' ' ? ' ' : *p;
-        n += !twice;
-    }
-    while (n > 0 && to[n - 1] == ' ') {
-        n--;
-    }
-    to[n] = '\0';
-}
-
 /* Of training output that prints no loss: gradient norms that are no numbers, up to the end. */
 static int take_norm(struct reading *r, const struct inq_log_line *line,
                      const struct inq_log_pattern *row)
@@ -273,7 +257,7 @@ static int take_norm(struct reading *r, const struct inq_log_line *line,
         read_plain(line->start, line->end, &r->of_norm, &r->norm);
         r->norm.kind = INQ_LOG_NOT_FINITE;
         r->norm.line = r->lines + 1;
-        copy_number(line->at, line->end, r->of_norm.op, sizeof r->of_norm.op);
+        inq_log_copy_number(line->at, line->end, r->of_norm.op, sizeof r->of_norm.op);
         r->norm.op = r->of_norm.op;
     }
     return INQ_OK;

@@ -4,7 +4,7 @@
 #define INQ_ANALYSIS_FAILURE_LOGS_LOGS_H
 
 #include "analysis/failure/logs/anchors.h"
-#include "analysis/failure/logs/rules.h"
+#include "analysis/failure/rules/rules.h"
 #include "base/arena.h"
 #include "inquest/failure.h"
 #include "inquest/flight.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/failure/logs/rules.h"
+#include "analysis/failure/rules/rules.h"
 
 #include <string.h>
 
@@ -484,7 +484,7 @@ static const struct inq_failure_rule classes[INQ_FAILURE_CLASS_COUNT] = {
                           .advice = "Look for an exception or a signal in the logs of the ranks."},
     [INQ_FAILURE_UNKNOWN] = {.headline = NULL,
                              .advice = "Collect the logs of all ranks and the kernel logs of their "
-                                       "nodes."},
+                                       "nodes; one that fails often writes neither log nor dump."},
     [INQ_FAILURE_GPU_STALL] =
         {.headline = "The GPU of {who} does not finish what the others have finished: stuck in "
                      "{hang}",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of what machines, schedulers and containers report: their kernels and drivers, Slurm,
  * PBS, LSF and Grid Engine, systemd, Kubernetes and clouds. */
-#include "analysis/failure/logs/rules.h"
+#include "analysis/failure/rules/rules.h"
 
 static const struct inq_failure_rule lines[] = {
     /* ---- schedulers ---- */

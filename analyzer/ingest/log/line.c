@@ -179,6 +179,7 @@ void inq_log_line_around(struct inq_log_line *line, const char *lo, const char *
     }
     *line = (struct inq_log_line){.lo = lo, .hi = hi, .outer = start, .start = start, .at = at};
     line->end = line_end(at, hi);
+    line->cut = line->end < hi && *line->end != '\n';
     line->more = line->end;
     for (int i = 0; i < MAX_LINES && line->more < hi && *line->more == '\n'; i++) {
         const char *next = line->more + 1;

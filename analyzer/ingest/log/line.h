@@ -13,6 +13,7 @@ struct inq_log_line {
     const char *start, *end; /* the part of it that one writer wrote */
     const char *more;        /* end of the lines behind it that may go on with it */
     const char *at;          /* the word; within start and end */
+    bool cut;                /* it is longer than what is looked at */
 };
 
 /* Finds the limits of the line around `at`; lo <= at < hi. */

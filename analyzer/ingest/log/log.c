@@ -20,7 +20,6 @@
 
 /* Text kept at hand around a line: what it is read with. */
 #define BEHIND_BYTES ((size_t)32 << 10)
-#define AHEAD_BYTES  ((size_t)32 << 10)
 /* How far a sign of progress is looked for. */
 #define PROGRESS_BYTES ((size_t)4 << 20)
 /* Words at a block's end may reach into the next. */
@@ -210,8 +209,11 @@ static int take_metrics(struct reading *r, const struct inq_log_line *line, stru
     int64_t offset = inq_window_offset(&r->window, line->start);
     bool taken = offset == r->row; /* a line may say "loss" more than once */
     r->row = offset;
-    if (log->n_metrics < INQ_LOG_MAX_METRICS && !taken &&
-        inq_log_read_metric(line->start, (size_t)(line->end - line->start), &metric)) {
+    bool is_row =
+        !taken && inq_log_read_metric(line->start, (size_t)(line->end - line->start), &metric);
+    if (is_row && log->n_metrics == INQ_LOG_MAX_METRICS) {
+        log->not_kept++;
+    } else if (is_row) {
         inq_log_complete_metric(r->window.p, r->window.end, line->outer, &metric);
         metric.line = r->lines + 1;
         metric.writer = inq_log_writer(line->start, line->end);
@@ -441,6 +443,7 @@ static int take_line(struct reading *r, char *at, char **next, struct inq_err *e
         }
         struct inq_log_event event;
         if (inq_log_read(row, &line, &r->names, &event)) {
+            event.list_cut |= line.cut && event.n_ranks > 0;
             if (row->last && line.end > at) {
                 *next = at + (line.end - at);
             }
@@ -528,7 +531,7 @@ static int scan_all(struct reading *r, struct inq_err *err)
         struct inq_window *window = &r->window;
         char *end = unwrap(r);
         size_t have = (size_t)(end - r->pos);
-        char *limit = window->ended ? end : have > AHEAD_BYTES ? end - AHEAD_BYTES : r->pos;
+        char *limit = window->ended ? end : have > INQ_LOG_AHEAD ? end - INQ_LOG_AHEAD : r->pos;
         code = scan_to(r, limit, err);
         if (code != INQ_OK || window->ended) {
             break;

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ALIGNMENT = 16, FIRST_BLOCK = 4096, LARGEST_STEP = 1 << 20 };
+/* A folder may hold 100,000 files, of which an arena each keeps no more than a path or a reason. */
+enum { ALIGNMENT = 16, FIRST_BLOCK = 128, LARGEST_STEP = 1 << 20 };
 
 struct inq_arena_block {
     struct inq_arena_block *next;

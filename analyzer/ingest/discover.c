@@ -22,8 +22,16 @@ static int out_of_memory(struct inq_err *err)
     return inq_err_set(err, INQ_NOMEM, "out of memory while listing files");
 }
 
-static int add_file(struct inq_walk *walk, const char *path, uint64_t size, const char *reason,
-                    struct inq_err *err)
+/* Files that may still be added; one place is for the word on what was left out. */
+static size_t room_of(const struct inq_walk *walk)
+{
+    size_t most = walk->most > 0 ? walk->most : INQ_MAX_FILES - 1;
+    return walk->n < most ? most - walk->n : 0;
+}
+
+/* The caller has looked whether there is room. */
+static int add_place(struct inq_walk *walk, const char *path, uint64_t size, const char *reason,
+                     struct inq_err *err)
 {
     int code = inq_mem_grow(&walk->files, &walk->cap, walk->n + 1, sizeof *walk->files,
                             INQ_MAX_FILES, err);
@@ -36,6 +44,30 @@ static int add_file(struct inq_walk *walk, const char *path, uint64_t size, cons
         };
     }
     return code;
+}
+
+/* A file, or only its number. */
+static int add_file(struct inq_walk *walk, const char *path, uint64_t size, const char *reason,
+                    struct inq_err *err)
+{
+    if (room_of(walk) == 0) {
+        walk->left_out++;
+        return INQ_OK;
+    }
+    return add_place(walk, path, size, reason, err);
+}
+
+static int tell_left_out(struct inq_walk *walk, const char *path, struct inq_err *err)
+{
+    if (walk->left_out == 0) {
+        return INQ_OK;
+    }
+    const char *reason = inq_arena_printf(
+        &walk->arena,
+        "%llu more files are not looked at: one call takes %zu; give it fewer folders, or reduce "
+        "them in parts with 'inquest ingest'",
+        (unsigned long long)walk->left_out, walk->n);
+    return reason != NULL ? add_place(walk, path, 0, reason, err) : out_of_memory(err);
 }
 
 static void set_bytes(struct inq_walk_file *file, const void *bytes, size_t n)
@@ -155,9 +187,27 @@ static int take_stream(struct inq_walk *walk, const char *path, struct inq_err *
     if (code == INQ_NOMEM || code == INQ_CANCELLED) {
         return inq_err_set(err, (enum inq_code)code, "%s", why.message);
     }
-    code = add_file(walk, path, stream.n, NULL, err);
+    const char *cut = NULL;
+    if (code != INQ_OK) {
+        cut = code == INQ_LIMIT
+                  ? inq_arena_printf(&walk->arena,
+                                     "the pipe gave more than half of the memory there is: its "
+                                     "first %zu MB are read; write it to a file instead",
+                                     stream.n >> 20)
+                  : inq_arena_printf(&walk->arena, "after %zu bytes: %s", stream.n, why.message);
+        if (cut == NULL) {
+            return out_of_memory(err);
+        }
+    }
+    if (room_of(walk) == 0) {
+        walk->left_out++;
+        return INQ_OK;
+    }
+    code = add_place(walk, path, stream.n, NULL, err);
     if (code == INQ_OK) {
-        set_bytes(&walk->files[walk->n - 1], stream.bytes, stream.n);
+        struct inq_walk_file *file = &walk->files[walk->n - 1];
+        set_bytes(file, stream.bytes, stream.n);
+        file->cut = cut;
     }
     return code;
 }
@@ -237,6 +287,10 @@ static int list_folder(struct inq_walk *walk, const struct inq_walk_folder *fold
         }
         struct inq_walk_folder at = {.level = folder->level + 1};
         at.path = inq_arena_printf(&walk->arena, "%s%s%s", folder->path, slash, entry->d_name);
+        if (*n == INQ_MAX_FILES) {
+            walk->left_out++;
+            continue;
+        }
         int code = at.path != NULL ? add_folder(list, n, &cap, at, err) : out_of_memory(err);
         if (code != INQ_OK) {
             return code;
@@ -326,6 +380,9 @@ int inq_walk_paths(const char *const *paths, size_t n, struct inq_walk *walk, st
         code = follow(walk, err);
     }
     if (code == INQ_OK) {
+        code = tell_left_out(walk, paths[0], err);
+    }
+    if (code == INQ_OK) {
         code = inq_sort(walk->files, walk->n, sizeof *walk->files, compare_files, NULL, err);
     }
     return code;
@@ -335,7 +392,7 @@ int inq_walk_add_memory(struct inq_walk *walk, const char *name, const void *byt
                         struct inq_err *err)
 {
     const char *path = inq_arena_strdup(&walk->arena, name);
-    int code = path != NULL ? add_file(walk, path, n, NULL, err) : out_of_memory(err);
+    int code = path != NULL ? add_place(walk, path, n, NULL, err) : out_of_memory(err);
     if (code == INQ_OK) {
         set_bytes(&walk->files[walk->n - 1], bytes, n);
     }
@@ -435,7 +492,7 @@ static int add_members(struct inq_walk *walk, size_t file, const struct inq_arch
             inq_arena_printf(&walk->arena, "%s/%s", walk->files[file].path, member->name);
         const char *reason =
             is_hidden(member->name) ? "hidden folder, not entered" : member->reason;
-        code = path != NULL ? add_file(walk, path, member->part.size, reason, err)
+        code = path != NULL ? add_place(walk, path, member->part.size, reason, err)
                             : out_of_memory(err);
         if (code == INQ_OK) {
             struct inq_walk_file *added = &walk->files[walk->n - 1];
@@ -490,8 +547,16 @@ int inq_walk_open_archive(struct inq_walk *walk, size_t file, const char *temp,
     }
     inq_source_close(source);
     if (code == INQ_OK || code == INQ_IO) {
-        int listed = inq_archive_list(&part, INQ_MAX_FILES - walk->n, &walk->arena, &archive, &why);
+        size_t room = room_of(walk);
+        int listed = inq_archive_list(&part, room, &walk->arena, &archive, &why);
         code = listed != INQ_OK ? listed : code;
+        if (listed == INQ_LIMIT) {
+            why = (struct inq_err){0};
+            (void)inq_err_set(&why, INQ_LIMIT,
+                              "more files than one call takes, %zu of them are read: unpack it and "
+                              "give its folders one by one",
+                              room);
+        }
     }
     bool lasting = code == INQ_NOMEM || code == INQ_CANCELLED;
     if (lasting) {

@@ -19,6 +19,7 @@ struct inq_walk_file {
     uint64_t size;
     const char *reason;          /* why it is not to be read; NULL: read it */
     struct inq_source_part part; /* where its bytes are */
+    const char *cut;             /* why only its beginning could be had; NULL: it is whole */
     uint8_t level;               /* of archives that it is in */
     bool is_archive;             /* found to be one: its members are files of the walk */
 };
@@ -32,6 +33,8 @@ struct inq_walk_folder {
 struct inq_walk {
     size_t n;
     struct inq_walk_file *files; /* sorted by path, every file once; members of archives behind */
+    uint64_t left_out;           /* files past the most that are taken */
+    size_t most;                 /* files that are taken; 0: INQ_MAX_FILES */
     const struct inq_ingest_options *options; /* told of pipes that are waited for; may be NULL */
     /* the rest is the walk's own */
     struct inq_arena arena;                  /* paths, reasons */
@@ -51,7 +54,7 @@ struct inq_walk {
  * memory, and so is standard input, "-"; as long as nobody has written to it this waits, and
  * options->progress is called. The result does not depend on the order of
  * `paths`. Fails with INQ_NOT_FOUND when one of `paths` does not exist, INQ_NOMEM, INQ_CANCELLED,
- * INQ_LIMIT past INQ_MAX_FILES. inq_walk_release in any case. */
+ * What is past INQ_MAX_FILES is counted in walk->left_out. inq_walk_release in any case. */
 int inq_walk_paths(const char *const *paths, size_t n, struct inq_walk *walk, struct inq_err *err);
 /* Lists one more file, whose content is in memory. The files are to be added in the order of their
  * names. Fails with INQ_NOMEM, INQ_LIMIT. */

@@ -338,6 +338,10 @@ static int read_file(struct reading *reading, bool threaded, struct inq_err *err
                                  : reject(shard, why.message, err);
     }
     code = read_source(reading, err);
+    if (code == INQ_OK && file->cut != NULL) {
+        inq_damage_add(&shard->file.damage, INQ_DAMAGE_TRUNCATED, 1, (int64_t)file->part.size);
+        code = inq_intake_reason(shard, file->cut, true, err);
+    }
     update_counters(reading);
     (void)check_memory(reading);
     inq_source_close(reading->source);

@@ -20,6 +20,7 @@ extern "C" {
     X(ASYNC_EXCEPTION, "a collective failed before it timed out")                                  \
     X(BLOCKING_WAIT, "a blocking wait timed out")                                                  \
     X(WATCHDOG_STUCK, "the watchdog itself makes no progress")                                     \
+    X(ENGINE_STUCK, "an engine made no progress within its watchdog's time")                       \
     X(GIL, "the GIL could not be had")                                                             \
     X(REMOTE_ERROR, "another rank reported an error")                                              \
     X(STORE_LOST, "the store of the process group is gone")                                        \
@@ -112,6 +113,9 @@ extern "C" {
     X(LEADER_LOST, "the leader of the coordination service is gone")                               \
     X(NCCL_WARNING, "NCCL warns")                                                                  \
     X(ERROR_LINE, "a line of error severity")                                                      \
+    X(DIVERGED, "the program ends itself for its loss")                                            \
+    X(PART, "a heading in a file that was put together from several")                              \
+    X(PROCESS_LIMIT, "a process may open or start no more")                                        \
     X(PROCESS, "which process a rank is")                                                          \
     X(MPI_ERROR, "an MPI call failed")                                                             \
     X(RESTARTED, "the launcher starts the workers again")                                          \
@@ -168,6 +172,7 @@ struct inq_log_event {
     const char *peer;  /* address or host at the other end; device or server concerned */
     int64_t peer_rank; /* REMOTE_ERROR, NCCL_SERVICE (a local rank) */
     size_t n_ranks;    /* ranks that the line lists */
+    bool list_cut;     /* it lists more of them */
     int32_t *ranks;
     uint32_t file;    /* index into inq_trace.files */
     uint64_t line;    /* counted from 1 */
@@ -202,7 +207,8 @@ struct inq_log {
     int64_t began_ns;   /* the first time with a year among its first lines; INQ_TIME_NONE */
     size_t n_events, cap_events;
     struct inq_log_event *events;
-    uint64_t not_kept; /* lines of known kinds that are only counted */
+    uint64_t not_kept; /* lines of known kinds that are only counted, rows of training output past
+                        * the most that are kept, lists of ranks that were cut */
     size_t n_metrics, cap_metrics;
     struct inq_log_metric *metrics; /* in order of lines */
     bool sampled;                   /* after many rows only some stretches of the file were read */

@@ -116,11 +116,13 @@ static void judge_damage(const struct inq_trace *trace, struct inq_findings *f)
 {
     size_t damaged = 0;
     size_t n_ranks = 0;
+    bool only_limits = true;
     const struct inq_file *first = NULL;
 
     for (size_t i = 0; i < trace->n_files; i++) {
         if (inq_damage_losses(&trace->files[i].damage) > 0) {
             first = first ? first : &trace->files[i];
+            only_limits = only_limits && first_loss(&trace->files[i].damage) == INQ_DAMAGE_LIMIT;
             damaged++;
         }
     }
@@ -143,14 +145,19 @@ static void judge_damage(const struct inq_trace *trace, struct inq_findings *f)
     finding->severity = INQ_SEVERITY_LOW;
     finding->measured =
         inq_findings_text(f, "%s: %s", first->path, inq_damage_text(first_loss(&first->damage)));
-    finding->expected = "whole files";
-    finding->title = inq_findings_text(f, "%zu of %zu files %s damaged", damaged, trace->n_files,
-                                       damaged == 1 ? "is" : "are");
+    finding->expected = only_limits ? "files within the limits" : "whole files";
+    finding->title = inq_findings_text(f, "%zu of %zu files %s", damaged, trace->n_files,
+                                       only_limits    ? "held more than was kept"
+                                       : damaged == 1 ? "is damaged"
+                                                      : "are damaged");
     finding->detail = inq_findings_text(f,
                                         "First: %s. What could be read is in this report; what "
                                         "was lost is counted per file.",
                                         finding->measured);
-    finding->advice = "Copy the files again, or let the profiler finish writing before the job is "
+    finding->advice =
+        only_limits ? "Capture fewer steps, split the files, or allow the program more memory; "
+                      "'inquest info' counts what was dropped of each file."
+                    : "Copy the files again, or let the profiler finish writing before the job is "
                       "stopped.";
 }
 

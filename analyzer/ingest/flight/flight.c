@@ -180,7 +180,7 @@ static int take(struct inq_shard *shard, const struct inq_value *root, size_t n,
     size_t digits = 0;
     shard->file.format = "flight-recorder";
     shard->dump->rank = inq_flight_rank(shard->file.path, &digits);
-    int code = inq_flight_fill(shard->dump, root, err);
+    int code = inq_flight_fill(shard->dump, root, &shard->file.damage, err);
     if (code == INQ_LIMIT) {
         *why = (struct inq_err){.code = INQ_OK};
         inq_err_record(why, INQ_LIMIT, NULL, -1, "%s",

@@ -22,6 +22,7 @@ struct inq_flight_stacks {
     struct inq_map by_hash; /* of a stack's frames -> the entry that has them */
 };
 
+/* Of a stack the innermost frames are what a report can use. */
 enum { MAX_FRAMES = 64, MAX_KNOWN = 1 << 24 };
 
 static int intern_text(struct inq_strtab *names, const struct inq_value *row, const char *key,
@@ -112,7 +113,8 @@ struct filler {
     struct inq_flight_dump *dump;
     int64_t *pg_id; /* [cap_groups] of each group, -1 unknown */
     size_t cap_groups, cap_ids;
-    struct inq_map lists; /* rank lists by their value: the first group that has it */
+    struct inq_damage *damage; /* of the file: what was left out */
+    struct inq_map lists;      /* rank lists by their value: the first group that has it */
     uint32_t last_group;
     struct inq_flight_stacks stacks;
     struct inq_err *err;
@@ -123,6 +125,13 @@ struct filler {
 static int no_memory(struct filler *f)
 {
     return inq_err_set(f->err, INQ_NOMEM, "out of memory for a dump");
+}
+
+static void leave_out(struct filler *f, size_t n)
+{
+    if (n > 0) {
+        inq_damage_add(f->damage, INQ_DAMAGE_LIMIT, n, -1);
+    }
 }
 
 /* A time; None and 0 (in JSON) mean that it was not seen. */
@@ -264,6 +273,7 @@ static int read_ranks(struct filler *f, const struct inq_value *value,
     for (const char *p = text; *p != '\0'; p++) {
         most += *p == ',';
     }
+    leave_out(f, most > INQ_MAX_RANKS ? most - INQ_MAX_RANKS : 0);
     most = most < INQ_MAX_RANKS ? most : INQ_MAX_RANKS;
     group->ranks = array(f, most, sizeof *group->ranks);
     if (group->ranks == NULL) {
@@ -339,6 +349,7 @@ static int read_shape(struct filler *f, const struct inq_value *value,
                       struct inq_flight_shape *shape)
 {
     size_t n = value != NULL && value->type == INQ_VALUE_LIST ? value->n : 0;
+    leave_out(f, n > MAX_DIMS ? n - MAX_DIMS : 0);
     shape->n_dims = (uint32_t)(n < MAX_DIMS ? n : MAX_DIMS);
     shape->dims = array(f, shape->n_dims, sizeof *shape->dims);
     if (shape->dims == NULL) {
@@ -357,6 +368,7 @@ static int read_shapes(struct filler *f, const struct inq_value *value,
     if (value == NULL || value->type != INQ_VALUE_LIST) {
         return INQ_OK;
     }
+    leave_out(f, value->n > MAX_TENSORS ? value->n - MAX_TENSORS : 0);
     tensors->n = (uint32_t)(value->n < MAX_TENSORS ? value->n : MAX_TENSORS);
     tensors->shapes = array(f, tensors->n, sizeof *tensors->shapes);
     if (tensors->shapes == NULL) {
@@ -482,6 +494,7 @@ static int read_entries(struct filler *f, const struct inq_value *list)
 {
     struct inq_flight_dump *dump = f->dump;
     size_t n = list != NULL && list->type == INQ_VALUE_LIST ? list->n : 0;
+    leave_out(f, n > max_entries ? n - max_entries : 0);
     n = n < max_entries ? n : max_entries;
     dump->entries = array(f, n, sizeof *dump->entries);
     if (dump->entries == NULL) {
@@ -490,7 +503,10 @@ static int read_entries(struct filler *f, const struct inq_value *list)
     int code = INQ_OK;
     for (size_t i = 0; i < n && code == INQ_OK; i++) {
         const struct inq_value *row = list->as.items[i];
-        if (row->type != INQ_VALUE_DICT || row->partial) {
+        if (row->type != INQ_VALUE_DICT && !row->partial) {
+            inq_damage_add(f->damage, INQ_DAMAGE_BAD_EVENT, 1, -1);
+        }
+        if (row->type != INQ_VALUE_DICT || row->partial) { /* a cut one is part of the cut */
             continue;
         }
         if (dump->arena->total + dump->names->arena.total > max_bytes) {
@@ -569,7 +585,11 @@ static void take_status(struct filler *f, const struct inq_value *status)
 
 static int read_status(struct filler *f, const struct inq_value *status)
 {
-    if (status == NULL || status->type != INQ_VALUE_DICT || status->n > 2 * (size_t)MAX_GROUPS) {
+    if (status == NULL || status->type != INQ_VALUE_DICT) {
+        return INQ_OK;
+    }
+    if (status->n > 2 * (size_t)MAX_GROUPS) {
+        leave_out(f, status->n / 2);
         return INQ_OK;
     }
     size_t n = f->dump->n_groups + 1;
@@ -601,9 +621,10 @@ bool inq_flight_is_dump(const struct inq_value *root)
     return n >= 2 || (n == 1 && root->partial);
 }
 
-int inq_flight_fill(struct inq_flight_dump *dump, const struct inq_value *root, struct inq_err *err)
+int inq_flight_fill(struct inq_flight_dump *dump, const struct inq_value *root,
+                    struct inq_damage *damage, struct inq_err *err)
 {
-    struct filler f = {.dump = dump, .stacks = {.dump = dump}, .err = err};
+    struct filler f = {.dump = dump, .damage = damage, .stacks = {.dump = dump}, .err = err};
     const char *version = inq_value_text(inq_value_get(root, "version"), "");
     char *dot = NULL;
     long major = strtol(version, &dot, 10);

@@ -314,7 +314,7 @@ static int take_ranks(struct inq_kineto *k, struct inq_text list)
         uint32_t index = 0;
         if (k->shard->n_ranks == MAX_EXPORT_RANKS) {
             inq_kineto_damage(k, INQ_DAMAGE_LIMIT, 1, -1);
-            break;
+            continue;
         }
         code = inq_shard_add_rank(k->shard, &index, k->err);
         if (code == INQ_OK) {

@@ -47,7 +47,7 @@ static int take_config(struct inq_kineto *k, struct inq_text list)
         int code = inq_kineto_each_member(k, value, take_config_member, &note);
         if (code == INQ_OK && k->n_config == MAX_CONFIG) {
             inq_kineto_damage(k, INQ_DAMAGE_LIMIT, 1, -1);
-            break;
+            continue;
         }
         if (code == INQ_OK) {
             code = inq_mem_grow(&k->config, &k->cap_config, k->n_config + 1, sizeof *k->config,
@@ -102,8 +102,12 @@ static int take_devices(struct inq_kineto *k, struct inq_text list)
     }
     struct inq_scan scan = inq_kineto_inside(list);
     struct inq_text value;
-    while (k->n_devices < MAX_DEVICES && inq_kineto_next_element(&scan, &value)) {
+    while (inq_kineto_next_element(&scan, &value)) {
         struct inq_device_note device = {.id = -1, .multiprocessors = -1};
+        if (k->n_devices == MAX_DEVICES) {
+            inq_kineto_damage(k, INQ_DAMAGE_LIMIT, 1, -1);
+            continue;
+        }
         int code = inq_kineto_each_member(k, value, take_device_member, &device);
         if (code == INQ_OK) {
             code = inq_mem_grow(&k->devices, &k->cap_devices, k->n_devices + 1, sizeof *k->devices,

@@ -101,6 +101,11 @@ static int parse_ranks(struct inq_kineto *k, struct inq_text list, int64_t **out
         for (; p < end && *p >= '0' && *p <= '9'; p++) {
             value = value < INT32_MAX ? value * 10 + (*p - '0') : value;
         }
+        if (*n == INQ_MAX_RANKS) {
+            *cut = true;
+            inq_kineto_damage(k, INQ_DAMAGE_LIMIT, 1, -1);
+            return INQ_OK;
+        }
         int code = inq_mem_grow(out, &cap, *n + 1, sizeof **out, INQ_MAX_RANKS, k->err);
         if (code != INQ_OK) {
             return code;

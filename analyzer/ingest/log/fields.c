@@ -4,6 +4,7 @@
 
 #include "ingest/log/exception.h"
 #include "ingest/log/level.h"
+#include "ingest/log/sniff.h"
 
 #include "trace/build/build.h"
 
@@ -51,23 +52,28 @@ static int32_t narrow(int64_t value)
 static void read_ranks(const char *p, const char *end, struct inq_log_names *names,
                        struct inq_log_event *event)
 {
+    const size_t cap = INQ_LOG_MAX_RANKS;
     size_t n = 0;
-    size_t cap = sizeof names->ranks / sizeof names->ranks[0];
-    while (n < cap) {
-        int64_t first = 0;
-        const char *next = inq_log_number(p, end, &first);
-        if (next == NULL || first < 0 || first >= (int64_t)INT32_MAX) {
+    int64_t first = 0;
+    for (const char *next; (next = inq_log_number(p, end, &first)) != NULL;) {
+        int64_t last = first;
+        if (first < 0 || first >= (int64_t)INT32_MAX) {
             break;
         }
-        int64_t last = first;
         if (next < end && *next == '-' && next + 1 < end && is_digit(next[1])) {
             next = inq_log_number(next + 1, end, &last);
         }
-        for (int64_t rank = first; rank <= last && n < cap; rank++) {
-            names->ranks[n++] = (int32_t)rank;
+        for (; first <= last && n < cap; first++) {
+            names->ranks[n++] = (int32_t)first;
+        }
+        if (first <= last) {
+            event->list_cut = true;
+            break;
         }
         p = inq_log_blank(next, end);
         p += p < end && *p == ',';
+        const char *last_one = inq_log_match(p, end, "and ");
+        p = last_one != NULL ? last_one : p;
     }
     event->ranks = names->ranks;
     event->n_ranks = n;
@@ -517,9 +523,8 @@ static bool read_alone(const struct inq_log_line *line, const char *behind)
 static void read_stalled(const struct inq_log_line *line, struct inq_log_names *names,
                          struct inq_log_event *event)
 {
-    enum { MOST = 256 };
     const char *p = line->end;
-    while (event->n_ranks < MOST && p < line->hi) {
+    while (event->n_ranks < INQ_LOG_MAX_RANKS && p < line->hi) {
         const char *end = memchr(p + 1, '\n', (size_t)(line->hi - p) - 1);
         end = end != NULL ? end : line->hi;
         const char *head = p + 1;
@@ -531,26 +536,39 @@ static void read_stalled(const struct inq_log_line *line, struct inq_log_names *
         if (next == NULL || rank < 0 || rank >= INT32_MAX || next >= end || *next != ':') {
             break;
         }
+        if (event->op[0] == '\0') { /* the tensors of the first */
+            next = inq_log_blank(next + 1, end);
+            next += next < end && *next == '[';
+            const char *close = memchr(next, ']', (size_t)(end - next));
+            copy_sentence(next, close != NULL ? close : end, names->op, sizeof names->op);
+            event->op = names->op;
+        }
         names->ranks[event->n_ranks++] = (int32_t)rank;
         event->ranks = names->ranks;
         p = end;
     }
+    bool ran_out = p >= line->hi && (size_t)(line->hi - line->at) >= INQ_LOG_AHEAD;
+    event->list_cut = ran_out || event->n_ranks == INQ_LOG_MAX_RANKS;
 }
 
 /* "/job:jax_worker/replica:0/task:6" in the lines behind. */
 static void read_tasks(const struct inq_log_line *line, struct inq_log_names *names,
                        struct inq_log_event *event)
 {
-    enum { MOST = 64, FAR = 4096 };
+    enum { FAR = 4096, NEXT = 128 }; /* the lists are short, and what comes later is of others */
     const char *end = line->hi - line->at > FAR ? line->at + FAR : line->hi;
     const char *p = line->at;
     int64_t task = 0;
-    while (event->n_ranks < MOST && (p = inq_log_seek(p, end, "/task:")) != NULL) {
+    const char *last = NULL;
+    while (event->n_ranks < INQ_LOG_MAX_RANKS && (p = inq_log_seek(p, end, "/task:")) != NULL) {
+        last = p;
         if (inq_log_number(p, end, &task) != NULL && task >= 0 && task < INT32_MAX) {
             names->ranks[event->n_ranks++] = (int32_t)task;
         }
     }
+    const char *near = last != NULL && line->hi - last > NEXT ? last + NEXT : line->hi;
     event->ranks = names->ranks;
+    event->list_cut = last != NULL && end < line->hi && inq_log_seek(last, near, "/task:") != NULL;
 }
 
 /* Whether nothing but prefixes, or a colon, a bracket or a quote, is in front of the words. */
@@ -642,6 +660,9 @@ static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_l
     case INQ_LOG_NEXT_LINE:
         read_next_line(line, names, event);
         return true;
+    case INQ_LOG_HEADING:
+        return line->start == line->outer &&
+               inq_log_is_heading(line->start, line->end, &event->rank);
     case INQ_LOG_SEVERE:
         return read_severe(line, names, event);
     case INQ_LOG_METRICS:

@@ -13,6 +13,7 @@ struct inq_log_line {
     const char *start, *end; /* the part of it that one writer wrote */
     const char *more;        /* end of the lines behind it that may go on with it */
     const char *at;          /* the word; within start and end */
+    bool cut;                /* it is longer than what is looked at */
 };
 
 /* Finds the limits of the line around `at`; lo <= at < hi. */
@@ -25,6 +26,8 @@ const char *inq_log_match(const char *p, const char *end, const char *text);
 const char *inq_log_seek(const char *p, const char *end, const char *text);
 /* A whole number at p, behind blanks; where it ends, or NULL. */
 const char *inq_log_number(const char *p, const char *end, int64_t *value);
+/* Past an escape sequence at p; p itself when there is none. */
+const char *inq_log_escape(const char *p, const char *end);
 /* Past blanks (no line ends) and escape sequences. */
 const char *inq_log_blank(const char *p, const char *end);
 

@@ -4,6 +4,10 @@
 #define INQ_INGEST_LOG_PATTERNS_H
 
 #include "ingest/log/line.h"
+#include "trace/build/build.h"
+
+/* Text that is at hand after a line, unless the file ends before. */
+#define INQ_LOG_AHEAD ((size_t)32 << 10)
 
 /* Where a number or name goes. */
 enum inq_log_slot {
@@ -58,6 +62,7 @@ enum inq_log_special {
     INQ_LOG_BOX,          /* MPICH's box: a signal is its exit code */
     INQ_LOG_NEXT_LINE,    /* the message stands in the line behind */
     INQ_LOG_TRACEBACK,    /* the exception at its end has a name of no usual form */
+    INQ_LOG_HEADING,      /* rules or arrows around a rank or a file */
     INQ_LOG_NORM,         /* a gradient norm, of output that prints no loss */
     INQ_LOG_METRICS       /* a line of training output: no event, but a row of numbers */
 };
@@ -102,7 +107,7 @@ const struct inq_log_pattern *inq_log_patterns(uint32_t *n);
 /* Room for the names of one event. */
 struct inq_log_names {
     char host[256], group[128], op[192], peer[192], text[448];
-    int32_t ranks[4096];
+    int32_t ranks[INQ_LOG_MAX_RANKS];
 };
 
 /* Reads what a line that fits `pattern` says; false when it is none of this kind after all. */

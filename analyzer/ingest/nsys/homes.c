@@ -3,8 +3,7 @@
 #include "ingest/nsys/homes.h"
 
 #include "base/mem.h"
-
-enum { MAX_SHARES = 4096 };
+#include "trace/build/build.h"
 
 /* A process drives each GPU on which its kernels run at least this part as long as on its busiest:
  * replicas and stages in one process differ by less, strays by far more. */
@@ -19,19 +18,18 @@ static uint64_t key_of(int64_t process, int64_t device)
 int inq_nsys_homes_add(struct inq_nsys_homes *homes, const struct inq_nsys_share *share,
                        struct inq_err *err)
 {
-    for (size_t i = 0; i < homes->n; i++) {
-        struct inq_nsys_share *own = &homes->shares[i];
-        if (own->process == share->process && own->device == share->device) {
-            own->kernels_ns += share->kernels_ns;
-            own->others_ns += share->others_ns;
-            return INQ_OK;
-        }
-    }
-    if (homes->n == MAX_SHARES) {
+    uint32_t at = 0;
+    uint64_t key = key_of(share->process, share->device);
+    if (inq_map_get(&homes->known, key, &at)) {
+        homes->shares[at].kernels_ns += share->kernels_ns;
+        homes->shares[at].others_ns += share->others_ns;
         return INQ_OK;
     }
     int code = inq_mem_grow(&homes->shares, &homes->cap, homes->n + 1, sizeof *homes->shares,
-                            MAX_SHARES, err);
+                            INQ_MAX_RANKS, err);
+    if (code == INQ_OK) {
+        code = inq_map_put(&homes->known, key, (uint32_t)homes->n, err);
+    }
     if (code == INQ_OK) {
         homes->shares[homes->n++] = *share;
     }
@@ -50,29 +48,37 @@ static bool works_more(const struct inq_nsys_share *a, const struct inq_nsys_sha
     return a->device < b->device;
 }
 
-static const struct inq_nsys_share *busiest_of(const struct inq_nsys_homes *homes, int64_t process)
-{
-    const struct inq_nsys_share *best = NULL;
-    for (size_t i = 0; i < homes->n; i++) {
-        const struct inq_nsys_share *own = &homes->shares[i];
-        if (own->process == process && (best == NULL || works_more(own, best))) {
-            best = own;
-        }
-    }
-    return best;
-}
-
-int inq_nsys_homes_settle(struct inq_nsys_homes *homes, struct inq_err *err)
+/* The busiest share of each process. */
+static int find_busiest(const struct inq_nsys_homes *homes, struct inq_map *busiest,
+                        struct inq_err *err)
 {
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < homes->n; i++) {
         const struct inq_nsys_share *own = &homes->shares[i];
-        const struct inq_nsys_share *best = busiest_of(homes, own->process);
+        uint32_t best = 0;
+        bool known = inq_map_get(busiest, (uint64_t)own->process, &best);
+        if (!known || works_more(own, &homes->shares[best])) {
+            code = inq_map_put(busiest, (uint64_t)own->process, (uint32_t)i, err);
+        }
+    }
+    return code;
+}
+
+int inq_nsys_homes_settle(struct inq_nsys_homes *homes, struct inq_err *err)
+{
+    struct inq_map busiest = {0};
+    int code = find_busiest(homes, &busiest, err);
+    for (size_t i = 0; code == INQ_OK && i < homes->n; i++) {
+        const struct inq_nsys_share *own = &homes->shares[i];
+        uint32_t at = (uint32_t)i;
+        (void)inq_map_get(&busiest, (uint64_t)own->process, &at);
+        const struct inq_nsys_share *best = &homes->shares[at];
         bool drives = own->kernels_ns > 0.0 && own->kernels_ns >= busy_part * best->kernels_ns;
         int64_t device = drives ? own->device : best->device;
         code = inq_map_put(&homes->devices, key_of(own->process, own->device),
                            (uint32_t)(device + 1), err);
     }
+    inq_map_release(&busiest);
     return code;
 }
 
@@ -86,6 +92,7 @@ int64_t inq_nsys_home(const struct inq_nsys_homes *homes, int64_t process, int64
 void inq_nsys_homes_release(struct inq_nsys_homes *homes)
 {
     inq_mem_free(homes->shares);
+    inq_map_release(&homes->known);
     inq_map_release(&homes->devices);
     *homes = (struct inq_nsys_homes){0};
 }

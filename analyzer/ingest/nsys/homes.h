@@ -18,11 +18,11 @@ struct inq_nsys_share {
 struct inq_nsys_homes {
     struct inq_nsys_share *shares;
     size_t n, cap;
+    struct inq_map known;   /* hash of process and device -> its share */
     struct inq_map devices; /* hash of process and device -> device of the rank, + 1 */
 };
 
-/* Adds to the share of a process on a device; beyond some thousands nothing is noted and every
- * device stays a rank of its own. Fails with INQ_NOMEM. */
+/* Adds to the share of a process on a device. Fails with INQ_NOMEM, INQ_LIMIT. */
 int inq_nsys_homes_add(struct inq_nsys_homes *homes, const struct inq_nsys_share *share,
                        struct inq_err *err);
 /* After the last share. Fails with INQ_NOMEM. */

@@ -107,11 +107,16 @@ static void trim(struct inq_csv_field *field)
     }
 }
 
-static void split(struct inq_csv *csv, char *p, const char *end)
+static int split(struct inq_csv *csv, char *p, const char *end, struct inq_err *err)
 {
     const char separator = csv->separator;
     csv->n_fields = 0;
-    while (csv->n_fields < INQ_CSV_MAX_FIELDS) {
+    for (;;) {
+        int code = inq_mem_grow(&csv->fields, &csv->cap_fields, csv->n_fields + 1,
+                                sizeof *csv->fields, INQ_CSV_MAX_RECORD + 1, err);
+        if (code != INQ_OK) {
+            return code;
+        }
         struct inq_csv_field *field = &csv->fields[csv->n_fields++];
         if (p < end && *p == '"') {
             p = quoted_field(p, end, separator, field);
@@ -124,7 +129,7 @@ static void split(struct inq_csv *csv, char *p, const char *end)
             trim(field);
         }
         if (p == end) {
-            break;
+            return INQ_OK;
         }
         p++;
     }
@@ -136,8 +141,8 @@ static void advance(struct inq_csv *csv, size_t n)
     csv->next_offset += n;
 }
 
-/* Takes the record that ends at `stop`; false for a blank line. */
-static bool take(struct inq_csv *csv, const char *stop)
+/* Takes the record that ends at `stop`; *got is false for a blank line. */
+static int take(struct inq_csv *csv, const char *stop, bool *got, struct inq_err *err)
 {
     char *first = csv->window + csv->begin;
     const char *last = stop;
@@ -150,11 +155,8 @@ static bool take(struct inq_csv *csv, const char *stop)
     if (last > first && last[-1] == '\r') {
         last--;
     }
-    if (first == last) {
-        return false;
-    }
-    split(csv, first, last);
-    return true;
+    *got = first != last;
+    return *got ? split(csv, first, last, err) : INQ_OK;
 }
 
 /* No record can be made of what is in the window: goes on behind its first line. */
@@ -166,6 +168,17 @@ static void drop_line(struct inq_csv *csv)
     if (csv->damage != NULL) {
         inq_damage_add(csv->damage, INQ_DAMAGE_BAD_EVENT, 1, (int64_t)csv->next_offset);
     }
+    csv->skipping = line == NULL;
+    advance(csv, line != NULL ? (size_t)(line - first) + 1 : n);
+}
+
+/* The rest of a line that was dropped: it is no record of its own. */
+static void skip_rest(struct inq_csv *csv)
+{
+    const char *first = csv->window + csv->begin;
+    size_t n = csv->end - csv->begin;
+    const char *line = memchr(first, '\n', n);
+    csv->skipping = line == NULL;
     advance(csv, line != NULL ? (size_t)(line - first) + 1 : n);
 }
 
@@ -174,15 +187,19 @@ int inq_csv_next(struct inq_csv *csv, bool *got, struct inq_err *err)
     *got = false;
     for (;;) {
         const char *stop = NULL;
+        if (csv->skipping && csv->begin < csv->end) {
+            skip_rest(csv);
+            continue;
+        }
         if (csv->begin < csv->end) {
             stop = record_end(csv, csv->window + csv->begin, csv->window + csv->end);
         } else if (csv->at_end) {
             return INQ_OK;
         }
         if (stop != NULL) {
-            if (take(csv, stop)) {
-                *got = true;
-                return INQ_OK;
+            int code = take(csv, stop, got, err);
+            if (code != INQ_OK || *got) {
+                return code;
             }
         } else if (csv->at_end || csv->end - csv->begin == INQ_CSV_MAX_RECORD) {
             drop_line(csv);
@@ -198,5 +215,6 @@ int inq_csv_next(struct inq_csv *csv, bool *got, struct inq_err *err)
 void inq_csv_release(struct inq_csv *csv)
 {
     inq_mem_free(csv->window);
+    inq_mem_free(csv->fields);
     *csv = (struct inq_csv){0};
 }

@@ -6,9 +6,7 @@
 
 #include "ingest/source/source.h"
 
-/* Columns looked at; further ones are skipped. */
-#define INQ_CSV_MAX_FIELDS 64
-/* A record longer than this is no record. */
+/* A record longer than this is no record. It also bounds the fields of one. */
 #define INQ_CSV_MAX_RECORD ((size_t)1 << 20)
 
 struct inq_csv_field {
@@ -22,8 +20,8 @@ struct inq_csv {
     char separator;
     struct inq_damage *damage; /* records that were none, an unterminated quote; may be NULL */
     /* the current record */
-    struct inq_csv_field fields[INQ_CSV_MAX_FIELDS];
-    size_t n_fields;
+    struct inq_csv_field *fields;
+    size_t n_fields, cap_fields;
     uint64_t offset; /* uncompressed, of its first byte */
     bool cut;        /* it ended with the source, not with a line break */
     /* the rest is the reader's own: a window of the source */
@@ -33,6 +31,7 @@ struct inq_csv {
     size_t chunk_left;
     uint64_t next_offset;
     bool at_end;
+    bool skipping; /* the rest of a line that was dropped */
 };
 
 /* Reads the next record that is not blank; *got is false at the end. Fields are valid until the

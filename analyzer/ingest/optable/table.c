@@ -33,7 +33,7 @@ enum inq_op_column {
 
 struct inq_op_header {
     char separator;
-    size_t n_columns;               /* of any name, at most INQ_CSV_MAX_FIELDS */
+    size_t n_columns;               /* of any name */
     int place[INQ_COL_COUNT];       /* index of the field; -1: no such column */
     int64_t unit_ns[INQ_COL_COUNT]; /* of the three columns of time */
 };
@@ -143,7 +143,7 @@ static void parse_with(const char *line, size_t len, char separator, struct inq_
         header->unit_ns[i] = SECOND;
     }
     const char *end = line + len;
-    for (int place = 0; place < INQ_CSV_MAX_FIELDS; place++) {
+    for (int place = 0;; place++) {
         const char *stop = memchr(line, separator, (size_t)(end - line));
         const char *last = stop != NULL ? stop : end;
         add_field(header, line, (size_t)(last - line), place);
@@ -163,6 +163,9 @@ static bool op_header_parse(const char *line, size_t len, struct inq_op_header *
     if (len >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
         line += 3;
         len -= 3;
+    }
+    if (len > 0 && (line[0] == '{' || line[0] == '[')) {
+        return false; /* JSON, in which a line can have very many commas */
     }
     for (size_t i = 0; i < sizeof separators; i++) {
         parse_with(line, len, separators[i], header);
@@ -553,6 +556,9 @@ static int read_rows(struct table *table, struct inq_err *err)
 {
     bool got = false;
     int code = inq_csv_next(&table->csv, &got, err); /* the header, understood already */
+    if (code == INQ_OK && got && table->csv.offset > 0) {
+        code = read_row(table, err); /* it is too long for a record: this is the next one */
+    }
     while (code == INQ_OK) {
         code = inq_csv_next(&table->csv, &got, err);
         if (code != INQ_OK || !got) {
@@ -584,7 +590,11 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
     }
     table->shard = shard;
     table->last_index = INQ_NONE;
-    if (!op_header_parse(head, first_line(head, n), &table->header)) {
+    size_t header = first_line(head, n);
+    if (header == INQ_SOURCE_PEEK) { /* what its further columns are is not looked at */
+        inq_damage_add(&shard->file.damage, INQ_DAMAGE_LIMIT, 1, (int64_t)header);
+    }
+    if (!op_header_parse(head, header, &table->header)) {
         code = inq_err_set(err, INQ_UNSUPPORTED, "not a trace: a table without op types and times");
     } else {
         table->csv.source = source;

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RING_SLOTS = 6, WAKE_FREE = 3, PEEK_SIZE = 64 << 10 };
+enum { RING_SLOTS = 6, WAKE_FREE = 3 };
 static const size_t DEFAULT_CHUNK = (size_t)256 << 10;
 
 /* One chunk: HEADROOM, then `n` of chunk_size bytes, then PADDING. */
@@ -259,15 +259,15 @@ static int next_chunk(struct inq_source *source, char **bytes, size_t *n, struct
 /* Gathers small chunks until there is enough to recognise a format by. */
 static int gather_head(struct inq_source *source, struct inq_err *err)
 {
-    char *memory = inq_mem_zalloc(1, INQ_SOURCE_HEADROOM + PEEK_SIZE + INQ_SOURCE_PADDING);
+    char *memory = inq_mem_zalloc(1, INQ_SOURCE_HEADROOM + INQ_SOURCE_PEEK + INQ_SOURCE_PADDING);
     if (memory == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for input buffers");
     }
     source->head = memory;
     char *out = memory + INQ_SOURCE_HEADROOM;
     int code = INQ_OK;
-    while (source->ahead_n > 0 && source->head_n < PEEK_SIZE) {
-        size_t room = PEEK_SIZE - source->head_n;
+    while (source->ahead_n > 0 && source->head_n < INQ_SOURCE_PEEK) {
+        size_t room = INQ_SOURCE_PEEK - source->head_n;
         size_t part = source->ahead_n < room ? source->ahead_n : room;
         memcpy(out + source->head_n, source->ahead, part);
         source->head_n += part;
@@ -289,7 +289,7 @@ int inq_source_peek(struct inq_source *source, const char **bytes, size_t *n, st
     if (source->ahead_n == 0 && source->head == NULL) {
         code = next_chunk(source, &source->ahead, &source->ahead_n, err);
     }
-    if (code == INQ_OK && source->head == NULL && source->ahead_n < PEEK_SIZE) {
+    if (code == INQ_OK && source->head == NULL && source->ahead_n < INQ_SOURCE_PEEK) {
         code = gather_head(source, err);
     }
     if (source->head != NULL) {
@@ -297,7 +297,7 @@ int inq_source_peek(struct inq_source *source, const char **bytes, size_t *n, st
         *n = source->head_n;
     } else {
         *bytes = source->ahead;
-        *n = source->ahead_n < PEEK_SIZE ? source->ahead_n : PEEK_SIZE;
+        *n = source->ahead_n < INQ_SOURCE_PEEK ? source->ahead_n : INQ_SOURCE_PEEK;
     }
     return code;
 }

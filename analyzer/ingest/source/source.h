@@ -50,8 +50,9 @@ int inq_source_open(const char *path, const struct inq_source_options *options,
 int inq_source_open_memory(const void *bytes, size_t n, const struct inq_source_options *options,
                            struct inq_source **source, struct inq_err *err);
 
-/* The first bytes (at most 64 KiB, less for short inputs), for recognition; they will be delivered
- * again by inq_source_next. */
+/* The first bytes (at most INQ_SOURCE_PEEK, less for short inputs), for recognition; they will be
+ * delivered again by inq_source_next. */
+#define INQ_SOURCE_PEEK ((size_t)64 << 10)
 int inq_source_peek(struct inq_source *source, const char **bytes, size_t *n, struct inq_err *err);
 /* The next chunk, valid until the next call; *n == 0 at the end. A damaged compressed stream ends
  * early (what could be decompressed is delivered) and is counted in inq_source_damage; after a

@@ -78,8 +78,12 @@ static void read_header(struct reading *r, const char *at, const char *end)
     struct text field;
     r->n_columns = 0;
     at += at < end && *at == '#';
-    while (r->n_columns < MAX_COLUMNS && next_field(r->form, &at, end, &field)) {
-        r->columns[r->n_columns++] = inq_gpu_column_of(field.at, field.n);
+    while (next_field(r->form, &at, end, &field)) {
+        if (r->n_columns < MAX_COLUMNS) {
+            r->columns[r->n_columns++] = inq_gpu_column_of(field.at, field.n);
+        } else {
+            inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, 1, (int64_t)r->offset);
+        }
     }
 }
 
@@ -89,11 +93,18 @@ static int number_of(struct reading *r, struct text uuid, int32_t *index, struct
 {
     inq_str id = 0;
     int code = inq_strtab_add(&r->shard->names, uuid.at, uuid.n, &id, err);
-    for (*index = 0; *index < r->n_uuids && r->uuids[*index] != id; (*index)++) {
+    int32_t known = 0;
+    while (known < r->n_uuids && r->uuids[known] != id) {
+        known++;
     }
-    if (*index == r->n_uuids && r->n_uuids < INQ_GPU_MAX_UUIDS) {
+    if (known == INQ_GPU_MAX_UUIDS) {
+        inq_damage_add(&r->shard->file.damage, INQ_DAMAGE_LIMIT, 1, (int64_t)r->offset);
+        return code;
+    }
+    if (known == r->n_uuids) {
         r->uuids[r->n_uuids++] = id;
     }
+    *index = known;
     return code;
 }
 
@@ -192,7 +203,7 @@ static int read_row(struct reading *r, const char *at, const char *end, struct i
     }
     r->shard->telemetry->local_time |= stamp.n > 0;
     int code = index >= 0 ? INQ_OK : number_of(r, uuid, &index, err);
-    return code == INQ_OK ? add(r, 0, index, &sample, err) : code;
+    return code == INQ_OK && index >= 0 ? add(r, 0, index, &sample, err) : code;
 }
 
 /* ---- Prometheus ------------------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
  * Environment". Tables of names stand behind the events that need them, so the file is held whole
  * while it is read. */
 #include "base/mem.h"
+#include "base/sort.h"
 
 #include "ingest/xla/device.h"
 
@@ -181,22 +182,69 @@ static int xla_read_host(struct inq_xla_file *file, const struct inq_xla_plane *
 
 /* ---- steps of devices, on the host ----------------------------------------------------------- */
 
+/* A rank's events by start, and its calls by correlation: what steps are looked up in. */
+struct started {
+    const struct inq_rank *rank;
+    uint32_t *order;      /* [events.n] */
+    struct inq_map calls; /* correlation -> call */
+    uint64_t looks;       /* left: steps that overlap would look at every event each */
+};
+
+static void started_release(struct started *started)
+{
+    inq_mem_free(started->order);
+    inq_map_release(&started->calls);
+}
+
+static int started_init(struct started *started, const struct inq_rank *rank, struct inq_err *err)
+{
+    /* Steps of a device follow each other, so that every event is looked at about once. */
+    enum { LOOKS = 64 };
+    size_t n = rank->events.n;
+    *started = (struct started){.rank = rank, .looks = LOOKS * ((uint64_t)n + rank->n_notes)};
+    started->order = inq_mem_zalloc(n + 1, sizeof *started->order);
+    int code = started->order != NULL
+                   ? inq_sort_order_i64(rank->events.start_ns, n, started->order, err)
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for the steps of a device");
+    for (size_t i = 0; i < rank->calls.n && code == INQ_OK; i++) {
+        code = inq_map_put(&started->calls, (uint32_t)rank->calls.correlation[i], (uint32_t)i, err);
+    }
+    return code;
+}
+
+/* The first event, by start, that does not start before `ns`. */
+static size_t first_from(const struct started *started, int64_t ns)
+{
+    size_t low = 0;
+    size_t high = started->rank->events.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool before = started->rank->events.start_ns[started->order[middle]] < ns;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+
 /* Launches of what starts within a step of the device. */
 struct launches {
     int64_t first_ns, last_ns;
     uint32_t lane;
 };
 
-static struct launches launches_within(const struct inq_rank *rank, const struct inq_note *step,
-                                       const struct inq_map *calls)
+static struct launches launches_within(struct started *started, const struct inq_note *step)
 {
+    const struct inq_rank *rank = started->rank;
     const struct inq_events *e = &rank->events;
     struct launches found = {INT64_MAX, INT64_MIN, 0};
-    for (size_t i = 0; i < e->n; i++) {
+    for (size_t k = first_from(started, step->start_ns); k < e->n && started->looks > 0; k++) {
+        uint32_t i = started->order[k];
         uint32_t call;
-        bool within =
-            e->start_ns[i] >= step->start_ns && e->start_ns[i] < step->start_ns + step->dur_ns;
-        if (!within || !inq_map_get(calls, e->call[i], &call)) {
+        if (e->start_ns[i] >= step->start_ns + step->dur_ns) {
+            break;
+        }
+        started->looks--;
+        if (!inq_map_get(&started->calls, e->call[i], &call)) {
             continue;
         }
         int64_t start_ns = rank->calls.start_ns[call];
@@ -208,23 +256,19 @@ static struct launches launches_within(const struct inq_rank *rank, const struct
     return found;
 }
 
-static int mark_rank(struct inq_rank *rank, struct inq_err *err)
+static int mark_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
 {
-    enum { MOST_STEPS = 1024 }; /* every step looks at every event */
-    struct inq_map calls = {0};
-    int code = INQ_OK;
-    for (size_t i = 0; i < rank->calls.n && code == INQ_OK; i++) {
-        code = inq_map_put(&calls, (uint32_t)rank->calls.correlation[i], (uint32_t)i, err);
-    }
+    struct started started;
+    int code = started_init(&started, rank, err);
     size_t n = rank->n_notes;
-    size_t steps = 0;
-    for (size_t i = 0; i < n && code == INQ_OK && steps < MOST_STEPS; i++) {
+    uint64_t left_out = 0;
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
         struct inq_note note = rank->notes[i];
         if (note.kind != INQ_NOTE_STEP || !note.on_gpu) {
             continue;
         }
-        steps++;
-        struct launches found = launches_within(rank, &note, &calls);
+        struct launches found = launches_within(&started, &note);
+        left_out += started.looks == 0;
         if (found.first_ns < found.last_ns) {
             note.start_ns = found.first_ns;
             note.dur_ns = found.last_ns - found.first_ns;
@@ -233,7 +277,10 @@ static int mark_rank(struct inq_rank *rank, struct inq_err *err)
             code = inq_rank_add_note(rank, &note, err);
         }
     }
-    inq_map_release(&calls);
+    if (left_out > 0) {
+        inq_damage_add(&shard->file.damage, INQ_DAMAGE_LIMIT, left_out, 0);
+    }
+    started_release(&started);
     return code;
 }
 
@@ -245,7 +292,7 @@ static int xla_mark_launches(struct inq_shard *shard, struct inq_err *err)
     int code = INQ_OK;
     for (size_t r = 0; r < shard->n_ranks && code == INQ_OK; r++) {
         if (shard->ranks[r].calls.n > 0) {
-            code = mark_rank(&shard->ranks[r], err);
+            code = mark_rank(shard, &shard->ranks[r], err);
         }
     }
     return code;

@@ -8,8 +8,8 @@
 
 /* Of lines that tell the same, this many are events. */
 #define KEEP_SAME 2
-/* And of one kind; a run of 16,384 ranks may time out on all of them. */
-#define KEEP_KIND ((uint32_t)40000)
+/* And of one kind: a run of 131,072 ranks may time out on all of them, and say so twice. */
+#define KEEP_KIND ((uint32_t)1 << 18)
 
 static const char *const kind_texts[] = {INQ_LOG_KINDS(INQ_WORD_TEXT)};
 
@@ -152,6 +152,7 @@ int inq_log_add(struct inq_log_book *book, const struct inq_log_event *event, st
 {
     struct inq_log *log = book->log;
     uint64_t key = key_of(event);
+    log->not_kept += event->list_cut;
     uint32_t first = 0;
     uint32_t n = 0;
     (void)inq_map_get(&book->kinds, (uint64_t)event->kind, &n);

@@ -8,10 +8,10 @@
 #include "trace/build/shard.h"
 
 /* What one file may make us hold. */
-#define INQ_LOG_MAX_EVENTS  ((size_t)1 << 17)
+#define INQ_LOG_MAX_EVENTS  ((size_t)1 << 19)
 #define INQ_LOG_MAX_TEXT    ((size_t)400)
 #define INQ_LOG_MAX_METRICS ((size_t)1 << 18)
-#define INQ_LOG_MAX_RANKS   ((size_t)1 << 12) /* in one list */
+#define INQ_LOG_MAX_RANKS   ((size_t)1 << 14) /* in one list */
 
 /* An event with everything unknown. */
 void inq_log_event_init(struct inq_log_event *event);

@@ -8,7 +8,7 @@
 #include "base/sort.h"
 #include "trace/build/build.h"
 
-/* More steps than this are no steps. */
+/* More steps than this are no steps; what was of others is counted and belongs to none. */
 enum { MAX_STEPS = 1 << 17 };
 
 static int compare_windows(const void *a, const void *b, void *ctx)
@@ -118,7 +118,7 @@ static int collect_labels(const struct inq_rank *rank, struct inq_windows *windo
 
 /* ---- the table of steps ---------------------------------------------------------------------- */
 
-static int list_numbers(const struct inq_windows *windows, size_t n_ranks, struct inq_map *index,
+static int list_numbers(struct inq_windows *windows, size_t n_ranks, struct inq_map *index,
                         int64_t **numbers, size_t *n, struct inq_err *err)
 {
     size_t cap = 0;
@@ -129,7 +129,11 @@ static int list_numbers(const struct inq_windows *windows, size_t n_ranks, struc
         for (size_t w = 0; w < windows[r].n && code == INQ_OK; w++) {
             int64_t number = windows[r].rows[w].number;
             uint32_t known;
-            if (*n == MAX_STEPS || inq_map_get(index, (uint64_t)number, &known)) {
+            if (inq_map_get(index, (uint64_t)number, &known)) {
+                continue;
+            }
+            if (*n == MAX_STEPS) { /* ranks that number their steps in ways of their own */
+                windows[r].dropped++;
                 continue;
             }
             code = inq_mem_grow(numbers, &cap, *n + 1, sizeof **numbers, MAX_STEPS, err);
@@ -258,10 +262,6 @@ static int collect(struct inq_trace *trace, struct inq_windows *windows, struct 
         code = has_labels(rank) ? collect_labels(rank, &windows[r], err)
                                 : inq_windows_recorded(rank, &windows[r], err);
         any = any || windows[r].n > 0;
-        if (windows[r].dropped > 0 && rank->file < trace->n_files) {
-            inq_damage_add(&trace->files[rank->file].damage, INQ_DAMAGE_LIMIT, windows[r].dropped,
-                           0);
-        }
     }
     if (code == INQ_OK && !any) {
         code = inq_steps_infer(trace, windows, &trace->no_steps_why, err);
@@ -276,6 +276,29 @@ static int collect(struct inq_trace *trace, struct inq_windows *windows, struct 
     return code;
 }
 
+/* Says in the account of its file what a rank lost to the most steps that are kept. */
+static int count_dropped(struct inq_trace *trace, const struct inq_windows *windows,
+                         struct inq_err *err)
+{
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (windows[r].dropped == 0 || trace->ranks[r].file >= trace->n_files) {
+            continue;
+        }
+        struct inq_file *file = &trace->files[trace->ranks[r].file];
+        bool told = file->damage.count[INQ_DAMAGE_LIMIT] > 0 || file->reason[0] != '\0';
+        inq_damage_add(&file->damage, INQ_DAMAGE_LIMIT, windows[r].dropped, 0);
+        const char *reason =
+            told ? file->reason
+                 : inq_arena_printf(trace->arena, "steps after the first %d are left out",
+                                    (int)MAX_STEPS);
+        if (reason == NULL) {
+            return inq_err_set(err, INQ_NOMEM, "out of memory for steps");
+        }
+        file->reason = reason;
+    }
+    return INQ_OK;
+}
+
 int inq_steps_assign(struct inq_trace *trace, struct inq_err *err)
 {
     struct inq_map index = {0};
@@ -286,6 +309,9 @@ int inq_steps_assign(struct inq_trace *trace, struct inq_err *err)
                                : inq_err_set(err, INQ_NOMEM, "out of memory for steps");
     if (code == INQ_OK) {
         code = list_numbers(windows, trace->n_ranks, &index, &numbers, &n, err);
+    }
+    if (code == INQ_OK) {
+        code = count_dropped(trace, windows, err);
     }
     if (code == INQ_OK) {
         code = make_steps(trace, numbers, n, err);

@@ -17,6 +17,7 @@ struct builder {
     size_t n_records;
     size_t n_places;       /* members of all groups */
     struct inq_map groups; /* hash of name and members -> team */
+    struct inq_map named;  /* the same by where the name and the members are */
     size_t cap_groups;
     struct inq_flight_group world; /* of all ranks, where dumps name it without its members */
     struct inq_err *err;
@@ -70,13 +71,26 @@ static bool is_bare_world(const struct inq_flight_group *group)
     return group->n_ranks == 0 && strcmp(group->desc, INQ_FLIGHT_WORLD) == 0;
 }
 
+/* Members of a group that are to be looked at: none where the record before has the very same list.
+ * What a log printed of all ranks shares one, which else is read ranks x ranks times. */
+static size_t new_members(const struct builder *b, size_t d, size_t g)
+{
+    const struct inq_flight_group *group = &b->records->of[d]->groups[g];
+    const struct inq_flight_dump *before = d > 0 ? b->records->of[d - 1] : NULL;
+    bool same = before != NULL && g < before->n_groups && before->groups[g].ranks == group->ranks &&
+                before->groups[g].n_ranks == group->n_ranks;
+    return same ? 0 : group->n_ranks;
+}
+
 /* The ranks that are members of groups or have dumps; all up to the highest where a group of all is
  * named, but not listed. */
-static void mark_ranks(const struct inq_flight_dump *dump, size_t world, bool *seen)
+static void mark_ranks(const struct builder *b, size_t d, size_t world, bool *seen)
 {
+    const struct inq_flight_dump *dump = b->records->of[d];
     seen[dump->rank] = true;
     for (size_t g = 0; g < dump->n_groups; g++) {
-        for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
+        size_t n = new_members(b, d, g);
+        for (size_t i = 0; i < n; i++) {
             seen[dump->groups[g].ranks[i]] = true;
         }
         if (is_bare_world(&dump->groups[g])) {
@@ -93,7 +107,8 @@ static int list_ranks(struct builder *b)
         const struct inq_flight_dump *dump = of[d];
         highest = dump->rank > highest ? dump->rank : highest;
         for (size_t g = 0; g < dump->n_groups; g++) {
-            for (size_t i = 0; i < dump->groups[g].n_ranks; i++) {
+            size_t n = new_members(b, d, g);
+            for (size_t i = 0; i < n; i++) {
                 highest = dump->groups[g].ranks[i] > highest ? dump->groups[g].ranks[i] : highest;
             }
         }
@@ -107,7 +122,7 @@ static int list_ranks(struct builder *b)
         return no_memory(b);
     }
     for (size_t d = 0; d < b->n_records; d++) {
-        mark_ranks(of[d], world, seen);
+        mark_ranks(b, d, world, seen);
     }
     for (size_t r = 0; r < world; r++) {
         if (seen[r]) {
@@ -152,6 +167,14 @@ static int fill_team(struct builder *b, struct inq_state_group *team,
     }
     return inq_sort(team->places, team->n_members, sizeof *team->places, compare_places, NULL,
                     b->err);
+}
+
+/* What a group is known by without reading its members. */
+static uint64_t place_of(const struct inq_flight_group *group)
+{
+    uint64_t place[] = {(uint64_t)(uintptr_t)group->ranks, group->n_ranks,
+                        inq_hash_bytes(group->name, strlen(group->name))};
+    return inq_hash_bytes(place, sizeof place);
 }
 
 /* The group of the same name and members that another rank told of, or a new one if it is used. A
@@ -255,9 +278,14 @@ static int join_groups(struct builder *b, struct inq_state_rank *rank, bool all)
             continue;
         }
         const struct inq_flight_group *group = same_group(b, dump, &dump->groups[g]);
+        uint64_t place = place_of(group);
         rank->team_of[g] = INQ_NONE;
-        if (group->n_ranks > 0) {
-            code = find_team(b, group, used[g], &rank->team_of[g]);
+        if (group->n_ranks == 0 || inq_map_get(&b->named, place, &rank->team_of[g])) {
+            continue;
+        }
+        code = find_team(b, group, used[g], &rank->team_of[g]);
+        if (code == INQ_OK) {
+            code = inq_map_put(&b->named, place, rank->team_of[g], b->err);
         }
     }
     inq_mem_free(used);
@@ -471,5 +499,6 @@ int inq_state_build(const struct inq_state_records *records, struct inq_arena *a
         find_stale(&b);
     }
     inq_map_release(&b.groups);
+    inq_map_release(&b.named);
     return code;
 }

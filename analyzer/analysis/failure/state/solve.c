@@ -11,12 +11,35 @@
 /* More would tell nothing new. */
 enum { MAX_EDGES = 4096 };
 
+/* Members that hold a collective, in their order; one more than is kept, for a rank that is itself
+ * among them does not wait for itself. */
+struct holders {
+    uint32_t at[MAX_EDGES + 1];
+    uint32_t n;
+};
+
+/* What the members of a group are to a collective: the same for all that wait in it. */
+struct outlook {
+    bool known;
+    uint32_t team;
+    int64_t seq;
+    bool started;             /* by the one that waits */
+    bool passed;              /* some member is past it */
+    bool any_started;         /* some member that is in it has started it */
+    struct holders behind;    /* have not come to it */
+    struct holders elsewhere; /* have enqueued it and do not come to it */
+};
+
+/* Outlooks that are remembered, by group: all ranks of a job may wait in one, or in a few. */
+enum { OUTLOOKS = 64 };
+
 struct drawing {
     const struct inq_state *model;
     struct inq_solution *waits;
     uint32_t rank; /* whose edges are drawn */
     uint32_t to[MAX_EDGES];
     uint32_t n;
+    struct outlook outlooks[OUTLOOKS];
 };
 
 static void add(struct drawing *d, uint32_t to)
@@ -49,64 +72,84 @@ static bool is_unstarted(const struct inq_state_rank *rank, const struct inq_sta
     return rank->timed && is_in(rank, op) && rank->pending[0].entry->state == INQ_FLIGHT_SCHEDULED;
 }
 
-/* Edges to members that have enqueued the op and do not come to it, where none is missing. */
-static void draw_joined(struct drawing *d, const struct inq_state_op *op)
+/* Whether a member that has enqueued the op, as all others, may still not come to it. */
+static bool is_elsewhere(const struct drawing *d, const struct inq_state_place *place,
+                         const struct inq_state_op *op)
 {
+    const struct inq_state_rank *member = &d->model->ranks[place->rank];
+    bool there = place->known && (place->next_seq > op->entry->collective_seq || place->pending);
+    bool unsure = !place->certain && !there; /* it may have joined, or not */
+    bool older = member->n_unplaced > 0 && member->n_pending > 0 &&
+                 member->unplaced < member->pending[0].entry->record_id;
+    bool late = op->entry->state == INQ_FLIGHT_STARTED && is_unstarted(member, op);
+    return unsure || older || late || (member->n_pending > 0 && !is_in(member, op));
+}
+
+static void hold(struct holders *holders, bool holds, uint32_t rank)
+{
+    if (holds && holders->n <= MAX_EDGES) {
+        holders->at[holders->n++] = rank;
+    }
+}
+
+static const struct outlook *look(struct drawing *d, const struct inq_state_op *op)
+{
+    struct outlook *o = &d->outlooks[op->team % OUTLOOKS];
+    int64_t seq = op->entry->collective_seq;
+    bool started = op->entry->state == INQ_FLIGHT_STARTED;
+    if (o->known && o->team == op->team && o->seq == seq && o->started == started) {
+        return o;
+    }
     const struct inq_state_group *team = &d->model->groups[op->team];
+    o->known = true;
+    o->team = op->team;
+    o->seq = seq;
+    o->started = started;
+    o->passed = o->any_started = false;
+    o->behind.n = o->elsewhere.n = 0;
     for (size_t i = 0; i < team->n_members; i++) {
         const struct inq_state_place *place = &team->places[i];
         const struct inq_state_rank *member = &d->model->ranks[place->rank];
-        bool there =
-            place->known && (place->next_seq > op->entry->collective_seq || place->pending);
-        bool unsure = !place->certain && !there; /* it may have joined, or not */
-        bool older = member->n_unplaced > 0 && member->n_pending > 0 &&
-                     member->unplaced < member->pending[0].entry->record_id;
-        bool late = op->entry->state == INQ_FLIGHT_STARTED && is_unstarted(member, op);
-        if (unsure || older || late || (member->n_pending > 0 && !is_in(member, op))) {
-            add(d, place->rank);
-        }
+        o->passed = o->passed || (place->known && place->next_seq > seq);
+        o->any_started = o->any_started || (member->n_pending > 0 && is_in(member, op) &&
+                                            member->pending[0].entry->state == INQ_FLIGHT_STARTED);
+        hold(&o->behind, place->certain && is_behind(place, seq), place->rank);
+        hold(&o->elsewhere, is_elsewhere(d, place, op), place->rank);
+    }
+    return o;
+}
+
+static void add_all(struct drawing *d, const struct holders *holders)
+{
+    for (uint32_t i = 0; i < holders->n; i++) {
+        add(d, holders->at[i]);
     }
 }
 
 /* Whether another member has started the op, and this one has not. */
-static bool is_left_behind(struct drawing *d, const struct inq_state_op *op)
+static bool is_left_behind(struct drawing *d, const struct outlook *o,
+                           const struct inq_state_op *op)
 {
-    const struct inq_state_group *team = &d->model->groups[op->team];
-    bool behind = false;
-    for (size_t i = 0; i < team->n_members; i++) {
-        const struct inq_state_rank *member = &d->model->ranks[team->places[i].rank];
-        behind = behind || (member->n_pending > 0 && is_in(member, op) &&
-                            member->pending[0].entry->state == INQ_FLIGHT_STARTED);
-    }
-    behind = behind && is_unstarted(&d->model->ranks[d->rank], op);
+    bool behind = o->any_started && is_unstarted(&d->model->ranks[d->rank], op);
     d->waits->nodes[d->rank].unstarted = behind;
     return behind;
 }
 
 static enum inq_state_end draw_collective(struct drawing *d, const struct inq_state_op *op)
 {
-    const struct inq_state_group *team = &d->model->groups[op->team];
-    int64_t seq = op->entry->collective_seq;
-    bool passed = false;
-    for (size_t i = 0; i < team->n_members; i++) {
-        const struct inq_state_place *place = &team->places[i];
-        passed = passed || (place->known && place->next_seq > seq);
-        if (place->certain && is_behind(place, seq)) {
-            add(d, place->rank);
-        }
+    const struct outlook *o = look(d, op);
+    if (o->passed) {
+        return INQ_END_ON_GPU;
     }
-    if (passed || d->n > 0) {
-        d->n = passed ? 0 : d->n;
-        return passed ? INQ_END_ON_GPU : INQ_END_WAITS;
+    add_all(d, &o->behind);
+    if (d->n == 0) {
+        add_all(d, &o->elsewhere);
     }
-    draw_joined(d, op);
     if (d->n > 0) {
         return INQ_END_WAITS;
     }
-    if (team->n_members == 1 || is_left_behind(d, op)) {
-        return INQ_END_ON_GPU;
-    }
-    return INQ_END_JOINED;
+    bool alone = d->model->groups[op->team].n_members == 1;
+    return alone || is_left_behind(d, o, op) ? INQ_END_ON_GPU : INQ_END_JOINED;
 }
 
 /* ---- P2P ------------------------------------------------------------------------------------- */

@@ -3,6 +3,8 @@
  * databases that are damaged or something else. */
 #include "support_read.h"
 
+#include "ingest/nsys/homes.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -448,9 +450,33 @@ static void nsys__only_databases_are_taken(void **state)
     inq_shard_release(&shard);
 }
 
+/* ---- homes ----------------------------------------------------------------------------------- */
+
+/* Each process works on a GPU of its own and copies on GPU 0. */
+static void homes__hold_for_any_number_of_processes(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 5000 };
+    struct inq_nsys_homes homes = {0};
+    struct inq_err err = {0};
+    for (int64_t p = 0; p < PROCESSES; p++) {
+        struct inq_nsys_share stray = {.process = p, .device = 0, .others_ns = 5.0};
+        struct inq_nsys_share own = {.process = p, .device = 1 + p % 7, .kernels_ns = 100.0};
+        assert_int_equal(inq_nsys_homes_add(&homes, &stray, &err), INQ_OK);
+        assert_int_equal(inq_nsys_homes_add(&homes, &own, &err), INQ_OK);
+    }
+    assert_int_equal(inq_nsys_homes_settle(&homes, &err), INQ_OK);
+    for (int64_t p = 0; p < PROCESSES; p++) {
+        assert_int_equal(inq_nsys_home(&homes, p, 0), 1 + p % 7);
+        assert_int_equal(inq_nsys_home(&homes, p, 1 + p % 7), 1 + p % 7);
+    }
+    inq_nsys_homes_release(&homes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(homes__hold_for_any_number_of_processes),
         cmocka_unit_test(nsys__schema_3_13),
         cmocka_unit_test(nsys__schema_3_17_with_nvtx),
         cmocka_unit_test(nsys__kernels_find_their_launches),

@@ -17,7 +17,7 @@
 /* ---- a writer of protocol buffers ------------------------------------------------------------ */
 
 struct message {
-    char bytes[16384];
+    char bytes[1 << 17];
     size_t n;
 };
 
@@ -223,6 +223,49 @@ static void xspace__what_a_cut_file_still_holds_is_read(void **state)
         assert_true(told > 0 || !file->read || run->traces[0]->ranks[0].events.n == 3);
         inq_run_free(run);
     }
+}
+
+/* Steps that only the device marks become the host's, however many they are. */
+static void xspace__every_step_of_a_device_gets_its_launches(void **state)
+{
+    (void)state;
+    enum { STEPS = 1500 };
+    const char *name = "worker-3.xplane.pb";
+    struct message space = {.n = 0};
+    struct message gpu = plane_of("/device:GPU:0");
+    struct message stream = line_of(7, "Stream #7(Compute)");
+    struct message steps = line_of(1, "Steps");
+    struct message host = plane_of("/host:CPU");
+    struct message thread = line_of(1, "python3");
+    for (int s = 0; s < STEPS; s++) {
+        char number[16];
+        (void)snprintf(number, sizeof number, "%d", s);
+        put_event(&stream, 1, 1000 * (s + 1), 500, CORRELATION, s + 1);
+        put_event(&steps, s + 2, 1000 * (s + 1), 900, 0, 0);
+        put_name(&gpu, 4, s + 2, number);
+        put_event(&thread, 1, 1000 * s + 700, 20, CORRELATION, s + 1);
+    }
+    put_message(&gpu, 3, &stream);
+    put_message(&gpu, 3, &steps);
+    put_name(&gpu, 4, 1, "loop_add_fusion");
+    put_stat_names(&gpu);
+    put_message(&space, 1, &gpu);
+    put_message(&host, 3, &thread);
+    put_name(&host, 4, 1, "cuLaunchKernel");
+    put_stat_names(&host);
+    put_message(&space, 1, &host);
+    put_environment(&space, EPOCH);
+    struct inq_run *run = ingest(&name, &space, 1);
+    assert_int_equal(run->n_traces, 1);
+    const struct inq_trace *trace = run->traces[0];
+    assert_int_equal(trace->ranks[0].events.n, STEPS);
+    assert_int_equal(trace->n_steps, STEPS);
+    for (size_t s = 0; s < STEPS; s++) { /* of the host: when it was launched */
+        assert_true(trace->steps[s].start_ns == EPOCH + 1000 * (int64_t)s + 700);
+        assert_int_equal(trace->ranks[0].events.step[s], s);
+    }
+    assert_int_equal(inq_damage_total(&trace->files[0].damage), 0);
+    inq_run_free(run);
 }
 
 static void xspace__a_profile_without_device_work_says_so(void **state)
@@ -456,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(xspace__a_gpu_is_a_rank_with_streams_launches_and_steps),
         cmocka_unit_test(xspace__what_a_cut_file_still_holds_is_read),
+        cmocka_unit_test(xspace__every_step_of_a_device_gets_its_launches),
         cmocka_unit_test(xspace__a_profile_without_device_work_says_so),
         cmocka_unit_test(xspace__halves_of_a_collective_are_one_and_loops_are_no_work),
         cmocka_unit_test(xspace__hosts_of_a_folder_are_one_run_numbered_on),

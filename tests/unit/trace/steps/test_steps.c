@@ -63,6 +63,32 @@ static void recorded__kernels_go_by_their_launch(void **state)
     inq_run_free(run);
 }
 
+/* Ranks that number their steps in ways of their own have more of them together than one alone. */
+static void recorded__steps_past_the_most_are_counted_where_they_were(void **state)
+{
+    (void)state;
+    enum { MOST = 1 << 17, MORE = 5 };
+    struct inq_shard shards[2];
+    char name[32];
+    for (int r = 0; r < 2; r++) {
+        made_shard(&shards[r], r == 0 ? "a" : "b", r, 2);
+        int first = r == 0 ? 0 : MOST;
+        int n = r == 0 ? MOST : MORE;
+        for (int s = 0; s < n; s++) {
+            (void)snprintf(name, sizeof name, "ProfilerStep#%d", first + s);
+            made_note(&shards[r], name, s * US, US / 2, false);
+        }
+        made_kernel(&shards[r], "gemm", 7, 10, 5, 1, INQ_NONE);
+    }
+    struct inq_run *run = made_run(shards, 2, true);
+    const struct inq_trace *trace = only_trace(run);
+    assert_int_equal(trace->n_steps, MOST);
+    assert_int_equal(trace->files[0].damage.count[INQ_DAMAGE_LIMIT], 0);
+    assert_int_equal(trace->files[1].damage.count[INQ_DAMAGE_LIMIT], MORE);
+    assert_string_equal(trace->files[1].reason, "steps after the first 131072 are left out");
+    inq_run_free(run);
+}
+
 /* A trace that was cut or lost its durations has marks without an end. */
 static void recorded__a_mark_without_an_end_is_no_step(void **state)
 {
@@ -645,6 +671,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded__kernels_go_by_their_launch),
+        cmocka_unit_test(recorded__steps_past_the_most_are_counted_where_they_were),
         cmocka_unit_test(recorded__a_mark_without_an_end_is_no_step),
         cmocka_unit_test(recorded__a_pause_of_the_profiler_is_no_step),
         cmocka_unit_test(recorded__lost_launches_go_with_their_neighbours),

@@ -36,6 +36,7 @@ struct rank_part {
     uint32_t *event_id; /* [events.n] builder ids, INQ_NONE outside the window */
     uint32_t *call_id;  /* [calls.n] */
     int64_t lead_ns;    /* the host's clock is behind the GPU's by this much */
+    bool threads;       /* no device: threads run what they launch */
     /* GPU work of the window by end */
     size_t n_ends;
     int64_t *end_ns; /* ascending */
@@ -312,7 +313,8 @@ static int is_paced(const struct rank_part *p, bool *paced, struct inq_err *err)
 }
 
 /* The op of another stream that `row` seems to have waited for, where nothing explains its start
- * after `explained`; INQ_NONE when there is none. */
+ * after `explained`; INQ_NONE when there is none. A thread that waited does not go on at once: the
+ * scheduler and the interpreter come in between. */
 static uint32_t handed_over(const struct rank_part *p, size_t row, int64_t explained)
 {
     const struct inq_events *e = &p->rank->events;
@@ -322,7 +324,7 @@ static uint32_t handed_over(const struct rank_part *p, size_t row, int64_t expla
         return INQ_NONE;
     }
     int64_t end = e->start_ns[other] + e->dur_ns[other];
-    return end > explained && end >= start - handover_ns ? other : INQ_NONE;
+    return end > explained && (p->threads || end >= start - handover_ns) ? other : INQ_NONE;
 }
 
 /* Launches, and streams that waited for other streams. */
@@ -412,6 +414,7 @@ static int add_rank(struct make *m, uint32_t index, struct inq_err *err)
     struct rank_part *p = &m->parts[index];
     p->rank = &m->trace->ranks[index];
     p->index = index;
+    p->threads = inq_rank_on_cpu(m->trace, p->rank);
     int code = alloc_part(m, p, err);
     if (code == INQ_OK) {
         code = add_events(m, p, err);
@@ -420,8 +423,8 @@ static int add_rank(struct make *m, uint32_t index, struct inq_err *err)
         measure_lead(p);
         code = sort_ends(p, err);
     }
-    bool paced = false;
-    if (code == INQ_OK) {
+    bool paced = p->threads;
+    if (code == INQ_OK && !paced) {
         code = is_paced(p, &paced, err);
     }
     if (code == INQ_OK && !paced) {

@@ -313,8 +313,9 @@ static int read_source(struct reading *reading, struct inq_err *err)
         shard->file.format = "unknown";
         merge_damage(&shard->file.damage, inq_source_damage(source));
         bool broken = n == 0 && inq_damage_total(&shard->file.damage) > 0;
-        return reject_as(shard, broken ? "nothing could be decompressed"
-                                       : inq_unknown_reason(shard->file.path, head, n));
+        return reject_as(shard, broken
+                                    ? "nothing could be decompressed"
+                                    : inq_unknown_reason(&shard->arena, shard->file.path, head, n));
     }
     code = reader->read(source, shard, &why);
     merge_damage(&shard->file.damage, inq_source_damage(source));

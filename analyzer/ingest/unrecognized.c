@@ -187,10 +187,29 @@ bool inq_unknown_is_plain(const char *head, size_t n)
     return reason_of(head, n) == plain_text;
 }
 
-const char *inq_unknown_reason(const char *path, const char *head, size_t n)
+/* Whether a shell takes the path as it is. */
+static bool is_shell_word(const char *path)
 {
-    static const char nsight[] =
-        "a report of Nsight Systems: export it with 'nsys export -t sqlite'";
+    return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "_./+:@%,=-")] == '\0';
+}
+
+/* With the command that exports the report; without memory, without the names in it. */
+static const char *export_of(struct inq_arena *arena, const char *path, size_t suffix,
+                             const char *reason)
+{
+    const char *quote = is_shell_word(path) ? "" : "'";
+    int stem = (int)(strlen(path) - suffix);
+    const char *text =
+        inq_arena_printf(arena, "%s: nsys export --type sqlite --output %s%.*s.sqlite%s %s%s%s",
+                         reason, quote, stem, path, quote, quote, path, quote);
+    return text != NULL ? text : reason;
+}
+
+const char *inq_unknown_reason(struct inq_arena *arena, const char *path, const char *head,
+                               size_t n)
+{
+    static const char nsight[] = "a report of Nsight Systems: export it";
     static const char perfetto[] = "a Perfetto trace in protobuf: convert it with 'traceconv json'";
     static const struct {
         const char *suffix;
@@ -203,7 +222,8 @@ const char *inq_unknown_reason(const char *path, const char *head, size_t n)
     for (size_t i = 0; reason == binary && i < sizeof names / sizeof *names; i++) {
         size_t len = strlen(names[i].suffix);
         if (strlen(path) > len && strcmp(path + strlen(path) - len, names[i].suffix) == 0) {
-            return names[i].reason;
+            return names[i].reason == nsight ? export_of(arena, path, len, nsight)
+                                             : names[i].reason;
         }
     }
     return reason;

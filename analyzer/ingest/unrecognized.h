@@ -3,12 +3,15 @@
 #ifndef INQ_INGEST_UNRECOGNIZED_H
 #define INQ_INGEST_UNRECOGNIZED_H
 
+#include "base/arena.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Why a file with these first bytes is no trace, and what to do if something can be done; of binary
- * data also by the name of the file. A constant text. */
-const char *inq_unknown_reason(const char *path, const char *head, size_t n);
+ * data also by the name of the file. A constant text, or one of the arena. */
+const char *inq_unknown_reason(struct inq_arena *arena, const char *path, const char *head,
+                               size_t n);
 /* Whether they are text in the main, with holes (runs of zeros, as a crash leaves them) or without.
  */
 bool inq_unknown_is_text(const char *head, size_t n);

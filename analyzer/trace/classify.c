@@ -207,6 +207,9 @@ static const struct text_code compute[] = {
     {"bn_", 1},
     {"Eigen::", 1},
     {"tensorflow::", 1},
+    {"autograd::", 1},
+    {"reducer::", 1},
+    {"Optimizer.", 1},
     /* HLO's opcodes, as XLA names its ops and kernels */
     {"fusion", 1},
     {"broadcast.", 1},

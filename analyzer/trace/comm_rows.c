@@ -82,6 +82,7 @@ static bool needs_group(const struct inq_rank *rank, size_t event)
 struct streams {
     size_t n;
     uint32_t *lanes;
+    bool threads; /* of a backend on CPUs: they take turns with one order */
 };
 
 static int list_streams(const struct inq_rank *rank, struct streams *streams, struct inq_err *err)
@@ -108,6 +109,7 @@ static int list_streams(const struct inq_rank *rank, struct streams *streams, st
         }
         streams->lanes[at] = (uint32_t)l;
         streams->n++;
+        streams->threads |= rank->lanes[l].kind == INQ_LANE_THREAD;
     }
     inq_mem_free(used);
     return INQ_OK;
@@ -144,15 +146,16 @@ static int append_group(struct inq_trace *trace, size_t ordinal, uint32_t *index
 }
 
 /* Gives every communication kernel without a group the inferred one of its stream. Streams of
- * different ranks correspond by their order of id when all ranks have as many, else one group
- * stands for all. */
+ * different ranks correspond by their order of id when all ranks have as many, else, and for
+ * threads, one group stands for all. */
 static int assign_groups(struct inq_trace *trace, const struct streams *streams,
                          struct inq_err *err)
 {
     size_t most = 0;
     bool equal = true;
     for (size_t r = 0; r < trace->n_ranks; r++) {
-        equal = equal && (streams[r].n == 0 || most == 0 || streams[r].n == most);
+        equal = equal && !streams[r].threads &&
+                (streams[r].n == 0 || most == 0 || streams[r].n == most);
         most = streams[r].n > most ? streams[r].n : most;
     }
     size_t n_groups = equal ? most : 1;

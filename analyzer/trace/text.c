@@ -4,6 +4,8 @@
 #include "base/words.h"
 #include "inquest/trace.h"
 
+#include <string.h>
+
 const char *inq_trace_str(const struct inq_trace *trace, inq_str id)
 {
     return trace->names == NULL ? "" : inq_strtab_get(trace->names, id);
@@ -15,6 +17,11 @@ const struct inq_launch *inq_trace_launch(const struct inq_trace *trace,
     static const struct inq_launch unknown = {0};
     uint32_t row = rank->events.launch != NULL ? rank->events.launch[event] : 0;
     return row < trace->n_launches ? &trace->launches[row] : &unknown;
+}
+
+bool inq_rank_on_cpu(const struct inq_trace *trace, const struct inq_rank *rank)
+{
+    return strcmp(inq_trace_str(trace, rank->device_name), "CPU") == 0;
 }
 
 bool inq_launch_same_grid(const struct inq_launch *a, const struct inq_launch *b)

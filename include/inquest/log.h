@@ -20,6 +20,7 @@ extern "C" {
     X(ASYNC_EXCEPTION, "a collective failed before it timed out")                                  \
     X(BLOCKING_WAIT, "a blocking wait timed out")                                                  \
     X(WATCHDOG_STUCK, "the watchdog itself makes no progress")                                     \
+    X(ENGINE_STUCK, "an engine made no progress within its watchdog's time")                       \
     X(GIL, "the GIL could not be had")                                                             \
     X(REMOTE_ERROR, "another rank reported an error")                                              \
     X(STORE_LOST, "the store of the process group is gone")                                        \
@@ -112,6 +113,9 @@ extern "C" {
     X(LEADER_LOST, "the leader of the coordination service is gone")                               \
     X(NCCL_WARNING, "NCCL warns")                                                                  \
     X(ERROR_LINE, "a line of error severity")                                                      \
+    X(DIVERGED, "the program ends itself for its loss")                                            \
+    X(PART, "a heading in a file that was put together from several")                              \
+    X(PROCESS_LIMIT, "a process may open or start no more")                                        \
     X(PROCESS, "which process a rank is")                                                          \
     X(MPI_ERROR, "an MPI call failed")                                                             \
     X(RESTARTED, "the launcher starts the workers again")                                          \

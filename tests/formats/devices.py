@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A synthetic run as the profilers of other devices would have recorded it: Ascend's trace_view.json,
 rocprof's and rocprofv3's JSON, Kineto with the categories of other backends. Used by convert.py."""
+import bisect
 import json
 import os
 
@@ -186,7 +187,61 @@ def backend(ranks, out, which):
         write(out, "rank-%d.pt.trace.json" % rank.rank, doc)
 
 
+# ---- PyTorch on CPUs: no device; Gloo's threads --------------------------------------------
+
+
+def cpu(ranks, out, legacy):
+    """Kernels as operators of the main thread, under DDP's annotation, with operators in them;
+    collectives by Gloo's two threads in turn, called in an operator. `legacy`: as PyTorch without
+    Kineto writes it."""
+    main, gloo = 100, (101, 102)
+    for rank in ranks:
+        rows, calls, at = [], 0, min(e["start"] for e in rank.events)
+
+        def add(cat, tid, name, start, end, args=None):
+            row = {"name": name, "ph": "X", "tid": tid, "args": {} if legacy else args or {}}
+            row["ts"], row["dur"] = us(start - at if legacy else rank.base + start), us(end - start)
+            row.update({"pid": "CPU functions"} if legacy else {"cat": cat, "pid": 4000 + rank.rank})
+            rows.append(row)
+
+        for e in rank.of("user_annotation"):
+            if not e["name"].startswith("nccl"):
+                add("user_annotation", main, e["name"], e["start"], e["end"])
+        work = [e for e in rank.of("kernel", "gpu_memcpy", "gpu_memset")]
+        ends = sorted(e["end"] for e in work if not is_comm(e))
+        for e in work:
+            start, end, args = e["start"], e["end"], e["args"]
+            if is_comm(e): # called between two operators
+                before = bisect.bisect_right(ends, start)
+                called = ends[before - 1] if before > 0 else start
+                op = args["Collective name"].replace("_base", "").strip("_")
+                names = {"allreduce": "all_reduce", "allgather": "all_gather"}
+                title = "gloo:" + names.get(op, op)
+                keys = ("Collective name", "In msg nelems", "Out msg nelems", "Group size", "dtype")
+                about = {k: args[k] for k in keys}
+                about.update({k: v for k, v in args.items() if k.startswith("Process Group")})
+                if not legacy:
+                    add("cpu_op", main, "record_param_comms", called, called, about)
+                add("cpu_op", main, "c10d::%s_" % op, called, called)
+                add("user_annotation", gloo[calls % 2], title, start, end)
+                calls += 1
+                continue
+            shapes = {"Input Dims": [args.get("grid", [1])]}
+            name = "aten::" + e["name"].split("<")[0].split("(")[0].replace(" ", "_")
+            add("cpu_op", main, name, start, end, shapes)
+            add("cpu_op", main, "aten::empty", start, start + (end - start) // 4)
+        if legacy:
+            doc = rows
+        else:
+            info = {"backend": "gloo", "rank": rank.rank, "world_size": rank.world}
+            doc = {"schemaVersion": 1, "deviceProperties": [], "distributedInfo": info}
+            doc["traceEvents"] = rows
+        write(out, "rank%d.json" % rank.rank, doc)
+
+
 FORMATS = {
+    "cpu": lambda ranks, out: cpu(ranks, out, False),
+    "cpu-legacy": lambda ranks, out: cpu(ranks, out, True),
     "ascend": ascend,
     "rocprof": rocprof,
     "musa": lambda ranks, out: backend(ranks, out, "musa"),

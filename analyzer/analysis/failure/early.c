@@ -45,7 +45,8 @@ static int64_t peers_end(const struct inq_failure_case *c, size_t r)
     const struct inq_state_group *team = &c->model.groups[op->team];
     for (size_t i = 0; i < team->n_members; i++) {
         const struct inq_state_place *place = &team->places[i];
-        if (place->known && place->next_seq > op->entry->collective_seq) {
+        bool whole = c->model.ranks[place->rank].whole; /* one that was cut ends too soon */
+        if (whole && place->known && place->next_seq > op->entry->collective_seq) {
             end_ns = sooner(end_ns, end_by_own_clock(&c->model.ranks[place->rank], op));
         }
     }
@@ -91,13 +92,32 @@ static void set_aside(struct inq_failure_case *c, const bool *early, bool aside)
     }
 }
 
+/* Whether others wait for a rank that is stuck by a dump that is no older one; or, where those that
+ * are stuck do not explain why most ranks wait, for one that left no dump. A rank whose dump may be
+ * an older one is then no beginning to be sure of. */
+static bool is_rivaled(struct inq_failure_case *c, const bool *early, bool *scratch,
+                       struct inq_err *err)
+{
+    bool absent = false;
+    for (size_t r = 0; r < c->model.n_ranks; r++) {
+        const struct inq_state_node *node = &c->waits.nodes[r];
+        if (inq_state_is_stuck(node) && node->n_waiters > 0 && !early[r]) {
+            return true;
+        }
+        absent = absent || (node->end == INQ_END_UNKNOWN && node->n_waiters > 0 &&
+                            c->model.ranks[r].dump == NULL);
+    }
+    return absent && !is_explained(c, &c->waits, scratch, err);
+}
+
 /* Tries the ranks' dumps as older ones, and keeps to that when it explains more. */
 static int weigh(struct inq_failure_case *c, const bool *early, bool *scratch, struct inq_err *err)
 {
     struct inq_solution waits;
+    bool rivaled = is_rivaled(c, early, scratch, err);
     set_aside(c, early, true);
     int code = inq_state_solve(&c->model, &waits, err);
-    bool explained = code == INQ_OK && is_explained(c, &waits, scratch, err);
+    bool explained = code == INQ_OK && (rivaled || is_explained(c, &waits, scratch, err));
     if (explained || (c->n_early > 2 && 8 * c->n_early > c->model.n_ranks)) {
         c->waits = waits;
         c->scattered = !explained;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Headline, evidence, stacks, what else it could be, what to do. */
 #include "analysis/failure/messages.h"
+#include "analysis/failure/rules/rules.h"
 
 #include "base/say.h"
 
@@ -305,7 +306,7 @@ static const char *say_headline(struct inq_failure_case *c)
     struct inq_failure *f = c->failure;
     const char *roots = inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true);
     const char *op = inq_say(c->arena, "%s %" PRId64 " of %s", f->op, f->seq, f->group);
-    switch (f->cls) {
+    switch ((int)f->cls) {
     case INQ_FAILURE_GPU_STALL:
     case INQ_FAILURE_CPU_STALL:
         return say_stuck(c, op);
@@ -335,61 +336,24 @@ static const char *say_headline(struct inq_failure_case *c)
                        op, say_victims(c));
     case INQ_FAILURE_UNKNOWN:
         return say_unknown(c);
-    case INQ_FAILURE_NONE:
-    case INQ_FAILURE_GPU_HARDWARE:
-    case INQ_FAILURE_DRIVER:
-    case INQ_FAILURE_NETWORK:
-    case INQ_FAILURE_HOST:
-    case INQ_FAILURE_SCHEDULER:
-    case INQ_FAILURE_CUDA_ERROR:
-    case INQ_FAILURE_CUDA_OOM:
-    case INQ_FAILURE_APPLICATION:
-    case INQ_FAILURE_NUMERICAL:
-    case INQ_FAILURE_PEER_DIED:
-    case INQ_FAILURE_CLASS_COUNT:
-        break;
+    default: /* what only logs tell */
+        return inq_say(c->arena, "%s.", inq_failure_class_rule(INQ_FAILURE_NONE)->headline);
     }
-    return "Nothing was pending when the dumps were written: they show no hang.";
 }
 
 /* ---- what else, what next -------------------------------------------------------------------- */
 
 static void tell_alternatives(struct inq_failure_case *c)
 {
-    static const char *const texts[INQ_FAILURE_CLASS_COUNT][2] = {
-        [INQ_FAILURE_GPU_STALL] =
-            {"a kernel of the model that never ends, a GPU or NVLink fault, or an illegal access: "
-             "the rank's stderr and the node's kernel log (Xid) decide",
-             "a host that stopped soon after it had enqueued these ops: the process's stack "
-             "decides"},
-        [INQ_FAILURE_CPU_STALL] =
-            {"an exception, a held GIL, a data loader, a checkpoint or work of this rank alone: "
-             "the "
-             "process's stack and stderr decide",
-             "a GPU that hangs in work that is no collective, with the host waiting for it: the "
-             "process's stack and the kernel log decide"},
-        [INQ_FAILURE_MISMATCH] =
-            {"one rank skipped or repeated a collective earlier: compare the stacks", NULL},
-        [INQ_FAILURE_ORDERING] = {"groups that run on streams of their own, and a rank that is "
-                                  "only slow: a second dump, "
-                                  "a minute later, decides",
-                                  NULL},
-        [INQ_FAILURE_UNEVEN] =
-            {"fewer batches, an early end of its loop, or work of this rank alone: the stacks of "
-             "both sides decide",
-             "the two collectives in another order: the stacks of both sides decide"},
-        [INQ_FAILURE_COMMUNICATION] =
-            {"a link or network card: the logs of NCCL and of the network decide",
-             "one member's GPU hangs inside the kernel: the nodes' kernel logs (Xid) decide"},
-    };
+    const struct inq_failure_rule *rule = inq_failure_class_rule(c->failure->cls);
     struct inq_failure *f = c->failure;
-    f->alternatives = inq_arena_array(c->arena, 5, sizeof(const char *));
+    f->alternatives = inq_arena_array(c->arena, INQ_RULE_NEXT + 3, sizeof(const char *));
     if (f->alternatives == NULL) {
         c->no_memory = true;
         return;
     }
-    for (size_t i = 0; i < 2 && texts[f->cls][i] != NULL; i++) {
-        f->alternatives[f->n_alternatives++] = texts[f->cls][i];
+    for (size_t i = 0; i < INQ_RULE_NEXT && rule->next[i] != NULL; i++) {
+        f->alternatives[f->n_alternatives++] = rule->next[i];
     }
     if (c->n_elsewhere > 0) {
         f->alternatives[f->n_alternatives++] =
@@ -410,32 +374,12 @@ static void tell_alternatives(struct inq_failure_case *c)
     }
 }
 
-static const char *advise(const struct inq_failure *f)
-{
-    static const char *const texts[INQ_FAILURE_CLASS_COUNT] = {
-        [INQ_FAILURE_NONE] = "Look for an exception or a signal in the logs of the ranks.",
-        [INQ_FAILURE_GPU_STALL] =
-            "Read the kernel log of these ranks' nodes for Xid lines; drain a node that has them.",
-        [INQ_FAILURE_CPU_STALL] =
-            "Read these ranks' stderr, and take their Python stacks (py-spy dump) next time.",
-        [INQ_FAILURE_MISMATCH] =
-            "Compare the stacks of both sides: a branch of the program depends on the rank.",
-        [INQ_FAILURE_ORDERING] = "Enter the groups' collectives in one order on all ranks.",
-        [INQ_FAILURE_UNEVEN] = "Compare the stacks, and give all ranks the same number of steps.",
-        [INQ_FAILURE_COMMUNICATION] =
-            "Check links and network cards of the members' nodes for the time of the hang.",
-        [INQ_FAILURE_UNKNOWN] =
-            "Look at the logs and nodes of these ranks first: one that fails often writes no dump.",
-    };
-    return texts[f->cls];
-}
-
 void inq_failure_tell(struct inq_failure_case *c)
 {
     tell_evidence(c);
     tell_alternatives(c);
     c->failure->advice =
         c->doubtful ? "Take a second set of dumps a minute later: what has not moved hangs."
-                    : advise(c->failure);
+                    : inq_failure_class_rule(c->failure->cls)->advice;
     c->failure->headline = say_headline(c);
 }

@@ -100,7 +100,7 @@ static int list_marked(struct inq_failure_case *c, const bool *marked, size_t *n
 static bool is_root(const struct inq_failure_case *c, size_t r)
 {
     const struct inq_state_node *node = &c->waits.nodes[r];
-    switch (c->failure->cls) {
+    switch ((int)c->failure->cls) {
     case INQ_FAILURE_GPU_STALL:
     case INQ_FAILURE_CPU_STALL:
         return inq_state_is_stuck(node) || (c->alone && node->end == INQ_END_ON_GPU);
@@ -114,23 +114,9 @@ static bool is_root(const struct inq_failure_case *c, size_t r)
             }
         }
         return false;
-    case INQ_FAILURE_NONE:
-    case INQ_FAILURE_COMMUNICATION:
-    case INQ_FAILURE_UNKNOWN:
-    case INQ_FAILURE_GPU_HARDWARE:
-    case INQ_FAILURE_DRIVER:
-    case INQ_FAILURE_NETWORK:
-    case INQ_FAILURE_HOST:
-    case INQ_FAILURE_SCHEDULER:
-    case INQ_FAILURE_CUDA_ERROR:
-    case INQ_FAILURE_CUDA_OOM:
-    case INQ_FAILURE_APPLICATION:
-    case INQ_FAILURE_NUMERICAL:
-    case INQ_FAILURE_PEER_DIED:
-    case INQ_FAILURE_CLASS_COUNT:
-        break;
+    default: /* nobody in particular */
+        return false;
     }
-    return false;
 }
 
 static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
@@ -231,14 +217,6 @@ static void classify(struct inq_failure_case *c)
     }
 }
 
-const struct inq_state_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank)
-{
-    const struct inq_state_node *node = &c->waits.nodes[rank];
-    return node->op != INQ_NONE       ? &c->model.ranks[rank].pending[node->op]
-           : node->waiter != INQ_NONE ? &c->model.ranks[node->waiter].pending[node->waiter_op]
-                                      : NULL;
-}
-
 /* Where the waiting began: the group, number and op that the first evidence is of. */
 static void place_it(struct inq_failure_case *c)
 {
@@ -257,21 +235,6 @@ static void place_it(struct inq_failure_case *c)
         c->failure->op = inq_failure_op(c, op->entry);
         c->failure->sizes = inq_failure_sizes(c, op->entry);
     }
-}
-
-bool inq_failure_lone_came(const struct inq_failure_case *c)
-{
-    const struct inq_state_node *node = &c->waits.nodes[c->first];
-    const struct inq_state_rank *rank = &c->model.ranks[c->first];
-    const struct inq_state_op *waiter = &c->model.ranks[node->waiter].pending[node->waiter_op];
-    for (size_t i = 0; i < rank->n_pending; i++) {
-        const struct inq_state_op *op = &rank->pending[i];
-        if (op->team == waiter->team && op->entry->is_p2p == waiter->entry->is_p2p &&
-            (op->entry->is_p2p || op->entry->collective_seq == waiter->entry->collective_seq)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* One rank against all others is uneven work, unless it has enqueued what they wait in. */

@@ -101,3 +101,26 @@ const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
     }
     return "all members have joined, none has finished";
 }
+
+const struct inq_state_op *inq_failure_held(const struct inq_failure_case *c, uint32_t rank)
+{
+    const struct inq_state_node *node = &c->waits.nodes[rank];
+    return node->op != INQ_NONE       ? &c->model.ranks[rank].pending[node->op]
+           : node->waiter != INQ_NONE ? &c->model.ranks[node->waiter].pending[node->waiter_op]
+                                      : NULL;
+}
+
+bool inq_failure_lone_came(const struct inq_failure_case *c)
+{
+    const struct inq_state_node *node = &c->waits.nodes[c->first];
+    const struct inq_state_rank *rank = &c->model.ranks[c->first];
+    const struct inq_state_op *waiter = &c->model.ranks[node->waiter].pending[node->waiter_op];
+    for (size_t i = 0; i < rank->n_pending; i++) {
+        const struct inq_state_op *op = &rank->pending[i];
+        if (op->team == waiter->team && op->entry->is_p2p == waiter->entry->is_p2p &&
+            (op->entry->is_p2p || op->entry->collective_seq == waiter->entry->collective_seq)) {
+            return true;
+        }
+    }
+    return false;
+}

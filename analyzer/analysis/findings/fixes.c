@@ -100,7 +100,9 @@ static void call_for_fixes(struct inq_findings *f, struct inq_finding *finding)
         call_for_transfers(f, finding);
         break;
     case INQ_FINDING_HOST_BOUND:
-        inq_findings_call_for(f, finding, "cuda-graphs");
+        if (!inq_rank_on_cpu(f->report->trace, &f->report->trace->ranks[0])) {
+            inq_findings_call_for(f, finding, "cuda-graphs");
+        }
         break;
     case INQ_FINDING_UNPLANNED_GC:
         inq_findings_call_for(f, finding, "plan-gc");

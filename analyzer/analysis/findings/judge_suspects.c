@@ -66,6 +66,23 @@ static const char *whose(struct inq_findings *f, const struct inq_suspect *suspe
     return inq_findings_text(f, "The %ss of %s %s", thing, ranks, verbs);
 }
 
+static bool is_cpu(const struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    const struct inq_trace *trace = f->report->trace;
+    return suspect->n_ranks > 0 && inq_rank_on_cpu(trace, &trace->ranks[suspect->ranks[0]]);
+}
+
+/* What computes on the suspect's ranks, and what it computes. */
+static const char *device_of(const struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    return is_cpu(f, suspect) ? "CPU" : "GPU";
+}
+
+static const char *work_of(const struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    return is_cpu(f, suspect) ? "operators" : "kernels";
+}
+
 /* What sets the suspect apart: the subject of its sentence. */
 static const char *fault(struct inq_findings *f, const struct inq_suspect *suspect)
 {
@@ -78,7 +95,7 @@ static const char *fault(struct inq_findings *f, const struct inq_suspect *suspe
 
     if (suspect->kind == INQ_FINDING_SLOW_GPU) {
         return inq_findings_text(f, "%s %.0f %% slower than %s",
-                                 whose(f, suspect, "GPU", "is", "are"),
+                                 whose(f, suspect, device_of(f, suspect), "is", "are"),
                                  100.0 * (suspect->ratio - 1.0), peers);
     }
     if (suspect->kind == INQ_FINDING_SLOW_WORKER) {
@@ -87,16 +104,17 @@ static const char *fault(struct inq_findings *f, const struct inq_suspect *suspe
                                  peers);
     }
     if (suspect->kind == INQ_FINDING_MORE_WORK && isfinite(suspect->ratio)) {
-        return inq_findings_text(f, "%s %s %.2f times as many kernels to run (%s more compute)",
-                                 who, has, suspect->ratio, extra);
+        return inq_findings_text(f, "%s %s %.2f times as many %s to run (%s more compute)", who,
+                                 has, suspect->ratio, work_of(f, suspect), extra);
     }
     if (suspect->kind == INQ_FINDING_MORE_WORK) {
-        return inq_findings_text(f, "%s %s larger kernels to run (%s more compute)", who, has,
-                                 extra);
+        return inq_findings_text(f, "%s %s larger %s to run (%s more compute)", who, has,
+                                 work_of(f, suspect), extra);
     }
     if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
         return inq_findings_text(f, "%s for %s longer than %s",
-                                 whose(f, suspect, "GPU", "copies", "copy"), extra, peers);
+                                 whose(f, suspect, device_of(f, suspect), "copies", "copy"), extra,
+                                 peers);
     }
     if (suspect->rotates) {
         return inq_findings_text(
@@ -106,7 +124,8 @@ static const char *fault(struct inq_findings *f, const struct inq_suspect *suspe
     }
     if (!suspect->launches_known) {
         return inq_findings_text(f, "%s idle for %s longer than %s (launches are not recorded)",
-                                 whose(f, suspect, "GPU", "is", "are"), extra, peers);
+                                 whose(f, suspect, device_of(f, suspect), "is", "are"), extra,
+                                 peers);
     }
     return inq_findings_text(f, "%s %s late", whose(f, suspect, "host", "launches", "launch"),
                              extra);
@@ -114,6 +133,11 @@ static const char *fault(struct inq_findings *f, const struct inq_suspect *suspe
 
 static const char *advice(struct inq_findings *f, const struct inq_suspect *suspect)
 {
+    if (suspect->kind == INQ_FINDING_SLOW_GPU && is_cpu(f, suspect)) {
+        return "Compare frequency, load and NUMA placement of this rank's cores with the others', "
+               "and the sizes of its batches where operators have no input sizes in the trace "
+               "(record_shapes).";
+    }
     if (suspect->kind == INQ_FINDING_LATE_HOST && suspect->running[0]) {
         return inq_findings_text(f,
                                  "Find out why the host is in %s then: data loading, garbage "
@@ -129,7 +153,7 @@ static void set_measure(struct inq_findings *f, const struct inq_suspect *suspec
     const char *what = "compute";
 
     if (suspect->kind == INQ_FINDING_LATE_HOST || suspect->kind == INQ_FINDING_UNPLANNED_GC) {
-        what = "GPU idle";
+        what = is_cpu(f, suspect) ? "CPU idle" : "GPU idle";
     } else if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
         what = "exposed copies";
     }

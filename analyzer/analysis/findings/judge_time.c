@@ -43,6 +43,19 @@ static const struct view views[] = {
      "Copy from pinned memory on a stream of its own, ahead of use."},
 };
 
+/* The host's part where there is no device. */
+static const struct view cpu_view = {
+    INQ_FINDING_HOST_BOUND,
+    INQ_ACCOUNT_HOST,
+    INQ_ACCOUNT_HOST,
+    0.3,
+    0.5,
+    "between operators: the interpreter, data loading, waits that nothing records",
+    "threads that go from operator to operator",
+    "Load data ahead of use in workers of their own, and give the interpreter less and larger "
+    "operators to call.",
+};
+
 /* Ids of findings before this one that are causes of the same loss: "slow_gpu:rank2, ...". */
 static const char *causes_of(struct inq_findings *f)
 {
@@ -190,8 +203,10 @@ void inq_judge_time(const struct inq_trace *trace, struct inq_findings *findings
     if (a == NULL || a->t_ns <= 0) {
         return;
     }
+    bool cpu = trace->n_ranks > 0 && inq_rank_on_cpu(trace, &trace->ranks[0]);
     for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
-        judge_view(findings, &views[i]);
+        bool of_cpu = cpu && views[i].kind == cpu_view.kind;
+        judge_view(findings, of_cpu ? &cpu_view : &views[i]);
     }
     judge_steps(trace, findings);
 }

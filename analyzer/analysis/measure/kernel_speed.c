@@ -51,14 +51,40 @@ static int by_name_and_time(const void *a, const void *b, void *ctx)
     return (x->dur_ns > y->dur_ns) - (x->dur_ns < y->dur_ns);
 }
 
-static double blocks_of(const struct inq_launch *launch)
+/* The elements of all inputs multiplied, from "[[64, 512], [512, 256], []]": it grows with each
+ * size on which the work depends. */
+static double elements_of(const char *dims)
 {
+    double product = dims[0] != '\0' ? 1.0 : 0.0;
+    double number = 0.0;
+    bool in_number = false;
+
+    for (const char *p = dims; *p != '\0'; p++) {
+        if (*p >= '0' && *p <= '9') {
+            number = number * 10.0 + (double)(*p - '0');
+            in_number = true;
+        } else if (in_number) {
+            product *= number > 0.0 ? number : 1.0;
+            number = 0.0;
+            in_number = false;
+        }
+    }
+    return product;
+}
+
+/* How much work a kernel has: blocks of its grid; an operator of a rank without a device: by the
+ * sizes of its inputs. */
+static double blocks_of(const struct inq_trace *trace, const struct inq_rank *rank, size_t event)
+{
+    const struct inq_launch *launch = inq_trace_launch(trace, rank, event);
     double blocks = 1.0;
 
     for (int k = 0; k < 3; k++) {
         blocks *= launch->grid[k] > 0 ? (double)launch->grid[k] : 0.0;
     }
-    return blocks;
+    return blocks > 0.0 || !inq_rank_on_cpu(trace, rank)
+               ? blocks
+               : elements_of(inq_trace_str(trace, launch->dims));
 }
 
 /* The compute kernels that began in a judged step. */
@@ -73,8 +99,8 @@ static size_t collect(const struct inq_trace *trace, const struct inq_rank *rank
         bool judged = step >= cells->first_step && step < cells->n_steps &&
                       inq_cell_at(cells, r, step)->valid;
         if (judged && inq_row_is_work(events, i) && inq_row_class(events, i) == INQ_CLASS_COMPUTE) {
-            rows[n++] = (struct timed){events->name[i], events->dur_ns[i],
-                                       blocks_of(inq_trace_launch(trace, rank, i))};
+            rows[n++] =
+                (struct timed){events->name[i], events->dur_ns[i], blocks_of(trace, rank, i)};
         }
     }
     return n;

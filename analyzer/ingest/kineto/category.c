@@ -123,6 +123,13 @@ static enum inq_cat cat_of_work(struct inq_text cat)
                                          : INQ_CAT_KERNEL;
 }
 
+/* An event of PyTorch's profiler as it was before Kineto, and is in builds without it. */
+static bool is_legacy(const struct inq_scan_event *event)
+{
+    return !INQ_HAS(event, CAT) && INQ_HAS(event, PID) && event->text[INQ_FIELD_PID].p != NULL &&
+           inq_text_is(event->text[INQ_FIELD_PID], "CPU functions");
+}
+
 enum inq_cat inq_kineto_cat_of(struct inq_kineto *k, const struct inq_scan_event *event)
 {
     static const char *const hosts[] = {"runtime", "driver"};
@@ -131,6 +138,9 @@ enum inq_cat inq_kineto_cat_of(struct inq_kineto *k, const struct inq_scan_event
     if (INQ_HAS(event, CAT)) {
         text = event->text[INQ_FIELD_CAT];
         cat = by_category(k, text);
+    } else if (is_legacy(event)) {
+        k->legacy = true;
+        return INQ_CAT_OPERATOR;
     }
     if (cat != INQ_CAT_OTHER || k->exported) {
         return cat;

@@ -64,6 +64,15 @@ static int take_operator(struct inq_kineto *k, const struct inq_scan_event *even
                : code;
 }
 
+/* Sizes of the inputs of an operator that is work itself, for want of a device. */
+static int take_sizes(struct inq_kineto *k, const struct inq_scan_event *event, int64_t offset,
+                      uint32_t *launch)
+{
+    struct inq_launch row = {0};
+    int code = inq_kineto_name(k, event->text[INQ_FIELD_DIMS], offset, &row.dims);
+    return code == INQ_OK ? inq_launches_add(&k->shard->launches, &row, launch, k->err) : code;
+}
+
 /* ---- launches: grids and blocks. A trace has few distinct pairs, written alike each time, so a
  * memo of their texts answers nearly always. */
 
@@ -186,11 +195,11 @@ static bool wanted(const struct inq_kineto *k, const struct inq_scan_event *even
     switch (*cat) {
     case INQ_CAT_CPU_OP:
     case INQ_CAT_OPERATOR:
-        if (k->exported || !INQ_HAS(event, NAME) || !is_note(*cat, event->text[INQ_FIELD_NAME])) {
+        if (k->exported || !INQ_HAS(event, NAME)) {
             return false;
         }
-        *cat = INQ_CAT_NOTE;
-        return true;
+        *cat = is_note(*cat, event->text[INQ_FIELD_NAME]) ? INQ_CAT_NOTE : INQ_CAT_CPU_OP;
+        return *cat == INQ_CAT_NOTE || inq_kineto_may_be_cpu(k);
     case INQ_CAT_PASSING:
         return false;
     case INQ_CAT_OTHER: /* until the names of all processes are known */
@@ -207,6 +216,28 @@ static bool wanted(const struct inq_kineto *k, const struct inq_scan_event *even
     return false;
 }
 
+/* What every kept event has: its name, its lane, its ids. */
+static int take_part(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
+                     int64_t offset, struct inq_part *part)
+{
+    int code = INQ_HAS(event, NAME)
+                   ? inq_kineto_name(k, event->text[INQ_FIELD_NAME], offset, &part->name)
+                   : INQ_OK;
+    if (code == INQ_OK) {
+        code = inq_kineto_lane(k, event, cat, &part->lane);
+    }
+    if (code == INQ_OK && cat == INQ_CAT_CPU_OP && INQ_HAS(event, DIMS)) {
+        code = take_sizes(k, event, offset, &part->launch);
+    }
+    if (INQ_HAS(event, CORRELATION)) {
+        part->correlation = event->number[INQ_FIELD_CORRELATION];
+    }
+    if (INQ_HAS(event, EXTERNAL_ID)) {
+        part->external_id = event->number[INQ_FIELD_EXTERNAL_ID];
+    }
+    return code;
+}
+
 static int add_complete(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
                         int64_t offset)
 {
@@ -217,28 +248,20 @@ static int add_complete(struct inq_kineto *k, const struct inq_scan_event *event
             return code;
         }
     }
-    if (op && inq_text_is(event->text[INQ_FIELD_NAME], comm_op)) {
-        uint32_t index;
-        return inq_kineto_comm(k, event, false, offset, &index);
-    }
     struct inq_part part = {.correlation = -1, .comm = INQ_NONE};
+    if (op && inq_text_is(event->text[INQ_FIELD_NAME], comm_op)) {
+        int code = inq_kineto_comm(k, event, false, offset, &part.comm);
+        if (code != INQ_OK || part.comm == INQ_NONE || !inq_kineto_may_be_cpu(k)) {
+            return code;
+        }
+        cat = INQ_CAT_CPU_OP;
+    }
     if (!wanted(k, event, &cat) || !times_of(k, event, offset, &part.start_ns, &part.dur_ns)) {
         return INQ_OK;
     }
-    int code = INQ_HAS(event, NAME)
-                   ? inq_kineto_name(k, event->text[INQ_FIELD_NAME], offset, &part.name)
-                   : INQ_OK;
-    if (code == INQ_OK) {
-        code = inq_kineto_lane(k, event, cat, &part.lane);
-    }
+    int code = take_part(k, event, cat, offset, &part);
     if (code != INQ_OK) {
         return code;
-    }
-    if (INQ_HAS(event, CORRELATION)) {
-        part.correlation = event->number[INQ_FIELD_CORRELATION];
-    }
-    if (INQ_HAS(event, EXTERNAL_ID)) {
-        part.external_id = event->number[INQ_FIELD_EXTERNAL_ID];
     }
     k->shard->file.events_kept++;
     if (k->exported) {
@@ -321,6 +344,13 @@ static void take_pid(struct inq_kineto *k, const struct inq_scan_event *event, e
     }
 }
 
+/* Whether only a recording of a device has events of that class. */
+static bool is_of_device(enum inq_cat cat)
+{
+    return cat == INQ_CAT_KERNEL || cat == INQ_CAT_MEMCPY || cat == INQ_CAT_MEMSET ||
+           cat == INQ_CAT_SYNC || cat == INQ_CAT_GPU_NOTE || cat == INQ_CAT_CALL;
+}
+
 int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
                      int64_t offset)
 {
@@ -338,6 +368,7 @@ int inq_kineto_event(struct inq_kineto *k, const struct inq_scan_event *event, e
     }
     if (event->ph == 'X' || event->ph == 'B') { /* others are passed over before they are known */
         k->kineto |= cat != INQ_CAT_OTHER && cat != INQ_CAT_OP;
+        k->device |= is_of_device(cat);
     }
     switch (event->ph) {
     case 'X':

@@ -584,6 +584,12 @@ int inq_kineto_finish(struct inq_kineto *k)
     if (code != INQ_OK) {
         return code;
     }
+    if (k->kineto) {
+        code = inq_kineto_settle_cpu(k);
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
     if (k->kineto && k->slices > 0) {
         drop_slices(k);
     }

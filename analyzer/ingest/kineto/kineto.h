@@ -107,6 +107,8 @@ struct inq_kineto {
     bool kineto;     /* a category, or a member of the document, that only Kineto writes */
     bool has_events; /* an array of events */
     bool has_host;   /* an event of the host */
+    bool device;     /* what only a recording of a device has */
+    bool legacy;     /* of the profiler before Kineto: no categories */
     uint64_t odd;    /* elements of it that are no events */
     uint64_t slices; /* rows kept in case that the trace is a generic one */
 
@@ -186,10 +188,18 @@ int inq_kineto_note_device(struct inq_kineto *k, const struct inq_scan_event *ev
  * those that launched some. */
 int inq_kineto_settle_devices(struct inq_kineto *k);
 
+/* Whether nothing so far speaks of a device: operators are kept, as slices of class compute. */
+bool inq_kineto_may_be_cpu(const struct inq_kineto *k);
+/* Makes work of the operators and the communication of a rank that has no device. */
+int inq_kineto_settle_cpu(struct inq_kineto *k);
+
 /* The thread that the event's pid and tid name. */
 int inq_kineto_thread(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *index);
 /* Key of a stream in streams_by_key. */
-uint64_t inq_kineto_stream_key(int64_t device, int64_t stream);
+static inline uint64_t inq_kineto_stream_key(int64_t device, int64_t stream)
+{
+    return inq_hash_u64((uint64_t)device) ^ (uint64_t)stream;
+}
 
 /* What every kept row has. */
 struct inq_part {

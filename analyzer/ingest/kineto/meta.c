@@ -69,6 +69,10 @@ static int take_distributed_member(struct inq_kineto *k, void *ctx, struct inq_t
         k->rank->rank = rank_number(value);
     } else if (inq_text_is(key, "world_size")) {
         k->rank->world_size = rank_number(value);
+    } else if (inq_text_is(key, "backend")) {
+        struct inq_text backend = inq_kineto_unquote(value);
+        k->device |= inq_text_is(backend, "nccl") || inq_text_is(backend, "hccl") ||
+                     inq_text_is(backend, "xccl") || inq_text_is(backend, "mccl");
     } else if (inq_text_is(key, "pg_config")) {
         return take_config(k, value);
     }

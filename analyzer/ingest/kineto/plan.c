@@ -60,7 +60,10 @@ bool inq_kineto_plan(const struct inq_kineto *k, const struct inq_scan_event *ev
     if (INQ_HAS(event, TASK_TYPE) || INQ_HAS(event, ALGORITHM)) { /* texts decide what it is */
         return false;
     }
-    if (k->shard->operators && op) { /* its inputs are lists: for the general reader */
+    bool unsaid = !INQ_HAS(event, CAT) && INQ_HAS(event, PID) &&
+                  event->text[INQ_FIELD_PID].p != NULL; /* the process decides */
+    bool kept = op && inq_kineto_may_be_cpu(k);
+    if (unsaid || kept || (k->shard->operators && op)) { /* inputs are lists */
         return false;
     }
     switch (event->ph) {

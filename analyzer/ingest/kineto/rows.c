@@ -93,11 +93,6 @@ static int thread_lane(struct inq_kineto *k, uint32_t thread, uint32_t *lane)
     return INQ_OK;
 }
 
-uint64_t inq_kineto_stream_key(int64_t device, int64_t stream)
-{
-    return inq_hash_u64((uint64_t)device) ^ (uint64_t)stream;
-}
-
 static int stream_lane(struct inq_kineto *k, int64_t device, int64_t stream, uint32_t *lane)
 {
     if (k->last_stream_lane != INQ_NONE && stream == k->last_stream && device == k->last_device) {
@@ -193,6 +188,7 @@ static const struct {
     enum inq_op_class cls;
 } row_kinds[] = {
     [INQ_CAT_OTHER] = {INQ_EVENT_SLICE, INQ_CLASS_OTHER},
+    [INQ_CAT_CPU_OP] = {INQ_EVENT_SLICE, INQ_CLASS_COMPUTE},
     [INQ_CAT_KERNEL] = {INQ_EVENT_KERNEL, INQ_CLASS_COMPUTE},
     [INQ_CAT_MEMCPY] = {INQ_EVENT_MEMCPY, INQ_CLASS_COPY},
     [INQ_CAT_MEMSET] = {INQ_EVENT_MEMSET, INQ_CLASS_COPY},
@@ -234,7 +230,7 @@ int inq_kineto_add_row(struct inq_kineto *k, enum inq_cat cat, const struct inq_
     if (cat == INQ_CAT_KERNEL) {
         row.cls = part->comm != INQ_NONE ? INQ_CLASS_COMM : inq_kineto_kernel_class(k, part->name);
     }
-    k->slices += cat == INQ_CAT_OTHER;
+    k->slices += row.kind == INQ_EVENT_SLICE;
     int code = note_external(k, part->external_id);
     return code == INQ_OK ? inq_rank_add_event(k->rank, &row, k->err) : code;
 }

@@ -143,6 +143,35 @@ static bool is_level(const char *head, const char *start)
     return upper;
 }
 
+/* In front of the color that ends at p, or p. */
+static const char *before_color(const char *lo, const char *p)
+{
+    const char *escape = p > lo && p[-1] == 'm' ? memrchr(lo, 0x1b, (size_t)(p - lo)) : NULL;
+    return escape != NULL && inq_log_escape(escape, p) == p ? escape : p;
+}
+
+/* "exc=ZeroDivisionError('float division by zero')": the value of a name for exceptions. */
+static bool is_shown(const struct inq_log_line *line, const char *start, const char *end)
+{
+    static const char *const keys[] = {"exc", "exc_info", "exception", "error", "err"};
+    const char *lo = line->start;
+    const char *p = start > lo && (start[-1] == '"' || start[-1] == '\'') ? start - 1 : start;
+    p = before_color(lo, p);
+    if (p == lo || p[-1] != '=' || end >= line->end || strchr("(:\"'", *end) == NULL) {
+        return false;
+    }
+    p = before_color(lo, p - 1);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        size_t n = strlen(keys[i]);
+        const char *key = (size_t)(p - lo) > n ? p - n : NULL;
+        bool apart = key != NULL && (!is_name(key[-1]) || before_color(lo, key) < key);
+        if (apart && memcmp(key, keys[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "torch.cuda.OutOfMemoryError: ...": the name stands alone or a colon follows, and nothing but
  * prefixes is in front. */
 static bool read_named(const struct inq_log_line *line, const char *behind,
@@ -158,13 +187,15 @@ static bool read_named(const struct inq_log_line *line, const char *behind,
     }
     bool alone = end == line->end || *end == ':' || *end == '[' || *end == '\r' || *end == 0x1b;
     const char *head = inq_log_message(line->start, line->end);
+    bool shown = is_shown(line, start, end); /* by a logger of structured lines */
+    alone = alone || shown;
     start = start < head && head <= line->at ? head : start; /* letters of an escape sequence */
     bool boxed = start - line->start > 1 && start[-1] == ' ' && strchr(")]|", start[-2]) != NULL &&
                  head < start;
     bool lower =
         *start >= 'a' && *start <= 'z' && memchr(start, '.', (size_t)(end - start)) == NULL;
     if (!alone || lower || (start == line->at && behind - start < 9) ||
-        (start != head && !boxed && !is_place(head, start) && !is_level(head, start)) ||
+        (start != head && !boxed && !shown && !is_place(head, start) && !is_level(head, start)) ||
         (size_t)(end - start) >= sizeof names->op) {
         return false;
     }

@@ -4,6 +4,7 @@
 
 #include "ingest/log/exception.h"
 #include "ingest/log/level.h"
+#include "ingest/log/sniff.h"
 
 #include "trace/build/build.h"
 
@@ -71,6 +72,8 @@ static void read_ranks(const char *p, const char *end, struct inq_log_names *nam
         }
         p = inq_log_blank(next, end);
         p += p < end && *p == ',';
+        const char *last_one = inq_log_match(p, end, "and ");
+        p = last_one != NULL ? last_one : p;
     }
     event->ranks = names->ranks;
     event->n_ranks = n;
@@ -533,6 +536,13 @@ static void read_stalled(const struct inq_log_line *line, struct inq_log_names *
         if (next == NULL || rank < 0 || rank >= INT32_MAX || next >= end || *next != ':') {
             break;
         }
+        if (event->op[0] == '\0') { /* the tensors of the first */
+            next = inq_log_blank(next + 1, end);
+            next += next < end && *next == '[';
+            const char *close = memchr(next, ']', (size_t)(end - next));
+            copy_sentence(next, close != NULL ? close : end, names->op, sizeof names->op);
+            event->op = names->op;
+        }
         names->ranks[event->n_ranks++] = (int32_t)rank;
         event->ranks = names->ranks;
         p = end;
@@ -650,6 +660,9 @@ static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_l
     case INQ_LOG_NEXT_LINE:
         read_next_line(line, names, event);
         return true;
+    case INQ_LOG_HEADING:
+        return line->start == line->outer &&
+               inq_log_is_heading(line->start, line->end, &event->rank);
     case INQ_LOG_SEVERE:
         return read_severe(line, names, event);
     case INQ_LOG_METRICS:

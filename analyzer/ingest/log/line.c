@@ -18,8 +18,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Past an escape sequence at p, or p. */
-static const char *skip_escape(const char *p, const char *end)
+const char *inq_log_escape(const char *p, const char *end)
 {
     if (p >= end || *p != 0x1b) {
         return p;
@@ -42,7 +41,7 @@ static const char *skip_loose(const char *p, const char *end)
         while (p < end && is_blank(*p)) {
             p++;
         }
-        p = skip_escape(p, end);
+        p = inq_log_escape(p, end);
         if (p == from) {
             return p;
         }
@@ -56,7 +55,7 @@ const char *inq_log_blank(const char *p, const char *end)
         while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) {
             p++;
         }
-        p = skip_escape(p, end);
+        p = inq_log_escape(p, end);
         if (p == from) {
             return p;
         }
@@ -320,6 +319,58 @@ static const char *read_nccl(const char *p, const char *end, struct inq_log_even
     return space;
 }
 
+/* "[c7:5122:0:5130]" of UCX, "[c7:05122] ***" of Open MPI at p: host and process. A place in a
+ * source, "[core.py:586]", has no second number and no stars. */
+static const char *read_process_tag(const char *p, const char *end, struct inq_log_event *event,
+                                    char *host, size_t host_size)
+{
+    const char *close =
+        *p == '[' ? memchr(p, ']', (size_t)(end - p) < 128 ? (size_t)(end - p) : 128) : NULL;
+    const char *colon = close != NULL ? memchr(p, ':', (size_t)(close - p)) : NULL;
+    size_t len = colon != NULL ? (size_t)(colon - p) - 1 : 0;
+    int64_t pid = 0;
+    bool named = false;
+    for (size_t i = 0; i < len; i++) {
+        named = named || !is_digit(p[1 + i]);
+        if (is_blank(p[1 + i]) || p[1 + i] == '[') {
+            return NULL;
+        }
+    }
+    if (!named || len >= host_size || !is_digit(colon[1])) {
+        return NULL;
+    }
+    const char *behind = inq_log_number(colon + 1, close, &pid);
+    bool numbers = behind < close && *behind == ':';
+    for (const char *q = behind; q < close && numbers; q++) {
+        numbers = is_digit(*q) || *q == ':';
+    }
+    bool stars = behind == close && inq_log_match(close + 1, end, "***") != NULL;
+    if (!numbers && !stars) {
+        return NULL;
+    }
+    memcpy(host, p + 1, len);
+    host[len] = '\0';
+    event->host = host;
+    event->pid = pid;
+    return close + 1;
+}
+
+/* "slurmstepd-n14:" at p: the node's name stands in that of the daemon. */
+static const char *read_daemon(const char *p, const char *end, struct inq_log_event *event,
+                               char *host, size_t host_size)
+{
+    const char *name = inq_log_match(p, end, "slurmstepd-");
+    const char *colon = name != NULL ? memchr(name, ':', (size_t)(end - name)) : NULL;
+    size_t len = colon != NULL ? (size_t)(colon - name) : 0;
+    if (len == 0 || len >= host_size || memchr(name, ' ', len) != NULL) {
+        return NULL;
+    }
+    memcpy(host, name, len);
+    host[len] = '\0';
+    event->host = host;
+    return colon + 1;
+}
+
 /* A host in front of "kernel:", as system logs have it. */
 static const char *read_syslog(const char *p, const char *end, struct inq_log_event *event,
                                char *host, size_t host_size)
@@ -388,6 +439,100 @@ static const char *skip_quotes(const char *p, const char *end)
     return inq_log_blank(p, end);
 }
 
+/* Whether a '=' stands at p, color left aside; behind it, or NULL. */
+static const char *equals(const char *p, const char *end)
+{
+    while (p < end && *p == 0x1b) {
+        p = inq_log_escape(p, end);
+    }
+    return p < end && *p == '=' ? p + 1 : NULL;
+}
+
+/* The pair that ends in front of p, or begins behind it: "pid=81, rank=3)", "rank=3 msg=...". */
+static bool is_among_pairs(const struct inq_log_line *line, const char *p, const char *behind)
+{
+    const char *next = inq_log_escape(behind, line->end);
+    while (next < line->end && strchr(" ,\t", *next) != NULL) {
+        next = inq_log_escape(next + 1, line->end);
+    }
+    const char *name = next;
+    while (name < line->end && (is_word(*name) || is_digit(*name))) {
+        name++;
+    }
+    if (next > behind && name > next && equals(name, line->end) != NULL) {
+        return true;
+    }
+    while (p > line->start && p[-1] != ' ' && p[-1] != ',') {
+        p--; /* color */
+    }
+    while (p > line->start && (p[-1] == ' ' || p[-1] == ',')) {
+        p--;
+    }
+    const char *from = p;
+    while (from > line->start && from[-1] != ' ' && p - from < 64) {
+        from--;
+    }
+    return memchr(from, '=', (size_t)(p - from)) != NULL;
+}
+
+/* "lost peer rank=3": not of whoever speaks. */
+static bool is_other(const struct inq_log_line *line, const char *p)
+{
+    static const char *const words[] = {"peer ", "remote ", "from ", "with ", "for ", "to ", "of "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        if ((size_t)(p - line->start) > n && memcmp(p - n, words[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "rank=3" among other pairs of name and value, as loggers of structured lines (logfmt, structlog)
+ * and Ray's workers write it: who speaks, wherever in the line it stands. */
+static int32_t paired_rank(const struct inq_log_line *line)
+{
+    for (const char *p = line->start; p + 5 < line->end; p++) {
+        p = memchr(p, 'r', (size_t)(line->end - p));
+        if (p == NULL || line->end - p < 6) {
+            break;
+        }
+        bool begins = p == line->start || strchr(" ,(\tm{", p[-1]) != NULL; /* m: of a color */
+        const char *value = begins && memcmp(p, "rank", 4) == 0 ? equals(p + 4, line->end) : NULL;
+        value = value != NULL ? inq_log_escape(value, line->end) : NULL;
+        int64_t rank = 0;
+        const char *behind = value != NULL && value < line->end && is_digit(*value)
+                                 ? inq_log_number(value, line->end, &rank)
+                                 : NULL;
+        if (behind != NULL && !is_other(line, p) && is_among_pairs(line, p, behind)) {
+            return small(rank);
+        }
+    }
+    return -1;
+}
+
+/* What stands in front of the text that a carriage return began: the same process wrote it. */
+static void read_head(const struct inq_log_line *line, struct inq_log_event *event, char *host,
+                      size_t host_size)
+{
+    const char *start = line->outer;
+    const char *least = (size_t)(start - line->lo) < MAX_LINE ? line->lo : start - MAX_LINE;
+    while (start > least && start[-1] != '\n') {
+        start--;
+    }
+    if (start < line->outer && line->outer[-1] == '\r') {
+        struct inq_log_line head = *line;
+        head.outer = head.start = start;
+        head.at = head.end = line->outer;
+        struct inq_log_event own = *event; /* the time is of when the line began */
+        inq_log_prefix(&head, event, host, host_size);
+        event->clock = own.clock;
+        event->year_known = own.year_known;
+        event->time_ns = own.time_ns;
+        event->coarse_ns = own.coarse_ns;
+    }
+}
+
 void inq_log_prefix(const struct inq_log_line *line, struct inq_log_event *event, char *host,
                     size_t host_size)
 {
@@ -417,10 +562,20 @@ void inq_log_prefix(const struct inq_log_line *line, struct inq_log_event *event
         next = next != NULL || event->host[0] != '\0'
                    ? next
                    : read_syslog(p, line->end, event, host, host_size);
+        next = next != NULL || event->host[0] != '\0'
+                   ? next
+                   : read_process_tag(p, line->end, event, host, host_size);
+        next = next != NULL || event->host[0] != '\0'
+                   ? next
+                   : read_daemon(p, line->end, event, host, host_size);
         p = next != NULL ? next : skip_token(p, line->at);
     }
     read_group_rank(line, &inner);
     event->rank = event->rank >= 0 ? event->rank : inner;
+    event->rank = event->rank >= 0 ? event->rank : paired_rank(line);
+    if (event->rank < 0 && line->start == line->outer) {
+        read_head(line, event, host, host_size);
+    }
 }
 
 /* "stderr F " behind the stamp of a container's log. */
@@ -428,6 +583,34 @@ static const char *read_stream_name(const char *p, const char *end)
 {
     bool named = end - p > 9 && (memcmp(p, "stdout ", 7) == 0 || memcmp(p, "stderr ", 7) == 0);
     return named && (p[7] == 'F' || p[7] == 'P') && p[8] == ' ' ? p + 9 : NULL;
+}
+
+/* `ts=... level=error rank=1 msg="`: behind the quote, or NULL. */
+static const char *read_pairs(const char *p, const char *end)
+{
+    static const char *const keys[] = {"msg", "message", "err", "error", "exc", "exception"};
+    for (int i = 0; i < 16 && p < end; i++) {
+        const char *name = p;
+        while (p < end && (is_word(*p) || is_digit(*p) || *p == '.')) {
+            p++;
+        }
+        const char *value = p > name ? equals(p, end) : NULL;
+        for (size_t k = 0; k < sizeof keys / sizeof *keys && value != NULL; k++) {
+            size_t n = strlen(keys[k]);
+            if ((size_t)(p - name) == n && memcmp(name, keys[k], n) == 0) {
+                value = inq_log_escape(value, end);
+                return value + (value < end && (*value == '"' || *value == '\''));
+            }
+        }
+        if (value == NULL) {
+            return NULL;
+        }
+        bool quoted = value < end && *value == '"';
+        for (p = value + quoted; p < end && (quoted ? *p != '"' : *p != ' '); p++) {
+        }
+        p = inq_log_blank(p + (quoted && p < end), end);
+    }
+    return NULL;
 }
 
 const char *inq_log_message(const char *p, const char *end)
@@ -444,6 +627,7 @@ const char *inq_log_message(const char *p, const char *end)
         next = next != NULL ? next : inq_log_stamp(p, end, &event);
         next = next != NULL ? next : read_label(p, end, &event);
         next = next != NULL ? next : read_stream_name(p, end);
+        next = next != NULL ? next : read_pairs(p, end);
         if (next == NULL) {
             return p;
         }

@@ -26,6 +26,8 @@ const char *inq_log_match(const char *p, const char *end, const char *text);
 const char *inq_log_seek(const char *p, const char *end, const char *text);
 /* A whole number at p, behind blanks; where it ends, or NULL. */
 const char *inq_log_number(const char *p, const char *end, int64_t *value);
+/* Past an escape sequence at p; p itself when there is none. */
+const char *inq_log_escape(const char *p, const char *end);
 /* Past blanks (no line ends) and escape sequences. */
 const char *inq_log_blank(const char *p, const char *end);
 

@@ -63,6 +63,7 @@ struct reading {
     bool has_floor;
     struct inq_log_event norm; /* the first of the last gradient norms that are no numbers */
     struct inq_log_names of_norm;
+    uint64_t norm_line; /* of the last of them */
     uint32_t n_norms;   /* of these on end */
     uint64_t completed; /* line that says that the run is complete; 0 none */
     size_t n_shaped;    /* events whose lines have the shape of a log's */
@@ -129,13 +130,17 @@ static void read_plain(const char *start, const char *end, struct inq_log_names 
 {
     struct inq_log_line line = {
         .lo = start, .hi = end, .outer = start, .start = start, .end = end, .more = end, .at = end};
-    size_t n = (size_t)(end - start) < sizeof names->text - 1 ? (size_t)(end - start)
-                                                              : sizeof names->text - 1;
+    size_t n = 0;
     inq_log_event_init(event);
     event->writer = inq_log_writer(start, end);
     inq_log_prefix(&line, event, names->host, sizeof names->host);
-    for (size_t i = 0; i < n; i++) {
-        names->text[i] = (unsigned char)start[i] < ' ' ? ' ' : start[i];
+    for (const char *p = start; p < end && n + 1 < sizeof names->text;) {
+        const char *next = inq_log_escape(p, end);
+        if (next == p) {
+            names->text[n++] = (unsigned char)*p < ' ' ? ' ' : *p;
+            next = p + 1;
+        }
+        p = next;
     }
     names->text[n] = '\0';
     event->text = names->text;
@@ -226,23 +231,36 @@ static int take_metrics(struct reading *r, const struct inq_log_line *line, stru
 }
 
 /* Of training output that prints no loss: gradient norms that are no numbers, up to the end. */
-static int take_norm(struct reading *r, const struct inq_log_line *line, const char *value)
+static int take_norm(struct reading *r, const struct inq_log_line *line,
+                     const struct inq_log_pattern *row)
 {
+    const char *value = line->at + strlen(row->needle);
+    bool count = row->needle[0] == 'n'; /* how often it happened */
     size_t n = (size_t)(line->end - line->start);
-    if (memmem(line->start, n, "oss", 3) != NULL) {
+    /* "loss scale" is no loss */
+    const char *loss = inq_log_seek(line->start, line->start + n, "oss:");
+    if (loss != NULL || (memmem(line->start, n, "oss", 3) != NULL && !count)) {
+        r->n_norms = 0; /* its numbers are judged as a loss is */
         return INQ_OK;
+    }
+    if (r->n_norms > 0 && r->norm_line == r->lines + 1) {
+        return INQ_OK; /* the line says it twice */
     }
     while (value < line->end && strchr(" :='\"*|", *value) != NULL) {
         value++;
     }
-    bool none = line->end - value >= 3 &&
-                (strncasecmp(value, "nan", 3) == 0 || strncasecmp(value, "inf", 3) == 0);
     bool number = value < line->end && *value >= '0' && *value <= '9';
+    bool none = count ? number && *value != '0'
+                      : line->end - value >= 3 && (strncasecmp(value, "nan", 3) == 0 ||
+                                                   strncasecmp(value, "inf", 3) == 0);
     r->n_norms = none ? r->n_norms + 1 : number ? 0 : r->n_norms;
+    r->norm_line = r->lines + 1;
     if (none && r->n_norms == 1) {
         read_plain(line->start, line->end, &r->of_norm, &r->norm);
         r->norm.kind = INQ_LOG_NOT_FINITE;
         r->norm.line = r->lines + 1;
+        inq_log_copy_number(line->at, line->end, r->of_norm.op, sizeof r->of_norm.op);
+        r->norm.op = r->of_norm.op;
     }
     return INQ_OK;
 }
@@ -393,7 +411,7 @@ static bool may_fit(const struct inq_log_pattern *pattern, const char *lo, const
     case INQ_LOG_SEVERE: /* ".cc:12]" ends a prefix, and is in many lines that are none of these */
         return *pattern->needle != '.' || (is_digit(*p) && ends_severe_prefix(lo, at, p, end));
     case INQ_LOG_EXCEPTION:
-        return *p == ':' || (unsigned char)*p < ' ' || is_name(*p);
+        return *p == ':' || *p == '(' || *p == '[' || (unsigned char)*p < ' ' || is_name(*p);
     default:
         return true;
     }
@@ -421,7 +439,7 @@ static int take_line(struct reading *r, char *at, char **next, struct inq_err *e
             return take_metrics(r, &line, err);
         }
         if (row->special == INQ_LOG_NORM) {
-            return take_norm(r, &line, at + strlen(row->needle));
+            return take_norm(r, &line, row);
         }
         struct inq_log_event event;
         if (inq_log_read(row, &line, &r->names, &event)) {
@@ -728,7 +746,7 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
     bool wrapped = inq_log_is_wrapped(head, n);
     bool error_file = inq_log_is_error_file(head, n);
     const char *reason =
-        is_log || error_file ? NULL : inq_unknown_reason(shard->file.path, head, n);
+        is_log || error_file ? NULL : inq_unknown_reason(&shard->arena, shard->file.path, head, n);
     if (r != NULL) {
         r->row = -1;
         r->wrapped = wrapped;

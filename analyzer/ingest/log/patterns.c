@@ -87,6 +87,7 @@ static const struct inq_log_field of_exit[] = {{"exitcode:", INQ_LOG_CODE},
  */
 static const struct inq_log_field of_child[] = {{"process rank ", INQ_LOG_RANK},
                                                 {"],", INQ_LOG_RANK},
+                                                {"noticed rank ", INQ_LOG_RANK}, /* jsrun */
                                                 {"with PID ", INQ_LOG_PID},
                                                 {"on signal ", INQ_LOG_SIGNAL},
                                                 {"(signal ", INQ_LOG_SIGNAL},
@@ -117,6 +118,10 @@ static const struct inq_log_field of_signal[] = {
 
 static const struct inq_log_field of_oom[] = {
     {". GPU ", INQ_LOG_DEVICE}, {"(GPU ", INQ_LOG_DEVICE}, {NULL, 0}};
+
+/* "rank 1 and rank 0 both on CUDA device 1b000": the first one speaks */
+static const struct inq_log_field of_shared[] = {
+    {": rank ", INQ_LOG_RANK}, {"and rank ", INQ_LOG_PEER_RANK}, {NULL, 0}};
 
 static const struct inq_log_field of_cuda[] = {
     {"CUDA error: ", INQ_LOG_SENTENCE},    {"HIP error: ", INQ_LOG_SENTENCE},
@@ -179,6 +184,10 @@ static const struct inq_log_field of_stalled[] = {
 static const struct inq_log_field of_task[] = {
     {"/task:", INQ_LOG_RANKS}, {"task ", INQ_LOG_RANKS}, {NULL, 0}};
 
+/* "ranks 1 and 6 have sent no heartbeat for 600 s" */
+static const struct inq_log_field of_silent[] = {
+    {"anks ", INQ_LOG_RANKS}, {"ank ", INQ_LOG_RANKS}, {NULL, 0}};
+
 static const struct inq_log_field of_joined[] = {
     {"clients.", INQ_LOG_SEQ}, {"/", INQ_LOG_NRANKS}, {NULL, 0}};
 
@@ -237,6 +246,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(WATCHDOG_STUCK, "watchdog got stuck for", NULL, NULL),
     LAST(WATCHDOG_STUCK, "Heartbeat monitor timed out", NULL, NULL),
     ROW(WATCHDOG_STUCK, "due to ProcessGroupNCCL watchdog hang", NULL, NULL),
+    LAST(ENGINE_STUCK, "Watchdog timeout (", NULL, NULL), /* SGLang */
     LAST(GIL, "acquire GIL within", NULL, NULL),
     LAST(GIL, "acquire GIL on exit", NULL, NULL),
     LAST(REMOTE_ERROR, "remote error detected from rank", NULL, of_remote),
@@ -341,7 +351,7 @@ static const struct inq_log_pattern patterns[] = {
     CODE(NCCL_ERROR, "ncclInvalidUsage", NULL, 5),
     CODE(NCCL_ERROR, "ncclRemoteError", NULL, 6),
     CODE(NCCL_ERROR, "CL error in", NULL, -1),
-    CODE(NCCL_ERROR, "Duplicate GPU detected", NULL, 5),
+    {INQ_LOG_NCCL_ERROR, INQ_LOG_PLAIN, "Duplicate GPU detected", NULL, of_shared, 5, false},
     LAST(RAS_BEHIND, "launched up to operation", "has launched", of_behind),
     LAST(RAS_BEHIND, "launched up to operation", NULL, NULL),
     LAST(RAS_MISSING, "Missing communicator data from", NULL, of_missing),
@@ -459,6 +469,10 @@ static const struct inq_log_pattern patterns[] = {
     LAST(HOST_MEMORY, "DefaultCPUAllocator", NULL, of_allocation),
     LAST(HOST_MEMORY, "Unable to allocate", "for an array", of_allocation),
     CLAUSE(HOST_MEMORY, "Cannot allocate memory", NULL, NULL),
+    CLAUSE(PROCESS_LIMIT, "Too many open files", NULL, NULL),
+    CLAUSE(PROCESS_LIMIT, "Resource temporarily unavailable", "pthread_create", NULL),
+    ROW(PROCESS_LIMIT, "can't start new thread", NULL, NULL),
+    LAST(PROCESS_LIMIT, "fork: retry: Resource temporarily", NULL, NULL),
     LAST(SLURM_OOM, "exceeded memory limit", NULL, NULL),
     LAST(SLURM_OOM, "Exceeded job memory limit", NULL, NULL),
     LAST(SLURM_OOM, "exceeded virtual memory limit", NULL, NULL),
@@ -536,9 +550,11 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(STALLED_RANKS, "Missing ranks:", NULL, of_stalled, INQ_LOG_STALLED),
     SPECIAL(STALLED_RANKS, "Stalled ranks:", NULL, of_stalled, INQ_LOG_STALLED),
     LAST(STALLED_RANKS, "[missing ranks:", NULL, of_stalled),
-    LAST(STALLED_RANKS, "subset of ranks and are waiting", NULL, of_stalled),
+    LAST(STALLED_RANKS, "subset of ranks and are waiting", "!issing ranks:\n", of_stalled),
     LAST(BUFFER_MISMATCH, "preamble.length <= op", NULL, of_sizes),
     LAST(BUFFER_MISMATCH, "Received data size doesn't match", NULL, NULL),
+    LAST(TASK_LOST, "no heartbeat", "ank", of_silent),
+    LAST(TASK_LOST, "unexpectedly disconnected", "/task:", of_task),
     LAST(TASK_LOST, "heartbeat timeout", "task", of_task),
     LAST(TASK_LOST, "stopped sending heartbeats", NULL, of_task),
     SPECIAL(TASK_LOST, "Barrier timed out", NULL, NULL, INQ_LOG_TASKS),
@@ -566,11 +582,20 @@ static const struct inq_log_pattern patterns[] = {
     LAST(ENDED_WELL, "train_runtime", NULL, NULL),
     LAST(ENDED_WELL, "orker group successfully finished", NULL, NULL),
     LAST(ENDED_WELL, "state SUCCEEDED", NULL, NULL),
+    SPECIAL(DIVERGED, "diverged", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(DIVERGED, "abort", "loss", NULL, INQ_LOG_SEVERE),
+    /* several files in one */
+    SPECIAL(PART, "==> ", "<==", NULL, INQ_LOG_HEADING),
+    SPECIAL(PART, "=== ", "ank", NULL, INQ_LOG_HEADING),
+    SPECIAL(PART, "--- ", "ank", NULL, INQ_LOG_HEADING),
+    SPECIAL(PART, "### ", "ank", NULL, INQ_LOG_HEADING),
+    SPECIAL(PART, "*** ", "ank", NULL, INQ_LOG_HEADING),
     /* training output */
     SPECIAL(PROGRESS, "loss", NULL, NULL, INQ_LOG_METRICS),
     SPECIAL(PROGRESS, "Loss", NULL, NULL, INQ_LOG_METRICS),
     SPECIAL(NOT_FINITE, "grad_norm", NULL, NULL, INQ_LOG_NORM),
     SPECIAL(NOT_FINITE, "grad norm", NULL, NULL, INQ_LOG_NORM),
+    SPECIAL(NOT_FINITE, "nan iterations:", NULL, NULL, INQ_LOG_NORM), /* Megatron's count */
     /* Python */
     SPECIAL(PYTHON_ERROR, "Error", NULL, NULL, INQ_LOG_EXCEPTION),
     SPECIAL(PYTHON_ERROR, "Exception", NULL, NULL, INQ_LOG_EXCEPTION),

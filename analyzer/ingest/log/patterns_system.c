@@ -73,6 +73,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(TIME_LIMIT, "exceeded the time limit", NULL, NULL),
     LAST(TIME_LIMIT, "exceeded its time limit", NULL, NULL),
     LAST(TIME_LIMIT, "MaxRuntimeExceeded", NULL, NULL),
+    LAST(TIME_LIMIT, "APPLICATION TIMED OUT", NULL, NULL),       /* MPICH's Hydra */
+    LAST(TIME_LIMIT, "resource allocation expired", NULL, NULL), /* Flux */
     LAST(TIME_LIMIT, "duration exceeded timeout", NULL, NULL),
     LAST(MEMORY_LIMIT, "beyond physical memory limits", NULL, NULL),
     LAST(MEMORY_LIMIT, "Container killed due to memory", NULL, NULL),

@@ -284,17 +284,12 @@ static bool has_any(const char *p, const char *end, const char *const *words)
 
 bool inq_log_is_last_word(const char *p, const char *end)
 {
-    static const char *const ended[] = {"killed",         "terminated",
-                                        "aborted",        "evicted",
-                                        "exceeded",       "crashed",
-                                        "preempted",      "core dumped",
-                                        "failed",         "FAILED",
-                                        "failure",        "unable to",
-                                        "cannot ",        "could not",
-                                        "out of memory",  "timed out",
-                                        "not responding", "onnection lost",
-                                        "disconnected",   "unreachable",
-                                        "refused",        NULL};
+    static const char *const ended[] = {
+        "killed",       "terminated",     "aborted",        "evicted",   "exceeded",
+        "crashed",      "preempted",      "core dumped",    "failed",    "FAILED",
+        "failure",      "unable to",      "cannot ",        "could not", "out of memory",
+        "timed out",    "not responding", "onnection lost", "expired",   "TIMED OUT",
+        "disconnected", "unreachable",    "refused",        NULL};
     static const char *const denied[] = {"Failed to ", "Unable to ",      "Cannot ",
                                          "Could not ", "Lost connection", NULL};
     static const char *const good[] = {"success", "omplete", "inished", "done",  "kipp", "etry",
@@ -307,4 +302,33 @@ bool inq_log_is_last_word(const char *p, const char *end)
     }
     return inq_log_level_of(p, end) == INQ_LOG_LEVEL_NONE &&
            (has_any(rest, end, ended) || has_any(p, end, denied)) && !has_any(p, end, good);
+}
+
+/* ---- headings -------------------------------------------------------------------------------- */
+
+bool inq_log_is_heading(const char *start, const char *end, int32_t *rank)
+{
+    enum { MOST = 160 };
+    const char *p = start;
+    int64_t number = 0;
+    while (end > p && (end[-1] == '\r' || end[-1] == ' ')) {
+        end--;
+    }
+    while (p < end && strchr("=-#*>", *p) != NULL) {
+        p++;
+    }
+    if (p - start < 3 || end - p < 3 || end - p > MOST || *p != ' ') {
+        return false;
+    }
+    for (const char *at = p; (at = inq_log_seek(at, end, "ank")) != NULL;) {
+        while (at < end && strchr(" _-=:.[", *at) != NULL) {
+            at++;
+        }
+        bool digit = at < end && *at >= '0' && *at <= '9';
+        if (digit && inq_log_number(at, end, &number) != NULL && number < INT32_MAX) {
+            *rank = (int32_t)number;
+            return true;
+        }
+    }
+    return p - start == 3 && p[-1] == '>' && end[-1] == '=' && end[-3] == '<';
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The file in which a worker leaves its exception for the launcher. */
 bool inq_log_is_error_file(const char *head, size_t n);
@@ -24,5 +25,10 @@ bool inq_log_is_shaped(const char *start, const char *end);
  * nothing of success, nor of what may be. A verb that begins the line is what a program did itself:
  * "Killed 3% of weights". */
 bool inq_log_is_last_word(const char *p, const char *end);
+
+/* "===== rank 2 stderr =====", "--- rank_3.log ---", "==> logs/rank3.err <==" of tail: a heading in
+ * a file that was put together from several. *rank gets whose the lines behind it are; it stays as
+ * it is where the heading does not say. */
+bool inq_log_is_heading(const char *start, const char *end, int32_t *rank);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/log/wrap.h"
 
+#include "ingest/log/line.h"
 #include "ingest/scan/scan.h"
 
 #include <string.h>
 
-enum { LINE = 8192, PREFIX = 96 };
+/* Objects in a record that may hold its text: Google Cloud's "jsonPayload" and its like. */
+enum { LINE = 8192, PREFIX = 96, DEPTH = 2 };
 
 /* What a member can be. */
-enum part { TEXT, STACK, TIME, HOST, SOURCE, RANK, LEVEL, PARTS, NUMBERS, OTHER };
+enum part { TEXT, STACK, TIME, HOST, SOURCE, RANK, LEVEL, PARTS, NUMBERS, NESTED, OTHER };
 
 struct wrapped {
     struct inq_text parts[PARTS]; /* p NULL: not there */
@@ -26,6 +28,8 @@ static const struct {
     {"message", TEXT},
     {"msg", TEXT},
     {"textPayload", TEXT},
+    {"event", TEXT},
+    {"body", TEXT},
     {"exc_info", STACK},
     {"exception", STACK},
     {"stack_trace", STACK},
@@ -43,6 +47,12 @@ static const struct {
     {"level", LEVEL},
     {"levelname", LEVEL},
     {"severity", LEVEL},
+    {"log_level", LEVEL},
+    {"jsonPayload", NESTED},
+    {"record", NESTED},
+    {"fields", NESTED},
+    {"extra", NESTED},
+    {"labels", NESTED},
     {"loss", NUMBERS},
 };
 
@@ -66,18 +76,31 @@ static bool is_number(struct inq_text text)
     return text.n > 0;
 }
 
+/* A member that names what happened where no other one says it. */
+static bool is_vague(struct inq_text key)
+{
+    return inq_text_is(key, "event") || inq_text_is(key, "body");
+}
+
+static bool read_members(struct inq_scan *scan, struct wrapped *w, int depth);
+
 /* The value behind a key. */
-static bool read_value(struct inq_scan *scan, struct inq_text key, struct wrapped *w)
+static bool read_value(struct inq_scan *scan, struct inq_text key, struct wrapped *w, int depth)
 {
     enum part part = part_of(key);
     struct inq_text value = {NULL, 0};
     int c = inq_scan_blank(scan);
+    if (part == NESTED && c == '{' && depth < DEPTH) {
+        return read_members(scan, w, depth + 1);
+    }
     bool bare = (part == TIME || part == RANK) && c >= '0' && c <= '9';
     enum inq_scan_result result = c == '"' ? inq_scan_string(scan, &value)
                                   : bare   ? inq_scan_bare(scan, &value)
                                            : inq_scan_skip(scan);
     w->numbers = w->numbers || part == NUMBERS;
-    if (result == INQ_SCAN_OK && part < PARTS && value.p != NULL && w->parts[part].p == NULL) {
+    bool first = part < PARTS &&
+                 (w->parts[part].p == NULL || (part == TEXT && is_vague(w->key) && !is_vague(key)));
+    if (result == INQ_SCAN_OK && first && value.p != NULL) {
         w->parts[part] = value;
         w->key = part == TEXT ? key : w->key;
         w->epoch = part == TIME ? is_number(value) : w->epoch;
@@ -85,25 +108,34 @@ static bool read_value(struct inq_scan *scan, struct inq_text key, struct wrappe
     return result == INQ_SCAN_OK;
 }
 
-/* The object in [p, end), with nothing behind it. */
-static bool read_object(const char *p, const char *end, struct wrapped *w)
+/* From the brace at `scan` to behind the one that closes it. */
+static bool read_members(struct inq_scan *scan, struct wrapped *w, int depth)
 {
-    struct inq_scan scan = {.p = p, .end = end};
-    *w = (struct wrapped){.epoch = false};
-    if (inq_scan_blank(&scan) != '{') {
-        return false;
-    }
     do {
         struct inq_text key;
-        scan.p++;
-        if (inq_scan_blank(&scan) != '"' || inq_scan_key(&scan, &key) != INQ_SCAN_OK ||
-            !read_value(&scan, key, w)) {
+        scan->p++;
+        if (depth > 0 && inq_scan_blank(scan) == '}') {
+            break; /* an empty object */
+        }
+        if (inq_scan_blank(scan) != '"' || inq_scan_key(scan, &key) != INQ_SCAN_OK ||
+            !read_value(scan, key, w, depth)) {
             return false;
         }
-    } while (inq_scan_blank(&scan) == ',');
-    bool closed = inq_scan_blank(&scan) == '}';
-    scan.p += closed;
-    return closed && inq_scan_blank(&scan) < 0 && w->parts[TEXT].p != NULL &&
+    } while (inq_scan_blank(scan) == ',');
+    bool closed = inq_scan_blank(scan) == '}';
+    scan->p += closed;
+    return closed;
+}
+
+/* The object in [p, end), with nothing around it but the color that a terminal shows it in. */
+static bool read_object(const char *p, const char *end, struct wrapped *w)
+{
+    struct inq_scan scan = {.p = inq_log_blank(p, end), .end = end};
+    *w = (struct wrapped){.epoch = false};
+    if (scan.p >= end || *scan.p != '{' || !read_members(&scan, w, 0)) {
+        return false;
+    }
+    return inq_log_blank(scan.p, end) >= end && w->parts[TEXT].p != NULL &&
            w->parts[TIME].p != NULL && !w->numbers;
 }
 
@@ -117,7 +149,8 @@ bool inq_log_is_wrapped(const char *head, size_t n)
         return false;
     }
     /* a single {"message": ..., "timestamp": ...} is what a worker leaves for its launcher */
-    return !inq_text_is(w.key, "message") || (end + 1 < stop && end[1] == '{');
+    const char *next = end + 1 < stop ? inq_log_blank(end + 1, stop) : stop;
+    return !inq_text_is(w.key, "message") || (next < stop && *next == '{');
 }
 
 /* ---- rewriting ---------------------------------------------------------------------------------
@@ -143,6 +176,21 @@ static size_t append(char *line, size_t n, struct inq_text text)
         }
     }
     return n;
+}
+
+/* Leaves the sequences out that color the text; how many bytes stay. */
+static size_t uncolor(char *line, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n;) {
+        const char *behind = inq_log_escape(line + i, line + n);
+        if (behind > line + i) {
+            i = (size_t)(behind - line);
+        } else {
+            line[kept++] = line[i++];
+        }
+    }
+    return kept;
 }
 
 /* "@1741086130.1": microseconds, or seconds with a fraction. */
@@ -183,7 +231,7 @@ static size_t write_prefix(const struct wrapped *w, char *line)
         static const struct inq_text kernel = {" kernel: ", 9};
         n = append(line, append(line, n, *host), kernel);
     }
-    if (level->n > 0 && level->n < 12 && !is_number(*level)) {
+    if (level->n > 0 && level->n < 40 && !is_number(*level)) { /* with its color */
         n = append(line, n, *level);
         line[n++] = ' ';
     }
@@ -202,6 +250,7 @@ void inq_log_unwrap(char *start, char *end)
         line[n++] = '\r';
         n = append(line, n, w.parts[STACK]);
     }
+    n = uncolor(line, n);
     size_t room = (size_t)(end - start);
     n = n < room ? n : room;
     memcpy(start, line, n);

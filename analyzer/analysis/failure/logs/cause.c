@@ -39,13 +39,19 @@ static bool timed(const struct inq_log_mark *mark)
     return mark->time_ns != INQ_TIME_NONE;
 }
 
+/* Whether both stand in one file as it was written. */
+static bool same_part(const struct inq_log_mark *a, const struct inq_log_mark *b)
+{
+    return a->event->file == b->event->file && a->part_end == b->part_end;
+}
+
 /* Whether one process wrote both, in this order: between processes the order of lines proves
  * nothing. Lines that name no process are of one, unless the file has others that do. */
 static bool one_writer(const struct inq_log_mark *a, const struct inq_log_mark *b)
 {
     const struct inq_log_event *x = a->event;
     const struct inq_log_event *y = b->event;
-    return x->file == y->file && a->rank == b->rank && x->local_rank == y->local_rank &&
+    return same_part(a, b) && a->rank == b->rank && x->local_rank == y->local_rank &&
            x->task == y->task && (x->pid == y->pid || a->rank >= 0);
 }
 
@@ -61,10 +67,10 @@ static bool is_denied(const struct inq_log_mark *a, const struct inq_log_mark *b
 /* Whether b is behind a, as far as that can be known. */
 static bool behind(const struct inq_log_mark *a, const struct inq_log_mark *b)
 {
-    if (timed(a) && timed(b) && a->event->file != b->event->file) {
+    if (timed(a) && timed(b) && !same_part(a, b)) {
         return b->time_ns > a->time_ns + a->event->coarse_ns + b->event->coarse_ns;
     }
-    return a->event->file == b->event->file && b->event->line > a->event->line && !is_denied(a, b);
+    return same_part(a, b) && b->event->line > a->event->line && !is_denied(a, b);
 }
 
 /* ---- survived -------------------------------------------------------------------------------- */

@@ -45,6 +45,8 @@ static bool is_stamp(const char *word, size_t n)
 /* The message of a line: what stands behind tags, times and severities. */
 static const char *message_of(const char *text)
 {
+    const char *pair = strstr(text, " msg=\""); /* logfmt */
+    text = pair != NULL ? pair + 6 : text;
     const char *nccl = strstr(text, "NCCL WARN ");
     const char *kernel = strstr(text, " kernel: ");
     const char *p = nccl != NULL ? nccl + 10 : kernel != NULL ? kernel + 9 : text;
@@ -177,9 +179,14 @@ static const char *say_hang(struct inq_log_case *c)
         hang->group[0] != '\0' ? inq_say(c->arena, " of group %.60s", hang->group) : "";
     const char *size =
         hang->numel > 1 ? inq_say(c->arena, " (%" PRId64 " elements)", hang->numel) : "";
+    const struct inq_log_event *said = hang->said != NULL ? hang->said->event : NULL;
     return hang->seq >= 0
                ? inq_say(c->arena, "%.40s %" PRId64 "%s%s",
                          hang->op[0] != '\0' ? hang->op : "collective", hang->seq, size, group)
+           : said != NULL && said->kind == INQ_LOG_BARRIER_RANKS
+               ? "the barrier that the others wait in"
+           : said != NULL && said->kind == INQ_LOG_STALLED_RANKS && said->op[0] != '\0'
+               ? inq_say(c->arena, "what the others wait in (%s)", shorten(c, said->op))
                : "what the others wait in";
 }
 

@@ -19,15 +19,6 @@ enum {
     MAX_PLACES = 64
 };
 
-const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus)
-{
-    if (bus == INQ_LOG_NO_BUS) {
-        return "";
-    }
-    return inq_say(c->arena, "%04x:%02x:%02x.0", (unsigned)(bus >> 16 & 0xffffffff),
-                   (unsigned)(bus >> 8 & 0xff), (unsigned)(bus & 0xff));
-}
-
 static const char *say_signal(int64_t code)
 {
     switch (inq_log_signal(code)) {

@@ -4,6 +4,7 @@
 #include "analysis/failure/logs/logs.h"
 
 #include "base/hash.h"
+#include "base/say.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -224,22 +225,36 @@ static void join_twins(struct inq_log_case *c)
 /* Training output behind a line that tells that the run went on: steps, or rows that are not
  * numbered; and the rows in which the last step is looked for. */
 enum { MORE_STEPS = 5, MORE_ROWS = 20, FEW_ROWS = 16 };
-/* The furthest step among some rows of training output from `row` on. */
-static int64_t furthest(const struct inq_log *log, size_t row)
+/* The furthest step among some rows of training output in [row, to). */
+static int64_t furthest(const struct inq_log *log, size_t row, size_t to)
 {
     int64_t step = -1;
-    for (size_t i = row; i < log->n_metrics && i < row + FEW_ROWS; i++) {
+    for (size_t i = row; i < to && i < row + FEW_ROWS; i++) {
         step = log->metrics[i].step > step ? log->metrics[i].step : step;
     }
     return step;
 }
 
-/* Rows of training output of the process that raised an exception, from `from` on. */
-static size_t count_own(const struct inq_log_mark *mark, size_t from)
+/* The first row behind the line. */
+static size_t first_behind(const struct inq_log *log, uint64_t line)
+{
+    size_t from = 0;
+    size_t to = log->n_metrics;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        bool behind_it = log->metrics[middle].line > line;
+        from = behind_it ? from : middle + 1;
+        to = behind_it ? middle : to;
+    }
+    return from;
+}
+
+/* Rows of training output of the process that raised an exception, in [from, to). */
+static size_t count_own(const struct inq_log_mark *mark, size_t from, size_t to)
 {
     const struct inq_log *log = mark->log;
     size_t n = 0;
-    for (size_t i = from; i < log->n_metrics && n < MORE_STEPS; i++) {
+    for (size_t i = from; i < to && n < MORE_STEPS; i++) {
         n += log->metrics[i].writer == mark->event->writer;
     }
     return n;
@@ -250,25 +265,35 @@ static size_t count_own(const struct inq_log_mark *mark, size_t from)
 static bool went_on(const struct inq_log_mark *mark)
 {
     const struct inq_log *log = mark->log;
-    size_t from = 0;
-    size_t to = log->n_metrics;
-    while (from < to) { /* the first row behind the line */
-        size_t middle = from + (to - from) / 2;
-        bool behind_it = log->metrics[middle].line > mark->event->line;
-        from = behind_it ? from : middle + 1;
-        to = behind_it ? middle : to;
-    }
-    size_t n = log->n_metrics - from;
+    size_t from = first_behind(log, mark->event->line);
+    size_t to = first_behind(log, mark->part_end);
+    size_t n = to - from;
     if (from == 0) {
         return false; /* all rows after it: they were flushed when the process ended */
     }
     if ((mark->raised || mark->event->kind == INQ_LOG_PYTHON_ERROR) &&
-        count_own(mark, from) < MORE_STEPS) {
+        count_own(mark, from, to) < MORE_STEPS) {
         return false;
     }
-    int64_t last = furthest(log, log->n_metrics > FEW_ROWS ? log->n_metrics - FEW_ROWS : 0);
+    int64_t last = furthest(log, to > FEW_ROWS ? to - FEW_ROWS : 0, to);
     int64_t next = n > 0 ? log->metrics[from].step : -1;
     return next >= 0 && last >= 0 ? n >= MORE_STEPS && last >= next + MORE_STEPS : n >= MORE_ROWS;
+}
+
+/* Which part of a file that was put together from several each line of one log stands in. */
+static void find_parts(struct inq_log_mark *marks, size_t n)
+{
+    int32_t rank = -1;
+    uint64_t end = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        bool heading = marks[i].event->kind == INQ_LOG_PART;
+        rank = heading ? marks[i].event->rank : rank;
+        marks[i].part_rank = rank;
+    }
+    for (size_t i = n; i > 0; i--) {
+        marks[i - 1].part_end = end;
+        end = marks[i - 1].event->kind == INQ_LOG_PART ? marks[i - 1].event->line : end;
+    }
 }
 
 static int gather(struct inq_log_case *c, struct inq_err *err)
@@ -283,6 +308,7 @@ static int gather(struct inq_log_case *c, struct inq_err *err)
     }
     for (size_t l = 0; l < c->trace->n_logs; l++) {
         const struct inq_log *log = c->trace->logs[l];
+        size_t first = c->n_marks;
         for (size_t e = 0; e < log->n_events; e++) {
             const struct inq_log_event *event = &log->events[e];
             c->marks[c->n_marks++] = (struct inq_log_mark){
@@ -294,6 +320,7 @@ static int gather(struct inq_log_case *c, struct inq_err *err)
                 .time_ns = event->clock == INQ_LOG_CLOCK_WALL ? event->time_ns : INQ_TIME_NONE,
             };
         }
+        find_parts(c->marks + first, c->n_marks - first);
     }
     join_twins(c);
     for (size_t i = 0; i < c->n_marks; i++) {
@@ -365,10 +392,11 @@ static bool is_plain(const struct joins *joins)
 }
 
 /* By the file that a process' line stands in, or its task. */
-static int32_t rank_of_log(const struct joins *joins, const struct inq_log_event *event,
+static int32_t rank_of_log(const struct joins *joins, const struct inq_log_mark *mark,
                            const struct inq_log *log)
 {
-    int32_t rank = log->rank;
+    const struct inq_log_event *event = mark->event;
+    int32_t rank = mark->part_rank >= 0 ? mark->part_rank : log->rank;
     rank = rank < 0 && log->local_rank >= 0 && joins->one_host ? log->local_rank : rank;
     return rank < 0 && event->task >= 0 && is_plain(joins) ? event->task : rank;
 }
@@ -397,7 +425,7 @@ static int32_t rank_of(const struct joins *joins, const struct inq_log_mark *mar
     if (rank < 0 && of_task && event->n_ranks == 1 && is_plain(joins)) {
         rank = event->ranks[0];
     }
-    return rank < 0 && of_process && !of_launcher ? rank_of_log(joins, event, log) : rank;
+    return rank < 0 && of_process && !of_launcher ? rank_of_log(joins, mark, log) : rank;
 }
 
 static void count_world(struct inq_log_case *c, const struct joins *joins)
@@ -485,4 +513,13 @@ int inq_log_facts(struct inq_log_case *c, struct inq_err *err)
     inq_map_release(&joins.locals);
     inq_map_release(&joins.in_file);
     return code;
+}
+
+const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus)
+{
+    if (bus == INQ_LOG_NO_BUS) {
+        return "";
+    }
+    return inq_say(c->arena, "%04x:%02x:%02x.0", (unsigned)(bus >> 16 & 0xffffffff),
+                   (unsigned)(bus >> 8 & 0xff), (unsigned)(bus & 0xff));
 }

@@ -209,7 +209,9 @@ static const struct inq_log_mark *lost_task(const struct inq_log_case *c)
         bool named = mark->event->peer_rank >= 0 || mark->event->n_ranks > 0;
         bool lost =
             mark->event->kind == INQ_LOG_REMOTE_ERROR || mark->event->kind == INQ_LOG_TASK_LOST;
-        if (named && lost && !mark->survived && strstr(mark->event->text, "heartbeat") != NULL) {
+        if (named && lost && !mark->survived &&
+            (strstr(mark->event->text, "heartbeat") != NULL ||
+             strstr(mark->event->text, "disconnected") != NULL)) {
             return mark;
         }
     }
@@ -301,17 +303,6 @@ static bool gpu_class(enum inq_failure_class cls)
            cls == INQ_FAILURE_CUDA_ERROR;
 }
 
-/* A rank that waited for others until its timeout is no root, even if it was then killed. */
-bool inq_log_waited(const struct inq_log_case *c, int32_t rank)
-{
-    for (size_t i = 0; i < c->hang.n_standing; i++) {
-        if (c->hang.standing[i].rank == rank) {
-            return c->hang.standing[i].timed_out;
-        }
-    }
-    return false;
-}
-
 static bool mark_rank(const struct inq_log_case *c, bool *marked, int32_t rank)
 {
     bool known = rank >= 0 && rank < c->world;
@@ -327,14 +318,17 @@ static bool is_pair(const struct inq_log_mark *mark)
     return mark->event->kind == INQ_LOG_MISMATCH && mark->event->peer_rank >= 0;
 }
 
-/* The one process that ended by itself, with the code of a program that gave up: whose exception
- * it was that names no rank. -1: none, or several. */
+/* The one process that ended by itself, with the code of a program that gave up or by a signal of
+ * its own: whose line it was that names no rank. One that was killed need not have said anything.
+ * -1: none, or several. */
 static int32_t gave_up(const struct inq_log_case *c)
 {
     int32_t rank = -1;
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_mark *mark = &c->marks[i];
-        if (mark->means.role != INQ_LOG_CAUSE || strcmp(mark->means.sub, "exit") != 0) {
+        bool other =
+            strcmp(mark->means.sub, "killed") == 0 || strcmp(mark->means.sub, "terminated") == 0;
+        if (mark->means.role != INQ_LOG_CAUSE || !inq_log_is_end(mark->event->kind) || other) {
             continue;
         }
         if (mark->rank < 0 || (rank >= 0 && rank != mark->rank)) {

@@ -4,7 +4,7 @@
 #define INQ_ANALYSIS_FAILURE_LOGS_LOGS_H
 
 #include "analysis/failure/logs/anchors.h"
-#include "analysis/failure/logs/rules.h"
+#include "analysis/failure/rules/rules.h"
 #include "base/arena.h"
 #include "inquest/failure.h"
 #include "inquest/flight.h"
@@ -28,7 +28,9 @@ struct inq_log_mark {
     const struct inq_log_event *event;
     const struct inq_log *log; /* that it is of */
     struct inq_log_meaning means;
-    int32_t rank; /* global; -1 unknown */
+    int32_t rank;      /* global; -1 unknown */
+    int32_t part_rank; /* of the part of the file that it stands in; -1 unknown */
+    uint64_t part_end; /* line of the heading of the next part; UINT64_MAX none */
     const char *host;
     int64_t time_ns; /* comparable over all logs; INQ_TIME_NONE */
     bool went_on;    /* its output tells of more steps than processes still alive can make alone */

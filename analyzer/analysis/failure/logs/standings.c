@@ -311,3 +311,14 @@ int inq_log_find_standings(struct inq_log_case *c, struct inq_err *err)
     inq_mem_free(teams);
     return code;
 }
+
+/* A rank that waited for others until its timeout is no root, even if it was then killed. */
+bool inq_log_waited(const struct inq_log_case *c, int32_t rank)
+{
+    for (size_t i = 0; i < c->hang.n_standing; i++) {
+        if (c->hang.standing[i].rank == rank) {
+            return c->hang.standing[i].timed_out;
+        }
+    }
+    return false;
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of causes: what each kind of line means, what is said of a run that it ended, what to
  * do then, and what would tell more. A row is the only place where any of that stands. */
-#ifndef INQ_ANALYSIS_FAILURE_LOGS_RULES_H
-#define INQ_ANALYSIS_FAILURE_LOGS_RULES_H
+#ifndef INQ_ANALYSIS_FAILURE_RULES_RULES_H
+#define INQ_ANALYSIS_FAILURE_RULES_RULES_H
 
 #include "inquest/failure.h"
 #include "inquest/log.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA's driver errors: names by number, and what each stands for in the search for a cause. */
-#include "analysis/failure/logs/rules.h"
+#include "analysis/failure/rules/rules.h"
 
 #include <stddef.h>
 #include <stdint.h>

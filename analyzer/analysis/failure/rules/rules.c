@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/failure/logs/rules.h"
+#include "analysis/failure/rules/rules.h"
 
 #include <string.h>
 
@@ -22,6 +22,7 @@ static const struct inq_failure_rule lines[] = {
     {KIND(ENDED_WELL), PLAIN_FACT},
     {KIND(RESTARTED), PLAIN_FACT},
     {KIND(PROCESS), PLAIN_FACT},
+    {KIND(PART), PLAIN_FACT},
     {KIND(POD_STARTED), PLAIN_FACT},
     /* ---- those that only noticed ---- */
     {KIND(WATCHDOG_TIMEOUT), PLAIN_VICTIM},
@@ -440,10 +441,22 @@ static const struct inq_failure_rule lines[] = {
     {KIND(NOT_FINITE),
      AS(CAUSE, NUMERICAL, "", 66),
      "Training of {who} met values that are not "
-     "finite: {text}",
+     "finite: {op}",
+     NULL,
+     {NULL}},
+    {KIND(DIVERGED),
+     AS(CAUSE, NUMERICAL, "", 60),
+     "Training of {who} was ended for its loss: {text}",
      NULL,
      {NULL}},
     {KIND(GIL), AS(CAUSE, CPU_STALL, "gil", 54), NULL, NULL, {NULL}},
+    {KIND(ENGINE_STUCK),
+     AS(CAUSE, UNKNOWN, "stuck", 50),
+     NULL,
+     "Take the stacks of all its processes (py-spy dump) next time, and read their logs from "
+     "before "
+     "the watchdog's time.",
+     {NULL}},
     /* ---- the floor ---- */
     {SAYS(ERROR_LINE, "error: unrecognized arguments"),
      AS(CAUSE, APPLICATION, "usage", 60),
@@ -471,7 +484,7 @@ static const struct inq_failure_rule classes[INQ_FAILURE_CLASS_COUNT] = {
                           .advice = "Look for an exception or a signal in the logs of the ranks."},
     [INQ_FAILURE_UNKNOWN] = {.headline = NULL,
                              .advice = "Collect the logs of all ranks and the kernel logs of their "
-                                       "nodes."},
+                                       "nodes; one that fails often writes neither log nor dump."},
     [INQ_FAILURE_GPU_STALL] =
         {.headline = "The GPU of {who} does not finish what the others have finished: stuck in "
                      "{hang}",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of what machines, schedulers and containers report: their kernels and drivers, Slurm,
  * PBS, LSF and Grid Engine, systemd, Kubernetes and clouds. */
-#include "analysis/failure/logs/rules.h"
+#include "analysis/failure/rules/rules.h"
 
 static const struct inq_failure_rule lines[] = {
     /* ---- schedulers ---- */
@@ -44,6 +44,11 @@ static const struct inq_failure_rule lines[] = {
      "Kubernetes could not run the container{node}: {text}",
      "Read the events of the pod (kubectl describe pod) and correct what they name.",
      {NULL}},
+    {SAYS(LAUNCH_FAILED, "Prolog failed"),
+     AS(CAUSE, HOST, "node", 80),
+     "A node could not be made ready for the job{on}: {text}",
+     "Drain the node and read its scheduler's log: its prolog or health check failed.",
+     {NULL}},
     {KIND(LAUNCH_FAILED),
      AS(CAUSE, APPLICATION, "launch", 60),
      "The job could not be started{on}: {text}",
@@ -77,7 +82,7 @@ static const struct inq_failure_rule lines[] = {
     /* ---- the host ---- */
     {KIND(SLURM_OOM),
      AS(CAUSE, HOST, "memory", 88),
-     "{Who} {was} killed: the control group of the job ran out of memory{quoted}",
+     "{Who}{on} {was} killed: the control group of the job ran out of memory{quoted}",
      MEMORY,
      {NULL}},
     {SAYS(KERNEL_OOM, "invoked oom-killer"),
@@ -104,6 +109,12 @@ static const struct inq_failure_rule lines[] = {
      AS(CAUSE, HOST, "memory", 82),
      "{Who} ran out of host memory: {text}",
      MEMORY,
+     {NULL}},
+    {KIND(PROCESS_LIMIT),
+     AS(CAUSE, HOST, "limit", 80),
+     "{Who} reached a limit of the system (files or threads){at}: {text}",
+     "Raise the limits of the job (ulimit -n, ulimit -u, pids of its control group), or find what "
+     "opens or starts so many.",
      {NULL}},
     {KIND(SHARED_MEMORY),
      AS(CAUSE, HOST, "memory", 84),

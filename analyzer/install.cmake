@@ -36,6 +36,20 @@ install(FILES ${completion_dir}/_inquest
 install(FILES ${completion_dir}/inquest.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
+# The schemas of its JSON documents, too.
+set(schema_dir ${CMAKE_BINARY_DIR}/schema)
+set(schema_files "")
+file(MAKE_DIRECTORY ${schema_dir})
+foreach(document report report-set info compare check check-set baseline fix replay schedule
+        schedule-compare lint lint-set truth error)
+    set(schema_file ${schema_dir}/inquest-${document}-1.schema.json)
+    add_custom_command(OUTPUT ${schema_file} COMMAND inquest schema ${document} > ${schema_file}
+                       DEPENDS inquest VERBATIM)
+    list(APPEND schema_files ${schema_file})
+endforeach()
+add_custom_target(inquest_schema ALL DEPENDS ${schema_files})
+install(FILES ${schema_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/inquest/schema)
+
 # Found by pkg-config and by find_package(inquest).
 set(INQ_PRIVATE_LIBS "-lcjson -lz -lm -l${CMAKE_DL_LIBS} ${OpenMP_C_FLAGS}")
 if(ISAL_FOUND)

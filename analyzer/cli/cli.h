@@ -132,6 +132,7 @@ int inq_cmd_analyze(struct inq_cli *cli);
 int inq_cmd_info(struct inq_cli *cli);
 int inq_cmd_ingest(struct inq_cli *cli);
 int inq_cmd_list(struct inq_cli *cli);
+int inq_cmd_schema(struct inq_cli *cli);
 int inq_cmd_schedule(struct inq_cli *cli);
 int inq_cmd_fix(struct inq_cli *cli);
 int inq_cmd_replay(struct inq_cli *cli);

@@ -2,6 +2,8 @@
 /* inquest completion SHELL: a completion script, made of the tables of commands and options. */
 #include "cli/cli.h"
 
+#include "inquest/contract.h"
+
 #include <string.h>
 
 static bool takes(const struct inq_command *command, size_t option)
@@ -40,6 +42,16 @@ static void write_analyses(struct inq_out *out)
     }
 }
 
+/* "report report-set ..." */
+static void write_documents(struct inq_out *out)
+{
+    const struct inq_contract *contract;
+    for (size_t i = 0; (contract = inq_contract(i)) != NULL; i++) {
+        const char *name = contract->schema + strlen("inquest-");
+        inq_out_printf(out, "%s%.*s", i > 0 ? " " : "", (int)strcspn(name, "/"), name);
+    }
+}
+
 /* The words that a command's first argument can be; false when there are none. */
 static bool write_first_words(struct inq_out *out, const struct inq_command *command)
 {
@@ -53,6 +65,10 @@ static bool write_first_words(struct inq_out *out, const struct inq_command *com
             inq_out_text(out, rows[i].words);
             return true;
         }
+    }
+    if (strcmp(command->name, "schema") == 0) {
+        write_documents(out);
+        return true;
     }
     if (strcmp(command->name, "help") != 0) {
         return false;

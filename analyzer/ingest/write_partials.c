@@ -27,7 +27,6 @@ struct content {
     const struct inq_shard *shard;
     struct inq_source *source; /* of a file that is no trace; NULL: of a trace */
     struct inq_partial_origin origin;
-    uint64_t written;
 };
 
 static int fill(void *ctx, struct inq_out *out, struct inq_err *err)

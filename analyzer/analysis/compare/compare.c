@@ -129,20 +129,6 @@ static void set_work(struct inq_comparison *c, const struct inq_run_record *p,
     }
 }
 
-int64_t inq_ideal_ns(const struct inq_comparison *c, int64_t base_ns)
-{
-    return c->scaling == INQ_SCALING_SAME && !c->work_given
-               ? base_ns
-               : (int64_t)llround(c->work * (double)base_ns);
-}
-
-const char *inq_compare_ns(const struct inq_comparison *c, int64_t ns)
-{
-    char buf[32];
-    const char *text = inq_arena_strdup(c->arena, inq_time_format(ns, buf, sizeof buf));
-    return text != NULL ? text : "";
-}
-
 /* ---- losses ----------------------------------------------------------------------------------*/
 
 static int64_t part_loss(const struct inq_comparison *c, enum inq_step_part part)

@@ -3,12 +3,20 @@
 #include "analysis/compare/compare.h"
 
 #include "base/arena.h"
+#include "inquest/time.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+const char *inq_compare_ns(const struct inq_comparison *c, int64_t ns)
+{
+    char buf[32];
+    const char *text = inq_arena_strdup(c->arena, inq_time_format(ns, buf, sizeof buf));
+    return text != NULL ? text : "";
+}
 
 /* "3.1 ms of it (84 %)": a part of the change; parts of the other sign can make it more than all.
  */

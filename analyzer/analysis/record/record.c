@@ -32,17 +32,6 @@ void inq_run_record_release(struct inq_run_record *r)
     *r = (struct inq_run_record){0};
 }
 
-enum inq_step_part inq_part_of_class(enum inq_account_class cls)
-{
-    static const enum inq_step_part parts[INQ_ACCOUNT_CLASS_COUNT] = {
-        [INQ_ACCOUNT_COMPUTE] = INQ_PART_COMPUTE,   [INQ_ACCOUNT_UNCLASSIFIED] = INQ_PART_COMPUTE,
-        [INQ_ACCOUNT_TRANSFER] = INQ_PART_TRANSFER, [INQ_ACCOUNT_WAIT] = INQ_PART_WAITING,
-        [INQ_ACCOUNT_COMM] = INQ_PART_COMM_OTHER,   [INQ_ACCOUNT_COPY] = INQ_PART_COPY,
-        [INQ_ACCOUNT_HOST] = INQ_PART_HOST,         [INQ_ACCOUNT_DEPENDENCY] = INQ_PART_BUBBLE,
-        [INQ_ACCOUNT_IDLE] = INQ_PART_IDLE};
-    return parts[cls];
-}
-
 /* ---- which steps count -----------------------------------------------------------------------*/
 
 static bool is_far(int64_t length_ns, int64_t median_ns, double deviation_ns)

@@ -100,6 +100,15 @@ static inline int64_t inq_per_cell(const struct inq_run_record *record, int64_t 
 
 /* The part of a step that a class of the account is, where neither collectives nor a pipeline say
  * otherwise. */
-enum inq_step_part inq_part_of_class(enum inq_account_class cls);
+static inline enum inq_step_part inq_part_of_class(enum inq_account_class cls)
+{
+    static const enum inq_step_part parts[INQ_ACCOUNT_CLASS_COUNT] = {
+        [INQ_ACCOUNT_COMPUTE] = INQ_PART_COMPUTE,   [INQ_ACCOUNT_UNCLASSIFIED] = INQ_PART_COMPUTE,
+        [INQ_ACCOUNT_TRANSFER] = INQ_PART_TRANSFER, [INQ_ACCOUNT_WAIT] = INQ_PART_WAITING,
+        [INQ_ACCOUNT_COMM] = INQ_PART_COMM_OTHER,   [INQ_ACCOUNT_COPY] = INQ_PART_COPY,
+        [INQ_ACCOUNT_HOST] = INQ_PART_HOST,         [INQ_ACCOUNT_DEPENDENCY] = INQ_PART_BUBBLE,
+        [INQ_ACCOUNT_IDLE] = INQ_PART_IDLE};
+    return parts[cls];
+}
 
 #endif

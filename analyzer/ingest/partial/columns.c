@@ -12,13 +12,15 @@ static void add(struct inq_columns *columns, void *base, size_t stride, size_t s
     columns->at[columns->n++] = (struct inq_column){base, stride, (uint8_t)size, role, below};
 }
 
-/* The member of an array of structs, and one column of a struct of arrays. */
+/* The member of an array of structs, and one column of a struct of arrays. Both may be missing
+ * where there are no rows. */
 #define MEMBER(row, member, role) CHOICE(row, member, role, 0)
 #define CHOICE(row, member, role, below)                                                           \
-    add(columns, &(row)->member, sizeof *(row), sizeof(row)->member, INQ_COLUMN_##role, below)
+    add(columns, (row) != NULL ? &(row)->member : NULL, sizeof *(row), sizeof(row)->member,        \
+        INQ_COLUMN_##role, below)
 #define COLUMN(array, role) COLUMN_BELOW(array, role, 0)
 #define COLUMN_BELOW(array, role, below)                                                           \
-    add(columns, (array) + first, sizeof *(array), sizeof *(array), INQ_COLUMN_##role, below)
+    add(columns, array, sizeof *(array), sizeof *(array), INQ_COLUMN_##role, below)
 
 void inq_columns_of_file(struct inq_file *file, struct inq_columns *columns)
 {
@@ -133,7 +135,7 @@ void inq_columns_of_notes(struct inq_note *notes, struct inq_columns *columns)
     MEMBER(notes, on_gpu, FLAG);
 }
 
-void inq_columns_of_calls(const struct inq_calls *calls, size_t first, struct inq_columns *columns)
+void inq_columns_of_calls(const struct inq_calls *calls, struct inq_columns *columns)
 {
     columns->n = 0;
     COLUMN(calls->start_ns, TIME);
@@ -143,8 +145,7 @@ void inq_columns_of_calls(const struct inq_calls *calls, size_t first, struct in
     COLUMN(calls->correlation, NUMBER);
 }
 
-void inq_columns_of_events(const struct inq_events *events, size_t first,
-                           struct inq_columns *columns)
+void inq_columns_of_events(const struct inq_events *events, struct inq_columns *columns)
 {
     columns->n = 0;
     COLUMN(events->start_ns, TIME);
@@ -200,9 +201,10 @@ static void store(char *at, uint8_t size, uint64_t value)
     }
 }
 
-static void pack_column(const struct inq_column *column, size_t n, struct inq_out *out)
+static void pack_column(const struct inq_column *column, size_t first, size_t n,
+                        struct inq_out *out)
 {
-    const char *at = column->base;
+    const char *at = (const char *)column->base + first * column->stride;
     uint64_t before = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t value = load(at + i * column->stride, column->size);
@@ -219,10 +221,11 @@ static void pack_column(const struct inq_column *column, size_t n, struct inq_ou
     }
 }
 
-void inq_columns_pack(const struct inq_columns *columns, size_t n, struct inq_out *out)
+void inq_columns_pack(const struct inq_columns *columns, size_t first, size_t n,
+                      struct inq_out *out)
 {
     for (size_t c = 0; c < columns->n; c++) {
-        pack_column(&columns->at[c], n, out);
+        pack_column(&columns->at[c], first, n, out);
     }
 }
 

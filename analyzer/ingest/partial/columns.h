@@ -107,13 +107,13 @@ void inq_columns_of_lanes(struct inq_lane *lanes, struct inq_columns *columns);
 void inq_columns_of_labels(struct inq_label *labels, struct inq_columns *columns);
 void inq_columns_of_comms(struct inq_comm *comms, struct inq_columns *columns);
 void inq_columns_of_notes(struct inq_note *notes, struct inq_columns *columns);
-/* From row `first` on; columns that the rank does not have are left out. */
-void inq_columns_of_calls(const struct inq_calls *calls, size_t first, struct inq_columns *columns);
-void inq_columns_of_events(const struct inq_events *events, size_t first,
-                           struct inq_columns *columns);
+void inq_columns_of_calls(const struct inq_calls *calls, struct inq_columns *columns);
+/* Columns that the rank does not have are left out. */
+void inq_columns_of_events(const struct inq_events *events, struct inq_columns *columns);
 
-/* Appends rows [0, n). */
-void inq_columns_pack(const struct inq_columns *columns, size_t n, struct inq_out *out);
+/* Appends rows [first, first + n). */
+void inq_columns_pack(const struct inq_columns *columns, size_t first, size_t n,
+                      struct inq_out *out);
 
 /* How many rows the tables have that indices point to, by role. */
 struct inq_column_limits {

@@ -366,7 +366,7 @@ static bool take_calls(struct reading *r, const struct inq_partial_head *head, s
                                     .lane = s->columns.lane,
                                     .correlation = s->columns.correlation};
     struct inq_columns columns;
-    inq_columns_of_calls(&calls, 0, &columns);
+    inq_columns_of_calls(&calls, &columns);
     if (!is_of_rank(r, head) || head->first != r->rank->calls.n || !unpack(r, head, in, &columns)) {
         return false;
     }
@@ -406,7 +406,7 @@ static bool take_events(struct reading *r, const struct inq_partial_head *head, 
                                       .kind = s->columns.kind,
                                       .cls = s->columns.cls};
     struct inq_columns columns;
-    inq_columns_of_events(&events, 0, &columns);
+    inq_columns_of_events(&events, &columns);
     if (!is_of_rank(r, head) || !unpack(r, head, in, &columns)) {
         return false;
     }

@@ -87,12 +87,16 @@ static void end(struct writer *w, enum inq_partial_section section, size_t first
     w->code = compress(w);
 }
 
+/* Rows [0, n) of a table, in sections of at most INQ_PARTIAL_ROWS. */
 static void write_table(struct writer *w, enum inq_partial_section section,
-                        const struct inq_columns *columns, size_t first, size_t n)
+                        const struct inq_columns *columns, size_t n, uint32_t flags)
 {
-    begin(w);
-    inq_columns_pack(columns, n, &w->section);
-    end(w, section, first, n, 0);
+    for (size_t from = 0; from < n; from += INQ_PARTIAL_ROWS) {
+        size_t rows = n - from < INQ_PARTIAL_ROWS ? n - from : INQ_PARTIAL_ROWS;
+        begin(w);
+        inq_columns_pack(columns, from, rows, &w->section);
+        end(w, section, from, rows, flags);
+    }
 }
 
 /* ---- sections -------------------------------------------------------------------------------- */
@@ -130,7 +134,7 @@ static void write_file(struct writer *w, const struct inq_file *of)
     write_text(&w->section, file.path, strlen(file.path));
     write_text(&w->section, file.format, strlen(file.format));
     write_text(&w->section, file.reason, file.reason != NULL ? strlen(file.reason) : 0);
-    inq_columns_pack(&columns, 1, &w->section);
+    inq_columns_pack(&columns, 0, 1, &w->section);
     end(w, INQ_PARTIAL_FILE, 0, 1, 0);
 }
 
@@ -142,77 +146,48 @@ static void write_groups(struct writer *w)
         struct inq_group *group = &w->shard->groups[g];
         inq_columns_of_groups(group, &columns);
         begin(w);
-        inq_columns_pack(&columns, 1, &w->section);
+        inq_columns_pack(&columns, 0, 1, &w->section);
         columns = (struct inq_columns){.n = 1,
                                        .at = {{group->ranks, sizeof *group->ranks,
                                                sizeof *group->ranks, INQ_COLUMN_COUNT, 0}}};
-        inq_columns_pack(&columns, group->n_ranks, &w->section);
+        inq_columns_pack(&columns, 0, group->n_ranks, &w->section);
         end(w, INQ_PARTIAL_GROUPS, g, 1, 0);
     }
 }
 
-/* Rows of the section that begins with row `from` of n. */
-static size_t rows_from(size_t n, size_t from)
-{
-    return n - from < INQ_PARTIAL_ROWS ? n - from : INQ_PARTIAL_ROWS;
-}
-
-/* Rows [0, n) of a table in sections of at most INQ_PARTIAL_ROWS; `of` gives the columns from its
- * k-th row on. */
-#define WRITE_ROWS(w, section, rows, n, of)                                                        \
-    for (size_t from = 0; from < (n); from += INQ_PARTIAL_ROWS) {                                  \
-        struct inq_columns table;                                                                  \
-        of((rows) + from, &table);                                                                 \
-        write_table(w, section, &table, from, rows_from(n, from));                                 \
-    }
-
 static void write_launches(struct writer *w)
 {
     const struct inq_launches *launches = &w->shard->launches;
-    uint32_t flags = w->shard->took_operators ? INQ_PARTIAL_ASKED_OPERATORS : 0U;
     struct inq_columns columns;
-    for (size_t from = 0; from < launches->n; from += INQ_PARTIAL_ROWS) {
-        size_t n = rows_from(launches->n, from);
-        inq_columns_of_launches(launches->rows + from, &columns);
-        begin(w);
-        inq_columns_pack(&columns, n, &w->section);
-        end(w, INQ_PARTIAL_LAUNCHES, from, n, flags);
-    }
+    inq_columns_of_launches(launches->rows, &columns);
+    write_table(w, INQ_PARTIAL_LAUNCHES, &columns, launches->n,
+                w->shard->took_operators ? INQ_PARTIAL_ASKED_OPERATORS : 0);
 }
 
 static void write_events(struct writer *w, const struct inq_events *events)
 {
-    uint32_t flags = (events->label != NULL ? INQ_PARTIAL_HAS_LABEL : 0U) |
-                     (events->launch != NULL ? INQ_PARTIAL_HAS_LAUNCH : 0U);
     struct inq_columns columns;
-    for (size_t from = 0; from < events->n; from += INQ_PARTIAL_ROWS) {
-        size_t n = rows_from(events->n, from);
-        inq_columns_of_events(events, from, &columns);
-        begin(w);
-        inq_columns_pack(&columns, n, &w->section);
-        end(w, INQ_PARTIAL_EVENTS, from, n, flags);
-    }
-}
-
-static void write_calls(struct writer *w, const struct inq_calls *calls)
-{
-    struct inq_columns columns;
-    for (size_t from = 0; from < calls->n; from += INQ_PARTIAL_ROWS) {
-        inq_columns_of_calls(calls, from, &columns);
-        write_table(w, INQ_PARTIAL_CALLS, &columns, from, rows_from(calls->n, from));
-    }
+    inq_columns_of_events(events, &columns);
+    write_table(w, INQ_PARTIAL_EVENTS, &columns, events->n,
+                (events->label != NULL ? INQ_PARTIAL_HAS_LABEL : 0U) |
+                    (events->launch != NULL ? INQ_PARTIAL_HAS_LAUNCH : 0U));
 }
 
 static void write_rank(struct writer *w, struct inq_rank *rank)
 {
     struct inq_columns columns;
     inq_columns_of_rank(rank, &columns);
-    write_table(w, INQ_PARTIAL_RANK, &columns, 0, 1);
-    WRITE_ROWS(w, INQ_PARTIAL_LANES, rank->lanes, rank->n_lanes, inq_columns_of_lanes)
-    WRITE_ROWS(w, INQ_PARTIAL_LABELS, rank->labels, rank->n_labels, inq_columns_of_labels)
-    WRITE_ROWS(w, INQ_PARTIAL_COMMS, rank->comms, rank->n_comms, inq_columns_of_comms)
-    write_calls(w, &rank->calls);
-    WRITE_ROWS(w, INQ_PARTIAL_NOTES, rank->notes, rank->n_notes, inq_columns_of_notes)
+    write_table(w, INQ_PARTIAL_RANK, &columns, 1, 0);
+    inq_columns_of_lanes(rank->lanes, &columns);
+    write_table(w, INQ_PARTIAL_LANES, &columns, rank->n_lanes, 0);
+    inq_columns_of_labels(rank->labels, &columns);
+    write_table(w, INQ_PARTIAL_LABELS, &columns, rank->n_labels, 0);
+    inq_columns_of_comms(rank->comms, &columns);
+    write_table(w, INQ_PARTIAL_COMMS, &columns, rank->n_comms, 0);
+    inq_columns_of_calls(&rank->calls, &columns);
+    write_table(w, INQ_PARTIAL_CALLS, &columns, rank->calls.n, 0);
+    inq_columns_of_notes(rank->notes, &columns);
+    write_table(w, INQ_PARTIAL_NOTES, &columns, rank->n_notes, 0);
     write_events(w, &rank->events);
 }
 

@@ -74,10 +74,11 @@ complete_words() {
 }
 complete_words inquest ana | grep -x analyze >/dev/null || { echo "bash does not complete ana"; bad=1; }
 complete_words inquest analyze --form | grep -x -- --format >/dev/null || { echo "nor --form"; bad=1; }
+complete_words inquest fix run --fix repl | grep -x -- replace-rank: >/dev/null || { echo "nor --fix"; bad=1; }
 complete_words inquest analyze -f j | grep -x json >/dev/null || { echo "nor -f j"; bad=1; }
 
 if command -v mandoc >/dev/null; then
-    for page in "$man"/*.[15]; do
+    for page in "$man"/*.[1357]; do
         mandoc -T lint -W warning "$page" || bad=1
     done
 fi

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "inquest/contract.h"
+#include "inquest/fix.h"
 
 #include <string.h>
 
@@ -30,6 +31,16 @@ static void write_tables(struct inq_out *out)
     inq_out_text(out, "list");
     for (size_t i = 0; (table = inq_report_table(i)) != NULL; i++) {
         inq_out_printf(out, " %s", table->name);
+    }
+}
+
+static void write_fixes(struct inq_out *out)
+{
+    const struct inq_fix_kind *kind;
+    for (size_t i = 0; (kind = inq_fix_kind_at(i)) != NULL; i++) {
+        int n = (int)strspn(kind->grammar, "abcdefghijklmnopqrstuvwxyz-");
+        inq_out_printf(out, "%s%.*s%s", i > 0 ? " " : "", n, kind->grammar,
+                       kind->grammar[n] == ':' ? ":" : "");
     }
 }
 
@@ -96,6 +107,8 @@ static void write_values(struct inq_out *out, const struct inq_command *command,
         write_analyses(out);
     } else if (option->completion == INQ_COMPLETE_TABLES) {
         write_tables(out);
+    } else if (option->completion == INQ_COMPLETE_FIXES) {
+        write_fixes(out);
     } else if (option->completion == INQ_COMPLETE_FORMATS) {
         inq_out_text(out, inq_cli_format_list(command->formats, " ", " ", list, sizeof list));
     } else if (option->choices != NULL) {
@@ -106,7 +119,7 @@ static void write_values(struct inq_out *out, const struct inq_command *command,
 static bool has_values(const struct inq_option *option)
 {
     return option->completion == INQ_COMPLETE_ANALYSES ||
-           option->completion == INQ_COMPLETE_TABLES ||
+           option->completion == INQ_COMPLETE_TABLES || option->completion == INQ_COMPLETE_FIXES ||
            option->completion == INQ_COMPLETE_FORMATS || option->choices != NULL;
 }
 

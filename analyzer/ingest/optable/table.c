@@ -208,13 +208,18 @@ static unsigned op_header_parse(const char *line, size_t len, struct inq_op_head
     return needs_of(header);
 }
 
-/* Whether a header that lacks something was meant to be one: it has two of the three that are
- * needed, or one of them beside two other columns. A word or two of it are in many tables. */
+/* Whether a header that lacks one of the three was meant to be one: a column is there that only
+ * pipelines have. Steps and times alone are in logs of training, too. */
 static bool is_near(const struct inq_op_header *header)
 {
+    static const enum inq_op_column pipeline[] = {INQ_COL_TYPE, INQ_COL_STAGE, INQ_COL_DP_RANK,
+                                                  INQ_COL_MICRO_BATCH, INQ_COL_CHUNK};
     unsigned needs = needs_of(header);
-    bool two = needs == NEEDS_TYPE || needs == NEEDS_START || needs == NEEDS_LENGTH;
-    return two || (needs != NEEDS_ALL && understood(header) >= 3);
+    bool any = false;
+    for (size_t i = 0; i < sizeof pipeline / sizeof *pipeline; i++) {
+        any = any || header->place[pipeline[i]] >= 0;
+    }
+    return any && (needs == NEEDS_TYPE || needs == NEEDS_START || needs == NEEDS_LENGTH);
 }
 
 /* Says which columns are missing. */
@@ -660,6 +665,9 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
     return code;
 }
 
+/* As sure as is_near: more than that it is some text, which may be a log. */
+enum { NEAR = 7 };
+
 static int sniff_table(const char *head, size_t n, const char *path)
 {
     (void)path;
@@ -668,7 +676,7 @@ static int sniff_table(const char *head, size_t n, const char *path)
         return 0;
     }
     unsigned needs = op_header_parse(head, first_line(head, n), &header);
-    return needs == 0 ? 90 : is_near(&header) ? 1 : 0; /* others may be surer of it */
+    return needs == 0 ? 90 : is_near(&header) ? NEAR : 0;
 }
 
 const struct inq_reader inq_reader_op_table = {

@@ -102,7 +102,7 @@ static const struct inq_key schedule_compare_keys[] = {
     INQ_KEYS_END,
 };
 
-const struct inq_contract inq_contract_schedule_compare = {
+static const struct inq_contract contract_schedule_compare = {
     "inquest-schedule-compare/1", "inquest schedule compare and search -f json",
     schedule_compare_keys};
 
@@ -249,7 +249,7 @@ static const struct inq_key error_keys[] = {
     INQ_KEYS_END,
 };
 
-const struct inq_contract inq_contract_error = {
+static const struct inq_contract contract_error = {
     "inquest-error/1", "any command with -f json that fails, on standard error", error_keys};
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -264,11 +264,11 @@ static const struct inq_contract *const contracts[] = {&inq_contract_report,
                                                        &inq_contract_fix,
                                                        &inq_contract_replay,
                                                        &inq_contract_schedule,
-                                                       &inq_contract_schedule_compare,
+                                                       &contract_schedule_compare,
                                                        &inq_contract_lint,
                                                        &inq_contract_lint_set,
                                                        &contract_truth,
-                                                       &inq_contract_error};
+                                                       &contract_error};
 
 const struct inq_contract *inq_contract(size_t i)
 {

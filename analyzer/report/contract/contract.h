@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The documents by name, for their writers: each begins with the schema that its contract has. */
+/* The documents, for their writers: each begins with the schema that its contract has. Those that
+ * are declared beside the table of all are found in it by name. */
 #ifndef INQ_REPORT_CONTRACT_CONTRACT_H
 #define INQ_REPORT_CONTRACT_CONTRACT_H
 
@@ -8,8 +9,7 @@
 
 extern const struct inq_contract inq_contract_report, inq_contract_report_set, inq_contract_info,
     inq_contract_compare, inq_contract_check, inq_contract_check_set, inq_contract_lint,
-    inq_contract_lint_set, inq_contract_fix, inq_contract_replay, inq_contract_schedule,
-    inq_contract_schedule_compare, inq_contract_error;
+    inq_contract_lint_set, inq_contract_fix, inq_contract_replay, inq_contract_schedule;
 
 /* Of the section `method`. */
 extern const struct inq_key inq_contract_method_keys[];

@@ -18,6 +18,7 @@
 struct job {
     struct inq_walk walk;
     const char *folder;
+    size_t share, n_shares; /* at least one */
     pthread_mutex_t counting;
     struct inq_partials *partials;
 };
@@ -95,11 +96,20 @@ static struct inq_partial_origin origin_of(const struct inq_walk_file *file)
     return file->part.path != NULL ? ends_of(file->path) : unknown;
 }
 
-/* Whether the partial is there and its file has not changed since. */
+/* Members of an archive are behind all files, and only there when the archive is of this share. */
+static bool is_mine(const struct job *job, size_t file)
+{
+    return job->walk.files[file].level > 0 || file % job->n_shares == job->share;
+}
+
+/* Whether the partial is there and its file has not changed since, or it is another share's. */
 static bool is_done(void *ctx, size_t file)
 {
     struct job *job = ctx;
     const struct inq_walk_file *of = &job->walk.files[file];
+    if (!is_mine(job, file)) {
+        return true;
+    }
     struct inq_partial_origin origin = origin_of(of);
     char name[PATH_MAX];
     bool done = origin.bytes > 0 && name_partial(job->folder, of->path, name, NULL) == INQ_OK &&
@@ -140,10 +150,17 @@ int inq_ingest_partials(const char *const *paths, size_t n_paths, const char *fo
                         struct inq_err *err)
 {
     static const struct inq_ingest_options defaults;
-    struct job job = {
-        .folder = folder, .counting = PTHREAD_MUTEX_INITIALIZER, .partials = partials};
     struct inq_ingest_options reading = options != NULL ? *options : defaults;
+    struct job job = {.folder = folder,
+                      .share = reading.share,
+                      .n_shares = reading.n_shares > 0 ? reading.n_shares : 1,
+                      .counting = PTHREAD_MUTEX_INITIALIZER,
+                      .partials = partials};
     *partials = (struct inq_partials){0};
+    if (job.share >= job.n_shares) {
+        return inq_err_set(err, INQ_USAGE, "there is no share %zu of %zu: they count from 0",
+                           job.share, job.n_shares);
+    }
     reading.operators = true; /* whoever reads the partial may want them */
     int code = inq_walk_paths(paths, n_paths, &job.walk, err);
     if (code == INQ_OK) {

@@ -333,14 +333,29 @@ static bool most_near(const struct window *w)
     return near * 2 >= w->m;
 }
 
-/* Too few rows, or nothing fits: what little there is. */
+/* Rows of b that ended together with one of a, in place or wherever. */
+static size_t count_together(const struct window *w, bool in_place)
+{
+    size_t together = 0;
+    for (size_t j = 0; j < w->m; j++) {
+        size_t i = in_place ? j : nearest(w, w->b[j].end_ns + w->ahead_ns);
+        bool here = i < w->n && w->b[j].syncs && agree(w, i, j);
+        together += here && llabs(ahead(w, i, j) - w->ahead_ns) <= 2 * w->jitter_ns;
+    }
+    return together;
+}
+
+/* Too few rows, or nothing fits: what little there is. As many on both sides go by order, unless
+ * one clock tells that captures which were cut elsewhere have as many by chance: near is not
+ * together. */
 static void align_few(struct window *w)
 {
+    w->jitter_ns = JITTER_NS[1];
     bool whole = all_agree(w);
-    if (whole && (!w->timed || most_near(w))) {
+    if (whole &&
+        (!w->timed || (most_near(w) && count_together(w, true) >= count_together(w, false)))) {
         match_all(w);
     } else if (w->timed) {
-        w->jitter_ns = JITTER_NS[1];
         walk(w, (struct walk){0, 0, 1, w->ahead_ns, w->b[0].end_ns});
     }
 }

@@ -250,12 +250,76 @@ static int match_by_seq(struct channel *c, bool *agree)
 
 /* ---- what cannot be -------------------------------------------------------------------------- */
 
+/* Rows of the master sequence that are looked at together for what cannot be: one collective falls
+ * apart into two or three; with more than these, nothing says which are to blame. */
+enum { LONGEST_SPLIT = 8 };
+
+/* What stretches of the master sequence hold. */
+struct census {
+    size_t *rows; /* [n_sides] of each side */
+    size_t several, most;
+};
+
+static void count_instance(const struct channel *c, const struct instance *instance,
+                           struct census *census)
+{
+    census->several += instance->n_members >= 2 && !instance->dropped;
+    for (uint32_t at = instance->last_member; at != INQ_NONE; at = c->links[at].previous) {
+        size_t own = ++census->rows[c->links[at].side];
+        census->most = own > census->most ? own : census->most;
+    }
+}
+
+static void start_census(const struct channel *c, struct census *census)
+{
+    memset(census->rows, 0, c->n_sides * sizeof *census->rows);
+    census->several = 0;
+    census->most = 0;
+}
+
+/* The shortest row of groups that ends with `last` and cannot be, from *from on. */
+static bool find_split(const struct channel *c, size_t lo, size_t last, struct census *census,
+                       size_t *from)
+{
+    start_census(c, census);
+    for (size_t k = last + 1; k > lo && k + LONGEST_SPLIT > last + 1; k--) {
+        count_instance(c, &c->master[k - 1], census);
+        if (census->several > census->most) {
+            *from = k - 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Within [lo, hi) somewhere are more groups than rows: those go that cannot be among themselves;
+ * all, where nothing says which. */
+static void drop_stretch(struct channel *c, size_t lo, size_t hi, struct census *census)
+{
+    size_t clear = lo; /* behind what was dropped last */
+    for (size_t k = lo; k < hi; k++) {
+        size_t from = k;
+        bool split = c->master[k].n_members >= 2 && find_split(c, clear, k, census, &from);
+        for (size_t i = from; split && i <= k; i++) {
+            c->master[i].dropped = c->master[i].n_members >= 2;
+        }
+        clear = split ? k + 1 : clear;
+    }
+    start_census(c, census);
+    for (size_t k = lo; k < hi; k++) {
+        count_instance(c, &c->master[k], census);
+    }
+    for (size_t k = lo; k < hi && census->several > census->most; k++) {
+        c->master[k].dropped = true;
+    }
+}
+
 /* Between two collectives that all members have, no member can have missed more than it lacks: more
  * collectives than any member recorded rows are parts of fewer. */
 static int drop_split(struct channel *c, uint32_t expected)
 {
-    size_t *rows = inq_mem_zalloc(c->n_sides + 1, sizeof *rows);
-    if (rows == NULL) {
+    struct census census = {.rows = inq_mem_zalloc(c->n_sides + 1, sizeof *census.rows)};
+    if (census.rows == NULL) {
         return inq_err_set(c->err, INQ_NOMEM, "out of memory for matching");
     }
     size_t lo = SIZE_MAX; /* behind the last whole one */
@@ -263,23 +327,16 @@ static int drop_split(struct channel *c, uint32_t expected)
         if (c->master[i].n_members < expected) {
             continue;
         }
-        size_t several = 0;
-        size_t most = 0;
-        memset(rows, 0, c->n_sides * sizeof *rows);
+        start_census(c, &census);
         for (size_t k = lo; k < i; k++) {
-            several += c->master[k].n_members >= 2;
-            for (uint32_t at = c->master[k].last_member; at != INQ_NONE;
-                 at = c->links[at].previous) {
-                size_t own = ++rows[c->links[at].side];
-                most = own > most ? own : most;
-            }
+            count_instance(c, &c->master[k], &census);
         }
-        for (size_t k = lo; k < i && several > most; k++) {
-            c->master[k].dropped = true;
+        if (census.several > census.most) {
+            drop_stretch(c, lo, i, &census);
         }
         lo = i + 1;
     }
-    inq_mem_free(rows);
+    inq_mem_free(census.rows);
     return INQ_OK;
 }
 

@@ -25,6 +25,9 @@ struct inq_ingest_options {
     bool operators; /* which operator launched what, with its input shapes: takes time to read */
     uint64_t memory_limit; /* bytes of model; 0: three quarters of what the system allows */
     const char *temp_dir;  /* for what archives must be decompressed to; NULL: /tmp */
+    /* inq_ingest_partials takes only every n_shares-th file, from file number `share` on, in the
+     * order of their paths; an archive is one file. 0 shares: all. */
+    size_t share, n_shares;
     /* Called now and then, from one thread at a time; non-zero return cancels. May be NULL. */
     int (*progress)(void *ctx, const struct inq_progress *progress);
     void *progress_ctx;
@@ -86,7 +89,8 @@ struct inq_partials {
 /* Reads what inq_ingest would and writes for each file a partial (inquest-partial(5)) below
  * `folder`, under the file's path; every function that takes traces takes them instead. One that is
  * there and was made of the same file is kept. Holds one file a thread in memory. Fails as
- * inq_ingest does, and with INQ_IO when a partial cannot be written. */
+ * inq_ingest does, with INQ_IO when a partial cannot be written, and with INQ_USAGE when there is
+ * no such share. */
 INQ_API int inq_ingest_partials(const char *const *paths, size_t n_paths, const char *folder,
                                 const struct inq_ingest_options *options,
                                 struct inq_partials *partials, struct inq_err *err);

@@ -41,6 +41,25 @@ printf '2026-01-15 08:00:01 [rank1]: RuntimeError: CUDA out of memory\n' >"$work
 tar -cf "$work/run/traces.tar" -C sample-traces healthy_dp4
 same "$work/run"
 
+# shares: every file in exactly one of them, members of archives with their archive
+whole() { (cd "$1" && find . -name '*.inq' -type f | sort); }
+for n in 1 2 3 7 16; do
+    rm -rf "$work/shares"
+    for ((i = 0; i < n; i++)); do
+        "$inquest" ingest "$work/run" sample-traces/healthy_dp4 -o "$work/shares/$i" --share $i/$n -q
+        [ -d "$work/shares/$i" ] || mkdir -p "$work/shares/$i"
+    done
+    "$inquest" ingest "$work/run" sample-traces/healthy_dp4 -o "$work/unshared" -q
+    diff <(whole "$work/unshared") <(for i in "$work"/shares/*; do whole "$i"; done | sort) ||
+        fail "not every file in one of $n shares"
+done
+for share in 2/2 -1/2 1 /2 1/ 0/0 a/b 1/2/3 0x1/2 18446744073709551616/2; do
+    code=0
+    "$inquest" ingest "$work/run" -o "$work/none" --share=$share 2>"$work/err" || code=$?
+    [ $code -eq 2 ] || fail "--share=$share: exit $code"
+    grep -q "no share like 0/16" "$work/err" || fail "--share=$share: $(cat "$work/err")"
+done
+
 # a second time nothing is written, unless a file has changed
 "$inquest" ingest sample-traces/healthy_dp4 -o "$work/kept" >/dev/null
 "$inquest" ingest sample-traces/healthy_dp4 -o "$work/kept" | grep -q ' 5 kept ' || fail "not kept"

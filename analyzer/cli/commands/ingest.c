@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int print(const struct inq_cli *cli, const struct inq_partials *p, const char *dir)
 {
@@ -30,6 +31,23 @@ static int print(const struct inq_cli *cli, const struct inq_partials *p, const 
     return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
 }
 
+/* "I/N": share I, counted from 0, of N. */
+static bool read_share(const char *text, struct inq_ingest_options *options)
+{
+    enum { MOST_DIGITS = 9 };
+    static const char digits[] = "0123456789";
+    size_t first = strspn(text, digits);
+    const char *second = text + first + (text[first] == '/');
+    size_t n = strspn(second, digits);
+    if (first == 0 || first > MOST_DIGITS || text[first] != '/' || n == 0 || n > MOST_DIGITS ||
+        second[n] != '\0') {
+        return false;
+    }
+    options->share = strtoul(text, NULL, 10);
+    options->n_shares = strtoul(second, NULL, 10);
+    return options->share < options->n_shares;
+}
+
 int inq_cmd_ingest(struct inq_cli *cli)
 {
     const char *dir = cli->value[INQ_OPT_FOLDER];
@@ -39,13 +57,19 @@ int inq_cmd_ingest(struct inq_cli *cli)
     if (cli->n_words == 0 || dir == NULL) {
         return inq_cli_usage(cli, NULL, "'inquest ingest' takes files or folders and -o DIR");
     }
-    inq_cli_progress_init(cli, &progress);
     struct inq_ingest_options options = {
         .jobs = cli->jobs,
         .temp_dir = getenv("TMPDIR"),
         .progress = inq_cli_progress_tick,
         .progress_ctx = &progress,
     };
+    const char *share = cli->value[INQ_OPT_SHARE];
+    if (share != NULL && !read_share(share, &options)) {
+        return inq_cli_usage(
+            cli, "for example --share $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT",
+            "'%.100s' is no share like 0/16, the first of 16, to 15/16, the last", share);
+    }
+    inq_cli_progress_init(cli, &progress);
     int code = inq_ingest_partials(cli->words, cli->n_words, dir, &options, &partials, &err);
     inq_cli_progress_clear(&progress);
     if (code != INQ_OK) {

@@ -114,6 +114,8 @@ static const struct inq_option options[] = {
      "a limit for one check: 5%, 12.5ms, 0.3 or off; new_findings=high; may be repeated"},
     {INQ_OPT_SAMPLES, 0, "samples", "BASE,NEW", NULL, INQ_COMPLETE_NONE,
      "samples (or tokens) that a step of each run has in all; else inferred from compute"},
+    {INQ_OPT_SHARE, 0, "share", "I/N", NULL, INQ_COMPLETE_NONE,
+     "read only the I-th of N equal shares of the files, counted from 0: one task's of many"},
     {INQ_OPT_JOBS, 'j', "jobs", "N", NULL, INQ_COMPLETE_NONE,
      "use N threads (default: all cores); the result does not depend on it"},
     {INQ_OPT_COLOR, 0, "color", "WHEN", "auto|always|never", INQ_COMPLETE_CHOICES,

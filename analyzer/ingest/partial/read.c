@@ -319,7 +319,7 @@ static bool take_lanes(struct reading *r, const struct inq_partial_head *head, s
     }
     r->code = inq_mem_grow(&r->rank->lanes, &r->rank->cap_lanes, r->rank->n_lanes + head->rows,
                            sizeof *r->rank->lanes, INQ_MAX_LANES, r->err);
-    if (r->code == INQ_OK) {
+    if (r->code == INQ_OK && head->rows > 0) { /* else there may be no array yet */
         memcpy(r->rank->lanes + r->rank->n_lanes, r->scratch->lanes,
                head->rows * sizeof *r->rank->lanes);
         r->rank->n_lanes += head->rows;

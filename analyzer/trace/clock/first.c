@@ -9,8 +9,10 @@
 #include "base/mem.h"
 #include "base/par.h"
 #include "base/sort.h"
+#include "trace/clock/vote.h"
 #include "trace/trace.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- who reads which clock ------------------------------------------------------------------- */
@@ -71,6 +73,7 @@ struct edge {
     const struct inq_side *known, *other;
     struct candidate *through;
     bool failed;
+    bool sure; /* so many ends agree that chance is out of the question */
 };
 
 struct first {
@@ -158,7 +161,7 @@ static void connect(struct first *f, struct candidate *c)
         uint32_t y = root_of(f, source_of(f, side));
         if (x != y) {
             f->parent[x > y ? x : y] = x > y ? y : x;
-            f->edges[f->n_edges++] = (struct edge){hub, side, c, false};
+            f->edges[f->n_edges++] = (struct edge){hub, side, c, false, false};
         }
     }
 }
@@ -178,6 +181,21 @@ static void take_rows(const struct inq_side *side, const struct inq_clock *clock
     }
 }
 
+/* Ends that agree with each straight piece of a clock; fewer fit somewhere by chance. */
+enum { SURE_ENDS = 24 };
+/* Ends of one operation differ by no more (align.c's second narrowest). */
+static const int64_t AGREE_NS = 100000;
+
+static bool is_sure(const struct inq_clock *clock, const struct inq_clock_point *points, size_t n)
+{
+    size_t agree = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t add_ns = inq_clock_common_ns(clock, points[i].raw_ns) - points[i].raw_ns;
+        agree += llabs(points[i].add_ns - add_ns) <= AGREE_NS;
+    }
+    return agree >= SURE_ENDS * (clock->n_later + 1);
+}
+
 static int fit_edge(struct edge *edge, const struct inq_alignment *pair, struct inq_clock *clock,
                     struct inq_err *err)
 {
@@ -194,6 +212,7 @@ static int fit_edge(struct edge *edge, const struct inq_alignment *pair, struct 
     }
     edge->failed = n == 0;
     int code = n > 0 ? inq_clock_fit(points, n, clock, err) : INQ_OK;
+    edge->sure = code == INQ_OK && is_sure(clock, points, n);
     inq_mem_free(points);
     return code;
 }
@@ -300,6 +319,39 @@ static int estimate(struct first *f, int jobs, struct inq_err *err)
     return code;
 }
 
+/* Where an edge is not sure, all channels together say how the clocks that it should connect stand
+ * to each other. */
+static int ask_all_channels(struct first *f, struct inq_clocks *clocks, struct inq_err *err)
+{
+    bool all_sure = true;
+    for (uint32_t s = 0; s < f->n_sources; s++) {
+        f->parent[s] = s;
+    }
+    for (size_t i = 0; i < f->n_edges; i++) {
+        uint32_t x = root_of(f, source_of(f, f->edges[i].known));
+        uint32_t y = root_of(f, source_of(f, f->edges[i].other));
+        all_sure = all_sure && f->edges[i].sure;
+        if (f->edges[i].sure) {
+            f->parent[x > y ? x : y] = x > y ? y : x;
+        }
+    }
+    if (all_sure) {
+        return INQ_OK;
+    }
+    struct inq_clock_parts parts = {0};
+    parts.of_source = inq_mem_alloc((f->n_sources + 1) * sizeof *parts.of_source);
+    if (parts.of_source == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu clocks", f->n_sources);
+    }
+    for (uint32_t s = 0; s < f->n_sources; s++) { /* a root is the least of its part */
+        uint32_t root = root_of(f, s);
+        parts.of_source[s] = root == s ? (uint32_t)parts.n++ : parts.of_source[root];
+    }
+    int code = inq_clock_vote(f->trace, f->rows, &parts, clocks, err);
+    inq_mem_free(parts.of_source);
+    return code;
+}
+
 int inq_clock_first(struct inq_trace *trace, const struct inq_comm_rows *rows, int jobs,
                     struct inq_clocks *clocks, struct inq_err *err)
 {
@@ -311,6 +363,7 @@ int inq_clock_first(struct inq_trace *trace, const struct inq_comm_rows *rows, i
     struct first f = {.trace = trace, .rows = rows, .n_sources = clocks->n, .clocks = clocks->at};
     if (code == INQ_OK && clocks->n > 1) {
         code = estimate(&f, jobs, err);
+        code = code == INQ_OK ? ask_all_channels(&f, clocks, err) : code;
     }
     inq_mem_free(f.candidates);
     inq_mem_free(f.parent);

@@ -132,7 +132,7 @@ static int infer_from_repeats(const struct inq_trace *trace, size_t rank, struct
     if (like->marker == 0) {
         *like = (struct inq_repeats){.marker = repeats.marker, .shift = repeats.shift};
     }
-    inq_repeats_release(&repeats);
+    inq_mem_free(repeats.begin_ns);
     return code;
 }
 

@@ -58,12 +58,6 @@ struct phase {
     int64_t pause_ns; /* usual time between the launch before a period and its first */
 };
 
-void inq_repeats_release(struct inq_repeats *repeats)
-{
-    inq_mem_free(repeats->begin_ns);
-    *repeats = (struct inq_repeats){0};
-}
-
 static void release(struct launches *l)
 {
     inq_mem_free(l->time_ns);

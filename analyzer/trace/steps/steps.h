@@ -45,12 +45,12 @@ int inq_steps_infer(const struct inq_trace *trace, struct inq_windows *windows, 
 /* trace/steps/repeat.c: times at which something begins anew in the launches of a rank. */
 struct inq_repeats {
     size_t n, cap;
-    int64_t *begin_ns; /* ascending; the last one is where the last whole period ends */
+    int64_t
+        *begin_ns;   /* ascending; the last one is where the last whole period ends. The caller's */
     uint64_t marker; /* what each period holds once, and how many launches it begins before that: */
     int64_t shift;   /* the same on other ranks where they can be; 0 none found */
     enum inq_window_time time;
 };
-void inq_repeats_release(struct inq_repeats *repeats);
 /* Finds alike periods in a rank's GPU work; *repeats (empty) stays so when there are no two.
  * Marker and shift of `like` are tried before any other. Fails with INQ_NOMEM. */
 int inq_repeats_find(const struct inq_trace *trace, size_t rank, const struct inq_repeats *like,

@@ -447,6 +447,84 @@ static void odd__what_matches_is_sound(void **state)
     }
 }
 
+/* ---- what cannot be -------------------------------------------------------------------------- */
+
+enum { MOST_MADE = 9 };
+
+/* One all-reduce of the ranks in the mask, on one clock. */
+static void add_masked(struct inq_shard *shards, int n, unsigned mask, int64_t elems,
+                       int64_t end_ns)
+{
+    static const int32_t ranks[MOST_MADE] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    for (int r = 0; r < n; r++) {
+        struct inq_comm comm;
+        inq_comm_init(&comm);
+        comm.kind = INQ_COLL_ALLREDUCE;
+        comm.group = made_group(&shards[r], "g", n, ranks, (uint32_t)n);
+        comm.in_elems = elems;
+        if ((mask >> r & 1) != 0) {
+            made_kernel(&shards[r], "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 20, end_ns - MS, MS,
+                        end_ns - 2 * MS, made_comm(&shards[r], &comm));
+        }
+    }
+}
+
+/* All-reduces of the ranks in the masks, of different sizes and 60 ms from each other. *pairs:
+ * found ones of two members. Returns how many are found. */
+static size_t match_masked(int n, const unsigned *masks, size_t n_masks, size_t *pairs)
+{
+    static const char *const paths[MOST_MADE] = {"s/0", "s/1", "s/2", "s/3", "s/4",
+                                                 "s/5", "s/6", "s/7", "s/8"};
+    struct inq_shard shards[MOST_MADE];
+    for (int r = 0; r < n; r++) {
+        made_shard(&shards[r], paths[r], r, n);
+        shards[r].ranks[0].host = made_name(&shards[r], "node");
+    }
+    for (size_t i = 0; i < n_masks; i++) {
+        add_masked(shards, n, masks[i], 1000 + (int64_t)i, (int64_t)(i + 1) * 60 * MS);
+    }
+    struct inq_run *run = made_run(shards, (size_t)n, true);
+    const struct inq_trace *trace = run->traces[0];
+    *pairs = 0;
+    for (size_t c = 0; c < trace->n_collectives; c++) {
+        *pairs += trace->collectives[c].n_members == 2;
+    }
+    size_t found = trace->n_collectives;
+    inq_run_free(run);
+    return found;
+}
+
+/* Between two whole all-reduces: three that lack members, and one in halves so far apart that they
+ * can be no collective. What lies around the halves can. */
+static void impossible__only_those_groups_are_dropped(void **state)
+{
+    (void)state;
+    static const unsigned masks[] = {15, 3, 7, 3, 12, 7, 15};
+    size_t pairs;
+    assert_int_equal(match_masked(4, masks, 7, &pairs), 2 + 3);
+    assert_int_equal(pairs, 1); /* the one that lacks two members */
+}
+
+/* Every member lacks one, another each: as many groups as members, of which each has recorded one
+ * fewer. With eight they are dropped; with nine nothing says that the last pair is not to blame. */
+static void impossible__as_far_as_one_can_say(void **state)
+{
+    (void)state;
+    for (int n = 8; n <= 9; n++) {
+        unsigned masks[MOST_MADE + 3];
+        unsigned all = (1U << n) - 1;
+        masks[0] = all;
+        masks[n + 2] = all;
+        masks[n + 1] = 3;
+        for (int i = 0; i < n; i++) {
+            masks[i + 1] = all & ~(1U << i);
+        }
+        size_t pairs;
+        assert_int_equal(match_masked(n, masks, (size_t)n + 3, &pairs), n == 8 ? 3 : 2);
+        assert_int_equal(pairs, n == 8);
+    }
+}
+
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Each rank of an all-to-all counts what it sends itself; the sums agree but for one. */
@@ -665,6 +743,8 @@ int main(void)
         cmocka_unit_test(seq__kernels_of_one_coalesced_call_stay_apart),
         cmocka_unit_test(seq__the_same_throughout_says_nothing),
         cmocka_unit_test(odd__what_matches_is_sound),
+        cmocka_unit_test(impossible__only_those_groups_are_dropped),
+        cmocka_unit_test(impossible__as_far_as_one_can_say),
         cmocka_unit_test(uneven__an_exchange_agrees_by_its_sums),
         cmocka_unit_test(p2p__two_groups_of_one_pair),
         cmocka_unit_test(batch__kernels_pair_by_the_records_of_their_thread),

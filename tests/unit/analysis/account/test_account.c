@@ -230,6 +230,60 @@ static void classes__a_wait_within_the_clocks_doubt_is_not_separable(void **stat
     release(&m);
 }
 
+/* Three hosts. Rank 0 waits 2 ms for rank 1; rank 2 comes 1 ms before that by its own clock, which
+ * leaves `residual_ns`: where that is much, it may be the last. */
+static struct made with_late_comer(int64_t residual_ns)
+{
+    static const int32_t ranks[] = {0, 1, 2};
+    static const char *const paths[] = {"a", "b", "c"};
+    static const int64_t starts_ns[] = {4 * MS, 6 * MS, 5 * MS};
+    struct inq_shard shards[3];
+    for (int r = 0; r < 3; r++) {
+        struct inq_comm comm;
+        made_shard(&shards[r], paths[r], r, 3);
+        inq_comm_init(&comm);
+        comm.kind = INQ_COLL_ALLREDUCE;
+        comm.group = made_group(&shards[r], "0", 3, ranks, 3);
+        comm.group_size = 3;
+        made_note(&shards[r], "ProfilerStep#5", 0, 10 * MS, false);
+        made_kernel(&shards[r], GEMM, 7, 1 * MS, starts_ns[r] - 1 * MS, 10 * US, INQ_NONE);
+        made_kernel(&shards[r], ALL_REDUCE, 20, starts_ns[r], 9 * MS - starts_ns[r], 20 * US,
+                    made_comm(&shards[r], &comm));
+    }
+    struct made m = {.run = made_run(shards, 3, false)};
+    for (size_t r = 0; r < 3; r++) {
+        struct inq_clock *clock = &m.run->traces[0]->ranks[r].clock;
+        clock->aligned = true;
+        clock->source = (uint32_t)r;
+        clock->residual_ns = r == 2 ? residual_ns : 0;
+    }
+    assert_int_equal(inq_account_measure(m.run->traces[0], NULL, 1, &m.arena, &m.account, NULL),
+                     INQ_OK);
+    assert_identities(m.account);
+    return m;
+}
+
+/* Rank 0's 2 ms are waiting until rank 2 may be 2 ms later than rank 1, which is 3 ms of doubt; its
+ * own 1 ms until its clock may be 1 ms off. */
+static void classes__an_arrival_in_doubt_is_not_separable(void **state)
+{
+    (void)state;
+    int64_t sure_ns = (3 * MS - 2 * INQ_ENDS_RESOLUTION_NS) / INQ_DOUBT_RESIDUALS;
+    struct made m = with_late_comer(1 * US);
+    assert_int_equal(total(&m, INQ_ACCOUNT_WAIT), 3 * MS);
+    assert_int_equal(total(&m, INQ_ACCOUNT_COMM), 0);
+    release(&m);
+    m = with_late_comer(sure_ns - 1);
+    assert_int_equal(inq_clock_doubt_ns(m.run->traces[0], 0, 1), 2 * INQ_ENDS_RESOLUTION_NS);
+    assert_int_equal(total(&m, INQ_ACCOUNT_WAIT), 2 * MS);
+    assert_int_equal(total(&m, INQ_ACCOUNT_COMM), 1 * MS);
+    release(&m);
+    m = with_late_comer(sure_ns + 1);
+    assert_int_equal(total(&m, INQ_ACCOUNT_WAIT), 0);
+    assert_int_equal(total(&m, INQ_ACCOUNT_COMM), 3 * MS);
+    release(&m);
+}
+
 /* Compute hides communication; a transfer hides a wait that goes on beside it. */
 static void classes__are_given_in_order(void **state)
 {
@@ -652,6 +706,7 @@ int main(void)
         cmocka_unit_test(classes__a_wait_has_the_rank_waited_for),
         cmocka_unit_test(classes__absent_members_make_it_not_separable),
         cmocka_unit_test(classes__a_wait_within_the_clocks_doubt_is_not_separable),
+        cmocka_unit_test(classes__an_arrival_in_doubt_is_not_separable),
         cmocka_unit_test(classes__are_given_in_order),
         cmocka_unit_test(classes__what_the_host_was_in),
         cmocka_unit_test(classes__polling_is_no_work),

@@ -38,6 +38,7 @@ enum inq_key_type {
 struct inq_key {
     const char *name; /* NULL ends a list */
     enum inq_key_type type;
+    bool section;               /* may be {unavailable} instead: it failed alone */
     const char *unit;           /* "ns", "bytes", "1" of a ratio; "" none */
     const char *text;           /* its definition */
     const char *null;           /* what null means; NULL: it is never null */
@@ -45,7 +46,6 @@ struct inq_key {
     const char *absent;         /* when it is not there; NULL: it always is */
     const char *words;          /* the only values, "high|low"; NULL: any */
     const struct inq_key *keys; /* of the object or objects */
-    bool section;               /* may be {unavailable} instead: it failed alone */
 };
 
 struct inq_contract {

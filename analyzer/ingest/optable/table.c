@@ -100,19 +100,23 @@ static bool find_name(const char *text, size_t len, enum inq_op_column *column)
 
 enum { MAX_COLUMN_NAME = 32 }; /* no name that is understood is as long */
 
+static char plain_letter(char c)
+{
+    return isalnum((unsigned char)c) != 0 ? (char)tolower((unsigned char)c) : '_';
+}
+
 /* "Start (ms)" as "start_ms", "DP rank" as "dp_rank"; 0: it is longer than any name. */
 static size_t plain_name(const char *text, size_t len, char name[MAX_COLUMN_NAME])
 {
     size_t n = 0;
     for (size_t i = 0; i < len; i++) {
-        bool word = isalnum((unsigned char)text[i]) != 0;
-        if (n == MAX_COLUMN_NAME) {
+        char c = plain_letter(text[i]);
+        bool again = c == '_' && (n == 0 || name[n - 1] == '_');
+        if (!again && n == MAX_COLUMN_NAME) {
             return 0;
         }
-        if (word) {
-            name[n++] = (char)tolower((unsigned char)text[i]);
-        } else if (n > 0 && name[n - 1] != '_') {
-            name[n++] = '_';
+        if (!again) {
+            name[n++] = c;
         }
     }
     return n > 0 && name[n - 1] == '_' ? n - 1 : n;

@@ -21,43 +21,43 @@ void inq_json_document(struct inq_json *json, const struct inq_contract *contrac
  * of objects; a section of a report; one of a few words. */
 #define INQ_KEY(name, type, unit, text)                                                            \
     {                                                                                              \
-        name, INQ_KEY_##type, unit, text, NULL, NULL, NULL, NULL, NULL, false                      \
+        name, INQ_KEY_##type, false, unit, text, NULL, NULL, NULL, NULL, NULL                      \
     }
 #define INQ_KEY_NULL(name, type, unit, text, null)                                                 \
     {                                                                                              \
-        name, INQ_KEY_##type, unit, text, null, NULL, NULL, NULL, NULL, false                      \
+        name, INQ_KEY_##type, false, unit, text, null, NULL, NULL, NULL, NULL                      \
     }
 #define INQ_KEY_IF(name, type, unit, text, absent)                                                 \
     {                                                                                              \
-        name, INQ_KEY_##type, unit, text, NULL, NULL, absent, NULL, NULL, false                    \
+        name, INQ_KEY_##type, false, unit, text, NULL, NULL, absent, NULL, NULL                    \
     }
 #define INQ_KEY_OF(name, type, text, keys)                                                         \
     {                                                                                              \
-        name, INQ_KEY_##type, "", text, NULL, NULL, NULL, NULL, keys, false                        \
+        name, INQ_KEY_##type, false, "", text, NULL, NULL, NULL, NULL, keys                        \
     }
 #define INQ_KEY_NULL_IF(name, type, unit, text, null, absent)                                      \
     {                                                                                              \
-        name, INQ_KEY_##type, unit, text, null, NULL, absent, NULL, NULL, false                    \
+        name, INQ_KEY_##type, false, unit, text, null, NULL, absent, NULL, NULL                    \
     }
 #define INQ_KEY_OF_IF(name, type, text, absent, keys)                                              \
     {                                                                                              \
-        name, INQ_KEY_##type, "", text, NULL, NULL, absent, NULL, keys, false                      \
+        name, INQ_KEY_##type, false, "", text, NULL, NULL, absent, NULL, keys                      \
     }
 #define INQ_KEY_OF_NULL(name, type, text, null, keys)                                              \
     {                                                                                              \
-        name, INQ_KEY_##type, "", text, null, NULL, NULL, NULL, keys, false                        \
+        name, INQ_KEY_##type, false, "", text, null, NULL, NULL, NULL, keys                        \
     }
 #define INQ_KEY_SECTION(name, type, text, absent, keys)                                            \
     {                                                                                              \
-        name, INQ_KEY_##type, "", text, NULL, NULL, absent, NULL, keys, true                       \
+        name, INQ_KEY_##type, true, "", text, NULL, NULL, absent, NULL, keys                       \
     }
 #define INQ_KEY_WORDS(name, text, words)                                                           \
     {                                                                                              \
-        name, INQ_KEY_TEXT, "", text, NULL, NULL, NULL, words, NULL, false                         \
+        name, INQ_KEY_TEXT, false, "", text, NULL, NULL, NULL, words, NULL                         \
     }
 #define INQ_KEYS_END                                                                               \
     {                                                                                              \
-        NULL, INQ_KEY_TEXT, "", "", NULL, NULL, NULL, NULL, NULL, false                            \
+        NULL, INQ_KEY_TEXT, false, "", "", NULL, NULL, NULL, NULL, NULL                            \
     }
 
 /* Of X(name, "word") and X(name, "word", "what"): "word|". */

@@ -9,11 +9,7 @@
 #define OF_HTA                       "--method tracelens"
 #define OF_TRACELENS                 "--method hta"
 #define HTA_NUMBER(name, unit, what) INQ_KEY_IF(name, NUMBER, unit, what, OF_HTA)
-#define TL_NUMBER(key, in, what)                                                                   \
-    {                                                                                              \
-        .name = key, .type = INQ_KEY_NUMBER, .unit = in, .text = what, .null = NOT_MEASURED,       \
-        .absent = OF_TRACELENS                                                                     \
-    }
+#define TL_NUMBER(key, in, what)     INQ_KEY_NULL_IF(key, NUMBER, in, what, NOT_MEASURED, OF_TRACELENS)
 
 static const struct inq_key hta_stream_keys[] = {
     INQ_KEY("stream", INTEGER, "", "number of the stream"),
@@ -117,11 +113,7 @@ static const struct inq_key tl_straggler_keys[] = {
     INQ_KEYS_END,
 };
 
-#define METHOD_ROWS(key, what, other, list)                                                        \
-    {                                                                                              \
-        .name = key, .type = INQ_KEY_OBJECTS, .unit = "", .text = what, .absent = other,           \
-        .keys = list                                                                               \
-    }
+#define METHOD_ROWS(key, what, other, list) INQ_KEY_OF_IF(key, OBJECTS, what, other, list)
 
 const struct inq_key inq_contract_method_keys[] = {
     INQ_KEY_WORDS("name", "the tool whose numbers follow, by its own definitions and in its units",

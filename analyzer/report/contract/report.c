@@ -618,10 +618,7 @@ static const struct inq_key kernel_keys[] = {
 };
 
 #define KERNELS_BY(key, what)                                                                      \
-    {                                                                                              \
-        .name = key, .type = INQ_KEY_OBJECTS, .unit = "", .text = what,                            \
-        .absent = "not recorded or not read", .keys = kernel_keys                                  \
-    }
+    INQ_KEY_OF_IF(key, OBJECTS, what, "not recorded or not read", kernel_keys)
 
 static const struct inq_key kernels_keys[] = {
     INQ_KEY("count", INTEGER, "", "launches of all ranks"),
@@ -637,10 +634,7 @@ static const struct inq_key kernels_keys[] = {
 /* ---- the documents --------------------------------------------------------------------------- */
 
 #define SECTION(key, kind, what, list)                                                             \
-    {                                                                                              \
-        .name = key, .type = INQ_KEY_##kind, .unit = "", .text = what,                             \
-        .absent = "does not apply, or not asked for", .keys = list, .section = true                \
-    }
+    INQ_KEY_SECTION(key, kind, what, "does not apply, or not asked for", list)
 
 static const struct inq_key report_keys[] = {
     INQ_KEY_SCHEMA("inquest-report/1"),

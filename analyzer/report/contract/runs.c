@@ -152,12 +152,8 @@ const struct inq_contract inq_contract_compare = {"inquest-compare/1", "inquest 
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
-#define NO_PLACE "it passes, or is not in a schedule's file"
-#define PLACE_IF(key, kind, what, nothing)                                                         \
-    {                                                                                              \
-        .name = key, .type = INQ_KEY_##kind, .unit = "", .text = what, .null = nothing,            \
-        .absent = NO_PLACE                                                                         \
-    }
+#define NO_PLACE                           "it passes, or is not in a schedule's file"
+#define PLACE_IF(key, kind, what, nothing) INQ_KEY_NULL_IF(key, kind, "", what, nothing, NO_PLACE)
 
 static const struct inq_key check_row_keys[] = {
     INQ_KEY("name", TEXT, "", "of the measure, as in inquest list; may end in its stage"),

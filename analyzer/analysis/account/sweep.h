@@ -13,7 +13,7 @@ struct inq_sweep_sum {
     int64_t comm_ns;         /* any communication runs */
     int64_t comm_overlap_ns; /* and compute or an unclassified kernel with it */
     int64_t idle_kernel_ns;  /* of IDLE: gaps launched in time and shorter than INQ_KERNEL_GAP_NS */
-    int64_t host_late_ns;    /* from the begin of HOST gaps to the launch that ended them */
+    int64_t host_late_ns;    /* from the start of HOST gaps to the launch that ended them */
     uint64_t host_gaps, work;
 };
 

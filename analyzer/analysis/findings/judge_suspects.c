@@ -169,21 +169,35 @@ static const char *group_name(struct inq_findings *f, uint32_t group)
     return inq_findings_text(f, " in group %s", inq_trace_str(trace, trace->groups[group].name));
 }
 
-/* A slow link is between ranks, nobody's work. */
-static void add_link(struct inq_findings *f, const struct inq_suspect *suspect)
+/* What all findings of suspects begin with: the ranks, if it names some, cost, confidence,
+ * fixes and evidence. NULL: no memory. */
+static struct inq_finding *begin(struct inq_findings *f, const struct inq_suspect *suspect)
 {
     struct inq_finding *finding = inq_findings_add(f, suspect->kind);
-    const char *what = inq_coll_kind_text(suspect->coll);
 
     if (!finding) {
-        return;
+        return NULL;
     }
-    inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
+    if (suspect->n_ranks > 0) {
+        inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
+    }
     inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
     finding->confidence = suspect->confidence;
     set_gain(f, suspect, finding);
     finding->n_evidence = suspect->n_evidence;
     finding->evidence = suspect->evidence;
+    return finding;
+}
+
+/* A slow link is between ranks, nobody's work. */
+static void add_link(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    struct inq_finding *finding = begin(f, suspect);
+    const char *what = inq_coll_kind_text(suspect->coll);
+
+    if (!finding) {
+        return;
+    }
     finding->measured =
         inq_findings_text(f, "%s per %s transfer%s", inq_findings_time(f, suspect->own_ns), what,
                           group_name(f, suspect->group));
@@ -202,17 +216,11 @@ static void add_link(struct inq_findings *f, const struct inq_suspect *suspect)
 
 static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspect)
 {
-    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+    struct inq_finding *finding = begin(f, suspect);
 
     if (!finding) {
         return;
     }
-    inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
-    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
-    finding->confidence = suspect->confidence;
-    set_gain(f, suspect, finding);
-    finding->n_evidence = suspect->n_evidence;
-    finding->evidence = suspect->evidence;
     set_measure(f, suspect, finding);
     finding->title = inq_findings_text(f, "%s%s and %s", fault(f, suspect), how_often(f, suspect),
                                        delays(f, suspect));
@@ -242,14 +250,11 @@ static void ask_whatif(const struct inq_trace *trace, const struct inq_whatif *w
 /* Work that is divided unevenly: nobody delays anybody by a fault of its own. */
 static void add_uneven(struct inq_findings *f, const struct inq_suspect *suspect)
 {
-    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+    struct inq_finding *finding = begin(f, suspect);
 
     if (!finding) {
         return;
     }
-    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
-    finding->confidence = suspect->confidence;
-    set_gain(f, suspect, finding);
     finding->measured = inq_findings_text(
         f, "compute per step varies by %s from rank to rank, another one each step",
         inq_findings_percent(f, suspect->ratio));
@@ -266,7 +271,7 @@ static void add_uneven(struct inq_findings *f, const struct inq_suspect *suspect
 
 static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
 {
-    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+    struct inq_finding *finding = begin(f, suspect);
 
     if (!finding) {
         return;
@@ -278,10 +283,6 @@ static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
     }
     finding->stages[0] = suspect->stage;
     finding->n_stages = 1;
-    inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
-    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
-    finding->confidence = suspect->confidence;
-    set_gain(f, suspect, finding);
     finding->measured = inq_findings_text(f, "compute %s per step on stage %d",
                                           inq_findings_time(f, suspect->own_ns), suspect->stage);
     finding->expected = inq_findings_text(f, "%s, as the median of the other stages",

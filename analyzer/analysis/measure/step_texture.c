@@ -124,6 +124,19 @@ static double sigma_of_update(const struct texture *t)
     return n > 0 ? 1.4826 * inq_median(t->scratch, n) * sqrt(steps / (steps - 1.0)) : 0.0;
 }
 
+/* Long kernels count more: what varies independently adds up by squares. */
+static double sigma_by_chance(const struct texture *t, double kernel)
+{
+    double sum = 0.0;
+    double squares = 0.0;
+
+    for (size_t k = 0; k < t->n_rows; k++) {
+        sum += t->dur[k];
+        squares += t->dur[k] * t->dur[k];
+    }
+    return sum > 0.0 ? kernel * sqrt(squares) / sum : 0.0;
+}
+
 int inq_step_texture_find(const struct inq_trace *trace, const struct inq_cells *cells,
                           uint32_t rank, struct inq_step_texture *texture, struct inq_err *err)
 {
@@ -144,6 +157,7 @@ int inq_step_texture_find(const struct inq_trace *trace, const struct inq_cells 
         texture->kernel = sigma_of(&t, 1);
         texture->block = sigma_of(&t, texture->length);
         texture->update = sigma_of_update(&t);
+        texture->chance = sigma_by_chance(&t, texture->kernel);
     }
     inq_mem_free(count);
     inq_mem_free(place);

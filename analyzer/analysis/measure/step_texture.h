@@ -10,6 +10,7 @@ struct inq_step_texture {
     double kernel; /* of single kernels */
     double block;  /* of stretches of `length` kernels that follow each other */
     double update; /* of all kernels of the optimizer in a step */
+    double chance; /* of all kernels of a step, if single ones varied independently */
     size_t length;
 };
 

@@ -242,9 +242,29 @@ static int ask_optimizer(struct look *l, bool *stays, bool *known, struct inq_er
     return code;
 }
 
+/* How much the noise of single kernels lets a rank's step vary; the median of the ranks looked at.
+ */
+static int find_chance(const struct look *l, double *chance, struct inq_err *err)
+{
+    double sigmas[MAX_WITNESSES];
+    int code = INQ_OK;
+    size_t n = 0;
+
+    for (uint32_t r = 0; code == INQ_OK && r < l->cells->n_ranks && n < MAX_WITNESSES; r++) {
+        struct inq_step_texture t;
+        if (!l->skip[r]) {
+            code = inq_step_texture_find(l->trace, l->cells, r, &t, err);
+            sigmas[n++] = code == INQ_OK ? t.chance : 0.0;
+        }
+    }
+    *chance = n > 0 ? inq_median(sigmas, n) : 0.0;
+    return code;
+}
+
 static int find_uneven(struct look *l, struct inq_imbalance *out, struct inq_err *err)
 {
     double most_ns = 0.0;
+    double chance = 0.0;
     bool stays;
     bool known;
 
@@ -262,7 +282,11 @@ static int find_uneven(struct look *l, struct inq_imbalance *out, struct inq_err
     if (out->sigma < INQ_UNEVEN_KNOWN_SIGMA) {
         return INQ_OK;
     }
-    int code = ask_optimizer(l, &stays, &known, err);
+    int code = find_chance(l, &chance, err);
+    if (code != INQ_OK || out->sigma < INQ_UNEVEN_NOISE * chance) {
+        return code;
+    }
+    code = ask_optimizer(l, &stays, &known, err);
     out->constant_known = known && stays;
     out->uneven = out->constant_known || (!known && out->sigma >= INQ_UNEVEN_SIGMA);
     return code;

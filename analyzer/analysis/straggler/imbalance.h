@@ -17,7 +17,7 @@
 #define INQ_STAGE_RATIO        1.05
 #define INQ_UNEVEN_SIGMA       0.02
 #define INQ_UNEVEN_KNOWN_SIGMA 0.01
-#define INQ_UNEVEN_NOISE       2.5 /* times what the noise of single kernels leaves in a stretch */
+#define INQ_UNEVEN_NOISE       2.5 /* times what the noise of single kernels leaves in it */
 
 struct inq_inquiry;
 struct inq_suspect;

@@ -12,8 +12,6 @@ static const size_t most_rows = (size_t)1 << 21;
 /* Communication without its partners has its waits in its length, and so have silences of hosts
  * that waited: when that is more than this part of all, nothing can be asked. */
 static const double most_alone = 0.02;
-/* Who waits goes on this soon. */
-static const int64_t prompt_ns = 100000;
 
 void inq_rerun_release(struct inq_rerun *rerun)
 {
@@ -257,8 +255,8 @@ static int64_t silent_wait(const struct inq_rerun *x, size_t op, const int64_t *
 {
     int64_t start = x->g.start_ns[op];
     int64_t idle_from = start - x->recorded_delay_ns[op];
-    int64_t end = x->recorded_delay_ns[op] > prompt_ns ? last_end(ends, n, start) : INT64_MIN;
-    return end > idle_from && start - end <= prompt_ns ? end - idle_from : 0;
+    int64_t end = x->recorded_delay_ns[op] > INQ_PROMPT_NS ? last_end(ends, n, start) : INT64_MIN;
+    return end > idle_from && start - end <= INQ_PROMPT_NS ? end - idle_from : 0;
 }
 
 /* Whether hosts wait for their GPUs unrecorded for so long that faster work would seem to leave

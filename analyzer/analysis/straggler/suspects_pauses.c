@@ -5,8 +5,10 @@
 #include "analysis/straggler/suspects.h"
 
 #include "analysis/straggler/host_gaps.h"
+#include "analysis/straggler/rerun.h"
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -14,20 +16,29 @@
 
 /* A pause is this part of a step at least: as much as a cause must cost to be told. */
 #define PAUSE_SHARE INQ_STRAGGLER_COST_SHARE
-/* One pause may come from anywhere; two of different ranks are the fewest that rotate. */
+/* One pause may come from anywhere; two of different ranks are the fewest that rotate. Two that are
+ * told by themselves stay so, more are one cause. */
 enum { FEWEST = 2 };
 /* Garbage collection comes to every process. Pauses without a name are taken for it where this part
  * of the ranks has them. */
 #define MOST_RANKS_PART 0.5
+/* A host that pauses while its GPU waits for another one leaves no idle time. Its calls show it: a
+ * silence beyond its usual one by this part of the pauses seen is one of them. */
+#define LIKE_PART 0.5
 
 struct pauses {
     const struct inq_inquiry *q;
     double *idle;    /* [n_ranks * n_steps] the GPU's time without work, missing input apart; NaN */
     double *excess;  /* [n_ranks * n_steps] over the rank's usual, and over what all lose then */
     double *scratch; /* [n_ranks * n_steps + 1] */
-    bool *known;     /* [n_ranks] its host is a suspect already */
+    double *usual;   /* [n_ranks] median idle time */
+    bool *known;     /* [n_ranks] its host is late in half of the steps or more: no pauses */
+    bool *told;      /* [n_ranks] its host is a suspect already */
+    bool *hidden;    /* [n_ranks] it pauses, but only while others do */
     double limit_ns;
+    double limit_times;      /* logarithm */
     size_t n, n_ranks;       /* pauses, ranks that have them */
+    size_t n_untold;         /* of these, those that are no suspects yet */
     double sum_ns, worst_ns; /* of all pauses; of the longest of each step */
 };
 
@@ -36,9 +47,21 @@ static size_t at(const struct pauses *p, size_t rank, size_t step)
     return rank * p->q->cells->n_steps + step;
 }
 
+/* How many times its usual the rank's idle time was, as a logarithm. Times below what repeated
+ * steps agree to are not told apart. */
+static double times(const struct pauses *p, size_t rank, size_t step)
+{
+    double least_ns = INQ_STRAGGLER_SIGMA_SHARE * p->q->delays->step_ns;
+
+    return log1p(fmax(p->excess[at(p, rank, step)] / (p->usual[rank] + least_ns), -0.5));
+}
+
 static bool is_pause(const struct pauses *p, size_t rank, size_t step)
 {
-    return !p->known[rank] && p->excess[at(p, rank, step)] >= p->limit_ns; /* false for NaN */
+    double excess_ns = p->excess[at(p, rank, step)];
+
+    return !p->known[rank] && !isnan(excess_ns) && excess_ns >= p->limit_ns &&
+           times(p, rank, step) >= p->limit_times;
 }
 
 /* Over the rank's own median: a host that is always slow does not pause. */
@@ -55,9 +78,9 @@ static void subtract_usual(struct pauses *p, size_t rank)
             p->scratch[n++] = p->idle[at(p, rank, s)];
         }
     }
-    double usual_ns = inq_median(p->scratch, n);
+    p->usual[rank] = fmax(inq_median(p->scratch, n), 0.0);
     for (size_t s = 0; s < n_steps; s++) {
-        p->excess[at(p, rank, s)] = p->idle[at(p, rank, s)] - usual_ns;
+        p->excess[at(p, rank, s)] = p->idle[at(p, rank, s)] - p->usual[rank];
     }
 }
 
@@ -78,12 +101,16 @@ static void subtract_common(struct pauses *p, size_t step)
     }
 }
 
-/* What chance hardly reaches. */
-static double limit_of(struct pauses *p)
+/* What chance hardly reaches. Times of hosts vary by factors: long ones lie further from the usual
+ * than short ones, and a sigma of differences takes the longest for pauses. So a pause must stand
+ * out among the factors, too. */
+static void set_limits(struct pauses *p)
 {
+    const struct inq_cells *cells = p->q->cells;
+    size_t n_cells = cells->n_ranks * cells->n_steps;
     size_t n = 0;
 
-    for (size_t i = 0; i < p->q->cells->n_ranks * p->q->cells->n_steps; i++) {
+    for (size_t i = 0; i < n_cells; i++) {
         if (!isnan(p->excess[i])) {
             p->scratch[n++] = p->excess[i];
         }
@@ -91,7 +118,16 @@ static double limit_of(struct pauses *p)
     double middle = n > 0 ? inq_median(p->scratch, n) : 0.0;
     double sigma = n > 0 ? 1.4826 * inq_mad(p->scratch, n, middle) : 0.0;
     sigma = fmax(sigma, INQ_STRAGGLER_SIGMA_SHARE * p->q->delays->step_ns);
-    return middle + fmax(INQ_STRAGGLER_SIGMAS * sigma, PAUSE_SHARE * p->q->delays->step_ns);
+    p->limit_ns = middle + fmax(INQ_STRAGGLER_SIGMAS * sigma, PAUSE_SHARE * p->q->delays->step_ns);
+    n = 0;
+    for (size_t i = 0; i < n_cells; i++) {
+        if (!isnan(p->excess[i])) {
+            p->scratch[n++] = times(p, i / cells->n_steps, i % cells->n_steps);
+        }
+    }
+    middle = n > 0 ? inq_median(p->scratch, n) : 0.0;
+    p->limit_times =
+        middle + INQ_STRAGGLER_SIGMAS * 1.4826 * (n > 0 ? inq_mad(p->scratch, n, middle) : 0.0);
 }
 
 static void count_pauses(struct pauses *p)
@@ -121,6 +157,13 @@ static bool pauses_ever(const struct pauses *p, size_t rank)
     return false;
 }
 
+/* A host that is late now and then may be one of those that pause in turn. */
+static bool is_seldom(const struct inq_suspect *suspect)
+{
+    return suspect->kind == INQ_FINDING_LATE_HOST && suspect->steps_seen > 0 &&
+           2 * suspect->steps_seen < suspect->steps;
+}
+
 static void measure(struct pauses *p, const struct inq_suspect *suspects, size_t n)
 {
     const struct inq_cells *cells = p->q->cells;
@@ -128,7 +171,8 @@ static void measure(struct pauses *p, const struct inq_suspect *suspects, size_t
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; suspects[i].kind == INQ_FINDING_LATE_HOST && k < suspects[i].n_ranks;
              k++) {
-            p->known[suspects[i].ranks[k]] = true;
+            p->told[suspects[i].ranks[k]] = true;
+            p->known[suspects[i].ranks[k]] = !is_seldom(&suspects[i]);
         }
     }
     for (size_t i = 0; i < cells->n_ranks * cells->n_steps; i++) {
@@ -140,11 +184,110 @@ static void measure(struct pauses *p, const struct inq_suspect *suspects, size_t
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         subtract_common(p, s);
     }
-    p->limit_ns = limit_of(p);
+    set_limits(p);
     count_pauses(p);
     for (size_t r = 0; r < cells->n_ranks; r++) {
         p->n_ranks += pauses_ever(p, r);
+        p->n_untold += pauses_ever(p, r) && !p->told[r];
     }
+}
+
+/* ---- pauses that others hide ----------------------------------------------------------------- */
+
+/* Ends of a rank's GPU work, ascending. */
+struct ends {
+    int64_t *ns;
+    size_t n;
+};
+
+static void sort_ends(const struct inq_events *events, struct ends *ends)
+{
+    ends->n = 0;
+    for (size_t i = 0; i < events->n; i++) {
+        if (inq_row_is_work(events, i)) {
+            ends->ns[ends->n++] = events->start_ns[i] + events->dur_ns[i];
+        }
+    }
+    inq_sort_i64(ends->ns, ends->n);
+}
+
+/* Whether the GPU finished something just before: the host had waited for it. `at` goes along with
+ * times that ascend. */
+static bool waited_for_gpu(const struct ends *ends, int64_t ns, size_t *at)
+{
+    while (*at < ends->n && ends->ns[*at] <= ns) {
+        ++*at;
+    }
+    return *at > 0 && ns - ends->ns[*at - 1] <= INQ_PROMPT_NS;
+}
+
+/* The longest time without a call of each step of a rank; 0 where there is none. Time within a call
+ * is none: it may wait for the GPU; nor is a wait for it that no call says. */
+static void find_silences(const struct inq_trace *trace, uint32_t rank, const struct ends *ends,
+                          int64_t *silence)
+{
+    const struct inq_calls *calls = &trace->ranks[rank].calls;
+    size_t s = 0;
+    size_t at = 0;
+
+    memset(silence, 0, trace->n_steps * sizeof(*silence));
+    for (size_t i = 1; i < calls->n; i++) {
+        int64_t ns = calls->start_ns[i] - calls->start_ns[i - 1] - calls->dur_ns[i - 1];
+        while (s < trace->n_steps && (trace->steps[s].rank_end_ns[rank] == INQ_TIME_NONE ||
+                                      trace->steps[s].rank_end_ns[rank] < calls->start_ns[i])) {
+            s++;
+        }
+        bool same = calls->lane[i] == calls->lane[i - 1] && s < trace->n_steps &&
+                    trace->steps[s].rank_start_ns[rank] <= calls->start_ns[i];
+        if (same && ns > silence[s] && !waited_for_gpu(ends, calls->start_ns[i], &at)) {
+            silence[s] = ns;
+        }
+    }
+}
+
+/* Whether a rank's calls show a pause like those that were seen. */
+static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct ends *ends,
+                          int64_t *silence)
+{
+    const struct inq_cells *cells = p->q->cells;
+    size_t n = 0;
+
+    find_silences(p->q->trace, rank, ends, silence);
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        p->scratch[n++] = (double)silence[s];
+    }
+    double least_ns = inq_median(p->scratch, n) + LIKE_PART * p->sum_ns / (double)p->n;
+    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+        if (inq_cell_at(cells, rank, s)->valid && (double)silence[s] >= least_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int find_hidden(struct pauses *p, struct inq_err *err)
+{
+    const struct inq_trace *trace = p->q->trace;
+    size_t most = 0;
+
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        most = trace->ranks[r].events.n > most ? trace->ranks[r].events.n : most;
+    }
+    int64_t *silence = inq_mem_alloc((trace->n_steps + 1) * sizeof(*silence));
+    struct ends ends = {.ns = inq_mem_alloc((most + 1) * sizeof(*ends.ns))};
+    int code = silence && ends.ns
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", trace->n_steps);
+    for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
+        if (!p->known[r] && !pauses_ever(p, r)) {
+            sort_ends(&trace->ranks[r].events, &ends);
+            p->hidden[r] = pauses_unseen(p, r, &ends, silence);
+            p->n_ranks += p->hidden[r];
+        }
+    }
+    inq_mem_free(silence);
+    inq_mem_free(ends.ns);
+    return code;
 }
 
 /* ---- the suspect ----------------------------------------------------------------------------- */
@@ -223,7 +366,9 @@ static int make(const struct pauses *p, struct inq_suspect *suspect, struct inq_
         return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
     }
     for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
-        if (pauses_ever(p, r)) {
+        if (p->hidden[r]) {
+            suspect->ranks[suspect->n_ranks++] = r;
+        } else if (pauses_ever(p, r)) {
             suspect->ranks[suspect->n_ranks++] = r;
             code = add_gap(p, r, suspect, err);
         }
@@ -235,26 +380,58 @@ static int make(const struct pauses *p, struct inq_suspect *suspect, struct inq_
     return code;
 }
 
+/* Those that were told by themselves and are among the pausing ones go. */
+static size_t drop_told(struct inq_suspect *suspects, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!is_seldom(&suspects[i])) {
+            suspects[kept++] = suspects[i];
+        }
+    }
+    return kept;
+}
+
+static int find(struct pauses *p, struct inq_suspect *suspects, size_t *n, struct inq_err *err)
+{
+    struct inq_suspect suspect;
+    int code = INQ_OK;
+
+    measure(p, suspects, *n);
+    if (p->n_untold < FEWEST && p->n_ranks <= FEWEST) {
+        return INQ_OK;
+    }
+    code = find_hidden(p, err);
+    if (code == INQ_OK) {
+        code = make(p, &suspect, err);
+    }
+    if (code == INQ_OK) {
+        *n = drop_told(suspects, *n);
+        suspects[(*n)++] = suspect;
+    }
+    return code;
+}
+
 int inq_suspects_of_pauses(const struct inq_inquiry *q, struct inq_suspect *suspects, size_t *n,
                            struct inq_err *err)
 {
-    size_t n_cells = q->cells->n_ranks * q->cells->n_steps;
+    size_t n_ranks = q->cells->n_ranks;
+    size_t n_cells = n_ranks * q->cells->n_steps;
     struct pauses p = {.q = q};
     int code = INQ_OK;
 
-    p.idle = inq_mem_alloc((3 * n_cells + 1) * sizeof(*p.idle));
-    p.known = inq_mem_zalloc(q->cells->n_ranks + 1, sizeof(*p.known));
+    p.idle = inq_mem_alloc((3 * n_cells + n_ranks + 1) * sizeof(*p.idle));
+    p.known = inq_mem_zalloc(3 * n_ranks + 1, sizeof(*p.known));
     if (!p.idle || !p.known) {
-        code =
-            inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", q->cells->n_ranks);
-    } else if (!q->cells->one_step && q->cells->n_ranks > 1) {
+        code = inq_err_set(err, INQ_NOMEM, "no memory for the pauses of %zu ranks", n_ranks);
+    } else if (!q->cells->one_step && n_ranks > 1) {
         p.excess = p.idle + n_cells;
-        p.scratch = p.excess + n_cells;
-        measure(&p, suspects, *n);
-        if (p.n_ranks >= FEWEST) {
-            code = make(&p, &suspects[*n], err);
-            *n += code == INQ_OK;
-        }
+        p.usual = p.excess + n_cells;
+        p.scratch = p.usual + n_ranks;
+        p.told = p.known + n_ranks;
+        p.hidden = p.told + n_ranks;
+        code = find(&p, suspects, n, err);
     }
     inq_mem_free(p.idle);
     inq_mem_free(p.known);

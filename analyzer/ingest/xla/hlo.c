@@ -58,7 +58,7 @@ static struct inq_hlo_text name_of(struct inq_hlo_text text)
     return name;
 }
 
-/* Behind an opcode at the begin of a name: nothing, "-start", "-done", ".12", "_fusion". */
+/* Behind an opcode at the start of a name: nothing, "-start", "-done", ".12", "_fusion". */
 static bool is_opcode_of(struct inq_hlo_text name, const char *opcode)
 {
     size_t n = strlen(opcode);

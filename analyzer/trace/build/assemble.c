@@ -9,6 +9,7 @@
 #include "trace/build/jobs.h"
 #include "trace/build/merge.h"
 #include "trace/clock/clock.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,24 +26,10 @@ struct job {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int keep_file(struct inq_trace *trace, const struct inq_file *file, struct inq_err *err)
-{
-    struct inq_file *kept = &trace->files[trace->n_files];
-    *kept = *file;
-    kept->path = inq_arena_strdup(trace->arena, file->path != NULL ? file->path : "");
-    kept->format = inq_arena_strdup(trace->arena, file->format != NULL ? file->format : "unknown");
-    kept->reason = inq_arena_strdup(trace->arena, file->reason != NULL ? file->reason : "");
-    if (kept->path == NULL || kept->format == NULL || kept->reason == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu files", trace->n_files);
-    }
-    trace->n_files++;
-    return INQ_OK;
-}
-
 static int keep_copy(struct inq_trace *trace, const struct inq_shard *copy,
                      const struct inq_shard *of, struct inq_err *err)
 {
-    int code = keep_file(trace, &copy->file, err);
+    int code = inq_trace_keep_file(trace, &copy->file, err);
     if (code != INQ_OK) {
         return code;
     }
@@ -52,7 +39,7 @@ static int keep_copy(struct inq_trace *trace, const struct inq_shard *copy,
     const char *path = of->file.path != NULL ? of->file.path : "another file";
     if (copy->file.events < of->file.events) { /* what it lacks is not lost */
         file->damage = (struct inq_damage){0};
-        file->reason = inq_arena_printf(trace->arena, "the begin of %s, not counted", path);
+        file->reason = inq_arena_printf(trace->arena, "the beginning of %s, not counted", path);
     } else {
         file->reason =
             inq_arena_printf(trace->arena, "holds the same events as %s, counted once", path);
@@ -63,14 +50,9 @@ static int keep_copy(struct inq_trace *trace, const struct inq_shard *copy,
 /* The files of the job in the order of the shards; copies of others behind them. */
 static int keep_files(struct inq_trace *trace, const struct job *job, struct inq_err *err)
 {
-    size_t n = job->n + job->n_copies;
-    trace->files = inq_arena_array(trace->arena, n, sizeof *trace->files);
-    if (trace->files == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu files", n);
-    }
-    int code = INQ_OK;
+    int code = inq_trace_reserve_files(trace, job->n + job->n_copies, err);
     for (size_t i = 0; i < job->n && code == INQ_OK; i++) {
-        code = keep_file(trace, &job->shards[i]->file, err);
+        code = inq_trace_keep_file(trace, &job->shards[i]->file, err);
         for (size_t r = 0; r < job->shards[i]->n_ranks; r++) {
             job->shards[i]->ranks[r].file = (uint32_t)i;
         }

@@ -10,6 +10,7 @@
 #include "base/strtab.h"
 #include "trace/build/assemble.h"
 #include "trace/build/flight_incidents.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -196,21 +197,15 @@ static int no_memory(struct inq_err *err)
     return inq_err_set(err, INQ_NOMEM, "out of memory for dumps");
 }
 
+/* A dump that is set aside has a remark why, in place of what its reader said. */
 static int keep_file(struct inq_trace *trace, const struct inq_file *file, const char *remark,
                      struct inq_err *err)
 {
-    struct inq_file *kept = &trace->files[trace->n_files];
-    *kept = *file;
-    kept->path = inq_arena_strdup(trace->arena, file->path);
-    kept->format = inq_arena_strdup(trace->arena, file->format);
-    kept->reason = inq_arena_strdup(trace->arena, remark != NULL ? remark : file->reason);
-    if (kept->path == NULL || kept->format == NULL || kept->reason == NULL) {
-        return no_memory(err);
-    }
-    kept->read = remark == NULL;
-    kept->events_kept = remark == NULL ? kept->events_kept : 0;
-    trace->n_files++;
-    return INQ_OK;
+    struct inq_file said = *file;
+    said.reason = remark != NULL ? remark : file->reason;
+    said.read = remark == NULL;
+    said.events_kept = remark == NULL ? file->events_kept : 0;
+    return inq_trace_keep_file(trace, &said, err);
 }
 
 /* Files and dumps of the set, behind what the trace has. Of two dumps of a rank the first counts.
@@ -218,16 +213,8 @@ static int keep_file(struct inq_trace *trace, const struct inq_file *file, const
 static int add_dumps(struct inq_trace *trace, struct inq_flight_item *items, size_t n,
                      struct inq_err *err)
 {
-    struct inq_file *files = inq_arena_array(trace->arena, trace->n_files + n, sizeof *files);
     trace->dumps = inq_arena_array(trace->arena, n, sizeof(struct inq_flight_dump *));
-    if (files == NULL || trace->dumps == NULL) {
-        return no_memory(err);
-    }
-    if (trace->n_files > 0) {
-        memcpy(files, trace->files, trace->n_files * sizeof *files);
-    }
-    trace->files = files;
-    int code = INQ_OK;
+    int code = trace->dumps != NULL ? inq_trace_reserve_files(trace, n, err) : no_memory(err);
     for (size_t i = 0; i < n && code == INQ_OK; i++) {
         struct inq_flight_dump *dump = items[i].shard->dump;
         bool again = i > 0 && dump->rank >= 0 && trace->n_dumps > 0 &&

@@ -281,7 +281,7 @@ static bool applies(const struct inq_division *d, const struct inq_pile *pile, e
 }
 
 /* Sorts by time or process id and parts at the widest gaps: between the end of one recording and
- * the begin of the next (WAY_TIME), or between begins, or between ids. */
+ * the start of the next (WAY_TIME), or between starts, or between ids. */
 static int part_by_number(struct inq_division *d, const struct inq_pile *pile, enum way way,
                           struct inq_err *err)
 {

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "trace/build/assemble.h"
+#include "trace/trace.h"
 
 #include <string.h>
 
@@ -20,40 +21,18 @@ static int by_path(const void *a, const void *b, void *ctx)
                   (*(struct inq_shard *const *)b)->file.path);
 }
 
-static int keep_file(struct inq_trace *trace, const struct inq_shard *shard, struct inq_err *err)
-{
-    struct inq_file *kept = &trace->files[trace->n_files];
-    *kept = shard->file;
-    kept->path = inq_arena_strdup(trace->arena, shard->file.path);
-    kept->format = inq_arena_strdup(trace->arena, shard->file.format);
-    kept->reason = inq_arena_strdup(trace->arena, shard->file.reason);
-    if (kept->path == NULL || kept->format == NULL || kept->reason == NULL) {
-        return no_memory(err);
-    }
-    trace->n_files++;
-    return INQ_OK;
-}
-
 static int add_logs(struct inq_trace *trace, struct inq_shard **shards, size_t n,
                     struct inq_err *err)
 {
-    struct inq_file *files = inq_arena_array(trace->arena, trace->n_files + n, sizeof *files);
     trace->logs = inq_arena_array(trace->arena, n, sizeof(struct inq_log *));
-    if (files == NULL || trace->logs == NULL) {
-        return no_memory(err);
-    }
-    if (trace->n_files > 0) {
-        memcpy(files, trace->files, trace->n_files * sizeof *files);
-    }
-    trace->files = files;
-    int code = INQ_OK;
+    int code = trace->logs != NULL ? inq_trace_reserve_files(trace, n, err) : no_memory(err);
     for (size_t i = 0; i < n && code == INQ_OK; i++) {
         struct inq_log *log = shards[i]->log;
         log->file = (uint32_t)trace->n_files;
         for (size_t e = 0; e < log->n_events; e++) {
             log->events[e].file = (uint32_t)trace->n_files;
         }
-        code = keep_file(trace, shards[i], err);
+        code = inq_trace_keep_file(trace, &shards[i]->file, err);
         if (code == INQ_OK) {
             trace->logs[trace->n_logs++] = log;
             shards[i]->log = NULL;

@@ -51,7 +51,7 @@ static void move_event(struct inq_events *e, size_t from, size_t to)
     }
 }
 
-/* An instant at the begin of the range is in it. */
+/* An instant at the start of the range is in it. */
 static bool overlaps(int64_t start_ns, int64_t dur_ns, int64_t from_ns, int64_t to_ns)
 {
     return start_ns < to_ns && (start_ns + dur_ns > from_ns || start_ns == from_ns);

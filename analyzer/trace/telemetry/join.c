@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <string.h>
@@ -276,28 +277,6 @@ static int say(struct inq_telemetry_file *of, const char *text, struct inq_err *
     return text != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 
-static int keep_file(struct inq_trace *trace, const struct inq_file *file, struct inq_err *err)
-{
-    struct inq_file *files = inq_arena_array(trace->arena, trace->n_files + 1, sizeof *files);
-    if (files == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for files");
-    }
-    if (trace->n_files > 0) {
-        memcpy(files, trace->files, trace->n_files * sizeof *files);
-    }
-    trace->files = files;
-    struct inq_file *kept = &files[trace->n_files];
-    *kept = *file;
-    kept->path = inq_arena_strdup(trace->arena, file->path);
-    kept->format = inq_arena_strdup(trace->arena, file->format);
-    kept->reason = inq_arena_strdup(trace->arena, file->reason);
-    if (kept->path == NULL || kept->format == NULL || kept->reason == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for files");
-    }
-    trace->n_files++;
-    return INQ_OK;
-}
-
 /* The trace of which the file says most, the first of equals. */
 static struct match find_trace(const struct inq_run *run, const struct inq_telemetry_file *of)
 {
@@ -334,7 +313,8 @@ static int join(struct inq_run *run, struct inq_telemetry_file *of, struct inq_e
                                 zone_text(&m, run->arena)),
                err);
     of->joined = code == INQ_OK;
-    return code == INQ_OK ? keep_file(m.trace, of->file, err) : code;
+    code = code == INQ_OK ? inq_trace_reserve_files(m.trace, 1, err) : code;
+    return code == INQ_OK ? inq_trace_keep_file(m.trace, of->file, err) : code;
 }
 
 int inq_assemble_telemetry(struct inq_run *run, struct inq_telemetry_file *files, size_t n,

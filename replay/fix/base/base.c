@@ -620,18 +620,30 @@ int inq_fix_base_of_schedule(const struct inq_schedule *schedule, const struct i
     return finish(base, code, err);
 }
 
+/* A copy of the base's job with the fix in it; to be released when this succeeds. */
+static int fixed_job(const struct inq_fix_base *base, const char *spec, struct fix_job *job,
+                     struct inq_err *err)
+{
+    struct fix_said said = {0};
+    int code = inq_fix_job_copy(&base->job, job, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    code = inq_fix_apply(job, spec, &said, err);
+    if (code != INQ_OK) {
+        inq_fix_job_release(job);
+    }
+    return code;
+}
+
 int inq_fix_graph(const struct inq_fix_base *base, const char *spec, struct inq_graph **graph,
                   struct inq_err *err)
 {
     struct fix_job job;
-    struct fix_said said = {0};
     *graph = NULL;
-    int code = inq_fix_job_copy(&base->job, &job, err);
+    int code = fixed_job(base, spec, &job, err);
     if (code == INQ_OK) {
-        code = inq_fix_apply(&job, spec, &said, err);
-        if (code == INQ_OK) {
-            code = inq_fix_job_graph(&job, graph, err);
-        }
+        code = inq_fix_job_graph(&job, graph, err);
         inq_fix_job_release(&job);
     }
     return code;
@@ -719,15 +731,11 @@ int inq_fix_plan(const struct inq_fix_base *base, const char *spec, size_t n_ste
                  struct inq_graph **graph, struct inq_plan **plan, struct inq_err *err)
 {
     struct fix_job job;
-    struct fix_said said = {0};
     *graph = NULL;
     *plan = NULL;
-    int code = inq_fix_job_copy(&base->job, &job, err);
+    int code = fixed_job(base, spec, &job, err);
     if (code == INQ_OK) {
-        code = inq_fix_apply(&job, spec, &said, err);
-        if (code == INQ_OK) {
-            code = inq_fix_job_plan(&job, n_steps, scale, graph, plan, err);
-        }
+        code = inq_fix_job_plan(&job, n_steps, scale, graph, plan, err);
         inq_fix_job_release(&job);
     }
     return code;

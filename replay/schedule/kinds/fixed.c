@@ -75,22 +75,43 @@ static int make_1f1b(const struct inq_schedule_spec *spec, struct inq_schedule *
     return code;
 }
 
-/* The k-th forward (or backward) of a rank in interleaved order: micro-batches go through the
- * chunks in rounds of `round` micro-batches. */
-static void put_interleaved(struct row *row, enum inq_action_kind kind, int32_t k, int32_t chunks,
-                            int32_t round)
+/* Micro-batches go through the chunks of a rank in rounds of equal length. */
+struct loops {
+    int32_t chunks;
+    int32_t round; /* micro-batches of one */
+};
+
+/* The k-th forward (or backward) of a rank in interleaved order. */
+static void put_interleaved(struct row *row, enum inq_action_kind kind, int32_t k,
+                            const struct loops *of)
 {
     int32_t p = row->schedule->n_ranks;
-    int32_t chunk = k / round % chunks;
+    int32_t chunk = k / of->round % of->chunks;
     if (kind != INQ_ACTION_F) {
-        chunk = chunks - 1 - chunk;
+        chunk = of->chunks - 1 - chunk;
     }
-    put(row, kind, chunk * p + row->rank, k / (round * chunks) * round + k % round);
+    put(row, kind, chunk * p + row->rank, k / (of->round * of->chunks) * of->round + k % of->round);
 }
 
-/* Stages of `n_chunks` chunks a rank, micro-batches in rounds of equal length. */
+/* Stages of `chunks` chunks a rank, dealt to the ranks in turn. */
+static int start_looped(const struct inq_schedule_spec *spec, int32_t chunks,
+                        struct inq_schedule *schedule, struct inq_err *err)
+{
+    int32_t p = spec->n_ranks;
+    int code = inq_schedule_init(schedule, p, p * chunks, spec->n_microbatches, err);
+    for (int32_t s = 0; code == INQ_OK && s < p * chunks; s++) {
+        schedule->stage_rank[s] = s % p;
+    }
+    return code;
+}
+
+static int32_t chunks_of(const struct inq_schedule_spec *spec)
+{
+    return spec->n_chunks > 0 ? spec->n_chunks : 2;
+}
+
 static int start_interleaved(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
-                             struct inq_err *err)
+                             struct loops *loops, struct inq_err *err)
 {
     int32_t p = spec->n_ranks;
     int32_t m = spec->n_microbatches;
@@ -101,36 +122,28 @@ static int start_interleaved(const struct inq_schedule_spec *spec, struct inq_sc
                            " equal rounds, not %" PRId32,
                            rounds, m);
     }
-    int code = inq_schedule_init(schedule, p, p * spec->n_chunks, m, err);
-    for (int32_t s = 0; code == INQ_OK && s < p * spec->n_chunks; s++) {
-        schedule->stage_rank[s] = s % p;
-    }
-    return code;
+    *loops = (struct loops){chunks_of(spec), m / rounds};
+    return start_looped(spec, loops->chunks, schedule, err);
 }
 
 static int make_interleaved(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
                             struct inq_err *err)
 {
-    struct inq_schedule_spec sizes = *spec;
+    struct loops loops = {0};
     int32_t p = spec->n_ranks;
-    int32_t m = spec->n_microbatches;
-    int32_t v = spec->n_chunks > 0 ? spec->n_chunks : 2;
-    int32_t rounds = m / (p > 0 ? p : 1) > 1 ? m / p : 1;
-    int32_t round = m / rounds;
-    sizes.n_chunks = v;
-    int code = start_interleaved(&sizes, schedule, err);
+    int code = start_interleaved(spec, schedule, &loops, err);
     for (int32_t r = 0; code == INQ_OK && r < p; r++) {
         struct row row = {schedule, r, INQ_OK, err};
-        int32_t total = m * v;
-        int32_t warm_up = smaller((v - 1) * round + 2 * (p - 1 - r), total);
+        int32_t total = spec->n_microbatches * loops.chunks;
+        int32_t warm_up = smaller((loops.chunks - 1) * loops.round + 2 * (p - 1 - r), total);
         for (int32_t k = 0; k < warm_up; k++) {
-            put_interleaved(&row, INQ_ACTION_F, k, v, round);
+            put_interleaved(&row, INQ_ACTION_F, k, &loops);
         }
         for (int32_t k = 0; k < total; k++) {
             if (warm_up + k < total) {
-                put_interleaved(&row, INQ_ACTION_F, warm_up + k, v, round);
+                put_interleaved(&row, INQ_ACTION_F, warm_up + k, &loops);
             }
-            put_interleaved(&row, INQ_ACTION_B, k, v, round);
+            put_interleaved(&row, INQ_ACTION_B, k, &loops);
         }
         code = row.code;
     }
@@ -144,11 +157,8 @@ static int make_looped_bfs(const struct inq_schedule_spec *spec, struct inq_sche
 {
     int32_t p = spec->n_ranks;
     int32_t m = spec->n_microbatches;
-    int32_t v = spec->n_chunks > 0 ? spec->n_chunks : 2;
-    int code = inq_schedule_init(schedule, p, p * v, m, err);
-    for (int32_t s = 0; code == INQ_OK && s < p * v; s++) {
-        schedule->stage_rank[s] = s % p;
-    }
+    int32_t v = chunks_of(spec);
+    int code = start_looped(spec, v, schedule, err);
     for (int32_t r = 0; code == INQ_OK && r < p; r++) {
         struct row row = {schedule, r, INQ_OK, err};
         for (int32_t k = 0; k < m * v; k++) {
@@ -167,33 +177,28 @@ static int make_looped_bfs(const struct inq_schedule_spec *spec, struct inq_sche
 static int make_interleaved_zb(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
                                struct inq_err *err)
 {
-    struct inq_schedule_spec sizes = *spec;
+    struct loops loops = {0};
     int32_t p = spec->n_ranks;
-    int32_t m = spec->n_microbatches;
-    int32_t v = spec->n_chunks > 0 ? spec->n_chunks : 2;
-    int32_t rounds = m / (p > 0 ? p : 1) > 1 ? m / p : 1;
-    sizes.n_chunks = v;
-    int code = start_interleaved(&sizes, schedule, err);
+    int code = start_interleaved(spec, schedule, &loops, err);
     for (int32_t r = 0; code == INQ_OK && r < p; r++) {
         struct row row = {schedule, r, INQ_OK, err};
-        int32_t round = m / rounds;
-        int32_t total = m * v;
-        int32_t warm_up = smaller((v - 1) * round + p - 1 - r, total);
+        int32_t total = spec->n_microbatches * loops.chunks;
+        int32_t warm_up = smaller((loops.chunks - 1) * loops.round + p - 1 - r, total);
         int32_t weights = 0;
         for (int32_t k = 0; k < warm_up; k++) {
-            put_interleaved(&row, INQ_ACTION_F, k, v, round);
+            put_interleaved(&row, INQ_ACTION_F, k, &loops);
         }
         for (int32_t k = 0; k < total; k++) {
             if (warm_up + k < total) {
-                put_interleaved(&row, INQ_ACTION_F, warm_up + k, v, round);
+                put_interleaved(&row, INQ_ACTION_F, warm_up + k, &loops);
             }
-            put_interleaved(&row, INQ_ACTION_I, k, v, round);
+            put_interleaved(&row, INQ_ACTION_I, k, &loops);
             if (k >= r) {
-                put_interleaved(&row, INQ_ACTION_W, weights++, v, round);
+                put_interleaved(&row, INQ_ACTION_W, weights++, &loops);
             }
         }
         while (weights < total) {
-            put_interleaved(&row, INQ_ACTION_W, weights++, v, round);
+            put_interleaved(&row, INQ_ACTION_W, weights++, &loops);
         }
         code = row.code;
     }

@@ -519,7 +519,7 @@ static void jobs__a_cut_copy_does_not_count(void **state)
     assert_int_equal(trace->n_ranks, 2);
     assert_int_equal(trace->ranks[0].events.n, 20);
     assert_false(trace->files[2].read);
-    assert_string_equal(trace->files[2].reason, "the begin of x/0.json.gz, not counted");
+    assert_string_equal(trace->files[2].reason, "the beginning of x/0.json.gz, not counted");
     assert_int_equal(inq_damage_total(&trace->files[2].damage), 0);
     inq_run_free(run);
 }

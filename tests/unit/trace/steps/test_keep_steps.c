@@ -144,7 +144,7 @@ static void keep_time__keeps_what_overlaps(void **state)
     (void)state;
     fill(&f);
     f.ranks[0].first_ns = f.ranks[1].first_ns = 0;
-    /* the end of event 1, event 2, the begin of event 3; no step as a whole */
+    /* the end of event 1, event 2, the start of event 3; no step as a whole */
     assert_int_equal(inq_trace_keep_time(&f.trace, 149, 301, &err), INQ_OK);
     assert_int_equal(f.ranks[0].events.n, 3);
     assert_int_equal(f.ranks[0].events.name[0], 1);

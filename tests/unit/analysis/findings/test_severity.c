@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From which share on a finding asks for action, at the boundary of each rule. */
+#include "analysis/findings/findings.h"
+#include "inquest/account.h"
+
+#include "base/arena.h"
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STEP_NS = 10000, STEPS = 12 };
+
+static void severity__of_a_cost_follows_its_share_of_the_step(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t cost_ns;
+        enum inq_severity severity;
+    } cases[] = {{0, INQ_SEVERITY_INFO},     {99, INQ_SEVERITY_INFO},
+                 {100, INQ_SEVERITY_LOW},    {499, INQ_SEVERITY_LOW},
+                 {500, INQ_SEVERITY_MEDIUM}, {1999, INQ_SEVERITY_MEDIUM},
+                 {2000, INQ_SEVERITY_HIGH},  {STEP_NS, INQ_SEVERITY_HIGH}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct inq_finding finding = {0};
+        inq_findings_set_cost(&finding, cases[i].cost_ns, STEP_NS);
+        assert_int_equal(finding.severity, cases[i].severity);
+        assert_int_equal(finding.cost_ns_per_step, cases[i].cost_ns);
+    }
+}
+
+/* One account, judged for where its time goes. */
+struct judged {
+    struct inq_arena arena;
+    struct inq_account account;
+    struct inq_report report;
+    struct inq_trace trace;
+    struct inq_account_step account_steps[STEPS];
+    struct inq_step steps[STEPS];
+    struct inq_findings findings;
+};
+
+static void judge(struct judged *j)
+{
+    j->account.t_ns = STEP_NS;
+    j->report.account = &j->account;
+    j->report.trace = &j->trace;
+    j->report.arena = &j->arena;
+    j->findings = (struct inq_findings){.report = &j->report, .arena = &j->arena};
+    inq_judge_time(&j->trace, &j->findings);
+    assert_false(j->findings.no_memory);
+}
+
+static void forget(struct judged *j)
+{
+    inq_mem_free(j->findings.at);
+    inq_arena_release(&j->arena);
+}
+
+/* The severity of the finding on a class that takes `ns` of a step; -1: none. */
+static int severity_of(enum inq_account_class cls, int64_t ns)
+{
+    struct judged j = {0};
+    int severity = -1;
+
+    j.account.class_ns[cls] = ns;
+    judge(&j);
+    assert_true(j.findings.n <= 1);
+    if (j.findings.n == 1) {
+        severity = (int)j.findings.at[0].severity;
+    }
+    forget(&j);
+    return severity;
+}
+
+static void severity__of_a_class_follows_what_is_usual_for_it(void **state)
+{
+    (void)state;
+    static const struct {
+        enum inq_account_class cls;
+        int64_t low_ns, medium_ns; /* from here on */
+    } cases[] = {{INQ_ACCOUNT_TRANSFER, 5000, 7000},
+                 {INQ_ACCOUNT_HOST, 3000, 5000},
+                 {INQ_ACCOUNT_COPY, 2000, 4000}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        enum inq_account_class cls = cases[i].cls;
+        assert_int_equal(severity_of(cls, 499), -1); /* every job has some of it */
+        assert_int_equal(severity_of(cls, 500), INQ_SEVERITY_INFO);
+        assert_int_equal(severity_of(cls, cases[i].low_ns - 1), INQ_SEVERITY_INFO);
+        assert_int_equal(severity_of(cls, cases[i].low_ns), INQ_SEVERITY_LOW);
+        assert_int_equal(severity_of(cls, cases[i].medium_ns - 1), INQ_SEVERITY_LOW);
+        assert_int_equal(severity_of(cls, cases[i].medium_ns), INQ_SEVERITY_MEDIUM);
+    }
+}
+
+/* Steps of which the last one takes `ns`, the others differ by `spread_ns` from one to the next.
+ * Whether the last is out of line. */
+static bool is_out(size_t n, int64_t spread_ns, int64_t ns)
+{
+    struct judged j = {0};
+    size_t out = 0;
+
+    j.account.steps = j.account_steps;
+    j.account.n_steps = j.account.steps_judged = n;
+    j.trace.steps = j.steps;
+    j.trace.n_steps = n;
+    for (size_t s = 0; s < n; s++) {
+        int64_t length_ns = s + 1 == n ? ns : STEP_NS + (int64_t)(s % 3) * spread_ns - spread_ns;
+        j.account_steps[s] =
+            (struct inq_account_step){.number = (int64_t)s, .judged = true, .length_ns = length_ns};
+        j.steps[s].number = (int64_t)s;
+    }
+    judge(&j);
+    for (size_t i = 0; i < j.findings.n; i++) {
+        out += j.findings.at[i].kind == INQ_FINDING_STEP_OUTLIER;
+    }
+    forget(&j);
+    return out > 0;
+}
+
+static void severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma(void **state)
+{
+    (void)state;
+    assert_false(is_out(10, 0, 12000));
+    assert_true(is_out(10, 0, 12001));
+    assert_false(is_out(3, 0, 20000)); /* too few to tell */
+    assert_true(is_out(4, 0, 20000));
+    /* steps of 9, 10, 11 us: the median deviation is 1 us, five sigma 7.4 us */
+    assert_false(is_out(10, 1000, 17400));
+    assert_true(is_out(10, 1000, 17420));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(severity__of_a_cost_follows_its_share_of_the_step),
+        cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
+        cmocka_unit_test(severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

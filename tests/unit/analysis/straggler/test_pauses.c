@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts that pause in turn: from which pause on they are told, and which noise is none. */
+#include "inquest/analysis.h"
+#include "inquest/synth.h"
+
+#include "support_lockstep.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* How many ranks the suspect names that is hosts pausing in turn; 0: there is none. */
+static size_t pausing(const struct inq_report *report)
+{
+    for (size_t i = 0; i < report->blame->n_suspects; i++) {
+        if (report->blame->suspects[i].rotates) {
+            return report->blame->suspects[i].n_ranks;
+        }
+    }
+    return 0;
+}
+
+static size_t pausing_of(const struct lockstep_plan *plan)
+{
+    struct inq_trace *trace = lockstep_trace(plan);
+    struct inq_report *report = NULL;
+    struct inq_err err = {0};
+
+    assert_int_equal(inq_analyze(trace, NULL, &report, &err), INQ_OK);
+    size_t n = pausing(report);
+    inq_report_free(report);
+    lockstep_free(trace);
+    return n;
+}
+
+/* Every rank pauses once, each in a step of its own. */
+static size_t pausing_for(int64_t late_ns)
+{
+    struct lockstep_plan plan;
+
+    lockstep_init(&plan, LOCKSTEP_STEPS, LOCKSTEP_STEPS);
+    for (int s = 0; s < LOCKSTEP_STEPS; s++) {
+        plan.late_ns[s][s] = late_ns;
+    }
+    return pausing_of(&plan);
+}
+
+/* 4.5 sigma, which is taken for no less than a quarter of a percent of a step: of 22.3 ms. */
+static void pauses__count_from_what_repeated_steps_differ_by(void **state)
+{
+    (void)state;
+    assert_int_equal(pausing_for(235000), 0);
+    assert_int_equal(pausing_for(275000), LOCKSTEP_STEPS);
+}
+
+/* One pause may come from anywhere, and two are told each by itself. */
+static void pauses__rotate_among_three_ranks_that_stand_out(void **state)
+{
+    (void)state;
+    struct lockstep_plan plan;
+
+    lockstep_init(&plan, 8, 12);
+    plan.late_ns[1][3] = 20000000;
+    assert_int_equal(pausing_of(&plan), 0);
+    plan.late_ns[2][8] = 20000000;
+    assert_int_equal(pausing_of(&plan), 0);
+    plan.late_ns[5][6] = 20000000;
+    assert_int_equal(pausing_of(&plan), 3);
+}
+
+/* Hosts whose times vary by factors, all ranks and all steps alike: 0.25 to 1 ms, half of them
+ * within 1.4 times the median of 0.5 ms. One time a step is `late_ns`, on another rank each time.
+ */
+static size_t pausing_among(int64_t late_ns)
+{
+    static const int64_t usual_ns[] = {250000, 354000, 500000, 707000, 1000000};
+    struct lockstep_plan plan;
+
+    lockstep_init(&plan, 10, 10);
+    for (int r = 0; r < 10; r++) {
+        for (int s = 0; s < 10; s++) {
+            plan.late_ns[r][s] = r == s ? late_ns : usual_ns[(r + 2 * s) % 5];
+        }
+    }
+    return pausing_of(&plan);
+}
+
+/* Half of them are within a factor of 1.5 of the usual: 4.5 sigma are one of 14 to 15, 7.8 to 9.8
+ * ms by what is usual for the rank. By differences, 1.5 ms would be a pause. */
+static void pauses__stand_out_among_factors(void **state)
+{
+    (void)state;
+    assert_int_equal(pausing_among(2500000), 0);
+    assert_int_equal(pausing_among(7500000), 0);
+    assert_int_equal(pausing_among(10500000), 10);
+}
+
+/* ---- generated runs -------------------------------------------------------------------------- */
+
+struct tried {
+    struct inq_synth *synth;
+    struct inq_run *run;
+    struct inq_report *report;
+};
+
+static struct tried try_spec(const char *text)
+{
+    struct inq_synth_spec *spec = malloc(sizeof(*spec));
+    struct inq_err err = {0};
+    struct tried t = {0};
+
+    assert_non_null(spec);
+    assert_int_equal(inq_synth_spec_parse(text, spec, &err), INQ_OK);
+    assert_int_equal(inq_synth_new(spec, &t.synth, &err), INQ_OK);
+    free(spec);
+    assert_int_equal(inq_synth_ingest(t.synth, true, 0, &t.run, &err), INQ_OK);
+    assert_int_equal(inq_analyze(t.run->traces[0], NULL, &t.report, &err), INQ_OK);
+    return t;
+}
+
+static void drop(struct tried *t)
+{
+    inq_report_free(t->report);
+    inq_run_free(t->run);
+    inq_synth_free(t->synth);
+}
+
+static void expect_no_finding(const char *spec)
+{
+    struct tried t = try_spec(spec);
+
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
+    }
+    drop(&t);
+}
+
+/* Ranks whose pauses fall into the pauses of others keep their GPUs waiting, not idle. Repairing
+ * only the others would leave half of the loss. */
+static void pauses__that_others_hide_are_repaired_with_them(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=8,experts=1,layers=4,steps=8,seed=20124,gz=0,fault=gc:every=5:"
+                              "delay=32ms");
+    const struct inq_synth_truth *truth = inq_synth_truth(t.synth);
+    const struct inq_finding *first = &t.report->findings[0];
+
+    assert_int_equal(first->kind, INQ_FINDING_UNPLANNED_GC);
+    assert_int_equal(first->n_ranks, 8);
+    double share =
+        (double)(truth->mean_step_ns - truth->mean_step_ns_healthy) / (double)truth->mean_step_ns;
+    assert_true(first->share > share - 0.015 && first->share < share + 0.015);
+    drop(&t);
+}
+
+/* One that is late twice by itself is one of them, not a cause of its own. */
+static void pauses__of_a_rank_late_now_and_then_are_told_once(void **state)
+{
+    (void)state;
+    struct tried t = try_spec("dp=8,experts=1,layers=4,gpus_per_host=4,steps=8,drift=20,seed=20119,"
+                              "gz=0,fault=gc:every=5:delay=32ms");
+
+    assert_int_equal(t.report->findings[0].kind, INQ_FINDING_UNPLANNED_GC);
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_LATE_HOST);
+    }
+    drop(&t);
+}
+
+static void pauses__are_not_the_longest_of_noisy_host_times(void **state)
+{
+    (void)state;
+    expect_no_finding("dp=8,experts=1,layers=4,steps=8,args=seq,sigma=0.04,host_sigma=0.4,"
+                      "seed=20013,gz=0,fault=jitter:sigma=0.02");
+}
+
+/* Kernels that vary one by one let steps vary by what chance leaves in a sum. */
+static void uneven__work_is_more_than_the_noise_of_kernels(void **state)
+{
+    (void)state;
+    expect_no_finding("dp=4,tp=4,gpus_per_host=8,layers=4,steps=8,sync=0,p2p_group=world,"
+                      "seed=20004,gz=0,fault=jitter:sigma=0.08");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pauses__count_from_what_repeated_steps_differ_by),
+        cmocka_unit_test(pauses__rotate_among_three_ranks_that_stand_out),
+        cmocka_unit_test(pauses__stand_out_among_factors),
+        cmocka_unit_test(pauses__that_others_hide_are_repaired_with_them),
+        cmocka_unit_test(pauses__of_a_rank_late_now_and_then_are_told_once),
+        cmocka_unit_test(pauses__are_not_the_longest_of_noisy_host_times),
+        cmocka_unit_test(uneven__work_is_more_than_the_noise_of_kernels),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

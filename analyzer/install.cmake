@@ -11,9 +11,11 @@ install(DIRECTORY include/inquest DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 file(GLOB man_commands CONFIGURE_DEPENDS analyzer/man/*.1)
 file(GLOB man_library CONFIGURE_DEPENDS analyzer/man/*.3)
 file(GLOB man_formats CONFIGURE_DEPENDS analyzer/man/*.5)
+file(GLOB man_pages CONFIGURE_DEPENDS analyzer/man/*.7)
 install(FILES ${man_commands} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${man_library} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 install(FILES ${man_formats} DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 install(DIRECTORY sample-traces DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN run EXCLUDE)
@@ -35,6 +37,20 @@ install(FILES ${completion_dir}/_inquest
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${completion_dir}/inquest.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+# The schemas of its JSON documents, too.
+set(schema_dir ${CMAKE_BINARY_DIR}/schema)
+set(schema_files "")
+file(MAKE_DIRECTORY ${schema_dir})
+foreach(document report report-set info compare check check-set baseline fix replay schedule
+        schedule-compare lint lint-set truth error)
+    set(schema_file ${schema_dir}/inquest-${document}-1.schema.json)
+    add_custom_command(OUTPUT ${schema_file} COMMAND inquest schema ${document} > ${schema_file}
+                       DEPENDS inquest VERBATIM)
+    list(APPEND schema_files ${schema_file})
+endforeach()
+add_custom_target(inquest_schema ALL DEPENDS ${schema_files})
+install(FILES ${schema_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/inquest/schema)
 
 # Found by pkg-config and by find_package(inquest).
 set(INQ_PRIVATE_LIBS "-lcjson -lz -lm -l${CMAKE_DL_LIBS} ${OpenMP_C_FLAGS}")

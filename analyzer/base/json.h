@@ -3,6 +3,7 @@
 #ifndef INQ_BASE_JSON_H
 #define INQ_BASE_JSON_H
 
+#include "base/limits.h"
 #include "inquest/out.h"
 
 #include <stdbool.h>
@@ -30,8 +31,6 @@ void inq_json_bool(struct inq_json *json, const char *key, bool value);
 void inq_json_null(struct inq_json *json, const char *key);
 
 /* ---- reader: documents of at most INQ_JSON_MAX_BYTES; numbers are doubles -------------------- */
-
-#define INQ_JSON_MAX_BYTES ((size_t)64 << 20)
 
 struct cJSON;
 

@@ -5,6 +5,7 @@
 #define INQ_CLI_CLI_H
 
 #include "inquest/ingest.h"
+#include "inquest/replay.h"
 #include "inquest/report.h"
 
 #include "inquest/out.h"
@@ -95,6 +96,7 @@ enum inq_completion {
     INQ_COMPLETE_CHOICES,  /* the words of `choices` */
     INQ_COMPLETE_ANALYSES, /* names of analyses, comma-separated */
     INQ_COMPLETE_TABLES,   /* names of tables, and "list" */
+    INQ_COMPLETE_FIXES,    /* specs of fixes; what needs an argument ends in ":" */
     INQ_COMPLETE_FORMATS   /* what the command writes */
 };
 
@@ -133,6 +135,7 @@ int inq_cmd_analyze(struct inq_cli *cli);
 int inq_cmd_info(struct inq_cli *cli);
 int inq_cmd_ingest(struct inq_cli *cli);
 int inq_cmd_list(struct inq_cli *cli);
+int inq_cmd_schema(struct inq_cli *cli);
 int inq_cmd_schedule(struct inq_cli *cli);
 int inq_cmd_fix(struct inq_cli *cli);
 int inq_cmd_replay(struct inq_cli *cli);
@@ -211,6 +214,9 @@ const char *inq_cli_next_value(const struct inq_cli *cli, enum inq_option_id id,
 int inq_cli_whole(const struct inq_cli *cli, enum inq_option_id id, int64_t least, int64_t most,
                   int64_t *value);
 int inq_cli_positive(const struct inq_cli *cli, enum inq_option_id id, double *value);
+/* How --repeats, --work, --no-graph and --realtime say that a step is executed; an interrupt stops
+ * it. Says what is wrong and returns an exit status. */
+int inq_cli_execution(const struct inq_cli *cli, struct inq_replay_options *options);
 /* Reads a number, perhaps negative, perhaps with a unit of bytes ("1.5GiB", "-300M") of `len`
  * bytes; false: it is none. */
 bool inq_cli_size(const char *text, size_t len, double *value);
@@ -245,10 +251,6 @@ int inq_cli_usage(const struct inq_cli *cli, const char *hint, const char *fmt, 
 void inq_cli_note(const struct inq_cli *cli, const char *fmt, ...) INQ_PRINTF(2, 3);
 
 /* ---- terminal -------------------------------------------------------------------------------- */
-
-bool inq_cli_color(const struct inq_cli *cli);
-bool inq_cli_utf8(void);
-int inq_cli_width(void); /* of stdout's terminal; 0: not a terminal */
 
 struct inq_cli_progress {
     bool enabled, shown;

@@ -194,8 +194,14 @@ const struct inq_command inq_commands[] = {
      "  inquest synth dp=2,pp=4,fault=long_last_stage:factor=1.4 -o pipeline/\n"
      "  inquest synth spec.json -o run/",
      SYNTH_OPTIONS, ONLY_TEXT, inq_cmd_synth},
-    {"list", "", "list analyses, fixes, checks, engines and formats",
+    {"list", "", "list analyses, fixes, checks, engines, formats, limits",
      "One line each; the names are what --only takes.", INQ_OPT_COMMON, ONLY_TEXT, inq_cmd_list},
+    {"schema", "[NAME]", "print the JSON Schema of a document",
+     "Without NAME it lists the JSON documents that commands write; with it (report, check,\n"
+     "inquest-fix/1, ...) it prints the JSON Schema: every key with its type, unit, definition "
+     "and\n"
+     "what null means. They are also installed, in share/inquest/schema.",
+     INQ_OPT_COMMON, ONLY_TEXT, inq_cmd_schema},
     {"completion", "SHELL", "print completion for bash, zsh or fish",
      "For this session:\n"
      "  bash:  source <(inquest completion bash)\n"

@@ -83,18 +83,3 @@ int inq_cli_one_job(const struct inq_cli *cli, const char *path, const struct in
     *trace = run->traces[number > 0 ? number - 1 : 0];
     return INQ_EXIT_OK;
 }
-
-struct inq_report_options inq_cli_report_options(const struct inq_cli *cli)
-{
-    int width = inq_cli_width();
-    enum { NARROWEST = 72, WIDEST = 100 };
-    return (struct inq_report_options){
-        .format = cli->format,
-        .width = width <= 0 || width > WIDEST ? WIDEST
-                 : width < NARROWEST          ? NARROWEST
-                                              : width,
-        .color = inq_cli_color(cli),
-        .utf8 = inq_cli_utf8(),
-        .verbose = cli->given[INQ_OPT_VERBOSE],
-    };
-}

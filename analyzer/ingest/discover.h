@@ -3,16 +3,11 @@
 #ifndef INQ_INGEST_DISCOVER_H
 #define INQ_INGEST_DISCOVER_H
 
+#include "base/limits.h"
 #include "base/arena.h"
 #include "base/hash.h"
 #include "ingest/source/source.h"
 #include "inquest/ingest.h"
-
-/* Bounds on what a folder tree can make us hold or follow. An archive in an archive is how jobs
- * are collected from hosts; more than that is no longer found, and quines of zip never end. */
-#define INQ_MAX_FILES          ((size_t)1 << 20)
-#define INQ_MAX_LEVELS         64
-#define INQ_MAX_ARCHIVE_LEVELS 3
 
 struct inq_walk_file {
     const char *path;

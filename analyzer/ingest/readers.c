@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of readers. */
+#include "base/limits.h"
 #include "ingest/ingest.h"
 
 #include "inquest/ingest.h"
@@ -22,6 +23,14 @@ bool inq_ingest_format(size_t i, const char **name, const char **summary)
         *summary = table[i]->summary;
     }
     return i < N_READERS;
+}
+
+const struct inq_limit_info *inq_limit_at(size_t i)
+{
+#define LIMIT_INFO(name, value, unit, what) {value, unit, what},
+    static const struct inq_limit_info limits[] = {INQ_LIMITS(LIMIT_INFO)};
+#undef LIMIT_INFO
+    return i < sizeof limits / sizeof *limits ? &limits[i] : NULL;
 }
 
 const struct inq_reader *inq_reader_find(const char *head, size_t n, const char *path)

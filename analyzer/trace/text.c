@@ -48,8 +48,18 @@ const char *inq_op_type_text(enum inq_op_type type)
 
 const char *inq_damage_text(enum inq_damage_kind kind)
 {
-    static const char *const text[] = {INQ_DAMAGE_KINDS(INQ_WORD_TEXT)};
-    return kind < INQ_DAMAGE_KIND_COUNT ? text[kind] : "unknown damage";
+#define DAMAGE_TEXT(name, word, text) text,
+    static const char *const texts[] = {INQ_DAMAGE_KINDS(DAMAGE_TEXT)};
+#undef DAMAGE_TEXT
+    return kind < INQ_DAMAGE_KIND_COUNT ? texts[kind] : "unknown damage";
+}
+
+const char *inq_damage_word(enum inq_damage_kind kind)
+{
+#define DAMAGE_WORD(name, word, text) word,
+    static const char *const words[] = {INQ_DAMAGE_KINDS(DAMAGE_WORD)};
+#undef DAMAGE_WORD
+    return kind < INQ_DAMAGE_KIND_COUNT ? words[kind] : "unknown";
 }
 
 uint64_t inq_damage_total(const struct inq_damage *damage)

@@ -46,6 +46,25 @@ INQ_API int inq_ingest(const char *const *paths, size_t n_paths,
 /* Name and one line about the i-th format that is read; false past the last. */
 INQ_API bool inq_ingest_format(size_t i, const char **name, const char **summary);
 
+/* A column of an op table, by its name, by others that are understood ("op|optype"; NULL none) and
+ * what it holds; case does not matter, and blanks and signs count as '_'. */
+struct inq_op_column_info {
+    const char *name, *others;
+    const char *what;
+};
+
+/* The i-th column that is understood; NULL past the last. */
+INQ_API const struct inq_op_column_info *inq_op_column_at(size_t i);
+
+/* A safety limit of reading: `value` of `unit` ("bytes", or "" things). */
+struct inq_limit_info {
+    int64_t value;
+    const char *unit, *what;
+};
+
+/* The i-th of them; NULL past the last. */
+INQ_API const struct inq_limit_info *inq_limit_at(size_t i);
+
 /* A file that is in memory, as one on disk might be. */
 struct inq_ingest_blob {
     const char *name; /* as its path would be */

@@ -210,27 +210,28 @@ struct inq_group {
 
 /* ---- damage -------------------------------------------------------------------------------- */
 
-/* X(name, "text"): what was wrong with a file. Nothing is dropped without being counted here. */
+/* X(name, "word", "text"): what was wrong with a file. Nothing is dropped without being counted
+ * here. */
 #define INQ_DAMAGE_KINDS(X)                                                                        \
-    X(TRUNCATED_GZIP, "compressed stream cut short")                                               \
-    X(CORRUPT_GZIP, "compressed stream corrupt")                                                   \
-    X(TRUNCATED, "document cut short")                                                             \
-    X(UNTERMINATED, "event array not closed")                                                      \
-    X(BAD_EVENT, "malformed event skipped")                                                        \
-    X(BAD_UTF8, "invalid UTF-8 replaced")                                                          \
-    X(BAD_NUMBER, "bad number")                                                                    \
-    X(NEGATIVE_DURATION, "negative duration set to zero")                                          \
-    X(UNMATCHED_BEGIN, "B without E")                                                              \
-    X(UNMATCHED_END, "E without B")                                                                \
-    X(LONG_STRING, "over-long string cut")                                                         \
-    X(GARBAGE, "bytes skipped")                                                                    \
-    X(NO_LAUNCH, "GPU event without its launch")                                                   \
-    X(REPEATED, "event that was there before skipped")                                             \
-    X(OUTLIER, "far outside the rest of the capture, set aside")                                   \
-    X(LIMIT, "dropped at a safety limit")
+    X(TRUNCATED_GZIP, "truncated_gzip", "compressed stream cut short")                             \
+    X(CORRUPT_GZIP, "corrupt_gzip", "compressed stream corrupt")                                   \
+    X(TRUNCATED, "truncated", "document cut short")                                                \
+    X(UNTERMINATED, "unterminated", "event array not closed")                                      \
+    X(BAD_EVENT, "bad_event", "malformed event skipped")                                           \
+    X(BAD_UTF8, "bad_utf8", "invalid UTF-8 replaced")                                              \
+    X(BAD_NUMBER, "bad_number", "bad number")                                                      \
+    X(NEGATIVE_DURATION, "negative_duration", "negative duration set to zero")                     \
+    X(UNMATCHED_BEGIN, "unmatched_begin", "B without E")                                           \
+    X(UNMATCHED_END, "unmatched_end", "E without B")                                               \
+    X(LONG_STRING, "long_string", "over-long string cut")                                          \
+    X(GARBAGE, "garbage", "bytes skipped")                                                         \
+    X(NO_LAUNCH, "no_launch", "GPU event without its launch")                                      \
+    X(REPEATED, "repeated", "event that was there before skipped")                                 \
+    X(OUTLIER, "outlier", "far outside the rest of the capture, set aside")                        \
+    X(LIMIT, "limit", "dropped at a safety limit")
 
 enum inq_damage_kind {
-#define INQ_DAMAGE_ENUM(name, text) INQ_DAMAGE_##name,
+#define INQ_DAMAGE_ENUM(name, word, text) INQ_DAMAGE_##name,
     INQ_DAMAGE_KINDS(INQ_DAMAGE_ENUM)
 #undef INQ_DAMAGE_ENUM
         INQ_DAMAGE_KIND_COUNT
@@ -441,6 +442,7 @@ INQ_API bool inq_launch_same_grid(const struct inq_launch *a, const struct inq_l
 INQ_API const char *inq_coll_kind_text(enum inq_coll_kind kind);
 INQ_API const char *inq_op_type_text(enum inq_op_type type);
 INQ_API const char *inq_damage_text(enum inq_damage_kind kind);
+INQ_API const char *inq_damage_word(enum inq_damage_kind kind); /* "bad_number" */
 
 /* Whether some rank's events are labelled ops (an op table). */
 INQ_API bool inq_trace_has_labels(const struct inq_trace *trace);

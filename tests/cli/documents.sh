@@ -3,7 +3,6 @@
 set -euo pipefail
 inquest=$(realpath "$1")
 man=$(realpath "$2")/analyzer/man
-data=$(realpath "$2")/tests/data
 export LC_ALL=C
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -75,41 +74,11 @@ complete_words() {
 }
 complete_words inquest ana | grep -x analyze >/dev/null || { echo "bash does not complete ana"; bad=1; }
 complete_words inquest analyze --form | grep -x -- --format >/dev/null || { echo "nor --form"; bad=1; }
+complete_words inquest fix run --fix repl | grep -x -- replace-rank: >/dev/null || { echo "nor --fix"; bad=1; }
 complete_words inquest analyze -f j | grep -x json >/dev/null || { echo "nor -f j"; bad=1; }
 
-# every key that is written is documented
-cd "$data"
-"$inquest" synth dp=2,pp=2,steps=2,lean=1,cpu_ops=0,labels=1 -o "$work/pipeline" >/dev/null
-{
-    for options in "" "--method hta" "--method tracelens"; do
-        # shellcheck disable=SC2086
-        "$inquest" analyze -f json $options ok_two_ranks
-    done
-    "$inquest" analyze -f json "$work/pipeline"
-} | grep -oE '^ *"[a-z_]+":' | tr -d ' ":' | sort -u >"$work/keys"
-"$inquest" analyze -f json --method hta ok_two_ranks | sed -n '/^  "method": {/,$p' >"$work/method"
-"$inquest" analyze -f json --method tracelens ok_two_ranks | sed -n '/^  "method": {/,$p' \
-    >>"$work/method"
-grep -oE '"[a-z_]+":' "$work/method" | tr -d '":' | sort -u >"$work/peers" # theirs: not ours to say
-"$inquest" analyze -f json ok_two_ranks | grep -oE '"[a-z_]+":' | tr -d '":' | sort -u >"$work/ours"
-while read -r key; do
-    if ! grep -qw "$key" "$man/inquest-report.5" && { grep -qx "$key" "$work/ours" ||
-        ! grep -qx "$key" "$work/peers"; }; then
-        echo "JSON key without a word in inquest-report(5): $key"
-        bad=1
-    fi
-done <"$work/keys"
-"$inquest" info -f json ok_two_ranks | grep -oE '"[a-z_]+":' | tr -d '":' | sort -u |
-    while read -r key; do
-        grep -qw "$key" "$man/inquest-info.1" "$man/inquest-report.5" || echo "$key"
-    done >"$work/missing"
-if [ -s "$work/missing" ]; then
-    echo "JSON keys of info without a word in the manual:" && cat "$work/missing"
-    bad=1
-fi
-
 if command -v mandoc >/dev/null; then
-    for page in "$man"/*.[15]; do
+    for page in "$man"/*.[1357]; do
         mandoc -T lint -W warning "$page" || bad=1
     done
 fi

@@ -29,4 +29,7 @@ dpkg --root="$root" -s inquest | grep -q '^Status: install ok installed'
 for file in share/man/man5/inquest-sqlite.5 share/doc/inquest/LICENSE include/inquest/report.h; do
     test -s "$root/usr/$file" || { echo "not in the package: $file"; exit 1; }
 done
+schemas=$(find "$root/usr/share/inquest/schema" -name '*.json' -size +1k | wc -l)
+[ "$schemas" -eq "$("$root/usr/bin/inquest" schema | wc -l)" ] ||
+    { echo "$schemas schemas in the package, not all of them"; exit 1; }
 echo "$(basename "$deb"): made, installed and run"

@@ -26,6 +26,21 @@ const char *inq_severity_text(enum inq_severity severity)
     return "unknown";
 }
 
+double inq_severity_least(enum inq_severity severity)
+{
+    switch (severity) {
+    case INQ_SEVERITY_HIGH:
+        return 0.20;
+    case INQ_SEVERITY_MEDIUM:
+        return 0.05;
+    case INQ_SEVERITY_LOW:
+        return 0.01; /* by less than that equal runs differ */
+    case INQ_SEVERITY_INFO:
+        break;
+    }
+    return 0.0;
+}
+
 const char *inq_confidence_text(enum inq_confidence confidence)
 {
     switch (confidence) {

@@ -2,6 +2,9 @@
 /* inquest completion SHELL: a completion script, made of the tables of commands and options. */
 #include "cli/cli.h"
 
+#include "inquest/contract.h"
+#include "inquest/fix.h"
+
 #include <string.h>
 
 static bool takes(const struct inq_command *command, size_t option)
@@ -31,12 +34,32 @@ static void write_tables(struct inq_out *out)
     }
 }
 
+static void write_fixes(struct inq_out *out)
+{
+    const struct inq_fix_kind *kind;
+    for (size_t i = 0; (kind = inq_fix_kind_at(i)) != NULL; i++) {
+        int n = (int)strspn(kind->grammar, "abcdefghijklmnopqrstuvwxyz-");
+        inq_out_printf(out, "%s%.*s%s", i > 0 ? " " : "", n, kind->grammar,
+                       kind->grammar[n] == ':' ? ":" : "");
+    }
+}
+
 static void write_analyses(struct inq_out *out)
 {
     size_t n;
     const struct inq_analysis *all = inq_analyses(&n);
     for (size_t i = 0; i < n; i++) {
         inq_out_printf(out, "%s%s", i > 0 ? " " : "", all[i].name);
+    }
+}
+
+/* "report report-set ..." */
+static void write_documents(struct inq_out *out)
+{
+    const struct inq_contract *contract;
+    for (size_t i = 0; (contract = inq_contract(i)) != NULL; i++) {
+        const char *name = contract->schema + strlen("inquest-");
+        inq_out_printf(out, "%s%.*s", i > 0 ? " " : "", (int)strcspn(name, "/"), name);
     }
 }
 
@@ -53,6 +76,10 @@ static bool write_first_words(struct inq_out *out, const struct inq_command *com
             inq_out_text(out, rows[i].words);
             return true;
         }
+    }
+    if (strcmp(command->name, "schema") == 0) {
+        write_documents(out);
+        return true;
     }
     if (strcmp(command->name, "help") != 0) {
         return false;
@@ -80,6 +107,8 @@ static void write_values(struct inq_out *out, const struct inq_command *command,
         write_analyses(out);
     } else if (option->completion == INQ_COMPLETE_TABLES) {
         write_tables(out);
+    } else if (option->completion == INQ_COMPLETE_FIXES) {
+        write_fixes(out);
     } else if (option->completion == INQ_COMPLETE_FORMATS) {
         inq_out_text(out, inq_cli_format_list(command->formats, " ", " ", list, sizeof list));
     } else if (option->choices != NULL) {
@@ -90,7 +119,7 @@ static void write_values(struct inq_out *out, const struct inq_command *command,
 static bool has_values(const struct inq_option *option)
 {
     return option->completion == INQ_COMPLETE_ANALYSES ||
-           option->completion == INQ_COMPLETE_TABLES ||
+           option->completion == INQ_COMPLETE_TABLES || option->completion == INQ_COMPLETE_FIXES ||
            option->completion == INQ_COMPLETE_FORMATS || option->choices != NULL;
 }
 

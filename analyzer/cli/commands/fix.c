@@ -4,7 +4,7 @@
 
 #include "inquest/fix.h"
 
-enum { MAX_SPECS = 64, MOST_REPEATS = 100000, MOST_DRAWN = 6 };
+enum { MAX_SPECS = 64, MOST_EXECUTED = 100000, MOST_DRAWN = 6 };
 
 /* All that one call works with; released in one place. */
 struct work {
@@ -33,10 +33,9 @@ static int take_validation(struct work *w)
     const struct inq_cli *cli = w->cli;
     size_t n = 0;
     int64_t top = 0;
-    int64_t repeats = 0;
-    int status = inq_cli_whole(cli, INQ_OPT_TOP, 1, MOST_REPEATS, &top);
+    int status = inq_cli_whole(cli, INQ_OPT_TOP, 1, MOST_EXECUTED, &top);
     if (status == INQ_EXIT_OK) {
-        status = inq_cli_whole(cli, INQ_OPT_REPEATS, 1, MOST_REPEATS, &repeats);
+        status = inq_cli_execution(cli, &w->validate.replay);
     }
     if (status == INQ_EXIT_OK) {
         status = inq_cli_positive(cli, INQ_OPT_SCALE, &w->validate.scale);
@@ -47,12 +46,6 @@ static int take_validation(struct work *w)
     /* the choices are in the order of the engines */
     w->validate.engine = &inq_engines(&n)[cli->choice[INQ_OPT_VALIDATE]];
     w->validate.top = (size_t)top;
-    w->validate.replay =
-        (struct inq_replay_options){.repeats = (int)repeats,
-                                    .work = (enum inq_work_mode)cli->choice[INQ_OPT_WORK],
-                                    .no_graph = cli->given[INQ_OPT_NO_GRAPH],
-                                    .realtime = cli->given[INQ_OPT_REALTIME],
-                                    .interrupted = inq_cli_wants_stop};
     return INQ_EXIT_OK;
 }
 

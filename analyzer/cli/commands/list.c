@@ -7,6 +7,9 @@
 #include "inquest/lint.h"
 #include "inquest/replay.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 static void list_formats(struct inq_out *out)
 {
     const char *name;
@@ -31,6 +34,53 @@ static void list_written(struct inq_out *out)
             inq_out_printf(out, " %s", format->suffix[k]);
         }
         inq_out_text(out, "\n");
+    }
+}
+
+static void list_columns(struct inq_out *out)
+{
+    const struct inq_op_column_info *column;
+    inq_out_text(out,
+                 "Columns of op tables (the first line of the CSV; case, blanks and signs do not "
+                 "matter):\n");
+    for (size_t i = 0; (column = inq_op_column_at(i)) != NULL; i++) {
+        inq_out_printf(out, "  %-18s%s", column->name, column->what);
+        for (const char *at = column->others; *at != '\0';) {
+            size_t n = strcspn(at, "|");
+            inq_out_printf(out, "%s%.*s", at == column->others ? "; also " : ", ", (int)n, at);
+            at += n + (at[n] == '|');
+        }
+        inq_out_text(out, "\n");
+    }
+}
+
+static void list_damage(struct inq_out *out)
+{
+    inq_out_text(out, "Damage of files, counted and worked around:\n");
+    for (int k = 0; k < INQ_DAMAGE_KIND_COUNT; k++) {
+        inq_out_printf(out, "  %-18s%s\n", inq_damage_word((enum inq_damage_kind)k),
+                       inq_damage_text((enum inq_damage_kind)k));
+    }
+}
+
+static void list_limits(struct inq_out *out)
+{
+    const struct inq_limit_info *limit;
+    inq_out_text(out,
+                 "Safety limits of reading (what goes past one is counted as damage, or refused "
+                 "with its reason):\n");
+    for (size_t i = 0; (limit = inq_limit_at(i)) != NULL; i++) {
+        inq_out_printf(out, "  %10" PRId64 " %-6s %s\n", limit->value, limit->unit, limit->what);
+    }
+}
+
+static void list_severities(struct inq_out *out)
+{
+    inq_out_text(out, "Severity of a finding, by the share of the step that it costs:\n");
+    for (int s = INQ_SEVERITY_HIGH; s >= INQ_SEVERITY_INFO; s--) {
+        double least = inq_severity_least((enum inq_severity)s);
+        inq_out_printf(out, least > 0 ? "  %-18sfrom %g %%\n" : "  %-18sbelow, or not known\n",
+                       inq_severity_text((enum inq_severity)s), least * 100);
     }
 }
 
@@ -89,19 +139,13 @@ int inq_cmd_list(struct inq_cli *cli)
     if (cli->n_words > 0) {
         return inq_cli_usage(cli, NULL, "'inquest list' takes no argument");
     }
-    list_analyses(&out);
-    inq_out_text(&out, "\n");
-    list_fixes(&out);
-    inq_out_text(&out, "\n");
-    list_checks(&out);
-    inq_out_text(&out, "\n");
-    list_lint_rules(&out);
-    inq_out_text(&out, "\n");
-    list_engines(&out);
-    inq_out_text(&out, "\n");
-    list_formats(&out);
-    inq_out_text(&out, "\n");
-    list_written(&out);
+    static void (*const lists[])(struct inq_out *) = {
+        list_analyses, list_fixes,   list_checks,  list_severities, list_lint_rules, list_engines,
+        list_formats,  list_written, list_columns, list_damage,     list_limits};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        inq_out_text(&out, i > 0 ? "\n" : "");
+        lists[i](&out);
+    }
     int code = out.code != INQ_OK ? inq_err_set(&err, INQ_NOMEM, "no memory for the list")
                                   : inq_cli_stdout(cli, out.buf, out.len, false, &err);
     inq_out_release(&out);

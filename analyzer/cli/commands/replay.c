@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_REPEATS = 100000, MOST_STEPS = 100000 };
+enum { MOST_STEPS = 100000 };
 
 /* All that one call works with; released in one place. */
 struct work {
@@ -65,12 +65,11 @@ static int join_fixes(struct work *w)
 static int take_options(struct work *w)
 {
     const struct inq_cli *cli = w->cli;
-    int64_t repeats = 0;
     int64_t steps = 1;
     size_t n = 0;
     w->engine = &inq_engines(&n)[cli->given[INQ_OPT_ENGINE] ? cli->choice[INQ_OPT_ENGINE] : 1];
     w->scale = 1.0;
-    int status = inq_cli_whole(cli, INQ_OPT_REPEATS, 1, MOST_REPEATS, &repeats);
+    int status = inq_cli_execution(cli, &w->options);
     if (status == INQ_EXIT_OK) {
         status = inq_cli_whole(cli, INQ_OPT_STEPS, 1, MOST_STEPS, &steps);
     }
@@ -81,11 +80,6 @@ static int take_options(struct work *w)
         status = join_fixes(w);
     }
     w->steps = (size_t)steps;
-    w->options = (struct inq_replay_options){.repeats = (int)repeats,
-                                             .work = (enum inq_work_mode)cli->choice[INQ_OPT_WORK],
-                                             .no_graph = cli->given[INQ_OPT_NO_GRAPH],
-                                             .realtime = cli->given[INQ_OPT_REALTIME],
-                                             .interrupted = inq_cli_wants_stop};
     return status;
 }
 

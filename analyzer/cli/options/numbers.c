@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that take one number. */
+/* Options that take one number, and what several of them say together. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -28,6 +28,19 @@ int inq_cli_whole(const struct inq_cli *cli, enum inq_option_id id, int64_t leas
     }
     *value = number;
     return INQ_EXIT_OK;
+}
+
+int inq_cli_execution(const struct inq_cli *cli, struct inq_replay_options *options)
+{
+    enum { MOST_REPEATS = 100000 };
+    int64_t repeats = 0;
+    int status = inq_cli_whole(cli, INQ_OPT_REPEATS, 1, MOST_REPEATS, &repeats);
+    *options = (struct inq_replay_options){.repeats = (int)repeats,
+                                           .work = (enum inq_work_mode)cli->choice[INQ_OPT_WORK],
+                                           .no_graph = cli->given[INQ_OPT_NO_GRAPH],
+                                           .realtime = cli->given[INQ_OPT_REALTIME],
+                                           .interrupted = inq_cli_wants_stop};
+    return status;
 }
 
 bool inq_cli_size(const char *text, size_t len, double *value)

@@ -34,7 +34,7 @@ static const struct inq_option options[] = {
     {INQ_OPT_WHAT_IF, 0, "what-if", "QUESTION", NULL, INQ_COMPLETE_NONE,
      "simulate the step with other durations: rank=5:speed=1.0, type=p2p:factor=0.5, stage=3:fix, "
      "dp=0:keep; may be given several times"},
-    {INQ_OPT_FIX, 0, "fix", "SPEC", NULL, INQ_COMPLETE_NONE,
+    {INQ_OPT_FIX, 0, "fix", "SPEC", NULL, INQ_COMPLETE_FIXES,
      "this fix: replace-rank:5, rebalance-stages, schedule:zb-h1+microbatches:16; may be given "
      "several times; 'inquest list' names them"},
     {INQ_OPT_VALIDATE, 0, "validate", "ENGINE", "sim|host|cuda", INQ_COMPLETE_CHOICES,

@@ -17,7 +17,7 @@ static bool to_stdout(const struct inq_cli *cli)
     return path == NULL || strcmp(path, "-") == 0;
 }
 
-bool inq_cli_color(const struct inq_cli *cli)
+static bool wants_color(const struct inq_cli *cli)
 {
     int when = cli->choice[INQ_OPT_COLOR];
     if (when != WHEN_AUTO) {
@@ -30,16 +30,27 @@ bool inq_cli_color(const struct inq_cli *cli)
     return !dumb && !refused && to_stdout(cli) && isatty(STDOUT_FILENO) == 1;
 }
 
-bool inq_cli_utf8(void)
-{
-    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-}
-
-int inq_cli_width(void)
+/* 0: it is none. */
+static int width_of_terminal(void)
 {
     struct winsize size;
     if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
         return 0;
     }
     return size.ws_col;
+}
+
+struct inq_report_options inq_cli_report_options(const struct inq_cli *cli)
+{
+    int width = width_of_terminal();
+    enum { NARROWEST = 72, WIDEST = 100 };
+    return (struct inq_report_options){
+        .format = cli->format,
+        .width = width <= 0 || width > WIDEST ? WIDEST
+                 : width < NARROWEST          ? NARROWEST
+                                              : width,
+        .color = wants_color(cli),
+        .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+        .verbose = cli->given[INQ_OPT_VERBOSE],
+    };
 }

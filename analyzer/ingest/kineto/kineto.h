@@ -3,6 +3,7 @@
 #ifndef INQ_INGEST_KINETO_KINETO_H
 #define INQ_INGEST_KINETO_KINETO_H
 
+#include "base/limits.h"
 #include "base/hash.h"
 #include "ingest/optable/optable.h"
 #include "ingest/scan/scan.h"
@@ -11,9 +12,6 @@
 
 /* A time beyond this is no time: sums of two stay far from overflow. */
 #define INQ_KINETO_MAX_TIME (INT64_MAX / 4)
-
-/* Process groups of one file. */
-enum { INQ_KINETO_MAX_GROUPS = 16384 };
 
 /* What a category says about an event. */
 enum inq_cat {

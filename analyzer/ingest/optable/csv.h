@@ -4,10 +4,8 @@
 #ifndef INQ_INGEST_OPTABLE_CSV_H
 #define INQ_INGEST_OPTABLE_CSV_H
 
+#include "base/limits.h"
 #include "ingest/source/source.h"
-
-/* A record longer than this is no record. It also bounds the fields of one. */
-#define INQ_CSV_MAX_RECORD ((size_t)1 << 20)
 
 struct inq_csv_field {
     const char *text; /* unquoted, not terminated */

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "ingest/ingest.h"
 #include "ingest/optable/optable.h"
+#include "inquest/ingest.h"
 #include "trace/trace.h"
 
 #include <ctype.h>
@@ -40,40 +41,27 @@ struct inq_op_header {
 
 #define SECOND INT64_C(1000000000)
 
-/* Names of columns as tools write them. */
-static const struct {
-    const char *name;
-    enum inq_op_column column;
-} names[] = {
-    {"optype", INQ_COL_TYPE},
-    {"op_type", INQ_COL_TYPE},
-    {"op", INQ_COL_TYPE},
-    {"start", INQ_COL_START},
-    {"start_ts", INQ_COL_START},
-    {"start_time", INQ_COL_START},
-    {"duration", INQ_COL_DURATION},
-    {"dur", INQ_COL_DURATION},
-    {"end", INQ_COL_END},
-    {"end_ts", INQ_COL_END},
-    {"end_time", INQ_COL_END},
-    {"step", INQ_COL_STEP},
-    {"iteration", INQ_COL_STEP},
-    {"rank", INQ_COL_RANK},
-    {"global_rank", INQ_COL_RANK},
-    {"dp_rank", INQ_COL_DP_RANK},
-    {"dp", INQ_COL_DP_RANK},
-    {"stage", INQ_COL_STAGE},
-    {"pp_rank", INQ_COL_STAGE},
-    {"mb_id", INQ_COL_MICRO_BATCH},
-    {"mb", INQ_COL_MICRO_BATCH},
-    {"micro_batch", INQ_COL_MICRO_BATCH},
-    {"microbatch", INQ_COL_MICRO_BATCH},
-    {"mc", INQ_COL_CHUNK},
-    {"chunk", INQ_COL_CHUNK},
-    {"model_chunk", INQ_COL_CHUNK},
-    {"seq_id", INQ_COL_SEQ},
-    {"seq", INQ_COL_SEQ},
+/* Names of columns, and others that tools write. */
+static const struct inq_op_column_info columns[INQ_COL_COUNT] = {
+    [INQ_COL_TYPE] = {"op_type", "optype|op",
+                      "what the op does: forward-compute, backward-send, optimizer, ...; needed"},
+    [INQ_COL_START] = {"start", "start_ts|start_time",
+                       "in seconds, or _ms, _us, _ns behind the name; needed"},
+    [INQ_COL_DURATION] = {"duration", "dur", "as start; needed unless end is there"},
+    [INQ_COL_END] = {"end", "end_ts|end_time", "as start, instead of duration"},
+    [INQ_COL_STEP] = {"step", "iteration", "number of the step"},
+    [INQ_COL_RANK] = {"rank", "global_rank", "global rank number"},
+    [INQ_COL_DP_RANK] = {"dp_rank", "dp", "data-parallel replica"},
+    [INQ_COL_STAGE] = {"stage", "pp_rank", "pipeline stage"},
+    [INQ_COL_MICRO_BATCH] = {"micro_batch", "microbatch|mb|mb_id", "number of the micro-batch"},
+    [INQ_COL_CHUNK] = {"chunk", "model_chunk|mc", "model chunk of the stage"},
+    [INQ_COL_SEQ] = {"seq", "seq_id", "number of the op among those of its kind"},
 };
+
+const struct inq_op_column_info *inq_op_column_at(size_t i)
+{
+    return i < INQ_COL_COUNT ? &columns[i] : NULL;
+}
 
 /* A suffix of a time column's name. Without one, times are in seconds. */
 static const struct {
@@ -86,15 +74,52 @@ static bool is_time(enum inq_op_column column)
     return column == INQ_COL_START || column == INQ_COL_DURATION || column == INQ_COL_END;
 }
 
+/* Whether `text` is one of "a|b". */
+static bool is_one_of(const char *text, size_t len, const char *names)
+{
+    while (names != NULL && *names != '\0') {
+        size_t n = strcspn(names, "|");
+        if (n == len && memcmp(names, text, len) == 0) {
+            return true;
+        }
+        names += n + (names[n] == '|');
+    }
+    return false;
+}
+
 static bool find_name(const char *text, size_t len, enum inq_op_column *column)
 {
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strlen(names[i].name) == len && strncasecmp(names[i].name, text, len) == 0) {
-            *column = names[i].column;
+    for (int i = 0; i < INQ_COL_COUNT; i++) {
+        if (is_one_of(text, len, columns[i].name) || is_one_of(text, len, columns[i].others)) {
+            *column = (enum inq_op_column)i;
             return true;
         }
     }
     return false;
+}
+
+enum { MAX_COLUMN_NAME = 32 }; /* no name that is understood is as long */
+
+static char plain_letter(char c)
+{
+    return isalnum((unsigned char)c) != 0 ? (char)tolower((unsigned char)c) : '_';
+}
+
+/* "Start (ms)" as "start_ms", "DP rank" as "dp_rank"; 0: it is longer than any name. */
+static size_t plain_name(const char *text, size_t len, char name[MAX_COLUMN_NAME])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        char c = plain_letter(text[i]);
+        bool again = c == '_' && (n == 0 || name[n - 1] == '_');
+        if (!again && n == MAX_COLUMN_NAME) {
+            return 0;
+        }
+        if (!again) {
+            name[n++] = c;
+        }
+    }
+    return n > 0 && name[n - 1] == '_' ? n - 1 : n;
 }
 
 /* The column that a field of the header names, and the unit of a time. */
@@ -106,7 +131,7 @@ static bool understand(const char *text, size_t len, enum inq_op_column *column,
     }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         size_t n = strlen(units[i].suffix);
-        if (len > n && strncasecmp(text + len - n, units[i].suffix, n) == 0 &&
+        if (len > n && memcmp(text + len - n, units[i].suffix, n) == 0 &&
             find_name(text, len - n, column) && is_time(*column)) {
             *unit_ns = units[i].unit_ns;
             return true;
@@ -115,20 +140,15 @@ static bool understand(const char *text, size_t len, enum inq_op_column *column,
     return false;
 }
 
-/* Fields of a header are plain words, quoted or not. */
+/* Fields of a header are a few words, quoted or not. */
 static void add_field(struct inq_op_header *header, const char *text, size_t len, int place)
 {
+    char name[MAX_COLUMN_NAME];
     enum inq_op_column column;
     int64_t unit_ns;
-    while (len > 0 && (isspace((unsigned char)*text) != 0 || *text == '"')) {
-        text++;
-        len--;
-    }
-    while (len > 0 && (isspace((unsigned char)text[len - 1]) != 0 || text[len - 1] == '"')) {
-        len--;
-    }
+    len = plain_name(text, len, name);
     /* of two columns with the same name the first counts */
-    if (understand(text, len, &column, &unit_ns) && header->place[column] < 0) {
+    if (understand(name, len, &column, &unit_ns) && header->place[column] < 0) {
         header->place[column] = place;
         header->unit_ns[column] = unit_ns;
     }
@@ -155,26 +175,69 @@ static void parse_with(const char *line, size_t len, char separator, struct inq_
     }
 }
 
-/* Understands a first line (`len` bytes, without its line break). False when it is not the header
- * of an op table: that has an op type, a start, and a duration or an end. */
-static bool op_header_parse(const char *line, size_t len, struct inq_op_header *header)
+/* What a row cannot do without. */
+enum { NEEDS_TYPE = 1, NEEDS_START = 2, NEEDS_LENGTH = 4, NEEDS_ALL = 7 };
+
+static unsigned needs_of(const struct inq_op_header *header)
+{
+    bool length = header->place[INQ_COL_DURATION] >= 0 || header->place[INQ_COL_END] >= 0;
+    return (header->place[INQ_COL_TYPE] < 0 ? NEEDS_TYPE : 0U) |
+           (header->place[INQ_COL_START] < 0 ? NEEDS_START : 0U) | (length ? 0U : NEEDS_LENGTH);
+}
+
+static int understood(const struct inq_op_header *header)
+{
+    int n = 0;
+    for (int i = 0; i < INQ_COL_COUNT; i++) {
+        n += header->place[i] >= 0;
+    }
+    return n;
+}
+
+/* Understands a first line (`len` bytes, without its line break) with the separator by which it has
+ * most columns that are known. Returns what of NEEDS_ALL is not there: 0 for an op table. */
+static unsigned op_header_parse(const char *line, size_t len, struct inq_op_header *header)
 {
     static const char separators[] = {',', '\t', ';'};
+    struct inq_op_header parsed;
     if (len >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
         line += 3;
         len -= 3;
     }
     if (len > 0 && (line[0] == '{' || line[0] == '[')) {
-        return false; /* JSON, in which a line can have very many commas */
+        len = 0; /* JSON, in which a line can have very many commas */
     }
-    for (size_t i = 0; i < sizeof separators; i++) {
-        parse_with(line, len, separators[i], header);
-        if (header->place[INQ_COL_TYPE] >= 0 && header->place[INQ_COL_START] >= 0 &&
-            (header->place[INQ_COL_DURATION] >= 0 || header->place[INQ_COL_END] >= 0)) {
-            return true;
-        }
+    parse_with(line, len, separators[0], header);
+    for (size_t i = 1; i < sizeof separators; i++) {
+        parse_with(line, len, separators[i], &parsed);
+        *header = understood(&parsed) > understood(header) ? parsed : *header;
     }
-    return false;
+    return needs_of(header);
+}
+
+/* Whether a header that lacks one of the three was meant to be one: a column is there that only
+ * pipelines have. Steps and times alone are in logs of training, too. */
+static bool is_near(const struct inq_op_header *header)
+{
+    static const enum inq_op_column pipeline[] = {INQ_COL_TYPE, INQ_COL_STAGE, INQ_COL_DP_RANK,
+                                                  INQ_COL_MICRO_BATCH, INQ_COL_CHUNK};
+    unsigned needs = needs_of(header);
+    bool any = false;
+    for (size_t i = 0; i < sizeof pipeline / sizeof *pipeline; i++) {
+        any = any || header->place[pipeline[i]] >= 0;
+    }
+    return any && (needs == NEEDS_TYPE || needs == NEEDS_START || needs == NEEDS_LENGTH);
+}
+
+/* Says which columns are missing. */
+static int refuse(unsigned needs, struct inq_err *err)
+{
+    return inq_err_set(err, INQ_UNSUPPORTED,
+                       "an op table without%s%s%s: it needs the columns op_type, start, and "
+                       "duration or end ('inquest list' has all)",
+                       (needs & NEEDS_TYPE) != 0 ? " op_type" : "",
+                       (needs & NEEDS_START) != 0 ? " start" : "",
+                       (needs & NEEDS_LENGTH) != 0 ? " duration" : "");
 }
 
 /* A time beyond this is no time: sums of two stay far from overflow. */
@@ -594,8 +657,9 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
     if (header == INQ_SOURCE_PEEK) { /* what its further columns are is not looked at */
         inq_damage_add(&shard->file.damage, INQ_DAMAGE_LIMIT, 1, (int64_t)header);
     }
-    if (!op_header_parse(head, header, &table->header)) {
-        code = inq_err_set(err, INQ_UNSUPPORTED, "not a trace: a table without op types and times");
+    unsigned needs = op_header_parse(head, header, &table->header);
+    if (needs != 0) {
+        code = refuse(needs, err);
     } else {
         table->csv.source = source;
         table->csv.separator = table->header.separator;
@@ -615,11 +679,18 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
     return code;
 }
 
+/* As sure as is_near: more than that it is some text, which may be a log. */
+enum { NEAR = 7 };
+
 static int sniff_table(const char *head, size_t n, const char *path)
 {
     (void)path;
     struct inq_op_header header;
-    return n > 0 && op_header_parse(head, first_line(head, n), &header) ? 90 : 0;
+    if (n == 0) {
+        return 0;
+    }
+    unsigned needs = op_header_parse(head, first_line(head, n), &header);
+    return needs == 0 ? 90 : is_near(&header) ? NEAR : 0;
 }
 
 const struct inq_reader inq_reader_op_table = {

@@ -4,12 +4,8 @@
 #ifndef INQ_INGEST_SCAN_SCAN_H
 #define INQ_INGEST_SCAN_SCAN_H
 
+#include "base/limits.h"
 #include "ingest/source/source.h"
-
-/* Bounds: an event beyond them is dropped and counted, a string is cut and counted. */
-#define INQ_SCAN_MAX_EVENT  ((size_t)16 << 20)
-#define INQ_SCAN_MAX_STRING ((size_t)16 << 10)
-#define INQ_SCAN_MAX_DEPTH  256
 
 /* The bytes between two quotes, as written (escapes not resolved). */
 struct inq_text {

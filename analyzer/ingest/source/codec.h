@@ -4,6 +4,7 @@
 #ifndef INQ_INGEST_SOURCE_CODEC_H
 #define INQ_INGEST_SOURCE_CODEC_H
 
+#include "base/limits.h"
 #include "ingest/source/source.h"
 
 /* Where compressed bytes come from. */
@@ -37,7 +38,7 @@ extern const struct inq_codec inq_codec_gzip;   /* gzip.c; also bare deflate dat
 extern const struct inq_codec inq_codec_frames; /* frames.c: zstd, lz4, xz, bzip2 */
 
 /* Enough to tell any of them by. */
-enum { INQ_CODEC_HEAD = 16, INQ_MAX_LAYERS = 4 };
+enum { INQ_CODEC_HEAD = 16 };
 
 /* All layers of compression taken off. All-zero is releasable. */
 struct inq_unpack {

@@ -7,6 +7,7 @@
 #include "report/check/notices.h"
 #include "report/info/info.h"
 #include "report/render/markdown/markdown.h"
+#include "report/contract/contract.h"
 
 #include <math.h>
 #include <string.h>
@@ -344,8 +345,7 @@ static void write_problems(struct inq_json *json, const struct inq_snapshot *now
 static void write_json(const struct view *view, struct inq_json *json)
 {
     const struct inq_check *check = view->check;
-    inq_json_object(json, NULL);
-    inq_json_string(json, "schema", "inquest-check/1");
+    inq_json_document(json, &inq_contract_check);
     inq_json_bool(json, "pass", check->pass);
     inq_json_bool(json, "updated", check->updated);
     inq_json_string(json, "subject", check->subject == INQ_SUBJECT_SCHEDULE ? "schedule" : "run");
@@ -382,8 +382,7 @@ static void write_all_json(const struct inq_check_result *results, size_t n,
         for (size_t i = 0; i < n; i++) {
             pass = pass && results[i].check->pass;
         }
-        inq_json_object(&json, NULL);
-        inq_json_string(&json, "schema", "inquest-check-set/1");
+        inq_json_document(&json, &inq_contract_check_set);
         inq_json_bool(&json, "pass", pass);
         inq_json_array(&json, "results");
     }

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "inquest/lint.h"
 #include "report/check/notices.h"
+#include "report/contract/contract.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -138,8 +139,7 @@ static void problem_json(struct inq_json *json, const struct inq_lint *lint,
 
 static void lint_json(const struct inq_lint *lint, struct inq_json *json)
 {
-    inq_json_object(json, NULL);
-    inq_json_string(json, "schema", "inquest-lint/1");
+    inq_json_document(json, &inq_contract_lint);
     inq_json_string(json, "file", lint->file);
     inq_json_bool(json, "pass", lint->n_errors == 0);
     whole(json, "buffer_depth", lint->buffer_depth, 0);
@@ -177,8 +177,7 @@ static void all_json(const struct inq_lint *lints, size_t n, struct inq_out *out
         lint_json(lints, &json);
         return;
     }
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-lint-set/1");
+    inq_json_document(&json, &inq_contract_lint_set);
     inq_json_bool(&json, "pass", pass);
     inq_json_array(&json, "files");
     for (size_t i = 0; i < n; i++) {

@@ -7,6 +7,7 @@
 #include "report/info/info.h"
 #include "report/sections/sections.h"
 #include "report/render/markdown/markdown.h"
+#include "report/contract/contract.h"
 #include "inquest/version.h"
 
 #include <inttypes.h>
@@ -487,8 +488,7 @@ static void compare_json(const struct compare_view *view, struct inq_out *out)
     const struct inq_comparison *c = view->c;
     struct inq_json json;
     inq_json_init(&json, out, false);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-compare/1");
+    inq_json_document(&json, &inq_contract_compare);
     inq_json_string(&json, "tool", "inquest " INQ_VERSION_STRING);
     inq_json_string(&json, "headline", c->headline);
     inq_json_string(&json, "reason", c->reason);

@@ -86,13 +86,12 @@ static const struct inq_report_column file_damage_columns[] = {
 
 static void fill_file_damage(const struct inq_view *view, struct inq_data_rows *rows)
 {
-    char word[32];
     for (size_t i = 0; i < view->trace->n_files; i++) {
         const struct inq_damage *damage = &view->trace->files[i].damage;
         for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
             if (damage->count[kind] > 0) {
                 inq_data_int(rows, (int64_t)i);
-                inq_data_text(rows, inq_damage_word((enum inq_damage_kind)kind, word, sizeof word));
+                inq_data_text(rows, inq_damage_word((enum inq_damage_kind)kind));
                 inq_data_int(rows, (int64_t)damage->count[kind]);
                 inq_data_known(rows, damage->first_offset[kind]);
             }

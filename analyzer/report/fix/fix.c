@@ -7,6 +7,7 @@
 #include "report/render/html/html.h"
 #include "report/render/json/json.h"
 #include "report/render/markdown/markdown.h"
+#include "report/contract/contract.h"
 #include "inquest/version.h"
 
 #include <inttypes.h>
@@ -592,8 +593,7 @@ static void fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out
     struct inq_out headline = {0};
     struct inq_json json;
     inq_json_init(&json, out, compact);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-fix/1");
+    inq_json_document(&json, &inq_contract_fix);
     inq_json_string(&json, "tool", "inquest " INQ_VERSION_STRING);
     fix_collect(fix_say_best, fixes, &headline);
     inq_json_string(&json, "headline", headline.buf != NULL ? headline.buf : "");

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "report/terminal/terminal.h"
 #include "report/sections/sections.h"
+#include "report/contract/contract.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,8 +97,7 @@ static void write_json(const struct inq_replay_view *view, bool verbose, struct 
     const struct inq_replay *r = view->replay;
     struct inq_json json;
     inq_json_init(&json, out, false);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-replay/1");
+    inq_json_document(&json, &inq_contract_replay);
     inq_json_string(&json, "engine", r->engine->name);
     inq_json_string(&json, "device", r->execution.device);
     inq_json_string(&json, "note", r->execution.note);

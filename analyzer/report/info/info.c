@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run holds, as text or JSON. */
 #include "report/info/info.h"
+#include "report/contract/contract.h"
 
 #include "inquest/out.h"
 #include "base/say.h"
@@ -13,7 +14,6 @@
 
 void inq_json_file(struct inq_json *json, const struct inq_file *file)
 {
-    char word[32];
     inq_json_object(json, NULL);
     inq_json_string(json, "path", file->path);
     inq_json_string(json, "format", file->format);
@@ -26,8 +26,7 @@ void inq_json_file(struct inq_json *json, const struct inq_file *file)
     for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
         if (file->damage.count[kind] > 0) {
             inq_json_object(json, NULL);
-            inq_json_string(json, "kind",
-                            inq_damage_word((enum inq_damage_kind)kind, word, sizeof word));
+            inq_json_string(json, "kind", inq_damage_word((enum inq_damage_kind)kind));
             inq_json_int(json, "count", (int64_t)file->damage.count[kind]);
             inq_json_known(json, "first_offset", file->damage.first_offset[kind]);
             inq_json_end_object(json);
@@ -172,8 +171,7 @@ static void info_json(const struct inq_run *run, const struct inq_report_options
 {
     struct inq_json json;
     inq_json_init(&json, out, false);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-info/1");
+    inq_json_document(&json, &inq_contract_info);
     inq_json_string(&json, "tool", "inquest " INQ_VERSION_STRING);
     inq_json_array(&json, "jobs");
     for (size_t i = 0; i < run->n_traces; i++) {

@@ -2,6 +2,7 @@
 /* What a schedule's formats share: the cells that are drawn, their names, and who does what when.
  */
 #include "report/schedule/schedule.h"
+#include "report/contract/contract.h"
 
 #include "base/sort.h"
 #include "base/time.h"
@@ -138,8 +139,7 @@ void inq_schedule_json_at(const struct inq_schedule_view *view, int64_t at_ns, s
 {
     struct inq_json json;
     inq_json_init(&json, out, false);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-schedule/1");
+    inq_json_document(&json, &inq_contract_schedule);
     inq_json_string(&json, "kind", view->schedule->kind);
     inq_json_int(&json, "at_ns", at_ns);
     inq_json_array(&json, "doing");

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "inquest/report.h"
 #include "report/sections/sections.h"
+#include "report/contract/contract.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -176,8 +177,7 @@ static void write_json(const struct inq_schedule_rows *rows, struct inq_out *out
     struct inq_json json;
     const struct inq_schedule_row *best = best_of(rows);
     inq_json_init(&json, out, false);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-schedule-compare/1");
+    inq_json_document(&json, inq_contract_find("schedule-compare"));
     if (rows->memory_limit > 0.0) {
         inq_json_double(&json, "memory_limit", rows->memory_limit);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules to bytes: chooses the format. */
 #include "report/schedule/schedule.h"
+#include "report/contract/contract.h"
 
 #include "base/mem.h"
 #include "inquest/report.h"
@@ -54,8 +55,7 @@ static void schedule_json(const struct inq_schedule_view *view, struct inq_out *
     const struct inq_schedule_timing *timing = view->timing;
     struct inq_json json;
     inq_json_init(&json, out, false);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-schedule/1");
+    inq_json_document(&json, &inq_contract_schedule);
     inq_json_string(&json, "kind", schedule->kind);
     inq_json_int(&json, "ranks", schedule->n_ranks);
     inq_json_int(&json, "stages", schedule->n_stages);

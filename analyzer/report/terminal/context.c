@@ -279,18 +279,3 @@ const char *inq_view_formats(const struct inq_view *view)
     }
     return text;
 }
-
-const char *inq_damage_word(enum inq_damage_kind kind, char *buf, size_t size)
-{
-    static const char *const names[] = {
-#define DAMAGE_NAME(name, text) #name,
-        INQ_DAMAGE_KINDS(DAMAGE_NAME)
-#undef DAMAGE_NAME
-    };
-    size_t i = 0;
-    for (; i + 1 < size && names[kind][i] != '\0'; i++) {
-        buf[i] = (char)tolower((unsigned char)names[kind][i]);
-    }
-    buf[i] = '\0';
-    return buf;
-}

@@ -61,8 +61,6 @@ const char *inq_view_path(const struct inq_view *view, const char *path);
 const char *inq_view_folder(const struct inq_view *view);
 /* "kineto", or "kineto, op-table" when the files differ. */
 const char *inq_view_formats(const struct inq_view *view);
-/* "truncated_gzip": the word for a kind of damage in JSON. */
-const char *inq_damage_word(enum inq_damage_kind kind, char *buf, size_t size);
 
 /* First and last moment of all ranks; false when nothing has a time. */
 bool inq_trace_span(const struct inq_trace *trace, int64_t *first_ns, int64_t *last_ns);

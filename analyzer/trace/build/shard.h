@@ -5,6 +5,7 @@
 #ifndef INQ_TRACE_BUILD_SHARD_H
 #define INQ_TRACE_BUILD_SHARD_H
 
+#include "base/limits.h"
 #include "base/strtab.h"
 #include "inquest/trace.h"
 #include "trace/build/launches.h"
@@ -13,7 +14,6 @@
 #define INQ_MAX_ROWS   ((size_t)1 << 31)
 #define INQ_MAX_LANES  ((size_t)1 << 20)
 #define INQ_MAX_GROUPS ((size_t)1 << 20)
-#define INQ_MAX_RANKS  ((size_t)1 << 20)
 
 struct inq_telemetry;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An error as JSON. */
 #include "base/json.h"
+#include "report/contract/contract.h"
 #include "inquest/report.h"
 
 #include <ctype.h>
@@ -35,8 +36,7 @@ void inq_error_write_json(const struct inq_err *err, const char *next, struct in
     struct inq_json json;
     char word[32];
     inq_json_init(&json, out, true);
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-error/1");
+    inq_json_document(&json, inq_contract_find("error"));
     inq_json_string(&json, "code", code_name(err->code, word, sizeof word));
     inq_json_string(&json, "message", err->message);
     inq_json_string(&json, "path", err->path[0] != '\0' ? err->path : NULL);

@@ -6,6 +6,7 @@
 
 #include "report/info/info.h"
 #include "report/render/json/json.h"
+#include "report/contract/contract.h"
 #include "inquest/training.h"
 #include "inquest/version.h"
 
@@ -624,8 +625,7 @@ static void write_report(const struct inq_document *doc, const struct inq_report
 {
     struct inq_view view = inq_view_of(doc->run, report->trace, report, doc->options, doc->arena);
     bool alone = doc->n_reports == 1;
-    inq_json_object(json, NULL);
-    inq_json_string(json, "schema", "inquest-report/1");
+    inq_json_document(json, &inq_contract_report);
     inq_json_string(json, "tool", "inquest " INQ_VERSION_STRING);
     inq_json_string(json, "name", report->trace->name);
     if (alone) {
@@ -645,8 +645,7 @@ void inq_document_json(const struct inq_document *doc, struct inq_out *out, bool
         write_report(doc, doc->reports[0], &json);
         return;
     }
-    inq_json_object(&json, NULL);
-    inq_json_string(&json, "schema", "inquest-report-set/1");
+    inq_json_document(&json, &inq_contract_report_set);
     inq_json_string(&json, "tool", "inquest " INQ_VERSION_STRING);
     write_options(&json, doc->options);
     inq_json_skipped(&json, doc->run);

@@ -211,11 +211,30 @@ static void op_table__counts_what_it_cannot_read(void **state)
 static void op_table__leaves_other_tables_alone(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        "a,b,c\n1,2,3\n", "optype,start\ngc,1\n", "start,duration\n1,2\n", "", "\n",
-        "optype",         "0F0,0F1,,\n0B0,0B1\n"};
+    static const char *const texts[] = {"a,b,c\n1,2,3\n", "start,duration\n1,2\n", "", "\n",
+                                        "optype",         "0F0,0F1,,\n0B0,0B1\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         assert_int_equal(inq_reader_op_table.sniff(texts[i], strlen(texts[i]), ""), 0);
+    }
+}
+
+/* One column is missing of those that a row needs, and the others are no other table's. */
+static void op_table__names_the_column_that_a_near_miss_lacks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *lacks;
+    } cases[] = {{"optype,start\ngc,1\n", "an op table without duration:"},
+                 {"optype,duration\ngc,1\n", "an op table without start:"},
+                 {"stage,start,end\n0,1,2\n", "an op table without op_type:"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct inq_shard shard;
+        struct inq_err err = {0};
+        size_t len = strlen(cases[i].text);
+        assert_int_not_equal(inq_reader_op_table.sniff(cases[i].text, len, ""), 0);
+        assert_int_equal(test_read_bytes(cases[i].text, len, 0, &shard, &err), INQ_UNSUPPORTED);
+        assert_non_null(strstr(err.message, cases[i].lacks));
+        inq_shard_release(&shard);
     }
 }
 
@@ -412,6 +431,7 @@ int main(void)
         cmocka_unit_test(op_table__numbers_workers_without_a_rank_column),
         cmocka_unit_test(op_table__counts_what_it_cannot_read),
         cmocka_unit_test(op_table__leaves_other_tables_alone),
+        cmocka_unit_test(op_table__names_the_column_that_a_near_miss_lacks),
         cmocka_unit_test(op_table__chunks_of_one_byte_give_the_same),
         cmocka_unit_test(op_table__long_last_stage_job),
         cmocka_unit_test(op_table__slow_worker_job),

@@ -533,6 +533,20 @@ static void read_head(const struct inq_log_line *line, struct inq_log_event *eve
     }
 }
 
+/* Where a prefix that names its host ends, the host not being known yet; NULL: there is none. */
+static const char *read_host(const char *p, const char *end, struct inq_log_event *event,
+                             char *host, size_t host_size)
+{
+    static const char *(*const readers[])(const char *, const char *, struct inq_log_event *,
+                                          char *, size_t) = {read_nccl, read_syslog,
+                                                             read_process_tag, read_daemon};
+    const char *next = NULL;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers && next == NULL; i++) {
+        next = event->host[0] == '\0' ? readers[i](p, end, event, host, host_size) : NULL;
+    }
+    return next;
+}
+
 void inq_log_prefix(const struct inq_log_line *line, struct inq_log_event *event, char *host,
                     size_t host_size)
 {
@@ -556,18 +570,7 @@ void inq_log_prefix(const struct inq_log_line *line, struct inq_log_event *event
         const char *stamp = next == NULL ? read_stamp(p, line->end, event) : NULL;
         stamps = stamps && stamp != NULL;
         next = next != NULL ? next : stamp;
-        next = next != NULL || event->host[0] != '\0'
-                   ? next
-                   : read_nccl(p, line->end, event, host, host_size);
-        next = next != NULL || event->host[0] != '\0'
-                   ? next
-                   : read_syslog(p, line->end, event, host, host_size);
-        next = next != NULL || event->host[0] != '\0'
-                   ? next
-                   : read_process_tag(p, line->end, event, host, host_size);
-        next = next != NULL || event->host[0] != '\0'
-                   ? next
-                   : read_daemon(p, line->end, event, host, host_size);
+        next = next != NULL ? next : read_host(p, line->end, event, host, host_size);
         p = next != NULL ? next : skip_token(p, line->at);
     }
     read_group_rank(line, &inner);
@@ -585,25 +588,32 @@ static const char *read_stream_name(const char *p, const char *end)
     return named && (p[7] == 'F' || p[7] == 'P') && p[8] == ' ' ? p + 9 : NULL;
 }
 
+static bool is_message_key(const char *name, size_t len)
+{
+    static const char *const keys[] = {"msg", "message", "err", "error", "exc", "exception"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strlen(keys[i]) == len && memcmp(name, keys[i], len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* `ts=... level=error rank=1 msg="`: behind the quote, or NULL. */
 static const char *read_pairs(const char *p, const char *end)
 {
-    static const char *const keys[] = {"msg", "message", "err", "error", "exc", "exception"};
     for (int i = 0; i < 16 && p < end; i++) {
         const char *name = p;
         while (p < end && (is_word(*p) || is_digit(*p) || *p == '.')) {
             p++;
         }
         const char *value = p > name ? equals(p, end) : NULL;
-        for (size_t k = 0; k < sizeof keys / sizeof *keys && value != NULL; k++) {
-            size_t n = strlen(keys[k]);
-            if ((size_t)(p - name) == n && memcmp(name, keys[k], n) == 0) {
-                value = inq_log_escape(value, end);
-                return value + (value < end && (*value == '"' || *value == '\''));
-            }
-        }
         if (value == NULL) {
             return NULL;
+        }
+        if (is_message_key(name, (size_t)(p - name))) {
+            value = inq_log_escape(value, end);
+            return value + (value < end && (*value == '"' || *value == '\''));
         }
         bool quoted = value < end && *value == '"';
         for (p = value + quoted; p < end && (quoted ? *p != '"' : *p != ' '); p++) {

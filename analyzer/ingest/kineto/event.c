@@ -226,7 +226,8 @@ static int take_part(struct inq_kineto *k, const struct inq_scan_event *event, e
     if (code == INQ_OK) {
         code = inq_kineto_lane(k, event, cat, &part->lane);
     }
-    if (code == INQ_OK && cat == INQ_CAT_CPU_OP && INQ_HAS(event, DIMS)) {
+    bool sized = cat == INQ_CAT_CPU_OP || (k->exported && cat == INQ_CAT_KERNEL);
+    if (code == INQ_OK && sized && INQ_HAS(event, DIMS)) {
         code = take_sizes(k, event, offset, &part->launch);
     }
     if (INQ_HAS(event, CORRELATION)) {

@@ -205,11 +205,15 @@ static void sizes(struct inq_json *json, const char *key, const int32_t size[3])
     inq_json_end_array(json);
 }
 
-static void launch_args(const struct inq_launch *launch, struct inq_json *json)
+static void launch_args(const struct inq_perfetto *p, const struct inq_launch *launch,
+                        struct inq_json *json)
 {
+    const char *dims = inq_trace_str(p->trace, launch->dims);
     if (launch->grid[0] > 0 && launch->block[0] > 0) {
         sizes(json, "grid", launch->grid);
         sizes(json, "block", launch->block);
+    } else if (dims[0] != '\0') { /* an operator that is work itself, on a CPU */
+        inq_json_string(json, "Input Dims", dims);
     }
 }
 
@@ -225,7 +229,7 @@ static void event_args(const struct inq_perfetto *p, const struct inq_rank *rank
     if (e->call[row] < rank->calls.n) {
         inq_json_int(json, "correlation", rank->calls.correlation[e->call[row]]);
     }
-    launch_args(inq_trace_launch(p->trace, rank, row), json);
+    launch_args(p, inq_trace_launch(p->trace, rank, row), json);
     if (e->comm[row] < rank->n_comms) {
         comm_args(p, &rank->comms[e->comm[row]], json);
     }

@@ -65,3 +65,16 @@ void test_log_expect(const struct test_log *log, const char *cls, const char *ro
         }
     }
 }
+
+void test_log_says(const char *text, const char *cls, const char *roots, const char *says)
+{
+    struct test_log log;
+    test_log_text(&log, "job.out", text);
+    print_message("%s\n", says);
+    test_log_expect(&log, cls, roots);
+    if (strstr(log.failure->headline, says) == NULL) {
+        print_message("  %s\n", log.failure->headline);
+        assert_non_null(strstr(log.failure->headline, says));
+    }
+    test_log_close(&log);
+}

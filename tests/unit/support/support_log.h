@@ -24,5 +24,7 @@ const struct inq_log_event *test_log_event(const struct test_log *log, enum inq_
                                            size_t n);
 /* Class, and the roots as "0,4" ("" none). */
 void test_log_expect(const struct test_log *log, const char *cls, const char *roots);
+/* The same of a log with this text, and that `says` is in the headline. */
+void test_log_says(const char *text, const char *cls, const char *roots, const char *says);
 
 #endif

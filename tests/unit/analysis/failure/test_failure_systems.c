@@ -25,15 +25,7 @@ struct row {
 static void check(const struct row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct test_log log;
-        test_log_text(&log, "job.out", rows[i].text);
-        print_message("%s\n", rows[i].says);
-        test_log_expect(&log, rows[i].cls, rows[i].roots);
-        if (strstr(log.failure->headline, rows[i].says) == NULL) {
-            print_message("  %s\n", log.failure->headline);
-            assert_non_null(strstr(log.failure->headline, rows[i].says));
-        }
-        test_log_close(&log);
+        test_log_says(rows[i].text, rows[i].cls, rows[i].roots, rows[i].says);
     }
 }
 

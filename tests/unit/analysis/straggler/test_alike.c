@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 
+#include "support_synth.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,34 +20,7 @@
 
 #include <cmocka.h>
 
-struct tried {
-    struct inq_synth *synth;
-    struct inq_run *run;
-    struct inq_report *report;
-};
-
-static struct tried try_spec(const char *text)
-{
-    struct inq_synth_spec *spec = malloc(sizeof(*spec));
-    struct inq_err err = {0};
-    struct tried t = {0};
-
-    assert_non_null(spec);
-    assert_int_equal(inq_synth_spec_parse(text, spec, &err), INQ_OK);
-    assert_int_equal(inq_synth_new(spec, &t.synth, &err), INQ_OK);
-    free(spec);
-    assert_int_equal(inq_synth_ingest(t.synth, true, 0, &t.run, &err), INQ_OK);
-    struct inq_analysis_options options = {.predict = inq_fix_predict};
-    assert_int_equal(inq_analyze(t.run->traces[0], &options, &t.report, &err), INQ_OK);
-    return t;
-}
-
-static void drop(struct tried *t)
-{
-    inq_report_free(t->report);
-    inq_run_free(t->run);
-    inq_synth_free(t->synth);
-}
+static const struct inq_analysis_options repaired = {.predict = inq_fix_predict};
 
 /* Adds slow GPUs of ranks from .. to to a spec. */
 static void slow(char *spec, size_t size, int from, int to, double factor)
@@ -57,7 +32,7 @@ static void slow(char *spec, size_t size, int from, int to, double factor)
 }
 
 /* What all faults together cost a step, by the same run without them; the first step apart. */
-static double true_share(const struct tried *t)
+static double true_share(const struct test_synth *t)
 {
     const struct inq_synth_truth *truth = inq_synth_truth(t->synth);
     double with = 0.0;
@@ -71,7 +46,7 @@ static double true_share(const struct tried *t)
 }
 
 /* The first finding names exactly ranks from .. to, and costs what is true within a point. */
-static double expect_ranks(const struct tried *t, int from, int to)
+static double expect_ranks(const struct test_synth *t, int from, int to)
 {
     const struct inq_finding *first = &t->report->findings[0];
 
@@ -94,11 +69,11 @@ static void alike__a_slow_host_is_one_finding_and_costs_more_the_slower_it_is(vo
     for (size_t i = 0; i < 3; i++) {
         char spec[1024] = "dp=32,gpus_per_host=8,layers=4,steps=6,seed=3,gz=0,cpu_ops=0,lean=1";
         slow(spec, sizeof(spec), 8, 15, factors[i]);
-        struct tried t = try_spec(spec);
+        struct test_synth t = test_synth_open(spec, &repaired);
         double share = expect_ranks(&t, 8, 15);
         assert_true(share > before);
         before = share;
-        drop(&t);
+        test_synth_close(&t);
     }
 }
 
@@ -106,8 +81,10 @@ static void alike__a_slow_host_is_one_finding_and_costs_more_the_slower_it_is(vo
 static void alike__a_slow_replica_is_found_where_sends_run_in_the_group_of_all(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=2,pp=4,layers=8,p2p_group=world,steps=6,seed=7,gz=0,cpu_ops=0,"
-                              "fault=slow_gpu:rank=0:last=7:stride=2:factor=1.2");
+    struct test_synth t =
+        test_synth_open("dp=2,pp=4,layers=8,p2p_group=world,steps=6,seed=7,gz=0,cpu_ops=0,"
+                        "fault=slow_gpu:rank=0:last=7:stride=2:factor=1.2",
+                        &repaired);
     const struct inq_finding *first = &t.report->findings[0];
 
     assert_true(t.report->n_findings > 0);
@@ -118,14 +95,15 @@ static void alike__a_slow_replica_is_found_where_sends_run_in_the_group_of_all(v
     }
     double off = first->share - true_share(&t);
     assert_true(off < 0.01 && off > -0.01);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* Every rank is late as seldom as any other: only the pauses stand out, and all of them cost. */
 static void alike__hosts_that_pause_in_turn_are_one_finding(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=8,steps=10,seed=5,gz=0,fault=gc:every=5:delay=8ms");
+    struct test_synth t =
+        test_synth_open("dp=8,steps=10,seed=5,gz=0,fault=gc:every=5:delay=8ms", &repaired);
     const struct inq_finding *first = &t.report->findings[0];
 
     assert_true(t.report->n_findings > 0);
@@ -135,20 +113,20 @@ static void alike__hosts_that_pause_in_turn_are_one_finding(void **state)
     double off = first->share - true_share(&t);
     assert_true(off < 0.015 && off > -0.015);
     assert_true(t.report->account->unexplained_wait_ns * 100 < t.report->account->t_ns);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* Noise of hosts alone is no pause. */
 static void alike__noisy_hosts_do_not_pause_in_turn(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=8,steps=10,seed=5,gz=0,host_sigma=0.4");
+    struct test_synth t = test_synth_open("dp=8,steps=10,seed=5,gz=0,host_sigma=0.4", &repaired);
 
     for (size_t i = 0; i < t.report->n_findings; i++) {
         assert_true(t.report->findings[i].kind != INQ_FINDING_UNPLANNED_GC);
         assert_true(t.report->findings[i].kind != INQ_FINDING_LATE_HOST);
     }
-    drop(&t);
+    test_synth_close(&t);
 }
 
 static void alike__half_of_a_job_is_found(void **state)
@@ -157,9 +135,9 @@ static void alike__half_of_a_job_is_found(void **state)
     char spec[1024] = "dp=8,seed=3,gz=0,cpu_ops=0";
 
     slow(spec, sizeof(spec), 0, 3, 1.2);
-    struct tried t = try_spec(spec);
+    struct test_synth t = test_synth_open(spec, &repaired);
     (void)expect_ranks(&t, 0, 3);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 static void alike__two_slow_gpus_are_found_together(void **state)
@@ -168,32 +146,35 @@ static void alike__two_slow_gpus_are_found_together(void **state)
     char spec[1024] = "dp=8,seed=4,gz=0,cpu_ops=0";
 
     slow(spec, sizeof(spec), 5, 6, 1.15);
-    struct tried t = try_spec(spec);
+    struct test_synth t = test_synth_open(spec, &repaired);
     (void)expect_ranks(&t, 5, 6);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* Some steps only: not a little slower all the time. */
 static void alike__a_fault_now_and_then_keeps_its_weight(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=4,steps=10,seed=3,gz=0,cpu_ops=0,"
-                              "fault=slow_gpu:rank=2:factor=1.3:from=4:to=4,"
-                              "fault=slow_gpu:rank=2:factor=1.3:from=9:to=9");
+    struct test_synth t = test_synth_open("dp=4,steps=10,seed=3,gz=0,cpu_ops=0,"
+                                          "fault=slow_gpu:rank=2:factor=1.3:from=4:to=4,"
+                                          "fault=slow_gpu:rank=2:factor=1.3:from=9:to=9",
+                                          &repaired);
     (void)expect_ranks(&t, 2, 2);
     assert_non_null(strstr(t.report->findings[0].title, "in 2 of "));
     for (size_t i = 0; i < t.report->n_findings; i++) { /* not told twice */
         assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_STEP_OUTLIER);
     }
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* A second fault that the first one hides shows once the first is repaired. */
 static void alike__a_hidden_fault_is_told_in_order(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=8,seed=3,gz=0,cpu_ops=0,fault=slow_gpu:rank=2:factor=1.3,"
-                              "fault=late_host:rank=6:mode=step:delay=4ms");
+    struct test_synth t =
+        test_synth_open("dp=8,seed=3,gz=0,cpu_ops=0,fault=slow_gpu:rank=2:factor=1.3,"
+                        "fault=late_host:rank=6:mode=step:delay=4ms",
+                        &repaired);
     bool second = false;
 
     assert_string_equal(t.report->findings[0].id, "slow_gpu:rank2");
@@ -203,7 +184,7 @@ static void alike__a_hidden_fault_is_told_in_order(void **state)
                             s->in_order_ns > s->cost_ns_per_step);
     }
     assert_true(second);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* ---- what grids say -------------------------------------------------------------------------- */
@@ -233,14 +214,15 @@ static struct inq_report *with_grids(struct inq_trace *trace, uint32_t row)
 
 static void expect_by_grids(uint32_t row, const char *kind)
 {
-    struct tried t = try_spec("dp=4,seed=5,steps=6,gz=0,cpu_ops=0,"
-                              "fault=more_work:rank=2:factor=1.3:mode=size");
+    struct test_synth t = test_synth_open("dp=4,seed=5,steps=6,gz=0,cpu_ops=0,"
+                                          "fault=more_work:rank=2:factor=1.3:mode=size",
+                                          &repaired);
     struct inq_report *report = with_grids(t.run->traces[0], row);
 
     assert_true(report->n_findings > 0);
     assert_string_equal(inq_finding_kind_text(report->findings[0].kind), kind);
     inq_report_free(report);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* A low clock slows products of matrices and spares what waits for memory, as more work does; but
@@ -260,7 +242,8 @@ static void grids__that_are_equal_tell_of_a_slower_device(void **state)
 static void schedule__that_loses_most_is_the_verdict(void **state)
 {
     (void)state;
-    struct tried t = try_spec("pp=4,dp=1,micro_batches=1,layers=8,labels=1,seed=3,gz=0,cpu_ops=0");
+    struct test_synth t = test_synth_open(
+        "pp=4,dp=1,micro_batches=1,layers=8,labels=1,seed=3,gz=0,cpu_ops=0", &repaired);
     const struct inq_finding *first = &t.report->findings[0];
     int n = 0;
 
@@ -271,10 +254,11 @@ static void schedule__that_loses_most_is_the_verdict(void **state)
     assert_int_equal(sscanf(first->fixes[0], "microbatches:%d", &n), 1);
     assert_true(n >= 4);
     assert_non_null(strstr(t.report->verdict.next, first->fixes[0]));
-    drop(&t);
-    t = try_spec("pp=4,dp=1,micro_batches=12,layers=8,labels=1,seed=3,gz=0,cpu_ops=0");
+    test_synth_close(&t);
+    t = test_synth_open("pp=4,dp=1,micro_batches=12,layers=8,labels=1,seed=3,gz=0,cpu_ops=0",
+                        &repaired);
     assert_string_equal(t.report->verdict.cls, "healthy");
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* ---- one number ------------------------------------------------------------------------------ */
@@ -282,7 +266,7 @@ static void schedule__that_loses_most_is_the_verdict(void **state)
 /* Every finding whose cost was simulated costs what its first fix is predicted to gain. */
 static void expect_same_numbers(const char *spec)
 {
-    struct tried t = try_spec(spec);
+    struct test_synth t = test_synth_open(spec, &repaired);
     struct inq_fix_base *base = NULL;
     struct inq_err err = {0};
     size_t seen = 0;
@@ -302,7 +286,7 @@ static void expect_same_numbers(const char *spec)
     }
     assert_true(seen > 0);
     inq_fix_base_free(base);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 static void cost__is_what_its_fix_is_predicted_to_gain(void **state)
@@ -322,8 +306,10 @@ static void cost__is_what_its_fix_is_predicted_to_gain(void **state)
 static void account__adds_up_to_waits_and_to_t(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=8,seed=3,gz=0,cpu_ops=0,fault=slow_gpu:rank=2:factor=1.3,"
-                              "fault=late_host:rank=6:mode=step:delay=4ms");
+    struct test_synth t =
+        test_synth_open("dp=8,seed=3,gz=0,cpu_ops=0,fault=slow_gpu:rank=2:factor=1.3,"
+                        "fault=late_host:rank=6:mode=step:delay=4ms",
+                        &repaired);
     const struct inq_account *a = t.report->account;
     int64_t wait_ns = a->class_ns[INQ_ACCOUNT_WAIT] + a->class_ns[INQ_ACCOUNT_DEPENDENCY];
     int64_t sum_ns = a->unexplained_wait_ns;
@@ -339,7 +325,7 @@ static void account__adds_up_to_waits_and_to_t(void **state)
     assert_int_equal(t_ns, a->t_ns);
     assert_int_equal(a->causes[1].n_overlaps, 1); /* hidden by the first */
     assert_string_equal(a->causes[1].overlaps[0], a->causes[0].id);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 int main(void)

@@ -3,92 +3,64 @@
 #include "inquest/analysis.h"
 #include "inquest/synth.h"
 
+#include "support_synth.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-struct tried {
-    struct inq_synth *synth;
-    struct inq_run *run;
-    struct inq_report *report;
-};
-
-static struct tried try_spec(const char *text)
-{
-    struct inq_synth_spec *spec = malloc(sizeof(*spec));
-    struct inq_err err = {0};
-    struct tried t = {0};
-
-    assert_non_null(spec);
-    assert_int_equal(inq_synth_spec_parse(text, spec, &err), INQ_OK);
-    assert_int_equal(inq_synth_new(spec, &t.synth, &err), INQ_OK);
-    free(spec);
-    assert_int_equal(inq_synth_ingest(t.synth, true, 0, &t.run, &err), INQ_OK);
-    assert_int_equal(t.run->n_traces, 1);
-    assert_int_equal(inq_analyze(t.run->traces[0], NULL, &t.report, &err), INQ_OK);
-    return t;
-}
-
-static void drop(struct tried *t)
-{
-    inq_report_free(t->report);
-    inq_run_free(t->run);
-    inq_synth_free(t->synth);
-}
-
 /* The verdict is of this kind, and nothing else of weight was found. */
 static void expect(const char *spec, const char *cls)
 {
-    struct tried t = try_spec(spec);
+    struct test_synth t = test_synth_open(spec, NULL);
 
     assert_string_equal(t.report->verdict.cls, cls);
     for (size_t i = 1; i < t.report->n_findings; i++) {
         assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
     }
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* What the first finding says that the fault costs is what the run simulated without it gains, give
  * or take `percent`. */
 static void expect_cost(const char *spec, int64_t percent)
 {
-    struct tried t = try_spec(spec);
+    struct test_synth t = test_synth_open(spec, NULL);
     int64_t truth = inq_synth_truth(t.synth)->faults[0].cost_ns_per_step;
 
     assert_string_equal(t.report->verdict.cls, inq_synth_truth(t.synth)->faults[0].finding);
     assert_in_range(t.report->findings[0].cost_ns_per_step, truth * (100 - percent) / 100,
                     truth * (100 + percent) / 100);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 static void detect__slow_link_of_a_group(void **state)
 {
     (void)state;
-    struct tried t =
-        try_spec("dp=4,tp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=4:links=tp");
+    struct test_synth t = test_synth_open(
+        "dp=4,tp=2,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=5:factor=4:links=tp", NULL);
 
     assert_string_equal(t.report->verdict.cls, "slow_link");
     assert_int_equal(t.report->findings[0].n_ranks, 2);
     assert_int_equal(t.report->findings[0].ranks[0], 4);
     assert_int_equal(t.report->findings[0].ranks[1], 5);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 static void detect__slow_links_that_meet_in_one_rank(void **state)
 {
     (void)state;
-    struct tried t =
-        try_spec("dp=4,tp=4,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=6:factor=4:links=all");
+    struct test_synth t = test_synth_open(
+        "dp=4,tp=4,layers=4,gz=0,cpu_ops=0,fault=slow_link:rank=6:factor=4:links=all", NULL);
 
     assert_string_equal(t.report->verdict.cls, "slow_link");
     assert_int_equal(t.report->findings[0].n_ranks, 1);
     assert_int_equal(t.report->findings[0].ranks[0], 6);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 static void detect__long_last_stage(void **state)
@@ -158,12 +130,12 @@ static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
     };
     for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
         expect_cost(faults[i].spec, faults[i].percent);
-        struct tried t = try_spec(faults[i].spec);
+        struct test_synth t = test_synth_open(faults[i].spec, NULL);
         const struct inq_finding *finding = &t.report->findings[0];
         assert_int_equal(finding->n_ranks, 1);
         assert_int_equal(finding->ranks[0], inq_synth_truth(t.synth)->faults[0].ranks[0]);
         assert_true(finding->n_evidence > 0);
-        drop(&t);
+        test_synth_close(&t);
     }
     /* all at once: nobody's host in particular */
     expect("dp=1,pp=2,layers=4,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=step:every=2:"
@@ -184,33 +156,37 @@ static void detect__host_that_pauses_now_and_then(void **state)
     };
 
     for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
-        struct tried t = try_spec(specs[i]);
+        struct test_synth t = test_synth_open(specs[i], NULL);
         assert_string_equal(t.report->verdict.cls, "late_host");
         assert_int_equal(t.report->findings[0].n_ranks, 1);
         assert_int_equal(t.report->findings[0].ranks[0], 3);
-        drop(&t);
+        test_synth_close(&t);
     }
-    struct tried t = try_spec("dp=4,layers=4,steps=8,gz=0,cpu_ops=0,fault=late_host:rank=1:mode=gc:"
-                              "every=2:delay=12ms");
+    struct test_synth t =
+        test_synth_open("dp=4,layers=4,steps=8,gz=0,cpu_ops=0,fault=late_host:rank=1:mode=gc:"
+                        "every=2:delay=12ms",
+                        NULL);
     const struct inq_suspect *suspect = &t.report->blame->suspects[0];
     assert_int_equal(suspect->steps_seen, 3);
     assert_in_range(suspect->late_ns, 9000000, 12000000); /* in one of the three, not a mean step */
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* What waits for somebody else anyway costs nothing, and is not said to delay anybody. */
 static void detect__slow_rank_behind_a_slower_one(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=8,layers=4,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2,"
-                              "fault=late_host:rank=6:mode=step:delay=6ms");
+    struct test_synth t =
+        test_synth_open("dp=8,layers=4,gz=0,cpu_ops=0,fault=slow_gpu:rank=1:factor=1.2,"
+                        "fault=late_host:rank=6:mode=step:delay=6ms",
+                        NULL);
 
     assert_string_equal(t.report->verdict.cls, "late_host");
     for (size_t i = 1; i < t.report->n_findings; i++) {
         assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
         assert_null(strstr(t.report->findings[i].title, "holds"));
     }
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* Every layer waits for its slowest rank, and one of them is the slowest anyway. */
@@ -226,10 +202,11 @@ static void detect__cost_of_a_slow_rank_among_noisy_ones(void **state)
 static void detect__transfers_with_sequence_numbers_match(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=2,pp=2,layers=4,micro_batches=4,steps=3,args=seq,gz=0,cpu_ops=0");
+    struct test_synth t =
+        test_synth_open("dp=2,pp=2,layers=4,micro_batches=4,steps=3,args=seq,gz=0,cpu_ops=0", NULL);
 
     assert_int_equal(t.report->collectives->unmatched, 0);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* Replicas in step, whose transfers say nothing but that they send or receive: they are told apart
@@ -244,7 +221,7 @@ static void detect__bare_transfers_of_replicas_make_a_pipeline(void **state)
     };
 
     for (size_t k = 0; k < sizeof(specs) / sizeof(specs[0]); k++) {
-        struct tried t = try_spec(specs[k]);
+        struct test_synth t = test_synth_open(specs[k], NULL);
         const struct inq_trace *trace = t.run->traces[0];
         for (size_t r = 0; r < trace->n_ranks; r++) {
             assert_int_equal(trace->ranks[r].clock.offset_ns, 0); /* one host, one clock */
@@ -253,7 +230,7 @@ static void detect__bare_transfers_of_replicas_make_a_pipeline(void **state)
         assert_int_equal(t.report->pipeline->stages, 4);
         assert_int_equal(t.report->pipeline->replicas, trace->n_ranks / 4);
         assert_string_equal(t.report->pipeline->schedule, "1f1b");
-        drop(&t);
+        test_synth_close(&t);
     }
 }
 
@@ -270,12 +247,14 @@ static void detect__faults_of_one_rank(void **state)
 static void detect__no_late_host_in_records_that_are_cut(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=1,pp=4,layers=8,micro_batches=8,layer=800,host_sigma=0.4,"
-                              "seed=9102,gz=0,cpu_ops=0,fault=missing_rank:rank=3");
+    struct test_synth t =
+        test_synth_open("dp=1,pp=4,layers=8,micro_batches=8,layer=800,host_sigma=0.4,"
+                        "seed=9102,gz=0,cpu_ops=0,fault=missing_rank:rank=3",
+                        NULL);
     for (size_t i = 0; i < t.report->n_findings; i++) {
         assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_LATE_HOST);
     }
-    drop(&t);
+    test_synth_close(&t);
     expect("dp=1,pp=4,layers=8,pp_gbps=8,micro_batches=12,layer=800,pp_gbps=200,dp_gbps=150,link=5,"
            "sigma=0.040,args=old,ts=abs,seed=7000,gz=0,cpu_ops=0,fault=cut_file:rank=0:at=0.30",
            "damaged_input");

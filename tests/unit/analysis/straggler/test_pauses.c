@@ -4,6 +4,7 @@
 #include "inquest/synth.h"
 
 #include "support_lockstep.h"
+#include "support_synth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,42 +103,14 @@ static void pauses__stand_out_among_factors(void **state)
 
 /* ---- generated runs -------------------------------------------------------------------------- */
 
-struct tried {
-    struct inq_synth *synth;
-    struct inq_run *run;
-    struct inq_report *report;
-};
-
-static struct tried try_spec(const char *text)
-{
-    struct inq_synth_spec *spec = malloc(sizeof(*spec));
-    struct inq_err err = {0};
-    struct tried t = {0};
-
-    assert_non_null(spec);
-    assert_int_equal(inq_synth_spec_parse(text, spec, &err), INQ_OK);
-    assert_int_equal(inq_synth_new(spec, &t.synth, &err), INQ_OK);
-    free(spec);
-    assert_int_equal(inq_synth_ingest(t.synth, true, 0, &t.run, &err), INQ_OK);
-    assert_int_equal(inq_analyze(t.run->traces[0], NULL, &t.report, &err), INQ_OK);
-    return t;
-}
-
-static void drop(struct tried *t)
-{
-    inq_report_free(t->report);
-    inq_run_free(t->run);
-    inq_synth_free(t->synth);
-}
-
 static void expect_no_finding(const char *spec)
 {
-    struct tried t = try_spec(spec);
+    struct test_synth t = test_synth_open(spec, NULL);
 
     for (size_t i = 0; i < t.report->n_findings; i++) {
         assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
     }
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* Ranks whose pauses fall into the pauses of others keep their GPUs waiting, not idle. Repairing
@@ -145,8 +118,10 @@ static void expect_no_finding(const char *spec)
 static void pauses__that_others_hide_are_repaired_with_them(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=8,experts=1,layers=4,steps=8,seed=20124,gz=0,fault=gc:every=5:"
-                              "delay=32ms");
+    struct test_synth t =
+        test_synth_open("dp=8,experts=1,layers=4,steps=8,seed=20124,gz=0,fault=gc:every=5:"
+                        "delay=32ms",
+                        NULL);
     const struct inq_synth_truth *truth = inq_synth_truth(t.synth);
     const struct inq_finding *first = &t.report->findings[0];
 
@@ -155,21 +130,23 @@ static void pauses__that_others_hide_are_repaired_with_them(void **state)
     double share =
         (double)(truth->mean_step_ns - truth->mean_step_ns_healthy) / (double)truth->mean_step_ns;
     assert_true(first->share > share - 0.015 && first->share < share + 0.015);
-    drop(&t);
+    test_synth_close(&t);
 }
 
 /* One that is late twice by itself is one of them, not a cause of its own. */
 static void pauses__of_a_rank_late_now_and_then_are_told_once(void **state)
 {
     (void)state;
-    struct tried t = try_spec("dp=8,experts=1,layers=4,gpus_per_host=4,steps=8,drift=20,seed=20119,"
-                              "gz=0,fault=gc:every=5:delay=32ms");
+    struct test_synth t =
+        test_synth_open("dp=8,experts=1,layers=4,gpus_per_host=4,steps=8,drift=20,seed=20119,"
+                        "gz=0,fault=gc:every=5:delay=32ms",
+                        NULL);
 
     assert_int_equal(t.report->findings[0].kind, INQ_FINDING_UNPLANNED_GC);
     for (size_t i = 0; i < t.report->n_findings; i++) {
         assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_LATE_HOST);
     }
-    drop(&t);
+    test_synth_close(&t);
 }
 
 static void pauses__are_not_the_longest_of_noisy_host_times(void **state)

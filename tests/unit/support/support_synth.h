@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generated runs through ingest and analysis. */
+#ifndef INQ_TEST_SUPPORT_SYNTH_H
+#define INQ_TEST_SUPPORT_SYNTH_H
+
+#include "inquest/analysis.h"
+#include "inquest/ingest.h"
+#include "inquest/synth.h"
+
+struct test_synth {
+    struct inq_synth *synth;
+    struct inq_run *run;
+    struct inq_report *report;
+};
+
+/* Makes, reads and analyzes the run of a spec ("dp=4,steps=6"), which is one job; fails the test
+ * when that cannot be. */
+struct test_synth test_synth_open(const char *spec, const struct inq_analysis_options *options);
+void test_synth_close(struct test_synth *made);
+
+#endif

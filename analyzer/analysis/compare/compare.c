@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "base/time.h"
 
 #include <inttypes.h>
 #include <math.h>

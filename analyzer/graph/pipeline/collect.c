@@ -69,35 +69,47 @@ bool inq_pipe_action(const char *text, struct inq_pipe_action *out)
     return false;
 }
 
-static bool is_action(const struct inq_trace *trace, const struct inq_note *note)
+/* The host's pipeline annotations of a rank, in order of start: few among all its annotations. */
+struct marks {
+    uint32_t *notes; /* [n] indexes of the rank's notes */
+    size_t n;
+};
+
+static int find_marks(const struct inq_rank *rank, struct marks *out, struct inq_err *err)
 {
-    struct inq_pipe_action action;
-    return note->kind == INQ_NOTE_PIPELINE && !note->on_gpu &&
-           inq_pipe_action(inq_trace_str(trace, note->name), &action);
+    out->notes = inq_mem_alloc(rank->n_notes * sizeof *out->notes);
+    if (out->notes == NULL) {
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < rank->n_notes; i++) {
+        const struct inq_note *note = &rank->notes[i];
+        if (note->kind == INQ_NOTE_PIPELINE && !note->on_gpu) {
+            out->notes[out->n++] = (uint32_t)i;
+        }
+    }
+    return INQ_OK;
 }
 
-/* The annotation around a time; notes are in order of start. */
-static uint32_t note_around(const struct inq_trace *trace, const struct inq_rank *rank, int64_t at)
+/* The annotation around a time. */
+static uint32_t note_around(const struct inq_trace *trace, const struct inq_rank *rank,
+                            const struct marks *marks, int64_t at)
 {
+    struct inq_pipe_action action;
     size_t low = 0;
-    size_t high = rank->n_notes;
+    size_t high = marks->n;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (rank->notes[mid].start_ns <= at) {
+        if (rank->notes[marks->notes[mid]].start_ns <= at) {
             low = mid + 1;
         } else {
             high = mid;
         }
     }
-    int tried = 0;
-    for (size_t i = low; i > 0 && tried < MAX_NESTED; i--) {
-        const struct inq_note *note = &rank->notes[i - 1];
-        if (note->kind != INQ_NOTE_PIPELINE || note->on_gpu) {
-            continue;
-        }
-        tried++;
-        if (at < note->start_ns + note->dur_ns && is_action(trace, note)) {
-            return (uint32_t)(i - 1);
+    for (size_t i = low; i > 0 && low - i < MAX_NESTED; i--) {
+        const struct inq_note *note = &rank->notes[marks->notes[i - 1]];
+        if (at < note->start_ns + note->dur_ns &&
+            inq_pipe_action(inq_trace_str(trace, note->name), &action)) {
+            return marks->notes[i - 1];
         }
     }
     return INQ_NONE;
@@ -116,8 +128,8 @@ static bool is_p2p(const struct inq_trace *trace, const struct inq_events *e, si
     return inq_coll_from_kernel(name, strlen(name)) == INQ_COLL_SENDRECV;
 }
 
-static void fill_item(const struct inq_pipe_run *run, const struct inq_rank *rank, size_t row,
-                      struct inq_pipe_item *out)
+static void fill_item(const struct inq_pipe_run *run, const struct inq_rank *rank,
+                      const struct marks *marks, size_t row, struct inq_pipe_item *out)
 {
     const struct inq_events *e = &rank->events;
     const struct inq_comm *comm = e->comm[row] != INQ_NONE ? &rank->comms[e->comm[row]] : NULL;
@@ -139,7 +151,7 @@ static void fill_item(const struct inq_pipe_run *run, const struct inq_rank *ran
     if (comm != NULL && (comm->kind == INQ_COLL_SEND || comm->kind == INQ_COLL_RECV)) {
         out->dir = (uint8_t)comm->kind;
     }
-    out->note = note_around(run->trace, rank, out->launch_ns);
+    out->note = note_around(run->trace, rank, marks, out->launch_ns);
 }
 
 static int compare_items(const void *a, const void *b, void *ctx)
@@ -161,18 +173,21 @@ static int collect_rank(struct inq_pipe_run *run, size_t r, struct inq_err *err)
     const struct inq_rank *rank = &run->trace->ranks[r];
     struct inq_pipe_rank *out = &run->ranks[r];
     const struct inq_events *e = &rank->events;
+    struct marks marks = {0};
     out->items = inq_mem_alloc(e->n * sizeof *out->items);
     out->step_start = inq_mem_zalloc(run->n_steps + 1, sizeof *out->step_start);
-    if (out->items == NULL || out->step_start == NULL) {
+    if (out->items == NULL || out->step_start == NULL || find_marks(rank, &marks, err) != INQ_OK) {
+        inq_mem_free(marks.notes);
         return no_memory(err);
     }
     for (size_t i = 0; i < e->n; i++) {
         bool work = e->kind[i] == INQ_EVENT_KERNEL || e->kind[i] == INQ_EVENT_MEMCPY ||
                     e->kind[i] == INQ_EVENT_MEMSET;
         if (work && (run->trace->n_steps == 0 || e->step[i] != INQ_NONE)) {
-            fill_item(run, rank, i, &out->items[out->n_items++]);
+            fill_item(run, rank, &marks, i, &out->items[out->n_items++]);
         }
     }
+    inq_mem_free(marks.notes);
     for (size_t i = 0; i < out->n_items; i++) {
         out->step_start[out->items[i].step + 1]++;
     }

@@ -130,43 +130,97 @@ static bool link_of_op(const struct fix_job *job, const struct fix_op *op, size_
     return link_of(n, sends ? own : other, sends ? other : own, link);
 }
 
+/* The transfers of a job by their link (a place in p2p_ns). */
+struct links {
+    size_t *start;   /* [n_links + 1] into dur_ns and delay_ns */
+    size_t *n_sends; /* [n_links] */
+    int64_t *dur_ns;
+    int64_t *delay_ns; /* of the sends, the first n_sends of a link */
+};
+
+static void release_links(struct links *links)
+{
+    inq_mem_free(links->start);
+    inq_mem_free(links->n_sends);
+    inq_mem_free(links->dur_ns);
+    inq_mem_free(links->delay_ns);
+}
+
+/* Which link an op's transfer goes over; false: it is none. */
+static bool place_of_op(const struct fix_job *job, const struct fix_pipe *pipe, size_t i,
+                        size_t *place)
+{
+    const struct fix_op *op = &job->ops[i];
+    size_t link = 0;
+    if (op->op.dp_rank < 0 || (size_t)op->op.dp_rank >= pipe->n_dp || !link_of_op(job, op, &link)) {
+        return false;
+    }
+    *place = (size_t)op->op.dp_rank * pipe->n_ranks * 2 + link;
+    return true;
+}
+
+static int sort_by_link(const struct fix_job *job, const struct fix_pipe *pipe, size_t n_links,
+                        struct links *out, struct inq_err *err)
+{
+    size_t place = 0;
+    out->start = inq_mem_zalloc(n_links + 2, sizeof *out->start);
+    out->n_sends = inq_mem_zalloc(n_links + 1, sizeof *out->n_sends);
+    out->dur_ns = inq_mem_alloc((job->n_ops + 1) * sizeof *out->dur_ns);
+    out->delay_ns = inq_mem_alloc((job->n_ops + 1) * sizeof *out->delay_ns);
+    if (out->start == NULL || out->n_sends == NULL || out->dur_ns == NULL ||
+        out->delay_ns == NULL) {
+        return inq_fix_no_memory(err);
+    }
+    for (size_t i = 0; i < job->n_ops; i++) {
+        if (place_of_op(job, pipe, i, &place)) {
+            out->start[place + 2]++;
+        }
+    }
+    for (size_t k = 2; k < n_links + 2; k++) {
+        out->start[k] += out->start[k - 1];
+    }
+    /* start[place + 1] runs from the link's first place to its end */
+    for (size_t i = 0; i < job->n_ops; i++) {
+        if (place_of_op(job, pipe, i, &place)) {
+            out->dur_ns[out->start[place + 1]++] = job->ops[i].dur_ns;
+        }
+    }
+    for (size_t i = 0; i < job->n_ops; i++) {
+        const struct fix_op *op = &job->ops[i];
+        if ((op->op.type == INQ_OP_FORWARD_SEND || op->op.type == INQ_OP_BACKWARD_SEND) &&
+            place_of_op(job, pipe, i, &place)) {
+            out->delay_ns[out->start[place] + out->n_sends[place]++] = not_negative(op->delay_ns);
+        }
+    }
+    return INQ_OK;
+}
+
 /* Median transfer over each link, and what it usually waits for its launch. */
 static int take_transfers(const struct fix_job *job, struct fix_pipe *pipe, struct inq_err *err)
 {
-    int64_t *space = inq_mem_alloc(2 * (job->n_ops + 1) * sizeof *space);
-    if (space == NULL) {
-        return inq_fix_no_memory(err);
-    }
-    for (size_t k = 0; k < pipe->n_dp * pipe->n_ranks * 2; k++) {
-        size_t n = 0;
-        size_t n_sends = 0;
-        int64_t *delays = space + job->n_ops + 1;
-        for (size_t i = 0; i < job->n_ops; i++) {
-            const struct fix_op *op = &job->ops[i];
-            size_t link = 0;
-            if ((size_t)op->op.dp_rank != k / 2 / pipe->n_ranks || !link_of_op(job, op, &link) ||
-                link != k % (pipe->n_ranks * 2)) {
-                continue;
-            }
-            space[n++] = op->dur_ns;
-            if (op->op.type == INQ_OP_FORWARD_SEND || op->op.type == INQ_OP_BACKWARD_SEND) {
-                delays[n_sends++] = not_negative(op->delay_ns);
-            }
-        }
-        pipe->p2p_ns[k] = n == 0 ? INQ_TIME_NONE
-                                 : not_negative(inq_lower_median_i64(space, n)) +
-                                       inq_lower_median_i64(delays, n_sends);
-        pipe->transfers = pipe->transfers || n > 0;
-    }
+    size_t n_links = pipe->n_dp * pipe->n_ranks * 2;
+    struct links links = {0};
+    int64_t *measured = inq_mem_alloc((n_links + 1) * sizeof *measured);
+    int code =
+        measured != NULL ? sort_by_link(job, pipe, n_links, &links, err) : inq_fix_no_memory(err);
     size_t n_measured = 0;
-    for (size_t k = 0; k < pipe->n_dp * pipe->n_ranks * 2; k++) {
-        if (pipe->p2p_ns[k] != INQ_TIME_NONE) {
-            space[n_measured++] = pipe->p2p_ns[k];
+    for (size_t k = 0; code == INQ_OK && k < n_links; k++) {
+        size_t begin = links.start[k];
+        size_t n = links.start[k + 1] - begin;
+        pipe->p2p_ns[k] = INQ_TIME_NONE;
+        if (n > 0) {
+            pipe->p2p_ns[k] = not_negative(inq_lower_median_i64(links.dur_ns + begin, n)) +
+                              inq_lower_median_i64(links.delay_ns + begin, links.n_sends[k]);
+            pipe->transfers = true;
+            measured[n_measured++] = pipe->p2p_ns[k];
         }
     }
-    pipe->usual_p2p_ns = inq_lower_median_i64(space, n_measured);
-    inq_mem_free(space);
-    return INQ_OK;
+    if (code == INQ_OK) {
+        pipe->usual_p2p_ns = inq_lower_median_i64(measured, n_measured);
+    }
+    release_links(&links);
+    inq_mem_free(measured);
+    return code;
 }
 
 /* In a schedule's graph all transfers are alike, and have no sends of their own. */

@@ -10,6 +10,8 @@
 #include "base/sort.h"
 #include "trace/trace.h"
 
+#include <string.h>
+
 enum {
     DRIFT_PART = 5000,    /* 200 ppm: how fast two clocks part, at most */
     LEAST_VOTES = 3,      /* two intervals that fit: as few as an alignment takes for any */
@@ -28,17 +30,24 @@ struct ends {
     struct inq_align_row *at;
 };
 
+/* A side of a channel, among those of its part. */
+struct place {
+    uint32_t channel, side; /* indexes into the rows' channels and sides */
+};
+
 struct vote {
     const struct inq_trace *trace;
     const struct inq_comm_rows *rows;
     const struct inq_clock_parts *parts;
     struct inq_clocks *clocks;
-    size_t *n_sources;   /* [parts->n] clocks of a part */
-    size_t *n_rows;      /* [parts->n] */
-    bool *joined;        /* [parts->n] */
-    struct ends *known;  /* [n_channels] of the parts that have joined */
-    struct ends own;     /* of the part that is looked at */
-    size_t n_votes, cap; /* by how much what is known ended later */
+    size_t *n_sources;    /* [parts->n] clocks of a part */
+    size_t *n_rows;       /* [parts->n] */
+    size_t *first;        /* [parts->n + 1] into places */
+    struct place *places; /* by part, then channel */
+    bool *joined;         /* [parts->n] */
+    struct ends *known;   /* [n_channels] of the parts that have joined */
+    struct ends own;      /* of the part that is looked at */
+    size_t n_votes, cap;  /* by how much what is known ended later */
     int64_t *votes_ns;
     struct inq_err *err;
 };
@@ -109,16 +118,23 @@ static int add_side(struct vote *v, const struct inq_side *side, bool raw, struc
     return code;
 }
 
-/* Appends what a part did in a channel. */
-static int add_part(struct vote *v, size_t channel, uint32_t part, bool raw, struct ends *ends)
+/* The places of a part from `at` on that are in one channel. */
+static size_t in_channel(const struct vote *v, uint32_t part, size_t at)
+{
+    size_t to = at;
+    while (to < v->first[part + 1] && v->places[to].channel == v->places[at].channel) {
+        to++;
+    }
+    return to;
+}
+
+/* Appends what a part did in a channel, the one of its places [from, to). */
+static int add_part(struct vote *v, size_t from, size_t to, bool raw, struct ends *ends)
 {
     size_t before = ends->n;
     int code = INQ_OK;
-    for (size_t s = v->rows->first_side[channel];
-         s < v->rows->first_side[channel + 1] && code == INQ_OK; s++) {
-        if (part_of(v, &v->rows->sides[s]) == part) {
-            code = add_side(v, &v->rows->sides[s], raw, ends);
-        }
+    for (size_t i = from; i < to && code == INQ_OK; i++) {
+        code = add_side(v, &v->rows->sides[v->places[i].side], raw, ends);
     }
     if (code == INQ_OK && ends->n > before) {
         code = inq_sort(ends->at, ends->n, sizeof *ends->at, compare_ends, NULL, v->err);
@@ -153,18 +169,21 @@ static int collect_votes(struct vote *v, uint32_t part, bool raw, int64_t *span_
     int64_t last_ns = INT64_MIN;
     int code = INQ_OK;
     v->n_votes = 0;
-    for (size_t c = 0; c < v->rows->n_channels && code == INQ_OK; c++) {
-        if (v->known[c].n == 0) {
+    size_t to = 0;
+    for (size_t i = v->first[part]; i < v->first[part + 1] && code == INQ_OK; i = to) {
+        const struct ends *known = &v->known[v->places[i].channel];
+        to = in_channel(v, part, i);
+        if (known->n == 0) {
             continue;
         }
         v->own.n = 0;
-        code = add_part(v, c, part, raw, &v->own);
+        code = add_part(v, i, to, raw, &v->own);
         if (code == INQ_OK && v->own.n > 0) {
             int64_t from_ns = v->own.at[0].end_ns;
             int64_t to_ns = v->own.at[v->own.n - 1].end_ns;
             first_ns = from_ns < first_ns ? from_ns : first_ns;
             last_ns = to_ns > last_ns ? to_ns : last_ns;
-            code = vote_in(v, &v->known[c], &v->own);
+            code = vote_in(v, known, &v->own);
         }
     }
     *span_ns = last_ns > first_ns ? last_ns - first_ns : 0;
@@ -237,9 +256,12 @@ static void move(struct vote *v, uint32_t part, bool raw, int64_t add_ns)
 static int join(struct vote *v, uint32_t part)
 {
     int code = INQ_OK;
-    for (size_t c = 0; c < v->rows->n_channels && code == INQ_OK; c++) {
-        if (v->rows->channels[c].bare == 0) {
-            code = add_part(v, c, part, false, &v->known[c]);
+    size_t to = 0;
+    for (size_t i = v->first[part]; i < v->first[part + 1] && code == INQ_OK; i = to) {
+        uint32_t channel = v->places[i].channel;
+        to = in_channel(v, part, i);
+        if (v->rows->channels[channel].bare == 0) {
+            code = add_part(v, i, to, false, &v->known[channel]);
         }
     }
     v->joined[part] = true;
@@ -318,7 +340,23 @@ static void count_parts(struct vote *v)
         v->n_sources[v->parts->of_source[s]]++;
     }
     for (size_t s = 0; s < v->rows->first_side[v->rows->n_channels]; s++) {
-        v->n_rows[part_of(v, &v->rows->sides[s])] += v->rows->sides[s].n;
+        uint32_t part = part_of(v, &v->rows->sides[s]);
+        v->n_rows[part] += v->rows->sides[s].n;
+        v->first[part + 1]++;
+    }
+    for (size_t p = 0; p < v->parts->n; p++) {
+        v->first[p + 1] += v->first[p];
+    }
+}
+
+/* Sides by part: every part is looked at again and again, and is in few of the channels. `next`:
+ * [parts->n] copy of v->first. */
+static void sort_sides(struct vote *v, size_t *next)
+{
+    for (uint32_t c = 0; c < v->rows->n_channels; c++) {
+        for (size_t s = v->rows->first_side[c]; s < v->rows->first_side[c + 1]; s++) {
+            v->places[next[part_of(v, &v->rows->sides[s])]++] = (struct place){c, (uint32_t)s};
+        }
     }
 }
 
@@ -331,10 +369,16 @@ int inq_clock_vote(const struct inq_trace *trace, const struct inq_comm_rows *ro
     v.n_rows = inq_mem_zalloc(parts->n + 1, sizeof *v.n_rows);
     v.joined = inq_mem_zalloc(parts->n + 1, sizeof *v.joined);
     v.known = inq_mem_zalloc(rows->n_channels + 1, sizeof *v.known);
-    bool ok = v.n_sources != NULL && v.n_rows != NULL && v.joined != NULL && v.known != NULL;
+    v.first = inq_mem_zalloc(parts->n + 1, sizeof *v.first);
+    v.places = inq_mem_alloc((rows->first_side[rows->n_channels] + 1) * sizeof *v.places);
+    size_t *next = inq_mem_alloc((parts->n + 1) * sizeof *next);
+    bool ok = v.n_sources != NULL && v.n_rows != NULL && v.joined != NULL && v.known != NULL &&
+              v.first != NULL && v.places != NULL && next != NULL;
     int code = ok ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for %zu clocks", clocks->n);
     if (code == INQ_OK) {
         count_parts(&v);
+        memcpy(next, v.first, parts->n * sizeof *next);
+        sort_sides(&v, next);
         code = join_all(&v);
     }
     for (size_t c = 0; v.known != NULL && c < rows->n_channels; c++) {
@@ -346,5 +390,8 @@ int inq_clock_vote(const struct inq_trace *trace, const struct inq_comm_rows *ro
     inq_mem_free(v.n_sources);
     inq_mem_free(v.n_rows);
     inq_mem_free(v.joined);
+    inq_mem_free(v.first);
+    inq_mem_free(v.places);
+    inq_mem_free(next);
     return code;
 }

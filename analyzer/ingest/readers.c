@@ -37,7 +37,7 @@ const struct inq_reader *inq_reader_find(const char *head, size_t n, const char 
 {
     const struct inq_reader *best = NULL;
     int best_score = 0;
-    for (size_t i = 0; i < N_READERS; i++) {
+    for (size_t i = 0; i < N_READERS && best_score < 100; i++) {
         int score = table[i]->sniff(head, n, path);
         if (score > best_score) {
             best = table[i];

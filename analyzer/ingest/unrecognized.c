@@ -73,9 +73,12 @@ bool inq_unknown_is_text(const char *head, size_t n)
     size_t hole = 0;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)head[i];
+        if (c >= ' ') {
+            continue;
+        }
         hole += c == 0;
         odd += c == 0 ? i == 0 || head[i - 1] != 0
-                      : c < ' ' && isspace(c) == 0 && strchr("\x1b\b", c) == NULL;
+                      : isspace(c) == 0 && strchr("\x1b\b", c) == NULL;
     }
     return hole < n && odd * 50 <= n - hole;
 }

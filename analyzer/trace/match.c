@@ -13,6 +13,8 @@
 #include "trace/classify.h"
 #include "trace/clock/clock.h"
 #include "trace/comm_rows.h"
+#include "trace/partners.h"
+#include "trace/collectives.h"
 
 #include <string.h>
 
@@ -425,6 +427,12 @@ static bool end_together(const struct instance *instance)
     return instance->last_end_ns - instance->first_end_ns <= NAMELESS_TOLERANCE_NS;
 }
 
+/* What behaves otherwise, captures' ends among it, is less than a fifth. */
+static bool is_nearly_all(size_t part, size_t all)
+{
+    return part * 5 >= all * 4;
+}
+
 /* Nameless kernels are taken for a collective only when nearly all of a channel's behave like one.
  */
 static bool nameless_convince(const struct channel *c, uint32_t expected)
@@ -436,7 +444,7 @@ static bool nameless_convince(const struct channel *c, uint32_t expected)
         all += instance->nameless;
         whole += instance->nameless && instance->n_members == expected && end_together(instance);
     }
-    return whole * 5 >= all * 4;
+    return is_nearly_all(whole, all);
 }
 
 /* The members by rank: the chain runs backwards, and but for the longest side they joined so. */
@@ -521,8 +529,68 @@ static int keep_channel(struct channel *c, bool by_seq)
     return code;
 }
 
+/* ---- bare exchanges -------------------------------------------------------------------------- */
+
+static int add_pair(struct channel *c, const struct inq_exchange *x, const struct inq_exchange *y)
+{
+    struct instance *instance = &c->master[c->n_master++];
+    struct inq_align_row first = align_row(c, x->side, x->row);
+    int code = start_instance(c, instance, x->side, x->row, &first);
+    if (code == INQ_OK) {
+        code = join(c, instance, y->side, y->row, y->end_ns);
+    }
+    return code == INQ_OK ? keep_instance(c, instance, 2, (int64_t)c->n_master - 1) : code;
+}
+
+static int keep_pairs(struct channel *c, const struct inq_exchange *all, size_t n, bool *done)
+{
+    int code =
+        inq_mem_grow(&c->master, &c->cap_master, n / 2 + 1, sizeof *c->master, INQ_NONE, c->err);
+    *done = true;
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        if (all[i].partner != INQ_NONE && all[i].partner > i) {
+            code = add_pair(c, &all[i], &all[all[i].partner]);
+        }
+    }
+    return code;
+}
+
+/* Kernels of which only "send or receive" is known: several pairs of ranks, each of which ends its
+ * own transfers together? Like one collective of all they are only where that explains less. */
+static int match_pairs(struct channel *c, bool *done)
+{
+    size_t n = 0;
+    size_t n_paired = 0;
+    for (size_t s = 0; s < c->n_sides; s++) {
+        n += c->sides[s].n;
+    }
+    struct inq_exchange *all = inq_mem_alloc((n + 1) * sizeof *all);
+    if (all == NULL) {
+        return inq_err_set(c->err, INQ_NOMEM, "out of memory for %zu exchanges", n);
+    }
+    n = 0;
+    for (uint32_t s = 0; s < c->n_sides; s++) {
+        for (uint32_t i = 0; i < c->sides[s].n; i++) {
+            all[n++] = (struct inq_exchange){align_row(c, s, i).end_ns, s, i, INQ_NONE};
+        }
+    }
+    int code = inq_partners_find(all, n, &n_paired, c->err);
+    if (code == INQ_OK && is_nearly_all(n_paired, n)) {
+        code = keep_pairs(c, all, n, done);
+    }
+    inq_mem_free(all);
+    return code;
+}
+
 static int match_rows(struct channel *c)
 {
+    bool done = false;
+    if (c->m->rows->channels[c->index].bare != 0 && c->n_sides > 2) {
+        int paired = match_pairs(c, &done);
+        if (paired != INQ_OK || done) {
+            return paired;
+        }
+    }
     bool by_seq = c->sides[0].rows[0].seq >= 0;
     int code = by_seq ? match_by_seq(c, &by_seq) : INQ_OK;
     if (code == INQ_OK && !by_seq) {
@@ -554,75 +622,6 @@ static int match_channel(void *ctx, size_t index, struct inq_err *err)
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
-
-static int64_t latest_start(const struct inq_trace *trace, const struct inq_collective *c)
-{
-    int64_t latest = INT64_MIN;
-    for (uint32_t i = 0; i < c->n_members; i++) {
-        struct inq_member member = trace->members[c->first_member + i];
-        int64_t start = trace->ranks[member.rank].events.start_ns[member.event];
-        latest = start > latest ? start : latest;
-    }
-    return latest;
-}
-
-static int compare_collectives(const void *a, const void *b, void *ctx)
-{
-    int64_t x = latest_start(ctx, a);
-    int64_t y = latest_start(ctx, b);
-    return x < y ? -1 : x > y;
-}
-
-int inq_collectives_sort(struct inq_trace *trace, struct inq_err *err)
-{
-    return inq_sort(trace->collectives, trace->n_collectives, sizeof *trace->collectives,
-                    compare_collectives, trace, err);
-}
-
-/* What is known of a collective's members: whether they were one synchronisation. */
-struct ends {
-    int64_t first_ns, last_ns; /* ends */
-    int64_t last_start_ns, longest_ns;
-    int64_t residual_ns[2]; /* of the two clocks that agree least */
-};
-
-static struct ends find_ends(const struct inq_trace *trace, const struct inq_collective *c)
-{
-    struct ends ends = {INT64_MAX, INT64_MIN, INT64_MIN, 0, {0, 0}};
-    for (uint32_t j = 0; j < c->n_members; j++) {
-        struct inq_member member = trace->members[c->first_member + j];
-        const struct inq_events *e = &trace->ranks[member.rank].events;
-        int64_t start = e->start_ns[member.event];
-        int64_t end = start + e->dur_ns[member.event];
-        int64_t residual = trace->ranks[member.rank].clock.residual_ns;
-        ends.first_ns = end < ends.first_ns ? end : ends.first_ns;
-        ends.last_ns = end > ends.last_ns ? end : ends.last_ns;
-        ends.last_start_ns = start > ends.last_start_ns ? start : ends.last_start_ns;
-        ends.longest_ns = end - start > ends.longest_ns ? end - start : ends.longest_ns;
-        if (residual > ends.residual_ns[0]) {
-            ends.residual_ns[1] = ends.residual_ns[0];
-            ends.residual_ns[0] = residual;
-        } else if (residual > ends.residual_ns[1]) {
-            ends.residual_ns[1] = residual;
-        }
-    }
-    return ends;
-}
-
-void inq_collectives_check_ends(struct inq_trace *trace)
-{
-    for (size_t i = 0; i < trace->n_collectives; i++) {
-        struct inq_collective *c = &trace->collectives[i];
-        struct ends ends = find_ends(trace, c);
-        int64_t doubt = INQ_ENDS_RESIDUALS * (ends.residual_ns[0] + ends.residual_ns[1]) +
-                        (int64_t)2 * INQ_ENDS_RESOLUTION_NS;
-        int64_t part = ends.longest_ns / INQ_ENDS_PART;
-        int64_t limit = part > doubt ? part : doubt;
-        c->ends_disagree =
-            inq_coll_synchronises(c->kind) &&
-            (ends.last_ns - ends.first_ns > limit || ends.first_ns < ends.last_start_ns - doubt);
-    }
-}
 
 /* Whether two kernels have been paired by another of the transfers that both did at once. */
 static int paired_before(const struct inq_trace *trace, struct inq_map *pairs,

@@ -253,7 +253,7 @@ static const char noise[] =
     "steps=10,gz=0,cpu_ops=0,flows=0,calls=0,sigma=0.03,step_sigma=0.005,rank_sigma=0.004,"
     "host_sigma=0.15,link_sigma=0.03";
 
-static struct score run_pairs_of(const struct kind *k, bool verbose)
+static struct score run_pairs_of(const struct kind *k, unsigned first_seed, bool verbose)
 {
     struct score score = {0};
     for (int shape = 0; shape < SHAPES; shape++) {
@@ -264,7 +264,8 @@ static struct score run_pairs_of(const struct kind *k, bool verbose)
             char base[TEXT];
             char more[TEXT / 2];
             char now[2 * TEXT];
-            unsigned seed = (unsigned)(1 + shape * 31 + strength * 7 + (int)(k - kinds) * 101);
+            unsigned seed =
+                first_seed + (unsigned)(1 + shape * 31 + strength * 7 + (int)(k - kinds) * 101);
             int rank = (int)(seed * 5 % (unsigned)shapes[shape].ranks);
             struct made a, b;
 #pragma GCC diagnostic push
@@ -285,7 +286,7 @@ static struct score run_pairs_of(const struct kind *k, bool verbose)
     return score;
 }
 
-static void pairs(const char *filter, bool verbose)
+static void pairs(const char *filter, unsigned first_seed, bool verbose)
 {
     struct score all = {0};
     printf("%-16s %6s %10s %10s %10s %8s\n", "pair", "n", "speed-up", "cause", "and whose",
@@ -294,7 +295,7 @@ static void pairs(const char *filter, bool verbose)
         if (filter != NULL && strstr(kinds[i].name, filter) == NULL) {
             continue;
         }
-        struct score s = run_pairs_of(&kinds[i], verbose);
+        struct score s = run_pairs_of(&kinds[i], first_seed, verbose);
         printf("%-16s %6zu %8.1f %% %8.1f %% %8.1f %% %8zu\n", kinds[i].name, s.n,
                100.0 * (double)s.speed / (double)s.n, 100.0 * (double)s.cause / (double)s.n,
                100.0 * (double)s.who / (double)s.n, s.quiet);
@@ -329,7 +330,7 @@ static void spec_of_run(char *text, size_t size, const char *shape, unsigned see
                    800e3 * (1.0 + 0.01 * shift_of(seed)), seed, more[0] ? "," : "", more);
 }
 
-static void equal(int runs)
+static void equal(int runs, unsigned first_seed)
 {
     size_t quiet = 0;
     size_t n = 0;
@@ -339,9 +340,9 @@ static void equal(int runs)
         struct inq_comparison *c = NULL;
         struct inq_err err = {0};
         const char *shape = shapes[i % SHAPES].spec;
-        spec_of_run(text, sizeof text, shape, (unsigned)(2 * i + 11), "");
+        spec_of_run(text, sizeof text, shape, first_seed + (unsigned)(2 * i + 11), "");
         bool fine = make(text, &a);
-        spec_of_run(text, sizeof text, shape, (unsigned)(2 * i + 12), "");
+        spec_of_run(text, sizeof text, shape, first_seed + (unsigned)(2 * i + 12), "");
         fine = make(text, &b) && fine;
         if (fine && inq_compare_runs(a.report, b.report, NULL, &c, &err) == INQ_OK) {
             n++;
@@ -406,7 +407,7 @@ static bool caught(const struct inq_check *check, int which, bool *named)
     return !check->pass;
 }
 
-static void pool(int runs, bool verbose)
+static void pool(int runs, unsigned first_seed, bool verbose)
 {
     size_t alarms = 0;
     size_t n = 0;
@@ -421,7 +422,7 @@ static void pool(int runs, bool verbose)
         struct inq_check check;
         struct inq_err err = {0};
         const char *job = jobs[i / 25 % 2];
-        unsigned seed = (unsigned)(i * 40 + 100);
+        unsigned seed = first_seed + (unsigned)(i * 40 + 100);
         for (unsigned k = 0; i % 25 == 0 && k < 5; k++) { /* a new baseline */
             struct inq_snapshot one;
             if (k == 0) {
@@ -475,24 +476,27 @@ int main(int argc, char **argv)
 {
     const char *filter = NULL;
     int runs = 200;
+    unsigned first_seed = 0;
     bool verbose = false;
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) {
             filter = argv[++i];
         } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
             runs = (int)strtol(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
+            first_seed = (unsigned)strtoul(argv[++i], NULL, 10);
         } else {
-            verbose = strcmp(argv[i], "-v") == 0;
+            verbose = verbose || strcmp(argv[i], "-v") == 0;
         }
     }
     if (argc > 1 && strcmp(argv[1], "pairs") == 0) {
-        pairs(filter, verbose);
+        pairs(filter, first_seed, verbose);
     } else if (argc > 1 && strcmp(argv[1], "equal") == 0) {
-        equal(runs);
+        equal(runs, first_seed);
     } else if (argc > 1 && strcmp(argv[1], "pool") == 0) {
-        pool(runs, verbose);
+        pool(runs, first_seed, verbose);
     } else {
-        fprintf(stderr, "bench_gate pairs|equal|pool [--filter TEXT] [--runs N] [-v]\n");
+        fprintf(stderr, "bench_gate pairs|equal|pool [--filter TEXT] [--runs N] [--seed N] [-v]\n");
         return 2;
     }
     return 0;

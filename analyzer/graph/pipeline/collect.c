@@ -12,9 +12,6 @@
 
 /* Annotations nest; this many are looked through for the one around a launch. */
 enum { MAX_NESTED = 8 };
-/* Ends of one transfer agree this well, and no more transfers than this end together. */
-static const int64_t same_end_ns = 50000;
-enum { MAX_TOGETHER = 64 };
 
 void inq_pipe_release(struct inq_pipe_run *run)
 {
@@ -254,7 +251,7 @@ static void set_partners(struct inq_pipe_run *run, uint32_t r, const struct inq_
     }
 }
 
-static int find_known_partners(struct inq_pipe_run *run, struct inq_err *err)
+static int find_partners(struct inq_pipe_run *run, struct inq_err *err)
 {
     struct inq_map index = {0};
     struct inq_map pairs = {0};
@@ -267,106 +264,6 @@ static int find_known_partners(struct inq_pipe_run *run, struct inq_err *err)
     }
     inq_map_release(&index);
     inq_map_release(&pairs);
-    return code;
-}
-
-/* ---- partners by their ends ------------------------------------------------------------------ */
-
-struct ended {
-    int64_t end_ns;
-    uint32_t rank, item;
-};
-
-static int compare_ended(const void *a, const void *b, void *ctx)
-{
-    (void)ctx;
-    const struct ended *x = a;
-    const struct ended *y = b;
-    if (x->end_ns != y->end_ns) {
-        return x->end_ns < y->end_ns ? -1 : 1;
-    }
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-static uint64_t pair_key(uint32_t a, uint32_t b)
-{
-    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-}
-
-/* How often two ranks' transfers ended together, with none of another rank in between: replicas in
- * step end theirs soon after. */
-static int count_pairs(const struct ended *all, size_t n, struct inq_map *votes,
-                       struct inq_err *err)
-{
-    int code = INQ_OK;
-    for (size_t i = 0; code == INQ_OK && i + 1 < n; i++) {
-        uint32_t seen = 0;
-        uint64_t key = pair_key(all[i].rank, all[i + 1].rank);
-        bool together = all[i + 1].end_ns - all[i].end_ns <= same_end_ns;
-        (void)inq_map_get(votes, key, &seen);
-        if (together && all[i].rank != all[i + 1].rank) {
-            code = inq_map_put(votes, key, seen + 1, err);
-        }
-    }
-    return code;
-}
-
-/* Of those that ended together with transfer `i`, the rank that does so most often. */
-static uint32_t likeliest(const struct ended *all, size_t n, size_t i, const struct inq_map *votes)
-{
-    uint32_t best = INQ_NONE;
-    uint32_t most = 0;
-    size_t from = i;
-    while (from > 0 && i - from < MAX_TOGETHER &&
-           all[i].end_ns - all[from - 1].end_ns <= same_end_ns) {
-        from--;
-    }
-    for (size_t k = from; k < n && k < from + (size_t)2 * MAX_TOGETHER &&
-                          all[k].end_ns <= all[i].end_ns + same_end_ns;
-         k++) {
-        uint32_t seen = 0;
-        if (all[k].rank != all[i].rank &&
-            inq_map_get(votes, pair_key(all[i].rank, all[k].rank), &seen) && seen > most) {
-            most = seen;
-            best = all[k].rank;
-        }
-    }
-    return best;
-}
-
-/* Transfers that name no partner: both ends of one end at the same time. */
-static int guess_partners(struct inq_pipe_run *run, struct inq_err *err)
-{
-    size_t n = 0;
-    for (size_t r = 0; r < run->trace->n_ranks; r++) {
-        for (size_t i = 0; i < run->ranks[r].n_items; i++) {
-            const struct inq_pipe_item *item = &run->ranks[r].items[i];
-            n += item->kind == INQ_ITEM_P2P && item->partner == INQ_NONE;
-        }
-    }
-    struct ended *all = inq_mem_alloc(n * sizeof *all);
-    struct inq_map votes = {0};
-    if (all == NULL) {
-        return no_memory(err);
-    }
-    n = 0;
-    for (uint32_t r = 0; r < run->trace->n_ranks; r++) {
-        for (uint32_t i = 0; i < run->ranks[r].n_items; i++) {
-            const struct inq_pipe_item *item = &run->ranks[r].items[i];
-            if (item->kind == INQ_ITEM_P2P && item->partner == INQ_NONE) {
-                all[n++] = (struct ended){item->end_ns, r, i};
-            }
-        }
-    }
-    int code = inq_sort(all, n, sizeof *all, compare_ended, NULL, err);
-    if (code == INQ_OK) {
-        code = count_pairs(all, n, &votes, err);
-    }
-    for (size_t i = 0; code == INQ_OK && i < n; i++) {
-        run->ranks[all[i].rank].items[all[i].item].partner = likeliest(all, n, i, &votes);
-    }
-    inq_map_release(&votes);
-    inq_mem_free(all);
     return code;
 }
 
@@ -385,8 +282,5 @@ int inq_pipe_collect(const struct inq_trace *trace, struct inq_pipe_run *run, st
                                  (item->kind != INQ_ITEM_P2P || item->dir != INQ_COLL_SENDRECV);
         }
     }
-    if (code == INQ_OK) {
-        code = find_known_partners(run, err);
-    }
-    return code == INQ_OK ? guess_partners(run, err) : code;
+    return code == INQ_OK ? find_partners(run, err) : code;
 }

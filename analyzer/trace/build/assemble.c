@@ -10,6 +10,7 @@
 #include "trace/build/merge.h"
 #include "trace/clock/clock.h"
 #include "trace/trace.h"
+#include "trace/collectives.h"
 
 #include <inttypes.h>
 #include <stdio.h>

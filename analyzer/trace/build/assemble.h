@@ -29,10 +29,6 @@ int inq_steps_lay(struct inq_trace *trace, struct inq_err *err);
  * `jobs`. */
 int inq_match_collectives(struct inq_trace *trace, int jobs, struct inq_clocks *clocks,
                           struct inq_err *err);
-/* Sorts the collectives by their latest start, after times have changed. */
-int inq_collectives_sort(struct inq_trace *trace, struct inq_err *err);
-/* Fills every collective's ends_disagree, after the clocks were aligned (or not). */
-void inq_collectives_check_ends(struct inq_trace *trace);
 /* Fills trace->steps and every event's step: recorded ProfilerStep (kernels through their launching
  * call), labelled ops by their step; else inferred from the optimizer's annotations or the
  * repetition of the launches (steps_inferred), else none. After the clocks: inferred steps of

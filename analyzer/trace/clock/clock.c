@@ -12,6 +12,7 @@
 #include "base/stats.h"
 #include "trace/build/build.h"
 #include "trace/trace.h"
+#include "trace/collectives.h"
 
 #include <stdlib.h>
 #include <string.h>

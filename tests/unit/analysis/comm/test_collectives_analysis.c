@@ -4,6 +4,7 @@
 
 #include "inquest/ingest.h"
 #include "trace/build/assemble.h"
+#include "trace/collectives.h"
 
 #include <math.h>
 #include <setjmp.h>

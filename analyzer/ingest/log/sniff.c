@@ -282,6 +282,12 @@ static bool has_any(const char *p, const char *end, const char *const *words)
     return *words != NULL;
 }
 
+static const char *const denied[] = {"Failed to ", "Unable to ",      "Cannot ",
+                                     "Could not ", "Lost connection", NULL};
+static const char *const good[] = {"success", "omplete", "inished", "done",  "kipp", "etry",
+                                   "retri",   " will ",  " would ", " may ", " if ", "no ",
+                                   " 0 ",     "arning",  "ignored", ">",     NULL};
+
 bool inq_log_is_last_word(const char *p, const char *end)
 {
     static const char *const ended[] = {
@@ -290,11 +296,6 @@ bool inq_log_is_last_word(const char *p, const char *end)
         "failure",      "unable to",      "cannot ",        "could not", "out of memory",
         "timed out",    "not responding", "onnection lost", "expired",   "TIMED OUT",
         "disconnected", "unreachable",    "refused",        NULL};
-    static const char *const denied[] = {"Failed to ", "Unable to ",      "Cannot ",
-                                         "Could not ", "Lost connection", NULL};
-    static const char *const good[] = {"success", "omplete", "inished", "done",  "kipp", "etry",
-                                       "retri",   " will ",  " would ", " may ", " if ", "no ",
-                                       " 0 ",     "arning",  "ignored", ">",     NULL};
     p = inq_log_message(p, end);
     const char *rest = p;
     while (rest < end && *rest != ' ') {
@@ -302,6 +303,13 @@ bool inq_log_is_last_word(const char *p, const char *end)
     }
     return inq_log_level_of(p, end) == INQ_LOG_LEVEL_NONE &&
            (has_any(rest, end, ended) || has_any(p, end, denied)) && !has_any(p, end, good);
+}
+
+bool inq_log_is_refusal(const char *p, const char *end)
+{
+    p = inq_log_message(p, end);
+    return inq_log_level_of(p, end) == INQ_LOG_LEVEL_NONE && begins_any(p, end, denied) &&
+           !has_any(p, end, good);
 }
 
 /* ---- headings -------------------------------------------------------------------------------- */

@@ -26,6 +26,9 @@ bool inq_log_is_shaped(const char *start, const char *end);
  * "Killed 3% of weights". */
 bool inq_log_is_last_word(const char *p, const char *end);
 
+/* The same of a log without any training output: a line that begins with what could not be done. */
+bool inq_log_is_refusal(const char *p, const char *end);
+
 /* "===== rank 2 stderr =====", "--- rank_3.log ---", "==> logs/rank3.err <==" of tail: a heading in
  * a file that was put together from several. *rank gets whose the lines behind it are; it stays as
  * it is where the heading does not say. */

@@ -91,6 +91,10 @@ static const char *say_exception(struct inq_log_case *c)
 {
     const struct inq_log_event *e = c->cause->event;
     const char *at = e->op[0] != '\0' ? strstr(e->text, e->op) : NULL;
+    const char *inner = at != NULL && strlen(at) > QUOTE ? strstr(at, "(Caused by ") : NULL;
+    if (inner != NULL) { /* a long one says at its end what happened */
+        return inq_say(c->arena, "%.80s ... %s", e->op, shorten(c, inner));
+    }
     return at != NULL ? shorten(c, at) : e->op;
 }
 
@@ -481,7 +485,8 @@ static const struct inq_log_mark *telling_victim(const struct inq_log_case *c)
                       strstr(mark->event->op, "SignalException") == NULL &&
                       mark->event->kind != INQ_LOG_NCCL_RESULT;
         bool names = mark->event->peer_rank >= 0 || mark->event->kind == INQ_LOG_TASK_LOST ||
-                     (mark->event->peer[0] != '\0' && mark->event->kind != INQ_LOG_PYTHON_ERROR);
+                     (mark->event->peer[0] != '\0' && mark->event->kind != INQ_LOG_PYTHON_ERROR) ||
+                     (mark->event->kind == INQ_LOG_WORKER_LOST && mark->event->pid >= 0);
         bool better =
             best == NULL || (names && best->event->peer[0] == '\0' && best->event->peer_rank < 0);
         best = counts && better ? mark : best;
@@ -510,6 +515,17 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
                        "The others lost or waited for %s, whose log should name the cause%s%s.",
                        inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false),
                        said[0] != '\0' ? ": " : "", said);
+    }
+    if (mark != NULL && mark->event->kind == INQ_LOG_WORKER_LOST) {
+        const struct inq_log_event *e = mark->event;
+        return inq_say(
+            c->arena,
+            "A worker died without telling why%s%s%s%s: its own log or the kernel log of "
+            "its node should name the cause.",
+            e->pid >= 0 ? inq_say(c->arena, ": process %" PRId64, e->pid) : "",
+            e->peer[0] != '\0' ? inq_say(c->arena, " on %.60s", e->peer) : "",
+            mark->rank >= 0 ? inq_say(c->arena, ", rank %" PRId32, mark->rank) : "",
+            e->pid < 0 && e->peer[0] == '\0' ? inq_say(c->arena, " (%s)", said) : "");
     }
     if (mark != NULL) {
         const char *who = mark->rank >= 0 ? inq_say(c->arena, "rank %" PRId32, mark->rank)

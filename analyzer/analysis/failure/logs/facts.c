@@ -452,6 +452,20 @@ static void count_world(struct inq_log_case *c, const struct joins *joins)
     }
 }
 
+/* CANN's report of an error: its first line names the rank, those behind it the reason. */
+static int32_t rank_of_report(const struct inq_log_case *c, size_t i)
+{
+    enum { LINES = 4 };
+    const struct inq_log_event *event = c->marks[i].event;
+    const struct inq_log_event *head = i > 0 ? c->marks[i - 1].event : NULL;
+    bool reason = event->kind == INQ_LOG_NPU_SETUP || event->kind == INQ_LOG_NPU_TIMEOUT ||
+                  event->kind == INQ_LOG_NPU_FAULT;
+    bool same = reason && head != NULL && head->kind == INQ_LOG_NPU_ERROR &&
+                head->file == event->file && head->writer == event->writer &&
+                event->line - head->line <= LINES;
+    return same ? head->rank : -1;
+}
+
 static void join(struct inq_log_case *c, const struct joins *joins)
 {
     const char *host = "";
@@ -468,6 +482,7 @@ static void join(struct inq_log_case *c, const struct joins *joins)
                 mark->host = host;
             }
             mark->rank = rank_of(joins, mark, log);
+            mark->rank = mark->rank >= 0 ? mark->rank : rank_of_report(c, i);
         }
     }
 }

@@ -4,6 +4,12 @@
 #include <string.h>
 
 #define RAISED "{Who} raised {exc}{at}"
+#define NO_NAME                                                                                    \
+    AS(CAUSE, NETWORK, "dns", 74), "{Who} could not resolve a host name{at}: {exc}",               \
+        "Check the name (MASTER_ADDR, the address of the service) and the node's name servers.",   \
+    {                                                                                              \
+        NULL                                                                                       \
+    }
 
 static const struct inq_failure_rule lines[] = {
     /* ---- who is where ---- */
@@ -113,6 +119,11 @@ static const struct inq_failure_rule lines[] = {
      NULL,
      {NULL}},
     {SAYS(ABORTED, "received signal"), PLAIN_FACT},
+    {SAYS(ABORTED, "dumped core"),
+     AS(CAUSE, APPLICATION, "abort", 34),
+     "{Who} dumped core: {text}",
+     "Take the stack of the fault from the core (coredumpctl info).",
+     {ASK_CORE}},
     {SAYS(ABORTED, "core dumped"),
      AS(CAUSE, APPLICATION, "abort", 34),
      "{Who} aborted: {text}",
@@ -162,6 +173,10 @@ static const struct inq_failure_rule lines[] = {
     {NAMED(PYTHON_ERROR, "RendezvousClosed"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "RendezvousTimeout"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "RendezvousConnection"), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "Name or service not known"), NO_NAME},
+    {SAYS(PYTHON_ERROR, "Temporary failure in name resolution"), NO_NAME},
+    {SAYS(PYTHON_ERROR, "ame does not resolve"), NO_NAME},
+    {SAYS(PYTHON_ERROR, "gai error"), NO_NAME},
     {NAMED(PYTHON_ERROR, "DistBackendError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "DistNetworkError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "DistStoreError"), PLAIN_VICTIM},
@@ -369,6 +384,17 @@ static const struct inq_failure_rule lines[] = {
      AS(CAUSE, CUDA_ERROR, "", 76),
      "A kernel of {who} failed on the NPU: {text}",
      "Read the plog of this rank for the operator and its inputs; run msnpureport for the device.",
+     {NULL}},
+    {SAYS(NPU_SETUP, "HCCP"),
+     AS(CAUSE, DRIVER, "setup", 76),
+     "HCCL could not start on {who}: {text}",
+     "End what is left of the last run on these NPUs (npu-smi info), and start again.",
+     {NULL}},
+    {KIND(NPU_SETUP),
+     AS(CAUSE, DRIVER, "setup", 72),
+     "The accelerator of {who} could not be used: {text}",
+     "End other processes on these devices, check them (hl-smi, npu-smi), and read the driver's "
+     "log.",
      {NULL}},
     {KIND(AMD_PAGE_FAULT),
      AS(CAUSE, CUDA_ERROR, "illegal_access", 74),

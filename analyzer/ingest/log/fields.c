@@ -663,7 +663,7 @@ static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_l
         read_next_line(line, names, event);
         return true;
     case INQ_LOG_HEADING:
-        return line->start == line->outer &&
+        return line->start == line->outer && event->writer == 0 &&
                inq_log_is_heading(line->start, line->end, &event->rank);
     case INQ_LOG_SEVERE:
         return read_severe(line, names, event);

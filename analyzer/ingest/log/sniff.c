@@ -317,10 +317,15 @@ bool inq_log_is_refusal(const char *p, const char *end)
 bool inq_log_is_heading(const char *start, const char *end, int32_t *rank)
 {
     enum { MOST = 160 };
-    const char *p = start;
+    uint32_t writer;
+    const char *p = inq_log_body(start, end, &writer); /* behind a collector's stamps and colors */
     int64_t number = 0;
-    while (end > p && (end[-1] == '\r' || end[-1] == ' ')) {
-        end--;
+    start = p;
+    for (const char *last = NULL; end > p && end != last;) {
+        const char *escape = memrchr(p, 0x1b, (size_t)(end - p));
+        last = end;
+        end = escape != NULL && inq_log_escape(escape, end) == end ? escape : end;
+        end -= end > p && (end[-1] == '\r' || end[-1] == ' ');
     }
     while (p < end && strchr("=-#*>", *p) != NULL) {
         p++;

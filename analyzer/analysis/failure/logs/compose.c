@@ -436,7 +436,14 @@ static const char *fill(struct inq_log_case *c, const struct inq_failure *f, con
     const char *victims = f->n_victims == 0 ? ""
                                             : inq_say(c->arena, "; %zu other rank%s affected",
                                                       f->n_victims, f->n_victims == 1 ? "" : "s");
-    return inq_say(c->arena, "%s%s.", line, victims);
+    size_t n_restarts = c->cause != NULL ? inq_log_count_restarts(c, c->cause) : 0;
+    const char *again = n_restarts == 0   ? ""
+                        : n_restarts == 1 ? "; the workers had been restarted once before"
+                                          : inq_say(c->arena,
+                                                    "; the workers had been restarted %zu times "
+                                                    "before",
+                                                    n_restarts);
+    return inq_say(c->arena, "%s%s%s.", line, victims, again);
 }
 
 /* A line that says itself what differs: two ranks, two ops. */

@@ -110,8 +110,8 @@ static void make_words(void)
             quiet[n_quiet++] = words[i];
         }
     }
-    inq_log_scan_init(&w->scan, words, w->n_patterns, inq_log_scan_level());
-    inq_log_scan_init(&w->quiet, quiet, n_quiet, inq_log_scan_level());
+    inq_log_scan_init(&w->scan, words, w->n_patterns, INQ_LOG_SCAN_AVX512);
+    inq_log_scan_init(&w->quiet, quiet, n_quiet, INQ_LOG_SCAN_AVX512);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -231,6 +231,22 @@ static int take_metrics(struct reading *r, const struct inq_log_line *line, stru
     return code;
 }
 
+/* "grad_norm: nan": a name at p and its number, cut to the room there is. */
+static void copy_number(const char *p, const char *end, char *to, size_t size)
+{
+    enum { MOST = 48 };
+    size_t n = 0;
+    for (; p < end && n + 1 < size && n < MOST && strchr("|,;\x1b", *p) == NULL; p++) {
+        bool twice = *p == ' ' && n > 0 && to[n - 1] == ' ';
+        to[n] = (unsigned char)*p < ' ' ? ' ' : *p;
+        n += !twice;
+    }
+    while (n > 0 && to[n - 1] == ' ') {
+        n--;
+    }
+    to[n] = '\0';
+}
+
 /* Of training output that prints no loss: gradient norms that are no numbers, up to the end. */
 static int take_norm(struct reading *r, const struct inq_log_line *line,
                      const struct inq_log_pattern *row)
@@ -260,7 +276,7 @@ static int take_norm(struct reading *r, const struct inq_log_line *line,
         read_plain(line->start, line->end, &r->of_norm, &r->norm);
         r->norm.kind = INQ_LOG_NOT_FINITE;
         r->norm.line = r->lines + 1;
-        inq_log_copy_number(line->at, line->end, r->of_norm.op, sizeof r->of_norm.op);
+        copy_number(line->at, line->end, r->of_norm.op, sizeof r->of_norm.op);
         r->norm.op = r->of_norm.op;
     }
     return INQ_OK;
@@ -580,7 +596,7 @@ static int take_last_words(struct reading *r, struct inq_err *err)
         while (p > lo && p[-1] != '\n') {
             p--;
         }
-        if (output ? inq_log_is_last_word(p, end) : inq_log_is_refusal(p, end)) {
+        if (inq_log_is_last_word(p, end, output)) {
             found = p;
             found_end = end;
             at = number;

@@ -288,7 +288,7 @@ static const char *const good[] = {"success", "omplete", "inished", "done",  "ki
                                    "retri",   " will ",  " would ", " may ", " if ", "no ",
                                    " 0 ",     "arning",  "ignored", ">",     NULL};
 
-bool inq_log_is_last_word(const char *p, const char *end)
+bool inq_log_is_last_word(const char *p, const char *end, bool output)
 {
     static const char *const ended[] = {
         "killed",       "terminated",     "aborted",        "evicted",   "exceeded",
@@ -302,13 +302,8 @@ bool inq_log_is_last_word(const char *p, const char *end)
         rest++;
     }
     return inq_log_level_of(p, end) == INQ_LOG_LEVEL_NONE &&
-           (has_any(rest, end, ended) || has_any(p, end, denied)) && !has_any(p, end, good);
-}
-
-bool inq_log_is_refusal(const char *p, const char *end)
-{
-    p = inq_log_message(p, end);
-    return inq_log_level_of(p, end) == INQ_LOG_LEVEL_NONE && begins_any(p, end, denied) &&
+           (output ? has_any(rest, end, ended) || has_any(p, end, denied)
+                   : begins_any(p, end, denied)) &&
            !has_any(p, end, good);
 }
 

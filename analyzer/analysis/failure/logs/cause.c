@@ -69,7 +69,9 @@ static bool is_denied(const struct inq_log_mark *a, const struct inq_log_mark *b
 /* Whether b is behind a, as far as that can be known. */
 static bool behind(const struct inq_log_mark *a, const struct inq_log_mark *b)
 {
-    if (timed(a) && timed(b) && !same_part(a, b)) {
+    /* a kernel's log and a program's in one file were written as two */
+    bool joined = inq_log_of_host(a->event->kind) != inq_log_of_host(b->event->kind);
+    if (timed(a) && timed(b) && (joined || !same_part(a, b))) {
         return b->time_ns > a->time_ns + a->event->coarse_ns + b->event->coarse_ns;
     }
     return same_part(a, b) && b->event->line > a->event->line && !is_denied(a, b);
@@ -107,10 +109,29 @@ static bool was_restarted(const struct inq_log_case *c, const struct inq_log_mar
     return false;
 }
 
+/* As was_restarted, and the workers then made steps; by times, as lines of several processes prove
+ * nothing by their order. */
+static bool has_recovered(const struct inq_log_case *c, const struct inq_log_mark *mark)
+{
+    for (size_t i = 0; i < c->n_restarts && timed(mark); i++) {
+        const struct inq_log_mark *restart = &c->marks[c->restarts[i]];
+        if (!timed(restart) || !behind(mark, restart)) {
+            continue;
+        }
+        for (size_t k = 0; k < c->n_progress; k++) {
+            const struct inq_log_mark *step = &c->marks[c->progress[k]];
+            if (timed(step) && behind(restart, step)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* The run went on behind a fault: training lines, or the fault's own end. */
 static void find_survived(struct inq_log_case *c, struct inq_log_mark *mark)
 {
-    bool raised = inq_log_ends_process(mark);
+    bool raised = mark->fatal;
     bool transient = is_transient(mark->event->kind) || raised;
     size_t n = 0;
     bool long_after = false;
@@ -239,7 +260,7 @@ static void find_late(const struct inq_log_case *c, struct inq_log_mark *mark,
     }
     /* a process ends once: an exception behind another process's loss of a peer, without labels, is
      * of a third */
-    bool other = inq_log_ends_process(mark) && mark->event->writer == 0 && is_loss(first->event->kind);
+    bool other = mark->fatal && mark->event->writer == 0 && is_loss(first->event->kind);
     mark->late = may_follow(mark) && !other && one_writer(mark, first) &&
                  mark->event->line > first->event->line;
 }
@@ -257,7 +278,7 @@ static bool is_of_earlier_start(const struct inq_log_case *c, const struct inq_l
     return false;
 }
 
-size_t inq_log_count_restarts(const struct inq_log_case *c, const struct inq_log_mark *mark)
+static size_t count_restarts(const struct inq_log_case *c, const struct inq_log_mark *mark)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->n_restarts; i++) {
@@ -533,7 +554,7 @@ static void readmit(struct inq_log_case *c)
         struct inq_log_mark *mark = &c->marks[i];
         bool own = mark->means.role == INQ_LOG_CAUSE && mark->survived && mark->by_order &&
                    mark->means.weight >= INQ_LOG_FAIR && !was_ended_well(c, mark) &&
-                   (c->ended_badly || (inq_log_ends_process(mark) && !mark->went_on));
+                   (c->ended_badly || (mark->fatal && !mark->went_on));
         bool later = best == NULL || best->event->file != mark->event->file ||
                      mark->event->line > best->event->line;
         best = own && later ? mark : best;
@@ -559,7 +580,7 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
     for (size_t i = 0; i < c->n_marks; i++) {
         struct inq_log_mark *mark = &c->marks[i];
         if (mark->means.role != INQ_LOG_CAUSE || mark->means.weight == 0) {
-            mark->survived = mark->went_on || was_ended_well(c, mark);
+            mark->survived = mark->went_on || was_ended_well(c, mark) || has_recovered(c, mark);
             continue;
         }
         bool same = like != NULL && one_writer(like, mark) && timed(like) == timed(mark) &&
@@ -567,7 +588,8 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
         first = same ? first : first_symptom(c, mark);
         like = mark;
         find_survived(c, mark);
-        mark->survived = mark->survived || was_ended_well(c, mark) || is_of_before(c, mark);
+        mark->survived = mark->survived || was_ended_well(c, mark) || is_of_before(c, mark) ||
+                         has_recovered(c, mark);
         find_ended(c, mark);
         find_late(c, mark, first);
         if (stands(mark) && (c->cause == NULL || better(mark, c->cause))) {
@@ -581,6 +603,7 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
         readmit(c);
     }
     if (c->cause != NULL) {
+        c->n_earlier = count_restarts(c, c->cause);
         find_roots(c);
         find_confirmation(c);
     }

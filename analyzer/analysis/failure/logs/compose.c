@@ -436,13 +436,9 @@ static const char *fill(struct inq_log_case *c, const struct inq_failure *f, con
     const char *victims = f->n_victims == 0 ? ""
                                             : inq_say(c->arena, "; %zu other rank%s affected",
                                                       f->n_victims, f->n_victims == 1 ? "" : "s");
-    size_t n_restarts = c->cause != NULL ? inq_log_count_restarts(c, c->cause) : 0;
-    const char *again = n_restarts == 0   ? ""
-                        : n_restarts == 1 ? "; the workers had been restarted once before"
-                                          : inq_say(c->arena,
-                                                    "; the workers had been restarted %zu times "
-                                                    "before",
-                                                    n_restarts);
+    const char *again = c->n_earlier == 0 ? ""
+                                          : inq_say(c->arena, "; it was start %zu of the workers",
+                                                    c->n_earlier + 1);
     return inq_say(c->arena, "%s%s%s.", line, victims, again);
 }
 
@@ -557,21 +553,9 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
 static const char *headline_unknown(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_log_mark *cause = c->cause;
-    const char *sub = cause != NULL ? cause->means.sub : "";
-    if (strcmp(sub, "killed") == 0) {
-        return fill(c, f, "{Who} {was} killed (SIGKILL){since}; no line here says by whom");
-    }
-    if (strcmp(sub, "terminated") == 0) {
-        return fill(c, f, "{Who} {was} stopped by SIGTERM{since}; no line here says by whom");
-    }
-    if (strcmp(sub, "exit") == 0) {
-        return fill(c, f,
-                    "{Who} exited with code {code}{since}; its own error message is not in these "
-                    "logs");
-    }
     if (cause != NULL) {
-        return fill(
-            c, f, "The run ended with \"{text}\" ({who}{since}); its cause is unknown to inquest");
+        const char *own = cause->means.rule->headline;
+        return fill(c, f, own != NULL ? own : inq_failure_class_rule(f->cls)->headline);
     }
     if (c->hang.how == INQ_LOG_NO_HANG) {
         return headline_of_victims(c, f);
@@ -649,13 +633,11 @@ static const char *advice(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
     const char *frame = c->cause != NULL ? say_frame(c) : "";
-    if (c->cause != NULL && strcmp(c->cause->means.sub, "killed") == 0) {
-        return "Read the node's kernel log and the scheduler's record for the time of the kill.";
-    }
     if (f->cls == INQ_FAILURE_APPLICATION && frame[0] != '\0') {
         return inq_say(c->arena, "Look at %.200s.", frame + 4);
     }
-    if (rule != NULL && rule->cls == f->cls && rule->advice != NULL) {
+    bool own = rule != NULL && (rule->cls == f->cls || rule->cls == INQ_FAILURE_UNKNOWN);
+    if (own && rule->advice != NULL) {
         return rule->advice;
     }
     if (f->cls == INQ_FAILURE_UNKNOWN && c->hang.how != INQ_LOG_NO_HANG) {
@@ -679,13 +661,10 @@ static void add(struct inq_log_case *c, struct inq_failure *f, const char *text)
 
 static void ask_unknown(struct inq_log_case *c, struct inq_failure *f)
 {
-    if (c->cause != NULL && strcmp(c->cause->means.sub, "killed") == 0) {
-        add(c, f,
-            "host memory ran out: look for an oom-kill line of this process in the node's kernel "
-            "log, or the control group's count of them");
-        add(c, f,
-            "killed from outside (scheduler, health check, operator): check the scheduler's "
-            "record");
+    for (size_t i = 0; c->cause != NULL && i < INQ_RULE_NEXT; i++) {
+        add(c, f, c->cause->means.rule->next[i]);
+    }
+    if (f->n_alternatives > 0) {
         return;
     }
     if (find_peer(c) != NULL) {

@@ -273,7 +273,7 @@ static bool ends_connection(const struct inq_log_mark *mark)
     return lost && event->pid >= 0 && event->clock == INQ_LOG_CLOCK_NONE;
 }
 
-bool inq_log_ends_process(const struct inq_log_mark *mark)
+static bool ends_process(const struct inq_log_mark *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     return mark->raised || kind == INQ_LOG_PYTHON_ERROR || kind == INQ_LOG_ABORTED ||
@@ -292,7 +292,7 @@ static bool went_on(const struct inq_log_mark *mark)
     if (from == 0) {
         return false; /* all rows after it: they were flushed when the process ended */
     }
-    if (inq_log_ends_process(mark) && count_own(mark, from, to) < MORE_STEPS) {
+    if (mark->fatal && count_own(mark, from, to) < MORE_STEPS) {
         return false;
     }
     if (ends_connection(mark) && n < HELD_BACK) {
@@ -347,6 +347,7 @@ static int gather(struct inq_log_case *c, struct inq_err *err)
     }
     join_twins(c);
     for (size_t i = 0; i < c->n_marks; i++) {
+        c->marks[i].fatal = ends_process(&c->marks[i]);
         c->marks[i].went_on = went_on(&c->marks[i]);
     }
     return INQ_OK;

@@ -37,6 +37,8 @@ struct inq_log_mark {
     bool survived;   /* the run went on after it */
     bool by_order;   /* that rests on the order of lines alone, which flushing may change */
     bool raised;     /* by an exception */
+    bool fatal;      /* an exception, abort or signal that ends its own process: what others wrote
+                        behind it proves nothing */
     bool late;       /* after the first timeout or its like: not what it began with */
     bool root;
     const struct inq_log_mark *twin; /* of the same line, and tells more; NULL */
@@ -92,6 +94,7 @@ struct inq_log_case {
     size_t n_restarts;
     uint32_t *restarts;         /* marks at which a launcher started the workers again */
     struct inq_log_mark *cause; /* NULL: none stands out */
+    size_t n_earlier;           /* starts of the workers before it */
     struct inq_log_mark *floor; /* an error line that the state of the ranks outweighs */
     bool ended_well, ended_badly;
     bool tasks_are_ranks; /* srun started the ranks themselves */
@@ -102,9 +105,6 @@ struct inq_log_case {
     bool no_memory;
 };
 
-/* An exception, an abort or a fatal signal ends its own process: what others wrote behind it proves
- * nothing. */
-bool inq_log_ends_process(const struct inq_log_mark *mark);
 /* Fills marks, whose they are, and the world (analysis/failure/logs/facts.c). */
 int inq_log_facts(struct inq_log_case *c, struct inq_err *err);
 /* Fills the standings of the group that hangs (standings.c). */
@@ -121,9 +121,6 @@ bool inq_log_other_op(const struct inq_log_hang *hang);
 int inq_log_find_absent(struct inq_log_case *c, struct inq_err *err);
 /* Judges the marks and picks the cause (analysis/failure/logs/cause.c). */
 int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err);
-
-/* How often a launcher had started the workers again before the line. */
-size_t inq_log_count_restarts(const struct inq_log_case *c, const struct inq_log_mark *mark);
 
 /* "0000:9b:00.0", "" for none. */
 const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus);

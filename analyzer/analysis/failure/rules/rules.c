@@ -4,6 +4,16 @@
 #include <string.h>
 
 #define RAISED "{Who} raised {exc}{at}"
+#define WAS_KILLED                                                                                 \
+    AS(CAUSE, UNKNOWN, "killed", 30),                                                              \
+        "{Who} {was} killed (SIGKILL){since}; no line here says by whom",                          \
+        "Read the node's kernel log and the scheduler's record for the time of the kill.",         \
+    {                                                                                              \
+        "host memory ran out: look for an oom-kill line of this process in the node's kernel "     \
+        "log, or the control group's count of them",                                               \
+            "killed from outside (scheduler, health check, operator): check the scheduler's "      \
+            "record"                                                                               \
+    }
 #define NO_NAME                                                                                    \
     AS(CAUSE, NETWORK, "dns", 74), "{Who} could not resolve a host name{at}: {exc}",               \
         "Check the name (MASTER_ADDR, the address of the service) and the node's name servers.",   \
@@ -65,7 +75,7 @@ static const struct inq_failure_rule lines[] = {
     {KIND(SLURM_CANCELLED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {KIND(STOPPED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     /* ---- how processes ended ---- */
-    {CODED(EXIT, 9), AS(CAUSE, UNKNOWN, "killed", 30), NULL, NULL, {NULL}},
+    {CODED(EXIT, 9), WAS_KILLED},
     {CODED(EXIT, 11),
      AS(CAUSE, APPLICATION, "segfault", 57),
      "{Who} ended on SIGSEGV",
@@ -91,10 +101,18 @@ static const struct inq_failure_rule lines[] = {
      "{Who} aborted (SIGABRT){since}",
      "Read this rank's stderr for the assertion or exception of C++ before the abort.",
      {ASK_CORE}},
-    {CODED(EXIT, 15), AS(CAUSE, UNKNOWN, "terminated", 24), NULL, NULL, {NULL}},
-    {CODED(EXIT, 1), AS(CAUSE, UNKNOWN, "exit", 20), NULL, NULL, {NULL}},
+    {CODED(EXIT, 15),
+     AS(CAUSE, UNKNOWN, "terminated", 24),
+     "{Who} {was} stopped by SIGTERM{since}; no line here says by whom",
+     NULL,
+     {NULL}},
+    {CODED(EXIT, 1),
+     AS(CAUSE, UNKNOWN, "exit", 20),
+     "{Who} exited with code {code}{since}; its own error message is not in these logs",
+     NULL,
+     {NULL}},
     {KIND(EXIT), PLAIN_VICTIM},
-    {KIND(KILLED), AS(CAUSE, UNKNOWN, "killed", 30), NULL, NULL, {NULL}},
+    {KIND(KILLED), WAS_KILLED},
     {KIND(SEGFAULT),
      AS(CAUSE, APPLICATION, "segfault", 78),
      "{Who} met a segmentation fault",
@@ -508,7 +526,8 @@ static const struct inq_failure_rule classes[INQ_FAILURE_CLASS_COUNT] = {
     [INQ_FAILURE_NONE] = {.headline = "Nothing was pending when the dumps were written: they show "
                                       "no hang",
                           .advice = "Look for an exception or a signal in the logs of the ranks."},
-    [INQ_FAILURE_UNKNOWN] = {.headline = NULL,
+    [INQ_FAILURE_UNKNOWN] = {.headline = "The run ended with \"{text}\" ({who}{since}); its cause "
+                                         "is unknown to inquest",
                              .advice = "Collect the logs of all ranks and the kernel logs of their "
                                        "nodes; one that fails often writes neither log nor dump."},
     [INQ_FAILURE_GPU_STALL] =

@@ -42,7 +42,7 @@ static const double SMALL_SHARE = 0.005;
 /* Of the waiting, this part is for one rank: then it is named. */
 static const double ONE_RANK = 0.8;
 
-/* "waiting for rank 5" where nearly all waiting is. */
+/* "waiting for rank 5:" where nearly all waiting is. */
 static const char *class_words(const struct inq_view *view, enum inq_account_class cls)
 {
     const struct inq_account *account = view->report->account;
@@ -51,7 +51,7 @@ static const char *class_words(const struct inq_view *view, enum inq_account_cla
         const struct inq_account_part *part = &account->parts[i]; /* most time first */
         if (part->cls == cls) {
             bool one = (double)part->total_ns >= ONE_RANK * (double)account->total_ns[part->cls];
-            return one ? inq_say(view->arena, "waiting for %s", part->what)
+            return one ? inq_say(view->arena, "waiting for %s:", part->what)
                        : inq_account_class_words(cls);
         }
     }

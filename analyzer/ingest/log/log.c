@@ -614,6 +614,12 @@ static int take_last_words(struct reading *r, struct inq_err *err)
     return inq_log_add(&r->book, &event, err);
 }
 
+static int take_end(struct reading *r, struct inq_err *err)
+{
+    int code = take_last_row(r, err);
+    return code == INQ_OK ? take_last_words(r, err) : code;
+}
+
 /* ---- error.json ------------------------------------------------------------------------------ */
 
 /* The text of a member that tells the time of a line in a JSON object. */
@@ -744,8 +750,7 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
     int settled = settle_floor(r, 0, code == INQ_OK ? err : NULL);
     code = code == INQ_OK ? settled : code;
     code = code == INQ_OK ? settle_norm(r, err) : code;
-    code = code == INQ_OK && !error_file ? take_last_row(r, err) : code;
-    code = code == INQ_OK && !error_file ? take_last_words(r, err) : code;
+    code = code == INQ_OK && !error_file ? take_end(r, err) : code;
     bool cut = code == INQ_LIMIT || code == INQ_IO; /* what was read is kept */
     if (code == INQ_OK || cut) {
         int kept = finish(r, shard, reason, cut ? NULL : err);

@@ -497,6 +497,20 @@ static const struct inq_log_mark *telling_victim(const struct inq_log_case *c)
     return best;
 }
 
+/* Whoever started a worker says that it died, and which it was. */
+static const char *headline_of_lost_worker(struct inq_log_case *c, const struct inq_log_mark *mark,
+                                           const char *said)
+{
+    const struct inq_log_event *e = mark->event;
+    return inq_say(c->arena,
+                   "A worker died without telling why%s%s%s%s: its own log or the kernel log of "
+                   "its node should name the cause.",
+                   e->pid >= 0 ? inq_say(c->arena, ": process %" PRId64, e->pid) : "",
+                   e->peer[0] != '\0' ? inq_say(c->arena, " on %.60s", e->peer) : "",
+                   mark->rank >= 0 ? inq_say(c->arena, ", rank %" PRId32, mark->rank) : "",
+                   e->pid < 0 && e->peer[0] == '\0' ? inq_say(c->arena, " (%s)", said) : "");
+}
+
 /* No line names a cause, nor where ranks wait. */
 static const char *headline_of_victims(struct inq_log_case *c, const struct inq_failure *f)
 {
@@ -520,15 +534,7 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
                        said[0] != '\0' ? ": " : "", said);
     }
     if (mark != NULL && mark->event->kind == INQ_LOG_WORKER_LOST) {
-        const struct inq_log_event *e = mark->event;
-        return inq_say(
-            c->arena,
-            "A worker died without telling why%s%s%s%s: its own log or the kernel log of "
-            "its node should name the cause.",
-            e->pid >= 0 ? inq_say(c->arena, ": process %" PRId64, e->pid) : "",
-            e->peer[0] != '\0' ? inq_say(c->arena, " on %.60s", e->peer) : "",
-            mark->rank >= 0 ? inq_say(c->arena, ", rank %" PRId32, mark->rank) : "",
-            e->pid < 0 && e->peer[0] == '\0' ? inq_say(c->arena, " (%s)", said) : "");
+        return headline_of_lost_worker(c, mark, said);
     }
     if (mark != NULL) {
         const char *who = mark->rank >= 0 ? inq_say(c->arena, "rank %" PRId32, mark->rank)

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who exchanged with whom, by the ends of transfers that name no peer. */
+#include "trace/partners.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { US = 1000 };
+
+/* How many of `n` have a partner; all partners are mutual and of another side. */
+static size_t pair(struct inq_exchange *all, size_t n)
+{
+    struct inq_err err = {0};
+    size_t n_paired = 0;
+    size_t counted = 0;
+
+    assert_int_equal(inq_partners_find(all, n, &n_paired, &err), INQ_OK);
+    for (uint32_t i = 0; i < n; i++) {
+        if (all[i].partner != INQ_NONE) {
+            assert_true(all[i].partner < n);
+            assert_int_equal(all[all[i].partner].partner, i);
+            assert_int_not_equal(all[all[i].partner].side, all[i].side);
+            counted++;
+        }
+    }
+    assert_int_equal(counted, n_paired);
+    return n_paired;
+}
+
+static void partners__ends_that_agree_are_one_transfer(void **state)
+{
+    (void)state;
+    for (int64_t apart_ns = 0; apart_ns <= (int64_t)50 * US; apart_ns += (int64_t)10 * US) {
+        struct inq_exchange all[] = {{1000 * US, 0, 0, 0}, {1000 * US + apart_ns, 1, 0, 0}};
+        assert_int_equal(pair(all, 2), 2);
+    }
+    struct inq_exchange late[] = {{1000 * US, 0, 0, 0}, {1050 * US + 1, 1, 0, 0}};
+    assert_int_equal(pair(late, 2), 0);
+}
+
+/* Sides 0 and 1 talk, and 2 and 3; the replicas are 20 us apart, so that a neighbor in time is
+ * often of the other pair. */
+static void partners__replicas_in_step_are_told_apart(void **state)
+{
+    (void)state;
+    struct inq_exchange all[80];
+    for (int k = 0; k < 20; k++) {
+        int64_t at_ns = (int64_t)k * 5000 * US;
+        all[4 * k] = (struct inq_exchange){at_ns, 0, (uint32_t)k, 0};
+        all[4 * k + 1] = (struct inq_exchange){at_ns + (int64_t)3 * US, 1, (uint32_t)k, 0};
+        all[4 * k + 2] = (struct inq_exchange){at_ns + (int64_t)20 * US, 2, (uint32_t)k, 0};
+        all[4 * k + 3] = (struct inq_exchange){at_ns + (int64_t)22 * US, 3, (uint32_t)k, 0};
+    }
+
+    assert_int_equal(pair(all, 80), 80);
+    for (uint32_t i = 0; i < 80; i++) {
+        assert_int_equal(all[i].side / 2, all[all[i].partner].side / 2);
+        assert_int_equal(all[i].row, all[all[i].partner].row);
+    }
+}
+
+/* A stage between two others talks with either; once the ends of both transfers fall together. */
+static void partners__a_stage_has_two_partners(void **state)
+{
+    (void)state;
+    struct inq_exchange all[44];
+    size_t n = 0;
+    for (uint32_t k = 0; k < 10; k++) {
+        int64_t at_ns = (int64_t)k * 9000 * US;
+        all[n++] = (struct inq_exchange){at_ns, 0, k, 0};
+        all[n++] = (struct inq_exchange){at_ns + (int64_t)2 * US, 1, k, 0};
+        all[n++] = (struct inq_exchange){at_ns + (int64_t)4000 * US, 1, 100 + k, 0};
+        all[n++] = (struct inq_exchange){at_ns + (int64_t)4002 * US, 2, k, 0};
+    }
+    all[n++] = (struct inq_exchange){(int64_t)200000 * US, 0, 50, 0};
+    all[n++] = (struct inq_exchange){(int64_t)200001 * US, 1, 50, 0};
+    all[n++] = (struct inq_exchange){(int64_t)200030 * US, 1, 51, 0};
+    all[n++] = (struct inq_exchange){(int64_t)200031 * US, 2, 51, 0};
+
+    assert_int_equal(pair(all, n), n);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(all[i].row < 50 || all[i].row >= 100 || all[i].row == all[all[i].partner].row);
+    }
+}
+
+/* A side that ends beside another's transfers by chance, less than a quarter as often as its own
+ * partner does, is not taken for one. */
+static void partners__chance_makes_no_partner(void **state)
+{
+    (void)state;
+    for (uint32_t by_chance = 4; by_chance <= 5; by_chance++) {
+        struct inq_exchange all[60];
+        size_t n = 0;
+        for (uint32_t k = 0; k < 20; k++) {
+            int64_t at_ns = (int64_t)k * 9000 * US;
+            all[n++] = (struct inq_exchange){at_ns, 0, k, 0};
+            all[n++] = (struct inq_exchange){at_ns + (int64_t)2 * US, 1, k, 0};
+        }
+        for (uint32_t k = 0; k < by_chance; k++) {
+            int64_t at_ns = (int64_t)(900 + k) * 9000 * US;
+            all[n++] = (struct inq_exchange){at_ns, 0, 100 + k, 0};
+            all[n++] = (struct inq_exchange){at_ns + (int64_t)2 * US, 2, 100 + k, 0};
+        }
+
+        assert_int_equal(pair(all, n), by_chance < 5 ? 40 : n);
+    }
+}
+
+/* One exchange of all in a ring: no two belong together, a third of them stays alone. */
+static void partners__a_ring_of_three_leaves_one_alone(void **state)
+{
+    (void)state;
+    struct inq_exchange all[60];
+    for (uint32_t k = 0; k < 20; k++) {
+        for (uint32_t s = 0; s < 3; s++) {
+            int64_t at_ns = (int64_t)k * 9000 * US + (int64_t)((s + k) % 3) * 5 * US;
+            all[3 * k + s] = (struct inq_exchange){at_ns, s, k, 0};
+        }
+    }
+
+    assert_int_equal(pair(all, 60), 40);
+}
+
+static void partners__nothing_is_nothing(void **state)
+{
+    (void)state;
+    struct inq_exchange one = {0, 0, 0, 0};
+
+    assert_int_equal(pair(&one, 0), 0);
+    assert_int_equal(pair(&one, 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(partners__ends_that_agree_are_one_transfer),
+        cmocka_unit_test(partners__replicas_in_step_are_told_apart),
+        cmocka_unit_test(partners__a_stage_has_two_partners),
+        cmocka_unit_test(partners__chance_makes_no_partner),
+        cmocka_unit_test(partners__a_ring_of_three_leaves_one_alone),
+        cmocka_unit_test(partners__nothing_is_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

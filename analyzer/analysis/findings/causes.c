@@ -172,6 +172,15 @@ bool inq_finding_is_cause(const struct inq_finding *finding)
     }
 }
 
+bool inq_finding_is_measured(const struct inq_findings *f, const struct inq_finding *finding)
+{
+    const struct inq_account *a = f->report->account;
+    bool recorded = a != NULL && !a->op_table;
+
+    return recorded && inq_finding_is_cause(finding) && finding->in_order_ns < 0 &&
+           finding->kind != INQ_FINDING_PIPELINE_BUBBLE;
+}
+
 /* ---- gains ----------------------------------------------------------------------------------- */
 
 /* Ids of the causes before this one, where it gains more or less after them than alone. */
@@ -194,8 +203,10 @@ static void set_overlaps(struct inq_findings *f, struct inq_account *a, size_t i
     cause->overlaps = ids;
 }
 
-static void add_cause(struct inq_account *a, const struct inq_finding *finding)
+static void add_cause(const struct inq_findings *f, struct inq_account *a,
+                      const struct inq_finding *finding)
 {
+    bool simulated = !inq_finding_is_measured(f, finding);
     struct inq_account_cause *cause = &a->causes[a->n_causes++];
 
     *cause = (struct inq_account_cause){.id = finding->id,
@@ -206,7 +217,7 @@ static void add_cause(struct inq_account *a, const struct inq_finding *finding)
                                         .n_stages = finding->n_stages,
                                         .stages = finding->stages,
                                         .ns = -1,
-                                        .gain_alone_ns = finding->cost_ns_per_step,
+                                        .gain_alone_ns = simulated ? finding->cost_ns_per_step : -1,
                                         .gain_in_order_ns = finding->in_order_ns,
                                         .gain_interval_ns = {finding->low_ns, finding->high_ns},
                                         .confidence = finding->confidence,
@@ -245,7 +256,7 @@ void inq_findings_fill_causes(struct inq_findings *findings)
     }
     for (size_t i = 0; i < findings->n; i++) {
         if (inq_finding_is_cause(&findings->at[i])) {
-            add_cause(a, &findings->at[i]);
+            add_cause(findings, a, &findings->at[i]);
         }
     }
     for (size_t i = 0; i < a->n_causes; i++) {

@@ -62,7 +62,8 @@ static void say_costs(struct inq_findings *f)
         struct inq_finding *finding = &f->at[i];
         bool priced = inq_finding_is_cause(finding) && finding->cost_ns_per_step >= 0;
         if (priced && finding->kind != INQ_FINDING_PIPELINE_BUBBLE) {
-            finding->title = inq_findings_text(f, "%s: %s per step (%s)", finding->title,
+            const char *most = inq_finding_is_measured(f, finding) ? "up to " : "";
+            finding->title = inq_findings_text(f, "%s: %s%s per step (%s)", finding->title, most,
                                                inq_findings_time(f, finding->cost_ns_per_step),
                                                inq_findings_percent(f, finding->share));
         }

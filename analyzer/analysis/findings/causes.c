@@ -151,7 +151,8 @@ static bool attribute(struct inq_account *a, const struct inq_pipeline *pipeline
     return fine || cells == 0;
 }
 
-bool inq_finding_is_cause(const struct inq_finding *finding)
+/* Whether waiting can have this as its root. Views of where time goes have none. */
+static bool is_cause(const struct inq_finding *finding)
 {
     switch ((int)finding->kind) {
     case INQ_FINDING_SLOW_GPU:
@@ -177,7 +178,7 @@ bool inq_finding_is_measured(const struct inq_findings *f, const struct inq_find
     const struct inq_account *a = f->report->account;
     bool recorded = a != NULL && !a->op_table;
 
-    return recorded && inq_finding_is_cause(finding) && finding->in_order_ns < 0 &&
+    return recorded && is_cause(finding) && finding->in_order_ns < 0 &&
            finding->kind != INQ_FINDING_PIPELINE_BUBBLE;
 }
 
@@ -241,11 +242,27 @@ static void set_rest(struct inq_account *a, int64_t simulated_ns)
     a->residual_ns = left_ns - a->ideal_ns;
 }
 
+/* "...: 2.55 ms per step (18 %)": what a cause costs ends its title, once that is known. */
+static void say_costs(struct inq_findings *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        struct inq_finding *finding = &f->at[i];
+        bool priced = is_cause(finding) && finding->cost_ns_per_step >= 0;
+        if (priced && finding->kind != INQ_FINDING_PIPELINE_BUBBLE) {
+            const char *most = inq_finding_is_measured(f, finding) ? "up to " : "";
+            finding->title = inq_findings_text(f, "%s: %s%s per step (%s)", finding->title, most,
+                                               inq_findings_time(f, finding->cost_ns_per_step),
+                                               inq_findings_percent(f, finding->share));
+        }
+    }
+}
+
 void inq_findings_fill_causes(struct inq_findings *findings)
 {
     const struct inq_blame *blame = findings->report->blame;
     struct inq_account *a = findings->report->account;
 
+    say_costs(findings);
     if (!a || a->t_ns <= 0) {
         return;
     }
@@ -255,7 +272,7 @@ void inq_findings_fill_causes(struct inq_findings *findings)
         return;
     }
     for (size_t i = 0; i < findings->n; i++) {
-        if (inq_finding_is_cause(&findings->at[i])) {
+        if (is_cause(&findings->at[i])) {
             add_cause(findings, a, &findings->at[i]);
         }
     }

@@ -77,8 +77,7 @@ bool inq_unknown_is_text(const char *head, size_t n)
             continue;
         }
         hole += c == 0;
-        odd += c == 0 ? i == 0 || head[i - 1] != 0
-                      : isspace(c) == 0 && strchr("\x1b\b", c) == NULL;
+        odd += c == 0 ? i == 0 || head[i - 1] != 0 : isspace(c) == 0 && strchr("\x1b\b", c) == NULL;
     }
     return hole < n && odd * 50 <= n - hole;
 }

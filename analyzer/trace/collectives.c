@@ -2,9 +2,8 @@
 /* Collectives once they are matched: their order, and whether their ends say that they were one
  * synchronisation. */
 #include "base/sort.h"
-#include "trace/collectives.h"
 #include "trace/classify.h"
-#include "trace/trace.h"
+#include "trace/collectives.h"
 
 static int64_t latest_start(const struct inq_trace *trace, const struct inq_collective *c)
 {

@@ -11,10 +11,10 @@
 #include "base/sort.h"
 #include "trace/build/build.h"
 #include "trace/classify.h"
+#include "trace/collectives.h"
 #include "trace/clock/clock.h"
 #include "trace/comm_rows.h"
 #include "trace/partners.h"
-#include "trace/collectives.h"
 
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include "trace/build/merge.h"
 #include "trace/clock/clock.h"
 #include "trace/trace.h"
-#include "trace/collectives.h"
 
 #include <inttypes.h>
 #include <stdio.h>

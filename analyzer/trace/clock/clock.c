@@ -12,7 +12,6 @@
 #include "base/stats.h"
 #include "trace/build/build.h"
 #include "trace/trace.h"
-#include "trace/collectives.h"
 
 #include <stdlib.h>
 #include <string.h>

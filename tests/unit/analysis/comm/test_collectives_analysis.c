@@ -3,8 +3,7 @@
 #include "analysis/comm/comm.h"
 
 #include "inquest/ingest.h"
-#include "trace/build/assemble.h"
-#include "trace/collectives.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -187,11 +187,13 @@ static const char *detail(struct inq_findings *f, const struct inq_suspect *susp
                              waits);
 }
 
+/* "" where nothing was recorded: an inferred group's name is ours. */
 static const char *group_name(struct inq_findings *f, uint32_t group)
 {
     const struct inq_trace *trace = f->report->trace;
 
-    if (group >= trace->n_groups || trace->groups[group].name == 0) {
+    if (group >= trace->n_groups || trace->groups[group].name == 0 ||
+        trace->groups[group].inferred) {
         return "";
     }
     return inq_findings_text(f, " in group %s", inq_trace_str(trace, trace->groups[group].name));

@@ -7,6 +7,8 @@
 #include "base/arena.h"
 #include "inquest/error.h"
 
+#include <stdbool.h>
+
 struct inq_strtab_row {
     const char *text;
     uint64_t hash;
@@ -26,6 +28,11 @@ struct inq_strtab {
  * Fails with INQ_NOMEM, or INQ_LIMIT past 2^31 strings. */
 int inq_strtab_add(struct inq_strtab *tab, const char *text, size_t len, uint32_t *id,
                    struct inq_err *err);
+/* Whether the text is there; *id gets its id. */
+bool inq_strtab_find(const struct inq_strtab *tab, const char *text, size_t len, uint32_t *id);
+/* Gives an id (not 0) another text, copied; only adding or finding the old text finds the id still.
+ * Fails with INQ_NOMEM. */
+int inq_strtab_rename(struct inq_strtab *tab, uint32_t id, const char *text, struct inq_err *err);
 /* The text, NUL-terminated, valid until the release; "" for an id never given out. */
 const char *inq_strtab_get(const struct inq_strtab *tab, uint32_t id);
 size_t inq_strtab_len(const struct inq_strtab *tab, uint32_t id);

@@ -38,6 +38,9 @@ enum inq_option_id {
     INQ_OPT_TOP,
     INQ_OPT_METHOD,
     INQ_OPT_ALIGN,
+    INQ_OPT_REDACT,
+    INQ_OPT_REDACT_KEY,
+    INQ_OPT_REDACT_MAP,
     INQ_OPT_FAIL_ON,
     INQ_OPT_MAKE,
     INQ_OPT_STAGES,
@@ -89,6 +92,11 @@ enum inq_option_id {
 /* What every command that reads traces takes. */
 #define INQ_OPT_READS                                                                              \
     (INQ_OPT_BIT(INQ_OPT_JOBS) | INQ_OPT_BIT(INQ_OPT_PROGRESS) | INQ_OPT_BIT(INQ_OPT_ALIGN))
+
+/* What every command that takes names out of what it writes takes. */
+#define INQ_OPT_REDACTS                                                                            \
+    (INQ_OPT_BIT(INQ_OPT_REDACT) | INQ_OPT_BIT(INQ_OPT_REDACT_KEY) |                               \
+     INQ_OPT_BIT(INQ_OPT_REDACT_MAP))
 
 enum inq_completion {
     INQ_COMPLETE_NONE,
@@ -200,6 +208,7 @@ struct inq_cli {
     struct inq_cli_inputs *inputs; /* the files of the runs that were read */
     enum inq_format format;
     bool json_errors;
+    char redacted[128]; /* what --redact has replaced: "hosts 2, paths 17, ..."; "" nothing */
 };
 
 /* Reads argv into *cli; `words` is the caller's to free with inq_cli_release. Returns INQ_EXIT_OK,
@@ -297,6 +306,10 @@ struct inq_cli_line {
     bool escape;   /* in a terminal's escape sequence */
     size_t hashes; /* '#' without a break before here */
 };
+
+/* Where --redact or an option that goes with it was given: takes the names out of the run, says how
+ * many, and writes the map that was asked for. Returns an exit status. */
+int inq_cli_redact(struct inq_cli *cli, struct inq_run *run);
 
 /* Remembers the files of the run, but not those that were not understood (a report of an earlier
  * call in the folder): output over one of them is refused. Fails with INQ_NOMEM. */

@@ -49,7 +49,7 @@ int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run)
         return inq_cli_fail(cli, &err, "give a folder that holds traces, or the files themselves");
     }
     code = inq_cli_keep_inputs(cli, *run, &err);
-    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+    return code == INQ_OK ? inq_cli_redact(cli, *run) : inq_cli_fail(cli, &err, NULL);
 }
 
 int inq_cli_no_trace(const struct inq_cli *cli, const struct inq_run *run)

@@ -7,5 +7,6 @@
 #include "trace/classify.h"
 #include "trace/comm_rows.h"
 #include "trace/files.h"
+#include "trace/kernel_kind.h"
 
 #endif

@@ -94,14 +94,6 @@ int inq_strtab_add(struct inq_strtab *tab, const char *text, size_t len, uint32_
     return code;
 }
 
-bool inq_strtab_find(const struct inq_strtab *tab, const char *text, size_t len, uint32_t *id)
-{
-    *id = len > 0 && tab->n_slots > 0
-              ? tab->slots[slot_of(tab, inq_hash_bytes(text, len), text, len)]
-              : 0;
-    return *id != 0;
-}
-
 int inq_strtab_rename(struct inq_strtab *tab, uint32_t id, const char *text, struct inq_err *err)
 {
     size_t len = strlen(text);

@@ -7,8 +7,6 @@
 #include "base/arena.h"
 #include "inquest/error.h"
 
-#include <stdbool.h>
-
 struct inq_strtab_row {
     const char *text;
     uint64_t hash;
@@ -28,9 +26,7 @@ struct inq_strtab {
  * Fails with INQ_NOMEM, or INQ_LIMIT past 2^31 strings. */
 int inq_strtab_add(struct inq_strtab *tab, const char *text, size_t len, uint32_t *id,
                    struct inq_err *err);
-/* Whether the text is there; *id gets its id. */
-bool inq_strtab_find(const struct inq_strtab *tab, const char *text, size_t len, uint32_t *id);
-/* Gives an id (not 0) another text, copied; only adding or finding the old text finds the id still.
+/* Gives an id (not 0) another text, copied; adding the old text still finds the id.
  * Fails with INQ_NOMEM. */
 int inq_strtab_rename(struct inq_strtab *tab, uint32_t id, const char *text, struct inq_err *err);
 /* The text, NUL-terminated, valid until the release; "" for an id never given out. */

@@ -307,10 +307,6 @@ struct inq_cli_line {
     size_t hashes; /* '#' without a break before here */
 };
 
-/* Where --redact or an option that goes with it was given: takes the names out of the run, says how
- * many, and writes the map that was asked for. Returns an exit status. */
-int inq_cli_redact(struct inq_cli *cli, struct inq_run *run);
-
 /* Remembers the files of the run, but not those that were not understood (a report of an earlier
  * call in the folder): output over one of them is refused. Fails with INQ_NOMEM. */
 int inq_cli_keep_inputs(const struct inq_cli *cli, const struct inq_run *run, struct inq_err *err);

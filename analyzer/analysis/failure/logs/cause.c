@@ -21,6 +21,8 @@
 #define ZONES (54000 * SECOND)
 /* Training lines that are looked at for each fault. */
 #define MAX_PROGRESS 4096
+/* New starts that are looked at; launchers allow few. */
+#define MAX_RESTARTS 256
 /* The same on several ranks within this is one incident. */
 #define AT_ONCE (5 * SECOND)
 
@@ -67,19 +69,15 @@ static bool is_denied(const struct inq_log_mark *a, const struct inq_log_mark *b
 /* Whether b is behind a, as far as that can be known. */
 static bool behind(const struct inq_log_mark *a, const struct inq_log_mark *b)
 {
-    if (timed(a) && timed(b) && !same_part(a, b)) {
+    /* a kernel's log and a program's in one file were written as two */
+    bool joined = inq_log_of_host(a->event->kind) != inq_log_of_host(b->event->kind);
+    if (timed(a) && timed(b) && (joined || !same_part(a, b))) {
         return b->time_ns > a->time_ns + a->event->coarse_ns + b->event->coarse_ns;
     }
     return same_part(a, b) && b->event->line > a->event->line && !is_denied(a, b);
 }
 
 /* ---- survived -------------------------------------------------------------------------------- */
-
-/* An exception ends its own process: what others wrote behind it proves nothing. */
-static bool is_raised(const struct inq_log_mark *mark)
-{
-    return mark->event->kind == INQ_LOG_PYTHON_ERROR || mark->raised;
-}
 
 /* The training output behind the line is of before it, by its times. */
 static bool is_flushed_late(const struct inq_log_case *c, const struct inq_log_mark *mark)
@@ -103,9 +101,28 @@ static bool is_named_end(const struct inq_log_mark *mark)
 /* The launcher started the workers again, behind this line. */
 static bool was_restarted(const struct inq_log_case *c, const struct inq_log_mark *mark)
 {
-    for (size_t i = 0; i < c->n_marks; i++) {
-        if (c->marks[i].event->kind == INQ_LOG_RESTARTED && behind(mark, &c->marks[i])) {
+    for (size_t i = 0; i < c->n_restarts; i++) {
+        if (behind(mark, &c->marks[c->restarts[i]])) {
             return true;
+        }
+    }
+    return false;
+}
+
+/* As was_restarted, and the workers then made steps; by times, as lines of several processes prove
+ * nothing by their order. */
+static bool has_recovered(const struct inq_log_case *c, const struct inq_log_mark *mark)
+{
+    for (size_t i = 0; i < c->n_restarts && timed(mark); i++) {
+        const struct inq_log_mark *restart = &c->marks[c->restarts[i]];
+        if (!timed(restart) || !behind(mark, restart)) {
+            continue;
+        }
+        for (size_t k = 0; k < c->n_progress; k++) {
+            const struct inq_log_mark *step = &c->marks[c->progress[k]];
+            if (timed(step) && behind(restart, step)) {
+                return true;
+            }
         }
     }
     return false;
@@ -114,7 +131,7 @@ static bool was_restarted(const struct inq_log_case *c, const struct inq_log_mar
 /* The run went on behind a fault: training lines, or the fault's own end. */
 static void find_survived(struct inq_log_case *c, struct inq_log_mark *mark)
 {
-    bool raised = is_raised(mark);
+    bool raised = mark->fatal;
     bool transient = is_transient(mark->event->kind) || raised;
     size_t n = 0;
     bool long_after = false;
@@ -243,9 +260,31 @@ static void find_late(const struct inq_log_case *c, struct inq_log_mark *mark,
     }
     /* a process ends once: an exception behind another process's loss of a peer, without labels, is
      * of a third */
-    bool other = is_raised(mark) && mark->event->writer == 0 && is_loss(first->event->kind);
+    bool other = mark->fatal && mark->event->writer == 0 && is_loss(first->event->kind);
     mark->late = may_follow(mark) && !other && one_writer(mark, first) &&
                  mark->event->line > first->event->line;
+}
+
+/* The launcher started the workers again between the two: what comes later is of others. */
+static bool is_of_earlier_start(const struct inq_log_case *c, const struct inq_log_mark *a,
+                                const struct inq_log_mark *b)
+{
+    for (size_t i = 0; i < c->n_restarts; i++) {
+        const struct inq_log_mark *restart = &c->marks[c->restarts[i]];
+        if (behind(a, restart) && behind(restart, b)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t count_restarts(const struct inq_log_case *c, const struct inq_log_mark *mark)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_restarts; i++) {
+        n += behind(&c->marks[c->restarts[i]], mark);
+    }
+    return n;
 }
 
 static const struct inq_log_mark *first_symptom(const struct inq_log_case *c,
@@ -255,7 +294,8 @@ static const struct inq_log_mark *first_symptom(const struct inq_log_case *c,
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_mark *mark = &c->marks[i];
         bool comparable = one_writer(mark, like) || (timed(mark) && timed(like));
-        if (is_symptom(mark) && comparable && (first == NULL || behind(mark, first))) {
+        if (is_symptom(mark) && comparable && (first == NULL || behind(mark, first)) &&
+            !is_of_earlier_start(c, mark, like)) {
             first = mark;
         }
     }
@@ -295,13 +335,17 @@ static int index_marks(struct inq_log_case *c, struct inq_err *err)
 {
     c->progress = inq_arena_array(c->arena, c->n_marks, sizeof *c->progress);
     c->ends = inq_arena_array(c->arena, c->n_marks, sizeof *c->ends);
-    if (c->progress == NULL || c->ends == NULL) {
+    c->restarts = inq_arena_array(c->arena, MAX_RESTARTS, sizeof *c->restarts);
+    if (c->progress == NULL || c->ends == NULL || c->restarts == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
     }
     for (size_t i = 0; i < c->n_marks; i++) {
         enum inq_log_kind kind = c->marks[i].event->kind;
         if (kind == INQ_LOG_PROGRESS && c->n_progress < MAX_PROGRESS) {
             c->progress[c->n_progress++] = (uint32_t)i;
+        }
+        if (kind == INQ_LOG_RESTARTED && c->n_restarts < MAX_RESTARTS) {
+            c->restarts[c->n_restarts++] = (uint32_t)i;
         }
         if (kind == INQ_LOG_NFS_OK || kind == INQ_LOG_LINK_UP || kind == INQ_LOG_POD_STARTED) {
             c->ends[c->n_ends++] = (uint32_t)i;
@@ -450,7 +494,8 @@ static bool is_bad_end(const struct inq_log_mark *mark)
     bool killed = kind == INQ_LOG_EXIT_ROW || kind == INQ_LOG_KILLED || kind == INQ_LOG_MPI_ABORT ||
                   kind == INQ_LOG_SEGFAULT || kind == INQ_LOG_ABORTED || kind == INQ_LOG_POD_OOM ||
                   kind == INQ_LOG_SLURM_TIME_LIMIT || kind == INQ_LOG_SLURM_OOM ||
-                  kind == INQ_LOG_MPI_TIME_LIMIT;
+                  kind == INQ_LOG_MPI_TIME_LIMIT || kind == INQ_LOG_TIME_LIMIT ||
+                  kind == INQ_LOG_MEMORY_LIMIT;
     bool given_up = kind == INQ_LOG_PYTHON_ERROR && strstr(mark->event->op, "ChildFailed") != NULL;
     return killed || given_up || (kind == INQ_LOG_SLURM_EXIT && mark->event->code != 0) ||
            kind == INQ_LOG_EXIT;
@@ -509,7 +554,7 @@ static void readmit(struct inq_log_case *c)
         struct inq_log_mark *mark = &c->marks[i];
         bool own = mark->means.role == INQ_LOG_CAUSE && mark->survived && mark->by_order &&
                    mark->means.weight >= INQ_LOG_FAIR && !was_ended_well(c, mark) &&
-                   (c->ended_badly || (is_raised(mark) && !mark->went_on));
+                   (c->ended_badly || (mark->fatal && !mark->went_on));
         bool later = best == NULL || best->event->file != mark->event->file ||
                      mark->event->line > best->event->line;
         best = own && later ? mark : best;
@@ -535,14 +580,16 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
     for (size_t i = 0; i < c->n_marks; i++) {
         struct inq_log_mark *mark = &c->marks[i];
         if (mark->means.role != INQ_LOG_CAUSE || mark->means.weight == 0) {
-            mark->survived = mark->went_on || was_ended_well(c, mark);
+            mark->survived = mark->went_on || was_ended_well(c, mark) || has_recovered(c, mark);
             continue;
         }
-        bool same = like != NULL && one_writer(like, mark) && timed(like) == timed(mark);
+        bool same = like != NULL && one_writer(like, mark) && timed(like) == timed(mark) &&
+                    c->n_restarts == 0;
         first = same ? first : first_symptom(c, mark);
         like = mark;
         find_survived(c, mark);
-        mark->survived = mark->survived || was_ended_well(c, mark) || is_of_before(c, mark);
+        mark->survived = mark->survived || was_ended_well(c, mark) || is_of_before(c, mark) ||
+                         has_recovered(c, mark);
         find_ended(c, mark);
         find_late(c, mark, first);
         if (stands(mark) && (c->cause == NULL || better(mark, c->cause))) {
@@ -556,6 +603,7 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
         readmit(c);
     }
     if (c->cause != NULL) {
+        c->n_earlier = count_restarts(c, c->cause);
         find_roots(c);
         find_confirmation(c);
     }

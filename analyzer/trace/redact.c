@@ -444,7 +444,7 @@ static size_t put_word(struct draft *d, const char *p, size_t len)
 static const char *finished(struct draft *d, const char *text)
 {
     const char *result = text;
-    if (d->changed) {
+    if (d->changed && d->out.code == INQ_OK) {
         result = inq_arena_strndup(d->arena, d->out.buf, d->out.len);
     }
     if (d->out.code != INQ_OK || result == NULL) {

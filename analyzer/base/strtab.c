@@ -94,6 +94,18 @@ int inq_strtab_add(struct inq_strtab *tab, const char *text, size_t len, uint32_
     return code;
 }
 
+int inq_strtab_rename(struct inq_strtab *tab, uint32_t id, const char *text, struct inq_err *err)
+{
+    size_t len = strlen(text);
+    const char *copy = inq_arena_strndup(&tab->arena, text, len);
+    if (copy == NULL || len > UINT32_MAX) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a name of %zu bytes", len);
+    }
+    tab->rows[id].text = copy;
+    tab->rows[id].len = (uint32_t)len;
+    return INQ_OK;
+}
+
 const char *inq_strtab_get(const struct inq_strtab *tab, uint32_t id)
 {
     return id < tab->n ? tab->rows[id].text : "";

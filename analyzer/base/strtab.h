@@ -26,6 +26,9 @@ struct inq_strtab {
  * Fails with INQ_NOMEM, or INQ_LIMIT past 2^31 strings. */
 int inq_strtab_add(struct inq_strtab *tab, const char *text, size_t len, uint32_t *id,
                    struct inq_err *err);
+/* Gives an id (not 0) another text, copied; adding the old text still finds the id.
+ * Fails with INQ_NOMEM. */
+int inq_strtab_rename(struct inq_strtab *tab, uint32_t id, const char *text, struct inq_err *err);
 /* The text, NUL-terminated, valid until the release; "" for an id never given out. */
 const char *inq_strtab_get(const struct inq_strtab *tab, uint32_t id);
 size_t inq_strtab_len(const struct inq_strtab *tab, uint32_t id);

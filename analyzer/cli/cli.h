@@ -38,6 +38,9 @@ enum inq_option_id {
     INQ_OPT_TOP,
     INQ_OPT_METHOD,
     INQ_OPT_ALIGN,
+    INQ_OPT_REDACT,
+    INQ_OPT_REDACT_KEY,
+    INQ_OPT_REDACT_MAP,
     INQ_OPT_FAIL_ON,
     INQ_OPT_MAKE,
     INQ_OPT_STAGES,
@@ -89,6 +92,11 @@ enum inq_option_id {
 /* What every command that reads traces takes. */
 #define INQ_OPT_READS                                                                              \
     (INQ_OPT_BIT(INQ_OPT_JOBS) | INQ_OPT_BIT(INQ_OPT_PROGRESS) | INQ_OPT_BIT(INQ_OPT_ALIGN))
+
+/* What every command that takes names out of what it writes takes. */
+#define INQ_OPT_REDACTS                                                                            \
+    (INQ_OPT_BIT(INQ_OPT_REDACT) | INQ_OPT_BIT(INQ_OPT_REDACT_KEY) |                               \
+     INQ_OPT_BIT(INQ_OPT_REDACT_MAP))
 
 enum inq_completion {
     INQ_COMPLETE_NONE,
@@ -200,6 +208,7 @@ struct inq_cli {
     struct inq_cli_inputs *inputs; /* the files of the runs that were read */
     enum inq_format format;
     bool json_errors;
+    char redacted[128]; /* what --redact has replaced: "hosts 2, paths 17, ..."; "" nothing */
 };
 
 /* Reads argv into *cli; `words` is the caller's to free with inq_cli_release. Returns INQ_EXIT_OK,

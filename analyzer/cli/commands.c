@@ -8,10 +8,11 @@
     (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_RANK) |    \
      INQ_OPT_BIT(INQ_OPT_STEP) | INQ_OPT_BIT(INQ_OPT_TIME) | INQ_OPT_BIT(INQ_OPT_ONLY) |           \
      INQ_OPT_BIT(INQ_OPT_METHOD) | INQ_OPT_BIT(INQ_OPT_WHAT_IF) | INQ_OPT_BIT(INQ_OPT_FAIL_ON) |   \
-     INQ_OPT_BIT(INQ_OPT_TABLE) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+     INQ_OPT_BIT(INQ_OPT_TABLE) | INQ_OPT_REDACTS | INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 #define INFO_OPTIONS                                                                               \
-    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_BIT(INQ_OPT_VERBOSE))
+    (INQ_OPT_WRITES | INQ_OPT_READS | INQ_OPT_BIT(INQ_OPT_FORMAT) | INQ_OPT_REDACTS |              \
+     INQ_OPT_BIT(INQ_OPT_VERBOSE))
 
 /* What every command that takes a schedule with its times, or one job of a run, takes. */
 #define SCHEDULE_OR_RUN                                                                            \

@@ -8,5 +8,6 @@
 #include "trace/collectives.h"
 #include "trace/comm_rows.h"
 #include "trace/files.h"
+#include "trace/kernel_kind.h"
 
 #endif

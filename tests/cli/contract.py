@@ -157,6 +157,8 @@ def analyses(work):
     check("analyze", pipeline, "-q", "-f", "json", "--what-if", "stage=1:factor=0.5", "--what-if", "rank=9:fix")
     odd_runs(work)
     check("analyze", *samples[:2], "-q", "-f", "json")
+    for run_of_one in (samples[:1], samples[:2]):
+        check("analyze", *run_of_one, "-q", "-f", "json", "--redact")
     logs = os.path.join(source, "tests/bench/failure_corpus")
     for path in sorted(e.path for e in os.scandir(logs)):
         check("analyze", path, "-q", "-f", "json", statuses=(0, 1))

@@ -2,7 +2,7 @@
 /* Kernels by name, rank against rank. */
 #include "analysis/measure/kernel_speed.h"
 
-#include "analysis/measure/kernel_kind.h"
+#include "trace/trace.h"
 #include "analysis/measure/row_merge.h"
 #include "base/mem.h"
 #include "base/sort.h"

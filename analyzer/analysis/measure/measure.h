@@ -6,7 +6,6 @@
 #include "analysis/measure/arrivals.h"
 #include "analysis/measure/cells.h"
 #include "analysis/measure/interval.h"
-#include "analysis/measure/kernel_kind.h"
 #include "analysis/measure/kernel_speed.h"
 #include "analysis/measure/peer_time.h"
 #include "analysis/measure/roles.h"

@@ -2,7 +2,7 @@
 /* Laying the steps of a rank side by side, kernel by kernel. */
 #include "analysis/measure/step_texture.h"
 
-#include "analysis/measure/kernel_kind.h"
+#include "trace/trace.h"
 #include "analysis/measure/row_merge.h"
 #include "base/mem.h"
 #include "base/stats.h"

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <string.h>

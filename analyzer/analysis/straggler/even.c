@@ -5,6 +5,7 @@
 #include "analysis/straggler/stretches.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "trace/trace.h"
 
 /* ---- what the work usually takes ------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "trace/trace.h"
 
 #include <math.h>
 

@@ -5,6 +5,7 @@
 #include "analysis/straggler/host_gaps.h"
 #include "analysis/measure/measure.h"
 #include "base/mem.h"
+#include "trace/trace.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ONLY = 32, MAX_WHAT_IF = 64, SETTINGS = 6 };
+enum { MAX_ONLY = 32, MAX_WHAT_IF = 64, SETTINGS = 7 };
 
 /* All that one call works with; released in one place. */
 struct analysis {
@@ -391,13 +391,14 @@ static int write_reports(struct analysis *a)
         {"ranks", cli->value[INQ_OPT_RANK]},
         {"steps", cli->value[INQ_OPT_STEP]},
         {"time", cli->value[INQ_OPT_TIME]},
+        {"redacted", cli->redacted}, /* the last: only if anything was */
     };
     struct inq_report_options options = inq_cli_report_options(cli);
     options.ranks = a->ranks;
     options.n_ranks = a->n_ranks;
     options.hidden = hidden_sections(a);
     options.settings = settings;
-    options.n_settings = SETTINGS;
+    options.n_settings = cli->redacted[0] != '\0' ? SETTINGS : SETTINGS - 1;
     options.table = cli->value[INQ_OPT_TABLE];
     if (cli->format == INQ_FORMAT_PERFETTO && a->n_reports > 1) {
         return write_by_job(a, &options);

@@ -97,6 +97,9 @@ static const struct inq_key options_keys[] = {
     INQ_KEY_NULL("ranks", TEXT, "", "--rank", "not given"),
     INQ_KEY_NULL("steps", TEXT, "", "--step", "not given"),
     INQ_KEY_NULL("time", TEXT, "", "--time", "not given"),
+    INQ_KEY_IF("redacted", TEXT, "",
+               "what --redact has replaced, \"hosts 2, paths 17, users 1, kernels 40, modules 0\"",
+               "names are as recorded"),
     INQ_KEYS_END,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kinds of kernels by the words that libraries put into their names. */
-#include "analysis/measure/kernel_kind.h"
+#include "trace/kernel_kind.h"
 
 #include <string.h>
 

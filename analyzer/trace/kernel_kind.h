@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a compute kernel's time depends on, as far as its name tells. */
-#ifndef INQ_ANALYSIS_MEASURE_KERNEL_KIND_H
-#define INQ_ANALYSIS_MEASURE_KERNEL_KIND_H
+#ifndef INQ_TRACE_KERNEL_KIND_H
+#define INQ_TRACE_KERNEL_KIND_H
 
 enum inq_kernel_kind {
     INQ_KERNEL_MATH,   /* matrix products, convolutions, attention: the clock of the cores first */

@@ -105,8 +105,9 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
     case INQ_END_WAITS:
     case INQ_END_CIRCLE:
         if (node->op != INQ_NONE) {
-            const char *peer = node->n_edges > 0 ? inq_say(c->arena, " for rank %" PRId32,
-                                                           c->model.ranks[node->edges[0].to].rank)
+            uint32_t first = inq_state_first_of(&c->waits, rank);
+            const char *peer = first != INQ_NONE ? inq_say(c->arena, " for rank %" PRId32,
+                                                           c->model.ranks[first].rank)
                                                  : "";
             bool both = node->end == INQ_END_CIRCLE && waiter[0] != '\0';
             add_evidence(c, rank,

@@ -209,6 +209,16 @@ static void say_judged(const struct inq_validation *v, struct inq_out *out)
     }
 }
 
+static void fix_say_limit(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    if (fixes->n_left_out > 0) {
+        inq_out_printf(out,
+                       "Limit: %zu more fixes that findings call for are not looked at; name one "
+                       "with --fix.",
+                       fixes->n_left_out);
+    }
+}
+
 /* The verdict in one sentence. */
 static void fix_say_best(const struct inq_fixes *fixes, struct inq_out *out)
 {
@@ -376,6 +386,8 @@ static void fix_text(const struct inq_fixes *fixes, const struct inq_report_opti
     if (shown < fixes->n) {
         inq_out_printf(out, "    and %zu more (-v shows all)\n", fixes->n - shown);
     }
+    fix_collect(fix_say_limit, fixes, &text);
+    paragraph(&pen, &text);
     inq_out_release(&text);
 }
 
@@ -437,6 +449,8 @@ static void fix_markdown(const struct inq_fixes *fixes, struct inq_arena *arena,
     for (size_t i = 0; i < fixes->n; i++) {
         markdown_fix(out, i + 1, &fixes->fixes[i]);
     }
+    fix_collect(fix_say_limit, fixes, &text);
+    markdown_line(out, "\n", text.buf);
     inq_out_release(&text);
 }
 
@@ -603,6 +617,7 @@ static void fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out
         write_fix(&json, fixes, &fixes->fixes[i]);
     }
     inq_json_end_array(&json);
+    inq_json_int(&json, "fixes_left_out", (int64_t)fixes->n_left_out);
     inq_json_end_object(&json);
     inq_out_release(&headline);
 }
@@ -638,6 +653,8 @@ static void write_plain(const void *ctx, struct inq_out *out)
         fix_collect_one(fix_say_cost, fix, &text);
         inq_html_element(out, "p", text.buf);
     }
+    fix_collect(fix_say_limit, fixes, &text);
+    inq_html_element(out, "p", text.buf);
     inq_out_release(&text);
 }
 

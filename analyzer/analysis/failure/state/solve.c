@@ -85,13 +85,6 @@ static bool holds(const struct drawing *d, uint32_t list)
     return next_of(others, 0, d->rank, NULL) < others->n;
 }
 
-uint32_t inq_state_first_of(const struct inq_solution *waits, uint32_t rank)
-{
-    uint32_t list = waits->nodes[rank].others;
-    return list == INQ_NONE ? INQ_NONE
-                            : waits->others[list].at[next_of(&waits->others[list], 0, rank, NULL)];
-}
-
 /* ---- collectives ----------------------------------------------------------------------------- */
 
 /* Whether the member has not come to `seq`: it stands before it, or at it with nothing pending. */
@@ -255,8 +248,10 @@ static bool waits_longer(const struct drawing *d, uint32_t a, uint32_t b)
 /* Keeps the two that wait longest: one of them may be on the list itself. */
 static void wait_for(struct drawing *d, uint32_t list)
 {
+    const struct inq_state_others *others = &d->waits->others[list];
     uint32_t *longest = d->waits->others[list].longest;
     d->waits->nodes[d->rank].others = list;
+    d->waits->nodes[d->rank].first = others->at[next_of(others, 0, d->rank, NULL)];
     if (longest[0] == INQ_NONE || waits_longer(d, d->rank, longest[0])) {
         longest[1] = longest[0];
         longest[0] = d->rank;
@@ -485,7 +480,7 @@ int inq_state_solve(const struct inq_state *model, struct inq_solution *waits, s
     }
     for (size_t r = 0; r < model->n_ranks; r++) {
         struct inq_state_node *node = &waits->nodes[r];
-        node->op = node->others = node->waiter = node->waiter_op = INQ_NONE;
+        node->op = node->first = node->others = node->waiter = node->waiter_op = INQ_NONE;
     }
     int code = INQ_OK;
     for (; d.rank < model->n_ranks && code == INQ_OK; d.rank++) {

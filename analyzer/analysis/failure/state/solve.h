@@ -27,6 +27,7 @@ struct inq_state_node {
     enum inq_state_end end;
     uint32_t op;        /* the pending op that holds it; INQ_NONE none */
     bool unstarted;     /* on the GPU: its peers have started the op, but not finished it */
+    uint32_t first;     /* for whom it waits; INQ_NONE nobody */
     uint32_t others;    /* whom it waits for, index into the solution's; INQ_NONE nobody */
     uint32_t waiter;    /* of those that wait for it the one that waits longest; INQ_NONE nobody */
     uint32_t waiter_op; /* its op */
@@ -42,8 +43,6 @@ struct inq_solution {
 int inq_state_solve(const struct inq_state *model, struct inq_solution *waits, struct inq_err *err);
 /* Whether others wait for it, and it for nobody: known to be stuck. */
 bool inq_state_is_stuck(const struct inq_state_node *node);
-/* The first for whom the rank waits, INQ_NONE nobody. */
-uint32_t inq_state_first_of(const struct inq_solution *waits, uint32_t rank);
 /* Marks all ranks from which a marked rank can be reached. Fails with INQ_NOMEM. */
 int inq_state_reach(const struct inq_state *model, const struct inq_solution *waits, bool *marked,
                     struct inq_err *err);

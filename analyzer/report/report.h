@@ -28,9 +28,10 @@ void inq_document_json(const struct inq_document *doc, struct inq_out *out, bool
 /* The verdict's evidence, with where to look: "Measured ...; expected .... See rank 5, 0.1s~0.2s.";
  * "" none. */
 const char *inq_say_why(const struct inq_view *view);
-/* "established: 8 of 8 ranks, 5 of 5 steps judged, simulated base +0.0 %."; "" none. */
+/* "8 of 8 ranks, 5 of 5 steps judged, simulation +0.0 % off the record; confidence: established.";
+ * "" none. */
 const char *inq_say_sure(const struct inq_view *view);
-/* "Where a step of 14.2 ms goes: compute 9.95 ms, waiting for rank 5 2.54 ms, ..."; "" without an
+/* "Where a step of 14.2 ms goes: 9.95 ms compute, 2.54 ms waiting for rank 5, ..."; "" without an
  * account. */
 const char *inq_say_where(const struct inq_view *view);
 /* "4 of 4 ranks, 3 steps of 1.06 s (median), 30 collectives matched." */

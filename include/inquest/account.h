@@ -24,11 +24,11 @@ extern "C" {
     X(UNCLASSIFIED, "unclassified", "unclassified kernels")                                        \
     X(TRANSFER, "transfer", "transfer")                                                            \
     X(WAIT, "wait", "waiting for other ranks")                                                     \
-    X(COMM, "communication_not_separable", "communication, wait and transfer not separable")       \
+    X(COMM, "communication_not_separable", "communication (wait and transfer not separable)")      \
     X(COPY, "copy", "copies")                                                                      \
-    X(HOST, "host", "host")                                                                        \
+    X(HOST, "host", "waiting for the host")                                                        \
     X(DEPENDENCY, "dependency", "waiting for input of another stage")                              \
-    X(IDLE, "idle_other", "idle, cause not recorded")
+    X(IDLE, "idle_other", "idle (cause not recorded)")
 
 enum inq_account_class {
 #define INQ_ACCOUNT_ENUM(name, id, words) INQ_ACCOUNT_##name,

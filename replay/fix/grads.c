@@ -134,7 +134,7 @@ static int check(const struct fix_job *job, struct inq_err *err)
     }
     if (!labelled) {
         return inq_err_set(err, INQ_UNSUPPORTED,
-                           "where the backward begins is known of labelled ops only; bucket-size "
+                           "where the backward begins is known of labeled ops only; bucket-size "
                            "changes the collectives that there are");
     }
     if (overlapped) {

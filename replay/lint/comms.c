@@ -338,7 +338,7 @@ static int lint_blocking(struct inq_calls *c, enum inq_grouping grouping)
     if (code != INQ_OK || !runs) {
         return code;
     }
-    const char *advice = grouped ? "make them neighbours in one group, or reorder one of the ranks"
+    const char *advice = grouped ? "make them neighbors in one group, or reorder one of the ranks"
                                  : "put both calls of a rank in one group, or let one rank receive "
                                    "before it sends";
     code =
@@ -411,7 +411,7 @@ static int add_call(struct pairing *p, int32_t rank, uint32_t index)
     uint32_t *slot = action->microbatch < 0 ? NULL : slot_of(p, action, &other);
     if (slot == NULL) {
         return complain(c, INQ_LINT_PAIRING, &call,
-                        "the stage has no neighbour on that side; drop it");
+                        "the stage has no neighbor on that side; drop it");
     }
     call.peer = c->schedule->stage_rank[other];
     if (call.peer == rank) {

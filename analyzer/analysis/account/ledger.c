@@ -264,7 +264,7 @@ static const char *host_words(const char *name)
     static const struct word words[] = {
         {"DataLoader", "data loading"},
         {"dataloader", "data loading"},
-        {"Synchronize", "synchronisation"},
+        {"Synchronize", "synchronization"},
         {"Malloc", "memory allocation"},
         {"Free", "memory allocation"},
         {"garbage", "garbage collection"},

@@ -6,9 +6,8 @@ static const struct {
     enum inq_finding_kind kind;
     const char *text;
 } advices[] = {
-    {INQ_FINDING_SLOW_GPU,
-     "Compare clocks, temperature, power cap and ECC state of this GPU with "
-     "its neighbours (nvidia-smi -q); take it out of the job if they differ."},
+    {INQ_FINDING_SLOW_GPU, "Compare clocks, temperature, power cap and ECC state of this GPU with "
+                           "its neighbors (nvidia-smi -q); take it out of the job if they differ."},
     {INQ_FINDING_SLOW_WORKER,
      "Look at this worker's GPU clocks and host load; move the job off it and compare."},
     {INQ_FINDING_MORE_WORK, "Look at how the work is divided: batch and sequence lengths, experts, "

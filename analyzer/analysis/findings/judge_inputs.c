@@ -28,10 +28,10 @@ static void judge_missing(const struct inq_trace *trace, struct inq_findings *f)
     finding->measured = inq_findings_text(f, "%zu ranks with a trace", trace->n_ranks);
     finding->expected = inq_findings_text(f, "%d, the world size", trace->world_size);
     finding->title =
-        inq_findings_text(f, "%s left no trace (%zu of %d)",
-                          inq_say_ranks(f->arena, trace->missing, trace->n_missing, true),
+        inq_findings_text(f, "No trace from %s (%zu of %d ranks)",
+                          inq_say_ranks(f->arena, trace->missing, trace->n_missing, false),
                           trace->n_missing, trace->world_size);
-    finding->detail = "What these ranks did, and whether others waited for them, cannot be told.";
+    finding->detail = "What happened there, and whether others waited for it, is not recorded.";
     finding->advice = "Collect their traces, or find out why they wrote none: a rank that died "
                       "first often left nothing.";
 }

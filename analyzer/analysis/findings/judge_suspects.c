@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -99,8 +100,8 @@ static const char *fault(struct inq_findings *f, const struct inq_suspect *suspe
                                  100.0 * (suspect->ratio - 1.0), peers);
     }
     if (suspect->kind == INQ_FINDING_SLOW_WORKER) {
-        return inq_findings_text(f, "%s %.2f times as long as those of %s",
-                                 whose(f, suspect, "compute op", "take", "take"), suspect->ratio,
+        return inq_findings_text(f, "%s %.2f times as long as that of %s",
+                                 whose(f, suspect, "compute", "takes", "take"), suspect->ratio,
                                  peers);
     }
     if (suspect->kind == INQ_FINDING_MORE_WORK && isfinite(suspect->ratio)) {
@@ -140,7 +141,7 @@ static const char *advice(struct inq_findings *f, const struct inq_suspect *susp
     }
     if (suspect->kind == INQ_FINDING_LATE_HOST && suspect->running[0]) {
         return inq_findings_text(f,
-                                 "Find out why the host is in %s then: data loading, garbage "
+                                 "Find out what keeps the host in %s: data loading, garbage "
                                  "collection, checkpoints, other processes on its cores.",
                                  suspect->running);
     }
@@ -160,8 +161,8 @@ static void set_measure(struct inq_findings *f, const struct inq_suspect *suspec
     finding->measured =
         inq_findings_text(f, "%s %s per step", what, inq_findings_time(f, suspect->own_ns));
     const char *like = suspect->rotates        ? "without the pauses"
-                       : suspect->n_ranks == 1 ? "as the median of its peers"
-                                               : "as the median of their peers";
+                       : suspect->n_ranks == 1 ? "the median of its peers"
+                                               : "the median of their peers";
     finding->expected =
         inq_findings_text(f, "%s, %s", inq_findings_time(f, suspect->peers_ns), like);
 }
@@ -172,12 +173,15 @@ static const char *detail(struct inq_findings *f, const struct inq_suspect *susp
     const char *waits = "";
 
     if (suspect->waits > 0) {
-        waits = inq_findings_text(f,
-                                  " %s arrived last at %llu of the %llu collectives in which "
-                                  "somebody waited.",
-                                  suspect->n_ranks == 1 ? "It" : "One of them",
-                                  (unsigned long long)suspect->last_arrivals,
-                                  (unsigned long long)suspect->waits);
+        bool all = suspect->last_arrivals == suspect->waits;
+        const char *share =
+            all ? "all" : inq_findings_text(f, "%" PRIu64 " of the", suspect->last_arrivals);
+        waits = inq_findings_text(
+            f, " %s arrived last at %s %" PRIu64 " collectives in which others waited.",
+            suspect->n_ranks == 1 ? "It" : "One of them", share, suspect->waits);
+        if (suspect->waits == 1) {
+            waits = all ? " Another rank waited for it in one collective." : "";
+        }
     }
     return inq_findings_text(f, "Measured %s; expected %s.%s", finding->measured, finding->expected,
                              waits);
@@ -309,10 +313,10 @@ static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
     finding->n_stages = 1;
     finding->measured = inq_findings_text(f, "compute %s per step on stage %d",
                                           inq_findings_time(f, suspect->own_ns), suspect->stage);
-    finding->expected = inq_findings_text(f, "%s, as the median of the other stages",
+    finding->expected = inq_findings_text(f, "%s, the median of the other stages",
                                           inq_findings_time(f, suspect->peers_ns));
     finding->title = inq_findings_text(
-        f, "Stage %d%s computes %.2f times as long as the other stages, which wait for it",
+        f, "Stage %d%s takes %.2f times as long to compute as the other stages, which wait for it",
         suspect->stage, suspect->kind == INQ_FINDING_SLOW_LAST_STAGE ? ", the last one," : "",
         suspect->ratio);
     finding->detail = inq_findings_text(

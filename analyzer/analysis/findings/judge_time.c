@@ -37,7 +37,7 @@ static const struct view views[] = {
     {INQ_FINDING_HOST_BOUND, INQ_ACCOUNT_HOST, INQ_ACCOUNT_HOST, 0.3, 0.5,
      "the GPUs wait for their hosts to launch work", "hosts that run ahead of their GPUs",
      "Launch less and larger work: CUDA graphs, compiled or fused kernels, larger batches, fewer "
-     "synchronisations."},
+     "synchronizations."},
     {INQ_FINDING_EXPOSED_COPY, INQ_ACCOUNT_COPY, INQ_ACCOUNT_COPY, 0.2, 0.4,
      "copies not covered by compute", "copies covered by compute",
      "Copy from pinned memory on a stream of its own, ahead of use."},
@@ -88,12 +88,12 @@ static void judge_view(struct inq_findings *f, const struct view *view)
     }
     const char *percent = inq_findings_percent(f, share);
     finding->title = inq_findings_text(f, "%s of the time: %s", percent, view->title);
-    finding->measured = inq_findings_text(f, "%s of the rank-time, %s of a step of %s", percent,
+    finding->measured = inq_findings_text(f, "%s of the time, %s of a step of %s", percent,
                                           inq_findings_time(f, ns), inq_findings_time(f, a->t_ns));
     finding->expected = view->expected;
     finding->detail =
-        inq_findings_text(f, "Measured: %s%s%s. Waiting for other ranks is not in it.",
-                          finding->measured, causes[0] ? "; part of it may go with " : "", causes);
+        inq_findings_text(f, "Measured %s, without waiting for other ranks%s%s.", finding->measured,
+                          causes[0] ? "; part of it may be due to " : "", causes);
     finding->advice = view->advice;
 }
 

@@ -22,7 +22,7 @@ static bool is_about_time(const struct inq_finding *finding)
            finding->kind != INQ_FINDING_DAMAGED_INPUT;
 }
 
-/* "compute 80 %, transfer 12 %, ..." of the rank-time: what makes up half a percent or more. */
+/* "80 % compute, 12 % transfer, ...", of the rank-time: what makes up half a percent or more. */
 static const char *where_time_goes(struct inq_findings *f)
 {
     const struct inq_account *a = f->report->account;
@@ -32,11 +32,11 @@ static const char *where_time_goes(struct inq_findings *f)
         double share = (double)a->class_ns[c] / (double)a->t_ns;
         if (share >= MENTIONED) {
             text = inq_findings_text(f, "%s%s%s %s", text, text[0] ? ", " : "",
-                                     inq_account_class_words((enum inq_account_class)c),
-                                     inq_findings_percent(f, share));
+                                     inq_findings_percent(f, share),
+                                     inq_account_class_words((enum inq_account_class)c));
         }
     }
-    return text[0] ? inq_findings_text(f, "%s of the rank-time", text) : "";
+    return text;
 }
 
 /* Slices of a profiler unknown here may be anything; a synchronisation is no work. */
@@ -122,7 +122,7 @@ static void say_nothing_to_judge(struct inq_findings *f, const char *missing,
                                           missing, where[0] ? "; " : "", where);
 }
 
-/* What the confidence rests on: "8 of 8 ranks, 5 of 6 steps judged, simulated base +0.1 %." */
+/* What the confidence rests on: "8 of 8 ranks, 5 of 6 steps judged, simulation +0.1 % off." */
 static const char *say_sure(struct inq_findings *f)
 {
     const struct inq_account *a = f->report->account;
@@ -139,7 +139,8 @@ static const char *say_sure(struct inq_findings *f)
                : inq_findings_text(f, "%s, %zu of %zu step%s judged", text, a->steps_judged,
                                    a->n_steps, a->n_steps == 1 ? "" : "s");
     if (!isnan(a->base_error)) {
-        text = inq_findings_text(f, "%s, simulated base %+.1f %%", text, 100.0 * a->base_error);
+        text = inq_findings_text(f, "%s, simulation %+.1f %% off the record", text,
+                                 100.0 * a->base_error);
     }
     if (a->gains_problem[0] != '\0') {
         text = inq_findings_text(f, "%s; gains are not simulated: %s", text, a->gains_problem);
@@ -147,7 +148,8 @@ static const char *say_sure(struct inq_findings *f)
     return inq_findings_text(f, "%s.", text);
 }
 
-/* "replace-rank:5 takes a step from 14.1 to 11.6 ms (2.54 to 2.61 ms less) by simulation." */
+/* "replace-rank:5 would shorten the step from 14.1 ms to 11.6 ms (simulated; 2.54 ms to 2.61 ms
+ * less)." */
 static const char *say_fix(struct inq_findings *f, const struct inq_finding *finding)
 {
     const struct inq_account *a = f->report->account;
@@ -157,16 +159,17 @@ static const char *say_fix(struct inq_findings *f, const struct inq_finding *fin
         return "";
     }
     if (finding->low_ns != INQ_TIME_NONE) {
-        interval = inq_findings_text(f, ", %s to %s less", inq_findings_time(f, finding->low_ns),
+        interval = inq_findings_text(f, "; %s to %s less", inq_findings_time(f, finding->low_ns),
                                      inq_findings_time(f, finding->high_ns));
     }
     const char *how = finding->in_order_ns < 0 && inq_finding_is_cause(finding) &&
                               finding->kind != INQ_FINDING_PIPELINE_BUBBLE && !a->op_table
-                          ? "as measured, not simulated"
-                          : "by simulation";
-    return inq_findings_text(f, "%s: a step takes %s instead of %s %s%s. ", finding->fixes[0],
-                             inq_findings_time(f, a->t_ns - finding->cost_ns_per_step),
-                             inq_findings_time(f, a->t_ns), how, interval);
+                          ? "measured, not simulated"
+                          : "simulated";
+    return inq_findings_text(f, "%s would shorten the step from %s to %s (%s%s). ",
+                             finding->fixes[0], inq_findings_time(f, a->t_ns),
+                             inq_findings_time(f, a->t_ns - finding->cost_ns_per_step), how,
+                             interval);
 }
 
 static void say_healthy(struct inq_findings *f, const char *missing, struct inq_verdict *verdict)
@@ -177,7 +180,7 @@ static void say_healthy(struct inq_findings *f, const char *missing, struct inq_
 
     if (report->account && report->account->t_ns > 0 && !report->account->one_interval) {
         step =
-            inq_findings_text(f, "a step takes %s; ", inq_findings_time(f, report->account->t_ns));
+            inq_findings_text(f, "a step takes %s: ", inq_findings_time(f, report->account->t_ns));
     }
     verdict->cls = "healthy";
     verdict->confidence = sure ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;

@@ -267,5 +267,5 @@ int inq_schedule_recognise(const struct inq_op_model *model, struct inq_schedule
     inq_mem_free(s.wanted);
     inq_mem_free(s.numbers);
     return memory ? INQ_OK
-                  : inq_err_set(err, INQ_NOMEM, "out of memory for recognising a schedule");
+                  : inq_err_set(err, INQ_NOMEM, "out of memory for recognizing a schedule");
 }

@@ -57,7 +57,7 @@ int inq_study_simulate(struct inq_study *study, struct inq_err *err)
         return INQ_OK;
     }
     if (study->cells.op_table) {
-        study->run.problem = "labelled ops are simulated by their own model";
+        study->run.problem = "labeled ops are simulated by their own model";
         return INQ_OK;
     }
     int code = inq_rerun_init(study->trace, &study->cells, &study->run, err);

@@ -272,11 +272,6 @@ static int simulate_causes(struct causes *c, int64_t *t_ns, struct inq_err *err)
     return inq_op_cases_run(c->study, cases, n, t_ns, err);
 }
 
-static const char *ns_text(char buf[32], int64_t ns)
-{
-    return inq_time_format(ns, buf, 32);
-}
-
 /* The slowest of the workers that M_W takes out. */
 static size_t worst_worker(const struct causes *c)
 {
@@ -290,14 +285,11 @@ static size_t worst_worker(const struct causes *c)
     return best;
 }
 
-static void word_worker(struct causes *c, struct inq_whatif_cause *cause, int64_t t_ns,
-                        double *space)
+static void word_worker(struct causes *c, struct inq_whatif_cause *cause, double *space)
 {
     size_t worst = worst_worker(c);
     const struct inq_named_ratio *by = &c->report->whatif->by_worker[worst];
     double factor = against_peers(c, worst, space);
-    char with[32];
-    char without[32];
     cause->kind = "worker";
     cause->rank = by->rank;
     cause->stage = by->stage;
@@ -308,63 +300,43 @@ static void word_worker(struct causes *c, struct inq_whatif_cause *cause, int64_
                                                         "workers of its stage",
                                                         factor)
                                      : "costs most and has no peers in its stage to compare with";
-    cause->what = inq_arena_printf(
-        c->arena,
-        "one worker, rank %s (DP rank %d, stage %d), %s; without it a step takes %s instead of %s",
-        by->name, by->dp_rank, by->stage, peers, ns_text(without, t_ns),
-        ns_text(with, c->report->whatif->t_ns));
+    cause->what = inq_arena_printf(c->arena, "one worker, rank %s (DP rank %d, stage %d), %s",
+                                   by->name, by->dp_rank, by->stage, peers);
 }
 
-static void word_stage(struct causes *c, struct inq_whatif_cause *cause, size_t s, int64_t t_ns,
-                       double *space)
+static void word_stage(struct causes *c, struct inq_whatif_cause *cause, size_t s, double *space)
 {
     double factor = against_stages(c, s, space);
     bool last = s + 1 == c->m->n_stages;
-    char with[32];
-    char without[32];
     cause->kind = last ? "last_stage" : "stage";
     cause->stage = c->m->stage_number[s];
     cause->fits = factor >= slow_factor;
     cause->what = inq_arena_printf(
-        c->arena,
-        "stage %d%s computes %.2f times as long as the other stages; evened out, a step takes %s "
-        "instead of %s",
-        cause->stage, last ? ", the last one," : "", factor, ns_text(without, t_ns),
-        ns_text(with, c->report->whatif->t_ns));
+        c->arena, "stage %d%s takes %.2f times as long to compute as the other stages",
+        cause->stage, last ? ", the last one," : "", factor);
 }
 
-static void word_others(struct causes *c, struct inq_whatif_cause *cause, size_t k, int64_t t_ns)
+static void word_others(struct causes *c, struct inq_whatif_cause *cause, size_t k)
 {
-    char with[32];
-    char without[32];
     double r = c->report->whatif->forward_backward_correlation;
-    (void)ns_text(without, t_ns);
-    (void)ns_text(with, c->report->whatif->t_ns);
     if (k == SEQUENCES) {
         cause->kind = "sequence_imbalance";
         cause->fits = r >= sequence_correlation;
         cause->what = inq_arena_printf(
-            c->arena,
-            "micro-batches differ in length (forward and backward correlate with %.2f); with equal "
-            "ones a step takes %s instead of %s",
-            isnan(r) ? 0.0 : r, without, with);
+            c->arena, "micro-batches differ in length (forward and backward correlate with %.2f)",
+            isnan(r) ? 0.0 : r);
     } else if (k == COMMUNICATION) {
         cause->kind = "communication";
         cause->fits = true;
-        cause->what =
-            inq_arena_printf(c->arena,
-                             "some transfers took longer than usual; without those a step takes %s "
-                             "instead of %s",
-                             without, with);
+        cause->what = inq_arena_printf(c->arena, "some transfers took longer than usual");
     } else {
         cause->kind = "garbage_collection";
         /* pauses hit any worker at any time and forwards only: a slow worker is slow always */
         cause->fits = c->n_paused_workers > 1 && !(r >= sequence_correlation);
         cause->what = inq_arena_printf(
             c->arena,
-            "forwards paused %zu times on %zu workers, as in unplanned garbage collection; without "
-            "that a step takes %s instead of %s",
-            c->n_pauses, c->n_paused_workers, without, with);
+            "forwards paused %zu times on %zu workers, as in unplanned garbage collection",
+            c->n_pauses, c->n_paused_workers);
     }
 }
 
@@ -403,11 +375,11 @@ static int word_causes(struct causes *c, const int64_t *t_ns, struct inq_err *er
             continue; /* taking it away does not help */
         }
         if (k == WORKER) {
-            word_worker(c, cause, mean, space);
+            word_worker(c, cause, space);
         } else if (k >= STAGES) {
-            word_stage(c, cause, k - STAGES, mean, space);
+            word_stage(c, cause, k - STAGES, space);
         } else {
-            word_others(c, cause, k, mean);
+            word_others(c, cause, k);
         }
         if (cause->what == NULL) {
             return no_memory(err);

@@ -70,7 +70,7 @@ static const struct inq_option options[] = {
     {INQ_OPT_COMMS, 0, "comms", NULL, NULL, INQ_COMPLETE_NONE,
      "with the SEND and RECV cells that the schedule implies"},
     {INQ_OPT_GROUPING, 0, "grouping", "HOW", "adjacent|none|step", INQ_COMPLETE_CHOICES,
-     "lint: neighbouring sends and receives are one group (adjacent), each call blocks (none), or "
+     "lint: neighboring sends and receives are one group (adjacent), each call blocks (none), or "
      "one batch follows each cell (step)"},
     {INQ_OPT_MEMORY, 0, "memory", "F,B,W", NULL, INQ_COMPLETE_NONE,
      "activation memory that a micro-batch holds after its F, its B (input gradient) and its W, "
@@ -119,7 +119,7 @@ static const struct inq_option options[] = {
     {INQ_OPT_JOBS, 'j', "jobs", "N", NULL, INQ_COMPLETE_NONE,
      "use N threads (default: all cores); the result does not depend on it"},
     {INQ_OPT_COLOR, 0, "color", "WHEN", "auto|always|never", INQ_COMPLETE_CHOICES,
-     "colours in text; auto: on a terminal, unless NO_COLOR is set or TERM=dumb"},
+     "colors in text; auto: on a terminal, unless NO_COLOR is set or TERM=dumb"},
     {INQ_OPT_NO_PAGER, 0, "no-pager", NULL, NULL, INQ_COMPLETE_NONE,
      "do not page long text on a terminal ($INQ_PAGER, $PAGER, less)"},
     {INQ_OPT_PROGRESS, 0, "progress", "WHEN", "auto|never|always", INQ_COMPLETE_CHOICES,

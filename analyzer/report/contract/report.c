@@ -190,7 +190,7 @@ static const struct inq_key failure_keys[] = {
     INQ_KEY_WORDS("confidence", "how sure it is", INQ_WORDS_CONFIDENCE),
     INQ_KEY("headline", TEXT, "", "one sentence"),
     INQ_KEY("root_ranks", INTEGERS, "", "where it began"),
-    INQ_KEY("victim_ranks", INTEGERS, "", "who only waited, directly or over others"),
+    INQ_KEY("victim_ranks", INTEGERS, "", "who only waited, directly or through others"),
     INQ_KEY("missing_ranks", INTEGERS, "", "members of groups without a whole dump"),
     INQ_KEY("suspect_ranks", INTEGERS, "", "of these, where the chains of waiting end"),
     INQ_KEY_OF_NULL("first_evidence", OBJECT, "the evidence that says most", NONE,

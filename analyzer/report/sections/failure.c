@@ -51,13 +51,13 @@ static void build_failure(const struct inq_view *view, struct inq_table *table)
     bool dumps = view->trace->n_dumps > 0;
     table->note = logs    ? "roots: where it began; victims: ranks that only suffered from it"
                   : dumps ? "from Flight Recorder dumps; roots: the ranks that the others wait "
-                            "for, directly or over others, and that wait for nobody"
+                            "for, directly or through others, and that wait for nobody"
                           : "";
-    inq_table_column(table, INQ_COLUMN_LEFT, "what");
+    inq_table_column(table, INQ_COLUMN_LEFT, "item");
     inq_table_column(table, INQ_COLUMN_WRAP,
-                     !logs   ? "as the dumps tell"
-                     : dumps ? "as dumps and logs tell"
-                             : "as the logs tell");
+                     !logs   ? "what the dumps show"
+                     : dumps ? "what dumps and logs show"
+                             : "what the logs show");
     row(table, "class",
         f->subclass != NULL
             ? inq_say(view->arena, "%s (%s)", inq_failure_class_text(f->cls), f->subclass)

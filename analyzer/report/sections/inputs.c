@@ -36,8 +36,8 @@ static void build_files(const struct inq_view *view, struct inq_table *table)
     table->title = inq_view_is_brief(view) ? "Damaged inputs" : "Inputs";
     const char *folder = inq_view_folder(view);
     table->note = inq_say(view->arena,
-                          "%s%.200s%sdamaged files first; events: seen in the file; kept: "
-                          "GPU work, launches and annotations that the model holds",
+                          "%s%.200s%sdamaged files first; events: in the file; kept: "
+                          "work, launches and annotations that the analyses use",
                           folder[0] != '\0' ? "in " : "", folder, folder[0] != '\0' ? "; " : "");
     inq_table_column(table, INQ_COLUMN_STRETCH, "file");
     inq_table_column(table, INQ_COLUMN_LEFT, "format");

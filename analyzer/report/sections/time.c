@@ -105,9 +105,9 @@ static const struct rank_column {
     {"unclassified", 0, 1U << INQ_ACCOUNT_UNCLASSIFIED, "kernels of unknown purpose"},
     {"transfer", 1, 1U << INQ_ACCOUNT_TRANSFER, NULL},
     {"wait", 1, 1U << INQ_ACCOUNT_WAIT, "for other ranks to arrive"},
-    {"comm.", 1, 1U << INQ_ACCOUNT_COMM, "communication, wait and transfer not separable"},
+    {"comm.", 1, 1U << INQ_ACCOUNT_COMM, "communication (wait and transfer not separable)"},
     {"copy", 2, 1U << INQ_ACCOUNT_COPY, NULL},
-    {"host", 3, 1U << INQ_ACCOUNT_HOST, "idle, the launch came late"},
+    {"host", 3, 1U << INQ_ACCOUNT_HOST, "idle because the launch came late"},
     {"input", 3, 1U << INQ_ACCOUNT_DEPENDENCY, "idle, waiting for another stage"},
     {"other", 3, 1U << INQ_ACCOUNT_IDLE, NULL},
 };
@@ -217,9 +217,9 @@ static void build_rank_account(const struct inq_view *view, struct inq_table *ta
                            rank_columns[c].note);
         }
     }
-    table->note =
-        inq_say(view->arena, "%s%sshare: compute, communication, copies, idle", note,
-                waited_ns != NULL ? "delays: what all others together waited for it; " : "");
+    table->note = inq_say(
+        view->arena, "%s%sshare: compute, communication, copies, idle", note,
+        waited_ns != NULL ? "delays: how long all others together waited for this rank; " : "");
     inq_table_unit(table, account->t_ns);
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
     bool stages = inq_table_stage_column(view, table);
@@ -252,9 +252,9 @@ static void build_rank_times(const struct inq_view *view, struct inq_table *tabl
     if (report->n_rank_times == 0 || picked == NULL) {
         return;
     }
-    table->title = "Where each rank's GPU time went";
+    table->title = "Where each rank's time went";
     table->note = "share: from the left compute, exposed communication, exposed copy, idle; all of "
-                  "the span from the first to the last GPU work";
+                  "the span from the first to the last work";
     inq_table_unit(table, longest_span(report));
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
     bool stages = inq_table_stage_column(view, table);

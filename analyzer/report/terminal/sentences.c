@@ -6,6 +6,7 @@
 #include "inquest/account.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const char *with_semicolon(const struct inq_view *view, const char *before, const char *what,
                                   const char *value)
@@ -32,9 +33,11 @@ const char *inq_say_why(const struct inq_view *view)
 const char *inq_say_sure(const struct inq_view *view)
 {
     const struct inq_verdict *v = &view->report->verdict;
-    return v->sure[0] == '\0'
+    size_t n = strlen(v->sure); /* a sentence, which goes on */
+    return n == 0
                ? ""
-               : inq_say(view->arena, "%s: %s", inq_confidence_text(v->confidence), v->sure);
+               : inq_say(view->arena, "%.*s; confidence: %s.", (int)(n - (v->sure[n - 1] == '.')),
+                         v->sure, inq_confidence_text(v->confidence));
 }
 
 /* A class whose share of the rank-time is below this is one of the others. */
@@ -72,11 +75,11 @@ const char *inq_say_where(const struct inq_view *view)
             continue;
         }
         list = inq_say(view->arena, "%s%s%s %s", list, list[0] != '\0' ? ", " : "",
-                       class_words(view, (enum inq_account_class)c),
-                       inq_view_ns(view, account->class_ns[c]));
+                       inq_view_ns(view, account->class_ns[c]),
+                       class_words(view, (enum inq_account_class)c));
     }
     if (rest_ns > 0) {
-        list = inq_say(view->arena, "%s%sother %s", list, list[0] != '\0' ? ", " : "",
+        list = inq_say(view->arena, "%s%s%s other", list, list[0] != '\0' ? ", " : "",
                        inq_view_ns(view, rest_ns));
     }
     return inq_say(view->arena, "Where %s of %s goes: %s.",

@@ -176,7 +176,7 @@ int inq_recorded_costs_of(const struct inq_trace *trace, struct inq_recorded_cos
     struct sums x = {.m = m, .out = out, .err = err};
     if (code == INQ_OK && (m == NULL || m->n_steps == 0)) {
         code = inq_err_set(err, INQ_NOT_FOUND,
-                           "no pipeline is recognised in it: no two steps or replicas agree on "
+                           "no pipeline is recognized in it: no two steps or replicas agree on "
                            "the forwards and backwards of a step");
     }
     if (code == INQ_OK) {

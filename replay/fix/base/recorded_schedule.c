@@ -169,7 +169,7 @@ static int list_ops(struct recorded *r)
         r->n++;
     }
     if (r->n == 0) {
-        return inq_err_set(r->err, INQ_NOT_FOUND, "no forward or backward is labelled in it");
+        return inq_err_set(r->err, INQ_NOT_FOUND, "no forward or backward is labeled in it");
     }
     number_microbatches(r);
     return inq_sort(r->ops, r->n, sizeof *r->ops, compare_ops, NULL, r->err);

@@ -61,7 +61,7 @@ static int take_run(const struct inq_cli *cli, const struct inq_run *run,
     }
     if (status == INQ_EXIT_OK && code == INQ_OK && !found) {
         code = inq_err_set(&err, INQ_NOT_FOUND,
-                           "no pipeline is recognised in it: no two steps or replicas agree on "
+                           "no pipeline is recognized in it: no two steps or replicas agree on "
                            "the forwards and backwards of a step");
     }
     return code == INQ_OK ? status

@@ -184,7 +184,7 @@ function stepsSection(run) {
         id: "steps",
         title: "Steps over time",
         short: "Steps",
-        how: "One bar a step; the line is the median. Steps in the stronger colour are in the timeline.",
+        how: "One bar a step; the line is the median. Steps in the stronger color are in the timeline.",
         content: [
             plot.node,
             folded("Steps as a table", makeTable({ label: "Steps", rows: steps, columns: [{ title: "Step", value: (s) => s.step }, { title: "Start s", value: (s) => run.clock(s.start_ns), text: (s) => sayAt(run.clock(s.start_ns)) }, nsColumn("Length", time, (s) => s.dur_ns), { title: "Of the median", value: (s) => s.dur_ns / median, text: (s) => sayPct(s.dur_ns / median) }] })),
@@ -204,11 +204,11 @@ function ranksSection(run) {
     return {
         id: "ranks",
         title: "Ranks",
-        how: "Where each rank's GPU time went, from its first to its last GPU work; the parts sum exactly to the span. A rank with more compute and less communication than its peers is the one they wait for.",
+        how: "Where each rank's time went, from its first to its last work; the parts sum exactly to the span. A rank with more compute and less communication than its peers is the one they wait for.",
         content: [
             el("ul", { class: "legend" }, [["compute", "Compute"], ["comm", "Exposed communication"], ["copy", "Exposed copies"], ["idle", "Idle"]].map(([kind, label]) => el("li", null, swatch(kind), label))),
             makeTable({
-                label: "Where each rank's GPU time went",
+                label: "Where each rank's time went",
                 rows: ranks,
                 columns: [
                     { title: "Rank", value: (r) => (r.rank === null ? r.label : r.rank), text: (r) => r.label || String(r.rank) },

@@ -374,7 +374,7 @@ function makeTimeline(run, raw) {
     const help = newId("keys");
     const tool = (label, text, run_) => el("button", { type: "button", class: "button", "aria-label": label, title: label, on: { click: run_ } }, text);
     const toggle = (label, key, on) => el("label", { class: "check" }, el("input", { type: "checkbox", checked: on, on: { change: (e) => { frame[key] = e.target.checked; schedule(); } } }), label);
-    view.setAttribute("aria-label", "Timeline of GPU work, a row for each rank");
+    view.setAttribute("aria-label", "Timeline of each rank's work, a row for each rank");
     view.setAttribute("aria-describedby", help);
     sayReduced();
     fillLegend();
@@ -384,7 +384,7 @@ function makeTimeline(run, raw) {
         id: "timeline",
         title: data.windows[0].step === null ? "Timeline" : "Timeline of a step",
         short: "Timeline",
-        how: "One row for each rank, time to the right: compute above, striped communication and copies below it. Where nothing is drawn the GPU is idle; a row that is busy where the others wait delays them.",
+        how: "One row for each rank, time to the right: compute above, striped communication and copies below it. Where nothing is drawn the rank is idle; a row that is busy where the others wait delays them.",
         wide: true,
         content: [
             el("div", { class: "tools" },

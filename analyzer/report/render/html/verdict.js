@@ -46,7 +46,7 @@ function verdictStats(report) {
     if (isNumber(verdict.lost_ns_per_step) && verdict.lost_ns_per_step > 0) {
         const share = report.account && report.account.t_ns > 0 ? verdict.lost_ns_per_step / report.account.t_ns : null;
         stats.push(
-            stat("GPU time lost per step", sayNs(verdict.lost_ns_per_step),
+            stat("Lost per step", sayNs(verdict.lost_ns_per_step),
                 share === null ? "on every rank" : sayPct(share) + " of a step of " + sayNs(report.account.t_ns),
                 share === null ? null : lossBar(share))
         );

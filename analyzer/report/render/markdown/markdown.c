@@ -271,7 +271,7 @@ static void write_job(const struct inq_document *doc, size_t i, struct inq_out *
     }
     paragraph(out, "**Why:** ", inq_say_why(&view));
     paragraph(out, "**Next:** ", report->verdict.next);
-    paragraph(out, "**Sure:** ", inq_say_sure(&view));
+    paragraph(out, "**Basis:** ", inq_say_sure(&view));
     paragraph(out, "", inq_say_where(&view));
     paragraph(out, "", inq_say_run(&view));
     paragraph(out, "> Note: ", inq_say_limits(&view));

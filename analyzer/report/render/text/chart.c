@@ -162,12 +162,12 @@ static const char *timeline_note(const struct drawing *d)
         chart->pipeline ? "number: micro-batch; plain forward, \" full backward, ' input "
                           "gradient, w weight gradient, o optimizer; dots: idle"
                         : "# compute, = exposed communication, - exposed copy, . idle: what took "
-                          "most of a column's time";
+                          "most of each column";
     if (!chart->pipeline && d->pen->utf8) {
         what = "\xe2\x96\x88 compute, \xe2\x96\x93 exposed communication, \xe2\x96\x92 exposed "
-               "copy, \xe2\x96\x91 idle: what took most of a column's time";
+               "copy, \xe2\x96\x91 idle: what took most of each column";
     }
-    return inq_say(d->view->arena, "from %s s on, %s long, %s a column; %s",
+    return inq_say(d->view->arena, "starts at %s s, %s long, %s per column; %s",
                    inq_view_at(d->view, chart->start_ns), inq_view_ns(d->view, span_ns),
                    inq_view_ns(d->view, span_ns / d->columns), what);
 }

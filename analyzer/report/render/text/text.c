@@ -160,7 +160,7 @@ static void text_findings(const struct inq_view *view, const struct inq_pen *pen
             break;
         }
         if (only_informs(finding) && !informs) {
-            write_head(pen, "For information", ", without a cost of its own\n");
+            write_head(pen, "For information", ", no cost of its own\n");
         } else if (shown == 0) {
             write_head(pen, "Findings", ", most costly first\n");
         }
@@ -281,7 +281,7 @@ static void write_more(const struct inq_view *view, const struct inq_pen *pen)
     if (names[0] != '\0') {
         inq_out_text(pen->out, "\n");
         write_line(pen,
-                   inq_say(view->arena, "More: -v shows all tables, --only NAME some: %s.", names));
+                   inq_say(view->arena, "More tables: -v shows all, --only NAME one: %s.", names));
     }
 }
 
@@ -300,7 +300,7 @@ static void write_job(const struct inq_document *doc, size_t i, struct inq_pen *
     }
     write_named(pen, "Why:", inq_say_why(&view));
     write_named(pen, "Next:", report->verdict.next);
-    write_named(pen, "Sure:", inq_say_sure(&view));
+    write_named(pen, "Basis:", inq_say_sure(&view));
     inq_out_text(pen->out, "\n");
     write_line(pen, inq_say_where(&view));
     write_line(pen, inq_say_run(&view));

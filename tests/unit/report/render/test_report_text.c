@@ -30,7 +30,7 @@ static void text__first_line_is_the_verdict(void **state)
     assert_int_equal(strncmp(text, "Rank 0 is late.\n", 16), 0);
     assert_non_null(strstr(text, "\nWhy:   It came last."));
     assert_non_null(strstr(text, "\nNext:  Look at its host.\n"));
-    assert_non_null(strstr(text, "\nSure:  supported: 2 of 2 ranks.\n"));
+    assert_non_null(strstr(text, "\nBasis: 2 of 2 ranks; confidence: supported.\n"));
     assert_non_null(strstr(text, "no file of rank 2; rank not recorded in 1 file; 1 of 2 files"));
     free(text);
 }
@@ -59,7 +59,7 @@ static void text__says_what_it_leaves_out(void **state)
     assert_null(strstr(text, "\n 6.  "));
     assert_non_null(strstr(text, " 7 more findings are not shown (-v shows all)\n"));
     assert_null(strstr(text, "\nCollectives\n")); /* one table of ranks is enough */
-    assert_non_null(strstr(text, "\nMore: -v shows all tables, --only NAME some: "));
+    assert_non_null(strstr(text, "\nMore tables: -v shows all, --only NAME one: "));
     free(text);
     options.hidden = INQ_SECTION_BIT(INQ_SECTION_RANKS); /* asked for some: these are whole */
     text = made_report_write(&made, &options, 1);

@@ -65,6 +65,13 @@ static void fix_collect(void (*what)(const struct inq_fixes *fixes, struct inq_o
 }
 
 /* One of these of a fix, as a string in `text->buf`. */
+/* What could not be collected is missing from `out`. */
+static void fix_release(struct inq_out *text, struct inq_out *out)
+{
+    out->code = out->code == INQ_OK ? text->code : out->code;
+    inq_out_release(text);
+}
+
 static void fix_collect_one(void (*what)(const struct inq_fix *fix, struct inq_out *out),
                             const struct inq_fix *fix, struct inq_out *text)
 {
@@ -354,7 +361,7 @@ static void print_fix(const struct inq_pen *pen, size_t number, const struct inq
     line(pen, "Memory: ", fix->costs.memory);
     line(pen, "Accuracy: ", fix->costs.accuracy);
     line(pen, "Work: ", fix->costs.work);
-    inq_out_release(&text);
+    fix_release(&text, pen->out);
 }
 
 static void fix_text(const struct inq_fixes *fixes, const struct inq_report_options *options,
@@ -388,7 +395,7 @@ static void fix_text(const struct inq_fixes *fixes, const struct inq_report_opti
     }
     fix_collect(fix_say_limit, fixes, &text);
     paragraph(&pen, &text);
-    inq_out_release(&text);
+    fix_release(&text, out);
 }
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
@@ -420,7 +427,7 @@ static void markdown_fix(struct inq_out *out, size_t number, const struct inq_fi
     markdown_line(out, "- Memory: ", fix->costs.memory);
     markdown_line(out, "- Accuracy: ", fix->costs.accuracy);
     markdown_line(out, "- Work: ", fix->costs.work);
-    inq_out_release(&text);
+    fix_release(&text, out);
 }
 
 static void fix_markdown(const struct inq_fixes *fixes, struct inq_arena *arena,
@@ -451,7 +458,7 @@ static void fix_markdown(const struct inq_fixes *fixes, struct inq_arena *arena,
     }
     fix_collect(fix_say_limit, fixes, &text);
     markdown_line(out, "\n", text.buf);
-    inq_out_release(&text);
+    fix_release(&text, out);
 }
 
 static void write_sample(struct inq_json *json, const struct inq_sample *sample)
@@ -619,7 +626,7 @@ static void fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out
     inq_json_end_array(&json);
     inq_json_int(&json, "fixes_left_out", (int64_t)fixes->n_left_out);
     inq_json_end_object(&json);
-    inq_out_release(&headline);
+    fix_release(&headline, out);
 }
 
 #ifdef INQ_HAVE_HTML
@@ -655,7 +662,7 @@ static void write_plain(const void *ctx, struct inq_out *out)
     }
     fix_collect(fix_say_limit, fixes, &text);
     inq_html_element(out, "p", text.buf);
-    inq_out_release(&text);
+    fix_release(&text, out);
 }
 
 static int write_report(const void *ctx, struct inq_out *out, struct inq_err *err)
@@ -729,6 +736,7 @@ int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_option
     } else {
         code = INQ_UNSUPPORTED;
     }
+    code = code == INQ_OK && arena.failed ? INQ_NOMEM : code;
     inq_arena_release(&arena);
     return inq_out_end(&out, code, "fixes", err);
 }

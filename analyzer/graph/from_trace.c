@@ -327,6 +327,66 @@ static uint32_t handed_over(const struct rank_part *p, size_t row, int64_t expla
     return end > explained && (p->threads || end >= start - handover_ns) ? other : INQ_NONE;
 }
 
+/* By call: the last compute launched before it, a row of the rank's events; INQ_NONE: none. */
+static void find_launched(const struct rank_part *p, uint32_t *launched)
+{
+    const struct inq_events *e = &p->rank->events;
+    uint32_t before = INQ_NONE;
+    for (size_t i = 0; i < p->rank->calls.n; i++) {
+        launched[i] = INQ_NONE;
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        if (p->event_id[i] != INQ_NONE && e->call[i] != INQ_NONE &&
+            e->cls[i] == INQ_CLASS_COMPUTE) {
+            launched[e->call[i]] = (uint32_t)i;
+        }
+    }
+    for (size_t i = 0; i < p->rank->calls.n; i++) {
+        uint32_t own = launched[i];
+        launched[i] = before;
+        before = own != INQ_NONE ? own : before;
+    }
+}
+
+/* The compute of another stream that was launched last before the communication of this row. */
+static uint32_t compute_before(const struct rank_part *p, const uint32_t *launched, size_t row)
+{
+    const struct inq_events *e = &p->rank->events;
+    bool comm =
+        e->cls[row] == INQ_CLASS_COMM && p->event_id[row] != INQ_NONE && e->call[row] != INQ_NONE;
+    uint32_t other = comm ? launched[e->call[row]] : INQ_NONE;
+    return other != INQ_NONE && e->lane[other] != e->lane[row] ? other : INQ_NONE;
+}
+
+/* Communication of compute's results waits for them, also where the stream was busy until later
+ * and its start does not show it. A stream that once began before the compute launched ahead of it
+ * had ended (receives posted early, parameters gathered ahead) does not wait. */
+static int connect_comm(struct make *m, struct rank_part *p, struct inq_err *err)
+{
+    const struct inq_events *e = &p->rank->events;
+    uint32_t *launched = inq_mem_alloc((p->rank->calls.n + 1) * sizeof *launched);
+    bool *early = inq_mem_zalloc(p->rank->n_lanes + 1, sizeof *early);
+    int code = launched != NULL && early != NULL ? INQ_OK : no_memory(err);
+    if (code == INQ_OK) {
+        find_launched(p, launched);
+    }
+    for (size_t i = 0; code == INQ_OK && i < e->n; i++) {
+        uint32_t other = compute_before(p, launched, i);
+        if (other != INQ_NONE && e->start_ns[other] + e->dur_ns[other] > e->start_ns[i]) {
+            early[e->lane[i]] = true;
+        }
+    }
+    for (size_t i = 0; code == INQ_OK && i < e->n; i++) {
+        uint32_t other = compute_before(p, launched, i);
+        if (other != INQ_NONE && !early[e->lane[i]]) {
+            code = inq_graph_add_inferred(m->b, p->event_id[other], p->event_id[i], err);
+        }
+    }
+    inq_mem_free(launched);
+    inq_mem_free(early);
+    return code;
+}
+
 /* Launches, and streams that waited for other streams. */
 static int connect_events(struct make *m, struct rank_part *p, struct inq_err *err)
 {
@@ -436,6 +496,9 @@ static int add_rank(struct make *m, uint32_t index, struct inq_err *err)
     }
     if (code == INQ_OK) {
         code = connect_events(m, p, err);
+    }
+    if (code == INQ_OK) {
+        code = connect_comm(m, p, err);
     }
     return code == INQ_OK ? connect_calls(m, p, err) : code;
 }

@@ -26,7 +26,8 @@ struct inq_trace_graph {
  *
  * An op waits for: the op before it on its stream or thread; its launch; where none of those
  * explains its start, the op of another stream of its rank that ended last before it; and in a
- * matched collective nobody transfers before all have arrived. A host call waits for the call
+ * matched collective nobody transfers before all have arrived. Communication also waits for the
+ * compute launched last before it, if its stream always did. A host call waits for the call
  * before it on its thread, or on another thread of the rank when that ended later (the backward
  * thread is started by the main thread); a call that waits for the GPU also waits for the GPU work
  * that ended last before it returned. Where kernels seem to start before they were launched, the

@@ -80,11 +80,10 @@ bool inq_unknown_is_text(const char *head, size_t n)
     return hole < n && odd * 50 <= n - hole;
 }
 
-/* By a byte order mark, or by the zeros of its first letters. */
+/* By its byte order mark; text in UTF-16 has become UTF-8 before. */
 static bool is_wide_text(const char *head, size_t n)
 {
-    return n >= 4 && (memcmp(head, "\xff\xfe", 2) == 0 || memcmp(head, "\xfe\xff", 2) == 0 ||
-                      (head[0] > ' ' - 1 && head[1] == 0 && head[2] > 0 && head[3] == 0));
+    return n >= 4 && (memcmp(head, "\xff\xfe\0\0", 4) == 0 || memcmp(head, "\0\0\xfe\xff", 4) == 0);
 }
 
 /* "[2025-03-01 ...", "[12:30:00]", "[1,0]<stdout>:" are heads of log lines, "[1, 2.5e-3" is JSON.
@@ -158,7 +157,7 @@ static const char *reason_of(const char *head, size_t n)
         return known;
     }
     if (is_wide_text(head, n)) {
-        return "text in UTF-16 or UTF-32: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8)";
+        return "text in UTF-32: convert it to UTF-8 first (iconv -f UTF-32 -t UTF-8)";
     }
     if (n > 2 && (unsigned char)head[0] == 0x80 && head[1] >= 2 && head[1] <= 5) {
         return "not a trace: a Python pickle";

@@ -90,6 +90,7 @@ extern "C" {
     X(EVICTED_DISK, "the container was evicted for disk space")                                    \
     X(VERSION_MISMATCH, "the GPU driver and its library have different versions")                  \
     X(NPU_FAULT, "an NPU reports a fault")                                                         \
+    X(NPU_SETUP, "an accelerator could not be set up")                                             \
     X(NPU_TIMEOUT, "an NPU's collective waited in vain")                                           \
     X(NPU_ERROR, "a call of the NPU's runtime failed")                                             \
     X(AMD_PAGE_FAULT, "an AMD GPU met a page fault")                                               \

@@ -424,7 +424,8 @@ static void drop_idle_pairs(struct study *s, size_t n_single)
 {
     size_t kept = n_single;
     for (size_t i = n_single; i < s->n; i++) {
-        if (s->at[i].code == INQ_OK && is_worth_it(s, i)) {
+        bool lost = s->at[i].code == INQ_NOMEM; /* which is said */
+        if (lost || (s->at[i].code == INQ_OK && is_worth_it(s, i))) {
             s->at[kept++] = s->at[i];
         }
     }

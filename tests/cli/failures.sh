@@ -7,4 +7,4 @@ if ! command -v python3 >/dev/null; then
     exit 77
 fi
 exec python3 "$2/tests/bench/failure_corpus/score.py" "$(realpath "$1")" --no-traces \
-    --least cls=0.91,roots=0.96,first=0.88,claims=0.93,dead=0.93,alive=0.97,exit=0.93
+    --least cls=0.99,roots=0.99,first=0.98,claims=0.99,dead=1,alive=1,exit=1

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repairs of causes: what ops of a recorded run would have taken without them. */
-#include "analysis/straggler/straggler.h"
+#include "analysis/straggler/repair.h"
 #include "analysis/measure/measure.h"
+#include "analysis/straggler/even.h"
+#include "analysis/straggler/stretches.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -11,160 +13,9 @@
 #include <stddef.h>
 #include <string.h>
 
-struct repair {
-    struct inq_study *study;
-    struct inq_rerun *run;
-    size_t n_ops, n_ranks, n_steps;
-    int64_t removed_ns;
-    bool applies;
-};
-
 static int no_memory(struct inq_err *err)
 {
     return inq_err_set(err, INQ_NOMEM, "out of memory for what a repair gains");
-}
-
-/* Row of the GPU event that op `i` was; false for a host call. */
-static bool is_gpu(const struct repair *x, size_t i, const struct inq_events **events,
-                   uint32_t *row)
-{
-    const struct inq_trace_op *what = &x->run->g.ops[i];
-    *events = &x->study->trace->ranks[what->rank].events;
-    *row = what->row;
-    return !what->host;
-}
-
-static bool is_of_class(const struct repair *x, size_t i, enum inq_op_class cls)
-{
-    const struct inq_events *events;
-    uint32_t row;
-    return is_gpu(x, i, &events, &row) && events->cls[row] == cls;
-}
-
-static void set_duration(struct repair *x, size_t i, int64_t dur_ns)
-{
-    x->removed_ns += x->run->dur_ns[i] - dur_ns;
-    x->applies = x->applies || dur_ns != x->run->dur_ns[i];
-    x->run->dur_ns[i] = dur_ns;
-}
-
-static void scale(struct repair *x, size_t i, double factor)
-{
-    set_duration(x, i, (int64_t)llround((double)x->run->dur_ns[i] * factor));
-}
-
-/* ---- stretches ------------------------------------------------------------------------------- */
-
-/* Compute between two communications, in the order of launches. Ranks of a role have the same
- * stretches; where they wait for each other after each one, it matters in which a rank takes
- * longer. */
-struct stretches {
-    size_t *start;  /* [n_ranks * n_steps + 1] first stretch of each rank's step */
-    uint32_t *call; /* by stretch: of the communication that ends it; UINT32_MAX: the step does */
-    struct stretch {
-        int64_t compute_ns;
-        uint32_t kernels;
-        double factor;
-    } * at;
-};
-
-static void release_stretches(struct stretches *t)
-{
-    inq_mem_free(t->start);
-    inq_mem_free(t->call);
-    inq_mem_free(t->at);
-}
-
-/* Rank and step of a judged piece of GPU work of this class, and its call. */
-static bool place_of(const struct repair *x, size_t i, enum inq_op_class cls, size_t *place,
-                     uint32_t *call)
-{
-    const struct inq_events *events;
-    uint32_t row;
-    if (!inq_rerun_judged(x->run, i) || !is_gpu(x, i, &events, &row) || events->cls[row] != cls) {
-        return false;
-    }
-    *place = x->run->g.ops[i].rank * x->n_steps + (size_t)x->run->step_of[i];
-    *call = events->call[row];
-    return true;
-}
-
-/* The stretch of a piece of compute: the first whose end was launched after it. */
-static size_t stretch_of(const struct stretches *t, size_t place, uint32_t call)
-{
-    size_t low = t->start[place];
-    size_t high = t->start[place + 1] - 1;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (t->call[mid] < call) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    return low;
-}
-
-static int compare_calls(const void *a, const void *b, void *ctx)
-{
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    (void)ctx;
-    return (x > y) - (x < y);
-}
-
-/* Calls of the communications of each place, ascending, UINT32_MAX last. */
-static int sort_calls(const struct repair *x, struct stretches *t, struct inq_err *err)
-{
-    size_t n_places = x->n_ranks * x->n_steps;
-    size_t place = 0;
-    uint32_t call = 0;
-    size_t *used = inq_mem_zalloc(n_places + 1, sizeof *used);
-    int code = used != NULL ? INQ_OK : no_memory(err);
-    for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
-        if (place_of(x, i, INQ_CLASS_COMM, &place, &call)) {
-            t->call[t->start[place] + used[place]++] = call;
-        }
-    }
-    for (size_t k = 0; code == INQ_OK && k < n_places; k++) {
-        t->call[t->start[k] + used[k]] = UINT32_MAX;
-        code = inq_sort(t->call + t->start[k], used[k], sizeof *t->call, compare_calls, NULL, err);
-    }
-    inq_mem_free(used);
-    return code;
-}
-
-static int find_stretches(const struct repair *x, struct stretches *t, struct inq_err *err)
-{
-    size_t n_places = x->n_ranks * x->n_steps;
-    size_t place = 0;
-    uint32_t call = 0;
-    *t = (struct stretches){.start = inq_mem_zalloc(n_places + 1, sizeof *t->start)};
-    if (t->start == NULL) {
-        return no_memory(err);
-    }
-    for (size_t i = 0; i < x->n_ops; i++) {
-        if (place_of(x, i, INQ_CLASS_COMM, &place, &call)) {
-            t->start[place + 1]++;
-        }
-    }
-    for (size_t k = 0; k < n_places; k++) { /* one stretch more than communications */
-        t->start[k + 1] += t->start[k] + 1;
-    }
-    t->call = inq_mem_alloc((t->start[n_places] + 1) * sizeof *t->call);
-    t->at = inq_mem_zalloc(t->start[n_places] + 1, sizeof *t->at);
-    if (t->call == NULL || t->at == NULL) {
-        return no_memory(err);
-    }
-    int code = sort_calls(x, t, err);
-    for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
-        if (place_of(x, i, INQ_CLASS_COMPUTE, &place, &call)) {
-            struct stretch *at = &t->at[stretch_of(t, place, call)];
-            at->compute_ns += x->run->recorded_dur_ns[i];
-            at->kernels++;
-        }
-    }
-    return code;
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
@@ -174,7 +25,7 @@ static int64_t part_of(const struct inq_cell *cell, size_t field)
     return *(const int64_t *)(const void *)((const char *)cell + field);
 }
 
-static bool is_usual(const struct repair *x, size_t rank, uint32_t role, size_t step)
+static bool is_usual(const struct inq_repairing *x, size_t rank, uint32_t role, size_t step)
 {
     return x->study->roles.of[rank] == role && !x->study->chosen[rank] &&
            inq_study_cell(x->study, rank, step)->valid;
@@ -182,7 +33,7 @@ static bool is_usual(const struct repair *x, size_t rank, uint32_t role, size_t 
 
 /* Median of what ranks of the role that are not chosen spend in the step; -1: there are none. Of an
  * even number the lower of the middle two: of two the faster, not half a slow one. */
-static int64_t usual(const struct repair *x, uint32_t role, size_t step, size_t field,
+static int64_t usual(const struct inq_repairing *x, uint32_t role, size_t step, size_t field,
                      int64_t *space)
 {
     size_t n = 0;
@@ -195,7 +46,7 @@ static int64_t usual(const struct repair *x, uint32_t role, size_t step, size_t 
 }
 
 /* Against kernels of the same name on ranks of other roles; 1 where these say nothing. */
-static int by_kernels(struct repair *x, uint32_t rank, double *factor, struct inq_err *err)
+static int by_kernels(struct inq_repairing *x, uint32_t rank, double *factor, struct inq_err *err)
 {
     struct inq_kernel_comparison c = {.common = 0};
     uint32_t *others = inq_mem_alloc((x->n_ranks + 1) * sizeof *others);
@@ -218,8 +69,8 @@ static int by_kernels(struct repair *x, uint32_t rank, double *factor, struct in
 
 /* Median over the ranks that are usual of their k-th stretch, where they have as many; its number
  * of kernels on the first of them into *kernels. -1: there are none. */
-static int64_t usual_stretch(const struct repair *x, const struct stretches *t, size_t place,
-                             size_t k, int64_t *space, uint32_t *kernels)
+static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_stretches *t,
+                             size_t place, size_t k, int64_t *space, uint32_t *kernels)
 {
     size_t step = place % x->n_steps;
     uint32_t role = x->study->roles.of[place / x->n_steps];
@@ -228,7 +79,7 @@ static int64_t usual_stretch(const struct repair *x, const struct stretches *t, 
         size_t other = r * x->n_steps + step;
         bool alike = t->start[other + 1] - t->start[other] == t->start[place + 1] - t->start[place];
         if (alike && is_usual(x, r, role, step)) {
-            const struct stretch *at = &t->at[t->start[other] + k];
+            const struct inq_stretch *at = &t->at[t->start[other] + k];
             *kernels = n == 0 ? at->kernels : *kernels;
             space[n++] = at->compute_ns;
         }
@@ -238,8 +89,8 @@ static int64_t usual_stretch(const struct repair *x, const struct stretches *t, 
 
 /* Stretches with more or fewer kernels than is usual take what is usual; the rest of the step is
  * scaled by one factor, so that the rank comes down to `target` of `own`. */
-static void share_out(const struct repair *x, struct stretches *t, size_t place, int64_t own_ns,
-                      int64_t target_ns, int64_t *space)
+static void share_out(const struct inq_repairing *x, struct inq_stretches *t, size_t place,
+                      int64_t own_ns, int64_t target_ns, int64_t *space)
 {
     int64_t rest_ns = own_ns;
     int64_t rest_target_ns = target_ns;
@@ -259,7 +110,7 @@ static void share_out(const struct repair *x, struct stretches *t, size_t place,
     }
 }
 
-static void set_factor(struct stretches *t, size_t place, double factor)
+static void set_factor(struct inq_stretches *t, size_t place, double factor)
 {
     for (size_t i = t->start[place]; i < t->start[place + 1]; i++) {
         t->at[i].factor = factor;
@@ -267,8 +118,8 @@ static void set_factor(struct stretches *t, size_t place, double factor)
 }
 
 /* Factors of a chosen rank's compute, and of its copies in each step. */
-static int gpu_factors(struct repair *x, uint32_t rank, struct stretches *t, double *copies,
-                       int64_t *space, struct inq_err *err)
+static int gpu_factors(struct inq_repairing *x, uint32_t rank, struct inq_stretches *t,
+                       double *copies, int64_t *space, struct inq_err *err)
 {
     uint32_t role = x->study->roles.of[rank];
     double alone = -1.0; /* factor without peers */
@@ -291,14 +142,12 @@ static int gpu_factors(struct repair *x, uint32_t rank, struct stretches *t, dou
     return code;
 }
 
-static int repair_gpus(struct repair *x, struct inq_err *err)
+static int repair_gpus(struct inq_repairing *x, struct inq_err *err)
 {
-    struct stretches t;
+    struct inq_stretches t;
     double *copies = inq_mem_zalloc(x->n_ranks * x->n_steps + 1, sizeof *copies);
     int64_t *space = inq_mem_alloc((x->n_ranks + 1) * sizeof *space);
-    size_t place = 0;
-    uint32_t call = 0;
-    int code = find_stretches(x, &t, err);
+    int code = inq_stretches_find(x, &t, err);
     if (code == INQ_OK && (copies == NULL || space == NULL)) {
         code = no_memory(err);
     }
@@ -311,13 +160,13 @@ static int repair_gpus(struct repair *x, struct inq_err *err)
         if (!x->study->chosen[x->run->g.ops[i].rank]) {
             continue;
         }
-        if (place_of(x, i, INQ_CLASS_COMPUTE, &place, &call)) {
-            scale(x, i, t.at[stretch_of(&t, place, call)].factor);
-        } else if (place_of(x, i, INQ_CLASS_COPY, &place, &call)) {
-            scale(x, i, copies[place]);
+        if (inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
+            inq_repairing_scale(x, i, t.at[inq_stretch_of(x, &t, i)].factor);
+        } else if (inq_repairing_is(x, i, INQ_CLASS_COPY)) {
+            inq_repairing_scale(x, i, copies[inq_repairing_place(x, i)]);
         }
     }
-    release_stretches(&t);
+    inq_stretches_release(&t);
     inq_mem_free(copies);
     inq_mem_free(space);
     return code;
@@ -351,8 +200,8 @@ static int64_t host_part(const struct inq_rerun *run, size_t i)
 
 /* The host time that is usual for the role in the step; where all its ranks are chosen, in any of
  * its steps. -1: not known. */
-static int64_t usual_host(const struct repair *x, const int64_t *sums, uint32_t role, size_t step,
-                          int64_t *space)
+static int64_t usual_host(const struct inq_repairing *x, const int64_t *sums, uint32_t role,
+                          size_t step, int64_t *space)
 {
     size_t n = 0;
     for (size_t r = 0; r < x->n_ranks; r++) {
@@ -386,7 +235,7 @@ static int64_t level_of(const int64_t *part, size_t n, int64_t target)
     return INT64_MAX;
 }
 
-static void cut(struct repair *x, size_t i, int64_t level)
+static void cut(struct inq_repairing *x, size_t i, int64_t level)
 {
     int64_t more = host_part(x->run, i) - level;
     if (more <= 0) {
@@ -401,7 +250,7 @@ static void cut(struct repair *x, size_t i, int64_t level)
 }
 
 /* Parts of the chosen hosts by (rank, step): part[start[k]] to part[start[k + 1]]. */
-static void sort_parts(const struct repair *x, size_t *start, int64_t *part)
+static void sort_parts(const struct inq_repairing *x, size_t *start, int64_t *part)
 {
     size_t n = x->n_ranks * x->n_steps;
     for (int pass = 0; pass < 2; pass++) {
@@ -427,7 +276,7 @@ static void sort_parts(const struct repair *x, size_t *start, int64_t *part)
 }
 
 /* The level of each chosen host in each step; INT64_MAX: nothing to cut. */
-static void find_levels(struct repair *x, const int64_t *sums, const size_t *start,
+static void find_levels(struct inq_repairing *x, const int64_t *sums, const size_t *start,
                         const int64_t *part, int64_t *level, int64_t *space)
 {
     for (size_t r = 0; r < x->n_ranks; r++) {
@@ -442,7 +291,7 @@ static void find_levels(struct repair *x, const int64_t *sums, const size_t *sta
     }
 }
 
-static int repair_hosts(struct repair *x, struct inq_err *err)
+static int repair_hosts(struct inq_repairing *x, struct inq_err *err)
 {
     size_t n = x->n_ranks * x->n_steps;
     int64_t *sums = inq_mem_zalloc(3 * n + 1, sizeof *sums);
@@ -496,7 +345,7 @@ static bool has_all(const struct inq_trace *trace, const struct inq_collective *
 }
 
 /* The slow link of each transfer among a set of ranks with all of the repair's in it. */
-static int mark_transfers(const struct repair *x, const struct inq_repair *repair,
+static int mark_transfers(const struct inq_repairing *x, const struct inq_repair *repair,
                           struct inq_map *link_of_event, struct inq_err *err)
 {
     const struct inq_trace *trace = x->study->trace;
@@ -523,7 +372,8 @@ static int mark_transfers(const struct repair *x, const struct inq_repair *repai
     return code;
 }
 
-static int repair_links(struct repair *x, const struct inq_repair *repair, struct inq_err *err)
+static int repair_links(struct inq_repairing *x, const struct inq_repair *repair,
+                        struct inq_err *err)
 {
     struct inq_map link_of_event = {0};
     int code = mark_transfers(x, repair, &link_of_event, err);
@@ -532,96 +382,10 @@ static int repair_links(struct repair *x, const struct inq_repair *repair, struc
         uint32_t link = 0;
         if (!what->host && inq_rerun_judged(x->run, i) &&
             inq_map_get(&link_of_event, (uint64_t)what->rank << 32 | what->row, &link)) {
-            scale(x, i, 1.0 / x->study->links.at[link].ratio);
+            inq_repairing_scale(x, i, 1.0 / x->study->links.at[link].ratio);
         }
     }
     inq_map_release(&link_of_event);
-    return code;
-}
-
-/* ---- uneven work ----------------------------------------------------------------------------- */
-
-struct mean {
-    int64_t sum_ns, n;
-};
-
-/* The role, stream and name of a piece of GPU work. */
-static uint64_t work_key(const struct repair *x, size_t i)
-{
-    const struct inq_trace_op *what = &x->run->g.ops[i];
-    const struct inq_rank *rank = &x->study->trace->ranks[what->rank];
-    int64_t stream = rank->lanes[rank->events.lane[what->row]].id;
-    uint64_t key = inq_hash_u64((uint64_t)stream) ^ rank->events.name[what->row];
-    return inq_hash_u64(key) ^ x->study->roles.of[what->rank];
-}
-
-/* Compute, and transfers, whose sizes follow from its sizes. */
-static bool has_a_size(const struct repair *x, size_t i)
-{
-    return inq_rerun_judged(x->run, i) &&
-           (is_of_class(x, i, INQ_CLASS_COMPUTE) || is_of_class(x, i, INQ_CLASS_COMM));
-}
-
-/* Every micro-batch has as many kernels of one name and stream, so that all take equally long. */
-static int even_sequences(struct repair *x, struct inq_err *err)
-{
-    struct mean *means = inq_mem_zalloc(x->n_ops + 1, sizeof *means);
-    struct inq_map place = {0};
-    uint32_t n = 0;
-    int code = means != NULL ? INQ_OK : no_memory(err);
-    for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
-        uint32_t at = 0;
-        if (!has_a_size(x, i)) {
-            continue;
-        }
-        if (!inq_map_get(&place, work_key(x, i), &at)) {
-            at = n++;
-            code = inq_map_put(&place, work_key(x, i), at, err);
-        }
-        means[at].sum_ns += x->run->dur_ns[i];
-        means[at].n++;
-    }
-    for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
-        uint32_t at = 0;
-        if (has_a_size(x, i) && inq_map_get(&place, work_key(x, i), &at)) {
-            set_duration(x, i, means[at].sum_ns / means[at].n);
-        }
-    }
-    inq_map_release(&place);
-    inq_mem_free(means);
-    return code;
-}
-
-/* Each role computes as long as the mean one. */
-static int even_stages(struct repair *x, struct inq_err *err)
-{
-    size_t n_roles = x->study->roles.n;
-    double *compute = inq_mem_zalloc(n_roles + 1, sizeof *compute);
-    double *ranks = inq_mem_zalloc(n_roles + 1, sizeof *ranks);
-    double mean = 0.0;
-    double all = 0.0;
-    int code = compute != NULL && ranks != NULL ? INQ_OK : no_memory(err);
-    for (size_t r = 0; code == INQ_OK && r < x->n_ranks; r++) {
-        for (size_t s = 0; s < x->n_steps; s++) {
-            const struct inq_cell *cell = inq_study_cell(x->study, r, s);
-            compute[x->study->roles.of[r]] += cell->valid ? (double)cell->compute_ns : 0.0;
-            ranks[x->study->roles.of[r]] += cell->valid;
-        }
-    }
-    for (size_t k = 0; code == INQ_OK && k < n_roles; k++) {
-        mean += compute[k];
-        all += ranks[k];
-    }
-    mean = all > 0.0 ? mean / all : 0.0;
-    for (size_t i = 0; code == INQ_OK && n_roles > 1 && i < x->n_ops; i++) {
-        uint32_t role = x->study->roles.of[x->run->g.ops[i].rank];
-        if (inq_rerun_judged(x->run, i) && is_of_class(x, i, INQ_CLASS_COMPUTE) &&
-            compute[role] > 0.0) {
-            scale(x, i, mean * ranks[role] / compute[role]);
-        }
-    }
-    inq_mem_free(compute);
-    inq_mem_free(ranks);
     return code;
 }
 
@@ -630,11 +394,11 @@ static int even_stages(struct repair *x, struct inq_err *err)
 int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair, bool *applies,
                      int64_t *removed_ns, struct inq_err *err)
 {
-    struct repair x = {.study = study,
-                       .run = &study->run,
-                       .n_ops = study->run.g.graph->n_ops,
-                       .n_ranks = study->trace->n_ranks,
-                       .n_steps = study->run.n_steps};
+    struct inq_repairing x = {.study = study,
+                              .run = &study->run,
+                              .n_ops = study->run.g.graph->n_ops,
+                              .n_ranks = study->trace->n_ranks,
+                              .n_steps = study->run.n_steps};
     int code = INQ_OK;
 
     for (size_t r = 0; r < x.n_ranks; r++) {
@@ -655,10 +419,8 @@ int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair, b
         code = repair_links(&x, repair, err);
         break;
     case INQ_REPAIR_SEQUENCES:
-        code = even_sequences(&x, err);
-        break;
     case INQ_REPAIR_STAGES:
-        code = even_stages(&x, err);
+        code = inq_repair_evenly(&x, repair->kind, err);
         break;
     }
     *applies = *applies || x.applies;

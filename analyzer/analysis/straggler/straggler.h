@@ -39,8 +39,8 @@ enum inq_repair_kind {
     INQ_REPAIR_HOST,      /* the longest pauses of their hosts are cut until these take no longer */
     INQ_REPAIR_LINK,      /* slow transfers among sets of ranks that have all these in them take
                            * what the same transfers take among other ranks */
-    INQ_REPAIR_SEQUENCES, /* kernels of one name take their mean over ranks and micro-batches: the
-                           * sum of the work stays */
+    INQ_REPAIR_SEQUENCES, /* what differs beyond chance between ranks and micro-batches is evened
+                           * out: the sum of the work stays (see even.h) */
     INQ_REPAIR_STAGES,    /* work moves until all stages compute equally long: its sum stays */
     INQ_REPAIR_PAUSES     /* pauses of all hosts come in the same step: each keeps its own */
 };
@@ -87,9 +87,6 @@ void inq_study_release(struct inq_study *study);
 /* What a step gains by these repairs together. Needs a graph. Fails with INQ_NOMEM. */
 int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, size_t n,
                    struct inq_gain *gain, struct inq_err *err);
-/* Mean simulated step as recorded; 0 without a graph. */
-int64_t inq_study_step_ns(const struct inq_study *study);
-
 /* Mean recorded length of those steps, over all ranks' cells; 0 without a graph. */
 int64_t inq_study_recorded_ns(const struct inq_study *study);
 

@@ -39,12 +39,21 @@ int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
     return code;
 }
 
+static int64_t mean_of(const int64_t *values, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)values[i];
+    }
+    return n > 0 ? (int64_t)llround(sum / (double)n) : 0;
+}
+
 /* The base is held against the record: where they differ, gains are not told. */
 static void check_base(struct inq_study *study)
 {
     double recorded_ns = (double)inq_study_recorded_ns(study);
 
-    study->simulated_ns = inq_study_step_ns(study);
+    study->simulated_ns = mean_of(study->run.base_ns, study->run.n_steps);
     if (fabs((double)study->simulated_ns - recorded_ns) > BASE_ERROR * recorded_ns) {
         study->run.n_steps = 0;
         study->run.problem = "the simulated base is more than 2 % off the record";
@@ -81,20 +90,6 @@ void inq_study_release(struct inq_study *study)
     inq_mem_free(study->chosen);
     inq_mem_free(study->step_ns);
     *study = (struct inq_study){0};
-}
-
-static int64_t mean_of(const int64_t *values, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += (double)values[i];
-    }
-    return n > 0 ? (int64_t)llround(sum / (double)n) : 0;
-}
-
-int64_t inq_study_step_ns(const struct inq_study *study)
-{
-    return mean_of(study->run.base_ns, study->run.n_steps);
 }
 
 int64_t inq_study_recorded_ns(const struct inq_study *study)
@@ -139,7 +134,7 @@ int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, si
                    struct inq_gain *gain, struct inq_err *err)
 {
     size_t n_steps = study->run.n_steps;
-    double least_ns = SEEN_SHARE * (double)inq_study_step_ns(study);
+    double least_ns = SEEN_SHARE * (double)study->simulated_ns;
     int64_t kept_ns = 0;
     int code = INQ_OK;
 

@@ -143,6 +143,17 @@ static bool is_level(const char *head, const char *start)
     return upper;
 }
 
+/* Behind the color that begins in front of the name at p, of which its last letters were taken for
+ * a part; or p. */
+static const char *behind_color(const char *lo, const char *p, const char *end)
+{
+    enum { LONGEST = 16 };
+    size_t n = p - lo < LONGEST ? (size_t)(p - lo) : LONGEST;
+    const char *escape = memrchr(p - n, 0x1b, n);
+    const char *behind = escape != NULL ? inq_log_escape(escape, end) : p;
+    return behind > p ? behind : p;
+}
+
 /* In front of the color that ends at p, or p. */
 static const char *before_color(const char *lo, const char *p)
 {
@@ -182,6 +193,7 @@ static bool read_named(const struct inq_log_line *line, const char *behind,
     while (start > line->start && (is_name(start[-1]) || start[-1] == '.')) {
         start--;
     }
+    start = behind_color(line->start, start, line->at);
     while (end < line->end && is_name(*end)) {
         end++;
     }

@@ -208,10 +208,11 @@ static bool read_field(const struct inq_log_field *field, const char *start, con
     for (const char *p = inq_log_seek(start, end, field->key); p != NULL;
          p = inq_log_seek(p, end, field->key)) {
         int64_t value = field->slot == INQ_LOG_SIGNAL ? read_signal(p, end) : -1;
-        if (is_text_slot(field->slot)) {
-            return read_text(field->slot, p, end, names, event);
+        bool text = is_text_slot(field->slot);
+        if (text && read_text(field->slot, p, end, names, event)) {
+            return true;
         }
-        if (value > 0 || inq_log_number(p, end, &value) != NULL) {
+        if (!text && (value > 0 || inq_log_number(p, end, &value) != NULL)) {
             set_number(field->slot, value, event);
             return true;
         }
@@ -557,7 +558,8 @@ static void read_tasks(const struct inq_log_line *line, struct inq_log_names *na
 {
     enum { FAR = 4096, NEXT = 128 }; /* the lists are short, and what comes later is of others */
     const char *end = line->hi - line->at > FAR ? line->at + FAR : line->hi;
-    const char *p = line->at;
+    const char *names_them = inq_log_seek(line->at, end, "ask names:"); /* behind who came first */
+    const char *p = names_them != NULL ? names_them : line->at;
     int64_t task = 0;
     const char *last = NULL;
     while (event->n_ranks < INQ_LOG_MAX_RANKS && (p = inq_log_seek(p, end, "/task:")) != NULL) {
@@ -661,7 +663,7 @@ static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_l
         read_next_line(line, names, event);
         return true;
     case INQ_LOG_HEADING:
-        return line->start == line->outer &&
+        return line->start == line->outer && event->writer == 0 &&
                inq_log_is_heading(line->start, line->end, &event->rank);
     case INQ_LOG_SEVERE:
         return read_severe(line, names, event);
@@ -695,7 +697,8 @@ static void read_cancelled(const struct inq_log_line *line, const char *behind,
 /* Behind "[1,3]<stderr>:" at p, or p. */
 static const char *stream_tag_end(const char *p, const char *end)
 {
-    const char *close = (size_t)(end - p) > 12 ? memchr(p, ']', 12) : NULL;
+    size_t room = (size_t)(end - p);
+    const char *close = memchr(p, ']', room < 40 ? room : 40);
     bool tag = close != NULL && is_digit(p[1]) && end - close > 9 && memcmp(close, "]<std", 5) == 0;
     return tag ? close + 9 + (close[9] == ':') : p;
 }

@@ -204,12 +204,16 @@ static int32_t small(int64_t value)
     return value >= 0 && value < (int64_t)INT32_MAX ? (int32_t)value : -1;
 }
 
-/* "[1,12]<stderr>:" of mpirun, "[12]<stderr>:" of Horovod: the task. */
+/* "[1,12]<stderr>:" of mpirun, "[1,mpirank:12,algo-2]<stderr>:" of SageMaker's, "[12]<stderr>:" of
+ * Horovod: the task. */
 static const char *read_stream_tag(const char *p, const char *end, struct inq_log_event *event)
 {
     int64_t number = 0;
     p = p + 1 < end && *p == '[' && is_digit(p[1]) ? inq_log_number(p + 1, end, &number) : NULL;
-    if (p != NULL && p + 1 < end && *p == ',' && is_digit(p[1])) {
+    const char *named = p != NULL ? inq_log_match(p, end, ",mpirank:") : NULL;
+    if (named != NULL && inq_log_number(named, end, &number) != NULL) {
+        p = memchr(named, ']', (size_t)(end - named) < 64 ? (size_t)(end - named) : 64);
+    } else if (p != NULL && p + 1 < end && *p == ',' && is_digit(p[1])) {
         p = inq_log_number(p + 1, end, &number);
     }
     p = p != NULL ? inq_log_match(p, end, "]<std") : NULL;
@@ -659,7 +663,7 @@ void inq_log_copy_word(const char *p, const char *end, const char *stops, char *
 /* "[rank3]:", "12: ", "[1,3]<stderr>:" at p: its length, 0 for none. */
 static size_t label_at(const char *start, const char *end)
 {
-    const char *stop = end - start > 32 ? start + 32 : end;
+    const char *stop = end - start > 48 ? start + 48 : end;
     const char *p = start;
     if (p < stop && *p == '[') {
         const char *close = memchr(p, ']', (size_t)(stop - p));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text logs: of training processes, their launcher, NCCL, Slurm and the kernel, one or many of them
  * in a file. Text is searched for the words of a table; only lines that have one are looked at. */
+#include "ingest/log/error_file.h"
 #include "ingest/log/metrics.h"
 #include "ingest/log/patterns.h"
 #include "ingest/log/scan.h"
@@ -109,8 +110,8 @@ static void make_words(void)
             quiet[n_quiet++] = words[i];
         }
     }
-    inq_log_scan_init(&w->scan, words, w->n_patterns, inq_log_scan_level());
-    inq_log_scan_init(&w->quiet, quiet, n_quiet, inq_log_scan_level());
+    inq_log_scan_init(&w->scan, words, w->n_patterns, INQ_LOG_SCAN_AVX512);
+    inq_log_scan_init(&w->quiet, quiet, n_quiet, INQ_LOG_SCAN_AVX512);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -230,6 +231,22 @@ static int take_metrics(struct reading *r, const struct inq_log_line *line, stru
     return code;
 }
 
+/* "grad_norm: nan": a name at p and its number, cut to the room there is. */
+static void copy_number(const char *p, const char *end, char *to, size_t size)
+{
+    enum { MOST = 48 };
+    size_t n = 0;
+    for (; p < end && n + 1 < size && n < MOST && strchr("|,;\x1b", *p) == NULL; p++) {
+        bool twice = *p == ' ' && n > 0 && to[n - 1] == ' ';
+        to[n] = (unsigned char)*p < ' ' ? ' ' : *p;
+        n += !twice;
+    }
+    while (n > 0 && to[n - 1] == ' ') {
+        n--;
+    }
+    to[n] = '\0';
+}
+
 /* Of training output that prints no loss: gradient norms that are no numbers, up to the end. */
 static int take_norm(struct reading *r, const struct inq_log_line *line,
                      const struct inq_log_pattern *row)
@@ -259,7 +276,7 @@ static int take_norm(struct reading *r, const struct inq_log_line *line,
         read_plain(line->start, line->end, &r->of_norm, &r->norm);
         r->norm.kind = INQ_LOG_NOT_FINITE;
         r->norm.line = r->lines + 1;
-        inq_log_copy_number(line->at, line->end, r->of_norm.op, sizeof r->of_norm.op);
+        copy_number(line->at, line->end, r->of_norm.op, sizeof r->of_norm.op);
         r->norm.op = r->of_norm.op;
     }
     return INQ_OK;
@@ -548,6 +565,16 @@ static int scan_all(struct reading *r, struct inq_err *err)
 /* ---- the last words ---------------------------------------------------------------------------
  */
 
+/* When the last row of training output was printed tells what other logs' lines the run survived.
+ */
+static int take_last_row(struct reading *r, struct inq_err *err)
+{
+    const struct inq_log *log = r->book.log;
+    uint64_t last = log->n_metrics > 0 ? log->metrics[log->n_metrics - 1].line : 0;
+    bool open = r->window.end > r->window.p && r->window.end[-1] != '\n';
+    return last > r->told ? look_back(r, r->window.end, r->lines + 1 + open, err) : INQ_OK;
+}
+
 /* Adds the first line of that kind among the last ones, where no other line tells how the run
  * ended. */
 static int take_last_words(struct reading *r, struct inq_err *err)
@@ -556,7 +583,8 @@ static int take_last_words(struct reading *r, struct inq_err *err)
     const struct inq_log *log = r->book.log;
     const char *end = r->window.end;
     const char *lo = r->window.p;
-    uint64_t last = log->n_metrics > 0 ? log->metrics[log->n_metrics - 1].line : UINT64_MAX;
+    bool output = log->n_metrics > 0;
+    uint64_t last = output ? log->metrics[log->n_metrics - 1].line : 0;
     last = r->told > last ? r->told : last;
     end -= end > lo && end[-1] == '\n';
     uint64_t number = r->lines + (end == r->window.end);
@@ -568,7 +596,7 @@ static int take_last_words(struct reading *r, struct inq_err *err)
         while (p > lo && p[-1] != '\n') {
             p--;
         }
-        if (inq_log_is_last_word(p, end)) {
+        if (inq_log_is_last_word(p, end, output)) {
             found = p;
             found_end = end;
             at = number;
@@ -584,6 +612,12 @@ static int take_last_words(struct reading *r, struct inq_err *err)
     event.kind = INQ_LOG_ERROR_LINE;
     event.line = at;
     return inq_log_add(&r->book, &event, err);
+}
+
+static int take_end(struct reading *r, struct inq_err *err)
+{
+    int code = take_last_row(r, err);
+    return code == INQ_OK ? take_last_words(r, err) : code;
 }
 
 /* ---- error.json ------------------------------------------------------------------------------ */
@@ -624,67 +658,14 @@ static int64_t beginning(const char *head, size_t n)
     return INQ_TIME_NONE;
 }
 
-/* The value of the last "key" in the text: a string, its quotes left out. */
-static const char *last_string(const char *text, const char *end, const char *key, size_t *n)
-{
-    const char *found = NULL;
-    size_t len = strlen(key);
-    for (const char *p = text; (p = memmem(p, (size_t)(end - p), key, len)) != NULL; p += len) {
-        const char *value = inq_log_match(p + len, end, ":\"");
-        if (value != NULL) {
-            found = value;
-        }
-    }
-    *n = 0;
-    while (found != NULL && found + *n < end && found[*n] != '"') {
-        *n += found[*n] == '\\' && found + *n + 1 < end ? 2 : 1;
-    }
-    return found;
-}
-
 /* The file in which a worker leaves its exception for the launcher. */
 static int read_error_file(struct reading *r, struct inq_err *err)
 {
-    int code = inq_window_more(&r->window, MAX_ERROR_FILE, err);
-    const char *text = r->window.p;
-    const char *end = r->window.end;
-    size_t n = 0;
-    size_t n_time = 0;
     struct inq_log_event event;
-    inq_log_event_init(&event);
-    const char *message = last_string(text, end, "\"message\"", &n);
-    const char *time = last_string(text, end, "\"timestamp\"", &n_time);
-    int64_t seconds = 0;
-    if (code != INQ_OK || message == NULL || message + n > end) {
-        return code;
-    }
-    size_t name = 0;
-    while (name < n && name + 1 < sizeof r->names.op && message[name] != ':' &&
-           (unsigned char)message[name] > ' ') {
-        r->names.op[name] = message[name];
-        name++;
-    }
-    r->names.op[name] = '\0';
-    n = n < sizeof r->names.text - 1 ? n : sizeof r->names.text - 1;
-    memcpy(r->names.text, message, n);
-    r->names.text[n] = '\0';
-    event.kind = strstr(r->names.text, "CUDA out of memory") != NULL ? INQ_LOG_CUDA_OOM
-                 : strstr(r->names.text, "CUDA error") != NULL       ? INQ_LOG_CUDA_ERROR
-                                                                     : INQ_LOG_PYTHON_ERROR;
-    event.op = r->names.op;
-    event.text = r->names.text;
-    event.line = 1;
-    if (time == NULL) {
-        time = inq_log_seek(text, end, "\"timestamp\":");
-    }
-    if (time != NULL && inq_log_number(time, end, &seconds) != NULL && seconds > 0 &&
-        seconds < INT64_C(8000000000)) {
-        event.clock = INQ_LOG_CLOCK_WALL;
-        event.year_known = true;
-        event.time_ns = seconds * INT64_C(1000000000);
-        event.coarse_ns = INT64_C(1000000000);
-    }
-    return inq_log_add(&r->book, &event, err);
+    int code = inq_window_more(&r->window, MAX_ERROR_FILE, err);
+    bool told =
+        code == INQ_OK && inq_log_read_error_file(r->window.p, r->window.end, &r->names, &event);
+    return told ? inq_log_add(&r->book, &event, err) : code;
 }
 
 /* ---- the reader ------------------------------------------------------------------------------ */
@@ -769,7 +750,7 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
     int settled = settle_floor(r, 0, code == INQ_OK ? err : NULL);
     code = code == INQ_OK ? settled : code;
     code = code == INQ_OK ? settle_norm(r, err) : code;
-    code = code == INQ_OK && !error_file ? take_last_words(r, err) : code;
+    code = code == INQ_OK && !error_file ? take_end(r, err) : code;
     bool cut = code == INQ_LIMIT || code == INQ_IO; /* what was read is kept */
     if (code == INQ_OK || cut) {
         int kept = finish(r, shard, reason, cut ? NULL : err);

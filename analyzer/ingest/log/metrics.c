@@ -496,18 +496,3 @@ void inq_log_complete_metric(const char *lo, const char *hi, const char *start,
         p = end;
     }
 }
-
-void inq_log_copy_number(const char *p, const char *end, char *to, size_t size)
-{
-    enum { MOST = 48 };
-    size_t n = 0;
-    for (; p < end && n + 1 < size && n < MOST && strchr("|,;\x1b", *p) == NULL; p++) {
-        bool twice = *p == ' ' && n > 0 && to[n - 1] == ' ';
-        to[n] = (unsigned char)*p < ' ' ? ' ' : *p;
-        n += !twice;
-    }
-    while (n > 0 && to[n - 1] == ' ') {
-        n--;
-    }
-    to[n] = '\0';
-}

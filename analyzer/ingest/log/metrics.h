@@ -17,7 +17,4 @@ bool inq_log_read_metric(const char *p, size_t n, struct inq_log_metric *metric)
 void inq_log_complete_metric(const char *lo, const char *hi, const char *start,
                              struct inq_log_metric *metric);
 
-/* "grad_norm: nan": a name at p and its number, cut to the room there is. */
-void inq_log_copy_number(const char *p, const char *end, char *to, size_t size);
-
 #endif

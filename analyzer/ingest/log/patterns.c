@@ -143,6 +143,8 @@ static const struct inq_log_field of_oom_kill[] = {
 static const struct inq_log_field of_oom_victim[] = {
     {"rocess ", INQ_LOG_PID}, {"(", INQ_LOG_OP}, {NULL, 0}};
 
+static const struct inq_log_field of_health[] = {{"Xid=", INQ_LOG_CODE}, {NULL, 0}};
+
 static const struct inq_log_field of_value[] = {{"Rank ", INQ_LOG_RANK}, {NULL, 0}};
 
 static const struct inq_log_field of_events[] = {{"Detected ", INQ_LOG_CODE}, {NULL, 0}};
@@ -152,6 +154,12 @@ static const struct inq_log_field of_stuck[] = {{"[", INQ_LOG_SENTENCE}, {NULL, 
 static const struct inq_log_field of_blocked[] = {{"task ", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_server[] = {{"server ", INQ_LOG_PEER}, {NULL, 0}};
+
+static const struct inq_log_field of_pod[] = {{"pod/", INQ_LOG_PEER},
+                                              {"workload/", INQ_LOG_PEER},
+                                              {"job/", INQ_LOG_PEER},
+                                              {"pod ", INQ_LOG_PEER},
+                                              {NULL, 0}};
 
 static const struct inq_log_field of_worker[] = {
     {"(pid(s) ", INQ_LOG_PID}, {"(pid ", INQ_LOG_PID}, {"signal: ", INQ_LOG_SENTENCE}, {NULL, 0}};
@@ -224,6 +232,10 @@ static const struct inq_log_field of_node[] = {{"IP: ", INQ_LOG_PEER},
                                                {"Node ", INQ_LOG_PEER},
                                                {"node ", INQ_LOG_PEER},
                                                {NULL, 0}};
+
+static const struct inq_log_field of_worker_exit[] = {
+    {"orker IP address: ", INQ_LOG_PEER}, {"ip: ", INQ_LOG_PEER}, {"ip=", INQ_LOG_PEER},
+    {"orker PID: ", INQ_LOG_PID},         {"pid: ", INQ_LOG_PID}, {NULL, 0}};
 
 static const struct inq_log_field of_allocation[] = {
     {"tried to allocate ", INQ_LOG_SENTENCE}, {"Unable to allocate ", INQ_LOG_SENTENCE}, {NULL, 0}};
@@ -370,6 +382,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(SLURM_NODE_FAILED, "Node failure on", NULL, NULL),
     /* the kernel */
     SPECIAL(XID, "NVRM: Xid", NULL, NULL, INQ_LOG_FROM_KERNEL),
+    LAST(XID, "XidCriticalError", NULL, of_health),
     SPECIAL(FALLEN_OFF, "fallen off the bus", "!Xid (", NULL, INQ_LOG_FALLEN),
     LAST(GPU_DRIVER, "GSP Timeout", NULL, NULL),
     LAST(GPU_DRIVER, "RmInitAdapter failed", NULL, NULL),
@@ -429,11 +442,15 @@ static const struct inq_log_pattern patterns[] = {
     CLAUSE(BUS_ERROR, "Bus error", NULL, NULL),
     LAST(POD_OOM, "OOMKilled", NULL, NULL),
     LAST(POD_OOM, "low on memory", "node running", NULL),
+    LAST(EVICTED_DISK, "ephemeral local storage usage exceeds", NULL, of_pod),
+    LAST(EVICTED_DISK, "Usage of EmptyDir volume", "exceeds", of_pod),
     LAST(POD_EVICTED, "Evicted", "eason", NULL), /* caches evict, too */
     LAST(POD_EVICTED, "Evicted", "kubelet", NULL),
     LAST(POD_EVICTED, "Evicted", "low on", NULL),
     LAST(POD_EVICTED, "Evicted", "0/", NULL),
+    ROW(POD_EVICTED, "Evicted", "Warning", of_pod), /* for what, its message may say */
     LAST(POD_EVICTED, "TaintManagerEviction", NULL, NULL),
+    LAST(POD_EVICTED, "Preempted to accommodate", NULL, of_pod), /* Kueue */
     LAST(SLURM_NODE_FAILED, "NodeNotReady", NULL, NULL),
     SPECIAL(KILLED, "Killed", "!process", NULL, INQ_LOG_ALONE),
     LAST(NOT_FINITE, "is nan, stopping", NULL, of_value),
@@ -492,10 +509,10 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NODE_LOST, "missed too many heartbeats", NULL, of_node),
     LAST(NODE_LOST, "Node is not ready", NULL, NULL),
     LAST(NODE_LOST, "node(s) had been lost", NULL, NULL),
-    LAST(WORKER_LOST, "actor died unexpectedly", NULL, NULL),
-    LAST(WORKER_LOST, "worker died unexpectedly", NULL, NULL),
-    LAST(WORKER_LOST, "Worker unexpectedly exits", NULL, NULL),
-    LAST(WORKER_LOST, "orker exit type: SYSTEM_ERROR", NULL, NULL),
+    LAST(WORKER_LOST, "actor died unexpectedly", NULL, of_worker_exit),
+    LAST(WORKER_LOST, "worker died unexpectedly", NULL, of_worker_exit),
+    LAST(WORKER_LOST, "Worker unexpectedly exits", NULL, of_worker_exit),
+    LAST(WORKER_LOST, "orker exit type: SYSTEM_ERROR", NULL, of_worker_exit),
     LAST(WORKER_LOST, "process pool was terminated abruptly", NULL, NULL),
     /* drivers and libraries */
     LAST(VERSION_MISMATCH, "Driver/library version mismatch", NULL, NULL),
@@ -506,6 +523,11 @@ static const struct inq_log_pattern patterns[] = {
     /* Ascend */
     LAST(NPU_FAULT, "aicore exception", NULL, of_npu),
     LAST(NPU_FAULT, "aicore error", NULL, of_npu),
+    LAST(NPU_SETUP, "Failed to initialize the HCCP", NULL, of_npu),
+    LAST(NPU_SETUP, "EJ0001", NULL, of_npu),
+    LAST(NPU_SETUP, "synapse error", NULL, of_npu),
+    LAST(NPU_SETUP, "synStatus=", NULL, of_npu),
+    LAST(NPU_SETUP, "synStatus ", "failed", of_npu),
     LAST(NPU_FAULT, "vector core exception", NULL, of_npu),
     LAST(NPU_FAULT, "task exception", "device", of_npu),
     LAST(NPU_FAULT, "multi bit ecc", NULL, of_npu),
@@ -554,6 +576,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(BUFFER_MISMATCH, "preamble.length <= op", NULL, of_sizes),
     LAST(BUFFER_MISMATCH, "Received data size doesn't match", NULL, NULL),
     LAST(TASK_LOST, "no heartbeat", "ank", of_silent),
+    LAST(TASK_LOST, "heartbeat from rank", NULL, of_silent),
+    LAST(TASK_LOST, "heartbeats from rank", NULL, of_silent),
     LAST(TASK_LOST, "unexpectedly disconnected", "/task:", of_task),
     LAST(TASK_LOST, "heartbeat timeout", "task", of_task),
     LAST(TASK_LOST, "stopped sending heartbeats", NULL, of_task),

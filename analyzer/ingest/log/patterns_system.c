@@ -25,6 +25,8 @@ static const struct inq_log_field of_outcome[] = {{"with exit code ", INQ_LOG_CO
 static const struct inq_log_field of_unit_exit[] = {{"status=", INQ_LOG_CODE}, {NULL, 0}};
 static const struct inq_log_field of_unit_signal[] = {{"status=", INQ_LOG_SIGNAL}, {NULL, 0}};
 
+static const struct inq_log_field of_core[] = {{"Process ", INQ_LOG_PID}, {NULL, 0}};
+
 static const struct inq_log_field of_box[] = {
     {"RANK ", INQ_LOG_RANK},       {"PID ", INQ_LOG_PID},
     {"EXIT CODE: ", INQ_LOG_CODE}, {"KILLED BY SIGNAL: ", INQ_LOG_SIGNAL},
@@ -90,6 +92,13 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LAUNCH_FAILED, "Unable to confirm allocation", NULL, NULL),
     LAST(LAUNCH_FAILED, "Unable to allocate resources", NULL, NULL),
     LAST(LAUNCH_FAILED, "Task launch for", "failed", NULL),
+    LAST(LAUNCH_FAILED, "Batch job submission failed", NULL, NULL),
+    LAST(LAUNCH_FAILED, "Could not override '", NULL, NULL), /* Hydra */
+    LAST(LAUNCH_FAILED, "allocation failure", "error: ", NULL),
+    LAST(LAUNCH_FAILED, "CapacityError", NULL, NULL), /* of clouds: no machine to be had */
+    LAST(LAUNCH_FAILED, "InsufficientInstanceCapacity", NULL, NULL),
+    LAST(LAUNCH_FAILED, "ZONE_RESOURCE_POOL_EXHAUSTED", NULL, NULL),
+    LAST(LAUNCH_FAILED, "QuotaExceeded", "uota", NULL),
     LAST(LAUNCH_FAILED, "error: execve():", NULL, NULL),
     LAST(LAUNCH_FAILED, ": command not found", NULL, NULL),
     LAST(LAUNCH_FAILED, ": can't open file", NULL, NULL),
@@ -103,6 +112,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(EXIT, "process exited, code=exited", NULL, of_unit_exit),
     LAST(EXIT, "process exited, code=killed", NULL, of_unit_signal),
     LAST(EXIT, "process exited, code=dumped", NULL, of_unit_signal),
+    LAST(ABORTED, "systemd-coredump", "dumped core", of_core),
     LAST(POD_OOM, "Failed with result 'oom-kill'", NULL, NULL),
     LAST(POD_OOM, "killed by the OOM killer", NULL, NULL),
     LAST(POD_OOM, "systemd-oomd", "Killed", NULL),
@@ -137,6 +147,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(RECLAIMED, "TERMINATE_ON_HOST_MAINTENANCE", NULL, NULL),
     LAST(RECLAIMED, "compute.instances.preempted", NULL, NULL),
     LAST(RECLAIMED, "nstance was preempted", NULL, NULL),
+    LAST(RECLAIMED, "NodePreempted", NULL, NULL),
+    LAST(RECLAIMED, " was preempted", "node ", NULL),
     LAST(RECLAIMED, "preemption notice", "eceived", NULL),
     /* the kernel: file systems, network cards, the machine itself */
     LAST(DISK, "XFS (", "hut down", of_device),

@@ -106,7 +106,8 @@ static struct inq_log_word pack(const char *word)
     return packed;
 }
 
-enum inq_log_scan_level inq_log_scan_level(void)
+/* The highest that this machine can. */
+static enum inq_log_scan_level highest_level(void)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw")) {
@@ -122,6 +123,7 @@ enum inq_log_scan_level inq_log_scan_level(void)
 static inq_log_finder *finder_of(enum inq_log_scan_level level)
 {
 #if defined(__x86_64__)
+    level = level < highest_level() ? level : highest_level();
     return level == INQ_LOG_SCAN_AVX512 ? inq_log_find_avx512
            : level == INQ_LOG_SCAN_AVX2 ? inq_log_find_avx2
                                         : inq_log_find_plain;

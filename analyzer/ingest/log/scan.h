@@ -33,10 +33,10 @@ struct inq_log_scan {
 
 /* What machines can run; INQ_LOG_SCAN_PLAIN runs anywhere. */
 enum inq_log_scan_level { INQ_LOG_SCAN_PLAIN, INQ_LOG_SCAN_AVX2, INQ_LOG_SCAN_AVX512 };
-enum inq_log_scan_level inq_log_scan_level(void); /* the highest that this one can */
 
 /* Prepares for the first 8 bytes of `words` (each at least 4 long; at most INQ_LOG_WORDS); equal
- * beginnings are one word, with the number of the first. */
+ * beginnings are one word, with the number of the first. Searches at `level`, or the highest that
+ * this machine can. */
 void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint32_t n,
                        enum inq_log_scan_level level);
 

@@ -282,7 +282,13 @@ static bool has_any(const char *p, const char *end, const char *const *words)
     return *words != NULL;
 }
 
-bool inq_log_is_last_word(const char *p, const char *end)
+static const char *const denied[] = {"Failed to ", "Unable to ",      "Cannot ",
+                                     "Could not ", "Lost connection", NULL};
+static const char *const good[] = {"success", "omplete", "inished", "done",  "kipp", "etry",
+                                   "retri",   " will ",  " would ", " may ", " if ", "no ",
+                                   " 0 ",     "arning",  "ignored", ">",     NULL};
+
+bool inq_log_is_last_word(const char *p, const char *end, bool output)
 {
     static const char *const ended[] = {
         "killed",       "terminated",     "aborted",        "evicted",   "exceeded",
@@ -290,18 +296,15 @@ bool inq_log_is_last_word(const char *p, const char *end)
         "failure",      "unable to",      "cannot ",        "could not", "out of memory",
         "timed out",    "not responding", "onnection lost", "expired",   "TIMED OUT",
         "disconnected", "unreachable",    "refused",        NULL};
-    static const char *const denied[] = {"Failed to ", "Unable to ",      "Cannot ",
-                                         "Could not ", "Lost connection", NULL};
-    static const char *const good[] = {"success", "omplete", "inished", "done",  "kipp", "etry",
-                                       "retri",   " will ",  " would ", " may ", " if ", "no ",
-                                       " 0 ",     "arning",  "ignored", ">",     NULL};
     p = inq_log_message(p, end);
     const char *rest = p;
     while (rest < end && *rest != ' ') {
         rest++;
     }
     return inq_log_level_of(p, end) == INQ_LOG_LEVEL_NONE &&
-           (has_any(rest, end, ended) || has_any(p, end, denied)) && !has_any(p, end, good);
+           (output ? has_any(rest, end, ended) || has_any(p, end, denied)
+                   : begins_any(p, end, denied)) &&
+           !has_any(p, end, good);
 }
 
 /* ---- headings -------------------------------------------------------------------------------- */
@@ -309,10 +312,15 @@ bool inq_log_is_last_word(const char *p, const char *end)
 bool inq_log_is_heading(const char *start, const char *end, int32_t *rank)
 {
     enum { MOST = 160 };
-    const char *p = start;
+    uint32_t writer;
+    const char *p = inq_log_body(start, end, &writer); /* behind a collector's stamps and colors */
     int64_t number = 0;
-    while (end > p && (end[-1] == '\r' || end[-1] == ' ')) {
-        end--;
+    start = p;
+    for (const char *last = NULL; end > p && end != last;) {
+        const char *escape = memrchr(p, 0x1b, (size_t)(end - p));
+        last = end;
+        end = escape != NULL && inq_log_escape(escape, end) == end ? escape : end;
+        end -= end > p && (end[-1] == '\r' || end[-1] == ' ');
     }
     while (p < end && strchr("=-#*>", *p) != NULL) {
         p++;

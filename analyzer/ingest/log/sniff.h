@@ -23,8 +23,9 @@ bool inq_log_is_shaped(const char *start, const char *end);
 
 /* A line behind all training output that says that something ended or could not be done, and
  * nothing of success, nor of what may be. A verb that begins the line is what a program did itself:
- * "Killed 3% of weights". */
-bool inq_log_is_last_word(const char *p, const char *end);
+ * "Killed 3% of weights". Of a log without training `output` only a line counts that begins with
+ * what could not be done. */
+bool inq_log_is_last_word(const char *p, const char *end, bool output);
 
 /* "===== rank 2 stderr =====", "--- rank_3.log ---", "==> logs/rank3.err <==" of tail: a heading in
  * a file that was put together from several. *rank gets whose the lines behind it are; it stays as

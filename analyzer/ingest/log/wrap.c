@@ -127,10 +127,13 @@ static bool read_members(struct inq_scan *scan, struct wrapped *w, int depth)
     return closed;
 }
 
-/* The object in [p, end), with nothing around it but the color that a terminal shows it in. */
-static bool read_object(const char *p, const char *end, struct wrapped *w)
+/* The object in [p, end), with nothing around it but the color that a terminal shows it in, and in
+ * front of it what collectors and launchers write there; *at gets where it begins. */
+static bool read_object(const char *p, const char *end, struct wrapped *w, const char **at)
 {
-    struct inq_scan scan = {.p = inq_log_blank(p, end), .end = end};
+    uint32_t writer;
+    *at = inq_log_blank(inq_log_body(p, end, &writer), end);
+    struct inq_scan scan = {.p = *at, .end = end};
     *w = (struct wrapped){.epoch = false};
     if (scan.p >= end || *scan.p != '{' || !read_members(&scan, w, 0)) {
         return false;
@@ -145,33 +148,54 @@ bool inq_log_is_wrapped(const char *head, size_t n)
     const char *stop = head + n;
     const char *end = memchr(head, '\n', n);
     end = end != NULL ? end : stop;
-    if (!read_object(head, end, &w)) {
+    const char *at;
+    if (!read_object(head, end, &w, &at)) {
         return false;
     }
-    /* a single {"message": ..., "timestamp": ...} is what a worker leaves for its launcher */
+    /* a single {"message": ..., "timestamp": ...} is what a worker leaves for its launcher; that
+     * has no level */
     const char *next = end + 1 < stop ? inq_log_blank(end + 1, stop) : stop;
-    return !inq_text_is(w.key, "message") || (next < stop && *next == '{');
+    return !inq_text_is(w.key, "message") || w.parts[LEVEL].p != NULL || at > head ||
+           (next < stop && *next == '{');
 }
 
 /* ---- rewriting ---------------------------------------------------------------------------------
  */
 
-/* Appends a decoded text to the n bytes of `line`, a carriage return for each end of line. */
+/* "\u001b[31m": behind the color at p; NULL: there is none. */
+static const char *escaped_color(const char *p, const char *end)
+{
+    bool escape = end - p > 7 && memcmp(p, "\\u001", 5) == 0 && (p[5] == 'b' || p[5] == 'B');
+    if (!escape || p[6] != '[') {
+        return NULL;
+    }
+    for (p += 7; p < end && ((*p >= '0' && *p <= '9') || *p == ';'); p++) {
+    }
+    return p < end && *p == 'm' ? p + 1 : NULL;
+}
+
+/* Appends a decoded text to the n bytes of `line`, a carriage return for each end of line, without
+ * what colors it. */
 static size_t append(char *line, size_t n, struct inq_text text)
 {
     const char *end = text.p + text.n;
     const char *from = text.p;
     while (from < end && n + 4 < LINE) {
         const char *stop = from;
+        const char *color = NULL;
         while (stop + 1 < end && !(stop[0] == '\\' && stop[1] == 'n')) {
+            color = escaped_color(stop, end);
+            if (color != NULL) {
+                break;
+            }
             stop += *stop == '\\' ? 2 : 1;
         }
-        bool broken = stop + 1 < end;
-        stop = broken ? stop : end;
+        bool broken = color == NULL && stop + 1 < end;
+        stop = broken || color != NULL ? stop : end;
         struct inq_text piece = {from, (uint32_t)(stop - from)};
         n += inq_scan_decode(piece, line + n, LINE - 4 - n).n;
-        from = stop + (broken ? 2 : 0);
-        if (from < end) {
+        from = color != NULL ? color : stop + (broken ? 2 : 0);
+        if (broken && from < end) {
             line[n++] = '\r';
         }
     }
@@ -238,14 +262,19 @@ static size_t write_prefix(const struct wrapped *w, char *line)
     return n;
 }
 
-void inq_log_unwrap(char *start, char *end)
+/* Takes one object's text out; false where there is none. */
+static bool unwrap_once(char *start, char *end)
 {
     struct wrapped w;
     char line[LINE];
-    if (!read_object(start, end, &w)) {
-        return;
+    const char *at;
+    if (!read_object(start, end, &w, &at)) {
+        return false;
     }
-    size_t n = append(line, write_prefix(&w, line), w.parts[TEXT]);
+    size_t n = (size_t)(at - start) < PREFIX ? (size_t)(at - start) : 0;
+    memcpy(line, start, n); /* whose line it is */
+    n += write_prefix(&w, line + n);
+    n = append(line, n, w.parts[TEXT]);
     if (w.parts[STACK].p != NULL && n < LINE - 4) {
         line[n++] = '\r';
         n = append(line, n, w.parts[STACK]);
@@ -255,4 +284,15 @@ void inq_log_unwrap(char *start, char *end)
     n = n < room ? n : room;
     memcpy(start, line, n);
     memset(start + n, '\r', room - n);
+    return true;
+}
+
+void inq_log_unwrap(char *start, char *end)
+{
+    /* a collector's record may hold a logger's */
+    for (int depth = 0; depth < DEPTH && unwrap_once(start, end); depth++) {
+        while (end > start && end[-1] == '\r') {
+            end--;
+        }
+    }
 }

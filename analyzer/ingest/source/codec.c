@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const struct inq_codec *const codecs[] = {&inq_codec_gzip, &inq_codec_frames};
+static const struct inq_codec *const codecs[] = {&inq_codec_gzip, &inq_codec_frames,
+                                                 &inq_codec_utf16};
 
 static int read_layer(struct inq_unpack_layer *layer, unsigned char *out, size_t cap, size_t *n,
                       struct inq_err *err)

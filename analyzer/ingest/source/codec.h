@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is compressed, once or several times over, as a stream of the bytes inside: any number of
- * members, damage counted, not fatal. */
+ * members, damage counted, not fatal. Text in UTF-16 is one more layer: inside it is UTF-8. */
 #ifndef INQ_INGEST_SOURCE_CODEC_H
 #define INQ_INGEST_SOURCE_CODEC_H
 
@@ -36,6 +36,7 @@ struct inq_codec {
 /* The rows of the table, one per file: */
 extern const struct inq_codec inq_codec_gzip;   /* gzip.c; also bare deflate data */
 extern const struct inq_codec inq_codec_frames; /* frames.c: zstd, lz4, xz, bzip2 */
+extern const struct inq_codec inq_codec_utf16;  /* utf16.c: text, which becomes UTF-8 */
 
 /* Enough to tell any of them by. */
 enum { INQ_CODEC_HEAD = 16 };

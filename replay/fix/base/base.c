@@ -542,7 +542,7 @@ static int measure(struct inq_fix_base *base, struct inq_err *err)
     base->info.base_ns = base->info.t_ns;
     if (base->study->run.n_steps > 0) {
         base->info.n_steps = base->study->run.n_steps;
-        base->info.mean_t_ns = inq_study_step_ns(base->study);
+        base->info.mean_t_ns = base->study->simulated_ns;
         base->info.mean_recorded_ns = inq_study_recorded_ns(base->study);
         base->info.base_ns = base->info.mean_recorded_ns;
     }

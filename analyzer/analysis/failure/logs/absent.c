@@ -3,6 +3,7 @@
  * or late, and who does not. Those that do not, while all others do, are what the others lost. */
 #include "analysis/failure/logs/logs.h"
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
 
@@ -180,6 +181,62 @@ static size_t fill_ranks(const struct inq_log_case *c, struct ranks *ranks)
     return n_unnamed;
 }
 
+/* ---- the launcher's own signals -------------------------------------------------------------- */
+
+/* Killed because it did not end when it was told to. */
+static int excuse(struct inq_log_case *c, struct inq_err *err)
+{
+    struct inq_map told = {0};
+    int code = INQ_OK;
+    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        if (event->kind == INQ_LOG_SIGTERM_SENT && event->pid >= 0) {
+            code = inq_map_put(&told, (uint64_t)event->pid, 1, err);
+        }
+    }
+    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_log_event *event = mark->event;
+        uint32_t value = 0;
+        bool killed = (event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_EXIT_ROW) &&
+                      inq_log_signal(event->code) == 9;
+        if (killed && event->pid >= 0 && inq_map_get(&told, (uint64_t)event->pid, &value)) {
+            mark->means.role = INQ_LOG_VICTIM;
+            mark->means.weight = 0;
+        }
+    }
+    inq_map_release(&told);
+    return code;
+}
+
+/* A context switch that times out (109) follows a program's fault (13, 31) on the same GPU. */
+static int excuse_follow_ups(struct inq_log_case *c, struct inq_err *err)
+{
+    enum { CONTEXT_SWITCH = 109 };
+    struct inq_map first = {0}; /* hash of file and GPU -> the first such mark */
+    int code = INQ_OK;
+    for (uint32_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        if (mark->event->kind != INQ_LOG_XID) {
+            continue;
+        }
+        uint64_t place[] = {mark->event->file, mark->event->bus};
+        uint64_t key = inq_hash_bytes(place, sizeof place);
+        uint32_t at = 0;
+        bool known = inq_map_get(&first, key, &at);
+        if (mark->event->code == CONTEXT_SWITCH && known &&
+            c->marks[at].event->line < mark->event->line) {
+            mark->means.role = INQ_LOG_VICTIM;
+            mark->means.weight = 0;
+        }
+        if (mark->means.cls == INQ_FAILURE_CUDA_ERROR && !known) {
+            code = inq_map_put(&first, key, i, err);
+        }
+    }
+    inq_map_release(&first);
+    return code;
+}
+
 int inq_log_find_absent(struct inq_log_case *c, struct inq_err *err)
 {
     /* no rank has a number past the most: its lines would be left out */
@@ -187,6 +244,12 @@ int inq_log_find_absent(struct inq_log_case *c, struct inq_err *err)
     bool *flags = inq_mem_zalloc(3 * world + 1, sizeof *flags);
     if (flags == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
+    }
+    int code = excuse(c, err);
+    code = code == INQ_OK ? excuse_follow_ups(c, err) : code;
+    if (code != INQ_OK) {
+        inq_mem_free(flags);
+        return code;
     }
     struct ranks ranks = {world, flags, flags + world, flags + 2 * world};
     size_t n_unnamed = fill_ranks(c, &ranks);
@@ -199,7 +262,6 @@ int inq_log_find_absent(struct inq_log_case *c, struct inq_err *err)
     excuse_exits(c, &ranks, n_unnamed);
     excuse_terminated(c, &ranks);
     size_t n_absent = world - n;
-    int code = INQ_OK;
     bool enough = n > 1 || (n == 1 && seen); /* of one that reports, the rest may be elsewhere */
     if (enough && n_unnamed == 0 && n_absent > 0 && n_absent <= n && world > 1) {
         code = keep(c, &ranks, n_absent, err);

@@ -20,6 +20,8 @@
 #define QUARTER (900 * SECOND)
 /* Time zones are less apart. */
 #define ZONES (54000 * SECOND)
+/* New starts that are looked at; launchers allow few. */
+#define MAX_RESTARTS 256
 /* The same on several ranks within this is one incident. */
 #define AT_ONCE (5 * SECOND)
 
@@ -66,7 +68,9 @@ static bool is_denied(const struct inq_log_mark *a, const struct inq_log_mark *b
 /* Whether b is behind a, as far as that can be known. */
 static bool behind(const struct inq_log_mark *a, const struct inq_log_mark *b)
 {
-    if (timed(a) && timed(b) && !same_part(a, b)) {
+    /* a kernel's log and a program's in one file were written as two */
+    bool joined = inq_log_of_host(a->event->kind) != inq_log_of_host(b->event->kind);
+    if (timed(a) && timed(b) && (joined || !same_part(a, b))) {
         return b->time_ns > a->time_ns + a->event->coarse_ns + b->event->coarse_ns;
     }
     return same_part(a, b) && b->event->line > a->event->line && !is_denied(a, b);
@@ -104,10 +108,13 @@ static void take_time(struct latest *latest, const struct inq_log_mark *mark, in
     }
 }
 
-/* The latest time outside the mark's part, INQ_TIME_NONE none. */
+/* The latest time outside the mark's part, INQ_TIME_NONE none; of all for a line of a machine,
+ * which is in no part with those of programs. */
 static int64_t time_elsewhere(const struct latest *latest, const struct inq_log_mark *mark)
 {
-    size_t other = latest->of[0] != NULL && same_part(latest->of[0], mark) ? 1 : 0;
+    bool own = latest->of[0] != NULL && same_part(latest->of[0], mark) &&
+               !inq_log_of_host(mark->event->kind);
+    size_t other = own ? 1 : 0;
     return latest->of[other] != NULL ? latest->ns[other] : INQ_TIME_NONE;
 }
 
@@ -247,12 +254,12 @@ static bool is_symptom(const struct inq_log_mark *mark)
 struct judging {
     struct inq_log_case *c;
     struct trained trained;
-    struct inq_log_marks symptoms; /* of which the first counts */
-    struct inq_log_marks restarts; /* of the workers */
-    struct inq_log_marks well;     /* processes that say that they are complete */
-    struct inq_log_marks ends;     /* of transient faults */
-    struct inq_log_marks programs; /* faults of programs, as GPUs report them */
-    int64_t began_ns;              /* of the first log with training; INQ_TIME_NONE unknown */
+    struct inq_log_marks symptoms;  /* of which the first counts */
+    struct inq_log_marks restarts;  /* of the workers */
+    struct inq_log_marks recovered; /* those of them after which there were steps, by times */
+    struct inq_log_marks well;      /* processes that say that they are complete */
+    struct inq_log_marks ends;      /* of transient faults */
+    int64_t began_ns;               /* of the first log with training; INQ_TIME_NONE unknown */
 };
 
 static bool is_restart(const struct inq_log_mark *mark)
@@ -269,11 +276,6 @@ static bool is_end_of_fault(const struct inq_log_mark *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     return kind == INQ_LOG_NFS_OK || kind == INQ_LOG_LINK_UP || kind == INQ_LOG_POD_STARTED;
-}
-
-static bool is_fault_of_program(const struct inq_log_mark *mark)
-{
-    return mark->event->kind == INQ_LOG_XID && mark->means.cls == INQ_FAILURE_CUDA_ERROR;
 }
 
 static bool is_progress(const struct inq_log_mark *mark)
@@ -301,14 +303,38 @@ static int list_marks(struct inq_log_case *c, bool (*of_kind)(const struct inq_l
     return INQ_OK;
 }
 
+/* The restarts with steps behind them. */
+static int list_recovered(struct judging *j, struct inq_err *err)
+{
+    const struct inq_log_case *c = j->c;
+    j->restarts.n = j->restarts.n < MAX_RESTARTS ? j->restarts.n : MAX_RESTARTS;
+    j->recovered.at = inq_arena_array(c->arena, j->restarts.n, sizeof(void *));
+    if (j->recovered.at == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
+    }
+    for (size_t i = 0; i < j->restarts.n; i++) {
+        const struct inq_log_mark *restart = j->restarts.at[i];
+        bool stepped = false;
+        for (size_t k = 0; k < c->progress.n && timed(restart) && !stepped; k++) {
+            stepped = timed(c->progress.at[k]) && behind(restart, c->progress.at[k]);
+        }
+        if (stepped) {
+            j->recovered.at[j->recovered.n++] = restart;
+        }
+    }
+    return INQ_OK;
+}
+
 static int begin_judging(struct judging *j, struct inq_log_case *c, struct inq_err *err)
 {
     const struct {
         bool (*of_kind)(const struct inq_log_mark *mark);
         struct inq_log_marks *marks;
-    } lists[] = {{is_progress, &c->progress}, {is_symptom, &j->symptoms},
-                 {is_restart, &j->restarts},  {is_well, &j->well},
-                 {is_end_of_fault, &j->ends}, {is_fault_of_program, &j->programs}};
+    } lists[] = {{is_progress, &c->progress},
+                 {is_symptom, &j->symptoms},
+                 {is_restart, &j->restarts},
+                 {is_well, &j->well},
+                 {is_end_of_fault, &j->ends}};
     int code = INQ_OK;
     *j = (struct judging){.c = c, .began_ns = INQ_TIME_NONE};
     for (size_t i = 0; i < sizeof lists / sizeof *lists && code == INQ_OK; i++) {
@@ -320,16 +346,11 @@ static int begin_judging(struct judging *j, struct inq_log_case *c, struct inq_e
         bool sooner = j->began_ns == INQ_TIME_NONE || log->began_ns < j->began_ns;
         j->began_ns = tells && sooner ? log->began_ns : j->began_ns;
     }
+    code = code == INQ_OK ? list_recovered(j, err) : code;
     return code == INQ_OK ? begin_trained(&j->trained, c, err) : code;
 }
 
 /* ---- survived -------------------------------------------------------------------------------- */
-
-/* An exception ends its own process: what others wrote behind it proves nothing. */
-static bool is_raised(const struct inq_log_mark *mark)
-{
-    return mark->event->kind == INQ_LOG_PYTHON_ERROR || mark->raised;
-}
 
 /* The training output behind the line is of before it, by its times. */
 static bool is_flushed_late(const struct trained *t, const struct inq_log_mark *mark)
@@ -356,13 +377,25 @@ static bool was_restarted(const struct judging *j, const struct inq_log_mark *ma
     return false;
 }
 
+/* As was_restarted, and the workers then made steps; by times, as lines of several processes prove
+ * nothing by their order. */
+static bool has_recovered(const struct judging *j, const struct inq_log_mark *mark)
+{
+    for (size_t i = 0; i < j->recovered.n && timed(mark); i++) {
+        if (behind(mark, j->recovered.at[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The run went on behind a fault: training lines, or the fault's own end. */
 static void find_survived(const struct judging *j, struct inq_log_mark *mark)
 {
     enum { FEW = 3 };
     const struct trained *t = &j->trained;
     const struct inq_log_case *c = j->c;
-    bool raised = is_raised(mark);
+    bool raised = mark->fatal;
     bool transient = is_transient(mark->event->kind) || raised;
     bool long_after = trained_later(t, mark);
     if (is_named_end(mark)) { /* only its launcher or time can say that the run survived it */
@@ -465,9 +498,31 @@ static void find_late(const struct inq_log_case *c, struct inq_log_mark *mark,
     }
     /* a process ends once: an exception behind another process's loss of a peer, without labels, is
      * of a third */
-    bool other = is_raised(mark) && mark->event->writer == 0 && is_loss(first->event->kind);
+    bool other = mark->fatal && mark->event->writer == 0 && is_loss(first->event->kind);
     mark->late = may_follow(mark) && !other && one_writer(mark, first) &&
                  mark->event->line > first->event->line;
+}
+
+/* The launcher started the workers again between the two: what comes later is of others. */
+static bool is_of_earlier_start(const struct judging *j, const struct inq_log_mark *a,
+                                const struct inq_log_mark *b)
+{
+    for (size_t i = 0; i < j->restarts.n; i++) {
+        const struct inq_log_mark *restart = j->restarts.at[i];
+        if (behind(a, restart) && behind(restart, b)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t count_restarts(const struct judging *j, const struct inq_log_mark *mark)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < j->restarts.n; i++) {
+        n += behind(j->restarts.at[i], mark);
+    }
+    return n;
 }
 
 static const struct inq_log_mark *first_symptom(const struct judging *j,
@@ -477,39 +532,12 @@ static const struct inq_log_mark *first_symptom(const struct judging *j,
     for (size_t i = 0; i < j->symptoms.n; i++) {
         const struct inq_log_mark *mark = j->symptoms.at[i];
         bool comparable = one_writer(mark, like) || (timed(mark) && timed(like));
-        if (comparable && (first == NULL || behind(mark, first))) {
+        if (comparable && (first == NULL || behind(mark, first)) &&
+            !is_of_earlier_start(j, mark, like)) {
             first = mark;
         }
     }
     return first;
-}
-
-/* ---- the launcher's own signals -------------------------------------------------------------- */
-
-/* Killed because it did not end when it was told to. */
-static int excuse(struct inq_log_case *c, struct inq_err *err)
-{
-    struct inq_map told = {0};
-    int code = INQ_OK;
-    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
-        const struct inq_log_event *event = c->marks[i].event;
-        if (event->kind == INQ_LOG_SIGTERM_SENT && event->pid >= 0) {
-            code = inq_map_put(&told, (uint64_t)event->pid, 1, err);
-        }
-    }
-    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
-        const struct inq_log_event *event = mark->event;
-        uint32_t value = 0;
-        bool killed = (event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_EXIT_ROW) &&
-                      inq_log_signal(event->code) == 9;
-        if (killed && event->pid >= 0 && inq_map_get(&told, (uint64_t)event->pid, &value)) {
-            mark->means.role = INQ_LOG_VICTIM;
-            mark->means.weight = 0;
-        }
-    }
-    inq_map_release(&told);
-    return code;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -548,27 +576,6 @@ static bool stands(const struct inq_log_mark *mark)
 {
     return mark->means.role == INQ_LOG_CAUSE && !mark->survived && !mark->late &&
            mark->means.weight > 0;
-}
-
-/* A context switch that times out (109) follows a program's fault (13, 31) on the same GPU. */
-static void excuse_follow_ups(const struct judging *j)
-{
-    struct inq_log_case *c = j->c;
-    enum { CONTEXT_SWITCH = 109 };
-    for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
-        bool late = mark->event->kind == INQ_LOG_XID && mark->event->code == CONTEXT_SWITCH;
-        for (size_t k = 0; k < j->programs.n && late; k++) {
-            const struct inq_log_event *first = j->programs.at[k]->event;
-            bool fault = first->bus == mark->event->bus && first->file == mark->event->file &&
-                         first->line < mark->event->line;
-            if (fault) {
-                mark->means.role = INQ_LOG_VICTIM;
-                mark->means.weight = 0;
-                late = false;
-            }
-        }
-    }
 }
 
 /* One mechanism, at once: one incident. */
@@ -651,7 +658,8 @@ static bool is_bad_end(const struct inq_log_mark *mark)
     bool killed = kind == INQ_LOG_EXIT_ROW || kind == INQ_LOG_KILLED || kind == INQ_LOG_MPI_ABORT ||
                   kind == INQ_LOG_SEGFAULT || kind == INQ_LOG_ABORTED || kind == INQ_LOG_POD_OOM ||
                   kind == INQ_LOG_SLURM_TIME_LIMIT || kind == INQ_LOG_SLURM_OOM ||
-                  kind == INQ_LOG_MPI_TIME_LIMIT;
+                  kind == INQ_LOG_MPI_TIME_LIMIT || kind == INQ_LOG_TIME_LIMIT ||
+                  kind == INQ_LOG_MEMORY_LIMIT;
     bool given_up = kind == INQ_LOG_PYTHON_ERROR && strstr(mark->event->op, "ChildFailed") != NULL;
     return killed || given_up || (kind == INQ_LOG_SLURM_EXIT && mark->event->code != 0) ||
            kind == INQ_LOG_EXIT;
@@ -711,7 +719,7 @@ static void readmit(const struct judging *j)
         struct inq_log_mark *mark = &c->marks[i];
         bool own = mark->means.role == INQ_LOG_CAUSE && mark->survived && mark->by_order &&
                    mark->means.weight >= INQ_LOG_FAIR && !was_ended_well(j, mark) &&
-                   (c->ended_badly || (is_raised(mark) && !mark->went_on));
+                   (c->ended_badly || (mark->fatal && !mark->went_on));
         bool later = best == NULL || best->event->file != mark->event->file ||
                      mark->event->line > best->event->line;
         best = own && later ? mark : best;
@@ -730,14 +738,16 @@ static void judge(const struct judging *j)
     for (size_t i = 0; i < c->n_marks; i++) {
         struct inq_log_mark *mark = &c->marks[i];
         if (mark->means.role != INQ_LOG_CAUSE || mark->means.weight == 0) {
-            mark->survived = mark->went_on || was_ended_well(j, mark);
+            mark->survived = mark->went_on || was_ended_well(j, mark) || has_recovered(j, mark);
             continue;
         }
-        bool same = like != NULL && one_writer(like, mark) && timed(like) == timed(mark);
+        bool same = like != NULL && one_writer(like, mark) && timed(like) == timed(mark) &&
+                    j->restarts.n == 0;
         first = same ? first : first_symptom(j, mark);
         like = mark;
         find_survived(j, mark);
-        mark->survived = mark->survived || was_ended_well(j, mark) || is_of_before(j, mark);
+        mark->survived = mark->survived || was_ended_well(j, mark) || is_of_before(j, mark) ||
+                         has_recovered(j, mark);
         find_ended(j, mark);
         find_late(c, mark, first);
         if (stands(mark) && (c->cause == NULL || better(mark, c->cause))) {
@@ -751,6 +761,7 @@ static void judge(const struct judging *j)
         readmit(j);
     }
     if (c->cause != NULL) {
+        c->n_earlier = count_restarts(j, c->cause);
         find_roots(c);
         find_confirmation(c);
     }
@@ -760,11 +771,7 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
 {
     struct judging j;
     int code = begin_judging(&j, c, err);
-    code = code == INQ_OK ? excuse(c, err) : code;
-    if (code == INQ_OK) {
-        excuse_follow_ups(&j);
-        code = inq_log_find_absent(c, err);
-    }
+    code = code == INQ_OK ? inq_log_find_absent(c, err) : code;
     if (code == INQ_OK) {
         find_ending(c);
         judge(&j);

@@ -91,6 +91,10 @@ static const char *say_exception(struct inq_log_case *c)
 {
     const struct inq_log_event *e = c->cause->event;
     const char *at = e->op[0] != '\0' ? strstr(e->text, e->op) : NULL;
+    const char *inner = at != NULL && strlen(at) > QUOTE ? strstr(at, "(Caused by ") : NULL;
+    if (inner != NULL) { /* a long one says at its end what happened */
+        return inq_say(c->arena, "%.80s ... %s", e->op, shorten(c, inner));
+    }
     return at != NULL ? shorten(c, at) : e->op;
 }
 
@@ -432,7 +436,10 @@ static const char *fill(struct inq_log_case *c, const struct inq_failure *f, con
     const char *victims = f->n_victims == 0 ? ""
                                             : inq_say(c->arena, "; %zu other rank%s affected",
                                                       f->n_victims, f->n_victims == 1 ? "" : "s");
-    return inq_say(c->arena, "%s%s.", line, victims);
+    const char *again = c->n_earlier == 0 ? ""
+                                          : inq_say(c->arena, "; it was start %zu of the workers",
+                                                    c->n_earlier + 1);
+    return inq_say(c->arena, "%s%s%s.", line, victims, again);
 }
 
 /* A line that says itself what differs: two ranks, two ops. */
@@ -481,12 +488,27 @@ static const struct inq_log_mark *telling_victim(const struct inq_log_case *c)
                       strstr(mark->event->op, "SignalException") == NULL &&
                       mark->event->kind != INQ_LOG_NCCL_RESULT;
         bool names = mark->event->peer_rank >= 0 || mark->event->kind == INQ_LOG_TASK_LOST ||
-                     (mark->event->peer[0] != '\0' && mark->event->kind != INQ_LOG_PYTHON_ERROR);
+                     (mark->event->peer[0] != '\0' && mark->event->kind != INQ_LOG_PYTHON_ERROR) ||
+                     (mark->event->kind == INQ_LOG_WORKER_LOST && mark->event->pid >= 0);
         bool better =
             best == NULL || (names && best->event->peer[0] == '\0' && best->event->peer_rank < 0);
         best = counts && better ? mark : best;
     }
     return best;
+}
+
+/* Whoever started a worker says that it died, and which it was. */
+static const char *headline_of_lost_worker(struct inq_log_case *c, const struct inq_log_mark *mark,
+                                           const char *said)
+{
+    const struct inq_log_event *e = mark->event;
+    return inq_say(c->arena,
+                   "A worker died without telling why%s%s%s%s: its own log or the kernel log of "
+                   "its node should name the cause.",
+                   e->pid >= 0 ? inq_say(c->arena, ": process %" PRId64, e->pid) : "",
+                   e->peer[0] != '\0' ? inq_say(c->arena, " on %.60s", e->peer) : "",
+                   mark->rank >= 0 ? inq_say(c->arena, ", rank %" PRId32, mark->rank) : "",
+                   e->pid < 0 && e->peer[0] == '\0' ? inq_say(c->arena, " (%s)", said) : "");
 }
 
 /* No line names a cause, nor where ranks wait. */
@@ -511,6 +533,9 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
                        inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false),
                        said[0] != '\0' ? ": " : "", said);
     }
+    if (mark != NULL && mark->event->kind == INQ_LOG_WORKER_LOST) {
+        return headline_of_lost_worker(c, mark, said);
+    }
     if (mark != NULL) {
         const char *who = mark->rank >= 0 ? inq_say(c->arena, "rank %" PRId32, mark->rank)
                           : mark->host[0] != '\0'
@@ -534,21 +559,9 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
 static const char *headline_unknown(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_log_mark *cause = c->cause;
-    const char *sub = cause != NULL ? cause->means.sub : "";
-    if (strcmp(sub, "killed") == 0) {
-        return fill(c, f, "{Who} {was} killed (SIGKILL){since}; no line here says by whom");
-    }
-    if (strcmp(sub, "terminated") == 0) {
-        return fill(c, f, "{Who} {was} stopped by SIGTERM{since}; no line here says by whom");
-    }
-    if (strcmp(sub, "exit") == 0) {
-        return fill(c, f,
-                    "{Who} exited with code {code}{since}; its own error message is not in these "
-                    "logs");
-    }
     if (cause != NULL) {
-        return fill(
-            c, f, "The run ended with \"{text}\" ({who}{since}); its cause is unknown to inquest");
+        const char *own = cause->means.rule->headline;
+        return fill(c, f, own != NULL ? own : inq_failure_class_rule(f->cls)->headline);
     }
     if (c->hang.how == INQ_LOG_NO_HANG) {
         return headline_of_victims(c, f);
@@ -626,13 +639,11 @@ static const char *advice(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
     const char *frame = c->cause != NULL ? say_frame(c) : "";
-    if (c->cause != NULL && strcmp(c->cause->means.sub, "killed") == 0) {
-        return "Read the node's kernel log and the scheduler's record for the time of the kill.";
-    }
     if (f->cls == INQ_FAILURE_APPLICATION && frame[0] != '\0') {
         return inq_say(c->arena, "Look at %.200s.", frame + 4);
     }
-    if (rule != NULL && rule->cls == f->cls && rule->advice != NULL) {
+    bool own = rule != NULL && (rule->cls == f->cls || rule->cls == INQ_FAILURE_UNKNOWN);
+    if (own && rule->advice != NULL) {
         return rule->advice;
     }
     if (f->cls == INQ_FAILURE_UNKNOWN && c->hang.how != INQ_LOG_NO_HANG) {
@@ -656,13 +667,10 @@ static void add(struct inq_log_case *c, struct inq_failure *f, const char *text)
 
 static void ask_unknown(struct inq_log_case *c, struct inq_failure *f)
 {
-    if (c->cause != NULL && strcmp(c->cause->means.sub, "killed") == 0) {
-        add(c, f,
-            "host memory ran out: look for an oom-kill line of this process in the node's kernel "
-            "log, or the control group's count of them");
-        add(c, f,
-            "killed from outside (scheduler, health check, operator): check the scheduler's "
-            "record");
+    for (size_t i = 0; c->cause != NULL && i < INQ_RULE_NEXT; i++) {
+        add(c, f, c->cause->means.rule->next[i]);
+    }
+    if (f->n_alternatives > 0) {
         return;
     }
     if (find_peer(c) != NULL) {

@@ -225,6 +225,9 @@ static void join_twins(struct inq_log_case *c)
 /* Training output behind a line that tells that the run went on: steps, or rows that are not
  * numbered; and the rows in which the last step is looked for. */
 enum { MORE_STEPS = 5, MORE_ROWS = 20, FEW_ROWS = 16 };
+/* Rows that a process may have printed before what stands in front of them: its output is held back
+ * in blocks of 8 KiB when it goes to a file or pipe, and errors are not. */
+enum { HELD_BACK = 64 };
 /* The furthest step among some rows of training output in [row, to). */
 static int64_t furthest(const struct inq_log *log, size_t row, size_t to)
 {
@@ -260,6 +263,24 @@ static size_t count_own(const struct inq_log_mark *mark, size_t from, size_t to)
     return n;
 }
 
+/* NCCL's word, without a time, for what its communicator does not survive: whose rows those behind
+ * it are, and whether they are later, nobody knows. */
+static bool ends_connection(const struct inq_log_mark *mark)
+{
+    const struct inq_log_event *event = mark->event;
+    bool lost = event->kind == INQ_LOG_PEER_CLOSED || event->kind == INQ_LOG_NCCL_IB ||
+                event->kind == INQ_LOG_PROCESS_LIMIT;
+    return lost && event->pid >= 0 && event->clock == INQ_LOG_CLOCK_NONE;
+}
+
+static bool ends_process(const struct inq_log_mark *mark)
+{
+    enum inq_log_kind kind = mark->event->kind;
+    return mark->raised || kind == INQ_LOG_PYTHON_ERROR || kind == INQ_LOG_ABORTED ||
+           kind == INQ_LOG_SEGFAULT || kind == INQ_LOG_BUS_ERROR || kind == INQ_LOG_PANICKED ||
+           kind == INQ_LOG_STORE_LOST;
+}
+
 /* Whether the output that the line stands in tells of more steps behind it than processes that are
  * still alive can make alone. */
 static bool went_on(const struct inq_log_mark *mark)
@@ -271,8 +292,10 @@ static bool went_on(const struct inq_log_mark *mark)
     if (from == 0) {
         return false; /* all rows after it: they were flushed when the process ended */
     }
-    if ((mark->raised || mark->event->kind == INQ_LOG_PYTHON_ERROR) &&
-        count_own(mark, from, to) < MORE_STEPS) {
+    if (mark->fatal && count_own(mark, from, to) < MORE_STEPS) {
+        return false;
+    }
+    if (ends_connection(mark) && n < HELD_BACK) {
         return false;
     }
     int64_t last = furthest(log, to > FEW_ROWS ? to - FEW_ROWS : 0, to);
@@ -324,6 +347,7 @@ static int gather(struct inq_log_case *c, struct inq_err *err)
     }
     join_twins(c);
     for (size_t i = 0; i < c->n_marks; i++) {
+        c->marks[i].fatal = ends_process(&c->marks[i]);
         c->marks[i].went_on = went_on(&c->marks[i]);
     }
     return INQ_OK;
@@ -452,6 +476,20 @@ static void count_world(struct inq_log_case *c, const struct joins *joins)
     }
 }
 
+/* CANN's report of an error: its first line names the rank, those behind it the reason. */
+static int32_t rank_of_report(const struct inq_log_case *c, size_t i)
+{
+    enum { LINES = 4 };
+    const struct inq_log_event *event = c->marks[i].event;
+    const struct inq_log_event *head = i > 0 ? c->marks[i - 1].event : NULL;
+    bool reason = event->kind == INQ_LOG_NPU_SETUP || event->kind == INQ_LOG_NPU_TIMEOUT ||
+                  event->kind == INQ_LOG_NPU_FAULT;
+    bool same = reason && head != NULL && head->kind == INQ_LOG_NPU_ERROR &&
+                head->file == event->file && head->writer == event->writer &&
+                event->line - head->line <= LINES;
+    return same ? head->rank : -1;
+}
+
 static void join(struct inq_log_case *c, const struct joins *joins)
 {
     const char *host = "";
@@ -468,6 +506,7 @@ static void join(struct inq_log_case *c, const struct joins *joins)
                 mark->host = host;
             }
             mark->rank = rank_of(joins, mark, log);
+            mark->rank = mark->rank >= 0 ? mark->rank : rank_of_report(c, i);
         }
     }
 }

@@ -37,6 +37,8 @@ struct inq_log_mark {
     bool survived;   /* the run went on after it */
     bool by_order;   /* that rests on the order of lines alone, which flushing may change */
     bool raised;     /* by an exception */
+    bool fatal;      /* an exception, abort or signal that ends its own process: what others wrote
+                        behind it proves nothing */
     bool late;       /* after the first timeout or its like: not what it began with */
     bool root;
     const struct inq_log_mark *twin; /* of the same line, and tells more; NULL */
@@ -93,6 +95,7 @@ struct inq_log_case {
     struct inq_log_hang hang;
     struct inq_log_marks progress;
     struct inq_log_mark *cause; /* NULL: none stands out */
+    size_t n_earlier;           /* starts of the workers before it */
     struct inq_log_mark *floor; /* an error line that the state of the ranks outweighs */
     bool ended_well, ended_badly;
     bool tasks_are_ranks; /* srun started the ranks themselves */

@@ -4,6 +4,22 @@
 #include <string.h>
 
 #define RAISED "{Who} raised {exc}{at}"
+#define WAS_KILLED                                                                                 \
+    AS(CAUSE, UNKNOWN, "killed", 30),                                                              \
+        "{Who} {was} killed (SIGKILL){since}; no line here says by whom",                          \
+        "Read the node's kernel log and the scheduler's record for the time of the kill.",         \
+    {                                                                                              \
+        "host memory ran out: look for an oom-kill line of this process in the node's kernel "     \
+        "log, or the control group's count of them",                                               \
+            "killed from outside (scheduler, health check, operator): check the scheduler's "      \
+            "record"                                                                               \
+    }
+#define NO_NAME                                                                                    \
+    AS(CAUSE, NETWORK, "dns", 74), "{Who} could not resolve a host name{at}: {exc}",               \
+        "Check the name (MASTER_ADDR, the address of the service) and the node's name servers.",   \
+    {                                                                                              \
+        NULL                                                                                       \
+    }
 
 static const struct inq_failure_rule lines[] = {
     /* ---- who is where ---- */
@@ -59,7 +75,7 @@ static const struct inq_failure_rule lines[] = {
     {KIND(SLURM_CANCELLED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {KIND(STOPPED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     /* ---- how processes ended ---- */
-    {CODED(EXIT, 9), AS(CAUSE, UNKNOWN, "killed", 30), NULL, NULL, {NULL}},
+    {CODED(EXIT, 9), WAS_KILLED},
     {CODED(EXIT, 11),
      AS(CAUSE, APPLICATION, "segfault", 57),
      "{Who} ended on SIGSEGV",
@@ -85,10 +101,18 @@ static const struct inq_failure_rule lines[] = {
      "{Who} aborted (SIGABRT){since}",
      "Read this rank's stderr for the assertion or exception of C++ before the abort.",
      {ASK_CORE}},
-    {CODED(EXIT, 15), AS(CAUSE, UNKNOWN, "terminated", 24), NULL, NULL, {NULL}},
-    {CODED(EXIT, 1), AS(CAUSE, UNKNOWN, "exit", 20), NULL, NULL, {NULL}},
+    {CODED(EXIT, 15),
+     AS(CAUSE, UNKNOWN, "terminated", 24),
+     "{Who} {was} stopped by SIGTERM{since}; no line here says by whom",
+     NULL,
+     {NULL}},
+    {CODED(EXIT, 1),
+     AS(CAUSE, UNKNOWN, "exit", 20),
+     "{Who} exited with code {code}{since}; its own error message is not in these logs",
+     NULL,
+     {NULL}},
     {KIND(EXIT), PLAIN_VICTIM},
-    {KIND(KILLED), AS(CAUSE, UNKNOWN, "killed", 30), NULL, NULL, {NULL}},
+    {KIND(KILLED), WAS_KILLED},
     {KIND(SEGFAULT),
      AS(CAUSE, APPLICATION, "segfault", 78),
      "{Who} met a segmentation fault",
@@ -113,6 +137,11 @@ static const struct inq_failure_rule lines[] = {
      NULL,
      {NULL}},
     {SAYS(ABORTED, "received signal"), PLAIN_FACT},
+    {SAYS(ABORTED, "dumped core"),
+     AS(CAUSE, APPLICATION, "abort", 34),
+     "{Who} dumped core: {text}",
+     "Take the stack of the fault from the core (coredumpctl info).",
+     {ASK_CORE}},
     {SAYS(ABORTED, "core dumped"),
      AS(CAUSE, APPLICATION, "abort", 34),
      "{Who} aborted: {text}",
@@ -162,6 +191,10 @@ static const struct inq_failure_rule lines[] = {
     {NAMED(PYTHON_ERROR, "RendezvousClosed"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "RendezvousTimeout"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "RendezvousConnection"), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "Name or service not known"), NO_NAME},
+    {SAYS(PYTHON_ERROR, "Temporary failure in name resolution"), NO_NAME},
+    {SAYS(PYTHON_ERROR, "ame does not resolve"), NO_NAME},
+    {SAYS(PYTHON_ERROR, "gai error"), NO_NAME},
     {NAMED(PYTHON_ERROR, "DistBackendError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "DistNetworkError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "DistStoreError"), PLAIN_VICTIM},
@@ -370,6 +403,17 @@ static const struct inq_failure_rule lines[] = {
      "A kernel of {who} failed on the NPU: {text}",
      "Read the plog of this rank for the operator and its inputs; run msnpureport for the device.",
      {NULL}},
+    {SAYS(NPU_SETUP, "HCCP"),
+     AS(CAUSE, DRIVER, "setup", 76),
+     "HCCL could not start on {who}: {text}",
+     "End what is left of the last run on these NPUs (npu-smi info), and start again.",
+     {NULL}},
+    {KIND(NPU_SETUP),
+     AS(CAUSE, DRIVER, "setup", 72),
+     "The accelerator of {who} could not be used: {text}",
+     "End other processes on these devices, check them (hl-smi, npu-smi), and read the driver's "
+     "log.",
+     {NULL}},
     {KIND(AMD_PAGE_FAULT),
      AS(CAUSE, CUDA_ERROR, "illegal_access", 74),
      "{Who} made an illegal memory access on an AMD GPU (page fault)",
@@ -482,7 +526,8 @@ static const struct inq_failure_rule classes[INQ_FAILURE_CLASS_COUNT] = {
     [INQ_FAILURE_NONE] = {.headline = "Nothing was pending when the dumps were written: they show "
                                       "no hang",
                           .advice = "Look for an exception or a signal in the logs of the ranks."},
-    [INQ_FAILURE_UNKNOWN] = {.headline = NULL,
+    [INQ_FAILURE_UNKNOWN] = {.headline = "The run ended with \"{text}\" ({who}{since}); its cause "
+                                         "is unknown to inquest",
                              .advice = "Collect the logs of all ranks and the kernel logs of their "
                                        "nodes; one that fails often writes neither log nor dump."},
     [INQ_FAILURE_GPU_STALL] =

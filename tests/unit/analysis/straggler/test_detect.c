@@ -86,6 +86,24 @@ static void detect__cost_of_uneven_sequences_in_a_pipeline(void **state)
     expect_cost("dp=2,pp=4,layers=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.3", 15);
 }
 
+/* What single kernels, chips and clocks differ by stays when the work is evened out. */
+static void detect__cost_of_uneven_work_without_the_noise(void **state)
+{
+    (void)state;
+    expect_cost("dp=8,experts=1,layers=4,steps=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.1", 10);
+    expect_cost("dp=4,tp=4,layers=4,steps=8,gz=0,cpu_ops=0,fault=uneven_seq:sigma=0.1", 10);
+}
+
+/* Gradients wait for the backward that makes them, also where their stream was busy until later: a
+ * fast rank's transfers would else begin before its compute has ended. */
+static void detect__cost_of_a_slow_gpu_beside_overlapped_transfers(void **state)
+{
+    (void)state;
+    expect_cost("dp=16,gpus_per_host=8,layers=4,steps=8,seed=551295,gz=0,cpu_ops=0,"
+                "fault=slow_gpu:rank=11:factor=1.1",
+                3);
+}
+
 /* Own time in excess is more than what is lost: other stages, transfers and chance cost too. */
 static void detect__cost_of_a_slow_rank_in_a_pipeline(void **state)
 {
@@ -282,6 +300,8 @@ int main(void)
         cmocka_unit_test(detect__long_last_stage),
         cmocka_unit_test(detect__uneven_sequences),
         cmocka_unit_test(detect__cost_of_uneven_sequences_in_a_pipeline),
+        cmocka_unit_test(detect__cost_of_uneven_work_without_the_noise),
+        cmocka_unit_test(detect__cost_of_a_slow_gpu_beside_overlapped_transfers),
         cmocka_unit_test(detect__cost_of_a_slow_rank_in_a_pipeline),
         cmocka_unit_test(detect__host_that_is_late_now_and_then_in_a_pipeline),
         cmocka_unit_test(detect__host_that_pauses_now_and_then),

@@ -275,6 +275,75 @@ static void codec__bombs_are_ended(void **state)
 }
 #endif
 
+/* What a source of these bytes delivers, as a string. */
+static const char *deliver(const char *bytes, size_t n, size_t chunk_size)
+{
+    static char all[64];
+    struct inq_source *source = NULL;
+    struct inq_err err = {0};
+    const struct inq_source_options options = {.chunk_size = chunk_size};
+    const char *chunk = NULL;
+    size_t got = 0;
+    size_t len = 0;
+    assert_int_equal(inq_source_open_memory(bytes, n, &options, &source, &err), INQ_OK);
+    while (inq_source_next(source, &chunk, &got, &err) == INQ_OK && got > 0) {
+        assert_true(len + got < sizeof all);
+        memcpy(all + len, chunk, got);
+        len += got;
+    }
+    all[len] = '\0';
+    inq_source_close(source);
+    return all;
+}
+
+static void codec__utf16_becomes_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *text;
+    } rows[] = {
+        {"\xff\xfe"
+         "s\0t\0e\0p\0",
+         10, "step"},
+        {"\xfe\xff\0s\0t\0e\0p", 10, "step"},
+        {"s\0t\0e\0p\0", 8, "step"}, /* the least that is clear without a mark */
+        {"\0s\0t\0e\0p", 8, "step"},
+        {"\xff\xfe\xe9\0\xac\x20\x3d\xd8\x00\xde", 10, "\u00e9\u20ac\U0001f600"},
+        {"\xff\xfe\x3d\xd8"
+         "a\0",
+         6,
+         "\ufffd"
+         "a"}, /* half a pair */
+        {"\xff\xfe\x00\xde"
+         "a\0",
+         6,
+         "\ufffd"
+         "a"}, /* the other half */
+        {"\xff\xfe"
+         "a\0b",
+         5, "a\ufffd"}, /* half a unit */
+        {"\xff\xfe"
+         "a\0\x3d\xd8",
+         6, "a\ufffd"}, /* half a pair at the end */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_string_equal(deliver(rows[i].bytes, rows[i].n, 0), rows[i].text);
+        assert_string_equal(deliver(rows[i].bytes, rows[i].n, 1), rows[i].text);
+    }
+}
+
+static void codec__little_or_mixed_is_no_utf16(void **state)
+{
+    (void)state;
+    assert_memory_equal(deliver("s\0t\0e\0", 6, 0), "s\0t\0e\0", 6);
+    assert_memory_equal(deliver("s\0t\0e\1p\0", 8, 0), "s\0t\0e\1p\0", 8);
+    assert_memory_equal(deliver("s\0t\0e\0\1\0", 8, 0), "s\0t\0e\0\1\0", 8);
+    assert_memory_equal(deliver("\xff\xfe\0\0s\0\0\0", 8, 0), "\xff\xfe\0\0s\0\0\0",
+                        8); /* UTF-32 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +353,8 @@ int main(void)
         cmocka_unit_test(codec__cut_short_keeps_the_beginning),
         cmocka_unit_test(codec__corrupt_frame_costs_itself),
         cmocka_unit_test(codec__text_that_looks_like_one_is_text),
+        cmocka_unit_test(codec__utf16_becomes_utf8),
+        cmocka_unit_test(codec__little_or_mixed_is_no_utf16),
 #ifdef INQ_HAVE_ZSTD
         cmocka_unit_test(codec__bombs_are_ended),
 #endif

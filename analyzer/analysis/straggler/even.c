@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/straggler/even.h"
+
+#include "analysis/measure/measure.h"
+#include "analysis/straggler/stretches.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+/* ---- what the work usually takes ------------------------------------------------------------- */
+
+/* Work of one name on one stream: all of it on the ranks of a role, in all judged steps. */
+struct usual {
+    double sum_ns, n, n_elems;
+    double least_elems, most_elems;
+};
+
+struct even {
+    struct inq_repairing *x;
+    struct inq_stretches stretches;
+    struct usual *usual;
+    uint32_t *of;      /* [n_ops] into `usual`; UINT32_MAX: not compute, no transfer */
+    double *expect_ns; /* by stretch: what its kernels usually take */
+    double *squares;   /* by stretch: sum of their squares */
+    bool *update;      /* [n_ops] the optimizer's */
+    double common;     /* sigma of a rank's step without uneven work */
+    double kernel;     /* sigma of its kernels beyond that */
+};
+
+static int no_memory(const struct even *e, struct inq_err *err)
+{
+    return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", e->x->n_ops);
+}
+
+static bool has_a_size(const struct even *e, size_t i)
+{
+    return inq_repairing_is(e->x, i, INQ_CLASS_COMPUTE) ||
+           inq_repairing_is(e->x, i, INQ_CLASS_COMM);
+}
+
+/* The stream and name of a piece of GPU work. */
+static uint64_t name_key(const struct even *e, size_t i)
+{
+    const struct inq_trace_op *what = &e->x->run->g.ops[i];
+    const struct inq_rank *rank = &e->x->study->trace->ranks[what->rank];
+    uint64_t stream = (uint64_t)rank->lanes[rank->events.lane[what->row]].id;
+    return inq_hash_u64(inq_hash_u64(stream) ^ rank->events.name[what->row]);
+}
+
+/* Elements of a transfer; -1: not recorded. */
+static double elements_of(const struct even *e, size_t i)
+{
+    const struct inq_trace_op *what = &e->x->run->g.ops[i];
+    const struct inq_rank *rank = &e->x->study->trace->ranks[what->rank];
+    uint32_t at = rank->events.comm[what->row];
+    if (at == INQ_NONE) {
+        return -1.0;
+    }
+    const struct inq_comm *comm = &rank->comms[at];
+    return (double)(comm->in_elems > comm->out_elems ? comm->in_elems : comm->out_elems);
+}
+
+static void add_usual(struct usual *usual, double ns, double elems)
+{
+    usual->sum_ns += ns;
+    usual->n++;
+    if (elems < 0.0) {
+        return;
+    }
+    usual->least_elems = usual->n_elems == 0.0 ? elems : fmin(usual->least_elems, elems);
+    usual->most_elems = fmax(usual->most_elems, elems);
+    usual->n_elems++;
+}
+
+/* Which work each op is, and what it takes. All micro-batches together: few steps have few of any
+ * one of them. */
+static int find_usual(struct even *e, struct inq_err *err)
+{
+    struct inq_repairing *x = e->x;
+    struct inq_map place = {0};
+    uint32_t n = 0;
+    int code = INQ_OK;
+    for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
+        e->of[i] = UINT32_MAX;
+        if (!has_a_size(e, i)) {
+            continue;
+        }
+        uint64_t key = name_key(e, i) ^ x->study->roles.of[x->run->g.ops[i].rank];
+        if (!inq_map_get(&place, key, &e->of[i])) {
+            e->of[i] = n++;
+            code = inq_map_put(&place, key, e->of[i], err);
+        }
+        if (code == INQ_OK) {
+            add_usual(&e->usual[e->of[i]], (double)x->run->dur_ns[i], elements_of(e, i));
+        }
+    }
+    inq_map_release(&place);
+    return code;
+}
+
+static double usual_ns(const struct even *e, size_t i)
+{
+    const struct usual *usual = &e->usual[e->of[i]];
+    return usual->sum_ns / usual->n;
+}
+
+static void add_stretches(struct even *e)
+{
+    for (size_t i = 0; i < e->x->n_ops; i++) {
+        if (inq_repairing_is(e->x, i, INQ_CLASS_COMPUTE)) {
+            size_t k = inq_stretch_of(e->x, &e->stretches, i);
+            double ns = usual_ns(e, i);
+            e->expect_ns[k] += ns;
+            e->squares[k] += ns * ns;
+        }
+    }
+}
+
+/* ---- what is not the work's ------------------------------------------------------------------ */
+
+static void mark_updates(struct even *e)
+{
+    inq_str last = 0;
+    bool last_is = false;
+    for (size_t i = 0; i < e->x->n_ops; i++) {
+        const struct inq_trace_op *what = &e->x->run->g.ops[i];
+        if (!inq_repairing_is(e->x, i, INQ_CLASS_COMPUTE)) {
+            continue;
+        }
+        inq_str name = e->x->study->trace->ranks[what->rank].events.name[what->row];
+        if (name != last) {
+            last = name;
+            last_is =
+                inq_kernel_kind_of(inq_trace_str(e->x->study->trace, name)) == INQ_KERNEL_UPDATE;
+        }
+        e->update[i] = last_is;
+    }
+}
+
+/* Sums over the optimizer's kernels of each rank's step. */
+struct update {
+    double ns, expect_ns, squares;
+};
+
+/* How the optimizer's kernels deviate from their usual: together in a rank's step, and each beyond
+ * that. Without any, all deviations are taken for uneven work. */
+static int find_noise(struct even *e, struct inq_err *err)
+{
+    struct inq_repairing *x = e->x;
+    size_t n_places = x->n_ranks * x->n_steps;
+    struct update *at = inq_mem_zalloc(n_places + 1, sizeof *at);
+    double single = 0.0;
+    double weight = 0.0;
+    double together = 0.0;
+    double n = 0.0;
+    if (at == NULL) {
+        return no_memory(e, err);
+    }
+    for (size_t i = 0; i < x->n_ops; i++) {
+        if (e->update[i]) {
+            struct update *u = &at[inq_repairing_place(x, i)];
+            double ns = usual_ns(e, i);
+            u->ns += (double)x->run->recorded_dur_ns[i];
+            u->expect_ns += ns;
+            u->squares += ns * ns;
+        }
+    }
+    for (size_t i = 0; i < x->n_ops; i++) {
+        if (e->update[i]) {
+            const struct update *u = &at[inq_repairing_place(x, i)];
+            double ns = usual_ns(e, i) * u->ns / u->expect_ns;
+            double off = (double)x->run->recorded_dur_ns[i] - ns;
+            single += off * off;
+            weight += ns * ns;
+        }
+    }
+    e->kernel = weight > 0.0 ? sqrt(single / weight) : 0.0;
+    for (size_t k = 0; k < n_places; k++) {
+        if (at[k].expect_ns > 0.0) {
+            double off = at[k].ns / at[k].expect_ns - 1.0;
+            double chance = at[k].squares / (at[k].expect_ns * at[k].expect_ns);
+            together += off * off - e->kernel * e->kernel * chance;
+            n++;
+        }
+    }
+    e->common = n > 0.0 && together > 0.0 ? sqrt(together / n) : 0.0;
+    inq_mem_free(at);
+    return INQ_OK;
+}
+
+/* ---- evened ---------------------------------------------------------------------------------- */
+
+static size_t most_stretches(const struct even *e)
+{
+    size_t most = 0;
+    for (size_t k = 0; k < e->x->n_ranks * e->x->n_steps; k++) {
+        size_t n = e->stretches.start[k + 1] - e->stretches.start[k];
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Deviations of one stretch over the ranks of a role and the steps, squared: all, by noise. */
+struct deviation {
+    double all, noise;
+};
+
+static double off_at(const struct even *e, size_t stretch)
+{
+    double ns = (double)e->stretches.at[stretch].compute_ns;
+    return e->expect_ns[stretch] > 0.0 && ns > 0.0 ? ns / e->expect_ns[stretch] - 1.0 : 0.0;
+}
+
+static void add_deviations(const struct even *e, struct deviation *at, size_t most)
+{
+    const struct inq_stretches *t = &e->stretches;
+    for (size_t place = 0; place < e->x->n_ranks * e->x->n_steps; place++) {
+        struct deviation *row = at + e->x->study->roles.of[place / e->x->n_steps] * most;
+        for (size_t k = t->start[place]; k < t->start[place + 1]; k++) {
+            double off = off_at(e, k);
+            if (e->expect_ns[k] > 0.0) {
+                double chance = e->squares[k] / (e->expect_ns[k] * e->expect_ns[k]);
+                row[k - t->start[place]].all += off * off;
+                row[k - t->start[place]].noise +=
+                    e->common * e->common + e->kernel * e->kernel * chance;
+            }
+        }
+    }
+}
+
+/* By stretch: what its compute is to be scaled by. */
+static int find_factors(struct even *e, struct inq_err *err)
+{
+    struct inq_stretches *t = &e->stretches;
+    size_t most = most_stretches(e);
+    struct deviation *at = inq_mem_zalloc(e->x->study->roles.n * most + 1, sizeof *at);
+    if (at == NULL) {
+        return no_memory(e, err);
+    }
+    add_deviations(e, at, most);
+    for (size_t place = 0; place < e->x->n_ranks * e->x->n_steps; place++) {
+        const struct deviation *row = at + e->x->study->roles.of[place / e->x->n_steps] * most;
+        for (size_t k = t->start[place]; k < t->start[place + 1]; k++) {
+            const struct deviation *d = &row[k - t->start[place]];
+            double kept = d->all > d->noise ? sqrt(d->noise / d->all) : 1.0;
+            double off = off_at(e, k);
+            t->at[k].factor = (1.0 + kept * off) / (1.0 + off);
+        }
+    }
+    inq_mem_free(at);
+    return INQ_OK;
+}
+
+/* Transfers whose sizes are recorded and equal do not follow the work; of the others a member's own
+ * size says little (the largest member's sets the time), so that they take their mean time. */
+static void even_transfer(struct even *e, size_t i)
+{
+    const struct usual *usual = &e->usual[e->of[i]];
+    bool equal = usual->n_elems == usual->n && usual->least_elems == usual->most_elems;
+    if (!equal) {
+        inq_repairing_set(e->x, i, (int64_t)llround(usual_ns(e, i)));
+    }
+}
+
+static void apply(struct even *e)
+{
+    for (size_t i = 0; i < e->x->n_ops; i++) {
+        if (inq_repairing_is(e->x, i, INQ_CLASS_COMPUTE)) {
+            size_t k = inq_stretch_of(e->x, &e->stretches, i);
+            inq_repairing_scale(e->x, i, e->stretches.at[k].factor);
+        } else if (inq_repairing_is(e->x, i, INQ_CLASS_COMM)) {
+            even_transfer(e, i);
+        }
+    }
+}
+
+static int even_work(struct even *e, struct inq_err *err)
+{
+    size_t n = e->x->n_ops + 1;
+    size_t n_places = e->x->n_ranks * e->x->n_steps;
+    int code = inq_stretches_find(e->x, &e->stretches, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    e->usual = inq_mem_zalloc(n, sizeof *e->usual);
+    e->of = inq_mem_alloc(n * sizeof *e->of);
+    e->update = inq_mem_zalloc(n, sizeof *e->update);
+    e->expect_ns = inq_mem_zalloc(2 * e->stretches.start[n_places] + 1, sizeof *e->expect_ns);
+    if (e->usual == NULL || e->of == NULL || e->update == NULL || e->expect_ns == NULL) {
+        return no_memory(e, err);
+    }
+    e->squares = e->expect_ns + e->stretches.start[n_places];
+    code = find_usual(e, err);
+    if (code == INQ_OK) {
+        add_stretches(e);
+        mark_updates(e);
+        code = find_noise(e, err);
+    }
+    if (code == INQ_OK) {
+        code = find_factors(e, err);
+    }
+    if (code == INQ_OK) {
+        apply(e);
+    }
+    return code;
+}
+
+static int even_sequences(struct inq_repairing *x, struct inq_err *err)
+{
+    struct even e = {.x = x};
+    int code = even_work(&e, err);
+    inq_stretches_release(&e.stretches);
+    inq_mem_free(e.usual);
+    inq_mem_free(e.of);
+    inq_mem_free(e.update);
+    inq_mem_free(e.expect_ns);
+    return code;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+/* Each role computes as long as the mean one. */
+static int even_stages(struct inq_repairing *x, struct inq_err *err)
+{
+    size_t n_roles = x->study->roles.n;
+    double *compute = inq_mem_zalloc(n_roles + 1, sizeof *compute);
+    double *ranks = inq_mem_zalloc(n_roles + 1, sizeof *ranks);
+    double mean = 0.0;
+    double all = 0.0;
+    int code = compute != NULL && ranks != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu stages", n_roles);
+    for (size_t r = 0; code == INQ_OK && r < x->n_ranks; r++) {
+        for (size_t s = 0; s < x->n_steps; s++) {
+            const struct inq_cell *cell = inq_study_cell(x->study, r, s);
+            compute[x->study->roles.of[r]] += cell->valid ? (double)cell->compute_ns : 0.0;
+            ranks[x->study->roles.of[r]] += cell->valid;
+        }
+    }
+    for (size_t k = 0; code == INQ_OK && k < n_roles; k++) {
+        mean += compute[k];
+        all += ranks[k];
+    }
+    mean = all > 0.0 ? mean / all : 0.0;
+    for (size_t i = 0; code == INQ_OK && n_roles > 1 && i < x->n_ops; i++) {
+        uint32_t role = x->study->roles.of[x->run->g.ops[i].rank];
+        if (inq_repairing_is(x, i, INQ_CLASS_COMPUTE) && compute[role] > 0.0) {
+            inq_repairing_scale(x, i, mean * ranks[role] / compute[role]);
+        }
+    }
+    inq_mem_free(compute);
+    inq_mem_free(ranks);
+    return code;
+}
+
+int inq_repair_evenly(struct inq_repairing *x, enum inq_repair_kind kind, struct inq_err *err)
+{
+    return kind == INQ_REPAIR_STAGES ? even_stages(x, err) : even_sequences(x, err);
+}

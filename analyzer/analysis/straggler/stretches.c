@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/straggler/stretches.h"
+
+#include "base/mem.h"
+#include "base/sort.h"
+
+void inq_stretches_release(struct inq_stretches *t)
+{
+    inq_mem_free(t->start);
+    inq_mem_free(t->call);
+    inq_mem_free(t->at);
+    *t = (struct inq_stretches){0};
+}
+
+static uint32_t call_of(const struct inq_repairing *x, size_t op)
+{
+    const struct inq_trace_op *what = &x->run->g.ops[op];
+    return x->study->trace->ranks[what->rank].events.call[what->row];
+}
+
+size_t inq_stretch_of(const struct inq_repairing *x, const struct inq_stretches *t, size_t op)
+{
+    uint32_t call = call_of(x, op);
+    size_t place = inq_repairing_place(x, op);
+    size_t low = t->start[place];
+    size_t high = t->start[place + 1] - 1;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (t->call[mid] < call) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+static int compare_calls(const void *a, const void *b, void *ctx)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    (void)ctx;
+    return (x > y) - (x < y);
+}
+
+/* Calls of the communications of each place, ascending, UINT32_MAX last. */
+static int sort_calls(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
+{
+    size_t n_places = x->n_ranks * x->n_steps;
+    size_t *used = inq_mem_zalloc(n_places + 1, sizeof *used);
+    int code =
+        used != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
+    for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
+        if (inq_repairing_is(x, i, INQ_CLASS_COMM)) {
+            size_t place = inq_repairing_place(x, i);
+            t->call[t->start[place] + used[place]++] = call_of(x, i);
+        }
+    }
+    for (size_t k = 0; code == INQ_OK && k < n_places; k++) {
+        t->call[t->start[k] + used[k]] = UINT32_MAX;
+        code = inq_sort(t->call + t->start[k], used[k], sizeof *t->call, compare_calls, NULL, err);
+    }
+    inq_mem_free(used);
+    return code;
+}
+
+int inq_stretches_find(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
+{
+    size_t n_places = x->n_ranks * x->n_steps;
+    *t = (struct inq_stretches){.start = inq_mem_zalloc(n_places + 1, sizeof *t->start)};
+    if (t->start == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", n_places);
+    }
+    for (size_t i = 0; i < x->n_ops; i++) {
+        if (inq_repairing_is(x, i, INQ_CLASS_COMM)) {
+            t->start[inq_repairing_place(x, i) + 1]++;
+        }
+    }
+    for (size_t k = 0; k < n_places; k++) { /* one stretch more than communications */
+        t->start[k + 1] += t->start[k] + 1;
+    }
+    t->call = inq_mem_alloc((t->start[n_places] + 1) * sizeof *t->call);
+    t->at = inq_mem_zalloc(t->start[n_places] + 1, sizeof *t->at);
+    if (t->call == NULL || t->at == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
+    }
+    int code = sort_calls(x, t, err);
+    for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
+        if (inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
+            struct inq_stretch *at = &t->at[inq_stretch_of(x, t, i)];
+            at->compute_ns += x->run->recorded_dur_ns[i];
+            at->kernels++;
+        }
+    }
+    return code;
+}

@@ -38,6 +38,10 @@ const char *inq_say_where(const struct inq_view *view);
 const char *inq_say_run(const struct inq_view *view);
 /* Missing ranks, damaged files, selected ranks: what limits the answer; "" if nothing. */
 const char *inq_say_limits(const struct inq_view *view);
+/* Whether the verdict has said what the finding says: a report says nothing twice. */
+bool inq_say_told(const struct inq_view *view, const struct inq_finding *finding);
+/* The finding's title, or where its own would repeat the headline, that it is above. */
+const char *inq_say_title(const struct inq_view *view, const struct inq_finding *finding);
 /* "costs 5.1 ms per step (4.2 %); confidence: supported"; measured and expected where the detail
  * does not say them. */
 const char *inq_say_numbers(const struct inq_view *view, const struct inq_finding *finding);

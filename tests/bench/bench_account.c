@@ -94,7 +94,7 @@ static const struct family families[] = {
      FIVE("fault=long_last_stage:factor=", "1.05", "1.1", "1.2", "1.3", "1.5", "")},
     {"one_micro_batch", "pipeline_bubble", "p", true,
      FIVE("micro_batches=", "1", "1", "1", "1", "1", "")},
-    {"missing_files", "missing_rank slow_gpu", "", true,
+    {"missing_files", "missing_rank slow_gpu", "", false,
      FIVE("fault=slow_gpu:rank=%d,fault=missing_rank:rank=0:last=", "0", "1", "2", "3", "5", "")},
 };
 enum { FAMILIES = sizeof families / sizeof families[0] };
@@ -373,12 +373,27 @@ static void planted_ranks(const struct inq_synth_truth *truth, double least,
     }
 }
 
+/* Whether any planted rank has a trace. */
+static bool is_recorded(const struct run *run, const bool planted[MAX_RANKS])
+{
+    for (size_t r = 0; r < run->trace->n_ranks; r++) {
+        if (planted[run->trace->ranks[r].rank % MAX_RANKS]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A finding of the right kind whose ranks are all planted ones (or stages of such). */
 static bool is_right(const struct run *run, const struct inq_finding *f,
                      const bool planted[MAX_RANKS])
 {
     if (!has_word(run->family->kinds, inq_finding_kind_text(f->kind))) {
         return false;
+    }
+    if (f->kind ==
+        INQ_FINDING_MISSING_RANK) { /* all that can be said where the culprit is absent */
+        return !is_recorded(run, planted);
     }
     for (size_t i = 0; i < f->n_ranks && !run->family->rotates; i++) {
         bool own = f->ranks[i] >= 0 && planted[f->ranks[i] % MAX_RANKS];
@@ -413,6 +428,19 @@ static double mean_judged(const struct run *run, const int64_t *step_ns)
     return n > 0.0 ? sum / n : sum;
 }
 
+/* Whether the finding's cost is a prediction: of what could not be simulated a report says "up to".
+ */
+static bool is_simulated(const struct inq_report *report, const struct inq_finding *f)
+{
+    for (size_t i = 0; report->account != NULL && i < report->account->n_causes; i++) {
+        const struct inq_account_cause *cause = &report->account->causes[i];
+        if (strcmp(cause->id, f->id) == 0) {
+            return cause->gain_alone_ns >= 0;
+        }
+    }
+    return f->cost_ns_per_step >= 0;
+}
+
 static struct outcome compare_with_truth(const struct run *run)
 {
     const struct inq_synth_truth *truth = run->truth;
@@ -429,7 +457,7 @@ static struct outcome compare_with_truth(const struct run *run)
         bool right = is_right(run, f, planted);
         bool established = f->confidence == INQ_CONFIDENCE_ESTABLISHED;
         if (right && f->severity >= INQ_SEVERITY_LOW) {
-            out.costed = out.costed || f->cost_ns_per_step >= 0;
+            out.costed = out.costed || is_simulated(report, f);
             int64_t gain_ns = f->in_order_ns >= 0 ? f->in_order_ns : f->cost_ns_per_step;
             out.claimed += gain_ns > 0 ? (double)gain_ns / step : 0.0;
             out.found = true;
@@ -447,7 +475,8 @@ static struct outcome compare_with_truth(const struct run *run)
     for (int32_t r = 0; r < truth->world_size && r < MAX_RANKS; r++) {
         all = all && (!planted[r] || named[r]);
     }
-    bool by_rank = !run->family->rotates && !has_word(run->family->kinds, "slow_link") &&
+    bool by_rank = !run->family->rotates && is_recorded(run, planted) &&
+                   !has_word(run->family->kinds, "slow_link") &&
                    !has_word(run->family->kinds, "slow_last_stage");
     out.cause = out.found && (all || !by_rank);
     return out;

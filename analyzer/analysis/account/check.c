@@ -91,17 +91,28 @@ static void check_roots(struct checker *c)
     a->unexplained_wait_ns = -1;
 }
 
-/* A finding about a cause costs what its row of the account gains. */
+/* A finding about a cause costs what its row of the account gains, where that was simulated. */
 static bool costs_its_gain(const struct inq_account *a, const struct inq_finding *f)
 {
     for (size_t i = 0; i < a->n_causes; i++) {
         if (strcmp(a->causes[i].id, f->id) == 0) {
-            return a->causes[i].gain_alone_ns == f->cost_ns_per_step &&
+            bool simulated = a->causes[i].gain_alone_ns >= 0; /* else the cost was measured */
+            return (!simulated || a->causes[i].gain_alone_ns == f->cost_ns_per_step) &&
                    (a->causes[i].fix == NULL ||
                     (f->n_fixes > 0 && strcmp(a->causes[i].fix, f->fixes[0]) == 0));
         }
     }
     return true;
+}
+
+/* The row of the account is no surer than the finding. */
+static void take_over_confidence(struct inq_account *a, const struct inq_finding *f)
+{
+    for (size_t i = 0; i < a->n_causes; i++) {
+        if (strcmp(a->causes[i].id, f->id) == 0) {
+            a->causes[i].confidence = f->confidence;
+        }
+    }
 }
 
 static void check_findings(struct checker *c)
@@ -124,6 +135,7 @@ static void check_findings(struct checker *c)
         if (timed && absent && f->confidence == INQ_CONFIDENCE_ESTABLISHED) {
             f->confidence = INQ_CONFIDENCE_SUPPORTED; /* the absent ranks may tell otherwise */
         }
+        take_over_confidence(c->account, f);
     }
 }
 

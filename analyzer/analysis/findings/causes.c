@@ -151,7 +151,8 @@ static bool attribute(struct inq_account *a, const struct inq_pipeline *pipeline
     return fine || cells == 0;
 }
 
-bool inq_finding_is_cause(const struct inq_finding *finding)
+/* Whether waiting can have this as its root. Views of where time goes have none. */
+static bool is_cause(const struct inq_finding *finding)
 {
     switch ((int)finding->kind) {
     case INQ_FINDING_SLOW_GPU:
@@ -170,6 +171,15 @@ bool inq_finding_is_cause(const struct inq_finding *finding)
     default:
         return false;
     }
+}
+
+bool inq_finding_is_measured(const struct inq_findings *f, const struct inq_finding *finding)
+{
+    const struct inq_account *a = f->report->account;
+    bool recorded = a != NULL && !a->op_table;
+
+    return recorded && is_cause(finding) && finding->in_order_ns < 0 &&
+           finding->kind != INQ_FINDING_PIPELINE_BUBBLE;
 }
 
 /* ---- gains ----------------------------------------------------------------------------------- */
@@ -194,8 +204,10 @@ static void set_overlaps(struct inq_findings *f, struct inq_account *a, size_t i
     cause->overlaps = ids;
 }
 
-static void add_cause(struct inq_account *a, const struct inq_finding *finding)
+static void add_cause(const struct inq_findings *f, struct inq_account *a,
+                      const struct inq_finding *finding)
 {
+    bool simulated = !inq_finding_is_measured(f, finding);
     struct inq_account_cause *cause = &a->causes[a->n_causes++];
 
     *cause = (struct inq_account_cause){.id = finding->id,
@@ -206,7 +218,7 @@ static void add_cause(struct inq_account *a, const struct inq_finding *finding)
                                         .n_stages = finding->n_stages,
                                         .stages = finding->stages,
                                         .ns = -1,
-                                        .gain_alone_ns = finding->cost_ns_per_step,
+                                        .gain_alone_ns = simulated ? finding->cost_ns_per_step : -1,
                                         .gain_in_order_ns = finding->in_order_ns,
                                         .gain_interval_ns = {finding->low_ns, finding->high_ns},
                                         .confidence = finding->confidence,
@@ -230,11 +242,27 @@ static void set_rest(struct inq_account *a, int64_t simulated_ns)
     a->residual_ns = left_ns - a->ideal_ns;
 }
 
+/* "...: 2.55 ms per step (18 %)": what a cause costs ends its title, once that is known. */
+static void say_costs(struct inq_findings *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        struct inq_finding *finding = &f->at[i];
+        bool priced = is_cause(finding) && finding->cost_ns_per_step >= 0;
+        if (priced && finding->kind != INQ_FINDING_PIPELINE_BUBBLE) {
+            const char *most = inq_finding_is_measured(f, finding) ? "up to " : "";
+            finding->title = inq_findings_text(f, "%s: %s%s per step (%s)", finding->title, most,
+                                               inq_findings_time(f, finding->cost_ns_per_step),
+                                               inq_findings_percent(f, finding->share));
+        }
+    }
+}
+
 void inq_findings_fill_causes(struct inq_findings *findings)
 {
     const struct inq_blame *blame = findings->report->blame;
     struct inq_account *a = findings->report->account;
 
+    say_costs(findings);
     if (!a || a->t_ns <= 0) {
         return;
     }
@@ -244,8 +272,8 @@ void inq_findings_fill_causes(struct inq_findings *findings)
         return;
     }
     for (size_t i = 0; i < findings->n; i++) {
-        if (inq_finding_is_cause(&findings->at[i])) {
-            add_cause(a, &findings->at[i]);
+        if (is_cause(&findings->at[i])) {
+            add_cause(findings, a, &findings->at[i]);
         }
     }
     for (size_t i = 0; i < a->n_causes; i++) {

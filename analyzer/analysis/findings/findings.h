@@ -74,11 +74,13 @@ void inq_findings_call_for_fixes(struct inq_findings *findings);
 int inq_findings_price(struct inq_findings *findings, inq_predict_gains *predict,
                        struct inq_err *err);
 
-/* Whether waiting can have this as its root. Views of where time goes have none. */
-bool inq_finding_is_cause(const struct inq_finding *finding);
+/* Whether its cost is what the others waited, as measured: of a cause in a recorded run that could
+ * not be simulated. The gain of its repair is not known and at most that. */
+bool inq_finding_is_measured(const struct inq_findings *f, const struct inq_finding *finding);
 
-/* Levels two and three of the account: a cause for each finding that was simulated, the waiting
- * that has it as its root, and what is left (findings/causes.c). */
+/* Ends the titles of causes with what they cost. Levels two and three of the account: a cause for
+ * each finding that was simulated, the waiting that has it as its root, and what is left
+ * (findings/causes.c). */
 void inq_findings_fill_causes(struct inq_findings *findings);
 
 /* The headline, from the findings in their final order. */

@@ -55,20 +55,6 @@ static int worst_first(const void *a, const void *b, void *ctx)
     return strcmp(x->id, y->id);
 }
 
-/* "...: 2.55 ms per step (18 %)": what a cause costs ends its title, once that is known. */
-static void say_costs(struct inq_findings *f)
-{
-    for (size_t i = 0; i < f->n; i++) {
-        struct inq_finding *finding = &f->at[i];
-        bool priced = inq_finding_is_cause(finding) && finding->cost_ns_per_step >= 0;
-        if (priced && finding->kind != INQ_FINDING_PIPELINE_BUBBLE) {
-            finding->title = inq_findings_text(f, "%s: %s per step (%s)", finding->title,
-                                               inq_findings_time(f, finding->cost_ns_per_step),
-                                               inq_findings_percent(f, finding->share));
-        }
-    }
-}
-
 int inq_run_judge(const struct inq_trace *trace, const struct inq_analysis_options *options,
                   struct inq_report *report, struct inq_err *err)
 {
@@ -84,7 +70,6 @@ int inq_run_judge(const struct inq_trace *trace, const struct inq_analysis_optio
                ? code
                : inq_sort(findings.at, findings.n, sizeof(*findings.at), worst_first, NULL, err);
     if (code == INQ_OK) {
-        say_costs(&findings);
         inq_findings_fill_causes(&findings);
         inq_verdict_make(trace, &findings, &report->verdict);
         report->findings = inq_arena_array(report->arena, findings.n, sizeof(*findings.at));

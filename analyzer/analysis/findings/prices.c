@@ -18,11 +18,8 @@
  * measured, already. */
 static bool is_open(const struct inq_findings *f, const struct inq_finding *finding)
 {
-    bool measured = inq_finding_is_cause(finding) && finding->kind != INQ_FINDING_PIPELINE_BUBBLE &&
-                    !f->report->account->op_table;
-
-    return !measured && finding->in_order_ns < 0 && finding->n_fixes > 0 &&
-           finding->severity > INQ_SEVERITY_INFO;
+    return !inq_finding_is_measured(f, finding) && finding->in_order_ns < 0 &&
+           finding->n_fixes > 0 && finding->severity > INQ_SEVERITY_INFO;
 }
 
 /* The fix to be named first; n: none gains anything. */

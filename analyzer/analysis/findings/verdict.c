@@ -162,10 +162,7 @@ static const char *say_fix(struct inq_findings *f, const struct inq_finding *fin
         interval = inq_findings_text(f, "; %s to %s less", inq_findings_time(f, finding->low_ns),
                                      inq_findings_time(f, finding->high_ns));
     }
-    const char *how = finding->in_order_ns < 0 && inq_finding_is_cause(finding) &&
-                              finding->kind != INQ_FINDING_PIPELINE_BUBBLE && !a->op_table
-                          ? "measured, not simulated"
-                          : "simulated";
+    const char *how = inq_finding_is_measured(f, finding) ? "measured, not simulated" : "simulated";
     return inq_findings_text(f, "%s would shorten the step from %s to %s (%s%s). ",
                              finding->fixes[0], inq_findings_time(f, a->t_ns),
                              inq_findings_time(f, a->t_ns - finding->cost_ns_per_step), how,

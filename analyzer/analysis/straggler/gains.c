@@ -444,6 +444,8 @@ int inq_gains_find(struct inq_study *study, struct inq_arena *arena, struct inq_
     for (size_t i = 0; code == INQ_OK && i < g.n; i++) {
         if (g.at[i].in_order_ns >= 0) {
             set_confidence(&g, &g.at[i]);
+        } else if (!study->cells.op_table && g.at[i].confidence > INQ_CONFIDENCE_SUPPORTED) {
+            g.at[i].confidence = INQ_CONFIDENCE_SUPPORTED; /* nothing was simulated */
         }
         code = word_fix(&g, &g.at[i], err);
     }

@@ -40,6 +40,18 @@ const char *inq_say_sure(const struct inq_view *view)
                          v->sure, inq_confidence_text(v->confidence));
 }
 
+bool inq_say_told(const struct inq_view *view, const struct inq_finding *finding)
+{
+    const char *headline = view->report->verdict.headline;
+    size_t n = strlen(finding->title);
+    return n > 0 && strncmp(headline, finding->title, n) == 0 && strcmp(headline + n, ".") == 0;
+}
+
+const char *inq_say_title(const struct inq_view *view, const struct inq_finding *finding)
+{
+    return inq_say_told(view, finding) ? "The verdict above" : finding->title;
+}
+
 /* A class whose share of the rank-time is below this is one of the others. */
 static const double SMALL_SHARE = 0.005;
 /* Of the waiting, this part is for one rank: then it is named. */

@@ -29,10 +29,11 @@ static void write_plain(const void *ctx, struct inq_out *out)
         for (size_t f = 0; f < report->n_findings; f++) {
             const struct inq_finding *finding = &report->findings[f];
             if (inq_view_shows_finding(&view, finding)) {
-                inq_html_element(out, "h3", finding->title);
+                bool told = inq_say_told(&view, finding);
+                inq_html_element(out, "h3", inq_say_title(&view, finding));
                 inq_html_element(out, "p", inq_say_numbers(&view, finding));
-                inq_html_element(out, "p", finding->detail);
-                inq_html_element(out, "p", finding->advice);
+                inq_html_element(out, "p", told ? "" : finding->detail);
+                inq_html_element(out, "p", told ? "" : finding->advice);
             }
         }
     }

@@ -93,7 +93,7 @@ function findingCard(run, finding, number) {
             el("span", { class: "chip chip-" + finding.severity }, finding.severity),
             isNumber(cost) && el("span", { class: "cost" }, sayNs(cost) + " per step", isNumber(finding.share) && " \u00b7 " + sayPct(finding.share))
         ),
-        el("h3", null, finding.title),
+        el("h3", null, run.report.verdict.headline === finding.title + "." ? "The verdict above" : finding.title),
         finding.advice && el("p", { class: "advice" }, el("b", null, "What to do. "), finding.advice),
         el(
             "details",

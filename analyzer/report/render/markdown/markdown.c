@@ -175,14 +175,15 @@ static void write_evidence(const struct inq_view *view, const struct inq_finding
 static void write_finding(const struct inq_view *view, size_t number,
                           const struct inq_finding *finding, struct inq_out *out)
 {
+    bool told = inq_say_told(view, finding);
     char head[64];
     (void)snprintf(head, sizeof head, "### %zu. [%s] ", number,
                    inq_severity_text(finding->severity));
-    paragraph(out, head, finding->title);
+    paragraph(out, head, inq_say_title(view, finding));
     paragraph(out, "", inq_say_numbers(view, finding));
-    paragraph(out, "", finding->detail);
+    paragraph(out, "", told ? "" : finding->detail);
     write_evidence(view, finding, out);
-    paragraph(out, "**Try:** ", finding->advice);
+    paragraph(out, "**Try:** ", told ? "" : finding->advice);
     paragraph(out, "**Fix:** ", inq_say_fixes(view, finding));
 }
 

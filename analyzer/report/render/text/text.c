@@ -97,24 +97,16 @@ static void write_all_evidence(const struct inq_view *view, const struct inq_pen
     }
 }
 
-/* Whether the verdict has said it: a report says nothing twice. */
-static bool is_headline(const struct inq_view *view, const struct inq_finding *finding)
-{
-    const char *headline = view->report->verdict.headline;
-    size_t n = strlen(finding->title);
-    return n > 0 && strncmp(headline, finding->title, n) == 0 && strcmp(headline + n, ".") == 0;
-}
-
 static void write_finding(const struct inq_view *view, const struct inq_pen *pen, size_t number,
                           const struct inq_finding *finding)
 {
-    bool told = is_headline(view, finding);
+    bool told = inq_say_told(view, finding);
     bool whole = number == 1 || !inq_view_is_brief(view);
     inq_out_printf(pen->out, "%2zu.  ", number);
     write_severity(pen, finding->severity);
     inq_out_text(pen->out, "  ");
     int column = INDENT + (int)strlen(inq_severity_text(finding->severity)) + 2;
-    inq_pen_wrap(pen, told ? "The verdict above" : finding->title, column, INDENT);
+    inq_pen_wrap(pen, inq_say_title(view, finding), column, INDENT);
     indented(pen, "", inq_say_numbers(view, finding));
     if (whole) {
         indented(pen, "", told ? "" : finding->detail);

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of a run are the same in every format, and a cost is what its fix is predicted to gain.
+
+    one_account.py INQUEST SOURCE_DIR
+
+Reads the samples, and the real runs under INQ_SHARED_DATA where that is set and there. Text, Markdown
+and the page are held against JSON: the headline (said once), what findings cost, their confidence,
+and where the time of a step goes.
+"""
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+
+inquest, source = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
+shared = os.environ.get("INQ_SHARED_DATA", "")
+UNIT_NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+TIME = r"(\d+(?:\.\d+)?) (ns|us|ms|s)\b"
+SMALL = 0.005  # of the rank-time: classes below are "other" in the sentence
+LONGEST = 4 << 20  # of a real file: the rest is for tests/bench/account
+problems = []
+
+
+def say(what, why):
+    problems.append(f"{what}: {why}")
+
+
+def run(*arguments):
+    return subprocess.run([inquest, *arguments], capture_output=True, text=True, timeout=300)
+
+
+def words(text):
+    """Without line breaks, and without what Markdown escapes."""
+    return " ".join(re.sub(r"\\([^\w\s])", r"\1", text).split())
+
+
+def page_words(text):
+    plain = re.search(r'<main class="plain">(.*?)</main>', text, re.S)
+    return words(html.unescape(re.sub(r"<[^>]+>", "\n", plain.group(1) if plain else "")))
+
+
+def is_said(ns, number, unit):
+    """Whether the printed number is this one, to its last digit."""
+    digits = len(number.split(".")[1]) if "." in number else 0
+    return abs(ns - float(number) * UNIT_NS[unit]) <= 0.51 * 10.0**-digits * UNIT_NS[unit]
+
+
+def compare_costs(what, report, text):
+    said = re.findall(r"costs " + TIME + r" per step \((\d+(?:\.\d+)?) %\); confidence: (\w+)", text)
+    held = [f for f in report["findings"] if f["cost_ns_per_step"] is not None]
+    if len(said) != len(held):
+        say(what, f"{len(said)} costs for {len(held)} findings that have one")
+    for (number, unit, percent, confidence), finding in zip(said, held):
+        if not is_said(finding["cost_ns_per_step"], number, unit):
+            say(what, f"{finding['id']} costs {number} {unit}, in JSON {finding['cost_ns_per_step']}")
+        if abs(100.0 * finding["share"] - float(percent)) > 0.051:
+            say(what, f"{finding['id']} is {percent} %, in JSON {finding['share']}")
+        if confidence != finding["confidence"]:
+            say(what, f"{finding['id']} is {confidence}, in JSON {finding['confidence']}")
+
+
+def compare_classes(what, account, text):
+    where = re.search(r"Where (?:a step|the capture) of " + TIME + r" goes: ([^\n]*?)(?<!\d)\. ", text + " ")
+    if not where:
+        return say(what, "does not say where a step goes")
+    if not is_said(account["t_ns"], where.group(1), where.group(2)):
+        say(what, f"a step of {where.group(1)} {where.group(2)}, in JSON {account['t_ns']}")
+    told = re.findall(TIME, where.group(3))
+    held = [c["ns"] for c in account["classes"] if c["ns"] >= SMALL * account["t_ns"]]
+    for (number, unit), ns in zip(told, held):
+        if not is_said(ns, number, unit):
+            say(what, f"a class of {number} {unit}, in JSON {ns}")
+    if not len(held) <= len(told) <= len(held) + 1:
+        say(what, f"{len(told)} classes, in JSON {len(held)} of weight")
+
+
+def compare_headline(what, report, text):
+    n = text.count(words(report["verdict"]["headline"]).rstrip("."))
+    if n != 1:
+        say(what, f"the headline is said {n} times: {report['verdict']['headline']}")
+
+
+def compare_format(what, reports, text):
+    if len(reports) > 1:
+        return  # which part is whose is not marked
+    report = reports[0]
+    compare_headline(what, report, text)
+    compare_costs(what, report, text)
+    account = report.get("account")
+    if account and account["t_ns"] and report["verdict"]["class"] != "nothing_to_judge":
+        compare_classes(what, account, text)
+
+
+def check_account(what, report):
+    account = report.get("account") or {}
+    verdict, findings = report["verdict"], report["findings"]
+    if account.get("withheld"):
+        say(what, f"withheld: {account['withheld']}")
+    if account.get("t_ns"):
+        total = sum(c["ns"] for c in account["classes"])
+        if abs(total - account["t_ns"]) > len(account["classes"]):
+            say(what, f"the classes sum to {total}, t_ns is {account['t_ns']}")
+    held = {f["id"]: f for f in findings}
+    for cause in account.get("causes", []):
+        finding = held.get(cause["id"])
+        if finding is None:
+            say(what, f"no finding {cause['id']}")
+        elif cause["gain_alone_ns"] not in (None, finding["cost_ns_per_step"]):
+            say(what, f"{cause['id']} gains {cause['gain_alone_ns']}, costs {finding['cost_ns_per_step']}")
+        elif cause["confidence"] != finding["confidence"]:
+            say(what, f"{cause['id']} is {cause['confidence']} and {finding['confidence']}")
+    if findings and verdict["class"] == findings[0]["kind"]:
+        if verdict["lost_ns_per_step"] != findings[0]["cost_ns_per_step"]:
+            say(what, "what the verdict loses is not the first finding's cost")
+
+
+def check_gains(what, path, report):
+    """The simulated gain of each cause is what its fix is predicted to gain."""
+    account = report.get("account") or {}
+    causes = [c for c in account.get("causes", []) if c["gain_alone_ns"] and c["fix"]]
+    if not causes:
+        return
+    specs = [word for c in causes for word in ("--fix", c["fix"])]
+    made = run("fix", "-q", "-f", "json", path, *specs)
+    if made.returncode != 0:
+        return say(what, f"fix: {made.stderr.strip()}")
+    gains = {f["spec"]: f["predicted_gain_ns"] for f in json.loads(made.stdout)["fixes"]}
+    for cause in causes:
+        if gains.get(cause["fix"]) != cause["gain_alone_ns"]:
+            say(what, f"{cause['fix']} gains {gains.get(cause['fix'])}, the account says "
+                      f"{cause['gain_alone_ns']}")
+
+
+def check_run(path):
+    name = os.path.relpath(path, shared if shared and path.startswith(shared) else source)
+    made = run("analyze", "-q", "-f", "json", path)
+    if made.returncode != 0:
+        return False
+    document = json.loads(made.stdout)
+    reports = document.get("reports", [document])
+    if any("verdict" not in report for report in reports):
+        return False  # a log, a dump: nothing of time
+    for report in reports:
+        check_account(name, report)
+    text = run("analyze", "-q", "-v", path).stdout
+    compare_format(f"{name} as text", reports, words(text))
+    text = run("analyze", "-q", "-f", "markdown", "-v", path).stdout
+    compare_format(f"{name} as Markdown", reports, words(text))
+    text = run("analyze", "-q", "-f", "html", "-v", path, "-o", "-").stdout
+    compare_format(f"{name} as a page", reports, page_words(text))
+    if len(reports) == 1:
+        check_gains(name, path, reports[0])
+    return True
+
+
+def real_runs():
+    for group in ("kineto", "chrome", "nsys", "xplane", "deepseek", "contradictions"):
+        folder = os.path.join(shared, group)
+        for entry in sorted(os.listdir(folder)) if shared and os.path.isdir(folder) else []:
+            path = os.path.join(folder, entry)
+            files = [path] if os.path.isfile(path) else [
+                os.path.join(at, f) for at, _, names in os.walk(path) for f in names]
+            if 0 < sum(os.path.getsize(f) for f in files) <= LONGEST:
+                yield path
+
+
+def main():
+    samples = os.path.join(source, "sample-traces")
+    paths = [os.path.join(samples, d) for d in sorted(os.listdir(samples))]
+    paths = [p for p in paths if os.path.exists(os.path.join(p, "truth.json"))] + list(real_runs())
+    n = sum(check_run(path) for path in paths)
+    for problem in problems:
+        print(problem)
+    print(f"{n} runs held against their JSON")
+    if n < 5:
+        print("too few runs: nothing was tested")
+    return 1 if problems or n < 5 else 0
+
+
+sys.exit(main())

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What reports once got wrong about runs of these shapes, on generated runs. */
+#include "inquest/account.h"
+#include "inquest/analysis.h"
+#include "inquest/synth.h"
+
+#include "support_synth.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static size_t count(const struct inq_report *report, enum inq_finding_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_findings; i++) {
+        n += report->findings[i].kind == kind;
+    }
+    return n;
+}
+
+static size_t asking(const struct inq_report *report)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_findings; i++) {
+        n += report->findings[i].severity >= INQ_SEVERITY_LOW;
+    }
+    return n;
+}
+
+/* The step of the account is the run's, to 2 %. */
+static void assert_step(const struct test_synth *t)
+{
+    int64_t truth_ns = inq_synth_truth(t->synth)->mean_step_ns;
+    assert_non_null(t->report->account);
+    assert_in_range(t->report->account->t_ns, truth_ns * 98 / 100, truth_ns * 102 / 100);
+}
+
+static void assert_cost(const struct test_synth *t, int64_t percent)
+{
+    int64_t truth_ns = inq_synth_truth(t->synth)->faults[0].cost_ns_per_step;
+    assert_in_range(t->report->findings[0].cost_ns_per_step, truth_ns * (100 - percent) / 100,
+                    truth_ns * (100 + percent) / 100);
+}
+
+/* A low clock with equal grids is a slow GPU, not more work: memory-bound kernels are spared by
+ * both, and only the grids tell. */
+static void low_clock__with_equal_grids_is_no_more_work(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=8,layers=4,steps=6,shapes=1,gz=0,fault=low_clock:rank=3:factor=1.3", NULL);
+    assert_int_equal(t.report->findings[0].kind, INQ_FINDING_SLOW_GPU);
+    assert_int_equal(t.report->findings[0].ranks[0], 3);
+    assert_int_equal(count(t.report, INQ_FINDING_MORE_WORK), 0);
+    test_synth_close(&t);
+}
+
+/* Receives posted in the step before do not begin a step, and ask for nothing. */
+static void early_receives__do_not_make_steps_longer(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=4,layers=8,early_recv=2,steps=8,gz=0,cpu_ops=0", NULL);
+    assert_step(&t);
+    assert_int_equal(count(t.report, INQ_FINDING_SLOW_GPU), 0);
+    assert_int_equal(count(t.report, INQ_FINDING_LATE_HOST), 0);
+    assert_int_equal(count(t.report, INQ_FINDING_SLOW_LINK), 0);
+    assert_int_equal(count(t.report, INQ_FINDING_STEP_OUTLIER), 0);
+    test_synth_close(&t);
+}
+
+/* isend and irecv in batches are matched, so that what a slow rank costs is seen. */
+static void batched_transfers__are_matched(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=2,pp=4,layers=8,p2p=batched,steps=6,gz=0,"
+                                          "fault=slow_gpu:rank=3:factor=1.3",
+                                          NULL);
+    assert_int_equal(t.run->traces[0]->unmatched_comms, 0);
+    assert_string_equal(t.report->account->gains_problem, "");
+    assert_int_equal(t.report->findings[0].kind, INQ_FINDING_SLOW_GPU);
+    assert_int_equal(t.report->findings[0].ranks[0], 3);
+    assert_cost(&t, 10);
+    test_synth_close(&t);
+}
+
+/* Stages are places in the pipeline, also where its transfers use the default group. */
+static void stages__are_no_ranks_of_the_default_group(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=4,layers=8,p2p_group=world,steps=6,gz=0,cpu_ops=0,"
+                        "fault=long_last_stage:factor=1.4",
+                        NULL);
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        for (size_t k = 0; k < t.report->findings[i].n_stages; k++) {
+            assert_in_range(t.report->findings[i].stages[k], 0, 3);
+        }
+    }
+    assert_non_null(t.report->pipeline);
+    test_synth_close(&t);
+}
+
+/* A stage boundary that crosses hosts is no slow link. */
+static void hosts__that_a_pipeline_crosses_are_no_slow_link(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=4,layers=8,gpus_per_host=4,steps=6,gz=0,cpu_ops=0", NULL);
+    assert_int_equal(count(t.report, INQ_FINDING_SLOW_LINK), 0);
+    test_synth_close(&t);
+}
+
+/* Hosts run ahead where the loss is read every fourth step only. */
+static void steps__are_as_long_as_the_work_where_hosts_run_ahead(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=8,layers=4,sync=4,steps=12,gz=0,cpu_ops=0", NULL);
+    assert_step(&t);
+    assert_int_equal(asking(t.report), 0);
+    test_synth_close(&t);
+}
+
+/* Nothing that is priced is established while ranks are absent or nothing can be simulated, in the
+ * account no more than in the findings; and what could not be simulated has no gain. */
+static void absent_ranks__leave_nothing_established(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=8,layers=4,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=4,fault=missing_rank:rank=0:"
+        "last=1",
+        "dp=2,pp=4,layers=8,p2p=batched,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=2,"
+        "fault=missing_rank:rank=0:last=0",
+        /* all there, but without the host's operators nobody knows who sends to whom */
+        "dp=2,pp=4,layers=8,p2p=batched,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=2"};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        struct test_synth t = test_synth_open(specs[s], NULL);
+        const struct inq_account *a = t.report->account;
+        assert_int_equal(t.report->findings[0].kind, INQ_FINDING_SLOW_GPU);
+        assert_int_equal(t.report->findings[0].confidence, INQ_CONFIDENCE_SUPPORTED);
+        assert_true(a->n_causes > 0);
+        for (size_t i = 0; i < a->n_causes; i++) {
+            if (a->causes[i].kind == INQ_FINDING_PIPELINE_BUBBLE) {
+                continue; /* a schedule is what it is */
+            }
+            assert_int_not_equal(a->causes[i].confidence, INQ_CONFIDENCE_ESTABLISHED);
+            assert_int_equal(a->causes[i].gain_alone_ns >= 0, a->gains_problem[0] == '\0');
+        }
+        bool up_to = strstr(t.report->findings[0].title, ": up to ") != NULL;
+        assert_int_equal(up_to, a->gains_problem[0] != '\0');
+        test_synth_close(&t);
+    }
+}
+
+/* One fault that comes and goes is one finding, with all that it costs. */
+static void faults_now_and_then__are_told_once(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=8,layers=4,steps=10,gz=0,cpu_ops=0,fault=slow_gpu:rank=5:every=5:from=2:factor=1.5",
+        NULL);
+    assert_int_equal(t.report->findings[0].kind, INQ_FINDING_SLOW_GPU);
+    assert_int_equal(count(t.report, INQ_FINDING_STEP_OUTLIER), 0);
+    assert_cost(&t, 10);
+    test_synth_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(low_clock__with_equal_grids_is_no_more_work),
+        cmocka_unit_test(early_receives__do_not_make_steps_longer),
+        cmocka_unit_test(batched_transfers__are_matched),
+        cmocka_unit_test(stages__are_no_ranks_of_the_default_group),
+        cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),
+        cmocka_unit_test(steps__are_as_long_as_the_work_where_hosts_run_ahead),
+        cmocka_unit_test(absent_ranks__leave_nothing_established),
+        cmocka_unit_test(faults_now_and_then__are_told_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

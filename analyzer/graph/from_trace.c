@@ -457,8 +457,12 @@ static int add_group(struct make *m, const struct inq_collective *c, struct inq_
     if (code != INQ_OK || n < 2) {
         return code;
     }
-    code = inq_graph_add_group(m->b, m->scratch, n, n, NULL);
-    return code == INQ_USAGE ? INQ_OK : code; /* a member of two: the first one counts */
+    struct inq_err own = {0};
+    code = inq_graph_add_group(m->b, m->scratch, n, n, &own);
+    if (code == INQ_OK || code == INQ_USAGE) {
+        return INQ_OK; /* a member of two: the first one counts */
+    }
+    return inq_err_set(err, (enum inq_code)code, "%s", own.message);
 }
 
 static bool is_group(const struct inq_collective *c)

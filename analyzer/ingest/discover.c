@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "ingest/archive/archive.h"
+#include "ingest/ingest.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -309,6 +310,9 @@ static int enter(struct inq_walk *walk, struct inq_walk_folder folder, struct in
     size_t n = 0;
     int code = list_folder(walk, &folder, dir, &list, &n, err);
     (void)closedir(dir);
+    if (code == INQ_OK && n == 0 && inq_rank_from_name(folder.path) >= 0) {
+        code = add_file(walk, folder.path, 0, "an empty folder, not a file", err);
+    }
     for (size_t i = 0; i < n && code == INQ_OK; i++) {
         code = take_entry(walk, list[i], err);
     }

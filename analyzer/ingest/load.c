@@ -157,14 +157,23 @@ static int read_all(struct inq_intake *intake, struct inq_err *err)
     return code;
 }
 
+/* A copy of the text; the last one, where it says the same: many files are skipped for one reason.
+ */
+static const char *keep_text(struct inq_arena *arena, const char *last, const char *text)
+{
+    return last != NULL && strcmp(last, text) == 0 ? last : inq_arena_strdup(arena, text);
+}
+
 /* Copies a file's account into the run, which outlives the shard. */
 static int keep_skipped(struct inq_run *run, const struct inq_file *file, struct inq_err *err)
 {
     struct inq_file *kept = &run->skipped[run->n_skipped];
+    struct inq_file last = run->n_skipped > 0 ? kept[-1] : (struct inq_file){.path = ""};
     *kept = *file;
     kept->path = inq_arena_strdup(run->arena, file->path);
-    kept->format = inq_arena_strdup(run->arena, file->format != NULL ? file->format : "unknown");
-    kept->reason = inq_arena_strdup(run->arena, file->reason != NULL ? file->reason : "");
+    kept->format =
+        keep_text(run->arena, last.format, file->format != NULL ? file->format : "unknown");
+    kept->reason = keep_text(run->arena, last.reason, file->reason != NULL ? file->reason : "");
     if (kept->path == NULL || kept->format == NULL || kept->reason == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
@@ -284,25 +293,56 @@ static int part_of(const struct inq_shard *shard)
 
 static int compare_shards(const void *a, const void *b, void *ctx)
 {
-    (void)ctx;
-    const struct inq_shard *x = a;
-    const struct inq_shard *y = b;
-    return strcmp(x->file.path, y->file.path);
+    const struct inq_shard *shards = ctx;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return strcmp(shards[x].file.path, shards[y].file.path);
 }
 
-/* Sorts the shards by part, each in path order; ends[k] is where part k ends. */
-static void part(struct inq_shard *shards, size_t n, struct inq_shard *scratch, size_t ends[PARTS])
+/* Puts shards[order[i]] in place i; `order` is used up. Shards are large: of many small files they
+ * are most of the memory, and are not copied. */
+static void put_in_order(struct inq_shard *shards, uint32_t *order, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct inq_shard first = shards[i];
+        size_t at = i;
+        while (order[at] != i) {
+            size_t from = order[at];
+            shards[at] = shards[from];
+            order[at] = (uint32_t)at;
+            at = from;
+        }
+        shards[at] = first;
+        order[at] = (uint32_t)at;
+    }
+}
+
+/* Sorts the shards by path. */
+static int sort_shards(struct inq_shard *shards, uint32_t *order, size_t n, struct inq_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        order[i] = (uint32_t)i;
+    }
+    int code = inq_sort(order, n, sizeof *order, compare_shards, shards, err);
+    if (code == INQ_OK) {
+        put_in_order(shards, order, n);
+    }
+    return code;
+}
+
+/* Sorts the shards by part, each in the order that it has; ends[k] is where part k ends. */
+static void part(struct inq_shard *shards, uint32_t *order, size_t n, size_t ends[PARTS])
 {
     size_t at = 0;
     for (int k = 0; k < PARTS; k++) {
         for (size_t i = 0; i < n; i++) {
             if (part_of(&shards[i]) == k) {
-                scratch[at++] = shards[i];
+                order[at++] = (uint32_t)i;
             }
         }
         ends[k] = at;
     }
-    memcpy(shards, scratch, n * sizeof *shards);
+    put_in_order(shards, order, n);
 }
 
 /* The files [lo, hi): those that no trace takes are listed as not read. */
@@ -330,17 +370,17 @@ static int assemble_telemetry(const struct inq_intake *intake, size_t lo, size_t
 static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_err *err)
 {
     size_t n = intake->walk->n;
-    struct inq_shard *scratch = inq_mem_alloc((n + 1) * sizeof *scratch);
-    if (scratch == NULL) {
+    uint32_t *order = inq_mem_alloc((n + 1) * sizeof *order);
+    if (order == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     size_t ends[PARTS];
-    int code = inq_sort(intake->shards, n, sizeof *scratch, compare_shards, NULL, err);
+    int code = sort_shards(intake->shards, order, n, err);
     if (code == INQ_OK) {
         code = inq_xla_join_runs(intake->shards, n, err);
     }
-    part(intake->shards, n, scratch, ends);
-    inq_mem_free(scratch);
+    part(intake->shards, order, n, ends);
+    inq_mem_free(order);
     size_t n_read = ends[PART_LOGS];
     bool align = intake->options->align == INQ_ALIGN_AUTO;
     if (code == INQ_OK) {
@@ -371,6 +411,8 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
         if (file->reason == NULL || file->reason[0] != '\0') { /* else a sound archive */
             code = keep_skipped(*run, file, err);
         }
+        inq_shard_release(&intake->shards[i]);
+        memset(&intake->shards[i], 0, sizeof intake->shards[i]);
     }
     return code == INQ_OK ? list_unread(*run, err) : code;
 }

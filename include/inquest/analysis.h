@@ -464,6 +464,8 @@ struct inq_critical_path {
     struct inq_rank_slack *slack;
     size_t n_segments; /* longest first; runs of like ops are one segment */
     struct inq_path_segment *segments;
+    size_t n_segments_left_out; /* shorter ones, past 1000 */
+    int64_t left_out_ns;        /* their length in all */
 };
 
 /* ---- who delays whom ----------------------------------------------------------------------------

@@ -162,6 +162,7 @@ struct inq_snapshot {
     char *command, *inputs;   /* what a baseline was made with and of; NULL not known */
     size_t n, cap;
     struct inq_measure *measures;
+    struct inq_measure_names *names; /* to find them by */
     size_t n_findings, cap_findings;
     struct inq_known_finding *findings;
 };

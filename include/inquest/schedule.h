@@ -263,7 +263,8 @@ INQ_API int inq_schedule_measure(const struct inq_schedule *schedule, const stru
 INQ_API int inq_schedule_measure_kind(const struct inq_schedule_spec *spec,
                                       struct inq_schedule_row *row, struct inq_err *err);
 
-enum { INQ_SCHEDULE_MAX_ROWS = 64 };
+/* No number of samples that is taken has more divisors (720720 has 240). */
+enum { INQ_SCHEDULE_MAX_ROWS = 256 };
 
 /* All kinds for spec's ranks and micro-batches under spec->memory_limit (0: none), those that fit
  * and are shortest first; spec->kind is not looked at. `rows` is the caller's

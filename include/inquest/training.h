@@ -37,7 +37,7 @@ struct inq_training_event {
 
 /* Of one log; what is looked at, and the rules of the events: inquest-report(5), `training`. */
 struct inq_training {
-    const char *file; /* of the 16 with the most rows the one in which most is wrong */
+    const char *file; /* of all logs the one in which most is wrong, of equals the longest */
     size_t n_rows;
     bool numbered; /* steps are as printed */
     bool sampled;  /* of a long log: not every row was read */
@@ -48,6 +48,7 @@ struct inq_training {
     double throughput;                        /* median, as the log counts it; NaN: not told */
     size_t n_events;                          /* in order of rows */
     struct inq_training_event *events;
+    size_t n_left_out; /* further ones: those that weigh least */
 };
 
 INQ_API const char *inq_training_event_text(enum inq_training_event_kind kind);

@@ -3,6 +3,7 @@
 #include "fix/base/base.h"
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/par.h"
 #include "base/sort.h"
@@ -97,6 +98,7 @@ static int fix_repairs_gain(struct inq_study *study, const char *spec, bool *rep
     return code;
 }
 
+/* Each is simulated. What is found later (places for slow ranks, pairs) comes on top. */
 enum { MAX_FIXES = 256, TRY_TOGETHER = 4, MAX_PARTNERS = 64 };
 
 /* Findings are not told by a base further off the record than this. */
@@ -116,9 +118,10 @@ struct study {
     const struct inq_fix_base *base;
     const struct inq_report *report; /* NULL: none */
     struct inq_arena *arena;
-    size_t n;
-    struct candidate *at; /* [MAX_FIXES] */
-    size_t from;          /* first that is not predicted yet */
+    size_t n, cap;
+    struct candidate *at;
+    struct inq_map left_out; /* hashes of specs past the most */
+    size_t from;             /* first that is not predicted yet */
     int jobs;
 };
 
@@ -133,8 +136,9 @@ static int add(struct study *s, const char *spec, const char *finding, bool repa
             return INQ_OK;
         }
     }
-    if (s->n == MAX_FIXES) {
-        return inq_err_set(err, INQ_LIMIT, "more than %d fixes", MAX_FIXES);
+    int code = inq_mem_grow(&s->at, &s->cap, s->n + 1, sizeof *s->at, SIZE_MAX, err);
+    if (code != INQ_OK) {
+        return code;
     }
     const char *own_spec = inq_arena_strdup(s->arena, spec);
     const char *own_finding = inq_arena_strdup(s->arena, finding);
@@ -146,15 +150,28 @@ static int add(struct study *s, const char *spec, const char *finding, bool repa
     return INQ_OK;
 }
 
+/* One that is asked for or called for: of very many only the first are looked at. */
+static int add_asked(struct study *s, const char *spec, const char *finding, bool repairs,
+                     struct inq_err *err)
+{
+    bool known = false;
+    for (size_t i = 0; i < s->n && s->n >= MAX_FIXES && !known; i++) {
+        known = strcmp(s->at[i].spec, spec) == 0;
+    }
+    return s->n < MAX_FIXES || known
+               ? add(s, spec, finding, repairs, err)
+               : inq_map_put(&s->left_out, inq_hash_bytes(spec, strlen(spec)), 0, err);
+}
+
 /* What the findings call for, the costliest first. */
 static int add_called_for(struct study *s, const struct inq_report *report, struct inq_err *err)
 {
     int code = INQ_OK;
     for (size_t f = 0; code == INQ_OK && report != NULL && f < report->n_findings; f++) {
         const struct inq_finding *finding = &report->findings[f];
-        for (size_t k = 0; code == INQ_OK && k < finding->n_fixes && s->n < MAX_FIXES; k++) {
-            code =
-                add(s, finding->fixes[k], finding->id, finding->severity != INQ_SEVERITY_INFO, err);
+        for (size_t k = 0; code == INQ_OK && k < finding->n_fixes; k++) {
+            code = add_asked(s, finding->fixes[k], finding->id,
+                             finding->severity != INQ_SEVERITY_INFO, err);
         }
     }
     return code;
@@ -295,7 +312,7 @@ static int try_places(struct study *s, size_t index, struct inq_err *err)
     }
     for (size_t r = 0; code == INQ_OK && slow >= 0 && own_stage >= 0 && r < job->n_ranks; r++) {
         bool elsewhere = job->ranks[r].stage != own_stage && job->ranks[r].number >= 0;
-        if (elsewhere && s->n - before < MAX_PARTNERS && s->n < MAX_FIXES) {
+        if (elsewhere && s->n - before < MAX_PARTNERS) {
             char text[64];
             (void)snprintf(text, sizeof text, "swap-ranks:%d,%d", slow, job->ranks[r].number);
             code = add(s, text, of.finding, of.repairs, err);
@@ -378,7 +395,7 @@ static int try_pairs(struct study *s, struct inq_err *err)
             if (joined == NULL) {
                 return inq_fix_no_memory(err);
             }
-            if (can_join(x, y) && s->n < MAX_FIXES) {
+            if (can_join(x, y)) {
                 code = add(s, joined, "", s->at[best[a]].repairs && s->at[best[b]].repairs, err);
             }
         }
@@ -407,7 +424,8 @@ static void drop_idle_pairs(struct study *s, size_t n_single)
 {
     size_t kept = n_single;
     for (size_t i = n_single; i < s->n; i++) {
-        if (s->at[i].code == INQ_OK && is_worth_it(s, i)) {
+        bool lost = s->at[i].code == INQ_NOMEM; /* which is said */
+        if (lost || (s->at[i].code == INQ_OK && is_worth_it(s, i))) {
             s->at[kept++] = s->at[i];
         }
     }
@@ -470,6 +488,7 @@ static int take(struct study *s, struct inq_fixes *out, struct inq_err *err)
     out->base = s->base->info;
     out->base.schedule = inq_arena_strdup(s->arena, s->base->info.schedule);
     out->engine = out->device = out->note = "";
+    out->n_left_out = s->left_out.n;
     out->fixes = inq_arena_array(s->arena, s->n, sizeof *out->fixes);
     if (out->fixes == NULL || out->base.schedule == NULL) {
         return inq_fix_no_memory(err);
@@ -546,7 +565,7 @@ static int run_study(struct study *s, const struct inq_report *report,
 {
     int code = check_specs(options, err);
     for (size_t i = 0; code == INQ_OK && i < options->n_specs; i++) {
-        code = add(s, options->specs[i], "", false, err);
+        code = add_asked(s, options->specs[i], "", false, err);
     }
     if (code == INQ_OK && options->n_specs == 0) {
         code = add_called_for(s, report, err);
@@ -587,8 +606,7 @@ int inq_fix_study(const struct inq_fix_base *base, const struct inq_report *repo
     *out = NULL;
     struct inq_arena *own = inq_arena_alloc(&arena, sizeof *own);
     struct inq_fixes *fixes = inq_arena_alloc(&arena, sizeof *fixes);
-    s.at = inq_mem_zalloc(MAX_FIXES, sizeof *s.at);
-    int code = own != NULL && fixes != NULL && s.at != NULL ? INQ_OK : inq_fix_no_memory(err);
+    int code = own != NULL && fixes != NULL ? INQ_OK : inq_fix_no_memory(err);
     if (code == INQ_OK) {
         code = run_study(&s, report, options, err);
     }
@@ -596,6 +614,7 @@ int inq_fix_study(const struct inq_fix_base *base, const struct inq_report *repo
         code = take(&s, fixes, err);
     }
     inq_mem_free(s.at);
+    inq_map_release(&s.left_out);
     if (code != INQ_OK) {
         inq_arena_release(&arena);
         return code;

@@ -197,8 +197,8 @@ static int try_kind(const struct inq_schedule_spec *spec, const char *kind, int3
     struct inq_schedule_row *row = &rows[*n];
     own.kind = kind;
     own.n_chunks = chunks;
-    int code = *n < INQ_SCHEDULE_MAX_ROWS ? inq_schedule_measure_kind(&own, row, err) : INQ_OK;
-    if (code == INQ_OK && *n < INQ_SCHEDULE_MAX_ROWS) {
+    int code = inq_schedule_measure_kind(&own, row, err);
+    if (code == INQ_OK) {
         bool told = chunks > 0;
         bool searched =
             spec->memory_limit > 0.0 && (strcmp(kind, "zb-1p") == 0 || strcmp(kind, "v-half") == 0);
@@ -292,8 +292,7 @@ int inq_schedule_search_sizes(const struct inq_schedule_spec *spec,
     }
     int32_t last = n_sizes > 0 ? sizes[n_sizes - 1].size : 0;
     last = last < spec->n_microbatches ? last : spec->n_microbatches;
-    for (int32_t size = n_sizes > 0 ? sizes[0].size : 1; size <= last && *n < INQ_SCHEDULE_MAX_ROWS;
-         size++) {
+    for (int32_t size = n_sizes > 0 ? sizes[0].size : 1; size <= last; size++) {
         if (spec->n_microbatches % size != 0) {
             continue;
         }

@@ -202,7 +202,11 @@ static int list_segments(struct work *w, struct inq_err *err)
         code = inq_sort(out->segments, out->n_segments, sizeof *out->segments, compare_segments,
                         NULL, err);
     }
-    out->n_segments = out->n_segments < MAX_SEGMENTS ? out->n_segments : MAX_SEGMENTS;
+    for (; out->n_segments > MAX_SEGMENTS; out->n_segments--) {
+        const struct inq_path_segment *last = &out->segments[out->n_segments - 1];
+        out->left_out_ns += last->end_ns - last->start_ns;
+        out->n_segments_left_out++;
+    }
     return code;
 }
 

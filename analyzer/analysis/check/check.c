@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const size_t MAX_ROWS = 50000;
 /* Ratios in a baseline have nine digits. */
 static const double TEXT_ROUNDING = 1e-8;
 
@@ -619,7 +618,7 @@ int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline 
                             .step_ns = step != NULL ? step->value : (double)NAN,
                             .replicas = base->work.replicas};
     size_t most = now->n + base->n + 1;
-    check->rows = most < MAX_ROWS ? inq_mem_zalloc(most, sizeof *check->rows) : NULL;
+    check->rows = inq_mem_zalloc(most, sizeof *check->rows);
     if (check->rows == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu checks", most);
     }

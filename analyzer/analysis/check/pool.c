@@ -55,19 +55,10 @@ static void summarize(struct inq_measure *m)
     }
 }
 
-static struct inq_measure *find(struct inq_snapshot *snapshot, const char *name)
-{
-    for (size_t i = 0; i < snapshot->n; i++) {
-        if (strcmp(snapshot->measures[i].name, name) == 0) {
-            return &snapshot->measures[i];
-        }
-    }
-    return NULL;
-}
-
 static int add_measure(struct inq_snapshot *pool, const struct inq_measure *m, struct inq_err *err)
 {
-    struct inq_measure *to = find(pool, m->name);
+    const struct inq_measure *known = inq_snapshot_find(pool, m->name);
+    struct inq_measure *to = known != NULL ? &pool->measures[known - pool->measures] : NULL;
     if (to == NULL) {
         const char *dot = strchr(m->name, '.');
         struct inq_measure empty = *m;

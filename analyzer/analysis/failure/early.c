@@ -101,10 +101,10 @@ static bool is_rivaled(struct inq_failure_case *c, const bool *early, bool *scra
     bool absent = false;
     for (size_t r = 0; r < c->model.n_ranks; r++) {
         const struct inq_state_node *node = &c->waits.nodes[r];
-        if (inq_state_is_stuck(node) && node->n_waiters > 0 && !early[r]) {
+        if (inq_state_is_stuck(node) && node->waiter != INQ_NONE && !early[r]) {
             return true;
         }
-        absent = absent || (node->end == INQ_END_UNKNOWN && node->n_waiters > 0 &&
+        absent = absent || (node->end == INQ_END_UNKNOWN && node->waiter != INQ_NONE &&
                             c->model.ranks[r].dump == NULL);
     }
     return absent && !is_explained(c, &c->waits, scratch, err);

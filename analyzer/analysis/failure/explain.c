@@ -105,9 +105,9 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
     case INQ_END_WAITS:
     case INQ_END_CIRCLE:
         if (node->op != INQ_NONE) {
-            const char *peer = node->n_edges > 0 ? inq_say(c->arena, " for rank %" PRId32,
-                                                           c->model.ranks[node->edges[0].to].rank)
-                                                 : "";
+            const char *peer = node->first != INQ_NONE ? inq_say(c->arena, " for rank %" PRId32,
+                                                                 c->model.ranks[node->first].rank)
+                                                       : "";
             bool both = node->end == INQ_END_CIRCLE && waiter[0] != '\0';
             add_evidence(c, rank,
                          inq_say(c->arena, "waits in %s%s%s%s", say_op(c, &of->pending[node->op]),

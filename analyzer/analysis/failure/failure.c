@@ -166,7 +166,7 @@ static uint32_t first_with(const struct inq_failure_case *c, enum inq_state_end 
 {
     for (size_t r = 0; r < c->model.n_ranks; r++) {
         const struct inq_state_node *node = &c->waits.nodes[r];
-        bool counts = node->n_waiters > 0 || end == INQ_END_JOINED;
+        bool counts = node->waiter != INQ_NONE || end == INQ_END_JOINED;
         if (node->end == end && counts) {
             return (uint32_t)r;
         }

@@ -12,8 +12,8 @@
 /* A stretch of a long log that was not read is longer. */
 enum { MANY_LINES = 2000 };
 
-/* Rows of other ranks stand this close; wordings and attempts that are told apart. */
-enum { NEAR = 64, WORDINGS = 32, MOST_SPANS = 256 };
+/* Rows of other ranks stand this close; wordings that are told apart. */
+enum { NEAR = 64, WORDINGS = 32 };
 
 /* ---- which rows ------------------------------------------------------------------------------ */
 
@@ -252,16 +252,40 @@ static bool goes_on(struct inq_training_series *s, size_t begin, size_t at, size
     return now <= last || fabs(now - last) < fabs(now - first);
 }
 
+/* For each row the nearest in front of it that is not further on, and that is less far; the row
+ * itself: none. */
+struct fronts {
+    size_t *not_after, *before;
+};
+
+static bool find_fronts(const struct inq_training_series *s, struct fronts *fronts)
+{
+    fronts->not_after = inq_arena_array(s->scratch, s->n, sizeof *fronts->not_after);
+    fronts->before = inq_arena_array(s->scratch, s->n, sizeof *fronts->before);
+    if (fronts->not_after == NULL || fronts->before == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        size_t at = i > 0 ? i - 1 : i;
+        while (at != i && s->place[at] > s->place[i]) {
+            at = fronts->not_after[at] != at ? fronts->not_after[at] : i;
+        }
+        fronts->not_after[i] = at;
+        bool same = at != i && s->place[at] == s->place[i];
+        size_t before = same ? fronts->before[at] : at;
+        fronts->before[i] = same && before == at ? i : before;
+    }
+    return true;
+}
+
 /* Rows that lead to the attempt [from, to): the last printed of each step in front of it. */
-static size_t take_past(const struct inq_training_series *s, size_t from, size_t *out)
+static size_t take_past(const struct fronts *fronts, size_t from, size_t *out)
 {
     size_t n = 0;
-    int64_t bound = s->place[from] - 1;
-    for (size_t i = from; i-- > 0 && n < INQ_TRAINING_WINDOW;) {
-        if (s->place[i] <= bound) {
-            bound = s->place[i];
-            out[n++] = i;
-        }
+    for (size_t at = from, next = fronts->before[from]; next != at && n < INQ_TRAINING_WINDOW;) {
+        out[n++] = next;
+        at = next;
+        next = fronts->not_after[at];
     }
     for (size_t i = 0; i < n / 2; i++) {
         size_t swap = out[i];
@@ -271,13 +295,14 @@ static size_t take_past(const struct inq_training_series *s, size_t from, size_t
     return n;
 }
 
-static bool add_span(struct inq_training_series *s, size_t from, size_t to)
+static bool add_span(struct inq_training_series *s, const struct fronts *fronts, size_t from,
+                     size_t to)
 {
     size_t *rows = inq_arena_array(s->scratch, to - from + INQ_TRAINING_WINDOW, sizeof *rows);
     if (rows == NULL) {
         return false;
     }
-    size_t past = take_past(s, from, rows);
+    size_t past = take_past(fronts, from, rows);
     for (size_t i = from; i < to; i++) {
         rows[past + i - from] = i;
     }
@@ -291,7 +316,8 @@ static bool take_spans(struct inq_training_series *s)
     s->spans = inq_arena_array(s->scratch, s->n, sizeof *s->spans);
     size_t begin = 0; /* of the span */
     size_t run = 0;   /* of the count of steps */
-    bool ok = s->spans != NULL;
+    struct fronts fronts;
+    bool ok = s->spans != NULL && find_fronts(s, &fronts);
     for (size_t i = 1; i <= s->n && ok; i++) {
         if (i < s->n && s->place[i] >= s->place[i - 1]) {
             continue;
@@ -302,9 +328,8 @@ static bool take_spans(struct inq_training_series *s)
         }
         bool anew = i < s->n && s->place[i] <= s->place[begin];
         s->training->n_restarts += i < s->n;
-        bool more = s->n_spans + 1 < MOST_SPANS;
-        if (i == s->n || (more && (!anew || !goes_on(s, run, i, end < s->n ? end : s->n)))) {
-            ok = add_span(s, begin, i);
+        if (i == s->n || !anew || !goes_on(s, run, i, end < s->n ? end : s->n)) {
+            ok = add_span(s, &fronts, begin, i);
             begin = i;
         }
         run = i;
@@ -347,8 +372,17 @@ struct inq_training_event *inq_training_add(struct inq_training_series *s,
                                             size_t last, const char *what)
 {
     struct inq_training *t = s->training;
-    if (t->n_events == INQ_TRAINING_MAX_EVENTS) {
-        return NULL;
+    if (t->n_events == s->cap_events) {
+        size_t cap = s->cap_events * 2 + 16;
+        struct inq_training_event *more = inq_arena_array(s->scratch, cap, sizeof *more);
+        if (more == NULL) {
+            return NULL;
+        }
+        for (size_t i = 0; i < t->n_events; i++) {
+            more[i] = t->events[i];
+        }
+        t->events = more;
+        s->cap_events = cap;
     }
     struct inq_training_event *event = &t->events[t->n_events++];
     *event = (struct inq_training_event){.kind = kind,

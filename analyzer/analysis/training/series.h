@@ -33,6 +33,7 @@ struct inq_training_series {
     double *loss, *norm, *time, *rate; /* time of a step: seconds, or 1 / rate */
     double *space;                     /* [2 n] to sort in */
     bool rewarded;                     /* the loss has no course to leave */
+    size_t cap_events;                 /* of the training's */
     size_t n_spans;
     struct inq_training_span *spans;
 };
@@ -40,10 +41,8 @@ struct inq_training_series {
 /* The rows of `log`. False: out of memory. */
 bool inq_training_take(struct inq_training_series *s, const struct inq_log *log);
 
-enum { INQ_TRAINING_MAX_EVENTS = 64 }; /* in a run */
-
-/* An event over rows [first, last] with its sentence "WHAT from step A to B"; NULL: there are too
- * many. */
+/* An event over rows [first, last] with its sentence "WHAT from step A to B"; it may move when the
+ * next is added. NULL: out of memory. */
 struct inq_training_event *inq_training_add(struct inq_training_series *s,
                                             enum inq_training_event_kind kind, size_t first,
                                             size_t last, const char *what);

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { L = INQ_TRAINING_LEAST, W = INQ_TRAINING_WINDOW, MOST = 256, SCALES = 4, PERIODS = 3 };
+enum { L = INQ_TRAINING_LEAST, W = INQ_TRAINING_WINDOW, SCALES = 4, PERIODS = 3 };
 
 static const double SLOW_SHARE = 0.10, GRADIENT_TIMES = 5.0, IN_ORDER = 0.95, LONG_TIMES = 1.5;
 /* Rows whose mean is one value: noise that is large by the row is small by their mean, and what
@@ -78,7 +78,7 @@ static size_t find_stretches(const struct levels *v, size_t at_end, struct stret
 {
     struct past past = {0};
     size_t n = 0;
-    for (size_t k = 0; k + at_end <= v->n && n < MOST; k++) {
+    for (size_t k = 0; k + at_end <= v->n; k++) {
         size_t len = v->n - k < L ? v->n - k : L;
         double before = past.n >= L ? inq_training_median(past.at, past.n) : (double)NAN;
         bool high = past.n >= L && v->at[k] - before > v->least / 2.0 &&
@@ -275,16 +275,15 @@ static bool begins_at_gap(const struct inq_training_series *s, const struct slow
 }
 
 static size_t find_slow(struct inq_training_series *s, const struct inq_training_span *span,
-                        struct levels *v, struct slow *out)
+                        struct levels *v, struct stretch *stretches, struct slow *out)
 {
-    struct stretch stretches[MOST];
     size_t n = 0;
     for (size_t k = 0; k < SCALES; k++) {
         size_t known = n;
         v->per = scales[k];
         take_levels(s, span, s->time, v);
         size_t found = find_stretches(v, L, stretches);
-        for (size_t i = 0; i < found && n < MOST; i++) {
+        for (size_t i = 0; i < found; i++) {
             to_rows(s, v, &stretches[i], span, &out[n]);
             if (!(out[n].during > out[n].before * (1.0 + SLOW_SHARE)) || keeps_up(s, &out[n])) {
                 continue;
@@ -381,12 +380,14 @@ static void tell_slow(struct inq_training_series *s, const struct slow *slow, si
 void inq_training_find_slower(struct inq_training_series *s)
 {
     struct levels v = {.least = log(1.0 + SLOW_SHARE)};
-    struct slow *slow = inq_arena_array(s->scratch, MOST, sizeof *slow);
-    if (slow == NULL || !make_levels(s, s->n, &v)) {
+    struct stretch *stretches = inq_arena_array(s->scratch, s->n, sizeof *stretches);
+    /* of all scales: means of 8, 64 and 512 rows are fewer */
+    struct slow *slow = inq_arena_array(s->scratch, 2 * s->n + 1, sizeof *slow);
+    if (stretches == NULL || slow == NULL || !make_levels(s, s->n, &v)) {
         return;
     }
     for (size_t k = 0; k < s->n_spans; k++) {
-        size_t n = find_slow(s, &s->spans[k], &v, slow);
+        size_t n = find_slow(s, &s->spans[k], &v, stretches, slow);
         tell_slow(s, slow, n);
         if (n == 0) {
             tell_period(s, &s->spans[k]);
@@ -413,8 +414,8 @@ static bool loss_tells(const struct inq_training_series *s, uint64_t line, uint6
 void inq_training_find_gradients(struct inq_training_series *s)
 {
     struct levels v = {.per = 1, .least = log(GRADIENT_TIMES)};
-    struct stretch stretches[MOST];
-    if (!make_levels(s, s->n, &v)) {
+    struct stretch *stretches = inq_arena_array(s->scratch, s->n, sizeof *stretches);
+    if (stretches == NULL || !make_levels(s, s->n, &v)) {
         return;
     }
     for (size_t k = 0; k < s->n_spans; k++) {

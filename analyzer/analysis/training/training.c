@@ -23,8 +23,7 @@ enum {
     NORM_START = 32,
     SHIFT_ROWS = 3,
     RISING = 3,
-    FOOT_ROWS = 6,
-    MOST_JUMPS = 1024
+    FOOT_ROWS = 6
 };
 
 static const double LEAST_SIGMAS = 6.0, LEAST_SHARE = 0.20;
@@ -295,11 +294,11 @@ static size_t foot_of(const struct course *c, size_t i, const struct usual *u)
     return first;
 }
 
-/* Jumps in order of rows, at most MOST_JUMPS. */
+/* Jumps in order of rows. */
 static size_t find_jumps(const struct course *c, struct jump *jumps)
 {
     size_t n = 0;
-    for (size_t i = c->begin; i < c->span->n && n < MOST_JUMPS; i++) {
+    for (size_t i = c->begin; i < c->span->n; i++) {
         struct usual u;
         bool rises = i == 0 || !(c->at[i] <= c->at[i - 1]);
         if (isnan(c->at[i]) || !rises || !usual_at(c, i, &u)) {
@@ -482,7 +481,7 @@ static void find_in_course(struct course *c, struct jump *jumps)
 
 static void training_find_losses(struct inq_training_series *s)
 {
-    struct jump *jumps = inq_arena_array(s->scratch, MOST_JUMPS, sizeof *jumps);
+    struct jump *jumps = inq_arena_array(s->scratch, s->n, sizeof *jumps);
     for (size_t k = 0; k < s->n_spans && jumps != NULL; k++) {
         struct course c = {.s = s, .span = &s->spans[k]};
         if (begin_course(&c)) {
@@ -490,8 +489,6 @@ static void training_find_losses(struct inq_training_series *s)
         }
     }
 }
-
-enum { MOST_LOGS = 16 };
 
 static const char *const event_texts[] = {INQ_TRAINING_EVENTS(INQ_WORD_TEXT)};
 
@@ -542,11 +539,46 @@ static bool tells_times(const struct inq_log *log)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static int by_line(const void *a, const void *b)
+/* Each is a finding: what nobody reads to its end. */
+enum { MOST_EVENTS = 64 };
+
+/* How much is wrong: what cost the run, what lasts, what passed. */
+static int weight_of(const struct inq_training_event *event)
+{
+    bool lost = event->kind == INQ_TRAINING_NOT_FINITE || event->kind == INQ_TRAINING_DIVERGENCE;
+    return !event->to_end ? 1 : lost ? 3 : 2;
+}
+
+static int by_line(const void *a, const void *b, void *ctx)
 {
     const struct inq_training_event *x = a;
     const struct inq_training_event *y = b;
+    (void)ctx;
     return x->line != y->line ? (x->line < y->line ? -1 : 1) : (int)x->kind - (int)y->kind;
+}
+
+static int by_weight(const void *a, const void *b, void *ctx)
+{
+    int less = weight_of(b) - weight_of(a);
+    return less != 0 ? less : by_line(a, b, ctx);
+}
+
+/* Keeps those that weigh most, in the order of lines. */
+static bool keep_events(struct inq_training *t, struct inq_arena *arena)
+{
+    size_t n = t->n_events < MOST_EVENTS ? t->n_events : MOST_EVENTS;
+    struct inq_training_event *kept = inq_arena_array(arena, n, sizeof *kept);
+    if (kept == NULL ||
+        inq_sort(t->events, t->n_events, sizeof *t->events, by_weight, NULL, NULL) != INQ_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        kept[i] = t->events[i];
+    }
+    t->n_left_out = t->n_events - n;
+    t->n_events = n;
+    t->events = kept;
+    return inq_sort(kept, n, sizeof *kept, by_line, NULL, NULL) == INQ_OK;
 }
 
 /* ---- which log ------------------------------------------------------------------------------- */
@@ -561,8 +593,7 @@ static struct inq_training *read_log(const struct inq_trace *trace, const struct
     bool ok = t != NULL;
     if (ok) {
         *t = (struct inq_training){.file = trace->files[log->file].path, .sampled = log->sampled};
-        t->events = inq_arena_array(arena, INQ_TRAINING_MAX_EVENTS, sizeof *t->events);
-        ok = t->events != NULL && inq_training_take(&s, log);
+        ok = inq_training_take(&s, log);
     }
     if (ok) {
         sum_up(&s, tells_times(log));
@@ -570,58 +601,47 @@ static struct inq_training *read_log(const struct inq_trace *trace, const struct
         training_find_losses(&s);
         inq_training_find_gradients(&s);
         inq_training_find_slower(&s);
-        qsort(t->events, t->n_events, sizeof *t->events, by_line);
+        ok = keep_events(t, arena);
     }
     ok = ok && !scratch.failed && !arena->failed;
     inq_arena_release(&scratch);
     return ok ? t : NULL;
 }
 
-/* How much is wrong: what cost the run, what lasts, what passed. */
 static int weight(const struct inq_training *t)
 {
-    int most = t == NULL ? -1 : 0;
-    for (size_t i = 0; t != NULL && i < t->n_events; i++) {
-        const struct inq_training_event *event = &t->events[i];
-        bool lost =
-            event->kind == INQ_TRAINING_NOT_FINITE || event->kind == INQ_TRAINING_DIVERGENCE;
-        int own = !event->to_end ? 1 : lost ? 3 : 2;
+    int most = 0;
+    for (size_t i = 0; i < t->n_events; i++) {
+        int own = weight_of(&t->events[i]);
         most = own > most ? own : most;
     }
     return most;
 }
 
-/* The log of the most rows that is not marked yet, the first of equals; n_logs: none. */
-static size_t longest_log(const struct inq_trace *trace, const bool *done)
-{
-    size_t best = trace->n_logs;
-    for (size_t i = 0; i < trace->n_logs; i++) {
-        size_t n = trace->logs[i]->n_metrics;
-        if (!done[i] && n > 0 && (best == trace->n_logs || n > trace->logs[best]->n_metrics)) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* Of the longest logs (of ranks, or of attempts) the one in which most is wrong. */
+/* Of the logs (of ranks, or of attempts) the one in which most is wrong, of equals the longest. */
 int inq_run_training(const struct inq_trace *trace, const struct inq_analysis_options *options,
                      struct inq_report *report, struct inq_err *err)
 {
+    const struct inq_log *best = NULL;
+    int most = 0;
+    bool ok = true;
     (void)options;
-    bool *done = inq_arena_array(report->arena, trace->n_logs, sizeof *done);
-    bool ok = done != NULL;
-    for (int i = 0; i < MOST_LOGS && ok; i++) {
-        size_t at = longest_log(trace, done);
-        if (at == trace->n_logs) {
-            break;
+    for (size_t i = 0; i < trace->n_logs && ok; i++) {
+        const struct inq_log *log = trace->logs[i];
+        struct inq_arena own = {0};
+        const struct inq_training *t = log->n_metrics > 0 ? read_log(trace, log, &own) : NULL;
+        ok = t != NULL || log->n_metrics == 0;
+        int weighs = t != NULL ? weight(t) : -1;
+        bool longer = best == NULL || log->n_metrics > best->n_metrics;
+        if (t != NULL && (best == NULL || weighs > most || (weighs == most && longer))) {
+            best = log;
+            most = weighs;
         }
-        done[at] = true;
-        struct inq_training *t = read_log(trace, trace->logs[at], report->arena);
-        ok = t != NULL;
-        if (weight(t) > weight(report->training)) {
-            report->training = t;
-        }
+        inq_arena_release(&own);
+    }
+    if (ok && best != NULL) {
+        report->training = read_log(trace, best, report->arena);
+        ok = report->training != NULL;
     }
     return ok ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for the training output");
 }

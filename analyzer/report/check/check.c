@@ -525,6 +525,7 @@ int inq_check_report_all(const struct inq_check_result *results, size_t n,
         }
         code = inq_notices_write(&notices, options->format, &out);
     }
+    code = code == INQ_OK && arena.failed ? INQ_NOMEM : code;
     inq_arena_release(&arena);
     return inq_out_end(&out, code, "a check", err);
 }

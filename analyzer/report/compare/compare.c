@@ -606,6 +606,7 @@ int inq_comparison_report(const struct inq_comparison *comparison,
     } else {
         code = INQ_UNSUPPORTED;
     }
+    code = code == INQ_OK && arena.failed ? INQ_NOMEM : code;
     inq_arena_release(&arena);
     return inq_out_end(&out, code, "a comparison", err);
 }

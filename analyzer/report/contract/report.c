@@ -241,6 +241,7 @@ static const struct inq_key training_keys[] = {
     INQ_KEY_NULL("step_s_median", NUMBER, "s", "time of a row", "not printed"),
     INQ_KEY_NULL("throughput_median", NUMBER, "", "as printed, in the log's unit", "not printed"),
     INQ_KEY_OF("events", OBJECTS, "what went wrong, in the order of steps", event_keys),
+    INQ_KEY("events_left_out", INTEGER, "", "limit: further ones, which weigh least"),
     INQ_KEYS_END,
 };
 
@@ -589,11 +590,13 @@ static const struct inq_key path_keys[] = {
         "dependencies that were cut because by the record ops wait in a circle: those concluded "
         "from times first, then members of matched transfers, then recorded ones; a verdict is "
         "not established then"),
-    INQ_KEY("length_ns", INTEGER, "ns", "sum of the segments"),
+    INQ_KEY("length_ns", INTEGER, "ns", "sum of the segments, with those left out"),
     INQ_KEY("by_kind", MAP_OF_INTEGERS, "ns", "compute, transfer, copy, launch, host, gap"),
     INQ_KEY_IF("by_stage", MAP_OF_INTEGERS, "ns", "by number of the stage", "not a pipeline"),
     INQ_KEY_OF("by_rank", OBJECTS, "of each rank", path_rank_keys),
-    INQ_KEY_OF("segments", OBJECTS, "in the order of time", segment_keys),
+    INQ_KEY_OF("segments", OBJECTS, "the longest first, at most 1000", segment_keys),
+    INQ_KEY("segments_left_out", INTEGER, "", "limit: shorter ones, past 1000"),
+    INQ_KEY("segments_left_out_ns", INTEGER, "ns", "their length in all"),
     INQ_KEYS_END,
 };
 

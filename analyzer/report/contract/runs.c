@@ -384,6 +384,8 @@ static const struct inq_key fix_keys[] = {
                "those that help and repair first, then greatest gain first, without a prediction "
                "last",
                fix_row_keys),
+    INQ_KEY("fixes_left_out", INTEGER, "",
+            "limit: further ones, past 256, that findings call for and that are not looked at"),
     INQ_KEYS_END,
 };
 

@@ -65,6 +65,13 @@ static void fix_collect(void (*what)(const struct inq_fixes *fixes, struct inq_o
 }
 
 /* One of these of a fix, as a string in `text->buf`. */
+/* What could not be collected is missing from `out`. */
+static void fix_release(struct inq_out *text, struct inq_out *out)
+{
+    out->code = out->code == INQ_OK ? text->code : out->code;
+    inq_out_release(text);
+}
+
 static void fix_collect_one(void (*what)(const struct inq_fix *fix, struct inq_out *out),
                             const struct inq_fix *fix, struct inq_out *text)
 {
@@ -209,6 +216,16 @@ static void say_judged(const struct inq_validation *v, struct inq_out *out)
     }
 }
 
+static void fix_say_limit(const struct inq_fixes *fixes, struct inq_out *out)
+{
+    if (fixes->n_left_out > 0) {
+        inq_out_printf(out,
+                       "Limit: %zu more fixes that findings call for are not looked at; name one "
+                       "with --fix.",
+                       fixes->n_left_out);
+    }
+}
+
 /* The verdict in one sentence. */
 static void fix_say_best(const struct inq_fixes *fixes, struct inq_out *out)
 {
@@ -344,7 +361,7 @@ static void print_fix(const struct inq_pen *pen, size_t number, const struct inq
     line(pen, "Memory: ", fix->costs.memory);
     line(pen, "Accuracy: ", fix->costs.accuracy);
     line(pen, "Work: ", fix->costs.work);
-    inq_out_release(&text);
+    fix_release(&text, pen->out);
 }
 
 static void fix_text(const struct inq_fixes *fixes, const struct inq_report_options *options,
@@ -376,7 +393,9 @@ static void fix_text(const struct inq_fixes *fixes, const struct inq_report_opti
     if (shown < fixes->n) {
         inq_out_printf(out, "    and %zu more (-v shows all)\n", fixes->n - shown);
     }
-    inq_out_release(&text);
+    fix_collect(fix_say_limit, fixes, &text);
+    paragraph(&pen, &text);
+    fix_release(&text, out);
 }
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
@@ -408,7 +427,7 @@ static void markdown_fix(struct inq_out *out, size_t number, const struct inq_fi
     markdown_line(out, "- Memory: ", fix->costs.memory);
     markdown_line(out, "- Accuracy: ", fix->costs.accuracy);
     markdown_line(out, "- Work: ", fix->costs.work);
-    inq_out_release(&text);
+    fix_release(&text, out);
 }
 
 static void fix_markdown(const struct inq_fixes *fixes, struct inq_arena *arena,
@@ -437,7 +456,9 @@ static void fix_markdown(const struct inq_fixes *fixes, struct inq_arena *arena,
     for (size_t i = 0; i < fixes->n; i++) {
         markdown_fix(out, i + 1, &fixes->fixes[i]);
     }
-    inq_out_release(&text);
+    fix_collect(fix_say_limit, fixes, &text);
+    markdown_line(out, "\n", text.buf);
+    fix_release(&text, out);
 }
 
 static void write_sample(struct inq_json *json, const struct inq_sample *sample)
@@ -603,8 +624,9 @@ static void fix_json(const struct inq_fixes *fixes, bool compact, struct inq_out
         write_fix(&json, fixes, &fixes->fixes[i]);
     }
     inq_json_end_array(&json);
+    inq_json_int(&json, "fixes_left_out", (int64_t)fixes->n_left_out);
     inq_json_end_object(&json);
-    inq_out_release(&headline);
+    fix_release(&headline, out);
 }
 
 #ifdef INQ_HAVE_HTML
@@ -638,7 +660,9 @@ static void write_plain(const void *ctx, struct inq_out *out)
         fix_collect_one(fix_say_cost, fix, &text);
         inq_html_element(out, "p", text.buf);
     }
-    inq_out_release(&text);
+    fix_collect(fix_say_limit, fixes, &text);
+    inq_html_element(out, "p", text.buf);
+    fix_release(&text, out);
 }
 
 static int write_report(const void *ctx, struct inq_out *out, struct inq_err *err)
@@ -712,6 +736,7 @@ int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_option
     } else {
         code = INQ_UNSUPPORTED;
     }
+    code = code == INQ_OK && arena.failed ? INQ_NOMEM : code;
     inq_arena_release(&arena);
     return inq_out_end(&out, code, "fixes", err);
 }

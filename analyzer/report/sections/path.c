@@ -90,6 +90,10 @@ static void build_path_segments(const struct inq_view *view, struct inq_table *t
         return;
     }
     table->title = "Longest segments of the critical path";
+    if (path->n_segments_left_out > 0) {
+        table->note = inq_say(view->arena, "limit: %zu shorter ones, %s in all, are left out",
+                              path->n_segments_left_out, inq_view_ns(view, path->left_out_ns));
+    }
     inq_table_unit(table, path->length_ns);
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_column(table, INQ_COLUMN_LEFT, "kind");

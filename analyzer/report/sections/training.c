@@ -37,7 +37,13 @@ static void build_training_events(const struct inq_view *view, struct inq_table 
         return;
     }
     table->title = "Where training went wrong";
-    table->note = "against what was usual in the 50 rows before";
+    table->note =
+        t->n_left_out == 0
+            ? "against what was usual in the 50 rows before"
+            : inq_say(view->arena,
+                      "against what was usual in the 50 rows before; limit: %zu more that "
+                      "weigh less are left out",
+                      t->n_left_out);
     inq_table_columns(table, INQ_COLUMN_RIGHT,
                       (const char *const[]){"from step", "to step", "line", NULL});
     inq_table_column(table, INQ_COLUMN_LEFT, "kind");

@@ -218,7 +218,8 @@ static void check_sums(const struct inq_critical_path *p)
     assert_int_equal(kinds, p->length_ns);
     assert_int_equal(ranks, p->length_ns);
     assert_true(p->n_by_stage == 0 || stages == p->length_ns);
-    assert_true(p->n_segments == 1000 ? segments <= p->length_ns : segments == p->length_ns);
+    assert_int_equal(segments + p->left_out_ns, p->length_ns);
+    assert_true(p->n_segments <= 1000 && (p->n_segments_left_out == 0 || p->n_segments == 1000));
 }
 
 static void path__sums_on_real_runs(void **state)
@@ -238,6 +239,30 @@ static void path__sums_on_real_runs(void **state)
             check_sums(r->critical_path);
             inq_report_free(r);
         }
+        inq_run_free(run);
+    }
+}
+
+/* Kernels with gaps between them, in so many segments; what is past the most is counted. */
+static void path__segments_past_the_most_are_counted(void **state)
+{
+    (void)state;
+    enum { MOST = 1000 };
+    for (int kernels = MOST / 2; kernels <= MOST / 2 + 1; kernels++) {
+        struct inq_shard shard;
+        made_shard(&shard, "a", 0, 1);
+        for (int64_t i = 0; i < kernels; i++) {
+            made_kernel(&shard, "gemm", 7, 1000000000 + i * 1000000, 600000 + i, INQ_TIME_NONE,
+                        INQ_NONE);
+        }
+        struct inq_run *run = made_run(&shard, 1, false);
+        struct inq_report *r = report_on(run->traces[0]);
+        const struct inq_critical_path *p = r->critical_path;
+        size_t all = 2 * (size_t)kernels - 1;
+        assert_int_equal(p->n_segments, all < MOST ? all : MOST);
+        assert_int_equal(p->n_segments_left_out, all < MOST ? 0 : all - MOST);
+        check_sums(p);
+        inq_report_free(r);
         inq_run_free(run);
     }
 }
@@ -352,6 +377,7 @@ int main(void)
         cmocka_unit_test(slack__is_exactly_what_an_op_may_be_late),
         cmocka_unit_test(path__sums_on_real_runs),
         cmocka_unit_test(path__finds_the_rank_whose_host_sleeps),
+        cmocka_unit_test(path__segments_past_the_most_are_counted),
         cmocka_unit_test(replay__gives_recorded_runs_back),
         cmocka_unit_test(host__in_step_with_its_gpu_paces_nothing),
     };

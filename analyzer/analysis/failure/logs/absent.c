@@ -3,12 +3,18 @@
  * or late, and who does not. Those that do not, while all others do, are what the others lost. */
 #include "analysis/failure/logs/logs.h"
 
+#include "base/hash.h"
+#include "base/limits.h"
 #include "base/mem.h"
 
 #include <string.h>
 
-/* Larger worlds than this leave too many ranks that simply printed nothing. */
-enum { MAX_WORLD = 1 << 16 };
+/* Of each rank below the world's size: whether it says that it lost others, whether anything is of
+ * it, whether its launcher told it to end. */
+struct ranks {
+    size_t n;
+    bool *reported, *seen, *told;
+};
 
 /* A rank's word that it lost others, or waited for them in vain. */
 static bool reports(const struct inq_log_mark *mark)
@@ -27,21 +33,26 @@ static bool is_same_line(const struct inq_log_case *c, size_t i)
            c->marks[i - 1].event->line == c->marks[i].event->line;
 }
 
+static bool has_reported(const struct ranks *ranks, int32_t rank)
+{
+    return rank >= 0 && (size_t)rank < ranks->n && ranks->reported[rank];
+}
+
 /* srun's word for several tasks at once, all of which say that they lost others. */
 static bool all_said(const struct inq_log_case *c, const struct inq_log_mark *mark,
-                     const bool *reported)
+                     const struct ranks *ranks)
 {
     bool all = mark->event->n_ranks > 0 && c->tasks_are_ranks;
     for (size_t k = 0; k < mark->event->n_ranks && all; k++) {
         int32_t rank = mark->event->ranks[k];
-        all = rank >= 0 && rank < c->world && reported[rank];
+        all = has_reported(ranks, rank);
     }
     return all;
 }
 
 /* Exit codes of processes that gave up because they had lost others: those of ranks that say so,
  * and where such words name no rank, all of the usual code, but for the one that mpirun names. */
-static void excuse_exits(struct inq_log_case *c, const bool *reported, size_t n_unnamed)
+static void excuse_exits(struct inq_log_case *c, const struct ranks *ranks, size_t n_unnamed)
 {
     bool timed_out = false;
     for (size_t i = 0; i < c->n_marks; i++) {
@@ -57,7 +68,7 @@ static void excuse_exits(struct inq_log_case *c, const bool *reported, size_t n_
         bool known = mark->rank >= 0 && mark->rank < c->world;
         bool gave_up = strcmp(mark->means.sub, "exit") == 0;
         bool aborted = inq_log_signal(mark->event->code) == 6;
-        bool said = known ? reported[mark->rank] : all_said(c, mark, reported);
+        bool said = known ? has_reported(ranks, mark->rank) : all_said(c, mark, ranks);
         bool named = strstr(mark->event->text, "Process name") != NULL;
         bool unnamed = gave_up && mark->event->code == 1 && n_unnamed > 0 && !said && !named;
         if ((said && (gave_up || aborted)) || unnamed || (aborted && timed_out)) {
@@ -67,18 +78,13 @@ static void excuse_exits(struct inq_log_case *c, const bool *reported, size_t n_
     }
 }
 
-/* A process that its launcher told to end had not failed by itself. */
-static bool was_told(const struct inq_log_case *c, int32_t rank)
+/* Whether a launcher told this rank's process to end: it had not failed by itself. */
+static bool was_told(const struct ranks *ranks, int32_t rank)
 {
-    for (size_t i = 0; i < c->n_marks; i++) {
-        if (c->marks[i].event->kind == INQ_LOG_SIGTERM_SENT && c->marks[i].rank == rank) {
-            return true;
-        }
-    }
-    return false;
+    return rank >= 0 && (size_t)rank < ranks->n && ranks->told[rank];
 }
 
-static void excuse_terminated(struct inq_log_case *c)
+static void excuse_terminated(struct inq_log_case *c, const struct ranks *ranks)
 {
     bool sent = false;
     for (size_t i = 0; i < c->n_marks; i++) {
@@ -88,36 +94,25 @@ static void excuse_terminated(struct inq_log_case *c)
         struct inq_log_mark *mark = &c->marks[i];
         bool stopped =
             inq_log_is_end(mark->event->kind) && strcmp(mark->means.sub, "terminated") == 0;
-        if (stopped && (!sent || mark->rank < 0 || was_told(c, mark->rank))) {
+        if (stopped && (!sent || mark->rank < 0 || was_told(ranks, mark->rank))) {
             mark->means.role = INQ_LOG_VICTIM;
             mark->means.weight = 0;
         }
     }
 }
 
-static int keep(struct inq_log_case *c, const bool *reported, size_t n, struct inq_err *err)
+static int keep(struct inq_log_case *c, const struct ranks *ranks, size_t n, struct inq_err *err)
 {
     c->absent = inq_arena_array(c->arena, n, sizeof *c->absent);
     if (c->absent == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
     }
-    for (int32_t r = 0; r < c->world && c->n_absent < n; r++) {
-        if (!reported[r]) {
-            c->absent[c->n_absent++] = r;
+    for (size_t r = 0; r < ranks->n && c->n_absent < n; r++) {
+        if (!ranks->reported[r]) {
+            c->absent[c->n_absent++] = (int32_t)r;
         }
     }
     return INQ_OK;
-}
-
-/* Whether anything in these logs is of this rank. */
-static bool is_seen(const struct inq_log_case *c, int32_t rank)
-{
-    for (size_t i = 0; i < c->n_marks; i++) {
-        if (c->marks[i].rank == rank) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Ranks that a barrier of a coordination service names as those that did not join. */
@@ -166,52 +161,119 @@ static int take_latecomer(struct inq_log_case *c, struct inq_err *err)
     return INQ_OK;
 }
 
-/* Sets `reported` of the ranks that report; how often a process did that names no rank. */
-static size_t find_reported(const struct inq_log_case *c, size_t world, bool *reported)
+/* How often a process reports that names no rank. */
+static size_t fill_ranks(const struct inq_log_case *c, struct ranks *ranks)
 {
     size_t n_unnamed = 0;
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_mark *mark = &c->marks[i];
         bool counts = reports(mark) && !is_same_line(c, i);
-        if (counts && mark->rank >= 0 && (size_t)mark->rank < world) {
-            reported[mark->rank] = true;
-        } else if (counts && mark->rank < 0 && mark->event->kind == INQ_LOG_PYTHON_ERROR) {
+        if (counts && mark->rank < 0 && mark->event->kind == INQ_LOG_PYTHON_ERROR) {
             n_unnamed += mark->event->count;
+        }
+        if (mark->rank >= 0 && (size_t)mark->rank < ranks->n) {
+            bool told = mark->event->kind == INQ_LOG_SIGTERM_SENT;
+            ranks->reported[mark->rank] = ranks->reported[mark->rank] || counts;
+            ranks->told[mark->rank] = ranks->told[mark->rank] || told;
+            ranks->seen[mark->rank] = true;
         }
     }
     return n_unnamed;
 }
 
+/* ---- the launcher's own signals -------------------------------------------------------------- */
+
+/* Killed because it did not end when it was told to. */
+static int excuse(struct inq_log_case *c, struct inq_err *err)
+{
+    struct inq_map told = {0};
+    int code = INQ_OK;
+    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        if (event->kind == INQ_LOG_SIGTERM_SENT && event->pid >= 0) {
+            code = inq_map_put(&told, (uint64_t)event->pid, 1, err);
+        }
+    }
+    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_log_event *event = mark->event;
+        uint32_t value = 0;
+        bool killed = (event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_EXIT_ROW) &&
+                      inq_log_signal(event->code) == 9;
+        if (killed && event->pid >= 0 && inq_map_get(&told, (uint64_t)event->pid, &value)) {
+            mark->means.role = INQ_LOG_VICTIM;
+            mark->means.weight = 0;
+        }
+    }
+    inq_map_release(&told);
+    return code;
+}
+
+/* A context switch that times out (109) follows a program's fault (13, 31) on the same GPU. */
+static int excuse_follow_ups(struct inq_log_case *c, struct inq_err *err)
+{
+    enum { CONTEXT_SWITCH = 109 };
+    struct inq_map first = {0}; /* hash of file and GPU -> the first such mark */
+    int code = INQ_OK;
+    for (uint32_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        if (mark->event->kind != INQ_LOG_XID) {
+            continue;
+        }
+        uint64_t place[] = {mark->event->file, mark->event->bus};
+        uint64_t key = inq_hash_bytes(place, sizeof place);
+        uint32_t at = 0;
+        bool known = inq_map_get(&first, key, &at);
+        if (mark->event->code == CONTEXT_SWITCH && known &&
+            c->marks[at].event->line < mark->event->line) {
+            mark->means.role = INQ_LOG_VICTIM;
+            mark->means.weight = 0;
+        }
+        if (mark->means.cls == INQ_FAILURE_CUDA_ERROR && !known) {
+            code = inq_map_put(&first, key, i, err);
+        }
+    }
+    inq_map_release(&first);
+    return code;
+}
+
 int inq_log_find_absent(struct inq_log_case *c, struct inq_err *err)
 {
-    size_t world = c->world > 0 && c->world <= MAX_WORLD ? (size_t)c->world : 0;
-    bool *reported = inq_mem_zalloc(world + 1, sizeof *reported);
-    if (reported == NULL) {
+    /* no rank has a number past the most: its lines would be left out */
+    size_t world = c->world > 0 && c->world <= INQ_MAX_RANKS ? (size_t)c->world : 0;
+    bool *flags = inq_mem_zalloc(3 * world + 1, sizeof *flags);
+    if (flags == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
     }
-    size_t n_unnamed = find_reported(c, world, reported);
+    int code = excuse(c, err);
+    code = code == INQ_OK ? excuse_follow_ups(c, err) : code;
+    if (code != INQ_OK) {
+        inq_mem_free(flags);
+        return code;
+    }
+    struct ranks ranks = {world, flags, flags + world, flags + 2 * world};
+    size_t n_unnamed = fill_ranks(c, &ranks);
     size_t n = 0;
     bool seen = true;
     for (size_t r = 0; r < world; r++) {
-        n += reported[r];
-        seen = seen && (reported[r] || is_seen(c, (int32_t)r));
+        n += ranks.reported[r];
+        seen = seen && ranks.seen[r];
     }
-    excuse_exits(c, reported, n_unnamed);
-    excuse_terminated(c);
+    excuse_exits(c, &ranks, n_unnamed);
+    excuse_terminated(c, &ranks);
     size_t n_absent = world - n;
-    int code = INQ_OK;
     bool enough = n > 1 || (n == 1 && seen); /* of one that reports, the rest may be elsewhere */
     if (enough && n_unnamed == 0 && n_absent > 0 && n_absent <= n && world > 1) {
-        code = keep(c, reported, n_absent, err);
+        code = keep(c, &ranks, n_absent, err);
     } else if (n == 0 && n_unnamed > 0) { /* nobody is named: those that had to be told to end */
         for (size_t r = 0; r < world; r++) {
-            reported[r] = !was_told(c, (int32_t)r);
-            n += reported[r];
+            ranks.reported[r] = !ranks.told[r];
+            n += ranks.reported[r];
         }
         n_absent = world - n;
-        code = n_absent > 0 && n_absent <= n ? keep(c, reported, n_absent, err) : code;
+        code = n_absent > 0 && n_absent <= n ? keep(c, &ranks, n_absent, err) : code;
     }
-    inq_mem_free(reported);
+    inq_mem_free(flags);
     code = code == INQ_OK && c->n_absent == 0 ? take_latecomer(c, err) : code;
     return code == INQ_OK ? take_named(c, err) : code;
 }

@@ -175,7 +175,7 @@ static enum inq_log_hang_how name_end(const struct inq_state *state,
     for (size_t r = 0; r < state->n_ranks; r++) {
         const struct inq_state_node *node = &solution->nodes[r];
         bool held = inq_state_is_stuck(node) || node->end == INQ_END_JOINED ||
-                    (node->end == INQ_END_UNKNOWN && node->n_waiters > 0);
+                    (node->end == INQ_END_UNKNOWN && node->waiter != INQ_NONE);
         n[node->end] += held;
     }
     return n[INQ_END_ON_CPU] > 0          ? INQ_LOG_NOT_JOINED
@@ -187,7 +187,7 @@ static enum inq_log_hang_how name_end(const struct inq_state *state,
 
 static bool is_suspect(const struct inq_state_node *node, enum inq_log_hang_how how)
 {
-    return how == INQ_LOG_SILENT ? node->end == INQ_END_UNKNOWN && node->n_waiters > 0
+    return how == INQ_LOG_SILENT ? node->end == INQ_END_UNKNOWN && node->waiter != INQ_NONE
                                  : inq_state_is_stuck(node);
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/failure/logs/logs.h"
 
 #include "base/hash.h"
+#include "base/mem.h"
 
 #include <string.h>
 
@@ -19,8 +20,6 @@
 #define QUARTER (900 * SECOND)
 /* Time zones are less apart. */
 #define ZONES (54000 * SECOND)
-/* Training lines that are looked at for each fault. */
-#define MAX_PROGRESS 4096
 /* New starts that are looked at; launchers allow few. */
 #define MAX_RESTARTS 256
 /* The same on several ranks within this is one incident. */
@@ -77,18 +76,287 @@ static bool behind(const struct inq_log_mark *a, const struct inq_log_mark *b)
     return same_part(a, b) && b->event->line > a->event->line && !is_denied(a, b);
 }
 
+/* ---- training lines -------------------------------------------------------------------------- */
+
+/* The latest times of two parts of files: one of them is not the part that is asked for. */
+struct latest {
+    const struct inq_log_mark *of[2];
+    int64_t ns[2];
+};
+
+/* What is asked of the training lines for every fault; there may be as many as faults. */
+struct trained {
+    const struct inq_log_case *c;
+    int64_t *after_ns;    /* [n_progress + 1] the latest time from this line to its part's end */
+    struct latest any;    /* of all */
+    struct latest surely; /* of all, less what the stamps leave open */
+    struct inq_map index; /* hash of file and writer -> its place */
+    size_t n_writers, cap_writers;
+    struct latest *writers; /* the same as `surely`, of one writer in one file */
+    struct inq_map last;    /* hash of file, part and writer -> its last line, of progress */
+};
+
+static void take_time(struct latest *latest, const struct inq_log_mark *mark, int64_t ns)
+{
+    size_t own = latest->of[0] == NULL || same_part(latest->of[0], mark) ? 0 : 1;
+    if (latest->of[own] == NULL || ns > latest->ns[own]) {
+        latest->of[own] = mark;
+        latest->ns[own] = ns;
+    }
+    if (own == 1 && latest->ns[1] > latest->ns[0]) {
+        *latest = (struct latest){{latest->of[1], latest->of[0]}, {latest->ns[1], latest->ns[0]}};
+    }
+}
+
+/* The latest time outside the mark's part, INQ_TIME_NONE none; of all for a line of a machine,
+ * which is in no part with those of programs. */
+static int64_t time_elsewhere(const struct latest *latest, const struct inq_log_mark *mark)
+{
+    bool own = latest->of[0] != NULL && same_part(latest->of[0], mark) &&
+               !inq_log_of_host(mark->event->kind);
+    size_t other = own ? 1 : 0;
+    return latest->of[other] != NULL ? latest->ns[other] : INQ_TIME_NONE;
+}
+
+static uint64_t writer_key(const struct inq_log_mark *mark, uint64_t part_end)
+{
+    uint64_t key[] = {mark->event->file, mark->event->writer, part_end};
+    return inq_hash_bytes(key, sizeof key);
+}
+
+/* The latest of one writer in one file; NULL: none. */
+static struct latest *of_writer(const struct trained *t, const struct inq_log_mark *mark)
+{
+    uint32_t at = 0;
+    return inq_map_get(&t->index, writer_key(mark, 0), &at) ? &t->writers[at] : NULL;
+}
+
+static int take_writer(struct trained *t, uint32_t i, struct inq_err *err)
+{
+    const struct inq_log_mark *mark = t->c->progress.at[i];
+    int code = inq_map_put(&t->last, writer_key(mark, mark->part_end), i, err);
+    if (code == INQ_OK && timed(mark) && of_writer(t, mark) == NULL) {
+        code = inq_mem_grow(&t->writers, &t->cap_writers, t->n_writers + 1, sizeof *t->writers,
+                            UINT32_MAX, err);
+        if (code == INQ_OK) {
+            t->writers[t->n_writers] = (struct latest){.of = {NULL}};
+            code = inq_map_put(&t->index, writer_key(mark, 0), (uint32_t)t->n_writers++, err);
+        }
+    }
+    struct latest *own = of_writer(t, mark);
+    if (code == INQ_OK && own != NULL && timed(mark)) {
+        int64_t surely_ns = mark->time_ns - mark->event->coarse_ns;
+        take_time(&t->any, mark, mark->time_ns);
+        take_time(&t->surely, mark, surely_ns);
+        take_time(own, mark, surely_ns);
+    }
+    return code;
+}
+
+static int begin_trained(struct trained *t, const struct inq_log_case *c, struct inq_err *err)
+{
+    *t = (struct trained){.c = c};
+    t->after_ns = inq_arena_array(c->arena, c->progress.n + 1, sizeof *t->after_ns);
+    if (t->after_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
+    }
+    const struct inq_log_mark *next = NULL;
+    for (size_t i = c->progress.n; i-- > 0;) {
+        const struct inq_log_mark *mark = c->progress.at[i];
+        bool goes_on = next != NULL && same_part(mark, next);
+        int64_t behind_ns = goes_on ? t->after_ns[i + 1] : INQ_TIME_NONE;
+        bool later = timed(mark) && (behind_ns == INQ_TIME_NONE || mark->time_ns > behind_ns);
+        t->after_ns[i] = later ? mark->time_ns : behind_ns;
+        next = mark;
+    }
+    int code = INQ_OK;
+    for (uint32_t i = 0; i < c->progress.n && code == INQ_OK; i++) {
+        code = take_writer(t, i, err);
+    }
+    return code;
+}
+
+static void end_trained(struct trained *t)
+{
+    inq_map_release(&t->index);
+    inq_map_release(&t->last);
+    inq_mem_free(t->writers);
+}
+
+/* The first training line of the mark's file behind it; n_progress: none. */
+static size_t next_trained(const struct trained *t, const struct inq_log_mark *mark)
+{
+    size_t lo = 0;
+    size_t hi = t->c->progress.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct inq_log_event *event = t->c->progress.at[mid]->event;
+        bool before = event->file != mark->event->file ? event->file < mark->event->file
+                                                       : event->line <= mark->event->line;
+        lo = before ? mid + 1 : lo;
+        hi = before ? hi : mid;
+    }
+    bool found = lo < t->c->progress.n && t->c->progress.at[lo]->event->file == mark->event->file;
+    return found ? lo : t->c->progress.n;
+}
+
+/* Whether any is certainly this much later than the mark. */
+static bool trained_later(const struct trained *t, const struct inq_log_mark *mark)
+{
+    size_t at = next_trained(t, mark);
+    bool own = at < t->c->progress.n && same_part(mark, t->c->progress.at[at]);
+    int64_t own_ns = own ? t->after_ns[at] : INQ_TIME_NONE;
+    int64_t other_ns = time_elsewhere(&t->any, mark);
+    /* stamps are coarse by a second at most, which is less */
+    return timed(mark) && ((own_ns != INQ_TIME_NONE && own_ns - mark->time_ns > GOES_ON) ||
+                           (other_ns != INQ_TIME_NONE && other_ns - mark->time_ns > GOES_ON));
+}
+
+/* How many are behind the mark, at most `most`; by its own writer alone: whether any is. */
+static size_t count_trained(const struct trained *t, const struct inq_log_mark *mark, bool own,
+                            size_t most)
+{
+    const struct latest *latest = own ? of_writer(t, mark) : &t->surely;
+    int64_t other_ns = latest != NULL ? time_elsewhere(latest, mark) : INQ_TIME_NONE;
+    if (timed(mark) && other_ns != INQ_TIME_NONE &&
+        other_ns > mark->time_ns + mark->event->coarse_ns) {
+        return most;
+    }
+    if (own) {
+        uint32_t last = 0;
+        return inq_map_get(&t->last, writer_key(mark, mark->part_end), &last) &&
+               behind(mark, t->c->progress.at[last]);
+    }
+    size_t n = 0;
+    for (size_t i = next_trained(t, mark); i < t->c->progress.n && n < most; i++) {
+        const struct inq_log_mark *other = t->c->progress.at[i];
+        if (!same_part(mark, other)) {
+            break;
+        }
+        n += behind(mark, other);
+    }
+    return n;
+}
+
+/* The ways in which processes learn that others are gone. */
+static bool is_symptom(const struct inq_log_mark *mark)
+{
+    enum inq_log_kind kind = mark->event->kind;
+    return kind == INQ_LOG_WATCHDOG_TIMEOUT || kind == INQ_LOG_WORK_FAILED ||
+           kind == INQ_LOG_BLOCKING_WAIT || kind == INQ_LOG_PEER_CLOSED ||
+           kind == INQ_LOG_GLOO_CLOSED || kind == INQ_LOG_GLOO_TIMEOUT ||
+           kind == INQ_LOG_REMOTE_ERROR;
+}
+
+/* ---- marks that are asked for again and again -------------------------------------------------
+ */
+
+struct judging {
+    struct inq_log_case *c;
+    struct trained trained;
+    struct inq_log_marks symptoms;  /* of which the first counts */
+    struct inq_log_marks restarts;  /* of the workers */
+    struct inq_log_marks recovered; /* those of them after which there were steps, by times */
+    struct inq_log_marks well;      /* processes that say that they are complete */
+    struct inq_log_marks ends;      /* of transient faults */
+    int64_t began_ns;               /* of the first log with training; INQ_TIME_NONE unknown */
+};
+
+static bool is_restart(const struct inq_log_mark *mark)
+{
+    return mark->event->kind == INQ_LOG_RESTARTED;
+}
+
+static bool is_well(const struct inq_log_mark *mark)
+{
+    return mark->event->kind == INQ_LOG_ENDED_WELL;
+}
+
+static bool is_end_of_fault(const struct inq_log_mark *mark)
+{
+    enum inq_log_kind kind = mark->event->kind;
+    return kind == INQ_LOG_NFS_OK || kind == INQ_LOG_LINK_UP || kind == INQ_LOG_POD_STARTED;
+}
+
+static bool is_progress(const struct inq_log_mark *mark)
+{
+    return mark->event->kind == INQ_LOG_PROGRESS;
+}
+
+/* The marks of a kind. */
+static int list_marks(struct inq_log_case *c, bool (*of_kind)(const struct inq_log_mark *mark),
+                      struct inq_log_marks *marks, struct inq_err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        n += of_kind(&c->marks[i]);
+    }
+    *marks = (struct inq_log_marks){.at = inq_arena_array(c->arena, n, sizeof(void *))};
+    if (marks->at == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        if (of_kind(&c->marks[i])) {
+            marks->at[marks->n++] = &c->marks[i];
+        }
+    }
+    return INQ_OK;
+}
+
+/* The restarts with steps behind them. */
+static int list_recovered(struct judging *j, struct inq_err *err)
+{
+    const struct inq_log_case *c = j->c;
+    j->restarts.n = j->restarts.n < MAX_RESTARTS ? j->restarts.n : MAX_RESTARTS;
+    j->recovered.at = inq_arena_array(c->arena, j->restarts.n, sizeof(void *));
+    if (j->recovered.at == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
+    }
+    for (size_t i = 0; i < j->restarts.n; i++) {
+        const struct inq_log_mark *restart = j->restarts.at[i];
+        bool stepped = false;
+        for (size_t k = 0; k < c->progress.n && timed(restart) && !stepped; k++) {
+            stepped = timed(c->progress.at[k]) && behind(restart, c->progress.at[k]);
+        }
+        if (stepped) {
+            j->recovered.at[j->recovered.n++] = restart;
+        }
+    }
+    return INQ_OK;
+}
+
+static int begin_judging(struct judging *j, struct inq_log_case *c, struct inq_err *err)
+{
+    const struct {
+        bool (*of_kind)(const struct inq_log_mark *mark);
+        struct inq_log_marks *marks;
+    } lists[] = {{is_progress, &c->progress},
+                 {is_symptom, &j->symptoms},
+                 {is_restart, &j->restarts},
+                 {is_well, &j->well},
+                 {is_end_of_fault, &j->ends}};
+    int code = INQ_OK;
+    *j = (struct judging){.c = c, .began_ns = INQ_TIME_NONE};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && code == INQ_OK; i++) {
+        code = list_marks(c, lists[i].of_kind, lists[i].marks, err);
+    }
+    for (size_t l = 0; l < c->trace->n_logs; l++) {
+        const struct inq_log *log = c->trace->logs[l];
+        bool tells = log->n_metrics > 0 && log->began_ns != INQ_TIME_NONE;
+        bool sooner = j->began_ns == INQ_TIME_NONE || log->began_ns < j->began_ns;
+        j->began_ns = tells && sooner ? log->began_ns : j->began_ns;
+    }
+    code = code == INQ_OK ? list_recovered(j, err) : code;
+    return code == INQ_OK ? begin_trained(&j->trained, c, err) : code;
+}
+
 /* ---- survived -------------------------------------------------------------------------------- */
 
 /* The training output behind the line is of before it, by its times. */
-static bool is_flushed_late(const struct inq_log_case *c, const struct inq_log_mark *mark)
+static bool is_flushed_late(const struct trained *t, const struct inq_log_mark *mark)
 {
-    for (size_t i = 0; i < c->n_progress; i++) {
-        const struct inq_log_mark *other = &c->marks[c->progress[i]];
-        if (other->event->file == mark->event->file && other->event->line > mark->event->line) {
-            return is_denied(mark, other);
-        }
-    }
-    return false;
+    size_t next = next_trained(t, mark);
+    return next < t->c->progress.n && is_denied(mark, t->c->progress.at[next]);
 }
 
 /* The end of a process that a line names. */
@@ -99,10 +367,10 @@ static bool is_named_end(const struct inq_log_mark *mark)
 }
 
 /* The launcher started the workers again, behind this line. */
-static bool was_restarted(const struct inq_log_case *c, const struct inq_log_mark *mark)
+static bool was_restarted(const struct judging *j, const struct inq_log_mark *mark)
 {
-    for (size_t i = 0; i < c->n_restarts; i++) {
-        if (behind(mark, &c->marks[c->restarts[i]])) {
+    for (size_t i = 0; i < j->restarts.n; i++) {
+        if (behind(mark, j->restarts.at[i])) {
             return true;
         }
     }
@@ -111,46 +379,32 @@ static bool was_restarted(const struct inq_log_case *c, const struct inq_log_mar
 
 /* As was_restarted, and the workers then made steps; by times, as lines of several processes prove
  * nothing by their order. */
-static bool has_recovered(const struct inq_log_case *c, const struct inq_log_mark *mark)
+static bool has_recovered(const struct judging *j, const struct inq_log_mark *mark)
 {
-    for (size_t i = 0; i < c->n_restarts && timed(mark); i++) {
-        const struct inq_log_mark *restart = &c->marks[c->restarts[i]];
-        if (!timed(restart) || !behind(mark, restart)) {
-            continue;
-        }
-        for (size_t k = 0; k < c->n_progress; k++) {
-            const struct inq_log_mark *step = &c->marks[c->progress[k]];
-            if (timed(step) && behind(restart, step)) {
-                return true;
-            }
+    for (size_t i = 0; i < j->recovered.n && timed(mark); i++) {
+        if (behind(mark, j->recovered.at[i])) {
+            return true;
         }
     }
     return false;
 }
 
 /* The run went on behind a fault: training lines, or the fault's own end. */
-static void find_survived(struct inq_log_case *c, struct inq_log_mark *mark)
+static void find_survived(const struct judging *j, struct inq_log_mark *mark)
 {
+    enum { FEW = 3 };
+    const struct trained *t = &j->trained;
+    const struct inq_log_case *c = j->c;
     bool raised = mark->fatal;
     bool transient = is_transient(mark->event->kind) || raised;
-    size_t n = 0;
-    bool long_after = false;
-    for (size_t i = 0; i < c->n_progress; i++) {
-        const struct inq_log_mark *other = &c->marks[c->progress[i]];
-        bool own = !raised || (other->event->writer == mark->event->writer &&
-                               other->event->file == mark->event->file);
-        if (behind(mark, other)) {
-            n += own;
-            bool both = timed(mark) && timed(other);
-            long_after = long_after || (both && other->time_ns - mark->time_ns > GOES_ON);
-        }
-    }
+    bool long_after = trained_later(t, mark);
     if (is_named_end(mark)) { /* only its launcher or time can say that the run survived it */
-        mark->survived = long_after || was_restarted(c, mark);
+        mark->survived = long_after || was_restarted(j, mark);
         return;
     }
-    mark->by_order = mark->went_on && !is_flushed_late(c, mark);
-    mark->survived = mark->by_order || long_after || (transient ? n > 0 : n >= 3 && !timed(mark));
+    size_t n = count_trained(t, mark, raised, transient ? 1 : FEW);
+    mark->by_order = mark->went_on && !is_flushed_late(t, mark);
+    mark->survived = mark->by_order || long_after || (transient ? n > 0 : n == FEW && !timed(mark));
     mark->by_order = mark->survived && !long_after;
     bool hangs = c->hang.start_ns != INQ_TIME_NONE && timed(mark);
     if (transient && !raised && hangs) {
@@ -161,17 +415,10 @@ static void find_survived(struct inq_log_case *c, struct inq_log_mark *mark)
 }
 
 /* A machine's fault of long before any of the run's logs began: of another run. */
-static bool is_of_before(const struct inq_log_case *c, const struct inq_log_mark *mark)
+static bool is_of_before(const struct judging *j, const struct inq_log_mark *mark)
 {
-    int64_t began_ns = INQ_TIME_NONE;
-    for (size_t l = 0; l < c->trace->n_logs; l++) {
-        const struct inq_log *log = c->trace->logs[l];
-        bool tells = log->n_metrics > 0 && log->began_ns != INQ_TIME_NONE;
-        bool sooner = began_ns == INQ_TIME_NONE || log->began_ns < began_ns;
-        began_ns = tells && sooner ? log->began_ns : began_ns;
-    }
-    return inq_log_of_host(mark->event->kind) && timed(mark) && began_ns != INQ_TIME_NONE &&
-           began_ns - mark->time_ns > ZONES;
+    return inq_log_of_host(mark->event->kind) && timed(mark) && j->began_ns != INQ_TIME_NONE &&
+           j->began_ns - mark->time_ns > ZONES;
 }
 
 static bool answers(const struct inq_log_event *fault, const struct inq_log_event *end)
@@ -184,10 +431,11 @@ static bool answers(const struct inq_log_event *fault, const struct inq_log_even
 }
 
 /* A server that answered, a link that came up again before anything hung. */
-static void find_ended(struct inq_log_case *c, struct inq_log_mark *mark)
+static void find_ended(const struct judging *j, struct inq_log_mark *mark)
 {
-    for (size_t i = 0; i < c->n_ends && !mark->survived; i++) {
-        const struct inq_log_mark *end = &c->marks[c->ends[i]];
+    const struct inq_log_case *c = j->c;
+    for (size_t i = 0; i < j->ends.n && !mark->survived; i++) {
+        const struct inq_log_mark *end = j->ends.at[i];
         if (!answers(mark->event, end->event) || !behind(mark, end)) {
             continue;
         }
@@ -205,16 +453,6 @@ static bool summed_up(enum inq_log_kind kind)
 {
     return kind == INQ_LOG_EXIT || kind == INQ_LOG_EXIT_ROW || kind == INQ_LOG_SLURM_EXIT ||
            kind == INQ_LOG_KILLED || kind == INQ_LOG_SLURM_OOM || kind == INQ_LOG_POD_OOM;
-}
-
-/* The ways in which processes learn that others are gone. */
-static bool is_symptom(const struct inq_log_mark *mark)
-{
-    enum inq_log_kind kind = mark->event->kind;
-    return kind == INQ_LOG_WATCHDOG_TIMEOUT || kind == INQ_LOG_WORK_FAILED ||
-           kind == INQ_LOG_BLOCKING_WAIT || kind == INQ_LOG_PEER_CLOSED ||
-           kind == INQ_LOG_GLOO_CLOSED || kind == INQ_LOG_GLOO_TIMEOUT ||
-           kind == INQ_LOG_REMOTE_ERROR;
 }
 
 /* What a process may also show because it is torn down after a timeout; memory errors, a full disk
@@ -266,11 +504,11 @@ static void find_late(const struct inq_log_case *c, struct inq_log_mark *mark,
 }
 
 /* The launcher started the workers again between the two: what comes later is of others. */
-static bool is_of_earlier_start(const struct inq_log_case *c, const struct inq_log_mark *a,
+static bool is_of_earlier_start(const struct judging *j, const struct inq_log_mark *a,
                                 const struct inq_log_mark *b)
 {
-    for (size_t i = 0; i < c->n_restarts; i++) {
-        const struct inq_log_mark *restart = &c->marks[c->restarts[i]];
+    for (size_t i = 0; i < j->restarts.n; i++) {
+        const struct inq_log_mark *restart = j->restarts.at[i];
         if (behind(a, restart) && behind(restart, b)) {
             return true;
         }
@@ -278,80 +516,28 @@ static bool is_of_earlier_start(const struct inq_log_case *c, const struct inq_l
     return false;
 }
 
-static size_t count_restarts(const struct inq_log_case *c, const struct inq_log_mark *mark)
+static size_t count_restarts(const struct judging *j, const struct inq_log_mark *mark)
 {
     size_t n = 0;
-    for (size_t i = 0; i < c->n_restarts; i++) {
-        n += behind(&c->marks[c->restarts[i]], mark);
+    for (size_t i = 0; i < j->restarts.n; i++) {
+        n += behind(j->restarts.at[i], mark);
     }
     return n;
 }
 
-static const struct inq_log_mark *first_symptom(const struct inq_log_case *c,
+static const struct inq_log_mark *first_symptom(const struct judging *j,
                                                 const struct inq_log_mark *like)
 {
     const struct inq_log_mark *first = NULL;
-    for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+    for (size_t i = 0; i < j->symptoms.n; i++) {
+        const struct inq_log_mark *mark = j->symptoms.at[i];
         bool comparable = one_writer(mark, like) || (timed(mark) && timed(like));
-        if (is_symptom(mark) && comparable && (first == NULL || behind(mark, first)) &&
-            !is_of_earlier_start(c, mark, like)) {
+        if (comparable && (first == NULL || behind(mark, first)) &&
+            !is_of_earlier_start(j, mark, like)) {
             first = mark;
         }
     }
     return first;
-}
-
-/* ---- the launcher's own signals -------------------------------------------------------------- */
-
-/* Killed because it did not end when it was told to. */
-static int excuse(struct inq_log_case *c, struct inq_err *err)
-{
-    struct inq_map told = {0};
-    int code = INQ_OK;
-    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
-        const struct inq_log_event *event = c->marks[i].event;
-        if (event->kind == INQ_LOG_SIGTERM_SENT && event->pid >= 0) {
-            code = inq_map_put(&told, (uint64_t)event->pid, 1, err);
-        }
-    }
-    for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
-        const struct inq_log_event *event = mark->event;
-        uint32_t value = 0;
-        bool killed = (event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_EXIT_ROW) &&
-                      inq_log_signal(event->code) == 9;
-        if (killed && event->pid >= 0 && inq_map_get(&told, (uint64_t)event->pid, &value)) {
-            mark->means.role = INQ_LOG_VICTIM;
-            mark->means.weight = 0;
-        }
-    }
-    inq_map_release(&told);
-    return code;
-}
-
-/* Marks that are asked for again and again. */
-static int index_marks(struct inq_log_case *c, struct inq_err *err)
-{
-    c->progress = inq_arena_array(c->arena, c->n_marks, sizeof *c->progress);
-    c->ends = inq_arena_array(c->arena, c->n_marks, sizeof *c->ends);
-    c->restarts = inq_arena_array(c->arena, MAX_RESTARTS, sizeof *c->restarts);
-    if (c->progress == NULL || c->ends == NULL || c->restarts == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
-    }
-    for (size_t i = 0; i < c->n_marks; i++) {
-        enum inq_log_kind kind = c->marks[i].event->kind;
-        if (kind == INQ_LOG_PROGRESS && c->n_progress < MAX_PROGRESS) {
-            c->progress[c->n_progress++] = (uint32_t)i;
-        }
-        if (kind == INQ_LOG_RESTARTED && c->n_restarts < MAX_RESTARTS) {
-            c->restarts[c->n_restarts++] = (uint32_t)i;
-        }
-        if (kind == INQ_LOG_NFS_OK || kind == INQ_LOG_LINK_UP || kind == INQ_LOG_POD_STARTED) {
-            c->ends[c->n_ends++] = (uint32_t)i;
-        }
-    }
-    return INQ_OK;
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */
@@ -390,28 +576,6 @@ static bool stands(const struct inq_log_mark *mark)
 {
     return mark->means.role == INQ_LOG_CAUSE && !mark->survived && !mark->late &&
            mark->means.weight > 0;
-}
-
-/* A context switch that times out (109) follows a program's fault (13, 31) on the same GPU. */
-static void excuse_follow_ups(struct inq_log_case *c)
-{
-    enum { CONTEXT_SWITCH = 109 };
-    for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
-        bool late = mark->event->kind == INQ_LOG_XID && mark->event->code == CONTEXT_SWITCH;
-        for (size_t k = 0; k < c->n_marks && late; k++) {
-            const struct inq_log_mark *first = &c->marks[k];
-            bool fault =
-                first->event->kind == INQ_LOG_XID && first->means.cls == INQ_FAILURE_CUDA_ERROR &&
-                first->event->bus == mark->event->bus && first->event->file == mark->event->file &&
-                first->event->line < mark->event->line;
-            if (fault) {
-                mark->means.role = INQ_LOG_VICTIM;
-                mark->means.weight = 0;
-                late = false;
-            }
-        }
-    }
 }
 
 /* One mechanism, at once: one incident. */
@@ -526,8 +690,9 @@ static void find_ending(struct inq_log_case *c)
 /* The run says that it is complete, and nothing that ended says otherwise: whatever came before,
  * it was survived. What one process writes after its own completion is its own. A warning counts
  * only in a run that ended badly. */
-static bool was_ended_well(const struct inq_log_case *c, const struct inq_log_mark *mark)
+static bool was_ended_well(const struct judging *j, const struct inq_log_mark *mark)
 {
+    const struct inq_log_case *c = j->c;
     if (mark->means.warned && !c->ended_badly) {
         return true;
     }
@@ -535,10 +700,9 @@ static bool was_ended_well(const struct inq_log_case *c, const struct inq_log_ma
         return false;
     }
     bool uncaught = mark->event->kind == INQ_LOG_PYTHON_ERROR && mark->means.role == INQ_LOG_CAUSE;
-    for (size_t i = 0; i < c->n_marks && uncaught; i++) {
-        const struct inq_log_mark *end = &c->marks[i];
-        if (end->event->kind == INQ_LOG_ENDED_WELL && one_writer(end, mark) &&
-            end->event->line < mark->event->line) {
+    for (size_t i = 0; i < j->well.n && uncaught; i++) {
+        const struct inq_log_mark *end = j->well.at[i];
+        if (one_writer(end, mark) && end->event->line < mark->event->line) {
             return false;
         }
     }
@@ -547,13 +711,14 @@ static bool was_ended_well(const struct inq_log_case *c, const struct inq_log_ma
 
 /* Nothing explains the end but what only the order of lines had set aside: of that the last. A run
  * that went on for long afterwards must have ended badly for it to count. */
-static void readmit(struct inq_log_case *c)
+static void readmit(const struct judging *j)
 {
+    struct inq_log_case *c = j->c;
     struct inq_log_mark *best = NULL;
     for (size_t i = 0; i < c->n_marks; i++) {
         struct inq_log_mark *mark = &c->marks[i];
         bool own = mark->means.role == INQ_LOG_CAUSE && mark->survived && mark->by_order &&
-                   mark->means.weight >= INQ_LOG_FAIR && !was_ended_well(c, mark) &&
+                   mark->means.weight >= INQ_LOG_FAIR && !was_ended_well(j, mark) &&
                    (c->ended_badly || (mark->fatal && !mark->went_on));
         bool later = best == NULL || best->event->file != mark->event->file ||
                      mark->event->line > best->event->line;
@@ -565,32 +730,25 @@ static void readmit(struct inq_log_case *c)
     }
 }
 
-int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
+static void judge(const struct judging *j)
 {
-    int code = excuse(c, err);
-    excuse_follow_ups(c);
-    code = code == INQ_OK ? inq_log_find_absent(c, err) : code;
-    code = code == INQ_OK ? index_marks(c, err) : code;
-    if (code != INQ_OK) {
-        return code;
-    }
+    struct inq_log_case *c = j->c;
     const struct inq_log_mark *first = NULL; /* of the file or, with times, of all */
     const struct inq_log_mark *like = NULL;  /* that `first` was looked for */
-    find_ending(c);
     for (size_t i = 0; i < c->n_marks; i++) {
         struct inq_log_mark *mark = &c->marks[i];
         if (mark->means.role != INQ_LOG_CAUSE || mark->means.weight == 0) {
-            mark->survived = mark->went_on || was_ended_well(c, mark) || has_recovered(c, mark);
+            mark->survived = mark->went_on || was_ended_well(j, mark) || has_recovered(j, mark);
             continue;
         }
         bool same = like != NULL && one_writer(like, mark) && timed(like) == timed(mark) &&
-                    c->n_restarts == 0;
-        first = same ? first : first_symptom(c, mark);
+                    j->restarts.n == 0;
+        first = same ? first : first_symptom(j, mark);
         like = mark;
-        find_survived(c, mark);
-        mark->survived = mark->survived || was_ended_well(c, mark) || is_of_before(c, mark) ||
-                         has_recovered(c, mark);
-        find_ended(c, mark);
+        find_survived(j, mark);
+        mark->survived = mark->survived || was_ended_well(j, mark) || is_of_before(j, mark) ||
+                         has_recovered(j, mark);
+        find_ended(j, mark);
         find_late(c, mark, first);
         if (stands(mark) && (c->cause == NULL || better(mark, c->cause))) {
             c->cause = mark;
@@ -600,12 +758,24 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
         take_from_other_clock(c);
     }
     if (c->cause == NULL || c->cause->means.weight < INQ_LOG_FAIR) {
-        readmit(c);
+        readmit(j);
     }
     if (c->cause != NULL) {
-        c->n_earlier = count_restarts(c, c->cause);
+        c->n_earlier = count_restarts(j, c->cause);
         find_roots(c);
         find_confirmation(c);
     }
-    return INQ_OK;
+}
+
+int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err)
+{
+    struct judging j;
+    int code = begin_judging(&j, c, err);
+    code = code == INQ_OK ? inq_log_find_absent(c, err) : code;
+    if (code == INQ_OK) {
+        find_ending(c);
+        judge(&j);
+    }
+    end_trained(&j.trained);
+    return code;
 }

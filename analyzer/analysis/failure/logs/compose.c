@@ -201,8 +201,8 @@ static const char *say_since(struct inq_log_case *c)
     if (c->cause == NULL || c->cause->time_ns == INQ_TIME_NONE) {
         return "";
     }
-    for (size_t i = 0; i < c->n_progress; i++) {
-        int64_t ns = c->marks[c->progress[i]].time_ns;
+    for (size_t i = 0; i < c->progress.n; i++) {
+        int64_t ns = c->progress.at[i]->time_ns;
         bool before = ns != INQ_TIME_NONE && ns <= c->cause->time_ns;
         last_ns = before && (last_ns == INQ_TIME_NONE || ns > last_ns) ? ns : last_ns;
     }

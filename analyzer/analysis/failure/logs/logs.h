@@ -79,6 +79,12 @@ struct inq_log_hang {
     const struct inq_log_mark *said; /* a line that names the suspects itself; NULL */
 };
 
+/* Marks of one kind, in their order. */
+struct inq_log_marks {
+    size_t n;
+    const struct inq_log_mark **at;
+};
+
 struct inq_log_case {
     const struct inq_trace *trace;
     struct inq_arena *arena;
@@ -87,12 +93,7 @@ struct inq_log_case {
     int32_t world;              /* ranks known to be, at least; 0 none known */
     bool dated;                 /* years are known */
     struct inq_log_hang hang;
-    size_t n_progress;
-    uint32_t *progress; /* marks of that kind */
-    size_t n_ends;
-    uint32_t *ends; /* marks that end a transient fault */
-    size_t n_restarts;
-    uint32_t *restarts;         /* marks at which a launcher started the workers again */
+    struct inq_log_marks progress;
     struct inq_log_mark *cause; /* NULL: none stands out */
     size_t n_earlier;           /* starts of the workers before it */
     struct inq_log_mark *floor; /* an error line that the state of the ranks outweighs */

@@ -20,6 +20,10 @@ struct builder {
     struct inq_map named;  /* the same by where the name and the members are */
     size_t cap_groups;
     struct inq_flight_group world; /* of all ranks, where dumps name it without its members */
+    struct inq_map bare;           /* names that some dump gives without members */
+    struct inq_map listed;         /* hash of such a name and a rank -> the first list with both */
+    size_t n_lists, cap_lists;
+    const struct inq_flight_group **lists;
     struct inq_err *err;
 };
 
@@ -169,11 +173,15 @@ static int fill_team(struct builder *b, struct inq_state_group *team,
                     b->err);
 }
 
+static uint64_t name_key(const char *name)
+{
+    return inq_hash_bytes(name, strlen(name));
+}
+
 /* What a group is known by without reading its members. */
 static uint64_t place_of(const struct inq_flight_group *group)
 {
-    uint64_t place[] = {(uint64_t)(uintptr_t)group->ranks, group->n_ranks,
-                        inq_hash_bytes(group->name, strlen(group->name))};
+    uint64_t place[] = {(uint64_t)(uintptr_t)group->ranks, group->n_ranks, name_key(group->name)};
     return inq_hash_bytes(place, sizeof place);
 }
 
@@ -210,23 +218,69 @@ static int find_team(struct builder *b, const struct inq_flight_group *group, bo
     return code == INQ_OK ? inq_map_put(&b->groups, key, *index, b->err) : code;
 }
 
+static uint64_t member_key(const char *name, int32_t rank)
+{
+    return inq_hash_u64(name_key(name) + inq_hash_u64((uint64_t)rank));
+}
+
+/* A list of members for each of them, if some dump only names the group. */
+static int list_members(struct builder *b, const struct inq_flight_group *group)
+{
+    uint32_t known = 0;
+    if (group->n_ranks == 0 || !inq_map_get(&b->bare, name_key(group->name), &known)) {
+        return INQ_OK;
+    }
+    int code =
+        inq_mem_grow(&b->lists, &b->cap_lists, b->n_lists + 1, sizeof(void *), INQ_NONE, b->err);
+    if (code == INQ_OK) {
+        b->lists[b->n_lists++] = group;
+    }
+    for (size_t i = 0; i < group->n_ranks && code == INQ_OK; i++) {
+        uint64_t key = member_key(group->name, group->ranks[i]);
+        if (!inq_map_get(&b->listed, key, &known)) {
+            code = inq_map_put(&b->listed, key, (uint32_t)b->n_lists - 1, b->err);
+        }
+    }
+    return code;
+}
+
+/* What dumps that list members tell those that only name a group: each distinct list once. */
+static int list_bare(struct builder *b)
+{
+    struct inq_map seen = {0};
+    int code = INQ_OK;
+    for (size_t d = 0; d < b->n_records && code == INQ_OK; d++) {
+        const struct inq_flight_dump *dump = b->records->of[d];
+        for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
+            code = dump->groups[g].n_ranks == 0
+                       ? inq_map_put(&b->bare, name_key(dump->groups[g].name), 0, b->err)
+                       : INQ_OK;
+        }
+    }
+    for (size_t d = 0; d < b->n_records && code == INQ_OK && b->bare.n > 0; d++) {
+        const struct inq_flight_dump *dump = b->records->of[d];
+        for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
+            uint64_t key = inq_flight_group_key(&dump->groups[g]);
+            uint32_t before = 0;
+            if (new_members(b, d, g) > 0 && !inq_map_get(&seen, key, &before)) {
+                code = list_members(b, &dump->groups[g]);
+                code = code == INQ_OK ? inq_map_put(&seen, key, 0, b->err) : code;
+            }
+        }
+    }
+    inq_map_release(&seen);
+    return code;
+}
+
 /* The members as another rank lists them, for a group that this dump only names. */
 static const struct inq_flight_group *same_group(const struct builder *b,
                                                  const struct inq_flight_dump *dump,
                                                  const struct inq_flight_group *group)
 {
-    for (size_t d = 0; d < b->n_records && group->n_ranks == 0; d++) {
-        const struct inq_flight_dump *other = b->records->of[d];
-        for (size_t g = 0; g < other->n_groups; g++) {
-            const struct inq_flight_group *known = &other->groups[g];
-            bool member = false;
-            for (size_t i = 0; i < known->n_ranks && strcmp(known->name, group->name) == 0; i++) {
-                member = member || known->ranks[i] == dump->rank;
-            }
-            if (member) {
-                return known;
-            }
-        }
+    uint32_t list = 0;
+    if (group->n_ranks == 0 &&
+        inq_map_get(&b->listed, member_key(group->name, dump->rank), &list)) {
+        return b->lists[list];
     }
     return is_bare_world(group) ? &b->world : group;
 }
@@ -478,6 +532,7 @@ int inq_state_build(const struct inq_state_records *records, struct inq_arena *a
                         .err = err};
     int code = list_ranks(&b);
     code = code == INQ_OK ? list_world(&b) : code;
+    code = code == INQ_OK ? list_bare(&b) : code;
     for (int all = 0; all < 2; all++) {
         for (size_t r = 0; r < model->n_ranks && code == INQ_OK; r++) {
             struct inq_state_rank *rank = &model->ranks[r];
@@ -500,5 +555,8 @@ int inq_state_build(const struct inq_state_records *records, struct inq_arena *a
     }
     inq_map_release(&b.groups);
     inq_map_release(&b.named);
+    inq_map_release(&b.bare);
+    inq_map_release(&b.listed);
+    inq_mem_free(b.lists);
     return code;
 }

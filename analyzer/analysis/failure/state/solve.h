@@ -16,23 +16,27 @@ enum inq_state_end {
     INQ_END_CIRCLE   /* waits for a rank that waits for it */
 };
 
-struct inq_state_edge {
-    uint32_t to;
-    uint32_t op; /* index into the rank's pending */
+/* Whom ranks wait for: one list for all that wait in one op. */
+struct inq_state_others {
+    uint32_t n;
+    uint32_t *at;        /* [n]; a rank that is among them does not wait for itself */
+    uint32_t longest[2]; /* the two that wait longest, INQ_NONE none */
 };
 
 struct inq_state_node {
     enum inq_state_end end;
-    uint32_t op;    /* the pending op that holds it; INQ_NONE none */
-    bool unstarted; /* on the GPU: its peers have started the op, but not finished it */
-    uint32_t n_edges;
-    struct inq_state_edge *edges;
-    uint32_t n_waiters;
-    uint32_t waiter, waiter_op; /* one that waits for it, and its op; INQ_NONE none */
+    uint32_t op;        /* the pending op that holds it; INQ_NONE none */
+    bool unstarted;     /* on the GPU: its peers have started the op, but not finished it */
+    uint32_t first;     /* for whom it waits; INQ_NONE nobody */
+    uint32_t others;    /* whom it waits for, index into the solution's; INQ_NONE nobody */
+    uint32_t waiter;    /* of those that wait for it the one that waits longest; INQ_NONE nobody */
+    uint32_t waiter_op; /* its op */
 };
 
 struct inq_solution {
     struct inq_state_node *nodes; /* [model->n_ranks] */
+    size_t n_others;
+    struct inq_state_others *others;
 };
 
 /* Fills the graph, in the model's arena. Fails with INQ_NOMEM. */

@@ -97,8 +97,12 @@ static int schedule_compare(struct inq_cli *cli)
         status = inq_cli_usage(cli, "for example inquest schedule compare 1f1b zb-h1 -p 8 -m 32",
                                "'inquest schedule compare' takes files and kinds");
     }
-    for (size_t i = 1; status == INQ_EXIT_OK && i < cli->n_words && all.n < INQ_SCHEDULE_MAX_ROWS;
-         i++) {
+    if (status == INQ_EXIT_OK && cli->n_words > INQ_SCHEDULE_MAX_ROWS + 1) {
+        status = inq_cli_usage(cli, "compare them in groups",
+                               "'inquest schedule compare' takes at most %d schedules, not %zu",
+                               INQ_SCHEDULE_MAX_ROWS, cli->n_words - 1);
+    }
+    for (size_t i = 1; status == INQ_EXIT_OK && i < cli->n_words; i++) {
         status = measure(cli, cli->words[i], &rows[all.n++]);
     }
     if (status != INQ_EXIT_OK) {

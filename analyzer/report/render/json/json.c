@@ -356,6 +356,8 @@ static void json_critical_path(struct inq_json *json, const struct inq_view *vie
     }
     write_path_ranks(json, view);
     write_segments(json, view);
+    inq_json_int(json, "segments_left_out", (int64_t)path->n_segments_left_out);
+    inq_json_int(json, "segments_left_out_ns", path->left_out_ns);
     inq_json_end_object(json);
 }
 
@@ -546,6 +548,7 @@ static void json_training(struct inq_json *json, const struct inq_view *view)
         write_event(json, &t->events[i]);
     }
     inq_json_end_array(json);
+    inq_json_int(json, "events_left_out", (int64_t)t->n_left_out);
     inq_json_end_object(json);
 }
 

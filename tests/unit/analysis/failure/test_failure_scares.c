@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -57,6 +59,60 @@ static void failure_scares__of_runs_that_went_on(void **state)
     }
 }
 
+/* Each of many ranks went on behind a fault, as its own file tells. */
+static void failure_scares__of_many_ranks_that_went_on(void **state)
+{
+    (void)state;
+    enum { RANKS = 4200 };
+    struct inq_ingest_blob *blobs = calloc(RANKS, sizeof *blobs);
+    char(*names)[24] = calloc(RANKS, sizeof *names);
+    struct inq_out *outs = calloc(RANKS, sizeof *outs);
+    assert_true(blobs != NULL && names != NULL && outs != NULL);
+    for (int r = 0; r < RANKS; r++) {
+        (void)snprintf(names[r], sizeof names[r], "rank%d.log", r);
+        inq_out_printf(&outs[r],
+                       "step: 1 loss: 4.00\nstep: 2 loss: 3.98\n"
+                       "n%d:5:9 [0] NCCL WARN NET/IB : mlx5_%d:1 Got async event : port error\n"
+                       "step: 3 loss: 3.96\nstep: 4 loss: 3.92\n",
+                       r, r % 8);
+        blobs[r] = (struct inq_ingest_blob){names[r], outs[r].buf, outs[r].len};
+    }
+    struct test_log log;
+    test_log_open(&log, blobs, RANKS);
+    assert_null(log.failure);
+    test_log_close(&log);
+    for (int r = 0; r < RANKS; r++) {
+        inq_out_release(&outs[r]);
+    }
+    free(outs);
+    free(names);
+    free(blobs);
+}
+
+/* Of a large world one rank does not say that it lost others. */
+static void failure_scares__of_the_one_that_others_lost(void **state)
+{
+    (void)state;
+    enum { RANKS = 70000, LOST = 66000 };
+    struct inq_out out = {0};
+    for (int r = 0; r < RANKS; r++) {
+        if (r != LOST) {
+            inq_out_printf(&out,
+                           "[rank%d]: RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/"
+                           "pair.cc:547] Connection closed by peer [10.0.0.1]:9\n",
+                           r);
+        }
+    }
+    const struct inq_ingest_blob blob = {"job.out", out.buf, out.len};
+    struct test_log log;
+    test_log_open(&log, &blob, 1);
+    assert_non_null(log.failure);
+    assert_int_equal(log.failure->n_roots, 1);
+    assert_int_equal(log.failure->root_ranks[0], LOST);
+    test_log_close(&log);
+    inq_out_release(&out);
+}
+
 /* A fault that the times of its file put hours behind the hang may be of another time zone; what
  * lies days apart is not. A line that tells two things is shown once. */
 static void failure_scares__clocks_of_machines(void **state)
@@ -90,6 +146,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failure_scares__of_runs_that_went_on),
+        cmocka_unit_test(failure_scares__of_many_ranks_that_went_on),
+        cmocka_unit_test(failure_scares__of_the_one_that_others_lost),
         cmocka_unit_test(failure_scares__clocks_of_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

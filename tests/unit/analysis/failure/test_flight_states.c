@@ -9,6 +9,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define P2P(group, name, state, number)                                                            \
@@ -386,6 +388,73 @@ static void states__what_all_have_enqueued_is_over_where_nothing_ever_is(void **
     }
 }
 
+/* One rank waits in a collective of all, and so many never came to it. */
+static void states__all_that_are_behind_are_roots(void **state)
+{
+    (void)state;
+    enum { BEHIND = 4100 };
+#define OP(record, number, state)                                                                  \
+    "{\"record_id\":" #record ",\"pg_id\":0,\"process_group\":[\"0\",\"default_pg\"],"             \
+    "\"collective_seq_id\":" #number ",\"profiling_name\":\"nccl:all_reduce\",\"state\":\"" state  \
+    "\",\"is_p2p\":false,\"time_created_ns\":" #number "000}"
+    static const char waits[] =
+        "{\"version\":\"2.4\",\"entries\":[" OP(0, 1, "completed") "," OP(1, 2, "scheduled") "]}";
+    static const char idle[] = "{\"version\":\"2.4\",\"entries\":[" OP(0, 1, "completed") "]}";
+#undef OP
+    struct inq_ingest_blob *blobs = calloc(BEHIND + 2, sizeof *blobs);
+    char(*names)[32] = calloc(BEHIND + 2, sizeof *names);
+    assert_true(blobs != NULL && names != NULL);
+    for (int r = 0; r < BEHIND + 2; r++) {
+        (void)snprintf(names[r], sizeof names[r], "trace_rank_%d.json", r);
+        blobs[r] = r < 2 ? (struct inq_ingest_blob){names[r], waits, sizeof waits - 1}
+                         : (struct inq_ingest_blob){names[r], idle, sizeof idle - 1};
+    }
+    struct test_judged j = test_judge(blobs, BEHIND + 2);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
+    assert_int_equal(j.failure->n_roots, BEHIND);
+    assert_int_equal(j.failure->root_ranks[BEHIND - 1], BEHIND + 1);
+    assert_int_equal(j.failure->n_victims, 2);
+    test_judged_release(&j);
+    free(names);
+    free(blobs);
+}
+
+/* Two groups of one name: whose members a dump does not list, it is in the one that has its rank.
+ */
+static void states__a_named_group_is_that_of_its_rank(void **state)
+{
+    (void)state;
+    static const char lists[] =
+        "{\"version\":\"2.4\",\"pg_config\":{\"tp\":{\"name\":\"tp\",\"desc\":\"tp\",\"ranks\":"
+        "\"[%d, %d]\"}},\"entries\":[%s]}";
+    static const char names[] = "{\"version\":\"2.4\",\"entries\":[%s]}";
+    static const char done[] = "{\"record_id\":0,\"process_group\":[\"tp\",\"tp\"],"
+                               "\"collective_seq_id\":1,\"profiling_name\":\"nccl:all_reduce\","
+                               "\"state\":\"completed\",\"is_p2p\":false}";
+    static const char more[] = "{\"record_id\":0,\"process_group\":[\"tp\",\"tp\"],"
+                               "\"collective_seq_id\":2,\"profiling_name\":\"nccl:all_reduce\","
+                               "\"state\":\"scheduled\",\"is_p2p\":false}";
+    struct inq_out out[4] = {{0}};
+    struct inq_ingest_blob blobs[4];
+    static const char *const paths[] = {"trace_rank_0.json", "trace_rank_1.json",
+                                        "trace_rank_2.json", "trace_rank_3.json"};
+    inq_out_printf(&out[0], lists, 0, 1, done);
+    inq_out_printf(&out[1], names, done);
+    inq_out_printf(&out[2], lists, 2, 3, more);
+    inq_out_printf(&out[3], names, done);
+    for (int r = 0; r < 4; r++) {
+        blobs[r] = (struct inq_ingest_blob){paths[r], out[r].buf, out[r].len};
+    }
+    struct test_judged j = test_judge(blobs, 4);
+    assert_int_equal(j.failure->cls, INQ_FAILURE_CPU_STALL);
+    assert_int_equal(j.failure->n_roots, 1);
+    assert_int_equal(j.failure->root_ranks[0], 3);
+    test_judged_release(&j);
+    for (int r = 0; r < 4; r++) {
+        inq_out_release(&out[r]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +475,8 @@ int main(void)
         cmocka_unit_test(states__dumps_of_many_moments_tell_no_hang),
         cmocka_unit_test(states__what_all_have_enqueued_is_over_where_nothing_ever_is),
         cmocka_unit_test(states__what_one_can_finish_alone_makes_no_dump_old),
+        cmocka_unit_test(states__all_that_are_behind_are_roots),
+        cmocka_unit_test(states__a_named_group_is_that_of_its_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -592,6 +592,100 @@ static void training__the_log_with_the_fault_is_told(void **state)
     inq_out_release(&lost);
 }
 
+/* The last of many logs, and the shortest, is the one in which something is wrong. */
+static void training__the_fault_may_be_in_any_of_many_logs(void **state)
+{
+    (void)state;
+    enum { LOGS = 20 };
+    struct inq_out out[LOGS] = {{0}};
+    struct inq_ingest_blob blobs[LOGS];
+    char names[LOGS][24];
+    for (int k = 0; k < LOGS; k++) {
+        int rows = k + 1 < LOGS ? 60 : 50;
+        for (int i = 1; i <= rows; i++) {
+            bool lost = rows == 50 && i >= 40;
+            inq_out_printf(&out[k], lost ? "step %d loss nan\n" : "step %d loss %.4f\n", i,
+                           falling(i));
+        }
+        (void)snprintf(names[k], sizeof names[k], "run/rank%d.log", k);
+        blobs[k] = (struct inq_ingest_blob){names[k], out[k].buf, out[k].len};
+    }
+    struct told told = {0};
+    struct inq_err err = {0};
+    assert_int_equal(inq_ingest_memory(blobs, LOGS, NULL, &told.run, &err), INQ_OK);
+    assert_int_equal(inq_analyze(told.run->traces[0], NULL, &told.report, &err), INQ_OK);
+    assert_string_equal(told.report->training->file, names[LOGS - 1]);
+    release(&told);
+    for (int k = 0; k < LOGS; k++) {
+        inq_out_release(&out[k]);
+    }
+}
+
+/* So many single rows without a loss, and then no loss to the end. */
+static void tell_gaps(int gaps, struct told *told)
+{
+    struct inq_out out = {0};
+    int step = 1;
+    for (int k = 0; k < gaps; k++) {
+        for (int i = 0; i < 9; i++, step++) {
+            inq_out_printf(&out, "step %d loss %.4f\n", step, 2.0);
+        }
+        inq_out_printf(&out, "step %d loss nan\n", step++);
+    }
+    for (int i = 0; i < 20; i++, step++) {
+        inq_out_printf(&out, i < 10 ? "step %d loss 2.0\n" : "step %d loss nan\n", step);
+    }
+    struct inq_ingest_blob blob = {"a.log", out.buf, out.len};
+    struct inq_err err = {0};
+    assert_int_equal(inq_ingest_memory(&blob, 1, NULL, &told->run, &err), INQ_OK);
+    assert_int_equal(inq_analyze(told->run->traces[0], NULL, &told->report, &err), INQ_OK);
+    inq_out_release(&out);
+}
+
+/* What is left out is counted, and is not what cost the run. */
+static void training__events_past_the_most_are_counted(void **state)
+{
+    (void)state;
+    enum { MOST = 64 };
+    for (int gaps = MOST - 1; gaps < MOST + 2; gaps++) {
+        struct told told = {0};
+        tell_gaps(gaps, &told);
+        const struct inq_training *t = told.report->training;
+        assert_int_equal(t->n_events, MOST);
+        assert_int_equal(t->n_left_out, gaps + 1 - MOST);
+        assert_true(t->events[MOST - 1].to_end);
+        release(&told);
+    }
+}
+
+/* A run that is resumed often, a few steps back each time; late in it an attempt diverges. */
+static void training__many_attempts_are_told_apart(void **state)
+{
+    (void)state;
+    enum { ATTEMPTS = 300, ROWS = 50, BACK = 10, LOST = 280 };
+    struct inq_out out = {0};
+    int step = 1;
+    for (int k = 0; k < ATTEMPTS; k++) {
+        for (int i = 0; i < ROWS; i++) {
+            bool gone = k == LOST && i >= ROWS - BACK;
+            inq_out_printf(&out, "step %d loss %.4f\n", step + i, gone ? 9.0 : 2.0);
+        }
+        step += ROWS - BACK;
+    }
+    struct inq_ingest_blob blob = {"a.log", out.buf, out.len};
+    struct told told = {0};
+    struct inq_err err = {0};
+    assert_int_equal(inq_ingest_memory(&blob, 1, NULL, &told.run, &err), INQ_OK);
+    assert_int_equal(inq_analyze(told.run->traces[0], NULL, &told.report, &err), INQ_OK);
+    const struct inq_training *t = told.report->training;
+    assert_int_equal(t->n_restarts, ATTEMPTS - 1);
+    assert_int_equal(t->n_events, 1);
+    assert_int_equal(t->events[0].kind, INQ_TRAINING_DIVERGENCE);
+    assert_int_equal(t->events[0].first_step, LOST * (ROWS - BACK) + ROWS - BACK + 1);
+    release(&told);
+    inq_out_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -602,6 +696,9 @@ int main(void)
         cmocka_unit_test(training__each_state_of_a_progress_bar_is_a_row),
         cmocka_unit_test(training__the_log_with_the_fault_is_told),
         cmocka_unit_test(training__ranks_and_restarts_are_told_apart),
+        cmocka_unit_test(training__the_fault_may_be_in_any_of_many_logs),
+        cmocka_unit_test(training__events_past_the_most_are_counted),
+        cmocka_unit_test(training__many_attempts_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

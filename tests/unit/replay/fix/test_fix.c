@@ -624,6 +624,32 @@ static void study__ranks_by_gain_and_tells_what_does_not_help(void **state)
     done(&job);
 }
 
+/* The first 256 are looked at; the same again is no further one. */
+static void study__counts_fixes_past_the_most(void **state)
+{
+    (void)state;
+    enum { MOST = 256, ASKED = MOST + 2 };
+    char texts[ASKED][40];
+    const char *specs[ASKED + 2];
+    for (int i = 0; i < ASKED; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "speed-rank:0:speed=1.%03d", i);
+        specs[i] = texts[i];
+    }
+    specs[ASKED] = texts[0];
+    specs[ASKED + 1] = texts[ASKED - 1];
+    const int64_t f_ms[] = {10, 10, 15, 10};
+    struct job job = data_parallel(f_ms, 4, INQ_OP_GRADS_REDUCE_SCATTER, 8);
+    for (size_t n = MOST; n <= ASKED + 2; n++) {
+        struct inq_fix_options options = {.specs = specs, .n_specs = n, .no_pairs = true};
+        struct inq_fixes *fixes = NULL;
+        assert_int_equal(inq_fix_study(job.base, NULL, &options, &fixes, NULL), INQ_OK);
+        assert_int_equal(fixes->n, MOST);
+        assert_int_equal(fixes->n_left_out, n < ASKED ? n - MOST : ASKED - MOST);
+        inq_fixes_free(fixes);
+    }
+    done(&job);
+}
+
 static void study__survives_every_failing_allocation(void **state)
 {
     (void)state;
@@ -674,6 +700,7 @@ int main(void)
         cmocka_unit_test(specs__that_cannot_be_read_say_why),
         cmocka_unit_test(catalogue__says_what_a_fix_assumes),
         cmocka_unit_test(study__ranks_by_gain_and_tells_what_does_not_help),
+        cmocka_unit_test(study__counts_fixes_past_the_most),
         cmocka_unit_test(study__survives_every_failing_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,6 +243,21 @@ static void sizes__are_interpolated_between_those_given(void **state)
     assert_int_equal(n, 1); /* 6 */
 }
 
+/* All divisors of a number that has many. */
+static void sizes__are_all_that_divide(void **state)
+{
+    (void)state;
+    struct inq_schedule_spec spec = {.n_ranks = 1, .n_microbatches = 10080};
+    const struct inq_microbatch_size sizes[] = {{1, {1000, 1000, 1000}},
+                                                {10080, {9000, 9000, 9000}}};
+    struct inq_schedule_row rows[INQ_SCHEDULE_MAX_ROWS];
+    struct inq_err err = {0};
+    size_t n = 0;
+    assert_int_equal(inq_schedule_search_sizes(&spec, sizes, 2, rows, &n, &err), INQ_OK);
+    assert_int_equal(n, 72);
+    assert_int_equal(rows[n - 1].microbatch_size, 10080);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +269,7 @@ int main(void)
         cmocka_unit_test(search__a_limit_below_1f1b_still_has_an_answer),
         cmocka_unit_test(search__memory_for_a_single_micro_batch_will_do),
         cmocka_unit_test(sizes__are_interpolated_between_those_given),
+        cmocka_unit_test(sizes__are_all_that_divide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fix, compare and check make of analyzed runs, in which the Nth allocation fails, for every N
+ * there is: the whole document, or an error that says why. */
+#include "base/json.h"
+#include "base/mem.h"
+#include "inquest/check.h"
+#include "inquest/compare.h"
+#include "inquest/fix.h"
+#include "inquest/ingest.h"
+#include "inquest/out.h"
+#include "inquest/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct analyzed {
+    struct inq_run *run;
+    struct inq_report *report;
+};
+
+/* The slow GPU, and a healthy run to compare it with. */
+static struct analyzed slow, healthy;
+
+static void analyze(const char *path, struct analyzed *to)
+{
+    struct inq_ingest_options how = {.jobs = 1};
+    struct inq_analysis_options options = {.jobs = 1, .predict = inq_fix_predict};
+    struct inq_err err = {0};
+    assert_int_equal(inq_ingest(&path, 1, &how, &to->run, &err), INQ_OK);
+    assert_int_equal(inq_analyze(to->run->traces[0], &options, &to->report, &err), INQ_OK);
+}
+
+static int open_runs(void **state)
+{
+    (void)state;
+    analyze(INQ_SOURCE_DIR "/sample-traces/slow_gpu_dp8", &slow);
+    analyze(INQ_SOURCE_DIR "/sample-traces/healthy_dp4", &healthy);
+    return 0;
+}
+
+static int close_runs(void **state)
+{
+    (void)state;
+    inq_report_free(slow.report);
+    inq_report_free(healthy.report);
+    inq_run_free(slow.run);
+    inq_run_free(healthy.run);
+    return 0;
+}
+
+/* ---- what is done ---------------------------------------------------------------------------- */
+
+typedef int (*command)(enum inq_format format, struct inq_out *out, struct inq_err *err);
+
+static int fix(enum inq_format format, struct inq_out *out, struct inq_err *err)
+{
+    struct inq_report_options options = {.format = format, .verbose = true};
+    struct inq_fix_options how = {.jobs = 1};
+    struct inq_fix_base *base = NULL;
+    struct inq_fixes *fixes = NULL;
+    int code = inq_fix_base_of_run(slow.run->traces[0], slow.report, &base, err);
+    code = code == INQ_OK ? inq_fix_study(base, slow.report, &how, &fixes, err) : code;
+    code = code == INQ_OK ? inq_fix_draw(base, 2, fixes, err) : code;
+    code = code == INQ_OK ? inq_fix_report(fixes, &options, inq_out_sink(out), err) : code;
+    inq_fixes_free(fixes);
+    inq_fix_base_free(base);
+    return code;
+}
+
+static int compare(enum inq_format format, struct inq_out *out, struct inq_err *err)
+{
+    struct inq_report_options options = {.format = format, .verbose = true};
+    struct inq_compare_options how = {0};
+    struct inq_comparison *comparison = NULL;
+    int code = inq_compare_runs(healthy.report, slow.report, &how, &comparison, err);
+    code =
+        code == INQ_OK ? inq_comparison_report(comparison, &options, inq_out_sink(out), err) : code;
+    inq_comparison_free(comparison);
+    return code;
+}
+
+/* Against the run's own baseline, which is written and read back. */
+static int check(enum inq_format format, struct inq_out *out, struct inq_err *err)
+{
+    struct inq_report_options options = {.format = format};
+    struct inq_check_rules rules = {0};
+    struct inq_snapshot now = {0};
+    struct inq_snapshot pool = {0};
+    struct inq_baseline base = {0};
+    struct inq_check found = {0};
+    struct inq_out text = {0};
+    int code = inq_snapshot_of_report(slow.report, &now, err);
+    code = code == INQ_OK ? inq_snapshot_pool(&pool, &now, err) : code;
+    code = code == INQ_OK ? inq_baseline_write(&now, &rules, inq_out_sink(&text), err) : code;
+    code = code == INQ_OK ? inq_baseline_read(text.buf, text.len, &base, err) : code;
+    code = code == INQ_OK ? inq_check_compare(&now, &base, NULL, &found, err) : code;
+    code = code == INQ_OK
+               ? inq_check_report(&found, "slow", "base.json", &options, inq_out_sink(out), err)
+               : code;
+    inq_out_release(&text);
+    inq_check_release(&found);
+    inq_baseline_release(&base);
+    inq_snapshot_release(&pool);
+    inq_snapshot_release(&now);
+    return code;
+}
+
+/* ---- every allocation ------------------------------------------------------------------------ */
+
+/* `exact`: what is not the whole document says that memory was short. */
+static void try_all(command run, enum inq_format format, bool exact)
+{
+    struct inq_out whole = {0};
+    struct inq_err err = {0};
+    struct cJSON *root = NULL;
+    assert_int_equal(run(format, &whole, &err), INQ_OK);
+    assert_true(whole.len > 100);
+    assert_true(format != INQ_FORMAT_JSON ||
+                inq_json_parse(whole.buf, whole.len, &root, &err) == INQ_OK);
+    inq_json_free(root);
+    bool struck = true;
+    long n = 0;
+    while (struck) {
+        struct inq_out out = {0};
+        err = (struct inq_err){0};
+        n += exact ? 1 : 1 + n / 16; /* fix makes very many: each of the first, then fewer */
+        (void)inq_mem_fail_after(n);
+        int code = run(format, &out, &err);
+        struck = inq_mem_fail_after(0) == 0;
+        if (code == INQ_OK) { /* all of it, or one part is said to be lost */
+            bool same = out.len == whole.len && memcmp(out.buf, whole.buf, whole.len) == 0;
+            assert_true(out.len > 100);
+            if (exact && !same && strstr(out.buf, "no memory") == NULL &&
+                strstr(out.buf, "out of memory") == NULL) {
+                fail_msg("N = %ld: another document, and no error\n%s", n, out.buf);
+            }
+        } else {
+            assert_int_equal(code, INQ_NOMEM);
+            if (strstr(err.message, "memory") == NULL) {
+                fail_msg("N = %ld: %s", n, err.message);
+            }
+        }
+        inq_out_release(&out);
+    }
+    print_message("up to allocation %ld\n", n);
+    assert_true(n > 20);
+    inq_out_release(&whole);
+}
+
+static void faults__in_fix(void **state)
+{
+    (void)state;
+    try_all(fix, INQ_FORMAT_TEXT, false);
+    try_all(fix, INQ_FORMAT_JSON, false);
+}
+
+static void faults__in_compare(void **state)
+{
+    (void)state;
+    try_all(compare, INQ_FORMAT_TEXT, true);
+    try_all(compare, INQ_FORMAT_JSON, true);
+}
+
+static void faults__in_check(void **state)
+{
+    (void)state;
+    try_all(check, INQ_FORMAT_TEXT, true);
+    try_all(check, INQ_FORMAT_JSON, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(faults__in_fix),
+        cmocka_unit_test(faults__in_compare),
+        cmocka_unit_test(faults__in_check),
+    };
+    return cmocka_run_group_tests(tests, open_runs, close_runs);
+}

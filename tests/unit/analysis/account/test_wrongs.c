@@ -106,6 +106,18 @@ static void stages__are_no_ranks_of_the_default_group(void **state)
     test_synth_close(&t);
 }
 
+/* Without the host's operators nothing says who sends to whom; the ends do. */
+static void batched_transfers__are_paired_by_their_ends(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=2,pp=4,layers=8,p2p=batched,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=2", NULL);
+    assert_int_equal(t.report->findings[0].kind, INQ_FINDING_SLOW_GPU);
+    assert_int_equal(t.report->findings[0].confidence, INQ_CONFIDENCE_ESTABLISHED);
+    assert_cost(&t, 10);
+    test_synth_close(&t);
+}
+
 /* A stage boundary that crosses hosts is no slow link. */
 static void hosts__that_a_pipeline_crosses_are_no_slow_link(void **state)
 {
@@ -135,9 +147,7 @@ static void absent_ranks__leave_nothing_established(void **state)
         "dp=8,layers=4,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=4,fault=missing_rank:rank=0:"
         "last=1",
         "dp=2,pp=4,layers=8,p2p=batched,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=2,"
-        "fault=missing_rank:rank=0:last=0",
-        /* all there, but without the host's operators nobody knows who sends to whom */
-        "dp=2,pp=4,layers=8,p2p=batched,steps=8,gz=0,cpu_ops=0,fault=slow_gpu:rank=2"};
+        "fault=missing_rank:rank=0:last=0"};
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
         struct test_synth t = test_synth_open(specs[s], NULL);
         const struct inq_account *a = t.report->account;
@@ -176,6 +186,7 @@ int main(void)
         cmocka_unit_test(low_clock__with_equal_grids_is_no_more_work),
         cmocka_unit_test(early_receives__do_not_make_steps_longer),
         cmocka_unit_test(batched_transfers__are_matched),
+        cmocka_unit_test(batched_transfers__are_paired_by_their_ends),
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),
         cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),
         cmocka_unit_test(steps__are_as_long_as_the_work_where_hosts_run_ahead),

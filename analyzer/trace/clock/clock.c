@@ -70,95 +70,6 @@ static int64_t length(const struct inq_trace *trace, struct inq_member member)
     return trace->ranks[member.rank].events.dur_ns[member.event];
 }
 
-/* ---- ranks of one host that do not read one clock -------------------------------------------- */
-
-/* A profiler makes its times out of a counter by itself, so that those of one process may be set
- * while those of its neighbors are not. Ends that lie further apart than they can by chance, and
- * by one amount, in a quarter of at least so many collectives say so; fewer may be matched wrong.
- */
-enum { LEAST_ENDS = 20, SET_PARTS = 4, STEADY_PARTS = 4 };
-static const double LEAST_SET_NS = 300000.0;
-
-/* The ends of a rank against those of the rank before it in the collectives of both. */
-struct beside {
-    double n, off, sum_ns, squares;
-};
-
-static void add_ends(const struct clocks *k, const struct inq_collective *c, uint32_t *before,
-                     struct beside *at)
-{
-    const struct inq_trace *trace = k->trace;
-    const struct inq_member *members = &trace->members[c->first_member];
-    for (uint32_t j = 0; j < c->n_members; j++) {
-        uint32_t source = source_of(trace, &members[j]);
-        const struct inq_member *fellow =
-            before[source] != INQ_NONE ? &trace->members[before[source]] : NULL;
-        before[source] = c->first_member + j;
-        if (fellow == NULL) {
-            continue;
-        }
-        struct beside *b = &at[members[j].rank];
-        double off_ns = (double)(raw_start(trace, members[j]) + length(trace, members[j]) -
-                                 raw_start(trace, *fellow) - length(trace, *fellow));
-        bool set = off_ns > LEAST_SET_NS || off_ns < -LEAST_SET_NS;
-        b->n++;
-        b->off += set;
-        b->sum_ns += set ? off_ns : 0.0;
-        b->squares += set ? off_ns * off_ns : 0.0;
-    }
-    for (uint32_t j = 0; j < c->n_members; j++) {
-        before[source_of(trace, &members[j])] = INQ_NONE;
-    }
-}
-
-static bool was_set(const struct beside *b)
-{
-    double mean_ns = b->off > 0.0 ? b->sum_ns / b->off : 0.0;
-    double variance = b->off > 0.0 ? b->squares / b->off - mean_ns * mean_ns : 0.0;
-    return b->n >= LEAST_ENDS && SET_PARTS * b->off >= b->n &&
-           STEADY_PARTS * STEADY_PARTS * variance <= mean_ns * mean_ns;
-}
-
-/* Gives ranks whose times were set a clock of their own. */
-static int part_clocks(struct clocks *k, struct inq_err *err)
-{
-    struct inq_trace *trace = k->trace;
-    size_t room = k->n_sources + trace->n_ranks + 1;
-    uint32_t *before = inq_mem_alloc(room * sizeof *before);
-    struct beside *at = inq_mem_zalloc(trace->n_ranks + 1, sizeof *at);
-    struct inq_clock *clock = inq_mem_zalloc(room, sizeof *clock);
-    int code = before != NULL && at != NULL && clock != NULL
-                   ? INQ_OK
-                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu clocks", room);
-    for (size_t s = 0; code == INQ_OK && s < k->n_sources; s++) {
-        before[s] = INQ_NONE;
-        clock[s] = k->clock[s];
-    }
-    for (size_t i = 0; code == INQ_OK && i < trace->n_collectives; i++) {
-        if (is_anchor(&trace->collectives[i])) {
-            add_ends(k, &trace->collectives[i], before, at);
-        }
-    }
-    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
-        if (was_set(&at[r])) {
-            const struct inq_clock *shared = &clock[trace->ranks[r].clock.source];
-            clock[k->n_sources] = (struct inq_clock){.ref_ns = shared->ref_ns,
-                                                     .offset_ns = shared->offset_ns,
-                                                     .drift_ppb = shared->drift_ppb};
-            trace->ranks[r].clock.source = (uint32_t)k->n_sources++;
-        }
-    }
-    if (code == INQ_OK) {
-        inq_mem_free(k->clock);
-        k->clock = clock;
-        clock = NULL;
-    }
-    inq_mem_free(clock);
-    inq_mem_free(before);
-    inq_mem_free(at);
-    return code;
-}
-
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 /* Every how manyth collective will do. Counts all of them for their ranks. */
@@ -596,8 +507,7 @@ static bool is_aligned(const struct inq_trace *trace)
 
 static int align_all(struct clocks *k, struct inq_err *err)
 {
-    int code = part_clocks(k, err);
-    code = code == INQ_OK ? set_up(k, err) : code;
+    int code = set_up(k, err);
     if (code != INQ_OK || k->n_ends == 0) {
         return code;
     }
@@ -618,10 +528,10 @@ int inq_clock_align(struct inq_trace *trace, struct inq_clocks *clocks, bool ali
     struct clocks k = {.trace = trace, .jobs = jobs, .n_sources = clocks->n, .clock = clocks->at};
     int code = align && !is_aligned(trace) ? align_all(&k, err) : INQ_OK;
     release(&k);
-    for (size_t s = 0; k.clock != NULL && s < k.n_sources; s++) {
-        inq_mem_free(k.clock[s].later);
+    for (size_t s = 0; clocks->at != NULL && s < clocks->n; s++) {
+        inq_mem_free(clocks->at[s].later);
     }
-    inq_mem_free(k.clock);
+    inq_mem_free(clocks->at);
     *clocks = (struct inq_clocks){0};
     return code;
 }

@@ -280,35 +280,6 @@ static void set__by_some_milliseconds(void **state)
     inq_run_free(run);
 }
 
-/* A profiler's clock of one process, set while those of the others on its host were not; by less
- * than ends may differ by, or in too few collectives, it stays the host's. */
-static void set__of_one_process_on_a_host(void **state)
-{
-    (void)state;
-    static const struct {
-        int64_t by_ns;
-        int n_ops;
-        bool parted;
-    } cases[] = {{3 * MS, 200, true},    {-3 * MS, 200, true}, {310 * US, 200, true},
-                 {290 * US, 200, false}, {3 * MS, 20, true},   {3 * MS, 19, false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int64_t set_by_ns[RANKS] = {0, 0, cases[i].by_ns, 0, 0, 0, 0, 0};
-        struct made_job job = job_of(cases[i].n_ops);
-        job.one_host = true;
-        job.set_by_ns = set_by_ns;
-        struct inq_run *run = made_job_run(&job, true);
-        const struct inq_trace *trace = run->traces[0];
-        assert_int_equal(trace->ranks[2].clock.source != trace->ranks[0].clock.source,
-                         cases[i].parted);
-        size_t apart = 0;
-        for (size_t c = 0; c < trace->n_collectives; c++) {
-            apart += trace->collectives[c].ends_disagree;
-        }
-        assert_true(!cases[i].parted || apart <= 1); /* the one that was running */
-        inq_run_free(run);
-    }
-}
-
 /* Few collectives: ranks of a host stay together whatever their ends say. */
 static void host__its_ranks_have_one_clock(void **state)
 {
@@ -457,7 +428,6 @@ int main(void)
         cmocka_unit_test(drift__in_bursts),
         cmocka_unit_test(doubt__of_an_arrival),
         cmocka_unit_test(set__by_some_milliseconds),
-        cmocka_unit_test(set__of_one_process_on_a_host),
         cmocka_unit_test(host__its_ranks_have_one_clock),
         cmocka_unit_test(doubt__between_hosts_only),
         cmocka_unit_test(none__clocks_that_agree_stay),

@@ -327,6 +327,25 @@ static void detect__no_late_host_in_records_that_are_cut(void **state)
            "damaged_input");
 }
 
+/* Old records of an interleaved pipeline pair few transfers rightly: that moves no clock. */
+static void detect__one_clock_of_a_host_where_transfers_are_in_doubt(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=4,chunks=2,labels=1,layers=16,micro_batches=12,layer=500,"
+                        "pp_gbps=8,dp_gbps=150,link=5,args=old,ts=abs,seed=1000,gz=0,cpu_ops=0",
+                        NULL);
+    const struct inq_trace *trace = t.run->traces[0];
+
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        assert_int_equal(trace->ranks[r].clock.offset_ns, 0);
+    }
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        assert_int_not_equal(t.report->findings[i].kind, INQ_FINDING_LATE_HOST);
+    }
+    test_synth_close(&t);
+}
+
 static void detect__nothing_in_healthy_runs(void **state)
 {
     (void)state;
@@ -357,6 +376,7 @@ int main(void)
         cmocka_unit_test(detect__bare_transfers_of_replicas_make_a_pipeline),
         cmocka_unit_test(detect__faults_of_one_rank),
         cmocka_unit_test(detect__no_late_host_in_records_that_are_cut),
+        cmocka_unit_test(detect__one_clock_of_a_host_where_transfers_are_in_doubt),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };
 

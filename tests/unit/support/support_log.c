@@ -78,3 +78,10 @@ void test_log_says(const char *text, const char *cls, const char *roots, const c
     }
     test_log_close(&log);
 }
+
+void test_log_rows_say(const struct test_log_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        test_log_says(rows[i].text, rows[i].cls, rows[i].roots, rows[i].says);
+    }
+}

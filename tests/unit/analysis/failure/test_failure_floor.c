@@ -13,10 +13,6 @@
 
 #include <cmocka.h>
 
-#define STEPS                                                                                      \
-    "step: 1 loss: 4.0\nstep: 2 loss: 3.9\nstep: 3 loss: 3.8\nstep: 4 loss: 3.7\n"                 \
-    "step: 5 loss: 3.6\nstep: 6 loss: 3.5\nstep: 7 loss: 3.4\nstep: 8 loss: 3.3\n"
-
 struct row {
     const char *what, *cls, *roots;
     const char *says; /* in the headline; NULL anything */
@@ -47,15 +43,16 @@ static void floor__tells_any_line_of_error_severity(void **state)
     (void)state;
     static const struct row rows[] = {
         {"logging", "unknown", "", "quux service answered 77",
-         STEPS "2025-03-01 12:00:00,123 - trainer - ERROR - quux service answered 77\n"},
-        {"in brackets", "unknown", "", "flux capacitor", STEPS "[ERROR] flux capacitor is empty\n"},
+         TEST_LOG_STEPS "2025-03-01 12:00:00,123 - trainer - ERROR - quux service answered 77\n"},
+        {"in brackets", "unknown", "", "flux capacitor",
+         TEST_LOG_STEPS "[ERROR] flux capacitor is empty\n"},
         {"glog", "unknown", "", "is full\" (rank 3)",
-         STEPS "[rank3]:[E607 17:52:21.812004031 widget.cpp:63] widget table is full\n"},
+         TEST_LOG_STEPS "[rank3]:[E607 17:52:21.812004031 widget.cpp:63] widget table is full\n"},
         {"a program's own", "unknown", "", "disk shelf 4",
-         STEPS "flurbd: fatal: disk shelf 4 is on fire\n"},
+         TEST_LOG_STEPS "flurbd: fatal: disk shelf 4 is on fire\n"},
         {"an exception without a usual name", "application_error", "", "raised queue.Empty",
-         STEPS "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
-               "    item = q.get_nowait()\nqueue.Empty\n"},
+         TEST_LOG_STEPS "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
+                        "    item = q.get_nowait()\nqueue.Empty\n"},
     };
     check(rows, sizeof rows / sizeof *rows);
 }
@@ -66,18 +63,19 @@ static void floor__own_exceptions_are_not_denied(void **state)
     (void)state;
     static const struct row rows[] = {
         {"a store that is no TCPStore", "application_error", "", "feature store has no shard 7",
-         STEPS "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
-               "RuntimeError: feature store has no shard 7\n"},
+         TEST_LOG_STEPS "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
+                        "RuntimeError: feature store has no shard 7\n"},
         {"one that speaks of a connection", "application_error", "", "train.py:9 main",
          "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
          "  File \"/x/lib/python3.11/site-packages/h/hub.py\", line 3, in get\n"
          "RuntimeError: Connection string is malformed\n"},
         {"rows that were flushed after it", "application_error", "", "KeyError",
          "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
-         "KeyError: 'tokens'\n" STEPS},
+         "KeyError: 'tokens'\n" TEST_LOG_STEPS},
         {"memory that a library of XLA lacks", "application_error", "", "RESOURCE_EXHAUSTED",
-         STEPS "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: message larger than "
-               "max\n"},
+         TEST_LOG_STEPS
+         "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: message larger than "
+         "max\n"},
     };
     check(rows, sizeof rows / sizeof *rows);
 }
@@ -97,7 +95,7 @@ static void floor__is_quiet_where_the_run_went_on(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct inq_out out = {0};
         struct test_log log;
-        inq_out_printf(&out, "%s%s", STEPS, lines[i]);
+        inq_out_printf(&out, "%s%s", TEST_LOG_STEPS, lines[i]);
         const struct inq_ingest_blob blob = {"job.out", out.buf, out.len};
         test_log_open(&log, &blob, 1);
         print_message("%s", lines[i]);
@@ -106,7 +104,8 @@ static void floor__is_quiet_where_the_run_went_on(void **state)
         inq_out_release(&out);
     }
     struct test_log log;
-    test_log_text(&log, "job.out", STEPS "[ERROR] could not upload metrics\nTraining completed\n");
+    test_log_text(&log, "job.out",
+                  TEST_LOG_STEPS "[ERROR] could not upload metrics\nTraining completed\n");
     assert_null(log.failure);
     test_log_close(&log);
 }

@@ -12,23 +12,7 @@
 
 #include <cmocka.h>
 
-#define STEPS                                                                                      \
-    "step: 1 loss: 4.0\nstep: 2 loss: 3.9\nstep: 3 loss: 3.8\nstep: 4 loss: 3.7\n"                 \
-    "step: 5 loss: 3.6\nstep: 6 loss: 3.5\nstep: 7 loss: 3.4\nstep: 8 loss: 3.3\n"
 #define EVENT(kind, reason, text) "2026-03-14T10:00:02Z  " kind "  " reason "  " text "\n"
-
-struct row {
-    const char *cls, *roots;
-    const char *says; /* in the headline */
-    const char *text;
-};
-
-static void check(const struct row *rows, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        test_log_says(rows[i].text, rows[i].cls, rows[i].roots, rows[i].says);
-    }
-}
 
 static void check_healthy(const char *text)
 {
@@ -41,7 +25,7 @@ static void check_healthy(const char *text)
 static void sources__services(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
+    static const struct test_log_row rows[] = {
         {"host", "", "(b-3)",
          EVENT("Warning", "Evicted",
                "pod/b-3 Pod ephemeral local storage usage exceeds the limit")},
@@ -54,7 +38,7 @@ static void sources__services(void **state)
         {"scheduler", "", "Slurm refused",
          "sbatch: error: Batch job submission failed: Invalid account\n"},
         {"scheduler", "", "taken back",
-         STEPS "2026-03-14T10:02:50Z ERROR JobNodePreempted: node vm_81 was preempted\n"},
+         TEST_LOG_STEPS "2026-03-14T10:02:50Z ERROR JobNodePreempted: node vm_81 was preempted\n"},
         {"application_error", "", "Process 4410 dumped core",
          "Mar 14 10:03:11 n5 systemd-coredump[9021]: Process 4410 (python3) of user 1000 dumped "
          "core.\n"},
@@ -65,12 +49,12 @@ static void sources__services(void **state)
          "[rank4]: torch.distributed.DistNetworkError: llm-0 cannot be retrieved (gai error: "
          "-2)\n"},
         {"peer_died", "5", "Rank 5",
-         STEPS "2026-03-14 10:32:11,402 [ERROR] [RankMonitorServer:rank 5@n7] Did not get "
-               "subsequent heartbeat from rank 5 in 1800 seconds.\n"},
+         TEST_LOG_STEPS "2026-03-14 10:32:11,402 [ERROR] [RankMonitorServer:rank 5@n7] Did not get "
+                        "subsequent heartbeat from rank 5 in 1800 seconds.\n"},
         {"application_error", "3", "KeyError",
-         STEPS "[1,mpirank:3,algo-1]<stderr>:Traceback (most recent call last):\n"
-               "[1,mpirank:3,algo-1]<stderr>:  File \"t.py\", line 2, in f\n"
-               "[1,mpirank:3,algo-1]<stderr>:KeyError: 'label'\n"},
+         TEST_LOG_STEPS "[1,mpirank:3,algo-1]<stderr>:Traceback (most recent call last):\n"
+                        "[1,mpirank:3,algo-1]<stderr>:  File \"t.py\", line 2, in f\n"
+                        "[1,mpirank:3,algo-1]<stderr>:KeyError: 'label'\n"},
         {"driver_firmware", "3", "HCCL could not start",
          "[ERROR] 2026-03-14-10:00:54 (PID:927, Device:3, RankID:3) ERR02200 DIST call hccl api "
          "failed.\nEJ0001: 2026-03-14-10:00:54.167 Failed to initialize the HCCP process.\n"},
@@ -79,11 +63,11 @@ static void sources__services(void **state)
          "task at the barrier: /job:w/replica:0/task:0. Some timed out task names:\n"
          "/job:w/replica:0/task:6\n"},
         {"unknown", "", "process 207258 on 10.0.1.75",
-         STEPS
+         TEST_LOG_STEPS
          "(raylet) Worker IP address: 10.0.1.75 Worker port: 1 Worker PID: 207258 Worker exit "
          "type: SYSTEM_ERROR\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 /* A long exception says at its end what happened. */
@@ -119,7 +103,7 @@ static void sources__a_refusal(void **state)
 static void sources__records_within_records(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
+    static const struct test_log_row rows[] = {
         {"application_error", "3", "Rank 3 raised KeyError: 'a'",
          DOCKER("\\u001b[32m" RECORD("0", "INFO", "start") "\\u001b[0m", "01")
              DOCKER("\\u001b[31m" RECORD("3", "ERROR", "KeyError: 'a'") "\\u001b[0m", "02")},
@@ -139,7 +123,7 @@ static void sources__records_within_records(void **state)
         {"application_error", "2", "Rank 2 raised KeyError: 'a'", /* and in color */
          "\x1b[36m===== rank 2 stderr =====\x1b[0m\n\x1b[36mKeyError: 'a'\x1b[0m\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 /* What one start of the workers died of does not explain the next. */
@@ -191,7 +175,7 @@ static void sources__rows_of_others_prove_nothing(void **state)
     (void)state;
     enum { HELD_BACK = 64 };
     test_log_says("step: 0 loss: 4.1\n[rank6]: free(): double free detected\n[rank6]: Fatal Python "
-                  "error: Aborted\n" STEPS,
+                  "error: Aborted\n" TEST_LOG_STEPS,
                   "application_error", "6", "Rank 6 aborted");
     char text[4096];
     size_t n =

@@ -10,17 +10,6 @@
 
 #include <cmocka.h>
 
-struct row {
-    const char *text, *cls, *roots, *says;
-};
-
-static void check(const struct row *rows, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        test_log_says(rows[i].text, rows[i].cls, rows[i].roots, rows[i].says);
-    }
-}
-
 #define RED   "\x1b[31m"
 #define PLAIN "\x1b[0m"
 #define STAMP "\"time\": \"2026-03-14T10:00:0"
@@ -30,82 +19,82 @@ static void check(const struct row *rows, size_t n)
 static void speakers__records_in_color(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
-        {RED "{" STAMP "1Z\", \"rank\": 3, \"message\": \"start\"}" PLAIN "\n" RED "{" STAMP
-             "2Z\", \"level\": \"ERROR\", \"rank\": 3, \"message\": \"KeyError: 'a'\"}" PLAIN "\n",
-         "application_error", "3", "Rank 3 raised KeyError: 'a'"},
-        {"{" STAMP "1Z\", \"rank\": 5, \"message\": \"start\"}\n{" STAMP
+    static const struct test_log_row rows[] = {
+        {"application_error", "3", "Rank 3 raised KeyError: 'a'",
+         RED "{" STAMP "1Z\", \"rank\": 3, \"message\": \"start\"}" PLAIN "\n" RED "{" STAMP
+             "2Z\", \"level\": \"ERROR\", \"rank\": 3, \"message\": \"KeyError: 'a'\"}" PLAIN "\n"},
+        {"application_error", "5", "Rank 5 raised KeyError: 'b' at t.py:3 f",
+         "{" STAMP "1Z\", \"rank\": 5, \"message\": \"start\"}\n{" STAMP
          "2Z\", \"levelname\": \"\\u001b[31mERROR\\u001b[0m\", \"rank\": 5, \"message\": "
          "\"uncaught\\nTraceback (most recent call last):\\n  File \\\"t.py\\\", line 3, in f\\n"
-         "KeyError: 'b'\"}\n",
-         "application_error", "5", "Rank 5 raised KeyError: 'b' at t.py:3 f"},
-        {"{\"timestamp\": \"2026-03-14T10:00:01Z\", \"jsonPayload\": {\"message\": \"KeyError: "
+         "KeyError: 'b'\"}\n"},
+        {"application_error", "6", "Rank 6 raised KeyError: 'c'",
+         "{\"timestamp\": \"2026-03-14T10:00:01Z\", \"jsonPayload\": {\"message\": \"KeyError: "
          "'c'\", \"rank\": 6}, \"severity\": \"ERROR\"}\n{\"timestamp\": \"2026-03-14T10:00:02Z\", "
-         "\"jsonPayload\": {\"message\": \"bye\", \"labels\": {}}}\n",
-         "application_error", "6", "Rank 6 raised KeyError: 'c'"},
+         "\"jsonPayload\": {\"message\": \"bye\", \"labels\": {}}}\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 /* A rank among pairs of names and values, in front of the message or behind it. */
 static void speakers__pairs(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
-        {"ts=2026-03-14T10:00:01Z level=error rank=1 msg=\"ValueError: no such layer\"\n",
-         "application_error", "1", "Rank 1 raised ValueError: no such layer"},
-        {"2026-03-14T10:00:01Z [" RED "critical " PLAIN "] crashed " RED "rank" PLAIN "=" RED
-         "2" PLAIN " host=n7 exc=ZeroDivisionError('division by zero')\n",
-         "application_error", "2", "ZeroDivisionError"},
-        {"(Worker pid=41, ip=10.0.0.3, rank=4) ValueError: shapes differ\n", "application_error",
-         "4", "Rank 4 raised ValueError"},
+    static const struct test_log_row rows[] = {
+        {"application_error", "1", "Rank 1 raised ValueError: no such layer",
+         "ts=2026-03-14T10:00:01Z level=error rank=1 msg=\"ValueError: no such layer\"\n"},
+        {"application_error", "2", "ZeroDivisionError",
+         "2026-03-14T10:00:01Z [" RED "critical " PLAIN "] crashed " RED "rank" PLAIN "=" RED
+         "2" PLAIN " host=n7 exc=ZeroDivisionError('division by zero')\n"},
+        {"application_error", "4", "Rank 4 raised ValueError",
+         "(Worker pid=41, ip=10.0.0.3, rank=4) ValueError: shapes differ\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
     /* a rank that is talked of is not the one that speaks */
-    static const struct row others[] = {
-        {"2026-03-14 10:00:01 ERROR lost peer rank=4 addr=10.0.0.4 giving up\n", "unknown", "",
-         "lost peer rank=4"},
+    static const struct test_log_row others[] = {
+        {"unknown", "", "lost peer rank=4",
+         "2026-03-14 10:00:01 ERROR lost peer rank=4 addr=10.0.0.4 giving up\n"},
     };
-    check(others, 1);
+    test_log_rows_say(others, 1);
 }
 
 /* Several files in one, with headings: a part proves nothing of another one's end. */
 static void speakers__headings(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
-        {"===== rank 1 stderr =====\n" STEPS
+    static const struct test_log_row rows[] = {
+        {"application_error", "1", "Rank 1 raised KeyError: 'd'",
+         "===== rank 1 stderr =====\n" STEPS
          "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\nKeyError: 'd'\n"
          "===== rank 2 stderr =====\n" STEPS "2026-03-14 10:00:08 step 3 loss 3.8\n"
          "2026-03-14 10:00:12 step 4 loss 3.8\n2026-03-14 10:00:16 step 5 loss 3.8\n"
-         "2026-03-14 10:00:20 step 6 loss 3.8\n2026-03-14 10:00:24 step 7 loss 3.8\n",
-         "application_error", "1", "Rank 1 raised KeyError: 'd'"},
-        {"==> out/rank_0.err <==\n" STEPS "\n==> out/rank_3.err <==\n" STEPS
-         "RuntimeError: odd shape\n",
-         "application_error", "3", "Rank 3 raised RuntimeError: odd shape"},
+         "2026-03-14 10:00:20 step 6 loss 3.8\n2026-03-14 10:00:24 step 7 loss 3.8\n"},
+        {"application_error", "3", "Rank 3 raised RuntimeError: odd shape",
+         "==> out/rank_0.err <==\n" STEPS "\n==> out/rank_3.err <==\n" STEPS
+         "RuntimeError: odd shape\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 /* Lists of ranks in words, and what is waited in. */
 static void speakers__those_waited_for(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
-        {STEPS "2026-03-14 10:20:00 ERROR supervisor: ranks 1, 4 and 6 have sent no heartbeat for "
-               "600 s; ending the job\n",
-         "peer_died", "1,4,6", "anks 1,4,6"},
-        {STEPS "[rank0]: RuntimeError: [Rank 0]: Ranks 2, 5 failed to pass monitoredBarrier in "
-               "1800000 ms\n",
-         "cpu_stall", "2,5", "never entered the barrier"},
-        {STEPS "tensors were submitted by subset of ranks and are waiting for remainder of ranks\n"
-               "Missing ranks:\n1: [grad/a, grad/b]\n",
-         "cpu_stall", "1", "(grad/a, grad/b)"},
-        {"E0314 10:09:38.594192 1044 coordination_service.cc:1031] /job:jax_worker/replica:0/"
-         "task:5 unexpectedly disconnected. The task may have crashed.\n",
-         "peer_died", "5", "ank 5"},
+    static const struct test_log_row rows[] = {
+        {"peer_died", "1,4,6", "anks 1,4,6",
+         STEPS "2026-03-14 10:20:00 ERROR supervisor: ranks 1, 4 and 6 have sent no heartbeat for "
+               "600 s; ending the job\n"},
+        {"cpu_stall", "2,5", "never entered the barrier",
+         STEPS "[rank0]: RuntimeError: [Rank 0]: Ranks 2, 5 failed to pass monitoredBarrier in "
+               "1800000 ms\n"},
+        {"cpu_stall", "1", "(grad/a, grad/b)",
+         STEPS "tensors were submitted by subset of ranks and are waiting for remainder of ranks\n"
+               "Missing ranks:\n1: [grad/a, grad/b]\n"},
+        {"peer_died", "5", "ank 5",
+         "E0314 10:09:38.594192 1044 coordination_service.cc:1031] /job:jax_worker/replica:0/"
+         "task:5 unexpectedly disconnected. The task may have crashed.\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 /* A line of no rank is of the only process that ended by itself, not of one that was killed. */
@@ -118,34 +107,34 @@ static void speakers__the_one_that_ended(void **state)
 #define FAILED(code)                                                                               \
     "failed (exitcode: " code ") local_rank: 1 (pid: 4021) of binary: python\n"                    \
     "  rank      : 1 (local_rank: 1)\n  exitcode  : " code " (pid: 4021)\n"
-    static const struct row rows[] = {
-        {STEPS FAULT FAILED("-6"), "cuda_error", "1", "Rank 1"},
-        {STEPS FAULT FAILED("-9"), "cuda_error", "", "A process"},
+    static const struct test_log_row rows[] = {
+        {"cuda_error", "1", "Rank 1", STEPS FAULT FAILED("-6")},
+        {"cuda_error", "", "A process", STEPS FAULT FAILED("-9")},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 /* What machines and launchers say. */
 static void speakers__machines(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
-        {STEPS "[mpiexec@n1] APPLICATION TIMED OUT, TIMEOUT = 3600s\n", "scheduler", "", "TIMED"},
-        {STEPS "fjob: resource allocation expired\n", "scheduler", "", "expired"},
-        {"srun: error: Task launch for StepId=81.0 failed on node n21: Prolog failed\n", "host", "",
-         "Prolog failed"},
-        {"g7:77:701 [7] misc/socket.cc:588 NCCL WARN socketCreate: Socket creation failed : Too "
-         "many open files\n",
-         "host", "", "Too many open files"},
-        {"[c7:5122:0:5130] Caught signal 11 (Segmentation fault: address not mapped)\n",
-         "application_error", "", "Process 5122 on c7 met a segmentation fault"},
-        {"slurmstepd-n14: error: Detected 1 oom_kill event in StepId=55.0. Some of the step tasks "
-         "have been OOM Killed.\n",
-         "host", "", "n14"},
-        {STEPS "2026-03-14 10:12:00 ERROR guard: loss 390.6 is 170x its median, aborting run\n",
-         "numerical_divergence", "", "loss 390.6"},
+    static const struct test_log_row rows[] = {
+        {"scheduler", "", "TIMED", STEPS "[mpiexec@n1] APPLICATION TIMED OUT, TIMEOUT = 3600s\n"},
+        {"scheduler", "", "expired", STEPS "fjob: resource allocation expired\n"},
+        {"host", "", "Prolog failed",
+         "srun: error: Task launch for StepId=81.0 failed on node n21: Prolog failed\n"},
+        {"host", "", "Too many open files",
+         "g7:77:701 [7] misc/socket.cc:588 NCCL WARN socketCreate: Socket creation failed : Too "
+         "many open files\n"},
+        {"application_error", "", "Process 5122 on c7 met a segmentation fault",
+         "[c7:5122:0:5130] Caught signal 11 (Segmentation fault: address not mapped)\n"},
+        {"host", "", "n14",
+         "slurmstepd-n14: error: Detected 1 oom_kill event in StepId=55.0. Some of the step tasks "
+         "have been OOM Killed.\n"},
+        {"numerical_divergence", "", "loss 390.6",
+         STEPS "2026-03-14 10:12:00 ERROR guard: loss 390.6 is 170x its median, aborting run\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 /* Megatron counts its NaN iterations and prints no loss for them; one is an accident. */
@@ -155,11 +144,11 @@ static void speakers__counted_nans(void **state)
 #define ROW(n, nan)                                                                                \
     " [2026-03-14 10:00:0" n "] iteration " n "/ 900 | loss scale: 1.0 | number of skipped "       \
     "iterations: " nan " | number of nan iterations: " nan " |\n"
-    static const struct row rows[] = {
-        {STEPS ROW("3", "0") ROW("4", "1") ROW("5", "1"), "numerical_divergence", "",
-         "nan iterations: 1"},
+    static const struct test_log_row rows[] = {
+        {"numerical_divergence", "", "nan iterations: 1",
+         STEPS ROW("3", "0") ROW("4", "1") ROW("5", "1")},
     };
-    check(rows, 1);
+    test_log_rows_say(rows, 1);
     struct test_log log;
     test_log_text(&log, "job.out", STEPS ROW("3", "0") ROW("4", "0") ROW("5", "1"));
     assert_null(log.failure);

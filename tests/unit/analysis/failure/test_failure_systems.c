@@ -11,72 +11,59 @@
 
 #include <cmocka.h>
 
-#define STEPS                                                                                      \
-    "step: 1 loss: 4.0\nstep: 2 loss: 3.9\nstep: 3 loss: 3.8\nstep: 4 loss: 3.7\n"                 \
-    "step: 5 loss: 3.6\nstep: 6 loss: 3.5\nstep: 7 loss: 3.4\nstep: 8 loss: 3.3\n"
 #define TRACEBACK "Traceback (most recent call last):\n"
-
-struct row {
-    const char *cls, *roots;
-    const char *says; /* in the headline */
-    const char *text;
-};
-
-static void check(const struct row *rows, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        test_log_says(rows[i].text, rows[i].cls, rows[i].roots, rows[i].says);
-    }
-}
 
 static void systems__limits_of_batch_systems(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
+    static const struct test_log_row rows[] = {
         {"scheduler", "", "walltime 14428",
-         STEPS "=>> PBS: job killed: walltime 14428 exceeded limit 14400\n"},
+         TEST_LOG_STEPS "=>> PBS: job killed: walltime 14428 exceeded limit 14400\n"},
         {"host", "", "mem 131072000kb",
-         STEPS "=>> PBS: job killed: mem 131072000kb exceeded limit 125829120kb\n"},
+         TEST_LOG_STEPS "=>> PBS: job killed: mem 131072000kb exceeded limit 125829120kb\n"},
         {"scheduler", "", "TERM_RUNLIMIT",
-         STEPS "TERM_RUNLIMIT: job killed after reaching LSF run time limit.\nExited with exit "
-               "code 140.\n"},
+         TEST_LOG_STEPS
+         "TERM_RUNLIMIT: job killed after reaching LSF run time limit.\nExited with exit "
+         "code 140.\n"},
         {"host", "", "TERM_MEMLIMIT",
-         STEPS "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\n"},
+         TEST_LOG_STEPS "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\n"},
         {"host", "", "h_vmem",
-         STEPS "03/14/2026 10:04:01|  main|n6|W|job 8812.1 exceeds job hard "
-               "limit \"h_vmem\" of queue \"gpu.q@n6\" - sending SIGKILL\n"},
+         TEST_LOG_STEPS "03/14/2026 10:04:01|  main|n6|W|job 8812.1 exceeds job hard "
+                        "limit \"h_vmem\" of queue \"gpu.q@n6\" - sending SIGKILL\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 static void systems__ends_as_others_report_them(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
-        {"unknown", "", "SIGKILL", STEPS "command terminated with exit code 137\n"},
+    static const struct test_log_row rows[] = {
+        {"unknown", "", "SIGKILL", TEST_LOG_STEPS "command terminated with exit code 137\n"},
         {"unknown", "", "SIGKILL",
-         STEPS "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
-               "=   PID 3312 RUNNING AT c-09\n=   EXIT CODE: 9\n"},
+         TEST_LOG_STEPS "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+                        "=   PID 3312 RUNNING AT c-09\n=   EXIT CODE: 9\n"},
         {"application_error", "6", "MPI_Abort with error code 5",
-         STEPS "Abort(5) on node 6 (rank 6 in comm 0): application called "
-               "MPI_Abort(MPI_COMM_WORLD, 5) - process 6\n"},
+         TEST_LOG_STEPS "Abort(5) on node 6 (rank 6 in comm 0): application called "
+                        "MPI_Abort(MPI_COMM_WORLD, 5) - process 6\n"},
         {"unknown", "", "code 3",
-         STEPS "Mar 14 10:04:09 n6 systemd[1]: train.service: Main process exited, code=exited, "
-               "status=3/NOTIMPLEMENTED\n"},
+         TEST_LOG_STEPS
+         "Mar 14 10:04:09 n6 systemd[1]: train.service: Main process exited, code=exited, "
+         "status=3/NOTIMPLEMENTED\n"},
         {"application_error", "", "SIGSEGV",
-         STEPS "Mar 14 10:04:09 n6 systemd[1]: train.service: Main process exited, code=dumped, "
-               "status=11/SEGV\n"},
+         TEST_LOG_STEPS
+         "Mar 14 10:04:09 n6 systemd[1]: train.service: Main process exited, code=dumped, "
+         "status=11/SEGV\n"},
         {"application_error", "", "index out of bounds",
-         STEPS "thread '<unnamed>' panicked at src/tokenizer/mod.rs:512:41:\n"
-               "index out of bounds: the len is 128 but the index is 128\n"},
+         TEST_LOG_STEPS "thread '<unnamed>' panicked at src/tokenizer/mod.rs:512:41:\n"
+                        "index out of bounds: the len is 128 but the index is 128\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 static void systems__containers_and_machines(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
+    static const struct test_log_row rows[] = {
         {"scheduler", "", "sft-0",
          "2026-03-14T10:00:02Z  Warning  Failed   pod/sft-0  Failed to "
          "pull image \"registry.local/ml/train:v9\"\n"},
@@ -90,10 +77,10 @@ static void systems__containers_and_machines(void **state)
          "Mar 14 10:00:18 n3 kernel: LustreError: 167-0: "
          "scratch-OST0003: This client was evicted by scratch-OST0003\n"},
         {"scheduler", "", "taken back",
-         STEPS "2026-03-14T10:04:05Z Spot instance interruption "
-               "notice received: action=terminate\n"},
+         TEST_LOG_STEPS "2026-03-14T10:04:05Z Spot instance interruption "
+                        "notice received: action=terminate\n"},
     };
-    check(rows, sizeof rows / sizeof *rows);
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
 /* An end with code 0 is none, and a program that speaks of codes goes on. */
@@ -101,10 +88,12 @@ static void systems__good_ends_are_none(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        STEPS "container trainer exited with code 0\n",
-        STEPS "2026-03-14 10:02:45 INFO evaluation: 3 of 164 programs ended with exit code 1\n",
-        STEPS "Mar 14 10:04:09 n6 systemd[1]: train.service: Main process exited, code=exited, "
-              "status=0/SUCCESS\n"};
+        TEST_LOG_STEPS "container trainer exited with code 0\n",
+        TEST_LOG_STEPS
+        "2026-03-14 10:02:45 INFO evaluation: 3 of 164 programs ended with exit code 1\n",
+        TEST_LOG_STEPS
+        "Mar 14 10:04:09 n6 systemd[1]: train.service: Main process exited, code=exited, "
+        "status=0/SUCCESS\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct test_log log;
         test_log_text(&log, "job.out", texts[i]);
@@ -117,23 +106,23 @@ static void systems__good_ends_are_none(void **state)
 static void systems__a_traceback_ends_its_own_stream(void **state)
 {
     (void)state;
-    static const struct row rows[] = {
+    static const struct test_log_row rows[] = {
         {"application_error", "1", "KeyError",
          "[rank1]: " TRACEBACK "[rank1]:   File \"train.py\", line 9, in main\n"
-         "[rank1]: KeyError: 'tokens'\n" STEPS},
+         "[rank1]: KeyError: 'tokens'\n" TEST_LOG_STEPS},
         {"application_error", "1", "rank 1",
          "-- Process 1 terminated with the following error:\n" TRACEBACK
          "  File \"fit.py\", line 5, in go\nKeyError: 'pixel_values'\n"},
         {"application_error", "3", "no batch within 30 s",
-         STEPS "[rank3]: " TRACEBACK "[rank3]:   File \"train.py\", line 9, in main\n"
-               "[rank3]: TimeoutError: no batch within 30 s\n"},
+         TEST_LOG_STEPS "[rank3]: " TRACEBACK "[rank3]:   File \"train.py\", line 9, in main\n"
+                        "[rank3]: TimeoutError: no batch within 30 s\n"},
     };
-    check(rows + 0, 1);
+    test_log_rows_say(rows + 0, 1);
     struct test_log log;
     test_log_text(&log, "job.out", rows[1].text);
     test_log_expect(&log, rows[1].cls, rows[1].roots);
     test_log_close(&log);
-    check(rows + 2, 1);
+    test_log_rows_say(rows + 2, 1);
     test_log_text(&log, "job.out",
                   "[rank1]: step: 0 loss: 4.0\n[rank1]: " TRACEBACK
                   "[rank1]:   File \"train.py\", line 9, in main\n"

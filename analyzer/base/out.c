@@ -46,6 +46,18 @@ void inq_out_text(struct inq_out *out, const char *text)
     inq_out_bytes(out, text, strlen(text));
 }
 
+void inq_out_quoted(struct inq_out *out, const char *text)
+{
+    inq_out_bytes(out, "\"", 1);
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p == '"') {
+            inq_out_bytes(out, "\"", 1);
+        }
+        inq_out_bytes(out, p, 1);
+    }
+    inq_out_bytes(out, "\"", 1);
+}
+
 void inq_out_printf(struct inq_out *out, const char *fmt, ...)
 {
     if (out->code != INQ_OK) {

@@ -41,11 +41,11 @@ static int count_pairs(const struct inq_exchange *all, size_t n, struct inq_map 
 {
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i + 1 < n; i++) {
-        uint32_t seen = 0;
-        uint64_t key = pair_key(all[i].side, all[i + 1].side);
         bool together = all[i + 1].end_ns - all[i].end_ns <= SAME_END_NS;
-        (void)inq_map_get(votes, key, &seen);
         if (together && all[i].side != all[i + 1].side) {
+            uint64_t key = pair_key(all[i].side, all[i + 1].side);
+            uint32_t seen = 0;
+            (void)inq_map_get(votes, key, &seen);
             code = inq_map_put(votes, key, ++seen, err);
             most[all[i].side] = seen > most[all[i].side] ? seen : most[all[i].side];
             most[all[i + 1].side] = seen > most[all[i + 1].side] ? seen : most[all[i + 1].side];

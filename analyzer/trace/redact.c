@@ -159,18 +159,13 @@ static const char *class_word(const char *name)
 
 static int keep_token(struct inq_redaction *r, uint32_t id, const char *token, struct inq_err *err)
 {
-    if (id >= r->cap_tokens) {
-        size_t cap = 2 * (size_t)id + 64;
-        const char **tokens = inq_mem_realloc(r->tokens, cap * sizeof *tokens);
-        if (tokens == NULL) {
-            return inq_err_set(err, INQ_NOMEM, "no memory for tokens");
-        }
-        r->tokens = tokens;
-        r->cap_tokens = cap;
+    int code = inq_mem_grow(&r->tokens, &r->cap_tokens, (size_t)id + 1, sizeof *r->tokens,
+                            UINT32_MAX, err);
+    if (code == INQ_OK) {
+        r->tokens[id] = token;
+        r->n_tokens = (size_t)id + 1;
     }
-    r->tokens[id] = token;
-    r->n_tokens = (size_t)id + 1;
-    return INQ_OK;
+    return code;
 }
 
 /* "0node-7": what the table of names holds of a name; NULL when memory is out. */
@@ -240,18 +235,6 @@ static int compare_entries(const void *a, const void *b, void *ctx)
     return strcmp(inq_strtab_get(names, *x), inq_strtab_get(names, *y));
 }
 
-static void write_quoted(struct inq_out *out, const char *text)
-{
-    inq_out_text(out, "\"");
-    for (const char *p = text; *p != '\0'; p++) {
-        inq_out_bytes(out, p, 1);
-        if (*p == '"') {
-            inq_out_text(out, "\"");
-        }
-    }
-    inq_out_text(out, "\"");
-}
-
 int inq_redaction_map(const struct inq_redaction *redaction, struct inq_sink sink,
                       struct inq_err *err)
 {
@@ -270,7 +253,7 @@ int inq_redaction_map(const struct inq_redaction *redaction, struct inq_sink sin
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
         const char *entry = inq_strtab_get(&redaction->names, order[i]);
         inq_out_printf(&out, "%s,", kind_texts[entry[0] - '0']);
-        write_quoted(&out, entry + 1);
+        inq_out_quoted(&out, entry + 1);
         inq_out_printf(&out, ",%s\r\n", redaction->tokens[order[i]]);
     }
     inq_mem_free(order);

@@ -24,6 +24,8 @@ extern "C" {
 INQ_API void inq_out_bytes(struct inq_out *out, const char *bytes, size_t n);
 INQ_API void inq_out_text(struct inq_out *out, const char *text);
 INQ_API void inq_out_printf(struct inq_out *out, const char *fmt, ...) INQ_PRINTF(2, 3);
+/* `text` in double quotes, its own doubled (RFC 4180, 2.7). */
+INQ_API void inq_out_quoted(struct inq_out *out, const char *text);
 /* Hands buffered bytes to `write` (no-op in memory mode); returns `code`. */
 INQ_API int inq_out_flush(struct inq_out *out, struct inq_err *err);
 /* Ends a document that was written with `code`: hands over what is buffered, or says that `what`

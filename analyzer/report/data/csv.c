@@ -11,14 +11,7 @@ static void write_text(struct inq_out *out, const char *text)
         inq_out_text(out, text);
         return;
     }
-    inq_out_text(out, "\"");
-    for (const char *p = text; *p != '\0'; p++) {
-        if (*p == '"') {
-            inq_out_text(out, "\"");
-        }
-        inq_out_bytes(out, p, 1);
-    }
-    inq_out_text(out, "\"");
+    inq_out_quoted(out, text);
 }
 
 static int write_row(void *ctx, const struct inq_report_table *shape,

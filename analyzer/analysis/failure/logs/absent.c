@@ -50,6 +50,13 @@ static bool all_said(const struct inq_log_case *c, const struct inq_log_mark *ma
     return all;
 }
 
+/* Something else ended this process: it is no cause. */
+static void make_victim(struct inq_log_mark *mark)
+{
+    mark->means.role = INQ_LOG_VICTIM;
+    mark->means.weight = 0;
+}
+
 /* Exit codes of processes that gave up because they had lost others: those of ranks that say so,
  * and where such words name no rank, all of the usual code, but for the one that mpirun names. */
 static void excuse_exits(struct inq_log_case *c, const struct ranks *ranks, size_t n_unnamed)
@@ -72,8 +79,7 @@ static void excuse_exits(struct inq_log_case *c, const struct ranks *ranks, size
         bool named = strstr(mark->event->text, "Process name") != NULL;
         bool unnamed = gave_up && mark->event->code == 1 && n_unnamed > 0 && !said && !named;
         if ((said && (gave_up || aborted)) || unnamed || (aborted && timed_out)) {
-            mark->means.role = INQ_LOG_VICTIM;
-            mark->means.weight = 0;
+            make_victim(mark);
         }
     }
 }
@@ -95,8 +101,7 @@ static void excuse_terminated(struct inq_log_case *c, const struct ranks *ranks)
         bool stopped =
             inq_log_is_end(mark->event->kind) && strcmp(mark->means.sub, "terminated") == 0;
         if (stopped && (!sent || mark->rank < 0 || was_told(ranks, mark->rank))) {
-            mark->means.role = INQ_LOG_VICTIM;
-            mark->means.weight = 0;
+            make_victim(mark);
         }
     }
 }
@@ -201,8 +206,7 @@ static int excuse(struct inq_log_case *c, struct inq_err *err)
         bool killed = (event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_EXIT_ROW) &&
                       inq_log_signal(event->code) == 9;
         if (killed && event->pid >= 0 && inq_map_get(&told, (uint64_t)event->pid, &value)) {
-            mark->means.role = INQ_LOG_VICTIM;
-            mark->means.weight = 0;
+            make_victim(mark);
         }
     }
     inq_map_release(&told);
@@ -226,8 +230,7 @@ static int excuse_follow_ups(struct inq_log_case *c, struct inq_err *err)
         bool known = inq_map_get(&first, key, &at);
         if (mark->event->code == CONTEXT_SWITCH && known &&
             c->marks[at].event->line < mark->event->line) {
-            mark->means.role = INQ_LOG_VICTIM;
-            mark->means.weight = 0;
+            make_victim(mark);
         }
         if (mark->means.cls == INQ_FAILURE_CUDA_ERROR && !known) {
             code = inq_map_put(&first, key, i, err);

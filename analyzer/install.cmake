@@ -6,9 +6,14 @@ install(TARGETS inquest inquest_static inquest_shared
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET inquest_mpi)
+    install(TARGETS inquest_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mpi)
+    install(FILES analyzer/man/inquest-mpi.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT mpi)
+endif()
 install(DIRECTORY include/inquest DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 file(GLOB man_commands CONFIGURE_DEPENDS analyzer/man/*.1)
+list(FILTER man_commands EXCLUDE REGEX inquest-mpi)
 file(GLOB man_library CONFIGURE_DEPENDS analyzer/man/*.3)
 file(GLOB man_formats CONFIGURE_DEPENDS analyzer/man/*.5)
 file(GLOB man_pages CONFIGURE_DEPENDS analyzer/man/*.7)
@@ -90,5 +95,13 @@ find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(DPKG_SHLIBDEPS)
 if(DPKG_SHLIBDEPS)
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+# a package of its own, so that nobody else needs MPI's libraries
+if(TARGET inquest_mpi)
+    set(CPACK_DEB_COMPONENT_INSTALL ON)
+    set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME inquest)
+    set(CPACK_DEBIAN_MPI_PACKAGE_NAME inquest-mpi)
+    set(CPACK_DEBIAN_MPI_PACKAGE_SECTION devel)
+    set(CPACK_COMPONENT_MPI_DESCRIPTION "inquest on many machines at once, under MPI")
 endif()
 include(CPack)

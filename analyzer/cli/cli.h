@@ -186,6 +186,19 @@ struct inq_cli_input {
     uint64_t device, inode;
 };
 
+/* How the files under cli->words are read: by this process, or by several together (mpi/). Both
+ * functions fail as those of the library do that read runs and write partials. */
+struct inq_cli_reading {
+    int (*run)(const struct inq_cli *cli, const struct inq_ingest_options *options,
+               struct inq_run **run, struct inq_err *err);
+    int (*partials)(const struct inq_cli *cli, const char *folder,
+                    const struct inq_ingest_options *options, struct inq_partials *partials,
+                    struct inq_err *err);
+    const char *const *commands; /* that the program has; NULL: all */
+    const char *others;          /* what to do about the others */
+    bool launched; /* what is printed goes to a launcher, even where it holds a terminal to it */
+};
+
 /* All of them, in one place for a command and the copies of its arguments that it reads runs with.
  */
 struct inq_cli_inputs {
@@ -196,6 +209,7 @@ struct inq_cli_inputs {
 /* What the arguments say. Strings point into argv. */
 struct inq_cli {
     const struct inq_command *command;
+    const struct inq_cli_reading *reading;
     bool bare; /* no command was named: analyze */
     bool given[INQ_OPT_COUNT];
     const char *value[INQ_OPT_COUNT]; /* NULL: not given or a flag */
@@ -214,6 +228,8 @@ struct inq_cli {
 /* Reads argv into *cli; `words` is the caller's to free with inq_cli_release. Returns INQ_EXIT_OK,
  * or INQ_EXIT_USAGE after having said what is wrong. */
 int inq_cli_parse(int argc, char **argv, struct inq_cli *cli);
+/* The whole program, but for how it reads; returns its exit status. */
+int inq_cli_main(int argc, char **argv, const struct inq_cli_reading *reading);
 void inq_cli_release(struct inq_cli *cli);
 /* The value of the option's next appearance from said[*at] on, moving *at past it; NULL: no more.
  */
@@ -261,6 +277,9 @@ void inq_cli_note(const struct inq_cli *cli, const char *fmt, ...) INQ_PRINTF(2,
 
 /* ---- terminal -------------------------------------------------------------------------------- */
 
+/* Whether somebody reads this descriptor of the program's on a terminal. */
+bool inq_cli_on_terminal(const struct inq_cli *cli, int fd);
+
 struct inq_cli_progress {
     bool enabled, shown;
     int64_t start_ns, last_ns;
@@ -276,8 +295,6 @@ void inq_cli_progress_clear(struct inq_cli_progress *progress);
 void inq_cli_signals_init(void);
 /* The signal that asked us to stop, or 0. */
 int inq_cli_interrupted(void);
-/* Whether it was, for the options of what takes long. */
-bool inq_cli_wants_stop(void *ctx);
 
 /* ---- reading and writing --------------------------------------------------------------------- */
 

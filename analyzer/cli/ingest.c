@@ -114,7 +114,7 @@ int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run)
         .progress = inq_cli_progress_tick,
         .progress_ctx = &progress,
     };
-    int code = inq_ingest(cli->words, cli->n_words, &options, run, &err);
+    int code = cli->reading->run(cli, &options, run, &err);
     inq_cli_progress_clear(&progress);
     if (code != INQ_OK) {
         return inq_cli_fail(cli, &err, NULL);

@@ -11,6 +11,8 @@
 #include "trace/telemetry/telemetry.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Progress is for people: not more often than this. */
 #define REPORT_EVERY_NS INT64_C(50000000)
@@ -325,13 +327,32 @@ static int read_source(struct reading *reading, struct inq_err *err)
     return judge(shard, reader, code, &why, inq_source_delivered(source), err);
 }
 
+static int compare_names(const void *key, const void *element)
+{
+    return strcmp(key, ((const struct inq_ingest_blob *)element)->name);
+}
+
+/* Where the file's bytes are: in its partial, if that was given. */
+static struct inq_source_part find_bytes(const struct inq_ingest_options *options,
+                                         const struct inq_walk_file *file)
+{
+    const struct inq_ingest_blob *partial =
+        options->n_partials > 0 ? bsearch(file->path, options->partials, options->n_partials,
+                                          sizeof *options->partials, compare_names)
+                                : NULL;
+    return partial == NULL
+               ? file->part
+               : (struct inq_source_part){.bytes = partial->bytes, .fd = -1, .size = partial->n};
+}
+
 static int read_file(struct reading *reading, bool threaded, struct inq_err *err)
 {
     struct inq_shard *shard = reading->shard;
     struct inq_source_options options = {.threaded = threaded, .tick = tick, .tick_ctx = reading};
     struct inq_err why = {0};
     const struct inq_walk_file *file = &reading->intake->walk->files[reading->index];
-    int code = inq_source_open_part(file->path, &file->part, &options, &reading->source, &why);
+    struct inq_source_part part = find_bytes(reading->intake->options, file);
+    int code = inq_source_open_part(file->path, &part, &options, &reading->source, &why);
     if (code != INQ_OK) {
         shard->file.format = "unknown";
         return code == INQ_NOMEM ? inq_err_set(err, INQ_NOMEM, "%s", why.message)

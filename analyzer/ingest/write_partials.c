@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths in, one partial a file out. */
+/* Paths in, one partial a file out: into a folder, or handed over. */
 #include "inquest/ingest.h"
 
 #include "base/hash.h"
@@ -18,9 +18,11 @@
 struct job {
     struct inq_walk walk;
     const char *folder;
-    size_t share, n_shares; /* at least one */
-    pthread_mutex_t counting;
+    size_t share, n_shares;   /* at least one */
+    pthread_mutex_t counting; /* and handing over */
     struct inq_partials *partials;
+    inq_take_partial *take; /* NULL: into the folder */
+    void *take_ctx;
 };
 
 /* What fills one partial. */
@@ -120,7 +122,7 @@ static bool is_done(void *ctx, size_t file)
     return done;
 }
 
-static int take(void *ctx, size_t file, struct inq_shard *shard, struct inq_err *err)
+static int write_one(void *ctx, size_t file, struct inq_shard *shard, struct inq_err *err)
 {
     struct job *job = ctx;
     const struct inq_walk_file *of = &job->walk.files[file];
@@ -145,29 +147,77 @@ static int take(void *ctx, size_t file, struct inq_shard *shard, struct inq_err 
     return code;
 }
 
+/* Another share's, or what whoever gets the others reads as well itself. */
+static bool is_left(void *ctx, size_t file)
+{
+    const struct job *job = ctx;
+    const char *path = job->walk.files[file].path;
+    size_t n = strlen(path);
+    size_t suffix = sizeof INQ_PARTIAL_SUFFIX - 1;
+    return !is_mine(job, file) ||
+           (n > suffix && strcmp(path + n - suffix, INQ_PARTIAL_SUFFIX) == 0);
+}
+
+static int hand_over(void *ctx, size_t file, struct inq_shard *shard, struct inq_err *err)
+{
+    struct job *job = ctx;
+    const struct inq_walk_file *of = &job->walk.files[file];
+    const struct inq_partial_origin unknown = {0};
+    struct inq_out out = {0};
+    if (!shard->file.read || shard->n_ranks == 0 || of->cut != NULL) {
+        return INQ_OK;
+    }
+    int code = inq_partial_write(shard, NULL, &unknown, &out, err);
+    if (code == INQ_OK) {
+        const struct inq_ingest_blob partial = {of->path, out.buf, out.len};
+        (void)pthread_mutex_lock(&job->counting);
+        code = job->take(job->take_ctx, &partial, err);
+        (void)pthread_mutex_unlock(&job->counting);
+    }
+    inq_out_release(&out);
+    return code;
+}
+
+/* `options` may be NULL. */
+static int make_partials(struct job *job, const char *const *paths, size_t n_paths,
+                         const struct inq_ingest_options *options, struct inq_err *err)
+{
+    static const struct inq_ingest_options defaults;
+    struct inq_ingest_options reading = options != NULL ? *options : defaults;
+    struct inq_intake_each each = {is_done, write_one, job};
+    job->share = reading.share;
+    job->n_shares = reading.n_shares > 0 ? reading.n_shares : 1;
+    if (job->share >= job->n_shares) {
+        return inq_err_set(err, INQ_USAGE, "there is no share %zu of %zu: they count from 0",
+                           job->share, job->n_shares);
+    }
+    if (job->take != NULL) {
+        each.is_done = is_left;
+        each.take = hand_over;
+    } else {
+        reading.operators = true; /* whoever reads the partial may want them */
+    }
+    (void)pthread_mutex_init(&job->counting, NULL);
+    int code = inq_walk_paths(paths, n_paths, &job->walk, err);
+    code = code == INQ_OK ? inq_intake_each(&job->walk, &reading, &each, err) : code;
+    inq_walk_release(&job->walk);
+    (void)pthread_mutex_destroy(&job->counting);
+    return code;
+}
+
 int inq_ingest_partials(const char *const *paths, size_t n_paths, const char *folder,
                         const struct inq_ingest_options *options, struct inq_partials *partials,
                         struct inq_err *err)
 {
-    static const struct inq_ingest_options defaults;
-    struct inq_ingest_options reading = options != NULL ? *options : defaults;
-    struct job job = {.folder = folder,
-                      .share = reading.share,
-                      .n_shares = reading.n_shares > 0 ? reading.n_shares : 1,
-                      .counting = PTHREAD_MUTEX_INITIALIZER,
-                      .partials = partials};
+    struct job job = {.folder = folder, .partials = partials};
     *partials = (struct inq_partials){0};
-    if (job.share >= job.n_shares) {
-        return inq_err_set(err, INQ_USAGE, "there is no share %zu of %zu: they count from 0",
-                           job.share, job.n_shares);
-    }
-    reading.operators = true; /* whoever reads the partial may want them */
-    int code = inq_walk_paths(paths, n_paths, &job.walk, err);
-    if (code == INQ_OK) {
-        const struct inq_intake_each each = {is_done, take, &job};
-        code = inq_intake_each(&job.walk, &reading, &each, err);
-    }
-    inq_walk_release(&job.walk);
-    (void)pthread_mutex_destroy(&job.counting);
-    return code;
+    return make_partials(&job, paths, n_paths, options, err);
+}
+
+int inq_ingest_traces(const char *const *paths, size_t n_paths,
+                      const struct inq_ingest_options *options, inq_take_partial *take, void *ctx,
+                      struct inq_err *err)
+{
+    struct job job = {.take = take, .take_ctx = ctx};
+    return make_partials(&job, paths, n_paths, options, err);
 }

@@ -18,6 +18,13 @@ struct inq_progress {
     const char *pipe; /* read into memory before all else: bytes_done of it are there; else NULL */
 };
 
+/* A file that is in memory, as one on disk might be. */
+struct inq_ingest_blob {
+    const char *name; /* as its path would be */
+    const void *bytes;
+    size_t n;
+};
+
 /* Zero-initialised options are the defaults. */
 struct inq_ingest_options {
     int jobs; /* threads; 0: all cores */
@@ -25,9 +32,13 @@ struct inq_ingest_options {
     bool operators; /* which operator launched what, with its input shapes: takes time to read */
     uint64_t memory_limit; /* bytes of model; 0: three quarters of what the system allows */
     const char *temp_dir;  /* for what archives must be decompressed to; NULL: /tmp */
-    /* inq_ingest_partials takes only every n_shares-th file, from file number `share` on, in the
-     * order of their paths; an archive is one file. 0 shares: all. */
+    /* Functions that make partials take only every n_shares-th file, from file number `share` on,
+     * in the order of their paths; an archive is one file. 0 shares: all. */
     size_t share, n_shares;
+    /* inq_ingest reads these instead of the files that they are named after and were made of by
+     * inq_ingest_traces. Borrowed; sorted by name as strcmp does. */
+    const struct inq_ingest_blob *partials;
+    size_t n_partials;
     /* Called now and then, from one thread at a time; non-zero return cancels. May be NULL. */
     int (*progress)(void *ctx, const struct inq_progress *progress);
     void *progress_ctx;
@@ -65,13 +76,6 @@ struct inq_limit_info {
 /* The i-th of them; NULL past the last. */
 INQ_API const struct inq_limit_info *inq_limit_at(size_t i);
 
-/* A file that is in memory, as one on disk might be. */
-struct inq_ingest_blob {
-    const char *name; /* as its path would be */
-    const void *bytes;
-    size_t n;
-};
-
 /* As inq_ingest over files that are borrowed from memory. */
 INQ_API int inq_ingest_memory(const struct inq_ingest_blob *blobs, size_t n_blobs,
                               const struct inq_ingest_options *options, struct inq_run **run,
@@ -94,6 +98,18 @@ struct inq_partials {
 INQ_API int inq_ingest_partials(const char *const *paths, size_t n_paths, const char *folder,
                                 const struct inq_ingest_options *options,
                                 struct inq_partials *partials, struct inq_err *err);
+
+/* Takes one partial, which is gone when it returns; what it fails with ends the ingest. */
+typedef int inq_take_partial(void *ctx, const struct inq_ingest_blob *partial, struct inq_err *err);
+
+/* Hands the partial of every trace over to `take`, one at a time, by any thread, under the name of
+ * its file; options->operators says whether operators are in it. What is no trace, cannot be read
+ * or is a partial already is left to inq_ingest, which takes what was handed over as
+ * options->partials, and then gives the same run as without. Fails as inq_ingest does, with
+ * INQ_USAGE when there is no such share, and with what `take` fails with. */
+INQ_API int inq_ingest_traces(const char *const *paths, size_t n_paths,
+                              const struct inq_ingest_options *options, inq_take_partial *take,
+                              void *ctx, struct inq_err *err);
 
 #ifdef __cplusplus
 }

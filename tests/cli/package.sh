@@ -13,11 +13,21 @@ trap 'rm -rf "$work"' EXIT
 
 (cd "$build_dir" && "${CPACK:-cpack}" -G DEB -B "$work/packages" \
     >"$work/log" 2>&1) || { cat "$work/log"; exit 1; }
-deb=$(echo "$work"/packages/*.deb)
+deb=$(echo "$work"/packages/inquest_*.deb)
 dpkg-deb --field "$deb" Depends >"$work/depends"
 for library in libc6 libcjson1 libgomp1 zlib1g; do
     grep -q "$library" "$work/depends" || { echo "not a dependency: $library"; cat "$work/depends"; exit 1; }
 done
+# inquest-mpi has a package of its own, if it was built
+if [ -e "$build_dir/replay/inquest-mpi" ]; then
+    dpkg-deb --contents "$work"/packages/inquest-mpi_*.deb >"$work/mpi"
+else
+    echo ' ./usr/bin/inquest-mpi' >"$work/mpi"
+fi
+if grep -q 'mpi' "$work/depends" || ! grep -q '/usr/bin/inquest-mpi$' "$work/mpi"; then
+    echo "MPI belongs into inquest-mpi's package"
+    exit 1
+fi
 root=$work/root
 mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
 touch "$root/var/lib/dpkg/status"

@@ -39,6 +39,7 @@ door '(isa-l|igzip)' 'analyzer/ingest/source/gzip'
 door '(zstd|lz4|lzma|bzlib)' 'analyzer/ingest/(source/frames|partial/write)\.c'
 door 'cjson/' 'analyzer/base/json_read\.c'
 door 'sqlite3\.h' 'analyzer/ingest/nsys/|analyzer/report/render/sqlite/'
+door 'mpi\.h' 'analyzer/cli/mpi/'
 door 'omp\.h' 'analyzer/base/par\.c'
 door '(cuda|cublas|nccl)' 'replay/cuda/'
 if grep -rnE '#pragma omp' analyzer replay include | grep -v '^analyzer/base/par\.c'; then

@@ -70,7 +70,7 @@ int inq_cmd_ingest(struct inq_cli *cli)
             "'%.100s' is no share like 0/16, the first of 16, to 15/16, the last", share);
     }
     inq_cli_progress_init(cli, &progress);
-    int code = inq_ingest_partials(cli->words, cli->n_words, dir, &options, &partials, &err);
+    int code = cli->reading->partials(cli, dir, &options, &partials, &err);
     inq_cli_progress_clear(&progress);
     if (code != INQ_OK) {
         return inq_cli_fail(cli, &err, NULL);

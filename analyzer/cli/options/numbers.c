@@ -30,6 +30,12 @@ int inq_cli_whole(const struct inq_cli *cli, enum inq_option_id id, int64_t leas
     return INQ_EXIT_OK;
 }
 
+static bool wants_stop(void *ctx)
+{
+    (void)ctx;
+    return inq_cli_interrupted() != 0;
+}
+
 int inq_cli_execution(const struct inq_cli *cli, struct inq_replay_options *options)
 {
     enum { MOST_REPEATS = 100000 };
@@ -39,7 +45,7 @@ int inq_cli_execution(const struct inq_cli *cli, struct inq_replay_options *opti
                                            .work = (enum inq_work_mode)cli->choice[INQ_OPT_WORK],
                                            .no_graph = cli->given[INQ_OPT_NO_GRAPH],
                                            .realtime = cli->given[INQ_OPT_REALTIME],
-                                           .interrupted = inq_cli_wants_stop};
+                                           .interrupted = wants_stop};
     return status;
 }
 

@@ -14,7 +14,7 @@
 /* The pager's command, or NULL when nothing is to be paged. */
 static const char *pager_command(const struct inq_cli *cli)
 {
-    if (cli->given[INQ_OPT_NO_PAGER] || isatty(STDOUT_FILENO) != 1) {
+    if (cli->given[INQ_OPT_NO_PAGER] || !inq_cli_on_terminal(cli, STDOUT_FILENO)) {
         return NULL;
     }
     const char *command = getenv("INQ_PAGER");

@@ -17,8 +17,8 @@ void inq_cli_progress_init(const struct inq_cli *cli, struct inq_cli_progress *p
     *progress = (struct inq_cli_progress){.start_ns = inq_time_now_ns()};
     int when = cli->choice[INQ_OPT_PROGRESS];
     if (when == PROGRESS_AUTO) {
-        progress->enabled =
-            isatty(STDERR_FILENO) == 1 && !cli->given[INQ_OPT_QUIET] && !cli->json_errors;
+        progress->enabled = inq_cli_on_terminal(cli, STDERR_FILENO) && !cli->given[INQ_OPT_QUIET] &&
+                            !cli->json_errors;
     } else {
         progress->enabled = when == PROGRESS_ALWAYS && !cli->given[INQ_OPT_QUIET];
     }

@@ -27,9 +27,3 @@ int inq_cli_interrupted(void)
 {
     return interrupted;
 }
-
-bool inq_cli_wants_stop(void *ctx)
-{
-    (void)ctx;
-    return inq_cli_interrupted() != 0;
-}

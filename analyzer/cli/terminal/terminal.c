@@ -11,6 +11,11 @@
 /* choices of --color and --progress */
 enum { WHEN_AUTO, COLOR_ALWAYS = 1, COLOR_NEVER = 2 };
 
+bool inq_cli_on_terminal(const struct inq_cli *cli, int fd)
+{
+    return !cli->reading->launched && isatty(fd) == 1;
+}
+
 static bool to_stdout(const struct inq_cli *cli)
 {
     const char *path = cli->value[INQ_OPT_OUTPUT];
@@ -27,14 +32,14 @@ static bool wants_color(const struct inq_cli *cli)
     const char *term = getenv("TERM");
     bool dumb = term == NULL || strcmp(term, "dumb") == 0;
     bool refused = no_color != NULL && no_color[0] != '\0';
-    return !dumb && !refused && to_stdout(cli) && isatty(STDOUT_FILENO) == 1;
+    return !dumb && !refused && to_stdout(cli) && inq_cli_on_terminal(cli, STDOUT_FILENO);
 }
 
 /* 0: it is none. */
-static int width_of_terminal(void)
+static int width_of_terminal(const struct inq_cli *cli)
 {
     struct winsize size;
-    if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+    if (!inq_cli_on_terminal(cli, STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
         return 0;
     }
     return size.ws_col;
@@ -42,7 +47,7 @@ static int width_of_terminal(void)
 
 struct inq_report_options inq_cli_report_options(const struct inq_cli *cli)
 {
-    int width = width_of_terminal();
+    int width = width_of_terminal(cli);
     enum { NARROWEST = 72, WIDEST = 100 };
     return (struct inq_report_options){
         .format = cli->format,

@@ -629,6 +629,83 @@ static void ingest__steps_of_op_tables_stand_in_a_row(void **state)
     }
 }
 
+/* ---- partials in memory -----------------------------------------------------------------------
+ */
+
+enum { MOST_PARTIALS = 4 };
+
+struct taken {
+    size_t n;
+    struct inq_ingest_blob partials[MOST_PARTIALS];
+};
+
+static int keep(void *ctx, const struct inq_ingest_blob *partial, struct inq_err *err)
+{
+    (void)err;
+    struct taken *taken = ctx;
+    void *bytes = malloc(partial->n);
+    assert_non_null(bytes);
+    assert_true(taken->n < MOST_PARTIALS);
+    memcpy(bytes, partial->bytes, partial->n);
+    taken->partials[taken->n++] =
+        (struct inq_ingest_blob){strdup(partial->name), bytes, partial->n};
+    return INQ_OK;
+}
+
+static int refuse(void *ctx, const struct inq_ingest_blob *partial, struct inq_err *err)
+{
+    (void)ctx;
+    return inq_err_set(err, INQ_IO, "no place for %s", partial->name);
+}
+
+static void ingest__traces_are_handed_over_and_read_from_there(void **state)
+{
+    (void)state;
+    char folder[TEST_PATH];
+    const char *path = folder;
+    struct taken taken = {0};
+    test_make_folder(folder);
+    put_rank(folder, "a.json", 0);
+    put_rank(folder, "b.json", 1);
+    put(folder, "notes.txt", "it was slow\n");
+    put(folder, "c.json.inq", "no partial, but named like one");
+    for (size_t share = 0; share < 3; share++) {
+        const struct inq_ingest_options own = {.jobs = 1, .share = share, .n_shares = 3};
+        assert_int_equal(inq_ingest_traces(&path, 1, &own, keep, &taken, NULL), INQ_OK);
+    }
+    assert_int_equal(taken.n, 2); /* by path: a.json of share 0, b.json of share 1 */
+    /* what is in the files is not looked at any more */
+    put(folder, "a.json", "gone");
+    put(folder, "b.json", "gone");
+    const struct inq_ingest_options all = {.partials = taken.partials, .n_partials = taken.n};
+    struct inq_run *run = ingest_with(&path, 1, &all);
+    assert_int_equal(files_read(run), 2);
+    assert_int_equal(run->n_skipped, 2);
+    assert_string_equal(skipped_reason(run, "notes.txt"),
+                        "not a trace: text that reports no failure and no training");
+    inq_run_free(run);
+    for (size_t i = 0; i < taken.n; i++) {
+        free((void *)(uintptr_t)taken.partials[i].name);
+        free((void *)(uintptr_t)taken.partials[i].bytes);
+    }
+    test_remove_folder(folder);
+}
+
+static void ingest__traces_ends_with_what_taking_them_fails_with(void **state)
+{
+    (void)state;
+    char folder[TEST_PATH];
+    const char *path = folder;
+    struct inq_err err = {0};
+    test_make_folder(folder);
+    put_rank(folder, "a.json", 0);
+    assert_int_equal(inq_ingest_traces(&path, 1, NULL, refuse, NULL, &err), INQ_IO);
+    assert_non_null(strstr(err.message, "no place for"));
+    const struct inq_ingest_options none = {.share = 2, .n_shares = 2};
+    assert_int_equal(inq_ingest_traces(&path, 1, &none, refuse, NULL, &err), INQ_USAGE);
+    test_remove_folder(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -649,6 +726,8 @@ int main(void)
         cmocka_unit_test(ingest__order_of_paths_does_not_change_the_result),
         cmocka_unit_test(ingest__plain_and_gzip_give_the_same),
         cmocka_unit_test(ingest__two_jobs_in_one_folder_stay_two),
+        cmocka_unit_test(ingest__traces_are_handed_over_and_read_from_there),
+        cmocka_unit_test(ingest__traces_ends_with_what_taking_them_fails_with),
         cmocka_unit_test(ingest__steps_of_op_tables_stand_in_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

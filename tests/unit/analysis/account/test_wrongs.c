@@ -74,6 +74,25 @@ static void early_receives__do_not_make_steps_longer(void **state)
     test_synth_close(&t);
 }
 
+/* They belong to sends of the next step, and wait until then: it is no transfer. */
+static void early_receives__wait_for_their_sends(void **state)
+{
+    (void)state;
+    struct test_synth in_time = test_synth_open("dp=2,pp=4,layers=8,steps=8,gz=0,cpu_ops=0", NULL);
+    struct test_synth early =
+        test_synth_open("dp=2,pp=4,layers=8,early_recv=2,steps=8,gz=0,cpu_ops=0", NULL);
+    const struct inq_account *a = in_time.report->account;
+    const struct inq_account *b = early.report->account;
+    static const enum inq_account_class classes[] = {INQ_ACCOUNT_TRANSFER, INQ_ACCOUNT_WAIT};
+    assert_int_equal(early.run->traces[0]->unmatched_comms, 0);
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) { /* the step is 1 ms shorter */
+        assert_in_range(b->class_ns[classes[i]], a->class_ns[classes[i]] - a->t_ns / 50,
+                        a->class_ns[classes[i]] + a->t_ns / 50);
+    }
+    test_synth_close(&in_time);
+    test_synth_close(&early);
+}
+
 /* isend and irecv in batches are matched, so that what a slow rank costs is seen. */
 static void batched_transfers__are_matched(void **state)
 {
@@ -185,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(low_clock__with_equal_grids_is_no_more_work),
         cmocka_unit_test(early_receives__do_not_make_steps_longer),
+        cmocka_unit_test(early_receives__wait_for_their_sends),
         cmocka_unit_test(batched_transfers__are_matched),
         cmocka_unit_test(batched_transfers__are_paired_by_their_ends),
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),

@@ -185,13 +185,19 @@ static int collect_rank(struct inq_pipe_run *run, size_t r, struct inq_err *err)
         }
     }
     inq_mem_free(marks.notes);
-    for (size_t i = 0; i < out->n_items; i++) {
-        out->step_start[out->items[i].step + 1]++;
+    return INQ_OK;
+}
+
+/* By step, in order of launch. */
+static int order_items(struct inq_pipe_run *run, struct inq_pipe_rank *rank, struct inq_err *err)
+{
+    for (size_t i = 0; i < rank->n_items; i++) {
+        rank->step_start[rank->items[i].step + 1]++;
     }
     for (size_t s = 0; s < run->n_steps; s++) {
-        out->step_start[s + 1] += out->step_start[s];
+        rank->step_start[s + 1] += rank->step_start[s];
     }
-    return inq_sort(out->items, out->n_items, sizeof *out->items, compare_items, NULL, err);
+    return inq_sort(rank->items, rank->n_items, sizeof *rank->items, compare_items, NULL, err);
 }
 
 /* ---- partners -------------------------------------------------------------------------------- */
@@ -213,7 +219,7 @@ static int index_ranks(const struct inq_trace *trace, struct inq_map *index, str
     return code;
 }
 
-/* The events of matched pairs to the other rank. */
+/* The events of matched pairs to the other member. */
 static int index_pairs(const struct inq_trace *trace, struct inq_map *pairs, struct inq_err *err)
 {
     int code = INQ_OK;
@@ -225,12 +231,22 @@ static int index_pairs(const struct inq_trace *trace, struct inq_map *pairs, str
         if (!p2p || coll->n_members != 2) {
             continue;
         }
-        code = inq_map_put(pairs, key_of(m[0].rank, m[0].event), m[1].rank, err);
+        code = inq_map_put(pairs, key_of(m[0].rank, m[0].event), coll->first_member + 1, err);
         if (code == INQ_OK) {
-            code = inq_map_put(pairs, key_of(m[1].rank, m[1].event), m[0].rank, err);
+            code = inq_map_put(pairs, key_of(m[1].rank, m[1].event), coll->first_member, err);
         }
     }
     return code;
+}
+
+/* A receive may be posted a step before its send: it belongs to the step of what is sent. */
+static void follow_send(const struct inq_trace *trace, const struct inq_member *send,
+                        struct inq_pipe_item *item)
+{
+    uint32_t step = trace->ranks[send->rank].events.step[send->event];
+    if (trace->n_steps > 0 && item->dir == INQ_COLL_RECV && step != INQ_NONE && step > item->step) {
+        item->step = step;
+    }
 }
 
 /* Recorded peers, else the other member of a matched pair. */
@@ -242,11 +258,16 @@ static void set_partners(struct inq_pipe_run *run, uint32_t r, const struct inq_
         struct inq_pipe_item *item = &run->ranks[r].items[i];
         uint32_t comm = rank->events.comm[item->event];
         int32_t peer = comm != INQ_NONE ? rank->comms[comm].peer : -1;
+        uint32_t other = INQ_NONE;
         if (item->kind != INQ_ITEM_P2P) {
             continue;
         }
-        if (peer < 0 || !inq_map_get(index, (uint64_t)peer, &item->partner)) {
-            (void)inq_map_get(pairs, key_of(r, item->event), &item->partner);
+        if (inq_map_get(pairs, key_of(r, item->event), &other)) {
+            item->partner = run->trace->members[other].rank;
+            follow_send(run->trace, &run->trace->members[other], item);
+        }
+        if (peer >= 0) {
+            (void)inq_map_get(index, (uint64_t)peer, &item->partner);
         }
     }
 }
@@ -282,5 +303,11 @@ int inq_pipe_collect(const struct inq_trace *trace, struct inq_pipe_run *run, st
                                  (item->kind != INQ_ITEM_P2P || item->dir != INQ_COLL_SENDRECV);
         }
     }
-    return code == INQ_OK ? find_partners(run, err) : code;
+    if (code == INQ_OK) {
+        code = find_partners(run, err);
+    }
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        code = order_items(run, &run->ranks[r], err);
+    }
+    return code;
 }

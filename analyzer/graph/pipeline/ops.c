@@ -128,18 +128,61 @@ static uint32_t main_thread(const struct inq_pipe_rank *rank)
     return INQ_NONE;
 }
 
-/* Runs of kernels of one thread between transfers. */
+/* Whether work that was launched after this receive began before it was done: it was posted early,
+ * for a later pass. */
+static bool is_early(const struct inq_pipe_rank *rank, size_t i)
+{
+    const struct inq_pipe_item *item = &rank->items[i];
+    if (item->kind != INQ_ITEM_P2P || item->dir != INQ_COLL_RECV) {
+        return false;
+    }
+    for (size_t k = i + 1; k < rank->n_items; k++) {
+        if (rank->items[k].kind == INQ_ITEM_COMPUTE) {
+            return rank->items[k].start_ns < item->end_ns;
+        }
+    }
+    return false;
+}
+
+/* When the receives that were posted early were done, in order of time. */
+static int find_arrivals(const struct inq_pipe_rank *rank, int64_t **arrivals, size_t *n,
+                         struct inq_err *err)
+{
+    *n = 0;
+    *arrivals = inq_mem_alloc((rank->n_items + 1) * sizeof **arrivals);
+    if (*arrivals == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu transfers", rank->n_items);
+    }
+    for (size_t i = 0; i < rank->n_items; i++) {
+        if (is_early(rank, i)) {
+            (*arrivals)[(*n)++] = rank->items[i].end_ns;
+        }
+    }
+    inq_sort_i64(*arrivals, *n);
+    return INQ_OK;
+}
+
+/* Runs of kernels of one thread between transfers. A receive that was posted early parts two passes
+ * when it is done, if the GPU waited for it. */
 static int ops_from_threads(struct inq_pipe_rank *rank, struct inq_err *err)
 {
     uint32_t forward = main_thread(rank);
+    int64_t *arrivals = NULL;
+    int64_t busy_ns = INT64_MIN; /* until when kernels ran */
+    size_t n = 0;
+    size_t next = 0;
     bool open = false;
-    int code = INQ_OK;
+    int code = find_arrivals(rank, &arrivals, &n, err);
     for (size_t i = 0; code == INQ_OK && i < rank->n_items; i++) {
         const struct inq_pipe_item *item = &rank->items[i];
         if (item->kind != INQ_ITEM_COMPUTE) {
-            open = open && item->kind != INQ_ITEM_P2P;
+            open = open && (item->kind != INQ_ITEM_P2P || is_early(rank, i));
             continue;
         }
+        for (; next < n && arrivals[next] <= item->start_ns; next++) {
+            open = open && arrivals[next] < busy_ns;
+        }
+        busy_ns = item->end_ns > busy_ns ? item->end_ns : busy_ns;
         uint8_t type = item->thread == forward ? INQ_OP_FORWARD : INQ_OP_BACKWARD;
         struct inq_pipe_op *last = rank->n_ops > 0 ? &rank->ops[rank->n_ops - 1] : NULL;
         if (open && last != NULL && last->type == type && last->step == item->step) {
@@ -149,6 +192,7 @@ static int ops_from_threads(struct inq_pipe_rank *rank, struct inq_err *err)
             open = true;
         }
     }
+    inq_mem_free(arrivals);
     return code;
 }
 

@@ -226,7 +226,9 @@ static int add_step(struct rows *x, uint32_t r, uint32_t step, const struct wind
     for (size_t i = rank->step_start[step]; code == INQ_OK && i < end; i++) {
         const struct inq_pipe_item *item = &rank->items[i];
         if (item->kind == INQ_ITEM_P2P) {
-            struct inq_step_op row = {.start_ns = item->start_ns,
+            int64_t origin_ns = x->out->origin_ns[step];
+            bool before = item->start_ns < origin_ns && origin_ns <= item->end_ns;
+            struct inq_step_op row = {.start_ns = before ? origin_ns : item->start_ns,
                                       .end_ns = item->end_ns,
                                       .event = item->event,
                                       .step = step,
@@ -274,6 +276,12 @@ static int add_ranks(struct rows *x, struct inq_err *err)
     return code;
 }
 
+/* A receive may be posted in the step before: it begins none. */
+static bool may_begin_step(const struct inq_pipe_item *item)
+{
+    return item->kind != INQ_ITEM_P2P || item->dir != INQ_COLL_RECV;
+}
+
 /* Steps on the GPUs' time line: from the first work of a step to that of the next one. */
 static void find_lengths(const struct rows *x)
 {
@@ -288,7 +296,8 @@ static void find_lengths(const struct rows *x)
         for (size_t i = 0; i < run->ranks[r].n_items; i++) {
             const struct inq_pipe_item *item = &run->ranks[r].items[i];
             int64_t *origin = &out->origin_ns[item->step];
-            *origin = item->start_ns < *origin ? item->start_ns : *origin;
+            bool first = may_begin_step(item) && item->start_ns < *origin;
+            *origin = first ? item->start_ns : *origin;
             last = item->end_ns > last ? item->end_ns : last;
         }
     }

@@ -74,6 +74,10 @@ static void run__is_recognised_with_and_without_annotations(void **state)
         {"pp=2,dp=2,steps=3,labels=0", "1f1b", "inferred", 2, 4, 1, 2},
         {"pp=4,dp=1,chunks=2,steps=3,labels=1", "interleaved-1f1b", "annotations", 4, 8, 2, 1},
         {"pp=4,dp=1,chunks=2,steps=3,labels=0", "interleaved-1f1b", "inferred", 4, 8, 2, 1},
+        /* receives posted early, some of them in the step before */
+        {"pp=4,dp=2,steps=3,labels=0,early_recv=1", "1f1b", "inferred", 4, 8, 1, 2},
+        {"pp=4,dp=1,steps=3,labels=0,early_recv=2", "1f1b", "inferred", 4, 8, 1, 1},
+        {"pp=2,dp=2,steps=3,labels=0,early_recv=1", "1f1b", "inferred", 2, 4, 1, 2},
     };
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         struct made m = {0};
@@ -88,6 +92,7 @@ static void run__is_recognised_with_and_without_annotations(void **state)
         assert_int_equal(p->replicas, cases[k].dp);
         assert_true(p->confidence > 0.99);
         assert_int_equal(part(p, "unexplained"), 0);
+        assert_true(part(p, "host_gaps") < p->total_ns_per_step / 50); /* none was planted */
         check_sum(p);
         done(&m);
     }

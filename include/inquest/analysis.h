@@ -642,6 +642,8 @@ INQ_API const char *inq_finding_kind_text(enum inq_finding_kind kind);
 INQ_API const char *inq_severity_text(enum inq_severity severity);
 /* The share of the step from which a cost is of this severity; 0 of the least. */
 INQ_API double inq_severity_least(enum inq_severity severity);
+/* The severity of a cost of this share of the step; a negative one is not known. */
+INQ_API enum inq_severity inq_severity_of(double share);
 INQ_API const char *inq_confidence_text(enum inq_confidence confidence);
 INQ_API const char *inq_method_text(enum inq_method method);
 

@@ -465,6 +465,20 @@ static const char *join(struct study *s, const char *a, const char *b)
     return text != NULL ? text : "";
 }
 
+/* What a prediction does not know where ranks left no trace; "": all did. */
+static const char *say_missing(struct study *s)
+{
+    const struct inq_trace *trace = s->report != NULL ? s->report->trace : NULL;
+    size_t n = trace != NULL ? trace->n_missing + trace->n_unread : 0;
+    const char *text =
+        n == 0 ? ""
+               : inq_arena_printf(s->arena,
+                                  "collectives with %s whose traces are missing take as long as "
+                                  "recorded: the gain is a lower bound",
+                                  n == 1 ? "the rank" : "the ranks");
+    return text != NULL ? text : "";
+}
+
 static void describe(struct study *s, const struct candidate *c, struct inq_fix *fix)
 {
     const char *at = c->spec;
@@ -478,6 +492,7 @@ static void describe(struct study *s, const struct candidate *c, struct inq_fix 
         fix->costs.accuracy = join(s, fix->costs.accuracy, row->kind.costs.accuracy);
         fix->costs.work = join(s, fix->costs.work, row->kind.costs.work);
     }
+    fix->assumes = join(s, fix->assumes, say_missing(s));
     if (c->said.memory[0] != '\0') {
         fix->costs.memory = inq_arena_strdup(s->arena, c->said.memory);
     }

@@ -93,12 +93,7 @@ void inq_findings_set_cost(struct inq_finding *finding, int64_t cost_ns, int64_t
 {
     finding->cost_ns_per_step = cost_ns;
     finding->share = step_ns > 0 ? (double)cost_ns / (double)step_ns : -1.0;
-    finding->severity = INQ_SEVERITY_INFO;
-    for (int s = INQ_SEVERITY_LOW; s <= INQ_SEVERITY_HIGH; s++) {
-        if (finding->share >= inq_severity_least((enum inq_severity)s)) {
-            finding->severity = (enum inq_severity)s;
-        }
-    }
+    finding->severity = inq_severity_of(finding->share);
 }
 
 static void add_rank_name(const struct inq_trace *trace, const struct inq_rank *rank,

@@ -39,6 +39,11 @@ static const char *how_often(struct inq_findings *f, const struct inq_suspect *s
 static void set_gain(struct inq_findings *f, const struct inq_suspect *suspect,
                      struct inq_finding *finding)
 {
+    double later =
+        suspect->step_ns > 0 ? (double)suspect->in_order_ns / (double)suspect->step_ns : 0;
+    if (inq_severity_of(later) > finding->severity) { /* it hides behind a costlier cause */
+        finding->severity = inq_severity_of(later);
+    }
     finding->in_order_ns = suspect->in_order_ns;
     finding->low_ns = suspect->low_ns;
     finding->high_ns = suspect->high_ns;

@@ -41,6 +41,16 @@ double inq_severity_least(enum inq_severity severity)
     return 0.0;
 }
 
+enum inq_severity inq_severity_of(double share)
+{
+    enum inq_severity severity = INQ_SEVERITY_INFO;
+    for (int s = INQ_SEVERITY_LOW; s <= INQ_SEVERITY_HIGH; s++) {
+        severity =
+            share >= inq_severity_least((enum inq_severity)s) ? (enum inq_severity)s : severity;
+    }
+    return severity;
+}
+
 const char *inq_confidence_text(enum inq_confidence confidence)
 {
     switch (confidence) {

@@ -43,8 +43,8 @@ static int collect_delays(const struct inq_inquiry *q, struct inq_blame *blame, 
 
     for (size_t i = 0; code == INQ_OK && i < q->delays->n; i++) {
         if (q->delays->at[i].outlier) {
-            code = inq_suspect_make(q, &q->delays->at[i], &blame->suspects[blame->n_suspects], err);
-            blame->n_suspects += code == INQ_OK;
+            code = inq_suspects_of_delay(q, &q->delays->at[i], blame->suspects, &blame->n_suspects,
+                                         err);
         }
     }
     return code;
@@ -182,7 +182,7 @@ static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq
     size_t room = study->links.n + 4;
 
     for (size_t i = 0; i < q->delays->n; i++) {
-        room += q->delays->at[i].outlier;
+        room += q->delays->at[i].outlier ? 2 : 0;
     }
     if (blame) {
         blame->suspects = inq_arena_array(q->arena, room, sizeof(*blame->suspects));

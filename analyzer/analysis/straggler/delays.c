@@ -38,9 +38,11 @@ struct role {
     size_t *steps; /* [n] judged steps of each */
     double *sum[PARTS], *peers[PARTS];
     double *cost, *length, *late; /* late: excess in the steps seen */
-    double *excess; /* [n * steps] own time over the others' median; NaN: not judged */
-    double *idle;   /* [n * steps] idle time; NaN: not judged */
-    size_t *seen;
+    double *excess;    /* [n * steps] own time over the others' median; NaN: not judged */
+    double *compute;   /* [n * steps] the same of compute */
+    double *idle;      /* [n * steps] idle time; NaN: not judged */
+    double *idle_late; /* idle time over the others' median in the steps where that is seen */
+    size_t *seen, *idle_seen;
     size_t judged; /* steps in which enough ranks could be compared */
 };
 
@@ -50,7 +52,7 @@ struct context {
     const bool *aside; /* [n_ranks] not to be compared with */
     double *scratch;
     double min_cost_ns;
-    double *deviations; /* of all roles so far */
+    double *deviations; /* of all roles so far, and room for as many */
     size_t n_deviations, most_steps;
     double freedom; /* degrees of it behind them */
 };
@@ -150,8 +152,13 @@ static void add_part(struct context *ctx, struct role *role, size_t step, enum p
         role->peers[part][i] += (double)others_ns;
         if (part == OWN) {
             role->excess[i * ctx->cells->n_steps + step] = (double)(sheet->ns[k] - others_ns);
+        } else if (part == COMPUTE) {
+            role->compute[i * ctx->cells->n_steps + step] = (double)(sheet->ns[k] - others_ns);
         } else if (part == IDLE) {
+            double late_ns = (double)(sheet->ns[k] - others_ns);
             role->idle[i * ctx->cells->n_steps + step] = (double)sheet->ns[k];
+            role->idle_late[i] += late_ns >= ctx->min_cost_ns ? late_ns : 0.0;
+            role->idle_seen[i] += late_ns >= ctx->min_cost_ns;
         } else if (part == WAIT) {
             sheet->wait_gap[k] = (double)(others_ns - sheet->ns[k]);
         }
@@ -215,16 +222,17 @@ static double mad_factor(size_t n)
 }
 
 /* Sigma of one step's excess: how far each rank's steps lie from its own median, over all ranks of
- * the role. Steady faults do not count, and rare ones do not sway a median. The deviations stay in
- * ctx->deviations for the sigma over all roles. */
-static double role_sigma(struct context *ctx, const struct role *role)
+ * the role. Steady faults do not count, and rare ones do not sway a median. `deviations`: room for
+ * them; *n: how many there are. */
+static double excess_sigma(struct context *ctx, const struct role *role, const double *excess_of,
+                           double *deviations, size_t *n)
 {
     size_t n_steps = ctx->cells->n_steps;
-    double *first = &ctx->deviations[ctx->n_deviations];
-    size_t n = 0;
+    size_t most = 0;
 
+    *n = 0;
     for (size_t i = 0; i < role->n; i++) {
-        const double *excess = &role->excess[i * n_steps];
+        const double *excess = &excess_of[i * n_steps];
         size_t k = 0;
         for (size_t s = 0; s < n_steps; s++) {
             if (!isnan(excess[s])) {
@@ -233,13 +241,32 @@ static double role_sigma(struct context *ctx, const struct role *role)
         }
         double middle = inq_median(ctx->scratch, k);
         for (size_t j = 0; j < k; j++) {
-            first[n++] = fabs(ctx->scratch[j] - middle);
+            deviations[(*n)++] = fabs(ctx->scratch[j] - middle);
         }
-        ctx->most_steps = k > ctx->most_steps ? k : ctx->most_steps;
+        most = k > most ? k : most;
     }
-    memcpy(ctx->scratch, first, n * sizeof(*first));
+    ctx->most_steps = most > ctx->most_steps ? most : ctx->most_steps;
+    memcpy(ctx->scratch, deviations, *n * sizeof(*deviations));
+    return *n > 0 ? mad_factor(ctx->most_steps) * inq_median(ctx->scratch, *n) : 0.0;
+}
+
+/* Of own time; the deviations stay in ctx->deviations for the sigma over all roles. */
+static double own_sigma(struct context *ctx, const struct role *role)
+{
+    size_t n = 0;
+    double sigma_ns =
+        excess_sigma(ctx, role, role->excess, &ctx->deviations[ctx->n_deviations], &n);
+
     ctx->n_deviations += n;
-    return n > 0 ? mad_factor(ctx->most_steps) * inq_median(ctx->scratch, n) : 0.0;
+    return sigma_ns;
+}
+
+/* Of compute: what hosts do now and then is not in it. */
+static double compute_sigma(struct context *ctx, const struct role *role)
+{
+    size_t n = 0; /* behind the deviations that stay */
+
+    return excess_sigma(ctx, role, role->compute, &ctx->deviations[ctx->n_deviations], &n);
 }
 
 /* Sigma of idle time: over all steps of all ranks, so that what some of them lose now and then does
@@ -284,29 +311,32 @@ static void set_means(struct inq_delay *delay, const struct role *role, size_t i
     delay->peers_copy_ns = role->peers[COPY][i] / n;
     delay->peers_idle_ns = role->peers[IDLE][i] / n;
     delay->idle.ns = role->sum[IDLE][i] / n - delay->peers_idle_ns;
-    delay->compute_ns = role->sum[COMPUTE][i] / n - delay->peers_compute_ns;
+    delay->compute.ns = role->sum[COMPUTE][i] / n - delay->peers_compute_ns;
     delay->copy_ns = role->sum[COPY][i] / n - delay->peers_copy_ns;
     delay->cost_ns = role->cost[i] / n;
     delay->step_ns = role->length[i] / n;
     delay->steps = role->steps[i];
     delay->seen = role->seen[i];
     delay->late_ns = delay->seen > 0 ? role->late[i] / (double)delay->seen : delay->own.ns;
+    delay->idle_seen = role->idle_seen[i];
+    delay->idle_late_ns =
+        delay->idle_seen > 0 ? role->idle_late[i] / (double)delay->idle_seen : delay->idle.ns;
 }
 
-static struct inq_excess *excess_of(struct inq_delay *delay, bool idle)
+static struct inq_excess *excess_of(struct inq_delay *delay, enum part part)
 {
-    return idle ? &delay->idle : &delay->own;
+    return part == IDLE ? &delay->idle : part == COMPUTE ? &delay->compute : &delay->own;
 }
 
 /* How much ranks of the role differ lastingly: what an outlier among them must exceed. */
-static double spread_limit(struct inq_delay *first, size_t n, bool idle, const bool *aside,
+static double spread_limit(struct inq_delay *first, size_t n, enum part part, const bool *aside,
                            double *scratch)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (!aside[first[i].rank]) {
-            scratch[kept++] = excess_of(&first[i], idle)->ns;
+            scratch[kept++] = excess_of(&first[i], part)->ns;
         }
     }
     double middle = kept > 0 ? inq_median(scratch, kept) : 0.0;
@@ -315,14 +345,14 @@ static double spread_limit(struct inq_delay *first, size_t n, bool idle, const b
 
 /* A spread estimated from a handful of ranks, the outlier among them, is hardly worth the name:
  * there it is enough to be several times further off than any other rank. */
-static double set_apart(struct inq_delay *first, size_t n, bool idle, const bool *aside,
+static double set_apart(struct inq_delay *first, size_t n, enum part part, const bool *aside,
                         size_t which)
 {
     double most_ns = 0.0;
 
     for (size_t i = 0; i < n; i++) {
         most_ns = i != which && !aside[first[i].rank]
-                      ? fmax(most_ns, fabs(excess_of(&first[i], idle)->ns))
+                      ? fmax(most_ns, fabs(excess_of(&first[i], part)->ns))
                       : most_ns;
     }
     return INQ_STRAGGLER_APART * most_ns;
@@ -346,23 +376,37 @@ static double pooled_spread(struct context *ctx, const struct inq_delays *delays
                : (double)INFINITY;
 }
 
-static void set_spreads(struct inq_delay *first, size_t n, bool idle, const bool *aside,
+static void set_spreads(struct inq_delay *first, size_t n, enum part part, const bool *aside,
                         double *scratch)
 {
-    double limit_ns = spread_limit(first, n, idle, aside, scratch);
+    double limit_ns = spread_limit(first, n, part, aside, scratch);
 
     for (size_t i = 0; i < n; i++) {
-        double *spread_ns = &excess_of(&first[i], idle)->spread_ns;
+        double *spread_ns = &excess_of(&first[i], part)->spread_ns;
         *spread_ns = n <= INQ_STRAGGLER_FEW_RANKS ? 0.0 : limit_ns;
         if (n > INQ_STRAGGLER_FEW_RANKS && n <= INQ_STRAGGLER_HANDFUL) {
-            *spread_ns = fmin(limit_ns, set_apart(first, n, idle, aside, i));
+            *spread_ns = fmin(limit_ns, set_apart(first, n, part, aside, i));
         }
+    }
+}
+
+/* Ranks that each can be compared with without those set aside. */
+static void count_usual(struct inq_delay *first, size_t n, const bool *aside)
+{
+    size_t usual = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        usual += !aside[first[i].rank];
+    }
+    for (size_t i = 0; i < n; i++) {
+        first[i].usual = usual - !aside[first[i].rank];
     }
 }
 
 static void describe_role(struct context *ctx, const struct role *role, struct inq_delays *delays)
 {
-    double own_sigma_ns = role_sigma(ctx, role);
+    double own_sigma_ns = own_sigma(ctx, role);
+    double compute_sigma_ns = compute_sigma(ctx, role);
     double idle_sigma_ns = idle_sigma(ctx, role);
     struct inq_delay *first = &delays->at[delays->n];
     size_t most = 0;
@@ -372,13 +416,16 @@ static void describe_role(struct context *ctx, const struct role *role, struct i
         if (role->steps[i] > 0) {
             first[n] = (struct inq_delay){.rank = role->ranks[i], .peers = role->n - 1};
             first[n].own.sigma_ns = own_sigma_ns;
+            first[n].compute.sigma_ns = compute_sigma_ns;
             first[n].idle.sigma_ns = idle_sigma_ns;
             set_means(&first[n++], role, i);
             most = role->steps[i] > most ? role->steps[i] : most;
         }
     }
-    set_spreads(first, n, false, ctx->aside, ctx->scratch);
-    set_spreads(first, n, true, ctx->aside, ctx->scratch);
+    count_usual(first, n, ctx->aside);
+    set_spreads(first, n, OWN, ctx->aside, ctx->scratch);
+    set_spreads(first, n, COMPUTE, ctx->aside, ctx->scratch);
+    set_spreads(first, n, IDLE, ctx->aside, ctx->scratch);
     delays->n += n;
     ctx->freedom += n > 1 && most > 1 ? (double)(n - 1) * (double)(most - 1) : 0.0;
 }
@@ -397,6 +444,14 @@ static bool test(const struct inq_delay *delay, struct inq_excess *excess, doubl
            (delay->steps < 2 || excess->score >= delay->limit);
 }
 
+/* Whether a part of own time is in excess by itself, and own time with it: that says nothing where
+ * all peers are set aside for an excess of their own. */
+static bool test_part(const struct inq_delay *delay, struct inq_excess *excess)
+{
+    return test(delay, excess, 0.0, delay->peers + 1) && delay->steps > 1 &&
+           (2.0 * delay->own.ns >= excess->ns || delay->usual == 0);
+}
+
 /* Noise is taken from all roles together, which knows it better, or from the rank's own role where
  * that is noisier. */
 static void test_all(struct context *ctx, struct inq_delays *delays)
@@ -411,10 +466,10 @@ static void test_all(struct context *ctx, struct inq_delays *delays)
         delay->limit = limit_for(ctx->freedom);
         size_t compared = delay->own.ns >= pooled_ns ? delays->n : delay->peers + 1;
         bool by_own = test(delay, &delay->own, sigma_ns, compared);
-        bool by_idle = test(delay, &delay->idle, 0.0, delay->peers + 1) && delay->steps > 1 &&
-                       2.0 * delay->own.ns >= delay->idle.ns;
-        delay->outlier = by_own || by_idle;
-        delay->idles = by_idle && !by_own;
+        bool by_idle = test_part(delay, &delay->idle);
+        delay->computes = test_part(delay, &delay->compute);
+        delay->idles = by_idle && (delay->computes || !by_own);
+        delay->outlier = by_own || delay->computes || by_idle;
     }
 }
 
@@ -427,6 +482,7 @@ static void role_release(struct role *role)
     inq_mem_free(role->seen);
     inq_mem_free(role->cost);
     inq_mem_free(role->excess);
+    inq_mem_free(role->compute);
     inq_mem_free(role->idle);
     *role = (struct role){0};
 }
@@ -436,19 +492,22 @@ static int role_init(struct role *role, size_t n, size_t n_steps, struct inq_err
 {
     role->ranks = inq_mem_alloc((n + 1) * sizeof(*role->ranks));
     role->steps = inq_mem_alloc((n + 1) * sizeof(*role->steps));
-    role->seen = inq_mem_alloc((n + 1) * sizeof(*role->seen));
-    role->cost = inq_mem_alloc((n + 1) * (3 + 2 * PARTS) * sizeof(double));
+    role->seen = inq_mem_alloc(2 * (n + 1) * sizeof(*role->seen));
+    role->cost = inq_mem_alloc((n + 1) * (4 + 2 * PARTS) * sizeof(double));
     role->excess = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
+    role->compute = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     role->idle = inq_mem_alloc((n * n_steps + 1) * sizeof(double));
     if (!role->ranks || !role->steps || !role->seen || !role->cost || !role->excess ||
-        !role->idle) {
+        !role->compute || !role->idle) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);
     }
     role->length = role->cost + n;
     role->late = role->cost + 2 * n;
+    role->idle_late = role->cost + 3 * n;
+    role->idle_seen = role->seen + n;
     for (size_t part = 0; part < PARTS; part++) {
-        role->sum[part] = role->cost + (3 + part) * n;
-        role->peers[part] = role->cost + (3 + PARTS + part) * n;
+        role->sum[part] = role->cost + (4 + part) * n;
+        role->peers[part] = role->cost + (4 + PARTS + part) * n;
     }
     return INQ_OK;
 }
@@ -464,10 +523,11 @@ static void role_start(struct role *role, const struct inq_roles *roles, size_t 
         }
     }
     memset(role->steps, 0, role->n * sizeof(*role->steps));
-    memset(role->seen, 0, role->n * sizeof(*role->seen));
-    memset(role->cost, 0, n_ranks * (3 + 2 * PARTS) * sizeof(double));
+    memset(role->seen, 0, 2 * n_ranks * sizeof(*role->seen));
+    memset(role->cost, 0, n_ranks * (4 + 2 * PARTS) * sizeof(double));
     for (size_t i = 0; i < role->n * n_steps; i++) {
         role->excess[i] = (double)NAN;
+        role->compute[i] = (double)NAN;
         role->idle[i] = (double)NAN;
     }
 }
@@ -661,7 +721,7 @@ int inq_delays_find(const struct inq_cells *cells, const struct inq_roles *roles
     *delays = (struct inq_delays){0};
     delays->at = inq_mem_zalloc(n + 1, sizeof(*delays->at));
     ctx.scratch = inq_mem_alloc((n + 1) * (cells->n_steps + 1) * sizeof(double));
-    ctx.deviations = inq_mem_alloc((n + 1) * (cells->n_steps + 1) * sizeof(double));
+    ctx.deviations = inq_mem_alloc(2 * (n + 1) * (cells->n_steps + 1) * sizeof(double));
     int code = aside && delays->at && ctx.scratch && ctx.deviations
                    ? sheet_init(&ctx.sheet, n, err)
                    : inq_err_set(err, INQ_NOMEM, "no memory to compare %zu ranks", n);

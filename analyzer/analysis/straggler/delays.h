@@ -19,19 +19,24 @@ struct inq_excess {
 struct inq_delay {
     uint32_t rank, role;
     size_t peers; /* ranks that it was compared with */
+    size_t usual; /* of these, not set aside */
     double own_ns, peers_own_ns;
     struct inq_excess own;  /* own time: the sum of what follows, but for medians not adding up */
     struct inq_excess idle; /* host and other: free of the noise of compute */
-    double compute_ns, copy_ns;
+    struct inq_excess compute; /* free of what hosts do now and then */
+    double copy_ns;
     double peers_compute_ns, peers_idle_ns, peers_copy_ns;
-    double cost_ns; /* its share of what the role's ranks lose by waiting for their last one */
-    double step_ns; /* length of a step on this rank */
-    double late_ns; /* its excess in the steps seen, mean of those */
-    double limit;   /* what a score must reach */
-    size_t steps;   /* judged */
-    size_t seen;    /* of these, steps in which its cost was worth mentioning */
-    bool outlier;   /* all tests passed but the cost's: by own time, or .. */
-    bool idles;     /* .. only by idle time */
+    double cost_ns;      /* its share of what the role's ranks lose by waiting for their last one */
+    double step_ns;      /* length of a step on this rank */
+    double late_ns;      /* its excess in the steps seen, mean of those */
+    double idle_late_ns; /* the same of idle time, in the idle_seen steps */
+    double limit;        /* what a score must reach */
+    size_t steps;        /* judged */
+    size_t idle_seen;
+    size_t seen;   /* of these, steps in which its cost was worth mentioning */
+    bool outlier;  /* all tests passed but the cost's: by own time, .. */
+    bool computes; /* .. by compute alone, .. */
+    bool idles;    /* .. or by idle time alone, and not only by own time */
 };
 
 struct inq_delays {

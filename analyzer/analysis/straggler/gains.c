@@ -18,6 +18,9 @@ enum { MOST_RANKS = 1024 };
 /* Host calls must show this part of what the GPU was left idle for, else they are not its reason.
  */
 #define SHOWN_PART 0.5
+/* The simulated gain is less than this part of what the peers wait for the suspect: a second cause
+ * explains a third of it, not more than half. */
+#define HELD_PART 0.5
 
 struct gains {
     struct inq_study *study;
@@ -134,6 +137,17 @@ static bool is_shown(const struct gains *g, const struct inq_suspect *suspect,
            (double)gain->removed_ns >= SHOWN_PART * late_ns;
 }
 
+/* Whether ranks that left no trace keep the simulated step long: when they arrive is not known, so
+ * that every collective with one of them takes as long as recorded whatever is repaired. What the
+ * peers wait for the suspect tells more, as an upper bound. */
+static bool is_held(const struct gains *g, const struct inq_suspect *suspect,
+                    const struct inq_gain *gain)
+{
+    const struct inq_trace *trace = g->study->trace;
+    return trace->n_missing + trace->n_unread > 0 &&
+           (double)gain->gain_ns < HELD_PART * (double)suspect->cost_ns_per_step;
+}
+
 static int gain_alone(struct gains *g, struct inq_suspect *suspect, struct inq_err *err)
 {
     struct inq_repair repair;
@@ -146,7 +160,8 @@ static int gain_alone(struct gains *g, struct inq_suspect *suspect, struct inq_e
         return INQ_OK;
     }
     code = inq_study_gain(g->study, &repair, 1, &gain, err);
-    if (code == INQ_OK && gain.applies && is_shown(g, suspect, &gain)) {
+    if (code == INQ_OK && gain.applies && is_shown(g, suspect, &gain) &&
+        !is_held(g, suspect, &gain)) {
         suspect->cost_ns_per_step = gain.gain_ns > 0 ? gain.gain_ns : 0;
         suspect->low_ns = gain.low_ns;
         suspect->high_ns = gain.high_ns;
@@ -395,12 +410,27 @@ static int costliest_first(const void *a, const void *b, void *ctx)
     return x->ranks[0] < y->ranks[0] ? -1 : x->ranks[0] > y->ranks[0];
 }
 
-/* What is gained when the candidates are repaired one after the other, costliest first. */
+/* Steps that gain 1 % of the mean one more than before; `gains_ns` becomes what they gain now. */
+static size_t count_later(const struct inq_study *study, int64_t *gains_ns)
+{
+    double least_ns = INQ_GAIN_SEEN_SHARE * (double)study->simulated_ns;
+    size_t seen = 0;
+
+    for (size_t s = 0; s < study->run.n_steps; s++) {
+        seen += (double)(study->step_ns[s] - gains_ns[s]) >= least_ns;
+        gains_ns[s] = study->step_ns[s];
+    }
+    return seen;
+}
+
+/* What is gained when the candidates are repaired one after the other, costliest first. One that
+ * hides behind others shows in more steps then. */
 static int gain_in_order(struct gains *g, struct inq_err *err)
 {
+    int64_t *gains_ns = inq_mem_zalloc(g->study->run.n_steps + 1, sizeof *gains_ns);
     int64_t before_ns = 0;
     size_t n = 0;
-    int code = INQ_OK;
+    int code = gains_ns != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for steps");
 
     for (size_t i = 0; code == INQ_OK && i < g->n; i++) {
         struct inq_gain gain;
@@ -409,9 +439,14 @@ static int gain_in_order(struct gains *g, struct inq_err *err)
         }
         n++;
         code = inq_study_gain(g->study, g->repairs, n, &gain, err);
-        g->at[i].in_order_ns = gain.gain_ns - before_ns;
-        before_ns = gain.gain_ns;
+        if (code == INQ_OK && gain.applies) {
+            size_t seen = count_later(g->study, gains_ns);
+            g->at[i].steps_seen = seen > g->at[i].steps_seen ? seen : g->at[i].steps_seen;
+            g->at[i].in_order_ns = gain.gain_ns - before_ns;
+            before_ns = gain.gain_ns;
+        }
     }
+    inq_mem_free(gains_ns);
     return code;
 }
 

@@ -19,7 +19,9 @@
  *   p = 3.4e-6 per rank, five properties); with few steps sigma itself is poorly known, and the
  *   limit rises like Student's t (see limit_for).
  * - A host that pauses now and then hardly shows in own time, which varies with every kernel; idle
- *   time varies little. So it is tested by itself too, where own time is in excess by as much.
+ *   time varies little. A slow GPU hardly shows in the own time of two ranks of which the other's
+ *   host pauses now and then; compute does not vary with that. So both are tested by themselves
+ *   too, where own time is in excess by half as much.
  * - Repeated steps seldom agree better than a quarter of a percent: sigma is not taken for less. */
 #define INQ_STRAGGLER_COST_SHARE  0.01
 #define INQ_STRAGGLER_COST_FEW    0.02
@@ -74,6 +76,8 @@ struct inq_study {
 
 /* Steps below which no interval is given: fewer say too little about the next one. */
 #define INQ_GAIN_LEAST_STEPS 5
+/* A step is mentioned when it loses this part of the mean one. */
+#define INQ_GAIN_SEEN_SHARE 0.01
 
 /* Cells, roles and links, from the report's account; its op model is used and made. Fails with
  * INQ_NOT_FOUND without an account, INQ_NOMEM. Release it on failure too. */

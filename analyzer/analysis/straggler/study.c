@@ -13,9 +13,6 @@ enum { RESAMPLES = 1000 };
 /* A simulated base further from the record than this predicts nothing. */
 #define BASE_ERROR 0.02
 
-/* A step is mentioned when it loses this part of the mean one. */
-#define SEEN_SHARE 0.01
-
 int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
                    struct inq_report *report, struct inq_err *err)
 {
@@ -134,7 +131,7 @@ int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, si
                    struct inq_gain *gain, struct inq_err *err)
 {
     size_t n_steps = study->run.n_steps;
-    double least_ns = SEEN_SHARE * (double)study->simulated_ns;
+    double least_ns = INQ_GAIN_SEEN_SHARE * (double)study->simulated_ns;
     int64_t kept_ns = 0;
     int code = INQ_OK;
 

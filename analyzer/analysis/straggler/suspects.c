@@ -32,6 +32,13 @@ static int64_t whole(double ns)
 
 /* ---- compute: slow or more ------------------------------------------------------------------ */
 
+/* Whether a rank of the role has kernels as usual: a late host does not change them. */
+static bool has_usual_kernels(const struct inq_delay *other, const struct inq_delay *delay)
+{
+    return other->role == delay->role && other->rank != delay->rank &&
+           (!other->outlier || (other->idles && !other->computes));
+}
+
 static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *delay,
                            struct inq_kernel_comparison *result, struct inq_err *err)
 {
@@ -42,9 +49,8 @@ static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu peers", q->delays->n);
     }
     for (size_t i = 0; i < q->delays->n; i++) {
-        const struct inq_delay *other = &q->delays->at[i];
-        if (other->role == delay->role && other->rank != delay->rank && !other->outlier) {
-            others[n++] = other->rank;
+        if (has_usual_kernels(&q->delays->at[i], delay)) {
+            others[n++] = q->delays->at[i].rank;
         }
     }
     int code = inq_kernels_against(q->trace, q->cells, delay->rank, others, n, result, err);
@@ -95,12 +101,12 @@ static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *de
     if (code != INQ_OK) {
         return code;
     }
-    suspect->own_ns = whole(delay->peers_compute_ns + delay->compute_ns);
+    suspect->own_ns = whole(delay->peers_compute_ns + delay->compute.ns);
     suspect->peers_ns = whole(delay->peers_compute_ns);
     if (q->cells->op_table) {
         suspect->kind = INQ_FINDING_SLOW_WORKER;
         suspect->ratio = c.ratio;
-    } else if (c.more_ns >= MORE_PART * delay->compute_ns) {
+    } else if (c.more_ns >= MORE_PART * delay->compute.ns) {
         suspect->kind = INQ_FINDING_MORE_WORK;
         suspect->ratio = (double)c.kernels / (double)(c.peers_kernels > 0 ? c.peers_kernels : 1);
     } else if (inq_kernels_are_larger(&c)) {
@@ -265,11 +271,12 @@ static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay
     return code == INQ_OK ? add_gap_evidence(q, delay->rank, &gaps, suspect, err) : code;
 }
 
-int inq_suspect_make(const struct inq_inquiry *q, const struct inq_delay *delay,
-                     struct inq_suspect *suspect, struct inq_err *err)
-{
-    double idle_ns = delay->idle.ns;
+/* What a rank takes longer for. */
+enum excess_part { COMPUTE, HOST, COPY };
 
+static int make_suspect(const struct inq_inquiry *q, const struct inq_delay *delay,
+                        enum excess_part part, struct inq_suspect *suspect, struct inq_err *err)
+{
     *suspect =
         (struct inq_suspect){.group = INQ_NONE, .stage = -1, .n_ranks = 1, .ratio = (double)NAN};
     suspect->ranks = inq_arena_array(q->arena, 1, sizeof(*suspect->ranks));
@@ -290,9 +297,9 @@ int inq_suspect_make(const struct inq_inquiry *q, const struct inq_delay *delay,
     suspect->confidence = confidence_of(q, delay, suspect);
 
     int code = INQ_OK;
-    if (!delay->idles && delay->compute_ns >= idle_ns && delay->compute_ns >= delay->copy_ns) {
+    if (part == COMPUTE) {
         code = blame_compute(q, delay, suspect, err);
-    } else if (delay->idles || idle_ns >= delay->copy_ns) {
+    } else if (part == HOST) {
         code = blame_host(q, delay, suspect, err);
     } else {
         suspect->kind = INQ_FINDING_EXPOSED_COPY;
@@ -303,4 +310,39 @@ int inq_suspect_make(const struct inq_inquiry *q, const struct inq_delay *delay,
         code = add_wait_evidence(q, delay->rank, suspect, err);
     }
     return code == INQ_OK ? add_step_evidence(q, delay, suspect, err) : code;
+}
+
+/* A GPU and a host of one rank, each late by itself: they share what the rank costs. */
+static int make_both(const struct inq_inquiry *q, const struct inq_delay *delay,
+                     struct inq_suspect *suspects, struct inq_err *err)
+{
+    double compute_part = delay->compute.ns / (delay->compute.ns + delay->idle.ns);
+    struct inq_delay gpu = *delay;
+    struct inq_delay host = *delay;
+
+    gpu.cost_ns = delay->cost_ns * compute_part;
+    gpu.late_ns = delay->compute.ns;
+    gpu.seen = delay->steps;
+    host.cost_ns = delay->cost_ns - gpu.cost_ns;
+    host.late_ns = delay->idle_late_ns;
+    host.seen = delay->idle_seen;
+    int code = make_suspect(q, &gpu, COMPUTE, &suspects[0], err);
+    return code == INQ_OK ? make_suspect(q, &host, HOST, &suspects[1], err) : code;
+}
+
+int inq_suspects_of_delay(const struct inq_inquiry *q, const struct inq_delay *delay,
+                          struct inq_suspect *suspects, size_t *n, struct inq_err *err)
+{
+    double idle_ns = delay->idle.ns;
+    bool both = delay->computes && delay->idles;
+    enum excess_part part = idle_ns >= delay->copy_ns ? HOST : COPY;
+    if (delay->idles) {
+        part = HOST;
+    } else if (delay->compute.ns >= idle_ns && delay->compute.ns >= delay->copy_ns) {
+        part = COMPUTE;
+    }
+    int code = both ? make_both(q, delay, &suspects[*n], err)
+                    : make_suspect(q, delay, part, &suspects[*n], err);
+    *n += code != INQ_OK ? 0 : both ? 2 : 1;
+    return code;
 }

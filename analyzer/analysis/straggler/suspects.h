@@ -18,9 +18,10 @@ struct inq_inquiry {
     struct inq_arena *arena; /* of the report */
 };
 
-/* Fills a suspect for one outlying rank. Fails with INQ_NOMEM. */
-int inq_suspect_make(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
-                     struct inq_suspect *suspect, struct inq_err *err);
+/* Appends the suspects that one outlying rank is: two where its GPU and its host are late, each by
+ * itself. `suspects` has room for two more. Fails with INQ_NOMEM. */
+int inq_suspects_of_delay(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
+                          struct inq_suspect *suspects, size_t *n, struct inq_err *err);
 
 /* Appends the hosts that pause in turn, none of them often enough to stand out; `suspects` has room
  * for one more. Fails with INQ_NOMEM. */

@@ -257,7 +257,9 @@ static const struct inq_key evidence_keys[] = {
 static const struct inq_key finding_keys[] = {
     INQ_KEY("id", TEXT, "", "stable: the kind and its subject, slow_gpu:rank2"),
     INQ_KEY_WORDS("kind", "what was found", INQ_FINDING_KINDS(INQ_KEY_WORD)),
-    INQ_KEY_WORDS("severity", "by the share of a known cost, see inquest-report(5)",
+    INQ_KEY_WORDS("severity",
+                  "by the share of a known cost, or of gain_in_order_ns where that is more; see "
+                  "inquest-report(5)",
                   INQ_WORDS_SEVERITY),
     INQ_KEY_WORDS("confidence", "how sure it is", INQ_WORDS_CONFIDENCE),
     INQ_KEY_NULL("title", TEXT, "", "one line", NONE),

@@ -8,6 +8,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Equal runs differ by less. */
+#define HIDES_PART 0.01
+
 static const char *with_semicolon(const struct inq_view *view, const char *before, const char *what,
                                   const char *value)
 {
@@ -236,6 +239,15 @@ const char *inq_say_chart_problem(const struct inq_view *view, const struct inq_
     return inq_say(view->arena, "not available: %s; allow the program more memory", err->message);
 }
 
+/* Whether a cause hides behind others: repaired after them it gains more by a hundredth of the step
+ * than alone. */
+static bool hides(const struct inq_finding *finding)
+{
+    double step_ns = finding->share > 0 ? (double)finding->cost_ns_per_step / finding->share : 0;
+    return (double)(finding->in_order_ns - finding->cost_ns_per_step) >= HIDES_PART * step_ns &&
+           step_ns > 0;
+}
+
 const char *inq_say_numbers(const struct inq_view *view, const struct inq_finding *finding)
 {
     bool told = finding->detail != NULL && finding->detail[0] != '\0';
@@ -246,6 +258,10 @@ const char *inq_say_numbers(const struct inq_view *view, const struct inq_findin
         if (finding->share >= 0) {
             text = inq_say(view->arena, "%s (%.1f %%)", text, 100 * finding->share);
         }
+    }
+    if (hides(finding)) {
+        text = with_semicolon(view, text, inq_view_ns(view, finding->in_order_ns),
+                              " per step once the costlier causes are repaired");
     }
     text = with_semicolon(view, text, "confidence: ", inq_confidence_text(finding->confidence));
     if (!told) { /* the detail has these in words */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every detector finds its planted fault in a small synthetic run, and nothing in a healthy one. */
+#include "inquest/account.h"
 #include "inquest/analysis.h"
 #include "inquest/synth.h"
 
@@ -24,6 +25,17 @@ static void expect(const char *spec, const char *cls)
         assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
     }
     test_synth_close(&t);
+}
+
+/* The first finding of a kind, which there is. */
+static const struct inq_finding *find(const struct inq_report *report, enum inq_finding_kind kind)
+{
+    size_t i = 0;
+    while (i < report->n_findings && report->findings[i].kind != kind) {
+        i++;
+    }
+    assert_true(i < report->n_findings);
+    return &report->findings[i];
 }
 
 /* What the first finding says that the fault costs is what the run simulated without it gains, give
@@ -208,7 +220,8 @@ static void detect__host_that_pauses_now_and_then(void **state)
     test_synth_close(&t);
 }
 
-/* What waits for somebody else anyway costs nothing, and is not said to delay anybody. */
+/* What waits for somebody else anyway costs nothing alone, and is not said to delay anybody; it is
+ * as grave as what it costs once the other is repaired. */
 static void detect__slow_rank_behind_a_slower_one(void **state)
 {
     (void)state;
@@ -218,10 +231,12 @@ static void detect__slow_rank_behind_a_slower_one(void **state)
                         NULL);
 
     assert_string_equal(t.report->verdict.cls, "late_host");
-    for (size_t i = 1; i < t.report->n_findings; i++) {
-        assert_int_equal(t.report->findings[i].severity, INQ_SEVERITY_INFO);
-        assert_null(strstr(t.report->findings[i].title, "holds"));
-    }
+    const struct inq_finding *hidden = find(t.report, INQ_FINDING_SLOW_GPU);
+    double step_ns = (double)t.report->account->t_ns;
+    assert_true((double)hidden->cost_ns_per_step < 0.01 * step_ns);
+    assert_true((double)hidden->in_order_ns >= 0.05 * step_ns);
+    assert_int_equal(hidden->severity, INQ_SEVERITY_MEDIUM);
+    assert_null(strstr(hidden->title, "holds"));
     test_synth_close(&t);
 }
 
@@ -346,6 +361,72 @@ static void detect__one_clock_of_a_host_where_transfers_are_in_doubt(void **stat
     test_synth_close(&t);
 }
 
+/* The other of two replicas has a host that pauses now and then: the differences of the two vary
+ * with that, and a GPU's compute does not. */
+static void detect__slow_gpu_beside_a_host_that_pauses(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=2,pp=4,layers=8,p2p=batched,steps=8,seed=311117,gz=0,"
+                                          "fault=slow_gpu:rank=1:factor=1.3,"
+                                          "fault=late_host:rank=0:delay=6ms:mode=pause:every=2",
+                                          NULL);
+    const struct inq_finding *gpu = find(t.report, INQ_FINDING_SLOW_GPU);
+    const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
+    int64_t t_ns = t.report->account->t_ns;
+
+    assert_ptr_equal(gpu, &t.report->findings[0]);
+    assert_int_equal(gpu->n_ranks, 1);
+    assert_int_equal(gpu->ranks[0], 1);
+    assert_non_null(strstr(gpu->title, "30 % slower"));
+    assert_int_equal(host->n_ranks, 1);
+    assert_int_equal(host->ranks[0], 0);
+    assert_non_null(strstr(host->title, "in 4 of 8 steps"));
+    /* both together: 8.9 % of the step, by the same run without the faults */
+    assert_in_range(gpu->cost_ns_per_step + host->in_order_ns, t_ns * 79 / 1000, t_ns * 99 / 1000);
+    test_synth_close(&t);
+}
+
+/* One rank's GPU is slow and its host late: two causes, that share what the rank costs. */
+static void detect__gpu_and_host_of_one_rank(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=4,tp=4,gpus_per_host=8,layers=4,steps=8,gz=0,"
+                                          "fault=slow_gpu:rank=0:factor=1.3,"
+                                          "fault=late_host:rank=0:delay=6ms:mode=pause:every=2",
+                                          NULL);
+    const struct inq_finding *gpu = find(t.report, INQ_FINDING_SLOW_GPU);
+    const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
+
+    assert_int_equal(gpu->n_ranks, 1);
+    assert_int_equal(gpu->ranks[0], 0);
+    assert_int_equal(host->n_ranks, 1);
+    assert_int_equal(host->ranks[0], 0);
+    assert_true(gpu->severity >= INQ_SEVERITY_MEDIUM);
+    assert_true(host->severity >= INQ_SEVERITY_MEDIUM);
+    test_synth_close(&t);
+}
+
+/* A rank without a trace holds the simulated step: what the others wait is told as a bound. */
+static void detect__slow_gpu_beside_a_missing_rank(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=4,tp=4,gpus_per_host=8,layers=4,steps=8,gz=0,"
+                                          "fault=slow_gpu:rank=2,"
+                                          "fault=missing_rank:rank=0:last=0",
+                                          NULL);
+    const struct inq_finding *gpu = find(t.report, INQ_FINDING_SLOW_GPU);
+    int64_t truth = inq_synth_truth(t.synth)->faults[0].cost_ns_per_step;
+
+    assert_ptr_equal(gpu, &t.report->findings[0]);
+    assert_int_equal(gpu->ranks[0], 2);
+    assert_int_equal(gpu->in_order_ns, -1);
+    assert_true(gpu->confidence < INQ_CONFIDENCE_ESTABLISHED);
+    assert_non_null(strstr(gpu->title, "up to"));
+    /* the ranks of the missing one's group wait a little less than all others */
+    assert_in_range(gpu->cost_ns_per_step, truth * 85 / 100, truth * 115 / 100);
+    test_synth_close(&t);
+}
+
 static void detect__nothing_in_healthy_runs(void **state)
 {
     (void)state;
@@ -377,6 +458,9 @@ int main(void)
         cmocka_unit_test(detect__faults_of_one_rank),
         cmocka_unit_test(detect__no_late_host_in_records_that_are_cut),
         cmocka_unit_test(detect__one_clock_of_a_host_where_transfers_are_in_doubt),
+        cmocka_unit_test(detect__slow_gpu_beside_a_host_that_pauses),
+        cmocka_unit_test(detect__gpu_and_host_of_one_rank),
+        cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };
 

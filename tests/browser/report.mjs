@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { HOSTILE, editReport, failedRun, hostileRun, makeFixes, makeReport, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
+import { HOSTILE, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makePage, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
 
 const AXE = fs.readFileSync(path.resolve("node_modules/axe-core/axe.min.js"), "utf8");
 const MANY = 100000;
@@ -308,6 +308,61 @@ async function fixes() {
     ]);
 }
 
+/* Rows of a table as texts of their cells. */
+const rowsOf = (page, section) => page.locator(section + " tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+const textOf = async (page, place) => (await page.locator(place).textContent()).replace(/\u00a0/g, " ");
+const reportOf = (page) => page.evaluate(() => JSON.parse(document.getElementById("inq-report").textContent));
+
+/* Both accounts side by side, and each sums to its step, as far as its digits go. */
+async function accountsSum(page) {
+    const report = await reportOf(page);
+    const rows = await rowsOf(page, "#accounts");
+    const heads = await page.locator("#accounts thead th").allTextContents();
+    for (const run of ["base", "new"]) {
+        const at = heads.findIndex((head) => head.toLowerCase() === run + " ms");
+        const said = rows.map((row) => Number(row[at]));
+        const sum = said.slice(0, -1).reduce((a, b) => a + b, 0);
+        assert.ok(Math.abs(sum - said.at(-1)) < 0.06, run + " sums to its step: " + said);
+        assert.ok(Math.abs(said.at(-1) * 1e6 - report[run].step_ns) < 6e3, "which is the one of JSON");
+    }
+    assert.equal((await textOf(page, "main")).split(report.headline).length, 2, "the headline is said once");
+}
+
+async function comparison() {
+    const file = makePage("comparison", "compare", sample("healthy_dp4"), sample("late_host_dp4"));
+    await lookAt("comparison", file, [
+        accountsSum, prints, themes,
+        async (page) => {
+            const report = await reportOf(page);
+            assert.equal(await page.locator("#reasons .reasons li").count(), report.causes.length);
+            assert.match(await page.locator("#reasons .reasons li").first().textContent(), /\+3\.91\sms .*rank 1/);
+            assert.ok(!/\.\.|[+\u2212]0\.0+$/m.test((await rowsOf(page, "#reasons")).flat().join("\n")), "no sign of what reads as zero");
+            assert.equal((await rowsOf(page, "#findings")).length, report.findings.length);
+        },
+    ]);
+    await lookAt("scaling", makePage("scaling", "compare", sample("healthy_dp4"), sample("slow_gpu_dp8")), [
+        accountsSum,
+        async (page) => assert.match(await page.locator("#verdict .stats").textContent(), /ideal 2\.000×, efficiency 80\.3/),
+    ]);
+}
+
+async function check() {
+    await lookAt("check", makeCheck("check", sample("healthy_dp4"), sample("late_host_dp4")), [
+        prints, themes,
+        async (page) => {
+            const report = await reportOf(page);
+            const rows = await rowsOf(page, "#check-1");
+            assert.equal(rows.length, report.checks.length, "every measure has a row");
+            assert.equal(rows[0][0], "step\u00a0time", "the cause is first");
+            assert.match(rows[0].join(" "), /regressed 16\.5\sms 20\.4\sms \+23\.3\s% 17\.0\sms 20\.1\sms to 20\.5\sms/);
+            assert.equal(await textOf(page, "#headline"), report.headline);
+        },
+    ]);
+    await lookAt("check-passes", makeCheck("check-passes", sample("healthy_dp4"), sample("healthy_dp4")), [
+        async (page) => assert.equal(await page.locator("#check-1 .tried-refuted").count(), 0),
+    ]);
+}
+
 async function hostile() {
     const file = makeReport("hostile", hostileRun());
     const browser = await openBrowser();
@@ -401,7 +456,7 @@ const tests = isBench
               return folder ? failure("flight", folder) : "skipped: no ../shared/data/flight";
           },
           "failed run, logs": logs,
-          fixes,
+          fixes, comparison, check,
           "hostile names": hostile,
           "many ops": async () => void (await many(1)),
       };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The browser, and the reports that the tests open.
 import { chromium } from "playwright-core";
-import { execFileSync } from "node:child_process";
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -59,12 +60,22 @@ export async function openReport(context, file, size = { width: 1280, height: 80
     return { page, problems, openMs: Number(process.hrtime.bigint() - start) / 1e6 };
 }
 
-/* Writes the report of `input` (paths) into the folder of reports; returns its path. */
-export function makeReport(name, ...input) {
+/* Writes the page of a command into the folder of reports; returns its path. */
+export function makePage(name, ...command) {
     const file = path.resolve("reports", name + ".html");
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    execFileSync(INQUEST, ["analyze", "-q", "-o", file, ...input]);
+    const made = spawnSync(INQUEST, [...command, "-q", "-o", file], { encoding: "utf8" });
+    assert.ok(made.status === 0 || made.status === 3, command.join(" ") + ": " + made.stderr);
     return file;
+}
+
+export const makeReport = (name, ...input) => makePage(name, "analyze", ...input);
+
+/* The page of a run held against another's baseline. */
+export function makeCheck(name, base, ...runs) {
+    const baseline = path.resolve("reports", name + ".json");
+    makePage(name, "check", base, "--baseline", baseline, "--update", "--force");
+    return makePage(name, "check", ...runs, "--baseline", baseline);
 }
 
 /* Changes the data of a page. */
@@ -82,9 +93,7 @@ export function editReport(file, change) {
 /* The page of 'inquest fix', with the verdicts and speed-ups of `executed` put in the place of what
  * executing the fixes gave here: a machine under load gives others every time. */
 export function makeFixes(name, input, executed) {
-    const file = path.resolve("reports", name + ".html");
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    execFileSync(INQUEST, ["fix", "-q", "--validate", "sim", "--top", String(executed.length), "-o", file, input]);
+    const file = makePage(name, "fix", "--validate", "sim", "--top", String(executed.length), input);
     return editReport(file, (report) =>
         executed.forEach(([verdict, speedup], i) => {
             const fix = report.fixes[i];

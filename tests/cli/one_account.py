@@ -6,7 +6,8 @@
 
 Reads the samples, and the real runs under INQ_SHARED_DATA where that is set and there. Text, Markdown
 and the page are held against JSON: the headline (said once), what findings cost, their confidence,
-and where the time of a step goes.
+and where the time of a step goes. The pages of compare, fix and check hold the JSON of the command as
+it is and say its headline once, without scripts.
 """
 import html
 import json
@@ -14,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 inquest, source = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
 shared = os.environ.get("INQ_SHARED_DATA", "")
@@ -159,6 +161,36 @@ def check_run(path):
     return True
 
 
+def check_page(what, *command):
+    made = run(*command, "-q", "-f", "json")
+    if made.returncode == 1:
+        return False  # no measures of the same kind
+    page = run(*command, "-q", "-f", "html").stdout
+    data = re.search(r'<script type="application/json" id="inq-report">(.*?)</script>', page, re.S)
+    if not made.stdout or not data or json.loads(data.group(1)) != json.loads(made.stdout):
+        say(what, "the page holds another document than JSON")
+        return False
+    headline = words(json.loads(made.stdout)["headline"])
+    if page_words(page).count(headline) != 1:
+        say(what, f"the page says {page_words(page).count(headline)} times: {headline}")
+    return True
+
+
+def check_pages(base, paths):
+    """Each run against the base, as the other commands see it."""
+    with tempfile.TemporaryDirectory() as folder:
+        baseline = os.path.join(folder, "baseline.json")
+        run("check", "-q", base, "--baseline", baseline, "--update", "--force")
+        n = 0
+        for path in paths:
+            name = os.path.basename(path)
+            n += check_page(f"compare of {name}", "compare", base, path)
+            n += check_page(f"check of {name}", "check", path, "--baseline", baseline)
+            n += check_page(f"fix of {name}", "fix", path)
+    if n < 2 * len(paths):
+        say("pages", f"only {n} of {len(paths)} runs")
+
+
 def real_runs():
     for group in ("kineto", "chrome", "nsys", "xplane", "deepseek", "contradictions"):
         folder = os.path.join(shared, group)
@@ -175,6 +207,8 @@ def main():
     paths = [os.path.join(samples, d) for d in sorted(os.listdir(samples))]
     paths = [p for p in paths if os.path.exists(os.path.join(p, "truth.json"))] + list(real_runs())
     n = sum(check_run(path) for path in paths)
+    if HAS_PAGES:
+        check_pages(os.path.join(samples, "healthy_dp4"), [p for p in paths if p.startswith(samples)])
     for problem in problems:
         print(problem)
     print(f"{n} runs held against their JSON")

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A check: as a table for people, on the terminal and in a merge request; as JSON; and as CI
- * systems read it. */
+/* A check: as a table for people, on the terminal and in a merge request; as a page; as JSON; and
+ * as CI systems read it. */
 #include "base/json.h"
 #include "base/time.h"
 #include "inquest/check.h"
 #include "report/check/notices.h"
 #include "report/info/info.h"
+#include "report/render/html/html.h"
 #include "report/render/markdown/markdown.h"
 #include "report/contract/contract.h"
 
@@ -373,11 +374,11 @@ static void write_json(const struct view *view, struct inq_json *json)
 }
 
 static void write_all_json(const struct inq_check_result *results, size_t n,
-                           struct inq_arena *arena, struct inq_out *out)
+                           struct inq_arena *arena, bool compact, struct inq_out *out)
 {
     struct inq_json json;
     bool pass = true;
-    inq_json_init(&json, out, false);
+    inq_json_init(&json, out, compact);
     if (n > 1) {
         for (size_t i = 0; i < n; i++) {
             pass = pass && results[i].check->pass;
@@ -396,6 +397,43 @@ static void write_all_json(const struct inq_check_result *results, size_t n,
         inq_json_end_object(&json);
     }
 }
+
+#ifdef INQ_HAVE_HTML
+/* ---- a page ----------------------------------------------------------------------------------*/
+
+struct checks {
+    const struct inq_check_result *results;
+    size_t n;
+    struct inq_arena *arena;
+};
+
+/* What readers see that run no scripts. */
+static void plain_checks(const void *ctx, struct inq_out *out)
+{
+    const struct checks *all = ctx;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct inq_check *check = all->results[i].check;
+        struct view view = {check, or_empty(all->results[i].name),
+                            or_empty(all->results[i].baseline), all->arena};
+        inq_html_element(out, i == 0 ? "h1" : "h2", headline(&view));
+        inq_html_element(out, "p", subject_line(&view));
+        for (size_t row = 1; failed_row(check, row) != NULL; row++) {
+            inq_html_element(out, "p", failed_row(check, row)->message);
+        }
+        for (size_t row = 1; row < check->n_new && row < NEW_SHOWN; row++) {
+            inq_html_element(out, "p", check->fresh[row].title);
+        }
+    }
+}
+
+static int page_checks(const void *ctx, struct inq_out *out, struct inq_err *err)
+{
+    const struct checks *all = ctx;
+    (void)err;
+    write_all_json(all->results, all->n, all->arena, true, out);
+    return INQ_OK;
+}
+#endif
 
 /* ---- CI --------------------------------------------------------------------------------------*/
 
@@ -515,7 +553,14 @@ int inq_check_report_all(const struct inq_check_result *results, size_t n,
     if (options->format == INQ_FORMAT_TEXT || options->format == INQ_FORMAT_MARKDOWN) {
         code = write_people(results, n, options, &arena, &out);
     } else if (options->format == INQ_FORMAT_JSON) {
-        write_all_json(results, n, &arena, &out);
+        write_all_json(results, n, &arena, false, &out);
+#ifdef INQ_HAVE_HTML
+    } else if (options->format == INQ_FORMAT_HTML) {
+        const struct checks ctx = {results, n, &arena};
+        const struct inq_html_content content = {
+            .title = "Check", .ctx = &ctx, .plain = plain_checks, .report = page_checks};
+        code = inq_html_page_write(&content, &out, err);
+#endif
     } else {
         struct inq_notices notices = {.tool = "inquest check"};
         for (size_t i = 0; i < n; i++) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A comparison as text and as Markdown. */
+/* A comparison as text, Markdown, JSON and a page. */
 #include "inquest/compare.h"
 
 #include "base/json.h"
 #include "base/time.h"
 #include "report/info/info.h"
 #include "report/sections/sections.h"
+#include "report/render/html/html.h"
 #include "report/render/markdown/markdown.h"
 #include "report/contract/contract.h"
 #include "inquest/version.h"
@@ -483,11 +484,11 @@ static void write_findings(struct inq_json *json, const struct inq_comparison *c
     inq_json_end_array(json);
 }
 
-static void compare_json(const struct compare_view *view, struct inq_out *out)
+static void compare_json(const struct compare_view *view, bool compact, struct inq_out *out)
 {
     const struct inq_comparison *c = view->c;
     struct inq_json json;
-    inq_json_init(&json, out, false);
+    inq_json_init(&json, out, compact);
     inq_json_document(&json, &inq_contract_compare);
     inq_json_string(&json, "tool", "inquest " INQ_VERSION_STRING);
     inq_json_string(&json, "headline", c->headline);
@@ -589,6 +590,29 @@ static int write_markdown(const struct compare_view *view, struct inq_out *out)
     return code;
 }
 
+#ifdef INQ_HAVE_HTML
+/* ---- a page: the gist for readers that run no scripts, the rest as JSON ---- */
+
+static void plain_comparison(const void *ctx, struct inq_out *out)
+{
+    const struct compare_view *view = ctx;
+    const struct inq_comparison *c = view->c;
+    inq_html_element(out, "h1", c->headline);
+    inq_html_element(out, "p", c->reason);
+    inq_html_element(out, "p", compare_damage_line(view));
+    inq_html_element(out, "p", compare_run_line(view, 0));
+    inq_html_element(out, "p", compare_run_line(view, 1));
+    inq_html_element(out, "p", c->work_how);
+}
+
+static int page_comparison(const void *ctx, struct inq_out *out, struct inq_err *err)
+{
+    (void)err;
+    compare_json(ctx, true, out);
+    return INQ_OK;
+}
+#endif
+
 int inq_comparison_report(const struct inq_comparison *comparison,
                           const struct inq_report_options *options, struct inq_sink sink,
                           struct inq_err *err)
@@ -600,9 +624,17 @@ int inq_comparison_report(const struct inq_comparison *comparison,
     if (options->format == INQ_FORMAT_TEXT) {
         code = write_text(&view, options, &out);
     } else if (options->format == INQ_FORMAT_JSON) {
-        compare_json(&view, &out);
+        compare_json(&view, false, &out);
     } else if (options->format == INQ_FORMAT_MARKDOWN) {
         code = write_markdown(&view, &out);
+#ifdef INQ_HAVE_HTML
+    } else if (options->format == INQ_FORMAT_HTML) {
+        const struct inq_html_content content = {.title = "Comparison",
+                                                 .ctx = &view,
+                                                 .plain = plain_comparison,
+                                                 .report = page_comparison};
+        code = inq_html_page_write(&content, &out, err);
+#endif
     } else {
         code = INQ_UNSUPPORTED;
     }

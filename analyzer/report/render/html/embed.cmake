@@ -6,7 +6,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(scripts core format table verdict timeline_data timeline_draw timeline charts sections_failure sections
-    fixes main)
+    fixes compare check main)
 
 # OUT_VAR = the SHA-256 of a file in base64
 function(hash_of file out_var)

@@ -218,12 +218,5 @@ function fixSection(report, fix, i, base, step) {
 
 function showFixes(report, timelines, app) {
     const base = readStep(timelines[0]);
-    const list = [fixTableSection(report), ...report.fixes.map((fix, i) => fixSection(report, fix, i, base, readStep(timelines[i + 1])))].filter(Boolean);
-    app.replaceChildren(
-        pageHead([report], 0, "Fixes"),
-        tableOfContents(list),
-        el("main", null, fixVerdictSection(report), list.map(sectionNode)),
-        pageFoot(report)
-    );
-    for (const section of list) if (section.start) section.start();
+    showSections(app, "Fixes", report.tool, fixVerdictSection(report), [fixTableSection(report), ...report.fixes.map((fix, i) => fixSection(report, fix, i, base, readStep(timelines[i + 1])))]);
 }

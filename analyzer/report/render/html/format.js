@@ -55,6 +55,8 @@ function sayBytes(n) {
 }
 
 const words = (text) => String(text).replace(/_/g, "\u00a0");
+/* Numbers stay on a line with their units. */
+const unbroken = (text) => text.replace(/(\d) (?=(?:[num]?s|%|[kMG]B)(?!\w))/g, "$1\u00a0");
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /* "0-7,12" of ascending numbers. */

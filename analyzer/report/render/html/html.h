@@ -16,7 +16,8 @@ struct inq_html_asset {
 /* The page with @NAME@ where something is to be put; its style, D3, and the script. */
 extern const struct inq_html_asset inq_html_page, inq_html_style, inq_html_d3, inq_html_app;
 
-/* What a page holds: a title, the gist as plain HTML, and two JSON values for the scripts. */
+/* What a page holds: a title, the gist as plain HTML, and two JSON values for the scripts; a page
+ * without a timeline has NULL for it. */
 struct inq_html_content {
     const char *title;
     const void *ctx;

@@ -86,8 +86,15 @@ function tableOfContents(list) {
     return el("nav", { class: "toc", "aria-label": "Sections" }, el("ul", null, el("li", null, el("a", { href: "#verdict" }, "Verdict")), list.map((s) => el("li", null, el("a", { href: "#" + s.id }, s.short || s.title)))));
 }
 
-function pageFoot(report) {
-    return el("footer", null, el("p", null, "Made by " + report.tool + ". This file holds everything it shows and loads nothing."));
+function pageFoot(tool) {
+    return el("footer", null, el("p", null, "Made by " + tool + ". This file holds everything it shows and loads nothing."));
+}
+
+/* A page without jobs to choose from: the verdict, then its sections; null is left out. */
+function showSections(app, name, tool, verdict, sections_) {
+    const list = sections_.filter(Boolean);
+    app.replaceChildren(pageHead([name], 0, name), tableOfContents(list), el("main", null, verdict, list.map(sectionNode)), pageFoot(tool));
+    for (const section of list) if (section.start) section.start();
 }
 
 /* The reports of one run, one at a time. */
@@ -105,7 +112,7 @@ function showReports(document_, timelines, app) {
             pageHead(reports, index, reports[index].name, choose),
             tableOfContents(list),
             el("main", null, verdictSection(run).filter(Boolean), list.map(sectionNode)),
-            pageFoot(run.report)
+            pageFoot(run.report.tool)
         );
         for (const section of list) if (section.start) section.start();
     }
@@ -117,7 +124,8 @@ function showReports(document_, timelines, app) {
 function start() {
     const document_ = readData("inq-report");
     const timelines = readData("inq-timeline");
-    const show = document_.schema.startsWith("inquest-fix/") ? showFixes : showReports;
+    const shows = { "inquest-fix": showFixes, "inquest-compare": showComparison, "inquest-check": showChecks, "inquest-check-set": showChecks };
+    const show = shows[document_.schema.split("/")[0]] || showReports;
     document.documentElement.dataset.theme = readTheme();
     show(document_, timelines, document.getElementById("app"));
     let timer = 0;

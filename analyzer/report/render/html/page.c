@@ -113,6 +113,10 @@ static int put_report(const struct page *page)
 
 static int put_timeline(const struct page *page)
 {
+    if (page->content->timeline == NULL) {
+        inq_out_text(page->out, "null");
+        return INQ_OK;
+    }
     return put_json(page, page->content->timeline);
 }
 

@@ -101,6 +101,36 @@ async function keyboardFindsOps(page) {
     await page.keyboard.press("Escape");
 }
 
+/* A name finds its ops one after the other; the sums are those of the range in view. */
+async function findsAndSums(page) {
+    const finder = page.locator("#timeline .tools input[type=search]").first();
+    const told = () => page.locator("#timeline [aria-live]").textContent();
+    await finder.fill("nccl");
+    await finder.press("Enter");
+    await settle(page);
+    const first = await told();
+    assert.match(first, /nccl/i);
+    await finder.press("Enter");
+    await settle(page);
+    assert.match(await told(), /nccl/i);
+    assert.notEqual(await told(), first, "Enter goes to the next");
+    await finder.fill("no such op");
+    await finder.press("Enter");
+    assert.match(await page.locator("#timeline .tools .count").textContent(), /no op/);
+    const fold = page.locator("#timeline .fold").first();
+    await fold.locator("summary").click();
+    await settle(page);
+    const sums = async () => (await rowsOf(page, "#timeline .fold:first-of-type .table:nth-of-type(1)")).map((row) => Number(row[1]));
+    const whole = (await sums()).reduce((a, b) => a + b, 0);
+    await page.locator("#timeline button", { hasText: "+" }).click();
+    await settle(page);
+    assert.ok((await sums()).reduce((a, b) => a + b, 0) < whole, "less time is in view");
+    await page.locator(".tl-view").focus();
+    await page.keyboard.press("0");
+    await fold.locator("summary").click();
+    await settle(page);
+}
+
 async function evidenceMovesTheTimeline(page) {
     await page.locator("#findings details").first().evaluate((node) => (node.open = true));
     const links = page.locator("#findings .evidence-link");
@@ -204,7 +234,7 @@ async function lookAt(name, file, checks) {
 
 async function straggler() {
     const file = makeReport("straggler", sample("slow_gpu_dp8"));
-    await lookAt("straggler", file, [verdictOnFirstScreen, zooms, hovers, keyboardFindsOps, evidenceMovesTheTimeline, sorts, prints, themes]);
+    await lookAt("straggler", file, [verdictOnFirstScreen, zooms, hovers, keyboardFindsOps, evidenceMovesTheTimeline, findsAndSums, sorts, prints, themes]);
 }
 
 async function pipeline() {

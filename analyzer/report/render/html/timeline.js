@@ -71,6 +71,7 @@ function makeTimeline(run, raw) {
         view.dataset.from = Math.round(frame.from);
         view.dataset.to = Math.round(frame.to);
         if (list.open) fillList();
+        if (summary.open) fillSummary();
     }
 
     function schedule() {
@@ -266,6 +267,29 @@ function makeTimeline(run, raw) {
         requestAnimationFrame(tellCursor);
     }
 
+    /* The next op whose name holds the text, over all ranks in order of time; after the last the first. */
+    function findNext(wanted) {
+        const hits = data.styles.map((style) => !style.merged && style.name && style.name.toLowerCase().includes(wanted));
+        const all = [];
+        read.rows.forEach((row, r) => row.lanes.forEach((lane) => lane.style.forEach((style, i) => hits[style] && all.push({ r, lane, i }))));
+        all.sort((a, b) => a.lane.start[a.i] - b.lane.start[b.i] || a.r - b.r);
+        const at = all.findIndex((op) => frame.cursor && op.lane === frame.cursor.lane && op.i === frame.cursor.i);
+        const next = all[(at + 1) % all.length];
+        foundCount.textContent = next ? ((at + 1) % all.length) + 1 + " of " + sayCount(all.length, "op", "ops") : wanted && "no op of that name is drawn in this step";
+        if (!next) return;
+        frame.cursorRow = next.r;
+        frame.cursor = { lane: next.lane, i: next.i };
+        const [a, b] = [next.lane.start[next.i], next.lane.end[next.i]];
+        const half = Math.max(b - a, (frame.to - frame.from) / 2);
+        if (a < frame.from || b > frame.to) show((a + b) / 2 - half, (a + b) / 2 + half, false);
+        view.scrollTop = next.r * frame.rowHeight - frame.height / 2;
+        schedule();
+        requestAnimationFrame(tellCursor);
+    }
+
+    const foundCount = el("span", { class: "count", role: "status" });
+    const finder = el("input", { type: "search", placeholder: "Find op", "aria-label": "Find ops by name in the timeline; Enter goes to the next", on: { keydown: (event) => event.key === "Enter" && findNext(finder.value.trim().toLowerCase()) } });
+
     const keys = {
         ArrowLeft: () => pan(-0.12), ArrowRight: () => pan(0.12),
         ArrowUp: () => moveRow(-1), ArrowDown: () => moveRow(1),
@@ -369,6 +393,42 @@ function makeTimeline(run, raw) {
         }, 120);
     }
 
+    /* Time of the range in view by kind and by name, cut at its ends; of the rank that is chosen, or of all. */
+    const summaryBody = el("div");
+    const summary = folded("Time in view by kind and by name", summaryBody);
+    summary.addEventListener("toggle", () => summary.open && fillSummary());
+
+    let summaryTimer = 0;
+    function fillSummary() {
+        clearTimeout(summaryTimer);
+        summaryTimer = setTimeout(() => {
+            const sums = [new Map(), new Map()];
+            const rows = frame.cursorRow >= 0 ? [read.rows[frame.cursorRow]] : read.rows;
+            const lanes = rows.flatMap((row) => row.lanes);
+            for (const lane of lanes) {
+                for (let i = firstAfter(lane, frame.from); i < lane.n && lane.start[i] < frame.to; i++) {
+                    const merged = data.styles[lane.style[i]].merged;
+                    const ns = Math.max(0, Math.min(lane.end[i], frame.to) - Math.max(lane.start[i], frame.from));
+                    [KINDS[lane.kind[i]].label, merged ? "ops shorter than a pixel" : spanName(data, lane, i)].forEach((name, k) => {
+                        const sum = sums[k].get(name) || { name, ns: 0, count: 0 };
+                        sum.ns += ns;
+                        sum.count += merged ? lane.more[i] : 1;
+                        sums[k].set(name, sum);
+                    });
+                }
+            }
+            const whole = rows.length * (frame.to - frame.from);
+            summaryBody.replaceChildren(
+                el("p", { class: "muted" }, sayNs(frame.to - frame.from) + " of " + (rows.length === 1 ? "rank " + rows[0].label : sayCount(rows.length, "rank", "ranks")) + ". Ops that ran side by side count each."),
+                ...["kind", "name"].map((by, k) => {
+                    const found = [...sums[k].values()].sort((a, b) => b.ns - a.ns).slice(0, LISTED);
+                    const time = nsInUnit(found.map((s) => s.ns));
+                    return makeTable({ label: "Time in view by " + by, rows: found, columns: [{ title: sentence(by), value: (s) => s.name }, nsColumn("Time", time, (s) => s.ns, "summed over the ranks, within the view"), { title: "Of the ranks' time", value: (s) => s.ns / whole, text: (s) => sayPct(s.ns / whole) }, { title: "Count", value: (s) => s.count }] });
+                })
+            );
+        }, 120);
+    }
+
     /* ---- put together ----------------------------------------------------------------------- */
 
     const help = newId("keys");
@@ -391,12 +451,12 @@ function makeTimeline(run, raw) {
                 data.windows.length > 1 && picker,
                 el("span", { class: "group" }, tool("Zoom in", "+", () => scaleBy(1.6)), tool("Zoom out", "\u2212", () => scaleBy(1 / 1.6)), tool("Earlier", "\u2190", () => pan(-0.3)), tool("Later", "\u2192", () => pan(0.3)), tool("Reset: show the whole step", "Reset", reset)),
                 data.path.length > 0 && toggle("Critical path", "showPath", true),
-                data.marks.length > 0 && toggle("Findings", "showMarks", true)),
+                data.marks.length > 0 && toggle("Findings", "showMarks", true), finder, foundCount),
             legend,
             el("div", { class: "tl" }, overview, axis, view),
             tip, told,
             el("p", { class: "muted keys", id: help }, "Drag to pan; Ctrl and wheel, or the wheel once it has the focus, to zoom; double-click for the whole step. Keys: \u2190 \u2192 pan, + \u2212 zoom, 0 all, \u2191 \u2193 rank, n and p next and previous op."),
-            reduced, list,
+            reduced, summary, list,
         ],
         start: layout,
     };

@@ -16,6 +16,9 @@ struct inq_reader {
      * input is damage, not failure; fails with INQ_NOMEM, INQ_IO, INQ_LIMIT, or INQ_UNSUPPORTED
      * when the content is not this format after all (file.reason says why). */
     int (*read)(struct inq_source *source, struct inq_shard *shard, struct inq_err *err);
+    /* With all files read: what its files are only told together, or against those of other formats
+     * (n shards, of whatever format). NULL: nothing. Fails with INQ_NOMEM. */
+    int (*join)(struct inq_shard *shards, size_t n, struct inq_err *err);
 };
 
 /* The best match for the first bytes, or NULL. */
@@ -27,6 +30,7 @@ extern const struct inq_reader inq_reader_op_table;  /* ingest/optable/table.c: 
 extern const struct inq_reader inq_reader_primus;    /* primus.c */
 extern const struct inq_reader inq_reader_nsys;      /* nsys.c */
 extern const struct inq_reader inq_reader_telemetry; /* of GPUs: text */
+extern const struct inq_reader inq_reader_inspector; /* NCCL's: JSON lines */
 extern const struct inq_reader inq_reader_xspace;    /* ingest/xla/xspace.c */
 extern const struct inq_reader inq_reader_partial;   /* ingest/partial/read.c */
 extern const struct inq_reader inq_reader_log;       /* log.c: text */

@@ -8,7 +8,6 @@
 #include "base/sort.h"
 #include "ingest/loader.h"
 #include "ingest/ingest.h"
-#include "ingest/xla/xla.h"
 #include "trace/build/build.h"
 #include "trace/telemetry/telemetry.h"
 
@@ -377,7 +376,10 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     size_t ends[PARTS];
     int code = sort_shards(intake->shards, order, n, err);
     if (code == INQ_OK) {
-        code = inq_xla_join_runs(intake->shards, n, err);
+        code = inq_reader_xspace.join(intake->shards, n, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_reader_inspector.join(intake->shards, n, err);
     }
     part(intake->shards, order, n, ends);
     inq_mem_free(order);

@@ -16,6 +16,7 @@ import struct
 import sys
 
 import devices
+import inspector
 
 BASE = "baseTimeNanoseconds"
 
@@ -276,6 +277,7 @@ FORMATS = {
     "xspace-gpu1": lambda ranks, out: xspace(ranks, out, "gpu", 1),
     "xspace-tpu": lambda ranks, out: xspace(ranks, out, "tpu"),
     **devices.FORMATS,
+    **inspector.FORMATS,
 }
 
 

@@ -77,6 +77,10 @@ static void judge_view(struct inq_findings *f, const struct view *view)
     if (share < MENTIONED_SHARE || (a->op_table && view->cls == INQ_ACCOUNT_HOST)) {
         return;
     }
+    /* records of communication only: whether compute covers it is not known */
+    if (view->kind == INQ_FINDING_EXPOSED_COMM && a->class_ns[INQ_ACCOUNT_COMPUTE] == 0) {
+        return;
+    }
     const char *causes = causes_of(f);
     struct inq_finding *finding = inq_findings_add(f, view->kind);
     if (!finding) {

@@ -497,4 +497,5 @@ const struct inq_reader inq_reader_xspace = {
     .summary = "XSpace of TensorFlow's and JAX's profiler (*.xplane.pb): device ops, steps",
     .sniff = sniff_xspace,
     .read = read_xspace,
+    .join = inq_xla_join_runs,
 };

@@ -501,6 +501,7 @@ struct inq_suspect {
     bool rotates;                  /* late_host, unplanned_gc: its ranks pause in turn */
     uint64_t pauses;               /* so often, all together; of `late_ns` each */
     bool launches_known;           /* LATE_HOST: its trace tells when work was launched */
+    bool comm_only;                /* its traces hold nothing but communication */
     const char *running;           /* what its host did meanwhile; "" not known */
     size_t n_evidence;
     struct inq_evidence *evidence;

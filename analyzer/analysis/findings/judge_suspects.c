@@ -89,19 +89,6 @@ static const char *work_of(const struct inq_findings *f, const struct inq_suspec
     return is_cpu(f, suspect) ? "operators" : "kernels";
 }
 
-/* Whether the traces hold nothing but communication: what else the device did is not known then. */
-static bool knows_comm_only(const struct inq_findings *f, const struct inq_suspect *suspect)
-{
-    const struct inq_trace *trace = f->report->trace;
-    const struct inq_events *events =
-        suspect->n_ranks > 0 ? &trace->ranks[suspect->ranks[0]].events : NULL;
-    size_t i = 0;
-    while (events && i < events->n && events->cls[i] == INQ_CLASS_COMM) {
-        i++;
-    }
-    return events && i > 0 && i == events->n;
-}
-
 /* What sets the suspect apart: the subject of its sentence. */
 static const char *fault(struct inq_findings *f, const struct inq_suspect *suspect)
 {
@@ -141,7 +128,7 @@ static const char *fault(struct inq_findings *f, const struct inq_suspect *suspe
             (unsigned long long)suspect->pauses, inq_findings_time(f, suspect->late_ns),
             suspect->kind == INQ_FINDING_UNPLANNED_GC ? ", as they do to collect garbage" : "");
     }
-    if (!suspect->launches_known && knows_comm_only(f, suspect)) {
+    if (suspect->comm_only) {
         return inq_findings_text(f, "%s %s %s longer outside communication than %s", who,
                                  suspect->n_ranks == 1 ? "stays" : "stay", extra, peers);
     }
@@ -161,7 +148,7 @@ static const char *advice(struct inq_findings *f, const struct inq_suspect *susp
                "and the sizes of its batches where operators have no input sizes in the trace "
                "(record_shapes).";
     }
-    if (suspect->kind == INQ_FINDING_LATE_HOST && knows_comm_only(f, suspect)) {
+    if (suspect->comm_only) {
         return "Trace this rank and one of its peers with a profiler that records kernels and "
                "launches: only communication is recorded here, so its GPU or its host may be "
                "late.";
@@ -181,9 +168,9 @@ static void set_measure(struct inq_findings *f, const struct inq_suspect *suspec
     const char *what = "compute";
 
     if (suspect->kind == INQ_FINDING_LATE_HOST || suspect->kind == INQ_FINDING_UNPLANNED_GC) {
-        what = knows_comm_only(f, suspect) ? "time outside communication"
-               : is_cpu(f, suspect)        ? "CPU idle"
-                                           : "GPU idle";
+        what = suspect->comm_only   ? "time outside communication"
+               : is_cpu(f, suspect) ? "CPU idle"
+                                    : "GPU idle";
     } else if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
         what = "exposed copies";
     }

@@ -37,14 +37,28 @@ static int tools_init(struct tools *t, const struct inq_trace *trace, struct inq
     return code == INQ_OK ? inq_arrivals_count(trace, &t->arrivals, err) : code;
 }
 
+/* Where only communication is recorded, a rank that another one keeps waiting in one group, and
+ * that is late in the next for that, looks late itself; but it is not the last in the first. When
+ * they arrive is all that is known of ranks there: one is named that is the last in three of four
+ * collectives that wait, which is also what a single step takes to be supported. */
+static bool is_victim(const struct inq_suspect *suspect)
+{
+    return suspect->comm_only && 4 * suspect->last_arrivals < 3 * suspect->waits;
+}
+
 static int collect_delays(const struct inq_inquiry *q, struct inq_blame *blame, struct inq_err *err)
 {
     int code = INQ_OK;
 
     for (size_t i = 0; code == INQ_OK && i < q->delays->n; i++) {
         if (q->delays->at[i].outlier) {
+            size_t before = blame->n_suspects;
             code = inq_suspects_of_delay(q, &q->delays->at[i], blame->suspects, &blame->n_suspects,
                                          err);
+            while (blame->n_suspects > before &&
+                   is_victim(&blame->suspects[blame->n_suspects - 1])) {
+                blame->n_suspects--;
+            }
         }
     }
     return code;

@@ -130,6 +130,14 @@ def inspector(inquest, source, work):
     if " ".join(text.split()).count("operations without times") < 1:
         print("inspector: records without times are not said to be: %s" % text)
         good = False
+    # rank 4 is late for the data-parallel groups because rank 5 keeps it waiting in their own
+    pairs, out = os.path.join(work, "pairs"), os.path.join(work, "pairs-inspector")
+    run(inquest, "synth", "-q", RUN.replace("dp=8", "dp=4,tp=2") + ",fault=slow_gpu:rank=5:factor=1.15", "-o", pairs)
+    run(sys.executable, os.path.join(HERE, "convert.py"), "inspector", pairs, out)
+    named = sorted(ranks for _, ranks in faults(report(inquest, out)))
+    if named != [(5,)]:
+        print("inspector: names %s, not rank 5 alone" % named)
+        good = False
     return good
 
 

@@ -453,6 +453,17 @@ static bool is_inspector(const struct inq_shard *shard)
            strcmp(shard->file.format, inq_reader_inspector.name) == 0;
 }
 
+/* A partial may say what it will: each communicator's list is its own place, until it is settled.
+ */
+static bool has_places(const struct inq_shard *shard)
+{
+    bool all = true;
+    for (size_t g = 0; g < shard->n_groups; g++) {
+        all = all && shard->groups[g].n_ranks == 1;
+    }
+    return all;
+}
+
 static bool have_met(const struct inq_rank *a, const struct inq_rank *b)
 {
     return a->first_ns != INQ_TIME_NONE && b->first_ns != INQ_TIME_NONE &&
@@ -645,7 +656,7 @@ static int join_processes(struct inq_shard *shards, size_t n, struct inq_err *er
     int code =
         run.shards != NULL && done != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
     for (size_t i = 0; i < n && code == INQ_OK; i++) {
-        if (!is_inspector(&shards[i]) || done[i]) {
+        if (!is_inspector(&shards[i]) || done[i] || !has_places(&shards[i])) {
             continue;
         }
         if (find_other(shards, n, &shards[i]) != NULL) {
@@ -654,7 +665,7 @@ static int join_processes(struct inq_shard *shards, size_t n, struct inq_err *er
         }
         run.n = 0;
         for (size_t k = i; k < n; k++) {
-            bool same = k == i || (is_inspector(&shards[k]) && !done[k] &&
+            bool same = k == i || (is_inspector(&shards[k]) && !done[k] && has_places(&shards[k]) &&
                                    have_met(&shards[i].ranks[0], &shards[k].ranks[0]) &&
                                    find_other(shards, n, &shards[k]) == NULL);
             if (same) {

@@ -76,7 +76,7 @@ static bool is_entered(struct inq_text key)
 
 static void take_number(const struct field *field, struct inq_text text, struct record *record)
 {
-    int64_t *out = (int64_t *)((char *)record + field->at);
+    int64_t *out = (int64_t *)(void *)((char *)record + field->at);
     int64_t value = -1;
     bool fraction = false;
     bool good = field->form == NUMBER ? inq_scan_int(text.p, text.n, &value)
@@ -112,7 +112,7 @@ static enum inq_scan_result take_value(struct inq_scan *scan, struct inq_text ke
     enum inq_scan_result result =
         quoted ? inq_scan_string(scan, &text) : inq_scan_bare(scan, &text);
     if (result == INQ_SCAN_OK && quoted && field->form == TEXT) {
-        *(struct inq_text *)((char *)record + field->at) = text;
+        *(struct inq_text *)(void *)((char *)record + field->at) = text;
         record->p2p = record->p2p || inq_text_is(key, "p2p");
     } else if (result == INQ_SCAN_OK && field->form != TEXT && !inq_text_is(text, "null")) {
         take_number(field, text, record);

@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/strtab.h"
 #include "trace/classify.h"
+#include "trace/groups.h"
 #include "trace/build/build.h"
 #include "trace/steps/steps.h"
 
@@ -65,144 +66,6 @@ static bool is_p2p(enum inq_coll_kind kind)
     return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV;
 }
 
-static bool is_comm_kernel(const struct inq_events *e, size_t i)
-{
-    return e->cls[i] == INQ_CLASS_COMM && e->kind[i] == INQ_EVENT_KERNEL && e->comm[i] != INQ_NONE;
-}
-
-/* ---- inferred groups ------------------------------------------------------------------------- */
-
-static bool needs_group(const struct inq_rank *rank, size_t event)
-{
-    return is_comm_kernel(&rank->events, event) &&
-           rank->comms[rank->events.comm[event]].group == INQ_NONE;
-}
-
-/* Lanes of a rank that carry communication without a recorded group, by stream id. */
-struct streams {
-    size_t n;
-    uint32_t *lanes;
-    bool threads; /* of a backend on CPUs: they take turns with one order */
-};
-
-static int list_streams(const struct inq_rank *rank, struct streams *streams, struct inq_err *err)
-{
-    *streams = (struct streams){0};
-    uint8_t *used = inq_mem_zalloc(rank->n_lanes, 1);
-    streams->lanes = inq_mem_alloc(rank->n_lanes * sizeof *streams->lanes);
-    if (used == NULL || streams->lanes == NULL) {
-        inq_mem_free(used);
-        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu streams", rank->n_lanes);
-    }
-    for (size_t i = 0; i < rank->events.n; i++) {
-        if (needs_group(rank, i)) {
-            used[rank->events.lane[i]] = 1;
-        }
-    }
-    for (size_t l = 0; l < rank->n_lanes; l++) {
-        size_t at = streams->n;
-        if (!used[l]) {
-            continue;
-        }
-        for (; at > 0 && rank->lanes[streams->lanes[at - 1]].id > rank->lanes[l].id; at--) {
-            streams->lanes[at] = streams->lanes[at - 1];
-        }
-        streams->lanes[at] = (uint32_t)l;
-        streams->n++;
-        streams->threads |= rank->lanes[l].kind == INQ_LANE_THREAD;
-    }
-    inq_mem_free(used);
-    return INQ_OK;
-}
-
-/* Appends one group of all ranks, called after the stream it was inferred from. */
-static int append_group(struct inq_trace *trace, size_t ordinal, uint32_t *index,
-                        struct inq_err *err)
-{
-    struct inq_group *groups =
-        inq_arena_array(trace->arena, trace->n_groups + 1, sizeof *trace->groups);
-    int32_t *ranks = inq_arena_array(trace->arena, trace->n_ranks, sizeof *ranks);
-    if (groups == NULL || ranks == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for a process group");
-    }
-    if (trace->n_groups > 0) {
-        memcpy(groups, trace->groups, trace->n_groups * sizeof *groups);
-    }
-    uint32_t n = 0;
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        if (trace->ranks[r].rank >= 0) {
-            ranks[n++] = trace->ranks[r].rank;
-        }
-    }
-    char text[32];
-    int len = snprintf(text, sizeof text, "inferred %zu", ordinal);
-    struct inq_group *group = &groups[trace->n_groups];
-    *group = (struct inq_group){
-        .size = (int32_t)trace->n_ranks, .n_ranks = n, .ranks = ranks, .inferred = true};
-    *index = (uint32_t)trace->n_groups;
-    trace->groups = groups;
-    trace->n_groups++;
-    return inq_strtab_add(trace->names, text, (size_t)len, &group->name, err);
-}
-
-/* Gives every communication kernel without a group the inferred one of its stream. Streams of
- * different ranks correspond by their order of id when all ranks have as many, else, and for
- * threads, one group stands for all. */
-static int assign_groups(struct inq_trace *trace, const struct streams *streams,
-                         struct inq_err *err)
-{
-    size_t most = 0;
-    bool equal = true;
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        equal = equal && !streams[r].threads &&
-                (streams[r].n == 0 || most == 0 || streams[r].n == most);
-        most = streams[r].n > most ? streams[r].n : most;
-    }
-    size_t n_groups = equal ? most : 1;
-    uint32_t first = 0;
-    for (size_t g = 0; most > 0 && g < n_groups; g++) {
-        uint32_t index = 0;
-        int code = append_group(trace, g, &index, err);
-        if (code != INQ_OK) {
-            return code;
-        }
-        first = g == 0 ? index : first;
-    }
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        struct inq_rank *rank = &trace->ranks[r];
-        for (size_t i = 0; i < rank->events.n; i++) {
-            size_t ordinal = 0;
-            while (equal && ordinal + 1 < streams[r].n &&
-                   streams[r].lanes[ordinal] != rank->events.lane[i]) {
-                ordinal++;
-            }
-            if (needs_group(rank, i)) {
-                struct inq_comm *comm = &rank->comms[rank->events.comm[i]];
-                comm->group = first + (uint32_t)ordinal;
-                comm->group_size = (int32_t)trace->n_ranks;
-            }
-        }
-    }
-    return INQ_OK;
-}
-
-static int infer_groups(struct inq_trace *trace, struct inq_err *err)
-{
-    struct streams *streams = inq_mem_zalloc(trace->n_ranks, sizeof *streams);
-    int code = streams == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for streams") : INQ_OK;
-    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
-        code = list_streams(&trace->ranks[r], &streams[r], err);
-    }
-    if (code == INQ_OK) {
-        code = assign_groups(trace, streams, err);
-    }
-    for (size_t r = 0; streams != NULL && r < trace->n_ranks; r++) {
-        inq_mem_free(streams[r].lanes);
-    }
-    inq_mem_free(streams);
-    return code;
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* One rank while its rows are collected: channels are numbered per rank first, so that ranks can
@@ -250,7 +113,7 @@ static struct inq_channel channel_of(const struct inq_rank *rank, const struct i
                                      bool bare)
 {
     struct inq_channel channel = {.group = comm->group, .from = -1, .to = -1, .bare = bare};
-    if (is_p2p(comm->kind)) {
+    if (is_p2p(comm->kind) && !bare) {
         bool sends = comm->kind == INQ_COLL_SEND;
         channel.from = sends ? rank->rank : comm->peer;
         channel.to = sends ? comm->peer : rank->rank;
@@ -289,16 +152,18 @@ static int collect_row(const struct inq_trace *trace, const struct inq_rank *ran
                        const struct inq_comm *comm, struct inq_comm_row *row, struct gathering *g,
                        struct inq_err *err)
 {
-    bool bare = row->nameless;
-    if (is_p2p(comm->kind) && (comm->peer < 0 || rank->rank < 0)) {
+    bool lonely = is_p2p(comm->kind) && (comm->peer < 0 || rank->rank < 0);
+    bool bare = row->nameless || lonely;
+    if (lonely && comm->group == INQ_NONE) {
         g->unplaced++;
         return INQ_OK;
     }
     enum inq_coll_kind kind = kind_of(trace, rank, row->event, comm);
+    row->nameless = bare;
     /* each rank counts all its sends and receives: two ends of one differ */
     row->seq = is_p2p(comm->kind) || bare ? -1 : comm->seq;
     row->size = common_size(comm);
-    row->family = family_of(kind);
+    row->family = lonely ? (uint8_t)FAMILY_EXCHANGE : family_of(kind);
     row->syncs = row->family >= INQ_COLL_KIND_COUNT || inq_coll_synchronises(kind);
     struct inq_channel channel = channel_of(rank, comm, bare);
     return add_row(g, &channel, row, err);
@@ -348,7 +213,7 @@ static int collect_rank(void *ctx, size_t r, struct inq_err *err)
     struct inq_windows steps = {0};
     int code = inq_windows_recorded(rank, &steps, err);
     for (size_t i = 0; code == INQ_OK && i < rank->events.n; i++) {
-        if (is_comm_kernel(&rank->events, i)) {
+        if (inq_is_comm_kernel(&rank->events, i)) {
             code = collect_event(c->trace, rank, &steps, i, &c->ranks[r], err);
         }
     }
@@ -597,7 +462,7 @@ static int collect(struct collection *c, int jobs, struct inq_err *err)
 {
     struct inq_comm_rows *rows = c->rows;
     struct inq_map index = {0};
-    int code = infer_groups(c->trace, err);
+    int code = inq_groups_infer(c->trace, err);
     if (code == INQ_OK) {
         code = inq_par_for(rows->n_ranks, jobs, collect_rank, c, err);
     }

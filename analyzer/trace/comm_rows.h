@@ -46,7 +46,7 @@ struct inq_comm_rows {
 };
 
 /* Collects the rows of a trace. Where no group was recorded, groups are inferred (and appended to
- * trace->groups): one per communication stream, all ranks in each. Does not depend on `jobs`. Fails
+ * trace->groups; groups.h). Does not depend on `jobs`. Fails
  * with INQ_NOMEM, INQ_LIMIT; release in any case. */
 int inq_comm_rows_collect(struct inq_trace *trace, int jobs, struct inq_comm_rows *rows,
                           struct inq_err *err);

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/groups.h"
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "base/strtab.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ends, or the intervals between them, differ by no more than this, usually, between members of one
+ * group: the narrowest that parts the ranks is taken. Members leave a collective microseconds
+ * apart; ranks of other groups differ by what kernels vary, tens of microseconds. */
+static const int64_t ALIKE_NS[] = {3000, 6000, 12000, 24000};
+enum { N_ALIKE = sizeof ALIKE_NS / sizeof *ALIKE_NS };
+/* Sets are apart when the intervals of their first ranks differ by so many times as much. */
+enum { APART = 2 };
+/* Intervals that are compared, and the fewest that tell anything. */
+enum { SAMPLES = 64, LEAST_INTERVALS = 8 };
+
+static bool needs_group(const struct inq_rank *rank, size_t event)
+{
+    return inq_is_comm_kernel(&rank->events, event) &&
+           rank->comms[rank->events.comm[event]].group == INQ_NONE;
+}
+
+/* Lanes of a rank that carry communication without a recorded group, by stream id. */
+struct streams {
+    size_t n;
+    uint32_t *lanes;
+};
+
+/* What a lane carries: pieces of a pipeline's transfers and all-to-all look alike. */
+enum cargo { COLLECTIVES, EXCHANGES, CARGOES };
+
+struct inference {
+    struct inq_trace *trace;
+    bool threads;                     /* of a backend on CPUs: they take turns with one order */
+    struct streams *streams[CARGOES]; /* [n_ranks] */
+    size_t n_groups;                  /* so far */
+    /* Of the stream at hand: */
+    size_t *n_ends;   /* [n_ranks] */
+    int64_t **end_ns; /* [n_ranks] of its kernels, in order */
+    uint32_t *set_of; /* [n_ranks] */
+    uint32_t *firsts; /* [n_ranks] first rank of each set */
+    size_t *sizes;    /* [n_ranks] of each set */
+    size_t n_sets;
+    uint32_t *groups; /* [n_ranks] of each set */
+};
+
+static void add_lane(const struct inq_rank *rank, uint32_t lane, struct streams *streams)
+{
+    size_t at = streams->n++;
+    for (; at > 0 && rank->lanes[streams->lanes[at - 1]].id > rank->lanes[lane].id; at--) {
+        streams->lanes[at] = streams->lanes[at - 1];
+    }
+    streams->lanes[at] = lane;
+}
+
+static int list_streams(struct inference *x, size_t r, struct inq_err *err)
+{
+    const struct inq_rank *rank = &x->trace->ranks[r];
+    uint8_t *carries = inq_mem_zalloc(rank->n_lanes + 1, 1);
+    bool full = carries == NULL;
+    for (int k = 0; k < CARGOES; k++) {
+        x->streams[k][r].lanes = inq_mem_alloc((rank->n_lanes + 1) * sizeof(uint32_t));
+        full = full || x->streams[k][r].lanes == NULL;
+    }
+    for (size_t i = 0; !full && i < rank->events.n; i++) {
+        if (needs_group(rank, i)) {
+            enum inq_coll_kind kind = rank->comms[rank->events.comm[i]].kind;
+            bool exchange =
+                kind == INQ_COLL_SENDRECV || kind == INQ_COLL_SEND || kind == INQ_COLL_RECV;
+            carries[rank->events.lane[i]] |= (uint8_t)(1U << (exchange ? EXCHANGES : COLLECTIVES));
+        }
+    }
+    for (uint32_t l = 0; !full && l < rank->n_lanes; l++) {
+        if (carries[l] != 0) {
+            bool collectives = (carries[l] & 1U << COLLECTIVES) != 0;
+            add_lane(rank, l, &x->streams[collectives ? COLLECTIVES : EXCHANGES][r]);
+            x->threads = x->threads || rank->lanes[l].kind == INQ_LANE_THREAD;
+        }
+    }
+    inq_mem_free(carries);
+    return full ? inq_err_set(err, INQ_NOMEM, "out of memory for %zu streams", rank->n_lanes)
+                : INQ_OK;
+}
+
+/* ---- who ends together ----------------------------------------------------------------------- */
+
+static int list_ends(struct inference *x, const struct streams *streams, size_t ordinal,
+                     struct inq_err *err)
+{
+    for (size_t r = 0; r < x->trace->n_ranks; r++) {
+        const struct inq_rank *rank = &x->trace->ranks[r];
+        const struct inq_events *e = &rank->events;
+        size_t n = 0;
+        for (size_t i = 0; i < e->n; i++) {
+            n += needs_group(rank, i);
+        }
+        inq_mem_free(x->end_ns[r]);
+        x->n_ends[r] = 0;
+        x->end_ns[r] = inq_mem_alloc((n + 1) * sizeof *x->end_ns[r]);
+        if (x->end_ns[r] == NULL) {
+            return inq_err_set(err, INQ_NOMEM, "out of memory for %zu kernels", n);
+        }
+        for (size_t i = 0; ordinal < streams[r].n && i < e->n; i++) {
+            if (needs_group(rank, i) && e->lane[i] == streams[r].lanes[ordinal]) {
+                x->end_ns[r][x->n_ends[r]++] = e->start_ns[i] + e->dur_ns[i];
+            }
+        }
+    }
+    return INQ_OK;
+}
+
+static int64_t upper_quartile(int64_t *values, size_t n)
+{
+    inq_sort_i64(values, n);
+    return values[n * 3 / 4];
+}
+
+/* By how much the same intervals of two ranks differ: the upper quartile, since many have next to
+ * no work in them that could differ. Clocks do not matter. INT64_MAX where the kernels do not
+ * correspond one to one. */
+static int64_t interval_difference(const struct inference *x, size_t a, size_t b)
+{
+    int64_t apart_ns[SAMPLES];
+    size_t n = x->n_ends[a];
+    if (n != x->n_ends[b] || n < LEAST_INTERVALS + 1) {
+        return INT64_MAX;
+    }
+    size_t taken = n - 1 < SAMPLES ? n - 1 : SAMPLES;
+    for (size_t k = 0; k < taken; k++) {
+        size_t i = (n - 1) * k / taken;
+        int64_t ns = x->end_ns[a][i + 1] - x->end_ns[a][i];
+        apart_ns[k] = llabs(ns - (x->end_ns[b][i + 1] - x->end_ns[b][i]));
+    }
+    return upper_quartile(apart_ns, taken);
+}
+
+static size_t first_from(const int64_t *ends_ns, size_t n, int64_t at_ns)
+{
+    size_t low = 0;
+    size_t high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ends_ns[middle] < at_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The same of the ends themselves, where both ranks were recorded: it needs one clock, and no
+ * captures that begin and end together. */
+static int64_t end_difference(const struct inference *x, size_t a, size_t b)
+{
+    int64_t apart_ns[SAMPLES];
+    const int64_t *theirs = x->end_ns[b];
+    size_t n = x->n_ends[b];
+    if (n == 0) {
+        return INT64_MAX;
+    }
+    size_t lo = first_from(x->end_ns[a], x->n_ends[a], theirs[0]);
+    size_t hi = first_from(x->end_ns[a], x->n_ends[a], theirs[n - 1]);
+    if (hi < lo + LEAST_INTERVALS + 1) {
+        return INT64_MAX;
+    }
+    size_t taken = hi - lo < SAMPLES ? hi - lo : SAMPLES;
+    for (size_t k = 0; k < taken; k++) {
+        int64_t at_ns = x->end_ns[a][lo + (hi - lo) * k / taken];
+        size_t next = first_from(theirs, n, at_ns); /* below n: at_ns lies before the last */
+        int64_t after_ns = theirs[next] - at_ns;
+        int64_t before_ns = next > 0 ? at_ns - theirs[next - 1] : after_ns;
+        apart_ns[k] = before_ns < after_ns ? before_ns : after_ns;
+    }
+    return upper_quartile(apart_ns, taken);
+}
+
+static int64_t difference(const struct inference *x, size_t a, size_t b)
+{
+    int64_t intervals_ns = interval_difference(x, a, b);
+    int64_t ends_ns = end_difference(x, a, b);
+    return intervals_ns < ends_ns ? intervals_ns : ends_ns;
+}
+
+/* Parts the ranks by their first ones: each joins the first that it ends together with. */
+static void part_ranks(struct inference *x, int64_t alike_ns)
+{
+    x->n_sets = 0;
+    for (size_t r = 0; r < x->trace->n_ranks; r++) {
+        size_t set = 0;
+        while (set < x->n_sets && difference(x, x->firsts[set], r) > alike_ns) {
+            set++;
+        }
+        if (set == x->n_sets) {
+            x->firsts[set] = (uint32_t)r;
+            x->sizes[x->n_sets++] = 0;
+        }
+        x->set_of[r] = (uint32_t)set;
+        x->sizes[set]++;
+    }
+}
+
+/* Sets of equal size, more than one rank in each, clearly apart: nothing else is a process group of
+ * a parallel job. */
+static bool are_groups(const struct inference *x, int64_t alike_ns)
+{
+    for (size_t s = 0; s < x->n_sets; s++) {
+        if (x->sizes[s] < 2 || x->sizes[s] != x->sizes[0]) {
+            return false;
+        }
+        for (size_t t = 0; t < s; t++) {
+            if (difference(x, x->firsts[s], x->firsts[t]) < APART * alike_ns) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void take_all(struct inference *x)
+{
+    x->n_sets = 1;
+    x->sizes[0] = x->trace->n_ranks;
+    memset(x->set_of, 0, x->trace->n_ranks * sizeof *x->set_of);
+}
+
+/* Sets of ranks of one stream; all ranks where nothing parts them. *together: they end together. */
+static int find_sets(struct inference *x, const struct streams *streams, size_t ordinal,
+                     bool *together, struct inq_err *err)
+{
+    int code = list_ends(x, streams, ordinal, err);
+    *together = false;
+    for (size_t k = 0; code == INQ_OK && k < N_ALIKE && !*together; k++) {
+        part_ranks(x, ALIKE_NS[k]);
+        *together = are_groups(x, ALIKE_NS[k]);
+    }
+    if (!*together) {
+        take_all(x);
+    }
+    return code;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Appends the group of one set. */
+static int append_group(struct inference *x, size_t set, struct inq_err *err)
+{
+    struct inq_trace *trace = x->trace;
+    struct inq_group *groups =
+        inq_arena_array(trace->arena, trace->n_groups + 1, sizeof *trace->groups);
+    int32_t *ranks = inq_arena_array(trace->arena, x->sizes[set], sizeof *ranks);
+    if (groups == NULL || ranks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a process group");
+    }
+    if (trace->n_groups > 0) {
+        memcpy(groups, trace->groups, trace->n_groups * sizeof *groups);
+    }
+    uint32_t n = 0;
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        if (x->set_of[r] == set && trace->ranks[r].rank >= 0) {
+            ranks[n++] = trace->ranks[r].rank;
+        }
+    }
+    char text[32];
+    int len = snprintf(text, sizeof text, "inferred %zu", x->n_groups++);
+    struct inq_group *group = &groups[trace->n_groups];
+    *group = (struct inq_group){
+        .size = (int32_t)x->sizes[set], .n_ranks = n, .ranks = ranks, .inferred = true};
+    x->groups[set] = (uint32_t)trace->n_groups;
+    trace->groups = groups;
+    trace->n_groups++;
+    return inq_strtab_add(trace->names, text, (size_t)len, &group->name, err);
+}
+
+static int append_sets(struct inference *x, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t s = 0; code == INQ_OK && s < x->n_sets; s++) {
+        code = append_group(x, s, err);
+    }
+    return code;
+}
+
+/* Gives the kernels of one lane of each rank the groups of their sets. */
+static void assign_sets(const struct inference *x, const struct streams *streams, size_t ordinal)
+{
+    for (size_t r = 0; r < x->trace->n_ranks; r++) {
+        struct inq_rank *rank = &x->trace->ranks[r];
+        for (size_t i = 0; ordinal < streams[r].n && i < rank->events.n; i++) {
+            if (needs_group(rank, i) && rank->events.lane[i] == streams[r].lanes[ordinal]) {
+                struct inq_comm *comm = &rank->comms[rank->events.comm[i]];
+                comm->group = x->groups[x->set_of[r]];
+                comm->group_size = (int32_t)x->sizes[x->set_of[r]];
+            }
+        }
+    }
+}
+
+/* Most lanes of a rank; *equal: all that have any have as many. */
+static size_t most_lanes(const struct inference *x, const struct streams *streams, bool *equal)
+{
+    size_t most = 0;
+    *equal = !x->threads;
+    for (size_t r = 0; r < x->trace->n_ranks; r++) {
+        size_t n = streams[r].n;
+        *equal = *equal && (n == 0 || most == 0 || n == most);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Streams of different ranks correspond by their order of id when all ranks have as many. What
+ * exchanges by twos pairs a pipeline's stages, each with several others: that, and where streams do
+ * not correspond, is one group of all. */
+static int assign_groups(struct inference *x, enum cargo cargo, struct inq_err *err)
+{
+    const struct streams *streams = x->streams[cargo];
+    bool equal;
+    bool left = false;
+    size_t most = most_lanes(x, streams, &equal);
+    int code = INQ_OK;
+    for (size_t g = 0; code == INQ_OK && g < most && equal; g++) {
+        bool together;
+        code = find_sets(x, streams, g, &together, err);
+        if (code == INQ_OK && cargo == EXCHANGES && (!together || x->sizes[0] <= 2)) {
+            left = true;
+            continue;
+        }
+        code = code == INQ_OK ? append_sets(x, err) : code;
+        if (code == INQ_OK) {
+            assign_sets(x, streams, g);
+        }
+    }
+    if (code != INQ_OK || most == 0 || (equal && !left)) {
+        return code;
+    }
+    take_all(x);
+    code = append_sets(x, err);
+    for (size_t g = 0; code == INQ_OK && g < most; g++) {
+        assign_sets(x, streams, g);
+    }
+    return code;
+}
+
+static void release(struct inference *x)
+{
+    for (size_t r = 0; r < x->trace->n_ranks; r++) {
+        for (int k = 0; k < CARGOES; k++) {
+            if (x->streams[k] != NULL) {
+                inq_mem_free(x->streams[k][r].lanes);
+            }
+        }
+        if (x->end_ns != NULL) {
+            inq_mem_free(x->end_ns[r]);
+        }
+    }
+    for (int k = 0; k < CARGOES; k++) {
+        inq_mem_free(x->streams[k]);
+    }
+    inq_mem_free(x->end_ns);
+    inq_mem_free(x->n_ends);
+    inq_mem_free(x->set_of);
+    inq_mem_free(x->firsts);
+    inq_mem_free(x->sizes);
+    inq_mem_free(x->groups);
+}
+
+int inq_groups_infer(struct inq_trace *trace, struct inq_err *err)
+{
+    struct inference x = {.trace = trace};
+    size_t n = trace->n_ranks + 1;
+    for (int k = 0; k < CARGOES; k++) {
+        x.streams[k] = inq_mem_zalloc(n, sizeof *x.streams[k]);
+    }
+    x.end_ns = inq_mem_zalloc(n, sizeof *x.end_ns);
+    x.n_ends = inq_mem_zalloc(n, sizeof *x.n_ends);
+    x.set_of = inq_mem_zalloc(n, sizeof *x.set_of);
+    x.firsts = inq_mem_zalloc(n, sizeof *x.firsts);
+    x.sizes = inq_mem_zalloc(n, sizeof *x.sizes);
+    x.groups = inq_mem_zalloc(n, sizeof *x.groups);
+    int code = INQ_OK;
+    if (x.streams[COLLECTIVES] == NULL || x.streams[EXCHANGES] == NULL || x.end_ns == NULL ||
+        x.n_ends == NULL || x.set_of == NULL || x.firsts == NULL || x.sizes == NULL ||
+        x.groups == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", trace->n_ranks);
+    }
+    for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
+        code = list_streams(&x, r, err);
+    }
+    for (int k = 0; code == INQ_OK && k < CARGOES; k++) {
+        code = assign_groups(&x, (enum cargo)k, err);
+    }
+    release(&x);
+    return code;
+}

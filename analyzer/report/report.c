@@ -54,6 +54,7 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
         code = INQ_UNSUPPORTED;
         break;
     }
+    code = code == INQ_OK && arena.failed ? INQ_NOMEM : code; /* a sentence is not there */
     inq_arena_release(&arena);
     return inq_out_end(&out, code, "a report", err);
 }

@@ -139,7 +139,7 @@ struct inq_fixes {
     /* Those that help and repair a fault first, then greatest gain first; those without a
      * prediction last. */
     struct inq_fix *fixes;
-    size_t n_left_out; /* past 256 that findings call for: not looked at */
+    size_t n_left_out; /* past 256, or past 64 places for one rank: not looked at */
 };
 
 /* Zero-initialised options propose what the findings call for. */

@@ -150,6 +150,11 @@ static int add(struct study *s, const char *spec, const char *finding, bool repa
     return INQ_OK;
 }
 
+static int leave_out(struct study *s, const char *spec, struct inq_err *err)
+{
+    return inq_map_put(&s->left_out, inq_hash_bytes(spec, strlen(spec)), 0, err);
+}
+
 /* One that is asked for or called for: of very many only the first are looked at. */
 static int add_asked(struct study *s, const char *spec, const char *finding, bool repairs,
                      struct inq_err *err)
@@ -158,9 +163,8 @@ static int add_asked(struct study *s, const char *spec, const char *finding, boo
     for (size_t i = 0; i < s->n && s->n >= MAX_FIXES && !known; i++) {
         known = strcmp(s->at[i].spec, spec) == 0;
     }
-    return s->n < MAX_FIXES || known
-               ? add(s, spec, finding, repairs, err)
-               : inq_map_put(&s->left_out, inq_hash_bytes(spec, strlen(spec)), 0, err);
+    return s->n < MAX_FIXES || known ? add(s, spec, finding, repairs, err)
+                                     : leave_out(s, spec, err);
 }
 
 /* What the findings call for, the costliest first. */
@@ -241,6 +245,9 @@ static void predict_repair(struct study *s, struct candidate *c)
         take_measured(s, c);
         return;
     }
+    if (c->code == INQ_NOMEM) { /* and what it says of the step with it */
+        return;
+    }
     c->code = code;
     c->err = own;
     c->t_ns = s->base->info.base_ns - gain.gain_ns;
@@ -312,10 +319,11 @@ static int try_places(struct study *s, size_t index, struct inq_err *err)
     }
     for (size_t r = 0; code == INQ_OK && slow >= 0 && own_stage >= 0 && r < job->n_ranks; r++) {
         bool elsewhere = job->ranks[r].stage != own_stage && job->ranks[r].number >= 0;
-        if (elsewhere && s->n - before < MAX_PARTNERS) {
+        if (elsewhere) {
             char text[64];
             (void)snprintf(text, sizeof text, "swap-ranks:%d,%d", slow, job->ranks[r].number);
-            code = add(s, text, of.finding, of.repairs, err);
+            code = s->n - before < MAX_PARTNERS ? add(s, text, of.finding, of.repairs, err)
+                                                : leave_out(s, text, err);
         }
     }
     if (code == INQ_OK) {
@@ -538,22 +546,13 @@ static bool fits(const struct inq_fix_base *base)
     return !gated && (recorded_ns <= 0 || fabs((double)off_ns) <= MOST_OFF * (double)recorded_ns);
 }
 
-int inq_fix_predict(const struct inq_trace *trace, struct inq_report *report,
-                    const char *const *specs, size_t n, int64_t *gain_ns, struct inq_err *err)
+static int predict_some(const struct inq_fix_base *base, const char *const *specs, size_t n,
+                        int64_t *gain_ns, struct inq_err *err)
 {
-    struct inq_fix_base *base = NULL;
     struct inq_fixes *fixes = NULL;
     struct inq_fix_options options = {.specs = specs, .n_specs = n, .no_pairs = true};
-    struct inq_err own = {0};
-    int code = inq_fix_base_of_run(trace, report, &base, &own);
-    if (code == INQ_OK && !fits(base)) {
-        code = inq_err_set(&own, INQ_UNSUPPORTED, "the simulated base is off the record");
-    }
-    if (code == INQ_OK) {
-        code = inq_fix_study(base, NULL, &options, &fixes, &own);
-    }
+    int code = inq_fix_study(base, NULL, &options, &fixes, err);
     for (size_t i = 0; i < n; i++) {
-        gain_ns[i] = INQ_TIME_NONE;
         for (size_t k = 0; code == INQ_OK && k < fixes->n; k++) {
             if (strcmp(fixes->fixes[k].spec, specs[i]) == 0 && fixes->fixes[k].t_ns >= 0) {
                 gain_ns[i] = fixes->fixes[k].gain_ns;
@@ -561,6 +560,25 @@ int inq_fix_predict(const struct inq_trace *trace, struct inq_report *report,
         }
     }
     inq_fixes_free(fixes);
+    return code;
+}
+
+int inq_fix_predict(const struct inq_trace *trace, struct inq_report *report,
+                    const char *const *specs, size_t n, int64_t *gain_ns, struct inq_err *err)
+{
+    struct inq_fix_base *base = NULL;
+    struct inq_err own = {0};
+    int code = inq_fix_base_of_run(trace, report, &base, &own);
+    if (code == INQ_OK && !fits(base)) {
+        code = inq_err_set(&own, INQ_UNSUPPORTED, "the simulated base is off the record");
+    }
+    for (size_t i = 0; i < n; i++) {
+        gain_ns[i] = INQ_TIME_NONE;
+    }
+    for (size_t i = 0; code == INQ_OK && i < n; i += MAX_FIXES) { /* a study takes so many */
+        code =
+            predict_some(base, specs + i, n - i < MAX_FIXES ? n - i : MAX_FIXES, gain_ns + i, &own);
+    }
     inq_fix_base_free(base);
     return code == INQ_NOMEM ? inq_fix_no_memory(err) : INQ_OK;
 }

@@ -385,7 +385,7 @@ static const struct inq_key fix_keys[] = {
                "last",
                fix_row_keys),
     INQ_KEY("fixes_left_out", INTEGER, "",
-            "limit: further ones, past 256, that findings call for and that are not looked at"),
+            "limit: further ones, past 256 in all or 64 places for one rank: not looked at"),
     INQ_KEYS_END,
 };
 

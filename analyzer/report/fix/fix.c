@@ -219,10 +219,11 @@ static void say_judged(const struct inq_validation *v, struct inq_out *out)
 static void fix_say_limit(const struct inq_fixes *fixes, struct inq_out *out)
 {
     if (fixes->n_left_out > 0) {
-        inq_out_printf(out,
-                       "Limit: %zu more fixes that findings call for are not looked at; name one "
-                       "with --fix.",
-                       fixes->n_left_out);
+        inq_out_printf(
+            out,
+            "Limit: %zu more fixes (past 256 in all, or past 64 places for one rank) are "
+            "not looked at; name one with --fix.",
+            fixes->n_left_out);
     }
 }
 

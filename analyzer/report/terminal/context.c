@@ -138,6 +138,7 @@ static const char *shorten(const struct inq_view *view, const char *text, int co
     struct inq_pen pen = {.out = &out, .width = columns, .utf8 = true};
     (void)inq_pen_text(&pen, text, columns);
     const char *copy = out.len > 0 ? inq_arena_strdup(view->arena, out.buf) : "";
+    view->arena->failed = view->arena->failed || out.code != INQ_OK;
     inq_out_release(&out);
     return copy != NULL ? copy : "";
 }

@@ -90,17 +90,24 @@ void inq_log_book_release(struct inq_log_book *book)
 }
 
 /* What the line tells, and of whom: two lines with one key say the same. Numbers that every line
- * has anew (counters, times) are no part of it. */
-static uint64_t key_of(const struct inq_log_event *event)
+ * has anew (counters, times) are no part of it. `starts`: of the workers before it, as each dies of
+ * its own. */
+static uint64_t key_of(const struct inq_log_event *event, int64_t starts)
 {
     bool rows = event->kind == INQ_LOG_EXIT_ROW || event->kind == INQ_LOG_DESYNC_STARTED ||
                 event->kind == INQ_LOG_DESYNC_BEHIND || event->kind == INQ_LOG_RAS_BEHIND;
     const int64_t numbers[] = {
-        (int64_t)event->kind, event->rank,
-        event->local_rank,    event->device,
-        event->task,          event->pid,
-        (int64_t)event->bus,  event->code,
-        event->peer_rank,     rows ? (int64_t)event->line : 0,
+        (int64_t)event->kind,
+        event->rank,
+        event->local_rank,
+        event->device,
+        event->task,
+        event->pid,
+        (int64_t)event->bus,
+        event->code,
+        event->peer_rank,
+        rows ? (int64_t)event->line : 0,
+        starts,
     };
     uint64_t key = inq_hash_bytes(numbers, sizeof numbers);
     const char *texts[] = {event->host, event->group, event->op, event->peer};
@@ -151,7 +158,8 @@ static int keep(struct inq_log *log, const struct inq_log_event *event, uint64_t
 int inq_log_add(struct inq_log_book *book, const struct inq_log_event *event, struct inq_err *err)
 {
     struct inq_log *log = book->log;
-    uint64_t key = key_of(event);
+    uint64_t key = key_of(event, book->starts);
+    book->starts += event->kind == INQ_LOG_RESTARTED;
     log->not_kept += event->list_cut;
     uint32_t first = 0;
     uint32_t n = 0;

@@ -21,6 +21,7 @@ struct inq_log_book {
     struct inq_log *log;
     struct inq_map seen;  /* what a line tells -> first event + 1 */
     struct inq_map kinds; /* kind -> events of it */
+    int64_t starts;       /* of the workers, after the first */
 };
 
 /* An empty log with its arena and names; NULL without memory. */

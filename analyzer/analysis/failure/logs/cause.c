@@ -20,8 +20,6 @@
 #define QUARTER (900 * SECOND)
 /* Time zones are less apart. */
 #define ZONES (54000 * SECOND)
-/* New starts that are looked at; launchers allow few. */
-#define MAX_RESTARTS 256
 /* The same on several ranks within this is one incident. */
 #define AT_ONCE (5 * SECOND)
 
@@ -307,7 +305,6 @@ static int list_marks(struct inq_log_case *c, bool (*of_kind)(const struct inq_l
 static int list_recovered(struct judging *j, struct inq_err *err)
 {
     const struct inq_log_case *c = j->c;
-    j->restarts.n = j->restarts.n < MAX_RESTARTS ? j->restarts.n : MAX_RESTARTS;
     j->recovered.at = inq_arena_array(c->arena, j->restarts.n, sizeof(void *));
     if (j->recovered.at == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
@@ -315,8 +312,8 @@ static int list_recovered(struct judging *j, struct inq_err *err)
     for (size_t i = 0; i < j->restarts.n; i++) {
         const struct inq_log_mark *restart = j->restarts.at[i];
         bool stepped = false;
-        for (size_t k = 0; k < c->progress.n && timed(restart) && !stepped; k++) {
-            stepped = timed(c->progress.at[k]) && behind(restart, c->progress.at[k]);
+        for (size_t k = c->progress.n; k > 0 && timed(restart) && !stepped; k--) {
+            stepped = timed(c->progress.at[k - 1]) && behind(restart, c->progress.at[k - 1]);
         }
         if (stepped) {
             j->recovered.at[j->recovered.n++] = restart;
@@ -369,8 +366,8 @@ static bool is_named_end(const struct inq_log_mark *mark)
 /* The launcher started the workers again, behind this line. */
 static bool was_restarted(const struct judging *j, const struct inq_log_mark *mark)
 {
-    for (size_t i = 0; i < j->restarts.n; i++) {
-        if (behind(mark, j->restarts.at[i])) {
+    for (size_t i = j->restarts.n; i > 0; i--) { /* the last is behind most lines */
+        if (behind(mark, j->restarts.at[i - 1])) {
             return true;
         }
     }
@@ -381,8 +378,8 @@ static bool was_restarted(const struct judging *j, const struct inq_log_mark *ma
  * nothing by their order. */
 static bool has_recovered(const struct judging *j, const struct inq_log_mark *mark)
 {
-    for (size_t i = 0; i < j->recovered.n && timed(mark); i++) {
-        if (behind(mark, j->recovered.at[i])) {
+    for (size_t i = j->recovered.n; i > 0 && timed(mark); i--) {
+        if (behind(mark, j->recovered.at[i - 1])) {
             return true;
         }
     }

@@ -143,6 +143,23 @@ static void sources__starts_are_apart(void **state)
     test_log_says(text, "application_error", "1", "start 2 of the workers");
 }
 
+/* However many there are. */
+static void sources__every_start_counts(void **state)
+{
+    (void)state;
+    enum { STARTS = 300, LINE = 160 };
+    static char text[(STARTS + 2) * LINE];
+    size_t n = (size_t)snprintf(text, LINE, "2026-03-14T09:00:00.000Z step 1 loss 4.0\n");
+    for (int i = 0; i < STARTS; i++) {
+        n += (size_t)snprintf(text + n, LINE,
+                              "2026-03-14T10:%02d:%02d.000Z [default] Worker group FAILED. %d/400 "
+                              "attempts left; will restart worker group\n",
+                              i / 60, i % 60, 400 - i);
+    }
+    (void)snprintf(text + n, LINE, "2026-03-14T11:00:00.000Z [rank1]: KeyError: 'a'\n");
+    test_log_says(text, "application_error", "1", "start 301 of the workers");
+}
+
 /* A kernel's line of before the last step of another log was survived, in one file as in two. */
 static void sources__the_last_step_is_known(void **state)
 {
@@ -198,6 +215,7 @@ int main(void)
         cmocka_unit_test(sources__a_refusal),
         cmocka_unit_test(sources__records_within_records),
         cmocka_unit_test(sources__starts_are_apart),
+        cmocka_unit_test(sources__every_start_counts),
         cmocka_unit_test(sources__the_last_step_is_known),
         cmocka_unit_test(sources__rows_of_others_prove_nothing),
     };

@@ -650,6 +650,30 @@ static void study__counts_fixes_past_the_most(void **state)
     done(&job);
 }
 
+/* A slow rank is tried in 64 places; further ones are counted. */
+static void study__counts_places_past_the_most(void **state)
+{
+    (void)state;
+    static const char *spec = "replace-rank:0";
+    enum { STAGES = 66, MOST = 64 };
+    struct inq_stage_cost cost[STAGES];
+    struct inq_finding finding = {.id = "f", .fixes = &spec, .n_fixes = 1};
+    struct inq_report report = {.findings = &finding, .n_findings = 1};
+    struct inq_costs costs = {.per_stage = cost, .p2p_ns = MS};
+    for (int i = 0; i < STAGES; i++) {
+        cost[i] = (struct inq_stage_cost){(i == 0 ? 2 : 1) * MS, MS, MS};
+    }
+    for (int stages = MOST; stages <= STAGES; stages++) {
+        struct inq_fix_base *base = schedule_base("1f1b", stages, 2, &costs);
+        struct inq_fix_options options = {.no_pairs = true};
+        struct inq_fixes *fixes = NULL;
+        assert_int_equal(inq_fix_study(base, &report, &options, &fixes, NULL), INQ_OK);
+        assert_int_equal(fixes->n_left_out, stages - 1 > MOST ? stages - 1 - MOST : 0);
+        inq_fixes_free(fixes);
+        inq_fix_base_free(base);
+    }
+}
+
 static void study__survives_every_failing_allocation(void **state)
 {
     (void)state;
@@ -701,6 +725,7 @@ int main(void)
         cmocka_unit_test(catalogue__says_what_a_fix_assumes),
         cmocka_unit_test(study__ranks_by_gain_and_tells_what_does_not_help),
         cmocka_unit_test(study__counts_fixes_past_the_most),
+        cmocka_unit_test(study__counts_places_past_the_most),
         cmocka_unit_test(study__survives_every_failing_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -411,6 +411,28 @@ static void headline__says_what_executing_gave(void **state)
     done(&s);
 }
 
+/* Analyses ask for as many as their findings call for: none goes without a price. */
+static void predict__has_no_most(void **state)
+{
+    (void)state;
+    enum { ASKED = 258 }; /* past what one study takes */
+    char texts[ASKED][40];
+    const char *specs[ASKED];
+    int64_t gain_ns[ASKED];
+    struct studied s = study(SAMPLES "/slow_gpu_dp8", 1);
+    for (int i = 0; i < ASKED; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "speed-rank:5:speed=1.%03d", i);
+        specs[i] = texts[i];
+    }
+    assert_int_equal(inq_fix_predict(s.run->traces[0], s.report, specs, ASKED, gain_ns, NULL),
+                     INQ_OK);
+    for (int i = 0; i < ASKED; i++) {
+        assert_true(gain_ns[i] != INQ_TIME_NONE);
+    }
+    assert_true(gain_ns[ASKED - 1] > gain_ns[1]);
+    done(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +450,7 @@ int main(void)
         cmocka_unit_test(steps__are_drawn_as_predicted),
         cmocka_unit_test(steps__keep_the_recorded_numbers_of_ranks),
         cmocka_unit_test(headline__says_what_executing_gave),
+        cmocka_unit_test(predict__has_no_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,14 +177,12 @@ static void faults__in_analyze(void **state)
     (void)state;
     try_all(analysis, INQ_FORMAT_TEXT);
     try_all(analysis, INQ_FORMAT_JSON);
-    try_all(analysis, INQ_FORMAT_MARKDOWN);
 }
 
 static void faults__in_fix(void **state)
 {
     (void)state;
     try_all(fix, INQ_FORMAT_TEXT);
-    try_all(fix, INQ_FORMAT_JSON);
 }
 
 static void faults__in_compare(void **state)

@@ -62,12 +62,14 @@ static void forget(struct judged *j)
     inq_arena_release(&j->arena);
 }
 
-/* The severity of the finding on a class that takes `ns` of a step; -1: none. */
-static int severity_of(enum inq_account_class cls, int64_t ns)
+/* The severity of the finding on a class that takes `ns` of a step, beside as much compute; -1:
+ * none. */
+static int severity_beside(int64_t compute_ns, enum inq_account_class cls, int64_t ns)
 {
     struct judged j = {0};
     int severity = -1;
 
+    j.account.class_ns[INQ_ACCOUNT_COMPUTE] = compute_ns;
     j.account.class_ns[cls] = ns;
     judge(&j);
     assert_true(j.findings.n <= 1);
@@ -76,6 +78,11 @@ static int severity_of(enum inq_account_class cls, int64_t ns)
     }
     forget(&j);
     return severity;
+}
+
+static int severity_of(enum inq_account_class cls, int64_t ns)
+{
+    return severity_beside(1, cls, ns);
 }
 
 static void severity__of_a_class_follows_what_is_usual_for_it(void **state)
@@ -96,6 +103,9 @@ static void severity__of_a_class_follows_what_is_usual_for_it(void **state)
         assert_int_equal(severity_of(cls, cases[i].medium_ns - 1), INQ_SEVERITY_LOW);
         assert_int_equal(severity_of(cls, cases[i].medium_ns), INQ_SEVERITY_MEDIUM);
     }
+    /* what compute covers is not known where none is recorded */
+    assert_int_equal(severity_beside(0, INQ_ACCOUNT_TRANSFER, 7000), -1);
+    assert_int_equal(severity_beside(0, INQ_ACCOUNT_COPY, 7000), INQ_SEVERITY_MEDIUM);
 }
 
 /* Steps of which the last one takes `ns`, the others differ by `spread_ns` from one to the next.

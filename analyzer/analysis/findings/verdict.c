@@ -221,6 +221,9 @@ static void say_findings(struct inq_findings *f, struct inq_verdict *verdict)
 
 /* ---- waiting that nothing explains ----------------------------------------------------------- */
 
+/* A rank that more than half of the waiting is for is named in the headline. */
+#define MOST_FOR_ONE 0.5
+
 /* The rank that is waited for longest, and for how long of all waiting. */
 static uint32_t most_waited_for(const struct inq_account *a, double *part)
 {
@@ -258,14 +261,21 @@ static void say_unexplained(struct inq_findings *f, struct inq_verdict *verdict)
     verdict->cls = "waiting_unexplained";
     verdict->confidence = INQ_CONFIDENCE_HYPOTHESIS;
     verdict->lost_ns_per_step = -1;
-    verdict->headline = inq_findings_text(
-        f, "Ranks wait %s per step (%s) for each other, and no cause was found.",
-        inq_findings_time(f, a->unexplained_wait_ns),
-        inq_findings_percent(f, (double)a->unexplained_wait_ns / (double)a->t_ns));
+    const char *time = inq_findings_time(f, a->unexplained_wait_ns);
+    const char *share = inq_findings_percent(f, (double)a->unexplained_wait_ns / (double)a->t_ns);
+    const char *whom = rank != INQ_NONE ? inq_findings_rank_list(f, &rank, 1, false) : "";
+    verdict->headline =
+        part >= MOST_FOR_ONE
+            ? inq_findings_text(f,
+                                "Ranks wait %s per step (%s), most of it for %s, and no cause was "
+                                "found.",
+                                time, share, whom)
+            : inq_findings_text(
+                  f, "Ranks wait %s per step (%s) for each other, and no cause was found.", time,
+                  share);
     if (rank != INQ_NONE) {
-        verdict->why = inq_findings_text(
-            f, "Most of the waiting, %s, is for %s; %s.", inq_findings_percent(f, part),
-            inq_findings_rank_list(f, &rank, 1, false), where_time_goes(f));
+        verdict->why = inq_findings_text(f, "The largest part of the waiting, %s, is for %s; %s.",
+                                         inq_findings_percent(f, part), whom, where_time_goes(f));
     }
     verdict->next = "Record more steps, on all ranks, with shapes (record_shapes=True) and host "
                     "calls: what differs between the ranks is not in these traces.";

@@ -226,7 +226,7 @@ static int set_group(struct reading *r, const struct record *record, struct inq_
     inq_str name = 0;
     inq_str desc = 0;
     int code = add_name(r, record->id, &name, err);
-    if (code == INQ_OK && !inq_text_is(record->comm_name, "unknown")) {
+    if (code == INQ_OK && record->comm_name.n > 0 && !inq_text_is(record->comm_name, "unknown")) {
         code = add_name(r, record->comm_name, &desc, err);
     }
     if (code == INQ_OK && record->host.n > 0 && rank->host == 0) {

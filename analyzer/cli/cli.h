@@ -4,6 +4,7 @@
 #ifndef INQ_CLI_CLI_H
 #define INQ_CLI_CLI_H
 
+#include "inquest/fix.h"
 #include "inquest/ingest.h"
 #include "inquest/replay.h"
 #include "inquest/report.h"
@@ -306,6 +307,10 @@ int inq_cli_no_trace(const struct inq_cli *cli, const struct inq_run *run);
  * wrong (with `path`) and returns an exit status. */
 int inq_cli_one_job(const struct inq_cli *cli, const char *path, const struct inq_run *run,
                     struct inq_trace **trace);
+/* Ingests the words, which are one job, analyzes it and takes it as the base of fixes. Says what
+ * failed and returns an exit status; what there is by then is the caller's to release. */
+int inq_cli_fix_base(struct inq_cli *cli, struct inq_run **run, struct inq_report **report,
+                     struct inq_fix_base **base);
 /* Reads a small file ("-": stdin) into memory that the caller frees with inq_mem_free, with a NUL
  * behind its end. Fails with
  * INQ_NOT_FOUND, INQ_IO, INQ_LIMIT, INQ_NOMEM. */

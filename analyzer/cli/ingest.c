@@ -160,3 +160,33 @@ int inq_cli_one_job(const struct inq_cli *cli, const char *path, const struct in
     *trace = run->traces[number > 0 ? number - 1 : 0];
     return INQ_EXIT_OK;
 }
+
+int inq_cli_fix_base(struct inq_cli *cli, struct inq_run **run, struct inq_report **report,
+                     struct inq_fix_base **base)
+{
+    struct inq_err err = {0};
+    struct inq_analysis_options options = {.jobs = cli->jobs, .predict = inq_fix_predict};
+    struct inq_trace *trace = NULL;
+    int status = inq_cli_ingest(cli, run);
+    if (status == INQ_EXIT_OK) {
+        status = inq_cli_one_job(cli, cli->words[0], *run, &trace);
+    }
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    int code = inq_cli_keep_steps(cli, trace, &err);
+    code = code == INQ_OK ? inq_analyze(trace, &options, report, &err) : code;
+    code = code == INQ_OK ? inq_fix_base_of_run(trace, *report, base, &err) : code;
+    if (code == INQ_OK) {
+        return INQ_EXIT_OK;
+    }
+    if (err.path[0] == '\0') {
+        (void)snprintf(err.path, sizeof err.path, "%s", cli->words[0]);
+    }
+    return inq_cli_fail(cli, &err,
+                        code == INQ_NOT_FOUND ? "'inquest info' lists the steps that are there"
+                        : code == INQ_UNSUPPORTED
+                            ? "'inquest analyze' says what this input does tell; "
+                              "inquest-recording(7) has what to record"
+                            : NULL);
+}

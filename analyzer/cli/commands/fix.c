@@ -86,29 +86,6 @@ static int base_of_schedule(struct work *w, const char *path)
     return status;
 }
 
-static int base_of_run(struct work *w)
-{
-    struct inq_err err = {0};
-    struct inq_analysis_options options = {.jobs = w->cli->jobs, .predict = inq_fix_predict};
-    int status = inq_cli_ingest(w->cli, &w->run);
-    if (status != INQ_EXIT_OK) {
-        return status;
-    }
-    struct inq_trace *trace = NULL;
-    status = inq_cli_one_job(w->cli, w->cli->words[0], w->run, &trace);
-    if (status != INQ_EXIT_OK) {
-        return status;
-    }
-    int code = inq_cli_keep_steps(w->cli, trace, &err);
-    code = code == INQ_OK ? inq_analyze(trace, &options, &w->report, &err) : code;
-    code = code == INQ_OK ? inq_fix_base_of_run(trace, w->report, &w->base, &err) : code;
-    return code == INQ_OK ? INQ_EXIT_OK
-                          : inq_cli_fail(w->cli, &err,
-                                         code == INQ_NOT_FOUND
-                                             ? "'inquest info' lists the steps that are there"
-                                             : NULL);
-}
-
 static int take_base(struct work *w)
 {
     const struct inq_cli *cli = w->cli;
@@ -120,7 +97,8 @@ static int take_base(struct work *w)
         return base_of_schedule(w, NULL);
     }
     bool schedule = cli->n_words == 1 && inq_cli_is_schedule(cli, cli->words[0]);
-    return schedule ? base_of_schedule(w, cli->words[0]) : base_of_run(w);
+    return schedule ? base_of_schedule(w, cli->words[0])
+                    : inq_cli_fix_base(w->cli, &w->run, &w->report, &w->base);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */

@@ -118,36 +118,6 @@ static int base_of_schedule(struct work *w, const char *path)
                : inq_cli_fail(w->cli, &err, "'inquest schedule lint' says what is wrong with it");
 }
 
-static int base_of_run(struct work *w)
-{
-    struct inq_err err = {0};
-    struct inq_analysis_options options = {.jobs = w->cli->jobs, .predict = inq_fix_predict};
-    int status = inq_cli_ingest(w->cli, &w->run);
-    struct inq_trace *trace = NULL;
-    if (status == INQ_EXIT_OK) {
-        status = inq_cli_one_job(w->cli, w->cli->words[0], w->run, &trace);
-    }
-    if (status != INQ_EXIT_OK) {
-        return status;
-    }
-    int code = inq_cli_keep_steps(w->cli, trace, &err);
-    code = code == INQ_OK ? inq_analyze(trace, &options, &w->report, &err) : code;
-    code = code == INQ_OK ? inq_fix_base_of_run(trace, w->report, &w->base, &err) : code;
-    if (code != INQ_OK) {
-        return inq_cli_fail(w->cli, &err,
-                            code == INQ_NOT_FOUND ? "'inquest info' lists the steps that are there"
-                                                  : NULL);
-    }
-    const struct inq_fix_base_info *info = inq_fix_base_info(w->base);
-    char step[48] = "a step";
-    if (info->step >= 0) {
-        (void)snprintf(step, sizeof step, "step %" PRId64, info->step);
-    }
-    (void)snprintf(w->what, sizeof w->what, "%s (of median length), %zu ranks, %zu ops", step,
-                   info->n_ranks, info->n_ops);
-    return INQ_EXIT_OK;
-}
-
 static int take_base(struct work *w)
 {
     const struct inq_cli *cli = w->cli;
@@ -161,7 +131,8 @@ static int take_base(struct work *w)
         return base_of_schedule(w, NULL);
     }
     bool schedule = cli->n_words == 1 && inq_cli_is_schedule(cli, cli->words[0]);
-    return schedule ? base_of_schedule(w, cli->words[0]) : base_of_run(w);
+    return schedule ? base_of_schedule(w, cli->words[0])
+                    : inq_cli_fix_base(w->cli, &w->run, &w->report, &w->base);
 }
 
 /* What was recorded of what is executed; -1 where it cannot be compared. No op stands for the tail

@@ -23,6 +23,8 @@ static const char *default_hint(int code)
         return "check the path; 'inquest info FOLDER' lists what a folder holds";
     case INQ_IO:
         return "check that the place exists, may be read or written, and has room";
+    case INQ_FORMAT:
+        return "'inquest info' says what each file was read as, and what is wrong in it";
     case INQ_LIMIT:
         return "give it less at a time: fewer ranks, steps or files";
     default:

@@ -110,6 +110,14 @@ static bool is_rivaled(struct inq_failure_case *c, const bool *early, bool *scra
     return absent && !is_explained(c, &c->waits, scratch, err);
 }
 
+/* One GPU that is stuck, or two at the ends of a link, are a hang; many at once, and more than one
+ * host's part of a job of a few hosts, are dumps of other moments. */
+static bool are_many(const struct inq_failure_case *c)
+{
+    enum { ENDS_OF_A_LINK = 2, ONE_IN = 8 };
+    return c->n_early > ENDS_OF_A_LINK && ONE_IN * c->n_early > c->model.n_ranks;
+}
+
 /* Tries the ranks' dumps as older ones, and keeps to that when it explains more. */
 static int weigh(struct inq_failure_case *c, const bool *early, bool *scratch, struct inq_err *err)
 {
@@ -118,7 +126,7 @@ static int weigh(struct inq_failure_case *c, const bool *early, bool *scratch, s
     set_aside(c, early, true);
     int code = inq_state_solve(&c->model, &waits, err);
     bool explained = code == INQ_OK && (rivaled || is_explained(c, &waits, scratch, err));
-    if (explained || (c->n_early > 2 && 8 * c->n_early > c->model.n_ranks)) {
+    if (explained || are_many(c)) {
         c->waits = waits;
         c->scattered = !explained;
         c->n_early = 0;

@@ -33,8 +33,11 @@ void test_add_dump(struct test_dumps *made, int rank, const struct test_flight_o
 {
     struct inq_out *out = &made->out[made->n];
     inq_out_text(out, "{\"version\": \"2.10\", \"pg_config\": {\"0\": {\"name\": \"0\", \"desc\": "
-                      "\"all\", \"ranks\": \"[0, 1, 2, 3]\"}, \"1\": {\"name\": \"1\", \"desc\": "
-                      "\"pair\", \"ranks\": \"[0, 1]\"}");
+                      "\"all\", \"ranks\": \"[0, 1, 2, 3");
+    for (int r = 4; r < made->world; r++) {
+        inq_out_printf(out, ", %d", r);
+    }
+    inq_out_text(out, "]\"}, \"1\": {\"name\": \"1\", \"desc\": \"pair\", \"ranks\": \"[0, 1]\"}");
     inq_out_text(out, made->no_other ? "}"
                                      : ", \"2\": {\"name\": \"2\", \"desc\": \"other\", "
                                        "\"ranks\": \"[0, 1, 2, 3]\"}}");

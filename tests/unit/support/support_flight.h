@@ -26,6 +26,7 @@ struct test_flight_op {
 struct test_dumps {
     int64_t created_ns; /* when all that it lists was enqueued; 0: not recorded */
     const char *status; /* its "pg_status"; NULL none. Groups have their names as numbers */
+    int world;          /* ranks of group "0"; less than 4: 4 */
     int first_record;   /* its ring of entries begins here */
     bool no_other;      /* it does not list group "2" */
     bool timed;         /* it tells what had started; so does an op that is "started" */
@@ -35,7 +36,7 @@ struct test_dumps {
     size_t n;
 };
 
-/* A dump of `rank` in groups "0" and "2" (ranks 0-3) and "1" (ranks 0 and 1). */
+/* A dump of `rank` in groups "0" (all ranks), "2" (ranks 0-3) and "1" (ranks 0 and 1). */
 void test_add_dump(struct test_dumps *made, int rank, const struct test_flight_op *ops, size_t n);
 /* Dumps of ranks 0 to 3: `odd` (-1: nobody) has the first ops, all others the second. */
 void test_add_four(struct test_dumps *made, int odd, const struct test_flight_op *its, size_t n_its,

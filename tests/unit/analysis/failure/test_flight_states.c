@@ -365,6 +365,32 @@ static void states__dumps_of_many_moments_tell_no_hang(void **state)
     }
 }
 
+/* Two may be stuck at the ends of a link, and of many ranks some: more than two and than one in
+ * eight are dumps of other moments. */
+static void states__few_older_dumps_may_be_stuck(void **state)
+{
+    (void)state;
+    static const struct {
+        int early, ranks;
+        bool stuck;
+    } cases[] = {{2, 15, true}, {3, 23, false}, {3, 24, true}};
+    const struct test_flight_op early = IN_ALL("all_reduce", "scheduled", 7);
+    const struct test_flight_op late[] = {IN_ALL("all_reduce", "completed", 7),
+                                          IN_ALL("all_reduce", "scheduled", 8)};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct test_dumps made = {.world = cases[i].ranks};
+        for (int rank = 0; rank < cases[i].ranks; rank++) {
+            bool is_early = rank < cases[i].early;
+            made.created_ns = is_early ? INT64_C(1000000000) : INT64_C(3000000000);
+            test_add_dump(&made, rank, is_early ? &early : late, is_early ? 1 : 2);
+        }
+        test_expect(&made, cases[i].stuck ? INQ_FAILURE_GPU_STALL : INQ_FAILURE_UNKNOWN,
+                    !cases[i].stuck       ? ""
+                    : cases[i].early == 2 ? "0, 1"
+                                          : "0, 1, 2");
+    }
+}
+
 /* The recorder of XPUs never tells that something finished, and lists a send of its own twice. */
 static void states__what_all_have_enqueued_is_over_where_nothing_ever_is(void **state)
 {
@@ -473,6 +499,7 @@ int main(void)
         cmocka_unit_test(states__a_group_that_a_rank_does_not_list_it_never_entered),
         cmocka_unit_test(states__an_older_dump_makes_no_root_where_another_is),
         cmocka_unit_test(states__dumps_of_many_moments_tell_no_hang),
+        cmocka_unit_test(states__few_older_dumps_may_be_stuck),
         cmocka_unit_test(states__what_all_have_enqueued_is_over_where_nothing_ever_is),
         cmocka_unit_test(states__what_one_can_finish_alone_makes_no_dump_old),
         cmocka_unit_test(states__all_that_are_behind_are_roots),

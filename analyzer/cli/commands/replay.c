@@ -118,6 +118,22 @@ static int base_of_schedule(struct work *w, const char *path)
                : inq_cli_fail(w->cli, &err, "'inquest schedule lint' says what is wrong with it");
 }
 
+static int base_of_run(struct work *w)
+{
+    int status = inq_cli_fix_base(w->cli, &w->run, &w->report, &w->base);
+    if (status != INQ_EXIT_OK) {
+        return status;
+    }
+    const struct inq_fix_base_info *info = inq_fix_base_info(w->base);
+    char step[48] = "a step";
+    if (info->step >= 0) {
+        (void)snprintf(step, sizeof step, "step %" PRId64, info->step);
+    }
+    (void)snprintf(w->what, sizeof w->what, "%s (of median length), %zu ranks, %zu ops", step,
+                   info->n_ranks, info->n_ops);
+    return INQ_EXIT_OK;
+}
+
 static int take_base(struct work *w)
 {
     const struct inq_cli *cli = w->cli;
@@ -131,8 +147,7 @@ static int take_base(struct work *w)
         return base_of_schedule(w, NULL);
     }
     bool schedule = cli->n_words == 1 && inq_cli_is_schedule(cli, cli->words[0]);
-    return schedule ? base_of_schedule(w, cli->words[0])
-                    : inq_cli_fix_base(w->cli, &w->run, &w->report, &w->base);
+    return schedule ? base_of_schedule(w, cli->words[0]) : base_of_run(w);
 }
 
 /* What was recorded of what is executed; -1 where it cannot be compared. No op stands for the tail

@@ -406,6 +406,26 @@ static void detect__gpu_and_host_of_one_rank(void **state)
     test_synth_close(&t);
 }
 
+/* What a receive feeds is not recorded where other work runs beside it: moving work between stages
+ * may make that late, so that the gain is not established. */
+static void detect__stages_of_a_pipeline_with_early_receives(void **state)
+{
+    (void)state;
+    for (int early = 0; early < 2; early++) {
+        char spec[160];
+        (void)snprintf(spec, sizeof spec,
+                       "dp=2,pp=4,layers=8,steps=7,gz=0,cpu_ops=0,early_recv=%d,"
+                       "fault=long_last_stage:factor=1.3",
+                       2 * early);
+        struct test_synth t = test_synth_open(spec, NULL);
+        const struct inq_finding *stage = find(t.report, INQ_FINDING_SLOW_LAST_STAGE);
+        assert_ptr_equal(stage, &t.report->findings[0]);
+        assert_int_equal(stage->confidence,
+                         early ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_ESTABLISHED);
+        test_synth_close(&t);
+    }
+}
+
 /* A rank without a trace holds the simulated step: what the others wait is told as a bound. */
 static void detect__slow_gpu_beside_a_missing_rank(void **state)
 {
@@ -460,6 +480,7 @@ int main(void)
         cmocka_unit_test(detect__one_clock_of_a_host_where_transfers_are_in_doubt),
         cmocka_unit_test(detect__slow_gpu_beside_a_host_that_pauses),
         cmocka_unit_test(detect__gpu_and_host_of_one_rank),
+        cmocka_unit_test(detect__stages_of_a_pipeline_with_early_receives),
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

@@ -115,77 +115,61 @@ static int list_ends(struct inference *x, const struct streams *streams, size_t 
     return INQ_OK;
 }
 
-static int64_t upper_quartile(int64_t *values, size_t n)
+/* Of `taken` values the upper quartile is within a limit unless more than these are beyond it. */
+static size_t most_beyond(size_t taken)
 {
-    inq_sort_i64(values, n);
-    return values[n * 3 / 4];
+    return taken - taken * 3 / 4 - 1;
 }
 
-/* By how much the same intervals of two ranks differ: the upper quartile, since many have next to
- * no work in them that could differ. Clocks do not matter. INT64_MAX where the kernels do not
- * correspond one to one. */
-static int64_t interval_difference(const struct inference *x, size_t a, size_t b)
+/* Whether the same intervals of two ranks differ by at most `limit_ns`: by the upper quartile,
+ * since many have next to no work in them that could differ. Clocks do not matter. False where the
+ * kernels do not correspond one to one. */
+static bool have_like_intervals(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
 {
-    int64_t apart_ns[SAMPLES];
     size_t n = x->n_ends[a];
     if (n != x->n_ends[b] || n < LEAST_INTERVALS + 1) {
-        return INT64_MAX;
+        return false;
     }
     size_t taken = n - 1 < SAMPLES ? n - 1 : SAMPLES;
-    for (size_t k = 0; k < taken; k++) {
+    size_t beyond = 0;
+    for (size_t k = 0; k < taken && beyond <= most_beyond(taken); k++) {
         size_t i = (n - 1) * k / taken;
         int64_t ns = x->end_ns[a][i + 1] - x->end_ns[a][i];
-        apart_ns[k] = llabs(ns - (x->end_ns[b][i + 1] - x->end_ns[b][i]));
+        beyond += llabs(ns - (x->end_ns[b][i + 1] - x->end_ns[b][i])) > limit_ns;
     }
-    return upper_quartile(apart_ns, taken);
-}
-
-static size_t first_from(const int64_t *ends_ns, size_t n, int64_t at_ns)
-{
-    size_t low = 0;
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ends_ns[middle] < at_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return beyond <= most_beyond(taken);
 }
 
 /* The same of the ends themselves, where both ranks were recorded: it needs one clock, and no
  * captures that begin and end together. */
-static int64_t end_difference(const struct inference *x, size_t a, size_t b)
+static bool have_like_ends(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
 {
-    int64_t apart_ns[SAMPLES];
     const int64_t *theirs = x->end_ns[b];
     size_t n = x->n_ends[b];
     if (n == 0) {
-        return INT64_MAX;
+        return false;
     }
-    size_t lo = first_from(x->end_ns[a], x->n_ends[a], theirs[0]);
-    size_t hi = first_from(x->end_ns[a], x->n_ends[a], theirs[n - 1]);
+    size_t lo = inq_first_from_i64(x->end_ns[a], 0, x->n_ends[a], theirs[0]);
+    size_t hi = inq_first_from_i64(x->end_ns[a], 0, x->n_ends[a], theirs[n - 1]);
     if (hi < lo + LEAST_INTERVALS + 1) {
-        return INT64_MAX;
+        return false;
     }
     size_t taken = hi - lo < SAMPLES ? hi - lo : SAMPLES;
-    for (size_t k = 0; k < taken; k++) {
+    size_t beyond = 0;
+    for (size_t k = 0; k < taken && beyond <= most_beyond(taken); k++) {
         int64_t at_ns = x->end_ns[a][lo + (hi - lo) * k / taken];
-        size_t next = first_from(theirs, n, at_ns); /* below n: at_ns lies before the last */
+        size_t next =
+            inq_first_from_i64(theirs, 0, n, at_ns); /* below n: it lies before the last */
         int64_t after_ns = theirs[next] - at_ns;
         int64_t before_ns = next > 0 ? at_ns - theirs[next - 1] : after_ns;
-        apart_ns[k] = before_ns < after_ns ? before_ns : after_ns;
+        beyond += (before_ns < after_ns ? before_ns : after_ns) > limit_ns;
     }
-    return upper_quartile(apart_ns, taken);
+    return beyond <= most_beyond(taken);
 }
 
-static int64_t difference(const struct inference *x, size_t a, size_t b)
+static bool are_alike(const struct inference *x, size_t a, size_t b, int64_t limit_ns)
 {
-    int64_t intervals_ns = interval_difference(x, a, b);
-    int64_t ends_ns = end_difference(x, a, b);
-    return intervals_ns < ends_ns ? intervals_ns : ends_ns;
+    return have_like_intervals(x, a, b, limit_ns) || have_like_ends(x, a, b, limit_ns);
 }
 
 /* Parts the ranks by their first ones: each joins the first that it ends together with. */
@@ -194,7 +178,7 @@ static void part_ranks(struct inference *x, int64_t alike_ns)
     x->n_sets = 0;
     for (size_t r = 0; r < x->trace->n_ranks; r++) {
         size_t set = 0;
-        while (set < x->n_sets && difference(x, x->firsts[set], r) > alike_ns) {
+        while (set < x->n_sets && !are_alike(x, x->firsts[set], r, alike_ns)) {
             set++;
         }
         if (set == x->n_sets) {
@@ -215,7 +199,7 @@ static bool are_groups(const struct inference *x, int64_t alike_ns)
             return false;
         }
         for (size_t t = 0; t < s; t++) {
-            if (difference(x, x->firsts[s], x->firsts[t]) < APART * alike_ns) {
+            if (are_alike(x, x->firsts[s], x->firsts[t], APART * alike_ns - 1)) {
                 return false;
             }
         }

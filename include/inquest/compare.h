@@ -3,7 +3,8 @@
  * the difference went.
  *
  * All times are means per rank and step, over the steps that count: those that the account judges
- * (account.h), but for outliers: steps far from the median that do not recur.
+ * (account.h), but for the first recorded, and for outliers: steps far from the median that do not
+ * recur.
  *
  *   work      rho: work per rank and step of the new run as a part of the base's. Given (samples
  *             per step, divided by the ranks), else 1 for equally many ranks; else inferred from

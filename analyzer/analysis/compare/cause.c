@@ -21,8 +21,9 @@ static const double SAME_COUNT = 0.005;
 /* What all take longer themselves explains a cost of up to so many times that: in pipelines each
  * waits for the one before. Above, it is not the mean that costs, but that it varies. */
 static const double TURNS = 4.0;
-/* Standard errors beyond which ranks differ: 95 %. */
-static const double ERRORS = 2.0;
+/* Standard errors beyond which a rank differs: of a thousand ranks that do not, three seem to. The
+ * mean of those chosen would differ by two in any group, because they were chosen for it. */
+static const double ERRORS = 3.0;
 static const double NEARLY_ALL = 0.8;
 /* Ranks that waited themselves are followed so far. */
 enum { MOST_HOPS = 8, NAMED = 4 };
@@ -508,27 +509,28 @@ static void add_own(struct causing *x, int own, double common)
     cause->text = or_empty(x, say_own(x, own, who, was_ns, more_ns));
 }
 
-/* Whether those that stand out differ from the others by more than chance; or, few of them (a fault
- * that comes in some steps), have nearly all of what is more than common. */
+/* Whether each that stands out differs from the others by more than chance; or, few of them (a
+ * fault that comes in some steps), have nearly all of what is more than common. */
 static bool differs(const struct causing *x, int own, double common, double most)
 {
-    double sum[2] = {0.0, 0.0};
+    double others = 0.0;
     double n[2] = {0.0, 0.0};
     double beyond[2] = {0.0, 0.0};
-    double squares = 0.0;
     for (size_t i = 0; i < x->n; i++) {
         int out = x->stands_out[i];
         double more = x->own_ns[i * OWNS + (size_t)own];
-        double error = x->error_ns[i * OWNS + (size_t)own];
-        sum[out] += more;
+        others += out ? 0.0 : more;
         n[out] += 1.0;
         double over = fabs(more - common); /* work that moves between ranks is less on others */
         beyond[out] += 4.0 * over > most ? over : 0.0; /* less is noise beside it */
-        squares += out ? error * error : 0.0;
     }
-    double apart = fabs(sum[1] / n[1] - sum[0] / n[0]);
     bool few = 4.0 * n[1] <= n[0] + n[1] && beyond[1] > NEARLY_ALL * (beyond[0] + beyond[1]);
-    return n[0] > 0.0 && (few || apart > ERRORS * sqrt(squares) / n[1]);
+    bool each = n[0] > 0.0;
+    for (size_t i = 0; each && i < x->n; i++) {
+        size_t at = i * OWNS + (size_t)own;
+        each = !x->stands_out[i] || fabs(x->own_ns[at] - others / n[0]) > ERRORS * x->error_ns[at];
+    }
+    return n[0] > 0.0 && (few || each);
 }
 
 /* Chooses the ranks on which a part grew (or shrank, sign -1) by more than on the usual one: at
@@ -588,6 +590,30 @@ static void add_common(struct causing *x, int own, double common, bool alone, do
         or_empty(x, turns ? say_turns(x, own, cost) : say_own(x, own, "", was_ns, common));
 }
 
+/* Whether those that do not stand out are waited for more than those that do cost in all: then who
+ * is late changes from step to step, and those that stand out do so by chance. */
+static bool takes_turns(const struct causing *x, int own, double common)
+{
+    double others = 0.0;
+    for (size_t i = 0; i < x->n; i++) {
+        others += x->stands_out[i] ? 0.0 : x->wait_ns[i * OWNS + (size_t)own];
+    }
+    double more_ns = mean_of(x, x->own_ns, OWNS, (size_t)own);
+    double sign = more_ns - common > 0.0 ? 1.0 : -1.0;
+    return sign * others > sign * cost_of(x, own, more_ns, common);
+}
+
+/* +1: the ranks are waited for longer than before for this part of theirs; -1: less. */
+static int direction_of(const struct causing *x, int own)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < x->n; i++) {
+        sum += x->wait_ns[i * OWNS + (size_t)own];
+    }
+    return sum < 0.0 ? -1 : 1;
+}
+
+/* What is waited for belongs to all, unless some stand out in the same direction. */
 static void add_owns(struct causing *x)
 {
     double least = LEAST * (double)x->c->ideal_ns;
@@ -595,9 +621,9 @@ static void add_owns(struct causing *x)
         double common = common_of(x, own);
         bool alone = true;
         for (int sign = 1; sign >= -1; sign -= 2) {
-            if (choose_group(x, own, common, sign, least)) {
+            if (choose_group(x, own, common, sign, least) && !takes_turns(x, own, common)) {
                 add_own(x, own, common);
-                alone = false;
+                alone = alone && sign != direction_of(x, own);
             }
         }
         add_common(x, own, common, alone, least);

@@ -357,6 +357,57 @@ static void compare__who_takes_turns_is_not_named(void **state)
     drop(&b);
 }
 
+/* Uneven experts make other ranks late in each layer; two ranks compute a little more by chance,
+ * and are not told for the waiting that all the others cause too. */
+static void compare__lateness_that_moves_is_not_put_on_two_ranks(void **state)
+{
+    (void)state;
+    static const char job[] = "dp=8,experts=1,layers=4,steps=10,sigma=0.03,step_sigma=0.005,"
+                              "rank_sigma=0.004,host_sigma=0.15,seed=";
+    char base[256];
+    char now[256];
+    (void)snprintf(base, sizeof base, "%s78218", job);
+    (void)snprintf(now, sizeof now, "%s83218,fault=uneven_experts:sigma=0.5", job);
+    struct tried a = try_spec(base);
+    struct tried b = try_spec(now);
+    for (int gain = 0; gain < 2; gain++) {
+        struct inq_comparison *c = gain ? compared(&b, &a, NULL) : compared(&a, &b, NULL);
+        print_message("%s\n  %s\n", c->headline, c->reason);
+        assert_true(c->changed && c->n_causes > 0);
+        assert_int_equal(c->causes[0].loss, INQ_LOSS_COMPUTE);
+        assert_int_equal(c->causes[0].n_ranks, 0);
+        assert_non_null(strstr(c->reason, "from rank to rank"));
+        inq_comparison_free(c);
+    }
+    drop(&a);
+    drop(&b);
+}
+
+/* The first step recorded begins with its first kernel: what its loader took is in no step. Of five
+ * judged steps all count, of six the first does not, and the rest are as long as they are. */
+static void compare__the_first_step_counts_only_where_few_are_there(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        size_t steps;
+    } tries[] = {{"dp=4,layers=4,steps=5", 5}, {"dp=4,layers=4,data=6ms,steps=6", 5}};
+    for (size_t i = 0; i < 2; i++) {
+        struct tried t = try_spec(tries[i].spec);
+        struct inq_comparison *c = compared(&t, &t, NULL);
+        const struct inq_account *a = t.report->account;
+        double whole_ns = 0.0;
+        for (size_t s = 1; s < a->n_steps; s++) {
+            whole_ns += (double)a->steps[s].length_ns / (double)(a->n_steps - 1);
+        }
+        double off = (double)c->run[0].step_ns / whole_ns - 1.0;
+        assert_int_equal(c->run[0].steps, tries[i].steps);
+        assert_true(i == 0 ? off < 0.0 : fabs(off) < 1e-6);
+        inq_comparison_free(c);
+        drop(&t);
+    }
+}
+
 /* One step that takes five times as long counts in neither run; two of ten do. */
 static void compare__an_outlier_counts_when_it_recurs(void **state)
 {
@@ -625,6 +676,8 @@ int main(void)
         cmocka_unit_test(compare__equal_runs_with_other_noise_have_not_changed),
         cmocka_unit_test(compare__names_what_was_planted),
         cmocka_unit_test(compare__who_takes_turns_is_not_named),
+        cmocka_unit_test(compare__lateness_that_moves_is_not_put_on_two_ranks),
+        cmocka_unit_test(compare__the_first_step_counts_only_where_few_are_there),
         cmocka_unit_test(compare__an_outlier_counts_when_it_recurs),
         cmocka_unit_test(compare__another_gpu_is_told_as_such),
         cmocka_unit_test(compare__says_how_much),

@@ -41,43 +41,47 @@ enum inq_check_growth {
 
 enum inq_check_unit { INQ_UNIT_NS, INQ_UNIT_SHARE, INQ_UNIT_FACTOR, INQ_UNIT_COUNT };
 
-/* X(NAME, "text", unit, growth, "what it is"): less is better in all of them. `compute_ns`,
- * `slowest_rank` and `stage_share` are there once for each role of ranks, as "compute_ns.stage2".
+/* X(NAME, "text", "in a sentence", unit, growth, "what it is"): less is better in all of them.
+ * `compute_ns`, `slowest_rank` and `stage_share` are there once for each role of ranks, as
+ * "compute_ns.stage2".
  */
 #define INQ_MEASURES(X)                                                                            \
-    X(STEP_TIME, "step_time_ns", NS, OWN, "time of the median step")                               \
-    X(MAKESPAN, "makespan_ns", NS, OWN, "time of the schedule")                                    \
-    X(COMPUTE, "compute_ns", NS, OWN, "GPU compute per step of the rank that computes longest")    \
-    X(SLOWEST_RANK, "slowest_rank", FACTOR, OWN,                                                   \
+    X(STEP_TIME, "step_time_ns", "step time", NS, OWN, "time of the median step")                  \
+    X(MAKESPAN, "makespan_ns", "makespan", NS, OWN, "time of the schedule")                        \
+    X(COMPUTE, "compute_ns", "compute", NS, OWN,                                                   \
+      "GPU compute per step of the rank that computes longest")                                    \
+    X(SLOWEST_RANK, "slowest_rank", "slowest rank", FACTOR, OWN,                                   \
       "GPU compute of the rank that computes longest, a multiple of its peers' in the same step")  \
-    X(STAGE_SHARE, "stage_share", FACTOR, OWN,                                                     \
+    X(STAGE_SHARE, "stage_share", "relative compute", FACTOR, OWN,                                 \
       "GPU compute of a stage, a multiple of the other stages' in the same step")                  \
-    X(EXPOSED_COMM, "exposed_comm_ns", NS, STEP,                                                   \
+    X(EXPOSED_COMM, "exposed_comm_ns", "exposed communication", NS, STEP,                          \
       "communication per step that no compute covers, mean of the ranks")                          \
-    X(WORST_WAIT, "worst_wait_ns", NS, STEP,                                                       \
+    X(WORST_WAIT, "worst_wait_ns", "longest wait", NS, STEP,                                       \
       "time per step that the rank that waits most waits for others in collectives")               \
-    X(HOST, "host_ns", NS, STEP,                                                                   \
+    X(HOST, "host_ns", "wait for the host", NS, STEP,                                              \
       "time per step that the GPU of the rank with the latest host idles for it")                  \
-    X(IDLE, "idle_ns", NS, STEP,                                                                   \
+    X(IDLE, "idle_ns", "idle time", NS, STEP,                                                      \
       "GPU idle for other reasons and exposed copies, mean of the ranks")                          \
-    X(BUBBLE_RATIO, "bubble_ratio", SHARE, ADD, "idle share of the pipeline")                      \
-    X(SLOWDOWN, "slowdown", FACTOR, OWN, "S = T / T_ideal of the what-if analysis")                \
-    X(PEAK_ACTIVATIONS, "peak_activations", COUNT, OWN,                                            \
+    X(BUBBLE_RATIO, "bubble_ratio", "bubble ratio", SHARE, ADD, "idle share of the pipeline")      \
+    X(SLOWDOWN, "slowdown", "slowdown", FACTOR, OWN, "S = T / T_ideal of the what-if analysis")    \
+    X(PEAK_ACTIVATIONS, "peak_activations", "peak activations", COUNT, OWN,                        \
       "most activations that a rank holds at a time")                                              \
-    X(DAMAGED_FILES, "damaged_files", COUNT, NOT, "files that end early or have unreadable parts") \
-    X(LINT_PROBLEMS, "lint_problems", COUNT, NOT, "errors that lint finds in the schedule")        \
-    X(NEW_FINDINGS, "new_findings", COUNT, NOT,                                                    \
+    X(DAMAGED_FILES, "damaged_files", "count of damaged files", COUNT, NOT,                        \
+      "files that end early or have unreadable parts")                                             \
+    X(LINT_PROBLEMS, "lint_problems", "count of lint problems", COUNT, NOT,                        \
+      "errors that lint finds in the schedule")                                                    \
+    X(NEW_FINDINGS, "new_findings", "count of new findings", COUNT, NOT,                           \
       "findings of a severity that the baseline does not have")
 
 enum inq_measure_kind {
-#define INQ_MEASURE_ENUM(name, text, unit, growth, what) INQ_MEASURE_##name,
+#define INQ_MEASURE_ENUM(name, text, title, unit, growth, what) INQ_MEASURE_##name,
     INQ_MEASURES(INQ_MEASURE_ENUM)
 #undef INQ_MEASURE_ENUM
         INQ_MEASURE_COUNT
 };
 
 struct inq_measure_info {
-    const char *name;
+    const char *name, *title;
     enum inq_check_unit unit;
     enum inq_check_growth growth;
     const char *what;

@@ -151,9 +151,10 @@ struct inq_comparison {
     struct inq_arena *arena;
     struct inq_compared_run run[2];
     enum inq_scaling scaling;
-    double work;          /* rho */
-    bool work_given;      /* false: inferred */
-    const char *work_how; /* one sentence */
+    double work;            /* rho */
+    bool work_given;        /* false: inferred */
+    const char *work_how;   /* one sentence */
+    const char *other_work; /* by what the work differs though the ranks are as many; "" nothing */
     double speedup, ideal_speedup, efficiency;
     int64_t ideal_ns; /* Ti */
     int64_t ideal_part_ns[INQ_STEP_PART_COUNT];

@@ -36,7 +36,7 @@ static int take_problems(const struct inq_lint *lint, struct inq_snapshot *snaps
     }
     const struct inq_lint_problem *first = snapshot->problems;
     if (snapshot->n_problems > 0 && first->error) {
-        (void)snprintf(snapshot->problem, sizeof snapshot->problem, "%s: %.380s",
+        (void)snprintf(snapshot->problem, sizeof snapshot->problem, "%s, %.380s",
                        inq_lint_rule_text(first->rule), first->message);
     }
     return INQ_OK;

@@ -49,7 +49,7 @@ static char *value_text(enum inq_check_unit unit, double value, char *buf, size_
     if (unit == INQ_UNIT_NS) {
         return inq_time_format((int64_t)value, buf, size);
     }
-    (void)snprintf(buf, size, unit == INQ_UNIT_COUNT ? "%.6g" : "%.4f", value);
+    (void)snprintf(buf, size, unit == INQ_UNIT_COUNT ? "%.10g" : "%.4f", value);
     return buf;
 }
 
@@ -79,30 +79,60 @@ static double half_down(const struct inq_measure *m)
     return isfinite(m->low) ? m->value - m->low : 0.0;
 }
 
-static void say(struct inq_check_row *row, const char *what, bool absolute)
+/* "compute of stage 2": the measure as a sentence calls it. */
+static const char *title_of(const struct inq_measure *m, char *buf, size_t size)
+{
+    const char *title = inq_measure_info(m->kind)->title;
+    const char *of = strchr(m->name, '.');
+    size_t letters = of != NULL ? strcspn(of + 1, "0123456789") : 0;
+    if (of == NULL) {
+        (void)snprintf(buf, size, "%s", title);
+    } else {
+        (void)snprintf(buf, size, "%s of %.*s %s", title, (int)letters, of + 1, of + 1 + letters);
+    }
+    return buf;
+}
+
+/* " by 4.8 %" of what got worse or improved, " (+0.3 %)" of the rest; "" nothing changed. */
+static const char *change_text(const struct inq_check_row *row, char *buf, size_t size)
+{
+    double percent = row->change * 100.0;
+    int digits = fabs(percent) < 0.05 ? 4 : 1;
+    bool moved = row->outcome == INQ_CHECK_REGRESSED || row->outcome == INQ_CHECK_IMPROVED;
+    buf[0] = '\0';
+    if (isfinite(percent) && percent != 0.0 && moved) {
+        (void)snprintf(buf, size, " by %.*f %%", digits, fabs(percent));
+    } else if (isfinite(percent) && percent != 0.0) {
+        (void)snprintf(buf, size, " (%+.*f %%)", digits, percent);
+    }
+    return buf;
+}
+
+/* "step time got worse by 4.8 %, beyond ...: 22.0 ms, was 21.0 ms (limit 21.0 ms); rank 3". */
+static void say(struct inq_check_row *row, const char *what, const char *than, bool by_rule)
 {
     enum inq_check_unit unit = inq_measure_info(row->now.kind)->unit;
+    char title[INQ_MEASURE_NAME + 32];
     char now[32];
-    char base[32];
-    char limit[32];
-    char change[48] = "";
-    value_text(unit, row->now.value, now, sizeof now);
-    value_text(unit, row->limit, limit, sizeof limit);
-    if (isfinite(row->change)) {
-        (void)snprintf(change, sizeof change, " (%+.*f %%)", fabs(row->change) < 0.0005 ? 4 : 1,
-                       row->change * 100.0);
-    }
+    char base[48] = "";
+    char limit[64] = "";
+    char change[48];
     bool worse = row->outcome == INQ_CHECK_REGRESSED && row->now.who[0] != '\0';
+    value_text(unit, row->now.value, now, sizeof now);
     if (isfinite(row->base.value)) {
-        (void)snprintf(row->message, sizeof row->message, "%s %s%s: %s%s%s, was %s; limit %s%s",
-                       row->now.name, what, change, now, worse ? ", " : "",
-                       worse ? row->now.who : "",
-                       value_text(unit, row->base.value, base, sizeof base), limit,
-                       absolute ? " (a rule's)" : "");
-    } else {
-        (void)snprintf(row->message, sizeof row->message, "%s %s: %s; limit %s%s", row->now.name,
-                       what, now, limit, absolute ? " (a rule's)" : "");
+        size_t used = (size_t)snprintf(base, sizeof base, ", was ");
+        value_text(unit, row->base.value, base + used, sizeof base - used);
     }
+    if (row->outcome != INQ_CHECK_IMPROVED) { /* a gain has none */
+        char value[32];
+        (void)snprintf(limit, sizeof limit, " (limit %s%s)",
+                       value_text(unit, row->limit, value, sizeof value),
+                       by_rule ? ", by a rule" : "");
+    }
+    (void)snprintf(row->message, sizeof row->message, "%s %s%s%s: %s%s%s%s%s",
+                   title_of(&row->now, title, sizeof title), what,
+                   change_text(row, change, sizeof change), than, now, base, limit,
+                   worse ? "; " : "", worse ? row->now.who : "");
 }
 
 /* "is over the limit, within its noise (34.2 ms to 34.9 ms)" */
@@ -129,10 +159,10 @@ static void judge_absolute(struct inq_check_row *row, double limit, bool by_rule
     row->outcome = fails ? INQ_CHECK_REGRESSED : INQ_CHECK_WITHIN;
     row->noisy = !fails && above > 0.0;
     say(row,
-        fails         ? "is above its limit"
+        fails         ? "is over its limit"
         : above > 0.0 ? noise_text(row, noise, sizeof noise)
                       : "is within its limit",
-        by_rule);
+        "", by_rule);
 }
 
 /* Times are whole ns in a baseline; other values have the digits that were written. */
@@ -148,16 +178,6 @@ static double unit_of(const struct limits *limits, const struct inq_measure *bas
     return allowance(limits, base, 1.0);
 }
 
-/* A gain is kept by a new baseline only. */
-static void propose(struct inq_check_row *row)
-{
-    if (row->outcome == INQ_CHECK_IMPROVED) {
-        size_t used = strlen(row->message);
-        (void)snprintf(row->message + used, sizeof row->message - used,
-                       "; --update would keep the gain");
-    }
-}
-
 /* Against several runs, whose spread is measured. */
 static void judge_pooled(struct inq_check_row *row, const struct limits *limits, double allowed)
 {
@@ -170,18 +190,19 @@ static void judge_pooled(struct inq_check_row *row, const struct limits *limits,
                    : growth < -allowed             ? INQ_CHECK_IMPROVED
                                                    : INQ_CHECK_WITHIN;
     if (growth <= allowed && creep > 0.0) {
-        (void)snprintf(text, sizeof text, "crept up, %.1f %% a run over %zu runs",
-                       100.0 * creep / unit, row->base.n_runs + 1);
-        say(row, text, false);
+        (void)snprintf(text, sizeof text, ", %.1f %% a run over %zu runs", 100.0 * creep / unit,
+                       row->base.n_runs + 1);
+        say(row, "crept up", text, false);
         return;
     }
+    bool within = row->outcome == INQ_CHECK_WITHIN;
     (void)snprintf(text, sizeof text, "%s the spread of %zu runs",
-                   row->outcome == INQ_CHECK_REGRESSED  ? "got worse, beyond"
-                   : row->outcome == INQ_CHECK_IMPROVED ? "improved, beyond"
-                                                        : "is within",
-                   row->base.n_runs);
-    say(row, text, false);
-    propose(row);
+                   within ? "is within" : ", beyond", row->base.n_runs);
+    say(row,
+        within                                ? text
+        : row->outcome == INQ_CHECK_REGRESSED ? "got worse"
+                                              : "improved",
+        within ? "" : text, false);
 }
 
 static void judge_relative(struct inq_check_row *row, const struct limits *limits, double part)
@@ -195,23 +216,21 @@ static void judge_relative(struct inq_check_row *row, const struct limits *limit
     row->limit = row->base.value + allowed;
     if (growth - slack > chance_worse) {
         row->outcome = INQ_CHECK_REGRESSED;
-        say(row, "got worse", false);
+        say(row, "got worse", "", false);
     } else if (-growth - slack <= chance_better) {
         row->outcome = INQ_CHECK_WITHIN;
         row->noisy = growth > slack;
-        say(row, growth > slack ? noise_text(row, text, sizeof text) : "is within its limit",
+        say(row, growth > slack ? noise_text(row, text, sizeof text) : "is within its limit", "",
             false);
     } else if (row->now.n * FEWER_STEPS <= row->base.n && row->base.n > 0) {
         row->outcome = INQ_CHECK_WITHIN;
         (void)snprintf(text, sizeof text,
-                       "is less, but of %" PRIu64 " steps where the baseline has %" PRIu64
-                       ": not comparable",
+                       "is less, but of %" PRIu64 " steps where the baseline has %" PRIu64,
                        row->now.n, row->base.n);
-        say(row, text, false);
+        say(row, text, "", false);
     } else {
         row->outcome = INQ_CHECK_IMPROVED;
-        say(row, "improved", false);
-        propose(row);
+        say(row, "improved", "", false);
     }
 }
 
@@ -236,20 +255,21 @@ static void judge(struct inq_check_row *row, const struct limits *limits)
     const struct inq_check_rule *rule = &limits->rules->of[row->now.kind];
     bool measured = isfinite(row->now.value);
     bool known = isfinite(row->base.value);
+    char title[INQ_MEASURE_NAME + 32];
     row->limit = (double)NAN;
     row->change = (double)NAN;
+    (void)title_of(measured ? &row->now : &row->base, title, sizeof title);
     if (measured && known && row->base.value > 0.0) {
         double change = row->now.value / row->base.value - 1.0;
         row->change = fabs(change) > TEXT_ROUNDING ? change : 0.0;
     }
     if (rule->kind == INQ_RULE_OFF) {
         row->outcome = INQ_CHECK_OFF;
-        (void)snprintf(row->message, sizeof row->message, "%s is not looked at (a rule's)",
-                       row->now.name);
+        (void)snprintf(row->message, sizeof row->message, "%s is off, by a rule", title);
     } else if (!measured) {
         row->outcome = INQ_CHECK_GONE;
         (void)snprintf(row->message, sizeof row->message,
-                       "%s is in the baseline, but could not be measured now", row->now.name);
+                       "%s could not be measured, and the baseline has it", title);
     } else if (rule->kind == INQ_RULE_LIMIT) {
         judge_absolute(row, rule->value, true);
     } else if (inq_measure_info(row->now.kind)->growth == INQ_GROWS_NOT) {
@@ -262,7 +282,7 @@ static void judge(struct inq_check_row *row, const struct limits *limits)
     } else {
         row->outcome = INQ_CHECK_ADDED;
         (void)snprintf(row->message, sizeof row->message,
-                       "%s is not in the baseline; --update would add it", row->now.name);
+                       "%s is not in the baseline; --update would add it", title);
     }
     row->pass = row->outcome != INQ_CHECK_REGRESSED && row->outcome != INQ_CHECK_GONE;
 }
@@ -335,7 +355,7 @@ static int add_findings(struct inq_check *check, const struct inq_snapshot *now,
     judge(row, limits);
     if (check->n_new > 0) {
         (void)snprintf(row->message, sizeof row->message,
-                       "%zu new finding%s of %s or above: %.400s", check->n_new,
+                       "%zu new finding%s of severity %s or above: %.400s", check->n_new,
                        check->n_new == 1 ? "" : "s", inq_severity_text(line),
                        check->fresh[0].title != NULL ? check->fresh[0].title : check->fresh[0].id);
     } else if (passing && !off) {
@@ -344,8 +364,7 @@ static int add_findings(struct inq_check *check, const struct inq_snapshot *now,
                        now->outliers, now->outliers == 1 ? "" : "s",
                        now->outliers == 1 ? "es" : "");
     } else if (!off) {
-        (void)snprintf(row->message, sizeof row->message,
-                       "no finding of %s or above that the baseline does not have",
+        (void)snprintf(row->message, sizeof row->message, "no new finding of severity %s or above",
                        inq_severity_text(line));
     }
     return INQ_OK;
@@ -532,7 +551,7 @@ static const char *whose(const struct inq_check *check, const struct inq_check_r
 /* By most of the step's growth at least. */
 static const double EXPLAINS = 0.5;
 
-/* "; mostly compute_ns.stage2 (+826 us), rank 3": the part that the step grew by. */
+/* "; mostly compute of stage 2 (+826 us), rank 3": the part that the step grew by. */
 static void explain_step(struct inq_check *check)
 {
     struct inq_check_row *step = NULL;
@@ -555,10 +574,12 @@ static void explain_step(struct inq_check *check)
         return;
     }
     char growth[32];
+    char title[INQ_MEASURE_NAME + 32];
     const char *who = whose(check, best);
     size_t used = strlen(step->message);
     (void)snprintf(
-        step->message + used, sizeof step->message - used, "; mostly %s (+%s)%s%s", best->now.name,
+        step->message + used, sizeof step->message - used, "; mostly %s (+%s)%s%s",
+        title_of(&best->now, title, sizeof title),
         value_text(INQ_UNIT_NS, best->now.value - best->base.value, growth, sizeof growth),
         who[0] != '\0' ? ", " : "", who);
 }
@@ -573,8 +594,29 @@ static void say_lint(struct inq_check *check, const struct inq_snapshot *now)
                            row->now.value, row->now.value > 1.0 ? "s are damaged" : " is damaged");
         }
         if (row->now.kind == INQ_MEASURE_LINT_PROBLEMS && !row->pass && now->problem[0] != '\0') {
-            (void)snprintf(row->message, sizeof row->message, "lint finds %.0f problem%s; %s",
+            (void)snprintf(row->message, sizeof row->message, "lint finds %.0f problem%s: %s",
                            row->now.value, row->now.value > 1.0 ? "s" : "", now->problem);
+        }
+    }
+}
+
+/* A gain is kept by a new baseline only, and by none of a run that fails. A stage that takes a
+ * smaller part of a step in which another takes longer gained nothing. */
+static void judge_gains(struct inq_check *check)
+{
+    char title[INQ_MEASURE_NAME + 32];
+    bool regressed = any_regressed(check);
+    for (size_t i = 0; i < check->n; i++) {
+        struct inq_check_row *row = &check->rows[i];
+        size_t used = strlen(row->message);
+        if (row->outcome == INQ_CHECK_IMPROVED && !regressed) {
+            (void)snprintf(row->message + used, sizeof row->message - used,
+                           "; --update would keep the gain");
+        } else if (row->outcome == INQ_CHECK_IMPROVED && row->now.kind == INQ_MEASURE_STAGE_SHARE) {
+            row->outcome = INQ_CHECK_WITHIN;
+            (void)snprintf(row->message, sizeof row->message,
+                           "%s is less (%.1f %%), because something else got worse",
+                           title_of(&row->now, title, sizeof title), row->change * 100.0);
         }
     }
 }
@@ -625,6 +667,7 @@ int inq_check_compare(const struct inq_snapshot *now, const struct inq_baseline 
     add_rows(check, now, base, &limits);
     say_lint(check, now);
     explain_step(check);
+    judge_gains(check);
     if (now->subject == INQ_SUBJECT_RUN) {
         code = add_findings(check, now, base, &limits, err);
     }

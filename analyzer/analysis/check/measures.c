@@ -15,7 +15,8 @@
 static const size_t MAX_MEASURES = (size_t)1 << 18;
 static const size_t MAX_KNOWN = 20000;
 
-#define ROW(name, text, unit, growth, what) {text, INQ_UNIT_##unit, INQ_GROWS_##growth, what},
+#define ROW(name, text, title, unit, growth, what)                                                 \
+    {text, title, INQ_UNIT_##unit, INQ_GROWS_##growth, what},
 static const struct inq_measure_info infos[] = {INQ_MEASURES(ROW)};
 #undef ROW
 

@@ -419,8 +419,10 @@ static const char *say_host_part(struct causing *x, int sign)
     if (best == NULL || strcmp(best->what, "not recorded") == 0) {
         return "";
     }
-    return or_empty(x, inq_arena_printf(x->c->arena, "; in %.80s %s per rank, %s before",
-                                        best->what, inq_compare_ns(x->c, before + sign * most),
+    return or_empty(x, inq_arena_printf(x->c->arena,
+                                        "; %.80s %s most (mean of all ranks: %s, %s before)",
+                                        best->what, sign > 0 ? "grew" : "shrank",
+                                        inq_compare_ns(x->c, before + sign * most),
                                         inq_compare_ns(x->c, before)));
 }
 

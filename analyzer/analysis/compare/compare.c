@@ -109,6 +109,7 @@ static void set_work(struct inq_comparison *c, const struct inq_run_record *p,
     double n2 = c->run[1].ranks;
     bool given = options->samples[0] > 0.0 && options->samples[1] > 0.0;
     c->work_given = given;
+    c->other_work = "";
     if (given) {
         c->work = options->samples[1] / options->samples[0] * n1 / n2;
         c->scaling = scaling_of(options->samples[1] / options->samples[0], n1, n2);
@@ -120,8 +121,8 @@ static void set_work(struct inq_comparison *c, const struct inq_run_record *p,
         c->work = 1.0;
         c->work_how = "Equally many ranks: steps of equally much work were taken for granted.";
         if (inq_workload_differs(&p[1].work, &p[0].work, other, sizeof other)) {
-            c->work_how =
-                inq_arena_printf(c->arena, "Equally many ranks, but not the same work: %s.", other);
+            c->work_how = "Equally many ranks, but not the same work.";
+            c->other_work = inq_arena_strdup(c->arena, other);
         }
     } else {
         infer_work(c);
@@ -273,7 +274,9 @@ static int fill(struct inq_comparison *c, const struct inq_run_record *p,
     code = code == INQ_OK ? inq_compare_causes(c, p, err) : code;
     if (code == INQ_OK) {
         judge_change(c);
-        inq_compare_say(c);
+        if (c->other_work != NULL) {
+            inq_compare_say(c);
+        }
         if (c->headline == NULL || c->reason == NULL || c->work_how == NULL) {
             code = inq_err_set(err, INQ_NOMEM, "no memory for a comparison");
         }

@@ -18,16 +18,18 @@ const char *inq_compare_ns(const struct inq_comparison *c, int64_t ns)
     return text != NULL ? text : "";
 }
 
-/* "3.1 ms of it (84 %)": a part of the change; parts of the other sign can make it more than all.
+/* "3.1 ms of the change (84 %)": a part of the change; parts of the other sign can make it more
+ * than all.
  */
 static const char *of_it(const struct inq_comparison *c, int64_t part_ns)
 {
     double percent = 100.0 * (double)part_ns / (double)c->loss_total_ns;
     int64_t size_ns = part_ns < 0 ? -part_ns : part_ns;
-    const char *text =
-        percent < 100.5
-            ? inq_arena_printf(c->arena, "%s of it (%.0f %%)", inq_compare_ns(c, size_ns), percent)
-            : inq_arena_printf(c->arena, "%s, more than all of it", inq_compare_ns(c, size_ns));
+    const char *text = percent < 100.5
+                           ? inq_arena_printf(c->arena, "%s of the change (%.0f %%)",
+                                              inq_compare_ns(c, size_ns), percent)
+                           : inq_arena_printf(c->arena, "%s, more than the whole change",
+                                              inq_compare_ns(c, size_ns));
     return text != NULL ? text : "";
 }
 
@@ -38,6 +40,12 @@ static const char *say_same_size(const struct inq_comparison *c)
     const char *t1 = inq_compare_ns(c, c->run[0].step_ns);
     const char *t2 = inq_compare_ns(c, c->run[1].step_ns);
     double ratio = c->speedup;
+    if (c->other_work[0] != '\0') { /* neither faster nor slower: it is another job */
+        return inq_arena_printf(
+            c->arena, "Not the same work: %s. A step takes %s, %s before (%s %s).", c->other_work,
+            t2, t1, inq_compare_ns(c, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns),
+            c->loss_total_ns < 0 ? "less" : "more");
+    }
     if (!c->changed) {
         return inq_arena_printf(
             c->arena,
@@ -138,7 +146,7 @@ static const char *say_coll(const struct inq_comparison *c, const struct inq_com
                             say_why(c, coll, loss));
 }
 
-/* "Rank 2 computes ...; that is 1.9 ms of it (97 %)." */
+/* "Rank 2 computes ...; 1.9 ms of the change (97 %)." */
 static const char *say_cause(const struct inq_comparison *c, const struct inq_compared_cause *cause)
 {
     if (cause->coll != NULL) {

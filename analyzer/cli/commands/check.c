@@ -229,7 +229,7 @@ static int measure_run(struct gate *g)
 static int check_fitness(struct gate *g, struct inq_err *err)
 {
     if (g->now.problem[0] != '\0') {
-        return inq_err_set(err, INQ_UNSUPPORTED, "a schedule with errors is no baseline; %.400s",
+        return inq_err_set(err, INQ_UNSUPPORTED, "a schedule with errors is no baseline: %.400s",
                            g->now.problem);
     }
     if (g->now.unfit[0] != '\0' && !g->cli->given[INQ_OPT_FORCE]) {

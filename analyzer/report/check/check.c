@@ -59,7 +59,7 @@ static struct spot spot_of(const struct view *view, const struct inq_check_row *
     return spot;
 }
 
-/* " at s.csv line 2 (rank 1), cell 5, 1B0" */
+/* "; at s.csv line 2 (rank 1), cell 5: 1B0" */
 static const char *place_text(const struct view *view, const struct inq_check_row *row)
 {
     struct spot spot = spot_of(view, row);
@@ -67,11 +67,11 @@ static const char *place_text(const struct view *view, const struct inq_check_ro
     const struct inq_check_change *change = &view->check->change;
     const char *text = "";
     if (spot.file != NULL && spot.rank >= 0 && lint) {
-        text = inq_arena_printf(view->arena, "; %s line %d (rank %d), cell %d, %s", spot.file,
+        text = inq_arena_printf(view->arena, "; at %s line %d (rank %d), cell %d: %s", spot.file,
                                 (int)spot.line, (int)spot.rank, (int)spot.column, spot.action);
     } else if (!lint && change->rank >= 0) {
         text = inq_arena_printf(view->arena,
-                                "; the order changed first at %s%sline %d (rank %d), cell %d: %s, "
+                                "; the order first differs at %s%sline %d (rank %d), cell %d: %s, "
                                 "was %s",
                                 spot.file != NULL ? spot.file : "", spot.file != NULL ? " " : "",
                                 spot.line > 0 ? (int)spot.line : (int)change->rank + 1,
@@ -82,6 +82,45 @@ static const char *place_text(const struct view *view, const struct inq_check_ro
     return or_empty(text);
 }
 
+/* The first that improved; *n how many did. */
+static const struct inq_check_row *first_gain(const struct inq_check *check, size_t *n)
+{
+    const struct inq_check_row *first = NULL;
+    *n = 0;
+    for (size_t i = 0; i < check->n; i++) {
+        bool gain = check->rows[i].outcome == INQ_CHECK_IMPROVED;
+        first = gain && first == NULL ? &check->rows[i] : first;
+        *n += gain;
+    }
+    return first;
+}
+
+/* A gain is told, and how to keep it. */
+static const char *pass_text(const struct view *view)
+{
+    size_t n;
+    const struct inq_check_row *gain = first_gain(view->check, &n);
+    if (gain == NULL) {
+        return inq_arena_printf(view->arena, "Passes: %zu checks against the baseline.",
+                                view->check->n);
+    }
+    return n == 1 ? inq_arena_printf(view->arena, "Passes: %s.", gain->message)
+                  : inq_arena_printf(view->arena, "Passes, %zu of %zu checks improved: %s.", n,
+                                     view->check->n, gain->message);
+}
+
+/* "Baseline written: 8 measures, means of 5 runs." */
+static const char *update_text(const struct view *view)
+{
+    const struct inq_check *check = view->check;
+    size_t n = check->n - (check->subject == INQ_SUBJECT_RUN ? 1 : 0);
+    size_t runs = check->n > 0 ? check->rows[0].now.n_runs : 0;
+    return runs > 1
+               ? inq_arena_printf(view->arena, "Baseline written: %zu measures, means of %zu runs.",
+                                  n, runs)
+               : inq_arena_printf(view->arena, "Baseline written: %zu measures.", n);
+}
+
 /* The first line is the cause: what got worse, by how much, where, and by whom. */
 static const char *headline(const struct view *view)
 {
@@ -89,10 +128,9 @@ static const char *headline(const struct view *view)
     const struct inq_check_row *cause = check->cause;
     const char *text;
     if (check->updated) {
-        text = inq_arena_printf(view->arena, "Baseline written: %zu measures.",
-                                check->n - (check->subject == INQ_SUBJECT_RUN ? 1 : 0));
+        text = update_text(view);
     } else if (check->pass || cause == NULL) {
-        text = inq_arena_printf(view->arena, "Passes: %zu checks against the baseline.", check->n);
+        text = pass_text(view);
     } else {
         bool finding = check->n_new > 0 && cause->now.kind != INQ_MEASURE_NEW_FINDINGS;
         text = inq_arena_printf(view->arena, "Fails: %s%s%s%s", cause->message,
@@ -114,7 +152,7 @@ static const char *value_text(const struct view *view, enum inq_measure_kind kin
         return or_empty(
             inq_arena_strdup(view->arena, inq_time_format((int64_t)value, buf, sizeof buf)));
     case INQ_UNIT_COUNT:
-        return or_empty(inq_arena_printf(view->arena, "%.6g", value));
+        return or_empty(inq_arena_printf(view->arena, "%.10g", value));
     case INQ_UNIT_SHARE:
     case INQ_UNIT_FACTOR:
         break;
@@ -257,13 +295,14 @@ static int write_markdown(const struct view *view, struct inq_out *out)
     inq_out_text(out, "\n\n");
     inq_markdown_text(out, subject_line(view), INQ_PEN_NO_LIMIT);
     inq_out_text(out, "\n\n");
-    for (size_t i = 0; failed_row(check, i) != NULL; i++) {
+    size_t items = 0;
+    for (size_t i = 1; failed_row(check, i) != NULL; i++, items++) { /* the first is above */
         item(out, failed_row(check, i)->message);
     }
-    for (size_t i = 1; i < check->n_new && i < NEW_SHOWN; i++) {
+    for (size_t i = 1; i < check->n_new && i < NEW_SHOWN; i++, items++) {
         item(out, or_empty(check->fresh[i].title));
     }
-    inq_out_text(out, check->pass ? "" : "\n");
+    inq_out_text(out, items == 0 ? "" : "\n");
     fill(view, &table);
     if (table.code == INQ_OK) {
         inq_markdown_table(out, &table);
@@ -451,6 +490,21 @@ static const char *fresh_text(const struct view *view)
     return or_empty(copy);
 }
 
+/* Whether annotations say it elsewhere: each problem of lint and each new finding has its own,
+ * nothing can be measured of what lint refuses, and GitHub's first one is the cause. */
+static bool is_told(const struct view *view, const struct inq_check_row *row,
+                    enum inq_format format)
+{
+    const struct inq_check *check = view->check;
+    bool lint = check->cause != NULL && check->cause->now.kind == INQ_MEASURE_LINT_PROBLEMS;
+    if (format == INQ_FORMAT_JUNIT || row->pass) {
+        return false;
+    }
+    return (format == INQ_FORMAT_GITHUB && row == check->cause) ||
+           row->now.kind == INQ_MEASURE_NEW_FINDINGS ||
+           row->now.kind == INQ_MEASURE_LINT_PROBLEMS || (lint && row->outcome == INQ_CHECK_GONE);
+}
+
 static void add_row_notice(const struct view *view, const struct inq_check_row *row,
                            struct inq_notices *notices)
 {
@@ -485,6 +539,9 @@ static void add_details(const struct view *view, enum inq_format format,
         return;
     }
     notice.level = INQ_NOTICE_ERROR;
+    /* the first of them is in GitHub's first annotation */
+    bool told = format == INQ_FORMAT_GITHUB && check->cause != NULL;
+    bool lint = told && check->cause->now.kind == INQ_MEASURE_LINT_PROBLEMS;
     for (size_t i = 0; check->subject == INQ_SUBJECT_SCHEDULE && i < now->n_problems; i++) {
         const struct inq_lint_problem *p = &now->problems[i];
         notice.rule = inq_lint_rule_text(p->rule);
@@ -492,12 +549,12 @@ static void add_details(const struct view *view, enum inq_format format,
         notice.file = now->file;
         notice.line = p->line;
         notice.column = p->position + 1;
-        if (p->error) {
+        if (p->error && (i > 0 || !lint)) {
             inq_notices_add(notices, &notice);
         }
     }
     notice.file = NULL;
-    for (size_t i = 0; i < check->n_new; i++) {
+    for (size_t i = told ? 1 : 0; i < check->n_new; i++) {
         notice.rule = check->fresh[i].id;
         notice.message = check->fresh[i].title != NULL ? check->fresh[i].title : "new finding";
         inq_notices_add(notices, &notice);
@@ -521,7 +578,9 @@ static void add_notices(const struct view *view, enum inq_format format,
     }
     inq_notices_add(notices, &first);
     for (size_t i = 0; i < check->n; i++) {
-        add_row_notice(view, &check->rows[i], notices);
+        if (!is_told(view, &check->rows[i], format)) {
+            add_row_notice(view, &check->rows[i], notices);
+        }
     }
     add_details(view, format, notices);
 }

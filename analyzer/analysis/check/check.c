@@ -406,18 +406,30 @@ static char *times_text(const struct inq_snapshot *s, char *buf, size_t size)
     return buf;
 }
 
+/* "; 1 of 4 files damaged": what is missing may be why nothing compares. */
+static const char *but_unfit(const struct inq_snapshot *now, char *buf, size_t size)
+{
+    const struct inq_measure *damaged = inq_snapshot_find(now, "damaged_files");
+    bool less = now->missing > 0 || (damaged != NULL && damaged->value > 0.0);
+    (void)snprintf(buf, size, "%s%.300s", less ? "; what is missing is not measured: " : "",
+                   less ? now->unfit : "");
+    return buf;
+}
+
 static int not_comparable(const struct inq_snapshot *now, const struct inq_snapshot *base,
                           struct inq_err *err)
 {
     bool schedule = now->subject == INQ_SUBJECT_SCHEDULE;
+    char unfit[400];
+    (void)but_unfit(now, unfit, sizeof unfit);
     if (now->subject != base->subject) {
         return inq_err_set(err, INQ_UNSUPPORTED, "the baseline is of a %s, and this is a %s",
                            schedule ? "run" : "schedule", schedule ? "schedule" : "run");
     }
     if (now->ranks != base->ranks) {
         return inq_err_set(err, INQ_UNSUPPORTED,
-                           "the baseline is of %" PRId32 " ranks, and here are %" PRId32,
-                           base->ranks, now->ranks);
+                           "the baseline is of %" PRId32 " ranks, and here are %" PRId32 "%s",
+                           base->ranks, now->ranks, unfit);
     }
     if (schedule && (now->stages != base->stages || now->microbatches != base->microbatches)) {
         return inq_err_set(err, INQ_UNSUPPORTED,
@@ -437,7 +449,7 @@ static int not_comparable(const struct inq_snapshot *now, const struct inq_snaps
     }
     char text[400];
     if (!schedule && inq_workload_differs(&now->work, &base->work, text, sizeof text)) {
-        return inq_err_set(err, INQ_UNSUPPORTED, "not comparable: %s", text);
+        return inq_err_set(err, INQ_UNSUPPORTED, "not comparable: %s%s", text, unfit);
     }
     return INQ_OK;
 }

@@ -474,13 +474,16 @@ static void say_unfit(struct measurer *m)
         used += (size_t)snprintf(text, size, "%.0f of %zu files damaged", damaged->value,
                                  report->trace->n_files);
     }
+    m->out->missing = report->trace->n_missing;
     if (report->trace->n_missing > 0) {
-        used += (size_t)snprintf(text + used, size - used, "%sno trace of %zu ranks",
-                                 used > 0 ? "; " : "", report->trace->n_missing);
+        used += (size_t)snprintf(text + used, size - used, "%sno trace of %zu rank%s",
+                                 used > 0 ? "; " : "", report->trace->n_missing,
+                                 report->trace->n_missing == 1 ? "" : "s");
     }
     if (n > 0) {
-        (void)snprintf(text + used, size - used, "%s%zu finding%s of medium or above: %.200s",
-                       used > 0 ? "; " : "", n, n == 1 ? "" : "s", first->title);
+        (void)snprintf(text + used, size - used,
+                       "%s%zu finding%s of severity medium or above: %.200s", used > 0 ? "; " : "",
+                       n, n == 1 ? "" : "s", first->title);
     }
 }
 

@@ -119,8 +119,15 @@ static void set_work(struct inq_comparison *c, const struct inq_run_record *p,
     } else if (c->run[0].ranks == c->run[1].ranks) {
         c->scaling = INQ_SCALING_SAME;
         c->work = 1.0;
-        c->work_how = "Equally many ranks: steps of equally much work were taken for granted.";
-        if (inq_workload_differs(&p[1].work, &p[0].work, other, sizeof other)) {
+        bool whole = true;
+        for (int i = 0; i < 2; i++) {
+            whole = whole && c->run[i].damaged == 0 && c->run[i].missing == 0;
+        }
+        c->work_how =
+            whole ? "Equally many ranks: steps of equally much work were taken for granted."
+                  : "Equally many ranks: steps of equally much work were taken for granted, since "
+                    "files are damaged or missing.";
+        if (whole && inq_workload_differs(&p[1].work, &p[0].work, other, sizeof other)) {
             c->work_how = "Equally many ranks, but not the same work.";
             c->other_work = inq_arena_strdup(c->arena, other);
         }

@@ -408,6 +408,25 @@ static void compare__the_first_step_counts_only_where_few_are_there(void **state
     }
 }
 
+/* Fewer layers are other work, neither faster nor slower; a rank whose trace is missing is not. */
+static void compare__other_work_is_not_told_of_missing_files(void **state)
+{
+    (void)state;
+    struct tried a = try_spec("dp=4,layers=4");
+    struct tried less = try_spec("dp=4,layers=3,seed=2");
+    struct tried lost = try_spec("dp=4,layers=4,seed=2,fault=missing_rank:rank=3");
+    struct inq_comparison *c = compared(&a, &less, NULL);
+    assert_non_null(strstr(c->headline, "Not the same work: 3 layers instead of 4"));
+    inq_comparison_free(c);
+    c = compared(&a, &lost, NULL);
+    assert_string_equal(c->other_work, "");
+    assert_non_null(strstr(c->work_how, "damaged or missing"));
+    inq_comparison_free(c);
+    drop(&a);
+    drop(&less);
+    drop(&lost);
+}
+
 /* One step that takes five times as long counts in neither run; two of ten do. */
 static void compare__an_outlier_counts_when_it_recurs(void **state)
 {
@@ -678,6 +697,7 @@ int main(void)
         cmocka_unit_test(compare__who_takes_turns_is_not_named),
         cmocka_unit_test(compare__lateness_that_moves_is_not_put_on_two_ranks),
         cmocka_unit_test(compare__the_first_step_counts_only_where_few_are_there),
+        cmocka_unit_test(compare__other_work_is_not_told_of_missing_files),
         cmocka_unit_test(compare__an_outlier_counts_when_it_recurs),
         cmocka_unit_test(compare__another_gpu_is_told_as_such),
         cmocka_unit_test(compare__says_how_much),

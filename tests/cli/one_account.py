@@ -107,6 +107,10 @@ def check_account(what, report):
         total = sum(c["ns"] for c in account["classes"])
         if abs(total - account["t_ns"]) > len(account["classes"]):
             say(what, f"the classes sum to {total}, t_ns is {account['t_ns']}")
+    for finding in findings:
+        cost, share = finding["cost_ns_per_step"], finding["share"]
+        if account.get("t_ns") and cost is not None and abs(share - cost / account["t_ns"]) > 1e-6:
+            say(what, f"{finding['id']} costs {cost} of {account['t_ns']}, its share is {share}")
     held = {f["id"]: f for f in findings}
     for cause in account.get("causes", []):
         finding = held.get(cause["id"])

@@ -2,6 +2,8 @@
 /* Building findings: memory, ids, words. */
 #include "analysis/findings/findings.h"
 
+#include "inquest/account.h"
+
 #include "base/arena.h"
 #include "base/mem.h"
 #include "inquest/out.h"
@@ -89,8 +91,16 @@ struct inq_evidence *inq_findings_evidence(struct inq_findings *findings,
     return finding->evidence;
 }
 
-void inq_findings_set_cost(struct inq_finding *finding, int64_t cost_ns, int64_t step_ns)
+int64_t inq_findings_step_ns(const struct inq_findings *findings, int64_t otherwise_ns)
 {
+    const struct inq_account *account = findings->report->account;
+    return account && account->t_ns > 0 ? account->t_ns : otherwise_ns;
+}
+
+void inq_findings_set_cost(const struct inq_findings *findings, struct inq_finding *finding,
+                           int64_t cost_ns, int64_t step_ns)
+{
+    step_ns = inq_findings_step_ns(findings, step_ns);
     finding->cost_ns_per_step = cost_ns;
     finding->share = step_ns > 0 ? (double)cost_ns / (double)step_ns : -1.0;
     finding->severity = inq_severity_of(finding->share);

@@ -110,7 +110,7 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
     if (cause->stage >= 0 && cause->rank < 0) {
         set_stage(f, finding, cause->stage);
     }
-    inq_findings_set_cost(finding, cause->saved_ns, w->t_ns);
+    inq_findings_set_cost(f, finding, cause->saved_ns, w->t_ns);
     finding->confidence =
         cause->share >= 0.5 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
     finding->advice = inq_findings_advice(finding->kind);
@@ -119,15 +119,16 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
         finding->advice =
             "Look for links that are slow at times: error counters, congestion, other jobs.";
     }
-    finding->title = inq_findings_text(f, "Slow because %s", cause->what);
-    finding->measured = inq_findings_text(f, "%s simulated step", inq_findings_time(f, w->t_ns));
+    finding->title = cause->what;
+    finding->measured =
+        inq_findings_text(f, "a simulated step of %s", inq_findings_time(f, w->t_ns));
     finding->expected = inq_findings_text(f, "%s without this cause, %s with all ops ideal",
                                           inq_findings_time(f, w->t_ns - cause->saved_ns),
                                           inq_findings_time(f, w->t_ideal_ns));
     finding->detail = inq_findings_text(
         f,
         "Simulated with and without it on the recorded ops: it explains %s of what the job loses "
-        "against ideal ops (S = %.2f). Measured %s; expected %s.",
+        "against ideal ops (S = %.2f). From %s to %s.",
         inq_findings_percent(f, cause->share), w->slowdown, finding->measured, finding->expected);
 }
 
@@ -208,7 +209,7 @@ static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
     size_t seen = p->host.steps_seen > 0 ? p->host.steps_seen : n_steps;
     int64_t late_ns = p->host.gap_ns_per_step * (int64_t)n_steps / (int64_t)seen;
     inq_findings_set_ranks(f, finding, &p->host.rank, 1);
-    inq_findings_set_cost(finding, p->host.cost_ns_per_step, p->total_ns_per_step);
+    inq_findings_set_cost(f, finding, p->host.cost_ns_per_step, p->total_ns_per_step);
     finding->confidence = INQ_CONFIDENCE_SUPPORTED;
     finding->measured =
         inq_findings_text(f, "gaps of %s per step in front of its ops and within them",
@@ -255,8 +256,9 @@ static void judge_bubbles(struct inq_findings *f)
         return;
     }
     int64_t ns = schedule_ns(p);
-    if (ns >= 0 && p->total_ns_per_step > 0) {
-        finding->share = (double)ns / (double)p->total_ns_per_step;
+    int64_t step_ns = inq_findings_step_ns(f, p->total_ns_per_step);
+    if (ns >= 0 && step_ns > 0) {
+        finding->share = (double)ns / (double)step_ns;
     }
     if (finding->share >= SCHEDULE_LOW || p->microbatches < p->stages) {
         finding->severity = INQ_SEVERITY_LOW;

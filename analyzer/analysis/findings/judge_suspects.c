@@ -39,8 +39,8 @@ static const char *how_often(struct inq_findings *f, const struct inq_suspect *s
 static void set_gain(struct inq_findings *f, const struct inq_suspect *suspect,
                      struct inq_finding *finding)
 {
-    double later =
-        suspect->step_ns > 0 ? (double)suspect->in_order_ns / (double)suspect->step_ns : 0;
+    int64_t step_ns = inq_findings_step_ns(f, suspect->step_ns);
+    double later = step_ns > 0 ? (double)suspect->in_order_ns / (double)step_ns : 0;
     if (inq_severity_of(later) > finding->severity) { /* it hides behind a costlier cause */
         finding->severity = inq_severity_of(later);
     }
@@ -227,7 +227,7 @@ static struct inq_finding *begin(struct inq_findings *f, const struct inq_suspec
     if (suspect->n_ranks > 0) {
         inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
     }
-    inq_findings_set_cost(finding, suspect->cost_ns_per_step, suspect->step_ns);
+    inq_findings_set_cost(f, finding, suspect->cost_ns_per_step, suspect->step_ns);
     finding->confidence = suspect->confidence;
     set_gain(f, suspect, finding);
     finding->n_evidence = suspect->n_evidence;

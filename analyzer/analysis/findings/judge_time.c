@@ -188,7 +188,7 @@ static void judge_steps(const struct inq_trace *trace, struct inq_findings *f)
         return;
     }
     say_steps(trace, f, out, limit_ns, finding);
-    inq_findings_set_cost(finding, lost_ns / (int64_t)a->steps_judged, a->t_ns);
+    inq_findings_set_cost(f, finding, lost_ns / (int64_t)a->steps_judged, a->t_ns);
     finding->measured = inq_findings_text(f, "%zu of %zu steps above %s", out, a->steps_judged,
                                           inq_findings_time(f, limit_ns));
     finding->expected = inq_findings_text(f, "%s, the median", inq_findings_time(f, median_ns));

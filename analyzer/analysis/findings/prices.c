@@ -42,7 +42,8 @@ static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns)
 }
 
 /* Fixes in order of what they gain; the cost is the gain of the first. */
-static void set_price(struct inq_finding *finding, const int64_t *gain_ns, int64_t t_ns)
+static void set_price(struct inq_findings *f, struct inq_finding *finding, const int64_t *gain_ns,
+                      int64_t t_ns)
 {
     size_t best = best_of(gain_ns, finding->n_fixes, t_ns);
     const char *first = best < finding->n_fixes ? finding->fixes[best] : NULL;
@@ -52,7 +53,7 @@ static void set_price(struct inq_finding *finding, const int64_t *gain_ns, int64
     }
     memmove(&finding->fixes[1], &finding->fixes[0], best * sizeof(*finding->fixes));
     finding->fixes[0] = first;
-    inq_findings_set_cost(finding, gain_ns[best], t_ns);
+    inq_findings_set_cost(f, finding, gain_ns[best], t_ns);
 }
 
 int inq_findings_price(struct inq_findings *f, inq_predict_gains *predict, struct inq_err *err)
@@ -84,7 +85,7 @@ int inq_findings_price(struct inq_findings *f, inq_predict_gains *predict, struc
     for (size_t i = 0; code == INQ_OK && i < f->n; i++) {
         if (is_open(f, &f->at[i])) {
             size_t own = f->at[i].n_fixes;
-            set_price(&f->at[i], at, a->t_ns);
+            set_price(f, &f->at[i], at, a->t_ns);
             at += own;
         }
     }

@@ -26,12 +26,26 @@ static void severity__of_a_cost_follows_its_share_of_the_step(void **state)
                  {100, INQ_SEVERITY_LOW},    {499, INQ_SEVERITY_LOW},
                  {500, INQ_SEVERITY_MEDIUM}, {1999, INQ_SEVERITY_MEDIUM},
                  {2000, INQ_SEVERITY_HIGH},  {STEP_NS, INQ_SEVERITY_HIGH}};
+    struct inq_report report = {0};
+    const struct inq_findings findings = {.report = &report};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct inq_finding finding = {0};
-        inq_findings_set_cost(&finding, cases[i].cost_ns, STEP_NS);
+        inq_findings_set_cost(&findings, &finding, cases[i].cost_ns, STEP_NS);
         assert_int_equal(finding.severity, cases[i].severity);
         assert_int_equal(finding.cost_ns_per_step, cases[i].cost_ns);
     }
+}
+
+static void severity__of_a_cost_is_its_share_of_the_accounts_step_where_there_is_one(void **state)
+{
+    (void)state;
+    struct inq_account account = {.t_ns = STEP_NS / 2};
+    struct inq_report report = {.account = &account};
+    const struct inq_findings findings = {.report = &report};
+    struct inq_finding finding = {0};
+    inq_findings_set_cost(&findings, &finding, 1000, STEP_NS);
+    assert_int_equal(finding.severity, INQ_SEVERITY_HIGH);
+    assert_true(finding.share > 0.1999 && finding.share < 0.2001);
 }
 
 /* One account, judged for where its time goes. */
@@ -149,6 +163,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(severity__of_a_cost_follows_its_share_of_the_step),
+        cmocka_unit_test(
+            severity__of_a_cost_is_its_share_of_the_accounts_step_where_there_is_one),
         cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
         cmocka_unit_test(severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma),
     };

@@ -154,7 +154,7 @@ static int collect_row(const struct inq_trace *trace, const struct inq_rank *ran
 {
     bool lonely = is_p2p(comm->kind) && (comm->peer < 0 || rank->rank < 0);
     bool bare = row->nameless || lonely;
-    if (lonely && comm->group == INQ_NONE) {
+    if (comm->group == INQ_NONE && (lonely || !is_p2p(comm->kind))) { /* of whom is not known */
         g->unplaced++;
         return INQ_OK;
     }

@@ -17,8 +17,10 @@ static const int64_t ALIKE_NS[] = {3000, 6000, 12000, 24000};
 enum { N_ALIKE = sizeof ALIKE_NS / sizeof *ALIKE_NS };
 /* Sets are apart when the intervals of their first ranks differ by so many times as much. */
 enum { APART = 2 };
-/* Intervals that are compared, and the fewest that tell anything. */
-enum { SAMPLES = 64, LEAST_INTERVALS = 8 };
+/* Intervals or ends that are compared, and the fewest of two ranks that tell anything. */
+enum { SAMPLES = 64, LEAST_INTERVALS = 2, LEAST_ENDS = 9 };
+/* Ranks that joined another's set, times their intervals: fewer agree by chance. */
+enum { LEAST_AGREEMENTS = 16 };
 
 static bool needs_group(const struct inq_rank *rank, size_t event)
 {
@@ -40,6 +42,8 @@ struct inference {
     bool threads;                     /* of a backend on CPUs: they take turns with one order */
     struct streams *streams[CARGOES]; /* [n_ranks] */
     size_t n_groups;                  /* so far */
+    size_t n_alike;                   /* limits that are tried: of exchanges those that collectives
+                                       * needed, since members leave either alike */
     /* Of the stream at hand: */
     size_t *n_ends;   /* [n_ranks] */
     int64_t **end_ns; /* [n_ranks] of its kernels, in order */
@@ -48,6 +52,7 @@ struct inference {
     size_t *sizes;    /* [n_ranks] of each set */
     size_t n_sets;
     uint32_t *groups; /* [n_ranks] of each set */
+    bool parted;      /* the job has groups smaller than all ranks */
 };
 
 static void add_lane(const struct inq_rank *rank, uint32_t lane, struct streams *streams)
@@ -151,7 +156,7 @@ static bool have_like_ends(const struct inference *x, size_t a, size_t b, int64_
     }
     size_t lo = inq_first_from_i64(x->end_ns[a], 0, x->n_ends[a], theirs[0]);
     size_t hi = inq_first_from_i64(x->end_ns[a], 0, x->n_ends[a], theirs[n - 1]);
-    if (hi < lo + LEAST_INTERVALS + 1) {
+    if (hi < lo + LEAST_ENDS) {
         return false;
     }
     size_t taken = hi - lo < SAMPLES ? hi - lo : SAMPLES;
@@ -194,6 +199,11 @@ static void part_ranks(struct inference *x, int64_t alike_ns)
  * a parallel job. */
 static bool are_groups(const struct inference *x, int64_t alike_ns)
 {
+    size_t joined = x->trace->n_ranks - x->n_sets;
+    size_t n_ends = x->n_ends[x->firsts[0]];
+    if (n_ends == 0 || joined * (n_ends - 1) < LEAST_AGREEMENTS) {
+        return false;
+    }
     for (size_t s = 0; s < x->n_sets; s++) {
         if (x->sizes[s] < 2 || x->sizes[s] != x->sizes[0]) {
             return false;
@@ -214,15 +224,17 @@ static void take_all(struct inference *x)
     memset(x->set_of, 0, x->trace->n_ranks * sizeof *x->set_of);
 }
 
-/* Sets of ranks of one stream; all ranks where nothing parts them. *together: they end together. */
+/* Sets of ranks of one stream; all ranks where nothing parts them. *together: they end together;
+ * *needed: at least so many limits were tried. */
 static int find_sets(struct inference *x, const struct streams *streams, size_t ordinal,
-                     bool *together, struct inq_err *err)
+                     bool *together, size_t *needed, struct inq_err *err)
 {
     int code = list_ends(x, streams, ordinal, err);
     *together = false;
-    for (size_t k = 0; code == INQ_OK && k < N_ALIKE && !*together; k++) {
+    for (size_t k = 0; code == INQ_OK && k < x->n_alike && !*together; k++) {
         part_ranks(x, ALIKE_NS[k]);
         *together = are_groups(x, ALIKE_NS[k]);
+        *needed = *together && k + 1 > *needed ? k + 1 : *needed;
     }
     if (!*together) {
         take_all(x);
@@ -299,37 +311,65 @@ static size_t most_lanes(const struct inference *x, const struct streams *stream
     return most;
 }
 
-/* Streams of different ranks correspond by their order of id when all ranks have as many. What
- * exchanges by twos pairs a pipeline's stages, each with several others: that, and where streams do
- * not correspond, is one group of all. */
+/* One group of all ranks, of streams `from` to `to`. */
+static int assign_all(struct inference *x, const struct streams *streams, size_t from, size_t to,
+                      struct inq_err *err)
+{
+    take_all(x);
+    int code = append_sets(x, err);
+    for (size_t g = from; code == INQ_OK && g < to; g++) {
+        assign_sets(x, streams, g);
+    }
+    return code;
+}
+
+/* Parts each stream's ranks; told[]: of which streams they could be. */
+static int part_streams(struct inference *x, enum cargo cargo, size_t most, bool *told,
+                        struct inq_err *err)
+{
+    const struct streams *streams = x->streams[cargo];
+    size_t needed = 1;
+    int code = INQ_OK;
+    for (size_t g = 0; code == INQ_OK && g < most; g++) {
+        code = find_sets(x, streams, g, &told[g], &needed, err);
+        told[g] = told[g] && (cargo == COLLECTIVES || x->sizes[0] > 2);
+        if (code == INQ_OK && told[g]) {
+            x->parted = x->parted || x->n_sets > 1;
+            code = append_sets(x, err);
+            assign_sets(x, streams, g);
+        }
+    }
+    x->n_alike = needed;
+    return code;
+}
+
+/* Streams of different ranks correspond by their order of id when all ranks have as many; where
+ * they do not, their communication is of one group of all. What exchanges by twos pairs a
+ * pipeline's stages, each with several others: that is, too. A stream that does not tell who
+ * belongs together is of all ranks unless the job has smaller groups: then it may be of any. */
 static int assign_groups(struct inference *x, enum cargo cargo, struct inq_err *err)
 {
     const struct streams *streams = x->streams[cargo];
     bool equal;
-    bool left = false;
     size_t most = most_lanes(x, streams, &equal);
-    int code = INQ_OK;
-    for (size_t g = 0; code == INQ_OK && g < most && equal; g++) {
-        bool together;
-        code = find_sets(x, streams, g, &together, err);
-        if (code == INQ_OK && cargo == EXCHANGES && (!together || x->sizes[0] <= 2)) {
-            left = true;
-            continue;
-        }
-        code = code == INQ_OK ? append_sets(x, err) : code;
-        if (code == INQ_OK) {
-            assign_sets(x, streams, g);
-        }
+    if (most == 0 || !equal) {
+        return most == 0 ? INQ_OK : assign_all(x, streams, 0, most, err);
     }
-    if (code != INQ_OK || most == 0 || (equal && !left)) {
-        return code;
+    bool *told = inq_mem_zalloc(most, sizeof *told);
+    if (told == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu streams", most);
     }
-    take_all(x);
-    code = append_sets(x, err);
+    int code = part_streams(x, cargo, most, told, err);
+    bool left = false;
     for (size_t g = 0; code == INQ_OK && g < most; g++) {
-        assign_sets(x, streams, g);
+        left = left || !told[g];
+        if (!told[g] && cargo == COLLECTIVES && !x->parted) {
+            code = assign_all(x, streams, g, g + 1, err);
+        }
     }
-    return code;
+    inq_mem_free(told);
+    return code == INQ_OK && left && cargo == EXCHANGES ? assign_all(x, streams, 0, most, err)
+                                                        : code;
 }
 
 static void release(struct inference *x)
@@ -357,7 +397,7 @@ static void release(struct inference *x)
 
 int inq_groups_infer(struct inq_trace *trace, struct inq_err *err)
 {
-    struct inference x = {.trace = trace};
+    struct inference x = {.trace = trace, .n_alike = N_ALIKE};
     size_t n = trace->n_ranks + 1;
     for (int k = 0; k < CARGOES; k++) {
         x.streams[k] = inq_mem_zalloc(n, sizeof *x.streams[k]);

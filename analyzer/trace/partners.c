@@ -17,6 +17,40 @@ enum { MAX_ROUNDS = 8 };
 /* A side ends this part of its transfers with each of its partners: a stage has two, and either may
  * have other work more often. Replicas end theirs together by chance, more rarely. */
 enum { PARTNER_PART = 4 };
+/* By how much later one side ends than the other varies by less than a microsecond between
+ * partners, who leave one transfer together, and by as much as kernels vary between their replicas
+ * and the other ranks of their tensor groups: who varies more than this many times as much as the
+ * steadiest is none of theirs. */
+enum { STEADY_FACTOR = 6 };
+/* Times in whole microseconds differ by one without telling anything. */
+static const int64_t STEADY_NS = 1000;
+/* Differences that are kept of a pair, the fewest that tell how they vary, and which part
+ * and how many at least are measured. */
+enum { SAMPLES = 32, LEAST_SAMPLES = 4, PART = 3, LEAST_PART = 3 };
+/* Of more transfers than this a part is looked at, and of more pairs these. */
+enum { MOST_LOOKED_AT = 1 << 16, MOST_PAIRS = 1 << 20 };
+
+/* Two sides that ended transfers together. */
+struct pair {
+    uint32_t low, high; /* the sides */
+    uint32_t n;         /* how often, seen from either */
+    uint32_t n_samples;
+    int32_t ns[SAMPLES]; /* by how much later the higher one ended, the first times */
+    int64_t varies_ns;   /* the steadiest third of them; -1: too few */
+    bool partners;
+};
+
+struct pairing {
+    struct inq_exchange *all;
+    size_t n;
+    struct inq_map pair_of; /* by sides */
+    struct pair *pairs;
+    size_t n_pairs, cap_pairs;
+    uint32_t *seen_at;  /* [n_sides] exchange + 1 that was last compared with the side */
+    uint32_t *most;     /* [n_sides] with the one that it ended together with most often */
+    int64_t *steadiest; /* [n_sides] of those that it often ended together with; -1: not known */
+    uint32_t *wish;     /* [n] */
+};
 
 static int compare_exchanges(const void *a, const void *b, void *ctx)
 {
@@ -34,63 +68,190 @@ static uint64_t pair_key(uint32_t a, uint32_t b)
     return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
 }
 
-/* How often two sides ended together, with none in between: replicas in step end theirs soon
- * after. most[side]: with the one that it did so most often with. */
-static int count_pairs(const struct inq_exchange *all, size_t n, struct inq_map *votes,
-                       uint32_t *most, struct inq_err *err)
+/* ---- who ends together ----------------------------------------------------------------------- */
+
+/* The exchanges around one, nearest end first. */
+struct walk {
+    const struct inq_exchange *all;
+    size_t n, at, below, above; /* the next ones to look at: below - 1, above */
+    size_t left;
+};
+
+static struct walk walk_from(const struct inq_exchange *all, size_t n, size_t at)
 {
+    return (struct walk){all, n, at, at, at + 1, MAX_TOGETHER};
+}
+
+/* INQ_NONE at the end. */
+static uint32_t walk_next(struct walk *w)
+{
+    int64_t end_ns = w->all[w->at].end_ns;
+    int64_t below_ns = w->below > 0 ? end_ns - w->all[w->below - 1].end_ns : INT64_MAX;
+    int64_t above_ns = w->above < w->n ? w->all[w->above].end_ns - end_ns : INT64_MAX;
+    if (w->left == 0 || (below_ns > SAME_END_NS && above_ns > SAME_END_NS)) {
+        return INQ_NONE;
+    }
+    w->left--;
+    return (uint32_t)(below_ns < above_ns ? --w->below : w->above++);
+}
+
+static int note_together(struct pairing *p, const struct inq_exchange *x,
+                         const struct inq_exchange *y, struct inq_err *err)
+{
+    uint64_t key = pair_key(x->side, y->side);
+    uint32_t at = INQ_NONE;
+    if (!inq_map_get(&p->pair_of, key, &at)) {
+        if (p->n_pairs >= MOST_PAIRS) {
+            return INQ_OK;
+        }
+        int code =
+            inq_mem_grow(&p->pairs, &p->cap_pairs, p->n_pairs + 1, sizeof *p->pairs, INQ_NONE, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        at = (uint32_t)p->n_pairs++;
+        p->pairs[at] = (struct pair){.low = x->side < y->side ? x->side : y->side,
+                                     .high = x->side < y->side ? y->side : x->side,
+                                     .varies_ns = -1};
+        code = inq_map_put(&p->pair_of, key, at, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
+    struct pair *pair = &p->pairs[at];
+    if (x->side == pair->low && pair->n_samples < SAMPLES) { /* else they are seen twice */
+        pair->ns[pair->n_samples++] = (int32_t)(y->end_ns - x->end_ns);
+    }
+    pair->n++;
+    return INQ_OK;
+}
+
+static int find_pairs(struct pairing *p, struct inq_err *err)
+{
+    size_t stride = p->n / MOST_LOOKED_AT + 1;
     int code = INQ_OK;
-    for (size_t i = 0; code == INQ_OK && i + 1 < n; i++) {
-        bool together = all[i + 1].end_ns - all[i].end_ns <= SAME_END_NS;
-        if (together && all[i].side != all[i + 1].side) {
-            uint64_t key = pair_key(all[i].side, all[i + 1].side);
-            uint32_t seen = 0;
-            (void)inq_map_get(votes, key, &seen);
-            code = inq_map_put(votes, key, ++seen, err);
-            most[all[i].side] = seen > most[all[i].side] ? seen : most[all[i].side];
-            most[all[i + 1].side] = seen > most[all[i + 1].side] ? seen : most[all[i + 1].side];
+    for (size_t i = 0; code == INQ_OK && i < p->n; i += stride) {
+        struct walk walk = walk_from(p->all, p->n, i);
+        p->seen_at[p->all[i].side] = (uint32_t)i + 1;
+        for (uint32_t k = walk_next(&walk); code == INQ_OK && k != INQ_NONE; k = walk_next(&walk)) {
+            if (p->seen_at[p->all[k].side] != i + 1) { /* the nearest of each side */
+                p->seen_at[p->all[k].side] = (uint32_t)i + 1;
+                code = note_together(p, &p->all[i], &p->all[k], err);
+            }
         }
     }
     return code;
 }
 
-/* Of those that ended together with `i` and are free, the nearest of a side that does so often. */
-static uint32_t likeliest(const struct inq_exchange *all, size_t n, size_t i,
-                          const struct inq_map *votes, const uint32_t *most_of)
+/* ---- which of them are partners -------------------------------------------------------------- */
+
+/* The shortest interval that holds a third of the differences: most of them may be of transfers
+ * that the two had with others at the same time. */
+static int64_t how_it_varies(const struct pair *pair)
 {
-    uint32_t best = INQ_NONE;
-    size_t from = i;
-    while (from > 0 && i - from < MAX_TOGETHER &&
-           all[i].end_ns - all[from - 1].end_ns <= SAME_END_NS) {
-        from--;
+    int64_t ns[SAMPLES];
+    size_t n = pair->n_samples;
+    size_t part = n / PART > LEAST_PART ? n / PART : LEAST_PART;
+    if (n < LEAST_SAMPLES) {
+        return -1;
     }
-    for (size_t k = from; k < n && k < from + (size_t)2 * MAX_TOGETHER &&
-                          all[k].end_ns <= all[i].end_ns + SAME_END_NS;
-         k++) {
-        uint32_t seen = 0;
-        if (all[k].partner != INQ_NONE || all[k].side == all[i].side ||
-            !inq_map_get(votes, pair_key(all[i].side, all[k].side), &seen) ||
-            seen < most_of[all[i].side] / PARTNER_PART ||
-            seen < most_of[all[k].side] / PARTNER_PART) {
-            continue;
+    for (size_t k = 0; k < n; k++) {
+        ns[k] = pair->ns[k];
+    }
+    inq_sort_i64(ns, n);
+    int64_t least_ns = INT64_MAX;
+    for (size_t k = part - 1; k < n; k++) {
+        int64_t width_ns = ns[k] - ns[k + 1 - part];
+        least_ns = width_ns < least_ns ? width_ns : least_ns;
+    }
+    return least_ns;
+}
+
+static bool is_often(const struct pairing *p, const struct pair *pair)
+{
+    return pair->n >= p->most[pair->low] / PARTNER_PART &&
+           pair->n >= p->most[pair->high] / PARTNER_PART;
+}
+
+static void keep_least(int64_t *least_ns, int64_t ns)
+{
+    *least_ns = *least_ns < 0 || ns < *least_ns ? ns : *least_ns;
+}
+
+static bool is_steady(const struct pairing *p, const struct pair *pair, uint32_t side)
+{
+    int64_t least_ns = p->steadiest[side];
+    if (least_ns < 0 || pair->varies_ns < 0) {
+        return least_ns < 0;
+    }
+    return pair->varies_ns <= STEADY_NS || pair->varies_ns <= STEADY_FACTOR * least_ns;
+}
+
+static void find_partners(struct pairing *p)
+{
+    for (size_t k = 0; k < p->n_pairs; k++) {
+        const struct pair *pair = &p->pairs[k];
+        p->most[pair->low] = pair->n > p->most[pair->low] ? pair->n : p->most[pair->low];
+        p->most[pair->high] = pair->n > p->most[pair->high] ? pair->n : p->most[pair->high];
+    }
+    for (size_t k = 0; k < p->n_pairs; k++) {
+        struct pair *pair = &p->pairs[k];
+        pair->varies_ns = how_it_varies(pair);
+        if (pair->varies_ns >= 0 && is_often(p, pair)) {
+            keep_least(&p->steadiest[pair->low], pair->varies_ns);
+            keep_least(&p->steadiest[pair->high], pair->varies_ns);
         }
-        if (best == INQ_NONE ||
-            llabs(all[k].end_ns - all[i].end_ns) < llabs(all[best].end_ns - all[i].end_ns)) {
-            best = (uint32_t)k;
+    }
+    for (size_t k = 0; k < p->n_pairs; k++) {
+        struct pair *pair = &p->pairs[k];
+        pair->partners =
+            is_often(p, pair) && is_steady(p, pair, pair->low) && is_steady(p, pair, pair->high);
+    }
+}
+
+/* ---- which transfers ------------------------------------------------------------------------- */
+
+/* How far an exchange's end is from another's of a partner, by how much those usually vary more;
+ * INT64_MAX: of none. */
+static int64_t distance(const struct pairing *p, const struct inq_exchange *x,
+                        const struct inq_exchange *y)
+{
+    uint32_t at = INQ_NONE;
+    if (x->side == y->side || !inq_map_get(&p->pair_of, pair_key(x->side, y->side), &at) ||
+        !p->pairs[at].partners) {
+        return INT64_MAX;
+    }
+    const struct pair *pair = &p->pairs[at];
+    return llabs(x->end_ns - y->end_ns) + (pair->varies_ns > 0 ? pair->varies_ns : 0);
+}
+
+/* Of those that ended together with `i` and are free, the nearest of a partner. */
+static uint32_t likeliest(const struct pairing *p, size_t i)
+{
+    struct walk walk = walk_from(p->all, p->n, i);
+    uint32_t best = INQ_NONE;
+    int64_t least_ns = INT64_MAX;
+    for (uint32_t k = walk_next(&walk); k != INQ_NONE; k = walk_next(&walk)) {
+        int64_t ns =
+            p->all[k].partner == INQ_NONE ? distance(p, &p->all[i], &p->all[k]) : INT64_MAX;
+        if (ns < least_ns) {
+            best = k;
+            least_ns = ns;
         }
     }
     return best;
 }
 
 /* Pairs those that are each other's likeliest; how many more are paired. */
-static size_t pair_round(struct inq_exchange *all, size_t n, const struct inq_map *votes,
-                         const uint32_t *most, uint32_t *wish)
+static size_t pair_round(struct pairing *p)
 {
+    struct inq_exchange *all = p->all;
+    const uint32_t *wish = p->wish;
     size_t paired = 0;
-    for (size_t i = 0; i < n; i++) {
-        wish[i] = all[i].partner == INQ_NONE ? likeliest(all, n, i, votes, most) : INQ_NONE;
+    for (size_t i = 0; i < p->n; i++) {
+        p->wish[i] = all[i].partner == INQ_NONE ? likeliest(p, i) : INQ_NONE;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < p->n; i++) {
         if (wish[i] != INQ_NONE && wish[i] > i && wish[wish[i]] == i) {
             all[i].partner = wish[i];
             all[wish[i]].partner = (uint32_t)i;
@@ -100,31 +261,53 @@ static size_t pair_round(struct inq_exchange *all, size_t n, const struct inq_ma
     return paired;
 }
 
+static int pairing_init(struct pairing *p, size_t n_sides, struct inq_err *err)
+{
+    p->wish = inq_mem_alloc((p->n + 1) * sizeof *p->wish);
+    p->most = inq_mem_zalloc(n_sides + 1, sizeof *p->most);
+    p->seen_at = inq_mem_zalloc(n_sides + 1, sizeof *p->seen_at);
+    p->steadiest = inq_mem_alloc((n_sides + 1) * sizeof *p->steadiest);
+    if (p->wish == NULL || p->most == NULL || p->seen_at == NULL || p->steadiest == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu exchanges", p->n);
+    }
+    for (size_t s = 0; s < n_sides; s++) {
+        p->steadiest[s] = -1;
+    }
+    return inq_sort(p->all, p->n, sizeof *p->all, compare_exchanges, NULL, err);
+}
+
+static void pairing_release(struct pairing *p)
+{
+    inq_map_release(&p->pair_of);
+    inq_mem_free(p->pairs);
+    inq_mem_free(p->wish);
+    inq_mem_free(p->most);
+    inq_mem_free(p->seen_at);
+    inq_mem_free(p->steadiest);
+}
+
 int inq_partners_find(struct inq_exchange *all, size_t n, size_t *n_paired, struct inq_err *err)
 {
-    struct inq_map votes = {0};
-    uint32_t n_sides = 0;
+    struct pairing p = {.all = all, .n = n};
+    size_t n_sides = 0;
     for (size_t i = 0; i < n; i++) {
         all[i].partner = INQ_NONE;
-        n_sides = all[i].side >= n_sides ? all[i].side + 1 : n_sides;
+        n_sides = all[i].side >= n_sides ? (size_t)all[i].side + 1 : n_sides;
     }
-    uint32_t *wish = inq_mem_alloc((n + 1) * sizeof *wish);
-    uint32_t *most = inq_mem_zalloc((size_t)n_sides + 1, sizeof *most);
     *n_paired = 0;
-    int code = wish != NULL && most != NULL
-                   ? inq_sort(all, n, sizeof *all, compare_exchanges, NULL, err)
-                   : inq_err_set(err, INQ_NOMEM, "out of memory for %zu exchanges", n);
+    int code = pairing_init(&p, n_sides, err);
     if (code == INQ_OK) {
-        code = count_pairs(all, n, &votes, most, err);
+        code = find_pairs(&p, err);
     }
     bool more = code == INQ_OK;
+    if (more) {
+        find_partners(&p);
+    }
     for (int round = 0; more && round < MAX_ROUNDS; round++) {
-        size_t paired = pair_round(all, n, &votes, most, wish);
+        size_t paired = pair_round(&p);
         more = paired > 0;
         *n_paired += paired;
     }
-    inq_map_release(&votes);
-    inq_mem_free(wish);
-    inq_mem_free(most);
+    pairing_release(&p);
     return code;
 }

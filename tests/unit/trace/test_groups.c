@@ -105,7 +105,7 @@ static void groups__are_ranks_that_end_together(void **state)
     assert_int_equal(infer_made(20, 24001, 100000, sum), 1);
     assert_int_equal(infer_made(20, 3000, 6000, sum), 2); /* sets twice as far apart */
     assert_int_equal(infer_made(20, 3000, 5999, sum), 1);
-    assert_int_equal(infer_made(9, 2000, 100000, sum), 2); /* eight intervals tell something */
+    assert_int_equal(infer_made(9, 2000, 100000, sum), 2); /* eight intervals of two that joined */
     assert_int_equal(infer_made(8, 2000, 100000, sum), 1);
 }
 
@@ -127,6 +127,38 @@ static void groups__of_unequal_size_are_none(void **state)
         m.start_ns[3][i] += 100000;
     }
     assert_int_equal(infer(&m), 1);
+}
+
+/* A stream of five kernels, four intervals on each of two ranks that join another's set, does not
+ * tell whose it is: of all ranks, unless another stream tells of smaller groups. */
+static void groups__of_a_stream_that_does_not_tell_are_all_ranks_or_none(void **state)
+{
+    (void)state;
+    for (int parted = 0; parted < 2; parted++) {
+        struct inq_err err = {0};
+        struct made m;
+        struct inq_lane lanes[RANKS][2];
+        make(&m, 20, 2000, parted ? 100000 : 2000, INQ_COLL_ALLREDUCE);
+        for (uint32_t r = 0; r < RANKS; r++) {
+            lanes[r][0] = lanes[r][1] = m.lanes[r];
+            lanes[r][1].id += 100;
+            m.ranks[r].lanes = lanes[r];
+            m.ranks[r].n_lanes = 2;
+            for (size_t i = 0; i < 20; i += 4) {
+                m.lane[r][i] = 1;
+                m.start_ns[r][i] += i % 8 == 0 ? 0 : (r / 2) * 100000;
+            }
+        }
+        assert_int_equal(inq_groups_infer(&m.trace, &err), INQ_OK);
+        assert_int_equal(m.trace.n_groups, 2);
+        for (uint32_t r = 0; r < RANKS; r++) {
+            uint32_t group = m.comms[r][0].group;
+            assert_int_equal(group == INQ_NONE, parted);
+            assert_true(parted || m.trace.groups[group].size == RANKS);
+        }
+        inq_arena_release(&m.arena);
+        inq_strtab_release(&m.names);
+    }
 }
 
 /* Records without groups, sizes and peers tell the same as those that have them. */
@@ -158,13 +190,35 @@ static void groups__of_old_records_give_the_same_account(void **state)
     }
 }
 
+/* Ranks of one tensor group end their transfers a few microseconds apart, as those of one pipeline
+ * do: taken for partners, or their sums for sums of all ranks, they made links slow that were not.
+ */
+static void groups__of_old_records_of_healthy_runs_accuse_nobody(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=4,tp=4,pp=3,layers=3,micro_batches=3,steps=3,gz=0,args=old,seed=1",
+        "dp=2,tp=2,pp=3,layers=3,micro_batches=3,steps=3,gz=0,args=old,seed=5",
+        "dp=4,tp=2,pp=2,layers=4,micro_batches=4,steps=1,gz=0,args=old,seed=5",
+        "dp=8,tp=2,layers=4,steps=3,gz=0,args=old,seed=5",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct test_synth run = test_synth_open(specs[i], NULL);
+        print_message("%s: %s\n", specs[i], run.report->verdict.headline);
+        assert_string_equal(run.report->verdict.cls, "healthy");
+        test_synth_close(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups__are_ranks_that_end_together),
         cmocka_unit_test(groups__of_exchanges_by_twos_are_all_ranks),
         cmocka_unit_test(groups__of_unequal_size_are_none),
+        cmocka_unit_test(groups__of_a_stream_that_does_not_tell_are_all_ranks_or_none),
         cmocka_unit_test(groups__of_old_records_give_the_same_account),
+        cmocka_unit_test(groups__of_old_records_of_healthy_runs_accuse_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

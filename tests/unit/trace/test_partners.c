@@ -110,6 +110,60 @@ static void partners__chance_makes_no_partner(void **state)
     }
 }
 
+/* Sides 0 and 1 are partners, 2 and 3 too; 0 and 2 are of one tensor group, and once in five times
+ * they end together while their partners were not recorded. Whether they are paired then. */
+static bool are_siblings_paired(int64_t siblings_ns, int64_t partners_ns)
+{
+    /* a third of each lies within 1; of no other two of the four sides do they lie closer */
+    static const int siblings[] = {0, 1, 2, -1, -2};
+    static const int partners[] = {2, 1, 0, 3, 4};
+    static const int others[] = {3, 4, 5, 2, 1};
+    struct inq_exchange all[160];
+    size_t n = 0;
+    for (uint32_t k = 0; k < 40; k++) {
+        int64_t at_ns = (int64_t)k * 9000 * US;
+        int64_t late_ns = at_ns + siblings[k % 5] * siblings_ns;
+        all[n++] = (struct inq_exchange){at_ns, 0, k, 0};
+        all[n++] = (struct inq_exchange){late_ns, 2, k, 0};
+        if (k % 5 != 0) {
+            all[n++] = (struct inq_exchange){at_ns + partners[k % 5] * partners_ns, 1, k, 0};
+            all[n++] = (struct inq_exchange){late_ns + others[k % 5] * partners_ns, 3, k, 0};
+        }
+    }
+    size_t paired = pair(all, n);
+    assert_true(paired == n || paired == n - 16);
+    return paired == n;
+}
+
+/* Partners are those who vary least: who varies more than six times as much, and by more than a
+ * microsecond, is none. */
+static void partners__siblings_that_vary_more_are_none(void **state)
+{
+    (void)state;
+    assert_true(are_siblings_paired(6000, 1000));
+    assert_false(are_siblings_paired(6001, 1000));
+    assert_true(are_siblings_paired(1000, 100));
+    assert_false(are_siblings_paired(1001, 100));
+}
+
+/* Side 1 ends nearer to side 2 than to its partner at times: how much two vary usually counts. */
+static void partners__the_steadier_comes_before_the_nearer(void **state)
+{
+    (void)state;
+    static const int siblings[] = {0, 5, 10, -5, -10};
+    struct inq_exchange all[120];
+    for (uint32_t k = 0; k < 40; k++) {
+        int64_t at_ns = (int64_t)k * 9000 * US;
+        all[3 * k] = (struct inq_exchange){at_ns, 0, k, 0};
+        all[3 * k + 1] = (struct inq_exchange){at_ns + US + k % 2 * US, 1, k, 0};
+        all[3 * k + 2] = (struct inq_exchange){at_ns + siblings[k % 5] * US, 2, k, 0};
+    }
+    assert_int_equal(pair(all, 120), 80);
+    for (size_t i = 0; i < 120; i++) {
+        assert_int_equal(all[i].partner == INQ_NONE, all[i].side == 2);
+    }
+}
+
 /* One exchange of all in a ring: no two belong together, a third of them stays alone. */
 static void partners__a_ring_of_three_leaves_one_alone(void **state)
 {
@@ -141,6 +195,8 @@ int main(void)
         cmocka_unit_test(partners__replicas_in_step_are_told_apart),
         cmocka_unit_test(partners__a_stage_has_two_partners),
         cmocka_unit_test(partners__chance_makes_no_partner),
+        cmocka_unit_test(partners__siblings_that_vary_more_are_none),
+        cmocka_unit_test(partners__the_steadier_comes_before_the_nearer),
         cmocka_unit_test(partners__a_ring_of_three_leaves_one_alone),
         cmocka_unit_test(partners__nothing_is_nothing),
     };

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "graph/receives.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -388,7 +389,7 @@ static int connect_comm(struct make *m, struct rank_part *p, struct inq_err *err
 }
 
 /* Launches, and streams that waited for other streams. */
-static int connect_events(struct make *m, struct rank_part *p, struct inq_err *err)
+static int connect_events(struct make *m, struct rank_part *p, uint32_t *feeds, struct inq_err *err)
 {
     const struct inq_events *e = &p->rank->events;
     int64_t lane_end = INT64_MIN;
@@ -409,8 +410,33 @@ static int connect_events(struct make *m, struct rank_part *p, struct inq_err *e
         uint32_t other = handed_over(p, i, explained);
         if (code == INQ_OK && other != INQ_NONE) {
             code = inq_graph_add_inferred(m->b, p->event_id[other], p->event_id[i], err);
+            feeds[other] = feeds[other] == INQ_NONE ? (uint32_t)i : feeds[other];
         }
     }
+    return code;
+}
+
+/* All edges between GPU work. */
+static int connect_gpu(struct make *m, struct rank_part *p, struct inq_trace_graph *out,
+                       struct inq_err *err)
+{
+    size_t n = p->rank->events.n;
+    uint32_t *feeds = inq_mem_alloc((n + 1) * sizeof *feeds);
+    int code = feeds != NULL ? INQ_OK : no_memory(err);
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        feeds[i] = INQ_NONE;
+    }
+    if (code == INQ_OK) {
+        code = connect_events(m, p, feeds, err);
+    }
+    if (code == INQ_OK) {
+        code = connect_comm(m, p, err);
+    }
+    if (code == INQ_OK) {
+        struct inq_receives of = {p->rank, p->event_id, feeds};
+        code = inq_receives_connect(&of, m->b, &out->n_receives, &out->n_loose, err);
+    }
+    inq_mem_free(feeds);
     return code;
 }
 
@@ -473,7 +499,8 @@ static bool is_group(const struct inq_collective *c)
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-static int add_rank(struct make *m, uint32_t index, struct inq_err *err)
+static int add_rank(struct make *m, uint32_t index, struct inq_trace_graph *out,
+                    struct inq_err *err)
 {
     struct rank_part *p = &m->parts[index];
     p->rank = &m->trace->ranks[index];
@@ -495,10 +522,7 @@ static int add_rank(struct make *m, uint32_t index, struct inq_err *err)
         code = add_calls(m, p, err);
     }
     if (code == INQ_OK) {
-        code = connect_events(m, p, err);
-    }
-    if (code == INQ_OK) {
-        code = connect_comm(m, p, err);
+        code = connect_gpu(m, p, out, err);
     }
     return code == INQ_OK ? connect_calls(m, p, err) : code;
 }
@@ -532,7 +556,7 @@ static int make_graph(struct make *m, struct inq_trace_graph *out, struct inq_er
         code = no_memory(err);
     }
     for (uint32_t r = 0; code == INQ_OK && r < m->trace->n_ranks; r++) {
-        code = add_rank(m, r, err);
+        code = add_rank(m, r, out, err);
     }
     for (size_t c = 0; code == INQ_OK && c < m->trace->n_collectives; c++) {
         if (is_group(&m->trace->collectives[c])) {

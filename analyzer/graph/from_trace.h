@@ -20,6 +20,8 @@ struct inq_trace_graph {
     struct inq_trace_op *ops;
     int64_t *start_ns, *end_ns;
     size_t contradictions; /* circles of the record that were cut */
+    size_t n_receives;     /* of a pipeline */
+    size_t n_loose;        /* of them: ran beside compute and feed nothing that is known */
 };
 
 /* Everything of step `step` (index into trace->steps), or of the whole trace when INQ_NONE.
@@ -27,13 +29,13 @@ struct inq_trace_graph {
  * An op waits for: the op before it on its stream or thread; its launch; where none of those
  * explains its start, the op of another stream of its rank that ended last before it; and in a
  * matched collective nobody transfers before all have arrived. Communication also waits for the
- * compute launched last before it, if its stream always did. A host call waits for the call
- * before it on its thread, or on another thread of the rank when that ended later (the backward
- * thread is started by the main thread); a call that waits for the GPU also waits for the GPU work
- * that ended last before it returned. Where kernels seem to start before they were launched, the
- * rank's host clock is behind its GPU's: host times are moved back by as much (up to 1 ms).
- * Where the record says that ops waited for each other in a circle, the weakest link is cut. Fails
- * with INQ_NOMEM, INQ_LIMIT. Release on failure too. */
+ * compute launched last before it, if its stream always did, and a pipeline's pass for its receive.
+ * A host call waits for the call before it on its thread, or on another thread of the rank when
+ * that ended later (the backward thread is started by the main thread); a call that waits for the
+ * GPU also waits for the GPU work that ended last before it returned. Where kernels seem to start
+ * before they were launched, the rank's host clock is behind its GPU's: host times are moved back
+ * by as much (up to 1 ms). Where the record says that ops waited for each other in a circle, the
+ * weakest link is cut. Fails with INQ_NOMEM, INQ_LIMIT. Release on failure too. */
 int inq_trace_graph_make(const struct inq_trace *trace, uint32_t step, struct inq_trace_graph *out,
                          struct inq_err *err);
 void inq_trace_graph_release(struct inq_trace_graph *graph);

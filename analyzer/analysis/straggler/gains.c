@@ -376,52 +376,12 @@ static int join_alike(struct gains *g, struct inq_err *err)
 
 /* ---- receives beside other work -------------------------------------------------------------- */
 
-/* The first event from `lo` on, of those sorted by lane and start, that is behind (lane, start_ns).
- */
-static size_t first_behind(const struct inq_events *e, size_t lo, uint32_t lane, int64_t start_ns)
-{
-    size_t hi = e->n;
-    while (lo < hi) {
-        size_t middle = lo + (hi - lo) / 2;
-        bool before =
-            e->lane[middle] < lane || (e->lane[middle] == lane && e->start_ns[middle] <= start_ns);
-        lo = before ? middle + 1 : lo;
-        hi = before ? hi : middle;
-    }
-    return lo;
-}
-
-/* Whether compute of another lane begins while event `i` goes on. */
-static bool is_beside_compute(const struct inq_events *e, size_t i)
-{
-    int64_t end_ns = e->start_ns[i] + e->dur_ns[i];
-    bool beside = false;
-    for (size_t lo = 0; lo < e->n && !beside; lo = first_behind(e, lo, e->lane[lo], INT64_MAX)) {
-        size_t next = first_behind(e, lo, e->lane[lo], e->start_ns[i]);
-        beside = next < e->n && e->lane[next] == e->lane[lo] && e->lane[lo] != e->lane[i] &&
-                 e->start_ns[next] < end_ns && e->cls[next] == INQ_CLASS_COMPUTE;
-    }
-    return beside;
-}
-
-/* Whether a good part of the receives ran beside compute: what such a one feeds is not recorded, so
- * that in the simulation work that gets longer elsewhere does not make it late. */
-static bool hides_receives(const struct inq_trace *trace)
+/* Whether it is not known of a good part of the receives what they feed: in the simulation, work
+ * that gets longer elsewhere does not make them late. */
+static bool hides_receives(const struct inq_trace_graph *graph)
 {
     enum { ONE_IN = 20 }; /* fewer shift a step's length by less than a gain is known */
-    size_t beside = 0;
-    size_t all = 0;
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        const struct inq_rank *rank = &trace->ranks[r];
-        for (size_t i = 0; i < rank->events.n; i++) {
-            uint32_t comm = rank->events.comm[i];
-            if (comm != INQ_NONE && rank->comms[comm].kind == INQ_COLL_RECV) {
-                beside += is_beside_compute(&rank->events, i);
-                all++;
-            }
-        }
-    }
-    return beside * ONE_IN > all;
+    return graph->n_loose * ONE_IN > graph->n_receives;
 }
 
 /* ---- how sure ------------------------------------------------------------------------------- */
@@ -442,7 +402,7 @@ static void set_confidence(const struct gains *g, struct inq_suspect *suspect)
     bool named = suspect->steps_seen == 1 && study->run.n_steps > 1;
     bool enough = study->run.n_steps >= INQ_GAIN_LEAST_STEPS || named;
     bool above = suspect->low_ns == INQ_TIME_NONE || named || suspect->low_ns > 0;
-    bool late = moves_work(suspect) && hides_receives(study->trace);
+    bool late = moves_work(suspect) && hides_receives(&study->run.g);
     int missing = (study->trace->n_missing > 0) + !enough + !above + late;
     enum inq_confidence most = missing == 0   ? INQ_CONFIDENCE_ESTABLISHED
                                : missing == 1 ? INQ_CONFIDENCE_SUPPORTED

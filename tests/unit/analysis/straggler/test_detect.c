@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -406,24 +407,46 @@ static void detect__gpu_and_host_of_one_rank(void **state)
     test_synth_close(&t);
 }
 
-/* What a receive feeds is not recorded where other work runs beside it: moving work between stages
- * may make that late, so that the gain is not established. */
+/* What is gained by evening out stages is what a run without the longer stage, but as much work on
+ * all, took: also where receives were posted early and had arrived before their passes began. */
 static void detect__stages_of_a_pipeline_with_early_receives(void **state)
 {
     (void)state;
     for (int early = 0; early < 2; early++) {
-        char spec[160];
-        (void)snprintf(spec, sizeof spec,
-                       "dp=2,pp=4,layers=8,steps=7,gz=0,cpu_ops=0,early_recv=%d,"
-                       "fault=long_last_stage:factor=1.3",
-                       2 * early);
+        char spec[512];
+        int n = snprintf(spec, sizeof spec,
+                         "dp=2,pp=4,layers=8,steps=5,gz=0,cpu_ops=0,micro_batches=8,early_recv=%d",
+                         2 * early);
+        for (int r = 0; r < 8; r++) { /* 3 * 1.0 + 1.3, on four stages */
+            n += snprintf(spec + n, sizeof spec - (size_t)n, ",fault=slow_gpu:rank=%d:factor=1.075",
+                          r);
+        }
+        struct test_synth even = test_synth_open(spec, NULL);
+        (void)snprintf(strstr(spec, ",fault"), 64, ",fault=long_last_stage:factor=1.3");
         struct test_synth t = test_synth_open(spec, NULL);
         const struct inq_finding *stage = find(t.report, INQ_FINDING_SLOW_LAST_STAGE);
+        int64_t gain_ns = t.report->account->t_ns - even.report->account->t_ns;
+        print_message("early_recv=%d: %lld ns, true %lld\n", 2 * early,
+                      (long long)stage->cost_ns_per_step, (long long)gain_ns);
         assert_ptr_equal(stage, &t.report->findings[0]);
-        assert_int_equal(stage->confidence,
-                         early ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_ESTABLISHED);
+        assert_int_equal(stage->confidence, INQ_CONFIDENCE_ESTABLISHED);
+        assert_true(llabs(stage->cost_ns_per_step - gain_ns) * 100 <= t.report->account->t_ns);
+        test_synth_close(&even);
         test_synth_close(&t);
     }
+}
+
+/* So with a slow GPU in a pipeline of one replica, where the next stages hide what arrives early.
+ */
+static void detect__cost_of_a_slow_gpu_beside_early_receives(void **state)
+{
+    (void)state;
+    expect_cost("dp=1,pp=8,layers=16,steps=5,micro_batches=16,early_recv=1,gz=0,cpu_ops=0,"
+                "fault=slow_gpu:rank=5:factor=1.3",
+                3);
+    expect_cost("dp=1,pp=8,layers=16,steps=5,micro_batches=8,early_recv=2,gz=0,cpu_ops=0,"
+                "fault=slow_gpu:rank=5:factor=1.3",
+                3);
 }
 
 /* A rank without a trace holds the simulated step: what the others wait is told as a bound. */
@@ -481,6 +504,7 @@ int main(void)
         cmocka_unit_test(detect__slow_gpu_beside_a_host_that_pauses),
         cmocka_unit_test(detect__gpu_and_host_of_one_rank),
         cmocka_unit_test(detect__stages_of_a_pipeline_with_early_receives),
+        cmocka_unit_test(detect__cost_of_a_slow_gpu_beside_early_receives),
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

@@ -242,6 +242,15 @@ static void set_rest(struct inq_account *a, int64_t simulated_ns)
     a->residual_ns = left_ns - a->ideal_ns;
 }
 
+/* Whether a cause is told only for what it costs once those before it are repaired. */
+static bool is_hidden(const struct inq_findings *f, const struct inq_finding *finding)
+{
+    const struct inq_account *a = f->report->account;
+    double t_ns = a ? (double)a->t_ns : 0.0;
+    return inq_severity_of(finding->share) == INQ_SEVERITY_INFO && t_ns > 0.0 &&
+           inq_severity_of((double)finding->in_order_ns / t_ns) > INQ_SEVERITY_INFO;
+}
+
 /* "...: 2.55 ms per step (18 %)": what a cause costs ends its title, once that is known. */
 static void say_costs(struct inq_findings *f)
 {
@@ -250,9 +259,13 @@ static void say_costs(struct inq_findings *f)
         bool priced = is_cause(finding) && finding->cost_ns_per_step >= 0;
         if (priced && finding->kind != INQ_FINDING_PIPELINE_BUBBLE) {
             const char *most = inq_finding_is_measured(f, finding) ? "up to " : "";
-            finding->title = inq_findings_text(f, "%s: %s%s per step (%s)", finding->title, most,
-                                               inq_findings_time(f, finding->cost_ns_per_step),
-                                               inq_findings_percent(f, finding->share));
+            bool hidden = is_hidden(f, finding);
+            int64_t ns = hidden ? finding->in_order_ns : finding->cost_ns_per_step;
+            double share = hidden ? (double)ns / (double)f->report->account->t_ns : finding->share;
+            finding->title =
+                inq_findings_text(f, "%s: %s%s per step (%s)%s", finding->title, most,
+                                  inq_findings_time(f, ns), inq_findings_percent(f, share),
+                                  hidden ? " once the costlier causes are repaired" : "");
         }
     }
 }

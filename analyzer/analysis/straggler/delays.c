@@ -445,11 +445,27 @@ static bool test(const struct inq_delay *delay, struct inq_excess *excess, doubl
 }
 
 /* Whether a part of own time is in excess by itself, and own time with it: that says nothing where
- * all peers are set aside for an excess of their own. */
-static bool test_part(const struct inq_delay *delay, struct inq_excess *excess)
+ * all peers are set aside for an excess of their own, or where it is they who do more of the rest
+ * than is usual; `rest_ns`: how much more of it than usual this rank does, minus infinity where no
+ * other role tells what is usual. */
+static bool test_part(const struct inq_delay *delay, struct inq_excess *excess, double rest_ns)
 {
     return test(delay, excess, 0.0, delay->peers + 1) && delay->steps > 1 &&
-           (2.0 * delay->own.ns >= excess->ns || delay->usual == 0);
+           (2.0 * delay->own.ns >= excess->ns || delay->usual == 0 ||
+            2.0 * (excess->ns + rest_ns) >= excess->ns);
+}
+
+static double idle_of(const struct inq_delay *delay)
+{
+    return delay->peers_idle_ns + delay->idle.ns;
+}
+
+static double usual_idle(const struct context *ctx, const struct inq_delays *delays)
+{
+    for (size_t i = 0; i < delays->n; i++) {
+        ctx->scratch[i] = idle_of(&delays->at[i]);
+    }
+    return delays->n > 0 ? inq_median(ctx->scratch, delays->n) : 0.0;
 }
 
 /* Noise is taken from all roles together, which knows it better, or from the rank's own role where
@@ -460,14 +476,17 @@ static void test_all(struct context *ctx, struct inq_delays *delays)
                                                   inq_median(ctx->deviations, ctx->n_deviations)
                                             : 0.0;
     double pooled_ns = pooled_spread(ctx, delays);
+    double idle_ns = usual_idle(ctx, delays);
 
     for (size_t i = 0; i < delays->n; i++) {
         struct inq_delay *delay = &delays->at[i];
         delay->limit = limit_for(ctx->freedom);
         size_t compared = delay->own.ns >= pooled_ns ? delays->n : delay->peers + 1;
         bool by_own = test(delay, &delay->own, sigma_ns, compared);
-        bool by_idle = test_part(delay, &delay->idle);
-        delay->computes = test_part(delay, &delay->compute);
+        bool by_idle = test_part(delay, &delay->idle, -(double)INFINITY);
+        double rest_ns =
+            delays->n > delay->peers + 1 ? idle_of(delay) - idle_ns : -(double)INFINITY;
+        delay->computes = test_part(delay, &delay->compute, rest_ns);
         delay->idles = by_idle && (delay->computes || !by_own);
         delay->outlier = by_own || delay->computes || by_idle;
     }

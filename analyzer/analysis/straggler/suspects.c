@@ -269,6 +269,9 @@ static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay
     int code = inq_host_gaps_find(q->trace, q->cells, delay->rank, &gaps, err);
 
     suspect->kind = INQ_FINDING_LATE_HOST;
+    if (delay->idle_seen > 0) { /* compute that is in excess, too, is another fault's */
+        suspect->late_ns = whole(delay->idle_late_ns);
+    }
     suspect->launches_known = q->trace->ranks[delay->rank].calls.n > 0;
     suspect->comm_only =
         !suspect->launches_known && knows_comm_only(&q->trace->ranks[delay->rank].events);
@@ -337,7 +340,6 @@ static int make_both(const struct inq_inquiry *q, const struct inq_delay *delay,
     gpu.late_ns = delay->compute.ns;
     gpu.seen = delay->steps;
     host.cost_ns = delay->cost_ns - gpu.cost_ns;
-    host.late_ns = delay->idle_late_ns;
     host.seen = delay->idle_seen;
     int code = make_suspect(q, &gpu, COMPUTE, &suspects[0], err);
     return code == INQ_OK ? make_suspect(q, &host, HOST, &suspects[1], err) : code;

@@ -241,9 +241,10 @@ const char *inq_say_chart_problem(const struct inq_view *view, const struct inq_
 
 /* Whether a cause hides behind others: repaired after them it gains more by a hundredth of the step
  * than alone. */
-static bool hides(const struct inq_finding *finding)
+static bool hides(const struct inq_view *view, const struct inq_finding *finding)
 {
-    double step_ns = finding->share > 0 ? (double)finding->cost_ns_per_step / finding->share : 0;
+    const struct inq_account *account = view->report->account;
+    double step_ns = account ? (double)account->t_ns : 0.0;
     return (double)(finding->in_order_ns - finding->cost_ns_per_step) >= HIDES_PART * step_ns &&
            step_ns > 0;
 }
@@ -259,7 +260,7 @@ const char *inq_say_numbers(const struct inq_view *view, const struct inq_findin
             text = inq_say(view->arena, "%s (%.1f %%)", text, 100 * finding->share);
         }
     }
-    if (hides(finding)) {
+    if (hides(view, finding)) {
         text = with_semicolon(view, text, inq_view_ns(view, finding->in_order_ns),
                               " per step once the costlier causes are repaired");
     }

@@ -449,6 +449,46 @@ static void detect__cost_of_a_slow_gpu_beside_early_receives(void **state)
                 3);
 }
 
+/* Two ranks alone in their role: one is slow, and the host of the other pauses every other step, so
+ * that their own times are alike. Each is told, the host by how late it is and not by how much its
+ * rank differs from a slow one. */
+static void detect__slow_gpu_whose_only_peer_pauses(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=2,pp=4,layers=8,p2p=batched,steps=8,seed=777117,gz=0,"
+                                          "fault=slow_gpu:rank=1:factor=1.15,"
+                                          "fault=late_host:rank=0:delay=6ms:mode=pause:every=2",
+                                          NULL);
+    const struct inq_synth_truth_fault *truth = inq_synth_truth(t.synth)->faults;
+    const struct inq_finding *gpu = find(t.report, INQ_FINDING_SLOW_GPU);
+    const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
+
+    assert_int_equal(gpu->ranks[0], 1);
+    assert_int_equal(host->ranks[0], 0);
+    assert_in_range(gpu->cost_ns_per_step, truth[0].cost_ns_per_step * 97 / 100,
+                    truth[0].cost_ns_per_step * 103 / 100);
+    assert_in_range(host->cost_ns_per_step, truth[1].cost_ns_per_step * 97 / 100,
+                    truth[1].cost_ns_per_step * 103 / 100);
+    assert_ptr_equal(strstr(host->title, "Rank 0's host launches 5.9"), host->title);
+    test_synth_close(&t);
+}
+
+/* What costs nothing as long as another fault costs more says what it costs after that. */
+static void detect__host_behind_a_slower_gpu(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open("dp=2,pp=4,layers=8,p2p=batched,steps=8,seed=777127,gz=0,"
+                                          "fault=slow_gpu:rank=5:factor=1.3,"
+                                          "fault=late_host:rank=0:delay=6ms:mode=pause:every=2",
+                                          NULL);
+    const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
+
+    assert_int_equal(host->severity, INQ_SEVERITY_LOW);
+    assert_true(host->cost_ns_per_step * 100 < t.report->account->t_ns);
+    assert_non_null(strstr(host->title, " once the costlier causes are repaired"));
+    test_synth_close(&t);
+}
+
 /* A rank without a trace holds the simulated step: what the others wait is told as a bound. */
 static void detect__slow_gpu_beside_a_missing_rank(void **state)
 {
@@ -505,6 +545,8 @@ int main(void)
         cmocka_unit_test(detect__gpu_and_host_of_one_rank),
         cmocka_unit_test(detect__stages_of_a_pipeline_with_early_receives),
         cmocka_unit_test(detect__cost_of_a_slow_gpu_beside_early_receives),
+        cmocka_unit_test(detect__slow_gpu_whose_only_peer_pauses),
+        cmocka_unit_test(detect__host_behind_a_slower_gpu),
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

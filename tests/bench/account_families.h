@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What bench_account generates: faults, shapes of jobs, ways to record them. */
+#ifndef INQ_TESTS_BENCH_ACCOUNT_FAMILIES_H
+#define INQ_TESTS_BENCH_ACCOUNT_FAMILIES_H
+
+#include <stdbool.h>
+
+enum { STRENGTHS = 5, FAMILIES = 23, SHAPES = 10, VARIANTS = 8 };
+
+/* Faults of one family, by strength; %d stands for a rank, the second for the last one of a set.
+ * `kinds`: findings that name its cause, separated by blanks; "" the run is healthy. `needs`: of
+ * the shape, 'p' a pipeline, 'h' more than one host, 'e' experts. */
+struct family {
+    const char *name, *kinds, *needs;
+    bool rotates; /* no rank stands out */
+    const char *faults[STRENGTHS];
+};
+
+struct shape {
+    const char *spec;
+    int ranks;
+    const char *has; /* letters as in family.needs */
+};
+
+extern const struct family families[FAMILIES];
+extern const struct shape shapes[SHAPES];
+/* Ways to record and to run, taken in turn. */
+extern const char *const variants[VARIANTS];
+
+#endif

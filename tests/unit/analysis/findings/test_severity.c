@@ -163,8 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(severity__of_a_cost_follows_its_share_of_the_step),
-        cmocka_unit_test(
-            severity__of_a_cost_is_its_share_of_the_accounts_step_where_there_is_one),
+        cmocka_unit_test(severity__of_a_cost_is_its_share_of_the_accounts_step_where_there_is_one),
         cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
         cmocka_unit_test(severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma),
     };

@@ -88,10 +88,25 @@ static void find_passes(const struct inq_receives *p, const uint32_t *row_of, st
     }
 }
 
-/* Pairs the receives from one peer with the passes sent to another, both in order. With `b`, adds
- * the edges that were not seen; returns whether the order fits what was seen. */
+/* The first pass from `k` on that was sent to a peer; n_passes: none. */
+static size_t next_pass(const struct passes *x, size_t k, int32_t to)
+{
+    while (k < x->n_passes && x->to[k] != to) {
+        k++;
+    }
+    return k;
+}
+
+static bool ends_before(const struct inq_events *e, uint32_t a, uint32_t b)
+{
+    return e->start_ns[a] + e->dur_ns[a] <= e->start_ns[b];
+}
+
+/* Pairs the receives from one peer with the passes sent to another, both in order: fed[] is the
+ * first kernel of each receive's pass, INQ_NONE of those from others and of passes that open a
+ * step. Whether the order fits what was seen. */
 static bool pair_passes(const struct inq_receives *p, const struct passes *x, int32_t from,
-                        int32_t to, struct inq_graph_builder *b, int *code, struct inq_err *err)
+                        int32_t to, uint32_t *fed)
 {
     const struct inq_events *e = &p->rank->events;
     size_t n = 0; /* that tell */
@@ -99,57 +114,58 @@ static bool pair_passes(const struct inq_receives *p, const struct passes *x, in
     size_t agree = 0;
     size_t before = 0; /* the receive ended before the pass began */
     size_t k = 0;
-    for (size_t j = 0; j < x->n_receives && *code == INQ_OK; j++) {
+    for (size_t j = 0; j < x->n_receives; j++) {
         uint32_t receive = x->receive[j];
+        fed[j] = INQ_NONE;
         if (peer_of(p, receive, INQ_COLL_RECV) != from) {
             continue;
         }
-        while (k < x->n_passes && x->to[k] != to) {
-            k++;
-        }
+        k = next_pass(x, k, to);
         if (k == x->n_passes) {
             return false;
         }
         uint32_t first = x->first[k];
-        if (x->opens[k++]) {
-            continue;
-        }
-        bool fits = e->start_ns[receive] + e->dur_ns[receive] <= e->start_ns[first];
-        n++;
-        seen += p->feeds[receive] != INQ_NONE;
-        agree += p->feeds[receive] == first;
-        before += fits;
-        if (b != NULL && fits && p->feeds[receive] == INQ_NONE) {
-            p->feeds[receive] = first;
-            *code = inq_graph_add_inferred(b, p->event_id[receive], p->event_id[first], err);
+        if (!x->opens[k++]) {
+            fed[j] = first;
+            n++;
+            seen += p->feeds[receive] != INQ_NONE;
+            agree += p->feeds[receive] == first;
+            before += ends_before(e, receive, first);
         }
     }
-    while (k < x->n_passes && x->to[k] != to) {
-        k++;
-    }
-    return k == x->n_passes && n > 0 && (double)agree >= AGREEING * (double)seen &&
-           (double)before >= AGREEING * (double)n;
+    return next_pass(x, k, to) == x->n_passes && n > 0 &&
+           (double)agree >= AGREEING * (double)seen && (double)before >= AGREEING * (double)n;
 }
 
+/* Adds the edges that were not seen; `fed` is room for all receives. */
 static int connect_pair(const struct inq_receives *p, const struct passes *x, int32_t from,
-                        int32_t to, struct inq_graph_builder *b, struct inq_err *err)
+                        int32_t to, uint32_t *fed, struct inq_graph_builder *b, struct inq_err *err)
 {
     int code = INQ_OK;
-    if (pair_passes(p, x, from, to, NULL, &code, err)) {
-        (void)pair_passes(p, x, from, to, b, &code, err);
+    if (!pair_passes(p, x, from, to, fed)) {
+        return INQ_OK;
+    }
+    for (size_t j = 0; code == INQ_OK && j < x->n_receives; j++) {
+        uint32_t receive = x->receive[j];
+        if (fed[j] != INQ_NONE && p->feeds[receive] == INQ_NONE &&
+            ends_before(&p->rank->events, receive, fed[j])) {
+            p->feeds[receive] = fed[j];
+            code = inq_graph_add_inferred(b, p->event_id[receive], p->event_id[fed[j]], err);
+        }
     }
     return code;
 }
 
-static int connect_all(const struct inq_receives *p, const struct passes *x,
+static int connect_all(const struct inq_receives *p, const struct passes *x, uint32_t *fed,
                        struct inq_graph_builder *b, struct inq_err *err)
 {
     int code = INQ_OK;
     if (x->n_peers == 1 || x->n_peers == 2) {
-        code = connect_pair(p, x, x->peer[0], x->peer[x->n_peers - 1], b, err);
+        code = connect_pair(p, x, x->peer[0], x->peer[x->n_peers - 1], fed, b, err);
     }
-    return code == INQ_OK && x->n_peers == 2 ? connect_pair(p, x, x->peer[1], x->peer[0], b, err)
-                                             : code;
+    return code == INQ_OK && x->n_peers == 2
+               ? connect_pair(p, x, x->peer[1], x->peer[0], fed, b, err)
+               : code;
 }
 
 /* ---- those that are left --------------------------------------------------------------------- */
@@ -224,7 +240,7 @@ int inq_receives_connect(const struct inq_receives *of, struct inq_graph_builder
     } else {
         find_by_call(of, row_of);
         find_passes(of, row_of, &x);
-        code = connect_all(of, &x, builder, err);
+        code = connect_all(of, &x, row_of, builder, err); /* room: a receive has a launch */
         count_loose(of, n, n_loose);
     }
     inq_mem_free(row_of);

@@ -245,10 +245,8 @@ static void set_rest(struct inq_account *a, int64_t simulated_ns)
 /* Whether a cause is told only for what it costs once those before it are repaired. */
 static bool is_hidden(const struct inq_findings *f, const struct inq_finding *finding)
 {
-    const struct inq_account *a = f->report->account;
-    double t_ns = a ? (double)a->t_ns : 0.0;
-    return inq_severity_of(finding->share) == INQ_SEVERITY_INFO && t_ns > 0.0 &&
-           inq_severity_of((double)finding->in_order_ns / t_ns) > INQ_SEVERITY_INFO;
+    return inq_severity_of(finding->share) == INQ_SEVERITY_INFO &&
+           inq_severity_of(inq_findings_share(f, finding->in_order_ns, -1)) > INQ_SEVERITY_INFO;
 }
 
 /* "...: 2.55 ms per step (18 %)": what a cause costs ends its title, once that is known. */
@@ -261,11 +259,10 @@ static void say_costs(struct inq_findings *f)
             const char *most = inq_finding_is_measured(f, finding) ? "up to " : "";
             bool hidden = is_hidden(f, finding);
             int64_t ns = hidden ? finding->in_order_ns : finding->cost_ns_per_step;
-            double share = hidden ? (double)ns / (double)f->report->account->t_ns : finding->share;
-            finding->title =
-                inq_findings_text(f, "%s: %s%s per step (%s)%s", finding->title, most,
-                                  inq_findings_time(f, ns), inq_findings_percent(f, share),
-                                  hidden ? " once the costlier causes are repaired" : "");
+            finding->title = inq_findings_text(
+                f, "%s: %s%s per step (%s)%s", finding->title, most, inq_findings_time(f, ns),
+                inq_findings_percent(f, hidden ? inq_findings_share(f, ns, -1) : finding->share),
+                hidden ? " once the costlier causes are repaired" : "");
         }
     }
 }

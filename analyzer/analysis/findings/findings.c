@@ -91,18 +91,20 @@ struct inq_evidence *inq_findings_evidence(struct inq_findings *findings,
     return finding->evidence;
 }
 
-int64_t inq_findings_step_ns(const struct inq_findings *findings, int64_t otherwise_ns)
+double inq_findings_share(const struct inq_findings *findings, int64_t ns, int64_t step_ns)
 {
     const struct inq_account *account = findings->report->account;
-    return account && account->t_ns > 0 ? account->t_ns : otherwise_ns;
+    if (account && account->t_ns > 0) {
+        step_ns = account->t_ns;
+    }
+    return step_ns > 0 ? (double)ns / (double)step_ns : -1.0;
 }
 
 void inq_findings_set_cost(const struct inq_findings *findings, struct inq_finding *finding,
                            int64_t cost_ns, int64_t step_ns)
 {
-    step_ns = inq_findings_step_ns(findings, step_ns);
     finding->cost_ns_per_step = cost_ns;
-    finding->share = step_ns > 0 ? (double)cost_ns / (double)step_ns : -1.0;
+    finding->share = inq_findings_share(findings, cost_ns, step_ns);
     finding->severity = inq_severity_of(finding->share);
 }
 

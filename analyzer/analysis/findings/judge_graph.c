@@ -256,9 +256,8 @@ static void judge_bubbles(struct inq_findings *f)
         return;
     }
     int64_t ns = schedule_ns(p);
-    int64_t step_ns = inq_findings_step_ns(f, p->total_ns_per_step);
-    if (ns >= 0 && step_ns > 0) {
-        finding->share = (double)ns / (double)step_ns;
+    if (ns >= 0) {
+        finding->share = inq_findings_share(f, ns, p->total_ns_per_step);
     }
     if (finding->share >= SCHEDULE_LOW || p->microbatches < p->stages) {
         finding->severity = INQ_SEVERITY_LOW;

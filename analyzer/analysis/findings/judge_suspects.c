@@ -39,10 +39,10 @@ static const char *how_often(struct inq_findings *f, const struct inq_suspect *s
 static void set_gain(struct inq_findings *f, const struct inq_suspect *suspect,
                      struct inq_finding *finding)
 {
-    int64_t step_ns = inq_findings_step_ns(f, suspect->step_ns);
-    double later = step_ns > 0 ? (double)suspect->in_order_ns / (double)step_ns : 0;
-    if (inq_severity_of(later) > finding->severity) { /* it hides behind a costlier cause */
-        finding->severity = inq_severity_of(later);
+    enum inq_severity later =
+        inq_severity_of(inq_findings_share(f, suspect->in_order_ns, suspect->step_ns));
+    if (later > finding->severity) { /* it hides behind a costlier cause */
+        finding->severity = later;
     }
     finding->in_order_ns = suspect->in_order_ns;
     finding->low_ns = suspect->low_ns;

@@ -139,29 +139,42 @@ static bool few(const struct window *w)
     return w->n <= LEAST_INTERVALS || w->m <= LEAST_INTERVALS;
 }
 
-static bool search(const struct window *w, int64_t jitter_ns, ptrdiff_t likeliest, ptrdiff_t *found)
+/* Whether rows that are `shift` apart ended near each other, by what is known of the clocks. */
+static bool is_near(const struct window *w, size_t lo, size_t hi, ptrdiff_t shift)
+{
+    size_t j = lo + (hi - lo) / 2;
+    return llabs(ahead(w, (size_t)((ptrdiff_t)j + shift), j) - w->ahead_ns) <= tolerance(w, j);
+}
+
+/* The shift that most intervals fit, `fit` parts of a thousand at least; only of rows that ended
+ * near each other, if `near`. */
+static bool search(const struct window *w, ptrdiff_t likeliest, int fit, bool near,
+                   ptrdiff_t *found)
 {
     size_t least = few(w) ? BARE_LEAST : LEAST_INTERVALS;
-    int best = MOSTLY - 1;
+    int best = fit - 1;
     for (ptrdiff_t shift = 1 - (ptrdiff_t)w->m; shift < (ptrdiff_t)w->n; shift++) {
         size_t lo;
         size_t hi;
         overlap(w, shift, &lo, &hi);
-        if (hi < lo + least + 1 || score(w, shift, jitter_ns, FEW_SAMPLES) < MOSTLY - ALIKE) {
+        if (hi < lo + least + 1 || (near && !is_near(w, lo, hi, shift)) ||
+            score(w, shift, w->jitter_ns, FEW_SAMPLES) < fit - ALIKE) {
             continue;
         }
-        int here = score(w, shift, jitter_ns, SAMPLES);
+        int here = score(w, shift, w->jitter_ns, SAMPLES);
         bool nearer = labs(shift - likeliest) < labs(*found - likeliest);
-        if (here > best + ALIKE || (best >= MOSTLY && here >= best - ALIKE && nearer) ||
-            (best < MOSTLY && here > best)) {
+        if (here > best + ALIKE || (best >= fit && here >= best - ALIKE && nearer) ||
+            (best < fit && here > best)) {
             *found = shift;
             best = here > best ? here : best;
         }
     }
-    return best >= MOSTLY;
+    return best >= fit;
 }
 
-/* How far b lies behind a, and how much its intervals differ. False: nothing fits. */
+/* How far b lies behind a, and how much its intervals differ. Where clocks are known, work that
+ * repeats fits a period off as well: then most intervals of rows that ended far apart count only
+ * where nothing near does. False: nothing fits. */
 static bool find_shift(struct window *w, ptrdiff_t *shift)
 {
     ptrdiff_t guesses[MAX_GUESSES];
@@ -174,7 +187,14 @@ static bool find_shift(struct window *w, ptrdiff_t *shift)
                 return true;
             }
         }
-        if (search(w, w->jitter_ns, guesses[0], shift)) {
+        if ((w->timed && search(w, guesses[0], MOSTLY, true, shift)) ||
+            search(w, guesses[0], w->timed ? IN_PLACE : MOSTLY, false, shift)) {
+            return true;
+        }
+    }
+    for (size_t level = 0; w->timed && level < (few(w) ? 1 : N_JITTERS); level++) {
+        w->jitter_ns = JITTER_NS[level];
+        if (search(w, guesses[0], MOSTLY, false, shift)) {
             return true;
         }
     }

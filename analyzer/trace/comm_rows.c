@@ -68,6 +68,9 @@ static bool is_p2p(enum inq_coll_kind kind)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* What speaks against the order in which a rank's rows of a channel started. */
+enum order { SEVERAL_STREAMS = 1, LAUNCH_UNKNOWN = 2, NO_ORDER = SEVERAL_STREAMS | LAUNCH_UNKNOWN };
+
 /* One rank while its rows are collected: channels are numbered per rank first, so that ranks can
  * be taken in parallel. */
 struct gathering {
@@ -75,6 +78,7 @@ struct gathering {
     struct inq_comm_row *rows;
     size_t n_channels, cap_channels;
     struct inq_channel *channels;
+    uint8_t *order;   /* [n_channels] enum order */
     uint32_t *global; /* [n_channels] index into inq_comm_rows.channels */
     struct inq_map index;
     uint64_t unplaced;
@@ -101,12 +105,6 @@ static int find_channel(struct inq_map *index, struct inq_channel **channels, si
         code = inq_map_put(index, key, *found, err);
     }
     return code;
-}
-
-static int64_t step_of(const struct inq_windows *steps, const struct inq_rank *rank, size_t event)
-{
-    uint32_t window = inq_windows_find(steps, rank, event);
-    return window != INQ_NONE ? steps->rows[window].number : -1;
 }
 
 static struct inq_channel channel_of(const struct inq_rank *rank, const struct inq_comm *comm,
@@ -180,7 +178,7 @@ static int collect_event(const struct inq_trace *trace, const struct inq_rank *r
         .event = (uint32_t)event,
         .start_ns = e->start_ns[event],
         .end_ns = e->start_ns[event] + e->dur_ns[event],
-        .step = step_of(steps, rank, event),
+        .step = inq_windows_number(steps, rank, event),
         .nameless =
             kind == INQ_COLL_COALESCED || (comm->from_name && comm->kind == INQ_COLL_SENDRECV),
     };
@@ -206,6 +204,29 @@ static int compare_starts(const void *a, const void *b, void *ctx)
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+static int find_orders(const struct inq_rank *rank, struct gathering *g, struct inq_err *err)
+{
+    uint32_t *lane = inq_mem_alloc((g->n_channels + 1) * sizeof *lane);
+    g->order = inq_mem_zalloc(g->n_channels + 1, sizeof *g->order);
+    if (lane == NULL || g->order == NULL) {
+        inq_mem_free(lane);
+        return inq_err_set(err, INQ_NOMEM, "out of memory for channels");
+    }
+    for (size_t c = 0; c < g->n_channels; c++) {
+        lane[c] = INQ_NONE;
+    }
+    for (size_t i = 0; i < g->n; i++) {
+        uint32_t event = g->rows[i].event;
+        uint32_t *first = &lane[g->rows[i].channel];
+        *first = *first == INQ_NONE ? rank->events.lane[event] : *first;
+        g->order[g->rows[i].channel] |=
+            (uint8_t)((rank->events.lane[event] != *first ? SEVERAL_STREAMS : 0) |
+                      (rank->events.call[event] == INQ_NONE ? LAUNCH_UNKNOWN : 0));
+    }
+    inq_mem_free(lane);
+    return INQ_OK;
+}
+
 static int collect_rank(void *ctx, size_t r, struct inq_err *err)
 {
     const struct collection *c = ctx;
@@ -217,8 +238,8 @@ static int collect_rank(void *ctx, size_t r, struct inq_err *err)
             code = collect_event(c->trace, rank, &steps, i, &c->ranks[r], err);
         }
     }
-    inq_mem_free(steps.rows);
-    return code;
+    inq_windows_release(&steps);
+    return code == INQ_OK ? find_orders(rank, &c->ranks[r], err) : code;
 }
 
 /* ---- channels of all ranks ------------------------------------------------------------------- */
@@ -284,6 +305,45 @@ static int join_pairs(struct collection *c, struct inq_map *index, struct inq_er
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
+/* Gives the rows of a channel in which members may have started the kinds in different orders, and
+ * not all launches tell which is right, a channel for each kind. */
+static int part_rank(struct collection *c, struct inq_map *index, const uint8_t *order, size_t r,
+                     struct inq_err *err)
+{
+    struct inq_comm_rows *rows = c->rows;
+    struct gathering *g = &c->ranks[r];
+    int code = INQ_OK;
+    for (size_t i = 0; i < g->n && code == INQ_OK; i++) {
+        uint32_t *channel = &g->rows[i].channel;
+        *channel = g->global[*channel];
+        struct inq_channel own = rows->channels[*channel];
+        if (order[*channel] == NO_ORDER && own.from < 0 && own.bare == 0) {
+            own.family = g->rows[i].family + 1U;
+            code = find_channel(index, &rows->channels, &rows->n_channels, &rows->cap_channels,
+                                &own, channel, err);
+        }
+    }
+    return code;
+}
+
+static int part_channels(struct collection *c, struct inq_map *index, struct inq_err *err)
+{
+    size_t n_ranks = c->rows->n_ranks;
+    uint8_t *order = inq_mem_zalloc(c->rows->n_channels + 1, sizeof *order);
+    int code = order == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for channels") : INQ_OK;
+    for (size_t r = 0; code == INQ_OK && r < n_ranks; r++) {
+        const struct gathering *g = &c->ranks[r];
+        for (size_t i = 0; i < g->n_channels; i++) {
+            order[g->global[i]] |= g->order[i];
+        }
+    }
+    for (size_t r = 0; code == INQ_OK && r < n_ranks; r++) {
+        code = part_rank(c, index, order, r, err);
+    }
+    inq_mem_free(order);
+    return code;
+}
+
 static int64_t launch_of(const struct inq_rank *rank, const struct inq_comm_row *row)
 {
     uint32_t call = rank->events.call[row->event];
@@ -320,9 +380,6 @@ static int sort_rank(void *ctx, size_t r, struct inq_err *err)
 {
     const struct collection *c = ctx;
     struct gathering *g = &c->ranks[r];
-    for (size_t i = 0; i < g->n; i++) {
-        g->rows[i].channel = g->global[g->rows[i].channel];
-    }
     int code = inq_sort(g->rows, g->n, sizeof *g->rows, compare_starts, NULL, err);
     for (size_t lo = 0, hi; code == INQ_OK && lo < g->n; lo = hi) {
         for (hi = lo + 1; hi < g->n && g->rows[hi].channel == g->rows[lo].channel;) {
@@ -473,6 +530,9 @@ static int collect(struct collection *c, int jobs, struct inq_err *err)
         code = join_pairs(c, &index, err);
     }
     if (code == INQ_OK) {
+        code = part_channels(c, &index, err);
+    }
+    if (code == INQ_OK) {
         code = inq_par_for(rows->n_ranks, jobs, sort_rank, c, err);
     }
     inq_map_release(&index);
@@ -499,6 +559,7 @@ int inq_comm_rows_collect(struct inq_trace *trace, int jobs, struct inq_comm_row
             inq_mem_free(ranks[r].rows);
         }
         inq_mem_free(ranks[r].channels);
+        inq_mem_free(ranks[r].order);
         inq_mem_free(ranks[r].global);
         inq_map_release(&ranks[r].index);
     }

@@ -20,11 +20,13 @@ struct inq_comm_row {
 };
 
 /* One order: the collectives of a process group, its bare exchanges (which need not concern all of
- * its members), or one direction of a P2P pair. */
+ * its members), or one direction of a P2P pair. Collectives on several streams whose launches were
+ * not all recorded have an order only among their kind. */
 struct inq_channel {
     uint32_t group;
     int32_t from, to; /* P2P: global ranks; -1 else */
     uint32_t bare;    /* 1: kernels of which only "send or receive" is known */
+    uint32_t family;  /* of the rows, + 1; 0: of all kinds */
 };
 
 /* One rank's rows of a channel. */

@@ -64,14 +64,44 @@ static int collect_marks(const struct inq_rank *rank, bool on_gpu, struct inq_wi
     return code;
 }
 
+static int find_on_host(const struct inq_windows *host, struct inq_windows *gpu,
+                        struct inq_err *err)
+{
+    struct inq_map numbers = {0};
+    int code = INQ_OK;
+    for (size_t w = 0; w < host->n && gpu->n > 0 && code == INQ_OK; w++) {
+        code = inq_map_put(&numbers, (uint64_t)host->rows[w].number, 0, err);
+    }
+    for (size_t w = 0; w < gpu->n; w++) {
+        uint32_t any;
+        gpu->rows[w].on_host = inq_map_get(&numbers, (uint64_t)gpu->rows[w].number, &any);
+    }
+    inq_map_release(&numbers);
+    return code;
+}
+
 int inq_windows_recorded(const struct inq_rank *rank, struct inq_windows *windows,
                          struct inq_err *err)
 {
+    struct inq_windows gpu = {0};
     int code = collect_marks(rank, false, windows, err);
     windows->time = rank->calls.n > 0 ? INQ_WINDOW_HOST : INQ_WINDOW_GPU;
-    if (code == INQ_OK && windows->n == 0) {
-        code = collect_marks(rank, true, windows, err);
+    if (code == INQ_OK) {
+        code = collect_marks(rank, true, &gpu, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_sort(gpu.rows, gpu.n, sizeof *gpu.rows, compare_windows, NULL, err);
+    }
+    if (code == INQ_OK) {
+        code = find_on_host(windows, &gpu, err);
+    }
+    if (windows->n == 0) {
+        inq_windows_release(windows);
+        *windows = gpu;
         windows->time = INQ_WINDOW_GPU;
+    } else {
+        windows->gpu = gpu.rows;
+        windows->n_gpu = gpu.n;
     }
     return code;
 }
@@ -118,6 +148,12 @@ static int collect_labels(const struct inq_rank *rank, struct inq_windows *windo
 
 /* ---- the table of steps ---------------------------------------------------------------------- */
 
+/* One of the windows in host time, then of those in GPU time. */
+static const struct inq_window *window_of(const struct inq_windows *windows, size_t w)
+{
+    return w < windows->n ? &windows->rows[w] : &windows->gpu[w - windows->n];
+}
+
 static int list_numbers(struct inq_windows *windows, size_t n_ranks, struct inq_map *index,
                         int64_t **numbers, size_t *n, struct inq_err *err)
 {
@@ -126,8 +162,8 @@ static int list_numbers(struct inq_windows *windows, size_t n_ranks, struct inq_
     *numbers = NULL;
     *n = 0;
     for (size_t r = 0; r < n_ranks; r++) {
-        for (size_t w = 0; w < windows[r].n && code == INQ_OK; w++) {
-            int64_t number = windows[r].rows[w].number;
+        for (size_t w = 0; w < windows[r].n + windows[r].n_gpu && code == INQ_OK; w++) {
+            int64_t number = window_of(&windows[r], w)->number;
             uint32_t known;
             if (inq_map_get(index, (uint64_t)number, &known)) {
                 continue;
@@ -177,17 +213,21 @@ static int make_steps(struct inq_trace *trace, const int64_t *numbers, size_t n,
     return INQ_OK;
 }
 
+/* The marks on the host tell a rank's extent; those on the GPU that of a step which they lack. */
 static void fill_steps(struct inq_trace *trace, const struct inq_windows *windows,
                        const struct inq_map *index)
 {
     for (size_t r = 0; r < trace->n_ranks; r++) {
-        for (size_t w = 0; w < windows[r].n; w++) {
-            const struct inq_window *window = &windows[r].rows[w];
+        for (size_t w = 0; w < windows[r].n + windows[r].n_gpu; w++) {
+            const struct inq_window *window = window_of(&windows[r], w);
             uint32_t s;
             if (!inq_map_get(index, (uint64_t)window->number, &s)) {
                 continue;
             }
             struct inq_step *step = &trace->steps[s];
+            if (w >= windows[r].n && step->rank_start_ns[r] != INQ_TIME_NONE) {
+                continue;
+            }
             step->rank_start_ns[r] = window->start_ns;
             step->rank_end_ns[r] = window->end_ns;
             step->start_ns = window->start_ns < step->start_ns ? window->start_ns : step->start_ns;
@@ -224,10 +264,10 @@ static void assign_events(struct inq_rank *rank, const struct inq_windows *windo
 {
     struct inq_events *e = &rank->events;
     for (size_t i = 0; i < e->n; i++) {
-        uint32_t window = inq_windows_find(windows, rank, i);
+        int64_t number = inq_windows_number(windows, rank, i);
         e->step[i] = INQ_NONE;
-        if (window != INQ_NONE) {
-            (void)inq_map_get(index, (uint64_t)windows->rows[window].number, &e->step[i]);
+        if (number >= 0) {
+            (void)inq_map_get(index, (uint64_t)number, &e->step[i]);
         }
     }
     if (windows->time == INQ_WINDOW_HOST) {
@@ -327,7 +367,7 @@ int inq_steps_assign(struct inq_trace *trace, struct inq_err *err)
         }
     }
     for (size_t r = 0; windows != NULL && r < trace->n_ranks; r++) {
-        inq_mem_free(windows[r].rows);
+        inq_windows_release(&windows[r]);
     }
     inq_mem_free(windows);
     inq_mem_free(numbers);

@@ -12,21 +12,27 @@ enum inq_window_time { INQ_WINDOW_HOST, INQ_WINDOW_GPU };
 /* [start, end) of one step. */
 struct inq_window {
     int64_t number, start_ns, end_ns;
+    bool on_host; /* of a mark on the GPU: the host's mark of this number is there, too */
 };
 
-/* One rank's windows by start. All-zero is empty. */
+/* One rank's windows by start. All-zero is empty; inq_windows_release makes it so. */
 struct inq_windows {
     size_t n, cap;
     struct inq_window *rows;
     enum inq_window_time time;
+    /* in host time: the marks as the GPU saw them, for work whose launch, or the mark
+     * around it, was not recorded */
+    size_t n_gpu;
+    struct inq_window *gpu;
     uint64_t dropped; /* marks past the most that are kept */
 };
 
 int inq_windows_add(struct inq_windows *windows, int64_t number, int64_t start_ns, int64_t end_ns,
                     struct inq_err *err);
+void inq_windows_release(struct inq_windows *windows);
 
-/* The rank's recorded steps: the profiler's marks on the host, their projection onto the GPU only
- * where there are no others. *windows (empty) is the caller's; its rows are to be freed. Fails with
+/* The rank's recorded steps: the profiler's marks on the host, and their projection onto the GPU,
+ * which stands alone where there are no others. *windows (empty) is the caller's. Fails with
  * INQ_NOMEM. */
 int inq_windows_recorded(const struct inq_rank *rank, struct inq_windows *windows,
                          struct inq_err *err);
@@ -34,6 +40,10 @@ int inq_windows_recorded(const struct inq_rank *rank, struct inq_windows *window
  * INQ_NONE: none. */
 uint32_t inq_windows_find(const struct inq_windows *windows, const struct inq_rank *rank,
                           size_t event);
+/* The number of that window; where the launch or the mark around it was not recorded, that of the
+ * mark on the GPU which holds the event's start. -1: none. */
+int64_t inq_windows_number(const struct inq_windows *windows, const struct inq_rank *rank,
+                           size_t event);
 
 /* Infers the steps of every rank (windows[n_ranks], empty) from optimizer annotations, else from
  * launches that repeat; numbers them so that windows of different ranks at the same time get the

@@ -10,20 +10,27 @@ int inq_windows_add(struct inq_windows *windows, int64_t number, int64_t start_n
     int code = inq_mem_grow(&windows->rows, &windows->cap, windows->n + 1, sizeof *windows->rows,
                             SIZE_MAX / 64, err);
     if (code == INQ_OK) {
-        windows->rows[windows->n++] = (struct inq_window){number, start_ns, end_ns};
+        windows->rows[windows->n++] = (struct inq_window){number, start_ns, end_ns, false};
     }
     return code;
 }
 
-/* The window that holds a time, or INQ_NONE. What falls between two steps of consecutive numbers
- * belongs to the first of them. */
-static uint32_t window_at(const struct inq_windows *windows, int64_t time_ns)
+void inq_windows_release(struct inq_windows *windows)
+{
+    inq_mem_free(windows->rows);
+    inq_mem_free(windows->gpu);
+    *windows = (struct inq_windows){0};
+}
+
+/* The one of rows[n] that holds a time, or INQ_NONE. What falls between two steps of consecutive
+ * numbers belongs to the first of them. */
+static uint32_t window_at(const struct inq_window *rows, size_t n, int64_t time_ns)
 {
     size_t low = 0;
-    size_t high = windows->n;
+    size_t high = n;
     while (low < high) { /* the first that starts later */
         size_t middle = low + (high - low) / 2;
-        if (windows->rows[middle].start_ns <= time_ns) {
+        if (rows[middle].start_ns <= time_ns) {
             low = middle + 1;
         } else {
             high = middle;
@@ -32,8 +39,8 @@ static uint32_t window_at(const struct inq_windows *windows, int64_t time_ns)
     if (low == 0) {
         return INQ_NONE;
     }
-    const struct inq_window *window = &windows->rows[low - 1];
-    bool followed = low < windows->n && window[1].number == window->number + 1;
+    const struct inq_window *window = &rows[low - 1];
+    bool followed = low < n && window[1].number == window->number + 1;
     return time_ns < window->end_ns || followed ? (uint32_t)(low - 1) : INQ_NONE;
 }
 
@@ -42,8 +49,24 @@ uint32_t inq_windows_find(const struct inq_windows *windows, const struct inq_ra
 {
     const struct inq_events *e = &rank->events;
     if (windows->time == INQ_WINDOW_GPU) {
-        return window_at(windows, e->start_ns[event]);
+        return window_at(windows->rows, windows->n, e->start_ns[event]);
     }
     uint32_t call = e->call[event];
-    return call != INQ_NONE ? window_at(windows, rank->calls.start_ns[call]) : INQ_NONE;
+    return call != INQ_NONE ? window_at(windows->rows, windows->n, rank->calls.start_ns[call])
+                            : INQ_NONE;
+}
+
+int64_t inq_windows_number(const struct inq_windows *windows, const struct inq_rank *rank,
+                           size_t event)
+{
+    uint32_t window = inq_windows_find(windows, rank, event);
+    if (window != INQ_NONE) {
+        return windows->rows[window].number;
+    }
+    window = window_at(windows->gpu, windows->n_gpu, rank->events.start_ns[event]);
+    if (window == INQ_NONE) {
+        return -1;
+    }
+    bool launched = rank->events.call[event] != INQ_NONE;
+    return launched && windows->gpu[window].on_host ? -1 : windows->gpu[window].number;
 }

@@ -162,6 +162,35 @@ static void recorded__without_launches_by_the_time_on_the_gpu(void **state)
     inq_run_free(run);
 }
 
+/* Hosts run ahead: a window that opens late has the GPU's work and mark, not the launch, or the
+ * launch and not the host's mark around it. */
+static void recorded__what_the_host_lacks_the_mark_on_the_gpu_tells(void **state)
+{
+    (void)state;
+    struct inq_shard shard;
+    made_shard(&shard, "a", 0, 1);
+    made_note(&shard, "ProfilerStep#8", 210, 90, false);
+    made_note(&shard, "ProfilerStep#7", 900, 300, true);
+    made_note(&shard, "ProfilerStep#8", 1200, 300, true);
+    made_kernel(&shard, "of 6", 7, 890, 5, INQ_TIME_NONE, INQ_NONE);
+    made_kernel(&shard, "launch lost", 7, 900, 5, INQ_TIME_NONE, INQ_NONE);
+    made_kernel(&shard, "mark cut", 7, 1000, 5, 150, INQ_NONE);
+    made_kernel(&shard, "by its launch", 7, 1199, 5, 210, INQ_NONE);
+    made_kernel(&shard, "launch lost", 7, 1300, 5, INQ_TIME_NONE, INQ_NONE);
+    made_kernel(&shard, "launched after 8", 7, 1400, 5, 300, INQ_NONE);
+    made_kernel(&shard, "behind", 7, 1500, 5, INQ_TIME_NONE, INQ_NONE);
+    struct inq_run *run = made_run(&shard, 1, true);
+    const struct inq_trace *trace = only_trace(run);
+    static const int64_t expected[] = {-1, 7, 7, 8, 8, -1, -1};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_int_equal(step_of(trace, 0, i), expected[i]);
+    }
+    assert_int_equal(trace->n_steps, 2);
+    assert_int_equal(trace->steps[0].rank_start_ns[0], 900);
+    assert_int_equal(trace->steps[1].rank_start_ns[0], 210);
+    inq_run_free(run);
+}
+
 static void recorded__ranks_may_lack_steps(void **state)
 {
     (void)state;
@@ -722,6 +751,7 @@ int main(void)
         cmocka_unit_test(recorded__a_pause_of_the_profiler_is_no_step),
         cmocka_unit_test(recorded__lost_launches_go_with_their_neighbours),
         cmocka_unit_test(recorded__without_launches_by_the_time_on_the_gpu),
+        cmocka_unit_test(recorded__what_the_host_lacks_the_mark_on_the_gpu_tells),
         cmocka_unit_test(recorded__ranks_may_lack_steps),
         cmocka_unit_test(labels__name_the_step),
         cmocka_unit_test(inferred__from_what_the_launches_repeat),

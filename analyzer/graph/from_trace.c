@@ -17,6 +17,9 @@ static const int64_t handover_ns = 20000;
  * ahead does not stay there. */
 static const int64_t paced_ns = 50000;
 enum { PACED_PARTS = 4, LEAST_PACED = 16 };
+/* A host that goes on within this part of the time for which it was silent while its GPU worked had
+ * waited for it: what it does before its next launch (a batch is loaded) takes less. */
+enum { RESUMED_PARTS = 4 };
 /* Clocks of host and GPU that differ by more cannot be believed. */
 static const int64_t most_lead_ns = 1000000;
 
@@ -440,6 +443,32 @@ static int connect_gpu(struct make *m, struct rank_part *p, struct inq_trace_gra
     return code;
 }
 
+static bool is_busy(const struct rank_part *p, int64_t at)
+{
+    const struct inq_events *e = &p->rank->events;
+    for (size_t i = 0; i < e->n; i++) {
+        if (p->event_id[i] != INQ_NONE && e->start_ns[i] <= at &&
+            e->start_ns[i] + e->dur_ns[i] > at) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A capture that opens while the host waits for its GPU has no call that says so: the work that the
+ * rank's first call seems to have waited for; INQ_NONE: none. */
+static uint32_t waited_for(const struct rank_part *p, uint32_t first_call)
+{
+    const struct inq_events *e = &p->rank->events;
+    int64_t at = call_start(p, first_call);
+    uint32_t work = last_ended(p, at);
+    if (work == INQ_NONE || is_busy(p, at)) {
+        return INQ_NONE;
+    }
+    int64_t idle_ns = at - e->start_ns[work] - e->dur_ns[work];
+    return idle_ns <= (at - p->end_ns[0]) / RESUMED_PARTS ? work : INQ_NONE;
+}
+
 /* Threads that start each other, and calls that wait for the GPU. */
 static int connect_calls(struct make *m, struct rank_part *p, struct inq_err *err)
 {
@@ -454,6 +483,11 @@ static int connect_calls(struct make *m, struct rank_part *p, struct inq_err *er
         if (before != INQ_NONE && c->lane[before] != c->lane[i] &&
             m->end_ns[p->call_id[before]] <= call_start(p, i)) {
             code = inq_graph_add_inferred(m->b, p->call_id[before], id, err);
+        }
+        if (before == INQ_NONE && !m->ops[id].sync) {
+            uint32_t work = waited_for(p, i);
+            code = work != INQ_NONE ? inq_graph_add_inferred(m->b, p->event_id[work], id, err)
+                                    : INQ_OK;
         }
         before = i;
         uint32_t work = m->ops[id].sync ? last_ended(p, m->end_ns[id]) : INQ_NONE;

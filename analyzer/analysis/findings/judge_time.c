@@ -11,6 +11,11 @@
 
 /* Every job has some of it: below this share of the rank-time it is not mentioned. */
 #define MENTIONED_SHARE 0.05
+/* Communication of which the traces do not tell waiting from transfer is not called transfer where
+ * it is more than this part of what is not covered: the digits told then depend on it; more than
+ * half of it leaves open what the time is spent on. */
+#define LEAST_UNSPLIT  0.05
+#define MOSTLY_UNSPLIT 0.5
 /* A step is out of line when it is longer than the median by this part of it, and by 5 sigma. */
 #define OUTLIER_SHARE  0.2
 #define OUTLIER_SIGMAS 5.0
@@ -68,6 +73,24 @@ static const char *causes_of(struct inq_findings *f)
     return text;
 }
 
+/* Ranks alone, cut windows, members without a file: their waiting is in what was measured. */
+static void say_unsplit(struct inq_findings *f, struct inq_finding *finding, int64_t ns,
+                        const char *causes)
+{
+    int64_t unsplit_ns = f->report->account->class_ns[INQ_ACCOUNT_COMM];
+    const char *part = unsplit_ns < ns ? inq_findings_time(f, unsplit_ns) : "all";
+
+    finding->title = inq_findings_text(f, "%s of the time: communication not covered by compute",
+                                       inq_findings_percent(f, finding->share));
+    finding->detail = inq_findings_text(
+        f, "Measured %s; in %s of it waiting for other ranks and transfer are not separable%s%s.",
+        finding->measured, part, causes[0] ? "; part of it may be due to " : "", causes);
+    finding->expected = "communication covered by compute";
+    finding->confidence = (double)unsplit_ns > MOSTLY_UNSPLIT * (double)ns
+                              ? INQ_CONFIDENCE_HYPOTHESIS
+                              : INQ_CONFIDENCE_SUPPORTED;
+}
+
 static void judge_view(struct inq_findings *f, const struct view *view)
 {
     const struct inq_account *a = f->report->account;
@@ -99,6 +122,11 @@ static void judge_view(struct inq_findings *f, const struct view *view)
         inq_findings_text(f, "Measured %s, without waiting for other ranks%s%s.", finding->measured,
                           causes[0] ? "; part of it may be due to " : "", causes);
     finding->advice = view->advice;
+    bool unsplit = (double)a->class_ns[INQ_ACCOUNT_COMM] > LEAST_UNSPLIT * (double)ns &&
+                   view->too != view->cls;
+    if (unsplit) {
+        say_unsplit(f, finding, ns, causes);
+    }
 }
 
 /* Lengths of the judged steps into `steps`; how many. */

@@ -122,6 +122,12 @@ static void say_nothing_to_judge(struct inq_findings *f, const char *missing,
                                           missing, where[0] ? "; " : "", where);
 }
 
+/* Ranks that took part: those with a trace, and those that left none. */
+static size_t count_ranks(const struct inq_trace *trace)
+{
+    return trace->world_size > 0 ? (size_t)trace->world_size : trace->n_ranks;
+}
+
 /* What the confidence rests on: "8 of 8 ranks, 5 of 6 steps judged, simulation +0.1 % off." */
 static const char *say_sure(struct inq_findings *f)
 {
@@ -131,7 +137,7 @@ static const char *say_sure(struct inq_findings *f)
     if (a == NULL || a->t_ns <= 0) {
         return "";
     }
-    size_t all = trace->world_size > 0 ? (size_t)trace->world_size : trace->n_ranks;
+    size_t all = count_ranks(trace);
     const char *text =
         inq_findings_text(f, "%zu of %zu rank%s", a->ranks_judged, all, all == 1 ? "" : "s");
     text = a->one_interval
@@ -169,20 +175,38 @@ static const char *say_fix(struct inq_findings *f, const struct inq_finding *fin
                              interval);
 }
 
+/* Communication that cannot be parted may hide as much waiting. */
+static bool may_hide_waiting(const struct inq_account *a)
+{
+    return (double)a->class_ns[INQ_ACCOUNT_COMM] > MOST_UNEXPLAINED * (double)a->t_ns;
+}
+
+/* Established takes three steps of all ranks; supported, that no more waiting can hide than a
+ * healthy run may have. */
 static void say_healthy(struct inq_findings *f, const char *missing, struct inq_verdict *verdict)
 {
     const struct inq_report *report = f->report;
-    bool sure = !missing && report->blame->steps_judged >= 3;
+    const struct inq_account *a = report->account;
+    size_t all = count_ranks(report->trace);
+    bool some = a && a->ranks_judged > 0 && a->ranks_judged < all;
+    bool sure = !missing && report->blame->steps_judged >= 3 && !some;
+    const char *among = "";
     const char *step = "";
 
-    if (report->account && report->account->t_ns > 0 && !report->account->one_interval) {
-        step =
-            inq_findings_text(f, "a step takes %s: ", inq_findings_time(f, report->account->t_ns));
+    if (a && a->t_ns > 0 && !a->one_interval) {
+        step = inq_findings_text(f, "a step takes %s: ", inq_findings_time(f, a->t_ns));
+    }
+    if (some) {
+        among = inq_findings_text(f, " among %zu of %zu ranks", a->ranks_judged, all);
     }
     verdict->cls = "healthy";
     verdict->confidence = sure ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+    if (a && a->t_ns > 0 && may_hide_waiting(a)) {
+        verdict->confidence = INQ_CONFIDENCE_HYPOTHESIS;
+    }
     verdict->lost_ns_per_step = 0;
-    verdict->headline = inq_findings_text(f, "No straggler: %s%s.", step, where_time_goes(f));
+    verdict->headline =
+        inq_findings_text(f, "No straggler%s: %s%s.", among, step, where_time_goes(f));
     verdict->sure = say_sure(f);
 }
 

@@ -67,8 +67,9 @@ static int by_kernels(struct inq_repairing *x, uint32_t rank, double *factor, st
     return code;
 }
 
-/* Median over the ranks that are usual of their k-th stretch, where they have as many; its number
- * of kernels on the first of them into *kernels. -1: there are none. */
+/* Median over the ranks that are usual of their k-th stretch, where they have as many and all that
+ * is in them is known; its number of kernels on the first of them into *kernels. -1: there are
+ * none. */
 static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_stretches *t,
                              size_t place, size_t k, int64_t *space, uint32_t *kernels)
 {
@@ -77,7 +78,9 @@ static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_str
     size_t n = 0;
     for (size_t r = 0; r < x->n_ranks; r++) {
         size_t other = r * x->n_steps + step;
-        bool alike = t->start[other + 1] - t->start[other] == t->start[place + 1] - t->start[place];
+        bool alike =
+            t->start[other + 1] - t->start[other] == t->start[place + 1] - t->start[place] &&
+            !t->blind[other] && !t->blind[place];
         if (alike && is_usual(x, r, role, step)) {
             const struct inq_stretch *at = &t->at[t->start[other] + k];
             *kernels = n == 0 ? at->kernels : *kernels;

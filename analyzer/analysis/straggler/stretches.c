@@ -9,6 +9,7 @@ void inq_stretches_release(struct inq_stretches *t)
     inq_mem_free(t->start);
     inq_mem_free(t->call);
     inq_mem_free(t->at);
+    inq_mem_free(t->blind);
     *t = (struct inq_stretches){0};
 }
 
@@ -67,13 +68,17 @@ static int sort_calls(const struct inq_repairing *x, struct inq_stretches *t, st
 int inq_stretches_find(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
 {
     size_t n_places = x->n_ranks * x->n_steps;
-    *t = (struct inq_stretches){.start = inq_mem_zalloc(n_places + 1, sizeof *t->start)};
-    if (t->start == NULL) {
+    *t = (struct inq_stretches){.start = inq_mem_zalloc(n_places + 1, sizeof *t->start),
+                                .blind = inq_mem_zalloc(n_places + 1, sizeof *t->blind)};
+    if (t->start == NULL || t->blind == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", n_places);
     }
     for (size_t i = 0; i < x->n_ops; i++) {
-        if (inq_repairing_is(x, i, INQ_CLASS_COMM)) {
-            t->start[inq_repairing_place(x, i) + 1]++;
+        bool comm = inq_repairing_is(x, i, INQ_CLASS_COMM);
+        if (comm || inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
+            size_t place = inq_repairing_place(x, i);
+            t->start[place + 1] += comm;
+            t->blind[place] = t->blind[place] || call_of(x, i) == INQ_NONE;
         }
     }
     for (size_t k = 0; k < n_places; k++) { /* one stretch more than communications */

@@ -335,6 +335,45 @@ static void replay__gives_recorded_runs_back(void **state)
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
+/* A host that launches `idle_ns` after 8 ms of work of which the launches came before the capture:
+ * whether it waited for that work. */
+static bool first_call_waits(int64_t idle_ns, bool busy)
+{
+    struct inq_shard shard;
+    struct inq_trace_graph g;
+    made_shard(&shard, "a", 0, 1);
+    made_kernel(&shard, "gemm", 7, 1000000, 1000000, INQ_TIME_NONE, INQ_NONE);
+    made_kernel(&shard, "gemm", 7, 2000000, 8000000, INQ_TIME_NONE, INQ_NONE);
+    if (busy) {
+        made_kernel(&shard, "copy", 9, 2000000, 20000000, INQ_TIME_NONE, INQ_NONE);
+    }
+    for (int64_t i = 0; i < 4; i++) {
+        int64_t call_ns = 10000000 + idle_ns + i * 200000;
+        made_kernel(&shard, "gemm", 7, call_ns + 10000, 100000, call_ns, INQ_NONE);
+    }
+    struct inq_run *run = made_run(&shard, 1, false);
+    assert_int_equal(inq_trace_graph_make(run->traces[0], INQ_NONE, &g, NULL), INQ_OK);
+    bool waits = false;
+    for (size_t i = 0; i < g.graph->n_ops; i++) {
+        for (uint32_t d = g.graph->dep_start[i]; d < g.graph->dep_start[i + 1]; d++) {
+            waits = waits || (g.ops[i].host && !g.ops[g.graph->deps[d]].host);
+        }
+    }
+    inq_trace_graph_release(&g);
+    inq_run_free(run);
+    return waits;
+}
+
+/* Silent for 8 ms and what comes on top: a quarter of that is 8/3 ms. */
+static void host__first_call_after_a_wait_that_began_before_the_capture(void **state)
+{
+    (void)state;
+    assert_true(first_call_waits(300000, false));
+    assert_true(first_call_waits(2666666, false));
+    assert_false(first_call_waits(2666668, false));
+    assert_false(first_call_waits(300000, true));
+}
+
 /* Host calls in the graph of 40 kernels in a row, launched `lead_ns` before their starts and every
  * `more_ns` earlier than that. */
 static size_t host_ops(int64_t lead_ns, int64_t more_ns)
@@ -380,6 +419,7 @@ int main(void)
         cmocka_unit_test(path__segments_past_the_most_are_counted),
         cmocka_unit_test(replay__gives_recorded_runs_back),
         cmocka_unit_test(host__in_step_with_its_gpu_paces_nothing),
+        cmocka_unit_test(host__first_call_after_a_wait_that_began_before_the_capture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,6 +122,36 @@ static void severity__of_a_class_follows_what_is_usual_for_it(void **state)
     assert_int_equal(severity_beside(0, INQ_ACCOUNT_COPY, 7000), INQ_SEVERITY_MEDIUM);
 }
 
+/* What is said of 4,000 ns not covered, of which in `unsplit_ns` waiting and transfer are not
+ * separable. */
+static void expect_exposed(int64_t unsplit_ns, const char *title, enum inq_confidence confidence)
+{
+    struct judged j = {0};
+    j.account.class_ns[INQ_ACCOUNT_COMPUTE] = 1;
+    j.account.class_ns[INQ_ACCOUNT_TRANSFER] = 4000 - unsplit_ns;
+    j.account.class_ns[INQ_ACCOUNT_COMM] = unsplit_ns;
+    judge(&j);
+    assert_int_equal(j.findings.n, 1);
+    assert_string_equal(j.findings.at[0].title, title);
+    assert_int_equal(j.findings.at[0].confidence, confidence);
+    bool without = strstr(j.findings.at[0].detail, "without waiting for other ranks") != NULL;
+    assert_int_equal(without, strstr(title, "transfers") != NULL);
+    forget(&j);
+}
+
+static void exposed__is_called_transfer_where_it_is(void **state)
+{
+    (void)state;
+    static const char transfers[] = "40 % of the time: transfers not covered by compute";
+    static const char comm[] = "40 % of the time: communication not covered by compute";
+    expect_exposed(0, transfers, INQ_CONFIDENCE_ESTABLISHED);
+    expect_exposed(200, transfers, INQ_CONFIDENCE_ESTABLISHED);
+    expect_exposed(201, comm, INQ_CONFIDENCE_SUPPORTED);
+    expect_exposed(2000, comm, INQ_CONFIDENCE_SUPPORTED);
+    expect_exposed(2001, comm, INQ_CONFIDENCE_HYPOTHESIS);
+    expect_exposed(4000, comm, INQ_CONFIDENCE_HYPOTHESIS);
+}
+
 /* Steps of which the last one takes `ns`, the others differ by `spread_ns` from one to the next.
  * Whether the last is out of line. */
 static bool is_out(size_t n, int64_t spread_ns, int64_t ns)
@@ -165,6 +195,7 @@ int main(void)
         cmocka_unit_test(severity__of_a_cost_follows_its_share_of_the_step),
         cmocka_unit_test(severity__of_a_cost_is_its_share_of_the_accounts_step_where_there_is_one),
         cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
+        cmocka_unit_test(exposed__is_called_transfer_where_it_is),
         cmocka_unit_test(severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma),
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verdict on waiting that no cause was found for: whom it names. */
+/* The verdict where no cause was found: whom it names, and how sure it is. */
 #include "analysis/findings/findings.h"
 #include "inquest/account.h"
 
@@ -62,10 +62,56 @@ static void unexplained__names_whom_most_of_it_is_for(void **state)
     assert_false(names_rank_3(498));
 }
 
+/* A run without findings of which `judged` of four ranks were judged in `steps` steps, and of whose
+ * step of 10,000 ns `comm_ns` are communication that cannot be parted. */
+static enum inq_confidence healthy(size_t judged, size_t steps, int64_t comm_ns,
+                                   const char *headline)
+{
+    struct inq_arena arena = {0};
+    struct inq_strtab names = {0};
+    struct inq_rank ranks[RANKS] = {
+        {.rank = 0, .events = {.n = 1}}, {.rank = 1}, {.rank = 2}, {.rank = 3}};
+    struct inq_blame blame = {.ranks_compared = judged, .steps_judged = steps};
+    struct inq_account account = {.t_ns = 10000,
+                                  .n_ranks = RANKS,
+                                  .ranks_judged = judged,
+                                  .steps_judged = steps,
+                                  .n_steps = steps,
+                                  .gains_problem = ""};
+    account.class_ns[INQ_ACCOUNT_COMPUTE] = 10000 - comm_ns;
+    account.class_ns[INQ_ACCOUNT_COMM] = comm_ns;
+    struct inq_trace trace = {.names = &names, .n_ranks = RANKS, .ranks = ranks};
+    struct inq_report report = {
+        .trace = &trace, .arena = &arena, .account = &account, .blame = &blame};
+    struct inq_findings findings = {.report = &report, .arena = &arena};
+    struct inq_verdict verdict = {0};
+
+    inq_verdict_make(&trace, &findings, &verdict);
+    assert_false(findings.no_memory);
+    assert_string_equal(verdict.cls, "healthy");
+    assert_int_equal(strncmp(verdict.headline, headline, strlen(headline)), 0);
+    inq_mem_free(findings.at);
+    inq_arena_release(&arena);
+    return verdict.confidence;
+}
+
+static void healthy__is_as_sure_as_what_was_seen(void **state)
+{
+    (void)state;
+    assert_int_equal(healthy(4, 3, 0, "No straggler: "), INQ_CONFIDENCE_ESTABLISHED);
+    assert_int_equal(healthy(4, 2, 0, "No straggler: "), INQ_CONFIDENCE_SUPPORTED);
+    assert_int_equal(healthy(3, 3, 0, "No straggler among 3 of 4 ranks: "),
+                     INQ_CONFIDENCE_SUPPORTED);
+    /* 3 % of waiting are in every run */
+    assert_int_equal(healthy(4, 3, 300, "No straggler: "), INQ_CONFIDENCE_ESTABLISHED);
+    assert_int_equal(healthy(4, 3, 301, "No straggler: "), INQ_CONFIDENCE_HYPOTHESIS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unexplained__names_whom_most_of_it_is_for),
+        cmocka_unit_test(healthy__is_as_sure_as_what_was_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

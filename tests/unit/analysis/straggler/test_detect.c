@@ -510,6 +510,30 @@ static void detect__slow_gpu_beside_a_missing_rank(void **state)
     test_synth_close(&t);
 }
 
+/* Windows open and close anywhere; hosts are steps ahead of their GPUs, so that launches of the
+ * first steps are lacking, or wait for them in a call that began before the window. */
+static void detect__cost_in_cut_windows_of_hosts_that_run_ahead(void **state)
+{
+    (void)state;
+    expect_cost("dp=8,layers=4,steps=8,gpus_per_host=4,clock=20ms,args=seq,gz=0,cpu_ops=0,sync=0,"
+                "seed=33042,window=ragged,fault=more_work:rank=3:factor=1.3:mode=count",
+                4);
+    expect_cost("dp=4,layers=4,steps=8,drift=50,gz=0,cpu_ops=0,sync=4,seed=34030,window=ragged,"
+                "fault=low_clock:rank=0:factor=1.3",
+                4);
+    expect_cost("dp=1,pp=3,chunks=2,layers=6,micro_batches=3,steps=5,p2p=args,labels=1,ts=abs,"
+                "gz=0,cpu_ops=0,sync=4,seed=22029,window=ragged,fault=slow_gpu:rank=2:factor=1.3",
+                4);
+}
+
+static void detect__nothing_in_cut_windows(void **state)
+{
+    (void)state;
+    expect("dp=3,tp=4,layers=4,micro_batches=4,sharded=1,steps=3,gz=0,cpu_ops=0,sync=4,seed=31007,"
+           "window=ragged",
+           "healthy");
+}
+
 static void detect__nothing_in_healthy_runs(void **state)
 {
     (void)state;
@@ -548,6 +572,8 @@ int main(void)
         cmocka_unit_test(detect__slow_gpu_whose_only_peer_pauses),
         cmocka_unit_test(detect__host_behind_a_slower_gpu),
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
+        cmocka_unit_test(detect__cost_in_cut_windows_of_hosts_that_run_ahead),
+        cmocka_unit_test(detect__nothing_in_cut_windows),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };
 

@@ -92,14 +92,16 @@ static int64_t usual_stretch(const struct inq_repairing *x, const struct inq_str
 
 /* Stretches with more or fewer kernels than is usual take what is usual; the rest of the step is
  * scaled by one factor, so that the rank comes down to `target` of `own`. */
-static void share_out(const struct inq_repairing *x, struct inq_stretches *t, size_t place,
+static void share_out(struct inq_repairing *x, struct inq_stretches *t, size_t place,
                       int64_t own_ns, int64_t target_ns, int64_t *space)
 {
+    bool known = false;
     int64_t rest_ns = own_ns;
     int64_t rest_target_ns = target_ns;
     for (size_t i = t->start[place]; i < t->start[place + 1]; i++) {
         uint32_t kernels = 0;
         int64_t ns = usual_stretch(x, t, place, i - t->start[place], space, &kernels);
+        known = known || ns >= 0;
         bool differs = ns >= 0 && kernels != t->at[i].kernels && t->at[i].compute_ns > 0;
         t->at[i].factor = differs ? (double)ns / (double)t->at[i].compute_ns : -1.0;
         rest_ns -= differs ? t->at[i].compute_ns : 0;
@@ -111,6 +113,7 @@ static void share_out(const struct inq_repairing *x, struct inq_stretches *t, si
     for (size_t i = t->start[place]; i < t->start[place + 1]; i++) {
         t->at[i].factor = t->at[i].factor < 0.0 ? factor : t->at[i].factor;
     }
+    x->spread = x->spread || !known;
 }
 
 static void set_factor(struct inq_stretches *t, size_t place, double factor)
@@ -394,8 +397,8 @@ static int repair_links(struct inq_repairing *x, const struct inq_repair *repair
 
 /* ---- one repair ------------------------------------------------------------------------------ */
 
-int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair, bool *applies,
-                     int64_t *removed_ns, struct inq_err *err)
+int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
+                     struct inq_gain *gain, struct inq_err *err)
 {
     struct inq_repairing x = {.study = study,
                               .run = &study->run,
@@ -426,7 +429,8 @@ int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair, b
         code = inq_repair_evenly(&x, repair->kind, err);
         break;
     }
-    *applies = *applies || x.applies;
-    *removed_ns += x.removed_ns;
+    gain->applies = gain->applies || x.applies;
+    gain->spread = gain->spread || x.spread;
+    gain->removed_ns += x.removed_ns;
     return code;
 }

@@ -12,7 +12,7 @@ struct inq_repairing {
     struct inq_rerun *run;
     size_t n_ops, n_ranks, n_steps;
     int64_t removed_ns;
-    bool applies;
+    bool applies, spread; /* as in struct inq_gain */
 };
 
 /* Whether op `i` is GPU work of this class in a judged step. */

@@ -56,6 +56,7 @@ struct inq_repair {
 /* Means per judged step. */
 struct inq_gain {
     bool applies;            /* there was something to repair */
+    bool spread;             /* evenly over steps of which it is not known where they lost it */
     int64_t gain_ns;         /* simulated base - simulated with the repairs */
     int64_t low_ns, high_ns; /* 95 % of it, by bootstrap over the steps; INQ_TIME_NONE: too few */
     int64_t removed_ns;      /* of ops, over all ranks: what the repairs took away */
@@ -105,8 +106,8 @@ static inline const struct inq_cell *inq_study_cell(const struct inq_study *stud
     return inq_cell_at(cells, rank, first + ordinal);
 }
 
-/* repair.c: applies one repair to study->run; *removed adds what it took away. */
-int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair, bool *applies,
-                     int64_t *removed_ns, struct inq_err *err);
+/* repair.c: applies one repair to study->run, and adds to *gain what it did. */
+int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
+                     struct inq_gain *gain, struct inq_err *err);
 
 #endif

@@ -10,6 +10,7 @@ void inq_stretches_release(struct inq_stretches *t)
     inq_mem_free(t->call);
     inq_mem_free(t->at);
     inq_mem_free(t->blind);
+    inq_mem_free(t->of);
     *t = (struct inq_stretches){0};
 }
 
@@ -21,6 +22,9 @@ static uint32_t call_of(const struct inq_repairing *x, size_t op)
 
 size_t inq_stretch_of(const struct inq_repairing *x, const struct inq_stretches *t, size_t op)
 {
+    if (t->of[op] != INQ_NONE) {
+        return t->of[op];
+    }
     uint32_t call = call_of(x, op);
     size_t place = inq_repairing_place(x, op);
     size_t low = t->start[place];
@@ -65,6 +69,94 @@ static int sort_calls(const struct inq_repairing *x, struct inq_stretches *t, st
     return code;
 }
 
+/* ---- steps without launches ------------------------------------------------------------------ */
+
+/* Compute of each place in the order of its rank's lanes: op[start[place]] on. */
+struct orders {
+    size_t *start; /* [n_places + 1] */
+    uint32_t *op;
+};
+
+static int compare_rows(const void *a, const void *b, void *ctx)
+{
+    const struct inq_trace_op *ops = ctx;
+    uint32_t x = ops[*(const uint32_t *)a].row;
+    uint32_t y = ops[*(const uint32_t *)b].row;
+    return (x > y) - (x < y);
+}
+
+static int find_orders(const struct inq_repairing *x, struct orders *o, struct inq_err *err)
+{
+    size_t n_places = x->n_ranks * x->n_steps;
+    o->start = inq_mem_zalloc(n_places + 2, sizeof *o->start);
+    o->op = inq_mem_alloc((x->n_ops + 1) * sizeof *o->op);
+    if (o->start == NULL || o->op == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
+    }
+    for (size_t i = 0; i < x->n_ops; i++) {
+        if (inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
+            o->start[inq_repairing_place(x, i) + 2]++;
+        }
+    }
+    for (size_t k = 0; k < n_places; k++) {
+        o->start[k + 2] += o->start[k + 1];
+    }
+    for (size_t i = 0; i < x->n_ops; i++) {
+        if (inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
+            o->op[o->start[inq_repairing_place(x, i) + 1]++] = (uint32_t)i;
+        }
+    }
+    int code = INQ_OK;
+    for (size_t k = 0; code == INQ_OK && k < n_places; k++) {
+        code = inq_sort(o->op + o->start[k], o->start[k + 1] - o->start[k], sizeof *o->op,
+                        compare_rows, x->run->g.ops, err);
+    }
+    return code;
+}
+
+/* Another step of the rank that has as much work and all its launches; `place` itself: none. */
+static size_t find_like(const struct inq_repairing *x, const struct inq_stretches *t,
+                        const struct orders *o, size_t place)
+{
+    size_t first = place - place % x->n_steps;
+    for (size_t k = first; k < first + x->n_steps; k++) {
+        if (!t->blind[k] &&
+            o->start[k + 1] - o->start[k] == o->start[place + 1] - o->start[place] &&
+            t->start[k + 1] - t->start[k] == t->start[place + 1] - t->start[place]) {
+            return k;
+        }
+    }
+    return place;
+}
+
+/* A rank does the same work in each step: where launches are lacking, its kernels are in the
+ * stretches that they are in in a step of which all is known. */
+static int borrow(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
+{
+    struct orders o = {0};
+    size_t n_places = x->n_ranks * x->n_steps;
+    bool any = false;
+    for (size_t k = 0; k < n_places; k++) {
+        any = any || t->blind[k];
+    }
+    int code = any ? find_orders(x, &o, err) : INQ_OK;
+    for (size_t place = 0; any && code == INQ_OK && place < n_places; place++) {
+        size_t like = t->blind[place] ? find_like(x, t, &o, place) : place;
+        for (size_t i = 0; like != place && i < o.start[place + 1] - o.start[place]; i++) {
+            size_t k = inq_stretch_of(x, t, o.op[o.start[like] + i]) - t->start[like];
+            t->of[o.op[o.start[place] + i]] = (uint32_t)(t->start[place] + k);
+        }
+    }
+    for (size_t place = 0; any && code == INQ_OK && place < n_places; place++) {
+        size_t first = o.start[place];
+        bool has = first < o.start[place + 1];
+        t->blind[place] = t->blind[place] && (!has || t->of[o.op[first]] == INQ_NONE);
+    }
+    inq_mem_free(o.start);
+    inq_mem_free(o.op);
+    return code;
+}
+
 int inq_stretches_find(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
 {
     size_t n_places = x->n_ranks * x->n_steps;
@@ -89,7 +181,17 @@ int inq_stretches_find(const struct inq_repairing *x, struct inq_stretches *t, s
     if (t->call == NULL || t->at == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
     }
+    t->of = inq_mem_alloc((x->n_ops + 1) * sizeof *t->of);
+    if (t->of == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
+    }
+    for (size_t i = 0; i < x->n_ops; i++) {
+        t->of[i] = INQ_NONE;
+    }
     int code = sort_calls(x, t, err);
+    if (code == INQ_OK) {
+        code = borrow(x, t, err);
+    }
     for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
         if (inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
             struct inq_stretch *at = &t->at[inq_stretch_of(x, t, i)];

@@ -17,7 +17,8 @@ struct inq_stretches {
     size_t *start;  /* [n_ranks * n_steps + 1] first stretch of each rank's step */
     uint32_t *call; /* by stretch: of the communication that ends it; UINT32_MAX: the step does */
     struct inq_stretch *at;
-    bool *blind; /* [n_ranks * n_steps] some work's launch was not recorded: nor is its stretch */
+    bool *blind;  /* [n_ranks * n_steps] some work's launch was not recorded: nor is its stretch */
+    uint32_t *of; /* [n_ops] stretch of compute, INQ_NONE: by its launch */
 };
 
 /* Fails with INQ_NOMEM; release it on failure too. */

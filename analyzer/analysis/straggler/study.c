@@ -138,11 +138,10 @@ int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, si
     *gain = (struct inq_gain){.low_ns = INQ_TIME_NONE, .high_ns = INQ_TIME_NONE};
     inq_rerun_reset(&study->run);
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
-        int64_t removed_ns = 0;
-        code = inq_repair_apply(study, &repairs[i], &gain->applies, &removed_ns, err);
-        gain->removed_ns += removed_ns;
+        int64_t before_ns = gain->removed_ns;
+        code = inq_repair_apply(study, &repairs[i], gain, err);
         if (repairs[i].kind == INQ_REPAIR_PAUSES) { /* every rank still has its own */
-            kept_ns += removed_ns / (int64_t)(study->trace->n_ranks * n_steps);
+            kept_ns += (gain->removed_ns - before_ns) / (int64_t)(study->trace->n_ranks * n_steps);
         }
     }
     if (code != INQ_OK || !gain->applies) {

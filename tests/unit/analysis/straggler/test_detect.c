@@ -524,6 +524,25 @@ static void detect__cost_in_cut_windows_of_hosts_that_run_ahead(void **state)
     expect_cost("dp=1,pp=3,chunks=2,layers=6,micro_batches=3,steps=5,p2p=args,labels=1,ts=abs,"
                 "gz=0,cpu_ops=0,sync=4,seed=22029,window=ragged,fault=slow_gpu:rank=2:factor=1.3",
                 4);
+    /* the steps without launches lose their time where the others do */
+    expect_cost("dp=1,tp=4,layers=6,steps=8,gz=0,cpu_ops=0,sync=4,seed=3,window=ragged,"
+                "fault=more_work:rank=2:factor=1.3:mode=count",
+                4);
+}
+
+/* Where no launch of a rank is recorded, nobody knows in which part of its steps it lost the time:
+ * what taking it away evenly gains is not established. */
+static void detect__work_of_which_no_launch_is_known(void **state)
+{
+    (void)state;
+    static const char spec[] = "dp=2,tp=4,layers=6,steps=8,gz=0,sync=0,seed=41037,window=ragged,"
+                               "fault=more_work:rank=0:factor=1.3:mode=count";
+    struct test_synth t = test_synth_open(spec, NULL);
+
+    assert_string_equal(t.report->verdict.cls, "more_work");
+    assert_int_equal(t.report->findings[0].ranks[0], 0);
+    assert_int_equal(t.report->verdict.confidence, INQ_CONFIDENCE_SUPPORTED);
+    test_synth_close(&t);
 }
 
 static void detect__nothing_in_cut_windows(void **state)
@@ -573,6 +592,7 @@ int main(void)
         cmocka_unit_test(detect__host_behind_a_slower_gpu),
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
         cmocka_unit_test(detect__cost_in_cut_windows_of_hosts_that_run_ahead),
+        cmocka_unit_test(detect__work_of_which_no_launch_is_known),
         cmocka_unit_test(detect__nothing_in_cut_windows),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

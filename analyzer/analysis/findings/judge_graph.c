@@ -262,6 +262,9 @@ static void judge_bubbles(struct inq_findings *f)
     if (finding->share >= SCHEDULE_LOW || p->microbatches < p->stages) {
         finding->severity = INQ_SEVERITY_LOW;
     }
+    if (!isfinite(p->bubble_ratio_theory)) { /* that its ops are what they seem is not confirmed */
+        finding->confidence = INQ_CONFIDENCE_SUPPORTED;
+    }
     finding->measured = inq_findings_text(f, "bubble ratio %.3f", p->bubble_ratio);
     finding->expected =
         isfinite(p->bubble_ratio_theory)

@@ -181,16 +181,29 @@ static int32_t place_in_line(const struct lines *lines, int32_t rank)
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
+/* Whether the job has groups of several, but not of all ranks: then not each rank is a stage. */
+static bool has_smaller_groups(const struct inq_trace *trace)
+{
+    for (uint32_t g = 0; g < trace->n_groups; g++) {
+        if (trace->groups[g].n_ranks > 1 && !is_of_all(trace, g)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The rank's place in the first group in which it sends or receives; -1: it does not. A kernel's
  * name alone says too little: an all-to-all is made of sends too. */
 static int32_t stage_by_p2p(const struct inq_trace *trace, const struct inq_rank *rank,
-                            const struct lines *lines)
+                            const struct lines *lines, bool smaller)
 {
     for (size_t c = 0; c < rank->n_comms; c++) {
         const struct inq_comm *comm = &rank->comms[c];
         if (is_p2p(comm) && comm->group < trace->n_groups) {
-            int32_t place = lines->n > 0 && is_of_all(trace, comm->group)
-                                ? place_in_line(lines, rank->rank)
+            bool of_all = is_of_all(trace, comm->group);
+            int32_t place = of_all && lines->n > 0 ? place_in_line(lines, rank->rank)
+                            : of_all && smaller
+                                ? -1
                                 : place_in_group(&trace->groups[comm->group], rank->rank);
             if (place >= 0) {
                 return place;
@@ -277,10 +290,11 @@ static int find_stages(const struct inq_trace *trace, int32_t *stage, struct inq
 {
     struct lines lines = {0};
     int code = find_lines(trace, &lines, err);
+    bool smaller = has_smaller_groups(trace);
 
     for (size_t r = 0; code == INQ_OK && r < trace->n_ranks; r++) {
         const struct inq_rank *rank = &trace->ranks[r];
-        stage[r] = rank->stage >= 0 ? rank->stage : stage_by_p2p(trace, rank, &lines);
+        stage[r] = rank->stage >= 0 ? rank->stage : stage_by_p2p(trace, rank, &lines, smaller);
     }
     lines_release(&lines);
     return code;

@@ -70,7 +70,9 @@ static void measure(struct shape *s)
         forwards += type == INQ_OP_FORWARD;
         s->has_weight = s->has_weight || type == INQ_OP_BACKWARD_WEIGHT;
     }
-    s->n_mb = (int)(forwards / t->n_stages / (t->two_way ? 1 : t->n_chunks));
+    /* to the nearest: a stage may lack one that was not recorded whole */
+    size_t of_one = t->n_stages * (t->two_way ? 1 : t->n_chunks);
+    s->n_mb = (int)((forwards + of_one / 2) / of_one);
     double per = (double)s->m->n_dp * (double)s->m->n_steps * (double)s->p * (double)s->n_mb;
     for (size_t i = 0; per > 0.0 && i < s->m->graph->n_ops; i++) {
         uint8_t type = s->m->graph->op[i].type;

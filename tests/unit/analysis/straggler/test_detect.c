@@ -530,6 +530,29 @@ static void detect__cost_in_cut_windows_of_hosts_that_run_ahead(void **state)
                 4);
 }
 
+/* Stages that talk in the group of all ranks, nobody says with whom: a rank's place among all is
+ * not its stage, and its peers are not alone in theirs. */
+static void detect__host_where_stages_talk_in_the_group_of_all(void **state)
+{
+    (void)state;
+    expect_cost("dp=2,tp=2,pp=2,steps=5,seed=21004,layers=4,micro_batches=2,p2p=args,"
+                "p2p_group=world,args=old,gz=0,fault=late_host:rank=6:delay=8ms:mode=step",
+                4);
+}
+
+/* A stage of which one forward was not told apart does not take a micro-batch from all. */
+static void detect__micro_batches_of_receives_posted_a_step_ahead(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=2,tp=2,pp=8,steps=3,gz=0,seed=42037,layers=8,micro_batches=8,p2p=args,early_recv=2,"
+        "args=old,cpu_ops=0,sync=4,gpus_per_host=2",
+        NULL);
+    assert_non_null(t.report->pipeline);
+    assert_int_equal(t.report->pipeline->microbatches, 8);
+    test_synth_close(&t);
+}
+
 /* Where no launch of a rank is recorded, nobody knows in which part of its steps it lost the time:
  * what taking it away evenly gains is not established. */
 static void detect__work_of_which_no_launch_is_known(void **state)
@@ -593,6 +616,8 @@ int main(void)
         cmocka_unit_test(detect__slow_gpu_beside_a_missing_rank),
         cmocka_unit_test(detect__cost_in_cut_windows_of_hosts_that_run_ahead),
         cmocka_unit_test(detect__work_of_which_no_launch_is_known),
+        cmocka_unit_test(detect__host_where_stages_talk_in_the_group_of_all),
+        cmocka_unit_test(detect__micro_batches_of_receives_posted_a_step_ahead),
         cmocka_unit_test(detect__nothing_in_cut_windows),
         cmocka_unit_test(detect__nothing_in_healthy_runs),
     };

@@ -140,11 +140,25 @@ static bool begins_anew(const char *p, const char *end)
     return colons;
 }
 
+/* A progress bar that goes back to its line's start ends what it had printed; a carriage return in
+ * front of a newline is the newline's. */
 static const char *line_end(const char *p, const char *hi)
 {
-    size_t n = (size_t)(hi - p) < MAX_LINE ? (size_t)(hi - p) : MAX_LINE;
-    const char *end = memchr(p, '\n', n);
-    return end != NULL ? end : p + n;
+    enum { AT_ONCE = 256 }; /* most lines are shorter; those of a progress bar are one long line */
+    const char *stop = p + ((size_t)(hi - p) < MAX_LINE ? (size_t)(hi - p) : MAX_LINE);
+    while (p < stop) {
+        size_t n = stop - p < AT_ONCE ? (size_t)(stop - p) : AT_ONCE;
+        const char *end = memchr(p, '\n', n);
+        const char *back = memchr(p, '\r', end != NULL ? (size_t)(end - p) : n);
+        if (back != NULL && back + 1 < hi && back[1] != '\n') {
+            return back;
+        }
+        if (end != NULL) {
+            return end;
+        }
+        p = back != NULL ? back + 1 : p + n;
+    }
+    return stop;
 }
 
 /* Of a line that several ranks wrote into, the part around `at`: from the last tag of a rank in
@@ -179,7 +193,7 @@ void inq_log_line_around(struct inq_log_line *line, const char *lo, const char *
     }
     *line = (struct inq_log_line){.lo = lo, .hi = hi, .outer = start, .start = start, .at = at};
     line->end = line_end(at, hi);
-    line->cut = line->end < hi && *line->end != '\n';
+    line->cut = line->end < hi && *line->end != '\n' && *line->end != '\r';
     line->more = line->end;
     for (int i = 0; i < MAX_LINES && line->more < hi && *line->more == '\n'; i++) {
         const char *next = line->more + 1;

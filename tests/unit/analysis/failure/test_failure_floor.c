@@ -57,6 +57,25 @@ static void floor__tells_any_line_of_error_severity(void **state)
     check(rows, sizeof rows / sizeof *rows);
 }
 
+/* A progress bar goes back to its line's start; what it prints next is no part of the message. */
+static void floor__progress_bars_share_the_line(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"behind an error", "unknown", "", "flux capacitor is empty\"",
+         TEST_LOG_STEPS "\rtraining:  41%|####      | 41/100\r[ERROR] flux capacitor is empty"
+                        "\rtraining:  42%|####      | 42/100\n"},
+        {"behind an exception", "application_error", "", "KeyError: 'tokens' at train.py:9 main",
+         TEST_LOG_STEPS "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n"
+                        "KeyError: 'tokens'\rtraining:  42%|####      | 42/100\n"},
+        {"lines that end as on Windows", "application_error", "",
+         "KeyError: 'tokens' at train.py:9 main",
+         TEST_LOG_STEPS "Traceback (most recent call last):\r\n  File \"train.py\", line 9, in "
+                        "main\r\nKeyError: 'tokens'\r\n"},
+    };
+    check(rows, sizeof rows / sizeof *rows);
+}
+
 /* A message may speak of what peers do; the exception is the process's own all the same. */
 static void floor__own_exceptions_are_not_denied(void **state)
 {
@@ -135,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(floor__tells_any_line_of_error_severity),
+        cmocka_unit_test(floor__progress_bars_share_the_line),
         cmocka_unit_test(floor__own_exceptions_are_not_denied),
         cmocka_unit_test(floor__is_quiet_where_the_run_went_on),
         cmocka_unit_test(floor__code_and_documents_are_no_logs),

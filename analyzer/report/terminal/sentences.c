@@ -253,14 +253,19 @@ const char *inq_say_numbers(const struct inq_view *view, const struct inq_findin
 {
     bool told = finding->detail != NULL && finding->detail[0] != '\0';
     const char *text = "";
-    if (finding->cost_ns_per_step >= 0) {
+    bool later = hides(view, finding);
+    bool titled = later && inq_severity_of(finding->share) == INQ_SEVERITY_INFO;
+    if (titled) { /* the title says what it costs later */
+        text = inq_say(view->arena, "repaired alone gains %s per step",
+                       inq_view_ns(view, finding->cost_ns_per_step));
+    } else if (finding->cost_ns_per_step >= 0) {
         text =
             inq_say(view->arena, "costs %s per step", inq_view_ns(view, finding->cost_ns_per_step));
         if (finding->share >= 0) {
             text = inq_say(view->arena, "%s (%.1f %%)", text, 100 * finding->share);
         }
     }
-    if (hides(view, finding)) {
+    if (later && !titled) {
         text = with_semicolon(view, text, inq_view_ns(view, finding->in_order_ns),
                               " per step once the costlier causes are repaired");
     }

@@ -81,8 +81,21 @@ function evidenceList(run, finding) {
     );
 }
 
+/* A cause that costs less of a step is for information. */
+const LEAST_SHARE = 0.01;
+
+/* What a finding costs per step; of one that hides behind costlier ones, which its title tells, once
+ * these are repaired. */
+function costOf(run, finding) {
+    const account = run.report.account;
+    const cause = account && account.causes.find((c) => c.id === finding.id);
+    const later = cause ? cause.gain_in_order_ns / account.t_ns : 0;
+    if (cause && finding.share < LEAST_SHARE && later >= LEAST_SHARE) return [sayNs(cause.gain_in_order_ns) + " per step", " \u00b7 " + sayPct(later), " \u00b7 after the costlier"];
+    return isNumber(finding.cost_ns_per_step) && [sayNs(finding.cost_ns_per_step) + " per step", isNumber(finding.share) && " \u00b7 " + sayPct(finding.share)];
+}
+
 function findingCard(run, finding, number) {
-    const cost = finding.cost_ns_per_step;
+    const cost = costOf(run, finding);
     return el(
         "li",
         { class: "card severity-" + finding.severity, id: "finding-" + number },
@@ -91,7 +104,7 @@ function findingCard(run, finding, number) {
             { class: "cardhead" },
             el("span", { class: "badge", "aria-hidden": "true" }, number),
             el("span", { class: "chip chip-" + finding.severity }, finding.severity),
-            isNumber(cost) && el("span", { class: "cost" }, sayNs(cost) + " per step", isNumber(finding.share) && " \u00b7 " + sayPct(finding.share))
+            cost && el("span", { class: "cost" }, cost)
         ),
         el("h3", null, run.report.verdict.headline === finding.title + "." ? "The verdict above" : finding.title),
         finding.advice && el("p", { class: "advice" }, el("b", null, "What to do. "), finding.advice),

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "inquest/account.h"
 #include "report/sections/table.h"
 #include "support_report.h"
 
@@ -77,6 +78,35 @@ static void text__says_what_it_leaves_out(void **state)
     assert_null(strstr(text, "not shown"));
     free(text);
     made_report_release(&made);
+}
+
+/* What is said of a cause that costs `alone_ns` of a step of 2 ms, and 200 us once those before it
+ * are repaired. */
+static void expect_numbers(int64_t alone_ns, const char *numbers)
+{
+    struct inq_report_options options = {.format = INQ_FORMAT_TEXT, .hidden = ~0U};
+    struct inq_account account = {.t_ns = 2000000, .gains_problem = ""};
+    struct made_report made;
+    made_report_fill(&made);
+    made.report.account = &account;
+    made.findings[0].cost_ns_per_step = alone_ns;
+    made.findings[0].share = (double)alone_ns / 2e6;
+    made.findings[0].in_order_ns = 200000;
+    char *text = made_report_write(&made, &options, 1);
+    assert_non_null(strstr(text, numbers));
+    free(text);
+    made_report_release(&made);
+}
+
+/* From 1 % of the step on a title says what its cause costs alone, below what it costs later. */
+static void text__a_cause_that_hides_says_each_cost_once(void **state)
+{
+    (void)state;
+    expect_numbers(19999, "\n     repaired alone gains 20.0 us per step; confidence: supported");
+    expect_numbers(20000,
+                   "\n     costs 20.0 us per step (1.0 %); 200 us per step once the costlier "
+                   "causes are repaired;\n     confidence: supported");
+    expect_numbers(190000, "\n     costs 190 us per step (9.5 %); confidence: supported");
 }
 
 static void text__is_plain_ascii_without_utf8(void **state)
@@ -261,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text__first_line_is_the_verdict),
         cmocka_unit_test(text__says_what_it_leaves_out),
+        cmocka_unit_test(text__a_cause_that_hides_says_each_cost_once),
         cmocka_unit_test(text__is_plain_ascii_without_utf8),
         cmocka_unit_test(text__no_input_acts_on_the_terminal),
         cmocka_unit_test(text__lines_fit_the_width),

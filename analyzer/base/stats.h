@@ -5,6 +5,9 @@
 
 #include "inquest/error.h"
 
+/* Sigma of a normal distribution over its median absolute deviation. */
+#define INQ_MAD_SIGMA 1.4826
+
 /* Median (of an even count the mean of the two middle values, rounded down). Reorders `values`.
  * 0 when n == 0. */
 int64_t inq_median_i64(int64_t *values, size_t n);

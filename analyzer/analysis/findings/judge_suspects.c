@@ -188,7 +188,7 @@ static const char *detail(struct inq_findings *f, const struct inq_suspect *susp
 {
     const char *waits = "";
 
-    if (suspect->waits > 0) {
+    if (suspect->waits > 0 && suspect->last_arrivals > 0) {
         bool all = suspect->last_arrivals == suspect->waits;
         const char *share =
             all ? "all" : inq_findings_text(f, "%" PRIu64 " of the", suspect->last_arrivals);

@@ -227,6 +227,38 @@ static int64_t usual_host(const struct inq_repairing *x, const int64_t *sums, ui
     return n > 0 ? inq_lower_median_i64(space, n) : -1;
 }
 
+static bool is_lone(const struct inq_repairing *x, size_t rank)
+{
+    size_t members = 0;
+    for (size_t r = 0; r < x->n_ranks; r++) {
+        members += x->study->roles.of[r] == x->study->roles.of[rank];
+    }
+    return members == 1;
+}
+
+static int64_t idle_at(const struct inq_repairing *x, size_t rank, size_t step)
+{
+    const struct inq_cell *cell = inq_study_cell(x->study, rank, step);
+    return cell->valid ? cell->host_ns + cell->other_ns : -1;
+}
+
+/* Host time of a rank without peers: hosts of other stages launch other work, so that only what its
+ * GPU idles longer than theirs is too much. */
+static int64_t usual_of_lone(const struct inq_repairing *x, int64_t sum_ns, size_t rank,
+                             size_t step, int64_t *space)
+{
+    size_t n = 0;
+    int64_t idle_ns = idle_at(x, rank, step);
+    for (size_t r = 0; r < x->n_ranks; r++) {
+        int64_t ns = idle_at(x, r, step);
+        if (r != rank && !x->study->chosen[r] && ns >= 0) {
+            space[n++] = ns;
+        }
+    }
+    int64_t more_ns = n > 0 && idle_ns >= 0 ? idle_ns - inq_lower_median_i64(space, n) : 0;
+    return more_ns > 0 ? sum_ns - more_ns : sum_ns;
+}
+
 /* The level to which the largest of `n` parts (ascending) are cut so that they sum to `target`. */
 static int64_t level_of(const int64_t *part, size_t n, int64_t target)
 {
@@ -286,10 +318,12 @@ static void find_levels(struct inq_repairing *x, const int64_t *sums, const size
                         const int64_t *part, int64_t *level, int64_t *space)
 {
     for (size_t r = 0; r < x->n_ranks; r++) {
+        bool lone = x->study->chosen[r] && is_lone(x, r);
         for (size_t s = 0; s < x->n_steps; s++) {
             size_t k = r * x->n_steps + s;
-            int64_t target =
-                x->study->chosen[r] ? usual_host(x, sums, x->study->roles.of[r], s, space) : -1;
+            int64_t target = !x->study->chosen[r] ? -1
+                             : lone               ? usual_of_lone(x, sums[k], r, s, space)
+                                    : usual_host(x, sums, x->study->roles.of[r], s, space);
             level[k] = target >= 0 && target < sums[k]
                            ? level_of(part + start[k], start[k + 1] - start[k], target)
                            : INT64_MAX;

@@ -23,6 +23,11 @@ struct inq_inquiry {
 int inq_suspects_of_delay(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
                           struct inq_suspect *suspects, size_t *n, struct inq_err *err);
 
+/* Appends late hosts of ranks that are alone in their role, against each other; `suspects` has room
+ * for one per rank (lone_hosts.c). Fails with INQ_NOMEM. */
+int inq_suspects_of_lone_hosts(const struct inq_inquiry *inquiry, struct inq_suspect *suspects,
+                               size_t *n, struct inq_err *err);
+
 /* Appends the hosts that pause in turn, none of them often enough to stand out; `suspects` has room
  * for one more. Fails with INQ_NOMEM. */
 int inq_suspects_of_pauses(const struct inq_inquiry *inquiry, struct inq_suspect *suspects,

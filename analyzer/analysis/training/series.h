@@ -14,8 +14,6 @@ enum {
     INQ_TRAINING_TO_END = 5
 };
 
-#define INQ_MAD_SIGMA 1.4826 /* of a normal distribution */
-
 /* Rows [first, end) of one attempt; `past` of them lead to it and were printed before. */
 struct inq_training_span {
     size_t n, past;

@@ -156,12 +156,12 @@ static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
         const char *spec;
         int64_t percent;
     } faults[] = {
-        {"dp=1,pp=4,layers=8,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=step:every=2:delay="
+        {"dp=1,pp=4,layers=8,steps=8,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=step:every=2:delay="
          "9ms",
-         10},
-        {"dp=1,pp=4,layers=8,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:every=2:delay="
+         16}, /* 3 of the 7 judged steps; the truth has 4 of 8 */
+        {"dp=1,pp=4,layers=8,steps=8,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:every=2:delay="
          "9ms",
-         10},
+         16},
         {"dp=2,pp=4,layers=8,steps=6,gz=0,cpu_ops=0,fault=late_host:rank=3:mode=step:every=2:delay="
          "9ms",
          25},
@@ -170,7 +170,7 @@ static void detect__host_that_is_late_now_and_then_in_a_pipeline(void **state)
          25}, /* 2 of the 5 judged steps; the truth has 3 of 6 */
         /* a pause within an op is not one in front of it */
         {"dp=1,pp=4,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=2:mode=gc:delay=9ms", 20},
-        {"dp=1,pp=4,layers=8,calls=0,steps=4,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=gc:every=2:"
+        {"dp=1,pp=4,layers=8,calls=0,steps=8,gz=0,cpu_ops=0,fault=late_host:rank=0:mode=gc:every=2:"
          "delay=9ms",
          20},
         {"dp=2,pp=4,p2p=bare,layers=8,gz=0,cpu_ops=0,fault=late_host:rank=1:mode=gc:every=2:delay="
@@ -540,6 +540,28 @@ static void detect__host_where_stages_talk_in_the_group_of_all(void **state)
                 4);
 }
 
+/* The stages of one replica have no peers, but their hosts do much the same: three tell which is
+ * late, by how much, and in which steps. */
+static void detect__late_host_among_stages_of_one_replica(void **state)
+{
+    (void)state;
+    expect_cost("dp=1,pp=3,layers=3,micro_batches=3,steps=8,early_recv=1,p2p_group=world,clock=1ms,"
+                "drift=20,seed=51010,gz=0,fault=late_host:rank=0:delay=8ms:mode=step",
+                3);
+    expect_cost("dp=1,pp=8,layers=8,micro_batches=16,p2p=args,early_recv=1,seed=21015,cpu_ops=0,"
+                "labels=1,gz=0,fault=late_host:rank=4:delay=8ms:mode=step",
+                3);
+    struct test_synth t =
+        test_synth_open("dp=1,pp=3,layers=3,micro_batches=3,steps=8,early_recv=1,gz=0,cpu_ops=0,"
+                        "seed=5,fault=late_host:rank=0:delay=8ms:mode=pause:every=4",
+                        NULL);
+    const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
+    assert_non_null(strstr(host->title, "Rank 0's host launches 8.05 ms late in 1 of 7 steps"));
+    test_synth_close(&t);
+    expect("dp=1,pp=8,layers=8,micro_batches=8,steps=8,early_recv=1,gz=0,cpu_ops=0,seed=6",
+           "healthy");
+}
+
 /* A stage of which one forward was not told apart does not take a micro-batch from all. */
 static void detect__micro_batches_of_receives_posted_a_step_ahead(void **state)
 {
@@ -617,6 +639,7 @@ int main(void)
         cmocka_unit_test(detect__cost_in_cut_windows_of_hosts_that_run_ahead),
         cmocka_unit_test(detect__work_of_which_no_launch_is_known),
         cmocka_unit_test(detect__host_where_stages_talk_in_the_group_of_all),
+        cmocka_unit_test(detect__late_host_among_stages_of_one_replica),
         cmocka_unit_test(detect__micro_batches_of_receives_posted_a_step_ahead),
         cmocka_unit_test(detect__nothing_in_cut_windows),
         cmocka_unit_test(detect__nothing_in_healthy_runs),

@@ -24,6 +24,12 @@ int64_t inq_lower_median_i64(int64_t *values, size_t n)
     return n > 0 ? values[(n - 1) / 2] : 0;
 }
 
+int64_t inq_lower_median_of_others_i64(const int64_t *sorted, size_t n, int64_t own)
+{
+    size_t middle = (n - 2) / 2;
+    return sorted[middle] < own ? sorted[middle] : sorted[middle + 1];
+}
+
 double inq_quantile(double *values, size_t n, double q)
 {
     if (n == 0) {

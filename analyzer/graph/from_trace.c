@@ -455,6 +455,15 @@ static bool is_busy(const struct rank_part *p, int64_t at)
     return false;
 }
 
+/* The work that a call which waits for the GPU, until `end`, waited for; INQ_NONE: none. */
+static uint32_t synced_with(const struct rank_part *p, uint32_t call, int64_t end)
+{
+    const struct inq_events *e = &p->rank->events;
+    uint32_t work = last_ended(p, end);
+    bool later = work != INQ_NONE && e->start_ns[work] + e->dur_ns[work] > call_start(p, call);
+    return later ? work : INQ_NONE;
+}
+
 /* A capture that opens while the host waits for its GPU has no call that says so: the work that the
  * rank's first call seems to have waited for; INQ_NONE: none. */
 static uint32_t waited_for(const struct rank_part *p, uint32_t first_call)
@@ -484,19 +493,13 @@ static int connect_calls(struct make *m, struct rank_part *p, struct inq_err *er
             m->end_ns[p->call_id[before]] <= call_start(p, i)) {
             code = inq_graph_add_inferred(m->b, p->call_id[before], id, err);
         }
-        if (before == INQ_NONE && !m->ops[id].sync) {
-            uint32_t work = waited_for(p, i);
-            code = work != INQ_NONE ? inq_graph_add_inferred(m->b, p->event_id[work], id, err)
-                                    : INQ_OK;
+        uint32_t work = m->ops[id].sync      ? synced_with(p, i, m->end_ns[id])
+                        : before == INQ_NONE ? waited_for(p, i)
+                                             : INQ_NONE;
+        if (code == INQ_OK && work != INQ_NONE) {
+            code = inq_graph_add_inferred(m->b, p->event_id[work], id, err);
         }
         before = i;
-        uint32_t work = m->ops[id].sync ? last_ended(p, m->end_ns[id]) : INQ_NONE;
-        if (code == INQ_OK && work != INQ_NONE) {
-            const struct inq_events *e = &p->rank->events;
-            if (e->start_ns[work] + e->dur_ns[work] > call_start(p, i)) {
-                code = inq_graph_add_inferred(m->b, p->event_id[work], id, err);
-            }
-        }
     }
     return code;
 }

@@ -315,7 +315,6 @@ static int part_rank(struct collection *c, struct inq_map *index, const uint8_t 
     int code = INQ_OK;
     for (size_t i = 0; i < g->n && code == INQ_OK; i++) {
         uint32_t *channel = &g->rows[i].channel;
-        *channel = g->global[*channel];
         struct inq_channel own = rows->channels[*channel];
         if (order[*channel] == NO_ORDER && own.from < 0 && own.bare == 0) {
             own.family = g->rows[i].family + 1U;
@@ -331,17 +330,30 @@ static int part_channels(struct collection *c, struct inq_map *index, struct inq
     size_t n_ranks = c->rows->n_ranks;
     uint8_t *order = inq_mem_zalloc(c->rows->n_channels + 1, sizeof *order);
     int code = order == NULL ? inq_err_set(err, INQ_NOMEM, "out of memory for channels") : INQ_OK;
+    bool any = false;
     for (size_t r = 0; code == INQ_OK && r < n_ranks; r++) {
         const struct gathering *g = &c->ranks[r];
         for (size_t i = 0; i < g->n_channels; i++) {
             order[g->global[i]] |= g->order[i];
+            any = any || order[g->global[i]] == NO_ORDER;
         }
     }
-    for (size_t r = 0; code == INQ_OK && r < n_ranks; r++) {
+    for (size_t r = 0; any && code == INQ_OK && r < n_ranks; r++) {
         code = part_rank(c, index, order, r, err);
     }
     inq_mem_free(order);
     return code;
+}
+
+/* From the rank's own numbers of channels to those of all. */
+static int renumber_rank(void *ctx, size_t r, struct inq_err *err)
+{
+    (void)err;
+    struct gathering *g = &((struct collection *)ctx)->ranks[r];
+    for (size_t i = 0; i < g->n; i++) {
+        g->rows[i].channel = g->global[g->rows[i].channel];
+    }
+    return INQ_OK;
 }
 
 static int64_t launch_of(const struct inq_rank *rank, const struct inq_comm_row *row)
@@ -528,6 +540,9 @@ static int collect(struct collection *c, int jobs, struct inq_err *err)
     }
     if (code == INQ_OK) {
         code = join_pairs(c, &index, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_par_for(rows->n_ranks, jobs, renumber_rank, c, err);
     }
     if (code == INQ_OK) {
         code = part_channels(c, &index, err);

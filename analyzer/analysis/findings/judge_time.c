@@ -73,22 +73,19 @@ static const char *causes_of(struct inq_findings *f)
     return text;
 }
 
-/* Ranks alone, cut windows, members without a file: their waiting is in what was measured. */
-static void say_unsplit(struct inq_findings *f, struct inq_finding *finding, int64_t ns,
-                        const char *causes)
+/* Ranks alone, cut windows, members without a file: waiting is in what was measured then. How that
+ * limits what is said. */
+static const char *say_unsplit(struct inq_findings *f, struct inq_finding *finding, int64_t ns)
 {
     int64_t unsplit_ns = f->report->account->class_ns[INQ_ACCOUNT_COMM];
-    const char *part = unsplit_ns < ns ? inq_findings_time(f, unsplit_ns) : "all";
 
-    finding->title = inq_findings_text(f, "%s of the time: communication not covered by compute",
-                                       inq_findings_percent(f, finding->share));
-    finding->detail = inq_findings_text(
-        f, "Measured %s; in %s of it waiting for other ranks and transfer are not separable%s%s.",
-        finding->measured, part, causes[0] ? "; part of it may be due to " : "", causes);
     finding->expected = "communication covered by compute";
     finding->confidence = (double)unsplit_ns > MOSTLY_UNSPLIT * (double)ns
                               ? INQ_CONFIDENCE_HYPOTHESIS
                               : INQ_CONFIDENCE_SUPPORTED;
+    return inq_findings_text(f,
+                             "; in %s of it waiting for other ranks and transfer are not separable",
+                             unsplit_ns < ns ? inq_findings_time(f, unsplit_ns) : "all");
 }
 
 static void judge_view(struct inq_findings *f, const struct view *view)
@@ -114,19 +111,19 @@ static void judge_view(struct inq_findings *f, const struct view *view)
         finding->severity = share >= view->medium ? INQ_SEVERITY_MEDIUM : INQ_SEVERITY_LOW;
     }
     const char *percent = inq_findings_percent(f, share);
-    finding->title = inq_findings_text(f, "%s of the time: %s", percent, view->title);
+    bool unsplit = view->too == INQ_ACCOUNT_COMM &&
+                   (double)a->class_ns[INQ_ACCOUNT_COMM] > LEAST_UNSPLIT * (double)ns;
+    finding->title =
+        inq_findings_text(f, "%s of the time: %s", percent,
+                          unsplit ? "communication not covered by compute" : view->title);
     finding->measured = inq_findings_text(f, "%s of the time, %s of a step of %s", percent,
                                           inq_findings_time(f, ns), inq_findings_time(f, a->t_ns));
     finding->expected = view->expected;
-    finding->detail =
-        inq_findings_text(f, "Measured %s, without waiting for other ranks%s%s.", finding->measured,
-                          causes[0] ? "; part of it may be due to " : "", causes);
+    const char *limits =
+        unsplit ? say_unsplit(f, finding, ns) : ", without waiting for other ranks";
+    finding->detail = inq_findings_text(f, "Measured %s%s%s%s.", finding->measured, limits,
+                                        causes[0] ? "; part of it may be due to " : "", causes);
     finding->advice = view->advice;
-    bool unsplit = (double)a->class_ns[INQ_ACCOUNT_COMM] > LEAST_UNSPLIT * (double)ns &&
-                   view->too != view->cls;
-    if (unsplit) {
-        say_unsplit(f, finding, ns, causes);
-    }
 }
 
 /* Lengths of the judged steps into `steps`; how many. */

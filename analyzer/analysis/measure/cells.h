@@ -40,6 +40,12 @@ static inline const struct inq_cell *inq_cell_at(const struct inq_cells *cells, 
     return &cells->at[rank * cells->n_steps + step];
 }
 
+/* The time in which the GPU had nothing to do and nobody to wait for; none in an op table. */
+static inline int64_t inq_cell_idle_ns(const struct inq_cells *cells, const struct inq_cell *cell)
+{
+    return cells->op_table ? 0 : cell->host_ns + cell->other_ns;
+}
+
 /* The time that the rank itself took, waiting for nobody: all but exposed communication and missing
  * input; in an op table also without what is idle. */
 static inline int64_t inq_cell_own_ns(const struct inq_cells *cells, const struct inq_cell *cell)

@@ -13,6 +13,7 @@ void inq_roles_release(struct inq_roles *roles)
 {
     inq_mem_free(roles->of);
     inq_mem_free(roles->stage);
+    inq_mem_free(roles->members);
     *roles = (struct inq_roles){0};
 }
 
@@ -262,6 +263,7 @@ static void number_roles(struct inq_roles *roles, const uint64_t *key, size_t n)
             like++;
         }
         roles->of[r] = like < r ? roles->of[like] : (uint32_t)roles->n++;
+        roles->members[roles->of[r]]++;
     }
 }
 
@@ -356,8 +358,9 @@ int inq_roles_find(const struct inq_trace *trace, const struct inq_op_model *mod
     *roles = (struct inq_roles){0};
     roles->of = inq_mem_zalloc(trace->n_ranks + 1, sizeof(*roles->of));
     roles->stage = inq_mem_zalloc(trace->n_ranks + 1, sizeof(*roles->stage));
+    roles->members = inq_mem_zalloc(trace->n_ranks + 1, sizeof(*roles->members));
     int code =
-        key && roles->of && roles->stage
+        key && roles->of && roles->stage && roles->members
             ? find_keys(trace, model, roles, key, err)
             : inq_err_set(err, INQ_NOMEM, "no memory for the roles of %zu ranks", trace->n_ranks);
     roles->pipeline = roles->n > 1;

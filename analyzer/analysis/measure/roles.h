@@ -6,8 +6,9 @@
 #include "graph/optable/optable.h"
 
 struct inq_roles {
-    uint32_t *of;   /* [n_ranks] role of each rank, 0 .. n - 1 */
-    int32_t *stage; /* [n_ranks, of which n are set] pipeline stage of each role; -1 unknown */
+    uint32_t *of;      /* [n_ranks] role of each rank, 0 .. n - 1 */
+    int32_t *stage;    /* [n_ranks, of which n are set] pipeline stage of each role; -1 unknown */
+    uint32_t *members; /* [n_ranks, of which n are set] ranks of each role */
     size_t n;
     bool pipeline; /* the roles are pipeline stages, or at least differ like such */
 };

@@ -165,9 +165,7 @@ static int collect(const struct inq_inquiry *q, const struct inq_links *links,
 
     if (code == INQ_OK && !q->cells->op_table) { /* of an op table, whatif knows more */
         code = inq_suspects_of_lone_hosts(q, blame->suspects, &blame->n_suspects, err);
-    }
-    if (code == INQ_OK && !q->cells->op_table) {
-        code = collect_imbalance(q, blame, err);
+        code = code == INQ_OK ? collect_imbalance(q, blame, err) : code;
         code = code == INQ_OK ? inq_suspects_of_pauses(q, blame->suspects, &blame->n_suspects, err)
                               : code;
     }

@@ -69,7 +69,7 @@ static int64_t part_of(const struct inq_cells *cells, const struct inq_cell *cel
     case COPY:
         return cell->copy_ns;
     case IDLE:
-        return cells->op_table ? 0 : cell->host_ns + cell->other_ns;
+        return inq_cell_idle_ns(cells, cell);
     case PARTS:
         break;
     }
@@ -80,11 +80,7 @@ static int64_t part_of(const struct inq_cells *cells, const struct inq_cell *cel
 static int64_t median_of_others(const struct sheet *sheet, int64_t own, bool aside)
 {
     size_t n = sheet->n_peers;
-    if (aside) {
-        return sheet->peers[(n - 1) / 2];
-    }
-    size_t middle = (n - 2) / 2;
-    return sheet->peers[middle] < own ? sheet->peers[middle] : sheet->peers[middle + 1];
+    return aside ? sheet->peers[(n - 1) / 2] : inq_lower_median_of_others_i64(sheet->peers, n, own);
 }
 
 /* Values of the ranks to compare with, ascending; of all when fewer than two are left. */

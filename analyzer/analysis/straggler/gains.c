@@ -169,8 +169,9 @@ static int gain_alone(struct gains *g, struct inq_suspect *suspect, struct inq_e
         suspect->steps_seen = gain.steps_seen;
         suspect->in_order_ns = 0;
         suspect->step_ns = inq_study_recorded_ns(g->study);
-        bool unsure = gain.spread && suspect->confidence > INQ_CONFIDENCE_SUPPORTED;
-        suspect->confidence = unsure ? INQ_CONFIDENCE_SUPPORTED : suspect->confidence;
+        if (gain.spread && suspect->confidence > INQ_CONFIDENCE_SUPPORTED) {
+            suspect->confidence = INQ_CONFIDENCE_SUPPORTED;
+        }
     }
     return code;
 }

@@ -22,58 +22,39 @@ struct lone {
     double *excess;           /* [n] scratch */
 };
 
-static int list_lone(struct lone *l, struct inq_err *err)
+static void list_lone(struct lone *l)
 {
     const struct inq_roles *roles = l->q->roles;
-    size_t n_ranks = l->q->trace->n_ranks;
-    size_t *members = inq_mem_zalloc(roles->n + 1, sizeof(*members));
-    if (!members) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for %zu roles", roles->n);
-    }
-    for (size_t r = 0; r < n_ranks; r++) {
-        members[roles->of[r]]++;
-    }
-    for (uint32_t r = 0; r < n_ranks; r++) {
-        if (members[roles->of[r]] == 1) {
+    for (uint32_t r = 0; r < l->q->trace->n_ranks; r++) {
+        if (roles->members[roles->of[r]] == 1) {
             l->ranks[l->n++] = r;
         }
     }
-    inq_mem_free(members);
-    return INQ_OK;
 }
 
-/* Lower median of what the others' GPUs idle in a step; -1: fewer than two have it whole. */
-static int64_t usual_idle(struct lone *l, size_t self, size_t step)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        const struct inq_cell *cell = inq_cell_at(l->q->cells, l->ranks[i], step);
-        if (i != self && cell->valid) {
-            l->idle_ns[n++] = cell->host_ns + cell->other_ns;
-        }
-    }
-    return n >= LEAST_LONE - 1 ? inq_lower_median_i64(l->idle_ns, n) : -1;
-}
-
-/* Means over the judged steps. */
-static void describe(struct lone *l, size_t i)
+/* Adds a step: each rank's GPU against the lower median of the others', where two others have it
+ * whole. */
+static void add_step(struct lone *l, size_t step)
 {
     const struct inq_cells *cells = l->q->cells;
-    struct inq_delay *d = &l->delays[i];
     double least_ns = INQ_STRAGGLER_COST_SHARE * l->q->delays->step_ns;
-
-    *d = (struct inq_delay){.rank = l->ranks[i],
-                            .role = l->q->roles->of[l->ranks[i]],
-                            .peers = l->n - 1,
-                            .usual = l->n - 1,
-                            .idles = true};
-    for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        const struct inq_cell *cell = inq_cell_at(cells, l->ranks[i], s);
-        int64_t usual_ns = cell->valid ? usual_idle(l, i, s) : -1;
-        if (usual_ns < 0) {
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct inq_cell *cell = inq_cell_at(cells, l->ranks[i], step);
+        if (cell->valid) {
+            l->idle_ns[n++] = inq_cell_idle_ns(cells, cell);
+        }
+    }
+    inq_sort_i64(l->idle_ns, n);
+    for (size_t i = 0; n >= LEAST_LONE && i < l->n; i++) {
+        const struct inq_cell *cell = inq_cell_at(cells, l->ranks[i], step);
+        struct inq_delay *d = &l->delays[i];
+        if (!cell->valid) {
             continue;
         }
-        double late_ns = (double)(cell->host_ns + cell->other_ns - usual_ns);
+        int64_t own_ns = inq_cell_idle_ns(cells, cell);
+        int64_t usual_ns = inq_lower_median_of_others_i64(l->idle_ns, n, own_ns);
+        double late_ns = (double)(own_ns - usual_ns);
         l->later[i] = l->later[i] || (d->steps > 0 && late_ns >= least_ns);
         d->steps++;
         d->step_ns += (double)(cell->end_ns - cell->start_ns);
@@ -82,7 +63,17 @@ static void describe(struct lone *l, size_t i)
         d->idle_seen += late_ns >= least_ns;
         d->idle_late_ns += late_ns >= least_ns ? late_ns : 0.0;
     }
+}
+
+/* Sums to means over the steps. */
+static void describe(struct lone *l, size_t i)
+{
+    struct inq_delay *d = &l->delays[i];
     double n = d->steps > 0 ? (double)d->steps : 1.0;
+    d->rank = l->ranks[i];
+    d->role = l->q->roles->of[d->rank];
+    d->peers = d->usual = l->n - 1;
+    d->idles = true;
     d->step_ns /= n;
     d->peers_idle_ns /= n;
     d->idle.ns /= n;
@@ -98,17 +89,17 @@ static bool is_late(struct lone *l, size_t i)
 {
     const struct inq_delay *d = &l->delays[i];
     size_t n = 0;
+    if (!l->later[i] || d->idle.ns < INQ_STRAGGLER_COST_SHARE * d->step_ns) {
+        return false;
+    }
     for (size_t k = 0; k < l->n; k++) {
         if (k != i && l->delays[k].steps > 0) {
             l->excess[n++] = l->delays[k].idle.ns;
         }
     }
-    if (n < LEAST_LONE - 1 || !l->later[i]) {
-        return false;
-    }
     double middle = inq_median(l->excess, n);
     double spread_ns = INQ_STRAGGLER_SIGMAS * INQ_MAD_SIGMA * inq_mad(l->excess, n, middle);
-    return d->idle.ns >= INQ_STRAGGLER_COST_SHARE * d->step_ns && d->idle.ns >= spread_ns;
+    return n >= LEAST_LONE - 1 && d->idle.ns >= spread_ns;
 }
 
 int inq_suspects_of_lone_hosts(const struct inq_inquiry *inquiry, struct inq_suspect *suspects,
@@ -124,13 +115,17 @@ int inq_suspects_of_lone_hosts(const struct inq_inquiry *inquiry, struct inq_sus
     int code = l.ranks && l.delays && l.later && l.idle_ns && l.excess
                    ? INQ_OK
                    : inq_err_set(err, INQ_NOMEM, "no memory for %zu hosts", room - 1);
-    if (code == INQ_OK && !inquiry->cells->one_step) {
-        code = list_lone(&l, err);
+    const struct inq_cells *cells = inquiry->cells;
+    if (code == INQ_OK && !cells->one_step) {
+        list_lone(&l);
     }
-    for (size_t i = 0; l.n >= LEAST_LONE && i < l.n; i++) {
+    for (size_t s = cells->first_step; l.n >= LEAST_LONE && s < cells->n_steps; s++) {
+        add_step(&l, s);
+    }
+    for (size_t i = 0; i < l.n; i++) {
         describe(&l, i);
     }
-    for (size_t i = 0; code == INQ_OK && l.n >= LEAST_LONE && i < l.n; i++) {
+    for (size_t i = 0; code == INQ_OK && i < l.n; i++) {
         if (is_late(&l, i)) {
             code = inq_suspects_of_delay(inquiry, &l.delays[i], suspects, n, err);
         }

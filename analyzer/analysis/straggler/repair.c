@@ -227,19 +227,10 @@ static int64_t usual_host(const struct inq_repairing *x, const int64_t *sums, ui
     return n > 0 ? inq_lower_median_i64(space, n) : -1;
 }
 
-static bool is_lone(const struct inq_repairing *x, size_t rank)
-{
-    size_t members = 0;
-    for (size_t r = 0; r < x->n_ranks; r++) {
-        members += x->study->roles.of[r] == x->study->roles.of[rank];
-    }
-    return members == 1;
-}
-
 static int64_t idle_at(const struct inq_repairing *x, size_t rank, size_t step)
 {
     const struct inq_cell *cell = inq_study_cell(x->study, rank, step);
-    return cell->valid ? cell->host_ns + cell->other_ns : -1;
+    return cell->valid ? inq_cell_idle_ns(&x->study->cells, cell) : -1;
 }
 
 /* Host time of a rank without peers: hosts of other stages launch other work, so that only what its
@@ -318,12 +309,13 @@ static void find_levels(struct inq_repairing *x, const int64_t *sums, const size
                         const int64_t *part, int64_t *level, int64_t *space)
 {
     for (size_t r = 0; r < x->n_ranks; r++) {
-        bool lone = x->study->chosen[r] && is_lone(x, r);
+        uint32_t role = x->study->roles.of[r];
+        bool lone = x->study->roles.members[role] == 1;
         for (size_t s = 0; s < x->n_steps; s++) {
             size_t k = r * x->n_steps + s;
             int64_t target = !x->study->chosen[r] ? -1
                              : lone               ? usual_of_lone(x, sums[k], r, s, space)
-                                    : usual_host(x, sums, x->study->roles.of[r], s, space);
+                                                  : usual_host(x, sums, role, s, space);
             level[k] = target >= 0 && target < sums[k]
                            ? level_of(part + start[k], start[k + 1] - start[k], target)
                            : INT64_MAX;

@@ -22,7 +22,7 @@ static uint32_t call_of(const struct inq_repairing *x, size_t op)
 
 size_t inq_stretch_of(const struct inq_repairing *x, const struct inq_stretches *t, size_t op)
 {
-    if (t->of[op] != INQ_NONE) {
+    if (t->of != NULL && t->of[op] != INQ_NONE) {
         return t->of[op];
     }
     uint32_t call = call_of(x, op);
@@ -134,23 +134,22 @@ static size_t find_like(const struct inq_repairing *x, const struct inq_stretche
 static int borrow(const struct inq_repairing *x, struct inq_stretches *t, struct inq_err *err)
 {
     struct orders o = {0};
-    size_t n_places = x->n_ranks * x->n_steps;
-    bool any = false;
-    for (size_t k = 0; k < n_places; k++) {
-        any = any || t->blind[k];
+    int code = find_orders(x, &o, err);
+    t->of = inq_mem_alloc((x->n_ops + 1) * sizeof *t->of);
+    if (code == INQ_OK && t->of == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
     }
-    int code = any ? find_orders(x, &o, err) : INQ_OK;
-    for (size_t place = 0; any && code == INQ_OK && place < n_places; place++) {
+    for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
+        t->of[i] = INQ_NONE;
+    }
+    for (size_t place = 0; code == INQ_OK && place < x->n_ranks * x->n_steps; place++) {
         size_t like = t->blind[place] ? find_like(x, t, &o, place) : place;
-        for (size_t i = 0; like != place && i < o.start[place + 1] - o.start[place]; i++) {
+        size_t n = like != place ? o.start[place + 1] - o.start[place] : 0;
+        for (size_t i = 0; i < n; i++) {
             size_t k = inq_stretch_of(x, t, o.op[o.start[like] + i]) - t->start[like];
             t->of[o.op[o.start[place] + i]] = (uint32_t)(t->start[place] + k);
         }
-    }
-    for (size_t place = 0; any && code == INQ_OK && place < n_places; place++) {
-        size_t first = o.start[place];
-        bool has = first < o.start[place + 1];
-        t->blind[place] = t->blind[place] && (!has || t->of[o.op[first]] == INQ_NONE);
+        t->blind[place] = t->blind[place] && n == 0;
     }
     inq_mem_free(o.start);
     inq_mem_free(o.op);
@@ -165,12 +164,14 @@ int inq_stretches_find(const struct inq_repairing *x, struct inq_stretches *t, s
     if (t->start == NULL || t->blind == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", n_places);
     }
+    bool blind = false;
     for (size_t i = 0; i < x->n_ops; i++) {
         bool comm = inq_repairing_is(x, i, INQ_CLASS_COMM);
         if (comm || inq_repairing_is(x, i, INQ_CLASS_COMPUTE)) {
             size_t place = inq_repairing_place(x, i);
             t->start[place + 1] += comm;
             t->blind[place] = t->blind[place] || call_of(x, i) == INQ_NONE;
+            blind = blind || t->blind[place];
         }
     }
     for (size_t k = 0; k < n_places; k++) { /* one stretch more than communications */
@@ -181,15 +182,8 @@ int inq_stretches_find(const struct inq_repairing *x, struct inq_stretches *t, s
     if (t->call == NULL || t->at == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
     }
-    t->of = inq_mem_alloc((x->n_ops + 1) * sizeof *t->of);
-    if (t->of == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", x->n_ops);
-    }
-    for (size_t i = 0; i < x->n_ops; i++) {
-        t->of[i] = INQ_NONE;
-    }
     int code = sort_calls(x, t, err);
-    if (code == INQ_OK) {
+    if (code == INQ_OK && blind) {
         code = borrow(x, t, err);
     }
     for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {

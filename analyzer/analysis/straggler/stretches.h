@@ -18,7 +18,7 @@ struct inq_stretches {
     uint32_t *call; /* by stretch: of the communication that ends it; UINT32_MAX: the step does */
     struct inq_stretch *at;
     bool *blind;  /* [n_ranks * n_steps] some work's launch was not recorded: nor is its stretch */
-    uint32_t *of; /* [n_ops] stretch of compute, INQ_NONE: by its launch */
+    uint32_t *of; /* [n_ops] stretch of compute, INQ_NONE: by its launch; NULL: all are */
 };
 
 /* Fails with INQ_NOMEM; release it on failure too. */

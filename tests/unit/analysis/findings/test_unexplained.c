@@ -17,14 +17,33 @@
 
 enum { RANKS = 4 };
 
+/* The verdict on a run of four ranks without findings. Its texts live in `arena`, the caller's. */
+static struct inq_verdict judge(struct inq_account *account, struct inq_blame *blame,
+                                struct inq_arena *arena)
+{
+    struct inq_strtab names = {0};
+    struct inq_rank ranks[RANKS] = {
+        {.rank = 0, .events = {.n = 1}}, {.rank = 1}, {.rank = 2}, {.rank = 3}};
+    struct inq_trace trace = {.names = &names, .n_ranks = RANKS, .ranks = ranks};
+    struct inq_report report = {
+        .trace = &trace, .arena = arena, .account = account, .blame = blame};
+    struct inq_findings findings = {.report = &report, .arena = arena};
+    struct inq_verdict verdict = {0};
+
+    account->t_ns = 10000;
+    account->n_ranks = RANKS;
+    account->gains_problem = "";
+    inq_verdict_make(&trace, &findings, &verdict);
+    assert_false(findings.no_memory);
+    inq_mem_free(findings.at);
+    return verdict;
+}
+
 /* Rank 0 waits 1,000 ns of a step of 10,000: `for_three_ns` of it for rank 3, the rest for 1 and 2
  * alike. Whether the headline names rank 3. */
 static bool names_rank_3(int64_t for_three_ns)
 {
     struct inq_arena arena = {0};
-    struct inq_strtab names = {0};
-    struct inq_rank ranks[RANKS] = {
-        {.rank = 0, .events = {.n = 1}}, {.rank = 1}, {.rank = 2}, {.rank = 3}};
     int64_t rest_ns = (1000 - for_three_ns) / 2;
     struct inq_blame blame = {.ranks_compared = RANKS};
     struct inq_account_wait waits[] = {
@@ -32,24 +51,12 @@ static bool names_rank_3(int64_t for_three_ns)
         {.waited_for = 2, .start_ns = rest_ns, .end_ns = 1000 - for_three_ns},
         {.waited_for = 3, .start_ns = 1000 - for_three_ns, .end_ns = 1000},
     };
-    struct inq_account account = {.t_ns = 10000,
-                                  .n_ranks = RANKS,
-                                  .n_waits = 3,
-                                  .waits = waits,
-                                  .unexplained_wait_ns = 1000,
-                                  .gains_problem = ""};
-    struct inq_trace trace = {.names = &names, .n_ranks = RANKS, .ranks = ranks};
-    struct inq_report report = {
-        .trace = &trace, .arena = &arena, .account = &account, .blame = &blame};
-    struct inq_findings findings = {.report = &report, .arena = &arena};
-    struct inq_verdict verdict = {0};
+    struct inq_account account = {.n_waits = 3, .waits = waits, .unexplained_wait_ns = 1000};
+    struct inq_verdict verdict = judge(&account, &blame, &arena);
 
-    inq_verdict_make(&trace, &findings, &verdict);
-    assert_false(findings.no_memory);
     assert_string_equal(verdict.cls, "waiting_unexplained");
     assert_non_null(strstr(verdict.headline, "no cause was found"));
     bool named = strstr(verdict.headline, "most of it for rank 3") != NULL;
-    inq_mem_free(findings.at);
     inq_arena_release(&arena);
     return named;
 }
@@ -68,29 +75,14 @@ static enum inq_confidence healthy(size_t judged, size_t steps, int64_t comm_ns,
                                    const char *headline)
 {
     struct inq_arena arena = {0};
-    struct inq_strtab names = {0};
-    struct inq_rank ranks[RANKS] = {
-        {.rank = 0, .events = {.n = 1}}, {.rank = 1}, {.rank = 2}, {.rank = 3}};
     struct inq_blame blame = {.ranks_compared = judged, .steps_judged = steps};
-    struct inq_account account = {.t_ns = 10000,
-                                  .n_ranks = RANKS,
-                                  .ranks_judged = judged,
-                                  .steps_judged = steps,
-                                  .n_steps = steps,
-                                  .gains_problem = ""};
+    struct inq_account account = {.ranks_judged = judged, .steps_judged = steps, .n_steps = steps};
     account.class_ns[INQ_ACCOUNT_COMPUTE] = 10000 - comm_ns;
     account.class_ns[INQ_ACCOUNT_COMM] = comm_ns;
-    struct inq_trace trace = {.names = &names, .n_ranks = RANKS, .ranks = ranks};
-    struct inq_report report = {
-        .trace = &trace, .arena = &arena, .account = &account, .blame = &blame};
-    struct inq_findings findings = {.report = &report, .arena = &arena};
-    struct inq_verdict verdict = {0};
+    struct inq_verdict verdict = judge(&account, &blame, &arena);
 
-    inq_verdict_make(&trace, &findings, &verdict);
-    assert_false(findings.no_memory);
     assert_string_equal(verdict.cls, "healthy");
     assert_int_equal(strncmp(verdict.headline, headline, strlen(headline)), 0);
-    inq_mem_free(findings.at);
     inq_arena_release(&arena);
     return verdict.confidence;
 }

@@ -27,6 +27,7 @@ static bool copy_frame(const char *file, const char *end, char *peer, size_t siz
         return false;
     }
     const char *in = inq_log_seek(number, end, ", in");
+    in = in != NULL ? in : inq_log_seek(number, end, " in "); /* of faulthandler */
     char name[64] = "";
     size_t len = (size_t)(close - file) < 110 ? (size_t)(close - file) : 110;
     if (in != NULL) {
@@ -69,6 +70,91 @@ static void read_spawned(const struct inq_log_line *line, const char *traceback,
     }
 }
 
+/* The line behind the one that ends at `p`; false: there is none. */
+static bool next_line(const struct inq_log_line *line, const char **p, const char **start)
+{
+    if (line->hi - *p < 2) {
+        return false;
+    }
+    *start = *p + 1;
+    const char *end = memchr(*start, '\n', (size_t)(line->hi - *start));
+    *p = end != NULL ? end : line->hi;
+    return true;
+}
+
+/* An exception of a library that others were raised from: where the user's code called it stands in
+ * their tracebacks, behind its own. */
+static void read_chained(const struct inq_log_line *line, struct inq_log_names *names,
+                         struct inq_log_event *event)
+{
+    uint32_t writer = inq_log_writer(line->outer, line->end);
+    const char *p = line->end;
+    const char *start;
+    bool chained = false;
+    bool found = false;
+    size_t apart = 0; /* lines between the exception and the sentence */
+    for (int i = 0; i < TRACEBACK_LINES && next_line(line, &p, &start); i++) {
+        uint32_t other;
+        const char *text = inq_log_body(start, p, &other);
+        if (other != writer) {
+            continue;
+        }
+        const char *head = inq_log_blank(text, p);
+        if (!chained) {
+            chained = inq_log_match(head, p, "The above exception was the direct cause") != NULL ||
+                      inq_log_match(head, p, "During handling of the above exception") != NULL;
+            if (!chained && ++apart > 8) {
+                return;
+            }
+            continue;
+        }
+        const char *file = inq_log_match(head, p, "File \"");
+        if (file != NULL && !is_library(file, p)) {
+            found = copy_frame(file, p, names->peer, sizeof names->peer) || found;
+        } else if (file == NULL && head == text && head < p && *head != '\r' &&
+                   inq_log_match(head, p, "Traceback (most") == NULL) { /* the next exception */
+            if (found) {
+                event->peer = names->peer;
+                event->own_frame = false;
+                return;
+            }
+            chained = false;
+            apart = 0;
+        }
+    }
+}
+
+void inq_log_read_stack(const struct inq_log_line *line, struct inq_log_names *names,
+                        struct inq_log_event *event)
+{
+    uint32_t writer = inq_log_writer(line->outer, line->end);
+    const char *p = line->end;
+    const char *start;
+    bool current = false;
+    bool placed = false;
+    for (int i = 0; i < TRACEBACK_LINES && !placed && next_line(line, &p, &start); i++) {
+        uint32_t other;
+        const char *text = inq_log_body(start, p, &other);
+        const char *head = inq_log_blank(text, p);
+        if (other != writer) {
+            continue;
+        }
+        if (!current) {
+            current = inq_log_match(head, p, "Current thread") != NULL;
+            continue;
+        }
+        const char *file = inq_log_match(head, p, "File \"");
+        if (file == NULL) {
+            return;
+        }
+        placed = !is_library(file, p);
+        if ((placed || event->peer[0] == '\0') &&
+            copy_frame(file, p, names->peer, sizeof names->peer)) {
+            event->peer = names->peer;
+        }
+    }
+}
+
 /* Where the exception came from: the last frame of the user's code, or where there is none, the
  * last one. */
 static void read_frame(const struct inq_log_line *line, struct inq_log_names *names,
@@ -95,6 +181,9 @@ static void read_frame(const struct inq_log_line *line, struct inq_log_names *na
         placed = placed || user;
         if (!other && inq_log_seek(start, end, "Traceback (most") != NULL) {
             read_spawned(line, start, event);
+            if (found && !placed) {
+                read_chained(line, names, event);
+            }
             return;
         }
         end = start;

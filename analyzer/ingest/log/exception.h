@@ -12,4 +12,9 @@
 bool inq_log_read_exception(struct inq_log_line *line, const char *behind,
                             struct inq_log_names *names, struct inq_log_event *event);
 
+/* What faulthandler writes behind "Fatal Python error: ...", the latest call first: the first frame
+ * of the user's code goes to `peer`, or where there is none, the first one. */
+void inq_log_read_stack(const struct inq_log_line *line, struct inq_log_names *names,
+                        struct inq_log_event *event);
+
 #endif

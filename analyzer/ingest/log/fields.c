@@ -4,6 +4,7 @@
 
 #include "ingest/log/exception.h"
 #include "ingest/log/level.h"
+#include "ingest/log/text.h"
 #include "ingest/log/sniff.h"
 
 #include "trace/build/build.h"
@@ -37,7 +38,8 @@ static void copy_sentence(const char *p, const char *end, char *to, size_t size)
         }
         to[n++] = (unsigned char)*p < ' ' ? ' ' : *p;
     }
-    while (n > 0 && (to[n - 1] == ' ' || to[n - 1] == ']')) {
+    bool opened = memchr(to, '[', n) != NULL;
+    while (n > 0 && (to[n - 1] == ' ' || (to[n - 1] == ']' && !opened))) {
         n--;
     }
     to[n] = '\0';
@@ -114,6 +116,9 @@ static bool read_text(enum inq_log_slot slot, const char *p, const char *end,
         p += p < end && *p == '[';
         inq_log_copy_word(p, end, ",)]", names->peer, sizeof names->peer);
         event->peer = names->peer;
+        if (strcmp(names->peer, "all") == 0 || strcmp(names->peer, "remote") == 0) {
+            names->peer[0] = '\0'; /* "failed to connect to all addresses", "to remote host" */
+        }
         return names->peer[0] != '\0';
     case INQ_LOG_RANKS:
         read_ranks(p, end, names, event);
@@ -521,14 +526,20 @@ static bool read_alone(const struct inq_log_line *line, const char *behind)
 }
 
 /* "Missing ranks:", and behind it "3: [allreduce.x]", a line for each. */
-static void read_stalled(const struct inq_log_line *line, struct inq_log_names *names,
-                         struct inq_log_event *event)
+static void read_stalled(const struct inq_log_line *line, const char *rest,
+                         struct inq_log_names *names, struct inq_log_event *event)
 {
+    if (inq_log_blank(rest, line->end) < line->end) {
+        return; /* they stand in the line itself */
+    }
+    event->n_ranks = 0; /* what a label in front of the next line says */
     const char *p = line->end;
     while (event->n_ranks < INQ_LOG_MAX_RANKS && p < line->hi) {
         const char *end = memchr(p + 1, '\n', (size_t)(line->hi - p) - 1);
         end = end != NULL ? end : line->hi;
-        const char *head = p + 1;
+        uint32_t writer;
+        const char *head = inq_log_body(p + 1, end, &writer);
+        head = writer != 0 && writer == event->writer ? head : p + 1; /* "2: " may be a label */
         struct inq_log_event stamp;
         const char *behind = inq_log_stamp(inq_log_blank(head, end), end, &stamp);
         int64_t rank = 0;
@@ -552,6 +563,17 @@ static void read_stalled(const struct inq_log_line *line, struct inq_log_names *
     event->list_cut = ran_out || event->n_ranks == INQ_LOG_MAX_RANKS;
 }
 
+/* Behind a heading: the end of the lines that are nothing but names of tasks. */
+static const char *end_of_names(const struct inq_log_line *line)
+{
+    const char *end = line->end;
+    while (line->hi - end > 1 && end[1] == '/') {
+        const char *stop = memchr(end + 1, '\n', (size_t)(line->hi - end) - 1);
+        end = stop != NULL ? stop : line->hi;
+    }
+    return end;
+}
+
 /* "/job:jax_worker/replica:0/task:6" in the lines behind. */
 static void read_tasks(const struct inq_log_line *line, struct inq_log_names *names,
                        struct inq_log_event *event)
@@ -560,6 +582,11 @@ static void read_tasks(const struct inq_log_line *line, struct inq_log_names *na
     const char *end = line->hi - line->at > FAR ? line->at + FAR : line->hi;
     const char *names_them = inq_log_seek(line->at, end, "ask names:"); /* behind who came first */
     const char *p = names_them != NULL ? names_them : line->at;
+    const char *silent = inq_log_seek(line->at, line->end, "stopped sending heartbeats");
+    if (silent != NULL) {
+        p = silent;
+        end = end_of_names(line);
+    }
     int64_t task = 0;
     const char *last = NULL;
     while (event->n_ranks < INQ_LOG_MAX_RANKS && (p = inq_log_seek(p, end, "/task:")) != NULL) {
@@ -645,7 +672,7 @@ static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_l
     case INQ_LOG_IDENTITY:
         return event->rank >= 0 && event->pid > 0;
     case INQ_LOG_STALLED:
-        read_stalled(line, names, event);
+        read_stalled(line, behind, names, event);
         return true;
     case INQ_LOG_TASKS:
         read_tasks(line, names, event);
@@ -661,6 +688,9 @@ static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_l
         return event->code > 0;
     case INQ_LOG_NEXT_LINE:
         read_next_line(line, names, event);
+        return true;
+    case INQ_LOG_STACK:
+        inq_log_read_stack(line, names, event);
         return true;
     case INQ_LOG_HEADING:
         return line->start == line->outer && event->writer == 0 &&
@@ -691,68 +721,6 @@ static void read_cancelled(const struct inq_log_line *line, const char *behind,
     if (on != NULL && event->host[0] == '\0') {
         inq_log_copy_word(on, line->at, "", names->host, sizeof names->host);
         event->host = names->host;
-    }
-}
-
-/* Behind "[1,3]<stderr>:" at p, or p. */
-static const char *stream_tag_end(const char *p, const char *end)
-{
-    size_t room = (size_t)(end - p);
-    const char *close = memchr(p, ']', room < 40 ? room : 40);
-    bool tag = close != NULL && is_digit(p[1]) && end - close > 9 && memcmp(close, "]<std", 5) == 0;
-    return tag ? close + 9 + (close[9] == ':') : p;
-}
-
-/* The next line that is not empty, of a message that ends with a colon. */
-static void append_message(const struct inq_log_line *line, char *text, size_t n, size_t size)
-{
-    uint32_t writer = inq_log_writer(line->outer, line->end);
-    const char *end = line->end;
-    for (int i = 0; i < 3 && end < line->hi; i++) {
-        const char *start = end + 1;
-        const char *stop =
-            start < line->hi ? memchr(start, '\n', (size_t)(line->hi - start)) : NULL;
-        end = stop != NULL ? stop : line->hi;
-        uint32_t other;
-        const char *p = inq_log_blank(inq_log_body(start, end, &other), end);
-        p = other == writer ? p : end;
-        if (p < end && *p != '\r') {
-            text[n++] = ' ';
-            for (; p < end && n + 1 < size; p++) {
-                text[n++] = (unsigned char)*p < ' ' ? ' ' : *p;
-            }
-            text[n] = '\0';
-            return;
-        }
-    }
-}
-
-/* The line as it is, without escape sequences and control characters. */
-static void copy_text(const struct inq_log_line *line, struct inq_log_names *names,
-                      struct inq_log_event *event)
-{
-    size_t n = 0;
-    for (const char *p = line->outer; p < line->end && n + 1 < sizeof names->text;) {
-        if (*p == 0x1b) {
-            const char *next = inq_log_blank(p, line->end);
-            p = next > p ? next : p + 1;
-            continue;
-        }
-        const char *tag = p > line->outer && *p == '[' ? stream_tag_end(p, line->end) : p;
-        if (tag > p) { /* mpirun writes its tag anew for each piece of a line */
-            p = tag;
-            continue;
-        }
-        unsigned char c = (unsigned char)*p++;
-        names->text[n++] = c < ' ' || c == 127 ? ' ' : (char)c;
-    }
-    while (n > 0 && names->text[n - 1] == ' ') {
-        n--;
-    }
-    names->text[n] = '\0';
-    event->text = names->text;
-    if (n > 0 && names->text[n - 1] == ':' && event->kind == INQ_LOG_PYTHON_ERROR) {
-        append_message(line, names->text, n, sizeof names->text);
     }
 }
 
@@ -794,6 +762,6 @@ bool inq_log_read(const struct inq_log_pattern *pattern, struct inq_log_line *li
     if (!read_special(pattern, line, behind, names, event)) {
         return false;
     }
-    copy_text(line, names, event);
+    inq_log_copy_text(line, names, event);
     return true;
 }

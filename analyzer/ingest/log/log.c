@@ -4,7 +4,7 @@
 #include "ingest/log/error_file.h"
 #include "ingest/log/metrics.h"
 #include "ingest/log/patterns.h"
-#include "ingest/log/scan.h"
+#include "ingest/log/words/scan.h"
 #include "ingest/log/sniff.h"
 #include "ingest/log/wrap.h"
 #include "ingest/ingest.h"

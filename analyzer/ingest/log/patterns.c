@@ -149,7 +149,7 @@ static const struct inq_log_field of_value[] = {{"Rank ", INQ_LOG_RANK}, {NULL, 
 
 static const struct inq_log_field of_events[] = {{"Detected ", INQ_LOG_CODE}, {NULL, 0}};
 
-static const struct inq_log_field of_stuck[] = {{"[", INQ_LOG_SENTENCE}, {NULL, 0}};
+static const struct inq_log_field of_stuck[] = {{"soft lockup - ", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_blocked[] = {{"task ", INQ_LOG_SENTENCE}, {NULL, 0}};
 
@@ -472,7 +472,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(MPI_TIME_LIMIT, "user-provided time limit for job execution", NULL, NULL),
     LAST(ABORTED, "*** Process received signal", NULL, of_abort),
     LAST(ABORTED, "terminate called", NULL, of_abort),
-    LAST(ABORTED, "Fatal Python error", NULL, of_abort),
+    SPECIAL(ABORTED, "Fatal Python error", NULL, of_abort, INQ_LOG_STACK),
     LAST(ABORTED, "(core dumped)", NULL, NULL),
     LAST(ABORTED, "double free or corruption", NULL, NULL),
     LAST(ABORTED, "malloc(): ", NULL, NULL),
@@ -580,11 +580,15 @@ static const struct inq_log_pattern patterns[] = {
     LAST(TASK_LOST, "heartbeats from rank", NULL, of_silent),
     LAST(TASK_LOST, "unexpectedly disconnected", "/task:", of_task),
     LAST(TASK_LOST, "heartbeat timeout", "task", of_task),
-    LAST(TASK_LOST, "stopped sending heartbeats", NULL, of_task),
+    SPECIAL(TASK_LOST, "stopped sending heartbeats", NULL, NULL, INQ_LOG_TASKS),
     SPECIAL(TASK_LOST, "Barrier timed out", NULL, NULL, INQ_LOG_TASKS),
     LAST(LEADER_LOST, "leader task was preempted", NULL, NULL),
+    SPECIAL(TASK_LOST, "distributed service detected fatal errors", "stopped sending heartbeats",
+            NULL, INQ_LOG_TASKS),
     LAST(REMOTE_ERROR, "distributed service detected fatal errors", "!leader task was preempted",
          NULL),
+    LAST(REMOTE_ERROR, "Polled an error from coordination service", NULL, NULL),
+    LAST(REMOTE_ERROR, "Check the task logs for an earlier error", NULL, NULL),
     CLAUSE(PORT_TAKEN, "Address already in use", NULL, NULL),
     LAST(PORT_TAKEN, "EADDRINUSE", NULL, NULL),
     /* the launcher's course */

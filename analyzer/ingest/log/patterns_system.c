@@ -101,6 +101,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LAUNCH_FAILED, "QuotaExceeded", "uota", NULL),
     LAST(LAUNCH_FAILED, "error: execve():", NULL, NULL),
     LAST(LAUNCH_FAILED, ": command not found", NULL, NULL),
+    LAST(LAUNCH_FAILED, "error while loading shared libraries", NULL, NULL),
+    LAST(LAUNCH_FAILED, "version `", "' not found (required by", NULL), /* GLIBC, GLIBCXX, CXXABI */
     LAST(LAUNCH_FAILED, ": can't open file", NULL, NULL),
     LAST(LAUNCH_FAILED, "Permission denied (publickey", NULL, NULL),
     LAST(LAUNCH_FAILED, "Host key verification failed", NULL, NULL),

@@ -513,13 +513,19 @@ static bool is_of_earlier_start(const struct judging *j, const struct inq_log_ma
     return false;
 }
 
+/* Starts of the workers before a line. That the job was queued again, and then cancelled for it, is
+ * one event. */
 static size_t count_restarts(const struct judging *j, const struct inq_log_mark *mark)
 {
     size_t n = 0;
+    bool queued = false; /* by the last of them */
     for (size_t i = 0; i < j->restarts.n; i++) {
-        n += behind(j->restarts.at[i], mark);
+        if (behind(j->restarts.at[i], mark)) {
+            queued = strstr(j->restarts.at[i]->event->text, "equeued") != NULL;
+            n++;
+        }
     }
-    return n;
+    return n - (queued && mark->event->kind == INQ_LOG_SLURM_PREEMPTED);
 }
 
 static const struct inq_log_mark *first_symptom(const struct judging *j,

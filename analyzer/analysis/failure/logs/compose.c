@@ -5,85 +5,19 @@
 
 #include "base/say.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define SECOND INT64_C(1000000000)
 
-/* As much of a line as a headline quotes. */
-enum { QUOTE = 170, HEADLINE = 900 };
+enum { HEADLINE = 900 };
 
 /* ---- facts in words -------------------------------------------------------------------------- */
 
-static bool is_level(const char *word, size_t n)
-{
-    static const char *const levels[] = {"ERROR", "FATAL", "CRITICAL", "WARNING", "INFO",
-                                         "error", "WARN",  "-",        "|",       "stderr"};
-    n -= n > 1 && word[n - 1] == ':';
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
-        if (strlen(levels[i]) == n && memcmp(levels[i], word, n) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether a word in front of a message is a time or a number. */
-static bool is_stamp(const char *word, size_t n)
-{
-    bool glog = n == 5 && strchr("IWEF", *word) != NULL;
-    for (size_t i = glog; i < n; i++) {
-        if (isdigit((unsigned char)word[i]) == 0 && strchr("-:.,/TZ+", word[i]) == NULL) {
-            return false;
-        }
-    }
-    return n > 0;
-}
-
-/* The message of a line: what stands behind tags, times and severities. */
-static const char *message_of(const char *text)
-{
-    const char *pair = strstr(text, " msg=\""); /* logfmt */
-    text = pair != NULL ? pair + 6 : text;
-    const char *nccl = strstr(text, "NCCL WARN ");
-    const char *kernel = strstr(text, " kernel: ");
-    const char *p = nccl != NULL ? nccl + 10 : kernel != NULL ? kernel + 9 : text;
-    for (;;) {
-        p += strspn(p, " \t>");
-        size_t n = strcspn(p, " \t");
-        const char *close = *p == '[' ? strchr(p, ']') : NULL;
-        if (close != NULL && close[1] != '\0' && close - p < 80) {
-            p = close + 1 + (close[1] == ':');
-            p += strncmp(p, "<std", 4) == 0 ? strcspn(p, ":") + 1 : 0;
-        } else if (n > 0 && p[n] != '\0' && (is_stamp(p, n) || is_level(p, n))) {
-            p += n;
-        } else {
-            return *p != '\0' ? p : text;
-        }
-    }
-}
-
-/* Cut at a word's end; without a dot at the end. */
-static const char *shorten(struct inq_log_case *c, const char *text)
-{
-    size_t n = strnlen(text, QUOTE + 1);
-    if (n <= QUOTE) {
-        while (n > 0 && strchr(" .:", text[n - 1]) != NULL) {
-            n--;
-        }
-        return inq_say(c->arena, "%.*s", (int)n, text);
-    }
-    while (n > QUOTE / 2 && text[n - 1] != ' ') {
-        n--;
-    }
-    return inq_say(c->arena, "%.*s...", (int)(n - 1), text);
-}
-
 static const char *say_message(struct inq_log_case *c)
 {
-    return c->cause != NULL ? shorten(c, message_of(c->cause->event->text)) : "";
+    return c->cause != NULL ? inq_log_quote(c, inq_log_message_of(c->cause->event->text)) : "";
 }
 
 /* "KeyError: 'tokens'": the name with what follows it. */
@@ -91,11 +25,11 @@ static const char *say_exception(struct inq_log_case *c)
 {
     const struct inq_log_event *e = c->cause->event;
     const char *at = e->op[0] != '\0' ? strstr(e->text, e->op) : NULL;
-    const char *inner = at != NULL && strlen(at) > QUOTE ? strstr(at, "(Caused by ") : NULL;
+    const char *inner = at != NULL && strlen(at) > INQ_LOG_QUOTE ? strstr(at, "(Caused by ") : NULL;
     if (inner != NULL) { /* a long one says at its end what happened */
-        return inq_say(c->arena, "%.80s ... %s", e->op, shorten(c, inner));
+        return inq_say(c->arena, "%.80s ... %s", e->op, inq_log_quote(c, inner));
     }
-    return at != NULL ? shorten(c, at) : e->op;
+    return at != NULL ? inq_log_quote(c, at) : e->op;
 }
 
 /* The frame of the exception that the line is, or is the message of. */
@@ -105,7 +39,8 @@ static const char *say_frame(struct inq_log_case *c)
     for (size_t i = 0; i < c->n_marks && mark->event->kind != INQ_LOG_PYTHON_ERROR; i++) {
         mark = c->marks[i].twin == c->cause ? &c->marks[i] : mark;
     }
-    const char *frame = mark->event->kind == INQ_LOG_PYTHON_ERROR ? mark->event->peer : "";
+    bool framed = mark->event->kind == INQ_LOG_PYTHON_ERROR || mark->event->kind == INQ_LOG_ABORTED;
+    const char *frame = framed ? mark->event->peer : "";
     return frame[0] != '\0' ? inq_say(c->arena, " at %.150s", frame) : "";
 }
 
@@ -122,7 +57,7 @@ static const char *say_allocation(struct inq_log_case *c)
             n = n < 100 ? n : 100;
             const char *first = at > text ? at - 1 : at;
             return inq_say(c->arena, ": %s",
-                           shorten(c, inq_say(c->arena, "%.*s", (int)(n + 1), first)));
+                           inq_log_quote(c, inq_say(c->arena, "%.*s", (int)(n + 1), first)));
         }
     }
     return "";
@@ -190,7 +125,7 @@ static const char *say_hang(struct inq_log_case *c)
            : said != NULL && said->kind == INQ_LOG_BARRIER_RANKS
                ? "the barrier that the others wait in"
            : said != NULL && said->kind == INQ_LOG_STALLED_RANKS && said->op[0] != '\0'
-               ? inq_say(c->arena, "what the others wait in (%s)", shorten(c, said->op))
+               ? inq_say(c->arena, "what the others wait in (%s)", inq_log_quote(c, said->op))
                : "what the others wait in";
 }
 
@@ -275,7 +210,7 @@ static const char *say_network(struct inq_log_case *c)
     }
     mark = find(c, INQ_LOG_FABRIC_ERROR);
     mark = mark != NULL ? mark : find(c, INQ_LOG_NCCL_CONNECT);
-    return mark != NULL ? shorten(c, message_of(mark->event->text)) : "";
+    return mark != NULL ? inq_log_quote(c, inq_log_message_of(mark->event->text)) : "";
 }
 
 static const char *say_who_first(struct inq_log_case *c, const struct inq_failure *f)
@@ -300,7 +235,7 @@ static const char *say_other_end(struct inq_log_case *c)
 static const char *say_op(struct inq_log_case *c)
 {
     const struct inq_log_event *e = c->cause->event;
-    return e->op[0] != '\0' ? shorten(c, e->op) : say_message(c);
+    return e->op[0] != '\0' ? inq_log_quote(c, e->op) : say_message(c);
 }
 
 static const char *say_node(struct inq_log_case *c)
@@ -338,7 +273,7 @@ static const char *say_sizes(struct inq_log_case *c)
 static const char *say_next_line(struct inq_log_case *c)
 {
     const char *op = c->cause->event->op;
-    return op[0] != '\0' ? inq_say(c->arena, " %s", shorten(c, op)) : "";
+    return op[0] != '\0' ? inq_say(c->arena, " %s", inq_log_quote(c, op)) : "";
 }
 
 /* The line itself, where no rank is known to name. */
@@ -526,7 +461,7 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
     const char *said = mark == NULL ? ""
                        : mark->event->kind == INQ_LOG_NCCL_IB
                            ? say_network(c)
-                           : shorten(c, message_of(mark->event->text));
+                           : inq_log_quote(c, inq_log_message_of(mark->event->text));
     if (f->n_suspects > 0) {
         return inq_say(c->arena,
                        "The others lost or waited for %s, whose log should name the cause%s%s.",
@@ -550,7 +485,7 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
         const struct inq_log_mark *end = &c->marks[i];
         if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
             return inq_say(c->arena, "Stopped from outside: %s; no line says by whom or why.",
-                           shorten(c, message_of(end->event->text)));
+                           inq_log_quote(c, inq_log_message_of(end->event->text)));
         }
     }
     return "Cause unknown: processes were aborted or stopped, and no line here says why.";
@@ -567,7 +502,7 @@ static const char *headline_unknown(struct inq_log_case *c, const struct inq_fai
         return headline_of_victims(c, f);
     }
     if (f->n_suspects > 0) {
-        return fill(c, f, "The run hangs in {hang}; {who} printed nothing while all others wait");
+        return fill(c, f, "The run hangs in {hang}: all other ranks report it, but not {who}");
     }
     if (c->hang.how == INQ_LOG_ALL_DONE) {
         return "The run hangs, but not in a collective of the group whose counters are here: all "
@@ -583,21 +518,57 @@ static const char *headline_unknown(struct inq_log_case *c, const struct inq_fai
                    c->hang.seq >= 0 ? say_hang(c) : "a collective", first);
 }
 
+/* The furthest step in the logs of ranks that a list has, or has not; -1 none. */
+static int64_t last_step(const struct inq_log_case *c, const int32_t *ranks, size_t n, bool of_them)
+{
+    int64_t last = -1;
+    for (size_t i = 0; i < c->trace->n_logs; i++) {
+        const struct inq_log *log = c->trace->logs[i];
+        bool listed = false;
+        for (size_t k = 0; k < n; k++) {
+            listed = listed || log->rank == ranks[k];
+        }
+        if (log->rank >= 0 && listed == of_them && log->n_metrics > 0 &&
+            log->metrics[log->n_metrics - 1].step > last) {
+            last = log->metrics[log->n_metrics - 1].step;
+        }
+    }
+    return last;
+}
+
+/* "; its last step is 39, theirs 40" */
+static const char *say_behind(struct inq_log_case *c, const struct inq_failure *f)
+{
+    int64_t own = last_step(c, f->root_ranks, f->n_roots, true);
+    int64_t other = last_step(c, f->root_ranks, f->n_roots, false);
+    return own >= 0 && own < other
+               ? inq_say(c->arena,
+                         "; the last step printed there is %" PRId64 ", by the others %" PRId64,
+                         own, other)
+               : "";
+}
+
 /* All but some ranks say that a peer is gone or late. */
 static const char *headline_of_absent(struct inq_log_case *c, const struct inq_failure *f)
 {
+    if (c->hang.how == INQ_LOG_SILENT) {
+        return inq_say(c->arena,
+                       "%s printed no error, while all other ranks waited in vain in %s%s.",
+                       inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true), say_hang(c),
+                       say_behind(c, f));
+    }
     const struct inq_log_mark *mark = telling_victim(c);
     const struct inq_log_mark *named = find(c, INQ_LOG_TASK_LOST);
     if (named != NULL && named->event->n_ranks > 0) {
         return inq_say(c->arena, "%s did not join while others waited: %s.",
                        inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true),
-                       shorten(c, message_of(named->event->text)));
+                       inq_log_quote(c, inq_log_message_of(named->event->text)));
     }
     return inq_say(c->arena,
                    "%s printed no error, while the other ranks lost the connection or waited in "
                    "vain: %s.",
                    inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true),
-                   mark != NULL ? shorten(c, message_of(mark->event->text)) : "");
+                   mark != NULL ? inq_log_quote(c, inq_log_message_of(mark->event->text)) : "");
 }
 
 static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
@@ -772,9 +743,10 @@ static void tell_set_aside(struct inq_log_case *c, struct inq_failure *f)
                    mark->event->kind != INQ_LOG_NCCL_WARNING;
         if (own && !mark->root && mark != c->cause && mark != c->confirm &&
             mark->event->count > 0) {
-            f->set_aside[f->n_set_aside++] = inq_say(
-                c->arena, "%s (%.120s:%" PRIu64 "): %s", shorten(c, message_of(mark->event->text)),
-                inq_log_path(c, mark->event), mark->event->line, why_aside(c, mark));
+            f->set_aside[f->n_set_aside++] =
+                inq_say(c->arena, "%s (%.120s:%" PRIu64 "): %s",
+                        inq_log_quote(c, inq_log_message_of(mark->event->text)),
+                        inq_log_path(c, mark->event), mark->event->line, why_aside(c, mark));
         }
     }
 }

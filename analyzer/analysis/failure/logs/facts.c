@@ -458,6 +458,10 @@ static void count_world(struct inq_log_case *c, const struct joins *joins)
     if (joins->nranks > c->world && joins->nranks < (1 << 20)) {
         c->world = (int32_t)joins->nranks;
     }
+    for (size_t i = 0; i < c->trace->n_logs; i++) { /* those whose log tells nothing, too */
+        int32_t rank = c->trace->logs[i]->rank;
+        c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
+    }
     for (size_t i = 0; i < c->n_marks; i++) {
         int32_t rank = c->marks[i].rank;
         c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;

@@ -107,6 +107,38 @@ static bool by_network(struct inq_log_case *c, struct inq_failure *f)
     return false;
 }
 
+/* Whether what a rank printed is here: its own file, or its lines beside those of one that waits.
+ */
+static bool is_heard(const struct inq_log_case *c, int32_t rank)
+{
+    for (size_t i = 0; i < c->trace->n_logs; i++) {
+        if (c->trace->logs[i]->rank == rank && c->trace->logs[i]->lines > 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_event *event = c->marks[i].event;
+        bool own = c->marks[i].rank == rank && !inq_log_of_host(event->kind) &&
+                   !inq_log_is_end(event->kind) && event->kind != INQ_LOG_SIGTERM_SENT;
+        for (size_t k = 0; k < c->hang.n_standing && own; k++) {
+            const struct inq_log_mark *waits = c->hang.standing[k].mark;
+            if (waits != NULL && waits->event->file == event->file) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool all_heard(const struct inq_log_case *c)
+{
+    bool all = c->hang.n_suspects > 0;
+    for (size_t i = 0; i < c->hang.n_suspects && all; i++) {
+        all = is_heard(c, c->hang.suspects[i]);
+    }
+    return all;
+}
+
 static void by_hang(const struct inq_log_case *c, struct inq_failure *f)
 {
     const struct inq_log_hang *hang = &c->hang;
@@ -124,9 +156,14 @@ static void by_hang(const struct inq_log_case *c, struct inq_failure *f)
         set(f, barrier_like(hang) ? INQ_FAILURE_UNEVEN : INQ_FAILURE_CPU_STALL, NULL,
             INQ_CONFIDENCE_SUPPORTED);
         break;
-    case INQ_LOG_SILENT:
-        set(f, barrier_like(hang) ? INQ_FAILURE_UNEVEN : INQ_FAILURE_UNKNOWN, NULL,
-            INQ_CONFIDENCE_HYPOTHESIS);
+    case INQ_LOG_SILENT: /* its own watchdog would have told, had it entered */
+        if (barrier_like(hang)) {
+            set(f, INQ_FAILURE_UNEVEN, NULL, INQ_CONFIDENCE_HYPOTHESIS);
+        } else if (all_heard(c)) {
+            set(f, INQ_FAILURE_CPU_STALL, "absent", INQ_CONFIDENCE_HYPOTHESIS);
+        } else {
+            set(f, INQ_FAILURE_UNKNOWN, NULL, INQ_CONFIDENCE_HYPOTHESIS);
+        }
         break;
     case INQ_LOG_ALL_WAIT:
         set(f, INQ_FAILURE_COMMUNICATION, NULL, INQ_CONFIDENCE_HYPOTHESIS);

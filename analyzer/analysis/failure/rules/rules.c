@@ -121,7 +121,7 @@ static const struct inq_failure_rule lines[] = {
      {ASK_CORE}},
     {SAYS(ABORTED, "egmentation fault"),
      AS(CAUSE, APPLICATION, "segfault", 78),
-     "{Who} met a segmentation fault",
+     "{Who} met a segmentation fault{at}",
      "Take the stack of the fault (core file, PYTHONFAULTHANDLER=1); timeouts of others are its "
      "consequence.",
      {ASK_CORE}},
@@ -162,7 +162,7 @@ static const struct inq_failure_rule lines[] = {
      "{Who} aborted on a failed assertion: {text}",
      NULL,
      {ASK_CORE}},
-    {KIND(ABORTED), AS(CAUSE, APPLICATION, "abort", 45), "{Who} aborted: {op}", NULL, {NULL}},
+    {KIND(ABORTED), AS(CAUSE, APPLICATION, "abort", 45), "{Who} aborted{at}: {op}", NULL, {NULL}},
     {KIND(PANICKED),
      AS(CAUSE, APPLICATION, "panic", 70),
      "{Who} panicked: {text}{message}",
@@ -278,6 +278,7 @@ static const struct inq_failure_rule lines[] = {
     {SAYS(PYTHON_ERROR, "mismatch between collectives"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "Horovod has been shut down"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "UNAVAILABLE: "), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "Collective ops is aborted by"), PLAIN_VICTIM}, /* TensorFlow */
     {SAYS(PYTHON_ERROR, "DEADLINE_EXCEEDED"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "DataLoader worker"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "TimeoutError"),

@@ -189,6 +189,14 @@ static void failure_logs__ranks_that_enter_different_ops(void **state)
          "[2025-06-07 10:00:00.123456: W /src/horovod/common/stall_inspector.cc:107] One or more "
          "tensors were submitted by a subset of ranks for more than 60 seconds.\n"
          "Missing ranks:\n3: [allreduce.w1, allreduce.w2 ...]\n"},
+        {"the same under mpirun --tag-output", "cpu_stall", NULL, "3",
+         "[1,0]<stderr>:[2025-06-07 10:00:00.123456: W /src/horovod/common/stall_inspector.cc:107] "
+         "One or more tensors were submitted by a subset of ranks for more than 60 seconds.\n"
+         "[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:3: [allreduce.w1, allreduce.w2 ...]\n"},
+        {"the same under srun -l", "cpu_stall", NULL, "3",
+         "0: [2025-06-07 10:00:00.123456: W /src/horovod/common/stall_inspector.cc:107] One or "
+         "more tensors were submitted by a subset of ranks for more than 60 seconds.\n"
+         "0: Missing ranks:\n0: 3: [allreduce.w1, allreduce.w2 ...]\n"},
         {"RAS: some are ahead", "unknown", NULL, "",
          "  30 ranks have launched up to operation 640\n"
          "  2 ranks have launched up to operation 641\n"

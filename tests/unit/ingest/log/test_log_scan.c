@@ -10,7 +10,7 @@
 #include "support_trace.h"
 
 #include "ingest/log/patterns.h"
-#include "ingest/log/scan.h"
+#include "ingest/log/words/scan.h"
 
 #include <string.h>
 
@@ -24,10 +24,14 @@ struct words {
 static struct words all_words(void)
 {
     struct words words = {.n = 0};
-    const struct inq_log_pattern *rows = inq_log_patterns(&words.n);
-    assert_in_range(words.n, 1, INQ_LOG_WORDS);
-    for (uint32_t i = 0; i < words.n; i++) {
-        words.list[i] = rows[i].needle;
+    uint32_t n[2] = {0, 0};
+    const struct inq_log_pattern *rows[2] = {inq_log_system_patterns(&n[0]),
+                                             inq_log_patterns(&n[1])};
+    assert_in_range(n[0] + n[1], 2, INQ_LOG_WORDS); /* rows past it would find nothing */
+    for (int k = 0; k < 2; k++) {
+        for (uint32_t i = 0; i < n[k]; i++) {
+            words.list[words.n++] = rows[k][i].needle;
+        }
     }
     return words;
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { INQ_LOG_WORDS = 512, INQ_LOG_GROUPS = 16, INQ_LOG_DEPTH = 5 };
+enum { INQ_LOG_WORDS = 1024, INQ_LOG_GROUPS = 16, INQ_LOG_DEPTH = 5 };
 
 struct inq_log_word {
     uint64_t bytes, mask; /* the first 8 bytes, little-endian */
@@ -83,8 +83,8 @@ static inline bool inq_log_word_at(const struct inq_log_scan *scan, uint32_t gro
     return false;
 }
 
-inq_log_finder inq_log_find_plain;  /* ingest/log/scan.c */
-inq_log_finder inq_log_find_avx2;   /* ingest/log/scan_avx2.c */
-inq_log_finder inq_log_find_avx512; /* ingest/log/scan_avx512.c */
+inq_log_finder inq_log_find_plain;  /* ingest/log/words/scan.c */
+inq_log_finder inq_log_find_avx2;   /* ingest/log/words/scan_avx2.c */
+inq_log_finder inq_log_find_avx512; /* ingest/log/words/scan_avx512.c */
 
 #endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a headline quotes of a line. */
+#include "analysis/failure/logs/logs.h"
+
+#include "base/say.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is_level(const char *word, size_t n)
+{
+    static const char *const levels[] = {"ERROR", "FATAL", "CRITICAL", "WARNING", "INFO",
+                                         "error", "WARN",  "-",        "|",       "stderr",
+                                         "E",     "F",     "W",        "I"};
+    n -= n > 1 && word[n - 1] == ':';
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        if (strlen(levels[i]) == n && memcmp(levels[i], word, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a word in front of a message is a time or a number. */
+static bool is_stamp(const char *word, size_t n)
+{
+    bool glog = n == 5 && strchr("IWEF", *word) != NULL;
+    for (size_t i = glog; i < n; i++) {
+        if (isdigit((unsigned char)word[i]) == 0 && strchr("-:.,/TZ+", word[i]) == NULL) {
+            return false;
+        }
+    }
+    return n > 0;
+}
+
+/* "coordination_service_agent.cc:711]", "node_manager.cc:3069:": where a program written in C++
+ * says to be. */
+static bool is_source(const char *word, size_t n)
+{
+    bool ends = n > 6 && (word[n - 1] == ']' || word[n - 1] == ':');
+    const char *colon = ends ? memrchr(word, ':', n - 1) : NULL;
+    const char *dot = colon != NULL ? memrchr(word, '.', (size_t)(colon - word)) : NULL;
+    return dot != NULL && colon - dot < 5 && isdigit((unsigned char)colon[1]) != 0;
+}
+
+/* "(raylet)", "(RayTrainWorker pid=3311, ip=10.0.3.4)": Ray's name of a process; behind it, or p.
+ */
+static const char *behind_actor(const char *p)
+{
+    const char *close = *p == '(' ? strchr(p, ')') : NULL;
+    size_t n = close != NULL && close - p < 80 && close[1] == ' ' ? (size_t)(close - p) : 0;
+    bool actor = n > 0 && (memmem(p, n, "pid=", 4) != NULL || memmem(p, n, "ip=", 3) != NULL ||
+                           memmem(p, n, "raylet", 6) != NULL);
+    return actor ? close + 1 : p;
+}
+
+const char *inq_log_message_of(const char *text)
+{
+    const char *pair = strstr(text, " msg=\""); /* logfmt */
+    text = pair != NULL ? pair + 6 : text;
+    const char *nccl = strstr(text, "NCCL WARN ");
+    const char *kernel = strstr(text, " kernel: ");
+    const char *p = nccl != NULL ? nccl + 10 : kernel != NULL ? kernel + 9 : text;
+    for (;;) {
+        p += strspn(p, " \t>");
+        const char *actor = behind_actor(p);
+        if (actor > p) {
+            p = actor;
+            continue;
+        }
+        size_t n = strcspn(p, " \t");
+        const char *close = *p == '[' ? strchr(p, ']') : NULL;
+        if (close != NULL && close[1] != '\0' && close - p < 80) {
+            p = close + 1 + (close[1] == ':');
+            p += strncmp(p, "<std", 4) == 0 ? strcspn(p, ":") + 1 : 0;
+        } else if (n > 0 && p[n] != '\0' && is_source(p, n)) {
+            p += n;
+            return p + strspn(p, " \t");
+        } else if (n > 0 && p[n] != '\0' && (is_stamp(p, n) || is_level(p, n))) {
+            p += n;
+        } else {
+            return *p != '\0' ? p : text;
+        }
+    }
+}
+
+const char *inq_log_quote(struct inq_log_case *c, const char *text)
+{
+    size_t n = strnlen(text, INQ_LOG_QUOTE + 1);
+    if (n <= INQ_LOG_QUOTE) {
+        while (n > 0 && strchr(" .:", text[n - 1]) != NULL) {
+            n--;
+        }
+        return inq_say(c->arena, "%.*s", (int)n, text);
+    }
+    while (n > INQ_LOG_QUOTE / 2 && text[n - 1] != ' ') {
+        n--;
+    }
+    return inq_say(c->arena, "%.*s...", (int)(n - 1), text);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a headline quotes and where it says that a program failed; ranks that say nothing. */
+#include "support_log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LIBRARY                                                                                    \
+    "  File \"/opt/conda/lib/python3.11/site-packages/hub/http.py\", line 409, in check\n"
+
+static void quotes__the_place_in_the_users_code(void **state)
+{
+    (void)state;
+    static const struct test_log_row rows[] = {
+        {"application_error", "", "401 Client Error at sft.py:60 main",
+         "Traceback (most recent call last):\n" LIBRARY "hub.HTTPError: 401 Client Error\n\n"
+         "The above exception was the direct cause of the following exception:\n\n"
+         "Traceback (most recent call last):\n  File \"sft.py\", line 60, in main\n    load()\n"
+         "  File \"/opt/conda/lib/python3.11/site-packages/hub/load.py\", line 3, in load\n"
+         "OSError: You are trying to access a gated repo.\n"},
+        {"application_error", "", "KeyError: 'a' at sft.py:61 main",
+         "Traceback (most recent call last):\n" LIBRARY "KeyError: 'a'\n\n"
+         "During handling of the above exception, another exception occurred:\n\n"
+         "Traceback (most recent call last):\n" LIBRARY "hub.Missing: no such key\n\n"
+         "During handling of the above exception, another exception occurred:\n\n"
+         "Traceback (most recent call last):\n  File \"sft.py\", line 61, in main\n"
+         "RuntimeError: could not load\n"},
+        {"application_error", "2", "segmentation fault at /w/fused.py:31 forward",
+         TEST_LOG_STEPS
+         "[rank2]: Fatal Python error: Segmentation fault\n[rank2]: \n"
+         "[rank2]: Thread 0x00007f1b1f7fe641 (most recent call first):\n"
+         "[rank2]:   File \"/w/idle.py\", line 3 in wait\n[rank2]: \n"
+         "[rank2]: Current thread 0x00007f1b1f7fe640 (most recent call first):\n"
+         "[rank2]:   File \"/opt/conda/lib/python3.11/site-packages/torch/nn.py\", line 5 in call\n"
+         "[rank2]:   File \"/w/fused.py\", line 31 in forward\n"
+         "[rank2]:   File \"/w/train.py\", line 88 in step\n"},
+        {"application_error", "", "libcudart.so.12",
+         "python: error while loading shared libraries: libcudart.so.12: cannot open shared object "
+         "file: No such file or directory\n"},
+        {"application_error", "", "version `GLIBC_2.34' not found",
+         "python: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by "
+         "/opt/env/lib/libnccl.so.2)\n"},
+        {"host", "", "ran out (1 Workers (tasks / actors) killed due to memory pressure",
+         TEST_LOG_STEPS
+         "(raylet, ip=10.0.3.4) [2025-02-02 10:11:12,331 E 2201 2201] (raylet) "
+         "node_manager.cc:3069: 1 Workers (tasks / actors) killed due to memory pressure (OOM)\n"},
+        {"host", "", "stuck in the kernel: CPU#44 stuck for 26s! [python:2211]",
+         "[  991.123456] watchdog: BUG: soft lockup - CPU#44 stuck for 26s! [python:2211]\n"
+         "[ 1019.123456] watchdog: BUG: soft lockup - CPU#44 stuck for 52s! [python:2211]\n"},
+        {"network", "", "The network failed: Coordination agent is set to ERROR",
+         "2025-01-01 10:11:12.1: E tensorflow/core/coordination_service_agent.cc:678] Coordination "
+         "agent is set to ERROR: UNAVAILABLE: failed to connect to all addresses\n"
+         "tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by: "
+         "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.9:2222: Failed to "
+         "connect to remote host: Connection refused\n"},
+    };
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
+}
+
+/* JAX: the list of tasks ends with the lines that are nothing but names. */
+static void quotes__tasks_that_fell_silent(void **state)
+{
+    (void)state;
+    test_log_says("E0102 10:04:31.221199 2211 coordination_service_agent.cc:711] Polled an error "
+                  "from coordination service (this can be an error from this or another task).\n"
+                  "F0102 10:04:31.221311 2211 client.h:77] Terminating process because the JAX "
+                  "distributed service detected fatal errors. absl::Status: UNAVAILABLE: The "
+                  "following tasks are unhealthy (stopped sending heartbeats):\n"
+                  "/job:jax_worker/replica:0/task:3\n/job:jax_worker/replica:0/task:5\n"
+                  "The tasks have crashed. Check the task logs for an earlier error, or scheduler "
+                  "events (e.g. preemption, eviction) to debug further.\n"
+                  "I0102 10:04:31.3 2211 agent.cc:9] /job:jax_worker/replica:0/task:0 leaves\n",
+                  "peer_died", "3,5", "Ranks 3 and 5 were lost");
+}
+
+/* That the job was queued again and cancelled for it is one event; a start before it counts. */
+static void quotes__starts_before_a_requeue(void **state)
+{
+    (void)state;
+    static const char requeued[] =
+        "Requeued job 881 with scontrol\nslurmstepd: error: *** JOB 881 ON n1 CANCELLED AT "
+        "2025-05-02T11:12:13 DUE TO JOB REQUEUE ***\n";
+    char text[2048];
+    struct test_log log;
+    (void)snprintf(text, sizeof text, "%s%s", TEST_LOG_STEPS, requeued);
+    test_log_text(&log, "job.out", text);
+    test_log_expect(&log, "scheduler", "");
+    assert_null(strstr(log.failure->headline, "start"));
+    test_log_close(&log);
+    (void)snprintf(text, sizeof text, "%sINFO: restarting worker group\n%s%s", TEST_LOG_STEPS,
+                   "step: 9 loss: 3.2\nstep: 10 loss: 3.1\n", requeued);
+    test_log_says(text, "scheduler", "", "start 2 of the workers");
+}
+
+enum { RANKS = 4, TEXT = 1024 };
+
+/* Logs of ranks that wait in one collective, but for one that prints its steps and nothing else;
+ * `own`: it has a file. */
+static void open_silent(struct test_log *log, int silent, bool own, char text[RANKS][TEXT],
+                        char name[RANKS][32])
+{
+    struct inq_ingest_blob blobs[RANKS];
+    size_t n = 0;
+    for (int r = 0; r < RANKS; r++) {
+        if (r == silent) {
+            (void)snprintf(text[r], TEXT, "%s",
+                           own ? "step: 1 loss: 4.0\nstep: 2 loss: 3.9\n" : "");
+        } else {
+            (void)snprintf(text[r], TEXT,
+                           TEST_LOG_STEPS
+                           "[rank%d]:[E502 10:31:0%d.123456789 ProcessGroupNCCL.cpp:629] [Rank %d] "
+                           "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9102, "
+                           "OpType=ALLREDUCE, NumelIn=50124, NumelOut=50124, Timeout(ms)=1800000) "
+                           "ran for 1800022 milliseconds before timing out.\n",
+                           r, r, r);
+        }
+        (void)snprintf(name[r], 32, "run/rank_%d.log", r);
+        if (r != silent || own) {
+            blobs[n++] = (struct inq_ingest_blob){name[r], text[r], strlen(text[r])};
+        }
+    }
+    test_log_open(log, blobs, n);
+}
+
+/* A rank whose log is here and tells of no timeout never came: its own watchdog would have told.
+ * Of one whose log is not here nothing is known. */
+static void quotes__a_rank_that_says_nothing(void **state)
+{
+    (void)state;
+    char text[RANKS][TEXT];
+    char name[RANKS][32];
+    struct test_log log;
+    for (int silent = 1; silent < RANKS; silent += 2) { /* the last one has the highest number */
+        open_silent(&log, silent, true, text, name);
+        test_log_expect(&log, "cpu_stall", silent == 1 ? "1" : "3");
+        assert_non_null(strstr(log.failure->headline, "the last step printed there is 2, by the "
+                                                      "others 8"));
+        test_log_close(&log);
+    }
+    open_silent(&log, 1, false, text, name);
+    test_log_expect(&log, "unknown", "");
+    assert_int_equal(log.failure->n_suspects, 1);
+    assert_int_equal(log.failure->suspect_ranks[0], 1);
+    test_log_close(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quotes__the_place_in_the_users_code),
+        cmocka_unit_test(quotes__tasks_that_fell_silent),
+        cmocka_unit_test(quotes__starts_before_a_requeue),
+        cmocka_unit_test(quotes__a_rank_that_says_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

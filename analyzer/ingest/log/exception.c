@@ -124,8 +124,10 @@ static void read_chained(const struct inq_log_line *line, struct inq_log_names *
     }
 }
 
-void inq_log_read_stack(const struct inq_log_line *line, struct inq_log_names *names,
-                        struct inq_log_event *event)
+/* What faulthandler writes behind "Fatal Python error: ...", the latest call first: the first frame
+ * of the user's code goes to `peer`, or where there is none, the first one. */
+static void read_stack(const struct inq_log_line *line, struct inq_log_names *names,
+                       struct inq_log_event *event)
 {
     uint32_t writer = inq_log_writer(line->outer, line->end);
     const char *p = line->end;
@@ -372,6 +374,10 @@ static bool read_traceback(struct inq_log_line *line, struct inq_log_names *name
 bool inq_log_read_exception(struct inq_log_line *line, const char *behind,
                             struct inq_log_names *names, struct inq_log_event *event)
 {
+    if (event->kind == INQ_LOG_ABORTED) {
+        read_stack(line, names, event);
+        return true;
+    }
     bool traceback = behind != NULL && *line->at == 'T' && behind[-1] == 't';
     return traceback ? read_traceback(line, names, event) : read_named(line, behind, names, event);
 }

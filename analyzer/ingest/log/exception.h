@@ -8,13 +8,9 @@
 /* "torch.cuda.OutOfMemoryError: ..." around the word that ends at `behind`: the name stands alone
  * or a colon follows, and nothing but prefixes is in front. Or "Traceback (most recent call last):"
  * whose exception, set out again behind its frames, has a name of no usual form ("queue.Empty");
- * `line` becomes the exception's. False when it is none. */
+ * `line` becomes the exception's. Or "Fatal Python error", with faulthandler's frames behind it.
+ * False when it is none. */
 bool inq_log_read_exception(struct inq_log_line *line, const char *behind,
                             struct inq_log_names *names, struct inq_log_event *event);
-
-/* What faulthandler writes behind "Fatal Python error: ...", the latest call first: the first frame
- * of the user's code goes to `peer`, or where there is none, the first one. */
-void inq_log_read_stack(const struct inq_log_line *line, struct inq_log_names *names,
-                        struct inq_log_event *event);
 
 #endif

@@ -689,9 +689,6 @@ static bool read_special(const struct inq_log_pattern *pattern, struct inq_log_l
     case INQ_LOG_NEXT_LINE:
         read_next_line(line, names, event);
         return true;
-    case INQ_LOG_STACK:
-        inq_log_read_stack(line, names, event);
-        return true;
     case INQ_LOG_HEADING:
         return line->start == line->outer && event->writer == 0 &&
                inq_log_is_heading(line->start, line->end, &event->rank);

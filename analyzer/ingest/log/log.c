@@ -4,8 +4,9 @@
 #include "ingest/log/error_file.h"
 #include "ingest/log/metrics.h"
 #include "ingest/log/patterns.h"
-#include "ingest/log/words/scan.h"
+#include "ingest/log/words/words.h"
 #include "ingest/log/sniff.h"
+#include "ingest/log/text.h"
 #include "ingest/log/wrap.h"
 #include "ingest/ingest.h"
 #include "ingest/scan/scan.h"
@@ -131,20 +132,10 @@ static void read_plain(const char *start, const char *end, struct inq_log_names 
 {
     struct inq_log_line line = {
         .lo = start, .hi = end, .outer = start, .start = start, .end = end, .more = end, .at = end};
-    size_t n = 0;
     inq_log_event_init(event);
     event->writer = inq_log_writer(start, end);
     inq_log_prefix(&line, event, names->host, sizeof names->host);
-    for (const char *p = start; p < end && n + 1 < sizeof names->text;) {
-        const char *next = inq_log_escape(p, end);
-        if (next == p) {
-            names->text[n++] = (unsigned char)*p < ' ' ? ' ' : *p;
-            next = p + 1;
-        }
-        p = next;
-    }
-    names->text[n] = '\0';
-    event->text = names->text;
+    inq_log_copy_text(&line, names, event);
 }
 
 static int add_progress(struct reading *r, const char *start, const char *end, uint64_t number,
@@ -673,10 +664,8 @@ static int read_error_file(struct reading *r, struct inq_err *err)
 static int sniff(const char *head, size_t n, const char *path)
 {
     (void)path;
-    if (inq_log_is_error_file(head, n)) {
-        return 20;
-    }
-    return inq_log_is_text(head, n) ? 6 : 0;
+    enum inq_log_form form = inq_log_form_of(head, n);
+    return form == INQ_LOG_ERROR_FILE ? 20 : form == INQ_LOG_TEXT ? 6 : 0;
 }
 
 /* ".../attempt_0/3/stderr.log": 3. */
@@ -725,7 +714,7 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
         return inq_err_set(err, INQ_UNSUPPORTED, "%s", other);
     }
     bool wrapped = inq_log_is_wrapped(head, n);
-    bool error_file = inq_log_is_error_file(head, n);
+    bool error_file = inq_log_form_of(head, n) == INQ_LOG_ERROR_FILE;
     const char *reason =
         is_log || error_file ? NULL : inq_unknown_reason(&shard->arena, shard->file.path, head, n);
     if (r != NULL) {

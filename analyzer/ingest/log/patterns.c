@@ -472,7 +472,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(MPI_TIME_LIMIT, "user-provided time limit for job execution", NULL, NULL),
     LAST(ABORTED, "*** Process received signal", NULL, of_abort),
     LAST(ABORTED, "terminate called", NULL, of_abort),
-    SPECIAL(ABORTED, "Fatal Python error", NULL, of_abort, INQ_LOG_STACK),
+    SPECIAL(ABORTED, "Fatal Python error", NULL, of_abort, INQ_LOG_EXCEPTION),
     LAST(ABORTED, "(core dumped)", NULL, NULL),
     LAST(ABORTED, "double free or corruption", NULL, NULL),
     LAST(ABORTED, "malloc(): ", NULL, NULL),

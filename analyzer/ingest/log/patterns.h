@@ -62,7 +62,6 @@ enum inq_log_special {
     INQ_LOG_BOX,          /* MPICH's box: a signal is its exit code */
     INQ_LOG_NEXT_LINE,    /* the message stands in the line behind */
     INQ_LOG_TRACEBACK,    /* the exception at its end has a name of no usual form */
-    INQ_LOG_STACK,        /* faulthandler's frames stand in the lines behind */
     INQ_LOG_HEADING,      /* rules or arrows around a rank or a file */
     INQ_LOG_NORM,         /* a gradient norm, of output that prints no loss */
     INQ_LOG_METRICS       /* a line of training output: no event, but a row of numbers */

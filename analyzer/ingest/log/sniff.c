@@ -18,7 +18,8 @@ static size_t blanks(const char *head, size_t n)
     return i;
 }
 
-bool inq_log_is_error_file(const char *head, size_t n)
+/* The file in which a worker leaves its exception for the launcher. */
+static bool is_error_file(const char *head, size_t n)
 {
     size_t i = blanks(head, n);
     return i < n && head[i] == '{' && !inq_log_is_wrapped(head, n) &&
@@ -50,12 +51,20 @@ static bool is_tagged(const char *head, size_t n)
     return colon || (next < end && strchr(",]}", *next) == NULL);
 }
 
-bool inq_log_is_text(const char *head, size_t n)
+/* Plain text, lines with tags, lines of JSON. */
+static bool is_text(const char *head, size_t n)
 {
     size_t i = blanks(head, n);
     return n > 0 && inq_unknown_is_text(head, n) &&
            (is_tagged(head + i, n - i) || inq_log_is_wrapped(head, n) ||
             is_metrics_lines(head + i, n - i) || inq_unknown_is_plain(head, n));
+}
+
+enum inq_log_form inq_log_form_of(const char *head, size_t n)
+{
+    return is_error_file(head, n) ? INQ_LOG_ERROR_FILE
+           : is_text(head, n)     ? INQ_LOG_TEXT
+                                  : INQ_LOG_NO_TEXT;
 }
 
 /* ---- what is no log ------------------------------------------------------------------------- */
@@ -216,8 +225,8 @@ bool inq_log_is_log(const char *head, size_t n, const char *path)
     size_t lines = 0;
     size_t marked = 0;
     const char *stop = head + n;
-    if (!inq_log_is_text(head, n) || is_named(path) || inq_log_is_wrapped(head, n)) {
-        return inq_log_is_text(head, n);
+    if (!is_text(head, n) || is_named(path) || inq_log_is_wrapped(head, n)) {
+        return is_text(head, n);
     }
     for (const char *p = head; p < stop && lines < LINES; p++) {
         const char *end = memchr(p, '\n', (size_t)(stop - p));

@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The file in which a worker leaves its exception for the launcher. */
-bool inq_log_is_error_file(const char *head, size_t n);
-/* Whether it may tell something of a run: plain text, lines with tags, lines of JSON. */
-bool inq_log_is_text(const char *head, size_t n);
+enum inq_log_form {
+    INQ_LOG_NO_TEXT,
+    INQ_LOG_TEXT,      /* may tell something of a run: plain text, lines with tags or of JSON */
+    INQ_LOG_ERROR_FILE /* in which a worker leaves its exception for the launcher */
+};
+enum inq_log_form inq_log_form_of(const char *head, size_t n);
 /* Whether it is a log even when it tells nothing: by its name, or because stamps, tags or levels
  * stand in front of most lines. */
 bool inq_log_is_log(const char *head, size_t n, const char *path);

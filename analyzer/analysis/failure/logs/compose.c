@@ -17,7 +17,7 @@ enum { HEADLINE = 900 };
 
 static const char *say_message(struct inq_log_case *c)
 {
-    return c->cause != NULL ? inq_log_quote(c, inq_log_message_of(c->cause->event->text)) : "";
+    return c->cause != NULL ? inq_log_quote(c, c->cause->event->text, true) : "";
 }
 
 /* "KeyError: 'tokens'": the name with what follows it. */
@@ -27,9 +27,9 @@ static const char *say_exception(struct inq_log_case *c)
     const char *at = e->op[0] != '\0' ? strstr(e->text, e->op) : NULL;
     const char *inner = at != NULL && strlen(at) > INQ_LOG_QUOTE ? strstr(at, "(Caused by ") : NULL;
     if (inner != NULL) { /* a long one says at its end what happened */
-        return inq_say(c->arena, "%.80s ... %s", e->op, inq_log_quote(c, inner));
+        return inq_say(c->arena, "%.80s ... %s", e->op, inq_log_quote(c, inner, false));
     }
-    return at != NULL ? inq_log_quote(c, at) : e->op;
+    return at != NULL ? inq_log_quote(c, at, false) : e->op;
 }
 
 /* The frame of the exception that the line is, or is the message of. */
@@ -57,7 +57,7 @@ static const char *say_allocation(struct inq_log_case *c)
             n = n < 100 ? n : 100;
             const char *first = at > text ? at - 1 : at;
             return inq_say(c->arena, ": %s",
-                           inq_log_quote(c, inq_say(c->arena, "%.*s", (int)(n + 1), first)));
+                           inq_log_quote(c, inq_say(c->arena, "%.*s", (int)(n + 1), first), false));
         }
     }
     return "";
@@ -125,7 +125,8 @@ static const char *say_hang(struct inq_log_case *c)
            : said != NULL && said->kind == INQ_LOG_BARRIER_RANKS
                ? "the barrier that the others wait in"
            : said != NULL && said->kind == INQ_LOG_STALLED_RANKS && said->op[0] != '\0'
-               ? inq_say(c->arena, "what the others wait in (%s)", inq_log_quote(c, said->op))
+               ? inq_say(c->arena, "what the others wait in (%s)",
+                         inq_log_quote(c, said->op, false))
                : "what the others wait in";
 }
 
@@ -210,7 +211,7 @@ static const char *say_network(struct inq_log_case *c)
     }
     mark = find(c, INQ_LOG_FABRIC_ERROR);
     mark = mark != NULL ? mark : find(c, INQ_LOG_NCCL_CONNECT);
-    return mark != NULL ? inq_log_quote(c, inq_log_message_of(mark->event->text)) : "";
+    return mark != NULL ? inq_log_quote(c, mark->event->text, true) : "";
 }
 
 static const char *say_who_first(struct inq_log_case *c, const struct inq_failure *f)
@@ -235,7 +236,7 @@ static const char *say_other_end(struct inq_log_case *c)
 static const char *say_op(struct inq_log_case *c)
 {
     const struct inq_log_event *e = c->cause->event;
-    return e->op[0] != '\0' ? inq_log_quote(c, e->op) : say_message(c);
+    return e->op[0] != '\0' ? inq_log_quote(c, e->op, false) : say_message(c);
 }
 
 static const char *say_node(struct inq_log_case *c)
@@ -273,7 +274,7 @@ static const char *say_sizes(struct inq_log_case *c)
 static const char *say_next_line(struct inq_log_case *c)
 {
     const char *op = c->cause->event->op;
-    return op[0] != '\0' ? inq_say(c->arena, " %s", inq_log_quote(c, op)) : "";
+    return op[0] != '\0' ? inq_say(c->arena, " %s", inq_log_quote(c, op, false)) : "";
 }
 
 /* The line itself, where no rank is known to name. */
@@ -461,7 +462,7 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
     const char *said = mark == NULL ? ""
                        : mark->event->kind == INQ_LOG_NCCL_IB
                            ? say_network(c)
-                           : inq_log_quote(c, inq_log_message_of(mark->event->text));
+                           : inq_log_quote(c, mark->event->text, true);
     if (f->n_suspects > 0) {
         return inq_say(c->arena,
                        "The others lost or waited for %s, whose log should name the cause%s%s.",
@@ -485,7 +486,7 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
         const struct inq_log_mark *end = &c->marks[i];
         if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
             return inq_say(c->arena, "Stopped from outside: %s; no line says by whom or why.",
-                           inq_log_quote(c, inq_log_message_of(end->event->text)));
+                           inq_log_quote(c, end->event->text, true));
         }
     }
     return "Cause unknown: processes were aborted or stopped, and no line here says why.";
@@ -562,13 +563,13 @@ static const char *headline_of_absent(struct inq_log_case *c, const struct inq_f
     if (named != NULL && named->event->n_ranks > 0) {
         return inq_say(c->arena, "%s did not join while others waited: %s.",
                        inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true),
-                       inq_log_quote(c, inq_log_message_of(named->event->text)));
+                       inq_log_quote(c, named->event->text, true));
     }
     return inq_say(c->arena,
                    "%s printed no error, while the other ranks lost the connection or waited in "
                    "vain: %s.",
                    inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true),
-                   mark != NULL ? inq_log_quote(c, inq_log_message_of(mark->event->text)) : "");
+                   mark != NULL ? inq_log_quote(c, mark->event->text, true) : "");
 }
 
 static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
@@ -743,10 +744,9 @@ static void tell_set_aside(struct inq_log_case *c, struct inq_failure *f)
                    mark->event->kind != INQ_LOG_NCCL_WARNING;
         if (own && !mark->root && mark != c->cause && mark != c->confirm &&
             mark->event->count > 0) {
-            f->set_aside[f->n_set_aside++] =
-                inq_say(c->arena, "%s (%.120s:%" PRIu64 "): %s",
-                        inq_log_quote(c, inq_log_message_of(mark->event->text)),
-                        inq_log_path(c, mark->event), mark->event->line, why_aside(c, mark));
+            f->set_aside[f->n_set_aside++] = inq_say(
+                c->arena, "%s (%.120s:%" PRIu64 "): %s", inq_log_quote(c, mark->event->text, true),
+                inq_log_path(c, mark->event), mark->event->line, why_aside(c, mark));
         }
     }
 }

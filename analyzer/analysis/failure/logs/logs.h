@@ -130,10 +130,9 @@ void inq_log_compose(struct inq_log_case *c, struct inq_failure *failure);
 
 /* As much of a line as a headline quotes. */
 enum { INQ_LOG_QUOTE = 170 };
-/* The message of a line: what stands behind tags, times, severities and places in source code. */
-const char *inq_log_message_of(const char *text);
-/* Cut at a word's end; without a dot at the end (quote.c). */
-const char *inq_log_quote(struct inq_log_case *c, const char *text);
+/* `text` cut at a word's end, without a dot at the end; of a whole `line` its message, behind tags,
+ * times, severities and places in source code (quote.c). */
+const char *inq_log_quote(struct inq_log_case *c, const char *text, bool line);
 
 /* Whether a rank of the hang waited for others until its timeout. */
 bool inq_log_waited(const struct inq_log_case *c, int32_t rank);

@@ -54,7 +54,8 @@ static const char *behind_actor(const char *p)
     return actor ? close + 1 : p;
 }
 
-const char *inq_log_message_of(const char *text)
+/* The message of a line: what stands behind tags, times, severities and places in source code. */
+static const char *message_of(const char *text)
 {
     const char *pair = strstr(text, " msg=\""); /* logfmt */
     text = pair != NULL ? pair + 6 : text;
@@ -84,8 +85,9 @@ const char *inq_log_message_of(const char *text)
     }
 }
 
-const char *inq_log_quote(struct inq_log_case *c, const char *text)
+const char *inq_log_quote(struct inq_log_case *c, const char *text, bool line)
 {
+    text = line ? message_of(text) : text;
     size_t n = strnlen(text, INQ_LOG_QUOTE + 1);
     if (n <= INQ_LOG_QUOTE) {
         while (n > 0 && strchr(" .:", text[n - 1]) != NULL) {

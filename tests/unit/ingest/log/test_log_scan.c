@@ -10,7 +10,7 @@
 #include "support_trace.h"
 
 #include "ingest/log/patterns.h"
-#include "ingest/log/words/scan.h"
+#include "ingest/log/words/words.h"
 
 #include <string.h>
 

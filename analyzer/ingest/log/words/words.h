@@ -2,8 +2,8 @@
 /* Finding any of some dozens of words in text that holds next to none of them, as fast as memory is
  * read, counting lines on the way. Bytes are looked up by their halves: sixteen groups of words,
  * five bytes of each, are tried at every place at once; what passes is compared in full. */
-#ifndef INQ_INGEST_LOG_SCAN_H
-#define INQ_INGEST_LOG_SCAN_H
+#ifndef INQ_INGEST_LOG_WORDS_WORDS_H
+#define INQ_INGEST_LOG_WORDS_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,8 +83,8 @@ static inline bool inq_log_word_at(const struct inq_log_scan *scan, uint32_t gro
     return false;
 }
 
-inq_log_finder inq_log_find_plain;  /* ingest/log/words/scan.c */
-inq_log_finder inq_log_find_avx2;   /* ingest/log/words/scan_avx2.c */
-inq_log_finder inq_log_find_avx512; /* ingest/log/words/scan_avx512.c */
+inq_log_finder inq_log_find_plain;  /* ingest/log/words/words.c */
+inq_log_finder inq_log_find_avx2;   /* ingest/log/words/avx2.c */
+inq_log_finder inq_log_find_avx512; /* ingest/log/words/avx512.c */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search for words with AVX2. */
-#include "ingest/log/words/scan.h"
+#include "ingest/log/words/words.h"
 
 #include <string.h>
 
@@ -83,7 +83,7 @@ static inline void groups_at(const struct tables *tables, const char *p, vector 
     }
 }
 
-#include "ingest/log/words/scan_simd.h"
+#include "ingest/log/words/simd.h"
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ingest/log/words/scan.h"
+#include "ingest/log/words/words.h"
 
 #include <string.h>
 

@@ -452,6 +452,11 @@ static int32_t rank_of(const struct joins *joins, const struct inq_log_mark *mar
     return rank < 0 && of_process && !of_launcher ? rank_of_log(joins, mark, log) : rank;
 }
 
+static void count_rank(struct inq_log_case *c, int64_t rank)
+{
+    c->world = rank >= c->world && rank < (1 << 20) ? (int32_t)rank + 1 : c->world;
+}
+
 static void count_world(struct inq_log_case *c, const struct joins *joins)
 {
     c->world = c->trace->world_size > 0 ? c->trace->world_size : 0;
@@ -459,24 +464,21 @@ static void count_world(struct inq_log_case *c, const struct joins *joins)
         c->world = (int32_t)joins->nranks;
     }
     for (size_t i = 0; i < c->trace->n_logs; i++) { /* those whose log tells nothing, too */
-        int32_t rank = c->trace->logs[i]->rank;
-        c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
+        count_rank(c, c->trace->logs[i]->rank);
     }
     for (size_t i = 0; i < c->n_marks; i++) {
-        int32_t rank = c->marks[i].rank;
-        c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
         const struct inq_log_event *event = c->marks[i].event;
         bool of_ranks =
             event->kind == INQ_LOG_BARRIER_RANKS || event->kind == INQ_LOG_RAS_MISSING ||
             event->kind == INQ_LOG_TASK_LOST || event->kind == INQ_LOG_STALLED_RANKS ||
             (event->kind >= INQ_LOG_DESYNC_NEVER && event->kind <= INQ_LOG_DESYNC_STARTED);
+        count_rank(c, c->marks[i].rank);
         for (size_t k = 0; k < event->n_ranks && of_ranks; k++) {
-            rank = event->ranks[k];
-            c->world = rank >= c->world && rank < (1 << 20) ? rank + 1 : c->world;
+            count_rank(c, event->ranks[k]);
         }
-        bool names = event->kind == INQ_LOG_MISMATCH || event->kind == INQ_LOG_REMOTE_ERROR;
-        rank = names && event->peer_rank < (1 << 20) ? (int32_t)event->peer_rank : -1;
-        c->world = rank >= c->world ? rank + 1 : c->world;
+        if (event->kind == INQ_LOG_MISMATCH || event->kind == INQ_LOG_REMOTE_ERROR) {
+            count_rank(c, event->peer_rank);
+        }
     }
 }
 

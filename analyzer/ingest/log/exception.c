@@ -70,16 +70,42 @@ static void read_spawned(const struct inq_log_line *line, const char *traceback,
     }
 }
 
-/* The line behind the one that ends at `p`; false: there is none. */
-static bool next_line(const struct inq_log_line *line, const char **p, const char **start)
+/* The lines of one writer behind a line, those of others left out. */
+struct behind {
+    const struct inq_log_line *line;
+    uint32_t writer;
+    int left;                      /* lines that are still looked at, of whomever */
+    const char *text, *head, *end; /* of the current one: behind its label, behind blanks too */
+};
+
+static struct behind lines_behind(const struct inq_log_line *line)
 {
-    if (line->hi - *p < 2) {
-        return false;
+    return (struct behind){.line = line,
+                           .writer = inq_log_writer(line->outer, line->end),
+                           .left = TRACEBACK_LINES,
+                           .end = line->end};
+}
+
+static bool next_line(struct behind *b)
+{
+    const char *hi = b->line->hi;
+    while (b->left-- > 0 && hi - b->end >= 2) {
+        const char *start = b->end + 1;
+        const char *end = memchr(start, '\n', (size_t)(hi - start));
+        uint32_t writer;
+        b->end = end != NULL ? end : hi;
+        b->text = inq_log_body(start, b->end, &writer);
+        b->head = inq_log_blank(b->text, b->end);
+        if (writer == b->writer) {
+            return true;
+        }
     }
-    *start = *p + 1;
-    const char *end = memchr(*start, '\n', (size_t)(line->hi - *start));
-    *p = end != NULL ? end : line->hi;
-    return true;
+    return false;
+}
+
+static bool begins(const struct behind *b, const char *words)
+{
+    return inq_log_match(b->head, b->end, words) != NULL;
 }
 
 /* An exception of a library that others were raised from: where the user's code called it stands in
@@ -87,32 +113,24 @@ static bool next_line(const struct inq_log_line *line, const char **p, const cha
 static void read_chained(const struct inq_log_line *line, struct inq_log_names *names,
                          struct inq_log_event *event)
 {
-    uint32_t writer = inq_log_writer(line->outer, line->end);
-    const char *p = line->end;
-    const char *start;
+    struct behind b = lines_behind(line);
     bool chained = false;
     bool found = false;
     size_t apart = 0; /* lines between the exception and the sentence */
-    for (int i = 0; i < TRACEBACK_LINES && next_line(line, &p, &start); i++) {
-        uint32_t other;
-        const char *text = inq_log_body(start, p, &other);
-        if (other != writer) {
-            continue;
-        }
-        const char *head = inq_log_blank(text, p);
+    while (next_line(&b)) {
         if (!chained) {
-            chained = inq_log_match(head, p, "The above exception was the direct cause") != NULL ||
-                      inq_log_match(head, p, "During handling of the above exception") != NULL;
+            chained = begins(&b, "The above exception was the direct cause") ||
+                      begins(&b, "During handling of the above exception");
             if (!chained && ++apart > 8) {
                 return;
             }
             continue;
         }
-        const char *file = inq_log_match(head, p, "File \"");
-        if (file != NULL && !is_library(file, p)) {
-            found = copy_frame(file, p, names->peer, sizeof names->peer) || found;
-        } else if (file == NULL && head == text && head < p && *head != '\r' &&
-                   inq_log_match(head, p, "Traceback (most") == NULL) { /* the next exception */
+        const char *file = inq_log_match(b.head, b.end, "File \"");
+        if (file != NULL && !is_library(file, b.end)) {
+            found = copy_frame(file, b.end, names->peer, sizeof names->peer) || found;
+        } else if (file == NULL && b.head == b.text && b.head < b.end && *b.head != '\r' &&
+                   !begins(&b, "Traceback (most")) { /* the next exception */
             if (found) {
                 event->peer = names->peer;
                 event->own_frame = false;
@@ -129,29 +147,20 @@ static void read_chained(const struct inq_log_line *line, struct inq_log_names *
 static void read_stack(const struct inq_log_line *line, struct inq_log_names *names,
                        struct inq_log_event *event)
 {
-    uint32_t writer = inq_log_writer(line->outer, line->end);
-    const char *p = line->end;
-    const char *start;
+    struct behind b = lines_behind(line);
     bool current = false;
+    while (!current && next_line(&b)) {
+        current = begins(&b, "Current thread");
+    }
     bool placed = false;
-    for (int i = 0; i < TRACEBACK_LINES && !placed && next_line(line, &p, &start); i++) {
-        uint32_t other;
-        const char *text = inq_log_body(start, p, &other);
-        const char *head = inq_log_blank(text, p);
-        if (other != writer) {
-            continue;
-        }
-        if (!current) {
-            current = inq_log_match(head, p, "Current thread") != NULL;
-            continue;
-        }
-        const char *file = inq_log_match(head, p, "File \"");
+    while (!placed && next_line(&b)) {
+        const char *file = inq_log_match(b.head, b.end, "File \"");
         if (file == NULL) {
             return;
         }
-        placed = !is_library(file, p);
+        placed = !is_library(file, b.end);
         if ((placed || event->peer[0] == '\0') &&
-            copy_frame(file, p, names->peer, sizeof names->peer)) {
+            copy_frame(file, b.end, names->peer, sizeof names->peer)) {
             event->peer = names->peer;
         }
     }

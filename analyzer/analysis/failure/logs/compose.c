@@ -537,7 +537,7 @@ static int64_t last_step(const struct inq_log_case *c, const int32_t *ranks, siz
     return last;
 }
 
-/* "; its last step is 39, theirs 40" */
+/* "; the last step printed there is 39, by the others 40" */
 static const char *say_behind(struct inq_log_case *c, const struct inq_failure *f)
 {
     int64_t own = last_step(c, f->root_ranks, f->n_roots, true);

@@ -323,6 +323,26 @@ static int map_stages(struct reader *in)
     return inq_schedule_find_name(out, in->err);
 }
 
+/* A schedule has each micro-batch on each stage, so a few cells with great numbers are none, and
+ * whatever looks at all of them would take memory that the file's size does not justify. Much may
+ * be missing all the same: lint says what. */
+static int check_numbers(const struct reader *in)
+{
+    enum { FEW = 1 << 20, PER_ACTION = 256 };
+    const struct inq_schedule *s = in->out;
+    size_t n = 0;
+    for (int32_t r = 0; r < s->n_ranks; r++) {
+        n += s->ranks[r].n;
+    }
+    if ((size_t)s->n_stages * (size_t)s->n_microbatches <= FEW + PER_ACTION * n) {
+        return INQ_OK;
+    }
+    return inq_err_set(in->err, INQ_LIMIT,
+                       "%zu actions name stages up to %" PRId32 " and micro-batches up to %" PRId32
+                       ": far too few for a schedule; correct the numbers that are too great",
+                       n, s->n_stages - 1, s->n_microbatches - 1);
+}
+
 static int read_rows(struct reader *in, enum inq_csv_dialect dialect)
 {
     int code = inq_mem_grow(&in->cell, &in->cap_cell, 1, 1, MAX_CELL + 2, in->err);
@@ -333,6 +353,7 @@ static int read_rows(struct reader *in, enum inq_csv_dialect dialect)
     if (code == INQ_OK && in->out->n_stages == 0) {
         code = inq_err_set(in->err, INQ_FORMAT, "no action in it: not a pipeline schedule");
     }
+    code = code == INQ_OK ? check_numbers(in) : code;
     if (code == INQ_OK) {
         choose_dialect(in, dialect);
         translate(in);

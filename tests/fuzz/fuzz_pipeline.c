@@ -37,9 +37,11 @@ static int drop(void *ctx, const char *bytes, size_t n)
 
 /* ---- bytes to events ------------------------------------------------------------------------- */
 
-/* Times in us: mostly small steps onwards, ties, steps back, and a few absurd ones. */
+/* Times in us: mostly small steps onwards, ties, steps back, and an absurd one, 46 days onwards. It
+ * comes once for a rank: a record of more than 73 years is refused, and rightly so. */
 static int64_t next_time(int64_t now, uint8_t byte)
 {
+    const int64_t days = INT64_C(4000000000000);
     switch (byte >> 6) {
     case 0:
         return now;
@@ -48,7 +50,7 @@ static int64_t next_time(int64_t now, uint8_t byte)
     case 2:
         return now + (int64_t)(byte & 0x3f) * 100;
     default:
-        return byte == 0xff ? now + INT64_C(4000000000000) : now - (byte & 0x3f);
+        return byte == 0xff && now < days ? now + days : now - (byte & 0x3f);
     }
 }
 

@@ -46,8 +46,9 @@ void inq_check_release(struct inq_check *check)
 
 static char *value_text(enum inq_check_unit unit, double value, char *buf, size_t size)
 {
+    static const double MOST_NS = 9.2e18; /* 292 years: what a limit in percent of years can pass */
     if (unit == INQ_UNIT_NS) {
-        return inq_time_format((int64_t)value, buf, size);
+        return inq_time_format((int64_t)fmin(value, MOST_NS), buf, size);
     }
     (void)snprintf(buf, size, unit == INQ_UNIT_COUNT ? "%.10g" : "%.4f", value);
     return buf;

@@ -22,6 +22,9 @@ static bool read_number(const char *text, size_t len, double *value)
     return end == buf + len && isfinite(*value) && *value >= 0.0;
 }
 
+/* Ten thousand times as much: whoever wants to allow more means "off". */
+static const double MOST_PERCENT = 1e6;
+
 static bool read_percent(const char *text, double *part)
 {
     size_t len = strlen(text);
@@ -33,7 +36,7 @@ static bool read_percent(const char *text, double *part)
     while (len > 0 && text[len - 1] == ' ') {
         len--;
     }
-    if (!read_number(text, len, &value)) {
+    if (!read_number(text, len, &value) || value > MOST_PERCENT) {
         return false;
     }
     *part = value / 100.0;

@@ -21,7 +21,9 @@
 #include <bzlib.h>
 #endif
 
-enum { INPUT_SIZE = 128 << 10 };
+/* A call into a decoder always has room for OUTPUT_SIZE, a block of zstd: what comes out before
+ * damage depends on the room, and must not depend on how much the reader asks for. */
+enum { INPUT_SIZE = 128 << 10, OUTPUT_SIZE = 128 << 10 };
 /* What a decoder may have read past damage: bzip2's blocks, the largest, have 900 kB. */
 #define READ_AHEAD ((uint64_t)1 << 20)
 /* Traces and logs pack 5 to 50 times, the most repetitive a few hundred: past this the stream is a
@@ -56,8 +58,9 @@ struct frames {
     struct inq_codec_input input;
     const struct engine *engine;
     void *decoder;
-    unsigned char *buffer; /* [INPUT_SIZE] */
+    unsigned char *buffer; /* [INPUT_SIZE], and behind it [OUTPUT_SIZE] for output */
     struct span in;        /* unread input */
+    struct span out;       /* output that is not handed on yet */
     uint64_t offset;       /* behind what was read, `head` included */
     bool input_ended;
     unsigned char head[INQ_CODEC_HEAD]; /* between frames: bytes read ahead */
@@ -409,9 +412,8 @@ static void on_corrupt(struct frames *frames)
     }
 }
 
-/* One call into the decoder; *made bytes were put at `out`. */
-static int decode_some(struct frames *frames, unsigned char *out, size_t cap, size_t *made,
-                       struct inq_err *err)
+/* One call into the decoder; *made bytes were put at `out`, which has room for OUTPUT_SIZE. */
+static int decode_some(struct frames *frames, unsigned char *out, size_t *made, struct inq_err *err)
 {
     bool head = frames->pending.n > 0;
     int code = head ? INQ_OK : refill(frames, err);
@@ -421,13 +423,14 @@ static int decode_some(struct frames *frames, unsigned char *out, size_t cap, si
     struct span *in = head ? &frames->pending : &frames->in;
     size_t most = frames->flushing ? 0 : frames->hint > 0 ? frames->hint : in->n;
     struct span fed = {in->p, in->n < most ? in->n : most};
-    enum step step = frames->engine->step(frames->decoder, &fed, out, cap, made, &frames->hint);
+    enum step step =
+        frames->engine->step(frames->decoder, &fed, out, OUTPUT_SIZE, made, &frames->hint);
     size_t used = (size_t)(fed.p - in->p);
     in->p += used;
     in->n -= used;
     frames->delivered += *made;
     bool flushed = frames->flushing;
-    frames->flushing = *made == cap;
+    frames->flushing = *made == OUTPUT_SIZE;
     if (step == STEP_MORE && *made == 0 && used == 0 && !flushed) { /* no way on */
         if (in->n == 0 && frames->input_ended) {
             note_damage(frames, INQ_DAMAGE_TRUNCATED_GZIP);
@@ -465,19 +468,33 @@ static int decode_some(struct frames *frames, unsigned char *out, size_t cap, si
     return INQ_OK;
 }
 
+/* Hands on what waits. */
+static size_t take_output(struct frames *frames, unsigned char *to, size_t cap)
+{
+    size_t part = frames->out.n < cap ? frames->out.n : cap;
+    memcpy(to, frames->out.p, part);
+    frames->out.p += part;
+    frames->out.n -= part;
+    return part;
+}
+
 static int read_frames(void *state, unsigned char *out, size_t cap, size_t *n, struct inq_err *err)
 {
     struct frames *frames = state;
     int code = INQ_OK;
-    *n = 0;
+    *n = take_output(frames, out, cap);
     while (code == INQ_OK && *n < cap && frames->state != AT_END) {
         size_t got = 0;
         if (frames->state == AT_FRAME) {
             code = begin_frame(frames, err);
-        } else if (frames->state == IN_FRAME) {
-            code = decode_some(frames, out + *n, cap - *n, &got, err);
-        } else {
+        } else if (frames->state == SEARCHING) {
             code = search(frames, err);
+        } else if (cap - *n >= OUTPUT_SIZE) {
+            code = decode_some(frames, out + *n, &got, err);
+        } else {
+            frames->out.p = frames->buffer + INPUT_SIZE;
+            code = decode_some(frames, frames->buffer + INPUT_SIZE, &frames->out.n, err);
+            got = take_output(frames, out + *n, cap - *n);
         }
         *n += got;
     }
@@ -495,7 +512,7 @@ static int open_frames(const struct inq_codec_input *input, const unsigned char 
                        void **state, struct inq_err *err)
 {
     struct frames *fresh = inq_mem_zalloc(1, sizeof *fresh);
-    unsigned char *buffer = inq_mem_alloc(INPUT_SIZE);
+    unsigned char *buffer = inq_mem_alloc(INPUT_SIZE + OUTPUT_SIZE);
     if (fresh == NULL || buffer == NULL) {
         inq_mem_free(fresh);
         inq_mem_free(buffer);
@@ -505,6 +522,7 @@ static int open_frames(const struct inq_codec_input *input, const unsigned char 
     fresh->engine = find_engine(head, n);
     fresh->buffer = buffer;
     fresh->in.p = buffer;
+    fresh->out.p = buffer + INPUT_SIZE;
     fresh->pending.p = fresh->head;
     *state = fresh;
     return INQ_OK;

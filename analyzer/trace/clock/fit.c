@@ -79,7 +79,9 @@ static int64_t measure_noise(const struct fit *f)
     for (size_t i = 1; i < f->n; i++) {
         f->scratch[i - 1] = llabs(f->points[i].add_ns - f->points[i - 1].add_ns);
     }
-    return f->n > 1 ? inq_lower_median_i64(f->scratch, f->n - 1) : 0;
+    int64_t noise_ns = f->n > 1 ? inq_lower_median_i64(f->scratch, f->n - 1) : 0;
+    const int64_t most_ns = INT64_MAX / 2 / CLEARLY / CLEARLY; /* absurd times; fits below */
+    return noise_ns < most_ns ? noise_ns : most_ns;
 }
 
 /* Whether the clock was set between points i - 1 and i of a stretch that began at `from`. */

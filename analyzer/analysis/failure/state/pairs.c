@@ -54,6 +54,13 @@ static bool left_by_number(const struct inq_state_group *team, uint32_t peer,
                        : theirs != NULL && theirs->last_done >= op->entry->p2p_seq;
 }
 
+/* Of a rank that is no member of the group nothing is known. */
+static bool is_unbatched(const struct inq_state_group *team, uint32_t rank)
+{
+    const struct inq_state_place *place = inq_state_place(team, rank);
+    return place != NULL && !place->batched;
+}
+
 /* The n-th transfer of a channel on one side is the n-th on the other. Both count from the same one
  * where neither ring of entries has wrapped; else from the oldest pending one. */
 struct inq_state_partner inq_state_partner(const struct inq_state *model, uint32_t rank,
@@ -73,8 +80,8 @@ struct inq_state_partner inq_state_partner(const struct inq_state *model, uint32
     int64_t nth = (int64_t)op->nth;
     nth += counted ? mine->n_done - (theirs != NULL ? theirs->n_done : 0) : 0;
     const struct inq_state_group *team = &model->groups[op->team];
-    bool alike = team->n_members == 2 && !inq_state_place(team, rank)->batched &&
-                 !inq_state_place(team, partner.peer)->batched;
+    bool alike =
+        team->n_members == 2 && is_unbatched(team, rank) && is_unbatched(team, partner.peer);
     partner.stands = INQ_OTHER_ABSENT;
     if (nth < 0 || (alike && !counted && left_by_number(team, partner.peer, theirs, op))) {
         partner.stands = INQ_OTHER_LEFT;

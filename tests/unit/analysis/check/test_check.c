@@ -109,6 +109,7 @@ static void rules__read_what_people_write(void **state)
     assert_true(r.tolerance == 0.005);
     assert_int_equal(inq_check_tolerance_parse("0.02", &r, NULL), INQ_OK);
     assert_true(r.tolerance == 0.02);
+    assert_int_equal(inq_check_tolerance_parse("1000000%", &r, NULL), INQ_OK);
     assert_int_equal(inq_check_rule_parse("step_time=10%", &r, NULL), INQ_OK);
     assert_int_equal(r.of[INQ_MEASURE_STEP_TIME].kind, INQ_RULE_TOLERANCE);
     assert_int_equal(inq_check_rule_parse("worst-wait=12.5ms", &r, NULL), INQ_OK);
@@ -147,7 +148,8 @@ static void rules__refuse_the_rest_and_say_what_may_stand_there(void **state)
             fail_msg("accepted: %s", bad[i]);
         }
     }
-    static const char *const tolerances[] = {"", "%", "-1%", "3", "x%", "nan%", "5 % x"};
+    static const char *const tolerances[] = {"",   "%",    "-1%",   "3",
+                                             "x%", "nan%", "5 % x", "1000001%"};
     for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
         struct inq_check_rules r = {0};
         struct inq_err err = {0};

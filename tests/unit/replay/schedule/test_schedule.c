@@ -189,6 +189,24 @@ static void csv__old_letters_are_told_from_new_ones(void **state)
     }
 }
 
+/* A million places may be empty, and 256 for each action. */
+static void csv__few_actions_with_great_numbers_are_no_schedule(void **state)
+{
+    (void)state;
+    static const char whole[] = "0F0,1F524543";
+    static const char over[] = "0F0,1F524544";
+    struct inq_schedule s;
+    struct inq_csv_info info;
+    struct inq_err err = {0};
+    assert_int_equal(inq_schedule_read_csv(whole, strlen(whole), INQ_CSV_DETECT, &s, &info, &err),
+                     INQ_OK);
+    inq_schedule_release(&s);
+    assert_int_equal(inq_schedule_read_csv(over, strlen(over), INQ_CSV_DETECT, &s, &info, &err),
+                     INQ_LIMIT);
+    assert_non_null(strstr(err.message, "micro-batches up to 524544"));
+    assert_null(s.ranks);
+}
+
 static void csv__bad_cells_are_named(void **state)
 {
     (void)state;
@@ -352,6 +370,7 @@ int main(void)
         cmocka_unit_test(generators__refuse_what_does_not_exist),
         cmocka_unit_test(csv__composites_quotes_and_ragged_rows_survive_a_round_trip),
         cmocka_unit_test(csv__every_kind_loads_back_equal),
+        cmocka_unit_test(csv__few_actions_with_great_numbers_are_no_schedule),
         cmocka_unit_test(csv__old_letters_are_told_from_new_ones),
         cmocka_unit_test(csv__bad_cells_are_named),
         cmocka_unit_test(csv__blank_lines_are_no_ranks),

@@ -155,6 +155,21 @@ static int32_t rank_in(const char *text, size_t n)
     return best.rank;
 }
 
+/* "r6.log", "p6.out": the letter and the number are all of the name. */
+static int32_t rank_of_short_name(const char *text, size_t n)
+{
+    static const char *const endings[] = {".log", ".out", ".err", ".txt"};
+    size_t end = 0;
+    int32_t rank = n > 1 && (*text == 'r' || *text == 'p') && is_digit(text[1])
+                       ? number_after(text, 1, n, &end)
+                       : -1;
+    bool ends = false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && rank >= 0; i++) {
+        ends = ends || (n - end >= 4 && strncmp(text + end, endings[i], 4) == 0);
+    }
+    return ends ? rank : -1;
+}
+
 int32_t inq_rank_from_name(const char *path)
 {
     size_t end = strlen(path);
@@ -168,6 +183,7 @@ int32_t inq_rank_from_name(const char *path)
             start--;
         }
         int32_t rank = rank_in(path + start, end - start);
+        rank = rank < 0 && level == 0 ? rank_of_short_name(path + start, end - start) : rank;
         if (rank >= 0) {
             return rank;
         }

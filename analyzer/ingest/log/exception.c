@@ -17,17 +17,52 @@ static bool is_name(char c)
 /* Lines of a traceback, from its end on: how many are looked at, those of other writers too. */
 enum { TRACEBACK_LINES = 400 };
 
-/* `File "train.py", line 96, in forward` at `file`: its place goes to `peer`. */
+/* Where a file's name ends: at the quote, or at the colon in front of a number and " in". */
+static const char *name_end(const char *file, const char *end)
+{
+    if (file[-1] == '"') {
+        return memchr(file, '"', (size_t)(end - file));
+    }
+    for (const char *p = file; p + 1 < end && (*p > ' ' || *p == 0x1b); p++) {
+        int64_t at;
+        const char *behind = *p == ':' ? inq_log_number(p + 1, end, &at) : NULL;
+        if (behind != NULL && inq_log_match(behind, end, " in") != NULL) {
+            return p;
+        }
+        p = *p == 0x1b ? inq_log_escape(p, end) - 1 : p;
+    }
+    return NULL;
+}
+
+/* Takes the color out of a text, which gets shorter. */
+static void uncolor(char *text)
+{
+    const char *end = text + strlen(text);
+    char *to = text;
+    for (const char *p = text; p < end;) {
+        const char *behind = inq_log_escape(p, end);
+        *to = *p;
+        to += behind == p;
+        p = behind > p ? behind : p + 1;
+    }
+    *to = '\0';
+}
+
+/* `File "train.py", line 96, in forward` or `train.py:96 in forward` at `file`: its place goes to
+ * `peer`. */
 static bool copy_frame(const char *file, const char *end, char *peer, size_t size)
 {
-    const char *close = memchr(file, '"', (size_t)(end - file));
-    const char *number = close != NULL ? inq_log_seek(close, end, "line") : NULL;
+    const char *close = name_end(file, end);
+    bool quoted = close != NULL && *close == '"';
+    const char *number = quoted          ? inq_log_seek(close, end, "line")
+                         : close != NULL ? close + 1
+                                         : NULL;
     int64_t at = 0;
     if (number == NULL || inq_log_number(number, end, &at) == NULL) {
         return false;
     }
     const char *in = inq_log_seek(number, end, ", in");
-    in = in != NULL ? in : inq_log_seek(number, end, " in "); /* of faulthandler */
+    in = in != NULL ? in : inq_log_seek(number, end, " in"); /* of faulthandler, and Rich */
     char name[64] = "";
     size_t len = (size_t)(close - file) < 110 ? (size_t)(close - file) : 110;
     if (in != NULL) {
@@ -35,7 +70,20 @@ static bool copy_frame(const char *file, const char *end, char *peer, size_t siz
     }
     (void)snprintf(peer, size, "%.*s:%lld%s%s", (int)len, close - len, (long long)at,
                    name[0] != '\0' ? " " : "", name);
+    uncolor(peer);
     return true;
+}
+
+/* Behind "│ " in a box of Rich's, where a file's name may stand: "│ /w/train.py:77 in main │". */
+static const char *boxed(const char *start, const char *end)
+{
+    static const char *const walls[] = {"\xe2\x94\x82", "\xe2\x95\x91", "|"};
+    const char *behind = NULL;
+    for (size_t i = 0; i < sizeof walls / sizeof *walls && behind == NULL; i++) {
+        behind = inq_log_match(start, end, walls[i]);
+    }
+    behind = behind != NULL ? inq_log_blank(behind, end) : NULL;
+    return behind != NULL && name_end(behind, end) != NULL ? behind : NULL;
 }
 
 /* Not the user's code. */
@@ -43,13 +91,28 @@ static bool is_library(const char *file, const char *end)
 {
     static const char *const parts[] = {"site-packages/", "dist-packages/", "/lib/python",
                                         "/lib64/python",  "<frozen",        "<string>"};
-    const char *close = memchr(file, '"', (size_t)(end - file));
+    const char *close = name_end(file, end);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && close != NULL; i++) {
         if (memmem(file, (size_t)(close - file), parts[i], strlen(parts[i])) != NULL) {
             return true;
         }
     }
     return false;
+}
+
+/* Where the name of a frame's file begins, in a line of a traceback: of several, which a record of
+ * a collector may hold, the last one of the user's code, else the last one. NULL: it tells of none.
+ */
+static const char *frame_in(const char *start, const char *end)
+{
+    const char *best = boxed(start, end);
+    bool user = false;
+    for (const char *file = start; (file = inq_log_seek(file, end, "File \"")) != NULL;) {
+        bool own = !is_library(file, end);
+        best = own || !user ? file : best;
+        user = user || own;
+    }
+    return best;
 }
 
 /* "-- Process 1 terminated with the following error:" in front of a traceback: of which of the
@@ -181,7 +244,7 @@ static void read_frame(const struct inq_log_line *line, struct inq_log_names *na
             return;
         }
         bool other = writer != 0 && inq_log_writer(start, end) != writer;
-        const char *file = other || placed ? NULL : inq_log_seek(start, end, "File \"");
+        const char *file = other || placed ? NULL : frame_in(start, end);
         bool user = file != NULL && !is_library(file, end);
         if (file != NULL && (user || !found) &&
             copy_frame(file, end, names->peer, sizeof names->peer)) {
@@ -346,11 +409,16 @@ static bool is_usual_name(const char *p, size_t n)
     return false;
 }
 
-/* "Traceback (most recent call last):" and, behind lines that are set in, "queue.Empty". */
+/* "Traceback (most recent call last):" and, behind lines that are set in, "queue.Empty". Where
+ * something unknown stands in front of it, the same stands in front of its other lines, and hides a
+ * usual name too. */
 static bool read_traceback(struct inq_log_line *line, struct inq_log_names *names,
                            struct inq_log_event *event)
 {
-    uint32_t writer = inq_log_writer(line->outer, line->end);
+    uint32_t writer;
+    const char *front = inq_log_body(line->outer, line->end, &writer);
+    size_t n_front = line->at > front ? (size_t)(line->at - front) : 0;
+    n_front = inq_log_message(front, line->end) < line->at ? n_front : 0;
     const char *p = line->end;
     for (int i = 0; i < TRACEBACK_LINES && p < line->hi; i++) {
         const char *start = p + 1;
@@ -361,12 +429,16 @@ static bool read_traceback(struct inq_log_line *line, struct inq_log_names *name
         p = end;
         uint32_t other;
         const char *text = inq_log_body(start, end, &other);
+        if ((size_t)(end - text) <= n_front || memcmp(text, front, n_front) != 0) {
+            continue;
+        }
+        text += n_front;
         if (other != writer || text == end || (unsigned char)*text <= ' ' || *text == '|' ||
             *text == '+') {
             continue;
         }
         size_t n = class_name(text, end);
-        if (n == 0 || n >= sizeof names->op || is_usual_name(text, n)) {
+        if (n == 0 || n >= sizeof names->op || (n_front == 0 && is_usual_name(text, n))) {
             return false;
         }
         memcpy(names->op, text, n);

@@ -82,13 +82,16 @@ const char *inq_log_match(const char *p, const char *end, const char *text)
 const char *inq_log_seek(const char *p, const char *end, const char *text)
 {
     const char *from = p;
+    bool apart = *text == ' ';
+    text += strspn(text, " "); /* what is looked for is no blank: text may have long runs of those */
     while (p < end) {
         p = memchr(p, *text, (size_t)(end - p));
         if (p == NULL) {
             return NULL;
         }
         bool escape = *text == '[' && p > from && p[-1] == 0x1b;
-        const char *behind = escape ? NULL : inq_log_match(p, end, text);
+        bool begins = !apart || (p > from && is_blank(p[-1]));
+        const char *behind = escape || !begins ? NULL : inq_log_match(p, end, text);
         if (behind != NULL) {
             return behind;
         }
@@ -114,6 +117,14 @@ const char *inq_log_number(const char *p, const char *end, int64_t *value)
     return p;
 }
 
+/* Behind the marked name that the line at p begins with, or p. */
+static const char *behind_label(const char *p, const char *end)
+{
+    bool marked = p < end && *p == INQ_LOG_MARK_FRONT;
+    const char *back = marked ? memchr(p, INQ_LOG_MARK_BACK, (size_t)(end - p)) : NULL;
+    return back != NULL ? back + 1 : p;
+}
+
 /* "[rank12]:" at p: behind it, or NULL. */
 static const char *rank_tag(const char *p, const char *end)
 {
@@ -128,7 +139,7 @@ static const char *rank_tag(const char *p, const char *end)
 /* Whether a line that begins here is of its own: a continuation has no prefix. */
 static bool begins_anew(const char *p, const char *end)
 {
-    p = inq_log_blank(p, end);
+    p = inq_log_blank(behind_label(p, end), end);
     struct inq_log_event event;
     bool colons = false;
     if (p >= end || *p == '\n' || *p == '[' || inq_log_stamp(p, end, &event) != NULL) {
@@ -204,6 +215,9 @@ void inq_log_line_around(struct inq_log_line *line, const char *lo, const char *
         line->more = end;
     }
     narrow(line);
+    const char *text = behind_label(start, line->end);
+    line->label = (size_t)(text - start);
+    line->start = line->start < text && text <= line->at ? text : line->start;
 }
 
 /* ---- what stands in front -------------------------------------------------------------------- */
@@ -213,7 +227,7 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static int32_t small(int64_t value)
+int32_t inq_log_small(int64_t value)
 {
     return value >= 0 && value < (int64_t)INT32_MAX ? (int32_t)value : -1;
 }
@@ -236,7 +250,7 @@ static const char *read_stream_tag(const char *p, const char *end, struct inq_lo
     if (close == NULL) {
         return NULL;
     }
-    event->task = small(number);
+    event->task = inq_log_small(number);
     return close + 1 + (close + 1 < end && close[1] == ':');
 }
 
@@ -269,11 +283,11 @@ static const char *read_tag(const char *p, const char *end, struct inq_log_event
     }
     bool colon = close + 1 < end && close[1] == ':';
     if (behind != NULL) {
-        *inner = small(number);
+        *inner = inq_log_small(number);
     } else if (digits - p == 5 && memcmp(p, "[rank", 5) == 0) {
-        event->rank = small(number);
+        event->rank = inq_log_small(number);
     } else if (colon) {
-        event->local_rank = small(number);
+        event->local_rank = inq_log_small(number);
     } else {
         return NULL;
     }
@@ -292,7 +306,7 @@ static void read_group_rank(const struct inq_log_line *line, int32_t *inner)
                                    inq_log_match(pg, close, "ID 0PG") != NULL ||
                                    inq_log_seek(pg, close, "default_pg") != NULL);
     if (rank != NULL && first && inq_log_number(rank, close, &number) != NULL) {
-        *inner = small(number);
+        *inner = inq_log_small(number);
     }
 }
 
@@ -330,7 +344,7 @@ static const char *read_nccl(const char *p, const char *end, struct inq_log_even
     if (p + 1 < end && *p == '[' && is_digit(p[1])) {
         const char *close = inq_log_number(p + 1, end, &number);
         if (close != NULL && close < end && *close == ']') {
-            event->device = small(number);
+            event->device = inq_log_small(number);
             return close + 1;
         }
     }
@@ -358,6 +372,7 @@ static const char *read_process_tag(const char *p, const char *end, struct inq_l
         return NULL;
     }
     const char *behind = inq_log_number(colon + 1, close, &pid);
+    behind += behind < close && *behind == ' '; /* "[c7:5122 :0]" */
     bool numbers = behind < close && *behind == ':';
     for (const char *q = behind; q < close && numbers; q++) {
         numbers = is_digit(*q) || *q == ':';
@@ -416,7 +431,7 @@ static const char *read_label(const char *p, const char *end, struct inq_log_eve
         !is_blank(behind[1])) {
         return NULL;
     }
-    event->task = small(number);
+    event->task = inq_log_small(number);
     return behind + 1;
 }
 
@@ -523,7 +538,7 @@ static int32_t paired_rank(const struct inq_log_line *line)
                                  ? inq_log_number(value, line->end, &rank)
                                  : NULL;
         if (behind != NULL && !is_other(line, p) && is_among_pairs(line, p, behind)) {
-            return small(rank);
+            return inq_log_small(rank);
         }
     }
     return -1;
@@ -565,12 +580,26 @@ static const char *read_host(const char *p, const char *end, struct inq_log_even
     return next;
 }
 
+/* The machine that the whole file's lines are labeled with. */
+static void read_marked(const struct inq_log_line *line, struct inq_log_event *event, char *host,
+                        size_t host_size)
+{
+    const char *behind = behind_label(line->outer, line->end);
+    size_t n = (size_t)(behind - line->outer);
+    if (n > 2 && n - 2 < host_size) {
+        memcpy(host, line->outer + 1, n - 2);
+        host[n - 2] = '\0';
+        event->host = host;
+    }
+}
+
 void inq_log_prefix(const struct inq_log_line *line, struct inq_log_event *event, char *host,
                     size_t host_size)
 {
     int32_t inner = -1;
     bool tagged = line->start > line->outer; /* what is in front may be another rank's */
     const char *p = line->start;
+    read_marked(line, event, host, host_size);
     if (tagged && is_digit(*line->outer)) {
         (void)read_label(line->outer, line->start, event);
     }
@@ -646,6 +675,7 @@ const char *inq_log_message(const char *p, const char *end)
     struct inq_log_event event;
     int32_t inner = -1;
     event = (struct inq_log_event){.rank = -1};
+    p = behind_label(p, end);
     for (;;) {
         p = inq_log_blank(p, end);
         if (p >= end) {
@@ -696,17 +726,28 @@ static size_t label_at(const char *start, const char *end)
     return p > start && p < stop && *p == ':' && ends ? (size_t)(p - start) + 1 : 0;
 }
 
+static uint32_t hash_on(uint32_t hash, const char *p, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        hash = (hash ^ (unsigned char)p[k]) * UINT32_C(16777619);
+    }
+    return hash;
+}
+
+/* A machine's label may have a rank's behind it: both tell writers apart. */
 const char *inq_log_body(const char *start, const char *end, uint32_t *writer)
 {
-    const char *p = start;
-    *writer = 0;
+    const char *p = behind_label(start, end);
+    uint32_t hash = hash_on(UINT32_C(2166136261), start, (size_t)(p - start));
+    bool labeled = false;
+    *writer = p > start ? hash | 1 : 0;
     while (p < end && *p == 0x1b) {
         const char *next = inq_log_blank(p, end);
         p = next > p ? next : p + 1;
     }
     for (int i = 0; i < 4 && p < end && !is_blank(*p); i++) {
         struct inq_log_event event;
-        size_t n = *writer == 0 ? label_at(p, end) : 0;
+        size_t n = labeled ? 0 : label_at(p, end);
         const char *next = n > 0 ? p + n : read_stream_name(p, end);
         if (next == NULL && is_digit(*p)) {
             event = (struct inq_log_event){.rank = -1};
@@ -716,11 +757,8 @@ const char *inq_log_body(const char *start, const char *end, uint32_t *writer)
             break;
         }
         const char *angle = n > 0 ? memchr(p, '<', n) : NULL; /* both streams of one process */
-        size_t named = angle != NULL ? (size_t)(angle - p) : n;
-        uint32_t hash = UINT32_C(2166136261);
-        for (size_t k = 0; k < named; k++) {
-            hash = (hash ^ (unsigned char)p[k]) * UINT32_C(16777619);
-        }
+        hash = hash_on(hash, p, angle != NULL ? (size_t)(angle - p) : n);
+        labeled = labeled || n > 0;
         *writer = n > 0 ? hash | 1 : *writer;
         p = next + (next < end && *next == ' ');
     }
@@ -744,55 +782,4 @@ const char *inq_log_line_before(const struct inq_log_line *line, const char *sta
         p--;
     }
     return p;
-}
-
-/* ---- PCI addresses --------------------------------------------------------------------------- */
-
-static int hex(char c)
-{
-    return is_digit(c)            ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-static const char *read_hex(const char *p, const char *end, uint64_t *value)
-{
-    const char *from = p;
-    *value = 0;
-    while (p < end && hex(*p) >= 0 && p - from < 8) {
-        *value = *value << 4 | (uint64_t)hex(*p);
-        p++;
-    }
-    return p > from ? p : NULL;
-}
-
-uint64_t inq_log_bus(const char *p, const char *end)
-{
-    uint64_t parts[3] = {0};
-    size_t n = 0;
-    const char *behind = inq_log_match(p, end, "PCI:");
-    p = inq_log_blank(behind != NULL ? behind : p, end);
-    for (const char *next = p; n < 3; n++) {
-        next = read_hex(next, end, &parts[n]);
-        if (next == NULL) {
-            break;
-        }
-        bool colon = next < end && *next == ':';
-        next += colon;
-        if (!colon) {
-            n++;
-            break;
-        }
-    }
-    switch (n) {
-    case 1: /* NCCL: device and function are its last three digits */
-        return parts[0] >> 12 << 8 | (parts[0] >> 4 & 0xff);
-    case 2:
-        return parts[0] << 8 | parts[1];
-    case 3:
-        return parts[0] << 16 | parts[1] << 8 | parts[2];
-    default:
-        return INQ_LOG_NO_BUS;
-    }
 }

@@ -10,6 +10,7 @@
 struct inq_log_line {
     const char *lo, *hi;     /* all text at hand */
     const char *outer;       /* where the line begins */
+    size_t label;            /* bytes of the marked name that it begins with */
     const char *start, *end; /* the part of it that one writer wrote */
     const char *more;        /* end of the lines behind it that may go on with it */
     const char *at;          /* the word; within start and end */
@@ -22,7 +23,8 @@ void inq_log_line_around(struct inq_log_line *line, const char *lo, const char *
 /* Whether `text` begins at p, blanks, line ends and escape sequences left aside on both sides;
  * where it ends, or NULL. */
 const char *inq_log_match(const char *p, const char *end, const char *text);
-/* The end of the first such place in [p, end), or NULL. */
+/* The end of the first such place in [p, end), or NULL; of a text that begins with a blank, the first
+ * behind a blank. Takes no more than time in proportion, whatever the bytes are. */
 const char *inq_log_seek(const char *p, const char *end, const char *text);
 /* A whole number at p, behind blanks; where it ends, or NULL. */
 const char *inq_log_number(const char *p, const char *end, int64_t *value);
@@ -42,9 +44,11 @@ void inq_log_prefix(const struct inq_log_line *line, struct inq_log_event *event
 /* Where the message begins: behind all of that. */
 const char *inq_log_message(const char *p, const char *end);
 
-/* "0000:9b:00", "PCI:0000:9b:00.0", "9b000" at p; INQ_LOG_NO_BUS when there is none. */
-uint64_t inq_log_bus(const char *p, const char *end);
-
+/* Around the name of a machine that a launcher put in front of the line, "\x1en02\x1f": control
+ * characters that no log has there. */
+enum { INQ_LOG_MARK_FRONT = 0x1e, INQ_LOG_MARK_BACK = 0x1f };
+/* A rank, device or task as a number; -1 for what can be none. */
+int32_t inq_log_small(int64_t value);
 /* Up to a character of `stops` or a blank, cut to the room there is. */
 void inq_log_copy_word(const char *p, const char *end, const char *stops, char *to, size_t size);
 /* Behind stamps and the label of its writer ("[rank3]:", "12: ", "[1,3]<stderr>:"), where the text

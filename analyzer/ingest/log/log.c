@@ -51,12 +51,12 @@ struct reading {
     struct inq_log_book book;
     struct inq_window window;
     const struct words *words;
-    bool sampled;      /* training output is */
-    uint64_t lines;    /* in front of `pos` */
-    char *pos;         /* what was not looked at begins here */
-    uint64_t told;     /* line of the last event; 0 none */
-    bool wrapped;      /* each line is in a JSON object */
-    int64_t unwrapped; /* up to there it no longer is */
+    bool sampled;   /* training output is */
+    uint64_t lines; /* in front of `pos` */
+    char *pos;      /* what was not looked at begins here */
+    uint64_t told;  /* line of the last event; 0 none */
+    enum inq_log_wrapping wrapping;
+    int64_t unwrapped; /* up to there nothing stands around lines any more */
     size_t progress;   /* bytes in which progress is still looked for */
     int64_t row;       /* where the last line of training output that was read begins */
     struct inq_log_names names, of_progress, of_floor;
@@ -509,11 +509,12 @@ static int scan_to(struct reading *r, char *last, struct inq_err *err)
     return INQ_OK;
 }
 
-/* Takes whole lines out of their JSON objects; where the text that can be searched ends. */
+/* Takes whole lines out of their JSON objects, or marks their labels; where the text that can be
+ * searched ends. */
 static char *unwrap(struct reading *r)
 {
     struct inq_window *window = &r->window;
-    if (!r->wrapped) {
+    if (r->wrapping == INQ_LOG_BARE) {
         return window->end;
     }
     char *from = window->end - ((int64_t)window->end_offset - r->unwrapped);
@@ -524,8 +525,9 @@ static char *unwrap(struct reading *r)
         if (end == NULL && !last) {
             break;
         }
-        inq_log_unwrap(from, last ? window->end : end);
-        from = last ? window->end : end + 1;
+        end = last ? window->end : end;
+        inq_log_unwrap(r->wrapping, from, end);
+        from = last ? end : end + 1;
     }
     r->unwrapped = inq_window_offset(window, from);
     return from;
@@ -713,13 +715,12 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
         inq_mem_free(r);
         return inq_err_set(err, INQ_UNSUPPORTED, "%s", other);
     }
-    bool wrapped = inq_log_is_wrapped(head, n);
     bool error_file = inq_log_form_of(head, n) == INQ_LOG_ERROR_FILE;
     const char *reason =
         is_log || error_file ? NULL : inq_unknown_reason(&shard->arena, shard->file.path, head, n);
     if (r != NULL) {
         r->row = -1;
-        r->wrapped = wrapped;
+        r->wrapping = inq_log_wrapping_of(head, n);
         r->window.source = source;
         r->book.log = inq_log_new();
     }

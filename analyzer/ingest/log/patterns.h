@@ -59,6 +59,7 @@ enum inq_log_special {
     INQ_LOG_ALONE,        /* the word is all of the message, or a shell's report of a process */
     INQ_LOG_SEVERE,       /* a line of error severity, or NCCL's warning, whatever it tells */
     INQ_LOG_OUTCOME,      /* of a process, told by whoever started it; not 0, and no mere remark */
+    INQ_LOG_DESCRIBED,    /* of a pod whose name stands in front */
     INQ_LOG_BOX,          /* MPICH's box: a signal is its exit code */
     INQ_LOG_NEXT_LINE,    /* the message stands in the line behind */
     INQ_LOG_TRACEBACK,    /* the exception at its end has a name of no usual form */

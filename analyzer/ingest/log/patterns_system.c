@@ -45,6 +45,11 @@ static const struct inq_log_field of_object[] = {{"pod/", INQ_LOG_PEER}, {"job/"
 static const struct inq_log_field of_device[] = {
     {"XFS (", INQ_LOG_PEER}, {"device ", INQ_LOG_PEER}, {"dev ", INQ_LOG_PEER}, {NULL, 0}};
 
+/* "The following task was preempted: /job:jax_worker/replica:0/task:3" */
+static const struct inq_log_field of_taken[] = {{"/task:", INQ_LOG_RANK}, {NULL, 0}};
+
+static const struct inq_log_field of_fetch[] = {{"returned error code:", INQ_LOG_CODE}, {NULL, 0}};
+
 static const struct inq_log_pattern patterns[] = {
     /* batch systems: limits */
     LAST(TIME_LIMIT, "TERM_RUNLIMIT", NULL, NULL),
@@ -106,6 +111,12 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LAUNCH_FAILED, ": can't open file", NULL, NULL),
     LAST(LAUNCH_FAILED, "Permission denied (publickey", NULL, NULL),
     LAST(LAUNCH_FAILED, "Host key verification failed", NULL, NULL),
+    LAST(LAUNCH_FAILED, "error: pyxis:", "failed to", NULL),
+    LAST(LAUNCH_FAILED, "error: pyxis:", "couldn't", NULL),
+    LAST(LAUNCH_FAILED, "returned error code: ", "[ERROR] URL", of_fetch), /* enroot */
+    LAST(LAUNCH_FAILED, "Error response from daemon", NULL, NULL),         /* docker */
+    LAST(LAUNCH_FAILED, "While making image from", "FATAL", NULL),         /* apptainer */
+    LAST(LAUNCH_FAILED, "could not open image", "FATAL", NULL),
     /* MPICH and Intel MPI */
     SPECIAL(EXIT, "BAD TERMINATION OF ONE", NULL, of_box, INQ_LOG_BOX),
     LAST(EXIT, "THE EXIT STRING:", "signal", of_outcome),
@@ -149,8 +160,13 @@ static const struct inq_log_pattern patterns[] = {
     LAST(RECLAIMED, "TERMINATE_ON_HOST_MAINTENANCE", NULL, NULL),
     LAST(RECLAIMED, "compute.instances.preempted", NULL, NULL),
     LAST(RECLAIMED, "nstance was preempted", NULL, NULL),
+    LAST(RECLAIMED, "is being preempted", "nstance", NULL), /* Google Cloud's shutdown script */
+    LAST(RECLAIMED, "is being preempted", "VM ", NULL),
+    LAST(RECLAIMED, "\"EventType\"", "\"Preempt\"", NULL), /* Azure's scheduled events */
     LAST(RECLAIMED, "NodePreempted", NULL, NULL),
     LAST(RECLAIMED, " was preempted", "node ", NULL),
+    LAST(RECLAIMED, "ask was preempted", "/task:", of_taken),
+    LAST(RECLAIMED, "asks were preempted", "/task:", of_taken),
     LAST(RECLAIMED, "preemption notice", "eceived", NULL),
     /* the kernel: file systems, network cards, the machine itself */
     LAST(DISK, "XFS (", "hut down", of_device),

@@ -22,10 +22,10 @@ static size_t blanks(const char *head, size_t n)
 static bool is_error_file(const char *head, size_t n)
 {
     size_t i = blanks(head, n);
-    return i < n && head[i] == '{' && !inq_log_is_wrapped(head, n) &&
-           memmem(head, n, "\"message\"", 9) != NULL &&
+    return i < n && head[i] == '{' && memmem(head, n, "\"message\"", 9) != NULL &&
            (memmem(head, n, "py_callstack", 12) != NULL ||
-            memmem(head, n, "\"timestamp\"", 11) != NULL);
+            memmem(head, n, "\"timestamp\"", 11) != NULL) &&
+           inq_log_wrapping_of(head, n) != INQ_LOG_OBJECTS; /* last: it looks at all lines */
 }
 
 /* {"step": 1, "loss": 2.5}, a line each. */
@@ -56,8 +56,8 @@ static bool is_text(const char *head, size_t n)
 {
     size_t i = blanks(head, n);
     return n > 0 && inq_unknown_is_text(head, n) &&
-           (is_tagged(head + i, n - i) || inq_log_is_wrapped(head, n) ||
-            is_metrics_lines(head + i, n - i) || inq_unknown_is_plain(head, n));
+           (is_tagged(head + i, n - i) || is_metrics_lines(head + i, n - i) ||
+            inq_unknown_is_plain(head, n) || inq_log_wrapping_of(head, n) == INQ_LOG_OBJECTS);
 }
 
 enum inq_log_form inq_log_form_of(const char *head, size_t n)
@@ -149,6 +149,16 @@ static bool is_statement(const char *p, const char *end)
     return begins_any(p, end, words) || last == ';' || last == '{' || last == '(';
 }
 
+/* "2m  Warning  NodeShutdown  pod/train-3  Pod was ...", as kubectl lists events. */
+static bool is_event_of_cluster(const char *p, const char *end)
+{
+    const char *type = inq_log_seek(p, end, " Warning ");
+    type = type != NULL ? type : inq_log_seek(p, end, " Normal ");
+    return type != NULL &&
+           (inq_log_seek(type, end, " pod/") != NULL || inq_log_seek(type, end, " job/") != NULL ||
+            inq_log_seek(type, end, " node/") != NULL);
+}
+
 bool inq_log_is_shaped(const char *start, const char *end)
 {
     static const char *const heads[] = {"Traceback (most",
@@ -174,7 +184,7 @@ bool inq_log_is_shaped(const char *start, const char *end)
     size_t n = (size_t)(end - p);
     return p < end &&
            (inq_log_message(p, end) > p || begins_any(p, end, heads) ||
-            inq_log_level_of(p, end) != INQ_LOG_LEVEL_NONE ||
+            inq_log_level_of(p, end) != INQ_LOG_LEVEL_NONE || is_event_of_cluster(p, end) ||
             memmem(p, n, "NCCL INFO", 9) != NULL || memmem(p, n, "NCCL WARN", 9) != NULL);
 }
 
@@ -225,7 +235,7 @@ bool inq_log_is_log(const char *head, size_t n, const char *path)
     size_t lines = 0;
     size_t marked = 0;
     const char *stop = head + n;
-    if (!is_text(head, n) || is_named(path) || inq_log_is_wrapped(head, n)) {
+    if (!is_text(head, n) || is_named(path) || inq_log_wrapping_of(head, n) != INQ_LOG_BARE) {
         return is_text(head, n);
     }
     for (const char *p = head; p < stop && lines < LINES; p++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/log/text.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool is_digit(char c)
@@ -45,13 +46,14 @@ void inq_log_copy_text(const struct inq_log_line *line, struct inq_log_names *na
                        struct inq_log_event *event)
 {
     size_t n = 0;
-    for (const char *p = line->outer; p < line->end && n + 1 < sizeof names->text;) {
+    const char *from = line->outer + line->label;
+    for (const char *p = from; p < line->end && n + 1 < sizeof names->text;) {
         if (*p == 0x1b) {
             const char *next = inq_log_blank(p, line->end);
             p = next > p ? next : p + 1;
             continue;
         }
-        const char *tag = p > line->outer && *p == '[' ? stream_tag_end(p, line->end) : p;
+        const char *tag = p > from && *p == '[' ? stream_tag_end(p, line->end) : p;
         if (tag > p) { /* mpirun writes its tag anew for each piece of a line */
             p = tag;
             continue;
@@ -67,4 +69,78 @@ void inq_log_copy_text(const struct inq_log_line *line, struct inq_log_names *na
     if (n > 0 && names->text[n - 1] == ':' && event->kind == INQ_LOG_PYTHON_ERROR) {
         append_message(line, names->text, n, sizeof names->text);
     }
+}
+
+/* "`cublasSgemm( handle, ...)`" at *p: the name at its head, in ticks; how many bytes that takes.
+ * *p moves to the tick that closes it, or where there is none, to the last byte. */
+static size_t copy_ticked(const char **p, const char *end, char *to, size_t size)
+{
+    const char *close = *p + 1;
+    while (close < end && (isalnum((unsigned char)*close) != 0 || *close == '_' || *close == ':')) {
+        close++;
+    }
+    size_t n = (size_t)(close - *p);
+    const char *tick = memchr(close, '`', (size_t)(end - close));
+    bool room = n + 2 <= size;
+    if (room) {
+        memcpy(to, *p, n);
+        to[n] = '`';
+    }
+    *p = room && tick != NULL ? tick : end - 1;
+    return room ? n + 1 : 0;
+}
+
+void inq_log_copy_sentence(const char *p, const char *end, char *to, size_t size)
+{
+    size_t n = 0;
+    p = inq_log_blank(p, end);
+    bool ticked = p < end && *p == '`';
+    p += p < end && (*p == '`' || *p == '\'');
+    for (; p < end && n + 1 < size; p++) {
+        if (*p == '`' && !ticked) {
+            n += copy_ticked(&p, end, to + n, size - n);
+            continue;
+        }
+        bool stop = *p == '\n' || *p == 0x1b || *p == '\'' || *p == '`' ||
+                    (*p == '.' && (p + 1 == end || p[1] == ' ' || p[1] == '\r' || p[1] == '\n'));
+        if (stop) {
+            break;
+        }
+        to[n++] = (unsigned char)*p < ' ' ? ' ' : *p;
+    }
+    bool opened = memchr(to, '[', n) != NULL;
+    while (n > 0 && (to[n - 1] == ' ' || (to[n - 1] == ']' && !opened))) {
+        n--;
+    }
+    to[n] = '\0';
+}
+
+void inq_log_read_ranks(const char *p, const char *end, struct inq_log_names *names,
+                        struct inq_log_event *event)
+{
+    const size_t cap = INQ_LOG_MAX_RANKS;
+    size_t n = 0;
+    int64_t first = 0;
+    for (const char *next; (next = inq_log_number(p, end, &first)) != NULL;) {
+        int64_t last = first;
+        if (first < 0 || first >= (int64_t)INT32_MAX) {
+            break;
+        }
+        if (next < end && *next == '-' && next + 1 < end && is_digit(next[1])) {
+            next = inq_log_number(next + 1, end, &last);
+        }
+        for (; first <= last && n < cap; first++) {
+            names->ranks[n++] = (int32_t)first;
+        }
+        if (first <= last) {
+            event->list_cut = true;
+            break;
+        }
+        p = inq_log_blank(next, end);
+        p += p < end && *p == ',';
+        const char *last_one = inq_log_match(p, end, "and ");
+        p = last_one != NULL ? last_one : p;
+    }
+    event->ranks = names->ranks;
+    event->n_ranks = n;
 }

@@ -2,9 +2,13 @@
 #include "ingest/log/wrap.h"
 
 #include "ingest/log/line.h"
+#include "base/hash.h"
 #include "ingest/scan/scan.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 /* Objects in a record that may hold its text: Google Cloud's "jsonPayload" and its like. */
 enum { LINE = 8192, PREFIX = 96, DEPTH = 2 };
@@ -139,10 +143,10 @@ static bool read_object(const char *p, const char *end, struct wrapped *w, const
         return false;
     }
     return inq_log_blank(scan.p, end) >= end && w->parts[TEXT].p != NULL &&
-           w->parts[TIME].p != NULL && !w->numbers;
+           w->parts[TIME].p != NULL;
 }
 
-bool inq_log_is_wrapped(const char *head, size_t n)
+static bool is_wrapped(const char *head, size_t n)
 {
     struct wrapped w;
     const char *stop = head + n;
@@ -268,7 +272,7 @@ static bool unwrap_once(char *start, char *end)
     struct wrapped w;
     char line[LINE];
     const char *at;
-    if (!read_object(start, end, &w, &at)) {
+    if (!read_object(start, end, &w, &at) || w.numbers) {
         return false;
     }
     size_t n = (size_t)(at - start) < PREFIX ? (size_t)(at - start) : 0;
@@ -287,12 +291,168 @@ static bool unwrap_once(char *start, char *end)
     return true;
 }
 
-void inq_log_unwrap(char *start, char *end)
+static void unwrap(char *start, char *end)
 {
     /* a collector's record may hold a logger's */
     for (int depth = 0; depth < DEPTH && unwrap_once(start, end); depth++) {
         while (end > start && end[-1] == '\r') {
             end--;
         }
+    }
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+/* The name in [p, p + n), and where the text behind it begins. */
+struct label {
+    const char *p;
+    size_t n;
+    const char *text;
+};
+
+/* Whether the name is one of the words and what counts it; `letters` of its n bytes are letters. */
+static bool is_counted(const char *p, size_t n, size_t letters, const char *const *words)
+{
+    for (; *words != NULL; words++) {
+        size_t len = strlen(*words);
+        if (n > len && letters == len && strncasecmp(p, *words, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A machine or pod: letters and a digit, as in "gpu-01" and "n2.cluster", or an address; not
+ * "RuntimeError", "INFO", "step_1200", "rank3" and "GPU0". */
+static bool is_host(const char *p, size_t n)
+{
+    static const char *const counters[] = {"rank", "step", "iter", "epoch", NULL};
+    static const char *const parts[] = {"gpu", "layer", "cuda", NULL}; /* "gpu10" may be a host */
+    size_t digits = 0;
+    size_t letters = 0;
+    size_t dots = 0;
+    for (size_t i = 0; i < n; i++) {
+        digits += isdigit((unsigned char)p[i]) != 0;
+        letters += isalpha((unsigned char)p[i]) != 0;
+        dots += p[i] == '.';
+    }
+    bool part = digits < 2 && digits + letters == n && is_counted(p, n, letters, parts);
+    return !part && !is_counted(p, n, letters, counters) && digits > 0 &&
+           (letters > 0 || dots == 3) && isalnum((unsigned char)p[0]) != 0;
+}
+
+static size_t name_length(const char *p, const char *end)
+{
+    enum { LONGEST = 80 };
+    size_t n = 0;
+    while (p + n < end && n < LONGEST &&
+           (isalnum((unsigned char)p[n]) != 0 || p[n] == '-' || p[n] == '.' || p[n] == '_')) {
+        n++;
+    }
+    return n;
+}
+
+static bool read_label(enum inq_log_wrapping labels, const char *p, const char *end,
+                       struct label *label)
+{
+    static const char pod[] = "[pod/";
+    size_t skipped = labels == INQ_LOG_PODS ? sizeof pod - 1 : 0;
+    if ((size_t)(end - p) <= skipped || memcmp(p, pod, skipped) != 0) {
+        return false;
+    }
+    label->p = p + skipped;
+    label->n = name_length(label->p, end);
+    const char *behind = label->p + label->n;
+    if (label->n == 0 || behind >= end || !is_host(label->p, label->n)) {
+        return false;
+    }
+    if (labels == INQ_LOG_HOSTS) {
+        label->text = behind + 1 + (behind + 1 < end && behind[1] == ' ');
+        return *behind == ':' && (behind + 1 == end || behind[1] == ' ');
+    }
+    if (labels == INQ_LOG_PODS) {
+        const char *close = *behind == '/' ? memchr(behind, ']', (size_t)(end - behind)) : NULL;
+        label->text = close == NULL ? NULL : close + 1 + (close + 1 < end && close[1] == ' ');
+        return close != NULL;
+    }
+    while (behind < end && *behind == ' ') {
+        behind++;
+    }
+    label->text = behind + 1 + (behind + 1 < end && behind[1] == ' ');
+    return behind < end && *behind == '|' && behind > label->p + label->n;
+}
+
+/* Whether the lines have labels of this form. */
+static bool have_labels(enum inq_log_wrapping labels, const char *head, size_t n)
+{
+    /* Fewer lines may be anything; the launcher's own have no name; each name comes again. */
+    enum { LEAST = 8, MOST_OF_4 = 3, EACH = 4, NAMES = 256, LINES = 2000 };
+    uint64_t names[NAMES];
+    size_t n_names = 0;
+    size_t lines = 0;
+    size_t labeled = 0;
+    const char *end = memchr(head, '\n', n);
+    for (const char *p = head; end != NULL && lines < LINES; lines++) {
+        struct label label;
+        if (read_label(labels, p, end, &label)) {
+            uint64_t name = inq_hash_bytes(label.p, label.n);
+            size_t i = 0;
+            while (i < n_names && names[i] != name) {
+                i++;
+            }
+            if (i == n_names && n_names < NAMES) {
+                names[n_names++] = name;
+            }
+            labeled++;
+        }
+        p = end + 1;
+        end = memchr(p, '\n', (size_t)(head + n - p));
+    }
+    return labeled >= LEAST && labeled * 4 >= lines * MOST_OF_4 && labeled >= n_names * EACH;
+}
+
+static enum inq_log_wrapping labels_of(const char *head, size_t n)
+{
+    for (int form = INQ_LOG_HOSTS; form <= INQ_LOG_CONTAINERS; form++) {
+        if (have_labels((enum inq_log_wrapping)form, head, n)) {
+            return (enum inq_log_wrapping)form;
+        }
+    }
+    return INQ_LOG_BARE;
+}
+
+static void mark_label(enum inq_log_wrapping labels, char *start, char *end)
+{
+    struct label label;
+    if (!read_label(labels, start, end, &label)) {
+        return;
+    }
+    size_t name = (size_t)(label.p - start);
+    size_t text = (size_t)(label.text - start);
+    size_t room = (size_t)(end - start);
+    if (text < label.n + 2) { /* "n02:" alone */
+        return;
+    }
+    memmove(start + 1, start + name, label.n);
+    *start = INQ_LOG_MARK_FRONT;
+    start[label.n + 1] = INQ_LOG_MARK_BACK;
+    memmove(start + label.n + 2, start + text, room - text);
+    size_t gone = text - label.n - 2;
+    memset(end - gone, '\r', gone);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+enum inq_log_wrapping inq_log_wrapping_of(const char *head, size_t n)
+{
+    return is_wrapped(head, n) ? INQ_LOG_OBJECTS : labels_of(head, n);
+}
+
+void inq_log_unwrap(enum inq_log_wrapping wrapping, char *start, char *end)
+{
+    if (wrapping == INQ_LOG_OBJECTS) {
+        unwrap(start, end);
+    } else if (wrapping != INQ_LOG_BARE) {
+        mark_label(wrapping, start, end);
     }
 }

@@ -47,6 +47,8 @@ static void rank_name__finds_ranks_behind_words_for_them(void **state)
         {"iteration_100/rank6_trace.json", 6},
         {"step_40/rank_17", 17},
         {"rank 2.json", 2},
+        {"logs/r6.log", 6},
+        {"p12.out", 12},
         {"primus-megatron-exp[a]-rank[5].1730.pt.trace.json", 5},
     };
     CHECK(rows);
@@ -56,6 +58,10 @@ static void rank_name__takes_no_other_number_for_a_rank(void **state)
 {
     (void)state;
     static const struct expectation rows[] = {
+        {"r6.json", -1},
+        {"r6b.log", -1},
+        {"run/r6/train.log", -1},
+        {"pr6.log", -1},
         {"ip-172-31-16-248.us-east-2.compute.internal_44237.1698957662168769395.pt.trace.json.gz",
          -1},
         {"9c44bd29b3f0_1375.1724066820235157909.pt.trace.json.gz", -1},

@@ -260,6 +260,34 @@ static void name_op(struct inq_log_hang *hang)
     }
 }
 
+/* Whether the others wait for the rank. */
+static bool is_awaited(const struct inq_log_hang *hang, int32_t rank)
+{
+    for (size_t k = 0; k < hang->n_suspects; k++) {
+        if (hang->suspects[k] == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where a GPU does not finish what the others have finished, the op is the first of its own that it
+ * timed out in, not the later one of theirs. */
+static void name_stuck_op(struct inq_log_hang *hang)
+{
+    if (hang->how != INQ_LOG_NOT_FINISHED || inq_log_other_op(hang)) {
+        return;
+    }
+    for (size_t i = 0; i < hang->n_standing; i++) {
+        const struct inq_log_standing *row = &hang->standing[i];
+        if (is_awaited(hang, row->rank) && row->timed_out && row->seq >= 0 &&
+            row->seq < hang->seq) {
+            hang->seq = row->seq;
+            hang->numel = row->numel;
+        }
+    }
+}
+
 /* ---- lines that name the ranks themselves ---------------------------------------------------- */
 
 static int name_suspects(struct inq_log_case *c, const int32_t *ranks, size_t n,
@@ -387,6 +415,7 @@ int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err)
         code = code == INQ_OK ? inq_log_records(c, &group, &dumps, &n, err) : code;
         code = code == INQ_OK && n > 0 ? solve(c, dumps, n, all, err) : code;
         name_op(&c->hang);
+        name_stuck_op(&c->hang);
     }
     return code == INQ_OK ? take_lines(c, err) : code;
 }
@@ -395,11 +424,9 @@ bool inq_log_other_op(const struct inq_log_hang *hang)
 {
     for (size_t i = 0; i < hang->n_standing; i++) {
         const struct inq_log_standing *row = &hang->standing[i];
-        for (size_t k = 0; k < hang->n_suspects; k++) {
-            if (hang->suspects[k] == row->rank && row->op[0] != '\0' && hang->op[0] != '\0' &&
-                strcmp(row->op, hang->op) != 0) {
-                return true;
-            }
+        if (is_awaited(hang, row->rank) && row->op[0] != '\0' && hang->op[0] != '\0' &&
+            strcmp(row->op, hang->op) != 0) {
+            return true;
         }
     }
     return false;

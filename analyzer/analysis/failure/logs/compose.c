@@ -44,6 +44,16 @@ static const char *say_frame(struct inq_log_case *c)
     return frame[0] != '\0' ? inq_say(c->arena, " at %.150s", frame) : "";
 }
 
+/* How many of the first n bytes are whole sentences; all where there is none. */
+static size_t sentences(const char *text, size_t n)
+{
+    size_t whole = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        whole = text[i] == '.' && text[i + 1] == ' ' ? i : whole;
+    }
+    return whole > 0 ? whole : n;
+}
+
 /* ": tried to allocate 304.00 MiB (GPU 0": what was asked for, as the line says. */
 static const char *say_allocation(struct inq_log_case *c)
 {
@@ -54,8 +64,8 @@ static const char *say_allocation(struct inq_log_case *c)
         const char *at = strstr(text, words[i]);
         if (at != NULL) {
             size_t n = strcspn(at, ";)");
-            n = n < 100 ? n : 100;
             const char *first = at > text ? at - 1 : at;
+            n = n < 100 ? n : sentences(at, 100);
             return inq_say(c->arena, ": %s",
                            inq_log_quote(c, inq_say(c->arena, "%.*s", (int)(n + 1), first), false));
         }
@@ -291,6 +301,8 @@ static const char *say_awaited(struct inq_log_case *c, const struct inq_failure 
     return f->n_roots > 0    ? inq_say(c->arena, " for %s",
                                        inq_say_ranks(c->arena, f->root_ranks, f->n_roots, false))
            : peer[0] != '\0' ? inq_say(c->arena, " for %.80s", peer)
+           : mark->event->peer_rank >= 0
+               ? inq_say(c->arena, " for rank %" PRId64, (int64_t)mark->event->peer_rank)
            : mark->rank >= 0 ? inq_say(c->arena, ", as rank %" PRId32 " noticed", mark->rank)
                              : "";
 }
@@ -369,9 +381,11 @@ static const char *fill(struct inq_log_case *c, const struct inq_failure *f, con
         format = close + 1;
     }
     line[n] = '\0';
-    const char *victims = f->n_victims == 0 ? ""
-                                            : inq_say(c->arena, "; %zu other rank%s affected",
-                                                      f->n_victims, f->n_victims == 1 ? "" : "s");
+    const char *other = f->n_roots + f->n_suspects > 0 ? "other " : "";
+    const char *victims = f->n_victims == 0
+                              ? ""
+                              : inq_say(c->arena, "; %zu %srank%s affected", f->n_victims, other,
+                                        f->n_victims == 1 ? "" : "s");
     const char *again = c->n_earlier == 0 ? ""
                                           : inq_say(c->arena, "; it was start %zu of the workers",
                                                     c->n_earlier + 1);

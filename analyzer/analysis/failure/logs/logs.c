@@ -486,6 +486,10 @@ static void mark_roots(const struct inq_log_case *c, const struct inq_failure *f
         }
         return;
     }
+    if (c->cause != NULL && c->cause->event->kind == INQ_LOG_LAUNCH_FAILED) {
+        (void)mark_rank(c, roots, c->cause->rank); /* of no rank, unless the line says so */
+        return;
+    }
     for (size_t i = 0; i < c->n_absent && f->subclass != NULL && c->cause == NULL &&
                        strcmp(f->subclass, "absent") == 0;
          i++) {
@@ -502,7 +506,7 @@ static void mark_roots(const struct inq_log_case *c, const struct inq_failure *f
 /* A process that ended in a way that nobody else caused, as far as is known. */
 static bool stands_out(const struct inq_log_mark *mark)
 {
-    return mark->root &&
+    return mark->root && mark->event->kind != INQ_LOG_NPU_TIMEOUT && /* it waited for another */
            ((mark->means.weight > 0 && mark->means.weight < INQ_LOG_FAIR) || is_pair(mark));
 }
 
@@ -518,7 +522,7 @@ static bool suffers(const struct inq_log_mark *mark)
 {
     return !mark->survived &&
            (mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN ||
-            mark->event->kind == INQ_LOG_DUMP_SIGNAL);
+            mark->event->kind == INQ_LOG_DUMP_SIGNAL || mark->event->kind == INQ_LOG_NPU_TIMEOUT);
 }
 
 static int list(struct inq_log_case *c, const bool *marked, int32_t **ranks, size_t *n,

@@ -54,17 +54,59 @@ static const char *behind_actor(const char *p)
     return actor ? close + 1 : p;
 }
 
+/* "gce-vm systemd-oomd[811]: Killed ...", as system logs have it behind a time; or p. */
+static const char *behind_daemon(const char *p)
+{
+    const char *name = p + strcspn(p, " \t");
+    name += strspn(name, " \t");
+    size_t n = strcspn(name, " \t");
+    const char *open = n > 4 && strncmp(name + n - 2, "]:", 2) == 0 ? memchr(name, '[', n) : NULL;
+    bool pid = open != NULL && open > name && isdigit((unsigned char)open[1]) != 0 &&
+               strspn(open + 1, "0123456789") == (size_t)(name + n - 2 - open - 1);
+    return pid && name[n] != '\0' ? name + n : p;
+}
+
+/* "2m  Warning  Evicted  pod/train-0  The node was low ...": behind the object's name; or p. */
+static const char *behind_object(const char *p)
+{
+    enum { NEAR = 60 };
+    static const char *const objects[] = {" pod/", " job/", " node/", " workload/"};
+    const char *type = strstr(p, "Warning ");
+    type = type != NULL ? type : strstr(p, "Normal ");
+    for (size_t i = 0; i < sizeof objects / sizeof *objects && type != NULL; i++) {
+        const char *object = type - p < NEAR ? strstr(type, objects[i]) : NULL;
+        if (object != NULL && object - type < NEAR) {
+            object += 1 + strcspn(object + 1, " \t");
+            object += strspn(object, " \t");
+            return *object != '\0' ? object : p;
+        }
+    }
+    return p;
+}
+
+/* Behind what NCCL, a kernel, UCX or a cluster writes in front; or the text. */
+static const char *behind_writer(const char *text)
+{
+    static const char *const words[] = {"NCCL WARN ", " kernel: ", "UCX  ERROR "};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *word = strstr(text, words[i]);
+        if (word != NULL) {
+            return word + strlen(words[i]);
+        }
+    }
+    return behind_object(text);
+}
+
 /* The message of a line: what stands behind tags, times, severities and places in source code. */
 static const char *message_of(const char *text)
 {
     const char *pair = strstr(text, " msg=\""); /* logfmt */
     text = pair != NULL ? pair + 6 : text;
-    const char *nccl = strstr(text, "NCCL WARN ");
-    const char *kernel = strstr(text, " kernel: ");
-    const char *p = nccl != NULL ? nccl + 10 : kernel != NULL ? kernel + 9 : text;
+    const char *p = behind_writer(text);
     for (;;) {
         p += strspn(p, " \t>");
         const char *actor = behind_actor(p);
+        actor = actor == p && p > text ? behind_daemon(p) : actor;
         if (actor > p) {
             p = actor;
             continue;
@@ -85,18 +127,32 @@ static const char *message_of(const char *text)
     }
 }
 
+/* The text with each run of blanks as one; its length. At most one byte more than a quote may
+ * have. */
+static size_t squeeze(const char *text, char *to)
+{
+    size_t n = 0;
+    for (; *text != '\0' && n <= INQ_LOG_QUOTE; text++) {
+        bool blank = *text == ' ' || *text == '\t';
+        if (!blank || n == 0 || to[n - 1] != ' ') {
+            to[n++] = blank ? ' ' : *text;
+        }
+    }
+    return n;
+}
+
 const char *inq_log_quote(struct inq_log_case *c, const char *text, bool line)
 {
-    text = line ? message_of(text) : text;
-    size_t n = strnlen(text, INQ_LOG_QUOTE + 1);
+    char said[INQ_LOG_QUOTE + 1];
+    size_t n = squeeze(line ? message_of(text) : text, said);
     if (n <= INQ_LOG_QUOTE) {
-        while (n > 0 && strchr(" .:", text[n - 1]) != NULL) {
+        while (n > 0 && strchr(" .:", said[n - 1]) != NULL) {
             n--;
         }
-        return inq_say(c->arena, "%.*s", (int)n, text);
+        return inq_say(c->arena, "%.*s", (int)n, said);
     }
-    while (n > INQ_LOG_QUOTE / 2 && text[n - 1] != ' ') {
+    while (n > INQ_LOG_QUOTE / 2 && said[n - 1] != ' ') {
         n--;
     }
-    return inq_say(c->arena, "%.*s...", (int)(n - 1), text);
+    return inq_say(c->arena, "%.*s...", (int)(n - 1), said);
 }

@@ -144,6 +144,22 @@ static void failure_logs__counters_tell_who_did_not_come(void **state)
     CHECK(rows);
 }
 
+/* The op that a GPU is stuck in is its own, not the later one that the others wait in. */
+static void failure_logs__the_op_that_a_gpu_is_stuck_in(void **state)
+{
+    (void)state;
+    struct test_log log;
+    test_log_text(&log, "train.log",
+                  TIMED_OUT("0", "100", "104", "99") TIMED_OUT("1", "100", "104", "99")
+                      TIMED_OUT("2", "97", "103", "96"));
+    test_log_expect(&log, "gpu_stall", "2");
+    assert_non_null(strstr(log.failure->headline, "have finished: stuck in "));
+    assert_non_null(strstr(log.failure->headline, " 97"));
+    assert_null(strstr(log.failure->headline, " 100"));
+    assert_int_equal(log.failure->seq, 97);
+    test_log_close(&log);
+}
+
 static void failure_logs__ranks_that_enter_different_ops(void **state)
 {
     (void)state;
@@ -614,6 +630,12 @@ static void failure_logs__ranks_of_files(void **state)
     test_log_text(&log, "none_x1/attempt_0/5/stderr.log", text);
     test_log_expect(&log, "application_error", "5");
     test_log_close(&log);
+    test_log_text(&log, "events.txt",
+                  "LAST SEEN   TYPE      REASON        OBJECT       MESSAGE\n2m          Warning   "
+                  "NodeShutdown  pod/train-3  Pod was terminated in response to imminent node "
+                  "shutdown.\n");
+    test_log_expect(&log, "scheduler", "");
+    test_log_close(&log);
     test_log_text(&log, "none_x1/attempt_0/2/error.json", json);
     test_log_expect(&log, "application_error", "2");
     test_log_close(&log);
@@ -742,6 +764,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failure_logs__counters_tell_who_did_not_come),
+        cmocka_unit_test(failure_logs__the_op_that_a_gpu_is_stuck_in),
         cmocka_unit_test(failure_logs__ranks_that_enter_different_ops),
         cmocka_unit_test(failure_logs__lines_that_name_the_cause),
         cmocka_unit_test(failure_logs__the_network_and_those_who_lost_a_peer),

@@ -59,6 +59,81 @@ static void quotes__the_place_in_the_users_code(void **state)
          "tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by: "
          "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.9:2222: Failed to "
          "connect to remote host: Connection refused\n"},
+        {"host", "",
+         "A process on llama-worker-3 was killed for memory: the container or node ran out "
+         "(Reason: OOMKilled",
+         "Name:             llama-worker-3\nNode:             gke-7/10.4.0.19\nContainers:\n"
+         "  pytorch:\n    State:          Terminated\n      Reason:       OOMKilled\n      Exit "
+         "Code:    137\n"},
+        {"application_error", "", "KeyError: 'mask' at /w/model.py:12 forward.",
+         "job-worker-1 pytorch step 1 loss 2.5\njob-worker-1 pytorch Traceback (most recent call "
+         "last):\njob-worker-1 pytorch   File \"/w/model.py\", line 12, in forward\njob-worker-0 "
+         "pytorch step 2 loss 2.4\njob-worker-1 pytorch     y = x['mask']\njob-worker-1 pytorch "
+         "KeyError: 'mask'\n"},
+        {"scheduler", "", "Kubernetes evicted the container",
+         "2m   Normal   Killing   pod/train-3   Stopping container main\n2m   Warning  "
+         "NodeShutdown  pod/train-3  Pod was terminated in response to imminent node shutdown.\n"},
+        {"unknown", "", "SIGTERM", TEST_LOG_STEPS "WARNING received signal SIGTERM, saving\n"},
+        {"cuda_oom", "",
+         "2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.12 GiB is free.",
+         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "
+         "total "
+         "capacity of 79.15 GiB of which 1.12 GiB is free. Including non-PyTorch memory, this "
+         "process has 78.02 GiB memory in use.\n"},
+        {"collective_mismatch", "0",
+         "the size of a message: Message truncated : received 128 bytes",
+         "node0:2000:2090 [0] misc/socket.cc:484 NCCL WARN Message truncated : received 128 bytes "
+         "instead of 64\n[rank0]: Message truncated : received 128 bytes instead of 64\n"},
+        {"application_error", "", "at /app/data.py:31 __next__.",
+         "{\"severity\": \"ERROR\", \"timestamp\": \"2025-06-02T10:00:51.5Z\", \"textPayload\": "
+         "\"Traceback (most recent call last):\\n  File \\\"/app/train.py\\\", line 88, in step\\n "
+         "   "
+         "batch = next(it)\\n  File \\\"/app/data.py\\\", line 31, in __next__\\n    raise E(p)\\n "
+         " "
+         "File \\\"/opt/lib/python3.11/site-packages/e.py\\\", line 3, in E\\nKeyError: 'x'\"}\n"},
+        {"cuda_oom", "1", "Rank 1 ran out of device memory (HBM).",
+         "[rank1]: jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Error allocating "
+         "device buffer: Attempting to allocate 7.81G. That was not possible. There are 2.11G "
+         "free.; (0x0x0_HBM0)\n"},
+        {"scheduler", "",
+         "taken back, 60 s after the last step: shutdown-script: instance is being",
+         "2025-07-01T12:00:00Z step: 9 loss: 2.5\n2025-07-01T12:01:00Z gce-vm "
+         "google_metadata_script_runner[811]: shutdown-script: instance is being preempted\n"},
+        {"scheduler", "3", "The machine was taken back",
+         TEST_LOG_STEPS
+         "E0602 10:01:12.100000 140 coordination_service_agent.cc:300] Coordination agent is set "
+         "to ERROR: UNAVAILABLE: The following task was preempted: "
+         "/job:jax_worker/replica:0/task:3\n"},
+        {"application_error", "", "could not be fetched: slurmstepd: error: pyxis: [ERROR] URL",
+         "slurmstepd: error: pyxis: child 4411 failed with error code: 1\n"
+         "slurmstepd: error: pyxis: failed to import docker image\n"
+         "slurmstepd: error: pyxis: [ERROR] URL https://registry.example/auth returned error "
+         "code: 401 Unauthorized\nsrun: error: n01: task 0: Exited with exit code 1\n"},
+        {"application_error", "", "could not be used: docker: Error response from daemon",
+         "docker: Error response from daemon: manifest for trainer:v9 not found: manifest unknown: "
+         "no such image.\n"},
+        {"network", "",
+         "UCX transfers of process 4411 on n03 failed: Transport retry count exceeded",
+         "[1748858400.112233] [n03:4411 :0]    ib_mlx5_log.c:177  UCX  ERROR Transport retry count "
+         "exceeded on mlx5_2:1/IB (synd 0x15 vend 0x81 hw_synd 0/0)\n"},
+        {"application_error", "", "KeyError: 'mask' at /w/train.py:77 main.",
+         "\x1b[31m\xe2\x95\xad\xe2\x94\x80 \x1b[0m\x1b[1;31mTraceback \x1b[0m\x1b[1;2;31m(most "
+         "recent "
+         "call last)\x1b[0m\x1b[31m \xe2\x94\x80\xe2\x95\xae\x1b[0m\n"
+         "\x1b[31m\xe2\x94\x82\x1b[0m "
+         "\x1b[2;33m/w/\x1b[0m\x1b[1;33mtrain.py\x1b[0m:\x1b[94m77\x1b[0m "
+         "in \x1b[92mmain\x1b[0m        \x1b[31m\xe2\x94\x82\x1b[0m\n"
+         "\x1b[31m\xe2\x94\x82\x1b[0m   77   run(cfg)   \x1b[31m\xe2\x94\x82\x1b[0m\n"
+         "\x1b[31m\xe2\x94\x82\x1b[0m \x1b[33m/opt/lib/python3.11/site-packages/x.py\x1b[0m:"
+         "\x1b[94m5\x1b[0m in \x1b[92mget\x1b[0m \x1b[31m\xe2\x94\x82\x1b[0m\n"
+         "\x1b[1;91mKeyError: \x1b[0m\x1b[32m'mask'\x1b[0m\n"},
+        {"numerical_divergence", "3", "returned nan values",
+         "{\"timestamp\": \"2025-06-02T10:00:39.3Z\", \"level\": \"info\", \"event\": "
+         "\"train_step\", \"rank\": 3, \"step\": 39, \"loss\": 3.61}\n"
+         "{\"timestamp\": \"2025-06-02T10:00:41.3Z\", \"level\": \"error\", \"event\": \"training "
+         "failed\", \"rank\": 3, \"exception\": \"Traceback (most recent call last):\\n  File "
+         "\\\"/srv/train.py\\\", line 55, in loop\\nRuntimeError: Function 'SoftmaxBackward0' "
+         "returned nan values in its 0th output.\"}\n"},
     };
     test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
@@ -150,10 +225,31 @@ static void quotes__a_rank_that_says_nothing(void **state)
     test_log_close(&log);
 }
 
+/* Who reports that HCCL waited is a victim, also the one whose line is quoted. */
+static void quotes__those_who_waited_in_hccl(void **state)
+{
+    (void)state;
+#define WAITED(rank)                                                                               \
+    "[rank" rank "]: EI0002: [PID: 2101] 2025-06-02-10:32:40.2 The wait execution of the Notify "  \
+    "register times out. Reason: The Notify register has not received the Notify record from "     \
+    "remote rank [2].\n"
+    struct test_log log;
+    test_log_text(&log, "train.log",
+                  "[rank0]: step 1\n[rank2]: step 1\n" WAITED("0") WAITED("1") WAITED("3"));
+    test_log_expect(&log, "communication_stall", "2");
+    assert_string_equal(log.failure->headline,
+                        "A collective of HCCL waited in vain for rank 2: The Notify register has "
+                        "not received the Notify record from remote rank [2]; 3 other ranks "
+                        "affected.");
+    assert_int_equal(log.failure->n_suspects, 0);
+    test_log_close(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quotes__the_place_in_the_users_code),
+        cmocka_unit_test(quotes__those_who_waited_in_hccl),
         cmocka_unit_test(quotes__tasks_that_fell_silent),
         cmocka_unit_test(quotes__starts_before_a_requeue),
         cmocka_unit_test(quotes__a_rank_that_says_nothing),

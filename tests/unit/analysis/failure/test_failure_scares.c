@@ -38,6 +38,8 @@ static void failure_scares__of_runs_that_went_on(void **state)
          "  File \"x.py\", line 1, in f\n",
          "AssertionError: can only test a child process\n", 0},
         {"a cache", "", "Evicted 3 blocks\n", 0},
+        {"what would be done", "A checkpoint is saved if the process received signal SIGTERM\n",
+         "will save when SIGTERM received\n", 9},
         {"an error behind all steps", "", "[rank1]: KeyError: 'x'\n", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

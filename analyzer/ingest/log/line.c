@@ -83,7 +83,8 @@ const char *inq_log_seek(const char *p, const char *end, const char *text)
 {
     const char *from = p;
     bool apart = *text == ' ';
-    text += strspn(text, " "); /* what is looked for is no blank: text may have long runs of those */
+    text +=
+        strspn(text, " "); /* what is looked for is no blank: text may have long runs of those */
     while (p < end) {
         p = memchr(p, *text, (size_t)(end - p));
         if (p == NULL) {

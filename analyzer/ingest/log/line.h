@@ -23,8 +23,8 @@ void inq_log_line_around(struct inq_log_line *line, const char *lo, const char *
 /* Whether `text` begins at p, blanks, line ends and escape sequences left aside on both sides;
  * where it ends, or NULL. */
 const char *inq_log_match(const char *p, const char *end, const char *text);
-/* The end of the first such place in [p, end), or NULL; of a text that begins with a blank, the first
- * behind a blank. Takes no more than time in proportion, whatever the bytes are. */
+/* The end of the first such place in [p, end), or NULL; of a text that begins with a blank, the
+ * first behind a blank. Takes no more than time in proportion, whatever the bytes are. */
 const char *inq_log_seek(const char *p, const char *end, const char *text);
 /* A whole number at p, behind blanks; where it ends, or NULL. */
 const char *inq_log_number(const char *p, const char *end, int64_t *value);

@@ -494,7 +494,7 @@ int inq_graph_add_op(struct inq_graph_builder *builder, const struct inq_graph_o
     uint64_t dur = magnitude(dur_ns);
     uint64_t delay = magnitude(delay_ns);
     if (dur > max_total_ns || delay > max_total_ns || b->total_ns + dur + delay > max_total_ns) {
-        return inq_err_set(err, INQ_LIMIT,
+        return inq_err_set(err, INQ_FORMAT, /* to give less of it would not help */
                            "durations add up to more than 73 years: times of the record are not in "
                            "the unit that its format has");
     }

@@ -104,30 +104,46 @@ static bool find_steps(const struct inq_cells *cells, size_t *from, size_t *to)
     return *from < *to;
 }
 
-/* The judged step in which a rank was at a time: a step is over when the next one begins. */
-static int32_t step_at(const struct inq_rerun *x, uint32_t rank, int64_t at)
+/* By rank, when the judged steps are over, ascending: a rank has ended a step when it has ended a
+ * later one. NULL: no memory. */
+static int64_t *sort_step_ends(const struct inq_rerun *x)
 {
     const struct inq_step *steps = x->trace->steps + x->first_step;
-    if (steps[0].rank_start_ns[rank] != INQ_TIME_NONE && at < steps[0].rank_start_ns[rank]) {
+    int64_t *over = inq_mem_alloc((x->trace->n_ranks * x->n_steps + 1) * sizeof *over);
+    for (size_t r = 0; over != NULL && r < x->trace->n_ranks; r++) {
+        int64_t last = INT64_MIN;
+        for (size_t s = 0; s < x->n_steps; s++) {
+            int64_t end = steps[s].rank_end_ns[r];
+            last = end != INQ_TIME_NONE && end > last ? end : last;
+            over[r * x->n_steps + s] = last;
+        }
+    }
+    return over;
+}
+
+/* The judged step in which a rank was at a time: a step is over when the next one begins. */
+static int32_t step_at(const struct inq_rerun *x, const int64_t *over, uint32_t rank, int64_t at)
+{
+    const struct inq_step *first = x->trace->steps + x->first_step;
+    if (first->rank_start_ns[rank] != INQ_TIME_NONE && at < first->rank_start_ns[rank]) {
         return -1;
     }
-    int32_t s = 0;
-    while (s < (int32_t)x->n_steps &&
-           (steps[s].rank_end_ns[rank] == INQ_TIME_NONE || at > steps[s].rank_end_ns[rank])) {
-        s++;
-    }
-    return s;
+    return (int32_t)inq_first_from_i64(over + rank * x->n_steps, 0, x->n_steps, at);
 }
 
 /* GPU work is in the step that launched it; a host call in that in which its rank makes it, and so
  * is work that no step launched. */
-static void mark_steps(struct inq_rerun *x)
+static int mark_steps(struct inq_rerun *x, struct inq_err *err)
 {
+    int64_t *over = sort_step_ends(x);
+    if (over == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", x->n_steps);
+    }
     for (size_t i = 0; i < x->g.graph->n_ops; i++) {
         const struct inq_trace_op *what = &x->g.ops[i];
         uint32_t step = what->host ? INQ_NONE : x->trace->ranks[what->rank].events.step[what->row];
         if (step == INQ_NONE) {
-            x->step_of[i] = step_at(x, what->rank, x->g.end_ns[i]);
+            x->step_of[i] = step_at(x, over, what->rank, x->g.end_ns[i]);
         } else if (step < x->first_step) {
             x->step_of[i] = -1;
         } else {
@@ -135,6 +151,8 @@ static void mark_steps(struct inq_rerun *x)
             x->step_of[i] = (int32_t)(ordinal < x->n_steps ? ordinal : x->n_steps);
         }
     }
+    inq_mem_free(over);
+    return INQ_OK;
 }
 
 /* What hosts do after their last launch delays nobody: only GPU work ends a step. */
@@ -237,16 +255,8 @@ static void sort_ends(const struct inq_rerun *x, size_t *start, int64_t *ends)
 /* The last of n ends at or before `at`; INT64_MIN for none. */
 static int64_t last_end(const int64_t *ends, size_t n, int64_t at)
 {
-    size_t low = 0;
-    while (low < n) {
-        size_t mid = low + (n - low) / 2;
-        if (ends[mid] <= at) {
-            low = mid + 1;
-        } else {
-            n = mid;
-        }
-    }
-    return low > 0 ? ends[low - 1] : INT64_MIN;
+    size_t later = inq_first_from_i64(ends, 0, n, at + 1);
+    return later > 0 ? ends[later - 1] : INT64_MIN;
 }
 
 /* How long the host had been idle when its GPU finished just before this call: it had waited for
@@ -312,7 +322,10 @@ static int choose_steps(struct inq_rerun *x, const struct inq_cells *cells, bool
     if (!large && x->trace->n_steps > 0 && find_steps(cells, &from, &to)) {
         x->first_step = (uint32_t)from;
         x->n_steps = to - from;
-        mark_steps(x);
+        int code = mark_steps(x, err);
+        if (code != INQ_OK) {
+            return code;
+        }
     }
     x->base_ns = inq_mem_alloc((2 * x->n_steps + 1) * sizeof *x->base_ns);
     if (x->base_ns == NULL) {

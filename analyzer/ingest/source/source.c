@@ -66,8 +66,8 @@ static int read_fd(struct inq_source *source, uint64_t offset, void *out, size_t
         got = pread(source->part.fd, out, cap, (off_t)(source->part.offset + offset));
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
-        return inq_err_at(err, INQ_IO, source->path, (int64_t)offset, "cannot read %s: %s",
-                          source->path, strerror(errno));
+        return inq_err_at(err, INQ_IO, source->path, (int64_t)offset, "cannot be read: %s",
+                          strerror(errno));
     }
     *n = (size_t)got;
     return INQ_OK;
@@ -390,11 +390,11 @@ static int open_file(struct inq_source *source, struct inq_err *err)
     }
     struct stat info;
     if (part->fd < 0 || fstat(part->fd, &info) != 0) {
-        return inq_err_at(err, errno == ENOENT ? INQ_NOT_FOUND : INQ_IO, source->path, -1,
-                          "cannot open %s: %s", source->path, strerror(errno));
+        return inq_err_at(err, errno == ENOENT ? INQ_NOT_FOUND : INQ_IO, source->path, -1, "%s",
+                          strerror(errno));
     }
     if (!S_ISREG(info.st_mode)) {
-        return inq_err_at(err, INQ_IO, source->path, -1, "%s is not a file", source->path);
+        return inq_err_at(err, INQ_IO, source->path, -1, "not a file");
     }
     uint64_t all = info.st_size > 0 ? (uint64_t)info.st_size : 0;
     uint64_t left = part->offset < all ? all - part->offset : 0;

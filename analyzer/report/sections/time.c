@@ -71,11 +71,17 @@ static void build_account(const struct inq_view *view, struct inq_table *table)
         return;
     }
     table->title = account->one_interval ? "Where the capture goes" : "Where a step goes";
-    table->note = inq_say(view->arena,
-                          "per rank and step, %zu ranks and %zu of %zu steps judged; every "
-                          "nanosecond is in one class%s%s",
-                          account->ranks_judged, account->steps_judged, account->n_steps,
-                          account->one_interval ? "; " : "", account->one_interval_why);
+    const char *judged = account->one_interval
+                             ? inq_say(view->arena, "; %s", account->one_interval_why)
+                             : inq_say(view->arena, "; %zu of %zu steps judged",
+                                       account->steps_judged, account->n_steps);
+    table->note = inq_say(
+        view->arena, "%s; every nanosecond is in one class%s",
+        account->ranks_judged == 1 ? "of one rank"
+        : account->one_interval
+            ? inq_say(view->arena, "mean of %zu ranks", account->ranks_judged)
+            : inq_say(view->arena, "per rank and step, mean of %zu ranks", account->ranks_judged),
+        judged);
     inq_table_unit(table, account->t_ns);
     inq_table_column(table, INQ_COLUMN_LEFT, "class");
     inq_table_column_ns(table, "time");

@@ -320,6 +320,11 @@ static int read_source(struct reading *reading, struct inq_err *err)
                                     : inq_unknown_reason(&shard->arena, shard->file.path, head, n));
     }
     code = reader->read(source, shard, &why);
+    if (inq_source_damage(source)->count[INQ_DAMAGE_LIMIT] > 0) {
+        /* the end that the reader saw is where reading stopped, not the file's */
+        shard->file.damage.count[INQ_DAMAGE_TRUNCATED] = 0;
+        shard->file.damage.count[INQ_DAMAGE_UNTERMINATED] = 0;
+    }
     merge_damage(&shard->file.damage, inq_source_damage(source));
     if (shard->file.bytes_raw == 0) { /* unless the reader went another way */
         shard->file.bytes_raw = inq_source_delivered(source);

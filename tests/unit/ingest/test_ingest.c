@@ -355,6 +355,37 @@ static void ingest__memory_limit_cuts_and_says_so(void **state)
 }
 
 /* A reader that does not go through the source keeps the limit too. */
+/* Where reading stops is no end of the file: it is whole, and to copy it again would not help. */
+static void ingest__memory_limit_is_no_damage_of_the_file(void **state)
+{
+    (void)state;
+    enum { EVENTS = 30000, ROOM = 128 };
+    char folder[TEST_PATH];
+    test_make_folder(folder);
+    char *text = malloc((size_t)EVENTS * ROOM + ROOM);
+    assert_non_null(text);
+    int n = snprintf(text, ROOM, "%s0}, \"traceEvents\": [", kineto_start);
+    for (int i = 0; i < EVENTS; i++) {
+        n += snprintf(text + n, ROOM,
+                      "%s{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k%d\", \"ts\": %d, "
+                      "\"dur\": 1, \"tid\": 7}",
+                      i > 0 ? ", " : "", i, 2 * i);
+    }
+    (void)snprintf(text + n, ROOM, "]}");
+    put(folder, "rank0.json", text);
+    free(text);
+    struct inq_ingest_options options = {.jobs = 1, .memory_limit = 1 << 20};
+    const char *path = folder;
+    struct inq_run *run = ingest_with(&path, 1, &options);
+    const struct inq_damage *damage = &run->traces[0]->files[0].damage;
+    assert_in_range(events_of(run), 1000, EVENTS - 1);
+    assert_int_equal(damage->count[INQ_DAMAGE_LIMIT], 1);
+    assert_int_equal(damage->count[INQ_DAMAGE_TRUNCATED], 0);
+    assert_int_equal(damage->count[INQ_DAMAGE_UNTERMINATED], 0);
+    inq_run_free(run);
+    test_remove_folder(folder);
+}
+
 static void ingest__memory_limit_holds_for_databases(void **state)
 {
     (void)state;
@@ -718,6 +749,7 @@ int main(void)
         cmocka_unit_test(ingest__missing_path_is_an_error),
         cmocka_unit_test(ingest__nothing_to_read_is_no_error),
         cmocka_unit_test(ingest__memory_limit_cuts_and_says_so),
+        cmocka_unit_test(ingest__memory_limit_is_no_damage_of_the_file),
         cmocka_unit_test(ingest__memory_limit_holds_for_databases),
         cmocka_unit_test(ingest__reports_progress_to_the_end),
         cmocka_unit_test(ingest__can_be_interrupted),

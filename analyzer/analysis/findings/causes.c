@@ -151,26 +151,9 @@ static bool attribute(struct inq_account *a, const struct inq_pipeline *pipeline
     return fine || cells == 0;
 }
 
-/* Whether waiting can have this as its root. Views of where time goes have none. */
 static bool is_cause(const struct inq_finding *finding)
 {
-    switch ((int)finding->kind) {
-    case INQ_FINDING_SLOW_GPU:
-    case INQ_FINDING_SLOW_WORKER:
-    case INQ_FINDING_MORE_WORK:
-    case INQ_FINDING_LATE_HOST:
-    case INQ_FINDING_SLOW_LINK:
-    case INQ_FINDING_STAGE_IMBALANCE:
-    case INQ_FINDING_SLOW_LAST_STAGE:
-    case INQ_FINDING_SEQUENCE_IMBALANCE:
-    case INQ_FINDING_UNPLANNED_GC:
-    case INQ_FINDING_PIPELINE_BUBBLE:
-        return true;
-    case INQ_FINDING_EXPOSED_COPY:
-        return finding->n_ranks > 0;
-    default:
-        return false;
-    }
+    return inq_finding_is_about(finding) == INQ_ABOUT_CAUSE;
 }
 
 bool inq_finding_is_measured(const struct inq_findings *f, const struct inq_finding *finding)

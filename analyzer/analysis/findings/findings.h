@@ -15,7 +15,8 @@ struct inq_findings {
 };
 
 /* A finding of this kind with nothing else known: no ranks, cost and share not measured, severity
- * info, confidence established, texts "". Valid until the next one is added; NULL without memory.
+ * info, confidence established, texts "". Valid until the next one is
+ * added; NULL without memory.
  */
 struct inq_finding *inq_findings_add(struct inq_findings *findings, enum inq_finding_kind kind);
 
@@ -50,8 +51,26 @@ uint64_t inq_damage_losses(const struct inq_damage *damage);
  * blank in front: whether their clocks are low, and why. "" where nothing is known. */
 const char *inq_findings_about_gpu(struct inq_findings *findings, const uint32_t *ranks, size_t n);
 
-/* What to try about a finding of this kind; "" where that depends on the case. */
-const char *inq_findings_advice(enum inq_finding_kind kind);
+/* ---- what is known of each kind (findings/kinds.c) --------------------------------------------
+ */
+
+/* INQ_ABOUT_CAUSE: others wait for it; waiting can have it as its root. */
+enum inq_finding_about {
+    INQ_ABOUT_CAUSE,
+    INQ_ABOUT_COPIES,   /* a cause where it names ranks, else a view */
+    INQ_ABOUT_TIME,     /* a view of where time goes: waiting has no root in it */
+    INQ_ABOUT_INPUT,    /* what is missing, not where time was lost */
+    INQ_ABOUT_TRAINING, /* the numbers that the run printed */
+    INQ_ABOUT_END       /* what ended the run */
+};
+
+/* Never INQ_ABOUT_COPIES. */
+enum inq_finding_about inq_finding_is_about(const struct inq_finding *finding);
+/* Adds a fix that the finding calls for. */
+void inq_findings_call_for(struct inq_findings *findings, struct inq_finding *finding,
+                           const char *spec);
+/* Gives every finding that has none yet the advice of its kind and the fixes that it calls for. */
+void inq_findings_complete(struct inq_findings *findings);
 
 /* ---- what the judge asks; each looks at one section and does nothing when it is absent ------- */
 
@@ -63,12 +82,6 @@ inq_judge_part inq_judge_graph;    /* whatif, pipeline */
 inq_judge_part inq_judge_training; /* training output */
 inq_judge_part inq_judge_inputs;   /* missing ranks, damage */
 inq_judge_part inq_judge_failure;  /* failure */
-
-/* Adds a fix that the finding calls for. */
-void inq_findings_call_for(struct inq_findings *findings, struct inq_finding *finding,
-                           const char *spec);
-/* Gives every finding that has none yet the fixes that it calls for (analysis/findings/fixes.c). */
-void inq_findings_call_for_fixes(struct inq_findings *findings);
 
 /* Gives findings that ask for action and are no causes of the account the cost that their best fix
  * is predicted to gain, and puts that fix first; none where nothing is gained, or `predict` is

@@ -64,7 +64,7 @@ int inq_run_judge(const struct inq_trace *trace, const struct inq_analysis_optio
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         parts[i](trace, &findings);
     }
-    inq_findings_call_for_fixes(&findings);
+    inq_findings_complete(&findings);
     code = inq_findings_price(&findings, options->predict, err);
     code = code != INQ_OK
                ? code

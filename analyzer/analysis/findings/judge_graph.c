@@ -113,7 +113,6 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
     inq_findings_set_cost(f, finding, cause->saved_ns, w->t_ns);
     finding->confidence =
         cause->share >= 0.5 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
-    finding->advice = inq_findings_advice(finding->kind);
     if (finding->kind == INQ_FINDING_SLOW_LINK) { /* of no link in particular */
         finding->confidence = INQ_CONFIDENCE_HYPOTHESIS;
         finding->advice =
@@ -226,7 +225,6 @@ static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
         "gaps a step of %s would be %s shorter.",
         finding->measured, finding->expected, inq_findings_time(f, p->total_ns_per_step),
         inq_findings_time(f, p->host.cost_ns_per_step));
-    finding->advice = inq_findings_advice(finding->kind);
     add_gaps(trace, f, finding, &p->host);
 }
 
@@ -282,8 +280,6 @@ static void judge_bubbles(struct inq_findings *f)
         "has causes of its own.",
         finding->measured, finding->expected[0] ? finding->expected : "not known",
         finding->share >= 0.0 ? inq_findings_percent(f, finding->share) : "n/a");
-    finding->advice = "More micro-batches per step, or a schedule with fewer bubbles (interleaved, "
-                      "zero-bubble).";
 }
 
 void inq_judge_graph(const struct inq_trace *trace, struct inq_findings *findings)

@@ -32,8 +32,6 @@ static void judge_missing(const struct inq_trace *trace, struct inq_findings *f)
                           inq_say_ranks(f->arena, trace->missing, trace->n_missing, false),
                           trace->n_missing, trace->world_size);
     finding->detail = "What happened there, and whether others waited for it, is not recorded.";
-    finding->advice = "Collect their traces, or find out why they wrote none: a rank that died "
-                      "first often left nothing.";
 }
 
 /* "The file of rank 1 could not be read: Permission denied" */
@@ -82,8 +80,6 @@ static void judge_unread(const struct inq_trace *trace, struct inq_findings *f)
                                         "%s. What these ranks did is in no section of this report; "
                                         "whether they died is not known.",
                                         finding->measured);
-    finding->advice = "Make the files readable (rights, disk, number of open files: ulimit -n) or "
-                      "copy them again, and repeat the call.";
 }
 
 uint64_t inq_damage_losses(const struct inq_damage *damage)
@@ -154,11 +150,10 @@ static void judge_damage(const struct inq_trace *trace, struct inq_findings *f)
                                         "First: %s. What could be read is in this report; what "
                                         "was lost is counted per file.",
                                         finding->measured);
-    finding->advice =
-        only_limits ? "Capture fewer steps, split the files, or allow the program more memory; "
-                      "'inquest info' counts what was dropped of each file."
-                    : "Copy the files again, or let the profiler finish writing before the job is "
-                      "stopped.";
+    if (only_limits) {
+        finding->advice = "Capture fewer steps, split the files, or allow the program more memory; "
+                          "'inquest info' counts what was dropped of each file.";
+    }
 }
 
 void inq_judge_inputs(const struct inq_trace *trace, struct inq_findings *findings)

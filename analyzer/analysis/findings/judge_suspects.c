@@ -141,6 +141,7 @@ static const char *fault(struct inq_findings *f, const struct inq_suspect *suspe
                              extra);
 }
 
+/* What to try, where more is known than the kind; else "". */
 static const char *advice(struct inq_findings *f, const struct inq_suspect *suspect)
 {
     if (suspect->kind == INQ_FINDING_SLOW_GPU && is_cpu(f, suspect)) {
@@ -159,7 +160,7 @@ static const char *advice(struct inq_findings *f, const struct inq_suspect *susp
                                  "collection, checkpoints, other processes on its cores.",
                                  suspect->running);
     }
-    return inq_findings_advice(suspect->kind);
+    return "";
 }
 
 static void set_measure(struct inq_findings *f, const struct inq_suspect *suspect,
@@ -257,7 +258,6 @@ static void add_link(struct inq_findings *f, const struct inq_suspect *suspect)
         "Measured %s; expected %s; %llu transfers compared, each from the arrival of its last "
         "member on.",
         finding->measured, finding->expected, (unsigned long long)suspect->waits);
-    finding->advice = inq_findings_advice(suspect->kind);
 }
 
 static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspect)
@@ -312,7 +312,6 @@ static void add_uneven(struct inq_findings *f, const struct inq_suspect *suspect
                           "Measured: %s. The slowest rank of a step computes %s "
                           "longer than the mean one, and the others wait.",
                           finding->measured, inq_findings_time(f, suspect->cost_ns_per_step));
-    finding->advice = inq_findings_advice(suspect->kind);
 }
 
 static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
@@ -340,7 +339,6 @@ static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
     finding->detail = inq_findings_text(
         f, "Measured %s; expected %s. A pipeline runs at its slowest stage's pace.",
         finding->measured, finding->expected);
-    finding->advice = inq_findings_advice(suspect->kind);
 }
 
 void inq_judge_suspects(const struct inq_trace *trace, struct inq_findings *findings)

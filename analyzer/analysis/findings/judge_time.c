@@ -30,19 +30,17 @@ struct view {
     enum inq_finding_kind kind;
     enum inq_account_class cls, too;
     double low, medium; /* share from which on it is worth work on the job itself */
-    const char *title, *expected, *advice;
+    const char *title, *expected;
+    const char *advice; /* "": that of the kind */
 };
 
 /* Exposed communication belongs to the shape of a job, up to half of it. A GPU that waits for its
  * own host, or for copies, is never meant to be. */
 static const struct view views[] = {
     {INQ_FINDING_EXPOSED_COMM, INQ_ACCOUNT_TRANSFER, INQ_ACCOUNT_COMM, 0.5, 0.7,
-     "transfers not covered by compute", "transfers covered by compute",
-     "Overlap it with compute (bucket sizes, prefetch, asynchronous collectives), or send less."},
+     "transfers not covered by compute", "transfers covered by compute", ""},
     {INQ_FINDING_HOST_BOUND, INQ_ACCOUNT_HOST, INQ_ACCOUNT_HOST, 0.3, 0.5,
-     "the GPUs wait for their hosts to launch work", "hosts that run ahead of their GPUs",
-     "Launch less and larger work: CUDA graphs, compiled or fused kernels, larger batches, fewer "
-     "synchronizations."},
+     "the GPUs wait for their hosts to launch work", "hosts that run ahead of their GPUs", ""},
     {INQ_FINDING_EXPOSED_COPY, INQ_ACCOUNT_COPY, INQ_ACCOUNT_COPY, 0.2, 0.4,
      "copies not covered by compute", "copies covered by compute",
      "Copy from pinned memory on a stream of its own, ahead of use."},
@@ -221,8 +219,6 @@ static void judge_steps(const struct inq_trace *trace, struct inq_findings *f)
                                        a->steps_judged);
     finding->detail =
         inq_findings_text(f, "Measured %s; expected %s.", finding->measured, finding->expected);
-    finding->advice = "Look for checkpoints, evaluation, garbage collection or data loading in "
-                      "these steps.";
 }
 
 void inq_judge_time(const struct inq_trace *trace, struct inq_findings *findings)

@@ -8,27 +8,12 @@
 static const struct {
     enum inq_finding_kind finding;
     enum inq_severity severity, passed; /* to the end; and where it went back */
-    const char *advice;
 } rules[] = {
-    [INQ_TRAINING_NOT_FINITE] =
-        {INQ_FINDING_NOT_FINITE, INQ_SEVERITY_HIGH, INQ_SEVERITY_MEDIUM,
-         "Go back to the checkpoint before this step; look at the learning rate, the loss scale, "
-         "the batch of this step, and one rank's gradients alone: a GPU that computes wrong shows "
-         "on one rank only."},
-    [INQ_TRAINING_LOSS_SPIKE] =
-        {INQ_FINDING_LOSS_SPIKE, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW,
-         "Look at the data of this step and the gradient norm; clip, or skip the batch."},
-    [INQ_TRAINING_DIVERGENCE] =
-        {INQ_FINDING_DIVERGENCE, INQ_SEVERITY_HIGH, INQ_SEVERITY_MEDIUM,
-         "Go back to the checkpoint before this step with a lower learning rate or without its "
-         "data."},
-    [INQ_TRAINING_GRADIENT] =
-        {INQ_FINDING_GRADIENT, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW,
-         "Look at the gradient norm of each layer and at the learning rate; clipping holds the "
-         "weights, not the cause."},
-    [INQ_TRAINING_SLOWER] =
-        {INQ_FINDING_THROUGHPUT_DROP, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW,
-         "Trace a few steps now and compare them with a trace from before: inquest compare."},
+    [INQ_TRAINING_NOT_FINITE] = {INQ_FINDING_NOT_FINITE, INQ_SEVERITY_HIGH, INQ_SEVERITY_MEDIUM},
+    [INQ_TRAINING_LOSS_SPIKE] = {INQ_FINDING_LOSS_SPIKE, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW},
+    [INQ_TRAINING_DIVERGENCE] = {INQ_FINDING_DIVERGENCE, INQ_SEVERITY_HIGH, INQ_SEVERITY_MEDIUM},
+    [INQ_TRAINING_GRADIENT] = {INQ_FINDING_GRADIENT, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW},
+    [INQ_TRAINING_SLOWER] = {INQ_FINDING_THROUGHPUT_DROP, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW},
 };
 
 static void add(struct inq_findings *f, const struct inq_training *t,
@@ -45,7 +30,6 @@ static void add(struct inq_findings *f, const struct inq_training *t,
                                                                  : INQ_CONFIDENCE_SUPPORTED;
     finding->title = inq_findings_text(f, "%c%s", event->what[0] - ('a' - 'A'), event->what + 1);
     finding->detail = inq_findings_text(f, "First in %s, line %" PRIu64 ".", t->file, event->line);
-    finding->advice = rules[event->kind].advice;
     if (event->measured == event->measured) {
         const char *unit = event->kind == INQ_TRAINING_SLOWER && t->step_s > 0.0 ? " s" : "";
         finding->measured = inq_findings_text(f, "%.4g%s", event->measured, unit);

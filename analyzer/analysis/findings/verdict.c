@@ -15,13 +15,6 @@
 /* Waiting that nothing explains: above this part of the rank-time no run is healthy. */
 #define MOST_UNEXPLAINED 0.03
 
-/* Findings on the input tell what is missing, not where time was lost. */
-static bool is_about_time(const struct inq_finding *finding)
-{
-    return finding->kind != INQ_FINDING_MISSING_RANK && finding->kind != INQ_FINDING_UNREAD_INPUT &&
-           finding->kind != INQ_FINDING_DAMAGED_INPUT;
-}
-
 /* "80 % compute, 12 % transfer, ...", of the rank-time: what makes up half a percent or more. */
 static const char *where_time_goes(struct inq_findings *f)
 {
@@ -316,7 +309,7 @@ void inq_verdict_make(const struct inq_trace *trace, struct inq_findings *findin
     for (size_t i = 0; i < findings->n; i++) {
         if (findings->at[i].severity >= INQ_SEVERITY_LOW) {
             serious = true;
-            about_time = about_time || is_about_time(&findings->at[i]);
+            about_time = about_time || inq_finding_is_about(&findings->at[i]) != INQ_ABOUT_INPUT;
         }
     }
     if (about_time || (serious && !missing)) {

@@ -231,7 +231,7 @@ const struct inq_failure_rule *inq_xid_rule(int64_t code, bool nonfatal)
         [XID_NONE] = XID_ROW(CONTEXT, UNKNOWN, "", 0, NULL, NULL),
         [XID_FOLLOWS] = XID_ROW(VICTIM, UNKNOWN, "", 0, NULL, NULL),
         [XID_APP] = XID_ROW(CAUSE, CUDA_ERROR, "", 72,
-                            "{Who} met a fault of the program, as a rule: {xid}", NULL),
+                            "{Who} reported {xid}, as a rule a fault of the program", NULL),
         [XID_MEMORY] =
             XID_ROW(CAUSE, GPU_HARDWARE, "memory", 95, "The memory of {who} failed: {xid}", NULL),
         [XID_BUS] = XID_ROW(CAUSE, GPU_HARDWARE, "bus", 96, "{Who} fell off the bus: {xid}", NULL),

@@ -116,7 +116,7 @@ const struct inq_command inq_commands[] = {
     {"schedule", "VERB [PATH]", "show, make, lint, convert, compare or search a schedule",
      "VERB is show, make, lint, convert, compare or search; the schedule is a\n"
      "torch.distributed.pipelining CSV file, one made with --make, or that of a recorded run.\n"
-     "show draws it, times it by --times and says its bubbles and peak memory beside the theory;\n"
+     "show draws it, times it by --times and says its bubbles and peak memory next to the theory;\n"
      "make and convert write its CSV; lint finds what would hang, corrupt or overflow before a\n"
      "GPU is booked, and exits 3 if it does; compare sets files or kinds side by side; search\n"
      "tries all kinds under a memory limit.\n"
@@ -164,7 +164,7 @@ const struct inq_command inq_commands[] = {
     {"replay", "PATH|SCHEDULE", "re-execute a step, on the CPU or on GPUs",
      "Re-executes (it does not print): the step of median length of a recorded run, or a schedule\n"
      "(a CSV file, or one made with --make), op by op on real clocks, every rank waiting for its\n"
-     "messages as it would. Says how long it took beside the simulation and the record, and how\n"
+     "messages as it would. Says how long it took next to the simulation and the record, and how\n"
      "long each rank was idle. -o run.trace.json writes what was executed as a trace that\n"
      "'inquest analyze' reads and ui.perfetto.dev shows.\n"
      "\n"

@@ -136,7 +136,7 @@ static const struct fix_row rows[] = {
      NULL},
     {{"overlap-grads",
       "overlap-grads[:buckets=N][:contention=X][:latency=US]",
-      "gradients are reduced beside the last backward",
+      "gradients are reduced while the last backward runs",
       "N buckets (8) become ready evenly over the last backward, which takes contention (0.05) "
       "longer meanwhile; each further bucket costs its latency (20 us)",
       {"a buffer for buckets in flight", "", "hooks on gradients, or the framework's option"}},

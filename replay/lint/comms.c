@@ -456,7 +456,7 @@ static int pair_up(struct pairing *p)
                             "nobody receives it; add the receive on the peer's row");
         } else if (recv != INQ_NO_CALL) {
             code = complain(c, INQ_LINT_PAIRING, &c->calls[recv],
-                            "nobody sends it; add the send behind the peer's compute");
+                            "nobody sends it; add the send after the peer's compute");
         }
         if (code != INQ_OK) {
             return code;

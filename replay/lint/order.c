@@ -60,12 +60,12 @@ static void check_order(struct order *o, uint8_t before)
     if (backward && (before & SEEN_F) == 0) {
         complain(o, INQ_LINT_ORDER,
                  "backward before the forward of the same micro-batch; "
-                 "move it behind that forward");
+                 "move it after that forward");
     }
     if (kind == INQ_ACTION_W && (before & SEEN_I) == 0) {
         complain(o, INQ_LINT_ORDER,
                  "weight gradient before the input gradient of the same "
-                 "micro-batch; move it behind that");
+                 "micro-batch; move it after that");
     }
     if (kind == INQ_ACTION_SEND_F && (before & SEEN_F) == 0) {
         complain(o, INQ_LINT_ORDER, "sends an activation that is not computed yet");
@@ -123,7 +123,7 @@ static void check_reduction(struct order *o)
         *reduced = 1;
     } else if (*reduced && (kind == INQ_ACTION_B || kind == INQ_ACTION_W)) {
         complain(o, INQ_LINT_ORDER,
-                 "adds to gradients that are reduced already; move REDUCE_GRAD behind it");
+                 "adds to gradients that are reduced already; move REDUCE_GRAD after it");
     }
 }
 
@@ -214,7 +214,7 @@ static void check_cell(struct order *o, struct inq_action *missing, uint8_t seen
     }
     missing->kind = INQ_ACTION_B;
     if (whole && split) {
-        complain(o, INQ_LINT_COUNT, "full backward beside a split one: computed twice");
+        complain(o, INQ_LINT_COUNT, "full backward and a split one: computed twice");
     } else if (!whole && !split) {
         complain(o, INQ_LINT_COUNT, "backward is nowhere in the schedule");
     } else if (split && (seen & SEEN_W) == 0) {

@@ -156,7 +156,7 @@ static const struct inq_schedule_kind kinds[] = {
     {"zb-v", "zero bubble, two chunks a rank in a V, 1F1B's memory", 2},
     {"v-half", "two chunks a rank in a V, half of 1F1B's memory", 2},
     {"v-min", "two chunks a rank in a V, a third of 1F1B's memory", 2},
-    {"dualpipe", "from both ends at once, forward beside backward, weights twice", 1},
+    {"dualpipe", "from both ends at once, forward overlapped with backward, weights twice", 1},
     {"dualpipev", "DualPipe folded into a V: half the ranks, weights once a rank", 2},
     {"chimera", "from both ends at once, 1F1B in each direction, weights twice", 1},
     {"dp", "plain data parallelism: split, compute, bucketed all-reduce, update", 0},

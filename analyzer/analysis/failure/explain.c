@@ -297,7 +297,7 @@ static const char *say_lone(struct inq_failure_case *c)
     const char *theirs = say_op(c, op_of(c, node->waiter, node->waiter_op));
     return inq_say(c->arena, "Rank %" PRId32 " is in %s, but is waited for in %s, which %s%s.",
                    c->model.ranks[c->first].rank, own, theirs,
-                   inq_failure_lone_came(c) ? "it enqueued behind" : "it never enqueued",
+                   inq_failure_lone_came(c) ? "it enqueued later" : "it never enqueued",
                    say_victims(c));
 }
 

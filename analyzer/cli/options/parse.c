@@ -64,11 +64,11 @@ static const struct inq_option options[] = {
      "interleaved, dp: model chunks per rank (default 2)"},
     {INQ_OPT_TIMES, 0, "times", "TIMES", NULL, INQ_COMPLETE_FILE,
      "F,B,W,P2P,REDUCE,UPDATE,UNSHARD,FB: time of forward, input gradient, weight gradient, "
-     "transfer, all-reduce, update, all-gather, forward beside backward, in ms or with a unit, in "
+     "transfer, all-reduce, update, all-gather, forward overlapped with backward, in ms or with a unit, in "
      "this order or by name (18,18,9,FB=30; default 1,1,1); stages that differ are separated by /; "
      "or a file of them, or a recorded run"},
     {INQ_OPT_NO_OVERLAP, 0, "no-overlap", NULL, NULL, INQ_COMPLETE_NONE,
-     "dp: all-reduce behind the whole backward, not beside it"},
+     "dp: all-reduce after the whole backward, not overlapped with it"},
     {INQ_OPT_SIZES, 0, "sizes", "B:F,B,W/...", NULL, INQ_COMPLETE_NONE,
      "search: times of a few micro-batch sizes, 1:2,2,1/4:6,6,3; those between are interpolated"},
     {INQ_OPT_AT, 0, "at", "WHEN", NULL, INQ_COMPLETE_NONE,

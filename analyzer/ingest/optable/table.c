@@ -46,7 +46,7 @@ static const struct inq_op_column_info columns[INQ_COL_COUNT] = {
     [INQ_COL_TYPE] = {"op_type", "optype|op",
                       "what the op does: forward-compute, backward-send, optimizer, ...; needed"},
     [INQ_COL_START] = {"start", "start_ts|start_time",
-                       "in seconds, or _ms, _us, _ns behind the name; needed"},
+                       "in seconds, or _ms, _us, _ns after the name; needed"},
     [INQ_COL_DURATION] = {"duration", "dur", "as start; needed unless end is there"},
     [INQ_COL_END] = {"end", "end_ts|end_time", "as start, instead of duration"},
     [INQ_COL_STEP] = {"step", "iteration", "number of the step"},

@@ -141,7 +141,7 @@ static const struct inq_key measure_keys[] = {
     INQ_KEY("value", NUMBER, "", "median over the steps, or mean of the runs; ns in _ns"),
     INQ_KEY_IF("low", NUMBER, "", "lower end of its interval", "exact"),
     INQ_KEY_IF("high", NUMBER, "", "upper end", "exact"),
-    INQ_KEY_IF("n", INTEGER, "", "steps behind the interval", "exact"),
+    INQ_KEY_IF("n", INTEGER, "", "steps that the interval rests on", "exact"),
     INQ_KEY_IF("runs", NUMBERS, "", "value of each run, oldest first", "of one run"),
     INQ_KEYS_END,
 };

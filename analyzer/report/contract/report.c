@@ -425,7 +425,7 @@ static const struct inq_key worst_keys[] = {
     INQ_KEY("seq", INTEGER, "", "number in its group"),
     INQ_KEY("members", INTEGER, "", "members present"),
     INQ_KEY("complete", BOOLEAN, "", "every rank of the group that left a trace is there"),
-    INQ_KEY_NULL("last_rank", INTEGER, "", "who came last", NOT_KNOWN),
+    INQ_KEY_NULL("last_rank", INTEGER, "", "the rank that arrived last", NOT_KNOWN),
     INQ_KEY("start_ns", INTEGER, "ns", "first arrival, on the aligned clock"),
     INQ_KEY("end_ns", INTEGER, "ns", "last end, on the aligned clock"),
     INQ_KEY("skew_ns", INTEGER, "ns", "last less first arrival"),

@@ -166,7 +166,7 @@ static const struct inq_key check_row_keys[] = {
     INQ_KEY_NULL("change", NUMBER, "1", "of the baseline", "nothing to compare"),
     INQ_KEY_NULL("low", NUMBER, "", "lower end of its interval", NONE),
     INQ_KEY_NULL("high", NUMBER, "", "upper end", NONE),
-    INQ_KEY("n", INTEGER, "", "steps behind the interval; 0: exact"),
+    INQ_KEY("n", INTEGER, "", "steps that the interval rests on; 0: exact"),
     INQ_KEY("within_noise", BOOLEAN, "", "worse than the limit by less than the noise"),
     PLACE_IF("file", TEXT, "the schedule's file", NONE),
     PLACE_IF("line", INTEGER, "in it, from 1", NONE),

@@ -180,7 +180,7 @@ static void write_event(const struct inq_schedule_view *view, const struct inq_p
     for (size_t i = 0; i < cell->n && used + 1 < sizeof text; i++) {
         char words[96];
         const struct inq_action *a = &view->schedule->ranks[cell->rank].actions[cell->first + i];
-        int n = snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " beside " : "",
+        int n = snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " overlapped with " : "",
                          inq_action_words(a, words, sizeof words));
         used += n > 0 ? (size_t)n : 0;
     }

@@ -163,11 +163,11 @@ static void draw_legend(const struct inq_schedule_view *view, const struct inq_p
     if (s->n_stages > s->n_ranks) {
         inq_out_printf(pen->out, "  - = first stage of the rank, ~ # others%s\n",
                        any_of_kind(s, INQ_ACTION_OVERLAP_F_B)
-                           ? "; 7&3\" + forward of 7 beside backward of 3"
+                           ? "; 7&3\" + forward of 7 overlapped with backward of 3"
                            : "");
     }
     if (any_of_kind(s, INQ_ACTION_UPDATE)) {
-        inq_out_text(pen->out, "  reduce: all-reduces beside the compute; U update\n");
+        inq_out_text(pen->out, "  reduce: all-reduces overlapped with the compute; U update\n");
     }
 }
 

@@ -328,7 +328,7 @@ static struct inq_assumption fix_assumption(const struct fix_need *need)
 {
     static const char *const names[] = {
         [FIX_COST_LATENCY] = "collective latency",
-        [FIX_COST_CONTENTION] = "slowdown of compute beside transfers",
+        [FIX_COST_CONTENTION] = "slowdown of compute during transfers",
         [FIX_COST_FIXED] = "share of an op's time that does not depend on its size",
         [FIX_COST_SPLIT] = "weight gradient's share of a backward",
         [FIX_COST_PACE] = "time per work of shortened ops"};

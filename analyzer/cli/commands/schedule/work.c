@@ -248,7 +248,7 @@ static int read_file(const struct inq_cli *cli, const char *path, struct inq_tim
     return code == INQ_OK ? INQ_EXIT_OK
                           : inq_cli_fail(cli, &err,
                                          "a file of times has F,B,W of one stage on each line, "
-                                         "what is not of a stage behind the first");
+                                         "on the first line also what is not of a stage");
 }
 
 /* ---- a recorded run -------------------------------------------------------------------------- */

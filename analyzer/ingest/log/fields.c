@@ -174,17 +174,19 @@ static bool read_field(const struct inq_log_field *field, const char *start, con
     return false;
 }
 
-/* Each slot from the line itself, else from the lines that go on with it. NCCL's own rank is one of
- * a communicator: of the process only when the communicator is the world, so not taken here. */
+/* Each slot from the line itself, else from the lines that go on with it; what an exception of C++
+ * says always stands behind its name. NCCL's own rank is one of a communicator: of the process only
+ * when the communicator is the world, so not taken here. */
 static void read_fields(const struct inq_log_pattern *pattern, const struct inq_log_line *line,
                         struct inq_log_names *names, struct inq_log_event *event)
 {
     uint32_t done = 0;
     int passes = pattern->fields == NULL ? 0 : line->more > line->end ? 2 : 1;
     for (int pass = 0; pass < passes; pass++) {
-        const char *end = pass == 0 ? line->end : line->more;
         for (const struct inq_log_field *f = pattern->fields; f->key != NULL; f++) {
             uint32_t bit = UINT32_C(1) << f->slot;
+            bool behind = pass > 0 || strcmp(f->key, "what():") == 0;
+            const char *end = behind ? line->more : line->end;
             if ((done & bit) == 0 && read_field(f, line->start, end, names, event)) {
                 done |= bit;
             }

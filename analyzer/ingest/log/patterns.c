@@ -133,6 +133,9 @@ static const struct inq_log_field of_cuda[] = {
     {"IPC handle :", INQ_LOG_SENTENCE},    {"'", INQ_LOG_SENTENCE}, /* Cuda failure 999 '...' */
     {"Cuda failure", INQ_LOG_SENTENCE},    {NULL, 0}};
 
+/* "cuda runtime error (39) : uncorrectable ECC error encountered at ..." */
+static const struct inq_log_field of_runtime[] = {{") : ", INQ_LOG_SENTENCE}, {NULL, 0}};
+
 static const struct inq_log_field of_behind[] = {
     {"Rank ", INQ_LOG_RANK}, {"operation ", INQ_LOG_SEQ}, {"process ", INQ_LOG_PID}, {NULL, 0}};
 
@@ -320,10 +323,11 @@ static const struct inq_log_pattern patterns[] = {
     CLAUSE(CUDA_OOM, "HIP out of memory", "!1EB", of_oom),
     ROW(CUDA_OOM, "OutOfMemoryError: Allocation on device", NULL, NULL),
     CLAUSE(CUDA_ERROR, "CUDA error: ", "!out of memory", of_cuda),
-    ROW(CUDA_OOM, "CUDA error: ", NULL, of_oom),
+    ROW(CUDA_OOM, "CUDA error: ", "out of memory", of_oom),
+    LAST(CUDA_ERROR, "CUDA error: ", "RuntimeError", of_cuda), /* of two processes in one line */
     CLAUSE(CUDA_ERROR, "HIP error: ", NULL, of_cuda),
     ROW(CUDA_ERROR, "cudaGetDeviceCount", NULL, of_cuda),
-    ROW(CUDA_ERROR, "cuda runtime error (", NULL, of_cuda),
+    ROW(CUDA_ERROR, "cuda runtime error (", NULL, of_runtime),
     ROW(CUDA_ERROR, "Triton Error [CUDA]", NULL, of_cuda),
     ROW(CUDA_OOM, "CUBLAS_STATUS_ALLOC_FAILED", NULL, NULL),
     ROW(CUDA_ERROR, "CUBLAS_STATUS_", "!CUBLAS_STATUS_ALLOC_FAILED", of_cuda),

@@ -109,6 +109,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LAUNCH_FAILED, "error while loading shared libraries", NULL, NULL),
     LAST(LAUNCH_FAILED, "version `", "' not found (required by", NULL), /* GLIBC, GLIBCXX, CXXABI */
     LAST(LAUNCH_FAILED, ": can't open file", NULL, NULL),
+    LAST(LAUNCH_FAILED, "Error while finding module specification", NULL, NULL),
+    LAST(LAUNCH_FAILED, ": No module named ", "!Error: ", NULL), /* python -m */
     LAST(LAUNCH_FAILED, "Permission denied (publickey", NULL, NULL),
     LAST(LAUNCH_FAILED, "Host key verification failed", NULL, NULL),
     LAST(LAUNCH_FAILED, "error: pyxis:", "failed to", NULL),

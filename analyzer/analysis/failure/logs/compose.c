@@ -66,18 +66,38 @@ static const char *say_allocation(struct inq_log_case *c)
             size_t n = strcspn(at, ";)");
             const char *first = at > text ? at - 1 : at;
             n = n < 100 ? n : sentences(at, 100);
-            return inq_say(c->arena, ": %s",
-                           inq_log_quote(c, inq_say(c->arena, "%.*s", (int)(n + 1), first), false));
+            const char *open = memchr(at, '(', n);
+            return inq_say(c->arena, ": %s%s",
+                           inq_log_quote(c, inq_say(c->arena, "%.*s", (int)(n + 1), first), false),
+                           open != NULL ? ")" : "");
         }
     }
     return "";
 }
 
+/* Of the cause's line; where that names none, the one host of the incident's other lines. */
 static const char *say_host(struct inq_log_case *c)
 {
-    const struct inq_log_mark *cause = c->cause;
-    return cause != NULL && cause->host[0] != '\0' ? inq_say(c->arena, " on %.80s", cause->host)
-                                                   : "";
+    const char *host = c->cause != NULL ? c->cause->host : "";
+    bool several = false;
+    for (size_t i = 0; i < c->n_marks && c->cause != NULL && c->cause->host[0] == '\0'; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        if (mark->root && mark->host[0] != '\0') {
+            several = several || (host[0] != '\0' && strcmp(host, mark->host) != 0);
+            host = mark->host;
+        }
+    }
+    return host[0] != '\0' && !several ? inq_say(c->arena, " on %.80s", host) : "";
+}
+
+static const struct inq_log_mark *find(const struct inq_log_case *c, enum inq_log_kind kind)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        if (c->marks[i].event->kind == kind && !c->marks[i].survived) {
+            return &c->marks[i];
+        }
+    }
+    return NULL;
 }
 
 /* What a line names where its rank is not known. */
@@ -91,8 +111,13 @@ static const char *say_process(struct inq_log_case *c)
     if (e->local_rank >= 0) {
         return inq_say(c->arena, "local rank %" PRId32 "%s", e->local_rank, host);
     }
-    if (e->pid >= 0) {
+    if (e->pid >= 0 && e->kind != INQ_LOG_LOADER_DIED) { /* there it is the worker's */
         return inq_say(c->arena, "process %" PRId64 "%s", e->pid, host);
+    }
+    const struct inq_log_mark *loader =
+        e->kind == INQ_LOG_SLURM_OOM ? find(c, INQ_LOG_LOADER_DIED) : NULL;
+    if (loader != NULL && loader->event->pid >= 0) {
+        return inq_say(c->arena, "data loader worker %" PRId64 "%s", loader->event->pid, host);
     }
     bool node = inq_log_of_host(e->kind) && e->kind != INQ_LOG_SLURM_OOM &&
                 e->kind != INQ_LOG_KERNEL_OOM && !inq_log_is_end(e->kind);
@@ -154,16 +179,6 @@ static const char *say_since(struct inq_log_case *c)
     }
     int64_t s = last_ns != INQ_TIME_NONE ? (c->cause->time_ns - last_ns) / SECOND : 0;
     return s > 0 ? inq_say(c->arena, ", %" PRId64 " s after the last step", s) : "";
-}
-
-static const struct inq_log_mark *find(const struct inq_log_case *c, enum inq_log_kind kind)
-{
-    for (size_t i = 0; i < c->n_marks; i++) {
-        if (c->marks[i].event->kind == kind && !c->marks[i].survived) {
-            return &c->marks[i];
-        }
-    }
-    return NULL;
 }
 
 /* A line that names the process at the other end. */
@@ -235,7 +250,10 @@ static const char *say_who_first(struct inq_log_case *c, const struct inq_failur
 
 static const char *say_text(struct inq_log_case *c, const struct inq_failure *f)
 {
-    return f->cls == INQ_FAILURE_NETWORK && c->cause == NULL ? say_network(c) : say_message(c);
+    const char *said =
+        f->cls == INQ_FAILURE_NETWORK && c->cause == NULL ? say_network(c) : say_message(c);
+    const struct inq_log_mark *victim = said[0] == '\0' ? inq_log_telling_victim(c) : NULL;
+    return victim != NULL ? inq_log_quote(c, victim->event->text, true) : said;
 }
 
 static const char *say_other_end(struct inq_log_case *c)
@@ -426,27 +444,6 @@ static const char *headline_of_mismatch(struct inq_log_case *c, const struct inq
     return fill(c, f, inq_failure_class_rule(INQ_FAILURE_MISMATCH)->headline);
 }
 
-/* The line of a victim that says most: one that names somebody, else the first. */
-static const struct inq_log_mark *telling_victim(const struct inq_log_case *c)
-{
-    const struct inq_log_mark *best = NULL;
-    for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
-        bool counts = mark->means.role == INQ_LOG_VICTIM && !mark->survived &&
-                      !inq_log_is_end(mark->event->kind) &&
-                      strstr(mark->event->op, "ChildFailed") == NULL &&
-                      strstr(mark->event->op, "SignalException") == NULL &&
-                      mark->event->kind != INQ_LOG_NCCL_RESULT;
-        bool names = mark->event->peer_rank >= 0 || mark->event->kind == INQ_LOG_TASK_LOST ||
-                     (mark->event->peer[0] != '\0' && mark->event->kind != INQ_LOG_PYTHON_ERROR) ||
-                     (mark->event->kind == INQ_LOG_WORKER_LOST && mark->event->pid >= 0);
-        bool better =
-            best == NULL || (names && best->event->peer[0] == '\0' && best->event->peer_rank < 0);
-        best = counts && better ? mark : best;
-    }
-    return best;
-}
-
 /* Whoever started a worker says that it died, and which it was. */
 static const char *headline_of_lost_worker(struct inq_log_case *c, const struct inq_log_mark *mark,
                                            const char *said)
@@ -471,7 +468,7 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
         return "Cause unknown: NCCL's watchdog itself was stuck, in a CUDA call or waiting for a "
                "lock; no line here names what held it.";
     }
-    const struct inq_log_mark *mark = telling_victim(c);
+    const struct inq_log_mark *mark = inq_log_telling_victim(c);
     mark = mark == NULL ? c->floor : mark;
     const char *said = mark == NULL ? ""
                        : mark->event->kind == INQ_LOG_NCCL_IB
@@ -572,7 +569,7 @@ static const char *headline_of_absent(struct inq_log_case *c, const struct inq_f
                        inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true), say_hang(c),
                        say_behind(c, f));
     }
-    const struct inq_log_mark *mark = telling_victim(c);
+    const struct inq_log_mark *mark = inq_log_telling_victim(c);
     const struct inq_log_mark *named = find(c, INQ_LOG_TASK_LOST);
     if (named != NULL && named->event->n_ranks > 0) {
         return inq_say(c->arena, "%s did not join while others waited: %s.",

@@ -128,6 +128,10 @@ const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus);
 /* The first line, what to do and what else it could be (compose.c). */
 void inq_log_compose(struct inq_log_case *c, struct inq_failure *failure);
 
+/* The line of a victim that says most: one that names somebody, else the first; NULL none
+ * (anchors.c). */
+const struct inq_log_mark *inq_log_telling_victim(const struct inq_log_case *c);
+
 /* As much of a line as a headline quotes. */
 enum { INQ_LOG_QUOTE = 170 };
 /* `text` cut at a word's end, without a dot at the end; of a whole `line` its message, behind tags,

@@ -112,7 +112,7 @@ static const struct inq_failure_rule lines[] = {
     /* ---- the host ---- */
     {KIND(SLURM_OOM),
      AS(CAUSE, HOST, "memory", 88),
-     "{Who}{on} {was} killed: the control group of the job ran out of memory{quoted}",
+     "{Who} {was} killed: the control group of the job ran out of memory{quoted}",
      MEMORY,
      {NULL}},
     {SAYS(KERNEL_OOM, "invoked oom-killer"),

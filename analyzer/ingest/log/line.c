@@ -6,7 +6,7 @@
 
 /* A line is looked through up to this far on each side, and its continuation this far. */
 #define MAX_LINE  ((size_t)4 << 10)
-#define MAX_LINES 2
+#define MAX_LINES 3
 
 static bool is_digit(char c)
 {

@@ -425,6 +425,17 @@ static bool may_fit(const struct inq_log_pattern *pattern, const char *lo, const
     }
 }
 
+/* Code that a traceback shows under the place where it stands: it may hold any words. */
+static bool is_source(const struct inq_log_line *line)
+{
+    uint32_t writer;
+    const char *body = inq_log_body(line->outer, line->end, &writer);
+    const char *before = *body == ' ' ? inq_log_line_before(line, line->outer) : NULL;
+    const char *place = before != NULL ? inq_log_body(before, line->outer, &writer) : NULL;
+    return place != NULL && inq_log_match(place, line->outer, "File \"") != NULL &&
+           inq_log_seek(place, line->outer, "\", line ") != NULL;
+}
+
 /* Looks at the line around the word at `at`; *next gets where to go on. */
 static int take_line(struct reading *r, char *at, char **next, struct inq_err *err)
 {
@@ -450,6 +461,9 @@ static int take_line(struct reading *r, char *at, char **next, struct inq_err *e
             return take_norm(r, &line, row);
         }
         struct inq_log_event event;
+        if (is_source(&line)) {
+            return INQ_OK;
+        }
         if (inq_log_read(row, &line, &r->names, &event)) {
             event.list_cut |= line.cut && event.n_ranks > 0;
             if (row->last && line.end > at) {

@@ -151,7 +151,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(POD_FAILED, "CrashLoopBackOff", NULL, of_object),
     LAST(POD_FAILED, "BackoffLimitExceeded", NULL, of_object),
     LAST(POD_FAILED, "Back-off restarting failed", NULL, of_object),
-    LAST(POD_STARTED, "Started container", NULL, NULL),
+    LAST(POD_STARTED, "Started container", "!(x", NULL), /* "(x3 over 9m)": again and again */
     LAST(POD_STARTED, "Successfully assigned", NULL, NULL),
     LAST(NODE_LOST, "node.kubernetes.io/unreachable", "aint", NULL),
     LAST(NODE_LOST, "NodeStatusUnknown", NULL, NULL),

@@ -246,12 +246,26 @@ static void copy_pattern(const char *p, const char *end, char *to, size_t size)
     to[n] = '\0';
 }
 
+/* Part of a traceback that a logger writes line by line: the exception at its end tells. */
+static bool is_of_traceback(const struct inq_log_line *line)
+{
+    const char *head = inq_log_message(line->start, line->end);
+    if (head < line->end && *head == '[') { /* "[core.py:459]" */
+        const char *close = memchr(head, ']', (size_t)(line->end - head));
+        head = close != NULL ? inq_log_blank(close + 1, line->end) : head;
+    }
+    return inq_log_match(head, line->end, "File \"") != NULL ||
+           inq_log_match(head, line->end, "Traceback (most") != NULL ||
+           inq_log_match(head, line->end, "^^") != NULL ||
+           inq_log_match(head, line->end, "~~") != NULL;
+}
+
 /* Any line that says itself that it is an error. */
 static bool read_severe(const struct inq_log_line *line, struct inq_log_names *names,
                         struct inq_log_event *event)
 {
     bool warned = event->kind == INQ_LOG_NCCL_WARNING;
-    if (!warned && event->level < INQ_LOG_LEVEL_ERROR) {
+    if (!warned && (event->level < INQ_LOG_LEVEL_ERROR || is_of_traceback(line))) {
         return false;
     }
     copy_pattern(inq_log_message(line->start, line->end), line->end, names->op, 96);

@@ -79,3 +79,23 @@ const struct inq_log_mark *inq_log_telling_victim(const struct inq_log_case *c)
     }
     return best;
 }
+
+const char *inq_log_ib_status(int64_t code)
+{
+    static const struct {
+        int64_t code;
+        const char *what;
+    } rows[] = {{4, "local protection error: the fault is on the reporting side"},
+                {5, "flushed after an earlier error of the queue pair"},
+                {9, "invalid request, as the remote side says"},
+                {10, "remote access error"},
+                {11, "operation failed on the remote side"},
+                {12, "transport retries exhausted: the peer or the link does not answer"},
+                {13, "receiver-not-ready retries exhausted: the peer is stuck or gone"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].code == code) {
+            return rows[i].what;
+        }
+    }
+    return "failed";
+}

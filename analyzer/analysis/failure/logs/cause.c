@@ -668,6 +668,13 @@ static bool is_bad_end(const struct inq_log_mark *mark)
            kind == INQ_LOG_EXIT;
 }
 
+/* The launcher tells that a worker failed after its training was complete: while it saved, say. */
+static bool ends_after(const struct inq_log_mark *well, const struct inq_log_mark *mark)
+{
+    return mark->event->kind == INQ_LOG_EXIT && mark->event->local_rank >= 0 &&
+           inq_log_signal(mark->event->code) != 15 && same_part(well, mark);
+}
+
 static void find_ending(struct inq_log_case *c)
 {
     bool ends = false;
@@ -679,12 +686,16 @@ static void find_ending(struct inq_log_case *c)
         again = again ||
                 (event->kind == INQ_LOG_SLURM_PREEMPTED && strstr(event->text, "REQUEUE") != NULL);
     }
+    const struct inq_log_mark *well = NULL; /* the last word of completion */
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_mark *mark = &c->marks[i];
         bool stopped = mark->event->kind == INQ_LOG_SLURM_EXIT &&
                        inq_log_signal(mark->event->code) == 15 && again;
         ends = ends || is_bad_end(mark);
-        gave_up = gave_up || (is_bad_end(mark) && mark->event->kind != INQ_LOG_EXIT && !stopped);
+        gave_up = gave_up || (is_bad_end(mark) && mark->event->kind != INQ_LOG_EXIT && !stopped) ||
+                  (well != NULL && ends_after(well, mark));
+        well = mark->event->kind == INQ_LOG_ENDED_WELL ? mark : well;
+        gave_up = gave_up && !is_restart(mark);
     }
     /* a launcher that starts its workers again has told of their ends before, without a summary */
     c->ended_badly = c->ended_well ? gave_up : ends;

@@ -127,6 +127,19 @@ static const char *say_process(struct inq_log_case *c)
     return node ? "a node" : "a process";
 }
 
+/* Whether what a machine or scheduler tells of several ranks is all of one host. */
+static bool are_together(const struct inq_log_case *c)
+{
+    const char *host = c->cause != NULL ? c->cause->host : "";
+    bool together = c->cause != NULL && inq_log_of_host(c->cause->event->kind);
+    for (size_t i = 0; i < c->n_marks && together; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        host = mark->root && host[0] == '\0' ? mark->host : host;
+        together = !mark->root || mark->host[0] == '\0' || strcmp(mark->host, host) == 0;
+    }
+    return together;
+}
+
 /* Where it began: ranks, else a GPU, a process or a host. */
 static const char *say_who(struct inq_log_case *c, const struct inq_failure *f)
 {
@@ -138,7 +151,8 @@ static const char *say_who(struct inq_log_case *c, const struct inq_failure *f)
                        say_host(c));
     }
     if (ranks[0] != '\0') {
-        return inq_say(c->arena, "%s%s", ranks, f->n_roots == 1 ? say_host(c) : "");
+        return inq_say(c->arena, "%s%s", ranks,
+                       f->n_roots == 1 || are_together(c) ? say_host(c) : "");
     }
     if (f->n_suspects > 0) {
         return inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false);
@@ -203,36 +217,15 @@ static const char *say_peer(struct inq_log_case *c)
     return mark != NULL ? inq_say(c->arena, "%.120s", mark->event->peer) : "the peer";
 }
 
-/* What a status of InfiniBand's work completions says, and of which side. */
-static const char *say_status(int64_t code)
-{
-    static const struct {
-        int64_t code;
-        const char *what;
-    } rows[] = {{4, "local protection error: the fault is on the reporting side"},
-                {5, "flushed after an earlier error of the queue pair"},
-                {9, "invalid request, as the remote side says"},
-                {10, "remote access error"},
-                {11, "operation failed on the remote side"},
-                {12, "transport retries exhausted: the peer or the link does not answer"},
-                {13, "receiver-not-ready retries exhausted: the peer is stuck or gone"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].code == code) {
-            return rows[i].what;
-        }
-    }
-    return "failed";
-}
-
 static const char *say_network(struct inq_log_case *c)
 {
     const struct inq_log_mark *mark = find(c, INQ_LOG_NCCL_IB);
     if (mark != NULL) {
         const struct inq_log_event *e = mark->event;
-        return inq_say(c->arena,
-                       "InfiniBand transfers between %s and %.100s, status %" PRId64 " (%s)",
-                       mark->host[0] != '\0' ? mark->host : "the reporting process",
-                       e->peer[0] != '\0' ? e->peer : "a peer", e->code, say_status(e->code));
+        return inq_say(
+            c->arena, "InfiniBand transfers between %s and %.100s, status %" PRId64 " (%s)",
+            mark->host[0] != '\0' ? mark->host : "the reporting process",
+            e->peer[0] != '\0' ? e->peer : "a peer", e->code, inq_log_ib_status(e->code));
     }
     mark = find(c, INQ_LOG_FABRIC_ERROR);
     mark = mark != NULL ? mark : find(c, INQ_LOG_NCCL_CONNECT);
@@ -296,6 +289,22 @@ static const char *say_sizes(struct inq_log_case *c)
                ? inq_say(c->arena, " (%" PRId64 " and %" PRId64 " bytes)", e->numel_in,
                          e->numel_out)
                : "";
+}
+
+/* What NCCL last warned of in the same file before it failed; else what the exception says. */
+static const char *say_warned(struct inq_log_case *c)
+{
+    const struct inq_log_event *cause = c->cause->event;
+    const char *warned = NULL;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_event *e = c->marks[i].event;
+        bool own = e->kind == INQ_LOG_NCCL_WARNING && e->file == cause->file &&
+                   (c->marks[i].rank < 0 || c->marks[i].rank == c->cause->rank);
+        warned = own && e->line < cause->line ? e->text : warned;
+    }
+    return warned != NULL                        ? inq_log_quote(c, warned, true)
+           : cause->kind == INQ_LOG_PYTHON_ERROR ? say_exception(c)
+                                                 : say_op(c);
 }
 
 /* ": index out of bounds": what the line behind says. */
@@ -362,7 +371,7 @@ static const struct {
     {"xid", say_xid, NULL, true},           {"sizes", say_sizes, NULL, true},
     {"was", NULL, say_was, false},          {"killed", NULL, say_killed, true},
     {"message", say_next_line, NULL, true}, {"quoted", NULL, say_quoted, true},
-    {"awaited", NULL, say_awaited, true},
+    {"awaited", NULL, say_awaited, true},   {"warned", say_warned, NULL, true},
 };
 
 static const char *say_field(struct inq_log_case *c, const struct inq_failure *f, const char *name,
@@ -524,10 +533,11 @@ static const char *headline_unknown(struct inq_log_case *c, const struct inq_fai
         c->hang.first != NULL && c->hang.first->rank >= 0
             ? inq_say(c->arena, " (rank %" PRId32 " timed out first)", c->hang.first->rank)
             : "";
+    const char *op = c->hang.op[0] != '\0' ? inq_log_quote(c, c->hang.op, false) : "a collective";
     return inq_say(c->arena,
                    "The run hangs in %s%s; the logs are of ranks that wait, not of the one that "
                    "they wait for.",
-                   c->hang.seq >= 0 ? say_hang(c) : "a collective", first);
+                   c->hang.seq >= 0 ? say_hang(c) : op, first);
 }
 
 /* The furthest step in the logs of ranks that a list has, or has not; -1 none. */
@@ -612,6 +622,9 @@ static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
     }
     if (rule != NULL && rule->cls == f->cls && rule->headline != NULL) {
         return fill(c, f, rule->headline);
+    }
+    if (f->cls == INQ_FAILURE_NETWORK && f->confidence == INQ_CONFIDENCE_HYPOTHESIS) {
+        return fill(c, f, "The network or the process at its other end failed{to}: {text}");
     }
     return fill(c, f, inq_failure_class_rule(f->cls)->headline);
 }

@@ -73,7 +73,8 @@ static const char *say_line(struct inq_log_case *c, const struct inq_log_mark *m
     case INQ_LOG_NCCL_IB_ASYNC:
         return inq_say(c->arena, "%s: %.120s", kind, e->op);
     case INQ_LOG_NCCL_IB:
-        return inq_say(c->arena, "%s with status %" PRId64 ", peer %.100s", kind, e->code, e->peer);
+        return inq_say(c->arena, "%s with status %" PRId64 " (%s), peer %.100s", kind, e->code,
+                       inq_log_ib_status(e->code), e->peer);
     case INQ_LOG_NCCL_RESULT:
     case INQ_LOG_NCCL_ERROR:
         return e->code >= 0 ? inq_say(c->arena, "%s (%" PRId64 ")", kind, e->code) : kind;

@@ -289,6 +289,10 @@ static bool went_on(const struct inq_log_mark *mark)
     size_t from = first_behind(log, mark->event->line);
     size_t to = first_behind(log, mark->part_end);
     size_t n = to - from;
+    bool warned = mark->event->level == INQ_LOG_LEVEL_WARNING;
+    if (from == 0 && n > 0 && warned && mark->event->kind == INQ_LOG_NCCL_CONNECT) {
+        return true; /* it tried again: without the connection there is no step */
+    }
     if (from == 0) {
         return false; /* all rows after it: they were flushed when the process ended */
     }

@@ -14,6 +14,18 @@
             "killed from outside (scheduler, health check, operator): check the scheduler's "      \
             "record"                                                                               \
     }
+#define NCCL_CUDA                                                                                  \
+    AS(CAUSE, CUDA_ERROR, "nccl", 36), "NCCL on {who} met a CUDA error{at}: {warned}",             \
+        "Run with NCCL_DEBUG=WARN, which names the CUDA error; read this rank's lines before it.", \
+    {                                                                                              \
+        ASK_XID, "another rank failed first, and this one was torn down: compare the times"        \
+    }
+#define NCCL_FAILED                                                                                \
+    AS(CAUSE, UNKNOWN, "nccl", 22), "NCCL failed on {who}{at}: {warned}",                          \
+        "Run with NCCL_DEBUG=INFO, and read what NCCL warns of just before it.",                   \
+    {                                                                                              \
+        NULL                                                                                       \
+    }
 #define NO_NAME                                                                                    \
     AS(CAUSE, NETWORK, "dns", 74), "{Who} could not resolve a host name{at}: {exc}",               \
         "Check the name (MASTER_ADDR, the address of the service) and the node's name servers.",   \
@@ -131,6 +143,10 @@ static const struct inq_failure_rule lines[] = {
      MEMORY,
      {NULL}},
     {SAYS(ABORTED, "DistBackendError"), PLAIN_VICTIM},
+    {NAMED(ABORTED, "collective operation timeout"), PLAIN_VICTIM},
+    {NAMED(ABORTED, "unhandled cuda error"), NCCL_CUDA},
+    {NAMED(ABORTED, "NCCL error"), PLAIN_VICTIM},
+    {NAMED(ABORTED, "NCCL Error"), PLAIN_VICTIM},
     {SAYS(ABORTED, "c10::Error"),
      AS(CAUSE, APPLICATION, "abort", 32),
      "{Who} aborted: {op}",
@@ -195,6 +211,8 @@ static const struct inq_failure_rule lines[] = {
     {SAYS(PYTHON_ERROR, "Temporary failure in name resolution"), NO_NAME},
     {SAYS(PYTHON_ERROR, "ame does not resolve"), NO_NAME},
     {SAYS(PYTHON_ERROR, "gai error"), NO_NAME},
+    {SAYS(PYTHON_ERROR, "unhandled cuda error"), NCCL_CUDA},
+    {SAYS(PYTHON_ERROR, ", internal error"), NCCL_FAILED},
     {NAMED(PYTHON_ERROR, "DistBackendError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "DistNetworkError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "DistStoreError"), PLAIN_VICTIM},

@@ -53,7 +53,7 @@ static void quotes__the_place_in_the_users_code(void **state)
         {"host", "", "stuck in the kernel: CPU#44 stuck for 26s! [python:2211]",
          "[  991.123456] watchdog: BUG: soft lockup - CPU#44 stuck for 26s! [python:2211]\n"
          "[ 1019.123456] watchdog: BUG: soft lockup - CPU#44 stuck for 52s! [python:2211]\n"},
-        {"network", "", "The network failed: Coordination agent is set to ERROR",
+        {"network", "", "other end failed: Coordination agent is set to ERROR",
          "2025-01-01 10:11:12.1: E tensorflow/core/coordination_service_agent.cc:678] Coordination "
          "agent is set to ERROR: UNAVAILABLE: failed to connect to all addresses\n"
          "tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by: "

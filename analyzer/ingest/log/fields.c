@@ -69,6 +69,10 @@ static bool read_text(enum inq_log_slot slot, const char *start, const char *p, 
             names->peer[0] = '\0'; /* "failed to connect to all addresses", "to remote host" */
         }
         return names->peer[0] != '\0';
+    case INQ_LOG_HOST:
+        inq_log_copy_word(p, end, ",)]:;", names->host, sizeof names->host);
+        event->host = names->host;
+        return names->host[0] != '\0';
     case INQ_LOG_RANKS:
         inq_log_read_ranks(p, end, names, event);
         return event->n_ranks > 0;
@@ -138,7 +142,7 @@ static void set_number(enum inq_log_slot slot, int64_t value, struct inq_log_eve
 static bool is_text_slot(enum inq_log_slot slot)
 {
     return slot == INQ_LOG_OP || slot == INQ_LOG_SENTENCE || slot == INQ_LOG_PEER ||
-           slot == INQ_LOG_RANKS || slot == INQ_LOG_SHAPE || slot == INQ_LOG_BUS_ID;
+           slot == INQ_LOG_HOST || slot == INQ_LOG_RANKS || slot == INQ_LOG_SHAPE || slot == INQ_LOG_BUS_ID;
 }
 
 /* "9", "SIGKILL"; -1 for none that is known. */

@@ -251,7 +251,9 @@ static bool read_severe(const struct inq_log_line *line, struct inq_log_names *n
                         struct inq_log_event *event)
 {
     bool warned = event->kind == INQ_LOG_NCCL_WARNING;
-    if (!warned && event->level < INQ_LOG_LEVEL_ERROR) {
+    bool ends = inq_log_match(line->at, line->end, "job.exception") != NULL &&
+                inq_log_seek(line->at, line->end, "severity=0") != NULL; /* Flux ends the job */
+    if (!warned && !ends && event->level < INQ_LOG_LEVEL_ERROR) {
         return false;
     }
     copy_pattern(inq_log_message(line->start, line->end), line->end, names->op, 96);
@@ -395,6 +397,21 @@ static void read_described(const struct inq_log_line *line, struct inq_log_names
     }
 }
 
+/* "  Remote daemon: [[27407,0],1] on node d23n02", some lines behind. */
+static void read_daemon(const struct inq_log_line *line, struct inq_log_names *names,
+                        struct inq_log_event *event)
+{
+    enum { BOX = 600 }; /* bytes: the box's lines up to the daemon's */
+    const char *end = line->hi - line->end > BOX ? line->end + BOX : line->hi;
+    const char *daemon = inq_log_seek(line->end, end, "Remote daemon");
+    const char *stop = daemon != NULL ? memchr(daemon, '\n', (size_t)(end - daemon)) : NULL;
+    const char *node = stop != NULL ? inq_log_seek(daemon, stop, "on node ") : NULL;
+    if (node != NULL) {
+        inq_log_copy_word(node, stop, "", names->peer, sizeof names->peer);
+        event->peer = names->peer;
+    }
+}
+
 /* The line behind, as what is said; one that only says how to learn more is not it. */
 static void read_next_line(const struct inq_log_line *line, struct inq_log_names *names,
                            struct inq_log_event *event)
@@ -456,6 +473,9 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
     case INQ_LOG_BOX:
         read_box(event);
         return event->code > 0;
+    case INQ_LOG_DAEMON:
+        read_daemon(line, names, event);
+        return true;
     case INQ_LOG_NEXT_LINE:
         read_next_line(line, names, event);
         return true;

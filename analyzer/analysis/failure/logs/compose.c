@@ -57,8 +57,8 @@ static size_t sentences(const char *text, size_t n)
 /* ": tried to allocate 304.00 MiB (GPU 0": what was asked for, as the line says. */
 static const char *say_allocation(struct inq_log_case *c)
 {
-    static const char *const words[] = {"ried to allocate", "rying to allocate", "emory space hbm",
-                                        "llocating"};
+    static const char *const words[] = {"ried to allocate", "rying to allocate", "ttempting to ",
+                                        "emory space hbm", "llocating"};
     const char *text = c->cause->event->text;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *at = strstr(text, words[i]);
@@ -586,6 +586,13 @@ static const char *headline_of_absent(struct inq_log_case *c, const struct inq_f
                    mark != NULL ? inq_log_quote(c, mark->event->text, true) : "");
 }
 
+/* The task that was lost connected again, as a process of its own. */
+static bool has_restarted(const struct inq_log_case *c)
+{
+    const struct inq_log_mark *mark = find(c, INQ_LOG_TASK_LOST);
+    return mark != NULL && strstr(mark->event->text, "incarnation") != NULL;
+}
+
 static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
@@ -594,6 +601,11 @@ static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
     }
     if (f->cls == INQ_FAILURE_MISMATCH && (rule == NULL || rule->headline == NULL)) {
         return headline_of_mismatch(c, f);
+    }
+    if (f->cls == INQ_FAILURE_PEER_DIED && f->n_roots > 0 && has_restarted(c)) {
+        return fill(c, f,
+                    "{Who} restarted on its own: it came back to the coordination service as "
+                    "another process (different incarnation)");
     }
     if (f->cls == INQ_FAILURE_PEER_DIED && f->n_roots > 0) {
         return fill(c, f,

@@ -281,6 +281,26 @@ static bool ends_process(const struct inq_log_mark *mark)
            kind == INQ_LOG_STORE_LOST;
 }
 
+/* Whether the rows behind the line are all of other labelled processes, and of steps that were
+ * printed in front of it too: these were written at the same time, or before. */
+static bool is_beside(const struct inq_log_mark *mark)
+{
+    const struct inq_log *log = mark->log;
+    size_t from = first_behind(log, mark->event->line);
+    size_t to = first_behind(log, mark->part_end);
+    if (mark->event->writer == 0 || from == 0 || from >= to) {
+        return false;
+    }
+    for (size_t i = from; i < to; i++) {
+        if (log->metrics[i].writer == 0 || log->metrics[i].writer == mark->event->writer) {
+            return false;
+        }
+    }
+    int64_t before = furthest(log, from > FEW_ROWS ? from - FEW_ROWS : 0, from);
+    int64_t last = furthest(log, to > FEW_ROWS ? to - FEW_ROWS : from, to);
+    return before >= 0 && last >= 0 && last < before + MORE_STEPS;
+}
+
 /* Whether the output that the line stands in tells of more steps behind it than processes that are
  * still alive can make alone. */
 static bool went_on(const struct inq_log_mark *mark)
@@ -289,8 +309,11 @@ static bool went_on(const struct inq_log_mark *mark)
     size_t from = first_behind(log, mark->event->line);
     size_t to = first_behind(log, mark->part_end);
     size_t n = to - from;
-    if (from == 0) {
+    if (from == 0 && mark->event->kind != INQ_LOG_RECLAIMED) {
         return false; /* all rows after it: they were flushed when the process ended */
+    }
+    if (mark->beside) {
+        return false;
     }
     if (mark->fatal && count_own(mark, from, to) < MORE_STEPS) {
         return false;
@@ -348,6 +371,7 @@ static int gather(struct inq_log_case *c, struct inq_err *err)
     join_twins(c);
     for (size_t i = 0; i < c->n_marks; i++) {
         c->marks[i].fatal = ends_process(&c->marks[i]);
+        c->marks[i].beside = is_beside(&c->marks[i]);
         c->marks[i].went_on = went_on(&c->marks[i]);
     }
     return INQ_OK;

@@ -87,7 +87,8 @@ static const char *behind_object(const char *p)
 /* Behind what NCCL, a kernel, UCX or a cluster writes in front; or the text. */
 static const char *behind_writer(const char *text)
 {
-    static const char *const words[] = {"NCCL WARN ", " kernel: ", "UCX  ERROR "};
+    static const char *const words[] = {"NCCL WARN ", "CCOM WARN ", " kernel: ", "UCX  ERROR ",
+                                        "nvidia-container-cli: "};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *word = strstr(text, words[i]);
         if (word != NULL) {

@@ -14,6 +14,13 @@
             "killed from outside (scheduler, health check, operator): check the scheduler's "      \
             "record"                                                                               \
     }
+#define RAY_LOST                                                                                   \
+    AS(CAUSE, PEER_DIED, "leader", 58),                                                            \
+        "Ray's control service (GCS) on the head node is gone{since}, as {who} reports",           \
+        "Read gcs_server.out and the kernel log of the head node: its memory is the usual cause.", \
+    {                                                                                              \
+        ASK_NETWORK                                                                                \
+    }
 #define NO_NAME                                                                                    \
     AS(CAUSE, NETWORK, "dns", 74), "{Who} could not resolve a host name{at}: {exc}",               \
         "Check the name (MASTER_ADDR, the address of the service) and the node's name servers.",   \
@@ -75,6 +82,11 @@ static const struct inq_failure_rule lines[] = {
     {KIND(SLURM_CANCELLED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {KIND(STOPPED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     /* ---- how processes ended ---- */
+    {SAYS(EXIT, "has exited due to"),
+     AS(CAUSE, UNKNOWN, "exit", 22),
+     "{Who} ended without leaving MPI{since}; its own error message is not in these logs",
+     NULL,
+     {NULL}},
     {CODED(EXIT, 9), WAS_KILLED},
     {CODED(EXIT, 11),
      AS(CAUSE, APPLICATION, "segfault", 57),
@@ -136,7 +148,18 @@ static const struct inq_failure_rule lines[] = {
      "{Who} aborted: {op}",
      NULL,
      {NULL}},
+    {SAYS(ABORTED, "Program received signal"),
+     AS(CAUSE, APPLICATION, "signal", 60),
+     "{Who} ended on a signal: {op}",
+     "Take the stack of the fault (core file, or a build with -g).",
+     {ASK_CORE}},
     {SAYS(ABORTED, "received signal"), PLAIN_FACT},
+    {SAYS(ABORTED, "to connect to GCS"), RAY_LOST},
+    {SAYS(ABORTED, "Check failed"),
+     AS(CAUSE, APPLICATION, "abort", 58),
+     "{Who} aborted on a failed check: {text}",
+     NULL,
+     {ASK_CORE}},
     {SAYS(ABORTED, "dumped core"),
      AS(CAUSE, APPLICATION, "abort", 34),
      "{Who} dumped core: {text}",
@@ -168,6 +191,11 @@ static const struct inq_failure_rule lines[] = {
      "{Who} panicked: {text}{message}",
      "Read the lines in front of the panic; RUST_BACKTRACE=1 or GOTRACEBACK=all give its stack.",
      {NULL}},
+    {SAYS(MPI_ABORT, "Fatal error in"),
+     AS(CAUSE, APPLICATION, "mpi", 50),
+     "An MPI call of {who} failed: {text}",
+     "Read the error stack behind this line; where others ended before, theirs is the cause.",
+     {ASK_PEER, ASK_NETWORK}},
     {KIND(MPI_ABORT),
      AS(CAUSE, APPLICATION, "abort", 50),
      "{Who} called MPI_Abort with error code {code}",
@@ -216,6 +244,11 @@ static const struct inq_failure_rule lines[] = {
     {NAMED(PYTHON_ERROR, "KeyboardInterrupt"), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {NAMED(PYTHON_ERROR, "SystemExit"), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {NAMED(PYTHON_ERROR, "SIGTERMException"), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
+    {NAMED(PYTHON_ERROR, "ResourcesUnavailableError"), /* SkyPilot */
+     AS(CAUSE, SCHEDULER, "capacity", 66),
+     "There was no machine to run the job on{on}: {exc}",
+     "Try again later, in another zone, or with another type of machine; a reservation keeps it.",
+     {NULL}},
     {NAMED(PYTHON_ERROR, "Warning"), PLAIN_CONTEXT},
     {NAMED(PYTHON_ERROR, "MemoryError"),
      AS(CAUSE, HOST, "memory", 81),
@@ -279,6 +312,7 @@ static const struct inq_failure_rule lines[] = {
     {SAYS(PYTHON_ERROR, "mismatch between collectives"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "Horovod has been shut down"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "UNAVAILABLE: "), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "different incarnation"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "Collective ops is aborted by"), PLAIN_VICTIM}, /* TensorFlow */
     {SAYS(PYTHON_ERROR, "DEADLINE_EXCEEDED"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "DataLoader worker"), PLAIN_VICTIM},
@@ -304,9 +338,14 @@ static const struct inq_failure_rule lines[] = {
      "{Who} ran out of GPU memory{at}",
      NULL,
      {NULL}},
+    {SAYS(CUDA_OOM, "OUT_OF_DEVICE_MEMORY"),
+     AS(CAUSE, CUDA_OOM, "", 86),
+     "{Who} ran out of device memory{at}: {text}",
+     NULL,
+     {NULL}},
     {SAYS(CUDA_OOM, "HBM"),
      AS(CAUSE, CUDA_OOM, "", 86),
-     "{Who} ran out of device memory (HBM){at}",
+     "{Who} ran out of device memory (HBM){at}{alloc}",
      NULL,
      {NULL}},
     {KIND(CUDA_OOM),
@@ -388,6 +427,11 @@ static const struct inq_failure_rule lines[] = {
      "Ranks run different versions of NCCL: {text}",
      "Install one NCCL on all nodes: one container image, one LD_LIBRARY_PATH.",
      {NULL}},
+    {SAYS(VERSION_MISMATCH, "nvidia-container-cli"),
+     AS(CAUSE, DRIVER, "container", 80),
+     "The container could not get its GPUs{node}: {text}",
+     "Check nvidia-smi on the node: load its driver, or drain it; then restart the container.",
+     {NULL}},
     {KIND(VERSION_MISMATCH),
      AS(CAUSE, DRIVER, "version", 82),
      "The GPU driver and its library do not fit each other on {who}: {text}",
@@ -395,6 +439,39 @@ static const struct inq_failure_rule lines[] = {
      "one; in a container, use the host's driver libraries.",
      {NULL}},
     /* ---- NPUs and AMD GPUs ---- */
+#define DEVICE(text, cls, sub, weight, headline, ask)                                              \
+    {                                                                                              \
+        SAYS(NPU_FAULT, text), AS(CAUSE, cls, sub, weight), headline, DRAIN,                       \
+        {                                                                                          \
+            ask                                                                                    \
+        }                                                                                          \
+    }
+    DEVICE("DEVICE_LOST", GPU_HARDWARE, "bus", 88, "The accelerator of {who} is lost: {text}",
+           "a kernel that never ends and was reset: GPU HANG in the node's kernel log would tell"),
+    DEVICE("eartbeat", GPU_HARDWARE, "", 82, "The accelerator of {who} no longer answers: {text}",
+           NULL),
+    DEVICE("507010", GPU_HARDWARE, "", 80,
+           "The accelerator of {who} no longer answers (lost heartbeat): {text}", NULL),
+    DEVICE("bad TPU", GPU_HARDWARE, "", 80, "TPU chips are bad{node}, as Megascale says: {text}",
+           "a kernel of the program (XLA, Pallas) that never ends: other hosts would be named the "
+           "next time"),
+    DEVICE("_UE", GPU_HARDWARE, "memory", 90,
+           "The memory of an accelerator of {who} failed: {text}", NULL),
+    DEVICE("uncorrectable", GPU_HARDWARE, "memory", 90,
+           "The memory of an accelerator of {who} failed: {text}", NULL),
+    {SAYS(NPU_FAULT, "HW_ERR_COLLECTIVES"),
+     AS(CAUSE, COMMUNICATION, "npu", 50),
+     "A collective of {who} does not end, as the runtime reports: {text}",
+     "Look for a hardware error in the logs of the other workers: one of them delays the others.",
+     {ASK_PEER}},
+    DEVICE("ardware error", GPU_HARDWARE, "", 84, "An accelerator of {who} failed: {text}", NULL),
+    DEVICE("HW_ERR", GPU_HARDWARE, "", 84, "An accelerator of {who} failed: {text}", NULL),
+    DEVICE("with err: 120", GPU_HARDWARE, "", 78, "An accelerator of {who} failed: {text}", NULL),
+    {SAYS(NPU_FAULT, "halted"),
+     AS(CAUSE, CUDA_ERROR, "", 72),
+     "The accelerator of {who} halted in a program: {text}{at}",
+     "Run the step again on other hosts: where they halt too, it is the program, else the chip.",
+     {"a fault of the chip: the same host would halt again with another program"}},
     {SAYS(NPU_FAULT, "cc"),
      AS(CAUSE, GPU_HARDWARE, "memory", 90),
      "The memory of the NPU of {who} failed: {text}",
@@ -415,6 +492,11 @@ static const struct inq_failure_rule lines[] = {
      "HCCL could not start on {who}: {text}",
      "End what is left of the last run on these NPUs (npu-smi info), and start again.",
      {NULL}},
+    {SAYS(NPU_SETUP, "driver error"),
+     AS(CAUSE, DRIVER, "", 74),
+     "The NPU driver of {who} failed: {text}",
+     "Check the NPU (npu-smi info) and the driver's log; end what is left of the last run on it.",
+     {NULL}},
     {KIND(NPU_SETUP),
      AS(CAUSE, DRIVER, "setup", 72),
      "The accelerator of {who} could not be used: {text}",
@@ -427,6 +509,17 @@ static const struct inq_failure_rule lines[] = {
      "Run the failing rank with AMD_SERIALIZE_KERNEL=3 and HIP_LAUNCH_BLOCKING=1 to find the "
      "kernel.",
      {"a fault of the GPU: RAS errors of amdgpu in the kernel log would confirm it"}},
+#define RESET(driver, device)                                                                      \
+    {                                                                                              \
+        SAYS(AMD_RESET, driver), AS(CAUSE, GPU_HARDWARE, "", 70),                                  \
+            "The " device " of {who} hung and was reset by its driver: {text}", DRAIN,             \
+        {                                                                                          \
+            "a kernel of the program that never ends: the same step would hang again elsewhere"    \
+        }                                                                                          \
+    }
+    RESET("habanalabs", "Gaudi"),
+    RESET("i915", "Intel GPU"),
+    RESET("xe 0000", "Intel GPU"),
     {KIND(AMD_RESET),
      AS(CAUSE, GPU_HARDWARE, "", 70),
      "The AMD GPU of {who} hung and was reset by the driver",
@@ -448,6 +541,16 @@ static const struct inq_failure_rule lines[] = {
      "A network link went down on {who}",
      LINKS,
      {ASK_PEER}},
+    {SAYS(FABRIC_ERROR, "OFI poll failed"), /* of a call that says itself that it failed */
+     AS(CAUSE, NETWORK, "link", 45),
+     "Transfers of {who} failed: {text}",
+     LINKS,
+     {ASK_PEER}},
+    {SAYS(FABRIC_ERROR, "likely caused by"),
+     AS(CAUSE, NETWORK, "link", 70),
+     "The network fails{node}, as Megascale says: {text}",
+     LINKS,
+     {ASK_PEER}},
     {SAYS(FABRIC_ERROR, "UCX"),
      AS(CAUSE, NETWORK, "link", 56),
      "UCX transfers of {who} failed: {text}",
@@ -455,9 +558,21 @@ static const struct inq_failure_rule lines[] = {
      {ASK_PEER}},
     {KIND(FABRIC_ERROR),
      AS(CAUSE, NETWORK, "link", 56),
-     "Transfers of {who} failed: {text}",
+     "Transfers of {who} failed{to}: {text}",
      LINKS,
      {ASK_PEER}},
+#define STREAM(text)                                                                               \
+    {                                                                                              \
+        SAYS(NPU_TIMEOUT, text), AS(CAUSE, COMMUNICATION, "npu", 34),                              \
+            "A stream of {who} did not end in time: {text}",                                       \
+            "Find the rank that logs another error or none: the others may wait for it.",          \
+        {                                                                                          \
+            "a kernel that never ends, or a collective that waits: the plog of every rank would "  \
+            "tell"                                                                                 \
+        }                                                                                          \
+    }
+    STREAM("507046"),
+    STREAM("stream sync"),
     {KIND(NPU_TIMEOUT),
      AS(CAUSE, COMMUNICATION, "npu", 35),
      "A collective of HCCL waited in vain{awaited}: {op}",
@@ -475,6 +590,7 @@ static const struct inq_failure_rule lines[] = {
      "Check the versions of libfabric, its NCCL plugin and the EFA driver, memory limits "
      "(ulimit -l), and the security group.",
      {NULL}},
+    {SAYS(LEADER_LOST, "GCS"), RAY_LOST},
     {KIND(LEADER_LOST),
      AS(CAUSE, PEER_DIED, "leader", 58),
      "The leader (task 0) is gone: the coordination service no longer answers{on}{since}",
@@ -492,6 +608,16 @@ static const struct inq_failure_rule lines[] = {
      "ranks pass to this collective.",
      {"nodes with different versions or settings of NCCL: compare their \"NCCL version\" lines",
       "ranks that entered different collectives: their stacks would tell"}},
+    {SAYS(MISMATCH, "likely caused by"),
+     AS(CAUSE, MISMATCH, "program", 82),
+     "TPU workers run different programs{node}, as Megascale says: {text}",
+     "Compare the HLO dumps of these hosts (--xla_dump_to), then their code and library versions.",
+     {NULL}},
+    {KIND(INPUT_STALLED),
+     AS(CAUSE, CPU_STALL, "input", 70),
+     "The input pipeline stalls{node}, as Megascale says: {text}",
+     "Look at the data loading of these hosts: storage, decoding, a shard that is missing.",
+     {NULL}},
     {KIND(MISMATCH), AS(CAUSE, MISMATCH, "", 88), NULL, STACKS, {NULL}},
     {KIND(BUFFER_MISMATCH),
      AS(CAUSE, MISMATCH, "size", 84),

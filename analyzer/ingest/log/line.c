@@ -433,7 +433,29 @@ static const char *read_daemon(const char *p, const char *end, struct inq_log_ev
     return colon + 1;
 }
 
-/* A host in front of "kernel:", as system logs have it. */
+/* Behind "kernel:", "mmfs:", "systemd-coredump[9021]:" at p, who write system logs; or NULL. */
+static const char *behind_daemon(const char *p, const char *end)
+{
+    static const char *const names[] = {"kernel:", "mmfs:"};
+    p = inq_log_blank(p, end);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *behind = inq_log_match(p, end, names[i]);
+        if (behind != NULL) {
+            return behind;
+        }
+    }
+    int64_t pid = 0;
+    const char *open = p;
+    while (open < end && (is_word(*open) || is_digit(*open) || *open == '-' || *open == '.')) {
+        open++;
+    }
+    const char *close = open > p && open + 1 < end && *open == '[' && is_digit(open[1])
+                            ? inq_log_number(open + 1, end, &pid)
+                            : NULL;
+    return close != NULL ? inq_log_match(close, end, "]:") : NULL;
+}
+
+/* A host in front of "kernel:" or another daemon, as system logs have it. */
 static const char *read_syslog(const char *p, const char *end, struct inq_log_event *event,
                                char *host, size_t host_size)
 {
@@ -442,14 +464,15 @@ static const char *read_syslog(const char *p, const char *end, struct inq_log_ev
         space++;
     }
     size_t len = (size_t)(space - p);
-    if (len == 0 || len >= host_size || inq_log_match(space, end, "kernel:") == NULL ||
-        p[len - 1] == ':' || *p == ':') {
+    const char *behind = behind_daemon(space, end);
+    if (len == 0 || len >= host_size || behind == NULL || p[len - 1] == ':' || *p == ':' ||
+        strchr("[(", *p) != NULL) {
         return NULL;
     }
     memcpy(host, p, len);
     host[len] = '\0';
     event->host = host;
-    return inq_log_match(space, end, "kernel:");
+    return behind;
 }
 
 static const char *read_label(const char *p, const char *end, struct inq_log_event *event)

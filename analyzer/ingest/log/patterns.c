@@ -242,7 +242,10 @@ static const struct inq_log_field of_npu[] = {
     {"error code:", INQ_LOG_CODE},       {"Reason:", INQ_LOG_SENTENCE},
     {"reason=", INQ_LOG_SENTENCE},       {NULL, 0}};
 
-static const struct inq_log_field of_hsa[] = {{"[pid:", INQ_LOG_PID}, {NULL, 0}};
+static const struct inq_log_field of_hsa[] = {
+    {"[pid:", INQ_LOG_PID}, {"HSA_STATUS_", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_address[] = {{"(IP: ", INQ_LOG_PEER}, {NULL, 0}};
 
 static const struct inq_log_field of_node[] = {{"IP: ", INQ_LOG_PEER},
                                                {"address: ", INQ_LOG_PEER},
@@ -482,7 +485,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LOADER_DIED, "DataLoader worker", "exited unexpectedly", of_worker),
     CLAUSE(BUS_ERROR, "Bus error", NULL, NULL),
     {INQ_LOG_POD_OOM, INQ_LOG_DESCRIBED, "OOMKilled", NULL, of_pod, -1, true},
-    LAST(POD_OOM, "low on memory", "node running", NULL),
+    LAST(POD_OOM, "low on memory", "node running", of_address),
     LAST(EVICTED_DISK, "ephemeral local storage usage exceeds", NULL, of_pod),
     LAST(EVICTED_DISK, "Usage of EmptyDir volume", "exceeds", of_pod),
     LAST(POD_EVICTED, "Evicted", "eason", of_pod), /* caches evict, too */
@@ -493,7 +496,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(POD_EVICTED, "TaintManagerEviction", NULL, of_pod),
     LAST(POD_EVICTED, "imminent node shutdown", NULL, of_pod),
     LAST(POD_EVICTED, "Preempted to accommodate", NULL, of_pod), /* Kueue */
-    LAST(SLURM_NODE_FAILED, "NodeNotReady", NULL, NULL),
+    LAST(SLURM_NODE_FAILED, "NodeNotReady", NULL, of_pod),
     SPECIAL(KILLED, "Killed", "!process", NULL, INQ_LOG_ALONE),
     LAST(NOT_FINITE, "is nan, stopping", NULL, of_value),
     LAST(NOT_FINITE, "found NaN in", NULL, of_value),
@@ -619,11 +622,11 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NCCL_CONNECT, "Timeout waiting for RX", NULL, NULL),
     LAST(NPU_FAULT, "halted unexpectedly", NULL, NULL),
     LAST(NPU_FAULT, "halted prematurely", NULL, NULL),
-    LAST(NPU_FAULT, "a hang that is likely caused by", "bad TPU", of_digest),
-    LAST(MISMATCH, "a hang that is likely caused by", "inconsistent", of_digest),
-    LAST(MISMATCH, "a hang that is likely caused by", "different", of_digest),
-    LAST(INPUT_STALLED, "a hang that is likely caused by", "data input", of_digest),
-    LAST(FABRIC_ERROR, "a hang that is likely caused by", "networking", of_digest),
+    SPECIAL(NPU_FAULT, "a hang that is likely caused by", "bad TPU", of_digest, INQ_LOG_BELOW),
+    SPECIAL(MISMATCH, "a hang that is likely caused by", "inconsistent", of_digest, INQ_LOG_BELOW),
+    SPECIAL(MISMATCH, "a hang that is likely caused by", "different", of_digest, INQ_LOG_BELOW),
+    SPECIAL(INPUT_STALLED, "a hang that is likely caused by", "data input", of_digest, INQ_LOG_BELOW),
+    SPECIAL(FABRIC_ERROR, "a hang that is likely caused by", "networking", of_digest, INQ_LOG_BELOW),
     /* AMD, Intel, Habana: their kernel drivers */
     LAST(AMD_PAGE_FAULT, "page fault (src_id:", NULL, of_amd),
     LAST(AMD_RESET, "GPU reset begin", NULL, of_amd),
@@ -637,6 +640,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(AMD_RESET, "qcm fence wait loop timeout", NULL, of_amd),
     LAST(AMD_MEMORY, "uncorrectable hardware error", "amdgpu", of_amd),
     LAST(AMD_MEMORY, "Uncorrectable error", "amdgpu", of_amd),
+    LAST(CUDA_OOM, "HSA_STATUS_ERROR_OUT_OF_RESOURCES", "Free mem : 0 MB", of_hsa),
     LAST(CUDA_ERROR, "HSA_STATUS_ERROR", NULL, of_hsa),
     /* fabrics */
     LAST(FABRIC_ERROR, "OFI poll failed", NULL, NULL), /* MPICH */

@@ -490,6 +490,7 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
     case INQ_LOG_FINGERPRINTS:
         read_fingerprints(line, names, event);
         return true;
+    case INQ_LOG_BELOW:
     case INQ_LOG_RESULT:
     case INQ_LOG_PLAIN:
         break;

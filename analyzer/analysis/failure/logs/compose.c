@@ -94,7 +94,8 @@ static const char *say_process(struct inq_log_case *c)
     if (e->pid >= 0) {
         return inq_say(c->arena, "process %" PRId64 "%s", e->pid, host);
     }
-    bool node = inq_log_of_host(e->kind) && e->kind != INQ_LOG_SLURM_OOM &&
+    bool kernel = e->kind == INQ_LOG_VERSION_MISMATCH && strstr(e->text, "NVRM: ") != NULL;
+    bool node = (inq_log_of_host(e->kind) || kernel) && e->kind != INQ_LOG_SLURM_OOM &&
                 e->kind != INQ_LOG_KERNEL_OOM && !inq_log_is_end(e->kind);
     if (host[0] != '\0') {
         return node ? host + 4 : inq_say(c->arena, "a process%s", host);
@@ -233,6 +234,13 @@ static const char *say_who_first(struct inq_log_case *c, const struct inq_failur
     return who != NULL ? who : "";
 }
 
+/* "GPU 0000:dd:00.0 of rank 3", "The GPU of node-3" */
+static const char *say_device(struct inq_log_case *c, const struct inq_failure *f)
+{
+    bool bus = c->cause != NULL && inq_log_bus_text(c, c->cause->event->bus)[0] != '\0';
+    return bus ? say_who(c, f) : inq_say(c->arena, "The GPU of %s", say_who(c, f));
+}
+
 static const char *say_text(struct inq_log_case *c, const struct inq_failure *f)
 {
     return f->cls == INQ_FAILURE_NETWORK && c->cause == NULL ? say_network(c) : say_message(c);
@@ -334,7 +342,7 @@ static const struct {
     const char *(*say_of)(struct inq_log_case *c, const struct inq_failure *f); /* instead */
     bool of_line; /* says nothing without the line that it began with */
 } fields[] = {
-    {"who", NULL, say_who, false},          {"Who", NULL, say_who_first, false},
+    {"who", NULL, say_who, false},          {"Who", NULL, say_who_first, false},    {"Device", NULL, say_device, false},
     {"text", NULL, say_text, false},        {"hang", say_hang, NULL, false},
     {"since", say_since, NULL, false},      {"on", say_host, NULL, false},
     {"to", say_other_end, NULL, false},     {"exc", say_exception, NULL, true},

@@ -338,6 +338,11 @@ static const struct inq_failure_rule lines[] = {
      "{Who} ran out of GPU memory{at}",
      NULL,
      {NULL}},
+    {SAYS(CUDA_OOM, "emory space hbm"),
+     AS(CAUSE, CUDA_OOM, "", 86),
+     "{Who} ran out of device memory (HBM){at}{alloc}",
+     NULL,
+     {NULL}},
     {SAYS(CUDA_OOM, "OUT_OF_DEVICE_MEMORY"),
      AS(CAUSE, CUDA_OOM, "", 86),
      "{Who} ran out of device memory{at}: {text}",
@@ -427,6 +432,13 @@ static const struct inq_failure_rule lines[] = {
      "Ranks run different versions of NCCL: {text}",
      "Install one NCCL on all nodes: one container image, one LD_LIBRARY_PATH.",
      {NULL}},
+    {SAYS(VERSION_MISMATCH, "NVML: Unknown Error"),
+     AS(CAUSE, DRIVER, "nvml", 72),
+     "{Who} lost its access to the GPUs: {text}",
+     "Restart the container, and check nvidia-smi on the node.",
+     {"a container that lost its devices when systemd reloaded (control groups, version 2): "
+      "nvidia-smi works on the node and not in the container",
+      "a driver or GPU that failed: the node's kernel log (NVRM, Xid) would tell"}},
     {SAYS(VERSION_MISMATCH, "nvidia-container-cli"),
      AS(CAUSE, DRIVER, "container", 80),
      "The container could not get its GPUs{node}: {text}",
@@ -452,7 +464,7 @@ static const struct inq_failure_rule lines[] = {
            NULL),
     DEVICE("507010", GPU_HARDWARE, "", 80,
            "The accelerator of {who} no longer answers (lost heartbeat): {text}", NULL),
-    DEVICE("bad TPU", GPU_HARDWARE, "", 80, "TPU chips are bad{node}, as Megascale says: {text}",
+    DEVICE("bad TPU", GPU_HARDWARE, "", 70, "Megascale suspects bad TPU chips{node} behind a hang",
            "a kernel of the program (XLA, Pallas) that never ends: other hosts would be named the "
            "next time"),
     DEVICE("_UE", GPU_HARDWARE, "memory", 90,
@@ -492,6 +504,12 @@ static const struct inq_failure_rule lines[] = {
      "HCCL could not start on {who}: {text}",
      "End what is left of the last run on these NPUs (npu-smi info), and start again.",
      {NULL}},
+    {SAYS(NPU_SETUP, "raph compile failed"),
+     AS(CAUSE, APPLICATION, "compile", 73),
+     "The graph of {who} could not be compiled: {text}",
+     "Read the compiler's log (HABANA_LOGS) for the operation that failed.",
+     {"memory of the device that does not suffice: the same error with a smaller batch would "
+      "exclude it"}},
     {SAYS(NPU_SETUP, "driver error"),
      AS(CAUSE, DRIVER, "", 74),
      "The NPU driver of {who} failed: {text}",
@@ -509,25 +527,25 @@ static const struct inq_failure_rule lines[] = {
      "Run the failing rank with AMD_SERIALIZE_KERNEL=3 and HIP_LAUNCH_BLOCKING=1 to find the "
      "kernel.",
      {"a fault of the GPU: RAS errors of amdgpu in the kernel log would confirm it"}},
-#define RESET(driver, device)                                                                      \
+#define RESET(says, driver)                                                                        \
     {                                                                                              \
-        SAYS(AMD_RESET, driver), AS(CAUSE, GPU_HARDWARE, "", 70),                                  \
-            "The " device " of {who} hung and was reset by its driver: {text}", DRAIN,             \
+        SAYS(AMD_RESET, says), AS(CAUSE, GPU_HARDWARE, "", 70),                                  \
+            "{Device} hung and was reset by its driver (" driver "): {text}", DRAIN,               \
         {                                                                                          \
             "a kernel of the program that never ends: the same step would hang again elsewhere"    \
         }                                                                                          \
     }
-    RESET("habanalabs", "Gaudi"),
-    RESET("i915", "Intel GPU"),
-    RESET("xe 0000", "Intel GPU"),
+    RESET("habanalabs", "habanalabs"),
+    RESET("i915", "i915"),
+    RESET("xe 0000", "xe"),
     {KIND(AMD_RESET),
      AS(CAUSE, GPU_HARDWARE, "", 70),
-     "The AMD GPU of {who} hung and was reset by the driver",
+     "{Device} hung and was reset by its driver (amdgpu): {text}",
      "Drain the node, run its GPU diagnostics, and update driver and firmware if it comes back.",
      {"a kernel of the program that never ends: a page fault before the reset would confirm it"}},
     {KIND(AMD_MEMORY),
      AS(CAUSE, GPU_HARDWARE, "memory", 92),
-     "The AMD GPU of {who} reports an uncorrectable error",
+     "{Device} reports an uncorrectable error: {text}",
      DRAIN,
      {NULL}},
     /* ---- networks ---- */
@@ -548,7 +566,7 @@ static const struct inq_failure_rule lines[] = {
      {ASK_PEER}},
     {SAYS(FABRIC_ERROR, "likely caused by"),
      AS(CAUSE, NETWORK, "link", 70),
-     "The network fails{node}, as Megascale says: {text}",
+     "Megascale suspects the network{node} behind a hang",
      LINKS,
      {ASK_PEER}},
     {SAYS(FABRIC_ERROR, "UCX"),
@@ -609,13 +627,14 @@ static const struct inq_failure_rule lines[] = {
      {"nodes with different versions or settings of NCCL: compare their \"NCCL version\" lines",
       "ranks that entered different collectives: their stacks would tell"}},
     {SAYS(MISMATCH, "likely caused by"),
-     AS(CAUSE, MISMATCH, "program", 82),
-     "TPU workers run different programs{node}, as Megascale says: {text}",
+     AS(CAUSE, MISMATCH, "program", 72),
+     "Megascale suspects that workers run different or inconsistent TPU programs{node} behind a "
+     "hang",
      "Compare the HLO dumps of these hosts (--xla_dump_to), then their code and library versions.",
      {NULL}},
     {KIND(INPUT_STALLED),
      AS(CAUSE, CPU_STALL, "input", 70),
-     "The input pipeline stalls{node}, as Megascale says: {text}",
+     "Megascale suspects a stall of the data input pipeline{node} behind a hang",
      "Look at the data loading of these hosts: storage, decoding, a shard that is missing.",
      {NULL}},
     {KIND(MISMATCH), AS(CAUSE, MISMATCH, "", 88), NULL, STACKS, {NULL}},

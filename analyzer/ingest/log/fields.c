@@ -279,7 +279,8 @@ bool inq_log_read(const struct inq_log_pattern *pattern, struct inq_log_line *li
     }
     read_fields(pattern, line, names, event);
     read_group(line, names, event);
-    if (event->kind == INQ_LOG_EXIT && (event->code == -1 || event->code == 0)) {
+    bool below = pattern->special == INQ_LOG_WRAPPED; /* its code may stand in the next line */
+    if (event->kind == INQ_LOG_EXIT && (event->code == -1 || event->code == 0) && !below) {
         return false;
     }
     if (!inq_log_read_special(pattern, line, behind, names, event)) {

@@ -270,9 +270,12 @@ static const char *read_tag(const char *p, const char *end, struct inq_log_event
     const char *behind = inq_log_match(p, end, "[Rank ");
     bool apart = behind == NULL && end - p > 6 && p[5] == ' '; /* "[rank 3]" */
     behind = apart ? inq_log_match(p, end, "[rank") : behind;
+    bool pair = end - p > 7 && memcmp(p, "[rank=", 6) == 0 && is_digit(p[6]);
     const char *task = end - p > 7 && memcmp(p, "[task ", 6) == 0 ? p + 6 : NULL;
     const char *digits = task != NULL ? task : behind;
     behind = task != NULL ? task : behind;
+    digits = pair ? p + 6 : digits;
+    behind = pair ? digits : behind;
     if (behind == NULL) {
         for (digits = p + 1; digits < end && is_word(*digits); digits++) {
         }
@@ -285,7 +288,9 @@ static const char *read_tag(const char *p, const char *end, struct inq_log_event
         return NULL;
     }
     bool colon = close + 1 < end && close[1] == ':';
-    if (task != NULL) {
+    if (pair) { /* Determined's */
+        event->rank = inq_log_small(number);
+    } else if (task != NULL) {
         event->task = inq_log_small(number);
     } else if (behind != NULL) {
         *inner = inq_log_small(number);

@@ -103,6 +103,10 @@ static const struct inq_log_field of_child[] = {{"process rank ", INQ_LOG_RANK},
                                                 {"process ", INQ_LOG_LOCAL_RANK},
                                                 {NULL, 0}};
 
+/* "Container rank 2 status failed cmd ['python3', ...] code -6 log ..." of PaddlePaddle */
+static const struct inq_log_field of_paddle[] = {
+    {"Container rank ", INQ_LOG_RANK}, {"] code ", INQ_LOG_CODE}, {NULL, 0}};
+
 /* "x4006c0s6b0n0.hsn.cm: rank 256 died from signal 11" of PALS */
 static const struct inq_log_field of_pals[] = {
     {": rank ", INQ_LOG_RANK}, {"from signal ", INQ_LOG_SIGNAL}, {NULL, 0}};
@@ -122,7 +126,7 @@ static const struct inq_log_field of_signal[] = {
     {"subprocess ", INQ_LOG_PID}, {"process ", INQ_LOG_PID}, {NULL, 0}};
 
 static const struct inq_log_field of_oom[] = {
-    {". GPU ", INQ_LOG_DEVICE}, {"(GPU ", INQ_LOG_DEVICE}, {NULL, 0}};
+    {". GPU ", INQ_LOG_DEVICE}, {"(GPU ", INQ_LOG_DEVICE}, {"error on GPU ", INQ_LOG_DEVICE}, {NULL, 0}};
 
 /* "rank 1 and rank 0 both on CUDA device 1b000": the first one speaks */
 static const struct inq_log_field of_shared[] = {
@@ -137,6 +141,13 @@ static const struct inq_log_field of_cuda[] = {
     {"eason :", INQ_LOG_SENTENCE},         {"? Error ", INQ_LOG_SENTENCE},
     {"IPC handle :", INQ_LOG_SENTENCE},    {"'", INQ_LOG_SENTENCE}, /* Cuda failure 999 '...' */
     {"Cuda failure", INQ_LOG_SENTENCE},    {NULL, 0}};
+
+static const struct inq_log_field of_sycl[] = {
+    {"PI_ERROR_", INQ_LOG_SENTENCE}, {"_RESULT_ERROR_", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+/* "CUDA error(719), unspecified launch failure." */
+static const struct inq_log_field of_numbered[] = {
+    {"CUDA error(", INQ_LOG_CODE}, {"), ", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_behind[] = {
     {"Rank ", INQ_LOG_RANK}, {"operation ", INQ_LOG_SEQ}, {"process ", INQ_LOG_PID}, {NULL, 0}};
@@ -197,6 +208,9 @@ static const struct inq_log_field of_sizes[] = {
 /* "Missing ranks:\n0: [allreduce.x]", "[missing ranks: 0, 3]", "[ready ranks: 1, 2]" */
 static const struct inq_log_field of_stalled[] = {
     {"issing ranks:", INQ_LOG_RANKS}, {"talled ranks:", INQ_LOG_RANKS}, {NULL, 0}};
+
+/* "Timed out node list is: [const vector]{5, 6}" */
+static const struct inq_log_field of_list[] = {{"]{", INQ_LOG_RANKS}, {NULL, 0}};
 
 static const struct inq_log_field of_task[] = {
     {"/task:", INQ_LOG_RANKS}, {"task ", INQ_LOG_RANKS}, {NULL, 0}};
@@ -291,6 +305,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(WATCHDOG_STUCK, "Heartbeat monitor timed out", NULL, NULL),
     ROW(WATCHDOG_STUCK, "due to ProcessGroupNCCL watchdog hang", NULL, NULL),
     LAST(ENGINE_STUCK, "Watchdog timeout (", NULL, NULL), /* SGLang */
+    LAST(ENGINE_STUCK, "may be stuck", "endezvous", NULL), /* XLA */
+    LAST(ENGINE_STUCK, "may be stuck", "collective operation", NULL),
     LAST(GIL, "acquire GIL within", NULL, NULL),
     LAST(GIL, "acquire GIL on exit", NULL, NULL),
     LAST(REMOTE_ERROR, "remote error detected from rank", NULL, of_remote),
@@ -334,10 +350,12 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(EXIT_ROW, "exitcode", "(local_rank:", of_exit, INQ_LOG_EXIT_ITEM),
     LAST(EXIT, "exitcode", "local_rank:", of_exit),
     SPECIAL(EXIT_ROW, "exitcode", "(pid:", of_exit, INQ_LOG_EXIT_ITEM),
+    SPECIAL(EXIT, "noticed that process rank", "exited on", of_child, INQ_LOG_WRAPPED),
     LAST(EXIT, "exited on signal", "process rank", of_child),
     {INQ_LOG_EXIT, INQ_LOG_PLAIN, ": [[", "Process name", of_child, 1, true},
     {INQ_LOG_EXIT, INQ_LOG_PLAIN, "has exited due to process rank", NULL, of_child, 1, true},
     LAST(EXIT, "exit with status code", "rocess ", of_horovod),
+    LAST(EXIT, "Container rank ", "status failed", of_paddle),
     LAST(EXIT, "died from signal ", ": rank ", of_pals),
     LAST(EXIT, "exits with return code", NULL, of_child),
     LAST(EXIT, "non-zero exit status", NULL, of_child),
@@ -357,6 +375,7 @@ static const struct inq_log_pattern patterns[] = {
     CLAUSE(CUDA_ERROR, "CUDA error: ", "!out of memory", of_cuda),
     ROW(CUDA_OOM, "CUDA error: ", NULL, of_oom),
     CLAUSE(CUDA_ERROR, "HIP error: ", NULL, of_cuda),
+    LAST(CUDA_ERROR, "CUDA error(", NULL, of_numbered), /* PaddlePaddle */
     ROW(CUDA_ERROR, "cudaGetDeviceCount", NULL, of_cuda),
     ROW(CUDA_ERROR, "cuda runtime error (", NULL, of_cuda),
     ROW(CUDA_ERROR, "Triton Error [CUDA]", NULL, of_cuda),
@@ -364,13 +383,18 @@ static const struct inq_log_pattern patterns[] = {
     ROW(CUDA_ERROR, "CUBLAS_STATUS_", "!CUBLAS_STATUS_ALLOC_FAILED", of_cuda),
     ROW(CUDA_ERROR, "CUDNN_STATUS_", NULL, of_cuda),
     LAST(CUDA_ERROR, "CUDA_ERROR_", ":", of_cuda),
+    LAST(CUDA_OOM, "Out of memory error on GPU", NULL, of_oom), /* PaddlePaddle */
     LAST(HOST_MEMORY, "OOM when allocating tensor", "by allocator cpu", NULL), /* TensorFlow */
     LAST(CUDA_OOM, "OOM when allocating tensor", NULL, NULL),
     LAST(CUDA_OOM, "esource exhausted:", "ttempting to ", NULL), /* TPUs in TensorFlow's words */
     LAST(CUDA_OOM, "esource exhausted:", "emory space", NULL),
-    LAST(CUDA_OOM, "RESULT_ERROR_OUT_OF_DEVICE_MEMORY", NULL, NULL), /* Level Zero, SYCL */
-    LAST(HOST_MEMORY, "RESULT_ERROR_OUT_OF_HOST_MEMORY", NULL, NULL),
-    LAST(NPU_FAULT, "RESULT_ERROR_DEVICE_LOST", NULL, NULL),
+    LAST(CUDA_OOM, "RESULT_ERROR_", "OUT_OF_DEVICE_MEMORY", NULL), /* Level Zero, SYCL */
+    LAST(HOST_MEMORY, "RESULT_ERROR_", "OUT_OF_HOST_MEMORY", NULL),
+    LAST(NPU_FAULT, "RESULT_ERROR_", "DEVICE_LOST", NULL),
+    LAST(CUDA_ERROR, "RESULT_ERROR_", NULL, of_sycl),
+    LAST(CUDA_OOM, "PI_ERROR_", "OUT_OF_DEVICE_MEMORY", NULL), /* SYCL's before */
+    LAST(NPU_FAULT, "PI_ERROR_", "DEVICE_LOST", NULL),
+    LAST(CUDA_ERROR, "PI_ERROR_", NULL, of_sycl),
     LAST(CUDA_OOM, "RESOURCE_EXHAUSTED", "emory", NULL),
     LAST(CUDA_OOM, "RESOURCE_EXHAUSTED", "llocating device buffer", NULL),
     LAST(CUDA_OOM, "RESOURCE_EXHAUSTED", "ttempting to ", NULL),
@@ -651,6 +675,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(FABRIC_ERROR, "Unresponsive re", NULL, of_fabric),
     LAST(FABRIC_ERROR, "Endpoint timeout", NULL, of_fabric),
     LAST(FABRIC_ERROR, "UCX  ERROR", NULL, of_fabric),
+    LAST(FABRIC_SETUP, "ibv_reg_mr", "annot allocate memory", NULL),
+    LAST(FABRIC_SETUP, "ibv_create_", "annot allocate memory", NULL),
     LAST(FABRIC_SETUP, "NET/OFI", "ouldn't open", of_fabric),
     LAST(FABRIC_SETUP, "NET/OFI", "nable to register memory", of_fabric),
     LAST(FABRIC_SETUP, "NET/OFI", "failed: ", of_fabric),
@@ -665,6 +691,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(TASK_LOST, "heartbeat from rank", NULL, of_silent),
     LAST(TASK_LOST, "heartbeats from rank", NULL, of_silent),
     LAST(TASK_LOST, "unexpectedly disconnected", "/task:", of_task),
+    LAST(TASK_LOST, "imed out node list is", NULL, of_list), /* MindSpore */
     LAST(TASK_LOST, "different incarnation", "/task:", of_task),
     LAST(TASK_LOST, "heartbeat timeout", "task", of_task),
     SPECIAL(TASK_LOST, "stopped sending heartbeats", NULL, NULL, INQ_LOG_TASKS),

@@ -17,6 +17,7 @@ static const struct inq_log_field of_outcome[] = {{"with exit code ", INQ_LOG_CO
                                                   {"Exit status:", INQ_LOG_CODE},
                                                   {"exit_code=", INQ_LOG_CODE},
                                                   {"exit status of rank ", INQ_LOG_RANK}, /* MPD */
+                                                  {"(return value ", INQ_LOG_CODE},
                                                   {"Pod: ", INQ_LOG_HOST},
                                                   {"xitCode: ", INQ_LOG_CODE},
                                                   {"xitCode:", INQ_LOG_CODE},
@@ -26,6 +27,10 @@ static const struct inq_log_field of_outcome[] = {{"with exit code ", INQ_LOG_CO
                                                   {"Code is ", INQ_LOG_CODE},
                                                   {"code is ", INQ_LOG_CODE},
                                                   {NULL, 0}};
+
+/* "pdsh@gx-1: gx-2: ssh exited with exit code 255" */
+static const struct inq_log_field of_ssh[] = {
+    {": ", INQ_LOG_HOST}, {"exit code ", INQ_LOG_CODE}, {NULL, 0}};
 
 static const struct inq_log_field of_unit_exit[] = {{"status=", INQ_LOG_CODE}, {NULL, 0}};
 static const struct inq_log_field of_unit_signal[] = {{"status=", INQ_LOG_SIGNAL}, {NULL, 0}};
@@ -72,6 +77,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(MEMORY_LIMIT, "PBS: job killed", "mem ", NULL),
     LAST(SLURM_CANCELLED, "PBS: job killed", NULL, NULL),
     LAST(MEMORY_LIMIT, "mem limit exceeded", NULL, NULL),
+    LAST(MEMORY_LIMIT, "Job has gone over", "memory limit", NULL), /* HTCondor */
     LAST(TIME_LIMIT, "exceeded hard wallclock time", NULL, NULL), /* Grid Engine */
     LAST(TIME_LIMIT, "exceeded soft wallclock time", NULL, NULL),
     LAST(TIME_LIMIT, "limit \"h_rt", "exceed", NULL),
@@ -177,6 +183,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(RECLAIMED, "compute.instances.preempted", NULL, NULL),
     LAST(RECLAIMED, "nstance was preempted", NULL, NULL),
     LAST(RECLAIMED, "cluster is preempted", NULL, NULL), /* SkyPilot */
+    LAST(RECLAIMED, "interrupted due to", "preempt", NULL),
+    LAST(RECLAIMED, "Job was evicted", ") ", NULL), /* HTCondor */
     LAST(RECLAIMED, "is being preempted", "nstance", NULL), /* Google Cloud's shutdown script */
     LAST(RECLAIMED, "is being preempted", "VM ", NULL),
     LAST(RECLAIMED, "\"EventType\"", "\"Preempt\"", NULL), /* Azure's scheduled events */
@@ -224,6 +232,11 @@ static const struct inq_log_pattern patterns[] = {
     LAST(FABRIC_SETUP, "No interface found", NULL, NULL),
     LAST(VERSION_MISMATCH, "Mismatched NCCL version", NULL, NULL),
     /* the end of a process, by whoever started it */
+    LAST(EXIT, "ssh exited with exit code", NULL, of_ssh), /* pdsh */
+    LAST(EXIT, "exited with code", "Pod: ", of_outcome),   /* Kubeflow, at whatever level */
+    LAST(EXIT, "bnormal termination (signal ", NULL, of_outcome), /* HTCondor */
+    LAST(ENDED_WELL, "Normal termination (return value 0)", NULL, NULL),
+    LAST(EXIT, "Normal termination (return value ", NULL, of_outcome),
     SPECIAL(EXIT, "exit code", "!srun: ", of_outcome, INQ_LOG_OUTCOME),
     SPECIAL(EXIT, "exit status", "!non-zero", of_outcome, INQ_LOG_OUTCOME),
     SPECIAL(EXIT, "Exit_status=", NULL, of_outcome, INQ_LOG_OUTCOME),

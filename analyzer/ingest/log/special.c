@@ -397,6 +397,22 @@ static void read_described(const struct inq_log_line *line, struct inq_log_names
     }
 }
 
+/* "mpirun noticed that process rank 2 ... exited on" at the end of a line: the signal begins the
+ * next one, behind whatever a collector put in front of it. */
+static bool read_wrapped(const struct inq_log_line *line, struct inq_log_event *event)
+{
+    const char *start = line->end < line->hi ? line->end + 1 : line->hi;
+    const char *end = memchr(start, '\n', (size_t)(line->hi - start));
+    end = end != NULL ? end : line->hi;
+    const char *number = event->code <= 0 ? inq_log_seek(start, end, "signal ") : NULL;
+    int64_t signal = 0;
+    if (number != NULL && inq_log_number(number, end, &signal) != NULL && signal > 0 &&
+        signal < 65) {
+        event->code = 128 + signal;
+    }
+    return event->code > 0;
+}
+
 /* "  Remote daemon: [[27407,0],1] on node d23n02", some lines behind. */
 static void read_daemon(const struct inq_log_line *line, struct inq_log_names *names,
                         struct inq_log_event *event)
@@ -473,6 +489,8 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
     case INQ_LOG_BOX:
         read_box(event);
         return event->code > 0;
+    case INQ_LOG_WRAPPED:
+        return read_wrapped(line, event);
     case INQ_LOG_DAEMON:
         read_daemon(line, names, event);
         return true;

@@ -566,6 +566,11 @@ static bool better(const struct inq_log_mark *a, const struct inq_log_mark *b)
         return long_ago ? apart < 0 : by_tier > 0;
     }
     int64_t coarse = a->event->coarse_ns + b->event->coarse_ns;
+    /* what one process raises while it handles another exception is of one moment */
+    bool chained = a->event->kind == INQ_LOG_PYTHON_ERROR || a->raised;
+    chained = chained && (b->event->kind == INQ_LOG_PYTHON_ERROR || b->raised) && a->rank >= 0 &&
+              one_writer(a, b);
+    coarse = chained && coarse < SECOND ? SECOND : coarse;
     if (both && (apart > coarse || apart < -coarse)) {
         return apart < 0;
     }

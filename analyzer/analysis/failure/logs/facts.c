@@ -309,7 +309,8 @@ static bool went_on(const struct inq_log_mark *mark)
     size_t from = first_behind(log, mark->event->line);
     size_t to = first_behind(log, mark->part_end);
     size_t n = to - from;
-    if (from == 0 && mark->event->kind != INQ_LOG_RECLAIMED) {
+    bool alone = mark->event->kind == INQ_LOG_ERROR_LINE && n >= HELD_BACK && !mark->fatal;
+    if (from == 0 && mark->event->kind != INQ_LOG_RECLAIMED && !alone) {
         return false; /* all rows after it: they were flushed when the process ended */
     }
     if (mark->beside) {

@@ -249,7 +249,8 @@ static const struct inq_log_mark *lost_task(const struct inq_log_case *c)
         if (named && lost && !mark->survived &&
             (strstr(mark->event->text, "heartbeat") != NULL ||
              strstr(mark->event->text, "disconnected") != NULL ||
-             strstr(mark->event->text, "incarnation") != NULL)) {
+             strstr(mark->event->text, "incarnation") != NULL ||
+             strstr(mark->event->text, "imed out node") != NULL)) {
             return mark;
         }
     }

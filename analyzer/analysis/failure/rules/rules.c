@@ -313,6 +313,7 @@ static const struct inq_failure_rule lines[] = {
     {SAYS(PYTHON_ERROR, "Horovod has been shut down"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "UNAVAILABLE: "), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "different incarnation"), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "imed out node list"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "Collective ops is aborted by"), PLAIN_VICTIM}, /* TensorFlow */
     {SAYS(PYTHON_ERROR, "DEADLINE_EXCEEDED"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "DataLoader worker"), PLAIN_VICTIM},
@@ -597,6 +598,12 @@ static const struct inq_failure_rule lines[] = {
      "Find the rank that logs no such timeout, or another error: the others wait for it.",
      {"a rank that is late or dead: the plog of every rank would name it",
       "the network between the NPUs: check the ports (hccn_tool)"}},
+    {SAYS(FABRIC_SETUP, "ibv_"),
+     AS(CAUSE, NETWORK, "locked_memory", 66),
+     "{Who} could not register memory with its network card: {text}",
+     "Raise the limit of locked memory to unlimited (ulimit -l; docker --ulimit memlock=-1; Slurm: "
+     "PropagateResourceLimitsExcept=MEMLOCK), and check it inside the job.",
+     {"a card that has no more queues or regions to give: fewer connections would exclude it"}},
     {SAYS(FABRIC_SETUP, "interface"),
      AS(CAUSE, NETWORK, "setup", 66),
      "NCCL on {who} found no network interface to use: {text}",
@@ -772,7 +779,8 @@ const struct inq_failure_rule *inq_failure_class_rule(enum inq_failure_class cls
 static int64_t exit_code(int64_t code)
 {
     int64_t signal = code < 0 && code > -65 ? -code : code > 128 && code < 193 ? code - 128 : 0;
-    return signal > 0 ? signal : code > 0 && code < 128 ? 1 : 0;
+    bool failed = code > 0 && (code < 128 || (code > 192 && code < 256)); /* 255: ssh, -1 */
+    return signal > 0 ? signal : failed ? 1 : 0;
 }
 
 static bool takes(const struct inq_failure_rule *rule, enum inq_log_kind kind, int64_t code,

@@ -397,11 +397,18 @@ static void read_described(const struct inq_log_line *line, struct inq_log_names
     }
 }
 
+/* Where the next line begins: what a collector's record left behind a line is blank. */
+static const char *line_behind(const struct inq_log_line *line)
+{
+    const char *end = memchr(line->end, '\n', (size_t)(line->hi - line->end));
+    return end != NULL ? end + 1 : line->hi;
+}
+
 /* "mpirun noticed that process rank 2 ... exited on" at the end of a line: the signal begins the
  * next one, behind whatever a collector put in front of it. */
 static bool read_wrapped(const struct inq_log_line *line, struct inq_log_event *event)
 {
-    const char *start = line->end < line->hi ? line->end + 1 : line->hi;
+    const char *start = line_behind(line);
     const char *end = memchr(start, '\n', (size_t)(line->hi - start));
     end = end != NULL ? end : line->hi;
     const char *number = event->code <= 0 ? inq_log_seek(start, end, "signal ") : NULL;
@@ -432,7 +439,7 @@ static void read_daemon(const struct inq_log_line *line, struct inq_log_names *n
 static void read_next_line(const struct inq_log_line *line, struct inq_log_names *names,
                            struct inq_log_event *event)
 {
-    const char *start = line->end < line->hi ? line->end + 1 : line->hi;
+    const char *start = line_behind(line);
     const char *end = memchr(start, '\n', (size_t)(line->hi - start));
     end = end != NULL ? end : line->hi;
     start = inq_log_message(start, end);

@@ -399,7 +399,8 @@ static void find_survived(const struct judging *j, struct inq_log_mark *mark)
         mark->survived = long_after || was_restarted(j, mark);
         return;
     }
-    size_t n = mark->beside ? 0 : count_trained(t, mark, raised, transient ? 1 : FEW);
+    bool proves = !mark->beside || timed(mark);
+    size_t n = proves ? count_trained(t, mark, raised, transient ? 1 : FEW) : 0;
     mark->by_order = mark->went_on && !is_flushed_late(t, mark);
     mark->survived = mark->by_order || long_after || (transient ? n > 0 : n == FEW && !timed(mark));
     mark->by_order = mark->survived && !long_after;

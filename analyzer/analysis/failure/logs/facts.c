@@ -281,24 +281,38 @@ static bool ends_process(const struct inq_log_mark *mark)
            kind == INQ_LOG_STORE_LOST;
 }
 
-/* Whether the rows behind the line are all of other labelled processes, and of steps that were
- * printed in front of it too: these were written at the same time, or before. */
+/* Rows of training output of one labeled process behind a line. */
+struct rows {
+    uint32_t writer; /* 0 none */
+    size_t n;
+};
+
+/* Whether what is behind a labeled line proves nothing of its process: all rows there are of other
+ * labeled processes, and none of these printed more than may have been held back. Between
+ * processes the order of lines is no order of time. */
 static bool is_beside(const struct inq_log_mark *mark)
 {
+    enum { WRITERS = 16 }; /* more than these share the last place, which only counts too much */
     const struct inq_log *log = mark->log;
-    size_t from = first_behind(log, mark->event->line);
     size_t to = first_behind(log, mark->part_end);
-    if (mark->event->writer == 0 || from == 0 || from >= to) {
+    struct rows rows[WRITERS] = {{0, 0}};
+    size_t most = 0;
+    if (mark->event->writer == 0) {
         return false;
     }
-    for (size_t i = from; i < to; i++) {
-        if (log->metrics[i].writer == 0 || log->metrics[i].writer == mark->event->writer) {
+    for (size_t i = first_behind(log, mark->event->line); i < to && most < HELD_BACK; i++) {
+        uint32_t writer = log->metrics[i].writer;
+        if (writer == 0 || writer == mark->event->writer) {
             return false;
         }
+        size_t at = 0;
+        while (at + 1 < WRITERS && rows[at].writer != 0 && rows[at].writer != writer) {
+            at++;
+        }
+        rows[at].writer = writer;
+        most = ++rows[at].n > most ? rows[at].n : most;
     }
-    int64_t before = furthest(log, from > FEW_ROWS ? from - FEW_ROWS : 0, from);
-    int64_t last = furthest(log, to > FEW_ROWS ? to - FEW_ROWS : from, to);
-    return before >= 0 && last >= 0 && last < before + MORE_STEPS;
+    return most < HELD_BACK;
 }
 
 /* Whether the output that the line stands in tells of more steps behind it than processes that are

@@ -399,7 +399,8 @@ static void find_survived(const struct judging *j, struct inq_log_mark *mark)
         mark->survived = long_after || was_restarted(j, mark);
         return;
     }
-    size_t n = count_trained(t, mark, raised, transient ? 1 : FEW);
+    bool proves = !mark->beside || timed(mark);
+    size_t n = proves ? count_trained(t, mark, raised, transient ? 1 : FEW) : 0;
     mark->by_order = mark->went_on && !is_flushed_late(t, mark);
     mark->survived = mark->by_order || long_after || (transient ? n > 0 : n == FEW && !timed(mark));
     mark->by_order = mark->survived && !long_after;
@@ -566,6 +567,11 @@ static bool better(const struct inq_log_mark *a, const struct inq_log_mark *b)
         return long_ago ? apart < 0 : by_tier > 0;
     }
     int64_t coarse = a->event->coarse_ns + b->event->coarse_ns;
+    /* what one process raises while it handles another exception is of one moment */
+    bool chained = a->event->kind == INQ_LOG_PYTHON_ERROR || a->raised;
+    chained = chained && (b->event->kind == INQ_LOG_PYTHON_ERROR || b->raised) && a->rank >= 0 &&
+              one_writer(a, b);
+    coarse = chained && coarse < SECOND ? SECOND : coarse;
     if (both && (apart > coarse || apart < -coarse)) {
         return apart < 0;
     }

@@ -57,8 +57,8 @@ static size_t sentences(const char *text, size_t n)
 /* ": tried to allocate 304.00 MiB (GPU 0": what was asked for, as the line says. */
 static const char *say_allocation(struct inq_log_case *c)
 {
-    static const char *const words[] = {"ried to allocate", "rying to allocate", "emory space hbm",
-                                        "llocating"};
+    static const char *const words[] = {"ried to allocate", "rying to allocate", "ttempting to ",
+                                        "emory space hbm", "llocating"};
     const char *text = c->cause->event->text;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *at = strstr(text, words[i]);
@@ -119,7 +119,8 @@ static const char *say_process(struct inq_log_case *c)
     if (loader != NULL && loader->event->pid >= 0) {
         return inq_say(c->arena, "data loader worker %" PRId64 "%s", loader->event->pid, host);
     }
-    bool node = inq_log_of_host(e->kind) && e->kind != INQ_LOG_SLURM_OOM &&
+    bool kernel = e->kind == INQ_LOG_VERSION_MISMATCH && strstr(e->text, "NVRM: ") != NULL;
+    bool node = (inq_log_of_host(e->kind) || kernel) && e->kind != INQ_LOG_SLURM_OOM &&
                 e->kind != INQ_LOG_KERNEL_OOM && !inq_log_is_end(e->kind);
     if (host[0] != '\0') {
         return node ? host + 4 : inq_say(c->arena, "a process%s", host);
@@ -239,6 +240,13 @@ static const char *say_who_first(struct inq_log_case *c, const struct inq_failur
         who[0] = (char)(who[0] - ('a' - 'A'));
     }
     return who != NULL ? who : "";
+}
+
+/* "GPU 0000:dd:00.0 of rank 3", "The GPU of node-3" */
+static const char *say_device(struct inq_log_case *c, const struct inq_failure *f)
+{
+    bool bus = c->cause != NULL && inq_log_bus_text(c, c->cause->event->bus)[0] != '\0';
+    return bus ? say_who(c, f) : inq_say(c->arena, "The GPU of %s", say_who(c, f));
 }
 
 static const char *say_text(struct inq_log_case *c, const struct inq_failure *f)
@@ -361,17 +369,18 @@ static const struct {
     const char *(*say_of)(struct inq_log_case *c, const struct inq_failure *f); /* instead */
     bool of_line; /* says nothing without the line that it began with */
 } fields[] = {
-    {"who", NULL, say_who, false},          {"Who", NULL, say_who_first, false},
-    {"text", NULL, say_text, false},        {"hang", say_hang, NULL, false},
-    {"since", say_since, NULL, false},      {"on", say_host, NULL, false},
-    {"to", say_other_end, NULL, false},     {"exc", say_exception, NULL, true},
-    {"at", say_frame, NULL, true},          {"op", say_op, NULL, true},
-    {"alloc", say_allocation, NULL, true},  {"node", say_node, NULL, true},
-    {"peer", say_named_peer, NULL, true},   {"code", say_code, NULL, true},
-    {"xid", say_xid, NULL, true},           {"sizes", say_sizes, NULL, true},
-    {"was", NULL, say_was, false},          {"killed", NULL, say_killed, true},
-    {"message", say_next_line, NULL, true}, {"quoted", NULL, say_quoted, true},
-    {"awaited", NULL, say_awaited, true},   {"warned", say_warned, NULL, true},
+    {"who", NULL, say_who, false},       {"Who", NULL, say_who_first, false},
+    {"Device", NULL, say_device, false}, {"text", NULL, say_text, false},
+    {"hang", say_hang, NULL, false},     {"since", say_since, NULL, false},
+    {"on", say_host, NULL, false},       {"to", say_other_end, NULL, false},
+    {"exc", say_exception, NULL, true},  {"at", say_frame, NULL, true},
+    {"op", say_op, NULL, true},          {"alloc", say_allocation, NULL, true},
+    {"node", say_node, NULL, true},      {"peer", say_named_peer, NULL, true},
+    {"code", say_code, NULL, true},      {"xid", say_xid, NULL, true},
+    {"sizes", say_sizes, NULL, true},    {"was", NULL, say_was, false},
+    {"killed", NULL, say_killed, true},  {"message", say_next_line, NULL, true},
+    {"quoted", NULL, say_quoted, true},  {"awaited", NULL, say_awaited, true},
+    {"warned", say_warned, NULL, true},
 };
 
 static const char *say_field(struct inq_log_case *c, const struct inq_failure *f, const char *name,
@@ -593,6 +602,13 @@ static const char *headline_of_absent(struct inq_log_case *c, const struct inq_f
                    mark != NULL ? inq_log_quote(c, mark->event->text, true) : "");
 }
 
+/* The task that was lost connected again, as a process of its own. */
+static bool has_restarted(const struct inq_log_case *c)
+{
+    const struct inq_log_mark *mark = find(c, INQ_LOG_TASK_LOST);
+    return mark != NULL && strstr(mark->event->text, "incarnation") != NULL;
+}
+
 static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
@@ -601,6 +617,11 @@ static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
     }
     if (f->cls == INQ_FAILURE_MISMATCH && (rule == NULL || rule->headline == NULL)) {
         return headline_of_mismatch(c, f);
+    }
+    if (f->cls == INQ_FAILURE_PEER_DIED && f->n_roots > 0 && has_restarted(c)) {
+        return fill(c, f,
+                    "{Who} restarted on its own: it came back to the coordination service as "
+                    "another process (different incarnation)");
     }
     if (f->cls == INQ_FAILURE_PEER_DIED && f->n_roots > 0) {
         return fill(c, f,

@@ -262,7 +262,9 @@ static const struct inq_log_mark *lost_task(const struct inq_log_case *c)
             mark->event->kind == INQ_LOG_REMOTE_ERROR || mark->event->kind == INQ_LOG_TASK_LOST;
         if (named && lost && !mark->survived &&
             (strstr(mark->event->text, "heartbeat") != NULL ||
-             strstr(mark->event->text, "disconnected") != NULL)) {
+             strstr(mark->event->text, "disconnected") != NULL ||
+             strstr(mark->event->text, "incarnation") != NULL ||
+             strstr(mark->event->text, "imed out node") != NULL)) {
             return mark;
         }
     }

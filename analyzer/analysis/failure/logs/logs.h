@@ -34,6 +34,7 @@ struct inq_log_mark {
     const char *host;
     int64_t time_ns; /* comparable over all logs; INQ_TIME_NONE */
     bool went_on;    /* its output tells of more steps than processes still alive can make alone */
+    bool beside;     /* what is behind it is of other processes and proves nothing of its own */
     bool survived;   /* the run went on after it */
     bool by_order;   /* that rests on the order of lines alone, which flushing may change */
     bool raised;     /* by an exception */

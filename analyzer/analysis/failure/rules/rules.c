@@ -26,6 +26,13 @@
     {                                                                                              \
         NULL                                                                                       \
     }
+#define RAY_LOST                                                                                   \
+    AS(CAUSE, PEER_DIED, "leader", 58),                                                            \
+        "Ray's control service (GCS) on the head node is gone{since}, as {who} reports",           \
+        "Read gcs_server.out and the kernel log of the head node: its memory is the usual cause.", \
+    {                                                                                              \
+        ASK_NETWORK                                                                                \
+    }
 #define NO_NAME                                                                                    \
     AS(CAUSE, NETWORK, "dns", 74), "{Who} could not resolve a host name{at}: {exc}",               \
         "Check the name (MASTER_ADDR, the address of the service) and the node's name servers.",   \
@@ -87,6 +94,11 @@ static const struct inq_failure_rule lines[] = {
     {KIND(SLURM_CANCELLED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {KIND(STOPPED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     /* ---- how processes ended ---- */
+    {SAYS(EXIT, "has exited due to"),
+     AS(CAUSE, UNKNOWN, "exit", 22),
+     "{Who} ended without leaving MPI{since}; its own error message is not in these logs",
+     NULL,
+     {NULL}},
     {CODED(EXIT, 9), WAS_KILLED},
     {CODED(EXIT, 11),
      AS(CAUSE, APPLICATION, "segfault", 57),
@@ -152,7 +164,18 @@ static const struct inq_failure_rule lines[] = {
      "{Who} aborted: {op}",
      NULL,
      {NULL}},
+    {SAYS(ABORTED, "Program received signal"),
+     AS(CAUSE, APPLICATION, "signal", 60),
+     "{Who} ended on a signal: {op}",
+     "Take the stack of the fault (core file, or a build with -g).",
+     {ASK_CORE}},
     {SAYS(ABORTED, "received signal"), PLAIN_FACT},
+    {SAYS(ABORTED, "to connect to GCS"), RAY_LOST},
+    {SAYS(ABORTED, "Check failed"),
+     AS(CAUSE, APPLICATION, "abort", 58),
+     "{Who} aborted on a failed check: {text}",
+     NULL,
+     {ASK_CORE}},
     {SAYS(ABORTED, "dumped core"),
      AS(CAUSE, APPLICATION, "abort", 34),
      "{Who} dumped core: {text}",
@@ -184,6 +207,11 @@ static const struct inq_failure_rule lines[] = {
      "{Who} panicked: {text}{message}",
      "Read the lines in front of the panic; RUST_BACKTRACE=1 or GOTRACEBACK=all give its stack.",
      {NULL}},
+    {SAYS(MPI_ABORT, "Fatal error in"),
+     AS(CAUSE, APPLICATION, "mpi", 50),
+     "An MPI call of {who} failed: {text}",
+     "Read the error stack behind this line; where others ended before, theirs is the cause.",
+     {ASK_PEER, ASK_NETWORK}},
     {KIND(MPI_ABORT),
      AS(CAUSE, APPLICATION, "abort", 50),
      "{Who} called MPI_Abort with error code {code}",
@@ -234,6 +262,11 @@ static const struct inq_failure_rule lines[] = {
     {NAMED(PYTHON_ERROR, "KeyboardInterrupt"), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {NAMED(PYTHON_ERROR, "SystemExit"), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {NAMED(PYTHON_ERROR, "SIGTERMException"), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
+    {NAMED(PYTHON_ERROR, "ResourcesUnavailableError"), /* SkyPilot */
+     AS(CAUSE, SCHEDULER, "capacity", 66),
+     "There was no machine to run the job on{on}: {exc}",
+     "Try again later, in another zone, or with another type of machine; a reservation keeps it.",
+     {NULL}},
     {NAMED(PYTHON_ERROR, "Warning"), PLAIN_CONTEXT},
     {NAMED(PYTHON_ERROR, "MemoryError"),
      AS(CAUSE, HOST, "memory", 81),
@@ -297,6 +330,8 @@ static const struct inq_failure_rule lines[] = {
     {SAYS(PYTHON_ERROR, "mismatch between collectives"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "Horovod has been shut down"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "UNAVAILABLE: "), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "different incarnation"), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "imed out node list"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "Collective ops is aborted by"), PLAIN_VICTIM}, /* TensorFlow */
     {SAYS(PYTHON_ERROR, "DEADLINE_EXCEEDED"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "DataLoader worker"), PLAIN_VICTIM},
@@ -322,9 +357,19 @@ static const struct inq_failure_rule lines[] = {
      "{Who} ran out of GPU memory{at}",
      NULL,
      {NULL}},
+    {SAYS(CUDA_OOM, "emory space hbm"),
+     AS(CAUSE, CUDA_OOM, "", 86),
+     "{Who} ran out of device memory (HBM){at}{alloc}",
+     NULL,
+     {NULL}},
+    {SAYS(CUDA_OOM, "OUT_OF_DEVICE_MEMORY"),
+     AS(CAUSE, CUDA_OOM, "", 86),
+     "{Who} ran out of device memory{at}: {text}",
+     NULL,
+     {NULL}},
     {SAYS(CUDA_OOM, "HBM"),
      AS(CAUSE, CUDA_OOM, "", 86),
-     "{Who} ran out of device memory (HBM){at}",
+     "{Who} ran out of device memory (HBM){at}{alloc}",
      NULL,
      {NULL}},
     {KIND(CUDA_OOM),
@@ -406,13 +451,58 @@ static const struct inq_failure_rule lines[] = {
      "Ranks run different versions of NCCL: {text}",
      "Install one NCCL on all nodes: one container image, one LD_LIBRARY_PATH.",
      {NULL}},
+    {SAYS(VERSION_MISMATCH, "NVML: Unknown Error"),
+     AS(CAUSE, DRIVER, "nvml", 72),
+     "{Who} lost its access to the GPUs: {text}",
+     "Restart the container, and check nvidia-smi on the node.",
+     {"a container that lost its devices when systemd reloaded (control groups, version 2): "
+      "nvidia-smi works on the node and not in the container",
+      "a driver or GPU that failed: the node's kernel log (NVRM, Xid) would tell"}},
+    {SAYS(VERSION_MISMATCH, "nvidia-container-cli"),
+     AS(CAUSE, DRIVER, "container", 80),
+     "The container could not get its GPUs{node}: {text}",
+     "Check nvidia-smi on the node: load its driver, or drain it; then restart the container.",
+     {NULL}},
     {KIND(VERSION_MISMATCH),
      AS(CAUSE, DRIVER, "version", 82),
      "The GPU driver and its library do not fit each other on {who}: {text}",
      "Reboot the node, or reload the kernel module, so that the loaded driver is the installed "
      "one; in a container, use the host's driver libraries.",
      {NULL}},
-    /* ---- NPUs and AMD GPUs ---- */
+/* ---- NPUs and AMD GPUs ---- */
+#define DEVICE(text, cls, sub, weight, headline, ask)                                              \
+    {                                                                                              \
+        SAYS(NPU_FAULT, text), AS(CAUSE, cls, sub, weight), headline, DRAIN,                       \
+        {                                                                                          \
+            ask                                                                                    \
+        }                                                                                          \
+    }
+    DEVICE("DEVICE_LOST", GPU_HARDWARE, "bus", 88, "The accelerator of {who} is lost: {text}",
+           "a kernel that never ends and was reset: GPU HANG in the node's kernel log would tell"),
+    DEVICE("eartbeat", GPU_HARDWARE, "", 82, "The accelerator of {who} no longer answers: {text}",
+           NULL),
+    DEVICE("507010", GPU_HARDWARE, "", 80,
+           "The accelerator of {who} no longer answers (lost heartbeat): {text}", NULL),
+    DEVICE("bad TPU", GPU_HARDWARE, "", 70, "Megascale suspects bad TPU chips{node} behind a hang",
+           "a kernel of the program (XLA, Pallas) that never ends: other hosts would be named the "
+           "next time"),
+    DEVICE("_UE", GPU_HARDWARE, "memory", 90,
+           "The memory of an accelerator of {who} failed: {text}", NULL),
+    DEVICE("uncorrectable", GPU_HARDWARE, "memory", 90,
+           "The memory of an accelerator of {who} failed: {text}", NULL),
+    {SAYS(NPU_FAULT, "HW_ERR_COLLECTIVES"),
+     AS(CAUSE, COMMUNICATION, "npu", 50),
+     "A collective of {who} does not end, as the runtime reports: {text}",
+     "Look for a hardware error in the logs of the other workers: one of them delays the others.",
+     {ASK_PEER}},
+    DEVICE("ardware error", GPU_HARDWARE, "", 84, "An accelerator of {who} failed: {text}", NULL),
+    DEVICE("HW_ERR", GPU_HARDWARE, "", 84, "An accelerator of {who} failed: {text}", NULL),
+    DEVICE("with err: 120", GPU_HARDWARE, "", 78, "An accelerator of {who} failed: {text}", NULL),
+    {SAYS(NPU_FAULT, "halted"),
+     AS(CAUSE, CUDA_ERROR, "", 72),
+     "The accelerator of {who} halted in a program: {text}{at}",
+     "Run the step again on other hosts: where they halt too, it is the program, else the chip.",
+     {"a fault of the chip: the same host would halt again with another program"}},
     {SAYS(NPU_FAULT, "cc"),
      AS(CAUSE, GPU_HARDWARE, "memory", 90),
      "The memory of the NPU of {who} failed: {text}",
@@ -433,6 +523,17 @@ static const struct inq_failure_rule lines[] = {
      "HCCL could not start on {who}: {text}",
      "End what is left of the last run on these NPUs (npu-smi info), and start again.",
      {NULL}},
+    {SAYS(NPU_SETUP, "raph compile failed"),
+     AS(CAUSE, APPLICATION, "compile", 73),
+     "The graph of {who} could not be compiled: {text}",
+     "Read the compiler's log (HABANA_LOGS) for the operation that failed.",
+     {"memory of the device that does not suffice: the same error with a smaller batch would "
+      "exclude it"}},
+    {SAYS(NPU_SETUP, "driver error"),
+     AS(CAUSE, DRIVER, "", 74),
+     "The NPU driver of {who} failed: {text}",
+     "Check the NPU (npu-smi info) and the driver's log; end what is left of the last run on it.",
+     {NULL}},
     {KIND(NPU_SETUP),
      AS(CAUSE, DRIVER, "setup", 72),
      "The accelerator of {who} could not be used: {text}",
@@ -445,14 +546,25 @@ static const struct inq_failure_rule lines[] = {
      "Run the failing rank with AMD_SERIALIZE_KERNEL=3 and HIP_LAUNCH_BLOCKING=1 to find the "
      "kernel.",
      {"a fault of the GPU: RAS errors of amdgpu in the kernel log would confirm it"}},
+#define RESET(says, driver)                                                                        \
+    {                                                                                              \
+        SAYS(AMD_RESET, says), AS(CAUSE, GPU_HARDWARE, "", 70),                                    \
+            "{Device} hung and was reset by its driver (" driver "): {text}", DRAIN,               \
+        {                                                                                          \
+            "a kernel of the program that never ends: the same step would hang again elsewhere"    \
+        }                                                                                          \
+    }
+    RESET("habanalabs", "habanalabs"),
+    RESET("i915", "i915"),
+    RESET("xe 0000", "xe"),
     {KIND(AMD_RESET),
      AS(CAUSE, GPU_HARDWARE, "", 70),
-     "The AMD GPU of {who} hung and was reset by the driver",
+     "{Device} hung and was reset by its driver (amdgpu): {text}",
      "Drain the node, run its GPU diagnostics, and update driver and firmware if it comes back.",
      {"a kernel of the program that never ends: a page fault before the reset would confirm it"}},
     {KIND(AMD_MEMORY),
      AS(CAUSE, GPU_HARDWARE, "memory", 92),
-     "The AMD GPU of {who} reports an uncorrectable error",
+     "{Device} reports an uncorrectable error: {text}",
      DRAIN,
      {NULL}},
     /* ---- networks ---- */
@@ -466,6 +578,16 @@ static const struct inq_failure_rule lines[] = {
      "A network link went down on {who}",
      LINKS,
      {ASK_PEER}},
+    {SAYS(FABRIC_ERROR, "OFI poll failed"), /* of a call that says itself that it failed */
+     AS(CAUSE, NETWORK, "link", 45),
+     "Transfers of {who} failed: {text}",
+     LINKS,
+     {ASK_PEER}},
+    {SAYS(FABRIC_ERROR, "likely caused by"),
+     AS(CAUSE, NETWORK, "link", 70),
+     "Megascale suspects the network{node} behind a hang",
+     LINKS,
+     {ASK_PEER}},
     {SAYS(FABRIC_ERROR, "UCX"),
      AS(CAUSE, NETWORK, "link", 56),
      "UCX transfers of {who} failed: {text}",
@@ -473,15 +595,33 @@ static const struct inq_failure_rule lines[] = {
      {ASK_PEER}},
     {KIND(FABRIC_ERROR),
      AS(CAUSE, NETWORK, "link", 56),
-     "Transfers of {who} failed: {text}",
+     "Transfers of {who} failed{to}: {text}",
      LINKS,
      {ASK_PEER}},
+#define STREAM(text)                                                                               \
+    {                                                                                              \
+        SAYS(NPU_TIMEOUT, text), AS(CAUSE, COMMUNICATION, "npu", 34),                              \
+            "A stream of {who} did not end in time: {text}",                                       \
+            "Find the rank that logs another error or none: the others may wait for it.",          \
+        {                                                                                          \
+            "a kernel that never ends, or a collective that waits: the plog of every rank would "  \
+            "tell"                                                                                 \
+        }                                                                                          \
+    }
+    STREAM("507046"),
+    STREAM("stream sync"),
     {KIND(NPU_TIMEOUT),
      AS(CAUSE, COMMUNICATION, "npu", 35),
      "A collective of HCCL waited in vain{awaited}: {op}",
      "Find the rank that logs no such timeout, or another error: the others wait for it.",
      {"a rank that is late or dead: the plog of every rank would name it",
       "the network between the NPUs: check the ports (hccn_tool)"}},
+    {SAYS(FABRIC_SETUP, "ibv_"),
+     AS(CAUSE, NETWORK, "locked_memory", 66),
+     "{Who} could not register memory with its network card: {text}",
+     "Raise the limit of locked memory to unlimited (ulimit -l; docker --ulimit memlock=-1; Slurm: "
+     "PropagateResourceLimitsExcept=MEMLOCK), and check it inside the job.",
+     {"a card that has no more queues or regions to give: fewer connections would exclude it"}},
     {SAYS(FABRIC_SETUP, "interface"),
      AS(CAUSE, NETWORK, "setup", 66),
      "NCCL on {who} found no network interface to use: {text}",
@@ -493,6 +633,7 @@ static const struct inq_failure_rule lines[] = {
      "Check the versions of libfabric, its NCCL plugin and the EFA driver, memory limits "
      "(ulimit -l), and the security group.",
      {NULL}},
+    {SAYS(LEADER_LOST, "GCS"), RAY_LOST},
     {KIND(LEADER_LOST),
      AS(CAUSE, PEER_DIED, "leader", 58),
      "The leader (task 0) is gone: the coordination service no longer answers{on}{since}",
@@ -510,6 +651,17 @@ static const struct inq_failure_rule lines[] = {
      "ranks pass to this collective.",
      {"nodes with different versions or settings of NCCL: compare their \"NCCL version\" lines",
       "ranks that entered different collectives: their stacks would tell"}},
+    {SAYS(MISMATCH, "likely caused by"),
+     AS(CAUSE, MISMATCH, "program", 72),
+     "Megascale suspects that workers run different or inconsistent TPU programs{node} behind a "
+     "hang",
+     "Compare the HLO dumps of these hosts (--xla_dump_to), then their code and library versions.",
+     {NULL}},
+    {KIND(INPUT_STALLED),
+     AS(CAUSE, CPU_STALL, "input", 70),
+     "Megascale suspects a stall of the data input pipeline{node} behind a hang",
+     "Look at the data loading of these hosts: storage, decoding, a shard that is missing.",
+     {NULL}},
     {KIND(MISMATCH), AS(CAUSE, MISMATCH, "", 88), NULL, STACKS, {NULL}},
     {KIND(BUFFER_MISMATCH),
      AS(CAUSE, MISMATCH, "size", 84),
@@ -645,7 +797,8 @@ const struct inq_failure_rule *inq_failure_class_rule(enum inq_failure_class cls
 static int64_t exit_code(int64_t code)
 {
     int64_t signal = code < 0 && code > -65 ? -code : code > 128 && code < 193 ? code - 128 : 0;
-    return signal > 0 ? signal : code > 0 && code < 128 ? 1 : 0;
+    bool failed = code > 0 && (code < 128 || (code > 192 && code < 256)); /* 255: ssh, -1 */
+    return signal > 0 ? signal : failed ? 1 : 0;
 }
 
 static bool takes(const struct inq_failure_rule *rule, enum inq_log_kind kind, int64_t code,

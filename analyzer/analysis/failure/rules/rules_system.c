@@ -86,7 +86,7 @@ static const struct inq_failure_rule lines[] = {
      {NULL}},
     {KIND(SLURM_NODE_FAILED),
      AS(CAUSE, HOST, "node", 84),
-     "A node failed{on}: {text}",
+     "A node failed{on}: {text}{node}",
      "Drain the node and read its kernel log and its hardware's event log.",
      {NULL}},
     {KIND(NODE_LOST),

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { HOSTILE, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makePage, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
+import { HOSTILE, checkpointRun, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makePage, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
 
 const AXE = fs.readFileSync(path.resolve("node_modules/axe-core/axe.min.js"), "utf8");
 const MANY = 100000;
@@ -214,16 +214,18 @@ async function saidOnce(page) {
     }
 }
 
+/* What the search of the timeline says of a name. */
+async function findOp(page, name) {
+    const finder = page.locator("#timeline .tools input[type=search]").first();
+    await finder.fill(name);
+    await finder.press("Enter");
+    return page.locator("#timeline .tools .count").textContent();
+}
+
 /* What the evidence names is in the row of its rank; without hosts it is not. */
 async function hostsAreDrawn(page) {
-    const finder = page.locator("#timeline .tools input[type=search]").first();
-    const found = async (name) => {
-        await finder.fill(name);
-        await finder.press("Enter");
-        return page.locator("#timeline .tools .count").textContent();
-    };
     for (const name of ["DataLoader", "cudaStreamSynchronize", "cudaLaunchKernel"]) {
-        assert.match(await found(name), /of .*op/, name);
+        assert.match(await findOp(page, name), /of .*op/, name);
         await settle(page);
         assert.match(await page.locator("#timeline [aria-live]").textContent(), new RegExp(name));
     }
@@ -231,10 +233,9 @@ async function hostsAreDrawn(page) {
     const legend = () => page.locator("#timeline .legend").textContent();
     assert.match(await legend(), /Host: data loading/);
     await hosts.uncheck();
-    assert.match(await found("DataLoader"), /no op/);
+    assert.match(await findOp(page, "DataLoader"), /no op/);
     assert.doesNotMatch(await legend(), /Host/);
     await hosts.check();
-    await finder.fill("");
 }
 
 /* Two fingers zoom, one pans sideways, and the page scrolls over the timeline. */
@@ -307,6 +308,12 @@ async function straggler() {
 async function lateHost() {
     const file = makeReport("late-host", sample("late_host_dp4"));
     await lookAt("late-host", file, [hostsAreDrawn, saidOnce]);
+    await lookAt("checkpoint", makeReport("checkpoint", checkpointRun()), [
+        async (page) => {
+            assert.match(await findOp(page, "save_checkpoint"), /of .*op/, "evidence names it");
+            assert.match(await findOp(page, "Optimizer.step"), /no op/, "and not this");
+        },
+    ]);
     await touches(file);
 }
 

@@ -483,6 +483,7 @@ static int add_wait(struct visit *v, const struct inq_sweep_piece *piece, struct
                                     .waited_for = piece->fact->waited_for,
                                     .collective = piece->fact->collective,
                                     .event = piece->event,
+                                    .cause = INQ_NONE, /* known once there are findings */
                                     .cls = piece->cls,
                                     .start_ns = piece->start_ns,
                                     .end_ns = piece->end_ns};

@@ -145,7 +145,8 @@ static void tell_mismatch(struct inq_failure_case *c)
                         both[k] < dump->entries + dump->n_entries;
             if (owns && (k == 0 || both[0] != both[1])) {
                 add_evidence(c, team->places[i].rank,
-                             inq_say(c->arena, "entered %s, %s", inq_state_op_text(&c->model, both[k]),
+                             inq_say(c->arena, "entered %s, %s",
+                                     inq_state_op_text(&c->model, both[k]),
                                      inq_failure_sizes(c, both[k])));
                 add_stack(c, team->places[i].rank, both[k]);
             }

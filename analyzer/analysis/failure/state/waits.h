@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph of waiting as it is shown: a row for all ranks that wait in one op for the same others. */
+/* The graph of waiting as it is shown: a row for all ranks that wait in one op for the same others.
+ */
 #ifndef INQ_ANALYSIS_FAILURE_STATE_WAITS_H
 #define INQ_ANALYSIS_FAILURE_STATE_WAITS_H
 

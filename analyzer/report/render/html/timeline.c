@@ -259,9 +259,8 @@ enum kind {
 };
 
 static const char *const kind_texts[KIND_COUNT] = {
-    "compute", "forward", "backward", "input",     "weight",
-    "comm",    "p2p",     "copy",     "optimizer", "other",
-    "launch",  "sync",    "data",     "host",
+    "compute", "forward",   "backward", "input",  "weight", "comm", "p2p",
+    "copy",    "optimizer", "other",    "launch", "sync",   "data", "host",
 };
 
 /* How a span is drawn and called. */
@@ -285,9 +284,9 @@ struct timeline {
     bool *has_row;      /* [n_ranks] */
     struct host *hosts; /* [n_ranks] */
     size_t left_out;
-    int64_t host_pixel_ns; /* of the window */
+    int64_t host_pixel_ns;                         /* of the window */
     struct inq_map kinds_of_calls, kinds_of_notes; /* name to enum kind */
-    struct inq_map known; /* (name, kind, merged) to its style */
+    struct inq_map known;                          /* (name, kind, merged) to its style */
     size_t n_styles, cap_styles;
     struct style *styles;
     struct inq_step_chart pipe; /* of the window, when the trace does not label its ops */
@@ -363,10 +362,9 @@ static uint64_t style_key(uint32_t name, enum kind kind, uint32_t more)
 static uint32_t add_style(struct timeline *t, uint64_t key, struct style style)
 {
     uint32_t at = (uint32_t)t->n_styles;
-    t->code = t->code != INQ_OK
-                  ? t->code
-                  : inq_mem_grow(&t->styles, &t->cap_styles, t->n_styles + 1, sizeof *t->styles,
-                                 UINT32_MAX, t->err);
+    t->code = t->code != INQ_OK ? t->code
+                                : inq_mem_grow(&t->styles, &t->cap_styles, t->n_styles + 1,
+                                               sizeof *t->styles, UINT32_MAX, t->err);
     if (t->code == INQ_OK) {
         t->styles[t->n_styles++] = style;
         t->code = inq_map_put(&t->known, key, at, t->err);
@@ -585,7 +583,8 @@ static enum kind kind_of_note(struct timeline *t, const struct inq_note *note)
     } else if (is_in_evidence(t->view->report, name)) {
         kind = kind_of_host(name);
     }
-    t->code = t->code != INQ_OK ? t->code : inq_map_put(&t->kinds_of_notes, note->name, kind, t->err);
+    t->code =
+        t->code != INQ_OK ? t->code : inq_map_put(&t->kinds_of_notes, note->name, kind, t->err);
     return (enum kind)kind;
 }
 
@@ -693,8 +692,8 @@ static void write_host(struct timeline *t, const struct inq_html_window *w, cons
     for (bool more = any; more;
          more = inq_html_next_span(&lane, w, &t->marks, t->host_pixel_ns, &at, &span)) {
         bool one = span.count == 1;
-        uint32_t style = one ? host_style(t, host, span.first)
-                             : merged_style(t, main_kind_of_host(host, &span));
+        uint32_t style =
+            one ? host_style(t, host, span.first) : merged_style(t, main_kind_of_host(host, &span));
         write_span(t, &last_ns, &span, style, one ? 0 : span.count);
     }
     if (any) {
@@ -731,8 +730,7 @@ static size_t count_lane(const struct timeline *t, const struct inq_html_window 
 {
     struct inq_html_span span;
     size_t n = 0;
-    for (size_t at = lane->first;
-         inq_html_next_span(lane, w, &t->marks, pixel_ns, &at, &span);) {
+    for (size_t at = lane->first; inq_html_next_span(lane, w, &t->marks, pixel_ns, &at, &span);) {
         n++;
     }
     return n;
@@ -787,8 +785,8 @@ static void write_window(struct timeline *t, const struct inq_html_window *w)
     /* the GPU's work is what a reader looks at: the host gets a quarter of the room at most */
     t->host_pixel_ns = choose_pixel(t, w, count_host, w->max_spans / 4);
     size_t n_host = count_host(t, w, t->host_pixel_ns);
-    int64_t pixel_ns = choose_pixel(t, w, count_work,
-                                    w->max_spans > n_host ? w->max_spans - n_host : 0);
+    int64_t pixel_ns =
+        choose_pixel(t, w, count_work, w->max_spans > n_host ? w->max_spans - n_host : 0);
     find_pipe(t, w);
     inq_json_object(t->json, NULL);
     inq_json_known(t->json, "step", w->step);

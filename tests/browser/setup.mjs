@@ -111,20 +111,30 @@ export function shared(name) {
     return fs.existsSync(folder) ? folder : null;
 }
 
-/* The straggler sample with hostile kernel names. */
-export function hostileRun() {
-    const folder = path.resolve("input", "hostile");
+/* A sample of which every event was changed. */
+function changedRun(folder, from, change) {
+    folder = path.resolve("input", folder);
     fs.rmSync(folder, { recursive: true, force: true });
     fs.mkdirSync(folder, { recursive: true });
-    for (const name of fs.readdirSync(sample("slow_gpu_dp8")).filter((n) => n.endsWith(".gz"))) {
-        const trace = JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(sample("slow_gpu_dp8"), name))));
-        for (const event of trace.traceEvents) {
-            if (event.cat === "kernel" && !event.name.startsWith("nccl")) event.name = HOSTILE + event.name;
-        }
+    for (const name of fs.readdirSync(sample(from)).filter((n) => n.endsWith(".gz"))) {
+        const trace = JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(sample(from), name))));
+        trace.traceEvents.forEach(change);
         fs.writeFileSync(path.join(folder, name.replace(".gz", "")), JSON.stringify(trace));
     }
     return folder;
 }
+
+/* The straggler sample with hostile kernel names. */
+export const hostileRun = () =>
+    changedRun("hostile", "slow_gpu_dp8", (event) => {
+        if (event.cat === "kernel" && !event.name.startsWith("nccl")) event.name = HOSTILE + event.name;
+    });
+
+/* The late host, which writes a checkpoint where it loads data in the sample. */
+export const checkpointRun = () =>
+    changedRun("checkpoint", "late_host_dp4", (event) => {
+        if (event.name.includes("DataLoader")) event.name = "save_checkpoint";
+    });
 
 /* A folder with the dumps of four ranks of which the last never enqueued what the others wait in. */
 export function failedRun() {

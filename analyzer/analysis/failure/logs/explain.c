@@ -404,6 +404,32 @@ static void tell_places(struct inq_log_case *c, struct inq_failure *f)
     }
 }
 
+static bool is_listed(const int32_t *ranks, size_t n, int32_t rank)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ranks[i] == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a rank that was named holds the others: what ranks print of their counters may also be of
+ * a hang that came of it, or of none. */
+static bool waits_for_named(const struct inq_log_hang *hang, const struct inq_failure *f)
+{
+    for (size_t w = 0; w < hang->n_waits; w++) {
+        const struct inq_failure_wait *wait = &hang->waits[w];
+        for (size_t i = 0; i < wait->n_others; i++) {
+            if (is_listed(f->root_ranks, f->n_roots, wait->others[i]) ||
+                is_listed(f->suspect_ranks, f->n_suspects, wait->others[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void inq_log_tell(struct inq_log_case *c, struct inq_failure *failure)
 {
     tell_evidence(c, failure);
@@ -414,4 +440,8 @@ void inq_log_tell(struct inq_log_case *c, struct inq_failure *failure)
     failure->sizes = "";
     failure->matches = NULL;
     failure->stacks = NULL;
+    if (waits_for_named(&c->hang, failure)) {
+        failure->n_waits = c->hang.n_waits;
+        failure->waits = c->hang.waits;
+    }
 }

@@ -76,7 +76,9 @@ struct inq_log_hang {
     size_t n_standing;
     struct inq_log_standing *standing; /* by rank */
     size_t n_suspects;
-    int32_t *suspects;               /* ascending */
+    int32_t *suspects; /* ascending */
+    size_t n_waits;
+    struct inq_failure_wait *waits;  /* by what the ranks printed */
     const struct inq_log_mark *said; /* a line that names the suspects itself; NULL */
 };
 

@@ -259,7 +259,8 @@ static void judge_change(struct inq_comparison *c)
 /* ---- all -------------------------------------------------------------------------------------*/
 
 static int fill(struct inq_comparison *c, const struct inq_run_record *p,
-                const struct inq_compare_options *options, struct inq_err *err)
+                struct inq_report *const reports[2], const struct inq_compare_options *options,
+                struct inq_err *err)
 {
     struct inq_measure steps[2];
     int code = INQ_OK;
@@ -278,7 +279,7 @@ static int fill(struct inq_comparison *c, const struct inq_run_record *p,
     code = code == INQ_OK ? inq_compare_kernels(c, p, err) : code;
     code = code == INQ_OK ? inq_compare_ranks(c, p, err) : code;
     code = code == INQ_OK ? inq_compare_findings(c, p, err) : code;
-    code = code == INQ_OK ? inq_compare_causes(c, p, err) : code;
+    code = code == INQ_OK ? inq_compare_causes(c, p, reports, err) : code;
     if (code == INQ_OK) {
         judge_change(c);
         if (c->other_work != NULL) {
@@ -291,12 +292,13 @@ static int fill(struct inq_comparison *c, const struct inq_run_record *p,
     return code;
 }
 
-int inq_compare_runs(const struct inq_report *base, const struct inq_report *now,
+int inq_compare_runs(struct inq_report *base, struct inq_report *now,
                      const struct inq_compare_options *options, struct inq_comparison **comparison,
                      struct inq_err *err)
 {
     static const struct inq_compare_options defaults;
     const struct inq_compare_options *how = options != NULL ? options : &defaults;
+    struct inq_report *const reports[2] = {base, now};
     struct inq_run_record record[2] = {{0}, {0}};
     struct inq_arena *arena = inq_mem_zalloc(1, sizeof *arena);
     struct inq_comparison *made = arena != NULL ? inq_arena_alloc(arena, sizeof *made) : NULL;
@@ -311,7 +313,7 @@ int inq_compare_runs(const struct inq_report *base, const struct inq_report *now
         code = inq_run_record_build(now, &record[1], err);
     }
     if (code == INQ_OK) {
-        code = fill(made, record, how, err);
+        code = fill(made, record, reports, how, err);
     }
     inq_run_record_release(&record[0]);
     inq_run_record_release(&record[1]);

@@ -28,6 +28,7 @@ void inq_run_record_release(struct inq_run_record *r)
     inq_mem_free(r->step_ns);
     inq_mem_free(r->ranks);
     inq_mem_free(r->classes);
+    inq_mem_free(r->class_of);
     inq_mem_free(r->kernels);
     inq_mem_free(r->hosts);
     *r = (struct inq_run_record){0};
@@ -223,6 +224,12 @@ static int add_ranks(struct inq_run_record *r, bool pipeline, struct inq_err *er
 {
     struct inq_coll_book book = {0};
     struct inq_map seen = {0};
+    size_t n = r->report->trace->n_collectives;
+    r->class_of = inq_mem_alloc((n + 1) * sizeof *r->class_of);
+    if (r->class_of == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu collectives", n);
+    }
+    memset(r->class_of, 0xff, (n + 1) * sizeof *r->class_of);
     int code = inq_coll_book_init(r, pipeline, &book, err);
     for (size_t rank = 0; code == INQ_OK && rank < r->n_ranks; rank++) {
         if (r->ranks[rank].steps > 0) {

@@ -95,16 +95,26 @@ int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, si
 /* Mean recorded length of those steps, over all ranks' cells; 0 without a graph. */
 int64_t inq_study_recorded_ns(const struct inq_study *study);
 
-/* The cell of a rank in a judged step of the graph, 0 .. run.n_steps - 1. */
-static inline const struct inq_cell *inq_study_cell(const struct inq_study *study, size_t rank,
-                                                    size_t ordinal)
+/* The account's step that a judged step of the graph is, 0 .. run.n_steps - 1. */
+static inline size_t inq_study_step(const struct inq_study *study, size_t ordinal)
 {
     const struct inq_cells *cells = &study->cells;
     size_t first = study->run.first_step != INQ_NONE ? study->run.first_step
                    : cells->one_step                 ? 0
                                                      : cells->n_steps / 2; /* a large run's */
-    return inq_cell_at(cells, rank, first + ordinal);
+    return first + ordinal;
 }
+
+/* The cell of a rank in it. */
+static inline const struct inq_cell *inq_study_cell(const struct inq_study *study, size_t rank,
+                                                    size_t ordinal)
+{
+    return inq_cell_at(&study->cells, rank, inq_study_step(study, ordinal));
+}
+
+/* Cuts the longest pauses of hosts by so much in each step: by_ns [n_ranks * run.n_steps], rank by
+ * rank; to be simulated with inq_rerun_steps. Needs a graph. Fails with INQ_NOMEM. */
+int inq_study_cut_hosts(struct inq_study *study, const int64_t *by_ns, struct inq_err *err);
 
 /* repair.c: applies one repair to study->run, and adds to *gain what it did. */
 int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,

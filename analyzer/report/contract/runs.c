@@ -47,6 +47,9 @@ static const struct inq_key loss_keys[] = {
 static const struct inq_key compared_cause_keys[] = {
     INQ_KEY_WORDS("cause", "kind of loss", INQ_LOSSES(INQ_KEY_WORD_3)),
     INQ_KEY("ns", INTEGER, "ns", "of a step; negative: a gain"),
+    INQ_KEY("simulated", BOOLEAN, "", "by swapping its part of the other run in, see METHODS"),
+    INQ_KEY_NULL("in_order_ns", INTEGER, "ns", "the same after the causes before it",
+                 "not simulated"),
     INQ_KEY("text", TEXT, "", "in words"),
     INQ_KEY("ranks", INTEGERS, "", "where it is; none: all are alike"),
     INQ_KEY_NULL("stage", INTEGER, "", "the stage that these ranks are", "not a stage"),

@@ -115,6 +115,19 @@ static enum inq_log_level level_of_word(const char *word, size_t n)
     return INQ_LOG_LEVEL_NONE;
 }
 
+/* "/w/pool.py:46: UserWarning: ...": what Python's module for warnings writes. */
+static bool is_warning(const char *start, const char *stop)
+{
+    static const char tail[] = "Warning: ";
+    const char *at = memmem(start, (size_t)(stop - start), tail, sizeof tail - 1);
+    const char *name = at;
+    while (name != NULL && name > start && is_letter(name[-1])) {
+        name--;
+    }
+    return name != NULL && name < at && name - start > 3 && memcmp(name - 2, ": ", 2) == 0 &&
+           is_digit(name[-3]);
+}
+
 enum inq_log_level inq_log_level_of(const char *start, const char *end)
 {
     const char *stop = (size_t)(end - start) > MAX_PREFIX ? start + MAX_PREFIX : end;
@@ -148,5 +161,5 @@ enum inq_log_level inq_log_level_of(const char *start, const char *end)
                         is_letter(p[1]) && p[1] >= 'a');
         words++;
     }
-    return INQ_LOG_LEVEL_NONE;
+    return is_warning(start, stop) ? INQ_LOG_LEVEL_WARNING : INQ_LOG_LEVEL_NONE;
 }

@@ -680,6 +680,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(FABRIC_ERROR, "efa_rdm_", "err: ", of_fabric),
     LAST(FABRIC_ERROR, "rxr_cq_", "err: ", of_fabric),
     LAST(FABRIC_ERROR, "Transport retry count exceeded", NULL, of_fabric),
+    LAST(FABRIC_ERROR, "got completion with error", "mlx", NULL), /* libmlx5 itself */
     LAST(FABRIC_ERROR, "Unresponsive re", NULL, of_fabric),
     LAST(FABRIC_ERROR, "Endpoint timeout", NULL, of_fabric),
     LAST(FABRIC_ERROR, "UCX  ERROR", NULL, of_fabric),

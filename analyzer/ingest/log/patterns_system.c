@@ -21,6 +21,7 @@ static const struct inq_log_field of_outcome[] = {{"with exit code ", INQ_LOG_CO
                                                   {"Pod: ", INQ_LOG_HOST},
                                                   {"xitCode: ", INQ_LOG_CODE},
                                                   {"xitCode:", INQ_LOG_CODE},
+                                                  {"exitCode\":", INQ_LOG_CODE},
                                                   {"rror pod ", INQ_LOG_HOST},
                                                   {"(signal ", INQ_LOG_SIGNAL},
                                                   {"by signal ", INQ_LOG_SIGNAL},
@@ -220,6 +221,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NODE_LOST, "ritical temperature reached", NULL, NULL),
     LAST(SOFT_LOCKUP, "self-detected stall on CPU", NULL, NULL),
     LAST(MACHINE_CHECK, "EDAC ", " UE ", NULL),
+    LAST(GPU_DRIVER, "GPU is lost", NULL, NULL), /* NVML, for whoever asks it */
     LAST(GPU_DRIVER, "Unable to determine the device handle", NULL, NULL),
     LAST(NODE_LOST, "reboot: Power down", NULL, NULL),
     LAST(NODE_LOST, "reboot: Restarting system", NULL, NULL),
@@ -239,6 +241,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(EXIT, "bnormal termination (signal ", NULL, of_outcome), /* HTCondor */
     LAST(ENDED_WELL, "Normal termination (return value 0)", NULL, NULL),
     LAST(EXIT, "Normal termination (return value ", NULL, of_outcome),
+    SPECIAL(EXIT, "\"exitCode\": ", NULL, of_outcome, INQ_LOG_OUTCOME), /* kubectl get -o json */
     SPECIAL(EXIT, "exit code", "!srun: ", of_outcome, INQ_LOG_OUTCOME),
     SPECIAL(EXIT, "exit status", "!non-zero", of_outcome, INQ_LOG_OUTCOME),
     SPECIAL(EXIT, "Exit_status=", NULL, of_outcome, INQ_LOG_OUTCOME),

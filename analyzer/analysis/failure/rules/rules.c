@@ -79,6 +79,12 @@ static const struct inq_failure_rule lines[] = {
     {KIND(NCCL_CONNECT), PLAIN_VICTIM},
     {KIND(NPU_ERROR), PLAIN_VICTIM},
     {KIND(NCCL_IB), PLAIN_VICTIM},
+    {SAYS(NCCL_ERROR, "Duplicate GPU"),
+     AS(CAUSE, APPLICATION, "usage", 58),
+     "Ranks share a GPU, which NCCL does not allow: {text}",
+     "Give every rank of a node a GPU of its own (torch.cuda.set_device(local_rank), "
+     "CUDA_VISIBLE_DEVICES, one task a GPU).",
+     {NULL}},
     {CODED(NCCL_ERROR, 5),
      AS(CAUSE, APPLICATION, "usage", 56),
      "{Who} used NCCL wrongly: {text}",
@@ -227,6 +233,8 @@ static const struct inq_failure_rule lines[] = {
     {NAMED(PYTHON_ERROR, "SignalException"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "CalledProcessError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "ProcessExited"), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "terminated with the following error"),
+     PLAIN_VICTIM}, /* of torch's spawn */
     {NAMED(PYTHON_ERROR, "ProcessRaised"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "RayActorError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "RayTaskError"), PLAIN_VICTIM},

@@ -15,7 +15,7 @@
 /* Counters of works not yet enqueued are printed as garbage. */
 #define MAX_COUNTER ((int64_t)1 << 31)
 /* A paragraph below a line. */
-#define BELOW       800
+#define BELOW 800
 
 static bool is_digit(char c)
 {
@@ -152,7 +152,8 @@ static void set_number(enum inq_log_slot slot, int64_t value, struct inq_log_eve
 static bool is_text_slot(enum inq_log_slot slot)
 {
     return slot == INQ_LOG_OP || slot == INQ_LOG_SENTENCE || slot == INQ_LOG_PEER ||
-           slot == INQ_LOG_HOST || slot == INQ_LOG_RANKS || slot == INQ_LOG_SHAPE || slot == INQ_LOG_BUS_ID;
+           slot == INQ_LOG_HOST || slot == INQ_LOG_RANKS || slot == INQ_LOG_SHAPE ||
+           slot == INQ_LOG_BUS_ID;
 }
 
 /* "9", "SIGKILL"; -1 for none that is known. */
@@ -278,6 +279,9 @@ bool inq_log_read(const struct inq_log_pattern *pattern, struct inq_log_line *li
     }
     if (pattern->special == INQ_LOG_BELOW) {
         line->more = line->hi - line->end > BELOW ? line->end + BELOW : line->hi;
+    }
+    if (event->kind == INQ_LOG_WORKER_LOST) {
+        event->pid = -1; /* whoever tells it is not the one that was lost */
     }
     read_fields(pattern, line, names, event);
     read_group(line, names, event);

@@ -409,8 +409,8 @@ static const char *read_worker(const char *p, const char *end, struct inq_log_ev
     for (; p + len < end && (is_digit(p[len]) || p[len] == '.'); len++) {
         dots += p[len] == '.';
     }
-    bool labeled = dots == 3 && len < host_size && end - p > (ptrdiff_t)len + 3 &&
-                   p[len] == ' ' && p[len + 1] == '[' && is_digit(p[len + 2]);
+    bool labeled = dots == 3 && len < host_size && end - p > (ptrdiff_t)len + 3 && p[len] == ' ' &&
+                   p[len + 1] == '[' && is_digit(p[len + 2]);
     const char *close = labeled ? inq_log_number(p + len + 2, end, &number) : NULL;
     if (close == NULL || close >= end || *close != ']') {
         return NULL;
@@ -478,6 +478,20 @@ static const char *read_syslog(const char *p, const char *end, struct inq_log_ev
     host[len] = '\0';
     event->host = host;
     return behind;
+}
+
+/* "(RayTrainWorker pid=3311, ip=10.0.3.4)": Ray's name of a process. */
+static const char *read_actor(const char *p, const char *end, struct inq_log_event *event,
+                              char *host, size_t host_size)
+{
+    const char *close = *p == '(' ? memchr(p, ')', end - p < 96 ? (size_t)(end - p) : 96) : NULL;
+    const char *pid = close != NULL ? inq_log_seek(p, close, " pid=") : NULL;
+    const char *ip = pid != NULL ? inq_log_seek(pid, close, " ip=") : NULL;
+    if (ip != NULL) {
+        inq_log_copy_word(ip, close, ",", host, host_size);
+        event->host = host;
+    }
+    return pid != NULL && inq_log_number(pid, close, &event->pid) != NULL ? close + 1 : NULL;
 }
 
 static const char *read_label(const char *p, const char *end, struct inq_log_event *event)
@@ -637,9 +651,8 @@ static const char *read_host(const char *p, const char *end, struct inq_log_even
                              char *host, size_t host_size)
 {
     static const char *(*const readers[])(const char *, const char *, struct inq_log_event *,
-                                          char *, size_t) = {read_nccl, read_syslog,
-                                                             read_process_tag, read_daemon,
-                                                             read_worker};
+                                          char *, size_t) = {
+        read_nccl, read_syslog, read_process_tag, read_daemon, read_worker, read_actor};
     const char *next = NULL;
     for (size_t i = 0; i < sizeof readers / sizeof *readers && next == NULL; i++) {
         next = event->host[0] == '\0' ? readers[i](p, end, event, host, host_size) : NULL;
@@ -845,9 +858,8 @@ const char *inq_log_line_before(const struct inq_log_line *line, const char *sta
     if (start <= line->lo) {
         return NULL;
     }
-    const char *p = start - 1;
-    while (p > line->lo && p[-1] != '\n' && start - p < 4096) {
-        p--;
-    }
-    return p;
+    enum { FAR = 4096 };
+    const char *lo = start - 1 - line->lo > FAR ? start - 1 - FAR : line->lo;
+    const char *end = memrchr(lo, '\n', (size_t)(start - 1 - lo));
+    return end != NULL ? end + 1 : lo;
 }

@@ -61,6 +61,13 @@ static bool is_wrapper(const struct inq_log_event *e, const struct inq_log_event
            strchr(e->op, '.') != NULL && strchr(other->op, '.') == NULL;
 }
 
+/* Whether it says who was lost; an exception's `peer` is where it was raised. */
+static bool names_peer(const struct inq_log_event *e)
+{
+    return e->peer_rank >= 0 || (e->peer[0] != '\0' && e->kind != INQ_LOG_PYTHON_ERROR) ||
+           (e->kind == INQ_LOG_WORKER_LOST && e->pid >= 0);
+}
+
 const struct inq_log_mark *inq_log_telling_victim(const struct inq_log_case *c)
 {
     const struct inq_log_mark *best = NULL;
@@ -70,11 +77,9 @@ const struct inq_log_mark *inq_log_telling_victim(const struct inq_log_case *c)
         bool counts = mark->means.role == INQ_LOG_VICTIM && !mark->survived &&
                       !inq_log_is_end(e->kind) && strstr(e->op, "ChildFailed") == NULL &&
                       strstr(e->op, "SignalException") == NULL && e->kind != INQ_LOG_NCCL_RESULT;
-        bool names = e->peer_rank >= 0 || e->kind == INQ_LOG_TASK_LOST ||
-                     (e->peer[0] != '\0' && e->kind != INQ_LOG_PYTHON_ERROR) ||
-                     (e->kind == INQ_LOG_WORKER_LOST && e->pid >= 0);
-        bool better = best == NULL || is_wrapper(e, best->event) ||
-                      (names && best->event->peer[0] == '\0' && best->event->peer_rank < 0);
+        bool names = names_peer(e) || e->kind == INQ_LOG_TASK_LOST;
+        bool better =
+            best == NULL || is_wrapper(e, best->event) || (names && !names_peer(best->event));
         best = counts && better ? mark : best;
     }
     return best;

@@ -238,6 +238,18 @@ static void copy_number(const char *p, const char *end, char *to, size_t size)
     to[n] = '\0';
 }
 
+/* "loss scale" is no loss. */
+static bool says_loss(const char *p, const char *end)
+{
+    while ((p = memmem(p, (size_t)(end - p), "oss", 3)) != NULL) {
+        p += 3;
+        if (inq_log_match(p, end, "scale") == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Of training output that prints no loss: gradient norms that are no numbers, up to the end. */
 static int take_norm(struct reading *r, const struct inq_log_line *line,
                      const struct inq_log_pattern *row)
@@ -245,9 +257,8 @@ static int take_norm(struct reading *r, const struct inq_log_line *line,
     const char *value = line->at + strlen(row->needle);
     bool count = row->needle[0] == 'n'; /* how often it happened */
     size_t n = (size_t)(line->end - line->start);
-    /* "loss scale" is no loss */
     const char *loss = inq_log_seek(line->start, line->start + n, "oss:");
-    if (loss != NULL || (memmem(line->start, n, "oss", 3) != NULL && !count)) {
+    if (loss != NULL || (says_loss(line->start, line->start + n) && !count)) {
         r->n_norms = 0; /* its numbers are judged as a loss is */
         return INQ_OK;
     }

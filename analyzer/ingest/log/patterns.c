@@ -687,6 +687,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(FABRIC_SETUP, "ibv_reg_mr", "annot allocate memory", NULL),
     LAST(FABRIC_SETUP, "ibv_create_", "annot allocate memory", NULL),
     LAST(FABRIC_SETUP, "NET/OFI", "ouldn't open", of_fabric),
+    LAST(FABRIC_SETUP, "NET/OFI", "ouldn't find any", of_fabric),
     LAST(FABRIC_SETUP, "NET/OFI", "nable to register memory", of_fabric),
     LAST(FABRIC_SETUP, "NET/OFI", "failed: ", of_fabric),
     /* those that wait, and for whom */

@@ -507,14 +507,19 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
                               ? inq_say(c->arena, "a process on %.80s", mark->host)
                               : "a process";
         return inq_say(c->arena,
-                       "Cause unknown: %s noticed that a peer failed or did not join (%s); the log "
-                       "of that peer is not here, or names no cause.",
+                       mark == c->floor /* it accuses nobody */
+                           ? "Cause unknown: the last error that %s tells is \"%s\"."
+                           : "Cause unknown: %s noticed that a peer failed or did not join (%s); "
+                             "the log of that peer is not here, or names no cause.",
                        who, said);
     }
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_mark *end = &c->marks[i];
         if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
-            return inq_say(c->arena, "Stopped from outside: %s; no line says by whom or why.",
+            bool hangup = strstr(end->event->text, "eceived 1 death signal") != NULL;
+            return inq_say(c->arena, "Stopped from outside%s: %s; no line says by whom or why.",
+                           hangup ? " by SIGHUP, as when the launcher's terminal or session ends"
+                                  : "",
                            inq_log_quote(c, end->event->text, true));
         }
     }

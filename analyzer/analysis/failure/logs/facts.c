@@ -180,10 +180,12 @@ static struct inq_log_meaning meaning_of(const struct inq_log_event *event)
     /* whoever wrote it did not take it for an error, or went on behind it */
     bool harmless = event->level == INQ_LOG_LEVEL_DEBUG || event->level == INQ_LOG_LEVEL_INFO ||
                     is_handled(event->text);
+    /* NCCL and its plugins have no severity above it */
+    bool fabric = event->kind == INQ_LOG_FABRIC_SETUP || event->kind == INQ_LOG_FABRIC_ERROR;
     if (harmless) {
         means.role = INQ_LOG_CONTEXT;
         means.weight = 0;
-    } else if (event->level == INQ_LOG_LEVEL_WARNING && rule->role == INQ_LOG_CAUSE) {
+    } else if (event->level == INQ_LOG_LEVEL_WARNING && rule->role == INQ_LOG_CAUSE && !fabric) {
         means.warned = true;
         means.weight = means.weight < INQ_LOG_WARNED ? means.weight : INQ_LOG_WARNED;
     } else if (event->level == INQ_LOG_LEVEL_FATAL && event->kind == INQ_LOG_ERROR_LINE) {

@@ -103,26 +103,43 @@ static const char *behind_place(const char *text)
         while (word > text && word[-1] != ' ') {
             word--;
         }
-        if (*word != '[' && close > p + 4 && close[0] == ']' && close[1] == ' ' && close[2] != '\0') {
+        if (*word != '[' && close > p + 4 && close[0] == ']' && close[1] == ' ' &&
+            close[2] != '\0') {
             return close + 2;
         }
     }
     return NULL;
 }
 
+/* Behind a progress bar of tqdm's that the line begins with; or the text. */
+static const char *behind_bar(const char *text)
+{
+    static const char *const ends[] = {"it/s]", "s/it]", "examples/s]", "it/s, "};
+    const char *bar = strchr(text, '|');
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && bar != NULL; i++) {
+        const char *end = strstr(bar, ends[i]);
+        end = end != NULL ? strchr(end, ']') : NULL;
+        if (end != NULL && end - text < 160 && end[1 + strspn(end + 1, " ")] != '\0') {
+            return end + 1;
+        }
+    }
+    return text;
+}
+
 /* Behind what NCCL, a kernel, UCX or a cluster writes in front; or the text. */
 static const char *behind_writer(const char *text)
 {
-    static const char *const words[] = {"NCCL WARN ", "CCOM WARN ", " kernel: ", "UCX  ERROR ",
-                                        "nvidia-container-cli: ", "|CCL_ERROR| ", " mmfs: ", " *ERROR* ", "|W|",
-                                        "|E|"};
+    static const char *const words[] = {
+        "NCCL WARN ",   "CCOM WARN ", " kernel: ", "UCX  ERROR ", "nvidia-container-cli: ",
+        "|CCL_ERROR| ", " mmfs: ",    " *ERROR* ", "|W|",         "|E|"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *word = strstr(text, words[i]);
         if (word != NULL) {
             return word + strlen(words[i]);
         }
     }
-    const char *failed = strstr(text, "Fatal error in "); /* MPICH: rank, job, time and host before */
+    const char *failed =
+        strstr(text, "Fatal error in "); /* MPICH: rank, job, time and host before */
     const char *place = behind_place(text);
     return failed != NULL ? failed : place != NULL ? place : behind_object(text);
 }
@@ -131,7 +148,7 @@ static const char *behind_writer(const char *text)
 static const char *message_of(const char *text)
 {
     const char *pair = strstr(text, " msg=\""); /* logfmt */
-    text = pair != NULL ? pair + 6 : text;
+    text = behind_bar(pair != NULL ? pair + 6 : text);
     const char *p = behind_writer(text);
     for (;;) {
         p += strspn(p, " \t>");

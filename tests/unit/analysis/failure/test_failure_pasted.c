@@ -86,6 +86,15 @@ static void pasted__what_a_library_says_of_itself(void **state)
         {"cuda_oom", "", "Tried to allocate 3.20 GiB (GPU 0).",
          "RuntimeError: CUDA out of memory. Tried to allocate 3.20 GiB (GPU 0; 10.76 GiB total "
          "capacity; 3.22 GiB already allocated)\n"},
+        {"network", "", "Couldn't find any optimal provider",
+         "n4: WARN: Function: find_ofi_provider Line: 543: NET/OFI Couldn't find any optimal "
+         "provider\n"},
+        {"unknown", "", "the last error that rank 2 tells is \"Attribute arch",
+         "[1,2]<stdout>:n0:75:95 [2] graph/xml.h:101 NCCL WARN Attribute arch of node cpu not "
+         "found\n[1,2]<stdout>:n0:75:95 [2] NCCL INFO init.cc:1012 -> 3\n"},
+        {"cuda_error", "", "aborted on a CUDA error: [FT] CUDA runtime error: operation not",
+         "terminate called after throwing an instance of 'std::runtime_error'\n"
+         "  what():  [FT] CUDA runtime error: operation not supported x.h:160\n"},
         {"network", "", "Transfers of process 738 on 10.2.0.110 failed: mlx5: n7: got completion",
          "(LLMRayActor pid=738, ip=10.2.0.110) mlx5: n7: got completion with error:\n"
          "(LLMRayActor pid=738, ip=10.2.0.110) 00000000 02005104 0800016a 0001d1d2\n"},
@@ -148,6 +157,14 @@ static void pasted__what_machines_say(void **state)
 {
     (void)state;
     static const struct test_log_row rows[] = {
+        {"unknown", "", "by SIGHUP, as when the launcher's terminal or session ends: Received 1",
+         "{'loss': 2.0, 'epoch': 1.8}\n 59%|#####8    | 1663/2840 [6:59:31<4:51:53, 14.88s/it]"
+         "W1229 16:43:25.650000 1908 torch/distributed/elastic/agent/server/api.py:723] Received "
+         "1 death signal, shutting down workers\n"},
+        {"numerical_divergence", "", "grad norm: nan",
+         " iteration 5426/ 250000 | loss scale: 1.0 | grad norm: nan | number of nan iterations:  "
+         " 0 |\n iteration 5427/ 250000 | loss scale: 1.0 | grad norm: nan | number of nan "
+         "iterations:   0 |\n"},
         {"host", "0", "Rank 0 on sd6156 was killed",
          "slurmstepd: error: Detected 1 oom_kill event in StepId=781.0. Some of the step tasks "
          "have been OOM Killed.\nsrun: error: sd6156: task 0: Out Of Memory\n"},

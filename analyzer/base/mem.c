@@ -155,7 +155,7 @@ struct inq_mem_budget inq_mem_budget_of(const char *root)
 /* ---- the hook -------------------------------------------------------------------------------- */
 
 /* Below this nobody asks what the system has: it is what the program itself takes. */
-#define NO_QUESTION (UINT64_C(16) << 20)
+#define NO_QUESTION (UINT64_C(64) << 20)
 /* A part of the smallest limit stays free: for the stacks of threads and for libraries, whose
  * memory does not come through here. */
 #define RESERVE 16

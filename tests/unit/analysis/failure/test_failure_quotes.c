@@ -91,7 +91,7 @@ static void quotes__the_place_in_the_users_code(void **state)
          "batch = next(it)\\n  File \\\"/app/data.py\\\", line 31, in __next__\\n    raise E(p)\\n "
          " "
          "File \\\"/opt/lib/python3.11/site-packages/e.py\\\", line 3, in E\\nKeyError: 'x'\"}\n"},
-        {"cuda_oom", "1", "Rank 1 ran out of device memory (HBM).",
+        {"cuda_oom", "1", "Rank 1 ran out of device memory (HBM): Attempting to allocate 7.81G",
          "[rank1]: jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Error allocating "
          "device buffer: Attempting to allocate 7.81G. That was not possible. There are 2.11G "
          "free.; (0x0x0_HBM0)\n"},

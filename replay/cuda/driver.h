@@ -50,6 +50,7 @@
     X(cuLibraryLoadData)                                                                           \
     X(cuLibraryUnload)                                                                             \
     X(cuLibraryGetKernel)                                                                          \
+    X(cuKernelGetFunction)                                                                         \
     X(cuLaunchKernel)
 
 /* Only needed for partitions; in drivers of CUDA 12.5 and later. */

@@ -230,8 +230,7 @@ static int put_all(struct inq_gpu_program *p, bool captures, struct inq_err *err
     return code == INQ_OK ? put_finish(p, err) : code;
 }
 
-/* Puts the commands into the streams, or captures them for executions to come. */
-/* Puts the commands into the streams, or captures them for executions to come. */
+/* Captures the commands for executions to come. */
 static int gpu_program_capture(struct inq_gpu_program *program, struct inq_err *err)
 {
     struct inq_gpu_session *s = program->session;
@@ -297,37 +296,38 @@ static int run_once(struct inq_gpu_program *p, int64_t timeout_ns, struct inq_er
     return code;
 }
 
-/* Times of a GPU whose timer moved by `drift_ns` against the first one's, as that would have told
- * them: it moved evenly from the first start to the last end. */
-static void take_drift(const struct inq_gpu_program *p, const int64_t *drift_ns, uint64_t *start,
-                       uint64_t *end)
+/* A timer between two readings of it: ahead of the host's clock by a line through both. */
+struct timer {
+    struct inq_gpu_offset before, after;
+    int64_t shift_ns; /* that kernels added to it */
+};
+
+/* What kernels noted, on the host's clock. */
+static int64_t host_time(const struct timer *timer, uint64_t noted)
 {
-    const struct inq_graph *g = p->plan->graph;
-    uint64_t first = UINT64_MAX;
-    uint64_t last = 0;
-    for (size_t i = 0; i < g->n_ops; i++) {
-        first = start[i] < first ? start[i] : first;
-        last = end[i] > last ? end[i] : last;
-    }
-    double span = last > first ? (double)(last - first) : 1.0;
-    for (size_t i = 0; i < g->n_ops; i++) {
-        double drift = (double)drift_ns[p->layout->spots[g->op[i].rank].gpu];
-        start[i] += (uint64_t)(int64_t)(drift * (double)(start[i] - first) / span);
-        end[i] += (uint64_t)(int64_t)(drift * (double)(end[i] - first) / span);
-    }
+    int64_t own_ns = (int64_t)noted - timer->shift_ns;
+    int64_t first_ns = timer->before.at_ns + timer->before.ns;
+    int64_t last_ns = timer->after.at_ns + timer->after.ns;
+    double part =
+        last_ns > first_ns ? (double)(own_ns - first_ns) / (double)(last_ns - first_ns) : 0.0;
+    return own_ns - timer->before.ns -
+           (int64_t)(part * (double)(timer->after.ns - timer->before.ns));
 }
 
-/* With several GPUs: the timers are aligned before and after, and what they moved is taken off. */
-static int aligned_run(struct inq_gpu_program *p, int64_t timeout_ns, int64_t *drift_ns,
+/* With several GPUs: their timers are read before and after, and all times are put on one clock.
+ * Timers move on while an execution is prepared and cleared, so that the moments of the readings
+ * count, not the execution's. */
+static int aligned_run(struct inq_gpu_program *p, int64_t timeout_ns, struct timer *timers,
                        struct inq_err *err)
 {
     struct inq_gpu_session *s = p->session;
     const struct inq_gpu_calls *calls = s->calls;
-    int64_t before[INQ_GPU_MAX_GPUS];
     int code = inq_gpu_session_align(s, err);
-    memcpy(before, s->shift_ns, sizeof before);
+    for (size_t g = 0; g < s->n_gpus; g++) {
+        timers[g] = (struct timer){.before = s->offset[g], .shift_ns = s->shift_ns[g]};
+    }
     if (code == INQ_OK) {
-        code = calls->upload(calls->self, p->shift, before, sizeof before, err);
+        code = calls->upload(calls->self, p->shift, s->shift_ns, sizeof s->shift_ns, err);
     }
     if (code == INQ_OK) {
         code = run_once(p, timeout_ns, err);
@@ -336,11 +336,23 @@ static int aligned_run(struct inq_gpu_program *p, int64_t timeout_ns, int64_t *d
         code = inq_gpu_session_align(s, err);
     }
     for (size_t g = 0; code == INQ_OK && g < s->n_gpus; g++) {
-        drift_ns[g] = s->shift_ns[g] - before[g];
-        int64_t size = drift_ns[g] < 0 ? -drift_ns[g] : drift_ns[g];
-        s->drift_ns = size > s->drift_ns ? size : s->drift_ns;
+        timers[g].after = s->offset[g];
+        int64_t moved_ns = s->shift_ns[g] - timers[g].shift_ns;
+        moved_ns = moved_ns < 0 ? -moved_ns : moved_ns;
+        s->drift_ns = moved_ns > s->drift_ns ? moved_ns : s->drift_ns;
     }
     return code;
+}
+
+static void put_on_one_clock(const struct inq_gpu_program *p, const struct timer *timers,
+                             uint64_t *start, uint64_t *end)
+{
+    const struct inq_graph *g = p->plan->graph;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const struct timer *timer = &timers[p->layout->spots[g->op[i].rank].gpu];
+        start[i] = (uint64_t)host_time(timer, start[i]);
+        end[i] = (uint64_t)host_time(timer, end[i]);
+    }
 }
 
 /* Executes once; start and end [n_ops] get the device's times. */
@@ -350,8 +362,8 @@ static int gpu_program_execute(struct inq_gpu_program *program, int64_t timeout_
     struct inq_gpu_session *s = program->session;
     const struct inq_gpu_calls *calls = s->calls;
     size_t bytes = program->plan->graph->n_ops * sizeof(uint64_t);
-    int64_t drift_ns[INQ_GPU_MAX_GPUS] = {0};
-    int code = s->n_gpus > 1 ? aligned_run(program, timeout_ns, drift_ns, err)
+    struct timer timers[INQ_GPU_MAX_GPUS];
+    int code = s->n_gpus > 1 ? aligned_run(program, timeout_ns, timers, err)
                              : run_once(program, timeout_ns, err);
     if (code == INQ_OK) {
         code = calls->download(calls->self, start, program->start, bytes, err);
@@ -363,7 +375,7 @@ static int gpu_program_execute(struct inq_gpu_program *program, int64_t timeout_
         code = check_times(program, start, end, err);
     }
     if (code == INQ_OK && s->n_gpus > 1) {
-        take_drift(program, drift_ns, start, end);
+        put_on_one_clock(program, timers, start, end);
     }
     return code;
 }
@@ -403,7 +415,7 @@ static void note_parts(const struct inq_gpu_session *s, struct inq_execution *ou
 
 static void note_times(const struct inq_gpu_program *p, struct inq_execution *out)
 {
-    char text[96];
+    char text[128];
     char step[32];
     int64_t gap = p->gaps.launch_ns + p->gaps.hold_ns;
     int64_t shortest = p->plan->shortest_ns;
@@ -423,8 +435,11 @@ static void note_times(const struct inq_gpu_program *p, struct inq_execution *ou
         add_note(out->note, sizeof out->note, "queued while it ran");
     }
     if (p->session->drift_ns > 0) {
-        (void)snprintf(text, sizeof text, "the GPUs' timers moved by up to %s, taken off",
-                       inq_time_format(p->session->drift_ns, step, sizeof step));
+        char doubt[32];
+        (void)snprintf(text, sizeof text,
+                       "the GPUs' timers moved by up to %s, taken off to within %s",
+                       inq_time_format(p->session->drift_ns, step, sizeof step),
+                       inq_time_format(p->session->resolution_ns, doubt, sizeof doubt));
         add_note(out->note, sizeof out->note, text);
     }
     if (p->no_graph[0] != '\0') {

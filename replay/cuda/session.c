@@ -136,15 +136,10 @@ static int measure_tick(struct inq_gpu_session *s, struct inq_err *err)
     return code;
 }
 
-/* A GPU's timer against the host's clock, and how far off that may be. */
-struct offset {
-    int64_t ns, doubt_ns;
-};
-
 /* Asks the kernel for the time and keeps the answer that came back fastest: the timer was read at
  * some moment between question and answer. */
 static int ask_time(struct inq_gpu_session *s, volatile const uint64_t *answer,
-                    struct offset *offset, struct inq_err *err)
+                    struct inq_gpu_offset *offset, struct inq_err *err)
 {
     const struct inq_gpu_calls *calls = s->calls;
     int64_t best = INT64_MAX;
@@ -159,13 +154,14 @@ static int ask_time(struct inq_gpu_session *s, volatile const uint64_t *answer,
         int64_t took = calls->now_ns(calls->self) - asked;
         if (took < best) {
             best = took;
-            *offset = (struct offset){(int64_t)answer[i] - (asked + best / 2), (best + 1) / 2};
+            int64_t at_ns = asked + best / 2;
+            *offset = (struct inq_gpu_offset){(int64_t)answer[i] - at_ns, at_ns, (best + 1) / 2};
         }
     }
     return INQ_OK;
 }
 
-static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, struct offset *offset,
+static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, struct inq_gpu_offset *offset,
                           struct inq_err *err)
 {
     const struct inq_gpu_calls *calls = s->calls;
@@ -204,15 +200,15 @@ static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, struct offset
 int inq_gpu_session_align(struct inq_gpu_session *session, struct inq_err *err)
 {
     struct inq_gpu_session *s = session;
-    struct offset offset[INQ_GPU_MAX_GPUS] = {{0}};
     for (uint32_t g = 0; s->n_gpus > 1 && g < s->n_gpus; g++) {
-        int code = measure_offset(s, g, &offset[g], err);
+        int code = measure_offset(s, g, &s->offset[g], err);
         if (code != INQ_OK) {
             return code;
         }
-        s->shift_ns[g] = offset[0].ns - offset[g].ns;
-        int64_t doubt_ns = offset[0].doubt_ns + offset[g].doubt_ns;
-        s->resolution_ns = g > 0 && doubt_ns > s->resolution_ns ? doubt_ns : s->resolution_ns;
+        s->shift_ns[g] = s->offset[0].ns - s->offset[g].ns;
+        /* the times of two GPUs are compared */
+        int64_t doubt_ns = 2 * s->offset[g].doubt_ns;
+        s->resolution_ns = doubt_ns > s->resolution_ns ? doubt_ns : s->resolution_ns;
     }
     return INQ_OK;
 }

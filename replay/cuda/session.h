@@ -7,6 +7,12 @@
 
 /* ---- the GPUs -------------------------------------------------------------------------------- */
 
+/* A GPU's timer against the host's clock: what it was ahead at a moment of the host's, and how far
+ * off that may be. */
+struct inq_gpu_offset {
+    int64_t ns, at_ns, doubt_ns;
+};
+
 /* All-zero is releasable. */
 struct inq_gpu_session {
     const struct inq_gpu_calls *calls;
@@ -16,6 +22,7 @@ struct inq_gpu_session {
     size_t parts[INQ_GPU_MAX_GPUS];
     struct inq_gpu_info info[INQ_GPU_MAX_GPUS];
     int64_t shift_ns[INQ_GPU_MAX_GPUS]; /* makes a GPU's timer agree with the first one's */
+    struct inq_gpu_offset offset[INQ_GPU_MAX_GPUS]; /* as measured last; several GPUs only */
     int64_t drift_ns; /* most that a timer moved against the first one's in one execution */
     int64_t resolution_ns;
     volatile uint32_t *flags; /* host memory: enum inq_gpu_flag */
@@ -32,7 +39,7 @@ enum inq_gpu_flag { INQ_GPU_FLAG_GATE, INQ_GPU_FLAG_ABORT, INQ_GPU_FLAG_ASK, INQ
 int inq_gpu_session_open(struct inq_gpu_session *session, const struct inq_gpu_calls *calls,
                          size_t n_gpus, const size_t *parts, int64_t limit_ns, struct inq_err *err);
 void inq_gpu_session_close(struct inq_gpu_session *session);
-/* Measures shift_ns anew: timers of several GPUs drift. With one GPU there is nothing to do. */
+/* Measures offset and shift_ns anew: timers of several GPUs drift. With one GPU there is nothing to do. */
 int inq_gpu_session_align(struct inq_gpu_session *session, struct inq_err *err);
 /* Waits for a stream; past `timeout_ns` aborts what runs and fails with INQ_DEVICE. */
 int inq_gpu_session_wait(struct inq_gpu_session *session, void *stream, int64_t timeout_ns,

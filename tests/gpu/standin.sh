@@ -42,16 +42,19 @@ if command -v python3 >/dev/null; then
     python3 -m json.tool "$dir/out/CPU-stand-in.json" >/dev/null || fail "not JSON"
 fi
 
-replay '' 'CPU stand-in' "${make[@]}"
+replay 'least_queues=32' 'CPU stand-in' "${make[@]}"
 replay 'queues=8' 'CPU stand-in' --make dualpipev -p 8 -m 32 --times '1,1,0.5,0.2'
 replay 'queues=8,depth=32' 'queued while it ran' --make 1f1b -p 8 -m 32 --times '1,1,0.5,0.2'
 replay 'queues=8,sms=64' 'CPU stand-in' --make zb-h1 -p 32 -m 32 --times '1,1,0.5,0.2'
 replay 'refuse_fatbin' 'CPU stand-in' "${make[@]}"
-replay 'refuse_graph' 'streams, no graph' "${make[@]}"
+replay 'late_refusal' 'CPU stand-in' "${make[@]}"
+replay 'refuse_graph' 'streams, no graph: making a graph' "${make[@]}"
+replay 'refuse_capture' 'streams, no graph: ending a graph' "${make[@]}"
 replay 'nogreen' 'without partitions' "${make[@]}"
 replay 'sms=8' '4 virtual devices of 2 SMs' "${make[@]}"
-replay 'devices=2,drift=50' 'timers moved by up to' "${make[@]}"
+replay 'devices=2,drift=20000' 'timers moved by up to .* to within' "${make[@]}"
 replay 'devices=3,nopeer' '2 of 3 GPUs not used' "${make[@]}"
+replay 'devices=3,lonely=1' '1 of 3 GPUs not used' "${make[@]}"
 replay 'devices=2,drift=50' '2 x CPU stand-in' --work recorded "$source_dir/sample-traces/slow_gpu_dp8" \
     --scale 0.1
 replay '' 'own products' --work recorded --no-graph --make 1f1b -p 2 -m 2 --times '1,1,0.5,0.2' \

@@ -44,6 +44,13 @@ unsigned long long inq_standin_timer()
     return exact + static_cast<unsigned long long>(ns * drift + apart_ns * current_device);
 }
 
+void inq_standin_own(const void *at)
+{
+    if (standin::owner_of(at) != current_device) {
+        standin::misuse("an atomic on another device's memory");
+    }
+}
+
 void __nanosleep(unsigned ns)
 {
     /* Longer than asked: there are more waiting threads than processors, and times do not count. */

@@ -98,7 +98,8 @@ static const int64_t timer_origin = 1000000000;
 
 static int64_t timer(const struct fake_gpu *f, const struct fake_stream *s, int64_t time)
 {
-    int64_t now = timer_origin + time + (int64_t)s->spot.gpu * f->offset_ns;
+    int64_t gpu = (int64_t)s->spot.gpu;
+    int64_t now = timer_origin + time + gpu * f->offset_ns + gpu * f->drift_ppm * time / 1000000;
     return now / f->step_ns * f->step_ns;
 }
 
@@ -129,7 +130,9 @@ static int64_t run_op(const struct fake_gpu *f, const struct fake_stream *s, con
         if (seen < until) {
             /* the first moment at which the timer shows it */
             int64_t steps = (until + f->step_ns - 1) / f->step_ns * f->step_ns;
-            now = steps - timer_origin - (int64_t)s->spot.gpu * f->offset_ns;
+            int64_t gpu = (int64_t)s->spot.gpu;
+            int64_t pace = 1000000 + gpu * f->drift_ppm;
+            now = ((steps - timer_origin - gpu * f->offset_ns) * 1000000 + pace - 1) / pace;
         }
     }
     if ((a->does & INQ_GPU_DOES_END) != 0) {

@@ -251,6 +251,13 @@ static void engine__aligns_the_timers_of_several_gpus(void **state)
     assert_kept(&job, &x, 200);
     assert_string_equal(x.device, "4 x Fake GPU");
     assert_int_equal(x.n_virtual, 1);
+    int64_t together_ns = x.median_ns;
+    inq_execution_release(&x);
+    fake.drift_ppm = 10000; /* 50 us apart at the end of what they are read around */
+    assert_int_equal(inq_gpu_run(&fake.calls, job.plan, NULL, &x, NULL), INQ_OK);
+    assert_kept(&job, &x, 200);
+    assert_non_null(strstr(x.note, "taken off to within"));
+    assert_true(llabs(x.median_ns - together_ns) < together_ns / 50); /* holds run at own pace */
     inq_execution_release(&x);
     fake_gpu_release(&fake);
     release_job(&job);

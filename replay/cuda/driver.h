@@ -72,11 +72,18 @@ struct inq_cu {
 
 struct inq_cu_blas;
 
+/* Memory that grows when the second of two plans needs more; what the first has captured stays. */
+struct inq_cu_room {
+    CUdeviceptr at, before;
+    size_t bytes;
+};
+
 struct inq_cu_part {
     CUgreenCtx green; /* NULL: the whole GPU's context */
     CUcontext ctx;
     void *blas; /* handle; NULL: none yet */
-    CUdeviceptr result, workspace;
+    struct inq_cu_room result;
+    CUdeviceptr workspace;
 };
 
 struct inq_cu_gpu {
@@ -85,7 +92,7 @@ struct inq_cu_gpu {
     CUcontext ctx; /* the GPU's primary context; NULL: not open */
     size_t n_parts;
     struct inq_cu_part *parts;
-    CUdeviceptr factors;
+    struct inq_cu_room factors;
 };
 
 struct inq_cu_driver {

@@ -56,6 +56,7 @@ static void gpu_program_release(struct inq_gpu_program *program)
     inq_mem_free(p->work.send);
     inq_mem_free(p->work.recv);
     inq_mem_free(p->work.c);
+    inq_mem_free(p->work.stream);
     *p = (struct inq_gpu_program){0};
 }
 
@@ -81,15 +82,14 @@ static int make_lanes(struct inq_gpu_program *p, struct inq_err *err)
 
 static int make_board(struct inq_gpu_program *p, struct inq_err *err)
 {
-    const struct inq_gpu_calls *calls = p->session->calls;
     size_t bytes = (p->plan->graph->n_ops + 1) * sizeof(int64_t);
     inq_gpu_addr *const parts[] = {&p->start, &p->end, &p->delay, &p->dur};
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < sizeof parts / sizeof *parts; i++) {
-        code = calls->alloc(calls->self, 0, bytes, parts[i], err);
+        code = inq_gpu_session_alloc(p->session, 0, bytes, parts[i], err);
     }
     return code == INQ_OK
-               ? calls->alloc(calls->self, 0, sizeof p->session->shift_ns, &p->shift, err)
+               ? inq_gpu_session_alloc(p->session, 0, sizeof p->session->shift_ns, &p->shift, err)
                : code;
 }
 
@@ -118,6 +118,11 @@ static int gpu_program_make(struct inq_gpu_program *program, struct inq_gpu_sess
     struct inq_gpu_program *p = program;
     *p = (struct inq_gpu_program){.session = session, .plan = plan, .layout = layout};
     p->real = options != NULL && options->work == INQ_WORK_RECORDED;
+    p->free_transfers = options != NULL && options->free_transfers;
+    p->own_gpus = plan->scale == 1.0;
+    for (size_t g = 0; g < layout->n_gpus; g++) {
+        p->own_gpus = p->own_gpus && layout->parts[g] == 1;
+    }
     p->stream = inq_mem_zalloc(plan->n_lanes + 1, sizeof *p->stream);
     p->last = inq_mem_zalloc(plan->n_lanes + 1, sizeof *p->last);
     p->event = inq_mem_zalloc(layout->n_events + 1, sizeof *p->event);
@@ -162,8 +167,7 @@ static int put_cmd(struct inq_gpu_program *p, const struct inq_gpu_cmd *cmd, str
     case INQ_GPU_BEGIN:
         return inq_gpu_program_put_op(p, cmd->lane, cmd->at, begin, err);
     case INQ_GPU_END:
-        /* products take the time that they take; a transfer at least what was recorded */
-        end |= p->plan->work[cmd->at] == INQ_WORK_COMPUTE && p->real ? 0 : INQ_GPU_DOES_HOLD;
+        end |= inq_gpu_work_holds(p, cmd->at) ? INQ_GPU_DOES_HOLD : 0;
         return inq_gpu_program_put_op(p, cmd->lane, cmd->at, end, err);
     case INQ_GPU_CHECK:
         return p->verify ? inq_gpu_work_put(p, cmd, err) : INQ_OK;
@@ -468,6 +472,10 @@ static void describe(const struct inq_gpu_program *p, struct inq_execution *out)
         (void)snprintf(out->device, sizeof out->device, "%s", s->info[0].name);
     }
     out->resolution_ns = s->resolution_ns;
+    for (size_t g = 0; p->real && g < s->n_gpus; g++) {
+        int64_t used = (int64_t)s->used_bytes[g];
+        out->peak_bytes = used > out->peak_bytes ? used : out->peak_bytes;
+    }
     if (s->info[0].left_out[0] != '\0') {
         add_note(out->note, sizeof out->note, s->info[0].left_out);
     }
@@ -603,6 +611,20 @@ static int repeat(struct ready *r, struct inq_recorder *recorder, struct inq_err
     return code;
 }
 
+static int take_timing(const struct inq_gpu_program *p, struct inq_execution *out,
+                       struct inq_err *err)
+{
+    size_t n = p->plan->graph->n_ops;
+    out->timing = inq_mem_zalloc(n + 1, sizeof *out->timing);
+    if (out->timing == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", n);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        out->timing[i] = (uint8_t)inq_gpu_work_timing(p, i);
+    }
+    return INQ_OK;
+}
+
 int inq_gpu_run(const struct inq_gpu_calls *calls, const struct inq_plan *plan,
                 const struct inq_replay_options *options, struct inq_execution *out,
                 struct inq_err *err)
@@ -634,7 +656,12 @@ int inq_gpu_run(const struct inq_gpu_calls *calls, const struct inq_plan *plan,
     if (code == INQ_OK) {
         code = inq_recorder_finish(&recorder, &result, err);
     }
-    if (code == INQ_OK) {
+    if (code == INQ_OK && ready.program.real) {
+        code = take_timing(&ready.program, &result, err);
+    }
+    if (code != INQ_OK) {
+        inq_execution_release(&result);
+    } else {
         describe(&ready.program, &result);
         result.verified = ready.verified;
         *out = result;

@@ -25,6 +25,14 @@ unsigned inq_gpu_part_sms(const struct inq_gpu_session *session, uint32_t gpu)
     return sms > 0 ? (unsigned)sms : 1;
 }
 
+int inq_gpu_session_alloc(struct inq_gpu_session *session, uint32_t gpu, size_t bytes,
+                          inq_gpu_addr *at, struct inq_err *err)
+{
+    int code = session->calls->alloc(session->calls->self, gpu, bytes, at, err);
+    session->used_bytes[gpu] += code == INQ_OK ? bytes : 0;
+    return code;
+}
+
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 /* Sets *done when the stream became empty before `until`. */
@@ -83,6 +91,7 @@ static int try_kernels(const struct inq_gpu_session *s, void *stream, struct inq
     const struct inq_gpu_fill_args fill = {.elems = 0};
     const struct inq_gpu_data_args data = {.n = 1};
     const struct inq_gpu_gemm_args gemm = {.rounds = 0};
+    const struct inq_gpu_stream_args traffic = {.elems = 0};
     const struct inq_gpu_launch launches[] = {{INQ_KERNEL_OP, 1, 32, &op, sizeof op},
                                               {INQ_KERNEL_GATE, 1, 1, &gate, sizeof gate},
                                               {INQ_KERNEL_TICK, 1, 1, &tick, sizeof tick},
@@ -91,7 +100,8 @@ static int try_kernels(const struct inq_gpu_session *s, void *stream, struct inq
                                               {INQ_KERNEL_REDUCE, 1, 32, &data, sizeof data},
                                               {INQ_KERNEL_GATHER, 1, 32, &data, sizeof data},
                                               {INQ_KERNEL_CHECK, 1, 32, &data, sizeof data},
-                                              {INQ_KERNEL_GEMM, 1, 256, &gemm, sizeof gemm}};
+                                              {INQ_KERNEL_GEMM, 1, 256, &gemm, sizeof gemm},
+                                              {INQ_KERNEL_STREAM, 1, 32, &traffic, sizeof traffic}};
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < sizeof launches / sizeof *launches; i++) {
         code = s->calls->launch(s->calls->self, stream, &launches[i], err);

@@ -25,6 +25,7 @@ struct inq_gpu_session {
     struct inq_gpu_offset offset[INQ_GPU_MAX_GPUS]; /* as measured last; several GPUs only */
     int64_t drift_ns; /* most that a timer moved against the first one's in one execution */
     int64_t resolution_ns;
+    uint64_t used_bytes[INQ_GPU_MAX_GPUS]; /* of their memory */
     volatile uint32_t *flags; /* host memory: enum inq_gpu_flag */
     inq_gpu_addr flags_at;
     void *origin;     /* stream of the first GPU that begins and ends each execution */
@@ -44,6 +45,9 @@ int inq_gpu_session_align(struct inq_gpu_session *session, struct inq_err *err);
 /* Waits for a stream; past `timeout_ns` aborts what runs and fails with INQ_DEVICE. */
 int inq_gpu_session_wait(struct inq_gpu_session *session, void *stream, int64_t timeout_ns,
                          struct inq_err *err);
+/* Memory of a GPU, which counts as used. */
+int inq_gpu_session_alloc(struct inq_gpu_session *session, uint32_t gpu, size_t bytes,
+                          inq_gpu_addr *at, struct inq_err *err);
 /* Where an address in the flags is for devices. */
 inq_gpu_addr inq_gpu_flag_at(const struct inq_gpu_session *session, enum inq_gpu_flag flag);
 /* SMs of a partition, at least 1. */
@@ -58,6 +62,9 @@ struct inq_gpu_work {
     inq_gpu_addr *recv; /* [n_lanes] what the lane's transfers receive; 0: it has none */
     inq_gpu_addr a[INQ_GPU_MAX_GPUS], b[INQ_GPU_MAX_GPUS]; /* factors of own products */
     inq_gpu_addr *c;                                       /* [n_ranks] results */
+    uint64_t stream_bytes;                                 /* of what is below */
+    inq_gpu_addr *stream;                                  /* [n_lanes] written by traffic */
+    inq_gpu_addr streamed[INQ_GPU_MAX_GPUS];               /* read by it */
     inq_gpu_addr
         bad[INQ_GPU_MAX_GPUS]; /* uint64_t [2] on each: atomics end at a GPU's own memory */
     bool library;              /* products by a library */
@@ -72,6 +79,9 @@ struct inq_gpu_program {
     const struct inq_plan *plan;
     const struct inq_gpu_layout *layout;
     bool real, verify;
+    bool own_gpus;                       /* each rank has a GPU to itself, and times are as recorded:
+                                            what was recorded can be done again */
+    bool free_transfers;                 /* as the options' */
     bool early;                          /* the gate had to open before all was queued */
     char no_graph[96];                   /* why streams are used where a graph was asked for */
     void **stream;                       /* [n_lanes] */
@@ -93,6 +103,9 @@ int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint3
 
 int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err);
 void inq_gpu_work_release(struct inq_gpu_program *program);
+/* Where op's time comes from, and whether it lasts as long as was recorded at least. */
+enum inq_op_timing inq_gpu_work_timing(const struct inq_gpu_program *program, uint32_t op);
+bool inq_gpu_work_holds(const struct inq_gpu_program *program, uint32_t op);
 /* The data commands of real work. */
 int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *cmd,
                      struct inq_err *err);

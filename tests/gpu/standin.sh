@@ -35,6 +35,23 @@ if [ "$short" = short ]; then
     exit 0
 fi
 
+# Each part fails by itself, and the results are written whatever became of them.
+mkdir "$dir/broken"
+printf '#!/bin/sh\nkill -SEGV $$\n' >"$dir/broken/gpu_check"
+printf '#!/bin/sh\necho "out of \\"luck\\"" >&2\nexit 3\n' >"$dir/broken/inquest"
+chmod +x "$dir/broken/"*
+rc=0
+"$here/run" --smoke --bin "$dir/broken" -o "$dir/out" >"$dir/said" 2>&1 || rc=$?
+[ $rc = 1 ] || fail "tests/gpu/run exits with $rc where all fails: $(cat "$dir/said")"
+for part in 'checks *FAILED *exit 139' 'fix --validate cuda *FAILED *exit 3: out of "luck"' \
+    'memcheck *\(skipped\|FAILED\)'; do
+    grep -q "^$part" "$dir/said" || fail "tests/gpu/run does not say '$part': $(cat "$dir/said")"
+done
+broken=$(sed -n 's/^written to //p' "$dir/said")
+if command -v python3 >/dev/null; then
+    python3 -m json.tool "$broken" >/dev/null || fail "not JSON where all fails"
+fi
+
 # The way that a machine with a GPU goes, whole.
 "$here/run" --smoke --bin "$dir/bin" -o "$dir/out" || fail "tests/gpu/run failed"
 [ -s "$dir/out/CPU-stand-in.txt" ] || fail "no table"

@@ -224,6 +224,7 @@ static void run_probe(const struct fake_gpu *f, const struct fake_stream *s,
 static int64_t run_kernel(struct fake_gpu *f, const struct fake_command *c, int64_t now)
 {
     const struct inq_gpu_gemm_args *gemm = NULL;
+    const struct inq_gpu_stream_args *stream = NULL;
     const struct inq_gpu_tick_args *tick = NULL;
     switch (c->kernel) {
     case INQ_KERNEL_OP:
@@ -251,6 +252,10 @@ static int64_t run_kernel(struct fake_gpu *f, const struct fake_command *c, int6
         gemm = (const void *)c->args;
         f->n_products += gemm->rounds > 0;
         return now + (int64_t)gemm->rounds * 100;
+    case INQ_KERNEL_STREAM:
+        stream = (const void *)c->args;
+        f->n_streams += stream->elems > 0;
+        return now + (int64_t)(stream->elems * 8 * stream->passes / 1000); /* 1 TB/s */
     case INQ_KERNEL_GATE:
     case INQ_KERNEL_COUNT:
         break;
@@ -278,8 +283,8 @@ static void run_command(struct fake_gpu *f, const struct fake_command *c)
         f->n_copies++;
         break;
     case FAKE_GEMM:
-        work = (int64_t)(c->bytes / 256);
-        s->time += f->gemm_ns * work * work * work;
+        work = (int64_t)(c->bytes >> 24); /* of 256 cubed */
+        s->time += f->gemm_ns * work;
         f->n_products++;
         break;
     case FAKE_RECORD:
@@ -649,21 +654,25 @@ static int fake_graph_launch(void *self, void *graph, void *stream, struct inq_e
     return code;
 }
 
-static int fake_gemm_open(void *self, struct inq_gpu_spot spot, unsigned max_n, struct inq_err *err)
+static int fake_gemm_open(void *self, struct inq_gpu_spot spot, size_t factor_bytes,
+                          size_t result_bytes, struct inq_err *err)
 {
     struct fake_gpu *f = self;
     (void)spot;
-    (void)max_n;
+    (void)factor_bytes;
+    (void)result_bytes;
     int code = counted(f, "products", err);
     return code == INQ_OK && f->gemm_ns == 0 ? inq_err_set(err, INQ_UNSUPPORTED, "none") : code;
 }
 
-static int fake_gemm(void *self, struct inq_gpu_spot spot, void *stream, unsigned n,
-                     struct inq_err *err)
+static int fake_gemm(void *self, struct inq_gpu_spot spot, void *stream,
+                     const struct inq_product *product, struct inq_err *err)
 {
     (void)spot;
     int code = counted(self, "product", err);
-    const struct fake_command c = {.kind = FAKE_GEMM, .stream = stream, .bytes = n};
+    size_t volume = (size_t)product->m * (size_t)product->n * (size_t)product->k;
+    const struct fake_command c = {
+        .kind = FAKE_GEMM, .stream = stream, .bytes = volume * (size_t)product->batch};
     return code == INQ_OK ? put(self, c, NULL, 0) : code;
 }
 

@@ -28,7 +28,7 @@ struct fake_gpu {
     long n_calls;
     long live; /* allocations, streams, events, graphs that were not released */
     long opened;
-    size_t n_launches, n_graph_launches, n_copies, n_products;
+    size_t n_launches, n_graph_launches, n_copies, n_products, n_streams;
     int64_t now;       /* the host's clock */
     int64_t free_from; /* when all that was put is done */
     uint32_t *flags;   /* the first host memory that was asked for */

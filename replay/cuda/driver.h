@@ -111,8 +111,24 @@ struct inq_cu_driver {
 };
 
 /* INQ_OK, or what a failed call means, as "doing: text". */
-int inq_cu_check(const struct inq_cu_driver *driver, CUresult result, const char *doing,
-                 struct inq_err *err);
+static inline int inq_cu_check(const struct inq_cu_driver *driver, CUresult result,
+                               const char *doing, struct inq_err *err)
+{
+    if (result == CUDA_SUCCESS) {
+        return INQ_OK;
+    }
+    const char *text = NULL;
+    if (driver->cu.cuGetErrorString(result, &text) != CUDA_SUCCESS || text == NULL) {
+        text = "unknown error";
+    }
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        return inq_err_set(err, INQ_NOMEM,
+                           "%s: the GPU is out of memory: execute fewer ranks or steps, or free "
+                           "the GPU of other programs",
+                           doing);
+    }
+    return inq_err_set(err, INQ_DEVICE, "%s: %s (CUDA error %d)", doing, text, (int)result);
+}
 
 /* Fills in the calls on what is open. */
 void inq_cu_set_calls(struct inq_cu_driver *driver);

@@ -12,27 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- What a driver call's result means, and the context of a spot ---------------------------- */
-
-int inq_cu_check(const struct inq_cu_driver *driver, CUresult result, const char *doing,
-                 struct inq_err *err)
-{
-    if (result == CUDA_SUCCESS) {
-        return INQ_OK;
-    }
-    const char *text = NULL;
-    if (driver->cu.cuGetErrorString(result, &text) != CUDA_SUCCESS || text == NULL) {
-        text = "unknown error";
-    }
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        return inq_err_set(err, INQ_NOMEM,
-                           "%s: the GPU is out of memory: execute fewer ranks or steps, or free "
-                           "the GPU of other programs",
-                           doing);
-    }
-    return inq_err_set(err, INQ_DEVICE, "%s: %s (CUDA error %d)", doing, text, (int)result);
-}
-
 /* The context of a spot. */
 static CUcontext cu_ctx(const struct inq_cu_driver *driver, struct inq_gpu_spot spot)
 {
@@ -170,8 +149,8 @@ static int make_factors(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, size_t 
     int code = grow_room(d, &gpu->factors, bytes, "allocating factors", err);
     for (size_t at = 0; code == INQ_OK && at < bytes; at += part) {
         size_t n = bytes - at < part ? bytes - at : part;
-        code = inq_cu_check(d, d->cu.cuMemcpyHtoD(gpu->factors.at + at, values, n), "copying factors",
-                            err);
+        code = inq_cu_check(d, d->cu.cuMemcpyHtoD(gpu->factors.at + at, values, n),
+                            "copying factors", err);
     }
     if (code == INQ_OK) {
         code = inq_cu_check(d, d->cu.cuCtxSynchronize(), "copying factors", err);
@@ -227,9 +206,8 @@ static int cu_gemm_open(void *self, struct inq_gpu_spot spot, size_t factor_byte
 static int multiply(const struct inq_cu_driver *d, const struct inq_cu_gpu *gpu,
                     const struct inq_cu_part *part, const struct inq_product *q)
 {
-    static const int types[] = {[INQ_PRODUCT_F32] = TYPE_F32,
-                                [INQ_PRODUCT_F16] = TYPE_F16,
-                                [INQ_PRODUCT_BF16] = TYPE_BF16};
+    static const int types[] = {
+        [INQ_PRODUCT_F32] = TYPE_F32, [INQ_PRODUCT_F16] = TYPE_F16, [INQ_PRODUCT_BF16] = TYPE_BF16};
     const float one = 1.0F;
     const float zero = 0.0F;
     const int type = types[q->type];

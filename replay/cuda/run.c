@@ -167,7 +167,7 @@ static int put_cmd(struct inq_gpu_program *p, const struct inq_gpu_cmd *cmd, str
     case INQ_GPU_BEGIN:
         return inq_gpu_program_put_op(p, cmd->lane, cmd->at, begin, err);
     case INQ_GPU_END:
-        end |= inq_gpu_work_holds(p, cmd->at) ? INQ_GPU_DOES_HOLD : 0;
+        end |= inq_gpu_work_timing(p, cmd->at) == INQ_TIMING_GIVEN ? INQ_GPU_DOES_HOLD : 0;
         return inq_gpu_program_put_op(p, cmd->lane, cmd->at, end, err);
     case INQ_GPU_CHECK:
         return p->verify ? inq_gpu_work_put(p, cmd, err) : INQ_OK;

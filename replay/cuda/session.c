@@ -14,11 +14,6 @@
 #define FLAGS_BYTES ((size_t)64)
 #define TICK_AT     ((size_t)16)
 
-inq_gpu_addr inq_gpu_flag_at(const struct inq_gpu_session *session, enum inq_gpu_flag flag)
-{
-    return session->flags_at + (inq_gpu_addr)flag * sizeof(uint32_t);
-}
-
 unsigned inq_gpu_part_sms(const struct inq_gpu_session *session, uint32_t gpu)
 {
     int sms = session->info[gpu].part_sms;

@@ -4,14 +4,12 @@
 #include "cuda/session.h"
 
 #include "base/mem.h"
-#include "base/sort.h"
 #include "cuda/layout.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* The numbers of an execution on GPUs: payloads and buffers, durations as products, and what
- * launching costs. */
+/* The numbers of an execution on GPUs: payloads and buffers, durations as products. */
 
 /* ---- payloads -------------------------------------------------------------------------------- */
 
@@ -107,102 +105,6 @@ void inq_gpu_menu_split(const struct inq_gpu_menu *menu, int64_t dur_ns,
         n = n < 0 ? 0 : n < UINT32_MAX ? n : UINT32_MAX;
         count[i] = (uint32_t)n;
         dur_ns -= n * menu->ns[i];
-    }
-}
-
-/* ---- launching ------------------------------------------------------------------------------- */
-
-static int64_t delay_of(const struct inq_plan *plan, uint32_t op)
-{
-    return plan->delay_ns != NULL ? plan->delay_ns[op] : 0;
-}
-
-/* When all that `op` waits for has ended; 0: it waits for nothing. */
-static uint64_t ready_at(const struct inq_plan *plan, uint32_t op, const uint64_t *end)
-{
-    const struct inq_graph *g = plan->graph;
-    uint64_t ready = 0;
-    for (uint32_t d = g->dep_start[op]; d < g->dep_start[op + 1]; d++) {
-        ready = end[g->deps[d]] > ready ? end[g->deps[d]] : ready;
-    }
-    uint32_t place = plan->place_of[op];
-    if (place > 0) {
-        uint64_t before = end[plan->lanes[plan->lane_of[op]].ops[place - 1]];
-        ready = before > ready ? before : ready;
-    }
-    return ready;
-}
-
-static uint64_t last_start(const struct inq_plan *plan, uint32_t op, const uint64_t *start)
-{
-    uint32_t n = 1;
-    uint32_t first = inq_graph_group_of(plan->graph, op, &n);
-    uint64_t last = 0;
-    for (uint32_t k = first; k < first + n; k++) {
-        last = start[k] > last ? start[k] : last;
-    }
-    return last;
-}
-
-/* Mean of the middle half: not moved by ops that were held up, and finer than the timer's step,
- * which a median is not. */
-static int64_t middle_mean(int64_t *values, size_t n)
-{
-    int64_t sum = 0;
-    size_t from = n / 4;
-    size_t to = n - n / 4;
-    inq_sort_i64(values, n);
-    for (size_t i = from; i < to; i++) {
-        sum += values[i];
-    }
-    int64_t mean = to > from ? sum / (int64_t)(to - from) : 0;
-    return mean > 0 ? mean : 0;
-}
-
-int inq_gpu_gaps_find(const struct inq_plan *plan, const uint64_t *start, const uint64_t *end,
-                      struct inq_gpu_gaps *gaps, struct inq_err *err)
-{
-    size_t n_ops = plan->graph->n_ops;
-    *gaps = (struct inq_gpu_gaps){0};
-    int64_t *late = inq_mem_alloc((n_ops + 1) * sizeof *late);
-    int64_t *over = inq_mem_alloc((n_ops + 1) * sizeof *over);
-    int code = INQ_OK;
-    if (late == NULL || over == NULL) {
-        code = inq_err_set(err, INQ_NOMEM, "out of memory for the gaps of %zu ops", n_ops);
-    }
-    size_t n_late = 0;
-    size_t n_over = 0;
-    for (uint32_t i = 0; code == INQ_OK && i < n_ops; i++) {
-        uint64_t ready = ready_at(plan, i, end);
-        if (ready > 0) {
-            late[n_late++] = (int64_t)(start[i] - ready) - delay_of(plan, i);
-        }
-        if (plan->dur_ns[i] > 0) {
-            over[n_over++] = (int64_t)(end[i] - last_start(plan, i, start)) - plan->dur_ns[i];
-        }
-    }
-    if (code == INQ_OK) {
-        gaps->n = n_late;
-        gaps->launch_ns = middle_mean(late, n_late);
-        gaps->hold_ns = middle_mean(over, n_over);
-    }
-    inq_mem_free(late);
-    inq_mem_free(over);
-    return code;
-}
-
-void inq_gpu_gaps_take(const struct inq_plan *plan, const struct inq_gpu_gaps *gaps,
-                       int64_t *delay_ns, int64_t *dur_ns)
-{
-    for (uint32_t i = 0; i < plan->graph->n_ops; i++) {
-        bool waits =
-            plan->graph->dep_start[i + 1] > plan->graph->dep_start[i] || plan->place_of[i] > 0;
-        int64_t gap = gaps->hold_ns + (waits ? gaps->launch_ns : 0);
-        int64_t delay = delay_of(plan, i);
-        int64_t of_delay = gap < delay ? gap : delay;
-        delay_ns[i] = delay - of_delay;
-        int64_t dur = plan->dur_ns[i] - (gap - of_delay);
-        dur_ns[i] = dur > 0 ? dur : 0;
     }
 }
 
@@ -339,9 +241,8 @@ static bool is_calibrated(const struct inq_gpu_program *p, uint32_t op)
 
 /* Ranks that share a GPU have no links of their own: their transfers last as long as those that
  * were recorded, at least. So do transfers of which nothing else is known. */
-bool inq_gpu_work_holds(const struct inq_gpu_program *program, uint32_t op)
+static bool holds(const struct inq_gpu_program *p, uint32_t op)
 {
-    const struct inq_gpu_program *p = program;
     bool compute = p->plan->work[op] == INQ_WORK_COMPUTE;
     bool links = p->own_gpus && p->layout->n_gpus > 1 && p->plan->bytes[op] >= 0;
     return !p->real || (!compute && !p->free_transfers && !links);
@@ -350,9 +251,9 @@ bool inq_gpu_work_holds(const struct inq_gpu_program *program, uint32_t op)
 enum inq_op_timing inq_gpu_work_timing(const struct inq_gpu_program *program, uint32_t op)
 {
     bool nothing = program->plan->work[op] == INQ_WORK_NOTHING;
-    return nothing || inq_gpu_work_holds(program, op) ? INQ_TIMING_GIVEN
-           : is_calibrated(program, op)               ? INQ_TIMING_CALIBRATED
-                                                      : INQ_TIMING_MEASURED;
+    return nothing || holds(program, op) ? INQ_TIMING_GIVEN
+           : is_calibrated(program, op)  ? INQ_TIMING_CALIBRATED
+                                         : INQ_TIMING_MEASURED;
 }
 
 static int64_t traffic_bytes(const struct inq_gpu_program *p)
@@ -378,15 +279,12 @@ static int make_streams(struct inq_gpu_program *p, struct inq_err *err)
         uint32_t gpu = p->layout->spots[p->plan->graph->op[i].rank].gpu;
         uint32_t lane = p->plan->lane_of[i];
         if (w->streamed[gpu] == 0) {
-            code =
-                inq_gpu_session_alloc(p->session, gpu, w->stream_bytes, &w->streamed[gpu], err);
-            code = code == INQ_OK
-                       ? fill_pattern(p, w->streamed[gpu], w->stream_bytes / 4, gpu, err)
-                       : code;
+            code = inq_gpu_session_alloc(p->session, gpu, w->stream_bytes, &w->streamed[gpu], err);
+            code = code == INQ_OK ? fill_pattern(p, w->streamed[gpu], w->stream_bytes / 4, gpu, err)
+                                  : code;
         }
         if (code == INQ_OK && w->stream[lane] == 0) {
-            code =
-                inq_gpu_session_alloc(p->session, gpu, w->stream_bytes, &w->stream[lane], err);
+            code = inq_gpu_session_alloc(p->session, gpu, w->stream_bytes, &w->stream[lane], err);
         }
     }
     return code;

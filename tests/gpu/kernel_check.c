@@ -145,9 +145,8 @@ static float reference(uint8_t work, int n, int self, int elems, int turn, int j
     if (work == INQ_WORK_REDUCE_SCATTER) {
         return owner == self ? sum : -1.0F;
     }
-    return work == INQ_WORK_ALL_GATHER
-               ? sent[owner][(j + turn) % ROOM]
-               : sent[owner][(own_begin + j - owner_begin + turn) % ROOM];
+    return work == INQ_WORK_ALL_GATHER ? sent[owner][(j + turn) % ROOM]
+                                       : sent[owner][(own_begin + j - owner_begin + turn) % ROOM];
 }
 
 static struct inq_gpu_data_args args_of(uint8_t work, int n, int self, int elems, int turn)
@@ -296,6 +295,26 @@ static void check_products(void)
     free(c);
 }
 
+/* Traffic: every value is read and written. */
+static void check_stream(void)
+{
+    enum { ELEMS = 1004 };
+    float got[ROOM];
+    memset(got, 0, sizeof got);
+    must(cu.cuMemcpyHtoD(send_at[0], sent[0], sizeof sent[0]), "copying");
+    must(cu.cuMemcpyHtoD(recv_at[0], got, sizeof got), "copying");
+    struct inq_gpu_stream_args a = {
+        .to_at = recv_at[0], .from_at = send_at[0], .elems = ELEMS, .passes = 2};
+    launch(INQ_KERNEL_STREAM, 3, 32, &a);
+    finish();
+    must(cu.cuMemcpyDtoH(got, recv_at[0], sizeof got), "copying");
+    bool ok = true;
+    for (int j = 0; j < ROOM; j++) {
+        ok = ok && got[j] == (j < ELEMS ? sent[0][j] + 1.0F : 0.0F);
+    }
+    agree(ok, "traffic", 1, 0);
+}
+
 /* ---- waits ----------------------------------------------------------------------------------- */
 
 struct shared { /* host memory, as far as the kernels know */
@@ -352,6 +371,7 @@ int main(int argc, char **argv)
     check_transfers(brief ? 29 : 1);
     check_check();
     check_products();
+    check_stream();
     check_gate(&shared);
     check_probe(&shared);
     printf("%d not as they must be\n", n_failed);

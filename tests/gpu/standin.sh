@@ -78,6 +78,26 @@ replay '' 'own products' --work recorded --no-graph --make 1f1b -p 2 -m 2 --time
     -o "$dir/x.trace.json"
 "$inquest" analyze "$dir/x.trace.json" >"$dir/said" || fail "no analysis of a replay"
 
+# What was recorded, done again on GPUs of their own: products by the library (by the older one where
+# the newer does not start), traffic, transfers; partitions do what takes as long.
+"$inquest" synth 'dp=2,pp=1,shapes=1,steps=2,layers=2' -o "$dir/synth" -q
+mkdir "$dir/shaped"
+for file in "$dir"/synth/rank-*.gz; do # small: what stands in is slow
+    gunzip -c "$file" | sed 's/\[4096, 2048\]/[256, 64]/g; s/\[2048, 2048\]/[64, 64]/g' \
+        >"$dir/shaped/$(basename "$file" .gz)"
+done
+replay 'devices=2' 'own products, no cuBLAS' --work recorded "$dir/shaped"
+LD_LIBRARY_PATH=$2:$2/cublas_12:$2/cublas_13
+for refuses in none 13; do
+    export INQ_STANDIN_BLAS=$refuses
+    replay 'devices=2' 'products by cuBLAS' --work recorded "$dir/shaped"
+    grep -q '[1-9][0-9]* measured here' "$dir/said" || fail "nothing measured: $(cat "$dir/said")"
+    grep -q 'peak memory' "$dir/said" || fail "no peak memory: $(cat "$dir/said")"
+done
+replay 'devices=1' ' 0 measured here' --work recorded "$dir/shaped"
+unset INQ_STANDIN_BLAS
+LD_LIBRARY_PATH=$2
+
 # refused OPTIONS TEXT ARGUMENTS: it fails, says TEXT, and writes nothing.
 refused() {
     local options=$1 text=$2 rc=0

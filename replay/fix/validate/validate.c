@@ -165,6 +165,7 @@ static int execute_probe(const struct probe *p, const struct inq_graph *graph,
     struct inq_plan *plan = NULL;
     struct inq_execution x = {0};
     how.work = INQ_WORK_RECORDED;
+    how.free_transfers = true; /* what is held to a length is not measured */
     how.warmup = 1;
     how.repeats = 3;
     int code = make_plan(p, graph, &plan, err);

@@ -390,6 +390,7 @@ struct inq_validation {
  *   order  confirmed when every execution kept its plan (inq_execution_check), else refuted.
  *   cost   by the 95 % interval of the speed-up and the predicted gain g (speed-up - 1; below 0 a
  *          loss), in this order:
+ *          refuted       the fixed plan does not fit the device's memory
  *          inconclusive  the order is refuted; fewer than 6 pairs; the original is more than 3 %
  * off what is expected of it (why: which ops); something that the fix changes was not measured; |g|
  * < 0.1 % refuted       the interval misses the gain to within a fifth of it inconclusive  the

@@ -12,16 +12,27 @@
 /* choices of --align */
 enum { ALIGN_AUTO, ALIGN_NONE };
 
-/* Whether kernels by operator were asked for: to read every operator takes several times as long.
+/* Whether GPUs are to do what was recorded, for which the sizes of products and of traffic count.
  */
+static bool executes_shapes(const struct inq_cli *cli)
+{
+    const char *engine = strcmp(cli->command->name, "fix") == 0 ? cli->value[INQ_OPT_VALIDATE]
+                                                                : cli->value[INQ_OPT_ENGINE];
+    return engine != NULL && strcmp(engine, "cuda") == 0 &&
+           cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED;
+}
+
+/* Whether kernels by operator were asked for, or are needed: to read every operator takes several
+ * times as long. */
 static bool wants_operators(const struct inq_cli *cli)
 {
     const char *only = cli->value[INQ_OPT_ONLY];
     const char *table = cli->value[INQ_OPT_TABLE];
-    return strcmp(cli->command->name, "analyze") == 0 &&
-           (cli->given[INQ_OPT_VERBOSE] || cli->format == INQ_FORMAT_SQLITE ||
-            (only != NULL && strstr(only, "kernels") != NULL) ||
-            (table != NULL && strcmp(table, "kernels") == 0));
+    bool asked = strcmp(cli->command->name, "analyze") == 0 &&
+                 (cli->given[INQ_OPT_VERBOSE] || cli->format == INQ_FORMAT_SQLITE ||
+                  (only != NULL && strstr(only, "kernels") != NULL) ||
+                  (table != NULL && strcmp(table, "kernels") == 0));
+    return asked || executes_shapes(cli);
 }
 
 /* ---- --redact: names out of a run before anything is said of it ------------------------------ */

@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "inquest/fix.h"
+#include "inquest/replay.h"
 
 enum fix_place {
     FIX_PLACE_GPU,
@@ -22,7 +23,10 @@ struct fix_op {
     uint8_t place;   /* enum fix_place */
     bool beside;     /* part of a forward and a backward that run beside each other */
     uint8_t coll;    /* communication: enum inq_coll_kind; INQ_COLL_UNKNOWN: none or not known */
-    int64_t bytes;   /* communication: payload; -1 not known */
+    int64_t bytes;   /* communication: payload; compute bound by memory: traffic; -1 not known */
+    struct inq_product product; /* compute: as recorded; m 0: not known */
+    int64_t shaped_ns; /* compute: with this dur_ns it has that traffic or is that product; with
+                          another one it is other work */
 };
 
 /* What a fix takes for granted. */

@@ -21,9 +21,26 @@ static bool is_level(const char *word, size_t n)
     return false;
 }
 
+/* "Mar 14 10:03:11", "Mar  4 ...": the month of a system log's time. */
+static bool is_month(const char *word, size_t n)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    const char *day = word + n + strspn(word + n, " ");
+    bool dated = n == 3 && isdigit((unsigned char)*day) != 0;
+    for (size_t i = 0; dated && i + 3 < sizeof months; i += 3) {
+        if (memcmp(word, months + i, 3) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a word in front of a message is a time or a number. */
 static bool is_stamp(const char *word, size_t n)
 {
+    if (is_month(word, n)) {
+        return true;
+    }
     bool glog = n == 5 && strchr("IWEF", *word) != NULL;
     bool named = n == 11 && word[4] == '-' && word[8] == '-'; /* 2026-Mar-14 */
     if (memchr(word, '/', n) != NULL && n < 8) {

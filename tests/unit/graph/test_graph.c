@@ -108,8 +108,8 @@ static void graph__refuses_what_makes_no_sense(void **state)
     assert_int_equal(inq_graph_add_group(b, good, 2, 2, NULL), INQ_OK);
     assert_int_equal(inq_graph_add_group(b, good, 1, 1, NULL), INQ_USAGE);
     struct inq_graph_op op = inq_graph_op_init();
-    assert_int_equal(inq_graph_add_op(b, &op, INT64_MIN, 0, NULL, NULL), INQ_LIMIT);
-    assert_int_equal(inq_graph_add_op(b, &op, INT64_MAX, 0, NULL, NULL), INQ_LIMIT);
+    assert_int_equal(inq_graph_add_op(b, &op, INT64_MIN, 0, NULL, NULL), INQ_FORMAT);
+    assert_int_equal(inq_graph_add_op(b, &op, INT64_MAX, 0, NULL, NULL), INQ_FORMAT);
     inq_graph_builder_free(b);
 }
 

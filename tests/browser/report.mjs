@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { HOSTILE, checkpointRun, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makePage, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
+import { HOSTILE, checkpointRun, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makeChecks, makePage, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
 
 const AXE = fs.readFileSync(path.resolve("node_modules/axe-core/axe.min.js"), "utf8");
 const MANY = 100000;
@@ -493,13 +493,7 @@ async function check() {
             assert.equal(await textOf(page, "#headline"), report.headline);
         },
     ]);
-    const schedules = path.resolve("input", "schedules");
-    fs.rmSync(schedules, { recursive: true, force: true });
-    fs.mkdirSync(schedules, { recursive: true });
-    const baseline = path.join(schedules, "baseline.json");
-    for (const kind of ["1f1b", "gpipe", "zb-h1"]) makePage("schedule", "schedule", "make", "--make", kind, "-p", "4", "-m", "8", "-o", path.join(schedules, kind + ".csv"));
-    makePage("check-several", "check", path.join(schedules, "1f1b.csv"), "--baseline", baseline, "--update");
-    await lookAt("check-several", makePage("check-several", "check", ...["1f1b", "gpipe", "zb-h1"].map((kind) => path.join(schedules, kind + ".csv")), "--baseline", baseline), [
+    await lookAt("check-several", makeChecks("check-several", "1f1b", "gpipe", "zb-h1"), [
         prints,
         async (page) => {
             const report = await reportOf(page);

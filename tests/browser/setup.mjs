@@ -60,13 +60,24 @@ export async function openReport(context, file, size = { width: 1280, height: 80
     return { page, problems, openMs: Number(process.hrtime.bigint() - start) / 1e6 };
 }
 
-/* Writes the page of a command into the folder of reports; returns its path. */
-export function makePage(name, ...command) {
-    const file = path.resolve("reports", name + ".html");
+/* Has the program write a file; 3: it found what it looks for. */
+function write(file, ...command) {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     const made = spawnSync(INQUEST, [...command, "-q", "-o", file], { encoding: "utf8" });
     assert.ok(made.status === 0 || made.status === 3, command.join(" ") + ": " + made.stderr);
     return file;
+}
+
+/* Writes the page of a command into the folder of reports; returns its path. */
+export const makePage = (name, ...command) => write(path.resolve("reports", name + ".html"), ...command);
+
+/* The page of schedules that are held against the baseline of the first. */
+export function makeChecks(name, ...kinds) {
+    const folder = path.resolve("input", "schedules");
+    const files = kinds.map((kind) => write(path.join(folder, kind + ".csv"), "schedule", "make", "--make", kind, "-p", "4", "-m", "8"));
+    const baseline = path.join(folder, "baseline.json");
+    makePage(name, "check", files[0], "--baseline", baseline, "--update", "--force");
+    return makePage(name, "check", ...files, "--baseline", baseline);
 }
 
 export const makeReport = (name, ...input) => makePage(name, "analyze", ...input);

@@ -691,7 +691,9 @@ static int write_step(const struct content *c, const struct inq_run *run, size_t
     }
     const struct inq_report nothing = {.trace = run->traces[0], .step_ns_median = -1};
     struct inq_view view = inq_view_of(run, run->traces[0], &nothing, c->options, c->arena);
-    return inq_html_timeline(&view, n_steps, json, err);
+    struct inq_html_windows windows;
+    inq_html_find_windows(&view, n_steps, &windows);
+    return inq_html_timeline(&view, &windows, json, err);
 }
 
 /* The original, then one step a fix, null where it is not drawn. */

@@ -433,28 +433,14 @@ static int repair_links(struct inq_repairing *x, const struct inq_repair *repair
 
 /* ---- one repair ------------------------------------------------------------------------------ */
 
-static struct inq_repairing begin(struct inq_study *study)
-{
-    return (struct inq_repairing){.study = study,
-                                  .run = &study->run,
-                                  .n_ops = study->run.g.graph->n_ops,
-                                  .n_ranks = study->trace->n_ranks,
-                                  .n_steps = study->run.n_steps};
-}
-
-int inq_study_cut_hosts(struct inq_study *study, const int64_t *by_ns, struct inq_err *err)
-{
-    struct inq_repairing x = begin(study);
-    for (size_t r = 0; r < x.n_ranks; r++) {
-        study->chosen[r] = true;
-    }
-    return repair_hosts(&x, by_ns, err);
-}
-
 int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
                      struct inq_gain *gain, struct inq_err *err)
 {
-    struct inq_repairing x = begin(study);
+    struct inq_repairing x = {.study = study,
+                              .run = &study->run,
+                              .n_ops = study->run.g.graph->n_ops,
+                              .n_ranks = study->trace->n_ranks,
+                              .n_steps = study->run.n_steps};
     int code = INQ_OK;
 
     for (size_t r = 0; r < x.n_ranks; r++) {
@@ -469,7 +455,7 @@ int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
         break;
     case INQ_REPAIR_HOST:
     case INQ_REPAIR_PAUSES:
-        code = repair_hosts(&x, NULL, err);
+        code = repair_hosts(&x, repair->host_by_ns, err);
         break;
     case INQ_REPAIR_LINK:
         code = repair_links(&x, repair, err);

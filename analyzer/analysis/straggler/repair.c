@@ -323,6 +323,18 @@ static void find_levels(struct inq_repairing *x, const int64_t *sums, const size
     }
 }
 
+/* The same for hosts that are to take so much less. */
+static void lower_levels(const struct inq_repairing *x, const int64_t *sums, const size_t *start,
+                         const int64_t *part, const int64_t *by_ns, int64_t *level)
+{
+    for (size_t k = 0; k < x->n_ranks * x->n_steps; k++) {
+        int64_t target = sums[k] > by_ns[k] ? sums[k] - by_ns[k] : 0;
+        level[k] = by_ns[k] > 0 && x->study->chosen[k / x->n_steps]
+                       ? level_of(part + start[k], start[k + 1] - start[k], target)
+                       : INT64_MAX;
+    }
+}
+
 /* Cuts the longest pauses of the chosen hosts: to what is usual, or (`by_ns` [n_ranks * n_steps])
  * by so much. */
 static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct inq_err *err)
@@ -343,12 +355,8 @@ static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct in
         sort_parts(x, start, part);
         if (by_ns == NULL) {
             find_levels(x, sums, start, part, level, sums + 2 * n);
-        }
-        for (size_t k = 0; by_ns != NULL && k < n; k++) {
-            int64_t target = sums[k] > by_ns[k] ? sums[k] - by_ns[k] : 0;
-            level[k] = by_ns[k] > 0 && x->study->chosen[k / x->n_steps]
-                           ? level_of(part + start[k], start[k + 1] - start[k], target)
-                           : INT64_MAX;
+        } else {
+            lower_levels(x, sums, start, part, by_ns, level);
         }
         for (size_t i = 0; i < x->n_ops; i++) {
             uint32_t r = x->run->g.ops[i].rank;

@@ -245,7 +245,7 @@ int inq_cli_positive(const struct inq_cli *cli, enum inq_option_id id, double *v
 int inq_cli_execution(const struct inq_cli *cli, struct inq_replay_options *options);
 /* Reads a number, perhaps negative, perhaps with a unit of bytes ("1.5GiB", "-300M") of `len`
  * bytes; false: it is none. */
-bool inq_cli_size(const char *text, size_t len, double *value);
+bool inq_cli_size(const char *text, size_t len, double *value, bool *has_unit);
 /* Reads "0-7,12" or "10..20" into ranges that the caller frees with inq_mem_free. Fails with
  * INQ_USAGE. */
 int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struct inq_err *err);

@@ -119,15 +119,15 @@ static void set_work(struct inq_comparison *c, const struct inq_run_record *p,
     } else if (c->run[0].ranks == c->run[1].ranks) {
         c->scaling = INQ_SCALING_SAME;
         c->work = 1.0;
-        bool whole = true;
-        for (int i = 0; i < 2; i++) {
-            whole = whole && c->run[i].damaged == 0 && c->run[i].missing == 0;
-        }
+        bool all_ranks = c->run[0].missing == 0 && c->run[1].missing == 0;
+        bool whole = all_ranks && c->run[0].damaged == 0 && c->run[1].damaged == 0;
         c->work_how =
             whole ? "Equally many ranks: steps of equally much work were taken for granted."
                   : "Equally many ranks: steps of equally much work were taken for granted, since "
                     "files are damaged or missing.";
-        if (whole && inq_workload_differs(&p[1].work, &p[0].work, other, sizeof other)) {
+        /* a rank without a trace does its work; steps that lack work are other steps, also where a
+         * damaged file is why */
+        if (all_ranks && inq_workload_differs(&p[1].work, &p[0].work, other, sizeof other)) {
             c->work_how = "Equally many ranks, but not the same work.";
             c->other_work = inq_arena_strdup(c->arena, other);
         }

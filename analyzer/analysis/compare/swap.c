@@ -156,7 +156,9 @@ static void release_side(struct swap_side *s)
 /* Simulates with what is to be left: what a step that counts takes less. */
 static int simulate(struct swap_side *s, int64_t *gain_ns, struct inq_err *err)
 {
+    const struct inq_repair hosts = {.kind = INQ_REPAIR_HOST, .host_by_ns = s->host_ns};
     struct inq_rerun *run = &s->study.run;
+    struct inq_gain cut = {0};
     double sum = 0.0;
     inq_rerun_reset(run);
     for (size_t i = 0; i < run->g.graph->n_ops; i++) {
@@ -174,7 +176,7 @@ static int simulate(struct swap_side *s, int64_t *gain_ns, struct inq_err *err)
         left *= s->kernels != NULL ? s->kernels[i] : 1.0;
         run->dur_ns[i] = llround((double)run->dur_ns[i] * left);
     }
-    int code = inq_study_cut_hosts(&s->study, s->host_ns, err);
+    int code = inq_repair_apply(&s->study, &hosts, &cut, err);
     if (code != INQ_OK) {
         return code;
     }

@@ -330,7 +330,7 @@ static int compare_joint(struct gains *g, size_t i, int64_t *joint_ns, int64_t *
         memcpy(ranks + at, g->repairs[k].ranks, g->repairs[k].n_ranks * sizeof(*ranks));
         at += g->repairs[k].n_ranks;
     }
-    struct inq_repair joint = {g->repairs[0].kind, room, ranks};
+    struct inq_repair joint = {.kind = g->repairs[0].kind, .n_ranks = room, .ranks = ranks};
     int code = inq_study_gain(g->study, &joint, 1, &gain, err);
     *joint_ns = gain.gain_ns;
     inq_mem_free(ranks);

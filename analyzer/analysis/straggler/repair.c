@@ -336,6 +336,18 @@ static void find_levels(struct inq_repairing *x, const int64_t *sums, const size
     }
 }
 
+/* The same for hosts that are to take so much less. */
+static void lower_levels(const struct inq_repairing *x, const int64_t *sums, const size_t *start,
+                         const int64_t *part, const int64_t *by_ns, int64_t *level)
+{
+    for (size_t k = 0; k < x->n_ranks * x->n_steps; k++) {
+        int64_t target = sums[k] > by_ns[k] ? sums[k] - by_ns[k] : 0;
+        level[k] = by_ns[k] > 0 && x->study->chosen[k / x->n_steps]
+                       ? level_of(part + start[k], start[k + 1] - start[k], target)
+                       : INT64_MAX;
+    }
+}
+
 /* Cuts the longest pauses of the chosen hosts: to what is usual, or (`by_ns` [n_ranks * n_steps])
  * by so much. */
 static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct inq_err *err)
@@ -356,12 +368,8 @@ static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct in
         sort_parts(x, start, part);
         if (by_ns == NULL) {
             find_levels(x, sums, start, part, level, sums + 2 * n);
-        }
-        for (size_t k = 0; by_ns != NULL && k < n; k++) {
-            int64_t target = sums[k] > by_ns[k] ? sums[k] - by_ns[k] : 0;
-            level[k] = by_ns[k] > 0 && x->study->chosen[k / x->n_steps]
-                           ? level_of(part + start[k], start[k + 1] - start[k], target)
-                           : INT64_MAX;
+        } else {
+            lower_levels(x, sums, start, part, by_ns, level);
         }
         for (size_t i = 0; i < x->n_ops; i++) {
             uint32_t r = x->run->g.ops[i].rank;
@@ -455,28 +463,14 @@ static int repair_links(struct inq_repairing *x, const struct inq_repair *repair
 
 /* ---- one repair ------------------------------------------------------------------------------ */
 
-static struct inq_repairing begin(struct inq_study *study)
-{
-    return (struct inq_repairing){.study = study,
-                                  .run = &study->run,
-                                  .n_ops = study->run.g.graph->n_ops,
-                                  .n_ranks = study->trace->n_ranks,
-                                  .n_steps = study->run.n_steps};
-}
-
-int inq_study_cut_hosts(struct inq_study *study, const int64_t *by_ns, struct inq_err *err)
-{
-    struct inq_repairing x = begin(study);
-    for (size_t r = 0; r < x.n_ranks; r++) {
-        study->chosen[r] = true;
-    }
-    return repair_hosts(&x, by_ns, err);
-}
-
 int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
                      struct inq_gain *gain, struct inq_err *err)
 {
-    struct inq_repairing x = begin(study);
+    struct inq_repairing x = {.study = study,
+                              .run = &study->run,
+                              .n_ops = study->run.g.graph->n_ops,
+                              .n_ranks = study->trace->n_ranks,
+                              .n_steps = study->run.n_steps};
     int code = INQ_OK;
 
     for (size_t r = 0; r < x.n_ranks; r++) {
@@ -491,7 +485,7 @@ int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
         break;
     case INQ_REPAIR_HOST:
     case INQ_REPAIR_PAUSES:
-        code = repair_hosts(&x, NULL, err);
+        code = repair_hosts(&x, repair->host_by_ns, err);
         break;
     case INQ_REPAIR_LINK:
         code = repair_links(&x, repair, err);

@@ -51,6 +51,9 @@ struct inq_repair {
     enum inq_repair_kind kind;
     size_t n_ranks;
     const uint32_t *ranks; /* indices into inq_trace.ranks; none: all */
+    /* HOST: by how much the pauses are cut in each step, [n_ranks * run.n_steps], rank by rank;
+     * NULL: to what is usual. */
+    const int64_t *host_by_ns;
 };
 
 /* Means per judged step. */
@@ -111,10 +114,6 @@ static inline const struct inq_cell *inq_study_cell(const struct inq_study *stud
 {
     return inq_cell_at(&study->cells, rank, inq_study_step(study, ordinal));
 }
-
-/* Cuts the longest pauses of hosts by so much in each step: by_ns [n_ranks * run.n_steps], rank by
- * rank; to be simulated with inq_rerun_steps. Needs a graph. Fails with INQ_NOMEM. */
-int inq_study_cut_hosts(struct inq_study *study, const int64_t *by_ns, struct inq_err *err);
 
 /* repair.c: applies one repair to study->run, and adds to *gain what it did. */
 int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,

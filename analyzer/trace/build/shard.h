@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/strtab.h"
 #include "inquest/trace.h"
+#include "inquest/redact.h"
 #include "trace/build/launches.h"
 
 #include <pthread.h>
@@ -47,6 +48,11 @@ struct inq_shard {
 };
 
 void inq_shard_release(struct inq_shard *shard);
+/* Takes note of the hosts and users that a shard names (`learn`), or replaces all its names, that
+ * of its file too, as inq_redaction_apply does those of a run (trace/redact.c). Fails with
+ * INQ_NOMEM. */
+int inq_redact_shard(struct inq_redaction *redaction, struct inq_shard *shard, bool learn,
+                     struct inq_err *err);
 /* Frees a rank's columns and tables. */
 void inq_rank_release(struct inq_rank *rank);
 

@@ -366,7 +366,7 @@ static int gpu_program_execute(struct inq_gpu_program *program, int64_t timeout_
     struct inq_gpu_session *s = program->session;
     const struct inq_gpu_calls *calls = s->calls;
     size_t bytes = program->plan->graph->n_ops * sizeof(uint64_t);
-    struct timer timers[INQ_GPU_MAX_GPUS];
+    struct timer timers[INQ_GPU_MAX_GPUS] = {{{0}, {0}, 0}};
     int code = s->n_gpus > 1 ? aligned_run(program, timeout_ns, timers, err)
                              : run_once(program, timeout_ns, err);
     if (code == INQ_OK) {

@@ -271,10 +271,10 @@ struct walk {
     uint32_t *out_start; /* [n_ops + 2] into out */
     uint32_t *out;       /* [n_edges] what waits for an op */
     uint32_t *need;    /* [n_groups + n_ops] edges that each group, or op in none, still waits for;
-                          INQ_NONE: walked */
+                          on the stack: what is below it; INQ_NONE: walked */
     int64_t *ready_ns; /* [n_ops] latest end of what it waits for; INT64_MIN: none so far */
-    uint32_t *stack;   /* groups and ops that wait for nothing any more */
-    size_t n_stack, n_done;
+    uint32_t top;      /* of the stack of groups and ops that wait for nothing any more */
+    size_t n_done;
     int64_t latest_ns;
 };
 
@@ -287,7 +287,6 @@ static void release_walk(struct walk *w)
     inq_mem_free(w->out);
     inq_mem_free(w->need);
     inq_mem_free(w->ready_ns);
-    inq_mem_free(w->stack);
 }
 
 static int alloc_walk(struct walk *w, struct inq_err *err)
@@ -298,9 +297,8 @@ static int alloc_walk(struct walk *w, struct inq_err *err)
     w->out = inq_mem_alloc((w->job->n_edges + 1) * sizeof *w->out);
     w->need = inq_mem_zalloc(w->job->n_groups + n + 1, sizeof *w->need);
     w->ready_ns = inq_mem_alloc((n + 1) * sizeof *w->ready_ns);
-    w->stack = inq_mem_alloc((n + 1) * sizeof *w->stack);
     if (w->next == NULL || w->out_start == NULL || w->out == NULL || w->need == NULL ||
-        w->ready_ns == NULL || w->stack == NULL) {
+        w->ready_ns == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for simulating %zu ops", n);
     }
     memset(w->next, 0xff, (n + 1) * sizeof *w->next);
@@ -361,12 +359,18 @@ static void sort_edges(struct walk *w)
     }
 }
 
+static void push(struct walk *w, uint32_t unit)
+{
+    w->need[unit] = w->top;
+    w->top = unit;
+}
+
 static void satisfy(struct walk *w, uint32_t op, int64_t end_ns)
 {
     uint32_t unit = unit_of(w, op);
     w->ready_ns[op] = end_ns > w->ready_ns[op] ? end_ns : w->ready_ns[op];
     if (--w->need[unit] == 0) {
-        w->stack[w->n_stack++] = unit;
+        push(w, unit);
     }
 }
 
@@ -396,7 +400,6 @@ static void walk_unit(struct walk *w, uint32_t unit)
     const uint32_t *members = grouped ? w->groups.members + w->groups.start[unit] : &lone;
     size_t n = grouped ? w->groups.start[unit + 1] - w->groups.start[unit] : 1;
     int64_t arrival_ns = INT64_MIN;
-    w->need[unit] = INQ_NONE; /* walked */
     for (size_t k = 0; k < n; k++) {
         int64_t start_ns = start_of(w, members[k]);
         arrival_ns = start_ns > arrival_ns ? start_ns : arrival_ns;
@@ -413,10 +416,13 @@ static void walk_all(struct walk *w)
         uint32_t unit = unit_of(w, i);
         bool first = unit >= w->job->n_groups || w->groups.members[w->groups.start[unit]] == i;
         if (first && w->need[unit] == 0) {
-            w->stack[w->n_stack++] = unit;
+            push(w, unit);
         }
-        while (w->n_stack > 0) {
-            walk_unit(w, w->stack[--w->n_stack]);
+        while (w->top != INQ_NONE) {
+            unit = w->top;
+            w->top = w->need[unit];
+            w->need[unit] = INQ_NONE;
+            walk_unit(w, unit);
         }
     }
 }
@@ -438,7 +444,7 @@ static bool is_bounded(const struct fix_job *job)
 
 int inq_fix_job_time(const struct fix_job *job, bool delays, int64_t *t_ns, struct inq_err *err)
 {
-    struct walk w = {.job = job, .delays = delays};
+    struct walk w = {.job = job, .delays = delays, .top = INQ_NONE};
     int code = INQ_OK;
     bool bounded = is_bounded(job);
     if (bounded) {

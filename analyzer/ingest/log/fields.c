@@ -3,7 +3,6 @@
 #include "ingest/log/patterns.h"
 
 #include "ingest/log/level.h"
-#include "ingest/log/bus.h"
 #include "ingest/log/special.h"
 #include "ingest/log/text.h"
 

@@ -18,106 +18,6 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-const char *inq_log_escape(const char *p, const char *end)
-{
-    if (p >= end || *p != 0x1b) {
-        return p;
-    }
-    p++;
-    if (p < end && *p == '[') {
-        p++;
-        while (p < end && ((*p >= '0' && *p <= '?') || *p == ' ')) {
-            p++;
-        }
-    }
-    return p < end ? p + 1 : p;
-}
-
-/* Past blanks, line ends and escape sequences. */
-static const char *skip_loose(const char *p, const char *end)
-{
-    for (;;) {
-        const char *from = p;
-        while (p < end && is_blank(*p)) {
-            p++;
-        }
-        p = inq_log_escape(p, end);
-        if (p == from) {
-            return p;
-        }
-    }
-}
-
-const char *inq_log_blank(const char *p, const char *end)
-{
-    for (;;) {
-        const char *from = p;
-        while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) {
-            p++;
-        }
-        p = inq_log_escape(p, end);
-        if (p == from) {
-            return p;
-        }
-    }
-}
-
-const char *inq_log_match(const char *p, const char *end, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == ' ') {
-            continue;
-        }
-        if (p < end && *p != *text) {
-            p = skip_loose(p, end);
-        }
-        if (p >= end || *p != *text) {
-            return NULL;
-        }
-        p++;
-    }
-    return p;
-}
-
-const char *inq_log_seek(const char *p, const char *end, const char *text)
-{
-    const char *from = p;
-    bool apart = *text == ' ';
-    text +=
-        strspn(text, " "); /* what is looked for is no blank: text may have long runs of those */
-    while (p < end) {
-        p = memchr(p, *text, (size_t)(end - p));
-        if (p == NULL) {
-            return NULL;
-        }
-        bool escape = *text == '[' && p > from && p[-1] == 0x1b;
-        bool begins = !apart || (p > from && is_blank(p[-1]));
-        const char *behind = escape || !begins ? NULL : inq_log_match(p, end, text);
-        if (behind != NULL) {
-            return behind;
-        }
-        p++;
-    }
-    return NULL;
-}
-
-const char *inq_log_number(const char *p, const char *end, int64_t *value)
-{
-    p = skip_loose(p, end);
-    bool minus = p < end && *p == '-';
-    p += minus;
-    if (p >= end || !is_digit(*p)) {
-        return NULL;
-    }
-    uint64_t sum = 0;
-    for (; p < end && is_digit(*p); p++) {
-        sum = sum < UINT64_MAX / 100 ? sum * 10 + (uint64_t)(*p - '0') : sum;
-    }
-    sum = sum > INT64_MAX ? INT64_MAX : sum;
-    *value = minus ? -(int64_t)sum : (int64_t)sum;
-    return p;
-}
-
 /* Behind the marked name that the line at p begins with, or p. */
 static const char *behind_label(const char *p, const char *end)
 {
@@ -772,17 +672,6 @@ const char *inq_log_message(const char *p, const char *end)
         }
         p = next;
     }
-}
-
-/* Up to a character of `stops` or a blank, cut to the room there is. */
-void inq_log_copy_word(const char *p, const char *end, const char *stops, char *to, size_t size)
-{
-    size_t n = 0;
-    p = inq_log_blank(p, end);
-    while (p < end && (unsigned char)*p > ' ' && strchr(stops, *p) == NULL && n + 1 < size) {
-        to[n++] = *p++;
-    }
-    to[n] = '\0';
 }
 
 /* "[rank3]:", "12: ", "[1,3]<stderr>:" at p: its length, 0 for none. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/log/special.h"
 
-#include "ingest/log/bus.h"
 #include "ingest/log/exception.h"
 #include "ingest/log/sniff.h"
 #include "ingest/log/text.h"

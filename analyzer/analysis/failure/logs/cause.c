@@ -374,8 +374,7 @@ static bool was_restarted(const struct judging *j, const struct inq_log_mark *ma
     return false;
 }
 
-/* As was_restarted, and the workers then made steps; by times, as lines of several processes prove
- * nothing by their order. */
+/* As was_restarted, and the workers then made steps; by times, as order proves nothing. */
 static bool has_recovered(const struct judging *j, const struct inq_log_mark *mark)
 {
     for (size_t i = j->recovered.n; i > 0 && timed(mark); i--) {
@@ -677,7 +676,7 @@ static bool is_bad_end(const struct inq_log_mark *mark)
 /* The launcher tells that a worker failed after its training was complete: while it saved, say. */
 static bool ends_after(const struct inq_log_mark *well, const struct inq_log_mark *mark)
 {
-    return mark->event->kind == INQ_LOG_EXIT && mark->event->local_rank >= 0 &&
+    return well != NULL && mark->event->kind == INQ_LOG_EXIT && mark->event->local_rank >= 0 &&
            inq_log_signal(mark->event->code) != 15 && same_part(well, mark);
 }
 
@@ -685,12 +684,13 @@ static void find_ending(struct inq_log_case *c)
 {
     bool ends = false;
     bool gave_up = false;
+    bool after = false; /* completion, and without another start */
     bool again = false; /* the scheduler starts the job once more, and says so when it ends it */
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_event *event = c->marks[i].event;
-        c->ended_well = c->ended_well || event->kind == INQ_LOG_ENDED_WELL;
-        again = again ||
-                (event->kind == INQ_LOG_SLURM_PREEMPTED && strstr(event->text, "REQUEUE") != NULL);
+        bool queued = strstr(event->text, "REQUEUE") != NULL;
+        c->ended_well = c->ended_well || is_well(&c->marks[i]);
+        again = again || (event->kind == INQ_LOG_SLURM_PREEMPTED && queued);
     }
     const struct inq_log_mark *well = NULL; /* the last word of completion */
     for (size_t i = 0; i < c->n_marks; i++) {
@@ -698,13 +698,12 @@ static void find_ending(struct inq_log_case *c)
         bool stopped = mark->event->kind == INQ_LOG_SLURM_EXIT &&
                        inq_log_signal(mark->event->code) == 15 && again;
         ends = ends || is_bad_end(mark);
-        gave_up = gave_up || (is_bad_end(mark) && mark->event->kind != INQ_LOG_EXIT && !stopped) ||
-                  (well != NULL && ends_after(well, mark));
-        well = mark->event->kind == INQ_LOG_ENDED_WELL ? mark : well;
-        gave_up = gave_up && !is_restart(mark);
+        gave_up = gave_up || (is_bad_end(mark) && mark->event->kind != INQ_LOG_EXIT && !stopped);
+        after = (after || ends_after(well, mark)) && !is_restart(mark);
+        well = is_well(mark) ? mark : well;
     }
     /* a launcher that starts its workers again has told of their ends before, without a summary */
-    c->ended_badly = c->ended_well ? gave_up : ends;
+    c->ended_badly = c->ended_well ? gave_up || after : ends;
 }
 
 /* The run says that it is complete, and nothing that ended says otherwise: whatever came before,

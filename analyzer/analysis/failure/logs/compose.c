@@ -770,37 +770,6 @@ static void ask(struct inq_log_case *c, struct inq_failure *f)
     }
 }
 
-/* Why a line of an error is not what the run is said to have died of. */
-static const char *why_aside(const struct inq_log_case *c, const struct inq_log_mark *mark)
-{
-    return mark->survived ? "the run went on after it"
-           : mark->late   ? "it came after the first failure"
-           : c->cause != NULL && mark->means.cls == c->cause->means.cls
-               ? "the same failure is told by a line that is earlier or says more"
-           : mark->means.weight < INQ_LOG_FAIR ? "it names no cause"
-                                               : "another line is stronger or earlier";
-}
-
-/* No error goes unmentioned: what is neither the cause nor only suffered is listed with the reason.
- */
-static void tell_set_aside(struct inq_log_case *c, struct inq_failure *f)
-{
-    enum { MOST = 6 };
-    f->set_aside = inq_arena_array(c->arena, MOST, sizeof(const char *));
-    c->no_memory = c->no_memory || f->set_aside == NULL;
-    for (size_t i = 0; i < c->n_marks && f->set_aside != NULL && f->n_set_aside < MOST; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
-        bool own = mark->means.role == INQ_LOG_CAUSE && !inq_log_is_end(mark->event->kind) &&
-                   mark->event->kind != INQ_LOG_NCCL_WARNING;
-        if (own && !mark->root && mark != c->cause && mark != c->confirm &&
-            mark->event->count > 0) {
-            f->set_aside[f->n_set_aside++] = inq_say(
-                c->arena, "%s (%.120s:%" PRIu64 "): %s", inq_log_quote(c, mark->event->text, true),
-                inq_log_path(c, mark->event), mark->event->line, why_aside(c, mark));
-        }
-    }
-}
-
 void inq_log_compose(struct inq_log_case *c, struct inq_failure *f)
 {
     f->headline = headline(c, f);
@@ -810,5 +779,4 @@ void inq_log_compose(struct inq_log_case *c, struct inq_failure *f)
     } else {
         ask(c, f);
     }
-    tell_set_aside(c, f);
 }

@@ -148,7 +148,7 @@ static const struct inq_log_field of_cuda[] = {
 static const struct inq_log_field of_runtime[] = {{") : ", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_sycl[] = {
-    {"PI_ERROR_", INQ_LOG_SENTENCE}, {"_RESULT_ERROR_", INQ_LOG_SENTENCE}, {NULL, 0}};
+    {"(PI_ERROR_", INQ_LOG_OP}, {"_RESULT_ERROR_", INQ_LOG_OP}, {NULL, 0}};
 
 /* "CUDA error(719), unspecified launch failure." */
 static const struct inq_log_field of_numbered[] = {
@@ -613,6 +613,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NPU_FAULT, "aicore error", NULL, of_npu),
     LAST(NPU_SETUP, "Failed to initialize the HCCP", NULL, of_npu),
     LAST(NPU_SETUP, "EJ0001", NULL, of_npu),
+    LAST(NPU_SETUP, "TPU initialization failed", NULL, NULL),
+    LAST(NPU_SETUP, "/dev/vfio/", "busy", NULL),
+    LAST(NPU_SETUP, "get global TPU topology", NULL, NULL),
     LAST(NPU_SETUP, "synapse error", NULL, of_npu),
     LAST(NPU_SETUP, "synStatus=", NULL, of_npu),
     LAST(NPU_SETUP, "synStatus ", "failed", of_npu),

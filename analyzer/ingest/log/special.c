@@ -285,6 +285,13 @@ static bool read_alone(const struct inq_log_line *line, const char *behind)
     return (head == line->at && (rest == line->end || command)) || (shell && head < line->at);
 }
 
+/* Where the next line begins: what a collector's record left behind a line is blank. */
+static const char *line_behind(const struct inq_log_line *line)
+{
+    const char *end = memchr(line->end, '\n', (size_t)(line->hi - line->end));
+    return end != NULL ? end + 1 : line->hi;
+}
+
 /* "Missing ranks:", and behind it "3: [allreduce.x]", a line for each. */
 static void read_stalled(const struct inq_log_line *line, const char *rest,
                          struct inq_log_names *names, struct inq_log_event *event)
@@ -293,7 +300,7 @@ static void read_stalled(const struct inq_log_line *line, const char *rest,
         return; /* they stand in the line itself */
     }
     event->n_ranks = 0; /* what a label in front of the next line says */
-    const char *p = line->end;
+    const char *p = line_behind(line) - (line_behind(line) < line->hi);
     while (event->n_ranks < INQ_LOG_MAX_RANKS && p < line->hi) {
         const char *end = memchr(p + 1, '\n', (size_t)(line->hi - p) - 1);
         end = end != NULL ? end : line->hi;
@@ -408,13 +415,6 @@ static void read_described(const struct inq_log_line *line, struct inq_log_names
         }
         end = start;
     }
-}
-
-/* Where the next line begins: what a collector's record left behind a line is blank. */
-static const char *line_behind(const struct inq_log_line *line)
-{
-    const char *end = memchr(line->end, '\n', (size_t)(line->hi - line->end));
-    return end != NULL ? end + 1 : line->hi;
 }
 
 /* "mpirun noticed that process rank 2 ... exited on" at the end of a line: the signal begins the

@@ -58,7 +58,7 @@ static size_t sentences(const char *text, size_t n)
 static const char *say_allocation(struct inq_log_case *c)
 {
     static const char *const words[] = {"ried to allocate", "rying to allocate", "ttempting to ",
-                                        "emory space hbm", "llocating"};
+                                        "emory space hbm",  "annot allocate",    "llocating"};
     const char *text = c->cause->event->text;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *at = strstr(text, words[i]);

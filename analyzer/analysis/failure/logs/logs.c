@@ -294,9 +294,11 @@ static void by_suspects(struct inq_log_case *c, struct inq_failure *f)
  * the one that was lost. */
 static void drop_weak_cause(struct inq_log_case *c, struct inq_failure *f)
 {
+    bool lost = lost_task(c) != NULL ||
+                (find_kind(c, INQ_LOG_TASK_LOST, -1) != NULL && c->n_absent > 0); /* named so */
     if (is_floor(c->cause) &&
         (c->hang.how != INQ_LOG_NO_HANG || by_network(c, f) ||
-         c->cause->event->kind == INQ_LOG_NCCL_WARNING || is_told_better(c))) {
+         c->cause->event->kind == INQ_LOG_NCCL_WARNING || is_told_better(c) || lost)) {
         c->floor = c->cause;
         for (size_t i = 0; i < c->n_marks; i++) {
             c->marks[i].root = false;

@@ -41,7 +41,7 @@ static bool is_stamp(const char *word, size_t n)
     if (is_month(word, n)) {
         return true;
     }
-    bool glog = n == 5 && strchr("IWEF", *word) != NULL;
+    bool glog = (n == 5 || n == 9) && strchr("IWEF", *word) != NULL;
     bool named = n == 11 && word[4] == '-' && word[8] == '-'; /* 2026-Mar-14 */
     if (memchr(word, '/', n) != NULL && n < 8) {
         return false; /* "0/12 nodes are available" */
@@ -120,7 +120,9 @@ static const char *behind_place(const char *text)
         while (word > text && word[-1] != ' ') {
             word--;
         }
-        if (*word != '[' && close > p + 4 && close[0] == ']' && close[1] == ' ' &&
+        bool of_exception =
+            *word == '[' && memmem(text, (size_t)(word - text), "Error:", 6) != NULL;
+        if (!of_exception && close > p + 4 && close[0] == ']' && close[1] == ' ' &&
             close[2] != '\0') {
             return close + 2;
         }

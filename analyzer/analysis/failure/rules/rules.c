@@ -33,6 +33,14 @@
     {                                                                                              \
         ASK_NETWORK                                                                                \
     }
+#define LOCKED_MEMORY                                                                              \
+    AS(CAUSE, NETWORK, "locked_memory", 66),                                                       \
+        "{Who} could not register memory with its network card: {text}",                           \
+        "Raise the limit of locked memory to unlimited (ulimit -l; docker --ulimit memlock=-1; "   \
+        "Slurm: PropagateResourceLimitsExcept=MEMLOCK), and check it inside the job.",             \
+    {                                                                                              \
+        "a card that has no more queues or regions to give: fewer connections would exclude it"    \
+    }
 #define NO_NAME                                                                                    \
     AS(CAUSE, NETWORK, "dns", 74), "{Who} could not resolve a host name{at}: {exc}",               \
         "Check the name (MASTER_ADDR, the address of the service) and the node's name servers.",   \
@@ -182,6 +190,7 @@ static const struct inq_failure_rule lines[] = {
      {ASK_CORE}},
     {SAYS(ABORTED, "received signal"), PLAIN_FACT},
     {SAYS(ABORTED, "to connect to GCS"), RAY_LOST},
+    {SAYS(ABORTED, "ibv_reg_mr"), LOCKED_MEMORY},
     {SAYS(ABORTED, "Check failed"),
      AS(CAUSE, APPLICATION, "abort", 58),
      "{Who} aborted on a failed check: {text}",
@@ -536,6 +545,12 @@ static const struct inq_failure_rule lines[] = {
      "HCCL could not start on {who}: {text}",
      "End what is left of the last run on these NPUs (npu-smi info), and start again.",
      {NULL}},
+    {SAYS(NPU_SETUP, "resource busy"),
+     AS(CAUSE, DRIVER, "busy", 73),
+     "The TPU of {who} is held by another process: {text}{at}",
+     "End the process that holds it (lsof /dev/vfio), or delete and recreate the machine: one that "
+     "was reused after a preemption may still be held.",
+     {NULL}},
     {SAYS(NPU_SETUP, "raph compile failed"),
      AS(CAUSE, APPLICATION, "compile", 73),
      "The graph of {who} could not be compiled: {text}",
@@ -601,6 +616,7 @@ static const struct inq_failure_rule lines[] = {
      "Megascale suspects the network{node} behind a hang",
      LINKS,
      {ASK_PEER}},
+    {SAYS(FABRIC_ERROR, "locked memory"), LOCKED_MEMORY},
     {SAYS(FABRIC_ERROR, "UCX"),
      AS(CAUSE, NETWORK, "link", 56),
      "UCX transfers of {who} failed: {text}",
@@ -629,12 +645,7 @@ static const struct inq_failure_rule lines[] = {
      "Find the rank that logs no such timeout, or another error: the others wait for it.",
      {"a rank that is late or dead: the plog of every rank would name it",
       "the network between the NPUs: check the ports (hccn_tool)"}},
-    {SAYS(FABRIC_SETUP, "ibv_"),
-     AS(CAUSE, NETWORK, "locked_memory", 66),
-     "{Who} could not register memory with its network card: {text}",
-     "Raise the limit of locked memory to unlimited (ulimit -l; docker --ulimit memlock=-1; Slurm: "
-     "PropagateResourceLimitsExcept=MEMLOCK), and check it inside the job.",
-     {"a card that has no more queues or regions to give: fewer connections would exclude it"}},
+    {SAYS(FABRIC_SETUP, "ibv_"), LOCKED_MEMORY},
     {SAYS(FABRIC_SETUP, "interface"),
      AS(CAUSE, NETWORK, "setup", 66),
      "NCCL on {who} found no network interface to use: {text}",

@@ -104,6 +104,12 @@ static const struct inq_failure_rule lines[] = {
      "Kubernetes evicted the container because its node ran out of memory",
      MEMORY,
      {NULL}},
+    {SAYS(EVICTED_DISK, "EmptyDir"),
+     AS(CAUSE, HOST, "storage", 86),
+     "Kubernetes evicted the container{node} for the size of an emptyDir volume: {text}",
+     "Raise the volume's sizeLimit, or write less to it; one of medium Memory (/dev/shm) counts as "
+     "memory of the container.",
+     {NULL}},
     {KIND(EVICTED_DISK),
      AS(CAUSE, HOST, "storage", 86),
      "Kubernetes evicted the container{node} for its use of local disk (ephemeral storage): {text}",

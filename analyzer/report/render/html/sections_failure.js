@@ -115,8 +115,6 @@ function matchTable(failure) {
 function failureSection(run) {
     const failure = run.report.failure;
     if (!failure) return null;
-    const paints = [];
-    const isSaid = run.report.findings.some((finding) => finding.advice === failure.advice);
     return {
         id: "failure",
         title: "What stopped the run",
@@ -125,8 +123,7 @@ function failureSection(run) {
         content: [
             roleSquares(run, failure),
             rootPlaces(failure),
-            failure.advice && !isSaid && el("p", { class: "advice" }, el("b", null, "What to do. "), failure.advice),
-            waitGraph(failure, paints),
+            failure.advice && el("p", { class: "advice" }, el("b", null, "What to do. "), failure.advice),
             failureCourse(failure),
             failureEvidence(failure),
             failure.alternatives.length > 0 && [el("h3", null, "What else it could be, and what would decide"), el("ul", null, failure.alternatives.map((a) => el("li", null, a)))],
@@ -135,6 +132,5 @@ function failureSection(run) {
             victimTable(failure),
             matchTable(failure),
         ],
-        start: () => paints.forEach((paint) => paint()),
     };
 }

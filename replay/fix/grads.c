@@ -337,7 +337,8 @@ int inq_fix_overlap_grads(struct fix_job *job, const struct fix_args *args, stru
         if (code == INQ_OK) {
             code = overlap(&g);
             inq_fix_say(said,
-                        "gradients reduced in %" PRId64 " buckets overlapped with the last backward, which "
+                        "gradients reduced in %" PRId64
+                        " buckets overlapped with the last backward, which "
                         "takes %.0f %% longer then",
                         syncs > 1 ? (int64_t)syncs : g.buckets, 100.0 * g.contention);
         }

@@ -24,8 +24,7 @@ static void list_formats(struct inq_out *out)
 
 static void list_written(struct inq_out *out)
 {
-    inq_out_text(out,
-                 "Formats written (-f NAME, or the suffix of -o; .gz after it compresses):\n");
+    inq_out_text(out, "Formats written (-f NAME, or the suffix of -o; .gz after it compresses):\n");
     for (int i = 0; i < INQ_FORMAT_COUNT; i++) {
         const struct inq_cli_format *format = inq_cli_format((enum inq_format)i);
         inq_out_printf(out, "  %-18s%s%s", format->name, format->what,

@@ -64,7 +64,8 @@ static const struct inq_option options[] = {
      "interleaved, dp: model chunks per rank (default 2)"},
     {INQ_OPT_TIMES, 0, "times", "TIMES", NULL, INQ_COMPLETE_FILE,
      "F,B,W,P2P,REDUCE,UPDATE,UNSHARD,FB: time of forward, input gradient, weight gradient, "
-     "transfer, all-reduce, update, all-gather, forward overlapped with backward, in ms or with a unit, in "
+     "transfer, all-reduce, update, all-gather, forward overlapped with backward, in ms or with a "
+     "unit, in "
      "this order or by name (18,18,9,FB=30; default 1,1,1); stages that differ are separated by /; "
      "or a file of them, or a recorded run"},
     {INQ_OPT_NO_OVERLAP, 0, "no-overlap", NULL, NULL, INQ_COMPLETE_NONE,

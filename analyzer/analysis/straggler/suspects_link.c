@@ -66,7 +66,7 @@ static int make(const struct inq_inquiry *q, const struct inq_link *link, const 
     suspect->own_ns = (int64_t)llround(link->own_ns);
     suspect->peers_ns = (int64_t)llround(link->peers_ns);
     suspect->steps = q->cells->n_steps - q->cells->first_step;
-    suspect->steps_seen = suspect->steps;
+    suspect->steps_seen = link->steps_slow;
     suspect->running = "";
     suspect->ranks = inq_arena_array(q->arena, n_ranks, sizeof(*suspect->ranks));
     suspect->evidence = inq_arena_alloc(q->arena, sizeof(*suspect->evidence));

@@ -537,14 +537,17 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
             }
         }
         double step_ns = n_lengths > 0 ? inq_median(l.scratch, n_lengths) : 0.0;
-        if (roles->n > 1 && step_ns > 0.0) {
-            double *values = l.stage_ns + 2 * cells->n_ranks;
-            code = cells->one_step ? INQ_OK : find_slow_stages(&l, step_ns, values, err);
-            find_stage(&l, step_ns, values, imbalance);
-        }
-        code = code == INQ_OK ? find_uneven(&l, imbalance, err) : code;
+        code = find_uneven(&l, imbalance, err);
         if (code == INQ_OK && roles->pipeline && !cells->one_step) {
             code = find_uneven_inside(&l, imbalance, err);
+        }
+        double *values = l.stage_ns + 2 * cells->n_ranks;
+        bool stages = code == INQ_OK && roles->n > 1 && step_ns > 0.0;
+        if (stages && !cells->one_step && !imbalance->uneven) { /* else kernels differ anyway */
+            code = find_slow_stages(&l, step_ns, values, err);
+        }
+        if (stages && code == INQ_OK) {
+            find_stage(&l, step_ns, values, imbalance);
         }
     }
     inq_mem_free(l.scratch);

@@ -12,18 +12,24 @@
 
 /* With fewer roles nobody tells which is usual. */
 enum { LEAST_ROLES = 3 };
+/* The first stage loads the data and the last computes the loss: what they idle longer than others
+ * in every step is their place's work up to this part of the step. More is told, whatever it is. */
+#define PLACE_SHARE 0.05
 /* A rank of a late role is late when it is so by this part of what the role is. */
 #define OWN_PART 0.5
 
 struct hosts {
     const struct inq_inquiry *q;
-    size_t n;                 /* roles */
+    size_t n; /* roles */
+    size_t n_steps;
     struct inq_delay *delays; /* [n] */
     bool *later;              /* [n] seen in a step that is not the role's first */
+    double *late;             /* [n * n_steps] idle time above the usual; NaN: not compared */
+    int64_t *usual_ns;        /* [n * n_steps] */
     int64_t *idle_ns;         /* [n] of a step; INQ_TIME_NONE: none of its ranks is judged */
     int64_t *sorted;          /* [n] scratch */
     int64_t *members;         /* [n_ranks] scratch */
-    double *excess;           /* [n] scratch */
+    double *excess;           /* [n + n_steps] scratch */
 };
 
 /* Idle time of the middle rank of a role in a step, of an even number the one that idles less: a
@@ -41,22 +47,9 @@ static int64_t idle_of_role(const struct hosts *h, size_t role, size_t step)
     return n > 0 ? inq_lower_median_i64(h->members, n) : INQ_TIME_NONE;
 }
 
-/* Length of a step on the role's first rank that has it. */
-static double length_of(const struct hosts *h, size_t role, size_t step)
+/* A step: each role against the lower median of the others, where two others have it whole. */
+static void compare_step(struct hosts *h, size_t step)
 {
-    for (size_t r = 0; r < h->q->trace->n_ranks; r++) {
-        const struct inq_cell *cell = inq_cell_at(h->q->cells, r, step);
-        if (h->q->roles->of[r] == role && cell->valid) {
-            return (double)(cell->end_ns - cell->start_ns);
-        }
-    }
-    return 0.0;
-}
-
-/* Adds a step: each role against the lower median of the others, where two others have it whole. */
-static void add_step(struct hosts *h, size_t step)
-{
-    double least_ns = INQ_STRAGGLER_COST_SHARE * h->q->delays->step_ns;
     size_t n = 0;
     for (size_t k = 0; k < h->n; k++) {
         h->idle_ns[k] = idle_of_role(h, k, step);
@@ -65,32 +58,66 @@ static void add_step(struct hosts *h, size_t step)
         }
     }
     inq_sort_i64(h->sorted, n);
-    for (size_t k = 0; n >= LEAST_ROLES && k < h->n; k++) {
-        struct inq_delay *d = &h->delays[k];
-        if (h->idle_ns[k] == INQ_TIME_NONE) {
+    for (size_t k = 0; k < h->n; k++) {
+        size_t at = k * h->n_steps + step;
+        bool known = n >= LEAST_ROLES && h->idle_ns[k] != INQ_TIME_NONE;
+        h->usual_ns[at] =
+            known ? inq_lower_median_of_others_i64(h->sorted, n, h->idle_ns[k]) : INQ_TIME_NONE;
+        h->late[at] = known ? (double)(h->idle_ns[k] - h->usual_ns[at]) : (double)NAN;
+    }
+}
+
+/* Whether it is the first or the last stage, or may be. */
+static bool is_at_an_end(const struct hosts *h, size_t role)
+{
+    const struct inq_roles *roles = h->q->roles;
+    bool first = true;
+    bool last = true;
+    for (size_t k = 0; k < h->n; k++) {
+        first = first && roles->stage[k] >= roles->stage[role];
+        last = last && roles->stage[k] <= roles->stage[role];
+    }
+    return first || last;
+}
+
+/* What a role idles longer than the others in every step because of its place. */
+static double place_ns(struct hosts *h, size_t role)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < h->n_steps; s++) {
+        if (!isnan(h->late[role * h->n_steps + s])) {
+            h->excess[n++] = h->late[role * h->n_steps + s];
+        }
+    }
+    double usual_ns = n > 0 ? inq_median(h->excess, n) : 0.0;
+    bool place = is_at_an_end(h, role) && usual_ns < PLACE_SHARE * h->q->delays->step_ns;
+    return place ? fmax(0.0, usual_ns) : 0.0;
+}
+
+/* Means over the steps. */
+static void describe(struct hosts *h, size_t k)
+{
+    struct inq_delay *d = &h->delays[k];
+    double least_ns = INQ_STRAGGLER_COST_SHARE * h->q->delays->step_ns;
+    double own_ns = place_ns(h, k);
+    for (size_t s = h->q->cells->first_step; s < h->n_steps; s++) {
+        size_t at = k * h->n_steps + s;
+        double late_ns = h->late[at] - own_ns;
+        if (isnan(late_ns)) {
             continue;
         }
-        int64_t usual_ns = inq_lower_median_of_others_i64(h->sorted, n, h->idle_ns[k]);
-        double late_ns = (double)(h->idle_ns[k] - usual_ns);
         h->later[k] = h->later[k] || (d->steps > 0 && late_ns >= least_ns);
         d->steps++;
-        d->step_ns += length_of(h, k, step);
-        d->peers_idle_ns += (double)usual_ns;
+        d->peers_idle_ns += (double)h->usual_ns[at] + own_ns;
         d->idle.ns += late_ns;
         d->idle_seen += late_ns >= least_ns;
         d->idle_late_ns += late_ns >= least_ns ? late_ns : 0.0;
     }
-}
-
-/* Sums to means over the steps. */
-static void describe(struct hosts *h, size_t k)
-{
-    struct inq_delay *d = &h->delays[k];
     double n = d->steps > 0 ? (double)d->steps : 1.0;
     d->role = (uint32_t)k;
     d->peers = d->usual = h->n - 1;
     d->idles = true;
-    d->step_ns /= n;
+    d->step_ns = h->q->delays->step_ns;
     d->peers_idle_ns /= n;
     d->idle.ns /= n;
     d->idle_late_ns /= d->idle_seen > 0 ? (double)d->idle_seen : 1.0;
@@ -176,11 +203,14 @@ static int hosts_init(struct hosts *h, struct inq_err *err)
     size_t room = h->q->roles->n + 1;
     h->delays = inq_mem_zalloc(room, sizeof(*h->delays));
     h->later = inq_mem_zalloc(room, sizeof(*h->later));
+    h->late = inq_mem_alloc((room * h->n_steps) * sizeof(*h->late));
+    h->usual_ns = inq_mem_alloc((room * h->n_steps) * sizeof(*h->usual_ns));
     h->idle_ns = inq_mem_alloc(room * sizeof(*h->idle_ns));
     h->sorted = inq_mem_alloc(room * sizeof(*h->sorted));
     h->members = inq_mem_alloc((h->q->trace->n_ranks + 1) * sizeof(*h->members));
-    h->excess = inq_mem_alloc(room * sizeof(*h->excess));
-    if (!h->delays || !h->later || !h->idle_ns || !h->sorted || !h->members || !h->excess) {
+    h->excess = inq_mem_alloc((room + h->n_steps) * sizeof(*h->excess));
+    if (!h->delays || !h->later || !h->late || !h->usual_ns || !h->idle_ns || !h->sorted ||
+        !h->members || !h->excess) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu roles", room);
     }
     return INQ_OK;
@@ -190,6 +220,8 @@ static void hosts_release(struct hosts *h)
 {
     inq_mem_free(h->delays);
     inq_mem_free(h->later);
+    inq_mem_free(h->late);
+    inq_mem_free(h->usual_ns);
     inq_mem_free(h->idle_ns);
     inq_mem_free(h->sorted);
     inq_mem_free(h->members);
@@ -200,13 +232,17 @@ int inq_suspects_of_role_hosts(const struct inq_inquiry *inquiry, struct inq_sus
                                size_t *n, struct inq_err *err)
 {
     const struct inq_cells *cells = inquiry->cells;
-    struct hosts h = {.q = inquiry, .n = cells->one_step ? 0 : inquiry->roles->n};
+    struct hosts h = {
+        .q = inquiry, .n = cells->one_step ? 0 : inquiry->roles->n, .n_steps = cells->n_steps};
     if (h.n < LEAST_ROLES) {
         return INQ_OK;
     }
     int code = hosts_init(&h, err);
-    for (size_t s = cells->first_step; code == INQ_OK && s < cells->n_steps; s++) {
-        add_step(&h, s);
+    for (size_t i = 0; code == INQ_OK && i < h.n * h.n_steps; i++) {
+        h.late[i] = (double)NAN;
+    }
+    for (size_t s = cells->first_step; code == INQ_OK && s < h.n_steps; s++) {
+        compare_step(&h, s);
     }
     for (size_t k = 0; code == INQ_OK && k < h.n; k++) {
         describe(&h, k);

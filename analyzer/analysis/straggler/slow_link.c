@@ -49,15 +49,6 @@ struct search {
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-uint32_t inq_link_step(const struct inq_trace *trace, const struct inq_cells *cells,
-                       const struct inq_collective *c)
-{
-    const struct inq_member *member = &trace->members[c->first_member];
-    uint32_t step = cells->one_step ? 0 : trace->ranks[member->rank].events.step[member->event];
-
-    return step != INQ_NONE && step >= cells->first_step && step < cells->n_steps ? step : INQ_NONE;
-}
-
 static bool all_there(const struct search *s, const struct inq_collective *c)
 {
     if (c->n_members < 2 || !c->complete || c->kind == INQ_COLL_UNKNOWN) {

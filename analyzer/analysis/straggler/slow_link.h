@@ -42,10 +42,17 @@ struct inq_links {
 /* Release it also after a failure. */
 int inq_links_find(const struct inq_trace *trace, const struct inq_cells *cells,
                    struct inq_links *links, struct inq_err *err);
+void inq_links_release(struct inq_links *links);
+
 /* Step in which a collective is judged, 0 where the capture is one interval; INQ_NONE: it is not.
  */
-uint32_t inq_link_step(const struct inq_trace *trace, const struct inq_cells *cells,
-                       const struct inq_collective *collective);
-void inq_links_release(struct inq_links *links);
+static inline uint32_t inq_link_step(const struct inq_trace *trace, const struct inq_cells *cells,
+                                     const struct inq_collective *c)
+{
+    const struct inq_member *member = &trace->members[c->first_member];
+    uint32_t step = cells->one_step ? 0 : trace->ranks[member->rank].events.step[member->event];
+
+    return step != INQ_NONE && step >= cells->first_step && step < cells->n_steps ? step : INQ_NONE;
+}
 
 #endif

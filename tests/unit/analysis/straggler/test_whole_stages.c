@@ -91,6 +91,60 @@ static void whole_stages__late_hosts(void **state)
                    "healthy");
 }
 
+static size_t count(const struct inq_report *report, enum inq_finding_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_findings; i++) {
+        n += report->findings[i].kind == kind;
+    }
+    return n;
+}
+
+/* The first stage loads the data of every step, which is its place's work up to a twentieth of it.
+ */
+static void whole_stages__data_of_the_first_stage(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        size_t hosts;
+    } cases[] = {
+        {"dp=3,tp=2,pp=8,micro_batches=2,layers=8,early_recv=2,labels=1,steps=8,gpus_per_host=4,"
+         "clock=20ms,cpu_ops=0,seed=61058,gz=0",
+         0},
+        {"dp=2,pp=4,micro_batches=4,layers=4,steps=8,seed=62001,gz=0,cpu_ops=0,"
+         "fault=late_host:rank=0:last=1:mode=step:delay=800us",
+         0},
+        {"dp=2,pp=4,micro_batches=4,layers=4,steps=8,seed=62001,gz=0,cpu_ops=0,"
+         "fault=late_host:rank=0:last=1:mode=step:delay=1400us",
+         1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct test_synth t = test_synth_open(cases[i].spec, NULL);
+        assert_int_equal(count(t.report, INQ_FINDING_LATE_HOST), cases[i].hosts);
+        test_synth_close(&t);
+    }
+}
+
+/* Many links meet in one rank and are slow beside each other: what they cost, where it cannot be
+ * simulated, is no more than their steps are longer. */
+static void links__cost_no_more_than_their_steps(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=1,tp=4,pp=4,micro_batches=12,layers=4,p2p=args,early_recv=2,steps=4,window=ragged,"
+        "seed=61138,gz=0,fault=slow_link:rank=6:factor=10:links=all:from=2",
+        NULL);
+    const struct inq_finding *finding = &t.report->findings[0];
+
+    assert_int_equal(finding->kind, INQ_FINDING_SLOW_LINK);
+    assert_int_equal(finding->in_order_ns, -1);
+    /* 40 % are lost; 114 % were said */
+    assert_in_range(finding->cost_ns_per_step * 100, t.report->account->t_ns * 35,
+                    t.report->account->t_ns * 45);
+    test_synth_close(&t);
+}
+
 static void links__slow_in_some_steps(void **state)
 {
     (void)state;
@@ -130,6 +184,8 @@ int main(void)
         cmocka_unit_test(whole_stages__slow_gpus_of_a_host),
         cmocka_unit_test(whole_stages__work_is_no_slow_gpu),
         cmocka_unit_test(whole_stages__late_hosts),
+        cmocka_unit_test(whole_stages__data_of_the_first_stage),
+        cmocka_unit_test(links__cost_no_more_than_their_steps),
         cmocka_unit_test(links__slow_in_some_steps),
         cmocka_unit_test(links__limits_in_some_steps),
     };

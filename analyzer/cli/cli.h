@@ -245,7 +245,7 @@ int inq_cli_positive(const struct inq_cli *cli, enum inq_option_id id, double *v
 int inq_cli_execution(const struct inq_cli *cli, struct inq_replay_options *options);
 /* Reads a number, perhaps negative, perhaps with a unit of bytes ("1.5GiB", "-300M") of `len`
  * bytes; false: it is none. */
-bool inq_cli_size(const char *text, size_t len, double *value);
+bool inq_cli_size(const char *text, size_t len, double *value, bool *has_unit);
 /* Reads "0-7,12" or "10..20" into ranges that the caller frees with inq_mem_free. Fails with
  * INQ_USAGE. */
 int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struct inq_err *err);
@@ -301,6 +301,10 @@ int inq_cli_interrupted(void);
 
 /* Ingests the words with a progress line; says what failed and returns an exit status. */
 int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run);
+/* Writes partials of the words into the folder of -o, without names where --redact is given. Fails
+ * as inq_ingest_partials does. */
+int inq_cli_partials(struct inq_cli *cli, struct inq_ingest_options *options,
+                     struct inq_partials *partials, struct inq_err *err);
 /* Nothing in the run can be analyzed: says what the files are instead; returns an exit status. */
 int inq_cli_no_trace(const struct inq_cli *cli, const struct inq_run *run);
 /* The one job that the command is about: that of --job, or the only one there is. Says what is
@@ -349,9 +353,6 @@ int inq_cli_output_open(const struct inq_cli *cli, struct inq_cli_output *output
 /* The same to `path`, whatever -o says; NULL or "-": stdout. */
 int inq_cli_output_open_path(const struct inq_cli *cli, const char *path,
                              struct inq_cli_output *output, struct inq_err *err);
-/* The path for job `number` (from 1) of several that -o names one file for: report.json becomes
- * report.1.json. Freed with inq_mem_free; NULL when memory is out. */
-char *inq_cli_path_of_job(const char *path, size_t number);
 struct inq_sink inq_cli_output_sink(struct inq_cli_output *output);
 /* Delivers (code == 0) or drops what was written; returns `code` or the failure to deliver. */
 int inq_cli_output_close(struct inq_cli_output *output, int code, struct inq_err *err);

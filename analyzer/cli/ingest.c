@@ -12,16 +12,27 @@
 /* choices of --align */
 enum { ALIGN_AUTO, ALIGN_NONE };
 
-/* Whether kernels by operator were asked for: to read every operator takes several times as long.
+/* Whether GPUs are to do what was recorded, for which the sizes of products and of traffic count.
  */
+static bool executes_shapes(const struct inq_cli *cli)
+{
+    const char *engine = strcmp(cli->command->name, "fix") == 0 ? cli->value[INQ_OPT_VALIDATE]
+                                                                : cli->value[INQ_OPT_ENGINE];
+    return engine != NULL && strcmp(engine, "cuda") == 0 &&
+           cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED;
+}
+
+/* Whether kernels by operator were asked for, or are needed: to read every operator takes several
+ * times as long. */
 static bool wants_operators(const struct inq_cli *cli)
 {
     const char *only = cli->value[INQ_OPT_ONLY];
     const char *table = cli->value[INQ_OPT_TABLE];
-    return strcmp(cli->command->name, "analyze") == 0 &&
-           (cli->given[INQ_OPT_VERBOSE] || cli->format == INQ_FORMAT_SQLITE ||
-            (only != NULL && strstr(only, "kernels") != NULL) ||
-            (table != NULL && strcmp(table, "kernels") == 0));
+    bool asked = strcmp(cli->command->name, "analyze") == 0 &&
+                 (cli->given[INQ_OPT_VERBOSE] || cli->format == INQ_FORMAT_SQLITE ||
+                  (only != NULL && strstr(only, "kernels") != NULL) ||
+                  (table != NULL && strcmp(table, "kernels") == 0));
+    return asked || executes_shapes(cli);
 }
 
 /* ---- --redact: names out of a run before anything is said of it ------------------------------ */
@@ -66,36 +77,62 @@ static int write_map(const struct inq_cli *cli, const struct inq_redaction *reda
     return code;
 }
 
-/* Where --redact or an option that goes with it was given: takes the names out of the run, says how
- * many, and writes the map that was asked for. Returns an exit status. */
-static int redact(struct inq_cli *cli, struct inq_run *run)
+/* A redaction where --redact or an option that goes with it was given, else NULL. */
+static int begin_redaction(struct inq_cli *cli, struct inq_redaction **redaction,
+                           struct inq_err *err)
 {
-    struct inq_err err = {0};
-    struct inq_redaction *redaction = NULL;
     char *key = NULL;
     size_t n = 0;
+    *redaction = NULL;
     if (!cli->given[INQ_OPT_REDACT] && !cli->given[INQ_OPT_REDACT_KEY] &&
         !cli->given[INQ_OPT_REDACT_MAP]) {
-        return INQ_EXIT_OK;
+        return INQ_OK;
     }
-    int code = read_key(cli, &key, &n, &err);
-    if (code == INQ_OK) {
-        code = inq_redaction_new(key, n, &redaction, &err);
+    int code = read_key(cli, &key, &n, err);
+    code = code == INQ_OK ? inq_redaction_new(key, n, redaction, err) : code;
+    inq_mem_free(key);
+    return code;
+}
+
+/* Writes the map that was asked for and says how many names were replaced; `code` as the work
+ * ended.
+ */
+static int end_redaction(struct inq_cli *cli, struct inq_redaction *redaction, int code,
+                         struct inq_err *err)
+{
+    if (redaction != NULL && code == INQ_OK) {
+        code = write_map(cli, redaction, err);
     }
-    if (code == INQ_OK) {
-        code = inq_redaction_apply(redaction, run, &err);
-    }
-    if (code == INQ_OK) {
-        code = write_map(cli, redaction, &err);
-    }
-    if (code == INQ_OK) {
+    if (redaction != NULL && code == INQ_OK) {
         count_names(cli, redaction);
         inq_cli_note(cli, "redacted: %s; operators, annotations and process groups are as recorded",
                      cli->redacted);
     }
     inq_redaction_free(redaction);
-    inq_mem_free(key);
+    return code;
+}
+
+/* Takes the names out of the run where that was asked for. Returns an exit status. */
+static int redact(struct inq_cli *cli, struct inq_run *run)
+{
+    struct inq_err err = {0};
+    struct inq_redaction *redaction = NULL;
+    int code = begin_redaction(cli, &redaction, &err);
+    if (redaction != NULL && code == INQ_OK) {
+        code = inq_redaction_apply(redaction, run, &err);
+    }
+    code = end_redaction(cli, redaction, code, &err);
     return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
+}
+
+int inq_cli_partials(struct inq_cli *cli, struct inq_ingest_options *options,
+                     struct inq_partials *partials, struct inq_err *err)
+{
+    int code = begin_redaction(cli, &options->redaction, err);
+    if (code == INQ_OK) {
+        code = cli->reading->partials(cli, cli->value[INQ_OPT_FOLDER], options, partials, err);
+    }
+    return end_redaction(cli, options->redaction, code, err);
 }
 
 int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run)

@@ -6,6 +6,15 @@
 #include "base/hash.h"
 #include "inquest/graph.h"
 
+/* Sums of durations and delays stay below this, so that no sum of starts and durations overflows.
+ */
+#define INQ_GRAPH_MAX_TOTAL_NS ((uint64_t)INT64_MAX / 4)
+
+static inline uint64_t inq_graph_magnitude(int64_t ns)
+{
+    return ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+}
+
 struct inq_edge {
     uint32_t before, after;
 };

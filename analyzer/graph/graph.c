@@ -411,9 +411,6 @@ static int order_find(struct inq_graph_builder *b, struct inq_order *order, size
     return n_cut != NULL && order->n_placed < b->n_ops ? cut_circles(b, order, n_cut, err) : INQ_OK;
 }
 
-/* Sums of durations stay below this, so that no sum of starts and durations overflows. */
-static const uint64_t max_total_ns = (uint64_t)INT64_MAX / 4;
-
 /* ---- builder ------------------------------------------------------------------------------- */
 
 struct inq_graph_builder *inq_graph_builder_new(void)
@@ -447,11 +444,6 @@ void inq_graph_builder_free(struct inq_graph_builder *builder)
 size_t inq_graph_builder_count(const struct inq_graph_builder *builder)
 {
     return builder->n_ops;
-}
-
-static uint64_t magnitude(int64_t x)
-{
-    return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
 }
 
 static int add_edge(struct inq_graph_builder *b, uint32_t before, uint32_t after, bool inferred,
@@ -491,9 +483,10 @@ int inq_graph_add_op(struct inq_graph_builder *builder, const struct inq_graph_o
                      int64_t dur_ns, int64_t delay_ns, uint32_t *id, struct inq_err *err)
 {
     struct inq_graph_builder *b = builder;
-    uint64_t dur = magnitude(dur_ns);
-    uint64_t delay = magnitude(delay_ns);
-    if (dur > max_total_ns || delay > max_total_ns || b->total_ns + dur + delay > max_total_ns) {
+    uint64_t dur = inq_graph_magnitude(dur_ns);
+    uint64_t delay = inq_graph_magnitude(delay_ns);
+    if (dur > INQ_GRAPH_MAX_TOTAL_NS || delay > INQ_GRAPH_MAX_TOTAL_NS ||
+        b->total_ns + dur + delay > INQ_GRAPH_MAX_TOTAL_NS) {
         return inq_err_set(err, INQ_FORMAT, /* to give less of it would not help */
                            "durations add up to more than 73 years: times of the record are not in "
                            "the unit that its format has");

@@ -449,6 +449,9 @@ out:
         release_shards(intake);
     }
     inq_mem_free(intake->shards);
+    inq_strtab_release(&intake->lists.lists);
+    inq_mem_trim(); /* of 16,384 files the names alone are 200 MB */
+    (void)pthread_mutex_destroy(&intake->lists.adding);
     (void)pthread_mutex_destroy(&intake->report);
     return code;
 }
@@ -456,16 +459,21 @@ out:
 static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *options,
                         struct inq_run **run, struct inq_err *err)
 {
-    struct inq_intake intake = {
-        .options = options, .walk = walk, .report = PTHREAD_MUTEX_INITIALIZER};
+    struct inq_intake intake = {.options = options,
+                                .walk = walk,
+                                .report = PTHREAD_MUTEX_INITIALIZER,
+                                .lists.adding = PTHREAD_MUTEX_INITIALIZER};
     return read_files(&intake, run, err);
 }
 
 int inq_intake_each(struct inq_walk *walk, const struct inq_ingest_options *options,
                     const struct inq_intake_each *each, struct inq_err *err)
 {
-    struct inq_intake intake = {
-        .options = options, .walk = walk, .each = each, .report = PTHREAD_MUTEX_INITIALIZER};
+    struct inq_intake intake = {.options = options,
+                                .walk = walk,
+                                .each = each,
+                                .report = PTHREAD_MUTEX_INITIALIZER,
+                                .lists.adding = PTHREAD_MUTEX_INITIALIZER};
     return read_files(&intake, NULL, err);
 }
 

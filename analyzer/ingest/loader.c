@@ -414,6 +414,7 @@ int inq_intake_file(void *ctx, size_t k, struct inq_err *err)
         return code;
     }
     *shard = (struct inq_shard){.file = {.path = file->path, .bytes = file->size, .reason = ""},
+                                .shared = &intake->lists,
                                 .operators = intake->options->operators};
     struct reading reading = {.intake = intake, .shard = shard, .index = index};
     bool done = intake->each != NULL && intake->each->is_done(intake->each->ctx, index);

@@ -24,7 +24,8 @@ struct inq_intake {
     int jobs;
     struct inq_walk *walk;
     struct inq_shard *shards; /* [walk->n], one per file */
-    const uint32_t *order;    /* [n_order]: which file to read as the k-th */
+    struct inq_rank_lists lists;
+    const uint32_t *order; /* [n_order]: which file to read as the k-th */
     size_t n_order;
     uint64_t bytes_total;
 

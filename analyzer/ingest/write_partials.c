@@ -18,8 +18,9 @@
 struct job {
     struct inq_walk walk;
     const char *folder;
-    size_t share, n_shares;   /* at least one */
-    pthread_mutex_t counting; /* and handing over */
+    size_t share, n_shares;          /* at least one */
+    struct inq_redaction *redaction; /* NULL: names stay */
+    pthread_mutex_t counting;        /* and handing over, and redacting */
     struct inq_partials *partials;
     inq_take_partial *take; /* NULL: into the folder */
     void *take_ctx;
@@ -112,6 +113,9 @@ static bool is_done(void *ctx, size_t file)
     if (!is_mine(job, file)) {
         return true;
     }
+    if (job->redaction != NULL) {
+        return false; /* with another key it has other names */
+    }
     struct inq_partial_origin origin = origin_of(of);
     char name[PATH_MAX];
     bool done = origin.bytes > 0 && name_partial(job->folder, of->path, name, NULL) == INQ_OK &&
@@ -122,9 +126,46 @@ static bool is_done(void *ctx, size_t file)
     return done;
 }
 
+/* Names of all files are known before the first is written: a host may be named in another's. */
+static int redact(struct job *job, struct inq_shard *shard, bool learn, struct inq_err *err)
+{
+    (void)pthread_mutex_lock(&job->counting);
+    int code = inq_redact_shard(job->redaction, shard, learn, err);
+    (void)pthread_mutex_unlock(&job->counting);
+    return code;
+}
+
+static int learn_one(void *ctx, size_t file, struct inq_shard *shard, struct inq_err *err)
+{
+    (void)file;
+    return redact(ctx, shard, true, err);
+}
+
+static int write_redacted(struct job *job, size_t file, struct inq_shard *shard,
+                          struct inq_err *err)
+{
+    const struct inq_walk_file *of = &job->walk.files[file];
+    struct content content = {.shard = shard, .origin = origin_of(of)};
+    char name[PATH_MAX];
+    if (!shard->file.read || shard->n_ranks == 0) {
+        count_partial(job, 0, "", &job->partials->withheld);
+        return INQ_OK;
+    }
+    int code = redact(job, shard, false, err);
+    code = code == INQ_OK ? name_partial(job->folder, shard->file.path, name, err) : code;
+    code = code == INQ_OK ? inq_out_file(name, fill, &content, err) : code;
+    if (code == INQ_OK) {
+        count_partial(job, of->size, name, &job->partials->written);
+    }
+    return code;
+}
+
 static int write_one(void *ctx, size_t file, struct inq_shard *shard, struct inq_err *err)
 {
     struct job *job = ctx;
+    if (job->redaction != NULL) {
+        return write_redacted(job, file, shard, err);
+    }
     const struct inq_walk_file *of = &job->walk.files[file];
     struct inq_source_options options = {0};
     struct content content = {.shard = shard, .origin = origin_of(of)};
@@ -178,6 +219,16 @@ static int hand_over(void *ctx, size_t file, struct inq_shard *shard, struct inq
     return code;
 }
 
+static int read_each(struct job *job, const char *const *paths, size_t n_paths,
+                     const struct inq_ingest_options *reading, const struct inq_intake_each *each,
+                     struct inq_err *err)
+{
+    int code = inq_walk_paths(paths, n_paths, &job->walk, err);
+    code = code == INQ_OK ? inq_intake_each(&job->walk, reading, each, err) : code;
+    inq_walk_release(&job->walk);
+    return code;
+}
+
 /* `options` may be NULL. */
 static int make_partials(struct job *job, const char *const *paths, size_t n_paths,
                          const struct inq_ingest_options *options, struct inq_err *err)
@@ -191,6 +242,11 @@ static int make_partials(struct job *job, const char *const *paths, size_t n_pat
         return inq_err_set(err, INQ_USAGE, "there is no share %zu of %zu: they count from 0",
                            job->share, job->n_shares);
     }
+    if (job->redaction != NULL && job->n_shares > 1) {
+        return inq_err_set(err, INQ_USAGE,
+                           "a share does not know the hosts and users of the others: redact all "
+                           "files in one call");
+    }
     if (job->take != NULL) {
         each.is_done = is_left;
         each.take = hand_over;
@@ -198,9 +254,12 @@ static int make_partials(struct job *job, const char *const *paths, size_t n_pat
         reading.operators = true; /* whoever reads the partial may want them */
     }
     (void)pthread_mutex_init(&job->counting, NULL);
-    int code = inq_walk_paths(paths, n_paths, &job->walk, err);
-    code = code == INQ_OK ? inq_intake_each(&job->walk, &reading, &each, err) : code;
-    inq_walk_release(&job->walk);
+    int code = INQ_OK;
+    if (job->redaction != NULL) {
+        const struct inq_intake_each learning = {is_done, learn_one, job};
+        code = read_each(job, paths, n_paths, &reading, &learning, err);
+    }
+    code = code == INQ_OK ? read_each(job, paths, n_paths, &reading, &each, err) : code;
     (void)pthread_mutex_destroy(&job->counting);
     return code;
 }
@@ -209,7 +268,9 @@ int inq_ingest_partials(const char *const *paths, size_t n_paths, const char *fo
                         const struct inq_ingest_options *options, struct inq_partials *partials,
                         struct inq_err *err)
 {
-    struct job job = {.folder = folder, .partials = partials};
+    struct job job = {.folder = folder,
+                      .partials = partials,
+                      .redaction = options != NULL ? options->redaction : NULL};
     *partials = (struct inq_partials){0};
     return make_partials(&job, paths, n_paths, options, err);
 }

@@ -525,6 +525,31 @@ enum inq_note_kind inq_classify_note(const char *name, size_t len, int64_t *numb
     return starts_with(name, len, "Optimizer.") ? INQ_NOTE_OPTIMIZER : INQ_NOTE_OTHER;
 }
 
+enum inq_host_kind inq_host_kind_of(const char *name)
+{
+    static const struct {
+        const char *part;
+        enum inq_host_kind kind;
+    } parts[] = {
+        {"DataLoader", INQ_HOST_DATA},
+        {"dataloader", INQ_HOST_DATA},
+        {"Synchronize", INQ_HOST_SYNCHRONIZE},
+        {"Malloc", INQ_HOST_MEMORY},
+        {"Free", INQ_HOST_MEMORY},
+        {"garbage", INQ_HOST_COLLECTION},
+        {"gc.collect", INQ_HOST_COLLECTION},
+        {"Memcpy", INQ_HOST_COPY},
+        {"Memset", INQ_HOST_COPY},
+        {"Launch", INQ_HOST_LAUNCH},
+    };
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        if (strstr(name, parts[i].part) != NULL) {
+            return parts[i].kind;
+        }
+    }
+    return INQ_HOST_OTHER;
+}
+
 enum inq_op_type inq_op_type_from_name(const char *name, size_t len)
 {
     for (int type = INQ_OP_NONE + 1; type < INQ_OP_TYPE_COUNT; type++) {

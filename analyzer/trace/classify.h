@@ -22,6 +22,17 @@ enum inq_coll_kind inq_coll_from_name(const char *name, size_t len);
 uint32_t inq_dtype_bytes(const char *dtype, size_t len);
 /* Kind and number of an annotation. */
 enum inq_note_kind inq_classify_note(const char *name, size_t len, int64_t *number);
+/* What a call or an annotation of the host is for. */
+enum inq_host_kind {
+    INQ_HOST_OTHER,
+    INQ_HOST_DATA, /* data loading */
+    INQ_HOST_SYNCHRONIZE,
+    INQ_HOST_MEMORY,     /* allocation */
+    INQ_HOST_COLLECTION, /* of garbage */
+    INQ_HOST_COPY,
+    INQ_HOST_LAUNCH
+};
+enum inq_host_kind inq_host_kind_of(const char *name);
 /* Op type by its OSDI'25 name; INQ_OP_NONE when unknown. */
 enum inq_op_type inq_op_type_from_name(const char *name, size_t len);
 /* nccl-tests: bytes S of one op (per-rank elements in and out, size of the group), and the factor

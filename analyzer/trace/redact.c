@@ -12,6 +12,7 @@
 #include "base/words.h"
 #include "inquest/flight.h"
 #include "inquest/log.h"
+#include "trace/build/build.h"
 #include "trace/trace.h"
 
 #include <ctype.h>
@@ -688,6 +689,33 @@ static void redact_trace(struct work *w, struct inq_trace *trace)
     for (size_t i = 0; i < trace->n_logs; i++) {
         redact_log(w, trace->logs[i]);
     }
+}
+
+/* A shard as a trace of one file, for as long as it is worked on. */
+static struct inq_trace trace_of(struct inq_shard *shard)
+{
+    return (struct inq_trace){.name = "",
+                              .names = &shard->names,
+                              .arena = &shard->arena,
+                              .n_ranks = shard->n_ranks,
+                              .ranks = shard->ranks,
+                              .n_launches = shard->launches.n,
+                              .launches = shard->launches.rows,
+                              .n_files = 1,
+                              .files = &shard->file};
+}
+
+int inq_redact_shard(struct inq_redaction *redaction, struct inq_shard *shard, bool learn,
+                     struct inq_err *err)
+{
+    struct work w = {.r = redaction, .arena = &shard->arena, .err = err};
+    struct inq_trace trace = trace_of(shard);
+    if (learn) {
+        find_names(&w, &trace);
+    } else {
+        redact_trace(&w, &trace);
+    }
+    return w.code;
 }
 
 int inq_redaction_apply(struct inq_redaction *redaction, struct inq_run *run, struct inq_err *err)

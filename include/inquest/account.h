@@ -55,6 +55,8 @@ struct inq_account_wait {
     uint32_t collective; /* index into inq_trace.collectives; INQ_NONE: of an op table */
     uint32_t event;      /* index into the waiting rank's events: what waited (WAIT), what could not
                           * start (DEPENDENCY) */
+    uint32_t cause;      /* index into account.causes: its root; INQ_NONE: none names a rank that is
+                          * waited for, directly or through others */
     enum inq_account_class cls;
     int64_t start_ns, end_ns;
 };

@@ -39,7 +39,13 @@ enum inq_check_growth {
     INQ_GROWS_NOT   /* limit = 0 */
 };
 
-enum inq_check_unit { INQ_UNIT_NS, INQ_UNIT_SHARE, INQ_UNIT_FACTOR, INQ_UNIT_COUNT };
+enum inq_check_unit {
+    INQ_UNIT_NS,
+    INQ_UNIT_SHARE,
+    INQ_UNIT_FACTOR,
+    INQ_UNIT_COUNT,
+    INQ_UNIT_BYTES
+};
 
 /* X(NAME, "text", "in a sentence", unit, growth, "what it is"): less is better in all of them.
  * `compute_ns`, `slowest_rank` and `stage_share` are there once for each role of ranks, as
@@ -65,7 +71,9 @@ enum inq_check_unit { INQ_UNIT_NS, INQ_UNIT_SHARE, INQ_UNIT_FACTOR, INQ_UNIT_COU
     X(BUBBLE_RATIO, "bubble_ratio", "bubble ratio", SHARE, ADD, "idle share of the pipeline")      \
     X(SLOWDOWN, "slowdown", "slowdown", FACTOR, OWN, "S = T / T_ideal of the what-if analysis")    \
     X(PEAK_ACTIVATIONS, "peak_activations", "peak activations", COUNT, OWN,                        \
-      "most activations that a rank holds at a time")                                              \
+      "most activations that a rank holds at a time, in the unit of --memory")                     \
+    X(PEAK_MEMORY, "peak_bytes", "peak memory", BYTES, OWN,                                 \
+      "most memory that a rank holds at a time, where --memory tells it in bytes")                 \
     X(DAMAGED_FILES, "damaged_files", "count of damaged files", COUNT, NOT,                        \
       "files that end early or have unreadable parts")                                             \
     X(LINT_PROBLEMS, "lint_problems", "count of lint problems", COUNT, NOT,                        \

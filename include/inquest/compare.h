@@ -133,7 +133,13 @@ struct inq_compared_rank {
 struct inq_compared_cause {
     enum inq_loss loss;
     const char *text; /* one sentence with its figures */
-    int64_t ns;       /* its own change and that of the waiting for it; at most the whole change */
+    int64_t ns;       /* what it changes a step by */
+    /* The run in which it costs (the new one, for a gain the base) was simulated with the other's
+     * part in its place: ns is by how much its steps get shorter, in_order_ns the same where that
+     * was done to the causes before it, too. Else ns is its own change and that of the waiting for
+     * it, at most the whole change, and in_order_ns is 0. */
+    bool simulated;
+    int64_t in_order_ns;
     double part;      /* of a step that its own part changed by on the ranks it is about */
     size_t n_ranks;   /* whom it is about; 0: all alike */
     int32_t *ranks;   /* global numbers, ascending */
@@ -178,10 +184,10 @@ struct inq_compare_options {
     double samples[2]; /* per step, of base and new; 0: not known */
 };
 
-/* Compares two analyzed runs, which must outlive the result. On success *comparison is the
- * caller's (inq_comparison_free). Fails with INQ_UNSUPPORTED when a run has no steps,
- * INQ_NOMEM. */
-INQ_API int inq_compare_runs(const struct inq_report *base, const struct inq_report *now,
+/* Compares two analyzed runs, which must outlive the result; what it needs of them and is not there
+ * is made in them. On success *comparison is the caller's (inq_comparison_free). Fails with
+ * INQ_UNSUPPORTED when a run has no steps, INQ_NOMEM. */
+INQ_API int inq_compare_runs(struct inq_report *base, struct inq_report *now,
                              const struct inq_compare_options *options,
                              struct inq_comparison **comparison, struct inq_err *err);
 INQ_API void inq_comparison_free(struct inq_comparison *comparison);

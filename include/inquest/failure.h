@@ -67,6 +67,17 @@ struct inq_failure_match {
     const char *what; /* one sentence */
 };
 
+/* Ranks that wait in one collective, or transfer, for the same others. */
+struct inq_failure_wait {
+    const char *op;    /* "all_gather (_all_gather_base)" */
+    const char *group; /* description, or name, and ranks */
+    int64_t seq;       /* its number in the group; -1 unknown */
+    size_t n_ranks;
+    int32_t *ranks; /* that wait, ascending */
+    size_t n_others;
+    int32_t *others; /* whom each of them waits for, itself aside */
+};
+
 struct inq_failure_evidence {
     int32_t rank;     /* -1: of no single rank */
     const char *file; /* the dump's or log's path; "" none */
@@ -159,6 +170,8 @@ struct inq_failure {
     const char **set_aside; /* lines of errors that are not the cause, and why */
     size_t n_matches;
     struct inq_failure_match *matches;
+    size_t n_waits; /* in the order of their first ranks */
+    struct inq_failure_wait *waits;
     /* of text logs; absent without any */
     const char *subclass; /* "memory", "bus", ...; NULL none */
     size_t n_places;

@@ -47,7 +47,7 @@ INQ_API void inq_graph_builder_free(struct inq_graph_builder *builder);
 
 /* Appends an op and, unless its lane is INQ_NONE, orders it after the op added before it to the
  * same (rank, lane). *id counts from 0. Durations may be negative only in groups (clock error).
- * Fails with INQ_NOMEM, INQ_LIMIT. */
+ * Fails with INQ_NOMEM, INQ_LIMIT; INQ_FORMAT when durations add up to more than 73 years. */
 INQ_API int inq_graph_add_op(struct inq_graph_builder *builder, const struct inq_graph_op *op,
                              int64_t dur_ns, int64_t delay_ns, uint32_t *id, struct inq_err *err);
 /* `after` does not start before `before` has ended. Either may be added to a lane before or after

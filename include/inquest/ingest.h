@@ -39,6 +39,8 @@ struct inq_ingest_options {
      * inq_ingest_traces. Borrowed; sorted by name as strcmp does. */
     const struct inq_ingest_blob *partials;
     size_t n_partials;
+    /* inq_ingest_partials replaces the names in what it writes; NULL: they stay. */
+    struct inq_redaction *redaction;
     /* Called now and then, from one thread at a time; non-zero return cancels. May be NULL. */
     int (*progress)(void *ctx, const struct inq_progress *progress);
     void *progress_ctx;
@@ -87,6 +89,7 @@ struct inq_partials {
     size_t as_they_are; /* partials of other files, which are read when the partial is */
     size_t kept;        /* found made of a file that has not changed */
     size_t not_read;    /* files that could not be opened: without a partial */
+    size_t withheld;    /* files that are no traces: with a redaction they are not written */
     uint64_t bytes_in, bytes_out;
 };
 
@@ -94,7 +97,8 @@ struct inq_partials {
  * `folder`, under the file's path; every function that takes traces takes them instead. One that is
  * there and was made of the same file is kept. Holds one file a thread in memory. Fails as
  * inq_ingest does, with INQ_IO when a partial cannot be written, and with INQ_USAGE when there is
- * no such share. */
+ * no such share. With a redaction every file is read twice, first for the names in it, all partials
+ * are made anew and under redacted paths, and there are no shares. */
 INQ_API int inq_ingest_partials(const char *const *paths, size_t n_paths, const char *folder,
                                 const struct inq_ingest_options *options,
                                 struct inq_partials *partials, struct inq_err *err);

@@ -89,15 +89,16 @@ extern "C" {
     X(EVICTED_MEMORY, "the container was evicted for memory")                                      \
     X(EVICTED_DISK, "the container was evicted for disk space")                                    \
     X(VERSION_MISMATCH, "the GPU driver and its library have different versions")                  \
-    X(NPU_FAULT, "an NPU reports a fault")                                                         \
+    X(NPU_FAULT, "an accelerator reports a fault")                                                 \
     X(NPU_SETUP, "an accelerator could not be set up")                                             \
     X(NPU_TIMEOUT, "an NPU's collective waited in vain")                                           \
     X(NPU_ERROR, "a call of the NPU's runtime failed")                                             \
     X(AMD_PAGE_FAULT, "an AMD GPU met a page fault")                                               \
-    X(AMD_RESET, "an AMD GPU hung and was reset")                                                  \
+    X(AMD_RESET, "a GPU hung and was reset")                                                       \
     X(AMD_MEMORY, "an AMD GPU reports an uncorrectable error")                                     \
     X(FABRIC_ERROR, "a transfer over the fabric failed")                                           \
     X(FABRIC_SETUP, "the fabric could not be set up")                                              \
+    X(INPUT_STALLED, "hosts whose input pipeline stalls")                                           \
     X(STALLED_RANKS, "tensors that some ranks did not submit")                                     \
     X(BUFFER_MISMATCH, "ranks send and expect different sizes")                                    \
     X(TASK_LOST, "a task stopped sending heartbeats")                                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one way through which the library has all its memory. */
+/* The one way through which the library has all its memory; sizes as people read them. */
 #ifndef INQUEST_MEMORY_H
 #define INQUEST_MEMORY_H
 
@@ -19,6 +19,9 @@ INQ_API void inq_mem_free(void *ptr);
  * Returns 0, INQ_NOMEM or INQ_LIMIT; on failure *ptr and *cap are unchanged. */
 INQ_API int inq_mem_grow(void *ptr_to_ptr, size_t *cap, size_t need, size_t elem, size_t max,
                          struct inq_err *err);
+
+/* "5.50 GiB", "34.0 MiB", "512 B" into buf (at least 32 bytes); returns buf. */
+INQ_API char *inq_size_format(double bytes, char *buf, size_t size);
 
 #ifdef __cplusplus
 }

@@ -106,6 +106,15 @@ enum inq_work {
 
 INQ_API const char *inq_work_text(enum inq_work work);
 
+/* What the factors of a matrix product are made of. */
+enum inq_product_type { INQ_PRODUCT_F32, INQ_PRODUCT_F16, INQ_PRODUCT_BF16 };
+
+/* `batch` products of m x k by k x n matrices. m 0: none. */
+struct inq_product {
+    int32_t m, n, k, batch;
+    uint8_t type; /* enum inq_product_type */
+};
+
 /* A FIFO queue of ops that one thread or stream executes. */
 struct inq_plan_lane {
     int32_t rank;
@@ -122,7 +131,9 @@ struct inq_plan {
     /* [n_ops] scaled, never negative (clock error counts as 0); delay_ns NULL: none */
     int64_t *dur_ns, *delay_ns;
     uint8_t *work;  /* [n_ops] enum inq_work */
-    int64_t *bytes; /* [n_ops] payload; -1 not known */
+    int64_t *bytes; /* [n_ops] payload; of compute that is bound by memory: read and written; -1 not
+                       known */
+    struct inq_product *product; /* [n_ops] of compute, as recorded; NULL: none is known */
     size_t n_lanes;
     struct inq_plan_lane *lanes;
     uint32_t *lane_of, *place_of; /* [n_ops] lane, and index in it */
@@ -137,6 +148,7 @@ struct inq_plan_options {
     const int64_t *dur_ns;   /* [n_ops] instead of the graph's */
     const int64_t *delay_ns; /* [n_ops] instead of the graph's */
     const int64_t *bytes;    /* [n_ops] NULL: not known */
+    const struct inq_product *product; /* [n_ops] NULL: not known */
     const uint8_t
         *work; /* [n_ops] enum inq_work; INQ_WORK_COUNT (or NULL): by its type and class */
 };
@@ -159,6 +171,8 @@ struct inq_replay_options {
     int64_t timeout_ns;      /* of one execution; 0: ten times the simulated time, at least 10 s */
     enum inq_work_mode work; /* host, cuda */
     bool no_graph;           /* cuda: streams and events instead of a CUDA graph */
+    bool free_transfers;     /* cuda, recorded work: transfers take what they take here; else not
+                                less than was recorded, where ranks share a GPU */
     int device;              /* cuda: first device */
     uint64_t seed;           /* order of alternation in validation */
     int64_t latency_ns; /* host, recorded work: each transfer takes so much longer, as over a slower
@@ -172,18 +186,30 @@ struct inq_replay_options {
  * What was executed on it kept its order; its times say nothing, and no gain is confirmed by it. */
 #define INQ_STANDIN_DEVICE "CPU stand-in"
 
+/* Where the time of an op came from. */
+enum inq_op_timing {
+    INQ_TIMING_GIVEN,      /* it took the planned (recorded) time, whatever its work took */
+    INQ_TIMING_CALIBRATED, /* so much work of another kind as takes the planned time here */
+    INQ_TIMING_MEASURED,   /* it did what was recorded, and took what that takes here */
+    INQ_TIMING_COUNT
+};
+
+INQ_API const char *inq_op_timing_text(enum inq_op_timing timing);
+
 /* What happened. All-zero is releasable. */
 struct inq_execution {
     size_t n_ops, n_repeats;
     int64_t *start_ns,
         *end_ns;          /* [n_ops] of the repeat with the median makespan; earliest start 0 */
     int64_t *makespan_ns; /* [n_repeats] in order of execution */
+    uint8_t *timing;      /* [n_ops] enum inq_op_timing; NULL: all were given */
     int64_t median_ns;
     int64_t resolution_ns; /* smallest step of the engine's clock; 0: exact */
     char device[128];      /* what executed it: "simulator", "host, 2 CPUs", "NVIDIA H100 ..." */
     char note[512];        /* what a reader must know: partitions, fallbacks; "" nothing */
     bool verified;         /* real reductions: every reduced value was right */
     size_t n_virtual;      /* virtual devices per real one; 0: not applicable */
+    int64_t peak_bytes;    /* memory that the work took on the GPU that had most of it; 0: none */
 };
 
 INQ_API void inq_execution_release(struct inq_execution *execution);
@@ -364,6 +390,7 @@ struct inq_validation {
  *   order  confirmed when every execution kept its plan (inq_execution_check), else refuted.
  *   cost   by the 95 % interval of the speed-up and the predicted gain g (speed-up - 1; below 0 a
  *          loss), in this order:
+ *          refuted       the fixed plan does not fit the device's memory
  *          inconclusive  the order is refuted; fewer than 6 pairs; the original is more than 3 %
  * off what is expected of it (why: which ops); something that the fix changes was not measured; |g|
  * < 0.1 % refuted       the interval misses the gain to within a fifth of it inconclusive  the

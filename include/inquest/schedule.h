@@ -97,6 +97,16 @@ struct inq_stage_cost {
     int64_t f_ns, b_ns, w_ns; /* b: input gradient; full backward = b + w */
 };
 
+/* In what the memory held is told. */
+enum inq_memory_unit {
+    INQ_MEMORY_ACTIVATIONS, /* of one micro-batch on one rank */
+    INQ_MEMORY_TOLD,        /* numbers that the user knows */
+    INQ_MEMORY_BYTES
+};
+
+/* "5 activations", "34 units", "5.50 GiB" into buf (at least 48 bytes); returns buf. */
+INQ_API char *inq_memory_format(enum inq_memory_unit unit, double value, char *buf, size_t size);
+
 /* How the memory held changes after an op of a stage. */
 struct inq_stage_memory {
     double f, b, w;
@@ -111,6 +121,7 @@ struct inq_costs {
     /* held memory after the op: F adds f, I or B adds b, W adds w (b, w usually negative); in units
      * of the caller. All zero: F 1, B -1, W 0 and I 0, W -1 where backward is split. */
     double memory_f, memory_b, memory_w;
+    enum inq_memory_unit memory_unit;
     /* Where stages differ [as per_stage]; NULL: all as above. */
     const struct inq_stage_memory *memory_per_stage;
     /* Added instead of p2p_ns between a stage and the next [as per_stage]; NULL: all alike. */
@@ -201,6 +212,7 @@ struct inq_schedule_timing {
     double bubble_ratio;                  /* idle share: sum of idle / (ranks * makespan) */
     double bubble_rate_zb;                /* (span - busiest rank's busy) / span */
     double peak_memory;                   /* of the worst rank */
+    enum inq_memory_unit memory_unit;     /* of all of them */
     struct inq_schedule_rank_time *ranks; /* [n_ranks] */
     int64_t **start_ns, **end_ns;         /* [n_ranks][n actions of the rank] */
 };
@@ -248,6 +260,7 @@ struct inq_schedule_row {
     char problem[240]; /* why there are no figures; "" there are */
     int64_t makespan_ns, worst_idle_ns;
     double bubble_ratio, bubble_rate_zb, peak_memory;
+    enum inq_memory_unit memory_unit;
     int32_t n_ranks, n_stages, n_microbatches;
     int32_t microbatch_size; /* 1 unless sizes are compared */
     int32_t weights;         /* replicas of the model whose weights a rank keeps */

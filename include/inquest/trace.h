@@ -202,10 +202,10 @@ struct inq_label {
 /* A process group. Two groups are the same when name and ranks agree. */
 struct inq_group {
     inq_str name, desc;
-    int32_t size;     /* -1 unknown */
-    uint32_t n_ranks; /* global ranks known; 0 unknown */
-    int32_t *ranks;   /* ascending */
-    bool inferred;    /* not recorded: deduced from stream and order */
+    int32_t size;         /* -1 unknown */
+    uint32_t n_ranks;     /* global ranks known; 0 unknown */
+    const int32_t *ranks; /* ascending */
+    bool inferred;        /* not recorded: deduced from stream and order */
 };
 
 /* ---- damage -------------------------------------------------------------------------------- */

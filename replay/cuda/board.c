@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The board on which ops find their times and note when they ran. */
+/* The board on which ops find their times and note when they ran, and what launching cost. */
 #include "cuda/session.h"
 
-#define OP_THREADS 32
+#include "base/mem.h"
+#include "base/sort.h"
 
-struct inq_gpu_board inq_gpu_board_of(const struct inq_gpu_program *program, uint32_t gpu)
-{
-    return (struct inq_gpu_board){.start_at = program->start,
-                                  .end_at = program->end,
-                                  .delay_at = program->delay,
-                                  .dur_at = program->dur,
-                                  .abort_at = inq_gpu_flag_at(program->session, INQ_GPU_FLAG_ABORT),
-                                  .shift_at = gpu > 0 ? program->shift + gpu * sizeof(int64_t) : 0,
-                                  .limit_ns = program->session->limit_ns};
-}
+#define OP_THREADS 32
 
 /* Ops that take SMs occupy all of their partition, one block each; others one block. */
 int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint32_t op,
@@ -34,4 +26,100 @@ int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint3
                                           wide ? inq_gpu_part_sms(program->session, gpu) : 1,
                                           OP_THREADS, &args, sizeof args};
     return calls->launch(calls->self, program->stream[lane], &launch, err);
+}
+
+/* ---- launching ------------------------------------------------------------------------------- */
+
+static int64_t delay_of(const struct inq_plan *plan, uint32_t op)
+{
+    return plan->delay_ns != NULL ? plan->delay_ns[op] : 0;
+}
+
+/* When all that `op` waits for has ended; 0: it waits for nothing. */
+static uint64_t ready_at(const struct inq_plan *plan, uint32_t op, const uint64_t *end)
+{
+    const struct inq_graph *g = plan->graph;
+    uint64_t ready = 0;
+    for (uint32_t d = g->dep_start[op]; d < g->dep_start[op + 1]; d++) {
+        ready = end[g->deps[d]] > ready ? end[g->deps[d]] : ready;
+    }
+    uint32_t place = plan->place_of[op];
+    if (place > 0) {
+        uint64_t before = end[plan->lanes[plan->lane_of[op]].ops[place - 1]];
+        ready = before > ready ? before : ready;
+    }
+    return ready;
+}
+
+static uint64_t last_start(const struct inq_plan *plan, uint32_t op, const uint64_t *start)
+{
+    uint32_t n = 1;
+    uint32_t first = inq_graph_group_of(plan->graph, op, &n);
+    uint64_t last = 0;
+    for (uint32_t k = first; k < first + n; k++) {
+        last = start[k] > last ? start[k] : last;
+    }
+    return last;
+}
+
+/* Mean of the middle half: not moved by ops that were held up, and finer than the timer's step,
+ * which a median is not. */
+static int64_t middle_mean(int64_t *values, size_t n)
+{
+    int64_t sum = 0;
+    size_t from = n / 4;
+    size_t to = n - n / 4;
+    inq_sort_i64(values, n);
+    for (size_t i = from; i < to; i++) {
+        sum += values[i];
+    }
+    int64_t mean = to > from ? sum / (int64_t)(to - from) : 0;
+    return mean > 0 ? mean : 0;
+}
+
+int inq_gpu_gaps_find(const struct inq_plan *plan, const uint64_t *start, const uint64_t *end,
+                      struct inq_gpu_gaps *gaps, struct inq_err *err)
+{
+    size_t n_ops = plan->graph->n_ops;
+    *gaps = (struct inq_gpu_gaps){0};
+    int64_t *late = inq_mem_alloc((n_ops + 1) * sizeof *late);
+    int64_t *over = inq_mem_alloc((n_ops + 1) * sizeof *over);
+    int code = INQ_OK;
+    if (late == NULL || over == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for the gaps of %zu ops", n_ops);
+    }
+    size_t n_late = 0;
+    size_t n_over = 0;
+    for (uint32_t i = 0; code == INQ_OK && i < n_ops; i++) {
+        uint64_t ready = ready_at(plan, i, end);
+        if (ready > 0) {
+            late[n_late++] = (int64_t)(start[i] - ready) - delay_of(plan, i);
+        }
+        if (plan->dur_ns[i] > 0) {
+            over[n_over++] = (int64_t)(end[i] - last_start(plan, i, start)) - plan->dur_ns[i];
+        }
+    }
+    if (code == INQ_OK) {
+        gaps->n = n_late;
+        gaps->launch_ns = middle_mean(late, n_late);
+        gaps->hold_ns = middle_mean(over, n_over);
+    }
+    inq_mem_free(late);
+    inq_mem_free(over);
+    return code;
+}
+
+void inq_gpu_gaps_take(const struct inq_plan *plan, const struct inq_gpu_gaps *gaps,
+                       int64_t *delay_ns, int64_t *dur_ns)
+{
+    for (uint32_t i = 0; i < plan->graph->n_ops; i++) {
+        bool waits =
+            plan->graph->dep_start[i + 1] > plan->graph->dep_start[i] || plan->place_of[i] > 0;
+        int64_t gap = gaps->hold_ns + (waits ? gaps->launch_ns : 0);
+        int64_t delay = delay_of(plan, i);
+        int64_t of_delay = gap < delay ? gap : delay;
+        delay_ns[i] = delay - of_delay;
+        int64_t dur = plan->dur_ns[i] - (gap - of_delay);
+        dur_ns[i] = dur > 0 ? dur : 0;
+    }
 }

@@ -7,6 +7,7 @@
 
 #include "cuda/kernel.h"
 #include "inquest/error.h"
+#include "inquest/replay.h"
 
 #include <stdbool.h>
 
@@ -78,11 +79,12 @@ struct inq_gpu_calls {
     int (*graph_launch)(void *self, void *graph, void *stream, struct inq_err *err);
     void (*graph_free)(void *self, void *graph);
 
-    /* Matrix products of n x n halves by a library; NULL, or INQ_UNSUPPORTED from gemm_open: none.
-     * `gemm_open` makes what products up to `max_n` on that spot need; `close` ends it. */
-    int (*gemm_open)(void *self, struct inq_gpu_spot spot, unsigned max_n, struct inq_err *err);
-    int (*gemm)(void *self, struct inq_gpu_spot spot, void *stream, unsigned n,
-                struct inq_err *err);
+    /* Matrix products by a library; NULL, or INQ_UNSUPPORTED from gemm_open: none. `gemm_open` makes
+     * room on that spot for factors and results of so many bytes; `close` ends it. */
+    int (*gemm_open)(void *self, struct inq_gpu_spot spot, size_t factor_bytes, size_t result_bytes,
+                     struct inq_err *err);
+    int (*gemm)(void *self, struct inq_gpu_spot spot, void *stream,
+                const struct inq_product *product, struct inq_err *err);
 };
 
 #endif

@@ -159,6 +159,51 @@ static int make_parts(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, size_t pa
     return INQ_OK;
 }
 
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static int get_kernels(struct inq_cu_driver *d, const unsigned char *code, struct inq_err *err)
+{
+    static const char *const names[] = {
+#define KERNEL_NAME(name, symbol) #symbol,
+        INQ_GPU_KERNELS(KERNEL_NAME)
+#undef KERNEL_NAME
+    };
+    CUresult result = d->cu.cuLibraryLoadData(&d->library, code, NULL, NULL, 0, NULL, NULL, 0);
+    for (size_t i = 0; result == CUDA_SUCCESS && i < INQ_KERNEL_COUNT; i++) {
+        result = d->cu.cuLibraryGetKernel(&d->kernels[i], d->library, names[i]);
+    }
+    /* Drivers load a kernel when it is first needed (CUDA_MODULE_LOADING), and say only then that
+     * they cannot: its function in the current context is needed now. */
+    for (size_t i = 0; result == CUDA_SUCCESS && i < INQ_KERNEL_COUNT; i++) {
+        CUfunction function = NULL;
+        result = d->cu.cuKernelGetFunction(&function, d->kernels[i]);
+    }
+    if (result != CUDA_SUCCESS && d->library != NULL) {
+        (void)d->cu.cuLibraryUnload(d->library);
+        d->library = NULL;
+    }
+    return inq_cu_check(d, result, "loading the kernels", err);
+}
+
+/* A driver older than nvcc refuses what that made; it compiles the kernels itself. Of the current
+ * context's GPU. */
+static int load_kernels(struct inq_cu_driver *d, struct inq_err *err)
+{
+    struct inq_err newer = {0};
+    if (d->library != NULL) {
+        return INQ_OK; /* for all GPUs */
+    }
+    if (get_kernels(d, inq_cuda_kernels, &newer) == INQ_OK) {
+        return INQ_OK;
+    }
+    int code = get_kernels(d, inq_cuda_ptx, err);
+    if (code != INQ_OK) {
+        inq_err_prefix(err, "neither the kernels of CUDA %d.%d (%s) nor those of 12.0",
+                       CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10, newer.message);
+    }
+    return code;
+}
+
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
 static int read_info(const struct inq_cu_driver *d, struct inq_cu_gpu *gpu, int number,
@@ -237,6 +282,9 @@ static int cu_open(void *self, uint32_t gpu, size_t parts, struct inq_gpu_info *
     }
     if (code == INQ_OK) {
         code = inq_cu_check(d, d->cu.cuCtxSetCurrent(g->ctx), "choosing a GPU", err);
+    }
+    if (code == INQ_OK) {
+        code = load_kernels(d, err);
     }
     return code == INQ_OK ? make_parts(d, g, parts, info, err) : code;
 }
@@ -370,39 +418,6 @@ static int start_driver(struct inq_cu_driver *d, struct inq_err *err)
     return inq_cu_check(d, d->cu.cuCtxGetCurrent(&d->before), "asking for the context", err);
 }
 
-static int get_kernels(struct inq_cu_driver *d, const unsigned char *code, struct inq_err *err)
-{
-    static const char *const names[] = {
-#define KERNEL_NAME(name, symbol) #symbol,
-        INQ_GPU_KERNELS(KERNEL_NAME)
-#undef KERNEL_NAME
-    };
-    CUresult result = d->cu.cuLibraryLoadData(&d->library, code, NULL, NULL, 0, NULL, NULL, 0);
-    for (size_t i = 0; result == CUDA_SUCCESS && i < INQ_KERNEL_COUNT; i++) {
-        result = d->cu.cuLibraryGetKernel(&d->kernels[i], d->library, names[i]);
-    }
-    if (result != CUDA_SUCCESS && d->library != NULL) {
-        (void)d->cu.cuLibraryUnload(d->library);
-        d->library = NULL;
-    }
-    return inq_cu_check(d, result, "loading the kernels", err);
-}
-
-/* A driver older than nvcc refuses what that made; it compiles the kernels itself. */
-static int load_kernels(struct inq_cu_driver *d, struct inq_err *err)
-{
-    struct inq_err newer = {0};
-    if (get_kernels(d, inq_cuda_kernels, &newer) == INQ_OK) {
-        return INQ_OK;
-    }
-    int code = get_kernels(d, inq_cuda_ptx, err);
-    if (code != INQ_OK) {
-        inq_err_prefix(err, "neither the kernels of CUDA %d.%d (%s) nor those of 12.0",
-                       CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10, newer.message);
-    }
-    return code;
-}
-
 static int count_gpus(void *self, size_t *n, struct inq_err *err)
 {
     const struct inq_cu_driver *d = self;
@@ -436,9 +451,6 @@ static int driver_new(int first, struct inq_cu_driver **driver, struct inq_err *
     int code = load(d, err);
     if (code == INQ_OK) {
         code = start_driver(d, err);
-    }
-    if (code == INQ_OK) {
-        code = load_kernels(d, err);
     }
     if (code != INQ_OK) {
         driver_free(d);

@@ -50,6 +50,7 @@
     X(cuLibraryLoadData)                                                                           \
     X(cuLibraryUnload)                                                                             \
     X(cuLibraryGetKernel)                                                                          \
+    X(cuKernelGetFunction)                                                                         \
     X(cuLaunchKernel)
 
 /* Only needed for partitions; in drivers of CUDA 12.5 and later. */
@@ -71,11 +72,18 @@ struct inq_cu {
 
 struct inq_cu_blas;
 
+/* Memory that grows when the second of two plans needs more; what the first has captured stays. */
+struct inq_cu_room {
+    CUdeviceptr at, before;
+    size_t bytes;
+};
+
 struct inq_cu_part {
     CUgreenCtx green; /* NULL: the whole GPU's context */
     CUcontext ctx;
     void *blas; /* handle; NULL: none yet */
-    CUdeviceptr result, workspace;
+    struct inq_cu_room result;
+    CUdeviceptr workspace;
 };
 
 struct inq_cu_gpu {
@@ -84,7 +92,7 @@ struct inq_cu_gpu {
     CUcontext ctx; /* the GPU's primary context; NULL: not open */
     size_t n_parts;
     struct inq_cu_part *parts;
-    CUdeviceptr factors;
+    struct inq_cu_room factors;
 };
 
 struct inq_cu_driver {
@@ -103,8 +111,24 @@ struct inq_cu_driver {
 };
 
 /* INQ_OK, or what a failed call means, as "doing: text". */
-int inq_cu_check(const struct inq_cu_driver *driver, CUresult result, const char *doing,
-                 struct inq_err *err);
+static inline int inq_cu_check(const struct inq_cu_driver *driver, CUresult result,
+                               const char *doing, struct inq_err *err)
+{
+    if (result == CUDA_SUCCESS) {
+        return INQ_OK;
+    }
+    const char *text = NULL;
+    if (driver->cu.cuGetErrorString(result, &text) != CUDA_SUCCESS || text == NULL) {
+        text = "unknown error";
+    }
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        return inq_err_set(err, INQ_NOMEM,
+                           "%s: the GPU is out of memory: execute fewer ranks or steps, or free "
+                           "the GPU of other programs",
+                           doing);
+    }
+    return inq_err_set(err, INQ_DEVICE, "%s: %s (CUDA error %d)", doing, text, (int)result);
+}
 
 /* Fills in the calls on what is open. */
 void inq_cu_set_calls(struct inq_cu_driver *driver);

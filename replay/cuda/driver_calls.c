@@ -12,27 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- What a driver call's result means, and the context of a spot ---------------------------- */
-
-int inq_cu_check(const struct inq_cu_driver *driver, CUresult result, const char *doing,
-                 struct inq_err *err)
-{
-    if (result == CUDA_SUCCESS) {
-        return INQ_OK;
-    }
-    const char *text = NULL;
-    if (driver->cu.cuGetErrorString(result, &text) != CUDA_SUCCESS || text == NULL) {
-        text = "unknown error";
-    }
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        return inq_err_set(err, INQ_NOMEM,
-                           "%s: the GPU is out of memory: execute fewer ranks or steps, or free "
-                           "the GPU of other programs",
-                           doing);
-    }
-    return inq_err_set(err, INQ_DEVICE, "%s: %s (CUDA error %d)", doing, text, (int)result);
-}
-
 /* The context of a spot. */
 static CUcontext cu_ctx(const struct inq_cu_driver *driver, struct inq_gpu_spot spot)
 {
@@ -44,7 +23,7 @@ static CUcontext cu_ctx(const struct inq_cu_driver *driver, struct inq_gpu_spot 
  * needs no cuBLAS. */
 
 /* values of cuBLAS 11 to 13 */
-enum { OP_N = 0, TYPE_BF16 = 14, COMPUTE_F32 = 68, ALGO_DEFAULT = -1 };
+enum { OP_N = 0, TYPE_F32 = 0, TYPE_F16 = 2, TYPE_BF16 = 14, COMPUTE_F32 = 68, ALGO_DEFAULT = -1 };
 
 #define WORKSPACE_BYTES ((size_t)32 << 20)
 
@@ -56,12 +35,19 @@ typedef int blas_gemm_ex(void *handle, int op_a, int op_b, int m, int n, int k, 
                          const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
                          const void *beta, void *c, int type_c, int ldc, int compute, int algo);
 
+typedef int blas_gemm_batched(void *handle, int op_a, int op_b, int m, int n, int k,
+                              const void *alpha, const void *a, int type_a, int lda,
+                              long long stride_a, const void *b, int type_b, int ldb,
+                              long long stride_b, const void *beta, void *c, int type_c, int ldc,
+                              long long stride_c, int batch, int compute, int algo);
+
 struct inq_cu_blas {
     blas_create *create;
     blas_destroy *destroy;
     blas_set_stream *set_stream;
     blas_set_workspace *set_workspace;
     blas_gemm_ex *gemm_ex;
+    blas_gemm_batched *gemm_batched;
 };
 
 static bool find(void *library, const char *symbol, void *call, size_t size)
@@ -84,6 +70,8 @@ static struct inq_cu_blas *load(const char *name)
     all = find(library, "cublasSetStream_v2", &b->set_stream, sizeof b->set_stream) && all;
     all = find(library, "cublasSetWorkspace_v2", &b->set_workspace, sizeof b->set_workspace) && all;
     all = find(library, "cublasGemmEx", &b->gemm_ex, sizeof b->gemm_ex) && all;
+    all = find(library, "cublasGemmStridedBatchedEx", &b->gemm_batched, sizeof b->gemm_batched) &&
+          all;
     if (!all) {
         inq_mem_free(b);
         return NULL;
@@ -116,24 +104,52 @@ static int start(struct inq_cu_driver *d, struct inq_cu_part *part, struct inq_e
     return INQ_OK;
 }
 
-/* Halves (bf16) between -2 and 2 with every bit in use: products of zeros would draw less power. */
-static int make_factors(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, size_t n,
+static int grow_room(const struct inq_cu_driver *d, struct inq_cu_room *room, size_t bytes,
+                     const char *what, struct inq_err *err)
+{
+    CUdeviceptr at = 0;
+    if (room->before != 0) { /* not by two plans in one session */
+        return inq_err_set(err, INQ_LIMIT, "%s: more than two plans at once", what);
+    }
+    int code = inq_cu_check(d, d->cu.cuMemAlloc(&at, bytes), what, err);
+    if (code == INQ_OK) {
+        *room = (struct inq_cu_room){at, room->at, bytes};
+    }
+    return code;
+}
+
+static void drop_room(const struct inq_cu_driver *d, struct inq_cu_room *room)
+{
+    const CUdeviceptr both[] = {room->at, room->before};
+    for (int i = 0; i < 2; i++) {
+        if (both[i] != 0) {
+            (void)d->cu.cuMemFree(both[i]);
+        }
+    }
+    *room = (struct inq_cu_room){0};
+}
+
+/* Halves (bf16) between -2 and 2 with every bit in use: products of zeros would draw less power.
+ * Their bits are as good as f16, and two of them as f32. */
+static int make_factors(struct inq_cu_driver *d, struct inq_cu_gpu *gpu, size_t bytes,
                         struct inq_err *err)
 {
-    uint16_t *values = inq_mem_alloc(n * n * sizeof *values);
+    const size_t most = (size_t)1 << 24;
+    const size_t part = bytes < most ? bytes : most;
+    uint16_t *values = inq_mem_alloc(part);
     if (values == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for factors of %zu x %zu", n, n);
+        return inq_err_set(err, INQ_NOMEM, "out of memory for factors of %zu bytes", bytes);
     }
     uint32_t state = 1;
-    for (size_t i = 0; i < n * n; i++) {
+    for (size_t i = 0; i < part / sizeof *values; i++) {
         state = state * 1664525U + 1013904223U;
         uint32_t bits = state >> 16;
         values[i] = (uint16_t)((bits & 0x80ffU) | 0x3f00U); /* sign and fraction vary */
     }
-    int code = inq_cu_check(d, d->cu.cuMemAlloc(&gpu->factors, n * n * sizeof *values),
-                            "allocating factors", err);
-    if (code == INQ_OK) {
-        code = inq_cu_check(d, d->cu.cuMemcpyHtoD(gpu->factors, values, n * n * sizeof *values),
+    int code = grow_room(d, &gpu->factors, bytes, "allocating factors", err);
+    for (size_t at = 0; code == INQ_OK && at < bytes; at += part) {
+        size_t n = bytes - at < part ? bytes - at : part;
+        code = inq_cu_check(d, d->cu.cuMemcpyHtoD(gpu->factors.at + at, values, n),
                             "copying factors", err);
     }
     if (code == INQ_OK) {
@@ -149,40 +165,33 @@ static void close_part(struct inq_cu_driver *d, struct inq_cu_part *part)
     if (part->blas != NULL) {
         (void)d->blas->destroy(part->blas);
     }
-    if (part->result != 0) {
-        (void)d->cu.cuMemFree(part->result);
-    }
     if (part->workspace != 0) {
         (void)d->cu.cuMemFree(part->workspace);
     }
+    drop_room(d, &part->result);
     part->blas = NULL;
-    part->result = 0;
     part->workspace = 0;
 }
 
 /* ---- matrix products by cuBLAS, which is loaded if it is there: the build needs none ---- */
 
-static int cu_gemm_open(void *self, struct inq_gpu_spot spot, unsigned max_n, struct inq_err *err)
+static int cu_gemm_open(void *self, struct inq_gpu_spot spot, size_t factor_bytes,
+                        size_t result_bytes, struct inq_err *err)
 {
     struct inq_cu_driver *d = self;
     struct inq_cu_gpu *gpu = &d->gpus[spot.gpu];
     struct inq_cu_part *part = &gpu->parts[spot.part];
-    size_t n = max_n;
-    if (part->blas != NULL) {
-        return INQ_OK;
-    }
     int code = inq_cu_check(d, d->cu.cuCtxSetCurrent(part->ctx), "choosing a partition", err);
-    if (code == INQ_OK) {
+    if (code == INQ_OK && part->blas == NULL) {
         code = start(d, part, err);
     }
-    if (code == INQ_OK && gpu->factors == 0) {
-        code = make_factors(d, gpu, n, err);
+    if (code == INQ_OK && gpu->factors.bytes < factor_bytes) {
+        code = make_factors(d, gpu, factor_bytes, err);
     }
-    if (code == INQ_OK) {
-        code = inq_cu_check(d, d->cu.cuMemAlloc(&part->result, n * n * sizeof(uint16_t)),
-                            "allocating products", err);
+    if (code == INQ_OK && part->result.bytes < result_bytes) {
+        code = grow_room(d, &part->result, result_bytes, "allocating products", err);
     }
-    if (code == INQ_OK) {
+    if (code == INQ_OK && part->workspace == 0) {
         code = inq_cu_check(d, d->cu.cuMemAlloc(&part->workspace, WORKSPACE_BYTES),
                             "allocating a workspace", err);
     }
@@ -192,18 +201,36 @@ static int cu_gemm_open(void *self, struct inq_gpu_spot spot, unsigned max_n, st
     return code;
 }
 
-static int cu_gemm(void *self, struct inq_gpu_spot spot, void *stream, unsigned n,
-                   struct inq_err *err)
+/* Rows are contiguous, as PyTorch has them: to the library, whose columns are, the product of the
+ * factors the other way round. */
+static int multiply(const struct inq_cu_driver *d, const struct inq_cu_gpu *gpu,
+                    const struct inq_cu_part *part, const struct inq_product *q)
+{
+    static const int types[] = {
+        [INQ_PRODUCT_F32] = TYPE_F32, [INQ_PRODUCT_F16] = TYPE_F16, [INQ_PRODUCT_BF16] = TYPE_BF16};
+    const float one = 1.0F;
+    const float zero = 0.0F;
+    const int type = types[q->type];
+    const void *factors = (const void *)(uintptr_t)gpu->factors.at;
+    void *result = (void *)(uintptr_t)part->result.at;
+    if (q->batch == 1) {
+        return d->blas->gemm_ex(part->blas, OP_N, OP_N, q->n, q->m, q->k, &one, factors, type, q->n,
+                                factors, type, q->k, &zero, result, type, q->n, COMPUTE_F32,
+                                ALGO_DEFAULT);
+    }
+    return d->blas->gemm_batched(part->blas, OP_N, OP_N, q->n, q->m, q->k, &one, factors, type,
+                                 q->n, (long long)q->k * q->n, factors, type, q->k,
+                                 (long long)q->m * q->k, &zero, result, type, q->n,
+                                 (long long)q->m * q->n, q->batch, COMPUTE_F32, ALGO_DEFAULT);
+}
+
+static int cu_gemm(void *self, struct inq_gpu_spot spot, void *stream,
+                   const struct inq_product *product, struct inq_err *err)
 {
     struct inq_cu_driver *d = self;
     const struct inq_cu_gpu *gpu = &d->gpus[spot.gpu];
     const struct inq_cu_part *part = &gpu->parts[spot.part];
-    const float one = 1.0F;
-    const float zero = 0.0F;
-    const int size = (int)n;
     void *workspace = (void *)(uintptr_t)part->workspace;
-    const void *factors = (const void *)(uintptr_t)gpu->factors;
-    void *result = (void *)(uintptr_t)part->result;
     int code = inq_cu_check(d, d->cu.cuCtxSetCurrent(part->ctx), "choosing a partition", err);
     if (code != INQ_OK) {
         return code;
@@ -212,10 +239,7 @@ static int cu_gemm(void *self, struct inq_gpu_spot spot, void *stream, unsigned 
      * Lanes of a rank share it and the result: nobody reads what the products are. */
     int status = d->blas->set_stream(part->blas, stream);
     status = status == 0 ? d->blas->set_workspace(part->blas, workspace, WORKSPACE_BYTES) : status;
-    status = status == 0 ? d->blas->gemm_ex(part->blas, OP_N, OP_N, size, size, size, &one, factors,
-                                            TYPE_BF16, size, factors, TYPE_BF16, size, &zero,
-                                            result, TYPE_BF16, size, COMPUTE_F32, ALGO_DEFAULT)
-                         : status;
+    status = status == 0 ? multiply(d, gpu, part, product) : status;
     return status == 0 ? INQ_OK
                        : inq_err_set(err, INQ_DEVICE, "cuBLAS failed with status %d", status);
 }
@@ -227,10 +251,9 @@ void inq_cu_gemm_close(struct inq_cu_driver *driver)
         for (size_t p = 0; p < gpu->n_parts; p++) {
             close_part(driver, &gpu->parts[p]);
         }
-        if (gpu->factors != 0) {
+        if (gpu->factors.at != 0) {
             (void)driver->cu.cuCtxSetCurrent(gpu->ctx);
-            (void)driver->cu.cuMemFree(gpu->factors);
-            gpu->factors = 0;
+            drop_room(driver, &gpu->factors);
         }
     }
     inq_mem_free(driver->blas);

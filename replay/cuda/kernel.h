@@ -24,7 +24,8 @@
     X(REDUCE, inq_kernel_reduce)                                                                   \
     X(GATHER, inq_kernel_gather)                                                                   \
     X(CHECK, inq_kernel_check)                                                                     \
-    X(GEMM, inq_kernel_gemm)
+    X(GEMM, inq_kernel_gemm)                                                                       \
+    X(STREAM, inq_kernel_stream)
 
 enum inq_gpu_kernel {
 #define INQ_GPU_KERNEL_ENUM(name, symbol) INQ_KERNEL_##name,
@@ -93,6 +94,13 @@ struct inq_gpu_data_args {
     uint64_t bad_at;                  /* uint64_t [2]: elements checked, elements wrong */
     uint32_t n, self, passes, work;   /* work: enum inq_work; a broadcast is an all-gather of one
                                          member's pattern, a reduce an all-reduce for one */
+};
+
+/* Reads `elems` floats and writes as many, `passes` times: what is bound by memory. */
+struct inq_gpu_stream_args {
+    uint64_t to_at, from_at;
+    uint64_t elems; /* a multiple of 4 */
+    uint32_t passes, pad;
 };
 
 struct inq_gpu_gemm_args {

@@ -257,6 +257,25 @@ extern "C" __global__ void inq_kernel_check(const __grid_constant__ inq_gpu_data
     }
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Element by element, as PyTorch's kernels do it: every value is used. */
+extern "C" __global__ void inq_kernel_stream(const inq_gpu_stream_args a)
+{
+    const uint64_t n = a.elems / 4;
+    const uint64_t step = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+    const uint64_t first = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const float4 *from = at<const float4>(a.from_at);
+    float4 *to = at<float4>(a.to_at);
+    for (uint32_t pass = 0; pass < a.passes; pass++) {
+#pragma unroll 4
+        for (uint64_t j = first; j < n; j += step) {
+            const float4 v = from[j];
+            to[j] = make_float4(v.x + 1.0F, v.y + 1.0F, v.z + 1.0F, v.w + 1.0F);
+        }
+    }
+}
+
 /* ---- products, where there is no library for them -------------------------------------------- */
 
 /* Each block multiplies tiles of a and b, 16 deep a round, and adds them up: 256 threads, 4 x 4

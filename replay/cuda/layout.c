@@ -429,12 +429,3 @@ int inq_gpu_layout_make(const struct inq_plan *plan, size_t n_gpus, enum inq_wor
     }
     return code;
 }
-
-void inq_gpu_layout_release(struct inq_gpu_layout *layout)
-{
-    inq_mem_free(layout->spots);
-    inq_mem_free(layout->parts);
-    inq_mem_free(layout->cmds);
-    inq_mem_free(layout->event_spots);
-    *layout = (struct inq_gpu_layout){0};
-}

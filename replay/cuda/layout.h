@@ -6,6 +6,7 @@
 #ifndef INQ_REPLAY_CUDA_LAYOUT_H
 #define INQ_REPLAY_CUDA_LAYOUT_H
 
+#include "base/mem.h"
 #include "cuda/calls.h"
 #include "inquest/replay.h"
 
@@ -54,7 +55,14 @@ struct inq_gpu_layout {
  * of a group), INQ_DEADLOCK when no order exists, INQ_NOMEM. */
 int inq_gpu_layout_make(const struct inq_plan *plan, size_t n_gpus, enum inq_work_mode work,
                         struct inq_gpu_layout *layout, struct inq_err *err);
-void inq_gpu_layout_release(struct inq_gpu_layout *layout);
+static inline void inq_gpu_layout_release(struct inq_gpu_layout *layout)
+{
+    inq_mem_free(layout->spots);
+    inq_mem_free(layout->parts);
+    inq_mem_free(layout->cmds);
+    inq_mem_free(layout->event_spots);
+    *layout = (struct inq_gpu_layout){0};
+}
 
 /* Steps of the work on one op's data. */
 static inline bool inq_gpu_reduces(uint8_t work)

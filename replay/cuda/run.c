@@ -56,6 +56,7 @@ static void gpu_program_release(struct inq_gpu_program *program)
     inq_mem_free(p->work.send);
     inq_mem_free(p->work.recv);
     inq_mem_free(p->work.c);
+    inq_mem_free(p->work.stream);
     *p = (struct inq_gpu_program){0};
 }
 
@@ -81,15 +82,14 @@ static int make_lanes(struct inq_gpu_program *p, struct inq_err *err)
 
 static int make_board(struct inq_gpu_program *p, struct inq_err *err)
 {
-    const struct inq_gpu_calls *calls = p->session->calls;
     size_t bytes = (p->plan->graph->n_ops + 1) * sizeof(int64_t);
     inq_gpu_addr *const parts[] = {&p->start, &p->end, &p->delay, &p->dur};
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < sizeof parts / sizeof *parts; i++) {
-        code = calls->alloc(calls->self, 0, bytes, parts[i], err);
+        code = inq_gpu_session_alloc(p->session, 0, bytes, parts[i], err);
     }
     return code == INQ_OK
-               ? calls->alloc(calls->self, 0, sizeof p->session->shift_ns, &p->shift, err)
+               ? inq_gpu_session_alloc(p->session, 0, sizeof p->session->shift_ns, &p->shift, err)
                : code;
 }
 
@@ -118,6 +118,11 @@ static int gpu_program_make(struct inq_gpu_program *program, struct inq_gpu_sess
     struct inq_gpu_program *p = program;
     *p = (struct inq_gpu_program){.session = session, .plan = plan, .layout = layout};
     p->real = options != NULL && options->work == INQ_WORK_RECORDED;
+    p->free_transfers = options != NULL && options->free_transfers;
+    p->own_gpus = plan->scale == 1.0;
+    for (size_t g = 0; g < layout->n_gpus; g++) {
+        p->own_gpus = p->own_gpus && layout->parts[g] == 1;
+    }
     p->stream = inq_mem_zalloc(plan->n_lanes + 1, sizeof *p->stream);
     p->last = inq_mem_zalloc(plan->n_lanes + 1, sizeof *p->last);
     p->event = inq_mem_zalloc(layout->n_events + 1, sizeof *p->event);
@@ -162,8 +167,7 @@ static int put_cmd(struct inq_gpu_program *p, const struct inq_gpu_cmd *cmd, str
     case INQ_GPU_BEGIN:
         return inq_gpu_program_put_op(p, cmd->lane, cmd->at, begin, err);
     case INQ_GPU_END:
-        /* products take the time that they take; a transfer at least what was recorded */
-        end |= p->plan->work[cmd->at] == INQ_WORK_COMPUTE && p->real ? 0 : INQ_GPU_DOES_HOLD;
+        end |= inq_gpu_work_timing(p, cmd->at) == INQ_TIMING_GIVEN ? INQ_GPU_DOES_HOLD : 0;
         return inq_gpu_program_put_op(p, cmd->lane, cmd->at, end, err);
     case INQ_GPU_CHECK:
         return p->verify ? inq_gpu_work_put(p, cmd, err) : INQ_OK;
@@ -230,8 +234,7 @@ static int put_all(struct inq_gpu_program *p, bool captures, struct inq_err *err
     return code == INQ_OK ? put_finish(p, err) : code;
 }
 
-/* Puts the commands into the streams, or captures them for executions to come. */
-/* Puts the commands into the streams, or captures them for executions to come. */
+/* Captures the commands for executions to come. */
 static int gpu_program_capture(struct inq_gpu_program *program, struct inq_err *err)
 {
     struct inq_gpu_session *s = program->session;
@@ -297,37 +300,38 @@ static int run_once(struct inq_gpu_program *p, int64_t timeout_ns, struct inq_er
     return code;
 }
 
-/* Times of a GPU whose timer moved by `drift_ns` against the first one's, as that would have told
- * them: it moved evenly from the first start to the last end. */
-static void take_drift(const struct inq_gpu_program *p, const int64_t *drift_ns, uint64_t *start,
-                       uint64_t *end)
+/* A timer between two readings of it: ahead of the host's clock by a line through both. */
+struct timer {
+    struct inq_gpu_offset before, after;
+    int64_t shift_ns; /* that kernels added to it */
+};
+
+/* What kernels noted, on the host's clock. */
+static int64_t host_time(const struct timer *timer, uint64_t noted)
 {
-    const struct inq_graph *g = p->plan->graph;
-    uint64_t first = UINT64_MAX;
-    uint64_t last = 0;
-    for (size_t i = 0; i < g->n_ops; i++) {
-        first = start[i] < first ? start[i] : first;
-        last = end[i] > last ? end[i] : last;
-    }
-    double span = last > first ? (double)(last - first) : 1.0;
-    for (size_t i = 0; i < g->n_ops; i++) {
-        double drift = (double)drift_ns[p->layout->spots[g->op[i].rank].gpu];
-        start[i] += (uint64_t)(int64_t)(drift * (double)(start[i] - first) / span);
-        end[i] += (uint64_t)(int64_t)(drift * (double)(end[i] - first) / span);
-    }
+    int64_t own_ns = (int64_t)noted - timer->shift_ns;
+    int64_t first_ns = timer->before.at_ns + timer->before.ns;
+    int64_t last_ns = timer->after.at_ns + timer->after.ns;
+    double part =
+        last_ns > first_ns ? (double)(own_ns - first_ns) / (double)(last_ns - first_ns) : 0.0;
+    return own_ns - timer->before.ns -
+           (int64_t)(part * (double)(timer->after.ns - timer->before.ns));
 }
 
-/* With several GPUs: the timers are aligned before and after, and what they moved is taken off. */
-static int aligned_run(struct inq_gpu_program *p, int64_t timeout_ns, int64_t *drift_ns,
+/* With several GPUs: their timers are read before and after, and all times are put on one clock.
+ * Timers move on while an execution is prepared and cleared, so that the moments of the readings
+ * count, not the execution's. */
+static int aligned_run(struct inq_gpu_program *p, int64_t timeout_ns, struct timer *timers,
                        struct inq_err *err)
 {
     struct inq_gpu_session *s = p->session;
     const struct inq_gpu_calls *calls = s->calls;
-    int64_t before[INQ_GPU_MAX_GPUS];
     int code = inq_gpu_session_align(s, err);
-    memcpy(before, s->shift_ns, sizeof before);
+    for (size_t g = 0; g < s->n_gpus; g++) {
+        timers[g] = (struct timer){.before = s->offset[g], .shift_ns = s->shift_ns[g]};
+    }
     if (code == INQ_OK) {
-        code = calls->upload(calls->self, p->shift, before, sizeof before, err);
+        code = calls->upload(calls->self, p->shift, s->shift_ns, sizeof s->shift_ns, err);
     }
     if (code == INQ_OK) {
         code = run_once(p, timeout_ns, err);
@@ -336,11 +340,23 @@ static int aligned_run(struct inq_gpu_program *p, int64_t timeout_ns, int64_t *d
         code = inq_gpu_session_align(s, err);
     }
     for (size_t g = 0; code == INQ_OK && g < s->n_gpus; g++) {
-        drift_ns[g] = s->shift_ns[g] - before[g];
-        int64_t size = drift_ns[g] < 0 ? -drift_ns[g] : drift_ns[g];
-        s->drift_ns = size > s->drift_ns ? size : s->drift_ns;
+        timers[g].after = s->offset[g];
+        int64_t moved_ns = s->shift_ns[g] - timers[g].shift_ns;
+        moved_ns = moved_ns < 0 ? -moved_ns : moved_ns;
+        s->drift_ns = moved_ns > s->drift_ns ? moved_ns : s->drift_ns;
     }
     return code;
+}
+
+static void put_on_one_clock(const struct inq_gpu_program *p, const struct timer *timers,
+                             uint64_t *start, uint64_t *end)
+{
+    const struct inq_graph *g = p->plan->graph;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        const struct timer *timer = &timers[p->layout->spots[g->op[i].rank].gpu];
+        start[i] = (uint64_t)host_time(timer, start[i]);
+        end[i] = (uint64_t)host_time(timer, end[i]);
+    }
 }
 
 /* Executes once; start and end [n_ops] get the device's times. */
@@ -350,8 +366,8 @@ static int gpu_program_execute(struct inq_gpu_program *program, int64_t timeout_
     struct inq_gpu_session *s = program->session;
     const struct inq_gpu_calls *calls = s->calls;
     size_t bytes = program->plan->graph->n_ops * sizeof(uint64_t);
-    int64_t drift_ns[INQ_GPU_MAX_GPUS] = {0};
-    int code = s->n_gpus > 1 ? aligned_run(program, timeout_ns, drift_ns, err)
+    struct timer timers[INQ_GPU_MAX_GPUS] = {{{0}, {0}, 0}};
+    int code = s->n_gpus > 1 ? aligned_run(program, timeout_ns, timers, err)
                              : run_once(program, timeout_ns, err);
     if (code == INQ_OK) {
         code = calls->download(calls->self, start, program->start, bytes, err);
@@ -363,7 +379,7 @@ static int gpu_program_execute(struct inq_gpu_program *program, int64_t timeout_
         code = check_times(program, start, end, err);
     }
     if (code == INQ_OK && s->n_gpus > 1) {
-        take_drift(program, drift_ns, start, end);
+        put_on_one_clock(program, timers, start, end);
     }
     return code;
 }
@@ -403,7 +419,7 @@ static void note_parts(const struct inq_gpu_session *s, struct inq_execution *ou
 
 static void note_times(const struct inq_gpu_program *p, struct inq_execution *out)
 {
-    char text[96];
+    char text[128];
     char step[32];
     int64_t gap = p->gaps.launch_ns + p->gaps.hold_ns;
     int64_t shortest = p->plan->shortest_ns;
@@ -423,8 +439,11 @@ static void note_times(const struct inq_gpu_program *p, struct inq_execution *ou
         add_note(out->note, sizeof out->note, "queued while it ran");
     }
     if (p->session->drift_ns > 0) {
-        (void)snprintf(text, sizeof text, "the GPUs' timers moved by up to %s, taken off",
-                       inq_time_format(p->session->drift_ns, step, sizeof step));
+        char doubt[32];
+        (void)snprintf(text, sizeof text,
+                       "the GPUs' timers moved by up to %s, taken off to within %s",
+                       inq_time_format(p->session->drift_ns, step, sizeof step),
+                       inq_time_format(p->session->resolution_ns, doubt, sizeof doubt));
         add_note(out->note, sizeof out->note, text);
     }
     if (p->no_graph[0] != '\0') {
@@ -453,6 +472,10 @@ static void describe(const struct inq_gpu_program *p, struct inq_execution *out)
         (void)snprintf(out->device, sizeof out->device, "%s", s->info[0].name);
     }
     out->resolution_ns = s->resolution_ns;
+    for (size_t g = 0; p->real && g < s->n_gpus; g++) {
+        int64_t used = (int64_t)s->used_bytes[g];
+        out->peak_bytes = used > out->peak_bytes ? used : out->peak_bytes;
+    }
     if (s->info[0].left_out[0] != '\0') {
         add_note(out->note, sizeof out->note, s->info[0].left_out);
     }
@@ -588,6 +611,20 @@ static int repeat(struct ready *r, struct inq_recorder *recorder, struct inq_err
     return code;
 }
 
+static int take_timing(const struct inq_gpu_program *p, struct inq_execution *out,
+                       struct inq_err *err)
+{
+    size_t n = p->plan->graph->n_ops;
+    out->timing = inq_mem_zalloc(n + 1, sizeof *out->timing);
+    if (out->timing == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", n);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        out->timing[i] = (uint8_t)inq_gpu_work_timing(p, i);
+    }
+    return INQ_OK;
+}
+
 int inq_gpu_run(const struct inq_gpu_calls *calls, const struct inq_plan *plan,
                 const struct inq_replay_options *options, struct inq_execution *out,
                 struct inq_err *err)
@@ -619,7 +656,12 @@ int inq_gpu_run(const struct inq_gpu_calls *calls, const struct inq_plan *plan,
     if (code == INQ_OK) {
         code = inq_recorder_finish(&recorder, &result, err);
     }
-    if (code == INQ_OK) {
+    if (code == INQ_OK && ready.program.real) {
+        code = take_timing(&ready.program, &result, err);
+    }
+    if (code != INQ_OK) {
+        inq_execution_release(&result);
+    } else {
         describe(&ready.program, &result);
         result.verified = ready.verified;
         *out = result;

@@ -14,15 +14,18 @@
 #define FLAGS_BYTES ((size_t)64)
 #define TICK_AT     ((size_t)16)
 
-inq_gpu_addr inq_gpu_flag_at(const struct inq_gpu_session *session, enum inq_gpu_flag flag)
-{
-    return session->flags_at + (inq_gpu_addr)flag * sizeof(uint32_t);
-}
-
 unsigned inq_gpu_part_sms(const struct inq_gpu_session *session, uint32_t gpu)
 {
     int sms = session->info[gpu].part_sms;
     return sms > 0 ? (unsigned)sms : 1;
+}
+
+int inq_gpu_session_alloc(struct inq_gpu_session *session, uint32_t gpu, size_t bytes,
+                          inq_gpu_addr *at, struct inq_err *err)
+{
+    int code = session->calls->alloc(session->calls->self, gpu, bytes, at, err);
+    session->used_bytes[gpu] += code == INQ_OK ? bytes : 0;
+    return code;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -83,6 +86,7 @@ static int try_kernels(const struct inq_gpu_session *s, void *stream, struct inq
     const struct inq_gpu_fill_args fill = {.elems = 0};
     const struct inq_gpu_data_args data = {.n = 1};
     const struct inq_gpu_gemm_args gemm = {.rounds = 0};
+    const struct inq_gpu_stream_args traffic = {.elems = 0};
     const struct inq_gpu_launch launches[] = {{INQ_KERNEL_OP, 1, 32, &op, sizeof op},
                                               {INQ_KERNEL_GATE, 1, 1, &gate, sizeof gate},
                                               {INQ_KERNEL_TICK, 1, 1, &tick, sizeof tick},
@@ -91,7 +95,8 @@ static int try_kernels(const struct inq_gpu_session *s, void *stream, struct inq
                                               {INQ_KERNEL_REDUCE, 1, 32, &data, sizeof data},
                                               {INQ_KERNEL_GATHER, 1, 32, &data, sizeof data},
                                               {INQ_KERNEL_CHECK, 1, 32, &data, sizeof data},
-                                              {INQ_KERNEL_GEMM, 1, 256, &gemm, sizeof gemm}};
+                                              {INQ_KERNEL_GEMM, 1, 256, &gemm, sizeof gemm},
+                                              {INQ_KERNEL_STREAM, 1, 32, &traffic, sizeof traffic}};
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < sizeof launches / sizeof *launches; i++) {
         code = s->calls->launch(s->calls->self, stream, &launches[i], err);
@@ -136,15 +141,10 @@ static int measure_tick(struct inq_gpu_session *s, struct inq_err *err)
     return code;
 }
 
-/* A GPU's timer against the host's clock, and how far off that may be. */
-struct offset {
-    int64_t ns, doubt_ns;
-};
-
 /* Asks the kernel for the time and keeps the answer that came back fastest: the timer was read at
  * some moment between question and answer. */
 static int ask_time(struct inq_gpu_session *s, volatile const uint64_t *answer,
-                    struct offset *offset, struct inq_err *err)
+                    struct inq_gpu_offset *offset, struct inq_err *err)
 {
     const struct inq_gpu_calls *calls = s->calls;
     int64_t best = INT64_MAX;
@@ -159,13 +159,14 @@ static int ask_time(struct inq_gpu_session *s, volatile const uint64_t *answer,
         int64_t took = calls->now_ns(calls->self) - asked;
         if (took < best) {
             best = took;
-            *offset = (struct offset){(int64_t)answer[i] - (asked + best / 2), (best + 1) / 2};
+            int64_t at_ns = asked + best / 2;
+            *offset = (struct inq_gpu_offset){(int64_t)answer[i] - at_ns, at_ns, (best + 1) / 2};
         }
     }
     return INQ_OK;
 }
 
-static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, struct offset *offset,
+static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, struct inq_gpu_offset *offset,
                           struct inq_err *err)
 {
     const struct inq_gpu_calls *calls = s->calls;
@@ -204,15 +205,15 @@ static int measure_offset(struct inq_gpu_session *s, uint32_t gpu, struct offset
 int inq_gpu_session_align(struct inq_gpu_session *session, struct inq_err *err)
 {
     struct inq_gpu_session *s = session;
-    struct offset offset[INQ_GPU_MAX_GPUS] = {{0}};
     for (uint32_t g = 0; s->n_gpus > 1 && g < s->n_gpus; g++) {
-        int code = measure_offset(s, g, &offset[g], err);
+        int code = measure_offset(s, g, &s->offset[g], err);
         if (code != INQ_OK) {
             return code;
         }
-        s->shift_ns[g] = offset[0].ns - offset[g].ns;
-        int64_t doubt_ns = offset[0].doubt_ns + offset[g].doubt_ns;
-        s->resolution_ns = g > 0 && doubt_ns > s->resolution_ns ? doubt_ns : s->resolution_ns;
+        s->shift_ns[g] = s->offset[0].ns - s->offset[g].ns;
+        /* the times of two GPUs are compared */
+        int64_t doubt_ns = 2 * s->offset[g].doubt_ns;
+        s->resolution_ns = doubt_ns > s->resolution_ns ? doubt_ns : s->resolution_ns;
     }
     return INQ_OK;
 }

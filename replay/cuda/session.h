@@ -7,6 +7,12 @@
 
 /* ---- the GPUs -------------------------------------------------------------------------------- */
 
+/* A GPU's timer against the host's clock: what it was ahead at a moment of the host's, and how far
+ * off that may be. */
+struct inq_gpu_offset {
+    int64_t ns, at_ns, doubt_ns;
+};
+
 /* All-zero is releasable. */
 struct inq_gpu_session {
     const struct inq_gpu_calls *calls;
@@ -16,9 +22,11 @@ struct inq_gpu_session {
     size_t parts[INQ_GPU_MAX_GPUS];
     struct inq_gpu_info info[INQ_GPU_MAX_GPUS];
     int64_t shift_ns[INQ_GPU_MAX_GPUS]; /* makes a GPU's timer agree with the first one's */
+    struct inq_gpu_offset offset[INQ_GPU_MAX_GPUS]; /* as measured last; several GPUs only */
     int64_t drift_ns; /* most that a timer moved against the first one's in one execution */
     int64_t resolution_ns;
-    volatile uint32_t *flags; /* host memory: enum inq_gpu_flag */
+    uint64_t used_bytes[INQ_GPU_MAX_GPUS]; /* of their memory */
+    volatile uint32_t *flags;              /* host memory: enum inq_gpu_flag */
     inq_gpu_addr flags_at;
     void *origin;     /* stream of the first GPU that begins and ends each execution */
     void *fork;       /* event: recorded when the gate has opened */
@@ -32,13 +40,21 @@ enum inq_gpu_flag { INQ_GPU_FLAG_GATE, INQ_GPU_FLAG_ABORT, INQ_GPU_FLAG_ASK, INQ
 int inq_gpu_session_open(struct inq_gpu_session *session, const struct inq_gpu_calls *calls,
                          size_t n_gpus, const size_t *parts, int64_t limit_ns, struct inq_err *err);
 void inq_gpu_session_close(struct inq_gpu_session *session);
-/* Measures shift_ns anew: timers of several GPUs drift. With one GPU there is nothing to do. */
+/* Measures offset and shift_ns anew: timers of several GPUs drift. With one GPU there is nothing to
+ * do. */
 int inq_gpu_session_align(struct inq_gpu_session *session, struct inq_err *err);
 /* Waits for a stream; past `timeout_ns` aborts what runs and fails with INQ_DEVICE. */
 int inq_gpu_session_wait(struct inq_gpu_session *session, void *stream, int64_t timeout_ns,
                          struct inq_err *err);
+/* Memory of a GPU, which counts as used. */
+int inq_gpu_session_alloc(struct inq_gpu_session *session, uint32_t gpu, size_t bytes,
+                          inq_gpu_addr *at, struct inq_err *err);
 /* Where an address in the flags is for devices. */
-inq_gpu_addr inq_gpu_flag_at(const struct inq_gpu_session *session, enum inq_gpu_flag flag);
+static inline inq_gpu_addr inq_gpu_flag_at(const struct inq_gpu_session *session,
+                                           enum inq_gpu_flag flag)
+{
+    return session->flags_at + (inq_gpu_addr)flag * sizeof(uint32_t);
+}
 /* SMs of a partition, at least 1. */
 unsigned inq_gpu_part_sms(const struct inq_gpu_session *session, uint32_t gpu);
 
@@ -51,6 +67,9 @@ struct inq_gpu_work {
     inq_gpu_addr *recv; /* [n_lanes] what the lane's transfers receive; 0: it has none */
     inq_gpu_addr a[INQ_GPU_MAX_GPUS], b[INQ_GPU_MAX_GPUS]; /* factors of own products */
     inq_gpu_addr *c;                                       /* [n_ranks] results */
+    uint64_t stream_bytes;                                 /* of what is below */
+    inq_gpu_addr *stream;                                  /* [n_lanes] written by traffic */
+    inq_gpu_addr streamed[INQ_GPU_MAX_GPUS];               /* read by it */
     inq_gpu_addr
         bad[INQ_GPU_MAX_GPUS]; /* uint64_t [2] on each: atomics end at a GPU's own memory */
     bool library;              /* products by a library */
@@ -65,11 +84,14 @@ struct inq_gpu_program {
     const struct inq_plan *plan;
     const struct inq_gpu_layout *layout;
     bool real, verify;
-    bool early;                          /* the gate had to open before all was queued */
-    char no_graph[96];                   /* why streams are used where a graph was asked for */
-    void **stream;                       /* [n_lanes] */
-    void **last;                         /* [n_lanes] events at the lanes' ends */
-    void **event;                        /* [n_events] */
+    bool own_gpus;       /* each rank has a GPU to itself, and times are as recorded:
+                            what was recorded can be done again */
+    bool free_transfers; /* as the options' */
+    bool early;          /* the gate had to open before all was queued */
+    char no_graph[96];   /* why streams are used where a graph was asked for */
+    void **stream;       /* [n_lanes] */
+    void **last;         /* [n_lanes] events at the lanes' ends */
+    void **event;        /* [n_events] */
     inq_gpu_addr start, end, delay, dur; /* [n_ops + 1]: one more for calibration */
     inq_gpu_addr shift;                  /* int64_t [INQ_GPU_MAX_GPUS] as the session's */
     int64_t *host;                       /* [n_ops + 1] for transfers */
@@ -79,13 +101,26 @@ struct inq_gpu_program {
 };
 
 /* Where the kernels on a GPU find their times. */
-struct inq_gpu_board inq_gpu_board_of(const struct inq_gpu_program *program, uint32_t gpu);
+static inline struct inq_gpu_board inq_gpu_board_of(const struct inq_gpu_program *program,
+                                                    uint32_t gpu)
+{
+    return (struct inq_gpu_board){.start_at = program->start,
+                                  .end_at = program->end,
+                                  .delay_at = program->delay,
+                                  .dur_at = program->dur,
+                                  .abort_at = inq_gpu_flag_at(program->session, INQ_GPU_FLAG_ABORT),
+                                  .shift_at = gpu > 0 ? program->shift + gpu * sizeof(int64_t) : 0,
+                                  .limit_ns = program->session->limit_ns};
+}
+
 /* One of an op's kernels. */
 int inq_gpu_program_put_op(struct inq_gpu_program *program, uint32_t lane, uint32_t op,
                            uint32_t does, struct inq_err *err);
 
 int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err);
 void inq_gpu_work_release(struct inq_gpu_program *program);
+/* Where op's time comes from; one that is given is kept to. */
+enum inq_op_timing inq_gpu_work_timing(const struct inq_gpu_program *program, uint32_t op);
 /* The data commands of real work. */
 int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *cmd,
                      struct inq_err *err);

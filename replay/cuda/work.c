@@ -4,14 +4,12 @@
 #include "cuda/session.h"
 
 #include "base/mem.h"
-#include "base/sort.h"
 #include "cuda/layout.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* The numbers of an execution on GPUs: payloads and buffers, durations as products, and what
- * launching costs. */
+/* The numbers of an execution on GPUs: payloads and buffers, durations as products. */
 
 /* ---- payloads -------------------------------------------------------------------------------- */
 
@@ -110,103 +108,8 @@ void inq_gpu_menu_split(const struct inq_gpu_menu *menu, int64_t dur_ns,
     }
 }
 
-/* ---- launching ------------------------------------------------------------------------------- */
-
-static int64_t delay_of(const struct inq_plan *plan, uint32_t op)
-{
-    return plan->delay_ns != NULL ? plan->delay_ns[op] : 0;
-}
-
-/* When all that `op` waits for has ended; 0: it waits for nothing. */
-static uint64_t ready_at(const struct inq_plan *plan, uint32_t op, const uint64_t *end)
-{
-    const struct inq_graph *g = plan->graph;
-    uint64_t ready = 0;
-    for (uint32_t d = g->dep_start[op]; d < g->dep_start[op + 1]; d++) {
-        ready = end[g->deps[d]] > ready ? end[g->deps[d]] : ready;
-    }
-    uint32_t place = plan->place_of[op];
-    if (place > 0) {
-        uint64_t before = end[plan->lanes[plan->lane_of[op]].ops[place - 1]];
-        ready = before > ready ? before : ready;
-    }
-    return ready;
-}
-
-static uint64_t last_start(const struct inq_plan *plan, uint32_t op, const uint64_t *start)
-{
-    uint32_t n = 1;
-    uint32_t first = inq_graph_group_of(plan->graph, op, &n);
-    uint64_t last = 0;
-    for (uint32_t k = first; k < first + n; k++) {
-        last = start[k] > last ? start[k] : last;
-    }
-    return last;
-}
-
-/* Mean of the middle half: not moved by ops that were held up, and finer than the timer's step,
- * which a median is not. */
-static int64_t middle_mean(int64_t *values, size_t n)
-{
-    int64_t sum = 0;
-    size_t from = n / 4;
-    size_t to = n - n / 4;
-    inq_sort_i64(values, n);
-    for (size_t i = from; i < to; i++) {
-        sum += values[i];
-    }
-    int64_t mean = to > from ? sum / (int64_t)(to - from) : 0;
-    return mean > 0 ? mean : 0;
-}
-
-int inq_gpu_gaps_find(const struct inq_plan *plan, const uint64_t *start, const uint64_t *end,
-                      struct inq_gpu_gaps *gaps, struct inq_err *err)
-{
-    size_t n_ops = plan->graph->n_ops;
-    *gaps = (struct inq_gpu_gaps){0};
-    int64_t *late = inq_mem_alloc((n_ops + 1) * sizeof *late);
-    int64_t *over = inq_mem_alloc((n_ops + 1) * sizeof *over);
-    int code = INQ_OK;
-    if (late == NULL || over == NULL) {
-        code = inq_err_set(err, INQ_NOMEM, "out of memory for the gaps of %zu ops", n_ops);
-    }
-    size_t n_late = 0;
-    size_t n_over = 0;
-    for (uint32_t i = 0; code == INQ_OK && i < n_ops; i++) {
-        uint64_t ready = ready_at(plan, i, end);
-        if (ready > 0) {
-            late[n_late++] = (int64_t)(start[i] - ready) - delay_of(plan, i);
-        }
-        if (plan->dur_ns[i] > 0) {
-            over[n_over++] = (int64_t)(end[i] - last_start(plan, i, start)) - plan->dur_ns[i];
-        }
-    }
-    if (code == INQ_OK) {
-        gaps->n = n_late;
-        gaps->launch_ns = middle_mean(late, n_late);
-        gaps->hold_ns = middle_mean(over, n_over);
-    }
-    inq_mem_free(late);
-    inq_mem_free(over);
-    return code;
-}
-
-void inq_gpu_gaps_take(const struct inq_plan *plan, const struct inq_gpu_gaps *gaps,
-                       int64_t *delay_ns, int64_t *dur_ns)
-{
-    for (uint32_t i = 0; i < plan->graph->n_ops; i++) {
-        bool waits =
-            plan->graph->dep_start[i + 1] > plan->graph->dep_start[i] || plan->place_of[i] > 0;
-        int64_t gap = gaps->hold_ns + (waits ? gaps->launch_ns : 0);
-        int64_t delay = delay_of(plan, i);
-        int64_t of_delay = gap < delay ? gap : delay;
-        delay_ns[i] = delay - of_delay;
-        int64_t dur = plan->dur_ns[i] - (gap - of_delay);
-        dur_ns[i] = dur > 0 ? dur : 0;
-    }
-}
-
 #define DATA_THREADS    256
+#define STREAM_BLOCKS   8   /* per SM, so that its memory requests never run out */
 #define MAX_DATA_BLOCKS 32U /* a transfer takes a share of the SMs, as communication kernels do */
 #define CALIBRATIONS    8   /* products timed together */
 #define TRIES           3
@@ -239,7 +142,6 @@ static int fill_pattern(struct inq_gpu_program *p, inq_gpu_addr to, uint64_t ele
 /* What each rank sends, and what each lane with transfers receives. */
 static int make_buffers(struct inq_gpu_program *p, struct inq_err *err)
 {
-    const struct inq_gpu_calls *calls = p->session->calls;
     const struct inq_plan *plan = p->plan;
     struct inq_gpu_work *w = &p->work;
     int code = INQ_OK;
@@ -248,7 +150,7 @@ static int make_buffers(struct inq_gpu_program *p, struct inq_err *err)
         if (spot.part == INQ_NONE) {
             continue;
         }
-        code = calls->alloc(calls->self, spot.gpu, w->buffer_bytes, &w->send[r], err);
+        code = inq_gpu_session_alloc(p->session, spot.gpu, w->buffer_bytes, &w->send[r], err);
         if (code == INQ_OK) {
             code = fill_pattern(p, w->send[r], w->buffer_bytes / 4, (uint32_t)r, err);
         }
@@ -257,7 +159,7 @@ static int make_buffers(struct inq_gpu_program *p, struct inq_err *err)
         inq_gpu_addr *to = &w->recv[plan->lane_of[i]];
         if (inq_gpu_receives(plan->work[i]) && *to == 0) {
             uint32_t gpu = p->layout->spots[plan->graph->op[i].rank].gpu;
-            code = calls->alloc(calls->self, gpu, w->buffer_bytes, to, err);
+            code = inq_gpu_session_alloc(p->session, gpu, w->buffer_bytes, to, err);
         }
     }
     return code;
@@ -272,7 +174,8 @@ static int put_product(struct inq_gpu_program *p, uint32_t lane, size_t size, st
     struct inq_gpu_spot spot = p->layout->spots[rank];
     unsigned n = p->work.menu[spot.gpu].size[size];
     if (p->work.library) {
-        return calls->gemm(calls->self, spot, p->stream[lane], n, err);
+        const struct inq_product square = {(int32_t)n, (int32_t)n, (int32_t)n, 1, INQ_PRODUCT_BF16};
+        return calls->gemm(calls->self, spot, p->stream[lane], &square, err);
     }
     const struct inq_gpu_gemm_args args = {.a_at = p->work.a[spot.gpu],
                                            .b_at = p->work.b[spot.gpu],
@@ -286,14 +189,13 @@ static int put_product(struct inq_gpu_program *p, uint32_t lane, size_t size, st
 /* The factors that own products share, and their results. */
 static int make_factors(struct inq_gpu_program *p, struct inq_err *err)
 {
-    const struct inq_gpu_calls *calls = p->session->calls;
     const uint64_t elems = (uint64_t)INQ_GPU_GEMM_N * INQ_GPU_GEMM_N;
     struct inq_gpu_work *w = &p->work;
     int code = INQ_OK;
     for (uint32_t g = 0; code == INQ_OK && g < p->layout->n_gpus; g++) {
-        code = calls->alloc(calls->self, g, elems * sizeof(float), &w->a[g], err);
+        code = inq_gpu_session_alloc(p->session, g, elems * sizeof(float), &w->a[g], err);
         if (code == INQ_OK) {
-            code = calls->alloc(calls->self, g, elems * sizeof(float), &w->b[g], err);
+            code = inq_gpu_session_alloc(p->session, g, elems * sizeof(float), &w->b[g], err);
         }
         if (code == INQ_OK) {
             code = fill_pattern(p, w->a[g], elems, 1, err);
@@ -306,29 +208,124 @@ static int make_factors(struct inq_gpu_program *p, struct inq_err *err)
         struct inq_gpu_spot spot = p->layout->spots[r];
         if (spot.part != INQ_NONE) {
             uint64_t tile = (uint64_t)INQ_GPU_GEMM_TILE * INQ_GPU_GEMM_TILE * sizeof(float);
-            code = calls->alloc(calls->self, spot.gpu,
-                                tile * inq_gpu_part_sms(p->session, spot.gpu), &w->c[r], err);
+            code = inq_gpu_session_alloc(
+                p->session, spot.gpu, tile * inq_gpu_part_sms(p->session, spot.gpu), &w->c[r], err);
         }
     }
     return code;
 }
 
-static int64_t longest_product_ns(const struct inq_plan *plan)
+/* ---- what was recorded ----------------------------------------------------------------------- */
+
+/* A product of the recorded sizes by the library, and memory traffic of the recorded bytes: where
+ * the rank has a whole GPU, as it had when that was recorded. */
+static bool is_shaped(const struct inq_gpu_program *p, uint32_t op)
+{
+    const struct inq_product *products = p->plan->product;
+    return p->own_gpus && p->work.library && products != NULL && products[op].m > 0 &&
+           p->plan->work[op] == INQ_WORK_COMPUTE;
+}
+
+static bool is_traffic(const struct inq_gpu_program *p, uint32_t op)
+{
+    const struct inq_product *products = p->plan->product;
+    return p->own_gpus && p->plan->work[op] == INQ_WORK_COMPUTE && p->plan->bytes[op] > 0 &&
+           (products == NULL || products[op].m == 0);
+}
+
+static bool is_calibrated(const struct inq_gpu_program *p, uint32_t op)
+{
+    return p->plan->work[op] == INQ_WORK_COMPUTE && p->plan->dur_ns[op] > 0 && !is_shaped(p, op) &&
+           !is_traffic(p, op);
+}
+
+/* Ranks that share a GPU have no links of their own: their transfers last as long as those that
+ * were recorded, at least. So do transfers of which nothing else is known. */
+static bool holds(const struct inq_gpu_program *p, uint32_t op)
+{
+    bool compute = p->plan->work[op] == INQ_WORK_COMPUTE;
+    bool links = p->own_gpus && p->layout->n_gpus > 1 && p->plan->bytes[op] >= 0;
+    return !p->real || (!compute && !p->free_transfers && !links);
+}
+
+enum inq_op_timing inq_gpu_work_timing(const struct inq_gpu_program *program, uint32_t op)
+{
+    bool nothing = program->plan->work[op] == INQ_WORK_NOTHING;
+    return nothing || holds(program, op) ? INQ_TIMING_GIVEN
+           : is_calibrated(program, op)  ? INQ_TIMING_CALIBRATED
+                                         : INQ_TIMING_MEASURED;
+}
+
+static int64_t traffic_bytes(const struct inq_gpu_program *p)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < p->plan->graph->n_ops; i++) {
+        most = is_traffic(p, i) && p->plan->bytes[i] > most ? p->plan->bytes[i] : most;
+    }
+    return most;
+}
+
+/* Half of the traffic reads, half writes; more than a buffer holds goes through it in passes. */
+static int make_streams(struct inq_gpu_program *p, struct inq_err *err)
+{
+    struct inq_gpu_work *w = &p->work;
+    uint64_t bytes = ((uint64_t)traffic_bytes(p) / 2 + 15) / 16 * 16;
+    w->stream_bytes = bytes < INQ_GPU_MAX_BUFFER ? bytes : INQ_GPU_MAX_BUFFER;
+    int code = INQ_OK;
+    for (uint32_t i = 0; code == INQ_OK && i < p->plan->graph->n_ops; i++) {
+        if (!is_traffic(p, i)) {
+            continue;
+        }
+        uint32_t gpu = p->layout->spots[p->plan->graph->op[i].rank].gpu;
+        uint32_t lane = p->plan->lane_of[i];
+        if (w->streamed[gpu] == 0) {
+            code = inq_gpu_session_alloc(p->session, gpu, w->stream_bytes, &w->streamed[gpu], err);
+            code = code == INQ_OK ? fill_pattern(p, w->streamed[gpu], w->stream_bytes / 4, gpu, err)
+                                  : code;
+        }
+        if (code == INQ_OK && w->stream[lane] == 0) {
+            code = inq_gpu_session_alloc(p->session, gpu, w->stream_bytes, &w->stream[lane], err);
+        }
+    }
+    return code;
+}
+
+static int put_traffic(struct inq_gpu_program *p, uint32_t lane, uint32_t op, struct inq_err *err)
+{
+    const struct inq_gpu_calls *calls = p->session->calls;
+    const struct inq_gpu_work *w = &p->work;
+    uint32_t gpu = p->layout->spots[p->plan->lanes[lane].rank].gpu;
+    uint64_t half = (uint64_t)p->plan->bytes[op] / 2;
+    uint64_t passes = (half + w->stream_bytes - 1) / w->stream_bytes;
+    passes = passes < 1 ? 1 : passes < UINT32_MAX ? passes : UINT32_MAX;
+    const struct inq_gpu_stream_args args = {.to_at = w->stream[lane],
+                                             .from_at = w->streamed[gpu],
+                                             .elems = (half / passes + 15) / 16 * 4,
+                                             .passes = (uint32_t)passes};
+    const unsigned blocks = STREAM_BLOCKS * inq_gpu_part_sms(p->session, gpu);
+    const struct inq_gpu_launch launch = {INQ_KERNEL_STREAM, blocks, DATA_THREADS, &args,
+                                          sizeof args};
+    return calls->launch(calls->self, p->stream[lane], &launch, err);
+}
+
+/* ---- calibrated ------------------------------------------------------------------------------ */
+
+static int64_t longest_product_ns(const struct inq_gpu_program *p)
 {
     int64_t longest = 0;
-    for (size_t i = 0; i < plan->graph->n_ops; i++) {
-        bool longer = plan->work[i] == INQ_WORK_COMPUTE && plan->dur_ns[i] > longest;
-        longest = longer ? plan->dur_ns[i] : longest;
+    for (uint32_t i = 0; i < p->plan->graph->n_ops; i++) {
+        bool longer = is_calibrated(p, i) && p->plan->dur_ns[i] > longest;
+        longest = longer ? p->plan->dur_ns[i] : longest;
     }
     return longest;
 }
 
 /* Sizes worth making: a product that the fastest GPU needs longer for than the longest op lasts
  * stands for nothing. */
-static size_t useful_sizes(const struct inq_plan *plan)
+static size_t useful_sizes(const struct inq_gpu_program *p)
 {
     const double most_flops_per_ns = 1e6; /* 1,000 TFLOP/s: bf16 of an H100, none is above by far */
-    double longest = (double)longest_product_ns(plan);
+    double longest = (double)longest_product_ns(p);
     size_t n = 1;
     while (n < N_SIZES && 2.0 * pow((double)library_sizes[n], 3.0) / most_flops_per_ns <= longest) {
         n++;
@@ -336,15 +333,38 @@ static size_t useful_sizes(const struct inq_plan *plan)
     return n;
 }
 
-/* A library, if there is one for every partition, with products of the `sizes` smallest sizes. */
+/* Bytes of the largest factor and result: of recorded products, and of the `sizes` smallest sizes
+ * that stand for others. */
+static void size_products(const struct inq_gpu_program *p, size_t sizes, size_t *factor,
+                          size_t *result)
+{
+    const struct inq_product *products = p->plan->product;
+    *factor = *result = (size_t)library_sizes[sizes - 1] * library_sizes[sizes - 1] * 2;
+    for (size_t i = 0; p->own_gpus && products != NULL && i < p->plan->graph->n_ops; i++) {
+        const struct inq_product *q = &products[i];
+        size_t each = (size_t)q->batch * (q->type == INQ_PRODUCT_F32 ? 4 : 2);
+        size_t a = (size_t)q->m * (size_t)q->k * each;
+        size_t b = (size_t)q->k * (size_t)q->n * each;
+        size_t c = (size_t)q->m * (size_t)q->n * each;
+        *factor = a > *factor ? a : *factor;
+        *factor = b > *factor ? b : *factor;
+        *result = c > *result ? c : *result;
+    }
+}
+
+/* A library, if there is one for every partition. */
 static int open_library(struct inq_gpu_program *p, size_t sizes, struct inq_err *err)
 {
     const struct inq_gpu_calls *calls = p->session->calls;
+    size_t factor = 0;
+    size_t result = 0;
+    size_products(p, sizes, &factor, &result);
     int code = calls->gemm != NULL ? INQ_OK : INQ_UNSUPPORTED;
     for (size_t r = 0; code == INQ_OK && r < p->layout->n_ranks; r++) {
         struct inq_gpu_spot spot = p->layout->spots[r];
         if (spot.part != INQ_NONE) {
-            code = calls->gemm_open(calls->self, spot, library_sizes[sizes - 1], err);
+            code = calls->gemm_open(calls->self, spot, factor, result, err);
+            p->session->used_bytes[spot.gpu] += result + (spot.part == 0 ? factor : 0);
         }
     }
     return code;
@@ -353,7 +373,7 @@ static int open_library(struct inq_gpu_program *p, size_t sizes, struct inq_err 
 static int open_products(struct inq_gpu_program *p, struct inq_err *err)
 {
     struct inq_err why = {0};
-    p->work.n_sizes = useful_sizes(p->plan);
+    p->work.n_sizes = useful_sizes(p);
     int code = open_library(p, p->work.n_sizes, &why);
     p->work.library = code == INQ_OK;
     if (code == INQ_UNSUPPORTED) {
@@ -433,7 +453,7 @@ static int time_product(struct inq_gpu_program *p, uint32_t lane, size_t size, i
  * counts. A size that takes no longer than a smaller one is left out. */
 static int calibrate(struct inq_gpu_program *p, uint32_t lane, struct inq_err *err)
 {
-    const int64_t longest_ns = longest_product_ns(p->plan);
+    const int64_t longest_ns = longest_product_ns(p);
     uint32_t gpu = p->layout->spots[p->plan->lanes[lane].rank].gpu;
     struct inq_gpu_menu *menu = &p->work.menu[gpu];
     for (size_t i = 0; i < p->work.n_sizes; i++) {
@@ -462,10 +482,10 @@ static int calibrate(struct inq_gpu_program *p, uint32_t lane, struct inq_err *e
     return INQ_OK;
 }
 
-static bool has_products(const struct inq_plan *plan)
+static bool has_products(const struct inq_gpu_program *p)
 {
-    for (size_t i = 0; i < plan->graph->n_ops; i++) {
-        if (plan->work[i] == INQ_WORK_COMPUTE && plan->dur_ns[i] > 0) {
+    for (uint32_t i = 0; i < p->plan->graph->n_ops; i++) {
+        if (is_calibrated(p, i)) { /* without a library all are */
             return true;
         }
     }
@@ -501,7 +521,8 @@ int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err)
     w->send = inq_mem_zalloc(program->layout->n_ranks + 1, sizeof *w->send);
     w->recv = inq_mem_zalloc(program->plan->n_lanes + 1, sizeof *w->recv);
     w->c = inq_mem_zalloc(program->layout->n_ranks + 1, sizeof *w->c);
-    if (w->send == NULL || w->recv == NULL || w->c == NULL) {
+    w->stream = inq_mem_zalloc(program->plan->n_lanes + 1, sizeof *w->stream);
+    if (w->send == NULL || w->recv == NULL || w->c == NULL || w->stream == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for the buffers of %zu ranks",
                            program->layout->n_ranks);
     }
@@ -509,7 +530,7 @@ int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err)
     const uint64_t none[2] = {0, 0};
     int code = INQ_OK;
     for (uint32_t g = 0; code == INQ_OK && g < program->layout->n_gpus; g++) {
-        code = calls->alloc(calls->self, g, sizeof none, &w->bad[g], err);
+        code = inq_gpu_session_alloc(program->session, g, sizeof none, &w->bad[g], err);
         if (code == INQ_OK) {
             code = calls->upload(calls->self, w->bad[g], none, sizeof none, err);
         }
@@ -517,9 +538,12 @@ int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err)
     if (code == INQ_OK && w->buffer_bytes > 0) {
         code = make_buffers(program, err);
     }
-    if (code == INQ_OK && has_products(program->plan)) {
+    if (code == INQ_OK) {
+        code = make_streams(program, err);
+    }
+    if (code == INQ_OK && has_products(program)) {
         code = open_products(program, err);
-        if (code == INQ_OK) {
+        if (code == INQ_OK && has_products(program)) {
             code = calibrate_all(program, err);
         }
     }
@@ -539,13 +563,20 @@ void inq_gpu_work_release(struct inq_gpu_program *program)
             calls->release(calls->self, spots[r].gpu, w->c[r]);
         }
     }
-    for (size_t k = 0; w->recv != NULL && k < program->plan->n_lanes; k++) {
-        calls->release(calls->self, spots[program->plan->lanes[k].rank].gpu, w->recv[k]);
+    for (size_t k = 0; k < program->plan->n_lanes; k++) {
+        uint32_t gpu = spots[program->plan->lanes[k].rank].gpu;
+        if (w->recv != NULL) {
+            calls->release(calls->self, gpu, w->recv[k]);
+        }
+        if (w->stream != NULL) {
+            calls->release(calls->self, gpu, w->stream[k]);
+        }
     }
     for (uint32_t g = 0; g < program->layout->n_gpus; g++) {
         calls->release(calls->self, g, w->a[g]);
         calls->release(calls->self, g, w->b[g]);
         calls->release(calls->self, g, w->bad[g]);
+        calls->release(calls->self, g, w->streamed[g]);
     }
 }
 
@@ -563,6 +594,19 @@ static int put_products(struct inq_gpu_program *p, uint32_t lane, uint32_t op, s
         }
     }
     return code;
+}
+
+static int put_compute(struct inq_gpu_program *p, uint32_t lane, uint32_t op, struct inq_err *err)
+{
+    const struct inq_gpu_calls *calls = p->session->calls;
+    if (is_traffic(p, op)) {
+        return put_traffic(p, lane, op, err);
+    }
+    if (is_shaped(p, op)) {
+        struct inq_gpu_spot spot = p->layout->spots[p->plan->lanes[lane].rank];
+        return calls->gemm(calls->self, spot, p->stream[lane], &p->plan->product[op], err);
+    }
+    return put_products(p, lane, op, err);
 }
 
 /* What the kernels do for a member: broadcasts and reductions to one are parts of those to all. */
@@ -634,7 +678,7 @@ int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *
     const struct inq_plan *plan = program->plan;
     uint8_t work = plan->work[cmd->at];
     if (work == INQ_WORK_COMPUTE) {
-        return put_products(program, cmd->lane, cmd->at, err);
+        return put_compute(program, cmd->lane, cmd->at, err);
     }
     struct inq_gpu_data_args args = data_of(program, cmd->at);
     if (cmd->kind == INQ_GPU_WORK && !inq_gpu_reduces(work)) {

@@ -33,6 +33,14 @@ int64_t inq_replay_timeout_ns(const struct inq_plan *plan, const struct inq_repl
     return plan->simulated_ns * 10 > least_ns ? plan->simulated_ns * 10 : least_ns;
 }
 
+const char *inq_op_timing_text(enum inq_op_timing timing)
+{
+    static const char *const texts[] = {[INQ_TIMING_GIVEN] = "given",
+                                        [INQ_TIMING_CALIBRATED] = "calibrated",
+                                        [INQ_TIMING_MEASURED] = "measured"};
+    return timing < INQ_TIMING_COUNT ? texts[timing] : "";
+}
+
 /* ---- repeats --------------------------------------------------------------------------------- */
 
 int inq_recorder_init(struct inq_recorder *recorder, size_t n_ops, size_t n_repeats,
@@ -132,6 +140,7 @@ void inq_execution_release(struct inq_execution *execution)
     inq_mem_free(execution->start_ns);
     inq_mem_free(execution->end_ns);
     inq_mem_free(execution->makespan_ns);
+    inq_mem_free(execution->timing);
     *execution = (struct inq_execution){0};
 }
 

@@ -115,6 +115,9 @@ static void fill_work(struct inq_plan *plan, const struct inq_plan_options *opti
             bool given = options->work != NULL && options->work[i] < INQ_WORK_COUNT;
             plan->work[i] = given ? options->work[i] : work_of(&g->op[i], members);
             plan->bytes[i] = options->bytes != NULL ? options->bytes[i] : -1;
+            if (plan->product != NULL && plan->work[i] == INQ_WORK_COMPUTE) {
+                plan->product[i] = options->product[i];
+            }
             bool shorter = plan->dur_ns[i] > 0 &&
                            (plan->shortest_ns == 0 || plan->dur_ns[i] < plan->shortest_ns);
             if (plan->work[i] == INQ_WORK_COMPUTE && shorter) {
@@ -353,16 +356,18 @@ static int lay_out(struct inq_plan *plan, struct inq_err *err)
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-static int alloc_plan(struct inq_plan *plan, bool has_delay, struct inq_err *err)
+static int alloc_plan(struct inq_plan *plan, bool has_delay, bool has_products, struct inq_err *err)
 {
     size_t n = plan->graph->n_ops;
+    plan->product = has_products ? inq_mem_zalloc(n, sizeof *plan->product) : NULL;
     plan->dur_ns = inq_mem_zalloc(n, sizeof *plan->dur_ns);
     plan->delay_ns = has_delay ? inq_mem_zalloc(n, sizeof *plan->delay_ns) : NULL;
     plan->work = inq_mem_zalloc(n, sizeof *plan->work);
     plan->bytes = inq_mem_zalloc(n, sizeof *plan->bytes);
     plan->lane_of = inq_mem_zalloc(n, sizeof *plan->lane_of);
     plan->place_of = inq_mem_zalloc(n, sizeof *plan->place_of);
-    bool ok = plan->dur_ns != NULL && (!has_delay || plan->delay_ns != NULL) &&
+    bool ok = (!has_products || plan->product != NULL) && plan->dur_ns != NULL &&
+              (!has_delay || plan->delay_ns != NULL) &&
               plan->work != NULL && plan->bytes != NULL && plan->lane_of != NULL &&
               plan->place_of != NULL;
     return ok ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for a plan of %zu ops", n);
@@ -384,7 +389,7 @@ int inq_plan_make(const struct inq_graph *graph, const struct inq_plan_options *
     }
     p->graph = graph;
     p->scale = scale;
-    int code = alloc_plan(p, o->delay_ns != NULL || graph->delay_ns != NULL, err);
+    int code = alloc_plan(p, o->delay_ns != NULL || graph->delay_ns != NULL, o->product != NULL, err);
     if (code == INQ_OK) {
         code = fill_times(p, o, err);
     }
@@ -422,6 +427,7 @@ void inq_plan_free(struct inq_plan *plan)
     inq_mem_free(plan->delay_ns);
     inq_mem_free(plan->work);
     inq_mem_free(plan->bytes);
+    inq_mem_free(plan->product);
     inq_mem_free(plan->lane_of);
     inq_mem_free(plan->place_of);
     inq_mem_free(plan);

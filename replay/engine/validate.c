@@ -200,6 +200,7 @@ struct runs {
     int64_t *makespan_ns; /* [same] */
     int64_t *of[2];       /* [repeats] of each plan, pair by pair */
     double *ratios;       /* [repeats] */
+    char no_room[160];    /* why the fixed plan does not fit the device's memory; "": it does */
 };
 
 /* Pairs, each in an order drawn anew (splitmix64: Steele, Lea, Flood, OOPSLA 2014). */
@@ -217,7 +218,9 @@ static void draw_order(struct runs *runs)
     }
 }
 
-static int execute_singly(struct runs *runs, struct inq_execution *device, struct inq_err *err)
+/* `last` gets the plan that was executed last: of a failure, the one that failed. */
+static int execute_singly(struct runs *runs, size_t *last, struct inq_execution *device,
+                          struct inq_err *err)
 {
     struct inq_replay_options once = *runs->options;
     once.warmup = -1;
@@ -225,6 +228,7 @@ static int execute_singly(struct runs *runs, struct inq_execution *device, struc
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < 2 * (runs->warmup + runs->repeats); i++) {
         inq_execution_release(device);
+        *last = runs->order[i];
         code = runs->engine->run(runs->plans[runs->order[i]], &once, device, err);
         runs->makespan_ns[i] = device->median_ns;
         if (code == INQ_OK) {
@@ -238,11 +242,27 @@ static int execute_singly(struct runs *runs, struct inq_execution *device, struc
 static int execute(struct runs *runs, struct inq_validation *v, struct inq_err *err)
 {
     struct inq_execution device = {0};
+    struct inq_err own = {0};
     size_t n = 2 * (runs->warmup + runs->repeats);
-    int code = runs->engine->alternate != NULL
-                   ? runs->engine->alternate(runs->plans, runs->order, n, runs->options,
-                                             runs->makespan_ns, &runs->witness, &device, err)
-                   : execute_singly(runs, &device, err);
+    size_t last = 0;
+    bool both = runs->engine->alternate != NULL;
+    int code = both ? runs->engine->alternate(runs->plans, runs->order, n, runs->options,
+                                              runs->makespan_ns, &runs->witness, &device, &own)
+                    : execute_singly(runs, &last, &device, &own);
+    if (both && code == INQ_NOMEM) { /* no room for both at once: one after the other */
+        runs->witness = (struct inq_witness){0};
+        own = (struct inq_err){0};
+        code = execute_singly(runs, &last, &device, &own);
+    }
+    if (code == INQ_NOMEM && last == 1 && runs->engine->executes) {
+        (void)snprintf(runs->no_room, sizeof runs->no_room, "%.*s", (int)sizeof runs->no_room - 1,
+                       own.message);
+        inq_execution_release(&device);
+        return INQ_OK;
+    }
+    if (code != INQ_OK) {
+        (void)inq_err_set(err, (enum inq_code)code, "%s", own.message);
+    }
     (void)snprintf(v->device, sizeof v->device, "%s", device.device);
     (void)snprintf(v->note, sizeof v->note, "%s", device.note);
     inq_execution_release(&device);
@@ -290,6 +310,23 @@ static int take_kinds(const struct runs *runs, struct inq_validation *v, struct 
     return inq_sort(v->kinds, v->n_kinds, sizeof *v->kinds, farther, NULL, err);
 }
 
+/* What does not fit cannot be done, whatever it would gain. */
+static void refute_size(const struct runs *runs, const struct inq_validate_options *o,
+                        struct inq_validation *v)
+{
+    v->base_simulated_ns = runs->plans[0]->simulated_ns;
+    v->fixed_simulated_ns = runs->plans[1]->simulated_ns;
+    v->predicted_speedup = o->predicted_speedup > 0.0 ? o->predicted_speedup : 1.0;
+    v->measured_speedup = v->fixed_simulated_ns > 0
+                              ? (double)v->base_simulated_ns / (double)v->fixed_simulated_ns
+                              : 1.0;
+    v->speedup = v->speedup_ci95[0] = v->speedup_ci95[1] = (double)NAN;
+    v->order.judgement = INQ_INCONCLUSIVE;
+    (void)snprintf(v->order.why, sizeof v->order.why, "the fixed step was not executed");
+    v->cost.judgement = INQ_REFUTED;
+    (void)snprintf(v->cost.why, sizeof v->cost.why, "it does not fit: %s", runs->no_room);
+}
+
 static int conclude(struct runs *runs, const struct inq_validate_options *o,
                     struct inq_validation *v, struct inq_err *err)
 {
@@ -329,7 +366,9 @@ int inq_validate(const struct inq_engine *engine, const struct inq_plan *base,
         draw_order(&runs);
         code = execute(&runs, out, err);
     }
-    if (code == INQ_OK) {
+    if (code == INQ_OK && runs.no_room[0] != '\0') {
+        refute_size(&runs, o, out);
+    } else if (code == INQ_OK) {
         code = conclude(&runs, o, out, err);
     }
     inq_mem_free(runs.order);

@@ -223,6 +223,18 @@ static int add_edges(struct lay *l, size_t dp, const struct inq_action *a)
     return code == INQ_OK && next >= 0 ? need(l, dp, INQ_ACTION_B, next, a) : code;
 }
 
+/* All replicas are laid out alike: room for what stays and as many as the first. */
+static int reserve(struct lay *l, size_t n_kept)
+{
+    struct fix_job *to = l->to;
+    int code = inq_mem_grow(&to->ops, &to->cap_ops, to->n_ops * l->pipe->n_dp + n_kept,
+                            sizeof *to->ops, INQ_GRAPH_MAX_OPS, l->err);
+    return code == INQ_OK
+               ? inq_mem_grow(&to->edges, &to->cap_edges, to->n_edges * l->pipe->n_dp + 2 * n_kept,
+                              sizeof *to->edges, INQ_GRAPH_MAX_EDGES - 1, l->err)
+               : code;
+}
+
 static int lay_replica(struct lay *l, size_t dp)
 {
     const struct inq_schedule *s = l->schedule;
@@ -348,15 +360,69 @@ static int start_job(struct lay *l, const struct fix_job *from)
     return INQ_OK;
 }
 
+/* Gives back what a list does not use. */
+static void trim(void **list, size_t *cap, size_t n, size_t size)
+{
+    void *less = inq_mem_realloc(*list, n * size);
+    if (less != NULL) {
+        *list = less;
+        *cap = n;
+    }
+}
+
+/* Leaves ops that stay and what they have edges with: of many micro-batches that is little, and the
+ * old job is there until the new one is. */
+static int strip(struct fix_job *job, struct inq_err *err)
+{
+    uint32_t *index = inq_mem_zalloc(job->n_ops + 1, sizeof *index);
+    size_t n = 0;
+    if (index == NULL) {
+        return inq_fix_no_memory(err);
+    }
+    for (size_t e = 0; e < job->n_edges; e++) {
+        struct inq_edge edge = job->edges[e];
+        if (stays(&job->ops[edge.before]) || stays(&job->ops[edge.after])) {
+            index[edge.before] = index[edge.after] = 1;
+            job->edges[n++] = edge;
+        }
+    }
+    job->n_edges = n;
+    n = 0;
+    for (size_t i = 0; i < job->n_ops; i++) {
+        if (index[i] != 0 || stays(&job->ops[i])) {
+            index[i] = (uint32_t)n;
+            job->ops[n++] = job->ops[i];
+        }
+    }
+    job->n_ops = n;
+    for (size_t e = 0; e < job->n_edges; e++) {
+        job->edges[e] = (struct inq_edge){index[job->edges[e].before], index[job->edges[e].after]};
+    }
+    inq_mem_free(index);
+    void *ops = job->ops;
+    void *edges = job->edges;
+    trim(&ops, &job->cap_ops, job->n_ops, sizeof *job->ops);
+    trim(&edges, &job->cap_edges, job->n_edges, sizeof *job->edges);
+    job->ops = ops;
+    job->edges = edges;
+    return INQ_OK;
+}
+
 int inq_fix_pipe_lay(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
-                     double weight_share, const struct fix_job *from, struct fix_job *to,
+                     double weight_share, struct fix_job *from, struct fix_job *to,
                      struct inq_err *err)
 {
     struct lay l = {
         .pipe = pipe, .schedule = schedule, .weight_share = weight_share, .to = to, .err = err};
     int code = start_job(&l, from);
+    if (code == INQ_OK && from != NULL) {
+        code = strip(from, err);
+    }
     for (size_t dp = 0; code == INQ_OK && dp < pipe->n_dp; dp++) {
         code = lay_replica(&l, dp);
+        if (code == INQ_OK && dp == 0) {
+            code = reserve(&l, from != NULL ? from->n_ops : 0);
+        }
     }
     if (code == INQ_OK && from != NULL) {
         code = keep_rest(&l, from);

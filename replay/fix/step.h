@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "inquest/fix.h"
+#include "inquest/replay.h"
 
 enum fix_place {
     FIX_PLACE_GPU,
@@ -14,15 +15,18 @@ enum fix_place {
 };
 
 struct fix_op {
-    struct inq_graph_op op; /* rank: index into ranks */
     int64_t dur_ns, delay_ns;
-    int64_t mean_ns; /* over the run's steps; INQ_TIME_NONE unknown */
-    uint32_t slot;   /* ops with the same slot on other ranks are its peers; INQ_NONE: none */
-    uint32_t group;  /* INQ_NONE: none */
-    uint8_t place;   /* enum fix_place */
-    bool beside;     /* part of a forward and a backward that run beside each other */
-    uint8_t coll;    /* communication: enum inq_coll_kind; INQ_COLL_UNKNOWN: none or not known */
-    int64_t bytes;   /* communication: payload; -1 not known */
+    int64_t mean_ns;   /* over the run's steps; INQ_TIME_NONE unknown */
+    int64_t shaped_ns; /* compute: with this dur_ns it has that traffic or is that product; with
+                          another one it is other work */
+    int64_t bytes;     /* communication: payload; compute bound by memory: traffic; -1 not known */
+    struct inq_graph_op op;     /* rank: index into ranks */
+    struct inq_product product; /* compute: as recorded; m 0: not known */
+    uint32_t slot;  /* ops with the same slot on other ranks are its peers; INQ_NONE: none */
+    uint32_t group; /* INQ_NONE: none */
+    uint8_t place;  /* enum fix_place */
+    bool beside;    /* part of a forward and a backward that run beside each other */
+    uint8_t coll;   /* communication: enum inq_coll_kind; INQ_COLL_UNKNOWN: none or not known */
 };
 
 /* What a fix takes for granted. */

@@ -225,6 +225,9 @@ static double peak_of(const struct inq_rank_actions *list, const struct inq_cost
 static int lint_memory(const struct inq_schedule *schedule, const struct inq_lint_options *options,
                        struct inq_lint *lint, struct inq_err *err)
 {
+    enum inq_memory_unit unit = options->costs.memory_unit;
+    char held[48];
+    char limit[48];
     int code = INQ_OK;
     lint->peak_memory = 0.0;
     for (int32_t r = 0; code == INQ_OK && r < schedule->n_ranks; r++) {
@@ -233,11 +236,12 @@ static int lint_memory(const struct inq_schedule *schedule, const struct inq_lin
         lint->peak_memory = peak > lint->peak_memory ? peak : lint->peak_memory;
         if (options->memory_limit > 0.0 && peak > options->memory_limit) {
             const struct inq_action *action = &schedule->ranks[r].actions[at];
-            code = inq_lint_add(lint, INQ_LINT_MEMORY, true, r, inq_lint_position(action, at),
-                                action, err,
-                                "holds %.6g at its peak, the limit is %.6g; fewer warm-up forwards "
-                                "or earlier weight gradients lower it",
-                                peak, options->memory_limit);
+            code = inq_lint_add(
+                lint, INQ_LINT_MEMORY, true, r, inq_lint_position(action, at), action, err,
+                "holds %s at its peak, the limit is %s; fewer warm-up forwards "
+                "or earlier weight gradients lower it",
+                inq_memory_format(unit, peak, held, sizeof held),
+                inq_memory_format(unit, options->memory_limit, limit, sizeof limit));
         }
     }
     if (code == INQ_OK && keeps_two_replicas(schedule)) {

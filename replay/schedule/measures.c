@@ -85,6 +85,7 @@ struct samples {
     int64_t *makespan_ns;
     size_t n;
     double peak;
+    enum inq_memory_unit unit; /* of the peak */
 };
 
 static int take_sample(const struct inq_schedule *schedule, const struct inq_costs *costs,
@@ -96,6 +97,7 @@ static int take_sample(const struct inq_schedule *schedule, const struct inq_cos
         samples->bubble[samples->n] = timing.bubble_ratio;
         samples->makespan_ns[samples->n++] = timing.makespan_ns;
         samples->peak = timing.peak_memory; /* a matter of the order alone */
+        samples->unit = timing.memory_unit;
     }
     inq_schedule_timing_release(&timing, schedule->n_ranks);
     return code;
@@ -120,8 +122,9 @@ static int add_samples(const struct samples *samples, struct inq_snapshot *snaps
     if (code == INQ_OK) {
         code = inq_snapshot_add(snapshot, INQ_MEASURE_MAKESPAN, NULL, &makespan, err);
     }
-    return code == INQ_OK ? add_exact(snapshot, INQ_MEASURE_PEAK_ACTIVATIONS, samples->peak, err)
-                          : code;
+    enum inq_measure_kind kind =
+        samples->unit == INQ_MEMORY_BYTES ? INQ_MEASURE_PEAK_MEMORY : INQ_MEASURE_PEAK_ACTIVATIONS;
+    return code == INQ_OK ? add_exact(snapshot, kind, samples->peak, err) : code;
 }
 
 static int add_times(const struct inq_schedule *schedule, const struct inq_costs *costs, size_t n,

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -202,4 +203,15 @@ int inq_schedule_make(const struct inq_schedule_spec *spec, struct inq_schedule 
         }
     }
     return inq_err_set(err, INQ_USAGE, "no schedule is called '%s'", spec->kind);
+}
+
+char *inq_memory_format(enum inq_memory_unit unit, double value, char *buf, size_t size)
+{
+    if (unit == INQ_MEMORY_BYTES) {
+        return inq_size_format(value, buf, size);
+    }
+    /* whole numbers as they are, chunks of a rank's stages to six digits */
+    (void)snprintf(buf, size, "%.*g %s%s", value == floor(value) ? 15 : 6, value,
+                   unit == INQ_MEMORY_ACTIVATIONS ? "activation" : "unit", value == 1.0 ? "" : "s");
+    return buf;
 }

@@ -85,6 +85,7 @@ static void fill_row(const struct inq_schedule *schedule, const struct inq_sched
     row->bubble_ratio = timing->bubble_ratio;
     row->bubble_rate_zb = timing->bubble_rate_zb;
     row->peak_memory = timing->peak_memory;
+    row->memory_unit = timing->memory_unit;
     row->weights = replicas_of_rank(schedule);
     row->fits = memory_limit <= 0.0 || timing->peak_memory <= memory_limit * (1.0 + 1e-9);
 }

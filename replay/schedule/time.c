@@ -444,8 +444,10 @@ static int run_all(struct sim *sim)
 /* ---- results --------------------------------------------------------------------------------- */
 
 /* Sums over ranks whose own figures are there; `timing->makespan_ns` may be set already. */
-static void summarise(const struct inq_schedule *schedule, struct inq_schedule_timing *timing)
+static void summarise(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                      struct inq_schedule_timing *timing)
 {
+    timing->memory_unit = costs->memory_unit;
     int32_t n = schedule->n_ranks;
     int64_t busiest = 0;
     int64_t idle = 0;
@@ -487,7 +489,7 @@ void inq_schedule_timing_sum(const struct inq_schedule *schedule, const struct i
             row->busy_ns += end - start;
         }
     }
-    summarise(schedule, timing);
+    summarise(schedule, costs, timing);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -591,7 +593,7 @@ int inq_schedule_time(const struct inq_schedule *schedule, const struct inq_cost
             int64_t end = reduced > sim.lanes[r].gather_ns ? reduced : sim.lanes[r].gather_ns;
             timing->makespan_ns = end > timing->makespan_ns ? end : timing->makespan_ns;
         }
-        summarise(schedule, timing);
+        summarise(schedule, costs, timing);
     }
     release(&sim);
     if (code != INQ_OK) {

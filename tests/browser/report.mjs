@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { HOSTILE, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makePage, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
+import { HOSTILE, checkpointRun, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makeChecks, makePage, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
 
 const AXE = fs.readFileSync(path.resolve("node_modules/axe-core/axe.min.js"), "utf8");
 const MANY = 100000;
@@ -184,7 +184,7 @@ async function themes(page) {
     assert.equal(await color(), first);
 }
 
-async function fitsThePhone(page) {
+async function fitsTheScreen(page) {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(wide <= 0, "nothing is wider than the screen (" + wide + " px)");
 }
@@ -205,6 +205,74 @@ async function accessible(page, name) {
     assert.equal(grave.length, 0, "axe: " + grave.map((v) => v.id).join(", "));
 }
 
+/* What a reader has read is not said again. */
+async function saidOnce(page) {
+    const report = await reportOf(page);
+    const main = await textOf(page, "main");
+    for (const said of [report.verdict.headline, report.failure ? report.failure.advice : report.findings[0].advice]) {
+        assert.equal(main.split(said).length, 2, "said once: " + said);
+    }
+}
+
+/* What the search of the timeline says of a name. */
+async function findOp(page, name) {
+    const finder = page.locator("#timeline .tools input[type=search]").first();
+    await finder.fill(name);
+    await finder.press("Enter");
+    return page.locator("#timeline .tools .count").textContent();
+}
+
+/* What the evidence names is in the row of its rank; without hosts it is not. */
+async function hostsAreDrawn(page) {
+    for (const name of ["DataLoader", "cudaStreamSynchronize", "cudaLaunchKernel"]) {
+        assert.match(await findOp(page, name), /of .*op/, name);
+        await settle(page);
+        assert.match(await page.locator("#timeline [aria-live]").textContent(), new RegExp(name));
+    }
+    const hosts = page.locator("#timeline .check", { hasText: "Hosts" }).locator("input");
+    const legend = () => page.locator("#timeline .legend").textContent();
+    assert.match(await legend(), /Host: data loading/);
+    await hosts.uncheck();
+    assert.match(await findOp(page, "DataLoader"), /no op/);
+    assert.doesNotMatch(await legend(), /Host/);
+    await hosts.check();
+}
+
+/* Two fingers zoom, one pans sideways, and the page scrolls over the timeline. */
+async function touches(file) {
+    const browser = await openBrowser({ hasTouch: true });
+    try {
+        const { page, problems } = await openReport(browser.context, file, { width: 390, height: 844 });
+        const view = page.locator(".tl-view");
+        await view.scrollIntoViewIfNeeded();
+        await settle(page);
+        const box = await view.boundingBox();
+        const [x, y] = [box.x + box.width * 0.6, box.y + box.height / 2];
+        const driver = await browser.context.newCDPSession(page);
+        const send = (type, ...points) => driver.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([px, py], id) => ({ x: px, y: py, id })) });
+        const move = async (...paths) => {
+            await send("touchStart", ...paths.map(([from]) => from));
+            for (let i = 1; i <= 8; i++) await send("touchMove", ...paths.map(([a, b]) => [a[0] + ((b[0] - a[0]) * i) / 8, a[1] + ((b[1] - a[1]) * i) / 8]));
+            await send("touchEnd");
+            await settle(page);
+        };
+        const [from, to] = await spanOf(page);
+        await move([[x - 20, y], [x - 60, y]], [[x + 20, y], [x + 60, y]]);
+        const [a, b] = await spanOf(page);
+        assert.ok((to - from) / (b - a) > 2.5 && (to - from) / (b - a) < 3.5, "fingers three times as far apart show a third: " + (to - from) / (b - a));
+        await move([[x, y], [x - 80, y]]);
+        const [c, d] = await spanOf(page);
+        assert.ok(c > a && Math.abs(d - c - (b - a)) < 2, "one finger to the left goes on in time");
+        const top = await page.evaluate(() => window.scrollY);
+        await move([[x, y], [x, y - 120]]);
+        assert.ok((await page.evaluate(() => window.scrollY)) > top, "up and down scrolls the page");
+        assert.deepEqual(await spanOf(page), [c, d], "and leaves the timeline");
+        assert.deepEqual(problems, []);
+    } finally {
+        await browser.close();
+    }
+}
+
 /* ---- reports ----------------------------------------------------------------------------------- */
 
 /* Opens a report in light and dark, at desktop and phone width, and keeps pictures. */
@@ -212,7 +280,7 @@ async function lookAt(name, file, checks) {
     for (const colorScheme of ["light", "dark"]) {
         const browser = await openBrowser({ colorScheme });
         try {
-            for (const [width, height, size] of [[1280, 800, "desktop"], [390, 844, "phone"]]) {
+            for (const [width, height, size] of [[1280, 800, "desktop"], [390, 844, "phone"], [1920, 1080, "wide"]]) {
                 const { page, problems } = await openReport(browser.context, file, { width, height });
                 const stem = path.resolve("screenshots", name + "-" + size + "-" + colorScheme);
                 await page.screenshot({ path: stem + ".png" });
@@ -220,7 +288,7 @@ async function lookAt(name, file, checks) {
                 if (size === "desktop" && colorScheme === "light") {
                     for (const check of checks) await check(page);
                 }
-                if (size === "phone") await fitsThePhone(page);
+                await fitsTheScreen(page);
                 await openAll(page);
                 await accessible(page, name + ", " + size + ", " + colorScheme);
                 assert.deepEqual(problems, []);
@@ -234,7 +302,19 @@ async function lookAt(name, file, checks) {
 
 async function straggler() {
     const file = makeReport("straggler", sample("slow_gpu_dp8"));
-    await lookAt("straggler", file, [verdictOnFirstScreen, zooms, hovers, keyboardFindsOps, evidenceMovesTheTimeline, findsAndSums, sorts, prints, themes]);
+    await lookAt("straggler", file, [verdictOnFirstScreen, saidOnce, zooms, hovers, keyboardFindsOps, evidenceMovesTheTimeline, findsAndSums, sorts, prints, themes]);
+}
+
+async function lateHost() {
+    const file = makeReport("late-host", sample("late_host_dp4"));
+    await lookAt("late-host", file, [hostsAreDrawn, saidOnce]);
+    await lookAt("checkpoint", makeReport("checkpoint", checkpointRun()), [
+        async (page) => {
+            assert.match(await findOp(page, "save_checkpoint"), /of .*op/, "evidence names it");
+            assert.match(await findOp(page, "Optimizer.step"), /no op/, "and not this");
+        },
+    ]);
+    await touches(file);
 }
 
 async function pipeline() {
@@ -244,6 +324,8 @@ async function pipeline() {
         async (page) => {
             assert.ok((await page.locator("#waterfall .chart rect").count()) > 5);
             assert.ok((await page.locator("#workers .chart rect").count()) === 4);
+            assert.equal(await page.locator("#collectives .chart").count(), 0, "no chart of two sizes");
+            assert.equal(await page.locator("#whatif .chart").count(), 2, "nor of one DP rank");
             assert.equal(await page.locator("#failure").count(), 0, "a section that does not apply is absent");
         },
     ]);
@@ -296,10 +378,33 @@ async function logs() {
     ]);
 }
 
+/* Every rank that waits is in one box, and an arrow leads from that to one with whom it waits for. */
+async function waitsAreDrawn(page) {
+    const { failure } = await reportOf(page);
+    const waiting = failure.waits.flatMap((wait) => wait.ranks);
+    assert.ok(waiting.length > 0);
+    const boxes = await page.locator("#failure .wait-box").evaluateAll((all) => all.map((box) => box.querySelector("title").textContent));
+    const ranksOf = (box) => box.split(", ")[0].replace(/^ranks? /, "").split(",").flatMap((part) => {
+        const [first, last = first] = part.split("-").map(Number);
+        return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+    });
+    /* a list of ranks is cut at its ", in" or ", root" only: ranks are told apart by "," alone */
+    const inBoxes = boxes.flatMap(ranksOf);
+    assert.equal(new Set(inBoxes).size, inBoxes.length, "a rank is in one box");
+    for (const rank of [...waiting, ...failure.waits.flatMap((wait) => wait.for_ranks)]) assert.ok(inBoxes.includes(rank), "rank " + rank + " has a box");
+    const rootBox = boxes.find((box) => box.endsWith("root"));
+    assert.deepEqual(ranksOf(rootBox), failure.root_ranks);
+    const waitBoxes = boxes.filter((box) => ranksOf(box).some((rank) => waiting.includes(rank)));
+    assert.ok((await page.locator("#failure .wait-line").count()) >= waitBoxes.length, "an arrow from each that waits");
+    await page.locator("#failure summary", { hasText: "Waits as a table" }).click();
+    assert.equal((await rowsOf(page, "#failure [aria-label='Who waits for whom (table)']")).length, failure.waits.length);
+    await page.locator("#failure summary", { hasText: "Waits as a table" }).click();
+}
+
 async function failure(name, folder) {
     const file = makeReport(name, folder);
     await lookAt(name, file, [
-        verdictOnFirstScreen,
+        verdictOnFirstScreen, saidOnce, waitsAreDrawn, prints,
         async (page) => {
             assert.ok((await page.locator("#failure .role-root").count()) > 0, "roots are marked");
             assert.ok((await page.locator("#failure .trail li").count()) > 0, "evidence is listed");
@@ -386,6 +491,16 @@ async function check() {
             assert.equal(rows[0][0], "step\u00a0time", "the cause is first");
             assert.match(rows[0].join(" "), /regressed 16\.5\sms 20\.4\sms \+23\.3\s% 17\.0\sms 20\.1\sms to 20\.5\sms/);
             assert.equal(await textOf(page, "#headline"), report.headline);
+        },
+    ]);
+    await lookAt("check-several", makeChecks("check-several", "1f1b", "gpipe", "zb-h1"), [
+        prints,
+        async (page) => {
+            const report = await reportOf(page);
+            const failed = report.results.filter((result) => !result.pass).length;
+            assert.ok(failed > 0 && failed < 3);
+            assert.equal(await textOf(page, "#headline"), failed + " of 3 fail.");
+            assert.equal(await page.locator("section[id^=check-]").count(), 3);
         },
     ]);
     await lookAt("check-passes", makeCheck("check-passes", sample("healthy_dp4"), sample("healthy_dp4")), [
@@ -479,7 +594,7 @@ async function bench() {
 const tests = isBench
     ? { bench }
     : {
-          straggler, pipeline, findings, whatif,
+          straggler, lateHost, pipeline, findings, whatif,
           "failed run": () => failure("failed", failedRun()),
           "failed run, real": () => {
               const folder = shared("flight/gpu_error_2nd");

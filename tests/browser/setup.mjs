@@ -60,13 +60,24 @@ export async function openReport(context, file, size = { width: 1280, height: 80
     return { page, problems, openMs: Number(process.hrtime.bigint() - start) / 1e6 };
 }
 
-/* Writes the page of a command into the folder of reports; returns its path. */
-export function makePage(name, ...command) {
-    const file = path.resolve("reports", name + ".html");
+/* Has the program write a file; 3: it found what it looks for. */
+function write(file, ...command) {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     const made = spawnSync(INQUEST, [...command, "-q", "-o", file], { encoding: "utf8" });
     assert.ok(made.status === 0 || made.status === 3, command.join(" ") + ": " + made.stderr);
     return file;
+}
+
+/* Writes the page of a command into the folder of reports; returns its path. */
+export const makePage = (name, ...command) => write(path.resolve("reports", name + ".html"), ...command);
+
+/* The page of schedules that are held against the baseline of the first. */
+export function makeChecks(name, ...kinds) {
+    const folder = path.resolve("input", "schedules");
+    const files = kinds.map((kind) => write(path.join(folder, kind + ".csv"), "schedule", "make", "--make", kind, "-p", "4", "-m", "8"));
+    const baseline = path.join(folder, "baseline.json");
+    makePage(name, "check", files[0], "--baseline", baseline, "--update", "--force");
+    return makePage(name, "check", ...files, "--baseline", baseline);
 }
 
 export const makeReport = (name, ...input) => makePage(name, "analyze", ...input);
@@ -111,20 +122,30 @@ export function shared(name) {
     return fs.existsSync(folder) ? folder : null;
 }
 
-/* The straggler sample with hostile kernel names. */
-export function hostileRun() {
-    const folder = path.resolve("input", "hostile");
+/* A sample of which every event was changed. */
+function changedRun(folder, from, change) {
+    folder = path.resolve("input", folder);
     fs.rmSync(folder, { recursive: true, force: true });
     fs.mkdirSync(folder, { recursive: true });
-    for (const name of fs.readdirSync(sample("slow_gpu_dp8")).filter((n) => n.endsWith(".gz"))) {
-        const trace = JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(sample("slow_gpu_dp8"), name))));
-        for (const event of trace.traceEvents) {
-            if (event.cat === "kernel" && !event.name.startsWith("nccl")) event.name = HOSTILE + event.name;
-        }
+    for (const name of fs.readdirSync(sample(from)).filter((n) => n.endsWith(".gz"))) {
+        const trace = JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(sample(from), name))));
+        trace.traceEvents.forEach(change);
         fs.writeFileSync(path.join(folder, name.replace(".gz", "")), JSON.stringify(trace));
     }
     return folder;
 }
+
+/* The straggler sample with hostile kernel names. */
+export const hostileRun = () =>
+    changedRun("hostile", "slow_gpu_dp8", (event) => {
+        if (event.cat === "kernel" && !event.name.startsWith("nccl")) event.name = HOSTILE + event.name;
+    });
+
+/* The late host, which writes a checkpoint where it loads data in the sample. */
+export const checkpointRun = () =>
+    changedRun("checkpoint", "late_host_dp4", (event) => {
+        if (event.name.includes("DataLoader")) event.name = "save_checkpoint";
+    });
 
 /* A folder with the dumps of four ranks of which the last never enqueued what the others wait in. */
 export function failedRun() {

@@ -34,6 +34,7 @@ TYPES = {"string": str, "object": dict, "array": list, "boolean": bool, "null": 
 # source lines.
 UNSEEN = {"inquest-report/1.inputs.clock[].pieces", "inquest-info/1.jobs[].clock[].pieces",
           "inquest-replay/1.executed.reductions_verified", "inquest-replay/1.executed.virtual_devices",
+          "inquest-replay/1.executed.peak_bytes",
           "inquest-report/1.blame", "inquest-report/1.verdict.without",
           "inquest-report/1.kernels.by_module", "inquest-report/1.kernels.by_source"}
 

@@ -23,7 +23,7 @@ import tempfile
 inquest, source = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2])
 shared = os.environ.get("INQ_SHARED_DATA", os.path.join(source, "..", "shared", "data"))
 FEATURES = subprocess.run([inquest, "--version"], capture_output=True, check=True, text=True).stdout
-USER, HOST = "zelda.quince", "frobnitz-17"
+USER, HOST, OTHER_HOST = "zelda.quince", "frobnitz-17", "gribble-29"
 LOG = f"""2026-01-15 08:00:00 {HOST} trainer[4711]: loading /home/{USER}/wombat_ckpt/shard-3.pt
 {HOST}:4711:4790 [3] NCCL INFO comm 0x5581 rank 3 nranks 4 - Init COMPLETE
 [rank3]:[E ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=17, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.
@@ -88,6 +88,23 @@ def outputs(folder, work, key):
     return texts
 
 
+def partial_outputs(folder, work, key):
+    """What partials that were redacted say by their names, their bytes, and in reports."""
+    partials = os.path.join(work, "partials")
+    shutil.rmtree(partials, ignore_errors=True)
+    run("ingest", "-q", "--redact-key", key, folder, "-o", partials)
+    files = [os.path.join(where, name) for where, _, names in os.walk(partials) for name in names]
+    texts = {"partials' paths": "\n".join(os.path.relpath(path, partials) for path in files),
+             "partials' bytes": "".join(open(path, "rb").read().decode("latin-1") for path in files)}
+    if files:
+        for name in ("text", "json", "markdown", "perfetto"):  # which is of one job
+            texts["partials " + name] = run("analyze", "-q", "-f", name, partials, statuses=(0, 2))
+        texts["partials info"] = run("info", "-q", "-v", partials)
+        for table in ("files", "kernels", "ranks", "evidence"):
+            texts["partials csv " + table] = run("analyze", "-q", "--table", table, partials)
+    return texts
+
+
 def is_telling(row):
     """Parts of paths may be any word; a kernel of one word may be an operator."""
     return len(row["name"]) >= 8 or row["kind"] in ("host", "user")
@@ -134,12 +151,38 @@ def hold(folder, work, what, names=(), numbers=True):
     if missing:
         problems.append(f"{what}: no token for {', '.join(missing)}")
     secrets = {way for row in rows if is_telling(row) for way in ways(row["name"])} | set(names)
-    for where, text in outputs(folder, work, key).items():
+    for where, text in {**outputs(folder, work, key), **partial_outputs(folder, work, key)}.items():
         found = sorted(name for name in secrets if name in text)
         problems.extend(f"{what}, {where}: still has {name}" for name in found[:5])
     if numbers:
         same_numbers(folder, what, key, rows)
     return rows
+
+
+def same_from_partials(folder, work, key):
+    """A report of redacted partials is that of the files but for its names."""
+    partials, kept = os.path.join(work, "partials"), os.path.join(work, "map.csv")
+    shutil.rmtree(partials, ignore_errors=True)
+    run("ingest", "-q", "--redact-key", key, "--redact-map", kept, folder, "-o", partials)
+    plain = json.loads(run("analyze", "-q", "-f", "json", folder))
+    hidden = json.loads(back(run("analyze", "-q", "-f", "json", partials), read_map(kept)))
+    for part in ("verdict", "findings", "account", "ranks", "collectives", "kernels", "critical_path", "steps"):
+        if in_order(plain[part]) != in_order(hidden[part]):
+            problems.append(f"{folder}: from redacted partials another {part}")
+
+
+def partials_of_all(folder, work, key):
+    """The same bytes whatever the threads; a host of one file is hidden in all; no share by itself."""
+    trees = []
+    for jobs in ("1", "4"):
+        partials = os.path.join(work, "partials" + jobs)
+        run("ingest", "-q", "-j", jobs, "--redact-key", key, folder, "-o", partials)
+        trees.append({os.path.relpath(os.path.join(where, name), partials):
+                      open(os.path.join(where, name), "rb").read()
+                      for where, _, names in os.walk(partials) for name in names})
+    if trees[0] != trees[1] or len(trees[0]) != 4:
+        problems.append(f"redacted partials by -j: {sorted(trees[0])}, {sorted(trees[1])}")
+    run("ingest", "-q", "--redact", "--share", "0/2", folder, "-o", partials, statuses=(2,))
 
 
 def own_run(work):
@@ -150,7 +193,9 @@ def own_run(work):
         path = os.path.join(folder, name)
         if name.endswith(".gz"):
             text = gzip.decompress(open(path, "rb").read()).decode()
-            text = text.replace("node-00", HOST).replace("GeluCUDAKernelImpl", "WombatSecretGelu")
+            if "rank-0" in name:  # a host that another file alone names as such
+                text = text.replace("Optimizer.zero_grad#AdamW.zero_grad", f"send to {OTHER_HOST}")
+            text = text.replace("node-00", OTHER_HOST if "rank-3" in name else HOST).replace("GeluCUDAKernelImpl", "WombatSecretGelu")
             with open(path, "wb") as file:
                 file.write(gzip.compress(text.encode(), mtime=0))
     with open(os.path.join(folder, f"{HOST}-rank3.log"), "w", encoding="utf-8") as file:
@@ -177,11 +222,13 @@ def keys(folder, work):
 def main():
     with tempfile.TemporaryDirectory() as work:
         folder = own_run(work)
-        hold(folder, work, "own run", (USER, HOST, "wombat", "quokka7", "WombatSecretGelu", "10.77.3.201"))
+        hold(folder, work, "own run", (USER, HOST, OTHER_HOST, "wombat", "quokka7", "WombatSecretGelu", "10.77.3.201"))
+        partials_of_all(folder, work, os.path.join(work, "key"))
         keys(folder, work)
         samples = os.path.join(source, "sample-traces")
         for name in ("slow_gpu_dp8", "pipeline_pp4_long_last", "damaged_dp4"):
             hold(os.path.join(samples, name), work, name)
+            same_from_partials(os.path.join(samples, name), work, os.path.join(work, "key"))
         for name in ("kineto/torchrec_4", "kineto/edge", "flight/lock_gil_1st", "primus/pp8"):
             if os.path.isdir(os.path.join(shared, name)):
                 hold(os.path.join(shared, name), work, name)

@@ -35,6 +35,23 @@ if [ "$short" = short ]; then
     exit 0
 fi
 
+# Each part fails by itself, and the results are written whatever became of them.
+mkdir "$dir/broken"
+printf '#!/bin/sh\nkill -SEGV $$\n' >"$dir/broken/gpu_check"
+printf '#!/bin/sh\necho "out of \\"luck\\"" >&2\nexit 3\n' >"$dir/broken/inquest"
+chmod +x "$dir/broken/"*
+rc=0
+"$here/run" --smoke --bin "$dir/broken" -o "$dir/out" >"$dir/said" 2>&1 || rc=$?
+[ $rc = 1 ] || fail "tests/gpu/run exits with $rc where all fails: $(cat "$dir/said")"
+for part in 'checks *FAILED *exit 139' 'fix --validate cuda *FAILED *exit 3: out of "luck"' \
+    'memcheck *\(skipped\|FAILED\)'; do
+    grep -q "^$part" "$dir/said" || fail "tests/gpu/run does not say '$part': $(cat "$dir/said")"
+done
+broken=$(sed -n 's/^written to //p' "$dir/said")
+if command -v python3 >/dev/null; then
+    python3 -m json.tool "$broken" >/dev/null || fail "not JSON where all fails"
+fi
+
 # The way that a machine with a GPU goes, whole.
 "$here/run" --smoke --bin "$dir/bin" -o "$dir/out" || fail "tests/gpu/run failed"
 [ -s "$dir/out/CPU-stand-in.txt" ] || fail "no table"
@@ -42,21 +59,47 @@ if command -v python3 >/dev/null; then
     python3 -m json.tool "$dir/out/CPU-stand-in.json" >/dev/null || fail "not JSON"
 fi
 
-replay '' 'CPU stand-in' "${make[@]}"
+replay 'least_queues=32' 'CPU stand-in' "${make[@]}"
 replay 'queues=8' 'CPU stand-in' --make dualpipev -p 8 -m 32 --times '1,1,0.5,0.2'
 replay 'queues=8,depth=32' 'queued while it ran' --make 1f1b -p 8 -m 32 --times '1,1,0.5,0.2'
 replay 'queues=8,sms=64' 'CPU stand-in' --make zb-h1 -p 32 -m 32 --times '1,1,0.5,0.2'
 replay 'refuse_fatbin' 'CPU stand-in' "${make[@]}"
-replay 'refuse_graph' 'streams, no graph' "${make[@]}"
+replay 'late_refusal' 'CPU stand-in' "${make[@]}"
+replay 'refuse_graph' 'streams, no graph: making a graph' "${make[@]}"
+replay 'refuse_capture' 'streams, no graph: ending a graph' "${make[@]}"
 replay 'nogreen' 'without partitions' "${make[@]}"
 replay 'sms=8' '4 virtual devices of 2 SMs' "${make[@]}"
-replay 'devices=2,drift=50' 'timers moved by up to' "${make[@]}"
+replay 'devices=2,drift=20000' 'timers moved by up to .* to within' "${make[@]}"
 replay 'devices=3,nopeer' '2 of 3 GPUs not used' "${make[@]}"
+replay 'devices=3,lonely=1' '1 of 3 GPUs not used' "${make[@]}"
 replay 'devices=2,drift=50' '2 x CPU stand-in' --work recorded "$source_dir/sample-traces/slow_gpu_dp8" \
     --scale 0.1
 replay '' 'own products' --work recorded --no-graph --make 1f1b -p 2 -m 2 --times '1,1,0.5,0.2' \
     -o "$dir/x.trace.json"
 "$inquest" analyze "$dir/x.trace.json" >"$dir/said" || fail "no analysis of a replay"
+
+# What was recorded, done again on GPUs of their own: products by the library (by the older one where
+# the newer does not start), traffic, transfers; partitions do what takes as long.
+"$inquest" synth 'dp=2,pp=1,shapes=1,steps=2,layers=2' -o "$dir/synth" -q
+mkdir "$dir/shaped"
+for file in "$dir"/synth/rank-*.gz; do # small: what stands in is slow
+    gunzip -c "$file" | sed 's/\[4096, 2048\]/[256, 64]/g; s/\[2048, 2048\]/[64, 64]/g' \
+        >"$dir/shaped/$(basename "$file" .gz)"
+done
+replay 'devices=2' 'own products, no cuBLAS' --work recorded "$dir/shaped"
+LD_LIBRARY_PATH=$2:$2/cublas_12:$2/cublas_13
+for refuses in none 13; do
+    export INQ_STANDIN_BLAS=$refuses
+    replay 'devices=2' 'products by cuBLAS' --work recorded "$dir/shaped"
+    grep -q '[1-9][0-9]* measured here' "$dir/said" || fail "nothing measured: $(cat "$dir/said")"
+    grep -q 'peak memory' "$dir/said" || fail "no peak memory: $(cat "$dir/said")"
+done
+replay 'devices=1' ' 0 measured here' --work recorded "$dir/shaped"
+INQ_STANDIN=devices=2 "$inquest" fix "$dir/shaped" --fix speed-rank:0:speed=2 --validate cuda \
+    --work recorded --repeats 1 -f json >"$dir/fix.json" 2>"$dir/said" || fail "fix: $(cat "$dir/said")"
+grep -q '"scale": 1,' "$dir/fix.json" || fail "what was recorded is done again, but scaled"
+unset INQ_STANDIN_BLAS
+LD_LIBRARY_PATH=$2
 
 # refused OPTIONS TEXT ARGUMENTS: it fails, says TEXT, and writes nothing.
 refused() {

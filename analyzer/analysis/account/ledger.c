@@ -12,6 +12,7 @@
 #include "base/par.h"
 #include "base/sort.h"
 #include "base/stats.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <string.h>
@@ -254,29 +255,24 @@ static int join(struct part_book *into, const struct part_book *from, struct inq
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-struct word {
-    const char *part, *words;
-};
-
-/* What a call or an annotation of the host is for; the name itself where it is none of these. */
+/* What a call or an annotation of the host is for; the name itself where that is not known. */
 static const char *host_words(const char *name)
 {
-    static const struct word words[] = {
-        {"DataLoader", "data loading"},
-        {"dataloader", "data loading"},
-        {"Synchronize", "synchronization"},
-        {"Malloc", "memory allocation"},
-        {"Free", "memory allocation"},
-        {"garbage", "garbage collection"},
-        {"gc.collect", "garbage collection"},
-        {"Memcpy", "copy calls"},
-        {"Memset", "copy calls"},
-        {"Launch", "kernel launches"},
-    };
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strstr(name, words[i].part) != NULL) {
-            return words[i].words;
-        }
+    switch (inq_host_kind_of(name)) {
+    case INQ_HOST_DATA:
+        return "data loading";
+    case INQ_HOST_SYNCHRONIZE:
+        return "synchronization";
+    case INQ_HOST_MEMORY:
+        return "memory allocation";
+    case INQ_HOST_COLLECTION:
+        return "garbage collection";
+    case INQ_HOST_COPY:
+        return "copy calls";
+    case INQ_HOST_LAUNCH:
+        return "kernel launches";
+    case INQ_HOST_OTHER:
+        break;
     }
     return name;
 }
@@ -487,6 +483,7 @@ static int add_wait(struct visit *v, const struct inq_sweep_piece *piece, struct
                                     .waited_for = piece->fact->waited_for,
                                     .collective = piece->fact->collective,
                                     .event = piece->event,
+                                    .cause = INQ_NONE, /* known once there are findings */
                                     .cls = piece->cls,
                                     .start_ns = piece->start_ns,
                                     .end_ns = piece->end_ns};

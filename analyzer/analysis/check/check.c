@@ -50,6 +50,9 @@ static char *value_text(enum inq_check_unit unit, double value, char *buf, size_
     if (unit == INQ_UNIT_NS) {
         return inq_time_format((int64_t)fmin(value, MOST_NS), buf, size);
     }
+    if (unit == INQ_UNIT_BYTES) {
+        return inq_size_format(value, buf, size);
+    }
     (void)snprintf(buf, size, unit == INQ_UNIT_COUNT ? "%.10g" : "%.4f", value);
     return buf;
 }

@@ -48,22 +48,11 @@ struct causing {
     double *kernels;  /* [n * 2] per step, before and now */
     bool *stands_out; /* [n] scratch */
     double *sorted;   /* [n] scratch */
+    struct inq_cause_swap *swaps; /* beside the causes */
     bool no_memory;
 };
 
 /* ---- what was to be expected -----------------------------------------------------------------*/
-
-/* The base's ranks that a rank is held against: the same rank where the runs have the same ranks,
- * else those of its stage, else all. */
-static bool is_peer(const struct causing *x, const struct inq_record_rank *base,
-                    const struct inq_record_rank *now)
-{
-    if (base->steps == 0) {
-        return false;
-    }
-    return x->c->run[0].ranks == x->c->run[1].ranks ? base->rank == now->rank
-                                                    : base->stage == now->stage;
-}
 
 static void expect(struct causing *x, size_t i)
 {
@@ -74,7 +63,7 @@ static void expect(struct causing *x, size_t i)
     for (int pass = 0; pass < 2 && n == 0; pass++) { /* without peers: all */
         for (size_t r = 0; r < x->p[0].n_ranks; r++) {
             const struct inq_record_rank *base = &x->p[0].ranks[r];
-            if (pass == 0 ? is_peer(x, base, now) : base->steps > 0) {
+            if (pass == 0 ? inq_is_peer(x->c, base, now) : base->steps > 0) {
                 for (int own = 0; own < OWNS; own++) {
                     sum[own] += (double)base->part_ns[own_part[own]] / (double)base->steps;
                 }
@@ -92,14 +81,6 @@ static void expect(struct causing *x, size_t i)
     x->kernels[i * 2 + 1] = (double)now->kernels / (double)now->steps;
 }
 
-static double own_of_cell(const struct inq_account_cell *cell, int own)
-{
-    static const enum inq_account_class classes[OWNS] = {INQ_ACCOUNT_COMPUTE, INQ_ACCOUNT_HOST,
-                                                         INQ_ACCOUNT_COPY, INQ_ACCOUNT_IDLE};
-    int64_t more = own == OWN_COMPUTE ? cell->ns[INQ_ACCOUNT_UNCLASSIFIED] : 0;
-    return (double)(cell->ns[classes[own]] + more);
-}
-
 /* Standard error of a rank's mean over its steps. */
 static double error_of(const struct inq_run_record *p, size_t r, int own)
 {
@@ -109,7 +90,7 @@ static double error_of(const struct inq_run_record *p, size_t r, int own)
     double squares = 0.0;
     for (size_t s = 0; s < a->n_steps; s++) {
         if (inq_run_record_counts(p, r, s)) {
-            double off = own_of_cell(inq_account_cell_at(a, r, s), own) - mean;
+            double off = inq_own_ns(inq_account_cell_at(a, r, s), own_loss[own]) - mean;
             squares += off * off;
         }
     }
@@ -192,12 +173,12 @@ static void add_waits(struct causing *x, const struct inq_run_record *p, const d
         const struct inq_account_cell *cell = inq_account_cell_at(a, (uint32_t)root, w->step);
         int best = OWN_COMPUTE;
         for (int own = 1; own < OWNS; own++) {
-            double excess = own_of_cell(cell, own) - usual[root * OWNS + (size_t)own];
-            double most = own_of_cell(cell, best) - usual[root * OWNS + (size_t)best];
+            double excess = inq_own_ns(cell, own_loss[own]) - usual[root * OWNS + (size_t)own];
+            double most = inq_own_ns(cell, own_loss[best]) - usual[root * OWNS + (size_t)best];
             best = excess > most ? own : best;
         }
         /* nobody is waited for longer than it took longer itself */
-        double excess = own_of_cell(cell, best) - usual[root * OWNS + (size_t)best];
+        double excess = inq_own_ns(cell, own_loss[best]) - usual[root * OWNS + (size_t)best];
         double waited = fmin((double)(w->end_ns - w->start_ns), fmax(excess, 0.0));
         double ns = sign * waited / (double)p->n_cells;
         for (size_t k = 0; of[root] == INQ_NONE && k < x->n; k++) {
@@ -508,6 +489,7 @@ static void add_own(struct causing *x, int own, double common)
     struct inq_compared_cause *cause = add(x, own_loss[own], cost_of(x, own, more_ns, common));
     const char *who = name_who(x, cause);
     cause->part = fabs(more_ns - common) / (double)x->c->ideal_ns;
+    x->swaps[x->c->n_causes - 1] = (struct inq_cause_swap){true, common, false};
     cause->text = or_empty(x, say_own(x, own, who, was_ns, more_ns));
 }
 
@@ -588,6 +570,7 @@ static void add_common(struct causing *x, int own, double common, bool alone, do
     struct inq_compared_cause *cause = add(x, own_loss[own], cost);
     cause->part = fabs(common) / (double)x->c->ideal_ns;
     bool turns = TURNS * fabs(common) < fabs(cost);
+    x->swaps[x->c->n_causes - 1] = (struct inq_cause_swap){alone, alone ? 0.0 : common, turns};
     cause->text =
         or_empty(x, turns ? say_turns(x, own, cost) : say_own(x, own, "", was_ns, common));
 }
@@ -675,15 +658,6 @@ static void add_parts(struct causing *x, const enum inq_loss *rest, size_t n)
     }
 }
 
-static int by_cost(const void *a, const void *b, void *ctx)
-{
-    const struct inq_comparison *c = ctx;
-    int64_t sign = c->loss_total_ns < 0 ? -1 : 1;
-    int64_t x = sign * ((const struct inq_compared_cause *)a)->ns;
-    int64_t y = sign * ((const struct inq_compared_cause *)b)->ns;
-    return (x < y) - (x > y);
-}
-
 /* Whether what is there explains a fifth of the change; the rest are consequences that cannot be
  * followed to it. */
 static bool explains(const struct inq_comparison *c)
@@ -709,11 +683,12 @@ static int set_up(struct causing *x)
     x->kernels = inq_arena_array(x->scratch, most * 2, sizeof *x->kernels);
     x->stands_out = inq_arena_array(x->scratch, most, sizeof *x->stands_out);
     x->sorted = inq_arena_array(x->scratch, most, sizeof *x->sorted);
-    x->c->causes =
-        inq_arena_array(x->c->arena, (size_t)OWNS * 3 + x->c->n_colls + 5, sizeof *x->c->causes);
+    size_t most_causes = (size_t)OWNS * 3 + x->c->n_colls + 5;
+    x->swaps = inq_arena_array(x->scratch, most_causes, sizeof *x->swaps);
+    x->c->causes = inq_arena_array(x->c->arena, most_causes, sizeof *x->c->causes);
     if (x->rank == NULL || x->was_ns == NULL || x->own_ns == NULL || x->wait_ns == NULL ||
         x->error_ns == NULL || x->kernels == NULL || x->stands_out == NULL || x->sorted == NULL ||
-        x->c->causes == NULL) {
+        x->swaps == NULL || x->c->causes == NULL) {
         return INQ_NOMEM;
     }
     for (size_t r = 0; r < now->n_ranks; r++) {
@@ -726,7 +701,7 @@ static int set_up(struct causing *x)
 }
 
 int inq_compare_causes(struct inq_comparison *c, const struct inq_run_record *p,
-                       struct inq_err *err)
+                       struct inq_report *const reports[2], struct inq_err *err)
 {
     static const enum inq_loss links[] = {INQ_LOSS_P2P, INQ_LOSS_COMM_OTHER};
     /* consequences, told where nothing explains the change */
@@ -744,9 +719,11 @@ int inq_compare_causes(struct inq_comparison *c, const struct inq_run_record *p,
             add_parts(&x, rest, sizeof rest / sizeof *rest);
         }
     }
-    inq_arena_release(&scratch);
     if (code != INQ_OK || x.no_memory) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a comparison");
+        code = inq_err_set(err, INQ_NOMEM, "no memory for a comparison");
+    } else {
+        code = inq_compare_swap(c, p, reports, x.swaps, err);
     }
-    return inq_sort(c->causes, c->n_causes, sizeof *c->causes, by_cost, c, err);
+    inq_arena_release(&scratch);
+    return code;
 }

@@ -18,18 +18,27 @@ const char *inq_compare_ns(const struct inq_comparison *c, int64_t ns)
     return text != NULL ? text : "";
 }
 
+/* What the comparison says of a cause: by how much. */
+struct told {
+    int64_t ns;
+    bool simulated;
+    bool more;     /* beyond what was told before */
+    bool together; /* with the cause before it, which alone explains little */
+};
+
 /* "3.1 ms of the change (84 %)": a part of the change; parts of the other sign can make it more
- * than all.
- */
-static const char *of_it(const struct inq_comparison *c, int64_t part_ns)
+ * than all. */
+static const char *of_it(const struct inq_comparison *c, const struct told *told)
 {
-    double percent = 100.0 * (double)part_ns / (double)c->loss_total_ns;
-    int64_t size_ns = part_ns < 0 ? -part_ns : part_ns;
-    const char *text = percent < 100.5
-                           ? inq_arena_printf(c->arena, "%s of the change (%.0f %%)",
-                                              inq_compare_ns(c, size_ns), percent)
-                           : inq_arena_printf(c->arena, "%s, more than the whole change",
-                                              inq_compare_ns(c, size_ns));
+    double percent = 100.0 * (double)told->ns / (double)c->loss_total_ns;
+    const char *ns = inq_compare_ns(c, told->ns < 0 ? -told->ns : told->ns);
+    const char *before = told->together ? "together " : "";
+    const char *more = told->more ? " more" : "";
+    const char *text =
+        percent < 100.5 ? inq_arena_printf(c->arena, "%s%s%s of the change (%.0f %%%s)", before, ns,
+                                           more, percent, told->simulated ? ", simulated" : "")
+                        : inq_arena_printf(c->arena, "%s%s%s, more than the whole change%s", before,
+                                           ns, more, told->simulated ? " (simulated)" : "");
     return text != NULL ? text : "";
 }
 
@@ -138,44 +147,58 @@ static const char *say_why(const struct inq_comparison *c, const struct inq_comp
     return text != NULL ? text : "";
 }
 
-static const char *say_coll(const struct inq_comparison *c, const struct inq_compared_coll *coll,
-                            int64_t part_ns)
+static const char *say_coll(const struct inq_comparison *c, const struct inq_compared_cause *cause,
+                            const struct told *told)
 {
-    int loss = main_loss(coll, part_ns < 0 ? -1 : 1);
-    return inq_arena_printf(c->arena, "%s come from %s: %s.", of_it(c, part_ns), coll_name(c, coll),
-                            say_why(c, coll, loss));
+    int loss = main_loss(cause->coll, cause->ns < 0 ? -1 : 1);
+    return inq_arena_printf(c->arena, "%s come from %s: %s.", of_it(c, told),
+                            coll_name(c, cause->coll), say_why(c, cause->coll, loss));
 }
 
 /* "Rank 2 computes ...; 1.9 ms of the change (97 %)." */
-static const char *say_cause(const struct inq_comparison *c, const struct inq_compared_cause *cause)
+static const char *say_cause(const struct inq_comparison *c, const struct inq_compared_cause *cause,
+                             const struct told *told)
 {
     if (cause->coll != NULL) {
-        return say_coll(c, cause->coll, cause->ns);
+        return say_coll(c, cause, told);
     }
     if (cause->text == NULL) {
-        return inq_arena_printf(c->arena, "%s come from %s.", of_it(c, cause->ns),
+        return inq_arena_printf(c->arena, "%s come from %s.", of_it(c, told),
                                 inq_loss_what(cause->loss));
     }
     return inq_arena_printf(c->arena, "%c%s: %s.", toupper((unsigned char)cause->text[0]),
-                            cause->text + 1, of_it(c, cause->ns));
+                            cause->text + 1, of_it(c, told));
 }
 
-/* The main cause, and the next one where it matters half as much. */
+/* What a cause explains beyond those before it. */
+static int64_t beyond(const struct inq_compared_cause *cause)
+{
+    return cause->simulated ? cause->in_order_ns : cause->ns;
+}
+
+/* The main cause, and the next one where it matters half as much. Where two hide each other the
+ * first alone explains little: then both are told, and what they explain together. */
 static const char *say_reason(struct inq_comparison *c)
 {
     int64_t sign = c->loss_total_ns < 0 ? -1 : 1;
     const char *reason = "";
+    int64_t so_far_ns = 0;
     for (size_t i = 0; i < c->n_causes; i++) {
         struct inq_compared_cause *cause = &c->causes[i];
-        const char *text = say_cause(c, cause);
+        int64_t own_ns = beyond(cause);
+        bool second = i == 1 && 2 * sign * own_ns > sign * so_far_ns;
+        bool hidden = second && sign * own_ns > 2 * sign * so_far_ns;
+        struct told told = {hidden ? own_ns + so_far_ns : own_ns, cause->simulated,
+                            second && !hidden && cause->simulated, hidden};
+        const char *text = say_cause(c, cause, &told);
         if (cause->text == NULL) {
             cause->text = text;
         }
-        bool told =
-            sign * cause->ns > 0 && (i == 0 || 2 * sign * cause->ns > sign * c->causes[0].ns);
-        if (c->changed && told && i < 2 && reason != NULL && text != NULL) {
+        bool shown = sign * own_ns > 0 && (i == 0 || second);
+        if (c->changed && shown && reason != NULL && text != NULL) {
             reason = inq_arena_printf(c->arena, "%s%s%s", reason, i > 0 ? " " : "", text);
         }
+        so_far_ns += own_ns;
     }
     return reason;
 }

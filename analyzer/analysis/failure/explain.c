@@ -29,7 +29,7 @@ static void add_stack(struct inq_failure_case *c, uint32_t rank,
     if (entry->n_frames > 0 && failure->n_stacks < MAX_STACKS && failure->stacks != NULL) {
         failure->stacks[failure->n_stacks++] = (struct inq_failure_stack){
             .rank = c->model.ranks[rank].rank,
-            .op = inq_failure_op(c, entry),
+            .op = inq_state_op_text(&c->model, entry),
             .n_frames = entry->n_frames,
             .frames = entry->frames,
         };
@@ -40,9 +40,9 @@ static void add_stack(struct inq_failure_case *c, uint32_t rank,
 static const char *say_op(struct inq_failure_case *c, const struct inq_state_op *op)
 {
     const struct inq_flight_entry *entry = op->entry;
-    return inq_say(c->arena, "%s %" PRId64 " of %s", inq_failure_op(c, entry),
+    return inq_say(c->arena, "%s %" PRId64 " of %s", inq_state_op_text(&c->model, entry),
                    entry->is_p2p ? entry->p2p_seq : entry->collective_seq,
-                   inq_failure_group(c, op->team));
+                   inq_state_group_text(&c->model, op->team));
 }
 
 static const struct inq_state_op *op_of(const struct inq_failure_case *c, uint32_t rank,
@@ -145,7 +145,8 @@ static void tell_mismatch(struct inq_failure_case *c)
                         both[k] < dump->entries + dump->n_entries;
             if (owns && (k == 0 || both[0] != both[1])) {
                 add_evidence(c, team->places[i].rank,
-                             inq_say(c->arena, "entered %s, %s", inq_failure_op(c, both[k]),
+                             inq_say(c->arena, "entered %s, %s",
+                                     inq_state_op_text(&c->model, both[k]),
                                      inq_failure_sizes(c, both[k])));
                 add_stack(c, team->places[i].rank, both[k]);
             }

@@ -37,7 +37,7 @@ static void add_match(struct inq_failure_case *c, uint32_t team,
                       const struct inq_state_verdict *verdict)
 {
     c->failure->matches[c->failure->n_matches++] = (struct inq_failure_match){
-        .group = inq_failure_group(c, team),
+        .group = inq_state_group_text(&c->model, team),
         .seq = verdict->seq,
         .state = verdict->state,
         .n_ranks = verdict->n_odd,
@@ -221,18 +221,18 @@ static void classify(struct inq_failure_case *c)
 static void place_it(struct inq_failure_case *c)
 {
     if (c->mismatch_team != INQ_NONE) {
-        c->failure->group = inq_failure_group(c, c->mismatch_team);
+        c->failure->group = inq_state_group_text(&c->model, c->mismatch_team);
         c->failure->seq = c->mismatch.seq;
-        c->failure->op = inq_failure_op(c, c->mismatch.usual);
+        c->failure->op = inq_state_op_text(&c->model, c->mismatch.usual);
         c->failure->sizes = inq_failure_sizes(c, c->mismatch.usual);
         return;
     }
     const struct inq_state_op *op = c->held =
         c->first != INQ_NONE ? inq_failure_held(c, c->first) : NULL;
     if (op != NULL) {
-        c->failure->group = inq_failure_group(c, op->team);
+        c->failure->group = inq_state_group_text(&c->model, op->team);
         c->failure->seq = op->entry->is_p2p ? op->entry->p2p_seq : op->entry->collective_seq;
-        c->failure->op = inq_failure_op(c, op->entry);
+        c->failure->op = inq_state_op_text(&c->model, op->entry);
         c->failure->sizes = inq_failure_sizes(c, op->entry);
     }
 }
@@ -315,6 +315,9 @@ int inq_failure_from_state(const struct inq_trace *trace, const struct inq_state
         place_it(&c);
         doubt_hang(&c);
         code = list_ranks(&c, err);
+    }
+    if (code == INQ_OK) {
+        code = inq_state_list_waits(&c.model, &c.waits, &failure->waits, &failure->n_waits, err);
     }
     if (code == INQ_OK) {
         inq_failure_tell(&c);

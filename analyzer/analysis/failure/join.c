@@ -121,6 +121,8 @@ static int lead_by_logs(struct inq_arena *arena, struct inq_failure *f,
     f->stacks = dumps->stacks;
     f->n_matches = dumps->n_matches;
     f->matches = dumps->matches;
+    f->n_waits = dumps->n_waits;
+    f->waits = dumps->waits;
     if (dumps->group[0] != '\0') {
         f->group = dumps->group;
         f->seq = dumps->seq;

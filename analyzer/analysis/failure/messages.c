@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups, ops, sizes and lists of ranks in words; how members compare. */
+/* Sizes and lists of ranks in words; how members compare. */
 #include "analysis/failure/messages.h"
 
 #include "base/say.h"
@@ -7,31 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-const char *inq_failure_group(struct inq_failure_case *c, uint32_t team)
-{
-    const struct inq_state_group *of = &c->model.groups[team];
-    const char *name = of->desc[0] != '\0' ? of->desc : of->name;
-    return inq_say(c->arena, "%.80s [%s]", name,
-                   inq_say_list(c->arena, of->members, of->n_members));
-}
-
-const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_entry *entry)
-{
-    if (entry == NULL) {
-        return "";
-    }
-    const char *colon = strchr(entry->name, ':');
-    const char *name = colon != NULL ? colon + 1 : entry->name;
-    const char *kind = inq_coll_kind_text(entry->kind);
-    if (name[0] == '\0') {
-        return "collective"; /* of counters that a rank printed */
-    }
-    if (entry->is_p2p || strcmp(name, kind) == 0 || entry->kind == INQ_COLL_UNKNOWN) {
-        return inq_say(c->arena, "%.80s", name);
-    }
-    return inq_say(c->arena, "%s (%.80s)", kind, name);
-}
 
 static const char *say_tensors(struct inq_failure_case *c, const struct inq_flight_tensors *tensors)
 {
@@ -82,8 +57,8 @@ const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
     switch (verdict->state) {
     case INQ_MATCH_KIND:
     case INQ_MATCH_ORDER:
-        return say_unlike(c, verdict, inq_failure_op(c, verdict->usual),
-                          inq_failure_op(c, verdict->other));
+        return say_unlike(c, verdict, inq_state_op_text(&c->model, verdict->usual),
+                          inq_state_op_text(&c->model, verdict->other));
     case INQ_MATCH_SIZE:
         return say_unlike(c, verdict, inq_failure_sizes(c, verdict->usual),
                           inq_failure_sizes(c, verdict->other));

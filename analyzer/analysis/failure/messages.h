@@ -25,10 +25,6 @@ struct inq_failure_case {
     bool no_memory;
 };
 
-/* "TENSOR_MODEL_PARALLEL_GROUP [8-11]" */
-const char *inq_failure_group(struct inq_failure_case *c, uint32_t team);
-/* "all_gather (_all_gather_base)" */
-const char *inq_failure_op(struct inq_failure_case *c, const struct inq_flight_entry *entry);
 /* "[2048,1,5120] BFloat16 -> [8192,1,5120] BFloat16"; "" when not recorded */
 const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_flight_entry *entry);
 /* The op that holds a rank, or that another waits in for it; NULL none. */

@@ -15,7 +15,7 @@
 enum { MOST_HOPS = 8 };
 
 struct roots {
-    const struct inq_account *account;
+    struct inq_account *account;
     uint32_t *cause;      /* [n_ranks] index of the cause that names the rank; INQ_NONE */
     uint32_t *waited_for; /* [n_ranks * n_steps] whom it waited for longest in the step; INQ_NONE */
     int64_t *longest_ns;  /* [n_ranks * n_steps] */
@@ -84,10 +84,10 @@ static uint32_t root_of(const struct roots *x, const struct inq_account_wait *wa
 
 static void add_waits(struct roots *x)
 {
-    const struct inq_account *a = x->account;
+    struct inq_account *a = x->account;
 
     for (size_t i = 0; i < a->n_waits; i++) {
-        uint32_t cause = root_of(x, &a->waits[i]);
+        uint32_t cause = a->waits[i].cause = root_of(x, &a->waits[i]);
         if (cause != INQ_NONE) {
             x->sum_ns[cause] += (a->waits[i].end_ns - a->waits[i].start_ns);
         } else {

@@ -20,6 +20,16 @@ static const char *delays(struct inq_findings *f, const struct inq_suspect *susp
 }
 
 /* " in 3 of 5 steps"; "" in every step. */
+static const char *in_steps(struct inq_findings *f, const struct inq_suspect *suspect)
+{
+    if (suspect->steps_seen >= suspect->steps || suspect->steps_seen == 0) {
+        return "";
+    }
+    return inq_findings_text(f, " in %llu of %llu steps", (unsigned long long)suspect->steps_seen,
+                             (unsigned long long)suspect->steps);
+}
+
+/* The same of a rank's time, which is not known by steps in every capture. */
 static const char *how_often(struct inq_findings *f, const struct inq_suspect *suspect)
 {
     if (f->report->blame->one_step) {
@@ -28,11 +38,7 @@ static const char *how_often(struct inq_findings *f, const struct inq_suspect *s
     if (suspect->steps == 1) {
         return " in the one step captured";
     }
-    if (suspect->steps_seen >= suspect->steps || suspect->steps_seen == 0) {
-        return "";
-    }
-    return inq_findings_text(f, " in %llu of %llu steps", (unsigned long long)suspect->steps_seen,
-                             (unsigned long long)suspect->steps);
+    return in_steps(f, suspect);
 }
 
 /* What is gained by its repair, and the fix that predicts as much. */
@@ -251,8 +257,9 @@ static void add_link(struct inq_findings *f, const struct inq_suspect *suspect)
     finding->expected = inq_findings_text(f, "%s, as the same transfer takes among other ranks",
                                           inq_findings_time(f, suspect->peers_ns));
     finding->title = inq_findings_text(
-        f, "The link of %s is slow: transfers take %.2f times as long as among other ranks",
-        inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, false), suspect->ratio);
+        f, "The link of %s is slow%s: transfers take %.2f times as long as among other ranks",
+        inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, false), in_steps(f, suspect),
+        suspect->ratio);
     finding->detail = inq_findings_text(
         f,
         "Measured %s; expected %s; %llu transfers compared, each from the arrival of its last "

@@ -346,6 +346,9 @@ int inq_coll_book_rank(struct inq_coll_book *book, size_t rank, const struct inq
             continue;
         }
         code = what_is(book, rank, i, &what, err);
+        if (code == INQ_OK && what.coll != INQ_NONE && (what.p2p || what.classed)) {
+            book->record->class_of[what.coll] = what.p2p ? INQ_RECORD_P2P : what.index;
+        }
         if (code != INQ_OK || !what.classed) {
             continue;
         }

@@ -11,6 +11,7 @@
 #include "trace/trace.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const size_t MAX_KERNELS = (size_t)1 << 20;
@@ -28,6 +29,7 @@ void inq_run_record_release(struct inq_run_record *r)
     inq_mem_free(r->step_ns);
     inq_mem_free(r->ranks);
     inq_mem_free(r->classes);
+    inq_mem_free(r->class_of);
     inq_mem_free(r->kernels);
     inq_mem_free(r->hosts);
     *r = (struct inq_run_record){0};
@@ -223,6 +225,12 @@ static int add_ranks(struct inq_run_record *r, bool pipeline, struct inq_err *er
 {
     struct inq_coll_book book = {0};
     struct inq_map seen = {0};
+    size_t n = r->report->trace->n_collectives;
+    r->class_of = inq_mem_alloc((n + 1) * sizeof *r->class_of);
+    if (r->class_of == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu collectives", n);
+    }
+    memset(r->class_of, 0xff, (n + 1) * sizeof *r->class_of);
     int code = inq_coll_book_init(r, pipeline, &book, err);
     for (size_t rank = 0; code == INQ_OK && rank < r->n_ranks; rank++) {
         if (r->ranks[rank].steps > 0) {
@@ -235,17 +243,41 @@ static int add_ranks(struct inq_run_record *r, bool pipeline, struct inq_err *er
     return code;
 }
 
+static size_t count_damaged(const struct inq_trace *trace)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < trace->n_files; i++) {
+        n += inq_damage_losses(&trace->files[i].damage) > 0;
+    }
+    return n;
+}
+
+/* "; 4 of 4 files are damaged": why nothing is known of steps; "" none are. */
+static const char *but_damaged(const struct inq_trace *trace, char *buf, size_t size)
+{
+    size_t n = count_damaged(trace);
+    buf[0] = '\0';
+    if (n > 0) {
+        (void)snprintf(buf, size, "; %zu of %zu files %s damaged", n, trace->n_files,
+                       n == 1 ? "is" : "are");
+    }
+    return buf;
+}
+
 static int check_account(const struct inq_report *report, struct inq_err *err)
 {
     const struct inq_account *a = report->account;
+    char damaged[80];
     if (a == NULL || a->one_interval) {
-        return inq_err_set(err, INQ_UNSUPPORTED, "no steps are known in '%.200s'%s%.200s",
+        return inq_err_set(err, INQ_UNSUPPORTED, "no steps are known in '%.200s'%s%.200s%s",
                            report->trace->name, a != NULL && a->one_interval_why[0] ? ": " : "",
-                           a != NULL ? a->one_interval_why : "");
+                           a != NULL ? a->one_interval_why : "",
+                           but_damaged(report->trace, damaged, sizeof damaged));
     }
     if (a->t_ns <= 0) {
-        return inq_err_set(err, INQ_UNSUPPORTED, "no step of '%.200s' was captured whole",
-                           report->trace->name);
+        return inq_err_set(err, INQ_UNSUPPORTED, "no step of '%.200s' was captured whole%s",
+                           report->trace->name,
+                           but_damaged(report->trace, damaged, sizeof damaged));
     }
     return INQ_OK;
 }
@@ -270,9 +302,7 @@ static int list_hosts(struct inq_run_record *r, struct inq_err *err)
 static void count_losses(struct inq_run_record *r)
 {
     const struct inq_trace *trace = r->report->trace;
-    for (size_t i = 0; i < trace->n_files; i++) {
-        r->n_damaged += inq_damage_losses(&trace->files[i].damage) > 0;
-    }
+    r->n_damaged = count_damaged(trace);
     r->n_missing = trace->n_missing;
 }
 

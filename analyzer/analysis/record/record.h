@@ -12,6 +12,9 @@
 #include "inquest/check.h"
 #include "inquest/compare.h"
 
+/* In place of a class: sends and receives. */
+#define INQ_RECORD_P2P (INQ_NONE - 1)
+
 /* Collectives of one kind over groups of one role. */
 struct inq_record_coll {
     enum inq_coll_kind kind;
@@ -71,6 +74,8 @@ struct inq_run_record {
     struct inq_record_rank *ranks;
     size_t n_classes, cap_classes;
     struct inq_record_coll *classes;
+    uint32_t
+        *class_of; /* [collectives of the trace] into classes; INQ_NONE: in no step that counts */
     struct inq_workload work;
     size_t n_kernels, cap_kernels;
     struct inq_record_kernel *kernels; /* of compute, by name */

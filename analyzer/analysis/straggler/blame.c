@@ -164,7 +164,7 @@ static int collect(const struct inq_inquiry *q, const struct inq_links *links,
     int code = collect_delays(q, blame, err);
 
     if (code == INQ_OK && !q->cells->op_table) { /* of an op table, whatif knows more */
-        code = inq_suspects_of_lone_hosts(q, blame->suspects, &blame->n_suspects, err);
+        code = inq_suspects_of_role_hosts(q, blame->suspects, &blame->n_suspects, err);
         code = code == INQ_OK ? collect_imbalance(q, blame, err) : code;
         code = code == INQ_OK ? inq_suspects_of_pauses(q, blame->suspects, &blame->n_suspects, err)
                               : code;
@@ -194,8 +194,7 @@ static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq
                 struct inq_err *err)
 {
     struct inq_blame *blame = inq_arena_alloc(q->arena, sizeof(*blame));
-    size_t lone = q->trace->n_ranks - q->delays->n; /* ranks without peers */
-    size_t room = study->links.n + lone + 4;
+    size_t room = study->links.n + 2 * q->roles->n + 4; /* GPUs and hosts of each role */
 
     for (size_t i = 0; i < q->delays->n; i++) {
         room += q->delays->at[i].outlier ? 2 : 0;

@@ -33,10 +33,12 @@ struct inq_delay {
     double limit;        /* what a score must reach */
     size_t steps;        /* judged */
     size_t idle_seen;
-    size_t seen;   /* of these, steps in which its cost was worth mentioning */
-    bool outlier;  /* all tests passed but the cost's: by own time, .. */
-    bool computes; /* .. by compute alone, .. */
-    bool idles;    /* .. or by idle time alone, and not only by own time */
+    size_t seen;            /* of these, steps in which its cost was worth mentioning */
+    bool outlier;           /* all tests passed but the cost's: by own time, .. */
+    bool computes;          /* .. by compute alone, .. */
+    bool idles;             /* .. or by idle time alone, and not only by own time */
+    const uint32_t *others; /* [n_others] ranks whose kernels are as usual; NULL: its role's */
+    size_t n_others;
 };
 
 struct inq_delays {

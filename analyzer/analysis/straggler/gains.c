@@ -256,10 +256,15 @@ static inq_str host_of(const struct gains *g, const struct inq_suspect *suspect)
     return g->study->trace->ranks[suspect->ranks[0]].host;
 }
 
+/* Whether b, with all its ranks, is on the host of a's first one. */
 static bool is_on_host(const struct gains *g, const struct inq_suspect *a,
                        const struct inq_suspect *b)
 {
-    return a->kind == b->kind && host_of(g, a) == host_of(g, b);
+    bool all = a->kind == b->kind;
+    for (size_t k = 0; all && k < b->n_ranks; k++) {
+        all = g->study->trace->ranks[b->ranks[k]].host == host_of(g, a);
+    }
+    return all;
 }
 
 /* Whether every rank of the host of candidate i is a candidate of its kind, and there are others:
@@ -274,7 +279,8 @@ static bool is_whole_host(const struct gains *g, size_t i)
         all += g->study->trace->ranks[r].host == host;
     }
     for (size_t k = 0; k < g->n; k++) {
-        found += is_rank_fault(&g->at[k]) && is_on_host(g, &g->at[i], &g->at[k]) ? 1 : 0;
+        found +=
+            is_rank_fault(&g->at[k]) && is_on_host(g, &g->at[i], &g->at[k]) ? g->at[k].n_ranks : 0;
     }
     return host != 0 && all > 1 && found == all && all < g->study->trace->n_ranks;
 }
@@ -324,7 +330,7 @@ static int compare_joint(struct gains *g, size_t i, int64_t *joint_ns, int64_t *
         memcpy(ranks + at, g->repairs[k].ranks, g->repairs[k].n_ranks * sizeof(*ranks));
         at += g->repairs[k].n_ranks;
     }
-    struct inq_repair joint = {g->repairs[0].kind, room, ranks};
+    struct inq_repair joint = {.kind = g->repairs[0].kind, .n_ranks = room, .ranks = ranks};
     int code = inq_study_gain(g->study, &joint, 1, &gain, err);
     *joint_ns = gain.gain_ns;
     inq_mem_free(ranks);

@@ -12,9 +12,10 @@
 #include <math.h>
 
 #define STAGE_SIGMAS 4.5
-/* A stage of one rank whose longer compute is for this part due to the same kernels running slower
- * has a slow GPU, not more work. */
-#define SLOWER_PART 0.5
+/* A rank of a slow stage is slow when it is so by this part of what the stage is. */
+#define OWN_PART 0.5
+/* Ranks of a stage that are asked for their kernels: all of them must be slower. */
+enum { ASKED = 4 };
 
 /* Ranks whose optimizer kernels are looked at. */
 enum { MAX_WITNESSES = 32 };
@@ -33,14 +34,17 @@ struct inq_imbalance {
 };
 
 struct look {
+    const struct inq_inquiry *q;
     const struct inq_trace *trace;
     const struct inq_cells *cells;
     const struct inq_roles *roles;
-    const bool *skip;
+    bool *skip;
     double *scratch;  /* [n_ranks * n_steps + 1] */
     double *relative; /* [n_ranks * n_steps] compute over the role's median in the step, less what
                        * is usual for the rank; NaN: not judged */
     double *stage_ns, *stage_sigma; /* [roles] */
+    struct inq_suspect *suspects;   /* found so far, and room for more */
+    size_t *n;
 };
 
 static double compute_at(const struct look *l, size_t r, size_t s)
@@ -89,26 +93,58 @@ static bool is_last_stage(const struct inq_roles *roles, uint32_t role)
     return roles->stage[role] > 0;
 }
 
-static void find_stage(struct look *l, double step_ns, double *values, struct inq_imbalance *out)
+/* Fills stage_ns and stage_sigma; false: somebody's stage is not known. */
+static bool describe_stages(struct look *l, double *values)
 {
-    uint32_t slowest = 0;
-    double sigma = 0.0;
+    for (uint32_t k = 0; k < l->roles->n; k++) {
+        describe_stage(l, k, values);
+        if (l->roles->stage[k] < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of those that have ranks to compare and are not `told`, if that is given, the stage that computes
+ * longest; INQ_NONE: there are not two. */
+static uint32_t slowest_stage(const struct look *l, const bool *told)
+{
+    uint32_t slowest = INQ_NONE;
     size_t n = 0;
 
     for (uint32_t k = 0; k < l->roles->n; k++) {
-        describe_stage(l, k, values);
-        if (isnan(l->stage_ns[k]) || l->roles->stage[k] < 0) {
-            return;
-        }
-        slowest = l->stage_ns[k] > l->stage_ns[slowest] ? k : slowest;
-        sigma = fmax(sigma, l->stage_sigma[k]);
+        bool counts = !isnan(l->stage_ns[k]);
+        bool first = slowest == INQ_NONE || l->stage_ns[k] > l->stage_ns[slowest];
+        n += counts;
+        slowest = counts && first && (!told || !told[k]) ? k : slowest;
     }
+    return n > 1 ? slowest : INQ_NONE;
+}
+
+static double median_of_other_stages(const struct look *l, uint32_t stage, double *values)
+{
+    size_t n = 0;
+
     for (uint32_t k = 0; k < l->roles->n; k++) {
-        if (k != slowest) {
+        if (k != stage && !isnan(l->stage_ns[k])) {
             values[n++] = l->stage_ns[k];
         }
     }
-    double others_ns = inq_median(values, n);
+    return inq_median(values, n);
+}
+
+static void find_stage(struct look *l, double step_ns, double *values, struct inq_imbalance *out)
+{
+    uint32_t slowest = describe_stages(l, values) ? slowest_stage(l, NULL) : INQ_NONE;
+    double sigma = 0.0;
+
+    if (slowest == INQ_NONE) {
+        return;
+    }
+    for (uint32_t k = 0; k < l->roles->n; k++) {
+        sigma = fmax(sigma, l->stage_sigma[k]);
+    }
+    double others_ns = median_of_other_stages(l, slowest, values);
     double more_ns = l->stage_ns[slowest] - others_ns;
     out->stage_found = more_ns >= INQ_STAGE_COST_SHARE * step_ns &&
                        more_ns >= STAGE_SIGMAS * sigma &&
@@ -118,6 +154,140 @@ static void find_stage(struct look *l, double step_ns, double *values, struct in
     out->stage_ns = l->stage_ns[slowest];
     out->stages_ns = others_ns;
     out->stage_cost_ns = more_ns;
+}
+
+/* ---- stages with slow GPUs -------------------------------------------------------------------
+ *
+ * Where a fault is a host's, whole stages have it, and their ranks are as slow as their peers. The
+ * same kernels on other stages tell. */
+
+/* Some ranks of the stage that are not skipped, evenly chosen. */
+static size_t choose_ranks(const struct look *l, uint32_t stage, uint32_t chosen[ASKED])
+{
+    size_t all = 0;
+    size_t seen = 0;
+    size_t n = 0;
+
+    for (uint32_t r = 0; r < l->cells->n_ranks; r++) {
+        all += l->roles->of[r] == stage && !l->skip[r];
+    }
+    size_t most = all < ASKED ? all : ASKED;
+    for (uint32_t r = 0; n < most && r < l->cells->n_ranks; r++) {
+        if (l->roles->of[r] == stage && !l->skip[r] && seen++ == n * all / most) {
+            chosen[n++] = r;
+        }
+    }
+    return n;
+}
+
+/* What the stage loses because its ranks run the kernels that they share with the others slower:
+ * that of the rank that loses least. 0: they do not, or have larger ones. */
+static int ask_kernels(const struct look *l, uint32_t stage, const struct inq_delay *like,
+                       double *slower_ns, struct inq_err *err)
+{
+    uint32_t chosen[ASKED];
+    size_t n = choose_ranks(l, stage, chosen);
+    double least = n > 1 ? INQ_STAGE_RATIO_ALL : INQ_STAGE_RATIO;
+    int code = INQ_OK;
+
+    *slower_ns = n > 0 ? (double)INFINITY : 0.0;
+    for (size_t i = 0; code == INQ_OK && *slower_ns > 0.0 && i < n; i++) {
+        struct inq_kernel_comparison c;
+        code = inq_kernels_against(l->trace, l->cells, chosen[i], like->others, like->n_others, &c,
+                                   err);
+        bool slower = code == INQ_OK && c.ratio >= least && !inq_kernels_are_larger(&c);
+        *slower_ns = slower ? fmin(*slower_ns, c.slower_ns) : 0.0;
+    }
+    return code;
+}
+
+/* The stage's ranks, as they are against the other stages; `like`: with what they are compared. */
+static struct inq_delay delay_of(struct look *l, uint32_t stage, double slower_ns,
+                                 const struct inq_delay *like)
+{
+    struct inq_delay d = *like;
+
+    d.role = stage;
+    d.compute.ns = d.cost_ns = d.late_ns = slower_ns;
+    d.peers_compute_ns = l->stage_ns[stage] - slower_ns;
+    d.step_ns = l->q->delays->step_ns;
+    d.steps = d.seen = l->cells->n_steps - l->cells->first_step;
+    d.computes = true;
+    return d;
+}
+
+/* The ranks that make the stage slow become a suspect and are skipped from here on. */
+static int add_slow_stage(struct look *l, struct inq_delay *d, double others_ns,
+                          struct inq_err *err)
+{
+    uint32_t *ranks = inq_mem_alloc((l->cells->n_ranks + 1) * sizeof(*ranks));
+    double least_ns = OWN_PART * (l->stage_ns[d->role] - others_ns);
+    size_t at = *l->n;
+    size_t n = 0;
+
+    if (!ranks) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", l->cells->n_ranks);
+    }
+    for (uint32_t r = 0; r < l->cells->n_ranks; r++) {
+        bool own = l->roles->of[r] == d->role && !l->skip[r];
+        if (own && rank_compute(l, r) - others_ns >= least_ns) {
+            ranks[n++] = r;
+            l->skip[r] = true;
+        }
+    }
+    d->rank = ranks[0];
+    int code = inq_suspects_of_delay(l->q, d, l->suspects, l->n, err);
+    if (code == INQ_OK) {
+        struct inq_suspect *suspect = &l->suspects[at];
+        code = inq_suspect_set_ranks(l->q, suspect, ranks, n, err);
+        if (suspect->confidence > INQ_CONFIDENCE_SUPPORTED) { /* no peer tells it as well */
+            suspect->confidence = INQ_CONFIDENCE_SUPPORTED;
+        }
+    }
+    inq_mem_free(ranks);
+    return code;
+}
+
+static size_t list_others(const struct look *l, uint32_t stage, uint32_t *others)
+{
+    size_t n = 0;
+
+    for (uint32_t r = 0; r < l->cells->n_ranks; r++) {
+        if (l->roles->of[r] != stage && !l->skip[r]) {
+            others[n++] = r;
+        }
+    }
+    return n;
+}
+
+/* Slowest first, until one is not longer than the rest. */
+static int find_slow_stages(struct look *l, double step_ns, double *values, struct inq_err *err)
+{
+    uint32_t *others = inq_mem_alloc((l->cells->n_ranks + 1) * sizeof(*others));
+    bool *told = inq_mem_zalloc(l->roles->n + 1, sizeof(*told));
+    int code = others && told
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "no memory for %zu stages", l->roles->n);
+
+    for (size_t round = 0; code == INQ_OK && round < l->roles->n; round++) {
+        uint32_t stage = describe_stages(l, values) ? slowest_stage(l, told) : INQ_NONE;
+        double others_ns = stage != INQ_NONE ? median_of_other_stages(l, stage, values) : 0.0;
+        double more_ns = stage != INQ_NONE ? l->stage_ns[stage] - others_ns : 0.0;
+        double slower_ns = 0.0;
+        if (more_ns < INQ_STAGE_COST_SHARE * step_ns || more_ns <= 0.0) {
+            break;
+        }
+        struct inq_delay like = {.others = others, .n_others = list_others(l, stage, others)};
+        told[stage] = true;
+        code = ask_kernels(l, stage, &like, &slower_ns, err);
+        if (code == INQ_OK && slower_ns >= INQ_STAGE_COST_SHARE * step_ns) {
+            struct inq_delay delay = delay_of(l, stage, slower_ns, &like);
+            code = add_slow_stage(l, &delay, others_ns, err);
+        }
+    }
+    inq_mem_free(others);
+    inq_mem_free(told);
+    return code;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -342,11 +512,10 @@ static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct 
     return INQ_OK;
 }
 
-static int find_imbalance(const struct inq_trace *trace, const struct inq_cells *cells,
-                          const struct inq_roles *roles, const bool *skip,
-                          struct inq_imbalance *imbalance, struct inq_err *err)
+static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct inq_err *err)
 {
-    struct look l = {.trace = trace, .cells = cells, .roles = roles, .skip = skip};
+    const struct inq_cells *cells = l.cells;
+    const struct inq_roles *roles = l.roles;
     size_t n = cells->n_ranks * cells->n_steps;
     int code = INQ_OK;
 
@@ -368,12 +537,17 @@ static int find_imbalance(const struct inq_trace *trace, const struct inq_cells 
             }
         }
         double step_ns = n_lengths > 0 ? inq_median(l.scratch, n_lengths) : 0.0;
-        if (roles->n > 1 && step_ns > 0.0) {
-            find_stage(&l, step_ns, l.stage_ns + 2 * cells->n_ranks, imbalance);
-        }
         code = find_uneven(&l, imbalance, err);
         if (code == INQ_OK && roles->pipeline && !cells->one_step) {
             code = find_uneven_inside(&l, imbalance, err);
+        }
+        double *values = l.stage_ns + 2 * cells->n_ranks;
+        bool stages = code == INQ_OK && roles->n > 1 && step_ns > 0.0;
+        if (stages && !cells->one_step && !imbalance->uneven) { /* else kernels differ anyway */
+            code = find_slow_stages(&l, step_ns, values, err);
+        }
+        if (stages && code == INQ_OK) {
+            find_stage(&l, step_ns, values, imbalance);
         }
     }
     inq_mem_free(l.scratch);
@@ -406,40 +580,23 @@ static int stage_suspect(const struct inq_inquiry *q, const struct inq_imbalance
 {
     size_t n_ranks = q->trace->n_ranks;
     uint32_t *ranks = inq_arena_array(q->arena, n_ranks, sizeof(*ranks));
-    uint32_t *others = inq_arena_array(q->arena, n_ranks, sizeof(*others));
-    size_t n_others = 0;
 
     *suspect = blank(q, found->last ? INQ_FINDING_SLOW_LAST_STAGE : INQ_FINDING_STAGE_IMBALANCE,
                      found->stage_cost_ns);
-    if (!ranks || !others) {
+    if (!ranks) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
     }
     suspect->ranks = ranks;
     for (uint32_t r = 0; r < n_ranks; r++) {
         if (q->roles->of[r] == found->role) {
             ranks[suspect->n_ranks++] = r;
-        } else {
-            others[n_others++] = r;
         }
     }
     suspect->stage = q->roles->stage[found->role];
     suspect->own_ns = (int64_t)llround(found->stage_ns);
     suspect->peers_ns = (int64_t)llround(found->stages_ns);
     suspect->ratio = found->stage_ns / found->stages_ns;
-    if (suspect->n_ranks > 1) {
-        return INQ_OK;
-    }
-    struct inq_kernel_comparison c;
-    int code = inq_kernels_against(q->trace, q->cells, ranks[0], others, n_others, &c, err);
-    if (code == INQ_OK && c.slower_ns >= SLOWER_PART * found->stage_cost_ns &&
-        !inq_kernels_are_larger(&c)) {
-        suspect->kind = INQ_FINDING_SLOW_GPU;
-        suspect->ratio = c.ratio;
-        suspect->confidence = suspect->confidence > INQ_CONFIDENCE_SUPPORTED
-                                  ? INQ_CONFIDENCE_SUPPORTED
-                                  : suspect->confidence;
-    }
-    return code;
+    return INQ_OK;
 }
 
 static struct inq_suspect uneven_suspect(const struct inq_inquiry *q,
@@ -455,12 +612,19 @@ static struct inq_suspect uneven_suspect(const struct inq_inquiry *q,
     return suspect;
 }
 
-int inq_suspects_of_imbalance(const struct inq_inquiry *q, const bool *skip,
-                              struct inq_suspect *suspects, size_t *n, struct inq_err *err)
+int inq_suspects_of_imbalance(const struct inq_inquiry *q, bool *skip, struct inq_suspect *suspects,
+                              size_t *n, struct inq_err *err)
 {
+    struct look l = {.q = q,
+                     .trace = q->trace,
+                     .cells = q->cells,
+                     .roles = q->roles,
+                     .skip = skip,
+                     .suspects = suspects,
+                     .n = n};
     struct inq_imbalance found;
     double least_ns = INQ_STAGE_COST_SHARE * q->delays->step_ns;
-    int code = find_imbalance(q->trace, q->cells, q->roles, skip, &found, err);
+    int code = find_imbalance(l, &found, err);
 
     if (code == INQ_OK && found.stage_found) {
         code = stage_suspect(q, &found, &suspects[*n], err);

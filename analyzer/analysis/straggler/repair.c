@@ -233,10 +233,23 @@ static int64_t idle_at(const struct inq_repairing *x, size_t rank, size_t step)
     return cell->valid ? inq_cell_idle_ns(&x->study->cells, cell) : -1;
 }
 
-/* Host time of a rank without peers: hosts of other stages launch other work, so that only what its
- * GPU idles longer than theirs is too much. */
-static int64_t usual_of_lone(const struct inq_repairing *x, int64_t sum_ns, size_t rank,
-                             size_t step, int64_t *space)
+/* Whether nobody of the role is left as recorded, but somebody else is. */
+static bool is_whole_role(const struct inq_repairing *x, uint32_t role)
+{
+    bool any = false;
+    for (size_t r = 0; r < x->n_ranks; r++) {
+        if (!x->study->chosen[r] && x->study->roles.of[r] == role) {
+            return false;
+        }
+        any = any || !x->study->chosen[r];
+    }
+    return any || x->study->roles.members[role] == 1;
+}
+
+/* Host time of a rank whose peers, if it has any, are as late: hosts of other stages launch other
+ * work, so that only what its GPU idles longer than theirs is too much. */
+static int64_t usual_beside_others(const struct inq_repairing *x, int64_t sum_ns, size_t rank,
+                                   size_t step, int64_t *space)
 {
     size_t n = 0;
     int64_t idle_ns = idle_at(x, rank, step);
@@ -310,11 +323,11 @@ static void find_levels(struct inq_repairing *x, const int64_t *sums, const size
 {
     for (size_t r = 0; r < x->n_ranks; r++) {
         uint32_t role = x->study->roles.of[r];
-        bool lone = x->study->roles.members[role] == 1;
+        bool whole = x->study->chosen[r] && is_whole_role(x, role);
         for (size_t s = 0; s < x->n_steps; s++) {
             size_t k = r * x->n_steps + s;
             int64_t target = !x->study->chosen[r] ? -1
-                             : lone               ? usual_of_lone(x, sums[k], r, s, space)
+                             : whole              ? usual_beside_others(x, sums[k], r, s, space)
                                                   : usual_host(x, sums, role, s, space);
             level[k] = target >= 0 && target < sums[k]
                            ? level_of(part + start[k], start[k + 1] - start[k], target)
@@ -323,7 +336,21 @@ static void find_levels(struct inq_repairing *x, const int64_t *sums, const size
     }
 }
 
-static int repair_hosts(struct inq_repairing *x, struct inq_err *err)
+/* The same for hosts that are to take so much less. */
+static void lower_levels(const struct inq_repairing *x, const int64_t *sums, const size_t *start,
+                         const int64_t *part, const int64_t *by_ns, int64_t *level)
+{
+    for (size_t k = 0; k < x->n_ranks * x->n_steps; k++) {
+        int64_t target = sums[k] > by_ns[k] ? sums[k] - by_ns[k] : 0;
+        level[k] = by_ns[k] > 0 && x->study->chosen[k / x->n_steps]
+                       ? level_of(part + start[k], start[k + 1] - start[k], target)
+                       : INT64_MAX;
+    }
+}
+
+/* Cuts the longest pauses of the chosen hosts: to what is usual, or (`by_ns` [n_ranks * n_steps])
+ * by so much. */
+static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct inq_err *err)
 {
     size_t n = x->n_ranks * x->n_steps;
     int64_t *sums = inq_mem_zalloc(3 * n + 1, sizeof *sums);
@@ -339,7 +366,11 @@ static int repair_hosts(struct inq_repairing *x, struct inq_err *err)
             }
         }
         sort_parts(x, start, part);
-        find_levels(x, sums, start, part, level, sums + 2 * n);
+        if (by_ns == NULL) {
+            find_levels(x, sums, start, part, level, sums + 2 * n);
+        } else {
+            lower_levels(x, sums, start, part, by_ns, level);
+        }
         for (size_t i = 0; i < x->n_ops; i++) {
             uint32_t r = x->run->g.ops[i].rank;
             if (x->study->chosen[r] && inq_rerun_judged(x->run, i)) {
@@ -376,7 +407,15 @@ static bool has_all(const struct inq_trace *trace, const struct inq_collective *
     return n == repair->n_ranks;
 }
 
-/* The slow link of each transfer among a set of ranks with all of the repair's in it. */
+static bool is_slow_then(const struct inq_repairing *x, const struct inq_link *link,
+                         const struct inq_collective *coll)
+{
+    uint32_t step = inq_link_step(x->study->trace, &x->study->cells, coll);
+    return step != INQ_NONE && link->slow[step];
+}
+
+/* The slow link of each transfer among a set of ranks with all of the repair's in it, in the steps
+ * in which it is slow. */
 static int mark_transfers(const struct inq_repairing *x, const struct inq_repair *repair,
                           struct inq_map *link_of_event, struct inq_err *err)
 {
@@ -393,7 +432,8 @@ static int mark_transfers(const struct inq_repairing *x, const struct inq_repair
     for (size_t i = 0; code == INQ_OK && i < trace->n_collectives; i++) {
         const struct inq_collective *coll = &trace->collectives[i];
         uint32_t link = 0;
-        bool slow = inq_map_get(&link_of, members_hash(trace, coll), &link);
+        bool slow = inq_map_get(&link_of, members_hash(trace, coll), &link) &&
+                    is_slow_then(x, &links->at[link], coll);
         for (uint32_t m = 0; slow && code == INQ_OK && m < coll->n_members; m++) {
             const struct inq_member *member = &trace->members[coll->first_member + m];
             code =
@@ -445,7 +485,7 @@ int inq_repair_apply(struct inq_study *study, const struct inq_repair *repair,
         break;
     case INQ_REPAIR_HOST:
     case INQ_REPAIR_PAUSES:
-        code = repair_hosts(&x, err);
+        code = repair_hosts(&x, repair->host_by_ns, err);
         break;
     case INQ_REPAIR_LINK:
         code = repair_links(&x, repair, err);

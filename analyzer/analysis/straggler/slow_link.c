@@ -18,14 +18,15 @@ struct row {
     uint64_t what; /* kind, size, number and spacing of ranks */
     uint64_t whom; /* the ranks */
     uint32_t collective;
+    uint32_t step; /* 0 where the capture is one interval */
     int64_t transfer_ns, last_start_ns;
 };
 
 /* One set of ranks doing one thing: a run of rows. */
 struct series {
     size_t from, to;
-    double median_ns, error_ns; /* standard error of the median */
-    double doubt_ns;            /* by which the clocks may disagree */
+    double median_ns, sigma_ns, error_ns; /* sigma of one transfer; standard error of the median */
+    double doubt_ns;                      /* by which the clocks may disagree */
 };
 
 struct search {
@@ -36,9 +37,10 @@ struct search {
     struct series *series; /* of one `what` */
     size_t n_series;
     double *sorted; /* the medians of `series` */
-    double *scratch;
+    double *scratch, *off;
     struct inq_intervals *compute; /* [n_ranks] built when first asked for */
     bool *built;
+    bool *slow; /* [n_steps] scratch */
     struct inq_links *links;
     size_t cap_links;
     uint64_t *whom; /* [links] */
@@ -46,14 +48,6 @@ struct search {
 };
 
 /* ---- rows ---------------------------------------------------------------------------------- */
-
-static bool is_judged(const struct search *s, const struct inq_collective *c)
-{
-    const struct inq_member *member = &s->trace->members[c->first_member];
-    uint32_t step = s->trace->ranks[member->rank].events.step[member->event];
-
-    return s->cells->one_step || (step != INQ_NONE && step >= s->cells->first_step);
-}
 
 static bool all_there(const struct search *s, const struct inq_collective *c)
 {
@@ -80,6 +74,7 @@ static void add_row(struct search *s, uint32_t index, const struct inq_coll_figu
     struct row *row = &s->rows[s->n_rows++];
 
     *row = (struct row){.collective = index,
+                        .step = inq_link_step(s->trace, s->cells, c),
                         .transfer_ns = figures->transfer_ns,
                         .last_start_ns = figures->last_start_ns};
     for (uint32_t m = 0; m < c->n_members; m++) {
@@ -93,7 +88,7 @@ static void add_row(struct search *s, uint32_t index, const struct inq_coll_figu
                     (uint64_t)((int64_t)high - low));
 }
 
-static int by_what_and_whom(const void *a, const void *b, void *ctx)
+static int by_what_whom_and_step(const void *a, const void *b, void *ctx)
 {
     const struct row *x = a;
     const struct row *y = b;
@@ -102,7 +97,10 @@ static int by_what_and_whom(const void *a, const void *b, void *ctx)
     if (x->what != y->what) {
         return x->what < y->what ? -1 : 1;
     }
-    return (x->whom > y->whom) - (x->whom < y->whom);
+    if (x->whom != y->whom) {
+        return x->whom < y->whom ? -1 : 1;
+    }
+    return (x->step > y->step) - (x->step < y->step);
 }
 
 static int load_rows(struct search *s, struct inq_err *err)
@@ -120,13 +118,13 @@ static int load_rows(struct search *s, struct inq_err *err)
     for (size_t i = 0; i < s->trace->n_collectives; i++) {
         const struct inq_collective *c = &s->trace->collectives[i];
         struct inq_coll_figures figures;
-        if (all_there(s, c) && is_judged(s, c)) {
+        if (all_there(s, c) && inq_link_step(s->trace, s->cells, c) != INQ_NONE) {
             inq_coll_figures(s->trace, c, scratch, &figures);
             add_row(s, (uint32_t)i, &figures);
         }
     }
     inq_mem_free(scratch);
-    return inq_sort(s->rows, s->n_rows, sizeof(*s->rows), by_what_and_whom, NULL, err);
+    return inq_sort(s->rows, s->n_rows, sizeof(*s->rows), by_what_whom_and_step, NULL, err);
 }
 
 /* ---- exposure ------------------------------------------------------------------------------ */
@@ -209,6 +207,11 @@ static double clock_doubt_ns(const struct search *s, const struct row *row)
     return 3.0 * (double)most;
 }
 
+static double error_of_median(double sigma_ns, size_t n)
+{
+    return 1.2533 * sigma_ns / sqrt((double)n);
+}
+
 static struct series describe(struct search *s, size_t from, size_t to)
 {
     struct series series = {.from = from, .to = to};
@@ -218,8 +221,8 @@ static struct series describe(struct search *s, size_t from, size_t to)
         s->scratch[i] = (double)s->rows[from + i].transfer_ns;
     }
     series.median_ns = inq_median(s->scratch, n);
-    double sigma_ns = 1.4826 * inq_mad(s->scratch, n, series.median_ns);
-    series.error_ns = 1.2533 * sigma_ns / sqrt((double)n);
+    series.sigma_ns = INQ_MAD_SIGMA * inq_mad(s->scratch, n, series.median_ns);
+    series.error_ns = error_of_median(series.sigma_ns, n);
     series.doubt_ns = clock_doubt_ns(s, &s->rows[from]);
     return series;
 }
@@ -254,24 +257,106 @@ static double spread_of_others(struct search *s, size_t place, double middle_ns)
     return 1.4826 * inq_mad(s->scratch, n, middle_ns);
 }
 
-/* *peers_ns gets the median of the other sets' medians: of an even number the lower middle, of two
- * the faster, not half a slow one. A job has a set of ranks for every stage and replica, so that no
- * set may look at all others; their spread is wanted of the few that are slow without it. */
-static bool is_slow(struct search *s, size_t which, double *peers_ns)
+/* What the others' transfers take, and how much the sets differ. */
+struct usual {
+    double peers_ns, spread_ns;
+    double sigma_ns; /* of one transfer, of the middle set */
+    double least;    /* times as long that a slow one takes at least */
+};
+
+/* The median of the other sets' medians: of an even number the lower middle, of two the faster, not
+ * half a slow one. A job has a set of ranks for every stage and replica, so that no set may look at
+ * all others. */
+static double usual_of(const struct search *s, size_t place)
 {
-    const struct series *own = &s->series[which];
-    double least = s->n_series > INQ_LINK_FEW_SETS ? INQ_LINK_RATIO : INQ_LINK_RATIO_FEW;
-    size_t place = place_of(s, which);
     size_t middle = (s->n_series - 2) / 2;
 
-    *peers_ns = s->sorted[middle >= place ? middle + 1 : middle];
-    double more_ns = own->median_ns - *peers_ns;
-    if (*peers_ns <= 0.0 || own->median_ns < least * *peers_ns || more_ns <= own->doubt_ns ||
-        own->to - own->from < 2) {
-        return false;
+    return s->sorted[middle >= place ? middle + 1 : middle];
+}
+
+static bool is_longer(const struct series *own, double ns, const struct usual *usual)
+{
+    return usual->peers_ns > 0.0 && ns >= usual->least * usual->peers_ns &&
+           ns - usual->peers_ns > own->doubt_ns;
+}
+
+/* Their spread is wanted of the few sets only that may be slow without it. */
+static double longest_of(const struct search *s, const struct series *own)
+{
+    int64_t most_ns = 0;
+
+    for (size_t i = own->from; i < own->to; i++) {
+        most_ns = s->rows[i].transfer_ns > most_ns ? s->rows[i].transfer_ns : most_ns;
     }
-    double noise_ns = hypot(own->error_ns, spread_of_others(s, place, *peers_ns));
-    return more_ns >= INQ_STRAGGLER_SIGMAS * noise_ns;
+    return (double)most_ns;
+}
+
+/* Whether the transfers of a series are slow on the whole. */
+static bool is_steadily_slow(const struct series *own, const struct usual *usual)
+{
+    double noise_ns = hypot(own->error_ns, usual->spread_ns);
+
+    return is_longer(own, own->median_ns, usual) && own->to - own->from >= 2 &&
+           own->median_ns - usual->peers_ns >= INQ_STRAGGLER_SIGMAS * noise_ns;
+}
+
+/* Median of the rows [from, to) and their number; they are of one step. */
+static double median_of_step(struct search *s, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        s->scratch[i - from] = (double)s->rows[i].transfer_ns;
+    }
+    return inq_median(s->scratch, to - from);
+}
+
+/* End of the rows that are in the step of row `from`. */
+static size_t end_of_step(const struct search *s, const struct series *own, size_t from)
+{
+    size_t end = from;
+
+    while (end < own->to && s->rows[end].step == s->rows[from].step) {
+        end++;
+    }
+    return end;
+}
+
+/* Sigma of one transfer within its step: what it is slow by in whole steps does not count. Not less
+ * than is usual, for a step may have a single one. */
+static double sigma_in_steps(struct search *s, const struct series *own, const struct usual *usual)
+{
+    size_t n = 0;
+
+    for (size_t i = own->from, end = i; i < own->to; i = end) {
+        end = end_of_step(s, own, i);
+        double middle = median_of_step(s, i, end);
+        for (size_t k = i; end - i > 1 && k < end; k++) {
+            s->off[n++] = fabs((double)s->rows[k].transfer_ns - middle);
+        }
+    }
+    return fmax(usual->sigma_ns, n > 0 ? INQ_MAD_SIGMA * inq_median(s->off, n) : 0.0);
+}
+
+/* Marks the steps in which the transfers of a series are slow; returns how many transfers are in
+ * these. `steady`: they are slow on the whole, and chance is no longer the question. */
+static size_t mark_steps(struct search *s, const struct series *own, const struct usual *usual,
+                         bool steady)
+{
+    struct usual in_step = *usual;
+    size_t n = 0;
+
+    in_step.least = steady ? usual->least : INQ_LINK_RATIO_FEW;
+    double sigma_ns = steady ? 0.0 : sigma_in_steps(s, own, usual);
+    memset(s->slow, 0, s->cells->n_steps * sizeof(*s->slow));
+    for (size_t i = own->from, end = i; i < own->to; i = end) {
+        end = end_of_step(s, own, i);
+        double ns = median_of_step(s, i, end);
+        double noise_ns = hypot(error_of_median(sigma_ns, end - i), usual->spread_ns);
+        bool slow = is_longer(own, ns, &in_step) &&
+                    (steady || ns - usual->peers_ns >= INQ_STRAGGLER_SIGMAS * noise_ns);
+        s->slow[s->rows[i].step] = slow;
+        n += slow ? end - i : 0;
+    }
+    return n;
 }
 
 /* The entry of a set of ranks. */
@@ -291,9 +376,28 @@ static struct inq_link *link_of(struct search *s, const struct row *row, struct 
     s->whom[links->n] = row->whom;
     links->at[links->n] = (struct inq_link){.first_collective = row->collective,
                                             .group = s->trace->collectives[row->collective].group};
+    links->at[links->n].slow = inq_mem_zalloc(s->cells->n_steps + 1, sizeof(bool));
+    if (!links->at[links->n].slow) {
+        (void)inq_err_set(err, INQ_NOMEM, "no memory for a link");
+        return NULL;
+    }
     return &links->at[links->n++];
 }
 
+/* Median of the series' transfers in the steps in which they are slow. */
+static double median_when_slow(struct search *s, const struct series *series)
+{
+    size_t n = 0;
+
+    for (size_t i = series->from; i < series->to; i++) {
+        if (s->slow[s->rows[i].step]) {
+            s->scratch[n++] = (double)s->rows[i].transfer_ns;
+        }
+    }
+    return inq_median(s->scratch, n);
+}
+
+/* Adds a series that is slow in the steps of s->slow. */
 static int add_slow(struct search *s, const struct series *series, double peers_ns,
                     struct inq_err *err)
 {
@@ -308,12 +412,18 @@ static int add_slow(struct search *s, const struct series *series, double peers_
     for (size_t i = series->from; i < series->to; i++) {
         const struct row *row = &s->rows[i];
         int64_t bare_ns;
+        if (!s->slow[row->step]) {
+            continue;
+        }
         int code = exposed_ns(s, row, &bare_ns, err);
         if (code != INQ_OK) {
             return code;
         }
         double more_ns = (double)row->transfer_ns - peers_ns;
         cost_ns += fmax(0.0, fmin(more_ns, (double)bare_ns));
+        link->count++;
+        link->steps_slow += !link->slow[row->step];
+        link->slow[row->step] = true;
         if (row->transfer_ns > worst_ns) {
             worst_ns = row->transfer_ns;
             link->worst_start_ns = row->last_start_ns;
@@ -323,12 +433,11 @@ static int add_slow(struct search *s, const struct series *series, double peers_
     cost_ns /= (double)(s->cells->n_steps - s->cells->first_step);
     if (fresh || cost_ns > link->cost_ns) { /* the kind that loses most speaks for the link */
         link->coll = s->trace->collectives[s->rows[series->from].collective].kind;
-        link->own_ns = series->median_ns;
+        link->own_ns = median_when_slow(s, series);
         link->peers_ns = peers_ns;
-        link->ratio = series->median_ns / peers_ns;
+        link->ratio = link->own_ns / peers_ns;
     }
     link->cost_ns += cost_ns;
-    link->count += series->to - series->from;
     return INQ_OK;
 }
 
@@ -351,13 +460,25 @@ static int compare_sets(struct search *s, size_t from, size_t to, struct inq_err
     }
     s->links->compared += s->n_series;
     for (size_t k = 0; k < s->n_series; k++) {
+        s->scratch[k] = s->series[k].sigma_ns;
+    }
+    double sigma_ns = inq_median(s->scratch, s->n_series);
+    for (size_t k = 0; k < s->n_series; k++) {
         s->sorted[k] = s->series[k].median_ns;
     }
     inq_sort_double(s->sorted, s->n_series);
     for (size_t k = 0; code == INQ_OK && k < s->n_series; k++) {
-        double peers_ns;
-        if (is_slow(s, k, &peers_ns)) {
-            code = add_slow(s, &s->series[k], peers_ns, err);
+        const struct series *own = &s->series[k];
+        size_t place = place_of(s, k);
+        struct usual usual = {.peers_ns = usual_of(s, place),
+                              .sigma_ns = sigma_ns,
+                              .least = s->n_series > INQ_LINK_FEW_SETS ? INQ_LINK_RATIO
+                                                                       : INQ_LINK_RATIO_FEW};
+        if (is_longer(own, longest_of(s, own), &usual)) {
+            usual.spread_ns = spread_of_others(s, place, usual.peers_ns);
+            if (mark_steps(s, own, &usual, is_steadily_slow(own, &usual)) >= 2) {
+                code = add_slow(s, own, usual.peers_ns, err);
+            }
         }
     }
     return code;
@@ -383,10 +504,13 @@ static int search_init(struct search *s, struct inq_err *err)
     s->rows = inq_mem_alloc((n + 1) * sizeof(*s->rows));
     s->series = inq_mem_alloc((n + 1) * sizeof(*s->series));
     s->scratch = inq_mem_alloc((n + 1) * sizeof(*s->scratch));
+    s->off = inq_mem_alloc((n + 1) * sizeof(*s->off));
     s->sorted = inq_mem_alloc((n + 1) * sizeof(*s->sorted));
     s->compute = inq_mem_zalloc(s->trace->n_ranks + 1, sizeof(*s->compute));
     s->built = inq_mem_zalloc(s->trace->n_ranks + 1, sizeof(*s->built));
-    if (!s->rows || !s->series || !s->sorted || !s->scratch || !s->compute || !s->built) {
+    s->slow = inq_mem_zalloc(s->cells->n_steps + 1, sizeof(*s->slow));
+    if (!s->slow || !s->off || !s->rows || !s->series || !s->sorted || !s->scratch || !s->compute ||
+        !s->built) {
         return inq_err_set(err, INQ_NOMEM, "no memory to compare %zu transfers", n);
     }
     return INQ_OK;
@@ -399,10 +523,12 @@ static void search_release(struct search *s)
     }
     inq_mem_free(s->compute);
     inq_mem_free(s->built);
+    inq_mem_free(s->slow);
     inq_mem_free(s->rows);
     inq_mem_free(s->series);
     inq_mem_free(s->sorted);
     inq_mem_free(s->scratch);
+    inq_mem_free(s->off);
     inq_mem_free(s->whom);
 }
 
@@ -433,6 +559,9 @@ int inq_links_find(const struct inq_trace *trace, const struct inq_cells *cells,
 
 void inq_links_release(struct inq_links *links)
 {
+    for (size_t i = 0; i < links->n; i++) {
+        inq_mem_free(links->at[i].slow);
+    }
     inq_mem_free(links->at);
     *links = (struct inq_links){0};
 }

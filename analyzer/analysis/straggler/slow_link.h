@@ -9,7 +9,12 @@
 /* A transfer is compared with those of the same operation, size and number of ranks among other
  * ranks. It is slow when it takes at least a tenth longer (a quarter where only one other set of
  * ranks does the same), by 4.5 standard errors, more than the sets of ranks differ anyway and more
- * than their clocks are known to disagree. */
+ * than their clocks are known to disagree.
+ *
+ * A link may be slow in some of the steps only, as one is that others fill now and then: the median
+ * over all steps is as usual then. Each step is compared by itself in that case. It has few
+ * transfers to tell by, so that a quarter longer is asked for there however many sets there are,
+ * and two such transfers. */
 #define INQ_LINK_RATIO     1.10
 #define INQ_LINK_RATIO_FEW 1.25
 #define INQ_LINK_FEW_SETS  3
@@ -22,7 +27,9 @@ struct inq_link {
     double cost_ns;          /* per step: what its transfers take longer, where it is exposed */
     double own_ns, peers_ns; /* a transfer of that kind: its own, the other sets' median */
     double ratio;
-    uint64_t count;                       /* transfers compared */
+    uint64_t count; /* transfers compared, in the steps in which it is slow */
+    bool *slow;     /* [n_steps] of the trace: whether it is, in the step */
+    size_t steps_slow;
     int64_t worst_start_ns, worst_end_ns; /* the slowest of them, from its last arrival on */
 };
 
@@ -36,5 +43,16 @@ struct inq_links {
 int inq_links_find(const struct inq_trace *trace, const struct inq_cells *cells,
                    struct inq_links *links, struct inq_err *err);
 void inq_links_release(struct inq_links *links);
+
+/* Step in which a collective is judged, 0 where the capture is one interval; INQ_NONE: it is not.
+ */
+static inline uint32_t inq_link_step(const struct inq_trace *trace, const struct inq_cells *cells,
+                                     const struct inq_collective *c)
+{
+    const struct inq_member *member = &trace->members[c->first_member];
+    uint32_t step = cells->one_step ? 0 : trace->ranks[member->rank].events.step[member->event];
+
+    return step != INQ_NONE && step >= cells->first_step && step < cells->n_steps ? step : INQ_NONE;
+}
 
 #endif

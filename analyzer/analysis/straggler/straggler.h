@@ -51,6 +51,9 @@ struct inq_repair {
     enum inq_repair_kind kind;
     size_t n_ranks;
     const uint32_t *ranks; /* indices into inq_trace.ranks; none: all */
+    /* HOST: by how much the pauses are cut in each step, [n_ranks * run.n_steps], rank by rank;
+     * NULL: to what is usual. */
+    const int64_t *host_by_ns;
 };
 
 /* Means per judged step. */
@@ -95,15 +98,21 @@ int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, si
 /* Mean recorded length of those steps, over all ranks' cells; 0 without a graph. */
 int64_t inq_study_recorded_ns(const struct inq_study *study);
 
-/* The cell of a rank in a judged step of the graph, 0 .. run.n_steps - 1. */
-static inline const struct inq_cell *inq_study_cell(const struct inq_study *study, size_t rank,
-                                                    size_t ordinal)
+/* The account's step that a judged step of the graph is, 0 .. run.n_steps - 1. */
+static inline size_t inq_study_step(const struct inq_study *study, size_t ordinal)
 {
     const struct inq_cells *cells = &study->cells;
     size_t first = study->run.first_step != INQ_NONE ? study->run.first_step
                    : cells->one_step                 ? 0
                                                      : cells->n_steps / 2; /* a large run's */
-    return inq_cell_at(cells, rank, first + ordinal);
+    return first + ordinal;
+}
+
+/* The cell of a rank in it. */
+static inline const struct inq_cell *inq_study_cell(const struct inq_study *study, size_t rank,
+                                                    size_t ordinal)
+{
+    return inq_cell_at(&study->cells, rank, inq_study_step(study, ordinal));
 }
 
 /* repair.c: applies one repair to study->run, and adds to *gain what it did. */

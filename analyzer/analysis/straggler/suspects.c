@@ -8,6 +8,7 @@
 #include "trace/trace.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A rank whose longer compute is for at least this part due to more kernels has more work. */
 #define MORE_PART 0.5
@@ -42,6 +43,10 @@ static bool has_usual_kernels(const struct inq_delay *other, const struct inq_de
 static int compare_kernels(const struct inq_inquiry *q, const struct inq_delay *delay,
                            struct inq_kernel_comparison *result, struct inq_err *err)
 {
+    if (delay->others) {
+        return inq_kernels_against(q->trace, q->cells, delay->rank, delay->others, delay->n_others,
+                                   result, err);
+    }
     uint32_t *others = inq_mem_alloc((q->delays->n + 1) * sizeof(*others));
     size_t n = 0;
 
@@ -106,7 +111,7 @@ static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *de
     if (q->cells->op_table) {
         suspect->kind = INQ_FINDING_SLOW_WORKER;
         suspect->ratio = c.ratio;
-    } else if (c.more_ns >= MORE_PART * delay->compute.ns) {
+    } else if (!delay->others && c.more_ns >= MORE_PART * delay->compute.ns) {
         suspect->kind = INQ_FINDING_MORE_WORK;
         suspect->ratio = (double)c.kernels / (double)(c.peers_kernels > 0 ? c.peers_kernels : 1);
     } else if (inq_kernels_are_larger(&c)) {
@@ -326,6 +331,19 @@ static int make_suspect(const struct inq_inquiry *q, const struct inq_delay *del
         code = add_wait_evidence(q, delay->rank, suspect, err);
     }
     return code == INQ_OK ? add_step_evidence(q, delay, suspect, err) : code;
+}
+
+int inq_suspect_set_ranks(const struct inq_inquiry *q, struct inq_suspect *suspect,
+                          const uint32_t *ranks, size_t n, struct inq_err *err)
+{
+    suspect->ranks = inq_arena_array(q->arena, n, sizeof(*suspect->ranks));
+    if (!suspect->ranks) {
+        return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", n);
+    }
+    memcpy(suspect->ranks, ranks, n * sizeof(*ranks));
+    suspect->n_ranks = n;
+    inq_arrivals_of(q->trace, ranks, n, &suspect->last_arrivals, &suspect->waits);
+    return INQ_OK;
 }
 
 /* A GPU and a host of one rank, each late by itself: they share what the rank costs. */

@@ -23,9 +23,13 @@ struct inq_inquiry {
 int inq_suspects_of_delay(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
                           struct inq_suspect *suspects, size_t *n, struct inq_err *err);
 
-/* Appends late hosts of ranks that are alone in their role, against each other; `suspects` has room
- * for one per rank (lone_hosts.c). Fails with INQ_NOMEM. */
-int inq_suspects_of_lone_hosts(const struct inq_inquiry *inquiry, struct inq_suspect *suspects,
+/* Makes a suspect that is one rank all of these. Fails with INQ_NOMEM. */
+int inq_suspect_set_ranks(const struct inq_inquiry *inquiry, struct inq_suspect *suspect,
+                          const uint32_t *ranks, size_t n, struct inq_err *err);
+
+/* Appends late hosts whose peers are as late, or that have none, against those of other roles;
+ * `suspects` has room for one per role (role_hosts.c). Fails with INQ_NOMEM. */
+int inq_suspects_of_role_hosts(const struct inq_inquiry *inquiry, struct inq_suspect *suspects,
                                size_t *n, struct inq_err *err);
 
 /* Appends the hosts that pause in turn, none of them often enough to stand out; `suspects` has room

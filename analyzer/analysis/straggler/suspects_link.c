@@ -48,6 +48,26 @@ static size_t common_ranks(const struct inq_inquiry *q, const struct inq_link *l
     return found;
 }
 
+/* What the steps in which a link is slow are longer than the others, at most: transfers that run
+ * beside each other do not cost twice. Without others all of them. Per judged step. */
+static double most_ns(const struct inq_inquiry *q, const struct inq_link *link)
+{
+    const struct inq_cells *cells = q->cells;
+    double sum_ns[2] = {0.0, 0.0}; /* of the cells in other steps, and in those */
+    size_t n[2] = {0, 0};
+
+    for (size_t r = 0; r < cells->n_ranks; r++) {
+        for (size_t s = cells->first_step; s < cells->n_steps; s++) {
+            const struct inq_cell *cell = inq_cell_at(cells, r, s);
+            sum_ns[link->slow[s]] += cell->valid ? (double)(cell->end_ns - cell->start_ns) : 0.0;
+            n[link->slow[s]] += cell->valid;
+        }
+    }
+    double usual_ns = n[0] > 0 ? sum_ns[0] / (double)n[0] : 0.0;
+    double more_ns = n[1] > 0 ? sum_ns[1] / (double)n[1] - usual_ns : 0.0;
+    return n[1] > 0 ? fmax(0.0, more_ns) * (double)n[1] / (double)(n[0] + n[1]) : 0.0;
+}
+
 static int make(const struct inq_inquiry *q, const struct inq_link *link, const uint32_t *ranks,
                 size_t n_ranks, double cost_ns, struct inq_suspect *suspect, struct inq_err *err)
 {
@@ -61,12 +81,12 @@ static int make(const struct inq_inquiry *q, const struct inq_link *link, const 
                                     .ratio = link->ratio,
                                     .waits = link->count};
     suspect->confidence = several ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
-    suspect->cost_ns_per_step = (int64_t)llround(cost_ns);
+    suspect->cost_ns_per_step = (int64_t)llround(fmin(cost_ns, most_ns(q, link)));
     suspect->step_ns = (int64_t)llround(q->delays->step_ns);
     suspect->own_ns = (int64_t)llround(link->own_ns);
     suspect->peers_ns = (int64_t)llround(link->peers_ns);
     suspect->steps = q->cells->n_steps - q->cells->first_step;
-    suspect->steps_seen = suspect->steps;
+    suspect->steps_seen = link->steps_slow;
     suspect->running = "";
     suspect->ranks = inq_arena_array(q->arena, n_ranks, sizeof(*suspect->ranks));
     suspect->evidence = inq_arena_alloc(q->arena, sizeof(*suspect->evidence));

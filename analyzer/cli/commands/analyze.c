@@ -356,6 +356,26 @@ static int write_to(const struct analysis *a, const char *path, size_t from, siz
     return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(a->cli, &err, NULL);
 }
 
+/* The path for job `number` (from 1) of several that -o names one file for: report.json becomes
+ * report.1.json. Freed with inq_mem_free; NULL when memory is out. */
+static char *path_of_job(const char *path, size_t number)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    size_t len = strlen(path) - (inq_cli_is_gzip(path) ? 3 : 0);
+    while (len > (size_t)(name - path) && path[len - 1] != '.') {
+        len--;
+    }
+    bool dotted = len > (size_t)(name - path) + 1; /* behind the dot of the last suffix */
+    size_t head = dotted ? len - 1 : strlen(path);
+    size_t size = strlen(path) + 32;
+    char *made = inq_mem_alloc(size);
+    if (made != NULL) {
+        (void)snprintf(made, size, "%.*s.%zu%s", (int)head, path, number, path + head);
+    }
+    return made;
+}
+
 /* A file for each job: traces that hold one only. */
 static int write_by_job(const struct analysis *a, const struct inq_report_options *options)
 {
@@ -366,7 +386,7 @@ static int write_by_job(const struct analysis *a, const struct inq_report_option
                              "%zu jobs do not fit into one trace", a->n_reports);
     }
     for (size_t i = 0; i < a->n_reports && status == INQ_EXIT_OK; i++) {
-        char *own = inq_cli_path_of_job(path, i + 1);
+        char *own = path_of_job(path, i + 1);
         if (own == NULL) {
             struct inq_err err = {.code = INQ_NOMEM};
             return inq_cli_fail(a->cli, &err, NULL);

@@ -21,6 +21,11 @@ static int print(const struct inq_cli *cli, const struct inq_partials *p, const 
     }
     inq_out_printf(&out, "; %.1f MB of %.1f MB\n", (double)p->bytes_out / 1e6,
                    (double)p->bytes_in / 1e6);
+    if (p->withheld > 0) {
+        inq_out_printf(
+            &out, "%zu file%s left out: what is no trace would keep the names that it prints\n",
+            p->withheld, p->withheld == 1 ? "" : "s");
+    }
     if (p->not_read > 0) {
         inq_out_printf(&out, "%zu file%s could not be read: 'inquest info' says why\n", p->not_read,
                        p->not_read == 1 ? "" : "s");
@@ -70,7 +75,7 @@ int inq_cmd_ingest(struct inq_cli *cli)
             "'%.100s' is no share like 0/16, the first of 16, to 15/16, the last", share);
     }
     inq_cli_progress_init(cli, &progress);
-    int code = cli->reading->partials(cli, dir, &options, &partials, &err);
+    int code = inq_cli_partials(cli, &options, &partials, &err);
     inq_cli_progress_clear(&progress);
     if (code != INQ_OK) {
         return inq_cli_fail(cli, &err, NULL);

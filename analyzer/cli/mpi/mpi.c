@@ -503,6 +503,11 @@ static int write_partials(const struct inq_cli *cli, const char *folder,
     if (!can_share(cli)) {
         return inq_ingest_partials(cli->words, cli->n_words, folder, options, partials, err);
     }
+    if (options->redaction != NULL) {
+        return inq_err_set(err, INQ_UNSUPPORTED,
+                           "no process knows the hosts and users of the others' files: redact with "
+                           "'inquest ingest'");
+    }
     struct gathering g = begin(cli, folder, options);
     int code = gather(&g, err);
     const struct inq_err *why = g.own_err.code != INQ_OK ? &g.own_err : &g.err;

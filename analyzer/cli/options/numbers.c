@@ -49,7 +49,7 @@ int inq_cli_execution(const struct inq_cli *cli, struct inq_replay_options *opti
     return status;
 }
 
-bool inq_cli_size(const char *text, size_t len, double *value)
+bool inq_cli_size(const char *text, size_t len, double *value, bool *has_unit)
 {
     static const char letters[] = "KMGTP";
     char one[64];
@@ -63,6 +63,7 @@ bool inq_cli_size(const char *text, size_t len, double *value)
     if (end == one || !isfinite(*value)) {
         return false;
     }
+    const char *number_end = end;
     const char *letter = *end != '\0' ? strchr(letters, *end) : NULL;
     bool binary = letter != NULL && end[1] == 'i';
     for (const char *l = letters; letter != NULL && l <= letter; l++) {
@@ -70,6 +71,7 @@ bool inq_cli_size(const char *text, size_t len, double *value)
     }
     end += letter != NULL ? 1 + binary : 0;
     end += *end == 'B';
+    *has_unit = end > number_end;
     return *end == '\0';
 }
 
@@ -80,7 +82,8 @@ int inq_cli_positive(const struct inq_cli *cli, enum inq_option_id id, double *v
         return INQ_EXIT_OK;
     }
     double number = 0.0;
-    if (!inq_cli_size(text, strlen(text), &number) || !(number > 0.0)) {
+    bool has_unit = false;
+    if (!inq_cli_size(text, strlen(text), &number, &has_unit) || !(number > 0.0)) {
         return inq_cli_usage(cli, NULL, "--%s takes a positive number, not '%s'",
                              inq_cli_option(id)->name, text);
     }

@@ -31,24 +31,6 @@ static char *join(const char *text, const char *suffix)
     return joined;
 }
 
-char *inq_cli_path_of_job(const char *path, size_t number)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    size_t len = strlen(path) - (inq_cli_is_gzip(path) ? 3 : 0);
-    while (len > (size_t)(name - path) && path[len - 1] != '.') {
-        len--;
-    }
-    bool dotted = len > (size_t)(name - path) + 1; /* behind the dot of the last suffix */
-    size_t head = dotted ? len - 1 : strlen(path);
-    size_t size = strlen(path) + 32;
-    char *made = inq_mem_alloc(size);
-    if (made != NULL) {
-        (void)snprintf(made, size, "%.*s.%zu%s", (int)head, path, number, path + head);
-    }
-    return made;
-}
-
 /* Rights as a newly made file has them: mkstemp is stricter. */
 static void usual_rights(int fd)
 {

@@ -69,6 +69,7 @@ bool inq_kineto_plan(const struct inq_kineto *k, const struct inq_scan_event *ev
     switch (event->ph) {
     case 'X':
         plan_complete(cat, INQ_HAS(event, NAME), plan);
+        plan->need |= k->shard->operators ? BIT(EXTERNAL_ID) : 0; /* joins kernels to operators */
         return true;
     case 'B':
     case 'E':

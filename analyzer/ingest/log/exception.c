@@ -324,6 +324,14 @@ static const char *before_color(const char *lo, const char *p)
     return escape != NULL && inq_log_escape(escape, p) == p ? escape : p;
 }
 
+/* `"message": "RendezvousConnectionError: ...` at the head of a line: of what torchelastic prints
+ * of its error file. */
+static bool is_member(const char *head, const char *end, const char *start)
+{
+    const char *value = inq_log_match(head, end, "\"message\": \"");
+    return value != NULL && value == start;
+}
+
 /* "exc=ZeroDivisionError('float division by zero')": the value of a name for exceptions. */
 static bool is_shown(const struct inq_log_line *line, const char *start, const char *end)
 {
@@ -362,7 +370,8 @@ static bool read_named(const struct inq_log_line *line, const char *behind,
     }
     bool alone = end == line->end || *end == ':' || *end == '[' || *end == '\r' || *end == 0x1b;
     const char *head = inq_log_message(line->start, line->end);
-    bool shown = is_shown(line, start, end); /* by a logger of structured lines */
+    bool shown = is_shown(line, start, end) || /* by a logger of structured lines */
+                 is_member(head, line->end, start);
     alone = alone || shown;
     start = start < head && head <= line->at ? head : start; /* letters of an escape sequence */
     bool boxed = start - line->start > 1 && start[-1] == ' ' && strchr(")]|", start[-2]) != NULL &&

@@ -3,7 +3,6 @@
 #include "ingest/log/patterns.h"
 
 #include "ingest/log/level.h"
-#include "ingest/log/bus.h"
 #include "ingest/log/special.h"
 #include "ingest/log/text.h"
 
@@ -14,6 +13,8 @@
 
 /* Counters of works not yet enqueued are printed as garbage. */
 #define MAX_COUNTER ((int64_t)1 << 31)
+/* A paragraph below a line. */
+#define BELOW 800
 
 static bool is_digit(char c)
 {
@@ -46,6 +47,13 @@ static const char *name_start(const char *start, const char *p)
     return p;
 }
 
+/* "node-3:" in front of what is said of it. */
+static void trim_colon(char *name)
+{
+    size_t n = strlen(name);
+    name[n > 0 && name[n - 1] == ':' ? n - 1 : n] = '\0';
+}
+
 /* What stands at p, in a text that begins at `start`. True when there was something to read. */
 static bool read_text(enum inq_log_slot slot, const char *start, const char *p, const char *end,
                       struct inq_log_names *names, struct inq_log_event *event)
@@ -65,10 +73,15 @@ static bool read_text(enum inq_log_slot slot, const char *start, const char *p, 
         p += p < end && *p == '[';
         inq_log_copy_word(p, end, ",)]", names->peer, sizeof names->peer);
         event->peer = names->peer;
+        trim_colon(names->peer);
         if (strcmp(names->peer, "all") == 0 || strcmp(names->peer, "remote") == 0) {
             names->peer[0] = '\0'; /* "failed to connect to all addresses", "to remote host" */
         }
         return names->peer[0] != '\0';
+    case INQ_LOG_HOST:
+        inq_log_copy_word(p, end, ",)]:;", names->host, sizeof names->host);
+        event->host = names->host;
+        return names->host[0] != '\0';
     case INQ_LOG_RANKS:
         inq_log_read_ranks(p, end, names, event);
         return event->n_ranks > 0;
@@ -138,7 +151,8 @@ static void set_number(enum inq_log_slot slot, int64_t value, struct inq_log_eve
 static bool is_text_slot(enum inq_log_slot slot)
 {
     return slot == INQ_LOG_OP || slot == INQ_LOG_SENTENCE || slot == INQ_LOG_PEER ||
-           slot == INQ_LOG_RANKS || slot == INQ_LOG_SHAPE || slot == INQ_LOG_BUS_ID;
+           slot == INQ_LOG_HOST || slot == INQ_LOG_RANKS || slot == INQ_LOG_SHAPE ||
+           slot == INQ_LOG_BUS_ID;
 }
 
 /* "9", "SIGKILL"; -1 for none that is known. */
@@ -174,17 +188,19 @@ static bool read_field(const struct inq_log_field *field, const char *start, con
     return false;
 }
 
-/* Each slot from the line itself, else from the lines that go on with it. NCCL's own rank is one of
- * a communicator: of the process only when the communicator is the world, so not taken here. */
+/* Each slot from the line itself, else from the lines that go on with it; what an exception of C++
+ * says always stands behind its name. NCCL's own rank is one of a communicator: of the process only
+ * when the communicator is the world, so not taken here. */
 static void read_fields(const struct inq_log_pattern *pattern, const struct inq_log_line *line,
                         struct inq_log_names *names, struct inq_log_event *event)
 {
     uint32_t done = 0;
     int passes = pattern->fields == NULL ? 0 : line->more > line->end ? 2 : 1;
     for (int pass = 0; pass < passes; pass++) {
-        const char *end = pass == 0 ? line->end : line->more;
         for (const struct inq_log_field *f = pattern->fields; f->key != NULL; f++) {
             uint32_t bit = UINT32_C(1) << f->slot;
+            bool behind = pass > 0 || strcmp(f->key, "what():") == 0;
+            const char *end = behind ? line->more : line->end;
             if ((done & bit) == 0 && read_field(f, line->start, end, names, event)) {
                 done |= bit;
             }
@@ -260,9 +276,16 @@ bool inq_log_read(const struct inq_log_pattern *pattern, struct inq_log_line *li
     if (strncmp(pattern->needle, "CANCELLED AT", 12) == 0) {
         read_cancelled(line, behind, names, event);
     }
+    if (pattern->special == INQ_LOG_BELOW) {
+        line->more = line->hi - line->end > BELOW ? line->end + BELOW : line->hi;
+    }
+    if (event->kind == INQ_LOG_WORKER_LOST) {
+        event->pid = -1; /* whoever tells it is not the one that was lost */
+    }
     read_fields(pattern, line, names, event);
     read_group(line, names, event);
-    if (event->kind == INQ_LOG_EXIT && (event->code == -1 || event->code == 0)) {
+    bool below = pattern->special == INQ_LOG_WRAPPED; /* its code may stand in the next line */
+    if (event->kind == INQ_LOG_EXIT && (event->code == -1 || event->code == 0) && !below) {
         return false;
     }
     if (!inq_log_read_special(pattern, line, behind, names, event)) {

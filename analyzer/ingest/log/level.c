@@ -83,7 +83,7 @@ static bool is_marked(const char *word, const char *end, const char *start, cons
     char before = word > start ? word[-1] : ' ';
     char behind = end < stop ? *end : '\n';
     bool upper = *word <= 'Z' && word[1] <= 'Z';
-    bool boxed = strchr("[<|(", before) != NULL && strchr("]>|):", behind) != NULL;
+    bool boxed = strchr("[<|(*", before) != NULL && strchr("]>|):*", behind) != NULL;
     bool dashed = behind == ' ' && end + 1 < stop && strchr("-|:[", end[1]) != NULL;
     if (strchr("=\"", before) != NULL && before != behind && word - start > 1) {
         return memmem(start, (size_t)(word - start), "evel", 4) != NULL;
@@ -95,6 +95,16 @@ static bool is_marked(const char *word, const char *end, const char *start, cons
            (behind == ' ' && (first || before == ' ' || before == ']'));
 }
 
+/* "EI0006:", "EZ9999:" of Ascend's CANN: each of its errors has such a code. */
+static bool is_cann(const char *word, const char *end, const char *stop)
+{
+    bool code = end - word == 6 && word[0] == 'E' && word[1] >= 'A' && word[1] <= 'Z';
+    for (const char *p = word + 2; code && p < end; p++) {
+        code = is_digit(*p);
+    }
+    return code && end < stop && *end == ':';
+}
+
 static enum inq_log_level level_of_word(const char *word, size_t n)
 {
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
@@ -103,6 +113,19 @@ static enum inq_log_level level_of_word(const char *word, size_t n)
         }
     }
     return INQ_LOG_LEVEL_NONE;
+}
+
+/* "/w/pool.py:46: UserWarning: ...": what Python's module for warnings writes. */
+static bool is_warning(const char *start, const char *stop)
+{
+    static const char tail[] = "Warning: ";
+    const char *at = memmem(start, (size_t)(stop - start), tail, sizeof tail - 1);
+    const char *name = at;
+    while (name != NULL && name > start && is_letter(name[-1])) {
+        name--;
+    }
+    return name != NULL && name < at && name - start > 3 && memcmp(name - 2, ": ", 2) == 0 &&
+           is_digit(name[-3]);
 }
 
 enum inq_log_level inq_log_level_of(const char *start, const char *end)
@@ -124,6 +147,7 @@ enum inq_log_level inq_log_level_of(const char *start, const char *end)
         }
         bool in_text = bare && p < stop && *p == ' ' && p[1] != '-' && p[1] != '|';
         enum inq_log_level level = read_letter(word, p, start, stop);
+        level = is_cann(word, p, stop) ? INQ_LOG_LEVEL_ERROR : level;
         if (level == INQ_LOG_LEVEL_NONE && !in_text) {
             enum inq_log_level named = level_of_word(word, n);
             bool marked =
@@ -137,5 +161,5 @@ enum inq_log_level inq_log_level_of(const char *start, const char *end)
                         is_letter(p[1]) && p[1] >= 'a');
         words++;
     }
-    return INQ_LOG_LEVEL_NONE;
+    return is_warning(start, stop) ? INQ_LOG_LEVEL_WARNING : INQ_LOG_LEVEL_NONE;
 }

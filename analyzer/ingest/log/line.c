@@ -6,7 +6,7 @@
 
 /* A line is looked through up to this far on each side, and its continuation this far. */
 #define MAX_LINE  ((size_t)4 << 10)
-#define MAX_LINES 2
+#define MAX_LINES 3
 
 static bool is_digit(char c)
 {
@@ -16,106 +16,6 @@ static bool is_digit(char c)
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-const char *inq_log_escape(const char *p, const char *end)
-{
-    if (p >= end || *p != 0x1b) {
-        return p;
-    }
-    p++;
-    if (p < end && *p == '[') {
-        p++;
-        while (p < end && ((*p >= '0' && *p <= '?') || *p == ' ')) {
-            p++;
-        }
-    }
-    return p < end ? p + 1 : p;
-}
-
-/* Past blanks, line ends and escape sequences. */
-static const char *skip_loose(const char *p, const char *end)
-{
-    for (;;) {
-        const char *from = p;
-        while (p < end && is_blank(*p)) {
-            p++;
-        }
-        p = inq_log_escape(p, end);
-        if (p == from) {
-            return p;
-        }
-    }
-}
-
-const char *inq_log_blank(const char *p, const char *end)
-{
-    for (;;) {
-        const char *from = p;
-        while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) {
-            p++;
-        }
-        p = inq_log_escape(p, end);
-        if (p == from) {
-            return p;
-        }
-    }
-}
-
-const char *inq_log_match(const char *p, const char *end, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == ' ') {
-            continue;
-        }
-        if (p < end && *p != *text) {
-            p = skip_loose(p, end);
-        }
-        if (p >= end || *p != *text) {
-            return NULL;
-        }
-        p++;
-    }
-    return p;
-}
-
-const char *inq_log_seek(const char *p, const char *end, const char *text)
-{
-    const char *from = p;
-    bool apart = *text == ' ';
-    text +=
-        strspn(text, " "); /* what is looked for is no blank: text may have long runs of those */
-    while (p < end) {
-        p = memchr(p, *text, (size_t)(end - p));
-        if (p == NULL) {
-            return NULL;
-        }
-        bool escape = *text == '[' && p > from && p[-1] == 0x1b;
-        bool begins = !apart || (p > from && is_blank(p[-1]));
-        const char *behind = escape || !begins ? NULL : inq_log_match(p, end, text);
-        if (behind != NULL) {
-            return behind;
-        }
-        p++;
-    }
-    return NULL;
-}
-
-const char *inq_log_number(const char *p, const char *end, int64_t *value)
-{
-    p = skip_loose(p, end);
-    bool minus = p < end && *p == '-';
-    p += minus;
-    if (p >= end || !is_digit(*p)) {
-        return NULL;
-    }
-    uint64_t sum = 0;
-    for (; p < end && is_digit(*p); p++) {
-        sum = sum < UINT64_MAX / 100 ? sum * 10 + (uint64_t)(*p - '0') : sum;
-    }
-    sum = sum > INT64_MAX ? INT64_MAX : sum;
-    *value = minus ? -(int64_t)sum : (int64_t)sum;
-    return p;
 }
 
 /* Behind the marked name that the line at p begins with, or p. */
@@ -270,7 +170,12 @@ static const char *read_tag(const char *p, const char *end, struct inq_log_event
     const char *behind = inq_log_match(p, end, "[Rank ");
     bool apart = behind == NULL && end - p > 6 && p[5] == ' '; /* "[rank 3]" */
     behind = apart ? inq_log_match(p, end, "[rank") : behind;
-    const char *digits = behind;
+    bool pair = end - p > 7 && memcmp(p, "[rank=", 6) == 0 && is_digit(p[6]);
+    const char *task = end - p > 7 && memcmp(p, "[task ", 6) == 0 ? p + 6 : NULL;
+    const char *digits = task != NULL ? task : behind;
+    behind = task != NULL ? task : behind;
+    digits = pair ? p + 6 : digits;
+    behind = pair ? digits : behind;
     if (behind == NULL) {
         for (digits = p + 1; digits < end && is_word(*digits); digits++) {
         }
@@ -283,7 +188,11 @@ static const char *read_tag(const char *p, const char *end, struct inq_log_event
         return NULL;
     }
     bool colon = close + 1 < end && close[1] == ':';
-    if (behind != NULL) {
+    if (pair) { /* Determined's */
+        event->rank = inq_log_small(number);
+    } else if (task != NULL) {
+        event->task = inq_log_small(number);
+    } else if (behind != NULL) {
         *inner = inq_log_small(number);
     } else if (digits - p == 5 && memcmp(p, "[rank", 5) == 0) {
         event->rank = inq_log_small(number);
@@ -389,6 +298,30 @@ static const char *read_process_tag(const char *p, const char *end, struct inq_l
     return close + 1;
 }
 
+/* "10.128.0.33 [3]" at p, as torch_xla's launcher has it behind a time: a worker's address and
+ * number. */
+static const char *read_worker(const char *p, const char *end, struct inq_log_event *event,
+                               char *host, size_t host_size)
+{
+    int64_t number = 0;
+    size_t len = 0;
+    int dots = 0;
+    for (; p + len < end && (is_digit(p[len]) || p[len] == '.'); len++) {
+        dots += p[len] == '.';
+    }
+    bool labeled = dots == 3 && len < host_size && end - p > (ptrdiff_t)len + 3 && p[len] == ' ' &&
+                   p[len + 1] == '[' && is_digit(p[len + 2]);
+    const char *close = labeled ? inq_log_number(p + len + 2, end, &number) : NULL;
+    if (close == NULL || close >= end || *close != ']') {
+        return NULL;
+    }
+    memcpy(host, p, len);
+    host[len] = '\0';
+    event->host = host;
+    event->task = inq_log_small(number);
+    return close + 1;
+}
+
 /* "slurmstepd-n14:" at p: the node's name stands in that of the daemon. */
 static const char *read_daemon(const char *p, const char *end, struct inq_log_event *event,
                                char *host, size_t host_size)
@@ -405,7 +338,29 @@ static const char *read_daemon(const char *p, const char *end, struct inq_log_ev
     return colon + 1;
 }
 
-/* A host in front of "kernel:", as system logs have it. */
+/* Behind "kernel:", "mmfs:", "systemd-coredump[9021]:" at p, who write system logs; or NULL. */
+static const char *behind_daemon(const char *p, const char *end)
+{
+    static const char *const names[] = {"kernel:", "mmfs:"};
+    p = inq_log_blank(p, end);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *behind = inq_log_match(p, end, names[i]);
+        if (behind != NULL) {
+            return behind;
+        }
+    }
+    int64_t pid = 0;
+    const char *open = p;
+    while (open < end && (is_word(*open) || is_digit(*open) || *open == '-' || *open == '.')) {
+        open++;
+    }
+    const char *close = open > p && open + 1 < end && *open == '[' && is_digit(open[1])
+                            ? inq_log_number(open + 1, end, &pid)
+                            : NULL;
+    return close != NULL ? inq_log_match(close, end, "]:") : NULL;
+}
+
+/* A host in front of "kernel:" or another daemon, as system logs have it. */
 static const char *read_syslog(const char *p, const char *end, struct inq_log_event *event,
                                char *host, size_t host_size)
 {
@@ -414,14 +369,29 @@ static const char *read_syslog(const char *p, const char *end, struct inq_log_ev
         space++;
     }
     size_t len = (size_t)(space - p);
-    if (len == 0 || len >= host_size || inq_log_match(space, end, "kernel:") == NULL ||
-        p[len - 1] == ':' || *p == ':') {
+    const char *behind = behind_daemon(space, end);
+    if (len == 0 || len >= host_size || behind == NULL || p[len - 1] == ':' || *p == ':' ||
+        strchr("[(", *p) != NULL) {
         return NULL;
     }
     memcpy(host, p, len);
     host[len] = '\0';
     event->host = host;
-    return inq_log_match(space, end, "kernel:");
+    return behind;
+}
+
+/* "(RayTrainWorker pid=3311, ip=10.0.3.4)": Ray's name of a process. */
+static const char *read_actor(const char *p, const char *end, struct inq_log_event *event,
+                              char *host, size_t host_size)
+{
+    const char *close = *p == '(' ? memchr(p, ')', end - p < 96 ? (size_t)(end - p) : 96) : NULL;
+    const char *pid = close != NULL ? inq_log_seek(p, close, " pid=") : NULL;
+    const char *ip = pid != NULL ? inq_log_seek(pid, close, " ip=") : NULL;
+    if (ip != NULL) {
+        inq_log_copy_word(ip, close, ",", host, host_size);
+        event->host = host;
+    }
+    return pid != NULL && inq_log_number(pid, close, &event->pid) != NULL ? close + 1 : NULL;
 }
 
 static const char *read_label(const char *p, const char *end, struct inq_log_event *event)
@@ -545,6 +515,15 @@ static int32_t paired_rank(const struct inq_log_line *line)
     return -1;
 }
 
+/* "(PID:144556, Device:0, RankID:3) ERR02200 ..." of torch_npu, in the line or behind it. */
+static int32_t ascend_rank(const struct inq_log_line *line)
+{
+    int64_t rank = 0;
+    const char *behind = inq_log_seek(line->start, line->more, "RankID:");
+    bool read = behind != NULL && inq_log_number(behind, line->more, &rank) != NULL;
+    return read ? inq_log_small(rank) : -1;
+}
+
 /* What stands in front of the text that a carriage return began: the same process wrote it. */
 static void read_head(const struct inq_log_line *line, struct inq_log_event *event, char *host,
                       size_t host_size)
@@ -572,8 +551,8 @@ static const char *read_host(const char *p, const char *end, struct inq_log_even
                              char *host, size_t host_size)
 {
     static const char *(*const readers[])(const char *, const char *, struct inq_log_event *,
-                                          char *, size_t) = {read_nccl, read_syslog,
-                                                             read_process_tag, read_daemon};
+                                          char *, size_t) = {
+        read_nccl, read_syslog, read_process_tag, read_daemon, read_worker, read_actor};
     const char *next = NULL;
     for (size_t i = 0; i < sizeof readers / sizeof *readers && next == NULL; i++) {
         next = event->host[0] == '\0' ? readers[i](p, end, event, host, host_size) : NULL;
@@ -624,6 +603,7 @@ void inq_log_prefix(const struct inq_log_line *line, struct inq_log_event *event
     read_group_rank(line, &inner);
     event->rank = event->rank >= 0 ? event->rank : inner;
     event->rank = event->rank >= 0 ? event->rank : paired_rank(line);
+    event->rank = event->rank >= 0 ? event->rank : ascend_rank(line);
     if (event->rank < 0 && line->start == line->outer) {
         read_head(line, event, host, host_size);
     }
@@ -692,17 +672,6 @@ const char *inq_log_message(const char *p, const char *end)
         }
         p = next;
     }
-}
-
-/* Up to a character of `stops` or a blank, cut to the room there is. */
-void inq_log_copy_word(const char *p, const char *end, const char *stops, char *to, size_t size)
-{
-    size_t n = 0;
-    p = inq_log_blank(p, end);
-    while (p < end && (unsigned char)*p > ' ' && strchr(stops, *p) == NULL && n + 1 < size) {
-        to[n++] = *p++;
-    }
-    to[n] = '\0';
 }
 
 /* "[rank3]:", "12: ", "[1,3]<stderr>:" at p: its length, 0 for none. */
@@ -778,9 +747,8 @@ const char *inq_log_line_before(const struct inq_log_line *line, const char *sta
     if (start <= line->lo) {
         return NULL;
     }
-    const char *p = start - 1;
-    while (p > line->lo && p[-1] != '\n' && start - p < 4096) {
-        p--;
-    }
-    return p;
+    enum { FAR = 4096 };
+    const char *lo = start - 1 - line->lo > FAR ? start - 1 - FAR : line->lo;
+    const char *end = memrchr(lo, '\n', (size_t)(start - 1 - lo));
+    return end != NULL ? end + 1 : lo;
 }

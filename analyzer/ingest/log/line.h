@@ -3,6 +3,7 @@
 #ifndef INQ_INGEST_LOG_LINE_H
 #define INQ_INGEST_LOG_LINE_H
 
+#include "ingest/log/seek.h"
 #include "inquest/log.h"
 
 /* A piece of text in which a word was found. Lines of several ranks may be joined without an end
@@ -20,19 +21,6 @@ struct inq_log_line {
 /* Finds the limits of the line around `at`; lo <= at < hi. */
 void inq_log_line_around(struct inq_log_line *line, const char *lo, const char *at, const char *hi);
 
-/* Whether `text` begins at p, blanks, line ends and escape sequences left aside on both sides;
- * where it ends, or NULL. */
-const char *inq_log_match(const char *p, const char *end, const char *text);
-/* The end of the first such place in [p, end), or NULL; of a text that begins with a blank, the
- * first behind a blank. Takes no more than time in proportion, whatever the bytes are. */
-const char *inq_log_seek(const char *p, const char *end, const char *text);
-/* A whole number at p, behind blanks; where it ends, or NULL. */
-const char *inq_log_number(const char *p, const char *end, int64_t *value);
-/* Past an escape sequence at p; p itself when there is none. */
-const char *inq_log_escape(const char *p, const char *end);
-/* Past blanks (no line ends) and escape sequences. */
-const char *inq_log_blank(const char *p, const char *end);
-
 /* A time stamp at p, of any of the usual forms; where it ends, or NULL. Those without a year get
  * 1970 and year_known = false. */
 const char *inq_log_stamp(const char *p, const char *end, struct inq_log_event *event);
@@ -49,8 +37,6 @@ const char *inq_log_message(const char *p, const char *end);
 enum { INQ_LOG_MARK_FRONT = 0x1e, INQ_LOG_MARK_BACK = 0x1f };
 /* A rank, device or task as a number; -1 for what can be none. */
 int32_t inq_log_small(int64_t value);
-/* Up to a character of `stops` or a blank, cut to the room there is. */
-void inq_log_copy_word(const char *p, const char *end, const char *stops, char *to, size_t size);
 /* Behind stamps and the label of its writer ("[rank3]:", "12: ", "[1,3]<stderr>:"), where the text
  * of the line begins, indented or not; *writer gets what labels are told apart by; 0: none. */
 const char *inq_log_body(const char *start, const char *end, uint32_t *writer);

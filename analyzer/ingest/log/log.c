@@ -238,6 +238,18 @@ static void copy_number(const char *p, const char *end, char *to, size_t size)
     to[n] = '\0';
 }
 
+/* "loss scale" is no loss. */
+static bool says_loss(const char *p, const char *end)
+{
+    while ((p = memmem(p, (size_t)(end - p), "oss", 3)) != NULL) {
+        p += 3;
+        if (inq_log_match(p, end, "scale") == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Of training output that prints no loss: gradient norms that are no numbers, up to the end. */
 static int take_norm(struct reading *r, const struct inq_log_line *line,
                      const struct inq_log_pattern *row)
@@ -245,9 +257,8 @@ static int take_norm(struct reading *r, const struct inq_log_line *line,
     const char *value = line->at + strlen(row->needle);
     bool count = row->needle[0] == 'n'; /* how often it happened */
     size_t n = (size_t)(line->end - line->start);
-    /* "loss scale" is no loss */
     const char *loss = inq_log_seek(line->start, line->start + n, "oss:");
-    if (loss != NULL || (memmem(line->start, n, "oss", 3) != NULL && !count)) {
+    if (loss != NULL || (says_loss(line->start, line->start + n) && !count)) {
         r->n_norms = 0; /* its numbers are judged as a loss is */
         return INQ_OK;
     }
@@ -425,6 +436,17 @@ static bool may_fit(const struct inq_log_pattern *pattern, const char *lo, const
     }
 }
 
+/* Code that a traceback shows under the place where it stands: it may hold any words. */
+static bool is_source(const struct inq_log_line *line)
+{
+    uint32_t writer;
+    const char *body = inq_log_body(line->outer, line->end, &writer);
+    const char *before = *body == ' ' ? inq_log_line_before(line, line->outer) : NULL;
+    const char *place = before != NULL ? inq_log_body(before, line->outer, &writer) : NULL;
+    return place != NULL && inq_log_match(place, line->outer, "File \"") != NULL &&
+           inq_log_seek(place, line->outer, "\", line ") != NULL;
+}
+
 /* Looks at the line around the word at `at`; *next gets where to go on. */
 static int take_line(struct reading *r, char *at, char **next, struct inq_err *err)
 {
@@ -450,6 +472,9 @@ static int take_line(struct reading *r, char *at, char **next, struct inq_err *e
             return take_norm(r, &line, row);
         }
         struct inq_log_event event;
+        if (is_source(&line)) {
+            return INQ_OK;
+        }
         if (inq_log_read(row, &line, &r->names, &event)) {
             event.list_cut |= line.cut && event.n_ranks > 0;
             if (row->last && line.end > at) {

@@ -378,6 +378,9 @@ static const char *take_number(struct reading *r, const char *line, size_t from,
     while (to > from && is_role(line[to - 1], JOINT)) {
         to--;
     }
+    /* "loss is 7.99" ends MindSpore's lines; in a sentence it goes on */
+    bool stated = to - from > 3 && memcmp(line + to - 3, " is", 3) == 0;
+    to -= stated && (*end == '\0' || *end == ',') ? 3 : 0;
     int slot = slot_of(line + from, to - from);
     int unit = slot_of_unit(end);
     if (slot == LOSS) {

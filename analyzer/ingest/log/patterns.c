@@ -88,6 +88,7 @@ static const struct inq_log_field of_exit[] = {{"exitcode:", INQ_LOG_CODE},
 static const struct inq_log_field of_child[] = {{"process rank ", INQ_LOG_RANK},
                                                 {"],", INQ_LOG_RANK},
                                                 {"noticed rank ", INQ_LOG_RANK}, /* jsrun */
+                                                {" on node ", INQ_LOG_HOST},
                                                 {"with PID ", INQ_LOG_PID},
                                                 {"on signal ", INQ_LOG_SIGNAL},
                                                 {"(signal ", INQ_LOG_SIGNAL},
@@ -101,6 +102,14 @@ static const struct inq_log_field of_child[] = {{"process rank ", INQ_LOG_RANK},
                                                 {"exit status ", INQ_LOG_CODE},
                                                 {"process ", INQ_LOG_LOCAL_RANK},
                                                 {NULL, 0}};
+
+/* "Container rank 2 status failed cmd ['python3', ...] code -6 log ..." of PaddlePaddle */
+static const struct inq_log_field of_paddle[] = {
+    {"Container rank ", INQ_LOG_RANK}, {"] code ", INQ_LOG_CODE}, {NULL, 0}};
+
+/* "x4006c0s6b0n0.hsn.cm: rank 256 died from signal 11" of PALS */
+static const struct inq_log_field of_pals[] = {
+    {": rank ", INQ_LOG_RANK}, {"from signal ", INQ_LOG_SIGNAL}, {NULL, 0}};
 
 /* "Global rank 2 (PID 77) exited with code -7" */
 static const struct inq_log_field of_rank[] = {{"ank ", INQ_LOG_RANK},
@@ -116,8 +125,10 @@ static const struct inq_log_field of_instance[] = {{"instance of", INQ_LOG_SENTE
 static const struct inq_log_field of_signal[] = {
     {"subprocess ", INQ_LOG_PID}, {"process ", INQ_LOG_PID}, {NULL, 0}};
 
-static const struct inq_log_field of_oom[] = {
-    {". GPU ", INQ_LOG_DEVICE}, {"(GPU ", INQ_LOG_DEVICE}, {NULL, 0}};
+static const struct inq_log_field of_oom[] = {{". GPU ", INQ_LOG_DEVICE},
+                                              {"(GPU ", INQ_LOG_DEVICE},
+                                              {"error on GPU ", INQ_LOG_DEVICE},
+                                              {NULL, 0}};
 
 /* "rank 1 and rank 0 both on CUDA device 1b000": the first one speaks */
 static const struct inq_log_field of_shared[] = {
@@ -132,6 +143,16 @@ static const struct inq_log_field of_cuda[] = {
     {"eason :", INQ_LOG_SENTENCE},         {"? Error ", INQ_LOG_SENTENCE},
     {"IPC handle :", INQ_LOG_SENTENCE},    {"'", INQ_LOG_SENTENCE}, /* Cuda failure 999 '...' */
     {"Cuda failure", INQ_LOG_SENTENCE},    {NULL, 0}};
+
+/* "cuda runtime error (39) : uncorrectable ECC error encountered at ..." */
+static const struct inq_log_field of_runtime[] = {{") : ", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_sycl[] = {
+    {"(PI_ERROR_", INQ_LOG_OP}, {"_RESULT_ERROR_", INQ_LOG_OP}, {NULL, 0}};
+
+/* "CUDA error(719), unspecified launch failure." */
+static const struct inq_log_field of_numbered[] = {
+    {"CUDA error(", INQ_LOG_CODE}, {"), ", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_behind[] = {
     {"Rank ", INQ_LOG_RANK}, {"operation ", INQ_LOG_SEQ}, {"process ", INQ_LOG_PID}, {NULL, 0}};
@@ -180,7 +201,11 @@ static const struct inq_log_field of_abort[] = {{"what():", INQ_LOG_SENTENCE},
                                                 {"instance of", INQ_LOG_SENTENCE},
                                                 {"Fatal Python error:", INQ_LOG_SENTENCE},
                                                 {"Signal:", INQ_LOG_SENTENCE},
+                                                {"received signal ", INQ_LOG_SENTENCE},
                                                 {NULL, 0}};
+
+static const struct inq_log_field of_absl[] = {
+    {"received by PID ", INQ_LOG_PID}, {"*** ", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_sizes[] = {
     {"nbytes.", INQ_LOG_NUMEL_IN}, {" vs ", INQ_LOG_NUMEL_OUT}, {NULL, 0}};
@@ -188,6 +213,9 @@ static const struct inq_log_field of_sizes[] = {
 /* "Missing ranks:\n0: [allreduce.x]", "[missing ranks: 0, 3]", "[ready ranks: 1, 2]" */
 static const struct inq_log_field of_stalled[] = {
     {"issing ranks:", INQ_LOG_RANKS}, {"talled ranks:", INQ_LOG_RANKS}, {NULL, 0}};
+
+/* "Timed out node list is: [const vector]{5, 6}" */
+static const struct inq_log_field of_list[] = {{"]{", INQ_LOG_RANKS}, {NULL, 0}};
 
 static const struct inq_log_field of_task[] = {
     {"/task:", INQ_LOG_RANKS}, {"task ", INQ_LOG_RANKS}, {NULL, 0}};
@@ -210,22 +238,35 @@ static const struct inq_log_field of_process[] = {
     {"pid ", INQ_LOG_PID},      {"pid=", INQ_LOG_PID},          {"pid: ", INQ_LOG_PID},
     {"world ", INQ_LOG_NRANKS}, {"world_size", INQ_LOG_NRANKS}, {NULL, 0}};
 
+static const struct inq_log_field of_ping[] = {
+    {"ping failed on ", INQ_LOG_PEER}, {"ping RPC timeout from ", INQ_LOG_PEER}, {NULL, 0}};
+
 static const struct inq_log_field of_daemon[] = {
     {"Remote daemon", INQ_LOG_SENTENCE}, {"on node ", INQ_LOG_PEER}, {NULL, 0}};
 
 static const struct inq_log_field of_mpi_error[] = {{"MPI_ERR_", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_amd[] = {
-    {"amdgpu ", INQ_LOG_BUS_ID}, {"pid ", INQ_LOG_PID}, {NULL, 0}};
+    {"amdgpu ", INQ_LOG_BUS_ID},     {"i915 ", INQ_LOG_BUS_ID}, {" xe ", INQ_LOG_BUS_ID},
+    {"habanalabs ", INQ_LOG_BUS_ID}, {"pid ", INQ_LOG_PID},     {NULL, 0}};
 
-static const struct inq_log_field of_npu[] = {
-    {"RankID:", INQ_LOG_RANK},           {"remote rank [", INQ_LOG_PEER_RANK},
-    {"remote rank ", INQ_LOG_PEER_RANK}, {"Location[IP/ID]:[", INQ_LOG_PEER},
-    {"Device:", INQ_LOG_DEVICE},         {"PID:", INQ_LOG_PID},
-    {"error code is ", INQ_LOG_CODE},    {"Reason:", INQ_LOG_SENTENCE},
-    {"reason=", INQ_LOG_SENTENCE},       {NULL, 0}};
+static const struct inq_log_field of_npu[] = {{"RankID:", INQ_LOG_RANK},
+                                              {"remote rank [", INQ_LOG_PEER_RANK},
+                                              {"remote rank ", INQ_LOG_PEER_RANK},
+                                              {"remote rank: [", INQ_LOG_PEER_RANK},
+                                              {"Location[IP/ID]:[", INQ_LOG_PEER},
+                                              {"Device:", INQ_LOG_DEVICE},
+                                              {"PID:", INQ_LOG_PID},
+                                              {"error code is ", INQ_LOG_CODE},
+                                              {"error code:", INQ_LOG_CODE},
+                                              {"Reason:", INQ_LOG_SENTENCE},
+                                              {"reason=", INQ_LOG_SENTENCE},
+                                              {NULL, 0}};
 
-static const struct inq_log_field of_hsa[] = {{"[pid:", INQ_LOG_PID}, {NULL, 0}};
+static const struct inq_log_field of_hsa[] = {
+    {"[pid:", INQ_LOG_PID}, {"HSA_STATUS_", INQ_LOG_SENTENCE}, {NULL, 0}};
+
+static const struct inq_log_field of_address[] = {{"(IP: ", INQ_LOG_PEER}, {NULL, 0}};
 
 static const struct inq_log_field of_node[] = {{"IP: ", INQ_LOG_PEER},
                                                {"address: ", INQ_LOG_PEER},
@@ -244,6 +285,16 @@ static const struct inq_log_field of_fabric[] = {
     {"Peer host id: ", INQ_LOG_PEER}, {"peer ", INQ_LOG_PEER},       {"RC: ", INQ_LOG_CODE},
     {"err: ", INQ_LOG_CODE},          {"Error: ", INQ_LOG_SENTENCE}, {NULL, 0}};
 
+/* Google's digest of a hang over many TPU slices: whose fault it takes it for. */
+static const struct inq_log_field of_digest[] = {
+    {"TPUs are: ", INQ_LOG_PEER},        {"stalls are: ", INQ_LOG_PEER},
+    {"culprit workers: ", INQ_LOG_PEER}, {"fingerprints: ", INQ_LOG_PEER},
+    {"following hosts: ", INQ_LOG_PEER}, {NULL, 0}};
+
+/* "Process 3 exit with status code 134." of Horovod, whose processes are its ranks */
+static const struct inq_log_field of_horovod[] = {
+    {"rocess ", INQ_LOG_RANK}, {"status code ", INQ_LOG_CODE}, {NULL, 0}};
+
 static const struct inq_log_pattern patterns[] = {
     /* PyTorch's watchdog */
     LAST(WATCHDOG_TIMEOUT, "caught collective operation timeout", NULL, of_work),
@@ -258,7 +309,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(WATCHDOG_STUCK, "watchdog got stuck for", NULL, NULL),
     LAST(WATCHDOG_STUCK, "Heartbeat monitor timed out", NULL, NULL),
     ROW(WATCHDOG_STUCK, "due to ProcessGroupNCCL watchdog hang", NULL, NULL),
-    LAST(ENGINE_STUCK, "Watchdog timeout (", NULL, NULL), /* SGLang */
+    LAST(ENGINE_STUCK, "Watchdog timeout (", NULL, NULL),  /* SGLang */
+    LAST(ENGINE_STUCK, "may be stuck", "endezvous", NULL), /* XLA */
+    LAST(ENGINE_STUCK, "may be stuck", "collective operation", NULL),
     LAST(GIL, "acquire GIL within", NULL, NULL),
     LAST(GIL, "acquire GIL on exit", NULL, NULL),
     LAST(REMOTE_ERROR, "remote error detected from rank", NULL, of_remote),
@@ -302,8 +355,13 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(EXIT_ROW, "exitcode", "(local_rank:", of_exit, INQ_LOG_EXIT_ITEM),
     LAST(EXIT, "exitcode", "local_rank:", of_exit),
     SPECIAL(EXIT_ROW, "exitcode", "(pid:", of_exit, INQ_LOG_EXIT_ITEM),
+    SPECIAL(EXIT, "noticed that process rank", "exited on", of_child, INQ_LOG_WRAPPED),
     LAST(EXIT, "exited on signal", "process rank", of_child),
     {INQ_LOG_EXIT, INQ_LOG_PLAIN, ": [[", "Process name", of_child, 1, true},
+    {INQ_LOG_EXIT, INQ_LOG_PLAIN, "has exited due to process rank", NULL, of_child, 1, true},
+    LAST(EXIT, "exit with status code", "rocess ", of_horovod),
+    LAST(EXIT, "Container rank ", "status failed", of_paddle),
+    LAST(EXIT, "died from signal ", ": rank ", of_pals),
     LAST(EXIT, "exits with return code", NULL, of_child),
     LAST(EXIT, "non-zero exit status", NULL, of_child),
     LAST(EXIT, "crashed with exit code", "ank ", of_rank),
@@ -320,15 +378,29 @@ static const struct inq_log_pattern patterns[] = {
     CLAUSE(CUDA_OOM, "HIP out of memory", "!1EB", of_oom),
     ROW(CUDA_OOM, "OutOfMemoryError: Allocation on device", NULL, NULL),
     CLAUSE(CUDA_ERROR, "CUDA error: ", "!out of memory", of_cuda),
-    ROW(CUDA_OOM, "CUDA error: ", NULL, of_oom),
+    ROW(CUDA_OOM, "CUDA error: ", "out of memory", of_oom),
+    LAST(CUDA_ERROR, "CUDA error: ", "RuntimeError", of_cuda), /* of two processes in one line */
     CLAUSE(CUDA_ERROR, "HIP error: ", NULL, of_cuda),
+    LAST(CUDA_ERROR, "CUDA error(", NULL, of_numbered), /* PaddlePaddle */
     ROW(CUDA_ERROR, "cudaGetDeviceCount", NULL, of_cuda),
-    ROW(CUDA_ERROR, "cuda runtime error (", NULL, of_cuda),
+    ROW(CUDA_ERROR, "cuda runtime error (", NULL, of_runtime),
     ROW(CUDA_ERROR, "Triton Error [CUDA]", NULL, of_cuda),
     ROW(CUDA_OOM, "CUBLAS_STATUS_ALLOC_FAILED", NULL, NULL),
     ROW(CUDA_ERROR, "CUBLAS_STATUS_", "!CUBLAS_STATUS_ALLOC_FAILED", of_cuda),
     ROW(CUDA_ERROR, "CUDNN_STATUS_", NULL, of_cuda),
     LAST(CUDA_ERROR, "CUDA_ERROR_", ":", of_cuda),
+    LAST(CUDA_OOM, "Out of memory error on GPU", NULL, of_oom),                /* PaddlePaddle */
+    LAST(HOST_MEMORY, "OOM when allocating tensor", "by allocator cpu", NULL), /* TensorFlow */
+    LAST(CUDA_OOM, "OOM when allocating tensor", NULL, NULL),
+    LAST(CUDA_OOM, "esource exhausted:", "ttempting to ", NULL), /* TPUs in TensorFlow's words */
+    LAST(CUDA_OOM, "esource exhausted:", "emory space", NULL),
+    LAST(CUDA_OOM, "RESULT_ERROR_", "OUT_OF_DEVICE_MEMORY", NULL), /* Level Zero, SYCL */
+    LAST(HOST_MEMORY, "RESULT_ERROR_", "OUT_OF_HOST_MEMORY", NULL),
+    LAST(NPU_FAULT, "RESULT_ERROR_", "DEVICE_LOST", NULL),
+    LAST(CUDA_ERROR, "RESULT_ERROR_", NULL, of_sycl),
+    LAST(CUDA_OOM, "PI_ERROR_", "OUT_OF_DEVICE_MEMORY", NULL), /* SYCL's before */
+    LAST(NPU_FAULT, "PI_ERROR_", "DEVICE_LOST", NULL),
+    LAST(CUDA_ERROR, "PI_ERROR_", NULL, of_sycl),
     LAST(CUDA_OOM, "RESOURCE_EXHAUSTED", "emory", NULL),
     LAST(CUDA_OOM, "RESOURCE_EXHAUSTED", "llocating device buffer", NULL),
     LAST(CUDA_OOM, "RESOURCE_EXHAUSTED", "ttempting to ", NULL),
@@ -443,7 +515,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LOADER_DIED, "DataLoader worker", "exited unexpectedly", of_worker),
     CLAUSE(BUS_ERROR, "Bus error", NULL, NULL),
     {INQ_LOG_POD_OOM, INQ_LOG_DESCRIBED, "OOMKilled", NULL, of_pod, -1, true},
-    LAST(POD_OOM, "low on memory", "node running", NULL),
+    LAST(POD_OOM, "low on memory", "node running", of_address),
     LAST(EVICTED_DISK, "ephemeral local storage usage exceeds", NULL, of_pod),
     LAST(EVICTED_DISK, "Usage of EmptyDir volume", "exceeds", of_pod),
     LAST(POD_EVICTED, "Evicted", "eason", of_pod), /* caches evict, too */
@@ -454,7 +526,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(POD_EVICTED, "TaintManagerEviction", NULL, of_pod),
     LAST(POD_EVICTED, "imminent node shutdown", NULL, of_pod),
     LAST(POD_EVICTED, "Preempted to accommodate", NULL, of_pod), /* Kueue */
-    LAST(SLURM_NODE_FAILED, "NodeNotReady", NULL, NULL),
+    LAST(SLURM_NODE_FAILED, "NodeNotReady", NULL, of_pod),
     SPECIAL(KILLED, "Killed", "!process", NULL, INQ_LOG_ALONE),
     LAST(NOT_FINITE, "is nan, stopping", NULL, of_value),
     LAST(NOT_FINITE, "found NaN in", NULL, of_value),
@@ -467,13 +539,22 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(PROCESS, "pid=", "ank", of_process, INQ_LOG_IDENTITY),
     SPECIAL(PROCESS, "pid: ", "ank", of_process, INQ_LOG_IDENTITY),
     /* MPI */
-    LAST(NODE_LOST, "lost communication with a remote daemon", NULL, of_daemon),
+    SPECIAL(NODE_LOST, "lost communication with a remote daemon", NULL, NULL, INQ_LOG_DAEMON),
     LAST(NODE_LOST, "daemon died unexpectedly", NULL, of_daemon),
+    LAST(NODE_LOST, "ping failed on", NULL, of_ping), /* PALS */
+    LAST(NODE_LOST, "ping RPC timeout from", NULL, of_ping),
     LAST(MPI_ERROR, "MPI_ERR_", NULL, of_mpi_error),
     LAST(MPI_ABORT, "MPI_ABORT was invoked on rank", NULL, of_mpi_abort),
     LAST(MPI_ABORT, "application called MPI_Abort", NULL, of_mpi_abort),
     LAST(MPI_TIME_LIMIT, "user-provided time limit for job execution", NULL, NULL),
     LAST(ABORTED, "*** Process received signal", NULL, of_abort),
+    LAST(ABORTED, "Program received signal", NULL, of_abort), /* gfortran, gdb */
+    LAST(ABORTED, "*** SIGABRT received by PID", NULL, of_absl),
+    LAST(ABORTED, "*** SIGSEGV received by PID", NULL, of_absl),
+    LAST(ABORTED, "*** SIGSEGV (@", "received by PID", of_absl),
+    LAST(ABORTED, "*** SIGBUS received by PID", NULL, of_absl),
+    CLAUSE(ABORTED, "Check failed: ", NULL, NULL),         /* glog, absl, Ray */
+    LAST(ABORTED, "Assertion failed in file", NULL, NULL), /* MPICH */
     LAST(ABORTED, "terminate called", NULL, of_abort),
     SPECIAL(ABORTED, "Fatal Python error", NULL, of_abort, INQ_LOG_EXCEPTION),
     LAST(ABORTED, "(core dumped)", NULL, NULL),
@@ -532,6 +613,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NPU_FAULT, "aicore error", NULL, of_npu),
     LAST(NPU_SETUP, "Failed to initialize the HCCP", NULL, of_npu),
     LAST(NPU_SETUP, "EJ0001", NULL, of_npu),
+    LAST(NPU_SETUP, "TPU initialization failed", NULL, NULL),
+    LAST(NPU_SETUP, "/dev/vfio/", "busy", NULL),
+    LAST(NPU_SETUP, "get global TPU topology", NULL, NULL),
     LAST(NPU_SETUP, "synapse error", NULL, of_npu),
     LAST(NPU_SETUP, "synStatus=", NULL, of_npu),
     LAST(NPU_SETUP, "synStatus ", "failed", of_npu),
@@ -543,6 +627,14 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NPU_FAULT, "HBM MULTI BIT ECC", NULL, of_npu),
     LAST(NPU_FAULT, "device is lost", "npu", of_npu),
     LAST(NPU_FAULT, "NPU is lost", NULL, of_npu),
+    LAST(NPU_FAULT, "lost heartbeat", "ts ", of_npu),
+    LAST(NPU_FAULT, "lost heartbeat", "task scheduler", of_npu),
+    LAST(NPU_FAULT, "error code:507010", NULL, of_npu), /* the same, as a code */
+    LAST(NPU_FAULT, "error code is 507010", NULL, of_npu),
+    LAST(NPU_SETUP, "driver error:", "reason=", of_npu),
+    LAST(NPU_TIMEOUT, "error code is 507046", NULL, of_npu), /* a stream did not end in time */
+    LAST(NPU_TIMEOUT, "error code:507046", NULL, of_npu),
+    LAST(NPU_TIMEOUT, "stream sync timeout", NULL, of_npu),
     LAST(NPU_FAULT, "error code is 507", NULL, of_npu),
     CLAUSE(CUDA_OOM, "NPU out of memory", NULL, of_oom),
     LAST(NPU_TIMEOUT, "EI0006", NULL, of_npu),
@@ -555,24 +647,50 @@ static const struct inq_log_pattern patterns[] = {
     ROW(NPU_ERROR, "call hccl api failed", NULL, of_npu),
     ROW(NPU_ERROR, "call acl api failed", NULL, of_npu),
     ROW(NPU_ERROR, "OPS function error", NULL, of_npu),
-    /* AMD */
+    /* Trainium, TPU */
+    LAST(NPU_FAULT, "NRT_EXEC_HW_ERR", NULL, NULL),
+    LAST(NPU_FAULT, "found hardware error on nd", NULL, NULL),
+    LAST(NPU_FAULT, "completed with err: 120", "nference", NULL),
+    LAST(NCCL_CONNECT, "Timeout waiting for incoming connection", NULL, NULL),
+    LAST(NCCL_CONNECT, "Timeout waiting for RX", NULL, NULL),
+    LAST(NPU_FAULT, "halted unexpectedly", NULL, NULL),
+    LAST(NPU_FAULT, "halted prematurely", NULL, NULL),
+    SPECIAL(NPU_FAULT, "a hang that is likely caused by", "bad TPU", of_digest, INQ_LOG_BELOW),
+    SPECIAL(MISMATCH, "a hang that is likely caused by", "inconsistent", of_digest, INQ_LOG_BELOW),
+    SPECIAL(MISMATCH, "a hang that is likely caused by", "different", of_digest, INQ_LOG_BELOW),
+    SPECIAL(INPUT_STALLED, "a hang that is likely caused by", "data input", of_digest,
+            INQ_LOG_BELOW),
+    SPECIAL(FABRIC_ERROR, "a hang that is likely caused by", "networking", of_digest,
+            INQ_LOG_BELOW),
+    /* AMD, Intel, Habana: their kernel drivers */
     LAST(AMD_PAGE_FAULT, "page fault (src_id:", NULL, of_amd),
     LAST(AMD_RESET, "GPU reset begin", NULL, of_amd),
     LAST(AMD_RESET, "timeout, signaled seq=", "amdgpu", of_amd),
     LAST(AMD_RESET, "GPU hang", "HWS", of_amd),
+    LAST(AMD_RESET, "GPU HANG", NULL, of_amd),
+    LAST(AMD_RESET, "Engine reset", "[drm]", of_amd),
+    LAST(AMD_RESET, "heartbeat failed", "habanalabs", of_amd),
+    LAST(AMD_RESET, "oing to reset device", "habanalabs", of_amd),
+    LAST(AMD_RESET, "ard-reset", "habanalabs", of_amd),
     LAST(AMD_RESET, "qcm fence wait loop timeout", NULL, of_amd),
-    LAST(AMD_MEMORY, "uncorrectable hardware errors", "amdgpu", of_amd),
+    LAST(AMD_MEMORY, "uncorrectable hardware error", "amdgpu", of_amd),
     LAST(AMD_MEMORY, "Uncorrectable error", "amdgpu", of_amd),
+    LAST(CUDA_OOM, "HSA_STATUS_ERROR_OUT_OF_RESOURCES", "Free mem : 0 MB", of_hsa),
     LAST(CUDA_ERROR, "HSA_STATUS_ERROR", NULL, of_hsa),
     /* fabrics */
+    LAST(FABRIC_ERROR, "OFI poll failed", NULL, NULL), /* MPICH */
     LAST(FABRIC_ERROR, "NET/OFI", "completed with error", of_fabric),
     LAST(FABRIC_ERROR, "efa_rdm_", "err: ", of_fabric),
     LAST(FABRIC_ERROR, "rxr_cq_", "err: ", of_fabric),
     LAST(FABRIC_ERROR, "Transport retry count exceeded", NULL, of_fabric),
+    LAST(FABRIC_ERROR, "got completion with error", "mlx", NULL), /* libmlx5 itself */
     LAST(FABRIC_ERROR, "Unresponsive re", NULL, of_fabric),
     LAST(FABRIC_ERROR, "Endpoint timeout", NULL, of_fabric),
     LAST(FABRIC_ERROR, "UCX  ERROR", NULL, of_fabric),
+    LAST(FABRIC_SETUP, "ibv_reg_mr", "annot allocate memory", NULL),
+    LAST(FABRIC_SETUP, "ibv_create_", "annot allocate memory", NULL),
     LAST(FABRIC_SETUP, "NET/OFI", "ouldn't open", of_fabric),
+    LAST(FABRIC_SETUP, "NET/OFI", "ouldn't find any", of_fabric),
     LAST(FABRIC_SETUP, "NET/OFI", "nable to register memory", of_fabric),
     LAST(FABRIC_SETUP, "NET/OFI", "failed: ", of_fabric),
     /* those that wait, and for whom */
@@ -586,10 +704,14 @@ static const struct inq_log_pattern patterns[] = {
     LAST(TASK_LOST, "heartbeat from rank", NULL, of_silent),
     LAST(TASK_LOST, "heartbeats from rank", NULL, of_silent),
     LAST(TASK_LOST, "unexpectedly disconnected", "/task:", of_task),
+    LAST(TASK_LOST, "imed out node list is", NULL, of_list), /* MindSpore */
+    LAST(TASK_LOST, "different incarnation", "/task:", of_task),
     LAST(TASK_LOST, "heartbeat timeout", "task", of_task),
     SPECIAL(TASK_LOST, "stopped sending heartbeats", NULL, NULL, INQ_LOG_TASKS),
     SPECIAL(TASK_LOST, "Barrier timed out", NULL, NULL, INQ_LOG_TASKS),
     LAST(LEADER_LOST, "leader task was preempted", NULL, NULL),
+    LAST(LEADER_LOST, "GCS may have been killed", NULL, NULL), /* Ray */
+    LAST(LEADER_LOST, "ailed to connect to GCS", "!will ", NULL),
     SPECIAL(TASK_LOST, "distributed service detected fatal errors", "stopped sending heartbeats",
             NULL, INQ_LOG_TASKS),
     LAST(REMOTE_ERROR, "distributed service detected fatal errors", "!leader task was preempted",
@@ -617,6 +739,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(ENDED_WELL, "train_runtime", NULL, NULL),
     LAST(ENDED_WELL, "orker group successfully finished", NULL, NULL),
     LAST(ENDED_WELL, "state SUCCEEDED", NULL, NULL),
+    LAST(ENDED_WELL, "JobStatus.SUCCEEDED", NULL, NULL),
     SPECIAL(DIVERGED, "diverged", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(DIVERGED, "abort", "loss", NULL, INQ_LOG_SEVERE),
     /* several files in one */
@@ -649,6 +772,11 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(ERROR_LINE, "fatal", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, "critical", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, "panic:", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "EI00", NULL, NULL, INQ_LOG_SEVERE), /* CANN's codes */
+    SPECIAL(ERROR_LINE, "EE10", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "EL00", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "EZ99", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "job.exception type=", NULL, NULL, INQ_LOG_SEVERE), /* Flux */
     SPECIAL(ERROR_LINE, ".cc:", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, ".cpp:", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, "distributed/elastic", NULL, NULL, INQ_LOG_SEVERE),

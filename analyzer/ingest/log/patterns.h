@@ -29,6 +29,7 @@ enum inq_log_slot {
     INQ_LOG_NRANKS,
     INQ_LOG_BUS_ID,
     INQ_LOG_PEER,
+    INQ_LOG_HOST, /* where the process is that the line is of */
     INQ_LOG_PEER_RANK,
     INQ_LOG_RANKS,   /* a list: "[0, 3]", "0-7" */
     INQ_LOG_SENTENCE /* op: up to the end of the sentence */
@@ -62,6 +63,9 @@ enum inq_log_special {
     INQ_LOG_DESCRIBED,    /* of a pod whose name stands in front */
     INQ_LOG_BOX,          /* MPICH's box: a signal is its exit code */
     INQ_LOG_NEXT_LINE,    /* the message stands in the line behind */
+    INQ_LOG_BELOW,        /* its fields stand in the paragraph below it */
+    INQ_LOG_WRAPPED,      /* "exited on", and in the line behind it "signal 9 (Killed)." */
+    INQ_LOG_DAEMON,       /* Open MPI's box: "Remote daemon: ... on node d23n02" */
     INQ_LOG_TRACEBACK,    /* the exception at its end has a name of no usual form */
     INQ_LOG_HEADING,      /* rules or arrows around a rank or a file */
     INQ_LOG_NORM,         /* a gradient norm, of output that prints no loss */

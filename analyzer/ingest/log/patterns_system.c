@@ -16,11 +16,22 @@ static const struct inq_log_field of_outcome[] = {{"with exit code ", INQ_LOG_CO
                                                   {"ExitCode=", INQ_LOG_CODE},
                                                   {"Exit status:", INQ_LOG_CODE},
                                                   {"exit_code=", INQ_LOG_CODE},
+                                                  {"exit status of rank ", INQ_LOG_RANK}, /* MPD */
+                                                  {"(return value ", INQ_LOG_CODE},
+                                                  {"Pod: ", INQ_LOG_HOST},
+                                                  {"xitCode: ", INQ_LOG_CODE},
+                                                  {"xitCode:", INQ_LOG_CODE},
+                                                  {"exitCode\":", INQ_LOG_CODE},
+                                                  {"rror pod ", INQ_LOG_HOST},
                                                   {"(signal ", INQ_LOG_SIGNAL},
                                                   {"by signal ", INQ_LOG_SIGNAL},
                                                   {"Code is ", INQ_LOG_CODE},
                                                   {"code is ", INQ_LOG_CODE},
                                                   {NULL, 0}};
+
+/* "pdsh@gx-1: gx-2: ssh exited with exit code 255" */
+static const struct inq_log_field of_ssh[] = {
+    {": ", INQ_LOG_HOST}, {"exit code ", INQ_LOG_CODE}, {NULL, 0}};
 
 static const struct inq_log_field of_unit_exit[] = {{"status=", INQ_LOG_CODE}, {NULL, 0}};
 static const struct inq_log_field of_unit_signal[] = {{"status=", INQ_LOG_SIGNAL}, {NULL, 0}};
@@ -30,7 +41,7 @@ static const struct inq_log_field of_core[] = {{"Process ", INQ_LOG_PID}, {NULL,
 static const struct inq_log_field of_box[] = {
     {"RANK ", INQ_LOG_RANK},       {"PID ", INQ_LOG_PID},
     {"EXIT CODE: ", INQ_LOG_CODE}, {"KILLED BY SIGNAL: ", INQ_LOG_SIGNAL},
-    {"RUNNING AT ", INQ_LOG_PEER}, {NULL, 0}};
+    {"RUNNING AT ", INQ_LOG_HOST}, {NULL, 0}};
 
 static const struct inq_log_field of_abort[] = {{"(rank ", INQ_LOG_RANK},
                                                 {"- process ", INQ_LOG_RANK},
@@ -41,6 +52,9 @@ static const struct inq_log_field of_abort[] = {{"(rank ", INQ_LOG_RANK},
 static const struct inq_log_field of_object[] = {{"pod/", INQ_LOG_PEER}, {"job/", INQ_LOG_PEER},
                                                  {"Pod/", INQ_LOG_PEER}, {"node/", INQ_LOG_PEER},
                                                  {"pod ", INQ_LOG_PEER}, {NULL, 0}};
+
+static const struct inq_log_field of_volcano[] = {
+    {"Task:", INQ_LOG_PEER}, {"Job: ", INQ_LOG_PEER}, {NULL, 0}};
 
 static const struct inq_log_field of_device[] = {
     {"XFS (", INQ_LOG_PEER}, {"device ", INQ_LOG_PEER}, {"dev ", INQ_LOG_PEER}, {NULL, 0}};
@@ -64,6 +78,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(MEMORY_LIMIT, "PBS: job killed", "mem ", NULL),
     LAST(SLURM_CANCELLED, "PBS: job killed", NULL, NULL),
     LAST(MEMORY_LIMIT, "mem limit exceeded", NULL, NULL),
+    LAST(MEMORY_LIMIT, "Job has gone over", "memory limit", NULL), /* HTCondor */
+    LAST(TIME_LIMIT, "exceeded hard wallclock time", NULL, NULL),  /* Grid Engine */
+    LAST(TIME_LIMIT, "exceeded soft wallclock time", NULL, NULL),
     LAST(TIME_LIMIT, "limit \"h_rt", "exceed", NULL),
     LAST(TIME_LIMIT, "limit \"s_rt", "exceed", NULL),
     LAST(TIME_LIMIT, "limit \"h_cpu", "exceed", NULL),
@@ -109,18 +126,23 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LAUNCH_FAILED, "error while loading shared libraries", NULL, NULL),
     LAST(LAUNCH_FAILED, "version `", "' not found (required by", NULL), /* GLIBC, GLIBCXX, CXXABI */
     LAST(LAUNCH_FAILED, ": can't open file", NULL, NULL),
+    LAST(LAUNCH_FAILED, "Error while finding module specification", NULL, NULL),
+    LAST(LAUNCH_FAILED, ": No module named ", "!Error: ", NULL), /* python -m */
     LAST(LAUNCH_FAILED, "Permission denied (publickey", NULL, NULL),
     LAST(LAUNCH_FAILED, "Host key verification failed", NULL, NULL),
     LAST(LAUNCH_FAILED, "error: pyxis:", "failed to", NULL),
     LAST(LAUNCH_FAILED, "error: pyxis:", "couldn't", NULL),
     LAST(LAUNCH_FAILED, "returned error code: ", "[ERROR] URL", of_fetch), /* enroot */
-    LAST(LAUNCH_FAILED, "Error response from daemon", NULL, NULL),         /* docker */
-    LAST(LAUNCH_FAILED, "While making image from", "FATAL", NULL),         /* apptainer */
+    LAST(VERSION_MISMATCH, "Error response from daemon", "nvidia-container-cli", of_object),
+    LAST(VERSION_MISMATCH, "nvidia-container-cli: ", "error", of_object),
+    LAST(LAUNCH_FAILED, "Error response from daemon", NULL, NULL), /* docker */
+    LAST(LAUNCH_FAILED, "While making image from", "FATAL", NULL), /* apptainer */
     LAST(LAUNCH_FAILED, "could not open image", "FATAL", NULL),
     /* MPICH and Intel MPI */
     SPECIAL(EXIT, "BAD TERMINATION OF ONE", NULL, of_box, INQ_LOG_BOX),
     LAST(EXIT, "THE EXIT STRING:", "signal", of_outcome),
     LAST(MPI_ABORT, "Abort(", ") on node", of_abort),
+    LAST(MPI_ABORT, "Abort(", ") (rank ", of_abort), /* Cray's */
     /* systemd */
     LAST(EXIT, "process exited, code=exited", NULL, of_unit_exit),
     LAST(EXIT, "process exited, code=killed", NULL, of_unit_signal),
@@ -149,7 +171,10 @@ static const struct inq_log_pattern patterns[] = {
     LAST(POD_FAILED, "CrashLoopBackOff", NULL, of_object),
     LAST(POD_FAILED, "BackoffLimitExceeded", NULL, of_object),
     LAST(POD_FAILED, "Back-off restarting failed", NULL, of_object),
-    LAST(POD_STARTED, "Started container", NULL, NULL),
+    LAST(POD_EVICTED, "Event:PodEvicted", NULL, of_volcano),
+    LAST(EXIT, "Event:PodFailed", "ExitCode:", of_outcome),
+    LAST(EXIT, "exitCode: ", "rror pod ", of_outcome),   /* Kubeflow's operators */
+    LAST(POD_STARTED, "Started container", "!(x", NULL), /* "(x3 over 9m)": again and again */
     LAST(POD_STARTED, "Successfully assigned", NULL, NULL),
     LAST(NODE_LOST, "node.kubernetes.io/unreachable", "aint", NULL),
     LAST(NODE_LOST, "NodeStatusUnknown", NULL, NULL),
@@ -160,6 +185,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(RECLAIMED, "TERMINATE_ON_HOST_MAINTENANCE", NULL, NULL),
     LAST(RECLAIMED, "compute.instances.preempted", NULL, NULL),
     LAST(RECLAIMED, "nstance was preempted", NULL, NULL),
+    LAST(RECLAIMED, "cluster is preempted", NULL, NULL), /* SkyPilot */
+    LAST(RECLAIMED, "interrupted due to", "preempt", NULL),
+    LAST(RECLAIMED, "Job was evicted", ") ", NULL),         /* HTCondor */
     LAST(RECLAIMED, "is being preempted", "nstance", NULL), /* Google Cloud's shutdown script */
     LAST(RECLAIMED, "is being preempted", "VM ", NULL),
     LAST(RECLAIMED, "\"EventType\"", "\"Preempt\"", NULL), /* Azure's scheduled events */
@@ -193,6 +221,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NODE_LOST, "ritical temperature reached", NULL, NULL),
     LAST(SOFT_LOCKUP, "self-detected stall on CPU", NULL, NULL),
     LAST(MACHINE_CHECK, "EDAC ", " UE ", NULL),
+    LAST(GPU_DRIVER, "GPU is lost", NULL, NULL), /* NVML, for whoever asks it */
     LAST(GPU_DRIVER, "Unable to determine the device handle", NULL, NULL),
     LAST(NODE_LOST, "reboot: Power down", NULL, NULL),
     LAST(NODE_LOST, "reboot: Restarting system", NULL, NULL),
@@ -207,6 +236,12 @@ static const struct inq_log_pattern patterns[] = {
     LAST(FABRIC_SETUP, "No interface found", NULL, NULL),
     LAST(VERSION_MISMATCH, "Mismatched NCCL version", NULL, NULL),
     /* the end of a process, by whoever started it */
+    LAST(EXIT, "ssh exited with exit code", NULL, of_ssh),        /* pdsh */
+    LAST(EXIT, "exited with code", "Pod: ", of_outcome),          /* Kubeflow, at whatever level */
+    LAST(EXIT, "bnormal termination (signal ", NULL, of_outcome), /* HTCondor */
+    LAST(ENDED_WELL, "Normal termination (return value 0)", NULL, NULL),
+    LAST(EXIT, "Normal termination (return value ", NULL, of_outcome),
+    SPECIAL(EXIT, "\"exitCode\": ", NULL, of_outcome, INQ_LOG_OUTCOME), /* kubectl get -o json */
     SPECIAL(EXIT, "exit code", "!srun: ", of_outcome, INQ_LOG_OUTCOME),
     SPECIAL(EXIT, "exit status", "!non-zero", of_outcome, INQ_LOG_OUTCOME),
     SPECIAL(EXIT, "Exit_status=", NULL, of_outcome, INQ_LOG_OUTCOME),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/log/special.h"
 
-#include "ingest/log/bus.h"
 #include "ingest/log/exception.h"
 #include "ingest/log/sniff.h"
 #include "ingest/log/text.h"
@@ -246,12 +245,28 @@ static void copy_pattern(const char *p, const char *end, char *to, size_t size)
     to[n] = '\0';
 }
 
+/* Part of a traceback that a logger writes line by line: the exception at its end tells. */
+static bool is_of_traceback(const struct inq_log_line *line)
+{
+    const char *head = inq_log_message(line->start, line->end);
+    if (head < line->end && *head == '[') { /* "[core.py:459]" */
+        const char *close = memchr(head, ']', (size_t)(line->end - head));
+        head = close != NULL ? inq_log_blank(close + 1, line->end) : head;
+    }
+    return inq_log_match(head, line->end, "File \"") != NULL ||
+           inq_log_match(head, line->end, "Traceback (most") != NULL ||
+           inq_log_match(head, line->end, "^^") != NULL ||
+           inq_log_match(head, line->end, "~~") != NULL;
+}
+
 /* Any line that says itself that it is an error. */
 static bool read_severe(const struct inq_log_line *line, struct inq_log_names *names,
                         struct inq_log_event *event)
 {
     bool warned = event->kind == INQ_LOG_NCCL_WARNING;
-    if (!warned && event->level < INQ_LOG_LEVEL_ERROR) {
+    bool ends = inq_log_match(line->at, line->end, "job.exception") != NULL &&
+                inq_log_seek(line->at, line->end, "severity=0") != NULL; /* Flux ends the job */
+    if (!warned && !ends && (event->level < INQ_LOG_LEVEL_ERROR || is_of_traceback(line))) {
         return false;
     }
     copy_pattern(inq_log_message(line->start, line->end), line->end, names->op, 96);
@@ -270,6 +285,13 @@ static bool read_alone(const struct inq_log_line *line, const char *behind)
     return (head == line->at && (rest == line->end || command)) || (shell && head < line->at);
 }
 
+/* Where the next line begins: what a collector's record left behind a line is blank. */
+static const char *line_behind(const struct inq_log_line *line)
+{
+    const char *end = memchr(line->end, '\n', (size_t)(line->hi - line->end));
+    return end != NULL ? end + 1 : line->hi;
+}
+
 /* "Missing ranks:", and behind it "3: [allreduce.x]", a line for each. */
 static void read_stalled(const struct inq_log_line *line, const char *rest,
                          struct inq_log_names *names, struct inq_log_event *event)
@@ -278,7 +300,7 @@ static void read_stalled(const struct inq_log_line *line, const char *rest,
         return; /* they stand in the line itself */
     }
     event->n_ranks = 0; /* what a label in front of the next line says */
-    const char *p = line->end;
+    const char *p = line_behind(line) - (line_behind(line) < line->hi);
     while (event->n_ranks < INQ_LOG_MAX_RANKS && p < line->hi) {
         const char *end = memchr(p + 1, '\n', (size_t)(line->hi - p) - 1);
         end = end != NULL ? end : line->hi;
@@ -395,11 +417,42 @@ static void read_described(const struct inq_log_line *line, struct inq_log_names
     }
 }
 
+/* "mpirun noticed that process rank 2 ... exited on" at the end of a line: the signal begins the
+ * next one, behind whatever a collector put in front of it. */
+static bool read_wrapped(const struct inq_log_line *line, struct inq_log_event *event)
+{
+    const char *start = line_behind(line);
+    const char *end = memchr(start, '\n', (size_t)(line->hi - start));
+    end = end != NULL ? end : line->hi;
+    const char *number = event->code <= 0 ? inq_log_seek(start, end, "signal ") : NULL;
+    int64_t signal = 0;
+    if (number != NULL && inq_log_number(number, end, &signal) != NULL && signal > 0 &&
+        signal < 65) {
+        event->code = 128 + signal;
+    }
+    return event->code > 0;
+}
+
+/* "  Remote daemon: [[27407,0],1] on node d23n02", some lines behind. */
+static void read_daemon(const struct inq_log_line *line, struct inq_log_names *names,
+                        struct inq_log_event *event)
+{
+    enum { BOX = 600 }; /* bytes: the box's lines up to the daemon's */
+    const char *end = line->hi - line->end > BOX ? line->end + BOX : line->hi;
+    const char *daemon = inq_log_seek(line->end, end, "Remote daemon");
+    const char *stop = daemon != NULL ? memchr(daemon, '\n', (size_t)(end - daemon)) : NULL;
+    const char *node = stop != NULL ? inq_log_seek(daemon, stop, "on node ") : NULL;
+    if (node != NULL) {
+        inq_log_copy_word(node, stop, "", names->peer, sizeof names->peer);
+        event->peer = names->peer;
+    }
+}
+
 /* The line behind, as what is said; one that only says how to learn more is not it. */
 static void read_next_line(const struct inq_log_line *line, struct inq_log_names *names,
                            struct inq_log_event *event)
 {
-    const char *start = line->end < line->hi ? line->end + 1 : line->hi;
+    const char *start = line_behind(line);
     const char *end = memchr(start, '\n', (size_t)(line->hi - start));
     end = end != NULL ? end : line->hi;
     start = inq_log_message(start, end);
@@ -456,6 +509,11 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
     case INQ_LOG_BOX:
         read_box(event);
         return event->code > 0;
+    case INQ_LOG_WRAPPED:
+        return read_wrapped(line, event);
+    case INQ_LOG_DAEMON:
+        read_daemon(line, names, event);
+        return true;
     case INQ_LOG_NEXT_LINE:
         read_next_line(line, names, event);
         return true;
@@ -470,6 +528,7 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
     case INQ_LOG_FINGERPRINTS:
         read_fingerprints(line, names, event);
         return true;
+    case INQ_LOG_BELOW:
     case INQ_LOG_RESULT:
     case INQ_LOG_PLAIN:
         break;

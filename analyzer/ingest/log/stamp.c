@@ -90,13 +90,27 @@ static const char *read_clock(const char *p, const char *end, struct parts *t)
     return p != NULL ? read_fraction(p, end, t) : NULL;
 }
 
+/* "Mar" at p; behind it, or NULL. */
+static const char *month_name(const char *p, const char *end, int64_t *month)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    for (int64_t i = 0; i < 12 && end - p > 3; i++) {
+        if (memcmp(p, months + i * 3, 3) == 0) {
+            *month = i + 1;
+            return p + 3;
+        }
+    }
+    return NULL;
+}
+
 /* "2025-01-21T04:41:44,283302+00:00": printed times are compared as they are. */
 static const char *read_iso(const char *p, const char *end, struct inq_log_event *event)
 {
     struct parts t = {0};
     p = digits(p, end, 4, &t.year);
     p = one_of(p, end, "-/");
-    p = p != NULL ? digits(p, end, 2, &t.month) : NULL;
+    const char *named = p != NULL ? month_name(p, end, &t.month) : NULL; /* Neuron's */
+    p = named != NULL || p == NULL ? named : digits(p, end, 2, &t.month);
     p = one_of(p, end, "-/");
     p = p != NULL ? digits(p, end, 2, &t.day) : NULL;
     p = one_of(p, end, "T_ ");
@@ -146,7 +160,6 @@ static const char *read_glog(const char *p, const char *end, struct inq_log_even
 /* "Feb 14 05:03:41", "Sun Feb 23 16:24:18 2025" */
 static const char *read_month(const char *p, const char *end, struct inq_log_event *event)
 {
-    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     static const char days[] = "MonTueWedThuFriSatSun";
     struct parts t = {.year = 1970};
     bool weekday = false;
@@ -157,10 +170,8 @@ static const char *read_month(const char *p, const char *end, struct inq_log_eve
         weekday = weekday || memcmp(p, days + (size_t)i * 3, 3) == 0;
     }
     p += weekday ? 4 : 0;
-    for (int64_t i = 0; i < 12 && end - p > 14; i++) {
-        t.month = memcmp(p, months + i * 3, 3) == 0 && p[3] == ' ' ? i + 1 : t.month;
-    }
-    if (t.month == 0) {
+    const char *name = end - p > 14 ? month_name(p, end, &t.month) : NULL;
+    if (name == NULL || *name != ' ') {
         return NULL;
     }
     p += p[4] == ' ' ? 5 : 4;

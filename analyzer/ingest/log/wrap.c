@@ -260,7 +260,11 @@ static size_t write_prefix(const struct wrapped *w, char *line)
         n = append(line, append(line, n, *host), kernel);
     }
     if (level->n > 0 && level->n < 40 && !is_number(*level)) { /* with its color */
-        n = append(line, n, *level);
+        size_t end = append(line, n, *level);
+        for (; n < end; n++) { /* in lower case it may be a word of the text; a color ends with m */
+            bool letter = line[n] >= 'a' && line[n] <= 'z' && line[n] != 'm';
+            line[n] = (char)(letter ? line[n] - ('a' - 'A') : line[n]);
+        }
         line[n++] = ' ';
     }
     return n;

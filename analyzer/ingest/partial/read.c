@@ -211,33 +211,36 @@ static bool ranks_ascend(const int32_t *ranks, uint32_t n)
     return true;
 }
 
+static bool unpack_ranks(struct reading *r, int32_t *ranks, uint32_t n, struct bytes *in)
+{
+    struct inq_columns columns = {
+        .n = 1, .at = {{ranks, sizeof *ranks, sizeof *ranks, INQ_COLUMN_COUNT, 0}}};
+    return inq_columns_unpack(&columns, n, &in->p, in->end, &r->limits) && ranks_ascend(ranks, n);
+}
+
 static bool take_group(struct reading *r, const struct inq_partial_head *head, struct bytes *in)
 {
-    struct inq_shard *shard = r->shard;
     struct inq_group group = {0};
     struct inq_columns columns;
+    uint32_t index = 0;
     inq_columns_of_groups(&group, &columns);
-    if (head->first != shard->n_groups ||
+    if (head->first != r->shard->n_groups ||
         !inq_columns_unpack(&columns, 1, &in->p, in->end, &r->limits) ||
         group.n_ranks > (size_t)(in->end - in->p)) {
         return false;
     }
-    r->code = inq_mem_grow(&shard->groups, &shard->cap_groups, shard->n_groups + 1, sizeof group,
-                           INQ_MAX_GROUPS, r->err);
-    group.ranks = inq_arena_array(&shard->arena, group.n_ranks, sizeof *group.ranks);
-    if (r->code != INQ_OK || group.ranks == NULL) {
+    int32_t *ranks = inq_mem_zalloc(group.n_ranks, sizeof *ranks);
+    if (ranks == NULL) {
         r->code = inq_err_set(r->err, INQ_NOMEM, "out of memory");
         return true;
     }
-    columns = (struct inq_columns){
-        .n = 1,
-        .at = {{group.ranks, sizeof *group.ranks, sizeof *group.ranks, INQ_COLUMN_COUNT, 0}}};
-    if (!inq_columns_unpack(&columns, group.n_ranks, &in->p, in->end, &r->limits) ||
-        !ranks_ascend(group.ranks, group.n_ranks)) {
-        return false;
+    bool sound = unpack_ranks(r, ranks, group.n_ranks, in);
+    if (sound) {
+        group.ranks = ranks;
+        r->code = inq_shard_append_group(r->shard, &group, &index, r->err);
     }
-    shard->groups[shard->n_groups++] = group;
-    return true;
+    inq_mem_free(ranks);
+    return sound;
 }
 
 /* What nobody asked for is left out: then launches that differ in nothing else are one. */

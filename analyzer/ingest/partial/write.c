@@ -147,9 +147,10 @@ static void write_groups(struct writer *w)
         inq_columns_of_groups(group, &columns);
         begin(w);
         inq_columns_pack(&columns, 0, 1, &w->section);
-        columns = (struct inq_columns){.n = 1,
-                                       .at = {{group->ranks, sizeof *group->ranks,
-                                               sizeof *group->ranks, INQ_COLUMN_COUNT, 0}}};
+        void *ranks = (void *)(uintptr_t)group->ranks; /* packing only reads */
+        columns = (struct inq_columns){
+            .n = 1,
+            .at = {{ranks, sizeof *group->ranks, sizeof *group->ranks, INQ_COLUMN_COUNT, 0}}};
         inq_columns_pack(&columns, 0, group->n_ranks, &w->section);
         end(w, INQ_PARTIAL_GROUPS, g, 1, 0);
     }

@@ -9,6 +9,7 @@
 #include "report/render/html/html.h"
 #include "report/render/markdown/markdown.h"
 #include "report/contract/contract.h"
+#include "inquest/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -153,6 +154,8 @@ static const char *value_text(const struct view *view, enum inq_measure_kind kin
             inq_arena_strdup(view->arena, inq_time_format((int64_t)value, buf, sizeof buf)));
     case INQ_UNIT_COUNT:
         return or_empty(inq_arena_printf(view->arena, "%.10g", value));
+    case INQ_UNIT_BYTES:
+        return or_empty(inq_arena_strdup(view->arena, inq_size_format(value, buf, sizeof buf)));
     case INQ_UNIT_SHARE:
     case INQ_UNIT_FACTOR:
         break;

@@ -375,6 +375,12 @@ static void write_causes(struct inq_json *json, const struct inq_comparison *c)
         inq_json_object(json, NULL);
         inq_json_string(json, "cause", inq_loss_text(cause->loss));
         inq_json_int(json, "ns", cause->ns);
+        inq_json_bool(json, "simulated", cause->simulated);
+        if (cause->simulated) {
+            inq_json_int(json, "in_order_ns", cause->in_order_ns);
+        } else {
+            inq_json_null(json, "in_order_ns");
+        }
         inq_json_string(json, "text", cause->text);
         inq_json_array(json, "ranks");
         for (size_t r = 0; r < cause->n_ranks; r++) {

@@ -156,6 +156,15 @@ static const struct inq_key match_keys[] = {
     INQ_KEYS_END,
 };
 
+static const struct inq_key failure_wait_keys[] = {
+    INQ_KEY("op", TEXT, "", "the collective or transfer"),
+    INQ_KEY("group", TEXT, "", "its process group"),
+    INQ_KEY_NULL("seq", INTEGER, "", "its number in the group", NOT_KNOWN),
+    INQ_KEY("ranks", INTEGERS, "", "who waits in it"),
+    INQ_KEY("for_ranks", INTEGERS, "", "whom each of these waits for, itself aside"),
+    INQ_KEYS_END,
+};
+
 static const struct inq_key root_keys[] = {
     INQ_KEY_NULL("rank", INTEGER, "", "global rank number", NOT_KNOWN),
     INQ_KEY_NULL("host", TEXT, "", "name of the host", NOT_KNOWN),
@@ -205,6 +214,10 @@ static const struct inq_key failure_keys[] = {
     INQ_KEY_OF("evidence", OBJECTS, "most telling first", failure_evidence_keys),
     INQ_KEY_OF("stacks", OBJECTS, "where pending collectives were called", stack_keys),
     INQ_KEY_OF("collectives", OBJECTS, "groups that wait", match_keys),
+    INQ_KEY_OF("waits", OBJECTS,
+               "who waits for whom, one row for ranks that wait in the same op "
+               "for the same others",
+               failure_wait_keys),
     INQ_KEY("alternatives", TEXTS, "", "other explanations, and what would decide"),
     INQ_KEY("set_aside", TEXTS, "", "lines of errors that are not the cause, and why"),
     INQ_KEY_NULL("advice", TEXT, "", "what to do next", NONE),

@@ -47,6 +47,9 @@ static const struct inq_key loss_keys[] = {
 static const struct inq_key compared_cause_keys[] = {
     INQ_KEY_WORDS("cause", "kind of loss", INQ_LOSSES(INQ_KEY_WORD_3)),
     INQ_KEY("ns", INTEGER, "ns", "of a step; negative: a gain"),
+    INQ_KEY("simulated", BOOLEAN, "", "by swapping its part of the other run in, see METHODS"),
+    INQ_KEY_NULL("in_order_ns", INTEGER, "ns", "the same after the causes before it",
+                 "not simulated"),
     INQ_KEY("text", TEXT, "", "in words"),
     INQ_KEY("ranks", INTEGERS, "", "where it is; none: all are alike"),
     INQ_KEY_NULL("stage", INTEGER, "", "the stage that these ranks are", "not a stage"),
@@ -391,6 +394,13 @@ static const struct inq_key fix_keys[] = {
 
 const struct inq_contract inq_contract_fix = {"inquest-fix/1", "inquest fix -f json", fix_keys};
 
+static const struct inq_key op_timing_keys[] = {
+    INQ_KEY("given", INTEGER, "", "lasted as planned, or not less than was recorded"),
+    INQ_KEY("calibrated", INTEGER, "", "work of another kind that takes as long as planned"),
+    INQ_KEY("measured", INTEGER, "", "what was recorded, in the time that it takes here"),
+    INQ_KEYS_END,
+};
+
 static const struct inq_key replay_executed_keys[] = {
     SAMPLE("executions"),
     INQ_KEY("t_ns", INTEGERS, "ns", "of each execution"),
@@ -398,6 +408,9 @@ static const struct inq_key replay_executed_keys[] = {
     INQ_KEY_IF("reductions_verified", BOOLEAN, "", "every received value was checked",
                "they were not"),
     INQ_KEY_IF("virtual_devices", INTEGER, "", "partitions of GPUs that stand for ranks", NONE),
+    INQ_KEY_IF("peak_bytes", INTEGER, "bytes", "memory of the work on the GPU that had most of it",
+               NONE),
+    INQ_KEY_OF("ops_by_timing", OBJECT, "ops by where their time came from", op_timing_keys),
     INQ_KEYS_END,
 };
 
@@ -417,6 +430,7 @@ static const struct inq_key replay_op_keys[] = {
     INQ_KEY("microbatch", INTEGER, "", "its number; -1: none"),
     INQ_KEY("start_ns", INTEGER, "ns", "in the median execution"),
     INQ_KEY("end_ns", INTEGER, "ns", "in the median execution"),
+    INQ_KEY_WORDS("timing", "where its time came from", "given|calibrated|measured"),
     INQ_KEYS_END,
 };
 

@@ -100,6 +100,11 @@ static void executed_cells(const struct inq_fix *fix, struct inq_table *table)
     } else {
         inq_table_na(table);
     }
+    if (v->fixed.n == 0) { /* it does not fit the device */
+        inq_table_na(table);
+        inq_table_na(table);
+        return;
+    }
     inq_table_real(table, shorter(v->speedup), 1);
     inq_table_printf(table, "%.1f to %.1f", shorter(v->speedup_ci95[0]),
                      shorter(v->speedup_ci95[1]));
@@ -207,6 +212,8 @@ static void say_judged(const struct inq_validation *v, struct inq_out *out)
         inq_out_text(out, " Executed: the planned order was not kept.");
     } else if (v->cost.judgement == INQ_CONFIRMED) {
         inq_out_text(out, " Executed: order and cost confirmed.");
+    } else if (v->cost.judgement == INQ_REFUTED && v->fixed.n == 0) {
+        inq_out_text(out, " Not executed: it does not fit the device.");
     } else if (v->cost.judgement == INQ_REFUTED) {
         inq_out_printf(out, " Executed: %scost refuted: it ran %.3f times as fast.",
                        order ? "order confirmed, " : "", v->speedup);
@@ -295,9 +302,11 @@ static void fix_say_outcome(const struct inq_fix *fix, struct inq_out *out)
         if (fix->n_assumptions > 0) {
             inq_out_printf(out, ", with measured costs %.1f %%", shorter(v->measured_speedup));
         }
-        inq_out_printf(out, ", executed %.1f %% (%s: %.1f to %.1f)", shorter(v->speedup),
-                       of_what(v->fixed.n), shorter(v->speedup_ci95[0]),
-                       shorter(v->speedup_ci95[1]));
+        if (v->fixed.n > 0) {
+            inq_out_printf(out, ", executed %.1f %% (%s: %.1f to %.1f)", shorter(v->speedup),
+                           of_what(v->fixed.n), shorter(v->speedup_ci95[0]),
+                           shorter(v->speedup_ci95[1]));
+        }
     }
 }
 
@@ -682,7 +691,9 @@ static int write_step(const struct content *c, const struct inq_run *run, size_t
     }
     const struct inq_report nothing = {.trace = run->traces[0], .step_ns_median = -1};
     struct inq_view view = inq_view_of(run, run->traces[0], &nothing, c->options, c->arena);
-    return inq_html_timeline(&view, n_steps, json, err);
+    struct inq_html_windows windows;
+    inq_html_find_windows(&view, n_steps, &windows);
+    return inq_html_timeline(&view, &windows, json, err);
 }
 
 /* The original, then one step a fix, null where it is not drawn. */

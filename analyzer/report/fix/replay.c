@@ -33,6 +33,21 @@ static double error_to(int64_t executed_ns, int64_t to_ns)
     return to_ns > 0 ? (double)executed_ns / (double)to_ns - 1.0 : 0.0;
 }
 
+/* Ops whose time came from there. */
+static size_t count_timing(const struct inq_execution *x, enum inq_op_timing timing)
+{
+    size_t n = x->timing == NULL && timing == INQ_TIMING_GIVEN ? x->n_ops : 0;
+    for (size_t i = 0; x->timing != NULL && i < x->n_ops; i++) {
+        n += x->timing[i] == timing;
+    }
+    return n;
+}
+
+static enum inq_op_timing timing_of(const struct inq_execution *x, size_t op)
+{
+    return x->timing != NULL ? (enum inq_op_timing)x->timing[op] : INQ_TIMING_GIVEN;
+}
+
 static void json_executed(const struct inq_replay *r, struct inq_json *json)
 {
     inq_json_object(json, "executed");
@@ -54,6 +69,15 @@ static void json_executed(const struct inq_replay *r, struct inq_json *json)
     if (r->execution.n_virtual > 0) {
         inq_json_int(json, "virtual_devices", (int64_t)r->execution.n_virtual);
     }
+    if (r->execution.peak_bytes > 0) {
+        inq_json_int(json, "peak_bytes", r->execution.peak_bytes);
+    }
+    inq_json_object(json, "ops_by_timing");
+    for (int t = 0; t < INQ_TIMING_COUNT; t++) {
+        inq_json_int(json, inq_op_timing_text((enum inq_op_timing)t),
+                     (int64_t)count_timing(&r->execution, (enum inq_op_timing)t));
+    }
+    inq_json_end_object(json);
     inq_json_end_object(json);
 }
 
@@ -87,6 +111,7 @@ static void json_ops(const struct inq_replay_view *view, struct inq_json *json)
         inq_json_int(json, "microbatch", op->micro_batch);
         inq_json_int(json, "start_ns", view->replay->execution.start_ns[i]);
         inq_json_int(json, "end_ns", view->replay->execution.end_ns[i]);
+        inq_json_string(json, "timing", inq_op_timing_text(timing_of(&view->replay->execution, i)));
         inq_json_end_object(json);
     }
     inq_json_end_array(json);
@@ -191,6 +216,18 @@ static void say_time(const struct inq_replay_view *view, const struct inq_pen *p
     }
     if (r->execution.verified) {
         inq_out_text(pen->out, "  every reduced value was right\n");
+    }
+    if (r->execution.timing != NULL) {
+        inq_out_printf(
+            pen->out,
+            "  times of ops: %zu measured here, %zu calibrated to the record, %zu given\n",
+            count_timing(&r->execution, INQ_TIMING_MEASURED),
+            count_timing(&r->execution, INQ_TIMING_CALIBRATED),
+            count_timing(&r->execution, INQ_TIMING_GIVEN));
+    }
+    if (r->execution.peak_bytes > 0) {
+        inq_out_printf(pen->out, "  peak memory of the work on a GPU: %.1f MiB\n",
+                       (double)r->execution.peak_bytes / (1 << 20));
     }
 }
 

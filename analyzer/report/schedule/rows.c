@@ -6,8 +6,10 @@
 #include "inquest/report.h"
 #include "report/sections/sections.h"
 #include "report/contract/contract.h"
+#include "inquest/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 static const struct inq_schedule_row *best_of(const struct inq_schedule_rows *rows)
@@ -65,7 +67,13 @@ static void add_row(const struct inq_schedule_rows *rows, const struct inq_sched
         inq_table_real(table, row->bubble_ratio, 4);
         inq_table_real(table, row->bubble_rate_zb, 4);
         inq_table_ns(table, row->worst_idle_ns);
-        inq_table_printf(table, "%.4g", row->peak_memory);
+        if (row->memory_unit == INQ_MEMORY_BYTES) {
+            char peak[48];
+            inq_table_text(table, inq_size_format(row->peak_memory, peak, sizeof peak));
+        } else {
+            inq_table_printf(table, "%.*g", row->peak_memory == floor(row->peak_memory) ? 15 : 4,
+                             row->peak_memory);
+        }
         inq_table_printf(table, "%" PRId32 "x", row->weights);
     } else {
         for (int i = 0; i < 6; i++) {
@@ -100,13 +108,21 @@ static void say_best(const struct inq_schedule_rows *rows, const struct inq_pen 
 
 static void say_how(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
 {
+    enum inq_memory_unit unit =
+        rows->n > 0 ? rows->rows[0].memory_unit : INQ_MEMORY_ACTIVATIONS; /* of all alike */
     inq_out_text(pen->out, "\n");
     inq_pen_wrap(pen,
                  rows->sizes
-                     ? "Times are of one micro-batch of that size on one rank, whatever the number "
-                       "of chunks; peak is in activations of one sample on one rank."
-                     : "Times are of one micro-batch on one rank, whatever the number of chunks; "
-                       "peak is in activations of one micro-batch on one rank.",
+                     ? "Times are of one micro-batch of that size on one rank, whatever the "
+                       "number of chunks."
+                     : "Times are of one micro-batch on one rank, whatever the number of "
+                       "chunks.",
+                 0, 0);
+    inq_pen_wrap(pen,
+                 unit == INQ_MEMORY_BYTES  ? "Peak is what the rank holds that holds most."
+                 : unit == INQ_MEMORY_TOLD ? "Peak is in the unit of --memory."
+                 : rows->sizes             ? "Peak is in activations of one sample on one rank."
+                               : "Peak is in activations of one micro-batch on one rank.",
                  0, 0);
     if (rows->interpolated) {
         inq_pen_wrap(pen,

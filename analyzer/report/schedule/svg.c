@@ -118,15 +118,17 @@ static void draw_head(const struct drawing *d)
     const struct inq_schedule_timing *t = d->view->timing;
     const struct inq_schedule_theory *theory = d->view->theory;
     char makespan[32];
+    char peak[48];
     inq_out_printf(d->out,
                    "<text x=\"4\" y=\"16\" font-size=\"13\" font-weight=\"bold\">%s: %" PRId32
                    " ranks, %" PRId32 " stages, %" PRId32 " micro-batches</text>\n",
                    s->kind, s->n_ranks, s->n_stages, s->n_microbatches);
     inq_out_printf(d->out,
                    "<text x=\"4\" y=\"32\">makespan %s, bubble ratio %.4f, bubble_rate_zb %.4f, "
-                   "peak %.6g activations",
+                   "peak %s",
                    inq_time_format(t->makespan_ns, makespan, sizeof makespan), t->bubble_ratio,
-                   t->bubble_rate_zb, t->peak_memory);
+                   t->bubble_rate_zb,
+                   inq_memory_format(t->memory_unit, t->peak_memory, peak, sizeof peak));
     if (theory != NULL && theory->has_bubble) {
         inq_out_printf(d->out, "; theory: rate %.4f", theory->bubble_rate);
     }

@@ -3,6 +3,7 @@
 #include "report/schedule/schedule.h"
 
 #include "base/time.h"
+#include "inquest/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -214,6 +215,7 @@ static void theory_line(const struct inq_pen *pen, const struct inq_schedule_vie
 static void figures(const struct inq_pen *pen, const struct inq_schedule_view *view)
 {
     char makespan[32];
+    char peak[48];
     const struct inq_schedule *schedule = view->schedule;
     const struct inq_schedule_timing *timing = view->timing;
     inq_out_printf(pen->out,
@@ -221,23 +223,34 @@ static void figures(const struct inq_pen *pen, const struct inq_schedule_view *v
                    schedule->kind, schedule->n_ranks, schedule->n_stages, schedule->n_microbatches);
     inq_out_printf(pen->out,
                    "makespan %s; bubble ratio %.4f (idle share of all ranks' makespan); "
-                   "bubble_rate_zb %.4f; peak %.6g activations\n",
+                   "bubble_rate_zb %.4f; peak %s\n",
                    inq_time_format(timing->makespan_ns, makespan, sizeof makespan),
-                   timing->bubble_ratio, timing->bubble_rate_zb, timing->peak_memory);
+                   timing->bubble_ratio, timing->bubble_rate_zb,
+                   inq_memory_format(timing->memory_unit, timing->peak_memory, peak, sizeof peak));
     theory_line(pen, view);
 }
 
 static void rank_table(const struct inq_pen *pen, const struct inq_schedule_view *view)
 {
     enum { MOST_ROWS = 32 };
-    inq_out_text(pen->out, "\nrank        busy        idle  peak activations\n");
+    bool bytes = view->timing->memory_unit == INQ_MEMORY_BYTES;
+    inq_out_printf(pen->out, "\nrank        busy        idle  %16s\n",
+                   bytes                                                 ? "peak memory"
+                   : view->timing->memory_unit == INQ_MEMORY_ACTIVATIONS ? "peak activations"
+                                                                         : "peak units");
     for (int32_t r = 0; r < view->schedule->n_ranks && r < MOST_ROWS; r++) {
         char busy[32];
         char idle[32];
+        char peak[48];
         const struct inq_schedule_rank_time *row = &view->timing->ranks[r];
-        inq_out_printf(pen->out, "%4" PRId32 "  %10s  %10s  %16.6g\n", r,
+        if (bytes) {
+            (void)inq_size_format(row->peak_memory, peak, sizeof peak);
+        } else {
+            (void)snprintf(peak, sizeof peak, "%.6g", row->peak_memory);
+        }
+        inq_out_printf(pen->out, "%4" PRId32 "  %10s  %10s  %16s\n", r,
                        inq_time_format(row->busy_ns, busy, sizeof busy),
-                       inq_time_format(row->idle_ns, idle, sizeof idle), row->peak_memory);
+                       inq_time_format(row->idle_ns, idle, sizeof idle), peak);
     }
 }
 

@@ -168,13 +168,14 @@ static int append_group(struct merge *m, const struct inq_group *group, uint32_t
     *row = *group;
     row->n_ranks = ranks_known(group) ? group->n_ranks : 0; /* part of a list is no list */
     row->size = row->size < 0 && row->n_ranks > 0 ? (int32_t)row->n_ranks : row->size;
-    row->ranks = inq_arena_array(m->trace->arena, row->n_ranks, sizeof *row->ranks);
-    if (row->ranks == NULL) {
+    int32_t *ranks = inq_arena_array(m->trace->arena, row->n_ranks, sizeof *ranks);
+    if (ranks == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for process groups");
     }
     if (row->n_ranks > 0) {
-        memcpy(row->ranks, group->ranks, row->n_ranks * sizeof *row->ranks);
+        memcpy(ranks, group->ranks, row->n_ranks * sizeof *ranks);
     }
+    row->ranks = ranks;
     g->previous[g->n] = INQ_NONE;
     if (row->n_ranks > 0) {
         (void)inq_map_get(&g->by_name, group->name, &g->previous[g->n]);

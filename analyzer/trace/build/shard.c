@@ -54,6 +54,10 @@ void inq_shard_release(struct inq_shard *shard)
 
 int inq_shard_add_rank(struct inq_shard *shard, uint32_t *index, struct inq_err *err)
 {
+    if (shard->cap_ranks == 0) { /* most files are of one rank */
+        shard->ranks = inq_mem_alloc(sizeof *shard->ranks);
+        shard->cap_ranks = shard->ranks != NULL;
+    }
     int code = inq_mem_grow(&shard->ranks, &shard->cap_ranks, shard->n_ranks + 1,
                             sizeof *shard->ranks, INQ_MAX_RANKS, err);
     if (code != INQ_OK) {
@@ -80,6 +84,44 @@ static bool same_ranks(const struct inq_group *group, const int32_t *ranks, uint
            (n_ranks == 0 || memcmp(group->ranks, ranks, n_ranks * sizeof *ranks) == 0);
 }
 
+/* Lists of few ranks are not worth a lock. */
+enum { WORTH_SHARING = 32 };
+
+static const int32_t *keep_ranks(struct inq_shard *shard, const int32_t *ranks, uint32_t n)
+{
+    struct inq_rank_lists *shared = shard->shared;
+    if (shared == NULL || n < WORTH_SHARING) {
+        int32_t *copy = inq_arena_array(&shard->arena, n, sizeof *ranks);
+        if (copy != NULL && n > 0) {
+            memcpy(copy, ranks, n * sizeof *ranks);
+        }
+        return copy;
+    }
+    uint32_t id = 0;
+    (void)pthread_mutex_lock(&shared->adding);
+    int code = inq_strtab_add(&shared->lists, (const char *)ranks, n * sizeof *ranks, &id, NULL);
+    const void *kept = inq_strtab_get(&shared->lists, id);
+    (void)pthread_mutex_unlock(&shared->adding);
+    return code == INQ_OK ? kept : NULL;
+}
+
+int inq_shard_append_group(struct inq_shard *shard, const struct inq_group *group, uint32_t *index,
+                           struct inq_err *err)
+{
+    int code = inq_mem_grow(&shard->groups, &shard->cap_groups, shard->n_groups + 1,
+                            sizeof *shard->groups, INQ_MAX_GROUPS, err);
+    const int32_t *kept = code == INQ_OK ? keep_ranks(shard, group->ranks, group->n_ranks) : NULL;
+    if (code == INQ_OK && kept == NULL) {
+        code = inq_err_set(err, INQ_NOMEM, "out of memory for a process group");
+    }
+    if (code == INQ_OK) {
+        *index = (uint32_t)shard->n_groups++;
+        shard->groups[*index] = *group;
+        shard->groups[*index].ranks = kept;
+    }
+    return code;
+}
+
 int inq_shard_add_group(struct inq_shard *shard, inq_str name, inq_str desc, int32_t size,
                         const int32_t *ranks, uint32_t n_ranks, uint32_t *index,
                         struct inq_err *err)
@@ -90,19 +132,9 @@ int inq_shard_add_group(struct inq_shard *shard, inq_str name, inq_str desc, int
             return INQ_OK;
         }
     }
-    int code = inq_mem_grow(&shard->groups, &shard->cap_groups, shard->n_groups + 1,
-                            sizeof *shard->groups, INQ_MAX_GROUPS, err);
-    int32_t *copy = code == INQ_OK ? inq_arena_array(&shard->arena, n_ranks, sizeof *ranks) : NULL;
-    if (code != INQ_OK || copy == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for a process group");
-    }
-    if (n_ranks > 0) {
-        memcpy(copy, ranks, n_ranks * sizeof *ranks);
-    }
-    *index = (uint32_t)shard->n_groups++;
-    shard->groups[*index] = (struct inq_group){
-        .name = name, .desc = desc, .size = size, .n_ranks = n_ranks, .ranks = copy};
-    return INQ_OK;
+    struct inq_group group = {
+        .name = name, .desc = desc, .size = size, .n_ranks = n_ranks, .ranks = ranks};
+    return inq_shard_append_group(shard, &group, index, err);
 }
 
 void inq_damage_add(struct inq_damage *damage, enum inq_damage_kind kind, uint64_t n,

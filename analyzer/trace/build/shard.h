@@ -8,7 +8,10 @@
 #include "base/limits.h"
 #include "base/strtab.h"
 #include "inquest/trace.h"
+#include "inquest/redact.h"
 #include "trace/build/launches.h"
+
+#include <pthread.h>
 
 /* Bounds on what a hostile file can make us hold. */
 #define INQ_MAX_ROWS   ((size_t)1 << 31)
@@ -16,6 +19,14 @@
 #define INQ_MAX_GROUPS ((size_t)1 << 20)
 
 struct inq_telemetry;
+
+/* The ranks of groups, one copy for the shards of a run: each of 16,384 files lists all ranks, and
+ * their own copies would be a gigabyte. All-zero but for the mutex; `lists` is to be released when
+ * the shards are. */
+struct inq_rank_lists {
+    pthread_mutex_t adding;
+    struct inq_strtab lists; /* a list is a string of its bytes */
+};
 
 /* All-zero is a valid empty shard. Not thread-safe; one thread fills it. */
 struct inq_shard {
@@ -26,6 +37,7 @@ struct inq_shard {
     struct inq_rank *ranks; /* string ids, group indices: of this shard */
     size_t n_groups, cap_groups;
     struct inq_group *groups;
+    struct inq_rank_lists *shared; /* for their ranks; NULL: the arena holds them */
     struct inq_launches launches;
     bool operators;               /* asked for: the operators of launches */
     bool took_operators;          /* because of that: without, launches would have none */
@@ -36,6 +48,11 @@ struct inq_shard {
 };
 
 void inq_shard_release(struct inq_shard *shard);
+/* Takes note of the hosts and users that a shard names (`learn`), or replaces all its names, that
+ * of its file too, as inq_redaction_apply does those of a run (trace/redact.c). Fails with
+ * INQ_NOMEM. */
+int inq_redact_shard(struct inq_redaction *redaction, struct inq_shard *shard, bool learn,
+                     struct inq_err *err);
 /* Frees a rank's columns and tables. */
 void inq_rank_release(struct inq_rank *rank);
 
@@ -45,6 +62,9 @@ int inq_shard_add_rank(struct inq_shard *shard, uint32_t *index, struct inq_err 
 int inq_shard_add_group(struct inq_shard *shard, inq_str name, inq_str desc, int32_t size,
                         const int32_t *ranks, uint32_t n_ranks, uint32_t *index,
                         struct inq_err *err);
+/* Appends a group; its ranks are copied, or found among those shared. */
+int inq_shard_append_group(struct inq_shard *shard, const struct inq_group *group, uint32_t *index,
+                           struct inq_err *err);
 /* Notes one more damage of `kind` at `offset` (uncompressed); `n` occurrences or bytes. */
 void inq_damage_add(struct inq_damage *damage, enum inq_damage_kind kind, uint64_t n,
                     int64_t offset);

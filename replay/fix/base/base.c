@@ -390,6 +390,16 @@ static void close_up(const struct step *s, struct fix_job *job, uint32_t *from)
     job->n_edges = n;
 }
 
+/* What a kernel works on. */
+static void take_shapes(const struct step *s, const struct inq_trace_op *what, struct fix_op *op)
+{
+    const struct inq_rank *rank = &s->trace->ranks[what->rank];
+    if (!what->host && op->op.cls == INQ_CLASS_COMPUTE) {
+        const char *kernel = inq_trace_str(s->trace, rank->events.name[what->row]);
+        inq_fix_take_shapes(s->trace, inq_trace_launch(s->trace, rank, what->row), kernel, op);
+    }
+}
+
 /* What is known of a transfer. */
 static void take_comm(const struct step *s, const struct inq_trace_op *what, struct fix_op *op)
 {
@@ -424,6 +434,7 @@ static int take_ops(struct step *s, struct fix_job *job, struct inq_err *err)
                                          : FIX_PLACE_GPU;
         job->ops[i].op.stage = -1;
         take_comm(s, what, &job->ops[i]);
+        take_shapes(s, what, &job->ops[i]);
     }
     if (code == INQ_OK) {
         close_up(s, job, from);
@@ -683,13 +694,19 @@ static int plan_of(const struct fix_job *job, const struct inq_graph *one,
 {
     uint8_t *work = inq_mem_zalloc(graph->n_ops + 1, sizeof *work);
     int64_t *bytes = inq_mem_zalloc(graph->n_ops + 1, sizeof *bytes);
-    const struct inq_plan_options options = {.scale = scale, .work = work, .bytes = bytes};
-    int code = work != NULL && bytes != NULL ? INQ_OK : inq_fix_no_memory(err);
+    struct inq_product *product = inq_mem_zalloc(graph->n_ops + 1, sizeof *product);
+    const struct inq_plan_options options = {
+        .scale = scale, .work = work, .bytes = bytes, .product = product};
+    int code =
+        work != NULL && bytes != NULL && product != NULL ? INQ_OK : inq_fix_no_memory(err);
     for (size_t i = 0; code == INQ_OK && i < graph->n_ops; i++) {
         uint32_t in_step = (uint32_t)(graph->id_of[i] % one->n_ops);
         const struct fix_op *op = &job->ops[one == graph ? in_step : one->id_of[in_step]];
+        bool compute = op->op.cls == INQ_CLASS_COMPUTE;
+        bool same = !compute || op->shaped_ns == op->dur_ns;
         work[i] = recorded_work(op);
-        bytes[i] = op->bytes;
+        bytes[i] = same ? op->bytes : -1;
+        product[i] = same ? op->product : (struct inq_product){0};
         /* alone it has nobody to exchange with */
         uint32_t n = 1;
         (void)inq_graph_group_of(graph, (uint32_t)i, &n);
@@ -700,6 +717,7 @@ static int plan_of(const struct fix_job *job, const struct inq_graph *one,
     }
     inq_mem_free(work);
     inq_mem_free(bytes);
+    inq_mem_free(product);
     return code;
 }
 

@@ -165,6 +165,7 @@ static int execute_probe(const struct probe *p, const struct inq_graph *graph,
     struct inq_plan *plan = NULL;
     struct inq_execution x = {0};
     how.work = INQ_WORK_RECORDED;
+    how.free_transfers = true; /* what is held to a length is not measured */
     how.warmup = 1;
     how.repeats = 3;
     int code = make_plan(p, graph, &plan, err);
@@ -626,11 +627,15 @@ static int execute(struct validate *v, struct inq_fix *fix, struct inq_err *err)
     return code;
 }
 
-static double choose_scale(const struct inq_fix_base *base, double asked)
+/* What GPUs do as recorded takes the time that it takes. */
+static double choose_scale(const struct inq_fix_base *base,
+                           const struct inq_fix_validate_options *options)
 {
-    return asked > 0.0           ? asked
-           : base->info.t_ns > 0 ? (double)usual_ns / (double)base->info.t_ns
-                                 : 1.0;
+    bool as_recorded =
+        options->replay.work == INQ_WORK_RECORDED && strcmp(options->engine->name, "cuda") == 0;
+    return options->scale > 0.0                  ? options->scale
+           : base->info.t_ns > 0 && !as_recorded ? (double)usual_ns / (double)base->info.t_ns
+                                                 : 1.0;
 }
 
 int inq_fix_validate(const struct inq_fix_base *base,
@@ -642,7 +647,7 @@ int inq_fix_validate(const struct inq_fix_base *base,
                          .options = options,
                          .fixes = fixes,
                          .replay = options->replay,
-                         .scale = choose_scale(base, options->scale),
+                         .scale = choose_scale(base, options),
                          .n_units = job->n_stages > 0 ? job->n_dp : job->n_ranks};
     size_t top = options->top > 0 ? options->top : USUAL_TOP;
     int code = INQ_OK;

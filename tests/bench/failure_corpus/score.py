@@ -39,9 +39,9 @@ NUMERIC = ("numerical_divergence", "not_finite", "divergence")
 
 def load(parts):
     for name in sorted(os.listdir(HERE)):
-        found = re.fullmatch(r"(cases|second|third|fourth|fifth|sixth|real)_\w+\.py", name)
+        found = re.fullmatch(r"(cases|second|third|fourth|fifth|sixth|world|real)_\w+\.py", name)
         if found:
-            cases.PART[0] = {"cases": "a", "second": "b", "third": "c", "fourth": "d", "fifth": "e", "sixth": "f", "real": "real"}[found[1]]
+            cases.PART[0] = {"cases": "a", "second": "b", "third": "c", "fourth": "d", "fifth": "e", "sixth": "f", "world": "w", "real": "real"}[found[1]]
             __import__(name[:-3])
     return [c for c in cases.CASES.values() if parts == "all" or c["part"] in parts.split(",")]
 
@@ -78,7 +78,10 @@ OWN_TIME = re.compile(r"2026-(\d\d)-(\d\d)[ T_-](\d\d):(\d\d):(\d\d)|\b[IWEF]0?(
 
 def own_time(line):
     found = OWN_TIME.search(line)
-    return datetime.datetime(2026, *(int(g) for g in found.groups() if g)) if found else None
+    try:
+        return datetime.datetime(2026, *(int(g) for g in found.groups() if g)) if found else None
+    except ValueError:  # "E9999: ..." is a code
+        return None
 
 
 def last_time(case):

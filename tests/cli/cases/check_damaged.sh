@@ -14,3 +14,10 @@ for file in cut/*rank*.json; do head -c $(($(wc -c <"$file") * 7 / 10)) "$file" 
 # several runs, each with its own baseline
 "$INQ" check run1 run2 --baseline all/ --update >/dev/null; echo "exit $?"
 "$INQ" check run1/ run2 --baseline all -f json | grep -E '"(schema|pass|name|headline)": "?(inq|tr|fa|run|Pass)'; echo "exit $?"
+# compare tells other work from damage, too; where hardly anything was read, it says so
+"$INQ" synth "dp=2,layers=4,steps=8,lean=1,cpu_ops=0,gz=0,seed=1" -o early >/dev/null
+for file in early/*rank*.json; do head -c $(($(wc -c <"$file") * 3 / 10)) "$file" >part && mv part "$file"; done
+"$INQ" compare run1 early | head -3; echo "exit $?"
+for file in early/*rank*.json; do head -c 2000 "$file" >part && mv part "$file"; done
+"$INQ" compare run1 early; echo "exit $?"
+"$INQ" check early --baseline b.json; echo "exit $?"

@@ -38,3 +38,11 @@ done
 check() { "$INQ" check --make "$1" -p 8 -m 24 --times 18.522,18.086,9.337,0.601 --memory 201216,73728,0 --baseline b.json $2 >out; echo "exit $?"; sed -n 1,3p out; }
 check zb-1p --update
 check zb-2p
+# units are told where they were given; amounts that cannot be held against each other are refused
+"$INQ" schedule compare 1f1b zb-h1 -p 4 -m 8 --memory 34MiB,8MiB,0 | tail -6
+"$INQ" check --make 1f1b -p 4 -m 8 --memory 1.5GiB,0.5GiB,0 --baseline g.json --update >out; echo "exit $?"
+"$INQ" check --make gpipe -p 4 -m 8 --memory 1.5GiB,0.5GiB,0 --baseline g.json | head -2
+"$INQ" check --make gpipe -p 4 -m 8 --memory 1.5,0.5,0 --baseline g.json | head -4
+"$INQ" schedule lint --make 1f1b -p 2 -m 4 --memory-limit 40GiB; echo "exit $?"
+"$INQ" schedule lint --make 1f1b -p 2 -m 4 --memory 34MiB,8MiB,0 --memory-limit 8; echo "exit $?"
+"$INQ" schedule lint --make 1f1b -p 2 -m 4 --memory 34MiB,8,0; echo "exit $?"

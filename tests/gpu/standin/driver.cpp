@@ -57,6 +57,7 @@ struct Driver {
     std::map<int, size_t> used_bytes;
     std::map<CUdeviceptr, int> owner;
     std::map<Stream *, const Context *> streams;
+    bool readable = false; /* the code that was loaded last */
     std::unique_ptr<Graph> capture;
     Stream *origin = nullptr;
     size_t n_captures = 0;
@@ -78,6 +79,11 @@ Stream *stream_of(CUstream stream)
 bool captured(const Driver &d, const Stream *stream)
 {
     return d.capture != nullptr && stream->capture == d.n_captures;
+}
+
+bool connected(int a, int b)
+{
+    return a != b && !options().nopeer && a != options().lonely && b != options().lonely;
 }
 
 /* ---- commands ---------------------------------------------------------------------------------
@@ -138,17 +144,34 @@ bool joined(const Driver &d)
 
 } // namespace
 
+int standin::owner_of(const void *address)
+{
+    Driver &d = driver();
+    std::lock_guard<std::mutex> lock(d.mutex);
+    const auto at = reinterpret_cast<CUdeviceptr>(address);
+    auto after = d.memory.upper_bound(at);
+    if (after == d.memory.begin()) {
+        return -1;
+    }
+    --after;
+    return at < after->first + after->second ? d.owner[after->first] : -1;
+}
+
 /* ---- the machine ------------------------------------------------------------------------------
  */
 
 EXPORT CUresult CUDAAPI cuInit(unsigned int flags)
 {
+    if (standin::hardware_queues() < options().least_queues) {
+        standin::misuse("streams wait for each other in fewer queues than there could be");
+    }
     return options().none || flags != 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 
 EXPORT CUresult CUDAAPI cuDriverGetVersion(int *version)
 {
-    *version = options().old ? 11040 : options().refuse_fatbin ? 12000 : CUDA_VERSION;
+    const bool older = options().refuse_fatbin || options().late_refusal;
+    *version = options().old ? 11040 : older ? 12000 : CUDA_VERSION;
     return CUDA_SUCCESS;
 }
 
@@ -210,7 +233,7 @@ EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice device)
 
 EXPORT CUresult CUDAAPI cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 {
-    *can = device != peer && !options().nopeer;
+    *can = connected(device, peer);
     return CUDA_SUCCESS;
 }
 
@@ -237,8 +260,10 @@ EXPORT CUresult CUDAAPI cuCtxSynchronize(void)
 
 EXPORT CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 {
-    return peer != nullptr && flags == 0 && !options().nopeer ? CUDA_SUCCESS
-                                                              : CUDA_ERROR_INVALID_VALUE;
+    const bool known = peer != nullptr && current != nullptr && flags == 0;
+    return known && connected(current->device, reinterpret_cast<Context *>(peer)->device)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- partitions -------------------------------------------------------------------------------
@@ -303,7 +328,7 @@ EXPORT CUresult CUDAAPI cuGreenCtxDestroy(CUgreenCtx green)
 {
     auto *context = reinterpret_cast<Context *>(green);
     if (context == current) {
-        return CUDA_ERROR_CONTEXT_IS_DESTROYED; /* it must not be current */
+        standin::misuse("a green context goes while it is current");
     }
     delete context;
     return CUDA_SUCCESS;
@@ -544,6 +569,9 @@ EXPORT CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph *graph)
     }
     const bool whole = joined(d);
     std::unique_ptr<Graph> made = std::move(d.capture);
+    if (options().refuse_capture) {
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    }
     if (!whole) {
         return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     }
@@ -633,11 +661,13 @@ EXPORT CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, 
     const bool plain = jit == nullptr && values == nullptr && n == 0 && more == nullptr &&
                        more_values == nullptr && n_more == 0;
     const bool fatbin = memcmp(code, magic, sizeof magic) == 0;
+    const bool reads = fatbin ? !options().refuse_fatbin && !options().late_refusal
+                              : reads_ptx(static_cast<const char *>(code));
     *library = nullptr;
-    if (!plain ||
-        (fatbin ? options().refuse_fatbin : !reads_ptx(static_cast<const char *>(code)))) {
+    if (!plain || (!reads && !options().late_refusal)) {
         return fatbin ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_ERROR_INVALID_IMAGE;
     }
+    driver().readable = reads;
     *library = reinterpret_cast<CUlibrary>(&driver());
     return CUDA_SUCCESS;
 }
@@ -659,6 +689,14 @@ EXPORT CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, 
     return CUDA_ERROR_NOT_FOUND;
 }
 
+EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+    *function = reinterpret_cast<CUfunction>(kernel);
+    return current == nullptr      ? CUDA_ERROR_INVALID_CONTEXT
+           : !driver().readable    ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+                                   : CUDA_SUCCESS;
+}
+
 EXPORT CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x,
                                        unsigned int grid_y, unsigned int grid_z,
                                        unsigned int block_x, unsigned int block_y,
@@ -666,6 +704,9 @@ EXPORT CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x,
                                        void **params, void **extra)
 {
     const size_t number = reinterpret_cast<size_t>(function) - 1;
+    if (!driver().readable) {
+        return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    }
     if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_x > 1024 ||
         block_y != 1 || block_z != 1 || shared != 0 || extra != nullptr ||
         number >= INQ_KERNEL_COUNT) {

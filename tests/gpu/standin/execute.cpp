@@ -22,6 +22,7 @@ void inq_kernel_reduce(inq_gpu_data_args a);
 void inq_kernel_gather(inq_gpu_data_args a);
 void inq_kernel_check(inq_gpu_data_args a);
 void inq_kernel_gemm(inq_gpu_gemm_args a);
+void inq_kernel_stream(inq_gpu_stream_args a);
 }
 
 thread_local standin_index threadIdx, blockIdx, blockDim, gridDim;
@@ -42,6 +43,13 @@ unsigned long long inq_standin_timer()
     const auto exact = static_cast<unsigned long long>(now.tv_sec) * 1000000000ULL +
                        static_cast<unsigned long long>(now.tv_nsec);
     return exact + static_cast<unsigned long long>(ns * drift + apart_ns * current_device);
+}
+
+void inq_standin_own(const void *at)
+{
+    if (standin::owner_of(at) != current_device) {
+        standin::misuse("an atomic on another device's memory");
+    }
 }
 
 void __nanosleep(unsigned ns)
@@ -151,6 +159,8 @@ void run_block(inq_gpu_kernel kernel, unsigned threads, const void *args)
         return run_threads(inq_kernel_check, args, threads);
     case INQ_KERNEL_GEMM:
         return run_meeting(*static_cast<const inq_gpu_gemm_args *>(args), threads);
+    case INQ_KERNEL_STREAM:
+        return run_threads(inq_kernel_stream, args, threads);
     case INQ_KERNEL_COUNT:
         break;
     }
@@ -217,7 +227,8 @@ size_t standin::args_size(inq_gpu_kernel kernel)
     static constexpr size_t sizes[] = {
         sizeof(inq_gpu_gate_args),  sizeof(inq_gpu_op_args),   sizeof(inq_gpu_tick_args),
         sizeof(inq_gpu_probe_args), sizeof(inq_gpu_fill_args), sizeof(inq_gpu_data_args),
-        sizeof(inq_gpu_data_args),  sizeof(inq_gpu_data_args), sizeof(inq_gpu_gemm_args)};
+        sizeof(inq_gpu_data_args),  sizeof(inq_gpu_data_args), sizeof(inq_gpu_gemm_args),
+        sizeof(inq_gpu_stream_args)};
     static_assert(sizeof sizes / sizeof *sizes == INQ_KERNEL_COUNT, "one row a kernel, in order");
     return sizes[kernel];
 }

@@ -3,6 +3,7 @@
 #include "standin.h"
 
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -89,11 +90,20 @@ void pump(Machine &m)
 
 } // namespace
 
+/* A driver reads CUDA_DEVICE_MAX_CONNECTIONS: 1 to 32, 8 unless told. */
+size_t standin::hardware_queues()
+{
+    const char *text = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const long asked = text != nullptr ? strtol(text, nullptr, 10) : 8;
+    const long n = asked < 1 ? 1 : asked > 32 ? 32 : asked;
+    return options().queues > 0 ? options().queues : static_cast<size_t>(n);
+}
+
 size_t standin::next_queue(int device)
 {
     Machine &m = machine();
     std::lock_guard<std::mutex> lock(m.mutex);
-    return m.devices[device].n_streams++ % options().queues;
+    return m.devices[device].n_streams++ % hardware_queues();
 }
 
 void standin::submit(Command command)
@@ -146,8 +156,10 @@ void take_word(standin::Options &o, const std::string &word)
         {"sm75", &o.sm75},
         {"nogreen", &o.nogreen},
         {"nopeer", &o.nopeer},
+        {"refuse_capture", &o.refuse_capture},
         {"refuse_graph", &o.refuse_graph},
         {"refuse_fatbin", &o.refuse_fatbin},
+        {"late_refusal", &o.late_refusal},
         {"corrupt", &o.corrupt},
     };
     double value = 0;
@@ -160,6 +172,10 @@ void take_word(standin::Options &o, const std::string &word)
         o.sms = static_cast<unsigned>(value);
     } else if (take_number(word, "queues", &value)) {
         o.queues = static_cast<size_t>(value);
+    } else if (take_number(word, "least_queues", &value)) {
+        o.least_queues = static_cast<size_t>(value);
+    } else if (take_number(word, "lonely", &value)) {
+        o.lonely = static_cast<int>(value);
     } else if (take_number(word, "depth", &value)) {
         o.depth = static_cast<size_t>(value);
     } else if (take_number(word, "drift", &value)) {
@@ -186,6 +202,12 @@ standin::Options read_options()
 }
 
 } // namespace
+
+void standin::misuse(const char *what)
+{
+    (void)fprintf(stderr, "stand-in: misuse: %s\n", what);
+    abort();
+}
 
 const standin::Options &standin::options()
 {

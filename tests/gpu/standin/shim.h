@@ -50,13 +50,19 @@ static inline void __threadfence_system()
     __sync_synchronize();
 }
 
+/* Ends the program when `at` is not the executing device's own memory: over a link that does no
+ * atomics (PCIe) what they add is lost. */
+void inq_standin_own(const void *at);
+
 static inline void atomicAdd(unsigned long long *at, unsigned long long value)
 {
+    inq_standin_own(at);
     (void)__sync_fetch_and_add(at, value);
 }
 
 static inline void atomicMin(unsigned long long *at, unsigned long long value)
 {
+    inq_standin_own(at);
     unsigned long long seen = __atomic_load_n(at, __ATOMIC_SEQ_CST);
     while (value < seen && !__atomic_compare_exchange_n(at, &seen, value, false, __ATOMIC_SEQ_CST,
                                                         __ATOMIC_SEQ_CST)) {
@@ -65,6 +71,7 @@ static inline void atomicMin(unsigned long long *at, unsigned long long value)
 
 static inline void atomicMax(unsigned long long *at, unsigned long long value)
 {
+    inq_standin_own(at);
     unsigned long long seen = __atomic_load_n(at, __ATOMIC_SEQ_CST);
     while (value > seen && !__atomic_compare_exchange_n(at, &seen, value, false, __ATOMIC_SEQ_CST,
                                                         __ATOMIC_SEQ_CST)) {

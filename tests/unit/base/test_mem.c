@@ -205,6 +205,30 @@ static void budget__address_space_bounds_threads_and_memory(void **state)
     }
 }
 
+/* Sizes have three digits, four below the next unit; units change at 1,024. */
+static void size__is_told_in_its_unit(void **state)
+{
+    static const struct {
+        double bytes;
+        const char *text;
+    } sizes[] = {{0, "0 B"},
+                 {1023, "1023 B"},
+                 {1024, "1.00 KiB"},
+                 {9.99 * 1024, "9.99 KiB"},
+                 {9.996 * 1024, "10.0 KiB"},
+                 {99.9 * 1024, "99.9 KiB"},
+                 {99.96 * 1024, "100 KiB"},
+                 {1023.0 * 1024, "1023 KiB"},
+                 {1024.0 * 1024, "1.00 MiB"},
+                 {-1.5 * 1024 * 1024 * 1024, "-1.50 GiB"},
+                 {1e30, "888178419700125 PiB"}};
+    char text[32];
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_string_equal(inq_size_format(sizes[i].bytes, text, sizeof text), sizes[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(budget__group_whose_path_leads_nowhere, make_root,
                                         remove_root),
         cmocka_unit_test_setup_teardown(budget__nonsense_is_no_limit, make_root, remove_root),
+        cmocka_unit_test(size__is_told_in_its_unit),
         cmocka_unit_test(mem__is_held_to_the_limit),
         cmocka_unit_test(mem__limit_is_met_to_the_byte),
         cmocka_unit_test(error__says_how_much_memory_is_missing),

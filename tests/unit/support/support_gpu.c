@@ -98,7 +98,8 @@ static const int64_t timer_origin = 1000000000;
 
 static int64_t timer(const struct fake_gpu *f, const struct fake_stream *s, int64_t time)
 {
-    int64_t now = timer_origin + time + (int64_t)s->spot.gpu * f->offset_ns;
+    int64_t gpu = (int64_t)s->spot.gpu;
+    int64_t now = timer_origin + time + gpu * f->offset_ns + gpu * f->drift_ppm * time / 1000000;
     return now / f->step_ns * f->step_ns;
 }
 
@@ -129,7 +130,9 @@ static int64_t run_op(const struct fake_gpu *f, const struct fake_stream *s, con
         if (seen < until) {
             /* the first moment at which the timer shows it */
             int64_t steps = (until + f->step_ns - 1) / f->step_ns * f->step_ns;
-            now = steps - timer_origin - (int64_t)s->spot.gpu * f->offset_ns;
+            int64_t gpu = (int64_t)s->spot.gpu;
+            int64_t pace = 1000000 + gpu * f->drift_ppm;
+            now = ((steps - timer_origin - gpu * f->offset_ns) * 1000000 + pace - 1) / pace;
         }
     }
     if ((a->does & INQ_GPU_DOES_END) != 0) {
@@ -221,6 +224,7 @@ static void run_probe(const struct fake_gpu *f, const struct fake_stream *s,
 static int64_t run_kernel(struct fake_gpu *f, const struct fake_command *c, int64_t now)
 {
     const struct inq_gpu_gemm_args *gemm = NULL;
+    const struct inq_gpu_stream_args *stream = NULL;
     const struct inq_gpu_tick_args *tick = NULL;
     switch (c->kernel) {
     case INQ_KERNEL_OP:
@@ -248,6 +252,10 @@ static int64_t run_kernel(struct fake_gpu *f, const struct fake_command *c, int6
         gemm = (const void *)c->args;
         f->n_products += gemm->rounds > 0;
         return now + (int64_t)gemm->rounds * 100;
+    case INQ_KERNEL_STREAM:
+        stream = (const void *)c->args;
+        f->n_streams += stream->elems > 0;
+        return now + (int64_t)(stream->elems * 8 * stream->passes / 1000); /* 1 TB/s */
     case INQ_KERNEL_GATE:
     case INQ_KERNEL_COUNT:
         break;
@@ -275,8 +283,8 @@ static void run_command(struct fake_gpu *f, const struct fake_command *c)
         f->n_copies++;
         break;
     case FAKE_GEMM:
-        work = (int64_t)(c->bytes / 256);
-        s->time += f->gemm_ns * work * work * work;
+        work = (int64_t)(c->bytes >> 24); /* of 256 cubed */
+        s->time += f->gemm_ns * work;
         f->n_products++;
         break;
     case FAKE_RECORD:
@@ -513,7 +521,10 @@ static int fake_launch(void *self, void *stream, const struct inq_gpu_launch *la
 {
     struct fake_gpu *f = self;
     int code = counted(f, "launch", err);
-    if (code == INQ_OK && (launch->blocks < 1 || launch->blocks > (unsigned)f->sms)) {
+    /* blocks of traffic wait for nothing and come one after the other */
+    bool fits = launch->blocks >= 1 &&
+                (launch->blocks <= (unsigned)f->sms || launch->kernel == INQ_KERNEL_STREAM);
+    if (code == INQ_OK && !fits) {
         return inq_err_set(err, INQ_DEVICE, "%u blocks", launch->blocks);
     }
     f->n_launches++;
@@ -646,21 +657,25 @@ static int fake_graph_launch(void *self, void *graph, void *stream, struct inq_e
     return code;
 }
 
-static int fake_gemm_open(void *self, struct inq_gpu_spot spot, unsigned max_n, struct inq_err *err)
+static int fake_gemm_open(void *self, struct inq_gpu_spot spot, size_t factor_bytes,
+                          size_t result_bytes, struct inq_err *err)
 {
     struct fake_gpu *f = self;
     (void)spot;
-    (void)max_n;
+    (void)factor_bytes;
+    (void)result_bytes;
     int code = counted(f, "products", err);
     return code == INQ_OK && f->gemm_ns == 0 ? inq_err_set(err, INQ_UNSUPPORTED, "none") : code;
 }
 
-static int fake_gemm(void *self, struct inq_gpu_spot spot, void *stream, unsigned n,
-                     struct inq_err *err)
+static int fake_gemm(void *self, struct inq_gpu_spot spot, void *stream,
+                     const struct inq_product *product, struct inq_err *err)
 {
     (void)spot;
     int code = counted(self, "product", err);
-    const struct fake_command c = {.kind = FAKE_GEMM, .stream = stream, .bytes = n};
+    size_t volume = (size_t)product->m * (size_t)product->n * (size_t)product->k;
+    const struct fake_command c = {
+        .kind = FAKE_GEMM, .stream = stream, .bytes = volume * (size_t)product->batch};
     return code == INQ_OK ? put(self, c, NULL, 0) : code;
 }
 

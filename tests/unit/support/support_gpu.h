@@ -19,6 +19,7 @@ struct fake_gpu {
     int64_t step_ns;   /* of the timer */
     int64_t gemm_ns;   /* a product of 256; larger ones by the cube. 0: no library */
     int64_t offset_ns; /* between the timers of two GPUs */
+    int64_t drift_ppm; /* by which a GPU's timer is faster than that of the one before */
     bool corrupt;      /* reductions come out wrong */
     bool hangs;        /* graphs never end ... */
     bool stops;        /* ... unless aborted */
@@ -27,7 +28,7 @@ struct fake_gpu {
     long n_calls;
     long live; /* allocations, streams, events, graphs that were not released */
     long opened;
-    size_t n_launches, n_graph_launches, n_copies, n_products;
+    size_t n_launches, n_graph_launches, n_copies, n_products, n_streams;
     int64_t now;       /* the host's clock */
     int64_t free_from; /* when all that was put is done */
     uint32_t *flags;   /* the first host memory that was asked for */

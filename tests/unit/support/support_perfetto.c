@@ -24,7 +24,7 @@ struct track {
     int64_t start_ns[MAX_DEPTH], end_ns[MAX_DEPTH];
     size_t n;
     bool named;
-    int kind; /* by its name: 'i'dle, 'w'aits, 'f'inding, 'p'ath, 0 */
+    int kind; /* by its name: 'i'dle, 'w'aits, 'l'ost, 'f'inding, 'p'ath, 0 */
 };
 
 struct checker {
@@ -86,6 +86,7 @@ static void take_name(struct checker *c, const struct cJSON *event, int64_t pid,
         track->named = true;
         track->kind = strstr(name, "idle, by cause") != NULL    ? 'i'
                       : strncmp(name, "waits, by ", 10) == 0    ? 'w'
+                      : strncmp(name, "lost to ", 8) == 0       ? 'l'
                       : strncmp(name, "critical path", 13) == 0 ? 'p'
                       : strstr(name, ". [") != NULL             ? 'f'
                                                                 : 0;
@@ -110,6 +111,7 @@ static void take_slice(struct checker *c, struct track *track, int64_t start_ns,
     c->count->slices++;
     c->count->idle_ns += track->kind == 'i' ? dur_ns : 0;
     c->count->wait_ns += track->kind == 'w' ? dur_ns : 0;
+    c->count->lost_ns += track->kind == 'l' ? dur_ns : 0;
     c->count->findings += track->kind == 'f';
     c->count->path += track->kind == 'p';
 }

@@ -8,8 +8,8 @@
 
 struct perfetto_count {
     size_t slices, flows, tracks, processes;
-    int64_t idle_ns, wait_ns; /* lengths of the slices so named */
-    size_t findings, path;    /* slices on such tracks */
+    int64_t idle_ns, wait_ns, lost_ns; /* lengths of the slices so named */
+    size_t findings, path;             /* slices on such tracks */
 };
 
 /* Checks a document as -f perfetto writes it, one event on a line: that all of it is valid JSON;

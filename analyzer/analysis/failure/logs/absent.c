@@ -57,6 +57,16 @@ static void make_victim(struct inq_log_mark *mark)
     mark->means.weight = 0;
 }
 
+/* "terminate called after throwing an instance of 'std::runtime_error'" and no word of what it was:
+ * so the watchdog ends its process. */
+static bool is_bare_abort(const struct inq_log_mark *mark)
+{
+    const char *op = mark->event->op;
+    return mark->event->kind == INQ_LOG_ABORTED && strchr(op, ' ') == NULL &&
+           (strncmp(op, "std::", 5) == 0 || strncmp(op, "c10::", 5) == 0) &&
+           strstr(op, "bad_alloc") == NULL;
+}
+
 /* Exit codes of processes that gave up because they had lost others: those of ranks that say so,
  * and where such words name no rank, all of the usual code, but for the one that mpirun names. */
 static void excuse_exits(struct inq_log_case *c, const struct ranks *ranks, size_t n_unnamed)
@@ -69,6 +79,9 @@ static void excuse_exits(struct inq_log_case *c, const struct ranks *ranks, size
     }
     for (size_t i = 0; i < c->n_marks; i++) {
         struct inq_log_mark *mark = &c->marks[i];
+        if (timed_out && is_bare_abort(mark)) {
+            make_victim(mark);
+        }
         if (!inq_log_is_end(mark->event->kind) || mark->means.role != INQ_LOG_CAUSE) {
             continue;
         }

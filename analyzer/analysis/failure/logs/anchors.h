@@ -10,6 +10,9 @@ bool inq_log_of_host(enum inq_log_kind kind);
 /* An exit code as a signal (9 for -9 and 137), 0 when it is none. */
 int64_t inq_log_signal(int64_t code);
 
+/* What a status of InfiniBand's work completions says, and of which side. */
+const char *inq_log_ib_status(int64_t code);
+
 /* A process's end, as its launcher tells it. */
 bool inq_log_is_end(enum inq_log_kind kind);
 

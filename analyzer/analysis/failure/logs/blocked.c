@@ -205,7 +205,7 @@ static int take_solution(struct inq_log_case *c, const struct inq_state *state,
             hang->suspects[hang->n_suspects++] = state->ranks[r].rank;
         }
     }
-    return INQ_OK;
+    return inq_state_list_waits(state, solution, &hang->waits, &hang->n_waits, err);
 }
 
 static int solve(struct inq_log_case *c, const struct inq_flight_dump *dumps, size_t n, bool all,

@@ -57,8 +57,8 @@ static size_t sentences(const char *text, size_t n)
 /* ": tried to allocate 304.00 MiB (GPU 0": what was asked for, as the line says. */
 static const char *say_allocation(struct inq_log_case *c)
 {
-    static const char *const words[] = {"ried to allocate", "rying to allocate", "emory space hbm",
-                                        "llocating"};
+    static const char *const words[] = {"ried to allocate", "rying to allocate", "ttempting to ",
+                                        "emory space hbm",  "annot allocate",    "llocating"};
     const char *text = c->cause->event->text;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *at = strstr(text, words[i]);
@@ -66,18 +66,38 @@ static const char *say_allocation(struct inq_log_case *c)
             size_t n = strcspn(at, ";)");
             const char *first = at > text ? at - 1 : at;
             n = n < 100 ? n : sentences(at, 100);
-            return inq_say(c->arena, ": %s",
-                           inq_log_quote(c, inq_say(c->arena, "%.*s", (int)(n + 1), first), false));
+            const char *open = memchr(at, '(', n);
+            return inq_say(c->arena, ": %s%s",
+                           inq_log_quote(c, inq_say(c->arena, "%.*s", (int)(n + 1), first), false),
+                           open != NULL ? ")" : "");
         }
     }
     return "";
 }
 
+/* Of the cause's line; where that names none, the one host of the incident's other lines. */
 static const char *say_host(struct inq_log_case *c)
 {
-    const struct inq_log_mark *cause = c->cause;
-    return cause != NULL && cause->host[0] != '\0' ? inq_say(c->arena, " on %.80s", cause->host)
-                                                   : "";
+    const char *host = c->cause != NULL ? c->cause->host : "";
+    bool several = false;
+    for (size_t i = 0; i < c->n_marks && c->cause != NULL && c->cause->host[0] == '\0'; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        if (mark->root && mark->host[0] != '\0') {
+            several = several || (host[0] != '\0' && strcmp(host, mark->host) != 0);
+            host = mark->host;
+        }
+    }
+    return host[0] != '\0' && !several ? inq_say(c->arena, " on %.80s", host) : "";
+}
+
+static const struct inq_log_mark *find(const struct inq_log_case *c, enum inq_log_kind kind)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        if (c->marks[i].event->kind == kind && !c->marks[i].survived) {
+            return &c->marks[i];
+        }
+    }
+    return NULL;
 }
 
 /* What a line names where its rank is not known. */
@@ -91,15 +111,34 @@ static const char *say_process(struct inq_log_case *c)
     if (e->local_rank >= 0) {
         return inq_say(c->arena, "local rank %" PRId32 "%s", e->local_rank, host);
     }
-    if (e->pid >= 0) {
+    if (e->pid >= 0 && e->kind != INQ_LOG_LOADER_DIED) { /* there it is the worker's */
         return inq_say(c->arena, "process %" PRId64 "%s", e->pid, host);
     }
-    bool node = inq_log_of_host(e->kind) && e->kind != INQ_LOG_SLURM_OOM &&
+    const struct inq_log_mark *loader =
+        e->kind == INQ_LOG_SLURM_OOM ? find(c, INQ_LOG_LOADER_DIED) : NULL;
+    if (loader != NULL && loader->event->pid >= 0) {
+        return inq_say(c->arena, "data loader worker %" PRId64 "%s", loader->event->pid, host);
+    }
+    bool kernel = e->kind == INQ_LOG_VERSION_MISMATCH && strstr(e->text, "NVRM: ") != NULL;
+    bool node = (inq_log_of_host(e->kind) || kernel) && e->kind != INQ_LOG_SLURM_OOM &&
                 e->kind != INQ_LOG_KERNEL_OOM && !inq_log_is_end(e->kind);
     if (host[0] != '\0') {
         return node ? host + 4 : inq_say(c->arena, "a process%s", host);
     }
     return node ? "a node" : "a process";
+}
+
+/* Whether what a machine or scheduler tells of several ranks is all of one host. */
+static bool are_together(const struct inq_log_case *c)
+{
+    const char *host = c->cause != NULL ? c->cause->host : "";
+    bool together = c->cause != NULL && inq_log_of_host(c->cause->event->kind);
+    for (size_t i = 0; i < c->n_marks && together; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        host = mark->root && host[0] == '\0' ? mark->host : host;
+        together = !mark->root || mark->host[0] == '\0' || strcmp(mark->host, host) == 0;
+    }
+    return together;
 }
 
 /* Where it began: ranks, else a GPU, a process or a host. */
@@ -113,7 +152,8 @@ static const char *say_who(struct inq_log_case *c, const struct inq_failure *f)
                        say_host(c));
     }
     if (ranks[0] != '\0') {
-        return inq_say(c->arena, "%s%s", ranks, f->n_roots == 1 ? say_host(c) : "");
+        return inq_say(c->arena, "%s%s", ranks,
+                       f->n_roots == 1 || are_together(c) ? say_host(c) : "");
     }
     if (f->n_suspects > 0) {
         return inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false);
@@ -156,16 +196,6 @@ static const char *say_since(struct inq_log_case *c)
     return s > 0 ? inq_say(c->arena, ", %" PRId64 " s after the last step", s) : "";
 }
 
-static const struct inq_log_mark *find(const struct inq_log_case *c, enum inq_log_kind kind)
-{
-    for (size_t i = 0; i < c->n_marks; i++) {
-        if (c->marks[i].event->kind == kind && !c->marks[i].survived) {
-            return &c->marks[i];
-        }
-    }
-    return NULL;
-}
-
 /* A line that names the process at the other end. */
 static const struct inq_log_mark *find_peer(const struct inq_log_case *c)
 {
@@ -188,36 +218,15 @@ static const char *say_peer(struct inq_log_case *c)
     return mark != NULL ? inq_say(c->arena, "%.120s", mark->event->peer) : "the peer";
 }
 
-/* What a status of InfiniBand's work completions says, and of which side. */
-static const char *say_status(int64_t code)
-{
-    static const struct {
-        int64_t code;
-        const char *what;
-    } rows[] = {{4, "local protection error: the fault is on the reporting side"},
-                {5, "flushed after an earlier error of the queue pair"},
-                {9, "invalid request, as the remote side says"},
-                {10, "remote access error"},
-                {11, "operation failed on the remote side"},
-                {12, "transport retries exhausted: the peer or the link does not answer"},
-                {13, "receiver-not-ready retries exhausted: the peer is stuck or gone"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].code == code) {
-            return rows[i].what;
-        }
-    }
-    return "failed";
-}
-
 static const char *say_network(struct inq_log_case *c)
 {
     const struct inq_log_mark *mark = find(c, INQ_LOG_NCCL_IB);
     if (mark != NULL) {
         const struct inq_log_event *e = mark->event;
-        return inq_say(c->arena,
-                       "InfiniBand transfers between %s and %.100s, status %" PRId64 " (%s)",
-                       mark->host[0] != '\0' ? mark->host : "the reporting process",
-                       e->peer[0] != '\0' ? e->peer : "a peer", e->code, say_status(e->code));
+        return inq_say(
+            c->arena, "InfiniBand transfers between %s and %.100s, status %" PRId64 " (%s)",
+            mark->host[0] != '\0' ? mark->host : "the reporting process",
+            e->peer[0] != '\0' ? e->peer : "a peer", e->code, inq_log_ib_status(e->code));
     }
     mark = find(c, INQ_LOG_FABRIC_ERROR);
     mark = mark != NULL ? mark : find(c, INQ_LOG_NCCL_CONNECT);
@@ -233,9 +242,19 @@ static const char *say_who_first(struct inq_log_case *c, const struct inq_failur
     return who != NULL ? who : "";
 }
 
+/* "GPU 0000:dd:00.0 of rank 3", "The GPU of node-3" */
+static const char *say_device(struct inq_log_case *c, const struct inq_failure *f)
+{
+    bool bus = c->cause != NULL && inq_log_bus_text(c, c->cause->event->bus)[0] != '\0';
+    return bus ? say_who(c, f) : inq_say(c->arena, "The GPU of %s", say_who(c, f));
+}
+
 static const char *say_text(struct inq_log_case *c, const struct inq_failure *f)
 {
-    return f->cls == INQ_FAILURE_NETWORK && c->cause == NULL ? say_network(c) : say_message(c);
+    const char *said =
+        f->cls == INQ_FAILURE_NETWORK && c->cause == NULL ? say_network(c) : say_message(c);
+    const struct inq_log_mark *victim = said[0] == '\0' ? inq_log_telling_victim(c) : NULL;
+    return victim != NULL ? inq_log_quote(c, victim->event->text, true) : said;
 }
 
 static const char *say_other_end(struct inq_log_case *c)
@@ -278,6 +297,22 @@ static const char *say_sizes(struct inq_log_case *c)
                ? inq_say(c->arena, " (%" PRId64 " and %" PRId64 " bytes)", e->numel_in,
                          e->numel_out)
                : "";
+}
+
+/* What NCCL last warned of in the same file before it failed; else what the exception says. */
+static const char *say_warned(struct inq_log_case *c)
+{
+    const struct inq_log_event *cause = c->cause->event;
+    const char *warned = NULL;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_event *e = c->marks[i].event;
+        bool own = e->kind == INQ_LOG_NCCL_WARNING && e->file == cause->file &&
+                   (c->marks[i].rank < 0 || c->marks[i].rank == c->cause->rank);
+        warned = own && e->line < cause->line ? e->text : warned;
+    }
+    return warned != NULL                        ? inq_log_quote(c, warned, true)
+           : cause->kind == INQ_LOG_PYTHON_ERROR ? say_exception(c)
+                                                 : say_op(c);
 }
 
 /* ": index out of bounds": what the line behind says. */
@@ -334,17 +369,18 @@ static const struct {
     const char *(*say_of)(struct inq_log_case *c, const struct inq_failure *f); /* instead */
     bool of_line; /* says nothing without the line that it began with */
 } fields[] = {
-    {"who", NULL, say_who, false},          {"Who", NULL, say_who_first, false},
-    {"text", NULL, say_text, false},        {"hang", say_hang, NULL, false},
-    {"since", say_since, NULL, false},      {"on", say_host, NULL, false},
-    {"to", say_other_end, NULL, false},     {"exc", say_exception, NULL, true},
-    {"at", say_frame, NULL, true},          {"op", say_op, NULL, true},
-    {"alloc", say_allocation, NULL, true},  {"node", say_node, NULL, true},
-    {"peer", say_named_peer, NULL, true},   {"code", say_code, NULL, true},
-    {"xid", say_xid, NULL, true},           {"sizes", say_sizes, NULL, true},
-    {"was", NULL, say_was, false},          {"killed", NULL, say_killed, true},
-    {"message", say_next_line, NULL, true}, {"quoted", NULL, say_quoted, true},
-    {"awaited", NULL, say_awaited, true},
+    {"who", NULL, say_who, false},       {"Who", NULL, say_who_first, false},
+    {"Device", NULL, say_device, false}, {"text", NULL, say_text, false},
+    {"hang", say_hang, NULL, false},     {"since", say_since, NULL, false},
+    {"on", say_host, NULL, false},       {"to", say_other_end, NULL, false},
+    {"exc", say_exception, NULL, true},  {"at", say_frame, NULL, true},
+    {"op", say_op, NULL, true},          {"alloc", say_allocation, NULL, true},
+    {"node", say_node, NULL, true},      {"peer", say_named_peer, NULL, true},
+    {"code", say_code, NULL, true},      {"xid", say_xid, NULL, true},
+    {"sizes", say_sizes, NULL, true},    {"was", NULL, say_was, false},
+    {"killed", NULL, say_killed, true},  {"message", say_next_line, NULL, true},
+    {"quoted", NULL, say_quoted, true},  {"awaited", NULL, say_awaited, true},
+    {"warned", say_warned, NULL, true},
 };
 
 static const char *say_field(struct inq_log_case *c, const struct inq_failure *f, const char *name,
@@ -426,27 +462,6 @@ static const char *headline_of_mismatch(struct inq_log_case *c, const struct inq
     return fill(c, f, inq_failure_class_rule(INQ_FAILURE_MISMATCH)->headline);
 }
 
-/* The line of a victim that says most: one that names somebody, else the first. */
-static const struct inq_log_mark *telling_victim(const struct inq_log_case *c)
-{
-    const struct inq_log_mark *best = NULL;
-    for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
-        bool counts = mark->means.role == INQ_LOG_VICTIM && !mark->survived &&
-                      !inq_log_is_end(mark->event->kind) &&
-                      strstr(mark->event->op, "ChildFailed") == NULL &&
-                      strstr(mark->event->op, "SignalException") == NULL &&
-                      mark->event->kind != INQ_LOG_NCCL_RESULT;
-        bool names = mark->event->peer_rank >= 0 || mark->event->kind == INQ_LOG_TASK_LOST ||
-                     (mark->event->peer[0] != '\0' && mark->event->kind != INQ_LOG_PYTHON_ERROR) ||
-                     (mark->event->kind == INQ_LOG_WORKER_LOST && mark->event->pid >= 0);
-        bool better =
-            best == NULL || (names && best->event->peer[0] == '\0' && best->event->peer_rank < 0);
-        best = counts && better ? mark : best;
-    }
-    return best;
-}
-
 /* Whoever started a worker says that it died, and which it was. */
 static const char *headline_of_lost_worker(struct inq_log_case *c, const struct inq_log_mark *mark,
                                            const char *said)
@@ -471,7 +486,7 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
         return "Cause unknown: NCCL's watchdog itself was stuck, in a CUDA call or waiting for a "
                "lock; no line here names what held it.";
     }
-    const struct inq_log_mark *mark = telling_victim(c);
+    const struct inq_log_mark *mark = inq_log_telling_victim(c);
     mark = mark == NULL ? c->floor : mark;
     const char *said = mark == NULL ? ""
                        : mark->event->kind == INQ_LOG_NCCL_IB
@@ -492,14 +507,19 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
                               ? inq_say(c->arena, "a process on %.80s", mark->host)
                               : "a process";
         return inq_say(c->arena,
-                       "Cause unknown: %s noticed that a peer failed or did not join (%s); the log "
-                       "of that peer is not here, or names no cause.",
+                       mark == c->floor /* it accuses nobody */
+                           ? "Cause unknown: the last error that %s tells is \"%s\"."
+                           : "Cause unknown: %s noticed that a peer failed or did not join (%s); "
+                             "the log of that peer is not here, or names no cause.",
                        who, said);
     }
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_mark *end = &c->marks[i];
         if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
-            return inq_say(c->arena, "Stopped from outside: %s; no line says by whom or why.",
+            bool hangup = strstr(end->event->text, "eceived 1 death signal") != NULL;
+            return inq_say(c->arena, "Stopped from outside%s: %s; no line says by whom or why.",
+                           hangup ? " by SIGHUP, as when the launcher's terminal or session ends"
+                                  : "",
                            inq_log_quote(c, end->event->text, true));
         }
     }
@@ -527,10 +547,11 @@ static const char *headline_unknown(struct inq_log_case *c, const struct inq_fai
         c->hang.first != NULL && c->hang.first->rank >= 0
             ? inq_say(c->arena, " (rank %" PRId32 " timed out first)", c->hang.first->rank)
             : "";
+    const char *op = c->hang.op[0] != '\0' ? inq_log_quote(c, c->hang.op, false) : "a collective";
     return inq_say(c->arena,
                    "The run hangs in %s%s; the logs are of ranks that wait, not of the one that "
                    "they wait for.",
-                   c->hang.seq >= 0 ? say_hang(c) : "a collective", first);
+                   c->hang.seq >= 0 ? say_hang(c) : op, first);
 }
 
 /* The furthest step in the logs of ranks that a list has, or has not; -1 none. */
@@ -572,7 +593,7 @@ static const char *headline_of_absent(struct inq_log_case *c, const struct inq_f
                        inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true), say_hang(c),
                        say_behind(c, f));
     }
-    const struct inq_log_mark *mark = telling_victim(c);
+    const struct inq_log_mark *mark = inq_log_telling_victim(c);
     const struct inq_log_mark *named = find(c, INQ_LOG_TASK_LOST);
     if (named != NULL && named->event->n_ranks > 0) {
         return inq_say(c->arena, "%s did not join while others waited: %s.",
@@ -586,6 +607,13 @@ static const char *headline_of_absent(struct inq_log_case *c, const struct inq_f
                    mark != NULL ? inq_log_quote(c, mark->event->text, true) : "");
 }
 
+/* The task that was lost connected again, as a process of its own. */
+static bool has_restarted(const struct inq_log_case *c)
+{
+    const struct inq_log_mark *mark = find(c, INQ_LOG_TASK_LOST);
+    return mark != NULL && strstr(mark->event->text, "incarnation") != NULL;
+}
+
 static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
@@ -594,6 +622,11 @@ static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
     }
     if (f->cls == INQ_FAILURE_MISMATCH && (rule == NULL || rule->headline == NULL)) {
         return headline_of_mismatch(c, f);
+    }
+    if (f->cls == INQ_FAILURE_PEER_DIED && f->n_roots > 0 && has_restarted(c)) {
+        return fill(c, f,
+                    "{Who} restarted on its own: it came back to the coordination service as "
+                    "another process (different incarnation)");
     }
     if (f->cls == INQ_FAILURE_PEER_DIED && f->n_roots > 0) {
         return fill(c, f,
@@ -615,6 +648,9 @@ static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
     }
     if (rule != NULL && rule->cls == f->cls && rule->headline != NULL) {
         return fill(c, f, rule->headline);
+    }
+    if (f->cls == INQ_FAILURE_NETWORK && f->confidence == INQ_CONFIDENCE_HYPOTHESIS) {
+        return fill(c, f, "The network or the process at its other end failed{to}: {text}");
     }
     return fill(c, f, inq_failure_class_rule(f->cls)->headline);
 }
@@ -734,37 +770,6 @@ static void ask(struct inq_log_case *c, struct inq_failure *f)
     }
 }
 
-/* Why a line of an error is not what the run is said to have died of. */
-static const char *why_aside(const struct inq_log_case *c, const struct inq_log_mark *mark)
-{
-    return mark->survived ? "the run went on after it"
-           : mark->late   ? "it came after the first failure"
-           : c->cause != NULL && mark->means.cls == c->cause->means.cls
-               ? "the same failure is told by a line that is earlier or says more"
-           : mark->means.weight < INQ_LOG_FAIR ? "it names no cause"
-                                               : "another line is stronger or earlier";
-}
-
-/* No error goes unmentioned: what is neither the cause nor only suffered is listed with the reason.
- */
-static void tell_set_aside(struct inq_log_case *c, struct inq_failure *f)
-{
-    enum { MOST = 6 };
-    f->set_aside = inq_arena_array(c->arena, MOST, sizeof(const char *));
-    c->no_memory = c->no_memory || f->set_aside == NULL;
-    for (size_t i = 0; i < c->n_marks && f->set_aside != NULL && f->n_set_aside < MOST; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
-        bool own = mark->means.role == INQ_LOG_CAUSE && !inq_log_is_end(mark->event->kind) &&
-                   mark->event->kind != INQ_LOG_NCCL_WARNING;
-        if (own && !mark->root && mark != c->cause && mark != c->confirm &&
-            mark->event->count > 0) {
-            f->set_aside[f->n_set_aside++] = inq_say(
-                c->arena, "%s (%.120s:%" PRIu64 "): %s", inq_log_quote(c, mark->event->text, true),
-                inq_log_path(c, mark->event), mark->event->line, why_aside(c, mark));
-        }
-    }
-}
-
 void inq_log_compose(struct inq_log_case *c, struct inq_failure *f)
 {
     f->headline = headline(c, f);
@@ -774,5 +779,4 @@ void inq_log_compose(struct inq_log_case *c, struct inq_failure *f)
     } else {
         ask(c, f);
     }
-    tell_set_aside(c, f);
 }

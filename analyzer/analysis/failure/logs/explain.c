@@ -73,7 +73,8 @@ static const char *say_line(struct inq_log_case *c, const struct inq_log_mark *m
     case INQ_LOG_NCCL_IB_ASYNC:
         return inq_say(c->arena, "%s: %.120s", kind, e->op);
     case INQ_LOG_NCCL_IB:
-        return inq_say(c->arena, "%s with status %" PRId64 ", peer %.100s", kind, e->code, e->peer);
+        return inq_say(c->arena, "%s with status %" PRId64 " (%s), peer %.100s", kind, e->code,
+                       inq_log_ib_status(e->code), e->peer);
     case INQ_LOG_NCCL_RESULT:
     case INQ_LOG_NCCL_ERROR:
         return e->code >= 0 ? inq_say(c->arena, "%s (%" PRId64 ")", kind, e->code) : kind;
@@ -403,6 +404,66 @@ static void tell_places(struct inq_log_case *c, struct inq_failure *f)
     }
 }
 
+static bool is_listed(const int32_t *ranks, size_t n, int32_t rank)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ranks[i] == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a rank that was named holds the others: what ranks print of their counters may also be of
+ * a hang that came of it, or of none. */
+static bool waits_for_named(const struct inq_log_hang *hang, const struct inq_failure *f)
+{
+    for (size_t w = 0; w < hang->n_waits; w++) {
+        const struct inq_failure_wait *wait = &hang->waits[w];
+        for (size_t i = 0; i < wait->n_others; i++) {
+            if (is_listed(f->root_ranks, f->n_roots, wait->others[i]) ||
+                is_listed(f->suspect_ranks, f->n_suspects, wait->others[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- set aside --------------------------------------------------------------------------------
+ */
+
+/* Why a line of an error is not what the run is said to have died of. */
+static const char *why_aside(const struct inq_log_case *c, const struct inq_log_mark *mark)
+{
+    return mark->survived ? "the run went on after it"
+           : mark->late   ? "it came after the first failure"
+           : c->cause != NULL && mark->means.cls == c->cause->means.cls
+               ? "the same failure is told by a line that is earlier or says more"
+           : mark->means.weight < INQ_LOG_FAIR ? "it names no cause"
+                                               : "another line is stronger or earlier";
+}
+
+/* No error goes unmentioned: what is neither the cause nor only suffered is listed with the reason.
+ */
+static void tell_set_aside(struct inq_log_case *c, struct inq_failure *f)
+{
+    enum { MOST = 6 };
+    f->set_aside = inq_arena_array(c->arena, MOST, sizeof(const char *));
+    c->no_memory = c->no_memory || f->set_aside == NULL;
+    for (size_t i = 0; i < c->n_marks && f->set_aside != NULL && f->n_set_aside < MOST; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        bool own = mark->means.role == INQ_LOG_CAUSE && !inq_log_is_end(mark->event->kind) &&
+                   mark->event->kind != INQ_LOG_NCCL_WARNING;
+        if (own && !mark->root && mark != c->cause && mark != c->confirm &&
+            mark->event->count > 0) {
+            f->set_aside[f->n_set_aside++] = inq_say(
+                c->arena, "%s (%.120s:%" PRIu64 "): %s", inq_log_quote(c, mark->event->text, true),
+                inq_log_path(c, mark->event), mark->event->line, why_aside(c, mark));
+        }
+    }
+}
+
 void inq_log_tell(struct inq_log_case *c, struct inq_failure *failure)
 {
     tell_evidence(c, failure);
@@ -410,7 +471,12 @@ void inq_log_tell(struct inq_log_case *c, struct inq_failure *failure)
     tell_moments(c, failure);
     tell_places(c, failure);
     inq_log_compose(c, failure);
+    tell_set_aside(c, failure);
     failure->sizes = "";
     failure->matches = NULL;
     failure->stacks = NULL;
+    if (waits_for_named(&c->hang, failure)) {
+        failure->n_waits = c->hang.n_waits;
+        failure->waits = c->hang.waits;
+    }
 }

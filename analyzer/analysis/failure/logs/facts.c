@@ -180,10 +180,12 @@ static struct inq_log_meaning meaning_of(const struct inq_log_event *event)
     /* whoever wrote it did not take it for an error, or went on behind it */
     bool harmless = event->level == INQ_LOG_LEVEL_DEBUG || event->level == INQ_LOG_LEVEL_INFO ||
                     is_handled(event->text);
+    /* NCCL and its plugins have no severity above it */
+    bool fabric = event->kind == INQ_LOG_FABRIC_SETUP || event->kind == INQ_LOG_FABRIC_ERROR;
     if (harmless) {
         means.role = INQ_LOG_CONTEXT;
         means.weight = 0;
-    } else if (event->level == INQ_LOG_LEVEL_WARNING && rule->role == INQ_LOG_CAUSE) {
+    } else if (event->level == INQ_LOG_LEVEL_WARNING && rule->role == INQ_LOG_CAUSE && !fabric) {
         means.warned = true;
         means.weight = means.weight < INQ_LOG_WARNED ? means.weight : INQ_LOG_WARNED;
     } else if (event->level == INQ_LOG_LEVEL_FATAL && event->kind == INQ_LOG_ERROR_LINE) {
@@ -281,6 +283,40 @@ static bool ends_process(const struct inq_log_mark *mark)
            kind == INQ_LOG_STORE_LOST;
 }
 
+/* Rows of training output of one labeled process behind a line. */
+struct rows {
+    uint32_t writer; /* 0 none */
+    size_t n;
+};
+
+/* Whether what is behind a labeled line proves nothing of its process: all rows there are of other
+ * labeled processes, and none of these printed more than may have been held back. Between
+ * processes the order of lines is no order of time. */
+static bool is_beside(const struct inq_log_mark *mark)
+{
+    enum { WRITERS = 16 }; /* more than these share the last place, which only counts too much */
+    const struct inq_log *log = mark->log;
+    size_t to = first_behind(log, mark->part_end);
+    struct rows rows[WRITERS] = {{0, 0}};
+    size_t most = 0;
+    if (mark->event->writer == 0) {
+        return false;
+    }
+    for (size_t i = first_behind(log, mark->event->line); i < to && most < HELD_BACK; i++) {
+        uint32_t writer = log->metrics[i].writer;
+        if (writer == 0 || writer == mark->event->writer) {
+            return false;
+        }
+        size_t at = 0;
+        while (at + 1 < WRITERS && rows[at].writer != 0 && rows[at].writer != writer) {
+            at++;
+        }
+        rows[at].writer = writer;
+        most = ++rows[at].n > most ? rows[at].n : most;
+    }
+    return most < HELD_BACK;
+}
+
 /* Whether the output that the line stands in tells of more steps behind it than processes that are
  * still alive can make alone. */
 static bool went_on(const struct inq_log_mark *mark)
@@ -289,8 +325,16 @@ static bool went_on(const struct inq_log_mark *mark)
     size_t from = first_behind(log, mark->event->line);
     size_t to = first_behind(log, mark->part_end);
     size_t n = to - from;
-    if (from == 0) {
+    bool warned = mark->event->level == INQ_LOG_LEVEL_WARNING;
+    if (from == 0 && n > 0 && warned && mark->event->kind == INQ_LOG_NCCL_CONNECT) {
+        return true; /* it tried again: without the connection there is no step */
+    }
+    bool alone = mark->event->kind == INQ_LOG_ERROR_LINE && n >= HELD_BACK && !mark->fatal;
+    if (from == 0 && mark->event->kind != INQ_LOG_RECLAIMED && !alone) {
         return false; /* all rows after it: they were flushed when the process ended */
+    }
+    if (mark->beside) {
+        return false;
     }
     if (mark->fatal && count_own(mark, from, to) < MORE_STEPS) {
         return false;
@@ -348,6 +392,7 @@ static int gather(struct inq_log_case *c, struct inq_err *err)
     join_twins(c);
     for (size_t i = 0; i < c->n_marks; i++) {
         c->marks[i].fatal = ends_process(&c->marks[i]);
+        c->marks[i].beside = is_beside(&c->marks[i]);
         c->marks[i].went_on = went_on(&c->marks[i]);
     }
     return INQ_OK;

@@ -18,7 +18,8 @@ static const struct inq_log_mark *find_kind(const struct inq_log_case *c, enum i
 {
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_event *event = c->marks[i].event;
-        if (event->kind == kind && (code < 0 || event->code == code)) {
+        bool fits = event->kind == kind && (code < 0 || event->code == code);
+        if (fits && !c->marks[i].survived) {
             return &c->marks[i];
         }
     }
@@ -63,7 +64,9 @@ static const struct inq_log_mark *find_peer(const struct inq_log_case *c)
 {
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_mark *mark = &c->marks[i];
-        if (mark->event->kind == INQ_LOG_PEER_CLOSED && is_elsewhere(mark)) {
+        bool closed =
+            mark->event->kind == INQ_LOG_PEER_CLOSED || mark->event->kind == INQ_LOG_GLOO_CLOSED;
+        if (closed && !mark->survived && is_elsewhere(mark)) {
             return mark;
         }
     }
@@ -192,6 +195,17 @@ static bool is_floor(const struct inq_log_mark *mark)
            !inq_log_is_end(mark->event->kind) && mark->event->kind != INQ_LOG_KILLED;
 }
 
+/* An error line of the process that then says in an exception which peer or store it lost. */
+static bool is_told_better(const struct inq_log_case *c)
+{
+    const struct inq_log_mark *victim = inq_log_telling_victim(c);
+    const struct inq_log_mark *floor = c->cause;
+    return floor->event->kind == INQ_LOG_ERROR_LINE && victim != NULL &&
+           floor->event->file == victim->event->file && floor->rank == victim->rank &&
+           floor->event->writer == victim->event->writer && victim->event->op[0] != '\0' &&
+           victim->event->kind == INQ_LOG_PYTHON_ERROR;
+}
+
 /* A hint alone: a killed process, a lock that could not be had. */
 static bool by_hint(struct inq_log_case *c, struct inq_failure *f)
 {
@@ -248,7 +262,9 @@ static const struct inq_log_mark *lost_task(const struct inq_log_case *c)
             mark->event->kind == INQ_LOG_REMOTE_ERROR || mark->event->kind == INQ_LOG_TASK_LOST;
         if (named && lost && !mark->survived &&
             (strstr(mark->event->text, "heartbeat") != NULL ||
-             strstr(mark->event->text, "disconnected") != NULL)) {
+             strstr(mark->event->text, "disconnected") != NULL ||
+             strstr(mark->event->text, "incarnation") != NULL ||
+             strstr(mark->event->text, "imed out node") != NULL)) {
             return mark;
         }
     }
@@ -278,8 +294,11 @@ static void by_suspects(struct inq_log_case *c, struct inq_failure *f)
  * the one that was lost. */
 static void drop_weak_cause(struct inq_log_case *c, struct inq_failure *f)
 {
-    if (is_floor(c->cause) && (c->hang.how != INQ_LOG_NO_HANG || by_network(c, f) ||
-                               c->cause->event->kind == INQ_LOG_NCCL_WARNING)) {
+    bool lost = lost_task(c) != NULL ||
+                (find_kind(c, INQ_LOG_TASK_LOST, -1) != NULL && c->n_absent > 0); /* named so */
+    if (is_floor(c->cause) &&
+        (c->hang.how != INQ_LOG_NO_HANG || by_network(c, f) ||
+         c->cause->event->kind == INQ_LOG_NCCL_WARNING || is_told_better(c) || lost)) {
         c->floor = c->cause;
         for (size_t i = 0; i < c->n_marks; i++) {
             c->marks[i].root = false;
@@ -289,6 +308,13 @@ static void drop_weak_cause(struct inq_log_case *c, struct inq_failure *f)
     if (c->cause != NULL && c->hang.how == INQ_LOG_NO_HANG && !fits_absent(c)) {
         c->cause = NULL;
     }
+}
+
+/* The launcher itself could not reach the store of its rendezvous: no worker had begun. */
+static bool lost_store(const struct inq_log_case *c)
+{
+    const struct inq_log_mark *victim = inq_log_telling_victim(c);
+    return victim != NULL && strstr(victim->event->op, "RendezvousConnection") != NULL;
 }
 
 static void by_loss(struct inq_log_case *c, struct inq_failure *f)
@@ -302,6 +328,8 @@ static void by_loss(struct inq_log_case *c, struct inq_failure *f)
         set(f, INQ_FAILURE_PEER_DIED, NULL, INQ_CONFIDENCE_HYPOTHESIS);
     } else if (find_kind(c, INQ_LOG_NCCL_IB, 13) != NULL || warns_of_network(c)) {
         set(f, INQ_FAILURE_NETWORK, "setup", INQ_CONFIDENCE_HYPOTHESIS);
+    } else if (lost_store(c)) {
+        set(f, INQ_FAILURE_NETWORK, "connect", INQ_CONFIDENCE_HYPOTHESIS);
     }
 }
 

@@ -34,6 +34,7 @@ struct inq_log_mark {
     const char *host;
     int64_t time_ns; /* comparable over all logs; INQ_TIME_NONE */
     bool went_on;    /* its output tells of more steps than processes still alive can make alone */
+    bool beside;     /* what is behind it is of other processes and proves nothing of its own */
     bool survived;   /* the run went on after it */
     bool by_order;   /* that rests on the order of lines alone, which flushing may change */
     bool raised;     /* by an exception */
@@ -75,7 +76,9 @@ struct inq_log_hang {
     size_t n_standing;
     struct inq_log_standing *standing; /* by rank */
     size_t n_suspects;
-    int32_t *suspects;               /* ascending */
+    int32_t *suspects; /* ascending */
+    size_t n_waits;
+    struct inq_failure_wait *waits;  /* by what the ranks printed */
     const struct inq_log_mark *said; /* a line that names the suspects itself; NULL */
 };
 
@@ -127,6 +130,10 @@ int inq_log_find_cause(struct inq_log_case *c, struct inq_err *err);
 const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus);
 /* The first line, what to do and what else it could be (compose.c). */
 void inq_log_compose(struct inq_log_case *c, struct inq_failure *failure);
+
+/* The line of a victim that says most: one that names somebody, else the first; NULL none
+ * (anchors.c). */
+const struct inq_log_mark *inq_log_telling_victim(const struct inq_log_case *c);
 
 /* As much of a line as a headline quotes. */
 enum { INQ_LOG_QUOTE = 170 };

@@ -21,10 +21,34 @@ static bool is_level(const char *word, size_t n)
     return false;
 }
 
+/* "Mar 14 10:03:11", "Mar  4 ...": the month of a system log's time. */
+static bool is_month(const char *word, size_t n)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    const char *day = word + n + strspn(word + n, " ");
+    bool dated = n == 3 && isdigit((unsigned char)*day) != 0;
+    for (size_t i = 0; dated && i + 3 < sizeof months; i += 3) {
+        if (memcmp(word, months + i, 3) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether a word in front of a message is a time or a number. */
 static bool is_stamp(const char *word, size_t n)
 {
-    bool glog = n == 5 && strchr("IWEF", *word) != NULL;
+    if (is_month(word, n)) {
+        return true;
+    }
+    bool glog = (n == 5 || n == 9) && strchr("IWEF", *word) != NULL;
+    bool named = n == 11 && word[4] == '-' && word[8] == '-'; /* 2026-Mar-14 */
+    if (memchr(word, '/', n) != NULL && n < 8) {
+        return false; /* "0/12 nodes are available" */
+    }
+    if (named) {
+        return isdigit((unsigned char)word[0]) != 0 && isdigit((unsigned char)word[10]) != 0;
+    }
     for (size_t i = glog; i < n; i++) {
         if (isdigit((unsigned char)word[i]) == 0 && strchr("-:.,/TZ+", word[i]) == NULL) {
             return false;
@@ -84,24 +108,66 @@ static const char *behind_object(const char *p)
     return p;
 }
 
+/* Behind "F0314 10:22:35 9276 client.cc:487] ", with a progress bar in front or not; NULL: there is
+ * none near. */
+static const char *behind_place(const char *text)
+{
+    enum { NEAR = 160 };
+    for (const char *p = strstr(text, ".cc:"); p != NULL && p - text < NEAR;
+         p = strstr(p + 1, ".cc:")) {
+        const char *close = p + 4 + strspn(p + 4, "0123456789");
+        const char *word = p;
+        while (word > text && word[-1] != ' ') {
+            word--;
+        }
+        bool of_exception =
+            *word == '[' && memmem(text, (size_t)(word - text), "Error:", 6) != NULL;
+        if (!of_exception && close > p + 4 && close[0] == ']' && close[1] == ' ' &&
+            close[2] != '\0') {
+            return close + 2;
+        }
+    }
+    return NULL;
+}
+
+/* Behind a progress bar of tqdm's that the line begins with; or the text. */
+static const char *behind_bar(const char *text)
+{
+    static const char *const ends[] = {"it/s]", "s/it]", "examples/s]", "it/s, "};
+    const char *bar = strchr(text, '|');
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && bar != NULL; i++) {
+        const char *end = strstr(bar, ends[i]);
+        end = end != NULL ? strchr(end, ']') : NULL;
+        if (end != NULL && end - text < 160 && end[1 + strspn(end + 1, " ")] != '\0') {
+            return end + 1;
+        }
+    }
+    return text;
+}
+
 /* Behind what NCCL, a kernel, UCX or a cluster writes in front; or the text. */
 static const char *behind_writer(const char *text)
 {
-    static const char *const words[] = {"NCCL WARN ", " kernel: ", "UCX  ERROR "};
+    static const char *const words[] = {
+        "NCCL WARN ",   "CCOM WARN ", " kernel: ", "UCX  ERROR ", "nvidia-container-cli: ",
+        "|CCL_ERROR| ", " mmfs: ",    " *ERROR* ", "|W|",         "|E|"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *word = strstr(text, words[i]);
         if (word != NULL) {
             return word + strlen(words[i]);
         }
     }
-    return behind_object(text);
+    const char *failed =
+        strstr(text, "Fatal error in "); /* MPICH: rank, job, time and host before */
+    const char *place = behind_place(text);
+    return failed != NULL ? failed : place != NULL ? place : behind_object(text);
 }
 
 /* The message of a line: what stands behind tags, times, severities and places in source code. */
 static const char *message_of(const char *text)
 {
     const char *pair = strstr(text, " msg=\""); /* logfmt */
-    text = pair != NULL ? pair + 6 : text;
+    text = behind_bar(pair != NULL ? pair + 6 : text);
     const char *p = behind_writer(text);
     for (;;) {
         p += strspn(p, " \t>");

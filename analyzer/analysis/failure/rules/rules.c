@@ -14,6 +14,33 @@
             "killed from outside (scheduler, health check, operator): check the scheduler's "      \
             "record"                                                                               \
     }
+#define NCCL_CUDA                                                                                  \
+    AS(CAUSE, CUDA_ERROR, "nccl", 36), "NCCL on {who} met a CUDA error{at}: {warned}",             \
+        "Run with NCCL_DEBUG=WARN, which names the CUDA error; read this rank's lines before it.", \
+    {                                                                                              \
+        ASK_XID, "another rank failed first, and this one was torn down: compare the times"        \
+    }
+#define NCCL_FAILED                                                                                \
+    AS(CAUSE, UNKNOWN, "nccl", 22), "NCCL failed on {who}{at}: {warned}",                          \
+        "Run with NCCL_DEBUG=INFO, and read what NCCL warns of just before it.",                   \
+    {                                                                                              \
+        NULL                                                                                       \
+    }
+#define RAY_LOST                                                                                   \
+    AS(CAUSE, PEER_DIED, "leader", 58),                                                            \
+        "Ray's control service (GCS) on the head node is gone{since}, as {who} reports",           \
+        "Read gcs_server.out and the kernel log of the head node: its memory is the usual cause.", \
+    {                                                                                              \
+        ASK_NETWORK                                                                                \
+    }
+#define LOCKED_MEMORY                                                                              \
+    AS(CAUSE, NETWORK, "locked_memory", 66),                                                       \
+        "{Who} could not register memory with its network card: {text}",                           \
+        "Raise the limit of locked memory to unlimited (ulimit -l; docker --ulimit memlock=-1; "   \
+        "Slurm: PropagateResourceLimitsExcept=MEMLOCK), and check it inside the job.",             \
+    {                                                                                              \
+        "a card that has no more queues or regions to give: fewer connections would exclude it"    \
+    }
 #define NO_NAME                                                                                    \
     AS(CAUSE, NETWORK, "dns", 74), "{Who} could not resolve a host name{at}: {exc}",               \
         "Check the name (MASTER_ADDR, the address of the service) and the node's name servers.",   \
@@ -60,6 +87,12 @@ static const struct inq_failure_rule lines[] = {
     {KIND(NCCL_CONNECT), PLAIN_VICTIM},
     {KIND(NPU_ERROR), PLAIN_VICTIM},
     {KIND(NCCL_IB), PLAIN_VICTIM},
+    {SAYS(NCCL_ERROR, "Duplicate GPU"),
+     AS(CAUSE, APPLICATION, "usage", 58),
+     "Ranks share a GPU, which NCCL does not allow: {text}",
+     "Give every rank of a node a GPU of its own (torch.cuda.set_device(local_rank), "
+     "CUDA_VISIBLE_DEVICES, one task a GPU).",
+     {NULL}},
     {CODED(NCCL_ERROR, 5),
      AS(CAUSE, APPLICATION, "usage", 56),
      "{Who} used NCCL wrongly: {text}",
@@ -75,6 +108,11 @@ static const struct inq_failure_rule lines[] = {
     {KIND(SLURM_CANCELLED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {KIND(STOPPED), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     /* ---- how processes ended ---- */
+    {SAYS(EXIT, "has exited due to"),
+     AS(CAUSE, UNKNOWN, "exit", 22),
+     "{Who} ended without leaving MPI{since}; its own error message is not in these logs",
+     NULL,
+     {NULL}},
     {CODED(EXIT, 9), WAS_KILLED},
     {CODED(EXIT, 11),
      AS(CAUSE, APPLICATION, "segfault", 57),
@@ -131,12 +169,33 @@ static const struct inq_failure_rule lines[] = {
      MEMORY,
      {NULL}},
     {SAYS(ABORTED, "DistBackendError"), PLAIN_VICTIM},
+    {NAMED(ABORTED, "collective operation timeout"), PLAIN_VICTIM},
+    {NAMED(ABORTED, "unhandled cuda error"), NCCL_CUDA},
+    {NAMED(ABORTED, "CUDA runtime error"),
+     AS(CAUSE, CUDA_ERROR, "", 60),
+     "{Who} aborted on a CUDA error: {op}",
+     NULL,
+     {ASK_XID}},
+    {NAMED(ABORTED, "NCCL error"), PLAIN_VICTIM},
+    {NAMED(ABORTED, "NCCL Error"), PLAIN_VICTIM},
     {SAYS(ABORTED, "c10::Error"),
      AS(CAUSE, APPLICATION, "abort", 32),
      "{Who} aborted: {op}",
      NULL,
      {NULL}},
+    {SAYS(ABORTED, "Program received signal"),
+     AS(CAUSE, APPLICATION, "signal", 60),
+     "{Who} ended on a signal: {op}",
+     "Take the stack of the fault (core file, or a build with -g).",
+     {ASK_CORE}},
     {SAYS(ABORTED, "received signal"), PLAIN_FACT},
+    {SAYS(ABORTED, "to connect to GCS"), RAY_LOST},
+    {SAYS(ABORTED, "ibv_reg_mr"), LOCKED_MEMORY},
+    {SAYS(ABORTED, "Check failed"),
+     AS(CAUSE, APPLICATION, "abort", 58),
+     "{Who} aborted on a failed check: {text}",
+     NULL,
+     {ASK_CORE}},
     {SAYS(ABORTED, "dumped core"),
      AS(CAUSE, APPLICATION, "abort", 34),
      "{Who} dumped core: {text}",
@@ -168,6 +227,11 @@ static const struct inq_failure_rule lines[] = {
      "{Who} panicked: {text}{message}",
      "Read the lines in front of the panic; RUST_BACKTRACE=1 or GOTRACEBACK=all give its stack.",
      {NULL}},
+    {SAYS(MPI_ABORT, "Fatal error in"),
+     AS(CAUSE, APPLICATION, "mpi", 50),
+     "An MPI call of {who} failed: {text}",
+     "Read the error stack behind this line; where others ended before, theirs is the cause.",
+     {ASK_PEER, ASK_NETWORK}},
     {KIND(MPI_ABORT),
      AS(CAUSE, APPLICATION, "abort", 50),
      "{Who} called MPI_Abort with error code {code}",
@@ -183,6 +247,8 @@ static const struct inq_failure_rule lines[] = {
     {NAMED(PYTHON_ERROR, "SignalException"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "CalledProcessError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "ProcessExited"), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "terminated with the following error"),
+     PLAIN_VICTIM}, /* of torch's spawn */
     {NAMED(PYTHON_ERROR, "ProcessRaised"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "RayActorError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "RayTaskError"), PLAIN_VICTIM},
@@ -195,6 +261,8 @@ static const struct inq_failure_rule lines[] = {
     {SAYS(PYTHON_ERROR, "Temporary failure in name resolution"), NO_NAME},
     {SAYS(PYTHON_ERROR, "ame does not resolve"), NO_NAME},
     {SAYS(PYTHON_ERROR, "gai error"), NO_NAME},
+    {SAYS(PYTHON_ERROR, "unhandled cuda error"), NCCL_CUDA},
+    {SAYS(PYTHON_ERROR, ", internal error"), NCCL_FAILED},
     {NAMED(PYTHON_ERROR, "DistBackendError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "DistNetworkError"), PLAIN_VICTIM},
     {NAMED(PYTHON_ERROR, "DistStoreError"), PLAIN_VICTIM},
@@ -216,6 +284,11 @@ static const struct inq_failure_rule lines[] = {
     {NAMED(PYTHON_ERROR, "KeyboardInterrupt"), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {NAMED(PYTHON_ERROR, "SystemExit"), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
     {NAMED(PYTHON_ERROR, "SIGTERMException"), AS(TEARDOWN, UNKNOWN, "", 0), NULL, NULL, {NULL}},
+    {NAMED(PYTHON_ERROR, "ResourcesUnavailableError"), /* SkyPilot */
+     AS(CAUSE, SCHEDULER, "capacity", 66),
+     "There was no machine to run the job on{on}: {exc}",
+     "Try again later, in another zone, or with another type of machine; a reservation keeps it.",
+     {NULL}},
     {NAMED(PYTHON_ERROR, "Warning"), PLAIN_CONTEXT},
     {NAMED(PYTHON_ERROR, "MemoryError"),
      AS(CAUSE, HOST, "memory", 81),
@@ -279,6 +352,8 @@ static const struct inq_failure_rule lines[] = {
     {SAYS(PYTHON_ERROR, "mismatch between collectives"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "Horovod has been shut down"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "UNAVAILABLE: "), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "different incarnation"), PLAIN_VICTIM},
+    {SAYS(PYTHON_ERROR, "imed out node list"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "Collective ops is aborted by"), PLAIN_VICTIM}, /* TensorFlow */
     {SAYS(PYTHON_ERROR, "DEADLINE_EXCEEDED"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "DataLoader worker"), PLAIN_VICTIM},
@@ -304,9 +379,19 @@ static const struct inq_failure_rule lines[] = {
      "{Who} ran out of GPU memory{at}",
      NULL,
      {NULL}},
+    {SAYS(CUDA_OOM, "emory space hbm"),
+     AS(CAUSE, CUDA_OOM, "", 86),
+     "{Who} ran out of device memory (HBM){at}{alloc}",
+     NULL,
+     {NULL}},
+    {SAYS(CUDA_OOM, "OUT_OF_DEVICE_MEMORY"),
+     AS(CAUSE, CUDA_OOM, "", 86),
+     "{Who} ran out of device memory{at}: {text}",
+     NULL,
+     {NULL}},
     {SAYS(CUDA_OOM, "HBM"),
      AS(CAUSE, CUDA_OOM, "", 86),
-     "{Who} ran out of device memory (HBM){at}",
+     "{Who} ran out of device memory (HBM){at}{alloc}",
      NULL,
      {NULL}},
     {KIND(CUDA_OOM),
@@ -388,13 +473,58 @@ static const struct inq_failure_rule lines[] = {
      "Ranks run different versions of NCCL: {text}",
      "Install one NCCL on all nodes: one container image, one LD_LIBRARY_PATH.",
      {NULL}},
+    {SAYS(VERSION_MISMATCH, "NVML: Unknown Error"),
+     AS(CAUSE, DRIVER, "nvml", 72),
+     "{Who} lost its access to the GPUs: {text}",
+     "Restart the container, and check nvidia-smi on the node.",
+     {"a container that lost its devices when systemd reloaded (control groups, version 2): "
+      "nvidia-smi works on the node and not in the container",
+      "a driver or GPU that failed: the node's kernel log (NVRM, Xid) would tell"}},
+    {SAYS(VERSION_MISMATCH, "nvidia-container-cli"),
+     AS(CAUSE, DRIVER, "container", 80),
+     "The container could not get its GPUs{node}: {text}",
+     "Check nvidia-smi on the node: load its driver, or drain it; then restart the container.",
+     {NULL}},
     {KIND(VERSION_MISMATCH),
      AS(CAUSE, DRIVER, "version", 82),
      "The GPU driver and its library do not fit each other on {who}: {text}",
      "Reboot the node, or reload the kernel module, so that the loaded driver is the installed "
      "one; in a container, use the host's driver libraries.",
      {NULL}},
-    /* ---- NPUs and AMD GPUs ---- */
+/* ---- NPUs and AMD GPUs ---- */
+#define DEVICE(text, cls, sub, weight, headline, ask)                                              \
+    {                                                                                              \
+        SAYS(NPU_FAULT, text), AS(CAUSE, cls, sub, weight), headline, DRAIN,                       \
+        {                                                                                          \
+            ask                                                                                    \
+        }                                                                                          \
+    }
+    DEVICE("DEVICE_LOST", GPU_HARDWARE, "bus", 88, "The accelerator of {who} is lost: {text}",
+           "a kernel that never ends and was reset: GPU HANG in the node's kernel log would tell"),
+    DEVICE("eartbeat", GPU_HARDWARE, "", 82, "The accelerator of {who} no longer answers: {text}",
+           NULL),
+    DEVICE("507010", GPU_HARDWARE, "", 80,
+           "The accelerator of {who} no longer answers (lost heartbeat): {text}", NULL),
+    DEVICE("bad TPU", GPU_HARDWARE, "", 70, "Megascale suspects bad TPU chips{node} behind a hang",
+           "a kernel of the program (XLA, Pallas) that never ends: other hosts would be named the "
+           "next time"),
+    DEVICE("_UE", GPU_HARDWARE, "memory", 90,
+           "The memory of an accelerator of {who} failed: {text}", NULL),
+    DEVICE("uncorrectable", GPU_HARDWARE, "memory", 90,
+           "The memory of an accelerator of {who} failed: {text}", NULL),
+    {SAYS(NPU_FAULT, "HW_ERR_COLLECTIVES"),
+     AS(CAUSE, COMMUNICATION, "npu", 50),
+     "A collective of {who} does not end, as the runtime reports: {text}",
+     "Look for a hardware error in the logs of the other workers: one of them delays the others.",
+     {ASK_PEER}},
+    DEVICE("ardware error", GPU_HARDWARE, "", 84, "An accelerator of {who} failed: {text}", NULL),
+    DEVICE("HW_ERR", GPU_HARDWARE, "", 84, "An accelerator of {who} failed: {text}", NULL),
+    DEVICE("with err: 120", GPU_HARDWARE, "", 78, "An accelerator of {who} failed: {text}", NULL),
+    {SAYS(NPU_FAULT, "halted"),
+     AS(CAUSE, CUDA_ERROR, "", 72),
+     "The accelerator of {who} halted in a program: {text}{at}",
+     "Run the step again on other hosts: where they halt too, it is the program, else the chip.",
+     {"a fault of the chip: the same host would halt again with another program"}},
     {SAYS(NPU_FAULT, "cc"),
      AS(CAUSE, GPU_HARDWARE, "memory", 90),
      "The memory of the NPU of {who} failed: {text}",
@@ -415,6 +545,23 @@ static const struct inq_failure_rule lines[] = {
      "HCCL could not start on {who}: {text}",
      "End what is left of the last run on these NPUs (npu-smi info), and start again.",
      {NULL}},
+    {SAYS(NPU_SETUP, "resource busy"),
+     AS(CAUSE, DRIVER, "busy", 73),
+     "The TPU of {who} is held by another process: {text}{at}",
+     "End the process that holds it (lsof /dev/vfio), or delete and recreate the machine: one that "
+     "was reused after a preemption may still be held.",
+     {NULL}},
+    {SAYS(NPU_SETUP, "raph compile failed"),
+     AS(CAUSE, APPLICATION, "compile", 73),
+     "The graph of {who} could not be compiled: {text}",
+     "Read the compiler's log (HABANA_LOGS) for the operation that failed.",
+     {"memory of the device that does not suffice: the same error with a smaller batch would "
+      "exclude it"}},
+    {SAYS(NPU_SETUP, "driver error"),
+     AS(CAUSE, DRIVER, "", 74),
+     "The NPU driver of {who} failed: {text}",
+     "Check the NPU (npu-smi info) and the driver's log; end what is left of the last run on it.",
+     {NULL}},
     {KIND(NPU_SETUP),
      AS(CAUSE, DRIVER, "setup", 72),
      "The accelerator of {who} could not be used: {text}",
@@ -427,14 +574,25 @@ static const struct inq_failure_rule lines[] = {
      "Run the failing rank with AMD_SERIALIZE_KERNEL=3 and HIP_LAUNCH_BLOCKING=1 to find the "
      "kernel.",
      {"a fault of the GPU: RAS errors of amdgpu in the kernel log would confirm it"}},
+#define RESET(says, driver)                                                                        \
+    {                                                                                              \
+        SAYS(AMD_RESET, says), AS(CAUSE, GPU_HARDWARE, "", 70),                                    \
+            "{Device} hung and was reset by its driver (" driver "): {text}", DRAIN,               \
+        {                                                                                          \
+            "a kernel of the program that never ends: the same step would hang again elsewhere"    \
+        }                                                                                          \
+    }
+    RESET("habanalabs", "habanalabs"),
+    RESET("i915", "i915"),
+    RESET("xe 0000", "xe"),
     {KIND(AMD_RESET),
      AS(CAUSE, GPU_HARDWARE, "", 70),
-     "The AMD GPU of {who} hung and was reset by the driver",
+     "{Device} hung and was reset by its driver (amdgpu): {text}",
      "Drain the node, run its GPU diagnostics, and update driver and firmware if it comes back.",
      {"a kernel of the program that never ends: a page fault before the reset would confirm it"}},
     {KIND(AMD_MEMORY),
      AS(CAUSE, GPU_HARDWARE, "memory", 92),
-     "The AMD GPU of {who} reports an uncorrectable error",
+     "{Device} reports an uncorrectable error: {text}",
      DRAIN,
      {NULL}},
     /* ---- networks ---- */
@@ -448,6 +606,17 @@ static const struct inq_failure_rule lines[] = {
      "A network link went down on {who}",
      LINKS,
      {ASK_PEER}},
+    {SAYS(FABRIC_ERROR, "OFI poll failed"), /* of a call that says itself that it failed */
+     AS(CAUSE, NETWORK, "link", 45),
+     "Transfers of {who} failed: {text}",
+     LINKS,
+     {ASK_PEER}},
+    {SAYS(FABRIC_ERROR, "likely caused by"),
+     AS(CAUSE, NETWORK, "link", 70),
+     "Megascale suspects the network{node} behind a hang",
+     LINKS,
+     {ASK_PEER}},
+    {SAYS(FABRIC_ERROR, "locked memory"), LOCKED_MEMORY},
     {SAYS(FABRIC_ERROR, "UCX"),
      AS(CAUSE, NETWORK, "link", 56),
      "UCX transfers of {who} failed: {text}",
@@ -455,15 +624,28 @@ static const struct inq_failure_rule lines[] = {
      {ASK_PEER}},
     {KIND(FABRIC_ERROR),
      AS(CAUSE, NETWORK, "link", 56),
-     "Transfers of {who} failed: {text}",
+     "Transfers of {who} failed{to}: {text}",
      LINKS,
      {ASK_PEER}},
+#define STREAM(text)                                                                               \
+    {                                                                                              \
+        SAYS(NPU_TIMEOUT, text), AS(CAUSE, COMMUNICATION, "npu", 34),                              \
+            "A stream of {who} did not end in time: {text}",                                       \
+            "Find the rank that logs another error or none: the others may wait for it.",          \
+        {                                                                                          \
+            "a kernel that never ends, or a collective that waits: the plog of every rank would "  \
+            "tell"                                                                                 \
+        }                                                                                          \
+    }
+    STREAM("507046"),
+    STREAM("stream sync"),
     {KIND(NPU_TIMEOUT),
      AS(CAUSE, COMMUNICATION, "npu", 35),
      "A collective of HCCL waited in vain{awaited}: {op}",
      "Find the rank that logs no such timeout, or another error: the others wait for it.",
      {"a rank that is late or dead: the plog of every rank would name it",
       "the network between the NPUs: check the ports (hccn_tool)"}},
+    {SAYS(FABRIC_SETUP, "ibv_"), LOCKED_MEMORY},
     {SAYS(FABRIC_SETUP, "interface"),
      AS(CAUSE, NETWORK, "setup", 66),
      "NCCL on {who} found no network interface to use: {text}",
@@ -475,6 +657,7 @@ static const struct inq_failure_rule lines[] = {
      "Check the versions of libfabric, its NCCL plugin and the EFA driver, memory limits "
      "(ulimit -l), and the security group.",
      {NULL}},
+    {SAYS(LEADER_LOST, "GCS"), RAY_LOST},
     {KIND(LEADER_LOST),
      AS(CAUSE, PEER_DIED, "leader", 58),
      "The leader (task 0) is gone: the coordination service no longer answers{on}{since}",
@@ -492,6 +675,17 @@ static const struct inq_failure_rule lines[] = {
      "ranks pass to this collective.",
      {"nodes with different versions or settings of NCCL: compare their \"NCCL version\" lines",
       "ranks that entered different collectives: their stacks would tell"}},
+    {SAYS(MISMATCH, "likely caused by"),
+     AS(CAUSE, MISMATCH, "program", 72),
+     "Megascale suspects that workers run different or inconsistent TPU programs{node} behind a "
+     "hang",
+     "Compare the HLO dumps of these hosts (--xla_dump_to), then their code and library versions.",
+     {NULL}},
+    {KIND(INPUT_STALLED),
+     AS(CAUSE, CPU_STALL, "input", 70),
+     "Megascale suspects a stall of the data input pipeline{node} behind a hang",
+     "Look at the data loading of these hosts: storage, decoding, a shard that is missing.",
+     {NULL}},
     {KIND(MISMATCH), AS(CAUSE, MISMATCH, "", 88), NULL, STACKS, {NULL}},
     {KIND(BUFFER_MISMATCH),
      AS(CAUSE, MISMATCH, "size", 84),
@@ -540,94 +734,12 @@ static const struct inq_failure_rule lines[] = {
     {KIND(NCCL_WARNING), AS(CAUSE, UNKNOWN, "warning", 10), NULL, NULL, {NULL}},
 };
 
-/* What is said of a class when no line says it. */
-static const struct inq_failure_rule classes[INQ_FAILURE_CLASS_COUNT] = {
-    [INQ_FAILURE_NONE] = {.headline = "Nothing was pending when the dumps were written: they show "
-                                      "no hang",
-                          .advice = "Look for an exception or a signal in the logs of the ranks."},
-    [INQ_FAILURE_UNKNOWN] = {.headline = "The run ended with \"{text}\" ({who}{since}); its cause "
-                                         "is unknown to inquest",
-                             .advice = "Collect the logs of all ranks and the kernel logs of their "
-                                       "nodes; one that fails often writes neither log nor dump."},
-    [INQ_FAILURE_GPU_STALL] =
-        {.headline = "The GPU of {who} does not finish what the others have finished: stuck in "
-                     "{hang}",
-         .advice = "Read the kernel log of these ranks' nodes for Xid lines; drain a node that has "
-                   "them.",
-         .next = {"a kernel of the model that never ends, a GPU or NVLink fault, or an illegal "
-                  "access: check the rank's stderr and the node's kernel log (Xid)",
-                  "a host that stopped soon after it had enqueued these ops: check the process's "
-                  "stack"}},
-    [INQ_FAILURE_CPU_STALL] =
-        {.headline = "{Who} never entered {hang}: stuck on the CPU",
-         .advice =
-             "Read these ranks' stderr, and take their Python stacks (py-spy dump) next time.",
-         .next = {"an exception, a held GIL, a data loader, a checkpoint or work of this rank "
-                  "alone: check the process's stack and stderr",
-                  "a GPU that hangs in work that is no collective, with the host waiting for it: "
-                  "check the process's stack and the kernel log"}},
-    [INQ_FAILURE_MISMATCH] =
-        {.headline = "Ranks did not enter the same collective: {who} differs at {hang}",
-         .advice = STACKS,
-         .next = {"one rank skipped or repeated a collective earlier: compare the stacks"}},
-    [INQ_FAILURE_ORDERING] =
-        {.headline = "{Who} wait for each other in a circle",
-         .advice = "Enter the groups' collectives in one order on all ranks.",
-         .next = {"groups that run on streams of their own, and a rank that is only slow: take a "
-                  "second dump a minute later"}},
-    [INQ_FAILURE_COMMUNICATION] =
-        {.headline = "All ranks joined {hang}, and none finished: the network or one member's GPU",
-         .advice = "Check links and network cards of the members' nodes for the time of the hang.",
-         .next = {"a link or network card: check the logs of NCCL and of the network",
-                  "one member's GPU hangs inside the kernel: check the nodes' kernel logs (Xid)"}},
-    [INQ_FAILURE_UNEVEN] =
-        {.headline = "{Who} never joined {hang}, which all others wait in: uneven data or work",
-         .advice = "Give every rank the same number of batches (drop the last, or Join), and let "
-                   "work of one rank alone end before the others' timeout, or raise that.",
-         .next = {"fewer batches, an early end of its loop, or work of this rank alone: compare "
-                  "the stacks of both sides",
-                  "the two collectives in another order: compare the stacks of both sides"}},
-    [INQ_FAILURE_GPU_HARDWARE] = {.headline = "The GPU of {who} failed: {text}", .advice = DRAIN},
-    [INQ_FAILURE_DRIVER] = {.headline = "The GPU driver or firmware failed on {who}: {text}",
-                            .advice = "Drain the node and reset the GPU; update driver and "
-                                      "firmware if it comes back."},
-    [INQ_FAILURE_NETWORK] = {.headline = "The network failed{to}: {text}",
-                             .advice = LINKS,
-                             .next = {ASK_PEER}},
-    [INQ_FAILURE_HOST] = {.headline = "The host of {who} failed: {text}",
-                          .advice = "Drain the node and read its kernel log and its hardware's "
-                                    "event log."},
-    [INQ_FAILURE_SCHEDULER] = {.headline = "The scheduler ended the job: {text}",
-                               .advice = "Restart from the last checkpoint."},
-    [INQ_FAILURE_CUDA_ERROR] =
-        {.headline = "{Who} met a GPU error of the program: {text}",
-         .advice = "Run the failing rank with CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer to find "
-                   "the kernel; the timeouts of other ranks need no look."},
-    [INQ_FAILURE_CUDA_OOM] = {.headline = "{Who} ran out of GPU memory",
-                              .advice =
-                                  "Lower this rank's micro-batch or sequence length, or shard "
-                                  "and recompute more; compare its memory with that of other "
-                                  "ranks."},
-    [INQ_FAILURE_APPLICATION] = {.headline = "{Who} failed: {text}", .advice = TRACEBACK},
-    [INQ_FAILURE_NUMERICAL] = {.headline = "Training diverged: {text}",
-                               .advice = "Look at the data and the gradients of the step at which "
-                                         "it began."},
-    [INQ_FAILURE_PEER_DIED] = {.headline = "A process elsewhere ended first{to}: these logs are of "
-                                           "the peers that lost it",
-                               .advice = PEER_LOG,
-                               .next = {ASK_NETWORK}},
-};
-
-const struct inq_failure_rule *inq_failure_class_rule(enum inq_failure_class cls)
-{
-    return &classes[cls];
-}
-
 /* An exit code as its signal, or 1 for any other failure. */
 static int64_t exit_code(int64_t code)
 {
     int64_t signal = code < 0 && code > -65 ? -code : code > 128 && code < 193 ? code - 128 : 0;
-    return signal > 0 ? signal : code > 0 && code < 128 ? 1 : 0;
+    bool failed = code > 0 && (code < 128 || (code > 192 && code < 256)); /* 255: ssh, -1 */
+    return signal > 0 ? signal : failed ? 1 : 0;
 }
 
 static bool takes(const struct inq_failure_rule *rule, enum inq_log_kind kind, int64_t code,

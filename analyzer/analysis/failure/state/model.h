@@ -89,9 +89,6 @@ int inq_state_build(const struct inq_state_records *records, struct inq_arena *a
 void inq_state_set_aside(struct inq_state *model, uint32_t rank, bool aside);
 /* Index of a global rank, INQ_NONE if it is in no group. */
 uint32_t inq_state_find_rank(const struct inq_state *model, int32_t rank);
-/* Lists a rank's channels and places its pending transfers in them. Fails with INQ_NOMEM. */
-int inq_state_channels(const struct inq_state *model, struct inq_state_rank *rank,
-                       struct inq_err *err);
 /* NULL: the rank lists no such transfer. */
 const struct inq_state_channel *inq_state_find_channel(const struct inq_state_rank *rank,
                                                        uint32_t team, int32_t src, int32_t dst);

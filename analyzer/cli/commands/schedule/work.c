@@ -126,18 +126,27 @@ static int read_sets(const char *text, struct inq_times *times, struct inq_err *
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* Whether amounts of memory that are not 0 have units. */
+struct units {
+    bool bytes, bare;
+};
+
 /* "34,-26,-8": what each op adds; or, with none negative, "34,8,0": what is held after each. */
-static bool read_memory(const char *text, size_t len, struct inq_stage_memory *memory)
+static bool read_memory(const char *text, size_t len, struct inq_stage_memory *memory,
+                        struct units *units)
 {
     double told[3] = {0.0, 0.0, 0.0};
+    bool has_unit = false;
     const char *end = text + len;
     for (int i = 0; i < 3; i++) {
         const char *comma = memchr(text, ',', (size_t)(end - text));
         const char *stop = i < 2 ? comma : end;
         if (stop == NULL || (i == 2 && comma != NULL) ||
-            !inq_cli_size(text, (size_t)(stop - text), &told[i])) {
+            !inq_cli_size(text, (size_t)(stop - text), &told[i], &has_unit)) {
             return false;
         }
+        units->bytes = units->bytes || (has_unit && told[i] != 0.0);
+        units->bare = units->bare || (!has_unit && told[i] != 0.0);
         text = stop + (i < 2);
     }
     bool changes = told[0] < 0.0 || told[1] < 0.0 || told[2] < 0.0;
@@ -146,14 +155,15 @@ static bool read_memory(const char *text, size_t len, struct inq_stage_memory *m
     return memory->f > 0.0 && memory->f + memory->b + memory->w <= 1e-9 * memory->f;
 }
 
-static int read_memories(const char *text, struct inq_times *times, struct inq_err *err)
+static int read_memories(const char *text, struct inq_times *times, struct units *units,
+                         struct inq_err *err)
 {
     size_t cap = 0;
     int code = INQ_OK;
     for (const char *at = text; code == INQ_OK;) {
         struct inq_stage_memory memory;
         size_t len = strcspn(at, "/");
-        code = read_memory(at, len, &memory)
+        code = read_memory(at, len, &memory, units)
                    ? inq_mem_grow(&times->memory, &cap, times->n_memory + 1, sizeof *times->memory,
                                   1 << 20, err)
                    : inq_err_set(err, INQ_FORMAT, "'%.*s'", len < 60 ? (int)len : 60, at);
@@ -176,16 +186,18 @@ static int take_memory(const struct inq_cli *cli, struct inq_times *times)
     struct inq_err err = {0};
     char *text = NULL;
     size_t len = 0;
+    struct units units = {0};
     if (told == NULL) {
         return INQ_EXIT_OK;
     }
-    int code = read_memories(told, times, &err);
+    int code = read_memories(told, times, &units, &err);
     if (code == INQ_FORMAT && inq_cli_read_file(told, MAX_FILE, &text, &len, &err) == INQ_OK) {
         join_lines(text);
         times->n_memory = 0;
         inq_mem_free(times->memory);
         times->memory = NULL;
-        code = read_memories(text, times, &err);
+        units = (struct units){0};
+        code = read_memories(text, times, &units, &err);
     }
     inq_mem_free(text);
     if (code == INQ_NOMEM || code == INQ_LIMIT) {
@@ -199,10 +211,34 @@ static int take_memory(const struct inq_cli *cli, struct inq_times *times)
                              "file of them, not '%s'; what F takes its B and W free",
                              told);
     }
+    if (units.bytes && units.bare) {
+        return inq_cli_usage(cli, "for example --memory 34MiB,8MiB,0",
+                             "--memory '%s' has amounts with a unit and without one", told);
+    }
+    times->costs.memory_unit = units.bytes ? INQ_MEMORY_BYTES : INQ_MEMORY_TOLD;
     times->costs.memory_f = times->memory[0].f;
     times->costs.memory_b = times->memory[0].b;
     times->costs.memory_w = times->memory[0].w;
     return INQ_EXIT_OK;
+}
+
+/* A limit in bytes says nothing of activations whose size is not known, and the other way round. */
+static int check_limit(const struct inq_cli *cli, const struct inq_times *times)
+{
+    const char *limit = cli->value[INQ_OPT_MEMORY_LIMIT];
+    bool bytes = times->costs.memory_unit == INQ_MEMORY_BYTES;
+    bool has_unit = false;
+    double value = 0.0;
+    if (limit == NULL || !inq_cli_size(limit, strlen(limit), &value, &has_unit) ||
+        has_unit == bytes) {
+        return INQ_EXIT_OK;
+    }
+    return bytes ? inq_cli_usage(cli, "for example --memory-limit 40GiB",
+                                 "--memory is in bytes, and --memory-limit '%s' has no unit", limit)
+                 : inq_cli_usage(cli, "say what F, B and W hold: --memory 34MiB,8MiB,0",
+                                 "--memory-limit '%s' is in bytes, and --memory does not say how "
+                                 "many an activation takes",
+                                 limit);
 }
 
 /* ---- a file ---------------------------------------------------------------------------------- */
@@ -325,7 +361,8 @@ static int read_times(const struct inq_cli *cli, struct inq_times *times)
 static int times_read(const struct inq_cli *cli, struct inq_times *times)
 {
     int status = read_times(cli, times);
-    return status == INQ_EXIT_OK ? take_memory(cli, times) : status;
+    status = status == INQ_EXIT_OK ? take_memory(cli, times) : status;
+    return status == INQ_EXIT_OK ? check_limit(cli, times) : status;
 }
 
 /* ---- for a schedule -------------------------------------------------------------------------- */

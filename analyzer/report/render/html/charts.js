@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small charts in SVG. Each is drawn for the width it finds; the table behind it has the numbers. */
 
+/* Two points are compared faster as two numbers: with fewer than this there is the table alone. */
+const FEWEST_POINTS = 3;
+
+/* A figure with its table folded below it; of few points the table, open. */
+function figureOrTable(points, plot, title, table) {
+    return points < FEWEST_POINTS ? { content: [table] } : { content: [plot.node, folded(title, table)], start: plot.paint };
+}
+
 /* A figure that draws itself by draw(width) -> SVG element. */
 function figure(label, draw) {
     const holder = el("div", { class: "chart", role: "img", "aria-label": label });

@@ -5,7 +5,7 @@
 # else runs, whatever an input's strings hold.
 cmake_minimum_required(VERSION 3.25)
 
-set(scripts core format table verdict timeline_data timeline_draw timeline charts sections_failure sections
+set(scripts core format table verdict timeline_data timeline_draw timeline charts wait_graph sections_failure sections
     fixes compare check main)
 
 # OUT_VAR = the SHA-256 of a file in base64

@@ -57,7 +57,9 @@ static int write_timelines(const void *ctx, struct inq_out *out, struct inq_err 
         const struct inq_report *report = doc->reports[i];
         struct inq_view view =
             inq_view_of(doc->run, report->trace, report, doc->options, doc->arena);
-        code = inq_html_timeline(&view, doc->n_reports, &json, err);
+        struct inq_html_windows windows;
+        inq_html_find_windows(&view, doc->n_reports, &windows);
+        code = inq_html_timeline(&view, &windows, &json, err);
     }
     inq_json_end_array(&json);
     return code;

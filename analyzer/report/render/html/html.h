@@ -84,8 +84,12 @@ bool inq_html_next_span(const struct inq_html_lane *lane, const struct inq_html_
                         const struct inq_html_marks *marks, int64_t pixel_ns, size_t *at,
                         struct inq_html_span *span);
 
-/* Writes the timeline of one of `n_reports` reports as a JSON value. Fails with INQ_NOMEM. */
-int inq_html_timeline(const struct inq_view *view, size_t n_reports, struct inq_json *json,
-                      struct inq_err *err);
+/* The step of the critical path, or of median length, then those that findings point to, of one of
+ * `n_reports` reports that share the page. */
+void inq_html_find_windows(const struct inq_view *view, size_t n_reports,
+                           struct inq_html_windows *windows);
+/* Writes the timeline of these windows as a JSON value. Fails with INQ_NOMEM. */
+int inq_html_timeline(const struct inq_view *view, const struct inq_html_windows *windows,
+                      struct inq_json *json, struct inq_err *err);
 
 #endif

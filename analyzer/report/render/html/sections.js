@@ -62,24 +62,18 @@ function heatSection(run) {
     const workers = whatif ? whatif.by_worker.filter((w) => w.stage !== null && w.dp_rank !== null && isNumber(w.slowdown)) : [];
     if (workers.length < 2) return null;
     const plot = figure("Heat map of every worker's slowdown, stages down, DP ranks to the right", (width) => heatMap(width, workers));
+    const drawn = figureOrTable(workers.length, plot, "Workers as a table", makeTable({
+        label: "Slowdown by worker",
+        rows: workers,
+        sort: { column: 3, down: true },
+        columns: [{ title: "Rank", value: (w) => (w.rank === null ? w.name : w.rank) }, { title: "Stage", value: (w) => w.stage }, { title: "DP rank", value: (w) => w.dp_rank }, { title: "S", value: (w) => w.slowdown, text: (w) => w.slowdown.toFixed(4) }],
+    }));
     return {
         id: "workers",
         title: "Slowdown by worker",
         short: "Workers",
-        how: "S of a worker: the step with only this worker as recorded and all others ideal, over the ideal step. 1.00 costs nothing; the further the colour from the page, the more it costs.",
-        content: [
-            plot.node,
-            folded(
-                "Workers as a table",
-                makeTable({
-                    label: "Slowdown by worker",
-                    rows: workers,
-                    sort: { column: 3, down: true },
-                    columns: [{ title: "Rank", value: (w) => (w.rank === null ? w.name : w.rank) }, { title: "Stage", value: (w) => w.stage }, { title: "DP rank", value: (w) => w.dp_rank }, { title: "S", value: (w) => w.slowdown, text: (w) => w.slowdown.toFixed(4) }],
-                })
-            ),
-        ],
-        start: plot.paint,
+        how: "S of a worker: the step with only this worker as recorded and all others ideal, over the ideal step. 1.00 costs nothing" + (workers.length < FEWEST_POINTS ? "." : "; the further the color from the page, the more it costs."),
+        ...drawn,
     };
 }
 
@@ -89,24 +83,18 @@ function waitsSection(run) {
     const waits = coll.waits.slice().sort((a, b) => b.last_arrivals - a.last_arrivals || a.wait_ns - b.wait_ns);
     const time = nsInUnit(waits.map((w) => w.wait_ns));
     const plot = figure("How often each rank arrived last at a collective, and how long it waited", (width) => waitsChart(width, waits));
+    const drawn = figureOrTable(waits.length, plot, "Waits as a table", makeTable({
+        label: "Waits in collectives by rank",
+        rows: waits,
+        columns: [{ title: "Rank", value: (w) => w.rank }, { title: "Arrived last", value: (w) => w.last_arrivals }, { title: "Arrived first", value: (w) => w.first_arrivals }, nsColumn("Waited", time, (w) => w.wait_ns), { title: "Collectives", value: (w) => w.collectives }],
+    }));
     return {
         id: "waits",
         title: "Who waits for whom",
         short: "Waits",
-        how: "A collective begins when its last member arrives. A long bar to the left is a rank that the others waited for; a long bar to the right is one that waited.",
-        content: [
-            plot.node,
-            waits.length > 32 && el("p", { class: "muted" }, "The 32 ranks that arrived last most often; the table has all."),
-            folded(
-                "Waits as a table",
-                makeTable({
-                    label: "Waits in collectives by rank",
-                    rows: waits,
-                    columns: [{ title: "Rank", value: (w) => w.rank }, { title: "Came last", value: (w) => w.last_arrivals }, { title: "Came first", value: (w) => w.first_arrivals }, nsColumn("Waited", time, (w) => w.wait_ns), { title: "Collectives", value: (w) => w.collectives }],
-                })
-            ),
-        ],
-        start: plot.paint,
+        how: "A collective begins when its last member arrives." + (waits.length < FEWEST_POINTS ? "" : " A long bar to the left is a rank that the others waited for; a long bar to the right is one that waited."),
+        content: [waits.length > 32 && el("p", { class: "muted" }, "The 32 ranks that arrived last most often; the table has all."), drawn.content],
+        start: drawn.start,
     };
 }
 
@@ -144,11 +132,11 @@ function collectivesSection(run) {
     const known = coll.by_op.filter((o) => o.bytes > 0 && isNumber(o.busbw_gbps));
     const time = nsInUnit(coll.by_op.map((o) => o.transfer_ns_median));
     const waitTime = nsInUnit(coll.by_op.map((o) => o.wait_ns));
-    const plot = known.length > 1 ? figure("Bus bandwidth of collectives against their size", (width) => bandwidthChart(width, known)) : null;
+    const plot = known.length >= FEWEST_POINTS ? figure("Bus bandwidth of collectives against their size", (width) => bandwidthChart(width, known)) : null;
     return {
         id: "collectives",
         title: "Collectives",
-        how: "Bus bandwidth as nccl-tests defines it, of the transfer alone (from the last arrival on): a point far below others of its size is a slow link or group.",
+        how: "Bus bandwidth as nccl-tests defines it, of the transfer alone (from the last arrival on)" + (plot ? ": a point far below others of its size is a slow link or group." : "."),
         content: [
             plot && plot.node,
             makeTable({
@@ -180,16 +168,13 @@ function stepsSection(run) {
     const held = new Set(run.rawTimeline.windows.map((w) => w.step));
     const pick = (s) => run.timeline.goTo(null, run.clock(s.start_ns) + 1, run.clock(s.start_ns) + s.dur_ns, "step " + s.step);
     const plot = figure("Length of each step", (width) => stepsChart(width, steps, median, held, pick));
+    const drawn = figureOrTable(steps.length, plot, "Steps as a table", makeTable({ label: "Steps", rows: steps, columns: [{ title: "Step", value: (s) => s.step }, { title: "Start s", value: (s) => run.clock(s.start_ns), text: (s) => sayAt(run.clock(s.start_ns)) }, nsColumn("Length", time, (s) => s.dur_ns), { title: "Of the median", value: (s) => s.dur_ns / median, text: (s) => sayPct(s.dur_ns / median) }] }));
     return {
         id: "steps",
         title: "Steps over time",
         short: "Steps",
-        how: "One bar a step; the line is the median. Steps in the stronger color are in the timeline.",
-        content: [
-            plot.node,
-            folded("Steps as a table", makeTable({ label: "Steps", rows: steps, columns: [{ title: "Step", value: (s) => s.step }, { title: "Start s", value: (s) => run.clock(s.start_ns), text: (s) => sayAt(run.clock(s.start_ns)) }, nsColumn("Length", time, (s) => s.dur_ns), { title: "Of the median", value: (s) => s.dur_ns / median, text: (s) => sayPct(s.dur_ns / median) }] })),
-        ],
-        start: plot.paint,
+        how: steps.length < FEWEST_POINTS ? "The length of each step." : "One bar per step; the line is the median. Steps in the stronger color are in the timeline.",
+        ...drawn,
     };
 }
 
@@ -229,7 +214,7 @@ function ranksSection(run) {
 
 function ratioBars(title, object) {
     const rows = Object.entries(object).filter(([, value]) => isNumber(value)).map(([label, value]) => ({ label: words(label), value: value - 1, from: 1, text: value.toFixed(3), className: value >= 1 ? "fill-loss" : "fill-gain" }));
-    if (rows.length === 0) return [];
+    if (rows.length < FEWEST_POINTS) return [];
     const shown = rows.length > 24 ? rows.sort((a, b) => b.value - a.value).slice(0, 24) : rows;
     const low = Math.min(1, 1 + d3.min(shown, (r) => r.value));
     const high = Math.max(1.02, 1 + d3.max(shown, (r) => r.value));
@@ -325,18 +310,18 @@ function pathSection(run) {
         if (!run.timeline.holds(run.clock(s.start_ns))) return label;
         return el("button", { type: "button", class: "link", on: { click: () => run.timeline.goTo(s.rank, run.clock(s.start_ns), run.clock(s.end_ns), s.what || s.kind) } }, label);
     };
+    const drawn = figureOrTable(kinds.length, plot, "Kinds of work as a table", makeTable({ label: "Critical path by kind of work", rows: kinds, columns: [{ title: "Kind", value: (k) => words(k[0]) }, nsColumn("On the path", nsInUnit(kinds.map((k) => k[1])), (k) => k[1]), { title: "Of the path", value: (k) => k[1] / path.length_ns, text: (k) => sayPct(k[1] / path.length_ns) }] }));
     return {
         id: "path",
         title: "Critical path",
         short: "Critical path",
         how: "The chain of work and gaps over all ranks that made " + (path.step === null ? "the run" : "step " + path.step) + " as long as it was, " + sayNs(path.length_ns) + ": only what is on it is worth making shorter.",
         content: [
-            plot.node,
-            folded("Kinds of work as a table", makeTable({ label: "Critical path by kind of work", rows: kinds, columns: [{ title: "Kind", value: (k) => words(k[0]) }, nsColumn("On the path", nsInUnit(kinds.map((k) => k[1])), (k) => k[1]), { title: "Of the path", value: (k) => k[1] / path.length_ns, text: (k) => sayPct(k[1] / path.length_ns) }] })),
+            drawn.content,
             folded("Ranks on the path", makeTable({ label: "Critical path by rank", rows: path.by_rank, sort: { column: 1, down: true }, columns: [{ title: "Rank", value: (r) => r.rank }, nsColumn("On the path", time, (r) => r.on_path_ns), nsColumn("Least slack", time, (r) => r.slack_ns_min, "by how much an op could end later without a longer step"), nsColumn("Median slack", time, (r) => r.slack_ns_median)] })),
             folded("Longest segments", makeTable({ label: "Longest segments of the critical path", rows: segments, columns: [{ title: "Start s", value: (s) => run.clock(s.start_ns), text: (s) => sayAt(run.clock(s.start_ns)), cell: link }, { title: "Rank", value: (s) => s.rank }, { title: "Kind", value: (s) => s.kind }, { title: "Length " + segmentTime.name, value: length, text: (s) => segmentTime.say(length(s)) }, { title: "What", value: (s) => s.what }] })),
         ],
-        start: plot.paint,
+        start: drawn.start,
     };
 }
 

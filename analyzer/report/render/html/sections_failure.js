@@ -115,6 +115,8 @@ function matchTable(failure) {
 function failureSection(run) {
     const failure = run.report.failure;
     if (!failure) return null;
+    const paints = [];
+    const isSaid = run.report.findings.some((finding) => finding.advice === failure.advice);
     return {
         id: "failure",
         title: "What stopped the run",
@@ -123,7 +125,8 @@ function failureSection(run) {
         content: [
             roleSquares(run, failure),
             rootPlaces(failure),
-            failure.advice && el("p", { class: "advice" }, el("b", null, "What to do. "), failure.advice),
+            failure.advice && !isSaid && el("p", { class: "advice" }, el("b", null, "What to do. "), failure.advice),
+            waitGraph(failure, paints),
             failureCourse(failure),
             failureEvidence(failure),
             failure.alternatives.length > 0 && [el("h3", null, "What else it could be, and what would decide"), el("ul", null, failure.alternatives.map((a) => el("li", null, a)))],
@@ -132,5 +135,6 @@ function failureSection(run) {
             victimTable(failure),
             matchTable(failure),
         ],
+        start: () => paints.forEach((paint) => paint()),
     };
 }

@@ -10,10 +10,11 @@
 #include "graph/optable/optable.h"
 #include "report/info/info.h"
 #include "report/sections/sections.h"
+#include "trace/trace.h"
 #include "inquest/account.h"
-#include "inquest/failure.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- The ops of one lane, merged where they would share a pixel ------------------------------ */
 
@@ -71,7 +72,8 @@ static bool is_small(const struct inq_events *e, size_t i, const struct inq_html
 
 static bool is_drawn(const struct inq_events *e, size_t i, const struct inq_html_window *window)
 {
-    return e->kind[i] != INQ_EVENT_SYNC && e->start_ns[i] < window->end_ns &&
+    bool work = e->kind == NULL || e->kind[i] != INQ_EVENT_SYNC; /* NULL: of the host */
+    return work && e->start_ns[i] < window->end_ns &&
            e->start_ns[i] + e->dur_ns[i] > window->start_ns;
 }
 
@@ -104,137 +106,6 @@ bool inq_html_next_span(const struct inq_html_lane *lane, const struct inq_html_
     return true;
 }
 
-/* ---- Which stretches of time the timeline holds ---------------------------------------------- */
-
-/* Spans in all windows together: some 15 bytes each, so the page stays below 3 MB. */
-enum { MAX_SPANS = 110000 };
-
-static const uint32_t NO_STEP = INQ_NONE;
-
-/* From the first start to the last end: the GPU works on when the host has gone on. */
-static void widen_by_work(const struct inq_trace *trace, uint32_t step, struct inq_html_window *w)
-{
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        const struct inq_events *e = &trace->ranks[r].events;
-        for (size_t i = 0; i < e->n; i++) {
-            if (e->step[i] == step && e->kind[i] != INQ_EVENT_SYNC) {
-                int64_t end_ns = e->start_ns[i] + e->dur_ns[i];
-                w->start_ns = e->start_ns[i] < w->start_ns ? e->start_ns[i] : w->start_ns;
-                w->end_ns = end_ns > w->end_ns ? end_ns : w->end_ns;
-            }
-        }
-    }
-}
-
-static void add_step(const struct inq_view *view, struct inq_html_windows *windows, uint32_t step)
-{
-    const struct inq_step *s = &view->trace->steps[step];
-    struct inq_html_window w = {.start_ns = s->start_ns, .end_ns = s->end_ns, .step = s->number};
-    widen_by_work(view->trace, step, &w);
-    if (windows->n < INQ_HTML_MAX_WINDOWS && w.end_ns > w.start_ns) {
-        windows->at[windows->n++] = w;
-    }
-}
-
-static uint32_t step_numbered(const struct inq_trace *trace, int64_t number)
-{
-    for (size_t s = 0; s < trace->n_steps; s++) {
-        if (trace->steps[s].number == number) {
-            return (uint32_t)s;
-        }
-    }
-    return NO_STEP;
-}
-
-static uint32_t step_at(const struct inq_trace *trace, int64_t at_ns)
-{
-    for (size_t s = 0; s < trace->n_steps; s++) {
-        if (at_ns >= trace->steps[s].start_ns && at_ns < trace->steps[s].end_ns) {
-            return (uint32_t)s;
-        }
-    }
-    return NO_STEP;
-}
-
-static void add_shown(const struct inq_view *view, struct inq_html_windows *windows)
-{
-    const struct inq_critical_path *path = view->report->critical_path;
-    uint32_t step = path != NULL ? step_numbered(view->trace, path->step) : NO_STEP;
-    if (step == NO_STEP && view->trace->n_steps > 0 && view->report->account != NULL) {
-        step = inq_account_median_step(view->report->account);
-    }
-    if (step != NO_STEP) {
-        add_step(view, windows, step);
-    } else {
-        struct inq_html_window w = {.step = -1};
-        if (inq_trace_span(view->trace, &w.start_ns, &w.end_ns) && w.end_ns > w.start_ns) {
-            windows->at[windows->n++] = w;
-        }
-    }
-    if (windows->n > 0) {
-        windows->at[0].is_shown = true;
-    }
-}
-
-static bool is_held(const struct inq_html_windows *windows, int64_t at_ns)
-{
-    for (size_t i = 0; i < windows->n; i++) {
-        if (at_ns >= windows->at[i].start_ns && at_ns < windows->at[i].end_ns) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void add_evidence(const struct inq_view *view, struct inq_html_windows *windows,
-                         const struct inq_evidence *evidence)
-{
-    if (evidence->start_ns == INQ_TIME_NONE || is_held(windows, evidence->start_ns) ||
-        windows->n == INQ_HTML_MAX_WINDOWS) {
-        return;
-    }
-    uint32_t step = step_at(view->trace, evidence->start_ns);
-    if (step != NO_STEP) {
-        add_step(view, windows, step);
-        return;
-    }
-    int64_t end_ns = evidence->end_ns > evidence->start_ns ? evidence->end_ns : evidence->start_ns;
-    int64_t margin_ns = (end_ns - evidence->start_ns) / 2 + 1000;
-    windows->at[windows->n++] = (struct inq_html_window){
-        .start_ns = evidence->start_ns - margin_ns, .end_ns = end_ns + margin_ns, .step = -1};
-}
-
-/* The reports get equal parts, and of each the step that is shown first half. */
-static void share_spans(struct inq_html_windows *windows, size_t n_reports)
-{
-    size_t all = MAX_SPANS / (n_reports > 0 ? n_reports : 1);
-    size_t others = windows->n > 1 ? windows->n - 1 : 0;
-    for (size_t i = 0; i < windows->n; i++) {
-        bool is_shown = windows->at[i].is_shown;
-        windows->at[i].max_spans = others == 0 ? all : is_shown ? all / 2 : all / 2 / others;
-    }
-}
-
-/* The step of the critical path, or of median length, then those that findings point to, of one of
- * `n_reports` reports that share the page. */
-static void html_find_windows(const struct inq_view *view, size_t n_reports,
-                              struct inq_html_windows *windows)
-{
-    *windows = (struct inq_html_windows){0};
-    if (view->report->failure != NULL && view->trace->n_steps == 0 &&
-        view->report->n_rank_times == 0) {
-        return; /* dumps only: no work to draw */
-    }
-    add_shown(view, windows);
-    for (size_t f = 0; f < view->report->n_findings; f++) {
-        const struct inq_finding *finding = &view->report->findings[f];
-        for (size_t i = 0; i < finding->n_evidence && inq_view_shows_finding(view, finding); i++) {
-            add_evidence(view, windows, &finding->evidence[i]);
-        }
-    }
-    share_spans(windows, n_reports);
-}
-
 enum { MAX_ROWS = 256, NAME_BYTES = 160, FIRST_PIXELS = 32768, LAST_PIXELS = 16 };
 
 enum kind {
@@ -248,12 +119,16 @@ enum kind {
     KIND_COPY,
     KIND_OPTIMIZER,
     KIND_OTHER,
+    KIND_LAUNCH, /* from here on of the host */
+    KIND_SYNCHRONIZE,
+    KIND_DATA,
+    KIND_HOST,
     KIND_COUNT
 };
 
 static const char *const kind_texts[KIND_COUNT] = {
-    "compute", "forward", "backward", "input",     "weight",
-    "comm",    "p2p",     "copy",     "optimizer", "other",
+    "compute", "forward",   "backward", "input",  "weight", "comm", "p2p",
+    "copy",    "optimizer", "other",    "launch", "sync",   "data", "host",
 };
 
 /* How a span is drawn and called. */
@@ -263,14 +138,23 @@ struct style {
     bool merged;
 };
 
+/* What the host of a rank did, as rows of lanes: `cls` is an enum kind, `kind` is NULL. */
+struct host {
+    struct inq_events notes; /* data loading, and what evidence names */
+    struct inq_events calls; /* borrowed but for `cls` */
+};
+
 struct timeline {
     const struct inq_view *view;
     struct inq_json *json;
-    struct inq_html_windows windows;
+    const struct inq_html_windows *windows;
     struct inq_html_marks marks;
-    bool *has_row; /* [n_ranks] */
+    bool *has_row;      /* [n_ranks] */
+    struct host *hosts; /* [n_ranks] */
     size_t left_out;
-    struct inq_map known; /* (name, kind, merged) to its style */
+    int64_t host_pixel_ns;                         /* of the window */
+    struct inq_map kinds_of_calls, kinds_of_notes; /* name to enum kind */
+    struct inq_map known;                          /* (name, kind, merged) to its style */
     size_t n_styles, cap_styles;
     struct style *styles;
     struct inq_step_chart pipe; /* of the window, when the trace does not label its ops */
@@ -335,28 +219,25 @@ static const char *name_of(const struct timeline *t, const struct inq_rank *rank
     return inq_say(t->view->arena, "%.*s", NAME_BYTES, name);
 }
 
-static uint32_t find_style(struct timeline *t, uint64_t key, const struct inq_rank *rank,
-                           size_t event, enum kind kind)
-{
-    uint32_t at = 0;
-    if (inq_map_get(&t->known, key, &at) || t->code != INQ_OK) {
-        return at;
-    }
-    at = (uint32_t)t->n_styles;
-    t->code = inq_mem_grow(&t->styles, &t->cap_styles, t->n_styles + 1, sizeof *t->styles,
-                           UINT32_MAX, t->err);
-    if (t->code == INQ_OK) {
-        bool merged = rank == NULL;
-        t->styles[t->n_styles++] =
-            (struct style){merged ? "" : name_of(t, rank, event), kind, merged};
-        t->code = inq_map_put(&t->known, key, at, t->err);
-    }
-    return at;
-}
+/* Values of `more` that no label has. */
+enum { MORE_HOST = 253, MORE_PIPE = 254, MORE_MERGED = 255 };
 
 static uint64_t style_key(uint32_t name, enum kind kind, uint32_t more)
 {
     return ((uint64_t)name << 16) | ((uint64_t)kind << 8) | more;
+}
+
+static uint32_t add_style(struct timeline *t, uint64_t key, struct style style)
+{
+    uint32_t at = (uint32_t)t->n_styles;
+    t->code = t->code != INQ_OK ? t->code
+                                : inq_mem_grow(&t->styles, &t->cap_styles, t->n_styles + 1,
+                                               sizeof *t->styles, UINT32_MAX, t->err);
+    if (t->code == INQ_OK) {
+        t->styles[t->n_styles++] = style;
+        t->code = inq_map_put(&t->known, key, at, t->err);
+    }
+    return at;
 }
 
 static uint32_t style_of(struct timeline *t, const struct inq_rank *rank, size_t event)
@@ -364,12 +245,19 @@ static uint32_t style_of(struct timeline *t, const struct inq_rank *rank, size_t
     const struct inq_label *label = label_of(rank, event);
     enum kind kind = kind_of(rank, event);
     uint32_t more = label != NULL ? (uint32_t)label->type : 0;
-    return find_style(t, style_key(rank->events.name[event], kind, more), rank, event, kind);
+    uint64_t key = style_key(rank->events.name[event], kind, more);
+    uint32_t at;
+    return inq_map_get(&t->known, key, &at)
+               ? at
+               : add_style(t, key, (struct style){name_of(t, rank, event), kind, false});
 }
 
 static uint32_t merged_style(struct timeline *t, enum kind kind)
 {
-    return find_style(t, style_key(0, kind, 255), NULL, 0, kind);
+    uint64_t key = style_key(0, kind, MORE_MERGED);
+    uint32_t at;
+    return inq_map_get(&t->known, key, &at) ? at
+                                            : add_style(t, key, (struct style){"", kind, true});
 }
 
 /* The kind that most of the time of merged ops is of. */
@@ -473,11 +361,11 @@ static void for_lanes(struct timeline *t, const struct inq_html_window *w, int64
 static uint32_t pipe_style(struct timeline *t, uint8_t type)
 {
     enum kind kind = kind_of_type(type);
-    uint32_t at = find_style(t, style_key(0, kind, 254), NULL, 0, kind);
-    if (t->code == INQ_OK) {
-        t->styles[at] = (struct style){inq_op_type_text((enum inq_op_type)type), kind, false};
-    }
-    return at;
+    uint64_t key = style_key(type, kind, MORE_PIPE);
+    const char *name = inq_op_type_text((enum inq_op_type)type);
+    uint32_t at;
+    return inq_map_get(&t->known, key, &at) ? at
+                                            : add_style(t, key, (struct style){name, kind, false});
 }
 
 static void write_pipe(struct timeline *t, const struct inq_html_window *w,
@@ -520,6 +408,168 @@ static const struct inq_chart_row *pipe_row(const struct timeline *t, uint32_t r
     return NULL;
 }
 
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+static enum kind kind_of_host(const char *name)
+{
+    enum inq_host_kind kind = inq_host_kind_of(name);
+    return kind == INQ_HOST_LAUNCH        ? KIND_LAUNCH
+           : kind == INQ_HOST_SYNCHRONIZE ? KIND_SYNCHRONIZE
+           : kind == INQ_HOST_DATA        ? KIND_DATA
+                                          : KIND_HOST;
+}
+
+/* Whether evidence says that the host was in what is called so: its name ends the sentence. */
+static bool is_in_evidence(const struct inq_report *report, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t f = 0; f < report->n_findings; f++) {
+        const struct inq_finding *finding = &report->findings[f];
+        for (size_t i = 0; i < finding->n_evidence; i++) {
+            const char *what = finding->evidence[i].what;
+            size_t all = what != NULL ? strlen(what) : 0;
+            if (all > n && what[all - n - 1] == ' ' && strcmp(what + all - n, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Ranges that hold all of a step, or of a layer, would hide what is in them: only data loading and
+ * what findings speak of is drawn. Names repeat, so each is looked at once. */
+static enum kind kind_of_note(struct timeline *t, const struct inq_note *note)
+{
+    const char *name = inq_trace_str(t->view->trace, note->name);
+    uint32_t kind = KIND_COUNT;
+    if (note->on_gpu || note->kind == INQ_NOTE_STEP || name[0] == '\0' ||
+        inq_map_get(&t->kinds_of_notes, note->name, &kind)) {
+        return (enum kind)kind;
+    }
+    if (note->kind == INQ_NOTE_DATA) {
+        kind = KIND_DATA;
+    } else if (is_in_evidence(t->view->report, name)) {
+        kind = kind_of_host(name);
+    }
+    t->code =
+        t->code != INQ_OK ? t->code : inq_map_put(&t->kinds_of_notes, note->name, kind, t->err);
+    return (enum kind)kind;
+}
+
+/* Columns of `n` rows that the notes fill. */
+static bool make_notes(struct timeline *t, size_t n, struct inq_events *notes)
+{
+    notes->start_ns = inq_arena_array(t->view->arena, n, sizeof *notes->start_ns);
+    notes->dur_ns = inq_arena_array(t->view->arena, n, sizeof *notes->dur_ns);
+    notes->name = inq_arena_array(t->view->arena, n, sizeof *notes->name);
+    notes->cls = inq_arena_array(t->view->arena, n, sizeof *notes->cls);
+    return notes->start_ns != NULL && notes->dur_ns != NULL && notes->name != NULL &&
+           notes->cls != NULL;
+}
+
+static void take_notes(struct timeline *t, const struct inq_rank *rank, struct inq_events *notes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rank->n_notes; i++) {
+        n += kind_of_note(t, &rank->notes[i]) != KIND_COUNT;
+    }
+    t->code = t->code == INQ_OK && !make_notes(t, n, notes) ? INQ_NOMEM : t->code;
+    for (size_t i = 0; i < rank->n_notes && t->code == INQ_OK; i++) {
+        enum kind kind = kind_of_note(t, &rank->notes[i]);
+        if (kind != KIND_COUNT) {
+            notes->start_ns[notes->n] = rank->notes[i].start_ns;
+            notes->dur_ns[notes->n] = rank->notes[i].dur_ns;
+            notes->name[notes->n] = rank->notes[i].name;
+            notes->cls[notes->n++] = (uint8_t)kind;
+        }
+    }
+}
+
+static void take_calls(struct timeline *t, const struct inq_rank *rank, struct inq_events *calls)
+{
+    const struct inq_calls *c = &rank->calls;
+    *calls = (struct inq_events){
+        .n = c->n, .start_ns = c->start_ns, .dur_ns = c->dur_ns, .name = c->name};
+    calls->cls = inq_arena_array(t->view->arena, c->n, sizeof *calls->cls);
+    t->code = calls->cls == NULL ? INQ_NOMEM : t->code;
+    for (size_t i = 0; i < c->n && t->code == INQ_OK; i++) {
+        uint32_t kind = 0;
+        if (!inq_map_get(&t->kinds_of_calls, c->name[i], &kind)) {
+            kind = kind_of_host(inq_trace_str(t->view->trace, c->name[i]));
+            t->code = inq_map_put(&t->kinds_of_calls, c->name[i], kind, t->err);
+        }
+        calls->cls[i] = (uint8_t)kind;
+    }
+}
+
+/* What the hosts of the ranks that have a row did. */
+static void find_hosts(struct timeline *t)
+{
+    const struct inq_trace *trace = t->view->trace;
+    t->hosts = inq_arena_array(t->view->arena, trace->n_ranks, sizeof *t->hosts);
+    t->code = t->hosts == NULL ? INQ_NOMEM : t->code;
+    for (size_t r = 0; r < trace->n_ranks && t->code == INQ_OK; r++) {
+        if (t->has_row[r]) {
+            take_notes(t, &trace->ranks[r], &t->hosts[r].notes);
+            take_calls(t, &trace->ranks[r], &t->hosts[r].calls);
+        }
+    }
+}
+
+static enum kind main_kind_of_host(const struct inq_events *host, const struct inq_html_span *span)
+{
+    int64_t sums[KIND_COUNT] = {0};
+    enum kind best = KIND_HOST;
+    for (size_t i = span->first; i < span->first + span->count && i < host->n; i++) {
+        sums[host->cls[i]] += host->dur_ns[i] + 1;
+    }
+    for (int k = KIND_LAUNCH; k < KIND_COUNT; k++) {
+        best = sums[k] > sums[best] ? (enum kind)k : best;
+    }
+    return best;
+}
+
+static uint32_t host_style(struct timeline *t, const struct inq_events *host, size_t row)
+{
+    enum kind kind = (enum kind)host->cls[row];
+    uint64_t key = style_key(host->name[row], kind, MORE_HOST);
+    uint32_t at;
+    if (inq_map_get(&t->known, key, &at)) {
+        return at;
+    }
+    const char *name = inq_trace_str(t->view->trace, host->name[row]);
+    return add_style(
+        t, key, (struct style){inq_say(t->view->arena, "%.*s", NAME_BYTES, name), kind, false});
+}
+
+static void write_host(struct timeline *t, const struct inq_html_window *w, const char *name,
+                       const struct inq_events *host)
+{
+    struct inq_html_lane lane = {host, 0, host->n};
+    struct inq_html_span span;
+    int64_t last_ns = w->start_ns;
+    inq_html_narrow(&lane, w);
+    size_t at = lane.first;
+    bool any = inq_html_next_span(&lane, w, &t->marks, t->host_pixel_ns, &at, &span);
+    if (any) {
+        inq_json_object(t->json, NULL);
+        inq_json_string(t->json, "name", name);
+        inq_json_bool(t->json, "host", true);
+        inq_json_array(t->json, "spans");
+    }
+    for (bool more = any; more;
+         more = inq_html_next_span(&lane, w, &t->marks, t->host_pixel_ns, &at, &span)) {
+        bool one = span.count == 1;
+        uint32_t style =
+            one ? host_style(t, host, span.first) : merged_style(t, main_kind_of_host(host, &span));
+        write_span(t, &last_ns, &span, style, one ? 0 : span.count);
+    }
+    if (any) {
+        inq_json_end_array(t->json);
+        inq_json_end_object(t->json);
+    }
+}
+
 /* ---- rows and windows ------------------------------------------------------------------------ */
 
 static void write_row(struct timeline *t, const struct inq_html_window *w, int64_t pixel_ns,
@@ -537,34 +587,62 @@ static void write_row(struct timeline *t, const struct inq_html_window *w, int64
         write_pipe(t, w, pipe);
     }
     for_lanes(t, w, pixel_ns, rank, write_lane);
+    write_host(t, w, "host", &t->hosts[r].notes);
+    write_host(t, w, "host", &t->hosts[r].calls);
     inq_json_end_array(t->json);
     inq_json_end_object(t->json);
 }
 
-static size_t count_spans(const struct timeline *t, const struct inq_html_window *w,
-                          int64_t pixel_ns)
+static size_t count_lane(const struct timeline *t, const struct inq_html_window *w,
+                         int64_t pixel_ns, const struct inq_html_lane *lane)
+{
+    struct inq_html_span span;
+    size_t n = 0;
+    for (size_t at = lane->first; inq_html_next_span(lane, w, &t->marks, pixel_ns, &at, &span);) {
+        n++;
+    }
+    return n;
+}
+
+static size_t count_work(const struct timeline *t, const struct inq_html_window *w,
+                         int64_t pixel_ns)
 {
     size_t n = 0;
     for (size_t r = 0; r < t->view->trace->n_ranks; r++) {
-        const struct inq_events *e = &t->view->trace->ranks[r].events;
         struct inq_html_lane lane;
-        struct inq_html_span span;
-        for (size_t from = 0; t->has_row[r] && next_lane(e, w, &from, &lane);) {
-            size_t at = lane.first;
-            while (inq_html_next_span(&lane, w, &t->marks, pixel_ns, &at, &span)) {
-                n++;
-            }
+        for (size_t from = 0;
+             t->has_row[r] && next_lane(&t->view->trace->ranks[r].events, w, &from, &lane);) {
+            n += count_lane(t, w, pixel_ns, &lane);
         }
     }
     return n;
 }
 
-/* The shortest pixel with which the window's spans are few enough; 0: nothing is merged. */
-static int64_t choose_pixel(const struct timeline *t, const struct inq_html_window *w)
+static size_t count_host(const struct timeline *t, const struct inq_html_window *w,
+                         int64_t pixel_ns)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < t->view->trace->n_ranks; r++) {
+        struct inq_html_lane notes = {&t->hosts[r].notes, 0, t->hosts[r].notes.n};
+        struct inq_html_lane calls = {&t->hosts[r].calls, 0, t->hosts[r].calls.n};
+        if (t->has_row[r]) {
+            inq_html_narrow(&notes, w);
+            inq_html_narrow(&calls, w);
+            n += count_lane(t, w, pixel_ns, &notes) + count_lane(t, w, pixel_ns, &calls);
+        }
+    }
+    return n;
+}
+
+/* The shortest pixel with which what is counted is few enough; 0: nothing is merged. */
+static int64_t choose_pixel(const struct timeline *t, const struct inq_html_window *w,
+                            size_t (*count)(const struct timeline *t,
+                                            const struct inq_html_window *w, int64_t pixel_ns),
+                            size_t most)
 {
     int64_t span_ns = w->end_ns - w->start_ns;
     int64_t pixel_ns = 0;
-    while (count_spans(t, w, pixel_ns) > w->max_spans && pixel_ns < span_ns / LAST_PIXELS) {
+    while (count(t, w, pixel_ns) > most && pixel_ns < span_ns / LAST_PIXELS) {
         pixel_ns = pixel_ns > 0 ? 2 * pixel_ns : span_ns / FIRST_PIXELS + 1;
     }
     return pixel_ns;
@@ -572,13 +650,17 @@ static int64_t choose_pixel(const struct timeline *t, const struct inq_html_wind
 
 static void write_window(struct timeline *t, const struct inq_html_window *w)
 {
-    int64_t pixel_ns = choose_pixel(t, w);
+    /* the GPU's work is what a reader looks at: the host gets a quarter of the room at most */
+    t->host_pixel_ns = choose_pixel(t, w, count_host, w->max_spans / 4);
+    size_t n_host = count_host(t, w, t->host_pixel_ns);
+    int64_t pixel_ns =
+        choose_pixel(t, w, count_work, w->max_spans > n_host ? w->max_spans - n_host : 0);
     find_pipe(t, w);
     inq_json_object(t->json, NULL);
     inq_json_known(t->json, "step", w->step);
     inq_json_int(t->json, "start_ns", w->start_ns - t->view->origin_ns);
     inq_json_int(t->json, "end_ns", w->end_ns - t->view->origin_ns);
-    inq_json_int(t->json, "pixel_ns", pixel_ns);
+    inq_json_int(t->json, "pixel_ns", pixel_ns > t->host_pixel_ns ? pixel_ns : t->host_pixel_ns);
     inq_json_array(t->json, "rows");
     for (size_t r = 0; r < t->view->trace->n_ranks; r++) {
         if (t->has_row[r] && t->code == INQ_OK) {
@@ -649,25 +731,29 @@ static int choose_rows(struct timeline *t)
 static void release(struct timeline *t)
 {
     inq_map_release(&t->known);
+    inq_map_release(&t->kinds_of_calls);
+    inq_map_release(&t->kinds_of_notes);
     inq_mem_free(t->styles);
 }
 
-int inq_html_timeline(const struct inq_view *view, size_t n_reports, struct inq_json *json,
-                      struct inq_err *err)
+int inq_html_timeline(const struct inq_view *view, const struct inq_html_windows *windows,
+                      struct inq_json *json, struct inq_err *err)
 {
-    struct timeline t = {.view = view, .json = json, .err = err};
-    html_find_windows(view, n_reports, &t.windows);
+    struct timeline t = {.view = view, .windows = windows, .json = json, .err = err};
     t.code = html_find_marks(view, &t.marks);
     if (t.code == INQ_OK) {
         t.code = choose_rows(&t);
+    }
+    if (t.code == INQ_OK) {
+        find_hosts(&t);
     }
     inq_json_object(json, NULL);
     inq_json_string(json, "origin_ns", inq_say(view->arena, "%" PRId64, view->origin_ns));
     inq_json_string(json, "clock", inq_view_clock(view));
     inq_json_int(json, "rows_left_out", (int64_t)t.left_out);
     inq_json_array(json, "windows");
-    for (size_t i = 0; i < t.windows.n && t.code == INQ_OK; i++) {
-        write_window(&t, &t.windows.at[i]);
+    for (size_t i = 0; i < t.windows->n && t.code == INQ_OK; i++) {
+        write_window(&t, &t.windows->at[i]);
     }
     inq_json_end_array(json);
     write_styles(&t);

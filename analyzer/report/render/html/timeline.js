@@ -10,7 +10,8 @@ function makeTimeline(run, raw) {
     if (data.windows.length === 0) return { section: null, holds: () => false, goTo() {} };
 
     let window_ = data.windows[0];
-    let read = readWindow(data, window_);
+    let hosts = true;
+    let read = showHosts(readWindow(data, window_), hosts);
     let base = d3.scaleLinear();
     let x = base;
     let colors = null;
@@ -37,7 +38,7 @@ function makeTimeline(run, raw) {
         frame.width = full - frame.left;
         frame.rows = read.rows;
         frame.rowOf = new Map(read.rows.map((row, i) => [row.rank, i]).filter(([rank]) => rank !== null));
-        const most = read.rows.some((row) => row.hasPipeline) ? 64 : 44;
+        const most = (read.rows.some((row) => row.hasPipeline) ? 64 : 44) + (read.rows.some((row) => row.hasHost) ? 14 : 0);
         frame.rowHeight = Math.max(14, Math.min(most, Math.floor(MAX_HEIGHT / Math.max(1, read.rows.length))));
         const total = frame.rowHeight * read.rows.length;
         frame.height = Math.min(total, MAX_HEIGHT);
@@ -132,14 +133,14 @@ function makeTimeline(run, raw) {
     zoom.filter(function (argument) {
         const event = d3Event(argument);
         if (event.type === "wheel") return event.ctrlKey || event.metaKey || document.activeElement === view;
-        if (event.touches) return event.touches.length > 1; /* one finger scrolls the page */
-        return !event.button;
+        return !event.touches && !event.button; /* fingers: below */
     }).on("zoom", function (argument) {
         x = d3Event(argument).transform.rescaleX(base);
         hideTip();
         schedule();
     });
     selection.call(zoom).on("dblclick.zoom", null);
+    view.style.touchAction = "pan-y"; /* zoom set it to none: nobody could scroll past the timeline */
     view.addEventListener("dblclick", () => reset());
     view.addEventListener("wheel", (event) => {
         if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
@@ -160,13 +161,56 @@ function makeTimeline(run, raw) {
     const pan = (share) => selection.call(zoom.translateBy, (-share * frame.width) / d3.zoomTransform(view).k, 0);
     const scaleBy = (factor) => selection.call(zoom.scaleBy, factor);
 
+    /* ---- fingers: one pans sideways, two zoom; up and down scrolls the page ----------------- */
+
+    const fingers = new Map(); /* pointer -> where it is in the view */
+    let held = null; /* the time below the fingers' middle, and what was in view, as they came down */
+
+    function gripOf() {
+        const [one, two = one] = fingers.values();
+        return { px: (one.px + two.px) / 2, apart: Math.hypot(one.px - two.px, one.py - two.py) };
+    }
+
+    function holdFingers() {
+        if (fingers.size === 0) return;
+        const [from, to] = x.domain();
+        const grip = gripOf();
+        held = { at: x.invert(grip.px), length: to - from, apart: grip.apart };
+    }
+
+    function moveFingers() {
+        const { px, apart } = gripOf();
+        const whole = window_.end_ns - window_.start_ns;
+        const wanted = held.apart > 0 && apart > 0 ? (held.length * held.apart) / apart : held.length;
+        const length = Math.min(whole, Math.max(whole / zoom.scaleExtent()[1], wanted));
+        const from = held.at - (px / frame.width) * length;
+        const first = Math.max(window_.start_ns, Math.min(window_.end_ns - length, from));
+        show(first, first + length, false);
+    }
+
+    const isFinger = (event) => event.pointerType === "touch";
+    const placeOf = (event) => ({ px: event.clientX - canvas.getBoundingClientRect().left - frame.left, py: event.clientY });
+    view.addEventListener("pointerdown", (event) => {
+        if (!isFinger(event) || fingers.size === 2) return;
+        fingers.set(event.pointerId, placeOf(event));
+        holdFingers();
+    });
+    view.addEventListener("pointermove", (event) => {
+        if (!fingers.has(event.pointerId)) return;
+        fingers.set(event.pointerId, placeOf(event));
+        moveFingers();
+    });
+    for (const end of ["pointerup", "pointercancel"]) {
+        window.addEventListener(end, (event) => fingers.delete(event.pointerId) && holdFingers());
+    }
+
     /* ---- hover ------------------------------------------------------------------------------ */
 
     function describe(row, found) {
         const { lane, i } = found;
         const kind = KINDS[lane.kind[i]];
         const merged = data.styles[lane.style[i]].merged;
-        const lines = [["kind", kind.label + (lane.isPipeline ? "" : ", " + lane.name)]];
+        const lines = [["kind", kind.label + (lane.isPipeline || lane.isHost ? "" : ", " + lane.name)]];
         if (!merged && lane.more[i] > 0) lines.push(["micro-batch", String(lane.more[i] - 1)]);
         lines.push([merged ? "from first to last" : "duration", sayNs(lane.end[i] - lane.start[i])]);
         lines.push(["in the step", sayNs(lane.start[i] - window_.start_ns) + " after its start"]);
@@ -311,7 +355,7 @@ function makeTimeline(run, raw) {
 
     function choose(w) {
         window_ = w;
-        read = readWindow(data, w);
+        read = showHosts(readWindow(data, w), hosts);
         frame.cursor = null;
         frame.cursorRow = -1;
         picker.selectedIndex = data.windows.indexOf(w);
@@ -354,7 +398,7 @@ function makeTimeline(run, raw) {
 
     function fillLegend() {
         legend.replaceChildren(
-            ...read.kinds.map((k) => el("li", null, swatch(KINDS[k].id, KINDS[k].letter), KINDS[k].label)),
+            ...read.kinds.filter((k) => hosts || !IS_HOST[k]).map((k) => el("li", null, swatch(KINDS[k].id, KINDS[k].letter), KINDS[k].label)),
             ...(data.path.length > 0 ? [el("li", null, el("span", { class: "swatch-path", "aria-hidden": "true" }), "Critical path")] : []),
             ...(data.marks.length > 0 ? [el("li", null, el("span", { class: "swatch-mark", "aria-hidden": "true" }, "1"), "Evidence of a finding")] : [])
         );
@@ -434,6 +478,7 @@ function makeTimeline(run, raw) {
     const help = newId("keys");
     const tool = (label, text, run_) => el("button", { type: "button", class: "button", "aria-label": label, title: label, on: { click: run_ } }, text);
     const toggle = (label, key, on) => el("label", { class: "check" }, el("input", { type: "checkbox", checked: on, on: { change: (e) => { frame[key] = e.target.checked; schedule(); } } }), label);
+    const hostToggle = el("label", { class: "check" }, el("input", { type: "checkbox", checked: true, on: { change: (e) => { hosts = e.target.checked; frame.cursor = null; showHosts(read, hosts); fillLegend(); layout(); } } }), "Hosts");
     view.setAttribute("aria-label", "Timeline of each rank's work, a row for each rank");
     view.setAttribute("aria-describedby", help);
     sayReduced();
@@ -444,18 +489,18 @@ function makeTimeline(run, raw) {
         id: "timeline",
         title: data.windows[0].step === null ? "Timeline" : "Timeline of a step",
         short: "Timeline",
-        how: "One row for each rank, time to the right: compute above, striped communication and copies below it. Where nothing is drawn the rank is idle; a row that is busy where the others wait delays them.",
+        how: "One row for each rank, time to the right: compute above, striped communication and copies below it, and at the bottom what its host did. Where nothing is drawn the rank is idle; a row that is busy where the others wait delays them.",
         wide: true,
         content: [
             el("div", { class: "tools" },
                 data.windows.length > 1 && picker,
                 el("span", { class: "group" }, tool("Zoom in", "+", () => scaleBy(1.6)), tool("Zoom out", "\u2212", () => scaleBy(1 / 1.6)), tool("Earlier", "\u2190", () => pan(-0.3)), tool("Later", "\u2192", () => pan(0.3)), tool("Reset: show the whole step", "Reset", reset)),
                 data.path.length > 0 && toggle("Critical path", "showPath", true),
-                data.marks.length > 0 && toggle("Findings", "showMarks", true), finder, foundCount),
+                data.marks.length > 0 && toggle("Findings", "showMarks", true), data.kindOf.some((k) => IS_HOST[k]) && hostToggle, finder, foundCount),
             legend,
             el("div", { class: "tl" }, overview, axis, view),
             tip, told,
-            el("p", { class: "muted keys", id: help }, "Drag to pan; Ctrl and wheel, or the wheel once it has the focus, to zoom; double-click for the whole step. Keys: \u2190 \u2192 pan, + \u2212 zoom, 0 all, \u2191 \u2193 rank, n and p next and previous op."),
+            el("p", { class: "muted keys", id: help }, "Drag to pan; Ctrl and wheel, the wheel once it has the focus, or two fingers to zoom; double-click for the whole step. Keys: \u2190 \u2192 pan, + \u2212 zoom, 0 all, \u2191 \u2193 rank, n and p next and previous op."),
             reduced, summary, list,
         ],
         start: layout,

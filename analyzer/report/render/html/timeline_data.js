@@ -12,15 +12,21 @@ const KINDS = [
     { id: "copy", label: "Copy", letter: "" },
     { id: "optimizer", label: "Optimizer", letter: "O" },
     { id: "other", label: "Other", letter: "" },
+    { id: "launch", label: "Host: launch", letter: "" },
+    { id: "sync", label: "Host: synchronize", letter: "" },
+    { id: "data", label: "Host: data loading", letter: "" },
+    { id: "host", label: "Host: other", letter: "" },
 ];
 const KIND_INDEX = Object.fromEntries(KINDS.map((kind, i) => [kind.id, i]));
+const IS_HOST = KINDS.map((kind) => ["launch", "sync", "data", "host"].includes(kind.id));
 const IS_TRANSFER = KINDS.map((kind) => ["comm", "p2p", "copy"].includes(kind.id));
 
 function readLane(data, lane, start) {
     const n = lane.spans.length / 4;
     const out = {
         name: lane.name,
-        isPipeline: lane.name === "pipeline",
+        isPipeline: lane.name === "pipeline" && !lane.host,
+        isHost: lane.host === true,
         n,
         start: new Float64Array(n),
         end: new Float64Array(n),
@@ -58,6 +64,7 @@ function readWindow(data, window) {
     for (const row of rows) {
         row.hasPipeline = row.lanes.some((lane) => lane.isPipeline && lane.n > 0);
         row.hasTransfer = false;
+        row.allLanes = row.lanes;
         for (const lane of row.lanes) {
             spans += lane.n;
             for (let i = 0; i < lane.n; i++) kinds.add(lane.kind[i]);
@@ -86,6 +93,15 @@ function makeTimelineData(raw, report, clock) {
     return data;
 }
 
+/* Rows with or without what their hosts did. */
+function showHosts(read, isShown) {
+    for (const row of read.rows) {
+        row.lanes = isShown ? row.allLanes : row.allLanes.filter((lane) => !lane.isHost);
+        row.hasHost = row.lanes.some((lane) => lane.isHost);
+    }
+    return read;
+}
+
 /* First span of the lane that ends after `at`. */
 function firstAfter(lane, at) {
     let low = 0;
@@ -98,12 +114,18 @@ function firstAfter(lane, at) {
     return low;
 }
 
-/* Bands of a row, from the top: forwards and backwards, compute, transfers. Fractions [top, bottom]. */
+/* The part of a row that its host has, at the bottom. */
+const HOST_BAND = 0.2;
+
+/* Bands of a row, from the top: forwards and backwards, compute, transfers, the host. Fractions
+ * [top, bottom]. */
 function bandOf(row, lane, kind) {
-    const top = row.hasPipeline ? 0.5 : 0;
-    if (lane.isPipeline) return [0, 0.48];
-    if (IS_TRANSFER[kind]) return [top + (1 - top) * 0.64, 1];
-    return row.hasTransfer ? [top, top + (1 - top) * 0.62] : [top, 1];
+    const bottom = row.hasHost ? 1 - HOST_BAND - 0.02 : 1;
+    const top = row.hasPipeline ? 0.5 * bottom : 0;
+    if (lane.isHost) return [1 - HOST_BAND, 1];
+    if (lane.isPipeline) return [0, 0.48 * bottom];
+    if (IS_TRANSFER[kind]) return [top + (bottom - top) * 0.64, bottom];
+    return row.hasTransfer ? [top, top + (bottom - top) * 0.62] : [top, bottom];
 }
 
 /* The shortest span of the row at a time and a height (0 to 1), or null. */

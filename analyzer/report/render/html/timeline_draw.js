@@ -145,7 +145,7 @@ function drawRows(frame, context, colors) {
 /* The chain over the rows: thick along its ops, thin where it goes to another rank. */
 function drawPath(frame, context, colors) {
     const { x, from, to, rowOf, rowHeight, scrollTop, left, width } = frame;
-    const insets = frame.rows.map((row) => rowHeight * (row.hasPipeline ? 0.5 : row.hasTransfer ? 0.62 : 0.86));
+    const insets = frame.rows.map((row) => rowHeight * (row.hasHost ? 1 - HOST_BAND : 1) * (row.hasPipeline ? 0.5 : row.hasTransfer ? 0.62 : 0.86));
     const lines = new Path2D();
     const hops = new Path2D();
     let last = null;

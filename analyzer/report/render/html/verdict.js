@@ -107,7 +107,7 @@ function findingCard(run, finding, number) {
             cost && el("span", { class: "cost" }, cost)
         ),
         el("h3", null, run.report.verdict.headline === finding.title + "." ? "The verdict above" : finding.title),
-        finding.advice && el("p", { class: "advice" }, el("b", null, "What to do. "), finding.advice),
+        finding.advice && !(run.report.verdict.next || "").includes(finding.advice) && el("p", { class: "advice" }, el("b", null, "What to do. "), finding.advice),
         el(
             "details",
             null,

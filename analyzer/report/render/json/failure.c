@@ -102,6 +102,17 @@ static void write_match(struct inq_json *json, const struct inq_failure_match *m
     inq_json_end_object(json);
 }
 
+static void write_wait(struct inq_json *json, const struct inq_failure_wait *wait)
+{
+    inq_json_object(json, NULL);
+    inq_json_string(json, "op", wait->op);
+    inq_json_string(json, "group", wait->group);
+    inq_json_known(json, "seq", wait->seq);
+    inq_json_numbers(json, "ranks", wait->ranks, wait->n_ranks);
+    inq_json_numbers(json, "for_ranks", wait->others, wait->n_others);
+    inq_json_end_object(json);
+}
+
 static void write_place(struct inq_json *json, const struct inq_failure *f)
 {
     if (f->n_evidence > 0) {
@@ -144,6 +155,11 @@ void inq_json_failure(struct inq_json *json, const struct inq_view *view)
     inq_json_array(json, "collectives");
     for (size_t i = 0; i < f->n_matches; i++) {
         write_match(json, &f->matches[i]);
+    }
+    inq_json_end_array(json);
+    inq_json_array(json, "waits");
+    for (size_t i = 0; i < f->n_waits; i++) {
+        write_wait(json, &f->waits[i]);
     }
     inq_json_end_array(json);
     inq_json_array(json, "alternatives");

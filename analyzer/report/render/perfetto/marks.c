@@ -325,7 +325,7 @@ int inq_perfetto_recorded(struct inq_perfetto *p)
 }
 
 /* Order of the tracks in a process, before what was recorded. */
-enum { PLACE_STEPS, PLACE_PATH, PLACE_WAITS, PLACE_IDLE, PLACE_FINDINGS };
+enum { PLACE_STEPS, PLACE_PATH, PLACE_LOST, PLACE_WAITS, PLACE_IDLE, PLACE_FINDINGS };
 
 /* ---- steps and findings: of the whole run ---------------------------------------------------- */
 
@@ -505,6 +505,43 @@ static int add_waits(struct inq_perfetto *p)
     return code == INQ_OK ? lay_by_process(p, first, &track) : code;
 }
 
+/* ---- causes ---------------------------------------------------------------------------------- */
+
+/* What ranks wait for at the root: a track for each cause on every rank that loses time to it. */
+static int add_lost(struct inq_perfetto *p, uint32_t cause)
+{
+    const struct inq_account *account = p->report->account;
+    struct inq_track track = {
+        .name = inq_say(p->view->arena, "lost to %u. %.900s", cause + 1, account->causes[cause].id),
+        .lane = INQ_NONE,
+        .place = PLACE_LOST};
+    size_t first = p->n_slices;
+    int code = INQ_OK;
+    for (size_t i = 0; i < account->n_waits && code == INQ_OK; i++) {
+        const struct inq_account_wait *wait = &account->waits[i];
+        struct inq_slice slice = {.start_ns = wait->start_ns,
+                                  .dur_ns = wait->end_ns - wait->start_ns,
+                                  .process = wait->rank + 1,
+                                  .row = (uint32_t)i,
+                                  .extra = cause,
+                                  .kind = INQ_SLICE_LOST};
+        bool shown = wait->cause == cause && inq_perfetto_shows(p, wait->rank);
+        code = shown ? perfetto_add(p, &slice) : INQ_OK;
+    }
+    return code == INQ_OK ? lay_by_process(p, first, &track) : code;
+}
+
+static int add_causes(struct inq_perfetto *p)
+{
+    const struct inq_account *account = p->report->account;
+    size_t n = account != NULL ? account->n_causes : 0;
+    int code = INQ_OK;
+    for (uint32_t i = 0; i < n && code == INQ_OK; i++) {
+        code = add_lost(p, i);
+    }
+    return code;
+}
+
 /* ---- critical path --------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b, void *ctx)
@@ -600,6 +637,9 @@ int inq_perfetto_marks(struct inq_perfetto *p)
     }
     if (code == INQ_OK) {
         code = add_waits(p);
+    }
+    if (code == INQ_OK) {
+        code = add_causes(p);
     }
     return code == INQ_OK ? add_path(p) : code;
 }

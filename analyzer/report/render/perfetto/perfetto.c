@@ -9,6 +9,7 @@
 #include "base/sort.h"
 #include "trace/build/build.h"
 #include "trace/trace.h"
+#include "inquest/account.h"
 #include "inquest/version.h"
 
 #include <inttypes.h>
@@ -68,6 +69,7 @@ static const char *perfetto_cat(const struct inq_perfetto *p, const struct inq_s
     case INQ_SLICE_STEP:
     case INQ_SLICE_IDLE:
     case INQ_SLICE_WAIT:
+    case INQ_SLICE_LOST:
     case INQ_SLICE_PATH:
     case INQ_SLICE_FINDING:
     case INQ_SLICE_NEXT:
@@ -115,6 +117,9 @@ static const char *perfetto_name(const struct inq_perfetto *p, const struct inq_
     case INQ_SLICE_WAIT:
         return inq_say(p->view->arena, "waits for rank %.100s",
                        inq_view_rank(p->view, slice->extra));
+    case INQ_SLICE_LOST:
+        return inq_say(p->view->arena, "waits for rank %.100s",
+                       inq_view_rank(p->view, p->report->account->waits[slice->row].waited_for));
     case INQ_SLICE_PATH:
         return p->report->critical_path->segments[slice->row].what;
     case INQ_SLICE_FINDING:
@@ -273,6 +278,18 @@ static void wait_args(const struct inq_perfetto *p, const struct inq_slice *slic
     known(json, "ordinal", c->seq);
 }
 
+static void lost_args(const struct inq_perfetto *p, const struct inq_slice *slice,
+                      struct inq_json *json)
+{
+    const struct inq_account_cause *cause = &p->report->account->causes[slice->extra];
+    inq_json_string(json, "cause", cause->id);
+    inq_json_string(json, "confidence", inq_confidence_text(cause->confidence));
+    known(json, "ns", cause->ns);
+    known(json, "gain_alone_ns", cause->gain_alone_ns);
+    known(json, "gain_in_order_ns", cause->gain_in_order_ns);
+    text(json, "fix", cause->fix);
+}
+
 static void perfetto_args(const struct inq_perfetto *p, const struct inq_slice *slice,
                           struct inq_json *json)
 {
@@ -285,6 +302,9 @@ static void perfetto_args(const struct inq_perfetto *p, const struct inq_slice *
         break;
     case INQ_SLICE_WAIT:
         wait_args(p, slice, json);
+        break;
+    case INQ_SLICE_LOST:
+        lost_args(p, slice, json);
         break;
     case INQ_SLICE_PATH:
         inq_json_string(json, "kind", p->report->critical_path->segments[slice->row].kind);

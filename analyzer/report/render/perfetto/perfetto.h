@@ -15,6 +15,7 @@ enum inq_slice_kind {
     INQ_SLICE_STEP,    /* of the trace's steps */
     INQ_SLICE_IDLE,    /* enum inq_gap_cause */
     INQ_SLICE_WAIT,    /* of the collectives */
+    INQ_SLICE_LOST,    /* of the account's waits; `extra`: of its causes */
     INQ_SLICE_PATH,    /* of the critical path's segments */
     INQ_SLICE_FINDING, /* of the findings; `extra`: of its evidence, INQ_NONE: none has a time */
     INQ_SLICE_LAUNCH,  /* an arrow begins: number of the flow */

@@ -383,6 +383,91 @@ static void compare__lateness_that_moves_is_not_put_on_two_ranks(void **state)
     drop(&b);
 }
 
+/* Each change is explained by the simulator: the run in which it costs, with the other's part in
+ * its place. `least`: part of the change that the first cause explains. */
+static void compare__causes_are_swapped_in_the_simulator(void **state)
+{
+    static const struct {
+        const char *base, *now;
+        enum inq_loss loss;
+        double least, most;
+    } swaps[] = {
+        {"dp=4,layers=4", "dp=4,layers=4,seed=3,fault=slow_gpu:rank=2:factor=1.2", INQ_LOSS_COMPUTE,
+         0.97, 1.03},
+        {"dp=4,layers=4", "dp=4,layers=4,seed=3,fault=more_work:rank=1:factor=1.3",
+         INQ_LOSS_COMPUTE, 0.95, 1.05},
+        {"dp=4,layers=4,steps=20",
+         "dp=4,layers=4,steps=20,seed=3,fault=slow_gpu:every=5:rank=1:factor=2", INQ_LOSS_COMPUTE,
+         0.95, 1.05},
+        {"dp=4,layers=4", "dp=4,layers=4,seed=3,data=6ms", INQ_LOSS_HOST, 0.97, 1.03},
+        {"dp=8,layers=4,steps=20", "dp=8,layers=4,steps=20,seed=2,fault=gc:every=4:delay=12ms",
+         INQ_LOSS_HOST, 0.9, 1.05},
+        {"dp=4,layers=4,dp_gbps=150", "dp=4,layers=4,dp_gbps=50", INQ_LOSS_BANDWIDTH, 0.95, 1.05},
+        {"dp=2,pp=4,layers=8,labels=1",
+         "dp=2,pp=4,layers=8,labels=1,seed=4,fault=slow_gpu:rank=4:last=5:factor=1.2",
+         INQ_LOSS_COMPUTE, 0.9, 1.1},
+        {"dp=2,pp=4,layers=8,labels=1",
+         "dp=2,pp=4,layers=8,labels=1,seed=4,fault=slow_link:links=pp:rank=2:factor=20",
+         INQ_LOSS_P2P, 0.8, 1.1},
+        {"dp=8,experts=1,layers=4", "dp=8,experts=1,layers=4,seed=4,fault=uneven_experts:sigma=0.5",
+         INQ_LOSS_COMPUTE, 0.7, 1.1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof swaps / sizeof *swaps; i++) {
+        struct tried a = try_spec(swaps[i].base);
+        struct tried b = try_spec(swaps[i].now);
+        for (int gain = 0; gain < 2; gain++) {
+            struct inq_comparison *c = gain ? compared(&b, &a, NULL) : compared(&a, &b, NULL);
+            double part = (double)c->causes[0].ns / (double)c->loss_total_ns;
+            print_message("%s: %.3f\n  %s\n", swaps[i].now, part, c->reason);
+            assert_true(c->changed && c->n_causes > 0);
+            assert_int_equal(c->causes[0].loss, swaps[i].loss);
+            assert_true(c->causes[0].simulated);
+            assert_int_equal(c->causes[0].in_order_ns, c->causes[0].ns);
+            assert_true(part > swaps[i].least && part < swaps[i].most);
+            assert_non_null(strstr(c->reason, "simulated)"));
+            inq_comparison_free(c);
+        }
+        drop(&a);
+        drop(&b);
+    }
+}
+
+/* Two ranks of which each hides the other: what the second explains is told beyond the first, and
+ * what neither explains alone is told of both together. */
+static void compare__causes_that_hide_each_other_are_told_in_order(void **state)
+{
+    static const struct {
+        const char *faults, *told;
+        double first; /* part of the change that the first explains, at most */
+    } pairs[] = {{"fault=slow_gpu:rank=2:factor=1.2,fault=late_host:rank=1:delay=4ms",
+                  "more of the change", 0.7},
+                 {"fault=slow_gpu:rank=2:factor=1.3,fault=late_host:rank=1:mode=pause:delay=3ms",
+                  "together", 0.3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char now[256];
+        (void)snprintf(now, sizeof now, "dp=4,layers=4,seed=6,%s", pairs[i].faults);
+        struct tried a = try_spec("dp=4,layers=4");
+        struct tried b = try_spec(now);
+        struct inq_comparison *c = compared(&a, &b, NULL);
+        print_message("%s\n  %s\n", c->headline, c->reason);
+        assert_true(c->changed && c->n_causes > 1);
+        double total = (double)c->loss_total_ns;
+        double both = (double)(c->causes[0].in_order_ns + c->causes[1].in_order_ns);
+        assert_true((double)c->causes[0].ns < pairs[i].first * total);
+        assert_true(both > 0.9 * total && both < 1.1 * total);
+        for (size_t k = 0; k < 2; k++) { /* and not of all ranks, which would explain as much */
+            bool host = c->causes[k].loss == INQ_LOSS_HOST;
+            assert_int_equal(c->causes[k].n_ranks, 1);
+            assert_int_equal(c->causes[k].ranks[0], host ? 1 : 2);
+        }
+        assert_non_null(strstr(c->reason, pairs[i].told));
+        inq_comparison_free(c);
+        drop(&a);
+        drop(&b);
+    }
+}
+
 /* The first step recorded begins with its first kernel: what its loader took is in no step. Of five
  * judged steps all count, of six the first does not, and the rest are as long as they are. */
 static void compare__the_first_step_counts_only_where_few_are_there(void **state)
@@ -696,6 +781,8 @@ int main(void)
         cmocka_unit_test(compare__names_what_was_planted),
         cmocka_unit_test(compare__who_takes_turns_is_not_named),
         cmocka_unit_test(compare__lateness_that_moves_is_not_put_on_two_ranks),
+        cmocka_unit_test(compare__causes_are_swapped_in_the_simulator),
+        cmocka_unit_test(compare__causes_that_hide_each_other_are_told_in_order),
         cmocka_unit_test(compare__the_first_step_counts_only_where_few_are_there),
         cmocka_unit_test(compare__other_work_is_not_told_of_missing_files),
         cmocka_unit_test(compare__an_outlier_counts_when_it_recurs),

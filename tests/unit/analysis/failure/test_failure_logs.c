@@ -345,7 +345,7 @@ static void failure_logs__the_network_and_those_who_lost_a_peer(void **state)
         {"the store of this machine", "unknown", NULL, "",
          "[rank3]:[W112 01:48:44.275482640 TCPStore.cpp:106] [c10d] sendBytes failed on "
          "SocketImpl(fd=83, addr=[localhost]:38648, remote=[localhost]:38381): Broken pipe\n"},
-        {"Gloo", "unknown", NULL, "",
+        {"Gloo", "peer_died", NULL, "",
          "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by "
          "peer [10.0.0.7]:4444\n"},
         {"a link that stays down", "network", "link", "",

@@ -53,7 +53,7 @@ static void quotes__the_place_in_the_users_code(void **state)
         {"host", "", "stuck in the kernel: CPU#44 stuck for 26s! [python:2211]",
          "[  991.123456] watchdog: BUG: soft lockup - CPU#44 stuck for 26s! [python:2211]\n"
          "[ 1019.123456] watchdog: BUG: soft lockup - CPU#44 stuck for 52s! [python:2211]\n"},
-        {"network", "", "The network failed: Coordination agent is set to ERROR",
+        {"network", "", "other end failed: Coordination agent is set to ERROR",
          "2025-01-01 10:11:12.1: E tensorflow/core/coordination_service_agent.cc:678] Coordination "
          "agent is set to ERROR: UNAVAILABLE: failed to connect to all addresses\n"
          "tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by: "
@@ -91,12 +91,12 @@ static void quotes__the_place_in_the_users_code(void **state)
          "batch = next(it)\\n  File \\\"/app/data.py\\\", line 31, in __next__\\n    raise E(p)\\n "
          " "
          "File \\\"/opt/lib/python3.11/site-packages/e.py\\\", line 3, in E\\nKeyError: 'x'\"}\n"},
-        {"cuda_oom", "1", "Rank 1 ran out of device memory (HBM).",
+        {"cuda_oom", "1", "Rank 1 ran out of device memory (HBM): Attempting to allocate 7.81G",
          "[rank1]: jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Error allocating "
          "device buffer: Attempting to allocate 7.81G. That was not possible. There are 2.11G "
          "free.; (0x0x0_HBM0)\n"},
         {"scheduler", "",
-         "taken back, 60 s after the last step: shutdown-script: instance is being",
+         "taken back on gce-vm, 60 s after the last step: shutdown-script: instance is",
          "2025-07-01T12:00:00Z step: 9 loss: 2.5\n2025-07-01T12:01:00Z gce-vm "
          "google_metadata_script_runner[811]: shutdown-script: instance is being preempted\n"},
         {"scheduler", "3", "The machine was taken back",

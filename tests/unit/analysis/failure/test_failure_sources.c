@@ -39,7 +39,7 @@ static void sources__services(void **state)
          "sbatch: error: Batch job submission failed: Invalid account\n"},
         {"scheduler", "", "taken back",
          TEST_LOG_STEPS "2026-03-14T10:02:50Z ERROR JobNodePreempted: node vm_81 was preempted\n"},
-        {"application_error", "", "Process 4410 dumped core",
+        {"application_error", "", "Process 4410 on n5 dumped core: Process 4410 (python3)",
          "Mar 14 10:03:11 n5 systemd-coredump[9021]: Process 4410 (python3) of user 1000 dumped "
          "core.\n"},
         {"gpu_hardware", "", "Xid 79",

@@ -46,7 +46,7 @@ static void speakers__pairs(void **state)
         {"application_error", "2", "ZeroDivisionError",
          "2026-03-14T10:00:01Z [" RED "critical " PLAIN "] crashed " RED "rank" PLAIN "=" RED
          "2" PLAIN " host=n7 exc=ZeroDivisionError('division by zero')\n"},
-        {"application_error", "4", "Rank 4 raised ValueError",
+        {"application_error", "4", "Rank 4 on 10.0.0.3 raised ValueError",
          "(Worker pid=41, ip=10.0.0.3, rank=4) ValueError: shapes differ\n"},
     };
     test_log_rows_say(rows, sizeof rows / sizeof *rows);

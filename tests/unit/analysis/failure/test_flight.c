@@ -292,6 +292,25 @@ static void flight__unfinished_on_one_rank_only_is_its_gpu(void **state)
     test_judged_release(&j);
 }
 
+static void check_ranks(const int32_t *ranks, size_t n, const char *expected)
+{
+    char text[64] = "";
+    for (size_t i = 0; i < n; i++) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, "%s%d", i > 0 ? ", " : "", (int)ranks[i]);
+    }
+    assert_string_equal(text, expected);
+}
+
+static void check_wait(const struct inq_failure_wait *wait, const char *op, int64_t seq,
+                       const char *ranks, const char *others)
+{
+    assert_string_equal(wait->op, op);
+    assert_int_equal(wait->seq, seq);
+    check_ranks(wait->ranks, wait->n_ranks, ranks);
+    check_ranks(wait->others, wait->n_others, others);
+}
+
 static void flight__chain_over_two_groups_ends_at_the_rank_that_enqueued_nothing(void **state)
 {
     (void)state;
@@ -305,6 +324,9 @@ static void flight__chain_over_two_groups_ends_at_the_rank_that_enqueued_nothing
     test_add_dump(&made, 3, &open, 1);
     struct test_judged j = test_find(&made, INQ_FAILURE_CPU_STALL, "1");
     assert_int_equal(j.failure->n_victims, 3);
+    assert_int_equal(j.failure->n_waits, 2); /* those that wait in one op for the same: one row */
+    check_wait(&j.failure->waits[0], "broadcast", 3, "0", "1");
+    check_wait(&j.failure->waits[1], "all_reduce", 7, "2, 3", "0, 1");
     test_judged_release(&j);
 }
 
@@ -330,6 +352,7 @@ static void flight__all_joined_is_no_rank_that_is_late(void **state)
     struct test_judged j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_COMMUNICATION);
     assert_int_equal(j.failure->n_roots, 0);
+    assert_int_equal(j.failure->n_waits, 0); /* for the network, not for a rank */
     test_judged_release(&j);
     made.n = 3; /* without the dump of rank 3 it may be the one that did not join */
     j = test_judge(made.blobs, made.n);

@@ -556,7 +556,7 @@ static void detect__late_host_among_stages_of_one_replica(void **state)
                         "seed=5,fault=late_host:rank=0:delay=8ms:mode=pause:every=4",
                         NULL);
     const struct inq_finding *host = find(t.report, INQ_FINDING_LATE_HOST);
-    assert_non_null(strstr(host->title, "Rank 0's host launches 8.05 ms late in 1 of 7 steps"));
+    assert_non_null(strstr(host->title, "Rank 0's host launches 8.04 ms late in 1 of 7 steps"));
     test_synth_close(&t);
     expect("dp=1,pp=8,layers=8,micro_batches=8,steps=8,early_recv=1,gz=0,cpu_ops=0,seed=6",
            "healthy");

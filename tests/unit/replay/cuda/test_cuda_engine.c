@@ -251,6 +251,13 @@ static void engine__aligns_the_timers_of_several_gpus(void **state)
     assert_kept(&job, &x, 200);
     assert_string_equal(x.device, "4 x Fake GPU");
     assert_int_equal(x.n_virtual, 1);
+    int64_t together_ns = x.median_ns;
+    inq_execution_release(&x);
+    fake.drift_ppm = 10000; /* 50 us apart at the end of what they are read around */
+    assert_int_equal(inq_gpu_run(&fake.calls, job.plan, NULL, &x, NULL), INQ_OK);
+    assert_kept(&job, &x, 200);
+    assert_non_null(strstr(x.note, "taken off to within"));
+    assert_true(llabs(x.median_ns - together_ns) < together_ns / 50); /* holds run at own pace */
     inq_execution_release(&x);
     fake_gpu_release(&fake);
     release_job(&job);
@@ -319,6 +326,68 @@ static void engine__calibrates_products_to_durations(void **state)
         fake_gpu_release(&fake);
         release_job(&job);
     }
+}
+
+/* On GPUs of their own ranks do what was recorded: products of its sizes, its traffic, transfers
+ * that take what they take; where they share a GPU, or times are scaled, what takes as long. */
+static void engine__does_what_was_recorded_on_gpus_of_their_own(void **state)
+{
+    (void)state;
+    struct job job = collective_job(INQ_WORK_ALL_REDUCE, 2, 4096);
+    struct inq_product product[16] = {{0}};
+    int64_t bytes[16];
+    uint8_t work[16];
+    for (size_t i = 0; i < job.graph->n_ops; i++) {
+        bool compute = job.graph->op[i].cls == INQ_CLASS_COMPUTE;
+        bool first = compute && job.graph->op[i].rank == 0;
+        work[i] = compute ? INQ_WORK_COMPUTE : INQ_WORK_ALL_REDUCE;
+        bytes[i] = compute && !first ? 1 << 20 : compute ? -1 : 4096;
+        product[i] = first ? (struct inq_product){512, 1024, 256, 2, INQ_PRODUCT_F16}
+                           : (struct inq_product){0};
+    }
+    inq_plan_free(job.plan);
+    struct inq_plan_options o = {.bytes = bytes, .work = work, .product = product};
+    assert_int_equal(inq_plan_make(job.graph, &o, &job.plan, NULL), INQ_OK);
+    const struct inq_replay_options options = {
+        .work = INQ_WORK_RECORDED, .warmup = -1, .repeats = 1};
+    for (int shared = 0; shared < 3; shared++) { /* GPUs of their own; one GPU; scaled */
+        if (shared == 2) {
+            o.scale = 0.5;
+            inq_plan_free(job.plan);
+            assert_int_equal(inq_plan_make(job.graph, &o, &job.plan, NULL), INQ_OK);
+        }
+        struct fake_gpu fake;
+        struct inq_execution x;
+        fake_gpu_init(&fake);
+        fake.n_gpus = shared == 1 ? 1 : 2;
+        struct inq_err err = {0};
+        if (inq_gpu_run(&fake.calls, job.plan, &options, &x, &err) != INQ_OK) {
+            fail_msg("%s", err.message);
+        }
+        bool own = shared == 0;
+        /* checked once, executed once: two products and two of traffic each */
+        assert_int_equal(fake.n_streams, own ? 4 : 0);
+        assert_true(own ? fake.n_products == 4 : fake.n_products > 4);
+        assert_true(x.peak_bytes > (1 << 19));
+        for (size_t i = 0; i < x.n_ops; i++) {
+            bool compute = work[i] == INQ_WORK_COMPUTE;
+            assert_int_equal(x.timing[i], own       ? INQ_TIMING_MEASURED
+                                          : compute ? INQ_TIMING_CALIBRATED
+                                                    : INQ_TIMING_GIVEN);
+            /* 2 x 512 x 1024 x 256 is 16 times 256 cubed */
+            if (own && product[i].m > 0) {
+                int64_t took = x.end_ns[i] - x.start_ns[i];
+                assert_in_range(took, 16 * fake.gemm_ns, 16 * fake.gemm_ns + 4 * fake.launch_ns);
+            }
+            if (own && !compute) { /* planned: 50 us */
+                assert_true(x.end_ns[i] - x.start_ns[i] < 50 * US);
+            }
+        }
+        inq_execution_release(&x);
+        assert_nothing_left(&fake);
+        fake_gpu_release(&fake);
+    }
+    release_job(&job);
 }
 
 static void engine__copies_what_is_sent(void **state)
@@ -518,6 +587,7 @@ int main(void)
         cmocka_unit_test(engine__aligns_the_timers_of_several_gpus),
         cmocka_unit_test(engine__verifies_collectives_of_all_kinds_and_sizes),
         cmocka_unit_test(engine__calibrates_products_to_durations),
+        cmocka_unit_test(engine__does_what_was_recorded_on_gpus_of_their_own),
         cmocka_unit_test(engine__copies_what_is_sent),
         cmocka_unit_test(engine__executes_two_plans_in_turns),
         cmocka_unit_test(engine__leaves_nothing_behind_when_a_call_fails),

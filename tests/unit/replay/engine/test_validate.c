@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -50,6 +51,7 @@ struct fake {
     int64_t base_ppm, fixed_ppm; /* executed / simulated, millionths */
     int64_t noise_ppm;
     bool standin;
+    bool too_large;    /* the fixed plan does not fit the memory */
     bool breaks_order; /* the op of the fixed plan ends before it starts */
     size_t calls, pairs_out_of_order;
 };
@@ -58,7 +60,6 @@ static struct fake fake;
 static int fake_run(const struct inq_plan *plan, const struct inq_replay_options *options,
                     struct inq_execution *out, struct inq_err *err)
 {
-    (void)err;
     static const int64_t noise[] = {0, 1, -1, 2, -2, 3, -3};
     bool is_base = plan->dur_ns[0] == 1000000;
     *out = (struct inq_execution){0};
@@ -67,6 +68,9 @@ static int fake_run(const struct inq_plan *plan, const struct inq_replay_options
     int64_t ppm = (is_base ? fake.base_ppm : fake.fixed_ppm) +
                   fake.noise_ppm * noise[fake.calls % (sizeof noise / sizeof *noise)];
     fake.calls++;
+    if (fake.too_large && !is_base) {
+        return inq_err_set(err, INQ_NOMEM, "the device is out of memory");
+    }
     struct inq_recorder recorder = {0};
     assert_int_equal(inq_recorder_init(&recorder, plan->graph->n_ops, 1, NULL), INQ_OK);
     int64_t *end_ns = inq_recorder_end(&recorder);
@@ -102,6 +106,51 @@ static struct inq_validation validate(int64_t fixed_ns, struct fake how, int rep
 {
     const struct inq_validate_options options = {.replay = {.repeats = repeats, .seed = 3}};
     return validate_as(fixed_ns, how, &options);
+}
+
+/* Two plans that fit one by one, but not together. */
+static int no_room_for_both(const struct inq_plan *const plans[2], const uint8_t *order, size_t n,
+                            const struct inq_replay_options *options, int64_t *makespan_ns,
+                            struct inq_witness *witness, struct inq_execution *device,
+                            struct inq_err *err)
+{
+    (void)plans;
+    (void)order;
+    (void)n;
+    (void)options;
+    (void)makespan_ns;
+    (void)witness;
+    *device = (struct inq_execution){0};
+    return inq_err_set(err, INQ_NOMEM, "no room for both");
+}
+
+static void validate__refutes_what_does_not_fit(void **state)
+{
+    (void)state;
+    struct inq_engine small = fake_engine;
+    small.alternate = no_room_for_both;
+    const struct inq_validate_options options = {.replay = {.repeats = 9}};
+    struct inq_validation v;
+    struct inq_err err = {0};
+    struct pair pair = make_pair(1000000, 800000);
+    fake = (struct fake){.base_ppm = 1000000, .fixed_ppm = 1000000};
+    assert_int_equal(inq_validate(&small, pair.plans[0], pair.plans[1], &options, &v, &err),
+                     INQ_OK);
+    assert_int_equal(v.cost.judgement, INQ_CONFIRMED); /* one after the other */
+    fake.too_large = true;
+    assert_int_equal(inq_validate(&small, pair.plans[0], pair.plans[1], &options, &v, &err),
+                     INQ_OK);
+    assert_int_equal(v.order.judgement, INQ_INCONCLUSIVE);
+    assert_int_equal(v.cost.judgement, INQ_REFUTED);
+    assert_string_equal(v.cost.why, "it does not fit: the device is out of memory");
+    assert_string_equal(inq_validation_text(&v), "refuted");
+    assert_true(v.fixed.n == 0 && isnan(v.speedup));
+    free_pair(&pair);
+    /* an original that does not fit says nothing of a fix */
+    pair = make_pair(800000, 1000000);
+    assert_int_equal(inq_validate(&small, pair.plans[0], pair.plans[1], &options, &v, &err),
+                     INQ_NOMEM);
+    free_pair(&pair);
 }
 
 static void validate__confirms_a_gain_that_is_there(void **state)
@@ -352,6 +401,7 @@ static void validate__works_end_to_end_on_the_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(validate__refutes_what_does_not_fit),
         cmocka_unit_test(validate__confirms_a_gain_that_is_there),
         cmocka_unit_test(validate__refutes_what_is_slower),
         cmocka_unit_test(validate__refutes_less_than_the_gain),

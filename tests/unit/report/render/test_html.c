@@ -298,6 +298,66 @@ static struct inq_out page_of(const char *sample, int jobs)
     return page_of_run(run, jobs);
 }
 
+static const struct cJSON *item_of(const struct cJSON *array, size_t i)
+{
+    const struct cJSON *item = inq_json_first(array);
+    for (; i > 0 && item != NULL; i--) {
+        item = inq_json_next(item);
+    }
+    return item;
+}
+
+/* Kinds of the host's spans in a lane, a bit each. */
+static unsigned kinds_of(const struct cJSON *styles, const struct cJSON *lane)
+{
+    static const char *const kinds[] = {"launch", "sync", "data", "host"};
+    const struct cJSON *spans = inq_json_get(lane, "spans");
+    unsigned found = 0;
+    for (size_t i = 2; i < inq_json_count(spans); i += 4) {
+        int64_t style = inq_json_integer(item_of(spans, i), -1);
+        const char *kind = inq_json_text(inq_json_get(item_of(styles, (size_t)style), "kind"), "");
+        for (unsigned k = 0; k < 4; k++) {
+            found |= strcmp(kind, kinds[k]) == 0 ? 1u << k : 0;
+        }
+    }
+    return found;
+}
+
+/* Of the host the page has what it called and the data it waited for, in lanes of their own; not
+ * the range that is all of the step. */
+static void html__a_row_has_what_its_host_did(void **state)
+{
+    struct inq_out page = page_of("late_host_dp4", 2);
+    inq_out_bytes(&page, "", 1);
+    struct cJSON *root = parse(page.buf, "id=\"inq-timeline\"");
+    const struct cJSON *timeline = item_of(root, 0);
+    const struct cJSON *styles = inq_json_get(timeline, "styles");
+    const struct cJSON *rows = inq_json_get(item_of(inq_json_get(timeline, "windows"), 0), "rows");
+    (void)state;
+    assert_int_equal(inq_json_count(rows), 4);
+    for (size_t r = 0; r < 4; r++) {
+        const struct cJSON *lanes = inq_json_get(item_of(rows, r), "lanes");
+        unsigned found[2] = {0};
+        size_t n = 0;
+        for (size_t i = 0; i < inq_json_count(lanes); i++) {
+            if (inq_json_get(item_of(lanes, i), "host") != NULL) {
+                assert_true(n < 2);
+                found[n++] = kinds_of(styles, item_of(lanes, i));
+            }
+        }
+        assert_int_equal(n, 2);
+        assert_int_equal(found[0], 1 << 2);                   /* data loading */
+        assert_int_equal(found[1], 1 << 0 | 1 << 1 | 1 << 3); /* calls */
+    }
+    for (size_t i = 0; i < inq_json_count(styles); i++) {
+        const char *name = inq_json_text(inq_json_get(item_of(styles, i), "name"), "");
+        assert_null(strstr(name, "ProfilerStep"));
+        assert_null(strstr(name, "Optimizer"));
+    }
+    inq_json_free(root);
+    inq_out_release(&page);
+}
+
 /* Of more ranks than the timeline has rows for it says how many are left out. */
 static void html__ranks_without_a_row_are_counted(void **state)
 {
@@ -447,6 +507,7 @@ int main(void)
         cmocka_unit_test(html__without_a_pixel_nothing_is_merged),
         cmocka_unit_test(html__evidence_is_never_merged_away),
         cmocka_unit_test(html__only_the_window_is_drawn),
+        cmocka_unit_test(html__a_row_has_what_its_host_did),
         cmocka_unit_test(html__ranks_without_a_row_are_counted),
         cmocka_unit_test(html__does_not_depend_on_threads),
         cmocka_unit_test(html__timeline_holds_the_evidence),

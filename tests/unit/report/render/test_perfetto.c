@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The export for ui.perfetto.dev: sound for a trace processor, and the same run when read back. */
 #include "base/mem.h"
+#include "inquest/account.h"
 #include "inquest/out.h"
 #include "inquest/ingest.h"
 #include "support_job.h"
@@ -131,6 +132,23 @@ static void same_numbers(const struct analyzed *before, size_t i, const struct a
     inq_out_release(&b);
 }
 
+/* Waiting with each cause at its root, which is what the account has for causes that name ranks. */
+static int64_t lost_by_cause(const struct inq_report *report)
+{
+    const struct inq_account *a = report->account;
+    int64_t all_ns = 0;
+    for (size_t c = 0; a != NULL && c < a->n_causes; c++) {
+        int64_t cells = (int64_t)(a->ranks_judged * a->steps_judged);
+        int64_t ns = 0;
+        for (size_t w = 0; w < a->n_waits; w++) {
+            ns += a->waits[w].cause == c ? a->waits[w].end_ns - a->waits[w].start_ns : 0;
+        }
+        assert_true(a->causes[c].n_ranks == 0 || cells == 0 || a->causes[c].ns == ns / cells);
+        all_ns += ns;
+    }
+    return all_ns;
+}
+
 /* The slices that were added sum to what the report says. */
 static void same_sums(const struct inq_report *report, const struct perfetto_count *count)
 {
@@ -144,6 +162,7 @@ static void same_sums(const struct inq_report *report, const struct perfetto_cou
     }
     assert_int_equal(count->idle_ns, idle_ns);
     assert_int_equal(count->wait_ns, wait_ns);
+    assert_int_equal(count->lost_ns, lost_by_cause(report));
     bool timed = false; /* else there is no time to show a finding at */
     for (size_t r = 0; r < report->trace->n_ranks; r++) {
         timed = timed || report->trace->ranks[r].first_ns != INQ_TIME_NONE;

@@ -73,6 +73,35 @@ static void fill__groups_are_the_same_by_name_and_ranks(void **state)
     inq_shard_release(&shard);
 }
 
+static void fill__long_lists_of_ranks_are_shared(void **state)
+{
+    (void)state;
+    struct inq_rank_lists lists = {.adding = PTHREAD_MUTEX_INITIALIZER};
+    struct inq_shard shards[2] = {{.shared = &lists}, {.shared = &lists}};
+    int32_t ranks[64];
+    uint32_t index;
+    for (int32_t r = 0; r < 64; r++) {
+        ranks[r] = r;
+    }
+    for (int k = 0; k < 2; k++) {
+        const uint32_t sizes[] = {64, 32, 31};
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(
+                inq_shard_add_group(&shards[k], 0, 0, -1, ranks, sizes[i], &index, NULL), INQ_OK);
+            assert_int_equal(index, i);
+            assert_int_equal(shards[k].groups[i].n_ranks, sizes[i]);
+            assert_memory_equal(shards[k].groups[i].ranks, ranks, sizes[i] * sizeof *ranks);
+        }
+    }
+    assert_ptr_equal(shards[0].groups[0].ranks, shards[1].groups[0].ranks);
+    assert_ptr_equal(shards[0].groups[1].ranks, shards[1].groups[1].ranks);
+    assert_ptr_not_equal(shards[0].groups[2].ranks, shards[1].groups[2].ranks);
+    inq_shard_release(&shards[0]);
+    assert_memory_equal(shards[1].groups[0].ranks, ranks, sizeof ranks);
+    inq_shard_release(&shards[1]);
+    inq_strtab_release(&lists.lists);
+}
+
 static void damage__counts_and_keeps_the_first_place(void **state)
 {
     (void)state;
@@ -297,6 +326,7 @@ int main(void)
         cmocka_unit_test(fill__a_new_rank_knows_nothing),
         cmocka_unit_test(fill__lanes_are_found_again),
         cmocka_unit_test(fill__groups_are_the_same_by_name_and_ranks),
+        cmocka_unit_test(fill__long_lists_of_ranks_are_shared),
         cmocka_unit_test(damage__counts_and_keeps_the_first_place),
         cmocka_unit_test(seal__sorts_by_lane_start_and_longer_first),
         cmocka_unit_test(seal__calls_of_no_length_come_before_those_that_start_with_them),

@@ -498,11 +498,12 @@ struct inq_suspect {
     uint64_t last_arrivals, waits; /* collectives with a real wait that it came to last; all of
                                     * these that it took part in */
     int32_t stage;                 /* slow_last_stage, stage_imbalance: which; else -1 */
-    bool rotates;                  /* late_host, unplanned_gc: its ranks pause in turn */
-    uint64_t pauses;               /* so often, all together; of `late_ns` each */
-    bool launches_known;           /* LATE_HOST: its trace tells when work was launched */
-    bool comm_only;                /* its traces hold nothing but communication */
-    const char *running;           /* what its host did meanwhile; "" not known */
+    bool beside_roles;   /* its peers are as late: it was compared with ranks of other roles */
+    bool rotates;        /* late_host, unplanned_gc: its ranks pause in turn */
+    uint64_t pauses;     /* so often, all together; of `late_ns` each */
+    bool launches_known; /* LATE_HOST: its trace tells when work was launched */
+    bool comm_only;      /* its traces hold nothing but communication */
+    const char *running; /* what its host did meanwhile; "" not known */
     size_t n_evidence;
     struct inq_evidence *evidence;
 };

@@ -73,6 +73,14 @@ static double least_share(const struct inq_inquiry *q, const struct inq_suspect 
     return inq_straggler_min_share(of_ranks ? q->delays->n : SIZE_MAX, s->steps);
 }
 
+/* Whether ranks are called late because they idle longer than those of other roles, and the
+ * simulator cannot say that this is the host: where transfers have no partner, waiting for another
+ * stage looks the same. */
+static bool is_unsupported(const struct inq_suspect *s)
+{
+    return s->beside_roles && s->in_order_ns < 0;
+}
+
 /* Drops what costs too little to be told, and what costs nothing once the causes before it are
  * repaired: that is another view of the same loss. */
 static void drop_cheap(const struct inq_inquiry *q, struct inq_blame *blame)
@@ -82,7 +90,7 @@ static void drop_cheap(const struct inq_inquiry *q, struct inq_blame *blame)
     for (size_t i = 0; i < blame->n_suspects; i++) {
         const struct inq_suspect *s = &blame->suspects[i];
         int64_t cost_ns = s->in_order_ns >= 0 ? s->in_order_ns : s->cost_ns_per_step;
-        if ((double)cost_ns >= least_share(q, s) * (double)s->step_ns) {
+        if (!is_unsupported(s) && (double)cost_ns >= least_share(q, s) * (double)s->step_ns) {
             blame->suspects[kept++] = *s;
         }
     }
@@ -175,12 +183,28 @@ static int collect(const struct inq_inquiry *q, const struct inq_links *links,
     return code;
 }
 
+/* Before such a one is joined with others of its host, where nothing can be simulated. */
+static void drop_unsupported(struct inq_blame *blame)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < blame->n_suspects; i++) {
+        if (!blame->suspects[i].beside_roles) {
+            blame->suspects[kept++] = blame->suspects[i];
+        }
+    }
+    blame->n_suspects = kept;
+}
+
 /* What the candidates cost, by the simulator where the record allows it. */
 static int find_costs(const struct inq_inquiry *q, struct inq_study *study, struct inq_blame *blame,
                       struct inq_err *err)
 {
     int code = blame->n_suspects > 0 ? inq_study_simulate(study, err) : INQ_OK;
 
+    if (code == INQ_OK && study->run.n_steps == 0) {
+        drop_unsupported(blame);
+    }
     if (code == INQ_OK) {
         code = inq_gains_find(study, q->arena, blame->suspects, &blame->n_suspects, err);
     }

@@ -191,6 +191,7 @@ static int add_suspect(struct hosts *h, size_t k, struct inq_suspect *suspects, 
     if (found > 0) {
         d->rank = ranks[0];
         code = inq_suspects_of_delay(h->q, d, suspects, n, err);
+        suspects[at].beside_roles = found > 1;
         code =
             code == INQ_OK ? inq_suspect_set_ranks(h->q, &suspects[at], ranks, found, err) : code;
     }

@@ -126,6 +126,22 @@ static void whole_stages__data_of_the_first_stage(void **state)
     }
 }
 
+/* Where most transfers have no partner, stages that wait for others look idle: a longer last stage
+ * made the first host 22 % late. */
+static void whole_stages__idle_where_nothing_is_matched(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=4,pp=4,micro_batches=4,layers=4,p2p=bare,steps=8,gpus_per_host=8,args=old,"
+        "window=ragged,seed=63023,gz=0,fault=long_last_stage:factor=1.4",
+        NULL);
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        assert_true(t.report->findings[i].kind != INQ_FINDING_LATE_HOST ||
+                    t.report->findings[i].n_ranks == 1);
+    }
+    test_synth_close(&t);
+}
+
 /* Many links meet in one rank and are slow beside each other: what they cost, where it cannot be
  * simulated, is no more than their steps are longer. */
 static void links__cost_no_more_than_their_steps(void **state)
@@ -185,6 +201,7 @@ int main(void)
         cmocka_unit_test(whole_stages__work_is_no_slow_gpu),
         cmocka_unit_test(whole_stages__late_hosts),
         cmocka_unit_test(whole_stages__data_of_the_first_stage),
+        cmocka_unit_test(whole_stages__idle_where_nothing_is_matched),
         cmocka_unit_test(links__cost_no_more_than_their_steps),
         cmocka_unit_test(links__slow_in_some_steps),
         cmocka_unit_test(links__limits_in_some_steps),

@@ -326,12 +326,13 @@ static double sigma_in_steps(struct search *s, const struct series *own, const s
 {
     size_t n = 0;
 
-    for (size_t i = own->from, end = i; i < own->to; i = end) {
-        end = end_of_step(s, own, i);
+    for (size_t i = own->from; i < own->to;) {
+        size_t end = end_of_step(s, own, i);
         double middle = median_of_step(s, i, end);
         for (size_t k = i; end - i > 1 && k < end; k++) {
             s->off[n++] = fabs((double)s->rows[k].transfer_ns - middle);
         }
+        i = end;
     }
     return fmax(usual->sigma_ns, n > 0 ? INQ_MAD_SIGMA * inq_median(s->off, n) : 0.0);
 }
@@ -347,14 +348,15 @@ static size_t mark_steps(struct search *s, const struct series *own, const struc
     in_step.least = steady ? usual->least : INQ_LINK_RATIO_FEW;
     double sigma_ns = steady ? 0.0 : sigma_in_steps(s, own, usual);
     memset(s->slow, 0, s->cells->n_steps * sizeof(*s->slow));
-    for (size_t i = own->from, end = i; i < own->to; i = end) {
-        end = end_of_step(s, own, i);
+    for (size_t i = own->from; i < own->to;) {
+        size_t end = end_of_step(s, own, i);
         double ns = median_of_step(s, i, end);
         double noise_ns = hypot(error_of_median(sigma_ns, end - i), usual->spread_ns);
         bool slow = is_longer(own, ns, &in_step) &&
                     (steady || ns - usual->peers_ns >= INQ_STRAGGLER_SIGMAS * noise_ns);
         s->slow[s->rows[i].step] = slow;
         n += slow ? end - i : 0;
+        i = end;
     }
     return n;
 }

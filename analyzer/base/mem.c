@@ -262,11 +262,6 @@ void inq_mem_free(void *ptr)
     free(ptr);
 }
 
-void inq_mem_trim(void)
-{
-    (void)malloc_trim(0);
-}
-
 int inq_mem_grow(void *ptr_to_ptr, size_t *cap, size_t need, size_t elem, size_t max,
                  struct inq_err *err)
 {

@@ -11,9 +11,6 @@ struct inq_mem_budget {
     uint64_t available_bytes; /* what it may take on top of what it has, by the tightest of them */
 };
 
-/* Gives what was freed back to the system: after many small things that died together, which else
- * stays with the allocator. */
-void inq_mem_trim(void);
 /* Asks the machine (what is free or can be freed), the control groups of the process and those
  * around them (versions 1 and 2) and its address space (ulimit -v). `root`: the folder whose proc/
  * and sys/ are read, "" for the system's own. A limit that cannot be read is none. */

@@ -593,8 +593,7 @@ static int settle_group(const struct inspector_run *run, struct inq_shard *shard
                         struct inq_group *group, struct inq_err *err)
 {
     bool believed = group->size > 0 && (size_t)group->size <= run->n;
-    int32_t *ranks =
-        inq_arena_array(&shard->arena, believed ? (size_t)group->size : 1, sizeof *ranks);
+    int32_t *ranks = inq_mem_alloc((believed ? (size_t)group->size : 1) * sizeof *ranks);
     if (ranks == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory for a process group");
     }
@@ -603,9 +602,13 @@ static int settle_group(const struct inspector_run *run, struct inq_shard *shard
         ranks[place] = rank_at(run, shard, group, place);
         all = ranks[place] >= 0;
     }
-    group->ranks = ranks;
-    group->n_ranks = all ? (uint32_t)group->size : 0;
-    return inq_sort(ranks, group->n_ranks, sizeof *ranks, by_rank, NULL, err);
+    uint32_t n = all ? (uint32_t)group->size : 0;
+    int code = inq_sort(ranks, n, sizeof *ranks, by_rank, NULL, err);
+    if (code == INQ_OK) {
+        code = inq_shard_keep_ranks(shard, ranks, n, group, err);
+    }
+    inq_mem_free(ranks);
+    return code;
 }
 
 static int settle_run(struct inspector_run *run, struct inq_err *err)

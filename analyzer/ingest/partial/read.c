@@ -221,23 +221,28 @@ static bool unpack_ranks(struct reading *r, int32_t *ranks, uint32_t n, struct b
 static bool take_group(struct reading *r, const struct inq_partial_head *head, struct bytes *in)
 {
     struct inq_group group = {0};
+    struct inq_shard *shard = r->shard;
     struct inq_columns columns;
-    uint32_t index = 0;
     inq_columns_of_groups(&group, &columns);
-    if (head->first != r->shard->n_groups ||
+    if (head->first != shard->n_groups ||
         !inq_columns_unpack(&columns, 1, &in->p, in->end, &r->limits) ||
         group.n_ranks > (size_t)(in->end - in->p)) {
         return false;
     }
-    int32_t *ranks = inq_mem_zalloc(group.n_ranks, sizeof *ranks);
-    if (ranks == NULL) {
+    uint32_t n = group.n_ranks;
+    int32_t *ranks = inq_mem_zalloc(n, sizeof *ranks);
+    r->code = inq_mem_grow(&shard->groups, &shard->cap_groups, shard->n_groups + 1, sizeof group,
+                           INQ_MAX_GROUPS, r->err);
+    if (r->code == INQ_OK && ranks == NULL) {
         r->code = inq_err_set(r->err, INQ_NOMEM, "out of memory");
         return true;
     }
-    bool sound = unpack_ranks(r, ranks, group.n_ranks, in);
-    if (sound) {
-        group.ranks = ranks;
-        r->code = inq_shard_append_group(r->shard, &group, &index, r->err);
+    bool sound = r->code != INQ_OK || unpack_ranks(r, ranks, n, in);
+    if (sound && r->code == INQ_OK) {
+        r->code = inq_shard_keep_ranks(shard, ranks, n, &group, r->err);
+    }
+    if (sound && r->code == INQ_OK) {
+        shard->groups[shard->n_groups++] = group;
     }
     inq_mem_free(ranks);
     return sound;

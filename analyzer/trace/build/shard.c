@@ -87,16 +87,8 @@ static bool same_ranks(const struct inq_group *group, const int32_t *ranks, uint
 /* Lists of few ranks are not worth a lock. */
 enum { WORTH_SHARING = 32 };
 
-static const int32_t *keep_ranks(struct inq_shard *shard, const int32_t *ranks, uint32_t n)
+static const int32_t *share_ranks(struct inq_rank_lists *shared, const int32_t *ranks, uint32_t n)
 {
-    struct inq_rank_lists *shared = shard->shared;
-    if (shared == NULL || n < WORTH_SHARING) {
-        int32_t *copy = inq_arena_array(&shard->arena, n, sizeof *ranks);
-        if (copy != NULL && n > 0) {
-            memcpy(copy, ranks, n * sizeof *ranks);
-        }
-        return copy;
-    }
     uint32_t id = 0;
     (void)pthread_mutex_lock(&shared->adding);
     int code = inq_strtab_add(&shared->lists, (const char *)ranks, n * sizeof *ranks, &id, NULL);
@@ -105,21 +97,21 @@ static const int32_t *keep_ranks(struct inq_shard *shard, const int32_t *ranks, 
     return code == INQ_OK ? kept : NULL;
 }
 
-int inq_shard_append_group(struct inq_shard *shard, const struct inq_group *group, uint32_t *index,
-                           struct inq_err *err)
+int inq_shard_keep_ranks(struct inq_shard *shard, const int32_t *ranks, uint32_t n,
+                         struct inq_group *group, struct inq_err *err)
 {
-    int code = inq_mem_grow(&shard->groups, &shard->cap_groups, shard->n_groups + 1,
-                            sizeof *shard->groups, INQ_MAX_GROUPS, err);
-    const int32_t *kept = code == INQ_OK ? keep_ranks(shard, group->ranks, group->n_ranks) : NULL;
-    if (code == INQ_OK && kept == NULL) {
-        code = inq_err_set(err, INQ_NOMEM, "out of memory for a process group");
+    if (shard->shared != NULL && n >= WORTH_SHARING) {
+        group->ranks = share_ranks(shard->shared, ranks, n);
+    } else {
+        int32_t *copy = inq_arena_array(&shard->arena, n, sizeof *ranks);
+        if (copy != NULL && n > 0) {
+            memcpy(copy, ranks, n * sizeof *ranks);
+        }
+        group->ranks = copy;
     }
-    if (code == INQ_OK) {
-        *index = (uint32_t)shard->n_groups++;
-        shard->groups[*index] = *group;
-        shard->groups[*index].ranks = kept;
-    }
-    return code;
+    group->n_ranks = group->ranks != NULL ? n : 0;
+    return group->ranks != NULL ? INQ_OK
+                                : inq_err_set(err, INQ_NOMEM, "out of memory for a process group");
 }
 
 int inq_shard_add_group(struct inq_shard *shard, inq_str name, inq_str desc, int32_t size,
@@ -132,9 +124,17 @@ int inq_shard_add_group(struct inq_shard *shard, inq_str name, inq_str desc, int
             return INQ_OK;
         }
     }
-    struct inq_group group = {
-        .name = name, .desc = desc, .size = size, .n_ranks = n_ranks, .ranks = ranks};
-    return inq_shard_append_group(shard, &group, index, err);
+    struct inq_group group = {.name = name, .desc = desc, .size = size};
+    int code = inq_mem_grow(&shard->groups, &shard->cap_groups, shard->n_groups + 1,
+                            sizeof *shard->groups, INQ_MAX_GROUPS, err);
+    if (code == INQ_OK) {
+        code = inq_shard_keep_ranks(shard, ranks, n_ranks, &group, err);
+    }
+    if (code == INQ_OK) {
+        *index = (uint32_t)shard->n_groups++;
+        shard->groups[*index] = group;
+    }
+    return code;
 }
 
 void inq_damage_add(struct inq_damage *damage, enum inq_damage_kind kind, uint64_t n,

@@ -62,9 +62,9 @@ int inq_shard_add_rank(struct inq_shard *shard, uint32_t *index, struct inq_err 
 int inq_shard_add_group(struct inq_shard *shard, inq_str name, inq_str desc, int32_t size,
                         const int32_t *ranks, uint32_t n_ranks, uint32_t *index,
                         struct inq_err *err);
-/* Appends a group; its ranks are copied, or found among those shared. */
-int inq_shard_append_group(struct inq_shard *shard, const struct inq_group *group, uint32_t *index,
-                           struct inq_err *err);
+/* Gives a group of the shard its ranks: copied, or found among those shared. */
+int inq_shard_keep_ranks(struct inq_shard *shard, const int32_t *ranks, uint32_t n,
+                         struct inq_group *group, struct inq_err *err);
 /* Notes one more damage of `kind` at `offset` (uncompressed); `n` occurrences or bytes. */
 void inq_damage_add(struct inq_damage *damage, enum inq_damage_kind kind, uint64_t n,
                     int64_t offset);

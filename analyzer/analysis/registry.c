@@ -9,6 +9,7 @@
 #include "graph/optable/optable.h"
 #include "inquest/failure.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ALL_ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -89,11 +90,15 @@ static const char *next_step(int code)
     }
 }
 
-/* Texts that stay valid without memory. */
-static const char *kept_text(struct inq_arena *arena, const char *text, const char *instead)
+/* Says why a section is not available, in room that was made before memory could run out. */
+static void say_why(struct inq_report *report, enum inq_section section, int code,
+                    const struct inq_err *why)
 {
-    const char *kept = text[0] != '\0' ? inq_arena_strdup(arena, text) : NULL;
-    return kept ? kept : instead;
+    char *room = report->reasons[section];
+    (void)snprintf(room, sizeof report->reasons[section], "%s",
+                   why->message[0] != '\0' ? why->message : inq_code_text(code));
+    report->sections[section].reason = room;
+    report->sections[section].next = next_step(code);
 }
 
 /* Puts the report back to what it was before the row ran, but for its mark. */
@@ -105,9 +110,7 @@ static void mark_failed(const struct inq_analysis *row, int code, const struct i
     *report = *before;
     report->op_model = model;
     report->arena->failed = false;
-    report->sections[row->section].reason =
-        kept_text(report->arena, why->message, inq_code_text(code));
-    report->sections[row->section].next = next_step(code);
+    say_why(report, row->section, code, why);
 }
 
 /* The first section that the row cannot do without and that failed; INQ_SECTION_COUNT: none. */
@@ -181,10 +184,8 @@ static void check(struct inq_report *report)
 {
     struct inq_err why = {0};
     if (inq_account_check(report, &why) != INQ_OK) {
-        struct inq_section_state *state = &report->sections[INQ_SECTION_ACCOUNT];
         report->account = NULL;
-        state->reason = kept_text(report->arena, why.message, inq_code_text(why.code));
-        state->next = next_step(why.code);
+        say_why(report, INQ_SECTION_ACCOUNT, why.code, &why);
     }
 }
 
@@ -223,11 +224,17 @@ int inq_analyze_rows(const struct inq_analysis *row, size_t n_rows, const struct
     }
     struct inq_arena *arena = inq_mem_zalloc(1, sizeof(*arena));
     struct inq_report *made = arena ? inq_arena_alloc(arena, sizeof(*made)) : NULL;
-    if (!made) {
+    char(*reasons)[INQ_REASON_BYTES] =
+        made ? inq_arena_alloc(arena, INQ_SECTION_COUNT * sizeof *reasons) : NULL;
+    if (!reasons) {
+        if (arena) {
+            inq_arena_release(arena);
+        }
         inq_mem_free(arena);
         return inq_err_set(err, INQ_NOMEM, "no memory for a report");
     }
     made->arena = arena;
+    made->reasons = reasons;
     made->trace = trace;
     made->method = options->method;
     made->step_ns_median = -1;

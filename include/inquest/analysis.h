@@ -557,6 +557,8 @@ enum inq_section {
 
 /* Whether a section was made. A section that failed is empty, as one that does not apply is; only
  * `reason` tells them apart. */
+enum { INQ_REASON_BYTES = 512 }; /* as an inq_err's message */
+
 struct inq_section_state {
     const char *reason; /* why it is not available; NULL: it is */
     const char *next;   /* what to do about it */
@@ -586,6 +588,7 @@ struct inq_report {
     struct inq_training *training;           /* NULL: no training output (training.h) */
     struct inq_failure *failure;             /* NULL: no dumps, no logs (failure.h) */
     struct inq_section_state sections[INQ_SECTION_COUNT];
+    char (*reasons)[INQ_REASON_BYTES]; /* of all sections: where their reasons are written */
 };
 
 /* Predicts what a step gains by each of n fixes, each alone: gain_ns[i], INQ_TIME_NONE where there

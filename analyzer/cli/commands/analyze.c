@@ -470,6 +470,20 @@ static bool any_said(const struct analysis *a)
     return false;
 }
 
+/* No section of any job came about: the reports say why, and whoever sees only the errors is told
+ * the first reason. */
+static int nothing_said(const struct analysis *a)
+{
+    struct inq_err err = {.code = INQ_FORMAT, .offset = -1};
+    const struct inq_section_state *state = a->reports[0]->sections;
+    while (state->reason == NULL) { /* a void report has one */
+        state++;
+    }
+    (void)snprintf(err.message, sizeof err.message, "nothing could be said of this run: %.400s",
+                   state->reason);
+    return inq_cli_fail(a->cli, &err, state->next);
+}
+
 static int run_steps(struct analysis *a)
 {
     int (*const steps[])(struct analysis *) = {select_parts, analyze_all, questions_answered,
@@ -484,7 +498,7 @@ static int run_steps(struct analysis *a)
         }
     }
     tell_verdict(a);
-    return any_said(a) ? judge(a) : INQ_EXIT_FAILED;
+    return any_said(a) ? judge(a) : nothing_said(a);
 }
 
 int inq_cmd_analyze(struct inq_cli *cli)

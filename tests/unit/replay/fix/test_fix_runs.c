@@ -378,14 +378,17 @@ static void headline__says_what_executing_gave(void **state)
     (void)state;
     static const struct {
         enum inq_judgement order, cost;
+        size_t times; /* that the fixed step ran */
         const char *said;
-    } cases[] = {{INQ_NOT_EXECUTED, INQ_NOT_EXECUTED, "Predicted, not executed."},
-                 {INQ_CONFIRMED, INQ_CONFIRMED, "Executed: order and cost confirmed."},
-                 {INQ_CONFIRMED, INQ_REFUTED,
-                  "Executed: order confirmed, cost refuted: it ran 0.900 times as fast."},
-                 {INQ_CONFIRMED, INQ_INCONCLUSIVE, "Executed: order confirmed, cost not judged."},
-                 {INQ_REFUTED, INQ_INCONCLUSIVE, "Executed: the planned order was not kept."},
-                 {INQ_INCONCLUSIVE, INQ_INCONCLUSIVE, "Executed: nothing was decided."}};
+    } cases[] = {
+        {INQ_NOT_EXECUTED, INQ_NOT_EXECUTED, 0, "Predicted, not executed."},
+        {INQ_CONFIRMED, INQ_CONFIRMED, 1, "Executed: order and cost confirmed."},
+        {INQ_CONFIRMED, INQ_REFUTED, 1,
+         "Executed: order confirmed, cost refuted: it ran 0.900 times as fast."},
+        {INQ_INCONCLUSIVE, INQ_REFUTED, 0, "Not executed: it does not fit the device."},
+        {INQ_CONFIRMED, INQ_INCONCLUSIVE, 1, "Executed: order confirmed, cost not judged."},
+        {INQ_REFUTED, INQ_INCONCLUSIVE, 1, "Executed: the planned order was not kept."},
+        {INQ_INCONCLUSIVE, INQ_INCONCLUSIVE, 1, "Executed: nothing was decided."}};
     static const enum inq_format formats[] = {
         INQ_FORMAT_TEXT,
         INQ_FORMAT_MARKDOWN,
@@ -399,6 +402,7 @@ static void headline__says_what_executing_gave(void **state)
         s.fixes->fixes[0].executed.order.judgement = cases[k].order;
         s.fixes->fixes[0].executed.cost.judgement = cases[k].cost;
         s.fixes->fixes[0].executed.speedup = 0.9;
+        s.fixes->fixes[0].executed.fixed.n = cases[k].times;
         for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
             struct inq_out text = written(&s, formats[f]);
             for (char *c = text.buf; *c != '\0'; c++) {

@@ -2,11 +2,14 @@
 """Changes one operator, bound or constant of analysis or report code at a time and asks whether a
 test notices.
 
-mutate.py SOURCE_DIR BUILD_DIR [--n 100] [--seed 1] [--jobs 2] [FOLDER...]
+mutate.py SOURCE_DIR BUILD_DIR [--n 100] [--seed 1] [--jobs 2] [--related] [FOLDER...]
 
 SOURCE_DIR is changed and changed back: give a scratch clone, BUILD_DIR its build. Folders are
-analyzer/analysis and analyzer/report where none is given. Prints a line for each mutation, and the
-share that survived. Never part of ctest: a mutation takes as long as the tests that miss it.
+analyzer/analysis and analyzer/report where none is given. The tests of the changed folder are built
+and run first, then what reads the command's output, then all unit tests (--related: without the
+last, and a survivor may be one that a distant test would have noticed). Prints a line for each
+mutation and the share that survived. Never part of ctest: a mutation takes as long as the tests
+that miss it.
 """
 import argparse
 import os
@@ -65,17 +68,35 @@ def run(command, limit_s):
         return -1
 
 
-def verdict(build, path, jobs):
-    """"no code" (the same object: nothing changed), "compiler", the tests that noticed, or None."""
-    if run(["ninja", "-C", build, f"-j{jobs}"], 900) != 0:
-        return "compiler"
-    folder = path.split("/")[1]
-    names = "|".join(sorted({t[5:-2] for _, _, ts in os.walk(f"tests/unit/{folder}")
-                             for t in ts if t.startswith("test_") and t.endswith(".c")}))
-    for tests in (f"^unit\\.({names})$", "^unit\\.", "^cli\\.(golden|invariants|failures|documents)$"):
+def unit_tests(folder):
+    return {t[:-2] for _, _, ts in os.walk(folder) for t in ts
+            if t.startswith("test_") and t.endswith(".c")}
+
+
+def stages(path, related):
+    """(name, targets to build, pattern of tests) from the nearest tests to the most distant."""
+    near = os.path.dirname(path.replace("analyzer/", "tests/unit/", 1))
+    while not unit_tests(near):
+        near = os.path.dirname(near)
+    own = unit_tests(near)
+
+    def units(tests):
+        return sorted(tests), "^unit\\.(" + "|".join(sorted(t[5:] for t in tests)) + ")$"
+    yield ("near", *units(own))
+    yield "cli", ["inquest"], "^cli\\.(golden|invariants|failures|documents)$"
+    if not related:
+        others = unit_tests("tests/unit") - own
+        yield ("unit", *units(others))
+
+
+def verdict(build, path, jobs, related):
+    """"compiler", the name of the stage that noticed, or None."""
+    for name, targets, tests in stages(path, related):
+        if run(["ninja", "-C", build, f"-j{jobs}", *targets], 900) != 0:
+            return "compiler"
         if run(["ctest", "--test-dir", build, "-R", tests, f"-j{jobs}", "--stop-on-failure",
                 "--timeout", "120"], 900) != 0:
-            return tests
+            return name
     return None
 
 
@@ -87,6 +108,7 @@ def main():
     parser.add_argument("--n", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--related", action="store_true")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     os.chdir(args.source)
@@ -105,7 +127,7 @@ def main():
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join([*lines[:at], changed, *lines[at + 1:]]))
         try:
-            noticed = verdict(build, path, args.jobs)
+            noticed = verdict(build, path, args.jobs, args.related)
         finally:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(before)
@@ -113,7 +135,8 @@ def main():
             continue  # no mutation that could have landed
         tried += 1
         survived += noticed is None
-        print(f"{'SURVIVED' if noticed is None else 'noticed '} {path}:{at + 1}: {changed.strip()}",
+        print(f"{'SURVIVED' if noticed is None else 'noticed by ' + noticed} {path}:{at + 1}: "
+              f"{changed.strip()}",
               flush=True)
     print(f"{survived} of {tried} survived")
     return 0

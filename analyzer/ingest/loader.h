@@ -57,9 +57,6 @@ int inq_intake_each(struct inq_walk *walk, const struct inq_ingest_options *opti
  * `append`. Fails with INQ_NOMEM. */
 int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append,
                       struct inq_err *err);
-/* With all files read: ranks of those that only tell them together (rank_row.c); says of which the
- * rank is not known. Fails with INQ_NOMEM. */
-int inq_intake_rows(struct inq_shard *shards, size_t n, size_t n_all, struct inq_err *err);
 /* Calls options->progress now; INQ_CANCELLED when it asks for an end. */
 int inq_intake_report(struct inq_intake *intake, struct inq_err *err);
 

@@ -76,13 +76,5 @@ struct host_run {
 
 /* A condition whose timed waits go by the monotonic clock. False when there is no memory. */
 bool inq_host_cond_init(pthread_cond_t *cond);
-/* Real-time priority for the calling thread; false when it is refused. */
-bool inq_host_raise_priority(void);
-/* The body of a worker's thread; `worker` is a struct host_worker. */
-void *inq_host_loop(void *worker);
-/* Puts a message for `op` into its owner's box and wakes the owner. */
-void inq_host_post(struct host_run *run, uint32_t op);
-/* Ends the execution, if nothing has yet, and wakes everyone. */
-void inq_host_stop(struct host_run *run, enum host_outcome outcome);
 
 #endif

@@ -109,7 +109,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--related", action="store_true")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     build = os.path.abspath(args.build)
     os.chdir(args.source)
     files = subprocess.check_output(["git", "ls-files", *args.folders], text=True).split()

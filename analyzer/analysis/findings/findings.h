@@ -47,10 +47,6 @@ const char *inq_findings_percent(struct inq_findings *findings, double share);
 /* Damage that loses something; a negative duration or a GPU event without its launch does not. */
 uint64_t inq_damage_losses(const struct inq_damage *damage);
 
-/* What the GPUs of the ranks (indices into inq_trace.ranks) said of themselves, sentences with a
- * blank in front: whether their clocks are low, and why. "" where nothing is known. */
-const char *inq_findings_about_gpu(struct inq_findings *findings, const uint32_t *ranks, size_t n);
-
 /* ---- what is known of each kind (findings/kinds.c) --------------------------------------------
  */
 
@@ -79,15 +75,8 @@ typedef void inq_judge_part(const struct inq_trace *trace, struct inq_findings *
 inq_judge_part inq_judge_suspects; /* blame */
 inq_judge_part inq_judge_time;     /* rank_times, steps */
 inq_judge_part inq_judge_graph;    /* whatif, pipeline */
-inq_judge_part inq_judge_training; /* training output */
 inq_judge_part inq_judge_inputs;   /* missing ranks, damage */
 inq_judge_part inq_judge_failure;  /* failure */
-
-/* Gives findings that ask for action and are no causes of the account the cost that their best fix
- * is predicted to gain, and puts that fix first; none where nothing is gained, or `predict` is
- * NULL. Fails as `predict` does (findings/prices.c). */
-int inq_findings_price(struct inq_findings *findings, inq_predict_gains *predict,
-                       struct inq_err *err);
 
 /* Whether its cost is what the others waited, as measured: of a cause in a recorded run that could
  * not be simulated. The gain of its repair is not known and at most that. */

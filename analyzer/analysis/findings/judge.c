@@ -1,18 +1,159 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The judge: every section of the report is asked for findings; the costliest come first, and a
  * verdict sums them up. */
-#include "inquest/analysis.h"
-
-#include "analysis/findings/findings.h"
 #include "analysis/analysis.h"
+#include "analysis/findings/findings.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "inquest/account.h"
+#include "inquest/analysis.h"
+#include "inquest/training.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+/* Findings of the training output. */
+
+static const struct {
+    enum inq_finding_kind finding;
+    enum inq_severity severity, passed; /* to the end; and where it went back */
+} rules[] = {
+    [INQ_TRAINING_NOT_FINITE] = {INQ_FINDING_NOT_FINITE, INQ_SEVERITY_HIGH, INQ_SEVERITY_MEDIUM},
+    [INQ_TRAINING_LOSS_SPIKE] = {INQ_FINDING_LOSS_SPIKE, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW},
+    [INQ_TRAINING_DIVERGENCE] = {INQ_FINDING_DIVERGENCE, INQ_SEVERITY_HIGH, INQ_SEVERITY_MEDIUM},
+    [INQ_TRAINING_GRADIENT] = {INQ_FINDING_GRADIENT, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW},
+    [INQ_TRAINING_SLOWER] = {INQ_FINDING_THROUGHPUT_DROP, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_LOW},
+};
+
+static void add(struct inq_findings *f, const struct inq_training *t,
+                const struct inq_training_event *event)
+{
+    struct inq_finding *finding = inq_findings_add(f, rules[event->kind].finding);
+    if (finding == NULL) {
+        return;
+    }
+    const char *kind = inq_finding_kind_text(finding->kind);
+    finding->id = inq_findings_text(f, "%s:step%" PRId64, kind, event->first_step);
+    finding->severity = event->to_end ? rules[event->kind].severity : rules[event->kind].passed;
+    finding->confidence = event->kind == INQ_TRAINING_NOT_FINITE ? INQ_CONFIDENCE_ESTABLISHED
+                                                                 : INQ_CONFIDENCE_SUPPORTED;
+    finding->title = inq_findings_text(f, "%c%s", event->what[0] - ('a' - 'A'), event->what + 1);
+    finding->detail = inq_findings_text(f, "First in %s, line %" PRIu64 ".", t->file, event->line);
+    if (event->measured == event->measured) {
+        const char *unit = event->kind == INQ_TRAINING_SLOWER && t->step_s > 0.0 ? " s" : "";
+        finding->measured = inq_findings_text(f, "%.4g%s", event->measured, unit);
+        finding->expected = inq_findings_text(f, "%.4g%s", event->expected, unit);
+    }
+    if (event->kind == INQ_TRAINING_SLOWER && t->step_s > 0.0) {
+        finding->cost_ns_per_step = (int64_t)((event->measured - event->expected) * 1e9);
+        finding->share = (event->measured - event->expected) / event->measured;
+    }
+}
+
+static void judge_training(const struct inq_trace *trace, struct inq_findings *findings)
+{
+    const struct inq_training *t = findings->report->training;
+    (void)trace;
+    for (size_t i = 0; t != NULL && i < t->n_events; i++) {
+        add(findings, t, &t->events[i]);
+    }
+}
+
+/* What findings cost that are no causes of the account: what their best fix is predicted to gain.
+ */
+
+/* A fix that gains less than this part of a step is told from nothing by chance only. */
+#define NOISE 0.001
+/* Fixes whose gains differ by less than this part of a step are equal: the one that comes first
+ * in the finding's list changes the run least. */
+#define EQUAL 0.01
+
+/* Findings that ask for action and name fixes, but for what was simulated, or of a recorded run
+ * measured, already. */
+static bool is_open(const struct inq_findings *f, const struct inq_finding *finding)
+{
+    return !inq_finding_is_measured(f, finding) && finding->in_order_ns < 0 &&
+           finding->n_fixes > 0 && finding->severity > INQ_SEVERITY_INFO;
+}
+
+/* The fix to be named first; n: none gains anything. */
+static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns)
+{
+    int64_t most_ns = INT64_MIN;
+    size_t best = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        most_ns = gain_ns[i] != INQ_TIME_NONE && gain_ns[i] > most_ns ? gain_ns[i] : most_ns;
+    }
+    if (most_ns == INT64_MIN || (double)most_ns < NOISE * (double)t_ns) {
+        return n;
+    }
+    while (gain_ns[best] == INQ_TIME_NONE ||
+           (double)(most_ns - gain_ns[best]) > EQUAL * (double)t_ns) {
+        best++;
+    }
+    return best;
+}
+
+/* Fixes in order of what they gain; the cost is the gain of the first. */
+static void set_price(struct inq_findings *f, struct inq_finding *finding, const int64_t *gain_ns,
+                      int64_t t_ns)
+{
+    size_t best = best_of(gain_ns, finding->n_fixes, t_ns);
+    const char *first = best < finding->n_fixes ? finding->fixes[best] : NULL;
+
+    if (first == NULL) {
+        return;
+    }
+    memmove(&finding->fixes[1], &finding->fixes[0], best * sizeof(*finding->fixes));
+    finding->fixes[0] = first;
+    inq_findings_set_cost(f, finding, gain_ns[best], t_ns);
+}
+
+/* Gives findings that ask for action and are no causes of the account the cost that their best fix
+ * is predicted to gain, and puts that fix first; none where nothing is gained, or `predict` is
+ * NULL. Fails as `predict` does. */
+static int findings_price(struct inq_findings *f, inq_predict_gains *predict, struct inq_err *err)
+{
+    const struct inq_account *a = f->report->account;
+    size_t n = 0;
+
+    if (predict == NULL || a == NULL || a->t_ns <= 0) {
+        return INQ_OK;
+    }
+    for (size_t i = 0; i < f->n; i++) {
+        n += is_open(f, &f->at[i]) ? f->at[i].n_fixes : 0;
+    }
+    if (n == 0) {
+        return INQ_OK;
+    }
+    const char **specs = inq_mem_alloc(n * sizeof(*specs));
+    int64_t *gain_ns = inq_mem_alloc(n * sizeof(*gain_ns));
+    int code =
+        specs && gain_ns ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for %zu fixes", n);
+    n = 0;
+    for (size_t i = 0; code == INQ_OK && i < f->n; i++) {
+        for (size_t k = 0; is_open(f, &f->at[i]) && k < f->at[i].n_fixes; k++) {
+            specs[n++] = f->at[i].fixes[k];
+        }
+    }
+    code = code == INQ_OK ? predict(f->report->trace, f->report, specs, n, gain_ns, err) : code;
+    const int64_t *at = gain_ns;
+    for (size_t i = 0; code == INQ_OK && i < f->n; i++) {
+        if (is_open(f, &f->at[i])) {
+            size_t own = f->at[i].n_fixes;
+            set_price(f, &f->at[i], at, a->t_ns);
+            at += own;
+        }
+    }
+    inq_mem_free(specs);
+    inq_mem_free(gain_ns);
+    return code;
+}
+
 static inq_judge_part *const parts[] = {inq_judge_suspects, inq_judge_graph,  inq_judge_time,
-                                        inq_judge_training, inq_judge_inputs, inq_judge_failure};
+                                        judge_training,     inq_judge_inputs, inq_judge_failure};
 
 /* A run that died, or whose numbers are gone, has lost more than time. */
 static int64_t weight(const struct inq_finding *finding)
@@ -65,7 +206,7 @@ int inq_run_judge(const struct inq_trace *trace, const struct inq_analysis_optio
         parts[i](trace, &findings);
     }
     inq_findings_complete(&findings);
-    code = inq_findings_price(&findings, options->predict, err);
+    code = findings_price(&findings, options->predict, err);
     code = code != INQ_OK
                ? code
                : inq_sort(findings.at, findings.n, sizeof(*findings.at), worst_first, NULL, err);

@@ -45,9 +45,6 @@ int inq_op_template_make(const struct inq_step_op *rows, size_t n, size_t n_stag
                          struct inq_op_template *out, struct inq_err *err);
 void inq_op_template_release(struct inq_op_template *t);
 
-/* The parts, called by inq_op_template_make: */
-int inq_template_p2p(struct inq_op_template *t, struct inq_err *err);    /* graph/optable/p2p.c */
-int inq_template_direct(struct inq_op_template *t, struct inq_err *err); /* graph/optable/p2p.c */
 int inq_template_edge(struct inq_op_template *t, size_t before, size_t after, struct inq_err *err);
 
 /* The graph of one step with `n_dp` replicas; id of op `i` of replica `d` is d * n + i. Op labels:

@@ -50,20 +50,9 @@ struct inq_pipe_run {
     bool has_direction; /* every P2P transfer says which way it went */
 };
 
-/* What an annotation "Forward 3", "Backward 3" or "PP:2F3" (stage 2) says; -1: not given. */
-struct inq_pipe_action {
-    enum inq_op_type type;
-    int32_t stage, micro_batch;
-};
-
-/* False for anything else, transfers and composites among them. */
-bool inq_pipe_action(const char *text, struct inq_pipe_action *out);
-
 /* Items of all ranks. */
 int inq_pipe_collect(const struct inq_trace *trace, struct inq_pipe_run *run, struct inq_err *err);
 void inq_pipe_release(struct inq_pipe_run *run);
-/* Stages and replicas; n_stages stays 0 when the ranks form no pipelines. */
-int inq_pipe_find_stages(struct inq_pipe_run *run, struct inq_err *err);
 /* Forwards and backwards of every rank; *found says whether they make sense. */
 int inq_pipe_find_ops(struct inq_pipe_run *run, bool *found, struct inq_err *err);
 

@@ -3,7 +3,7 @@
  * follows only the batch, which has an entry of its own ("coalesced") behind its members; a member
  * stays "scheduled" for ever. And what an abort tears down after its timeout ends as "completed".
  */
-#include "ingest/flight/values.h"
+#include "ingest/flight/states.h"
 
 #include "base/mem.h"
 

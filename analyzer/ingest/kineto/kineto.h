@@ -163,9 +163,6 @@ struct inq_kineto {
     size_t n_export_groups, cap_export_groups;
 };
 
-/* Class of an event: by its category, and where that says nothing by what its arguments are. */
-enum inq_cat inq_kineto_cat_of(struct inq_kineto *k, const struct inq_scan_event *event);
-
 /* Whether the text means itself: printable ASCII without escapes, not too long. */
 bool inq_kineto_is_plain(struct inq_text text);
 /* Interns a text as written; damage in it is counted at `offset`. */
@@ -218,10 +215,6 @@ int inq_kineto_add_note(struct inq_kineto *k, enum inq_cat cat, const struct inq
  * the general reader. The shard does not depend on it. */
 int inq_kineto_read(struct inq_source *source, struct inq_shard *shard, inq_shape_match match,
                     struct inq_err *err);
-
-/* What has to be read of events like this one; false when they are better read in general. */
-bool inq_kineto_plan(const struct inq_kineto *k, const struct inq_scan_event *event,
-                     enum inq_cat cat, struct inq_shape_plan *plan);
 
 /* Called for each member of an object. `value` is its text, quotes included. */
 typedef int (*inq_kineto_member_fn)(struct inq_kineto *k, void *ctx, struct inq_text key,

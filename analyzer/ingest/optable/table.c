@@ -2,20 +2,265 @@
 /* The op table: one row per op of a pipeline job, as CSV with the columns of
  * ingest/optable/header.h. Each worker (DP rank and stage, or rank) becomes one inq_rank. Times
  * stay as recorded, in every step from an origin of its own. */
-#include "ingest/optable/csv.h"
-
 #include "base/hash.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/time.h"
 #include "ingest/ingest.h"
 #include "ingest/optable/optable.h"
+#include "ingest/source/source.h"
 #include "inquest/ingest.h"
+#include "trace/build/build.h"
 #include "trace/trace.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+
+/* Records of a CSV source (RFC 4180): quoted fields, CR LF, a byte-order mark; any separator,
+ * blanks around it. */
+
+struct csv_field {
+    const char *text; /* unquoted, not terminated */
+    size_t len;
+};
+
+/* All-zero with `source` and `separator` set is ready. */
+struct csv {
+    struct inq_source *source;
+    char separator;
+    struct inq_damage *damage; /* records that were none, an unterminated quote; may be NULL */
+    /* the current record */
+    struct csv_field *fields;
+    size_t n_fields, cap_fields;
+    uint64_t offset; /* uncompressed, of its first byte */
+    bool cut;        /* it ended with the source, not with a line break */
+    /* the rest is the reader's own: a window of the source */
+    char *window;
+    size_t cap, begin, end;
+    const char *chunk; /* what of the source's chunk is not in the window yet */
+    size_t chunk_left;
+    uint64_t next_offset;
+    bool at_end;
+    bool skipping; /* the rest of a line that was dropped */
+};
+
+#define WINDOW ((size_t)256 << 10)
+
+/* Unread bytes to the front, then more of the source behind them. */
+static int refill(struct csv *csv, struct inq_err *err)
+{
+    size_t kept = csv->end - csv->begin;
+    if (csv->window == NULL || kept == csv->cap) {
+        size_t wanted = csv->window == NULL ? WINDOW : INQ_CSV_MAX_RECORD;
+        int code = inq_mem_grow(&csv->window, &csv->cap, wanted, 1, INQ_CSV_MAX_RECORD, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
+    if (csv->begin > 0 && kept > 0) {
+        memmove(csv->window, csv->window + csv->begin, kept);
+    }
+    csv->begin = 0;
+    csv->end = kept;
+    while (csv->end < csv->cap && !csv->at_end) {
+        if (csv->chunk_left == 0) {
+            int code = inq_source_next(csv->source, &csv->chunk, &csv->chunk_left, err);
+            if (code != INQ_OK) {
+                return code;
+            }
+            csv->at_end = csv->chunk_left == 0;
+        }
+        size_t room = csv->cap - csv->end;
+        size_t n = csv->chunk_left < room ? csv->chunk_left : room;
+        if (n > 0) {
+            memcpy(csv->window + csv->end, csv->chunk, n);
+            csv->chunk += n;
+        }
+        csv->end += n;
+        csv->chunk_left -= n;
+    }
+    return INQ_OK;
+}
+
+/* Where a quoted field ends: the place of its closing quote, or NULL. `p` is behind the opening. */
+static const char *closing_quote(const char *p, const char *end)
+{
+    while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
+        if (p + 1 == end || p[1] != '"') {
+            return p;
+        }
+        p += 2;
+    }
+    return NULL;
+}
+
+/* Where the record that begins at `p` ends: its line break, or `end` when the source ends there.
+ * NULL: not in the window. A quote counts only at the start of a field. */
+static const char *record_end(const struct csv *csv, const char *p, const char *end)
+{
+    const char *line = memchr(p, '\n', (size_t)(end - p));
+    const char *stop = line != NULL ? line : end;
+    if (memchr(p, '"', (size_t)(stop - p)) == NULL) {
+        return line != NULL || csv->at_end ? stop : NULL;
+    }
+    for (bool start = true; p < end && *p != '\n'; p++) {
+        if (start && *p == '"') {
+            p = closing_quote(p + 1, end);
+            /* a quote at the very end of the window may be the first half of a doubled one */
+            if (p == NULL || (p + 1 == end && !csv->at_end)) {
+                return NULL;
+            }
+        }
+        start = *p == csv->separator;
+    }
+    return p < end || csv->at_end ? p : NULL;
+}
+
+/* Unquotes in place. Bytes between the closing quote and the separator belong to the field: better
+ * than losing them. Returns where the field ends. */
+static char *quoted_field(char *p, const char *end, char separator, struct csv_field *field)
+{
+    char *out = ++p;
+    field->text = out;
+    while (p < end && (*p != '"' || (p + 1 < end && p[1] == '"'))) {
+        p += *p == '"';
+        *out++ = *p++;
+    }
+    for (p += p < end; p < end && *p != separator; p++) {
+        *out++ = *p;
+    }
+    field->len = (size_t)(out - field->text);
+    return p;
+}
+
+/* "a, b": people write tables so. */
+static void trim(struct csv_field *field)
+{
+    while (field->len > 0 && *field->text == ' ') {
+        field->text++;
+        field->len--;
+    }
+    while (field->len > 0 && field->text[field->len - 1] == ' ') {
+        field->len--;
+    }
+}
+
+static int split(struct csv *csv, char *p, const char *end, struct inq_err *err)
+{
+    const char separator = csv->separator;
+    csv->n_fields = 0;
+    for (;;) {
+        int code = inq_mem_grow(&csv->fields, &csv->cap_fields, csv->n_fields + 1,
+                                sizeof *csv->fields, INQ_CSV_MAX_RECORD + 1, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+        struct csv_field *field = &csv->fields[csv->n_fields++];
+        if (p < end && *p == '"') {
+            p = quoted_field(p, end, separator, field);
+        } else {
+            field->text = p;
+            while (p < end && *p != separator) {
+                p++;
+            }
+            field->len = (size_t)(p - field->text);
+            trim(field);
+        }
+        if (p == end) {
+            return INQ_OK;
+        }
+        p++;
+    }
+}
+
+static void advance(struct csv *csv, size_t n)
+{
+    csv->begin += n;
+    csv->next_offset += n;
+}
+
+/* Takes the record that ends at `stop`; *got is false for a blank line. */
+static int take(struct csv *csv, const char *stop, bool *got, struct inq_err *err)
+{
+    char *first = csv->window + csv->begin;
+    const char *last = stop;
+    csv->offset = csv->next_offset;
+    csv->cut = stop == csv->window + csv->end;
+    advance(csv, (size_t)(stop - first) + (csv->cut ? 0 : 1));
+    if (csv->offset == 0 && last - first >= 3 && memcmp(first, "\xef\xbb\xbf", 3) == 0) {
+        first += 3;
+    }
+    if (last > first && last[-1] == '\r') {
+        last--;
+    }
+    *got = first != last;
+    return *got ? split(csv, first, last, err) : INQ_OK;
+}
+
+/* No record can be made of what is in the window: goes on behind its first line. */
+static void drop_line(struct csv *csv)
+{
+    const char *first = csv->window + csv->begin;
+    size_t n = csv->end - csv->begin;
+    const char *line = memchr(first, '\n', n);
+    if (csv->damage != NULL) {
+        inq_damage_add(csv->damage, INQ_DAMAGE_BAD_EVENT, 1, (int64_t)csv->next_offset);
+    }
+    csv->skipping = line == NULL;
+    advance(csv, line != NULL ? (size_t)(line - first) + 1 : n);
+}
+
+/* The rest of a line that was dropped: it is no record of its own. */
+static void skip_rest(struct csv *csv)
+{
+    const char *first = csv->window + csv->begin;
+    size_t n = csv->end - csv->begin;
+    const char *line = memchr(first, '\n', n);
+    csv->skipping = line == NULL;
+    advance(csv, line != NULL ? (size_t)(line - first) + 1 : n);
+}
+
+/* Reads the next record that is not blank; *got is false at the end. Fields are valid until the
+ * next call. A record that never ends (a stray quote, no line break) costs its first line only and
+ * is counted as BAD_EVENT. Fails with INQ_NOMEM or what the source fails with. */
+static int csv_next(struct csv *csv, bool *got, struct inq_err *err)
+{
+    *got = false;
+    for (;;) {
+        const char *stop = NULL;
+        if (csv->skipping && csv->begin < csv->end) {
+            skip_rest(csv);
+            continue;
+        }
+        if (csv->begin < csv->end) {
+            stop = record_end(csv, csv->window + csv->begin, csv->window + csv->end);
+        } else if (csv->at_end) {
+            return INQ_OK;
+        }
+        if (stop != NULL) {
+            int code = take(csv, stop, got, err);
+            if (code != INQ_OK || *got) {
+                return code;
+            }
+        } else if (csv->at_end || csv->end - csv->begin == INQ_CSV_MAX_RECORD) {
+            drop_line(csv);
+        } else {
+            int code = refill(csv, err);
+            if (code != INQ_OK) {
+                return code;
+            }
+        }
+    }
+}
+
+static void csv_release(struct csv *csv)
+{
+    inq_mem_free(csv->window);
+    inq_mem_free(csv->fields);
+    *csv = (struct csv){0};
+}
 
 enum inq_op_column {
     INQ_COL_TYPE,
@@ -273,7 +518,7 @@ struct order {
 
 struct table {
     struct inq_shard *shard;
-    struct inq_csv csv;
+    struct csv csv;
     struct inq_op_header header;
     struct inq_map workers; /* hash of a worker -> index of its rank */
     struct worker last;
@@ -293,9 +538,9 @@ static void complain(struct table *table, enum inq_damage_kind kind)
     inq_damage_add(&table->shard->file.damage, kind, 1, (int64_t)table->csv.offset);
 }
 
-static const struct inq_csv_field *field_of(const struct table *table, enum inq_op_column column)
+static const struct csv_field *field_of(const struct table *table, enum inq_op_column column)
 {
-    static const struct inq_csv_field missing = {"", 0};
+    static const struct csv_field missing = {"", 0};
     int place = table->header.place[column];
     return place >= 0 && (size_t)place < table->csv.n_fields ? &table->csv.fields[place] : &missing;
 }
@@ -333,7 +578,7 @@ static bool parse_plain(const char *text, size_t len, int64_t unit_ns, int64_t *
 /* A time in ns; false when the field holds none. */
 static bool time_of(const struct table *table, enum inq_op_column column, int64_t *ns)
 {
-    const struct inq_csv_field *field = field_of(table, column);
+    const struct csv_field *field = field_of(table, column);
     int64_t unit_ns = table->header.unit_ns[column];
     return (parse_plain(field->text, field->len, unit_ns, ns) ||
             inq_time_parse_decimal(field->text, field->len, unit_ns, ns)) &&
@@ -342,7 +587,7 @@ static bool time_of(const struct table *table, enum inq_op_column column, int64_
 
 enum { BAD = -2 };
 
-static bool is_nothing(const struct inq_csv_field *field)
+static bool is_nothing(const struct csv_field *field)
 {
     return field->len == 0 || (field->len == 3 && strncasecmp(field->text, "nan", 3) == 0) ||
            (field->len == 4 && strncasecmp(field->text, "none", 4) == 0);
@@ -351,7 +596,7 @@ static bool is_nothing(const struct inq_csv_field *field)
 /* A small number, also as "3.0"; -1 for none, BAD for what is no number. */
 static int32_t number_of(struct table *table, enum inq_op_column column)
 {
-    const struct inq_csv_field *field = field_of(table, column);
+    const struct csv_field *field = field_of(table, column);
     if (field->len > 0 && field->len < 9) {
         int32_t value = 0;
         size_t i = 0;
@@ -434,7 +679,7 @@ static int find_worker(struct table *table, const struct worker *worker, uint32_
 
 static int read_type(struct table *table, struct inq_ops_row *row, struct inq_err *err)
 {
-    const struct inq_csv_field *field = field_of(table, INQ_COL_TYPE);
+    const struct csv_field *field = field_of(table, INQ_COL_TYPE);
     int code = inq_strtab_add(&table->shard->names, field->text, field->len, &row->name, err);
     if (code != INQ_OK) {
         return code;
@@ -618,12 +863,12 @@ static int explain(struct table *table, struct inq_err *err)
 static int read_rows(struct table *table, struct inq_err *err)
 {
     bool got = false;
-    int code = inq_csv_next(&table->csv, &got, err); /* the header, understood already */
+    int code = csv_next(&table->csv, &got, err); /* the header, understood already */
     if (code == INQ_OK && got && table->csv.offset > 0) {
         code = read_row(table, err); /* it is too long for a record: this is the next one */
     }
     while (code == INQ_OK) {
-        code = inq_csv_next(&table->csv, &got, err);
+        code = csv_next(&table->csv, &got, err);
         if (code != INQ_OK || !got) {
             break;
         }
@@ -671,7 +916,7 @@ static int read_table(struct inq_source *source, struct inq_shard *shard, struct
         int explained = explain(table, code == INQ_OK ? err : NULL);
         code = code == INQ_OK ? explained : code;
     }
-    inq_csv_release(&table->csv);
+    csv_release(&table->csv);
     inq_map_release(&table->workers);
     inq_map_release(&table->ops);
     inq_mem_free(table->order);

@@ -4,7 +4,7 @@
 #define INQ_INGEST_XLA_DEVICE_H
 
 #include "ingest/xla/plane.h"
-#include "ingest/xla/xla.h"
+#include "ingest/ingest.h"
 
 /* One file while it is read. All-zero but for shard and source is valid. */
 struct inq_xla_file {

@@ -20,9 +20,6 @@ bool inq_flight_needs_all(enum inq_coll_kind kind);
 
 /* A hash of a group's name and members. */
 uint64_t inq_flight_group_key(const struct inq_flight_group *group);
-/* Gives states to the entries of dumps that never tell that one finished, and marks these dumps.
- * Fails with INQ_NOMEM. */
-int inq_flight_settle_unfollowed(struct inq_trace *trace, struct inq_err *err);
 
 /* Moves the dumps of `shards` (which hold nothing else) into the run: into its only trace when all
  * dumps can be of one job, else into traces of their own, told apart by folder and file name. */

@@ -2,14 +2,13 @@
 /* Dumps into the run. Those of one incident are of one job while no rank occurs twice; else each
  * folder is one, and where that does not settle it, each way of writing the name before the rank.
  */
-#include "trace/build/flight.h"
-
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/strtab.h"
 #include "trace/build/assemble.h"
-#include "trace/build/flight_incidents.h"
+#include "trace/build/flight.h"
 #include "trace/trace.h"
 
 #include <inttypes.h>
@@ -17,12 +16,358 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int32_t rank_of(const struct inq_flight_item *item)
+/* A recorder that sees nothing finish (that of XPUs) tells only what was enqueued. What all members
+ * of a group have enqueued, as far as dumps tell, is taken as finished, and so is every transfer:
+ * what is left is what a member never came to. */
+
+enum { MAX_GROUPS = 1 << 20 };
+
+struct table {
+    struct inq_map index; /* hash of name and members */
+    int64_t *least;       /* the lowest of the members' last numbers */
+    size_t n, cap;
+    struct inq_err *err;
+};
+
+static bool is_unfollowed(const struct inq_flight_dump *dump)
+{
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        if (strncmp(entry->name, "xccl:", 5) != 0 || entry->state == INQ_FLIGHT_COMPLETED) {
+            return false;
+        }
+    }
+    return dump->n_entries > 0;
+}
+
+static int settle_group(struct table *t, const struct inq_flight_group *group, int64_t last)
+{
+    uint64_t key = inq_flight_group_key(group);
+    uint32_t at = 0;
+    if (inq_map_get(&t->index, key, &at)) {
+        t->least[at] = last < t->least[at] ? last : t->least[at];
+        return INQ_OK;
+    }
+    int code = inq_mem_grow(&t->least, &t->cap, t->n + 1, sizeof *t->least, MAX_GROUPS, t->err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    t->least[t->n] = last;
+    return inq_map_put(&t->index, key, (uint32_t)t->n++, t->err);
+}
+
+static int settle_dump(struct table *t, const struct inq_flight_dump *dump)
+{
+    int64_t *last = inq_mem_zalloc(dump->n_groups + 1, sizeof *last);
+    int code = last != NULL ? INQ_OK : inq_err_set(t->err, INQ_NOMEM, "out of memory for dumps");
+    for (size_t i = 0; i < dump->n_entries && code == INQ_OK; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        bool counts = entry->group != INQ_NONE && !entry->is_p2p;
+        if (counts && entry->collective_seq > last[entry->group]) {
+            last[entry->group] = entry->collective_seq;
+        }
+    }
+    for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
+        code = settle_group(t, &dump->groups[g], last[g]);
+    }
+    inq_mem_free(last);
+    return code;
+}
+
+static void settle(const struct table *t, struct inq_flight_dump *dump)
+{
+    dump->unfollowed = true;
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        struct inq_flight_entry *entry = &dump->entries[i];
+        uint32_t at = 0;
+        bool listed =
+            entry->group != INQ_NONE &&
+            inq_map_get(&t->index, inq_flight_group_key(&dump->groups[entry->group]), &at);
+        if (entry->is_p2p || (listed && entry->collective_seq <= t->least[at])) {
+            entry->state = INQ_FLIGHT_COMPLETED;
+        }
+    }
+}
+
+/* Gives states to the entries of dumps that never tell that one finished, and marks these dumps.
+ * Fails with INQ_NOMEM. */
+static int flight_settle_unfollowed(struct inq_trace *trace, struct inq_err *err)
+{
+    struct table t = {.err = err};
+    bool any = false;
+    int code = INQ_OK;
+    for (size_t d = 0; d < trace->n_dumps; d++) {
+        any = any || is_unfollowed(trace->dumps[d]);
+    }
+    for (size_t d = 0; d < trace->n_dumps && any && code == INQ_OK; d++) {
+        code = settle_dump(&t, trace->dumps[d]);
+    }
+    for (size_t d = 0; d < trace->n_dumps && any && code == INQ_OK; d++) {
+        if (is_unfollowed(trace->dumps[d])) {
+            settle(&t, trace->dumps[d]);
+        }
+    }
+    inq_map_release(&t.index);
+    inq_mem_free(t.least);
+    return code;
+}
+
+/* Dumps of several incidents told apart: old ones are often left where new ones are written. */
+
+struct flight_item {
+    struct inq_shard *shard;
+    size_t key_len;            /* bytes of the path that name its set */
+    size_t digits;             /* where the rank stands in the path */
+    int64_t first_ns, last_ns; /* of all that it lists; INQ_TIME_NONE: nothing */
+    int64_t timeout_ns;
+    int32_t host_offset; /* added to ranks that are numbered anew in each host's folder */
+    uint32_t age;        /* how many incidents are later; 0: of the latest */
+    int64_t before_ns;   /* its incident ended so long before the latest */
+};
+
+/* Ranks of one incident stop within the time after which a collective is given up. */
+static const int64_t least_gap_ns = INT64_C(600000000000);
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static void widen(struct flight_item *item, int64_t time_ns)
+{
+    if (time_ns == INQ_TIME_NONE) {
+        return;
+    }
+    bool none = item->first_ns == INQ_TIME_NONE;
+    item->first_ns = none || time_ns < item->first_ns ? time_ns : item->first_ns;
+    item->last_ns = none || time_ns > item->last_ns ? time_ns : item->last_ns;
+}
+
+static void find_times(struct flight_item *item)
+{
+    const struct inq_flight_dump *dump = item->shard->dump;
+    item->first_ns = item->last_ns = INQ_TIME_NONE;
+    item->timeout_ns = least_gap_ns;
+    for (size_t i = 0; i < dump->n_entries; i++) {
+        const struct inq_flight_entry *entry = &dump->entries[i];
+        widen(item, entry->created_ns);
+        widen(item, entry->completed_ns);
+        item->timeout_ns =
+            entry->timeout_ns > item->timeout_ns ? entry->timeout_ns : item->timeout_ns;
+    }
+}
+
+static int compare_times(const void *a, const void *b, void *ctx)
+{
+    const struct flight_item *x = a;
+    const struct flight_item *y = b;
+    (void)ctx;
+    return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
+}
+
+/* Counts the incidents; `age` gets the number of each item's, from the first on. */
+static uint32_t count_incidents(struct flight_item *items, size_t n)
+{
+    int64_t gap_ns = least_gap_ns;
+    for (size_t i = 0; i < n; i++) {
+        gap_ns = items[i].timeout_ns > gap_ns ? items[i].timeout_ns : gap_ns;
+    }
+    uint32_t incident = 0;
+    int64_t last_ns = INQ_TIME_NONE;
+    for (size_t i = 0; i < n; i++) {
+        bool told = items[i].first_ns != INQ_TIME_NONE;
+        incident += told && last_ns != INQ_TIME_NONE && items[i].first_ns - gap_ns > last_ns;
+        last_ns = items[i].last_ns > last_ns ? items[i].last_ns : last_ns;
+        items[i].age = incident;
+    }
+    return incident;
+}
+
+/* ---- clocks ---------------------------------------------------------------------------------- */
+
+/* How far the members of a group are known to have come, in the latest incident [0] and another. */
+struct count {
+    int64_t least[2];  /* the lowest of their last numbers that were enqueued, -1 none */
+    int64_t synced[2]; /* the highest that is finished and needs all of them, -1 none */
+};
+
+struct joining {
+    struct flight_item *items;
+    size_t n;
+    struct inq_map groups, ranks; /* hash of name and members; rank */
+    struct count *counts;
+    size_t n_counts, cap_counts;
+    struct inq_err *err;
+};
+
+static int find_count(struct joining *j, const struct inq_flight_group *group, uint32_t *index)
+{
+    uint64_t key = inq_flight_group_key(group);
+    if (inq_map_get(&j->groups, key, index)) {
+        return INQ_OK;
+    }
+    int code = inq_mem_grow(&j->counts, &j->cap_counts, j->n_counts + 1, sizeof *j->counts,
+                            MAX_GROUPS, j->err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    *index = (uint32_t)j->n_counts;
+    j->counts[j->n_counts++] = (struct count){.least = {-1, -1}, .synced = {-1, -1}};
+    return inq_map_put(&j->groups, key, *index, j->err);
+}
+
+/* What one dump tells of a group. */
+struct own {
+    uint32_t count;
+    int64_t last;
+    bool mixed; /* not all that it lists needs all members: the counters may be of that */
+};
+
+static void count_entry(struct joining *j, const struct inq_flight_entry *entry, struct own *own,
+                        size_t side)
+{
+    bool all = !entry->is_p2p && inq_flight_needs_all(entry->kind);
+    int64_t seq = entry->is_p2p ? -1 : entry->collective_seq;
+    int64_t *synced = &j->counts[own->count].synced[side];
+    bool done = entry->state == INQ_FLIGHT_COMPLETED;
+    *synced = all && done && seq > *synced ? seq : *synced;
+    own->mixed = own->mixed || !all;
+    own->last = seq > own->last ? seq : own->last;
+}
+
+static void count_group(struct joining *j, const struct inq_flight_group *group,
+                        const struct own *own, size_t side)
+{
+    struct count *count = &j->counts[own->count];
+    bool counted = group->has_status && !own->mixed && own->last == group->last_enqueued;
+    int64_t done = counted ? group->last_completed : -1;
+    int64_t *least = &count->least[side];
+    count->synced[side] = done > count->synced[side] ? done : count->synced[side];
+    *least = own->last >= 0 && (*least < 0 || own->last < *least) ? own->last : *least;
+}
+
+static int count_dump(struct joining *j, const struct inq_flight_dump *dump, size_t side)
+{
+    struct own *own = inq_mem_alloc((dump->n_groups + 1) * sizeof *own);
+    int code = own != NULL ? INQ_OK : inq_err_set(j->err, INQ_NOMEM, "out of memory for dumps");
+    for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
+        own[g] = (struct own){.last = -1};
+        code = find_count(j, &dump->groups[g], &own[g].count);
+    }
+    for (size_t i = 0; i < dump->n_entries && code == INQ_OK; i++) {
+        uint32_t g = dump->entries[i].group;
+        if (g != INQ_NONE) {
+            count_entry(j, &dump->entries[i], &own[g], side);
+        }
+    }
+    for (size_t g = 0; g < dump->n_groups && code == INQ_OK; g++) {
+        count_group(j, &dump->groups[g], &own[g], side);
+    }
+    inq_mem_free(own);
+    return code;
+}
+
+/* The dumps of an age, and whether none of their ranks was counted before. */
+static int count_side(struct joining *j, uint32_t age, size_t side, bool *others)
+{
+    int code = INQ_OK;
+    for (size_t i = 0; i < j->n && code == INQ_OK; i++) {
+        const struct inq_flight_dump *dump = j->items[i].shard->dump;
+        uint32_t known = 0;
+        if (j->items[i].age != age) {
+            continue;
+        }
+        uint64_t rank = (uint64_t)(int64_t)dump->rank;
+        *others = *others && !inq_map_get(&j->ranks, rank, &known);
+        code = inq_map_put(&j->ranks, rank, age, j->err);
+        code = code == INQ_OK ? count_dump(j, dump, side) : code;
+    }
+    return code;
+}
+
+/* Whether nobody finished what needs all before a member on the other side had enqueued it, in any
+ * group; at least one group must tell. */
+static bool fit(const struct joining *j)
+{
+    bool told = false;
+    for (size_t i = 0; i < j->n_counts; i++) {
+        const struct count *c = &j->counts[i];
+        if (c->least[0] < 0 || c->least[1] < 0) {
+            continue;
+        }
+        if (c->synced[0] > c->least[1] || c->synced[1] > c->least[0]) {
+            return false;
+        }
+        told = told || (c->synced[0] >= 0 && c->synced[1] >= 0);
+    }
+    return told;
+}
+
+/* Takes an incident into the latest, when it is one with it but for the clocks. */
+static int join_incident(struct flight_item *items, size_t n, uint32_t age, bool *joined,
+                         struct inq_err *err)
+{
+    struct joining j = {.items = items, .n = n, .err = err};
+    bool others = true;
+    int code = count_side(&j, 0, 0, &others);
+    others = true;
+    code = code == INQ_OK ? count_side(&j, age, 1, &others) : code;
+    *joined = code == INQ_OK && others && fit(&j);
+    for (size_t i = 0; i < n && *joined; i++) {
+        items[i].age = items[i].age == age ? 0 : items[i].age;
+        items[i].age -= items[i].age > age;
+    }
+    inq_map_release(&j.groups);
+    inq_map_release(&j.ranks);
+    inq_mem_free(j.counts);
+    return code;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* How long before the latest each incident ended. */
+static void find_before(struct flight_item *items, size_t n)
+{
+    int64_t latest_ns = n > 0 ? items[n - 1].last_ns : INQ_TIME_NONE;
+    for (size_t i = 0; i < n; i++) {
+        latest_ns =
+            items[i].age == 0 && items[i].last_ns > latest_ns ? items[i].last_ns : latest_ns;
+    }
+    for (size_t i = 0; i < n; i++) {
+        items[i].before_ns = items[i].age > 0 ? latest_ns - items[i].last_ns : 0;
+    }
+}
+
+/* Fills times, age and before_ns; sorts the items by their first time. An incident ends where
+ * nothing happened on any rank for longer than a timeout, unless what comes after is of other ranks
+ * and fits to it by its numbers: then their clocks differ. Dumps without entries count to the
+ * latest. Fails with INQ_NOMEM. */
+static int flight_tell_incidents(struct flight_item *items, size_t n, struct inq_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        find_times(&items[i]);
+    }
+    int code = inq_sort(items, n, sizeof *items, compare_times, NULL, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    uint32_t oldest = count_incidents(items, n);
+    for (size_t i = 0; i < n; i++) {
+        items[i].age = items[i].first_ns != INQ_TIME_NONE ? oldest - items[i].age : 0;
+    }
+    for (uint32_t age = 1; age <= oldest && code == INQ_OK;) {
+        bool joined = false;
+        code = join_incident(items, n, age, &joined, err);
+        age += !joined;
+        oldest -= joined;
+    }
+    find_before(items, n);
+    return code;
+}
+
+static int32_t rank_of(const struct flight_item *item)
 {
     return item->shard->dump->rank;
 }
 
-static int compare_keys(const struct inq_flight_item *a, const struct inq_flight_item *b)
+static int compare_keys(const struct flight_item *a, const struct flight_item *b)
 {
     size_t len = a->key_len < b->key_len ? a->key_len : b->key_len;
     int order = memcmp(a->shard->file.path, b->shard->file.path, len);
@@ -31,8 +376,8 @@ static int compare_keys(const struct inq_flight_item *a, const struct inq_flight
 
 static int compare_items(const void *a, const void *b, void *ctx)
 {
-    const struct inq_flight_item *x = a;
-    const struct inq_flight_item *y = b;
+    const struct flight_item *x = a;
+    const struct flight_item *y = b;
     (void)ctx;
     int order = (x->age > y->age) - (x->age < y->age);
     order = order != 0 ? order : compare_keys(x, y);
@@ -42,7 +387,7 @@ static int compare_items(const void *a, const void *b, void *ctx)
     return order != 0 ? order : strcmp(x->shard->file.path, y->shard->file.path);
 }
 
-static size_t set_end(const struct inq_flight_item *items, size_t lo, size_t n)
+static size_t set_end(const struct flight_item *items, size_t lo, size_t n)
 {
     size_t hi = lo + 1;
     while (hi < n && items[hi].age == items[lo].age && compare_keys(&items[lo], &items[hi]) == 0) {
@@ -51,7 +396,7 @@ static size_t set_end(const struct inq_flight_item *items, size_t lo, size_t n)
     return hi;
 }
 
-static bool has_twice(const struct inq_flight_item *items, size_t lo, size_t hi)
+static bool has_twice(const struct flight_item *items, size_t lo, size_t hi)
 {
     for (size_t i = lo + 1; i < hi; i++) {
         if (rank_of(&items[i]) == rank_of(&items[i - 1]) && rank_of(&items[i]) >= 0 &&
@@ -87,7 +432,7 @@ static int32_t world_in(const struct inq_flight_dump *dump)
 }
 
 /* Folders as people number hosts: "node2/" is in front of "node10/". */
-static int compare_folders(const struct inq_flight_item *a, const struct inq_flight_item *b)
+static int compare_folders(const struct flight_item *a, const struct flight_item *b)
 {
     const char *x = a->shard->file.path;
     const char *y = b->shard->file.path;
@@ -118,7 +463,7 @@ static int compare_folders(const struct inq_flight_item *a, const struct inq_fli
 
 /* Whether the folders of the items in [lo, hi), that are sorted by them, hold one host each of a
  * single world: together they have room for just its ranks, and each holds some of as many. */
-static bool are_hosts(const struct inq_flight_item *items, size_t lo, size_t hi, int32_t *per_host)
+static bool are_hosts(const struct flight_item *items, size_t lo, size_t hi, int32_t *per_host)
 {
     int32_t world = world_in(items[lo].shard->dump);
     int32_t folders = 0;
@@ -140,7 +485,7 @@ static bool are_hosts(const struct inq_flight_item *items, size_t lo, size_t hi,
 
 /* Ranks that are numbered anew in each host's folder, where no group tells which they are, become
  * those of the world, in the order of the folders. The items are sorted by folder. */
-static void number_hosts(struct inq_flight_item *items, size_t n)
+static void number_hosts(struct flight_item *items, size_t n)
 {
     for (size_t lo = 0, hi; lo < n; lo = hi) {
         int32_t per_host = 0;
@@ -165,9 +510,9 @@ static void number_hosts(struct inq_flight_item *items, size_t n)
 }
 
 /* Sorts the items by set and rank. */
-static int tell_sets_apart(struct inq_flight_item *items, size_t n, struct inq_err *err)
+static int tell_sets_apart(struct flight_item *items, size_t n, struct inq_err *err)
 {
-    int code = inq_flight_tell_incidents(items, n, err);
+    int code = flight_tell_incidents(items, n, err);
     code = code == INQ_OK ? inq_sort(items, n, sizeof *items, compare_items, NULL, err) : code;
     if (code != INQ_OK || !has_twice(items, 0, n)) {
         return code;
@@ -210,7 +555,7 @@ static int keep_file(struct inq_trace *trace, const struct inq_file *file, const
 
 /* Files and dumps of the set, behind what the trace has. Of two dumps of a rank the first counts.
  */
-static int add_dumps(struct inq_trace *trace, struct inq_flight_item *items, size_t n,
+static int add_dumps(struct inq_trace *trace, struct flight_item *items, size_t n,
                      struct inq_err *err)
 {
     trace->dumps = inq_arena_array(trace->arena, n, sizeof(struct inq_flight_dump *));
@@ -230,7 +575,7 @@ static int add_dumps(struct inq_trace *trace, struct inq_flight_item *items, siz
             items[i].shard->dump = NULL;
         }
     }
-    return code == INQ_OK ? inq_flight_settle_unfollowed(trace, err) : code;
+    return code == INQ_OK ? flight_settle_unfollowed(trace, err) : code;
 }
 
 /* One more than the highest rank of any group: the world has at least that many. */
@@ -284,7 +629,7 @@ static int add_ranks(struct inq_trace *trace, struct inq_err *err)
 }
 
 /* The folder's name, and what stands before the rank where that tells sets apart. */
-static const char *name_place(struct inq_trace *trace, const struct inq_flight_item *items)
+static const char *name_place(struct inq_trace *trace, const struct flight_item *items)
 {
     const char *path = items[0].shard->file.path;
     size_t end = folder_len(path);
@@ -299,7 +644,7 @@ static const char *name_place(struct inq_trace *trace, const struct inq_flight_i
     return nameless ? "dumps" : inq_arena_strndup(trace->arena, path + start, end - 1 - start);
 }
 
-static const char *name_set(struct inq_trace *trace, const struct inq_flight_item *items)
+static const char *name_set(struct inq_trace *trace, const struct flight_item *items)
 {
     const char *place = name_place(trace, items);
     if (items[0].age == 0 || place == NULL) {
@@ -316,8 +661,7 @@ static const char *name_set(struct inq_trace *trace, const struct inq_flight_ite
                                           : "days");
 }
 
-static int make_trace(struct inq_run *run, struct inq_flight_item *items, size_t n,
-                      struct inq_err *err)
+static int make_trace(struct inq_run *run, struct flight_item *items, size_t n, struct inq_err *err)
 {
     struct inq_trace *trace = inq_arena_alloc(run->arena, sizeof *trace);
     if (trace == NULL) {
@@ -340,8 +684,7 @@ static int make_trace(struct inq_run *run, struct inq_flight_item *items, size_t
 }
 
 /* The latest incident belongs to the one trace that is there, if its dumps are of one job. */
-static int add_sets(struct inq_run *run, struct inq_flight_item *items, size_t n,
-                    struct inq_err *err)
+static int add_sets(struct inq_run *run, struct flight_item *items, size_t n, struct inq_err *err)
 {
     size_t end = set_end(items, 0, n);
     if (run->n_traces == 1 && (end == n || items[end].age > 0)) {
@@ -374,7 +717,7 @@ int inq_assemble_dumps(struct inq_run *run, struct inq_shard *shards, size_t n, 
     if (n == 0) {
         return INQ_OK;
     }
-    struct inq_flight_item *items = inq_mem_zalloc(n, sizeof *items);
+    struct flight_item *items = inq_mem_zalloc(n, sizeof *items);
     if (items == NULL) {
         return no_memory(err);
     }

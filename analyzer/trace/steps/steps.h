@@ -45,13 +45,6 @@ uint32_t inq_windows_find(const struct inq_windows *windows, const struct inq_ra
 int64_t inq_windows_number(const struct inq_windows *windows, const struct inq_rank *rank,
                            size_t event);
 
-/* Infers the steps of every rank (windows[n_ranks], empty) from optimizer annotations, else from
- * launches that repeat; numbers them so that windows of different ranks at the same time get the
- * same number. Ranks without evidence of repetition stay empty, and all of them where what was
- * found is not plausible: then *why says so (else NULL). Fails with INQ_NOMEM. */
-int inq_steps_infer(const struct inq_trace *trace, struct inq_windows *windows, const char **why,
-                    struct inq_err *err);
-
 /* trace/steps/repeat.c: times at which something begins anew in the launches of a rank. */
 struct inq_repeats {
     size_t n, cap;

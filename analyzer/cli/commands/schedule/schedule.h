@@ -58,9 +58,6 @@ struct inq_lint_options inq_work_lint_options(const struct inq_cli *cli,
 int inq_work_steps(const struct inq_cli *cli, const struct inq_schedule_work *work,
                    struct inq_costs **steps, size_t *n);
 
-/* The schedule and the times of a step of the recorded run that the words behind the verb name. */
-int inq_work_record(struct inq_cli *cli, struct inq_schedule_work *work);
-
 /* Paths that were collected. All-zero is empty. */
 struct inq_paths {
     size_t n, cap;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HTA's numbers, against what HTA printed for the same files. */
-#include "analysis/reference/hta_rows.h"
+#include "analysis/reference/hta.h"
 #include "analysis/measure/peer_time.h"
 #include "base/json.h"
 #include "base/mem.h"

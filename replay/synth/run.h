@@ -4,7 +4,7 @@
 #define INQ_REPLAY_SYNTH_RUN_H
 
 #include "base/arena.h"
-#include "synth/build.h"
+#include "synth/step.h"
 
 struct synth_file {
     char *name;

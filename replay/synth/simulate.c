@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole run: every rank built, then all times computed at once. */
-#include "synth/build.h"
+#include "synth/step.h"
 
 #include "base/mem.h"
 #include "synth/random.h"

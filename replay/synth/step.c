@@ -1,10 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One step of one rank: data, the schedule of micro-batches through the layers, gradients,
  * optimizer, sync. */
-#include "synth/build.h"
+#include "synth/step.h"
 
 #include "base/mem.h"
+#include "synth/emit/emit.h"
+#include "synth/plan.h"
+#include "synth/program.h"
 #include "synth/random.h"
+
+/* ---- primitives: host time, launches, waits -------------------------------------------------- */
+
+/* Device-side times that no spec changes. */
+enum {
+    LAUNCH_TO_START_NS = 1500, /* from the end of a launch to the start of its kernel */
+    KERNEL_GAP_NS = 900,       /* between two kernels in one stream */
+    EVENT_NS = 1200,           /* from an event to who waits for it in another stream */
+    CALL_NS = 1300             /* cudaEventRecord and the like */
+};
+
+static const size_t MAX_ITEMS = (size_t)1 << 28;
+
+static struct synth_program *program_of(struct synth_builder *b)
+{
+    return &b->sim->program;
+}
+
+/* ---- items ----------------------------------------------------------------------------------- */
+
+/* Keeps an item of the current thread; SYNTH_NONE after a failure. */
+static uint32_t add_item(struct synth_builder *b, const struct synth_item *item)
+{
+    struct synth_rank *out = b->out;
+    struct synth_program *program = program_of(b);
+    if (program->code == INQ_OK && out->n_items == out->cap_items) {
+        program->code = inq_mem_grow(&out->items, &out->cap_items, out->n_items + 1,
+                                     sizeof *out->items, MAX_ITEMS, NULL);
+    }
+    if (program->code != INQ_OK) {
+        return SYNTH_NONE;
+    }
+    out->items[out->n_items] = *item;
+    out->items[out->n_items].thread = b->thread;
+    return (uint32_t)out->n_items++;
+}
+
+/* ---- the host -------------------------------------------------------------------------------- */
+
+void inq_synth_idle(struct synth_builder *b, int64_t ns)
+{
+    uint32_t node = inq_synth_add_node(program_of(b), ns);
+    inq_synth_add_edge(program_of(b), b->host, node, 0);
+    b->host = node;
+}
+
+/* The host is busy for `ns` (before noise). */
+static uint32_t host_works(struct synth_builder *b, int64_t ns)
+{
+    uint64_t ordinal = b->extra ? b->extra_host_parts++ | SYNTH_EXTRA : b->host_parts++;
+    struct synth_key key = {b->spec->seed, SYNTH_DRAW_HOST, (uint32_t)b->rank, (uint32_t)b->step,
+                            ordinal};
+    double noise = inq_synth_lognormal(key, b->spec->host_sigma);
+    inq_synth_idle(b, inq_synth_scale(ns, noise * b->factor.launch));
+    return b->host;
+}
+
+/* A call that puts nothing on the GPU that takes time. */
+static void make_call(struct synth_builder *b, enum synth_call_id call, enum synth_stream stream)
+{
+    struct synth_item item = {
+        .kind = SYNTH_ITEM_CALL,
+        .call = (uint8_t)call,
+        .stream = (uint8_t)stream,
+        .gpu = SYNTH_NONE,
+        .comm = SYNTH_NONE,
+        .first = host_works(b, CALL_NS / 2),
+    };
+    item.last = host_works(b, CALL_NS);
+    (void)add_item(b, &item);
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+/* Launches what the item says, after what its stream waits for. */
+static uint32_t launch(struct synth_builder *b, struct synth_item *item, int64_t dur_ns)
+{
+    struct synth_program *program = program_of(b);
+    enum synth_stream stream = (enum synth_stream)item->stream;
+    item->first = host_works(b, b->spec->op_ns);
+    item->op = item->op != 0 ? item->op : item->first; /* node 0 is the start of a rank */
+    item->last = host_works(b, b->spec->launch_ns);
+    item->gpu = inq_synth_add_node(program, dur_ns);
+    if (stream == SYNTH_COMPUTE) { /* a full queue blocks the launch */
+        uint32_t *slot = &b->queue[b->launched++ % SYNTH_QUEUE];
+        inq_synth_add_edge(program, *slot, item->last, 0);
+        *slot = item->gpu;
+    }
+    inq_synth_add_edge(program, item->last, item->gpu, LAUNCH_TO_START_NS);
+    inq_synth_add_edge(program, b->last[stream], item->gpu, KERNEL_GAP_NS);
+    for (uint32_t i = 0; i < b->n_waits[stream]; i++) {
+        inq_synth_add_edge(program, b->waits[stream][i], item->gpu, EVENT_NS);
+    }
+    b->n_waits[stream] = 0;
+    b->last[stream] = item->gpu;
+    (void)add_item(b, item);
+    return item->gpu;
+}
+
+/* The next operation of `stream` waits for the end of `node`. */
+static void wait_on_stream(struct synth_builder *b, enum synth_stream stream, uint32_t node)
+{
+    make_call(b, SYNTH_CALL_WAIT, stream);
+    if (node != SYNTH_NONE && b->n_waits[stream] < SYNTH_MAX_WAITS) {
+        b->waits[stream][b->n_waits[stream]++] = node;
+    }
+}
 
 /* ---- Collectives and P2P transfers: meetings of several ranks -------------------------------- */
 
@@ -13,14 +123,8 @@ enum {
     END_SPREAD_NS = 2000 /* ends of one collective on its ranks differ by up to this much */
 };
 
-static const size_t MAX_ITEMS = (size_t)1 << 28;
 /* Bandwidth of the few bytes that model-parallel groups reduce. */
 static const double SMALL_GBPS = 1000.0;
-
-static struct synth_program *program_of(struct synth_builder *b)
-{
-    return &b->sim->program;
-}
 
 static uint32_t add_comm(struct synth_builder *b, const struct synth_comm *comm)
 {
@@ -78,11 +182,11 @@ static bool is_fused(const struct synth_builder *b)
 static uint32_t communicate(struct synth_builder *b, const struct synth_comm *comm,
                             enum synth_stream stream, const uint32_t *meetings, size_t n)
 {
-    uint32_t op = inq_synth_host(b, OP_NS);
+    uint32_t op = host_works(b, OP_NS);
     bool early = comm->kind == SYNTH_RECV && b->spec->early_recv > 0;
     if (!early) {
-        inq_synth_call(b, SYNTH_CALL_RECORD, SYNTH_COMPUTE);
-        inq_synth_wait(b, stream, b->last[SYNTH_COMPUTE]);
+        make_call(b, SYNTH_CALL_RECORD, SYNTH_COMPUTE);
+        wait_on_stream(b, stream, b->last[SYNTH_COMPUTE]);
     }
     struct synth_key key = {b->spec->seed, SYNTH_DRAW_END, (uint32_t)b->rank, (uint32_t)b->step,
                             b->out->n_comms};
@@ -94,11 +198,11 @@ static uint32_t communicate(struct synth_builder *b, const struct synth_comm *co
         .op = op,
     };
     int64_t spread = (int64_t)(inq_synth_uniform(key) * END_SPREAD_NS);
-    uint32_t node = inq_synth_launch(b, &item, spread);
+    uint32_t node = launch(b, &item, spread);
     for (size_t i = 0; i < n; i++) {
         inq_synth_add_seat(program_of(b), node, meetings[i]);
     }
-    inq_synth_call(b, SYNTH_CALL_RECORD, stream);
+    make_call(b, SYNTH_CALL_RECORD, stream);
     return node;
 }
 
@@ -195,7 +299,7 @@ static void synth_flush_send(struct synth_builder *b, int32_t next_peer)
     uint32_t meeting = meet_as_sender(b, &b->deferred, &comm);
     b->deferred.set = false;
     uint32_t node = communicate(b, &comm, SYNTH_P2P_STREAM, &meeting, 1);
-    inq_synth_wait(b, SYNTH_COMPUTE, node); /* batched transfers are waited for, sends too */
+    wait_on_stream(b, SYNTH_COMPUTE, node); /* batched transfers are waited for, sends too */
 }
 
 static uint32_t synth_recv(struct synth_builder *b, int32_t peer, bool backward, int64_t elements)
@@ -245,9 +349,9 @@ static uint32_t note_begin(struct synth_builder *b, enum synth_note_id note, int
         .number = number,
         .gpu = SYNTH_NONE,
         .comm = SYNTH_NONE,
-        .op = inq_synth_host(b, NOTE_NS),
+        .op = host_works(b, NOTE_NS),
     };
-    return inq_synth_add_item(b, &item);
+    return add_item(b, &item);
 }
 
 static void note_end(struct synth_builder *b, uint32_t item)
@@ -276,7 +380,7 @@ static void run_kernel(struct synth_builder *b, enum synth_kernel_id kernel, int
     if (inq_synth_kernels[kernel].computes) {
         factor *= b->factor.clock;
     }
-    (void)inq_synth_launch(b, &item, inq_synth_scale(ns, factor));
+    (void)launch(b, &item, inq_synth_scale(ns, factor));
 }
 
 static void copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t bytes)
@@ -288,7 +392,7 @@ static void copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t by
         .comm = SYNTH_NONE,
         .bytes = bytes,
     };
-    (void)inq_synth_launch(b, &item, COPY_NS + bytes / 12);
+    (void)launch(b, &item, COPY_NS + bytes / 12);
 }
 
 static void copy_in(struct synth_builder *b, uint32_t bytes)
@@ -306,12 +410,12 @@ static void sync(struct synth_builder *b)
         .stream = SYNTH_COMPUTE,
         .gpu = SYNTH_NONE,
         .comm = SYNTH_NONE,
-        .first = inq_synth_host(b, WAIT_NS / 2),
+        .first = host_works(b, WAIT_NS / 2),
     };
     inq_synth_idle(b, WAIT_NS);
     inq_synth_add_edge(&b->sim->program, b->last[SYNTH_COMPUTE], b->host, SYNC_NS);
     item.last = b->host;
-    (void)inq_synth_add_item(b, &item);
+    (void)add_item(b, &item);
 }
 
 /* ---- one micro-batch through the layers of a chunk ------------------------------------------- */
@@ -361,7 +465,7 @@ static void exchange(struct synth_builder *b, double length)
 {
     uint32_t done =
         synth_collective(b, SYNTH_ALLTOALL, SYNTH_EP, activation_elements(b, length), false);
-    inq_synth_wait(b, SYNTH_COMPUTE, done);
+    wait_on_stream(b, SYNTH_COMPUTE, done);
 }
 
 /* `load`: relative number of tokens of this rank's experts; 0: the layer has none. */
@@ -381,7 +485,7 @@ static void layer(struct synth_builder *b, const struct synth_layer_kernel *kern
         if (kernels[i].reduce && b->spec->tp > 1) {
             uint32_t done = synth_collective(b, SYNTH_ALLREDUCE, SYNTH_TP,
                                              activation_elements(b, length), false);
-            inq_synth_wait(b, SYNTH_COMPUTE, done);
+            wait_on_stream(b, SYNTH_COMPUTE, done);
         }
     }
     bool backward = kernels == inq_synth_backward;
@@ -464,7 +568,7 @@ static void run_layers(struct synth_builder *b, const struct synth_action *actio
     for (int32_t i = 0; i < layers; i++) {
         uint32_t next = gather(b, i + 1 < layers); /* while this layer computes */
         if (gathered != SYNTH_NONE) {
-            inq_synth_wait(b, SYNTH_COMPUTE, gathered);
+            wait_on_stream(b, SYNTH_COMPUTE, gathered);
         }
         gathered = next;
         if (i == b->pause_layer) {
@@ -525,7 +629,7 @@ static void receive(struct synth_builder *b, const struct synth_action *action,
         post_receive(b, next);
     }
     if (posted != SYNTH_NONE) {
-        inq_synth_wait(b, SYNTH_COMPUTE, posted);
+        wait_on_stream(b, SYNTH_COMPUTE, posted);
     }
 }
 
@@ -674,7 +778,7 @@ static void load_data(struct synth_builder *b)
 {
     const struct inq_synth_spec *spec = b->spec;
     uint32_t note = note_begin(b, SYNTH_NOTE_DATA, 0);
-    (void)inq_synth_host(b, spec->data_ns);
+    (void)host_works(b, spec->data_ns);
     inq_synth_idle(b, inq_synth_data_delay(&b->sim->plan, b->rank, b->step));
     note_end(b, note);
     int64_t delay = inq_synth_step_delay(&b->sim->plan, b->rank, b->step);
@@ -686,7 +790,7 @@ static void load_data(struct synth_builder *b)
         copy_in(b, bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
     }
     note = note_begin(b, SYNTH_NOTE_ZERO_GRAD, 0);
-    (void)inq_synth_host(b, ZERO_GRAD_NS);
+    (void)host_works(b, ZERO_GRAD_NS);
     run_kernel(b, SYNTH_FILL, spec->layer_ns * NORM_SHARE / 1000, 1.0);
     note_end(b, note);
 }
@@ -696,17 +800,17 @@ static void optimize(struct synth_builder *b)
     const struct inq_synth_spec *spec = b->spec;
     int32_t layers = layers_of_rank(b);
     if (spec->dp > 1) {
-        inq_synth_wait(b, SYNTH_COMPUTE, b->last[SYNTH_DP_STREAM]);
+        wait_on_stream(b, SYNTH_COMPUTE, b->last[SYNTH_DP_STREAM]);
     }
     for (int32_t i = 0; i < layers; i += 4) {
         run_kernel(b, SYNTH_L2_NORM, spec->layer_ns * NORM_SHARE / 1000, 1.0);
     }
     if (spec->tp * spec->pp > 1) {
         uint32_t norm = synth_collective(b, SYNTH_ALLREDUCE, SYNTH_MP, 1, true);
-        inq_synth_wait(b, SYNTH_COMPUTE, norm);
+        wait_on_stream(b, SYNTH_COMPUTE, norm);
     }
     uint32_t note = note_begin(b, SYNTH_NOTE_OPTIMIZER, 0);
-    (void)inq_synth_host(b, OPTIMIZER_NS);
+    (void)host_works(b, OPTIMIZER_NS);
     for (int32_t i = 0; i < layers; i++) {
         run_kernel(b, SYNTH_ADAM, spec->layer_ns * ADAM_SHARE / 1000, 1.0);
     }

@@ -3,7 +3,7 @@
 #ifndef INQ_SYNTH_SYNTH_H
 #define INQ_SYNTH_SYNTH_H
 
-#include "synth/build.h"
+#include "synth/step.h"
 #include "synth/random.h"
 
 #endif

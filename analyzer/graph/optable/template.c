@@ -8,6 +8,16 @@
 
 #include <string.h>
 
+static int add_edge(struct inq_op_template *t, size_t before, size_t after, struct inq_err *err)
+{
+    int code = inq_mem_grow(&t->edges, &t->cap_edges, t->n_edges + 1, sizeof *t->edges,
+                            INQ_GRAPH_MAX_EDGES - 1, err);
+    if (code == INQ_OK) {
+        t->edges[t->n_edges++] = (struct inq_edge){(uint32_t)before, (uint32_t)after};
+    }
+    return code;
+}
+
 /* Dependencies between stages: which compute op each transfer belongs to and which transfers form a
  * pair; or, where no transfers were recorded, straight edges from stage to stage. */
 
@@ -94,15 +104,15 @@ static int match_compute(struct direction *d, size_t transfer, size_t k, bool se
 {
     struct inq_op_template *t = d->t;
     if (send) {
-        return inq_template_edge(t, d->compute[k], transfer, err);
+        return add_edge(t, d->compute[k], transfer, err);
     }
-    int code = inq_template_edge(t, transfer, d->compute[k], err);
+    int code = add_edge(t, transfer, d->compute[k], err);
     size_t before = t->recv_in_order ? compute_before(d, d->compute[k]) : SIZE_MAX;
     if (before == SIZE_MAX || !follows(t, before, transfer)) {
         before = k > 0 ? d->compute[k - 1] : SIZE_MAX;
     }
     return code == INQ_OK && before != SIZE_MAX && follows(t, before, transfer)
-               ? inq_template_edge(t, before, transfer, err)
+               ? add_edge(t, before, transfer, err)
                : code;
 }
 
@@ -291,7 +301,7 @@ static int add_needed(const struct direct *d, struct inq_err *err)
     for (size_t i = 0; code == INQ_OK && i < d->t->n; i++) {
         uint32_t from = 0;
         if (needed(d, &d->t->op[i], &from)) {
-            code = inq_template_edge(d->t, from, i, err);
+            code = add_edge(d->t, from, i, err);
         }
     }
     return code;
@@ -361,7 +371,7 @@ static int add_labelled(const struct direct *d, struct inq_map *sent, struct inq
         bool send = is_send(op->type);
         size_t stage = virtual_stage(d, op);
         if (inq_map_get(&d->place, place_key(backward, stage, op), &compute)) {
-            code = inq_template_edge(t, send ? compute : i, send ? i : compute, err);
+            code = add_edge(t, send ? compute : i, send ? i : compute, err);
         }
         size_t from = send ? stage : backward ? stage + 1 : stage - 1;
         uint64_t key = place_key(backward, from, op);
@@ -559,7 +569,7 @@ static int gather_before_forward(const struct stage *s, struct inq_err *err)
             }
         }
         if (gather < t->n && forward < t->n) {
-            code = inq_template_edge(t, gather, forward, err);
+            code = add_edge(t, gather, forward, err);
         }
     }
     return code;
@@ -580,7 +590,7 @@ static int backward_before_scatter(const struct stage *s, struct inq_err *err)
         }
         size_t backward = last_compute(s, chunk);
         if (scatter < t->n && backward < t->n) {
-            code = inq_template_edge(t, backward, scatter, err);
+            code = add_edge(t, backward, scatter, err);
         }
     }
     return code;
@@ -602,7 +612,7 @@ static int chain_scatters(const struct stage *s, size_t *before, struct inq_err 
         if (next == t->n) {
             return INQ_OK;
         }
-        int code = *before < t->n ? inq_template_edge(t, *before, next, err) : INQ_OK;
+        int code = *before < t->n ? add_edge(t, *before, next, err) : INQ_OK;
         if (code != INQ_OK) {
             return code;
         }
@@ -628,11 +638,10 @@ static int end_of_step(const struct stage *s, bool overlapped, struct inq_err *e
                                 : place >= last_place(INQ_OP_SEPARATE_GRADS_ALL_REDUCE);
         if (joins && !scattered) {
             scattered = true;
-            code = overlapped ? inq_template_edge(t, scatter, i, err)
-                              : chain_scatters(s, &before, err);
+            code = overlapped ? add_edge(t, scatter, i, err) : chain_scatters(s, &before, err);
         }
         if (code == INQ_OK && before < t->n) {
-            code = inq_template_edge(t, before, i, err);
+            code = add_edge(t, before, i, err);
         }
         before = i;
     }
@@ -665,7 +674,7 @@ static int first_backward_transfers(const struct stage *s, struct inq_err *err)
     for (int k = 0; code == INQ_OK && k < 2; k++) {
         size_t first = extreme_seq(s, types[k], -1);
         if (first < t->n) {
-            code = inq_template_edge(t, back[1], first, err);
+            code = add_edge(t, back[1], first, err);
         }
     }
     return code;

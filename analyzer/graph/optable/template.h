@@ -45,8 +45,6 @@ int inq_op_template_make(const struct inq_step_op *rows, size_t n, size_t n_stag
                          struct inq_op_template *out, struct inq_err *err);
 void inq_op_template_release(struct inq_op_template *t);
 
-int inq_template_edge(struct inq_op_template *t, size_t before, size_t after, struct inq_err *err);
-
 /* The graph of one step with `n_dp` replicas; id of op `i` of replica `d` is d * n + i. Op labels:
  * stage and dp_rank dense, source = i; rank = d * n_stages + stage. */
 int inq_op_template_graph(const struct inq_op_template *t, size_t n_dp, struct inq_graph **graph,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a plan to a program: what each rank's host does, in its order, and what that puts on the
  * GPU's streams. Items remember what a node is, for the trace. */
-#ifndef INQ_REPLAY_SYNTH_BUILD_H
-#define INQ_REPLAY_SYNTH_BUILD_H
+#ifndef INQ_REPLAY_SYNTH_STEP_H
+#define INQ_REPLAY_SYNTH_STEP_H
 
 #include "synth/emit/emit.h"
 #include "synth/plan.h"
@@ -101,25 +101,8 @@ struct synth_builder {
     uint32_t posted; /* a receive of the next action, SYNTH_NONE: none is posted yet */
 };
 
-/* ---- the host -------------------------------------------------------------------------------- */
-
-/* Keeps an item of the current thread; SYNTH_NONE after a failure. */
-uint32_t inq_synth_add_item(struct synth_builder *b, const struct synth_item *item);
-/* The host is busy for `ns` (before noise). */
-uint32_t inq_synth_host(struct synth_builder *b, int64_t ns);
 /* The host does nothing that a trace shows, for exactly `ns`. */
 void inq_synth_idle(struct synth_builder *b, int64_t ns);
-
-/* ---- the GPU --------------------------------------------------------------------------------- */
-
-/* The next operation of `stream` waits for the end of `node`. */
-void inq_synth_wait(struct synth_builder *b, enum synth_stream stream, uint32_t node);
-/* Launches what the item says, after what its stream waits for. */
-uint32_t inq_synth_launch(struct synth_builder *b, struct synth_item *item, int64_t dur_ns);
-/* A call that puts nothing on the GPU that takes time. */
-void inq_synth_call(struct synth_builder *b, enum synth_call_id call, enum synth_stream stream);
-
-/* ---- the run --------------------------------------------------------------------------------- */
 
 /* One step of one rank. */
 void inq_synth_build_step(struct synth_builder *b);

@@ -476,6 +476,22 @@ static const char *headline_of_lost_worker(struct inq_log_case *c, const struct 
                    e->pid < 0 && e->peer[0] == '\0' ? inq_say(c->arena, " (%s)", said) : "");
 }
 
+/* Nobody tells of an error: whoever stopped the processes may be named. */
+static const char *headline_of_end(struct inq_log_case *c)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *end = &c->marks[i];
+        if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
+            bool hangup = strstr(end->event->text, "eceived 1 death signal") != NULL;
+            return inq_say(c->arena, "Stopped from outside%s: %s; no line says by whom or why.",
+                           hangup ? " by SIGHUP, as when the launcher's terminal or session ends"
+                                  : "",
+                           inq_log_quote(c, end->event->text, true));
+        }
+    }
+    return "Cause unknown: processes were aborted or stopped, and no line here says why.";
+}
+
 /* No line names a cause, nor where ranks wait. */
 static const char *headline_of_victims(struct inq_log_case *c, const struct inq_failure *f)
 {
@@ -513,17 +529,7 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
                              "the log of that peer is not here, or names no cause.",
                        who, said);
     }
-    for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *end = &c->marks[i];
-        if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
-            bool hangup = strstr(end->event->text, "eceived 1 death signal") != NULL;
-            return inq_say(c->arena, "Stopped from outside%s: %s; no line says by whom or why.",
-                           hangup ? " by SIGHUP, as when the launcher's terminal or session ends"
-                                  : "",
-                           inq_log_quote(c, end->event->text, true));
-        }
-    }
-    return "Cause unknown: processes were aborted or stopped, and no line here says why.";
+    return headline_of_end(c);
 }
 
 static const char *headline_unknown(struct inq_log_case *c, const struct inq_failure *f)

@@ -712,9 +712,8 @@ const char *inq_log_body(const char *start, const char *end, uint32_t *writer)
     uint32_t hash = hash_on(UINT32_C(2166136261), start, (size_t)(p - start));
     bool labeled = false;
     *writer = p > start ? hash | 1 : 0;
-    while (p < end && *p == 0x1b) {
-        const char *next = inq_log_blank(p, end);
-        p = next > p ? next : p + 1;
+    while (p < end && *p == 0x1b) { /* blanks behind it are the text's */
+        p = inq_log_escape(p, end);
     }
     for (int i = 0; i < 4 && p < end && !is_blank(*p); i++) {
         struct inq_log_event event;

@@ -100,11 +100,14 @@ static const struct inq_log_mark *find(const struct inq_log_case *c, enum inq_lo
     return NULL;
 }
 
-/* What a line names where its rank is not known. */
+/* What a line names where no rank is a root or a suspect. */
 static const char *say_process(struct inq_log_case *c)
 {
     const struct inq_log_event *e = c->cause->event;
     const char *host = say_host(c);
+    if (c->cause->rank >= 0) { /* it speaks, and may have been hit by another */
+        return inq_say(c->arena, "rank %" PRId32 "%s", c->cause->rank, host);
+    }
     if (e->n_ranks > 0 && e->kind != INQ_LOG_STALLED_RANKS) {
         return inq_say(c->arena, "task %" PRId32 "%s", e->ranks[0], host);
     }

@@ -13,7 +13,8 @@
 
 /* Counters of works not yet enqueued are printed as garbage. */
 #define MAX_COUNTER ((int64_t)1 << 31)
-/* A paragraph below a line. */
+/* Bytes of a paragraph or box below a line: Megascale's digests and MPICH's box are of 10 lines at
+ * most, each with what a collector puts in front of it. */
 #define BELOW 800
 
 static bool is_digit(char c)
@@ -253,6 +254,16 @@ static bool ends_line(const struct inq_log_line *line, const char *behind)
     return next == line->end || (next > behind && *next == '[');
 }
 
+/* Where the lines below a line end that are of its paragraph; a name that is cut is none. */
+static const char *end_below(const struct inq_log_line *line)
+{
+    if (line->hi - line->end <= BELOW) {
+        return line->hi;
+    }
+    const char *last = memrchr(line->end, '\n', BELOW + 1);
+    return last != NULL ? last : line->end;
+}
+
 bool inq_log_read(const struct inq_log_pattern *pattern, struct inq_log_line *line,
                   struct inq_log_names *names, struct inq_log_event *event)
 {
@@ -276,8 +287,8 @@ bool inq_log_read(const struct inq_log_pattern *pattern, struct inq_log_line *li
     if (strncmp(pattern->needle, "CANCELLED AT", 12) == 0) {
         read_cancelled(line, behind, names, event);
     }
-    if (pattern->special == INQ_LOG_BELOW) {
-        line->more = line->hi - line->end > BELOW ? line->end + BELOW : line->hi;
+    if (pattern->special == INQ_LOG_BELOW || pattern->special == INQ_LOG_BOX) {
+        line->more = end_below(line);
     }
     if (event->kind == INQ_LOG_WORKER_LOST) {
         event->pid = -1; /* whoever tells it is not the one that was lost */

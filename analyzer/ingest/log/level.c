@@ -128,37 +128,65 @@ static bool is_warning(const char *start, const char *stop)
            is_digit(name[-3]);
 }
 
+/* The next word at *p or behind it, which then is its end; NULL: none. */
+static const char *next_word(const char **p, const char *stop)
+{
+    while (*p < stop && !is_letter(**p) && !is_digit(**p)) {
+        (*p)++;
+    }
+    const char *word = *p;
+    while (*p < stop && (is_letter(**p) || is_digit(**p) || **p == '_')) {
+        (*p)++;
+    }
+    return *p > word ? word : NULL;
+}
+
+/* The severity of a word that stands in a prefix, a name in full marked off as one. */
+static enum inq_log_level read_word(const char *word, const char *end, const char *start,
+                                    const char *stop, bool first)
+{
+    if (is_cann(word, end, stop)) {
+        return INQ_LOG_LEVEL_ERROR;
+    }
+    enum inq_log_level named = level_of_word(word, (size_t)(end - word));
+    bool marked = named != INQ_LOG_LEVEL_NONE && is_marked(word, end, start, stop, first);
+    return marked ? named : INQ_LOG_LEVEL_NONE;
+}
+
+/* A word of plain text: in lower case, with another such word behind it. */
+static bool is_bare(const char *word, const char *end, const char *stop)
+{
+    return end + 1 < stop && *end == ' ' && *word >= 'a' && *word <= 'z' && end[1] >= 'a' &&
+           end[1] <= 'z';
+}
+
+/* Whether text goes on behind a word, no dash or bar marking it off. */
+static bool runs_on(const char *end, const char *stop)
+{
+    return end < stop && *end == ' ' && (end + 1 == stop || (end[1] != '-' && end[1] != '|'));
+}
+
 enum inq_log_level inq_log_level_of(const char *start, const char *end)
 {
     const char *stop = (size_t)(end - start) > MAX_PREFIX ? start + MAX_PREFIX : end;
     const char *p = start;
     bool bare = false; /* a word of plain text came before */
-    for (int words = 0; words < MAX_WORDS && p < stop;) {
-        while (p < stop && !is_letter(*p) && !is_digit(*p)) {
-            p++;
+    for (int words = 0; words < MAX_WORDS;) {
+        const char *word = next_word(&p, stop);
+        if (word == NULL) {
+            break;
         }
-        const char *word = p;
-        while (p < stop && (is_letter(*p) || is_digit(*p) || *p == '_')) {
-            p++;
-        }
-        size_t n = (size_t)(p - word);
-        if (n == 0 || is_digit(*word)) {
+        if (is_digit(*word)) {
             continue;
         }
-        bool in_text = bare && p < stop && *p == ' ' && p[1] != '-' && p[1] != '|';
         enum inq_log_level level = read_letter(word, p, start, stop);
-        level = is_cann(word, p, stop) ? INQ_LOG_LEVEL_ERROR : level;
-        if (level == INQ_LOG_LEVEL_NONE && !in_text) {
-            enum inq_log_level named = level_of_word(word, n);
-            bool marked =
-                named != INQ_LOG_LEVEL_NONE && is_marked(word, p, start, stop, words == 0);
-            level = marked ? named : level;
+        if (level == INQ_LOG_LEVEL_NONE && !(bare && runs_on(p, stop))) {
+            level = read_word(word, p, start, stop, words == 0);
         }
         if (level != INQ_LOG_LEVEL_NONE) {
             return level;
         }
-        bare = bare || (p < stop && *p == ' ' && p + 1 < stop && *word >= 'a' && *word <= 'z' &&
-                        is_letter(p[1]) && p[1] >= 'a');
+        bare = bare || is_bare(word, p, stop);
         words++;
     }
     return is_warning(start, stop) ? INQ_LOG_LEVEL_WARNING : INQ_LOG_LEVEL_NONE;

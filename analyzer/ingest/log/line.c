@@ -155,52 +155,53 @@ static const char *read_stream_tag(const char *p, const char *end, struct inq_lo
     return close + 1 + (close + 1 < end && close[1] == ':');
 }
 
+/* The field that the number of the tag at p is, and where its digits are; NULL: it is no tag. */
+static int32_t *tag_field(const char *p, const char *end, struct inq_log_event *event,
+                          int32_t *inner, const char **digits)
+{
+    if (end - p > 7 && memcmp(p, "[rank=", 6) == 0 && is_digit(p[6])) { /* Determined's */
+        *digits = p + 6;
+        return &event->rank;
+    }
+    if (end - p > 7 && memcmp(p, "[task ", 6) == 0) {
+        *digits = p + 6;
+        return &event->task;
+    }
+    const char *behind = inq_log_match(p, end, "[Rank ");
+    bool apart = behind == NULL && end - p > 6 && p[5] == ' '; /* "[rank 3]" */
+    *digits = apart ? inq_log_match(p, end, "[rank") : behind;
+    if (*digits != NULL) {
+        return inner;
+    }
+    for (*digits = p + 1; *digits < end && is_word(**digits); (*digits)++) {
+    }
+    if (*digits == p + 1 || *digits >= end || !is_digit(**digits)) {
+        return NULL;
+    }
+    bool rank = *digits - p == 5 && memcmp(p, "[rank", 5) == 0;
+    return rank ? &event->rank : &event->local_rank;
+}
+
 /* "[rank3]:", "[default3]:", "[Rank 3]" at p. */
 static const char *read_tag(const char *p, const char *end, struct inq_log_event *event,
                             int32_t *inner)
 {
-    int64_t number = 0;
-    if (*p != '[') {
-        return NULL;
-    }
-    const char *stream = read_stream_tag(p, end, event);
-    if (stream != NULL) {
+    const char *stream = *p == '[' ? read_stream_tag(p, end, event) : NULL;
+    if (stream != NULL || *p != '[') {
         return stream;
     }
-    const char *behind = inq_log_match(p, end, "[Rank ");
-    bool apart = behind == NULL && end - p > 6 && p[5] == ' '; /* "[rank 3]" */
-    behind = apart ? inq_log_match(p, end, "[rank") : behind;
-    bool pair = end - p > 7 && memcmp(p, "[rank=", 6) == 0 && is_digit(p[6]);
-    const char *task = end - p > 7 && memcmp(p, "[task ", 6) == 0 ? p + 6 : NULL;
-    const char *digits = task != NULL ? task : behind;
-    behind = task != NULL ? task : behind;
-    digits = pair ? p + 6 : digits;
-    behind = pair ? digits : behind;
-    if (behind == NULL) {
-        for (digits = p + 1; digits < end && is_word(*digits); digits++) {
-        }
-    }
-    if (digits == p + 1 || digits >= end || (behind == NULL && !is_digit(*digits))) {
-        return NULL;
-    }
-    const char *close = inq_log_number(digits, end, &number);
+    int64_t number = 0;
+    const char *digits = NULL;
+    int32_t *field = tag_field(p, end, event, inner, &digits);
+    const char *close = field != NULL ? inq_log_number(digits, end, &number) : NULL;
     if (close == NULL || close >= end || *close != ']') {
         return NULL;
     }
     bool colon = close + 1 < end && close[1] == ':';
-    if (pair) { /* Determined's */
-        event->rank = inq_log_small(number);
-    } else if (task != NULL) {
-        event->task = inq_log_small(number);
-    } else if (behind != NULL) {
-        *inner = inq_log_small(number);
-    } else if (digits - p == 5 && memcmp(p, "[rank", 5) == 0) {
-        event->rank = inq_log_small(number);
-    } else if (colon) {
-        event->local_rank = inq_log_small(number);
-    } else {
-        return NULL;
+    if (field == &event->local_rank && !colon) {
+        return NULL; /* any word may stand in brackets */
     }
+    *field = inq_log_small(number);
     return close + 1 + colon;
 }
 
@@ -711,9 +712,8 @@ const char *inq_log_body(const char *start, const char *end, uint32_t *writer)
     uint32_t hash = hash_on(UINT32_C(2166136261), start, (size_t)(p - start));
     bool labeled = false;
     *writer = p > start ? hash | 1 : 0;
-    while (p < end && *p == 0x1b) {
-        const char *next = inq_log_blank(p, end);
-        p = next > p ? next : p + 1;
+    while (p < end && *p == 0x1b) { /* blanks behind it are the text's */
+        p = inq_log_escape(p, end);
     }
     for (int i = 0; i < 4 && p < end && !is_blank(*p); i++) {
         struct inq_log_event event;

@@ -130,9 +130,8 @@ static const struct inq_log_field of_oom[] = {{". GPU ", INQ_LOG_DEVICE},
                                               {"error on GPU ", INQ_LOG_DEVICE},
                                               {NULL, 0}};
 
-/* "rank 1 and rank 0 both on CUDA device 1b000": the first one speaks */
-static const struct inq_log_field of_shared[] = {
-    {": rank ", INQ_LOG_RANK}, {"and rank ", INQ_LOG_PEER_RANK}, {NULL, 0}};
+/* "rank 1 and rank 0 both on CUDA device 1b000": numbers of one communicator, so no ranks here */
+static const struct inq_log_field of_shared[] = {{"detected :", INQ_LOG_SENTENCE}, {NULL, 0}};
 
 static const struct inq_log_field of_cuda[] = {
     {"CUDA error: ", INQ_LOG_SENTENCE},    {"HIP error: ", INQ_LOG_SENTENCE},
@@ -436,6 +435,7 @@ static const struct inq_log_pattern patterns[] = {
     CODE(NCCL_ERROR, "ncclInvalidArgument", NULL, 4),
     CODE(NCCL_ERROR, "ncclInvalidUsage", NULL, 5),
     CODE(NCCL_ERROR, "ncclRemoteError", NULL, 6),
+    CODE(NCCL_ERROR, "CL error in", ", invalid usage", 5),
     CODE(NCCL_ERROR, "CL error in", NULL, -1),
     {INQ_LOG_NCCL_ERROR, INQ_LOG_PLAIN, "Duplicate GPU detected", NULL, of_shared, 5, false},
     LAST(RAS_BEHIND, "launched up to operation", "has launched", of_behind),
@@ -629,13 +629,12 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NPU_FAULT, "NPU is lost", NULL, of_npu),
     LAST(NPU_FAULT, "lost heartbeat", "ts ", of_npu),
     LAST(NPU_FAULT, "lost heartbeat", "task scheduler", of_npu),
-    LAST(NPU_FAULT, "error code:507010", NULL, of_npu), /* the same, as a code */
-    LAST(NPU_FAULT, "error code is 507010", NULL, of_npu),
     LAST(NPU_SETUP, "driver error:", "reason=", of_npu),
     LAST(NPU_TIMEOUT, "error code is 507046", NULL, of_npu), /* a stream did not end in time */
     LAST(NPU_TIMEOUT, "error code:507046", NULL, of_npu),
     LAST(NPU_TIMEOUT, "stream sync timeout", NULL, of_npu),
     LAST(NPU_FAULT, "error code is 507", NULL, of_npu),
+    LAST(NPU_FAULT, "error code:507", NULL, of_npu),
     CLAUSE(CUDA_OOM, "NPU out of memory", NULL, of_oom),
     LAST(NPU_TIMEOUT, "EI0006", NULL, of_npu),
     LAST(NPU_TIMEOUT, "EI0002", NULL, of_npu),

@@ -100,11 +100,14 @@ static const struct inq_log_mark *find(const struct inq_log_case *c, enum inq_lo
     return NULL;
 }
 
-/* What a line names where its rank is not known. */
+/* What a line names where no rank is a root or a suspect. */
 static const char *say_process(struct inq_log_case *c)
 {
     const struct inq_log_event *e = c->cause->event;
     const char *host = say_host(c);
+    if (c->cause->rank >= 0) { /* it speaks, and may have been hit by another */
+        return inq_say(c->arena, "rank %" PRId32 "%s", c->cause->rank, host);
+    }
     if (e->n_ranks > 0 && e->kind != INQ_LOG_STALLED_RANKS) {
         return inq_say(c->arena, "task %" PRId32 "%s", e->ranks[0], host);
     }
@@ -476,6 +479,22 @@ static const char *headline_of_lost_worker(struct inq_log_case *c, const struct 
                    e->pid < 0 && e->peer[0] == '\0' ? inq_say(c->arena, " (%s)", said) : "");
 }
 
+/* Nobody tells of an error: whoever stopped the processes may be named. */
+static const char *headline_of_end(struct inq_log_case *c)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        const struct inq_log_mark *end = &c->marks[i];
+        if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
+            bool hangup = strstr(end->event->text, "eceived 1 death signal") != NULL;
+            return inq_say(c->arena, "Stopped from outside%s: %s; no line says by whom or why.",
+                           hangup ? " by SIGHUP, as when the launcher's terminal or session ends"
+                                  : "",
+                           inq_log_quote(c, end->event->text, true));
+        }
+    }
+    return "Cause unknown: processes were aborted or stopped, and no line here says why.";
+}
+
 /* No line names a cause, nor where ranks wait. */
 static const char *headline_of_victims(struct inq_log_case *c, const struct inq_failure *f)
 {
@@ -513,17 +532,7 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
                              "the log of that peer is not here, or names no cause.",
                        who, said);
     }
-    for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *end = &c->marks[i];
-        if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
-            bool hangup = strstr(end->event->text, "eceived 1 death signal") != NULL;
-            return inq_say(c->arena, "Stopped from outside%s: %s; no line says by whom or why.",
-                           hangup ? " by SIGHUP, as when the launcher's terminal or session ends"
-                                  : "",
-                           inq_log_quote(c, end->event->text, true));
-        }
-    }
-    return "Cause unknown: processes were aborted or stopped, and no line here says why.";
+    return headline_of_end(c);
 }
 
 static const char *headline_unknown(struct inq_log_case *c, const struct inq_failure *f)

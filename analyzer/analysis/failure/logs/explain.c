@@ -54,7 +54,7 @@ static const char *say_line(struct inq_log_case *c, const struct inq_log_mark *m
     case INQ_LOG_SXID:
         return inq_say(c->arena, "SXid %" PRId64 " on switch %s", e->code, bus);
     case INQ_LOG_FALLEN_OFF:
-        return inq_say(c->arena, "GPU %s fell off the bus, as Xid 79 tells", bus);
+        return bus[0] != '\0' ? inq_say(c->arena, "GPU %s fell off the bus", bus) : kind;
     case INQ_LOG_EXIT:
     case INQ_LOG_EXIT_ROW:
     case INQ_LOG_SLURM_EXIT:

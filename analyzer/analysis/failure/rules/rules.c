@@ -499,12 +499,72 @@ static const struct inq_failure_rule lines[] = {
             ask                                                                                    \
         }                                                                                          \
     }
+/* CANN's codes, by the names of its list of runtime errors */
+#define NPU(number, ...)                                                                           \
+    {                                                                                              \
+        CODED(NPU_FAULT, number), __VA_ARGS__                                                      \
+    }
+#define NPU_KERNEL                                                                                 \
+    AS(CAUSE, CUDA_ERROR, "", 76), "A kernel of {who} failed on the NPU: {text}",                  \
+        "Read the plog of this rank for the operator and its inputs; run msnpureport for the "     \
+        "device.",                                                                                 \
+    {                                                                                              \
+        NULL                                                                                       \
+    }
+#define NPU_MEMORY                                                                                 \
+    AS(CAUSE, GPU_HARDWARE, "memory", 90), "The memory of the NPU of {who} failed: {text}", DRAIN, \
+    {                                                                                              \
+        NULL                                                                                       \
+    }
+#define NPU_REMOTE                                                                                 \
+    AS(CAUSE, UNKNOWN, "peer", 56),                                                                \
+        "{Who} met a fault in the memory of another NPU, or accessed its own out of bounds: "      \
+        "{text}",                                                                                  \
+        "Read the logs of the ranks that it communicates with: the one whose memory failed says "  \
+        "so.",                                                                                     \
+    {                                                                                              \
+        ASK_PEER                                                                                   \
+    }
+#define NPU_RUNTIME                                                                                \
+    AS(CAUSE, DRIVER, "runtime", 60), "The NPU's runtime reports an error on {who}: {text}",       \
+        "Look the code up in CANN's list of runtime errors, and read the plog of this rank.",      \
+    {                                                                                              \
+        NULL                                                                                       \
+    }
+    NPU(507010, AS(CAUSE, GPU_HARDWARE, "", 80),
+        "The accelerator of {who} no longer answers (lost heartbeat): {text}", DRAIN, {NULL}),
+    NPU(507011, NPU_KERNEL), /* model execution */
+    NPU(507014, NPU_KERNEL), /* AI core: timeout, exception, trap */
+    NPU(507015, NPU_KERNEL),
+    NPU(507016, NPU_KERNEL),
+    NPU(507017, NPU_KERNEL), /* AI CPU */
+    NPU(507018, NPU_KERNEL),
+    NPU(507034, NPU_KERNEL), /* vector core */
+    NPU(507035, NPU_KERNEL),
+    NPU(507036, NPU_KERNEL),
+    NPU(507048, NPU_KERNEL), /* FFTS+ */
+    NPU(507049, NPU_KERNEL),
+    NPU(507050, NPU_KERNEL),
+    NPU(507053, NPU_MEMORY), /* device memory, ECC of HBM */
+    NPU(507054, NPU_MEMORY),
+    NPU(507055, NPU_REMOTE), /* another device's memory is suspect */
+    NPU(507057, NPU_REMOTE),
+    NPU(507056, AS(CAUSE, NETWORK, "link", 70),
+        "The link from the NPU of {who} to another broke: {text}", LINKS, {ASK_PEER}),
+    NPU(507899, AS(CAUSE, DRIVER, "", 72),
+        "The NPU's driver reports an internal error on {who}: {text}",
+        "Check that driver, firmware and CANN fit each other, and that no other container holds "
+        "the device; msnpureport collects the device's log.",
+        {"a fault of the device: npu-smi info -t health would tell"}),
+    NPU(507901, AS(CAUSE, DRIVER, "", 74), "{Who} lost the connection to its NPU: {text}",
+        "Check npu-smi info on the node and the device's log (msnpureport).",
+        {"a device that was reset or fell off the bus: the kernel log would tell"}),
+    NPU(507904, AS(CAUSE, NETWORK, "link", 60),
+        "A collective of HCCL failed on {who}, retries included: {text}", LINKS, {ASK_PEER}),
     DEVICE("DEVICE_LOST", GPU_HARDWARE, "bus", 88, "The accelerator of {who} is lost: {text}",
            "a kernel that never ends and was reset: GPU HANG in the node's kernel log would tell"),
     DEVICE("eartbeat", GPU_HARDWARE, "", 82, "The accelerator of {who} no longer answers: {text}",
            NULL),
-    DEVICE("507010", GPU_HARDWARE, "", 80,
-           "The accelerator of {who} no longer answers (lost heartbeat): {text}", NULL),
     DEVICE("bad TPU", GPU_HARDWARE, "", 70, "Megascale suspects bad TPU chips{node} behind a hang",
            "a kernel of the program (XLA, Pallas) that never ends: other hosts would be named the "
            "next time"),
@@ -525,21 +585,16 @@ static const struct inq_failure_rule lines[] = {
      "The accelerator of {who} halted in a program: {text}{at}",
      "Run the step again on other hosts: where they halt too, it is the program, else the chip.",
      {"a fault of the chip: the same host would halt again with another program"}},
-    {SAYS(NPU_FAULT, "cc"),
-     AS(CAUSE, GPU_HARDWARE, "memory", 90),
-     "The memory of the NPU of {who} failed: {text}",
-     DRAIN,
-     {NULL}},
+    {SAYS(NPU_FAULT, "ecc"), NPU_MEMORY},
+    {SAYS(NPU_FAULT, "ECC"), NPU_MEMORY},
     {SAYS(NPU_FAULT, "lost"),
      AS(CAUSE, GPU_HARDWARE, "bus", 90),
      "The NPU of {who} is lost: {text}",
      DRAIN,
      {NULL}},
-    {KIND(NPU_FAULT),
-     AS(CAUSE, CUDA_ERROR, "", 76),
-     "A kernel of {who} failed on the NPU: {text}",
-     "Read the plog of this rank for the operator and its inputs; run msnpureport for the device.",
-     {NULL}},
+    {SAYS(NPU_FAULT, "error code is 507"), NPU_RUNTIME},
+    {SAYS(NPU_FAULT, "error code:507"), NPU_RUNTIME},
+    {KIND(NPU_FAULT), NPU_KERNEL},
     {SAYS(NPU_SETUP, "HCCP"),
      AS(CAUSE, DRIVER, "setup", 76),
      "HCCL could not start on {who}: {text}",

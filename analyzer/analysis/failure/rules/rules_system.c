@@ -241,7 +241,7 @@ static const struct inq_failure_rule lines[] = {
     /* ---- GPUs, as the driver reports them; Xids have rows of their own ---- */
     {KIND(FALLEN_OFF),
      AS(CAUSE, GPU_HARDWARE, "bus", 96),
-     "{Who} fell off the bus (Xid 79)",
+     "{Who} fell off the bus: {text}",
      DRAIN,
      {NULL}},
     {SAYS(GPU_DRIVER, "GPU is lost"),

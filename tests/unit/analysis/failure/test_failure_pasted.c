@@ -47,11 +47,20 @@ static void pasted__what_a_library_says_of_itself(void **state)
          "1: Traceback (most recent call last):\n1:   File \"/w/train.py\", line 12, in main\n"
          "1: RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1047, internal error, NCCL "
          "version 2.11.4\n"},
-        {"application_error", "3", "Ranks share a GPU, which NCCL does not allow: Duplicate GPU",
+        /* NCCL's ranks are those of one communicator, which may be of a group: whoever speaks is
+         * known by its label alone */
+        {"application_error", "", "Ranks share a GPU, which NCCL does not allow: Duplicate GPU",
          DIST_ERROR "invalid usage (run with NCCL_DEBUG=WARN for details), NCCL version 2.20.5\n"
                     "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\n"
                     "Last error:\nDuplicate GPU detected : rank 3 and rank 0 both on CUDA device "
                     "f000\n"},
+        {"application_error", "5,7", "Ranks share a GPU, which NCCL does not allow: Duplicate GPU",
+         "[rank5]: Duplicate GPU detected : rank 1 and rank 3 both on CUDA device f000\n"
+         "[rank7]: Duplicate GPU detected : rank 3 and rank 1 both on CUDA device f000\n"},
+        {"application_error", "5", "Ranks share a GPU, which NCCL does not allow: Duplicate GPU",
+         "n4:31:40 [1] init.cc:894 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on "
+         "CUDA device f000\n[rank5]: Traceback (most recent call last):\n[rank5]:   File "
+         "\"/w/t.py\", line 2, in f\n[rank5]: " DIST_ERROR "invalid usage, NCCL version 2.20.5\n"},
         /* the line of the error gives way to the exception that says whom it waited for */
         {"unknown", "", "DistStoreError: wait timeout after 300000ms, keys: /broadcast/0/2",
          VLLM "Invocation of collective_rpc method failed\n" VLLM
@@ -183,6 +192,8 @@ static void pasted__what_machines_say(void **state)
          "RuntimeError: DataLoader worker (pid(s) 1835) exited unexpectedly\n"},
         {"gpu_hardware", "", "A GPU is lost",
          TEST_LOG_STEPS "slurmstepd: error: NVML: Failed to get usage(15): GPU is lost\n"},
+        {"gpu_hardware", "", "GPU 0000:9b:00.0 on gx-2 fell off the bus: NVRM: GPU 0000:9b:00.0",
+         "Mar 14 10:02:11 gx-2 kernel: NVRM: GPU 0000:9b:00.0: GPU has fallen off the bus.\n"},
         {"gpu_hardware", "", "GPU 0000:02:00.0: GPU is lost",
          "Unable to determine the device handle for GPU 0000:02:00.0: GPU is lost.  Reboot the "
          "system to recover this GPU\n"},
@@ -196,6 +207,59 @@ static void pasted__what_machines_say(void **state)
          "OSError: [Errno 122] Disk quota exceeded\n"},
     };
     test_log_rows_say(rows, sizeof rows / sizeof *rows);
+}
+
+#define ACL(rank, text)                                                                            \
+    TEST_LOG_STEPS "[rank" rank "]: Traceback (most recent call last):\n[rank" rank "]:   File "   \
+                   "\"/w/t.py\", line 2, in f\n[rank" rank "]: RuntimeError: " text "\n"
+
+/* CANN's codes say what failed: a kernel, the memory, the driver, a link, or another device. */
+static void pasted__what_cann_calls_by_number(void **state)
+{
+    (void)state;
+    static const struct test_log_row rows[] = {
+        {"driver_firmware", "2", "The NPU's driver reports an internal error on rank 2",
+         ACL("2", "Initialize:NPU function error: aclrtSetDevice(0), error code is 507899")},
+        {"driver_firmware", "2", "The NPU's driver reports an internal error on rank 2",
+         ACL("2", "NPU error, error code:507899")},
+        {"cuda_error", "2", "A kernel of rank 2 failed on the NPU",
+         ACL("2", "NPU function error: aclrtSynchronizeStream, error code is 507015")},
+        {"gpu_hardware", "2", "The memory of the NPU of rank 2 failed",
+         ACL("2", "NPU function error: aclrtSynchronizeStream, error code is 507054")},
+        {"gpu_hardware", "2", "The memory of the NPU of rank 2 failed",
+         ACL("2", "The HBM multi-bit ECC error is detected.")},
+        {"network", "2", "The link from the NPU of rank 2 to another broke",
+         ACL("2", "NPU function error: aclrtSynchronizeStream, error code is 507056")},
+        {"unknown", "",
+         "Rank 2 met a fault in the memory of another NPU, or accessed its own out of",
+         ACL("2", "NPU function error: aclrtSynchronizeStream, error code is 507057")},
+        {"driver_firmware", "2", "The NPU's runtime reports an error on rank 2",
+         ACL("2", "NPU function error: aclrtSynchronizeStream, error code is 507000")},
+    };
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
+}
+
+/* A collector's color or stamp in front of each line of a box, or of a traceback. */
+static void pasted__dressed_lines(void **state)
+{
+    (void)state;
+#define AT      "2026-03-14T10:00:22.001Z "
+#define C(text) "\x1b[36m" text "\x1b[0m\n"
+    static const struct test_log_row rows[] = {
+        {"application_error", "3", "Rank 3 on c-11 met a segmentation fault",
+         AT "=========================================================\n" AT
+            "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n" AT
+            "=   RANK 3 PID 9912 RUNNING AT c-11\n" AT
+            "=   KILLED BY SIGNAL: 11 (Segmentation fault)\n" AT
+            "=========================================================\n"},
+        {"application_error", "", "raised google.api_core.exceptions.TooManyRequests: 429 PUT",
+         TEST_LOG_STEPS C("Traceback (most recent call last):")
+             C("  File \"/w/ckpt.py\", line 33, in save") C("    blob.upload_from_file(f)")
+                 C("google.api_core.exceptions.TooManyRequests: 429 PUT https://s.example/up")},
+    };
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
+#undef AT
+#undef C
 }
 
 /* Warnings of connections that were tried again, and of Python's own. */
@@ -224,6 +288,8 @@ int main(void)
         cmocka_unit_test(pasted__what_a_library_says_of_itself),
         cmocka_unit_test(pasted__what_launchers_say),
         cmocka_unit_test(pasted__what_machines_say),
+        cmocka_unit_test(pasted__what_cann_calls_by_number),
+        cmocka_unit_test(pasted__dressed_lines),
         cmocka_unit_test(pasted__warnings_that_a_run_outlived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

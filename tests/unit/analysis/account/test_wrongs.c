@@ -137,6 +137,29 @@ static void batched_transfers__are_paired_by_their_ends(void **state)
     test_synth_close(&t);
 }
 
+/* Records without groups, whose operations cannot all be told apart: what is matched wrongly made
+ * clocks that were set in every step, steps of twice their length, and pauses of hosts. */
+static void unknown_groups__do_not_bend_clocks(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=3,pp=4,micro_batches=12,layers=4,p2p=bare,steps=8,gpus_per_host=8,args=old,clock=1ms,"
+        "seed=61050,gz=0",
+        "dp=2,pp=8,micro_batches=2,layers=8,p2p=fused,steps=10,gpus_per_host=8,args=old,"
+        "window=ragged,cpu_ops=0,sync=0,seed=62134,gz=0",
+        "dp=2,pp=4,micro_batches=1,layers=4,p2p=fused,steps=4,gpus_per_host=2,args=old,clock=20ms,"
+        "sync=0,seed=62141,gz=0",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct test_synth t = test_synth_open(specs[i], NULL);
+        assert_step(&t);
+        for (size_t f = 0; f < t.report->n_findings; f++) { /* none that blames somebody */
+            assert_int_equal(t.report->findings[f].n_ranks, 0);
+        }
+        test_synth_close(&t);
+    }
+}
+
 /* A stage boundary that crosses hosts is no slow link. */
 static void hosts__that_a_pipeline_crosses_are_no_slow_link(void **state)
 {
@@ -207,6 +230,7 @@ int main(void)
         cmocka_unit_test(early_receives__wait_for_their_sends),
         cmocka_unit_test(batched_transfers__are_matched),
         cmocka_unit_test(batched_transfers__are_paired_by_their_ends),
+        cmocka_unit_test(unknown_groups__do_not_bend_clocks),
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),
         cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),
         cmocka_unit_test(steps__are_as_long_as_the_work_where_hosts_run_ahead),

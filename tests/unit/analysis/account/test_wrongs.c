@@ -137,6 +137,26 @@ static void batched_transfers__are_paired_by_their_ends(void **state)
     test_synth_close(&t);
 }
 
+/* Kernels that only say "coalesced" and are paired by their ends are sends and receives: they were
+ * taken for collectives of all ranks that lack all but two, so that nothing could be simulated, no
+ * rank had a stage, and the first stage's data loading made late hosts. */
+static void bare_transfers__are_no_collectives_of_all(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=4,micro_batches=2,layers=4,p2p=bare,early_recv=2,"
+                        "p2p_group=world,steps=8,gpus_per_host=8,seed=63009,gz=0",
+                        NULL);
+    const struct inq_trace *trace = t.run->traces[0];
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        assert_int_not_equal(trace->collectives[i].kind, INQ_COLL_COALESCED);
+    }
+    assert_string_equal(t.report->account->gains_problem, "");
+    assert_non_null(t.report->pipeline);
+    assert_int_equal(count(t.report, INQ_FINDING_LATE_HOST), 0);
+    test_synth_close(&t);
+}
+
 /* Records without groups, whose operations cannot all be told apart: what is matched wrongly made
  * clocks that were set in every step, steps of twice their length, and pauses of hosts. */
 static void unknown_groups__do_not_bend_clocks(void **state)
@@ -230,6 +250,7 @@ int main(void)
         cmocka_unit_test(early_receives__wait_for_their_sends),
         cmocka_unit_test(batched_transfers__are_matched),
         cmocka_unit_test(batched_transfers__are_paired_by_their_ends),
+        cmocka_unit_test(bare_transfers__are_no_collectives_of_all),
         cmocka_unit_test(unknown_groups__do_not_bend_clocks),
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),
         cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),

@@ -74,6 +74,26 @@ static void early_receives__do_not_make_steps_longer(void **state)
     test_synth_close(&t);
 }
 
+/* A receive that was posted before a capture began is not in it: the time in which it waits is no
+ * idle time, and its host is not late. */
+static void early_receives__before_the_capture_make_no_late_hosts(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=8,pp=2,steps=5,gz=0,seed=52000,layers=2,micro_batches=4,early_recv=2,gpus_per_host=8,"
+        "clock=20ms,drift=5,labels=1,window=ragged",
+        "dp=4,pp=8,micro_batches=1,layers=8,early_recv=2,steps=8,gpus_per_host=8,window=ragged,"
+        "cpu_ops=0,seed=62147,gz=0",
+        "dp=3,tp=2,pp=8,micro_batches=24,layers=8,early_recv=1,p2p_group=world,labels=1,steps=6,"
+        "gpus_per_host=8,clock=1ms,window=ragged,sync=4,seed=63034,gz=0",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct test_synth t = test_synth_open(specs[i], NULL);
+        assert_int_equal(count(t.report, INQ_FINDING_LATE_HOST), 0);
+        test_synth_close(&t);
+    }
+}
+
 /* They belong to sends of the next step, and wait until then: it is no transfer. */
 static void early_receives__wait_for_their_sends(void **state)
 {
@@ -250,6 +270,7 @@ int main(void)
         cmocka_unit_test(early_receives__wait_for_their_sends),
         cmocka_unit_test(batched_transfers__are_matched),
         cmocka_unit_test(batched_transfers__are_paired_by_their_ends),
+        cmocka_unit_test(early_receives__before_the_capture_make_no_late_hosts),
         cmocka_unit_test(bare_transfers__are_no_collectives_of_all),
         cmocka_unit_test(unknown_groups__do_not_bend_clocks),
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),

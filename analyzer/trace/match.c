@@ -60,6 +60,7 @@ struct channel {
     uint32_t index;
     size_t n_sides;
     const struct inq_side *sides;
+    bool pairs; /* a sender and a receiver each, whatever the kernels are called */
     struct instance *master, *merged;
     size_t n_master, cap_master, cap_merged;
     struct link *links;
@@ -503,7 +504,7 @@ static int keep_instance(struct channel *c, const struct instance *instance, uin
     const struct inq_comm *comm = &rank->comms[rank->events.comm[members[0].event]];
     f->rows[f->n++] = (struct inq_collective){
         .group = comm->group,
-        .kind = c->m->rows->channels[c->index].from >= 0 ? INQ_COLL_SENDRECV : comm->kind,
+        .kind = c->pairs ? INQ_COLL_SENDRECV : comm->kind,
         .seq = seq,
         .first_member = (uint32_t)f->n_members,
         .n_members = n,
@@ -546,7 +547,7 @@ static int keep_pairs(struct channel *c, const struct inq_exchange *all, size_t 
 {
     int code =
         inq_mem_grow(&c->master, &c->cap_master, n / 2 + 1, sizeof *c->master, INQ_NONE, c->err);
-    *done = true;
+    *done = c->pairs = true;
     for (size_t i = 0; i < n && code == INQ_OK; i++) {
         if (all[i].partner != INQ_NONE && all[i].partner > i) {
             code = add_pair(c, &all[i], &all[all[i].partner]);
@@ -609,6 +610,7 @@ static int match_channel(void *ctx, size_t index, struct inq_err *err)
                         .index = (uint32_t)index,
                         .n_sides = m->rows->first_side[index + 1] - from,
                         .sides = m->rows->sides + from,
+                        .pairs = m->rows->channels[index].from >= 0,
                         .found = &m->found[index],
                         .err = err};
     int code = c.n_sides >= 2 ? match_rows(&c) : INQ_OK;

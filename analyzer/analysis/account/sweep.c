@@ -428,6 +428,51 @@ static int find_compute_lanes(struct sweep *s, struct inq_err *err)
     return code;
 }
 
+/* ---- what began before the record ------------------------------------------------------------ */
+
+static bool is_transfer(const struct inq_rank *rank, size_t event)
+{
+    uint32_t c = rank->events.comm != NULL ? rank->events.comm[event] : INQ_NONE;
+    if (inq_row_class(&rank->events, event) != INQ_CLASS_COMM || c >= rank->n_comms) {
+        return false;
+    }
+    enum inq_coll_kind kind = rank->comms[c].kind;
+    return kind == INQ_COLL_SEND || kind == INQ_COLL_RECV || kind == INQ_COLL_SENDRECV ||
+           kind == INQ_COLL_COALESCED;
+}
+
+/* Whether recording began while the GPU was at work: some of it was launched before. */
+static bool began_amid_work(const struct inq_rank *rank)
+{
+    const struct inq_events *e = &rank->events;
+    bool amid = false;
+    for (size_t i = 0; i < e->n && !amid; i++) {
+        amid = inq_row_is_work(e, i) && (e->call == NULL || e->call[i] >= rank->calls.n);
+    }
+    return amid;
+}
+
+/* A receive that was posted before recording began is not in the record, and the GPU seems idle
+ * while it runs. It is over when the next transfer on its stream begins, in the first step at the
+ * latest: stages that post ahead do so in every step. Until then a GPU without other work may
+ * communicate. */
+static void assume_posted(struct sweep *s)
+{
+    const struct inq_rank *rank = s->job->rank;
+    const struct inq_events *e = &rank->events;
+    if (s->job->op_table || s->job->facts == NULL || !began_amid_work(rank)) {
+        return;
+    }
+    uint32_t seen = INQ_NONE;
+    for (size_t i = 0; i < e->n; i++) { /* rows come by lane, and by start in it */
+        if (e->lane[i] != seen && is_transfer(rank, i)) {
+            seen = e->lane[i];
+            bool posts = e->start_ns[i] <= s->job->windows[0].end;
+            occupy(s, COMM, (struct work){posts ? e->start_ns[i] : INT64_MIN, (uint32_t)i, NULL});
+        }
+    }
+}
+
 static void run(struct sweep *s, struct inq_row_merge *merge)
 {
     const struct inq_interval *windows = s->job->windows;
@@ -437,6 +482,7 @@ static void run(struct sweep *s, struct inq_row_merge *merge)
     for (int slot = 0; slot < SLOTS; slot++) {
         s->reach[slot] = (struct work){INT64_MIN, INQ_NONE, NULL};
     }
+    assume_posted(s);
     while (s->code == INQ_OK && inq_row_merge_next(merge, &row)) {
         take(s, row);
     }

@@ -226,6 +226,7 @@ static int fit_source(void *ctx, size_t s, struct inq_err *err)
     struct inq_clock_point *points = inq_mem_alloc((most + 1) * sizeof *points);
     int64_t *off_ns = inq_mem_alloc((most + 1) * sizeof *off_ns);
     struct inq_clock fitted = {0};
+    bool possible = false;
     size_t n = 0;
     int code = points == NULL || off_ns == NULL
                    ? inq_err_set(err, INQ_NOMEM, "out of memory for %zu ends", most)
@@ -241,9 +242,9 @@ static int fit_source(void *ctx, size_t s, struct inq_err *err)
     k->moved_ns[s] = 0;
     if (code == INQ_OK && n > 0) {
         k->moved_ns[s] = inq_lower_median_i64(off_ns, n);
-        code = inq_clock_fit(points, n, &fitted, err);
+        code = inq_clock_fit(points, n, &fitted, &possible, err);
     }
-    if (code == INQ_OK && n > 0) {
+    if (possible) {
         inq_mem_free(clock->later);
         *clock = fitted;
     }

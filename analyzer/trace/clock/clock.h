@@ -17,8 +17,10 @@ struct inq_clock_point {
 int64_t inq_clock_common_ns(const struct inq_clock *clock, int64_t raw_ns);
 /* The line through the points (n > 0, sorted here by time): straight pieces that follow the drift,
  * broken where the clock was set. Constant where nothing speaks for more. clock->later is the
- * caller's to free. Fails with INQ_NOMEM. */
-int inq_clock_fit(struct inq_clock_point *points, size_t n, struct inq_clock *clock,
+ * caller's to free. *possible: a clock can do what the points say; one that is set at every turn or
+ * runs a thousandth too fast is none, and the ends are not of the same operations: `clock` stays.
+ * Fails with INQ_NOMEM. */
+int inq_clock_fit(struct inq_clock_point *points, size_t n, struct inq_clock *clock, bool *possible,
                   struct inq_err *err);
 
 /* The clocks of a trace, by what ranks call clock.source. */

@@ -607,9 +607,10 @@ static int fit_edge(struct edge *edge, const struct inq_alignment *pair, struct 
                 edge->other->rows[j].start_ns, pair->a[pair->match[j]].end_ns - pair->b[j].end_ns};
         }
     }
-    edge->failed = n == 0;
-    int code = n > 0 ? inq_clock_fit(points, n, clock, err) : INQ_OK;
-    edge->sure = code == INQ_OK && is_sure(clock, points, n);
+    bool possible = false;
+    int code = n > 0 ? inq_clock_fit(points, n, clock, &possible, err) : INQ_OK;
+    edge->failed = !possible;
+    edge->sure = possible && is_sure(clock, points, n);
     inq_mem_free(points);
     return code;
 }

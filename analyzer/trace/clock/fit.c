@@ -6,7 +6,6 @@
 #include "base/sort.h"
 #include "base/stats.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -15,7 +14,9 @@ enum {
     MAX_KNOTS = 64,
     SIDE_POINTS = 5,   /* on either side of a place where the clock may have been set */
     DRIFT_PART = 5000, /* 200 ppm: what no clock drifts */
-    CLEARLY = 4        /* times what ends differ by anyway */
+    SLOPE_PART = 1000, /* five times that: no noise of few ends makes it seem so */
+    POINTS_OF_SET = 2 * SIDE_POINTS, /* fewer between two sets: ends that do not belong together */
+    CLEARLY = 4                      /* times what ends differ by anyway */
 };
 static const int64_t KNOT_SPAN_NS = 1000000000;
 /* A clock that was set jumps by more than ends differ. */
@@ -30,6 +31,8 @@ struct fit {
     int64_t noise_ns;
     struct inq_clock_piece *pieces;
     size_t n_pieces, cap;
+    size_t n_sets;   /* how often the clock seems to have been set */
+    bool impossible; /* no clock does what the points say */
     struct inq_err *err;
 };
 
@@ -101,13 +104,8 @@ static bool was_set(const struct fit *f, size_t from, size_t i)
     return enough && llabs(change_ns - jump_ns) <= llabs(jump_ns) / 2;
 }
 
-/* Ends of absurd lengths may seem to say that a clock runs twice as fast or stands: that is none.
- */
-static const double MOST_SLOPE = 1.0;
-
 static int add_piece(struct fit *f, struct inq_clock_point at, double slope, int64_t from_ns)
 {
-    slope = fabs(slope) < MOST_SLOPE ? slope : 0.0;
     int code =
         inq_mem_grow(&f->pieces, &f->cap, f->n_pieces + 1, sizeof *f->pieces, UINT32_MAX, f->err);
     if (code == INQ_OK) {
@@ -135,8 +133,23 @@ static int64_t middle_add(const struct fit *f, size_t from, size_t to)
     return inq_median_i64(copy_adds(f, from, to), to - from);
 }
 
+/* Whether a clock may run from knot to knot. Where it may not, but the ends are no further apart
+ * than ends are, they tell of no drift; else of no clock. */
+static bool may_drift(struct fit *f, const struct inq_clock_point *knots, size_t n)
+{
+    bool may = true;
+    for (size_t k = 1; k < n; k++) {
+        int64_t span_ns = knots[k].raw_ns - knots[k - 1].raw_ns;
+        int64_t change_ns = llabs(knots[k].add_ns - knots[k - 1].add_ns);
+        bool steep = change_ns > span_ns / SLOPE_PART;
+        may = may && !steep;
+        f->impossible = f->impossible || (steep && change_ns > LEAST_JUMP_NS);
+    }
+    return may;
+}
+
 /* Medians of equal shares of the points. */
-static size_t find_knots(const struct fit *f, size_t from, size_t to, struct inq_clock_point *knots)
+static size_t find_knots(struct fit *f, size_t from, size_t to, struct inq_clock_point *knots)
 {
     size_t n = to - from < MIN_SLOPE_POINTS ? 1 : count_knots(f, from, to);
     int64_t least_ns = INT64_MAX;
@@ -154,7 +167,7 @@ static size_t find_knots(const struct fit *f, size_t from, size_t to, struct inq
     bool drifts = most_ns - least_ns >= LEAST_DRIFT_NS &&
                   most_ns - least_ns >= CLEARLY * f->noise_ns &&
                   knots[n - 1].raw_ns > knots[0].raw_ns;
-    if (n > 1 && !drifts) {
+    if (n > 1 && !(drifts && may_drift(f, knots, n))) {
         knots[0].add_ns = median_add(f, from, to);
         return 1;
     }
@@ -190,12 +203,14 @@ static int fit_stretches(struct fit *f)
         for (hi = lo + 1; hi < f->n && !was_set(f, lo, hi);) {
             hi++;
         }
+        f->n_sets += lo > 0;
         code = fit_stretch(f, lo, hi);
     }
+    f->impossible = f->impossible || f->n_sets * POINTS_OF_SET > f->n;
     return code;
 }
 
-int inq_clock_fit(struct inq_clock_point *points, size_t n, struct inq_clock *clock,
+int inq_clock_fit(struct inq_clock_point *points, size_t n, struct inq_clock *clock, bool *possible,
                   struct inq_err *err)
 {
     struct fit f = {.points = points, .n = n, .err = err};
@@ -208,7 +223,8 @@ int inq_clock_fit(struct inq_clock_point *points, size_t n, struct inq_clock *cl
         f.noise_ns = measure_noise(&f);
         code = fit_stretches(&f);
     }
-    if (code == INQ_OK && f.n_pieces > 0) {
+    *possible = code == INQ_OK && f.n_pieces > 0 && !f.impossible;
+    if (*possible) {
         clock->ref_ns = f.pieces[0].from_ns;
         clock->offset_ns = f.pieces[0].offset_ns;
         clock->drift_ppb = f.pieces[0].drift_ppb;

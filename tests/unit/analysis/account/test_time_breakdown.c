@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the GPU time of a rank went: exact sums, priorities, causes of idle time. */
+#include "analysis/account/sweep.h"
 #include "analysis/account/time_breakdown.h"
 
 #include "inquest/ingest.h"
@@ -368,6 +369,40 @@ static void breakdown__real_traces_sum_to_their_spans(void **state)
     assert_true(ranks > 50);
 }
 
+/* Idle from 10 on until a receive begins on its stream at `recv`; the step ends at 100. The first
+ * kernel's launch is at `launch_ns`. Returns what may have been communication. */
+static int64_t hidden_by_posted(int64_t recv, int64_t launch_ns, enum inq_coll_kind kind)
+{
+    static struct fixture f;
+    uint32_t comm_of[] = {INQ_NONE, INQ_NONE, 0};
+    struct inq_comm comm = {.kind = kind};
+    size_t first[] = {0, 0};
+    struct inq_account_facts facts = {.kinds = {.all_compute = true}, .first = first};
+    struct inq_interval step = {0, 100};
+    struct inq_sweep_sum sum;
+    fixture_init(&f);
+    add(&f, 0, INQ_CLASS_COMPUTE, 0, 10, launch_ns);
+    add(&f, 0, INQ_CLASS_COMPUTE, 50, 60, 45);
+    add(&f, 1, INQ_CLASS_COMM, recv, recv + 5, 5);
+    f.rank.events.comm = comm_of;
+    f.rank.comms = &comm;
+    f.rank.n_comms = 1;
+    struct inq_sweep_job job = {.rank = &f.rank, .facts = &facts, .windows = &step, .n = 1};
+    assert_int_equal(inq_sweep(&job, &sum, NULL), INQ_OK);
+    return sum.ns[INQ_ACCOUNT_COMM];
+}
+
+/* What runs since before the record began is not in it: the GPU only seems idle. */
+static void breakdown__receives_posted_before_the_record(void **state)
+{
+    (void)state;
+    assert_int_equal(hidden_by_posted(90, INQ_TIME_NONE, INQ_COLL_RECV), 40 + 30 + 5);
+    assert_int_equal(hidden_by_posted(100, INQ_TIME_NONE, INQ_COLL_RECV), 40 + 40);
+    assert_int_equal(hidden_by_posted(101, INQ_TIME_NONE, INQ_COLL_RECV), 0); /* not every step */
+    assert_int_equal(hidden_by_posted(90, -5, INQ_COLL_RECV), 5); /* all launches are recorded */
+    assert_int_equal(hidden_by_posted(90, INQ_TIME_NONE, INQ_COLL_ALLREDUCE), 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +414,7 @@ int main(void)
         cmocka_unit_test(breakdown__windows_cut_everything),
         cmocka_unit_test(breakdown__no_work_is_no_row),
         cmocka_unit_test(breakdown__random_ranks_agree_with_counting),
+        cmocka_unit_test(breakdown__receives_posted_before_the_record),
         cmocka_unit_test(breakdown__real_traces_sum_to_their_spans),
     };
 

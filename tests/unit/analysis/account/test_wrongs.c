@@ -74,6 +74,26 @@ static void early_receives__do_not_make_steps_longer(void **state)
     test_synth_close(&t);
 }
 
+/* A receive that was posted before a capture began is not in it: the time in which it waits is no
+ * idle time, and its host is not late. */
+static void early_receives__before_the_capture_make_no_late_hosts(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=8,pp=2,steps=5,gz=0,seed=52000,layers=2,micro_batches=4,early_recv=2,gpus_per_host=8,"
+        "clock=20ms,drift=5,labels=1,window=ragged",
+        "dp=4,pp=8,micro_batches=1,layers=8,early_recv=2,steps=8,gpus_per_host=8,window=ragged,"
+        "cpu_ops=0,seed=62147,gz=0",
+        "dp=3,tp=2,pp=8,micro_batches=24,layers=8,early_recv=1,p2p_group=world,labels=1,steps=6,"
+        "gpus_per_host=8,clock=1ms,window=ragged,sync=4,seed=63034,gz=0",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct test_synth t = test_synth_open(specs[i], NULL);
+        assert_int_equal(count(t.report, INQ_FINDING_LATE_HOST), 0);
+        test_synth_close(&t);
+    }
+}
+
 /* They belong to sends of the next step, and wait until then: it is no transfer. */
 static void early_receives__wait_for_their_sends(void **state)
 {
@@ -135,6 +155,49 @@ static void batched_transfers__are_paired_by_their_ends(void **state)
     assert_int_equal(t.report->findings[0].confidence, INQ_CONFIDENCE_ESTABLISHED);
     assert_cost(&t, 10);
     test_synth_close(&t);
+}
+
+/* Kernels that only say "coalesced" and are paired by their ends are sends and receives: they were
+ * taken for collectives of all ranks that lack all but two, so that nothing could be simulated, no
+ * rank had a stage, and the first stage's data loading made late hosts. */
+static void bare_transfers__are_no_collectives_of_all(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=2,pp=4,micro_batches=2,layers=4,p2p=bare,early_recv=2,"
+                        "p2p_group=world,steps=8,gpus_per_host=8,seed=63009,gz=0",
+                        NULL);
+    const struct inq_trace *trace = t.run->traces[0];
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        assert_int_not_equal(trace->collectives[i].kind, INQ_COLL_COALESCED);
+    }
+    assert_string_equal(t.report->account->gains_problem, "");
+    assert_non_null(t.report->pipeline);
+    assert_int_equal(count(t.report, INQ_FINDING_LATE_HOST), 0);
+    test_synth_close(&t);
+}
+
+/* Records without groups, whose operations cannot all be told apart: what is matched wrongly made
+ * clocks that were set in every step, steps of twice their length, and pauses of hosts. */
+static void unknown_groups__do_not_bend_clocks(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "dp=3,pp=4,micro_batches=12,layers=4,p2p=bare,steps=8,gpus_per_host=8,args=old,clock=1ms,"
+        "seed=61050,gz=0",
+        "dp=2,pp=8,micro_batches=2,layers=8,p2p=fused,steps=10,gpus_per_host=8,args=old,"
+        "window=ragged,cpu_ops=0,sync=0,seed=62134,gz=0",
+        "dp=2,pp=4,micro_batches=1,layers=4,p2p=fused,steps=4,gpus_per_host=2,args=old,clock=20ms,"
+        "sync=0,seed=62141,gz=0",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct test_synth t = test_synth_open(specs[i], NULL);
+        assert_step(&t);
+        for (size_t f = 0; f < t.report->n_findings; f++) { /* none that blames somebody */
+            assert_int_equal(t.report->findings[f].n_ranks, 0);
+        }
+        test_synth_close(&t);
+    }
 }
 
 /* A stage boundary that crosses hosts is no slow link. */
@@ -207,6 +270,9 @@ int main(void)
         cmocka_unit_test(early_receives__wait_for_their_sends),
         cmocka_unit_test(batched_transfers__are_matched),
         cmocka_unit_test(batched_transfers__are_paired_by_their_ends),
+        cmocka_unit_test(early_receives__before_the_capture_make_no_late_hosts),
+        cmocka_unit_test(bare_transfers__are_no_collectives_of_all),
+        cmocka_unit_test(unknown_groups__do_not_bend_clocks),
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),
         cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),
         cmocka_unit_test(steps__are_as_long_as_the_work_where_hosts_run_ahead),

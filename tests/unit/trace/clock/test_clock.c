@@ -228,12 +228,70 @@ static void drift__in_bursts(void **state)
         points[i].add_ns = 7 * MS - points[i].raw_ns / 20000;
     }
     struct inq_clock clock = {0};
-    assert_int_equal(inq_clock_fit(points, POINTS, &clock, NULL), INQ_OK);
+    bool possible = false;
+    assert_int_equal(inq_clock_fit(points, POINTS, &clock, &possible, NULL), INQ_OK);
+    assert_true(possible);
     for (int64_t raw_ns = 0; raw_ns <= 3000 * MS; raw_ns += 250 * MS) {
         int64_t off_ns = inq_clock_common_ns(&clock, raw_ns) - raw_ns - (7 * MS - raw_ns / 20000);
         assert_in_range(off_ns + 100, 0, 200);
     }
     inq_mem_free(clock.later);
+}
+
+/* Ends every 10 ms; the clock is set by 5 ms twice. *later: pieces after the first. */
+static bool may_be_set_twice(size_t n, size_t *later)
+{
+    struct inq_clock_point points[32];
+    for (size_t i = 0; i < n; i++) {
+        points[i].raw_ns = (int64_t)i * 10 * MS;
+        points[i].add_ns = i < n / 3 || i >= n - n / 3 ? 0 : 5 * MS;
+    }
+    struct inq_clock clock = {.offset_ns = 77};
+    bool possible = false;
+    assert_int_equal(inq_clock_fit(points, n, &clock, &possible, NULL), INQ_OK);
+    *later = clock.n_later;
+    assert_true(possible || clock.offset_ns == 77); /* it stays as it was */
+    inq_mem_free(clock.later);
+    return possible;
+}
+
+/* Ten ends between two sets, or they are not of the same operations. */
+static void impossible__set_at_every_turn(void **state)
+{
+    (void)state;
+    size_t later = 0;
+    assert_true(may_be_set_twice(20, &later));
+    assert_int_equal(later, 2);
+    assert_false(may_be_set_twice(19, &later));
+}
+
+/* Whether a clock may gain `ppm` over ten ends that are `apart_ns` from each other. */
+static bool may_run(int64_t ppm, int64_t apart_ns, int64_t *drift_ppb)
+{
+    enum { POINTS = 10 };
+    struct inq_clock_point points[POINTS];
+    struct inq_clock clock = {0};
+    bool possible = false;
+    for (int64_t i = 0; i < POINTS; i++) { /* the noise of ends */
+        points[i].raw_ns = i * apart_ns;
+        points[i].add_ns = points[i].raw_ns / 1000000 * ppm + i % 2 * 100;
+    }
+    assert_int_equal(inq_clock_fit(points, POINTS, &clock, &possible, NULL), INQ_OK);
+    inq_mem_free(clock.later);
+    *drift_ppb = clock.drift_ppb;
+    return possible;
+}
+
+/* No clock gains more than a thousandth; less than ends may differ by is not told by it. */
+static void impossible__gains_more_than_a_thousandth(void **state)
+{
+    (void)state;
+    int64_t drift_ppb = 0;
+    assert_true(may_run(999, 100 * MS, &drift_ppb));
+    assert_in_range(drift_ppb, 998000, 1000000);
+    assert_false(may_run(1010, 100 * MS, &drift_ppb));
+    assert_true(may_run(1010, 50 * MS, &drift_ppb)); /* 253 us from half to half */
+    assert_int_equal(drift_ppb, 0);
 }
 
 /* Three hosts, the last of which reads a clock that was set before its last all-reduce: too few to
@@ -426,6 +484,8 @@ int main(void)
         cmocka_unit_test(drift__does_not_move_a_rank_by_a_step),
         cmocka_unit_test(drift__of_five_ppm_is_followed),
         cmocka_unit_test(drift__in_bursts),
+        cmocka_unit_test(impossible__set_at_every_turn),
+        cmocka_unit_test(impossible__gains_more_than_a_thousandth),
         cmocka_unit_test(doubt__of_an_arrival),
         cmocka_unit_test(set__by_some_milliseconds),
         cmocka_unit_test(host__its_ranks_have_one_clock),

@@ -32,6 +32,8 @@ FORMATS = {
     "musa": [],
     "mtia": [],
     "xpu": [],
+    "chakra": [],
+    "chakra-json": [],
     "inspector": ["launches", "compute"],
     "inspector-batches": ["launches", "compute"],
     "cpu": [],

@@ -101,13 +101,19 @@ def nodes_of(rank):
     out.append(node(2, "## process_group:init ##", METADATA, 0, 0, 1, (1,)))
     out[-1]["values"] = "['%s']" % json.dumps(group_config(rank))
     index, last, before = 3, {}, 2
+    operators = {e["args"].get("External id"): e["name"] for e in rank.of("cpu_op") if "args" in e}
     for event in sorted(host, key=lambda e: e["start"]):
         caller = index
         # durations of callers are without what they call: nothing is left of a step's
         mark = event["cat"] == "user_annotation"
+        name, deps = event["name"], [before]
+        if "Synchronize" in name:
+            name, deps = "aten::item", [before] + list(last.values())
+        elif not mark:
+            name = operators.get(event.get("args", {}).get("External id"), "aten::empty")
         end = event["start"] + 2000 if mark else event["end"]
         out.append(
-            node(caller, event["name"], COMPUTE, absolute(event["start"]), absolute(end), 1, (before,), is_cpu_op=True, tid=int(event["tid"]))
+            node(caller, name, COMPUTE, absolute(event["start"]), absolute(end), 1, deps, is_cpu_op=True, tid=int(event["tid"]))
         )
         index, before = index + 1, caller
         for kernel in work.pop(event["args"].get("correlation") if not mark else None, []):

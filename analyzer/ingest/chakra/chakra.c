@@ -30,7 +30,7 @@ enum { LANE_COMPUTE = 0, LANE_COPY = 1, LANE_COMM = 2 };
 struct caller {
     int64_t id, start_ns, dur_ns, tid;
     inq_str name;
-    bool called;
+    bool waits; /* for the device */
 };
 
 struct reading {
@@ -39,6 +39,7 @@ struct reading {
     size_t n_callers, cap_callers;
     struct caller *callers;
     struct inq_map callers_by_id;
+    struct inq_map devices; /* ids of the device's nodes */
     int64_t host_end_ns;
     uint64_t nodes, compute, comm; /* nodes in all, and of the device by what they do */
     uint64_t untimed;              /* nodes of the device without a start */
@@ -90,6 +91,10 @@ static int add_host_node(struct reading *r, const struct inq_chakra_node *node, 
                             .tid = node->tid};
     int64_t end_ns = caller.start_ns + caller.dur_ns;
     r->host_end_ns = end_ns > r->host_end_ns ? end_ns : r->host_end_ns;
+    for (uint32_t i = 0; i < node->n_deps && !caller.waits; i++) {
+        uint32_t none;
+        caller.waits = inq_map_get(&r->devices, (uint64_t)node->deps[i], &none);
+    }
     int code = add_name(r, node, node->name, &caller.name, err);
     code = code == INQ_OK ? add_note(r, node, caller.name, err) : code;
     if (code == INQ_OK) {
@@ -204,7 +209,8 @@ static int add_device_node(struct reading *r, const struct inq_chakra_node *node
               : is_copy(node) ? INQ_CLASS_COPY
                               : inq_classify_kernel(name, strlen(name));
     row.kind = row.cls == INQ_CLASS_COPY ? INQ_EVENT_MEMCPY : row.kind;
-    code = is_comm(node) ? add_comm(r, node, &row.comm, err) : INQ_OK;
+    code = inq_map_put(&r->devices, (uint64_t)node->id, 0, err);
+    code = code == INQ_OK && is_comm(node) ? add_comm(r, node, &row.comm, err) : code;
     return code == INQ_OK ? inq_rank_add_event(r->rank, &row, err) : code;
 }
 
@@ -236,7 +242,33 @@ static int take(struct reading *r, const struct inq_chakra_node *node, int64_t o
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* The host's nodes that device nodes name as their callers are what launched them. */
+/* A node of the host that depends on one of the device, as "aten::item" does, waits for it,
+ * whatever it is called. */
+static int name_wait(struct reading *r, inq_str *name, struct inq_err *err)
+{
+    const char *text = inq_strtab_get(&r->shard->names, *name);
+    if (inq_host_kind_of(text) == INQ_HOST_SYNCHRONIZE) {
+        return INQ_OK;
+    }
+    int n = snprintf(r->text, sizeof r->text, "Synchronize in %s", text);
+    size_t len = (size_t)n < sizeof r->text ? (size_t)n : sizeof r->text - 1;
+    return inq_strtab_add(&r->shard->names, r->text, len, name, err);
+}
+
+static int add_call(struct reading *r, const struct caller *caller, struct inq_err *err)
+{
+    uint32_t lane = 0;
+    inq_str name = caller->name;
+    int code = caller->waits ? name_wait(r, &name, err) : INQ_OK;
+    code = code == INQ_OK ? inq_rank_lane(r->rank, INQ_LANE_THREAD, -1, caller->tid, &lane, err)
+                          : code;
+    return code == INQ_OK ? inq_rank_add_call(r->rank, caller->start_ns, caller->dur_ns, name, lane,
+                                              caller->id, err)
+                          : code;
+}
+
+/* The host's nodes that device nodes name as their callers are what launched them; of the others
+ * those are kept that say what the host was in. */
 static int add_calls(struct reading *r, struct inq_err *err)
 {
     const struct inq_events *e = &r->rank->events;
@@ -247,15 +279,11 @@ static int add_calls(struct reading *r, struct inq_err *err)
     }
     for (size_t i = 0; i < r->n_callers && code == INQ_OK; i++) {
         const struct caller *caller = &r->callers[i];
-        uint32_t lane = 0;
+        const char *name = inq_strtab_get(&r->shard->names, caller->name);
         uint32_t none;
-        if (!inq_map_get(&wanted, (uint32_t)caller->id, &none)) {
-            continue;
-        }
-        code = inq_rank_lane(r->rank, INQ_LANE_THREAD, -1, caller->tid, &lane, err);
-        if (code == INQ_OK) {
-            code = inq_rank_add_call(r->rank, caller->start_ns, caller->dur_ns, caller->name, lane,
-                                     caller->id, err);
+        if (caller->waits || inq_map_get(&wanted, (uint32_t)caller->id, &none) ||
+            inq_host_kind_of(name) != INQ_HOST_OTHER) {
+            code = add_call(r, caller, err);
         }
     }
     inq_map_release(&wanted);
@@ -372,6 +400,7 @@ static int read_chakra(struct inq_source *source, struct inq_shard *shard, struc
     code = read_nodes(r, source, err);
     code = code == INQ_OK ? finish(r, err) : code;
     inq_map_release(&r->callers_by_id);
+    inq_map_release(&r->devices);
     inq_mem_free(r->callers);
     inq_mem_free(r);
     return code;

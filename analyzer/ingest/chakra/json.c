@@ -172,8 +172,9 @@ static enum inq_scan_result scan_inputs(struct inq_scan *scan, struct inq_chakra
     }
 }
 
-/* A list of ids: the first is wanted. */
-static enum inq_scan_result scan_dependencies(struct inq_scan *scan, struct inq_chakra_node *node)
+/* A list of ids. */
+static enum inq_scan_result scan_dependencies(struct inq_scan *scan, bool data,
+                                              struct inq_chakra_node *node)
 {
     scan->p++;
     for (;;) {
@@ -188,10 +189,19 @@ static enum inq_scan_result scan_dependencies(struct inq_scan *scan, struct inq_
         if (result != INQ_SCAN_OK) {
             return result;
         }
-        if (node->parent < 0) {
-            node->parent = number_of(text, &node->bad_number);
+        int64_t id = number_of(text, &node->bad_number);
+        if (data) {
+            inq_chakra_depend(node, id);
+        } else if (node->parent < 0) {
+            node->parent = id;
         }
     }
+}
+
+static bool is_dependencies(struct inq_text key)
+{
+    return inq_text_is(key, "ctrlDeps") || inq_text_is(key, "ctrl_deps") ||
+           inq_text_is(key, "dataDeps") || inq_text_is(key, "data_deps");
 }
 
 /* Members of workload graphs are attributes without a list of them. */
@@ -236,9 +246,8 @@ enum inq_scan_result inq_chakra_scan(struct inq_scan *scan, struct inq_chakra_no
             result = scan_attributes(scan, node);
         } else if (first == '{' && inq_text_is(key, "inputs")) {
             result = scan_inputs(scan, node);
-        } else if (first == '[' &&
-                   (inq_text_is(key, "ctrlDeps") || inq_text_is(key, "ctrl_deps"))) {
-            result = scan_dependencies(scan, node);
+        } else if (first == '[' && is_dependencies(key)) {
+            result = scan_dependencies(scan, key.p[0] == 'd', node);
         } else if (first == '{' || first == '[') {
             result = inq_scan_skip(scan);
         } else {

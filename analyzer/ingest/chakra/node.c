@@ -132,24 +132,30 @@ static bool read_inputs(struct inq_wire message, struct inq_chakra_node *node)
     return !message.bad;
 }
 
-/* One number, or several packed: the first is wanted. */
-static bool read_dependency(const struct inq_wire_field *field, int64_t *first)
+void inq_chakra_depend(struct inq_chakra_node *node, int64_t id)
 {
+    if (id >= 0 && node->n_deps < INQ_CHAKRA_DEPS) {
+        node->deps[node->n_deps++] = id;
+    }
+}
+
+/* One number, or several packed. */
+static bool read_dependencies(struct inq_chakra_node *node, const struct inq_wire_field *field)
+{
+    bool data = field->number == NODE_DATA_DEPS;
+    struct inq_wire packed = field->bytes;
     uint64_t value = field->value;
-    if (field->type == INQ_WIRE_BYTES) {
-        const char *p = field->bytes.at;
-        unsigned shift = 0;
-        for (value = 0; p < field->bytes.end && shift < 63; shift += 7) {
-            value |= (uint64_t)(*p & 0x7f) << shift;
-            if ((*p++ & 0x80) == 0) {
-                break;
-            }
+    bool more = field->type == INQ_WIRE_VARINT || inq_wire_varint(&packed, &value);
+    while (more) {
+        int64_t id = value <= INT64_MAX ? (int64_t)value : -1;
+        if (data) {
+            inq_chakra_depend(node, id);
+        } else if (node->parent < 0) {
+            node->parent = id;
         }
+        more = field->type == INQ_WIRE_BYTES && inq_wire_varint(&packed, &value);
     }
-    if (first != NULL && *first < 0 && value <= INT64_MAX) {
-        *first = (int64_t)value;
-    }
-    return field->type == INQ_WIRE_BYTES || field->type == INQ_WIRE_VARINT;
+    return !packed.bad && (field->type == INQ_WIRE_BYTES || field->type == INQ_WIRE_VARINT);
 }
 
 static bool read_number(struct inq_chakra_node *node, const struct inq_wire_field *field,
@@ -182,9 +188,8 @@ static bool read_field(struct inq_chakra_node *node, const struct inq_wire_field
     case NODE_TYPE:
         return read_number(node, field, &node->type) && node->type >= 0 && node->type <= MAX_TYPE;
     case NODE_CTRL_DEPS:
-        return read_dependency(field, &node->parent);
     case NODE_DATA_DEPS:
-        return read_dependency(field, NULL);
+        return read_dependencies(node, field);
     case NODE_START:
         return read_number(node, field, &node->start_us);
     case NODE_DURATION:

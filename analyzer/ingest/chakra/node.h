@@ -19,10 +19,15 @@ enum inq_chakra_type {
     INQ_CHAKRA_COLLECTIVE = 7
 };
 
+/* Data dependencies that are kept of a node; nodes of the host have two or three. */
+enum { INQ_CHAKRA_DEPS = 16 };
+
 /* Texts point into what was read, n == 0: not there. Numbers: -1 not there. */
 struct inq_chakra_node {
-    int64_t id;       /* 0 is not written down in protocol buffers */
-    int64_t parent;   /* the first control dependency: its caller */
+    int64_t id;                    /* 0 is not written down in protocol buffers */
+    int64_t parent;                /* the first control dependency: its caller */
+    int64_t deps[INQ_CHAKRA_DEPS]; /* data dependencies */
+    uint32_t n_deps;
     int64_t type;     /* enum inq_chakra_type */
     int64_t start_us; /* below 1: not recorded */
     int64_t dur_us;
@@ -40,6 +45,8 @@ void inq_chakra_node_init(struct inq_chakra_node *node);
 /* Sets the attribute of this name, if it is one of those above. `text`: of strings, else empty. */
 void inq_chakra_attribute(struct inq_chakra_node *node, struct inq_text name, int64_t number,
                           struct inq_text text);
+/* Keeps one more data dependency, if there is room. */
+void inq_chakra_depend(struct inq_chakra_node *node, int64_t id);
 /* A message of protocol buffers. False: it is neither a node nor metadata. */
 bool inq_chakra_decode(struct inq_wire message, struct inq_chakra_node *node);
 /* The JSON object whose opening brace is at the cursor, as protobuf's JSON or as ASTRA-sim's

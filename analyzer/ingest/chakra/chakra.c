@@ -41,8 +41,9 @@ struct reading {
     struct inq_map callers_by_id;
     struct inq_map devices; /* ids of the device's nodes */
     int64_t host_end_ns;
-    uint64_t nodes, compute, comm; /* nodes in all, and of the device by what they do */
-    uint64_t untimed;              /* nodes of the device without a start */
+    uint64_t untimed;            /* nodes of the device without a start */
+    int64_t compute_ns, comm_ns; /* in all, of the device's nodes */
+    uint64_t n_compute, n_comm;
     char text[MAX_NAME];
 };
 
@@ -214,6 +215,20 @@ static int add_device_node(struct reading *r, const struct inq_chakra_node *node
     return code == INQ_OK ? inq_rank_add_event(r->rank, &row, err) : code;
 }
 
+/* What can be said of a graph that nobody timed. */
+static void count(struct reading *r, const struct inq_chakra_node *node, bool device)
+{
+    bool comm = device && is_comm(node);
+    bool compute = device && node->type == INQ_CHAKRA_COMPUTE;
+    int64_t dur_ns = node->dur_us <= MAX_DUR_US ? dur_of(node) : 0;
+    int64_t room_ns = INT64_MAX - MAX_DUR_US * 1000; /* of a sum */
+    r->n_comm += comm;
+    r->n_compute += compute;
+    r->comm_ns += comm && r->comm_ns < room_ns ? dur_ns : 0;
+    r->compute_ns += compute && r->compute_ns < room_ns ? dur_ns : 0;
+    r->untimed += device && !has_times(node);
+}
+
 static int take(struct reading *r, const struct inq_chakra_node *node, int64_t offset,
                 struct inq_err *err)
 {
@@ -224,11 +239,8 @@ static int take(struct reading *r, const struct inq_chakra_node *node, int64_t o
         return INQ_OK;
     }
     file->events++;
-    r->nodes++;
     bool device = is_device(node);
-    r->comm += device && is_comm(node);
-    r->compute += device && node->type == INQ_CHAKRA_COMPUTE;
-    r->untimed += device && !has_times(node);
+    count(r, node, device);
     int code = INQ_OK;
     if (inq_text_is(node->name, "## process_group:init ##")) {
         code = inq_chakra_read_groups(r->shard, node, err);
@@ -342,13 +354,15 @@ static int say(struct reading *r, struct inq_err *err)
     if (r->rank->events.n == 0) {
         inq_rank_release(r->rank);
         shard->n_ranks = 0;
-        bool work = r->untimed > 0;
-        file->reason = inq_arena_printf(
-            &shard->arena,
-            work ? "a graph without start times: %" PRIu64 " nodes, on the device %" PRIu64
-                   " of compute and %" PRIu64 " of communication, when is not recorded"
-                 : "no device work recognized: %" PRIu64 " nodes, none of a device",
-            r->nodes, r->compute, r->comm);
+        file->reason =
+            r->untimed > 0
+                ? inq_arena_printf(&shard->arena,
+                                   "no start times, so that nothing can be placed in time; on the "
+                                   "device %" PRIu64 " nodes of compute take %.3f ms, %" PRIu64
+                                   " of communication %.3f ms",
+                                   r->n_compute, (double)r->compute_ns / 1e6, r->n_comm,
+                                   (double)r->comm_ns / 1e6)
+                : "no device work recognized: every node is the host's";
     } else if (r->untimed > 0) {
         file->reason = inq_arena_printf(
             &shard->arena, "%" PRIu64 " device nodes without a start are left out", r->untimed);

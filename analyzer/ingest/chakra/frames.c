@@ -80,6 +80,7 @@ static int need(struct inq_window *w, size_t n, struct inq_err *err)
 static bool message_at(const char *at, const char *end, struct inq_wire *message, bool *cut)
 {
     uint64_t length = 0;
+    *message = inq_wire_of(at, 0);
     for (unsigned shift = 0; at < end && shift < 35; shift += 7) {
         unsigned char byte = (unsigned char)*at++;
         length |= (uint64_t)(byte & 0x7f) << shift;
@@ -282,33 +283,31 @@ int inq_chakra_next(struct inq_chakra_frames *frames, struct inq_chakra_node *no
 
 /* ---- recognition ----------------------------------------------------------------------------- */
 
-/* Metadata and then nodes, as many as the head holds; the last may be cut off by its end. */
-static bool is_messages(const char *head, size_t n)
+/* Metadata and then nodes, as many as the head holds; the last may be cut off by its end. One node
+ * has so many fields of their own types that it is enough where damage follows it. */
+static int sniff_messages(const char *head, size_t n)
 {
-    enum { ENOUGH = 4 };
+    enum { ENOUGH = 4, SURE = 90, DAMAGED = 50 };
     const char *end = head + n;
     int nodes = 0;
-    for (const char *at = head; at < end && nodes < ENOUGH;) {
+    bool good = true;
+    for (const char *at = head; at < end && nodes < ENOUGH && good;) {
         struct inq_wire message;
         struct inq_chakra_node node;
         bool cut = false;
-        if (!message_at(at, end, &message, &cut)) {
-            return false;
-        }
+        good = message_at(at, end, &message, &cut);
         if (cut) {
             break;
         }
-        if (!inq_chakra_decode(message, &node) || (node.is_metadata && at != head)) {
-            return false;
-        }
-        nodes += !node.is_metadata;
+        good = good && inq_chakra_decode(message, &node) && (!node.is_metadata || at == head);
+        nodes += good && !node.is_metadata;
         at = message.end;
     }
-    return nodes > 0;
+    return nodes == 0 ? 0 : good ? SURE : DAMAGED;
 }
 
 int inq_chakra_sniff(const char *head, size_t n, const char *path)
 {
     (void)path;
-    return is_json(head, n) ? 96 : is_messages(head, n) ? 90 : 0;
+    return is_json(head, n) ? 96 : sniff_messages(head, n);
 }

@@ -32,6 +32,7 @@ extern const struct inq_reader inq_reader_nsys;      /* nsys.c */
 extern const struct inq_reader inq_reader_telemetry; /* of GPUs: text */
 extern const struct inq_reader inq_reader_inspector; /* NCCL's: JSON lines */
 extern const struct inq_reader inq_reader_xspace;    /* ingest/xla/xspace.c */
+extern const struct inq_reader inq_reader_chakra;    /* ingest/chakra/chakra.c */
 extern const struct inq_reader inq_reader_partial;   /* ingest/partial/read.c */
 extern const struct inq_reader inq_reader_log;       /* log.c: text */
 extern const struct inq_reader inq_reader_flight;    /* flight.c: Flight Recorder dumps */

@@ -32,6 +32,8 @@ FORMATS = {
     "musa": [],
     "mtia": [],
     "xpu": [],
+    "chakra": [],
+    "chakra-json": [],
     "inspector": ["launches", "compute"],
     "inspector-batches": ["launches", "compute"],
     "cpu": [],
@@ -72,6 +74,11 @@ def compare(name, lacks, kineto, other):
         found = {r for _, r in found}
     if expected != found:
         bad.append("finds %s, Kineto's %s" % (sorted(found), sorted(expected)))
+    # what repairing it would gain hangs on what waited for what: launches, and the host for its device
+    costs = [{f["id"]: f["cost_ns_per_step"] for f in doc["findings"] if f["severity"] != "info"} for doc in (kineto, other)]
+    for key in costs[0].keys() & costs[1].keys() if "launches" not in lacks else ():
+        if abs(costs[0][key] - costs[1][key]) > NEAR * kineto["account"]["t_ns"]:
+            bad.append("%s costs %d ns, Kineto's %d" % (key, costs[1][key], costs[0][key]))
     theirs, own = times(kineto), times(other)
     total = sum(theirs.values())
     # what compute covers is not known where compute is not recorded

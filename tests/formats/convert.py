@@ -15,6 +15,7 @@ import re
 import struct
 import sys
 
+import chakra
 import devices
 import inspector
 
@@ -278,6 +279,7 @@ FORMATS = {
     "xspace-tpu": lambda ranks, out: xspace(ranks, out, "tpu"),
     **devices.FORMATS,
     **inspector.FORMATS,
+    **chakra.formats((varint, number, blob)),
 }
 
 

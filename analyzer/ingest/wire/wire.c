@@ -4,8 +4,7 @@
 /* Of 64 bits, seven in a byte. */
 enum { MAX_VARINT_BYTES = 10 };
 
-/* False: there is none. */
-static bool varint(struct inq_wire *wire, uint64_t *value)
+bool inq_wire_varint(struct inq_wire *wire, uint64_t *value)
 {
     uint64_t got = 0;
     const char *p = wire->at;
@@ -39,7 +38,7 @@ static bool fixed(struct inq_wire *wire, size_t n, uint64_t *value)
 static bool take_bytes(struct inq_wire *wire, struct inq_wire_field *field)
 {
     uint64_t n = 0;
-    if (!varint(wire, &n)) {
+    if (!inq_wire_varint(wire, &n)) {
         return false;
     }
     size_t left = inq_wire_len(wire);
@@ -55,7 +54,7 @@ bool inq_wire_next(struct inq_wire *wire, struct inq_wire_field *field)
 {
     uint64_t tag = 0;
     *field = (struct inq_wire_field){0};
-    if (wire->bad || wire->at == wire->end || !varint(wire, &tag)) {
+    if (wire->bad || wire->at == wire->end || !inq_wire_varint(wire, &tag)) {
         return false;
     }
     bool read = false;
@@ -63,7 +62,7 @@ bool inq_wire_next(struct inq_wire *wire, struct inq_wire_field *field)
     switch (tag & 7) {
     case INQ_WIRE_VARINT:
         field->type = INQ_WIRE_VARINT;
-        read = varint(wire, &field->value);
+        read = inq_wire_varint(wire, &field->value);
         break;
     case INQ_WIRE_FIXED64:
         field->type = INQ_WIRE_FIXED64;

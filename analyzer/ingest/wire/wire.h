@@ -39,6 +39,8 @@ static inline size_t inq_wire_len(const struct inq_wire *wire)
     return (size_t)(wire->end - wire->at);
 }
 
+/* The next of packed numbers; false at the end, or where there is none (then `bad`). */
+bool inq_wire_varint(struct inq_wire *wire, uint64_t *value);
 /* The next field; false at the end, or where the rest is no field (then `bad`). A field that is cut
  * is the last one, and sets `bad` as well. */
 bool inq_wire_next(struct inq_wire *wire, struct inq_wire_field *field);

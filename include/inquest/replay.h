@@ -144,10 +144,10 @@ struct inq_plan {
 
 /* What the graph does not say. All may be NULL; zero-initialised options are the defaults. */
 struct inq_plan_options {
-    double scale;            /* 0: 1 */
-    const int64_t *dur_ns;   /* [n_ops] instead of the graph's */
-    const int64_t *delay_ns; /* [n_ops] instead of the graph's */
-    const int64_t *bytes;    /* [n_ops] NULL: not known */
+    double scale;                      /* 0: 1 */
+    const int64_t *dur_ns;             /* [n_ops] instead of the graph's */
+    const int64_t *delay_ns;           /* [n_ops] instead of the graph's */
+    const int64_t *bytes;              /* [n_ops] NULL: not known */
     const struct inq_product *product; /* [n_ops] NULL: not known */
     const uint8_t
         *work; /* [n_ops] enum inq_work; INQ_WORK_COUNT (or NULL): by its type and class */
@@ -167,8 +167,9 @@ enum inq_work_mode {
 
 /* Zero-initialised options are the defaults. */
 struct inq_replay_options {
-    int warmup, repeats;     /* 0: 1 and 5; warmup -1: none */
-    int64_t timeout_ns;      /* of one execution; 0: ten times the simulated time, at least 10 s */
+    int warmup, repeats; /* 0: 1 and 5; warmup -1: none */
+    int64_t timeout_ns;  /* of one execution; 0: ten times the simulated time, at least 10 s (60 s
+                            of recorded work) */
     enum inq_work_mode work; /* host, cuda */
     bool no_graph;           /* cuda: streams and events instead of a CUDA graph */
     bool free_transfers;     /* cuda, recorded work: transfers take what they take here; else not

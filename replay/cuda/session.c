@@ -68,7 +68,7 @@ int inq_gpu_session_wait(struct inq_gpu_session *session, void *stream, int64_t 
     session->flags[INQ_GPU_FLAG_ABORT] = 0;
     return inq_err_set(err, INQ_DEVICE,
                        "the GPU had not ended after %s and was stopped: shorten the schedule "
-                       "(--scale, --steps) or allow more time",
+                       "(--scale, --steps)",
                        text);
 }
 

@@ -398,9 +398,26 @@ static void validate__works_end_to_end_on_the_host(void **state)
     free_pair(&pair);
 }
 
+/* How long recorded work takes is not known before: a hang of it is waited for longer. */
+static void timeouts__are_longer_for_recorded_work(void **state)
+{
+    (void)state;
+    struct inq_plan plan = {.simulated_ns = 999999999};
+    struct inq_replay_options recorded = {.work = INQ_WORK_RECORDED};
+    assert_int_equal(inq_replay_timeout_ns(&plan, NULL), INT64_C(10000000000));
+    assert_int_equal(inq_replay_timeout_ns(&plan, &recorded), INT64_C(60000000000));
+    plan.simulated_ns = 1000000001;
+    assert_int_equal(inq_replay_timeout_ns(&plan, NULL), INT64_C(10000000010));
+    plan.simulated_ns = 6000000001;
+    assert_int_equal(inq_replay_timeout_ns(&plan, &recorded), INT64_C(60000000010));
+    recorded.timeout_ns = 5;
+    assert_int_equal(inq_replay_timeout_ns(&plan, &recorded), 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(timeouts__are_longer_for_recorded_work),
         cmocka_unit_test(validate__refutes_what_does_not_fit),
         cmocka_unit_test(validate__confirms_a_gain_that_is_there),
         cmocka_unit_test(validate__refutes_what_is_slower),

@@ -9,11 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this slowdown there is nothing to take apart; below this part of what is lost a cause is
- * not the one. */
-#define SLOW_ENOUGH  1.03
-#define CAUSE_PART   0.25
-#define CAUSE_SHARE  0.01
+/* Below this slowdown there is nothing to take apart: noise of ops alone makes a step of many ranks
+ * some percent longer than one of their means. */
+#define SLOW_ENOUGH 1.03
+/* Below this part of what is lost a cause is not the one; from half on it is more than all others
+ * together. */
+#define CAUSE_PART 0.25
+#define MOST_OF_IT 0.5
+/* From this part of the step on a finding asks for action (findings.c). */
+#define CAUSE_SHARE 0.01
+/* A pipeline that is filled well (m = 20 p) has fewer bubbles. */
 #define BUBBLE_SHARE 0.05
 /* From this part of the step on the schedule loses more than belongs to a pipeline: as much as the
  * work takes. */
@@ -112,7 +117,7 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
     }
     inq_findings_set_cost(f, finding, cause->saved_ns, w->t_ns);
     finding->confidence =
-        cause->share >= 0.5 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+        cause->share >= MOST_OF_IT ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
     if (finding->kind == INQ_FINDING_SLOW_LINK) { /* of no link in particular */
         finding->confidence = INQ_CONFIDENCE_HYPOTHESIS;
         finding->advice =

@@ -16,7 +16,7 @@
  * together. */
 #define CAUSE_PART 0.25
 #define MOST_OF_IT 0.5
-/* From this part of the step on a finding asks for action (findings.c). */
+/* From this part of the step on a finding asks for action. */
 #define CAUSE_SHARE 0.01
 /* A pipeline that is filled well (m = 20 p) has fewer bubbles. */
 #define BUBBLE_SHARE 0.05

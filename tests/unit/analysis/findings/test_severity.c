@@ -66,7 +66,7 @@ static void judge(struct judged *j)
     j->report.trace = &j->trace;
     j->report.arena = &j->arena;
     j->findings = (struct inq_findings){.report = &j->report, .arena = &j->arena};
-    inq_judge_time(&j->trace, &j->findings);
+    inq_findings_from_time(&j->trace, &j->findings);
     assert_false(j->findings.no_memory);
 }
 

@@ -58,7 +58,7 @@ static void begin(struct judged *j)
 static const struct inq_finding *judge(struct judged *j, enum inq_finding_kind kind)
 {
     const struct inq_finding *found = NULL;
-    inq_judge_graph(&j->trace, &j->findings);
+    inq_findings_from_graph(&j->trace, &j->findings);
     assert_false(j->findings.no_memory);
     for (size_t i = 0; i < j->findings.n; i++) {
         if (j->findings.at[i].kind == kind) {
@@ -98,7 +98,7 @@ static bool host_is_found(int64_t cost_ns, int how)
     return found;
 }
 
-static void judge__a_late_host_costs_2_percent_and_is_not_doubtful(void **state)
+static void findings__a_late_host_costs_2_percent_and_is_not_doubtful(void **state)
 {
     (void)state;
     assert_false(host_is_found(STEP_NS / 50 - 1, SOUND));
@@ -124,7 +124,7 @@ static const struct inq_finding *bubbles(struct judged *j, double ratio, int32_t
     return judge(j, INQ_FINDING_PIPELINE_BUBBLE);
 }
 
-static void judge__bubbles_inform_until_the_schedule_takes_as_much_as_the_work(void **state)
+static void findings__bubbles_inform_until_the_schedule_takes_as_much_as_the_work(void **state)
 {
     (void)state;
     static const struct {
@@ -150,7 +150,7 @@ static void judge__bubbles_inform_until_the_schedule_takes_as_much_as_the_work(v
 
 /* ---- causes of the op model ------------------------------------------------------------------ */
 
-static void judge__a_cause_of_the_op_model_explains_a_quarter_of_a_loss(void **state)
+static void findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss(void **state)
 {
     (void)state;
     static const struct {
@@ -190,7 +190,7 @@ static void judge__a_cause_of_the_op_model_explains_a_quarter_of_a_loss(void **s
 /* ---- damage, and accounts of nothing --------------------------------------------------------- */
 
 /* What is only repaired, or says less of a thing that is there, has lost no work. */
-static void judge__damage_that_loses_no_work_is_no_loss(void **state)
+static void findings__damage_that_loses_no_work_is_no_loss(void **state)
 {
     (void)state;
     static const bool harmless[INQ_DAMAGE_KIND_COUNT] = {
@@ -206,7 +206,7 @@ static void judge__damage_that_loses_no_work_is_no_loss(void **state)
     }
 }
 
-static void judge__an_account_in_which_nothing_was_judged_has_no_causes(void **state)
+static void findings__an_account_in_which_nothing_was_judged_has_no_causes(void **state)
 {
     (void)state;
     struct judged j;
@@ -222,11 +222,11 @@ static void judge__an_account_in_which_nothing_was_judged_has_no_causes(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(judge__a_late_host_costs_2_percent_and_is_not_doubtful),
-        cmocka_unit_test(judge__bubbles_inform_until_the_schedule_takes_as_much_as_the_work),
-        cmocka_unit_test(judge__a_cause_of_the_op_model_explains_a_quarter_of_a_loss),
-        cmocka_unit_test(judge__damage_that_loses_no_work_is_no_loss),
-        cmocka_unit_test(judge__an_account_in_which_nothing_was_judged_has_no_causes),
+        cmocka_unit_test(findings__a_late_host_costs_2_percent_and_is_not_doubtful),
+        cmocka_unit_test(findings__bubbles_inform_until_the_schedule_takes_as_much_as_the_work),
+        cmocka_unit_test(findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss),
+        cmocka_unit_test(findings__damage_that_loses_no_work_is_no_loss),
+        cmocka_unit_test(findings__an_account_in_which_nothing_was_judged_has_no_causes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

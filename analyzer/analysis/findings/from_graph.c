@@ -139,7 +139,7 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
 /* Only of op tables: of a recorded run the kernels, launches and transfers themselves were
  * compared, which tells causes apart that look alike in ops (a late host makes a forward longer,
  * too). */
-static void judge_whatif(const struct inq_trace *trace, struct inq_findings *f)
+static void from_whatif(const struct inq_trace *trace, struct inq_findings *f)
 {
     const struct inq_whatif *w =
         f->report->blame && !f->report->blame->op_table ? NULL : f->report->whatif;
@@ -196,7 +196,7 @@ static bool gaps_are_doubtful(const struct inq_trace *trace, uint32_t rank)
 
 /* A host that comparing ranks did not find: of a stage without replicas, or late in some steps
  * only. */
-static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
+static void from_host(const struct inq_trace *trace, struct inq_findings *f)
 {
     const struct inq_pipeline *p = f->report->pipeline;
 
@@ -247,7 +247,7 @@ static int64_t schedule_ns(const struct inq_pipeline *p)
 
 /* Some bubbles belong to a pipeline: they inform. Where the schedule takes as much as the work, or
  * where fewer micro-batches than stages never fill the pipeline, they ask for action. */
-static void judge_bubbles(struct inq_findings *f)
+static void from_bubbles(struct inq_findings *f)
 {
     const struct inq_pipeline *p = f->report->pipeline;
 
@@ -287,9 +287,9 @@ static void judge_bubbles(struct inq_findings *f)
         finding->share >= 0.0 ? inq_findings_percent(f, finding->share) : "n/a");
 }
 
-void inq_judge_graph(const struct inq_trace *trace, struct inq_findings *findings)
+void inq_findings_from_graph(const struct inq_trace *trace, struct inq_findings *findings)
 {
-    judge_whatif(trace, findings);
-    judge_host(trace, findings);
-    judge_bubbles(findings);
+    from_whatif(trace, findings);
+    from_host(trace, findings);
+    from_bubbles(findings);
 }

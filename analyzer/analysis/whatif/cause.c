@@ -86,7 +86,7 @@ static double against_peers(const struct causes *c, size_t worker, double *space
         }
     }
     double median = inq_median(space, n);
-    return n > 0 && median > 0.0 ? c->compute[worker] / median : 0.0;
+    return median > 0.0 ? c->compute[worker] / median : 0.0;
 }
 
 /* A stage's median worker against the median of the other stages'; 0 when it is the only one. */
@@ -99,7 +99,7 @@ static double against_stages(const struct causes *c, size_t stage, double *space
         }
     }
     double median = inq_median(space, n);
-    return n > 0 && median > 0.0 ? c->compute_median[stage] / median : 0.0;
+    return median > 0.0 ? c->compute_median[stage] / median : 0.0;
 }
 
 /* ---- changed durations ---------------------------------------------------------------------- */

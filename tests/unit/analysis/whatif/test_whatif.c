@@ -356,6 +356,24 @@ static void whatif__numbers_of_a_small_job(void **state)
     done(&a);
 }
 
+/* Each type of op is a part, also one that only the first op of a step has. */
+static void whatif__the_first_op_of_a_step_is_a_part(void **state)
+{
+    (void)state;
+    struct answer a = {make_job(2, 300), NULL};
+    for (int step = 0; step < 2; step++) {
+        for (int dp = 0; dp < 2; dp++) {
+            add_op(a.ops, (uint32_t)dp, INQ_OP_PARAMS_ALL_GATHER, step, 0, dp, 0,
+                   1000000 * step - 500, 100);
+        }
+    }
+    ask(&a, NULL, 0);
+    const struct inq_whatif *w = a.report->whatif;
+    assert_non_null(w);
+    assert_int_equal(w->n_by_op_type, 3);
+    done(&a);
+}
+
 /* ---- where a cause begins to fit ------------------------------------------------------------- */
 
 static const struct inq_whatif_cause *cause_of(const struct inq_whatif *w, const char *kind)
@@ -533,6 +551,7 @@ int main(void)
         cmocka_unit_test(whatif__ar_equals_the_published_result),
         cmocka_unit_test(whatif__answers_questions_about_one_worker),
         cmocka_unit_test(whatif__numbers_of_a_small_job),
+        cmocka_unit_test(whatif__the_first_op_of_a_step_is_a_part),
         cmocka_unit_test(whatif__a_worker_is_slow_from_5_percent_on),
         cmocka_unit_test(whatif__a_pause_is_half_as_long_again_and_a_millisecond),
         cmocka_unit_test(whatif__lengths_fit_from_a_correlation_of_09_on),

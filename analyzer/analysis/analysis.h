@@ -39,7 +39,7 @@ typedef int inq_analysis_run(const struct inq_trace *trace,
       "the numbers HolisticTraceAnalysis prints (--method hta)")                                   \
     X("tracelens", INQ_SECTION_METHOD, 0, inq_run_method_tracelens,                                \
       "the numbers TraceLens prints (--method tracelens)")                                         \
-    X("findings", INQ_SECTION_FINDINGS, 0, inq_run_judge, "what costs most, and the verdict")
+    X("findings", INQ_SECTION_FINDINGS, 0, inq_run_findings, "what costs most, and the verdict")
 
 #define INQ_ANALYSIS_DECLARE(name, section, needs, run, summary) inq_analysis_run run;
 INQ_ANALYSES(INQ_ANALYSIS_DECLARE)

@@ -248,7 +248,7 @@ static int say_who_has_none(struct inq_shard *shards, size_t n, struct inq_err *
     for (size_t i = 0; i < n && code == INQ_OK; i++) {
         struct inq_shard *shard = &shards[i];
         if (shard->file.read && shard->n_ranks == 1 && shard->ranks[0].rank < 0) {
-            code = inq_intake_reason(shard, "no rank in the file or its name", true, err);
+            code = inq_loader_reason(shard, "no rank in the file or its name", true, err);
         }
     }
     return code;
@@ -313,7 +313,7 @@ static int name_ascend(struct inq_shard *shards, size_t n, size_t n_all, struct 
 
 /* With all files read: ranks of those that only tell them together; says of which the
  * rank is not known. Fails with INQ_NOMEM. */
-static int intake_rows(struct inq_shard *shards, size_t n, size_t n_all, struct inq_err *err)
+static int rank_rows(struct inq_shard *shards, size_t n, size_t n_all, struct inq_err *err)
 {
     struct candidate *candidates = inq_mem_alloc((n + 1) * sizeof *candidates);
     int64_t *numbers = inq_mem_alloc((n + 1) * sizeof *numbers);
@@ -353,121 +353,121 @@ static int plan_order(const struct inq_walk *walk, size_t first, uint32_t *order
     return code;
 }
 
-static void release_shards(struct inq_intake *intake)
+static void release_shards(struct inq_loader *loader)
 {
-    for (size_t i = 0; i < intake->walk->n; i++) {
-        inq_shard_release(&intake->shards[i]);
+    for (size_t i = 0; i < loader->walk->n; i++) {
+        inq_shard_release(&loader->shards[i]);
     }
-    memset(intake->shards, 0, intake->walk->n * sizeof *intake->shards);
+    memset(loader->shards, 0, loader->walk->n * sizeof *loader->shards);
 }
 
 /* A fixed part of the limit for each file, by the text in it. */
-static void plan_shares(const struct inq_intake *intake, uint64_t *shares)
+static void plan_shares(const struct inq_loader *loader, uint64_t *shares)
 {
-    size_t n = intake->walk->n;
+    size_t n = loader->walk->n;
     double total = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct inq_file *file = &intake->shards[i].file;
+        const struct inq_file *file = &loader->shards[i].file;
         shares[i] = (file->bytes + 1) * (file->compressed ? GZIP_WEIGHT : 1);
         total += (double)shares[i];
     }
     for (size_t i = 0; i < n; i++) {
-        shares[i] = (uint64_t)((double)shares[i] / total * (double)intake->limit);
+        shares[i] = (uint64_t)((double)shares[i] / total * (double)loader->limit);
     }
 }
 
 /* Reads the files from `first` on. */
-static int read_from(struct inq_intake *intake, size_t first, struct inq_err *err)
+static int read_from(struct inq_loader *loader, size_t first, struct inq_err *err)
 {
-    const struct inq_walk *walk = intake->walk;
+    const struct inq_walk *walk = loader->walk;
     uint32_t *order = inq_mem_alloc((walk->n - first + 1) * sizeof *order);
     int code = order != NULL ? plan_order(walk, first, order, err)
                              : inq_err_set(err, INQ_NOMEM, "out of memory");
     if (code == INQ_OK) {
-        intake->order = order;
-        intake->n_order = walk->n - first;
-        code = inq_par_for(intake->n_order, intake->jobs, inq_intake_file, intake, err);
+        loader->order = order;
+        loader->n_order = walk->n - first;
+        code = inq_par_for(loader->n_order, loader->jobs, inq_load_file, loader, err);
     }
     inq_mem_free(order);
     return code;
 }
 
-static int read_again(struct inq_intake *intake, uint64_t *shares, struct inq_err *err)
+static int read_again(struct inq_loader *loader, uint64_t *shares, struct inq_err *err)
 {
-    plan_shares(intake, shares);
-    release_shards(intake);
-    intake->shares = shares;
-    atomic_store(&intake->held, 0);
-    atomic_store(&intake->events, 0);
-    atomic_store(&intake->bytes_done, 0);
-    atomic_store(&intake->files_done, 0);
-    return read_from(intake, 0, err);
+    plan_shares(loader, shares);
+    release_shards(loader);
+    loader->shares = shares;
+    atomic_store(&loader->held, 0);
+    atomic_store(&loader->events, 0);
+    atomic_store(&loader->bytes_done, 0);
+    atomic_store(&loader->files_done, 0);
+    return read_from(loader, 0, err);
 }
 
 /* While an archive is decompressed. */
 static int tick(void *ctx, struct inq_err *err)
 {
-    return inq_intake_report(ctx, err);
+    return inq_loader_report(ctx, err);
 }
 
 /* Room for the shards of the files that have come to the walk. */
-static int grow_shards(struct inq_intake *intake, size_t before, struct inq_err *err)
+static int grow_shards(struct inq_loader *loader, size_t before, struct inq_err *err)
 {
-    size_t n = intake->walk->n;
-    struct inq_shard *shards = inq_mem_realloc(intake->shards, (n + 1) * sizeof *shards);
+    size_t n = loader->walk->n;
+    struct inq_shard *shards = inq_mem_realloc(loader->shards, (n + 1) * sizeof *shards);
     if (shards == NULL) {
-        intake->walk->n = before;
+        loader->walk->n = before;
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     memset(shards + before, 0, (n + 1 - before) * sizeof *shards);
-    intake->shards = shards;
+    loader->shards = shards;
     for (size_t i = before; i < n; i++) {
-        intake->bytes_total += intake->walk->files[i].size;
+        loader->bytes_total += loader->walk->files[i].size;
     }
     return INQ_OK;
 }
 
 /* Opens the archives among the files from `first` on; their members come behind. What is said of
  * them is known only now. */
-static int open_archives(struct inq_intake *intake, size_t first, struct inq_err *err)
+static int open_archives(struct inq_loader *loader, size_t first, struct inq_err *err)
 {
-    struct inq_walk *walk = intake->walk;
-    struct inq_source_options options = {.tick = tick, .tick_ctx = intake};
+    struct inq_walk *walk = loader->walk;
+    struct inq_source_options options = {.tick = tick, .tick_ctx = loader};
     size_t n = walk->n;
     int code = INQ_OK;
     for (size_t i = first; i < n && code == INQ_OK; i++) {
         if (walk->files[i].is_archive) {
-            code = inq_walk_open_archive(walk, i, intake->options->temp_dir, &options, err);
+            code = inq_walk_open_archive(walk, i, loader->options->temp_dir, &options, err);
         }
         if (code == INQ_OK && walk->files[i].is_archive) {
-            code = inq_intake_reason(&intake->shards[i], walk->files[i].reason, false, err);
+            code = inq_loader_reason(&loader->shards[i], walk->files[i].reason, false, err);
         }
     }
-    return code == INQ_OK ? grow_shards(intake, n, err) : code;
+    return code == INQ_OK ? grow_shards(loader, n, err) : code;
 }
 
-static int read_all(struct inq_intake *intake, struct inq_err *err)
+static int read_all(struct inq_loader *loader, struct inq_err *err)
 {
     size_t first = 0;
-    int code = read_from(intake, 0, err);
-    while (code == INQ_OK && first < intake->walk->n) {
-        size_t n = intake->walk->n;
-        code = open_archives(intake, first, err);
+    int code = read_from(loader, 0, err);
+    while (code == INQ_OK && first < loader->walk->n) {
+        size_t n = loader->walk->n;
+        code = open_archives(loader, first, err);
         first = n;
-        if (code == INQ_OK && first < intake->walk->n) {
-            code = read_from(intake, first, err);
+        if (code == INQ_OK && first < loader->walk->n) {
+            code = read_from(loader, first, err);
         }
     }
-    size_t n = intake->walk->n;
-    if (code == INQ_OK && atomic_load(&intake->over) && n > 1) {
+    size_t n = loader->walk->n;
+    if (code == INQ_OK && atomic_load(&loader->over) && n > 1) {
         uint64_t *shares = inq_mem_alloc(n * sizeof *shares);
-        code = shares != NULL ? read_again(intake, shares, err)
+        code = shares != NULL ? read_again(loader, shares, err)
                               : inq_err_set(err, INQ_NOMEM, "out of memory");
         inq_mem_free(shares);
-        intake->shares = NULL;
+        loader->shares = NULL;
     }
     if (code == INQ_OK) {
-        code = inq_intake_report(intake, err);
+        code = inq_loader_report(loader, err);
     }
     return code;
 }
@@ -661,59 +661,59 @@ static void part(struct inq_shard *shards, uint32_t *order, size_t n, size_t end
 }
 
 /* The files [lo, hi): those that no trace takes are listed as not read. */
-static int assemble_telemetry(const struct inq_intake *intake, size_t lo, size_t hi,
+static int assemble_telemetry(const struct inq_loader *loader, size_t lo, size_t hi,
                               struct inq_run *run, struct inq_err *err)
 {
     struct inq_telemetry_file *files = inq_mem_zalloc(hi - lo + 1, sizeof *files);
     int code = files != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
     for (size_t i = lo; i < hi && code == INQ_OK; i++) {
-        struct inq_shard *shard = &intake->shards[i];
+        struct inq_shard *shard = &loader->shards[i];
         files[i - lo] = (struct inq_telemetry_file){
             .telemetry = shard->telemetry, .names = &shard->names, .file = &shard->file};
     }
     code = code == INQ_OK ? inq_assemble_telemetry(run, files, hi - lo, err) : code;
     for (size_t i = lo; i < hi && code == INQ_OK; i++) {
         if (!files[i - lo].joined) {
-            intake->shards[i].file.read = false;
-            code = keep_skipped(run, &intake->shards[i].file, err);
+            loader->shards[i].file.read = false;
+            code = keep_skipped(run, &loader->shards[i].file, err);
         }
     }
     inq_mem_free(files);
     return code;
 }
 
-static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_err *err)
+static int assemble(struct inq_loader *loader, struct inq_run **run, struct inq_err *err)
 {
-    size_t n = intake->walk->n;
+    size_t n = loader->walk->n;
     uint32_t *order = inq_mem_alloc((n + 1) * sizeof *order);
     if (order == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
     size_t ends[PARTS];
-    int code = sort_shards(intake->shards, order, n, err);
+    int code = sort_shards(loader->shards, order, n, err);
     if (code == INQ_OK) {
-        code = inq_reader_xspace.join(intake->shards, n, err);
+        code = inq_reader_xspace.join(loader->shards, n, err);
     }
     if (code == INQ_OK) {
-        code = inq_reader_inspector.join(intake->shards, n, err);
+        code = inq_reader_inspector.join(loader->shards, n, err);
     }
-    part(intake->shards, order, n, ends);
+    part(loader->shards, order, n, ends);
     inq_mem_free(order);
     size_t n_read = ends[PART_LOGS];
-    bool align = intake->options->align == INQ_ALIGN_AUTO;
+    bool align = loader->options->align == INQ_ALIGN_AUTO;
     if (code == INQ_OK) {
-        code = intake_rows(intake->shards, ends[PART_TRACES], n, err);
+        code = rank_rows(loader->shards, ends[PART_TRACES], n, err);
     }
     if (code != INQ_OK) {
         return code;
     }
-    code = inq_assemble(intake->shards, ends[PART_TRACES], align, intake->jobs, run, err);
+    code = inq_assemble(loader->shards, ends[PART_TRACES], align, loader->jobs, run, err);
     if (code == INQ_OK) {
-        code = inq_assemble_dumps(*run, intake->shards + ends[PART_TRACES],
+        code = inq_assemble_dumps(*run, loader->shards + ends[PART_TRACES],
                                   ends[PART_DUMPS] - ends[PART_TRACES], err);
     }
     if (code == INQ_OK) {
-        code = inq_assemble_logs(*run, intake->shards + ends[PART_DUMPS],
+        code = inq_assemble_logs(*run, loader->shards + ends[PART_DUMPS],
                                  ends[PART_LOGS] - ends[PART_DUMPS], err);
     }
     if (code != INQ_OK) {
@@ -723,14 +723,14 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
     if ((*run)->skipped == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }
-    code = assemble_telemetry(intake, ends[PART_LOGS], ends[PART_TELEMETRY], *run, err);
+    code = assemble_telemetry(loader, ends[PART_LOGS], ends[PART_TELEMETRY], *run, err);
     for (size_t i = ends[PART_TELEMETRY]; i < n && code == INQ_OK; i++) {
-        const struct inq_file *file = &intake->shards[i].file;
+        const struct inq_file *file = &loader->shards[i].file;
         if (file->reason == NULL || file->reason[0] != '\0') { /* else a sound archive */
             code = keep_skipped(*run, file, err);
         }
-        inq_shard_release(&intake->shards[i]);
-        memset(&intake->shards[i], 0, sizeof intake->shards[i]);
+        inq_shard_release(&loader->shards[i]);
+        memset(&loader->shards[i], 0, sizeof loader->shards[i]);
     }
     return code == INQ_OK ? list_unread(*run, err) : code;
 }
@@ -742,57 +742,57 @@ static uint64_t model_limit(void)
 }
 
 /* With the files listed: reads them, and assembles them unless each was handed over. */
-static int read_files(struct inq_intake *intake, struct inq_run **run, struct inq_err *err)
+static int read_files(struct inq_loader *loader, struct inq_run **run, struct inq_err *err)
 {
-    const struct inq_ingest_options *options = intake->options;
-    intake->jobs = inq_threads(options->jobs);
-    intake->limit = options->memory_limit > 0 ? options->memory_limit : model_limit();
-    intake->shards = inq_mem_zalloc(intake->walk->n + 1, sizeof *intake->shards);
+    const struct inq_ingest_options *options = loader->options;
+    loader->jobs = inq_threads(options->jobs);
+    loader->limit = options->memory_limit > 0 ? options->memory_limit : model_limit();
+    loader->shards = inq_mem_zalloc(loader->walk->n + 1, sizeof *loader->shards);
     int code = INQ_OK;
-    if (intake->shards == NULL) {
+    if (loader->shards == NULL) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory");
         goto out;
     }
-    for (size_t i = 0; i < intake->walk->n; i++) {
-        intake->bytes_total += intake->walk->files[i].size;
+    for (size_t i = 0; i < loader->walk->n; i++) {
+        loader->bytes_total += loader->walk->files[i].size;
     }
-    code = read_all(intake, err);
-    if (code == INQ_OK && intake->each == NULL) {
-        code = assemble(intake, run, err);
+    code = read_all(loader, err);
+    if (code == INQ_OK && loader->each == NULL) {
+        code = assemble(loader, run, err);
     }
 out:
-    if (intake->shards != NULL) {
-        release_shards(intake);
+    if (loader->shards != NULL) {
+        release_shards(loader);
     }
-    inq_mem_free(intake->shards);
-    inq_strtab_release(&intake->lists.lists);
+    inq_mem_free(loader->shards);
+    inq_strtab_release(&loader->lists.lists);
 #ifdef __GLIBC__
     (void)malloc_trim(0); /* else it keeps what was freed: of 16,384 files 200 MB */
 #endif
-    (void)pthread_mutex_destroy(&intake->lists.adding);
-    (void)pthread_mutex_destroy(&intake->report);
+    (void)pthread_mutex_destroy(&loader->lists.adding);
+    (void)pthread_mutex_destroy(&loader->report);
     return code;
 }
 
 static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *options,
                         struct inq_run **run, struct inq_err *err)
 {
-    struct inq_intake intake = {.options = options,
+    struct inq_loader loader = {.options = options,
                                 .walk = walk,
                                 .report = PTHREAD_MUTEX_INITIALIZER,
                                 .lists.adding = PTHREAD_MUTEX_INITIALIZER};
-    return read_files(&intake, run, err);
+    return read_files(&loader, run, err);
 }
 
-int inq_intake_each(struct inq_walk *walk, const struct inq_ingest_options *options,
-                    const struct inq_intake_each *each, struct inq_err *err)
+int inq_load_each(struct inq_walk *walk, const struct inq_ingest_options *options,
+                  const struct inq_load_each *each, struct inq_err *err)
 {
-    struct inq_intake intake = {.options = options,
+    struct inq_loader loader = {.options = options,
                                 .walk = walk,
                                 .each = each,
                                 .report = PTHREAD_MUTEX_INITIALIZER,
                                 .lists.adding = PTHREAD_MUTEX_INITIALIZER};
-    return read_files(&intake, NULL, err);
+    return read_files(&loader, NULL, err);
 }
 
 /* Reads what the walk lists, which `code` says has succeeded; releases the walk. */

@@ -21,42 +21,42 @@
 
 /* One file being read. */
 struct reading {
-    struct inq_intake *intake;
+    struct inq_loader *loader;
     struct inq_shard *shard;
     struct inq_source *source;
     size_t index;
     uint64_t held, bytes, events; /* its part of the shared counters */
 };
 
-int inq_intake_report(struct inq_intake *intake, struct inq_err *err)
+int inq_loader_report(struct inq_loader *loader, struct inq_err *err)
 {
     struct inq_progress progress = {
-        .bytes_done = atomic_load(&intake->bytes_done),
-        .bytes_total = intake->bytes_total,
-        .events = atomic_load(&intake->events),
-        .files_done = atomic_load(&intake->files_done),
-        .files_total = (uint32_t)intake->walk->n,
+        .bytes_done = atomic_load(&loader->bytes_done),
+        .bytes_total = loader->bytes_total,
+        .events = atomic_load(&loader->events),
+        .files_done = atomic_load(&loader->files_done),
+        .files_total = (uint32_t)loader->walk->n,
     };
-    const struct inq_ingest_options *options = intake->options;
+    const struct inq_ingest_options *options = loader->options;
     if (options->progress != NULL && options->progress(options->progress_ctx, &progress) != 0) {
-        atomic_store(&intake->stop, INQ_CANCELLED);
+        atomic_store(&loader->stop, INQ_CANCELLED);
         return inq_err_set(err, INQ_CANCELLED, "interrupted");
     }
     return INQ_OK;
 }
 
 /* Reports if it is time to; a thread that finds another one reporting goes on reading. */
-static void maybe_report(struct inq_intake *intake)
+static void maybe_report(struct inq_loader *loader)
 {
-    if (intake->options->progress == NULL || pthread_mutex_trylock(&intake->report) != 0) {
+    if (loader->options->progress == NULL || pthread_mutex_trylock(&loader->report) != 0) {
         return;
     }
     int64_t now = inq_time_now_ns();
-    if (now - intake->last_report_ns >= REPORT_EVERY_NS) {
-        intake->last_report_ns = now;
-        (void)inq_intake_report(intake, NULL);
+    if (now - loader->last_report_ns >= REPORT_EVERY_NS) {
+        loader->last_report_ns = now;
+        (void)inq_loader_report(loader, NULL);
     }
-    (void)pthread_mutex_unlock(&intake->report);
+    (void)pthread_mutex_unlock(&loader->report);
 }
 
 static void count(atomic_uint_fast64_t *shared, uint64_t *own, uint64_t now)
@@ -105,38 +105,38 @@ static uint64_t shard_bytes(const struct inq_shard *shard)
 
 static void update_counters(struct reading *reading)
 {
-    struct inq_intake *intake = reading->intake;
+    struct inq_loader *loader = reading->loader;
     const struct inq_shard *shard = reading->shard;
     uint64_t events = shard->file.events;
     for (size_t i = 0; i < shard->n_ranks && shard->file.events == 0; i++) {
         events += shard->ranks[i].events.n;
     }
-    count(&intake->held, &reading->held, shard_bytes(shard));
-    count(&intake->events, &reading->events, events);
+    count(&loader->held, &reading->held, shard_bytes(shard));
+    count(&loader->events, &reading->events, events);
     if (reading->source != NULL) {
-        count(&intake->bytes_done, &reading->bytes, inq_source_consumed(reading->source));
+        count(&loader->bytes_done, &reading->bytes, inq_source_consumed(reading->source));
     }
 }
 
 /* INQ_LIMIT when this file may not take more memory. */
 static int check_memory(struct reading *reading)
 {
-    struct inq_intake *intake = reading->intake;
-    if (intake->each != NULL) { /* one file a thread is held */
-        return reading->held > intake->limit / (uint64_t)intake->jobs ? INQ_LIMIT : INQ_OK;
+    struct inq_loader *loader = reading->loader;
+    if (loader->each != NULL) { /* one file a thread is held */
+        return reading->held > loader->limit / (uint64_t)loader->jobs ? INQ_LIMIT : INQ_OK;
     }
-    if (intake->shares != NULL) {
-        return reading->held > intake->shares[reading->index] ? INQ_LIMIT : INQ_OK;
+    if (loader->shares != NULL) {
+        return reading->held > loader->shares[reading->index] ? INQ_LIMIT : INQ_OK;
     }
-    if (atomic_load(&intake->held) > intake->limit) {
-        atomic_store(&intake->over, true);
+    if (atomic_load(&loader->held) > loader->limit) {
+        atomic_store(&loader->over, true);
     }
-    return atomic_load(&intake->over) ? INQ_LIMIT : INQ_OK;
+    return atomic_load(&loader->over) ? INQ_LIMIT : INQ_OK;
 }
 
-static int check_stop(struct inq_intake *intake, struct inq_err *err)
+static int check_stop(struct inq_loader *loader, struct inq_err *err)
 {
-    int code = atomic_load(&intake->stop);
+    int code = atomic_load(&loader->stop);
     if (code == INQ_OK) {
         return INQ_OK;
     }
@@ -148,8 +148,8 @@ static int tick(void *ctx, struct inq_err *err)
 {
     struct reading *reading = ctx;
     update_counters(reading);
-    maybe_report(reading->intake);
-    int code = check_stop(reading->intake, err);
+    maybe_report(reading->loader);
+    int code = check_stop(reading->loader, err);
     return code != INQ_OK ? code : check_memory(reading);
 }
 
@@ -163,7 +163,7 @@ static void merge_damage(struct inq_damage *into, const struct inq_damage *from)
     }
 }
 
-int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append, struct inq_err *err)
+int inq_loader_reason(struct inq_shard *shard, const char *reason, bool append, struct inq_err *err)
 {
     const char *old = shard->file.reason;
     bool join = append && old != NULL && old[0] != '\0';
@@ -198,7 +198,7 @@ static int reject(struct inq_shard *shard, const char *reason, struct inq_err *e
     const char *why = reason != NULL ? reason : shard->file.reason;
     (void)snprintf(text, sizeof text, "%s", why != NULL ? why : "not a trace");
     (void)reject_as(shard, "");
-    return inq_intake_reason(shard, text, false, err);
+    return inq_loader_reason(shard, text, false, err);
 }
 
 /* A rank that the file does not know is the one in its name, if it can only mean that. */
@@ -285,7 +285,7 @@ static int judge(struct inq_shard *shard, const struct inq_reader *reader, int c
         break;
     }
     /* what was read before it failed is worth keeping */
-    int kept = inq_intake_reason(shard, why->message, true, err);
+    int kept = inq_loader_reason(shard, why->message, true, err);
     return kept != INQ_OK ? kept : finish(shard, reader, err);
 }
 
@@ -302,7 +302,7 @@ static int read_source(struct reading *reading, struct inq_err *err)
         return code == INQ_NOMEM ? inq_err_set(err, INQ_NOMEM, "%s", why.message)
                                  : reject(shard, why.message, err);
     }
-    struct inq_walk_file *file = &reading->intake->walk->files[reading->index];
+    struct inq_walk_file *file = &reading->loader->walk->files[reading->index];
     if (inq_archive_recognize(head, n)) {
         file->is_archive = true;
         file->reason = "an archive"; /* until it is opened */
@@ -355,8 +355,8 @@ static int read_file(struct reading *reading, bool threaded, struct inq_err *err
     struct inq_shard *shard = reading->shard;
     struct inq_source_options options = {.threaded = threaded, .tick = tick, .tick_ctx = reading};
     struct inq_err why = {0};
-    const struct inq_walk_file *file = &reading->intake->walk->files[reading->index];
-    struct inq_source_part part = find_bytes(reading->intake->options, file);
+    const struct inq_walk_file *file = &reading->loader->walk->files[reading->index];
+    struct inq_source_part part = find_bytes(reading->loader->options, file);
     int code = inq_source_open_part(file->path, &part, &options, &reading->source, &why);
     if (code != INQ_OK) {
         shard->file.format = "unknown";
@@ -366,7 +366,7 @@ static int read_file(struct reading *reading, bool threaded, struct inq_err *err
     code = read_source(reading, err);
     if (code == INQ_OK && file->cut != NULL) {
         inq_damage_add(&shard->file.damage, INQ_DAMAGE_TRUNCATED, 1, (int64_t)file->part.size);
-        code = inq_intake_reason(shard, file->cut, true, err);
+        code = inq_loader_reason(shard, file->cut, true, err);
     }
     update_counters(reading);
     (void)check_memory(reading);
@@ -390,57 +390,57 @@ static void give_up(struct inq_shard *shard, const struct inq_walk_file *of)
  * not read: its members come later. */
 static int hand_over(struct reading *reading, struct inq_err *err)
 {
-    struct inq_intake *intake = reading->intake;
-    const struct inq_walk_file *file = &intake->walk->files[reading->index];
+    struct inq_loader *loader = reading->loader;
+    const struct inq_walk_file *file = &loader->walk->files[reading->index];
     if (file->is_archive) {
         return INQ_OK;
     }
-    int code = intake->each->take(intake->each->ctx, reading->index, reading->shard, err);
+    int code = loader->each->take(loader->each->ctx, reading->index, reading->shard, err);
     struct inq_file kept = {.path = file->path, .bytes = file->size, .reason = ""};
     inq_shard_release(reading->shard);
     *reading->shard = (struct inq_shard){.file = kept};
-    count(&intake->held, &reading->held, 0);
+    count(&loader->held, &reading->held, 0);
     return code;
 }
 
-int inq_intake_file(void *ctx, size_t k, struct inq_err *err)
+int inq_load_file(void *ctx, size_t k, struct inq_err *err)
 {
-    struct inq_intake *intake = ctx;
-    size_t index = intake->order[k];
-    const struct inq_walk_file *file = &intake->walk->files[index];
-    struct inq_shard *shard = &intake->shards[index];
-    int code = check_stop(intake, err);
+    struct inq_loader *loader = ctx;
+    size_t index = loader->order[k];
+    const struct inq_walk_file *file = &loader->walk->files[index];
+    struct inq_shard *shard = &loader->shards[index];
+    int code = check_stop(loader, err);
     if (code != INQ_OK) {
         return code;
     }
     *shard = (struct inq_shard){.file = {.path = file->path, .bytes = file->size, .reason = ""},
-                                .shared = &intake->lists,
-                                .operators = intake->options->operators};
-    struct reading reading = {.intake = intake, .shard = shard, .index = index};
-    bool done = intake->each != NULL && intake->each->is_done(intake->each->ctx, index);
+                                .shared = &loader->lists,
+                                .operators = loader->options->operators};
+    struct reading reading = {.loader = loader, .shard = shard, .index = index};
+    bool done = loader->each != NULL && loader->each->is_done(loader->each->ctx, index);
     if (file->reason != NULL) {
         shard->file.format = "unknown";
         code = reject_as(shard, file->reason);
     } else if (!done) {
         /* towards the end there are fewer files than cores: read ahead on the idle ones */
-        size_t left = intake->n_order - k;
-        bool threaded = left < (size_t)intake->jobs && file->size >= WORTH_A_THREAD;
+        size_t left = loader->n_order - k;
+        bool threaded = left < (size_t)loader->jobs && file->size >= WORTH_A_THREAD;
         code = read_file(&reading, threaded, err);
     }
-    count(&intake->bytes_done, &reading.bytes, file->size);
+    count(&loader->bytes_done, &reading.bytes, file->size);
     if (code == INQ_NOMEM) {
         give_up(shard, file);
         *err = (struct inq_err){0};
         code = INQ_OK;
     }
-    if (code == INQ_OK && intake->each != NULL && !done) {
+    if (code == INQ_OK && loader->each != NULL && !done) {
         code = hand_over(&reading, err);
     }
-    atomic_fetch_add(&intake->files_done, 1);
-    maybe_report(intake);
+    atomic_fetch_add(&loader->files_done, 1);
+    maybe_report(loader);
     if (code != INQ_OK) {
         int none = INQ_OK;
-        (void)atomic_compare_exchange_strong(&intake->stop, &none, code);
+        (void)atomic_compare_exchange_strong(&loader->stop, &none, code);
     }
     return code;
 }

@@ -12,14 +12,14 @@
 
 /* Instead of keeping what was read: what becomes of every file, archives aside. Called by several
  * threads at once. */
-struct inq_intake_each {
+struct inq_load_each {
     bool (*is_done)(void *ctx, size_t file); /* then it is not read */
     int (*take)(void *ctx, size_t file, struct inq_shard *shard, struct inq_err *err);
     void *ctx;
 };
 
 /* Filled by inq_ingest; the counters are shared by the threads that read. */
-struct inq_intake {
+struct inq_loader {
     const struct inq_ingest_options *options;
     int jobs;
     struct inq_walk *walk;
@@ -36,7 +36,7 @@ struct inq_intake {
     atomic_uint_fast64_t held;
     atomic_bool over; /* the limit was reached in the first pass */
 
-    const struct inq_intake_each *each; /* NULL: the shards are kept */
+    const struct inq_load_each *each; /* NULL: the shards are kept */
 
     atomic_int stop; /* code of the failure for which all reading ends; 0: go on */
     atomic_uint_fast64_t bytes_done, events;
@@ -48,16 +48,16 @@ struct inq_intake {
 /* Reads the k-th file of the order into its shard and seals it: shard.file.read says whether it was
  * understood, shard.file.reason why not or what is missing. One that is an archive is not read, but
  * marked in the walk. Fails only for what must end the whole
- * ingest: INQ_CANCELLED. For inq_par_for: `ctx` is a struct inq_intake. */
-int inq_intake_file(void *ctx, size_t k, struct inq_err *err);
+ * ingest: INQ_CANCELLED. For inq_par_for: `ctx` is a struct inq_loader. */
+int inq_load_file(void *ctx, size_t k, struct inq_err *err);
 /* Reads all files of the walk and hands each over. Fails as inq_ingest does, and as `take`. */
-int inq_intake_each(struct inq_walk *walk, const struct inq_ingest_options *options,
-                    const struct inq_intake_each *each, struct inq_err *err);
+int inq_load_each(struct inq_walk *walk, const struct inq_ingest_options *options,
+                  const struct inq_load_each *each, struct inq_err *err);
 /* Sets why a file was not read or what is missing from it (copied), behind what is said already if
  * `append`. Fails with INQ_NOMEM. */
-int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append,
+int inq_loader_reason(struct inq_shard *shard, const char *reason, bool append,
                       struct inq_err *err);
 /* Calls options->progress now; INQ_CANCELLED when it asks for an end. */
-int inq_intake_report(struct inq_intake *intake, struct inq_err *err);
+int inq_loader_report(struct inq_loader *loader, struct inq_err *err);
 
 #endif

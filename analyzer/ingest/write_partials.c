@@ -220,11 +220,11 @@ static int hand_over(void *ctx, size_t file, struct inq_shard *shard, struct inq
 }
 
 static int read_each(struct job *job, const char *const *paths, size_t n_paths,
-                     const struct inq_ingest_options *reading, const struct inq_intake_each *each,
+                     const struct inq_ingest_options *reading, const struct inq_load_each *each,
                      struct inq_err *err)
 {
     int code = inq_walk_paths(paths, n_paths, &job->walk, err);
-    code = code == INQ_OK ? inq_intake_each(&job->walk, reading, each, err) : code;
+    code = code == INQ_OK ? inq_load_each(&job->walk, reading, each, err) : code;
     inq_walk_release(&job->walk);
     return code;
 }
@@ -235,7 +235,7 @@ static int make_partials(struct job *job, const char *const *paths, size_t n_pat
 {
     static const struct inq_ingest_options defaults;
     struct inq_ingest_options reading = options != NULL ? *options : defaults;
-    struct inq_intake_each each = {is_done, write_one, job};
+    struct inq_load_each each = {is_done, write_one, job};
     job->share = reading.share;
     job->n_shares = reading.n_shares > 0 ? reading.n_shares : 1;
     if (job->share >= job->n_shares) {
@@ -256,7 +256,7 @@ static int make_partials(struct job *job, const char *const *paths, size_t n_pat
     (void)pthread_mutex_init(&job->counting, NULL);
     int code = INQ_OK;
     if (job->redaction != NULL) {
-        const struct inq_intake_each learning = {is_done, learn_one, job};
+        const struct inq_load_each learning = {is_done, learn_one, job};
         code = read_each(job, paths, n_paths, &reading, &learning, err);
     }
     code = code == INQ_OK ? read_each(job, paths, n_paths, &reading, &each, err) : code;

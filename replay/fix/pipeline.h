@@ -53,7 +53,7 @@ int inq_fix_pipe_divide(struct fix_pipe *pipe, size_t n, const struct fix_curve 
  * nor backward nor their transfers stay where they were: before the first or after the last of
  * their rank; the others are taken out of `from`. `weight_share` of a full backward becomes W where
  * the schedule splits it. */
-int inq_fix_pipe_lay(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
+int inq_fix_relayout(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
                      double weight_share, struct fix_job *from, struct fix_job *to,
                      struct inq_err *err);
 int inq_fix_job_of_schedule(const struct inq_schedule *schedule, const struct inq_costs *costs,

@@ -408,7 +408,7 @@ static int strip(struct fix_job *job, struct inq_err *err)
     return INQ_OK;
 }
 
-int inq_fix_pipe_lay(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
+int inq_fix_relayout(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
                      double weight_share, struct fix_job *from, struct fix_job *to,
                      struct inq_err *err)
 {
@@ -550,7 +550,7 @@ int inq_fix_job_of_schedule(const struct inq_schedule *schedule, const struct in
     }
     pipe.usual_p2p_ns = costs->p2p_ns;
     if (code == INQ_OK) {
-        code = inq_fix_pipe_lay(&pipe, schedule, 0.0, NULL, job, err);
+        code = inq_fix_relayout(&pipe, schedule, 0.0, NULL, job, err);
         job->weight_share = code == INQ_OK && backward > 0.0 ? weight / backward : 0.0;
     }
     inq_fix_pipe_release(&pipe);

@@ -133,7 +133,7 @@ static int lay_out(struct fix_job *job, struct fix_pipe *pipe, const struct inq_
         code = inq_fix_pipe_recut(pipe, n_virtual, schedule->stage_rank, err);
     }
     if (code == INQ_OK) {
-        code = inq_fix_pipe_lay(pipe, schedule, weight_share, job, &laid, err);
+        code = inq_fix_relayout(pipe, schedule, weight_share, job, &laid, err);
     }
     if (code == INQ_OK) {
         inq_fix_job_release(job);

@@ -17,12 +17,6 @@ int32_t inq_synth_tp_rank(const struct inq_synth_spec *spec, int32_t rank)
     return rank % spec->tp;
 }
 
-int32_t inq_synth_on_stage(const struct inq_synth_spec *spec, int32_t rank, int32_t stage)
-{
-    int32_t plane = spec->tp * spec->dp;
-    return rank % plane + stage * plane;
-}
-
 int32_t inq_synth_group_size(const struct inq_synth_spec *spec, enum synth_role role)
 {
     switch (role) {
@@ -98,12 +92,4 @@ int32_t inq_synth_group_member(const struct inq_synth_spec *spec, enum synth_rol
         return i;
     }
     return tp + spec->tp * (dp + spec->dp * stage);
-}
-
-int32_t inq_synth_first_layer(const struct inq_synth_spec *spec, int32_t virtual_stage)
-{
-    int32_t stages = spec->pp * spec->chunks;
-    int32_t each = spec->layers / stages;
-    int32_t rest = spec->layers % stages; /* the first stages have one more */
-    return virtual_stage * each + (virtual_stage < rest ? virtual_stage : rest);
 }

@@ -19,8 +19,6 @@ enum synth_role {
 int32_t inq_synth_stage(const struct inq_synth_spec *spec, int32_t rank);
 int32_t inq_synth_dp_rank(const struct inq_synth_spec *spec, int32_t rank);
 int32_t inq_synth_tp_rank(const struct inq_synth_spec *spec, int32_t rank);
-/* The rank on another stage with the same replica and TP rank. */
-int32_t inq_synth_on_stage(const struct inq_synth_spec *spec, int32_t rank, int32_t stage);
 int32_t inq_synth_group_size(const struct inq_synth_spec *spec, enum synth_role role);
 /* Index of the rank's group among those of its role, from 0. */
 int32_t inq_synth_group_of(const struct inq_synth_spec *spec, enum synth_role role, int32_t rank);
@@ -29,7 +27,5 @@ int32_t inq_synth_group_count(const struct inq_synth_spec *spec, enum synth_role
 /* The i-th member (ascending) of the rank's group. */
 int32_t inq_synth_group_member(const struct inq_synth_spec *spec, enum synth_role role,
                                int32_t rank, int32_t i);
-/* First and one past the last layer of a virtual stage (chunk * pp + stage). */
-int32_t inq_synth_first_layer(const struct inq_synth_spec *spec, int32_t virtual_stage);
 
 #endif

@@ -556,6 +556,15 @@ static double length_of(const struct synth_builder *b, const struct synth_action
     return inq_synth_sequence(&b->sim->plan, b->step, b->dp_rank, action->micro_batch);
 }
 
+/* First layer of a virtual stage (chunk * pp + stage); of the next one: one past the last. */
+static int32_t first_layer(const struct inq_synth_spec *spec, int32_t virtual_stage)
+{
+    int32_t stages = spec->pp * spec->chunks;
+    int32_t each = spec->layers / stages;
+    int32_t rest = spec->layers % stages; /* the first stages have one more */
+    return virtual_stage * each + (virtual_stage < rest ? virtual_stage : rest);
+}
+
 /* All layers of a chunk, in one direction. */
 static void run_layers(struct synth_builder *b, const struct synth_action *action, int32_t layers,
                        bool reduces)
@@ -575,7 +584,7 @@ static void run_layers(struct synth_builder *b, const struct synth_action *actio
             inq_synth_idle(b, inq_synth_pause(&b->sim->plan, b->rank, b->step));
         }
         int32_t number =
-            inq_synth_first_layer(b->spec, action->virtual_stage) + (backward ? layers - 1 - i : i);
+            first_layer(b->spec, action->virtual_stage) + (backward ? layers - 1 - i : i);
         double load = experts ? inq_synth_expert_load(&b->sim->plan, b->rank, b->step, number,
                                                       action->micro_batch)
                               : 0.0;
@@ -592,6 +601,13 @@ static void run_layers(struct synth_builder *b, const struct synth_action *actio
     reduce_bucket(b, bucket);
 }
 
+/* The rank on another stage with the same replica and TP rank. */
+static int32_t rank_on_stage(const struct inq_synth_spec *spec, int32_t rank, int32_t stage)
+{
+    int32_t plane = spec->tp * spec->dp;
+    return rank % plane + stage * plane;
+}
+
 /* The stage before or behind this one, or -1 where there is none to talk to. */
 static int32_t neighbour(const struct synth_builder *b, int32_t virtual_stage, int32_t step)
 {
@@ -599,7 +615,7 @@ static int32_t neighbour(const struct synth_builder *b, int32_t virtual_stage, i
     int32_t other = virtual_stage + step;
     return other < 0 || other > last_virtual_stage(spec)
                ? -1
-               : inq_synth_on_stage(spec, b->rank, (b->stage + step + spec->pp) % spec->pp);
+               : rank_on_stage(spec, b->rank, (b->stage + step + spec->pp) % spec->pp);
 }
 
 /* Where the action's input comes from, or -1. */
@@ -681,8 +697,8 @@ static void run_action(struct synth_builder *b, const struct synth_action *actio
                        const struct synth_action *next)
 {
     const struct inq_synth_spec *spec = b->spec;
-    int32_t first = inq_synth_first_layer(spec, action->virtual_stage);
-    int32_t layers = inq_synth_first_layer(spec, action->virtual_stage + 1) - first;
+    int32_t first = first_layer(spec, action->virtual_stage);
+    int32_t layers = first_layer(spec, action->virtual_stage + 1) - first;
     synth_flush_send(b, source_of(b, action));
     enum synth_note_id label = action->backward ? SYNTH_NOTE_BACKWARD : SYNTH_NOTE_FORWARD;
     uint32_t note = spec->labels ? note_begin(b, label, action->micro_batch) : SYNTH_NONE;
@@ -767,7 +783,7 @@ static int32_t layers_of_rank(const struct synth_builder *b)
     int32_t layers = 0;
     for (int32_t chunk = 0; chunk < b->spec->chunks; chunk++) {
         int32_t v = chunk * b->spec->pp + b->stage;
-        layers += inq_synth_first_layer(b->spec, v + 1) - inq_synth_first_layer(b->spec, v);
+        layers += first_layer(b->spec, v + 1) - first_layer(b->spec, v);
     }
     return layers;
 }

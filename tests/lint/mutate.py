@@ -47,7 +47,9 @@ def sites(path):
             continue
         in_body = True if line.startswith("{") else False if line.startswith("}") else in_body
         constant = re.match(r"(static const|enum \{|#define)", line)
-        if not (in_body or constant) or "INQ_NOMEM" in line or "#include" in line:
+        # how large an array is made is the sanitizers' to judge
+        made = re.search(r"INQ_NOMEM|_alloc\(|_zalloc\(|_array\(|#include", line)
+        if not (in_body or constant) or made:
             continue
         code = blanked(line)
         for pattern, new in OPERATORS if in_body else ():
@@ -55,7 +57,7 @@ def sites(path):
                 found.append((at, m.start(), m.end(), new))
         for m in NUMBER.finditer(code):
             text = m.group(1)
-            new = str(int(text) + 1) if text.isdigit() else repr(float(text) * 1.5)
+            new = str(int(text) + 1) if text.isdigit() else repr(float(text) * 1.5 or 1.0)
             found.append((at, m.start(), m.end(), new))
     return lines, found
 

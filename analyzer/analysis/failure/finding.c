@@ -34,7 +34,7 @@ static const char *say_victims(struct inq_findings *f, const struct inq_failure 
     return n == 0 ? "" : inq_findings_text(f, "%zu other rank%s affected.", n, n > 1 ? "s" : "");
 }
 
-void inq_judge_failure(const struct inq_trace *trace, struct inq_findings *findings)
+void inq_findings_from_failure(const struct inq_trace *trace, struct inq_findings *findings)
 {
     const struct inq_failure *failure = findings->report->failure;
     (void)trace;

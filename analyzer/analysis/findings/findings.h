@@ -68,15 +68,15 @@ void inq_findings_call_for(struct inq_findings *findings, struct inq_finding *fi
 /* Gives every finding that has none yet the advice of its kind and the fixes that it calls for. */
 void inq_findings_complete(struct inq_findings *findings);
 
-/* ---- what the judge asks; each looks at one section and does nothing when it is absent ------- */
+/* ---- what they come from; each looks at one section and does nothing when it is absent ------- */
 
-typedef void inq_judge_part(const struct inq_trace *trace, struct inq_findings *findings);
+typedef void inq_findings_from(const struct inq_trace *trace, struct inq_findings *findings);
 
-inq_judge_part inq_judge_suspects; /* blame */
-inq_judge_part inq_judge_time;     /* rank_times, steps */
-inq_judge_part inq_judge_graph;    /* whatif, pipeline */
-inq_judge_part inq_judge_inputs;   /* missing ranks, damage */
-inq_judge_part inq_judge_failure;  /* failure */
+inq_findings_from inq_findings_from_stragglers; /* blame */
+inq_findings_from inq_findings_from_time;       /* rank_times, steps */
+inq_findings_from inq_findings_from_graph;      /* whatif, pipeline */
+inq_findings_from inq_findings_from_inputs;     /* missing ranks, damage */
+inq_findings_from inq_findings_from_failure;    /* failure */
 
 /* Whether its cost is what the others waited, as measured: of a cause in a recorded run that could
  * not be simulated. The gain of its repair is not known and at most that. */

@@ -10,6 +10,6 @@
 #include "analysis/measure/peer_time.h"
 #include "analysis/measure/roles.h"
 #include "analysis/measure/row_merge.h"
-#include "analysis/measure/step_texture.h"
+#include "analysis/measure/intra_step.h"
 
 #endif

@@ -422,9 +422,9 @@ static int find_chance(const struct look *l, double *chance, struct inq_err *err
     size_t n = 0;
 
     for (uint32_t r = 0; code == INQ_OK && r < l->cells->n_ranks && n < MAX_WITNESSES; r++) {
-        struct inq_step_texture t;
+        struct inq_intra_step t;
         if (!l->skip[r]) {
-            code = inq_step_texture_find(l->trace, l->cells, r, &t, err);
+            code = inq_intra_step_find(l->trace, l->cells, r, &t, err);
             sigmas[n++] = code == INQ_OK ? t.chance : 0.0;
         }
     }
@@ -483,12 +483,12 @@ static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct 
     size_t n_constant = 0;
 
     for (uint32_t r = 0; r < l->cells->n_ranks && n < MAX_WITNESSES; r++) {
-        struct inq_step_texture t;
+        struct inq_intra_step t;
         double ns = l->skip[r] ? (double)NAN : rank_compute(l, r);
         if (isnan(ns)) {
             continue;
         }
-        int code = inq_step_texture_find(l->trace, l->cells, r, &t, err);
+        int code = inq_intra_step_find(l->trace, l->cells, r, &t, err);
         if (code != INQ_OK) {
             return code;
         }

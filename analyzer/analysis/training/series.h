@@ -8,10 +8,10 @@
 #include "inquest/training.h"
 
 enum {
-    INQ_TRAINING_WINDOW = 50,
-    INQ_TRAINING_LEAST = 10,
-    INQ_TRAINING_WARM_UP = 5,
-    INQ_TRAINING_TO_END = 5
+    INQ_TRAINING_WINDOW = 50, /* rows that tell what is usual: short against a schedule's trend */
+    INQ_TRAINING_LEAST = 10,  /* of which a median stands against noise */
+    INQ_TRAINING_WARM_UP = 5, /* first rows: compilation, caches, a learning rate near 0 */
+    INQ_TRAINING_TO_END = 5   /* rows at the end that would show that it came back */
 };
 
 /* Rows [first, end) of one attempt; `past` of them lead to it and were printed before. */

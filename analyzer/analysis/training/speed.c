@@ -7,9 +7,19 @@
 
 #include <math.h>
 
-enum { L = INQ_TRAINING_LEAST, W = INQ_TRAINING_WINDOW, SCALES = 4, PERIODS = 3 };
+enum { L = INQ_TRAINING_LEAST, W = INQ_TRAINING_WINDOW, SCALES = 4 };
 
-static const double SLOW_SHARE = 0.10, GRADIENT_TIMES = 5.0, IN_ORDER = 0.95, LONG_TIMES = 1.5;
+/* A tenth is more than clocks and neighbors on a network do to the median of ten steps. */
+static const double SLOW_SHARE = 0.10;
+/* Norms of healthy runs vary two- to threefold from batch to batch. */
+static const double GRADIENT_TIMES = 5.0;
+/* Of ten rows all must be higher than nearly all before: noise alone does that once in many
+ * millions of rows. */
+static const double IN_ORDER = 0.95;
+/* What takes long in turn (a checkpoint, an evaluation) takes half a step more, at least; three
+ * equal gaps are no chance. */
+static const double LONG_TIMES = 1.5;
+enum { PERIODS = 3 };
 /* Rows whose mean is one value: noise that is large by the row is small by their mean, and what
  * comes every few steps is in each. */
 static const size_t scales[SCALES] = {1, 8, 64, 512};

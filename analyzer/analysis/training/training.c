@@ -15,17 +15,19 @@
 /* ---- Where the loss jumps, leaves its course or is no number --------------------------------- */
 
 enum {
-    PARTS = 40,
-    FEW_ROWS = 60,
-    MANY_ROWS = 200,
-    FAR_ROWS = 400,
-    NORM_ROWS = 5,
-    NORM_START = 32,
-    SHIFT_ROWS = 3,
-    RISING = 3,
-    FOOT_ROWS = 6
+    PARTS = 40,      /* of a run: a slow rise spans several, and each has a median */
+    FEW_ROWS = 60,   /* three rows past the quantile at 95 % */
+    MANY_ROWS = 200, /* a jump that lasts is a small part of them */
+    FAR_ROWS = 400,  /* four rows past the quantile at 99 % */
+    NORM_ROWS = 5,   /* a loss scaler halves its scale a few times on end in a healthy run */
+    NORM_START = 32, /* at the start it comes down from 2^32 or less: one row a halving */
+    SHIFT_ROWS = 3,  /* so many high rows on end are another level, no tail */
+    RISING = 3,      /* last rows that may be part of the rise itself */
+    FOOT_ROWS = 6    /* a rise over more rows is a drift */
 };
 
+/* Beyond 6 sigma no row of a normal distribution falls in a run of any length; a fifth is what a
+ * reader of the curve would see. */
 static const double LEAST_SIGMAS = 6.0, LEAST_SHARE = 0.20;
 /* Rows that begin a jump, where they are how the loss is. */
 static const double OFTEN = 0.03;

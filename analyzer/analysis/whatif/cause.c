@@ -13,13 +13,17 @@
 #include <math.h>
 #include <string.h>
 
-/* A worker or stage this much slower than its peers is slow. */
+/* A worker or stage this much slower than its peers is slow: GPUs of one kind differ by less.
+ */
 static const double slow_factor = 1.05;
-/* Forward and backward of a micro-batch go together this well when the sequence length rules. */
+/* Forward and backward of a micro-batch go together this well when the sequence length rules: the
+ * rule of the published what-if analysis. */
 static const double sequence_correlation = 0.9;
-/* Causes that do not fit and save less are not told. */
+/* Causes that do not fit and save less are not told: no more than evening out noise saves. */
 static const double least_share = 0.02;
-/* An op this many times its worker's median is a pause. */
+/* An op this many times its worker's median is a pause, if it takes a millisecond more, too:
+ * shorter collections exist, but so does noise of that size in ops of a few hundred microseconds.
+ */
 static const double pause_factor = 1.5;
 static const int64_t pause_floor_ns = 1000000;
 
@@ -82,7 +86,7 @@ static double against_peers(const struct causes *c, size_t worker, double *space
         }
     }
     double median = inq_median(space, n);
-    return n > 0 && median > 0.0 ? c->compute[worker] / median : 0.0;
+    return median > 0.0 ? c->compute[worker] / median : 0.0;
 }
 
 /* A stage's median worker against the median of the other stages'; 0 when it is the only one. */
@@ -95,7 +99,7 @@ static double against_stages(const struct causes *c, size_t stage, double *space
         }
     }
     double median = inq_median(space, n);
-    return n > 0 && median > 0.0 ? c->compute_median[stage] / median : 0.0;
+    return median > 0.0 ? c->compute_median[stage] / median : 0.0;
 }
 
 /* ---- changed durations ---------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * follows the other. */
 #include "ingest/chakra/frames.h"
 
-#include "trace/build/shard.h"
+#include "trace/build/build.h"
 
 #include <string.h>
 

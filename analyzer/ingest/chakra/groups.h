@@ -4,7 +4,7 @@
 #define INQ_INGEST_CHAKRA_GROUPS_H
 
 #include "ingest/chakra/node.h"
-#include "trace/build/shard.h"
+#include "trace/build/build.h"
 
 /* The group of this name, which has no members until they are read. Fails with INQ_NOMEM,
  * INQ_LIMIT. */

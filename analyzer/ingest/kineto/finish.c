@@ -12,41 +12,6 @@
 /* Slices written as two events, 'B' and 'E'. They are joined at the end of the file, in the order
  * of their times, because exporters do not always write them in order. */
 
-int inq_kineto_half(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
-                    int64_t offset)
-{
-    if (!INQ_HAS(event, TS) || event->number[INQ_FIELD_TS] > INQ_KINETO_MAX_TIME ||
-        event->number[INQ_FIELD_TS] < -INQ_KINETO_MAX_TIME) {
-        inq_kineto_damage(k, INQ_DAMAGE_BAD_EVENT, 1, offset);
-        return INQ_OK;
-    }
-    struct inq_half half = {.ts = event->number[INQ_FIELD_TS],
-                            .correlation = -1,
-                            .lane = INQ_NONE,
-                            .order = (uint32_t)k->n_halves,
-                            .cat = (uint8_t)cat,
-                            .begin = event->ph == 'B'};
-    if (INQ_HAS(event, CORRELATION) && cat != INQ_CAT_OTHER) {
-        half.correlation = event->number[INQ_FIELD_CORRELATION];
-    }
-    k->rank->fractional_us |= event->fraction;
-    int code = inq_mem_grow(&k->halves, &k->cap_halves, k->n_halves + 1, sizeof *k->halves,
-                            INQ_MAX_ROWS, k->err);
-    if (code == INQ_OK) {
-        code = inq_kineto_thread(k, event, &half.thread);
-    }
-    if (code == INQ_OK && INQ_HAS(event, NAME)) {
-        code = inq_kineto_name(k, event->text[INQ_FIELD_NAME], offset, &half.name);
-    }
-    if (code == INQ_OK && half.begin) {
-        code = inq_kineto_lane(k, event, cat, &half.lane);
-    }
-    if (code == INQ_OK) {
-        k->halves[k->n_halves++] = half;
-    }
-    return code;
-}
-
 static int compare_halves(const void *a, const void *b, void *ctx)
 {
     const struct inq_half *x = a;
@@ -165,52 +130,6 @@ static int kineto_settle_halves(struct inq_kineto *k)
 
 /* Threads of one worker: compute, PP, TP and DP communication, others. */
 enum { THREADS_PER_WORKER = 5 };
-
-static int32_t small(const struct inq_scan_event *event, enum inq_scan_field field)
-{
-    int64_t value = (event->has >> field & 1) != 0 ? event->number[field] : -1;
-    return value < 0 || value > INT32_MAX ? -1 : (int32_t)value;
-}
-
-int inq_kineto_op(struct inq_kineto *k, const struct inq_scan_event *event, int64_t offset)
-{
-    if (!INQ_HAS(event, TS) || !INQ_HAS(event, DUR) ||
-        event->number[INQ_FIELD_TS] > INQ_KINETO_MAX_TIME ||
-        event->number[INQ_FIELD_TS] < -INQ_KINETO_MAX_TIME ||
-        event->number[INQ_FIELD_DUR] > INQ_KINETO_MAX_TIME) {
-        inq_kineto_damage(k, INQ_DAMAGE_BAD_EVENT, 1, offset);
-        return INQ_OK;
-    }
-    struct inq_text cat = event->text[INQ_FIELD_CAT];
-    struct inq_op_note op = {.row = {.start_ns = event->number[INQ_FIELD_TS],
-                                     .dur_ns = event->number[INQ_FIELD_DUR],
-                                     .label = {.step = small(event, INQ_FIELD_STEP),
-                                               .micro_batch = small(event, INQ_FIELD_MICRO_BATCH),
-                                               .chunk = small(event, INQ_FIELD_CHUNK),
-                                               .seq = small(event, INQ_FIELD_SEQ_ID)}}};
-    if (op.row.dur_ns < 0) {
-        inq_kineto_damage(k, INQ_DAMAGE_NEGATIVE_DURATION, 1, offset);
-        op.row.dur_ns = 0;
-    }
-    k->rank->fractional_us |= event->fraction;
-    op.row.label.type = inq_op_type_from_name(cat.p, cat.n);
-    int code = inq_kineto_name(k, cat, offset, &op.row.name);
-    if (code == INQ_OK) {
-        code = inq_kineto_thread(k, event, &op.thread);
-    }
-    if (code == INQ_OK) {
-        code =
-            inq_mem_grow(&k->ops, &k->cap_ops, k->n_ops + 1, sizeof *k->ops, INQ_MAX_ROWS, k->err);
-    }
-    if (code == INQ_OK) {
-        const char *name = inq_strtab_get(&k->shard->names, op.row.name);
-        op.row.role = inq_op_role(op.row.label.type, name);
-        op.row.cls = inq_op_class(op.row.label.type, name);
-        k->ops[k->n_ops++] = op;
-        k->shard->file.events_kept++;
-    }
-    return code;
-}
 
 /* ---- workers --------------------------------------------------------------------------------- */
 

@@ -262,9 +262,6 @@ uint32_t inq_kineto_export_group(const struct inq_kineto *k, const struct inq_sc
 /* After the last byte. */
 void inq_kineto_export_finish(struct inq_kineto *k);
 
-int inq_kineto_half(struct inq_kineto *k, const struct inq_scan_event *event, enum inq_cat cat,
-                    int64_t offset);
-int inq_kineto_op(struct inq_kineto *k, const struct inq_scan_event *event, int64_t offset);
 /* After the last byte: everything that had to wait. */
 int inq_kineto_finish(struct inq_kineto *k);
 

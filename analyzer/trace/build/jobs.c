@@ -533,6 +533,91 @@ static int find(struct inq_division *d, struct inq_err *err)
     return code;
 }
 
+/* Chrome's format is what Kineto writes: a file of a job may have lost what tells them apart. */
+static uint64_t family_of(const struct inq_shard *shard)
+{
+    const char *format = shard->file.format != NULL ? shard->file.format : "";
+    bool labelled = false;
+    for (size_t r = 0; r < shard->n_ranks; r++) {
+        labelled = labelled || shard->ranks[r].events.label != NULL;
+    }
+    if (strcmp(format, "chrome") == 0 && !labelled) {
+        format = "kineto";
+    }
+    return inq_hash_bytes(format, strlen(format)) + labelled;
+}
+
+/* How many events are asked when they were. */
+enum { MAX_SAMPLES = 1024 };
+
+static size_t take_notes(const struct inq_rank *rank, int64_t *samples)
+{
+    size_t taken = rank->n_notes < MAX_SAMPLES ? rank->n_notes : MAX_SAMPLES;
+    for (size_t i = 0; i < taken; i++) {
+        samples[i] = rank->notes[rank->n_notes * i / taken].start_ns;
+    }
+    return taken;
+}
+
+static size_t take_samples(const int64_t *times, size_t n, size_t want, int64_t *samples)
+{
+    size_t taken = n < want ? n : want;
+    for (size_t i = 0; i < taken; i++) {
+        samples[i] = times[n * i / taken];
+    }
+    return taken;
+}
+
+/* The span of the middle nine tenths of the events: one bad time stamp does not widen it. */
+static int find_window(struct inq_unit *unit, const struct inq_rank *rank, struct inq_err *err)
+{
+    int64_t *samples = inq_mem_alloc(MAX_SAMPLES * sizeof *samples);
+    if (samples == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for telling jobs apart");
+    }
+    size_t n = take_samples(rank->events.start_ns, rank->events.n, MAX_SAMPLES, samples);
+    if (n == 0) {
+        n = take_samples(rank->calls.start_ns, rank->calls.n, MAX_SAMPLES, samples);
+    }
+    if (n == 0) {
+        n = take_notes(rank, samples);
+    }
+    if (n > 0) {
+        inq_sort_i64(samples, n);
+        unit->timed = true;
+        unit->from_ns = samples[n / 20];
+        unit->to_ns = samples[n - 1 - n / 20];
+    }
+    inq_mem_free(samples);
+    return INQ_OK;
+}
+
+/* Fills *unit from the shard, which must outlive it. Fails with INQ_NOMEM. */
+static int unit_init(struct inq_unit *unit, const struct inq_shard *shard, struct inq_err *err)
+{
+    *unit = (struct inq_unit){.shard = shard,
+                              .path = shard->file.path != NULL ? shard->file.path : "",
+                              .host = "",
+                              .job = "",
+                              .family = family_of(shard),
+                              .pid = -1,
+                              .world = -1};
+    for (size_t r = 0; r < shard->n_ranks; r++) {
+        const struct inq_rank *rank = &shard->ranks[r];
+        unit->world = rank->world_size > unit->world ? rank->world_size : unit->world;
+        unit->job = unit->job[0] == '\0' ? inq_strtab_get(&shard->names, rank->job) : unit->job;
+        unit->host = unit->host[0] == '\0' ? inq_strtab_get(&shard->names, rank->host) : unit->host;
+        unit->pid = unit->pid < 0 ? rank->pid : unit->pid;
+    }
+    const struct inq_rank *first = shard->n_ranks > 0 ? &shard->ranks[0] : NULL;
+    if (first == NULL) {
+        return INQ_OK;
+    }
+    unit->alone = shard->n_ranks == 1 && first->rank < 0 && unit->world < 0 &&
+                  unit->job[0] == '\0' && !first->has_clock_epoch;
+    return first->has_clock_epoch ? find_window(unit, first, err) : INQ_OK;
+}
+
 int inq_jobs_find(const struct inq_shard *shards, size_t n, struct inq_jobs *jobs,
                   struct inq_err *err)
 {
@@ -553,7 +638,7 @@ int inq_jobs_find(const struct inq_shard *shards, size_t n, struct inq_jobs *job
     memset(jobs->job_of, 0xff, n * sizeof *jobs->job_of);   /* INQ_NONE */
     memset(jobs->same_as, 0xff, n * sizeof *jobs->same_as); /* INQ_NONE */
     for (size_t u = 0; u < n && code == INQ_OK; u++) {
-        code = inq_unit_init(&d.units[u], &shards[u], err);
+        code = unit_init(&d.units[u], &shards[u], err);
     }
     if (code == INQ_OK) {
         code = find(&d, err);

@@ -9,6 +9,17 @@
 
 /* ---- doubles --------------------------------------------------------------------------------- */
 
+/* How much there is to hold. */
+static size_t unit_rows(const struct inq_unit *unit)
+{
+    size_t rows = 0;
+    for (size_t r = 0; r < unit->shard->n_ranks; r++) {
+        const struct inq_rank *rank = &unit->shard->ranks[r];
+        rows += rank->events.n + rank->calls.n + rank->n_notes;
+    }
+    return rows;
+}
+
 /* The fullest file of each rank, the first of equals. */
 static int find_holders(const struct inq_division *d, const struct inq_pile *pile,
                         struct inq_map *holders, struct inq_err *err)
@@ -19,14 +30,62 @@ static int find_holders(const struct inq_division *d, const struct inq_pile *pil
         for (size_t r = 0; r < unit->shard->n_ranks && code == INQ_OK; r++) {
             uint64_t key;
             uint32_t holder;
-            if (inq_unit_key(unit, r, &key) &&
-                (!inq_map_get(holders, key, &holder) ||
-                 inq_unit_rows(&d->units[holder]) < inq_unit_rows(unit))) {
+            if (inq_unit_key(unit, r, &key) && (!inq_map_get(holders, key, &holder) ||
+                                                unit_rows(&d->units[holder]) < unit_rows(unit))) {
                 code = inq_map_put(holders, key, d->order[i], err);
             }
         }
     }
     return code;
+}
+
+static bool holds_calls(const struct inq_calls *whole, const struct inq_calls *part)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < part->n; i++, at++) {
+        while (at < whole->n && whole->start_ns[at] != part->start_ns[i]) {
+            at++;
+        }
+        if (at == whole->n) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Both are in order of lane and time, and lanes in the order in which the file names them first. */
+static bool holds_events(const struct inq_events *whole, const struct inq_events *part)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < part->n; i++, at++) {
+        while (at < whole->n &&
+               (whole->lane[at] != part->lane[i] || whole->start_ns[at] != part->start_ns[i] ||
+                whole->dur_ns[at] != part->dur_ns[i])) {
+            at++;
+        }
+        if (at == whole->n) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool holds_rank(const struct inq_rank *whole, const struct inq_rank *part)
+{
+    return whole->rank == part->rank && part->events.n + part->calls.n > 0 &&
+           part->n_notes <= whole->n_notes && holds_events(&whole->events, &part->events) &&
+           holds_calls(&whole->calls, &part->calls);
+}
+
+/* Whether all events and launches of `part` (there are some) are in `whole` at the same times: it
+ * is a copy of it, or as much of one as was written. */
+static bool unit_holds(const struct inq_unit *whole, const struct inq_unit *part)
+{
+    bool holds = whole->shard->n_ranks == part->shard->n_ranks && part->shard->n_ranks > 0;
+    for (size_t r = 0; holds && r < part->shard->n_ranks; r++) {
+        holds = holds_rank(&whole->shard->ranks[r], &part->shard->ranks[r]);
+    }
+    return holds;
 }
 
 /* Whether a rank is there twice. Files that hold nothing but what others hold are taken out of the
@@ -48,7 +107,7 @@ static int find_doubles(struct inq_division *d, struct inq_pile *pile, bool *dou
                 holder == u) {
                 continue;
             }
-            if (inq_unit_holds(&d->units[holder], &d->units[u])) {
+            if (unit_holds(&d->units[holder], &d->units[u])) {
                 same_as = holder;
             } else {
                 *doubled = true;

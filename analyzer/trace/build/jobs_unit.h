@@ -17,18 +17,9 @@ struct inq_unit {
     bool alone; /* says nothing that could tie it to another file */
 };
 
-/* Fills *unit from the shard, which must outlive it. Fails with INQ_NOMEM. */
-int inq_unit_init(struct inq_unit *unit, const struct inq_shard *shard, struct inq_err *err);
-
 /* What no two files of one job share: the rank, or the process where the rank is not known.
  * False: rank `index` of the unit has no such thing. */
 bool inq_unit_key(const struct inq_unit *unit, size_t index, uint64_t *key);
-
-/* Whether all events and launches of `part` (there are some) are in `whole` at the same times: it
- * is a copy of it, or as much of one as was written. */
-bool inq_unit_holds(const struct inq_unit *whole, const struct inq_unit *part);
-/* How much there is to hold. */
-size_t inq_unit_rows(const struct inq_unit *unit);
 
 /* Files order[lo .. hi). */
 struct inq_pile {

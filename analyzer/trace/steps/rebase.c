@@ -310,7 +310,7 @@ static int index_spans(struct spans *spans, struct inq_err *err)
     return code;
 }
 
-int inq_steps_lay(struct inq_trace *trace, struct inq_err *err)
+int inq_steps_rebase(struct inq_trace *trace, struct inq_err *err)
 {
     struct spans spans = {0};
     int code = collect(trace, &spans, err);

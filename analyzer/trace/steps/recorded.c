@@ -62,6 +62,17 @@ static size_t launches_between(const struct inq_calls *calls, int64_t from_ns, i
     return n;
 }
 
+static int add_window(struct inq_windows *windows, int64_t number, int64_t start_ns, int64_t end_ns,
+                      struct inq_err *err)
+{
+    int code = inq_mem_grow(&windows->rows, &windows->cap, windows->n + 1, sizeof *windows->rows,
+                            SIZE_MAX / 64, err);
+    if (code == INQ_OK) {
+        windows->rows[windows->n++] = (struct inq_window){number, start_ns, end_ns, false};
+    }
+    return code;
+}
+
 /* A window before the first end and one after each; those at the edges only when they hold about
  * as many launches as the others. */
 static int windows_between(const struct inq_rank *rank, const int64_t *end_ns, size_t n,
@@ -81,14 +92,14 @@ static int windows_between(const struct inq_rank *rank, const int64_t *end_ns, s
     int64_t tail = (int64_t)launches_between(&rank->calls, end_ns[n - 1], INT64_MAX);
     windows->time = INQ_WINDOW_HOST;
     if (head * 10 >= usual * 9 && head * 10 <= usual * 12) {
-        code = inq_windows_add(windows, 0, rank->calls.start_ns[0], end_ns[0], err);
+        code = add_window(windows, 0, rank->calls.start_ns[0], end_ns[0], err);
     }
     for (size_t i = 1; i < n && code == INQ_OK; i++) {
-        code = inq_windows_add(windows, (int64_t)i, end_ns[i - 1], end_ns[i], err);
+        code = add_window(windows, (int64_t)i, end_ns[i - 1], end_ns[i], err);
     }
     if (tail * 10 >= usual * 9 && tail * 10 <= usual * 12 && code == INQ_OK) {
-        code = inq_windows_add(windows, (int64_t)n, end_ns[n - 1],
-                               rank->calls.start_ns[rank->calls.n - 1] + 1, err);
+        code = add_window(windows, (int64_t)n, end_ns[n - 1],
+                          rank->calls.start_ns[rank->calls.n - 1] + 1, err);
     }
     return code;
 }
@@ -130,8 +141,8 @@ static int infer_from_repeats(const struct inq_trace *trace, size_t rank, struct
     int code = inq_repeats_find(trace, rank, like, &repeats, err);
     windows->time = repeats.time;
     for (size_t i = 1; i < repeats.n && code == INQ_OK; i++) {
-        code = inq_windows_add(windows, (int64_t)i - 1, repeats.begin_ns[i - 1],
-                               repeats.begin_ns[i], err);
+        code =
+            add_window(windows, (int64_t)i - 1, repeats.begin_ns[i - 1], repeats.begin_ns[i], err);
     }
     if (like->marker == 0) {
         *like = (struct inq_repeats){
@@ -543,8 +554,7 @@ static int add_mark(struct inq_windows *windows, struct inq_map *by_number,
         return INQ_OK;
     }
     int code = inq_map_put(by_number, (uint64_t)note->number, (uint32_t)windows->n, err);
-    return code == INQ_OK ? inq_windows_add(windows, note->number, note->start_ns, end_ns, err)
-                          : code;
+    return code == INQ_OK ? add_window(windows, note->number, note->start_ns, end_ns, err) : code;
 }
 
 static int collect_marks(const struct inq_rank *rank, bool on_gpu, struct inq_windows *windows,
@@ -635,8 +645,7 @@ static int collect_labels(const struct inq_rank *rank, struct inq_windows *windo
         if (!inq_map_get(&by_number, (uint64_t)number, &found)) {
             if (windows->n < MAX_STEPS) {
                 code = inq_map_put(&by_number, (uint64_t)number, (uint32_t)windows->n, err);
-                code =
-                    code == INQ_OK ? inq_windows_add(windows, number, start_ns, end_ns, err) : code;
+                code = code == INQ_OK ? add_window(windows, number, start_ns, end_ns, err) : code;
             } else {
                 windows->dropped++;
             }

@@ -27,8 +27,6 @@ struct inq_windows {
     uint64_t dropped; /* marks past the most that are kept */
 };
 
-int inq_windows_add(struct inq_windows *windows, int64_t number, int64_t start_ns, int64_t end_ns,
-                    struct inq_err *err);
 void inq_windows_release(struct inq_windows *windows);
 
 /* The rank's recorded steps: the profiler's marks on the host, and their projection onto the GPU,

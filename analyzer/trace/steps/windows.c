@@ -4,17 +4,6 @@
 
 #include "base/mem.h"
 
-int inq_windows_add(struct inq_windows *windows, int64_t number, int64_t start_ns, int64_t end_ns,
-                    struct inq_err *err)
-{
-    int code = inq_mem_grow(&windows->rows, &windows->cap, windows->n + 1, sizeof *windows->rows,
-                            SIZE_MAX / 64, err);
-    if (code == INQ_OK) {
-        windows->rows[windows->n++] = (struct inq_window){number, start_ns, end_ns, false};
-    }
-    return code;
-}
-
 void inq_windows_release(struct inq_windows *windows)
 {
     inq_mem_free(windows->rows);

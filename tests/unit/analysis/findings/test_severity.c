@@ -66,7 +66,7 @@ static void judge(struct judged *j)
     j->report.trace = &j->trace;
     j->report.arena = &j->arena;
     j->findings = (struct inq_findings){.report = &j->report, .arena = &j->arena};
-    inq_judge_time(&j->trace, &j->findings);
+    inq_findings_from_time(&j->trace, &j->findings);
     assert_false(j->findings.no_memory);
 }
 
@@ -154,7 +154,7 @@ static void exposed__is_called_transfer_where_it_is(void **state)
 
 /* Steps of which the last one takes `ns`, the others differ by `spread_ns` from one to the next.
  * Whether the last is out of line. */
-static bool is_out(size_t n, int64_t spread_ns, int64_t ns)
+static bool is_out_beside(size_t n, int64_t spread_ns, int64_t ns, struct inq_blame *blame)
 {
     struct judged j = {0};
     size_t out = 0;
@@ -163,6 +163,7 @@ static bool is_out(size_t n, int64_t spread_ns, int64_t ns)
     j.account.n_steps = j.account.steps_judged = n;
     j.trace.steps = j.steps;
     j.trace.n_steps = n;
+    j.report.blame = blame;
     for (size_t s = 0; s < n; s++) {
         int64_t length_ns = s + 1 == n ? ns : STEP_NS + (int64_t)(s % 3) * spread_ns - spread_ns;
         j.account_steps[s] =
@@ -175,6 +176,29 @@ static bool is_out(size_t n, int64_t spread_ns, int64_t ns)
     }
     forget(&j);
     return out > 0;
+}
+
+static bool is_out(size_t n, int64_t spread_ns, int64_t ns)
+{
+    return is_out_beside(n, spread_ns, ns, NULL);
+}
+
+/* The long step of ten loses 1,000 ns per step; a cause that comes and goes explains it with half
+ * of that, one that is there in every step does not. */
+static void severity__a_long_step_is_not_told_twice(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t cost_ns;
+        uint64_t seen;
+        bool told;
+    } cases[] = {{500, 5, false}, {499, 5, true}, {500, 10, true}, {500, 9, false}, {500, 0, true}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct inq_suspect cause = {
+            .cost_ns_per_step = cases[i].cost_ns, .steps = 10, .steps_seen = cases[i].seen};
+        struct inq_blame blame = {.suspects = &cause, .n_suspects = 1};
+        assert_int_equal(is_out_beside(10, 0, 2 * STEP_NS, &blame), cases[i].told);
+    }
 }
 
 static void severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma(void **state)
@@ -196,6 +220,7 @@ int main(void)
         cmocka_unit_test(severity__of_a_cost_is_its_share_of_the_accounts_step_where_there_is_one),
         cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
         cmocka_unit_test(exposed__is_called_transfer_where_it_is),
+        cmocka_unit_test(severity__a_long_step_is_not_told_twice),
         cmocka_unit_test(severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma),
     };
 

@@ -356,6 +356,145 @@ static void whatif__numbers_of_a_small_job(void **state)
     done(&a);
 }
 
+/* Each type of op is a part, also one that only the first op of a step has. */
+static void whatif__the_first_op_of_a_step_is_a_part(void **state)
+{
+    (void)state;
+    struct answer a = {make_job(2, 300), NULL};
+    for (int step = 0; step < 2; step++) {
+        for (int dp = 0; dp < 2; dp++) {
+            add_op(a.ops, (uint32_t)dp, INQ_OP_PARAMS_ALL_GATHER, step, 0, dp, 0,
+                   1000000 * step - 500, 100);
+        }
+    }
+    ask(&a, NULL, 0);
+    const struct inq_whatif *w = a.report->whatif;
+    assert_non_null(w);
+    assert_int_equal(w->n_by_op_type, 3);
+    done(&a);
+}
+
+/* ---- where a cause begins to fit ------------------------------------------------------------- */
+
+static const struct inq_whatif_cause *cause_of(const struct inq_whatif *w, const char *kind)
+{
+    for (size_t i = 0; i < w->n_causes; i++) {
+        if (strcmp(w->causes[i].kind, kind) == 0) {
+            return &w->causes[i];
+        }
+    }
+    return NULL;
+}
+
+/* A worker is slow from 5 % on: it computes 3 x (f + 200), its peer 3 x 300. */
+static void whatif__a_worker_is_slow_from_5_percent_on(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t forward;
+        bool fits;
+    } cases[] = {{114, false}, {115, true}, {116, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct answer a = {make_job(2, cases[i].forward), NULL};
+        ask(&a, NULL, 0);
+        const struct inq_whatif_cause *worker = cause_of(a.report->whatif, "worker");
+        /* all of the loss: worth a line in any case */
+        assert_true(worker != NULL && worker->fits == cases[i].fits);
+        done(&a);
+    }
+}
+
+/* Two workers take `usual` per forward; the first `paused` of them `pause` once, the first in the
+ * first step, the second in the second. */
+static struct ops_trace *make_pauses(int64_t usual, int64_t pause, int paused)
+{
+    struct ops_trace *ops = ops_trace_new(2);
+    for (int step = 0; step < 3; step++) {
+        for (int dp = 0; dp < 2; dp++) {
+            int64_t at = 1000000000 * (int64_t)step;
+            for (int i = 0; i < 3; i++) {
+                bool here = step == dp && i == 1 && dp < paused;
+                int64_t f = here ? pause : usual;
+                add_op(ops, (uint32_t)dp, INQ_OP_FORWARD, step, 0, dp, i, at, f);
+                add_op(ops, (uint32_t)dp, INQ_OP_BACKWARD, step, 0, dp, i, at + f, usual);
+                at += f + usual;
+            }
+        }
+    }
+    return ops;
+}
+
+/* A forward is a pause past 1.5 times the usual, and past 1 ms more; one worker's alone is no
+ * collection. */
+static void whatif__a_pause_is_half_as_long_again_and_a_millisecond(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t usual, pause;
+        int workers;
+        bool told, fits;
+    } cases[] = {{10000000, 15000000, 2, false, false},
+                 {10000000, 15000001, 2, true, true},
+                 {1000000, 2000000, 2, false, false},
+                 {1000000, 2000001, 2, true, true},
+                 {10000000, 20000000, 1, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct answer a = {make_pauses(cases[i].usual, cases[i].pause, cases[i].workers), NULL};
+        ask(&a, NULL, 0);
+        const struct inq_whatif_cause *gc = cause_of(a.report->whatif, "garbage_collection");
+        assert_int_equal(gc != NULL, cases[i].told);
+        if (gc != NULL) {
+            assert_int_equal(gc->fits, cases[i].fits);
+            char what[96];
+            (void)snprintf(what, sizeof what, "Forwards paused %d times on %d workers",
+                           cases[i].workers, cases[i].workers);
+            assert_non_null(strstr(gc->what, what));
+        }
+        done(&a);
+    }
+}
+
+/* Micro-batches of different lengths take longer forward and backward alike, and those of one
+ * replica are longer in each step; `apart`: by how much a backward leaves its forward's course. */
+static struct ops_trace *make_lengths(int64_t apart)
+{
+    static const int64_t more[] = {0, 10000, 40000, 20000};
+    struct ops_trace *ops = ops_trace_new(2);
+    for (int step = 0; step < 2; step++) {
+        for (int dp = 0; dp < 2; dp++) {
+            int64_t at = 1000000000 * (int64_t)step;
+            for (int i = 0; i < 4; i++) {
+                int64_t f = 100000 + more[(i + dp) % 4] * (step == dp ? 2 : 1);
+                int64_t b = f + (i % 2 == 0 ? apart : -apart);
+                add_op(ops, (uint32_t)dp, INQ_OP_FORWARD, step, 0, dp, i, at, f);
+                add_op(ops, (uint32_t)dp, INQ_OP_BACKWARD, step, 0, dp, i, at + f, b);
+                at += f + b;
+            }
+        }
+    }
+    return ops;
+}
+
+/* Lengths explain a loss when forward and backward go together with a correlation of 0.9. */
+static void whatif__lengths_fit_from_a_correlation_of_09_on(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t apart;
+        bool fits;
+    } cases[] = {{0, true}, {12000, true}, {12250, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct answer a = {make_lengths(cases[i].apart), NULL};
+        ask(&a, NULL, 0);
+        const struct inq_whatif *w = a.report->whatif;
+        const struct inq_whatif_cause *lengths = cause_of(w, "sequence_imbalance");
+        double r = w->forward_backward_correlation;
+        assert_true(i == 0 || fabs(r - 0.9) < 0.005); /* the cases are at the boundary */
+        assert_true(lengths != NULL && lengths->fits == cases[i].fits);
+        done(&a);
+    }
+}
+
 static void whatif__sets_incomplete_steps_aside(void **state)
 {
     (void)state;
@@ -412,6 +551,10 @@ int main(void)
         cmocka_unit_test(whatif__ar_equals_the_published_result),
         cmocka_unit_test(whatif__answers_questions_about_one_worker),
         cmocka_unit_test(whatif__numbers_of_a_small_job),
+        cmocka_unit_test(whatif__the_first_op_of_a_step_is_a_part),
+        cmocka_unit_test(whatif__a_worker_is_slow_from_5_percent_on),
+        cmocka_unit_test(whatif__a_pause_is_half_as_long_again_and_a_millisecond),
+        cmocka_unit_test(whatif__lengths_fit_from_a_correlation_of_09_on),
         cmocka_unit_test(whatif__sets_incomplete_steps_aside),
         cmocka_unit_test(whatif__is_absent_without_labels),
         cmocka_unit_test(whatif__is_absent_when_replicas_disagree),

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-static void judge_missing(const struct inq_trace *trace, struct inq_findings *f)
+static void from_missing(const struct inq_trace *trace, struct inq_findings *f)
 {
     if (trace->n_missing == 0) {
         return;
@@ -53,7 +53,7 @@ static const char *unread_title(const struct inq_trace *trace, struct inq_findin
 }
 
 /* That a file cannot be read says nothing of its rank. */
-static void judge_unread(const struct inq_trace *trace, struct inq_findings *f)
+static void from_unread(const struct inq_trace *trace, struct inq_findings *f)
 {
     if (trace->n_unread == 0) {
         return;
@@ -108,7 +108,7 @@ static enum inq_damage_kind first_loss(const struct inq_damage *damage)
     return INQ_DAMAGE_LIMIT;
 }
 
-static void judge_damage(const struct inq_trace *trace, struct inq_findings *f)
+static void from_damage(const struct inq_trace *trace, struct inq_findings *f)
 {
     size_t damaged = 0;
     size_t n_ranks = 0;
@@ -156,9 +156,9 @@ static void judge_damage(const struct inq_trace *trace, struct inq_findings *f)
     }
 }
 
-void inq_judge_inputs(const struct inq_trace *trace, struct inq_findings *findings)
+void inq_findings_from_inputs(const struct inq_trace *trace, struct inq_findings *findings)
 {
-    judge_missing(trace, findings);
-    judge_unread(trace, findings);
-    judge_damage(trace, findings);
+    from_missing(trace, findings);
+    from_unread(trace, findings);
+    from_damage(trace, findings);
 }

@@ -86,7 +86,7 @@ static const char *say_unsplit(struct inq_findings *f, struct inq_finding *findi
                              unsplit_ns < ns ? inq_findings_time(f, unsplit_ns) : "all");
 }
 
-static void judge_view(struct inq_findings *f, const struct view *view)
+static void from_view(struct inq_findings *f, const struct view *view)
 {
     const struct inq_account *a = f->report->account;
     int64_t ns = a->class_ns[view->cls] + (view->too != view->cls ? a->class_ns[view->too] : 0);
@@ -189,7 +189,7 @@ static void say_steps(const struct inq_trace *trace, struct inq_findings *f, siz
 }
 
 /* Judged steps much longer than the others. */
-static void judge_steps(const struct inq_trace *trace, struct inq_findings *f)
+static void from_steps(const struct inq_trace *trace, struct inq_findings *f)
 {
     const struct inq_account *a = f->report->account;
     int64_t median_ns = 0;
@@ -221,7 +221,7 @@ static void judge_steps(const struct inq_trace *trace, struct inq_findings *f)
         inq_findings_text(f, "Measured %s; expected %s.", finding->measured, finding->expected);
 }
 
-void inq_judge_time(const struct inq_trace *trace, struct inq_findings *findings)
+void inq_findings_from_time(const struct inq_trace *trace, struct inq_findings *findings)
 {
     const struct inq_account *a = findings->report->account;
 
@@ -231,7 +231,7 @@ void inq_judge_time(const struct inq_trace *trace, struct inq_findings *findings
     bool cpu = trace->n_ranks > 0 && inq_rank_on_cpu(trace, &trace->ranks[0]);
     for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
         bool of_cpu = cpu && views[i].kind == cpu_view.kind;
-        judge_view(findings, of_cpu ? &cpu_view : &views[i]);
+        from_view(findings, of_cpu ? &cpu_view : &views[i]);
     }
-    judge_steps(trace, findings);
+    from_steps(trace, findings);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Laying the steps of a rank side by side, kernel by kernel. */
-#include "analysis/measure/step_texture.h"
+#include "analysis/measure/intra_step.h"
 
 #include "trace/trace.h"
 #include "analysis/measure/row_merge.h"
@@ -11,7 +11,7 @@
 
 enum { BLOCKS = 64, SHORTEST_BLOCK = 8, MAX_STEPS = 32 };
 
-struct texture {
+struct samples {
     const struct inq_trace *trace;
     const struct inq_events *events;
     size_t n_steps;  /* laid side by side, at most MAX_STEPS */
@@ -46,7 +46,7 @@ static size_t usual_count(const struct inq_cells *cells, const struct inq_events
     return n > 0 ? (size_t)inq_lower_median_i64(sorted, n) : 0;
 }
 
-static int lay_out(struct texture *t, const struct inq_cells *cells, uint32_t rank,
+static int lay_out(struct samples *t, const struct inq_cells *cells, uint32_t rank,
                    const int64_t *count, size_t *place, struct inq_err *err)
 {
     struct inq_row_merge merge;
@@ -80,7 +80,7 @@ static int lay_out(struct texture *t, const struct inq_cells *cells, uint32_t ra
 
 /* Adds the deviations of one stretch, a sum in each step, from its mean over the steps. Returns how
  * many. */
-static size_t add_deviations(const struct texture *t, const double *sums, double *deviations)
+static size_t add_deviations(const struct samples *t, const double *sums, double *deviations)
 {
     double mean = inq_mean(sums, t->n_steps);
 
@@ -91,7 +91,7 @@ static size_t add_deviations(const struct texture *t, const double *sums, double
 }
 
 /* Sigma of stretches of `length` kernels; what is left of a mean of few steps is made up for. */
-static double sigma_of(const struct texture *t, size_t length)
+static double sigma_of(const struct samples *t, size_t length)
 {
     double sums[MAX_STEPS];
     size_t n = 0;
@@ -109,7 +109,7 @@ static double sigma_of(const struct texture *t, size_t length)
     return n > 0 ? 1.4826 * inq_median(t->scratch, n) * sqrt(steps / (steps - 1.0)) : 0.0;
 }
 
-static double sigma_of_update(const struct texture *t)
+static double sigma_of_update(const struct samples *t)
 {
     double sums[MAX_STEPS];
 
@@ -125,7 +125,7 @@ static double sigma_of_update(const struct texture *t)
 }
 
 /* Long kernels count more: what varies independently adds up by squares. */
-static double sigma_by_chance(const struct texture *t, double kernel)
+static double sigma_by_chance(const struct samples *t, double kernel)
 {
     double sum = 0.0;
     double squares = 0.0;
@@ -137,15 +137,15 @@ static double sigma_by_chance(const struct texture *t, double kernel)
     return sum > 0.0 ? kernel * sqrt(squares) / sum : 0.0;
 }
 
-int inq_step_texture_find(const struct inq_trace *trace, const struct inq_cells *cells,
-                          uint32_t rank, struct inq_step_texture *texture, struct inq_err *err)
+int inq_intra_step_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
+                        struct inq_intra_step *variance, struct inq_err *err)
 {
-    struct texture t = {.trace = trace, .events = &trace->ranks[rank].events};
+    struct samples t = {.trace = trace, .events = &trace->ranks[rank].events};
     int64_t *count = inq_mem_zalloc(2 * cells->n_steps + 1, sizeof(*count));
     size_t *place = inq_mem_zalloc(cells->n_steps + 1, sizeof(*place));
     int code = INQ_OK;
 
-    *texture = (struct inq_step_texture){0};
+    *variance = (struct inq_intra_step){0};
     if (!count || !place) {
         code = inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", cells->n_steps);
     } else {
@@ -153,11 +153,11 @@ int inq_step_texture_find(const struct inq_trace *trace, const struct inq_cells 
         code = t.n_rows > 0 ? lay_out(&t, cells, rank, count, place, err) : INQ_OK;
     }
     if (code == INQ_OK && t.n_steps > 1 && t.n_rows >= SHORTEST_BLOCK) {
-        texture->length = t.n_rows / BLOCKS > SHORTEST_BLOCK ? t.n_rows / BLOCKS : SHORTEST_BLOCK;
-        texture->kernel = sigma_of(&t, 1);
-        texture->block = sigma_of(&t, texture->length);
-        texture->update = sigma_of_update(&t);
-        texture->chance = sigma_by_chance(&t, texture->kernel);
+        variance->length = t.n_rows / BLOCKS > SHORTEST_BLOCK ? t.n_rows / BLOCKS : SHORTEST_BLOCK;
+        variance->kernel = sigma_of(&t, 1);
+        variance->block = sigma_of(&t, variance->length);
+        variance->update = sigma_of_update(&t);
+        variance->chance = sigma_by_chance(&t, variance->kernel);
     }
     inq_mem_free(count);
     inq_mem_free(place);

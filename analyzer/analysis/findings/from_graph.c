@@ -9,11 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this slowdown there is nothing to take apart; below this part of what is lost a cause is
- * not the one. */
-#define SLOW_ENOUGH  1.03
-#define CAUSE_PART   0.25
-#define CAUSE_SHARE  0.01
+/* Below this slowdown there is nothing to take apart: noise of ops alone makes a step of many ranks
+ * some percent longer than one of their means. */
+#define SLOW_ENOUGH 1.03
+/* Below this part of what is lost a cause is not the one; from half on it is more than all others
+ * together. */
+#define CAUSE_PART 0.25
+#define MOST_OF_IT 0.5
+/* From this part of the step on a finding asks for action. */
+#define CAUSE_SHARE 0.01
+/* A pipeline that is filled well (m = 20 p) has fewer bubbles. */
 #define BUBBLE_SHARE 0.05
 /* From this part of the step on the schedule loses more than belongs to a pipeline: as much as the
  * work takes. */
@@ -112,7 +117,7 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
     }
     inq_findings_set_cost(f, finding, cause->saved_ns, w->t_ns);
     finding->confidence =
-        cause->share >= 0.5 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+        cause->share >= MOST_OF_IT ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
     if (finding->kind == INQ_FINDING_SLOW_LINK) { /* of no link in particular */
         finding->confidence = INQ_CONFIDENCE_HYPOTHESIS;
         finding->advice =
@@ -134,7 +139,7 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
 /* Only of op tables: of a recorded run the kernels, launches and transfers themselves were
  * compared, which tells causes apart that look alike in ops (a late host makes a forward longer,
  * too). */
-static void judge_whatif(const struct inq_trace *trace, struct inq_findings *f)
+static void from_whatif(const struct inq_trace *trace, struct inq_findings *f)
 {
     const struct inq_whatif *w =
         f->report->blame && !f->report->blame->op_table ? NULL : f->report->whatif;
@@ -191,7 +196,7 @@ static bool gaps_are_doubtful(const struct inq_trace *trace, uint32_t rank)
 
 /* A host that comparing ranks did not find: of a stage without replicas, or late in some steps
  * only. */
-static void judge_host(const struct inq_trace *trace, struct inq_findings *f)
+static void from_host(const struct inq_trace *trace, struct inq_findings *f)
 {
     const struct inq_pipeline *p = f->report->pipeline;
 
@@ -242,7 +247,7 @@ static int64_t schedule_ns(const struct inq_pipeline *p)
 
 /* Some bubbles belong to a pipeline: they inform. Where the schedule takes as much as the work, or
  * where fewer micro-batches than stages never fill the pipeline, they ask for action. */
-static void judge_bubbles(struct inq_findings *f)
+static void from_bubbles(struct inq_findings *f)
 {
     const struct inq_pipeline *p = f->report->pipeline;
 
@@ -282,9 +287,9 @@ static void judge_bubbles(struct inq_findings *f)
         finding->share >= 0.0 ? inq_findings_percent(f, finding->share) : "n/a");
 }
 
-void inq_judge_graph(const struct inq_trace *trace, struct inq_findings *findings)
+void inq_findings_from_graph(const struct inq_trace *trace, struct inq_findings *findings)
 {
-    judge_whatif(trace, findings);
-    judge_host(trace, findings);
-    judge_bubbles(findings);
+    from_whatif(trace, findings);
+    from_host(trace, findings);
+    from_bubbles(findings);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge: every section of the report is asked for findings; the costliest come first, and a
+/* Findings: every section of the report is asked for findings; the costliest come first, and a
  * verdict sums them up. */
 #include "analysis/analysis.h"
 #include "analysis/findings/findings.h"
@@ -51,7 +51,7 @@ static void add(struct inq_findings *f, const struct inq_training *t,
     }
 }
 
-static void judge_training(const struct inq_trace *trace, struct inq_findings *findings)
+static void from_training(const struct inq_trace *trace, struct inq_findings *findings)
 {
     const struct inq_training *t = findings->report->training;
     (void)trace;
@@ -152,8 +152,9 @@ static int findings_price(struct inq_findings *f, inq_predict_gains *predict, st
     return code;
 }
 
-static inq_judge_part *const parts[] = {inq_judge_suspects, inq_judge_graph,  inq_judge_time,
-                                        judge_training,     inq_judge_inputs, inq_judge_failure};
+static inq_findings_from *const parts[] = {inq_findings_from_stragglers, inq_findings_from_graph,
+                                           inq_findings_from_time,       from_training,
+                                           inq_findings_from_inputs,     inq_findings_from_failure};
 
 /* A run that died, or whose numbers are gone, has lost more than time. */
 static int64_t weight(const struct inq_finding *finding)
@@ -196,8 +197,8 @@ static int worst_first(const void *a, const void *b, void *ctx)
     return strcmp(x->id, y->id);
 }
 
-int inq_run_judge(const struct inq_trace *trace, const struct inq_analysis_options *options,
-                  struct inq_report *report, struct inq_err *err)
+int inq_run_findings(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                     struct inq_report *report, struct inq_err *err)
 {
     struct inq_findings findings = {.report = report, .arena = report->arena};
     int code = INQ_OK;

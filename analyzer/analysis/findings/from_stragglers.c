@@ -467,7 +467,7 @@ static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
         finding->measured, finding->expected);
 }
 
-void inq_judge_suspects(const struct inq_trace *trace, struct inq_findings *findings)
+void inq_findings_from_stragglers(const struct inq_trace *trace, struct inq_findings *findings)
 {
     const struct inq_blame *blame = findings->report->blame;
 

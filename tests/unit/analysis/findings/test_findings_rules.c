@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes a finding, at the boundary of each rule: causes of the op model, hosts and bubbles
+ * of a pipeline, damage of files. */
+#include "analysis/findings/findings.h"
+#include "inquest/account.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STEP_NS = 1000000 };
+
+/* A pipeline of two ranks whose second has a late host, by an op table that has one cause. */
+struct judged {
+    struct inq_arena arena;
+    struct inq_file file;
+    struct inq_rank ranks[2];
+    struct inq_trace trace;
+    struct inq_whatif_cause cause;
+    struct inq_whatif whatif;
+    struct inq_waterfall_part schedule;
+    struct inq_pipeline pipeline;
+    struct inq_report report;
+    struct inq_findings findings;
+};
+
+static void begin(struct judged *j)
+{
+    *j = (struct judged){
+        .ranks = {{.rank = 0}, {.rank = 1}},
+        .trace = {.n_ranks = 2, .n_files = 1},
+        .cause = {.kind = "worker", .what = "", .rank = -1, .stage = -1, .dp_rank = -1},
+        .schedule = {.cause = "schedule"},
+        .pipeline = {.schedule = "1f1b",
+                     .stages = 4,
+                     .microbatches = 4,
+                     .total_ns_per_step = STEP_NS,
+                     .n_waterfall = 1,
+                     .n_steps = 10,
+                     .host = {.rank = INQ_NONE}},
+    };
+    j->trace.ranks = j->ranks;
+    j->trace.files = &j->file;
+    j->whatif.causes = &j->cause;
+    j->pipeline.waterfall = &j->schedule;
+    j->report = (struct inq_report){.trace = &j->trace, .arena = &j->arena};
+    j->findings = (struct inq_findings){.report = &j->report, .arena = &j->arena};
+}
+
+/* The one finding of a kind; NULL: none. */
+static const struct inq_finding *judge(struct judged *j, enum inq_finding_kind kind)
+{
+    const struct inq_finding *found = NULL;
+    inq_findings_from_graph(&j->trace, &j->findings);
+    assert_false(j->findings.no_memory);
+    for (size_t i = 0; i < j->findings.n; i++) {
+        if (j->findings.at[i].kind == kind) {
+            assert_null(found);
+            found = &j->findings.at[i];
+        }
+    }
+    return found;
+}
+
+static void end(struct judged *j)
+{
+    inq_arena_release(&j->arena);
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+enum { SOUND, STAGE_MISSING, WORK_LOST, NAMES_CUT, KNOWN };
+
+static bool host_is_found(int64_t cost_ns, int how)
+{
+    struct judged j;
+    begin(&j);
+    j.report.pipeline = &j.pipeline;
+    j.pipeline.host = (struct inq_pipeline_host){
+        .rank = 1, .cost_ns_per_step = cost_ns, .gap_ns_per_step = cost_ns};
+    j.trace.n_missing = how == STAGE_MISSING;
+    j.file.damage.count[INQ_DAMAGE_BAD_EVENT] = how == WORK_LOST;
+    j.file.damage.count[INQ_DAMAGE_LONG_STRING] = how == NAMES_CUT;
+    if (how == KNOWN) {
+        (void)inq_findings_add(&j.findings, INQ_FINDING_LATE_HOST);
+    }
+    size_t before = j.findings.n;
+    (void)judge(&j, INQ_FINDING_LATE_HOST);
+    bool found = j.findings.n > before;
+    end(&j);
+    return found;
+}
+
+static void findings__a_late_host_costs_2_percent_and_is_not_doubtful(void **state)
+{
+    (void)state;
+    assert_false(host_is_found(STEP_NS / 50 - 1, SOUND));
+    assert_true(host_is_found(STEP_NS / 50, SOUND));
+    /* its gaps may be work that was not recorded */
+    assert_false(host_is_found(STEP_NS / 10, STAGE_MISSING));
+    assert_false(host_is_found(STEP_NS / 10, WORK_LOST));
+    assert_true(host_is_found(STEP_NS / 10, NAMES_CUT));
+    /* comparing ranks told as much */
+    assert_false(host_is_found(STEP_NS / 10, KNOWN));
+}
+
+/* ---- bubbles --------------------------------------------------------------------------------- */
+
+static const struct inq_finding *bubbles(struct judged *j, double ratio, int32_t micro_batches,
+                                         int64_t schedule_ns)
+{
+    begin(j);
+    j->report.pipeline = &j->pipeline;
+    j->pipeline.bubble_ratio = ratio;
+    j->pipeline.microbatches = micro_batches;
+    j->schedule.ns_per_step = schedule_ns;
+    return judge(j, INQ_FINDING_PIPELINE_BUBBLE);
+}
+
+static void findings__bubbles_inform_until_the_schedule_takes_as_much_as_the_work(void **state)
+{
+    (void)state;
+    static const struct {
+        double ratio;
+        int32_t micro_batches;
+        int64_t schedule_ns;
+        bool found;
+        enum inq_severity severity;
+    } cases[] = {{0.049, 4, 0, false, INQ_SEVERITY_INFO},
+                 {0.05, 4, 0, true, INQ_SEVERITY_INFO},
+                 {0.4, 4, STEP_NS / 2 - 1, true, INQ_SEVERITY_INFO},
+                 {0.4, 4, STEP_NS / 2, true, INQ_SEVERITY_LOW},
+                 {0.4, 3, 0, true, INQ_SEVERITY_LOW}}; /* fewer than the stages */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct judged j;
+        const struct inq_finding *finding =
+            bubbles(&j, cases[i].ratio, cases[i].micro_batches, cases[i].schedule_ns);
+        assert_true((finding != NULL) == cases[i].found);
+        assert_true(!finding || finding->severity == cases[i].severity);
+        end(&j);
+    }
+}
+
+/* ---- causes of the op model ------------------------------------------------------------------ */
+
+static void findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss(void **state)
+{
+    (void)state;
+    static const struct {
+        double slowdown, share;
+        int64_t saved_ns;
+        bool fits, found;
+        enum inq_confidence confidence;
+    } cases[] = {
+        {1.03, 0.5, STEP_NS / 10, true, true, INQ_CONFIDENCE_ESTABLISHED},
+        {1.03, 0.49, STEP_NS / 10, true, true, INQ_CONFIDENCE_SUPPORTED},
+        {1.03, 0.25, STEP_NS / 10, true, true, INQ_CONFIDENCE_SUPPORTED},
+        {1.03, 0.24, STEP_NS / 10, true, false, INQ_CONFIDENCE_SUPPORTED},
+        {1.02, 0.5, STEP_NS / 10, true, false, INQ_CONFIDENCE_SUPPORTED},
+        {1.03, 0.5, STEP_NS / 100, true, true, INQ_CONFIDENCE_ESTABLISHED},
+        {1.03, 0.5, STEP_NS / 100 - 1, true, false, INQ_CONFIDENCE_SUPPORTED},
+        {1.03, 0.5, STEP_NS / 10, false, false, INQ_CONFIDENCE_SUPPORTED},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct judged j;
+        begin(&j);
+        j.report.whatif = &j.whatif;
+        j.whatif.t_ns = STEP_NS;
+        j.whatif.slowdown = cases[i].slowdown;
+        j.whatif.n_causes = 1;
+        j.cause.rank = 1;
+        j.cause.fits = cases[i].fits;
+        j.cause.share = cases[i].share;
+        j.cause.saved_ns = cases[i].saved_ns;
+        const struct inq_finding *finding = judge(&j, INQ_FINDING_SLOW_WORKER);
+        assert_true((finding != NULL) == cases[i].found);
+        assert_true(!finding || (finding->confidence == cases[i].confidence &&
+                                 finding->n_ranks == 1 && finding->ranks[0] == 1));
+        end(&j);
+    }
+}
+
+/* ---- damage, and accounts of nothing --------------------------------------------------------- */
+
+/* What is only repaired, or says less of a thing that is there, has lost no work. */
+static void findings__damage_that_loses_no_work_is_no_loss(void **state)
+{
+    (void)state;
+    static const bool harmless[INQ_DAMAGE_KIND_COUNT] = {
+        [INQ_DAMAGE_NO_LAUNCH] = true,       [INQ_DAMAGE_NEGATIVE_DURATION] = true,
+        [INQ_DAMAGE_BAD_UTF8] = true,        [INQ_DAMAGE_LONG_STRING] = true,
+        [INQ_DAMAGE_UNMATCHED_BEGIN] = true, [INQ_DAMAGE_UNMATCHED_END] = true,
+        [INQ_DAMAGE_OUTLIER] = true,
+    };
+    for (int k = 0; k < INQ_DAMAGE_KIND_COUNT; k++) {
+        struct inq_damage damage = {0};
+        damage.count[k] = 3;
+        assert_int_equal(inq_damage_losses(&damage), harmless[k] ? 0 : 3);
+    }
+}
+
+static void findings__an_account_in_which_nothing_was_judged_has_no_causes(void **state)
+{
+    (void)state;
+    struct judged j;
+    struct inq_account account = {.t_ns = STEP_NS};
+    begin(&j);
+    j.report.account = &account;
+    inq_findings_fill_causes(&j.findings);
+    assert_false(j.findings.no_memory);
+    assert_int_equal(account.n_causes, 0);
+    end(&j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(findings__a_late_host_costs_2_percent_and_is_not_doubtful),
+        cmocka_unit_test(findings__bubbles_inform_until_the_schedule_takes_as_much_as_the_work),
+        cmocka_unit_test(findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss),
+        cmocka_unit_test(findings__damage_that_loses_no_work_is_no_loss),
+        cmocka_unit_test(findings__an_account_in_which_nothing_was_judged_has_no_causes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -354,6 +354,20 @@ static bool is_shown(const struct inq_log_line *line, const char *start, const c
     return false;
 }
 
+/* "UserExceptionMessage: ...", "ErrorCode: ...": a field of somebody's report, by what stands
+ * behind "Exception" or "Error". */
+static bool is_field(const char *behind, const char *end)
+{
+    static const char *const parts[] = {"Message", "Code", "Type", "Info", "Detail", "Reason"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t n = strlen(parts[i]);
+        if ((size_t)(end - behind) >= n && memcmp(behind, parts[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "torch.cuda.OutOfMemoryError: ...": the name stands alone or a colon follows, and nothing but
  * prefixes is in front. */
 static bool read_named(const struct inq_log_line *line, const char *behind,
@@ -367,6 +381,9 @@ static bool read_named(const struct inq_log_line *line, const char *behind,
     start = behind_color(line->start, start, line->at);
     while (end < line->end && is_name(*end)) {
         end++;
+    }
+    if (is_field(behind, end)) {
+        return false;
     }
     bool alone = end == line->end || *end == ':' || *end == '[' || *end == '\r' || *end == 0x1b;
     const char *head = inq_log_message(line->start, line->end);

@@ -100,7 +100,14 @@ static const struct inq_log_pattern patterns[] = {
     LAST(TIME_LIMIT, "APPLICATION TIMED OUT", NULL, NULL),       /* MPICH's Hydra */
     LAST(TIME_LIMIT, "resource allocation expired", NULL, NULL), /* Flux */
     LAST(TIME_LIMIT, "duration exceeded timeout", NULL, NULL),
-    LAST(MEMORY_LIMIT, "beyond physical memory limits", NULL, NULL),
+    LAST(TIME_LIMIT, "exceeded resource walltime", NULL, NULL), /* PBS's comment */
+    LAST(TIME_LIMIT, "exceeded resource cput", NULL, NULL),
+    LAST(MEMORY_LIMIT, "exceeded resource mem", NULL, NULL),
+    LAST(MEMORY_LIMIT, "exceeded resource vmem", NULL, NULL),
+    LAST(MEMORY_LIMIT, "beyond physical memory limits", NULL, NULL), /* YARN */
+    LAST(MEMORY_LIMIT, "beyond the 'PHYSICAL' memory limit", NULL, NULL),
+    LAST(MEMORY_LIMIT, "beyond the 'VIRTUAL' memory limit", NULL, NULL),
+    LAST(MEMORY_LIMIT, "killed by YARN for exceeding", "memory", NULL),
     LAST(MEMORY_LIMIT, "Container killed due to memory", NULL, NULL),
     LAST(MEMORY_LIMIT, "OutOfMemoryError: Java heap", NULL, NULL),
     LAST(MEMORY_LIMIT, "OutOfMemoryError: GC overhead", NULL, NULL),
@@ -181,6 +188,7 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(EXIT, "Exit Code:", "!Process name", of_outcome, INQ_LOG_OUTCOME),
     /* clouds */
     LAST(RECLAIMED, "interruption notice", NULL, NULL),
+    LAST(RECLAIMED, "Host EC2 (instance ", "terminated", NULL), /* AWS Batch */
     LAST(RECLAIMED, "instance-action", "terminate", NULL),
     LAST(RECLAIMED, "TERMINATE_ON_HOST_MAINTENANCE", NULL, NULL),
     LAST(RECLAIMED, "compute.instances.preempted", NULL, NULL),

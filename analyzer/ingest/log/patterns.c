@@ -159,7 +159,8 @@ static const struct inq_log_field of_oom_victim[] = {
 
 static const struct inq_log_field of_health[] = {{"Xid=", INQ_LOG_CODE}, {NULL, 0}};
 
-static const struct inq_log_field of_value[] = {{"Rank ", INQ_LOG_RANK}, {NULL, 0}};
+static const struct inq_log_field of_value[] = {
+    {"on rank ", INQ_LOG_RANK}, {"Rank ", INQ_LOG_RANK}, {NULL, 0}};
 
 static const struct inq_log_field of_events[] = {{"Detected ", INQ_LOG_CODE}, {NULL, 0}};
 

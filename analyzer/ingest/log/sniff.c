@@ -225,7 +225,7 @@ static bool is_named(const char *path)
     static const char system[] = "messages"; /* and those rotated: "messages-20260314" */
     size_t n = sizeof system - 1;
     bool named = memcmp(name, system, strnlen(name, n)) == 0 && strlen(name) >= n &&
-                 (name[n] == '\0' || name[n] == '-');
+                 (plain_length(name) == n || name[n] == '-');
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         named = named || ends_with(name, suffixes[i]);
     }

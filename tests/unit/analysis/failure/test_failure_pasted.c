@@ -42,7 +42,7 @@ static void pasted__what_a_library_says_of_itself(void **state)
          "  what():  NCCL Error 1: unhandled cuda error\n"
          "./go.sh: line 9: 2101 Aborted                 (core dumped) python train.py\n"},
         /* NCCL that fails by itself says why in a warning, and accuses no peer */
-        {"unknown", "", "NCCL failed on rank 1 at /w/train.py:12 main: Error : no algorithm",
+        {"unknown", "", "NCCL failed on rank 1 at /w/train.py:12 main: no algorithm",
          "1: n1:41367:41367 [1] enqueue.cc:422 NCCL WARN Error : no algorithm/protocol available\n"
          "1: Traceback (most recent call last):\n1:   File \"/w/train.py\", line 12, in main\n"
          "1: RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1047, internal error, NCCL "

@@ -272,6 +272,8 @@ static const struct inq_log_field of_worker_exit[] = {
     {"orker IP address: ", INQ_LOG_PEER}, {"ip: ", INQ_LOG_PEER}, {"ip=", INQ_LOG_PEER},
     {"orker PID: ", INQ_LOG_PID},         {"pid: ", INQ_LOG_PID}, {NULL, 0}};
 
+static const struct inq_log_field of_dead_node[] = {{"Node Id: ", INQ_LOG_PEER}, {NULL, 0}};
+
 static const struct inq_log_field of_owner[] = {{"Owner Ip address: ", INQ_LOG_PEER}, {NULL, 0}};
 
 static const struct inq_log_field of_allocation[] = {
@@ -566,8 +568,13 @@ static const struct inq_log_pattern patterns[] = {
     LAST(ABORTED, "double free or corruption", NULL, NULL),
     LAST(ABORTED, "malloc(): ", NULL, NULL),
     LAST(ABORTED, "free(): invalid", NULL, NULL),
+    LAST(ABORTED, "munmap_chunk(): invalid", NULL, NULL),
     LAST(ABORTED, "corrupted size vs", NULL, NULL),
     LAST(ABORTED, "stack smashing detected", NULL, NULL),
+    SPECIAL(STOPPED, "Terminated", "python", NULL, INQ_LOG_ALONE), /* by a shell */
+    SPECIAL(STOPPED, "Terminated", "torchrun", NULL, INQ_LOG_ALONE),
+    SPECIAL(STOPPED, "Terminated", "deepspeed", NULL, INQ_LOG_ALONE),
+    SPECIAL(STOPPED, "Terminated", "accelerate", NULL, INQ_LOG_ALONE),
     LAST(STOPPED, "eceived SIGTERM", NULL, NULL),
     LAST(STOPPED, "eceived signal 15", NULL, NULL),
     LAST(STOPPED, "eceived signal SIGTERM", "!if the", NULL),
@@ -602,7 +609,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NODE_LOST, "missed too many heartbeats", NULL, of_node),
     LAST(NODE_LOST, "Node is not ready", NULL, NULL),
     LAST(NODE_LOST, "node(s) had been lost", NULL, NULL),
-    LAST(WORKER_LOST, "actor died unexpectedly", NULL, of_worker_exit),
+    LAST(NODE_LOST, "because its node has died", NULL, of_dead_node),
+    SPECIAL(WORKER_LOST, "actor died unexpectedly", NULL, of_worker_exit, INQ_LOG_BELOW),
     LAST(WORKER_LOST, "worker died unexpectedly", NULL, of_worker_exit),
     LAST(WORKER_LOST, "Worker unexpectedly exits", NULL, of_worker_exit),
     LAST(WORKER_LOST, "orker exit type: SYSTEM_ERROR", NULL, of_worker_exit),
@@ -643,6 +651,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NPU_FAULT, "error code is 507", NULL, of_npu),
     LAST(NPU_FAULT, "error code:507", NULL, of_npu),
     CLAUSE(CUDA_OOM, "NPU out of memory", NULL, of_oom),
+    CLAUSE(CUDA_OOM, "XPU out of memory", NULL, of_oom),
+    CLAUSE(CUDA_OOM, "MPS backend out of memory", NULL, NULL),
+    LAST(CUDA_OOM, "PT_DEVMEM Allocation failed", NULL, NULL), /* Habana */
     LAST(NPU_TIMEOUT, "EI0006", NULL, of_npu),
     LAST(NPU_TIMEOUT, "EI0002", NULL, of_npu),
     LAST(NPU_TIMEOUT, "Getting socket times out", NULL, of_npu),

@@ -131,6 +131,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LAUNCH_FAILED, "error: execve():", NULL, NULL),
     LAST(LAUNCH_FAILED, ": command not found", NULL, NULL),
     LAST(LAUNCH_FAILED, "error while loading shared libraries", NULL, NULL),
+    LAST(LAUNCH_FAILED, "Could not load library", "rror: ", NULL),      /* cuDNN */
     LAST(LAUNCH_FAILED, "version `", "' not found (required by", NULL), /* GLIBC, GLIBCXX, CXXABI */
     LAST(LAUNCH_FAILED, ": can't open file", NULL, NULL),
     LAST(LAUNCH_FAILED, "Error while finding module specification", NULL, NULL),
@@ -159,7 +160,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(POD_OOM, "killed by the OOM killer", NULL, NULL),
     LAST(POD_OOM, "systemd-oomd", "Killed", NULL),
     /* Kubernetes and containers */
-    LAST(TIME_LIMIT, "DeadlineExceeded", "!rpc error", of_object),
+    LAST(TIME_LIMIT, "DeadlineExceeded", "Warning ", of_object),
+    LAST(TIME_LIMIT, "DeadlineExceeded", "eason", of_object),
+    LAST(TIME_LIMIT, "DeadlineExceeded", "ob ", of_object),
     LAST(TIME_LIMIT, "active longer than specified deadline", NULL, of_object),
     LAST(POD_FAILED, "ImagePullBackOff", NULL, of_object),
     LAST(POD_FAILED, "ErrImagePull", NULL, of_object),

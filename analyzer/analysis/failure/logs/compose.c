@@ -514,10 +514,12 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
     }
     const struct inq_log_mark *mark = inq_log_telling_victim(c);
     mark = mark == NULL || is_told_by_nccl(c, mark) ? c->floor : mark;
-    const char *said = mark == NULL ? ""
-                       : mark->event->kind == INQ_LOG_NCCL_IB
-                           ? say_network(c)
-                           : inq_log_quote(c, mark->event->text, true);
+    const char *said =
+        mark == NULL                           ? ""
+        : mark->event->kind == INQ_LOG_NCCL_IB ? say_network(c)
+        : mark->event->kind == INQ_LOG_ABORTED && strchr(mark->event->op, ' ') != NULL
+            ? inq_log_quote(c, mark->event->op, false)
+            : inq_log_quote(c, mark->event->text, true);
     if (f->n_suspects > 0) {
         return inq_say(c->arena,
                        "The others lost or waited for %s, whose log should name the cause%s%s.",

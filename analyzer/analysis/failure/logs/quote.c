@@ -176,6 +176,17 @@ static const char *behind_logger(const char *p)
     return end > name && name > p && *end == ':' && end[1] != '\0' ? end + 1 : p;
 }
 
+/* "[rank3]:", "[1,3]<stderr>:": a tag at p; behind it, or p. */
+static const char *behind_tag(const char *p)
+{
+    const char *close = *p == '[' ? strchr(p, ']') : NULL;
+    if (close == NULL || close[1] == '\0' || close - p >= 80) {
+        return p;
+    }
+    const char *behind = close + 1 + (close[1] == ':');
+    return behind + (strncmp(behind, "<std", 4) == 0 ? strcspn(behind, ":") + 1 : 0);
+}
+
 /* The message of a line: what stands behind tags, times, severities and places in source code. */
 static const char *message_of(const char *text)
 {
@@ -195,10 +206,9 @@ static const char *message_of(const char *text)
             return logger;
         }
         size_t n = strcspn(p, " \t");
-        const char *close = *p == '[' ? strchr(p, ']') : NULL;
-        if (close != NULL && close[1] != '\0' && close - p < 80) {
-            p = close + 1 + (close[1] == ':');
-            p += strncmp(p, "<std", 4) == 0 ? strcspn(p, ":") + 1 : 0;
+        const char *tag = behind_tag(p);
+        if (tag > p) {
+            p = tag;
         } else if (n > 0 && p[n] != '\0' && is_source(p, n)) {
             p += n;
             return p + strspn(p, " \t");

@@ -117,6 +117,64 @@ static void worlds__accelerators_and_fabrics(void **state)
     test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
+/* What a shell reports, and what native code says of its heap and its libraries. */
+static void worlds__native_ends(void **state)
+{
+    (void)state;
+    static const struct test_log_row rows[] = {
+        {"unknown", "", "Timed out waiting 1800000ms",
+         "terminate called after throwing an instance of 'gloo::TimeoutException'\n"
+         "  what():  [gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for "
+         "recv operation to complete\nAborted (core dumped)\n"},
+        {"application_error", "", "corrupted heap: munmap_chunk(): invalid pointer",
+         TEST_LOG_STEPS "munmap_chunk(): invalid pointer\nAborted (core dumped)\n"},
+        {"application_error", "", "Could not load library libcudnn_cnn_infer.so.8",
+         "Could not load library libcudnn_cnn_infer.so.8. Error: libnvrtc.so: cannot open\n"
+         "Aborted (core dumped)\n"},
+        {"unknown", "", "Stopped from outside: ./run.sh: line 9: 2101 Terminated",
+         TEST_LOG_STEPS "./run.sh: line 9: 2101 Terminated              python train.py\n"},
+        {"cuda_oom", "2", "Rank 2 ran out of GPU memory",
+         "[rank2]: torch.OutOfMemoryError: XPU out of memory. Tried to allocate 2.00 GiB.\n"},
+        {"cuda_oom", "", "ran out of GPU memory",
+         TRACEBACK "RuntimeError: MPS backend out of memory (MPS allocated: 17.9 GB). Tried to "
+                   "allocate 256.00 MB on private pool.\n"},
+        {"cuda_oom", "1", "Rank 1 ran out of device memory",
+         "[rank1]: RuntimeError: [Rank:1] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for "
+         "size::402653184 (384)MB\n"},
+        {"host", "", "A node was lost",
+         TRACEBACK "ray.exceptions.RayActorError: The actor died unexpectedly before finishing "
+                   "this task.\nThe actor is dead because its node has died. Node Id: 677df2a9\n"},
+        /* "DeadlineExceeded" of a request is no limit of the job's time */
+        {"application_error", "0", "Rank 0 raised ValueError: status: DeadlineExceeded",
+         "[rank0]: ValueError: status: DeadlineExceeded, message: \"Timeout expired\"\n"},
+    };
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
+}
+
+#define GATHER(rank, pg, in)                                                                       \
+    "[rank" rank "]:[E314 10:12:31.110 ProcessGroupNCCL.cpp:632] [Rank " rank                      \
+    "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=21, OpType=_ALLGATHER_BASE, " \
+    "NumelIn=" in ", NumelOut=64, Timeout(ms)=600000) ran for 600012 milliseconds before timing "  \
+    "out.\n[rank" rank "]:[E314 10:12:31.110 ProcessGroupNCCL.cpp:2268] " pg "  failure detected " \
+    "by watchdog at work sequence id: 21 PG status: last enqueued work: 21, last completed work: " \
+    "20\n"
+
+/* Members of the default group that gather shards of two sizes; of groups without a name, each may
+ * have its own. */
+static void worlds__sizes_of_shards(void **state)
+{
+    (void)state;
+    struct test_log log;
+    test_log_text(&log, "job.out",
+                  GATHER("0", "[PG ID 0 PG GUID 0(default_pg) Rank 0]", "32")
+                      GATHER("1", "[PG ID 0 PG GUID 0(default_pg) Rank 1]", "16"));
+    assert_string_equal(inq_failure_class_text(log.failure->cls), "collective_mismatch");
+    test_log_close(&log);
+    test_log_text(&log, "job.out", GATHER("0", "", "32") GATHER("1", "", "16"));
+    assert_string_not_equal(inq_failure_class_text(log.failure->cls), "collective_mismatch");
+    test_log_close(&log);
+}
+
 /* Words that are no errors, and a log by its name alone. */
 static void worlds__what_is_none(void **state)
 {
@@ -141,6 +199,8 @@ int main(void)
         cmocka_unit_test(worlds__batch_systems),
         cmocka_unit_test(worlds__launchers),
         cmocka_unit_test(worlds__accelerators_and_fabrics),
+        cmocka_unit_test(worlds__native_ends),
+        cmocka_unit_test(worlds__sizes_of_shards),
         cmocka_unit_test(worlds__what_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/log/exception.h"
 
+#include "ingest/log/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -201,6 +203,24 @@ static void read_chained(const struct inq_log_line *line, struct inq_log_names *
             }
             chained = false;
             apart = 0;
+        }
+    }
+}
+
+/* "  what():  message" behind "terminate called after throwing an instance of ...", where a
+ * collector's stamps make a line of its own of it. */
+static void read_what(const struct inq_log_line *line, struct inq_log_names *names,
+                      struct inq_log_event *event)
+{
+    enum { NEAR = 3, ALL = 64 }; /* lines of its own, and with those of others */
+    struct behind b = lines_behind(line);
+    b.left = ALL;
+    for (int own = 0; own < NEAR && strchr(event->op, ' ') == NULL && next_line(&b); own++) {
+        const char *said = inq_log_match(b.head, b.end, "what():");
+        if (said != NULL) {
+            inq_log_copy_sentence(said, b.end, names->op, sizeof names->op);
+            event->op = names->op;
+            return;
         }
     }
 }
@@ -481,6 +501,10 @@ static bool read_traceback(struct inq_log_line *line, struct inq_log_names *name
 bool inq_log_read_exception(struct inq_log_line *line, const char *behind,
                             struct inq_log_names *names, struct inq_log_event *event)
 {
+    if (event->kind == INQ_LOG_ABORTED && *line->at == 't') { /* "terminate called" */
+        read_what(line, names, event);
+        return true;
+    }
     if (event->kind == INQ_LOG_ABORTED) {
         read_stack(line, names, event);
         return true;

@@ -560,7 +560,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(ABORTED, "*** SIGBUS received by PID", NULL, of_absl),
     CLAUSE(ABORTED, "Check failed: ", NULL, NULL),         /* glog, absl, Ray */
     LAST(ABORTED, "Assertion failed in file", NULL, NULL), /* MPICH */
-    LAST(ABORTED, "terminate called", NULL, of_abort),
+    {INQ_LOG_ABORTED, INQ_LOG_WHAT, "terminate called", NULL, of_abort, -1, true},
     SPECIAL(ABORTED, "Fatal Python error", NULL, of_abort, INQ_LOG_EXCEPTION),
     LAST(ABORTED, "(core dumped)", NULL, NULL),
     SPECIAL(ABORTED, "Aborted ", NULL, NULL, INQ_LOG_ALONE), /* by a shell */

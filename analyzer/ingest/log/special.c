@@ -487,6 +487,7 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
     switch (pattern->special) {
     case INQ_LOG_EXCEPTION:
     case INQ_LOG_TRACEBACK:
+    case INQ_LOG_WHAT:
         return inq_log_read_exception(line, behind, names, event);
     case INQ_LOG_EXIT_ITEM:
         read_exit_item(line, names, event);

@@ -252,6 +252,9 @@ static void pasted__dressed_lines(void **state)
             "=   RANK 3 PID 9912 RUNNING AT c-11\n" AT
             "=   KILLED BY SIGNAL: 11 (Segmentation fault)\n" AT
             "=========================================================\n"},
+        {"application_error", "", "aborted: vector::_M_range_check",
+         TEST_LOG_STEPS AT "terminate called after throwing an instance of 'std::out_of_range'\n" AT
+                           "  what():  vector::_M_range_check: __n (which is 9)\n"},
         {"application_error", "", "raised google.api_core.exceptions.TooManyRequests: 429 PUT",
          TEST_LOG_STEPS C("Traceback (most recent call last):")
              C("  File \"/w/ckpt.py\", line 33, in save") C("    blob.upload_from_file(f)")

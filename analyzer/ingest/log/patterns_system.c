@@ -160,9 +160,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(POD_OOM, "killed by the OOM killer", NULL, NULL),
     LAST(POD_OOM, "systemd-oomd", "Killed", NULL),
     /* Kubernetes and containers */
-    LAST(TIME_LIMIT, "DeadlineExceeded", "Warning ", of_object),
-    LAST(TIME_LIMIT, "DeadlineExceeded", "eason", of_object),
-    LAST(TIME_LIMIT, "DeadlineExceeded", "ob ", of_object),
+    LAST(TIME_LIMIT, "DeadlineExceeded job/", NULL, of_object), /* no code of a request */
+    LAST(TIME_LIMIT, "DeadlineExceeded pod/", NULL, of_object),
+    LAST(TIME_LIMIT, "DeadlineExceeded", "eason:", of_object),
     LAST(TIME_LIMIT, "active longer than specified deadline", NULL, of_object),
     LAST(POD_FAILED, "ImagePullBackOff", NULL, of_object),
     LAST(POD_FAILED, "ErrImagePull", NULL, of_object),

@@ -183,6 +183,10 @@ static void worlds__what_is_none(void **state)
     test_log_text(&log, "train.log", TEST_LOG_STEPS "Error: 0.0312\nValidation Error: 0.4\n");
     assert_null(log.failure);
     test_log_close(&log);
+    test_log_text(&log, "train.log",
+                  TEST_LOG_STEPS "Warning: rpc error: code = DeadlineExceeded, the job retries\n");
+    assert_null(log.failure);
+    test_log_close(&log);
     test_log_text(&log, "messages.1",
                   "a line\nanother\n03/14/2026|qm|W|job 42.1 exceeded hard wallclock time\n");
     assert_null(log.failure);

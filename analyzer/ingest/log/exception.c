@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/log/exception.h"
 
+#include "ingest/log/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -205,6 +207,24 @@ static void read_chained(const struct inq_log_line *line, struct inq_log_names *
     }
 }
 
+/* "  what():  message" behind "terminate called after throwing an instance of ...", where a
+ * collector's stamps make a line of its own of it. */
+static void read_what(const struct inq_log_line *line, struct inq_log_names *names,
+                      struct inq_log_event *event)
+{
+    enum { NEAR = 3, ALL = 64 }; /* lines of its own, and with those of others */
+    struct behind b = lines_behind(line);
+    b.left = ALL;
+    for (int own = 0; own < NEAR && strchr(event->op, ' ') == NULL && next_line(&b); own++) {
+        const char *said = inq_log_match(b.head, b.end, "what():");
+        if (said != NULL) {
+            inq_log_copy_sentence(said, b.end, names->op, sizeof names->op);
+            event->op = names->op;
+            return;
+        }
+    }
+}
+
 /* What faulthandler writes behind "Fatal Python error: ...", the latest call first: the first frame
  * of the user's code goes to `peer`, or where there is none, the first one. */
 static void read_stack(const struct inq_log_line *line, struct inq_log_names *names,
@@ -354,6 +374,20 @@ static bool is_shown(const struct inq_log_line *line, const char *start, const c
     return false;
 }
 
+/* "UserExceptionMessage: ...", "ErrorCode: ...": a field of somebody's report, by what stands
+ * behind "Exception" or "Error". */
+static bool is_field(const char *behind, const char *end)
+{
+    static const char *const parts[] = {"Message", "Code", "Type", "Info", "Detail", "Reason"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t n = strlen(parts[i]);
+        if ((size_t)(end - behind) >= n && memcmp(behind, parts[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* "torch.cuda.OutOfMemoryError: ...": the name stands alone or a colon follows, and nothing but
  * prefixes is in front. */
 static bool read_named(const struct inq_log_line *line, const char *behind,
@@ -367,6 +401,9 @@ static bool read_named(const struct inq_log_line *line, const char *behind,
     start = behind_color(line->start, start, line->at);
     while (end < line->end && is_name(*end)) {
         end++;
+    }
+    if (is_field(behind, end)) {
+        return false;
     }
     bool alone = end == line->end || *end == ':' || *end == '[' || *end == '\r' || *end == 0x1b;
     const char *head = inq_log_message(line->start, line->end);
@@ -464,6 +501,10 @@ static bool read_traceback(struct inq_log_line *line, struct inq_log_names *name
 bool inq_log_read_exception(struct inq_log_line *line, const char *behind,
                             struct inq_log_names *names, struct inq_log_event *event)
 {
+    if (event->kind == INQ_LOG_ABORTED && *line->at == 't') { /* "terminate called" */
+        read_what(line, names, event);
+        return true;
+    }
     if (event->kind == INQ_LOG_ABORTED) {
         read_stack(line, names, event);
         return true;

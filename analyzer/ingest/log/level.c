@@ -61,7 +61,8 @@ static enum inq_log_level read_letter(const char *word, const char *end, const c
     }
     bool dated =
         p == end && p - word >= 4 && p - word <= 5 && p + 2 < stop && *p == ' ' && is_digit(p[1]);
-    const char *colon = end - word == 1 && word == start && end < stop && *end == ' '
+    bool stamped = word - start > 2 && memcmp(word - 2, ": ", 2) == 0; /* TensorFlow's */
+    const char *colon = end - word == 1 && (word == start || stamped) && end < stop && *end == ' '
                             ? memchr(end + 1, ' ', (size_t)(stop - end) - 1)
                             : NULL;
     if (colon != NULL && colon[-1] == ']' && memchr(end, ':', (size_t)(colon - end)) != NULL) {

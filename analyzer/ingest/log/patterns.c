@@ -85,23 +85,17 @@ static const struct inq_log_field of_exit[] = {{"exitcode:", INQ_LOG_CODE},
 
 /* Launchers other than torchrun; the last of these names its last child, not the one that failed.
  */
-static const struct inq_log_field of_child[] = {{"process rank ", INQ_LOG_RANK},
-                                                {"],", INQ_LOG_RANK},
-                                                {"noticed rank ", INQ_LOG_RANK}, /* jsrun */
-                                                {" on node ", INQ_LOG_HOST},
-                                                {"with PID ", INQ_LOG_PID},
-                                                {"on signal ", INQ_LOG_SIGNAL},
-                                                {"(signal ", INQ_LOG_SIGNAL},
+static const struct inq_log_field of_child[] = {
+    {"process rank ", INQ_LOG_RANK},  {"],", INQ_LOG_RANK},
+    {"noticed rank ", INQ_LOG_RANK}, /* jsrun */
+    {" on node ", INQ_LOG_HOST},      {"with PID ", INQ_LOG_PID},
+    {"on signal ", INQ_LOG_SIGNAL},   {"(signal ", INQ_LOG_SIGNAL},
 
-                                                {"with signal ", INQ_LOG_SIGNAL},
-                                                {"<Signals.", INQ_LOG_SIGNAL},
-                                                {"with code ", INQ_LOG_CODE},
-                                                {"exit code ", INQ_LOG_CODE},
-                                                {"Exit code:", INQ_LOG_CODE},
-                                                {"return code = ", INQ_LOG_CODE},
-                                                {"exit status ", INQ_LOG_CODE},
-                                                {"process ", INQ_LOG_LOCAL_RANK},
-                                                {NULL, 0}};
+    {"with signal ", INQ_LOG_SIGNAL}, {"<Signals.", INQ_LOG_SIGNAL},
+    {"with code ", INQ_LOG_CODE},     {"exit code of ", INQ_LOG_CODE},
+    {"exit code ", INQ_LOG_CODE},     {"Exit code:", INQ_LOG_CODE},
+    {"return code = ", INQ_LOG_CODE}, {"exit status ", INQ_LOG_CODE},
+    {"process ", INQ_LOG_LOCAL_RANK}, {NULL, 0}};
 
 /* "Container rank 2 status failed cmd ['python3', ...] code -6 log ..." of PaddlePaddle */
 static const struct inq_log_field of_paddle[] = {
@@ -165,7 +159,8 @@ static const struct inq_log_field of_oom_victim[] = {
 
 static const struct inq_log_field of_health[] = {{"Xid=", INQ_LOG_CODE}, {NULL, 0}};
 
-static const struct inq_log_field of_value[] = {{"Rank ", INQ_LOG_RANK}, {NULL, 0}};
+static const struct inq_log_field of_value[] = {
+    {"on rank ", INQ_LOG_RANK}, {"Rank ", INQ_LOG_RANK}, {NULL, 0}};
 
 static const struct inq_log_field of_events[] = {{"Detected ", INQ_LOG_CODE}, {NULL, 0}};
 
@@ -277,6 +272,10 @@ static const struct inq_log_field of_worker_exit[] = {
     {"orker IP address: ", INQ_LOG_PEER}, {"ip: ", INQ_LOG_PEER}, {"ip=", INQ_LOG_PEER},
     {"orker PID: ", INQ_LOG_PID},         {"pid: ", INQ_LOG_PID}, {NULL, 0}};
 
+static const struct inq_log_field of_dead_node[] = {{"Node Id: ", INQ_LOG_PEER}, {NULL, 0}};
+
+static const struct inq_log_field of_owner[] = {{"Owner Ip address: ", INQ_LOG_PEER}, {NULL, 0}};
+
 static const struct inq_log_field of_allocation[] = {
     {"tried to allocate ", INQ_LOG_SENTENCE}, {"Unable to allocate ", INQ_LOG_SENTENCE}, {NULL, 0}};
 
@@ -290,9 +289,13 @@ static const struct inq_log_field of_digest[] = {
     {"culprit workers: ", INQ_LOG_PEER}, {"fingerprints: ", INQ_LOG_PEER},
     {"following hosts: ", INQ_LOG_PEER}, {NULL, 0}};
 
-/* "Process 3 exit with status code 134." of Horovod, whose processes are its ranks */
-static const struct inq_log_field of_horovod[] = {
-    {"rocess ", INQ_LOG_RANK}, {"status code ", INQ_LOG_CODE}, {NULL, 0}};
+/* "Process 3 exit with status code 134." of Horovod, whose processes are its ranks; or "Process
+ * name: 3" and "Exit code: 134" below a line */
+static const struct inq_log_field of_horovod[] = {{"rocess name: ", INQ_LOG_RANK},
+                                                  {"Exit code: ", INQ_LOG_CODE},
+                                                  {"rocess ", INQ_LOG_RANK},
+                                                  {"status code ", INQ_LOG_CODE},
+                                                  {NULL, 0}};
 
 static const struct inq_log_pattern patterns[] = {
     /* PyTorch's watchdog */
@@ -359,6 +362,8 @@ static const struct inq_log_pattern patterns[] = {
     {INQ_LOG_EXIT, INQ_LOG_PLAIN, ": [[", "Process name", of_child, 1, true},
     {INQ_LOG_EXIT, INQ_LOG_PLAIN, "has exited due to process rank", NULL, of_child, 1, true},
     LAST(EXIT, "exit with status code", "rocess ", of_horovod),
+    SPECIAL(EXIT, "first process to do so was", NULL, of_horovod, INQ_LOG_BELOW),
+    LAST(EXIT, "non-zero exit code of", "noticed rank ", of_child), /* jsrun */
     LAST(EXIT, "Container rank ", "status failed", of_paddle),
     LAST(EXIT, "died from signal ", ": rank ", of_pals),
     LAST(EXIT, "exits with return code", NULL, of_child),
@@ -555,14 +560,21 @@ static const struct inq_log_pattern patterns[] = {
     LAST(ABORTED, "*** SIGBUS received by PID", NULL, of_absl),
     CLAUSE(ABORTED, "Check failed: ", NULL, NULL),         /* glog, absl, Ray */
     LAST(ABORTED, "Assertion failed in file", NULL, NULL), /* MPICH */
-    LAST(ABORTED, "terminate called", NULL, of_abort),
+    {INQ_LOG_ABORTED, INQ_LOG_WHAT, "terminate called", NULL, of_abort, -1, true},
     SPECIAL(ABORTED, "Fatal Python error", NULL, of_abort, INQ_LOG_EXCEPTION),
     LAST(ABORTED, "(core dumped)", NULL, NULL),
+    SPECIAL(ABORTED, "Aborted ", NULL, NULL, INQ_LOG_ALONE), /* by a shell */
+    LAST(ABORTED, "pure virtual method called", NULL, NULL),
     LAST(ABORTED, "double free or corruption", NULL, NULL),
     LAST(ABORTED, "malloc(): ", NULL, NULL),
     LAST(ABORTED, "free(): invalid", NULL, NULL),
+    LAST(ABORTED, "munmap_chunk(): invalid", NULL, NULL),
     LAST(ABORTED, "corrupted size vs", NULL, NULL),
     LAST(ABORTED, "stack smashing detected", NULL, NULL),
+    SPECIAL(STOPPED, "Terminated", "python", NULL, INQ_LOG_ALONE), /* by a shell */
+    SPECIAL(STOPPED, "Terminated", "torchrun", NULL, INQ_LOG_ALONE),
+    SPECIAL(STOPPED, "Terminated", "deepspeed", NULL, INQ_LOG_ALONE),
+    SPECIAL(STOPPED, "Terminated", "accelerate", NULL, INQ_LOG_ALONE),
     LAST(STOPPED, "eceived SIGTERM", NULL, NULL),
     LAST(STOPPED, "eceived signal 15", NULL, NULL),
     LAST(STOPPED, "eceived signal SIGTERM", "!if the", NULL),
@@ -573,7 +585,7 @@ static const struct inq_log_pattern patterns[] = {
     /* memory of the host */
     LAST(HOST_MEMORY, "DefaultCPUAllocator", NULL, of_allocation),
     LAST(HOST_MEMORY, "Unable to allocate", "for an array", of_allocation),
-    CLAUSE(HOST_MEMORY, "Cannot allocate memory", NULL, NULL),
+    CLAUSE(HOST_MEMORY, "Cannot allocate memory", "!strerror", NULL), /* a library's errno */
     CLAUSE(PROCESS_LIMIT, "Too many open files", NULL, NULL),
     CLAUSE(PROCESS_LIMIT, "Resource temporarily unavailable", "pthread_create", NULL),
     ROW(PROCESS_LIMIT, "can't start new thread", NULL, NULL),
@@ -597,10 +609,13 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NODE_LOST, "missed too many heartbeats", NULL, of_node),
     LAST(NODE_LOST, "Node is not ready", NULL, NULL),
     LAST(NODE_LOST, "node(s) had been lost", NULL, NULL),
-    LAST(WORKER_LOST, "actor died unexpectedly", NULL, of_worker_exit),
+    LAST(NODE_LOST, "because its node has died", NULL, of_dead_node),
+    SPECIAL(WORKER_LOST, "actor died unexpectedly", NULL, of_worker_exit, INQ_LOG_BELOW),
     LAST(WORKER_LOST, "worker died unexpectedly", NULL, of_worker_exit),
     LAST(WORKER_LOST, "Worker unexpectedly exits", NULL, of_worker_exit),
     LAST(WORKER_LOST, "orker exit type: SYSTEM_ERROR", NULL, of_worker_exit),
+    LAST(WORKER_LOST, "because its owner has died", NULL, of_owner),
+    LAST(WORKER_LOST, "died unexpectedly, shutting down", NULL, NULL), /* vLLM */
     LAST(WORKER_LOST, "process pool was terminated abruptly", NULL, NULL),
     /* drivers and libraries */
     LAST(VERSION_MISMATCH, "Driver/library version mismatch", NULL, NULL),
@@ -636,6 +651,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NPU_FAULT, "error code is 507", NULL, of_npu),
     LAST(NPU_FAULT, "error code:507", NULL, of_npu),
     CLAUSE(CUDA_OOM, "NPU out of memory", NULL, of_oom),
+    CLAUSE(CUDA_OOM, "XPU out of memory", NULL, of_oom),
+    CLAUSE(CUDA_OOM, "MPS backend out of memory", NULL, NULL),
+    LAST(CUDA_OOM, "PT_DEVMEM Allocation failed", NULL, NULL), /* Habana */
     LAST(NPU_TIMEOUT, "EI0006", NULL, of_npu),
     LAST(NPU_TIMEOUT, "EI0002", NULL, of_npu),
     LAST(NPU_TIMEOUT, "Getting socket times out", NULL, of_npu),
@@ -687,6 +705,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(FABRIC_ERROR, "Endpoint timeout", NULL, of_fabric),
     LAST(FABRIC_ERROR, "UCX  ERROR", NULL, of_fabric),
     LAST(FABRIC_SETUP, "ibv_reg_mr", "annot allocate memory", NULL),
+    LAST(FABRIC_SETUP, "CCL_ERROR", "can't find suitable provider", NULL),
+    LAST(FABRIC_SETUP, "CCL_ERROR", "can not open network providers", NULL),
+    LAST(FABRIC_ERROR, "resources not recovered", NULL, NULL), /* Slingshot */
     LAST(FABRIC_SETUP, "ibv_create_", "annot allocate memory", NULL),
     LAST(FABRIC_SETUP, "NET/OFI", "ouldn't open", of_fabric),
     LAST(FABRIC_SETUP, "NET/OFI", "ouldn't find any", of_fabric),
@@ -706,6 +727,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(TASK_LOST, "imed out node list is", NULL, of_list), /* MindSpore */
     LAST(TASK_LOST, "different incarnation", "/task:", of_task),
     LAST(TASK_LOST, "heartbeat timeout", "task", of_task),
+    LAST(TASK_LOST, "lame workers", "/task:", of_task), /* TensorFlow on TPUs */
     SPECIAL(TASK_LOST, "stopped sending heartbeats", NULL, NULL, INQ_LOG_TASKS),
     SPECIAL(TASK_LOST, "Barrier timed out", NULL, NULL, INQ_LOG_TASKS),
     LAST(LEADER_LOST, "leader task was preempted", NULL, NULL),
@@ -770,6 +792,7 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(ERROR_LINE, "error", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, "fatal", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, "critical", NULL, NULL, INQ_LOG_SEVERE),
+    SPECIAL(ERROR_LINE, "Error", NULL, NULL, INQ_LOG_SEVERE), /* "Error: failed to run" */
     SPECIAL(ERROR_LINE, "panic:", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, "EI00", NULL, NULL, INQ_LOG_SEVERE), /* CANN's codes */
     SPECIAL(ERROR_LINE, "EE10", NULL, NULL, INQ_LOG_SEVERE),

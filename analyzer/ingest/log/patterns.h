@@ -64,6 +64,7 @@ enum inq_log_special {
     INQ_LOG_BOX,          /* MPICH's box: a signal is its exit code */
     INQ_LOG_NEXT_LINE,    /* the message stands in the line behind */
     INQ_LOG_BELOW,        /* its fields stand in the paragraph below it */
+    INQ_LOG_WHAT,         /* what an exception of C++ says stands in a line behind it */
     INQ_LOG_WRAPPED,      /* "exited on", and in the line behind it "signal 9 (Killed)." */
     INQ_LOG_DAEMON,       /* Open MPI's box: "Remote daemon: ... on node d23n02" */
     INQ_LOG_TRACEBACK,    /* the exception at its end has a name of no usual form */

@@ -100,7 +100,14 @@ static const struct inq_log_pattern patterns[] = {
     LAST(TIME_LIMIT, "APPLICATION TIMED OUT", NULL, NULL),       /* MPICH's Hydra */
     LAST(TIME_LIMIT, "resource allocation expired", NULL, NULL), /* Flux */
     LAST(TIME_LIMIT, "duration exceeded timeout", NULL, NULL),
-    LAST(MEMORY_LIMIT, "beyond physical memory limits", NULL, NULL),
+    LAST(TIME_LIMIT, "exceeded resource walltime", NULL, NULL), /* PBS's comment */
+    LAST(TIME_LIMIT, "exceeded resource cput", NULL, NULL),
+    LAST(MEMORY_LIMIT, "exceeded resource mem", NULL, NULL),
+    LAST(MEMORY_LIMIT, "exceeded resource vmem", NULL, NULL),
+    LAST(MEMORY_LIMIT, "beyond physical memory limits", NULL, NULL), /* YARN */
+    LAST(MEMORY_LIMIT, "beyond the 'PHYSICAL' memory limit", NULL, NULL),
+    LAST(MEMORY_LIMIT, "beyond the 'VIRTUAL' memory limit", NULL, NULL),
+    LAST(MEMORY_LIMIT, "killed by YARN for exceeding", "memory", NULL),
     LAST(MEMORY_LIMIT, "Container killed due to memory", NULL, NULL),
     LAST(MEMORY_LIMIT, "OutOfMemoryError: Java heap", NULL, NULL),
     LAST(MEMORY_LIMIT, "OutOfMemoryError: GC overhead", NULL, NULL),
@@ -124,6 +131,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LAUNCH_FAILED, "error: execve():", NULL, NULL),
     LAST(LAUNCH_FAILED, ": command not found", NULL, NULL),
     LAST(LAUNCH_FAILED, "error while loading shared libraries", NULL, NULL),
+    LAST(LAUNCH_FAILED, "Could not load library", "rror: ", NULL),      /* cuDNN */
     LAST(LAUNCH_FAILED, "version `", "' not found (required by", NULL), /* GLIBC, GLIBCXX, CXXABI */
     LAST(LAUNCH_FAILED, ": can't open file", NULL, NULL),
     LAST(LAUNCH_FAILED, "Error while finding module specification", NULL, NULL),
@@ -152,7 +160,9 @@ static const struct inq_log_pattern patterns[] = {
     LAST(POD_OOM, "killed by the OOM killer", NULL, NULL),
     LAST(POD_OOM, "systemd-oomd", "Killed", NULL),
     /* Kubernetes and containers */
-    LAST(TIME_LIMIT, "DeadlineExceeded", "!rpc error", of_object),
+    LAST(TIME_LIMIT, "DeadlineExceeded job/", NULL, of_object), /* no code of a request */
+    LAST(TIME_LIMIT, "DeadlineExceeded pod/", NULL, of_object),
+    LAST(TIME_LIMIT, "DeadlineExceeded", "eason:", of_object),
     LAST(TIME_LIMIT, "active longer than specified deadline", NULL, of_object),
     LAST(POD_FAILED, "ImagePullBackOff", NULL, of_object),
     LAST(POD_FAILED, "ErrImagePull", NULL, of_object),
@@ -181,6 +191,7 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(EXIT, "Exit Code:", "!Process name", of_outcome, INQ_LOG_OUTCOME),
     /* clouds */
     LAST(RECLAIMED, "interruption notice", NULL, NULL),
+    LAST(RECLAIMED, "Host EC2 (instance ", "terminated", NULL), /* AWS Batch */
     LAST(RECLAIMED, "instance-action", "terminate", NULL),
     LAST(RECLAIMED, "TERMINATE_ON_HOST_MAINTENANCE", NULL, NULL),
     LAST(RECLAIMED, "compute.instances.preempted", NULL, NULL),

@@ -179,6 +179,9 @@ bool inq_log_is_shaped(const char *start, const char *end)
                                         "MPI_ABORT was",
                                         "WARNING: ",
                                         "ERROR: ",
+                                        "Error: ",
+                                        "comment = Job ", /* of qstat */
+                                        "statusReason: ", /* of AWS Batch */
                                         NULL};
     const char *p = inq_log_blank(start, end);
     size_t n = (size_t)(end - p);
@@ -219,7 +222,10 @@ static bool is_named(const char *path)
     static const char *const suffixes[] = {".log", ".out", ".err"};
     static const char *const words[] = {"stdout", "stderr", "dmesg", "syslog"};
     const char *name = base_name(path);
-    bool named = false;
+    static const char system[] = "messages"; /* and those rotated: "messages-20260314" */
+    size_t n = sizeof system - 1;
+    bool named = memcmp(name, system, strnlen(name, n)) == 0 && strlen(name) >= n &&
+                 (plain_length(name) == n || name[n] == '-');
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         named = named || ends_with(name, suffixes[i]);
     }

@@ -245,18 +245,33 @@ static void copy_pattern(const char *p, const char *end, char *to, size_t size)
     to[n] = '\0';
 }
 
-/* Part of a traceback that a logger writes line by line: the exception at its end tells. */
+/* Part of a traceback that a logger writes line by line: the exception at its end tells. A line of
+ * source that it quotes is set in behind the place that logged it. */
 static bool is_of_traceback(const struct inq_log_line *line)
 {
     const char *head = inq_log_message(line->start, line->end);
-    if (head < line->end && *head == '[') { /* "[core.py:459]" */
-        const char *close = memchr(head, ']', (size_t)(line->end - head));
-        head = close != NULL ? inq_log_blank(close + 1, line->end) : head;
+    const char *place = inq_log_seek(head, line->end, ".py:"); /* "[core.py:459]" */
+    const char *close = place != NULL ? memchr(place, ']', (size_t)(line->end - place)) : NULL;
+    if (close != NULL && close - place < 8) {
+        bool set_in = line->end - close > 3 && memcmp(close + 1, "   ", 3) == 0;
+        head = inq_log_blank(close + 1, line->end);
+        if (set_in && head < line->end) {
+            return true;
+        }
     }
     return inq_log_match(head, line->end, "File \"") != NULL ||
            inq_log_match(head, line->end, "Traceback (most") != NULL ||
            inq_log_match(head, line->end, "^^") != NULL ||
            inq_log_match(head, line->end, "~~") != NULL;
+}
+
+/* "Error: failed to run ...": the word begins the message, and no number follows. */
+static bool is_heading_word(const struct inq_log_line *line)
+{
+    const char *behind = inq_log_match(line->at, line->end, "Error:");
+    int64_t number;
+    return behind != NULL && inq_log_message(line->start, line->end) == line->at &&
+           inq_log_number(behind, line->end, &number) == NULL;
 }
 
 /* Any line that says itself that it is an error. */
@@ -267,6 +282,9 @@ static bool read_severe(const struct inq_log_line *line, struct inq_log_names *n
     bool ends = inq_log_match(line->at, line->end, "job.exception") != NULL &&
                 inq_log_seek(line->at, line->end, "severity=0") != NULL; /* Flux ends the job */
     if (!warned && !ends && (event->level < INQ_LOG_LEVEL_ERROR || is_of_traceback(line))) {
+        return false;
+    }
+    if (line->at[0] == 'E' && line->at[1] == 'r' && !is_heading_word(line)) {
         return false;
     }
     copy_pattern(inq_log_message(line->start, line->end), line->end, names->op, 96);
@@ -469,6 +487,7 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
     switch (pattern->special) {
     case INQ_LOG_EXCEPTION:
     case INQ_LOG_TRACEBACK:
+    case INQ_LOG_WHAT:
         return inq_log_read_exception(line, behind, names, event);
     case INQ_LOG_EXIT_ITEM:
         read_exit_item(line, names, event);

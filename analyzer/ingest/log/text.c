@@ -18,6 +18,14 @@ static const char *stream_tag_end(const char *p, const char *end)
     return tag ? close + 9 + (close[9] == ':') : p;
 }
 
+/* "2 root error(s) found." of TensorFlow: they stand in the lines behind. */
+static bool opens_list(const char *start, const char *end)
+{
+    static const char words[] = "root error(s) found.";
+    size_t n = sizeof words - 1;
+    return (size_t)(end - start) >= n && memcmp(end - n, words, n) == 0;
+}
+
 /* The next line that is not empty, of a message that ends with a colon. */
 static void append_message(const struct inq_log_line *line, char *text, size_t n, size_t size)
 {
@@ -31,7 +39,7 @@ static void append_message(const struct inq_log_line *line, char *text, size_t n
         uint32_t other;
         const char *p = inq_log_blank(inq_log_body(start, end, &other), end);
         p = other == writer ? p : end;
-        if (p < end && *p != '\r') {
+        if (p < end && *p != '\r' && !opens_list(p, end)) {
             text[n++] = ' ';
             for (; p < end && n + 1 < size; p++) {
                 text[n++] = (unsigned char)*p < ' ' ? ' ' : *p;
@@ -66,7 +74,8 @@ void inq_log_copy_text(const struct inq_log_line *line, struct inq_log_names *na
     }
     names->text[n] = '\0';
     event->text = names->text;
-    if (n > 0 && names->text[n - 1] == ':' && event->kind == INQ_LOG_PYTHON_ERROR) {
+    bool opens = n > 0 && (names->text[n - 1] == ':' || opens_list(names->text, names->text + n));
+    if (opens && event->kind == INQ_LOG_PYTHON_ERROR) {
         append_message(line, names->text, n, sizeof names->text);
     }
 }

@@ -68,7 +68,7 @@ BACK = "/opt/conda/lib/python3.11/site-packages/torch/_tensor.py:581:backward:to
 ENGINE = ("/opt/conda/lib/python3.11/site-packages/torch/autograd/graph.py:825:_engine_run_backward:"
           "return Variable._execution_engine.run_backward(")
 
-SIGNAL = {-6: "SIGABRT", -7: "SIGBUS", -9: "SIGKILL", -11: "SIGSEGV", -15: "SIGTERM", -8: "SIGFPE"}
+SIGNAL = {-4: "SIGILL", -6: "SIGABRT", -7: "SIGBUS", -9: "SIGKILL", -11: "SIGSEGV", -15: "SIGTERM", -8: "SIGFPE"}
 
 
 def term(pids, stamp="W0314 10:05:31.504000", tid=4012):

@@ -67,6 +67,22 @@ static bool is_bare_abort(const struct inq_log_mark *mark)
            strstr(op, "bad_alloc") == NULL;
 }
 
+/* "Aborted (core dumped)" of a shell, behind an abort in which the process said whom it lost. */
+static void excuse_shell(struct inq_log_case *c)
+{
+    uint32_t file = INQ_NONE;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        bool aborted = mark->event->kind == INQ_LOG_ABORTED;
+        if (aborted && mark->means.role == INQ_LOG_VICTIM) {
+            file = mark->event->file;
+        } else if (aborted && file == mark->event->file && mark->event->op[0] == '\0' &&
+                   strstr(mark->event->text, "Aborted") != NULL) {
+            make_victim(mark);
+        }
+    }
+}
+
 /* Exit codes of processes that gave up because they had lost others: those of ranks that say so,
  * and where such words name no rank, all of the usual code, but for the one that mpirun names. */
 static void excuse_exits(struct inq_log_case *c, const struct ranks *ranks, size_t n_unnamed)
@@ -276,6 +292,7 @@ int inq_log_find_absent(struct inq_log_case *c, struct inq_err *err)
         seen = seen && ranks.seen[r];
     }
     excuse_exits(c, &ranks, n_unnamed);
+    excuse_shell(c);
     excuse_terminated(c, &ranks);
     size_t n_absent = world - n;
     bool enough = n > 1 || (n == 1 && seen); /* of one that reports, the rest may be elsewhere */

@@ -64,9 +64,22 @@ static int64_t furthest(const struct inq_log_hang *hang)
     return most;
 }
 
+/* Whether all members of a group give an op the same size: others may pass lists of tensors. Of
+ * groups that the line does not name, only what is reduced is compared: each stage of a pipeline
+ * has shards of its own sizes. */
+static bool is_even(const char *op, const char *group)
+{
+    static const char *const ops[] = {"_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE", "BROADCAST"};
+    bool named = group[0] != '\0' && of_world(group);
+    bool even = strstr(op, "ALLREDUCE") != NULL;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops && named; i++) {
+        even = even || strcmp(op, ops[i]) == 0;
+    }
+    return even;
+}
+
 static void write_entry(const struct inq_log_standing *row, struct inq_flight_entry *entry)
 {
-    bool sized = strstr(row->op, "ALLREDUCE") != NULL; /* others give members different sizes */
     *entry = (struct inq_flight_entry){
         .record_id = 1,
         .collective_seq = next_of(row),
@@ -76,7 +89,7 @@ static void write_entry(const struct inq_log_standing *row, struct inq_flight_en
         .name = row->seq >= 0 ? row->op : "",
         .src = -1,
         .dst = -1,
-        .in = {.elems = sized ? row->numel : -1, .dtypes = ""},
+        .in = {.elems = -1, .dtypes = ""},
         .out = {.elems = -1, .dtypes = ""},
         .state = INQ_FLIGHT_SCHEDULED,
         .created_ns = INQ_TIME_NONE,
@@ -126,6 +139,7 @@ int inq_log_records(struct inq_log_case *c, const struct inq_flight_group *group
         if (next_of(row) >= 0 && row->mark != NULL) {
             write_record(row, group != NULL ? group : &unlisted, &(*dumps)[*n], &groups[*n],
                          &entries[*n]);
+            entries[*n].in.elems = is_even(row->op, hang->group) ? row->numel : -1;
             (*n)++;
         }
     }

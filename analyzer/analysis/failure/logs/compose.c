@@ -495,6 +495,13 @@ static const char *headline_of_end(struct inq_log_case *c)
     return "Cause unknown: processes were aborted or stopped, and no line here says why.";
 }
 
+/* NCCL's exception only says that it failed, where a warning of its own says why. */
+static bool is_told_by_nccl(const struct inq_log_case *c, const struct inq_log_mark *victim)
+{
+    return c->floor != NULL && c->floor->event->kind == INQ_LOG_NCCL_WARNING &&
+           strstr(victim->event->text, "NCCL error in") != NULL;
+}
+
 /* No line names a cause, nor where ranks wait. */
 static const char *headline_of_victims(struct inq_log_case *c, const struct inq_failure *f)
 {
@@ -506,11 +513,13 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
                "lock; no line here names what held it.";
     }
     const struct inq_log_mark *mark = inq_log_telling_victim(c);
-    mark = mark == NULL ? c->floor : mark;
-    const char *said = mark == NULL ? ""
-                       : mark->event->kind == INQ_LOG_NCCL_IB
-                           ? say_network(c)
-                           : inq_log_quote(c, mark->event->text, true);
+    mark = mark == NULL || is_told_by_nccl(c, mark) ? c->floor : mark;
+    const char *said =
+        mark == NULL                           ? ""
+        : mark->event->kind == INQ_LOG_NCCL_IB ? say_network(c)
+        : mark->event->kind == INQ_LOG_ABORTED && strchr(mark->event->op, ' ') != NULL
+            ? inq_log_quote(c, mark->event->op, false)
+            : inq_log_quote(c, mark->event->text, true);
     if (f->n_suspects > 0) {
         return inq_say(c->arena,
                        "The others lost or waited for %s, whose log should name the cause%s%s.",

@@ -158,8 +158,15 @@ static bool counts_at_any_level(enum inq_log_kind kind)
 /* What whoever wrote the line did about it: the run went on. */
 static bool is_handled(const char *text)
 {
-    static const char *const words[] = {"etrying",  "will retry", "ecovered",     "skipping",
-                                        "Skipping", "gnoring",    "falling back", "Falling back"};
+    static const char *const words[] = {"etrying",      "will retry",   " recovered",
+                                        "skipping",     "Skipping",     "gnoring",
+                                        "falling back", "Falling back", "Recovered"};
+    static const char *const denied[] = {"not recovered", "never recovered", "be recovered"};
+    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
+        if (strstr(text, denied[i]) != NULL) {
+            return false;
+        }
+    }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strstr(text, words[i]) != NULL) {
             return true;

@@ -264,6 +264,7 @@ static const struct inq_log_mark *lost_task(const struct inq_log_case *c)
             (strstr(mark->event->text, "heartbeat") != NULL ||
              strstr(mark->event->text, "disconnected") != NULL ||
              strstr(mark->event->text, "incarnation") != NULL ||
+             strstr(mark->event->text, "lame workers") != NULL ||
              strstr(mark->event->text, "imed out node") != NULL)) {
             return mark;
         }

@@ -9,9 +9,9 @@
 
 static bool is_level(const char *word, size_t n)
 {
-    static const char *const levels[] = {"ERROR", "FATAL", "CRITICAL", "WARNING", "INFO",
-                                         "error", "WARN",  "-",        "|",       "stderr",
-                                         "E",     "F",     "W",        "I"};
+    static const char *const levels[] = {"ERROR",  "FATAL", "CRITICAL", "WARNING", "INFO",
+                                         "error",  "Error", "WARN",     "-",       "|",
+                                         "stderr", "E",     "F",        "W",       "I"};
     n -= n > 1 && word[n - 1] == ':';
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         if (strlen(levels[i]) == n && memcmp(levels[i], word, n) == 0) {
@@ -163,6 +163,30 @@ static const char *behind_writer(const char *text)
     return failed != NULL ? failed : place != NULL ? place : behind_object(text);
 }
 
+/* "ERROR:root:", "WARNING:megatron.core.optimizer:" of Python's logging, without a format of one's
+ * own; behind it, or p. */
+static const char *behind_logger(const char *p)
+{
+    size_t n = strcspn(p, ": \t");
+    const char *name = p[n] == ':' && is_level(p, n) ? p + n + 1 : p;
+    const char *end = name;
+    while (isalnum((unsigned char)*end) != 0 || *end == '.' || *end == '_') {
+        end++;
+    }
+    return end > name && name > p && *end == ':' && end[1] != '\0' ? end + 1 : p;
+}
+
+/* "[rank3]:", "[1,3]<stderr>:": a tag at p; behind it, or p. */
+static const char *behind_tag(const char *p)
+{
+    const char *close = *p == '[' ? strchr(p, ']') : NULL;
+    if (close == NULL || close[1] == '\0' || close - p >= 80) {
+        return p;
+    }
+    const char *behind = close + 1 + (close[1] == ':');
+    return behind + (strncmp(behind, "<std", 4) == 0 ? strcspn(behind, ":") + 1 : 0);
+}
+
 /* The message of a line: what stands behind tags, times, severities and places in source code. */
 static const char *message_of(const char *text)
 {
@@ -177,11 +201,14 @@ static const char *message_of(const char *text)
             p = actor;
             continue;
         }
+        const char *logger = behind_logger(p);
+        if (logger > p) {
+            return logger;
+        }
         size_t n = strcspn(p, " \t");
-        const char *close = *p == '[' ? strchr(p, ']') : NULL;
-        if (close != NULL && close[1] != '\0' && close - p < 80) {
-            p = close + 1 + (close[1] == ':');
-            p += strncmp(p, "<std", 4) == 0 ? strcspn(p, ":") + 1 : 0;
+        const char *tag = behind_tag(p);
+        if (tag > p) {
+            p = tag;
         } else if (n > 0 && p[n] != '\0' && is_source(p, n)) {
             p += n;
             return p + strspn(p, " \t");

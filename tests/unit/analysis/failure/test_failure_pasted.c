@@ -42,7 +42,7 @@ static void pasted__what_a_library_says_of_itself(void **state)
          "  what():  NCCL Error 1: unhandled cuda error\n"
          "./go.sh: line 9: 2101 Aborted                 (core dumped) python train.py\n"},
         /* NCCL that fails by itself says why in a warning, and accuses no peer */
-        {"unknown", "", "NCCL failed on rank 1 at /w/train.py:12 main: Error : no algorithm",
+        {"unknown", "", "NCCL failed on rank 1 at /w/train.py:12 main: no algorithm",
          "1: n1:41367:41367 [1] enqueue.cc:422 NCCL WARN Error : no algorithm/protocol available\n"
          "1: Traceback (most recent call last):\n1:   File \"/w/train.py\", line 12, in main\n"
          "1: RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1047, internal error, NCCL "
@@ -252,6 +252,9 @@ static void pasted__dressed_lines(void **state)
             "=   RANK 3 PID 9912 RUNNING AT c-11\n" AT
             "=   KILLED BY SIGNAL: 11 (Segmentation fault)\n" AT
             "=========================================================\n"},
+        {"application_error", "", "aborted: vector::_M_range_check",
+         TEST_LOG_STEPS AT "terminate called after throwing an instance of 'std::out_of_range'\n" AT
+                           "  what():  vector::_M_range_check: __n (which is 9)\n"},
         {"application_error", "", "raised google.api_core.exceptions.TooManyRequests: 429 PUT",
          TEST_LOG_STEPS C("Traceback (most recent call last):")
              C("  File \"/w/ckpt.py\", line 33, in save") C("    blob.upload_from_file(f)")

@@ -282,6 +282,15 @@ enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len)
 
 /* ---- recorded collective names --------------------------------------------------------------- */
 
+enum inq_coll_kind inq_coll_of_call(enum inq_coll_kind call, const char *kernel, size_t len)
+{
+    if (call != INQ_COLL_COALESCED) {
+        return call;
+    }
+    enum inq_coll_kind kind = inq_coll_from_kernel(kernel, len);
+    return kind != INQ_COLL_UNKNOWN && kind != INQ_COLL_SENDRECV ? kind : call;
+}
+
 enum inq_coll_kind inq_coll_from_name(const char *name, size_t len)
 {
     static const struct text_code kinds[] = {

@@ -15,6 +15,9 @@ bool inq_kernel_is_compute(const char *name, size_t len);
 bool inq_kernel_updates_weights(const char *name);
 /* Kind of collective by kernel name (ncclKernel_*, ncclDevKernel_*, RCCL). */
 enum inq_coll_kind inq_coll_from_kernel(const char *name, size_t len);
+/* The kind of what a call did: its own, but of a coalesced call the kernel's where its name says
+ * that it is a collective. */
+enum inq_coll_kind inq_coll_of_call(enum inq_coll_kind call, const char *kernel, size_t len);
 /* Kind by recorded "Collective name" (allreduce, _allgather_base, ...). */
 enum inq_coll_kind inq_coll_from_name(const char *name, size_t len);
 /* Data type token in a kernel name ("f32", "bf16", "float", ...) or c10 ScalarType name to bytes;

@@ -133,17 +133,13 @@ static int add_row(struct gathering *g, const struct inq_channel *channel, struc
     return code;
 }
 
-/* What a call that was coalesced of collectives did says the kernel's name. */
+/* What the kernel did; of a coalesced call its name says so. */
 static enum inq_coll_kind kind_of(const struct inq_trace *trace, const struct inq_rank *rank,
                                   size_t event, const struct inq_comm *comm)
 {
-    if (comm->kind != INQ_COLL_COALESCED) {
-        return comm->kind;
-    }
     inq_str name = rank->events.name[event];
-    enum inq_coll_kind kind = inq_coll_from_kernel(inq_strtab_get(trace->names, name),
-                                                   inq_strtab_len(trace->names, name));
-    return kind != INQ_COLL_UNKNOWN && kind != INQ_COLL_SENDRECV ? kind : comm->kind;
+    return inq_coll_of_call(comm->kind, inq_strtab_get(trace->names, name),
+                            inq_strtab_len(trace->names, name));
 }
 
 static int collect_row(const struct inq_trace *trace, const struct inq_rank *rank,

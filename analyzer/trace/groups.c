@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/strtab.h"
+#include "trace/classify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,19 @@ static void add_lane(const struct inq_rank *rank, uint32_t lane, struct streams 
     streams->lanes[at] = lane;
 }
 
+/* Whether a kernel is, or may be, a transfer between two ranks: a coalesced call is, unless its
+ * kernel is a collective's. */
+static bool exchanges(const struct inq_trace *trace, const struct inq_rank *rank, size_t event)
+{
+    enum inq_coll_kind kind = rank->comms[rank->events.comm[event]].kind;
+    if (kind == INQ_COLL_COALESCED) {
+        inq_str name = rank->events.name[event];
+        return inq_coll_of_call(kind, inq_strtab_get(trace->names, name),
+                                inq_strtab_len(trace->names, name)) == kind;
+    }
+    return kind == INQ_COLL_SENDRECV || kind == INQ_COLL_SEND || kind == INQ_COLL_RECV;
+}
+
 static int list_streams(struct inference *x, size_t r, struct inq_err *err)
 {
     const struct inq_rank *rank = &x->trace->ranks[r];
@@ -75,10 +89,8 @@ static int list_streams(struct inference *x, size_t r, struct inq_err *err)
     }
     for (size_t i = 0; !full && i < rank->events.n; i++) {
         if (needs_group(rank, i)) {
-            enum inq_coll_kind kind = rank->comms[rank->events.comm[i]].kind;
-            bool exchange =
-                kind == INQ_COLL_SENDRECV || kind == INQ_COLL_SEND || kind == INQ_COLL_RECV;
-            carries[rank->events.lane[i]] |= (uint8_t)(1U << (exchange ? EXCHANGES : COLLECTIVES));
+            enum cargo cargo = exchanges(x->trace, rank, i) ? EXCHANGES : COLLECTIVES;
+            carries[rank->events.lane[i]] |= (uint8_t)(1U << cargo);
         }
     }
     for (uint32_t l = 0; !full && l < rank->n_lanes; l++) {

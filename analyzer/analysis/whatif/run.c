@@ -3,8 +3,35 @@
 #include "analysis/whatif/whatif.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "inquest/account.h"
 
 #define B INQ_SIM_BATCH
+
+/* Of a recorded run the model's steps are the account's, as are their lengths; a model of other
+ * steps only is none. */
+static int take_steps(struct inq_report *report, struct inq_err *err)
+{
+    const struct inq_account *account = report->account;
+    struct inq_op_model_step *steps = inq_mem_alloc((account->n_steps + 1) * sizeof *steps);
+    bool any = false;
+    size_t n = 0;
+    if (steps == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", account->n_steps);
+    }
+    for (size_t s = 0; s < account->n_steps; s++) {
+        if (account->steps[s].judged) {
+            steps[n++] =
+                (struct inq_op_model_step){account->steps[s].number, account->steps[s].length_ns};
+        }
+    }
+    int code = inq_op_model_set_steps(report->op_model, steps, n, &any, err);
+    if (code == INQ_OK && !any) {
+        inq_op_model_free(report->op_model);
+        report->op_model = NULL;
+    }
+    inq_mem_free(steps);
+    return code;
+}
 
 int inq_op_model_shared(const struct inq_trace *trace, struct inq_report *report,
                         const struct inq_op_model **model, struct inq_err *err)
@@ -12,6 +39,11 @@ int inq_op_model_shared(const struct inq_trace *trace, struct inq_report *report
     int code = INQ_OK;
     if (report->op_model == NULL) {
         code = inq_op_model_make(trace, &report->op_model, err);
+        const struct inq_account *account = report->account;
+        bool recorded = account != NULL && !account->op_table && !account->one_interval;
+        if (code == INQ_OK && report->op_model != NULL && recorded) {
+            code = take_steps(report, err);
+        }
     }
     *model = report->op_model;
     return code;

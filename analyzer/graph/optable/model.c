@@ -177,6 +177,8 @@ static void keep_steps(struct inq_op_model *m, const uint8_t *keep)
             size_t row = i * m->stride;
             m->start_ns[row + kept] = m->start_ns[row + t];
             m->end_ns[row + kept] = m->end_ns[row + t];
+            m->dur_ns[row + kept] = m->dur_ns[row + t];
+            m->delay_ns[row + kept] = m->delay_ns[row + t];
             m->event[row + kept] = m->event[row + t];
         }
         m->step[kept] = m->step[t];
@@ -187,7 +189,8 @@ static void keep_steps(struct inq_op_model *m, const uint8_t *keep)
     m->n_steps = kept;
 }
 
-/* Each step's begin and its length. What a recorded step took beyond its last op is its tail. */
+/* Each step's begin and its length. What a recorded step took beyond its last op is its tail. An op
+ * that began before its step (a receive posted in the step before) begins none. */
 static void find_origins(const struct inq_op_rows *rows, struct inq_op_model *m)
 {
     for (size_t t = 0; t < m->n_steps; t++) {
@@ -198,7 +201,7 @@ static void find_origins(const struct inq_op_rows *rows, struct inq_op_model *m)
             first = m->start_ns[cell] < first ? m->start_ns[cell] : first;
             last = m->end_ns[cell] > last ? m->end_ns[cell] : last;
         }
-        bool known = rows->origin_ns != NULL && m->origin_ns[t] <= first;
+        bool known = rows->origin_ns != NULL && m->origin_ns[t] < last;
         m->origin_ns[t] = known ? m->origin_ns[t] : first;
         int64_t length = last - m->origin_ns[t];
         m->tail_ns[t] = known && m->recorded_ns[t] > length ? m->recorded_ns[t] - length : 0;
@@ -212,9 +215,10 @@ static void shift_to_origins(struct inq_op_model *m)
     for (size_t i = 0; i < m->graph->n_ops; i++) {
         for (size_t t = 0; t < m->stride; t++) {
             size_t cell = i * m->stride + t;
-            bool used = t < m->n_steps;
-            m->start_ns[cell] = used ? m->start_ns[cell] - m->origin_ns[t] : 0;
-            m->end_ns[cell] = used ? m->end_ns[cell] - m->origin_ns[t] : 0;
+            int64_t start_ns = t < m->n_steps ? m->start_ns[cell] - m->origin_ns[t] : 0;
+            int64_t end_ns = t < m->n_steps ? m->end_ns[cell] - m->origin_ns[t] : 0;
+            m->start_ns[cell] = start_ns > 0 ? start_ns : 0;
+            m->end_ns[cell] = end_ns > 0 ? end_ns : 0;
         }
     }
 }
@@ -386,6 +390,50 @@ static int model_of_rows(struct inq_op_rows *rows, struct inq_op_model **model, 
         return code;
     }
     *model = m;
+    return INQ_OK;
+}
+
+/* What the last op of a step leaves of `length_ns`. */
+static int64_t tail_of(const struct inq_op_model *m, size_t t, int64_t length_ns)
+{
+    int64_t last_ns = 0;
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        int64_t end_ns = m->end_ns[i * m->stride + t];
+        last_ns = end_ns > last_ns ? end_ns : last_ns;
+    }
+    return length_ns > last_ns ? length_ns - last_ns : 0;
+}
+
+int inq_op_model_set_steps(struct inq_op_model *m, const struct inq_op_model_step *steps, size_t n,
+                           bool *any, struct inq_err *err)
+{
+    uint8_t *keep = inq_mem_zalloc(m->n_steps + 1, sizeof *keep);
+    if (keep == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", m->n_steps);
+    }
+    size_t k = 0;
+    size_t kept = 0;
+    for (size_t t = 0; t < m->n_steps; t++) { /* both ascend */
+        while (k < n && steps[k].number < m->step[t]) {
+            k++;
+        }
+        keep[t] = k < n && steps[k].number == m->step[t];
+        kept += keep[t];
+    }
+    *any = kept > 0;
+    if (*any) {
+        m->n_dropped += m->n_steps - kept;
+        keep_steps(m, keep);
+    }
+    k = 0;
+    for (size_t t = 0; *any && t < m->n_steps; t++) {
+        while (steps[k].number < m->step[t]) {
+            k++;
+        }
+        m->recorded_ns[t] = steps[k].length_ns;
+        m->tail_ns[t] = tail_of(m, t, steps[k].length_ns);
+    }
+    inq_mem_free(keep);
     return INQ_OK;
 }
 

@@ -35,6 +35,17 @@ int inq_op_model_make(const struct inq_trace *trace, struct inq_op_model **model
                       struct inq_err *err);
 void inq_op_model_free(struct inq_op_model *model);
 
+/* A step and how long it took. */
+struct inq_op_model_step {
+    int64_t number, length_ns;
+};
+
+/* Keeps the steps that are in `steps` (by number, ascending) and gives them their lengths; of the
+ * steps of a recorded run the account knows more than a model of a part of the work does. *any:
+ * there are such steps; else the model stays as it is. Fails with INQ_NOMEM. */
+int inq_op_model_set_steps(struct inq_op_model *model, const struct inq_op_model_step *steps,
+                           size_t n, bool *any, struct inq_err *err);
+
 /* Worker (replica * n_stages + stage) of an op of the graph. */
 static inline size_t inq_op_worker(const struct inq_op_model *m, size_t op)
 {

@@ -110,6 +110,13 @@ void inq_table_count(struct inq_table *table, int64_t value)
     inq_table_printf(table, "%" PRId64, value);
 }
 
+/* What is rounded to nothing has no sign. */
+static void print_real(struct inq_table *table, double value, int decimals)
+{
+    bool nothing = fabs(value) < 0.5 * pow(10.0, -decimals);
+    inq_table_printf(table, "%.*f", decimals, nothing ? 0.0 : value);
+}
+
 void inq_table_ns(struct inq_table *table, int64_t ns)
 {
     if (table->n_columns == 0) {
@@ -117,7 +124,7 @@ void inq_table_ns(struct inq_table *table, int64_t ns)
     }
     const struct inq_column *column = &table->columns[table->n_cells % table->n_columns];
     int64_t unit_ns = column->unit_ns > 0 ? column->unit_ns : 1;
-    inq_table_printf(table, "%.*f", column->decimals, (double)ns / (double)unit_ns);
+    print_real(table, (double)ns / (double)unit_ns, column->decimals);
 }
 
 void inq_table_ns_known(struct inq_table *table, int64_t ns)
@@ -132,7 +139,7 @@ void inq_table_ns_known(struct inq_table *table, int64_t ns)
 void inq_table_real(struct inq_table *table, double value, int decimals)
 {
     if (isfinite(value)) {
-        inq_table_printf(table, "%.*f", decimals, value);
+        print_real(table, value, decimals);
     } else {
         inq_table_na(table);
     }

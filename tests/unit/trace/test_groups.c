@@ -117,6 +117,31 @@ static void groups__of_exchanges_by_twos_are_all_ranks(void **state)
     assert_int_equal(infer_made(20, 2000, 100000, INQ_COLL_SEND), 1);
 }
 
+/* Groups of a stream of coalesced calls whose kernels have this name. */
+static size_t infer_coalesced(const char *kernel)
+{
+    struct made m;
+    uint32_t names[MOST];
+    make(&m, 20, 2000, 100000, INQ_COLL_COALESCED);
+    assert_int_equal(inq_strtab_add(&m.names, kernel, strlen(kernel), &names[0], NULL), INQ_OK);
+    for (size_t i = 1; i < MOST; i++) {
+        names[i] = names[0];
+    }
+    for (size_t r = 0; r < RANKS; r++) {
+        m.ranks[r].events.name = names;
+    }
+    return infer(&m);
+}
+
+/* Neighbors of a stage end their transfers together, each with another rank; what a coalesced call
+ * did says the kernel's name. */
+static void groups__of_coalesced_calls_by_their_kernels(void **state)
+{
+    (void)state;
+    assert_int_equal(infer_coalesced("ncclDevKernel_SendRecv(ncclDevKernelArgs)"), 1);
+    assert_int_equal(infer_coalesced("ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"), 2);
+}
+
 /* One rank that ends by itself is no group: nothing parts the ranks. */
 static void groups__of_unequal_size_are_none(void **state)
 {
@@ -215,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups__are_ranks_that_end_together),
         cmocka_unit_test(groups__of_exchanges_by_twos_are_all_ranks),
+        cmocka_unit_test(groups__of_coalesced_calls_by_their_kernels),
         cmocka_unit_test(groups__of_unequal_size_are_none),
         cmocka_unit_test(groups__of_a_stream_that_does_not_tell_are_all_ranks_or_none),
         cmocka_unit_test(groups__of_old_records_give_the_same_account),

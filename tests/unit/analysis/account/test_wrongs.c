@@ -177,6 +177,26 @@ static void bare_transfers__are_no_collectives_of_all(void **state)
     test_synth_close(&t);
 }
 
+/* Neighbors of one stage end their transfers together, each with another rank: they are no pair.
+ * Their ends made a slow link of 66 % of the step, and no pipeline was seen. */
+static void bare_transfers__neighbors_are_no_partners(void **state)
+{
+    (void)state;
+    struct test_synth cut = test_synth_open("dp=1,tp=2,pp=4,micro_batches=1,layers=4,p2p=fused,"
+                                            "steps=8,gpus_per_host=8,drift=50,window=ragged,"
+                                            "seed=71133,gz=0",
+                                            NULL);
+    assert_int_equal(count(cut.report, INQ_FINDING_SLOW_LINK), 0);
+    test_synth_close(&cut);
+    struct test_synth wide = test_synth_open("dp=4,tp=4,pp=2,micro_batches=4,layers=2,p2p=fused,"
+                                             "p2p_group=world,labels=1,steps=8,gpus_per_host=4,"
+                                             "window=ragged,seed=61095,gz=0",
+                                             NULL);
+    assert_non_null(wide.report->pipeline);
+    assert_int_equal(wide.report->pipeline->stages, 2);
+    test_synth_close(&wide);
+}
+
 /* Records without groups, whose operations cannot all be told apart: what is matched wrongly made
  * clocks that were set in every step, steps of twice their length, and pauses of hosts. */
 static void unknown_groups__do_not_bend_clocks(void **state)
@@ -272,6 +292,7 @@ int main(void)
         cmocka_unit_test(batched_transfers__are_paired_by_their_ends),
         cmocka_unit_test(early_receives__before_the_capture_make_no_late_hosts),
         cmocka_unit_test(bare_transfers__are_no_collectives_of_all),
+        cmocka_unit_test(bare_transfers__neighbors_are_no_partners),
         cmocka_unit_test(unknown_groups__do_not_bend_clocks),
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),
         cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),

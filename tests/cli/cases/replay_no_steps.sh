@@ -21,4 +21,4 @@ rank part/rank6.json 6 200
 "$INQ" info executed.trace.json | grep -A 9 "^Ranks"
 "$INQ" ingest circle -o partials
 "$INQ" ingest circle -o partials
-"$INQ" ingest circle -o redacted --redact
+"$INQ" ingest circle -o redacted --redact | sed "s/;.*//"

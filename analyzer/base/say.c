@@ -31,7 +31,8 @@ const char *inq_say_name(struct inq_arena *arena, const char *name)
 {
     enum { LONGEST = 80, TAIL = 25 };
     size_t n = strlen(name);
-    const char *quote = strchr(name, ' ') != NULL ? "\"" : "";
+    bool words = name[strspn(name, "abcdefghijklmnopqrstuvwxyz ")] == '\0';
+    const char *quote = strchr(name, ' ') != NULL && !words ? "\"" : "";
     if (n <= LONGEST) {
         return inq_say(arena, "%s%s%s", quote, name, quote);
     }

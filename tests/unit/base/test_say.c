@@ -52,6 +52,7 @@ static void name__is_one_thing_in_a_sentence(void **state)
     (void)state;
     assert_string_equal(inq_say_name(&arena, "cudaMalloc"), "cudaMalloc");
     assert_string_equal(inq_say_name(&arena, "# forward pass"), "\"# forward pass\"");
+    assert_string_equal(inq_say_name(&arena, "data loading"), "data loading");
     char name[96];
     memset(name, 'k', sizeof name);
     name[80] = '\0';

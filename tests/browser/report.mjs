@@ -459,7 +459,7 @@ async function crowd() {
     const file = makeReport("crowd", synthRun("dp=64,layers=2,steps=2,fault=slow_gpu:rank=13:factor=1.3"));
     await lookAt("crowd", file, [
         async (page) => {
-            assert.match(await page.locator(".unseen").textContent(), /^\d+ of 64 ranks fit/);
+            assert.match(await page.locator(".unseen").textContent(), /^\d+ of 64\sranks fit/);
             const view = page.locator(".tl-view");
             const before = await view.evaluate((node) => [node.scrollTop, node.scrollHeight > node.clientHeight]);
             assert.deepEqual(before, [0, true]);

@@ -303,3 +303,16 @@ char *inq_size_format(double bytes, char *buf, size_t size)
     (void)snprintf(buf, size, "%.*f %s", decimals, bytes, units[unit]);
     return buf;
 }
+
+char *inq_bytes_format(double bytes, char *buf, size_t size)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    while (bytes >= 999.5 && unit < 4) {
+        bytes /= 1000;
+        unit++;
+    }
+    int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+    (void)snprintf(buf, size, "%.*f %s", decimals, bytes, units[unit]);
+    return buf;
+}

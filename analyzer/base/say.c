@@ -2,7 +2,9 @@
 #include "base/say.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args)
 {
@@ -17,6 +19,32 @@ const char *inq_say(struct inq_arena *arena, const char *fmt, ...)
     const char *text = inq_say_va(arena, fmt, args);
     va_end(args);
     return text;
+}
+
+/* Whether `text` begins inside a character of UTF-8. */
+static bool is_inside(const char *text)
+{
+    return ((unsigned char)*text & 0xc0) == 0x80;
+}
+
+const char *inq_say_name(struct inq_arena *arena, const char *name)
+{
+    enum { LONGEST = 80, TAIL = 25 };
+    size_t n = strlen(name);
+    bool words = name[strspn(name, "abcdefghijklmnopqrstuvwxyz ")] == '\0';
+    const char *quote = strchr(name, ' ') != NULL && !words ? "\"" : "";
+    if (n <= LONGEST) {
+        return inq_say(arena, "%s%s%s", quote, name, quote);
+    }
+    size_t head = LONGEST - TAIL - 2;
+    size_t tail = n - TAIL;
+    while (head > 0 && is_inside(name + head)) {
+        head--;
+    }
+    while (is_inside(name + tail)) {
+        tail++;
+    }
+    return inq_say(arena, "%s%.*s..%s%s", quote, (int)head, name, name + tail, quote);
 }
 
 const char *inq_say_list(struct inq_arena *arena, const int32_t *numbers, size_t n)

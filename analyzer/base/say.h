@@ -12,6 +12,10 @@
 /* printf into the arena. */
 const char *inq_say(struct inq_arena *arena, const char *fmt, ...) INQ_PRINTF(2, 3);
 const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args) INQ_PRINTF(2, 0);
+/* A name from a trace inside a sentence: in quotes where it has spaces, so that it reads as one
+ * ("# forward pass"; plain words, such as data loading, read as such), and its middle left out
+ * where it is long. */
+const char *inq_say_name(struct inq_arena *arena, const char *name);
 /* "0-7,12" of ascending numbers; of a long list the first ones and how many there are. */
 const char *inq_say_list(struct inq_arena *arena, const int32_t *numbers, size_t n);
 /* "rank 3", "ranks 8-11,15"; with `capital` "Rank 3". */

@@ -221,9 +221,8 @@ int inq_cli_fix_base(struct inq_cli *cli, struct inq_run **run, struct inq_repor
         (void)snprintf(err.path, sizeof err.path, "%s", cli->words[0]);
     }
     return inq_cli_fail(cli, &err,
-                        code == INQ_NOT_FOUND ? "'inquest info' lists the steps that are there"
-                        : code == INQ_UNSUPPORTED
-                            ? "'inquest analyze' says what this input does tell; "
-                              "inquest-recording(7) has what to record"
-                            : NULL);
+                        code == INQ_NOT_FOUND     ? "'inquest info' lists the steps that are there"
+                        : code == INQ_UNSUPPORTED ? "'inquest analyze' says what is in this input; "
+                                                    "inquest-recording(7) has what to record"
+                                                  : NULL);
 }

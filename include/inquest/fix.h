@@ -49,6 +49,7 @@ struct inq_fix_base_info {
     const char *schedule; /* of a pipeline, as inq_schedule_kinds has it; "" none or unknown */
     int64_t step;         /* recorded number of the step; -1 none */
     int64_t recorded_ns;  /* what that step took; -1 not recorded */
+    int64_t ops_ns;       /* of it, from the first op's start to the last one's end; -1 as above */
     int64_t t_ns; /* simulated with the recorded delays; t - recorded is the model's own error */
     int64_t without_gaps_ns; /* simulated without any delay */
     /* The mean over all judged steps, simulated as a whole; where that is not possible the one step

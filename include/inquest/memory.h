@@ -22,6 +22,8 @@ INQ_API int inq_mem_grow(void *ptr_to_ptr, size_t *cap, size_t need, size_t elem
 
 /* "5.50 GiB", "34.0 MiB", "512 B" into buf (at least 32 bytes); returns buf. */
 INQ_API char *inq_size_format(double bytes, char *buf, size_t size);
+/* The size of files and transfers, in powers of ten: "325 kB", "1.16 MB"; otherwise the same. */
+INQ_API char *inq_bytes_format(double bytes, char *buf, size_t size);
 
 #ifdef __cplusplus
 }

@@ -117,7 +117,8 @@ struct inq_product {
 
 /* A FIFO queue of ops that one thread or stream executes. */
 struct inq_plan_lane {
-    int32_t rank;
+    int32_t rank;   /* of the graph */
+    int32_t number; /* what the record calls that rank */
     size_t n;
     uint32_t *ops; /* [n] op indices of the graph, in order */
 };
@@ -149,6 +150,8 @@ struct inq_plan_options {
     const int64_t *delay_ns;           /* [n_ops] instead of the graph's */
     const int64_t *bytes;              /* [n_ops] NULL: not known */
     const struct inq_product *product; /* [n_ops] NULL: not known */
+    const int32_t
+        *numbers; /* [ranks of the graph] what they are called; NULL: as the graph has it */
     const uint8_t
         *work; /* [n_ops] enum inq_work; INQ_WORK_COUNT (or NULL): by its type and class */
 };

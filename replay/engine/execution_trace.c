@@ -67,6 +67,7 @@ static int add_rank(struct tracer *t, uint32_t *index)
 static int add_ranks(struct tracer *t)
 {
     const struct inq_plan *plan = t->plan;
+    int32_t largest = -1;
     int code = INQ_OK;
     for (size_t k = 0; code == INQ_OK && k < plan->n_lanes; k++) {
         bool same = k > 0 && plan->lanes[k].rank == plan->lanes[k - 1].rank;
@@ -77,12 +78,15 @@ static int add_ranks(struct tracer *t)
         if (code == INQ_OK) {
             t->rank_of_lane[k] = index;
             t->number[k] = same ? t->number[k - 1] + 1 : 0;
-            t->shard.ranks[index].rank = plan->lanes[k].rank;
+            t->shard.ranks[index].rank = plan->lanes[k].number;
+            largest = plan->lanes[k].number > largest ? plan->lanes[k].number : largest;
             t->shard.ranks[index].has_clock_epoch = true; /* one clock for all ranks and steps */
         }
     }
     for (size_t r = 0; code == INQ_OK && r < t->shard.n_ranks; r++) {
-        t->shard.ranks[r].world_size = (int32_t)t->shard.n_ranks;
+        /* of a part of the ranks nobody knows how many there are */
+        t->shard.ranks[r].world_size =
+            (size_t)largest < t->shard.n_ranks ? (int32_t)t->shard.n_ranks : -1;
         t->stage[r] = -1;
     }
     return code;

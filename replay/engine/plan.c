@@ -139,6 +139,7 @@ struct queue {
 
 struct layout {
     struct inq_plan *plan;
+    const int32_t *numbers; /* of ranks; NULL: as in the graph */
     struct inq_err *err;
     int64_t *start_ns, *end_ns; /* [n_ops] simulated */
     int64_t *key_ns;            /* [n_loose] */
@@ -277,6 +278,7 @@ static int make_lanes(struct layout *l)
         struct inq_plan_lane *lane = &plan->lanes[k];
         plan->n_lanes = k + 1;
         lane->rank = l->queues[k].rank;
+        lane->number = l->numbers != NULL ? l->numbers[lane->rank] : lane->rank;
         lane->ops = inq_mem_alloc(l->queues[k].n * sizeof *lane->ops);
         l->next_loose[l->queues[k].number] = (uint32_t)k; /* from here on: queue to lane */
         if (lane->ops == NULL) {
@@ -319,10 +321,10 @@ static int64_t simulate(struct layout *l)
     return end - first;
 }
 
-static int lay_out(struct inq_plan *plan, struct inq_err *err)
+static int lay_out(struct inq_plan *plan, const int32_t *numbers, struct inq_err *err)
 {
     size_t n = plan->graph->n_ops;
-    struct layout l = {.plan = plan, .err = err};
+    struct layout l = {.plan = plan, .numbers = numbers, .err = err};
     l.start_ns = inq_mem_alloc(n * sizeof *l.start_ns);
     l.end_ns = inq_mem_alloc(n * sizeof *l.end_ns);
     l.key_ns = inq_mem_alloc(n * sizeof *l.key_ns);
@@ -367,9 +369,8 @@ static int alloc_plan(struct inq_plan *plan, bool has_delay, bool has_products, 
     plan->lane_of = inq_mem_zalloc(n, sizeof *plan->lane_of);
     plan->place_of = inq_mem_zalloc(n, sizeof *plan->place_of);
     bool ok = (!has_products || plan->product != NULL) && plan->dur_ns != NULL &&
-              (!has_delay || plan->delay_ns != NULL) &&
-              plan->work != NULL && plan->bytes != NULL && plan->lane_of != NULL &&
-              plan->place_of != NULL;
+              (!has_delay || plan->delay_ns != NULL) && plan->work != NULL && plan->bytes != NULL &&
+              plan->lane_of != NULL && plan->place_of != NULL;
     return ok ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for a plan of %zu ops", n);
 }
 
@@ -389,13 +390,14 @@ int inq_plan_make(const struct inq_graph *graph, const struct inq_plan_options *
     }
     p->graph = graph;
     p->scale = scale;
-    int code = alloc_plan(p, o->delay_ns != NULL || graph->delay_ns != NULL, o->product != NULL, err);
+    int code =
+        alloc_plan(p, o->delay_ns != NULL || graph->delay_ns != NULL, o->product != NULL, err);
     if (code == INQ_OK) {
         code = fill_times(p, o, err);
     }
     if (code == INQ_OK) {
         fill_work(p, o);
-        code = lay_out(p, err);
+        code = lay_out(p, o->numbers, err);
     }
     if (code != INQ_OK) {
         inq_plan_free(p);

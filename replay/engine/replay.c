@@ -43,6 +43,14 @@ static int busy_of(struct idle *idle, size_t first, size_t last, const int64_t *
     return code;
 }
 
+static int compare_numbers(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    int32_t x = ((const struct inq_replay_rank *)a)->rank;
+    int32_t y = ((const struct inq_replay_rank *)b)->rank;
+    return (x > y) - (x < y);
+}
+
 static int fill_ranks(struct idle *idle, struct inq_replay *out)
 {
     const struct inq_plan *plan = idle->plan;
@@ -54,7 +62,7 @@ static int fill_ranks(struct idle *idle, struct inq_replay *out)
             next++;
         }
         int64_t busy = 0;
-        row->rank = plan->lanes[k].rank;
+        row->rank = plan->lanes[k].number;
         code = busy_of(idle, k, next, simulated.start_ns, simulated.end_ns, &busy);
         row->simulated_idle_ns = simulated.median_ns - busy;
         if (code == INQ_OK) {
@@ -64,7 +72,9 @@ static int fill_ranks(struct idle *idle, struct inq_replay *out)
         row->idle_ns = out->execution.median_ns - row->busy_ns;
     }
     inq_execution_release(&simulated);
-    return code;
+    return code == INQ_OK ? inq_sort(out->ranks, out->n_ranks, sizeof *out->ranks, compare_numbers,
+                                     NULL, idle->err)
+                          : code;
 }
 
 static int compare(const struct inq_plan *plan, struct inq_replay *out, struct inq_err *err)

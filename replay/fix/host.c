@@ -80,9 +80,10 @@ int inq_fix_cuda_graphs(struct fix_job *job, const struct fix_args *args, struct
     inq_mem_free(begun);
     if (code == INQ_OK) {
         inq_fix_say(said,
-                    "launches and gaps of up to %g us go, %s in all on %zu ranks; longer pauses of "
-                    "the host stay",
-                    pause_us, inq_fix_time(saved).text, job->n_ranks);
+                    "launches and gaps of up to %s are removed, %s in all on %zu rank%s; longer "
+                    "pauses of the host stay",
+                    inq_fix_time(pause_ns).text, inq_fix_time(saved).text, job->n_ranks,
+                    job->n_ranks == 1 ? "" : "s");
     }
     return code;
 }

@@ -86,15 +86,22 @@ static int find_own_peak(const struct fix_job *job, const struct fix_pipe *pipe,
 
 static void say_memory(double before, double after, double size, struct fix_said *said)
 {
-    if (before > 0.0 && after > 0.0) {
-        (void)snprintf(said->memory, sizeof said->memory,
-                       "activations: a rank holds at most %.3g micro-batches of a stage instead of "
-                       "%.3g%s",
-                       after, before,
-                       size < 1.0   ? ", smaller ones"
-                       : size > 1.0 ? ", larger ones"
-                                    : "");
+    char peak[64] = "";
+    if (before <= 0.0 || after <= 0.0) {
+        return;
     }
+    (void)snprintf(said->memory, sizeof said->memory,
+                   "activations: a rank holds at most %.3g micro-batches of a stage", after);
+    size_t used = strlen(said->memory);
+    (void)snprintf(peak, sizeof peak, "%.3g", after);
+    char was[64];
+    (void)snprintf(was, sizeof was, "%.3g", before);
+    (void)snprintf(said->memory + used, sizeof said->memory - used, "%s%s%s",
+                   strcmp(peak, was) == 0 ? ", as now" : " instead of ",
+                   strcmp(peak, was) == 0 ? "" : was,
+                   size < 1.0   ? ", smaller ones"
+                   : size > 1.0 ? ", larger ones"
+                                : "");
 }
 
 /* Bidirectional schedules hold the model several times. */

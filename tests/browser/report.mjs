@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader does with a report, in a real browser.   node report.mjs [--bench]
+// What a reader does with a report, in a real browser.   node report.mjs [--bench] [TEST]...
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { HOSTILE, checkpointRun, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makeChecks, makePage, manyOps, openBrowser, openReport, sample, shared } from "./setup.mjs";
+import { HOSTILE, checkpointRun, editReport, failedRun, hostileRun, makeFixes, makeReport, makeCheck, makeChecks, makePage, manyOps, openBrowser, openReport, sample, shared, synthRun } from "./setup.mjs";
 
 const AXE = fs.readFileSync(path.resolve("node_modules/axe-core/axe.min.js"), "utf8");
 const MANY = 100000;
@@ -189,6 +189,25 @@ async function fitsTheScreen(page) {
     assert.ok(wide <= 0, "nothing is wider than the screen (" + wide + " px)");
 }
 
+/* Words in charts are inside the chart, and none stands on another. */
+async function wordsAreReadable(page, name) {
+    const bad = await page.evaluate(() => {
+        const found = [];
+        for (const chart of document.querySelectorAll("svg.chart")) {
+            const frame = chart.getBoundingClientRect();
+            const words = [...chart.querySelectorAll("text")].map((node) => [node.textContent, node.getBoundingClientRect()]).filter(([said, box]) => said && box.width > 0);
+            words.forEach(([said, a], i) => {
+                if (a.left < frame.left - 2 || a.right > frame.right + 2 || a.top < frame.top - 2 || a.bottom > frame.bottom + 2) found.push(said + " is cut");
+                for (const [other, b] of words.slice(i + 1)) {
+                    if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4) found.push(said + " stands on " + other);
+                }
+            });
+        }
+        return found;
+    });
+    assert.deepEqual(bad, [], name);
+}
+
 async function openAll(page) {
     await page.evaluate(() => document.querySelectorAll("details").forEach((d) => (d.open = true)));
     await page.waitForTimeout(250);
@@ -289,6 +308,7 @@ async function lookAt(name, file, checks) {
                     for (const check of checks) await check(page);
                 }
                 await fitsTheScreen(page);
+                await wordsAreReadable(page, name + ", " + size);
                 await openAll(page);
                 await accessible(page, name + ", " + size + ", " + colorScheme);
                 assert.deepEqual(problems, []);
@@ -413,6 +433,43 @@ async function failure(name, folder) {
     ]);
 }
 
+/* Several jobs: a row for each, which leads to its verdict. */
+async function jobs() {
+    const file = makeReport("jobs", sample("slow_gpu_dp8"), sample("late_host_dp4"));
+    await lookAt("jobs", file, [
+        verdictOnFirstScreen,
+        async (page) => {
+            const rows = page.locator("#jobs tbody tr");
+            assert.equal(await rows.count(), 2);
+            const said = await page.locator("#headline").textContent();
+            assert.ok((await rows.nth(0).textContent()).includes(said), "the first is shown, and its row says the same");
+            await rows.nth(1).locator("button").click();
+            const other = await page.locator("#headline").textContent();
+            assert.notEqual(other, said);
+            assert.ok((await rows.nth(1).textContent()).includes(other));
+            assert.equal(await page.evaluate(() => document.activeElement.id), "headline", "the focus goes to the verdict");
+            assert.equal(await page.locator("header select").evaluate((node) => node.selectedIndex), 1, "and the list says so, too");
+        },
+        prints,
+    ]);
+}
+
+/* More ranks than fit: it is said, and the last one is reached. */
+async function crowd() {
+    const file = makeReport("crowd", synthRun("dp=64,layers=2,steps=2,fault=slow_gpu:rank=13:factor=1.3"));
+    await lookAt("crowd", file, [
+        async (page) => {
+            assert.match(await page.locator(".unseen").textContent(), /^\d+ of 64\sranks fit/);
+            const view = page.locator(".tl-view");
+            const before = await view.evaluate((node) => [node.scrollTop, node.scrollHeight > node.clientHeight]);
+            assert.deepEqual(before, [0, true]);
+            await view.focus();
+            for (let i = 0; i < 64; i++) await page.keyboard.press("ArrowDown");
+            assert.ok((await view.evaluate((node) => node.scrollTop)) > 0, "the keys go on to ranks below");
+        },
+    ]);
+}
+
 /* A canvas with more than its background on it. */
 const isDrawn = (canvas) => canvas.evaluate((node) => {
     const pixels = new Uint32Array(node.getContext("2d").getImageData(0, 0, node.width, node.height).data.buffer);
@@ -425,7 +482,7 @@ async function fixes() {
         async (page) => {
             const rows = page.locator("#all tbody tr");
             const chips = await rows.locator(".tried").allTextContents();
-            ["Confirmed", "Refuted", "Inconclusive", "Not tried"].forEach((word, i) => assert.ok(chips[i].endsWith(word), chips[i] + " is " + word));
+            ["Confirmed", "Refuted", "Inconclusive", "Helps"].forEach((word, i) => assert.ok(chips[i].endsWith(word), chips[i] + " is " + word));
             assert.ok(chips.some((chip) => chip.endsWith("Does not apply")));
             const sizes = await rows.locator(".tried").evaluateAll((all) => all.slice(0, 2).map((chip) => getComputedStyle(chip).fontSize));
             assert.equal(sizes[0], sizes[1], "refuted is written as large as confirmed");
@@ -601,12 +658,13 @@ const tests = isBench
               return folder ? failure("flight", folder) : "skipped: no ../shared/data/flight";
           },
           "failed run, logs": logs,
-          fixes, comparison, check,
+          jobs, crowd, fixes, comparison, check,
           "hostile names": hostile,
           "many ops": async () => void (await many(1)),
       };
 let failed = 0;
-for (const [name, run] of Object.entries(tests)) {
+const only = process.argv.slice(2).filter((word) => !word.startsWith("-"));
+for (const [name, run] of Object.entries(tests).filter(([name]) => only.length === 0 || only.includes(name))) {
     try {
         console.log(name);
         const skipped = await run();
@@ -617,5 +675,5 @@ for (const [name, run] of Object.entries(tests)) {
     }
 }
 console.log("screenshots: " + path.resolve("screenshots"));
-console.log(Object.keys(tests).length - failed + " passed, " + failed + " failed");
+console.log((only.length || Object.keys(tests).length) - failed + " passed, " + failed + " failed");
 process.exit(failed > 0 ? 1 : 0);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens HTML reports in headless Chromium.   run.sh INQUEST SOURCE_DIR BUILD_DIR [--bench]
+# Opens HTML reports in headless Chromium.   run.sh INQUEST SOURCE_DIR BUILD_DIR [--bench] [TEST]...
 # Needs chromium, node and npm; without them it is skipped (77). What npm installs, the reports and
 # the screenshots lie in BUILD_DIR/browser.
 set -euo pipefail

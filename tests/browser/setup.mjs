@@ -82,6 +82,14 @@ export function makeChecks(name, ...kinds) {
 
 export const makeReport = (name, ...input) => makePage(name, "analyze", ...input);
 
+/* A run that 'inquest synth' makes; its folder. */
+export function synthRun(spec) {
+    const folder = path.resolve("input", spec.replace(/[^a-z0-9]+/g, "-"));
+    const made = spawnSync(INQUEST, ["synth", spec, "-o", folder, "-q"], { encoding: "utf8" });
+    assert.equal(made.status, 0, spec + ": " + made.stderr);
+    return folder;
+}
+
 /* The page of a run held against another's baseline. */
 export function makeCheck(name, base, ...runs) {
     const baseline = path.resolve("reports", name + ".json");

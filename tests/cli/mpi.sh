@@ -89,7 +89,7 @@ together 3 check sample-traces/late_host_dp4 --baseline "$work/base.json" --forc
 [ $status -eq $other ] || fail "check: exit $other, not $status"
 cmp "$work/alone" "$work/together" || fail "check"
 "$inquest" ingest sample-traces/slow_gpu_dp8 -o "$work/one" -q
-together 4 ingest sample-traces/slow_gpu_dp8 -o "$work/several" | grep -q '^9 partials in .*: 8 of traces' ||
+together 4 ingest sample-traces/slow_gpu_dp8 -o "$work/several" | grep -q '^9 partials in .*: 8 made of traces' ||
     fail "ingest: not nine partials"
 diff -r "$work/one" "$work/several" || fail "ingest: other partials"
 

@@ -67,7 +67,7 @@ mkdir "$work/changing"
 cp sample-traces/healthy_dp4/rank-* "$work/changing"
 "$inquest" ingest "$work/changing" -o "$work/again" -q
 touch -d '2026-01-01' "$work/changing/rank-2.pt.trace.json.gz"
-"$inquest" ingest "$work/changing" -o "$work/again" | grep -q '1 of traces, 3 kept' || fail "not anew"
+"$inquest" ingest "$work/changing" -o "$work/again" | grep -q '1 made of traces, 3 kept' || fail "not anew"
 if [ -n "$(find "$work/again" -name '.*.tmp')" ]; then
     fail "a temporary file was left"
 fi

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "base/sort.h"
 
 #include <inttypes.h>
@@ -332,8 +333,9 @@ static const char *say_kernel(struct causing *x, int sign)
     if (best == NULL) {
         return "";
     }
-    return or_empty(x, inq_arena_printf(x->c->arena, "; most of it %.80s (%s, %s before)",
-                                        best->name, inq_compare_ns(x->c, best->ns[1]),
+    return or_empty(x, inq_arena_printf(x->c->arena, "; most of it %s (%s, %s before)",
+                                        inq_say_name(x->c->arena, best->name),
+                                        inq_compare_ns(x->c, best->ns[1]),
                                         inq_compare_ns(x->c, best->ns[0])));
 }
 
@@ -400,11 +402,11 @@ static const char *say_host_part(struct causing *x, int sign)
     if (best == NULL || strcmp(best->what, "not recorded") == 0) {
         return "";
     }
-    return or_empty(x, inq_arena_printf(x->c->arena,
-                                        "; %.80s %s most (mean of all ranks: %s, %s before)",
-                                        best->what, sign > 0 ? "grew" : "shrank",
-                                        inq_compare_ns(x->c, before + sign * most),
-                                        inq_compare_ns(x->c, before)));
+    return or_empty(
+        x,
+        inq_arena_printf(x->c->arena, "; %s %s most (mean of all ranks: %s, %s before)",
+                         inq_say_name(x->c->arena, best->what), sign > 0 ? "grew" : "shrank",
+                         inq_compare_ns(x->c, before + sign * most), inq_compare_ns(x->c, before)));
 }
 
 static const char *say_own(struct causing *x, int own, const char *who, double was_ns,

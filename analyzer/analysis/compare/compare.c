@@ -122,13 +122,14 @@ static void set_work(struct inq_comparison *c, const struct inq_run_record *p,
         bool all_ranks = c->run[0].missing == 0 && c->run[1].missing == 0;
         bool whole = all_ranks && c->run[0].damaged == 0 && c->run[1].damaged == 0;
         c->work_how =
-            whole ? "Equally many ranks: steps of equally much work were taken for granted."
-                  : "Equally many ranks: steps of equally much work were taken for granted, since "
+            whole ? "The number of ranks is the same: the work of a step is taken to be the same."
+                  : "The number of ranks is the same: the work of a step is taken to be the same, "
+                    "since "
                     "files are damaged or missing.";
         /* a rank without a trace does its work; steps that lack work are other steps, also where a
          * damaged file is why */
         if (all_ranks && inq_workload_differs(&p[1].work, &p[0].work, other, sizeof other)) {
-            c->work_how = "Equally many ranks, but not the same work.";
+            c->work_how = "The number of ranks is the same, but the work is not.";
             c->other_work = inq_arena_strdup(c->arena, other);
         }
     } else {

@@ -62,8 +62,9 @@ static const char *say_same_size(const struct inq_comparison *c)
             t1, 100.0 * (double)c->loss_total_ns / (double)c->ideal_ns);
     }
     return inq_arena_printf(
-        c->arena, "The new run is %.2f times as %s: a step takes %s, %s before (%s %s).",
-        ratio < 1.0 ? 1.0 / ratio : ratio, ratio < 1.0 ? "slow" : "fast", t2, t1,
+        c->arena, "The new run %s %.2f times as %s: a step takes %s, %s before (%s %s).",
+        ratio < 1.0 ? "takes" : "is", ratio < 1.0 ? 1.0 / ratio : ratio,
+        ratio < 1.0 ? "long" : "fast", t2, t1,
         inq_compare_ns(c, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns),
         c->loss_total_ns < 0 ? "less" : "more");
 }

@@ -32,6 +32,11 @@ static void from_missing(const struct inq_trace *trace, struct inq_findings *f)
                           inq_say_ranks(f->arena, trace->missing, trace->n_missing, false),
                           trace->n_missing, trace->world_size);
     finding->detail = "What happened there, and whether others waited for it, is not recorded.";
+    if (trace->n_missing == 1) {
+        finding->advice =
+            "Collect its trace, or find out why it wrote none: a rank that died first "
+            "often left nothing.";
+    }
 }
 
 /* "The file of rank 1 could not be read: Permission denied" */
@@ -142,10 +147,12 @@ static void from_damage(const struct inq_trace *trace, struct inq_findings *f)
     finding->measured =
         inq_findings_text(f, "%s: %s", first->path, inq_damage_text(first_loss(&first->damage)));
     finding->expected = only_limits ? "files within the limits" : "whole files";
-    finding->title = inq_findings_text(f, "%zu of %zu files %s", damaged, trace->n_files,
-                                       only_limits    ? "held more than was kept"
-                                       : damaged == 1 ? "is damaged"
-                                                      : "are damaged");
+    const char *what = only_limits    ? "held more than was kept"
+                       : damaged == 1 ? "is damaged"
+                                      : "are damaged";
+    finding->title = trace->n_files == 1 ? inq_findings_text(f, "The only file %s", what)
+                                         : inq_findings_text(f, "%zu of %zu files %s", damaged,
+                                                             trace->n_files, what);
     finding->detail = inq_findings_text(f,
                                         "First: %s. What could be read is in this report; what "
                                         "was lost is counted per file.",

@@ -3,6 +3,7 @@
 #include "analysis/findings/findings.h"
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "base/stats.h"
 #include "inquest/telemetry.h"
 
@@ -283,7 +284,7 @@ static const char *advice(struct inq_findings *f, const struct inq_suspect *susp
         return inq_findings_text(f,
                                  "Find out what keeps the host in %s: data loading, garbage "
                                  "collection, checkpoints, other processes on its cores.",
-                                 suspect->running);
+                                 inq_say_name(f->arena, suspect->running));
     }
     return "";
 }

@@ -114,8 +114,9 @@ static void from_view(struct inq_findings *f, const struct view *view)
     finding->title =
         inq_findings_text(f, "%s of the time: %s", percent,
                           unsplit ? "communication not covered by compute" : view->title);
-    finding->measured = inq_findings_text(f, "%s of the time, %s of a step of %s", percent,
-                                          inq_findings_time(f, ns), inq_findings_time(f, a->t_ns));
+    finding->measured = inq_findings_text(
+        f, "%s of the time, %s of %s of %s", percent, inq_findings_time(f, ns),
+        a->one_interval ? "the capture" : "a step", inq_findings_time(f, a->t_ns));
     finding->expected = view->expected;
     const char *limits =
         unsplit ? say_unsplit(f, finding, ns) : ", without waiting for other ranks";

@@ -5,6 +5,7 @@
 #include "analysis/straggler/host_gaps.h"
 #include "analysis/measure/measure.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "trace/trace.h"
 
 #include <math.h>
@@ -170,7 +171,7 @@ static int add_gap_evidence(const struct inq_inquiry *q, uint32_t rank,
         const char *what = "GPU idle, next launch late";
         if (gap->running != 0) {
             what = inq_arena_printf(q->arena, "GPU idle while the host was in %s",
-                                    inq_trace_str(q->trace, gap->running));
+                                    inq_say_name(q->arena, inq_trace_str(q->trace, gap->running)));
         } else if (gap->launch_ns == INQ_TIME_NONE) {
             what = "GPU idle; no launch recorded";
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inquest ingest PATH... -o DIR: partials. */
 #include "cli/cli.h"
+#include "inquest/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,20 +12,24 @@ static int print(const struct inq_cli *cli, const struct inq_partials *p, const 
     struct inq_out out = {0};
     struct inq_err err = {0};
     size_t all = p->written + p->as_they_are + p->kept;
-    inq_out_printf(&out, "%zu partial%s in %s: %zu of traces", all, all == 1 ? "" : "s", dir,
+    char partials[32];
+    char input[32];
+    inq_out_printf(&out, "%zu partial%s in %s: %zu made of traces", all, all == 1 ? "" : "s", dir,
                    p->written);
     if (p->as_they_are > 0) {
-        inq_out_printf(&out, ", %zu of other files, as they are", p->as_they_are);
+        inq_out_printf(&out, ", %zu cop%s of other files", p->as_they_are,
+                       p->as_they_are == 1 ? "y" : "ies");
     }
     if (p->kept > 0) {
-        inq_out_printf(&out, ", %zu kept since their files have not changed", p->kept);
+        inq_out_printf(&out, ", %zu kept since %s not changed", p->kept,
+                       p->kept == 1 ? "its file has" : "their files have");
     }
-    inq_out_printf(&out, "; %.1f MB of %.1f MB\n", (double)p->bytes_out / 1e6,
-                   (double)p->bytes_in / 1e6);
+    inq_out_printf(&out, "; %s for %s of input\n",
+                   inq_bytes_format((double)p->bytes_out, partials, sizeof partials),
+                   inq_bytes_format((double)p->bytes_in, input, sizeof input));
     if (p->withheld > 0) {
-        inq_out_printf(
-            &out, "%zu file%s left out: what is no trace would keep the names that it prints\n",
-            p->withheld, p->withheld == 1 ? "" : "s");
+        inq_out_printf(&out, "%zu file%s left out: names cannot be replaced in what is no trace\n",
+                       p->withheld, p->withheld == 1 ? "" : "s");
     }
     if (p->not_read > 0) {
         inq_out_printf(&out, "%zu file%s could not be read: 'inquest info' says why\n", p->not_read,

@@ -109,9 +109,10 @@ static int base_of_schedule(struct work *w, const char *path)
     }
     const struct inq_schedule *s = &w->schedule.schedule;
     (void)snprintf(w->what, sizeof w->what,
-                   "%s, %" PRId32 " ranks, %" PRId32 " stages, %" PRId32 " micro-batches",
-                   path == NULL ? s->kind : "the schedule", s->n_ranks, s->n_stages,
-                   s->n_microbatches);
+                   "%s, %" PRId32 " rank%s, %" PRId32 " stage%s, %" PRId32 " micro-batch%s",
+                   path == NULL ? s->kind : "the schedule", s->n_ranks, s->n_ranks == 1 ? "" : "s",
+                   s->n_stages, s->n_stages == 1 ? "" : "s", s->n_microbatches,
+                   s->n_microbatches == 1 ? "" : "es");
     int code = inq_fix_base_of_schedule(s, &w->schedule.costs, &w->base, &err);
     return code == INQ_OK
                ? make_calls(w)
@@ -125,12 +126,12 @@ static int base_of_run(struct work *w)
         return status;
     }
     const struct inq_fix_base_info *info = inq_fix_base_info(w->base);
-    char step[48] = "a step";
+    char step[64] = "the whole capture, host calls included";
     if (info->step >= 0) {
-        (void)snprintf(step, sizeof step, "step %" PRId64, info->step);
+        (void)snprintf(step, sizeof step, "step %" PRId64 " (of median length)", info->step);
     }
-    (void)snprintf(w->what, sizeof w->what, "%s (of median length), %zu ranks, %zu ops", step,
-                   info->n_ranks, info->n_ops);
+    (void)snprintf(w->what, sizeof w->what, "%s, %zu rank%s, %zu op%s", step, info->n_ranks,
+                   info->n_ranks == 1 ? "" : "s", info->n_ops, info->n_ops == 1 ? "" : "s");
     return INQ_EXIT_OK;
 }
 
@@ -150,15 +151,13 @@ static int take_base(struct work *w)
     return schedule ? base_of_schedule(w, cli->words[0]) : base_of_run(w);
 }
 
-/* What was recorded of what is executed; -1 where it cannot be compared. No op stands for the tail
- * of the step behind its last op, nor for what comes before the first: the model's own error is
- * what is left. */
+/* What was recorded of what is executed; -1 where it cannot be compared. No op stands for what
+ * comes before the first op of the step, nor for what follows its last. */
 static void find_recorded(struct work *w)
 {
     const struct inq_fix_base_info *info = inq_fix_base_info(w->base);
-    if (info->recorded_ns > 0 && w->steps == 1 && w->fix[0] == '\0') {
-        w->recorded_ns =
-            w->plan->simulated_ns + llround((double)(info->recorded_ns - info->t_ns) * w->scale);
+    if (info->ops_ns > 0 && w->steps == 1 && w->fix[0] == '\0') {
+        w->recorded_ns = llround((double)info->ops_ns * w->scale);
     }
 }
 

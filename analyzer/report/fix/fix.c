@@ -174,6 +174,9 @@ static void fix_say_base(const struct inq_fixes *fixes, struct inq_out *out)
         if (b->n_steps > 1) {
             inq_out_printf(out, "; step %" PRId64 ", the one of median length, recorded %s",
                            b->step, time_of(b->recorded_ns).text);
+        } else if (b->recorded_ns != b->mean_recorded_ns) {
+            inq_out_printf(out, "; from its first host call recorded %s",
+                           time_of(b->recorded_ns).text);
         }
         inq_out_printf(out, ", %s without launch delays (%+.1f %%)",
                        time_of(b->without_gaps_ns).text,
@@ -191,10 +194,11 @@ static void fix_say_base(const struct inq_fixes *fixes, struct inq_out *out)
     }
     inq_out_text(out, ".");
     if (b->contradictions > 0) {
-        inq_out_printf(out,
-                       " By the record ops wait for each other in a circle: predictions rest on a "
-                       "graph cut at %zu of its dependencies.",
-                       b->contradictions);
+        inq_out_printf(
+            out,
+            " The record has ops that wait for each other in a circle; predictions rest on "
+            "a graph without its %zu least certain dependenc%s.",
+            b->contradictions, b->contradictions == 1 ? "y" : "ies");
     }
     if (!b->connected && b->n_ranks > 1) {
         inq_out_text(out, " No transfers of different ranks could be matched: what one rank "

@@ -102,7 +102,7 @@ static void json_ops(const struct inq_replay_view *view, struct inq_json *json)
     for (size_t i = 0; i < g->n_ops; i++) {
         const struct inq_graph_op *op = &g->op[i];
         inq_json_object(json, NULL);
-        inq_json_int(json, "rank", op->rank);
+        inq_json_int(json, "rank", view->plan->lanes[view->plan->lane_of[i]].number);
         inq_json_int(json, "lane", view->plan->lane_of[i]);
         inq_json_string(json, "type",
                         op->type == INQ_OP_NONE ? NULL
@@ -209,8 +209,9 @@ static void say_time(const struct inq_replay_view *view, const struct inq_pen *p
                        inq_time_format(r->simulated_ns, other, sizeof other), 100.0 * r->error);
     }
     if (view->recorded_ns > 0) {
-        inq_out_printf(pen->out, "  %-10s %10s   the %s is %+.2f %% off\n", "recorded",
-                       inq_time_format(view->recorded_ns, other, sizeof other),
+        inq_out_printf(pen->out,
+                       "  %-10s %10s   from the first op to the last; the %s is %+.2f %% off\n",
+                       "recorded", inq_time_format(view->recorded_ns, other, sizeof other),
                        only_simulates(r) ? "simulation" : "execution",
                        100.0 * error_to(r->sample.median_ns, view->recorded_ns));
     }

@@ -230,9 +230,12 @@ static const char *steps_text(const struct inq_view *view)
     if (trace->n_steps == 0) {
         return "no steps";
     }
-    return inq_say(view->arena, "%s%s %" PRId64 "..%" PRId64,
-                   trace->steps_inferred ? "inferred " : "", trace->n_steps == 1 ? "step" : "steps",
-                   trace->steps[0].number, trace->steps[trace->n_steps - 1].number);
+    const char *inferred = trace->steps_inferred ? "inferred " : "";
+    if (trace->n_steps == 1) {
+        return inq_say(view->arena, "%sstep %" PRId64, inferred, trace->steps[0].number);
+    }
+    return inq_say(view->arena, "%ssteps %" PRId64 "..%" PRId64, inferred, trace->steps[0].number,
+                   trace->steps[trace->n_steps - 1].number);
 }
 
 /* Slices of programs are no ranks' work. */

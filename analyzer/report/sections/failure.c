@@ -73,7 +73,9 @@ static void build_failure(const struct inq_view *view, struct inq_table *table)
     row(table, "suspects", inq_say_list(view->arena, f->suspect_ranks, f->n_suspects));
     row(table, "group", f->group);
     if (f->seq >= 0) {
-        row(table, "op", inq_say(view->arena, "%.200s, number %" PRId64, f->op, f->seq));
+        row(table, "op",
+            inq_say(view->arena, "%.200s%snumber %" PRId64, f->op, f->op[0] != '\0' ? ", " : "",
+                    f->seq));
     }
     row(table, "sizes", f->sizes);
     for (size_t i = 0; i < f->n_alternatives; i++) {

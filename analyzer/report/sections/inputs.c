@@ -33,7 +33,7 @@ static void build_files(const struct inq_view *view, struct inq_table *table)
     }
     size_t n = view->options->verbose || files < INQ_TABLE_ROWS ? files : INQ_TABLE_ROWS;
     size_t shown = 0;
-    table->title = inq_view_is_brief(view) ? "Damaged inputs" : "Inputs";
+    table->title = inq_view_is_brief(view) ? "Damage and remarks" : "Inputs";
     const char *folder = inq_view_folder(view);
     table->note = inq_say(view->arena,
                           "%s%.200s%sdamaged files first; events: in the file; kept: "

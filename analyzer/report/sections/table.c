@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const size_t MAX_CELLS = (size_t)1 << 26;
 static const char NA[] = "N/A";
@@ -81,6 +82,14 @@ void inq_table_text(struct inq_table *table, const char *text)
     add_cell(table, inq_arena_strdup(table->arena, text));
 }
 
+/* Whether `text` is a number that was rounded to nothing, "-0.00" or "-0.0 %": its sign says that
+ * something changed. */
+static bool is_negative_zero(const char *text)
+{
+    size_t n = text[0] == '-' ? 1 + strspn(text + 1, "0.") : 0;
+    return n > 1 && (text[n] == '\0' || strcmp(text + n, " %") == 0);
+}
+
 void inq_table_printf(struct inq_table *table, const char *fmt, ...)
 {
     char text[512];
@@ -88,7 +97,7 @@ void inq_table_printf(struct inq_table *table, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    inq_table_text(table, text);
+    inq_table_text(table, is_negative_zero(text) ? text + 1 : text);
 }
 
 void inq_table_words(struct inq_table *table, const char *word)

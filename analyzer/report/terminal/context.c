@@ -3,6 +3,7 @@
 
 #include "base/say.h"
 #include "base/time.h"
+#include "inquest/memory.h"
 #include "report/terminal/writer.h"
 
 #include <ctype.h>
@@ -203,14 +204,8 @@ const char *inq_view_group(const struct inq_view *view, uint32_t group)
 
 const char *inq_view_bytes(const struct inq_view *view, double bytes)
 {
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-    size_t unit = 0;
-    while (bytes >= 999.5 && unit < 4) {
-        bytes /= 1000;
-        unit++;
-    }
-    int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
-    return inq_say(view->arena, "%.*f %s", decimals, bytes, units[unit]);
+    char buf[32];
+    return inq_say(view->arena, "%s", inq_bytes_format(bytes, buf, sizeof buf));
 }
 
 const char *inq_view_ns(const struct inq_view *view, int64_t ns)

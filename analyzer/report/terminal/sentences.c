@@ -183,8 +183,8 @@ static const char *say_contradictions(const struct inq_view *view)
         return "";
     }
     return inq_say(view->arena,
-                   "by the record ops wait for each other in a circle: cut at %s that %s least "
-                   "certain",
+                   "ops of the record wait for each other in a circle; %s, the least certain, %s "
+                   "left out",
                    inq_view_plural(view, path->contradictions, "dependency", "dependencies"),
                    path->contradictions == 1 ? "is" : "are");
 }

@@ -179,10 +179,32 @@ int inq_pen_text(const struct inq_pen *pen, const char *text, int columns)
     return used + GAP + put_tail(pen, text, n, tail);
 }
 
-/* The length of the next word at `text`. */
+/* Whether the `n` characters at `text` are a unit, with what ends a clause behind it. */
+static bool is_unit(const char *text, size_t n)
+{
+    static const char *const units[] = {"%",  "ns", "us", "ms",  "s",   "B",   "kB",
+                                        "MB", "GB", "TB", "KiB", "MiB", "GiB", "UTC"};
+    while (n > 0 && strchr(".,;:)", text[n - 1]) != NULL) {
+        n--;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strlen(units[i]) == n && strncmp(text, units[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The length of the next word at `text`. A number and its unit are one: "(18 %)" at the end of a
+ * line reads badly when the next one begins with "%)". */
 static size_t word_length(const char *text)
 {
-    return strcspn(text, " \n");
+    size_t len = strcspn(text, " \n");
+    if (len > 0 && text[len] == ' ' && text[len - 1] >= '0' && text[len - 1] <= '9') {
+        size_t more = strcspn(text + len + 1, " \n");
+        len += is_unit(text + len + 1, more) ? 1 + more : 0;
+    }
+    return len;
 }
 
 void inq_pen_words(const struct inq_pen *pen, const char *text, int column, int indent)

@@ -155,6 +155,19 @@ static int take_step(const struct inq_op_model *m, size_t step, struct fix_job *
     return code;
 }
 
+/* When the first op of the step starts: delays are relative to what an op waits for, and the first
+ * one waits for nothing. */
+static int64_t first_start(const struct inq_op_model *m, const struct fix_job *job, size_t step)
+{
+    const struct inq_graph *g = m->graph;
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < g->n_ops; i++) {
+        int64_t own = job->ops[i].delay_ns;
+        first = g->dep_start[i] == g->dep_start[i + 1] && own < first ? own : first;
+    }
+    return first < m->recorded_ns[step] ? first : 0;
+}
+
 static int fix_base_model(const struct inq_trace *trace, const struct inq_report *report,
                           const struct inq_op_model *model, struct inq_fix_base *base,
                           struct inq_err *err)
@@ -181,6 +194,7 @@ static int fix_base_model(const struct inq_trace *trace, const struct inq_report
         code = number_microbatches(model, job, err);
     }
     if (code == INQ_OK) {
+        base->lead_ns = first_start(model, job, step);
         base->tail_ns = model->tail_ns[step];
         base->info.source = model->source;
         base->info.step = model->step[step];
@@ -312,6 +326,18 @@ static void find_times(const struct step *s, int64_t *dur_ns, int64_t *delay_ns)
             delay_ns[k] = within(s, s->g.start_ns[k]) - ready;
         }
     }
+}
+
+/* When the first kept op starts, by the record: in a graph that was cut the simulated start of an
+ * op whose dependency is gone says nothing. */
+static int64_t first_kept(const struct step *s)
+{
+    int64_t first = s->end_ns - s->origin_ns;
+    for (size_t i = 0; i < s->g.graph->n_ops; i++) {
+        int64_t own = within(s, s->g.start_ns[i]);
+        first = s->keep[i] && own < first ? own : first;
+    }
+    return first;
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -509,6 +535,7 @@ static int fix_base_trace(const struct inq_trace *trace, const struct inq_report
     }
     if (code == INQ_OK) {
         base->job.connected = base->job.n_groups > 0;
+        base->lead_ns = first_kept(&s);
         base->info.source = "trace";
         base->info.contradictions = s.g.contradictions;
         base->info.step = step != INQ_NONE ? trace->steps[step].number : -1;
@@ -547,6 +574,8 @@ static int measure(struct inq_fix_base *base, struct inq_err *err)
     }
     base->info.t_ns = t_ns + base->tail_ns;
     base->info.without_gaps_ns = without_ns;
+    base->info.ops_ns =
+        base->info.recorded_ns > 0 ? base->info.recorded_ns - base->lead_ns - base->tail_ns : -1;
     base->info.n_steps = 1;
     base->info.mean_t_ns = base->info.t_ns;
     base->info.mean_recorded_ns = base->info.recorded_ns;
@@ -578,7 +607,8 @@ static int new_base(struct inq_fix_base **base, struct inq_err *err)
         *base = NULL;
         return inq_fix_no_memory(err);
     }
-    (*base)->info = (struct inq_fix_base_info){.source = "", .step = -1, .recorded_ns = -1};
+    (*base)->info =
+        (struct inq_fix_base_info){.source = "", .step = -1, .recorded_ns = -1, .ops_ns = -1};
     return INQ_OK;
 }
 
@@ -687,6 +717,18 @@ static uint8_t recorded_work(const struct fix_op *op)
                                                                              : works[op->coll];
 }
 
+/* The recorded numbers of the ranks; false: not all of them are known. */
+static bool take_numbers(const struct fix_job *job, int32_t *numbers)
+{
+    for (size_t r = 0; r < job->n_ranks; r++) {
+        if (job->ranks == NULL || job->ranks[r].number < 0) {
+            return false;
+        }
+        numbers[r] = job->ranks[r].number;
+    }
+    return job->n_ranks > 0;
+}
+
 /* The plan of a graph of the job's ops, or of several steps in a row of the graph of one. */
 static int plan_of(const struct fix_job *job, const struct inq_graph *one,
                    const struct inq_graph *graph, double scale, struct inq_plan **plan,
@@ -695,10 +737,13 @@ static int plan_of(const struct fix_job *job, const struct inq_graph *one,
     uint8_t *work = inq_mem_zalloc(graph->n_ops + 1, sizeof *work);
     int64_t *bytes = inq_mem_zalloc(graph->n_ops + 1, sizeof *bytes);
     struct inq_product *product = inq_mem_zalloc(graph->n_ops + 1, sizeof *product);
-    const struct inq_plan_options options = {
+    int32_t *numbers = inq_mem_zalloc(job->n_ranks + 1, sizeof *numbers);
+    struct inq_plan_options options = {
         .scale = scale, .work = work, .bytes = bytes, .product = product};
-    int code =
-        work != NULL && bytes != NULL && product != NULL ? INQ_OK : inq_fix_no_memory(err);
+    int code = work != NULL && bytes != NULL && product != NULL && numbers != NULL
+                   ? INQ_OK
+                   : inq_fix_no_memory(err);
+    options.numbers = code == INQ_OK && take_numbers(job, numbers) ? numbers : NULL;
     for (size_t i = 0; code == INQ_OK && i < graph->n_ops; i++) {
         uint32_t in_step = (uint32_t)(graph->id_of[i] % one->n_ops);
         const struct fix_op *op = &job->ops[one == graph ? in_step : one->id_of[in_step]];
@@ -718,6 +763,7 @@ static int plan_of(const struct fix_job *job, const struct inq_graph *one,
     inq_mem_free(work);
     inq_mem_free(bytes);
     inq_mem_free(product);
+    inq_mem_free(numbers);
     return code;
 }
 

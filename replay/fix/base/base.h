@@ -8,7 +8,8 @@
 struct inq_fix_base {
     struct fix_job job;
     struct inq_fix_base_info info;
-    int64_t tail_ns;         /* of the recorded step, after its last op: the same with every fix */
+    int64_t lead_ns;         /* of the recorded step, before its first op */
+    int64_t tail_ns;         /* of it, after its last op: the same with every fix */
     struct inq_study *study; /* of a recorded run; run.n_steps 0: nothing to simulate */
 };
 

@@ -508,13 +508,12 @@ static const char *note_of(const struct validate *v, const struct inq_plan *plan
     return note != NULL ? note : "";
 }
 
-/* What the original is expected to take: what no op stands for (before the first op, after the
- * last) and the model's own error are part of the recorded step. */
+/* What the original is expected to take: as long as its ops were recorded to take, the model's own
+ * error included. */
 static int64_t expected_ns(const struct validate *v, const struct inq_plan *plan)
 {
     const struct inq_fix_base_info *info = &v->base->info;
-    double off = info->recorded_ns > 0 ? (double)(info->recorded_ns - info->t_ns) * v->scale : 0.0;
-    return plan->simulated_ns + llround(off);
+    return info->ops_ns > 0 ? llround((double)info->ops_ns * v->scale) : plan->simulated_ns;
 }
 
 static void describe_base(const struct validate *v, const struct inq_plan *plan,

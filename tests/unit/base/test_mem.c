@@ -229,9 +229,25 @@ static void size__is_told_in_its_unit(void **state)
     }
 }
 
+static void bytes__change_unit_where_they_would_be_four_digits(void **state)
+{
+    static const struct {
+        double bytes;
+        const char *text;
+    } sizes[] = {{0, "0 B"},          {999, "999 B"},     {1000, "1.00 kB"}, {9994, "9.99 kB"},
+                 {9996, "10.0 kB"},   {99940, "99.9 kB"}, {99960, "100 kB"}, {999400, "999 kB"},
+                 {999500, "1.00 MB"}, {3e9, "3.00 GB"},   {5e15, "5000 TB"}};
+    char text[32];
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_string_equal(inq_bytes_format(sizes[i].bytes, text, sizeof text), sizes[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes__change_unit_where_they_would_be_four_digits),
         cmocka_unit_test_setup_teardown(budget__machine_counts_what_can_be_freed, make_root,
                                         remove_root),
         cmocka_unit_test_setup_teardown(budget__group_of_version_2_and_those_around_it, make_root,

@@ -46,6 +46,44 @@ static void ranks__agree_in_number(void **state)
     inq_arena_release(&arena);
 }
 
+static void name__is_one_thing_in_a_sentence(void **state)
+{
+    struct inq_arena arena = {0};
+    (void)state;
+    assert_string_equal(inq_say_name(&arena, "cudaMalloc"), "cudaMalloc");
+    assert_string_equal(inq_say_name(&arena, "# forward pass"), "\"# forward pass\"");
+    assert_string_equal(inq_say_name(&arena, "data loading"), "data loading");
+    char name[96];
+    memset(name, 'k', sizeof name);
+    name[80] = '\0';
+    assert_string_equal(inq_say_name(&arena, name), name);
+    memcpy(name + 80, "_end", 5);
+    const char *text = inq_say_name(&arena, name);
+    assert_int_equal(strlen(text), 80);
+    assert_string_equal(text + strlen(text) - 4, "_end");
+    assert_non_null(strstr(text, "k..k"));
+    inq_arena_release(&arena);
+}
+
+static void name__is_not_cut_in_a_character(void **state)
+{
+    struct inq_arena arena = {0};
+    char name[3 * 50 + 2] = "";
+    (void)state;
+    for (size_t shift = 0; shift < 3; shift++) {
+        memset(name, 'a', shift);
+        for (size_t i = 0; i < 49; i++) {
+            memcpy(name + shift + 3 * i, "\u2502", 4);
+        }
+        const char *text = inq_say_name(&arena, name);
+        const char *dots = strstr(text, "..");
+        assert_non_null(dots);
+        assert_int_equal((size_t)(dots - text - (ptrdiff_t)shift) % 3, 0);
+        assert_int_equal(strlen(dots + 2) % 3, 0);
+    }
+    inq_arena_release(&arena);
+}
+
 static void say__is_empty_and_remembered_without_memory(void **state)
 {
     struct inq_arena arena = {0};
@@ -66,6 +104,8 @@ int main(void)
         cmocka_unit_test(list__joins_runs_of_three_and_more),
         cmocka_unit_test(list__counts_what_it_leaves_out),
         cmocka_unit_test(ranks__agree_in_number),
+        cmocka_unit_test(name__is_one_thing_in_a_sentence),
+        cmocka_unit_test(name__is_not_cut_in_a_character),
         cmocka_unit_test(say__is_empty_and_remembered_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

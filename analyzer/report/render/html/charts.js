@@ -164,7 +164,7 @@ function stepsChart(width, steps, median, shown, onPick) {
     const bottom = 30;
     const height = 190;
     const [size, unit] = unitOf(d3.max(steps, (s) => s.dur_ns));
-    const y = d3.scaleLinear().domain([0, (d3.max(steps, (s) => s.dur_ns) / size) * 1.08]).range([height - bottom, 14]);
+    const y = d3.scaleLinear().domain([0, (d3.max(steps, (s) => s.dur_ns) / size) * 1.08]).range([height - bottom, 26]); /* the unit stands above */
     const band = Math.min(72, (width - left - 10) / steps.length);
     const right = left + band * steps.length;
     const every = Math.ceil(44 / band);
@@ -200,7 +200,7 @@ function waitsChart(width, waits) {
     return chart(
         width,
         rows.length * height + 28,
-        text(centre - middle / 2, 10, "arrived last, was waited for", { "text-anchor": "end", class: "muted" }),
+        text(centre - middle / 2, 10, width > 480 ? "arrived last, was waited for" : "arrived last", { "text-anchor": "end", class: "muted" }),
         text(centre + middle / 2, 10, "waited itself", { class: "muted" }),
         rows.map((w, i) => {
             const y = 28 + i * height + height / 2;

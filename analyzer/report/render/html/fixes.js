@@ -7,18 +7,27 @@ const FIX_VERDICTS = {
     order_confirmed: { mark: "\u2248", text: "Order confirmed", how: "executed in the planned order; the cost was not judged" },
     refuted: { mark: "\u2717", text: "Refuted", how: "executed, and the gain or the order is not there" },
     inconclusive: { mark: "?", text: "Inconclusive", how: "executed, and the executions decide nothing" },
-    not_executed: { mark: "\u2013", text: "Not tried", how: "predicted, but not executed" },
+    repairs: { mark: "+", text: "Repairs", how: "predicted, not executed: it repairs a fault" },
+    helps: { mark: "+", text: "Helps", how: "predicted, not executed" },
+    no_help: { mark: "\u2013", text: "Does not help", how: "predicted, not executed: the step gets no shorter" },
     none: { mark: "\u2013", text: "Does not apply", how: "not possible here" },
 };
 const FIX_ROWS_HEIGHT = 340;
 
 const hasPrediction = (fix) => isNumber(fix.predicted_t_ns);
-const fixVerdict = (fix) => FIX_VERDICTS[hasPrediction(fix) || fix.executed ? fix.verdict : "none"];
-const verdictClass = (fix) => "tried-" + (hasPrediction(fix) || fix.executed ? fix.verdict : "none");
+
+/* What executing gave; of a fix that was not executed what is predicted, in the words of the text. */
+function verdictKey(fix) {
+    if (!hasPrediction(fix) && !fix.executed) return "none";
+    if (fix.verdict !== "not_executed") return fix.verdict;
+    return fix.helps ? (fix.repairs ? "repairs" : "helps") : "no_help";
+}
+
+const fixVerdict = (fix) => FIX_VERDICTS[verdictKey(fix)];
 
 function verdictChip(fix) {
     const verdict = fixVerdict(fix);
-    return el("span", { class: "chip tried " + verdictClass(fix) }, el("span", { "aria-hidden": "true" }, verdict.mark + "\u00a0"), verdict.text);
+    return el("span", { class: "chip tried tried-" + verdictKey(fix) }, el("span", { "aria-hidden": "true" }, verdict.mark + "\u00a0"), verdict.text);
 }
 
 const sayTimes = (speedup) => speedup.toFixed(3) + "\u00d7";
@@ -54,7 +63,7 @@ function fixFacts(report, fix) {
         ["Predicted", hasPrediction(fix) ? sayGain(fix.predicted_gain_ns, report.base.t_ns) + ": " + sayNs(fix.predicted_t_ns) + " instead of " + sayNs(report.base.t_ns) + ", " + sayTimes(fix.predicted_speedup) + " as fast" : null],
         ["Executed", executed
             ? sayPct(Math.abs(shareOf(executed.speedup))) + (executed.speedup < 1 ? " longer" : " shorter") + ": " + sayTimes(executed.speedup) + " as fast (" + (executed.speedup_ci95 ? "95\u00a0%: " : "all: ") + sayInterval(gainInterval(executed)) + "; " + sayCount(executed.n, "pair", "pairs") + "), where " + sayTimes(executed.predicted_speedup) + " was predicted of the part executed" + (executed.measured_speedup === null ? "" : " and " + sayTimes(executed.measured_speedup) + " with measured costs") + ", on " + executed.device
-            : hasPrediction(fix) ? "not tried; --validate host or --validate cuda executes it" : null],
+            : hasPrediction(fix) ? "no; --validate host or --validate cuda executes it" : null],
         ["Order", executed ? executed.order.verdict + ": " + executed.order.why : null],
         ["Cost", executed ? executed.cost.verdict + ": " + executed.cost.why : null],
         ["Measured", executed && executed.assumptions.length > 0 ? executed.assumptions.map(sayAssumption).join("; ") : null],

@@ -97,6 +97,24 @@ function showSections(app, name, tool, verdict, sections_) {
     for (const section of list) if (section.start) section.start();
 }
 
+/* Of several jobs: what is said of each, and the way to it. */
+function jobsSection(reports, shown, choose) {
+    if (reports.length < 2) return null;
+    const lost = nsInUnit(reports.map((r) => r.verdict.lost_ns_per_step));
+    const name = (report) => {
+        const i = reports.indexOf(report);
+        return i === shown ? el("span", { "aria-current": "true" }, report.name + " (shown)") : el("button", { type: "button", class: "link", on: { click: () => choose(i) } }, report.name);
+    };
+    const columns = [
+        { title: "Job", value: (r) => r.name, cell: name },
+        { title: "Verdict", value: (r) => r.verdict.headline },
+        nsColumn("Lost", lost, (r) => r.verdict.lost_ns_per_step, "per step"),
+        { title: "Ranks", value: (r) => r.inputs.ranks_present.length, hint: "with a file that was read" },
+        { title: "Steps", value: (r) => (r.steps ? r.steps.length : null) },
+    ];
+    return { id: "jobs", title: sayCount(reports.length, "job", "jobs"), short: "Jobs", how: "The files are of several jobs; the page shows one at a time.", wide: true, content: makeTable({ label: "Jobs", rows: reports, columns }) };
+}
+
 /* The reports of one run, one at a time. */
 function showReports(document_, timelines, app) {
     const reports = document_.runs || [document_];
@@ -108,13 +126,23 @@ function showReports(document_, timelines, app) {
         runs[index] = makeRun(document_, reports[index], runs[index] ? runs[index].rawTimeline : timelines[index], failed[index]);
         const run = runs[index];
         const list = sections(run);
+        const jobs = jobsSection(reports, index, go);
         app.replaceChildren(
             pageHead(reports, index, reports[index].name, choose),
-            tableOfContents(list),
-            el("main", null, verdictSection(run).filter(Boolean), list.map(sectionNode)),
+            tableOfContents(jobs ? [jobs, ...list] : list),
+            el("main", null, verdictSection(run).filter(Boolean), jobs && sectionNode(jobs), list.map(sectionNode)),
             pageFoot(run.report.tool)
         );
         for (const section of list) if (section.start) section.start();
+    }
+
+    /* The page is built anew: what had the focus is gone, and the verdict is what was asked for. */
+    function go(index) {
+        choose(index);
+        const headline = document.getElementById("headline");
+        headline.tabIndex = -1;
+        headline.focus({ preventScroll: true });
+        document.getElementById("verdict").scrollIntoView({ behavior: isCalm() ? "auto" : "smooth", block: "start" });
     }
 
     choose(0);

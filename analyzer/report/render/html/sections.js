@@ -266,6 +266,7 @@ function kernelsTable(label, rows) {
         label,
         rows,
         columns: [
+            { title: "Name", value: (k) => k.name }, /* in view on a phone, where the rest is scrolled to */
             nsColumn("Total", time, (k) => k.total_ns, "summed over all ranks"),
             { title: "Share", value: (k) => k.share, text: (k) => sayPct(k.share) },
             { title: "Count", value: (k) => k.count },
@@ -274,7 +275,6 @@ function kernelsTable(label, rows) {
             nsColumn("Least", time, (k) => k.least_rank_ns, "of the rank with least of it"),
             nsColumn("Most", time, (k) => k.most_rank_ns, "of the rank with most of it"),
             { title: "Grid of block", value: shapeText },
-            { title: "Name", value: (k) => k.name },
         ],
     });
 }

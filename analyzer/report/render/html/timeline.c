@@ -420,15 +420,17 @@ static enum kind kind_of_host(const char *name)
 }
 
 /* Whether evidence says that the host was in what is called so: its name ends the sentence. */
-static bool is_in_evidence(const struct inq_report *report, const char *name)
+static bool is_in_evidence(const struct timeline *t, const char *name)
 {
-    size_t n = strlen(name);
+    const struct inq_report *report = t->view->report;
+    const char *said = inq_say_name(t->view->arena, name);
+    size_t n = strlen(said);
     for (size_t f = 0; f < report->n_findings; f++) {
         const struct inq_finding *finding = &report->findings[f];
         for (size_t i = 0; i < finding->n_evidence; i++) {
             const char *what = finding->evidence[i].what;
             size_t all = what != NULL ? strlen(what) : 0;
-            if (all > n && what[all - n - 1] == ' ' && strcmp(what + all - n, name) == 0) {
+            if (all > n && what[all - n - 1] == ' ' && strcmp(what + all - n, said) == 0) {
                 return true;
             }
         }
@@ -448,7 +450,7 @@ static enum kind kind_of_note(struct timeline *t, const struct inq_note *note)
     }
     if (note->kind == INQ_NOTE_DATA) {
         kind = KIND_DATA;
-    } else if (is_in_evidence(t->view->report, name)) {
+    } else if (is_in_evidence(t, name)) {
         kind = kind_of_host(name);
     }
     t->code =

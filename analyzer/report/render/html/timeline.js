@@ -44,6 +44,9 @@ function makeTimeline(run, raw) {
         frame.height = Math.min(total, MAX_HEIGHT);
         frame.ratio = window.devicePixelRatio || 1;
         view.style.height = frame.height + "px";
+        const fit = Math.floor(frame.height / frame.rowHeight);
+        unseen.textContent = fit < read.rows.length ? fit + " of " + sayCount(read.rows.length, "rank", "ranks") + " fit; scroll inside the timeline for the others." : "";
+        unseen.hidden = unseen.textContent === "";
         spacer.style.height = Math.max(0, total - frame.height) + "px";
         canvas.width = Math.round((frame.left + frame.width) * frame.ratio);
         canvas.height = Math.round(frame.height * frame.ratio);
@@ -352,6 +355,7 @@ function makeTimeline(run, raw) {
     const picker = el("select", { "aria-label": "Step shown in the timeline", on: { change: () => choose(data.windows[picker.selectedIndex]) } }, data.windows.map((w) => el("option", null, nameOf(w))));
     const holds = (at) => data.windows.some((w) => at >= w.start_ns && at < w.end_ns);
     const reduced = el("p", { class: "muted" });
+    const unseen = el("p", { class: "muted unseen" });
 
     function choose(w) {
         window_ = w;
@@ -501,7 +505,7 @@ function makeTimeline(run, raw) {
             el("div", { class: "tl" }, overview, axis, view),
             tip, told,
             el("p", { class: "muted keys", id: help }, "Drag to pan; Ctrl and wheel, the wheel once it has the focus, or two fingers to zoom; double-click for the whole step. Keys: \u2190 \u2192 pan, + \u2212 zoom, 0 all, \u2191 \u2193 rank, n and p next and previous op."),
-            reduced, summary, list,
+            unseen, reduced, summary, list,
         ],
         start: layout,
     };

@@ -695,6 +695,9 @@ static int assemble(struct inq_intake *intake, struct inq_run **run, struct inq_
         code = inq_reader_xspace.join(intake->shards, n, err);
     }
     if (code == INQ_OK) {
+        code = inq_reader_chakra.join(intake->shards, n, err);
+    }
+    if (code == INQ_OK) {
         code = inq_reader_inspector.join(intake->shards, n, err);
     }
     part(intake->shards, order, n, ends);

@@ -420,9 +420,48 @@ static int read_chakra(struct inq_source *source, struct inq_shard *shard, struc
     return code;
 }
 
+/* ---- beside other traces --------------------------------------------------------------------- */
+
+static bool is_chakra(const struct inq_shard *shard)
+{
+    return shard->file.read && shard->n_ranks == 1 && shard->file.format != NULL &&
+           strcmp(shard->file.format, inq_reader_chakra.name) == 0;
+}
+
+static bool have_met(const struct inq_rank *a, const struct inq_rank *b)
+{
+    bool timed = a->has_clock_epoch && b->has_clock_epoch && a->first_ns != INQ_TIME_NONE &&
+                 b->first_ns != INQ_TIME_NONE;
+    return timed && a->first_ns <= b->last_ns && b->first_ns <= a->last_ns;
+}
+
+/* A graph is made from a rank's trace, and is often kept beside it: that is no second run. */
+static int join_graphs(struct inq_shard *shards, size_t n, struct inq_err *err)
+{
+    struct inq_map traces = {0}; /* rank to shard, of one rank, that is another format's */
+    int code = INQ_OK;
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        bool one = shards[i].file.read && shards[i].n_ranks == 1 && !is_chakra(&shards[i]);
+        if (one && shards[i].ranks[0].rank >= 0) {
+            code = inq_map_put(&traces, (uint64_t)shards[i].ranks[0].rank, (uint32_t)i, err);
+        }
+    }
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        uint32_t other;
+        if (is_chakra(&shards[i]) && shards[i].ranks[0].rank >= 0 &&
+            inq_map_get(&traces, (uint64_t)shards[i].ranks[0].rank, &other) &&
+            have_met(&shards[i].ranks[0], &shards[other].ranks[0])) {
+            inq_shard_set_aside(&shards[i], "its rank's trace is beside it, which holds more");
+        }
+    }
+    inq_map_release(&traces);
+    return code;
+}
+
 const struct inq_reader inq_reader_chakra = {
     .name = "chakra",
     .summary = "Chakra execution traces (*.et, or as JSON): device nodes with their times",
     .sniff = inq_chakra_sniff,
     .read = read_chakra,
+    .join = join_graphs,
 };

@@ -179,7 +179,7 @@ int inq_intake_reason(struct inq_shard *shard, const char *reason, bool append, 
 /* The file is not taken. */
 static int reject_as(struct inq_shard *shard, const char *reason)
 {
-    inq_shard_set_aside(shard, reason);
+    inq_unknown_set_aside(shard, reason);
     return INQ_OK;
 }
 
@@ -189,7 +189,7 @@ static int reject(struct inq_shard *shard, const char *reason, struct inq_err *e
     char text[sizeof err->message];
     const char *why = reason != NULL ? reason : shard->file.reason;
     (void)snprintf(text, sizeof text, "%s", why != NULL ? why : "not a trace");
-    inq_shard_set_aside(shard, "");
+    inq_unknown_set_aside(shard, "");
     return inq_intake_reason(shard, text, false, err);
 }
 

@@ -653,8 +653,8 @@ static int join_processes(struct inq_shard *shards, size_t n, struct inq_err *er
             continue;
         }
         if (find_other(shards, n, &shards[i]) != NULL) {
-            inq_shard_set_aside(&shards[i],
-                                "its operations are in the traces beside it, which hold more");
+            inq_unknown_set_aside(&shards[i],
+                                  "its operations are in the traces beside it, which hold more");
             continue;
         }
         run.n = 0;

@@ -111,7 +111,7 @@ static bool is_json_of(const struct inq_shard *json, const struct inq_shard *spa
 
 static int drop(struct inq_shard *json, const struct inq_shard *space, struct inq_err *err)
 {
-    inq_shard_set_aside(json, "");
+    inq_unknown_set_aside(json, "");
     json->file.reason = inq_arena_printf(&json->arena, "the same profile as %s, which holds more",
                                          base_name(space->file.path));
     return json->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");

@@ -52,18 +52,6 @@ void inq_shard_release(struct inq_shard *shard)
     *shard = (struct inq_shard){0};
 }
 
-void inq_shard_set_aside(struct inq_shard *shard, const char *reason)
-{
-    struct inq_file file = shard->file;
-    struct inq_arena arena = shard->arena; /* a partial's path is in it */
-    shard->arena = (struct inq_arena){0};
-    inq_shard_release(shard);
-    *shard = (struct inq_shard){.file = file, .arena = arena};
-    shard->file.read = false;
-    shard->file.events_kept = 0;
-    shard->file.reason = reason;
-}
-
 int inq_shard_add_rank(struct inq_shard *shard, uint32_t *index, struct inq_err *err)
 {
     if (shard->cap_ranks == 0) { /* most files are of one rank */

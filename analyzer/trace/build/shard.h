@@ -48,9 +48,6 @@ struct inq_shard {
 };
 
 void inq_shard_release(struct inq_shard *shard);
-/* The file is not taken: drops what it gave and keeps only what it was and why: a constant text, or
- * one that lives as long as the walk. A folder may hold 100,000 such files, so it is not copied. */
-void inq_shard_set_aside(struct inq_shard *shard, const char *reason);
 /* Takes note of the hosts and users that a shard names (`learn`), or replaces all its names, that
  * of its file too, as inq_redaction_apply does those of a run (trace/redact.c). Fails with
  * INQ_NOMEM. */

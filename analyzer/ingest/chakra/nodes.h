@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One node of a Chakra execution trace (MLCommons; et_def.proto), as protocol buffers or JSON hold
- * it. */
-#ifndef INQ_INGEST_CHAKRA_NODE_H
-#define INQ_INGEST_CHAKRA_NODE_H
+/* The nodes of a Chakra execution trace (MLCommons; et_def.proto), as protocol buffers or JSON hold
+ * them. */
+#ifndef INQ_INGEST_CHAKRA_NODES_H
+#define INQ_INGEST_CHAKRA_NODES_H
 
 #include "ingest/scan/scan.h"
-#include "ingest/wire/wire.h"
 
 /* enum NodeType. Others (storage, batches, checkpoints) are the host's. */
 enum inq_chakra_type {
@@ -41,18 +40,13 @@ struct inq_chakra_node {
     bool bad_number;  /* some number could not be read */
 };
 
-void inq_chakra_node_init(struct inq_chakra_node *node);
-/* Sets the attribute of this name, if it is one of those above. `text`: of strings, else empty. */
-void inq_chakra_attribute(struct inq_chakra_node *node, struct inq_text name, int64_t number,
-                          struct inq_text text);
-/* Keeps one more data dependency, if there is room. */
-void inq_chakra_depend(struct inq_chakra_node *node, int64_t id);
-/* A message of protocol buffers. False: it is neither a node nor metadata. */
-bool inq_chakra_decode(struct inq_wire message, struct inq_chakra_node *node);
-/* The JSON object whose opening brace is at the cursor, as protobuf's JSON or as ASTRA-sim's
- * workload graphs write it; on INQ_SCAN_OK the cursor is behind its closing brace. */
-enum inq_scan_result inq_chakra_scan(struct inq_scan *scan, struct inq_chakra_node *node);
-/* Whether JSON holds a node: other objects, such as attributes, have no type. */
-bool inq_chakra_is_node(const struct inq_chakra_node *node);
+/* How sure the first bytes are of this format. */
+int inq_chakra_sniff(const char *head, size_t n, const char *path);
+/* Hands over every node and metadata, valid during the call, with where it begins; `damage` gets
+ * what is wrong with the file. Fails as inq_window_more, and as `take`. */
+int inq_chakra_read(struct inq_source *source, struct inq_damage *damage,
+                    int (*take)(void *ctx, const struct inq_chakra_node *node, int64_t offset,
+                                struct inq_err *err),
+                    void *ctx, struct inq_err *err);
 
 #endif

@@ -438,8 +438,8 @@ static int xla_read_host(struct inq_xla_file *file, const struct inq_xla_plane *
         while (code == INQ_OK && inq_xla_next_event(&rest, &event)) {
             code = read_event(&h, &event, err);
         }
-        if (code == INQ_OK) {
-            code = inq_xla_ask(file, err);
+        if (code == INQ_OK && !file->full) {
+            code = inq_source_ask(file->source, &file->full, err);
         }
     }
     return code;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes of a Chakra execution trace (MLCommons; et_def.proto), as protocol buffers or JSON hold
- * them. */
-#ifndef INQ_INGEST_CHAKRA_NODES_H
-#define INQ_INGEST_CHAKRA_NODES_H
+/* The nodes of a Chakra execution trace (MLCommons; et_def.proto), and the rows of a shard that are
+ * made of them. */
+#ifndef INQ_INGEST_CHAKRA_ROWS_H
+#define INQ_INGEST_CHAKRA_ROWS_H
 
 #include "ingest/scan/scan.h"
+#include "trace/build/build.h"
 
 /* enum NodeType. Others (storage, batches, checkpoints) are the host's. */
 enum inq_chakra_type {
@@ -40,13 +41,11 @@ struct inq_chakra_node {
     bool bad_number;  /* some number could not be read */
 };
 
-/* How sure the first bytes are of this format. */
-int inq_chakra_sniff(const char *head, size_t n, const char *path);
-/* Hands over every node and metadata, valid during the call, with where it begins; `damage` gets
- * what is wrong with the file. Fails as inq_window_more, and as `take`. */
-int inq_chakra_read(struct inq_source *source, struct inq_damage *damage,
-                    int (*take)(void *ctx, const struct inq_chakra_node *node, int64_t offset,
-                                struct inq_err *err),
-                    void *ctx, struct inq_err *err);
+/* The next node or metadata, valid up to the next call, and where it begins; *found is false at the
+ * end. */
+typedef int (*inq_chakra_next)(void *ctx, struct inq_chakra_node *node, int64_t *offset,
+                               bool *found, struct inq_err *err);
+/* Fills a shard with what the nodes say. Fails with INQ_NOMEM, INQ_LIMIT, and as `next` does. */
+int inq_chakra_rows(struct inq_shard *shard, inq_chakra_next next, void *ctx, struct inq_err *err);
 
 #endif

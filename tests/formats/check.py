@@ -146,6 +146,14 @@ def inspector(inquest, source, work):
     if " ".join(text.split()).count("operations without times") < 1:
         print("inspector: records without times are not said to be: %s" % text)
         good = False
+    # a link is told from transfers of the same size among other ranks, step by step
+    links, out = os.path.join(work, "links"), os.path.join(work, "links-inspector")
+    run(inquest, "synth", "-q", RUN.replace("dp=8", "dp=4,tp=4") + ",fault=slow_link:rank=3:factor=2", "-o", links)
+    run(sys.executable, os.path.join(HERE, "convert.py"), "inspector", links, out)
+    doc = report(inquest, out)
+    if ("slow_link", (3,)) not in faults(doc) or not doc["steps"]:
+        print("inspector: %d steps, finds %s, not the link of rank 3" % (len(doc["steps"]), faults(doc)))
+        good = False
     # rank 4 is late for the data-parallel groups because rank 5 keeps it waiting in their own
     pairs, out = os.path.join(work, "pairs"), os.path.join(work, "pairs-inspector")
     run(inquest, "synth", "-q", RUN.replace("dp=8", "dp=4,tp=2") + ",fault=slow_gpu:rank=5:factor=1.15", "-o", pairs)

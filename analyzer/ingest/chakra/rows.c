@@ -47,6 +47,10 @@ struct reading {
 static int add_name(struct reading *r, const struct inq_chakra_node *node, struct inq_text text,
                     inq_str *name, struct inq_err *err)
 {
+    if (text.n == 0) {
+        *name = 0;
+        return INQ_OK;
+    }
     if (!node->escaped) {
         size_t n = text.n < MAX_NAME ? text.n : MAX_NAME;
         return inq_strtab_add(&r->shard->names, text.p, n, name, err);
@@ -100,8 +104,10 @@ static int add_config(struct inq_shard *shard, struct config *config, struct inq
     struct inq_group *group = &shard->groups[index];
     bool whole =
         config->n > 0 && !config->bad && (config->size < 0 || config->size == (int64_t)config->n);
-    decoded = inq_scan_decode(config->desc, text, sizeof text);
-    code = inq_strtab_add(&shard->names, text, decoded.n, &group->desc, err);
+    if (config->desc.n > 0) {
+        decoded = inq_scan_decode(config->desc, text, sizeof text);
+        code = inq_strtab_add(&shard->names, text, decoded.n, &group->desc, err);
+    }
     if (code == INQ_OK && whole && group->n_ranks == 0) {
         code = inq_sort(config->ranks, config->n, sizeof *config->ranks, by_rank, NULL, err);
         code = code == INQ_OK

@@ -695,6 +695,9 @@ static int assemble(struct inq_loader *loader, struct inq_run **run, struct inq_
         code = inq_reader_xspace.join(loader->shards, n, err);
     }
     if (code == INQ_OK) {
+        code = inq_reader_chakra.join(loader->shards, n, err);
+    }
+    if (code == INQ_OK) {
         code = inq_reader_inspector.join(loader->shards, n, err);
     }
     part(loader->shards, order, n, ends);

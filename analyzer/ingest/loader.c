@@ -176,18 +176,10 @@ int inq_loader_reason(struct inq_shard *shard, const char *reason, bool append, 
     return INQ_OK;
 }
 
-/* The file is not taken: drops what it gave and keeps only what it was and why: a constant text, or
- * one that lives as long as the walk. A folder may hold 100,000 such files, so it is not copied. */
+/* The file is not taken. */
 static int reject_as(struct inq_shard *shard, const char *reason)
 {
-    struct inq_file file = shard->file;
-    struct inq_arena arena = shard->arena; /* a partial's path is in it */
-    shard->arena = (struct inq_arena){0};
-    inq_shard_release(shard);
-    *shard = (struct inq_shard){.file = file, .arena = arena};
-    shard->file.read = false;
-    shard->file.events_kept = 0;
-    shard->file.reason = reason;
+    inq_unknown_set_aside(shard, reason);
     return INQ_OK;
 }
 
@@ -197,7 +189,7 @@ static int reject(struct inq_shard *shard, const char *reason, struct inq_err *e
     char text[sizeof err->message];
     const char *why = reason != NULL ? reason : shard->file.reason;
     (void)snprintf(text, sizeof text, "%s", why != NULL ? why : "not a trace");
-    (void)reject_as(shard, "");
+    inq_unknown_set_aside(shard, "");
     return inq_loader_reason(shard, text, false, err);
 }
 

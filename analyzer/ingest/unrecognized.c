@@ -229,3 +229,15 @@ const char *inq_unknown_reason(struct inq_arena *arena, const char *path, const 
     }
     return reason;
 }
+
+void inq_unknown_set_aside(struct inq_shard *shard, const char *reason)
+{
+    struct inq_file file = shard->file;
+    struct inq_arena arena = shard->arena; /* a partial's path is in it */
+    shard->arena = (struct inq_arena){0};
+    inq_shard_release(shard);
+    *shard = (struct inq_shard){.file = file, .arena = arena};
+    shard->file.read = false;
+    shard->file.events_kept = 0;
+    shard->file.reason = reason;
+}

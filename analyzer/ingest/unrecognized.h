@@ -4,6 +4,7 @@
 #define INQ_INGEST_UNRECOGNIZED_H
 
 #include "base/arena.h"
+#include "trace/build/build.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +21,9 @@ bool inq_unknown_is_text(const char *head, size_t n);
 bool inq_unknown_is_packed(const char *head, size_t n);
 /* Whether they are text of no known form. */
 bool inq_unknown_is_plain(const char *head, size_t n);
+
+/* The file is not taken: drops what it gave and keeps only what it was and why: a constant text, or
+ * one that lives as long as the walk. A folder may hold 100,000 such files, so it is not copied. */
+void inq_unknown_set_aside(struct inq_shard *shard, const char *reason);
 
 #endif

@@ -137,14 +137,17 @@ static bool is_shown(const struct gains *g, const struct inq_suspect *suspect,
            (double)gain->removed_ns >= SHOWN_PART * late_ns;
 }
 
-/* Whether ranks that left no trace keep the simulated step long: when they arrive is not known, so
- * that every collective with one of them takes as long as recorded whatever is repaired. What the
- * peers wait for the suspect tells more, as an upper bound. */
+/* Whether what is not recorded keeps the simulated step long. When ranks that left no trace arrive
+ * is not known, so that every collective with one of them takes as long as recorded whatever is
+ * repaired; where only communication is recorded, what orders one group's after another's is not
+ * known, so that each begins as late as it did. What the peers wait for the suspect tells more, as
+ * an upper bound. */
 static bool is_held(const struct gains *g, const struct inq_suspect *suspect,
                     const struct inq_gain *gain)
 {
     const struct inq_trace *trace = g->study->trace;
-    return trace->n_missing + trace->n_unread > 0 &&
+    bool link = suspect->kind == INQ_FINDING_SLOW_LINK && suspect->comm_only;
+    return (link || trace->n_missing + trace->n_unread > 0) &&
            (double)gain->gain_ns < HELD_PART * (double)suspect->cost_ns_per_step;
 }
 

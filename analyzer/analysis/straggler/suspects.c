@@ -257,17 +257,6 @@ static enum inq_confidence confidence_of(const struct inq_inquiry *q, const stru
     return INQ_CONFIDENCE_SUPPORTED;
 }
 
-/* Whether the rank's traces hold nothing but communication: what else it did is not known then. */
-static bool knows_comm_only(const struct inq_events *events)
-{
-    size_t i = 0;
-
-    while (i < events->n && events->cls[i] == INQ_CLASS_COMM) {
-        i++;
-    }
-    return i > 0 && i == events->n;
-}
-
 static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay,
                       struct inq_suspect *suspect, struct inq_err *err)
 {
@@ -280,7 +269,7 @@ static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay
     }
     suspect->launches_known = q->trace->ranks[delay->rank].calls.n > 0;
     suspect->comm_only =
-        !suspect->launches_known && knows_comm_only(&q->trace->ranks[delay->rank].events);
+        !suspect->launches_known && inq_knows_comm_only(&q->trace->ranks[delay->rank].events);
     suspect->own_ns = whole(delay->peers_idle_ns + delay->idle.ns);
     suspect->peers_ns = whole(delay->peers_idle_ns);
     if (gaps.n > 0) {

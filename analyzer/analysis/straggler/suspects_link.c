@@ -81,6 +81,7 @@ static int make(const struct inq_inquiry *q, const struct inq_link *link, const 
                                     .ratio = link->ratio,
                                     .waits = link->count};
     suspect->confidence = several ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+    suspect->comm_only = inq_knows_comm_only(&q->trace->ranks[ranks[0]].events);
     suspect->cost_ns_per_step = (int64_t)llround(fmin(cost_ns, most_ns(q, link)));
     suspect->step_ns = (int64_t)llround(q->delays->step_ns);
     suspect->own_ns = (int64_t)llround(link->own_ns);

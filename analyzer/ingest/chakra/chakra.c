@@ -2,427 +2,876 @@
 /* Chakra execution traces (MLCommons): the graph of what one rank did, one file a rank. Nodes that
  * were linked with a device trace have times; of those the devices' become rows, and the host's
  * nodes that called them their launches. */
-#include "ingest/ingest.h"
-
 #include "base/hash.h"
-#include "base/mem.h"
-#include "base/sort.h"
-#include "ingest/chakra/frames.h"
-#include "ingest/chakra/groups.h"
-#include "trace/trace.h"
+#include "ingest/chakra/rows.h"
+#include "ingest/ingest.h"
+#include "ingest/wire/wire.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
-/* The wall clock in 2001 in microseconds: what is below counts from the start of something. */
-#define MIN_EPOCH_US ((int64_t)1000000000 * 1000000)
-/* The year 2100 in microseconds, and a duration of more than a day: such numbers are none. */
-#define MAX_TIME_US ((int64_t)4102444800 * 1000000)
-#define MAX_DUR_US  ((int64_t)86400 * 1000000)
-/* Longer names are cut. */
-enum { MAX_NAME = INQ_SCAN_MAX_STRING };
-/* Where a device node names no stream: compute, copies and communication go on beside each other.
- */
-enum { LANE_COMPUTE = 0, LANE_COPY = 1, LANE_COMM = 2 };
+/* ---- as protocol buffers --------------------------------------------------------------------- */
 
-/* A node of the host that may turn out to have called the device. */
-struct caller {
-    int64_t id, start_ns, dur_ns, tid;
-    inq_str name;
-    bool waits; /* for the device */
+enum {
+    NODE_ID = 1,
+    NODE_NAME = 2,
+    NODE_TYPE = 3,
+    NODE_CTRL_DEPS = 4,
+    NODE_DATA_DEPS = 5,
+    NODE_START = 6,
+    NODE_DURATION = 7,
+    NODE_INPUTS = 8,
+    NODE_OUTPUTS = 9,
+    NODE_ATTR = 10,
+    NODE_STORAGE = 11
 };
-
-struct reading {
-    struct inq_shard *shard;
-    struct inq_rank *rank;
-    size_t n_callers, cap_callers;
-    struct caller *callers;
-    struct inq_map callers_by_id;
-    struct inq_map devices; /* ids of the device's nodes */
-    int64_t host_end_ns;
-    uint64_t untimed;            /* nodes of the device without a start */
-    int64_t compute_ns, comm_ns; /* in all, of the device's nodes */
-    uint64_t n_compute, n_comm;
-    char text[MAX_NAME];
+enum { METADATA_VERSION = 1, METADATA_ATTR = 2 };
+enum { IO_VALUES = 1, IO_SHAPES = 2, IO_TYPES = 3 };
+enum {
+    ATTR_NAME = 1,
+    ATTR_SINT32 = 15,
+    ATTR_SINT64 = 17,
+    ATTR_STRING = 29,
+    ATTR_LAST = 32,
 };
+/* Types there are, with room for those to come. */
+enum { MAX_TYPE = 31 };
 
-static int add_name(struct reading *r, const struct inq_chakra_node *node, struct inq_text text,
-                    inq_str *name, struct inq_err *err)
+static void node_init(struct inq_chakra_node *node)
 {
-    if (!node->escaped) {
-        size_t n = text.n < MAX_NAME ? text.n : MAX_NAME;
-        return inq_strtab_add(&r->shard->names, text.p, n, name, err);
-    }
-    struct inq_scan_decoded decoded = inq_scan_decode(text, r->text, sizeof r->text);
-    return inq_strtab_add(&r->shard->names, r->text, decoded.n, name, err);
+    *node = (struct inq_chakra_node){.id = -1,
+                                     .parent = -1,
+                                     .type = INQ_CHAKRA_NONE,
+                                     .start_us = -1,
+                                     .dur_us = -1,
+                                     .is_cpu_op = -1,
+                                     .stream = -1,
+                                     .tid = -1,
+                                     .pid = -1,
+                                     .comm_type = -1,
+                                     .comm_size = -1,
+                                     .comm_src = -1,
+                                     .comm_dst = -1};
 }
 
-/* ---- the host -------------------------------------------------------------------------------- */
-
-static bool has_times(const struct inq_chakra_node *node)
+static void set_attribute(struct inq_chakra_node *node, struct inq_text name, int64_t number,
+                          struct inq_text text)
 {
-    return node->start_us > 0 && node->start_us <= MAX_TIME_US && node->dur_us <= MAX_DUR_US;
-}
-
-static int64_t dur_of(const struct inq_chakra_node *node)
-{
-    return node->dur_us > 0 ? node->dur_us * 1000 : 0;
-}
-
-static int add_note(struct reading *r, const struct inq_chakra_node *node, inq_str name,
-                    struct inq_err *err)
-{
-    struct inq_note note = {
-        .start_ns = node->start_us * 1000, .dur_ns = dur_of(node), .name = name};
-    const char *text = inq_strtab_get(&r->shard->names, name);
-    note.kind = inq_classify_note(text, strlen(text), &note.number);
-    if (note.kind == INQ_NOTE_OTHER) {
-        return INQ_OK;
+#define AT(member) offsetof(struct inq_chakra_node, member)
+    static const struct {
+        const char *name;
+        size_t at;
+    } numbers[] = {{"is_cpu_op", AT(is_cpu_op)},
+                   {"stream", AT(stream)},
+                   {"tid", AT(tid)},
+                   {"pid", AT(pid)},
+                   {"comm_type", AT(comm_type)},
+                   {"comm_size", AT(comm_size)},
+                   {"comm_src", AT(comm_src)},
+                   {"comm_dst", AT(comm_dst)}};
+#undef AT
+    if (inq_text_is(name, "pg_name")) {
+        node->group = text;
     }
-    int code = inq_rank_lane(r->rank, INQ_LANE_THREAD, -1, node->tid, &note.lane, err);
-    return code == INQ_OK ? inq_rank_add_note(r->rank, &note, err) : code;
-}
-
-static int add_host_node(struct reading *r, const struct inq_chakra_node *node, struct inq_err *err)
-{
-    struct caller caller = {.id = node->id,
-                            .start_ns = node->start_us * 1000,
-                            .dur_ns = dur_of(node),
-                            .tid = node->tid};
-    int64_t end_ns = caller.start_ns + caller.dur_ns;
-    r->host_end_ns = end_ns > r->host_end_ns ? end_ns : r->host_end_ns;
-    for (uint32_t i = 0; i < node->n_deps && !caller.waits; i++) {
-        uint32_t none;
-        caller.waits = inq_map_get(&r->devices, (uint64_t)node->deps[i], &none);
-    }
-    int code = add_name(r, node, node->name, &caller.name, err);
-    code = code == INQ_OK ? add_note(r, node, caller.name, err) : code;
-    if (code == INQ_OK) {
-        code = inq_mem_grow(&r->callers, &r->cap_callers, r->n_callers + 1, sizeof *r->callers,
-                            INQ_MAX_ROWS, err);
-    }
-    if (code == INQ_OK) {
-        r->callers[r->n_callers] = caller;
-        code = inq_map_put(&r->callers_by_id, (uint64_t)node->id, (uint32_t)r->n_callers++, err);
-    }
-    return code;
-}
-
-/* ---- the device ------------------------------------------------------------------------------ */
-
-static bool is_comm(const struct inq_chakra_node *node)
-{
-    return node->type >= INQ_CHAKRA_SEND && node->type <= INQ_CHAKRA_COLLECTIVE;
-}
-
-static bool is_copy(const struct inq_chakra_node *node)
-{
-    return node->type == INQ_CHAKRA_LOAD || node->type == INQ_CHAKRA_STORE;
-}
-
-/* Nodes that do not say where they ran are the host's, but for those that can only be a device's.
- */
-static bool is_device(const struct inq_chakra_node *node)
-{
-    bool work = is_comm(node) || is_copy(node) || node->type == INQ_CHAKRA_COMPUTE;
-    bool told = node->is_cpu_op >= 0;
-    return work && (is_comm(node) || (told ? node->is_cpu_op == 0 : is_copy(node)));
-}
-
-/* In the order of CollectiveCommType. */
-static enum inq_coll_kind kind_of(const struct inq_chakra_node *node)
-{
-    static const enum inq_coll_kind kinds[] = {
-        INQ_COLL_ALLREDUCE,      INQ_COLL_REDUCE,    INQ_COLL_ALLGATHER, INQ_COLL_GATHER,
-        INQ_COLL_SCATTER,        INQ_COLL_BROADCAST, INQ_COLL_ALLTOALL,  INQ_COLL_REDUCE_SCATTER,
-        INQ_COLL_REDUCE_SCATTER, INQ_COLL_BARRIER};
-    if (node->type != INQ_CHAKRA_COLLECTIVE) {
-        return node->type == INQ_CHAKRA_SEND ? INQ_COLL_SEND : INQ_COLL_RECV;
-    }
-    size_t n = sizeof kinds / sizeof *kinds;
-    return node->comm_type < 0           ? INQ_COLL_UNKNOWN
-           : (size_t)node->comm_type < n ? kinds[node->comm_type]
-                                         : INQ_COLL_UNKNOWN;
-}
-
-static int add_comm(struct reading *r, const struct inq_chakra_node *node, uint32_t *index,
-                    struct inq_err *err)
-{
-    struct inq_comm comm;
-    inq_comm_init(&comm);
-    comm.kind = kind_of(node);
-    int64_t peer = comm.kind == INQ_COLL_SEND   ? node->comm_dst
-                   : comm.kind == INQ_COLL_RECV ? node->comm_src
-                                                : -1;
-    comm.peer = peer >= 0 && peer <= INT32_MAX ? (int32_t)peer : -1;
-    if (node->comm_size >= 0) { /* bytes of the input, whatever the type */
-        comm.dtype_bytes = 1;
-        comm.in_elems = node->comm_size;
-        bool same = comm.kind != INQ_COLL_ALLGATHER && comm.kind != INQ_COLL_REDUCE_SCATTER;
-        comm.out_elems = same ? node->comm_size : -1;
-    }
-    int code = INQ_OK;
-    if (comm.kind != INQ_COLL_UNKNOWN) { /* else the kernel's name says it when it is sealed */
-        const char *name = inq_coll_kind_text(comm.kind);
-        code = inq_strtab_add(&r->shard->names, name, strlen(name), &comm.op_name, err);
-    }
-    if (code == INQ_OK && node->group.n > 0) {
-        inq_str name = 0;
-        code = add_name(r, node, node->group, &name, err);
-        code = code == INQ_OK ? inq_chakra_group(r->shard, name, &comm.group, err) : code;
-    }
-    return code == INQ_OK ? inq_rank_add_comm(r->rank, &comm, index, err) : code;
-}
-
-static int add_launch(struct reading *r, const struct inq_chakra_node *node, uint32_t *index,
-                      struct inq_err *err)
-{
-    struct inq_launch launch = {0};
-    uint32_t caller;
-    if (node->parent >= 0 && inq_map_get(&r->callers_by_id, (uint64_t)node->parent, &caller)) {
-        launch.op = r->callers[caller].name;
-    }
-    int code = add_name(r, node, node->shapes, &launch.dims, err);
-    code = code == INQ_OK ? add_name(r, node, node->types, &launch.types, err) : code;
-    return code == INQ_OK ? inq_launches_add(&r->shard->launches, &launch, index, err) : code;
-}
-
-static int add_device_node(struct reading *r, const struct inq_chakra_node *node,
-                           struct inq_err *err)
-{
-    struct inq_event_row row = {.start_ns = node->start_us * 1000,
-                                .dur_ns = dur_of(node),
-                                .call = node->parent >= 0 ? (uint32_t)node->parent : INQ_NONE,
-                                .comm = INQ_NONE,
-                                .label = INQ_NONE,
-                                .kind = is_copy(node) ? INQ_EVENT_MEMCPY : INQ_EVENT_KERNEL};
-    int64_t lane = is_comm(node) ? LANE_COMM : is_copy(node) ? LANE_COPY : LANE_COMPUTE;
-    lane = node->stream >= 0 ? node->stream : lane;
-    int code = inq_rank_lane(r->rank, INQ_LANE_STREAM, -1, lane, &row.lane, err);
-    code = code == INQ_OK ? add_name(r, node, node->name, &row.name, err) : code;
-    code = code == INQ_OK ? add_launch(r, node, &row.launch, err) : code;
-    if (code != INQ_OK) {
-        return code;
-    }
-    const char *name = inq_strtab_get(&r->shard->names, row.name);
-    row.cls = is_comm(node)   ? INQ_CLASS_COMM
-              : is_copy(node) ? INQ_CLASS_COPY
-                              : inq_classify_kernel(name, strlen(name));
-    row.kind = row.cls == INQ_CLASS_COPY ? INQ_EVENT_MEMCPY : row.kind;
-    code = inq_map_put(&r->devices, (uint64_t)node->id, 0, err);
-    code = code == INQ_OK && is_comm(node) ? add_comm(r, node, &row.comm, err) : code;
-    return code == INQ_OK ? inq_rank_add_event(r->rank, &row, err) : code;
-}
-
-/* What can be said of a graph that nobody timed. */
-static void count(struct reading *r, const struct inq_chakra_node *node, bool device)
-{
-    bool comm = device && is_comm(node);
-    bool compute = device && node->type == INQ_CHAKRA_COMPUTE;
-    int64_t dur_ns = node->dur_us <= MAX_DUR_US ? dur_of(node) : 0;
-    int64_t room_ns = INT64_MAX - MAX_DUR_US * 1000; /* of a sum */
-    r->n_comm += comm;
-    r->n_compute += compute;
-    r->comm_ns += comm && r->comm_ns < room_ns ? dur_ns : 0;
-    r->compute_ns += compute && r->compute_ns < room_ns ? dur_ns : 0;
-    r->untimed += device && !has_times(node);
-}
-
-static int take(struct reading *r, const struct inq_chakra_node *node, int64_t offset,
-                struct inq_err *err)
-{
-    struct inq_file *file = &r->shard->file;
-    inq_damage_add(&file->damage, INQ_DAMAGE_BAD_NUMBER, node->bad_number, offset);
-    if (node->is_metadata) {
-        r->rank->pid = node->pid >= 0 ? node->pid : r->rank->pid;
-        return INQ_OK;
-    }
-    file->events++;
-    bool device = is_device(node);
-    count(r, node, device);
-    int code = INQ_OK;
-    if (inq_text_is(node->name, "## process_group:init ##")) {
-        code = inq_chakra_read_groups(r->shard, node, err);
-    }
-    if (code != INQ_OK || !has_times(node)) {
-        return code;
-    }
-    r->rank->has_clock_epoch = r->rank->has_clock_epoch || node->start_us >= MIN_EPOCH_US;
-    return device ? add_device_node(r, node, err) : add_host_node(r, node, err);
-}
-
-/* ---- the end --------------------------------------------------------------------------------- */
-
-/* A node of the host that depends on one of the device, as "aten::item" does, waits for it,
- * whatever it is called. */
-static int name_wait(struct reading *r, inq_str *name, struct inq_err *err)
-{
-    const char *text = inq_strtab_get(&r->shard->names, *name);
-    if (inq_host_kind_of(text) == INQ_HOST_SYNCHRONIZE) {
-        return INQ_OK;
-    }
-    int n = snprintf(r->text, sizeof r->text, "Synchronize in %s", text);
-    size_t len = (size_t)n < sizeof r->text ? (size_t)n : sizeof r->text - 1;
-    return inq_strtab_add(&r->shard->names, r->text, len, name, err);
-}
-
-static int add_call(struct reading *r, const struct caller *caller, struct inq_err *err)
-{
-    uint32_t lane = 0;
-    inq_str name = caller->name;
-    int code = caller->waits ? name_wait(r, &name, err) : INQ_OK;
-    code = code == INQ_OK ? inq_rank_lane(r->rank, INQ_LANE_THREAD, -1, caller->tid, &lane, err)
-                          : code;
-    return code == INQ_OK ? inq_rank_add_call(r->rank, caller->start_ns, caller->dur_ns, name, lane,
-                                              caller->id, err)
-                          : code;
-}
-
-/* The host's nodes that device nodes name as their callers are what launched them; of the others
- * those are kept that say what the host was in. */
-static int add_calls(struct reading *r, struct inq_err *err)
-{
-    const struct inq_events *e = &r->rank->events;
-    struct inq_map wanted = {0};
-    int code = INQ_OK;
-    for (size_t i = 0; i < e->n && code == INQ_OK; i++) {
-        code = e->call[i] != INQ_NONE ? inq_map_put(&wanted, e->call[i], 0, err) : INQ_OK;
-    }
-    for (size_t i = 0; i < r->n_callers && code == INQ_OK; i++) {
-        const struct caller *caller = &r->callers[i];
-        const char *name = inq_strtab_get(&r->shard->names, caller->name);
-        uint32_t none;
-        if (caller->waits || inq_map_get(&wanted, (uint32_t)caller->id, &none) ||
-            inq_host_kind_of(name) != INQ_HOST_OTHER) {
-            code = add_call(r, caller, err);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && text.n == 0; i++) {
+        if (inq_text_is(name, numbers[i].name)) {
+            node->bad_number = node->bad_number || number < 0;
+            *(int64_t *)(void *)((char *)node + numbers[i].at) = number;
         }
     }
-    inq_map_release(&wanted);
-    return code;
 }
 
-static int by_start(const void *a, const void *b, void *ctx)
+static struct inq_text text_of(const struct inq_wire *bytes)
 {
-    (void)ctx;
-    int64_t x = ((const struct inq_note *)a)->start_ns;
-    int64_t y = ((const struct inq_note *)b)->start_ns;
-    return (x > y) - (x < y);
+    size_t n = inq_wire_len(bytes);
+    return (struct inq_text){bytes->at, n <= UINT32_MAX ? (uint32_t)n : UINT32_MAX};
 }
 
-/* Durations of the host's nodes are without those of the nodes they call, so that a step's mark
- * lasts until the next one begins, and the last one until the host's last node ends. */
-static int stretch_steps(struct reading *r, struct inq_err *err)
+static int64_t zigzag(uint64_t value)
 {
-    struct inq_rank *rank = r->rank;
-    int64_t end_ns = r->host_end_ns;
-    int code = inq_sort(rank->notes, rank->n_notes, sizeof *rank->notes, by_start, NULL, err);
-    for (size_t i = rank->n_notes; i > 0 && code == INQ_OK; i--) {
-        struct inq_note *note = &rank->notes[i - 1];
-        if (note->kind == INQ_NOTE_STEP) {
-            int64_t dur_ns = end_ns - note->start_ns;
-            note->dur_ns = dur_ns > note->dur_ns ? dur_ns : note->dur_ns;
-            end_ns = note->start_ns;
+    return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+/* Lists and decimal numbers are no attribute of interest. */
+static bool read_attribute(struct inq_wire message, struct inq_chakra_node *node)
+{
+    struct inq_wire_field field;
+    struct inq_text name = {NULL, 0};
+    struct inq_text text = {NULL, 0};
+    int64_t number = -1;
+    bool has_number = false;
+    while (inq_wire_next(&message, &field)) {
+        bool bytes = field.type == INQ_WIRE_BYTES;
+        if (field.number > ATTR_LAST || (field.number == ATTR_NAME && !bytes)) {
+            return false;
+        }
+        if (field.number == ATTR_NAME) {
+            name = text_of(&field.bytes);
+        } else if (field.number == ATTR_STRING && bytes) {
+            text = text_of(&field.bytes);
+        } else if (!bytes) {
+            bool signs = field.number == ATTR_SINT32 || field.number == ATTR_SINT64;
+            number = signs ? zigzag(field.value) : (int64_t)field.value;
+            has_number = true;
         }
     }
-    return code;
+    if (!message.bad && name.n > 0 && (has_number || text.n > 0)) {
+        set_attribute(node, name, number, text);
+    }
+    return !message.bad;
 }
 
-/* "llama.3.et", "llama.3.json": the rank is the last number between dots. */
-static int32_t rank_of(const char *path)
+static bool read_inputs(struct inq_wire message, struct inq_chakra_node *node)
 {
-    enum { DIGITS = 6 };
-    const char *slash = strrchr(path, '/');
-    int32_t rank = -1;
-    for (const char *p = strchr(slash != NULL ? slash : path, '.'); p != NULL;
-         p = strchr(p + 1, '.')) {
-        size_t n = strspn(p + 1, "0123456789");
-        if (n > 0 && n <= DIGITS && p[1 + n] == '.') {
-            rank = 0;
-            for (size_t i = 1; i <= n; i++) {
-                rank = rank * 10 + (p[i] - '0');
+    struct inq_wire_field field;
+    while (inq_wire_next(&message, &field)) {
+        if (field.type != INQ_WIRE_BYTES) {
+            return false;
+        }
+        if (field.number == IO_VALUES) {
+            node->values = text_of(&field.bytes);
+        } else if (field.number == IO_SHAPES) {
+            node->shapes = text_of(&field.bytes);
+        } else if (field.number == IO_TYPES) {
+            node->types = text_of(&field.bytes);
+        }
+    }
+    return !message.bad;
+}
+
+static void add_dependency(struct inq_chakra_node *node, int64_t id)
+{
+    if (id >= 0 && node->n_deps < INQ_CHAKRA_DEPS) {
+        node->deps[node->n_deps++] = id;
+    }
+}
+
+/* One number, or several packed. */
+static bool read_dependencies(struct inq_chakra_node *node, const struct inq_wire_field *field)
+{
+    bool data = field->number == NODE_DATA_DEPS;
+    struct inq_wire packed = field->bytes;
+    uint64_t value = field->value;
+    bool more = field->type == INQ_WIRE_VARINT || inq_wire_varint(&packed, &value);
+    while (more) {
+        int64_t id = value <= INT64_MAX ? (int64_t)value : -1;
+        if (data) {
+            add_dependency(node, id);
+        } else if (node->parent < 0) {
+            node->parent = id;
+        }
+        more = field->type == INQ_WIRE_BYTES && inq_wire_varint(&packed, &value);
+    }
+    return !packed.bad && (field->type == INQ_WIRE_BYTES || field->type == INQ_WIRE_VARINT);
+}
+
+static bool read_number(struct inq_chakra_node *node, const struct inq_wire_field *field,
+                        int64_t *out)
+{
+    node->bad_number = node->bad_number || field->value > INT64_MAX;
+    *out = field->value <= INT64_MAX ? (int64_t)field->value : -1;
+    return field->type == INQ_WIRE_VARINT;
+}
+
+static bool is_name(struct inq_text text)
+{
+    for (uint32_t i = 0; i < text.n; i++) {
+        if ((unsigned char)text.p[i] < ' ') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_field(struct inq_chakra_node *node, const struct inq_wire_field *field)
+{
+    bool bytes = field->type == INQ_WIRE_BYTES;
+    switch (field->number) {
+    case NODE_ID:
+        return read_number(node, field, &node->id);
+    case NODE_NAME:
+        node->name = bytes ? text_of(&field->bytes) : node->name;
+        return bytes && is_name(node->name);
+    case NODE_TYPE:
+        return read_number(node, field, &node->type) && node->type >= 0 && node->type <= MAX_TYPE;
+    case NODE_CTRL_DEPS:
+    case NODE_DATA_DEPS:
+        return read_dependencies(node, field);
+    case NODE_START:
+        return read_number(node, field, &node->start_us);
+    case NODE_DURATION:
+        return read_number(node, field, &node->dur_us);
+    case NODE_INPUTS:
+        return bytes && read_inputs(field->bytes, node);
+    case NODE_ATTR:
+        return bytes && read_attribute(field->bytes, node);
+    default:
+        return field->number > NODE_STORAGE || bytes; /* outputs, storage, what is to come */
+    }
+}
+
+/* A version and attributes: in a node the first field is a number, the second is no message. */
+static bool read_metadata(struct inq_wire message, struct inq_chakra_node *node)
+{
+    struct inq_wire_field field;
+    node->is_metadata = true;
+    while (inq_wire_next(&message, &field)) {
+        bool known = field.number == METADATA_VERSION || field.number == METADATA_ATTR;
+        if (!known || field.type != INQ_WIRE_BYTES ||
+            (field.number == METADATA_VERSION && !is_name(text_of(&field.bytes))) ||
+            (field.number == METADATA_ATTR && !read_attribute(field.bytes, node))) {
+            return false;
+        }
+    }
+    return !message.bad;
+}
+
+static bool decode(struct inq_wire message, struct inq_chakra_node *node)
+{
+    struct inq_wire rest = message;
+    struct inq_wire_field field;
+    node_init(node);
+    bool good = true;
+    while (good && inq_wire_next(&rest, &field)) {
+        good = read_field(node, &field);
+    }
+    if (good && !rest.bad && node->name.n > 0 && node->type != INQ_CHAKRA_NONE) {
+        node->id = node->id < 0 ? 0 : node->id;
+        return true;
+    }
+    node_init(node);
+    return read_metadata(message, node);
+}
+
+/* ---- as JSON ----------------------------------------------------------------------------------
+ */
+
+/* Protobuf's: one object after the other, 64-bit numbers in quotes; and the members of ASTRA-sim's
+ * "workload_graph". */
+#define AT(member) offsetof(struct inq_chakra_node, member)
+
+static const struct {
+    const char *key;
+    size_t at;
+} numbers[] = {
+    {"id", AT(id)},
+    {"Id", AT(id)},
+    {"startTimeMicros", AT(start_us)},
+    {"start_time_micros", AT(start_us)},
+    {"durationMicros", AT(dur_us)},
+    {"duration_micros", AT(dur_us)},
+    {"runtime", AT(dur_us)},
+};
+
+/* In the order of their numbers. */
+static const char *const types[] = {
+    "INVALID_NODE", "METADATA_NODE",  "MEM_LOAD_NODE",  "MEM_STORE_NODE",
+    "COMP_NODE",    "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE",
+};
+
+/* The next member's key and the first byte of its value; *first is 0 at the closing brace, which is
+ * passed. */
+static enum inq_scan_result next_member(struct inq_scan *scan, struct inq_text *key, int *first)
+{
+    int c = inq_scan_blank(scan);
+    if (c == ',') {
+        scan->p++;
+        c = inq_scan_blank(scan);
+    }
+    *first = 0;
+    if (c == '}') {
+        scan->p++;
+        return INQ_SCAN_OK;
+    }
+    if (c != '"') {
+        return c < 0 ? INQ_SCAN_MORE : INQ_SCAN_BAD;
+    }
+    enum inq_scan_result result = inq_scan_key(scan, key);
+    if (result == INQ_SCAN_OK) {
+        *first = inq_scan_blank(scan);
+        result = *first < 0 ? INQ_SCAN_MORE : INQ_SCAN_OK;
+    }
+    return result;
+}
+
+/* The same in a list: the first byte of the next element, 0 at its end. */
+static enum inq_scan_result next_element(struct inq_scan *scan, int *first)
+{
+    int c = inq_scan_blank(scan);
+    if (c == ',') {
+        scan->p++;
+        c = inq_scan_blank(scan);
+    }
+    *first = c == ']' ? 0 : c;
+    scan->p += c == ']';
+    return c < 0 ? INQ_SCAN_MORE : INQ_SCAN_OK;
+}
+
+static enum inq_scan_result scan_scalar(struct inq_scan *scan, int first, struct inq_text *text)
+{
+    return first == '"' ? inq_scan_string(scan, text) : inq_scan_bare(scan, text);
+}
+
+static int64_t number_of(struct inq_text text, bool *bad)
+{
+    int64_t value = -1;
+    if (inq_text_is(text, "true") || inq_text_is(text, "false")) {
+        return text.n == 4;
+    }
+    if (!inq_scan_int(text.p, text.n, &value) || value < 0) {
+        *bad = true;
+        value = -1;
+    }
+    return value;
+}
+
+static int64_t type_of(struct inq_text text, bool *bad)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (inq_text_is(text, types[i])) {
+            return (int64_t)i;
+        }
+    }
+    /* one of the host's, or a number */
+    bool word = text.n > 5 && memcmp(text.p + text.n - 5, "_NODE", 5) == 0;
+    return word ? INQ_CHAKRA_METADATA : number_of(text, bad);
+}
+
+/* {"name": "comm_size", "int64Val": "4096"} */
+static enum inq_scan_result scan_attribute(struct inq_scan *scan, struct inq_chakra_node *node)
+{
+    struct inq_text name = {NULL, 0};
+    struct inq_text value = {NULL, 0};
+    bool string = false;
+    scan->p++;
+    for (;;) {
+        struct inq_text key = {NULL, 0};
+        struct inq_text text = {NULL, 0};
+        int first = 0;
+        enum inq_scan_result result = next_member(scan, &key, &first);
+        if (result != INQ_SCAN_OK || first == 0) {
+            bool bad = false;
+            struct inq_text none = {NULL, 0};
+            if (result == INQ_SCAN_OK && string) {
+                set_attribute(node, name, -1, value);
+            } else if (result == INQ_SCAN_OK && value.n > 0) {
+                set_attribute(node, name, number_of(value, &bad), none);
+            }
+            return result;
+        }
+        bool scalar = first != '{' && first != '[';
+        result = scalar ? scan_scalar(scan, first, &text) : inq_scan_skip(scan);
+        if (result != INQ_SCAN_OK) {
+            return result;
+        }
+        if (inq_text_is(key, "name")) {
+            name = text;
+        } else if (scalar && !inq_text_is(key, "docString")) {
+            value = text;
+            string = inq_text_is(key, "stringVal");
+        }
+    }
+}
+
+static enum inq_scan_result scan_attributes(struct inq_scan *scan, struct inq_chakra_node *node)
+{
+    scan->p++;
+    for (;;) {
+        int first = 0;
+        enum inq_scan_result result = next_element(scan, &first);
+        if (result != INQ_SCAN_OK || first == 0) {
+            return result;
+        }
+        result = first == '{' ? scan_attribute(scan, node) : INQ_SCAN_BAD;
+        if (result != INQ_SCAN_OK) {
+            return result;
+        }
+    }
+}
+
+static enum inq_scan_result scan_inputs(struct inq_scan *scan, struct inq_chakra_node *node)
+{
+    scan->p++;
+    for (;;) {
+        struct inq_text key = {NULL, 0};
+        struct inq_text text = {NULL, 0};
+        int first = 0;
+        enum inq_scan_result result = next_member(scan, &key, &first);
+        if (result != INQ_SCAN_OK || first == 0) {
+            return result;
+        }
+        result = first == '"' ? inq_scan_string(scan, &text) : inq_scan_skip(scan);
+        if (result != INQ_SCAN_OK) {
+            return result;
+        }
+        if (inq_text_is(key, "values")) {
+            node->values = text;
+        } else if (inq_text_is(key, "shapes")) {
+            node->shapes = text;
+        } else if (inq_text_is(key, "types")) {
+            node->types = text;
+        }
+    }
+}
+
+/* A list of ids. */
+static enum inq_scan_result scan_dependencies(struct inq_scan *scan, bool data,
+                                              struct inq_chakra_node *node)
+{
+    scan->p++;
+    for (;;) {
+        struct inq_text text = {NULL, 0};
+        int first = 0;
+        enum inq_scan_result result = next_element(scan, &first);
+        if (result != INQ_SCAN_OK || first == 0) {
+            return result;
+        }
+        bool scalar = first != '{' && first != '[';
+        result = scalar ? scan_scalar(scan, first, &text) : INQ_SCAN_BAD;
+        if (result != INQ_SCAN_OK) {
+            return result;
+        }
+        int64_t id = number_of(text, &node->bad_number);
+        if (data) {
+            add_dependency(node, id);
+        } else if (node->parent < 0) {
+            node->parent = id;
+        }
+    }
+}
+
+static bool is_dependencies(struct inq_text key)
+{
+    return inq_text_is(key, "ctrlDeps") || inq_text_is(key, "ctrl_deps") ||
+           inq_text_is(key, "dataDeps") || inq_text_is(key, "data_deps");
+}
+
+/* Members of workload graphs are attributes without a list of them. */
+static void take_scalar(struct inq_chakra_node *node, struct inq_text key, struct inq_text text,
+                        bool quoted)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (inq_text_is(key, numbers[i].key)) {
+            *(int64_t *)(void *)((char *)node + numbers[i].at) = number_of(text, &node->bad_number);
+            return;
+        }
+    }
+    if (inq_text_is(key, "name") || inq_text_is(key, "Name")) {
+        node->name = text;
+    } else if (inq_text_is(key, "type") || inq_text_is(key, "NodeType")) {
+        node->type = type_of(text, &node->bad_number);
+    } else if (inq_text_is(key, "version")) {
+        node->is_metadata = true;
+    } else {
+        bool bad = false;
+        struct inq_text none = {NULL, 0};
+        bool group = quoted && inq_text_is(key, "pg_name");
+        set_attribute(node, key, group ? -1 : number_of(text, &bad), group ? text : none);
+    }
+}
+
+static enum inq_scan_result scan_node(struct inq_scan *scan, struct inq_chakra_node *node)
+{
+    node_init(node);
+    node->escaped = true;
+    scan->p++;
+    for (;;) {
+        struct inq_text key = {NULL, 0};
+        struct inq_text text = {NULL, 0};
+        int first = 0;
+        enum inq_scan_result result = next_member(scan, &key, &first);
+        if (result != INQ_SCAN_OK || first == 0) {
+            node->is_metadata = node->is_metadata && node->id < 0;
+            return result;
+        }
+        if (first == '[' && inq_text_is(key, "attr")) {
+            result = scan_attributes(scan, node);
+        } else if (first == '{' && inq_text_is(key, "inputs")) {
+            result = scan_inputs(scan, node);
+        } else if (first == '[' && is_dependencies(key)) {
+            result = scan_dependencies(scan, key.p[0] == 'd', node);
+        } else if (first == '{' || first == '[') {
+            result = inq_scan_skip(scan);
+        } else {
+            result = scan_scalar(scan, first, &text);
+            if (result == INQ_SCAN_OK) {
+                take_scalar(node, key, text, first == '"');
             }
         }
-    }
-    return rank;
-}
-
-static int say(struct reading *r, struct inq_err *err)
-{
-    struct inq_shard *shard = r->shard;
-    struct inq_file *file = &shard->file;
-    if (r->rank->events.n == 0) {
-        inq_rank_release(r->rank);
-        shard->n_ranks = 0;
-        file->reason =
-            r->untimed > 0
-                ? inq_arena_printf(&shard->arena,
-                                   "no start times, so that nothing can be placed in time; on the "
-                                   "device %" PRIu64 " nodes of compute take %.3f ms, %" PRIu64
-                                   " of communication %.3f ms",
-                                   r->n_compute, (double)r->compute_ns / 1e6, r->n_comm,
-                                   (double)r->comm_ns / 1e6)
-                : "no device work recognized: every node is the host's";
-    } else if (r->untimed > 0) {
-        file->reason = inq_arena_printf(
-            &shard->arena, "%" PRIu64 " device nodes without a start are left out", r->untimed);
-    }
-    return file->reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
-}
-
-static int finish(struct reading *r, struct inq_err *err)
-{
-    int code = add_calls(r, err);
-    if (code == INQ_OK) {
-        code = stretch_steps(r, err);
-    }
-    if (code == INQ_OK && inq_rank_from_name(r->shard->file.path) < 0) {
-        r->rank->rank = rank_of(r->shard->file.path);
-    }
-    return code == INQ_OK ? say(r, err) : code;
-}
-
-static int read_nodes(struct reading *r, struct inq_source *source, struct inq_err *err)
-{
-    struct inq_chakra_frames frames;
-    bool found = true;
-    int code = inq_chakra_frames_init(&frames, source, &r->shard->file.damage, err);
-    while (code == INQ_OK && found) {
-        struct inq_chakra_node node;
-        code = inq_chakra_next(&frames, &node, &found, err);
-        if (code == INQ_OK && found) {
-            code = take(r, &node, frames.offset, err);
+        if (result != INQ_SCAN_OK) {
+            return result;
         }
     }
-    inq_chakra_frames_release(&frames);
+}
+
+static bool is_node(const struct inq_chakra_node *node)
+{
+    return node->type > INQ_CHAKRA_NONE && node->type < INT32_MAX && node->name.n > 0;
+}
+
+/* ---- one after the other ----------------------------------------------------------------------
+ */
+
+/* In protocol buffers every message has its length in front, as a varint; in JSON one object
+ * follows the other. */
+/* A longer message is none. */
+enum { MAX_MESSAGE = INQ_SCAN_MAX_EVENT };
+/* Among damage a node is looked for at every byte, so the message there must be of a usual size:
+ * nodes of PyTorch take some hundred bytes. */
+enum { MAX_FOUND = 1 << 16 };
+/* A varint of no more bytes is the length of a message that is not too long. */
+enum { MAX_LENGTH_BYTES = 5 };
+/* And no file makes that take long: messages look broken in their first bytes, so that looking
+ * costs some bytes each. */
+enum { LOOKS = 64 };
+
+static bool has(const char *head, size_t n, const char *word)
+{
+    return memmem(head, n, word, strlen(word)) != NULL;
+}
+
+/* "{" alone may as well be the length of the first message. */
+static bool is_json(const char *head, size_t n)
+{
+    static const char *const nodes[] = {
+        "\"COMP_NODE\"",     "\"COMM_COLL_NODE\"", "\"COMM_SEND_NODE\"", "\"COMM_RECV_NODE\"",
+        "\"METADATA_NODE\"", "\"MEM_LOAD_NODE\"",  "\"MEM_STORE_NODE\""};
+    size_t at = 0;
+    while (at < n && strchr(" \t\r\n", head[at]) != NULL && head[at] != '\0') {
+        at++;
+    }
+    bool typed = has(head, n, "\"workload_graph\"") && has(head, n, "\"NodeType\"");
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        typed = typed || has(head, n, nodes[i]);
+    }
+    return typed && head[at] == '{' && !has(head, n, "\"traceEvents\"");
+}
+
+/* What is being read, and where. */
+struct frames {
+    struct inq_window window;
+    struct inq_damage *damage;
+    bool json;
+    bool begun;     /* something was read: metadata stands in front */
+    int64_t offset; /* of what was read last */
+    uint64_t left;  /* bytes that looking for a node among damage may still look at */
+};
+
+static size_t held(const struct inq_window *w)
+{
+    return (size_t)(w->end - w->p);
+}
+
+/* Has `n` bytes there, or all that are left. */
+static int need(struct inq_window *w, size_t n, struct inq_err *err)
+{
+    int code = INQ_OK;
+    while (code == INQ_OK && held(w) < n && !w->ended) {
+        code = inq_window_more(w, n - held(w), err);
+    }
+    return code;
+}
+
+/* ---- protocol buffers ------------------------------------------------------------------------ */
+
+/* The message behind the length at `at`. False: there is no length, or none that can be. *cut: the
+ * message goes on behind `end`. */
+static bool message_at(const char *at, const char *end, struct inq_wire *message, bool *cut)
+{
+    struct inq_wire rest = inq_wire_of(at, (size_t)(end - at));
+    uint64_t length = 0;
+    *message = inq_wire_of(at, 0);
+    if (!inq_wire_varint(&rest, &length)) {
+        *cut = end - at < MAX_LENGTH_BYTES;
+        return false;
+    }
+    *cut = length <= MAX_MESSAGE && length > inq_wire_len(&rest);
+    if (length > MAX_MESSAGE) {
+        return false;
+    }
+    *message = inq_wire_of(rest.at, *cut ? inq_wire_len(&rest) : (size_t)length);
+    return true;
+}
+
+/* A node whose length is right, for there is no other sign of where one begins. */
+static bool is_node_at(struct frames *f, const char *at, const char *end)
+{
+    struct inq_wire message;
+    struct inq_chakra_node node;
+    bool cut = false;
+    if (!message_at(at, end, &message, &cut) || cut || message.end - at > MAX_FOUND) {
+        return false;
+    }
+    /* only one that begins as nodes do, by its id or name, is worth the look */
+    bool begins = inq_wire_len(&message) > 3 && (*message.at == 0x08 || *message.at == 0x12);
+    uint64_t cost = begins ? inq_wire_len(&message) : 0;
+    cost = cost < f->left ? cost : f->left;
+    f->left -= cost;
+    return begins && f->left > 0 && decode(message, &node) && !node.is_metadata;
+}
+
+/* Behind damage: passes over bytes up to the next node, and counts them. */
+static int find_node(struct frames *f, struct inq_err *err)
+{
+    struct inq_window *w = &f->window;
+    int64_t from = inq_window_offset(w, w->p);
+    bool found = false;
+    int code = INQ_OK;
+    w->p++;
+    while (code == INQ_OK && !found) {
+        code = need(w, 2 * (size_t)MAX_FOUND, err);
+        if (code != INQ_OK || held(w) == 0) {
+            break;
+        }
+        /* further on a message might look cut only because the rest is not here yet */
+        size_t room = w->ended ? held(w) : held(w) - MAX_FOUND;
+        for (const char *stop = w->p + room; w->p < stop && !found;) {
+            found = is_node_at(f, w->p, w->end);
+            w->p += !found;
+        }
+    }
+    inq_damage_add(f->damage, INQ_DAMAGE_GARBAGE, (uint64_t)(inq_window_offset(w, w->p) - from),
+                   from);
+    return code;
+}
+
+static int next_message(struct frames *f, struct inq_chakra_node *node, bool *found,
+                        struct inq_err *err)
+{
+    struct inq_window *w = &f->window;
+    while (!*found) {
+        struct inq_wire message;
+        bool cut = false;
+        int code = need(w, 8, err);
+        bool sized = code == INQ_OK && held(w) > 0 && message_at(w->p, w->end, &message, &cut);
+        if (code != INQ_OK || held(w) == 0) {
+            return code;
+        }
+        if (sized && cut && !w->ended) {
+            code = inq_window_more(w, held(w), err);
+            if (code != INQ_OK) {
+                return code;
+            }
+            continue;
+        }
+        bool empty = sized && inq_wire_len(&message) == 0;
+        bool first = !f->begun;
+        f->begun = true;
+        f->offset = inq_window_offset(w, w->p);
+        if (sized && !cut && (!empty || first) && decode(message, node)) {
+            f->left += LOOKS * (uint64_t)(message.end - w->p);
+            w->p = (char *)(uintptr_t)message.end;
+            *found = true;
+            return INQ_OK;
+        }
+        inq_damage_add(f->damage, cut && w->ended ? INQ_DAMAGE_TRUNCATED : INQ_DAMAGE_BAD_EVENT, 1,
+                       f->offset);
+        code = find_node(f, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
+    return INQ_OK;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* Its key and bracket lie within this many bytes. */
+enum { MAX_GRAPH_HEAD = 256 };
+
+/* The list that ASTRA-sim's workload graphs hold their nodes in. */
+static bool is_workload_graph(struct inq_scan *scan)
+{
+    struct inq_scan inner = {scan->p + 1, scan->end, NULL};
+    struct inq_text key = {NULL, 0};
+    bool is = inq_scan_blank(&inner) == '"' && inq_scan_key(&inner, &key) == INQ_SCAN_OK &&
+              inq_text_is(key, "workload_graph") && inq_scan_blank(&inner) == '[';
+    scan->p = is ? inner.p + 1 : scan->p;
+    return is;
+}
+
+static bool is_between(char c)
+{
+    return c != '\0' && strchr(" \t\r\n,[]}", c) != NULL;
+}
+
+/* What is no node: up to the next opening brace. */
+static int pass_object(struct inq_window *w, struct inq_err *err)
+{
+    w->p++;
+    for (;;) {
+        char *brace = memchr(w->p, '{', held(w));
+        w->p = brace != NULL ? brace : w->end;
+        if (brace != NULL || w->ended) {
+            return INQ_OK;
+        }
+        int code = inq_window_more(w, 1, err);
+        if (code != INQ_OK) {
+            return code;
+        }
+    }
+}
+
+/* At a byte that is not between objects. */
+static int read_object(struct frames *f, struct inq_chakra_node *node, bool *found,
+                       struct inq_err *err)
+{
+    struct inq_window *w = &f->window;
+    size_t have = held(w);
+    struct inq_scan scan = {w->p, w->p + (have < MAX_GRAPH_HEAD ? have : MAX_GRAPH_HEAD), NULL};
+    if (have < MAX_GRAPH_HEAD && !w->ended) {
+        return inq_window_more(w, MAX_GRAPH_HEAD, err);
+    }
+    if (*w->p == '{' && is_workload_graph(&scan)) {
+        w->p = (char *)(uintptr_t)scan.p;
+        return INQ_OK;
+    }
+    scan = (struct inq_scan){w->p, w->end, NULL};
+    enum inq_scan_result result = *w->p == '{' ? scan_node(&scan, node) : INQ_SCAN_BAD;
+    if (result == INQ_SCAN_MORE && !w->ended && have < MAX_MESSAGE) {
+        return inq_window_more(w, have, err);
+    }
+    bool whole = result == INQ_SCAN_OK && (node->is_metadata || is_node(node));
+    bool first = !f->begun;
+    f->begun = true;
+    f->offset = inq_window_offset(w, w->p);
+    if (whole || (first && result == INQ_SCAN_OK)) { /* metadata may be empty */
+        node->is_metadata = node->is_metadata || !whole;
+        f->left += LOOKS * (uint64_t)(scan.p - w->p);
+        w->p = (char *)(uintptr_t)scan.p;
+        *found = true;
+        return INQ_OK;
+    }
+    uint64_t cost = result == INQ_SCAN_MORE ? have : (uint64_t)(scan.p - w->p) + 1;
+    f->left -= cost < f->left ? cost : f->left;
+    inq_damage_add(f->damage, result == INQ_SCAN_MORE ? INQ_DAMAGE_TRUNCATED : INQ_DAMAGE_BAD_EVENT,
+                   1, f->offset);
+    return pass_object(w, err);
+}
+
+static int next_object(struct frames *f, struct inq_chakra_node *node, bool *found,
+                       struct inq_err *err)
+{
+    struct inq_window *w = &f->window;
+    int code = INQ_OK;
+    while (code == INQ_OK && !*found && f->left > 0) {
+        while (w->p < w->end && is_between(*w->p)) {
+            w->p++;
+        }
+        if (w->p < w->end) {
+            code = read_object(f, node, found, err);
+        } else if (w->ended) {
+            break;
+        } else {
+            code = inq_window_more(w, 1, err);
+        }
+    }
+    if (code == INQ_OK && f->left == 0) {
+        inq_damage_add(f->damage, INQ_DAMAGE_LIMIT, 1, inq_window_offset(w, w->p));
+    }
+    return code;
+}
+
+static int next_node(void *ctx, struct inq_chakra_node *node, int64_t *offset, bool *found,
+                     struct inq_err *err)
+{
+    struct frames *f = ctx;
+    *found = false;
+    int code = f->json ? next_object(f, node, found, err) : next_message(f, node, found, err);
+    *offset = f->offset;
     return code;
 }
 
 static int read_chakra(struct inq_source *source, struct inq_shard *shard, struct inq_err *err)
 {
-    uint32_t index;
+    const char *head = NULL;
+    size_t n = 0;
+    struct frames f = {.damage = &shard->file.damage, .left = LOOKS * (uint64_t)MAX_FOUND};
     shard->file.format = inq_reader_chakra.name;
     shard->file.reason = shard->file.reason != NULL ? shard->file.reason : "";
-    int code = inq_shard_add_rank(shard, &index, err);
-    struct reading *r = code == INQ_OK ? inq_mem_zalloc(1, sizeof *r) : NULL;
-    if (r == NULL) {
-        return code != INQ_OK ? code : inq_err_set(err, INQ_NOMEM, "out of memory");
+    int code = inq_source_peek(source, &head, &n, err);
+    if (code == INQ_OK) {
+        f.json = is_json(head, n);
+        code = inq_window_init(&f.window, source, err);
     }
-    r->shard = shard;
-    r->rank = &shard->ranks[index];
-    r->host_end_ns = INT64_MIN;
-    code = read_nodes(r, source, err);
-    code = code == INQ_OK ? finish(r, err) : code;
-    inq_map_release(&r->callers_by_id);
-    inq_map_release(&r->devices);
-    inq_mem_free(r->callers);
-    inq_mem_free(r);
+    code = code == INQ_OK ? inq_chakra_rows(shard, next_node, &f, err) : code;
+    inq_window_release(&f.window);
+    return code;
+}
+
+/* ---- recognition ----------------------------------------------------------------------------- */
+
+/* Metadata and then nodes, as many as the head holds; the last may be cut off by its end. One node
+ * has so many fields of their own types that it is enough where damage follows it. */
+static int sniff_messages(const char *head, size_t n)
+{
+    enum { ENOUGH = 4, SURE = 90, DAMAGED = 50 };
+    const char *end = head + n;
+    int nodes = 0;
+    bool good = true;
+    for (const char *at = head; at < end && nodes < ENOUGH && good;) {
+        struct inq_wire message;
+        struct inq_chakra_node node;
+        bool cut = false;
+        good = message_at(at, end, &message, &cut);
+        if (cut) {
+            break;
+        }
+        good = good && decode(message, &node) && (!node.is_metadata || at == head);
+        nodes += good && !node.is_metadata;
+        at = message.end;
+    }
+    return nodes == 0 ? 0 : good ? SURE : DAMAGED;
+}
+
+static int sniff_chakra(const char *head, size_t n, const char *path)
+{
+    (void)path;
+    return is_json(head, n) ? 96 : sniff_messages(head, n);
+}
+
+/* ---- beside other traces --------------------------------------------------------------------- */
+
+static bool is_chakra(const struct inq_shard *shard)
+{
+    return shard->file.read && shard->n_ranks == 1 && shard->file.format != NULL &&
+           strcmp(shard->file.format, inq_reader_chakra.name) == 0;
+}
+
+static bool have_met(const struct inq_rank *a, const struct inq_rank *b)
+{
+    bool timed = a->has_clock_epoch && b->has_clock_epoch && a->first_ns != INQ_TIME_NONE &&
+                 b->first_ns != INQ_TIME_NONE;
+    return timed && a->first_ns <= b->last_ns && b->first_ns <= a->last_ns;
+}
+
+/* A graph is made from a rank's trace, and is often kept beside it: that is no second run. */
+static int join_graphs(struct inq_shard *shards, size_t n, struct inq_err *err)
+{
+    struct inq_map traces = {0}; /* rank to shard, of one rank, that is another format's */
+    int code = INQ_OK;
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        bool one = shards[i].file.read && shards[i].n_ranks == 1 && !is_chakra(&shards[i]);
+        if (one && shards[i].ranks[0].rank >= 0) {
+            code = inq_map_put(&traces, (uint64_t)shards[i].ranks[0].rank, (uint32_t)i, err);
+        }
+    }
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        uint32_t other;
+        if (is_chakra(&shards[i]) && shards[i].ranks[0].rank >= 0 &&
+            inq_map_get(&traces, (uint64_t)shards[i].ranks[0].rank, &other) &&
+            have_met(&shards[i].ranks[0], &shards[other].ranks[0])) {
+            inq_unknown_set_aside(&shards[i], "its rank's trace is beside it, which holds more");
+        }
+    }
+    inq_map_release(&traces);
     return code;
 }
 
 const struct inq_reader inq_reader_chakra = {
     .name = "chakra",
     .summary = "Chakra execution traces (*.et, or as JSON): device nodes with their times",
-    .sniff = inq_chakra_sniff,
+    .sniff = sniff_chakra,
     .read = read_chakra,
+    .join = join_graphs,
 };

@@ -642,16 +642,6 @@ static const struct inq_shard *find_other(const struct inq_shard *shards, size_t
     return NULL;
 }
 
-static void drop_records(struct inq_shard *shard)
-{
-    struct inq_file file = shard->file;
-    inq_shard_release(shard);
-    *shard = (struct inq_shard){.file = file};
-    shard->file.read = false;
-    shard->file.events_kept = 0;
-    shard->file.reason = "its operations are in the traces beside it, which hold more";
-}
-
 static int join_processes(struct inq_shard *shards, size_t n, struct inq_err *err)
 {
     struct inspector_run run = {.shards = inq_mem_alloc((n + 1) * sizeof(struct inq_shard *))};
@@ -663,7 +653,8 @@ static int join_processes(struct inq_shard *shards, size_t n, struct inq_err *er
             continue;
         }
         if (find_other(shards, n, &shards[i]) != NULL) {
-            drop_records(&shards[i]);
+            inq_unknown_set_aside(&shards[i],
+                                  "its operations are in the traces beside it, which hold more");
             continue;
         }
         run.n = 0;

@@ -1,27 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/wire/wire.h"
 
-/* Of 64 bits, seven in a byte. */
-enum { MAX_VARINT_BYTES = 10 };
-
-bool inq_wire_varint(struct inq_wire *wire, uint64_t *value)
-{
-    uint64_t got = 0;
-    const char *p = wire->at;
-    for (unsigned i = 0; i < MAX_VARINT_BYTES && p < wire->end; i++) {
-        unsigned char byte = (unsigned char)*p++;
-        got |= (uint64_t)(byte & 0x7f) << (7 * i);
-        if (byte < 0x80) {
-            *value = got;
-            wire->at = p;
-            return true;
-        }
-    }
-    wire->bad = wire->bad || wire->at < wire->end;
-    wire->at = wire->end;
-    return false;
-}
-
 static bool fixed(struct inq_wire *wire, size_t n, uint64_t *value)
 {
     *value = 0;

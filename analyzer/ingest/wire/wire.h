@@ -39,8 +39,28 @@ static inline size_t inq_wire_len(const struct inq_wire *wire)
     return (size_t)(wire->end - wire->at);
 }
 
+/* A number takes as many bytes at most: of 64 bits, seven in each. */
+enum { INQ_WIRE_MAX_VARINT = 10 };
+
 /* The next of packed numbers; false at the end, or where there is none (then `bad`). */
-bool inq_wire_varint(struct inq_wire *wire, uint64_t *value);
+static inline bool inq_wire_varint(struct inq_wire *wire, uint64_t *value)
+{
+    uint64_t got = 0;
+    const char *p = wire->at;
+    for (unsigned i = 0; i < INQ_WIRE_MAX_VARINT && p < wire->end; i++) {
+        unsigned char byte = (unsigned char)*p++;
+        got |= (uint64_t)(byte & 0x7f) << (7 * i);
+        if (byte < 0x80) {
+            *value = got;
+            wire->at = p;
+            return true;
+        }
+    }
+    wire->bad = wire->bad || wire->at < wire->end;
+    wire->at = wire->end;
+    return false;
+}
+
 /* The next field; false at the end, or where the rest is no field (then `bad`). A field that is cut
  * is the last one, and sets `bad` as well. */
 bool inq_wire_next(struct inq_wire *wire, struct inq_wire_field *field);

@@ -460,11 +460,6 @@ bool inq_xla_times(struct inq_xla_file *file, const struct inq_xla_line *line,
     return true;
 }
 
-int inq_xla_ask(struct inq_xla_file *file, struct inq_err *err)
-{
-    return file->full ? INQ_OK : inq_source_ask(file->source, &file->full, err);
-}
-
 /* The number of a step, as its event's name or statistics say; -1 none. */
 static int64_t step_number(const struct inq_xla_plane *plane, struct inq_hlo_text name,
                            const struct inq_xla_event *event)
@@ -740,8 +735,8 @@ int inq_xla_read_device(struct inq_xla_file *file, const struct inq_xla_plane *p
     struct inq_xla_line line;
     while (code == INQ_OK && !file->full && inq_xla_next_line(&rest, &line)) {
         code = read_line(&d, &line, err);
-        if (code == INQ_OK) {
-            code = inq_xla_ask(file, err);
+        if (code == INQ_OK && !file->full) { /* the source may want an end */
+            code = inq_source_ask(file->source, &file->full, err);
         }
     }
     rank = &file->shard->ranks[d.rank];

@@ -30,7 +30,5 @@ int inq_xla_read_device(struct inq_xla_file *file, const struct inq_xla_plane *p
  * its times are impossible (damage). Counts it as seen. */
 bool inq_xla_times(struct inq_xla_file *file, const struct inq_xla_line *line,
                    const struct inq_xla_event *event, int64_t *start_ns, int64_t *dur_ns);
-/* Between lines: whether the source wants an end. */
-int inq_xla_ask(struct inq_xla_file *file, struct inq_err *err);
 
 #endif

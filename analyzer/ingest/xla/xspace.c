@@ -111,11 +111,7 @@ static bool is_json_of(const struct inq_shard *json, const struct inq_shard *spa
 
 static int drop(struct inq_shard *json, const struct inq_shard *space, struct inq_err *err)
 {
-    struct inq_file file = json->file;
-    inq_shard_release(json);
-    *json = (struct inq_shard){.file = file};
-    json->file.read = false;
-    json->file.events_kept = 0;
+    inq_unknown_set_aside(json, "");
     json->file.reason = inq_arena_printf(&json->arena, "the same profile as %s, which holds more",
                                          base_name(space->file.path));
     return json->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
@@ -442,8 +438,8 @@ static int xla_read_host(struct inq_xla_file *file, const struct inq_xla_plane *
         while (code == INQ_OK && inq_xla_next_event(&rest, &event)) {
             code = read_event(&h, &event, err);
         }
-        if (code == INQ_OK) {
-            code = inq_xla_ask(file, err);
+        if (code == INQ_OK && !file->full) {
+            code = inq_source_ask(file->source, &file->full, err);
         }
     }
     return code;
@@ -525,36 +521,109 @@ static struct launches launches_within(struct started *started, const struct inq
     return found;
 }
 
-static int mark_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
+/* A step of the device, and when the host launched it. */
+struct mark {
+    struct inq_note note;
+    int64_t first_ns, last_ns; /* of the host */
+};
+
+static int by_first(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    const struct mark *x = a;
+    const struct mark *y = b;
+    return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
+}
+
+/* The next step follows on this one: none is missing, and they do not overlap. */
+static bool is_followed(const struct mark *mark, const struct mark *next)
+{
+    return next->note.number == mark->note.number + 1 && mark->last_ns <= next->first_ns;
+}
+
+/* Between two steps the host waits for the device, then loads and copies data for the next. The
+ * waiting belongs to the step before, and all time after that to the next, as a loop that marks its
+ * own steps has it: else the lateness of a host would be in no step. */
+static void close_gaps(const struct inq_shard *shard, const struct inq_rank *rank,
+                       struct mark *marks, size_t n)
+{
+    for (size_t i = 0; i < rank->calls.n; i++) {
+        int64_t start_ns = rank->calls.start_ns[i];
+        int64_t end_ns = start_ns + rank->calls.dur_ns[i];
+        size_t low = 0;
+        const char *name = inq_strtab_get(&shard->names, rank->calls.name[i]);
+        if (inq_host_kind_of(name) != INQ_HOST_SYNCHRONIZE) {
+            continue;
+        }
+        for (size_t high = n; low < high;) { /* the first that begins later */
+            size_t middle = low + (high - low) / 2;
+            bool later = marks[middle].first_ns > start_ns;
+            high = later ? middle : high;
+            low = later ? low : middle + 1;
+        }
+        if (low > 0 && low < n && is_followed(&marks[low - 1], &marks[low]) &&
+            end_ns <= marks[low].first_ns && end_ns > marks[low - 1].last_ns) {
+            marks[low - 1].last_ns = end_ns;
+        }
+    }
+    for (size_t i = n; i > 1; i--) {
+        if (is_followed(&marks[i - 2], &marks[i - 1])) {
+            marks[i - 1].first_ns = marks[i - 2].last_ns;
+        }
+    }
+}
+
+/* The launches of all steps of the device: marks[*n]. */
+static int list_marks(struct inq_shard *shard, const struct inq_rank *rank, struct mark *marks,
+                      size_t *n, struct inq_err *err)
 {
     struct started started;
     int code = started_init(&started, rank, err);
-    size_t n = rank->n_notes;
     uint64_t left_out = 0;
-    for (size_t i = 0; i < n && code == INQ_OK; i++) {
-        struct inq_note note = rank->notes[i];
-        if (note.kind != INQ_NOTE_STEP || !note.on_gpu) {
+    *n = 0;
+    for (size_t i = 0; i < rank->n_notes && code == INQ_OK; i++) {
+        const struct inq_note *note = &rank->notes[i];
+        if (note->kind != INQ_NOTE_STEP || !note->on_gpu) {
             continue;
         }
-        struct launches found = launches_within(&started, &note);
+        struct launches found = launches_within(&started, note);
         left_out += started.looks == 0;
         if (found.first_ns < found.last_ns) {
-            note.start_ns = found.first_ns;
-            note.dur_ns = found.last_ns - found.first_ns;
-            note.lane = found.lane;
-            note.on_gpu = false;
-            code = inq_rank_add_note(rank, &note, err);
+            struct mark *mark = &marks[(*n)++];
+            *mark = (struct mark){*note, found.first_ns, found.last_ns};
+            mark->note.lane = found.lane;
+            mark->note.on_gpu = false;
         }
     }
     if (left_out > 0) {
         inq_damage_add(&shard->file.damage, INQ_DAMAGE_LIMIT, left_out, 0);
     }
     started_release(&started);
+    return code == INQ_OK ? inq_sort(marks, *n, sizeof *marks, by_first, NULL, err) : code;
+}
+
+static int mark_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
+{
+    size_t n = 0;
+    struct mark *marks = inq_mem_alloc((rank->n_notes + 1) * sizeof *marks);
+    if (marks == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for the steps of a device");
+    }
+    int code = list_marks(shard, rank, marks, &n, err);
+    if (code == INQ_OK) {
+        close_gaps(shard, rank, marks, n);
+    }
+    for (size_t i = 0; i < n && code == INQ_OK; i++) {
+        marks[i].note.start_ns = marks[i].first_ns;
+        marks[i].note.dur_ns = marks[i].last_ns - marks[i].first_ns;
+        code = inq_rank_add_note(rank, &marks[i].note, err);
+    }
+    inq_mem_free(marks);
     return code;
 }
 
 /* After the host planes: steps that the device marked become marks of the host where launches are
- * recorded, from a step's first launch to its last: what was launched is what belongs to it. Fails
+ * recorded, around a step's launches: what was launched is what belongs to it. Fails
  * with INQ_NOMEM, INQ_LIMIT. */
 static int xla_mark_launches(struct inq_shard *shard, struct inq_err *err)
 {

@@ -300,12 +300,36 @@ struct look {
     const struct inq_windows *windows;
     int64_t *launches; /* [windows.n] */
     bool *ends;        /* [windows.n] something that ends a step is in it */
+    bool only_comm;    /* nothing but communication is recorded */
 };
 
 static bool is_launched(const struct inq_events *e, size_t i)
 {
     return e->kind[i] == INQ_EVENT_KERNEL || e->kind[i] == INQ_EVENT_MEMCPY ||
            e->kind[i] == INQ_EVENT_MEMSET;
+}
+
+/* A number or two that all ranks sum up, the loss or the norm of the gradients, are of a step and
+ * not of a layer: what layers exchange, such as the counts of tokens per expert, is more. */
+enum { SUM_BYTES = 16 };
+
+static bool sums_numbers(const struct inq_rank *rank, size_t i)
+{
+    uint32_t row = rank->events.comm[i];
+    const struct inq_comm *comm = row != INQ_NONE ? &rank->comms[row] : NULL;
+    return comm != NULL && comm->kind == INQ_COLL_ALLREDUCE && comm->in_elems > 0 &&
+           comm->in_elems <= SUM_BYTES && comm->dtype_bytes > 0 &&
+           comm->in_elems * comm->dtype_bytes <= SUM_BYTES;
+}
+
+static bool is_only_comm(const struct inq_rank *rank)
+{
+    for (size_t i = 0; i < rank->events.n; i++) {
+        if (rank->events.cls[i] != INQ_CLASS_COMM) {
+            return false;
+        }
+    }
+    return rank->calls.n == 0;
 }
 
 /* A result read by the host, or an optimizer's kernel. */
@@ -325,7 +349,8 @@ static void look_at_events(struct look *l)
         uint32_t w = is_launched(e, i) ? inq_windows_find(l->windows, l->rank, i) : INQ_NONE;
         if (w != INQ_NONE) {
             l->launches[w]++;
-            l->ends[w] = l->ends[w] || ends_step(l->trace, e, i);
+            l->ends[w] = l->ends[w] || ends_step(l->trace, e, i) ||
+                         (l->only_comm && sums_numbers(l->rank, i));
         }
     }
 }
@@ -478,9 +503,12 @@ static int judge_windows(const struct inq_trace *trace, const struct inq_windows
     }
     for (size_t r = 0; r < trace->n_ranks && code == INQ_OK && *why == NULL; r++) {
         size_t n = windows[r].n;
-        struct look l = {trace, &trace->ranks[r], &windows[r],
+        struct look l = {trace,
+                         &trace->ranks[r],
+                         &windows[r],
                          inq_mem_zalloc(n + 1, sizeof *l.launches),
-                         inq_mem_zalloc(n + 1, sizeof *l.ends)};
+                         inq_mem_zalloc(n + 1, sizeof *l.ends),
+                         is_only_comm(&trace->ranks[r])};
         if (l.launches == NULL || l.ends == NULL) {
             code = inq_err_set(err, INQ_NOMEM, "out of memory for steps");
         } else if (n > 0) {

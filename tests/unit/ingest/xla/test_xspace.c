@@ -244,6 +244,7 @@ static void xspace__every_step_of_a_device_gets_its_launches(void **state)
         put_event(&steps, s + 2, 1000 * (s + 1), 900, 0, 0);
         put_name(&gpu, 4, s + 2, number);
         put_event(&thread, 1, 1000 * s + 700, 20, CORRELATION, s + 1);
+        put_event(&thread, 2, 1000 * s + 750, 100, 0, 0);
     }
     put_message(&gpu, 3, &stream);
     put_message(&gpu, 3, &steps);
@@ -252,6 +253,7 @@ static void xspace__every_step_of_a_device_gets_its_launches(void **state)
     put_message(&space, 1, &gpu);
     put_message(&host, 3, &thread);
     put_name(&host, 4, 1, "cuLaunchKernel");
+    put_name(&host, 4, 2, "cuStreamSynchronize");
     put_stat_names(&host);
     put_message(&space, 1, &host);
     put_environment(&space, EPOCH);
@@ -260,8 +262,10 @@ static void xspace__every_step_of_a_device_gets_its_launches(void **state)
     const struct inq_trace *trace = run->traces[0];
     assert_int_equal(trace->ranks[0].events.n, STEPS);
     assert_int_equal(trace->n_steps, STEPS);
-    for (size_t s = 0; s < STEPS; s++) { /* of the host: when it was launched */
-        assert_true(trace->steps[s].start_ns == EPOCH + 1000 * (int64_t)s + 700);
+    for (size_t s = 0; s < STEPS; s++) {
+        /* of the host: from when it had waited for the step before, the first from its launch */
+        int64_t since_ns = s > 0 ? 1000 * (int64_t)s - 150 : 700;
+        assert_true(trace->steps[s].start_ns == EPOCH + since_ns);
         assert_int_equal(trace->ranks[0].events.step[s], s);
     }
     assert_int_equal(inq_damage_total(&trace->files[0].damage), 0);

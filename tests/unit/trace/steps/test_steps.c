@@ -720,6 +720,48 @@ static void inferred__layers_of_one_execution_are_no_steps(void **state)
     }
 }
 
+/* A rank of which communication alone is recorded: layers with two all-reduces each, and per step
+ * the gradients of some, and a sum of so many bytes. */
+static struct inq_run *run_of_communication(int64_t sum_bytes, bool kernels)
+{
+    struct inq_shard shard;
+    made_shard(&shard, "a", 0, 1);
+    int64_t at_ns = 0;
+    struct inq_comm comm;
+    inq_comm_init(&comm);
+    comm.kind = INQ_COLL_ALLREDUCE;
+    comm.dtype_bytes = 1;
+    comm.op_name = made_name(&shard, "AllReduce");
+    for (int s = 0; s < 8; s++) {
+        for (int i = 0; i < 13; i++) {
+            comm.in_elems = comm.out_elems = i == 12 ? sum_bytes : i % 3 == 2 ? 1 << 22 : 1 << 20;
+            at_ns += 500 * US;
+            made_kernel(&shard, "ncclAllReduce", 7, at_ns, 90 * US, INQ_TIME_NONE,
+                        made_comm(&shard, &comm));
+            if (kernels) {
+                made_kernel(&shard, "gemm", 8, at_ns + 100 * US, 90 * US, INQ_TIME_NONE, INQ_NONE);
+            }
+        }
+    }
+    return made_run(&shard, 1, true);
+}
+
+/* Two numbers of 8 bytes that all ranks sum up are the loss or a norm; more may be of a layer. */
+static void inferred__a_sum_of_numbers_ends_a_step_of_communication(void **state)
+{
+    (void)state;
+    for (int64_t bytes = 16; bytes <= 17; bytes++) {
+        struct inq_run *run = run_of_communication(bytes, false);
+        assert_int_equal(only_trace(run)->n_steps, bytes == 16 ? 8 : 0);
+        assert_int_equal(only_trace(run)->no_steps_why == NULL, bytes == 16);
+        inq_run_free(run);
+    }
+    /* where more is recorded, that shows what ends a step */
+    struct inq_run *run = run_of_communication(16, true);
+    assert_int_equal(only_trace(run)->n_steps, 0);
+    inq_run_free(run);
+}
+
 /* What repeats on one rank and not at all on the other is no step of the job. */
 static void inferred__nothing_that_ranks_do_not_agree_on(void **state)
 {
@@ -771,6 +813,7 @@ int main(void)
         cmocka_unit_test(inferred__nothing_from_too_little),
         cmocka_unit_test(inferred__nothing_from_within_a_cuda_graph),
         cmocka_unit_test(inferred__layers_of_one_execution_are_no_steps),
+        cmocka_unit_test(inferred__a_sum_of_numbers_ends_a_step_of_communication),
         cmocka_unit_test(inferred__nothing_that_ranks_do_not_agree_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

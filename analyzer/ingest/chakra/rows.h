@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One node of a Chakra execution trace (MLCommons; et_def.proto), as protocol buffers or JSON hold
- * it. */
-#ifndef INQ_INGEST_CHAKRA_NODE_H
-#define INQ_INGEST_CHAKRA_NODE_H
+/* The nodes of a Chakra execution trace (MLCommons; et_def.proto), and the rows of a shard that are
+ * made of them. */
+#ifndef INQ_INGEST_CHAKRA_ROWS_H
+#define INQ_INGEST_CHAKRA_ROWS_H
 
 #include "ingest/scan/scan.h"
-#include "ingest/wire/wire.h"
+#include "trace/build/build.h"
 
 /* enum NodeType. Others (storage, batches, checkpoints) are the host's. */
 enum inq_chakra_type {
@@ -41,18 +41,11 @@ struct inq_chakra_node {
     bool bad_number;  /* some number could not be read */
 };
 
-void inq_chakra_node_init(struct inq_chakra_node *node);
-/* Sets the attribute of this name, if it is one of those above. `text`: of strings, else empty. */
-void inq_chakra_attribute(struct inq_chakra_node *node, struct inq_text name, int64_t number,
-                          struct inq_text text);
-/* Keeps one more data dependency, if there is room. */
-void inq_chakra_depend(struct inq_chakra_node *node, int64_t id);
-/* A message of protocol buffers. False: it is neither a node nor metadata. */
-bool inq_chakra_decode(struct inq_wire message, struct inq_chakra_node *node);
-/* The JSON object whose opening brace is at the cursor, as protobuf's JSON or as ASTRA-sim's
- * workload graphs write it; on INQ_SCAN_OK the cursor is behind its closing brace. */
-enum inq_scan_result inq_chakra_scan(struct inq_scan *scan, struct inq_chakra_node *node);
-/* Whether JSON holds a node: other objects, such as attributes, have no type. */
-bool inq_chakra_is_node(const struct inq_chakra_node *node);
+/* The next node or metadata, valid up to the next call, and where it begins; *found is false at the
+ * end. */
+typedef int (*inq_chakra_next)(void *ctx, struct inq_chakra_node *node, int64_t *offset,
+                               bool *found, struct inq_err *err);
+/* Fills a shard with what the nodes say. Fails with INQ_NOMEM, INQ_LIMIT, and as `next` does. */
+int inq_chakra_rows(struct inq_shard *shard, inq_chakra_next next, void *ctx, struct inq_err *err);
 
 #endif

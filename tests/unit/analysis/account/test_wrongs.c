@@ -42,7 +42,7 @@ static void assert_step(const struct test_synth *t)
 
 static void assert_cost(const struct test_synth *t, int64_t percent)
 {
-    int64_t truth_ns = inq_synth_truth(t->synth)->faults[0].cost_ns_per_step;
+    int64_t truth_ns = test_synth_cost(t);
     assert_in_range(t->report->findings[0].cost_ns_per_step, truth_ns * (100 - percent) / 100,
                     truth_ns * (100 + percent) / 100);
 }

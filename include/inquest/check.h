@@ -72,7 +72,7 @@ enum inq_check_unit {
     X(SLOWDOWN, "slowdown", "slowdown", FACTOR, OWN, "S = T / T_ideal of the what-if analysis")    \
     X(PEAK_ACTIVATIONS, "peak_activations", "peak activations", COUNT, OWN,                        \
       "most activations that a rank holds at a time, in the unit of --memory")                     \
-    X(PEAK_MEMORY, "peak_bytes", "peak memory", BYTES, OWN,                                 \
+    X(PEAK_MEMORY, "peak_bytes", "peak memory", BYTES, OWN,                                        \
       "most memory that a rank holds at a time, where --memory tells it in bytes")                 \
     X(DAMAGED_FILES, "damaged_files", "count of damaged files", COUNT, NOT,                        \
       "files that end early or have unreadable parts")                                             \
@@ -164,6 +164,7 @@ struct inq_snapshot {
      * [n_order]: NULL where they are not kept (very long ones). */
     struct inq_lint_problem *problems;
     size_t n_problems;
+    struct inq_lint_remedy remedy;
     char **order;
     size_t n_order;
     const char *file; /* where the schedule was read from, the caller's; NULL: it was made */

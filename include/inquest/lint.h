@@ -43,6 +43,7 @@ enum inq_lint_rule {
 struct inq_lint_problem {
     enum inq_lint_rule rule;
     bool error;       /* false: a note */
+    bool granted;     /* a note of what was taken for granted: it asks for nothing */
     int32_t rank;     /* -1: none */
     int32_t position; /* cell in the rank's row, from 0; -1: none */
     int32_t line;     /* of the rank's row in the file, from 1; 0: none, or no file */
@@ -64,6 +65,7 @@ struct inq_lint_options {
 struct inq_lint_remedy {
     int32_t rank, first, second; /* cells from 0; rank -1: none was found */
     char actions[2][48];         /* what stands there now */
+    char text[240];              /* all that as a sentence; "" none */
 };
 
 struct inq_lint {

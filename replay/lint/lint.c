@@ -128,6 +128,9 @@ static int lint_format(const struct inq_csv_info *csv, struct inq_lint *lint, st
         code = inq_lint_add(lint, INQ_LINT_FORMAT, false, -1, -1, NULL, err,
                             "B without I or W: read as full backward; if the file is from 2024 and "
                             "B means input gradient, say so");
+        if (code == INQ_OK) {
+            lint->problems[lint->n - 1].granted = true;
+        }
     }
     if (code == INQ_OK && csv != NULL && csv->blank_lines > 0) {
         code = inq_lint_add(lint, INQ_LINT_FORMAT, false, -1, -1, NULL, err,
@@ -503,6 +506,11 @@ static int try_swap(struct mender *m, int32_t rank, size_t i, size_t k, bool *me
         remedy->second = inq_lint_position(&list->actions[k], k);
         inq_action_format(&list->actions[i], remedy->actions[0], sizeof remedy->actions[0]);
         inq_action_format(&list->actions[k], remedy->actions[1], sizeof remedy->actions[1]);
+        (void)snprintf(remedy->text, sizeof remedy->text,
+                       "swap cells %" PRId32 " and %" PRId32 " of rank %" PRId32
+                       " (%s and %s): with that it runs",
+                       remedy->first + 1, remedy->second + 1, rank, remedy->actions[0],
+                       remedy->actions[1]);
     }
     return code;
 }

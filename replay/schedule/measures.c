@@ -34,6 +34,7 @@ static int take_problems(const struct inq_lint *lint, struct inq_snapshot *snaps
             }
         }
     }
+    snapshot->remedy = lint->remedy;
     const struct inq_lint_problem *first = snapshot->problems;
     if (snapshot->n_problems > 0 && first->error) {
         (void)snprintf(snapshot->problem, sizeof snapshot->problem, "%s, %.380s",

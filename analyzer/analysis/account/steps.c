@@ -25,6 +25,11 @@ enum { WARM_UP_LEAST_STEPS = 4 };
  * capture was cut, and what it lacks would set aside the steps of all. */
 static const double RANK_LEAST_STEPS = 0.5;
 
+/* A step of which nothing says when it began lacks what its host did before its first kernel, the
+ * loading of data above all. It is set aside where so many others are left: fewer, and one step
+ * less costs more than what it lacks. */
+enum { CLOSED_LEAST_STEPS = 5 };
+
 static const char warm_up_why[] = "warm-up: far longer than the median step";
 
 struct layout {
@@ -513,9 +518,38 @@ static int ask_model(struct inq_account *account, const struct inq_op_model *mod
     return code;
 }
 
-static int judge(struct inq_account *account, const struct inq_op_model *model,
-                 struct inq_arena *arena, struct inq_err *err)
+/* Whether nothing says when a rank that counts began the step. */
+static bool is_open(const struct layout *l, size_t s)
 {
+    const struct inq_account *account = l->account;
+    for (size_t r = 0; r < account->n_ranks; r++) {
+        if (account->rank_judged[r] && l->open[r * account->n_steps + s] &&
+            inq_account_cell_at(account, r, s)->whole) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first recorded step, and each after a gap in the recording. */
+static void drop_open(const struct layout *l)
+{
+    struct inq_account *account = l->account;
+    size_t closed = 0;
+    for (size_t s = 0; s < account->n_steps; s++) {
+        closed += account->steps[s].judged && !is_open(l, s);
+    }
+    for (size_t s = 0; closed >= CLOSED_LEAST_STEPS && s < account->n_steps; s++) {
+        if (is_open(l, s)) {
+            set_aside(&account->steps[s], "nothing recorded says when it began");
+        }
+    }
+}
+
+static int judge(const struct layout *l, const struct inq_op_model *model, struct inq_arena *arena,
+                 struct inq_err *err)
+{
+    struct inq_account *account = l->account;
     bool fits = true;
     int code = INQ_OK;
     if (account->op_table) {
@@ -536,6 +570,7 @@ static int judge(struct inq_account *account, const struct inq_op_model *model,
     }
     if (code == INQ_OK && !account->op_table) {
         code = drop_warm_up(account, err);
+        drop_open(l);
     }
     if (code == INQ_OK && count_judged_steps(account) == 0) {
         take_best_step(account);
@@ -601,7 +636,7 @@ int inq_account_lay_steps(struct inq_account *account, const struct inq_op_model
         begin_together(&l, s);
     }
     if (code == INQ_OK) {
-        code = judge(account, model, arena, err);
+        code = judge(&l, model, arena, err);
     }
     if (code == INQ_OK) {
         close_cells(account);

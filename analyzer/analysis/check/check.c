@@ -97,17 +97,50 @@ static const char *title_of(const struct inq_measure *m, char *buf, size_t size)
     return buf;
 }
 
+/* The same with so many more digits, times in the unit that they have anyway. */
+static void fine_text(enum inq_check_unit unit, double value, int digits, char *buf, size_t size)
+{
+    static const struct {
+        double ns;
+        const char *name;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1.0, "ns"}};
+    size_t i = 0;
+    if (unit != INQ_UNIT_NS) {
+        (void)snprintf(buf, size, "%.*f", 4 + digits, value);
+        return;
+    }
+    while (i < 3 && fabs(value) < units[i].ns) {
+        i++;
+    }
+    (void)snprintf(buf, size, "%.*f %s", i < 3 ? digits : 0, value / units[i].ns, units[i].name);
+}
+
+/* Two values that differ, with as many digits as show it: "1.0163" over a limit of "1.0163" reads
+ * as a contradiction. */
+static void tell_apart(enum inq_check_unit unit, const double values[2], char texts[2][32])
+{
+    for (int i = 0; i < 2; i++) {
+        value_text(unit, values[i], texts[i], sizeof texts[i]);
+    }
+    bool fine = unit != INQ_UNIT_COUNT && unit != INQ_UNIT_BYTES && values[0] != values[1];
+    for (int digits = 1; fine && strcmp(texts[0], texts[1]) == 0 && digits <= 7; digits++) {
+        for (int i = 0; i < 2; i++) {
+            fine_text(unit, values[i], digits, texts[i], sizeof texts[i]);
+        }
+    }
+}
+
 /* " by 4.8 %" of what got worse or improved, " (+0.3 %)" of the rest; "" nothing changed. */
 static const char *change_text(const struct inq_check_row *row, char *buf, size_t size)
 {
     double percent = row->change * 100.0;
-    int digits = fabs(percent) < 0.05 ? 4 : 1;
+    bool small = fabs(percent) < 0.05; /* one digit that counts: 0.04 % */
     bool moved = row->outcome == INQ_CHECK_REGRESSED || row->outcome == INQ_CHECK_IMPROVED;
     buf[0] = '\0';
     if (isfinite(percent) && percent != 0.0 && moved) {
-        (void)snprintf(buf, size, " by %.*f %%", digits, fabs(percent));
+        (void)snprintf(buf, size, small ? " by %.1g %%" : " by %.1f %%", fabs(percent));
     } else if (isfinite(percent) && percent != 0.0) {
-        (void)snprintf(buf, size, " (%+.*f %%)", digits, percent);
+        (void)snprintf(buf, size, small ? " (%+.1g %%)" : " (%+.1f %%)", percent);
     }
     return buf;
 }
@@ -117,25 +150,30 @@ static void say(struct inq_check_row *row, const char *what, const char *than, b
 {
     enum inq_check_unit unit = inq_measure_info(row->now.kind)->unit;
     char title[INQ_MEASURE_NAME + 32];
-    char now[32];
+    char texts[2][32]; /* now, limit */
     char base[48] = "";
     char limit[64] = "";
     char change[48];
     bool worse = row->outcome == INQ_CHECK_REGRESSED && row->now.who[0] != '\0';
-    value_text(unit, row->now.value, now, sizeof now);
-    if (isfinite(row->base.value)) {
+    bool over = row->outcome == INQ_CHECK_REGRESSED;
+    const double values[] = {row->now.value, over ? row->limit : row->now.value};
+    tell_apart(unit, values, texts);
+    if (isfinite(row->base.value) && over && row->base.value == row->limit) {
+        (void)snprintf(base, sizeof base, ", was %s", texts[1]);
+    } else if (isfinite(row->base.value)) {
         size_t used = (size_t)snprintf(base, sizeof base, ", was ");
         value_text(unit, row->base.value, base + used, sizeof base - used);
     }
     if (row->outcome != INQ_CHECK_IMPROVED) { /* a gain has none */
-        char value[32];
-        (void)snprintf(limit, sizeof limit, " (limit %s%s)",
-                       value_text(unit, row->limit, value, sizeof value),
+        if (!over) {
+            value_text(unit, row->limit, texts[1], sizeof texts[1]);
+        }
+        (void)snprintf(limit, sizeof limit, " (limit %s%s)", texts[1],
                        by_rule ? ", by a rule" : "");
     }
     (void)snprintf(row->message, sizeof row->message, "%s %s%s%s: %s%s%s%s%s",
                    title_of(&row->now, title, sizeof title), what,
-                   change_text(row, change, sizeof change), than, now, base, limit,
+                   change_text(row, change, sizeof change), than, texts[0], base, limit,
                    worse ? "; " : "", worse ? row->now.who : "");
 }
 

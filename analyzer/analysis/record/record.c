@@ -482,15 +482,11 @@ static int label_steps(struct inq_run_record *r, struct inq_err *err)
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", a->n_steps);
     }
     size_t n = 0;
-    /* the first step recorded has no step before it whose end would say when it began: what its
-     * host did before the first kernel is missing, the loading of data above all */
-    bool enough = a->steps_judged > OUTLIER_LEAST_STEPS;
     for (size_t s = 0; s < a->n_steps; s++) {
-        bool counts = a->steps[s].judged && (s > 0 || !enough);
-        r->use[s] = counts ? INQ_STEP_COUNTS : INQ_STEP_SET_ASIDE;
-        r->n_set_aside += !counts;
+        r->use[s] = a->steps[s].judged ? INQ_STEP_COUNTS : INQ_STEP_SET_ASIDE;
+        r->n_set_aside += !a->steps[s].judged;
         r->n_warm_up += strncmp(a->steps[s].why, "warm-up", 7) == 0;
-        if (counts) {
+        if (a->steps[s].judged) {
             r->step_ns[n++] = a->steps[s].length_ns;
         }
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record of a run: what comparisons and baselines read. Plain data, all of it from the account,
- * over the steps that count: those that the account judges, but for the first recorded where enough
- * are left, and for outliers that do not recur.
+ * over the steps that count: those that the account judges, but for outliers that do not recur.
  *
  * Sums are over the cells (rank, step) that count; divided by n_cells they are means per rank and
  * step. */

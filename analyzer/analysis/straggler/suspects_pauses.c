@@ -101,6 +101,19 @@ static void subtract_common(struct pauses *p, size_t step)
     }
 }
 
+/* Sigmas that chance hardly reaches, of a median deviation. What is left of times after the medians
+ * of their rank and step were taken off varies less than they do: of r ranks and s steps
+ * d = (r-1)(s-1) differences are free. And the median deviation of few misses sigma itself: it is
+ * worth 0.37 d of them, and 4/freedom follows Student's t as it does for single delays. */
+static double limit_of(const struct inq_cells *cells)
+{
+    double ranks = (double)cells->n_ranks;
+    double steps = (double)(cells->n_steps - cells->first_step);
+    double freedom = fmax((ranks - 1.0) * (steps - 1.0), 1.0);
+    return INQ_STRAGGLER_SIGMAS * (1.0 + 4.0 / (0.37 * freedom)) * INQ_MAD_SIGMA *
+           sqrt(ranks * steps / freedom);
+}
+
 /* What chance hardly reaches. Times of hosts vary by factors: long ones lie further from the usual
  * than short ones, and a sigma of differences takes the longest for pauses. So a pause must stand
  * out among the factors, too. */
@@ -116,9 +129,11 @@ static void set_limits(struct pauses *p)
         }
     }
     double middle = n > 0 ? inq_median(p->scratch, n) : 0.0;
-    double sigma = n > 0 ? 1.4826 * inq_mad(p->scratch, n, middle) : 0.0;
-    sigma = fmax(sigma, INQ_STRAGGLER_SIGMA_SHARE * p->q->delays->step_ns);
-    p->limit_ns = middle + fmax(INQ_STRAGGLER_SIGMAS * sigma, PAUSE_SHARE * p->q->delays->step_ns);
+    double limit = limit_of(cells);
+    double step_ns = p->q->delays->step_ns;
+    double chance_ns = n > 0 ? limit * inq_mad(p->scratch, n, middle) : 0.0;
+    chance_ns = fmax(chance_ns, INQ_STRAGGLER_SIGMAS * INQ_STRAGGLER_SIGMA_SHARE * step_ns);
+    p->limit_ns = middle + fmax(chance_ns, PAUSE_SHARE * step_ns);
     n = 0;
     for (size_t i = 0; i < n_cells; i++) {
         if (!isnan(p->excess[i])) {
@@ -126,8 +141,7 @@ static void set_limits(struct pauses *p)
         }
     }
     middle = n > 0 ? inq_median(p->scratch, n) : 0.0;
-    p->limit_times =
-        middle + INQ_STRAGGLER_SIGMAS * 1.4826 * (n > 0 ? inq_mad(p->scratch, n, middle) : 0.0);
+    p->limit_times = middle + limit * (n > 0 ? inq_mad(p->scratch, n, middle) : 0.0);
 }
 
 static void count_pauses(struct pauses *p)

@@ -70,6 +70,8 @@ static const char *place_text(const struct view *view, const struct inq_check_ro
     if (spot.file != NULL && spot.rank >= 0 && lint) {
         text = inq_arena_printf(view->arena, "; at %s line %d (rank %d), cell %d: %s", spot.file,
                                 (int)spot.line, (int)spot.rank, (int)spot.column, spot.action);
+    } else if (row->outcome == INQ_CHECK_GONE) {
+        text = ""; /* what was not measured has no place */
     } else if (!lint && change->rank >= 0) {
         text = inq_arena_printf(view->arena,
                                 "; the order first differs at %s%sline %d (rank %d), cell %d: %s, "
@@ -210,7 +212,10 @@ static void fill(const struct view *view, struct inq_table *table)
         inq_table_text(table, value_text(view, row->now.kind, row->base.value));
         inq_table_text(table, value_text(view, row->now.kind, row->now.value));
         if (isfinite(row->change)) {
-            inq_table_printf(table, "%+.1f %%", row->change * 100.0);
+            double percent = row->change * 100.0;
+            bool told = !row->pass || row->outcome == INQ_CHECK_IMPROVED;
+            bool small = told && percent != 0.0 && fabs(percent) < 0.05;
+            inq_table_printf(table, small ? "%+.1g %%" : "%+.1f %%", percent);
         } else {
             inq_table_text(table, "");
         }
@@ -223,14 +228,39 @@ static void fill(const struct view *view, struct inq_table *table)
     }
 }
 
-/* "3 of 9 checks fail: run2 against perf.json" */
+/* Lint is the cause: nothing can be measured of what it refuses, and that is no failure of its own.
+ */
+static bool is_refused(const struct inq_check *check)
+{
+    return check->cause != NULL && check->cause->now.kind == INQ_MEASURE_LINT_PROBLEMS;
+}
+
+static size_t count_gone(const struct inq_check *check)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < check->n; i++) {
+        n += !check->rows[i].pass && check->rows[i].outcome == INQ_CHECK_GONE;
+    }
+    return n;
+}
+
+/* "1 of 9 checks fails, 2 could not be measured: run2 against perf.json" */
 static const char *subject_line(const struct view *view)
 {
     const struct inq_check *check = view->check;
     const char *failed = "";
     if (!check->pass) {
-        failed = or_empty(
-            inq_arena_printf(view->arena, "%zu of %zu checks fail: ", check->n_failed, check->n));
+        size_t gone = count_gone(check);
+        size_t n = check->n_failed - gone;
+        const char *fail = n == 1 ? "checks fails" : "checks fail";
+        failed =
+            gone == 0 ? inq_arena_printf(view->arena, "%zu of %zu %s: ", n, check->n, fail)
+            : n == 0
+                ? inq_arena_printf(view->arena, "%zu of %zu checks could not be measured: ", gone,
+                                   check->n)
+                : inq_arena_printf(view->arena, "%zu of %zu %s, %zu could not be measured: ", n,
+                                   check->n, fail, gone);
+        failed = or_empty(failed);
     }
     return or_empty(inq_arena_printf(view->arena, "%s%s %s %s", failed, view->name,
                                      check->updated ? "measured for" : "against", view->baseline));
@@ -242,7 +272,8 @@ static const struct inq_check_row *failed_row(const struct inq_check *check, siz
     if (n == 0) {
         return check->cause;
     }
-    for (size_t gone = 0; gone < 2; gone++) { /* what could not be measured comes last */
+    /* what could not be measured comes last; what lint refuses is told by its cause */
+    for (size_t gone = 0; gone < (is_refused(check) ? 1U : 2U); gone++) {
         for (size_t i = 0; i < check->n; i++) {
             const struct inq_check_row *row = &check->rows[i];
             bool is_gone = row->outcome == INQ_CHECK_GONE;
@@ -499,7 +530,7 @@ static bool is_told(const struct view *view, const struct inq_check_row *row,
                     enum inq_format format)
 {
     const struct inq_check *check = view->check;
-    bool lint = check->cause != NULL && check->cause->now.kind == INQ_MEASURE_LINT_PROBLEMS;
+    bool lint = is_refused(check);
     if (format == INQ_FORMAT_JUNIT || row->pass) {
         return false;
     }
@@ -508,21 +539,42 @@ static bool is_told(const struct view *view, const struct inq_check_row *row,
            row->now.kind == INQ_MEASURE_LINT_PROBLEMS || (lint && row->outcome == INQ_CHECK_GONE);
 }
 
+/* What failed with its place: not every reader of these formats shows lines, and none shows cells.
+ */
+static const char *row_text(const struct view *view, const struct inq_check_row *row)
+{
+    const struct inq_snapshot *now = view->check->snapshot;
+    if (!row->pass && is_refused(view->check) && row->outcome == INQ_CHECK_GONE) {
+        return or_empty(
+            inq_arena_printf(view->arena, "%s: lint refuses the schedule", row->message));
+    }
+    if (!row->pass && row->now.kind == INQ_MEASURE_LINT_PROBLEMS && now != NULL &&
+        now->n_problems > 0) {
+        return or_empty(
+            inq_arena_printf(view->arena, "%s, %s", inq_lint_rule_text(now->problems->rule),
+                             inq_notice_text(view->arena, now->problems, &now->remedy)));
+    }
+    return or_empty(inq_arena_printf(view->arena, "%s%s", row->message,
+                                     row->pass ? "" : place_text(view, row)));
+}
+
 static void add_row_notice(const struct view *view, const struct inq_check_row *row,
                            struct inq_notices *notices)
 {
     struct spot spot = spot_of(view, row);
+    bool refused = is_refused(view->check) && row->outcome == INQ_CHECK_GONE;
     struct inq_notice notice = {
         .suite = view->name,
         .reference = view->baseline,
         .rule = row->now.name,
         .type = inq_check_outcome_text(row->outcome),
-        .message = row->message,
+        .what = inq_measure_info(row->now.kind)->title,
+        .message = row_text(view, row),
         .file = spot.file,
         .line = spot.line,
         .column = spot.column,
-        .level = !row->pass                                                    ? INQ_NOTICE_ERROR
-                 : row->outcome == INQ_CHECK_OFF                               ? INQ_NOTICE_SKIPPED
+        .level = !row->pass && !refused                                        ? INQ_NOTICE_ERROR
+                 : refused || row->outcome == INQ_CHECK_OFF                    ? INQ_NOTICE_SKIPPED
                  : row->outcome == INQ_CHECK_IMPROVED && !view->check->updated ? INQ_NOTICE_NOTE
                                                                                : INQ_NOTICE_PASSED};
     if (!row->pass && row->now.kind == INQ_MEASURE_NEW_FINDINGS) {
@@ -548,7 +600,8 @@ static void add_details(const struct view *view, enum inq_format format,
     for (size_t i = 0; check->subject == INQ_SUBJECT_SCHEDULE && i < now->n_problems; i++) {
         const struct inq_lint_problem *p = &now->problems[i];
         notice.rule = inq_lint_rule_text(p->rule);
-        notice.message = p->message;
+        notice.what = inq_lint_rule_what(p->rule);
+        notice.message = inq_notice_text(view->arena, p, i == 0 ? &now->remedy : NULL);
         notice.file = now->file;
         notice.line = p->line;
         notice.column = p->position + 1;
@@ -557,6 +610,7 @@ static void add_details(const struct view *view, enum inq_format format,
         }
     }
     notice.file = NULL;
+    notice.what = NULL;
     for (size_t i = told ? 1 : 0; i < check->n_new; i++) {
         notice.rule = check->fresh[i].id;
         notice.message = check->fresh[i].title != NULL ? check->fresh[i].title : "new finding";

@@ -58,17 +58,6 @@ static void problem_text(const struct inq_lint *lint, const struct inq_lint_prob
     inq_pen_wrap(pen, p->message, 7, 7);
 }
 
-/* "swap cells 2 and 3 of line 1 (rank 0): 0SEND_F1 and 0RECV_B0" */
-static const char *remedy_text(const struct inq_lint *lint, char *buf, size_t size)
-{
-    const struct inq_lint_remedy *r = &lint->remedy;
-    (void)snprintf(buf, size,
-                   "swap cells %" PRId32 " and %" PRId32 " of rank %" PRId32
-                   " (%s and %s): with that it runs",
-                   r->first + 1, r->second + 1, r->rank, r->actions[0], r->actions[1]);
-    return buf;
-}
-
 /* The first line is the cause. */
 static void lint_text(const struct inq_lint *lint, bool several, const struct inq_pen *pen)
 {
@@ -103,7 +92,7 @@ static void lint_text(const struct inq_lint *lint, bool several, const struct in
     }
     if (lint->remedy.rank >= 0) {
         inq_out_text(pen->out, "To mend it: ");
-        inq_pen_wrap(pen, remedy_text(lint, buf, sizeof buf), 12, 12);
+        inq_pen_wrap(pen, lint->remedy.text, 12, 12);
     }
     if (lint->buffer_depth == 0) {
         inq_out_text(pen->out, "Runs without buffering (rendezvous).\n");
@@ -189,22 +178,21 @@ static void all_json(const struct inq_lint *lints, size_t n, struct inq_out *out
 
 /* ---- CI --------------------------------------------------------------------------------------*/
 
+/* Beside the lines of a merge request what was taken for granted asks for nothing where the file
+ * passes. */
 static void add_notices(const struct inq_lint *lint, struct inq_arena *arena,
                         struct inq_notices *notices)
 {
-    char buf[360];
-    const char *mend = lint->remedy.rank >= 0
-                           ? inq_arena_printf(arena, "; %s", remedy_text(lint, buf, sizeof buf))
-                           : "";
     struct inq_notice notice = {.suite = name_of(lint), .file = lint->file, .type = "error"};
     for (size_t i = 0; i < lint->n; i++) {
         const struct inq_lint_problem *p = &lint->problems[i];
-        const char *text =
-            inq_arena_printf(arena, "%s%s%s%s", p->action, p->action[0] != '\0' ? ": " : "",
-                             p->message, p->error && mend != NULL ? mend : "");
+        if (p->granted && lint->n_errors == 0) {
+            continue;
+        }
         notice.level = p->error ? INQ_NOTICE_ERROR : INQ_NOTICE_NOTE;
         notice.rule = inq_lint_rule_text(p->rule);
-        notice.message = text != NULL ? text : p->message;
+        notice.what = inq_lint_rule_what(p->rule);
+        notice.message = inq_notice_text(arena, p, &lint->remedy);
         notice.line = p->line > 0 ? p->line : 1;
         notice.column = p->position + 1;
         inq_notices_add(notices, &notice);
@@ -239,6 +227,7 @@ int inq_lint_report(const struct inq_lint *lints, size_t n,
             add_notices(&lints[i], &arena, &notices);
         }
         code = inq_notices_write(&notices, options->format, &out);
+        code = code == INQ_OK && arena.failed ? INQ_NOMEM : code;
         inq_arena_release(&arena);
     }
     return inq_out_end(&out, code, "what lint found", err);

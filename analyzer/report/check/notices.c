@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/check/notices.h"
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -23,6 +24,31 @@ void inq_notices_add(struct inq_notices *notices, const struct inq_notice *notic
     if (notices->code == INQ_OK) {
         notices->rows[notices->n++] = *notice;
     }
+}
+
+const char *inq_notice_text(struct inq_arena *arena, const struct inq_lint_problem *p,
+                            const struct inq_lint_remedy *remedy)
+{
+    char where[120] = "";
+    const char *action = p->action;
+    size_t used = 0;
+    if (p->rank >= 0) {
+        used = (size_t)snprintf(where, sizeof where, "rank %" PRId32 "%s", p->rank,
+                                p->position >= 0    ? ", "
+                                : action[0] != '\0' ? " "
+                                                    : ": ");
+    }
+    if (p->position >= 0) {
+        used += (size_t)snprintf(where + used, sizeof where - used, "cell %" PRId32 "%s",
+                                 p->position + 1, action[0] != '\0' ? " " : ": ");
+    }
+    if (action[0] != '\0') {
+        (void)snprintf(where + used, sizeof where - used, used > 0 ? "(%s): " : "%s: ", action);
+    }
+    bool mends = p->error && remedy != NULL && remedy->text[0] != '\0';
+    const char *text = inq_arena_printf(arena, "%s%s%s%s", where, p->message, mends ? "; " : "",
+                                        mends ? remedy->text : "");
+    return text != NULL ? text : "";
 }
 
 /* What there is to review; what passed is JUnit's business. */
@@ -77,7 +103,9 @@ static void test_case(const struct inq_notices *notices, const struct inq_notice
         inq_markup_text(out, n->details != NULL ? n->details : "");
         inq_out_text(out, "</failure>\n    ");
     } else if (n->level == INQ_NOTICE_SKIPPED) {
-        inq_out_text(out, "\n      <skipped/>\n    ");
+        inq_out_text(out, "\n      <skipped");
+        attribute(out, "message", n->message);
+        inq_out_text(out, "/>\n    ");
     } else {
         inq_out_text(out, "\n      <system-out>");
         inq_markup_text(out, n->message);
@@ -296,6 +324,11 @@ static void sarif(const struct inq_notices *notices, struct inq_out *out)
         if (is_first_of_rule(notices, i)) {
             inq_json_object(&json, NULL);
             inq_json_string(&json, "id", notices->rows[i].rule);
+            if (notices->rows[i].what != NULL) {
+                inq_json_object(&json, "shortDescription");
+                inq_json_string(&json, "text", notices->rows[i].what);
+                inq_json_end_object(&json);
+            }
             inq_json_end_object(&json);
         }
     }

@@ -4,8 +4,11 @@
 #ifndef INQ_REPORT_CHECK_NOTICES_H
 #define INQ_REPORT_CHECK_NOTICES_H
 
+#include "inquest/lint.h"
 #include "inquest/report.h"
 #include "report/terminal/terminal.h"
+
+struct inq_arena;
 
 enum inq_notice_level { INQ_NOTICE_ERROR, INQ_NOTICE_NOTE, INQ_NOTICE_PASSED, INQ_NOTICE_SKIPPED };
 
@@ -14,6 +17,7 @@ struct inq_notice {
     const char *suite;     /* what was examined: a file, a run */
     const char *reference; /* what it was held against; NULL: nothing */
     const char *rule;      /* "R6", "makespan_ns" */
+    const char *what;      /* the rule as a sentence; NULL: its name says it */
     const char *type;      /* of a failure, for JUnit: "regressed" */
     const char *message;
     const char *details;  /* more lines, for JUnit; NULL: none */
@@ -29,6 +33,11 @@ struct inq_notices {
     const char *tool; /* "inquest check" */
     int code;         /* 0, or the first failure to keep one */
 };
+
+/* What lint objects to: "rank 2, cell 8 (2RECV_F2): nobody sends it; swap cells ..."; the file and
+ * the line stand beside it. `remedy`: NULL none. "" when memory is out, which the arena says. */
+const char *inq_notice_text(struct inq_arena *arena, const struct inq_lint_problem *problem,
+                            const struct inq_lint_remedy *remedy);
 
 void inq_notices_add(struct inq_notices *notices, const struct inq_notice *notice);
 /* As JUnit, GitHub, GitLab or SARIF, and releases them. INQ_UNSUPPORTED for other formats. */

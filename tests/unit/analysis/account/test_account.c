@@ -388,15 +388,18 @@ static void kernels__communicate_where_annotation_or_stream_say_so(void **state)
 enum { STEPS = 8 };
 
 /* A loop of 31 ms steps on the GPU. `ahead`: the host marks and launches them all at once, 0.7 ms
- * each, and waits for the GPU in the last. */
-static void run_loop(struct inq_shard *shard, int rank, bool ahead, int skip)
+ * each, and waits for the GPU in the last. From the step `gap` on recording went on two steps
+ * later.
+ */
+static void run_loop(struct inq_shard *shard, int rank, bool ahead, int skip, int gap)
 {
     made_shard(shard, rank == 0 ? "a" : "b", rank, 2);
     for (int s = 0; s < STEPS; s++) {
         char mark[32];
-        int64_t gpu_ns = 1 * MS + s * 31 * MS;
+        int number = s < gap ? s : s + 2;
+        int64_t gpu_ns = 1 * MS + number * 31 * MS;
         int64_t host_ns = ahead ? s * 700 * US : gpu_ns - 100 * US;
-        (void)snprintf(mark, sizeof mark, "ProfilerStep#%d", 10 + s);
+        (void)snprintf(mark, sizeof mark, "ProfilerStep#%d", 10 + number);
         made_note(shard, mark, host_ns, ahead ? 690 * US : 31 * MS - 10 * US, false);
         for (int k = 0; k < 30 && (s != 0 || k >= skip); k++) {
             made_kernel(shard, GEMM, 7, gpu_ns + k * MS, 1 * MS, host_ns + (k + 1) * 10 * US,
@@ -410,23 +413,41 @@ static void run_loop(struct inq_shard *shard, int rank, bool ahead, int skip)
 static struct made loop_account(bool ahead, int skip)
 {
     struct inq_shard shards[2];
-    run_loop(&shards[0], 0, ahead, skip);
-    run_loop(&shards[1], 1, ahead, skip);
+    run_loop(&shards[0], 0, ahead, skip, STEPS);
+    run_loop(&shards[1], 1, ahead, skip, STEPS);
     return account_of(shards, 2);
 }
 
-/* Marks say which launches belong to a step, not how long it took. */
+/* Marks say which launches belong to a step, not how long it took; and not when the first one
+ * began.
+ */
 static void steps__are_as_long_as_the_gpu_took(void **state)
 {
     (void)state;
     for (int ahead = 0; ahead < 2; ahead++) {
         struct made m = loop_account(ahead, 0);
-        assert_int_equal(m.account->steps_judged, STEPS);
+        assert_int_equal(m.account->steps_judged, STEPS - 1);
         assert_int_equal(m.account->t_ns, 31 * MS);
         for (int s = 0; s < STEPS; s++) {
             assert_int_equal(m.account->steps[s].length_ns, 31 * MS);
             assert_int_equal(m.account->steps[s].number, 10 + s);
         }
+        release(&m);
+    }
+}
+
+/* Nor does anything say when a step began before which steps were not recorded. */
+static void steps__after_a_gap_lack_their_beginning(void **state)
+{
+    (void)state;
+    for (int gap = 1; gap < STEPS; gap += 3) {
+        struct inq_shard shards[2];
+        run_loop(&shards[0], 0, false, 0, gap);
+        run_loop(&shards[1], 1, false, 0, gap);
+        struct made m = account_of(shards, 2);
+        assert_int_equal(m.account->steps_judged, STEPS - 2);
+        assert_string_equal(m.account->steps[0].why, "nothing recorded says when it began");
+        assert_string_equal(m.account->steps[gap].why, "nothing recorded says when it began");
         release(&m);
     }
 }
@@ -447,8 +468,8 @@ static void steps__are_judged_on_all_ranks_or_not_at_all(void **state)
 {
     (void)state;
     struct inq_shard shards[2];
-    run_loop(&shards[0], 0, false, 0);
-    run_loop(&shards[1], 1, false, 20);
+    run_loop(&shards[0], 0, false, 0, STEPS);
+    run_loop(&shards[1], 1, false, 20, STEPS);
     struct made m = account_of(shards, 2);
     assert_int_equal(m.account->ranks_judged, 2);
     assert_int_equal(m.account->steps_judged, STEPS - 1);
@@ -713,6 +734,7 @@ int main(void)
         cmocka_unit_test(kernels__of_unknown_names_go_by_their_company),
         cmocka_unit_test(kernels__communicate_where_annotation_or_stream_say_so),
         cmocka_unit_test(steps__are_as_long_as_the_gpu_took),
+        cmocka_unit_test(steps__after_a_gap_lack_their_beginning),
         cmocka_unit_test(steps__cut_ones_are_set_aside_with_a_reason),
         cmocka_unit_test(steps__are_judged_on_all_ranks_or_not_at_all),
         cmocka_unit_test(steps__the_first_are_a_warm_up_when_far_longer),

@@ -505,6 +505,28 @@ static void schedule__regressions_and_gains(void **state)
     inq_snapshot_release(&zb);
 }
 
+/* A value over its limit is not told as equal to it, and by how much has a digit that counts. */
+static void schedule__hardly_worse_is_told_with_its_digits(void **state)
+{
+    (void)state;
+    struct inq_snapshot base = of_schedule("1f1b", 0);
+    struct inq_snapshot now = of_schedule("1f1b", 0);
+    for (size_t i = 0; i < base.n; i++) { /* 450 ms, 0.3 */
+        base.measures[i].value -= base.measures[i].kind == INQ_MEASURE_MAKESPAN       ? 24576.0
+                                  : base.measures[i].kind == INQ_MEASURE_BUBBLE_RATIO ? 0.00003
+                                                                                      : 0.0;
+    }
+    struct inq_check check = compare(&now, &base, NULL);
+    assert_string_equal(
+        row_of(&check, "makespan_ns")->message,
+        "makespan got worse by 0.005 %: 450.00 ms, was 449.98 ms (limit 449.98 ms)");
+    assert_string_equal(row_of(&check, "bubble_ratio")->message,
+                        "bubble ratio got worse by 0.01 %: 0.30000, was 0.29997 (limit 0.29997)");
+    inq_check_release(&check);
+    inq_snapshot_release(&base);
+    inq_snapshot_release(&now);
+}
+
 /* The text of a baseline has fewer digits than a ratio: no tolerance must not see that. */
 static void schedule__equal_passes_without_tolerance(void **state)
 {
@@ -754,6 +776,7 @@ int main(void)
         cmocka_unit_test(compare__a_finding_with_a_hostile_name_is_known_again),
         cmocka_unit_test(compare__refuses_what_does_not_compare),
         cmocka_unit_test(schedule__regressions_and_gains),
+        cmocka_unit_test(schedule__hardly_worse_is_told_with_its_digits),
         cmocka_unit_test(schedule__equal_passes_without_tolerance),
         cmocka_unit_test(schedule__that_hangs_fails_and_says_why),
         cmocka_unit_test(report__junit_is_well_formed),

@@ -487,6 +487,8 @@ static void compare__the_first_step_counts_only_where_few_are_there(void **state
         }
         double off = (double)c->run[0].step_ns / whole_ns - 1.0;
         assert_int_equal(c->run[0].steps, tries[i].steps);
+        assert_int_equal(a->steps_judged, tries[i].steps);
+        assert_in_range(c->run[0].step_ns, a->t_ns - 10, a->t_ns + 10); /* rounded by part */
         assert_true(i == 0 ? off < 0.0 : fabs(off) < 1e-6);
         inq_comparison_free(c);
         drop(&t);

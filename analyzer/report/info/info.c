@@ -252,6 +252,20 @@ static bool has_work(const struct inq_trace *trace)
     return false;
 }
 
+/* "8 of 8 ranks, steps 10..14"; of a run that left no trace, what it left. */
+static const char *what_is_here(const struct inq_view *view)
+{
+    const struct inq_trace *trace = view->trace;
+    if (has_work(trace)) {
+        return inq_say(view->arena, "%s, %s", ranks_text(view), steps_text(view));
+    }
+    if (trace->n_dumps > 0) {
+        return inq_say(view->arena, "Flight Recorder dumps of %s, no traces",
+                       inq_view_plural(view, trace->n_dumps, "rank", "ranks"));
+    }
+    return trace->n_ranks == 0 ? "No traces" : "No device work is recognized";
+}
+
 /* The first line: all there is in one sentence. */
 static void print_summary(const struct inq_run *run, const struct inq_view *first,
                           const struct inq_pen *pen)
@@ -262,9 +276,7 @@ static void print_summary(const struct inq_run *run, const struct inq_view *firs
         line = inq_say(first->arena, "No trace here: %s, none understood",
                        inq_view_plural(first, run->n_skipped, "file", "files"));
     } else if (run->n_traces == 1) {
-        line = first->trace->n_ranks == 0 || has_work(first->trace)
-                   ? inq_say(first->arena, "%s, %s", ranks_text(first), steps_text(first))
-                   : "No device work is recognized";
+        line = what_is_here(first);
         line = inq_say(first->arena, "%s, %s of %s", line,
                        inq_view_plural(first, c.files, "file", "files"), inq_view_formats(first));
     } else {

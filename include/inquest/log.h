@@ -98,7 +98,7 @@ extern "C" {
     X(AMD_MEMORY, "an AMD GPU reports an uncorrectable error")                                     \
     X(FABRIC_ERROR, "a transfer over the fabric failed")                                           \
     X(FABRIC_SETUP, "the fabric could not be set up")                                              \
-    X(INPUT_STALLED, "hosts whose input pipeline stalls")                                           \
+    X(INPUT_STALLED, "hosts whose input pipeline stalls")                                          \
     X(STALLED_RANKS, "tensors that some ranks did not submit")                                     \
     X(BUFFER_MISMATCH, "ranks send and expect different sizes")                                    \
     X(TASK_LOST, "a task stopped sending heartbeats")                                              \

@@ -79,8 +79,8 @@ struct inq_gpu_calls {
     int (*graph_launch)(void *self, void *graph, void *stream, struct inq_err *err);
     void (*graph_free)(void *self, void *graph);
 
-    /* Matrix products by a library; NULL, or INQ_UNSUPPORTED from gemm_open: none. `gemm_open` makes
-     * room on that spot for factors and results of so many bytes; `close` ends it. */
+    /* Matrix products by a library; NULL, or INQ_UNSUPPORTED from gemm_open: none. `gemm_open`
+     * makes room on that spot for factors and results of so many bytes; `close` ends it. */
     int (*gemm_open)(void *self, struct inq_gpu_spot spot, size_t factor_bytes, size_t result_bytes,
                      struct inq_err *err);
     int (*gemm)(void *self, struct inq_gpu_spot spot, void *stream,

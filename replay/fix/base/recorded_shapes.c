@@ -86,10 +86,10 @@ static const struct matmul {
     const char *name;
     size_t a, b;
     bool transposed;
-} matmuls[] = {{"aten::mm", 0, 1, false},     {"aten::addmm", 1, 2, false},
-                 {"aten::bmm", 0, 1, false},    {"aten::baddbmm", 1, 2, false},
-                 {"aten::linear", 0, 1, true},  {"aten::_addmm_activation", 1, 2, false},
-                 {"aten::matmul", 0, 1, false}};
+} matmuls[] = {{"aten::mm", 0, 1, false},    {"aten::addmm", 1, 2, false},
+               {"aten::bmm", 0, 1, false},   {"aten::baddbmm", 1, 2, false},
+               {"aten::linear", 0, 1, true}, {"aten::_addmm_activation", 1, 2, false},
+               {"aten::matmul", 0, 1, false}};
 
 static bool type_of(const char *types, size_t input, uint8_t *type)
 {
@@ -177,8 +177,9 @@ static int64_t bytes_of_type(const char *types, size_t input)
     static const struct {
         const char *name;
         int64_t bytes;
-    } known[] = {{"float", 4},         {"double", 8}, {"int", 4},  {"long int", 8}, {"c10::Half", 2},
-                 {"c10::BFloat16", 2}, {"bool", 1},   {"long", 8}, {"unsigned char", 1}};
+    } known[] = {{"float", 4},    {"double", 8},    {"int", 4},
+                 {"long int", 8}, {"c10::Half", 2}, {"c10::BFloat16", 2},
+                 {"bool", 1},     {"long", 8},      {"unsigned char", 1}};
     const char *text = NULL;
     size_t n = type_at(types, input, &text);
     for (size_t i = 0; n > 0 && i < sizeof known / sizeof *known; i++) {

@@ -17,19 +17,19 @@ namespace standin
 struct Options {
     int devices = 1;
     unsigned sms = 16;
-    unsigned least_sms = 8; /* of a partition with co-scheduling; 2 without */
-    size_t queues = 0;      /* hardware queues of a device; 0: what the environment asks for */
+    unsigned least_sms = 8;  /* of a partition with co-scheduling; 2 without */
+    size_t queues = 0;       /* hardware queues of a device; 0: what the environment asks for */
     size_t least_queues = 0; /* the program must have asked for so many */
-    size_t depth = 1024;    /* commands that a queue holds before launching waits */
-    double drift_ppm = 0;   /* of device k's timer against the host's clock: k times this */
-    size_t most_bytes = 0;  /* memory of a device; 0: enough */
-    int lonely = -1;        /* a device that reaches no other and is reached by none */
+    size_t depth = 1024;     /* commands that a queue holds before launching waits */
+    double drift_ppm = 0;    /* of device k's timer against the host's clock: k times this */
+    size_t most_bytes = 0;   /* memory of a device; 0: enough */
+    int lonely = -1;         /* a device that reaches no other and is reached by none */
     bool none = false, old = false, sm75 = false, nogreen = false, nopeer = false;
     bool refuse_capture = false; /* ending a capture fails */
     bool refuse_graph = false;   /* instantiation fails */
     bool refuse_fatbin = false;  /* the driver is older than the compiler */
-    bool late_refusal = false;   /* and says so only when a kernel is needed, as lazy loading does */
-    bool corrupt = false;       /* reductions come out wrong */
+    bool late_refusal = false; /* and says so only when a kernel is needed, as lazy loading does */
+    bool corrupt = false;      /* reductions come out wrong */
 };
 const Options &options();
 /* Ends the program: it did what no driver forgives, or forgives in silence. */

@@ -36,6 +36,16 @@ void inq_rank_release(struct inq_rank *rank)
     *rank = (struct inq_rank){0};
 }
 
+/* NULL is fine. */
+static void free_telemetry(struct inq_telemetry *telemetry)
+{
+    if (telemetry != NULL) {
+        inq_mem_free(telemetry->gpus);
+        inq_mem_free(telemetry->samples);
+        inq_mem_free(telemetry);
+    }
+}
+
 void inq_shard_release(struct inq_shard *shard)
 {
     for (size_t i = 0; i < shard->n_ranks; i++) {
@@ -46,7 +56,7 @@ void inq_shard_release(struct inq_shard *shard)
     inq_launches_release(&shard->launches);
     inq_flight_free(shard->dump);
     inq_log_free(shard->log);
-    inq_telemetry_free(shard->telemetry);
+    free_telemetry(shard->telemetry);
     inq_strtab_release(&shard->names);
     inq_arena_release(&shard->arena);
     *shard = (struct inq_shard){0};

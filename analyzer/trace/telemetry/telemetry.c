@@ -8,15 +8,6 @@ struct inq_telemetry *inq_telemetry_new(void)
     return inq_mem_zalloc(1, sizeof(struct inq_telemetry));
 }
 
-void inq_telemetry_free(struct inq_telemetry *telemetry)
-{
-    if (telemetry != NULL) {
-        inq_mem_free(telemetry->gpus);
-        inq_mem_free(telemetry->samples);
-        inq_mem_free(telemetry);
-    }
-}
-
 /* GPUs report in turns: the one that is sought is the next one, or close to it. */
 int inq_telemetry_gpu(struct inq_telemetry *telemetry, inq_str host, int32_t index, uint32_t *gpu,
                       struct inq_err *err)

@@ -35,8 +35,6 @@ struct inq_telemetry {
 
 /* An empty one; NULL without memory. */
 struct inq_telemetry *inq_telemetry_new(void);
-/* NULL is fine. */
-void inq_telemetry_free(struct inq_telemetry *telemetry);
 /* Finds the GPU or appends it. Fails with INQ_NOMEM, INQ_LIMIT. */
 int inq_telemetry_gpu(struct inq_telemetry *telemetry, inq_str host, int32_t index, uint32_t *gpu,
                       struct inq_err *err);

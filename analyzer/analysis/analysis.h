@@ -20,9 +20,9 @@ typedef int inq_analysis_run(const struct inq_trace *trace,
       "where each rank's GPU time went: compute, exposed communication, idle")                     \
     X("collectives", INQ_SECTION_COLLECTIVES, 0, inq_run_collectives,                              \
       "who waited for whom in matched collectives, transfers and bandwidth")                       \
-    X("pipeline", INQ_SECTION_PIPELINE, 0, inq_run_pipeline,                                       \
+    X("pipeline", INQ_SECTION_PIPELINE, INQ_SECTION_BIT(INQ_SECTION_ACCOUNT), inq_run_pipeline,    \
       "the pipeline: schedule, bubbles, stages, and where a step's time went")                     \
-    X("whatif", INQ_SECTION_WHATIF, 0, inq_run_whatif,                                             \
+    X("whatif", INQ_SECTION_WHATIF, INQ_SECTION_BIT(INQ_SECTION_ACCOUNT), inq_run_whatif,          \
       "what stragglers cost: the step with them, without them, and by what part")                  \
     X("critical_path", INQ_SECTION_CRITICAL_PATH, INQ_SECTION_BIT(INQ_SECTION_ACCOUNT),            \
       inq_run_critical_path,                                                                       \

@@ -111,7 +111,7 @@ static void analyze__survives_every_failed_allocation(void **state)
             inq_mem_fail_after(0);
             assert_true(code == INQ_OK || (code == INQ_NOMEM && !report));
             size_t failed = report ? count_failed(report) : 1;
-            assert_true(failed <= 3); /* one, and the two that need it */
+            assert_true(failed <= 5); /* the account, and the four that need it */
             assert_true(!report || !inq_report_is_void(report));
             whole = failed == 0;
             parts += report && failed > 0;

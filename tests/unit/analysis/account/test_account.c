@@ -385,7 +385,7 @@ static void kernels__communicate_where_annotation_or_stream_say_so(void **state)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-enum { STEPS = 8 };
+enum { STEPS = 17 };
 
 /* A loop of 31 ms steps on the GPU. `ahead`: the host marks and launches them all at once, 0.7 ms
  * each, and waits for the GPU in the last. From the step `gap` on recording went on two steps

@@ -266,7 +266,7 @@ static int add_note(struct reading *r, const struct inq_chakra_node *node, inq_s
     struct inq_note note = {
         .start_ns = node->start_us * 1000, .dur_ns = dur_of(node), .name = name};
     const char *text = inq_strtab_get(&r->shard->names, name);
-    note.kind = inq_classify_note(text, strlen(text), &note.number);
+    note.kind = (uint8_t)inq_classify_note(text, strlen(text), &note.number);
     if (note.kind == INQ_NOTE_OTHER) {
         return INQ_OK;
     }

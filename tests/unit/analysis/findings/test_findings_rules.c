@@ -5,6 +5,7 @@
 #include "inquest/account.h"
 
 #include "base/arena.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -71,6 +72,7 @@ static const struct inq_finding *judge(struct judged *j, enum inq_finding_kind k
 
 static void end(struct judged *j)
 {
+    inq_mem_free(j->findings.at);
     inq_arena_release(&j->arena);
 }
 

@@ -124,13 +124,17 @@ def telemetry(inquest, folder):
     return bad == 0
 
 
+def beside(inquest, source, kind, folder):
+    """A run's files and those of another form beside them tell the same of it as its files alone."""
+    shutil.copytree(source, folder)
+    run(sys.executable, os.path.join(HERE, "convert.py"), kind, source, folder)
+    alone, both = report(inquest, source), report(inquest, folder)
+    return all(alone[key] == both[key] for key in ("findings", "collectives", "account"))
+
+
 def inspector(inquest, source, work):
     """Records beside the traces of the same run add nothing to it; those without times are counted."""
-    beside = os.path.join(work, "beside")
-    shutil.copytree(source, beside)
-    run(sys.executable, os.path.join(HERE, "convert.py"), "inspector", source, beside)
-    alone, both = report(inquest, source), report(inquest, beside)
-    good = all(alone[key] == both[key] for key in ("findings", "collectives", "account"))
+    good = beside(inquest, source, "inspector", os.path.join(work, "beside"))
     if not good:
         print("inspector: records beside traces change the report")
     records, parts = os.path.join(work, "records"), os.path.join(work, "parts")
@@ -167,11 +171,7 @@ def inspector(inquest, source, work):
 
 def graphs(inquest, source, work):
     """Chakra graphs beside the traces that they are of are no second run; without times they are told to be."""
-    beside = os.path.join(work, "graphs-beside")
-    shutil.copytree(source, beside)
-    run(sys.executable, os.path.join(HERE, "convert.py"), "chakra", source, beside)
-    alone, both = report(inquest, source), report(inquest, beside)
-    good = all(alone[key] == both[key] for key in ("findings", "collectives", "account"))
+    good = beside(inquest, source, "chakra", os.path.join(work, "graphs-beside"))
     if not good:
         print("chakra: graphs beside traces change the report")
     out = os.path.join(work, "graphs-untimed")

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support_synth.h"
 
-#include "inquest/account.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,20 +30,4 @@ void test_synth_close(struct test_synth *made)
     inq_report_free(made->report);
     inq_run_free(made->run);
     inq_synth_free(made->synth);
-}
-
-int64_t test_synth_cost(const struct test_synth *made)
-{
-    const struct inq_synth_truth *truth = inq_synth_truth(made->synth);
-    const struct inq_account *account = made->report->account;
-    double all = 0.0;
-    double judged = 0.0;
-
-    assert_int_equal(account->n_steps, truth->n_steps);
-    for (size_t s = 0; s < truth->n_steps; s++) {
-        double lost = (double)(truth->step_ns[s] - truth->step_ns_healthy[s]);
-        all += lost / (double)truth->n_steps;
-        judged += account->steps[s].judged ? lost / (double)account->steps_judged : 0.0;
-    }
-    return (int64_t)((double)truth->faults[0].cost_ns_per_step * judged / all);
 }

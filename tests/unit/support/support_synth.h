@@ -18,8 +18,4 @@ struct test_synth {
 struct test_synth test_synth_open(const char *spec, const struct inq_analysis_options *options);
 void test_synth_close(struct test_synth *made);
 
-/* What the first fault costs, mean over the steps that the account judges: as in the truth, but for
- * the steps that are set aside. All faults must be in the same steps. */
-int64_t test_synth_cost(const struct test_synth *made);
-
 #endif

@@ -4,6 +4,7 @@
 #include "ingest/ingest.h"
 #include "inquest/ingest.h"
 #include "support_read.h"
+#include "support_wire.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,38 +18,6 @@
 static const int64_t EPOCH_US = INT64_C(1768464000000000); /* 2026-01-15 08:00:00 UTC */
 
 /* ---- a writer (et_def.proto) ----------------------------------------------------------------- */
-
-struct message {
-    char bytes[1 << 15];
-    size_t n;
-};
-
-static void put_varint(struct message *m, uint64_t value)
-{
-    for (; value > 127; value >>= 7) {
-        m->bytes[m->n++] = (char)((value & 127) | 128);
-    }
-    m->bytes[m->n++] = (char)value;
-}
-
-static void put_number(struct message *m, unsigned field, int64_t value)
-{
-    put_varint(m, field << 3);
-    put_varint(m, (uint64_t)value);
-}
-
-static void put_bytes(struct message *m, unsigned field, const char *bytes, size_t n)
-{
-    put_varint(m, field << 3 | 2);
-    put_varint(m, n);
-    memcpy(m->bytes + m->n, bytes, n);
-    m->n += n;
-}
-
-static void put_text(struct message *m, unsigned field, const char *text)
-{
-    put_bytes(m, field, text, strlen(text));
-}
 
 /* 9 int64, 27 bool: an attribute's value. */
 static void put_attribute(struct message *node, const char *name, unsigned form, int64_t value)

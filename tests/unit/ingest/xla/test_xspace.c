@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/xla/hlo.h"
-#include "inquest/out.h"
 #include "ingest/wire/wire.h"
+#include "inquest/out.h"
 #include "inquest/ingest.h"
+#include "support_wire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,44 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a writer of protocol buffers ------------------------------------------------------------ */
-
-struct message {
-    char bytes[1 << 17];
-    size_t n;
-};
-
-static void put_varint(struct message *m, uint64_t value)
-{
-    for (; value > 127; value >>= 7) {
-        m->bytes[m->n++] = (char)((value & 127) | 128);
-    }
-    m->bytes[m->n++] = (char)value;
-}
-
-static void put_number(struct message *m, unsigned field, int64_t value)
-{
-    put_varint(m, field << 3);
-    put_varint(m, (uint64_t)value);
-}
-
-static void put_bytes(struct message *m, unsigned field, const char *bytes, size_t n)
-{
-    put_varint(m, field << 3 | INQ_WIRE_BYTES);
-    put_varint(m, n);
-    memcpy(m->bytes + m->n, bytes, n);
-    m->n += n;
-}
-
-static void put_text(struct message *m, unsigned field, const char *text)
-{
-    put_bytes(m, field, text, strlen(text));
-}
-
-static void put_message(struct message *m, unsigned field, const struct message *inner)
-{
-    put_bytes(m, field, inner->bytes, inner->n);
-}
+/* ---- a writer (xplane.proto) ----------------------------------------------------------------- */
 
 /* A row of a plane's tables: 4 names of events, 5 of statistics. */
 static void put_name(struct message *plane, unsigned field, int id, const char *name)

@@ -28,6 +28,7 @@ const struct inq_reader *inq_reader_find(const char *head, size_t n, const char 
 extern const struct inq_reader inq_reader_kineto;    /* kineto.c: object or array, Chrome events */
 extern const struct inq_reader inq_reader_op_table;  /* ingest/optable/table.c: CSV */
 extern const struct inq_reader inq_reader_primus;    /* primus.c */
+extern const struct inq_reader inq_reader_perseus;   /* ingest/optable/perseus.c */
 extern const struct inq_reader inq_reader_nsys;      /* nsys.c */
 extern const struct inq_reader inq_reader_telemetry; /* of GPUs: text */
 extern const struct inq_reader inq_reader_inspector; /* NCCL's: JSON lines */

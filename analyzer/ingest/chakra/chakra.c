@@ -269,44 +269,6 @@ static const char *const types[] = {
     "COMP_NODE",    "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE",
 };
 
-/* The next member's key and the first byte of its value; *first is 0 at the closing brace, which is
- * passed. */
-static enum inq_scan_result next_member(struct inq_scan *scan, struct inq_text *key, int *first)
-{
-    int c = inq_scan_blank(scan);
-    if (c == ',') {
-        scan->p++;
-        c = inq_scan_blank(scan);
-    }
-    *first = 0;
-    if (c == '}') {
-        scan->p++;
-        return INQ_SCAN_OK;
-    }
-    if (c != '"') {
-        return c < 0 ? INQ_SCAN_MORE : INQ_SCAN_BAD;
-    }
-    enum inq_scan_result result = inq_scan_key(scan, key);
-    if (result == INQ_SCAN_OK) {
-        *first = inq_scan_blank(scan);
-        result = *first < 0 ? INQ_SCAN_MORE : INQ_SCAN_OK;
-    }
-    return result;
-}
-
-/* The same in a list: the first byte of the next element, 0 at its end. */
-static enum inq_scan_result next_element(struct inq_scan *scan, int *first)
-{
-    int c = inq_scan_blank(scan);
-    if (c == ',') {
-        scan->p++;
-        c = inq_scan_blank(scan);
-    }
-    *first = c == ']' ? 0 : c;
-    scan->p += c == ']';
-    return c < 0 ? INQ_SCAN_MORE : INQ_SCAN_OK;
-}
-
 static enum inq_scan_result scan_scalar(struct inq_scan *scan, int first, struct inq_text *text)
 {
     return first == '"' ? inq_scan_string(scan, text) : inq_scan_bare(scan, text);
@@ -348,7 +310,7 @@ static enum inq_scan_result scan_attribute(struct inq_scan *scan, struct inq_cha
         struct inq_text key = {NULL, 0};
         struct inq_text text = {NULL, 0};
         int first = 0;
-        enum inq_scan_result result = next_member(scan, &key, &first);
+        enum inq_scan_result result = inq_scan_member(scan, &key, &first);
         if (result != INQ_SCAN_OK || first == 0) {
             bool bad = false;
             struct inq_text none = {NULL, 0};
@@ -378,7 +340,7 @@ static enum inq_scan_result scan_attributes(struct inq_scan *scan, struct inq_ch
     scan->p++;
     for (;;) {
         int first = 0;
-        enum inq_scan_result result = next_element(scan, &first);
+        enum inq_scan_result result = inq_scan_element(scan, &first);
         if (result != INQ_SCAN_OK || first == 0) {
             return result;
         }
@@ -396,7 +358,7 @@ static enum inq_scan_result scan_inputs(struct inq_scan *scan, struct inq_chakra
         struct inq_text key = {NULL, 0};
         struct inq_text text = {NULL, 0};
         int first = 0;
-        enum inq_scan_result result = next_member(scan, &key, &first);
+        enum inq_scan_result result = inq_scan_member(scan, &key, &first);
         if (result != INQ_SCAN_OK || first == 0) {
             return result;
         }
@@ -422,7 +384,7 @@ static enum inq_scan_result scan_dependencies(struct inq_scan *scan, bool data,
     for (;;) {
         struct inq_text text = {NULL, 0};
         int first = 0;
-        enum inq_scan_result result = next_element(scan, &first);
+        enum inq_scan_result result = inq_scan_element(scan, &first);
         if (result != INQ_SCAN_OK || first == 0) {
             return result;
         }
@@ -479,7 +441,7 @@ static enum inq_scan_result scan_node(struct inq_scan *scan, struct inq_chakra_n
         struct inq_text key = {NULL, 0};
         struct inq_text text = {NULL, 0};
         int first = 0;
-        enum inq_scan_result result = next_member(scan, &key, &first);
+        enum inq_scan_result result = inq_scan_member(scan, &key, &first);
         if (result != INQ_SCAN_OK || first == 0) {
             node->is_metadata = node->is_metadata && node->id < 0;
             return result;

@@ -1,11 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/optable/optable.h"
 
+#include "trace/trace.h"
+
+#include <ctype.h>
 #include <string.h>
 
 static const char *const lane_names[INQ_ROLE_COUNT] = {
     "compute", "dp-comm", "forward-send", "forward-recv", "backward-send", "backward-recv",
 };
+
+/* Other names of op types: letters of schedules, words of frameworks. */
+static const struct {
+    const char *name;
+    enum inq_op_type type;
+} spellings[] = {
+    {"f", INQ_OP_FORWARD},
+    {"fwd", INQ_OP_FORWARD},
+    {"forward", INQ_OP_FORWARD},
+    {"b", INQ_OP_BACKWARD},
+    {"bwd", INQ_OP_BACKWARD},
+    {"backward", INQ_OP_BACKWARD},
+    {"i", INQ_OP_BACKWARD_INPUT},
+    {"dgrad", INQ_OP_BACKWARD_INPUT},
+    {"backward-input", INQ_OP_BACKWARD_INPUT},
+    {"w", INQ_OP_BACKWARD_WEIGHT},
+    {"wgrad", INQ_OP_BACKWARD_WEIGHT},
+    {"backward-weight", INQ_OP_BACKWARD_WEIGHT},
+    {"send-forward", INQ_OP_FORWARD_SEND},
+    {"recv-forward", INQ_OP_FORWARD_RECV},
+    {"send-backward", INQ_OP_BACKWARD_SEND},
+    {"recv-backward", INQ_OP_BACKWARD_RECV},
+    {"optimizer-step", INQ_OP_OPTIMIZER},
+};
+
+enum { MAX_SPELLING = 16 }; /* "backward-weight" and its end */
+
+enum inq_op_type inq_op_type_read(const char *name, size_t len)
+{
+    char plain[MAX_SPELLING];
+    enum inq_op_type type = inq_op_type_from_name(name, len);
+    if (type != INQ_OP_NONE || len >= sizeof plain) {
+        return type;
+    }
+    for (size_t i = 0; i < len; i++) {
+        char c = (char)tolower((unsigned char)name[i]);
+        plain[i] = c == '_' || c == ' ' ? '-' : c;
+    }
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+        if (strlen(spellings[i].name) == len && memcmp(spellings[i].name, plain, len) == 0) {
+            return spellings[i].type;
+        }
+    }
+    return INQ_OP_NONE;
+}
 
 static bool says(const char *name, const char *word)
 {

@@ -26,6 +26,9 @@ struct inq_ops_row {
     struct inq_label label;
 };
 
+/* The type that a name means: as inq_op_type_text has it, or as schedules and frameworks write it
+ * ("F", "fwd", "recv_forward"; case, '_' and blanks do not matter). INQ_OP_NONE: none. */
+enum inq_op_type inq_op_type_read(const char *name, size_t len);
 /* Where an op belongs and what it is, by its type; for INQ_OP_NONE by words in its name. */
 enum inq_op_role inq_op_role(enum inq_op_type type, const char *name);
 enum inq_op_class inq_op_class(enum inq_op_type type, const char *name);

@@ -51,23 +51,6 @@ static void complain(struct dump *dump, enum inq_damage_kind kind, const char *w
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* The whole document into the window, up to the cap; *cut tells of more. */
-static int load_text(struct inq_window *window, bool *cut, struct inq_err *err)
-{
-    int code = INQ_OK;
-    while (code == INQ_OK && !window->ended && (size_t)(window->end - window->p) < MAX_TEXT) {
-        size_t have = (size_t)(window->end - window->p);
-        code = inq_window_more(window, have > 65536 ? have : 65536, err);
-    }
-    *cut = !window->ended;
-    return code;
-}
-
-static bool text_is(struct inq_text text, const char *word)
-{
-    return text.n == strlen(word) && memcmp(text.p, word, text.n) == 0;
-}
-
 /* After a member: true and past the comma when there is another one. */
 static bool next_member(struct inq_scan *scan)
 {
@@ -98,13 +81,13 @@ static void read_size(struct inq_scan *scan, struct inq_text key, struct sizes *
         number < 1 || number > (int64_t)INQ_MAX_RANKS) {
         return;
     }
-    if (text_is(key, "world_size")) {
+    if (inq_text_is(key, "world_size")) {
         sizes->world = number;
-    } else if (text_is(key, "pp_size")) {
+    } else if (inq_text_is(key, "pp_size")) {
         sizes->pp = number;
-    } else if (text_is(key, "dp_size")) {
+    } else if (inq_text_is(key, "dp_size")) {
         sizes->dp = number;
-    } else if (text_is(key, "vp_size") || text_is(key, "vpp_size")) {
+    } else if (inq_text_is(key, "vp_size") || inq_text_is(key, "vpp_size")) {
         sizes->vp = number;
     }
 }
@@ -174,7 +157,7 @@ static struct list *find_list(struct dump *dump, struct inq_text key, int64_t *u
         }
         struct inq_text rest = {key.p + len, key.n - (uint32_t)len};
         for (int part = 0; part < PART_COUNT; part++) {
-            if (text_is(rest, part_names[part])) {
+            if (inq_text_is(rest, part_names[part])) {
                 *unit = part == PART_START || part == PART_END ? MS : 1;
                 return &dump->lists[pass][part];
             }
@@ -439,7 +422,7 @@ static int read_primus(struct inq_source *source, struct inq_shard *shard, struc
     struct dump dump = {.shard = shard, .window = &window};
     bool cut = false;
     shard->file.format = inq_reader_primus.name;
-    int code = load_text(&window, &cut, err);
+    int code = inq_window_all(&window, MAX_TEXT, &cut, err);
     if (code == INQ_OK) {
         dump.scan = (struct inq_scan){.p = window.p, .end = window.end};
         code = find_sizes(inq_source_path(source), &dump.sizes, err);

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "ingest/ingest.h"
 #include "ingest/optable/optable.h"
+#include "ingest/optable/place.h"
 #include "ingest/source/source.h"
 #include "inquest/ingest.h"
 #include "trace/build/build.h"
@@ -291,7 +292,8 @@ static const struct inq_op_column_info columns[INQ_COL_COUNT] = {
     [INQ_COL_TYPE] = {"op_type", "optype|op",
                       "what the op does: forward-compute, backward-send, optimizer, ...; needed"},
     [INQ_COL_START] = {"start", "start_ts|start_time",
-                       "in seconds, or _ms, _us, _ns after the name; needed"},
+                       "in seconds, or _ms, _us, _ns after the name; needed unless stage, "
+                       "micro_batch and duration are there: ops are then placed"},
     [INQ_COL_DURATION] = {"duration", "dur", "as start; needed unless end is there"},
     [INQ_COL_END] = {"end", "end_ts|end_time", "as start, instead of duration"},
     [INQ_COL_STEP] = {"step", "iteration", "number of the step"},
@@ -423,11 +425,19 @@ static void parse_with(const char *line, size_t len, char separator, struct inq_
 /* What a row cannot do without. */
 enum { NEEDS_TYPE = 1, NEEDS_START = 2, NEEDS_LENGTH = 4, NEEDS_ALL = 7 };
 
+/* Whether ops without a start can be placed: what they wait for is known. */
+static bool can_place(const struct inq_op_header *header)
+{
+    return header->place[INQ_COL_DURATION] >= 0 && header->place[INQ_COL_STAGE] >= 0 &&
+           header->place[INQ_COL_MICRO_BATCH] >= 0;
+}
+
 static unsigned needs_of(const struct inq_op_header *header)
 {
     bool length = header->place[INQ_COL_DURATION] >= 0 || header->place[INQ_COL_END] >= 0;
-    return (header->place[INQ_COL_TYPE] < 0 ? NEEDS_TYPE : 0U) |
-           (header->place[INQ_COL_START] < 0 ? NEEDS_START : 0U) | (length ? 0U : NEEDS_LENGTH);
+    bool start = header->place[INQ_COL_START] >= 0 || can_place(header);
+    return (header->place[INQ_COL_TYPE] < 0 ? NEEDS_TYPE : 0U) | (start ? 0U : NEEDS_START) |
+           (length ? 0U : NEEDS_LENGTH);
 }
 
 static int understood(const struct inq_op_header *header)
@@ -629,7 +639,8 @@ static int32_t label_of(struct table *table, enum inq_op_column column)
 /* Start and duration of the current record; false when it has none. */
 static bool read_times(struct table *table, struct inq_ops_row *row)
 {
-    if (!time_of(table, INQ_COL_START, &row->start_ns)) {
+    bool placed_later = table->header.place[INQ_COL_START] < 0;
+    if (!placed_later && !time_of(table, INQ_COL_START, &row->start_ns)) {
         return false;
     }
     if (table->header.place[INQ_COL_DURATION] >= 0) {
@@ -689,7 +700,7 @@ static int read_type(struct table *table, struct inq_ops_row *row, struct inq_er
     if (!spelling->known) {
         const char *name = inq_strtab_get(&table->shard->names, row->name);
         spelling->known = true;
-        spelling->type = inq_op_type_from_name(field->text, field->len);
+        spelling->type = inq_op_type_read(field->text, field->len);
         spelling->role = inq_op_role(spelling->type, name);
         spelling->cls = inq_op_class(spelling->type, name);
     }
@@ -843,8 +854,11 @@ static int explain(struct table *table, struct inq_err *err)
     const char *unknown = inq_strtab_get(&shard->names, table->unknown);
     bool numbered = table->header.place[INQ_COL_RANK] < 0 && shard->n_ranks > 1;
     const char *how = numbered ? "no rank column: workers numbered by stage, then DP rank" : "";
-    const char *join = numbered && table->n_unknown > 0 ? "; " : "";
+    const char *placed = "";
     int code = numbered ? number_workers(shard, err) : INQ_OK;
+    if (code == INQ_OK && table->header.place[INQ_COL_START] < 0) {
+        code = inq_ops_place(shard, NULL, 0, &placed, err);
+    }
     if (code != INQ_OK) {
         return code;
     }
@@ -852,11 +866,13 @@ static int explain(struct table *table, struct inq_err *err)
         shard->file.reason = "a table without a row that has an op type, a worker and times";
         return INQ_OK;
     }
+    const char *join = numbered && placed[0] != '\0' ? "; " : "";
+    const char *then = table->n_unknown > 0 && (numbered || placed[0] != '\0') ? "; " : "";
     shard->file.reason =
         table->n_unknown == 0
-            ? how
-            : inq_arena_printf(&shard->arena, "%s%s%llu ops of types not known, as %.60s", how,
-                               join, (unsigned long long)table->n_unknown, unknown);
+            ? inq_arena_printf(&shard->arena, "%s%s%s", how, join, placed)
+            : inq_arena_printf(&shard->arena, "%s%s%s%s%llu ops of types not known, as %.60s", how,
+                               join, placed, then, (unsigned long long)table->n_unknown, unknown);
     return shard->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 

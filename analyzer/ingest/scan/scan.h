@@ -39,6 +39,12 @@ enum inq_scan_result inq_scan_bare(struct inq_scan *scan, struct inq_text *text)
 /* Any value, unread. */
 enum inq_scan_result inq_scan_skip(struct inq_scan *scan);
 
+/* Inside an object: the next member's key, and the first byte of its value, at which the cursor is;
+ * *first is 0 at the closing brace, which is passed. */
+enum inq_scan_result inq_scan_member(struct inq_scan *scan, struct inq_text *key, int *first);
+/* The same in a list: the first byte of the next element, 0 at the closing bracket. */
+enum inq_scan_result inq_scan_element(struct inq_scan *scan, int *first);
+
 /* Whether the text, as written, is this word. */
 bool inq_text_is(struct inq_text text, const char *word);
 /* Whole and decimal numbers; false when the text is none or does not fit. */
@@ -125,29 +131,8 @@ enum inq_scan_start { INQ_START_NONE, INQ_START_MORE, INQ_START_EVENT, INQ_START
  * none (and INQ_START_MORE is not given). */
 enum inq_scan_start inq_scan_resync(struct inq_scan *scan, bool last);
 
-/* ---- window ---------------------------------------------------------------------------------- */
-
-/* The part of a source that is in memory. */
-struct inq_window {
-    struct inq_source *source;
-    char *p, *end;       /* unread text; INQ_SOURCE_PADDING bytes behind `end` are readable */
-    bool ended;          /* nothing will follow `end` */
-    uint64_t end_offset; /* of `end` in the document */
-    char *tail;          /* [HEADROOM + PADDING] what is left of a chunk while the next is had */
-    char *big;           /* for text longer than that */
-    size_t big_cap;
-};
-
-/* An empty window at the start of a source, which it borrows; inq_window_more does the same to one
- * that is all-zero but for its source. Release in any case. Fails with INQ_NOMEM. */
-int inq_window_init(struct inq_window *window, struct inq_source *source, struct inq_err *err);
-/* Keeps [p, end) and adds at least `want` bytes behind it, unless the source ends. Pointers into
- * the text move. Fails with what the source does and INQ_NOMEM. */
-int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err);
-int64_t inq_window_offset(const struct inq_window *window, const char *p);
-void inq_window_release(struct inq_window *window);
-
 /* of the same door; it stands on what is above */
 #include "ingest/scan/shape.h"
+#include "ingest/scan/window.h"
 
 #endif

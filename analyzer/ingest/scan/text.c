@@ -41,6 +41,41 @@ static enum inq_scan_result bad_at(struct inq_scan *scan, const char *resync)
     return INQ_SCAN_BAD;
 }
 
+enum inq_scan_result inq_scan_member(struct inq_scan *scan, struct inq_text *key, int *first)
+{
+    int c = inq_scan_blank(scan);
+    if (c == ',') {
+        scan->p++;
+        c = inq_scan_blank(scan);
+    }
+    *first = 0;
+    if (c == '}') {
+        scan->p++;
+        return INQ_SCAN_OK;
+    }
+    if (c != '"') {
+        return c < 0 ? INQ_SCAN_MORE : INQ_SCAN_BAD;
+    }
+    enum inq_scan_result result = inq_scan_key(scan, key);
+    if (result == INQ_SCAN_OK) {
+        *first = inq_scan_blank(scan);
+        result = *first < 0 ? INQ_SCAN_MORE : INQ_SCAN_OK;
+    }
+    return result;
+}
+
+enum inq_scan_result inq_scan_element(struct inq_scan *scan, int *first)
+{
+    int c = inq_scan_blank(scan);
+    if (c == ',') {
+        scan->p++;
+        c = inq_scan_blank(scan);
+    }
+    *first = c == ']' ? 0 : c;
+    scan->p += c == ']';
+    return c < 0 ? INQ_SCAN_MORE : INQ_SCAN_OK;
+}
+
 bool inq_text_is(struct inq_text text, const char *word)
 {
     return strlen(word) == text.n && memcmp(word, text.p, text.n) == 0;

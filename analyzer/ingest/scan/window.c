@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunks of a source joined into one stretch of text: what is left of a chunk goes into the room in
  * front of the next one, so that nothing but the event that lies across the seam is copied. */
-#include "ingest/scan/scan.h"
+#include "ingest/scan/window.h"
 
 #include "base/mem.h"
 
@@ -116,6 +116,17 @@ int inq_window_more(struct inq_window *window, size_t want, struct inq_err *err)
         return INQ_OK;
     }
     return gather(window, window->p, keep, keep + want, chunk, n, err);
+}
+
+int inq_window_all(struct inq_window *window, size_t most, bool *cut, struct inq_err *err)
+{
+    int code = INQ_OK;
+    while (code == INQ_OK && !window->ended && (size_t)(window->end - window->p) < most) {
+        size_t have = (size_t)(window->end - window->p);
+        code = inq_window_more(window, have > 65536 ? have : 65536, err);
+    }
+    *cut = !window->ended;
+    return code;
 }
 
 int64_t inq_window_offset(const struct inq_window *window, const char *p)

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ingest/optable/place.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/sort.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A sum of durations beyond this is no time: sums of two stay far from overflow. */
+#define MAX_TIME_NS (INT64_MAX / 4)
+
+/* Which op of a micro-batch: others wait for nothing and nothing waits for them. */
+enum pass { PASS_NONE, PASS_FORWARD, PASS_BACKWARD };
+
+struct op {
+    uint32_t rank, row;
+    int32_t stage, step, dp_rank;
+    int32_t micro_batch, chunk; /* chunk: 0 where there is none */
+    enum pass pass;
+    bool is_plain; /* of a schedule of whole backward passes */
+    int64_t dur_ns, end_ns;
+};
+
+/* The ops of one stage in one step, in the order in which they run. */
+struct lane {
+    size_t first, n, next;
+    int64_t free_ns;
+};
+
+struct placer {
+    struct op *ops, *scratch;
+    size_t n;
+    struct lane *lanes; /* of one DP rank's step, by stage */
+    size_t n_lanes;
+    uint32_t
+        *stack; /* lanes whose next op may be ready; each op puts there one more, two if forced */
+    size_t depth;
+    struct inq_map passes; /* hash of a pass of the step -> its op */
+    int32_t last_chunk;
+    uint64_t by_pass, as_listed; /* stages of a step, by the order of their ops */
+    uint64_t unordered;          /* ops that no order lets run */
+};
+
+static enum pass pass_of(enum inq_op_type type)
+{
+    if (type == INQ_OP_FORWARD) {
+        return PASS_FORWARD;
+    }
+    return type == INQ_OP_BACKWARD || type == INQ_OP_BACKWARD_INPUT ? PASS_BACKWARD : PASS_NONE;
+}
+
+static int compare_ops(const void *a, const void *b, void *ctx)
+{
+    (void)ctx;
+    const struct op *x = a;
+    const struct op *y = b;
+    const int64_t keys[][2] = {{x->dp_rank, y->dp_rank},
+                               {x->step, y->step},
+                               {x->stage, y->stage},
+                               {x->rank, y->rank},
+                               {x->row, y->row}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (keys[i][0] != keys[i][1]) {
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static int collect(const struct inq_shard *shard, struct placer *placer, struct inq_err *err)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < shard->n_ranks; r++) {
+        n += shard->ranks[r].events.n;
+    }
+    placer->ops = inq_mem_alloc((n + 1) * sizeof *placer->ops);
+    placer->scratch = inq_mem_alloc((n + 1) * sizeof *placer->scratch);
+    placer->lanes = inq_mem_alloc((n + 1) * sizeof *placer->lanes);
+    placer->stack = inq_mem_alloc((3 * n + 1) * sizeof *placer->stack);
+    if (placer->ops == NULL || placer->scratch == NULL || placer->lanes == NULL ||
+        placer->stack == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    for (uint32_t r = 0; r < shard->n_ranks; r++) {
+        const struct inq_rank *rank = &shard->ranks[r];
+        for (uint32_t row = 0; row < rank->events.n; row++) {
+            const struct inq_label *label = &rank->labels[rank->events.label[row]];
+            placer->ops[placer->n++] = (struct op){
+                .rank = r,
+                .row = row,
+                .stage = label->stage,
+                .step = label->step,
+                .dp_rank = label->dp_rank,
+                .micro_batch = label->micro_batch,
+                .chunk = label->chunk > 0 ? label->chunk : 0,
+                .pass = label->micro_batch >= 0 ? pass_of(label->type) : PASS_NONE,
+                .is_plain = label->chunk <= 0 && label->type != INQ_OP_BACKWARD_INPUT &&
+                            label->type != INQ_OP_BACKWARD_WEIGHT,
+                .dur_ns = rank->events.dur_ns[row],
+            };
+        }
+    }
+    return inq_sort(placer->ops, placer->n, sizeof *placer->ops, compare_ops, NULL, err);
+}
+
+/* ---- the order of a stage's ops -------------------------------------------------------------- */
+
+/* Whether all forward passes are listed before all backward ones, two or more of each: rows by
+ * kind, which say nothing of the order. */
+static bool is_listed_by_pass(const struct op *ops, size_t n)
+{
+    size_t forward = 0;
+    size_t backward = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!ops[i].is_plain || (ops[i].pass == PASS_FORWARD && backward > 0)) {
+            return false;
+        }
+        forward += ops[i].pass == PASS_FORWARD;
+        backward += ops[i].pass == PASS_BACKWARD;
+    }
+    return forward > 1 && backward > 1;
+}
+
+static size_t find_pass(const struct op *ops, size_t n, size_t from, enum pass pass)
+{
+    while (from < n && ops[from].pass != pass) {
+        from++;
+    }
+    return from;
+}
+
+/* The stage's ops as 1F1B runs them: `warm_up` forward passes, then one of each. What else a
+ * micro-batch has (its data loading) runs before its forward pass, the rest at the end. */
+static void order_1f1b(const struct op *ops, size_t n, size_t warm_up, struct op *out)
+{
+    size_t forward = find_pass(ops, n, 0, PASS_FORWARD);
+    size_t backward = find_pass(ops, n, 0, PASS_BACKWARD);
+    size_t other = find_pass(ops, n, 0, PASS_NONE);
+    size_t ahead = 0;
+    size_t k = 0;
+    while (forward < n || backward < n) {
+        bool runs_forward = forward < n && (ahead < warm_up || backward == n);
+        if (!runs_forward) {
+            out[k++] = ops[backward];
+            backward = find_pass(ops, n, backward + 1, PASS_BACKWARD);
+            ahead -= ahead > 0;
+            continue;
+        }
+        while (other < n && ops[other].micro_batch >= 0 &&
+               ops[other].micro_batch <= ops[forward].micro_batch) {
+            out[k++] = ops[other];
+            other = find_pass(ops, n, other + 1, PASS_NONE);
+        }
+        out[k++] = ops[forward];
+        forward = find_pass(ops, n, forward + 1, PASS_FORWARD);
+        ahead++;
+    }
+    for (; other < n; other = find_pass(ops, n, other + 1, PASS_NONE)) {
+        out[k++] = ops[other];
+    }
+}
+
+static void order_lane(struct placer *placer, size_t stage)
+{
+    struct lane *lane = &placer->lanes[stage];
+    struct op *ops = &placer->ops[lane->first];
+    if (!is_listed_by_pass(ops, lane->n)) {
+        placer->as_listed++;
+        return;
+    }
+    placer->by_pass++;
+    order_1f1b(ops, lane->n, placer->n_lanes - stage, placer->scratch);
+    memcpy(ops, placer->scratch, lane->n * sizeof *ops);
+}
+
+/* ---- one step -------------------------------------------------------------------------------- */
+
+static uint64_t key_of(size_t stage, int32_t micro_batch, int32_t chunk, enum pass pass)
+{
+    const int64_t what[] = {(int64_t)stage, micro_batch, chunk, pass};
+    return inq_hash_bytes(what, sizeof what);
+}
+
+/* The pass of the same micro-batch that is `by` places further in its direction of flow (1: the one
+ * after it, -1: the one it waits for), or NULL. The first stage's chunk follows the last stage's
+ * chunk before it. */
+static const struct op *neighbor(const struct placer *placer, const struct op *op, size_t stage,
+                                 int by)
+{
+    int64_t to = (int64_t)stage + (op->pass == PASS_FORWARD ? by : -by);
+    int64_t last = (int64_t)placer->n_lanes - 1;
+    int32_t chunk = op->chunk;
+    uint32_t found;
+    if (to < 0) {
+        to = last;
+        chunk--;
+    } else if (to > last) {
+        to = 0;
+        chunk++;
+    }
+    bool known =
+        op->pass != PASS_NONE && chunk >= 0 && chunk <= placer->last_chunk &&
+        inq_map_get(&placer->passes, key_of((size_t)to, op->micro_batch, chunk, op->pass), &found);
+    const struct op *other = known ? &placer->ops[found] : NULL;
+    bool same = other != NULL && other != op && other->micro_batch == op->micro_batch &&
+                other->chunk == chunk && other->pass == op->pass;
+    return same ? other : NULL;
+}
+
+/* Which stage an op of the step is of: lanes are in the order of ops. */
+static size_t lane_of(const struct placer *placer, const struct op *op)
+{
+    size_t at = (size_t)(op - placer->ops);
+    size_t low = 0;
+    size_t high = placer->n_lanes;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        *(placer->lanes[middle].first <= at ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* Places the lane's next op; false when it waits for one that has no place yet. */
+static bool place_next(struct placer *placer, size_t stage, bool waits)
+{
+    struct lane *lane = &placer->lanes[stage];
+    struct op *op = &placer->ops[lane->first + lane->next];
+    const struct op *before = neighbor(placer, op, stage, -1);
+    if (before != NULL && before->end_ns < 0 && waits) {
+        return false;
+    }
+    int64_t ready_ns = before != NULL && before->end_ns > 0 ? before->end_ns : 0;
+    int64_t start_ns = ready_ns > lane->free_ns ? ready_ns : lane->free_ns;
+    op->end_ns = start_ns > MAX_TIME_NS - op->dur_ns ? MAX_TIME_NS : start_ns + op->dur_ns;
+    lane->free_ns = op->end_ns;
+    lane->next++;
+    const struct op *after = neighbor(placer, op, stage, 1);
+    if (after != NULL && after->end_ns < 0) {
+        placer->stack[placer->depth++] = (uint32_t)lane_of(placer, after);
+    }
+    return true;
+}
+
+/* Runs lanes until none has an op that is ready. */
+static void run(struct placer *placer)
+{
+    while (placer->depth > 0) {
+        size_t stage = placer->stack[--placer->depth];
+        const struct lane *lane = &placer->lanes[stage];
+        while (lane->next < lane->n && place_next(placer, stage, true)) {
+        }
+    }
+}
+
+static int index_passes(struct placer *placer, struct inq_err *err)
+{
+    int code = INQ_OK;
+    inq_map_release(&placer->passes);
+    placer->last_chunk = 0;
+    for (size_t stage = 0; stage < placer->n_lanes; stage++) {
+        const struct lane *lane = &placer->lanes[stage];
+        for (size_t i = lane->first; i < lane->first + lane->n && code == INQ_OK; i++) {
+            struct op *op = &placer->ops[i];
+            op->end_ns = -1;
+            placer->last_chunk = op->chunk > placer->last_chunk ? op->chunk : placer->last_chunk;
+            if (op->pass != PASS_NONE) {
+                code = inq_map_put(&placer->passes,
+                                   key_of(stage, op->micro_batch, op->chunk, op->pass), (uint32_t)i,
+                                   err);
+            }
+        }
+    }
+    return code;
+}
+
+/* The ops [first, end) of one DP rank's step. */
+static int place_step(struct placer *placer, size_t first, size_t end, struct inq_err *err)
+{
+    placer->n_lanes = 0;
+    placer->depth = 0;
+    for (size_t i = first; i < end; i++) {
+        bool same = i > first && placer->ops[i].stage == placer->ops[i - 1].stage;
+        if (!same) {
+            placer->lanes[placer->n_lanes++] = (struct lane){.first = i};
+        }
+        placer->lanes[placer->n_lanes - 1].n++;
+    }
+    for (size_t stage = 0; stage < placer->n_lanes; stage++) {
+        order_lane(placer, stage);
+        placer->stack[placer->depth++] = (uint32_t)(placer->n_lanes - 1 - stage);
+    }
+    int code = index_passes(placer, err);
+    run(placer);
+    for (size_t stage = 0; stage < placer->n_lanes && code == INQ_OK; stage++) {
+        const struct lane *lane = &placer->lanes[stage];
+        while (lane->next < lane->n) { /* its order and another's contradict each other */
+            placer->unordered++;
+            (void)place_next(placer, stage, false);
+            placer->stack[placer->depth++] = (uint32_t)stage;
+            run(placer);
+        }
+    }
+    return code;
+}
+
+static void write_starts(struct placer *placer, struct inq_shard *shard, const int64_t *origin_ns,
+                         size_t n)
+{
+    for (size_t i = 0; i < placer->n; i++) {
+        const struct op *op = &placer->ops[i];
+        bool known = op->step >= 0 && (size_t)op->step < n;
+        int64_t origin = known ? origin_ns[op->step] : 0;
+        shard->ranks[op->rank].events.start_ns[op->row] = origin + op->end_ns - op->dur_ns;
+    }
+}
+
+static int explain(const struct placer *placer, struct inq_shard *shard, const char **what,
+                   struct inq_err *err)
+{
+    const char *how = placer->by_pass == 0     ? "in the order of its rows"
+                      : placer->as_listed == 0 ? "as 1F1B"
+                                               : "as 1F1B or in the order of its rows";
+    char clash[96] = "";
+    if (placer->unordered > 0) {
+        (void)snprintf(clash, sizeof clash,
+                       "; %llu ops that this order lets never run wait for none",
+                       (unsigned long long)placer->unordered);
+    }
+    *what = inq_arena_printf(&shard->arena,
+                             "durations without starts: each stage's ops are placed %s, without "
+                             "transfers%s",
+                             how, clash);
+    return *what != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
+}
+
+int inq_ops_place(struct inq_shard *shard, const int64_t *origin_ns, size_t n, const char **what,
+                  struct inq_err *err)
+{
+    struct placer placer = {0};
+    int code = collect(shard, &placer, err);
+    size_t first = 0;
+    *what = "";
+    for (size_t i = 1; i <= placer.n && code == INQ_OK; i++) {
+        const struct op *a = &placer.ops[first];
+        const struct op *b = &placer.ops[i];
+        if (i == placer.n || a->dp_rank != b->dp_rank || a->step != b->step) {
+            code = place_step(&placer, first, i, err);
+            first = i;
+        }
+    }
+    if (code == INQ_OK && placer.n > 0) {
+        write_starts(&placer, shard, origin_ns, n);
+        code = explain(&placer, shard, what, err);
+    }
+    inq_map_release(&placer.passes);
+    inq_mem_free(placer.ops);
+    inq_mem_free(placer.scratch);
+    inq_mem_free(placer.lanes);
+    inq_mem_free(placer.stack);
+    return code;
+}

@@ -496,7 +496,7 @@ static void layer(struct synth_builder *b, const struct synth_layer_kernel *kern
 /* What the last stage has beyond its layers. */
 static void output_layer(struct synth_builder *b, int32_t layers, double length, bool backward)
 {
-    double factor = inq_synth_last_stage_factor(&b->sim->plan, b->step);
+    double factor = b->factor.last_stage;
     int64_t ns = inq_synth_scale(b->spec->layer_ns * layers * (backward ? 2 : 1), factor - 1.0);
     enum synth_kernel_id softmax = backward ? SYNTH_SOFTMAX_BACKWARD : SYNTH_SOFTMAX;
     run_kernel(b, softmax, share_ns(b, LOSS_SHARE), length);
@@ -581,7 +581,7 @@ static void run_layers(struct synth_builder *b, const struct synth_action *actio
         }
         gathered = next;
         if (i == b->pause_layer) {
-            inq_synth_idle(b, inq_synth_pause(&b->sim->plan, b->rank, b->step));
+            inq_synth_idle(b, b->factor.pause_ns);
         }
         int32_t number =
             first_layer(b->spec, action->virtual_stage) + (backward ? layers - 1 - i : i);
@@ -795,11 +795,10 @@ static void load_data(struct synth_builder *b)
     const struct inq_synth_spec *spec = b->spec;
     uint32_t note = note_begin(b, SYNTH_NOTE_DATA, 0);
     (void)host_works(b, spec->data_ns);
-    inq_synth_idle(b, inq_synth_data_delay(&b->sim->plan, b->rank, b->step));
+    inq_synth_idle(b, b->factor.data_delay_ns);
     note_end(b, note);
-    int64_t delay = inq_synth_step_delay(&b->sim->plan, b->rank, b->step);
-    if (delay > 0) {
-        inq_synth_idle(b, delay);
+    if (b->factor.step_delay_ns > 0) {
+        inq_synth_idle(b, b->factor.step_delay_ns);
     }
     if (b->stage == 0 || b->stage == spec->pp - 1) {
         int64_t bytes = (int64_t)spec->tokens * spec->micro_batches * TOKEN_BYTES;
@@ -852,4 +851,17 @@ void inq_synth_build_step(struct synth_builder *b)
     uint32_t *ends = &b->out->step_ends[2 * (size_t)b->step];
     ends[0] = b->host;
     ends[1] = b->last[SYNTH_COMPUTE];
+}
+
+int64_t inq_synth_step_end(const struct synth_sim *sim, int32_t step)
+{
+    int64_t end = 0;
+    for (int32_t rank = 0; rank < sim->n_ranks; rank++) {
+        for (int i = 0; i < 2; i++) {
+            uint32_t node = sim->ranks[rank].step_ends[2 * step + i];
+            int64_t node_end = sim->program.nodes[node].end_ns;
+            end = node_end > end ? node_end : end;
+        }
+    }
+    return end;
 }

@@ -65,15 +65,6 @@ enum synth_comm_kind {
     SYNTH_COMM_COUNT
 };
 
-struct synth_comm_info {
-    const char *name;          /* as recorded */
-    const char *note;          /* its annotation; of P2P: an arrow and the peers follow */
-    const char *kernel[2];     /* BFloat16, Float */
-    const char *old_kernel[2]; /* as named before PyTorch 2.4 */
-};
-
-extern const struct synth_comm_info inq_synth_comms[SYNTH_COMM_COUNT];
-
 enum synth_call_id {
     SYNTH_CALL_LAUNCH,
     SYNTH_CALL_LAUNCH_EX,
@@ -84,14 +75,6 @@ enum synth_call_id {
     SYNTH_CALL_COUNT
 };
 
-struct synth_call_info {
-    const char *name;
-    bool driver; /* cuda_driver, else cuda_runtime */
-    int32_t cbid;
-};
-
-extern const struct synth_call_info inq_synth_calls[SYNTH_CALL_COUNT];
-
 enum synth_note_id {
     SYNTH_NOTE_STEP,
     SYNTH_NOTE_DATA,
@@ -101,13 +84,6 @@ enum synth_note_id {
     SYNTH_NOTE_BACKWARD,
     SYNTH_NOTE_COUNT
 };
-
-struct synth_note_info {
-    const char *text;
-    bool numbered; /* the number follows the text */
-};
-
-extern const struct synth_note_info inq_synth_notes[SYNTH_NOTE_COUNT];
 
 /* Streams of a rank; their recorded ids. */
 enum synth_stream {
@@ -124,7 +100,5 @@ enum synth_stream {
     SYNTH_EP_STREAM,
     SYNTH_STREAM_COUNT
 };
-
-extern const int32_t inq_synth_stream_ids[SYNTH_STREAM_COUNT];
 
 #endif

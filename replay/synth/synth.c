@@ -13,78 +13,6 @@ enum { GZIP_LEVEL = 5, FIRST_PID = 4000 };
 
 /* ---- the whole run: every rank built, then all times computed at once ------------------------ */
 
-enum { START_SPREAD_NS = 40000 };
-
-/* A run that would need more nodes than this is refused before it is built. */
-static const double MAX_NODES = 2e8;
-
-static int check_size(const struct inq_synth_spec *spec, int32_t world, struct inq_err *err)
-{
-    double kernels = (double)(inq_synth_n_forward + inq_synth_n_backward) * spec->layers /
-                     spec->pp * spec->micro_batches;
-    double nodes = 3.0 * kernels * world * spec->steps;
-    if (nodes > MAX_NODES) {
-        return inq_err_set(err, INQ_LIMIT,
-                           "the run would have about %.0f million operations (limit %.0f): fewer "
-                           "ranks, steps, layers or micro-batches",
-                           nodes / 1e6, MAX_NODES / 1e6);
-    }
-    return INQ_OK;
-}
-
-static int allocate(struct synth_sim *sim, const struct inq_synth_spec *spec, struct inq_err *err)
-{
-    size_t n = (size_t)sim->plan.world;
-    sim->ranks = inq_mem_zalloc(n, sizeof *sim->ranks);
-    sim->channels = inq_mem_zalloc(2 * n, sizeof *sim->channels);
-    bool ok = sim->ranks != NULL && sim->channels != NULL;
-    for (int role = 0; role < SYNTH_ROLE_COUNT && ok; role++) {
-        size_t groups = (size_t)inq_synth_group_count(spec, (enum synth_role)role);
-        sim->groups[role] = inq_mem_zalloc(groups, sizeof *sim->groups[role]);
-        ok = sim->groups[role] != NULL;
-    }
-    if (!ok) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory");
-    }
-    sim->n_ranks = sim->plan.world;
-    return INQ_OK;
-}
-
-static void start_builder(struct synth_builder *b, struct synth_sim *sim, int32_t rank)
-{
-    *b = (struct synth_builder){
-        .sim = sim,
-        .spec = sim->plan.spec,
-        .out = &sim->ranks[rank],
-        .rank = rank,
-        .stage = inq_synth_stage(sim->plan.spec, rank),
-        .dp_rank = inq_synth_dp_rank(sim->plan.spec, rank),
-        .host = SYNTH_NONE,
-        .pause_layer = -1,
-        .posted = SYNTH_NONE,
-    };
-    memset(b->last, 0xff, sizeof b->last);
-    memset(b->queue, 0xff, sizeof b->queue);
-    struct synth_key key = {b->spec->seed, SYNTH_DRAW_START, (uint32_t)rank, 0, 0};
-    inq_synth_idle(b, (int64_t)(inq_synth_uniform(key) * START_SPREAD_NS));
-}
-
-static int build_rank(struct synth_sim *sim, int32_t rank, struct inq_err *err)
-{
-    struct synth_builder builder;
-    start_builder(&builder, sim, rank);
-    int32_t steps = sim->plan.spec->steps;
-    builder.out->step_ends = inq_mem_alloc(2 * sizeof(uint32_t) * (size_t)steps);
-    if (builder.out->step_ends == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory");
-    }
-    for (int32_t step = 0; step < steps && sim->program.code == INQ_OK; step++) {
-        builder.step = step;
-        inq_synth_build_step(&builder);
-    }
-    return INQ_OK;
-}
-
 /* Builds and runs the whole program of a spec; `active`: the faults that act. Release with
  * release_sim, also after a failure. Fails with INQ_NOMEM, INQ_LIMIT. */
 static int simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, uint64_t active,
@@ -93,13 +21,7 @@ static int simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, ui
     *sim = (struct synth_sim){0};
     int code = inq_synth_plan_init(&sim->plan, spec, active, err);
     if (code == INQ_OK) {
-        code = check_size(spec, sim->plan.world, err);
-    }
-    if (code == INQ_OK) {
-        code = allocate(sim, spec, err);
-    }
-    for (int32_t rank = 0; rank < sim->plan.world && code == INQ_OK; rank++) {
-        code = build_rank(sim, rank, err);
+        code = inq_synth_build(sim, err);
     }
     return code != INQ_OK ? code : inq_synth_run(&sim->program, err);
 }
@@ -244,7 +166,7 @@ static bool blames(const struct inq_synth_spec *spec, const struct inq_synth_fau
                    int32_t rank)
 {
     if (fault->kind == INQ_SYNTH_LONG_LAST_STAGE) {
-        return inq_synth_stage(spec, rank) == spec->pp - 1;
+        return inq_synth_place(spec, rank).stage == spec->pp - 1;
     }
     if (fault->kind == INQ_SYNTH_SLOW_LINK && fault->host < 0) {
         return rank == fault->rank || rank == fault->peer;
@@ -330,12 +252,13 @@ static void describe_rank(const struct inq_synth *synth, int32_t rank,
     const struct synth_program *program = &synth->sim.program;
     const struct synth_rank *items = &synth->sim.ranks[rank];
     struct synth_clock clock = inq_synth_clock(spec, rank);
+    struct synth_place at = inq_synth_place(spec, rank);
     *out = (struct inq_synth_truth_rank){
         .rank = rank,
         .host = rank / spec->gpus_per_host,
-        .stage = inq_synth_stage(spec, rank),
-        .dp_rank = inq_synth_dp_rank(spec, rank),
-        .tp_rank = inq_synth_tp_rank(spec, rank),
+        .stage = at.stage,
+        .dp_rank = at.dp,
+        .tp_rank = at.tp,
         .clock_offset_ns = clock.offset_ns,
         .clock_drift_ppb = clock.drift_ppb,
     };

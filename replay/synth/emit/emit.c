@@ -339,9 +339,10 @@ static void comm_note(const struct synth_emitter *e, const struct synth_comm *co
     }
     bool world = recorded_role(e->spec, comm->role) == SYNTH_WORLD;
     (void)snprintf(text, size, "%s %" PRId32 "%s%" PRId32, comm_infos[comm->kind].note,
-                   world ? e->rank : inq_synth_stage(e->spec, e->rank),
+                   world ? e->rank : inq_synth_place(e->spec, e->rank).stage,
                    comm->kind == SYNTH_SEND ? "->" : "<-",
-                   world ? comm->peer : inq_synth_stage(e->spec, comm->peer)); /* in the group */
+                   world ? comm->peer
+                         : inq_synth_place(e->spec, comm->peer).stage); /* in the group */
 }
 
 static void put_sequence(struct synth_emitter *e, const struct synth_comm *comm,

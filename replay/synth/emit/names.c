@@ -67,28 +67,3 @@ const struct synth_kernel_info inq_synth_kernels[SYNTH_KERNEL_COUNT] = {
     [SYNTH_ADAM] = {MULTI_TENSOR("FusedAdamMathFunctor"), "aten::_fused_adamw_", 320, 512, 64, 0,
                     false},
 };
-
-const struct synth_layer_kernel inq_synth_forward[] = {
-    {SYNTH_LAYER_NORM, 20, false, false, false},    {SYNTH_GEMM_QKV, 190, false, false, false},
-    {SYNTH_FLASH_FORWARD, 160, true, false, false}, {SYNTH_GEMM_PROJ, 70, false, true, false},
-    {SYNTH_ADD, 20, false, false, false},           {SYNTH_LAYER_NORM, 20, false, false, false},
-    {SYNTH_GEMM_FC1, 240, false, false, true},      {SYNTH_GELU, 30, false, false, true},
-    {SYNTH_GEMM_FC2, 230, false, true, true},       {SYNTH_ADD, 20, false, false, false},
-};
-const size_t inq_synth_n_forward = sizeof inq_synth_forward / sizeof inq_synth_forward[0];
-
-const struct synth_layer_kernel inq_synth_backward[] = {
-    {SYNTH_GEMM_DGRAD, 230, false, false, true},
-    {SYNTH_GEMM_WGRAD, 230, false, false, true},
-    {SYNTH_GELU_BACKWARD, 40, false, false, true},
-    {SYNTH_GEMM_DGRAD, 240, false, true, true},
-    {SYNTH_GEMM_WGRAD, 240, false, false, true},
-    {SYNTH_LAYER_NORM_BACKWARD, 40, false, false, false},
-    {SYNTH_GEMM_DGRAD, 70, false, false, false},
-    {SYNTH_GEMM_WGRAD, 70, false, false, false},
-    {SYNTH_FLASH_BACKWARD, 420, true, false, false},
-    {SYNTH_GEMM_DGRAD, 190, false, true, false},
-    {SYNTH_GEMM_WGRAD, 190, false, false, false},
-    {SYNTH_LAYER_NORM_BACKWARD, 40, false, false, false},
-};
-const size_t inq_synth_n_backward = sizeof inq_synth_backward / sizeof inq_synth_backward[0];

@@ -40,20 +40,6 @@ struct synth_kernel_info {
 
 extern const struct synth_kernel_info inq_synth_kernels[SYNTH_KERNEL_COUNT];
 
-/* One kernel of a transformer layer. */
-struct synth_layer_kernel {
-    enum synth_kernel_id kernel;
-    int32_t share; /* of the forward of a layer, in thousandths */
-    bool square;   /* grows with the square of the sequence length */
-    bool reduce;   /* its output is reduced over the TP group */
-    bool expert;   /* of the half of a layer that experts may take over */
-};
-
-extern const struct synth_layer_kernel inq_synth_forward[];
-extern const size_t inq_synth_n_forward;
-extern const struct synth_layer_kernel inq_synth_backward[];
-extern const size_t inq_synth_n_backward;
-
 enum synth_comm_kind {
     SYNTH_ALLREDUCE,
     SYNTH_ALLGATHER,

@@ -78,7 +78,7 @@ char *inq_arena_strdup(struct inq_arena *arena, const char *text)
     return inq_arena_strndup(arena, text, strlen(text));
 }
 
-char *inq_arena_vprintf(struct inq_arena *arena, const char *fmt, va_list args)
+static char *format(struct inq_arena *arena, const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
@@ -95,7 +95,22 @@ char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    char *text = inq_arena_vprintf(arena, fmt, args);
+    char *text = format(arena, fmt, args);
+    va_end(args);
+    return text;
+}
+
+const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args)
+{
+    const char *text = format(arena, fmt, args);
+    return text != NULL ? text : "";
+}
+
+const char *inq_say(struct inq_arena *arena, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const char *text = inq_say_va(arena, fmt, args);
     va_end(args);
     return text;
 }

@@ -6,21 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args)
-{
-    const char *text = inq_arena_vprintf(arena, fmt, args);
-    return text != NULL ? text : "";
-}
-
-const char *inq_say(struct inq_arena *arena, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    const char *text = inq_say_va(arena, fmt, args);
-    va_end(args);
-    return text;
-}
-
 /* Whether `text` begins inside a character of UTF-8. */
 static bool is_inside(const char *text)
 {

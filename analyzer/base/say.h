@@ -6,12 +6,8 @@
 
 #include "base/arena.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 
-/* printf into the arena. */
-const char *inq_say(struct inq_arena *arena, const char *fmt, ...) INQ_PRINTF(2, 3);
-const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args) INQ_PRINTF(2, 0);
 /* A name from a trace inside a sentence: in quotes where it has spaces, so that it reads as one
  * ("# forward pass"; plain words, such as data loading, read as such), and its middle left out
  * where it is long. */

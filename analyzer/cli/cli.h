@@ -253,19 +253,11 @@ int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struc
  * inq_trace_keep_steps does. */
 int inq_cli_keep_steps(const struct inq_cli *cli, struct inq_trace *trace, struct inq_err *err);
 
-/* Reads "1.2s~1.4s", "~300ms" or "2s~" (a bare number is in seconds) into nanoseconds; an end left
- * out is 0 or INT64_MAX. Fails with INQ_USAGE. */
-int inq_cli_time_range(const char *text, int64_t *from_ns, int64_t *to_ns, struct inq_err *err);
-
-/* Reads "12.5ms" (a bare number is in ms) into nanoseconds; false: it is none. */
-bool inq_cli_duration(const char *text, int64_t *ns);
-
 /* The one of the `n` words that `text` most probably meant, or NULL. */
 const char *inq_cli_nearest(const char *text, const char *const *words, size_t n);
 
 /* Help on all commands, or on one. */
 void inq_cli_help(const struct inq_command *command, struct inq_out *out);
-void inq_cli_version(struct inq_out *out);
 
 /* ---- messages: stderr, as text or (with -f json) as one line of JSON ------------------------- */
 
@@ -332,10 +324,6 @@ struct inq_cli_line {
     bool escape;   /* in a terminal's escape sequence */
     size_t hashes; /* '#' without a break before here */
 };
-
-/* Remembers the files of the run, but not those that were not understood (a report of an earlier
- * call in the folder): output over one of them is refused. Fails with INQ_NOMEM. */
-int inq_cli_keep_inputs(const struct inq_cli *cli, const struct inq_run *run, struct inq_err *err);
 
 /* Where results go: stdout, a pager, or a file that appears only when complete. */
 struct inq_cli_output {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* choices of --align */
 enum { ALIGN_AUTO, ALIGN_NONE };
@@ -135,6 +136,36 @@ int inq_cli_partials(struct inq_cli *cli, struct inq_ingest_options *options,
     return end_redaction(cli, options->redaction, code, err);
 }
 
+static int keep_input(const struct inq_cli *cli, const char *path, struct inq_err *err)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) { /* a stream, or gone by now */
+        return INQ_OK;
+    }
+    struct inq_cli_inputs *inputs = cli->inputs;
+    int code = inq_mem_grow(&inputs->files, &inputs->cap, inputs->n + 1, sizeof *inputs->files,
+                            SIZE_MAX / sizeof *inputs->files, err);
+    if (code == INQ_OK) {
+        inputs->files[inputs->n++] =
+            (struct inq_cli_input){(uint64_t)info.st_dev, (uint64_t)info.st_ino};
+    }
+    return code;
+}
+
+/* Remembers the files of the run, but not those that were not understood (a report of an earlier
+ * call in the folder): output over one of them is refused. Fails with INQ_NOMEM. */
+static int keep_inputs(const struct inq_cli *cli, const struct inq_run *run, struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (size_t t = 0; t < run->n_traces; t++) {
+        const struct inq_trace *trace = run->traces[t];
+        for (size_t i = 0; i < trace->n_files && code == INQ_OK; i++) {
+            code = keep_input(cli, trace->files[i].path, err);
+        }
+    }
+    return code;
+}
+
 int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run)
 {
     struct inq_cli_progress progress;
@@ -162,7 +193,7 @@ int inq_cli_ingest(struct inq_cli *cli, struct inq_run **run)
         (void)inq_err_at(&err, INQ_NOT_FOUND, cli->words[0], -1, "there is no file in it");
         return inq_cli_fail(cli, &err, "give a folder that holds traces, or the files themselves");
     }
-    code = inq_cli_keep_inputs(cli, *run, &err);
+    code = keep_inputs(cli, *run, &err);
     return code == INQ_OK ? redact(cli, *run) : inq_cli_fail(cli, &err, NULL);
 }
 

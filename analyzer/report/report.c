@@ -5,6 +5,42 @@
 
 #include "inquest/out.h"
 
+static int write_json(const struct inq_document *doc, struct inq_out *out, struct inq_err *err)
+{
+    (void)err;
+    inq_document_json(doc, out, false);
+    return INQ_OK;
+}
+
+/* NULL: no format of a report, or one that this build cannot write. */
+static int (*const writers[INQ_FORMAT_COUNT])(const struct inq_document *doc, struct inq_out *out,
+                                              struct inq_err *err) = {
+    [INQ_FORMAT_TEXT] = inq_document_text,         [INQ_FORMAT_JSON] = write_json,
+    [INQ_FORMAT_MARKDOWN] = inq_document_markdown,
+#ifdef INQ_HAVE_HTML
+    [INQ_FORMAT_HTML] = inq_document_html,
+#endif
+    [INQ_FORMAT_PERFETTO] = inq_document_perfetto, [INQ_FORMAT_CSV] = inq_document_csv,
+#ifdef INQ_HAVE_SQLITE
+    [INQ_FORMAT_SQLITE] = inq_document_sqlite,
+#endif
+};
+
+static int write_document(const struct inq_document *doc, struct inq_out *out, struct inq_err *err)
+{
+    enum inq_format format = doc->options->format;
+    if (format < INQ_FORMAT_COUNT && writers[format] != NULL) {
+        return writers[format](doc, out, err);
+    }
+    if (format == INQ_FORMAT_HTML) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "this inquest was built without D3 and HTML");
+    }
+    if (format == INQ_FORMAT_SQLITE) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "this inquest was built without SQLite");
+    }
+    return INQ_UNSUPPORTED;
+}
+
 int inq_report_write(const struct inq_run *run, struct inq_report *const *reports, size_t n_reports,
                      const struct inq_report_options *options, struct inq_sink sink,
                      struct inq_err *err)
@@ -14,46 +50,7 @@ int inq_report_write(const struct inq_run *run, struct inq_report *const *report
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
     struct inq_document doc = {run, reports, n_reports, options != NULL ? options : &defaults,
                                &arena};
-    int code = INQ_OK;
-    switch (doc.options->format) {
-    case INQ_FORMAT_TEXT:
-        inq_document_text(&doc, &out);
-        break;
-    case INQ_FORMAT_JSON:
-        inq_document_json(&doc, &out, false);
-        break;
-    case INQ_FORMAT_MARKDOWN:
-        inq_document_markdown(&doc, &out);
-        break;
-    case INQ_FORMAT_HTML:
-#ifdef INQ_HAVE_HTML
-        code = inq_document_html(&doc, &out, err);
-#else
-        code = inq_err_set(err, INQ_UNSUPPORTED, "this inquest was built without D3 and HTML");
-#endif
-        break;
-    case INQ_FORMAT_PERFETTO:
-        code = inq_document_perfetto(&doc, &out, err);
-        break;
-    case INQ_FORMAT_CSV:
-        code = inq_document_csv(&doc, &out, err);
-        break;
-    case INQ_FORMAT_SQLITE:
-#ifdef INQ_HAVE_SQLITE
-        code = inq_document_sqlite(&doc, &out, err);
-#else
-        code = inq_err_set(err, INQ_UNSUPPORTED, "this inquest was built without SQLite");
-#endif
-        break;
-    case INQ_FORMAT_JUNIT:
-    case INQ_FORMAT_GITHUB:
-    case INQ_FORMAT_GITLAB:
-    case INQ_FORMAT_SARIF:
-    case INQ_FORMAT_SVG:
-    case INQ_FORMAT_COUNT:
-        code = INQ_UNSUPPORTED;
-        break;
-    }
+    int code = write_document(&doc, &out, err);
     code = code == INQ_OK && arena.failed ? INQ_NOMEM : code; /* a sentence is not there */
     inq_arena_release(&arena);
     return inq_out_end(&out, code, "a report", err);

@@ -16,8 +16,8 @@ struct inq_document {
     struct inq_arena *arena;
 };
 
-void inq_document_text(const struct inq_document *doc, struct inq_out *out);
-void inq_document_markdown(const struct inq_document *doc, struct inq_out *out);
+int inq_document_text(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
+int inq_document_markdown(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
 /* Only where D3 was found (INQ_HAVE_HTML). */
 int inq_document_html(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);
 int inq_document_perfetto(const struct inq_document *doc, struct inq_out *out, struct inq_err *err);

@@ -36,6 +36,14 @@ static bool transfers(const struct fix_job *job, const struct fix_op *op)
            (op->group != INQ_NONE || job->n_stages > 0);
 }
 
+/* Communication of pairs of stages or ranks. */
+static bool is_p2p(const struct fix_op *op)
+{
+    bool recorded =
+        op->coll == INQ_COLL_SEND || op->coll == INQ_COLL_RECV || op->coll == INQ_COLL_SENDRECV;
+    return op->op.cls == INQ_CLASS_COMM && (inq_op_is_p2p(op->op.type) || recorded);
+}
+
 int inq_fix_link(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
                  struct inq_err *err)
 {
@@ -48,7 +56,7 @@ int inq_fix_link(struct fix_job *job, const struct fix_args *args, struct fix_sa
     }
     for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
         struct fix_op *op = &job->ops[i];
-        bool chosen = which == WHICH_ALL || (which == WHICH_P2P) == inq_fix_is_p2p(op);
+        bool chosen = which == WHICH_ALL || (which == WHICH_P2P) == is_p2p(op);
         if (chosen && transfers(job, op)) {
             op->dur_ns = inq_fix_scaled(op->dur_ns, factor);
             changed++;

@@ -26,6 +26,84 @@ struct grads {
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 
+/* ---- cutting --------------------------------------------------------------------------------- */
+
+/* Group of the k-th part: parts of one group follow each other. */
+static int number_groups(const struct fix_job *job, const uint32_t *parts, uint32_t *group,
+                         size_t *n_groups, struct inq_err *err)
+{
+    uint32_t *n_parts = inq_mem_zalloc(job->n_groups + 1, sizeof *n_parts);
+    if (n_parts == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for a fix");
+    }
+    for (size_t i = 0; i < job->n_ops; i++) {
+        if (job->ops[i].group != INQ_NONE) {
+            uint32_t *own = &n_parts[job->ops[i].group];
+            *own = parts[i] > *own ? parts[i] : *own;
+        }
+    }
+    *n_groups = 0;
+    for (size_t g = 0; g < job->n_groups; g++) {
+        group[g] = (uint32_t)*n_groups;
+        *n_groups += n_parts[g];
+    }
+    inq_mem_free(n_parts);
+    return INQ_OK;
+}
+
+static int cut_op(struct fix_job *to, const struct fix_op *whole, uint32_t n, uint32_t group,
+                  struct inq_err *err)
+{
+    int code = INQ_OK;
+    for (uint32_t k = 0; code == INQ_OK && k < n; k++) {
+        struct fix_op part = *whole;
+        int64_t parts = (int64_t)n;
+        part.dur_ns = whole->dur_ns * (int64_t)(k + 1) / parts - whole->dur_ns * (int64_t)k / parts;
+        part.delay_ns = k == 0 ? whole->delay_ns : 0;
+        part.group = whole->group != INQ_NONE ? group + k : INQ_NONE;
+        part.bytes = whole->bytes > 0 ? whole->bytes / parts : whole->bytes;
+        part.slot = n > 1 ? INQ_NONE : whole->slot;
+        code = inq_fix_job_add(to, &part, NULL, err);
+        /* where no lane orders them */
+        if (code == INQ_OK && k > 0 && part.op.lane == INQ_NONE) {
+            code = inq_fix_job_edge(to, (uint32_t)to->n_ops - 2, (uint32_t)to->n_ops - 1, err);
+        }
+    }
+    return code;
+}
+
+/* Cuts op i into parts[i] ops one after the other (1: as it is) that share its time evenly; members
+ * of a group are cut alike, and the k-th parts form a group. What waited for the op waits for its
+ * last part; the first waits for what the op waited for. first[i] gets the index of its first part.
+ */
+static int cut_ops(struct fix_job *job, const uint32_t *parts, uint32_t *first, struct inq_err *err)
+{
+    struct fix_job to = *job;
+    uint32_t *group = inq_mem_zalloc(job->n_groups + 1, sizeof *group);
+    to.ops = NULL;
+    to.edges = NULL;
+    to.n_ops = to.cap_ops = to.n_edges = to.cap_edges = 0;
+    int code = group != NULL ? number_groups(job, parts, group, &to.n_groups, err)
+                             : inq_err_set(err, INQ_NOMEM, "out of memory for a fix");
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        const struct fix_op *op = &job->ops[i];
+        first[i] = (uint32_t)to.n_ops;
+        code = cut_op(&to, op, parts[i], op->group != INQ_NONE ? group[op->group] : INQ_NONE, err);
+    }
+    for (size_t e = 0; code == INQ_OK && e < job->n_edges; e++) {
+        struct inq_edge edge = job->edges[e];
+        code = inq_fix_job_edge(&to, first[edge.before] + parts[edge.before] - 1, first[edge.after],
+                                err);
+    }
+    inq_mem_free(group);
+    inq_mem_free(code == INQ_OK ? job->ops : to.ops);
+    inq_mem_free(code == INQ_OK ? job->edges : to.edges);
+    if (code == INQ_OK) {
+        *job = to;
+    }
+    return code;
+}
+
 /* Median of the ops for which `counts`; 0: there are none. */
 static int median_of(const struct fix_job *job, bool (*counts)(const struct fix_op *op), bool bytes,
                      int64_t *median, struct inq_err *err)
@@ -273,7 +351,7 @@ static int overlap(struct grads *g)
         g->parts[i] = !cut ? 1 : syncs > 1 ? syncs : (uint32_t)g->buckets;
     }
     if (code == INQ_OK) {
-        code = inq_fix_job_cut(job, g->parts, g->first, g->err);
+        code = cut_ops(job, g->parts, g->first, g->err);
     }
     if (code == INQ_OK) {
         code = reconnect(g, n_before, g->err);
@@ -515,7 +593,7 @@ static int split(struct grads *g, size_t *n_split)
             g->parts[i] = is_bucket(&job->ops[i]) ? (uint32_t)n : 1;
             *n_split += g->parts[i] > 1;
         }
-        code = inq_fix_job_cut(job, g->parts, g->first, g->err);
+        code = cut_ops(job, g->parts, g->first, g->err);
     }
     if (code == INQ_OK) {
         code = wait_for_shares(g, ready, n_before);

@@ -56,7 +56,5 @@ int inq_fix_pipe_divide(struct fix_pipe *pipe, size_t n, const struct fix_curve 
 int inq_fix_relayout(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
                      double weight_share, struct fix_job *from, struct fix_job *to,
                      struct inq_err *err);
-int inq_fix_job_of_schedule(const struct inq_schedule *schedule, const struct inq_costs *costs,
-                            struct fix_job *job, struct inq_err *err);
 
 #endif

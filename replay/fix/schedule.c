@@ -387,7 +387,7 @@ int inq_fix_microbatches(struct fix_job *job, const struct fix_args *args, struc
                          struct inq_err *err)
 {
     struct division d = {.fixed = 0.1};
-    int code = inq_fix_argument(args, 1, 65536, &d.n, err);
+    int code = inq_fix_integer(args, NULL, 1, 65536, &d.n, err);
     if (code == INQ_OK) {
         code = inq_fix_number(args, "fixed", 0.0, 1.0, &d.fixed, err);
     }

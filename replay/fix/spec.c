@@ -300,19 +300,15 @@ int inq_fix_integer(const struct fix_args *args, const char *key, int64_t low, i
 {
     const int64_t range[2] = {low, high};
     int code = INQ_OK;
+    if (key == NULL) {
+        return integer_of(args, args->argument, "its argument", range, value, err);
+    }
     for (size_t i = 0; code == INQ_OK && i < args->n_keys; i++) {
         if (inq_fix_is(args->keys[i], key)) {
             code = integer_of(args, args->values[i], key, range, value, err);
         }
     }
     return code;
-}
-
-int inq_fix_argument(const struct fix_args *args, int64_t low, int64_t high, int64_t *value,
-                     struct inq_err *err)
-{
-    const int64_t range[2] = {low, high};
-    return integer_of(args, args->argument, "its argument", range, value, err);
 }
 
 static int choose(const struct fix_job *job, int64_t low, int64_t high, uint8_t *chosen,

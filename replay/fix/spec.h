@@ -57,12 +57,9 @@ int inq_fix_apply(struct fix_job *job, const char *spec, struct fix_said *said,
 /* The number of a key, `fallback` when it is not given. INQ_USAGE outside of [low, high]. */
 int inq_fix_number(const struct fix_args *args, const char *key, double low, double high,
                    double *value, struct inq_err *err);
-/* The same for whole numbers. */
+/* The same for whole numbers; with NULL for the key, of the argument. */
 int inq_fix_integer(const struct fix_args *args, const char *key, int64_t low, int64_t high,
                     int64_t *value, struct inq_err *err);
-/* The argument as a whole number. */
-int inq_fix_argument(const struct fix_args *args, int64_t low, int64_t high, int64_t *value,
-                     struct inq_err *err);
 /* The argument as a list of recorded rank numbers: chosen[n_ranks] becomes 1 for them; *n how many.
  * INQ_UNSUPPORTED for a rank that is not there. */
 int inq_fix_ranks(const struct fix_job *job, const struct fix_args *args, uint8_t *chosen,

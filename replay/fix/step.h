@@ -102,16 +102,6 @@ int inq_fix_job_graph(const struct fix_job *job, struct inq_graph **graph, struc
 /* Simulated length; `delays`: with them. */
 int inq_fix_job_time(const struct fix_job *job, bool delays, int64_t *t_ns, struct inq_err *err);
 
-/* Cuts op i into parts[i] ops one after the other (1: as it is) that share its time evenly; members
- * of a group are cut alike, and the k-th parts form a group. What waited for the op waits for its
- * last part; the first waits for what the op waited for. first[i] gets the index of its first part.
- */
-int inq_fix_job_cut(struct fix_job *job, const uint32_t *parts, uint32_t *first,
-                    struct inq_err *err);
-
-/* Communication of pairs of stages or ranks. */
-bool inq_fix_is_p2p(const struct fix_op *op);
-
 /* A product rounded to the nearest ns. */
 int64_t inq_fix_scaled(int64_t ns, double factor);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run written to disk: each file under a temporary name first. */
-#include "synth/run.h"
+#include "synth/synth.h"
 
 #include "inquest/out.h"
 #include "base/par.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run read back without a disk. */
 #include "inquest/ingest.h"
-#include "synth/run.h"
+#include "synth/synth.h"
 
 #include "base/mem.h"
 #include "base/par.h"

@@ -2,19 +2,11 @@
 /* Who is where: rank = tp_rank + tp * (dp_rank + dp * stage). */
 #include "synth/layout.h"
 
-int32_t inq_synth_stage(const struct inq_synth_spec *spec, int32_t rank)
+struct synth_place inq_synth_place(const struct inq_synth_spec *spec, int32_t rank)
 {
-    return rank / (spec->tp * spec->dp);
-}
-
-int32_t inq_synth_dp_rank(const struct inq_synth_spec *spec, int32_t rank)
-{
-    return rank / spec->tp % spec->dp;
-}
-
-int32_t inq_synth_tp_rank(const struct inq_synth_spec *spec, int32_t rank)
-{
-    return rank % spec->tp;
+    return (struct synth_place){.stage = rank / (spec->tp * spec->dp),
+                                .dp = rank / spec->tp % spec->dp,
+                                .tp = rank % spec->tp};
 }
 
 int32_t inq_synth_group_size(const struct inq_synth_spec *spec, enum synth_role role)
@@ -46,19 +38,17 @@ int32_t inq_synth_group_count(const struct inq_synth_spec *spec, enum synth_role
 
 int32_t inq_synth_group_of(const struct inq_synth_spec *spec, enum synth_role role, int32_t rank)
 {
-    int32_t tp = inq_synth_tp_rank(spec, rank);
-    int32_t dp = inq_synth_dp_rank(spec, rank);
-    int32_t stage = inq_synth_stage(spec, rank);
+    struct synth_place at = inq_synth_place(spec, rank);
     switch (role) {
     case SYNTH_DP:
     case SYNTH_EP:
-        return tp + spec->tp * stage;
+        return at.tp + spec->tp * at.stage;
     case SYNTH_TP:
-        return dp + spec->dp * stage;
+        return at.dp + spec->dp * at.stage;
     case SYNTH_MP:
-        return dp;
+        return at.dp;
     case SYNTH_PP:
-        return tp + spec->tp * dp;
+        return at.tp + spec->tp * at.dp;
     case SYNTH_WORLD:
     case SYNTH_ROLE_COUNT:
         break;
@@ -69,27 +59,25 @@ int32_t inq_synth_group_of(const struct inq_synth_spec *spec, enum synth_role ro
 int32_t inq_synth_group_member(const struct inq_synth_spec *spec, enum synth_role role,
                                int32_t rank, int32_t i)
 {
-    int32_t tp = inq_synth_tp_rank(spec, rank);
-    int32_t dp = inq_synth_dp_rank(spec, rank);
-    int32_t stage = inq_synth_stage(spec, rank);
+    struct synth_place at = inq_synth_place(spec, rank);
     switch (role) {
     case SYNTH_DP:
     case SYNTH_EP:
-        dp = i;
+        at.dp = i;
         break;
     case SYNTH_TP:
-        tp = i;
+        at.tp = i;
         break;
     case SYNTH_MP:
-        tp = i % spec->tp;
-        stage = i / spec->tp;
+        at.tp = i % spec->tp;
+        at.stage = i / spec->tp;
         break;
     case SYNTH_PP:
-        stage = i;
+        at.stage = i;
         break;
     case SYNTH_WORLD:
     case SYNTH_ROLE_COUNT:
         return i;
     }
-    return tp + spec->tp * (dp + spec->dp * stage);
+    return at.tp + spec->tp * (at.dp + spec->dp * at.stage);
 }

@@ -16,9 +16,10 @@ enum synth_role {
     SYNTH_ROLE_COUNT
 };
 
-int32_t inq_synth_stage(const struct inq_synth_spec *spec, int32_t rank);
-int32_t inq_synth_dp_rank(const struct inq_synth_spec *spec, int32_t rank);
-int32_t inq_synth_tp_rank(const struct inq_synth_spec *spec, int32_t rank);
+struct synth_place {
+    int32_t stage, dp, tp;
+};
+struct synth_place inq_synth_place(const struct inq_synth_spec *spec, int32_t rank);
 int32_t inq_synth_group_size(const struct inq_synth_spec *spec, enum synth_role role);
 /* Index of the rank's group among those of its role, from 0. */
 int32_t inq_synth_group_of(const struct inq_synth_spec *spec, enum synth_role role, int32_t rank);

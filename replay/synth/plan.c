@@ -43,6 +43,39 @@ static double factor_of(const struct synth_plan *plan, enum inq_synth_fault_kind
     return factor;
 }
 
+/* Sum of the delays of all late hosts of the mode. */
+static int64_t delay_of(const struct synth_plan *plan, enum inq_synth_mode mode, int32_t rank,
+                        int32_t step)
+{
+    int64_t delay = 0;
+    for (size_t i = 0; i < plan->spec->n_faults; i++) {
+        const struct inq_synth_fault *fault = &plan->spec->faults[i];
+        enum inq_synth_mode own =
+            fault->mode == INQ_SYNTH_MODE_DEFAULT ? INQ_SYNTH_MODE_STEP : fault->mode;
+        if (acts(plan, i, INQ_SYNTH_LATE_HOST, step) && own == mode &&
+            inq_synth_concerns(plan->spec, fault, rank)) {
+            delay += fault->delay_ns;
+        }
+    }
+    return delay;
+}
+
+static int64_t pause_of(const struct synth_plan *plan, int32_t rank, int32_t step)
+{
+    const struct inq_synth_spec *spec = plan->spec;
+    int64_t pause = delay_of(plan, INQ_SYNTH_MODE_GC, rank, step);
+    for (size_t i = 0; i < spec->n_faults; i++) {
+        const struct inq_synth_fault *fault = &spec->faults[i];
+        struct synth_key key = {spec->seed, SYNTH_DRAW_GC, (uint32_t)rank, 0, i};
+        int32_t first = (int32_t)(inq_synth_uniform(key) * fault->every);
+        if (acts(plan, i, INQ_SYNTH_GC, step) && inq_synth_concerns(spec, fault, rank) &&
+            (step - fault->from) % fault->every == first) {
+            pause += fault->delay_ns;
+        }
+    }
+    return pause;
+}
+
 struct synth_factors inq_synth_factors(const struct synth_plan *plan, int32_t rank, int32_t step)
 {
     const struct inq_synth_spec *spec = plan->spec;
@@ -57,6 +90,10 @@ struct synth_factors inq_synth_factors(const struct synth_plan *plan, int32_t ra
         .count = factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_COUNT, rank, step) *
                  factor_of(plan, INQ_SYNTH_MORE_WORK, INQ_SYNTH_MODE_DEFAULT, rank, step),
         .launch = factor_of(plan, INQ_SYNTH_LATE_HOST, INQ_SYNTH_MODE_LAUNCH, rank, step),
+        .last_stage = factor_of(plan, INQ_SYNTH_LONG_LAST_STAGE, INQ_SYNTH_MODE_DEFAULT, -1, step),
+        .data_delay_ns = delay_of(plan, INQ_SYNTH_MODE_STEP, rank, step),
+        .step_delay_ns = delay_of(plan, INQ_SYNTH_MODE_PAUSE, rank, step),
+        .pause_ns = pause_of(plan, rank, step),
     };
 }
 
@@ -98,11 +135,6 @@ double inq_synth_expert_load(const struct synth_plan *plan, int32_t rank, int32_
         load *= own * spec->dp / sum;
     }
     return load;
-}
-
-double inq_synth_last_stage_factor(const struct synth_plan *plan, int32_t step)
-{
-    return factor_of(plan, INQ_SYNTH_LONG_LAST_STAGE, INQ_SYNTH_MODE_DEFAULT, -1, step);
 }
 
 double inq_synth_sequence(const struct synth_plan *plan, int32_t step, int32_t dp_rank,
@@ -167,49 +199,6 @@ double inq_synth_link_factor(const struct synth_plan *plan, enum synth_role role
         }
     }
     return factor;
-}
-
-/* Sum of the delays of all late hosts of the mode. */
-static int64_t delay_of(const struct synth_plan *plan, enum inq_synth_mode mode, int32_t rank,
-                        int32_t step)
-{
-    int64_t delay = 0;
-    for (size_t i = 0; i < plan->spec->n_faults; i++) {
-        const struct inq_synth_fault *fault = &plan->spec->faults[i];
-        enum inq_synth_mode own =
-            fault->mode == INQ_SYNTH_MODE_DEFAULT ? INQ_SYNTH_MODE_STEP : fault->mode;
-        if (acts(plan, i, INQ_SYNTH_LATE_HOST, step) && own == mode &&
-            inq_synth_concerns(plan->spec, fault, rank)) {
-            delay += fault->delay_ns;
-        }
-    }
-    return delay;
-}
-
-int64_t inq_synth_data_delay(const struct synth_plan *plan, int32_t rank, int32_t step)
-{
-    return delay_of(plan, INQ_SYNTH_MODE_STEP, rank, step);
-}
-
-int64_t inq_synth_step_delay(const struct synth_plan *plan, int32_t rank, int32_t step)
-{
-    return delay_of(plan, INQ_SYNTH_MODE_PAUSE, rank, step);
-}
-
-int64_t inq_synth_pause(const struct synth_plan *plan, int32_t rank, int32_t step)
-{
-    const struct inq_synth_spec *spec = plan->spec;
-    int64_t pause = delay_of(plan, INQ_SYNTH_MODE_GC, rank, step);
-    for (size_t i = 0; i < spec->n_faults; i++) {
-        const struct inq_synth_fault *fault = &spec->faults[i];
-        struct synth_key key = {spec->seed, SYNTH_DRAW_GC, (uint32_t)rank, 0, i};
-        int32_t first = (int32_t)(inq_synth_uniform(key) * fault->every);
-        if (acts(plan, i, INQ_SYNTH_GC, step) && inq_synth_concerns(spec, fault, rank) &&
-            (step - fault->from) % fault->every == first) {
-            pause += fault->delay_ns;
-        }
-    }
-    return pause;
 }
 
 /* ---- sequence lengths ------------------------------------------------------------------------ */
@@ -281,7 +270,7 @@ void inq_synth_plan_release(struct synth_plan *plan)
     plan->sequence = NULL;
 }
 
-/* ---- what happens to files and clocks -------------------------------------------------------- */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
 struct synth_clock inq_synth_clock(const struct inq_synth_spec *spec, int32_t rank)
 {
@@ -304,28 +293,4 @@ struct synth_clock inq_synth_clock(const struct inq_synth_spec *spec, int32_t ra
         }
     }
     return clock;
-}
-
-bool inq_synth_missing(const struct inq_synth_spec *spec, int32_t rank)
-{
-    for (size_t i = 0; i < spec->n_faults; i++) {
-        if (spec->faults[i].kind == INQ_SYNTH_MISSING_RANK &&
-            inq_synth_concerns(spec, &spec->faults[i], rank)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-double inq_synth_cut(const struct inq_synth_spec *spec, int32_t rank)
-{
-    double part = 1.0;
-    for (size_t i = 0; i < spec->n_faults; i++) {
-        const struct inq_synth_fault *fault = &spec->faults[i];
-        if (fault->kind == INQ_SYNTH_CUT_FILE && inq_synth_concerns(spec, fault, rank) &&
-            fault->at < part) {
-            part = fault->at;
-        }
-    }
-    return part;
 }

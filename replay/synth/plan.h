@@ -22,19 +22,22 @@ void inq_synth_plan_release(struct synth_plan *plan);
 
 /* ---- what the faults do ---------------------------------------------------------------------- */
 
-/* Factors on what a rank does in a step. */
+/* What the faults do to a rank in a step: factors on what it does, and delays. */
 struct synth_factors {
-    double gpu;    /* all kernels: a slow GPU, and the rank's healthy spread */
-    double clock;  /* kernels that compute, beyond that: a low SM clock */
-    double size;   /* more work: the size of kernels */
-    double count;  /* more work: their number */
-    double launch; /* all that the host does */
+    double gpu;            /* all kernels: a slow GPU, and the rank's healthy spread */
+    double clock;          /* kernels that compute, beyond that: a low SM clock */
+    double size;           /* more work: the size of kernels */
+    double count;          /* more work: their number */
+    double launch;         /* all that the host does */
+    double last_stage;     /* what the last stage has beyond its layers */
+    int64_t data_delay_ns; /* in the data loading */
+    int64_t step_delay_ns; /* after it */
+    int64_t pause_ns;      /* inside the forward */
 };
 struct synth_factors inq_synth_factors(const struct synth_plan *plan, int32_t rank, int32_t step);
 /* Noise of one kernel, by its ordinal in the step. */
 double inq_synth_kernel_noise(const struct synth_plan *plan, int32_t rank, int32_t step,
                               uint64_t ordinal);
-double inq_synth_last_stage_factor(const struct synth_plan *plan, int32_t step);
 /* Relative length of a micro-batch. */
 double inq_synth_sequence(const struct synth_plan *plan, int32_t step, int32_t dp_rank,
                           int32_t micro_batch);
@@ -47,18 +50,11 @@ double inq_synth_expert_load(const struct synth_plan *plan, int32_t rank, int32_
 /* Whether the fault is about the rank. */
 bool inq_synth_concerns(const struct inq_synth_spec *spec, const struct inq_synth_fault *fault,
                         int32_t rank);
-/* Delay in the data loading of the step, behind it, and pause inside its forward. */
-int64_t inq_synth_data_delay(const struct synth_plan *plan, int32_t rank, int32_t step);
-int64_t inq_synth_step_delay(const struct synth_plan *plan, int32_t rank, int32_t step);
-int64_t inq_synth_pause(const struct synth_plan *plan, int32_t rank, int32_t step);
 
 /* Clock of the rank's host: local = t + offset + t * ppb / 1e9. */
 struct synth_clock {
     int64_t offset_ns, drift_ppb;
 };
 struct synth_clock inq_synth_clock(const struct inq_synth_spec *spec, int32_t rank);
-bool inq_synth_missing(const struct inq_synth_spec *spec, int32_t rank);
-/* Part of the file that is left; 1 when it is whole. */
-double inq_synth_cut(const struct inq_synth_spec *spec, int32_t rank);
 
 #endif

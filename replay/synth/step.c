@@ -9,6 +9,8 @@
 #include "synth/program.h"
 #include "synth/random.h"
 
+#include <string.h>
+
 /* ---- primitives: host time, launches, waits -------------------------------------------------- */
 
 /* Device-side times that no spec changes. */
@@ -47,7 +49,8 @@ static uint32_t add_item(struct synth_builder *b, const struct synth_item *item)
 
 /* ---- the host -------------------------------------------------------------------------------- */
 
-void inq_synth_idle(struct synth_builder *b, int64_t ns)
+/* The host does nothing that a trace shows, for exactly `ns`. */
+static void idle(struct synth_builder *b, int64_t ns)
 {
     uint32_t node = inq_synth_add_node(program_of(b), ns);
     inq_synth_add_edge(program_of(b), b->host, node, 0);
@@ -61,7 +64,7 @@ static uint32_t host_works(struct synth_builder *b, int64_t ns)
     struct synth_key key = {b->spec->seed, SYNTH_DRAW_HOST, (uint32_t)b->rank, (uint32_t)b->step,
                             ordinal};
     double noise = inq_synth_lognormal(key, b->spec->host_sigma);
-    inq_synth_idle(b, inq_synth_scale(ns, noise * b->factor.launch));
+    idle(b, inq_synth_scale(ns, noise * b->factor.launch));
     return b->host;
 }
 
@@ -412,7 +415,7 @@ static void sync(struct synth_builder *b)
         .comm = SYNTH_NONE,
         .first = host_works(b, WAIT_NS / 2),
     };
-    inq_synth_idle(b, WAIT_NS);
+    idle(b, WAIT_NS);
     inq_synth_add_edge(&b->sim->program, b->last[SYNTH_COMPUTE], b->host, SYNC_NS);
     item.last = b->host;
     (void)add_item(b, &item);
@@ -468,6 +471,40 @@ static void exchange(struct synth_builder *b, double length)
     wait_on_stream(b, SYNTH_COMPUTE, done);
 }
 
+/* One kernel of a transformer layer. */
+struct synth_layer_kernel {
+    enum synth_kernel_id kernel;
+    int32_t share; /* of the forward of a layer, in thousandths */
+    bool square;   /* grows with the square of the sequence length */
+    bool reduce;   /* its output is reduced over the TP group */
+    bool expert;   /* of the half of a layer that experts may take over */
+};
+
+static const struct synth_layer_kernel forward_kernels[] = {
+    {SYNTH_LAYER_NORM, 20, false, false, false},    {SYNTH_GEMM_QKV, 190, false, false, false},
+    {SYNTH_FLASH_FORWARD, 160, true, false, false}, {SYNTH_GEMM_PROJ, 70, false, true, false},
+    {SYNTH_ADD, 20, false, false, false},           {SYNTH_LAYER_NORM, 20, false, false, false},
+    {SYNTH_GEMM_FC1, 240, false, false, true},      {SYNTH_GELU, 30, false, false, true},
+    {SYNTH_GEMM_FC2, 230, false, true, true},       {SYNTH_ADD, 20, false, false, false},
+};
+enum { N_FORWARD = sizeof forward_kernels / sizeof *forward_kernels };
+
+static const struct synth_layer_kernel backward_kernels[] = {
+    {SYNTH_GEMM_DGRAD, 230, false, false, true},
+    {SYNTH_GEMM_WGRAD, 230, false, false, true},
+    {SYNTH_GELU_BACKWARD, 40, false, false, true},
+    {SYNTH_GEMM_DGRAD, 240, false, true, true},
+    {SYNTH_GEMM_WGRAD, 240, false, false, true},
+    {SYNTH_LAYER_NORM_BACKWARD, 40, false, false, false},
+    {SYNTH_GEMM_DGRAD, 70, false, false, false},
+    {SYNTH_GEMM_WGRAD, 70, false, false, false},
+    {SYNTH_FLASH_BACKWARD, 420, true, false, false},
+    {SYNTH_GEMM_DGRAD, 190, false, true, false},
+    {SYNTH_GEMM_WGRAD, 190, false, false, false},
+    {SYNTH_LAYER_NORM_BACKWARD, 40, false, false, false},
+};
+enum { N_BACKWARD = sizeof backward_kernels / sizeof *backward_kernels };
+
 /* `load`: relative number of tokens of this rank's experts; 0: the layer has none. */
 static void layer(struct synth_builder *b, const struct synth_layer_kernel *kernels, size_t n,
                   double length, double load)
@@ -488,7 +525,7 @@ static void layer(struct synth_builder *b, const struct synth_layer_kernel *kern
             wait_on_stream(b, SYNTH_COMPUTE, done);
         }
     }
-    bool backward = kernels == inq_synth_backward;
+    bool backward = kernels == backward_kernels;
     int64_t whole = b->spec->layer_ns * (backward ? 2 : 1);
     extra_kernels(b, inq_synth_scale(whole, b->factor.count - 1.0), length, backward);
 }
@@ -496,7 +533,7 @@ static void layer(struct synth_builder *b, const struct synth_layer_kernel *kern
 /* What the last stage has beyond its layers. */
 static void output_layer(struct synth_builder *b, int32_t layers, double length, bool backward)
 {
-    double factor = inq_synth_last_stage_factor(&b->sim->plan, b->step);
+    double factor = b->factor.last_stage;
     int64_t ns = inq_synth_scale(b->spec->layer_ns * layers * (backward ? 2 : 1), factor - 1.0);
     enum synth_kernel_id softmax = backward ? SYNTH_SOFTMAX_BACKWARD : SYNTH_SOFTMAX;
     run_kernel(b, softmax, share_ns(b, LOSS_SHARE), length);
@@ -581,7 +618,7 @@ static void run_layers(struct synth_builder *b, const struct synth_action *actio
         }
         gathered = next;
         if (i == b->pause_layer) {
-            inq_synth_idle(b, inq_synth_pause(&b->sim->plan, b->rank, b->step));
+            idle(b, b->factor.pause_ns);
         }
         int32_t number =
             first_layer(b->spec, action->virtual_stage) + (backward ? layers - 1 - i : i);
@@ -589,9 +626,9 @@ static void run_layers(struct synth_builder *b, const struct synth_action *actio
                                                       action->micro_batch)
                               : 0.0;
         if (backward) {
-            layer(b, inq_synth_backward, inq_synth_n_backward, length, load);
+            layer(b, backward_kernels, N_BACKWARD, length, load);
         } else {
-            layer(b, inq_synth_forward, inq_synth_n_forward, length, load);
+            layer(b, forward_kernels, N_FORWARD, length, load);
         }
         if (reduces && ++bucket == b->spec->bucket_layers) {
             reduce_bucket(b, bucket);
@@ -795,11 +832,10 @@ static void load_data(struct synth_builder *b)
     const struct inq_synth_spec *spec = b->spec;
     uint32_t note = note_begin(b, SYNTH_NOTE_DATA, 0);
     (void)host_works(b, spec->data_ns);
-    inq_synth_idle(b, inq_synth_data_delay(&b->sim->plan, b->rank, b->step));
+    idle(b, b->factor.data_delay_ns);
     note_end(b, note);
-    int64_t delay = inq_synth_step_delay(&b->sim->plan, b->rank, b->step);
-    if (delay > 0) {
-        inq_synth_idle(b, delay);
+    if (b->factor.step_delay_ns > 0) {
+        idle(b, b->factor.step_delay_ns);
     }
     if (b->stage == 0 || b->stage == spec->pp - 1) {
         int64_t bytes = (int64_t)spec->tokens * spec->micro_batches * TOKEN_BYTES;
@@ -833,7 +869,7 @@ static void optimize(struct synth_builder *b)
     note_end(b, note);
 }
 
-void inq_synth_build_step(struct synth_builder *b)
+static void build_step(struct synth_builder *b)
 {
     b->kernels = 0;
     b->host_parts = 0;
@@ -852,4 +888,104 @@ void inq_synth_build_step(struct synth_builder *b)
     uint32_t *ends = &b->out->step_ends[2 * (size_t)b->step];
     ends[0] = b->host;
     ends[1] = b->last[SYNTH_COMPUTE];
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+enum { START_SPREAD_NS = 40000 };
+
+/* A run that would need more nodes than this is refused before it is built. */
+static const double MAX_NODES = 2e8;
+
+static int check_size(const struct inq_synth_spec *spec, int32_t world, struct inq_err *err)
+{
+    double kernels =
+        (double)(N_FORWARD + N_BACKWARD) * spec->layers / spec->pp * spec->micro_batches;
+    double nodes = 3.0 * kernels * world * spec->steps;
+    if (nodes > MAX_NODES) {
+        return inq_err_set(err, INQ_LIMIT,
+                           "the run would have about %.0f million operations (limit %.0f): fewer "
+                           "ranks, steps, layers or micro-batches",
+                           nodes / 1e6, MAX_NODES / 1e6);
+    }
+    return INQ_OK;
+}
+
+static int allocate(struct synth_sim *sim, const struct inq_synth_spec *spec, struct inq_err *err)
+{
+    size_t n = (size_t)sim->plan.world;
+    sim->ranks = inq_mem_zalloc(n, sizeof *sim->ranks);
+    sim->channels = inq_mem_zalloc(2 * n, sizeof *sim->channels);
+    bool ok = sim->ranks != NULL && sim->channels != NULL;
+    for (int role = 0; role < SYNTH_ROLE_COUNT && ok; role++) {
+        size_t groups = (size_t)inq_synth_group_count(spec, (enum synth_role)role);
+        sim->groups[role] = inq_mem_zalloc(groups, sizeof *sim->groups[role]);
+        ok = sim->groups[role] != NULL;
+    }
+    if (!ok) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    sim->n_ranks = sim->plan.world;
+    return INQ_OK;
+}
+
+static void start_builder(struct synth_builder *b, struct synth_sim *sim, int32_t rank)
+{
+    struct synth_place at = inq_synth_place(sim->plan.spec, rank);
+    *b = (struct synth_builder){
+        .sim = sim,
+        .spec = sim->plan.spec,
+        .out = &sim->ranks[rank],
+        .rank = rank,
+        .stage = at.stage,
+        .dp_rank = at.dp,
+        .host = SYNTH_NONE,
+        .pause_layer = -1,
+        .posted = SYNTH_NONE,
+    };
+    memset(b->last, 0xff, sizeof b->last);
+    memset(b->queue, 0xff, sizeof b->queue);
+    struct synth_key key = {b->spec->seed, SYNTH_DRAW_START, (uint32_t)rank, 0, 0};
+    idle(b, (int64_t)(inq_synth_uniform(key) * START_SPREAD_NS));
+}
+
+static int build_rank(struct synth_sim *sim, int32_t rank, struct inq_err *err)
+{
+    struct synth_builder builder;
+    start_builder(&builder, sim, rank);
+    int32_t steps = sim->plan.spec->steps;
+    builder.out->step_ends = inq_mem_alloc(2 * sizeof(uint32_t) * (size_t)steps);
+    if (builder.out->step_ends == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    for (int32_t step = 0; step < steps && sim->program.code == INQ_OK; step++) {
+        builder.step = step;
+        build_step(&builder);
+    }
+    return INQ_OK;
+}
+
+int inq_synth_build(struct synth_sim *sim, struct inq_err *err)
+{
+    int code = check_size(sim->plan.spec, sim->plan.world, err);
+    if (code == INQ_OK) {
+        code = allocate(sim, sim->plan.spec, err);
+    }
+    for (int32_t rank = 0; rank < sim->plan.world && code == INQ_OK; rank++) {
+        code = build_rank(sim, rank, err);
+    }
+    return code;
+}
+
+int64_t inq_synth_step_end(const struct synth_sim *sim, int32_t step)
+{
+    int64_t end = 0;
+    for (int32_t rank = 0; rank < sim->n_ranks; rank++) {
+        for (int i = 0; i < 2; i++) {
+            uint32_t node = sim->ranks[rank].step_ends[2 * step + i];
+            int64_t node_end = sim->program.nodes[node].end_ns;
+            end = node_end > end ? node_end : end;
+        }
+    }
+    return end;
 }

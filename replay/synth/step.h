@@ -101,17 +101,9 @@ struct synth_builder {
     uint32_t posted; /* a receive of the next action, SYNTH_NONE: none is posted yet */
 };
 
-/* The host does nothing that a trace shows, for exactly `ns`. */
-void inq_synth_idle(struct synth_builder *b, int64_t ns);
-
-/* One step of one rank. */
-void inq_synth_build_step(struct synth_builder *b);
-
-/* Builds and runs the whole program of a spec; `active`: the faults that act. Release with
- * inq_synth_sim_release, also after a failure. Fails with INQ_NOMEM, INQ_LIMIT. */
-int inq_synth_simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, uint64_t active,
-                       struct inq_err *err);
-void inq_synth_sim_release(struct synth_sim *sim);
+/* Builds the program of all ranks for sim->plan, which is there. Fails with INQ_NOMEM, INQ_LIMIT.
+ */
+int inq_synth_build(struct synth_sim *sim, struct inq_err *err);
 /* End of a step over all ranks, on a true clock. */
 int64_t inq_synth_step_end(const struct synth_sim *sim, int32_t step);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* truth.json ("inquest-truth/1"). */
-#include "synth/run.h"
+#include "synth/synth.h"
 
 #include "base/json.h"
 #include "synth/spec.h"

@@ -4,6 +4,7 @@
 
 #include "inquest/memory.h"
 #include "inquest/fix.h"
+#include "inquest/time.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +138,39 @@ static int take_what_if(struct analysis *a)
     return INQ_EXIT_OK;
 }
 
+/* A time that is there, at `text` of `len` bytes. */
+static bool read_time(const char *text, size_t len, int64_t *ns)
+{
+    enum { SECOND_NS = 1000000000 };
+    char copy[64];
+    if (len >= sizeof copy) {
+        return false;
+    }
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    return inq_time_parse(copy, SECOND_NS, ns) && *ns >= 0;
+}
+
+/* Reads "1.2s~1.4s", "~300ms" or "2s~" (a bare number is in seconds) into nanoseconds; an end left
+ * out is 0 or INT64_MAX. Fails with INQ_USAGE. */
+static int read_time_range(const char *text, int64_t *from_ns, int64_t *to_ns, struct inq_err *err)
+{
+    const char *tilde = strchr(text, '~');
+    *from_ns = 0;
+    *to_ns = INT64_MAX;
+    bool good = tilde != NULL && strlen(text) > 1;
+    if (good && tilde > text) {
+        good = read_time(text, (size_t)(tilde - text), from_ns);
+    }
+    if (good && tilde[1] != '\0') {
+        good = read_time(tilde + 1, strlen(tilde + 1), to_ns);
+    }
+    if (!good || *from_ns >= *to_ns) {
+        return inq_err_set(err, INQ_USAGE, "'%.100s' is no range of time like 1.2s~1.4s", text);
+    }
+    return INQ_OK;
+}
+
 static int take_ranges(struct analysis *a)
 {
     struct inq_err err = {0};
@@ -154,7 +188,7 @@ static int take_ranges(struct analysis *a)
     }
     const char *time = a->cli->value[INQ_OPT_TIME];
     a->timed = time != NULL;
-    if (a->timed && inq_cli_time_range(time, &a->from_ns, &a->to_ns, &err) != INQ_OK) {
+    if (a->timed && read_time_range(time, &a->from_ns, &a->to_ns, &err) != INQ_OK) {
         return inq_cli_usage(a->cli, "times count from the first event, as in reports",
                              "--time: %s", err.message);
     }

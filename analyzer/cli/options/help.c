@@ -2,7 +2,6 @@
 /* Help and version, out of the tables. */
 #include "cli/cli.h"
 
-#include "inquest/version.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,53 +102,4 @@ void inq_cli_help(const struct inq_command *command, struct inq_out *out)
     } else {
         help_one(command, out);
     }
-}
-
-/* What files may be compressed with besides gzip. */
-#ifdef INQ_HAVE_ZSTD
-#define HAS_ZSTD "zstd "
-#else
-#define HAS_ZSTD ""
-#endif
-#ifdef INQ_HAVE_LZ4
-#define HAS_LZ4 "lz4 "
-#else
-#define HAS_LZ4 ""
-#endif
-#ifdef INQ_HAVE_LZMA
-#define HAS_LZMA "xz "
-#else
-#define HAS_LZMA ""
-#endif
-#ifdef INQ_HAVE_BZIP2
-#define HAS_BZIP2 "bzip2 "
-#else
-#define HAS_BZIP2 ""
-#endif
-
-void inq_cli_version(struct inq_out *out)
-{
-    inq_out_printf(out, "inquest %s\n", INQ_VERSION_STRING);
-#ifdef INQ_HAVE_ISAL
-    inq_out_text(out, "gzip:    ISA-L, zlib\n");
-#else
-    inq_out_text(out, "gzip:    zlib\n");
-#endif
-    inq_out_text(out, "codecs:  " HAS_ZSTD HAS_LZ4 HAS_LZMA HAS_BZIP2 "tar zip\n");
-#ifdef INQ_HAVE_SQLITE
-    inq_out_text(out, "sqlite:  yes (Nsight Systems exports)\n");
-#else
-    inq_out_text(out, "sqlite:  no (Nsight Systems exports are not read)\n");
-#endif
-#ifdef INQ_HAVE_HTML
-    inq_out_text(out, "html:    yes\n");
-#else
-    inq_out_text(out, "html:    no (D3 was not found when this was built)\n");
-#endif
-#ifdef INQ_HAVE_CUDA
-    inq_out_text(out, "cuda:    yes (the driver is loaded when it is needed)\n");
-#else
-    inq_out_text(out, "cuda:    no (nothing is executed on GPUs)\n");
-#endif
-    inq_out_printf(out, "threads: OpenMP, %d by default\n", inq_threads(0));
 }

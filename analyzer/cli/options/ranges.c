@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "0-7,12" and "10..20" to ranges of numbers, "1.2s~1.4s" to a range of time. */
+/* "0-7,12" and "10..20" to ranges of numbers. */
 #include "cli/cli.h"
 
 #include "inquest/memory.h"
-#include "inquest/time.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -75,37 +74,6 @@ int inq_cli_ranges(const char *text, struct inq_range **ranges, size_t *n, struc
     return code;
 }
 
-/* A time that is there, at `text` of `len` bytes. */
-static bool read_time(const char *text, size_t len, int64_t *ns)
-{
-    enum { SECOND_NS = 1000000000 };
-    char copy[64];
-    if (len >= sizeof copy) {
-        return false;
-    }
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    return inq_time_parse(copy, SECOND_NS, ns) && *ns >= 0;
-}
-
-int inq_cli_time_range(const char *text, int64_t *from_ns, int64_t *to_ns, struct inq_err *err)
-{
-    const char *tilde = strchr(text, '~');
-    *from_ns = 0;
-    *to_ns = INT64_MAX;
-    bool good = tilde != NULL && strlen(text) > 1;
-    if (good && tilde > text) {
-        good = read_time(text, (size_t)(tilde - text), from_ns);
-    }
-    if (good && tilde[1] != '\0') {
-        good = read_time(tilde + 1, strlen(tilde + 1), to_ns);
-    }
-    if (!good || *from_ns >= *to_ns) {
-        return inq_err_set(err, INQ_USAGE, "'%.100s' is no range of time like 1.2s~1.4s", text);
-    }
-    return INQ_OK;
-}
-
 int inq_cli_keep_steps(const struct inq_cli *cli, struct inq_trace *trace, struct inq_err *err)
 {
     const char *text = cli->value[INQ_OPT_STEP];
@@ -121,9 +89,4 @@ int inq_cli_keep_steps(const struct inq_cli *cli, struct inq_trace *trace, struc
     }
     inq_mem_free(ranges);
     return code;
-}
-
-bool inq_cli_duration(const char *text, int64_t *ns)
-{
-    return inq_time_parse(text, 1000000, ns);
 }

@@ -56,34 +56,6 @@ static int open_temp(struct inq_cli_output *output, struct inq_err *err)
     return INQ_OK;
 }
 
-static int keep_input(const struct inq_cli *cli, const char *path, struct inq_err *err)
-{
-    struct stat info;
-    if (stat(path, &info) != 0) { /* a stream, or gone by now */
-        return INQ_OK;
-    }
-    struct inq_cli_inputs *inputs = cli->inputs;
-    int code = inq_mem_grow(&inputs->files, &inputs->cap, inputs->n + 1, sizeof *inputs->files,
-                            SIZE_MAX / sizeof *inputs->files, err);
-    if (code == INQ_OK) {
-        inputs->files[inputs->n++] =
-            (struct inq_cli_input){(uint64_t)info.st_dev, (uint64_t)info.st_ino};
-    }
-    return code;
-}
-
-int inq_cli_keep_inputs(const struct inq_cli *cli, const struct inq_run *run, struct inq_err *err)
-{
-    int code = INQ_OK;
-    for (size_t t = 0; t < run->n_traces; t++) {
-        const struct inq_trace *trace = run->traces[t];
-        for (size_t i = 0; i < trace->n_files && code == INQ_OK; i++) {
-            code = keep_input(cli, trace->files[i].path, err);
-        }
-    }
-    return code;
-}
-
 static bool is_same(const char *path, const struct stat *info)
 {
     struct stat other;

@@ -27,15 +27,10 @@ struct inq_op_rows {
     const char *source; /* "labels", "annotations", "inferred" */
 };
 
-/* The ops of an op table: every event with a label. None is a success with n == 0. Fails with
- * INQ_NOMEM, INQ_LIMIT. Release on failure too. */
-int inq_op_rows_from_labels(const struct inq_trace *trace, struct inq_op_rows *rows,
-                            struct inq_err *err);
 /* The pipeline of a recorded run without labels: forwards and backwards by annotation, or by thread
  * and transfers. n == 0 when it is no pipeline that can be recognised. */
 int inq_op_rows_from_run(const struct inq_trace *trace, struct inq_op_rows *rows,
                          struct inq_err *err);
-void inq_op_rows_release(struct inq_op_rows *rows);
 
 /* Groups of op types. */
 bool inq_op_is_compute(uint8_t type);  /* forward and backward in all their parts */

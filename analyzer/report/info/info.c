@@ -10,91 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- "inquest-info/1", and what it shares with the reports: files, ranks, clocks ------------- */
-
-void inq_json_file(struct inq_json *json, const struct inq_file *file)
-{
-    inq_json_object(json, NULL);
-    inq_json_string(json, "path", file->path);
-    inq_json_string(json, "format", file->format);
-    inq_json_int(json, "bytes", (int64_t)file->bytes);
-    inq_json_int(json, "bytes_uncompressed", (int64_t)file->bytes_raw);
-    inq_json_int(json, "events", (int64_t)file->events);
-    inq_json_int(json, "events_kept", (int64_t)file->events_kept);
-    inq_json_string(json, "reason", file->reason[0] != '\0' ? file->reason : NULL);
-    inq_json_array(json, "damage");
-    for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
-        if (file->damage.count[kind] > 0) {
-            inq_json_object(json, NULL);
-            inq_json_string(json, "kind", inq_damage_word((enum inq_damage_kind)kind));
-            inq_json_int(json, "count", (int64_t)file->damage.count[kind]);
-            inq_json_known(json, "first_offset", file->damage.first_offset[kind]);
-            inq_json_end_object(json);
-        }
-    }
-    inq_json_end_array(json);
-    inq_json_end_object(json);
-}
-
-void inq_json_skipped(struct inq_json *json, const struct inq_run *run)
-{
-    inq_json_array(json, "skipped");
-    for (size_t i = 0; i < run->n_skipped; i++) {
-        inq_json_object(json, NULL);
-        inq_json_string(json, "path", run->skipped[i].path);
-        inq_json_string(json, "format", run->skipped[i].format);
-        inq_json_int(json, "bytes", (int64_t)run->skipped[i].bytes);
-        inq_json_string(json, "reason", run->skipped[i].reason);
-        inq_json_end_object(json);
-    }
-    inq_json_end_array(json);
-}
-
-void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace)
-{
-    inq_json_known(json, "world_size", trace->world_size);
-    inq_json_array(json, "ranks_present");
-    for (size_t r = 0; r < trace->n_ranks; r++) {
-        inq_json_known(json, NULL, trace->ranks[r].rank);
-    }
-    inq_json_end_array(json);
-    inq_json_array(json, "ranks_missing");
-    for (size_t i = 0; i < trace->n_missing; i++) {
-        inq_json_int(json, NULL, trace->missing[i]);
-    }
-    inq_json_end_array(json);
-    inq_json_array(json, "ranks_unread");
-    for (size_t i = 0; i < trace->n_unread; i++) {
-        inq_json_object(json, NULL);
-        inq_json_int(json, "rank", trace->unread[i].rank);
-        inq_json_string(json, "path", trace->unread[i].path);
-        inq_json_string(json, "reason", trace->unread[i].reason);
-        inq_json_end_object(json);
-    }
-    inq_json_end_array(json);
-}
-
-void inq_json_clocks(struct inq_json *json, const struct inq_view *view)
-{
-    inq_json_array(json, "clock");
-    for (size_t r = 0; r < view->trace->n_ranks; r++) {
-        const struct inq_rank *rank = &view->trace->ranks[r];
-        if (!rank->clock.aligned || !inq_view_shows(view, rank->rank)) {
-            continue;
-        }
-        inq_json_object(json, NULL);
-        inq_json_known(json, "rank", rank->rank);
-        inq_json_int(json, "offset_ns", rank->clock.offset_ns);
-        inq_json_int(json, "drift_ppb", rank->clock.drift_ppb);
-        inq_json_known(json, "residual_ns", rank->clock.residual_ns);
-        inq_json_int(json, "anchors", rank->clock.anchors);
-        if (rank->clock.n_later > 0) {
-            inq_json_int(json, "pieces", (int64_t)rank->clock.n_later + 1);
-        }
-        inq_json_end_object(json);
-    }
-    inq_json_end_array(json);
-}
+/* ---- "inquest-info/1" ------------------------------------------------------------------------ */
 
 static void write_rank(struct inq_json *json, const struct inq_view *view, size_t r)
 {
@@ -266,6 +182,27 @@ static const char *what_is_here(const struct inq_view *view)
     return trace->n_ranks == 0 ? "No traces" : "No device work is recognized";
 }
 
+/* "kineto", or "kineto, op-table" when the files differ. */
+static const char *formats_of(const struct inq_view *view)
+{
+    enum { MOST = 8 };
+    const char *seen[MOST];
+    size_t n = 0;
+    const char *text = "";
+    for (size_t i = 0; i < view->trace->n_files && n < MOST; i++) {
+        const char *format = view->trace->files[i].format;
+        size_t j = 0;
+        while (j < n && strcmp(seen[j], format) != 0) {
+            j++;
+        }
+        if (j == n) {
+            text = inq_say(view->arena, "%s%s%s", text, n > 0 ? ", " : "", format);
+            seen[n++] = format;
+        }
+    }
+    return text;
+}
+
 /* The first line: all there is in one sentence. */
 static void print_summary(const struct inq_run *run, const struct inq_view *first,
                           const struct inq_pen *pen)
@@ -278,7 +215,7 @@ static void print_summary(const struct inq_run *run, const struct inq_view *firs
     } else if (run->n_traces == 1) {
         line = what_is_here(first);
         line = inq_say(first->arena, "%s, %s of %s", line,
-                       inq_view_plural(first, c.files, "file", "files"), inq_view_formats(first));
+                       inq_view_plural(first, c.files, "file", "files"), formats_of(first));
     } else {
         line = inq_say(first->arena, "%zu jobs, %s, %s", run->n_traces,
                        inq_view_plural(first, c.ranks, "rank", "ranks"),
@@ -515,7 +452,7 @@ static int info_text(const struct inq_run *run, const struct inq_report_options 
             inq_pen_wrap(&pen,
                          inq_say(view.arena, "Job %zu of %zu, %.200s: %s, %s, %s", t + 1,
                                  run->n_traces, run->traces[t]->name, ranks_text(&view),
-                                 steps_text(&view), inq_view_formats(&view)),
+                                 steps_text(&view), formats_of(&view)),
                          0, 4);
         }
         print_facts(&view, &pen);

@@ -10,12 +10,4 @@
 
 /* Fills a table of the files that were not understood; false when there are none. */
 bool inq_table_skipped(const struct inq_run *run, struct inq_table *table);
-/* {path, format, bytes, ..., damage[]} of one file. */
-void inq_json_file(struct inq_json *json, const struct inq_file *file);
-void inq_json_skipped(struct inq_json *json, const struct inq_run *run);
-/* clock[] of the ranks shown. */
-void inq_json_clocks(struct inq_json *json, const struct inq_view *view);
-/* ranks_present, ranks_missing; ranks without a number are null. */
-void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace);
-
 #endif

@@ -4,6 +4,8 @@
 #include "report/contract/contract.h"
 
 #include "base/mem.h"
+#include "base/sort.h"
+#include "base/time.h"
 #include "inquest/report.h"
 
 #include <inttypes.h>
@@ -30,6 +32,22 @@ static void json_theory(const struct inq_schedule_theory *theory, struct inq_jso
     }
     inq_json_string(json, "condition", theory->condition);
     inq_json_end_object(json);
+}
+
+/* "0F7", or "0F7 7B3" of a composite, into buf. */
+static char *cell_text(const struct inq_schedule_view *view, const struct inq_schedule_cell *cell,
+                       char *buf, size_t size)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < cell->n && used + 1 < size; i++) {
+        char one[48];
+        const struct inq_action *a = &view->schedule->ranks[cell->rank].actions[cell->first + i];
+        int n = snprintf(buf + used, size - used, "%s%s", i > 0 ? " " : "",
+                         inq_action_format(a, one, sizeof one));
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return buf;
 }
 
 static void json_ops(const struct inq_schedule_view *view, int32_t r, struct inq_json *json)
@@ -123,8 +141,7 @@ static void write_op(const struct inq_schedule_view *view, const struct inq_sche
 {
     char text[128];
     char words[96];
-    begin_event(json, "X", inq_schedule_cell_text(view, cell, text, sizeof text), cell->rank,
-                track_of(cell));
+    begin_event(json, "X", cell_text(view, cell, text, sizeof text), cell->rank, track_of(cell));
     inq_json_string(json, "cat",
                     cell->composite ? "overlap"
                                     : inq_action_text((enum inq_action_kind)cell->head->kind));
@@ -232,6 +249,136 @@ static uint8_t *chunks_of(const struct inq_schedule *schedule)
     return chunk;
 }
 
+/* ---- who does what at a moment --------------------------------------------------------------- */
+
+/* The n-th cell that rank does then (compute and an all-reduce can be at once); an op owns its
+ * start: at the end of one the next is what is done. */
+static bool cell_at(const struct inq_schedule_view *view, int32_t rank, int64_t at_ns, size_t *at,
+                    struct inq_schedule_cell *cell)
+{
+    while (inq_schedule_next_cell(view, rank, at, cell)) {
+        if (cell->start_ns <= at_ns && at_ns < cell->end_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void text_at(const struct inq_schedule_view *view, int64_t at_ns, struct inq_out *out)
+{
+    char text[128];
+    inq_out_printf(out, "at %s\n", inq_time_format(at_ns, text, sizeof text));
+    for (int32_t r = 0; r < view->schedule->n_ranks; r++) {
+        struct inq_schedule_cell cell;
+        size_t at = 0;
+        bool any = false;
+        inq_out_printf(out, "rank %3" PRId32 " ", r);
+        while (cell_at(view, r, at_ns, &at, &cell)) {
+            inq_out_printf(out, "%s %s", any ? "," : "", cell_text(view, &cell, text, sizeof text));
+            any = true;
+        }
+        inq_out_text(out, any ? "\n" : " idle\n");
+    }
+}
+
+static void json_doing(const struct inq_schedule_view *view, int32_t rank,
+                       const struct inq_schedule_cell *cell, struct inq_json *json)
+{
+    char text[128];
+    inq_json_object(json, NULL);
+    inq_json_int(json, "rank", rank);
+    if (cell == NULL) {
+        inq_json_null(json, "action");
+    } else {
+        inq_json_string(json, "action", cell_text(view, cell, text, sizeof text));
+        inq_json_int(json, "start_ns", cell->start_ns);
+        inq_json_int(json, "end_ns", cell->end_ns);
+    }
+    inq_json_end_object(json);
+}
+
+static void json_at(const struct inq_schedule_view *view, int64_t at_ns, struct inq_out *out)
+{
+    struct inq_json json;
+    inq_json_init(&json, out, false);
+    inq_json_document(&json, &inq_contract_schedule);
+    inq_json_string(&json, "kind", view->schedule->kind);
+    inq_json_int(&json, "at_ns", at_ns);
+    inq_json_array(&json, "doing");
+    for (int32_t r = 0; r < view->schedule->n_ranks; r++) {
+        struct inq_schedule_cell cell;
+        size_t at = 0;
+        bool any = false;
+        while (cell_at(view, r, at_ns, &at, &cell)) {
+            json_doing(view, r, &cell, &json);
+            any = true;
+        }
+        if (!any) {
+            json_doing(view, r, NULL, &json);
+        }
+    }
+    inq_json_end_array(&json);
+    inq_json_end_object(&json);
+}
+
+/* ---- the order of events --------------------------------------------------------------------- */
+
+static int compare_cells(const void *a, const void *b, void *ctx)
+{
+    const struct inq_schedule_cell *x = a;
+    const struct inq_schedule_cell *y = b;
+    (void)ctx;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    return x->rank == y->rank ? 0 : x->rank < y->rank ? -1 : 1;
+}
+
+static void write_event(const struct inq_schedule_view *view, const struct inq_pen *pen,
+                        const struct inq_schedule_cell *cell, bool first)
+{
+    char text[192] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < cell->n && used + 1 < sizeof text; i++) {
+        char words[96];
+        const struct inq_action *a = &view->schedule->ranks[cell->rank].actions[cell->first + i];
+        int n = snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " overlapped with " : "",
+                         inq_action_words(a, words, sizeof words));
+        used += n > 0 ? (size_t)n : 0;
+    }
+    char start[32];
+    inq_out_printf(pen->out, "  %10s  rank %" PRId32 "  %s\n",
+                   first ? inq_time_format(cell->start_ns, start, sizeof start) : "", cell->rank,
+                   text);
+}
+
+/* What happens when, one line a moment: for schedules small enough to be read. */
+static int write_events(const struct inq_schedule_view *view, const struct inq_pen *pen,
+                        struct inq_err *err)
+{
+    enum { MOST_EVENTS = 32 };
+    struct inq_schedule_cell cells[MOST_EVENTS];
+    size_t n = 0;
+    for (int32_t r = 0; r < view->schedule->n_ranks; r++) {
+        struct inq_schedule_cell cell;
+        for (size_t at = 0; inq_schedule_next_cell(view, r, &at, &cell);) {
+            if (n == MOST_EVENTS) {
+                return INQ_OK;
+            }
+            cells[n++] = cell;
+        }
+    }
+    int code = inq_sort(cells, n, sizeof *cells, compare_cells, NULL, err);
+    inq_out_text(pen->out, "\nOrder of events\n");
+    for (size_t i = 0; code == INQ_OK && i < n; i++) {
+        bool first = i == 0 || cells[i].start_ns != cells[i - 1].start_ns;
+        write_event(view, pen, &cells[i], first);
+    }
+    return code;
+}
+
+/* ---- the formats ----------------------------------------------------------------------------- */
+
 static int write_schedule(const struct inq_schedule_view *view,
                           const struct inq_report_options *options, struct inq_out *out,
                           struct inq_err *err)
@@ -249,7 +396,7 @@ static int write_schedule(const struct inq_schedule_view *view,
         return INQ_OK;
     case INQ_FORMAT_TEXT:
         inq_schedule_text(view, &pen);
-        return inq_schedule_events(view, &pen, err);
+        return write_events(view, &pen, err);
     case INQ_FORMAT_MARKDOWN:
     case INQ_FORMAT_CSV:
     case INQ_FORMAT_HTML:
@@ -290,9 +437,9 @@ int inq_schedule_report_at(const struct inq_schedule *schedule,
     struct inq_schedule_view view = {schedule, timing, NULL, NULL};
     int code = INQ_OK;
     if (options->format == INQ_FORMAT_JSON) {
-        inq_schedule_json_at(&view, at_ns, &out);
+        json_at(&view, at_ns, &out);
     } else if (options->format == INQ_FORMAT_TEXT) {
-        inq_schedule_text_at(&view, at_ns, &out);
+        text_at(&view, at_ns, &out);
     } else {
         code = INQ_UNSUPPORTED;
     }

@@ -31,20 +31,12 @@ struct inq_schedule_cell {
  * moves past it; false at the end. */
 bool inq_schedule_next_cell(const struct inq_schedule_view *view, int32_t rank, size_t *at,
                             struct inq_schedule_cell *cell);
-/* "0F7", or "0F7 7B3" of a composite, into buf. */
-char *inq_schedule_cell_text(const struct inq_schedule_view *view,
-                             const struct inq_schedule_cell *cell, char *buf, size_t size);
 /* "forward of micro-batch 7 (stage 0)" of one action, into buf. */
 char *inq_action_words(const struct inq_action *action, char *buf, size_t size);
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
 void inq_schedule_text(const struct inq_schedule_view *view, const struct inq_pen *pen);
-/* What happens when, one line a moment: for schedules small enough to be read. */
-int inq_schedule_events(const struct inq_schedule_view *view, const struct inq_pen *pen,
-                        struct inq_err *err);
-void inq_schedule_text_at(const struct inq_schedule_view *view, int64_t at_ns, struct inq_out *out);
-void inq_schedule_json_at(const struct inq_schedule_view *view, int64_t at_ns, struct inq_out *out);
 void inq_schedule_svg(const struct inq_schedule_view *view, struct inq_out *out);
 
 #endif

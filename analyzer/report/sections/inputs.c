@@ -24,6 +24,15 @@ static size_t count_files(const struct inq_view *view)
     return inq_view_is_brief(view) ? damaged : trace->n_files;
 }
 
+/* The folder that all of the trace's files are in, "" none. */
+static const char *shared_folder(const struct inq_view *view)
+{
+    if (view->folder_len == 0) {
+        return "";
+    }
+    return inq_say(view->arena, "%.*s", (int)view->folder_len, view->trace->files[0].path);
+}
+
 static void build_files(const struct inq_view *view, struct inq_table *table)
 {
     const struct inq_trace *trace = view->trace;
@@ -34,7 +43,7 @@ static void build_files(const struct inq_view *view, struct inq_table *table)
     size_t n = view->options->verbose || files < INQ_TABLE_ROWS ? files : INQ_TABLE_ROWS;
     size_t shown = 0;
     table->title = inq_view_is_brief(view) ? "Damage and remarks" : "Inputs";
-    const char *folder = inq_view_folder(view);
+    const char *folder = shared_folder(view);
     table->note = inq_say(view->arena,
                           "%s%.200s%sdamaged files first; events: in the file; kept: "
                           "work, launches and annotations that the analyses use",

@@ -76,14 +76,6 @@ const char *inq_view_path(const struct inq_view *view, const char *path)
     return path + view->folder_len;
 }
 
-const char *inq_view_folder(const struct inq_view *view)
-{
-    if (view->folder_len == 0) {
-        return "";
-    }
-    return inq_say(view->arena, "%.*s", (int)view->folder_len, view->trace->files[0].path);
-}
-
 bool inq_file_hurt(const struct inq_file *file)
 {
     return inq_damage_total(&file->damage) > file->damage.count[INQ_DAMAGE_NO_LAUNCH];
@@ -251,26 +243,6 @@ const char *inq_view_damage(const struct inq_view *view, const struct inq_damage
         if (damage->count[kind] > 0) {
             text = inq_say(view->arena, "%s%s%s (%" PRIu64 ")", text, text[0] != '\0' ? ", " : "",
                            inq_damage_text((enum inq_damage_kind)kind), damage->count[kind]);
-        }
-    }
-    return text;
-}
-
-const char *inq_view_formats(const struct inq_view *view)
-{
-    enum { MOST = 8 };
-    const char *seen[MOST];
-    size_t n = 0;
-    const char *text = "";
-    for (size_t i = 0; i < view->trace->n_files && n < MOST; i++) {
-        const char *format = view->trace->files[i].format;
-        size_t j = 0;
-        while (j < n && strcmp(seen[j], format) != 0) {
-            j++;
-        }
-        if (j == n) {
-            text = inq_say(view->arena, "%s%s%s", text, n > 0 ? ", " : "", format);
-            seen[n++] = format;
         }
     }
     return text;

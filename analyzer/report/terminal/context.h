@@ -56,11 +56,8 @@ const char *inq_view_damage(const struct inq_view *view, const struct inq_damage
 /* Whether something of the file was lost. GPU work whose launch lies outside the capture window is
  * the normal case and loses nothing. */
 bool inq_file_hurt(const struct inq_file *file);
-/* The path within the folder that all of the trace's files are in; that folder, "" none. */
+/* The path within the folder that all of the trace's files are in. */
 const char *inq_view_path(const struct inq_view *view, const char *path);
-const char *inq_view_folder(const struct inq_view *view);
-/* "kineto", or "kineto, op-table" when the files differ. */
-const char *inq_view_formats(const struct inq_view *view);
 
 /* First and last moment of all ranks; false when nothing has a time. */
 bool inq_trace_span(const struct inq_trace *trace, int64_t *first_ns, int64_t *last_ns);

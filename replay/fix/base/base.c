@@ -9,7 +9,9 @@
 #include "base/stats.h"
 #include "fix/fix.h"
 #include "graph/graph.h"
+#include "graph/optable/optable.h"
 #include "inquest/schedule.h"
+#include "schedule/schedule.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -650,13 +652,134 @@ int inq_fix_base_of_run(const struct inq_trace *trace, struct inq_report *report
     return finish(base, code, err);
 }
 
+/* ---- The base of a schedule
+ * --------------------------------------------------------------------------- */
+
+/* Whether each replica of the model is spread over all ranks. */
+static bool are_pipelines(const struct inq_schedule *s)
+{
+    int32_t stages = s->n_stages / s->n_pipelines;
+    bool whole = true;
+    for (int32_t r = 0; whole && r < s->n_ranks; r++) {
+        whole = false;
+        for (int32_t stage = 0; !whole && stage < stages; stage++) {
+            whole = s->stage_rank[stage] == r;
+        }
+    }
+    return whole;
+}
+
+/* What a job of a schedule's graph needs to be laid out again. */
+static void take_sizes(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                       struct fix_job *job)
+{
+    const struct inq_stage_cost *c = costs->per_stage != NULL ? costs->per_stage : &costs->stage;
+    double backward = (double)c->b_ns + (double)c->w_ns;
+    job->n_virtual = (size_t)(schedule->n_stages / schedule->n_pipelines);
+    job->n_microbatches = (size_t)schedule->n_microbatches;
+    job->n_chunks = (size_t)(schedule->n_stages / schedule->n_ranks);
+    job->weight_share = backward > 0.0 ? (double)c->w_ns / backward : 0.0;
+    (void)snprintf(job->schedule, sizeof job->schedule, "%s", schedule->kind);
+    for (size_t i = 0; i < job->n_ops; i++) {
+        job->split = job->split || job->ops[i].op.type == INQ_OP_BACKWARD_WEIGHT;
+    }
+}
+
+/* Not a pipeline, or one with cells besides its compute: its graph as it is. */
+static int take_graph(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                      struct fix_job *job, struct inq_err *err)
+{
+    struct inq_schedule_graph made = {0};
+    int code = inq_schedule_graph_make(schedule, costs, &made, err);
+    if (code == INQ_OK) {
+        code = inq_fix_job_take(job, made.graph, made.graph->dur_ns, made.graph->delay_ns, err);
+    }
+    inq_schedule_graph_release(&made);
+    for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
+        struct fix_op *op = &job->ops[i];
+        bool reduces = op->op.cls == INQ_CLASS_COMM && op->op.type == INQ_OP_NONE;
+        op->coll = (uint8_t)(reduces ? INQ_COLL_ALLREDUCE : op->coll);
+    }
+    job->n_ranks = (size_t)schedule->n_ranks;
+    job->connected = true;
+    job->ranks = inq_mem_zalloc(job->n_ranks + 1, sizeof *job->ranks);
+    if (code == INQ_OK && job->ranks == NULL) {
+        code = inq_fix_no_memory(err);
+    }
+    for (size_t r = 0; code == INQ_OK && r < job->n_ranks; r++) {
+        job->ranks[r] = (struct fix_rank){(int32_t)r, -1, -1};
+    }
+    if (schedule->n_pipelines <= 2 && are_pipelines(schedule)) {
+        take_sizes(schedule, costs, job);
+    }
+    return code;
+}
+
+/* Whether all that takes time is forward and backward of whole pipelines. */
+static bool is_plain(const struct inq_schedule *schedule, const struct inq_costs *costs)
+{
+    bool plain = schedule->n_pipelines <= 2 && are_pipelines(schedule);
+    for (int32_t r = 0; r < schedule->n_ranks; r++) {
+        for (size_t i = 0; i < schedule->ranks[r].n; i++) {
+            uint8_t kind = schedule->ranks[r].actions[i].kind;
+            plain = plain && !(kind == INQ_ACTION_UPDATE && costs->update_ns > 0) &&
+                    !(kind == INQ_ACTION_REDUCE_GRAD && costs->reduce_ns > 0) &&
+                    !(kind == INQ_ACTION_UNSHARD && costs->unshard_ns > 0) &&
+                    !(kind == INQ_ACTION_OVERLAP_F_B && costs->overlap_ns > 0 &&
+                      costs->per_stage != NULL);
+        }
+    }
+    return plain;
+}
+
+static int job_of_schedule(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                           struct fix_job *job, struct inq_err *err)
+{
+    if (!is_plain(schedule, costs)) {
+        return take_graph(schedule, costs, job, err);
+    }
+    size_t n_virtual = (size_t)(schedule->n_stages / schedule->n_pipelines);
+    size_t m = (size_t)schedule->n_microbatches;
+    int64_t alone_ns = costs->stage.f_ns + costs->stage.b_ns + costs->stage.w_ns;
+    double backward = 0.0;
+    double weight = 0.0;
+    struct fix_pipe pipe = {.n_dp = 1,
+                            .n_ranks = (size_t)schedule->n_ranks,
+                            .n_virtual = n_virtual,
+                            .n_microbatches = m,
+                            .transfers = costs->p2p_ns > 0,
+                            .split = true,
+                            .beside =
+                                alone_ns > 0 ? (double)costs->overlap_ns / (double)alone_ns : 0.0};
+    pipe.cells = inq_mem_zalloc(n_virtual * m + 1, sizeof *pipe.cells);
+    pipe.p2p_ns = inq_mem_zalloc(pipe.n_ranks * 2 + 1, sizeof *pipe.p2p_ns);
+    int code = pipe.cells != NULL && pipe.p2p_ns != NULL ? INQ_OK : inq_fix_no_memory(err);
+    for (size_t k = 0; code == INQ_OK && k < n_virtual * m; k++) {
+        const struct inq_stage_cost *c =
+            costs->per_stage != NULL ? &costs->per_stage[k / m] : &costs->stage;
+        pipe.cells[k] = (struct fix_cell){c->f_ns, c->b_ns, c->w_ns, 0, 0};
+        backward += (double)c->b_ns + (double)c->w_ns;
+        weight += (double)c->w_ns;
+    }
+    for (size_t k = 0; code == INQ_OK && k < pipe.n_ranks * 2; k++) {
+        pipe.p2p_ns[k] = costs->p2p_ns;
+    }
+    pipe.usual_p2p_ns = costs->p2p_ns;
+    if (code == INQ_OK) {
+        code = inq_fix_relayout(&pipe, schedule, 0.0, NULL, job, err);
+        job->weight_share = code == INQ_OK && backward > 0.0 ? weight / backward : 0.0;
+    }
+    inq_fix_pipe_release(&pipe);
+    return code;
+}
+
 int inq_fix_base_of_schedule(const struct inq_schedule *schedule, const struct inq_costs *costs,
                              struct inq_fix_base **base, struct inq_err *err)
 {
     int code = new_base(base, err);
     if (code == INQ_OK) {
         (*base)->info.source = "schedule";
-        code = inq_fix_job_of_schedule(schedule, costs, &(*base)->job, err);
+        code = job_of_schedule(schedule, costs, &(*base)->job, err);
     }
     return finish(base, code, err);
 }

@@ -38,6 +38,88 @@ struct synth_event {
     int64_t start_ns, end_ns; /* simulation time */
 };
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+struct synth_comm_info {
+    const char *name;          /* as recorded */
+    const char *note;          /* its annotation; of P2P: an arrow and the peers follow */
+    const char *kernel[2];     /* BFloat16, Float */
+    const char *old_kernel[2]; /* as named before PyTorch 2.4 */
+};
+
+#define NCCL(what)     "ncclDevKernel_" what "(ncclDevKernelArgsStorage<4096ul>)"
+#define OLD_NCCL(what) "ncclKernel_" what "(ncclDevComm*, unsigned long, ncclWork*)"
+
+static const struct synth_comm_info comm_infos[SYNTH_COMM_COUNT] = {
+    [SYNTH_ALLREDUCE] = {"allreduce",
+                         "nccl:all_reduce",
+                         {NCCL("AllReduce_Sum_bf16_RING_LL"), NCCL("AllReduce_Sum_f32_RING_LL")},
+                         {OLD_NCCL("AllReduce_RING_LL_Sum___nv_bfloat16"),
+                          OLD_NCCL("AllReduce_RING_LL_Sum_float")}},
+    [SYNTH_ALLGATHER] = {"_allgather_base",
+                         "nccl:_all_gather_base",
+                         {NCCL("AllGather_RING_LL"), NCCL("AllGather_RING_LL")},
+                         {OLD_NCCL("AllGather_RING_LL_Sum_int8_t"),
+                          OLD_NCCL("AllGather_RING_LL_Sum_int8_t")}},
+    [SYNTH_REDUCE_SCATTER] = {"_reduce_scatter_base",
+                              "nccl:_reduce_scatter_base",
+                              {NCCL("ReduceScatter_Sum_bf16_RING_LL"),
+                               NCCL("ReduceScatter_Sum_f32_RING_LL")},
+                              {OLD_NCCL("ReduceScatter_RING_LL_Sum___nv_bfloat16"),
+                               OLD_NCCL("ReduceScatter_RING_LL_Sum_float")}},
+    [SYNTH_SEND] = {"send",
+                    "nccl:send",
+                    {NCCL("SendRecv"), NCCL("SendRecv")},
+                    {OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t"),
+                     OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t")}},
+    [SYNTH_RECV] = {"recv",
+                    "nccl:recv",
+                    {NCCL("SendRecv"), NCCL("SendRecv")},
+                    {OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t"),
+                     OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t")}},
+    [SYNTH_SENDRECV] = {"coalesced",
+                        "nccl:coalesced",
+                        {NCCL("SendRecv"), NCCL("SendRecv")},
+                        {OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t"),
+                         OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t")}},
+    [SYNTH_ALLTOALL] = {"all_to_all",
+                        "nccl:all_to_all",
+                        {NCCL("SendRecv"), NCCL("SendRecv")},
+                        {OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t"),
+                         OLD_NCCL("SendRecv_RING_SIMPLE_Sum_int8_t")}},
+};
+
+struct synth_call_info {
+    const char *name;
+    bool driver; /* cuda_driver, else cuda_runtime */
+    int32_t cbid;
+};
+
+static const struct synth_call_info call_infos[SYNTH_CALL_COUNT] = {
+    [SYNTH_CALL_LAUNCH] = {"cudaLaunchKernel", false, 211},
+    [SYNTH_CALL_LAUNCH_EX] = {"cuLaunchKernelEx", true, 652},
+    [SYNTH_CALL_COPY] = {"cudaMemcpyAsync", false, 41},
+    [SYNTH_CALL_SYNC] = {"cudaStreamSynchronize", false, 131},
+    [SYNTH_CALL_RECORD] = {"cudaEventRecord", false, 135},
+    [SYNTH_CALL_WAIT] = {"cudaStreamWaitEvent", false, 147},
+};
+
+struct synth_note_info {
+    const char *text;
+    bool numbered; /* the number follows the text */
+};
+
+static const struct synth_note_info note_infos[SYNTH_NOTE_COUNT] = {
+    [SYNTH_NOTE_STEP] = {"ProfilerStep#", true},
+    [SYNTH_NOTE_DATA] = {"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", false},
+    [SYNTH_NOTE_ZERO_GRAD] = {"Optimizer.zero_grad#AdamW.zero_grad", false},
+    [SYNTH_NOTE_OPTIMIZER] = {"Optimizer.step#AdamW.step", false},
+    [SYNTH_NOTE_FORWARD] = {"Forward ", true},
+    [SYNTH_NOTE_BACKWARD] = {"Backward ", true},
+};
+
+static const int32_t stream_ids[SYNTH_STREAM_COUNT] = {7, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56};
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 static void put_text(struct inq_out *out, const char *text)
@@ -236,7 +318,7 @@ static bool is_p2p(const struct synth_comm *comm)
 
 static const char *comm_kernel(const struct inq_synth_spec *spec, const struct synth_comm *comm)
 {
-    const struct synth_comm_info *info = &inq_synth_comms[comm->kind];
+    const struct synth_comm_info *info = &comm_infos[comm->kind];
     return spec->args == INQ_SYNTH_ARGS_OLD ? info->old_kernel[comm->single]
                                             : info->kernel[comm->single];
 }
@@ -252,14 +334,15 @@ static void comm_note(const struct synth_emitter *e, const struct synth_comm *co
 {
     if (!is_p2p(comm) || is_bare(e->spec, comm)) {
         enum synth_comm_kind kind = is_p2p(comm) ? SYNTH_SENDRECV : comm->kind;
-        (void)snprintf(text, size, "%s", inq_synth_comms[kind].note);
+        (void)snprintf(text, size, "%s", comm_infos[kind].note);
         return;
     }
     bool world = recorded_role(e->spec, comm->role) == SYNTH_WORLD;
-    (void)snprintf(text, size, "%s %" PRId32 "%s%" PRId32, inq_synth_comms[comm->kind].note,
-                   world ? e->rank : inq_synth_stage(e->spec, e->rank),
+    (void)snprintf(text, size, "%s %" PRId32 "%s%" PRId32, comm_infos[comm->kind].note,
+                   world ? e->rank : inq_synth_place(e->spec, e->rank).stage,
                    comm->kind == SYNTH_SEND ? "->" : "<-",
-                   world ? comm->peer : inq_synth_stage(e->spec, comm->peer)); /* in the group */
+                   world ? comm->peer
+                         : inq_synth_place(e->spec, comm->peer).stage); /* in the group */
 }
 
 static void put_sequence(struct synth_emitter *e, const struct synth_comm *comm,
@@ -277,7 +360,7 @@ static void put_comm_args(struct synth_emitter *e, const struct synth_comm *comm
     struct inq_out *out = e->out;
     enum synth_role role = recorded_role(e->spec, comm->role);
     put_text(out, ", \"Collective name\": \"");
-    put_text(out, inq_synth_comms[comm->kind].name);
+    put_text(out, comm_infos[comm->kind].name);
     put_text(out, "\", \"In msg nelems\": ");
     put_int(out, comm->in_elements);
     put_text(out, ", \"Out msg nelems\": ");
@@ -407,7 +490,7 @@ static void put_host_item(struct synth_emitter *e, const struct synth_item *item
         .end_ns = node_of(e, item->last)->end_ns,
     };
     if (item->kind == SYNTH_ITEM_NOTE) {
-        const struct synth_note_info *note = &inq_synth_notes[item->what];
+        const struct synth_note_info *note = &note_infos[item->what];
         event.cat = "user_annotation";
         event.name = note->text;
         event.number = note->numbered ? item->number : -1;
@@ -446,7 +529,7 @@ static void put_host_item(struct synth_emitter *e, const struct synth_item *item
 
 static void put_call(struct synth_emitter *e, const struct synth_item *item, int64_t id)
 {
-    const struct synth_call_info *call = &inq_synth_calls[item->call];
+    const struct synth_call_info *call = &call_infos[item->call];
     if (item->call >= SYNTH_CALL_RECORD && !e->spec->calls) {
         return;
     }
@@ -490,7 +573,7 @@ static void put_gpu(struct synth_emitter *e, const struct synth_item *item, int6
         .cat = "kernel",
         .number = -1,
         .pid = e->device,
-        .tid = inq_synth_stream_ids[item->stream],
+        .tid = stream_ids[item->stream],
         .start_ns = node_of(e, item->gpu)->start_ns,
         .end_ns = node_of(e, item->gpu)->end_ns,
     };
@@ -531,10 +614,10 @@ static void put_gpu_step(struct synth_emitter *e, const struct synth_item *step,
 {
     struct synth_event event = {
         .cat = "gpu_user_annotation",
-        .name = inq_synth_notes[SYNTH_NOTE_STEP].text,
+        .name = note_infos[SYNTH_NOTE_STEP].text,
         .number = step->number,
         .pid = e->device,
-        .tid = inq_synth_stream_ids[SYNTH_COMPUTE],
+        .tid = stream_ids[SYNTH_COMPUTE],
         .start_ns = start_ns - 1,
         .end_ns = end_ns + 1,
     };
@@ -553,7 +636,7 @@ static void put_gpu_comms(struct synth_emitter *e)
             struct synth_event event = {
                 .number = -1,
                 .pid = e->device,
-                .tid = inq_synth_stream_ids[item->stream],
+                .tid = stream_ids[item->stream],
                 .start_ns = node_of(e, item->gpu)->start_ns - 1,
                 .end_ns = node_of(e, item->gpu)->end_ns + 1,
             };
@@ -678,8 +761,7 @@ static void put_names(struct synth_emitter *e)
     put_name(e, "thread_name", e->pid, e->pid + AUTOGRAD_TID, "pt_autograd_", e->device);
     for (int i = 0; i < SYNTH_STREAM_COUNT; i++) {
         if (used[i]) {
-            put_name(e, "thread_name", e->device, inq_synth_stream_ids[i], "stream ",
-                     inq_synth_stream_ids[i]);
+            put_name(e, "thread_name", e->device, stream_ids[i], "stream ", stream_ids[i]);
         }
     }
 }

@@ -40,20 +40,6 @@ struct synth_kernel_info {
 
 extern const struct synth_kernel_info inq_synth_kernels[SYNTH_KERNEL_COUNT];
 
-/* One kernel of a transformer layer. */
-struct synth_layer_kernel {
-    enum synth_kernel_id kernel;
-    int32_t share; /* of the forward of a layer, in thousandths */
-    bool square;   /* grows with the square of the sequence length */
-    bool reduce;   /* its output is reduced over the TP group */
-    bool expert;   /* of the half of a layer that experts may take over */
-};
-
-extern const struct synth_layer_kernel inq_synth_forward[];
-extern const size_t inq_synth_n_forward;
-extern const struct synth_layer_kernel inq_synth_backward[];
-extern const size_t inq_synth_n_backward;
-
 enum synth_comm_kind {
     SYNTH_ALLREDUCE,
     SYNTH_ALLGATHER,
@@ -65,15 +51,6 @@ enum synth_comm_kind {
     SYNTH_COMM_COUNT
 };
 
-struct synth_comm_info {
-    const char *name;          /* as recorded */
-    const char *note;          /* its annotation; of P2P: an arrow and the peers follow */
-    const char *kernel[2];     /* BFloat16, Float */
-    const char *old_kernel[2]; /* as named before PyTorch 2.4 */
-};
-
-extern const struct synth_comm_info inq_synth_comms[SYNTH_COMM_COUNT];
-
 enum synth_call_id {
     SYNTH_CALL_LAUNCH,
     SYNTH_CALL_LAUNCH_EX,
@@ -84,14 +61,6 @@ enum synth_call_id {
     SYNTH_CALL_COUNT
 };
 
-struct synth_call_info {
-    const char *name;
-    bool driver; /* cuda_driver, else cuda_runtime */
-    int32_t cbid;
-};
-
-extern const struct synth_call_info inq_synth_calls[SYNTH_CALL_COUNT];
-
 enum synth_note_id {
     SYNTH_NOTE_STEP,
     SYNTH_NOTE_DATA,
@@ -101,13 +70,6 @@ enum synth_note_id {
     SYNTH_NOTE_BACKWARD,
     SYNTH_NOTE_COUNT
 };
-
-struct synth_note_info {
-    const char *text;
-    bool numbered; /* the number follows the text */
-};
-
-extern const struct synth_note_info inq_synth_notes[SYNTH_NOTE_COUNT];
 
 /* Streams of a rank; their recorded ids. */
 enum synth_stream {
@@ -124,7 +86,5 @@ enum synth_stream {
     SYNTH_EP_STREAM,
     SYNTH_STREAM_COUNT
 };
-
-extern const int32_t inq_synth_stream_ids[SYNTH_STREAM_COUNT];
 
 #endif

@@ -2,6 +2,8 @@
 /* inquest schedule show|make|lint|convert|compare|search: pipeline schedules. */
 #include "cli/commands/schedule/schedule.h"
 
+#include "inquest/time.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -113,6 +115,12 @@ static int schedule_compare(struct inq_cli *cli)
 
 /* ---- search ---------------------------------------------------------------------------------- */
 
+/* Reads "12.5ms" (a bare number is in ms) into nanoseconds; false: it is none. */
+static bool read_duration(const char *text, int64_t *ns)
+{
+    return inq_time_parse(text, 1000000, ns);
+}
+
 /* "4:6,6,3": a size and its F,B,W. */
 static bool read_size(const char *text, size_t len, struct inq_microbatch_size *size)
 {
@@ -134,7 +142,7 @@ static bool read_size(const char *text, size_t len, struct inq_microbatch_size *
         at = field + strcspn(field, ",");
         bool last = *at == '\0';
         *at = '\0';
-        if (!inq_cli_duration(field, fields[i]) || *fields[i] < 0 || last != (i == 2)) {
+        if (!read_duration(field, fields[i]) || *fields[i] < 0 || last != (i == 2)) {
             return false;
         }
     }
@@ -269,7 +277,7 @@ static int write_timed(const struct inq_cli *cli, const struct inq_schedule_work
 {
     int64_t at_ns = 0;
     const char *at = cli->value[INQ_OPT_AT];
-    bool known = at == NULL || work->has_at || inq_cli_duration(at, &at_ns) ||
+    bool known = at == NULL || work->has_at || read_duration(at, &at_ns) ||
                  find_event(work, timing, at, &at_ns);
     at_ns = work->has_at ? work->at_ns : at_ns;
     if (!known) {

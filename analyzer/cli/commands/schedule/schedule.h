@@ -53,11 +53,6 @@ int inq_work_spec(const struct inq_cli *cli, struct inq_schedule_work *work,
 struct inq_lint_options inq_work_lint_options(const struct inq_cli *cli,
                                               const struct inq_schedule_work *work);
 
-/* The costs of each of the *n steps of the run that told the times, else none; *steps is the
- * caller's, and with it the one block that their per_stage point into. */
-int inq_work_steps(const struct inq_cli *cli, const struct inq_schedule_work *work,
-                   struct inq_costs **steps, size_t *n);
-
 /* Paths that were collected. All-zero is empty. */
 struct inq_paths {
     size_t n, cap;

@@ -761,30 +761,6 @@ bool inq_cli_is_schedule(const struct inq_cli *cli, const char *path)
     return is;
 }
 
-int inq_work_steps(const struct inq_cli *cli, const struct inq_schedule_work *work,
-                   struct inq_costs **steps, size_t *n)
-{
-    const struct inq_recorded_costs *run = &work->times.recorded;
-    const struct inq_schedule *s = &work->schedule;
-    size_t n_stages = (size_t)s->n_stages;
-    size_t of_replica = (size_t)(s->n_stages / s->n_pipelines);
-    struct inq_err err = {0};
-    *n = run->n_stages > 0 ? run->n_steps : 0;
-    *steps = inq_mem_zalloc(*n + 1, sizeof **steps + n_stages * sizeof(struct inq_stage_cost));
-    int code = *steps != NULL ? INQ_OK : inq_err_set(&err, INQ_NOMEM, "out of memory for steps");
-    for (size_t i = 0; code == INQ_OK && i < *n; i++) {
-        struct inq_stage_cost *own = (struct inq_stage_cost *)(*steps + *n + 1) + i * n_stages;
-        (*steps)[i] = work->costs;
-        (*steps)[i].per_stage = own;
-        code = inq_stage_costs_recut(run->steps + i * run->n_stages, run->n_stages, of_replica, own,
-                                     &err);
-        for (size_t k = of_replica; code == INQ_OK && k < n_stages; k++) {
-            own[k] = own[k % of_replica];
-        }
-    }
-    return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
-}
-
 struct inq_lint_options inq_work_lint_options(const struct inq_cli *cli,
                                               const struct inq_schedule_work *work)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as every JSON section writes them. */
+/* Values as every JSON section writes them, and the parts that documents share. */
 #ifndef INQ_REPORT_RENDER_JSON_JSON_H
 #define INQ_REPORT_RENDER_JSON_JSON_H
 
@@ -19,5 +19,15 @@ void inq_json_numbers(struct inq_json *json, const char *key, const int32_t *num
 /* The number of the rank with this index, or null. */
 void inq_json_rank(struct inq_json *json, const char *key, const struct inq_view *view,
                    uint32_t index);
+
+/* ---- what reports and `info` share ---------------------------------------------------------- */
+
+/* {path, format, bytes, ..., damage[]} of one file. */
+void inq_json_file(struct inq_json *json, const struct inq_file *file);
+void inq_json_skipped(struct inq_json *json, const struct inq_run *run);
+/* ranks_present, ranks_missing; ranks without a number are null. */
+void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace);
+/* clock[] of the ranks shown. */
+void inq_json_clocks(struct inq_json *json, const struct inq_view *view);
 
 #endif

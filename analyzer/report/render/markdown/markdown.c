@@ -286,8 +286,9 @@ static void write_job(const struct inq_document *doc, size_t i, struct inq_out *
     inq_tables_write(&view, &writer);
 }
 
-void inq_document_markdown(const struct inq_document *doc, struct inq_out *out)
+int inq_document_markdown(const struct inq_document *doc, struct inq_out *out, struct inq_err *err)
 {
+    (void)err;
     for (size_t i = 0; i < doc->n_reports; i++) {
         write_job(doc, i, out);
     }
@@ -297,4 +298,5 @@ void inq_document_markdown(const struct inq_document *doc, struct inq_out *out)
     inq_table_write(&skipped, true, &writer);
     inq_out_text(out, "---\nWritten by inquest " INQ_VERSION_STRING
                       "; every number is explained in `man inquest-report`.\n");
+    return INQ_OK;
 }

@@ -311,8 +311,9 @@ static void write_job(const struct inq_document *doc, size_t i, struct inq_pen *
     write_more(&view, pen);
 }
 
-void inq_document_text(const struct inq_document *doc, struct inq_out *out)
+int inq_document_text(const struct inq_document *doc, struct inq_out *out, struct inq_err *err)
 {
+    (void)err;
     struct inq_pen pen = inq_pen_of(doc->options, out);
     write_verdicts(doc, &pen);
     for (size_t i = 0; i < doc->n_reports; i++) {
@@ -322,4 +323,5 @@ void inq_document_text(const struct inq_document *doc, struct inq_out *out)
     struct inq_table skipped = {.arena = doc->arena};
     (void)inq_table_skipped(doc->run, &skipped);
     inq_table_write(&skipped, true, &writer);
+    return INQ_OK;
 }

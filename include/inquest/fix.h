@@ -52,10 +52,10 @@ struct inq_fix_base_info {
     int64_t ops_ns;       /* of it, from the first op's start to the last one's end; -1 as above */
     int64_t t_ns; /* simulated with the recorded delays; t - recorded is the model's own error */
     int64_t without_gaps_ns; /* simulated without any delay */
-    /* The mean over all judged steps, simulated as a whole; where that is not possible the one step
-     * above: n_steps is 1. */
+    /* The mean over all judged steps, as the account has it; of a schedule its one step. */
     size_t n_steps;
-    int64_t mean_recorded_ns, mean_t_ns;
+    size_t n_simulated; /* of them, simulated as a whole; 0: the step above stands for all */
+    int64_t mean_recorded_ns, mean_t_ns; /* recorded -1: not */
     int64_t base_ns; /* that predictions are told of: the recorded mean, else the simulated one */
     size_t n_ops, n_ranks;
     size_t n_stages, n_dp, n_microbatches; /* 0: not a pipeline */

@@ -8,6 +8,7 @@
 #include "base/par.h"
 #include "base/sort.h"
 #include "fix/spec.h"
+#include "inquest/account.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -184,7 +185,7 @@ static int add_called_for(struct study *s, const struct inq_report *report, stru
 /* What one step takes, as part of the mean of all judged steps. */
 static int64_t of_mean(const struct inq_fix_base *base, int64_t t_ns)
 {
-    bool same = base->info.n_steps == 1 || base->info.t_ns <= 0;
+    bool same = base->info.base_ns == base->info.t_ns || base->info.t_ns <= 0;
     return same ? t_ns : inq_fix_scaled(t_ns, (double)base->info.base_ns / (double)base->info.t_ns);
 }
 
@@ -207,28 +208,52 @@ static int predict_one(void *ctx, size_t index, struct inq_err *err)
     return INQ_OK;
 }
 
-/* Where no graph gives the record again, a repair gains what its finding measured. */
+/* The finding whose cost is what the spec gains; NULL: none. */
+static const struct inq_finding *finding_of(const struct study *s, const char *spec)
+{
+    for (size_t i = 0; s->report != NULL && i < s->report->n_findings; i++) {
+        const struct inq_finding *finding = &s->report->findings[i];
+        if (finding->n_fixes > 0 && finding->cost_ns_per_step >= 0 &&
+            strcmp(finding->fixes[0], spec) == 0) {
+            return finding;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the account has no simulated gain of it: the cost was measured. */
+static bool is_measured(const struct study *s, const struct inq_finding *finding)
+{
+    const struct inq_account *a = s->report->account;
+    for (size_t i = 0; a != NULL && i < a->n_causes; i++) {
+        if (strcmp(a->causes[i].id, finding->id) == 0) {
+            return a->causes[i].gain_alone_ns < 0;
+        }
+    }
+    return false;
+}
+
+/* A repair that is not simulated, or whose simulation the account does not believe, gains what its
+ * finding measured. */
 static void take_measured(const struct study *s, struct candidate *c)
 {
     const struct inq_study *study = s->base->study;
     bool doubtful = study->run.unmatched || (study->run.n_steps == 0 && study->simulated_ns > 0);
+    const struct inq_finding *finding = finding_of(s, c->spec);
 
     if (study->trace == NULL || !fix_is_repair(c->spec)) {
         return;
     }
-    for (size_t i = 0; s->report != NULL && i < s->report->n_findings; i++) {
-        const struct inq_finding *finding = &s->report->findings[i];
-        if (finding->n_fixes > 0 && finding->cost_ns_per_step >= 0 &&
-            strcmp(finding->fixes[0], c->spec) == 0) {
-            c->code = INQ_OK;
-            int64_t t_ns = s->base->info.base_ns - finding->cost_ns_per_step;
-            c->t_ns = t_ns > 0 ? t_ns : 0;
-            c->said.what[0] = '\0';
-            inq_fix_say(&c->said, "as measured; not simulated: %s", study->run.problem);
-            return;
-        }
-    }
-    if (doubtful) {
+    if (finding != NULL) {
+        const char *why = study->run.n_steps == 0
+                              ? study->run.problem
+                              : "the recorded calls do not show all of what was measured";
+        int64_t t_ns = s->base->info.base_ns - finding->cost_ns_per_step;
+        c->code = INQ_OK;
+        c->t_ns = t_ns > 0 ? t_ns : 0;
+        c->said.what[0] = '\0';
+        inq_fix_say(&c->said, "as measured; not simulated: %s", why);
+    } else if (doubtful) {
         c->code =
             inq_err_set(&c->err, INQ_UNSUPPORTED, "it is not predicted: %s", study->run.problem);
     }
@@ -240,8 +265,9 @@ static void predict_repair(struct study *s, struct candidate *c)
     struct inq_gain gain;
     struct inq_err own = {0};
     bool repairs = false;
+    const struct inq_finding *finding = finding_of(s, c->spec);
     int code = fix_repairs_gain(s->base->study, c->spec, &repairs, &gain, &own);
-    if (!repairs) {
+    if (!repairs || (finding != NULL && is_measured(s, finding))) {
         take_measured(s, c);
         return;
     }

@@ -126,20 +126,26 @@ def check_account(what, report):
 
 
 def check_gains(what, path, report):
-    """The simulated gain of each cause is what its fix is predicted to gain."""
+    """fix starts at the account's step, and predicts for each fix what its finding costs."""
     account = report.get("account") or {}
-    causes = [c for c in account.get("causes", []) if c["gain_alone_ns"] and c["fix"]]
-    if not causes:
+    fixed = [f for f in report["findings"] if f["cost_ns_per_step"] and f["fixes"]]
+    if not account.get("t_ns") or not fixed:
         return
-    specs = [word for c in causes for word in ("--fix", c["fix"])]
+    specs = [word for f in fixed for word in ("--fix", f["fixes"][0])]
     made = run("fix", "-q", "-f", "json", path, *specs)
     if made.returncode != 0:
         return say(what, f"fix: {made.stderr.strip()}")
-    gains = {f["spec"]: f["predicted_gain_ns"] for f in json.loads(made.stdout)["fixes"]}
-    for cause in causes:
-        if gains.get(cause["fix"]) != cause["gain_alone_ns"]:
-            say(what, f"{cause['fix']} gains {gains.get(cause['fix'])}, the account says "
-                      f"{cause['gain_alone_ns']}")
+    document = json.loads(made.stdout)
+    if document["base"]["recorded_ns"] != account["t_ns"]:
+        say(what, f"fix starts at {document['base']['recorded_ns']}, the account at {account['t_ns']}")
+    made = {f["spec"]: f for f in document["fixes"]}
+    for finding in fixed:
+        spec, cost = finding["fixes"][0], finding["cost_ns_per_step"]
+        fix = made.get(spec, {})
+        if fix.get("predicted_gain_ns") != cost:
+            say(what, f"{spec} gains {fix.get('predicted_gain_ns')}, {finding['id']} costs {cost}")
+        elif fix["predicted_t_ns"] != max(account["t_ns"] - cost, 0):
+            say(what, f"{spec} takes {fix['predicted_t_ns']}, not {account['t_ns']} - {cost}")
 
 
 def check_run(path):
@@ -196,7 +202,7 @@ def check_pages(base, paths):
 
 
 def real_runs():
-    for group in ("kineto", "chrome", "nsys", "xplane", "deepseek", "contradictions"):
+    for group in ("kineto", "chrome", "nsys", "xplane", "deepseek", "contradictions", "primus", "whatif/AR", "whatif/ST"):
         folder = os.path.join(shared, group)
         for entry in sorted(os.listdir(folder)) if shared and os.path.isdir(folder) else []:
             path = os.path.join(folder, entry)

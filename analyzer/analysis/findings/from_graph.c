@@ -16,6 +16,8 @@
  * together. */
 #define CAUSE_PART 0.25
 #define MOST_OF_IT 0.5
+/* From here on whole percents say 100. */
+#define ALL_OF_IT 0.995
 /* From this part of the step on a finding asks for action. */
 #define CAUSE_SHARE 0.01
 /* A pipeline that is filled well (m = 20 p) has fewer bubbles. */
@@ -129,11 +131,15 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
     finding->expected = inq_findings_text(f, "%s without this cause, %s with all ops ideal",
                                           inq_findings_time(f, w->t_ns - cause->saved_ns),
                                           inq_findings_time(f, w->t_ideal_ns));
+    /* ops of a kind are ideal at their mean, which a slow stage raises: without it a step may be
+     * shorter than ideal */
+    bool all = cause->share >= ALL_OF_IT;
     finding->detail = inq_findings_text(
         f,
-        "Simulated with and without it on the recorded ops: it explains %s of what the job loses "
-        "against ideal ops (S = %.2f). From %s to %s.",
-        inq_findings_percent(f, cause->share), w->slowdown, finding->measured, finding->expected);
+        "Simulated with and without it on the recorded ops: it explains %s what the job loses "
+        "against ideal ops (S = %.2f).",
+        all ? "all of" : inq_findings_text(f, "%s of", inq_findings_percent(f, cause->share)),
+        w->slowdown);
 }
 
 /* Only of op tables: of a recorded run the kernels, launches and transfers themselves were

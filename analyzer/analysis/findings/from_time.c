@@ -31,19 +31,22 @@ struct view {
     enum inq_account_class cls, too;
     double low, medium; /* share from which on it is worth work on the job itself */
     const char *title, *expected;
-    const char *advice; /* "": that of the kind */
+    const char *one_title, *one_expected; /* the same of a run of one rank */
+    const char *advice;                   /* "": that of the kind */
 };
 
 /* Exposed communication belongs to the shape of a job, up to half of it. A GPU that waits for its
  * own host, or for copies, is never meant to be. */
 static const struct view views[] = {
     {INQ_FINDING_EXPOSED_COMM, INQ_ACCOUNT_TRANSFER, INQ_ACCOUNT_COMM, 0.5, 0.7,
+     "transfers not covered by compute", "transfers covered by compute",
      "transfers not covered by compute", "transfers covered by compute", ""},
     {INQ_FINDING_HOST_BOUND, INQ_ACCOUNT_HOST, INQ_ACCOUNT_HOST, 0.3, 0.5,
-     "the GPUs wait for their hosts to launch work", "hosts that run ahead of their GPUs", ""},
+     "the GPUs wait for their hosts to launch work", "hosts that run ahead of their GPUs",
+     "the GPU waits for its host to launch work", "a host that runs ahead of its GPU", ""},
     {INQ_FINDING_EXPOSED_COPY, INQ_ACCOUNT_COPY, INQ_ACCOUNT_COPY, 0.2, 0.4,
-     "copies not covered by compute", "copies covered by compute",
-     "Copy from pinned memory on a stream of its own, ahead of use."},
+     "copies not covered by compute", "copies covered by compute", "copies not covered by compute",
+     "copies covered by compute", "Copy from pinned memory on a stream of its own, ahead of use."},
 };
 
 /* The host's part where there is no device. */
@@ -55,20 +58,52 @@ static const struct view cpu_view = {
     0.5,
     "between operators: the interpreter, data loading, waits that nothing records",
     "threads that go from operator to operator",
+    "between operators: the interpreter, data loading, waits that nothing records",
+    "threads that go from operator to operator",
     "Load data ahead of use in workers of their own, and give the interpreter less and larger "
     "operators to call.",
 };
 
+/* Late hosts and pauses, whose idle time is told as theirs. */
+static bool is_host_delay(enum inq_finding_kind kind)
+{
+    return kind == INQ_FINDING_LATE_HOST || kind == INQ_FINDING_UNPLANNED_GC;
+}
+
 /* Ids of findings before this one that are causes of the same loss: "slow_gpu:rank2, ...". */
-static const char *causes_of(struct inq_findings *f)
+static const char *causes_of(struct inq_findings *f, bool host_delays)
 {
     const char *text = "";
     for (size_t i = 0; i < f->n; i++) {
-        if (f->at[i].in_order_ns >= 0) {
+        if (f->at[i].in_order_ns >= 0 && (host_delays || !is_host_delay(f->at[i].kind))) {
             text = inq_findings_text(f, "%s%s%s", text, text[0] ? ", " : "", f->at[i].id);
         }
     }
     return text;
+}
+
+/* What hosts that are late against their peers add to the class, per rank and step: they have
+ * findings of their own, so the view of all hosts leaves it out. `whose`: how they are named. */
+static int64_t late_hosts_ns(struct inq_findings *f, const char **whose)
+{
+    const struct inq_account *a = f->report->account;
+    const struct inq_blame *blame = f->report->blame;
+    int64_t sum_ns = 0;
+
+    *whose = "";
+    for (size_t i = 0; blame != NULL && a->ranks_judged > 0 && i < blame->n_suspects; i++) {
+        const struct inq_suspect *s = &blame->suspects[i];
+        int64_t extra_ns = s->own_ns - s->peers_ns;
+        if (!is_host_delay(s->kind) || !s->launches_known || extra_ns <= 0) {
+            continue; /* without launches its idle time is not in the class */
+        }
+        sum_ns += extra_ns * (int64_t)s->n_ranks / (int64_t)a->ranks_judged;
+        *whose =
+            (*whose)[0] != '\0' || s->n_ranks != 1
+                ? "late hosts"
+                : inq_findings_text(f, "%s's host", inq_findings_rank_list(f, s->ranks, 1, false));
+    }
+    return sum_ns;
 }
 
 /* Ranks alone, cut windows, members without a file: waiting is in what was measured then. How that
@@ -89,17 +124,22 @@ static const char *say_unsplit(struct inq_findings *f, struct inq_finding *findi
 static void from_view(struct inq_findings *f, const struct view *view)
 {
     const struct inq_account *a = f->report->account;
-    int64_t ns = a->class_ns[view->cls] + (view->too != view->cls ? a->class_ns[view->too] : 0);
+    bool hosts = view->cls == INQ_ACCOUNT_HOST;
+    bool one_rank = f->report->trace->n_ranks == 1;
+    const char *whose = "";
+    int64_t told_ns = hosts ? late_hosts_ns(f, &whose) : 0;
+    int64_t ns =
+        a->class_ns[view->cls] + (view->too != view->cls ? a->class_ns[view->too] : 0) - told_ns;
     double share = (double)ns / (double)a->t_ns;
 
-    if (share < MENTIONED_SHARE || (a->op_table && view->cls == INQ_ACCOUNT_HOST)) {
+    if (share < MENTIONED_SHARE || (a->op_table && hosts)) {
         return;
     }
     /* records of communication only: whether compute covers it is not known */
     if (view->kind == INQ_FINDING_EXPOSED_COMM && a->class_ns[INQ_ACCOUNT_COMPUTE] == 0) {
         return;
     }
-    const char *causes = causes_of(f);
+    const char *causes = causes_of(f, !hosts);
     struct inq_finding *finding = inq_findings_add(f, view->kind);
     if (!finding) {
         return;
@@ -111,15 +151,20 @@ static void from_view(struct inq_findings *f, const struct view *view)
     const char *percent = inq_findings_percent(f, share);
     bool unsplit = view->too == INQ_ACCOUNT_COMM &&
                    (double)a->class_ns[INQ_ACCOUNT_COMM] > LEAST_UNSPLIT * (double)ns;
-    finding->title =
-        inq_findings_text(f, "%s of the time: %s", percent,
-                          unsplit ? "communication not covered by compute" : view->title);
+    finding->title = inq_findings_text(f, "%s of the time: %s", percent,
+                                       unsplit    ? "communication not covered by compute"
+                                       : one_rank ? view->one_title
+                                                  : view->title);
     finding->measured = inq_findings_text(
         f, "%s of the time, %s of %s of %s", percent, inq_findings_time(f, ns),
         a->one_interval ? "the capture" : "a step", inq_findings_time(f, a->t_ns));
-    finding->expected = view->expected;
+    finding->expected = one_rank ? view->one_expected : view->expected;
     const char *limits =
-        unsplit ? say_unsplit(f, finding, ns) : ", without waiting for other ranks";
+        unsplit ? say_unsplit(f, finding, ns)
+        : told_ns > 0
+            ? inq_findings_text(f, ", without waiting for other ranks and without the delays of %s",
+                                whose)
+            : (one_rank ? "" : ", without waiting for other ranks");
     finding->detail = inq_findings_text(f, "Measured %s%s%s%s.", finding->measured, limits,
                                         causes[0] ? "; part of it may be due to " : "", causes);
     finding->advice = view->advice;

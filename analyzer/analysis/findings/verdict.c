@@ -141,7 +141,8 @@ static const char *say_sure(struct inq_findings *f)
         text = inq_findings_text(f, "%s, simulation %+.1f %% off the record", text,
                                  100.0 * a->base_error);
     }
-    if (a->gains_problem[0] != '\0') {
+    if (a->gains_problem[0] != '\0' &&
+        !a->op_table) { /* op tables have a simulation of their own */
         text = inq_findings_text(f, "%s; gains are not simulated: %s", text, a->gains_problem);
     }
     return inq_findings_text(f, "%s.", text);

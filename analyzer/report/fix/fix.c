@@ -156,31 +156,43 @@ static void fix_table(const struct inq_fixes *fixes, struct inq_table *table)
     }
 }
 
+/* The mean of the judged steps, how far the simulator is off it, and the step that stands for them.
+ */
+static void say_recorded(const struct inq_fix_base_info *b, struct inq_out *out)
+{
+    double error = percent(b->mean_t_ns - b->mean_recorded_ns, b->mean_recorded_ns);
+
+    if (b->step < 0) {
+        inq_out_text(out, "Base: the whole capture, no steps being known");
+    } else if (b->n_steps > 1) {
+        inq_out_printf(out, "Base: the mean of %zu steps", b->n_steps);
+    } else {
+        inq_out_printf(out, "Base: step %" PRId64 ", the only one judged", b->step);
+    }
+    inq_out_printf(out, ", recorded %s", time_of(b->mean_recorded_ns).text);
+    if (b->n_simulated > 0) {
+        inq_out_printf(out, "; simulated %s (%+.2f %%)", time_of(b->mean_t_ns).text, error);
+    }
+    if (b->step < 0 || b->n_steps <= 1) {
+        inq_out_text(out, "; over all ranks");
+    } else {
+        inq_out_printf(out, "; step %" PRId64 ", the one of median length%s", b->step,
+                       b->n_simulated > 0 ? "" : ", stands for all");
+    }
+    inq_out_printf(out, ": recorded %s", time_of(b->recorded_ns).text);
+    if (b->n_simulated == 0) {
+        inq_out_printf(out, ", simulated %s (%+.2f %%)", time_of(b->t_ns).text, error);
+    }
+    inq_out_printf(out, ", %s without launch delays (%+.1f %%)", time_of(b->without_gaps_ns).text,
+                   percent(b->without_gaps_ns - b->recorded_ns, b->recorded_ns));
+}
+
 /* What the base is, and how far the model is off, into `out`. */
 static void fix_say_base(const struct inq_fixes *fixes, struct inq_out *out)
 {
     const struct inq_fix_base_info *b = &fixes->base;
     if (b->recorded_ns > 0) {
-        if (b->n_steps > 1) {
-            inq_out_printf(out, "Base: the mean of %zu steps", b->n_steps);
-        } else if (b->step >= 0) {
-            inq_out_printf(out, "Base: step %" PRId64 ", the one of median length", b->step);
-        } else {
-            inq_out_text(out, "Base: the whole capture, no steps being known");
-        }
-        inq_out_printf(out, ", recorded %s; ", time_of(b->mean_recorded_ns).text);
-        inq_out_printf(out, "simulated %s (%+.2f %%)", time_of(b->mean_t_ns).text,
-                       percent(b->mean_t_ns - b->mean_recorded_ns, b->mean_recorded_ns));
-        if (b->n_steps > 1) {
-            inq_out_printf(out, "; step %" PRId64 ", the one of median length, recorded %s",
-                           b->step, time_of(b->recorded_ns).text);
-        } else if (b->recorded_ns != b->mean_recorded_ns) {
-            inq_out_printf(out, "; from its first host call recorded %s",
-                           time_of(b->recorded_ns).text);
-        }
-        inq_out_printf(out, ", %s without launch delays (%+.1f %%)",
-                       time_of(b->without_gaps_ns).text,
-                       percent(b->without_gaps_ns - b->recorded_ns, b->recorded_ns));
+        say_recorded(b, out);
     } else {
         inq_out_printf(out, "Base: a schedule of %s", time_of(b->base_ns).text);
     }
@@ -491,10 +503,12 @@ static void write_base(struct inq_json *json, const struct inq_fixes *fixes)
     inq_json_object(json, "base");
     inq_json_string(json, "source", b->source);
     inq_json_int(json, "steps", (int64_t)b->n_steps);
+    inq_json_int(json, "simulated_steps", (int64_t)b->n_simulated);
     inq_json_known(json, "recorded_ns", b->mean_recorded_ns);
     inq_json_int(json, "t_ns", b->mean_t_ns);
     inq_json_known(json, "step", b->step);
     inq_json_known(json, "step_recorded_ns", b->recorded_ns);
+    inq_json_int(json, "step_t_ns", b->t_ns);
     inq_json_int(json, "t_without_gaps_ns", b->without_gaps_ns);
     if (b->mean_recorded_ns > 0) {
         inq_json_double(json, "model_error",
@@ -605,6 +619,7 @@ static void write_fix(struct inq_json *json, const struct inq_fixes *fixes,
     inq_json_bool(json, "repairs", fix->repairs);
     inq_json_given(json, "problem", fix->problem);
     inq_json_known(json, "predicted_t_ns", fix->t_ns);
+    inq_json_known(json, "predicted_step_t_ns", fix->t_ns >= 0 ? fix->step_t_ns : -1);
     if (fix->t_ns >= 0) {
         inq_json_int(json, "predicted_gain_ns", fix->gain_ns);
     } else {

@@ -5,6 +5,7 @@
 #include "base/sort.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 enum { PARTS_SHOWN = 16 };
 
@@ -49,6 +50,7 @@ static void build_causes(const struct inq_view *view, struct inq_table *table)
         return;
     }
     table->title = "Known root causes, tested by taking each away";
+    table->note = "of loss: of what T takes longer than T ideal; 100: all of it or more";
     inq_table_unit(table, w->t_ns);
     inq_table_column(table, INQ_COLUMN_LEFT, "cause");
     inq_table_column_ns(table, "saves");
@@ -59,7 +61,7 @@ static void build_causes(const struct inq_view *view, struct inq_table *table)
         const struct inq_whatif_cause *c = &w->causes[i];
         inq_table_text(table, c->kind);
         inq_table_ns(table, c->saved_ns);
-        inq_table_real(table, 100 * c->share, 1);
+        inq_table_real(table, 100 * fmin(c->share, 1.0), 1);
         inq_table_text(table, c->fits ? "yes" : "no");
         inq_table_text(table, c->what);
     }

@@ -10,6 +10,7 @@
 #include "fix/fix.h"
 #include "graph/graph.h"
 #include "graph/optable/optable.h"
+#include "inquest/account.h"
 #include "inquest/schedule.h"
 #include "schedule/schedule.h"
 
@@ -564,8 +565,29 @@ const struct inq_fix_base_info *inq_fix_base_info(const struct inq_fix_base *bas
     return &base->info;
 }
 
+/* Predictions are told of the account's mean step, as findings are. Where the judged steps cannot
+ * be simulated as a whole, the one step stands for them, in proportion. */
+static void set_mean(struct inq_fix_base *base, const struct inq_account *account)
+{
+    struct inq_fix_base_info *info = &base->info;
+    bool known = account != NULL && account->t_ns > 0 && info->recorded_ns > 0;
+
+    info->n_steps = known ? account->steps_judged : 1;
+    info->mean_t_ns = info->t_ns;
+    info->mean_recorded_ns = known ? account->t_ns : info->recorded_ns;
+    info->base_ns = known ? account->t_ns : info->t_ns;
+    info->n_simulated = base->study->run.n_steps;
+    if (info->n_simulated > 0) {
+        info->mean_t_ns = base->study->simulated_ns;
+    } else if (known) {
+        info->mean_t_ns =
+            inq_fix_scaled(account->t_ns, (double)info->t_ns / (double)info->recorded_ns);
+    }
+}
+
 /* What the base takes by the simulator. */
-static int measure(struct inq_fix_base *base, struct inq_err *err)
+static int measure(struct inq_fix_base *base, const struct inq_account *account,
+                   struct inq_err *err)
 {
     struct fix_job *job = &base->job;
     int64_t t_ns = 0;
@@ -578,16 +600,7 @@ static int measure(struct inq_fix_base *base, struct inq_err *err)
     base->info.without_gaps_ns = without_ns;
     base->info.ops_ns =
         base->info.recorded_ns > 0 ? base->info.recorded_ns - base->lead_ns - base->tail_ns : -1;
-    base->info.n_steps = 1;
-    base->info.mean_t_ns = base->info.t_ns;
-    base->info.mean_recorded_ns = base->info.recorded_ns;
-    base->info.base_ns = base->info.t_ns;
-    if (base->study->run.n_steps > 0) {
-        base->info.n_steps = base->study->run.n_steps;
-        base->info.mean_t_ns = base->study->simulated_ns;
-        base->info.mean_recorded_ns = inq_study_recorded_ns(base->study);
-        base->info.base_ns = base->info.mean_recorded_ns;
-    }
+    set_mean(base, account);
     base->info.n_ops = job->n_ops;
     base->info.n_ranks = job->n_ranks;
     base->info.n_stages = job->n_stages;
@@ -614,10 +627,11 @@ static int new_base(struct inq_fix_base **base, struct inq_err *err)
     return INQ_OK;
 }
 
-static int finish(struct inq_fix_base **base, int code, struct inq_err *err)
+static int finish(struct inq_fix_base **base, const struct inq_account *account, int code,
+                  struct inq_err *err)
 {
     if (code == INQ_OK) {
-        code = measure(*base, err);
+        code = measure(*base, account, err);
     }
     if (code != INQ_OK) {
         inq_fix_base_free(*base);
@@ -649,11 +663,10 @@ int inq_fix_base_of_run(const struct inq_trace *trace, struct inq_report *report
     if (code == INQ_OK && !labelled) {
         code = inq_study_simulate((*base)->study, err);
     }
-    return finish(base, code, err);
+    return finish(base, report->account, code, err);
 }
 
-/* ---- The base of a schedule
- * --------------------------------------------------------------------------- */
+/* ---- the base of a schedule ------------------------------------------------------------------ */
 
 /* Whether each replica of the model is spread over all ranks. */
 static bool are_pipelines(const struct inq_schedule *s)
@@ -781,7 +794,7 @@ int inq_fix_base_of_schedule(const struct inq_schedule *schedule, const struct i
         (*base)->info.source = "schedule";
         code = job_of_schedule(schedule, costs, &(*base)->job, err);
     }
-    return finish(base, code, err);
+    return finish(base, NULL, code, err);
 }
 
 /* A copy of the base's job with the fix in it; to be released when this succeeds. */

@@ -57,10 +57,16 @@ function gainInterval(executed) {
     return executed.speedup_ci95 || executed.speedup_range;
 }
 
+/* What gains are told of: the recorded mean step, or the one of a schedule. */
+function baseLength(base) {
+    return isNumber(base.recorded_ns) ? base.recorded_ns : base.t_ns;
+}
+
 function fixFacts(report, fix) {
+    const whole = baseLength(report.base);
     const executed = fix.executed;
     const facts = [
-        ["Predicted", hasPrediction(fix) ? sayGain(fix.predicted_gain_ns, report.base.t_ns) + ": " + sayNs(fix.predicted_t_ns) + " instead of " + sayNs(report.base.t_ns) + ", " + sayTimes(fix.predicted_speedup) + " as fast" : null],
+        ["Predicted", hasPrediction(fix) ? sayGain(fix.predicted_gain_ns, whole) + ": " + sayNs(fix.predicted_t_ns) + " instead of " + sayNs(whole) + ", " + sayTimes(fix.predicted_speedup) + " as fast" : null],
         ["Executed", executed
             ? sayPct(Math.abs(shareOf(executed.speedup))) + (executed.speedup < 1 ? " longer" : " shorter") + ": " + sayTimes(executed.speedup) + " as fast (" + (executed.speedup_ci95 ? "95\u00a0%: " : "all: ") + sayInterval(gainInterval(executed)) + "; " + sayCount(executed.n, "pair", "pairs") + "), where " + sayTimes(executed.predicted_speedup) + " was predicted of the part executed" + (executed.measured_speedup === null ? "" : " and " + sayTimes(executed.measured_speedup) + " with measured costs") + ", on " + executed.device
             : hasPrediction(fix) ? "no; --validate host or --validate cuda executes it" : null],
@@ -152,13 +158,14 @@ function kindsLegend(steps) {
 
 function beforeAfter(report, fix, base, step, paints) {
     if (!base || !step) return null;
-    const before = report.base.t_ns;
-    const after = fix.predicted_t_ns;
+    const before = report.base.step_t_ns;
+    const after = fix.predicted_step_t_ns;
+    if (!isNumber(after)) return null;
     const length = Math.max(before, after);
     return [
         el("div", { class: "pair" },
             stepFigure("Before: " + sayNs(before), base, before, after, length, paints),
-            stepFigure("After, as simulated: " + sayNs(after) + ", " + sayGain(fix.predicted_gain_ns, before), step, after, before, length, paints)),
+            stepFigure("After, as simulated: " + sayNs(after) + ", " + sayGain(before - after, before), step, after, before, length, paints)),
         step.leftOut > 0 && el("p", { class: "muted" }, sayCount(step.leftOut, "rank", "ranks") + " more without a row."),
     ];
 }
@@ -171,8 +178,8 @@ function fixStats(report) {
     const tried = report.fixes.filter((fix) => fix.executed);
     const count = (verdict) => tried.filter((fix) => fix.verdict === verdict).length;
     return el("dl", { class: "stats" },
-        stat("Step without a fix", sayNs(base.t_ns), isNumber(base.recorded_ns) ? "simulated; recorded " + sayNs(base.recorded_ns) + (base.step === null ? "" : " (step " + base.step + ")") : "of the schedule"),
-        best && stat("First fix, predicted", sayNs(best.predicted_t_ns), sayGain(best.predicted_gain_ns, base.t_ns)),
+        stat("Step without a fix", sayNs(baseLength(base)), isNumber(base.recorded_ns) ? (base.steps > 1 ? "mean of " + base.steps + " recorded steps; " : "recorded; ") + "simulated " + sayNs(base.t_ns) : "of the schedule"),
+        best && stat("First fix, predicted", sayNs(best.predicted_t_ns), sayGain(best.predicted_gain_ns, baseLength(base))),
         stat("Executed", tried.length === 0 ? "none" : tried.length + " of " + report.fixes.length,
             tried.length === 0 ? "all gains are predictions" : [count("confirmed") + " confirmed", count("refuted") + " refuted", count("order_confirmed") + " order confirmed", count("inconclusive") + " inconclusive"].join(", ")));
 }
@@ -187,7 +194,7 @@ function fixVerdictSection(report) {
 
 function fixTableSection(report) {
     if (report.fixes.length === 0) return null;
-    const whole = report.base.t_ns;
+    const whole = baseLength(report.base);
     const time = nsInUnit(report.fixes.map((fix) => fix.predicted_t_ns).concat(whole));
     const runs = report.fixes.some((fix) => fix.executed);
     const columns = [

@@ -240,7 +240,7 @@ function whatifSection(run) {
             el("dl", { class: "stats inline" }, stat("S", ratioText(whatif.slowdown), "the whole step"), stat("T", sayNs(whatif.t_ns), "recorded " + sayNs(whatif.recorded_ns)), stat("T ideal", sayNs(whatif.t_ideal_ns)), isNumber(whatif.m_w) && stat("M_W", sayPct(whatif.m_w), "of the loss by the slowest workers"), isNumber(whatif.m_s) && stat("M_S", sayPct(whatif.m_s), "of the loss by the last stage")),
             causes.length > 0 && [
                 el("h3", null, "Causes, tested by taking each away"),
-                makeTable({ label: "Causes, tested by taking each away", rows: causes, columns: [{ title: "Cause", value: (c) => words(c.kind) }, nsColumn("Saves", time, (c) => c.saved_ns, "per step"), { title: "Of the loss", value: (c) => c.share, text: (c) => sayPct(c.share) }, { title: "Fits", value: (c) => (c.fits ? "yes" : "no") }, { title: "Why", value: (c) => c.what }] }),
+                makeTable({ label: "Causes, tested by taking each away", rows: causes, columns: [{ title: "Cause", value: (c) => words(c.kind) }, nsColumn("Saves", time, (c) => c.saved_ns, "per step"), { title: "Of the loss", value: (c) => c.share, text: (c) => sayPct(Math.min(c.share, 1)), hint: "100 %: all of it or more; ideal is the mean of like ops, which a slow part raises" }, { title: "Fits", value: (c) => (c.fits ? "yes" : "no") }, { title: "Why", value: (c) => c.what }] }),
             ],
             scenarios.length > 0 && [
                 el("h3", null, "Questions asked"),

@@ -189,6 +189,34 @@ static void findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss(void 
     }
 }
 
+/* A stage that is slow raises the mean that its ops are ideal at: without it a step may be shorter
+ * than ideal, and a cause explains no more than all of a loss. */
+static void findings__a_cause_of_the_op_model_explains_no_more_than_all(void **state)
+{
+    (void)state;
+    static const struct {
+        double share;
+        const char *said;
+    } cases[] = {{0.994, "explains 99 % of what"},
+                 {0.995, "explains all of what"},
+                 {1.22, "explains all of what"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct judged j;
+        begin(&j);
+        j.report.whatif = &j.whatif;
+        j.whatif.t_ns = STEP_NS;
+        j.whatif.slowdown = 1.2;
+        j.whatif.n_causes = 1;
+        j.cause.rank = 1;
+        j.cause.fits = true;
+        j.cause.share = cases[i].share;
+        j.cause.saved_ns = STEP_NS / 10;
+        const struct inq_finding *finding = judge(&j, INQ_FINDING_SLOW_WORKER);
+        assert_true(finding != NULL && strstr(finding->detail, cases[i].said) != NULL);
+        end(&j);
+    }
+}
+
 /* ---- damage, and accounts of nothing --------------------------------------------------------- */
 
 /* What is only repaired, or says less of a thing that is there, has lost no work. */
@@ -227,6 +255,7 @@ int main(void)
         cmocka_unit_test(findings__a_late_host_costs_2_percent_and_is_not_doubtful),
         cmocka_unit_test(findings__bubbles_inform_until_the_schedule_takes_as_much_as_the_work),
         cmocka_unit_test(findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss),
+        cmocka_unit_test(findings__a_cause_of_the_op_model_explains_no_more_than_all),
         cmocka_unit_test(findings__damage_that_loses_no_work_is_no_loss),
         cmocka_unit_test(findings__an_account_in_which_nothing_was_judged_has_no_causes),
     };

@@ -152,6 +152,61 @@ static void exposed__is_called_transfer_where_it_is(void **state)
     expect_exposed(4000, comm, INQ_CONFIDENCE_HYPOTHESIS);
 }
 
+/* Hosts make the GPUs of 4 ranks idle for 4,000 ns of a step each; one of them for 8,000 more than
+ * its peers, which is 2,000 per rank. */
+static void host__of_all_ranks_leaves_out_what_is_told_of_one(void **state)
+{
+    (void)state;
+    static const struct {
+        enum inq_finding_kind kind;
+        bool launches_known;
+        const char *title, *said;
+    } cases[] = {
+        {INQ_FINDING_LATE_HOST, true,
+         "20 % of the time: the GPUs wait for their hosts to launch work",
+         "and without the delays of rank 2's host."},
+        {INQ_FINDING_UNPLANNED_GC, true,
+         "20 % of the time: the GPUs wait for their hosts to launch work", "rank 2's host."},
+        {INQ_FINDING_LATE_HOST, false,
+         "40 % of the time: the GPUs wait for their hosts to launch work", "other ranks."},
+        {INQ_FINDING_SLOW_GPU, true,
+         "40 % of the time: the GPUs wait for their hosts to launch work", "other ranks."}};
+    struct inq_rank ranks[4] = {{.rank = 0}, {.rank = 1}, {.rank = 2}, {.rank = 3}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct judged j = {.trace = {.ranks = ranks, .n_ranks = 4}};
+        uint32_t late = 2;
+        struct inq_suspect suspect = {.kind = cases[i].kind,
+                                      .launches_known = cases[i].launches_known,
+                                      .ranks = &late,
+                                      .n_ranks = 1,
+                                      .own_ns = 9000,
+                                      .peers_ns = 1000};
+        struct inq_blame blame = {.suspects = &suspect, .n_suspects = 1};
+        j.report.blame = &blame;
+        j.account.ranks_judged = 4;
+        j.account.class_ns[INQ_ACCOUNT_HOST] = 4000;
+        judge(&j);
+        assert_int_equal(j.findings.n, 1);
+        assert_string_equal(j.findings.at[0].title, cases[i].title);
+        assert_non_null(strstr(j.findings.at[0].detail, cases[i].said));
+        forget(&j);
+    }
+}
+
+static void host__of_one_rank_is_told_in_the_singular(void **state)
+{
+    (void)state;
+    struct inq_rank rank = {.rank = 0};
+    struct judged j = {.trace = {.ranks = &rank, .n_ranks = 1}};
+    j.account.class_ns[INQ_ACCOUNT_HOST] = 4000;
+    judge(&j);
+    assert_int_equal(j.findings.n, 1);
+    assert_string_equal(j.findings.at[0].title,
+                        "40 % of the time: the GPU waits for its host to launch work");
+    assert_null(strstr(j.findings.at[0].detail, "other ranks"));
+    forget(&j);
+}
+
 /* Steps of which the last one takes `ns`, the others differ by `spread_ns` from one to the next.
  * Whether the last is out of line. */
 static bool is_out_beside(size_t n, int64_t spread_ns, int64_t ns, struct inq_blame *blame)
@@ -220,6 +275,8 @@ int main(void)
         cmocka_unit_test(severity__of_a_cost_is_its_share_of_the_accounts_step_where_there_is_one),
         cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
         cmocka_unit_test(exposed__is_called_transfer_where_it_is),
+        cmocka_unit_test(host__of_all_ranks_leaves_out_what_is_told_of_one),
+        cmocka_unit_test(host__of_one_rank_is_told_in_the_singular),
         cmocka_unit_test(severity__a_long_step_is_not_told_twice),
         cmocka_unit_test(severity__a_step_is_out_of_line_beyond_a_fifth_and_five_sigma),
     };

@@ -169,6 +169,7 @@ struct inq_snapshot {
     size_t n_order;
     const char *file; /* where the schedule was read from, the caller's; NULL: it was made */
     int32_t *lines;   /* [ranks] line of each rank in the file; NULL: not read */
+    int32_t **begins; /* [n_order] where each cell of `order` begins in its line; NULL: not read */
     size_t missing;   /* runs: ranks without a trace */
     size_t outliers;  /* runs: steps that do not count, far off and not recurring */
     struct inq_workload work; /* runs */

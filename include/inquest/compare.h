@@ -54,17 +54,17 @@ enum inq_step_part {
 
 /* X(NAME, "text", "what it is"): why a step is longer than it should be. */
 #define INQ_LOSSES(X)                                                                              \
-    X(COMPUTE, "compute", "more compute per rank than its share")                                  \
-    X(BYTES, "bytes", "collectives move more bytes for the work")                                  \
-    X(BANDWIDTH, "bandwidth", "collectives move their bytes more slowly")                          \
-    X(OVERLAP, "overlap", "transfers that compute covers less")                                    \
-    X(UNSIZED, "transfer", "longer transfers, sizes not recorded")                                 \
-    X(WAITING, "waiting", "longer waiting for others in collectives")                              \
+    X(COMPUTE, "compute", "compute per rank, against its share of the work")                       \
+    X(BYTES, "bytes", "bytes that collectives move for the work")                                  \
+    X(BANDWIDTH, "bandwidth", "how fast collectives move their bytes")                             \
+    X(OVERLAP, "overlap", "how much of the transfers compute covers")                              \
+    X(UNSIZED, "transfer", "transfers whose sizes are not recorded")                               \
+    X(WAITING, "waiting", "waiting for others in collectives")                                     \
     X(COMM_OTHER, "comm_other", "communication that could not be matched across ranks")            \
     X(BUBBLE, "bubble", "pipeline bubbles")                                                        \
     X(P2P, "p2p", "transfers between pipeline stages")                                             \
     X(COPY, "copy", "exposed copies")                                                              \
-    X(HOST, "host", "a late host")                                                                 \
+    X(HOST, "host", "GPU idle because the host launched late")                                     \
     X(IDLE, "idle", "other idle time")
 
 enum inq_loss {

@@ -47,6 +47,7 @@ struct inq_lint_problem {
     int32_t rank;     /* -1: none */
     int32_t position; /* cell in the rank's row, from 0; -1: none */
     int32_t line;     /* of the rank's row in the file, from 1; 0: none, or no file */
+    int32_t column;   /* where the cell's text begins in that line, from 1; 0: none, or no file */
     char action[48];  /* "" none */
     char message[480];
 };

@@ -49,6 +49,7 @@ struct inq_action {
     int32_t stage;      /* -1: none (OVERLAP_F_B, IDLE) */
     int32_t microbatch; /* -1: none */
     int32_t column;     /* cell of the CSV row it came from; -1 generated */
+    int32_t begins;     /* where that cell's text begins in its line, from 1; 0 generated */
 };
 
 struct inq_rank_actions {

@@ -291,6 +291,19 @@ static int compare_problems(const void *a, const void *b, void *ctx)
     return x->position == y->position ? 0 : x->position < y->position ? -1 : 1;
 }
 
+/* Where the problem stands in the file. */
+static void place(const struct inq_schedule *schedule, struct inq_lint_problem *p)
+{
+    if (p->rank < 0 || p->rank >= schedule->n_ranks) {
+        return;
+    }
+    const struct inq_rank_actions *list = &schedule->ranks[p->rank];
+    p->line = list->line;
+    for (size_t i = 0; p->position >= 0 && p->column == 0 && i < list->n; i++) {
+        p->column = list->actions[i].column == p->position ? list->actions[i].begins : 0;
+    }
+}
+
 static int sort_problems(struct inq_lint *lint, struct inq_err *err)
 {
     return inq_sort(lint->problems, lint->n, sizeof *lint->problems, compare_problems, NULL, err);
@@ -440,8 +453,7 @@ static int examine(const struct inq_schedule *schedule, const struct inq_csv_inf
         code = sort_problems(lint, err);
     }
     for (size_t i = 0; code == INQ_OK && i < lint->n; i++) {
-        struct inq_lint_problem *p = &lint->problems[i];
-        p->line = p->rank >= 0 && p->rank < schedule->n_ranks ? schedule->ranks[p->rank].line : 0;
+        place(schedule, &lint->problems[i]);
     }
     if (code != INQ_OK) {
         inq_lint_release(lint);
@@ -615,6 +627,22 @@ static int find_remedy(const struct inq_schedule *schedule, const struct inq_lin
     return code;
 }
 
+/* A circle is told where its story begins. */
+static void place_circles(const struct inq_schedule *schedule, struct inq_lint *lint)
+{
+    for (size_t i = 0; lint->n_stuck > 0 && i < lint->n; i++) {
+        struct inq_lint_problem *p = &lint->problems[i];
+        if (p->error && p->rule == INQ_LINT_CYCLE && p->rank < 0) {
+            const struct inq_rank_actions *list = &schedule->ranks[lint->stuck[0].rank];
+            p->rank = lint->stuck[0].rank;
+            p->position = lint->stuck[0].position;
+            inq_action_format(&list->actions[index_of(list, p->position)], p->action,
+                              sizeof p->action);
+            place(schedule, p);
+        }
+    }
+}
+
 int inq_lint_schedule(const struct inq_schedule *schedule, const struct inq_csv_info *csv,
                       const struct inq_lint_options *options, struct inq_lint *lint,
                       struct inq_err *err)
@@ -629,6 +657,7 @@ int inq_lint_schedule(const struct inq_schedule *schedule, const struct inq_csv_
     }
     if (lint->n_story == 0 && circle) {
         code = tell_order(schedule, lint, err);
+        place_circles(schedule, lint);
     }
     if (code == INQ_OK) {
         code = find_remedy(schedule, options, lint, err);

@@ -29,16 +29,19 @@ struct order {
     uint8_t *reduced;   /* [n_stages] its gradients are */
     bool uses_unshard, uses_reduce;
     int32_t rank;
-    size_t at;
+    size_t at; /* NOWHERE: of what is not there */
     const struct inq_action *action;
     int code;
 };
 
+static const size_t NOWHERE = SIZE_MAX;
+
 static void complain(struct order *o, enum inq_lint_rule rule, const char *message)
 {
+    int32_t position = o->at == NOWHERE ? -1 : inq_lint_position(o->action, o->at);
     if (o->code == INQ_OK) {
-        o->code = inq_lint_add(o->lint, rule, true, o->rank, inq_lint_position(o->action, o->at),
-                               o->action, o->err, "%s", message);
+        o->code =
+            inq_lint_add(o->lint, rule, true, o->rank, position, o->action, o->err, "%s", message);
     }
 }
 
@@ -246,7 +249,7 @@ static void check_complete(struct order *o)
     int32_t stages = s->n_stages / s->n_pipelines;
     struct inq_action missing = {0};
     o->action = &missing;
-    o->at = 0;
+    o->at = NOWHERE;
     for (int32_t m = 0; o->code == INQ_OK && m < s->n_microbatches; m++) {
         int32_t home = home_of(o, m);
         for (int32_t stage = 0; o->code == INQ_OK && stage < s->n_stages; stage++) {
@@ -269,6 +272,7 @@ static void check_stages(struct order *o)
 {
     struct inq_action action = {.microbatch = -1, .column = -1};
     o->action = &action;
+    o->at = NOWHERE;
     for (int32_t stage = 0; stage < o->schedule->n_stages; stage++) {
         action.stage = stage;
         o->rank = o->schedule->stage_rank[stage];

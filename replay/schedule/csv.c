@@ -13,7 +13,8 @@ struct reader {
     const char *text;
     size_t len, at;
     int32_t row, column;
-    int32_t line; /* of the file, from 1 */
+    int32_t line;            /* of the file, from 1 */
+    size_t line_at, cell_at; /* where the line and the text of the cell begin */
     struct inq_schedule *out;
     size_t cap_ranks;
     struct inq_csv_info *info;
@@ -56,6 +57,10 @@ static int next_cell(struct reader *in, char *end)
     bool quoted = false;
     in->n_cell = 0;
     in->cell[0] = '\0';
+    in->cell_at = in->at;
+    while (in->cell_at < in->len && strchr(" \t\"", in->text[in->cell_at]) != NULL) {
+        in->cell_at++;
+    }
     while (in->at < in->len) {
         char c = in->text[in->at++];
         bool doubled = quoted && c == '"' && in->at < in->len && in->text[in->at] == '"';
@@ -80,6 +85,12 @@ static int next_cell(struct reader *in, char *end)
 static const char *skip_blanks(const char *p)
 {
     return p + strspn(p, " \t");
+}
+
+/* Where the cell at hand begins in its line, from 1, as editors count. */
+static int32_t begins(const struct reader *in)
+{
+    return (int32_t)(in->cell_at - in->line_at) + 1;
 }
 
 /* Decimal digits to *value; NULL when there are none or too many. */
@@ -141,7 +152,7 @@ static void count_action(struct reader *in, int kind, int32_t stage, int32_t mic
 /* One plain action at *p, which moves behind it. */
 static int parse_action(struct reader *in, const char **p)
 {
-    struct inq_action action = {.microbatch = -1, .column = in->column};
+    struct inq_action action = {.microbatch = -1, .column = in->column, .begins = begins(in)};
     int kind = 0;
     const char *at = parse_number(skip_blanks(*p), &action.stage);
     at = at == NULL ? NULL : parse_kind(at, &kind);
@@ -174,7 +185,8 @@ static int parse_composite(struct reader *in, const char *p)
     int code = add_action(in, &(struct inq_action){.kind = INQ_ACTION_OVERLAP_F_B,
                                                    .stage = -1,
                                                    .microbatch = -1,
-                                                   .column = in->column});
+                                                   .column = in->column,
+                                                   .begins = begins(in)});
     p++;
     while (code == INQ_OK) {
         code = parse_action(in, &p);
@@ -202,9 +214,11 @@ static int parse_cell(struct reader *in)
     in->info->cells++;
     if (*p == '\0') {
         in->info->empty_cells++;
-        return add_action(
-            in, &(struct inq_action){
-                    .kind = INQ_ACTION_IDLE, .stage = -1, .microbatch = -1, .column = in->column});
+        return add_action(in, &(struct inq_action){.kind = INQ_ACTION_IDLE,
+                                                   .stage = -1,
+                                                   .microbatch = -1,
+                                                   .column = in->column,
+                                                   .begins = begins(in)});
     }
     if (*p == '(') {
         return parse_composite(in, p);
@@ -244,6 +258,7 @@ static int read_row(struct reader *in, bool *more)
 {
     in->column = 0;
     in->line++;
+    in->line_at = in->at;
     char end = ',';
     int code = next_cell(in, &end);
     if (code == INQ_OK && end != ',' && *skip_blanks(in->cell) == '\0') {

@@ -49,6 +49,21 @@ static int collect(void *ctx, const char *bytes, size_t n)
     return INQ_OK;
 }
 
+/* Where the cells of a row, as the CSV writer has them, begin in their line; NULL: no memory. */
+static int32_t *begins_of(const struct inq_rank_actions *list)
+{
+    int32_t *begins = inq_mem_zalloc(list->n + 1, sizeof *begins);
+    size_t n = 0;
+    for (size_t i = 0; begins != NULL && i < list->n; i++) {
+        const struct inq_action *a = &list->actions[i];
+        if (a->kind != INQ_ACTION_SPLIT && a->kind != INQ_ACTION_UPDATE) {
+            begins[n++] = a->begins;
+            i += a->n_sub;
+        }
+    }
+    return begins;
+}
+
 /* The cells of every rank, so that a later check can say where the order changed. */
 static int take_order(const struct inq_schedule *schedule, struct inq_snapshot *snapshot,
                       struct inq_err *err)
@@ -58,7 +73,9 @@ static int take_order(const struct inq_schedule *schedule, struct inq_snapshot *
     int code = inq_schedule_write_csv(schedule, (struct inq_sink){collect, &text}, err);
     snapshot->order = inq_mem_zalloc((size_t)schedule->n_ranks, sizeof *snapshot->order);
     snapshot->lines = inq_mem_zalloc((size_t)schedule->n_ranks, sizeof *snapshot->lines);
-    if (code == INQ_OK && (snapshot->order == NULL || snapshot->lines == NULL)) {
+    snapshot->begins = inq_mem_zalloc((size_t)schedule->n_ranks, sizeof *snapshot->begins);
+    if (code == INQ_OK &&
+        (snapshot->order == NULL || snapshot->lines == NULL || snapshot->begins == NULL)) {
         code = inq_err_set(err, INQ_NOMEM, "out of memory for an order");
     }
     const char *at = text.buf;
@@ -67,12 +84,16 @@ static int take_order(const struct inq_schedule *schedule, struct inq_snapshot *
         const char *line = memchr(at, '\n', (size_t)(end - at));
         size_t n = line != NULL ? (size_t)(line - at) : 0;
         char *row = inq_mem_zalloc(n + 1, 1);
-        if (row == NULL) {
+        int32_t *begins = begins_of(&schedule->ranks[r]);
+        if (row == NULL || begins == NULL) {
             code = inq_err_set(err, INQ_NOMEM, "out of memory for an order");
+            inq_mem_free(row);
+            inq_mem_free(begins);
             break;
         }
         memcpy(row, at, n);
         snapshot->lines[r] = schedule->ranks[r].line;
+        snapshot->begins[r] = begins;
         snapshot->order[snapshot->n_order++] = row;
         at += n + 1;
     }

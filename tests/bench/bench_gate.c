@@ -5,6 +5,9 @@
  *                                           right within 1 %, the cause and whose it is?
  *   bench_gate equal [--runs N]             pairs of equal jobs, 1 % between runs: no change?
  *   bench_gate pool [--runs N]              baselines of five runs: false alarms, regressions found
+ *   bench_gate swaps [--filter TEXT]        cells of schedules of every kind change places: is
+ * every longer one caught? do equal ones pass? bench_gate stages [--runs N]            baselines of
+ * one run of a pipeline: do re-runs pass, is a stage that is 3 % slower found?
  *
  * Prints tables; judges nothing. */
 #include "inquest/check.h"
@@ -472,6 +475,209 @@ static void pool(int runs, unsigned first_seed, bool verbose)
     }
 }
 
+/* ---- schedules ------------------------------------------------------------------------------- */
+
+struct swaps {
+    size_t longer, caught, hang, hang_caught, other, alarms;
+};
+
+static struct inq_snapshot measured_schedule(const struct inq_schedule *schedule,
+                                             const struct inq_costs *costs)
+{
+    struct inq_lint_options options = {.costs = *costs};
+    struct inq_snapshot snapshot;
+    struct inq_err err = {0};
+    if (inq_snapshot_of_schedule(schedule, &options, NULL, 0, &snapshot, &err) != INQ_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(1);
+    }
+    return snapshot;
+}
+
+/* The truth is the simulator's makespan; what got no longer but holds more or idles longer fails
+ * too, rightly. */
+static void judge_swap(const struct inq_schedule *schedule, const struct inq_costs *costs,
+                       const struct inq_baseline *base, const struct inq_schedule_timing *before,
+                       struct swaps *n)
+{
+    struct inq_schedule_timing timing;
+    struct inq_check check;
+    struct inq_err err = {0};
+    int code = inq_schedule_time(schedule, costs, &timing, &err);
+    struct inq_snapshot now = measured_schedule(schedule, costs);
+    if (inq_check_compare(&now, base, NULL, &check, &err) == INQ_OK) {
+        bool longer = code == INQ_OK && timing.makespan_ns > before->makespan_ns;
+        bool worse = longer || (code == INQ_OK && timing.peak_memory > before->peak_memory);
+        n->longer += longer;
+        n->caught += longer && !check.pass;
+        n->hang += code != INQ_OK;
+        n->hang_caught += code != INQ_OK && !check.pass;
+        n->other += code == INQ_OK && !worse;
+        n->alarms += code == INQ_OK && !worse && !check.pass && now.problem[0] == '\0';
+        inq_check_release(&check);
+    }
+    if (code == INQ_OK) {
+        inq_schedule_timing_release(&timing, schedule->n_ranks);
+    }
+    inq_snapshot_release(&now);
+}
+
+static void swap_actions(struct inq_rank_actions *list, size_t i, size_t k)
+{
+    struct inq_action first = list->actions[i];
+    list->actions[i] = list->actions[k];
+    list->actions[k] = first;
+}
+
+/* Composites stay where they are. */
+static bool is_plain(const struct inq_rank_actions *list, size_t i)
+{
+    size_t end = 0; /* of the last composite that begins at i or before */
+    for (size_t k = 0; k <= i; k++) {
+        end = list->actions[k].n_sub > 0 ? k + list->actions[k].n_sub + 1 : end;
+    }
+    return i >= end;
+}
+
+static void swaps_of(const struct inq_schedule_spec *spec, struct swaps *n)
+{
+    enum { FARTHEST = 3 };
+    struct inq_schedule schedule;
+    struct inq_schedule_timing timing;
+    struct inq_err err = {0};
+    if (inq_schedule_make(spec, &schedule, &err) != INQ_OK) {
+        return; /* the kind does not exist for these numbers */
+    }
+    if (inq_schedule_time(&schedule, &spec->costs, &timing, &err) == INQ_OK) {
+        struct inq_baseline base = {.snapshot = measured_schedule(&schedule, &spec->costs)};
+        for (int32_t r = 0; r < schedule.n_ranks; r++) {
+            struct inq_rank_actions *list = &schedule.ranks[r];
+            for (size_t i = 0; i < list->n; i++) {
+                for (size_t k = i + 1; k <= i + FARTHEST && k < list->n; k++) {
+                    if (is_plain(list, i) && is_plain(list, k)) {
+                        swap_actions(list, i, k);
+                        judge_swap(&schedule, &spec->costs, &base, &timing, n);
+                        swap_actions(list, i, k);
+                    }
+                }
+            }
+        }
+        judge_swap(&schedule, &spec->costs, &base, &timing, n); /* as it was */
+        inq_baseline_release(&base);
+        inq_schedule_timing_release(&timing, schedule.n_ranks);
+    }
+    inq_schedule_release(&schedule);
+}
+
+static void swaps(const char *filter)
+{
+    static const struct inq_costs costs[] = {
+        {.stage = {1000, 1000, 1000}},
+        {.stage = {1000, 1000, 1000}, .p2p_ns = 130},
+        {.stage = {18522000, 18086000, 9337000}, .p2p_ns = 601000},
+        {.stage = {7919, 9973, 5003}, .p2p_ns = 1}}; /* a swap may cost a single ns */
+    static const int32_t sizes[][2] = {{2, 4}, {4, 8}, {4, 12}, {6, 12}};
+    size_t n_kinds;
+    const struct inq_schedule_kind *list = inq_schedule_kinds(&n_kinds);
+    struct swaps all = {0};
+    printf("%-16s %8s %8s %8s %8s %8s %8s\n", "kind", "longer", "caught", "hang", "caught",
+           "others", "alarms");
+    for (size_t i = 0; i < n_kinds; i++) {
+        struct swaps n = {0};
+        if (filter != NULL && strstr(list[i].name, filter) == NULL) {
+            continue;
+        }
+        for (size_t c = 0; c < sizeof costs / sizeof *costs; c++) {
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                swaps_of(&(struct inq_schedule_spec){.kind = list[i].name,
+                                                     .n_ranks = sizes[s][0],
+                                                     .n_microbatches = sizes[s][1],
+                                                     .costs = costs[c]},
+                         &n);
+            }
+        }
+        printf("%-16s %8zu %8zu %8zu %8zu %8zu %8zu\n", list[i].name, n.longer, n.caught, n.hang,
+               n.hang_caught, n.other, n.alarms);
+        fflush(stdout);
+        all = (struct swaps){all.longer + n.longer, all.caught + n.caught,
+                             all.hang + n.hang,     all.hang_caught + n.hang_caught,
+                             all.other + n.other,   all.alarms + n.alarms};
+    }
+    printf("%-16s %8zu %8zu %8zu %8zu %8zu %8zu\n", "all", all.longer, all.caught, all.hang,
+           all.hang_caught, all.other, all.alarms);
+}
+
+/* ---- pipelines against one run --------------------------------------------------------------- */
+
+static const struct {
+    const char *job;
+    int stages, replicas; /* rank = stage * replicas + replica */
+} pipelines[] = {{"dp=2,pp=4,layers=8,labels=1", 4, 2},
+                 {"dp=4,pp=2,layers=8,labels=1", 2, 4},
+                 {"dp=1,pp=4,layers=8,labels=1", 4, 1},
+                 {"dp=1,pp=8,layers=8,labels=1,micro_batches=16", 8, 1}};
+enum { PIPELINES = sizeof pipelines / sizeof pipelines[0] };
+
+/* Whether the check fails, and says that it is this stage. */
+static bool fails(const char *text, const struct inq_baseline *base, const char *stage, bool *named,
+                  bool verbose)
+{
+    struct inq_snapshot now;
+    struct inq_check check;
+    struct inq_err err = {0};
+    bool failed = false;
+    if (measured(text, &now) && inq_check_compare(&now, base, NULL, &check, &err) == INQ_OK) {
+        failed = !check.pass;
+        for (size_t i = 0; i < check.n; i++) {
+            *named =
+                *named || (!check.rows[i].pass && strstr(check.rows[i].message, stage) != NULL);
+        }
+        for (size_t i = 0; verbose && (stage[0] == '\0' ? failed : !failed) && i < check.n; i++) {
+            if (stage[0] != '\0' || !check.rows[i].pass) {
+                printf("  %s: %s\n", text, check.rows[i].message);
+            }
+        }
+        inq_check_release(&check);
+    }
+    inq_snapshot_release(&now);
+    return failed;
+}
+
+static void stages(int runs, unsigned first_seed, bool verbose)
+{
+    size_t alarms = 0;
+    size_t found = 0;
+    size_t named = 0;
+    for (int i = 0; i < runs; i++) {
+        char text[TEXT];
+        char more[TEXT / 4];
+        char who[32];
+        int job = i % PIPELINES;
+        unsigned seed = first_seed + (unsigned)(i * 10 + 1000);
+        int stage = (int)(seed / 10 % (unsigned)pipelines[job].stages);
+        struct inq_baseline base = {0};
+        bool right = false;
+        bool none = false;
+        spec_of_run(text, sizeof text, pipelines[job].job, seed, "");
+        if (!measured(text, &base.snapshot)) {
+            continue;
+        }
+        spec_of_run(text, sizeof text, pipelines[job].job, seed + 1, "");
+        alarms += fails(text, &base, "", &none, verbose);
+        (void)snprintf(more, sizeof more, "fault=slow_gpu:rank=%d:last=%d:factor=1.03",
+                       stage * pipelines[job].replicas, (stage + 1) * pipelines[job].replicas - 1);
+        (void)snprintf(who, sizeof who, "stage %d", stage);
+        spec_of_run(text, sizeof text, pipelines[job].job, seed + 2, more);
+        found += fails(text, &base, who, &right, verbose);
+        named += right;
+        inq_baseline_release(&base);
+    }
+    printf("baselines of one run: %d re-runs, %zu false alarms (%.1f %%); a stage 3 %% slower "
+           "found in "
+           "%zu (%.1f %%), named in %zu\n",
+           runs, alarms, 100.0 * (double)alarms / runs, found, 100.0 * (double)found / runs, named);
+}
+
 int main(int argc, char **argv)
 {
     const char *filter = NULL;
@@ -495,8 +701,13 @@ int main(int argc, char **argv)
         equal(runs, first_seed);
     } else if (argc > 1 && strcmp(argv[1], "pool") == 0) {
         pool(runs, first_seed, verbose);
+    } else if (argc > 1 && strcmp(argv[1], "swaps") == 0) {
+        swaps(filter);
+    } else if (argc > 1 && strcmp(argv[1], "stages") == 0) {
+        stages(runs, first_seed, verbose);
     } else {
-        fprintf(stderr, "bench_gate pairs|equal|pool [--filter TEXT] [--runs N] [--seed N] [-v]\n");
+        fprintf(stderr, "bench_gate pairs|equal|pool|swaps|stages [--filter TEXT] [--runs N] "
+                        "[--seed N] [-v]\n");
         return 2;
     }
     return 0;

@@ -42,6 +42,10 @@ void inq_snapshot_release(struct inq_snapshot *snapshot)
     inq_mem_free(snapshot->order);
     inq_mem_free(snapshot->problems);
     inq_mem_free(snapshot->lines);
+    for (size_t r = 0; snapshot->begins != NULL && r < snapshot->n_order; r++) {
+        inq_mem_free(snapshot->begins[r]);
+    }
+    inq_mem_free(snapshot->begins);
     inq_mem_free(snapshot->command);
     inq_mem_free(snapshot->inputs);
     inq_mem_free(snapshot->findings);

@@ -30,7 +30,8 @@ static const char *or_empty(const char *text)
 /* The file and the place of a schedule that a failed check is about. */
 struct spot {
     const char *file;
-    int32_t line, column, rank;
+    int32_t line, column; /* of the text, from 1 */
+    int32_t rank, cell;   /* from 0; from 1 */
     const char *action;
 };
 
@@ -48,28 +49,49 @@ static struct spot spot_of(const struct view *view, const struct inq_check_row *
     if (row->now.kind == INQ_MEASURE_LINT_PROBLEMS && now->n_problems > 0) {
         const struct inq_lint_problem *p = now->problems;
         spot.line = p->line > 0 ? p->line : 1;
-        spot.column = p->position + 1;
+        spot.column = p->column;
+        spot.cell = p->position + 1;
         spot.rank = p->rank;
         spot.action = p->action;
     } else if (check->change.rank >= 0) {
         spot.rank = check->change.rank;
         spot.line = now->lines != NULL ? now->lines[spot.rank] : spot.rank + 1;
-        spot.column = check->change.column + 1;
+        spot.cell = check->change.column + 1;
         spot.action = check->change.now;
+        if (now->begins != NULL && check->change.now[0] != '\0') {
+            spot.column = now->begins[spot.rank][check->change.column];
+        }
     }
     return spot;
 }
 
-/* "; at s.csv line 2 (rank 1), cell 5: 1B0" */
+/* "; at s.csv line 2 (rank 1), cell 5: 1B0; swap cells 5 and 6 of rank 1 (..): with that it runs"
+ */
+static const char *lint_place_text(const struct view *view, const struct spot *spot)
+{
+    const char *remedy = view->check->snapshot->remedy.text;
+    const char *cell = "";
+    const char *place = "";
+    if (spot->cell > 0) {
+        cell = or_empty(inq_arena_printf(view->arena, ", cell %d", (int)spot->cell));
+    }
+    if (spot->file != NULL && spot->rank >= 0) {
+        place =
+            or_empty(inq_arena_printf(view->arena, "; at %s line %d (rank %d)%s: %s", spot->file,
+                                      (int)spot->line, (int)spot->rank, cell, spot->action));
+    }
+    return inq_arena_printf(view->arena, "%s%s%s", place, remedy[0] != '\0' ? "; " : "", remedy);
+}
+
+/* "; the order first differs at s.csv line 2 (rank 1), cell 5: 1B0, was 1F2" */
 static const char *place_text(const struct view *view, const struct inq_check_row *row)
 {
     struct spot spot = spot_of(view, row);
     bool lint = row->now.kind == INQ_MEASURE_LINT_PROBLEMS;
     const struct inq_check_change *change = &view->check->change;
     const char *text = "";
-    if (spot.file != NULL && spot.rank >= 0 && lint) {
-        text = inq_arena_printf(view->arena, "; at %s line %d (rank %d), cell %d: %s", spot.file,
-                                (int)spot.line, (int)spot.rank, (int)spot.column, spot.action);
+    if (lint && view->check->snapshot != NULL) {
+        text = lint_place_text(view, &spot);
     } else if (row->outcome == INQ_CHECK_GONE) {
         text = ""; /* what was not measured has no place */
     } else if (!lint && change->rank >= 0) {
@@ -367,13 +389,14 @@ static void place_number(struct inq_json *json, const char *key, int32_t value, 
     }
 }
 
-/* Ranks from 0, lines and cells from 1, as the text has them. */
+/* Ranks from 0, lines, columns and cells from 1, as the text has them. */
 static void write_place(struct inq_json *json, const struct spot *spot)
 {
     inq_json_string(json, "file", spot->file);
     place_number(json, "line", spot->line, 1);
+    place_number(json, "column", spot->column, 1);
     place_number(json, "rank", spot->rank, 0);
-    place_number(json, "position", spot->column, 1);
+    place_number(json, "position", spot->cell, 1);
     inq_json_string(json, "action", spot->action != NULL ? spot->action : "");
 }
 
@@ -409,7 +432,8 @@ static void write_problems(struct inq_json *json, const struct inq_snapshot *now
         inq_json_object(json, NULL);
         inq_json_string(json, "rule", inq_lint_rule_text(p->rule));
         inq_json_string(json, "severity", p->error ? "error" : "note");
-        write_place(json, &(struct spot){now->file, p->line, p->position + 1, p->rank, p->action});
+        write_place(json, &(struct spot){now->file, p->line, p->column, p->rank, p->position + 1,
+                                         p->action});
         inq_json_string(json, "message", p->message);
         inq_json_end_object(json);
     }
@@ -604,7 +628,7 @@ static void add_details(const struct view *view, enum inq_format format,
         notice.message = inq_notice_text(view->arena, p, i == 0 ? &now->remedy : NULL);
         notice.file = now->file;
         notice.line = p->line;
-        notice.column = p->position + 1;
+        notice.column = p->column;
         if (p->error && (i > 0 || !lint)) {
             inq_notices_add(notices, &notice);
         }

@@ -101,7 +101,8 @@ static void lint_text(const struct inq_lint *lint, bool several, const struct in
 
 /* ---- JSON ------------------------------------------------------------------------------------*/
 
-/* Counted as the text counts: ranks from 0, lines and cells from 1; what there is not is null. */
+/* Counted as the text counts: ranks from 0, lines, columns and cells from 1; what there is not is
+ * null. */
 static void whole(struct inq_json *json, const char *key, int32_t value, int32_t least)
 {
     if (value >= least) {
@@ -119,6 +120,7 @@ static void problem_json(struct inq_json *json, const struct inq_lint *lint,
     inq_json_string(json, "severity", p->error ? "error" : "note");
     inq_json_string(json, "file", lint->file);
     whole(json, "line", p->line, 1);
+    whole(json, "column", p->column, 1);
     whole(json, "rank", p->rank, 0);
     whole(json, "position", p->position >= 0 ? p->position + 1 : -1, 1);
     inq_json_string(json, "action", p->action);
@@ -194,7 +196,7 @@ static void add_notices(const struct inq_lint *lint, struct inq_arena *arena,
         notice.what = inq_lint_rule_what(p->rule);
         notice.message = inq_notice_text(arena, p, &lint->remedy);
         notice.line = p->line > 0 ? p->line : 1;
-        notice.column = p->position + 1;
+        notice.column = p->column;
         inq_notices_add(notices, &notice);
     }
     if (lint->n_errors == 0) {

@@ -22,7 +22,7 @@ struct inq_notice {
     const char *message;
     const char *details;  /* more lines, for JUnit; NULL: none */
     const char *file;     /* NULL: in no file */
-    int32_t line, column; /* from 1: row and cell of a schedule; 0: none */
+    int32_t line, column; /* of the text, from 1; 0: none */
     bool headline;        /* of its suite: for GitHub only */
 };
 

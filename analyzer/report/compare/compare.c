@@ -141,14 +141,24 @@ static void parts(const struct compare_view *view, struct inq_table *table)
 
 /* ---- why -------------------------------------------------------------------------------------*/
 
+/* The longer of the two steps is the whole of which a loss or a gain is a part. */
+static int64_t whole_step(const struct inq_comparison *c, const char **name)
+{
+    bool longer = c->run[1].step_ns >= c->ideal_ns;
+    *name = longer ? "of the new step" : scaled(c) ? "of the ideal step" : "of the base step";
+    return longer ? c->run[1].step_ns : c->ideal_ns;
+}
+
 static void losses(const struct compare_view *view, struct inq_table *table)
 {
     const struct inq_comparison *c = view->c;
+    const char *of_step;
+    int64_t whole = whole_step(c, &of_step);
     table->title = scaled(c) ? "What the new run loses against the ideal" : "What changed a step";
     inq_table_unit(table, longest(c));
     inq_table_column(table, INQ_COLUMN_LEFT, "cause");
     inq_table_column_ns(table, scaled(c) ? "lost" : "change");
-    inq_table_column(table, INQ_COLUMN_RIGHT, "of a step");
+    inq_table_column(table, INQ_COLUMN_RIGHT, of_step);
     inq_table_column(table, INQ_COLUMN_STRETCH, "what it is");
     if (c->loss_total_ns == 0 && !c->changed) {
         return;
@@ -157,13 +167,13 @@ static void losses(const struct compare_view *view, struct inq_table *table)
         if (c->loss_ns[loss] != 0) {
             inq_table_text(table, inq_loss_text((enum inq_loss)loss));
             inq_table_ns(table, c->loss_ns[loss]);
-            percent(table, c->loss_ns[loss], c->run[1].step_ns);
+            percent(table, c->loss_ns[loss], whole);
             inq_table_text(table, inq_loss_what((enum inq_loss)loss));
         }
     }
     inq_table_text(table, "all");
     inq_table_ns(table, c->loss_total_ns);
-    percent(table, c->loss_total_ns, c->run[1].step_ns);
+    percent(table, c->loss_total_ns, whole);
     inq_table_text(table, "sum of the causes");
 }
 

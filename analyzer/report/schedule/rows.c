@@ -3,6 +3,7 @@
 #include "report/schedule/schedule.h"
 
 #include "base/arena.h"
+#include "base/time.h"
 #include "inquest/report.h"
 #include "report/sections/sections.h"
 #include "report/contract/contract.h"
@@ -15,10 +16,12 @@
 static const struct inq_schedule_row *best_of(const struct inq_schedule_rows *rows)
 {
     const struct inq_schedule_row *best = NULL;
-    for (size_t i = 0; rows->search && i < rows->n; i++) {
+    for (size_t i = 0; i < rows->n; i++) {
         const struct inq_schedule_row *row = &rows->rows[i];
-        bool usable = row->problem[0] == '\0' && row->fits;
-        best = usable && (best == NULL || row->makespan_ns < best->makespan_ns) ? row : best;
+        bool better = best == NULL || row->makespan_ns < best->makespan_ns ||
+                      (row->makespan_ns == best->makespan_ns && !rows->search &&
+                       row->peak_memory < best->peak_memory);
+        best = row->problem[0] == '\0' && row->fits && better ? row : best;
     }
     return best;
 }
@@ -88,10 +91,80 @@ static void add_row(const struct inq_schedule_rows *rows, const struct inq_sched
     }
 }
 
+/* What the shortest is held against: the first that was named, else the next shortest. */
+static const struct inq_schedule_row *rival_of(const struct inq_schedule_rows *rows,
+                                               const struct inq_schedule_row *best)
+{
+    const struct inq_schedule_row *rival = NULL;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct inq_schedule_row *row = &rows->rows[i];
+        if (row == best || row->problem[0] != '\0') {
+            continue;
+        }
+        if (i == 0) {
+            return row;
+        }
+        rival = rival == NULL || row->makespan_ns < rival->makespan_ns ? row : rival;
+    }
+    return rival;
+}
+
+/* What else one has to know of the shortest: what it holds. */
+static void say_peaks(const struct inq_schedule_row *best, const struct inq_schedule_row *rival,
+                      char *buf, size_t size)
+{
+    char own[48];
+    char other[48];
+    if (best->peak_memory != rival->peak_memory) {
+        (void)snprintf(
+            buf, size, "; %s holds %s at most, %s %s", best->name,
+            inq_memory_format(best->memory_unit, best->peak_memory, own, sizeof own), rival->name,
+            inq_memory_format(rival->memory_unit, rival->peak_memory, other, sizeof other));
+    }
+}
+
+/* The first line: which is the shortest, by how much, and through what. */
+static void say_shortest(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
+{
+    const struct inq_schedule_row *best = best_of(rows);
+    const struct inq_schedule_row *rival = best != NULL ? rival_of(rows, best) : NULL;
+    char line[800];
+    char peaks[288] = "";
+    char times[4][32];
+    if (best == NULL) {
+        (void)snprintf(line, sizeof line, "%s",
+                       rows->memory_limit > 0.0 ? "No schedule fits." : "None of them runs.");
+    } else if (rival == NULL) {
+        (void)snprintf(line, sizeof line, "%s takes %s.", best->name,
+                       inq_time_format(best->makespan_ns, times[0], sizeof times[0]));
+    } else if (rival->makespan_ns == best->makespan_ns) {
+        say_peaks(best, rival, peaks, sizeof peaks);
+        (void)snprintf(line, sizeof line, "%s and %s take equally long, %s%s.", best->name,
+                       rival->name, inq_time_format(best->makespan_ns, times[0], sizeof times[0]),
+                       peaks);
+    } else {
+        int64_t gain = rival->makespan_ns - best->makespan_ns;
+        say_peaks(best, rival, peaks, sizeof peaks);
+        (void)snprintf(line, sizeof line,
+                       "%s is the shortest: %s, %s (%.1f %%) less than %s; its worst rank idles "
+                       "%s, that of %s %s%s.",
+                       best->name, inq_time_format(best->makespan_ns, times[0], sizeof times[0]),
+                       inq_time_format(gain, times[1], sizeof times[1]),
+                       100.0 * (double)gain / (double)rival->makespan_ns, rival->name,
+                       inq_time_format(best->worst_idle_ns, times[2], sizeof times[2]), rival->name,
+                       inq_time_format(rival->worst_idle_ns, times[3], sizeof times[3]), peaks);
+    }
+    inq_pen_tint(pen, INQ_TINT_BOLD);
+    inq_pen_words(pen, line, 0, 0);
+    inq_pen_plain(pen);
+    inq_out_text(pen->out, "\n");
+}
+
 static void say_best(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
 {
     const struct inq_schedule_row *best = best_of(rows);
     if (!rows->search) {
+        say_shortest(rows, pen);
         return;
     }
     inq_pen_tint(pen, INQ_TINT_BOLD);

@@ -6,5 +6,7 @@ spec=layers=4,steps=6,lean=1,cpu_ops=0
 "$INQ" compare base new --samples 64,96 | head -9
 "$INQ" compare base slow -o slow.md; echo "exit $?"
 cat slow.md
+"$INQ" synth "dp=4,$spec,dp_gbps=4,seed=4" -o narrow >/dev/null
+"$INQ" compare narrow base | sed -n '/^What changed/,/^all/p'
 "$INQ" compare base base; echo "exit $?"
 "$INQ" compare base new -f json | head -40

@@ -115,6 +115,39 @@ static void buffer__smallest_depth_is_found(void **state)
     inq_lint_release(&lint);
 }
 
+/* Lines and columns as an editor counts them, whatever stands around a cell; what is nowhere has no
+ * cell; a circle begins where the first rank waits. */
+static void places__are_those_of_the_text(void **state)
+{
+    (void)state;
+    struct inq_lint lint = lint_text(
+        "\xef\xbb\xbf\n\"0F0\",  0F1 ,,0B0,\"0B1\"\n1F0,\t1B1,1F1,1B0\n", INQ_GROUPING_ADJACENT);
+    assert_int_equal(lint.n_errors, 1);
+    const struct inq_lint_problem *p = &lint.problems[lint.n - 1];
+    assert_int_equal(p->rule, INQ_LINT_ORDER);
+    assert_int_equal(p->line, 3);
+    assert_int_equal(p->position, 1);
+    assert_int_equal(p->column, 6);
+    inq_lint_release(&lint);
+    lint = lint_text("0F0,0B0,\"0F1\",0B1\n1F0,1B0\n", INQ_GROUPING_ADJACENT);
+    for (size_t i = 0; i < lint.n; i++) {
+        p = &lint.problems[i];
+        assert_int_equal(p->rule, INQ_LINT_COUNT);
+        assert_int_equal(p->line, 2);
+        assert_int_equal(p->position, -1);
+        assert_int_equal(p->column, 0);
+    }
+    assert_int_equal(lint.n, 2);
+    inq_lint_release(&lint);
+    lint = lint_text("0F0, 0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", INQ_GROUPING_ADJACENT);
+    assert_int_equal(lint.n_errors, 1);
+    p = &lint.problems[lint.n - 1];
+    assert_int_equal(p->rule, INQ_LINT_CYCLE);
+    assert_true(p->rank == 0 && p->position == 1 && p->line == 1 && p->column == 6);
+    assert_string_equal(p->action, "0B0");
+    inq_lint_release(&lint);
+}
+
 static void pair_order__must_agree(void **state)
 {
     (void)state;
@@ -450,6 +483,7 @@ static void remedy__mends_every_swap_that_hangs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places__are_those_of_the_text),
         cmocka_unit_test(remedy__mends_every_swap_that_hangs),
         cmocka_unit_test(rendezvous__both_send_is_caught_and_grouping_cures_it),
         cmocka_unit_test(rendezvous__compute_between_the_calls_blocks_even_grouped),

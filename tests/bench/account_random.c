@@ -71,8 +71,8 @@ static void draw_pipeline(struct draw *d, struct drawn_shape *s)
     s->chunks = chunks;
     add(d, "dp=%d,tp=%d,pp=%d,micro_batches=%d,layers=%d", dp, tp, pp, m,
         pp * (chunks ? 2 : 1 + below(d, 2)));
-    add(d, "%s,p2p=%s,early_recv=%s%s%s", chunks ? ",chunks=2" : "", word(d, p2p, COUNT_OF(p2p)),
-        word(d, early, COUNT_OF(early)), below(d, 4) == 0 ? ",p2p_group=world" : "",
+    add(d, "%s,p2p=%s,early_recv=%s%s%s", chunks ? ",chunks=2" : "", kind,
+        shared ? "0" : word(d, early, COUNT_OF(early)), below(d, 4) == 0 ? ",p2p_group=world" : "",
         below(d, 3) == 0 ? ",labels=1" : "");
 }
 

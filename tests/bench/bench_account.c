@@ -442,6 +442,9 @@ static void add_outcome(struct bench *b, const struct run *run, const struct out
     score->runs++;
     score->established += out->established;
     score->established_wrong += out->established_wrong;
+    if (out->established_wrong && b->verbose) {
+        printf("established and wrong: %s (%s)\n", run->report->verdict.headline, run->spec);
+    }
     if (*run->family->kinds == '\0') {
         score_healthy(b, run, score);
         return;
@@ -456,7 +459,8 @@ static void add_outcome(struct bench *b, const struct run *run, const struct out
         score->costed++;
         score->cost_right += fabs(out->claimed - out->loss) <= POINT;
     }
-    if (b->verbose && (!out->cause || fabs(out->claimed - out->loss) > POINT)) {
+    bool wrong = out->loss >= COUNTS_FROM && fabs(out->claimed - out->loss) > POINT;
+    if (b->verbose && (!out->cause || wrong)) {
         printf("%s: true %.1f %%, claimed %.1f %%, %s: %s (%s)\n", run->family->name,
                100.0 * out->loss, 100.0 * out->claimed,
                !out->found   ? "not found"
@@ -825,6 +829,7 @@ int main(int argc, char **argv)
     bool table = false;
     bool random = false;
     int paths = 0;
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* what -v prints is read while it runs */
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
             runs = atoi(argv[++i]);

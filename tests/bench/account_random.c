@@ -86,9 +86,9 @@ static void draw_replicas(struct draw *d, struct drawn_shape *s)
     s->ranks = dp * tp;
     s->experts = kind == 1 && tp == 1;
     add(d, "dp=%d,tp=%d,layers=%d,micro_batches=%d%s", dp, tp, 2 + 2 * below(d, 4), 1 + below(d, 2),
-        kind == 0   ? ",sharded=1"
-        : kind == 1 ? ",experts=1"
-                    : "");
+        kind == 0    ? ",sharded=1"
+        : s->experts ? ",experts=1"
+                     : "");
 }
 
 static struct drawn_shape draw_shape(struct draw *d)

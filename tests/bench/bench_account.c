@@ -197,8 +197,8 @@ static void check_verdict(struct bench *b, const struct run *run)
     }
     const char *kind = inq_json_text(inq_json_get(first, "kind"), "");
     const char *severity = inq_json_text(inq_json_get(first, "severity"), "");
-    if (strcmp(severity, "info") == 0 && whole(first, "cost_ns_per_step") < 0) {
-        return; /* a view of where time goes: the run has no finding with a cost */
+    if (strcmp(severity, "info") == 0) {
+        return; /* a view of where time goes: no finding asks for action */
     }
     if (strcmp(kind, cls) != 0) {
         char text[128];
@@ -475,51 +475,61 @@ static void add_outcome(struct bench *b, const struct run *run, const struct out
 static double true_gain(const struct run *run, const struct inq_finding *finding, double loss)
 {
     const struct inq_synth_truth *truth = run->truth;
-    size_t n = 0;
     int64_t own_ns = -1;
+    size_t n = 0;
     for (size_t i = 0; i < truth->n_faults; i++) {
         const struct inq_synth_truth_fault *fault = &truth->faults[i];
         bool its = false;
         for (size_t r = 0; r < fault->n_ranks && finding->n_ranks > 0; r++) {
             its = its || fault->ranks[r] == finding->ranks[0];
         }
-        n += fault->cost_ns_per_step > 0;
+        n += *fault->finding != '\0';
         own_ns = its && fault->cost_ns_per_step > own_ns ? fault->cost_ns_per_step : own_ns;
     }
     return n <= 1 || own_ns < 0 ? loss : (double)own_ns / (double)truth->mean_step_ns;
 }
 
-/* Whether the first fix is one that the right finding calls for, and what it is said to gain. */
+static const struct inq_finding *finding_of(const struct run *run, const struct inq_fix *fix)
+{
+    for (size_t i = 0; i < run->report->n_findings; i++) {
+        if (strcmp(run->report->findings[i].id, fix->finding) == 0) {
+            return &run->report->findings[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether the first fix is one that the right finding calls for, and what it is said to gain. What
+ * the schedule loses is another true loss: where no schedule was planted, its fixes are passed
+ * over. Nobody can repair what left no trace. */
 static void score_fixes(struct bench *b, const struct run *run, const struct inq_fixes *fixes,
                         double loss)
 {
     struct score *score = &b->of[run->row];
-    const struct inq_fix *first = fixes != NULL && fixes->n > 0 ? &fixes->fixes[0] : NULL;
-    const struct inq_finding *right = NULL;
-    bool planted[MAX_RANKS];
     bool schedule = has_word(run->family->kinds, "pipeline_bubble");
-    if (*run->family->kinds == '\0' || (loss < FIX_FROM && !schedule)) {
+    const struct inq_fix *first = NULL;
+    const struct inq_finding *found = NULL;
+    bool planted[MAX_RANKS];
+    planted_ranks(run->truth, run->family->kinds, planted);
+    if (*run->family->kinds == '\0' || (loss < FIX_FROM && !schedule) ||
+        (!schedule && !run->family->rotates && !is_recorded(run, planted))) {
         return;
     }
-    planted_ranks(run->truth, run->family->kinds, planted);
-    if (!schedule && !run->family->rotates && !is_recorded(run, planted)) {
-        return; /* nobody can repair what left no trace */
+    for (size_t i = 0; fixes != NULL && i < fixes->n && first == NULL; i++) {
+        found = finding_of(run, &fixes->fixes[i]);
+        bool other = found != NULL && found->kind == INQ_FINDING_PIPELINE_BUBBLE && !schedule;
+        first = other ? NULL : &fixes->fixes[i];
     }
-    for (size_t i = 0; first != NULL && i < run->report->n_findings; i++) {
-        const struct inq_finding *f = &run->report->findings[i];
-        for (size_t k = 0; k < f->n_fixes && right == NULL; k++) {
-            bool calls = strcmp(f->fixes[k], first->spec) == 0;
-            right = calls && is_right(run, f, planted) ? f : NULL;
-        }
-    }
-    score->fixes++;
-    score->fix_first += right != NULL;
-    bool predicted = right != NULL && first->t_ns >= 0 && !schedule;
-    double truth = right != NULL ? true_gain(run, right, loss) : 0.0;
+    bool right = first != NULL && found != NULL && is_right(run, found, planted);
+    bool predicted = right && first->t_ns >= 0 && !schedule;
+    double truth = right ? true_gain(run, found, loss) : 0.0;
     double told = predicted ? (double)first->gain_ns / mean_judged(run, run->truth->step_ns) : 0.0;
+    bool near = fabs(told - truth) <= FIX_POINT;
+    score->fixes++;
+    score->fix_first += right;
     score->predicted += predicted;
-    score->predicted_right += predicted && fabs(told - truth) <= FIX_POINT;
-    if (b->verbose && (right == NULL || (predicted && fabs(told - truth) > FIX_POINT))) {
+    score->predicted_right += predicted && near;
+    if (b->verbose && (!right || (predicted && !near))) {
         printf("fix of %s: %s, %.1f %% predicted, %.1f %% true (%s)\n", run->family->name,
                first != NULL ? first->spec : "none", 100.0 * told, 100.0 * truth, run->spec);
     }

@@ -17,6 +17,11 @@ static const int64_t handover_ns = 20000;
  * ahead does not stay there. */
 static const int64_t paced_ns = 50000;
 enum { PACED_PARTS = 4, LEAST_PACED = 16 };
+/* A GPU takes about 1,024 launches ahead; the next one blocks until work is over. Half as many are
+ * asked for, because what was launched before the record is not counted. Such a launch takes far
+ * longer than the few microseconds of others and returns at once when there is room. */
+enum { FULL_QUEUE = 512 };
+static const int64_t blocked_ns = 20000;
 /* A host that goes on within this part of the time for which it was silent while its GPU worked had
  * waited for it: what it does before its next launch (a batch is loaded) takes less. */
 enum { RESUMED_PARTS = 4 };
@@ -477,26 +482,66 @@ static void find_call_ends(const struct rank_part *p, int64_t *over)
     }
 }
 
+/* How much GPU work had ended at `at`. */
+static size_t count_ended(const struct rank_part *p, int64_t at)
+{
+    return inq_first_from_i64(p->end_ns, 0, p->n_ends, at + 1);
+}
+
+/* The GPU work that ended last at or before `at`; INQ_NONE when there is none. */
+static uint32_t last_ended(const struct rank_part *p, int64_t at)
+{
+    size_t n = count_ended(p, at);
+    return n > 0 ? p->end_row[n - 1] : INQ_NONE;
+}
+
+/* How much GPU work each call launched. */
+static void count_launched(const struct rank_part *p, uint32_t *launched)
+{
+    const struct inq_events *e = &p->rank->events;
+    for (size_t i = 0; i < e->n; i++) {
+        if (p->event_id[i] != INQ_NONE && e->call[i] != INQ_NONE) {
+            launched[e->call[i]]++;
+        }
+    }
+}
+
+/* Whether a launch blocked because the GPU's queue was full, with `ahead` pieces of work launched
+ * until then: it took long, and was over when work was. */
+static bool is_blocked(const struct rank_part *p, size_t call, size_t ahead)
+{
+    int64_t end = call_end(p, call);
+    size_t ended = count_ended(p, end);
+    bool full = ahead >= ended + FULL_QUEUE;
+    return full && ended > 0 && p->rank->calls.dur_ns[call] >= blocked_ns &&
+           p->end_ns[ended - 1] > call_start(p, call) && end - p->end_ns[ended - 1] <= blocked_ns;
+}
+
 /* Calls that launched work of the window, or lie in it. */
 static int add_calls(struct make *m, struct rank_part *p, struct inq_err *err)
 {
     const struct inq_calls *c = &p->rank->calls;
     int64_t *over = inq_mem_alloc(c->n * sizeof *over);
-    if (over == NULL) {
-        return no_memory(err);
+    uint32_t *launched = inq_mem_zalloc(c->n + 1, sizeof *launched);
+    size_t ahead = 0;
+    int code = over != NULL && launched != NULL ? INQ_OK : no_memory(err);
+    if (code == INQ_OK) {
+        find_call_ends(p, over);
+        count_launched(p, launched);
     }
-    find_call_ends(p, over);
-    int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < c->n; i++) {
+        ahead += launched[i];
         if (over[i] == INQ_TIME_NONE) {
             continue;
         }
-        bool sync = waits_for_gpu(inq_trace_str(m->trace, c->name[i]));
+        bool sync = waits_for_gpu(inq_trace_str(m->trace, c->name[i])) ||
+                    (launched[i] > 0 && is_blocked(p, i, ahead));
         int64_t end = sync ? call_end(p, i) : over[i];
         struct inq_trace_op what = {p->index, (uint32_t)i, true, sync};
         code = add_op(m, p, &what, sync ? end : call_start(p, i), end, &p->call_id[i], err);
     }
     inq_mem_free(over);
+    inq_mem_free(launched);
     return code;
 }
 
@@ -523,22 +568,6 @@ static int sort_ends(struct rank_part *p, struct inq_err *err)
     inq_mem_free(row);
     inq_mem_free(end);
     return code;
-}
-
-/* The GPU work that ended last at or before `at`; INQ_NONE when there is none. */
-static uint32_t last_ended(const struct rank_part *p, int64_t at)
-{
-    size_t low = 0;
-    size_t high = p->n_ends;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (p->end_ns[mid] <= at) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    return low > 0 ? p->end_row[low - 1] : INQ_NONE;
 }
 
 /* How long after the end of other GPU work the event was launched (before it: negative);

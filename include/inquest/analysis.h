@@ -322,19 +322,6 @@ struct inq_pipeline_step {
     int64_t *parts_ns; /* [n_waterfall], sum to dur_ns; NULL where set aside */
 };
 
-#define INQ_PIPELINE_GAPS 3
-
-/* A host that launches later than all others, seen by the gaps in front of its worker's ops. */
-struct inq_pipeline_host {
-    uint32_t rank;              /* index into inq_trace.ranks; INQ_NONE: no host stands out */
-    int64_t cost_ns_per_step;   /* what a step gains without its gaps, by simulation; mean */
-    int64_t gap_ns_per_step;    /* its gaps beyond the usual, mean .. */
-    int64_t others_ns_per_step; /* .. and the most that any other worker has */
-    size_t steps_seen;          /* steps of which the cost is 1 % at least */
-    size_t n_gaps;              /* its longest, longest first */
-    int64_t gap_start_ns[INQ_PIPELINE_GAPS], gap_end_ns[INQ_PIPELINE_GAPS];
-};
-
 /* The waterfall takes the causes away one after the other and simulates the step each time; a part
  * is what the step got shorter by. In this order:
  *   unexplained          recorded step - replay of the recorded durations and delays
@@ -369,7 +356,6 @@ struct inq_pipeline {
     struct inq_pipeline_step *steps; /* longest first, those set aside last */
     size_t n_dropped_steps;          /* their ops differ from the others': not in the model */
     size_t n_warm_up_steps;
-    struct inq_pipeline_host host;
 };
 
 /* What a part of the job costs: S of it, T with all else ideal over T_ideal. */

@@ -180,6 +180,16 @@ static bool is_fused(const struct synth_builder *b)
     return b->spec->p2p == INQ_SYNTH_P2P_FUSED || b->spec->p2p == INQ_SYNTH_P2P_BATCHED;
 }
 
+/* Whether the rank's next receive shares a kernel with the send that waits. Frameworks send and
+ * receive at once while forwards and backwards alternate (Megatron-LM's
+ * send_forward_recv_backward): a stage whose micro-batches all belong to its warm-up never does. */
+static bool shares_kernel(const struct synth_builder *b, int32_t peer)
+{
+    const struct inq_synth_spec *spec = b->spec;
+    int32_t warm_up = spec->pp - 1 - b->rank / (spec->dp * spec->tp);
+    return b->deferred.set && b->deferred.peer == peer && spec->micro_batches > warm_up;
+}
+
 /* Puts one transfer on its stream, behind the compute launched so far; receives that are posted
  * early wait for nothing. */
 static uint32_t communicate(struct synth_builder *b, const struct synth_comm *comm,
@@ -296,7 +306,7 @@ static void synth_send(struct synth_builder *b, int32_t peer, bool backward, int
 static void synth_flush_send(struct synth_builder *b, int32_t next_peer)
 {
     struct synth_comm comm;
-    if (!b->deferred.set || b->deferred.peer == next_peer) {
+    if (!b->deferred.set || shares_kernel(b, next_peer)) {
         return;
     }
     uint32_t meeting = meet_as_sender(b, &b->deferred, &comm);
@@ -320,7 +330,7 @@ static uint32_t synth_recv(struct synth_builder *b, int32_t peer, bool backward,
     };
     uint32_t meetings[2] = {meet_peer(b, peer, b->rank, backward, comm.seq, elements)};
     size_t n = 1;
-    if (b->deferred.set && b->deferred.peer == peer) {
+    if (shares_kernel(b, peer)) {
         meetings[n++] = meet_as_sender(b, &b->deferred, &comm);
         comm.kind = SYNTH_SENDRECV;
         comm.out_elements = elements;

@@ -4,6 +4,8 @@
 #define INQ_TESTS_BENCH_ACCOUNT_FAMILIES_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { STRENGTHS = 5, FAMILIES = 23, SHAPES = 10, VARIANTS = 8 };
 
@@ -26,5 +28,16 @@ extern const struct family families[FAMILIES];
 extern const struct shape shapes[SHAPES];
 /* Ways to record and to run, taken in turn. */
 extern const char *const variants[VARIANTS];
+
+struct drawn_run {
+    char spec[1200];
+    struct family family;
+    char kinds[64]; /* of two at once */
+    size_t row;     /* the family's place in `families`; FAMILIES: two at once */
+};
+
+/* A run all of whose properties are drawn from `seed`: the shape of the job, how it was run and
+ * recorded, its noise, one family of faults at one strength, or two families at once. */
+void draw_run(uint64_t seed, struct drawn_run *run);
 
 #endif

@@ -167,78 +167,6 @@ static void from_whatif(const struct inq_trace *trace, struct inq_findings *f)
     }
 }
 
-static bool has_kind(const struct inq_findings *f, enum inq_finding_kind kind)
-{
-    for (size_t i = 0; i < f->n; i++) {
-        if (f->at[i].kind == kind) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void add_gaps(const struct inq_trace *trace, struct inq_findings *f,
-                     struct inq_finding *finding, const struct inq_pipeline_host *host)
-{
-    struct inq_evidence *evidence = inq_findings_evidence(f, finding, host->n_gaps);
-
-    finding->n_evidence = evidence ? host->n_gaps : 0;
-    for (size_t i = 0; i < finding->n_evidence; i++) {
-        evidence[i] =
-            (struct inq_evidence){trace->ranks[host->rank].rank, "", host->gap_start_ns[i],
-                                  host->gap_end_ns[i], "GPU idle though nothing blocked its op"};
-    }
-}
-
-/* Whether gaps may come from what was not recorded: a stage that left no trace, a file that lost
- * some of its work. */
-static bool gaps_are_doubtful(const struct inq_trace *trace, uint32_t rank)
-{
-    uint32_t file = trace->ranks[rank].file;
-
-    return trace->n_missing > 0 ||
-           (file < trace->n_files && inq_damage_losses(&trace->files[file].damage) > 0);
-}
-
-/* A host that comparing ranks did not find: of a stage without replicas, or late in some steps
- * only. */
-static void from_host(const struct inq_trace *trace, struct inq_findings *f)
-{
-    const struct inq_pipeline *p = f->report->pipeline;
-
-    if (!p || p->host.rank == INQ_NONE || gaps_are_doubtful(trace, p->host.rank) ||
-        has_kind(f, INQ_FINDING_LATE_HOST) ||
-        (double)p->host.cost_ns_per_step < INQ_STRAGGLER_COST_FEW * (double)p->total_ns_per_step) {
-        return;
-    }
-    struct inq_finding *finding = inq_findings_add(f, INQ_FINDING_LATE_HOST);
-    if (!finding) {
-        return;
-    }
-    size_t n_steps = p->n_steps - p->n_warm_up_steps;
-    size_t seen = p->host.steps_seen > 0 ? p->host.steps_seen : n_steps;
-    int64_t late_ns = p->host.gap_ns_per_step * (int64_t)n_steps / (int64_t)seen;
-    inq_findings_set_ranks(f, finding, &p->host.rank, 1);
-    inq_findings_set_cost(f, finding, p->host.cost_ns_per_step, p->total_ns_per_step);
-    finding->confidence = INQ_CONFIDENCE_SUPPORTED;
-    finding->measured =
-        inq_findings_text(f, "gaps of %s per step in front of its ops and within them",
-                          inq_findings_time(f, p->host.gap_ns_per_step));
-    finding->expected = inq_findings_text(f, "at most %s, as on the other workers",
-                                          inq_findings_time(f, p->host.others_ns_per_step));
-    finding->title = inq_findings_text(
-        f, "%s's host launches %s late in %zu of %zu steps and delays the pipeline",
-        inq_findings_rank_list(f, &p->host.rank, 1, true), inq_findings_time(f, late_ns), seen,
-        n_steps);
-    finding->detail = inq_findings_text(
-        f,
-        "Measured %s, though nothing blocked them; expected %s. Without these "
-        "gaps a step of %s would be %s shorter.",
-        finding->measured, finding->expected, inq_findings_time(f, p->total_ns_per_step),
-        inq_findings_time(f, p->host.cost_ns_per_step));
-    add_gaps(trace, f, finding, &p->host);
-}
-
 /* What the schedule itself loses of a step by the waterfall: what is left when all other causes are
  * taken away; -1: not measured. */
 static int64_t schedule_ns(const struct inq_pipeline *p)
@@ -296,6 +224,5 @@ static void from_bubbles(struct inq_findings *f)
 void inq_findings_from_graph(const struct inq_trace *trace, struct inq_findings *findings)
 {
     from_whatif(trace, findings);
-    from_host(trace, findings);
     from_bubbles(findings);
 }

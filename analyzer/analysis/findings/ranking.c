@@ -3,6 +3,7 @@
  * verdict sums them up. */
 #include "analysis/analysis.h"
 #include "analysis/findings/findings.h"
+#include "analysis/straggler/straggler.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -96,6 +97,14 @@ static size_t best_of(const int64_t *gain_ns, size_t n, int64_t t_ns)
     return best;
 }
 
+/* Over few steps, or with ranks that left no trace, a gain is supported at most (man
+ * inquest-report(5)). */
+static bool is_sure(const struct inq_findings *f)
+{
+    return f->report->account->steps_judged >= INQ_GAIN_LEAST_STEPS &&
+           f->report->trace->n_missing == 0;
+}
+
 /* Fixes in order of what they gain; the cost is the gain of the first. */
 static void set_price(struct inq_findings *f, struct inq_finding *finding, const int64_t *gain_ns,
                       int64_t t_ns)
@@ -109,6 +118,9 @@ static void set_price(struct inq_findings *f, struct inq_finding *finding, const
     memmove(&finding->fixes[1], &finding->fixes[0], best * sizeof(*finding->fixes));
     finding->fixes[0] = first;
     inq_findings_set_cost(f, finding, gain_ns[best], t_ns);
+    if (!is_sure(f) && finding->confidence == INQ_CONFIDENCE_ESTABLISHED) {
+        finding->confidence = INQ_CONFIDENCE_SUPPORTED;
+    }
 }
 
 /* Gives findings that ask for action and are no causes of the account the cost that their best fix

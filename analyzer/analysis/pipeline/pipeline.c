@@ -58,12 +58,26 @@ static int64_t bin_mean(const struct fall *x, const struct inq_op_bins *bins, si
 
 /* ---- taking causes away ---------------------------------------------------------------------- */
 
+/* Median gap before an op of compute that follows one of its own worker. */
+static int64_t usual_gap(const struct inq_op_model *m, size_t step, int64_t *space)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->graph->n_ops; i++) {
+        bool follows = m->graph->dep_start[i] < m->graph->dep_start[i + 1];
+        if (!follows || !inq_op_is_compute(m->graph->op[i].type) || inq_op_needs_stage(m, i)) {
+            continue;
+        }
+        space[n++] = m->delay_ns[i * m->stride + step];
+    }
+    return inq_lower_median_i64(space, n);
+}
+
 /* Delays. Where transfers were not recorded, what an op that needs another stage was delayed beyond
  * the usual gap before an op is the transfer: only the gap goes. */
 static void remove_host_gaps(struct fall *x, size_t step)
 {
     const struct inq_op_model *m = x->f->m;
-    int64_t usual = inq_pipeline_usual_gap(m, step, step + 1, x->end);
+    int64_t usual = usual_gap(m, step, x->end);
     for (size_t i = 0; i < m->graph->n_ops; i++) {
         bool link = x->delay[i] > usual && inq_op_needs_stage(m, i);
         x->delay[i] = link ? x->delay[i] - usual : 0;
@@ -653,16 +667,11 @@ static int fill_steps(struct pipeline *x, struct inq_err *err)
     return inq_sort(p->steps, p->n_steps, sizeof *p->steps, compare_steps, NULL, err);
 }
 
-static int fill_host(struct pipeline *x, struct inq_err *err)
-{
-    return inq_pipeline_find_host(x->trace, x->m, x->jobs, &x->p->host, err);
-}
-
 int inq_run_pipeline(const struct inq_trace *trace, const struct inq_analysis_options *options,
                      struct inq_report *report, struct inq_err *err)
 {
     static int (*const parts[])(struct pipeline *, struct inq_err *) = {
-        fill_schedule, fill_stages, fill_waterfall, fill_steps, fill_host};
+        fill_schedule, fill_stages, fill_waterfall, fill_steps};
     const struct inq_op_model *model = NULL;
     int code = inq_op_model_shared(trace, report, &model, err);
     if (code != INQ_OK || model == NULL || !is_pipeline(model)) {

@@ -20,16 +20,6 @@ enum inq_waterfall_cause {
     INQ_WATERFALL_CAUSES
 };
 
-/* Median gap before an op of compute that follows one of its own worker, in the steps [from, to).
- * `space` has room for n_ops * (to - from). */
-int64_t inq_pipeline_usual_gap(const struct inq_op_model *model, size_t from, size_t to,
-                               int64_t *space);
-
-/* The worker whose host launches late by far more than any other's, and what a step gains without;
- * found->rank is INQ_NONE where no such stands out. Fails with INQ_NOMEM. */
-int inq_pipeline_find_host(const struct inq_trace *trace, const struct inq_op_model *model,
-                           int jobs, struct inq_pipeline_host *found, struct inq_err *err);
-
 /* The schedule that the order of the ops fits best: name, share of ops in its place, chunks,
  * micro-batches, and the theoretical bubble ratio. */
 struct inq_schedule_guess {

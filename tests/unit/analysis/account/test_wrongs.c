@@ -240,6 +240,20 @@ static void steps__are_as_long_as_the_work_where_hosts_run_ahead(void **state)
     test_synth_close(&t);
 }
 
+/* Hosts that never wait run ahead until the launch queue is full, and are the GPU's from there on:
+ * a slow link was repaired in the first steps only, and costed half of what it did. */
+static void hosts__that_a_full_queue_stops_go_with_their_gpu(void **state)
+{
+    (void)state;
+    struct test_synth t =
+        test_synth_open("dp=1,pp=4,layers=8,steps=12,sync=0,gz=0,cpu_ops=0,seed=3,"
+                        "fault=slow_link:links=pp:rank=2:factor=10",
+                        NULL);
+    assert_int_equal(t.report->findings[0].kind, INQ_FINDING_SLOW_LINK);
+    assert_cost(&t, 2);
+    test_synth_close(&t);
+}
+
 /* Nothing that is priced is established while ranks are absent or nothing can be simulated, in the
  * account no more than in the findings; and what could not be simulated has no gain. */
 static void absent_ranks__leave_nothing_established(void **state)
@@ -297,6 +311,7 @@ int main(void)
         cmocka_unit_test(stages__are_no_ranks_of_the_default_group),
         cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),
         cmocka_unit_test(steps__are_as_long_as_the_work_where_hosts_run_ahead),
+        cmocka_unit_test(hosts__that_a_full_queue_stops_go_with_their_gpu),
         cmocka_unit_test(absent_ranks__leave_nothing_established),
         cmocka_unit_test(faults_now_and_then__are_told_once),
     };

@@ -44,8 +44,7 @@ static void begin(struct judged *j)
                      .microbatches = 4,
                      .total_ns_per_step = STEP_NS,
                      .n_waterfall = 1,
-                     .n_steps = 10,
-                     .host = {.rank = INQ_NONE}},
+                     .n_steps = 10},
     };
     j->trace.ranks = j->ranks;
     j->trace.files = &j->file;
@@ -74,43 +73,6 @@ static void end(struct judged *j)
 {
     inq_mem_free(j->findings.at);
     inq_arena_release(&j->arena);
-}
-
-/* ---- hosts ----------------------------------------------------------------------------------- */
-
-enum { SOUND, STAGE_MISSING, WORK_LOST, NAMES_CUT, KNOWN };
-
-static bool host_is_found(int64_t cost_ns, int how)
-{
-    struct judged j;
-    begin(&j);
-    j.report.pipeline = &j.pipeline;
-    j.pipeline.host = (struct inq_pipeline_host){
-        .rank = 1, .cost_ns_per_step = cost_ns, .gap_ns_per_step = cost_ns};
-    j.trace.n_missing = how == STAGE_MISSING;
-    j.file.damage.count[INQ_DAMAGE_BAD_EVENT] = how == WORK_LOST;
-    j.file.damage.count[INQ_DAMAGE_LONG_STRING] = how == NAMES_CUT;
-    if (how == KNOWN) {
-        (void)inq_findings_add(&j.findings, INQ_FINDING_LATE_HOST);
-    }
-    size_t before = j.findings.n;
-    (void)judge(&j, INQ_FINDING_LATE_HOST);
-    bool found = j.findings.n > before;
-    end(&j);
-    return found;
-}
-
-static void findings__a_late_host_costs_2_percent_and_is_not_doubtful(void **state)
-{
-    (void)state;
-    assert_false(host_is_found(STEP_NS / 50 - 1, SOUND));
-    assert_true(host_is_found(STEP_NS / 50, SOUND));
-    /* its gaps may be work that was not recorded */
-    assert_false(host_is_found(STEP_NS / 10, STAGE_MISSING));
-    assert_false(host_is_found(STEP_NS / 10, WORK_LOST));
-    assert_true(host_is_found(STEP_NS / 10, NAMES_CUT));
-    /* comparing ranks told as much */
-    assert_false(host_is_found(STEP_NS / 10, KNOWN));
 }
 
 /* ---- bubbles --------------------------------------------------------------------------------- */
@@ -252,7 +214,6 @@ static void findings__an_account_in_which_nothing_was_judged_has_no_causes(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(findings__a_late_host_costs_2_percent_and_is_not_doubtful),
         cmocka_unit_test(findings__bubbles_inform_until_the_schedule_takes_as_much_as_the_work),
         cmocka_unit_test(findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss),
         cmocka_unit_test(findings__a_cause_of_the_op_model_explains_no_more_than_all),

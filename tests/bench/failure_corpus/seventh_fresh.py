@@ -93,7 +93,7 @@ dead("g_talos_oom", "host", [], ["memory", "9120|python3"], {"talos.log":
 dead("g_gpu_slot_link_down", "gpu_hardware|host", [], ["PCIe|bus|link|0000:17:00|fell"], {"kern.log":
     "Mar 14 10:03:10 gx-3 kernel: pcieport 0000:16:01.0: pciehp: Slot(3): Link Down\nMar 14 10:03:10 gx-3 kernel: pcieport 0000:16:01.0: pciehp: Slot(3): Card not present\n"
     "Mar 14 10:03:11 gx-3 kernel: NVRM: GPU at PCI:0000:17:00: GPU-11ab\nMar 14 10:03:11 gx-3 kernel: NVRM: Xid (PCI:0000:17:00): 79, pid=4410, name=python3, GPU has fallen off the bus."})
-dead("g_rcu_stall", "host", [], ["stall|CPU", "n17"], {"kern.log":
+dead("g_rcu_stall", "host", [], ["stall|CPU|lockup", "n17"], {"kern.log":
     "Mar 14 10:03:10 n17 kernel: rcu: INFO: rcu_sched self-detected stall on CPU\nMar 14 10:03:10 n17 kernel: rcu: \t12-....: (14999 ticks this GP) idle=9ea/1/0x4000 softirq=81\n"
     "Mar 14 10:03:40 n17 kernel: watchdog: BUG: soft lockup - CPU#12 stuck for 52s! [python3:4410]\nMar 14 10:04:10 n17 kernel: Kernel panic - not syncing: softlockup: hung tasks"})
 dead("g_nvme_reset", "host", [], ["nvme0|I/O|disk|file system"], {"kern.log":
@@ -113,9 +113,9 @@ dead("g_ipmi_power", "host", [], ["power|PSU|Power"], {"sel.log":
 
 # ---- ranks and places ------------------------------------------------------------------------------
 dead("g_rank_file_names", A, [6], ["rank 6", "IndexError"], {**{f"r{r}.log": log(plain(1, 9)) for r in (0, 1, 5)},
-    "r6.log": log(plain(1, 9) + "\n" + tb("IndexError: index 32064 is out of bounds for dimension 0 with size 32000", MAIN, STEP))})
+    "r6.log": log(plain(1, 9) + "\n" + tb("IndexError: index 32064 is out of bounds for dimension 0 with size 32000", MAIN, STEP))}, merge="class")
 dead("g_rank_dirs", "cuda_oom", [3], ["rank 3", "memory"], {**{f"logs/rank_{r}/stderr.log": log(plain(1, 9)) for r in (0, 1, 2)},
-    "logs/rank_3/stderr.log": log(plain(1, 9) + "\n" + tb(oom(3), MAIN, STEP))})
+    "logs/rank_3/stderr.log": log(plain(1, 9) + "\n" + tb(oom(3), MAIN, STEP))}, merge="class")
 dead("g_nccl_versions_differ", f"{A}|driver_firmware|network", [], ["version", "2.18|2.21|NCCL"], {
     "n0.log": log(nccl("n0", 40, 0, "NCCL version 2.18.3+cuda12.1", sev="INFO") + "\n" + nccl("n0", 40, 0, "Bootstrap : Using eth0", sev="INFO")),
     "n1.log": log(nccl("n1", 41, 0, "NCCL version 2.21.5+cuda12.4", sev="INFO") + "\n" + nccl("n1", 41, 0, "Message truncated : received 256 bytes instead of 64", src="misc/socket.cc:45") + "\n" + tb(

@@ -115,6 +115,7 @@ extern "C" {
     X(LEADER_LOST, "the leader of the coordination service is gone")                               \
     X(NCCL_WARNING, "NCCL warns")                                                                  \
     X(ERROR_LINE, "a line of error severity")                                                      \
+    X(LAST_WORDS, "the last line that a process printed")                                          \
     X(DIVERGED, "the program ends itself for its loss")                                            \
     X(PART, "a heading in a file that was put together from several")                              \
     X(PROCESS_LIMIT, "a process may open or start no more")                                        \

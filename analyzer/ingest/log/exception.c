@@ -316,6 +316,13 @@ static bool is_place(const char *head, const char *start)
     return digit;
 }
 
+/* `Exception in thread "feeder-4" ` of Java, in front of the name. */
+static bool is_thread(const char *head, const char *start, const char *end)
+{
+    const char *name = inq_log_match(head, end, "Exception in thread \"");
+    return name != NULL && name < start && start[-1] == ' ' && start[-2] == '"';
+}
+
 /* "ERROR ", "CRITICAL - ": a severity in front of the name. */
 static bool is_level(const char *head, const char *start)
 {
@@ -416,7 +423,8 @@ static bool read_named(const struct inq_log_line *line, const char *behind,
     bool lower =
         *start >= 'a' && *start <= 'z' && memchr(start, '.', (size_t)(end - start)) == NULL;
     if (!alone || lower || (start == line->at && behind - start < 9) ||
-        (start != head && !boxed && !shown && !is_place(head, start) && !is_level(head, start)) ||
+        (start != head && !boxed && !shown && !is_place(head, start) && !is_level(head, start) &&
+         !is_thread(head, start, line->end)) ||
         (size_t)(end - start) >= sizeof names->op) {
         return false;
     }

@@ -43,7 +43,8 @@ static bool begins_anew(const char *p, const char *end)
     p = inq_log_blank(behind_label(p, end), end);
     struct inq_log_event event;
     bool colons = false;
-    if (p >= end || *p == '\n' || *p == '[' || inq_log_stamp(p, end, &event) != NULL) {
+    if (p >= end || *p == '\n' || *p == '[' || inq_log_stamp(p, end, &event) != NULL ||
+        inq_log_match(p, end, "slurmstepd") != NULL || inq_log_match(p, end, "srun:") != NULL) {
         return true;
     }
     for (const char *q = p; q < end && !is_blank(*q); q++) {
@@ -336,6 +337,7 @@ static const char *read_daemon(const char *p, const char *end, struct inq_log_ev
     memcpy(host, name, len);
     host[len] = '\0';
     event->host = host;
+    event->task = -1; /* it stands in a task's stream, but is not of it */
     return colon + 1;
 }
 
@@ -379,6 +381,41 @@ static const char *read_syslog(const char *p, const char *end, struct inq_log_ev
     host[len] = '\0';
     event->host = host;
     return behind;
+}
+
+/* "10.1.1.2: kern: warning: [2026-03-14T10:02:59.108125566Z]: " at p, as talosctl prints a node's
+ * kernel log. */
+static const char *read_talos(const char *p, const char *end, struct inq_log_event *event,
+                              char *host, size_t host_size)
+{
+    static const char *const facilities[] = {": kern:", ": user:", ": daemon:"};
+    size_t len = 0;
+    while (p + len < end && !is_blank(p[len]) && p[len] != ':') {
+        len++;
+    }
+    const char *behind = NULL;
+    for (size_t i = 0; i < sizeof facilities / sizeof *facilities && behind == NULL; i++) {
+        behind = inq_log_match(p + len, end, facilities[i]);
+    }
+    behind = behind != NULL && len > 0 && len < host_size ? inq_log_blank(behind, end) : NULL;
+    while (behind != NULL && behind < end && is_word(*behind)) { /* the severity */
+        behind++;
+    }
+    behind =
+        behind != NULL && behind < end && *behind == ':' ? inq_log_blank(behind + 1, end) : NULL;
+    struct inq_log_event stamp;
+    const char *next = behind != NULL ? inq_log_stamp(behind, end, &stamp) : NULL;
+    if (next == NULL || next >= end || *next != ':') {
+        return NULL;
+    }
+    memcpy(host, p, len);
+    host[len] = '\0';
+    event->host = host;
+    event->clock = stamp.clock;
+    event->year_known = stamp.year_known;
+    event->time_ns = stamp.time_ns;
+    event->coarse_ns = stamp.coarse_ns;
+    return next + 1;
 }
 
 /* "(RayTrainWorker pid=3311, ip=10.0.3.4)": Ray's name of a process. */
@@ -553,7 +590,7 @@ static const char *read_host(const char *p, const char *end, struct inq_log_even
 {
     static const char *(*const readers[])(const char *, const char *, struct inq_log_event *,
                                           char *, size_t) = {
-        read_nccl, read_syslog, read_process_tag, read_daemon, read_worker, read_actor};
+        read_talos, read_nccl, read_syslog, read_process_tag, read_daemon, read_worker, read_actor};
     const char *next = NULL;
     for (size_t i = 0; i < sizeof readers / sizeof *readers && next == NULL; i++) {
         next = event->host[0] == '\0' ? readers[i](p, end, event, host, host_size) : NULL;
@@ -655,6 +692,7 @@ static const char *read_pairs(const char *p, const char *end)
 const char *inq_log_message(const char *p, const char *end)
 {
     struct inq_log_event event;
+    char host[256];
     int32_t inner = -1;
     event = (struct inq_log_event){.rank = -1};
     p = behind_label(p, end);
@@ -668,6 +706,7 @@ const char *inq_log_message(const char *p, const char *end)
         next = next != NULL ? next : read_label(p, end, &event);
         next = next != NULL ? next : read_stream_name(p, end);
         next = next != NULL ? next : read_pairs(p, end);
+        next = next != NULL ? next : read_talos(p, end, &event, host, sizeof host);
         if (next == NULL) {
             return p;
         }

@@ -2,6 +2,7 @@
 /* Text logs: of training processes, their launcher, NCCL, Slurm and the kernel, one or many of them
  * in a file. Text is searched for the words of a table; only lines that have one are looked at. */
 #include "ingest/log/error_file.h"
+#include "ingest/log/level.h"
 #include "ingest/log/metrics.h"
 #include "ingest/log/patterns.h"
 #include "ingest/log/words/words.h"
@@ -50,6 +51,7 @@ struct words {
 struct reading {
     struct inq_log_book book;
     struct inq_window window;
+    const char *path;
     const struct words *words;
     bool sampled;   /* training output is */
     uint64_t lines; /* in front of `pos` */
@@ -68,6 +70,7 @@ struct reading {
     uint64_t norm_line; /* of the last of them */
     uint32_t n_norms;   /* of these on end */
     uint64_t completed; /* line that says that the run is complete; 0 none */
+    bool worded;        /* the last words of processes were taken */
     size_t n_shaped;    /* events whose lines have the shape of a log's */
 };
 
@@ -293,6 +296,35 @@ static int settle_norm(struct reading *r, struct inq_err *err)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* Whether an event is of this line, as far as the last ones tell. */
+static bool is_taken(const struct inq_log *log, uint64_t line)
+{
+    enum { LAST = 64 };
+    for (size_t i = 0; i < log->n_events && i < LAST; i++) {
+        if (log->events[log->n_events - 1 - i].line == line) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The line [p, end), whose text begins at `body`, as the last words of whoever wrote it. */
+static int keep_words(struct reading *r, const char *p, const char *end, const char *body,
+                      uint64_t number, struct inq_err *err)
+{
+    if (*body == ' ' || *body == '\t' || is_taken(r->book.log, number) ||
+        (r->has_floor && r->floor.line == number) || is_progress(p, end) ||
+        inq_log_level_of(inq_log_message(p, end), end) != INQ_LOG_LEVEL_NONE ||
+        inq_log_level_of(body, end) != INQ_LOG_LEVEL_NONE) {
+        return INQ_OK;
+    }
+    struct inq_log_event event;
+    read_plain(p, end, &r->of_progress, &event);
+    event.kind = INQ_LOG_LAST_WORDS;
+    event.line = number;
+    return inq_log_add(&r->book, &event, err);
+}
+
 static uint64_t count_ends(const char *p, const char *end)
 {
     uint64_t n = 0;
@@ -300,6 +332,38 @@ static uint64_t count_ends(const char *p, const char *end)
         n += *p == '\n';
     }
     return n;
+}
+
+/* The last words of processes: what each of them printed last in front of `end`, line `number`, as
+ * far as text is at hand, where it has no severity and no pattern took it: sys.exit("no tokens
+ * left") leaves no more. Lines without a label are of a process only in a file of its own. */
+static int take_words(struct reading *r, const char *end, uint64_t number, bool own,
+                      struct inq_err *err)
+{
+    enum { LINES = 256, WRITERS = 64 };
+    uint32_t seen[WRITERS];
+    size_t n = 0;
+    int code = INQ_OK;
+    for (int i = 0; i < LINES && code == INQ_OK && end > r->window.p && number > 1; i++) {
+        const char *p = end - 1;
+        while (p > r->window.p && p[-1] != '\n') {
+            p--;
+        }
+        uint32_t writer;
+        const char *body = inq_log_body(p, end - 1, &writer);
+        bool blank = inq_log_blank(body, end - 1) >= end - 1;
+        bool known = n == WRITERS || (writer == 0 && !own) || blank;
+        for (size_t k = 0; k < n; k++) {
+            known = known || seen[k] == writer;
+        }
+        number--;
+        if (!known) {
+            seen[n++] = writer;
+            code = keep_words(r, p, end - 1, body, number, err);
+        }
+        end = p;
+    }
+    return code;
 }
 
 /* What says nothing of a failure. */
@@ -354,6 +418,27 @@ static bool is_of_log(const struct inq_log_event *event, const struct inq_log_li
            event->bus != INQ_LOG_NO_BUS || inq_log_is_shaped(line->outer, line->end);
 }
 
+/* Whether the process said behind its last row of training output that its work is done. */
+static bool was_complete(const struct reading *r, const struct inq_log_line *line)
+{
+    enum { LINES = 12 };
+    const char *end = line->outer;
+    for (int i = 0; i < LINES && end > r->window.p; i++) {
+        const char *p = end - 1;
+        while (p > r->window.p && p[-1] != '\n') {
+            p--;
+        }
+        if (is_progress(p, end - 1)) {
+            return false;
+        }
+        if (inq_log_is_completion(p, end - 1)) {
+            return true;
+        }
+        end = p;
+    }
+    return false;
+}
+
 static int add_event(struct reading *r, const struct inq_log_line *line,
                      struct inq_log_event *event, struct inq_err *err)
 {
@@ -366,7 +451,15 @@ static int add_event(struct reading *r, const struct inq_log_line *line,
     if (floor && r->told == event->line) {
         return INQ_OK;
     }
-    if (!is_plain(event->kind)) {
+    if (event->kind == INQ_LOG_STOPPED && was_complete(r, line)) {
+        return INQ_OK; /* it was asked to leave once its work was done */
+    }
+    bool end = event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_SLURM_EXIT;
+    if (end && !r->worded) {
+        r->worded = true;
+        code = take_words(r, line->outer, event->line, false, err);
+    }
+    if (code == INQ_OK && !is_plain(event->kind)) {
         if (r->told < event->line) {
             code = look_back(r, line->outer, event->line, err);
         }
@@ -632,10 +725,27 @@ static int take_last_words(struct reading *r, struct inq_err *err)
     return inq_log_add(&r->book, &event, err);
 }
 
+/* ".../attempt_0/3/stderr.log": 3. */
+static int32_t local_rank_of(const char *path)
+{
+    const char *attempt = path != NULL ? strstr(path, "attempt_") : NULL;
+    const char *slash = attempt != NULL ? strchr(attempt, '/') : NULL;
+    char *end = NULL;
+    long number = slash != NULL ? strtol(slash + 1, &end, 10) : -1;
+    return end != NULL && end != slash + 1 && *end == '/' && number >= 0 && number < 65536
+               ? (int32_t)number
+               : -1;
+}
+
 static int take_end(struct reading *r, struct inq_err *err)
 {
+    bool own = inq_rank_from_name(r->path) >= 0 || local_rank_of(r->path) >= 0;
+    bool open = r->window.end > r->window.p && r->window.end[-1] != '\n';
     int code = take_last_row(r, err);
-    return code == INQ_OK ? take_last_words(r, err) : code;
+    code = code == INQ_OK ? take_last_words(r, err) : code;
+    return code == INQ_OK && own && !open && !r->worded
+               ? take_words(r, r->window.end, r->lines + 1, true, err)
+               : code;
 }
 
 /* ---- error.json ------------------------------------------------------------------------------ */
@@ -695,18 +805,6 @@ static int sniff(const char *head, size_t n, const char *path)
     return form == INQ_LOG_ERROR_FILE ? 20 : form == INQ_LOG_TEXT ? 6 : 0;
 }
 
-/* ".../attempt_0/3/stderr.log": 3. */
-static int32_t local_rank_of(const char *path)
-{
-    const char *attempt = path != NULL ? strstr(path, "attempt_") : NULL;
-    const char *slash = attempt != NULL ? strchr(attempt, '/') : NULL;
-    char *end = NULL;
-    long number = slash != NULL ? strtol(slash + 1, &end, 10) : -1;
-    return end != NULL && end != slash + 1 && *end == '/' && number >= 0 && number < 65536
-               ? (int32_t)number
-               : -1;
-}
-
 /* `reason`: what to call a text that tells nothing; NULL: it is a log all the same. */
 static int finish(struct reading *r, struct inq_shard *shard, const char *reason,
                   struct inq_err *err)
@@ -745,6 +843,7 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
         is_log || error_file ? NULL : inq_unknown_reason(&shard->arena, shard->file.path, head, n);
     if (r != NULL) {
         r->row = -1;
+        r->path = shard->file.path;
         r->wrapping = inq_log_wrapping_of(head, n);
         r->window.source = source;
         r->book.log = inq_log_new();

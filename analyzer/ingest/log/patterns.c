@@ -47,6 +47,8 @@ static const struct inq_log_field of_init[] = {
     {NULL, 0},
 };
 
+static const struct inq_log_field of_version[] = {{"NCCL version ", INQ_LOG_OP}, {NULL, 0}};
+
 static const struct inq_log_field of_completion[] = {
     {"peer ", INQ_LOG_PEER},
     {"status=", INQ_LOG_CODE},
@@ -213,6 +215,10 @@ static const struct inq_log_field of_list[] = {{"]{", INQ_LOG_RANKS}, {NULL, 0}}
 
 static const struct inq_log_field of_task[] = {
     {"/task:", INQ_LOG_RANKS}, {"task ", INQ_LOG_RANKS}, {NULL, 0}};
+
+/* "Did not get subsequent heartbeat from rank 5 in 1800 seconds": of the rank's own monitor */
+static const struct inq_log_field of_monitored[] = {{"heartbeat from rank ", INQ_LOG_RANK},
+                                                    {NULL, 0}};
 
 /* "ranks 1 and 6 have sent no heartbeat for 600 s" */
 static const struct inq_log_field of_silent[] = {
@@ -420,6 +426,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NCCL_INIT, "Init COMPLETE", "busId", of_init),
     LAST(NCCL_START, "NET/IB : Using", NULL, NULL),
     LAST(NCCL_START, "Bootstrap : Using", NULL, NULL),
+    LAST(NCCL_START, "NCCL version ", "!rror", of_version),
     {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 1", "NCCL INFO", NULL, 1, true},
     {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 2", "NCCL INFO", NULL, 2, true},
     {INQ_LOG_NCCL_RESULT, INQ_LOG_RESULT, " -> 3", "NCCL INFO", NULL, 3, true},
@@ -685,6 +692,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(AMD_RESET, "timeout, signaled seq=", "amdgpu", of_amd),
     LAST(AMD_RESET, "GPU hang", "HWS", of_amd),
     LAST(AMD_RESET, "GPU HANG", NULL, of_amd),
+    LAST(AMD_RESET, "Timedout job", "[drm]", of_amd), /* xe */
+    LAST(AMD_RESET, "trying reset from", "[drm]", of_amd),
     LAST(AMD_RESET, "Engine reset", "[drm]", of_amd),
     LAST(AMD_RESET, "heartbeat failed", "habanalabs", of_amd),
     LAST(AMD_RESET, "oing to reset device", "habanalabs", of_amd),
@@ -720,6 +729,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(STALLED_RANKS, "subset of ranks and are waiting", "!issing ranks:\n", of_stalled),
     LAST(BUFFER_MISMATCH, "preamble.length <= op", NULL, of_sizes),
     LAST(BUFFER_MISMATCH, "Received data size doesn't match", NULL, NULL),
+    LAST(ENGINE_STUCK, "heartbeat from rank", "id not get", of_monitored), /* NVRx */
     LAST(TASK_LOST, "no heartbeat", "ank", of_silent),
     LAST(TASK_LOST, "heartbeat from rank", NULL, of_silent),
     LAST(TASK_LOST, "heartbeats from rank", NULL, of_silent),

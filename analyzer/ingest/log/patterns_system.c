@@ -78,8 +78,10 @@ static const struct inq_log_pattern patterns[] = {
     LAST(MEMORY_LIMIT, "PBS: job killed", "mem ", NULL),
     LAST(SLURM_CANCELLED, "PBS: job killed", NULL, NULL),
     LAST(MEMORY_LIMIT, "mem limit exceeded", NULL, NULL),
-    LAST(MEMORY_LIMIT, "Job has gone over", "memory limit", NULL), /* HTCondor */
-    LAST(TIME_LIMIT, "exceeded hard wallclock time", NULL, NULL),  /* Grid Engine */
+    LAST(MEMORY_LIMIT, "ob has gone over", "memory limit", NULL), /* HTCondor */
+    LAST(MEMORY_LIMIT, "usage hard limit", "MEM ", NULL),         /* Moab */
+    LAST(TIME_LIMIT, "usage hard limit", "WALLTIME", NULL),
+    LAST(TIME_LIMIT, "exceeded hard wallclock time", NULL, NULL), /* Grid Engine */
     LAST(TIME_LIMIT, "exceeded soft wallclock time", NULL, NULL),
     LAST(TIME_LIMIT, "limit \"h_rt", "exceed", NULL),
     LAST(TIME_LIMIT, "limit \"s_rt", "exceed", NULL),
@@ -146,6 +148,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LAUNCH_FAILED, "Error response from daemon", NULL, NULL), /* docker */
     LAST(LAUNCH_FAILED, "While making image from", "FATAL", NULL), /* apptainer */
     LAST(LAUNCH_FAILED, "could not open image", "FATAL", NULL),
+    LAST(LAUNCH_FAILED, "container creation failed", NULL, NULL),
     /* MPICH and Intel MPI */
     SPECIAL(EXIT, "BAD TERMINATION OF ONE", NULL, of_box, INQ_LOG_BOX),
     LAST(EXIT, "THE EXIT STRING:", "signal", of_outcome),
@@ -158,6 +161,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(ABORTED, "systemd-coredump", "dumped core", of_core),
     LAST(POD_OOM, "Failed with result 'oom-kill'", NULL, NULL),
     LAST(POD_OOM, "killed by the OOM killer", NULL, NULL),
+    LAST(POD_OOM, "OOM Killed", NULL, NULL), /* Nomad */
     LAST(POD_OOM, "systemd-oomd", "Killed", NULL),
     /* Kubernetes and containers */
     LAST(TIME_LIMIT, "DeadlineExceeded job/", NULL, of_object), /* no code of a request */
@@ -232,6 +236,10 @@ static const struct inq_log_pattern patterns[] = {
     LAST(NODE_LOST, "ritical temperature reached", NULL, NULL),
     LAST(SOFT_LOCKUP, "self-detected stall on CPU", NULL, NULL),
     LAST(MACHINE_CHECK, "EDAC ", " UE ", NULL),
+    LAST(MACHINE_CHECK, "ailure detected", "| Asserted", NULL), /* the machine's event log (IPMI) */
+    LAST(MACHINE_CHECK, "ower off", "| Asserted", NULL),
+    LAST(MACHINE_CHECK, "ncorrectable", "| Asserted", NULL),
+    LAST(MACHINE_CHECK, "on-recoverable", "| Asserted", NULL),
     LAST(GPU_DRIVER, "GPU is lost", NULL, NULL), /* NVML, for whoever asks it */
     LAST(GPU_DRIVER, "Unable to determine the device handle", NULL, NULL),
     LAST(NODE_LOST, "reboot: Power down", NULL, NULL),

@@ -332,6 +332,17 @@ bool inq_log_is_last_word(const char *p, const char *end, bool output)
            !has_any(p, end, good);
 }
 
+bool inq_log_is_completion(const char *p, const char *end)
+{
+    static const char *const whole[] = {"pochs",    "raining",    "he run",    "he job",
+                                        "ll steps", "verything",  "ll done",   "xperiment",
+                                        "orkload",  "ine-tuning", "inetuning", NULL};
+    static const char *const done[] = {" done", "omplete", "inished", " is over", NULL};
+    static const char *const part[] = {"not ",  "ncomplete", "fail", "rror",  "poch ", "step ",
+                                       "batch", "alid",      "eval", "heckp", "arm",   NULL};
+    return has_any(p, end, whole) && has_any(p, end, done) && !has_any(p, end, part);
+}
+
 /* ---- headings -------------------------------------------------------------------------------- */
 
 bool inq_log_is_heading(const char *start, const char *end, int32_t *rank)

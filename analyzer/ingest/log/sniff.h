@@ -29,6 +29,9 @@ bool inq_log_is_shaped(const char *start, const char *end);
  * what could not be done. */
 bool inq_log_is_last_word(const char *p, const char *end, bool output);
 
+/* "all epochs done, artifacts pushed": that the whole work is done, in whatever words. */
+bool inq_log_is_completion(const char *p, const char *end);
+
 /* "===== rank 2 stderr =====", "--- rank_3.log ---", "==> logs/rank3.err <==" of tail: a heading in
  * a file that was put together from several. *rank gets whose the lines behind it are; it stays as
  * it is where the heading does not say. */

@@ -274,6 +274,32 @@ static bool is_heading_word(const struct inq_log_line *line)
            inq_log_number(behind, line->end, &number) == NULL;
 }
 
+/* "rank 12 has not confirmed its shard": the rank that the message is about, by what is said behind
+ * its number; who only waits for others, or lost them, is not. -1: none. */
+static int32_t subject_rank(const char *p, const char *end)
+{
+    static const char *const verbs[] = {" has not ", " did not ", " does not ", " is ",
+                                        " was ",     " never ",   " failed",    " died",
+                                        " exited",   " crashed",  " stopped",   " returned "};
+    static const char *const suffers[] = {"onnect", "peer", "wait", "imed out", "imeout", "lost "};
+    for (size_t i = 0; i < sizeof suffers / sizeof *suffers; i++) {
+        if (memmem(p, (size_t)(end - p), suffers[i], strlen(suffers[i])) != NULL) {
+            return -1;
+        }
+    }
+    for (const char *at = p; (at = inq_log_seek(at, end, "ank ")) != NULL;) {
+        int64_t rank = 0;
+        const char *behind = inq_log_number(at, end, &rank);
+        for (size_t i = 0; behind != NULL && i < sizeof verbs / sizeof *verbs; i++) {
+            size_t n = strlen(verbs[i]);
+            if ((size_t)(end - behind) > n && memcmp(behind, verbs[i], n) == 0) {
+                return inq_log_small(rank);
+            }
+        }
+    }
+    return -1;
+}
+
 /* Any line that says itself that it is an error. */
 static bool read_severe(const struct inq_log_line *line, struct inq_log_names *names,
                         struct inq_log_event *event)
@@ -287,8 +313,10 @@ static bool read_severe(const struct inq_log_line *line, struct inq_log_names *n
     if (line->at[0] == 'E' && line->at[1] == 'r' && !is_heading_word(line)) {
         return false;
     }
-    copy_pattern(inq_log_message(line->start, line->end), line->end, names->op, 96);
+    const char *message = inq_log_message(line->start, line->end);
+    copy_pattern(message, line->end, names->op, 96);
     event->op = names->op;
+    event->peer_rank = warned ? event->peer_rank : subject_rank(message, line->end);
     return true;
 }
 

@@ -95,7 +95,8 @@ void inq_log_book_release(struct inq_log_book *book)
 static uint64_t key_of(const struct inq_log_event *event, int64_t starts)
 {
     bool rows = event->kind == INQ_LOG_EXIT_ROW || event->kind == INQ_LOG_DESYNC_STARTED ||
-                event->kind == INQ_LOG_DESYNC_BEHIND || event->kind == INQ_LOG_RAS_BEHIND;
+                event->kind == INQ_LOG_DESYNC_BEHIND || event->kind == INQ_LOG_RAS_BEHIND ||
+                event->kind == INQ_LOG_SLURM_EXIT; /* of other tasks */
     const int64_t numbers[] = {
         (int64_t)event->kind,
         event->rank,

@@ -365,6 +365,26 @@ static const char *say_killed(struct inq_log_case *c, const struct inq_failure *
     return inq_say(c->arena, "process %" PRId64 " (%.60s)%s%s", e->pid, e->op, rank, say_host(c));
 }
 
+static const char *say_versions(struct inq_log_case *c)
+{
+    return inq_say(c->arena, "%s and %s", c->version, c->other_version);
+}
+
+/* Of a process that ended on a code: what it printed last, which sys.exit("...") leaves alone. */
+static const char *say_words(struct inq_log_case *c, const struct inq_failure *f)
+{
+    int32_t rank = f->n_roots == 1 ? f->root_ranks[0] : c->cause->rank;
+    const struct inq_log_mark *words = NULL;
+    for (size_t i = 0; i < c->n_marks && rank >= 0; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        bool own = mark->event->kind == INQ_LOG_LAST_WORDS && mark->rank == rank;
+        words = own ? mark : words;
+    }
+    return words != NULL ? inq_say(c->arena, "its last words are \"%s\"",
+                                   inq_log_quote(c, words->event->text, true))
+                         : "its own error message is not in these logs";
+}
+
 /* The fields of a headline. */
 static const struct {
     const char *name;
@@ -372,18 +392,31 @@ static const struct {
     const char *(*say_of)(struct inq_log_case *c, const struct inq_failure *f); /* instead */
     bool of_line; /* says nothing without the line that it began with */
 } fields[] = {
-    {"who", NULL, say_who, false},       {"Who", NULL, say_who_first, false},
-    {"Device", NULL, say_device, false}, {"text", NULL, say_text, false},
-    {"hang", say_hang, NULL, false},     {"since", say_since, NULL, false},
-    {"on", say_host, NULL, false},       {"to", say_other_end, NULL, false},
-    {"exc", say_exception, NULL, true},  {"at", say_frame, NULL, true},
-    {"op", say_op, NULL, true},          {"alloc", say_allocation, NULL, true},
-    {"node", say_node, NULL, true},      {"peer", say_named_peer, NULL, true},
-    {"code", say_code, NULL, true},      {"xid", say_xid, NULL, true},
-    {"sizes", say_sizes, NULL, true},    {"was", NULL, say_was, false},
-    {"killed", NULL, say_killed, true},  {"message", say_next_line, NULL, true},
-    {"quoted", NULL, say_quoted, true},  {"awaited", NULL, say_awaited, true},
+    {"who", NULL, say_who, false},
+    {"Who", NULL, say_who_first, false},
+    {"Device", NULL, say_device, false},
+    {"text", NULL, say_text, false},
+    {"hang", say_hang, NULL, false},
+    {"since", say_since, NULL, false},
+    {"on", say_host, NULL, false},
+    {"to", say_other_end, NULL, false},
+    {"exc", say_exception, NULL, true},
+    {"at", say_frame, NULL, true},
+    {"op", say_op, NULL, true},
+    {"alloc", say_allocation, NULL, true},
+    {"node", say_node, NULL, true},
+    {"peer", say_named_peer, NULL, true},
+    {"code", say_code, NULL, true},
+    {"xid", say_xid, NULL, true},
+    {"sizes", say_sizes, NULL, true},
+    {"was", NULL, say_was, false},
+    {"killed", NULL, say_killed, true},
+    {"message", say_next_line, NULL, true},
+    {"quoted", NULL, say_quoted, true},
+    {"awaited", NULL, say_awaited, true},
     {"warned", say_warned, NULL, true},
+    {"words", NULL, say_words, true},
+    {"versions", say_versions, NULL, true},
 };
 
 static const char *say_field(struct inq_log_case *c, const struct inq_failure *f, const char *name,
@@ -520,10 +553,12 @@ static const char *headline_of_victims(struct inq_log_case *c, const struct inq_
         : mark->event->kind == INQ_LOG_ABORTED && strchr(mark->event->op, ' ') != NULL
             ? inq_log_quote(c, mark->event->op, false)
             : inq_log_quote(c, mark->event->text, true);
-    if (f->n_suspects > 0) {
+    if (f->n_roots + f->n_suspects > 0) {
+        bool root = f->n_roots > 0;
         return inq_say(c->arena,
                        "The others lost or waited for %s, whose log should name the cause%s%s.",
-                       inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false),
+                       inq_say_ranks(c->arena, root ? f->root_ranks : f->suspect_ranks,
+                                     root ? f->n_roots : f->n_suspects, false),
                        said[0] != '\0' ? ": " : "", said);
     }
     if (mark != NULL && mark->event->kind == INQ_LOG_WORKER_LOST) {

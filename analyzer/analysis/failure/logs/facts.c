@@ -324,6 +324,46 @@ static bool is_beside(const struct inq_log_mark *mark)
     return most < HELD_BACK;
 }
 
+/* The next sign of progress in the mark's file, in front of it or behind it; NULL: none near. */
+static const struct inq_log_mark *progress_near(const struct inq_log_case *c, size_t i, int way)
+{
+    enum { NEAR = 256 };
+    for (size_t k = 1; k < NEAR; k++) {
+        bool there = way < 0 ? i >= k : i + k < c->n_marks;
+        const struct inq_log_mark *mark = there ? &c->marks[way < 0 ? i - k : i + k] : NULL;
+        if (mark == NULL || mark->event->file != c->marks[i].event->file) {
+            return NULL;
+        }
+        if (mark->event->kind == INQ_LOG_PROGRESS) {
+            return mark;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the rows behind an exception that no label gives to a process are of another file, put
+ * behind this one: they go back in time or, without times, never come further than those in front
+ * of it. */
+static bool is_put_behind(const struct inq_log_case *c, size_t i)
+{
+    const struct inq_log_mark *mark = &c->marks[i];
+    const struct inq_log *log = mark->log;
+    size_t from = first_behind(log, mark->event->line);
+    size_t to = first_behind(log, mark->part_end);
+    if (!mark->fatal || mark->event->writer != 0 || from == 0 || from == to) {
+        return false;
+    }
+    const struct inq_log_mark *before = progress_near(c, i, -1);
+    const struct inq_log_mark *next = progress_near(c, i, 1);
+    if (before != NULL && next != NULL && before->time_ns != INQ_TIME_NONE &&
+        next->time_ns != INQ_TIME_NONE) {
+        return next->time_ns < before->time_ns;
+    }
+    int64_t front = furthest(log, from > FEW_ROWS ? from - FEW_ROWS : 0, from);
+    int64_t back = furthest(log, to - from > FEW_ROWS ? to - FEW_ROWS : from, to);
+    return back >= 0 && back <= front;
+}
+
 /* Whether the output that the line stands in tells of more steps behind it than processes that are
  * still alive can make alone. */
 static bool went_on(const struct inq_log_mark *mark)
@@ -399,7 +439,7 @@ static int gather(struct inq_log_case *c, struct inq_err *err)
     join_twins(c);
     for (size_t i = 0; i < c->n_marks; i++) {
         c->marks[i].fatal = ends_process(&c->marks[i]);
-        c->marks[i].beside = is_beside(&c->marks[i]);
+        c->marks[i].beside = is_beside(&c->marks[i]) || is_put_behind(c, i);
         c->marks[i].went_on = went_on(&c->marks[i]);
     }
     return INQ_OK;
@@ -528,7 +568,8 @@ static void count_world(struct inq_log_case *c, const struct joins *joins)
         for (size_t k = 0; k < event->n_ranks && of_ranks; k++) {
             count_rank(c, event->ranks[k]);
         }
-        if (event->kind == INQ_LOG_MISMATCH || event->kind == INQ_LOG_REMOTE_ERROR) {
+        if (event->kind == INQ_LOG_MISMATCH || event->kind == INQ_LOG_REMOTE_ERROR ||
+            event->kind == INQ_LOG_PEER_CLOSED || event->kind == INQ_LOG_ERROR_LINE) {
             count_rank(c, event->peer_rank);
         }
     }
@@ -569,6 +610,44 @@ static void join(struct inq_log_case *c, const struct joins *joins)
     }
 }
 
+/* NCCL's version as a line has it, "2.21.5"; its length, 0 none. */
+static size_t version_in(const char *text, const char **version)
+{
+    static const char words[] = "NCCL version ";
+    const char *at = strstr(text, words);
+    *version = at != NULL ? at + sizeof words - 1 : "";
+    return strspn(*version, "0123456789.");
+}
+
+/* Processes of different versions of NCCL do not agree on the sizes of their messages. */
+static void find_versions(struct inq_log_case *c)
+{
+    const char *first = NULL;
+    size_t n_first = 0;
+    for (size_t i = 0; i < c->n_marks && c->other_version == NULL; i++) {
+        const char *version;
+        size_t n = version_in(c->marks[i].event->text, &version);
+        bool differs = first != NULL && n > 0 && (n != n_first || memcmp(first, version, n) != 0);
+        if (differs) {
+            c->version = inq_say(c->arena, "%.*s", (int)n_first, first);
+            c->other_version = inq_say(c->arena, "%.*s", (int)n, version);
+        } else if (n > 0) {
+            first = version;
+            n_first = n;
+        }
+    }
+    for (size_t i = 0; i < c->n_marks && c->other_version != NULL; i++) {
+        struct inq_log_mark *mark = &c->marks[i];
+        if (mark->event->kind == INQ_LOG_MISMATCH && mark->means.role == INQ_LOG_CAUSE &&
+            strstr(mark->event->text, "essage truncated") != NULL) {
+            const struct inq_failure_rule *rule =
+                inq_failure_situation_rule(INQ_SITUATION_NCCL_VERSIONS);
+            mark->means = (struct inq_log_meaning){rule->role,   rule->cls, rule->sub,
+                                                   rule->weight, false,     rule};
+        }
+    }
+}
+
 /* The end of a process that no line names tells less than any line that names one. */
 static void weaken_nameless(struct inq_log_case *c)
 {
@@ -603,6 +682,7 @@ int inq_log_facts(struct inq_log_case *c, struct inq_err *err)
         join(c, &joins);
         count_world(c, &joins);
         weaken_nameless(c);
+        find_versions(c);
     }
     inq_map_release(&joins.tasks);
     inq_map_release(&joins.pids);

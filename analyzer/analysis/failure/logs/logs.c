@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool barrier_like(const struct inq_log_hang *hang)
@@ -405,13 +406,27 @@ static int32_t gave_up(const struct inq_log_case *c)
     return rank;
 }
 
+/* Whether every rank was killed, so that none of them stands out. */
+static bool all_killed(const struct inq_log_case *c)
+{
+    int32_t n = 0;
+    int32_t last = -1;
+    for (int32_t r = 0; r < c->world; r++) {
+        for (size_t i = 0; i < c->n_marks && last != r; i++) {
+            last = c->marks[i].rank == r && was_killed(&c->marks[i]) ? r : last;
+        }
+        n += last == r;
+    }
+    return n > 1 && n == c->world;
+}
+
 /* Lines that go with a cause whose own names no rank. */
 static bool goes_with(const struct inq_log_case *c, const struct inq_failure *f,
                       const struct inq_log_mark *mark)
 {
     bool memory =
         f->cls == INQ_FAILURE_HOST && f->subclass != NULL && strcmp(f->subclass, "memory") == 0;
-    return (memory && was_killed(mark) && !inq_log_waited(c, mark->rank)) ||
+    return (memory && was_killed(mark) && !inq_log_waited(c, mark->rank) && !all_killed(c)) ||
            (gpu_class(f->cls) && mark->means.role == INQ_LOG_CAUSE && gpu_class(mark->means.cls) &&
             !mark->late && !mark->survived);
 }
@@ -483,6 +498,51 @@ static void mark_ended(const struct inq_log_case *c, bool *roots)
     (void)mark_rank(c, roots, only);
 }
 
+/* Another one that a victim's line says to have failed; -1 none. */
+static int64_t accused(const struct inq_log_mark *mark)
+{
+    enum inq_log_kind kind = mark->event->kind;
+    static const char words[] = "[Proxy Service ";
+    const char *service = strstr(mark->event->text, words);
+    /* a rank's own service tells what that rank asked for */
+    bool own =
+        service != NULL && strtoll(service + sizeof words - 1, NULL, 10) == mark->event->peer_rank;
+    bool accuses = kind == INQ_LOG_REMOTE_ERROR || (kind == INQ_LOG_PEER_CLOSED && !own);
+    return accuses ? mark->event->peer_rank : -1;
+}
+
+/* The one rank that all lines accuse which accuse any, and that itself tells of nobody else's
+ * failure; -1 none. */
+static int64_t only_accused(const struct inq_log_case *c)
+{
+    int64_t only = -1;
+    for (size_t i = 0; i < c->n_marks; i++) {
+        int64_t rank = c->marks[i].survived ? -1 : accused(&c->marks[i]);
+        if (rank >= 0 && only >= 0 && rank != only) {
+            return -1;
+        }
+        only = rank >= 0 ? rank : only;
+    }
+    for (size_t i = 0; i < c->n_marks && only >= 0; i++) {
+        const struct inq_log_mark *mark = &c->marks[i];
+        only = mark->rank == only && mark->means.role == INQ_LOG_VICTIM ? -1 : only;
+    }
+    return only;
+}
+
+/* Of an unknown cause: who ended as nobody else did, whom the last error line is about, or whom
+ * all others accuse. */
+static void mark_of_unknown(const struct inq_log_case *c, bool *roots)
+{
+    if (c->cause != NULL && inq_log_is_end(c->cause->event->kind)) {
+        mark_ended(c, roots);
+    } else if (c->cause != NULL && c->cause->event->kind == INQ_LOG_ERROR_LINE) {
+        (void)mark_rank(c, roots, (int32_t)c->cause->event->peer_rank);
+    } else if (c->cause == NULL && c->hang.how == INQ_LOG_NO_HANG) {
+        (void)mark_rank(c, roots, (int32_t)only_accused(c));
+    }
+}
+
 /* Local protection errors are of the side that reports them. */
 static void mark_reporters(const struct inq_log_case *c, const struct inq_failure *f, bool *roots)
 {
@@ -510,9 +570,7 @@ static void mark_roots(const struct inq_log_case *c, const struct inq_failure *f
         return;
     }
     if (f->cls == INQ_FAILURE_UNKNOWN) {
-        if (c->cause != NULL && inq_log_is_end(c->cause->event->kind)) {
-            mark_ended(c, roots);
-        }
+        mark_of_unknown(c, roots);
         return;
     }
     if (c->cause != NULL && c->cause->event->kind == INQ_LOG_LAUNCH_FAILED) {
@@ -537,14 +595,6 @@ static bool stands_out(const struct inq_log_mark *mark)
 {
     return mark->root && mark->event->kind != INQ_LOG_NPU_TIMEOUT && /* it waited for another */
            ((mark->means.weight > 0 && mark->means.weight < INQ_LOG_FAIR) || is_pair(mark));
-}
-
-/* Another one that a victim's line says to have failed; -1 none. */
-static int64_t accused(const struct inq_log_mark *mark)
-{
-    enum inq_log_kind kind = mark->event->kind;
-    return kind == INQ_LOG_REMOTE_ERROR || kind == INQ_LOG_PEER_CLOSED ? mark->event->peer_rank
-                                                                       : -1;
 }
 
 static bool suffers(const struct inq_log_mark *mark)

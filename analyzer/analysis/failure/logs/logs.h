@@ -104,8 +104,9 @@ struct inq_log_case {
     bool tasks_are_ranks; /* srun started the ranks themselves */
     size_t n_absent;      /* ranks that say nothing of lost peers where all others do, ascending */
     int32_t *absent;
-    bool other_clock;                   /* it is one only if its machine's clock is off */
-    const struct inq_log_mark *confirm; /* a second source for it; NULL none */
+    bool other_clock;                    /* it is one only if its machine's clock is off */
+    const struct inq_log_mark *confirm;  /* a second source for it; NULL none */
+    const char *version, *other_version; /* of NCCL, where processes differ; NULL */
     bool no_memory;
 };
 

@@ -157,6 +157,11 @@ static const char *behind_writer(const char *text)
             return word + strlen(words[i]);
         }
     }
+    const char *node = strstr(text, ": kern: "); /* talosctl: a severity and a time behind it */
+    const char *stamped = node != NULL ? strstr(node, "]: ") : NULL;
+    if (stamped != NULL) {
+        return stamped + 3;
+    }
     const char *failed =
         strstr(text, "Fatal error in "); /* MPICH: rank, job, time and host before */
     const char *place = behind_place(text);

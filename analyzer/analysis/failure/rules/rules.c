@@ -65,6 +65,7 @@ static const struct inq_failure_rule lines[] = {
     {KIND(ENDED_WELL), PLAIN_FACT},
     {KIND(RESTARTED), PLAIN_FACT},
     {KIND(PROCESS), PLAIN_FACT},
+    {KIND(LAST_WORDS), PLAIN_FACT},
     {KIND(PART), PLAIN_FACT},
     {KIND(POD_STARTED), PLAIN_FACT},
     /* ---- those that only noticed ---- */
@@ -110,7 +111,7 @@ static const struct inq_failure_rule lines[] = {
     /* ---- how processes ended ---- */
     {SAYS(EXIT, "has exited due to"),
      AS(CAUSE, UNKNOWN, "exit", 22),
-     "{Who} ended without leaving MPI{since}; its own error message is not in these logs",
+     "{Who} ended without leaving MPI{since}; {words}",
      NULL,
      {NULL}},
     {CODED(EXIT, 9), WAS_KILLED},
@@ -146,7 +147,7 @@ static const struct inq_failure_rule lines[] = {
      {NULL}},
     {CODED(EXIT, 1),
      AS(CAUSE, UNKNOWN, "exit", 20),
-     "{Who} exited with code {code}{since}; its own error message is not in these logs",
+     "{Who} exited with code {code}{since}; {words}",
      NULL,
      {NULL}},
     {KIND(EXIT), PLAIN_VICTIM},
@@ -383,6 +384,11 @@ static const struct inq_failure_rule lines[] = {
     {SAYS(PYTHON_ERROR, "Collective ops is aborted by"), PLAIN_VICTIM}, /* TensorFlow */
     {SAYS(PYTHON_ERROR, "DEADLINE_EXCEEDED"), PLAIN_VICTIM},
     {SAYS(PYTHON_ERROR, "DataLoader worker"), PLAIN_VICTIM},
+    {NAMED(PYTHON_ERROR, "ExceptionGroup"), /* what it groups says more */
+     AS(CAUSE, APPLICATION, "exception", 60),
+     RAISED,
+     TRACEBACK,
+     {NULL}},
     {NAMED(PYTHON_ERROR, "TimeoutError"),
      AS(CAUSE, UNKNOWN, "timeout", 24),
      RAISED,
@@ -552,8 +558,10 @@ static const struct inq_failure_rule lines[] = {
     {                                                                                              \
         NULL                                                                                       \
     }
-#define NPU_MEMORY                                                                                 \
-    AS(CAUSE, GPU_HARDWARE, "memory", 90), "The memory of the NPU of {who} failed: {text}", DRAIN, \
+/* of a line in words; a code says less than one */
+#define NPU_MEMORY(weight)                                                                         \
+    AS(CAUSE, GPU_HARDWARE, "memory", weight), "The memory of the NPU of {who} failed: {text}",    \
+        DRAIN,                                                                                     \
     {                                                                                              \
         NULL                                                                                       \
     }
@@ -586,8 +594,8 @@ static const struct inq_failure_rule lines[] = {
     NPU(507048, NPU_KERNEL), /* FFTS+ */
     NPU(507049, NPU_KERNEL),
     NPU(507050, NPU_KERNEL),
-    NPU(507053, NPU_MEMORY), /* device memory, ECC of HBM */
-    NPU(507054, NPU_MEMORY),
+    NPU(507053, NPU_MEMORY(89)), /* device memory, ECC of HBM */
+    NPU(507054, NPU_MEMORY(89)),
     NPU(507055, NPU_REMOTE), /* another device's memory is suspect */
     NPU(507057, NPU_REMOTE),
     NPU(507056, AS(CAUSE, NETWORK, "link", 70),
@@ -626,8 +634,8 @@ static const struct inq_failure_rule lines[] = {
      "The accelerator of {who} halted in a program: {text}{at}",
      "Run the step again on other hosts: where they halt too, it is the program, else the chip.",
      {"a fault of the chip: the same host would halt again with another program"}},
-    {SAYS(NPU_FAULT, "ecc"), NPU_MEMORY},
-    {SAYS(NPU_FAULT, "ECC"), NPU_MEMORY},
+    {SAYS(NPU_FAULT, "ecc"), NPU_MEMORY(90)},
+    {SAYS(NPU_FAULT, "ECC"), NPU_MEMORY(90)},
     {SAYS(NPU_FAULT, "lost"),
      AS(CAUSE, GPU_HARDWARE, "bus", 90),
      "The NPU of {who} is lost: {text}",
@@ -808,6 +816,14 @@ static const struct inq_failure_rule lines[] = {
      NULL,
      {NULL}},
     {KIND(GIL), AS(CAUSE, CPU_STALL, "gil", 54), NULL, NULL, {NULL}},
+    {SAYS(ENGINE_STUCK, "heartbeat from rank"),
+     AS(CAUSE, CPU_STALL, "heartbeat", 56),
+     "{Who} no longer told its monitor that it was alive{since}: {text}",
+     "Take the stacks of this rank's process (py-spy dump) when it hangs again, and compare the "
+     "monitor's timeout with the longest step, evaluation and checkpoint.",
+     {"a GPU or a collective that hangs, with the host waiting for it: check its stack and the "
+      "node's kernel log",
+      "work that takes longer than the monitor allows: raise its timeout"}},
     {KIND(ENGINE_STUCK),
      AS(CAUSE, UNKNOWN, "stuck", 50),
      NULL,

@@ -45,6 +45,13 @@ const struct inq_failure_rule *inq_failure_system_rules(size_t *n);
 const struct inq_failure_rule *inq_failure_rule_of(const struct inq_log_event *event);
 /* The row of a class without a line: of ranks that wait, or of nothing known. Never NULL. */
 const struct inq_failure_rule *inq_failure_class_rule(enum inq_failure_class cls);
+/* What no single line tells: the state of ranks and groups, or several lines together. */
+enum inq_failure_situation {
+    INQ_SITUATION_NCCL_VERSIONS /* nodes with different versions, and messages that do not fit */,
+    INQ_SITUATION_COUNT
+};
+/* Its row, with a class only where it decides that. Never NULL. */
+const struct inq_failure_rule *inq_failure_situation_rule(enum inq_failure_situation situation);
 /* The row of an Xid, which names its own severity. Never NULL. */
 const struct inq_failure_rule *inq_xid_rule(int64_t code, bool nonfatal);
 /* NVIDIA's name of an Xid. */

@@ -48,7 +48,7 @@ static void sources__services(void **state)
          "[rank4]: Traceback (most recent call last):\n[rank4]:   File \"t.py\", line 2, in f\n"
          "[rank4]: torch.distributed.DistNetworkError: llm-0 cannot be retrieved (gai error: "
          "-2)\n"},
-        {"peer_died", "5", "Rank 5",
+        {"cpu_stall", "5", "Rank 5", /* its own monitor: nobody lost it */
          TEST_LOG_STEPS "2026-03-14 10:32:11,402 [ERROR] [RankMonitorServer:rank 5@n7] Did not get "
                         "subsequent heartbeat from rank 5 in 1800 seconds.\n"},
         {"application_error", "3", "KeyError",

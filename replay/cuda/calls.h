@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 
+#define INQ_GPU_LIBRARY_NAME 32
+
 typedef uint64_t inq_gpu_addr; /* device address; 0: none */
 
 struct inq_gpu_info {
@@ -19,6 +21,21 @@ struct inq_gpu_info {
     bool partitioned;  /* false: partitions share all SMs */
     char why[96];      /* why not; "" otherwise */
     char left_out[96]; /* of GPU 0: why others are not used; "": all are */
+};
+
+/* A member of a transfer: where its share is put, what it sends, and where it receives. */
+struct inq_gpu_member {
+    void *stream;
+    inq_gpu_addr from, to;
+};
+
+/* One transfer of all members at once, as NCCL defines it: `elems` floats, which are those of every
+ * member, or in scatters, gathers and all-to-alls those of all shares together (a multiple of the
+ * members). The first member is the root; in a SEND it sends to the other one. */
+struct inq_gpu_exchange {
+    uint32_t work; /* enum inq_work */
+    uint64_t elems;
+    const struct inq_gpu_member *members;
 };
 
 #define INQ_GPU_WHOLE UINT32_MAX /* as a part: the whole GPU */
@@ -85,6 +102,15 @@ struct inq_gpu_calls {
                      struct inq_err *err);
     int (*gemm)(void *self, struct inq_gpu_spot spot, void *stream,
                 const struct inq_product *product, struct inq_err *err);
+
+    /* Transfers between GPUs by a library; NULL, or INQ_UNSUPPORTED from clique_open: none. A
+     * clique is an order of GPUs that transfer together; `name` gets the library's. An exchange
+     * must not be captured. */
+    int (*clique_open)(void *self, const uint32_t *gpus, uint32_t n, void **clique,
+                       char name[INQ_GPU_LIBRARY_NAME], struct inq_err *err);
+    void (*clique_free)(void *self, void *clique);
+    int (*exchange)(void *self, void *clique, const struct inq_gpu_exchange *exchange,
+                    struct inq_err *err);
 };
 
 #endif

@@ -292,7 +292,7 @@ static int cu_open(void *self, uint32_t gpu, size_t parts, struct inq_gpu_info *
 static void cu_close(void *self)
 {
     struct inq_cu_driver *d = self;
-    inq_cu_gemm_close(d);
+    inq_cu_close_libraries(d);
     d->open = false;
     (void)d->cu.cuCtxSetCurrent(d->before); /* a partition must not be current when it goes */
     for (size_t g = 0; g < d->n_gpus; g++) {

@@ -9,6 +9,7 @@
 #include "cuda/driver.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -244,7 +245,196 @@ static int cu_gemm(void *self, struct inq_gpu_spot spot, void *stream,
                        : inq_err_set(err, INQ_DEVICE, "cuBLAS failed with status %d", status);
 }
 
-void inq_cu_gemm_close(struct inq_cu_driver *driver)
+/* ---- transfers by NCCL, which is loaded if it is there -----------------------------------------
+ */
+
+/* values of NCCL 2 */
+enum {
+    NCCL_FLOAT = 7,
+    NCCL_SUM = 0,
+    NCCL_LEAST = 2700
+}; /* 2.7: the first that sends and receives */
+
+#define NCCL_CALLS(X)                                                                              \
+    X(ncclGetVersion, (int *version))                                                              \
+    X(ncclCommInitAll, (void **comms, int n, const int *devices))                                  \
+    X(ncclCommDestroy, (void *comm))                                                               \
+    X(ncclGroupStart, (void))                                                                      \
+    X(ncclGroupEnd, (void))                                                                        \
+    X(ncclAllReduce,                                                                               \
+      (const void *from, void *to, size_t n, int type, int op, void *comm, CUstream stream))       \
+    X(ncclReduce, (const void *from, void *to, size_t n, int type, int op, int root, void *comm,   \
+                   CUstream stream))                                                               \
+    X(ncclBroadcast,                                                                               \
+      (const void *from, void *to, size_t n, int type, int root, void *comm, CUstream stream))     \
+    X(ncclReduceScatter,                                                                           \
+      (const void *from, void *to, size_t n, int type, int op, void *comm, CUstream stream))       \
+    X(ncclAllGather,                                                                               \
+      (const void *from, void *to, size_t n, int type, void *comm, CUstream stream))               \
+    X(ncclSend, (const void *from, size_t n, int type, int peer, void *comm, CUstream stream))     \
+    X(ncclRecv, (void *to, size_t n, int type, int peer, void *comm, CUstream stream))
+
+struct inq_cu_nccl {
+#define NCCL_MEMBER(name, arguments) int(*name) arguments;
+    NCCL_CALLS(NCCL_MEMBER)
+#undef NCCL_MEMBER
+    const char *(*text)(int status);
+    int version;
+};
+
+struct clique {
+    uint32_t n;
+    void *comms[INQ_GPU_MAX_GPUS];
+};
+
+/* "NCCL 2.28.9": a version is 2809 up to 2.8, and 20901 from 2.9 on. */
+static void nccl_name(int version, char name[INQ_GPU_LIBRARY_NAME])
+{
+    int major = version < 10000 ? version / 1000 : version / 10000;
+    int minor = version < 10000 ? version % 1000 / 100 : version % 10000 / 100;
+    (void)snprintf(name, INQ_GPU_LIBRARY_NAME, "NCCL %d.%d.%d", major, minor, version % 100);
+}
+
+static int load_nccl(struct inq_cu_nccl *nccl, struct inq_err *err)
+{
+    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    char name[INQ_GPU_LIBRARY_NAME];
+    if (library == NULL) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "no NCCL (libnccl.so.2 cannot be loaded)");
+    }
+    bool all = find(library, "ncclGetErrorString", &nccl->text, sizeof nccl->text);
+#define NCCL_FIND(name, arguments)                                                                 \
+    all = find(library, #name, &nccl->name, sizeof nccl->name) && all;
+    NCCL_CALLS(NCCL_FIND)
+#undef NCCL_FIND
+    if (nccl->ncclGetVersion == NULL || nccl->ncclGetVersion(&nccl->version) != 0) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "libnccl.so.2 does not say its version");
+    }
+    nccl_name(nccl->version, name);
+    return all && nccl->version >= NCCL_LEAST
+               ? INQ_OK
+               : inq_err_set(err, INQ_UNSUPPORTED, "%s is too old: 2.7 or later is needed", name);
+}
+
+static int check_nccl(const struct inq_cu_nccl *nccl, int status, enum inq_code code,
+                      const char *doing, struct inq_err *err)
+{
+    return status == 0 ? INQ_OK : inq_err_set(err, code, "%s: NCCL: %s", doing, nccl->text(status));
+}
+
+static void clique_free(void *self, void *clique)
+{
+    const struct inq_cu_driver *d = self;
+    struct clique *c = clique;
+    for (uint32_t k = 0; c != NULL && k < c->n; k++) {
+        (void)d->nccl->ncclCommDestroy(c->comms[k]);
+    }
+    inq_mem_free(c);
+}
+
+static int clique_open(void *self, const uint32_t *gpus, uint32_t n, void **clique,
+                       char name[INQ_GPU_LIBRARY_NAME], struct inq_err *err)
+{
+    struct inq_cu_driver *d = self;
+    int numbers[INQ_GPU_MAX_GPUS];
+    struct clique *c = inq_mem_zalloc(1, sizeof *c);
+    struct inq_cu_nccl *nccl = d->nccl != NULL ? d->nccl : inq_mem_zalloc(1, sizeof *nccl);
+    int code = c != NULL && nccl != NULL
+                   ? INQ_OK
+                   : inq_err_set(err, INQ_NOMEM, "out of memory for connecting %u GPUs", n);
+    if (code == INQ_OK && d->nccl == NULL) {
+        code = load_nccl(nccl, err);
+    }
+    if (code == INQ_OK) {
+        d->nccl = nccl;
+        for (uint32_t k = 0; k < n; k++) {
+            numbers[k] = d->gpus[gpus[k]].number;
+        }
+        code = check_nccl(nccl, nccl->ncclCommInitAll(c->comms, (int)n, numbers), INQ_UNSUPPORTED,
+                          "connecting GPUs", err);
+    }
+    if (code == INQ_OK) {
+        c->n = n;
+        nccl_name(nccl->version, name);
+        *clique = c;
+        return INQ_OK;
+    }
+    inq_mem_free(c);
+    if (nccl != d->nccl) {
+        inq_mem_free(nccl);
+    }
+    return code;
+}
+
+/* One share to and from every member. */
+static int put_shares(const struct inq_cu_nccl *nccl, const struct clique *c, uint32_t k,
+                      const struct inq_gpu_member *m, uint64_t share)
+{
+    int status = 0;
+    for (uint32_t other = 0; status == 0 && other < c->n; other++) {
+        uint64_t at = other * share * sizeof(float);
+        status = nccl->ncclSend((const void *)(uintptr_t)(m->from + at), share, NCCL_FLOAT,
+                                (int)other, c->comms[k], m->stream);
+        if (status == 0) {
+            status = nccl->ncclRecv((void *)(uintptr_t)(m->to + at), share, NCCL_FLOAT, (int)other,
+                                    c->comms[k], m->stream);
+        }
+    }
+    return status;
+}
+
+/* Member k's call. Shares stand where the engine's own kernels put them. */
+static int put_member(const struct inq_cu_nccl *nccl, const struct clique *c, uint32_t k,
+                      const struct inq_gpu_exchange *x)
+{
+    const struct inq_gpu_member *m = &x->members[k];
+    const void *from = (const void *)(uintptr_t)m->from;
+    void *to = (void *)(uintptr_t)m->to;
+    uint64_t n = x->elems;
+    uint64_t share = n / c->n;
+    uint64_t own = k * share * sizeof(float);
+    void *comm = c->comms[k];
+    switch ((enum inq_work)x->work) {
+    case INQ_WORK_ALL_REDUCE:
+        return nccl->ncclAllReduce(from, to, n, NCCL_FLOAT, NCCL_SUM, comm, m->stream);
+    case INQ_WORK_REDUCE:
+        return nccl->ncclReduce(from, to, n, NCCL_FLOAT, NCCL_SUM, 0, comm, m->stream);
+    case INQ_WORK_BROADCAST:
+        return nccl->ncclBroadcast(from, to, n, NCCL_FLOAT, 0, comm, m->stream);
+    case INQ_WORK_REDUCE_SCATTER:
+        return nccl->ncclReduceScatter(from, (void *)(uintptr_t)(m->to + own), share, NCCL_FLOAT,
+                                       NCCL_SUM, comm, m->stream);
+    case INQ_WORK_ALL_GATHER:
+        return nccl->ncclAllGather((const void *)(uintptr_t)(m->from + own), to, share, NCCL_FLOAT,
+                                   comm, m->stream);
+    case INQ_WORK_ALL_TO_ALL:
+        return put_shares(nccl, c, k, m, share);
+    case INQ_WORK_SEND:
+    case INQ_WORK_RECV:
+        return k == 0 ? nccl->ncclSend(from, n, NCCL_FLOAT, 1, comm, m->stream)
+                      : nccl->ncclRecv(to, n, NCCL_FLOAT, 0, comm, m->stream);
+    case INQ_WORK_NOTHING:
+    case INQ_WORK_COMPUTE:
+    case INQ_WORK_COPY:
+    case INQ_WORK_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static int exchange(void *self, void *clique, const struct inq_gpu_exchange *x, struct inq_err *err)
+{
+    const struct inq_cu_driver *d = self;
+    const struct clique *c = clique;
+    int status = d->nccl->ncclGroupStart();
+    for (uint32_t k = 0; status == 0 && k < c->n; k++) {
+        status = put_member(d->nccl, c, k, x);
+    }
+    int ended = d->nccl->ncclGroupEnd(); /* a group that went wrong ends too */
+    return check_nccl(d->nccl, status != 0 ? status : ended, INQ_DEVICE, "transferring", err);
+}
+
+void inq_cu_close_libraries(struct inq_cu_driver *driver)
 {
     for (size_t g = 0; g < driver->n_gpus; g++) {
         struct inq_cu_gpu *gpu = &driver->gpus[g];
@@ -257,7 +447,9 @@ void inq_cu_gemm_close(struct inq_cu_driver *driver)
         }
     }
     inq_mem_free(driver->blas);
+    inq_mem_free(driver->nccl);
     driver->blas = NULL;
+    driver->nccl = NULL;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -529,5 +721,8 @@ void inq_cu_set_calls(struct inq_cu_driver *driver)
     c->graph_free = graph_free;
     c->gemm_open = cu_gemm_open;
     c->gemm = cu_gemm;
+    c->clique_open = clique_open;
+    c->clique_free = clique_free;
+    c->exchange = exchange;
 }
 #endif

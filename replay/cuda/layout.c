@@ -157,7 +157,7 @@ static int put(struct maker *m, enum inq_gpu_cmd_kind kind, uint32_t lane, uint3
         inq_mem_grow(&l->cmds, &m->cap_cmds, l->n_cmds + 1, sizeof *l->cmds, MAX_CMDS, m->err);
     if (code == INQ_OK) {
         l->cmds[l->n_cmds++] = (struct inq_gpu_cmd){(uint8_t)kind, lane, at};
-        l->n_kernels += kind != INQ_GPU_WAIT && kind != INQ_GPU_RECORD;
+        l->n_kernels += kind != INQ_GPU_WAIT && kind != INQ_GPU_RECORD && kind != INQ_GPU_TOGETHER;
     }
     return code;
 }
@@ -265,17 +265,15 @@ static int put_each(struct maker *m, enum inq_gpu_cmd_kind kind, uint32_t first,
     return code;
 }
 
-/* All arrive, then all transfer; while data moves they meet after each step, so that none reads
- * what is not there yet or overwrites what another still reads. */
-static int put_group(struct maker *m, uint32_t first, uint32_t n)
+/* A group's data: a library moves it at once; else, in steps after which all meet, so that none
+ * reads what is not there yet or overwrites what another still reads. */
+static int put_data(struct maker *m, uint32_t first, uint32_t n)
 {
+    struct inq_gpu_layout *l = m->layout;
     uint8_t work = m->plan->work[first];
-    bool moves = m->real && (inq_gpu_receives(work) || work == INQ_WORK_SEND);
-    bool steps[2] = {moves && !inq_gpu_exchanges(work), moves && inq_gpu_gathers(work)};
-    int code = put_each(m, INQ_GPU_BEGIN, first, n);
-    if (code == INQ_OK) {
-        code = put_meeting(m, first, n);
-    }
+    bool steps[2] = {!inq_gpu_exchanges(work), inq_gpu_gathers(work)};
+    size_t together = l->n_cmds;
+    int code = put(m, INQ_GPU_TOGETHER, 0, first);
     for (int step = 0; step < 2; step++) {
         if (code == INQ_OK && steps[step]) {
             code = put_each(m, step == 0 ? INQ_GPU_WORK : INQ_GPU_COLLECT, first, n);
@@ -283,6 +281,24 @@ static int put_group(struct maker *m, uint32_t first, uint32_t n)
                 code = put_meeting(m, first, n);
             }
         }
+    }
+    if (code == INQ_OK) {
+        l->cmds[together].lane = (uint32_t)(l->n_cmds - together - 1);
+    }
+    return code;
+}
+
+/* All arrive, then all transfer. */
+static int put_group(struct maker *m, uint32_t first, uint32_t n)
+{
+    uint8_t work = m->plan->work[first];
+    bool moves = m->real && (inq_gpu_receives(work) || work == INQ_WORK_SEND);
+    int code = put_each(m, INQ_GPU_BEGIN, first, n);
+    if (code == INQ_OK) {
+        code = put_meeting(m, first, n);
+    }
+    if (code == INQ_OK && moves) {
+        code = put_data(m, first, n);
     }
     if (code == INQ_OK && moves) {
         code = put_each(m, INQ_GPU_CHECK, first, n);

@@ -30,7 +30,9 @@ enum inq_gpu_cmd_kind {
     INQ_GPU_WORK,    /* its data: products, copy, or reducing its slice */
     INQ_GPU_COLLECT, /* its data: gathering the other members' slices */
     INQ_GPU_CHECK,   /* what it received is compared */
-    INQ_GPU_END      /* the rest of its duration and its end */
+    INQ_GPU_END,     /* the rest of its duration and its end */
+    INQ_GPU_TOGETHER /* the data of all members of the group that begins with op `at`, by a library:
+                        in place of the `lane` commands that follow */
 };
 
 struct inq_gpu_cmd {
@@ -48,7 +50,7 @@ struct inq_gpu_layout {
     struct inq_gpu_cmd *cmds;
     size_t n_events;
     struct inq_gpu_spot *event_spots; /* [n_events] */
-    size_t n_kernels;                 /* commands that are not WAIT or RECORD */
+    size_t n_kernels;                 /* commands that are not WAIT, RECORD or TOGETHER */
 };
 
 /* Lays out for at most `n_gpus` GPUs. Fails with INQ_LIMIT (too many ranks, lanes, ops, or members

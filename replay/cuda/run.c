@@ -57,6 +57,7 @@ static void gpu_program_release(struct inq_gpu_program *program)
     inq_mem_free(p->work.recv);
     inq_mem_free(p->work.c);
     inq_mem_free(p->work.stream);
+    inq_mem_free(p->work.clique_of);
     *p = (struct inq_gpu_program){0};
 }
 
@@ -173,6 +174,7 @@ static int put_cmd(struct inq_gpu_program *p, const struct inq_gpu_cmd *cmd, str
         return p->verify ? inq_gpu_work_put(p, cmd, err) : INQ_OK;
     case INQ_GPU_WORK:
     case INQ_GPU_COLLECT:
+    case INQ_GPU_TOGETHER:
         break;
     }
     return inq_gpu_work_put(p, cmd, err);
@@ -225,11 +227,15 @@ static int put_all(struct inq_gpu_program *p, bool captures, struct inq_err *err
     const struct inq_gpu_layout *l = p->layout;
     int code = put_start(p, err);
     for (size_t i = 0; code == INQ_OK && i < l->n_cmds; i++) {
-        if (!captures && i == INQ_GPU_QUEUE_LIMIT) {
+        if (!captures && i >= INQ_GPU_QUEUE_LIMIT) {
             p->session->flags[INQ_GPU_FLAG_GATE] = 1;
             p->early = true;
         }
-        code = put_cmd(p, &l->cmds[i], err);
+        const struct inq_gpu_cmd *cmd = &l->cmds[i];
+        bool together = cmd->kind == INQ_GPU_TOGETHER;
+        bool library = together && inq_gpu_work_together(p, cmd->at);
+        code = !together || library ? put_cmd(p, cmd, err) : INQ_OK;
+        i += library ? cmd->lane : 0;
     }
     return code == INQ_OK ? put_finish(p, err) : code;
 }
@@ -458,6 +464,14 @@ static void note_work(const struct inq_gpu_program *p, struct inq_execution *out
         add_note(out->note, sizeof out->note,
                  p->work.library ? "products by cuBLAS" : "own products, no cuBLAS");
     }
+    char text[128];
+    if (p->work.n_cliques > 0) {
+        (void)snprintf(text, sizeof text, "transfers by %s", p->work.transfers);
+        add_note(out->note, sizeof out->note, text);
+    } else if (p->work.no_transfers[0] != '\0') {
+        (void)snprintf(text, sizeof text, "own transfers: %s", p->work.no_transfers);
+        add_note(out->note, sizeof out->note, text);
+    }
     if (p->real && p->work.guessed) {
         add_note(out->note, sizeof out->note, "payloads not recorded: 1 MiB each");
     }
@@ -580,6 +594,12 @@ static int make_ready(struct ready *r, struct inq_gpu_session *session,
                       const struct inq_replay_options *options, struct inq_err *err)
 {
     int code = gpu_program_make(&r->program, session, r->plan, &r->layout, options, err);
+    if (code == INQ_OK && r->graph && r->program.work.n_cliques > 0) {
+        /* NCCL's manual, "Using NCCL with CUDA Graphs": several GPUs of one process may hang */
+        r->graph = false;
+        (void)snprintf(r->program.no_graph, sizeof r->program.no_graph,
+                       "%s is not captured for several GPUs", r->program.work.transfers);
+    }
     if (code == INQ_OK && r->program.real) {
         code = verify(r, err);
     }

@@ -60,6 +60,13 @@ unsigned inq_gpu_part_sms(const struct inq_gpu_session *session, uint32_t gpu);
 
 /* ---- a plan on them -------------------------------------------------------------------------- */
 
+/* GPUs that transfer together by a library. */
+struct inq_gpu_clique {
+    uint32_t n, gpus[INQ_GPU_MAX_GPUS];
+    void *handle;
+};
+#define INQ_GPU_MOST_CLIQUES ((size_t)64) /* each takes memory for channels between its GPUs */
+
 /* Buffers and calibration of real work. */
 struct inq_gpu_work {
     uint64_t buffer_bytes;
@@ -76,6 +83,12 @@ struct inq_gpu_work {
     size_t n_sizes;            /* of products that are tried */
     struct inq_gpu_menu menu[INQ_GPU_MAX_GPUS];
     bool guessed; /* some payload's size was not known */
+    /* transfers by a library */
+    size_t n_cliques; /* 0: by own kernels */
+    struct inq_gpu_clique cliques[INQ_GPU_MOST_CLIQUES];
+    uint32_t *clique_of;                  /* [n_ops] by a group's first op; INQ_NONE: none */
+    char transfers[INQ_GPU_LIBRARY_NAME]; /* the library's name */
+    char no_transfers[96];                /* why not by a library; "": nobody asked */
 };
 
 /* All-zero is releasable. */
@@ -121,6 +134,11 @@ int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err);
 void inq_gpu_work_release(struct inq_gpu_program *program);
 /* Where op's time comes from; one that is given is kept to. */
 enum inq_op_timing inq_gpu_work_timing(const struct inq_gpu_program *program, uint32_t op);
+/* Whether a library moves the data of the group that begins with op `first`. */
+static inline bool inq_gpu_work_together(const struct inq_gpu_program *program, uint32_t first)
+{
+    return program->work.n_cliques > 0 && program->work.clique_of[first] != INQ_NONE;
+}
 /* The data commands of real work. */
 int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *cmd,
                      struct inq_err *err);

@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The numbers of an execution on GPUs: payloads and buffers, durations as products. */
 
@@ -512,6 +514,95 @@ static int calibrate_all(struct inq_gpu_program *p, struct inq_err *err)
     return code == INQ_OK ? ended : code;
 }
 
+/* ---- transfers by a library ------------------------------------------------------------------ */
+
+/* Members of a group as the library has them: who sends is the first. */
+static void find_members(const struct inq_gpu_program *p, uint32_t first, uint32_t n,
+                         uint32_t *members)
+{
+    bool turned = p->plan->work[first] == INQ_WORK_RECV;
+    for (uint32_t k = 0; k < n; k++) {
+        members[k] = turned ? first + n - 1 - k : first + k;
+    }
+}
+
+static int open_clique(struct inq_gpu_program *p, const uint32_t *gpus, uint32_t n, uint32_t *at,
+                       struct inq_err *err)
+{
+    const struct inq_gpu_calls *calls = p->session->calls;
+    struct inq_gpu_work *w = &p->work;
+    for (size_t c = 0; c < w->n_cliques; c++) {
+        if (w->cliques[c].n == n && memcmp(w->cliques[c].gpus, gpus, n * sizeof *gpus) == 0) {
+            *at = (uint32_t)c;
+            return INQ_OK;
+        }
+    }
+    if (w->n_cliques == INQ_GPU_MOST_CLIQUES) {
+        return inq_err_set(err, INQ_UNSUPPORTED, "more than %zu groups of GPUs",
+                           INQ_GPU_MOST_CLIQUES);
+    }
+    struct inq_gpu_clique *clique = &w->cliques[w->n_cliques];
+    *clique = (struct inq_gpu_clique){.n = n};
+    memcpy(clique->gpus, gpus, n * sizeof *gpus);
+    int code = calls->clique_open(calls->self, gpus, n, &clique->handle, w->transfers, err);
+    *at = (uint32_t)w->n_cliques;
+    w->n_cliques += code == INQ_OK;
+    return code;
+}
+
+static void close_cliques(struct inq_gpu_program *p)
+{
+    const struct inq_gpu_calls *calls = p->session->calls;
+    for (size_t c = 0; c < p->work.n_cliques; c++) {
+        calls->clique_free(calls->self, p->work.cliques[c].handle);
+    }
+    p->work.n_cliques = 0;
+}
+
+static int find_cliques(struct inq_gpu_program *p, struct inq_err *err)
+{
+    const struct inq_graph *g = p->plan->graph;
+    int code = INQ_OK;
+    for (uint32_t i = 0; code == INQ_OK && i < g->n_ops; i += g->members[i]) {
+        uint32_t members[INQ_GPU_MAX_GPUS];
+        uint32_t gpus[INQ_GPU_MAX_GPUS];
+        uint32_t n = g->members[i];
+        p->work.clique_of[i] = INQ_NONE;
+        if (n < 2 || n > INQ_GPU_MAX_GPUS || !moves_data(p->plan->work[i])) {
+            continue;
+        }
+        find_members(p, i, n, members);
+        for (uint32_t k = 0; k < n; k++) {
+            gpus[k] = p->layout->spots[g->op[members[k]].rank].gpu;
+        }
+        code = open_clique(p, gpus, n, &p->work.clique_of[i], err);
+    }
+    return code;
+}
+
+/* Between GPUs that each have one rank, as the recorded run had them: all by the library, or, where
+ * that cannot be, all by own kernels. */
+static int open_transfers(struct inq_gpu_program *p, struct inq_err *err)
+{
+    struct inq_gpu_work *w = &p->work;
+    struct inq_err why = {0};
+    if (!p->own_gpus || p->layout->n_gpus < 2 || p->session->calls->clique_open == NULL) {
+        return INQ_OK;
+    }
+    w->clique_of = inq_mem_zalloc(p->plan->graph->n_ops + 1, sizeof *w->clique_of);
+    if (w->clique_of == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu ops", p->plan->graph->n_ops);
+    }
+    int code = find_cliques(p, &why);
+    if (code == INQ_UNSUPPORTED) {
+        close_cliques(p);
+        (void)snprintf(w->no_transfers, sizeof w->no_transfers, "%.*s",
+                       (int)sizeof w->no_transfers - 1, why.message);
+        return INQ_OK;
+    }
+    return code == INQ_OK ? INQ_OK : inq_err_set(err, (enum inq_code)code, "%s", why.message);
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err)
@@ -539,6 +630,9 @@ int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err)
         code = make_buffers(program, err);
     }
     if (code == INQ_OK) {
+        code = open_transfers(program, err);
+    }
+    if (code == INQ_OK) {
         code = make_streams(program, err);
     }
     if (code == INQ_OK && has_products(program)) {
@@ -555,6 +649,7 @@ void inq_gpu_work_release(struct inq_gpu_program *program)
     const struct inq_gpu_calls *calls = program->session->calls;
     struct inq_gpu_work *w = &program->work;
     const struct inq_gpu_spot *spots = program->layout->spots;
+    close_cliques(program);
     for (size_t r = 0; r < program->layout->n_ranks; r++) {
         if (w->send != NULL) {
             calls->release(calls->self, spots[r].gpu, w->send[r]);
@@ -618,6 +713,20 @@ static uint32_t data_work(uint8_t work, uint32_t member)
                                       : INQ_WORK_REDUCE_SCATTER;
 }
 
+/* A library reads what a member sends in one piece, and gives every member as much. */
+static void fit_library(struct inq_gpu_data_args *a, uint8_t work, uint32_t n)
+{
+    const uint64_t most = a->mask + 1;
+    bool shares = work == INQ_WORK_REDUCE_SCATTER || work == INQ_WORK_ALL_GATHER ||
+                  work == INQ_WORK_ALL_TO_ALL;
+    if (shares) {
+        const uint64_t step = (uint64_t)n * 4;
+        uint64_t whole = (a->elems + step - 1) / step * step;
+        a->elems = whole <= most ? whole : most / step * step;
+    }
+    a->turn = a->elems < most ? a->turn % (most - a->elems) : 0;
+}
+
 /* What op's member of its transfer reads and writes. */
 static struct inq_gpu_data_args data_of(struct inq_gpu_program *p, uint32_t op)
 {
@@ -636,6 +745,9 @@ static struct inq_gpu_data_args data_of(struct inq_gpu_program *p, uint32_t op)
                                   .passes = payload.passes,
                                   .work = plan->work[op]};
     a.turn = (uint64_t)first * TURN & a.mask;
+    if (inq_gpu_work_together(p, first)) {
+        fit_library(&a, plan->work[op], n);
+    }
     if (plan->work[op] == INQ_WORK_RECV || plan->work[op] == INQ_WORK_COPY) {
         a.n = 1;
         a.self = 0;
@@ -671,6 +783,31 @@ static int put_copies(struct inq_gpu_program *p, uint32_t lane, const struct inq
     return code;
 }
 
+/* The whole group that begins with op `first`. */
+static int put_exchange(struct inq_gpu_program *p, uint32_t first, struct inq_err *err)
+{
+    const struct inq_gpu_calls *calls = p->session->calls;
+    const struct inq_plan *plan = p->plan;
+    const struct inq_gpu_work *w = &p->work;
+    const struct inq_gpu_clique *clique = &w->cliques[w->clique_of[first]];
+    uint32_t ops[INQ_GPU_MAX_GPUS];
+    struct inq_gpu_member members[INQ_GPU_MAX_GPUS];
+    find_members(p, first, clique->n, ops);
+    const struct inq_gpu_data_args args = data_of(p, first);
+    for (uint32_t k = 0; k < clique->n; k++) {
+        uint32_t lane = plan->lane_of[ops[k]];
+        size_t rank = (size_t)plan->graph->op[ops[k]].rank;
+        members[k] =
+            (struct inq_gpu_member){p->stream[lane], w->send[rank] + args.turn * 4, w->recv[lane]};
+    }
+    const struct inq_gpu_exchange exchange = {plan->work[ops[0]], args.elems, members};
+    int code = INQ_OK;
+    for (uint32_t pass = 0; code == INQ_OK && pass < args.passes; pass++) {
+        code = calls->exchange(calls->self, clique->handle, &exchange, err);
+    }
+    return code;
+}
+
 int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *cmd,
                      struct inq_err *err)
 {
@@ -679,6 +816,9 @@ int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *
     uint8_t work = plan->work[cmd->at];
     if (work == INQ_WORK_COMPUTE) {
         return put_compute(program, cmd->lane, cmd->at, err);
+    }
+    if (cmd->kind == INQ_GPU_TOGETHER) {
+        return put_exchange(program, cmd->at, err);
     }
     struct inq_gpu_data_args args = data_of(program, cmd->at);
     if (cmd->kind == INQ_GPU_WORK && !inq_gpu_reduces(work)) {
@@ -689,6 +829,10 @@ int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *
         data_blocks(program, program->layout->spots[plan->graph->op[cmd->at].rank].gpu),
         DATA_THREADS, &args, sizeof args};
     if (cmd->kind == INQ_GPU_CHECK) {
+        if (work == INQ_WORK_REDUCE && args.self > 0 &&
+            inq_gpu_work_together(program, cmd->at - args.self)) {
+            return INQ_OK; /* the library leaves nothing there */
+        }
         launch.kernel = INQ_KERNEL_CHECK;
     } else if (cmd->kind == INQ_GPU_COLLECT) {
         launch.kernel = INQ_KERNEL_GATHER;

@@ -424,6 +424,17 @@ EXPORT CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size
     return put(stream_of(stream), [=] { memset(reinterpret_cast<void *>(to), byte, bytes); });
 }
 
+EXPORT CUresult CUDAAPI cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
+                                              CUdeviceptr at)
+{
+    const int owner = standin::owner_of(reinterpret_cast<const void *>(at));
+    if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL || owner < 0) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    memcpy(value, &owner, sizeof owner);
+    return CUDA_SUCCESS;
+}
+
 /* ---- streams and events -----------------------------------------------------------------------
  */
 
@@ -468,6 +479,20 @@ EXPORT CUresult CUDAAPI cuStreamDestroy(CUstream stream)
 EXPORT CUresult CUDAAPI cuStreamQuery(CUstream stream)
 {
     return standin::idle(stream_of(stream)) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+EXPORT CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    Driver &d = driver();
+    std::lock_guard<std::mutex> lock(d.mutex);
+    *status = captured(d, stream_of(stream)) ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                             : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuLaunchHostFunc(CUstream stream, CUhostFn call, void *data)
+{
+    return put(stream_of(stream), [=] { call(data); });
 }
 
 EXPORT CUresult CUDAAPI cuEventCreate(CUevent *event, unsigned int flags)
@@ -692,9 +717,9 @@ EXPORT CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, 
 EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
     *function = reinterpret_cast<CUfunction>(kernel);
-    return current == nullptr      ? CUDA_ERROR_INVALID_CONTEXT
-           : !driver().readable    ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION
-                                   : CUDA_SUCCESS;
+    return current == nullptr   ? CUDA_ERROR_INVALID_CONTEXT
+           : !driver().readable ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+                                : CUDA_SUCCESS;
 }
 
 EXPORT CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int grid_x,

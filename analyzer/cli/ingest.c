@@ -20,7 +20,7 @@ static bool executes_shapes(const struct inq_cli *cli)
     const char *engine = strcmp(cli->command->name, "fix") == 0 ? cli->value[INQ_OPT_VALIDATE]
                                                                 : cli->value[INQ_OPT_ENGINE];
     return engine != NULL && strcmp(engine, "cuda") == 0 &&
-           cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED;
+           (!cli->given[INQ_OPT_WORK] || cli->choice[INQ_OPT_WORK] == INQ_WORK_RECORDED);
 }
 
 /* Whether kernels by operator were asked for, or are needed: to read every operator takes several

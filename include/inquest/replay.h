@@ -164,8 +164,9 @@ INQ_API void inq_plan_free(struct inq_plan *plan);
 /* ---- engines --------------------------------------------------------------------------------- */
 
 enum inq_work_mode {
-    INQ_WORK_TIMED,   /* ops take the planned time */
-    INQ_WORK_RECORDED /* ops do what was recorded, and take what that takes here */
+    INQ_WORK_TIMED,    /* ops take the planned time */
+    INQ_WORK_RECORDED, /* ops do what was recorded, and take what that takes here */
+    INQ_WORK_OPEN      /* recorded where inq_replay_work finds that it can be, else timed */
 };
 
 /* Zero-initialised options are the defaults. */
@@ -267,6 +268,8 @@ struct inq_engine {
     bool executes; /* false: it simulates, which confirms nothing */
     inq_engine_run run;
     inq_engine_alternate alternate; /* NULL: validation calls `run` for each execution */
+    /* GPUs that it executes on, from options->device on; 0: there is none. NULL: not on GPUs */
+    size_t (*gpus)(const struct inq_replay_options *options);
 };
 
 /* sim, host, cuda; *n gets their number. */
@@ -306,6 +309,7 @@ struct inq_replay_rank {
 /* All-zero is releasable. */
 struct inq_replay {
     const struct inq_engine *engine;
+    enum inq_work_mode work; /* timed or recorded */
     struct inq_execution execution;
     struct inq_sample sample; /* of the makespans */
     int64_t simulated_ns;
@@ -313,6 +317,14 @@ struct inq_replay {
     size_t n_ranks;
     struct inq_replay_rank *ranks;
 };
+
+/* options->work; where that is open INQ_WORK_RECORDED if what was recorded can be done again as it
+ * was: on GPUs, one a rank, with times that are not scaled. *why gets what is against it; "" where
+ * nothing is, or nobody asks. */
+INQ_API enum inq_work_mode inq_replay_work(const struct inq_engine *engine,
+                                           const struct inq_plan *plan,
+                                           const struct inq_replay_options *options,
+                                           const char **why);
 
 /* Executes a plan, checks that the execution kept it (INQ_FORMAT when not) and compares it with the
  * simulation. On success *out is the caller's. Fails as the engine does. */

@@ -467,6 +467,15 @@ static int driver_new(int first, struct inq_cu_driver **driver, struct inq_err *
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
+size_t inq_engine_cuda_gpus(const struct inq_replay_options *options)
+{
+    struct inq_cu_driver *driver = NULL;
+    int code = driver_new(options != NULL ? options->device : 0, &driver, NULL);
+    size_t n = code == INQ_OK ? driver->n_gpus : 0;
+    driver_free(driver);
+    return n;
+}
+
 int inq_engine_cuda_run(const struct inq_plan *plan, const struct inq_replay_options *options,
                         struct inq_execution *out, struct inq_err *err)
 {

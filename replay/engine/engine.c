@@ -42,13 +42,16 @@ static int run_no_cuda(const struct inq_plan *plan, const struct inq_replay_opti
 }
 #define inq_engine_cuda_run       run_no_cuda
 #define inq_engine_cuda_alternate NULL
+#define inq_engine_cuda_gpus      NULL
 #endif
 
 static const struct inq_engine engines[] = {
-    {"sim", "simulates: exact and deterministic, nothing is executed", true, false, simulate, NULL},
+    {"sim", "simulates: exact and deterministic, nothing is executed", true, false, simulate, NULL,
+     NULL},
     {"host", "executes on CPU threads with real clocks and real waiting", true, true,
-     inq_engine_host_run, inq_engine_host_alternate},
-    {"cuda", "executes on GPUs", CUDA_BUILT, true, inq_engine_cuda_run, inq_engine_cuda_alternate},
+     inq_engine_host_run, inq_engine_host_alternate, NULL},
+    {"cuda", "executes on GPUs", CUDA_BUILT, true, inq_engine_cuda_run, inq_engine_cuda_alternate,
+     inq_engine_cuda_gpus},
 };
 
 const struct inq_engine *inq_engines(size_t *n)

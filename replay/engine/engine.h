@@ -13,6 +13,7 @@ int inq_engine_host_alternate(const struct inq_plan *const plans[2], const uint8
                               const struct inq_replay_options *options, int64_t *makespan_ns,
                               struct inq_witness *witness, struct inq_execution *device,
                               struct inq_err *err);
+size_t inq_engine_cuda_gpus(const struct inq_replay_options *options);
 int inq_engine_cuda_run(const struct inq_plan *plan, const struct inq_replay_options *options,
                         struct inq_execution *out, struct inq_err *err);
 int inq_engine_cuda_alternate(const struct inq_plan *const plans[2], const uint8_t *order, size_t n,

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct idle {
@@ -108,13 +109,58 @@ static int compare(const struct inq_plan *plan, struct inq_replay *out, struct i
     return code;
 }
 
+/* Whether the plan knows more of any op than how long it took. */
+static bool knows_work(const struct inq_plan *plan)
+{
+    for (size_t i = 0; i < plan->graph->n_ops; i++) {
+        bool product = plan->product != NULL && plan->product[i].m > 0;
+        if (product || (plan->work[i] != INQ_WORK_NOTHING && plan->bytes[i] > 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum inq_work_mode inq_replay_work(const struct inq_engine *engine, const struct inq_plan *plan,
+                                   const struct inq_replay_options *options, const char **why)
+{
+    *why = "";
+    if (options == NULL || options->work != INQ_WORK_OPEN) {
+        return options == NULL ? INQ_WORK_TIMED : options->work;
+    }
+    size_t n_gpus = engine->gpus != NULL ? engine->gpus(options) : 0;
+    if (n_gpus == 0) {
+        return INQ_WORK_TIMED;
+    }
+    *why = !knows_work(plan)    ? "nothing is recorded that ops could do: they take their times"
+           : plan->scale != 1.0 ? "times are scaled: ops take them, and do not what was recorded"
+           : inq_plan_ranks(plan) > n_gpus
+               ? "ranks share a GPU: ops take their times, and do not what was recorded"
+               : "";
+    return **why == '\0' ? INQ_WORK_RECORDED : INQ_WORK_TIMED;
+}
+
+static void add_note(struct inq_execution *execution, const char *text)
+{
+    size_t n = strlen(execution->note);
+    if (text[0] != '\0') {
+        (void)snprintf(execution->note + n, sizeof execution->note - n, "%s%s", n > 0 ? "; " : "",
+                       text);
+    }
+}
+
 int inq_replay_run(const struct inq_engine *engine, const struct inq_plan *plan,
                    const struct inq_replay_options *options, struct inq_replay *out,
                    struct inq_err *err)
 {
-    *out = (struct inq_replay){.engine = engine};
-    int code = engine->run(plan, options, &out->execution, err);
+    static const struct inq_replay_options defaults = {0};
+    struct inq_replay_options how = options != NULL ? *options : defaults;
+    const char *why = "";
+    how.work = inq_replay_work(engine, plan, options, &why);
+    *out = (struct inq_replay){.engine = engine, .work = how.work};
+    int code = engine->run(plan, &how, &out->execution, err);
     if (code == INQ_OK) {
+        add_note(&out->execution, why);
         /* both ends of an interval are off by a step of the clock at most */
         code = inq_execution_check(plan, &out->execution, 2 * out->execution.resolution_ns, err);
         if (code != INQ_OK) {

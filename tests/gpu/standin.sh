@@ -95,8 +95,10 @@ for refuses in none 13; do
     grep -q 'peak memory' "$dir/said" || fail "no peak memory: $(cat "$dir/said")"
 done
 replay 'devices=1' ' 0 measured here' --work recorded "$dir/shaped"
+replay 'devices=1' 'ranks share a GPU: ops take their times' "$dir/shaped"
+replay 'devices=2' '[1-9][0-9]* measured here' "$dir/shaped"
 INQ_STANDIN=devices=2 "$inquest" fix "$dir/shaped" --fix speed-rank:0:speed=2 --validate cuda \
-    --work recorded --repeats 1 -f json >"$dir/fix.json" 2>"$dir/said" || fail "fix: $(cat "$dir/said")"
+    --repeats 1 -f json >"$dir/fix.json" 2>"$dir/said" || fail "fix: $(cat "$dir/said")"
 grep -q '"scale": 1,' "$dir/fix.json" || fail "what was recorded is done again, but scaled"
 unset INQ_STANDIN_BLAS
 LD_LIBRARY_PATH=$2

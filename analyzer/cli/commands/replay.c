@@ -200,8 +200,8 @@ static int write_result(const struct work *w, struct inq_sink sink, enum inq_for
                                          .plan = w->plan,
                                          .what = w->what,
                                          .fix = w->fix,
-                                         .work = w->options.work == INQ_WORK_RECORDED ? "recorded"
-                                                                                      : "timed",
+                                         .work = w->replay.work == INQ_WORK_RECORDED ? "recorded"
+                                                                                     : "timed",
                                          .steps = w->steps,
                                          .recorded_ns = w->recorded_ns};
     options.format = format;

@@ -41,11 +41,13 @@ int inq_cli_execution(const struct inq_cli *cli, struct inq_replay_options *opti
     enum { MOST_REPEATS = 100000 };
     int64_t repeats = 0;
     int status = inq_cli_whole(cli, INQ_OPT_REPEATS, 1, MOST_REPEATS, &repeats);
-    *options = (struct inq_replay_options){.repeats = (int)repeats,
-                                           .work = (enum inq_work_mode)cli->choice[INQ_OPT_WORK],
-                                           .no_graph = cli->given[INQ_OPT_NO_GRAPH],
-                                           .realtime = cli->given[INQ_OPT_REALTIME],
-                                           .interrupted = wants_stop};
+    *options = (struct inq_replay_options){
+        .repeats = (int)repeats,
+        .work = cli->given[INQ_OPT_WORK] ? (enum inq_work_mode)cli->choice[INQ_OPT_WORK]
+                                         : INQ_WORK_OPEN,
+        .no_graph = cli->given[INQ_OPT_NO_GRAPH],
+        .realtime = cli->given[INQ_OPT_REALTIME],
+        .interrupted = wants_stop};
     return status;
 }
 

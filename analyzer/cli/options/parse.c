@@ -99,8 +99,9 @@ static const struct inq_option options[] = {
      "executions after a warm-up (default 5, to validate fixes 9; from 6 on their median has a "
      "95 % interval)"},
     {INQ_OPT_WORK, 0, "work", "KIND", "timed|recorded", INQ_COMPLETE_CHOICES,
-     "cuda: kernels that take the recorded time (timed), or matrix products, copies and "
-     "reductions (real)"},
+     "ops take their times (timed), or do what was recorded (recorded): the default where each "
+     "rank "
+     "has a GPU to itself"},
     {INQ_OPT_NO_GRAPH, 0, "no-graph", NULL, NULL, INQ_COMPLETE_NONE,
      "cuda: streams and events instead of a CUDA graph"},
     {INQ_OPT_REALTIME, 0, "realtime", NULL, NULL, INQ_COMPLETE_NONE,

@@ -355,8 +355,9 @@ struct validate {
     struct inq_fixes *fixes;
     struct inq_replay_options replay;
     double scale;
-    size_t n_units, kept; /* replicas of a pipeline, else ranks; how many of them are executed */
-    uint8_t *keep;        /* [n_ranks] */
+    const char *why_timed; /* why ops do not what was recorded; "": they do, or need not */
+    size_t n_units, kept;  /* replicas of a pipeline, else ranks; how many of them are executed */
+    uint8_t *keep;         /* [n_ranks] */
 };
 
 /* ---- a part that stands for all -------------------------------------------------------------- */
@@ -497,7 +498,7 @@ static const char *note_of(const struct validate *v, const struct inq_plan *plan
                              ? "costs are measured with this host's arithmetic and memory traffic, "
                                "which stand for a GPU's"
                              : "";
-    const char *texts[] = {engines, part, shortest, stands};
+    const char *texts[] = {engines, part, shortest, stands, v->why_timed};
     const char *note = "";
     for (size_t i = 0; note != NULL && i < sizeof texts / sizeof *texts; i++) {
         if (texts[i][0] != '\0') {
@@ -626,12 +627,25 @@ static int execute(struct validate *v, struct inq_fix *fix, struct inq_err *err)
     return code;
 }
 
+/* The original as it was recorded says whether that can be done again. */
+static int choose_work(struct validate *v, struct inq_err *err)
+{
+    const struct inq_fix_validate_options *o = v->options;
+    struct part base = {0};
+    int code = inq_fix_job_plan(&v->base->job, 1, o->scale > 0.0 ? o->scale : 1.0, &base.graph,
+                                &base.plan, err);
+    if (code == INQ_OK) {
+        v->replay.work = inq_replay_work(o->engine, base.plan, &o->replay, &v->why_timed);
+    }
+    release_part(&base);
+    return code;
+}
+
 /* What GPUs do as recorded takes the time that it takes. */
 static double choose_scale(const struct inq_fix_base *base,
-                           const struct inq_fix_validate_options *options)
+                           const struct inq_fix_validate_options *options, enum inq_work_mode work)
 {
-    bool as_recorded =
-        options->replay.work == INQ_WORK_RECORDED && strcmp(options->engine->name, "cuda") == 0;
+    bool as_recorded = work == INQ_WORK_RECORDED && options->engine->gpus != NULL;
     return options->scale > 0.0                  ? options->scale
            : base->info.t_ns > 0 && !as_recorded ? (double)usual_ns / (double)base->info.t_ns
                                                  : 1.0;
@@ -646,10 +660,14 @@ int inq_fix_validate(const struct inq_fix_base *base,
                          .options = options,
                          .fixes = fixes,
                          .replay = options->replay,
-                         .scale = choose_scale(base, options),
+                         .why_timed = "",
                          .n_units = job->n_stages > 0 ? job->n_dp : job->n_ranks};
     size_t top = options->top > 0 ? options->top : USUAL_TOP;
-    int code = INQ_OK;
+    int code = choose_work(&v, err);
+    if (code != INQ_OK) {
+        return code;
+    }
+    v.scale = choose_scale(base, options, v.replay.work);
     v.kept = v.n_units;
     v.replay.repeats = v.replay.repeats > 0 ? v.replay.repeats : USUAL_REPEATS;
     v.keep = inq_mem_zalloc(job->n_ranks + 1, 1);

@@ -78,7 +78,7 @@ static int turn_round(const struct inq_plan *plan, const struct inq_replay_optio
 static void replay__does_not_believe_an_engine_that_broke_the_plan(void **state)
 {
     (void)state;
-    const struct inq_engine engine = {"backwards", "", true, true, turn_round, NULL};
+    const struct inq_engine engine = {"backwards", "", true, true, turn_round, NULL, NULL};
     struct made m = make("1f1b", 2, 2, 1);
     struct inq_replay replay = {0};
     struct inq_err err = {0};
@@ -86,6 +86,65 @@ static void replay__does_not_believe_an_engine_that_broke_the_plan(void **state)
     assert_memory_equal(err.message, "the execution did not keep the plan: rank", 41);
     assert_null(replay.ranks);
     release(&m);
+}
+
+static size_t two_gpus(const struct inq_replay_options *options)
+{
+    (void)options;
+    return 2;
+}
+
+static enum inq_work_mode asked_of_sim;
+
+static int note_work(const struct inq_plan *plan, const struct inq_replay_options *options,
+                     struct inq_execution *out, struct inq_err *err)
+{
+    asked_of_sim = options->work;
+    return inq_engine_find("sim")->run(plan, NULL, out, err);
+}
+
+/* Where nobody says, GPUs do what was recorded if they can do it again as it was: each rank has
+ * one, the times are the recorded ones, and something but those is known; else it is said why. */
+static void work__is_recorded_where_it_can_be_done_again(void **state)
+{
+    (void)state;
+    const struct inq_engine gpus = {"gpus", "", true, true, note_work, NULL, two_gpus};
+    const struct inq_engine none = {"host", "", true, true, note_work, NULL, NULL};
+    static const struct {
+        int32_t n_ranks;
+        double scale;
+        bool known;
+        enum inq_work_mode asked, want;
+        const char *why;
+    } cases[] = {{2, 1.0, true, INQ_WORK_OPEN, INQ_WORK_RECORDED, ""},
+                 {3, 1.0, true, INQ_WORK_OPEN, INQ_WORK_TIMED, "ranks share a GPU"},
+                 {2, 0.5, true, INQ_WORK_OPEN, INQ_WORK_TIMED, "times are scaled"},
+                 {2, 1.0, false, INQ_WORK_OPEN, INQ_WORK_TIMED, "nothing is recorded"},
+                 {3, 0.5, false, INQ_WORK_RECORDED, INQ_WORK_RECORDED, ""},
+                 {2, 1.0, true, INQ_WORK_TIMED, INQ_WORK_TIMED, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made m = make("1f1b", cases[i].n_ranks, 2, 1);
+        const struct inq_replay_options options = {.work = cases[i].asked};
+        struct inq_replay replay = {0};
+        const char *why = NULL;
+        m.plan->scale = cases[i].scale;
+        for (size_t k = 0; k < m.graph->n_ops; k++) { /* one transfer is enough */
+            bool moves = m.plan->work[k] == INQ_WORK_COPY;
+            m.plan->bytes[k] = cases[i].known && moves ? 4096 : -1;
+        }
+        assert_int_equal(inq_replay_work(&gpus, m.plan, &options, &why), cases[i].want);
+        assert_memory_equal(why, cases[i].why, strlen(cases[i].why));
+        assert_int_equal(inq_replay_run(&gpus, m.plan, &options, &replay, NULL), INQ_OK);
+        assert_int_equal(asked_of_sim, cases[i].want);
+        assert_int_equal(replay.work, cases[i].want);
+        assert_string_equal(replay.execution.note, why);
+        inq_replay_release(&replay);
+        if (cases[i].asked == INQ_WORK_OPEN) { /* without GPUs nobody expects it */
+            assert_int_equal(inq_replay_work(&none, m.plan, &options, &why), INQ_WORK_TIMED);
+            assert_string_equal(why, "");
+        }
+        release(&m);
+    }
 }
 
 static void repeat__puts_steps_in_a_row(void **state)
@@ -196,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replay__counts_what_the_timing_counts),
         cmocka_unit_test(replay__does_not_believe_an_engine_that_broke_the_plan),
+        cmocka_unit_test(work__is_recorded_where_it_can_be_done_again),
         cmocka_unit_test(repeat__puts_steps_in_a_row),
         cmocka_unit_test(repeat__keeps_groups_together),
         cmocka_unit_test(trace__of_an_execution_is_recognised_as_its_schedule),

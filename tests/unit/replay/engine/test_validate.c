@@ -86,7 +86,7 @@ static int fake_run(const struct inq_plan *plan, const struct inq_replay_options
     return INQ_OK;
 }
 
-static const struct inq_engine fake_engine = {"fake", "", true, true, fake_run, NULL};
+static const struct inq_engine fake_engine = {"fake", "", true, true, fake_run, NULL, NULL};
 
 static struct inq_validation validate_as(int64_t fixed_ns, struct fake how,
                                          const struct inq_validate_options *options)
@@ -336,7 +336,7 @@ static int fake_alternate(const struct inq_plan *const plans[2], const uint8_t *
 static void validate__draws_the_order_of_each_pair(void **state)
 {
     (void)state;
-    const struct inq_engine engine = {"fake", "", true, true, fake_run, fake_alternate};
+    const struct inq_engine engine = {"fake", "", true, true, fake_run, fake_alternate, NULL};
     struct pair pair = make_pair(1000000, 500000);
     struct inq_validation v;
     struct inq_validate_options options = {.replay = {.warmup = -1, .repeats = 200}};

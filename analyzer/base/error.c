@@ -8,14 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "1.5 GB", "380.0 MB". */
-static const char *format_bytes(uint64_t bytes, char *text, size_t size)
-{
-    bool giga = bytes >= UINT64_C(1000000000);
-    (void)snprintf(text, size, giga ? "%.1f GB" : "%.1f MB", (double)bytes / (giga ? 1e9 : 1e6));
-    return text;
-}
-
 /* What the last allocation that failed in this thread would have needed; 0: told already. */
 static _Thread_local uint64_t needed_bytes, allowed_bytes;
 
@@ -32,10 +24,11 @@ static void add_shortage(struct inq_err *err)
     char allowed[32];
     size_t used = strlen(err->message);
     if (needed_bytes > 0) {
-        (void)snprintf(err->message + used, sizeof err->message - used,
-                       ": at least %s are needed, %s may be used",
-                       format_bytes(needed_bytes, needed, sizeof needed),
-                       format_bytes(allowed_bytes, allowed, sizeof allowed));
+        (void)snprintf(
+            err->message + used, sizeof err->message - used,
+            ": at least %s are needed, %s may be used",
+            inq_size_format((double)needed_bytes, INQ_SIZE_DECIMAL, needed, sizeof needed),
+            inq_size_format((double)allowed_bytes, INQ_SIZE_DECIMAL, allowed, sizeof allowed));
     }
     needed_bytes = 0;
 }

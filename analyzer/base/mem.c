@@ -5,7 +5,6 @@
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,32 +286,4 @@ int inq_mem_grow(void *ptr_to_ptr, size_t *cap, size_t need, size_t elem, size_t
     memcpy(ptr_to_ptr, &grown, sizeof grown);
     *cap = wanted;
     return INQ_OK;
-}
-
-char *inq_size_format(double bytes, char *buf, size_t size)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    enum { MOST = sizeof units / sizeof *units - 1 };
-    int unit = 0;
-    /* three digits: what would round to 1000 or more takes four until the next unit */
-    while (unit < MOST && fabs(bytes) >= 1024.0) {
-        bytes /= 1024.0;
-        unit++;
-    }
-    int decimals = unit == 0 || fabs(bytes) >= 99.95 ? 0 : fabs(bytes) >= 9.995 ? 1 : 2;
-    (void)snprintf(buf, size, "%.*f %s", decimals, bytes, units[unit]);
-    return buf;
-}
-
-char *inq_bytes_format(double bytes, char *buf, size_t size)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-    size_t unit = 0;
-    while (bytes >= 999.5 && unit < 4) {
-        bytes /= 1000;
-        unit++;
-    }
-    int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
-    (void)snprintf(buf, size, "%.*f %s", decimals, bytes, units[unit]);
-    return buf;
 }

@@ -20,10 +20,12 @@ INQ_API void inq_mem_free(void *ptr);
 INQ_API int inq_mem_grow(void *ptr_to_ptr, size_t *cap, size_t need, size_t elem, size_t max,
                          struct inq_err *err);
 
-/* "5.50 GiB", "34.0 MiB", "512 B" into buf (at least 32 bytes); returns buf. */
-INQ_API char *inq_size_format(double bytes, char *buf, size_t size);
-/* The size of files and transfers, in powers of ten: "325 kB", "1.16 MB"; otherwise the same. */
-INQ_API char *inq_bytes_format(double bytes, char *buf, size_t size);
+/* Files, transfers and the program's own memory are told in powers of ten ("325 kB", "1.16 MB"),
+ * the memory of a GPU in powers of two ("5.50 GiB", "34.0 MiB"), as its maker does. */
+enum inq_size_units { INQ_SIZE_DECIMAL, INQ_SIZE_BINARY };
+
+/* A size with three digits into buf (at least 32 bytes); returns buf. */
+INQ_API char *inq_size_format(double bytes, enum inq_size_units units, char *buf, size_t size);
 
 #ifdef __cplusplus
 }

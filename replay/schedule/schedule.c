@@ -208,7 +208,7 @@ int inq_schedule_make(const struct inq_schedule_spec *spec, struct inq_schedule 
 char *inq_memory_format(enum inq_memory_unit unit, double value, char *buf, size_t size)
 {
     if (unit == INQ_MEMORY_BYTES) {
-        return inq_size_format(value, buf, size);
+        return inq_size_format(value, INQ_SIZE_BINARY, buf, size);
     }
     /* whole numbers as they are, chunks of a rank's stages to six digits */
     (void)snprintf(buf, size, "%.*g %s%s", value == floor(value) ? 15 : 6, value,

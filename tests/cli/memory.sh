@@ -33,7 +33,7 @@ for kib in 17000 20000 24000 32000 40000 48000 64000 \
             0)
                 reports=$((reports + 1))
                 [ -s "$work/out" ] || complain "$kib KiB, $command -j $jobs: no report"
-                if grep -qE 'MB are needed, [0-9.]+ MB may be used' "$work/out"; then
+                if grep -qE 'B are needed, [0-9.]+ [kMG]?B may be used' "$work/out"; then
                     partial=$((partial + 1))
                 fi
                 ;;

@@ -37,7 +37,7 @@ door() {
 door 'zlib\.h' 'analyzer/ingest/source/gzip|analyzer/base/gzip_out'
 door '(isa-l|igzip)' 'analyzer/ingest/source/gzip'
 door '(zstd|lz4|lzma|bzlib)' 'analyzer/ingest/(source/frames|partial/write)\.c'
-door 'cjson/' 'analyzer/base/json_read\.c'
+door 'cjson/' 'analyzer/base/json\.c'
 door 'sqlite3\.h' 'analyzer/ingest/nsys/|analyzer/report/render/sqlite/'
 door 'mpi\.h' 'analyzer/cli/mpi/'
 door 'omp\.h' 'analyzer/base/par\.c'

@@ -51,7 +51,7 @@ static char *value_text(enum inq_check_unit unit, double value, char *buf, size_
         return inq_time_format((int64_t)fmin(value, MOST_NS), buf, size);
     }
     if (unit == INQ_UNIT_BYTES) {
-        return inq_size_format(value, buf, size);
+        return inq_size_format(value, INQ_SIZE_BINARY, buf, size);
     }
     (void)snprintf(buf, size, unit == INQ_UNIT_COUNT ? "%.10g" : "%.4f", value);
     return buf;

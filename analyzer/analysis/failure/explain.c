@@ -221,24 +221,26 @@ static const char *say_stuck(struct inq_failure_case *c, const char *op)
     size_t n = list_stuck(c, gpu ? INQ_END_ON_GPU : INQ_END_ON_CPU, &ranks, &alike);
     const char *who = inq_say_ranks(c->arena, ranks, n, true);
     const char *be = n == 1 ? "is" : "are";
-    const char *with = alike ? "" : "what others wait for, such as ";
+    const char *they = n == 1 ? "it" : "they";
+    const char *their = n == 1 ? "its" : "their";
+    const char *with = alike ? "" : "ops that others wait for, such as ";
     bool side = !gpu && c->held != NULL && c->held->entry->is_p2p;
     if (!gpu) {
-        return inq_say(c->arena, "%s %s stuck on the CPU: never enqueued %s%s%s%s.", who, be, with,
-                       side ? "its side of " : "", op, say_victims(c));
+        const char *of = side ? inq_say(c->arena, "%s side of ", their) : "";
+        return inq_say(c->arena, "%s %s stuck on the CPU: %s never enqueued %s%s%s%s.", who, be,
+                       they, with, of, op, say_victims(c));
     }
-    bool unstarted = c->waits.nodes[c->first].unstarted;
-    const char *left = unstarted ? "started" : "left";
+    const char *done = c->waits.nodes[c->first].unstarted ? "started" : "finished";
     const char *what =
-        alike ? inq_say(c->arena, "%s, which %s peers have %s", op, n == 1 ? "its" : "their", left)
-              : inq_say(c->arena, "what their peers have %s, such as %s", left, op);
+        alike ? inq_say(c->arena, "%s, which %s peers have %s", op, their, done)
+              : inq_say(c->arena, "ops that their peers have %s, such as %s", done, op);
     n = list_stuck(c, INQ_END_ON_CPU, &ranks, &alike);
     const char *more =
         n == 0 ? ""
                : inq_say(c->arena, "; %s %s stuck on the CPU",
                          inq_say_ranks(c->arena, ranks, n, false), n == 1 ? "is" : "are");
-    return inq_say(c->arena, "%s %s stuck on the GPU: enqueued, but never %s, %s%s%s.", who, be,
-                   unstarted ? "started" : "finished", what, more, say_victims(c));
+    return inq_say(c->arena, "%s %s stuck on the GPU: %s enqueued but never %s %s%s%s.", who, be,
+                   they, done, what, more, say_victims(c));
 }
 
 /* What the dumps of ranks that others wait for lack: the same of all, or a whole dump of some. */
@@ -363,7 +365,7 @@ static void tell_alternatives(struct inq_failure_case *c)
     }
     if (c->n_early > 0) {
         f->alternatives[f->n_alternatives++] =
-            "dumps of these ranks that are older than their peers': what they tell ends before";
+            "dumps of these ranks that are older than those of their peers and end before the hang";
     }
     if (f->n_missing > 0 && f->cls != INQ_FAILURE_NONE) {
         f->alternatives[f->n_alternatives++] = inq_say(

@@ -24,9 +24,10 @@ static int print(const struct inq_cli *cli, const struct inq_partials *p, const 
         inq_out_printf(&out, ", %zu kept since %s not changed", p->kept,
                        p->kept == 1 ? "its file has" : "their files have");
     }
-    inq_out_printf(&out, "; %s for %s of input\n",
-                   inq_bytes_format((double)p->bytes_out, partials, sizeof partials),
-                   inq_bytes_format((double)p->bytes_in, input, sizeof input));
+    inq_out_printf(
+        &out, "; %s for %s of input\n",
+        inq_size_format((double)p->bytes_out, INQ_SIZE_DECIMAL, partials, sizeof partials),
+        inq_size_format((double)p->bytes_in, INQ_SIZE_DECIMAL, input, sizeof input));
     if (p->withheld > 0) {
         inq_out_printf(&out, "%zu file%s left out: names cannot be replaced in what is no trace\n",
                        p->withheld, p->withheld == 1 ? "" : "s");

@@ -179,7 +179,8 @@ static const char *value_text(const struct view *view, enum inq_measure_kind kin
     case INQ_UNIT_COUNT:
         return or_empty(inq_arena_printf(view->arena, "%.10g", value));
     case INQ_UNIT_BYTES:
-        return or_empty(inq_arena_strdup(view->arena, inq_size_format(value, buf, sizeof buf)));
+        return or_empty(inq_arena_strdup(view->arena,
+                                         inq_size_format(value, INQ_SIZE_BINARY, buf, sizeof buf)));
     case INQ_UNIT_SHARE:
     case INQ_UNIT_FACTOR:
         break;

@@ -72,7 +72,8 @@ static void add_row(const struct inq_schedule_rows *rows, const struct inq_sched
         inq_table_ns(table, row->worst_idle_ns);
         if (row->memory_unit == INQ_MEMORY_BYTES) {
             char peak[48];
-            inq_table_text(table, inq_size_format(row->peak_memory, peak, sizeof peak));
+            inq_table_text(table,
+                           inq_size_format(row->peak_memory, INQ_SIZE_BINARY, peak, sizeof peak));
         } else {
             inq_table_printf(table, "%.*g", row->peak_memory == floor(row->peak_memory) ? 15 : 4,
                              row->peak_memory);

@@ -244,7 +244,7 @@ static void rank_table(const struct inq_pen *pen, const struct inq_schedule_view
         char peak[48];
         const struct inq_schedule_rank_time *row = &view->timing->ranks[r];
         if (bytes) {
-            (void)inq_size_format(row->peak_memory, peak, sizeof peak);
+            (void)inq_size_format(row->peak_memory, INQ_SIZE_BINARY, peak, sizeof peak);
         } else {
             (void)snprintf(peak, sizeof peak, "%.6g", row->peak_memory);
         }

@@ -197,7 +197,7 @@ const char *inq_view_group(const struct inq_view *view, uint32_t group)
 const char *inq_view_bytes(const struct inq_view *view, double bytes)
 {
     char buf[32];
-    return inq_say(view->arena, "%s", inq_bytes_format(bytes, buf, sizeof buf));
+    return inq_say(view->arena, "%s", inq_size_format(bytes, INQ_SIZE_DECIMAL, buf, sizeof buf));
 }
 
 const char *inq_view_ns(const struct inq_view *view, int64_t ns)

@@ -162,10 +162,11 @@ function beforeAfter(report, fix, base, step, paints) {
     const after = fix.predicted_step_t_ns;
     if (!isNumber(after)) return null;
     const length = Math.max(before, after);
+    const which = report.base.step === null ? "The step " : "Step " + report.base.step + " ";
     return [
         el("div", { class: "pair" },
-            stepFigure("Before: " + sayNs(before), base, before, after, length, paints),
-            stepFigure("After, as simulated: " + sayNs(after) + ", " + sayGain(before - after, before), step, after, before, length, paints)),
+            stepFigure(which + "before: " + sayNs(before), base, before, after, length, paints),
+            stepFigure(which + "after, as simulated: " + sayNs(after), step, after, before, length, paints)),
         step.leftOut > 0 && el("p", { class: "muted" }, sayCount(step.leftOut, "rank", "ranks") + " more without a row."),
     ];
 }
@@ -187,7 +188,7 @@ function fixStats(report) {
 function fixVerdictSection(report) {
     const executed = report.base.executed;
     return el("section", { class: "verdict", id: "verdict", "aria-labelledby": "headline" },
-        el("div", null, el("p", { class: "eyebrow" }, "Fixes"), el("h1", { id: "headline" }, report.headline),
+        el("div", null, el("p", { class: "eyebrow" }, "Fixes"), el("h1", { id: "headline" }, unbroken(report.headline)),
             executed && el("p", { class: "muted" }, "Executed by " + executed.engine + " on " + executed.device + ": the original took " + sayNs(executed.t_ns_median) + " where " + sayNs(executed.expected_ns) + " was expected (" + (executed.fidelity_error < 0 ? "\u2212" : "+") + sayPct(Math.abs(executed.fidelity_error)) + ")" + (executed.scale !== 1 ? ", times scaled by " + digits(executed.scale, 3) : "") + "." + sayKinds(executed.kinds, executed.expected_ns) + " " + (executed.note || ""))),
         fixStats(report));
 }
@@ -226,7 +227,7 @@ function fixSection(report, fix, i, base, step) {
         id: "fix-" + (i + 1),
         title: [el("code", null, fix.spec), " ", verdictChip(fix)],
         short: i + 1 + ". " + fix.spec,
-        how: fix.what || sentence(fix.problem || fixVerdict(fix).how) + ".",
+        how: fix.what ? unbroken(sentence(fix.what)) + "." : sentence(fix.problem || fixVerdict(fix).how) + ".",
         content: [drawn, drawn && kindsLegend([base, step]), fixFacts(report, fix)],
         start: () => paints.forEach((paint) => paint()),
     };

@@ -12,7 +12,7 @@ function digits(x, n) {
 const UNITS = [
     [1e9, "s"],
     [1e6, "ms"],
-    [1e3, "\u00b5s"],
+    [1e3, "us"],
     [1, "ns"],
 ];
 

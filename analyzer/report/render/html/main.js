@@ -107,7 +107,7 @@ function jobsSection(reports, shown, choose) {
     };
     const columns = [
         { title: "Job", value: (r) => r.name, cell: name },
-        { title: "Verdict", value: (r) => r.verdict.headline },
+        { title: "Verdict", value: (r) => unbroken(r.verdict.headline) },
         nsColumn("Lost", lost, (r) => r.verdict.lost_ns_per_step, "per step"),
         { title: "Ranks", value: (r) => r.inputs.ranks_present.length, hint: "with a file that was read" },
         { title: "Steps", value: (r) => (r.steps ? r.steps.length : null) },

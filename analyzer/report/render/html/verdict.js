@@ -3,6 +3,7 @@
 
 const TOP_FINDINGS = 3;
 const OTHER_FINDINGS = 27;
+const VERDICT_PARTS = { why: "Why.", next: "Next.", sure: "Basis." };
 
 function stat(label, value, note, extra) {
     return el("div", { class: "stat" }, el("dt", null, label), el("dd", null, el("strong", null, value), note && el("span", null, note), extra));
@@ -17,10 +18,13 @@ function lossBar(share) {
     );
 }
 
+/* What the verdict's basis says of the ranks is not said again. */
 function sayRun(report) {
     const inputs = report.inputs;
     const parts = [];
-    if (inputs.world_size) {
+    if (report.verdict.sure) {
+        /* the ranks are in it */
+    } else if (inputs.world_size) {
         parts.push(inputs.ranks_present.length + " of " + sayCount(inputs.world_size, "rank", "ranks"));
     } else if (inputs.ranks_present.length > 0) {
         parts.push(sayCount(inputs.ranks_present.length, "rank", "ranks"));
@@ -106,13 +110,13 @@ function findingCard(run, finding, number) {
             el("span", { class: "chip chip-" + finding.severity }, finding.severity),
             cost && el("span", { class: "cost" }, cost)
         ),
-        el("h3", null, run.report.verdict.headline === finding.title + "." ? "The verdict above" : finding.title),
-        finding.advice && !(run.report.verdict.next || "").includes(finding.advice) && el("p", { class: "advice" }, el("b", null, "What to do. "), finding.advice),
+        el("h3", null, run.report.verdict.headline === finding.title + "." ? "The verdict above" : unbroken(finding.title)),
+        finding.advice && !(run.report.verdict.next || "").includes(finding.advice) && el("p", { class: "advice" }, el("b", null, "What to do. "), unbroken(finding.advice)),
         el(
             "details",
             null,
             el("summary", null, finding.evidence.length > 0 ? sayCount(finding.evidence.length, "piece of evidence", "pieces of evidence") : "Measured and expected"),
-            finding.detail && el("p", null, finding.detail),
+            finding.detail && el("p", null, unbroken(finding.detail)),
             finding.fixes.length > 0 && el("p", null, finding.fixes.length > 1 ? "Fixes that inquest fix predicts: " : "A fix that inquest fix predicts: ", finding.fixes.map((spec, i) => [i > 0 && ", ", el("code", null, spec)])),
             el("p", { class: "muted" }, "Confidence: " + finding.confidence + "."),
             evidenceList(run, finding)
@@ -139,7 +143,9 @@ function verdictSection(run) {
         el(
             "section",
             { class: "verdict", id: "verdict", "aria-labelledby": "headline" },
-            el("div", null, el("p", { class: "eyebrow" }, "Verdict"), el("h1", { id: "headline" }, report.verdict.headline), ...["why", "next", "sure"].filter((key) => report.verdict[key]).map((key) => el("p", null, report.verdict[key])), el("p", { class: "muted" }, sayRun(report).join(" \u00b7 ")), limitsNote(report)),
+            el("div", null, el("p", { class: "eyebrow" }, "Verdict"), el("h1", { id: "headline" }, unbroken(report.verdict.headline)),
+                ...["why", "next", "sure"].filter((key) => report.verdict[key]).map((key) => el("p", null, el("b", null, VERDICT_PARTS[key] + " "), unbroken(report.verdict[key]))),
+                el("p", { class: "muted" }, sayRun(report).join(" \u00b7 ")), limitsNote(report)),
             verdictStats(report)
         ),
         top.length > 0 &&

@@ -61,6 +61,12 @@ static void check_whole(const struct real *real, enum inq_failure_class cls)
     assert_int_equal(j.failure->n_victims, 14);
     assert_int_equal(j.failure->n_missing, 0);
     assert_string_equal(j.report->verdict.headline, j.failure->headline);
+    const char *who = cls == INQ_FAILURE_GPU_STALL
+                          ? "Ranks 9 and 14 are stuck on the GPU: they enqueued but never finished "
+                            "ops that their peers have finished, such as all_gather"
+                          : "Ranks 9 and 14 are stuck on the CPU: they never enqueued ops that "
+                            "others wait for, such as their side of send";
+    assert_non_null(strstr(j.failure->headline, who));
     assert_true(j.failure->n_evidence > 2);
     test_judged_release(&j);
 }

@@ -61,7 +61,7 @@ static const struct inq_option options[] = {
     {INQ_OPT_MICROBATCHES, 'm', "microbatches", "M", NULL, INQ_COMPLETE_NONE,
      "micro-batches per step"},
     {INQ_OPT_CHUNKS, 0, "chunks", "V", NULL, INQ_COMPLETE_NONE,
-     "interleaved, dp: model chunks per rank (default 2)"},
+     "interleaved, dp: model chunks per rank; seq1f1b: segments of a sequence (default 2)"},
     {INQ_OPT_TIMES, 0, "times", "TIMES", NULL, INQ_COMPLETE_FILE,
      "F,B,W,P2P,REDUCE,UPDATE,UNSHARD,FB: time of forward, input gradient, weight gradient, "
      "transfer, all-reduce, update, all-gather, forward overlapped with backward, in ms or with a "

@@ -214,7 +214,8 @@ struct inq_check_rule {
 /* All-zero: nothing said. */
 struct inq_check_rules {
     bool has_tolerance;
-    double tolerance; /* a part; when not said 0.03, and 0 for what is exact */
+    double tolerance; /* a part; when not said 0.03, 0.015 for what is measured within a step, and
+                       * 0 for what is exact */
     struct inq_check_rule of[INQ_MEASURE_COUNT];
     bool has_severity;
     enum inq_severity severity; /* of new findings; medium when not said */

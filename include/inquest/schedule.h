@@ -64,8 +64,9 @@ struct inq_rank_actions {
 struct inq_schedule {
     char kind[24]; /* "1f1b", ...; "csv" when read and none of them; "" unknown */
     int32_t n_ranks, n_stages, n_microbatches;
-    int32_t n_pipelines;            /* model replicas that micro-batches are spread over */
-    int32_t *stage_rank;            /* [n_stages] rank that holds the stage */
+    int32_t n_pipelines; /* model replicas that micro-batches are spread over */
+    int32_t n_segments;  /* of a sequence: so many micro-batches in a row are one that was cut */
+    int32_t *stage_rank; /* [n_stages] rank that holds the stage */
     struct inq_rank_actions *ranks; /* [n_ranks] */
     bool has_comms;                 /* SEND/RECV are explicit */
 };
@@ -143,7 +144,8 @@ INQ_API int inq_stage_costs_recut(const struct inq_stage_cost *from, size_t n, s
 struct inq_schedule_spec {
     const char *kind; /* a name of inq_schedule_kinds */
     int32_t n_ranks, n_microbatches;
-    int32_t n_chunks;       /* interleaved, dp: chunks per rank; 0: the kind's own */
+    int32_t n_chunks;       /* interleaved, dp: chunks per rank; seq1f1b: segments of a sequence; 0:
+                             * the kind's own */
     struct inq_costs costs; /* searched schedules (zb-1p, ...) place ops by these times */
     double memory_limit;    /* searched schedules, in units of costs.memory_f; 0: the kind's own */
     bool no_overlap;        /* dp: all-reduce after the last backward only */

@@ -380,7 +380,7 @@ static int read_rows(struct reader *in, enum inq_csv_dialect dialect)
 int inq_schedule_read_csv(const char *text, size_t len, enum inq_csv_dialect dialect,
                           struct inq_schedule *out, struct inq_csv_info *info, struct inq_err *err)
 {
-    *out = (struct inq_schedule){.kind = "csv", .n_pipelines = 1};
+    *out = (struct inq_schedule){.kind = "csv", .n_pipelines = 1, .n_segments = 1};
     *info = (struct inq_csv_info){0};
     struct reader in = {.text = text, .len = len, .out = out, .info = info, .err = err};
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {

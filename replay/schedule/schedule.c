@@ -22,7 +22,7 @@ void inq_schedule_release(struct inq_schedule *schedule)
 int inq_schedule_init(struct inq_schedule *schedule, int32_t n_ranks, int32_t n_stages,
                       int32_t n_microbatches, struct inq_err *err)
 {
-    *schedule = (struct inq_schedule){.n_pipelines = 1};
+    *schedule = (struct inq_schedule){.n_pipelines = 1, .n_segments = 1};
     if (n_ranks < 1 || n_ranks > INQ_MAX_SCHEDULE_RANKS || n_stages < 1 ||
         n_stages > INQ_MAX_SCHEDULE_RANKS * 16 || n_microbatches < 0 ||
         n_microbatches > INQ_MAX_SCHEDULE_MICROBATCHES) {
@@ -149,7 +149,7 @@ static const struct inq_schedule_kind kinds[] = {
     {"interleaved", "1F1B over several model chunks a rank", 0},
     {"looped-bfs", "every micro-batch through one chunk, then the next: breadth first", 0},
     {"interleaved-zb", "interleaved 1F1B with the backward split: weight gradients fill in", 0},
-    {"seq1f1b", "1F1B of segments of each sequence: -m counts segments, --chunks a sequence's", 1},
+    {"seq1f1b", "1F1B of segments of each micro-batch's sequences, --chunks of them", 1},
     {"zb-h1", "zero bubble, 1F1B's memory: weight gradients fill the cool-down", 1},
     {"zb-h2", "zero bubble, twice 1F1B's memory", 1},
     {"zb-1p", "zero bubble searched by the times given, 1F1B's memory", 1},

@@ -57,6 +57,26 @@ static int stage_costs(const struct inq_costs *costs, int32_t p, int32_t stages,
     return code;
 }
 
+/* A segment of a sequence takes its part of what the micro-batch takes, and holds and sends it. */
+static void cut_into_segments(struct inq_costs *costs, struct inq_stage_cost *stages, size_t n,
+                              int32_t segments)
+{
+    double part = 1.0 / (double)segments;
+    for (size_t s = 0; s <= n && segments > 1; s++) {
+        struct inq_stage_cost *cost = s < n ? &stages[s] : &costs->stage;
+        cost->f_ns = share(cost->f_ns, part);
+        cost->b_ns = share(cost->b_ns, part);
+        cost->w_ns = share(cost->w_ns, part);
+    }
+    if (segments > 1) {
+        costs->p2p_ns = share(costs->p2p_ns, part);
+        costs->overlap_ns = share(costs->overlap_ns, part);
+        costs->memory_f *= part;
+        costs->memory_b *= part;
+        costs->memory_w *= part;
+    }
+}
+
 static int32_t replicas_of_rank(const struct inq_schedule *s)
 {
     int32_t stages = s->n_stages / s->n_pipelines;
@@ -97,15 +117,18 @@ int inq_schedule_measure(const struct inq_schedule *schedule, const struct inq_c
     struct inq_err own = {0};
     struct inq_costs scaled;
     struct inq_stage_cost *stages = NULL;
-    *row = (struct inq_schedule_row){.n_ranks = schedule->n_ranks,
-                                     .n_stages = schedule->n_stages,
-                                     .n_microbatches = schedule->n_microbatches,
-                                     .microbatch_size = 1,
-                                     .weights = 1};
+    *row =
+        (struct inq_schedule_row){.n_ranks = schedule->n_ranks,
+                                  .n_stages = schedule->n_stages,
+                                  .n_microbatches = schedule->n_microbatches / schedule->n_segments,
+                                  .microbatch_size = 1,
+                                  .weights = 1};
     (void)snprintf(row->name, sizeof row->name, "%s", schedule->kind);
     int code = stage_costs(costs, schedule->n_ranks, schedule->n_stages / schedule->n_pipelines,
                            schedule->n_stages, &scaled, &stages, &own);
     if (code == INQ_OK) {
+        cut_into_segments(&scaled, stages, stages != NULL ? (size_t)schedule->n_stages : 0,
+                          schedule->n_segments);
         code = inq_schedule_time(schedule, &scaled, &timing, &own);
     }
     inq_mem_free(stages);

@@ -61,7 +61,7 @@ static const struct inq_option options[] = {
     {INQ_OPT_MICROBATCHES, 'm', "microbatches", "M", NULL, INQ_COMPLETE_NONE,
      "micro-batches per step"},
     {INQ_OPT_CHUNKS, 0, "chunks", "V", NULL, INQ_COMPLETE_NONE,
-     "interleaved, dp: model chunks per rank (default 2)"},
+     "interleaved, dp: model chunks per rank; seq1f1b: segments of a sequence (default 2)"},
     {INQ_OPT_TIMES, 0, "times", "TIMES", NULL, INQ_COMPLETE_FILE,
      "F,B,W,P2P,REDUCE,UPDATE,UNSHARD,FB: time of forward, input gradient, weight gradient, "
      "transfer, all-reduce, update, all-gather, forward overlapped with backward, in ms or with a "
@@ -117,7 +117,8 @@ static const struct inq_option options[] = {
     {INQ_OPT_ADD, 0, "add", NULL, NULL, INQ_COMPLETE_NONE,
      "--update adds runs to the baseline, each path one: the spread between runs is measured"},
     {INQ_OPT_TOLERANCE, 0, "tolerance", "PERCENT", NULL, INQ_COMPLETE_NONE,
-     "by how much it may get worse (default 3%; nothing where there is no noise, as in schedules)"},
+     "by how much it may get worse (default 3%, 1.5% of a stage's or rank's share; nothing where "
+     "there is no noise, as in schedules)"},
     {INQ_OPT_RULE, 0, "rule", "NAME=LIMIT", NULL, INQ_COMPLETE_NONE,
      "a limit for one check: 5%, 12.5ms, 0.3 or off; new_findings=high; may be repeated"},
     {INQ_OPT_SAMPLES, 0, "samples", "BASE,NEW", NULL, INQ_COMPLETE_NONE,

@@ -52,6 +52,8 @@ static const struct inq_key schedule_keys[] = {
     INQ_KEY_IF("ranks", INTEGER, "", "of the pipeline", AT),
     INQ_KEY_IF("stages", INTEGER, "", "of the model", AT),
     INQ_KEY_IF("microbatches", INTEGER, "", "per step", AT),
+    INQ_KEY_IF("segments", INTEGER, "", "of each sequence, numbered through like micro-batches",
+               "sequences are not cut"),
     INQ_KEY_IF("replicas", INTEGER, "", "copies of the model in it", AT),
     INQ_KEY_IF("makespan_ns", INTEGER, "ns", "of the step", AT),
     INQ_KEY_IF("span_ns", INTEGER, "ns", "of its compute", AT),

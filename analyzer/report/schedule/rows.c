@@ -188,9 +188,9 @@ static void say_how(const struct inq_schedule_rows *rows, const struct inq_pen *
     inq_pen_wrap(pen,
                  rows->sizes
                      ? "Times are of one micro-batch of that size on one rank, whatever the "
-                       "number of chunks."
+                       "number of chunks or segments."
                      : "Times are of one micro-batch on one rank, whatever the number of "
-                       "chunks.",
+                       "chunks or segments.",
                  0, 0);
     inq_pen_wrap(pen,
                  unit == INQ_MEMORY_BYTES  ? "Peak is what the rank holds that holds most."

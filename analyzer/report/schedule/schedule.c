@@ -77,7 +77,10 @@ static void schedule_json(const struct inq_schedule_view *view, struct inq_out *
     inq_json_string(&json, "kind", schedule->kind);
     inq_json_int(&json, "ranks", schedule->n_ranks);
     inq_json_int(&json, "stages", schedule->n_stages);
-    inq_json_int(&json, "microbatches", schedule->n_microbatches);
+    inq_json_int(&json, "microbatches", schedule->n_microbatches / schedule->n_segments);
+    if (schedule->n_segments > 1) {
+        inq_json_int(&json, "segments", schedule->n_segments);
+    }
     inq_json_int(&json, "replicas", schedule->n_pipelines);
     inq_json_int(&json, "makespan_ns", timing->makespan_ns);
     inq_json_int(&json, "span_ns", timing->span_ns);

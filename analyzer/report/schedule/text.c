@@ -218,9 +218,13 @@ static void figures(const struct inq_pen *pen, const struct inq_schedule_view *v
     char peak[48];
     const struct inq_schedule *schedule = view->schedule;
     const struct inq_schedule_timing *timing = view->timing;
-    inq_out_printf(pen->out,
-                   "%s: %" PRId32 " ranks, %" PRId32 " stages, %" PRId32 " micro-batches\n",
-                   schedule->kind, schedule->n_ranks, schedule->n_stages, schedule->n_microbatches);
+    inq_out_printf(pen->out, "%s: %" PRId32 " ranks, %" PRId32 " stages, %" PRId32 " micro-batches",
+                   schedule->kind, schedule->n_ranks, schedule->n_stages,
+                   schedule->n_microbatches / schedule->n_segments);
+    if (schedule->n_segments > 1) {
+        inq_out_printf(pen->out, " of %" PRId32 " segments", schedule->n_segments);
+    }
+    inq_out_text(pen->out, "\n");
     inq_out_printf(pen->out,
                    "makespan %s; bubble ratio %.4f (idle share of all ranks' makespan); "
                    "bubble_rate_zb %.4f; peak %s\n",

@@ -205,21 +205,23 @@ static int make_interleaved_zb(const struct inq_schedule_spec *spec, struct inq_
     return code;
 }
 
-/* Seq1F1B (Sun et al., arXiv 2406.03488): 1F1B of `k` segments of each sequence. Segments stand for
- * micro-batches here, k of them in a row; the last one of a sequence goes back first, because
- * attention makes it depend on the others. */
+/* Seq1F1B (Sun et al., arXiv 2406.03488): 1F1B of `k` segments of each sequence, k micro-batches in
+ * a row here; the last segment of a sequence goes back first, because attention makes it depend on
+ * the others. */
 static int make_seq1f1b(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
                         struct inq_err *err)
 {
-    int32_t m = spec->n_microbatches;
     int32_t k = spec->n_chunks > 0 ? spec->n_chunks : 2;
-    if (m % k != 0) {
-        return inq_err_set(err, INQ_USAGE,
-                           "seq1f1b needs whole sequences of %" PRId32 " segments (--chunks), not "
-                           "%" PRId32 " segments",
-                           k, m);
+    if (spec->n_microbatches > INQ_MAX_SCHEDULE_MICROBATCHES / k) {
+        return inq_err_set(err, INQ_LIMIT,
+                           "%" PRId32 " segments of %" PRId32 " micro-batches are too many", k,
+                           spec->n_microbatches);
     }
-    int code = start_straight(spec, schedule, err);
+    struct inq_schedule_spec segments = *spec;
+    int32_t m = spec->n_microbatches * k;
+    segments.n_microbatches = m;
+    int code = start_straight(&segments, schedule, err);
+    schedule->n_segments = k;
     for (int32_t s = 0; code == INQ_OK && s < spec->n_ranks; s++) {
         struct row row = {schedule, s, INQ_OK, err};
         int32_t warm_up = smaller(spec->n_ranks - s - 2 + k, m);

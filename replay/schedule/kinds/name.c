@@ -171,6 +171,41 @@ static const char *name_by_memory(const struct inq_schedule *s)
     return name != NULL && strcmp(name, "dualpipev") == 0 ? NULL : name;
 }
 
+/* Segments of a sequence, where those are what the micro-batches are: the last of the first
+ * sequence is the first to go back. */
+static int32_t segments_of(const struct inq_schedule *s)
+{
+    const struct inq_action *action = NULL;
+    for (size_t i = 0; (action = next_compute(&s->ranks[s->n_ranks - 1], &i)) != NULL;) {
+        if (action->kind == INQ_ACTION_B) {
+            return action->microbatch + 1;
+        }
+    }
+    return 1;
+}
+
+/* Whether the spec makes the same; then the name is taken. */
+static int try_name(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                    bool *found, struct inq_err *err)
+{
+    struct inq_schedule made;
+    struct inq_err own = {0};
+    int code = inq_schedule_make(spec, &made, &own);
+    *found = false;
+    if (code == INQ_NOMEM) {
+        return inq_err_set(err, INQ_NOMEM, "%.200s", own.message);
+    }
+    if (code == INQ_OK) {
+        *found = is_same(schedule, &made);
+        schedule->n_segments = *found ? made.n_segments : schedule->n_segments;
+        inq_schedule_release(&made);
+    }
+    if (*found) {
+        (void)snprintf(schedule->kind, sizeof schedule->kind, "%s", spec->kind);
+    }
+    return INQ_OK;
+}
+
 int inq_schedule_find_name(struct inq_schedule *schedule, struct inq_err *err)
 {
     /* the others are told by what they hold */
@@ -195,20 +230,22 @@ int inq_schedule_find_name(struct inq_schedule *schedule, struct inq_err *err)
     bool whole = cells > 0 && cells <= actions / 2 && actions <= MOST_ACTIONS &&
                  schedule->n_stages % schedule->n_ranks == 0;
     for (size_t i = 0; whole && i < sizeof fixed / sizeof *fixed; i++) {
-        struct inq_schedule made;
-        struct inq_err own = {0};
+        bool found = false;
         spec.kind = fixed[i];
-        int code = inq_schedule_make(&spec, &made, &own);
-        if (code == INQ_NOMEM) {
-            return inq_err_set(err, INQ_NOMEM, "%.200s", own.message);
+        int code = try_name(&spec, schedule, &found, err);
+        if (code != INQ_OK || found) {
+            return code;
         }
-        bool found = code == INQ_OK && is_same(schedule, &made);
-        if (code == INQ_OK) {
-            inq_schedule_release(&made);
-        }
-        if (found) {
-            (void)snprintf(schedule->kind, sizeof schedule->kind, "%s", fixed[i]);
-            return INQ_OK;
+    }
+    int32_t k = segments_of(schedule);
+    if (whole && is_straight(schedule) && k > 1 && schedule->n_microbatches % k == 0) {
+        bool found = false;
+        spec.kind = "seq1f1b";
+        spec.n_chunks = k;
+        spec.n_microbatches = schedule->n_microbatches / k;
+        int code = try_name(&spec, schedule, &found, err);
+        if (code != INQ_OK || found) {
+            return code;
         }
     }
     const char *held = whole ? name_by_memory(schedule) : NULL;

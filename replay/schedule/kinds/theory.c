@@ -7,6 +7,7 @@
 /* Sizes and times that the formulas speak of. */
 struct sizes {
     double p, m, v; /* ranks, micro-batches, chunks a rank */
+    double k;       /* segments of a sequence */
     double f, b, w; /* of one micro-batch on one rank: all its chunks */
     double beside;  /* a forward beside a full backward, of one chunk each */
     double reduce, update;
@@ -73,10 +74,12 @@ static void looped_bfs(const struct sizes *s, struct inq_schedule_theory *t)
     set_peak(t, s->m * s->v, "mv chunks", false);
 }
 
-/* arXiv 2406.03488: that of 1F1B with the times of a segment. */
+/* arXiv 2406.03488: that of 1F1B with the times of a segment; the first rank holds the segments of
+ * one sequence less one beyond 1F1B's p. */
 static void seq1f1b(const struct sizes *s, struct inq_schedule_theory *t)
 {
     set_bubble(t, (s->p - 1) * (s->f + s->b + s->w), "(p-1)(F+B+W) of segments", "equal segments");
+    set_peak(t, smaller(s->p + s->k - 1, s->m), "p+k-1 segments", false);
 }
 
 static void zb_h1(const struct sizes *s, struct inq_schedule_theory *t)
@@ -178,6 +181,7 @@ static struct sizes sizes_of(const struct inq_schedule *schedule, const struct i
     struct sizes s = {.p = schedule->n_ranks,
                       .m = schedule->n_microbatches,
                       .v = larger(stages, 1),
+                      .k = larger(schedule->n_segments, 1),
                       .beside = costs->overlap_ns > 0 ? (double)costs->overlap_ns : work,
                       .reduce = (double)costs->reduce_ns,
                       .update = (double)costs->update_ns,

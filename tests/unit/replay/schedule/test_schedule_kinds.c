@@ -2,6 +2,7 @@
 /* Schedules that are searched or run in two directions: ZB-1p, ZB-2p, V-Half, V-Min, DualPipe,
  * DualPipeV, Chimera, data parallelism. Figures against published ones and closed forms, lint. */
 #include "inquest/lint.h"
+#include "inquest/out.h"
 #include "inquest/replay.h"
 #include "schedule/schedule.h"
 
@@ -364,7 +365,7 @@ static void seq1f1b__has_a_kth_of_the_bubble_and_less_memory(void **state)
     for (int32_t k = 1; k <= 4; k++) {
         for (int32_t p = 2; p <= 8; p++) {
             struct inq_schedule_spec spec =
-                spec_of("seq1f1b", p, 3 * p * k, (struct inq_stage_cost){12, 13, 11});
+                spec_of("seq1f1b", p, 3 * p, (struct inq_stage_cost){12, 13, 11});
             struct inq_schedule_spec whole =
                 spec_of("1f1b", p, 3 * p, (struct inq_stage_cost){12 * k, 13 * k, 11 * k});
             spec.n_chunks = k;
@@ -378,9 +379,42 @@ static void seq1f1b__has_a_kth_of_the_bubble_and_less_memory(void **state)
             release(&one);
         }
     }
-    struct inq_schedule_spec odd = spec_of("seq1f1b", 4, 7, unit);
+    struct inq_schedule_spec many = spec_of("seq1f1b", 4, INT32_MAX, unit);
     struct inq_schedule schedule;
-    assert_int_equal(inq_schedule_make(&odd, &schedule, NULL), INQ_USAGE);
+    assert_int_equal(inq_schedule_make(&many, &schedule, NULL), INQ_LIMIT);
+}
+
+/* Beside other kinds a segment takes its part of a micro-batch: the same work, the k-th bubble,
+ * less memory; and a file of it is known again. */
+static void seq1f1b__is_compared_by_whole_microbatches(void **state)
+{
+    (void)state;
+    for (int32_t k = 2; k <= 4; k++) {
+        struct inq_schedule_spec spec =
+            spec_of("seq1f1b", 4, 8, (struct inq_stage_cost){1200, 1300, 1100});
+        struct inq_schedule_row row;
+        spec.n_chunks = k;
+        spec.costs.per_stage = (struct inq_stage_cost[]){
+            {1200, 1300, 1100}, {1200, 1300, 1100}, {1200, 1300, 1100}, {1200, 1300, 1100}};
+        assert_int_equal(inq_schedule_measure_kind(&spec, &row, NULL), INQ_OK);
+        int64_t off = row.makespan_ns - (8 * 3600 + 3 * 3600 / k);
+        assert_true(off > -100 && off < 100); /* ns that a part of 1300 is rounded by */
+        assert_true(fabs(row.peak_memory - (4 + k - 1) / (double)k) < 1e-9);
+        assert_int_equal(row.n_microbatches, 8);
+        struct inq_schedule made;
+        struct inq_schedule read;
+        struct inq_csv_info info;
+        struct inq_out text = {0};
+        assert_int_equal(inq_schedule_make(&spec, &made, NULL), INQ_OK);
+        assert_int_equal(inq_schedule_write_csv(&made, inq_out_sink(&text), NULL), INQ_OK);
+        assert_int_equal(
+            inq_schedule_read_csv(text.buf, text.len, INQ_CSV_DETECT, &read, &info, NULL), INQ_OK);
+        assert_string_equal(read.kind, "seq1f1b");
+        assert_int_equal(read.n_segments, k);
+        inq_schedule_release(&read);
+        inq_schedule_release(&made);
+        inq_out_release(&text);
+    }
 }
 
 /* PyTorch's own artifact of InterleavedZeroBubble, 2 ranks of 2 stages: the same order; published
@@ -426,6 +460,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(looped_bfs__has_the_published_bubble),
         cmocka_unit_test(seq1f1b__has_a_kth_of_the_bubble_and_less_memory),
+        cmocka_unit_test(seq1f1b__is_compared_by_whole_microbatches),
         cmocka_unit_test(interleaved_zb__is_the_order_that_pytorch_writes),
         cmocka_unit_test(zero_bubble__equals_or_beats_the_published_table),
         cmocka_unit_test(zero_bubble__is_no_worse_than_the_hand_made_schedules),

@@ -140,11 +140,13 @@ static bool has_needs(const struct family *family, const struct drawn_shape *s)
     bool p = strchr(family->needs, 'p') == NULL || s->pipeline;
     bool h = strchr(family->needs, 'h') == NULL || s->ranks >= 2 * s->gpus_per_host;
     bool e = strchr(family->needs, 'e') == NULL || s->experts;
+    /* Of a job without any file nothing is said. */
+    bool left = strstr(family->name, "missing_files") == NULL || s->ranks >= 8;
     /* Half of a job of another size is drawn by the table's own text for eight. */
     bool half = strstr(family->name, "half") == NULL || s->ranks == 8;
     /* Interleaved stages take their micro-batches in rounds. */
     bool whole = strstr(family->name, "one_micro_batch") == NULL || !s->chunks;
-    return p && h && e && half && whole;
+    return p && h && e && half && whole && left;
 }
 
 static void add_fault(struct draw *d, const struct family *family, const struct drawn_shape *s)

@@ -197,8 +197,8 @@ static void check_verdict(struct bench *b, const struct run *run)
     }
     const char *kind = inq_json_text(inq_json_get(first, "kind"), "");
     const char *severity = inq_json_text(inq_json_get(first, "severity"), "");
-    if (strcmp(severity, "info") == 0) {
-        return; /* a view of where time goes: no finding asks for action */
+    if (strcmp(severity, "info") == 0 || strcmp(kind, "failure") == 0) {
+        return; /* no finding asks for action; the verdict on a failure names its cause */
     }
     if (strcmp(kind, cls) != 0) {
         char text[128];

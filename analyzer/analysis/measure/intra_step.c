@@ -124,17 +124,28 @@ static double sigma_of_update(const struct samples *t)
     return n > 0 ? 1.4826 * inq_median(t->scratch, n) * sqrt(steps / (steps - 1.0)) : 0.0;
 }
 
-/* Long kernels count more: what varies independently adds up by squares. */
-static double sigma_by_chance(const struct samples *t, double kernel)
+/* Of the kernels [from, to) together, where one of them varies by `kernel`. Long kernels count
+ * more: what varies independently adds up by squares. */
+static double sigma_by_chance(const struct samples *t, size_t from, size_t to, double kernel)
 {
     double sum = 0.0;
     double squares = 0.0;
 
-    for (size_t k = 0; k < t->n_rows; k++) {
+    for (size_t k = from; k < to; k++) {
         sum += t->dur[k];
         squares += t->dur[k] * t->dur[k];
     }
     return sum > 0.0 ? kernel * sqrt(squares) / sum : 0.0;
+}
+
+static double median_by_chance(const struct samples *t, size_t length, double kernel)
+{
+    size_t n = 0;
+
+    for (size_t first = 0; first + length <= t->n_rows; first += length) {
+        t->scratch[n++] = sigma_by_chance(t, first, first + length, kernel);
+    }
+    return n > 0 ? inq_median(t->scratch, n) : 0.0;
 }
 
 int inq_intra_step_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
@@ -157,7 +168,8 @@ int inq_intra_step_find(const struct inq_trace *trace, const struct inq_cells *c
         variance->kernel = sigma_of(&t, 1);
         variance->block = sigma_of(&t, variance->length);
         variance->update = sigma_of_update(&t);
-        variance->chance = sigma_by_chance(&t, variance->kernel);
+        variance->chance = sigma_by_chance(&t, 0, t.n_rows, variance->kernel);
+        variance->block_chance = median_by_chance(&t, variance->length, variance->kernel);
     }
     inq_mem_free(count);
     inq_mem_free(place);

@@ -10,7 +10,8 @@ struct inq_intra_step {
     double kernel; /* of single kernels */
     double block;  /* of stretches of `length` kernels that follow each other */
     double update; /* of all kernels of the optimizer in a step */
-    double chance; /* of all kernels of a step, if single ones varied independently */
+    double chance; /* of all kernels of a step, if single ones varied independently .. */
+    double block_chance; /* .. and of a stretch: the median one */
     size_t length;
 };
 

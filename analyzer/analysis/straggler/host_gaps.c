@@ -7,17 +7,6 @@
 
 /* ---- all gaps -------------------------------------------------------------------------------- */
 
-int inq_gap_walk_init(struct inq_gap_walk *walk, const struct inq_rank *rank, struct inq_err *err)
-{
-    *walk = (struct inq_gap_walk){.rank = rank, .reach_ns = INQ_TIME_NONE};
-    return inq_row_merge_init(&walk->merge, &rank->events, err);
-}
-
-void inq_gap_walk_release(struct inq_gap_walk *walk)
-{
-    inq_row_merge_release(&walk->merge);
-}
-
 static struct inq_host_gap gap_before(const struct inq_rank *rank, int64_t begin_ns, uint32_t row)
 {
     const struct inq_calls *calls = &rank->calls;
@@ -30,23 +19,6 @@ static struct inq_host_gap gap_before(const struct inq_rank *rank, int64_t begin
                                  .lane = known ? calls->lane[call] : rank->events.lane[row],
                                  .late = known &&
                                          calls->start_ns[call] + calls->dur_ns[call] > begin_ns};
-}
-
-bool inq_gap_walk_next(struct inq_gap_walk *walk, struct inq_host_gap *gap)
-{
-    const struct inq_events *events = &walk->rank->events;
-    uint32_t row;
-
-    while (inq_row_merge_next(&walk->merge, &row)) {
-        int64_t before_ns = walk->reach_ns;
-        int64_t end_ns = events->start_ns[row] + events->dur_ns[row];
-        walk->reach_ns = before_ns == INQ_TIME_NONE || end_ns > before_ns ? end_ns : before_ns;
-        if (before_ns != INQ_TIME_NONE && events->start_ns[row] > before_ns) {
-            *gap = gap_before(walk->rank, before_ns, row);
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- the longest ones ------------------------------------------------------------------------ */
@@ -168,6 +140,26 @@ static void sort_longest_first(struct inq_host_gaps *gaps)
     }
 }
 
+/* All gaps after `reach_ns`, in order of time. */
+static int walk_gaps(struct walk *w, int64_t reach_ns, struct inq_err *err)
+{
+    const struct inq_events *events = &w->rank->events;
+    struct inq_row_merge merge;
+    uint32_t row;
+    int code = inq_row_merge_init(&merge, events, err);
+
+    while (code == INQ_OK && inq_row_merge_next(&merge, &row)) {
+        int64_t end_ns = events->start_ns[row] + events->dur_ns[row];
+        if (reach_ns != INQ_TIME_NONE && events->start_ns[row] > reach_ns) {
+            struct inq_host_gap gap = gap_before(w->rank, reach_ns, row);
+            take_gap(w, &gap);
+        }
+        reach_ns = reach_ns == INQ_TIME_NONE || end_ns > reach_ns ? end_ns : reach_ns;
+    }
+    inq_row_merge_release(&merge);
+    return code;
+}
+
 int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
                        struct inq_host_gaps *gaps, struct inq_err *err)
 {
@@ -176,16 +168,9 @@ int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_cells *ce
                      .n_steps = cells->n_steps,
                      .first_step = cells->first_step,
                      .gaps = gaps};
-    struct inq_gap_walk walk;
-    struct inq_host_gap gap;
 
     *gaps = (struct inq_host_gaps){0};
-    int code = inq_gap_walk_init(&walk, w.rank, err);
-    walk.reach_ns = cells->n_steps > 0 ? w.cells[0].start_ns : INQ_TIME_NONE;
-    while (code == INQ_OK && inq_gap_walk_next(&walk, &gap)) {
-        take_gap(&w, &gap);
-    }
-    inq_gap_walk_release(&walk);
+    int code = walk_gaps(&w, cells->n_steps > 0 ? w.cells[0].start_ns : INQ_TIME_NONE, err);
     for (size_t i = 0; i < gaps->n; i++) {
         gaps->at[i].running = what_ran(w.rank, &gaps->at[i]);
     }

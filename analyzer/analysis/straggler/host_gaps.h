@@ -15,19 +15,6 @@ struct inq_host_gap {
     inq_str running;   /* annotation or driver call that fills most of the time; 0 none */
 };
 
-/* The gaps of one rank in order of time. */
-struct inq_gap_walk {
-    const struct inq_rank *rank;
-    struct inq_row_merge merge;
-    int64_t reach_ns; /* end of the work so far */
-};
-
-/* Starts over the rank's GPU work. Fails with INQ_NOMEM. Release also after a failure. */
-int inq_gap_walk_init(struct inq_gap_walk *walk, const struct inq_rank *rank, struct inq_err *err);
-/* The next gap, `running` not set; false at the end. */
-bool inq_gap_walk_next(struct inq_gap_walk *walk, struct inq_host_gap *gap);
-void inq_gap_walk_release(struct inq_gap_walk *walk);
-
 struct inq_host_gaps {
     size_t n; /* longest first */
     struct inq_host_gap at[INQ_HOST_GAPS];

@@ -471,9 +471,32 @@ static double expected_largest(size_t n)
     return n < sizeof(few) / sizeof(few[0]) ? few[n] : sqrt(2.0 * log((double)n)) - 0.6;
 }
 
-/* In a pipeline micro-batches may differ while their sum does not. Stretches of kernels that follow
- * each other then differ from step to step by far more than single kernels' noise would leave in
- * them. The stages work at different micro-batches at a time, and the slowest sets the pace. */
+/* Whether stretches of a rank's kernels vary beyond the noise of single ones. In a pipeline by far:
+ * what a stage does at a time depends on the others. Among replicas little is enough where the
+ * optimizer's kernels, which do not depend on the batch, vary by less. */
+static bool varies_inside(const struct look *l, const struct inq_intra_step *t)
+{
+    if (l->roles->pipeline) {
+        double noise = t->kernel / sqrt((double)t->length);
+        return t->block >= INQ_UNEVEN_SIGMA && t->block >= INQ_UNEVEN_NOISE * noise;
+    }
+    double beyond = sqrt(fmax(0.0, t->block * t->block - t->block_chance * t->block_chance));
+    bool clock = t->update <= 0.0 || t->update >= INQ_UNEVEN_CLOCK * beyond;
+    return beyond >= INQ_UNEVEN_KNOWN_SIGMA && !clock &&
+           t->block >= INQ_UNEVEN_STRETCH * t->block_chance;
+}
+
+/* Those who wait for each other within a step: the stages of a pipeline, else the ranks of a role.
+ */
+static size_t count_in_step(const struct look *l)
+{
+    return l->roles->pipeline ? l->roles->n : l->cells->n_ranks / l->roles->n;
+}
+
+/* Micro-batches may differ while their sum does not, and experts draw other tokens in each layer.
+ * Stretches of kernels that follow each other then differ from step to step by more than single
+ * kernels' noise would leave in them. Who works at another micro-batch or expert at a time, and is
+ * slowest, sets the pace. */
 static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct inq_err *err)
 {
     double sigmas[MAX_WITNESSES]; /* not in the scratch, which rank_compute uses */
@@ -493,9 +516,8 @@ static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct 
             return code;
         }
         if (t.length > 0) {
-            double noise = t.kernel / sqrt((double)t.length);
             compute_ns += ns;
-            n_uneven += t.block >= INQ_UNEVEN_SIGMA && t.block >= INQ_UNEVEN_NOISE * noise;
+            n_uneven += varies_inside(l, &t);
             n_constant += t.update > 0.0 && t.update < 0.5 * t.block;
             sigmas[n++] = t.block;
         }
@@ -504,7 +526,7 @@ static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct 
         return INQ_OK;
     }
     double sigma = inq_median(sigmas, n);
-    double cost_ns = compute_ns / (double)n * sigma * expected_largest(l->roles->n);
+    double cost_ns = compute_ns / (double)n * sigma * expected_largest(count_in_step(l));
     out->uneven = true;
     out->constant_known = 2 * n_constant >= n;
     out->sigma = sigma;
@@ -538,7 +560,7 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
         }
         double step_ns = n_lengths > 0 ? inq_median(l.scratch, n_lengths) : 0.0;
         code = find_uneven(&l, imbalance, err);
-        if (code == INQ_OK && roles->pipeline && !cells->one_step) {
+        if (code == INQ_OK && (roles->pipeline || !imbalance->uneven) && !cells->one_step) {
             code = find_uneven_inside(&l, imbalance, err);
         }
         double *values = l.stage_ns + 2 * cells->n_ranks;

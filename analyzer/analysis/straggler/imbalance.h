@@ -24,6 +24,12 @@
 #define INQ_UNEVEN_SIGMA       0.02
 #define INQ_UNEVEN_KNOWN_SIGMA 0.01
 #define INQ_UNEVEN_NOISE       2.5 /* times what the noise of single kernels leaves in it */
+/* Stretches of kernels of ranks that do the same tell by hundreds of samples: sigma is known to
+ * some percent. */
+#define INQ_UNEVEN_CLOCK                                                                           \
+    0.75                        /* a clock that varies shows in the optimizer by all of it; of a   \
+                                 * few steps sigma is known to a quarter */
+#define INQ_UNEVEN_STRETCH 1.25 /* times what the noise of single kernels leaves in them */
 
 struct inq_inquiry;
 struct inq_suspect;

@@ -127,6 +127,11 @@ static void tell_list(struct inq_failure_case *c, const int32_t *ranks, size_t n
             tell_rank(c, rank);
         }
     }
+    if (n > most) {
+        add_evidence(c, INQ_NONE,
+                     inq_say(c->arena, "and %zu more: %s", n - most,
+                             inq_say_ranks(c->arena, ranks + most, n - most, false)));
+    }
 }
 
 static void tell_mismatch(struct inq_failure_case *c)

@@ -6,6 +6,7 @@
 #include "base/say.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { MAX_ROOT_EVIDENCE = 16, MAX_WAITER_EVIDENCE = 4, MAX_EVIDENCE = 32, MAX_STACKS = 8 };
 
@@ -127,6 +128,11 @@ static void tell_list(struct inq_failure_case *c, const int32_t *ranks, size_t n
             tell_rank(c, rank);
         }
     }
+    if (n > most) {
+        add_evidence(c, INQ_NONE,
+                     inq_say(c->arena, "and %zu more: %s", n - most,
+                             inq_say_ranks(c->arena, ranks + most, n - most, false)));
+    }
 }
 
 static void tell_mismatch(struct inq_failure_case *c)
@@ -213,38 +219,175 @@ static size_t list_stuck(struct inq_failure_case *c, enum inq_state_end end, int
     return n;
 }
 
-static const char *say_stuck(struct inq_failure_case *c, const char *op)
+/* ---- sentences ------------------------------------------------------------------------------- */
+
+/* The ranks that a headline begins with: of a stall those that are stuck as the first one is. */
+static const int32_t *listed(struct inq_failure_case *c, size_t *n, bool *alike)
+{
+    const struct inq_failure *f = c->failure;
+    int32_t *ranks = NULL;
+    *alike = true;
+    if (f->cls == INQ_FAILURE_GPU_STALL || f->cls == INQ_FAILURE_CPU_STALL) {
+        bool gpu = f->cls == INQ_FAILURE_GPU_STALL;
+        *n = list_stuck(c, gpu ? INQ_END_ON_GPU : INQ_END_ON_CPU, &ranks, alike);
+        return ranks;
+    }
+    *n = f->n_roots;
+    return f->root_ranks;
+}
+
+static const char *say_who(struct inq_failure_case *c)
+{
+    size_t n;
+    bool alike;
+    const int32_t *ranks = listed(c, &n, &alike);
+    return inq_say_ranks(c->arena, ranks, n, true);
+}
+
+static const char *say_is(struct inq_failure_case *c)
+{
+    size_t n;
+    bool alike;
+    (void)listed(c, &n, &alike);
+    return n == 1 ? "is" : "are";
+}
+
+static const char *say_they(struct inq_failure_case *c)
+{
+    size_t n;
+    bool alike;
+    (void)listed(c, &n, &alike);
+    return n == 1 ? "it" : "they";
+}
+
+static const char *say_first_op(struct inq_failure_case *c)
+{
+    const struct inq_failure *f = c->failure;
+    return inq_say(c->arena, "%s %" PRId64 " of %s", f->op, f->seq, f->group);
+}
+
+static const char *say_started(struct inq_failure_case *c)
+{
+    return c->waits.nodes[c->first].unstarted ? "started" : "finished";
+}
+
+/* "all_reduce 7 of tp [0-3], which its peers have finished" */
+static const char *say_what(struct inq_failure_case *c)
+{
+    size_t n;
+    bool alike;
+    (void)listed(c, &n, &alike);
+    const char *op = say_first_op(c);
+    const char *done = say_started(c);
+    return alike
+               ? inq_say(c->arena, "%s, which %s peers have %s", op, n == 1 ? "its" : "their", done)
+               : inq_say(c->arena, "ops that their peers have %s, such as %s", done, op);
+}
+
+/* "; rank 3 is stuck on the CPU", beside those on the GPU. */
+static const char *say_others(struct inq_failure_case *c)
 {
     int32_t *ranks = NULL;
     bool alike = true;
-    bool gpu = c->failure->cls == INQ_FAILURE_GPU_STALL;
-    size_t n = list_stuck(c, gpu ? INQ_END_ON_GPU : INQ_END_ON_CPU, &ranks, &alike);
-    const char *who = inq_say_ranks(c->arena, ranks, n, true);
-    const char *be = n == 1 ? "is" : "are";
-    const char *they = n == 1 ? "it" : "they";
-    const char *their = n == 1 ? "its" : "their";
-    const char *with = alike ? "" : "ops that others wait for, such as ";
-    bool side = !gpu && c->held != NULL && c->held->entry->is_p2p;
-    if (!gpu) {
-        const char *of = side ? inq_say(c->arena, "%s side of ", their) : "";
-        return inq_say(c->arena, "%s %s stuck on the CPU: %s never enqueued %s%s%s%s.", who, be,
-                       they, with, of, op, say_victims(c));
+    size_t n = list_stuck(c, INQ_END_ON_CPU, &ranks, &alike);
+    return n == 0 ? ""
+                  : inq_say(c->arena, "; %s %s stuck on the CPU",
+                            inq_say_ranks(c->arena, ranks, n, false), n == 1 ? "is" : "are");
+}
+
+static const char *say_with(struct inq_failure_case *c)
+{
+    size_t n;
+    bool alike;
+    (void)listed(c, &n, &alike);
+    bool side = c->held != NULL && c->held->entry->is_p2p;
+    const char *whose = n == 1 ? "its side of " : "their side of ";
+    return inq_say(c->arena, "%s%s", alike ? "" : "ops that others wait for, such as ",
+                   side ? whose : "");
+}
+
+static const char *say_group(struct inq_failure_case *c)
+{
+    return c->failure->group;
+}
+
+static const char *say_seq(struct inq_failure_case *c)
+{
+    return inq_say(c->arena, "%" PRId64, c->failure->seq);
+}
+
+static const char *say_match(struct inq_failure_case *c)
+{
+    return inq_failure_say_match(c, c->mismatch_team, &c->mismatch);
+}
+
+/* Of one rank that waits for others in one collective, while they wait for it in another. */
+static const char *say_own(struct inq_failure_case *c)
+{
+    return say_op(c, op_of(c, c->first, c->waits.nodes[c->first].op));
+}
+
+static const char *say_theirs(struct inq_failure_case *c)
+{
+    const struct inq_state_node *node = &c->waits.nodes[c->first];
+    return say_op(c, op_of(c, node->waiter, node->waiter_op));
+}
+
+static const char *say_came(struct inq_failure_case *c)
+{
+    return inq_failure_lone_came(c) ? "it enqueued later" : "it never enqueued";
+}
+
+static const char *say_elsewhere(struct inq_failure_case *c)
+{
+    return inq_say(c->arena, "%zu other group%s", c->n_elsewhere, c->n_elsewhere == 1 ? "" : "s");
+}
+
+static const char *say_groups(struct inq_failure_case *c)
+{
+    return inq_say(c->arena, "%zu", c->n_elsewhere);
+}
+
+static const char *say_suspects(struct inq_failure_case *c)
+{
+    return inq_say_ranks(c->arena, c->failure->suspect_ranks, c->failure->n_suspects, false);
+}
+
+static const char *say_be(struct inq_failure_case *c)
+{
+    return c->failure->n_suspects == 1 ? "is" : "are";
+}
+
+static const char *say_missing(struct inq_failure_case *c)
+{
+    return inq_say_ranks(c->arena, c->failure->missing_ranks, c->failure->n_missing, false);
+}
+
+static const struct {
+    const char *name;
+    const char *(*say)(struct inq_failure_case *c);
+} fields[] = {
+    {"Who", say_who},         {"is", say_is},           {"op", say_first_op},
+    {"started", say_started}, {"what", say_what},       {"others", say_others},
+    {"with", say_with},       {"victims", say_victims}, {"group", say_group},
+    {"seq", say_seq},         {"match", say_match},     {"own", say_own},
+    {"theirs", say_theirs},   {"came", say_came},       {"elsewhere", say_elsewhere},
+    {"groups", say_groups},   {"be", say_be},           {"suspects", say_suspects},
+    {"missing", say_missing}, {"they", say_they},
+};
+
+static const char *say_field(void *ctx, const char *name, size_t n)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (strlen(fields[i].name) == n && memcmp(fields[i].name, name, n) == 0) {
+            return fields[i].say(ctx);
+        }
     }
-    const char *done = c->waits.nodes[c->first].unstarted ? "started" : "finished";
-    const char *what =
-        alike ? inq_say(c->arena, "%s, which %s peers have %s", op, their, done)
-              : inq_say(c->arena, "ops that their peers have %s, such as %s", done, op);
-    n = list_stuck(c, INQ_END_ON_CPU, &ranks, &alike);
-    const char *more =
-        n == 0 ? ""
-               : inq_say(c->arena, "; %s %s stuck on the CPU",
-                         inq_say_ranks(c->arena, ranks, n, false), n == 1 ? "is" : "are");
-    return inq_say(c->arena, "%s %s stuck on the GPU: %s enqueued but never %s %s%s%s.", who, be,
-                   they, done, what, more, say_victims(c));
+    return "";
 }
 
 /* What the dumps of ranks that others wait for lack: the same of all, or a whole dump of some. */
-static const char *say_lack(const struct inq_failure_case *c)
+static enum inq_failure_situation lack_of(const struct inq_failure_case *c)
 {
     const struct inq_failure *f = c->failure;
     size_t n_stale = 0;
@@ -255,134 +398,85 @@ static const char *say_lack(const struct inq_failure_case *c)
         n_stale += rank->stale;
         n_unplaced += rank->whole && rank->n_unplaced > 0;
     }
-    return n_stale == f->n_suspects
-               ? "whose dump was written before the others went on: whether the run hangs, the "
-                 "dumps do not tell"
-           : n_unplaced == f->n_suspects
-               ? "pending in groups whose members no dump lists: the cause is not in the dumps"
-               : "which left no whole dump: the cause is not in the dumps";
+    return n_stale == f->n_suspects      ? INQ_SITUATION_STALE
+           : n_unplaced == f->n_suspects ? INQ_SITUATION_UNPLACED
+                                         : INQ_SITUATION_NO_DUMP;
 }
 
-static const char *say_unknown(struct inq_failure_case *c)
+static enum inq_failure_situation of_unknown(const struct inq_failure_case *c)
 {
-    const struct inq_failure *f = c->failure;
-    if (f->n_suspects == 0 && c->trace->dumps[0]->unfollowed) {
-        return "The dumps do not tell what had finished: each member enqueued what all the others "
-               "did, and whether the run hangs is open.";
-    }
-    if (f->n_suspects == 0) {
-        return "The run hangs, but the dumps do not tell who waits for whom.";
-    }
-    if (c->scattered) {
-        return inq_say(c->arena,
-                       "The dumps are of different moments: others had left what %s %s in. Whether "
-                       "the run hangs, they do not tell.",
-                       inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false),
-                       f->n_suspects == 1 ? "is" : "are");
-    }
-    if (c->doubtful) {
-        return inq_say(c->arena,
-                       "Whether the run hangs, the dumps do not tell: in %zu groups all members "
-                       "are in one collective or transfer, as in a job that runs; %s %s last.",
-                       c->n_elsewhere,
-                       inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false),
-                       f->n_suspects == 1 ? "is" : "are");
-    }
-    return inq_say(c->arena, "Others wait for %s, %s.",
-                   inq_say_ranks(c->arena, f->suspect_ranks, f->n_suspects, false), say_lack(c));
+    return c->failure->n_suspects == 0 && c->trace->dumps[0]->unfollowed ? INQ_SITUATION_UNFOLLOWED
+           : c->failure->n_suspects == 0                                 ? INQ_SITUATION_UNCLEAR
+           : c->scattered                                                ? INQ_SITUATION_SCATTERED
+           : c->doubtful                                                 ? INQ_SITUATION_DOUBTFUL
+                                                                         : lack_of(c);
 }
 
-/* One rank that waits for others in one collective, while they wait for it in another. */
-static const char *say_lone(struct inq_failure_case *c)
+static enum inq_failure_situation situation_of(const struct inq_failure_case *c)
 {
-    const struct inq_state_node *node = &c->waits.nodes[c->first];
-    const char *own = say_op(c, op_of(c, c->first, node->op));
-    const char *theirs = say_op(c, op_of(c, node->waiter, node->waiter_op));
-    return inq_say(c->arena, "Rank %" PRId32 " is in %s, but is waited for in %s, which %s%s.",
-                   c->model.ranks[c->first].rank, own, theirs,
-                   inq_failure_lone_came(c) ? "it enqueued later" : "it never enqueued",
-                   say_victims(c));
-}
-
-static const char *say_headline(struct inq_failure_case *c)
-{
-    struct inq_failure *f = c->failure;
-    const char *roots = inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true);
-    const char *op = inq_say(c->arena, "%s %" PRId64 " of %s", f->op, f->seq, f->group);
-    switch ((int)f->cls) {
+    switch ((int)c->failure->cls) {
     case INQ_FAILURE_GPU_STALL:
+        return INQ_SITUATION_ON_GPU;
     case INQ_FAILURE_CPU_STALL:
-        return say_stuck(c, op);
+        return INQ_SITUATION_ON_CPU;
     case INQ_FAILURE_MISMATCH:
-        return inq_say(c->arena,
-                       "Members of %s do not enter the same collective at %" PRId64 ": %s.",
-                       f->group, f->seq, inq_failure_say_match(c, c->mismatch_team, &c->mismatch));
+        return INQ_SITUATION_MEMBERS_DIFFER;
     case INQ_FAILURE_ORDERING:
     case INQ_FAILURE_UNEVEN:
-        return f->n_roots == 1 ? say_lone(c)
-                               : inq_say(c->arena,
-                                         "%s wait for each other in a circle: they entered "
-                                         "collectives, or sends and "
-                                         "receives, in different orders%s.",
-                                         roots, say_victims(c));
+        return c->failure->n_roots == 1 ? INQ_SITUATION_LONE : INQ_SITUATION_CIRCLE;
     case INQ_FAILURE_COMMUNICATION:
-        if (c->n_elsewhere > 0) {
-            return inq_say(c->arena,
-                           "All members joined %s, and none finished; %zu other group%s "
-                           "likewise: the network, or a run that was not hung when its dumps "
-                           "were written.",
-                           op, c->n_elsewhere, c->n_elsewhere == 1 ? "" : "s");
-        }
-        return inq_say(c->arena,
-                       "All members joined %s, and none finished: the network or one "
-                       "member's GPU, not a rank that is late%s.",
-                       op, say_victims(c));
+        return c->n_elsewhere > 0 ? INQ_SITUATION_JOINED_ELSEWHERE : INQ_SITUATION_JOINED;
     case INQ_FAILURE_UNKNOWN:
-        return say_unknown(c);
+        return of_unknown(c);
     default: /* what only logs tell */
-        return inq_say(c->arena, "%s.", inq_failure_class_rule(INQ_FAILURE_NONE)->headline);
+        return INQ_SITUATION_NONE;
     }
 }
 
 /* ---- what else, what next -------------------------------------------------------------------- */
 
+static void add_alternative(struct inq_failure_case *c, const char *text)
+{
+    c->failure->alternatives[c->failure->n_alternatives++] =
+        inq_failure_fill(c->arena, text, say_field, c);
+}
+
 static void tell_alternatives(struct inq_failure_case *c)
 {
     const struct inq_failure_rule *rule = inq_failure_class_rule(c->failure->cls);
     struct inq_failure *f = c->failure;
+    enum inq_failure_situation more[3];
+    size_t n = 0;
     f->alternatives = inq_arena_array(c->arena, INQ_RULE_NEXT + 3, sizeof(const char *));
     if (f->alternatives == NULL) {
         c->no_memory = true;
         return;
     }
     for (size_t i = 0; i < INQ_RULE_NEXT && rule->next[i] != NULL; i++) {
-        f->alternatives[f->n_alternatives++] = rule->next[i];
+        add_alternative(c, rule->next[i]);
     }
     if (c->n_elsewhere > 0) {
-        f->alternatives[f->n_alternatives++] =
-            "no hang: a running job, asked for its dumps, looks like this; a second set of dumps, "
-            "or a timeout in the logs, decides";
+        more[n++] = INQ_SITUATION_JOINED_ELSEWHERE;
     }
     if (c->n_early > 0) {
-        f->alternatives[f->n_alternatives++] =
-            "dumps of these ranks that are older than those of their peers and end before the hang";
+        more[n++] = INQ_SITUATION_EARLY_DUMPS;
     }
     if (f->n_missing > 0 && f->cls != INQ_FAILURE_NONE) {
-        f->alternatives[f->n_alternatives++] = inq_say(
-            c->arena, "no whole dump of %s: %s",
-            inq_say_ranks(c->arena, f->missing_ranks, f->n_missing, false),
-            f->n_suspects > 0 ? "others wait for some of them, so they may be a cause as well; "
-                                "their logs and nodes decide"
-                              : "they may be a cause as well; their dumps decide");
+        more[n++] = f->n_suspects > 0 ? INQ_SITUATION_MISSING_AWAITED : INQ_SITUATION_MISSING;
+    }
+    for (size_t i = 0; i < n; i++) {
+        add_alternative(c, inq_failure_situation_rule(more[i])->next[0]);
     }
 }
 
 void inq_failure_tell(struct inq_failure_case *c)
 {
+    const struct inq_failure_rule *situation = inq_failure_situation_rule(situation_of(c));
+    const struct inq_failure_rule *cls = inq_failure_class_rule(c->failure->cls);
     tell_evidence(c);
     tell_alternatives(c);
     c->failure->advice =
-        c->doubtful ? "Take a second set of dumps a minute later: what has not moved hangs."
-                    : inq_failure_class_rule(c->failure->cls)->advice;
-    c->failure->headline = say_headline(c);
+        c->doubtful ? inq_failure_situation_rule(INQ_SITUATION_DOUBTFUL)->advice : cls->advice;
+    c->failure->headline = inq_failure_fill(
+        c->arena, situation->headline != NULL ? situation->headline : cls->headline, say_field, c);
 }

@@ -65,10 +65,11 @@ static size_t end_of_gap(const struct inq_training_series *s, const struct inq_t
     return i;
 }
 
-static const char *gap_text(const struct inq_training_series *s, size_t row)
+static const char *gap_text(const struct inq_training_series *s, size_t row, bool risen)
 {
     if (state_of(s, row) == NO_NORM) {
-        return "the gradient norm is not finite";
+        return risen ? "the gradient norm is not finite while the loss rises"
+                     : "the gradient norm is not finite";
     }
     return isinf(s->loss[row]) ? "the loss is infinite" : "the loss is NaN";
 }
@@ -84,7 +85,7 @@ static void find_gaps(struct inq_training_series *s, const struct inq_training_s
         if (worst == NO_LOSS || (worst == NO_NORM && end - first >= least)) {
             size_t row = span->row[first];
             (void)inq_training_add(s, INQ_TRAINING_NOT_FINITE, row, span->row[end - 1],
-                                   gap_text(s, row));
+                                   gap_text(s, row, risen));
         }
         i = worst == FINITE ? i : end - 1;
     }

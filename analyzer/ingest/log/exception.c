@@ -316,11 +316,27 @@ static bool is_place(const char *head, const char *start)
     return digit;
 }
 
-/* `Exception in thread "feeder-4" ` of Java, in front of the name. */
+/* `Exception in thread "feeder-4" ` of Java, "Unhandled exception. " of .NET, in front of the name.
+ */
 static bool is_thread(const char *head, const char *start, const char *end)
 {
     const char *name = inq_log_match(head, end, "Exception in thread \"");
-    return name != NULL && name < start && start[-1] == ' ' && start[-2] == '"';
+    const char *unhandled = inq_log_match(head, end, "Unhandled exception.");
+    return (name != NULL && name < start && start[-1] == ' ' && start[-2] == '"') ||
+           (unhandled != NULL && inq_log_blank(unhandled, end) == start);
+}
+
+/* "** (RuntimeError) message" of Elixir, "run.rb:88:in `fetch': message (KeyError)" of Ruby: the
+ * name stands in brackets. */
+static bool is_bracketed(const char *head, const char *start, const char *name_end, const char *end)
+{
+    if (start - head < 4 || start[-1] != '(' || name_end >= end || *name_end != ')') {
+        return false;
+    }
+    const char *ruby = inq_log_seek(head, start, ".rb:");
+    return memcmp(start - 4, "** (", 4) == 0 ||
+           (ruby != NULL && inq_log_seek(ruby, start, ":in ") != NULL &&
+            inq_log_blank(name_end + 1, end) == end);
 }
 
 /* "ERROR ", "CRITICAL - ": a severity in front of the name. */
@@ -416,7 +432,7 @@ static bool read_named(const struct inq_log_line *line, const char *behind,
     const char *head = inq_log_message(line->start, line->end);
     bool shown = is_shown(line, start, end) || /* by a logger of structured lines */
                  is_member(head, line->end, start);
-    alone = alone || shown;
+    alone = alone || shown || is_bracketed(head, start, end, line->end);
     start = start < head && head <= line->at ? head : start; /* letters of an escape sequence */
     bool boxed = start - line->start > 1 && start[-1] == ' ' && strchr(")]|", start[-2]) != NULL &&
                  head < start;
@@ -424,7 +440,7 @@ static bool read_named(const struct inq_log_line *line, const char *behind,
         *start >= 'a' && *start <= 'z' && memchr(start, '.', (size_t)(end - start)) == NULL;
     if (!alone || lower || (start == line->at && behind - start < 9) ||
         (start != head && !boxed && !shown && !is_place(head, start) && !is_level(head, start) &&
-         !is_thread(head, start, line->end)) ||
+         !is_thread(head, start, line->end) && !is_bracketed(head, start, end, line->end)) ||
         (size_t)(end - start) >= sizeof names->op) {
         return false;
     }

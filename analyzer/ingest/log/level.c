@@ -76,6 +76,37 @@ static enum inq_log_level read_letter(const char *word, const char *end, const c
     return dated || alone ? of_letter(*word) : INQ_LOG_LEVEL_NONE;
 }
 
+/* "level=", `"log.level": "`, `"severity":"` in front of the word. */
+static bool is_keyed(const char *word, const char *start)
+{
+    enum { NEAR = 16 };
+    static const char *const keys[] = {"evel", "lvl", "everity"};
+    size_t n = word - start > NEAR ? NEAR : (size_t)(word - start);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (memmem(word - n, n, keys[i], strlen(keys[i])) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "<3>Mar 14": the priority that syslog puts in front, of which the last three bits are the
+ * severity. */
+static enum inq_log_level read_priority(const char *p, const char *end)
+{
+    static const enum inq_log_level of[] = {
+        INQ_LOG_LEVEL_FATAL,   INQ_LOG_LEVEL_FATAL, INQ_LOG_LEVEL_FATAL, INQ_LOG_LEVEL_ERROR,
+        INQ_LOG_LEVEL_WARNING, INQ_LOG_LEVEL_INFO,  INQ_LOG_LEVEL_INFO,  INQ_LOG_LEVEL_DEBUG};
+    unsigned priority = 0;
+    const char *digit = p + 1;
+    while (digit < end && digit - p < 4 && is_digit(*digit)) {
+        priority = priority * 10 + (unsigned)(*digit++ - '0');
+    }
+    bool closed = p < end && *p == '<' && digit > p + 1 && end - digit > 1 && *digit == '>' &&
+                  !is_digit(digit[1]) && digit[1] != ' ';
+    return closed ? of[priority & 7] : INQ_LOG_LEVEL_NONE;
+}
+
 /* Whether the word stands as a severity does: marked off from what follows; in lower case only in
  * front of a colon, or as a value. */
 static bool is_marked(const char *word, const char *end, const char *start, const char *stop,
@@ -84,10 +115,11 @@ static bool is_marked(const char *word, const char *end, const char *start, cons
     char before = word > start ? word[-1] : ' ';
     char behind = end < stop ? *end : '\n';
     bool upper = *word <= 'Z' && word[1] <= 'Z';
-    bool boxed = strchr("[<|(*", before) != NULL && strchr("]>|):*", behind) != NULL;
+    bool boxed = strchr("[<|(*\t", before) != NULL && strchr("]>|):*\t", behind) != NULL;
     bool dashed = behind == ' ' && end + 1 < stop && strchr("-|:[", end[1]) != NULL;
-    if (strchr("=\"", before) != NULL && before != behind && word - start > 1) {
-        return memmem(start, (size_t)(word - start), "evel", 4) != NULL;
+    bool ruled = before == '=' && word - start > 1 && word[-2] == '='; /* "==81==ERROR: " */
+    if (strchr("=\"", before) != NULL && word - start > 1 && !ruled) {
+        return is_keyed(word, start);
     }
     if (!upper) {
         return boxed || (behind == ':' && end + 1 < stop && end[1] == ' ');
@@ -172,6 +204,10 @@ enum inq_log_level inq_log_level_of(const char *start, const char *end)
     const char *stop = (size_t)(end - start) > MAX_PREFIX ? start + MAX_PREFIX : end;
     const char *p = start;
     bool bare = false; /* a word of plain text came before */
+    enum inq_log_level priority = read_priority(start, end);
+    if (priority != INQ_LOG_LEVEL_NONE) {
+        return priority;
+    }
     for (int words = 0; words < MAX_WORDS;) {
         const char *word = next_word(&p, stop);
         if (word == NULL) {

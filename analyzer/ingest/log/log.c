@@ -523,7 +523,8 @@ static bool may_fit(const struct inq_log_pattern *pattern, const char *lo, const
     case INQ_LOG_SEVERE: /* ".cc:12]" ends a prefix, and is in many lines that are none of these */
         return *pattern->needle != '.' || (is_digit(*p) && ends_severe_prefix(lo, at, p, end));
     case INQ_LOG_EXCEPTION:
-        return *p == ':' || *p == '(' || *p == '[' || (unsigned char)*p < ' ' || is_name(*p);
+        return *p == ':' || *p == '(' || *p == '[' || *p == ')' || (unsigned char)*p < ' ' ||
+               is_name(*p);
     default:
         return true;
     }

@@ -33,6 +33,9 @@ static const struct inq_log_field of_outcome[] = {{"with exit code ", INQ_LOG_CO
 static const struct inq_log_field of_ssh[] = {
     {": ", INQ_LOG_HOST}, {"exit code ", INQ_LOG_CODE}, {NULL, 0}};
 
+/* "make: *** [Makefile:31: train] Error 134" */
+static const struct inq_log_field of_make[] = {{"] Error ", INQ_LOG_CODE}, {NULL, 0}};
+
 static const struct inq_log_field of_unit_exit[] = {{"status=", INQ_LOG_CODE}, {NULL, 0}};
 static const struct inq_log_field of_unit_signal[] = {{"status=", INQ_LOG_SIGNAL}, {NULL, 0}};
 
@@ -132,6 +135,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(LAUNCH_FAILED, "QuotaExceeded", "uota", NULL),
     LAST(LAUNCH_FAILED, "error: execve():", NULL, NULL),
     LAST(LAUNCH_FAILED, ": command not found", NULL, NULL),
+    LAST(LAUNCH_FAILED, "cannot execute binary file", NULL, NULL),
+    LAST(LAUNCH_FAILED, "Could not find '", "In '", NULL), /* Hydra */
     LAST(LAUNCH_FAILED, "error while loading shared libraries", NULL, NULL),
     LAST(LAUNCH_FAILED, "Could not load library", "rror: ", NULL),      /* cuDNN */
     LAST(LAUNCH_FAILED, "version `", "' not found (required by", NULL), /* GLIBC, GLIBCXX, CXXABI */
@@ -255,6 +260,8 @@ static const struct inq_log_pattern patterns[] = {
     LAST(FABRIC_SETUP, "No interface found", NULL, NULL),
     LAST(VERSION_MISMATCH, "Mismatched NCCL version", NULL, NULL),
     /* the end of a process, by whoever started it */
+    LAST(EXIT, ": *** [", "] Error ", of_make),                   /* make */
+    LAST(EXIT, "exited: ", "not expected)", of_outcome),          /* supervisord */
     LAST(EXIT, "ssh exited with exit code", NULL, of_ssh),        /* pdsh */
     LAST(EXIT, "exited with code", "Pod: ", of_outcome),          /* Kubeflow, at whatever level */
     LAST(EXIT, "bnormal termination (signal ", NULL, of_outcome), /* HTCondor */

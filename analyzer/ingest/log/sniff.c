@@ -307,11 +307,15 @@ static bool has_any(const char *p, const char *end, const char *const *words)
     return *words != NULL;
 }
 
-static const char *const denied[] = {"Failed to ", "Unable to ",      "Cannot ",
+static const char *const denied[] = {"Failed to ", "Unable to ",      "Cannot ", "cannot ",
                                      "Could not ", "Lost connection", NULL};
-static const char *const good[] = {"success", "omplete", "inished", "done",  "kipp", "etry",
-                                   "retri",   " will ",  " would ", " may ", " if ", "no ",
-                                   " 0 ",     "arning",  "ignored", ">",     NULL};
+static const char *const good[] = {"success", "omplet", "inished", "done",    "kipp",
+                                   "etry",    "retri",  " will ",  " would ", " may ",
+                                   " if ",    "no err", "no fail", "no warn", "no crash",
+                                   " 0 ",     "arning", "ignored", ">",       NULL};
+/* What a program says of itself when it ends, at whatever severity. */
+static const char *const given_up[] = {"giving up",   "gave up",     "aborting",   "bailing out",
+                                       "sending SIG", "not running", "going down", NULL};
 
 bool inq_log_is_last_word(const char *p, const char *end, bool output)
 {
@@ -321,15 +325,24 @@ bool inq_log_is_last_word(const char *p, const char *end, bool output)
         "failure",      "unable to",      "cannot ",        "could not", "out of memory",
         "timed out",    "not responding", "onnection lost", "expired",   "TIMED OUT",
         "disconnected", "unreachable",    "refused",        NULL};
+    const char *start = p;
     p = inq_log_message(p, end);
     const char *rest = p;
     while (rest < end && *rest != ' ') {
         rest++;
     }
-    return inq_log_level_of(p, end) == INQ_LOG_LEVEL_NONE &&
-           (output ? has_any(rest, end, ended) || has_any(p, end, denied)
-                   : begins_any(p, end, denied)) &&
-           !has_any(p, end, good);
+    uint32_t writer; /* behind colors and collectors' stamps */
+    const char *body = inq_log_body(start, end, &writer);
+    enum inq_log_level level = inq_log_level_of(start, end);
+    level = level == INQ_LOG_LEVEL_NONE ? inq_log_level_of(body, end) : level;
+    /* syslog's priority, which no pattern finds */
+    bool severe = level >= INQ_LOG_LEVEL_ERROR && body < end && *body == '<';
+    bool plain = level == INQ_LOG_LEVEL_NONE &&
+                 (output ? has_any(rest, end, ended) || has_any(p, end, denied)
+                         : begins_any(p, end, denied));
+    bool warns = level == INQ_LOG_LEVEL_NONE || level == INQ_LOG_LEVEL_WARNING;
+    bool told = plain || (output && warns && has_any(p, end, given_up));
+    return severe || (told && !has_any(p, end, good));
 }
 
 bool inq_log_is_completion(const char *p, const char *end)

@@ -265,10 +265,36 @@ static bool is_of_traceback(const struct inq_log_line *line)
            inq_log_match(head, line->end, "~~") != NULL;
 }
 
-/* "Error: failed to run ...": the word begins the message, and no number follows. */
+/* "run.sh: line 41: NGPU: unbound variable", "bash: ./train: ...": nothing but the script's name in
+ * front, and no end of a process, which has patterns of its own. */
+static bool read_shell(const struct inq_log_line *line, const char *behind)
+{
+    const char *head = inq_log_message(line->start, line->end);
+    bool named = *line->at == ':';
+    int64_t number = 0;
+    const char *said = named ? inq_log_number(behind, line->end, &number) : behind;
+    for (const char *p = head; p < line->at && named; p++) {
+        named = *p > ' ' && *p != '"' && *p != '\'';
+    }
+    bool begins = named ? line->at > head && said != NULL && said < line->end && *said == ':'
+                        : line->at == head && *line->at == 'b';
+    static const char *const ends[] = {"Killed", "Terminated", "Aborted", "fault", "warning"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && begins; i++) {
+        begins = inq_log_seek(said, line->end, ends[i]) == NULL;
+    }
+    return begins;
+}
+
+/* "Error: failed to run ...": the word begins the message, and no number follows; "Error in f(x) :"
+ * of R, "Error using f (line 8)" of MATLAB. */
 static bool is_heading_word(const struct inq_log_line *line)
 {
     const char *behind = inq_log_match(line->at, line->end, "Error:");
+    if (inq_log_message(line->start, line->end) == line->at &&
+        (inq_log_match(line->at, line->end, "Error in ") != NULL ||
+         inq_log_match(line->at, line->end, "Error using ") != NULL)) {
+        return true;
+    }
     int64_t number;
     return behind != NULL && inq_log_message(line->start, line->end) == line->at &&
            inq_log_number(behind, line->end, &number) == NULL;
@@ -307,10 +333,13 @@ static bool read_severe(const struct inq_log_line *line, struct inq_log_names *n
     bool warned = event->kind == INQ_LOG_NCCL_WARNING;
     bool ends = inq_log_match(line->at, line->end, "job.exception") != NULL &&
                 inq_log_seek(line->at, line->end, "severity=0") != NULL; /* Flux ends the job */
-    if (!warned && !ends && (event->level < INQ_LOG_LEVEL_ERROR || is_of_traceback(line))) {
+    bool titled = line->at[0] == 'E' && line->at[1] == 'r';
+    bool heading = titled && is_heading_word(line);
+    bool severe = event->level >= INQ_LOG_LEVEL_ERROR || heading;
+    if (!warned && !ends && (!severe || is_of_traceback(line))) {
         return false;
     }
-    if (line->at[0] == 'E' && line->at[1] == 'r' && !is_heading_word(line)) {
+    if (titled && !heading) {
         return false;
     }
     const char *message = inq_log_message(line->start, line->end);
@@ -567,6 +596,8 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
     case INQ_LOG_HEADING:
         return line->start == line->outer && event->writer == 0 &&
                inq_log_is_heading(line->start, line->end, &event->rank);
+    case INQ_LOG_SHELL:
+        return read_shell(line, behind);
     case INQ_LOG_SEVERE:
         return read_severe(line, names, event);
     case INQ_LOG_METRICS:

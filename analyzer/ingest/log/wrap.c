@@ -52,6 +52,8 @@ static const struct {
     {"levelname", LEVEL},
     {"severity", LEVEL},
     {"log_level", LEVEL},
+    {"log.level", LEVEL},
+    {"lvl", LEVEL},
     {"jsonPayload", NESTED},
     {"record", NESTED},
     {"fields", NESTED},

@@ -11,8 +11,6 @@
 
 #define SECOND INT64_C(1000000000)
 
-enum { HEADLINE = 900 };
-
 /* ---- facts in words -------------------------------------------------------------------------- */
 
 static const char *say_message(struct inq_log_case *c)
@@ -385,148 +383,7 @@ static const char *say_words(struct inq_log_case *c, const struct inq_failure *f
                          : "its own error message is not in these logs";
 }
 
-/* The fields of a headline. */
-static const struct {
-    const char *name;
-    const char *(*say)(struct inq_log_case *c);
-    const char *(*say_of)(struct inq_log_case *c, const struct inq_failure *f); /* instead */
-    bool of_line; /* says nothing without the line that it began with */
-} fields[] = {
-    {"who", NULL, say_who, false},
-    {"Who", NULL, say_who_first, false},
-    {"Device", NULL, say_device, false},
-    {"text", NULL, say_text, false},
-    {"hang", say_hang, NULL, false},
-    {"since", say_since, NULL, false},
-    {"on", say_host, NULL, false},
-    {"to", say_other_end, NULL, false},
-    {"exc", say_exception, NULL, true},
-    {"at", say_frame, NULL, true},
-    {"op", say_op, NULL, true},
-    {"alloc", say_allocation, NULL, true},
-    {"node", say_node, NULL, true},
-    {"peer", say_named_peer, NULL, true},
-    {"code", say_code, NULL, true},
-    {"xid", say_xid, NULL, true},
-    {"sizes", say_sizes, NULL, true},
-    {"was", NULL, say_was, false},
-    {"killed", NULL, say_killed, true},
-    {"message", say_next_line, NULL, true},
-    {"quoted", NULL, say_quoted, true},
-    {"awaited", NULL, say_awaited, true},
-    {"warned", say_warned, NULL, true},
-    {"words", NULL, say_words, true},
-    {"versions", say_versions, NULL, true},
-};
-
-static const char *say_field(struct inq_log_case *c, const struct inq_failure *f, const char *name,
-                             size_t n)
-{
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (strlen(fields[i].name) != n || memcmp(fields[i].name, name, n) != 0) {
-            continue;
-        }
-        if (fields[i].of_line && c->cause == NULL) {
-            return "";
-        }
-        return fields[i].say != NULL ? fields[i].say(c) : fields[i].say_of(c, f);
-    }
-    return "";
-}
-
-/* ---- composing ------------------------------------------------------------------------------- */
-
-static const char *fill(struct inq_log_case *c, const struct inq_failure *f, const char *format)
-{
-    char line[HEADLINE];
-    size_t n = 0;
-    while (*format != '\0' && n + 1 < sizeof line) {
-        const char *close = *format == '{' ? strchr(format, '}') : NULL;
-        if (close == NULL) {
-            line[n++] = *format++;
-            continue;
-        }
-        const char *value = say_field(c, f, format + 1, (size_t)(close - format) - 1);
-        size_t len = strnlen(value, sizeof line - 1 - n);
-        memcpy(line + n, value, len);
-        n += len;
-        format = close + 1;
-    }
-    line[n] = '\0';
-    const char *other = f->n_roots + f->n_suspects > 0 ? "other " : "";
-    const char *victims = f->n_victims == 0
-                              ? ""
-                              : inq_say(c->arena, "; %zu %srank%s affected", f->n_victims, other,
-                                        f->n_victims == 1 ? "" : "s");
-    const char *again = c->n_earlier == 0 ? ""
-                                          : inq_say(c->arena, "; it was start %zu of the workers",
-                                                    c->n_earlier + 1);
-    return inq_say(c->arena, "%s%s%s.", line, victims, again);
-}
-
-/* A line that says itself what differs: two ranks, two ops. */
-static const char *headline_of_mismatch(struct inq_log_case *c, const struct inq_failure *f)
-{
-    const struct inq_log_event *e = c->cause != NULL ? c->cause->event : NULL;
-    if (e != NULL && e->kind == INQ_LOG_MISMATCH && e->peer_rank >= 0 && e->op[0] != '\0') {
-        const char *number = e->seq >= 0 ? inq_say(c->arena, " %" PRId64, e->seq) : "";
-        return inq_say(c->arena,
-                       "Rank %" PRId32 " entered %.40s%s where rank %" PRId64
-                       " entered %.40s%s: mismatched collectives.",
-                       e->rank, e->op, number, e->peer_rank,
-                       e->peer[0] != '\0' ? e->peer : "another", number);
-    }
-    const struct inq_log_standing *odd = NULL;
-    const struct inq_log_standing *usual = NULL;
-    for (size_t i = 0; i < c->hang.n_standing; i++) {
-        const struct inq_log_standing *row = &c->hang.standing[i];
-        bool suspect = f->n_roots > 0 && row->rank == f->root_ranks[0];
-        bool differs = odd == NULL || strcmp(row->op, odd->op) != 0 || row->numel != odd->numel;
-        odd = suspect ? row : odd;
-        usual = !suspect && row->op[0] != '\0' && differs ? row : usual;
-    }
-    if (odd != NULL && usual != NULL && odd->op[0] != '\0') {
-        return inq_say(c->arena,
-                       "%s entered %.40s %" PRId64 " with %" PRId64 " elements where rank %" PRId32
-                       " entered %.40s with %" PRId64 ": mismatched collectives.",
-                       inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true), odd->op,
-                       c->hang.seq, odd->numel, usual->rank, usual->op, usual->numel);
-    }
-    if (e != NULL && f->n_roots == 0) {
-        return inq_say(c->arena, "Ranks did not enter the same collective: %s.", say_message(c));
-    }
-    return fill(c, f, inq_failure_class_rule(INQ_FAILURE_MISMATCH)->headline);
-}
-
-/* Whoever started a worker says that it died, and which it was. */
-static const char *headline_of_lost_worker(struct inq_log_case *c, const struct inq_log_mark *mark,
-                                           const char *said)
-{
-    const struct inq_log_event *e = mark->event;
-    return inq_say(c->arena,
-                   "A worker died without telling why%s%s%s%s: its own log or the kernel log of "
-                   "its node should name the cause.",
-                   e->pid >= 0 ? inq_say(c->arena, ": process %" PRId64, e->pid) : "",
-                   e->peer[0] != '\0' ? inq_say(c->arena, " on %.60s", e->peer) : "",
-                   mark->rank >= 0 ? inq_say(c->arena, ", rank %" PRId32, mark->rank) : "",
-                   e->pid < 0 && e->peer[0] == '\0' ? inq_say(c->arena, " (%s)", said) : "");
-}
-
-/* Nobody tells of an error: whoever stopped the processes may be named. */
-static const char *headline_of_end(struct inq_log_case *c)
-{
-    for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *end = &c->marks[i];
-        if (end->means.role == INQ_LOG_TEARDOWN && !end->survived) {
-            bool hangup = strstr(end->event->text, "eceived 1 death signal") != NULL;
-            return inq_say(c->arena, "Stopped from outside%s: %s; no line says by whom or why.",
-                           hangup ? " by SIGHUP, as when the launcher's terminal or session ends"
-                                  : "",
-                           inq_log_quote(c, end->event->text, true));
-        }
-    }
-    return "Cause unknown: processes were aborted or stopped, and no line here says why.";
-}
+/* ---- of situations --------------------------------------------------------------------------- */
 
 /* NCCL's exception only says that it failed, where a warning of its own says why. */
 static bool is_told_by_nccl(const struct inq_log_case *c, const struct inq_log_mark *victim)
@@ -535,76 +392,85 @@ static bool is_told_by_nccl(const struct inq_log_case *c, const struct inq_log_m
            strstr(victim->event->text, "NCCL error in") != NULL;
 }
 
-/* No line names a cause, nor where ranks wait. */
-static const char *headline_of_victims(struct inq_log_case *c, const struct inq_failure *f)
+/* The line that says most where none names a cause; NULL none. */
+static const struct inq_log_mark *speaker(const struct inq_log_case *c)
 {
-    if (find(c, INQ_LOG_XID) != NULL) {
-        return "Cause unknown: GPU errors that follow another one are here, that one is not.";
-    }
-    if (find(c, INQ_LOG_WATCHDOG_STUCK) != NULL) {
-        return "Cause unknown: NCCL's watchdog itself was stuck, in a CUDA call or waiting for a "
-               "lock; no line here names what held it.";
-    }
     const struct inq_log_mark *mark = inq_log_telling_victim(c);
-    mark = mark == NULL || is_told_by_nccl(c, mark) ? c->floor : mark;
-    const char *said =
-        mark == NULL                           ? ""
-        : mark->event->kind == INQ_LOG_NCCL_IB ? say_network(c)
-        : mark->event->kind == INQ_LOG_ABORTED && strchr(mark->event->op, ' ') != NULL
-            ? inq_log_quote(c, mark->event->op, false)
-            : inq_log_quote(c, mark->event->text, true);
-    if (f->n_roots + f->n_suspects > 0) {
-        bool root = f->n_roots > 0;
-        return inq_say(c->arena,
-                       "The others lost or waited for %s, whose log should name the cause%s%s.",
-                       inq_say_ranks(c->arena, root ? f->root_ranks : f->suspect_ranks,
-                                     root ? f->n_roots : f->n_suspects, false),
-                       said[0] != '\0' ? ": " : "", said);
-    }
-    if (mark != NULL && mark->event->kind == INQ_LOG_WORKER_LOST) {
-        return headline_of_lost_worker(c, mark, said);
-    }
-    if (mark != NULL) {
-        const char *who = mark->rank >= 0 ? inq_say(c->arena, "rank %" PRId32, mark->rank)
-                          : mark->host[0] != '\0'
-                              ? inq_say(c->arena, "a process on %.80s", mark->host)
-                              : "a process";
-        return inq_say(c->arena,
-                       mark == c->floor /* it accuses nobody */
-                           ? "Cause unknown: the last error that %s tells is \"%s\"."
-                           : "Cause unknown: %s noticed that a peer failed or did not join (%s); "
-                             "the log of that peer is not here, or names no cause.",
-                       who, said);
-    }
-    return headline_of_end(c);
+    return mark == NULL || is_told_by_nccl(c, mark) ? c->floor : mark;
 }
 
-static const char *headline_unknown(struct inq_log_case *c, const struct inq_failure *f)
+static const char *say_said(struct inq_log_case *c)
 {
-    const struct inq_log_mark *cause = c->cause;
-    if (cause != NULL) {
-        const char *own = cause->means.rule->headline;
-        return fill(c, f, own != NULL ? own : inq_failure_class_rule(f->cls)->headline);
+    const struct inq_log_mark *mark = speaker(c);
+    return mark == NULL                           ? ""
+           : mark->event->kind == INQ_LOG_NCCL_IB ? say_network(c)
+           : mark->event->kind == INQ_LOG_ABORTED && strchr(mark->event->op, ' ') != NULL
+               ? inq_log_quote(c, mark->event->op, false)
+               : inq_log_quote(c, mark->event->text, true);
+}
+
+/* ": " and the same, or nothing. */
+static const char *say_told_by(struct inq_log_case *c)
+{
+    const char *said = say_said(c);
+    return said[0] != '\0' ? inq_say(c->arena, ": %s", said) : "";
+}
+
+static const char *say_speaker(struct inq_log_case *c)
+{
+    const struct inq_log_mark *mark = speaker(c);
+    return mark != NULL && mark->rank >= 0 ? inq_say(c->arena, "rank %" PRId32, mark->rank)
+           : mark != NULL && mark->host[0] != '\0'
+               ? inq_say(c->arena, "a process on %.80s", mark->host)
+               : "a process";
+}
+
+/* ": process 81 on n3, rank 5": which worker was lost, as whoever started it says. */
+static const char *say_worker(struct inq_log_case *c)
+{
+    const struct inq_log_mark *mark = speaker(c);
+    if (mark == NULL) {
+        return "";
     }
-    if (c->hang.how == INQ_LOG_NO_HANG) {
-        return headline_of_victims(c, f);
+    const struct inq_log_event *e = mark->event;
+    return inq_say(c->arena, "%s%s%s%s",
+                   e->pid >= 0 ? inq_say(c->arena, ": process %" PRId64, e->pid) : "",
+                   e->peer[0] != '\0' ? inq_say(c->arena, " on %.60s", e->peer) : "",
+                   mark->rank >= 0 ? inq_say(c->arena, ", rank %" PRId32, mark->rank) : "",
+                   e->pid < 0 && e->peer[0] == '\0' ? inq_say(c->arena, " (%s)", say_said(c)) : "");
+}
+
+/* Whoever stopped the processes says so; NULL: nobody. */
+static const struct inq_log_mark *stopped(const struct inq_log_case *c)
+{
+    for (size_t i = 0; i < c->n_marks; i++) {
+        if (c->marks[i].means.role == INQ_LOG_TEARDOWN && !c->marks[i].survived) {
+            return &c->marks[i];
+        }
     }
-    if (f->n_suspects > 0) {
-        return fill(c, f, "The run hangs in {hang}: all other ranks report it, but not {who}");
-    }
-    if (c->hang.how == INQ_LOG_ALL_DONE) {
-        return "The run hangs, but not in a collective of the group whose counters are here: all "
-               "of these are finished.";
-    }
-    const char *first =
-        c->hang.first != NULL && c->hang.first->rank >= 0
-            ? inq_say(c->arena, " (rank %" PRId32 " timed out first)", c->hang.first->rank)
-            : "";
-    const char *op = c->hang.op[0] != '\0' ? inq_log_quote(c, c->hang.op, false) : "a collective";
-    return inq_say(c->arena,
-                   "The run hangs in %s%s; the logs are of ranks that wait, not of the one that "
-                   "they wait for.",
-                   c->hang.seq >= 0 ? say_hang(c) : op, first);
+    return NULL;
+}
+
+static const char *say_end(struct inq_log_case *c)
+{
+    const struct inq_log_mark *end = stopped(c);
+    return end != NULL ? inq_log_quote(c, end->event->text, true) : "";
+}
+
+static const char *say_waited(struct inq_log_case *c)
+{
+    return c->hang.seq >= 0        ? say_hang(c)
+           : c->hang.op[0] != '\0' ? inq_log_quote(c, c->hang.op, false)
+                                   : "a collective";
+}
+
+/* " (rank 3 timed out first)" */
+static const char *say_first(struct inq_log_case *c)
+{
+    const struct inq_log_mark *first = c->hang.first;
+    return first != NULL && first->rank >= 0
+               ? inq_say(c->arena, " (rank %" PRId32 " timed out first)", first->rank)
+               : "";
 }
 
 /* The furthest step in the logs of ranks that a list has, or has not; -1 none. */
@@ -637,27 +503,245 @@ static const char *say_behind(struct inq_log_case *c, const struct inq_failure *
                : "";
 }
 
-/* All but some ranks say that a peer is gone or late. */
-static const char *headline_of_absent(struct inq_log_case *c, const struct inq_failure *f)
+/* The line that names who is late. */
+static const char *say_late(struct inq_log_case *c)
 {
-    if (c->hang.how == INQ_LOG_SILENT) {
-        return inq_say(c->arena,
-                       "%s printed no error, while all other ranks waited in vain in %s%s.",
-                       inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true), say_hang(c),
-                       say_behind(c, f));
-    }
-    const struct inq_log_mark *mark = inq_log_telling_victim(c);
     const struct inq_log_mark *named = find(c, INQ_LOG_TASK_LOST);
-    if (named != NULL && named->event->n_ranks > 0) {
-        return inq_say(c->arena, "%s did not join while others waited: %s.",
-                       inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true),
-                       inq_log_quote(c, named->event->text, true));
+    return named != NULL ? inq_log_quote(c, named->event->text, true) : "";
+}
+
+static const char *say_victim(struct inq_log_case *c)
+{
+    const struct inq_log_mark *mark = inq_log_telling_victim(c);
+    return mark != NULL ? inq_log_quote(c, mark->event->text, true) : "";
+}
+
+/* A line that says itself what differs: two ranks, two ops. NULL: none. */
+static const struct inq_log_event *pair_of(const struct inq_log_case *c)
+{
+    const struct inq_log_event *e = c->cause != NULL ? c->cause->event : NULL;
+    bool pair = e != NULL && e->kind == INQ_LOG_MISMATCH && e->peer_rank >= 0 && e->op[0] != '\0';
+    return pair ? e : NULL;
+}
+
+/* What two ranks of the hang wait in; NULL: nothing differs. */
+struct sides {
+    const struct inq_log_standing *odd, *usual;
+};
+
+static struct sides sides_of(const struct inq_log_case *c, const struct inq_failure *f)
+{
+    struct sides sides = {NULL, NULL};
+    for (size_t i = 0; i < c->hang.n_standing; i++) {
+        const struct inq_log_standing *row = &c->hang.standing[i];
+        const struct inq_log_standing *odd = sides.odd;
+        bool suspect = f->n_roots > 0 && row->rank == f->root_ranks[0];
+        bool differs = odd == NULL || strcmp(row->op, odd->op) != 0 || row->numel != odd->numel;
+        sides.odd = suspect ? row : odd;
+        sides.usual = !suspect && row->op[0] != '\0' && differs ? row : sides.usual;
     }
-    return inq_say(c->arena,
-                   "%s printed no error, while the other ranks lost the connection or waited in "
-                   "vain: %s.",
-                   inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true),
-                   mark != NULL ? inq_log_quote(c, mark->event->text, true) : "");
+    bool both = sides.odd != NULL && sides.usual != NULL && sides.odd->op[0] != '\0';
+    return both ? sides : (struct sides){NULL, NULL};
+}
+
+static const char *say_odd(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_event *e = pair_of(c);
+    return e != NULL ? inq_say(c->arena, "Rank %" PRId32, e->rank)
+                     : inq_say_ranks(c->arena, f->root_ranks, f->n_roots, true);
+}
+
+static const char *say_number(struct inq_log_case *c, int64_t seq)
+{
+    return seq >= 0 ? inq_say(c->arena, " %" PRId64, seq) : "";
+}
+
+static const char *say_its(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_event *e = pair_of(c);
+    if (e != NULL) {
+        return inq_say(c->arena, "%.40s%s", e->op, say_number(c, e->seq));
+    }
+    const struct inq_log_standing *odd = sides_of(c, f).odd;
+    return inq_say(c->arena, "%.40s %" PRId64 " with %" PRId64 " elements", odd->op, c->hang.seq,
+                   odd->numel);
+}
+
+static const char *say_rank(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_event *e = pair_of(c);
+    return inq_say(c->arena, "rank %" PRId64,
+                   e != NULL ? e->peer_rank : (int64_t)sides_of(c, f).usual->rank);
+}
+
+static const char *say_theirs(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_event *e = pair_of(c);
+    if (e != NULL) {
+        return inq_say(c->arena, "%.40s%s", e->peer[0] != '\0' ? e->peer : "another",
+                       say_number(c, e->seq));
+    }
+    const struct inq_log_standing *usual = sides_of(c, f).usual;
+    return inq_say(c->arena, "%.40s with %" PRId64, usual->op, usual->numel);
+}
+
+static const char *say_minutes(struct inq_log_case *c)
+{
+    return inq_say(c->arena, "%" PRId64, (c->cause->time_ns - c->hang.detected_ns) / (60 * SECOND));
+}
+
+static const char *say_suspects(struct inq_log_case *c)
+{
+    return inq_say_ranks(c->arena, c->hang.suspects, c->hang.n_suspects, false);
+}
+
+/* The fields of a headline. */
+static const struct {
+    const char *name;
+    const char *(*say)(struct inq_log_case *c);
+    const char *(*say_of)(struct inq_log_case *c, const struct inq_failure *f); /* instead */
+    bool of_line; /* says nothing without the line that it began with */
+} fields[] = {
+    {"who", NULL, say_who, false},
+    {"Who", NULL, say_who_first, false},
+    {"Device", NULL, say_device, false},
+    {"text", NULL, say_text, false},
+    {"hang", say_hang, NULL, false},
+    {"since", say_since, NULL, false},
+    {"on", say_host, NULL, false},
+    {"to", say_other_end, NULL, false},
+    {"exc", say_exception, NULL, true},
+    {"at", say_frame, NULL, true},
+    {"op", say_op, NULL, true},
+    {"alloc", say_allocation, NULL, true},
+    {"node", say_node, NULL, true},
+    {"peer", say_named_peer, NULL, true},
+    {"code", say_code, NULL, true},
+    {"xid", say_xid, NULL, true},
+    {"sizes", say_sizes, NULL, true},
+    {"was", NULL, say_was, false},
+    {"killed", NULL, say_killed, true},
+    {"message", say_next_line, NULL, true},
+    {"quoted", NULL, say_quoted, true},
+    {"awaited", NULL, say_awaited, true},
+    {"warned", say_warned, NULL, true},
+    {"words", NULL, say_words, true},
+    {"versions", say_versions, NULL, true},
+    {"said", say_said, NULL, false},
+    {"told", say_told_by, NULL, false},
+    {"speaker", say_speaker, NULL, false},
+    {"worker", say_worker, NULL, false},
+    {"end", say_end, NULL, false},
+    {"waited", say_waited, NULL, false},
+    {"first", say_first, NULL, false},
+    {"behind", NULL, say_behind, false},
+    {"late", say_late, NULL, false},
+    {"victim", say_victim, NULL, false},
+    {"Odd", NULL, say_odd, false},
+    {"its", NULL, say_its, false},
+    {"rank", NULL, say_rank, false},
+    {"theirs", NULL, say_theirs, false},
+    {"minutes", say_minutes, NULL, true},
+    {"suspects", say_suspects, NULL, false},
+    {"other", say_peer, NULL, false},
+};
+
+static const char *say_field(struct inq_log_case *c, const struct inq_failure *f, const char *name,
+                             size_t n)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (strlen(fields[i].name) != n || memcmp(fields[i].name, name, n) != 0) {
+            continue;
+        }
+        if (fields[i].of_line && c->cause == NULL) {
+            return "";
+        }
+        return fields[i].say != NULL ? fields[i].say(c) : fields[i].say_of(c, f);
+    }
+    return "";
+}
+
+/* ---- composing ------------------------------------------------------------------------------- */
+
+struct told {
+    struct inq_log_case *c;
+    const struct inq_failure *f;
+};
+
+static const char *say_told(void *ctx, const char *name, size_t n)
+{
+    const struct told *told = ctx;
+    return say_field(told->c, told->f, name, n);
+}
+
+static const char *fill(struct inq_log_case *c, const struct inq_failure *f, const char *format)
+{
+    struct told told = {c, f};
+    const char *line = inq_failure_fill(c->arena, format, say_told, &told);
+    size_t len = strlen(format);
+    if (len > 0 && format[len - 1] == '.') {
+        return line;
+    }
+    const char *other = f->n_roots + f->n_suspects > 0 ? "other " : "";
+    const char *victims = f->n_victims == 0
+                              ? ""
+                              : inq_say(c->arena, "; %zu %srank%s affected", f->n_victims, other,
+                                        f->n_victims == 1 ? "" : "s");
+    const char *again = c->n_earlier == 0 ? ""
+                                          : inq_say(c->arena, "; it was start %zu of the workers",
+                                                    c->n_earlier + 1);
+    return inq_say(c->arena, "%s%s%s.", line, victims, again);
+}
+
+/* No line names a cause, nor where ranks wait. */
+static enum inq_failure_situation of_victims(struct inq_log_case *c, const struct inq_failure *f)
+{
+    const struct inq_log_mark *mark = speaker(c);
+    if (find(c, INQ_LOG_XID) != NULL) {
+        return INQ_SITUATION_XID_FOLLOWS;
+    }
+    if (find(c, INQ_LOG_WATCHDOG_STUCK) != NULL) {
+        return INQ_SITUATION_WATCHDOG_STUCK;
+    }
+    if (f->n_roots + f->n_suspects > 0) {
+        return INQ_SITUATION_ACCUSED;
+    }
+    if (mark != NULL) {
+        return mark->event->kind == INQ_LOG_WORKER_LOST ? INQ_SITUATION_WORKER_LOST
+               : mark == c->floor                       ? INQ_SITUATION_LAST_ERROR
+                                                        : INQ_SITUATION_PEER_FAILED;
+    }
+    const struct inq_log_mark *end = stopped(c);
+    return end == NULL                                                  ? INQ_SITUATION_UNTOLD
+           : strstr(end->event->text, "eceived 1 death signal") != NULL ? INQ_SITUATION_HUNG_UP
+                                                                        : INQ_SITUATION_STOPPED;
+}
+
+static enum inq_failure_situation of_unknown(struct inq_log_case *c, const struct inq_failure *f)
+{
+    return c->cause != NULL                  ? INQ_SITUATION_NONE
+           : c->hang.how == INQ_LOG_NO_HANG  ? of_victims(c, f)
+           : f->n_suspects > 0               ? INQ_SITUATION_SILENT
+           : c->hang.how == INQ_LOG_ALL_DONE ? INQ_SITUATION_ALL_DONE
+                                             : INQ_SITUATION_ALL_WAIT;
+}
+
+/* All but some ranks say that a peer is gone or late. */
+static enum inq_failure_situation of_absent(const struct inq_log_case *c)
+{
+    const struct inq_log_mark *named = find(c, INQ_LOG_TASK_LOST);
+    return c->hang.how == INQ_LOG_SILENT                ? INQ_SITUATION_NO_ERROR
+           : named != NULL && named->event->n_ranks > 0 ? INQ_SITUATION_NOT_JOINED
+                                                        : INQ_SITUATION_NO_LOSS;
+}
+
+static enum inq_failure_situation of_mismatch(const struct inq_log_case *c,
+                                              const struct inq_failure *f)
+{
+    const struct sides sides = sides_of(c, f);
+    return pair_of(c) != NULL || sides.odd != NULL ? INQ_SITUATION_DIFFER
+           : c->cause != NULL && f->n_roots == 0   ? INQ_SITUATION_DIFFER_SAID
+                                                   : INQ_SITUATION_NONE;
 }
 
 /* The task that was lost connected again, as a process of its own. */
@@ -667,45 +751,49 @@ static bool has_restarted(const struct inq_log_case *c)
     return mark != NULL && strstr(mark->event->text, "incarnation") != NULL;
 }
 
-static const char *headline(struct inq_log_case *c, const struct inq_failure *f)
+static bool has_sub(const struct inq_failure *f, const char *sub)
+{
+    return f->subclass != NULL && strcmp(f->subclass, sub) == 0;
+}
+
+static enum inq_failure_situation situation_of(struct inq_log_case *c, const struct inq_failure *f)
 {
     const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
-    if (f->cls == INQ_FAILURE_UNKNOWN) {
-        return headline_unknown(c, f);
+    bool own = rule != NULL && rule->cls == f->cls && rule->headline != NULL;
+    switch ((int)f->cls) {
+    case INQ_FAILURE_UNKNOWN:
+        return of_unknown(c, f);
+    case INQ_FAILURE_MISMATCH:
+        return rule == NULL || rule->headline == NULL ? of_mismatch(c, f) : INQ_SITUATION_NONE;
+    case INQ_FAILURE_PEER_DIED:
+        return f->n_roots == 0    ? INQ_SITUATION_NONE
+               : has_restarted(c) ? INQ_SITUATION_RESTARTED
+                                  : INQ_SITUATION_NO_HEARTBEAT;
+    case INQ_FAILURE_CPU_STALL:
+        return has_sub(f, "absent")                      ? of_absent(c)
+               : c->hang.how == INQ_LOG_ALL_DONE && !own ? INQ_SITUATION_ALL_DONE_ON_CPU
+                                                         : INQ_SITUATION_NONE;
+    case INQ_FAILURE_HOST:
+        return rule != NULL && strcmp(rule->sub, "killed") == 0 ? INQ_SITUATION_KILLED_LATE
+                                                                : INQ_SITUATION_NONE;
+    case INQ_FAILURE_NETWORK:
+        return !own && f->confidence == INQ_CONFIDENCE_HYPOTHESIS ? INQ_SITUATION_LINK
+                                                                  : INQ_SITUATION_NONE;
+    default:
+        return INQ_SITUATION_NONE;
     }
-    if (f->cls == INQ_FAILURE_MISMATCH && (rule == NULL || rule->headline == NULL)) {
-        return headline_of_mismatch(c, f);
-    }
-    if (f->cls == INQ_FAILURE_PEER_DIED && f->n_roots > 0 && has_restarted(c)) {
-        return fill(c, f,
-                    "{Who} restarted on its own: it came back to the coordination service as "
-                    "another process (different incarnation)");
-    }
-    if (f->cls == INQ_FAILURE_PEER_DIED && f->n_roots > 0) {
-        return fill(c, f,
-                    "{Who} {was} lost: the others no longer heard from it (heartbeat timeout)");
-    }
-    if (f->cls == INQ_FAILURE_CPU_STALL && f->subclass != NULL &&
-        strcmp(f->subclass, "absent") == 0) {
-        return headline_of_absent(c, f);
-    }
-    if (f->cls == INQ_FAILURE_CPU_STALL && c->hang.how == INQ_LOG_ALL_DONE) {
-        return "Ranks wait on the CPU, in a barrier or for a store: all collectives on the GPUs "
-               "are finished, and the logs do not name the rank that did not join.";
-    }
-    if (f->cls == INQ_FAILURE_HOST && rule != NULL && strcmp(rule->sub, "killed") == 0) {
-        return fill(
-            c, f,
-            "{Who} {was} killed (SIGKILL) after its peers had waited long for it, as happens "
-            "when host memory runs out");
-    }
-    if (rule != NULL && rule->cls == f->cls && rule->headline != NULL) {
-        return fill(c, f, rule->headline);
-    }
-    if (f->cls == INQ_FAILURE_NETWORK && f->confidence == INQ_CONFIDENCE_HYPOTHESIS) {
-        return fill(c, f, "The network or the process at its other end failed{to}: {text}");
-    }
-    return fill(c, f, inq_failure_class_rule(f->cls)->headline);
+}
+
+static const char *headline(struct inq_log_case *c, const struct inq_failure *f,
+                            const struct inq_failure_rule *situation)
+{
+    const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
+    bool own = rule != NULL && (rule->cls == f->cls || f->cls == INQ_FAILURE_UNKNOWN) &&
+               rule->headline != NULL;
+    return fill(c, f,
+                situation->headline != NULL ? situation->headline
+                : own                       ? rule->headline
+                                            : inq_failure_class_rule(f->cls)->headline);
 }
 
 /* ---- what to do, and what else it could be --------------------------------------------------- */
@@ -721,11 +809,9 @@ static const char *advice(struct inq_log_case *c, const struct inq_failure *f)
     if (own && rule->advice != NULL) {
         return rule->advice;
     }
-    if (f->cls == INQ_FAILURE_UNKNOWN && c->hang.how != INQ_LOG_NO_HANG) {
-        return "Turn Flight Recorder on (TORCH_NCCL_TRACE_BUFFER_SIZE) and collect the logs of all "
-               "ranks.";
-    }
-    return inq_failure_class_rule(f->cls)->advice;
+    bool hangs = f->cls == INQ_FAILURE_UNKNOWN && c->hang.how != INQ_LOG_NO_HANG;
+    return hangs ? inq_failure_situation_rule(INQ_SITUATION_ALL_WAIT)->advice
+                 : inq_failure_class_rule(f->cls)->advice;
 }
 
 static void add(struct inq_log_case *c, struct inq_failure *f, const char *text)
@@ -736,43 +822,32 @@ static void add(struct inq_log_case *c, struct inq_failure *f, const char *text)
         c->no_memory = c->no_memory || f->alternatives == NULL;
     }
     if (text != NULL && f->alternatives != NULL && f->n_alternatives < MOST) {
-        f->alternatives[f->n_alternatives++] = text;
+        struct told told = {c, f};
+        f->alternatives[f->n_alternatives++] = inq_failure_fill(c->arena, text, say_told, &told);
+    }
+}
+
+/* All that a row asks. */
+static void add_row(struct inq_log_case *c, struct inq_failure *f,
+                    const struct inq_failure_rule *rule)
+{
+    for (size_t i = 0; i < INQ_RULE_NEXT; i++) {
+        add(c, f, rule->next[i]);
     }
 }
 
 static void ask_unknown(struct inq_log_case *c, struct inq_failure *f)
 {
-    for (size_t i = 0; c->cause != NULL && i < INQ_RULE_NEXT; i++) {
-        add(c, f, c->cause->means.rule->next[i]);
+    if (c->cause != NULL) {
+        add_row(c, f, c->cause->means.rule);
     }
-    if (f->n_alternatives > 0) {
-        return;
+    if (f->n_alternatives == 0) {
+        add_row(c, f,
+                inq_failure_situation_rule(find_peer(c) != NULL ? INQ_SITUATION_PEER_NAMED
+                                           : c->hang.how == INQ_LOG_NO_HANG
+                                               ? INQ_SITUATION_UNTOLD
+                                               : INQ_SITUATION_ALL_WAIT));
     }
-    if (find_peer(c) != NULL) {
-        add(c, f,
-            inq_say(c->arena, "the process or node at %s failed first: check its log",
-                    say_peer(c)));
-        add(c, f,
-            inq_say(c->arena,
-                    "the network: link, port or switch on the way to %s; check the error counters "
-                    "of both network cards",
-                    say_peer(c)));
-        return;
-    }
-    if (c->hang.how == INQ_LOG_NO_HANG) {
-        add(c, f,
-            "a failure that these logs do not show: check the stderr of every rank and the nodes' "
-            "kernel logs");
-        return;
-    }
-    add(c, f,
-        inq_say(c->arena,
-                "a rank that did not join %s: the counters of the other ranks (their dump-signal "
-                "lines or Flight Recorder dumps) would name it",
-                say_hang(c)));
-    add(c, f,
-        "ranks that enter different collectives: Flight Recorder dumps with stacks would tell");
-    add(c, f, "a GPU or link fault: check the nodes' kernel logs (Xid)");
 }
 
 static bool roots_wait(const struct inq_log_case *c, const struct inq_failure *f)
@@ -790,42 +865,30 @@ static bool roots_wait(const struct inq_log_case *c, const struct inq_failure *f
 static void ask(struct inq_log_case *c, struct inq_failure *f)
 {
     const struct inq_failure_rule *rule = c->cause != NULL ? c->cause->means.rule : NULL;
-    const struct inq_failure_rule *cls = inq_failure_class_rule(f->cls);
     bool own = rule != NULL && rule->cls == f->cls;
     if (c->other_clock) {
-        int64_t minutes = (c->cause->time_ns - c->hang.detected_ns) / (60 * SECOND);
-        add(c, f,
-            inq_say(c->arena,
-                    "as printed, that line is %" PRId64 " min after the hang: unless the clock or "
-                    "the time zone of its machine differs, it is not its cause",
-                    minutes));
+        add_row(c, f, inq_failure_situation_rule(INQ_SITUATION_OTHER_CLOCK));
     }
-    for (size_t i = 0; own && i < INQ_RULE_NEXT && c->confirm == NULL; i++) {
-        add(c, f, rule->next[i]);
+    if (own && c->confirm == NULL) {
+        add_row(c, f, rule);
     }
-    for (size_t i = 0; (!own || f->n_alternatives == 0) && i < INQ_RULE_NEXT; i++) {
-        add(c, f, cls->next[i]);
+    if (!own || f->n_alternatives == 0) {
+        add_row(c, f, inq_failure_class_rule(f->cls));
     }
     if (f->cls == INQ_FAILURE_GPU_STALL && inq_log_other_op(&c->hang)) {
-        add(c, f,
-            "ranks that took different paths, so that their counts no longer match: compare the "
-            "stacks of both sides");
+        add_row(c, f, inq_failure_situation_rule(INQ_SITUATION_OTHER_OP));
     }
     if (f->cls == INQ_FAILURE_HOST && f->confidence == INQ_CONFIDENCE_HYPOTHESIS) {
-        add(c, f,
-            "killed from outside (scheduler, health check, operator), or for another limit: check "
-            "the node's kernel log (oom-kill) and the scheduler's record");
+        add_row(c, f, inq_failure_situation_rule(INQ_SITUATION_KILLED_LATE));
     }
     if (c->cause != NULL && roots_wait(c, f)) {
-        add(c, f,
-            inq_say(c->arena, "by the counters, the others wait for %s: check its log",
-                    inq_say_ranks(c->arena, c->hang.suspects, c->hang.n_suspects, false)));
+        add_row(c, f, inq_failure_situation_rule(INQ_SITUATION_COUNTERS));
     }
 }
 
 void inq_log_compose(struct inq_log_case *c, struct inq_failure *f)
 {
-    f->headline = headline(c, f);
+    f->headline = headline(c, f, inq_failure_situation_rule(situation_of(c, f)));
     f->advice = advice(c, f);
     if (f->cls == INQ_FAILURE_UNKNOWN) {
         ask_unknown(c, f);

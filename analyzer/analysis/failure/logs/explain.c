@@ -41,6 +41,28 @@ static const char *say_signal(int64_t code)
     }
 }
 
+/* What a line tells of a process, GPU, switch or peer that is named in front of it. */
+static const char *say_of_place(struct inq_log_case *c, const struct inq_log_mark *mark)
+{
+    const struct inq_log_event *e = mark->event;
+    switch ((int)e->kind) {
+    case INQ_LOG_XID:
+        return inq_say(c->arena, "Xid %" PRId64 " (%s)", e->code, inq_xid_name(e->code));
+    case INQ_LOG_SXID:
+        return inq_say(c->arena, "SXid %" PRId64, e->code);
+    case INQ_LOG_FALLEN_OFF:
+        return "fell off the bus";
+    case INQ_LOG_NCCL_IB:
+        return inq_say(c->arena, "%s with status %" PRId64 " (%s)", inq_log_kind_text(e->kind),
+                       e->code, inq_log_ib_status(e->code));
+    case INQ_LOG_PEER_CLOSED:
+    case INQ_LOG_NCCL_CONNECT:
+        return inq_log_kind_text(e->kind);
+    default:
+        return NULL;
+    }
+}
+
 /* What a line tells, with the numbers that matter. */
 static const char *say_line(struct inq_log_case *c, const struct inq_log_mark *mark)
 {
@@ -49,14 +71,16 @@ static const char *say_line(struct inq_log_case *c, const struct inq_log_mark *m
     const char *bus = inq_log_bus_text(c, e->bus);
     switch ((int)e->kind) {
     case INQ_LOG_XID:
-        return inq_say(c->arena, "Xid %" PRId64 " (%s) on GPU %s", e->code, inq_xid_name(e->code),
-                       bus);
+        return inq_say(c->arena, "%s on GPU %s", say_of_place(c, mark), bus);
     case INQ_LOG_SXID:
-        return inq_say(c->arena, "SXid %" PRId64 " on switch %s", e->code, bus);
+        return inq_say(c->arena, "%s on switch %s", say_of_place(c, mark), bus);
     case INQ_LOG_FALLEN_OFF:
-        return bus[0] != '\0' ? inq_say(c->arena, "GPU %s fell off the bus", bus) : kind;
-    case INQ_LOG_EXIT:
+        return bus[0] != '\0' ? inq_say(c->arena, "GPU %s %s", bus, say_of_place(c, mark)) : kind;
     case INQ_LOG_EXIT_ROW:
+        return inq_say(c->arena,
+                       "a process ended with exit code %" PRId64 "%s, as the launcher sums up",
+                       e->code, say_signal(e->code));
+    case INQ_LOG_EXIT:
     case INQ_LOG_SLURM_EXIT:
         return inq_say(c->arena, "%s with exit code %" PRId64 "%s", kind, e->code,
                        say_signal(e->code));
@@ -73,8 +97,7 @@ static const char *say_line(struct inq_log_case *c, const struct inq_log_mark *m
     case INQ_LOG_NCCL_IB_ASYNC:
         return inq_say(c->arena, "%s: %.120s", kind, e->op);
     case INQ_LOG_NCCL_IB:
-        return inq_say(c->arena, "%s with status %" PRId64 " (%s), peer %.100s", kind, e->code,
-                       inq_log_ib_status(e->code), e->peer);
+        return inq_say(c->arena, "%s, peer %.100s", say_of_place(c, mark), e->peer);
     case INQ_LOG_NCCL_RESULT:
     case INQ_LOG_NCCL_ERROR:
         return e->code >= 0 ? inq_say(c->arena, "%s (%" PRId64 ")", kind, e->code) : kind;
@@ -389,13 +412,14 @@ static void tell_places(struct inq_log_case *c, struct inq_failure *f)
         for (size_t k = 0; k < f->n_roots; k++) {
             of_root = of_root || f->root_ranks[k] == mark->rank;
         }
+        const char *bus = inq_log_bus_text(c, mark->event->bus);
+        const char *said = bus[0] != '\0' || tells ? say_of_place(c, mark) : NULL;
+        said = said != NULL ? said : say_line(c, mark);
         if (mark->root && of_root && f->cls != INQ_FAILURE_UNKNOWN) {
-            add_place(f, &(struct inq_failure_place){mark->rank, mark->host, mark->event->pid,
-                                                     inq_log_bus_text(c, mark->event->bus), "",
-                                                     say_line(c, mark)});
+            add_place(f, &(struct inq_failure_place){mark->rank, mark->host, mark->event->pid, bus,
+                                                     "", said});
         } else if (peer && tells && mark->event->peer[0] != '\0' && c->cause == NULL) {
-            add_place(f, &(struct inq_failure_place){-1, "", -1, "", mark->event->peer,
-                                                     say_line(c, mark)});
+            add_place(f, &(struct inq_failure_place){-1, "", -1, "", mark->event->peer, said});
         }
     }
     for (size_t i = 0; i < f->n_roots; i++) {

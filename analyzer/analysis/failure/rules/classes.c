@@ -5,7 +5,7 @@
 /* What is said of a class when no line says it. */
 static const struct inq_failure_rule classes[INQ_FAILURE_CLASS_COUNT] = {
     [INQ_FAILURE_NONE] = {.headline = "Nothing was pending when the dumps were written: they show "
-                                      "no hang",
+                                      "no hang.",
                           .advice = "Look for an exception or a signal in the logs of the ranks."},
     [INQ_FAILURE_UNKNOWN] = {.headline = "The run ended with \"{text}\" ({who}{since}); its cause "
                                          "is unknown to inquest",

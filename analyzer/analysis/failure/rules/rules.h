@@ -4,6 +4,7 @@
 #ifndef INQ_ANALYSIS_FAILURE_RULES_RULES_H
 #define INQ_ANALYSIS_FAILURE_RULES_RULES_H
 
+#include "base/arena.h"
 #include "inquest/failure.h"
 #include "inquest/log.h"
 
@@ -30,9 +31,9 @@ struct inq_failure_rule {
     enum inq_failure_class cls;
     const char *sub; /* "" none */
     int weight;
-    /* Sentence of the headline: {who} {Who} where it began, {at} the user's frame, {exc} exception
-     * and message, {op}, {peer}, {code}, {text} the message, {hang} the collective, {xid}. NULL:
-     * that of the class. */
+    /* Sentence of the headline; one that ends with a dot is all that is said. {who} {Who} where it
+     * began, {at} the user's frame, {exc} exception and message, {op}, {peer}, {code}, {text} the
+     * message, {hang} the collective, {xid}. NULL: that of the class. */
     const char *headline;
     const char *advice;              /* NULL: that of the class */
     const char *next[INQ_RULE_NEXT]; /* what else it could be, and what would tell; NULL none */
@@ -47,11 +48,66 @@ const struct inq_failure_rule *inq_failure_rule_of(const struct inq_log_event *e
 const struct inq_failure_rule *inq_failure_class_rule(enum inq_failure_class cls);
 /* What no single line tells: the state of ranks and groups, or several lines together. */
 enum inq_failure_situation {
-    INQ_SITUATION_NCCL_VERSIONS /* nodes with different versions, and messages that do not fit */,
+    INQ_SITUATION_NONE,          /* a line's row or that of the class says it all */
+    INQ_SITUATION_NCCL_VERSIONS, /* processes with different versions, and messages that do not fit
+                                  */
+    /* by logs: nobody names a cause */
+    INQ_SITUATION_XID_FOLLOWS,
+    INQ_SITUATION_WATCHDOG_STUCK,
+    INQ_SITUATION_ACCUSED,     /* others say whose log to read */
+    INQ_SITUATION_WORKER_LOST, /* whoever started it says so */
+    INQ_SITUATION_LAST_ERROR,
+    INQ_SITUATION_PEER_FAILED,
+    INQ_SITUATION_STOPPED,
+    INQ_SITUATION_HUNG_UP,
+    INQ_SITUATION_UNTOLD,
+    INQ_SITUATION_PEER_NAMED, /* by its address */
+    /* by logs: ranks wait */
+    INQ_SITUATION_SILENT, /* of an unknown rank, which may tell elsewhere */
+    INQ_SITUATION_ALL_DONE,
+    INQ_SITUATION_ALL_DONE_ON_CPU,
+    INQ_SITUATION_ALL_WAIT, /* that tell anything */
+    INQ_SITUATION_NO_ERROR, /* of a rank whose output is here, while the others wait */
+    INQ_SITUATION_NOT_JOINED,
+    INQ_SITUATION_NO_LOSS, /* of a peer, which all others tell */
+    INQ_SITUATION_RESTARTED,
+    INQ_SITUATION_NO_HEARTBEAT,
+    INQ_SITUATION_KILLED_LATE,
+    INQ_SITUATION_LINK,
+    INQ_SITUATION_DIFFER,
+    INQ_SITUATION_DIFFER_SAID, /* by a line that names nobody */
+    /* what may be said beside a cause */
+    INQ_SITUATION_OTHER_CLOCK,
+    INQ_SITUATION_OTHER_OP,
+    INQ_SITUATION_COUNTERS,
+    /* by dumps */
+    INQ_SITUATION_ON_GPU,
+    INQ_SITUATION_ON_CPU,
+    INQ_SITUATION_MEMBERS_DIFFER,
+    INQ_SITUATION_LONE,
+    INQ_SITUATION_CIRCLE,
+    INQ_SITUATION_JOINED,
+    INQ_SITUATION_JOINED_ELSEWHERE,
+    INQ_SITUATION_UNFOLLOWED,
+    INQ_SITUATION_UNCLEAR,
+    INQ_SITUATION_SCATTERED,
+    INQ_SITUATION_DOUBTFUL,
+    INQ_SITUATION_STALE,
+    INQ_SITUATION_UNPLACED,
+    INQ_SITUATION_NO_DUMP,
+    INQ_SITUATION_EARLY_DUMPS,
+    INQ_SITUATION_MISSING_AWAITED,
+    INQ_SITUATION_MISSING,
     INQ_SITUATION_COUNT
 };
-/* Its row, with a class only where it decides that. Never NULL. */
+/* Its row: a class only where it decides that, and no more than it has to say. Never NULL. */
 const struct inq_failure_rule *inq_failure_situation_rule(enum inq_failure_situation situation);
+
+/* What stands for a field of a sentence. */
+typedef const char *inq_failure_say(void *ctx, const char *name, size_t n);
+/* A sentence with its fields filled in. */
+const char *inq_failure_fill(struct inq_arena *arena, const char *format, inq_failure_say *say,
+                             void *ctx);
 /* The row of an Xid, which names its own severity. Never NULL. */
 const struct inq_failure_rule *inq_xid_rule(int64_t code, bool nonfatal);
 /* NVIDIA's name of an Xid. */

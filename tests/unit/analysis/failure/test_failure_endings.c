@@ -82,6 +82,50 @@ static void endings__exceptions(void **state)
     test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
+/* What other languages, shells and tools write when they end: none is in a table of causes. */
+static void endings__other_forms(void **state)
+{
+    (void)state;
+    static const struct test_log_row rows[] = {
+        {"unknown", "", "no batch",
+         TEST_LOG_STEPS "2026-03-14T10:05:00.123Z\terror\tfeed/feed.go:88\tno batch for 300 s\n"},
+        {"unknown", "", "volume is read-only",
+         TEST_LOG_STEPS "E0314 10:05:00.123456   81 main.go:20] volume is read-only\n"},
+        {"unknown", "", "no shards left",
+         TEST_LOG_STEPS "E0314 10:05:00.123456 81 feed.py:20] no shards left\n"},
+        {"unknown", "", "spool is full",
+         TEST_LOG_STEPS "<3>Mar 14 10:05:00 n7 t[8]: spool is full\n"},
+        {"unknown", "", "checksum",
+         TEST_LOG_STEPS "{\"ts\": \"10:05\", \"lvl\": \"ERROR\", \"msg\": \"checksum of p7\"}\n"},
+        {"unknown", "", "NGPU: unbound variable", "./run.sh: line 41: NGPU: unbound variable\n"},
+        {"application_error", "", "Exec format",
+         "bash: ./t: cannot execute binary file: Exec format error\n"},
+        {"application_error", "", "SIGABRT",
+         TEST_LOG_STEPS "make: *** [Makefile:31: train] Error 134\n"},
+        {"unknown", "", "dgesvd",
+         TEST_LOG_STEPS "Error in fit(m) : lapack routine dgesvd returned 3\n"},
+        {"unknown", "", "heap-buffer-overflow",
+         TEST_LOG_STEPS "==44==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60\n"},
+        {"application_error", "", "reached its restart limit",
+         TEST_LOG_STEPS "** (RuntimeError) supervisor 12 reached its restart limit\n"},
+        {"application_error", "", "KeyError",
+         TEST_LOG_STEPS "/srv/run.rb:88:in `fetch': key not found: :bucket (KeyError)\n"},
+        {"application_error", "", "System.InvalidOperationException",
+         TEST_LOG_STEPS "Unhandled exception. System.InvalidOperationException: Empty sequence\n"},
+        {"application_error", "", "wrong arguments",
+         "usage: t.py [-h]\nt.py: error: argument --data: expected one argument\n"},
+        {"unknown", "", "code 70",
+         TEST_LOG_STEPS "2026-03-14 10:05:00,123 INFO exited: t (exit status 70; not expected)\n"},
+        {"unknown", "", "bad credentials",
+         TEST_LOG_STEPS "[gx:0] XCCL WARN neighbor 4 gave bad credentials, aborting\n"},
+    };
+    test_log_rows_say(rows, sizeof rows / sizeof *rows);
+    check_healthy(TEST_LOG_STEPS "<6>Mar 14 10:05:00 n7 t[8]: spool is full\n");
+    check_healthy(TEST_LOG_STEPS "INFO error feedback is on\nusage hints: error bars are 95 %\n");
+    check_healthy(TEST_LOG_STEPS "exited: t (exit status 0; expected)\n");
+    check_healthy(TEST_LOG_STEPS "XCCL WARN neighbor 4 is slow\n");
+}
+
 /* sys.exit("...") leaves a line without a name or severity; what has one is no last word. */
 static void endings__last_words(void **state)
 {
@@ -188,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(endings__machines_and_limits),
         cmocka_unit_test(endings__exceptions),
+        cmocka_unit_test(endings__other_forms),
         cmocka_unit_test(endings__last_words),
         cmocka_unit_test(endings__after_completion),
         cmocka_unit_test(endings__versions),

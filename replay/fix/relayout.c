@@ -337,7 +337,8 @@ static int start_job(struct lay *l, const struct fix_job *from)
     to->v_shaped =
         s->n_stages > s->n_ranks && s->stage_rank[s->n_ranks] == s->n_ranks - 1 && s->n_ranks > 1;
     to->two_way = to->v_shaped && s->n_pipelines == 2;
-    (void)snprintf(to->schedule, sizeof to->schedule, "%s", s->kind);
+    /* what its segments are called would be lost: micro-batches in the order that was laid out */
+    (void)snprintf(to->schedule, sizeof to->schedule, "%s", s->n_segments > 1 ? "" : s->kind);
     to->ranks = inq_mem_zalloc(to->n_ranks + 1, sizeof *to->ranks);
     size_t cells = (size_t)s->n_stages * (size_t)s->n_microbatches + 1;
     l->forward = inq_mem_alloc(9 * cells * sizeof *l->forward);

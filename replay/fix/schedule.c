@@ -56,7 +56,7 @@ static int find_peak(const struct inq_schedule *schedule, const struct inq_costs
     int code = inq_schedule_time(schedule, costs, &timing, &own);
     if (code == INQ_OK) {
         *peak = timing.peak_memory * (double)schedule->n_ranks * schedule->n_pipelines /
-                (double)schedule->n_stages;
+                (double)schedule->n_stages / (double)schedule->n_segments;
         inq_schedule_timing_release(&timing, schedule->n_ranks);
     }
     return code == INQ_NOMEM ? inq_fix_no_memory(err) : INQ_OK;
@@ -138,6 +138,11 @@ static int lay_out(struct fix_job *job, struct fix_pipe *pipe, const struct inq_
     if (n_virtual != pipe->n_virtual ||
         memcmp(schedule->stage_rank, pipe->rank_of, n_virtual * sizeof *pipe->rank_of) != 0) {
         code = inq_fix_pipe_recut(pipe, n_virtual, schedule->stage_rank, err);
+    }
+    if (code == INQ_OK && schedule->n_segments > 1) { /* a segment takes its part of the time */
+        static const struct fix_curve nothing_fixed = {{0, 1}, {0.0, 0.0}};
+        code = inq_fix_pipe_divide(pipe, (size_t)schedule->n_microbatches, &nothing_fixed,
+                                   1.0 / (double)schedule->n_segments, err);
     }
     if (code == INQ_OK) {
         code = inq_fix_relayout(pipe, schedule, weight_share, job, &laid, err);
@@ -262,6 +267,12 @@ static int change_schedule(struct fix_job *job, const struct inq_schedule_spec *
             if (job->split && !measured) {
                 inq_fix_say(said, "weight gradients taken as %.0f %% of a backward (not measured)",
                             100.0 * weight_share);
+            }
+            if (schedule.n_segments > 1) {
+                inq_fix_say(said,
+                            "each micro-batch's sequences cut into %" PRId32
+                            " segments that take equal parts of its time",
+                            schedule.n_segments);
             }
             explain_links(&pipe, &schedule, said);
             say_memory(peak, after, 1.0, said);

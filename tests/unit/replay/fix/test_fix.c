@@ -318,7 +318,7 @@ static void schedule__takes_what_the_schedule_takes(void **state)
 static void schedule__cuts_stages_into_chunks(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"interleaved", "zb-v", "v-half", "v-min"};
+    static const char *const kinds[] = {"interleaved", "zb-v", "v-half", "v-min", "seq1f1b"};
     struct inq_costs whole = {.stage = {2 * MS, 4 * MS, 2 * MS}};
     struct inq_costs half = {.stage = {1 * MS, 2 * MS, 1 * MS}};
     struct inq_fix_base *base = schedule_base("1f1b", 4, 8, &whole);

@@ -408,11 +408,6 @@ static void copy(struct synth_builder *b, enum synth_item_kind kind, uint32_t by
     (void)launch(b, &item, COPY_NS + bytes / 12);
 }
 
-static void copy_in(struct synth_builder *b, uint32_t bytes)
-{
-    copy(b, SYNTH_ITEM_COPY_IN, bytes);
-}
-
 /* The host waits for everything on the compute stream, through a copy to the host. */
 static void sync(struct synth_builder *b)
 {
@@ -849,7 +844,7 @@ static void load_data(struct synth_builder *b)
     }
     if (b->stage == 0 || b->stage == spec->pp - 1) {
         int64_t bytes = (int64_t)spec->tokens * spec->micro_batches * TOKEN_BYTES;
-        copy_in(b, bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
+        copy(b, SYNTH_ITEM_COPY_IN, bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
     }
     note = note_begin(b, SYNTH_NOTE_ZERO_GRAD, 0);
     (void)host_works(b, ZERO_GRAD_NS);
@@ -921,24 +916,6 @@ static int check_size(const struct inq_synth_spec *spec, int32_t world, struct i
     return INQ_OK;
 }
 
-static int allocate(struct synth_sim *sim, const struct inq_synth_spec *spec, struct inq_err *err)
-{
-    size_t n = (size_t)sim->plan.world;
-    sim->ranks = inq_mem_zalloc(n, sizeof *sim->ranks);
-    sim->channels = inq_mem_zalloc(2 * n, sizeof *sim->channels);
-    bool ok = sim->ranks != NULL && sim->channels != NULL;
-    for (int role = 0; role < SYNTH_ROLE_COUNT && ok; role++) {
-        size_t groups = (size_t)inq_synth_group_count(spec, (enum synth_role)role);
-        sim->groups[role] = inq_mem_zalloc(groups, sizeof *sim->groups[role]);
-        ok = sim->groups[role] != NULL;
-    }
-    if (!ok) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory");
-    }
-    sim->n_ranks = sim->plan.world;
-    return INQ_OK;
-}
-
 static void start_builder(struct synth_builder *b, struct synth_sim *sim, int32_t rank)
 {
     struct synth_place at = inq_synth_place(sim->plan.spec, rank);
@@ -978,9 +955,6 @@ static int build_rank(struct synth_sim *sim, int32_t rank, struct inq_err *err)
 int inq_synth_build(struct synth_sim *sim, struct inq_err *err)
 {
     int code = check_size(sim->plan.spec, sim->plan.world, err);
-    if (code == INQ_OK) {
-        code = allocate(sim, sim->plan.spec, err);
-    }
     for (int32_t rank = 0; rank < sim->plan.world && code == INQ_OK; rank++) {
         code = build_rank(sim, rank, err);
     }

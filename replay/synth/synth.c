@@ -13,6 +13,24 @@ enum { GZIP_LEVEL = 5, FIRST_PID = 4000 };
 
 /* ---- the whole run: every rank built, then all times computed at once ------------------------ */
 
+static int allocate(struct synth_sim *sim, const struct inq_synth_spec *spec, struct inq_err *err)
+{
+    size_t n = (size_t)sim->plan.world;
+    sim->ranks = inq_mem_zalloc(n, sizeof *sim->ranks);
+    sim->channels = inq_mem_zalloc(2 * n, sizeof *sim->channels);
+    bool ok = sim->ranks != NULL && sim->channels != NULL;
+    for (int role = 0; role < SYNTH_ROLE_COUNT && ok; role++) {
+        size_t groups = (size_t)inq_synth_group_count(spec, (enum synth_role)role);
+        sim->groups[role] = inq_mem_zalloc(groups, sizeof *sim->groups[role]);
+        ok = sim->groups[role] != NULL;
+    }
+    if (!ok) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory");
+    }
+    sim->n_ranks = sim->plan.world;
+    return INQ_OK;
+}
+
 /* Builds and runs the whole program of a spec; `active`: the faults that act. Release with
  * release_sim, also after a failure. Fails with INQ_NOMEM, INQ_LIMIT. */
 static int simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, uint64_t active,
@@ -20,6 +38,9 @@ static int simulate(struct synth_sim *sim, const struct inq_synth_spec *spec, ui
 {
     *sim = (struct synth_sim){0};
     int code = inq_synth_plan_init(&sim->plan, spec, active, err);
+    if (code == INQ_OK) {
+        code = allocate(sim, spec, err);
+    }
     if (code == INQ_OK) {
         code = inq_synth_build(sim, err);
     }

@@ -11,9 +11,6 @@ extern const struct inq_contract inq_contract_report, inq_contract_report_set, i
     inq_contract_compare, inq_contract_check, inq_contract_check_set, inq_contract_lint,
     inq_contract_lint_set, inq_contract_fix, inq_contract_replay, inq_contract_schedule;
 
-/* Of the section `method`. */
-extern const struct inq_key inq_contract_method_keys[];
-
 /* Begins the document: the brace and its first key, "schema". */
 void inq_json_document(struct inq_json *json, const struct inq_contract *contract);
 
@@ -55,6 +52,10 @@ void inq_json_document(struct inq_json *json, const struct inq_contract *contrac
     {                                                                                              \
         name, INQ_KEY_TEXT, false, "", text, NULL, NULL, NULL, words, NULL                         \
     }
+/* What null means. */
+#define INQ_NULL_NOT_MEASURED "not measured"
+#define INQ_NULL_NOT_KNOWN    "not known"
+#define INQ_NULL_NONE         "none"
 #define INQ_KEYS_END                                                                               \
     {                                                                                              \
         NULL, INQ_KEY_TEXT, false, "", "", NULL, NULL, NULL, NULL, NULL                            \

@@ -2,14 +2,13 @@
 /* What the section `method` holds: numbers of HTA and TraceLens, by their own definitions, units
  * and names. */
 #include "report/contract/contract.h"
-
-#define NOT_MEASURED "not measured"
-#define NOT_KNOWN    "not known"
+#include "report/sections/sections.h"
 
 #define OF_HTA                       "--method tracelens"
 #define OF_TRACELENS                 "--method hta"
 #define HTA_NUMBER(name, unit, what) INQ_KEY_IF(name, NUMBER, unit, what, OF_HTA)
-#define TL_NUMBER(key, in, what)     INQ_KEY_NULL_IF(key, NUMBER, in, what, NOT_MEASURED, OF_TRACELENS)
+#define TL_NUMBER(key, in, what)                                                                   \
+    INQ_KEY_NULL_IF(key, NUMBER, in, what, INQ_NULL_NOT_MEASURED, OF_TRACELENS)
 
 static const struct inq_key hta_stream_keys[] = {
     INQ_KEY("stream", INTEGER, "", "number of the stream"),
@@ -24,7 +23,7 @@ static const struct inq_key hta_stream_keys[] = {
 };
 
 static const struct inq_key method_rank_keys[] = {
-    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", NOT_KNOWN),
+    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", INQ_NULL_NOT_KNOWN),
     INQ_KEY("idle_time_us", NUMBER, "us", "idle"),
     HTA_NUMBER("compute_time_us", "us", "compute"),
     HTA_NUMBER("non_compute_time_us", "us", "neither compute nor idle"),
@@ -50,7 +49,7 @@ static const struct inq_key hta_kernel_type_keys[] = {
 };
 
 static const struct inq_key tl_member_keys[] = {
-    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", NOT_KNOWN),
+    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", INQ_NULL_NOT_KNOWN),
     INQ_KEY("ts_us", NUMBER, "us", "start"),
     INQ_KEY("dur_us", NUMBER, "us", "length"),
     INQ_KEY("wait_us", NUMBER, "us", "latest start less own start"),
@@ -63,28 +62,30 @@ static const struct inq_key tl_member_keys[] = {
         INQ_KEY("dtype", TEXT, "", "type of elements"),                                            \
         INQ_KEY("in_elems", INTEGER, "", "elements in"),                                           \
         INQ_KEY("group_size", INTEGER, "", "members"),                                             \
-        INQ_KEY_NULL("full_mb", NUMBER, "MiB", "size of the message", NOT_KNOWN)
+        INQ_KEY_NULL("full_mb", NUMBER, "MiB", "size of the message", INQ_NULL_NOT_KNOWN)
 
 static const struct inq_key tl_collective_keys[] = {
     INQ_KEY("id", TEXT, "", "group and number in it"),
     INQ_KEY("process_group_ranks", TEXT, "", "its members"),
     TL_KIND,
     INQ_KEY("out_elems", INTEGER, "", "elements out"),
-    INQ_KEY_NULL("in_mb", NUMBER, "MiB", "size in", NOT_KNOWN),
-    INQ_KEY_NULL("out_mb", NUMBER, "MiB", "size out", NOT_KNOWN),
+    INQ_KEY_NULL("in_mb", NUMBER, "MiB", "size in", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("out_mb", NUMBER, "MiB", "size out", INQ_NULL_NOT_KNOWN),
     INQ_KEY("comm_latency_us", NUMBER, "us", "latest start to earliest end"),
     INQ_KEY("skew_in_start_us", NUMBER, "us", "latest less earliest start"),
     INQ_KEY("avg_wait_us", NUMBER, "us", "mean of wait_us"),
     INQ_KEY("skew_in_end_us", NUMBER, "us", "latest less earliest end"),
-    INQ_KEY_NULL("earliest_arrival_rank", INTEGER, "", "who starts first", NOT_KNOWN),
-    INQ_KEY_NULL("algbw_gibps", NUMBER, "GiB/s", "full_mb over comm_latency_us", NOT_MEASURED),
-    INQ_KEY_NULL("busbw_gibps", NUMBER, "GiB/s", "times the factor of nccl-tests", NOT_MEASURED),
+    INQ_KEY_NULL("earliest_arrival_rank", INTEGER, "", "who starts first", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("algbw_gibps", NUMBER, "GiB/s", "full_mb over comm_latency_us",
+                 INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("busbw_gibps", NUMBER, "GiB/s", "times the factor of nccl-tests",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_OF("members", OBJECTS, "each of them", tl_member_keys),
     INQ_KEYS_END,
 };
 
 static const struct inq_key mean_keys[] = {
-    INQ_KEY_NULL("mean", NUMBER, "", "mean", NOT_MEASURED),
+    INQ_KEY_NULL("mean", NUMBER, "", "mean", INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("std", NUMBER, "", "standard deviation", "fewer than two"),
     INQ_KEYS_END,
 };
@@ -102,7 +103,7 @@ static const struct inq_key tl_summary_keys[] = {
 };
 
 static const struct inq_key tl_straggler_keys[] = {
-    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", NOT_KNOWN),
+    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", INQ_NULL_NOT_KNOWN),
     INQ_KEY("total_wait_us", NUMBER, "us", "sum of its wait_us"),
     INQ_KEY("mean_wait_us", NUMBER, "us", "mean of its wait_us"),
     INQ_KEY("times_last", INTEGER, "", "collectives that it starts last"),

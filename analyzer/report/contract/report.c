@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What reports hold, and inquest-info, which shares their files, ranks and clocks. */
 #include "report/contract/contract.h"
+#include "report/sections/sections.h"
 
 #include "inquest/account.h"
 #include "inquest/analysis.h"
 #include "inquest/failure.h"
 #include "inquest/training.h"
-
-#define NOT_MEASURED "not measured"
-#define NOT_KNOWN    "not known"
-#define NONE         "none"
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
@@ -28,14 +25,14 @@ static const struct inq_key file_keys[] = {
     INQ_KEY("bytes_uncompressed", INTEGER, "bytes", "read, after decompression"),
     INQ_KEY("events", INTEGER, "", "records in it"),
     INQ_KEY("events_kept", INTEGER, "", "of them, those that the analysis needs"),
-    INQ_KEY_NULL("reason", TEXT, "", "a remark on how it was read", NONE),
+    INQ_KEY_NULL("reason", TEXT, "", "a remark on how it was read", INQ_NULL_NONE),
     INQ_KEY_OF("damage", OBJECTS, "what was damaged and worked around", damage_keys),
     INQ_KEYS_END,
 };
 
 static const struct inq_key skipped_keys[] = {
     INQ_KEY("path", TEXT, "", "as given or found"),
-    INQ_KEY_NULL("format", TEXT, "", "what it seems to be", NOT_KNOWN),
+    INQ_KEY_NULL("format", TEXT, "", "what it seems to be", INQ_NULL_NOT_KNOWN),
     INQ_KEY("bytes", INTEGER, "bytes", "on disk"),
     INQ_KEY("reason", TEXT, "", "why it was not read"),
     INQ_KEYS_END,
@@ -49,10 +46,11 @@ static const struct inq_key unread_keys[] = {
 };
 
 static const struct inq_key clock_keys[] = {
-    INQ_KEY_NULL("rank", INTEGER, "", "whose clock it is", NOT_KNOWN),
+    INQ_KEY_NULL("rank", INTEGER, "", "whose clock it is", INQ_NULL_NOT_KNOWN),
     INQ_KEY("offset_ns", INTEGER, "ns", "added to its times (of the first piece)"),
     INQ_KEY("drift_ppb", INTEGER, "1e-9", "by how much it runs slow (of the first piece)"),
-    INQ_KEY_NULL("residual_ns", INTEGER, "ns", "median disagreement that is left", NOT_MEASURED),
+    INQ_KEY_NULL("residual_ns", INTEGER, "ns", "median disagreement that is left",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY("anchors", INTEGER, "", "collectives that it was fitted to"),
     INQ_KEY_IF("pieces", INTEGER, "", "stretches of its own offset and drift",
                "the clock was never set and its drift never changed"),
@@ -60,7 +58,7 @@ static const struct inq_key clock_keys[] = {
 };
 
 #define RANK_LISTS                                                                                 \
-    INQ_KEY_NULL("world_size", INTEGER, "", "ranks of the job", NOT_KNOWN),                        \
+    INQ_KEY_NULL("world_size", INTEGER, "", "ranks of the job", INQ_NULL_NOT_KNOWN),               \
         {.name = "ranks_present",                                                                  \
          .type = INQ_KEY_INTEGERS,                                                                 \
          .unit = "",                                                                               \
@@ -107,15 +105,18 @@ static const struct inq_key options_keys[] = {
 
 static const struct inq_key verdict_keys[] = {
     INQ_KEY("headline", TEXT, "", "one sentence: what, where, how much"),
-    INQ_KEY_NULL("why", TEXT, "", "what it rests on, measured against expected", NONE),
-    INQ_KEY_NULL("next", TEXT, "", "the fix with its predicted gain, and what to look at", NONE),
+    INQ_KEY_NULL("why", TEXT, "", "what it rests on, measured against expected", INQ_NULL_NONE),
+    INQ_KEY_NULL("next", TEXT, "", "the fix with its predicted gain, and what to look at",
+                 INQ_NULL_NONE),
     INQ_KEY_NULL("sure", TEXT, "",
-                 "ranks and steps judged, and how far the simulated base is off the record", NONE),
+                 "ranks and steps judged, and how far the simulated base is off the record",
+                 INQ_NULL_NONE),
     INQ_KEY("class", TEXT, "",
             "failure.class of a run that died, else the kind of the costliest finding, healthy, "
             "waiting_unexplained (no cause was found, and more than 3 % of the rank-time is "
             "waiting with none), nothing_to_judge or not_available"),
-    INQ_KEY_NULL("lost_ns_per_step", INTEGER, "ns", "the first finding's cost", NOT_MEASURED),
+    INQ_KEY_NULL("lost_ns_per_step", INTEGER, "ns", "the first finding's cost",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_WORDS("confidence", "how sure it is", INQ_WORDS_CONFIDENCE),
     INQ_KEY_IF("without", TEXTS, "",
                "sections that failed: verdict and findings do not know of them, and no such "
@@ -126,23 +127,23 @@ static const struct inq_key verdict_keys[] = {
 
 static const struct inq_key failure_evidence_keys[] = {
     INQ_KEY_NULL("rank", INTEGER, "", "whose it is", "of no single rank"),
-    INQ_KEY_NULL("file", TEXT, "", "the dump or log", NONE),
-    INQ_KEY_NULL("what", TEXT, "", "in words", NONE),
+    INQ_KEY_NULL("file", TEXT, "", "the dump or log", INQ_NULL_NONE),
+    INQ_KEY_NULL("what", TEXT, "", "in words", INQ_NULL_NONE),
     INQ_KEY_IF("line", INTEGER, "", "in the log, from 1", "not a line of a log"),
     INQ_KEY_NULL_IF("text", TEXT, "", "the line, verbatim", "an empty line", "not a line of a log"),
     INQ_KEYS_END,
 };
 
 static const struct inq_key frame_keys[] = {
-    INQ_KEY_NULL("name", TEXT, "", "function", NOT_KNOWN),
-    INQ_KEY_NULL("file", TEXT, "", "source file", NOT_KNOWN),
+    INQ_KEY_NULL("name", TEXT, "", "function", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("file", TEXT, "", "source file", INQ_NULL_NOT_KNOWN),
     INQ_KEY("line", INTEGER, "", "in it"),
     INQ_KEYS_END,
 };
 
 static const struct inq_key stack_keys[] = {
     INQ_KEY("rank", INTEGER, "", "whose it is"),
-    INQ_KEY_NULL("op", TEXT, "", "the pending collective", NOT_KNOWN),
+    INQ_KEY_NULL("op", TEXT, "", "the pending collective", INQ_NULL_NOT_KNOWN),
     INQ_KEY_OF("frames", OBJECTS, "innermost first", frame_keys),
     INQ_KEYS_END,
 };
@@ -152,65 +153,66 @@ static const struct inq_key match_keys[] = {
     INQ_KEY("seq", INTEGER, "", "number of its oldest collective that is not finished everywhere"),
     INQ_KEY_WORDS("state", "how its members stand", INQ_MATCH_STATES(INQ_KEY_WORD)),
     INQ_KEY("ranks", INTEGERS, "", "members that differ or have not joined"),
-    INQ_KEY_NULL("what", TEXT, "", "in words", NONE),
+    INQ_KEY_NULL("what", TEXT, "", "in words", INQ_NULL_NONE),
     INQ_KEYS_END,
 };
 
 static const struct inq_key failure_wait_keys[] = {
     INQ_KEY("op", TEXT, "", "the collective or transfer"),
     INQ_KEY("group", TEXT, "", "its process group"),
-    INQ_KEY_NULL("seq", INTEGER, "", "its number in the group", NOT_KNOWN),
+    INQ_KEY_NULL("seq", INTEGER, "", "its number in the group", INQ_NULL_NOT_KNOWN),
     INQ_KEY("ranks", INTEGERS, "", "who waits in it"),
     INQ_KEY("for_ranks", INTEGERS, "", "whom each of these waits for, itself aside"),
     INQ_KEYS_END,
 };
 
 static const struct inq_key root_keys[] = {
-    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", NOT_KNOWN),
-    INQ_KEY_NULL("host", TEXT, "", "name of the host", NOT_KNOWN),
-    INQ_KEY_NULL("pid", INTEGER, "", "process", NOT_KNOWN),
-    INQ_KEY_NULL("bus_id", TEXT, "", "PCI address of the GPU", NOT_KNOWN),
-    INQ_KEY_NULL("peer", TEXT, "", "address of a process that only others report", NONE),
-    INQ_KEY_NULL("what", TEXT, "", "in words", NONE),
+    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("host", TEXT, "", "name of the host", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("pid", INTEGER, "", "process", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("bus_id", TEXT, "", "PCI address of the GPU", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("peer", TEXT, "", "address of a process that only others report", INQ_NULL_NONE),
+    INQ_KEY_NULL("what", TEXT, "", "in words", INQ_NULL_NONE),
     INQ_KEYS_END,
 };
 
 static const struct inq_key moment_keys[] = {
     INQ_KEY_WORDS("phase", "part of the failure", INQ_FAILURE_PHASES(INQ_KEY_WORD)),
     INQ_KEY_NULL("time_ns", INTEGER, "ns", "since 1970", "no time was printed, or no year"),
-    INQ_KEY_NULL("time", TEXT, "", "as printed in the log", NONE),
-    INQ_KEY_NULL("rank", INTEGER, "", "whose line it is", NOT_KNOWN),
-    INQ_KEY_NULL("file", TEXT, "", "the log", NONE),
+    INQ_KEY_NULL("time", TEXT, "", "as printed in the log", INQ_NULL_NONE),
+    INQ_KEY_NULL("rank", INTEGER, "", "whose line it is", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("file", TEXT, "", "the log", INQ_NULL_NONE),
     INQ_KEY("line", INTEGER, "", "in it, from 1; 0: none"),
-    INQ_KEY_NULL("what", TEXT, "", "in words", NONE),
+    INQ_KEY_NULL("what", TEXT, "", "in words", INQ_NULL_NONE),
     INQ_KEYS_END,
 };
 
 static const struct inq_key victims_keys[] = {
-    INQ_KEY_NULL("what", TEXT, "", "in words", NONE),
+    INQ_KEY_NULL("what", TEXT, "", "in words", INQ_NULL_NONE),
     INQ_KEY("count", INTEGER, "", "lines of this kind"),
     INQ_KEY("ranks", INTEGERS, "", "those that are known"),
-    INQ_KEY_NULL("file", TEXT, "", "log of the first", NONE),
+    INQ_KEY_NULL("file", TEXT, "", "log of the first", INQ_NULL_NONE),
     INQ_KEY("line", INTEGER, "", "in it, from 1; 0: none"),
-    INQ_KEY_NULL("text", TEXT, "", "the line, verbatim", NONE),
+    INQ_KEY_NULL("text", TEXT, "", "the line, verbatim", INQ_NULL_NONE),
     INQ_KEYS_END,
 };
 
 static const struct inq_key failure_keys[] = {
     INQ_KEY_WORDS("class", "what stopped the run", INQ_FAILURE_CLASSES(INQ_KEY_WORD)),
-    INQ_KEY_NULL("subclass", TEXT, "", "which part: memory, bus, nvlink, storage, node", NONE),
+    INQ_KEY_NULL("subclass", TEXT, "", "which part: memory, bus, nvlink, storage, node",
+                 INQ_NULL_NONE),
     INQ_KEY_WORDS("confidence", "how sure it is", INQ_WORDS_CONFIDENCE),
     INQ_KEY("headline", TEXT, "", "one sentence"),
     INQ_KEY("root_ranks", INTEGERS, "", "where it began"),
     INQ_KEY("victim_ranks", INTEGERS, "", "who only waited, directly or through others"),
     INQ_KEY("missing_ranks", INTEGERS, "", "members of groups without a whole dump"),
     INQ_KEY("suspect_ranks", INTEGERS, "", "of these, where the chains of waiting end"),
-    INQ_KEY_OF_NULL("first_evidence", OBJECT, "the evidence that says most", NONE,
+    INQ_KEY_OF_NULL("first_evidence", OBJECT, "the evidence that says most", INQ_NULL_NONE,
                     failure_evidence_keys),
-    INQ_KEY_NULL("group", TEXT, "", "process group where the waiting began", NOT_KNOWN),
-    INQ_KEY_NULL("seq", INTEGER, "", "number of the collective in its group", NOT_KNOWN),
-    INQ_KEY_NULL("op", TEXT, "", "the collective", NOT_KNOWN),
-    INQ_KEY_NULL("sizes", TEXT, "", "what it moves: shapes and types", NOT_KNOWN),
+    INQ_KEY_NULL("group", TEXT, "", "process group where the waiting began", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("seq", INTEGER, "", "number of the collective in its group", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("op", TEXT, "", "the collective", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("sizes", TEXT, "", "what it moves: shapes and types", INQ_NULL_NOT_KNOWN),
     INQ_KEY_OF("evidence", OBJECTS, "most telling first", failure_evidence_keys),
     INQ_KEY_OF("stacks", OBJECTS, "where pending collectives were called", stack_keys),
     INQ_KEY_OF("collectives", OBJECTS, "groups that wait", match_keys),
@@ -220,7 +222,7 @@ static const struct inq_key failure_keys[] = {
                failure_wait_keys),
     INQ_KEY("alternatives", TEXTS, "", "other explanations, and what would decide"),
     INQ_KEY("set_aside", TEXTS, "", "lines of errors that are not the cause, and why"),
-    INQ_KEY_NULL("advice", TEXT, "", "what to do next", NONE),
+    INQ_KEY_NULL("advice", TEXT, "", "what to do next", INQ_NULL_NONE),
     INQ_KEY_OF("roots", OBJECTS, "where the roots are, from logs", root_keys),
     INQ_KEY_OF("timeline", OBJECTS, "the course of events, from logs", moment_keys),
     INQ_KEY_OF("victims", OBJECTS, "lines that only report suffering", victims_keys),
@@ -263,7 +265,7 @@ static const struct inq_key evidence_keys[] = {
     INQ_KEY_NULL("lane", TEXT, "", "stream, thread or lane", "of none"),
     INQ_KEY_NULL("start_ns", INTEGER, "ns", "on the aligned clock", "not a time range"),
     INQ_KEY_NULL("end_ns", INTEGER, "ns", "on the aligned clock", "not a time range"),
-    INQ_KEY_NULL("what", TEXT, "", "in words", NONE),
+    INQ_KEY_NULL("what", TEXT, "", "in words", INQ_NULL_NONE),
     INQ_KEYS_END,
 };
 
@@ -275,9 +277,9 @@ static const struct inq_key finding_keys[] = {
                   "inquest-report(5)",
                   INQ_WORDS_SEVERITY),
     INQ_KEY_WORDS("confidence", "how sure it is", INQ_WORDS_CONFIDENCE),
-    INQ_KEY_NULL("title", TEXT, "", "one line", NONE),
-    INQ_KEY_NULL("detail", TEXT, "", "what was measured, in sentences", NONE),
-    INQ_KEY_NULL("advice", TEXT, "", "what to do", NONE),
+    INQ_KEY_NULL("title", TEXT, "", "one line", INQ_NULL_NONE),
+    INQ_KEY_NULL("detail", TEXT, "", "what was measured, in sentences", INQ_NULL_NONE),
+    INQ_KEY_NULL("advice", TEXT, "", "what to do", INQ_NULL_NONE),
     INQ_KEY("ranks", INTEGERS, "", "ranks that it names"),
     INQ_KEY("stages", INTEGERS, "", "pipeline stages that it names"),
     INQ_KEY_NULL("cost_ns_per_step", INTEGER, "ns",
@@ -287,7 +289,7 @@ static const struct inq_key finding_keys[] = {
     INQ_KEY_NULL("share", NUMBER, "1",
                  "cost_ns_per_step over account.t_ns (of an op table over whatif.t_ns); without a "
                  "cost the share of the rank-time that it is about",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("measured", TEXT, "", "with unit", "does not apply"),
     INQ_KEY_NULL("expected", TEXT, "", "with unit", "does not apply"),
     INQ_KEY_OF("evidence", OBJECTS, "where to look", evidence_keys),
@@ -335,7 +337,7 @@ static const struct inq_key cause_keys[] = {
     INQ_KEY("hosts", TEXTS, "", "hosts that it names"),
     INQ_KEY("stages", INTEGERS, "", "pipeline stages that it names"),
     INQ_KEY_NULL("ns", INTEGER, "ns", "waiting that it causes, per rank and judged step",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("gain_alone_ns", INTEGER, "ns", "what a step gains by its repair alone",
                  "not simulated"),
     INQ_KEY_NULL("gain_in_order_ns", INTEGER, "ns", "what it gains after all causes before it",
@@ -344,7 +346,7 @@ static const struct inq_key cause_keys[] = {
                  "fewer than two steps"),
     INQ_KEY("overlaps", TEXTS, "", "ids of causes whose gain is partly the same"),
     INQ_KEY_WORDS("confidence", "how sure it is", INQ_WORDS_CONFIDENCE),
-    INQ_KEY_NULL("fix", TEXT, "", "spec for inquest fix --fix", NONE),
+    INQ_KEY_NULL("fix", TEXT, "", "spec for inquest fix --fix", INQ_NULL_NONE),
     INQ_KEYS_END,
 };
 
@@ -354,9 +356,10 @@ static const struct inq_key account_keys[] = {
     INQ_KEY_OF("steps", OBJECT, "what is judged", account_steps_keys),
     INQ_KEY_OF("classes", OBJECTS, "where it goes; each nanosecond is in one", class_keys),
     INQ_KEY_NULL("looks_like_communication", TEXT, "",
-                 "unclassified kernels whose names may mean communication", NONE),
+                 "unclassified kernels whose names may mean communication", INQ_NULL_NONE),
     INQ_KEY_OF("causes", OBJECTS, "of waiting, most gain first", cause_keys),
-    INQ_KEY_NULL("unexplained_wait_ns", INTEGER, "ns", "waiting that no cause has", NOT_KNOWN),
+    INQ_KEY_NULL("unexplained_wait_ns", INTEGER, "ns", "waiting that no cause has",
+                 INQ_NULL_NOT_KNOWN),
     INQ_KEY_NULL("ideal_ns", INTEGER, "ns", "t_ns with all causes repaired", "not simulated"),
     INQ_KEY_NULL("residual_ns", INTEGER, "ns", "t_ns less the gains in order less ideal_ns",
                  "not simulated"),
@@ -369,7 +372,7 @@ static const struct inq_key account_keys[] = {
 static const struct inq_key step_keys[] = {
     INQ_KEY("step", INTEGER, "", "its number"),
     INQ_KEY("start_ns", INTEGER, "ns", "on the aligned clock"),
-    INQ_KEY_NULL("dur_ns", INTEGER, "ns", "its length", NOT_MEASURED),
+    INQ_KEY_NULL("dur_ns", INTEGER, "ns", "its length", INQ_NULL_NOT_MEASURED),
     INQ_KEYS_END,
 };
 
@@ -385,10 +388,10 @@ static const struct inq_key idle_keys[] = {
 };
 
 static const struct inq_key rank_keys[] = {
-    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", NOT_KNOWN),
-    INQ_KEY_NULL("label", TEXT, "", "what tells a rank without number apart", NONE),
-    INQ_KEY_NULL("stage", INTEGER, "", "pipeline stage", NOT_KNOWN),
-    INQ_KEY_NULL("dp_rank", INTEGER, "", "data-parallel replica", NOT_KNOWN),
+    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("label", TEXT, "", "what tells a rank without number apart", INQ_NULL_NONE),
+    INQ_KEY_NULL("stage", INTEGER, "", "pipeline stage", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("dp_rank", INTEGER, "", "data-parallel replica", INQ_NULL_NOT_KNOWN),
     INQ_KEY("span_ns", INTEGER, "ns", "first start to last end of its GPU work"),
     INQ_KEY("compute_ns", INTEGER, "ns", "kernels that do not communicate"),
     INQ_KEY("exposed_comm_ns", INTEGER, "ns", "communication that no compute covers"),
@@ -402,7 +405,7 @@ static const struct inq_key rank_keys[] = {
 };
 
 static const struct inq_key wait_keys[] = {
-    INQ_KEY_NULL("rank", INTEGER, "", "who waits", NOT_KNOWN),
+    INQ_KEY_NULL("rank", INTEGER, "", "who waits", INQ_NULL_NOT_KNOWN),
     INQ_KEY("wait_ns", INTEGER, "ns", "waiting for the last member, summed"),
     INQ_KEY("last_arrivals", INTEGER, "", "collectives that it comes to last"),
     INQ_KEY("first_arrivals", INTEGER, "", "collectives that it comes to first"),
@@ -411,24 +414,25 @@ static const struct inq_key wait_keys[] = {
 };
 
 #define GROUP_KEYS                                                                                 \
-    INQ_KEY_NULL("group", TEXT, "", "process group", NOT_KNOWN),                                   \
-        INQ_KEY_NULL_IF("group_desc", TEXT, "", "its description", NONE,                           \
+    INQ_KEY_NULL("group", TEXT, "", "process group", INQ_NULL_NOT_KNOWN),                          \
+        INQ_KEY_NULL_IF("group_desc", TEXT, "", "its description", INQ_NULL_NONE,                  \
                         "the group is not known"),                                                 \
         INQ_KEY_IF("group_ranks", INTEGERS, "", "its members", "the group is not known")
 
 static const struct inq_key by_op_keys[] = {
     INQ_KEY("op", TEXT, "", "all_reduce, send_recv, ..."),
     GROUP_KEYS,
-    INQ_KEY_NULL("group_size", INTEGER, "", "members of the group", NOT_KNOWN),
+    INQ_KEY_NULL("group_size", INTEGER, "", "members of the group", INQ_NULL_NOT_KNOWN),
     INQ_KEY("count", INTEGER, "", "operations"),
-    INQ_KEY_NULL("bytes", INTEGER, "bytes", "size S of nccl-tests, median", NOT_KNOWN),
-    INQ_KEY_NULL("transfer_ns_median", INTEGER, "ns", "own end less last arrival", NOT_MEASURED),
-    INQ_KEY_NULL("skew_ns_median", INTEGER, "ns", "last less first arrival", NOT_MEASURED),
-    INQ_KEY_NULL("wait_ns", INTEGER, "ns", "waiting of all members, summed", NOT_MEASURED),
+    INQ_KEY_NULL("bytes", INTEGER, "bytes", "size S of nccl-tests, median", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("transfer_ns_median", INTEGER, "ns", "own end less last arrival",
+                 INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("skew_ns_median", INTEGER, "ns", "last less first arrival", INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("wait_ns", INTEGER, "ns", "waiting of all members, summed", INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("algbw_gbps", NUMBER, "GB/s", "S / transfer, as nccl-tests define it",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("busbw_gbps", NUMBER, "GB/s", "algbw times the factor of nccl-tests",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEYS_END,
 };
 
@@ -438,7 +442,7 @@ static const struct inq_key worst_keys[] = {
     INQ_KEY("seq", INTEGER, "", "number in its group"),
     INQ_KEY("members", INTEGER, "", "members present"),
     INQ_KEY("complete", BOOLEAN, "", "every rank of the group that left a trace is there"),
-    INQ_KEY_NULL("last_rank", INTEGER, "", "the rank that arrived last", NOT_KNOWN),
+    INQ_KEY_NULL("last_rank", INTEGER, "", "the rank that arrived last", INQ_NULL_NOT_KNOWN),
     INQ_KEY("start_ns", INTEGER, "ns", "first arrival, on the aligned clock"),
     INQ_KEY("end_ns", INTEGER, "ns", "last end, on the aligned clock"),
     INQ_KEY("skew_ns", INTEGER, "ns", "last less first arrival"),
@@ -452,9 +456,9 @@ static const struct inq_key collectives_keys[] = {
     INQ_KEY("unmatched", INTEGER, "", "communication matched with none"),
     INQ_KEY_NULL("ends_spread_ns_max", INTEGER, "ns",
                  "largest less smallest end of a collective, the worst, after alignment",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("raw_ends_spread_ns_max", INTEGER, "ns", "the same before alignment",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_OF("waits", OBJECTS, "by rank", wait_keys),
     INQ_KEY_OF("by_op", OBJECTS, "by kind, group and size", by_op_keys),
     INQ_KEY_OF("worst", OBJECTS, "those with most waiting", worst_keys),
@@ -487,7 +491,7 @@ static const struct inq_key stage_keys[] = {
 static const struct inq_key pipeline_step_keys[] = {
     INQ_KEY("step", INTEGER, "", "its number"),
     INQ_KEY("dur_ns", INTEGER, "ns", "its length"),
-    INQ_KEY_NULL("bubble_ratio", NUMBER, "1", "of this step", NOT_MEASURED),
+    INQ_KEY_NULL("bubble_ratio", NUMBER, "1", "of this step", INQ_NULL_NOT_MEASURED),
     INQ_KEY("warm_up", BOOLEAN, "", "left out of the means"),
     INQ_KEY_NULL("parts_ns", INTEGERS, "ns", "of this step, in the order of waterfall",
                  "not simulated"),
@@ -496,15 +500,17 @@ static const struct inq_key pipeline_step_keys[] = {
 
 static const struct inq_key pipeline_keys[] = {
     INQ_KEY("schedule", TEXT, "", "name of the schedule that its order keeps best"),
-    INQ_KEY_NULL("confidence", NUMBER, "1", "share of the order that it keeps", NOT_MEASURED),
+    INQ_KEY_NULL("confidence", NUMBER, "1", "share of the order that it keeps",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY("source", TEXT, "", "what told the pipeline: labels, annotations, transfers"),
-    INQ_KEY_NULL("stages", INTEGER, "", "pipeline stages", NOT_KNOWN),
-    INQ_KEY_NULL("microbatches", INTEGER, "", "per step", NOT_KNOWN),
-    INQ_KEY_NULL("chunks", INTEGER, "", "model chunks per rank", NOT_KNOWN),
-    INQ_KEY_NULL("replicas", INTEGER, "", "data-parallel copies", NOT_KNOWN),
-    INQ_KEY_NULL("bubble_ratio", NUMBER, "1", "idle share of the pipeline's span", NOT_MEASURED),
+    INQ_KEY_NULL("stages", INTEGER, "", "pipeline stages", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("microbatches", INTEGER, "", "per step", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("chunks", INTEGER, "", "model chunks per rank", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("replicas", INTEGER, "", "data-parallel copies", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("bubble_ratio", NUMBER, "1", "idle share of the pipeline's span",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("bubble_ratio_theory", NUMBER, "1", "of the same schedule with equal ops",
-                 NOT_KNOWN),
+                 INQ_NULL_NOT_KNOWN),
     INQ_KEY("total_ns_per_step", INTEGER, "ns", "mean recorded step"),
     INQ_KEY_OF("waterfall", OBJECTS, "causes taken away one after the other; they sum to the step",
                waterfall_keys),
@@ -516,27 +522,30 @@ static const struct inq_key pipeline_keys[] = {
 
 static const struct inq_key worker_keys[] = {
     INQ_KEY("name", TEXT, "", "stage and replica"),
-    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", NOT_KNOWN),
-    INQ_KEY_NULL("stage", INTEGER, "", "pipeline stage", NOT_KNOWN),
-    INQ_KEY_NULL("dp_rank", INTEGER, "", "data-parallel replica", NOT_KNOWN),
-    INQ_KEY_NULL("slowdown", NUMBER, "1", "of its DP rank or its stage, the lesser", NOT_MEASURED),
+    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("stage", INTEGER, "", "pipeline stage", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("dp_rank", INTEGER, "", "data-parallel replica", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("slowdown", NUMBER, "1", "of its DP rank or its stage, the lesser",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEYS_END,
 };
 
 static const struct inq_key whatif_step_keys[] = {
     INQ_KEY("step", INTEGER, "", "its number"),
-    INQ_KEY_NULL("recorded_ns", INTEGER, "ns", "as recorded", NOT_MEASURED),
+    INQ_KEY_NULL("recorded_ns", INTEGER, "ns", "as recorded", INQ_NULL_NOT_MEASURED),
     INQ_KEY("t_ns", INTEGER, "ns", "T of this step"),
     INQ_KEY("t_ideal_ns", INTEGER, "ns", "T_ideal of this step"),
-    INQ_KEY_NULL("slowdown", NUMBER, "1", "T / T_ideal", NOT_MEASURED),
-    INQ_KEY_NULL("launch_slowdown", NUMBER, "1", "with launch delays over without", NOT_MEASURED),
+    INQ_KEY_NULL("slowdown", NUMBER, "1", "T / T_ideal", INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("launch_slowdown", NUMBER, "1", "with launch delays over without",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEYS_END,
 };
 
 static const struct inq_key whatif_cause_keys[] = {
     INQ_KEY("kind", TEXT, "", "kind of finding"),
     INQ_KEY("what", TEXT, "", "in words"),
-    INQ_KEY_NULL("share", NUMBER, "1", "of T - T_ideal that is gone without it", NOT_MEASURED),
+    INQ_KEY_NULL("share", NUMBER, "1", "of T - T_ideal that is gone without it",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY("saved_ns", INTEGER, "ns", "by how much a step gets shorter without it"),
     INQ_KEY("fits", BOOLEAN, "", "it explains the slowdown"),
     INQ_KEY_NULL("stage", INTEGER, "", "pipeline stage", "of none"),
@@ -556,22 +565,24 @@ static const struct inq_key scenario_keys[] = {
 static const struct inq_key whatif_keys[] = {
     INQ_KEY("t_ns", INTEGER, "ns", "T: mean simulated step, recorded durations, no launch delays"),
     INQ_KEY("t_ideal_ns", INTEGER, "ns", "T_ideal: the same with ops of a type equally long"),
-    INQ_KEY_NULL("recorded_ns", INTEGER, "ns", "mean recorded step", NOT_MEASURED),
+    INQ_KEY_NULL("recorded_ns", INTEGER, "ns", "mean recorded step", INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("replayed_ns", INTEGER, "ns", "mean simulated step with launch delays",
-                 NOT_MEASURED),
-    INQ_KEY_NULL("slowdown", NUMBER, "1", "T / T_ideal", NOT_MEASURED),
-    INQ_KEY_NULL("launch_slowdown", NUMBER, "1", "with launch delays over without", NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("slowdown", NUMBER, "1", "T / T_ideal", INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("launch_slowdown", NUMBER, "1", "with launch delays over without",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY("by_op_type", MAP_OF_NUMBERS, "1", "slowdown of each op type"),
     INQ_KEY("by_stage", MAP_OF_NUMBERS, "1", "slowdown of each stage, by number"),
     INQ_KEY("by_dp_rank", MAP_OF_NUMBERS, "1", "slowdown of each replica, by number"),
     INQ_KEY_OF("by_worker", OBJECTS, "slowdown of each (stage, replica)", worker_keys),
     INQ_KEY_OF("by_step", OBJECTS, "of each step", whatif_step_keys),
     INQ_KEY_NULL("m_w", NUMBER, "1", "share of T - T_ideal that the slowest 3 % of workers have",
-                 NOT_MEASURED),
-    INQ_KEY_NULL("m_s", NUMBER, "1", "share of T - T_ideal that the last stage has", NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("m_s", NUMBER, "1", "share of T - T_ideal that the last stage has",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("forward_backward_correlation", NUMBER, "1",
                  "of forward and backward times of a micro-batch: high with uneven sequences",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_OF("causes", OBJECTS, "of the slowdown", whatif_cause_keys),
     INQ_KEY_OF_IF("scenarios", OBJECTS, "answers to --what-if", "nothing was asked", scenario_keys),
     INQ_KEY("dropped_steps", INTEGER, "", "steps whose ops differ: not in the model"),
@@ -579,7 +590,7 @@ static const struct inq_key whatif_keys[] = {
 };
 
 static const struct inq_key path_rank_keys[] = {
-    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", NOT_KNOWN),
+    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", INQ_NULL_NOT_KNOWN),
     INQ_KEY("on_path_ns", INTEGER, "ns", "its part of the path"),
     INQ_KEY_NULL("slack_ns_min", INTEGER, "ns",
                  "by how much its ops could end later before the step gets longer, least",
@@ -615,43 +626,6 @@ static const struct inq_key path_keys[] = {
     INQ_KEYS_END,
 };
 
-/* ---- kernels --------------------------------------------------------------------------------- */
-
-static const struct inq_key kernel_keys[] = {
-    INQ_KEY("name", TEXT, "", "of the kernel, operator, module or source line"),
-    INQ_KEY("count", INTEGER, "", "launches"),
-    INQ_KEY("total_ns", INTEGER, "ns", "durations of all ranks, summed"),
-    INQ_KEY_NULL("share", NUMBER, "1", "of kernels.total_ns", NOT_MEASURED),
-    INQ_KEY_NULL("mean_ns", NUMBER, "ns", "total over count", NOT_MEASURED),
-    INQ_KEY("min_ns", INTEGER, "ns", "shortest"),
-    INQ_KEY("max_ns", INTEGER, "ns", "longest"),
-    INQ_KEY("ranks", INTEGER, "", "ranks that have any"),
-    INQ_KEY_NULL("least_rank", INTEGER, "", "of these, the rank with least", NOT_KNOWN),
-    INQ_KEY("least_rank_ns", INTEGER, "ns", "its time"),
-    INQ_KEY_NULL("most_rank", INTEGER, "", "the rank with most", NOT_KNOWN),
-    INQ_KEY("most_rank_ns", INTEGER, "ns", "its time"),
-    INQ_KEY("shapes", INTEGER, "", "distinct launch configurations"),
-    INQ_KEY_IF("grid", INTEGERS, "", "blocks of the configuration with most time", "not recorded"),
-    INQ_KEY_IF("block", INTEGERS, "", "threads of it", "not recorded"),
-    INQ_KEY_IF("input_dims", TEXT, "", "shapes of its operator's inputs", "not recorded"),
-    INQ_KEY_IF("input_types", TEXT, "", "types of its operator's inputs", "not recorded"),
-    INQ_KEYS_END,
-};
-
-#define KERNELS_BY(key, what)                                                                      \
-    INQ_KEY_OF_IF(key, OBJECTS, what, "not recorded or not read", kernel_keys)
-
-static const struct inq_key kernels_keys[] = {
-    INQ_KEY("count", INTEGER, "", "launches of all ranks"),
-    INQ_KEY("total_ns", INTEGER, "ns",
-            "durations of all ranks, summed: what ran side by side counts twice"),
-    INQ_KEY_OF("by_kernel", OBJECTS, "most time first; 100 without -v", kernel_keys),
-    KERNELS_BY("by_operator", "by the innermost operator around the launch"),
-    KERNELS_BY("by_module", "by module"),
-    KERNELS_BY("by_source", "by source line"),
-    INQ_KEYS_END,
-};
-
 /* ---- the documents --------------------------------------------------------------------------- */
 
 #define SECTION(key, kind, what, list)                                                             \
@@ -671,7 +645,7 @@ static const struct inq_key report_keys[] = {
     INQ_KEY_OF_IF("steps", OBJECTS, "all steps", "no steps", step_keys),
     INQ_KEY_IF("steps_inferred", BOOLEAN, "", "steps were inferred from repetition", "no steps"),
     INQ_KEY_NULL_IF("step_ns_median", INTEGER, "ns", "median length of the judged steps",
-                    NOT_MEASURED, "no steps"),
+                    INQ_NULL_NOT_MEASURED, "no steps"),
     INQ_KEY_SECTION("blame", OBJECT, "the comparison of the ranks", "it did not fail", NULL),
     SECTION("findings", OBJECTS, "most costly first", finding_keys),
     SECTION("ranks", OBJECTS, "where each rank's GPU time went", rank_keys),
@@ -680,9 +654,10 @@ static const struct inq_key report_keys[] = {
     SECTION("whatif", OBJECT, "what stragglers cost, as in the OSDI'25 study", whatif_keys),
     SECTION("critical_path", OBJECT, "what made the step of median length as long as it was",
             path_keys),
-    SECTION("kernels", OBJECT, "kernels, copies and sets by time", kernels_keys),
-    SECTION("method", OBJECT, "numbers of another tool, with --method", inq_contract_method_keys),
-    INQ_KEYS_END,
+#define APART(section, key, function, keys, what) SECTION(key, OBJECT, what, keys),
+    INQ_SECTION_JSON(APART)
+#undef APART
+        INQ_KEYS_END,
 };
 
 const struct inq_contract inq_contract_report = {
@@ -717,13 +692,13 @@ static const struct inq_key info_collectives_keys[] = {
 };
 
 static const struct inq_key info_rank_keys[] = {
-    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", NOT_KNOWN),
-    INQ_KEY_NULL("label", TEXT, "", "what tells a rank without number apart", NONE),
-    INQ_KEY_NULL("path", TEXT, "", "its file", NONE),
-    INQ_KEY_NULL("stage", INTEGER, "", "pipeline stage", NOT_KNOWN),
-    INQ_KEY_NULL("dp_rank", INTEGER, "", "data-parallel replica", NOT_KNOWN),
-    INQ_KEY_NULL("host", TEXT, "", "name of the host", NOT_KNOWN),
-    INQ_KEY_NULL("device", TEXT, "", "name of the GPU", NOT_KNOWN),
+    INQ_KEY_NULL("rank", INTEGER, "", "global rank number", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("label", TEXT, "", "what tells a rank without number apart", INQ_NULL_NONE),
+    INQ_KEY_NULL("path", TEXT, "", "its file", INQ_NULL_NONE),
+    INQ_KEY_NULL("stage", INTEGER, "", "pipeline stage", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("dp_rank", INTEGER, "", "data-parallel replica", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("host", TEXT, "", "name of the host", INQ_NULL_NOT_KNOWN),
+    INQ_KEY_NULL("device", TEXT, "", "name of the GPU", INQ_NULL_NOT_KNOWN),
     INQ_KEY("steps", INTEGER, "", "steps that it has"),
     INQ_KEY("gpu_events", INTEGER, "", "kernels, copies, sets and ops"),
     INQ_KEY("lanes", INTEGER, "", "streams or lanes"),

@@ -4,10 +4,6 @@
 
 #include "inquest/compare.h"
 
-#define NOT_MEASURED "not measured"
-#define NOT_KNOWN    "not known"
-#define NONE         "none"
-
 /* ---- compare --------------------------------------------------------------------------------- */
 
 static const struct inq_key compared_run_keys[] = {
@@ -19,7 +15,7 @@ static const struct inq_key compared_run_keys[] = {
     INQ_KEY("outlier_steps", INTEGER, "", "other steps left out"),
     INQ_KEY("damaged_files", INTEGER, "", "files with damage"),
     INQ_KEY("missing_ranks", INTEGER, "", "ranks without a file"),
-    INQ_KEY_NULL("device", TEXT, "", "name of the GPU", NOT_KNOWN),
+    INQ_KEY_NULL("device", TEXT, "", "name of the GPU", INQ_NULL_NOT_KNOWN),
     INQ_KEY("step_ns", INTEGER, "ns", "mean step"),
     INQ_KEY_NULL("step_low_ns", INTEGER, "ns", "lower end of its interval", "too few steps"),
     INQ_KEY_NULL("step_high_ns", INTEGER, "ns", "upper end", "too few steps"),
@@ -28,12 +24,12 @@ static const struct inq_key compared_run_keys[] = {
 
 static const struct inq_key scaling_keys[] = {
     INQ_KEY_WORDS("kind", "of scaling", "same|weak|strong|other"),
-    INQ_KEY_NULL("work_per_rank", NUMBER, "1", "rho: new over base", NOT_KNOWN),
+    INQ_KEY_NULL("work_per_rank", NUMBER, "1", "rho: new over base", INQ_NULL_NOT_KNOWN),
     INQ_KEY("work_given", BOOLEAN, "", "by --samples; else it was inferred"),
     INQ_KEY("how", TEXT, "", "how it was inferred, in words"),
-    INQ_KEY_NULL("speedup", NUMBER, "1", "work per time, new over base", NOT_MEASURED),
-    INQ_KEY_NULL("ideal_speedup", NUMBER, "1", "ratio of the ranks", NOT_MEASURED),
-    INQ_KEY_NULL("efficiency", NUMBER, "1", "speedup over ideal_speedup", NOT_MEASURED),
+    INQ_KEY_NULL("speedup", NUMBER, "1", "work per time, new over base", INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("ideal_speedup", NUMBER, "1", "ratio of the ranks", INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("efficiency", NUMBER, "1", "speedup over ideal_speedup", INQ_NULL_NOT_MEASURED),
     INQ_KEY("ideal_step_ns", INTEGER, "ns", "rho times the base's step"),
     INQ_KEYS_END,
 };
@@ -68,10 +64,10 @@ static const struct inq_key compared_part_keys[] = {
 
 static const struct inq_key coll_side_keys[] = {
     INQ_KEY("group_size", INTEGER, "", "members of a group"),
-    INQ_KEY_NULL("count", NUMBER, "", "per rank and step", NOT_MEASURED),
-    INQ_KEY_NULL("bytes", NUMBER, "bytes", "per rank and step", NOT_KNOWN),
+    INQ_KEY_NULL("count", NUMBER, "", "per rank and step", INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("bytes", NUMBER, "bytes", "per rank and step", INQ_NULL_NOT_KNOWN),
     INQ_KEY_NULL("busbw_gbps", NUMBER, "GB/s", "bus bandwidth as nccl-tests define it",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY("transfer_ns", INTEGER, "ns", "per rank and step"),
     INQ_KEY("exposed_ns", INTEGER, "ns", "of it, what no compute covers"),
     INQ_KEY("wait_ns", INTEGER, "ns", "waiting for the last member, per rank and step"),
@@ -99,8 +95,8 @@ static const struct inq_key compared_rank_keys[] = {
 
 static const struct inq_key compared_kernel_keys[] = {
     INQ_KEY("name", TEXT, "", "of the kernel"),
-    INQ_KEY_NULL("base_count", NUMBER, "", "launches per rank and step", NOT_MEASURED),
-    INQ_KEY_NULL("new_count", NUMBER, "", "launches per rank and step", NOT_MEASURED),
+    INQ_KEY_NULL("base_count", NUMBER, "", "launches per rank and step", INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("new_count", NUMBER, "", "launches per rank and step", INQ_NULL_NOT_MEASURED),
     INQ_KEY("base_ns", INTEGER, "ns", "per rank and step"),
     INQ_KEY("new_ns", INTEGER, "ns", "per rank and step"),
     INQ_KEY("loss_ns", INTEGER, "ns", "new less rho times base"),
@@ -162,20 +158,20 @@ static const struct inq_key check_row_keys[] = {
     INQ_KEY("name", TEXT, "", "of the measure, as in inquest list; may end in its stage"),
     INQ_KEY_NULL("baseline", NUMBER, "", "in the baseline; ns where the name ends in _ns",
                  "not in it"),
-    INQ_KEY_NULL("value", NUMBER, "", "measured now, in the same unit", NOT_MEASURED),
-    INQ_KEY_NULL("limit", NUMBER, "", "what it may be, in the same unit", NONE),
+    INQ_KEY_NULL("value", NUMBER, "", "measured now, in the same unit", INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("limit", NUMBER, "", "what it may be, in the same unit", INQ_NULL_NONE),
     INQ_KEY("pass", BOOLEAN, "", "it keeps its limit"),
     INQ_KEY_WORDS("outcome", "of the comparison", "within|improved|regressed|gone|added|off"),
     INQ_KEY_NULL("change", NUMBER, "1", "of the baseline", "nothing to compare"),
-    INQ_KEY_NULL("low", NUMBER, "", "lower end of its interval", NONE),
-    INQ_KEY_NULL("high", NUMBER, "", "upper end", NONE),
+    INQ_KEY_NULL("low", NUMBER, "", "lower end of its interval", INQ_NULL_NONE),
+    INQ_KEY_NULL("high", NUMBER, "", "upper end", INQ_NULL_NONE),
     INQ_KEY("n", INTEGER, "", "steps that the interval rests on; 0: exact"),
     INQ_KEY("within_noise", BOOLEAN, "", "worse than the limit by less than the noise"),
-    PLACE_IF("file", TEXT, "the schedule's file", NONE),
-    PLACE_IF("line", INTEGER, "in it, from 1", NONE),
-    PLACE_IF("column", INTEGER, "where the cell's text begins in the line, from 1", NONE),
-    PLACE_IF("rank", INTEGER, "whose row it is", NONE),
-    PLACE_IF("position", INTEGER, "cell in the row, from 1", NONE),
+    PLACE_IF("file", TEXT, "the schedule's file", INQ_NULL_NONE),
+    PLACE_IF("line", INTEGER, "in it, from 1", INQ_NULL_NONE),
+    PLACE_IF("column", INTEGER, "where the cell's text begins in the line, from 1", INQ_NULL_NONE),
+    PLACE_IF("rank", INTEGER, "whose row it is", INQ_NULL_NONE),
+    PLACE_IF("position", INTEGER, "cell in the row, from 1", INQ_NULL_NONE),
     INQ_KEY_IF("action", TEXT, "", "what stands there; may be empty", NO_PLACE),
     INQ_KEY("message", TEXT, "", "in words"),
     INQ_KEYS_END,
@@ -184,7 +180,7 @@ static const struct inq_key check_row_keys[] = {
 static const struct inq_key new_finding_keys[] = {
     INQ_KEY("id", TEXT, "", "of the finding"),
     INQ_KEY_WORDS("severity", "how grave", INQ_WORDS_SEVERITY),
-    INQ_KEY_NULL("title", TEXT, "", "one line", NONE),
+    INQ_KEY_NULL("title", TEXT, "", "one line", INQ_NULL_NONE),
     INQ_KEYS_END,
 };
 
@@ -192,10 +188,11 @@ static const struct inq_key problem_keys[] = {
     INQ_KEY("rule", TEXT, "", "R1 to R12, as in inquest list"),
     INQ_KEY_WORDS("severity", "whether it fails", "error|note"),
     INQ_KEY_NULL("file", TEXT, "", "the schedule's file", "made, not read"),
-    INQ_KEY_NULL("line", INTEGER, "", "in it, from 1", NONE),
-    INQ_KEY_NULL("column", INTEGER, "", "where the cell's text begins in the line, from 1", NONE),
-    INQ_KEY_NULL("rank", INTEGER, "", "whose row it is", NONE),
-    INQ_KEY_NULL("position", INTEGER, "", "cell in the row, from 1", NONE),
+    INQ_KEY_NULL("line", INTEGER, "", "in it, from 1", INQ_NULL_NONE),
+    INQ_KEY_NULL("column", INTEGER, "", "where the cell's text begins in the line, from 1",
+                 INQ_NULL_NONE),
+    INQ_KEY_NULL("rank", INTEGER, "", "whose row it is", INQ_NULL_NONE),
+    INQ_KEY_NULL("position", INTEGER, "", "cell in the row, from 1", INQ_NULL_NONE),
     INQ_KEY("action", TEXT, "", "what stands there; may be empty"),
     INQ_KEY("message", TEXT, "", "in words"),
     INQ_KEYS_END,
@@ -242,7 +239,7 @@ static const struct inq_key lint_keys[] = {
     INQ_KEY_NULL("buffer_depth", INTEGER, "", "messages to be buffered for its order to run",
                  "it runs with none"),
     INQ_KEY_NULL("peak_activations", NUMBER, "", "most that a rank holds, in units of --memory",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_OF("problems", OBJECTS, "in the order of the rules", problem_keys),
     INQ_KEY("story", TEXTS, "", "of a schedule that hangs: what happens, in order"),
     INQ_KEY_OF_IF("remedy", OBJECT, "a swap with which it runs",
@@ -283,10 +280,11 @@ static const struct inq_key base_executed_keys[] = {
     INQ_KEY("engine", TEXT, "", "sim, host or cuda"),
     INQ_KEY("device", TEXT, "", "what it ran on"),
     INQ_KEY("note", TEXT, "", "what limits the result; may be empty"),
-    INQ_KEY_NULL("scale", NUMBER, "1", "of time in execution", NOT_KNOWN),
+    INQ_KEY_NULL("scale", NUMBER, "1", "of time in execution", INQ_NULL_NOT_KNOWN),
     SAMPLE("executions of the original"),
     INQ_KEY("expected_ns", INTEGER, "ns", "the recorded step, scaled, less what no op stands for"),
-    INQ_KEY_NULL("fidelity_error", NUMBER, "1", "executed over expected, less 1", NOT_MEASURED),
+    INQ_KEY_NULL("fidelity_error", NUMBER, "1", "executed over expected, less 1",
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_OF("kinds", OBJECTS, "ops of the original, farthest from its plan first", kind_keys),
     INQ_KEYS_END,
 };
@@ -312,7 +310,7 @@ static const struct inq_key base_keys[] = {
     INQ_KEY_IF("stages", INTEGER, "", "pipeline stages", NO_PIPELINE),
     INQ_KEY_IF("replicas", INTEGER, "", "data-parallel copies", NO_PIPELINE),
     INQ_KEY_IF("microbatches", INTEGER, "", "per step", NO_PIPELINE),
-    INQ_KEY_NULL_IF("schedule", TEXT, "", "its name", NOT_KNOWN, NO_PIPELINE),
+    INQ_KEY_NULL_IF("schedule", TEXT, "", "its name", INQ_NULL_NOT_KNOWN, NO_PIPELINE),
     INQ_KEY("ranks_connected", BOOLEAN, "",
             "ranks wait for each other; false: transfers could not be matched across ranks"),
     INQ_KEY("contradictions", INTEGER, "",
@@ -331,13 +329,13 @@ static const struct inq_key ruling_keys[] = {
 static const struct inq_key assumption_keys[] = {
     INQ_KEY("name", TEXT, "", "what is assumed"),
     INQ_KEY_NULL("unit", TEXT, "", "of its numbers", "a ratio"),
-    INQ_KEY_NULL("assumed", NUMBER, "", "by the prediction", NONE),
-    INQ_KEY_NULL("measured", NUMBER, "", "on the device", NOT_MEASURED),
+    INQ_KEY_NULL("assumed", NUMBER, "", "by the prediction", INQ_NULL_NONE),
+    INQ_KEY_NULL("measured", NUMBER, "", "on the device", INQ_NULL_NOT_MEASURED),
     {.name = "ci95",
      .type = INQ_KEY_NUMBERS,
      .unit = "",
      .text = "95 % interval of measured",
-     .null_item = NOT_MEASURED},
+     .null_item = INQ_NULL_NOT_MEASURED},
     INQ_KEYS_END,
 };
 
@@ -345,9 +343,9 @@ static const struct inq_key fix_executed_keys[] = {
     INQ_KEY("engine", TEXT, "", "sim, host or cuda"),
     INQ_KEY("device", TEXT, "", "what it ran on"),
     SAMPLE("executions with the fix"),
-    INQ_KEY_NULL("predicted_speedup", NUMBER, "1", "of the one step", NOT_KNOWN),
+    INQ_KEY_NULL("predicted_speedup", NUMBER, "1", "of the one step", INQ_NULL_NOT_KNOWN),
     INQ_KEY_NULL("measured_speedup", NUMBER, "1", "with the costs that were measured", "none were"),
-    INQ_KEY_NULL("speedup", NUMBER, "1", "executed", NOT_MEASURED),
+    INQ_KEY_NULL("speedup", NUMBER, "1", "executed", INQ_NULL_NOT_MEASURED),
     INQ_KEY_IF("speedup_ci95", NUMBERS, "1", "95 % interval of it", "fewer than 6 executions"),
     INQ_KEY_IF("speedup_range", NUMBERS, "1", "least and greatest", "6 executions or more"),
     INQ_KEY_OF("order", OBJECT, "did it run in the planned order", ruling_keys),
@@ -357,9 +355,9 @@ static const struct inq_key fix_executed_keys[] = {
 };
 
 static const struct inq_key costs_keys[] = {
-    INQ_KEY_NULL("memory", TEXT, "", "in words", NONE),
-    INQ_KEY_NULL("accuracy", TEXT, "", "in words", NONE),
-    INQ_KEY_NULL("work", TEXT, "", "in words", NONE),
+    INQ_KEY_NULL("memory", TEXT, "", "in words", INQ_NULL_NONE),
+    INQ_KEY_NULL("accuracy", TEXT, "", "in words", INQ_NULL_NONE),
+    INQ_KEY_NULL("work", TEXT, "", "in words", INQ_NULL_NONE),
     INQ_KEYS_END,
 };
 
@@ -367,7 +365,7 @@ static const struct inq_key costs_keys[] = {
 
 static const struct inq_key fix_row_keys[] = {
     INQ_KEY("spec", TEXT, "", "as --fix takes it"),
-    INQ_KEY_NULL("what", TEXT, "", "what it changes, in words", NONE),
+    INQ_KEY_NULL("what", TEXT, "", "what it changes, in words", INQ_NULL_NONE),
     INQ_KEY_NULL("finding", TEXT, "", "id of the one that calls for it", "asked for by --fix"),
     INQ_KEY("repairs", BOOLEAN, "", "a finding of more than info severity calls for it"),
     INQ_KEY_NULL("problem", TEXT, "", "why there is no prediction", "there is one"),
@@ -415,9 +413,10 @@ static const struct inq_key replay_executed_keys[] = {
     INQ_KEY("resolution_ns", INTEGER, "ns", "of its clock"),
     INQ_KEY_IF("reductions_verified", BOOLEAN, "", "every received value was checked",
                "they were not"),
-    INQ_KEY_IF("virtual_devices", INTEGER, "", "partitions of GPUs that stand for ranks", NONE),
+    INQ_KEY_IF("virtual_devices", INTEGER, "", "partitions of GPUs that stand for ranks",
+               INQ_NULL_NONE),
     INQ_KEY_IF("peak_bytes", INTEGER, "bytes", "memory of the work on the GPU that had most of it",
-               NONE),
+               INQ_NULL_NONE),
     INQ_KEY_OF("ops_by_timing", OBJECT, "ops by where their time came from", op_timing_keys),
     INQ_KEYS_END,
 };
@@ -448,9 +447,9 @@ static const struct inq_key replay_keys[] = {
     INQ_KEY("device", TEXT, "", "what it ran on"),
     INQ_KEY("note", TEXT, "", "what limits the result; may be empty"),
     INQ_KEY("what", TEXT, "", "what was executed, in words"),
-    INQ_KEY_NULL("fix", TEXT, "", "spec of what was changed", NONE),
+    INQ_KEY_NULL("fix", TEXT, "", "spec of what was changed", INQ_NULL_NONE),
     INQ_KEY_WORDS("work", "what ops do", "timed|recorded"),
-    INQ_KEY_NULL("scale", NUMBER, "1", "of time in execution", NOT_KNOWN),
+    INQ_KEY_NULL("scale", NUMBER, "1", "of time in execution", INQ_NULL_NOT_KNOWN),
     INQ_KEY("steps", INTEGER, "", "in a row"),
     INQ_KEY("ranks", INTEGER, "", "ranks"),
     INQ_KEY("lanes", INTEGER, "", "lanes of all ranks"),
@@ -459,7 +458,7 @@ static const struct inq_key replay_keys[] = {
     INQ_KEY_OF("executed", OBJECT, "what it took", replay_executed_keys),
     INQ_KEY("simulated_ns", INTEGER, "ns", "the same, simulated"),
     INQ_KEY_NULL("error_to_simulated", NUMBER, "1", "executed over simulated, less 1",
-                 NOT_MEASURED),
+                 INQ_NULL_NOT_MEASURED),
     INQ_KEY_NULL("recorded_ns", INTEGER, "ns", "the same, recorded, scaled", "not comparable"),
     INQ_KEY_NULL("error_to_recorded", NUMBER, "1", "executed over recorded, less 1",
                  "not comparable"),

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/say.h"
+#include "report/contract/contract.h"
 #include "report/info/info.h"
 #include "report/sections/tables.h"
 
@@ -99,6 +100,41 @@ const struct inq_table_kind inq_tables_kernels[] = {
     {build_modules, true, false, INQ_SECTION_KERNELS},
     {build_sources, true, false, INQ_SECTION_KERNELS},
     {NULL, false, false, INQ_SECTION_COUNT},
+};
+
+static const struct inq_key kernel_keys[] = {
+    INQ_KEY("name", TEXT, "", "of the kernel, operator, module or source line"),
+    INQ_KEY("count", INTEGER, "", "launches"),
+    INQ_KEY("total_ns", INTEGER, "ns", "durations of all ranks, summed"),
+    INQ_KEY_NULL("share", NUMBER, "1", "of kernels.total_ns", INQ_NULL_NOT_MEASURED),
+    INQ_KEY_NULL("mean_ns", NUMBER, "ns", "total over count", INQ_NULL_NOT_MEASURED),
+    INQ_KEY("min_ns", INTEGER, "ns", "shortest"),
+    INQ_KEY("max_ns", INTEGER, "ns", "longest"),
+    INQ_KEY("ranks", INTEGER, "", "ranks that have any"),
+    INQ_KEY_NULL("least_rank", INTEGER, "", "of these, the rank with least", INQ_NULL_NOT_KNOWN),
+    INQ_KEY("least_rank_ns", INTEGER, "ns", "its time"),
+    INQ_KEY_NULL("most_rank", INTEGER, "", "the rank with most", INQ_NULL_NOT_KNOWN),
+    INQ_KEY("most_rank_ns", INTEGER, "ns", "its time"),
+    INQ_KEY("shapes", INTEGER, "", "distinct launch configurations"),
+    INQ_KEY_IF("grid", INTEGERS, "", "blocks of the configuration with most time", "not recorded"),
+    INQ_KEY_IF("block", INTEGERS, "", "threads of it", "not recorded"),
+    INQ_KEY_IF("input_dims", TEXT, "", "shapes of its operator's inputs", "not recorded"),
+    INQ_KEY_IF("input_types", TEXT, "", "types of its operator's inputs", "not recorded"),
+    INQ_KEYS_END,
+};
+
+#define KERNELS_BY(key, what)                                                                      \
+    INQ_KEY_OF_IF(key, OBJECTS, what, "not recorded or not read", kernel_keys)
+
+const struct inq_key inq_contract_kernels_keys[] = {
+    INQ_KEY("count", INTEGER, "", "launches of all ranks"),
+    INQ_KEY("total_ns", INTEGER, "ns",
+            "durations of all ranks, summed: what ran side by side counts twice"),
+    INQ_KEY_OF("by_kernel", OBJECTS, "most time first; 100 without -v", kernel_keys),
+    KERNELS_BY("by_operator", "by the innermost operator around the launch"),
+    KERNELS_BY("by_module", "by module"),
+    KERNELS_BY("by_source", "by source line"),
+    INQ_KEYS_END,
 };
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

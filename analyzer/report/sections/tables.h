@@ -3,6 +3,7 @@
 #ifndef INQ_REPORT_SECTIONS_TABLES_H
 #define INQ_REPORT_SECTIONS_TABLES_H
 
+#include "inquest/contract.h"
 #include "report/sections/table.h"
 #include "report/terminal/terminal.h"
 
@@ -49,15 +50,18 @@ struct inq_table_kind {
 INQ_TABLE_LISTS(INQ_TABLES_DECLARE)
 #undef INQ_TABLES_DECLARE
 
-/* X(SECTION, function): sections whose JSON stands apart from the other sections', in the order of
- * the document. */
+/* X(SECTION, "key", function, keys, "what"): sections whose JSON, and the contract of it, stand
+ * apart from the other sections', in the order of the document. */
 #define INQ_SECTION_JSON(X)                                                                        \
-    X(KERNELS, inq_json_kernels)                                                                   \
-    X(METHOD, inq_json_peers)
+    X(KERNELS, "kernels", inq_json_kernels, inq_contract_kernels_keys,                             \
+      "kernels, copies and sets by time")                                                          \
+    X(METHOD, "method", inq_json_peers, inq_contract_method_keys,                                  \
+      "numbers of another tool, with --method")
 
 struct inq_json;
-#define INQ_JSON_DECLARE(section, function)                                                        \
-    void function(struct inq_json *json, const struct inq_view *view);
+#define INQ_JSON_DECLARE(section, key, function, keys, what)                                       \
+    void function(struct inq_json *json, const struct inq_view *view);                             \
+    extern const struct inq_key keys[];
 INQ_SECTION_JSON(INQ_JSON_DECLARE)
 #undef INQ_JSON_DECLARE
 

@@ -605,7 +605,7 @@ static void write_sections(struct inq_json *json, const struct inq_view *view)
                  {INQ_SECTION_PIPELINE, json_pipeline},
                  {INQ_SECTION_WHATIF, json_whatif},
                  {INQ_SECTION_CRITICAL_PATH, json_critical_path},
-#define PART(section, function) {INQ_SECTION_##section, function},
+#define PART(section, key, function, keys, what) {INQ_SECTION_##section, function},
                  INQ_SECTION_JSON(PART)
 #undef PART
     };

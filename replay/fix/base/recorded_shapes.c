@@ -218,12 +218,12 @@ static int64_t bytes_of_type(const char *types, size_t input)
     return 0;
 }
 
-/* Element by element: each input is read once, and what comes out is as large as the largest. */
-static void take_traffic(const struct shapes *shapes, const char *types, struct fix_op *to)
+/* Bytes of all inputs, and of the largest. */
+static int64_t sum_inputs(const struct shapes *shapes, const char *types, int64_t *largest)
 {
     const int64_t most = (int64_t)1 << 44;
     int64_t sum = 0;
-    int64_t largest = 0;
+    *largest = 0;
     for (size_t i = 0; i < shapes->n; i++) {
         int64_t bytes = bytes_of_type(types, i);
         bool scalar = shapes->at[i].n == 0;
@@ -232,8 +232,28 @@ static void take_traffic(const struct shapes *shapes, const char *types, struct 
             bytes = fits ? bytes * shapes->at[i].dim[d] : 0;
         }
         sum += scalar ? 0 : bytes;
-        largest = !scalar && bytes > largest ? bytes : largest;
+        *largest = !scalar && bytes > *largest ? bytes : *largest;
     }
+    return sum;
+}
+
+/* Within a GPU or between two: what is copied is as large as what it is copied to. Copies from and
+ * to the host go over another link, and keep their recorded time. */
+static void take_copy(const struct shapes *shapes, const char *types, const char *kernel,
+                      struct fix_op *to)
+{
+    bool device = strstr(kernel, "DtoD") != NULL || strstr(kernel, "PtoP") != NULL;
+    int64_t largest = 0;
+    (void)sum_inputs(shapes, types, &largest);
+    to->bytes = device && largest > 0 ? largest : -1;
+    to->shaped_ns = to->dur_ns;
+}
+
+/* Element by element: each input is read once, and what comes out is as large as the largest. */
+static void take_traffic(const struct shapes *shapes, const char *types, struct fix_op *to)
+{
+    int64_t largest = 0;
+    int64_t sum = sum_inputs(shapes, types, &largest);
     if (largest > 0) {
         to->bytes = sum + largest;
         to->shaped_ns = to->dur_ns;
@@ -247,6 +267,10 @@ void inq_fix_take_shapes(const struct inq_trace *trace, const struct inq_launch 
     const char *name = inq_trace_str(trace, launch->op);
     const char *types = inq_trace_str(trace, launch->types);
     if (launch->op == 0 || !read_shapes(inq_trace_str(trace, launch->dims), &shapes)) {
+        return;
+    }
+    if (op->op.cls == INQ_CLASS_COPY) {
+        take_copy(&shapes, types, kernel, op);
         return;
     }
     if (strstr(kernel, "elementwise_kernel") != NULL) {

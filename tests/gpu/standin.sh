@@ -55,6 +55,8 @@ fi
 # The way that a machine with a GPU goes, whole.
 "$here/run" --smoke --bin "$dir/bin" -o "$dir/out" || fail "tests/gpu/run failed"
 [ -s "$dir/out/CPU-stand-in.txt" ] || fail "no table"
+grep -q '"name": "replay --work recorded", "state": "ok", "detail": "times of ops: ' \
+    "$dir/out/CPU-stand-in.json" || fail "recorded work is not in the results"
 if command -v python3 >/dev/null; then
     python3 -m json.tool "$dir/out/CPU-stand-in.json" >/dev/null || fail "not JSON"
 fi

@@ -106,8 +106,16 @@ enum inq_work {
 
 INQ_API const char *inq_work_text(enum inq_work work);
 
-/* What the factors of a matrix product are made of. */
-enum inq_product_type { INQ_PRODUCT_F32, INQ_PRODUCT_F16, INQ_PRODUCT_BF16 };
+/* What the factors of a matrix product are made of, and how they are multiplied. */
+enum inq_product_type {
+    INQ_PRODUCT_F32,
+    INQ_PRODUCT_F16,
+    INQ_PRODUCT_BF16,
+    INQ_PRODUCT_TF32, /* f32 in memory */
+    INQ_PRODUCT_F64,
+    INQ_PRODUCT_F8, /* the second factor transposed in memory, the result bf16 */
+    INQ_PRODUCT_TYPE_COUNT
+};
 
 /* `batch` products of m x k by k x n matrices. m 0: none. */
 struct inq_product {

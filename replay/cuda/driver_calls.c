@@ -24,7 +24,10 @@ static CUcontext cu_ctx(const struct inq_cu_driver *driver, struct inq_gpu_spot 
  * needs no cuBLAS. */
 
 /* values of cuBLAS 11 to 13 */
-enum { OP_N = 0, TYPE_F32 = 0, TYPE_F16 = 2, TYPE_BF16 = 14, COMPUTE_F32 = 68, ALGO_DEFAULT = -1 };
+enum { OP_N = 0, OP_T = 1, ALGO_DEFAULT = -1 };
+enum { TYPE_F32 = 0, TYPE_F64 = 1, TYPE_F16 = 2, TYPE_BF16 = 14, TYPE_E4M3 = 28 };
+enum { COMPUTE_F32 = 68, COMPUTE_F64 = 70, COMPUTE_TF32 = 77 };
+enum { LT_DESC_TRANSA = 3 };
 
 #define WORKSPACE_BYTES ((size_t)32 << 20)
 
@@ -42,7 +45,23 @@ typedef int blas_gemm_batched(void *handle, int op_a, int op_b, int m, int n, in
                               long long stride_b, const void *beta, void *c, int type_c, int ldc,
                               long long stride_c, int batch, int compute, int algo);
 
+/* cuBLASLt, on which cuBLAS stands: its symbols come with it, and it takes cuBLAS' handles. */
+typedef int lt_desc_create(void **desc, int compute, int scale_type);
+typedef int lt_desc_set(void *desc, int attribute, const void *value, size_t bytes);
+typedef int lt_layout_create(void **layout, int type, uint64_t rows, uint64_t columns, int64_t ld);
+typedef int lt_destroy(void *made);
+typedef int lt_matmul(void *handle, void *desc, const void *alpha, const void *a, void *layout_a,
+                      const void *b, void *layout_b, const void *beta, const void *c,
+                      void *layout_c, void *d, void *layout_d, const void *algo, void *workspace,
+                      size_t bytes, CUstream stream);
+
 struct inq_cu_blas {
+    /* NULL: not there; only f8 needs them */
+    lt_desc_create *lt_desc_create;
+    lt_desc_set *lt_desc_set;
+    lt_layout_create *lt_layout_create;
+    lt_destroy *lt_desc_destroy, *lt_layout_destroy;
+    lt_matmul *lt_matmul;
     blas_create *create;
     blas_destroy *destroy;
     blas_set_stream *set_stream;
@@ -77,6 +96,21 @@ static struct inq_cu_blas *load(const char *name)
         inq_mem_free(b);
         return NULL;
     }
+    bool lt =
+        find(library, "cublasLtMatmulDescCreate", &b->lt_desc_create, sizeof b->lt_desc_create);
+    lt = find(library, "cublasLtMatmulDescSetAttribute", &b->lt_desc_set, sizeof b->lt_desc_set) &&
+         lt;
+    lt = find(library, "cublasLtMatmulDescDestroy", &b->lt_desc_destroy,
+              sizeof b->lt_desc_destroy) &&
+         lt;
+    lt = find(library, "cublasLtMatrixLayoutCreate", &b->lt_layout_create,
+              sizeof b->lt_layout_create) &&
+         lt;
+    lt = find(library, "cublasLtMatrixLayoutDestroy", &b->lt_layout_destroy,
+              sizeof b->lt_layout_destroy) &&
+         lt;
+    lt = find(library, "cublasLtMatmul", &b->lt_matmul, sizeof b->lt_matmul) && lt;
+    b->lt_matmul = lt ? b->lt_matmul : NULL;
     return b;
 }
 
@@ -202,27 +236,79 @@ static int cu_gemm_open(void *self, struct inq_gpu_spot spot, size_t factor_byte
     return code;
 }
 
+/* Factors of f8 are columns of k each, as cuBLASLt wants them and PyTorch's _scaled_mm takes them.
+ * Its own choice of an algorithm is the one for these sizes. */
+static int multiply_f8(const struct inq_cu_driver *d, const struct inq_cu_gpu *gpu,
+                       const struct inq_cu_part *part, const struct inq_product *q, CUstream stream)
+{
+    enum { FACTOR_A, FACTOR_B, RESULT, LAYOUTS, NOT_SUPPORTED = 15 };
+    const struct inq_cu_blas *blas = d->blas;
+    const float one = 1.0F;
+    const float zero = 0.0F;
+    const int32_t transposed = OP_T;
+    const struct {
+        int type;
+        int32_t rows, columns;
+    } shapes[LAYOUTS] = {[FACTOR_A] = {TYPE_E4M3, q->k, q->n},
+                         [FACTOR_B] = {TYPE_E4M3, q->k, q->m},
+                         [RESULT] = {TYPE_BF16, q->n, q->m}};
+    void *layouts[LAYOUTS] = {NULL};
+    void *desc = NULL;
+    const void *factors = (const void *)(uintptr_t)gpu->factors.at;
+    void *result = (void *)(uintptr_t)part->result.at;
+    if (blas->lt_matmul == NULL) {
+        return NOT_SUPPORTED;
+    }
+    int status = blas->lt_desc_create(&desc, COMPUTE_F32, TYPE_F32);
+    status = status == 0 ? blas->lt_desc_set(desc, LT_DESC_TRANSA, &transposed, sizeof transposed)
+                         : status;
+    for (int i = 0; status == 0 && i < LAYOUTS; i++) {
+        status = blas->lt_layout_create(&layouts[i], shapes[i].type, (uint64_t)shapes[i].rows,
+                                        (uint64_t)shapes[i].columns, shapes[i].rows);
+    }
+    status = status == 0
+                 ? blas->lt_matmul(part->blas, desc, &one, factors, layouts[FACTOR_A], factors,
+                                   layouts[FACTOR_B], &zero, result, layouts[RESULT], result,
+                                   layouts[RESULT], NULL, (void *)(uintptr_t)part->workspace,
+                                   WORKSPACE_BYTES, stream)
+                 : status;
+    for (int i = 0; i < LAYOUTS; i++) {
+        (void)(layouts[i] != NULL ? blas->lt_layout_destroy(layouts[i]) : 0);
+    }
+    (void)(desc != NULL ? blas->lt_desc_destroy(desc) : 0);
+    return status;
+}
+
 /* Rows are contiguous, as PyTorch has them: to the library, whose columns are, the product of the
  * factors the other way round. */
 static int multiply(const struct inq_cu_driver *d, const struct inq_cu_gpu *gpu,
                     const struct inq_cu_part *part, const struct inq_product *q)
 {
-    static const int types[] = {
-        [INQ_PRODUCT_F32] = TYPE_F32, [INQ_PRODUCT_F16] = TYPE_F16, [INQ_PRODUCT_BF16] = TYPE_BF16};
-    const float one = 1.0F;
-    const float zero = 0.0F;
+    static const int types[] = {[INQ_PRODUCT_F32] = TYPE_F32,
+                                [INQ_PRODUCT_F16] = TYPE_F16,
+                                [INQ_PRODUCT_BF16] = TYPE_BF16,
+                                [INQ_PRODUCT_TF32] = TYPE_F32,
+                                [INQ_PRODUCT_F64] = TYPE_F64};
+    const float one_f32 = 1.0F;
+    const double one_f64 = 1.0;
+    const double zero = 0.0; /* of either type */
+    const bool f64 = q->type == INQ_PRODUCT_F64;
+    const void *one = f64 ? (const void *)&one_f64 : (const void *)&one_f32;
+    const int compute = f64                           ? COMPUTE_F64
+                        : q->type == INQ_PRODUCT_TF32 ? COMPUTE_TF32
+                                                      : COMPUTE_F32;
     const int type = types[q->type];
     const void *factors = (const void *)(uintptr_t)gpu->factors.at;
     void *result = (void *)(uintptr_t)part->result.at;
     if (q->batch == 1) {
-        return d->blas->gemm_ex(part->blas, OP_N, OP_N, q->n, q->m, q->k, &one, factors, type, q->n,
-                                factors, type, q->k, &zero, result, type, q->n, COMPUTE_F32,
+        return d->blas->gemm_ex(part->blas, OP_N, OP_N, q->n, q->m, q->k, one, factors, type, q->n,
+                                factors, type, q->k, &zero, result, type, q->n, compute,
                                 ALGO_DEFAULT);
     }
-    return d->blas->gemm_batched(part->blas, OP_N, OP_N, q->n, q->m, q->k, &one, factors, type,
-                                 q->n, (long long)q->k * q->n, factors, type, q->k,
+    return d->blas->gemm_batched(part->blas, OP_N, OP_N, q->n, q->m, q->k, one, factors, type, q->n,
+                                 (long long)q->k * q->n, factors, type, q->k,
                                  (long long)q->m * q->k, &zero, result, type, q->n,
-                                 (long long)q->m * q->n, q->batch, COMPUTE_F32, ALGO_DEFAULT);
+                                 (long long)q->m * q->n, q->batch, compute, ALGO_DEFAULT);
 }
 
 static int cu_gemm(void *self, struct inq_gpu_spot spot, void *stream,
@@ -240,7 +326,10 @@ static int cu_gemm(void *self, struct inq_gpu_spot spot, void *stream,
      * Lanes of a rank share it and the result: nobody reads what the products are. */
     int status = d->blas->set_stream(part->blas, stream);
     status = status == 0 ? d->blas->set_workspace(part->blas, workspace, WORKSPACE_BYTES) : status;
-    status = status == 0 ? multiply(d, gpu, part, product) : status;
+    bool f8 = product->type == INQ_PRODUCT_F8;
+    status = status != 0 ? status
+             : f8        ? multiply_f8(d, gpu, part, product, stream)
+                         : multiply(d, gpu, part, product);
     return status == 0 ? INQ_OK
                        : inq_err_set(err, INQ_DEVICE, "cuBLAS failed with status %d", status);
 }
@@ -255,30 +344,45 @@ enum {
     NCCL_LEAST = 2700
 }; /* 2.7: the first that sends and receives */
 
+typedef int ncclGetVersion_call(int *version);
+typedef int ncclCommInitAll_call(void **comms, int n, const int *devices);
+typedef int ncclCommDestroy_call(void *comm);
+typedef int ncclGroupStart_call(void);
+typedef int ncclGroupEnd_call(void);
+typedef int ncclAllReduce_call(const void *from, void *to, size_t n, int type, int op, void *comm,
+                               CUstream stream);
+typedef int ncclReduce_call(const void *from, void *to, size_t n, int type, int op, int root,
+                            void *comm, CUstream stream);
+typedef int ncclBroadcast_call(const void *from, void *to, size_t n, int type, int root, void *comm,
+                               CUstream stream);
+typedef int ncclReduceScatter_call(const void *from, void *to, size_t n, int type, int op,
+                                   void *comm, CUstream stream);
+typedef int ncclAllGather_call(const void *from, void *to, size_t n, int type, void *comm,
+                               CUstream stream);
+typedef int ncclSend_call(const void *from, size_t n, int type, int peer, void *comm,
+                          CUstream stream);
+typedef int ncclRecv_call(void *to, size_t n, int type, int peer, void *comm, CUstream stream);
+typedef const char *ncclGetErrorString_call(int status);
+
 #define NCCL_CALLS(X)                                                                              \
-    X(ncclGetVersion, (int *version))                                                              \
-    X(ncclCommInitAll, (void **comms, int n, const int *devices))                                  \
-    X(ncclCommDestroy, (void *comm))                                                               \
-    X(ncclGroupStart, (void))                                                                      \
-    X(ncclGroupEnd, (void))                                                                        \
-    X(ncclAllReduce,                                                                               \
-      (const void *from, void *to, size_t n, int type, int op, void *comm, CUstream stream))       \
-    X(ncclReduce, (const void *from, void *to, size_t n, int type, int op, int root, void *comm,   \
-                   CUstream stream))                                                               \
-    X(ncclBroadcast,                                                                               \
-      (const void *from, void *to, size_t n, int type, int root, void *comm, CUstream stream))     \
-    X(ncclReduceScatter,                                                                           \
-      (const void *from, void *to, size_t n, int type, int op, void *comm, CUstream stream))       \
-    X(ncclAllGather,                                                                               \
-      (const void *from, void *to, size_t n, int type, void *comm, CUstream stream))               \
-    X(ncclSend, (const void *from, size_t n, int type, int peer, void *comm, CUstream stream))     \
-    X(ncclRecv, (void *to, size_t n, int type, int peer, void *comm, CUstream stream))
+    X(ncclGetVersion)                                                                              \
+    X(ncclGetErrorString)                                                                          \
+    X(ncclCommInitAll)                                                                             \
+    X(ncclCommDestroy)                                                                             \
+    X(ncclGroupStart)                                                                              \
+    X(ncclGroupEnd)                                                                                \
+    X(ncclAllReduce)                                                                               \
+    X(ncclReduce)                                                                                  \
+    X(ncclBroadcast)                                                                               \
+    X(ncclReduceScatter)                                                                           \
+    X(ncclAllGather)                                                                               \
+    X(ncclSend)                                                                                    \
+    X(ncclRecv)
 
 struct inq_cu_nccl {
-#define NCCL_MEMBER(name, arguments) int(*name) arguments;
+#define NCCL_MEMBER(name) name##_call *(name);
     NCCL_CALLS(NCCL_MEMBER)
 #undef NCCL_MEMBER
-    const char *(*text)(int status);
     int version;
 };
 
@@ -302,9 +406,8 @@ static int load_nccl(struct inq_cu_nccl *nccl, struct inq_err *err)
     if (library == NULL) {
         return inq_err_set(err, INQ_UNSUPPORTED, "no NCCL (libnccl.so.2 cannot be loaded)");
     }
-    bool all = find(library, "ncclGetErrorString", &nccl->text, sizeof nccl->text);
-#define NCCL_FIND(name, arguments)                                                                 \
-    all = find(library, #name, &nccl->name, sizeof nccl->name) && all;
+    bool all = true;
+#define NCCL_FIND(name) all = find(library, #name, &nccl->name, sizeof nccl->name) && all;
     NCCL_CALLS(NCCL_FIND)
 #undef NCCL_FIND
     if (nccl->ncclGetVersion == NULL || nccl->ncclGetVersion(&nccl->version) != 0) {
@@ -319,7 +422,9 @@ static int load_nccl(struct inq_cu_nccl *nccl, struct inq_err *err)
 static int check_nccl(const struct inq_cu_nccl *nccl, int status, enum inq_code code,
                       const char *doing, struct inq_err *err)
 {
-    return status == 0 ? INQ_OK : inq_err_set(err, code, "%s: NCCL: %s", doing, nccl->text(status));
+    return status == 0
+               ? INQ_OK
+               : inq_err_set(err, code, "%s: NCCL: %s", doing, nccl->ncclGetErrorString(status));
 }
 
 static void clique_free(void *self, void *clique)

@@ -465,6 +465,9 @@ static void note_work(const struct inq_gpu_program *p, struct inq_execution *out
                  p->work.library ? "products by cuBLAS" : "own products, no cuBLAS");
     }
     char text[128];
+    if (p->work.refused[INQ_PRODUCT_F8]) {
+        add_note(out->note, sizeof out->note, "no f8 products here: as much work of bf16");
+    }
     if (p->work.n_cliques > 0) {
         (void)snprintf(text, sizeof text, "transfers by %s", p->work.transfers);
         add_note(out->note, sizeof out->note, text);

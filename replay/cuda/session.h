@@ -80,7 +80,8 @@ struct inq_gpu_work {
     inq_gpu_addr
         bad[INQ_GPU_MAX_GPUS]; /* uint64_t [2] on each: atomics end at a GPU's own memory */
     bool library;              /* products by a library */
-    size_t n_sizes;            /* of products that are tried */
+    bool refused[INQ_PRODUCT_TYPE_COUNT]; /* types that it does not multiply on this GPU */
+    size_t n_sizes;                       /* of products that are tried */
     struct inq_gpu_menu menu[INQ_GPU_MAX_GPUS];
     bool guessed; /* some payload's size was not known */
     /* transfers by a library */

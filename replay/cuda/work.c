@@ -225,7 +225,7 @@ static bool is_shaped(const struct inq_gpu_program *p, uint32_t op)
 {
     const struct inq_product *products = p->plan->product;
     return p->own_gpus && p->work.library && products != NULL && products[op].m > 0 &&
-           p->plan->work[op] == INQ_WORK_COMPUTE;
+           !p->work.refused[products[op].type] && p->plan->work[op] == INQ_WORK_COMPUTE;
 }
 
 static bool is_traffic(const struct inq_gpu_program *p, uint32_t op)
@@ -335,6 +335,10 @@ static size_t useful_sizes(const struct inq_gpu_program *p)
     return n;
 }
 
+static const size_t bytes_of_type[INQ_PRODUCT_TYPE_COUNT] = {
+    [INQ_PRODUCT_F32] = 4,  [INQ_PRODUCT_F16] = 2, [INQ_PRODUCT_BF16] = 2,
+    [INQ_PRODUCT_TF32] = 4, [INQ_PRODUCT_F64] = 8, [INQ_PRODUCT_F8] = 1};
+
 /* Bytes of the largest factor and result: of recorded products, and of the `sizes` smallest sizes
  * that stand for others. */
 static void size_products(const struct inq_gpu_program *p, size_t sizes, size_t *factor,
@@ -344,10 +348,10 @@ static void size_products(const struct inq_gpu_program *p, size_t sizes, size_t 
     *factor = *result = (size_t)library_sizes[sizes - 1] * library_sizes[sizes - 1] * 2;
     for (size_t i = 0; p->own_gpus && products != NULL && i < p->plan->graph->n_ops; i++) {
         const struct inq_product *q = &products[i];
-        size_t each = (size_t)q->batch * (q->type == INQ_PRODUCT_F32 ? 4 : 2);
+        size_t each = (size_t)q->batch * bytes_of_type[q->type];
         size_t a = (size_t)q->m * (size_t)q->k * each;
         size_t b = (size_t)q->k * (size_t)q->n * each;
-        size_t c = (size_t)q->m * (size_t)q->n * each;
+        size_t c = (size_t)q->m * (size_t)q->n * (q->type == INQ_PRODUCT_F8 ? 2 : each);
         *factor = a > *factor ? a : *factor;
         *factor = b > *factor ? b : *factor;
         *result = c > *result ? c : *result;
@@ -383,6 +387,28 @@ static int open_products(struct inq_gpu_program *p, struct inq_err *err)
         return make_factors(p, err);
     }
     return code == INQ_OK ? INQ_OK : inq_err_set(err, code, "%s", why.message);
+}
+
+/* One product of each recorded type: what the library refuses (f8 before compute capability 8.9) is
+ * done as so much work of another type. */
+static int try_types(struct inq_gpu_program *p, struct inq_err *err)
+{
+    const struct inq_gpu_calls *calls = p->session->calls;
+    bool tried[INQ_PRODUCT_TYPE_COUNT] = {false};
+    int code = INQ_OK;
+    for (uint32_t i = 0; code == INQ_OK && i < p->plan->graph->n_ops; i++) {
+        if (!is_shaped(p, i) || tried[p->plan->product[i].type]) {
+            continue;
+        }
+        uint8_t type = p->plan->product[i].type;
+        uint32_t lane = p->plan->lane_of[i];
+        struct inq_gpu_spot spot = p->layout->spots[p->plan->lanes[lane].rank];
+        tried[type] = true;
+        p->work.refused[type] =
+            calls->gemm(calls->self, spot, p->stream[lane], &p->plan->product[i], NULL) != INQ_OK;
+        code = inq_gpu_session_wait(p->session, p->stream[lane], p->session->limit_ns, err);
+    }
+    return code;
 }
 
 /* The other partitions of the lane's GPU get products, too: in the execution all are busy, and
@@ -637,6 +663,7 @@ int inq_gpu_work_make(struct inq_gpu_program *program, struct inq_err *err)
     }
     if (code == INQ_OK && has_products(program)) {
         code = open_products(program, err);
+        code = code == INQ_OK ? try_types(program, err) : code;
         if (code == INQ_OK && has_products(program)) {
             code = calibrate_all(program, err);
         }
@@ -790,7 +817,7 @@ static int put_exchange(struct inq_gpu_program *p, uint32_t first, struct inq_er
     const struct inq_plan *plan = p->plan;
     const struct inq_gpu_work *w = &p->work;
     const struct inq_gpu_clique *clique = &w->cliques[w->clique_of[first]];
-    uint32_t ops[INQ_GPU_MAX_GPUS];
+    uint32_t ops[INQ_GPU_MAX_GPUS] = {0};
     struct inq_gpu_member members[INQ_GPU_MAX_GPUS];
     find_members(p, first, clique->n, ops);
     const struct inq_gpu_data_args args = data_of(p, first);

@@ -88,6 +88,11 @@ static void say(struct inq_validation *v, enum inq_judgement judgement, const ch
                    percent(v->speedup_ci95[1]));
 }
 
+static bool base_is_off(const struct inq_validation *v)
+{
+    return fabs(v->base_error) > INQ_BASE_ERROR_LIMIT;
+}
+
 /* Which ops make the original differ, per rank and execution. */
 static void say_base_error(struct inq_validation *v)
 {
@@ -129,13 +134,13 @@ static void judge_gain(struct inq_validation *v)
 static void judge_cost(struct inq_validation *v, const struct inq_validate_options *o)
 {
     v->cost.judgement = INQ_INCONCLUSIVE;
-    if (v->order.judgement != INQ_CONFIRMED) {
+    if (v->order.judgement != INQ_CONFIRMED && base_is_off(v)) {
+        say_base_error(v);
+    } else if (v->order.judgement != INQ_CONFIRMED) {
         (void)snprintf(v->cost.why, sizeof v->cost.why, "the order is not confirmed");
     } else if (v->base.n < least_pairs) {
         (void)snprintf(v->cost.why, sizeof v->cost.why,
                        "%zu pairs give no 95 %% interval, at least %zu do", v->base.n, least_pairs);
-    } else if (fabs(v->base_error) > INQ_BASE_ERROR_LIMIT) {
-        say_base_error(v);
     } else if (o->unmeasured != NULL) {
         (void)snprintf(v->cost.why, sizeof v->cost.why, "not measured on this device: %s",
                        o->unmeasured);
@@ -166,6 +171,11 @@ static void judge(struct inq_validation *v, const struct inq_engine *engine,
         (void)snprintf(v->order.why, sizeof v->order.why,
                        "%zu of %zu executions did not keep the plan: %s", witness->n_broken,
                        witness->n, witness->broken);
+    } else if (base_is_off(v)) {
+        /* the plan was kept, but what ran is not the recorded step */
+        (void)snprintf(v->order.why, sizeof v->order.why,
+                       "the executed original is %+.1f %% off the expected step, more than %.0f %%",
+                       100.0 * v->base_error, 100.0 * INQ_BASE_ERROR_LIMIT);
     } else {
         v->order.judgement = INQ_CONFIRMED;
         (void)snprintf(v->order.why, sizeof v->order.why,

@@ -17,9 +17,10 @@ enum fix_place {
 struct fix_op {
     int64_t dur_ns, delay_ns;
     int64_t mean_ns;   /* over the run's steps; INQ_TIME_NONE unknown */
-    int64_t shaped_ns; /* compute: with this dur_ns it has that traffic or is that product; with
-                          another one it is other work */
-    int64_t bytes;     /* communication: payload; compute bound by memory: traffic; -1 not known */
+    int64_t shaped_ns; /* compute, copies: with this dur_ns it has those bytes or is that product;
+                          with another one it is other work */
+    int64_t bytes;     /* communication, copies: payload; compute bound by memory: traffic; -1 not
+                          known */
     struct inq_graph_op op;     /* rank: index into ranks */
     struct inq_product product; /* compute: as recorded; m 0: not known */
     uint32_t slot;  /* ops with the same slot on other ranks are its peers; INQ_NONE: none */

@@ -55,6 +55,8 @@ fi
 # The way that a machine with a GPU goes, whole.
 "$here/run" --smoke --bin "$dir/bin" -o "$dir/out" || fail "tests/gpu/run failed"
 [ -s "$dir/out/CPU-stand-in.txt" ] || fail "no table"
+grep -q '"name": "replay --work recorded", "state": "ok", "detail": "times of ops: ' \
+    "$dir/out/CPU-stand-in.json" || fail "recorded work is not in the results"
 if command -v python3 >/dev/null; then
     python3 -m json.tool "$dir/out/CPU-stand-in.json" >/dev/null || fail "not JSON"
 fi
@@ -100,6 +102,18 @@ replay 'devices=2' '[1-9][0-9]* measured here' "$dir/shaped"
 INQ_STANDIN=devices=2 "$inquest" fix "$dir/shaped" --fix speed-rank:0:speed=2 --validate cuda \
     --repeats 1 -f json >"$dir/fix.json" 2>"$dir/said" || fail "fix: $(cat "$dir/said")"
 grep -q '"scale": 1,' "$dir/fix.json" || fail "what was recorded is done again, but scaled"
+# of f8, by cuBLASLt; where the GPU has none, as so much work of another type
+mkdir "$dir/f8"
+for file in "$dir"/shaped/*; do
+    sed 's/aten::mm"/aten::_scaled_mm"/g; s/c10::BFloat16/c10::Float8_e4m3fn/g' "$file" \
+        >"$dir/f8/${file##*/}"
+done
+grep -q 'aten::_scaled_mm' "$dir"/f8/* || fail "no f8 products to test with"
+export INQ_STANDIN_BLAS=none
+replay 'devices=2' 'products by cuBLAS' "$dir/f8"
+! grep -q 'no f8 products' "$dir/said" || fail "f8 is refused: $(cat "$dir/said")"
+export INQ_STANDIN_BLAS=f8
+replay 'devices=2' 'no f8 products here: as much work of bf16' "$dir/f8"
 unset INQ_STANDIN_BLAS
 LD_LIBRARY_PATH=$2
 

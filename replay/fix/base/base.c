@@ -423,7 +423,7 @@ static void close_up(const struct step *s, struct fix_job *job, uint32_t *from)
 static void take_shapes(const struct step *s, const struct inq_trace_op *what, struct fix_op *op)
 {
     const struct inq_rank *rank = &s->trace->ranks[what->rank];
-    if (!what->host && op->op.cls == INQ_CLASS_COMPUTE) {
+    if (!what->host && (op->op.cls == INQ_CLASS_COMPUTE || op->op.cls == INQ_CLASS_COPY)) {
         const char *kernel = inq_trace_str(s->trace, rank->events.name[what->row]);
         inq_fix_take_shapes(s->trace, inq_trace_launch(s->trace, rank, what->row), kernel, op);
     }
@@ -883,8 +883,8 @@ static int plan_of(const struct fix_job *job, const struct inq_graph *one,
     for (size_t i = 0; code == INQ_OK && i < graph->n_ops; i++) {
         uint32_t in_step = (uint32_t)(graph->id_of[i] % one->n_ops);
         const struct fix_op *op = &job->ops[one == graph ? in_step : one->id_of[in_step]];
-        bool compute = op->op.cls == INQ_CLASS_COMPUTE;
-        bool same = !compute || op->shaped_ns == op->dur_ns;
+        bool comm = op->op.cls == INQ_CLASS_COMM;
+        bool same = comm || op->shaped_ns == op->dur_ns;
         work[i] = recorded_work(op);
         bytes[i] = same ? op->bytes : -1;
         product[i] = same ? op->product : (struct inq_product){0};

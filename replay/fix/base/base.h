@@ -13,7 +13,7 @@ struct inq_fix_base {
     struct inq_study *study; /* of a recorded run; run.n_steps 0: nothing to simulate */
 };
 
-/* The product or the traffic of a kernel, by the operator that launched it, into `op` (whose dur_ns
+/* The product, the traffic or the copied bytes of a kernel, by the operator that launched it, into `op` (whose dur_ns
  * is the recorded one); nothing where that does not tell. */
 void inq_fix_take_shapes(const struct inq_trace *trace, const struct inq_launch *launch,
                          const char *kernel, struct fix_op *op);

@@ -86,10 +86,10 @@ static const struct matmul {
     const char *name;
     size_t a, b;
     bool transposed;
-} matmuls[] = {{"aten::mm", 0, 1, false},    {"aten::addmm", 1, 2, false},
-               {"aten::bmm", 0, 1, false},   {"aten::baddbmm", 1, 2, false},
-               {"aten::linear", 0, 1, true}, {"aten::_addmm_activation", 1, 2, false},
-               {"aten::matmul", 0, 1, false}};
+} matmuls[] = {{"aten::mm", 0, 1, false},     {"aten::addmm", 1, 2, false},
+               {"aten::bmm", 0, 1, false},    {"aten::baddbmm", 1, 2, false},
+               {"aten::linear", 0, 1, true},  {"aten::_addmm_activation", 1, 2, false},
+               {"aten::matmul", 0, 1, false}, {"aten::_scaled_mm", 0, 1, false}};
 
 static bool type_of(const char *types, size_t input, uint8_t *type)
 {
@@ -97,8 +97,11 @@ static bool type_of(const char *types, size_t input, uint8_t *type)
         const char *name;
         uint8_t type;
     } known[] = {{"float", INQ_PRODUCT_F32},
+                 {"double", INQ_PRODUCT_F64},
                  {"c10::Half", INQ_PRODUCT_F16},
-                 {"c10::BFloat16", INQ_PRODUCT_BF16}};
+                 {"c10::BFloat16", INQ_PRODUCT_BF16},
+                 {"c10::Float8_e4m3fn", INQ_PRODUCT_F8},
+                 {"c10::Float8_e5m2", INQ_PRODUCT_F8}};
     const char *text = NULL;
     size_t n = type_at(types, input, &text);
     for (size_t i = 0; n > 0 && i < sizeof known / sizeof *known; i++) {
@@ -159,12 +162,29 @@ static bool multiplies(const char *kernel)
     return found;
 }
 
+/* f32 that the kernel multiplies as tf32: cuBLAS' and CUTLASS' names say so, by the type or by the
+ * instruction (1688 is that of tf32; f32 has none). */
+static bool is_tf32(const char *kernel)
+{
+    return strstr(kernel, "tf32") != NULL || strstr(kernel, "s1688gemm") != NULL;
+}
+
+/* cuBLAS multiplies f8 only in these steps. */
+enum { F8_STEP = 16 };
+
 static void take_product(const struct matmul *op, const struct shapes *shapes, const char *types,
-                         struct fix_op *to)
+                         const char *kernel, struct fix_op *to)
 {
     struct inq_product product = {0};
     if (op->a < shapes->n && op->b < shapes->n && type_of(types, op->a, &product.type) &&
         product_of(&shapes->at[op->a], &shapes->at[op->b], op->transposed, &product)) {
+        bool steps = product.n % F8_STEP == 0 && product.k % F8_STEP == 0 && product.batch == 1;
+        if (product.type == INQ_PRODUCT_F8 && !steps) {
+            return;
+        }
+        if (product.type == INQ_PRODUCT_F32 && is_tf32(kernel)) {
+            product.type = INQ_PRODUCT_TF32;
+        }
         to->product = product;
         to->shaped_ns = to->dur_ns;
     }
@@ -177,9 +197,17 @@ static int64_t bytes_of_type(const char *types, size_t input)
     static const struct {
         const char *name;
         int64_t bytes;
-    } known[] = {{"float", 4},    {"double", 8},    {"int", 4},
-                 {"long int", 8}, {"c10::Half", 2}, {"c10::BFloat16", 2},
-                 {"bool", 1},     {"long", 8},      {"unsigned char", 1}};
+    } known[] = {{"float", 4},
+                 {"double", 8},
+                 {"int", 4},
+                 {"long int", 8},
+                 {"c10::Half", 2},
+                 {"c10::BFloat16", 2},
+                 {"bool", 1},
+                 {"long", 8},
+                 {"unsigned char", 1},
+                 {"c10::Float8_e4m3fn", 1},
+                 {"c10::Float8_e5m2", 1}};
     const char *text = NULL;
     size_t n = type_at(types, input, &text);
     for (size_t i = 0; n > 0 && i < sizeof known / sizeof *known; i++) {
@@ -190,12 +218,12 @@ static int64_t bytes_of_type(const char *types, size_t input)
     return 0;
 }
 
-/* Element by element: each input is read once, and what comes out is as large as the largest. */
-static void take_traffic(const struct shapes *shapes, const char *types, struct fix_op *to)
+/* Bytes of all inputs, and of the largest. */
+static int64_t sum_inputs(const struct shapes *shapes, const char *types, int64_t *largest)
 {
     const int64_t most = (int64_t)1 << 44;
     int64_t sum = 0;
-    int64_t largest = 0;
+    *largest = 0;
     for (size_t i = 0; i < shapes->n; i++) {
         int64_t bytes = bytes_of_type(types, i);
         bool scalar = shapes->at[i].n == 0;
@@ -204,8 +232,28 @@ static void take_traffic(const struct shapes *shapes, const char *types, struct 
             bytes = fits ? bytes * shapes->at[i].dim[d] : 0;
         }
         sum += scalar ? 0 : bytes;
-        largest = !scalar && bytes > largest ? bytes : largest;
+        *largest = !scalar && bytes > *largest ? bytes : *largest;
     }
+    return sum;
+}
+
+/* Within a GPU or between two: what is copied is as large as what it is copied to. Copies from and
+ * to the host go over another link, and keep their recorded time. */
+static void take_copy(const struct shapes *shapes, const char *types, const char *kernel,
+                      struct fix_op *to)
+{
+    bool device = strstr(kernel, "DtoD") != NULL || strstr(kernel, "PtoP") != NULL;
+    int64_t largest = 0;
+    (void)sum_inputs(shapes, types, &largest);
+    to->bytes = device && largest > 0 ? largest : -1;
+    to->shaped_ns = to->dur_ns;
+}
+
+/* Element by element: each input is read once, and what comes out is as large as the largest. */
+static void take_traffic(const struct shapes *shapes, const char *types, struct fix_op *to)
+{
+    int64_t largest = 0;
+    int64_t sum = sum_inputs(shapes, types, &largest);
     if (largest > 0) {
         to->bytes = sum + largest;
         to->shaped_ns = to->dur_ns;
@@ -221,6 +269,10 @@ void inq_fix_take_shapes(const struct inq_trace *trace, const struct inq_launch 
     if (launch->op == 0 || !read_shapes(inq_trace_str(trace, launch->dims), &shapes)) {
         return;
     }
+    if (op->op.cls == INQ_CLASS_COPY) {
+        take_copy(&shapes, types, kernel, op);
+        return;
+    }
     if (strstr(kernel, "elementwise_kernel") != NULL) {
         /* the copy of a bias into a product's result is not of the operator's size */
         bool own = strstr(name, "mm") == NULL;
@@ -231,7 +283,7 @@ void inq_fix_take_shapes(const struct inq_trace *trace, const struct inq_launch 
     }
     for (size_t i = 0; multiplies(kernel) && i < sizeof matmuls / sizeof *matmuls; i++) {
         if (strcmp(matmuls[i].name, name) == 0) {
-            take_product(&matmuls[i], &shapes, types, op);
+            take_product(&matmuls[i], &shapes, types, kernel, op);
             return;
         }
     }

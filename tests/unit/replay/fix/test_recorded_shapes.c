@@ -64,10 +64,30 @@ static const struct row rows[] = {
      "[\"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\"]",
      "void at::native::vectorized_elementwise_kernel<4, add>", NONE,
      2 * 4096 * 2048 * 2 + 2048 * 2},
+    {"aten::mm",
+     "[[4096, 512], [512, 128]]",
+     "[\"double\", \"double\"]",
+     "ampere_dgemm_64x64_nn",
+     {4096, 128, 512, 1, INQ_PRODUCT_F64},
+     -1},
+    {"aten::mm",
+     "[[4096, 512], [512, 128]]",
+     "[\"float\", \"float\"]",
+     "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x128x16",
+     {4096, 128, 512, 1, INQ_PRODUCT_TF32},
+     -1},
+    {"aten::_scaled_mm",
+     "[[128, 512], [512, 144], [], []]",
+     "[\"c10::Float8_e4m3fn\", \"c10::Float8_e4m3fn\", \"float\", \"float\"]",
+     "nvjet_qqtst_128x128_128x6",
+     {128, 144, 512, 1, INQ_PRODUCT_F8},
+     -1},
     /* what does not tell: sizes that do not fit, types that no library is called with, lists of
      * tensors, reductions, other operators */
     {"aten::mm", "[[4096, 512], [511, 128]]", "[\"float\", \"float\"]", "ampere_sgemm", NONE, -1},
-    {"aten::mm", "[[4096, 512], [512, 128]]", "[\"double\", \"double\"]", "ampere_dgemm", NONE, -1},
+    {"aten::mm", "[[4096, 512], [512, 128]]", "[\"int\", \"int\"]", "ampere_igemm", NONE, -1},
+    {"aten::_scaled_mm", "[[128, 512], [512, 120]]",
+     "[\"c10::Float8_e4m3fn\", \"c10::Float8_e4m3fn\"]", "nvjet_qqtst_128x128", NONE, -1},
     {"aten::mm", "[[4096, 512]]", "[\"float\"]", "ampere_sgemm", NONE, -1},
     {"aten::mm", "[[99999999999, 512], [512, 128]]", "[\"float\", \"float\"]", "ampere_sgemm", NONE,
      -1},
@@ -79,7 +99,23 @@ static const struct row rows[] = {
 };
 #define N_ROWS (sizeof rows / sizeof *rows)
 
-/* Four steps of all rows, 1 ms each; every kernel has a duration of its own. */
+/* A copy by aten::copy_ of 4096 x 512 bf16. */
+static void write_copy(FILE *f, int at, int id, const char *name, int dur)
+{
+    (void)fprintf(f,
+                  ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::copy_\",\"pid\":1,\"tid\":1,"
+                  "\"ts\":%d,\"dur\":9,\"args\":{\"External id\":%d,"
+                  "\"Input Dims\":[[4096,512],[4096,512],[]],"
+                  "\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\",\"Scalar\"]}}"
+                  ",{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaMemcpyAsync\",\"pid\":1,"
+                  "\"tid\":1,\"ts\":%d,\"dur\":4,\"args\":{\"correlation\":%d,\"External id\":%d}}"
+                  ",{\"ph\":\"X\",\"cat\":\"gpu_memcpy\",\"name\":\"%s\",\"pid\":0,\"tid\":7,"
+                  "\"ts\":%d,\"dur\":%d,\"args\":{\"device\":0,\"stream\":7,\"correlation\":%d,"
+                  "\"External id\":%d}}",
+                  at, id, at + 2, id, id, name, at + 8, dur, id, id);
+}
+
+/* Four steps of all rows, 1.5 ms each; every kernel has a duration of its own. */
 static void write_trace(const char *path)
 {
     FILE *f = fopen(path, "w");
@@ -87,10 +123,10 @@ static void write_trace(const char *path)
     (void)fprintf(f, "{\"schemaVersion\":1,\"distributedInfo\":{\"rank\":0,\"world_size\":1},"
                      "\"traceEvents\":[");
     for (int step = 0; step < 4; step++) {
-        int t = 1000 + step * 1000;
+        int t = 1000 + step * 1500;
         (void)fprintf(f,
                       "%s{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#%d\","
-                      "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":999}",
+                      "\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1499}",
                       step > 0 ? "," : "", step, t);
         for (int i = 0; i < (int)N_ROWS; i++) {
             int id = step * 100 + i + 1;
@@ -111,6 +147,8 @@ static void write_trace(const char *path)
                           "\"correlation\":%d,\"External id\":%d}}",
                           rows[i].kernel, at + 8, 20 + i, id, id);
         }
+        write_copy(f, t + 1400, step * 100 + 90, "Memcpy DtoD (Device -> Device)", 5);
+        write_copy(f, t + 1440, step * 100 + 91, "Memcpy HtoD (Pinned -> Device)", 6);
     }
     (void)fprintf(f, "]}\n");
     assert_int_equal(fclose(f), 0);
@@ -127,7 +165,13 @@ static const struct row *row_of(int64_t dur_ns)
 static void assert_rows(const struct inq_plan *plan, double pace)
 {
     size_t n = 0;
+    size_t n_copies = 0;
     for (size_t i = 0; i < plan->graph->n_ops; i++) {
+        if (plan->work[i] == INQ_WORK_COPY) { /* 5 us: within the GPU; 6 us: from the host */
+            bool known = pace == 1.0 && plan->dur_ns[i] == 5000;
+            assert_int_equal(plan->bytes[i], known ? 4096 * 512 * 2 : -1);
+            n_copies++;
+        }
         if (plan->work[i] != INQ_WORK_COMPUTE) {
             continue;
         }
@@ -140,6 +184,7 @@ static void assert_rows(const struct inq_plan *plan, double pace)
         n++;
     }
     assert_int_equal(n, N_ROWS);
+    assert_int_equal(n_copies, 2);
 }
 
 static void plan__has_products_and_traffic_of_kernels(void **state)

@@ -251,6 +251,7 @@ static void take_measured(const struct study *s, struct candidate *c)
         int64_t t_ns = s->base->info.base_ns - finding->cost_ns_per_step;
         c->code = INQ_OK;
         c->t_ns = t_ns > 0 ? t_ns : 0;
+        c->step_t_ns = -1; /* the one that is drawn was simulated */
         c->said.what[0] = '\0';
         inq_fix_say(&c->said, "as measured; not simulated: %s", why);
     } else if (doubtful) {

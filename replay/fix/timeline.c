@@ -63,7 +63,7 @@ int inq_fix_draw(const struct inq_fix_base *base, size_t most, struct inq_fixes 
     for (size_t i = 0; i < fixes->n && code == INQ_OK; i++) {
         struct inq_fix *fix = &fixes->fixes[i];
         bool executed = fix->executed.order.judgement != INQ_NOT_EXECUTED;
-        if (fix->t_ns < 0 || fix->drawn != NULL || (n >= most && !executed)) {
+        if (fix->step_t_ns < 0 || fix->drawn != NULL || (n >= most && !executed)) {
             continue;
         }
         code = draw(base, fix->spec, &fix->drawn, err);

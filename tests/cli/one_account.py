@@ -146,6 +146,8 @@ def check_gains(what, path, report):
             say(what, f"{spec} gains {fix.get('predicted_gain_ns')}, {finding['id']} costs {cost}")
         elif fix["predicted_t_ns"] != max(account["t_ns"] - cost, 0):
             say(what, f"{spec} takes {fix['predicted_t_ns']}, not {account['t_ns']} - {cost}")
+        elif fix["what"].startswith("as measured") and fix["predicted_step_t_ns"] is not None:
+            say(what, f"{spec} is measured, and yet drawn as simulated")
 
 
 def check_run(path):

@@ -133,13 +133,14 @@ const char *inq_say_run(const struct inq_view *view)
     const char *text = inq_say(view->arena, "%s, %s", ranks, say_steps(view));
     const struct inq_collectives *coll = view->report->collectives;
     if (coll != NULL) {
-        text = inq_say(view->arena, "%s, %s matched", text,
-                       inq_view_plural(view, coll->matched, "collective", "collectives"));
-        if (coll->unmatched > 0) {
-            text = inq_say(view->arena, "%s (%s not)", text,
-                           inq_view_plural(view, coll->unmatched, "communication event",
-                                           "communication events"));
-        }
+        const char *matched = inq_view_plural(view, coll->matched, "collective", "collectives");
+        const char *unmatched =
+            inq_view_plural(view, coll->unmatched, "communication event", "communication events");
+        text =
+            coll->unmatched == 0 ? inq_say(view->arena, "%s, %s matched", text, matched)
+            : coll->matched == 0
+                ? inq_say(view->arena, "%s, %s, none matched across ranks", text, unmatched)
+                : inq_say(view->arena, "%s, %s matched (%s unmatched)", text, matched, unmatched);
     }
     const char *clock = inq_view_clock(view);
     if (clock[0] != '\0') {

@@ -138,7 +138,7 @@ function stepCanvas(width, step, end, other, length) {
     }
     const [size, unit] = unitOf(length);
     const x = d3.scaleLinear().domain([0, length / size]).range([0, frame.width]);
-    const axis = chart(width, 22, axisNode(d3.axisBottom(x).ticks(5).tickSizeOuter(0), left, 1), text(left - 8, 12, unit, { class: "muted", "text-anchor": "end" }));
+    const axis = chart(width, 22, axisNode(d3.axisBottom(x).ticks(5).tickSizeOuter(0), left, 1), text(left - 14, 12, unit, { class: "muted", "text-anchor": "end" }));
     return el("div", null, canvas, axis);
 }
 
@@ -214,7 +214,7 @@ function fixTableSection(report) {
     }
     return {
         id: "all", title: "All fixes", short: "All",
-        how: "Predicted gains are of the simulator" + (runs ? "; executed ones were measured." : "; none of them was executed."),
+        how: "Predicted gains are simulated unless a fix says otherwise" + (runs ? "; executed ones were measured." : "; none of them was executed."),
         wide: true,
         content: makeTable({ label: "All fixes", rows: report.fixes, columns }),
     };

@@ -493,7 +493,7 @@ function makeTimeline(run, raw) {
         id: "timeline",
         title: data.windows[0].step === null ? "Timeline" : "Timeline of a step",
         short: "Timeline",
-        how: "One row for each rank, time to the right: compute above, striped communication and copies below it, and at the bottom what its host did. Where nothing is drawn the rank is idle; a row that is busy where the others wait delays them.",
+        how: "One row for each rank, time to the right: compute above, striped communication and copies below it" + (read.rows.some((row) => row.hasHost) ? ", and at the bottom what its host did" : "") + ". Where nothing is drawn the rank is idle; a row that is busy where the others wait delays them.",
         wide: true,
         content: [
             el("div", { class: "tools" },

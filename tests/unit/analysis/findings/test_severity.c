@@ -252,7 +252,7 @@ static void severity__a_long_step_is_not_told_twice(void **state)
         struct inq_suspect cause = {
             .cost_ns_per_step = cases[i].cost_ns, .steps = 10, .steps_seen = cases[i].seen};
         struct inq_blame blame = {.suspects = &cause, .n_suspects = 1};
-        assert_int_equal(is_out_beside(10, 0, 2 * STEP_NS, &blame), cases[i].told);
+        assert_int_equal(is_out_beside(10, 0, INT64_C(2) * STEP_NS, &blame), cases[i].told);
     }
 }
 

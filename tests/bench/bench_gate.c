@@ -645,9 +645,10 @@ static bool fails(const char *text, const struct inq_baseline *base, const char 
 
 static void stages(int runs, unsigned first_seed, bool verbose)
 {
-    size_t alarms = 0;
-    size_t found = 0;
-    size_t named = 0;
+    size_t n[PIPELINES] = {0};
+    size_t alarms[PIPELINES] = {0};
+    size_t found[PIPELINES] = {0};
+    size_t named[PIPELINES] = {0};
     for (int i = 0; i < runs; i++) {
         char text[TEXT];
         char more[TEXT / 4];
@@ -663,19 +664,22 @@ static void stages(int runs, unsigned first_seed, bool verbose)
             continue;
         }
         spec_of_run(text, sizeof text, pipelines[job].job, seed + 1, "");
-        alarms += fails(text, &base, "", &none, verbose);
+        alarms[job] += fails(text, &base, "", &none, verbose);
         (void)snprintf(more, sizeof more, "fault=slow_gpu:rank=%d:last=%d:factor=1.03",
                        stage * pipelines[job].replicas, (stage + 1) * pipelines[job].replicas - 1);
         (void)snprintf(who, sizeof who, "stage %d", stage);
         spec_of_run(text, sizeof text, pipelines[job].job, seed + 2, more);
-        found += fails(text, &base, who, &right, verbose);
-        named += right;
+        found[job] += fails(text, &base, who, &right, verbose);
+        named[job] += right;
+        n[job]++;
         inq_baseline_release(&base);
     }
-    printf("baselines of one run: %d re-runs, %zu false alarms (%.1f %%); a stage 3 %% slower "
-           "found in "
-           "%zu (%.1f %%), named in %zu\n",
-           runs, alarms, 100.0 * (double)alarms / runs, found, 100.0 * (double)found / runs, named);
+    printf(
+        "baselines of one run: re-runs, false alarms; a stage that is 3 %% slower found, named\n");
+    for (int job = 0; job < PIPELINES; job++) {
+        printf("  %-44s %5zu %5zu %5zu %5zu\n", pipelines[job].job, n[job], alarms[job], found[job],
+               named[job]);
+    }
 }
 
 int main(int argc, char **argv)

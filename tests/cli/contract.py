@@ -234,6 +234,7 @@ def questions(samples, work):
 def schedules(pipeline, work):
     make = ["--make", "1f1b", "-p", "4", "-m", "8", "--times", "2,1,1,0.1"]
     check("schedule", "show", *make, "-f", "json")
+    check("schedule", "show", "--make", "seq1f1b", "-p", "2", "-m", "2", "-f", "json")
     check("schedule", "show", *make, "--at", "12.5ms", "-f", "json")
     check("schedule", "show", pipeline, "-q", "-f", "json")
     check("schedule", "compare", "1f1b", "zb-h1", "no-such", "-p", "4", "-m", "8", "--times", "2,1,1,0.1",

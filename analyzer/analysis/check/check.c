@@ -247,6 +247,32 @@ static void judge_pooled(struct inq_check_row *row, const struct limits *limits,
         within ? "" : text, false);
 }
 
+/* What is held against its peers of the same step does not have the shift of its run. Of 0.4 % from
+ * rank to rank in each of two runs the mean of a stage's ranks leaves less than the first in 99.5 %
+ * of pairs, and a stage that is 3 % slower stands out in 95 %; a stage of one rank, or the slower
+ * of few ranks, varies by more. */
+static const double TOLERANCE_WITHIN_STEP = 0.0175;
+static const double TOLERANCE_OF_FEW = 0.0225;
+enum { RANKS_OF_STAGE = 2, PEERS_OF_RANK = 4 };
+
+static bool is_within_step(const struct inq_check_row *row)
+{
+    return row->now.kind == INQ_MEASURE_STAGE_SHARE || row->now.kind == INQ_MEASURE_SLOWEST_RANK;
+}
+
+static double tolerance_within_step(const struct inq_check_row *row, int32_t replicas)
+{
+    int32_t enough = row->now.kind == INQ_MEASURE_STAGE_SHARE ? RANKS_OF_STAGE : PEERS_OF_RANK;
+    return replicas >= enough ? TOLERANCE_WITHIN_STEP : TOLERANCE_OF_FEW;
+}
+
+/* How far from the baseline what is tolerated and chance reach together. The tolerance of what is
+ * measured within a step is itself a spread from run to run, independent of that of the steps. */
+static double reach(const struct inq_check_row *row, double slack, double chance)
+{
+    return is_within_step(row) ? hypot(slack, chance) : slack + chance;
+}
+
 static void judge_relative(struct inq_check_row *row, const struct limits *limits, double part)
 {
     double allowed = allowance(limits, &row->base, part);
@@ -256,10 +282,10 @@ static void judge_relative(struct inq_check_row *row, const struct limits *limit
     double growth = row->now.value - row->base.value;
     char text[128];
     row->limit = row->base.value + allowed;
-    if (growth - slack > chance_worse) {
+    if (growth > reach(row, slack, chance_worse)) {
         row->outcome = INQ_CHECK_REGRESSED;
         say(row, "got worse", "", false);
-    } else if (-growth - slack <= chance_better) {
+    } else if (-growth <= reach(row, slack, chance_better)) {
         row->outcome = INQ_CHECK_WITHIN;
         row->noisy = growth > slack;
         say(row, growth > slack ? noise_text(row, text, sizeof text) : "is within its limit", "",
@@ -276,22 +302,15 @@ static void judge_relative(struct inq_check_row *row, const struct limits *limit
     }
 }
 
-/* What is held against its peers of the same step does not have the shift of its run. 0.4 % from
- * rank to rank in each of two runs, and steps whose interval adds as much, leave less than that for
- * any of eight stages in 99.5 % of pairs, and a stage that is 3 % slower above it in 95 %. */
-static const double TOLERANCE_WITHIN_STEP = 0.015;
-
 /* What is exact may not grow at all. */
 static double tolerance_of(const struct inq_check_row *row, const struct limits *limits)
 {
     const struct inq_check_rule *rule = &limits->rules->of[row->now.kind];
     bool exact = row->now.n == 0 && row->base.n == 0;
-    bool within_step =
-        row->now.kind == INQ_MEASURE_STAGE_SHARE || row->now.kind == INQ_MEASURE_SLOWEST_RANK;
     return rule->kind == INQ_RULE_TOLERANCE ? rule->value
            : limits->rules->has_tolerance   ? limits->rules->tolerance
            : exact                          ? 0.0
-           : within_step                    ? TOLERANCE_WITHIN_STEP
+           : is_within_step(row)            ? tolerance_within_step(row, limits->replicas)
                                             : INQ_CHECK_TOLERANCE;
 }
 

@@ -117,7 +117,7 @@ static const struct inq_option options[] = {
     {INQ_OPT_ADD, 0, "add", NULL, NULL, INQ_COMPLETE_NONE,
      "--update adds runs to the baseline, each path one: the spread between runs is measured"},
     {INQ_OPT_TOLERANCE, 0, "tolerance", "PERCENT", NULL, INQ_COMPLETE_NONE,
-     "by how much it may get worse (default 3%, 1.5% of a stage's or rank's share; nothing where "
+     "by how much it may get worse (default 3%, less for a stage's or rank's share; nothing where "
      "there is no noise, as in schedules)"},
     {INQ_OPT_RULE, 0, "rule", "NAME=LIMIT", NULL, INQ_COMPLETE_NONE,
      "a limit for one check: 5%, 12.5ms, 0.3 or off; new_findings=high; may be repeated"},

@@ -185,9 +185,8 @@ static bool is_fused(const struct synth_builder *b)
  * send_forward_recv_backward): a stage whose micro-batches all belong to its warm-up never does. */
 static bool shares_kernel(const struct synth_builder *b, int32_t peer)
 {
-    const struct inq_synth_spec *spec = b->spec;
-    int32_t warm_up = spec->pp - 1 - b->rank / (spec->dp * spec->tp);
-    return b->deferred.set && b->deferred.peer == peer && spec->micro_batches > warm_up;
+    int32_t warm_up = b->spec->pp - 1 - b->stage;
+    return b->deferred.set && b->deferred.peer == peer && b->spec->micro_batches > warm_up;
 }
 
 /* Puts one transfer on its stream, behind the compute launched so far; receives that are posted

@@ -28,7 +28,7 @@ static int below(struct draw *d, int n)
     return (int)(next(d) % (uint64_t)n);
 }
 
-static void add(struct draw *d, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) add(struct draw *d, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

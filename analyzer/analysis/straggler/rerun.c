@@ -231,41 +231,53 @@ static bool is_matched(const struct inq_rerun *x)
 
 /* ---- waits that nobody recorded -------------------------------------------------------------- */
 
-/* Ends of the GPU work of each rank, ascending: ends[start[r]] to ends[start[r + 1]]. */
-static void sort_ends(const struct inq_rerun *x, size_t *start, int64_t *ends)
+/* Starts and ends of one rank's GPU work, each ascending. */
+struct work {
+    size_t n;
+    int64_t *starts, *ends;
+};
+
+/* By rank; the arrays are parts of two. */
+static void sort_work(const struct inq_rerun *x, struct work *of)
 {
     size_t n_ranks = x->trace->n_ranks;
     size_t n_ops = x->g.graph->n_ops;
     for (size_t i = 0; i < n_ops; i++) {
-        start[x->g.ops[i].rank + 2] += !x->g.ops[i].host;
+        of[x->g.ops[i].rank].n += !x->g.ops[i].host;
+    }
+    for (size_t r = 1; r < n_ranks; r++) {
+        of[r].starts = of[r - 1].starts + of[r - 1].n;
+        of[r].ends = of[r - 1].ends + of[r - 1].n;
     }
     for (size_t r = 0; r < n_ranks; r++) {
-        start[r + 2] += start[r + 1];
+        of[r].n = 0;
     }
     for (size_t i = 0; i < n_ops; i++) {
+        struct work *work = &of[x->g.ops[i].rank];
         if (!x->g.ops[i].host) {
-            ends[start[x->g.ops[i].rank + 1]++] = x->g.end_ns[i];
+            work->starts[work->n] = x->g.start_ns[i];
+            work->ends[work->n++] = x->g.end_ns[i];
         }
     }
     for (size_t r = 0; r < n_ranks; r++) {
-        inq_sort_i64(ends + start[r], start[r + 1] - start[r]);
+        inq_sort_i64(of[r].starts, of[r].n);
+        inq_sort_i64(of[r].ends, of[r].n);
     }
 }
 
-/* The last of n ends at or before `at`; INT64_MIN for none. */
-static int64_t last_end(const int64_t *ends, size_t n, int64_t at)
-{
-    size_t later = inq_first_from_i64(ends, 0, n, at + 1);
-    return later > 0 ? ends[later - 1] : INT64_MIN;
-}
-
-/* How long the host had been idle when its GPU finished just before this call: it had waited for
- * the GPU without a call that says so. */
-static int64_t silent_wait(const struct inq_rerun *x, size_t op, const int64_t *ends, size_t n)
+/* How long the host had been idle when its GPU finished all that it had just before this call: it
+ * had waited for the GPU without a call that says so. A GPU that has other work to do ends some of
+ * it before any call. */
+static int64_t silent_wait(const struct inq_rerun *x, size_t op, const struct work *work)
 {
     int64_t start = x->g.start_ns[op];
     int64_t idle_from = start - x->recorded_delay_ns[op];
-    int64_t end = x->recorded_delay_ns[op] > INQ_PROMPT_NS ? last_end(ends, n, start) : INT64_MIN;
+    size_t ended = inq_first_from_i64(work->ends, 0, work->n, start + 1);
+    bool idle = ended > 0 && inq_first_from_i64(work->starts, 0, work->n, start) <= ended;
+    if (!idle || x->recorded_delay_ns[op] <= INQ_PROMPT_NS) {
+        return 0;
+    }
+    int64_t end = work->ends[ended - 1];
     return end > idle_from && start - end <= INQ_PROMPT_NS ? end - idle_from : 0;
 }
 
@@ -274,24 +286,26 @@ static int64_t silent_wait(const struct inq_rerun *x, size_t op, const int64_t *
 static int find_silent(const struct inq_rerun *x, bool *silent, struct inq_err *err)
 {
     size_t n_ranks = x->trace->n_ranks;
-    size_t *start = inq_mem_zalloc(n_ranks + 2, sizeof *start);
-    int64_t *ends = inq_mem_alloc((x->g.graph->n_ops + 1) * sizeof *ends);
+    size_t n_ops = x->g.graph->n_ops;
+    struct work *of = inq_mem_zalloc(n_ranks + 1, sizeof *of);
+    int64_t *times = inq_mem_alloc((2 * n_ops + 1) * sizeof *times);
     double waited = 0.0;
-    int code = start != NULL && ends != NULL
+    int code = of != NULL && times != NULL
                    ? INQ_OK
                    : inq_err_set(err, INQ_NOMEM, "out of memory for %zu ranks", n_ranks);
     if (code == INQ_OK) {
-        sort_ends(x, start, ends);
+        of[0].starts = times;
+        of[0].ends = times + n_ops;
+        sort_work(x, of);
     }
-    for (size_t i = 0; code == INQ_OK && i < x->g.graph->n_ops; i++) {
-        size_t r = x->g.ops[i].rank;
+    for (size_t i = 0; code == INQ_OK && i < n_ops; i++) {
         if (x->g.ops[i].host && !x->g.ops[i].sync && inq_rerun_judged(x, i)) {
-            waited += (double)silent_wait(x, i, ends + start[r], start[r + 1] - start[r]);
+            waited += (double)silent_wait(x, i, &of[x->g.ops[i].rank]);
         }
     }
     *silent = waited > most_alone * (double)n_ranks * (double)length(x);
-    inq_mem_free(start);
-    inq_mem_free(ends);
+    inq_mem_free(of);
+    inq_mem_free(times);
     return code;
 }
 

@@ -254,6 +254,23 @@ static void hosts__that_a_full_queue_stops_go_with_their_gpu(void **state)
     test_synth_close(&t);
 }
 
+/* A GPU with work to do ends some of it before any call: its host did not wait for that, and what
+ * half the job costs is simulated. */
+static void hosts__that_run_ahead_do_not_wait_for_what_ends(void **state)
+{
+    (void)state;
+    struct test_synth t = test_synth_open(
+        "dp=4,pp=2,micro_batches=6,layers=4,p2p=fused,steps=8,sync=0,gz=0,cpu_ops=0,seed=588690,"
+        "fault=slow_gpu:rank=0:last=7:stride=2:factor=1.15,"
+        "fault=late_host:mode=pause:rank=4:delay=16ms",
+        NULL);
+    assert_int_equal(t.report->findings[0].kind, INQ_FINDING_SLOW_GPU);
+    assert_int_equal(t.report->findings[0].n_ranks, 4);
+    assert_string_equal(t.report->account->gains_problem, "");
+    assert_cost(&t, 5);
+    test_synth_close(&t);
+}
+
 /* Nothing that is priced is established while ranks are absent or nothing can be simulated, in the
  * account no more than in the findings; and what could not be simulated has no gain. */
 static void absent_ranks__leave_nothing_established(void **state)
@@ -312,6 +329,7 @@ int main(void)
         cmocka_unit_test(hosts__that_a_pipeline_crosses_are_no_slow_link),
         cmocka_unit_test(steps__are_as_long_as_the_work_where_hosts_run_ahead),
         cmocka_unit_test(hosts__that_a_full_queue_stops_go_with_their_gpu),
+        cmocka_unit_test(hosts__that_run_ahead_do_not_wait_for_what_ends),
         cmocka_unit_test(absent_ranks__leave_nothing_established),
         cmocka_unit_test(faults_now_and_then__are_told_once),
     };

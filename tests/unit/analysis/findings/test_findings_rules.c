@@ -151,6 +151,35 @@ static void findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss(void 
     }
 }
 
+/* A cause of a rank names the rank, one of a stage the stage with all its ranks. */
+static void findings__a_cause_of_the_op_model_names_its_rank_or_its_stage(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t rank, stage;
+        size_t n_ranks, n_stages;
+    } cases[] = {{1, -1, 1, 0}, {1, 0, 1, 0}, {0, -1, 1, 0}, {-1, 0, 1, 1}, {-1, 7, 0, 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct judged j;
+        begin(&j);
+        j.ranks[0].stage = 0;
+        j.ranks[1].stage = 1;
+        j.report.whatif = &j.whatif;
+        j.whatif.t_ns = STEP_NS;
+        j.whatif.slowdown = 1.2;
+        j.whatif.n_causes = 1;
+        j.cause.rank = cases[i].rank;
+        j.cause.stage = cases[i].stage;
+        j.cause.fits = true;
+        j.cause.share = 0.5;
+        j.cause.saved_ns = STEP_NS / 10;
+        const struct inq_finding *finding = judge(&j, INQ_FINDING_SLOW_WORKER);
+        assert_true(finding != NULL && finding->n_ranks == cases[i].n_ranks &&
+                    finding->n_stages == cases[i].n_stages);
+        end(&j);
+    }
+}
+
 /* A stage that is slow raises the mean that its ops are ideal at: without it a step may be shorter
  * than ideal, and a cause explains no more than all of a loss. */
 static void findings__a_cause_of_the_op_model_explains_no_more_than_all(void **state)
@@ -216,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(findings__bubbles_inform_until_the_schedule_takes_as_much_as_the_work),
         cmocka_unit_test(findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss),
+        cmocka_unit_test(findings__a_cause_of_the_op_model_names_its_rank_or_its_stage),
         cmocka_unit_test(findings__a_cause_of_the_op_model_explains_no_more_than_all),
         cmocka_unit_test(findings__damage_that_loses_no_work_is_no_loss),
         cmocka_unit_test(findings__an_account_in_which_nothing_was_judged_has_no_causes),

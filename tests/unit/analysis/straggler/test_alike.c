@@ -328,6 +328,34 @@ static void account__adds_up_to_waits_and_to_t(void **state)
     test_synth_close(&t);
 }
 
+static bool has_uneven_work(const char *spec)
+{
+    struct test_synth t = test_synth_open(spec, &repaired);
+    bool found = false;
+
+    for (size_t i = 0; i < t.report->n_findings; i++) {
+        found = found || t.report->findings[i].kind == INQ_FINDING_SEQUENCE_IMBALANCE;
+    }
+    test_synth_close(&t);
+    return found;
+}
+
+/* Experts draw other tokens in each layer, which a step's sum hides: stretches of kernels tell.
+ * Noise of single kernels, and clocks that vary from step to step, do not make work uneven. */
+static void uneven__experts_tell_within_a_step(void **state)
+{
+    (void)state;
+    static const char run[] = "dp=8,experts=1,layers=4,steps=8,gz=0,cpu_ops=0,seed=5102";
+    char spec[200];
+
+    (void)snprintf(spec, sizeof spec, "%s,fault=uneven_experts:sigma=0.05", run);
+    assert_true(has_uneven_work(spec));
+    (void)snprintf(spec, sizeof spec, "%s,fault=jitter:sigma=0.08", run);
+    assert_false(has_uneven_work(spec));
+    (void)snprintf(spec, sizeof spec, "%s,step_sigma=0.015", run);
+    assert_false(has_uneven_work(spec));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +367,7 @@ int main(void)
         cmocka_unit_test(alike__two_slow_gpus_are_found_together),
         cmocka_unit_test(alike__a_fault_now_and_then_keeps_its_weight),
         cmocka_unit_test(alike__a_hidden_fault_is_told_in_order),
+        cmocka_unit_test(uneven__experts_tell_within_a_step),
         cmocka_unit_test(grids__that_are_equal_tell_of_a_slower_device),
         cmocka_unit_test(schedule__that_loses_most_is_the_verdict),
         cmocka_unit_test(account__adds_up_to_waits_and_to_t),

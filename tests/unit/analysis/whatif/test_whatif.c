@@ -338,6 +338,49 @@ static struct ops_trace *make_job(int n_steps, int64_t slow)
     return ops;
 }
 
+/* Two stages, `replicas` of each, three micro-batches; forwards take 100 on the first stage and 300
+ * on the second, on the last worker `last`. */
+static struct ops_trace *make_stages(int replicas, int64_t last)
+{
+    struct ops_trace *ops = ops_trace_new((uint32_t)(2 * replicas));
+    for (int step = 0; step < 2; step++) {
+        for (int worker = 0; worker < 2 * replicas; worker++) {
+            int stage = worker / replicas;
+            int64_t at = 1000000 * step;
+            for (int i = 0; i < 3; i++) {
+                int64_t f = worker == 2 * replicas - 1 ? last : stage == 1 ? 300 : 100;
+                int dp = worker % replicas;
+                add_op(ops, (uint32_t)worker, INQ_OP_FORWARD, step, stage, dp, i, at, f);
+                add_op(ops, (uint32_t)worker, INQ_OP_BACKWARD, step, stage, dp, i, at + f, 200);
+                at += f + 200;
+            }
+        }
+    }
+    return ops;
+}
+
+/* A worker is healthy when it takes what its stage takes on other replicas; where there are none,
+ * what the other stages take. */
+static void whatif__a_healthy_worker_is_as_fast_as_its_peers(void **state)
+{
+    (void)state;
+    static const struct {
+        int replicas;
+        int64_t last;
+        const char *questions[2];
+    } cases[] = {{1, 300, {"rank=1:speed=1.0", "rank=1:type=forward-compute:factor=0.3333333333"}},
+                 {3, 400, {"rank=5:speed=1.0", "rank=5:type=forward-compute:factor=0.75"}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct answer a = {make_stages(cases[i].replicas, cases[i].last), NULL};
+        ask(&a, cases[i].questions, 2);
+        const struct inq_whatif_scenario *q = a.report->whatif->scenarios;
+        assert_string_equal(q[1].problem, "");
+        assert_int_equal(q[0].t_ns, q[1].t_ns);
+        assert_true(q[0].t_ns < a.report->whatif->t_ns);
+        done(&a);
+    }
+}
+
 static void whatif__numbers_of_a_small_job(void **state)
 {
     (void)state;
@@ -550,6 +593,7 @@ int main(void)
         cmocka_unit_test(whatif__st_equals_the_published_result),
         cmocka_unit_test(whatif__ar_equals_the_published_result),
         cmocka_unit_test(whatif__answers_questions_about_one_worker),
+        cmocka_unit_test(whatif__a_healthy_worker_is_as_fast_as_its_peers),
         cmocka_unit_test(whatif__numbers_of_a_small_job),
         cmocka_unit_test(whatif__the_first_op_of_a_step_is_a_part),
         cmocka_unit_test(whatif__a_worker_is_slow_from_5_percent_on),

@@ -187,8 +187,9 @@ static void classify(struct inq_failure_case *c)
                  {INQ_END_JOINED, INQ_FAILURE_COMMUNICATION}};
     if (c->mismatch_team != INQ_NONE) {
         c->failure->cls = INQ_FAILURE_MISMATCH;
-        c->failure->confidence =
-            c->mismatch.tied ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_ESTABLISHED;
+        c->failure->confidence = c->mismatch.tied || c->mismatch.by_sisters
+                                     ? INQ_CONFIDENCE_SUPPORTED
+                                     : INQ_CONFIDENCE_ESTABLISHED;
         return;
     }
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {

@@ -805,8 +805,6 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(ERROR_LINE, "critical", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, "Error", NULL, NULL, INQ_LOG_SEVERE), /* "Error: failed to run" */
     SPECIAL(ERROR_LINE, "panic:", NULL, NULL, INQ_LOG_SEVERE),
-    SPECIAL(ERROR_LINE, ": line ", NULL, NULL, INQ_LOG_SHELL),
-    SPECIAL(ERROR_LINE, "bash: ", NULL, NULL, INQ_LOG_SHELL),
     LAST(ERROR_LINE, "Execution halted", NULL, NULL),        /* R */
     SPECIAL(ERROR_LINE, "EI00", NULL, NULL, INQ_LOG_SEVERE), /* CANN's codes */
     SPECIAL(ERROR_LINE, "EE10", NULL, NULL, INQ_LOG_SEVERE),
@@ -815,8 +813,6 @@ static const struct inq_log_pattern patterns[] = {
     SPECIAL(ERROR_LINE, "job.exception type=", NULL, NULL, INQ_LOG_SEVERE), /* Flux */
     SPECIAL(ERROR_LINE, ".cc:", NULL, NULL, INQ_LOG_SEVERE),
     SPECIAL(ERROR_LINE, ".cpp:", NULL, NULL, INQ_LOG_SEVERE),
-    SPECIAL(ERROR_LINE, ".go:", NULL, NULL, INQ_LOG_SEVERE), /* klog */
-    SPECIAL(ERROR_LINE, ".py:", NULL, NULL, INQ_LOG_SEVERE), /* absl */
     SPECIAL(ERROR_LINE, "distributed/elastic", NULL, NULL, INQ_LOG_SEVERE),
 };
 

@@ -58,7 +58,6 @@ enum inq_log_special {
     INQ_LOG_TASKS,        /* names of tasks in the lines behind it */
     INQ_LOG_CLAUSE,       /* the words begin what is said; a sentence that has them is talk */
     INQ_LOG_ALONE,        /* the word is all of the message, or a shell's report of a process */
-    INQ_LOG_SHELL,        /* what a shell says of a script's line, or of a command */
     INQ_LOG_SEVERE,       /* a line of error severity, or NCCL's warning, whatever it tells */
     INQ_LOG_OUTCOME,      /* of a process, told by whoever started it; not 0, and no mere remark */
     INQ_LOG_DESCRIBED,    /* of a pod whose name stands in front */

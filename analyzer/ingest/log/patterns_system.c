@@ -260,7 +260,7 @@ static const struct inq_log_pattern patterns[] = {
     LAST(FABRIC_SETUP, "No interface found", NULL, NULL),
     LAST(VERSION_MISMATCH, "Mismatched NCCL version", NULL, NULL),
     /* the end of a process, by whoever started it */
-    LAST(EXIT, ": *** [", "] Error ", of_make),                   /* make */
+    LAST(EXIT, "*** [", "] Error ", of_make),                     /* make */
     LAST(EXIT, "exited: ", "not expected)", of_outcome),          /* supervisord */
     LAST(EXIT, "ssh exited with exit code", NULL, of_ssh),        /* pdsh */
     LAST(EXIT, "exited with code", "Pod: ", of_outcome),          /* Kubeflow, at whatever level */

@@ -6,6 +6,7 @@
 #include "ingest/log/wrap.h"
 #include "ingest/ingest.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -317,6 +318,33 @@ static const char *const good[] = {"success", "omplet", "inished", "done",    "k
 static const char *const given_up[] = {"giving up",   "gave up",     "aborting",   "bailing out",
                                        "sending SIG", "not running", "going down", NULL};
 
+/* "run.sh: line 41: NGPU: unbound variable", "bash: ./train: ...": what a shell says of a script's
+ * line, or of a command; ends of processes have patterns of their own. */
+static bool is_of_shell(const char *p, const char *end)
+{
+    static const char *const ends[] = {"Killed", "Terminated", "Aborted", "fault", "warning", NULL};
+    const char *said = inq_log_match(p, end, "bash: ");
+    const char *name = p;
+    while (said == NULL && name<end && * name> ' ' && *name != ':' &&
+           strchr("\"'", *name) == NULL) {
+        name++;
+    }
+    if (said == NULL && name > p) {
+        int64_t number = 0;
+        const char *line = inq_log_match(name, end, ": line ");
+        said = line != NULL ? inq_log_number(line, end, &number) : NULL;
+        said = said != NULL && said < end && *said == ':' ? said : NULL;
+    }
+    return said != NULL && !has_any(said, end, ends);
+}
+
+/* A severity in a form that no pattern finds: syslog's priority "<3>", glog's letter. */
+static bool is_severe(const char *p, const char *end)
+{
+    bool letter = end - p > 5 && (*p == 'E' || *p == 'F') && isdigit((unsigned char)p[1]) != 0;
+    return p < end && (*p == '<' || letter) && inq_log_level_of(p, end) >= INQ_LOG_LEVEL_ERROR;
+}
+
 bool inq_log_is_last_word(const char *p, const char *end, bool output)
 {
     static const char *const ended[] = {
@@ -335,8 +363,7 @@ bool inq_log_is_last_word(const char *p, const char *end, bool output)
     const char *body = inq_log_body(start, end, &writer);
     enum inq_log_level level = inq_log_level_of(start, end);
     level = level == INQ_LOG_LEVEL_NONE ? inq_log_level_of(body, end) : level;
-    /* syslog's priority, which no pattern finds */
-    bool severe = level >= INQ_LOG_LEVEL_ERROR && body < end && *body == '<';
+    bool severe = is_severe(body, end) || is_of_shell(body, end);
     bool plain = level == INQ_LOG_LEVEL_NONE &&
                  (output ? has_any(rest, end, ended) || has_any(p, end, denied)
                          : begins_any(p, end, denied));

@@ -265,26 +265,6 @@ static bool is_of_traceback(const struct inq_log_line *line)
            inq_log_match(head, line->end, "~~") != NULL;
 }
 
-/* "run.sh: line 41: NGPU: unbound variable", "bash: ./train: ...": nothing but the script's name in
- * front, and no end of a process, which has patterns of its own. */
-static bool read_shell(const struct inq_log_line *line, const char *behind)
-{
-    const char *head = inq_log_message(line->start, line->end);
-    bool named = *line->at == ':';
-    int64_t number = 0;
-    const char *said = named ? inq_log_number(behind, line->end, &number) : behind;
-    for (const char *p = head; p < line->at && named; p++) {
-        named = *p > ' ' && *p != '"' && *p != '\'';
-    }
-    bool begins = named ? line->at > head && said != NULL && said < line->end && *said == ':'
-                        : line->at == head && *line->at == 'b';
-    static const char *const ends[] = {"Killed", "Terminated", "Aborted", "fault", "warning"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && begins; i++) {
-        begins = inq_log_seek(said, line->end, ends[i]) == NULL;
-    }
-    return begins;
-}
-
 /* "Error: failed to run ...": the word begins the message, and no number follows; "Error in f(x) :"
  * of R, "Error using f (line 8)" of MATLAB. */
 static bool is_heading_word(const struct inq_log_line *line)
@@ -596,8 +576,6 @@ bool inq_log_read_special(const struct inq_log_pattern *pattern, struct inq_log_
     case INQ_LOG_HEADING:
         return line->start == line->outer && event->writer == 0 &&
                inq_log_is_heading(line->start, line->end, &event->rank);
-    case INQ_LOG_SHELL:
-        return read_shell(line, behind);
     case INQ_LOG_SEVERE:
         return read_severe(line, names, event);
     case INQ_LOG_METRICS:

@@ -34,12 +34,12 @@ static bool is_cut_batch(const struct inq_flight_dump *dump, const struct part *
            (part->n_entries > 1 || part->entry->kind == INQ_COLL_COALESCED);
 }
 
-static void take(struct table *t, size_t i)
+static struct part part_of(const struct table *t, size_t i)
 {
     const struct inq_state_place *place = &t->team->places[i];
     const struct inq_state_rank *rank = &t->model->ranks[place->rank];
-    struct part *part = &t->parts[i];
-    *part = (struct part){.rank = place->rank, .has_dump = place->whole};
+    struct part own = {.rank = place->rank, .has_dump = place->whole};
+    struct part *part = &own;
     part->passed = place->known && place->next_seq > t->seq;
     part->joined = part->passed || (place->next_seq == t->seq && place->pending);
     for (size_t e = 0; rank->dump != NULL && e < rank->dump->n_entries; e++) {
@@ -56,6 +56,7 @@ static void take(struct table *t, size_t i)
     if (nameless || is_cut_batch(rank->dump, part)) {
         part->entry = NULL;
     }
+    return own;
 }
 
 /* ---- tests: whether two members, or one by itself, agree ------------------------------------- */
@@ -118,7 +119,49 @@ static bool same_dtypes(const struct table *t, const struct part *a, const struc
 
 /* ---- majority -------------------------------------------------------------------------------- */
 
-/* Fills `odd` with the members that do not agree with most; false when all agree. */
+/* Whether a member of another group of the same kind entered the same under this number: the
+ * tensor-parallel groups of a job run one program. */
+static bool has_sister(const struct table *t, agrees *agree, const struct part *part)
+{
+    for (uint32_t g = 0; g < t->model->n_groups; g++) {
+        const struct inq_state_group *team = &t->model->groups[g];
+        bool sister = g != t->index && team->desc[0] != '\0' &&
+                      team->n_members == t->team->n_members &&
+                      strcmp(team->desc, t->team->desc) == 0;
+        struct table other = {.model = t->model, .team = team, .index = g, .seq = t->seq};
+        for (size_t i = 0; i < team->n_members && sister; i++) {
+            struct part its = part_of(&other, i);
+            if (its.entry != NULL && agree(t, part, &its)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Fills `odd` with the members that do not agree with one; the first of them. */
+static size_t list_odd(const struct table *t, agrees *agree, size_t usual,
+                       struct inq_state_verdict *verdict)
+{
+    size_t first = usual;
+    size_t entered = 0;
+    verdict->n_odd = 0;
+    for (size_t i = 0; i < t->team->n_members; i++) {
+        const struct part *part = &t->parts[i];
+        entered += part->entry != NULL;
+        if (part->entry != NULL && !agree(t, &t->parts[usual], part)) {
+            first = verdict->n_odd == 0 ? i : first;
+            verdict->other = verdict->n_odd == 0 ? part->entry : verdict->other;
+            verdict->odd[verdict->n_odd++] = t->model->ranks[part->rank].rank;
+        }
+    }
+    verdict->usual = t->parts[usual].entry;
+    verdict->tied = 2 * verdict->n_odd >= entered;
+    return first;
+}
+
+/* Fills `odd` with the members that do not agree with most, or where as many do as do not, with
+ * the groups of the same kind; false when all agree. */
 static bool find_odd(const struct table *t, agrees *agree, struct inq_state_verdict *verdict)
 {
     size_t best = 0;
@@ -141,18 +184,16 @@ static bool find_odd(const struct table *t, agrees *agree, struct inq_state_verd
             break; /* nothing can have more */
         }
     }
-    verdict->n_odd = 0;
-    size_t entered = 0;
-    for (size_t i = 0; i < t->team->n_members; i++) {
-        const struct part *part = &t->parts[i];
-        entered += part->entry != NULL;
-        if (part->entry != NULL && !agree(t, &t->parts[best], part)) {
-            verdict->other = verdict->n_odd == 0 ? part->entry : verdict->other;
-            verdict->odd[verdict->n_odd++] = t->model->ranks[part->rank].rank;
+    size_t odd = list_odd(t, agree, best, verdict);
+    if (verdict->tied && verdict->n_odd > 0) {
+        bool usual = has_sister(t, agree, &t->parts[best]);
+        bool other = has_sister(t, agree, &t->parts[odd]);
+        if (other && !usual) {
+            (void)list_odd(t, agree, odd, verdict);
         }
+        verdict->by_sisters = usual != other;
+        verdict->tied = usual == other;
     }
-    verdict->usual = t->parts[best].entry;
-    verdict->tied = 2 * verdict->n_odd >= entered;
     return verdict->n_odd > 0;
 }
 
@@ -307,7 +348,7 @@ int inq_state_match(const struct inq_state *model, uint32_t team, struct inq_sta
         return inq_err_set(err, INQ_NOMEM, "no memory to compare the members of a group");
     }
     for (size_t i = 0; i < t.team->n_members; i++) {
-        take(&t, i);
+        t.parts[i] = part_of(&t, i);
         verdict->usual = verdict->usual == NULL ? t.parts[i].entry : verdict->usual;
     }
     verdict->seq = t.seq;

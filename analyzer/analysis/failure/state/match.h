@@ -12,7 +12,8 @@ struct inq_state_verdict {
     enum inq_match_state state;
     size_t n_odd; /* members that differ from most, or have not joined; ascending */
     int32_t *odd;
-    bool tied;                                    /* no majority: both sides may be wrong */
+    bool tied;       /* no majority: both sides may be wrong */
+    bool by_sisters; /* which side is odd, groups of the same kind tell */
     const struct inq_flight_entry *usual, *other; /* of most members, and of the first odd one */
 };
 

@@ -267,6 +267,38 @@ static void flight__two_against_two_is_undecided(void **state)
     test_expect(&made, INQ_FAILURE_MISMATCH, "");
 }
 
+/* One against one in a tensor-parallel group: what the other such group entered decides, where only
+ * one side did the same. */
+static void flight__a_group_of_the_same_kind_decides_a_tie(void **state)
+{
+    (void)state;
+    static const char *const entered[][4] = {
+        {"all_reduce", "broadcast", "all_reduce", "all_reduce"},
+        {"broadcast", "all_reduce", "all_reduce", "all_reduce"},
+        {"broadcast", "all_reduce", "broadcast", "all_reduce"}};
+    static const char *const roots[] = {"1", "0", ""};
+    for (size_t k = 0; k < 3; k++) {
+        struct test_dumps made = {0};
+        for (int rank = 0; rank < 4; rank++) {
+            inq_out_printf(
+                &made.out[rank],
+                "{\"version\": \"2.10\", \"pg_config\": {\"1\": {\"name\": \"1\", \"desc\": "
+                "\"TP\", "
+                "\"ranks\": \"[0, 1]\"}, \"2\": {\"name\": \"2\", \"desc\": \"TP\", \"ranks\": "
+                "\"[2, 3]\"}}, \"entries\": [{\"collective_seq_id\": 7, \"process_group\": "
+                "[\"%d\", \"TP\"], \"profiling_name\": \"nccl:%s\", \"input_sizes\": [[4]], "
+                "\"output_sizes\": [[4]], \"input_dtypes\": [\"Float\"], \"state\": \"scheduled\", "
+                "\"record_id\": 0, \"pg_id\": %d, \"is_p2p\": false}]}",
+                rank / 2 + 1, entered[k][rank], rank / 2 + 1);
+            (void)snprintf(made.names[rank], sizeof made.names[0], "run/trace_rank_%d.json", rank);
+            made.blobs[rank] =
+                (struct inq_ingest_blob){made.names[rank], made.out[rank].buf, made.out[rank].len};
+            made.n++;
+        }
+        test_expect(&made, INQ_FAILURE_MISMATCH, roots[k]);
+    }
+}
+
 static void flight__swapped_collectives_are_an_order_mismatch(void **state)
 {
     (void)state;
@@ -465,6 +497,7 @@ int main(void)
         cmocka_unit_test(flight__a_collective_coalesced_in_part_is_a_mismatch),
         cmocka_unit_test(flight__uneven_all_to_all_fits_when_its_sums_do),
         cmocka_unit_test(flight__two_against_two_is_undecided),
+        cmocka_unit_test(flight__a_group_of_the_same_kind_decides_a_tie),
         cmocka_unit_test(flight__swapped_collectives_are_an_order_mismatch),
         cmocka_unit_test(flight__unfinished_on_one_rank_only_is_its_gpu),
         cmocka_unit_test(flight__chain_over_two_groups_ends_at_the_rank_that_enqueued_nothing),

@@ -571,7 +571,7 @@ static int verify(struct ready *r, struct inq_err *err)
     gpu_program_uncapture(&r->program);
     r->program.verify = false;
     if (code == INQ_OK) {
-        code = inq_gpu_work_judge(&r->program, &n, err);
+        code = inq_gpu_work_verify(&r->program, &n, err);
         r->verified = code == INQ_OK && n > 0;
     }
     return code;

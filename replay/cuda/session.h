@@ -145,7 +145,7 @@ int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *
                      struct inq_err *err);
 /* What the verified executions so far found; fails with INQ_DEVICE on a wrong value. *n: values
  * compared. */
-int inq_gpu_work_judge(const struct inq_gpu_program *program, uint64_t *n, struct inq_err *err);
+int inq_gpu_work_verify(const struct inq_gpu_program *program, uint64_t *n, struct inq_err *err);
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 

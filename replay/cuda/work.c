@@ -871,7 +871,7 @@ int inq_gpu_work_put(struct inq_gpu_program *program, const struct inq_gpu_cmd *
     return calls->launch(calls->self, program->stream[cmd->lane], &launch, err);
 }
 
-int inq_gpu_work_judge(const struct inq_gpu_program *program, uint64_t *n, struct inq_err *err)
+int inq_gpu_work_verify(const struct inq_gpu_program *program, uint64_t *n, struct inq_err *err)
 {
     const struct inq_gpu_calls *calls = program->session->calls;
     uint64_t wrong = 0;

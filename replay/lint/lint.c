@@ -557,6 +557,13 @@ static size_t index_of(const struct inq_rank_actions *list, int32_t position)
     return position >= 0 && (size_t)position < list->n ? (size_t)position : 0;
 }
 
+/* What another order of cells may mend. */
+static bool is_of_order(enum inq_lint_rule rule)
+{
+    return rule == INQ_LINT_ORDER || rule == INQ_LINT_CYCLE || rule == INQ_LINT_RENDEZVOUS ||
+           rule == INQ_LINT_NEIGHBOUR;
+}
+
 /* The places where ranks are stuck, then those of other errors. */
 static int mend(struct mender *m)
 {
@@ -570,8 +577,7 @@ static int mend(struct mender *m)
         }
         for (size_t i = 0; code == INQ_OK && lint->remedy.rank < 0 && i < lint->n; i++) {
             const struct inq_lint_problem *p = &lint->problems[i];
-            if (p->error && p->rank >= 0 && p->position >= 0 &&
-                (p->rule == INQ_LINT_ORDER || p->rule == INQ_LINT_RENDEZVOUS)) {
+            if (p->error && p->rank >= 0 && p->position >= 0 && is_of_order(p->rule)) {
                 code = mend_around(m, p->rank, index_of(&m->schedule->ranks[p->rank], p->position),
                                    distance);
             }
@@ -586,9 +592,7 @@ static bool fails_by_order(const struct inq_lint *lint)
     bool any = false;
     for (size_t i = 0; i < lint->n; i++) {
         enum inq_lint_rule rule = lint->problems[i].rule;
-        bool order =
-            rule == INQ_LINT_ORDER || rule == INQ_LINT_CYCLE || rule == INQ_LINT_RENDEZVOUS;
-        if (lint->problems[i].error && !order) {
+        if (lint->problems[i].error && !is_of_order(rule)) {
             return false;
         }
         any = any || lint->problems[i].error;

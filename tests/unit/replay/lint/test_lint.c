@@ -480,11 +480,50 @@ static void remedy__mends_every_swap_that_hangs(void **state)
     assert_true(hangs > 50);
 }
 
+/* Two ranks, two chunks: receives of an activation and a gradient that changed places are taken for
+ * each other, and putting them back mends that. */
+static void remedy__mends_receives_that_are_taken_for_each_other(void **state)
+{
+    (void)state;
+    struct inq_schedule_spec spec = {
+        .kind = "interleaved", .n_ranks = 2, .n_microbatches = 4, .costs = {.stage = {1, 1, 1}}};
+    struct inq_schedule compute;
+    struct inq_schedule s;
+    size_t confused = 0;
+    assert_int_equal(inq_schedule_make(&spec, &compute, NULL), INQ_OK);
+    assert_int_equal(inq_schedule_lower(&compute, &s, NULL), INQ_OK);
+    for (int32_t r = 0; r < 2; r++) {
+        struct inq_action *a = s.ranks[r].actions;
+        for (size_t i = 0; i + 2 < s.ranks[r].n; i++) {
+            struct inq_action kept[2] = {a[i], a[i + 2]};
+            if (!(kept[0].kind == INQ_ACTION_RECV_F && kept[1].kind == INQ_ACTION_RECV_B) &&
+                !(kept[0].kind == INQ_ACTION_RECV_B && kept[1].kind == INQ_ACTION_RECV_F)) {
+                continue;
+            }
+            a[i] = kept[1];
+            a[i + 2] = kept[0];
+            struct inq_lint lint = lint_schedule(&s, INQ_GROUPING_ADJACENT, 0.0);
+            for (size_t k = 0; k < lint.n; k++) {
+                bool mixed = lint.problems[k].error && lint.problems[k].rule == INQ_LINT_NEIGHBOUR;
+                confused += mixed;
+                assert_true(!mixed || lint.remedy.rank >= 0);
+            }
+            inq_lint_release(&lint);
+            a[i] = kept[0];
+            a[i + 2] = kept[1];
+        }
+    }
+    assert_true(confused > 0);
+    inq_schedule_release(&s);
+    inq_schedule_release(&compute);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places__are_those_of_the_text),
         cmocka_unit_test(remedy__mends_every_swap_that_hangs),
+        cmocka_unit_test(remedy__mends_receives_that_are_taken_for_each_other),
         cmocka_unit_test(rendezvous__both_send_is_caught_and_grouping_cures_it),
         cmocka_unit_test(rendezvous__compute_between_the_calls_blocks_even_grouped),
         cmocka_unit_test(buffer__smallest_depth_is_found),

@@ -78,7 +78,8 @@ char *inq_arena_strdup(struct inq_arena *arena, const char *text)
     return inq_arena_strndup(arena, text, strlen(text));
 }
 
-static char *format(struct inq_arena *arena, const char *fmt, va_list args)
+__attribute__((format(printf, 2, 0))) static char *format(struct inq_arena *arena, const char *fmt,
+                                                          va_list args)
 {
     va_list again;
     va_copy(again, args);

@@ -29,7 +29,7 @@ typedef int inq_analysis_run(const struct inq_trace *trace,
       "the chain of work and waits over all ranks that made a step as long as it was")             \
     X("kernels", INQ_SECTION_KERNELS, 0, inq_run_kernels,                                          \
       "GPU time by kernel, operator, module and source line")                                      \
-    X("blame", INQ_SECTION_BLAME, INQ_SECTION_BIT(INQ_SECTION_ACCOUNT), inq_run_blame,             \
+    X("blame", INQ_SECTION_BLAME, INQ_SECTION_BIT(INQ_SECTION_ACCOUNT), inq_run_attribution,       \
       "who delays whom, and why: own time compared step by step")                                  \
     X("failure", INQ_SECTION_FAILURE, 0, inq_run_failure,                                          \
       "what stopped the run: roots and victims, from Flight Recorder dumps and logs")              \

@@ -263,8 +263,8 @@ bool inq_report_is_void(const struct inq_report *r)
         failed = failed || r->sections[s].reason != NULL;
     }
     return failed && !r->step_ns && r->n_rank_times == 0 && !r->collectives && !r->pipeline &&
-           !r->whatif && !r->critical_path && !r->blame && !r->failure && !r->training &&
-           !r->peers && !r->kernels && r->n_findings == 0;
+           !r->whatif && !r->critical_path && !r->attribution && !r->failure && !r->training &&
+           !r->reference && !r->kernels && r->n_findings == 0;
 }
 
 void inq_report_free(struct inq_report *report)

@@ -92,7 +92,7 @@ __attribute__((format(printf, 2, 0))) static char *format(struct inq_arena *aren
     return text;
 }
 
-char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...)
+char *inq_arena_asprintf(struct inq_arena *arena, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -101,17 +101,17 @@ char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...)
     return text;
 }
 
-const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args)
+const char *inq_arena_vprintf(struct inq_arena *arena, const char *fmt, va_list args)
 {
     const char *text = format(arena, fmt, args);
     return text != NULL ? text : "";
 }
 
-const char *inq_say(struct inq_arena *arena, const char *fmt, ...)
+const char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    const char *text = inq_say_va(arena, fmt, args);
+    const char *text = inq_arena_vprintf(arena, fmt, args);
     va_end(args);
     return text;
 }

@@ -26,11 +26,12 @@ void *inq_arena_array(struct inq_arena *arena, size_t count, size_t size);
 char *inq_arena_strdup(struct inq_arena *arena, const char *text);
 char *inq_arena_strndup(struct inq_arena *arena, const char *text, size_t len);
 /* printf into the arena; NULL when memory is out. */
-char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...) INQ_PRINTF(2, 3);
+char *inq_arena_asprintf(struct inq_arena *arena, const char *fmt, ...) INQ_PRINTF(2, 3);
 /* printf into the arena for sentences: never NULL, so that they nest; "" when memory is out, for
  * which `failed` is asked once at the end. */
-const char *inq_say(struct inq_arena *arena, const char *fmt, ...) INQ_PRINTF(2, 3);
-const char *inq_say_va(struct inq_arena *arena, const char *fmt, va_list args) INQ_PRINTF(2, 0);
+const char *inq_arena_printf(struct inq_arena *arena, const char *fmt, ...) INQ_PRINTF(2, 3);
+const char *inq_arena_vprintf(struct inq_arena *arena, const char *fmt, va_list args)
+    INQ_PRINTF(2, 0);
 void inq_arena_release(struct inq_arena *arena);
 
 #endif

@@ -24,20 +24,20 @@ static int out_of_memory(struct inq_err *err)
 }
 
 /* Files that may still be added; one place is for the word on what was left out. */
-static size_t room_of(const struct inq_walk *walk)
+static size_t room_of(const struct inq_discovery *walk)
 {
     size_t most = walk->most > 0 ? walk->most : INQ_MAX_FILES - 1;
     return walk->n < most ? most - walk->n : 0;
 }
 
 /* The caller has looked whether there is room. */
-static int add_place(struct inq_walk *walk, const char *path, uint64_t size, const char *reason,
-                     struct inq_err *err)
+static int add_place(struct inq_discovery *walk, const char *path, uint64_t size,
+                     const char *reason, struct inq_err *err)
 {
     int code = inq_mem_grow(&walk->files, &walk->cap, walk->n + 1, sizeof *walk->files,
                             INQ_MAX_FILES, err);
     if (code == INQ_OK) {
-        walk->files[walk->n++] = (struct inq_walk_file){
+        walk->files[walk->n++] = (struct inq_discovered_file){
             .path = path,
             .size = size,
             .reason = reason,
@@ -48,7 +48,7 @@ static int add_place(struct inq_walk *walk, const char *path, uint64_t size, con
 }
 
 /* A file, or only its number. */
-static int add_file(struct inq_walk *walk, const char *path, uint64_t size, const char *reason,
+static int add_file(struct inq_discovery *walk, const char *path, uint64_t size, const char *reason,
                     struct inq_err *err)
 {
     if (room_of(walk) == 0) {
@@ -58,12 +58,12 @@ static int add_file(struct inq_walk *walk, const char *path, uint64_t size, cons
     return add_place(walk, path, size, reason, err);
 }
 
-static int tell_left_out(struct inq_walk *walk, const char *path, struct inq_err *err)
+static int explain_left_out(struct inq_discovery *walk, const char *path, struct inq_err *err)
 {
     if (walk->left_out == 0) {
         return INQ_OK;
     }
-    const char *reason = inq_arena_printf(
+    const char *reason = inq_arena_asprintf(
         &walk->arena,
         "%llu more files are not looked at: one call takes %zu; give it fewer folders, or reduce "
         "them in parts with 'inquest ingest'",
@@ -71,22 +71,22 @@ static int tell_left_out(struct inq_walk *walk, const char *path, struct inq_err
     return reason != NULL ? add_place(walk, path, 0, reason, err) : out_of_memory(err);
 }
 
-static void set_bytes(struct inq_walk_file *file, const void *bytes, size_t n)
+static void set_bytes(struct inq_discovered_file *file, const void *bytes, size_t n)
 {
     file->part.bytes = n > 0 ? bytes : "";
     file->part.size = n;
 }
 
 /* Lists what cannot be read, with the system's words for it. */
-static int add_failure(struct inq_walk *walk, const char *path, int error, struct inq_err *err)
+static int add_failure(struct inq_discovery *walk, const char *path, int error, struct inq_err *err)
 {
     char text[128];
     const char *reason = inq_arena_strdup(&walk->arena, strerror_r(error, text, sizeof text));
     return reason != NULL ? add_file(walk, path, 0, reason, err) : out_of_memory(err);
 }
 
-static int add_folder(struct inq_walk_folder **list, size_t *n, size_t *cap,
-                      struct inq_walk_folder folder, struct inq_err *err)
+static int add_folder(struct inq_discovered_folder **list, size_t *n, size_t *cap,
+                      struct inq_discovered_folder folder, struct inq_err *err)
 {
     int code = inq_mem_grow(list, cap, *n + 1, sizeof folder, INQ_MAX_FILES, err);
     if (code == INQ_OK) {
@@ -96,7 +96,7 @@ static int add_folder(struct inq_walk_folder **list, size_t *n, size_t *cap,
 }
 
 /* True when this very folder or file was met before, by whatever path. */
-static int met_before(struct inq_walk *walk, const struct stat *info, bool *met,
+static int met_before(struct inq_discovery *walk, const struct stat *info, bool *met,
                       struct inq_err *err)
 {
     uint64_t id[2] = {(uint64_t)info->st_dev, (uint64_t)info->st_ino};
@@ -116,7 +116,7 @@ struct stream {
 
 /* Waits until something can be read from the pipe or its last writer is gone. A pipe to which
  * nobody writes is waited for as long as the caller likes. */
-static int await(const struct inq_walk *walk, const struct stream *stream, struct inq_err *err)
+static int await(const struct inq_discovery *walk, const struct stream *stream, struct inq_err *err)
 {
     enum { TELL_EVERY_MS = 100 };
     const struct inq_ingest_options *options = walk->options;
@@ -134,7 +134,7 @@ static int await(const struct inq_walk *walk, const struct stream *stream, struc
 }
 
 /* All that a pipe delivers, up to half of the memory. */
-static int drain(const struct inq_walk *walk, struct stream *stream, struct inq_err *err)
+static int drain(const struct inq_discovery *walk, struct stream *stream, struct inq_err *err)
 {
     size_t cap = 0;
     size_t max = (size_t)(inq_mem_available() / 2);
@@ -165,7 +165,7 @@ static bool is_stdin(const char *path)
 
 /* A pipe that the user names ("<(zstd -dc ...)", /dev/stdin). What it gave until it failed is kept.
  */
-static int take_stream(struct inq_walk *walk, const char *path, struct inq_err *err)
+static int take_stream(struct inq_discovery *walk, const char *path, struct inq_err *err)
 {
     int code = inq_mem_grow(&walk->streams, &walk->cap_streams, walk->n_streams + 1,
                             sizeof *walk->streams, INQ_MAX_FILES, err);
@@ -191,11 +191,11 @@ static int take_stream(struct inq_walk *walk, const char *path, struct inq_err *
     const char *cut = NULL;
     if (code != INQ_OK) {
         cut = code == INQ_LIMIT
-                  ? inq_arena_printf(&walk->arena,
-                                     "the pipe gave more than half of the memory there is: its "
-                                     "first %zu MB are read; write it to a file instead",
-                                     stream.n >> 20)
-                  : inq_arena_printf(&walk->arena, "after %zu bytes: %s", stream.n, why.message);
+                  ? inq_arena_asprintf(&walk->arena,
+                                       "the pipe gave more than half of the memory there is: its "
+                                       "first %zu MB are read; write it to a file instead",
+                                       stream.n >> 20)
+                  : inq_arena_asprintf(&walk->arena, "after %zu bytes: %s", stream.n, why.message);
         if (cut == NULL) {
             return out_of_memory(err);
         }
@@ -206,7 +206,7 @@ static int take_stream(struct inq_walk *walk, const char *path, struct inq_err *
     }
     code = add_place(walk, path, stream.n, NULL, err);
     if (code == INQ_OK) {
-        struct inq_walk_file *file = &walk->files[walk->n - 1];
+        struct inq_discovered_file *file = &walk->files[walk->n - 1];
         set_bytes(file, stream.bytes, stream.n);
         file->cut = cut;
     }
@@ -214,7 +214,8 @@ static int take_stream(struct inq_walk *walk, const char *path, struct inq_err *
 }
 
 /* Takes one path that exists: a folder is entered later, a file is listed. */
-static int take(struct inq_walk *walk, struct inq_walk_folder at, bool given, struct inq_err *err)
+static int take(struct inq_discovery *walk, struct inq_discovered_folder at, bool given,
+                struct inq_err *err)
 {
     struct stat info;
     int failed = given && is_stdin(at.path) ? fstat(STDIN_FILENO, &info) : stat(at.path, &info);
@@ -243,7 +244,8 @@ static int take(struct inq_walk *walk, struct inq_walk_folder at, bool given, st
     return add_file(walk, at.path, info.st_size > 0 ? (uint64_t)info.st_size : 0, NULL, err);
 }
 
-static int take_entry(struct inq_walk *walk, struct inq_walk_folder at, struct inq_err *err)
+static int take_entry(struct inq_discovery *walk, struct inq_discovered_folder at,
+                      struct inq_err *err)
 {
     struct stat info;
     if (lstat(at.path, &info) != 0) {
@@ -261,22 +263,23 @@ static int take_entry(struct inq_walk *walk, struct inq_walk_folder at, struct i
 static int compare_folders(const void *a, const void *b, void *ctx)
 {
     (void)ctx;
-    const struct inq_walk_folder *x = a;
-    const struct inq_walk_folder *y = b;
+    const struct inq_discovered_folder *x = a;
+    const struct inq_discovered_folder *y = b;
     return strcmp(x->path, y->path);
 }
 
 static int compare_files(const void *a, const void *b, void *ctx)
 {
     (void)ctx;
-    const struct inq_walk_file *x = a;
-    const struct inq_walk_file *y = b;
+    const struct inq_discovered_file *x = a;
+    const struct inq_discovered_file *y = b;
     return strcmp(x->path, y->path);
 }
 
 /* The names in a folder as paths, sorted. `list` is the caller's to free. */
-static int list_folder(struct inq_walk *walk, const struct inq_walk_folder *folder, DIR *dir,
-                       struct inq_walk_folder **list, size_t *n, struct inq_err *err)
+static int list_folder(struct inq_discovery *walk, const struct inq_discovered_folder *folder,
+                       DIR *dir, struct inq_discovered_folder **list, size_t *n,
+                       struct inq_err *err)
 {
     size_t cap = 0;
     size_t len = strlen(folder->path);
@@ -286,8 +289,8 @@ static int list_folder(struct inq_walk *walk, const struct inq_walk_folder *fold
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
             continue;
         }
-        struct inq_walk_folder at = {.level = folder->level + 1};
-        at.path = inq_arena_printf(&walk->arena, "%s%s%s", folder->path, slash, entry->d_name);
+        struct inq_discovered_folder at = {.level = folder->level + 1};
+        at.path = inq_arena_asprintf(&walk->arena, "%s%s%s", folder->path, slash, entry->d_name);
         if (*n == INQ_MAX_FILES) {
             walk->left_out++;
             continue;
@@ -300,13 +303,14 @@ static int list_folder(struct inq_walk *walk, const struct inq_walk_folder *fold
     return inq_sort(*list, *n, sizeof **list, compare_folders, NULL, err);
 }
 
-static int enter(struct inq_walk *walk, struct inq_walk_folder folder, struct inq_err *err)
+static int enter(struct inq_discovery *walk, struct inq_discovered_folder folder,
+                 struct inq_err *err)
 {
     DIR *dir = opendir(folder.path);
     if (dir == NULL) {
         return add_failure(walk, folder.path, errno, err);
     }
-    struct inq_walk_folder *list = NULL;
+    struct inq_discovered_folder *list = NULL;
     size_t n = 0;
     int code = list_folder(walk, &folder, dir, &list, &n, err);
     (void)closedir(dir);
@@ -321,7 +325,7 @@ static int enter(struct inq_walk *walk, struct inq_walk_folder folder, struct in
 }
 
 /* Everything below the folders found so far, then what only links lead to. */
-static int follow(struct inq_walk *walk, struct inq_err *err)
+static int follow(struct inq_discovery *walk, struct inq_err *err)
 {
     size_t entered = 0;
     size_t followed = 0;
@@ -345,10 +349,10 @@ static int follow(struct inq_walk *walk, struct inq_err *err)
 }
 
 /* The given paths, sorted, without slashes at their ends. */
-static int take_given(struct inq_walk *walk, const char *const *paths, size_t n,
+static int take_given(struct inq_discovery *walk, const char *const *paths, size_t n,
                       struct inq_err *err)
 {
-    struct inq_walk_folder *given = inq_mem_zalloc(n, sizeof *given);
+    struct inq_discovered_folder *given = inq_mem_zalloc(n, sizeof *given);
     if (given == NULL) {
         return out_of_memory(err);
     }
@@ -377,14 +381,15 @@ static int take_given(struct inq_walk *walk, const char *const *paths, size_t n,
     return code;
 }
 
-int inq_walk_paths(const char *const *paths, size_t n, struct inq_walk *walk, struct inq_err *err)
+int inq_discover_paths(const char *const *paths, size_t n, struct inq_discovery *walk,
+                       struct inq_err *err)
 {
     int code = take_given(walk, paths, n, err);
     if (code == INQ_OK) {
         code = follow(walk, err);
     }
     if (code == INQ_OK) {
-        code = tell_left_out(walk, paths[0], err);
+        code = explain_left_out(walk, paths[0], err);
     }
     if (code == INQ_OK) {
         code = inq_sort(walk->files, walk->n, sizeof *walk->files, compare_files, NULL, err);
@@ -392,8 +397,8 @@ int inq_walk_paths(const char *const *paths, size_t n, struct inq_walk *walk, st
     return code;
 }
 
-int inq_walk_add_memory(struct inq_walk *walk, const char *name, const void *bytes, size_t n,
-                        struct inq_err *err)
+int inq_discovery_add_memory(struct inq_discovery *walk, const char *name, const void *bytes,
+                             size_t n, struct inq_err *err)
 {
     const char *path = inq_arena_strdup(&walk->arena, name);
     int code = path != NULL ? add_place(walk, path, n, NULL, err) : out_of_memory(err);
@@ -405,12 +410,13 @@ int inq_walk_add_memory(struct inq_walk *walk, const char *name, const void *byt
 
 /* ---- archives -------------------------------------------------------------------------------- */
 
-static int open_spool(struct inq_walk *walk, const char *temp, struct inq_err *err)
+static int open_spool(struct inq_discovery *walk, const char *temp, struct inq_err *err)
 {
     if (walk->has_spool) {
         return INQ_OK;
     }
-    char *path = inq_arena_printf(&walk->arena, "%s/inquest-XXXXXX", temp != NULL ? temp : "/tmp");
+    char *path =
+        inq_arena_asprintf(&walk->arena, "%s/inquest-XXXXXX", temp != NULL ? temp : "/tmp");
     if (path == NULL) {
         return out_of_memory(err);
     }
@@ -425,7 +431,7 @@ static int open_spool(struct inq_walk *walk, const char *temp, struct inq_err *e
 }
 
 /* INQ_IO when the disk does not take it. */
-static int append(struct inq_walk *walk, const char *bytes, size_t n, struct inq_err *err)
+static int append(struct inq_discovery *walk, const char *bytes, size_t n, struct inq_err *err)
 {
     while (n > 0) {
         ssize_t put = pwrite(walk->spool_fd, bytes, n, (off_t)walk->spool_size);
@@ -444,7 +450,7 @@ static int append(struct inq_walk *walk, const char *bytes, size_t n, struct inq
 
 /* Decompresses all of the source; *part gets its place. What there was room for stays on failure
  * with INQ_IO. */
-static int spool(struct inq_walk *walk, struct inq_source *source, const char *temp,
+static int spool(struct inq_discovery *walk, struct inq_source *source, const char *temp,
                  struct inq_source_part *part, struct inq_err *err)
 {
     int code = open_spool(walk, temp, err);
@@ -486,20 +492,20 @@ static bool is_hidden(const char *name)
     return false;
 }
 
-static int add_members(struct inq_walk *walk, size_t file, const struct inq_archive *archive,
+static int add_members(struct inq_discovery *walk, size_t file, const struct inq_archive *archive,
                        struct inq_err *err)
 {
     int code = INQ_OK;
     for (size_t i = 0; i < archive->n && code == INQ_OK; i++) {
         const struct inq_archive_member *member = &archive->members[i];
         const char *path =
-            inq_arena_printf(&walk->arena, "%s/%s", walk->files[file].path, member->name);
+            inq_arena_asprintf(&walk->arena, "%s/%s", walk->files[file].path, member->name);
         const char *reason =
             is_hidden(member->name) ? "hidden folder, not entered" : member->reason;
         code = path != NULL ? add_place(walk, path, member->part.size, reason, err)
                             : out_of_memory(err);
         if (code == INQ_OK) {
-            struct inq_walk_file *added = &walk->files[walk->n - 1];
+            struct inq_discovered_file *added = &walk->files[walk->n - 1];
             added->part = member->part;
             added->level = (uint8_t)(walk->files[file].level + 1);
         }
@@ -508,7 +514,7 @@ static int add_members(struct inq_walk *walk, size_t file, const struct inq_arch
 }
 
 /* What is to be said of an archive that was listed; `why`: what went wrong before. */
-static const char *describe(struct inq_walk *walk, const struct inq_archive *archive,
+static const char *describe(struct inq_discovery *walk, const struct inq_archive *archive,
                             const struct inq_damage *damage, const char *why)
 {
     if (archive->reason != NULL) {
@@ -516,23 +522,24 @@ static const char *describe(struct inq_walk *walk, const struct inq_archive *arc
     }
     const char *rest = archive->n > 0 ? "; the files found in it are read" : "";
     if (why[0] != '\0') {
-        return inq_arena_printf(&walk->arena, "an archive: %s%s", why, rest);
+        return inq_arena_asprintf(&walk->arena, "an archive: %s%s", why, rest);
     }
     if (inq_damage_total(damage) > 0) {
-        return inq_arena_printf(&walk->arena, "an archive in a damaged compressed stream%s", rest);
+        return inq_arena_asprintf(&walk->arena, "an archive in a damaged compressed stream%s",
+                                  rest);
     }
     if (archive->skipped > 0) {
-        return inq_arena_printf(&walk->arena, "a damaged archive, %llu bytes skipped%s",
-                                (unsigned long long)archive->skipped, rest);
+        return inq_arena_asprintf(&walk->arena, "a damaged archive, %llu bytes skipped%s",
+                                  (unsigned long long)archive->skipped, rest);
     }
     if (archive->cut) {
-        return inq_arena_printf(&walk->arena, "an archive that was cut short%s", rest);
+        return inq_arena_asprintf(&walk->arena, "an archive that was cut short%s", rest);
     }
     return archive->n > 0 ? "" : "an empty archive";
 }
 
-int inq_walk_open_archive(struct inq_walk *walk, size_t file, const char *temp,
-                          const struct inq_source_options *options, struct inq_err *err)
+int inq_discovery_open_archive(struct inq_discovery *walk, size_t file, const char *temp,
+                               const struct inq_source_options *options, struct inq_err *err)
 {
     walk->files[file].is_archive = true;
     if (walk->files[file].level >= INQ_MAX_ARCHIVE_LEVELS) {
@@ -576,7 +583,7 @@ int inq_walk_open_archive(struct inq_walk *walk, size_t file, const char *temp,
     return code;
 }
 
-void inq_walk_release(struct inq_walk *walk)
+void inq_discovery_release(struct inq_discovery *walk)
 {
     for (size_t i = 0; i < walk->n_streams; i++) {
         inq_mem_free(walk->streams[i]);
@@ -590,5 +597,5 @@ void inq_walk_release(struct inq_walk *walk)
     }
     inq_map_release(&walk->seen);
     inq_arena_release(&walk->arena);
-    *walk = (struct inq_walk){0};
+    *walk = (struct inq_discovery){0};
 }

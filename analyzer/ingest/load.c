@@ -334,7 +334,7 @@ static int rank_rows(struct inq_shard *shards, size_t n, size_t n_all, struct in
 #define GZIP_WEIGHT 8
 
 /* The files from `first` on, largest first, so that no long one is left over at the end. */
-static int plan_order(const struct inq_walk *walk, size_t first, uint32_t *order,
+static int plan_order(const struct inq_discovery *walk, size_t first, uint32_t *order,
                       struct inq_err *err)
 {
     size_t n = walk->n - first;
@@ -379,7 +379,7 @@ static void plan_shares(const struct inq_loader *loader, uint64_t *shares)
 /* Reads the files from `first` on. */
 static int read_from(struct inq_loader *loader, size_t first, struct inq_err *err)
 {
-    const struct inq_walk *walk = loader->walk;
+    const struct inq_discovery *walk = loader->walk;
     uint32_t *order = inq_mem_alloc((walk->n - first + 1) * sizeof *order);
     int code = order != NULL ? plan_order(walk, first, order, err)
                              : inq_err_set(err, INQ_NOMEM, "out of memory");
@@ -431,13 +431,13 @@ static int grow_shards(struct inq_loader *loader, size_t before, struct inq_err 
  * them is known only now. */
 static int open_archives(struct inq_loader *loader, size_t first, struct inq_err *err)
 {
-    struct inq_walk *walk = loader->walk;
+    struct inq_discovery *walk = loader->walk;
     struct inq_source_options options = {.tick = tick, .tick_ctx = loader};
     size_t n = walk->n;
     int code = INQ_OK;
     for (size_t i = first; i < n && code == INQ_OK; i++) {
         if (walk->files[i].is_archive) {
-            code = inq_walk_open_archive(walk, i, loader->options->temp_dir, &options, err);
+            code = inq_discovery_open_archive(walk, i, loader->options->temp_dir, &options, err);
         }
         if (code == INQ_OK && walk->files[i].is_archive) {
             code = inq_loader_reason(&loader->shards[i], walk->files[i].reason, false, err);
@@ -777,7 +777,7 @@ out:
     return code;
 }
 
-static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *options,
+static int ingest_files(struct inq_discovery *walk, const struct inq_ingest_options *options,
                         struct inq_run **run, struct inq_err *err)
 {
     struct inq_loader loader = {.options = options,
@@ -787,7 +787,7 @@ static int ingest_files(struct inq_walk *walk, const struct inq_ingest_options *
     return read_files(&loader, run, err);
 }
 
-int inq_load_each(struct inq_walk *walk, const struct inq_ingest_options *options,
+int inq_load_each(struct inq_discovery *walk, const struct inq_ingest_options *options,
                   const struct inq_load_each *each, struct inq_err *err)
 {
     struct inq_loader loader = {.options = options,
@@ -799,8 +799,9 @@ int inq_load_each(struct inq_walk *walk, const struct inq_ingest_options *option
 }
 
 /* Reads what the walk lists, which `code` says has succeeded; releases the walk. */
-static int ingest_walk(int code, struct inq_walk *walk, const struct inq_ingest_options *options,
-                       struct inq_run **run, struct inq_err *err)
+static int ingest_walk(int code, struct inq_discovery *walk,
+                       const struct inq_ingest_options *options, struct inq_run **run,
+                       struct inq_err *err)
 {
     static const struct inq_ingest_options defaults;
     if (code == INQ_OK) {
@@ -810,16 +811,16 @@ static int ingest_walk(int code, struct inq_walk *walk, const struct inq_ingest_
         inq_run_free(*run);
         *run = NULL;
     }
-    inq_walk_release(walk);
+    inq_discovery_release(walk);
     return code;
 }
 
 int inq_ingest(const char *const *paths, size_t n_paths, const struct inq_ingest_options *options,
                struct inq_run **run, struct inq_err *err)
 {
-    struct inq_walk walk = {.options = options};
+    struct inq_discovery walk = {.options = options};
     *run = NULL;
-    return ingest_walk(inq_walk_paths(paths, n_paths, &walk, err), &walk, options, run, err);
+    return ingest_walk(inq_discover_paths(paths, n_paths, &walk, err), &walk, options, run, err);
 }
 
 static int compare_names(const void *a, const void *b, void *ctx)
@@ -834,7 +835,7 @@ int inq_ingest_memory(const struct inq_ingest_blob *blobs, size_t n_blobs,
                       const struct inq_ingest_options *options, struct inq_run **run,
                       struct inq_err *err)
 {
-    struct inq_walk walk = {0};
+    struct inq_discovery walk = {0};
     *run = NULL;
     struct inq_ingest_blob *sorted = inq_mem_alloc((n_blobs + 1) * sizeof *sorted);
     if (sorted == NULL) {
@@ -845,7 +846,7 @@ int inq_ingest_memory(const struct inq_ingest_blob *blobs, size_t n_blobs,
     }
     int code = inq_sort(sorted, n_blobs, sizeof *sorted, compare_names, NULL, err);
     for (size_t i = 0; i < n_blobs && code == INQ_OK; i++) {
-        code = inq_walk_add_memory(&walk, sorted[i].name, sorted[i].bytes, sorted[i].n, err);
+        code = inq_discovery_add_memory(&walk, sorted[i].name, sorted[i].bytes, sorted[i].n, err);
     }
     inq_mem_free(sorted);
     return ingest_walk(code, &walk, options, run, err);

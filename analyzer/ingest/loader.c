@@ -168,7 +168,7 @@ int inq_loader_reason(struct inq_shard *shard, const char *reason, bool append, 
     const char *old = shard->file.reason;
     bool join = append && old != NULL && old[0] != '\0';
     shard->file.reason =
-        inq_arena_printf(&shard->arena, "%s%s%s", join ? old : "", join ? "; " : "", reason);
+        inq_arena_asprintf(&shard->arena, "%s%s%s", join ? old : "", join ? "; " : "", reason);
     if (shard->file.reason == NULL) {
         shard->file.reason = "";
         return inq_err_set(err, INQ_NOMEM, "out of memory");
@@ -179,7 +179,7 @@ int inq_loader_reason(struct inq_shard *shard, const char *reason, bool append, 
 /* The file is not taken. */
 static int reject_as(struct inq_shard *shard, const char *reason)
 {
-    inq_unknown_set_aside(shard, reason);
+    inq_unrecognized_set_aside(shard, reason);
     return INQ_OK;
 }
 
@@ -189,7 +189,7 @@ static int reject(struct inq_shard *shard, const char *reason, struct inq_err *e
     char text[sizeof err->message];
     const char *why = reason != NULL ? reason : shard->file.reason;
     (void)snprintf(text, sizeof text, "%s", why != NULL ? why : "not a trace");
-    inq_unknown_set_aside(shard, "");
+    inq_unrecognized_set_aside(shard, "");
     return inq_loader_reason(shard, text, false, err);
 }
 
@@ -245,7 +245,7 @@ static int finish(struct inq_shard *shard, const struct inq_reader *reader, stru
     name_rank(shard);
     int code = name_hosts(shard, err);
     if (code == INQ_OK) {
-        code = inq_shard_seal(shard, err);
+        code = inq_shard_finalize(shard, err);
     }
     shard->file.events_kept = 0;
     for (size_t i = 0; i < shard->n_ranks; i++) {
@@ -294,7 +294,7 @@ static int read_source(struct reading *reading, struct inq_err *err)
         return code == INQ_NOMEM ? inq_err_set(err, INQ_NOMEM, "%s", why.message)
                                  : reject(shard, why.message, err);
     }
-    struct inq_walk_file *file = &reading->loader->walk->files[reading->index];
+    struct inq_discovered_file *file = &reading->loader->walk->files[reading->index];
     if (inq_archive_recognize(head, n)) {
         file->is_archive = true;
         file->reason = "an archive"; /* until it is opened */
@@ -302,14 +302,14 @@ static int read_source(struct reading *reading, struct inq_err *err)
         return reject_as(shard, file->reason);
     }
     const struct inq_reader *reader =
-        inq_unknown_is_packed(head, n) ? NULL : inq_reader_find(head, n, shard->file.path);
+        inq_unrecognized_is_packed(head, n) ? NULL : inq_reader_find(head, n, shard->file.path);
     if (reader == NULL) {
         shard->file.format = "unknown";
         merge_damage(&shard->file.damage, inq_source_damage(source));
         bool broken = n == 0 && inq_damage_total(&shard->file.damage) > 0;
-        return reject_as(shard, broken
-                                    ? "nothing could be decompressed"
-                                    : inq_unknown_reason(&shard->arena, shard->file.path, head, n));
+        return reject_as(
+            shard, broken ? "nothing could be decompressed"
+                          : inq_unrecognized_reason(&shard->arena, shard->file.path, head, n));
     }
     code = reader->read(source, shard, &why);
     if (inq_source_damage(source)->count[INQ_DAMAGE_LIMIT] > 0) {
@@ -331,7 +331,7 @@ static int compare_names(const void *key, const void *element)
 
 /* Where the file's bytes are: in its partial, if that was given. */
 static struct inq_source_part find_bytes(const struct inq_ingest_options *options,
-                                         const struct inq_walk_file *file)
+                                         const struct inq_discovered_file *file)
 {
     const struct inq_ingest_blob *partial =
         options->n_partials > 0 ? bsearch(file->path, options->partials, options->n_partials,
@@ -347,7 +347,7 @@ static int read_file(struct reading *reading, bool threaded, struct inq_err *err
     struct inq_shard *shard = reading->shard;
     struct inq_source_options options = {.threaded = threaded, .tick = tick, .tick_ctx = reading};
     struct inq_err why = {0};
-    const struct inq_walk_file *file = &reading->loader->walk->files[reading->index];
+    const struct inq_discovered_file *file = &reading->loader->walk->files[reading->index];
     struct inq_source_part part = find_bytes(reading->loader->options, file);
     int code = inq_source_open_part(file->path, &part, &options, &reading->source, &why);
     if (code != INQ_OK) {
@@ -368,7 +368,7 @@ static int read_file(struct reading *reading, bool threaded, struct inq_err *err
 }
 
 /* A file for which there is not enough memory costs itself only. Allocates nothing. */
-static void give_up(struct inq_shard *shard, const struct inq_walk_file *of)
+static void give_up(struct inq_shard *shard, const struct inq_discovered_file *of)
 {
     struct inq_file file = {.path = of->path,
                             .bytes = of->size,
@@ -383,7 +383,7 @@ static void give_up(struct inq_shard *shard, const struct inq_walk_file *of)
 static int hand_over(struct reading *reading, struct inq_err *err)
 {
     struct inq_loader *loader = reading->loader;
-    const struct inq_walk_file *file = &loader->walk->files[reading->index];
+    const struct inq_discovered_file *file = &loader->walk->files[reading->index];
     if (file->is_archive) {
         return INQ_OK;
     }
@@ -399,7 +399,7 @@ int inq_load_file(void *ctx, size_t k, struct inq_err *err)
 {
     struct inq_loader *loader = ctx;
     size_t index = loader->order[k];
-    const struct inq_walk_file *file = &loader->walk->files[index];
+    const struct inq_discovered_file *file = &loader->walk->files[index];
     struct inq_shard *shard = &loader->shards[index];
     int code = check_stop(loader, err);
     if (code != INQ_OK) {

@@ -22,7 +22,7 @@ struct inq_load_each {
 struct inq_loader {
     const struct inq_ingest_options *options;
     int jobs;
-    struct inq_walk *walk;
+    struct inq_discovery *walk;
     struct inq_shard *shards; /* [walk->n], one per file */
     struct inq_rank_lists lists;
     const uint32_t *order; /* [n_order]: which file to read as the k-th */
@@ -51,7 +51,7 @@ struct inq_loader {
  * ingest: INQ_CANCELLED. For inq_par_for: `ctx` is a struct inq_loader. */
 int inq_load_file(void *ctx, size_t k, struct inq_err *err);
 /* Reads all files of the walk and hands each over. Fails as inq_ingest does, and as `take`. */
-int inq_load_each(struct inq_walk *walk, const struct inq_ingest_options *options,
+int inq_load_each(struct inq_discovery *walk, const struct inq_ingest_options *options,
                   const struct inq_load_each *each, struct inq_err *err);
 /* Sets why a file was not read or what is missing from it (copied), behind what is said already if
  * `append`. Fails with INQ_NOMEM. */

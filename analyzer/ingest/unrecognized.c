@@ -67,7 +67,7 @@ static bool only_zeros(const char *head, size_t n)
     return n > 0 && i == n;
 }
 
-bool inq_unknown_is_text(const char *head, size_t n)
+bool inq_unrecognized_is_text(const char *head, size_t n)
 {
     size_t odd = 0;
     size_t hole = 0;
@@ -138,7 +138,7 @@ static const char *why_packed(const char *head, size_t n)
     return find_magic(packed, sizeof packed / sizeof packed[0], head, n);
 }
 
-bool inq_unknown_is_packed(const char *head, size_t n)
+bool inq_unrecognized_is_packed(const char *head, size_t n)
 {
     return why_packed(head, n) != NULL;
 }
@@ -164,7 +164,7 @@ static const char *reason_of(const char *head, size_t n)
     if (n > 2 && (unsigned char)head[0] == 0x80 && head[1] >= 2 && head[1] <= 5) {
         return "not a trace: a Python pickle";
     }
-    if (!inq_unknown_is_text(head, n)) {
+    if (!inq_unrecognized_is_text(head, n)) {
         return binary;
     }
     if (is_job_description(head, n)) {
@@ -183,7 +183,7 @@ static const char *reason_of(const char *head, size_t n)
     return plain_text;
 }
 
-bool inq_unknown_is_plain(const char *head, size_t n)
+bool inq_unrecognized_is_plain(const char *head, size_t n)
 {
     return reason_of(head, n) == plain_text;
 }
@@ -202,13 +202,13 @@ static const char *export_of(struct inq_arena *arena, const char *path, size_t s
     const char *quote = is_shell_word(path) ? "" : "'";
     int stem = (int)(strlen(path) - suffix);
     const char *text =
-        inq_arena_printf(arena, "%s: nsys export --type sqlite --output %s%.*s.sqlite%s %s%s%s",
-                         reason, quote, stem, path, quote, quote, path, quote);
+        inq_arena_asprintf(arena, "%s: nsys export --type sqlite --output %s%.*s.sqlite%s %s%s%s",
+                           reason, quote, stem, path, quote, quote, path, quote);
     return text != NULL ? text : reason;
 }
 
-const char *inq_unknown_reason(struct inq_arena *arena, const char *path, const char *head,
-                               size_t n)
+const char *inq_unrecognized_reason(struct inq_arena *arena, const char *path, const char *head,
+                                    size_t n)
 {
     static const char nsight[] = "a report of Nsight Systems: export it";
     static const char perfetto[] = "a Perfetto trace in protobuf: convert it with 'traceconv json'";
@@ -230,7 +230,7 @@ const char *inq_unknown_reason(struct inq_arena *arena, const char *path, const 
     return reason;
 }
 
-void inq_unknown_set_aside(struct inq_shard *shard, const char *reason)
+void inq_unrecognized_set_aside(struct inq_shard *shard, const char *reason)
 {
     struct inq_file file = shard->file;
     struct inq_arena arena = shard->arena; /* a partial's path is in it */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct job {
-    struct inq_walk walk;
+    struct inq_discovery walk;
     const char *folder;
     size_t share, n_shares;          /* at least one */
     struct inq_redaction *redaction; /* NULL: names stay */
@@ -93,7 +93,7 @@ static struct inq_partial_origin ends_of(const char *path)
     return origin;
 }
 
-static struct inq_partial_origin origin_of(const struct inq_walk_file *file)
+static struct inq_partial_origin origin_of(const struct inq_discovered_file *file)
 {
     struct inq_partial_origin unknown = {0};
     return file->part.path != NULL ? ends_of(file->path) : unknown;
@@ -109,7 +109,7 @@ static bool is_mine(const struct job *job, size_t file)
 static bool is_done(void *ctx, size_t file)
 {
     struct job *job = ctx;
-    const struct inq_walk_file *of = &job->walk.files[file];
+    const struct inq_discovered_file *of = &job->walk.files[file];
     if (!is_mine(job, file)) {
         return true;
     }
@@ -144,7 +144,7 @@ static int learn_one(void *ctx, size_t file, struct inq_shard *shard, struct inq
 static int write_redacted(struct job *job, size_t file, struct inq_shard *shard,
                           struct inq_err *err)
 {
-    const struct inq_walk_file *of = &job->walk.files[file];
+    const struct inq_discovered_file *of = &job->walk.files[file];
     struct content content = {.shard = shard, .origin = origin_of(of)};
     char name[PATH_MAX];
     if (!shard->file.read || shard->n_ranks == 0) {
@@ -166,7 +166,7 @@ static int write_one(void *ctx, size_t file, struct inq_shard *shard, struct inq
     if (job->redaction != NULL) {
         return write_redacted(job, file, shard, err);
     }
-    const struct inq_walk_file *of = &job->walk.files[file];
+    const struct inq_discovered_file *of = &job->walk.files[file];
     struct inq_source_options options = {0};
     struct content content = {.shard = shard, .origin = origin_of(of)};
     char name[PATH_MAX];
@@ -202,7 +202,7 @@ static bool is_left(void *ctx, size_t file)
 static int hand_over(void *ctx, size_t file, struct inq_shard *shard, struct inq_err *err)
 {
     struct job *job = ctx;
-    const struct inq_walk_file *of = &job->walk.files[file];
+    const struct inq_discovered_file *of = &job->walk.files[file];
     const struct inq_partial_origin unknown = {0};
     struct inq_out out = {0};
     if (!shard->file.read || shard->n_ranks == 0 || of->cut != NULL) {
@@ -223,9 +223,9 @@ static int read_each(struct job *job, const char *const *paths, size_t n_paths,
                      const struct inq_ingest_options *reading, const struct inq_load_each *each,
                      struct inq_err *err)
 {
-    int code = inq_walk_paths(paths, n_paths, &job->walk, err);
+    int code = inq_discover_paths(paths, n_paths, &job->walk, err);
     code = code == INQ_OK ? inq_load_each(&job->walk, reading, each, err) : code;
-    inq_walk_release(&job->walk);
+    inq_discovery_release(&job->walk);
     return code;
 }
 

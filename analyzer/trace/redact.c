@@ -173,7 +173,7 @@ static int keep_token(struct inq_redaction *r, uint32_t id, const char *token, s
 static char *entry_of(struct inq_arena *arena, enum inq_redact_kind kind, const char *name,
                       size_t len)
 {
-    return inq_arena_printf(arena, "%d%.*s", (int)kind, (int)len, name);
+    return inq_arena_asprintf(arena, "%d%.*s", (int)kind, (int)len, name);
 }
 
 /* The token of a name; "" for "", NULL when memory is out (in *err). */
@@ -195,9 +195,9 @@ static const char *token_of(struct inq_redaction *r, enum inq_redact_kind kind, 
     if (id < r->n_tokens) {
         return r->tokens[id];
     }
-    const char *token = inq_arena_printf(&r->arena, "%s-%012" PRIx64 "%s", kind_texts[kind],
-                                         siphash(r->key, entry, len + 1) >> 16,
-                                         kind == INQ_REDACT_KERNEL ? class_word(entry + 1) : "");
+    const char *token = inq_arena_asprintf(&r->arena, "%s-%012" PRIx64 "%s", kind_texts[kind],
+                                           siphash(r->key, entry, len + 1) >> 16,
+                                           kind == INQ_REDACT_KERNEL ? class_word(entry + 1) : "");
     if (token == NULL) {
         (void)inq_err_set(err, INQ_NOMEM, "no memory for tokens");
         return NULL;

@@ -25,7 +25,7 @@ enum inq_confidence {
 #define INQ_FINDING_KINDS(X)                                                                       \
     X(SLOW_GPU, "slow_gpu")         /* one rank's kernels run slower than its peers' */            \
     X(MORE_WORK, "more_work")       /* one rank has more or larger kernels */                      \
-    X(LATE_HOST, "late_host")       /* one rank launches late: its host is slow */                 \
+    X(LATE_HOST, "late_host")       /* one rank launches with delay: its host is slow */           \
     X(SLOW_LINK, "slow_link")       /* a group's or pair's transfers are slower */                 \
     X(EXPOSED_COMM, "exposed_comm") /* communication not covered by compute */                     \
     X(HOST_BOUND, "host_bound")     /* all ranks idle waiting for launches */                      \
@@ -163,27 +163,27 @@ struct inq_rank_time {
 
 /* One stream's idle time as HTA's get_idle_time_breakdown has it (threshold 30 us). NaN where HTA
  * has no row: no gap of that category on the stream. */
-struct inq_peer_idle {
+struct inq_reference_idle {
     int64_t stream;
     double host_wait_us, kernel_wait_us, other_us;
     double host_wait_ratio, kernel_wait_ratio, other_ratio; /* of the stream's sum; two decimals */
 };
 
-struct inq_peer_rank_time {
+struct inq_reference_rank_time {
     uint32_t rank; /* index into inq_trace.ranks */
     /* HTA: get_temporal_breakdown, get_comm_comp_overlap; percentages with two decimals */
     int64_t hta_idle_us, hta_compute_us, hta_non_compute_us, hta_kernel_us;
     double hta_idle_pct, hta_compute_pct, hta_non_compute_pct;
     double hta_overlap_pct; /* NaN: no communication */
     size_t n_streams;       /* ascending */
-    struct inq_peer_idle *streams;
+    struct inq_reference_idle *streams;
     /* TraceLens: GPU timeline */
     double tl_computation_us, tl_exposed_comm_us, tl_exposed_memcpy_us, tl_idle_us, tl_total_us;
 };
 
 /* HTA's get_gpu_kernel_breakdown, first table: time over all ranks during which exactly these types
  * of kernels ran. */
-struct inq_peer_kernel_type {
+struct inq_reference_kernel_type {
     const char *type; /* "COMPUTATION overlapping COMMUNICATION", ... */
     int64_t sum_us;
     double pct; /* of all rows; one decimal */
@@ -227,11 +227,11 @@ struct inq_tl_summary {
     double total_latency_ms;
 };
 
-struct inq_peers {
+struct inq_reference {
     size_t n_rank_times;
-    struct inq_peer_rank_time *rank_times;
+    struct inq_reference_rank_time *rank_times;
     size_t n_kernel_types; /* most time first */
-    struct inq_peer_kernel_type *kernel_types;
+    struct inq_reference_kernel_type *kernel_types;
     size_t n_collectives;
     struct inq_tl_collective *collectives;
     size_t n_summaries;
@@ -462,25 +462,25 @@ struct inq_critical_path {
  * itself has no excess: the blame stays with the root. No clock but the rank's own enters. */
 
 /* A rank, or several alike, or a link, that others wait for, beyond what chance explains. */
-struct inq_suspect {
+struct inq_candidate {
     enum inq_finding_kind kind; /* slow_gpu, more_work, late_host, exposed_copy, slow_link, ... */
     enum inq_confidence confidence;
     size_t n_ranks;
     uint32_t *ranks;         /* indices into inq_trace.ranks, ascending; none: sequence_imbalance */
     uint32_t group;          /* slow_link: index into inq_trace.groups; else INQ_NONE */
     enum inq_coll_kind coll; /* slow_link: what is slow; else unknown */
-    int64_t cost_ns_per_step;   /* what a step gains without it; estimated where not simulated */
-    int64_t in_order_ns;        /* the same after those before it in the list are repaired; -1: not
-                                 * simulated, the cost is estimated from times of its own */
-    int64_t low_ns, high_ns;    /* 95 % interval of the cost; INQ_TIME_NONE: none */
-    const char *host;           /* whose ranks these are, all of them; "" of no one host */
-    const char *fix;            /* the spec whose prediction the cost is; "" none */
-    int64_t step_ns;            /* length of a step, to set it against */
-    int64_t own_ns, peers_ns;   /* per step (slow_link: per transfer): the suspect's, its peers' */
-    int64_t late_ns;            /* one rank's: what it takes longer in a step of `steps_seen` */
-    double ratio;               /* slow_gpu: durations of the same kernels; slow_link: of transfers;
-                                 * more_work: kernels per step; NaN: does not apply */
-    uint64_t steps, steps_seen; /* judged; of these, with a cost worth mentioning */
+    int64_t cost_ns_per_step; /* what a step gains without it; estimated where not simulated */
+    int64_t in_order_ns;      /* the same after those before it in the list are repaired; -1: not
+                               * simulated, the cost is estimated from times of its own */
+    int64_t low_ns, high_ns;  /* 95 % interval of the cost; INQ_TIME_NONE: none */
+    const char *host;         /* whose ranks these are, all of them; "" of no one host */
+    const char *fix;          /* the spec whose prediction the cost is; "" none */
+    int64_t step_ns;          /* length of a step, to set it against */
+    int64_t own_ns, peers_ns; /* per step (slow_link: per transfer): the candidate's, its peers' */
+    int64_t late_ns;          /* one rank's: what it takes longer in a step of `steps_seen` */
+    double ratio;             /* slow_gpu: durations of the same kernels; slow_link: of transfers;
+                               * more_work: kernels per step; NaN: does not apply */
+    uint64_t steps, steps_seen;    /* judged; of these, with a cost worth mentioning */
     uint64_t last_arrivals, waits; /* collectives with a real wait that it came to last; all of
                                     * these that it took part in */
     int32_t stage;                 /* slow_last_stage, stage_imbalance: which; else -1 */
@@ -501,7 +501,7 @@ struct inq_usual_step {
     int64_t host_ns, other_ns;            /* idle because the host launched late; otherwise */
 };
 
-struct inq_blame {
+struct inq_attribution {
     uint64_t ranks_compared, steps_judged;
     bool first_step_left_out; /* ranks begin to record at different moments */
     bool one_step;            /* no steps known: the capture was taken as a single one */
@@ -511,8 +511,8 @@ struct inq_blame {
                                 * cause, chance included */
     const char *no_gains;      /* why costs could not be simulated; "" they were */
     int64_t simulated_ns;      /* the judged steps' mean by the simulator, as recorded; -1 none */
-    size_t n_suspects;         /* costliest first */
-    struct inq_suspect *suspects;
+    size_t n_candidates;       /* costliest first */
+    struct inq_candidate *candidates;
 };
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -562,7 +562,7 @@ struct inq_report {
     int64_t step_ns_median; /* of those judged; -1 no steps */
     size_t n_rank_times;
     struct inq_rank_time *rank_times;
-    struct inq_peers *peers;                 /* NULL: not asked for */
+    struct inq_reference *reference;         /* NULL: not asked for */
     struct inq_collectives *collectives;     /* NULL: none matched or unmatched */
     struct inq_pipeline *pipeline;           /* NULL: not a pipeline */
     struct inq_whatif *whatif;               /* NULL: no labelled ops */
@@ -570,7 +570,7 @@ struct inq_report {
     struct inq_kernels *kernels;             /* kernels.h; NULL: no kernel was recorded */
     struct inq_op_model *op_model;           /* private to the analyses of the op graph */
     struct inq_account *account;             /* account.h; NULL: not computed */
-    struct inq_blame *blame;                 /* NULL: no two ranks could be compared */
+    struct inq_attribution *attribution;     /* NULL: no two ranks could be compared */
     struct inq_training *training;           /* NULL: no training output (training.h) */
     struct inq_failure *failure;             /* NULL: no dumps, no logs (failure.h) */
     struct inq_section_state sections[INQ_SECTION_COUNT];

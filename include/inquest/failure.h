@@ -92,7 +92,7 @@ struct inq_failure_place {
     const char *host;
     int64_t pid;
     const char *bus;  /* PCI address of the GPU */
-    const char *peer; /* address of a process that only others tell of */
+    const char *peer; /* address of a process that only others report */
     const char *what;
 };
 
@@ -112,7 +112,7 @@ enum inq_failure_phase {
         INQ_PHASE_COUNT
 };
 
-struct inq_failure_moment {
+struct inq_timeline_event {
     enum inq_failure_phase phase;
     int64_t time_ns; /* as printed in the logs; INQ_TIME_NONE: no stamp */
     bool since_boot; /* time_ns counts from a machine's start */
@@ -123,7 +123,7 @@ struct inq_failure_moment {
     const char *what;
 };
 
-/* Lines of one kind that only tell of suffering. */
+/* Lines of one kind that only report suffering. */
 struct inq_failure_victims {
     const char *what;
     uint64_t count; /* lines */
@@ -153,9 +153,9 @@ struct inq_failure {
     int32_t *victim_ranks;
     size_t n_missing; /* members of groups without a (whole) dump */
     int32_t *missing_ranks;
-    size_t n_suspects; /* of the missing ones: others wait for what they alone may not have joined
-                        */
-    int32_t *suspect_ranks;
+    size_t n_suspected; /* of the missing ones: others wait for what they alone may not have joined
+                         */
+    int32_t *suspected_ranks;
     const char *group; /* where the waiting began; "" unknown */
     int64_t seq;       /* -1 unknown */
     const char *op;    /* "all_gather (_all_gather_base)"; "" unknown */
@@ -177,7 +177,7 @@ struct inq_failure {
     size_t n_places;
     struct inq_failure_place *places; /* of the roots */
     size_t n_moments;                 /* those with a time first, by it */
-    struct inq_failure_moment *moments;
+    struct inq_timeline_event *moments;
     size_t n_victim_lines; /* most lines first */
     struct inq_failure_victims *victim_lines;
 };

@@ -118,7 +118,7 @@ struct inq_fix {
     struct inq_validation executed; /* both verdicts INQ_NOT_EXECUTED: it was not */
     size_t n_assumptions;           /* those that were to be measured before the execution */
     struct inq_assumption assumptions[INQ_MOST_ASSUMPTIONS];
-    struct inq_run *drawn; /* the step with it, by inq_fix_draw; NULL: not drawn */
+    struct inq_run *drawn; /* the step with it, by inq_fix_timeline; NULL: not drawn */
 };
 
 /* Below this part of a step a gain is not told from nothing. */
@@ -135,7 +135,7 @@ struct inq_fixes {
     double base_error;   /* executed / expected - 1 */
     size_t n_kinds;      /* of the original: where it differs from the record */
     struct inq_kind_time kinds[INQ_MOST_KINDS];
-    struct inq_run *drawn; /* the original step, by inq_fix_draw; NULL: not drawn */
+    struct inq_run *drawn; /* the original step, by inq_fix_timeline; NULL: not drawn */
     size_t n;
     /* Those that help and repair a fault first, then greatest gain first; those without a
      * prediction last. */
@@ -177,8 +177,8 @@ INQ_API int inq_fix_validate(const struct inq_fix_base *base,
 /* Lays the original step, and that of each of the first `most` fixes with a prediction and of all
  * that were executed, in time by the simulator: one job each, for the HTML report to draw. Fails
  * with INQ_NOMEM, INQ_LIMIT. */
-INQ_API int inq_fix_draw(const struct inq_fix_base *base, size_t most, struct inq_fixes *fixes,
-                         struct inq_err *err);
+INQ_API int inq_fix_timeline(const struct inq_fix_base *base, size_t most, struct inq_fixes *fixes,
+                             struct inq_err *err);
 INQ_API void inq_fixes_free(struct inq_fixes *fixes);
 
 /* For inq_analysis_options.predict: what findings cost is what inq_fix_study predicts. */

@@ -344,7 +344,7 @@ INQ_API void inq_replay_release(struct inq_replay *replay);
 /* The graph `n` times in a row: every lane goes on with the next step when it is through with the
  * one before; ops get the step's number, from 0. *out is the caller's. Fails with INQ_NOMEM,
  * INQ_LIMIT. */
-INQ_API int inq_graph_repeat(const struct inq_graph *graph, size_t n, struct inq_graph **out,
+INQ_API int inq_graph_unroll(const struct inq_graph *graph, size_t n, struct inq_graph **out,
                              struct inq_err *err);
 
 /* ---- blocking calls -------------------------------------------------------------------------- */

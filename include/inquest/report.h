@@ -123,7 +123,7 @@ INQ_API int inq_check_report_all(const struct inq_check_result *results, size_t 
                                  const struct inq_report_options *options, struct inq_sink sink,
                                  struct inq_err *err);
 /* Writes predicted (and executed) fixes: text, Markdown, "inquest-fix/1" as JSON, or HTML (with
- * what inq_fix_draw has drawn). */
+ * what inq_fix_timeline has drawn). */
 INQ_API int inq_fix_report(const struct inq_fixes *fixes, const struct inq_report_options *options,
                            struct inq_sink sink, struct inq_err *err);
 

@@ -347,7 +347,7 @@ int inq_execution_trace(const struct inq_plan *plan, const struct inq_execution 
         code = add_ops(&t);
     }
     if (code == INQ_OK) {
-        code = inq_shard_seal(&t.shard, err);
+        code = inq_shard_finalize(&t.shard, err);
     }
     if (code == INQ_OK) {
         code = inq_assemble(&t.shard, 1, false, 1, run, err);

@@ -68,7 +68,7 @@ static int add_step(const struct inq_graph *g, int32_t step, struct inq_graph_bu
     return code;
 }
 
-int inq_graph_repeat(const struct inq_graph *graph, size_t n, struct inq_graph **out,
+int inq_graph_unroll(const struct inq_graph *graph, size_t n, struct inq_graph **out,
                      struct inq_err *err)
 {
     *out = NULL;

@@ -30,7 +30,7 @@ static int read_which(const struct fix_args *args, enum which *which, struct inq
 }
 
 /* Whether the op's duration is a transfer: what a lone kernel takes may be waiting. */
-static bool transfers(const struct fix_job *job, const struct fix_op *op)
+static bool transfers(const struct fix_step *job, const struct fix_op *op)
 {
     return op->op.cls == INQ_CLASS_COMM && op->place == FIX_PLACE_GPU &&
            (op->group != INQ_NONE || job->n_stages > 0);
@@ -44,7 +44,7 @@ static bool is_p2p(const struct fix_op *op)
     return op->op.cls == INQ_CLASS_COMM && (inq_op_is_p2p(op->op.type) || recorded);
 }
 
-int inq_fix_link(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_link(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                  struct inq_err *err)
 {
     double factor = 0.5;
@@ -66,11 +66,11 @@ int inq_fix_link(struct fix_job *job, const struct fix_args *args, struct fix_sa
         code = inq_err_set(err, INQ_UNSUPPORTED, "no matched transfers of that type are recorded");
     }
     if (code == INQ_OK) {
-        inq_fix_say(said, "%s take%s %g times as long",
-                    which == WHICH_P2P    ? "transfers between stages"
-                    : which == WHICH_SYNC ? "collectives"
-                                          : "all transfers",
-                    "", factor);
+        inq_fix_note(said, "%s take%s %g times as long",
+                     which == WHICH_P2P    ? "transfers between stages"
+                     : which == WHICH_SYNC ? "collectives"
+                                           : "all transfers",
+                     "", factor);
     }
     return code;
 }
@@ -78,7 +78,7 @@ int inq_fix_link(struct fix_job *job, const struct fix_args *args, struct fix_sa
 /* ---- a repaired link ------------------------------------------------------------------------- */
 
 /* Groups whose members are all among the chosen ranks. */
-static void find_inside(const struct fix_job *job, const uint8_t *chosen, uint8_t *inside)
+static void find_inside(const struct fix_step *job, const uint8_t *chosen, uint8_t *inside)
 {
     for (size_t g = 0; g < job->n_groups; g++) {
         inside[g] = 1;
@@ -98,7 +98,7 @@ static bool alike(const struct fix_op *a, const struct fix_op *b)
 }
 
 /* Median of the same transfers among other ranks; -1 none. */
-static int64_t elsewhere(const struct fix_job *job, const struct fix_op *op, const uint8_t *inside,
+static int64_t elsewhere(const struct fix_step *job, const struct fix_op *op, const uint8_t *inside,
                          int64_t *space)
 {
     size_t n = 0;
@@ -111,7 +111,7 @@ static int64_t elsewhere(const struct fix_job *job, const struct fix_op *op, con
     return n > 0 ? inq_lower_median_i64(space, n) : -1;
 }
 
-static size_t repair(struct fix_job *job, const uint8_t *inside, int64_t *space, int64_t sums[2])
+static size_t repair(struct fix_step *job, const uint8_t *inside, int64_t *space, int64_t sums[2])
 {
     size_t changed = 0;
     const struct fix_op *asked = NULL; /* neighbours are mostly alike */
@@ -135,7 +135,7 @@ static size_t repair(struct fix_job *job, const uint8_t *inside, int64_t *space,
     return changed;
 }
 
-int inq_fix_repair_link(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_repair_link(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                         struct inq_err *err)
 {
     uint8_t *chosen = inq_mem_zalloc(job->n_ranks + 1, 1);
@@ -153,11 +153,12 @@ int inq_fix_repair_link(struct fix_job *job, const struct fix_args *args, struct
             code = inq_err_set(err, INQ_UNSUPPORTED,
                                "no transfers among these ranks have their like among others");
         } else {
-            inq_fix_say(said,
-                        "transfers among ranks %.*s as the same among others: %s instead of %s per "
-                        "step, summed",
-                        (int)args->argument.len, args->argument.at, inq_fix_time(sums[1]).text,
-                        inq_fix_time(sums[0]).text);
+            inq_fix_note(
+                said,
+                "transfers among ranks %.*s as the same among others: %s instead of %s per "
+                "step, summed",
+                (int)args->argument.len, args->argument.at, inq_fix_time(sums[1]).text,
+                inq_fix_time(sums[0]).text);
         }
     }
     inq_mem_free(chosen);
@@ -184,7 +185,7 @@ static double two_levels(double n, double local, double ratio)
     return ((nodes - 1.0) / nodes + (local - 1.0) / local / ratio) / flat;
 }
 
-int inq_fix_hierarchical(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_hierarchical(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                          struct inq_err *err)
 {
     int64_t local = 8;
@@ -216,10 +217,11 @@ int inq_fix_hierarchical(struct fix_job *job, const struct fix_args *args, struc
                            "no all-reduce spans several whole nodes of %" PRId64 " ranks", local);
     }
     if (code == INQ_OK) {
-        inq_fix_say(said,
-                    "all-reduces in two levels, %" PRId64 " ranks a node, links in a node %g times "
-                    "as fast: %.2f times as long",
-                    local, ratio, factor);
+        inq_fix_note(said,
+                     "all-reduces in two levels, %" PRId64
+                     " ranks a node, links in a node %g times "
+                     "as fast: %.2f times as long",
+                     local, ratio, factor);
     }
     return code;
 }

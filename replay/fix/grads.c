@@ -14,7 +14,7 @@
 static const double usual_latency_us = 20.0;
 
 struct grads {
-    struct fix_job *job;
+    struct fix_step *job;
     int64_t buckets;
     double contention, latency_us;
     uint32_t *last;  /* [n_ops] of a sync: last compute op of its stage; INQ_NONE */
@@ -29,7 +29,7 @@ struct grads {
 /* ---- cutting --------------------------------------------------------------------------------- */
 
 /* Group of the k-th part: parts of one group follow each other. */
-static int number_groups(const struct fix_job *job, const uint32_t *parts, uint32_t *group,
+static int number_groups(const struct fix_step *job, const uint32_t *parts, uint32_t *group,
                          size_t *n_groups, struct inq_err *err)
 {
     uint32_t *n_parts = inq_mem_zalloc(job->n_groups + 1, sizeof *n_parts);
@@ -51,7 +51,7 @@ static int number_groups(const struct fix_job *job, const uint32_t *parts, uint3
     return INQ_OK;
 }
 
-static int cut_op(struct fix_job *to, const struct fix_op *whole, uint32_t n, uint32_t group,
+static int cut_op(struct fix_step *to, const struct fix_op *whole, uint32_t n, uint32_t group,
                   struct inq_err *err)
 {
     int code = INQ_OK;
@@ -63,10 +63,10 @@ static int cut_op(struct fix_job *to, const struct fix_op *whole, uint32_t n, ui
         part.group = whole->group != INQ_NONE ? group + k : INQ_NONE;
         part.bytes = whole->bytes > 0 ? whole->bytes / parts : whole->bytes;
         part.slot = n > 1 ? INQ_NONE : whole->slot;
-        code = inq_fix_job_add(to, &part, NULL, err);
+        code = inq_fix_step_add(to, &part, NULL, err);
         /* where no lane orders them */
         if (code == INQ_OK && k > 0 && part.op.lane == INQ_NONE) {
-            code = inq_fix_job_edge(to, (uint32_t)to->n_ops - 2, (uint32_t)to->n_ops - 1, err);
+            code = inq_fix_step_edge(to, (uint32_t)to->n_ops - 2, (uint32_t)to->n_ops - 1, err);
         }
     }
     return code;
@@ -76,9 +76,10 @@ static int cut_op(struct fix_job *to, const struct fix_op *whole, uint32_t n, ui
  * of a group are cut alike, and the k-th parts form a group. What waited for the op waits for its
  * last part; the first waits for what the op waited for. first[i] gets the index of its first part.
  */
-static int cut_ops(struct fix_job *job, const uint32_t *parts, uint32_t *first, struct inq_err *err)
+static int cut_ops(struct fix_step *job, const uint32_t *parts, uint32_t *first,
+                   struct inq_err *err)
 {
-    struct fix_job to = *job;
+    struct fix_step to = *job;
     uint32_t *group = inq_mem_zalloc(job->n_groups + 1, sizeof *group);
     to.ops = NULL;
     to.edges = NULL;
@@ -92,8 +93,8 @@ static int cut_ops(struct fix_job *job, const uint32_t *parts, uint32_t *first, 
     }
     for (size_t e = 0; code == INQ_OK && e < job->n_edges; e++) {
         struct inq_edge edge = job->edges[e];
-        code = inq_fix_job_edge(&to, first[edge.before] + parts[edge.before] - 1, first[edge.after],
-                                err);
+        code = inq_fix_step_edge(&to, first[edge.before] + parts[edge.before] - 1,
+                                 first[edge.after], err);
     }
     inq_mem_free(group);
     inq_mem_free(code == INQ_OK ? job->ops : to.ops);
@@ -105,8 +106,8 @@ static int cut_ops(struct fix_job *job, const uint32_t *parts, uint32_t *first, 
 }
 
 /* Median of the ops for which `counts`; 0: there are none. */
-static int median_of(const struct fix_job *job, bool (*counts)(const struct fix_op *op), bool bytes,
-                     int64_t *median, struct inq_err *err)
+static int median_of(const struct fix_step *job, bool (*counts)(const struct fix_op *op),
+                     bool bytes, int64_t *median, struct inq_err *err)
 {
     int64_t *values = inq_mem_alloc((job->n_ops + 1) * sizeof *values);
     size_t n = 0;
@@ -127,7 +128,7 @@ static int median_of(const struct fix_job *job, bool (*counts)(const struct fix_
  */
 static int find_latency(struct grads *g, bool (*counts)(const struct fix_op *op), double share)
 {
-    struct fix_job *job = g->job;
+    struct fix_step *job = g->job;
     struct fix_need need = {.cost = FIX_COST_LATENCY, .assumed = g->latency_us, .share = share};
     uint32_t group = INQ_NONE;
     for (size_t i = 0; i < job->n_ops; i++) {
@@ -173,7 +174,7 @@ static bool is_grads(const struct fix_op *op)
 }
 
 /* Whether a rank computes on when it has issued a sync: then that is overlapped. */
-static int find_overlapped(const struct fix_job *job, bool *overlapped, struct inq_err *err)
+static int find_overlapped(const struct fix_step *job, bool *overlapped, struct inq_err *err)
 {
     uint32_t *last = inq_mem_zalloc(job->n_ranks + 1, sizeof *last); /* compute of the rank */
     if (last == NULL) {
@@ -197,7 +198,7 @@ static int find_overlapped(const struct fix_job *job, bool *overlapped, struct i
     return INQ_OK;
 }
 
-static int check(const struct fix_job *job, struct inq_err *err)
+static int check(const struct fix_step *job, struct inq_err *err)
 {
     size_t n = 0;
     bool labelled = false;
@@ -250,7 +251,7 @@ static int find_last(struct grads *g)
 }
 
 /* How many syncs a rank has; all ranks alike, or 0. */
-static size_t syncs_per_rank(const struct fix_job *job)
+static size_t syncs_per_rank(const struct fix_step *job)
 {
     size_t n = 0;
     for (size_t i = 0; i < job->n_ops; i++) {
@@ -260,7 +261,7 @@ static size_t syncs_per_rank(const struct fix_job *job)
 }
 
 /* The chain that a sync stood in closes behind it. */
-static int bridge(struct fix_job *job, uint32_t sync_first, uint32_t sync_last, size_t n_edges,
+static int bridge(struct fix_step *job, uint32_t sync_first, uint32_t sync_last, size_t n_edges,
                   struct inq_err *err)
 {
     int code = INQ_OK;
@@ -271,7 +272,7 @@ static int bridge(struct fix_job *job, uint32_t sync_first, uint32_t sync_last, 
         uint32_t before = job->edges[a].before;
         for (size_t b = 0; code == INQ_OK && b < n_edges; b++) {
             if (job->edges[b].before == sync_last) {
-                code = inq_fix_job_edge(job, before, job->edges[b].after, err);
+                code = inq_fix_step_edge(job, before, job->edges[b].after, err);
             }
         }
     }
@@ -279,7 +280,7 @@ static int bridge(struct fix_job *job, uint32_t sync_first, uint32_t sync_last, 
 }
 
 /* Drops the edges into the first part of every sync. `is_first[op]`: it is one. */
-static void free_syncs(struct fix_job *job, const uint8_t *is_first)
+static void free_syncs(struct fix_step *job, const uint8_t *is_first)
 {
     size_t n = 0;
     for (size_t e = 0; e < job->n_edges; e++) {
@@ -293,7 +294,7 @@ static void free_syncs(struct fix_job *job, const uint8_t *is_first)
 /* After the cut: part k of each sync waits for part k of its rank's last compute. */
 static int reconnect(struct grads *g, size_t n_before, struct inq_err *err)
 {
-    struct fix_job *job = g->job;
+    struct fix_step *job = g->job;
     uint8_t *is_first = inq_mem_zalloc(job->n_ops + 1, 1);
     uint32_t *nth = inq_mem_zalloc(n_before + 1, sizeof *nth);
     int code = is_first != NULL && nth != NULL ? INQ_OK : inq_fix_no_memory(err);
@@ -320,7 +321,7 @@ static int reconnect(struct grads *g, size_t n_before, struct inq_err *err)
             part = part < g->parts[last] ? part : g->parts[last] - 1;
             job->ops[from + k].dur_ns +=
                 k > 0 ? (int64_t)(g->latency_us * 1000.0) : 0; /* one more collective */
-            code = inq_fix_job_edge(job, g->first[last] + part, from + k, err);
+            code = inq_fix_step_edge(job, g->first[last] + part, from + k, err);
         }
     }
     inq_mem_free(is_first);
@@ -342,7 +343,7 @@ static void slow_down(const struct grads *g, size_t n_before)
 /* Several syncs of a stage are its buckets; one is divided into them. */
 static int overlap(struct grads *g)
 {
-    struct fix_job *job = g->job;
+    struct fix_step *job = g->job;
     size_t n_before = job->n_ops;
     int code = find_last(g);
     for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
@@ -381,7 +382,7 @@ static void release_grads(struct grads *g)
     inq_mem_free(g->first);
 }
 
-int inq_fix_overlap_grads(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_overlap_grads(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                           struct inq_err *err)
 {
     struct grads g = {
@@ -397,7 +398,7 @@ int inq_fix_overlap_grads(struct fix_job *job, const struct fix_args *args, stru
         code = check(job, err);
     }
     if (code == INQ_OK && g.buckets == 1) {
-        inq_fix_say(said, "one bucket is ready when the backward is: nothing overlaps");
+        inq_fix_note(said, "one bucket is ready when the backward is: nothing overlaps");
         return INQ_OK;
     }
     if (code == INQ_OK) {
@@ -414,11 +415,11 @@ int inq_fix_overlap_grads(struct fix_job *job, const struct fix_args *args, stru
                                        "the ranks' gradient syncs are not alike in number");
         if (code == INQ_OK) {
             code = overlap(&g);
-            inq_fix_say(said,
-                        "gradients reduced in %" PRId64
-                        " buckets overlapped with the last backward, which "
-                        "takes %.0f %% longer then",
-                        syncs > 1 ? (int64_t)syncs : g.buckets, 100.0 * g.contention);
+            inq_fix_note(said,
+                         "gradients reduced in %" PRId64
+                         " buckets overlapped with the last backward, which "
+                         "takes %.0f %% longer then",
+                         syncs > 1 ? (int64_t)syncs : g.buckets, 100.0 * g.contention);
         }
     }
     release_grads(&g);
@@ -441,7 +442,7 @@ static bool is_bucket(const struct fix_op *op)
 }
 
 /* The buckets of a job in order; *n gets their number. NULL when memory is out. */
-static uint32_t *list_buckets(const struct fix_job *job, size_t *n)
+static uint32_t *list_buckets(const struct fix_step *job, size_t *n)
 {
     uint32_t *list = inq_mem_alloc((job->n_ops + 1) * sizeof *list);
     *n = 0;
@@ -455,7 +456,7 @@ static uint32_t *list_buckets(const struct fix_job *job, size_t *n)
 
 /* Each run of `times` collectives waits for the last one's data and takes the time of all, less the
  * latencies saved. */
-static int merge(struct fix_job *job, int64_t times, int64_t latency_ns, size_t *merged,
+static int merge(struct fix_step *job, int64_t times, int64_t latency_ns, size_t *merged,
                  struct inq_err *err)
 {
     size_t n = 0;
@@ -489,7 +490,7 @@ static int merge(struct fix_job *job, int64_t times, int64_t latency_ns, size_t 
 }
 
 /* GPU compute that each op waited for, the latest in the list; INQ_NONE. */
-static void find_producers(const struct fix_job *job, uint32_t *producer)
+static void find_producers(const struct fix_step *job, uint32_t *producer)
 {
     memset(producer, 0xff, job->n_ops * sizeof *producer);
     for (size_t e = 0; e < job->n_edges; e++) {
@@ -502,7 +503,8 @@ static void find_producers(const struct fix_job *job, uint32_t *producer)
 }
 
 /* The compute op after which 1/n, 2/n .. of what came since the collective before is done. */
-static uint32_t done_at(const struct fix_job *job, uint32_t from, uint32_t to, int64_t k, int64_t n)
+static uint32_t done_at(const struct fix_step *job, uint32_t from, uint32_t to, int64_t k,
+                        int64_t n)
 {
     int64_t total = 0;
     int64_t sum = 0;
@@ -523,7 +525,7 @@ static uint32_t done_at(const struct fix_job *job, uint32_t from, uint32_t to, i
 }
 
 /* ready[i * n + k]: what part k of collective i waits for, INQ_NONE where that is not known. */
-static void find_ready(const struct fix_job *job, int64_t n, const uint32_t *producers,
+static void find_ready(const struct fix_step *job, int64_t n, const uint32_t *producers,
                        uint32_t *ready, uint32_t *before)
 {
     memset(before, 0xff, job->n_ranks * sizeof *before);
@@ -547,7 +549,7 @@ static void find_ready(const struct fix_job *job, int64_t n, const uint32_t *pro
  * share of the compute. */
 static int wait_for_shares(struct grads *g, const uint32_t *ready, size_t n_before)
 {
-    struct fix_job *job = g->job;
+    struct fix_step *job = g->job;
     size_t n = (size_t)g->buckets;
     uint32_t *old = inq_mem_alloc((job->n_ops + 1) * sizeof *old);
     if (old == NULL) {
@@ -571,7 +573,7 @@ static int wait_for_shares(struct grads *g, const uint32_t *ready, size_t n_befo
             uint32_t wait = ready[i * n + k];
             job->ops[at].dur_ns += k > 0 ? (int64_t)(g->latency_us * 1000.0) : 0;
             if (wait != INQ_NONE) {
-                code = inq_fix_job_edge(job, g->first[wait] + g->parts[wait] - 1, at, g->err);
+                code = inq_fix_step_edge(job, g->first[wait] + g->parts[wait] - 1, at, g->err);
             }
         }
     }
@@ -581,7 +583,7 @@ static int wait_for_shares(struct grads *g, const uint32_t *ready, size_t n_befo
 
 static int split(struct grads *g, size_t *n_split)
 {
-    struct fix_job *job = g->job;
+    struct fix_step *job = g->job;
     size_t n = (size_t)g->buckets;
     size_t n_before = job->n_ops;
     uint32_t *ready = inq_mem_alloc((n_before * n + 1) * sizeof *ready);
@@ -603,7 +605,7 @@ static int split(struct grads *g, size_t *n_split)
     return code;
 }
 
-int inq_fix_bucket_size(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_bucket_size(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                         struct inq_err *err)
 {
     struct grads g = {.job = job, .latency_us = usual_latency_us, .err = err};
@@ -615,7 +617,7 @@ int inq_fix_bucket_size(struct fix_job *job, const struct fix_args *args, struct
     }
     int64_t times = (int64_t)(factor >= 1.0 ? factor + 0.5 : 1.0 / factor + 0.5);
     if (code != INQ_OK || times == 1) {
-        inq_fix_say(said, "buckets of the size they have");
+        inq_fix_note(said, "buckets of the size they have");
         return code;
     }
     g.buckets = times;
@@ -633,8 +635,8 @@ int inq_fix_bucket_size(struct fix_job *job, const struct fix_args *args, struct
                            factor > 1.0 ? "join" : "divide");
     }
     if (code == INQ_OK) {
-        inq_fix_say(said, "buckets of %g times the size, %g us for each collective", factor,
-                    g.latency_us);
+        inq_fix_note(said, "buckets of %g times the size, %g us for each collective", factor,
+                     g.latency_us);
     }
     return code;
 }

@@ -9,7 +9,7 @@
 
 /* All ranks collect in the same step, every so many steps: then no rank waits for another one's
  * collection, and a step pays its share of the mean one. */
-int inq_fix_plan_gc(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_plan_gc(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                     struct inq_err *err)
 {
     size_t n = 0;
@@ -35,10 +35,11 @@ int inq_fix_plan_gc(struct fix_job *job, const struct fix_args *args, struct fix
             op->dur_ns = usual;
         }
     }
-    inq_fix_say(said,
-                "garbage collection takes at most %s of a step, its mean, on every rank instead of "
-                "up to %s",
-                inq_fix_time(usual).text, inq_fix_time(longest).text);
+    inq_fix_note(
+        said,
+        "garbage collection takes at most %s of a step, its mean, on every rank instead of "
+        "up to %s",
+        inq_fix_time(usual).text, inq_fix_time(longest).text);
     return INQ_OK;
 }
 
@@ -53,7 +54,7 @@ static int64_t shorten(int64_t ns, int64_t pause_ns, int64_t *saved)
     return 0;
 }
 
-int inq_fix_cuda_graphs(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_cuda_graphs(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                         struct inq_err *err)
 {
     double pause_us = 1000.0;
@@ -79,11 +80,11 @@ int inq_fix_cuda_graphs(struct fix_job *job, const struct fix_args *args, struct
     }
     inq_mem_free(begun);
     if (code == INQ_OK) {
-        inq_fix_say(said,
-                    "launches and gaps of up to %s are removed, %s in all on %zu rank%s; longer "
-                    "pauses of the host stay",
-                    inq_fix_time(pause_ns).text, inq_fix_time(saved).text, job->n_ranks,
-                    job->n_ranks == 1 ? "" : "s");
+        inq_fix_note(said,
+                     "launches and gaps of up to %s are removed, %s in all on %zu rank%s; longer "
+                     "pauses of the host stay",
+                     inq_fix_time(pause_ns).text, inq_fix_time(saved).text, job->n_ranks,
+                     job->n_ranks == 1 ? "" : "s");
     }
     return code;
 }

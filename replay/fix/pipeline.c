@@ -26,7 +26,7 @@ static struct fix_cell *cell_at(const struct fix_pipe *p, size_t dp, size_t stag
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-static size_t virtual_of(const struct fix_job *job, const struct fix_op *op)
+static size_t virtual_of(const struct fix_step *job, const struct fix_op *op)
 {
     if (job->n_virtual > 0) {
         return (size_t)op->op.stage % job->n_virtual;
@@ -44,14 +44,14 @@ static int64_t not_negative(int64_t ns)
 }
 
 /* What an op takes when nothing runs beside it. */
-static int64_t alone_ns(const struct fix_job *job, const struct fix_op *op)
+static int64_t alone_ns(const struct fix_step *job, const struct fix_op *op)
 {
     return op->beside && job->beside > 0.0 ? inq_fix_scaled(op->dur_ns, 1.0 / job->beside)
                                            : op->dur_ns;
 }
 
 /* Puts one compute op into its cell; seen[cell] gets a bit for forward, backward and weight. */
-static bool take_compute(const struct fix_job *job, const struct fix_op *op, struct fix_pipe *pipe,
+static bool take_compute(const struct fix_step *job, const struct fix_op *op, struct fix_pipe *pipe,
                          uint8_t *seen)
 {
     bool by_schedule = job->n_virtual > 0;
@@ -113,7 +113,7 @@ bool inq_fix_pipe_transfer(const struct fix_pipe *pipe, size_t dp, int32_t from,
 }
 
 /* The link of a transfer of the job; false: it is none, or one that was never made. */
-static bool link_of_op(const struct fix_job *job, const struct fix_op *op, size_t *link)
+static bool link_of_op(const struct fix_step *job, const struct fix_op *op, size_t *link)
 {
     if (!inq_op_is_p2p(op->op.type) || op->group == INQ_NONE || op->op.stage < 0) {
         return false;
@@ -147,7 +147,7 @@ static void release_links(struct links *links)
 }
 
 /* Which link an op's transfer goes over; false: it is none. */
-static bool place_of_op(const struct fix_job *job, const struct fix_pipe *pipe, size_t i,
+static bool place_of_op(const struct fix_step *job, const struct fix_pipe *pipe, size_t i,
                         size_t *place)
 {
     const struct fix_op *op = &job->ops[i];
@@ -159,7 +159,7 @@ static bool place_of_op(const struct fix_job *job, const struct fix_pipe *pipe, 
     return true;
 }
 
-static int sort_by_link(const struct fix_job *job, const struct fix_pipe *pipe, size_t n_links,
+static int sort_by_link(const struct fix_step *job, const struct fix_pipe *pipe, size_t n_links,
                         struct links *out, struct inq_err *err)
 {
     size_t place = 0;
@@ -196,7 +196,7 @@ static int sort_by_link(const struct fix_job *job, const struct fix_pipe *pipe, 
 }
 
 /* Median transfer over each link, and what it usually waits for its launch. */
-static int take_transfers(const struct fix_job *job, struct fix_pipe *pipe, struct inq_err *err)
+static int take_transfers(const struct fix_step *job, struct fix_pipe *pipe, struct inq_err *err)
 {
     size_t n_links = pipe->n_dp * pipe->n_ranks * 2;
     struct links links = {0};
@@ -224,7 +224,7 @@ static int take_transfers(const struct fix_job *job, struct fix_pipe *pipe, stru
 }
 
 /* In a schedule's graph all transfers are alike, and have no sends of their own. */
-static void take_schedule_transfers(const struct fix_job *job, struct fix_pipe *pipe)
+static void take_schedule_transfers(const struct fix_step *job, struct fix_pipe *pipe)
 {
     for (size_t i = 0; i < job->n_ops; i++) {
         if (inq_op_is_p2p(job->ops[i].op.type)) {
@@ -238,7 +238,7 @@ static void take_schedule_transfers(const struct fix_job *job, struct fix_pipe *
 }
 
 /* Whether most receives wait for the compute op that stands before their own on its lane. */
-static int find_posting(const struct fix_job *job, struct fix_pipe *pipe, struct inq_err *err)
+static int find_posting(const struct fix_step *job, struct fix_pipe *pipe, struct inq_err *err)
 {
     uint32_t *before = inq_mem_alloc(2 * (job->n_ops + 1) * sizeof *before); /* on its lane */
     uint32_t *last = inq_mem_alloc((job->n_ranks + 1) * sizeof *last);
@@ -306,7 +306,7 @@ static int alloc_pipe(struct fix_pipe *p, struct inq_err *err)
                                                                        : inq_fix_no_memory(err);
 }
 
-int inq_fix_pipe_take(const struct fix_job *job, struct fix_pipe *pipe, struct inq_err *err)
+int inq_fix_pipe_take(const struct fix_step *job, struct fix_pipe *pipe, struct inq_err *err)
 {
     bool by_schedule = job->n_virtual > 0;
     size_t chunks = job->two_way ? 1 : job->n_chunks;

@@ -24,7 +24,7 @@ struct fix_pipe {
     bool transfers;       /* transfers are ops of their own */
     bool in_order;        /* a receive is posted when the compute before its own is over */
     bool split;    /* i_ns and w_ns were measured; else w_ns is 0 and i_ns the full backward */
-    double beside; /* as in fix_job */
+    double beside; /* as in fix_step */
 };
 
 void inq_fix_pipe_release(struct fix_pipe *pipe);
@@ -34,7 +34,7 @@ bool inq_fix_pipe_transfer(const struct fix_pipe *pipe, size_t dp, int32_t from,
                            int64_t *ns);
 /* What the job's pipeline costs. Fails with INQ_UNSUPPORTED when it is none, or when an op is
  * missing. */
-int inq_fix_pipe_take(const struct fix_job *job, struct fix_pipe *pipe, struct inq_err *err);
+int inq_fix_pipe_take(const struct fix_step *job, struct fix_pipe *pipe, struct inq_err *err);
 /* Cuts the model into `n_virtual` virtual stages instead, ranks by `rank_of`: layers are taken as
  * evenly spread over each stage that was measured, what the first and last stage take beyond the
  * median one stays at the ends of the model, and each rank keeps its pace. */
@@ -54,7 +54,7 @@ int inq_fix_pipe_divide(struct fix_pipe *pipe, size_t n, const struct fix_curve 
  * their rank; the others are taken out of `from`. `weight_share` of a full backward becomes W where
  * the schedule splits it. */
 int inq_fix_relayout(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
-                     double weight_share, struct fix_job *from, struct fix_job *to,
+                     double weight_share, struct fix_step *from, struct fix_step *to,
                      struct inq_err *err);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* Ops of each slot, over the ranks that count as peers. */
 struct peers {
-    const struct fix_job *job;
+    const struct fix_step *job;
     size_t *start; /* [n_slots + 2] */
     uint32_t *ops;
     int64_t *scratch; /* [n_ops] */
@@ -30,7 +30,7 @@ static bool is_peer(const struct fix_op *op, const uint8_t *chosen)
 }
 
 /* Peers are the ops of all ranks that are not chosen. */
-static int list_peers(const struct fix_job *job, const uint8_t *chosen, struct peers *p,
+static int list_peers(const struct fix_step *job, const uint8_t *chosen, struct peers *p,
                       struct inq_err *err)
 {
     *p = (struct peers){.job = job};
@@ -75,7 +75,7 @@ static bool peers_median(const struct peers *p, uint32_t slot, bool delay, int64
 /* ---- compute of a worker against the others of its pipeline ---------------------------------- */
 
 /* Mean duration of a type of compute on the ranks for which `chosen` is `which`; 0 for none. */
-static double type_mean(const struct fix_job *job, const uint8_t *chosen, uint8_t which,
+static double type_mean(const struct fix_step *job, const uint8_t *chosen, uint8_t which,
                         uint8_t type)
 {
     double sum = 0.0;
@@ -90,7 +90,7 @@ static double type_mean(const struct fix_job *job, const uint8_t *chosen, uint8_
 }
 
 /* Without replicas the other stages are all there is to compare with. */
-static int replace_by_stages(struct fix_job *job, const uint8_t *chosen, struct inq_err *err)
+static int replace_by_stages(struct fix_step *job, const uint8_t *chosen, struct inq_err *err)
 {
     size_t changed = 0;
     for (int t = 1; t < INQ_OP_TYPE_COUNT; t++) {
@@ -113,7 +113,7 @@ static int replace_by_stages(struct fix_job *job, const uint8_t *chosen, struct 
 }
 
 /* Compute of the chosen ranks, summed. */
-static int64_t compute_of(const struct fix_job *job, const uint8_t *chosen)
+static int64_t compute_of(const struct fix_step *job, const uint8_t *chosen)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < job->n_ops; i++) {
@@ -124,7 +124,7 @@ static int64_t compute_of(const struct fix_job *job, const uint8_t *chosen)
     return sum;
 }
 
-static int64_t host_of(const struct fix_job *job, const uint8_t *chosen)
+static int64_t host_of(const struct fix_step *job, const uint8_t *chosen)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < job->n_ops; i++) {
@@ -141,7 +141,7 @@ enum part { PART_ALL, PART_HOST };
 /* Durations and delays of the chosen ranks become their peers'. A labelled op lasts from its first
  * kernel to its last, so that a late host is in its duration too; what it was delayed by before is
  * the host's only. */
-static int take_medians(struct fix_job *job, const uint8_t *chosen, enum part part,
+static int take_medians(struct fix_step *job, const uint8_t *chosen, enum part part,
                         struct inq_err *err)
 {
     struct peers p;
@@ -174,7 +174,7 @@ static int take_medians(struct fix_job *job, const uint8_t *chosen, enum part pa
     return code;
 }
 
-static int choose_ranks(const struct fix_job *job, const struct fix_args *args, uint8_t **chosen,
+static int choose_ranks(const struct fix_step *job, const struct fix_args *args, uint8_t **chosen,
                         size_t *n, struct inq_err *err)
 {
     *chosen = inq_mem_zalloc(job->n_ranks + 1, 1);
@@ -184,8 +184,8 @@ static int choose_ranks(const struct fix_job *job, const struct fix_args *args, 
     return inq_fix_ranks(job, args, *chosen, n, err);
 }
 
-static int ranks_like_peers(struct fix_job *job, const struct fix_args *args, enum part part,
-                            struct fix_said *said, struct inq_err *err)
+static int ranks_like_peers(struct fix_step *job, const struct fix_args *args, enum part part,
+                            struct fix_notes *said, struct inq_err *err)
 {
     uint8_t *chosen = NULL;
     size_t n = 0;
@@ -196,22 +196,22 @@ static int ranks_like_peers(struct fix_job *job, const struct fix_args *args, en
         code = take_medians(job, chosen, part, err);
         int64_t before = part == PART_HOST ? host : compute;
         int64_t after = part == PART_HOST ? host_of(job, chosen) : compute_of(job, chosen);
-        inq_fix_say(said, "%s of rank%s %.*s as %s peers': %s instead of %s per step",
-                    part == PART_HOST ? "host time" : "compute", n == 1 ? "" : "s",
-                    (int)args->argument.len, args->argument.at, n == 1 ? "its" : "their",
-                    inq_fix_time(after).text, inq_fix_time(before).text);
+        inq_fix_note(said, "%s of rank%s %.*s as %s peers': %s instead of %s per step",
+                     part == PART_HOST ? "host time" : "compute", n == 1 ? "" : "s",
+                     (int)args->argument.len, args->argument.at, n == 1 ? "its" : "their",
+                     inq_fix_time(after).text, inq_fix_time(before).text);
     }
     inq_mem_free(chosen);
     return code;
 }
 
-int inq_fix_replace_rank(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_replace_rank(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                          struct inq_err *err)
 {
     return ranks_like_peers(job, args, PART_ALL, said, err);
 }
 
-int inq_fix_repair_host(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_repair_host(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                         struct inq_err *err)
 {
     return ranks_like_peers(job, args, PART_HOST, said, err);
@@ -219,7 +219,7 @@ int inq_fix_repair_host(struct fix_job *job, const struct fix_args *args, struct
 
 /* ---- speed ----------------------------------------------------------------------------------- */
 
-int inq_fix_speed_rank(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_speed_rank(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                        struct inq_err *err)
 {
     uint8_t *chosen = NULL;
@@ -236,8 +236,8 @@ int inq_fix_speed_rank(struct fix_job *job, const struct fix_args *args, struct 
         }
     }
     if (code == INQ_OK) {
-        inq_fix_say(said, "rank%s %.*s compute%s %g times as fast", n == 1 ? "" : "s",
-                    (int)args->argument.len, args->argument.at, n == 1 ? "s" : "", speed);
+        inq_fix_note(said, "rank%s %.*s compute%s %g times as fast", n == 1 ? "" : "s",
+                     (int)args->argument.len, args->argument.at, n == 1 ? "s" : "", speed);
     }
     inq_mem_free(chosen);
     return code;
@@ -247,7 +247,7 @@ int inq_fix_speed_rank(struct fix_job *job, const struct fix_args *args, struct 
 
 /* How long a rank computes against the median of the replicas of its stage; without replicas
  * against the mean stage. */
-static double pace_of(const struct fix_job *job, size_t rank, int64_t *sums)
+static double pace_of(const struct fix_step *job, size_t rank, int64_t *sums)
 {
     size_t n = 0;
     int64_t own = 0;
@@ -273,7 +273,7 @@ static double pace_of(const struct fix_job *job, size_t rank, int64_t *sums)
     return usual > 0.0 && own > 0 ? (double)own / usual : 1.0;
 }
 
-static void scale_rank(struct fix_job *job, size_t rank, double factor)
+static void scale_rank(struct fix_step *job, size_t rank, double factor)
 {
     for (size_t i = 0; i < job->n_ops; i++) {
         struct fix_op *op = &job->ops[i];
@@ -284,7 +284,7 @@ static void scale_rank(struct fix_job *job, size_t rank, double factor)
     }
 }
 
-int inq_fix_swap_ranks(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_swap_ranks(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                        struct inq_err *err)
 {
     uint8_t *chosen = NULL;
@@ -314,11 +314,11 @@ int inq_fix_swap_ranks(struct fix_job *job, const struct fix_args *args, struct 
         double pace_b = pace_of(job, b, sums);
         scale_rank(job, a, pace_b / pace_a);
         scale_rank(job, b, pace_a / pace_b);
-        inq_fix_say(said,
-                    "the GPU of rank %d (pace %.2f, stage %d) and that of rank %d (pace %.2f, "
-                    "stage %d) change places",
-                    job->ranks[a].number, pace_a, job->ranks[a].stage, job->ranks[b].number, pace_b,
-                    job->ranks[b].stage);
+        inq_fix_note(said,
+                     "the GPU of rank %d (pace %.2f, stage %d) and that of rank %d (pace %.2f, "
+                     "stage %d) change places",
+                     job->ranks[a].number, pace_a, job->ranks[a].stage, job->ranks[b].number,
+                     pace_b, job->ranks[b].stage);
     }
     inq_mem_free(sums);
     inq_mem_free(chosen);

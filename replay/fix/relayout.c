@@ -15,7 +15,7 @@ struct lay {
     const struct fix_pipe *pipe;
     const struct inq_schedule *schedule;
     double weight_share;
-    struct fix_job *to;
+    struct fix_step *to;
     /* of one replica: [n_stages * n_microbatches] op of F, of B or I, of W; INQ_NONE: not there */
     uint32_t *forward, *backward, *weight;
     /* [3][same] the first and the last op of the composite that it is a part of, else itself: parts
@@ -98,7 +98,7 @@ static int add_compute(struct lay *l, size_t dp, int32_t rank, const struct inq_
                                             : c->b_delay_ns;
     op.slot =
         (uint32_t)(l->to->n_slots + (size_t)op.op.type * cells + place(l, a->stage, a->microbatch));
-    int code = inq_fix_job_add(l->to, &op, slot, l->err);
+    int code = inq_fix_step_add(l->to, &op, slot, l->err);
     size_t own = (size_t)op.op.rank;
     l->head[at] = l->tail[at] = *slot;
     if (code == INQ_OK) {
@@ -169,23 +169,23 @@ static int add_transfer(struct lay *l, size_t dp, uint32_t from, uint32_t to, in
     op.op.micro_batch = a->microbatch; /* `from` and `to` may be other parts of composites */
     op.op.chunk = stage / l->schedule->n_ranks;
     op.op.type = forward ? INQ_OP_FORWARD_SEND : INQ_OP_BACKWARD_SEND;
-    int code = inq_fix_job_add(l->to, &op, &send, l->err);
+    int code = inq_fix_step_add(l->to, &op, &send, l->err);
     op.op.rank = receiver.rank;
     op.op.stage = receiver.stage;
     op.op.chunk = a->stage / l->schedule->n_ranks;
     op.op.type = forward ? INQ_OP_FORWARD_RECV : INQ_OP_BACKWARD_RECV;
     if (code == INQ_OK) {
-        code = inq_fix_job_add(l->to, &op, &recv, l->err);
+        code = inq_fix_step_add(l->to, &op, &recv, l->err);
     }
     if (code == INQ_OK) {
-        code = inq_fix_job_edge(l->to, from, send, l->err);
+        code = inq_fix_step_edge(l->to, from, send, l->err);
     }
     /* the compute ops of a rank follow each other in the list */
     if (code == INQ_OK && l->pipe->in_order && to > 0 &&
         l->to->ops[to - 1].op.rank == receiver.rank && to - 1 >= l->start) {
-        code = inq_fix_job_edge(l->to, to - 1, recv, l->err);
+        code = inq_fix_step_edge(l->to, to - 1, recv, l->err);
     }
-    return code == INQ_OK ? inq_fix_job_edge(l->to, recv, to, l->err) : code;
+    return code == INQ_OK ? inq_fix_step_edge(l->to, recv, to, l->err) : code;
 }
 
 /* The action needs what `kind` makes of its micro-batch on `stage`. */
@@ -206,7 +206,7 @@ static int need(struct lay *l, size_t dp, uint8_t kind, int32_t stage, const str
     }
     bool crosses = l->to->ops[from].op.rank != l->to->ops[op].op.rank;
     return crosses && l->pipe->transfers ? add_transfer(l, dp, from, op, stage, a)
-                                         : inq_fix_job_edge(l->to, from, op, l->err);
+                                         : inq_fix_step_edge(l->to, from, op, l->err);
 }
 
 static int add_edges(struct lay *l, size_t dp, const struct inq_action *a)
@@ -226,7 +226,7 @@ static int add_edges(struct lay *l, size_t dp, const struct inq_action *a)
 /* All replicas are laid out alike: room for what stays and as many as the first. */
 static int reserve(struct lay *l, size_t n_kept)
 {
-    struct fix_job *to = l->to;
+    struct fix_step *to = l->to;
     int code = inq_mem_grow(&to->ops, &to->cap_ops, to->n_ops * l->pipe->n_dp + n_kept,
                             sizeof *to->ops, INQ_GRAPH_MAX_OPS, l->err);
     return code == INQ_OK
@@ -268,7 +268,7 @@ static bool stays(const struct fix_op *op)
 
 /* An edge of the old job between what stays, or between it and the compute: then before the first
  * or after the last of the rank. */
-static int keep_edge(struct lay *l, const struct fix_job *from, const uint32_t *index,
+static int keep_edge(struct lay *l, const struct fix_step *from, const uint32_t *index,
                      const struct inq_edge *edge)
 {
     uint32_t before = index[edge->before];
@@ -286,11 +286,11 @@ static int keep_edge(struct lay *l, const struct fix_job *from, const uint32_t *
         bool compute = inq_op_is_compute(from->ops[edge->after].op.type);
         after = compute ? l->first[from->ops[edge->after].op.rank] : INQ_NONE;
     }
-    return before != INQ_NONE && after != INQ_NONE ? inq_fix_job_edge(l->to, before, after, l->err)
+    return before != INQ_NONE && after != INQ_NONE ? inq_fix_step_edge(l->to, before, after, l->err)
                                                    : INQ_OK;
 }
 
-static int keep_rest(struct lay *l, const struct fix_job *from)
+static int keep_rest(struct lay *l, const struct fix_step *from)
 {
     uint32_t *index = inq_mem_alloc((from->n_ops + 1) * sizeof *index);
     uint32_t *group = inq_mem_alloc((from->n_groups + 1) * sizeof *group);
@@ -309,7 +309,7 @@ static int keep_rest(struct lay *l, const struct fix_job *from)
             *own = *own == INQ_NONE ? (uint32_t)l->to->n_groups++ : *own;
             op.group = *own;
         }
-        code = inq_fix_job_add(l->to, &op, &index[i], l->err);
+        code = inq_fix_step_add(l->to, &op, &index[i], l->err);
     }
     for (size_t e = 0; code == INQ_OK && e < from->n_edges; e++) {
         code = keep_edge(l, from, index, &from->edges[e]);
@@ -321,19 +321,19 @@ static int keep_rest(struct lay *l, const struct fix_job *from)
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-static int start_job(struct lay *l, const struct fix_job *from)
+static int start_job(struct lay *l, const struct fix_step *from)
 {
     const struct inq_schedule *s = l->schedule;
-    struct fix_job *to = l->to;
-    *to = (struct fix_job){.n_ranks = l->pipe->n_dp * (size_t)s->n_ranks,
-                           .n_stages = (size_t)s->n_ranks,
-                           .n_dp = l->pipe->n_dp,
-                           .n_chunks = (size_t)(s->n_stages / s->n_ranks),
-                           .n_microbatches = (size_t)s->n_microbatches,
-                           .n_slots = from != NULL ? from->n_slots : 0,
-                           .weight_share = from != NULL ? from->weight_share : 0.0,
-                           .beside = l->pipe->beside,
-                           .connected = true};
+    struct fix_step *to = l->to;
+    *to = (struct fix_step){.n_ranks = l->pipe->n_dp * (size_t)s->n_ranks,
+                            .n_stages = (size_t)s->n_ranks,
+                            .n_dp = l->pipe->n_dp,
+                            .n_chunks = (size_t)(s->n_stages / s->n_ranks),
+                            .n_microbatches = (size_t)s->n_microbatches,
+                            .n_slots = from != NULL ? from->n_slots : 0,
+                            .weight_share = from != NULL ? from->weight_share : 0.0,
+                            .beside = l->pipe->beside,
+                            .connected = true};
     to->v_shaped =
         s->n_stages > s->n_ranks && s->stage_rank[s->n_ranks] == s->n_ranks - 1 && s->n_ranks > 1;
     to->two_way = to->v_shaped && s->n_pipelines == 2;
@@ -373,7 +373,7 @@ static void trim(void **list, size_t *cap, size_t n, size_t size)
 
 /* Leaves ops that stay and what they have edges with: of many micro-batches that is little, and the
  * old job is there until the new one is. */
-static int strip(struct fix_job *job, struct inq_err *err)
+static int strip(struct fix_step *job, struct inq_err *err)
 {
     uint32_t *index = inq_mem_zalloc(job->n_ops + 1, sizeof *index);
     size_t n = 0;
@@ -410,7 +410,7 @@ static int strip(struct fix_job *job, struct inq_err *err)
 }
 
 int inq_fix_relayout(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
-                     double weight_share, struct fix_job *from, struct fix_job *to,
+                     double weight_share, struct fix_step *from, struct fix_step *to,
                      struct inq_err *err)
 {
     struct lay l = {
@@ -433,7 +433,7 @@ int inq_fix_relayout(const struct fix_pipe *pipe, const struct inq_schedule *sch
     inq_mem_free(l.forward);
     inq_mem_free(l.first);
     if (code != INQ_OK) {
-        inq_fix_job_release(to);
+        inq_fix_step_release(to);
     }
     return code;
 }

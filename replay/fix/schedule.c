@@ -14,7 +14,7 @@
 static const double usual_weight_share = 0.5;
 
 /* Share of the weight gradient in a backward. */
-static double share_of(const struct fix_job *job)
+static double share_of(const struct fix_step *job)
 {
     return job->weight_share > 0.0 ? job->weight_share : usual_weight_share;
 }
@@ -63,7 +63,7 @@ static int find_peak(const struct inq_schedule *schedule, const struct inq_costs
 }
 
 /* Peak of the schedule that a job has; 0 not known. */
-static int find_own_peak(const struct fix_job *job, const struct fix_pipe *pipe, double *peak,
+static int find_own_peak(const struct fix_step *job, const struct fix_pipe *pipe, double *peak,
                          struct inq_err *err)
 {
     struct inq_schedule schedule;
@@ -84,7 +84,7 @@ static int find_own_peak(const struct fix_job *job, const struct fix_pipe *pipe,
     return code;
 }
 
-static void say_memory(double before, double after, double size, struct fix_said *said)
+static void say_memory(double before, double after, double size, struct fix_notes *said)
 {
     char peak[64] = "";
     if (before <= 0.0 || after <= 0.0) {
@@ -105,7 +105,7 @@ static void say_memory(double before, double after, double size, struct fix_said
 }
 
 /* Bidirectional schedules hold the model several times. */
-static void say_replicas(int32_t n, struct fix_said *said)
+static void say_replicas(int32_t n, struct fix_notes *said)
 {
     size_t used = strlen(said->memory);
     if (n > 1) {
@@ -126,10 +126,10 @@ static int unsupported(int code, struct inq_err *err)
 }
 
 /* Replaces the job by its pipe in the order of a schedule. */
-static int lay_out(struct fix_job *job, struct fix_pipe *pipe, const struct inq_schedule *schedule,
+static int lay_out(struct fix_step *job, struct fix_pipe *pipe, const struct inq_schedule *schedule,
                    double weight_share, struct inq_err *err)
 {
-    struct fix_job laid;
+    struct fix_step laid;
     size_t n_virtual = (size_t)(schedule->n_stages / schedule->n_pipelines);
     int code = INQ_OK;
     if (schedule->n_ranks != (int32_t)pipe->n_ranks) {
@@ -148,7 +148,7 @@ static int lay_out(struct fix_job *job, struct fix_pipe *pipe, const struct inq_
         code = inq_fix_relayout(pipe, schedule, weight_share, job, &laid, err);
     }
     if (code == INQ_OK) {
-        inq_fix_job_release(job);
+        inq_fix_step_release(job);
         *job = laid;
     }
     return code;
@@ -156,7 +156,7 @@ static int lay_out(struct fix_job *job, struct fix_pipe *pipe, const struct inq_
 
 /* The first link that the schedule sends over and the record does not. */
 static void explain_links(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
-                          struct fix_said *said)
+                          struct fix_notes *said)
 {
     for (int32_t s = 0; pipe->transfers && s < schedule->n_stages; s++) {
         int32_t next = inq_schedule_next(schedule, s);
@@ -166,11 +166,11 @@ static void explain_links(const struct fix_pipe *pipe, const struct inq_schedule
         bool there = from == to || inq_fix_pipe_transfer(pipe, 0, from, to, &ns);
         bool back = from == to || inq_fix_pipe_transfer(pipe, 0, to, from, &ns);
         if (!there || !back) {
-            inq_fix_say(said,
-                        "no transfer from stage %" PRId32 " to stage %" PRId32
-                        " is recorded: it is taken as the median of the other links, %s",
-                        there ? to : from, there ? from : to,
-                        inq_fix_time(pipe->usual_p2p_ns).text);
+            inq_fix_note(said,
+                         "no transfer from stage %" PRId32 " to stage %" PRId32
+                         " is recorded: it is taken as the median of the other links, %s",
+                         there ? to : from, there ? from : to,
+                         inq_fix_time(pipe->usual_p2p_ns).text);
             return;
         }
     }
@@ -195,7 +195,7 @@ static int check_kind(struct fix_text name, char *kind, size_t size, struct inq_
 }
 
 /* Median of what the ops of a type take; 0: there are none. */
-static int median_of_type(const struct fix_job *job, uint8_t type, int64_t *median_ns,
+static int median_of_type(const struct fix_step *job, uint8_t type, int64_t *median_ns,
                           struct inq_err *err)
 {
     int64_t *values = inq_mem_alloc((job->n_ops + 1) * sizeof *values);
@@ -226,8 +226,8 @@ static bool splits(const struct inq_schedule *schedule)
     return false;
 }
 
-static int change_schedule(struct fix_job *job, const struct inq_schedule_spec *wanted,
-                           double weight_share, struct fix_said *said, struct inq_err *err)
+static int change_schedule(struct fix_step *job, const struct inq_schedule_spec *wanted,
+                           double weight_share, struct fix_notes *said, struct inq_err *err)
 {
     struct fix_pipe pipe = {0};
     struct inq_schedule schedule = {0};
@@ -263,16 +263,16 @@ static int change_schedule(struct fix_job *job, const struct inq_schedule_spec *
     if (code == INQ_OK) {
         code = lay_out(job, &pipe, &schedule, weight_share, err);
         if (code == INQ_OK) {
-            inq_fix_say(said, "%s instead of %s", spec.kind, before);
+            inq_fix_note(said, "%s instead of %s", spec.kind, before);
             if (job->split && !measured) {
-                inq_fix_say(said, "weight gradients taken as %.0f %% of a backward (not measured)",
-                            100.0 * weight_share);
+                inq_fix_note(said, "weight gradients taken as %.0f %% of a backward (not measured)",
+                             100.0 * weight_share);
             }
             if (schedule.n_segments > 1) {
-                inq_fix_say(said,
-                            "each micro-batch's sequences cut into %" PRId32
-                            " segments that take equal parts of its time",
-                            schedule.n_segments);
+                inq_fix_note(said,
+                             "each micro-batch's sequences cut into %" PRId32
+                             " segments that take equal parts of its time",
+                             schedule.n_segments);
             }
             explain_links(&pipe, &schedule, said);
             say_memory(peak, after, 1.0, said);
@@ -284,7 +284,7 @@ static int change_schedule(struct fix_job *job, const struct inq_schedule_spec *
     return code;
 }
 
-int inq_fix_schedule(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_schedule(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                      struct inq_err *err)
 {
     char kind[24];
@@ -303,7 +303,7 @@ int inq_fix_schedule(struct fix_job *job, const struct fix_args *args, struct fi
     bool same =
         strcmp(kind, job->schedule) == 0 && (chunks == 0 || (size_t)chunks == job->n_chunks);
     if (same && (job->n_stages > 1 || job->n_virtual > 0)) {
-        inq_fix_say(said, "the schedule is %s already", kind);
+        inq_fix_note(said, "the schedule is %s already", kind);
         return INQ_OK;
     }
     struct inq_schedule_spec spec = {.kind = kind, .n_chunks = (int32_t)chunks};
@@ -318,7 +318,7 @@ struct division {
 };
 
 /* The fixed share of ops as long as a forward and as long as a backward. */
-static int find_curve(struct fix_job *job, const struct division *d, double size,
+static int find_curve(struct fix_step *job, const struct division *d, double size,
                       struct fix_curve *curve, struct inq_err *err)
 {
     struct fix_need need = {
@@ -346,7 +346,7 @@ static int find_curve(struct fix_job *job, const struct division *d, double size
     return code;
 }
 
-static int divide(struct fix_job *job, const struct division *d, struct fix_said *said,
+static int divide(struct fix_step *job, const struct division *d, struct fix_notes *said,
                   struct inq_err *err)
 {
     struct fix_pipe pipe = {0};
@@ -382,10 +382,11 @@ static int divide(struct fix_job *job, const struct division *d, struct fix_said
     }
     if (code == INQ_OK) {
         code = lay_out(job, &pipe, &schedule, weight_share, err);
-        inq_fix_say(said,
-                    "%" PRId64 " micro-batches of %.3g times the size instead of %zu%s; %.0f %% of "
-                    "an op's time taken as independent of the size",
-                    d->n, size, before, known ? "" : ", in 1f1b's order", 100.0 * d->fixed);
+        inq_fix_note(said,
+                     "%" PRId64
+                     " micro-batches of %.3g times the size instead of %zu%s; %.0f %% of "
+                     "an op's time taken as independent of the size",
+                     d->n, size, before, known ? "" : ", in 1f1b's order", 100.0 * d->fixed);
         explain_links(&pipe, &schedule, said);
         say_memory(peak, after, size, said);
     }
@@ -394,7 +395,7 @@ static int divide(struct fix_job *job, const struct division *d, struct fix_said
     return code;
 }
 
-int inq_fix_microbatches(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_microbatches(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                          struct inq_err *err)
 {
     struct division d = {.fixed = 0.1};
@@ -404,7 +405,7 @@ int inq_fix_microbatches(struct fix_job *job, const struct fix_args *args, struc
     }
     bool pipeline = job->n_stages > 1 || job->n_virtual > 0;
     if (code == INQ_OK && pipeline && (size_t)d.n == job->n_microbatches) {
-        inq_fix_say(said, "there are %" PRId64 " micro-batches already", d.n);
+        inq_fix_note(said, "there are %" PRId64 " micro-batches already", d.n);
         return INQ_OK;
     }
     return code == INQ_OK ? divide(job, &d, said, err) : code;

@@ -25,7 +25,7 @@ int inq_fix_no_memory(struct inq_err *err)
 
 /* ---- saying ---------------------------------------------------------------------------------- */
 
-void inq_fix_say(struct fix_said *said, const char *fmt, ...)
+void inq_fix_note(struct fix_notes *said, const char *fmt, ...)
 {
     size_t used = strlen(said->what);
     va_list args;
@@ -145,7 +145,7 @@ int inq_fix_check(const char *spec, struct inq_err *err)
 
 /* ---- what fixes take for granted ------------------------------------------------------------- */
 
-double inq_fix_assume(struct fix_job *job, const struct fix_need *need)
+double inq_fix_assume(struct fix_step *job, const struct fix_need *need)
 {
     struct fix_needs *needs = job->needs;
     if (needs == NULL || (!needs->measured && needs->n == INQ_MOST_ASSUMPTIONS)) {
@@ -164,7 +164,7 @@ double inq_fix_assume(struct fix_job *job, const struct fix_need *need)
 
 /* Ops that got shorter (or longer) have another amount of work: they take the pace that the device
  * has at that size. before_ns[n_ops] is what they took. */
-static int pace_one_way(struct fix_job *job, const int64_t *before_ns, bool shorter,
+static int pace_one_way(struct fix_step *job, const int64_t *before_ns, bool shorter,
                         struct inq_err *err)
 {
     struct fix_need need = {.cost = FIX_COST_PACE, .assumed = 1.0, .bytes = -1};
@@ -200,8 +200,8 @@ static int pace_one_way(struct fix_job *job, const int64_t *before_ns, bool shor
     return INQ_OK;
 }
 
-static int apply_one(struct fix_job *job, const struct fix_row *row, const struct fix_args *args,
-                     struct fix_said *said, struct inq_err *err)
+static int apply_one(struct fix_step *job, const struct fix_row *row, const struct fix_args *args,
+                     struct fix_notes *said, struct inq_err *err)
 {
     struct fix_needs *needs = job->needs;
     size_t n = job->n_ops;
@@ -227,7 +227,8 @@ static int apply_one(struct fix_job *job, const struct fix_row *row, const struc
     return code;
 }
 
-int inq_fix_apply(struct fix_job *job, const char *spec, struct fix_said *said, struct inq_err *err)
+int inq_fix_apply(struct fix_step *job, const char *spec, struct fix_notes *said,
+                  struct inq_err *err)
 {
     int code = INQ_OK;
     const char *at = spec != NULL ? spec : "";
@@ -311,7 +312,7 @@ int inq_fix_integer(const struct fix_args *args, const char *key, int64_t low, i
     return code;
 }
 
-static int choose(const struct fix_job *job, int64_t low, int64_t high, uint8_t *chosen,
+static int choose(const struct fix_step *job, int64_t low, int64_t high, uint8_t *chosen,
                   struct inq_err *err)
 {
     for (int64_t number = low; number <= high; number++) {
@@ -329,7 +330,7 @@ static int choose(const struct fix_job *job, int64_t low, int64_t high, uint8_t 
     return INQ_OK;
 }
 
-int inq_fix_ranks(const struct fix_job *job, const struct fix_args *args, uint8_t *chosen,
+int inq_fix_ranks(const struct fix_step *job, const struct fix_args *args, uint8_t *chosen,
                   size_t *n, struct inq_err *err)
 {
     const char *at = args->argument.at;

@@ -22,14 +22,14 @@ struct fix_args {
 };
 
 /* What an application has to say. */
-struct fix_said {
+struct fix_notes {
     char what[FIX_WHAT_SIZE];
     char memory[FIX_MEMORY_SIZE]; /* with numbers, in place of the catalogue's; "" that one */
 };
 
 /* Changes the job. Fails with INQ_USAGE (arguments), INQ_UNSUPPORTED (does not apply here: the
  * message says why), INQ_NOMEM, INQ_LIMIT; the job is then of no use any more. */
-typedef int (*fix_apply)(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+typedef int (*fix_apply)(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                          struct inq_err *err);
 
 struct fix_row {
@@ -49,7 +49,7 @@ const struct fix_row *inq_fix_rows(size_t *n);
 int inq_fix_read(const char **at, const struct fix_row **row, struct fix_args *args,
                  struct inq_err *err);
 /* All of a spec, applied. NULL and "" change nothing. `said` adds up. */
-int inq_fix_apply(struct fix_job *job, const char *spec, struct fix_said *said,
+int inq_fix_apply(struct fix_step *job, const char *spec, struct fix_notes *said,
                   struct inq_err *err);
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -62,12 +62,12 @@ int inq_fix_integer(const struct fix_args *args, const char *key, int64_t low, i
                     int64_t *value, struct inq_err *err);
 /* The argument as a list of recorded rank numbers: chosen[n_ranks] becomes 1 for them; *n how many.
  * INQ_UNSUPPORTED for a rank that is not there. */
-int inq_fix_ranks(const struct fix_job *job, const struct fix_args *args, uint8_t *chosen,
+int inq_fix_ranks(const struct fix_step *job, const struct fix_args *args, uint8_t *chosen,
                   size_t *n, struct inq_err *err);
 /* Whether a text is this word. */
 bool inq_fix_is(struct fix_text text, const char *word);
 
-void inq_fix_say(struct fix_said *said, const char *fmt, ...) INQ_PRINTF(2, 3);
+void inq_fix_note(struct fix_notes *said, const char *fmt, ...) INQ_PRINTF(2, 3);
 /* "12.5 ms" */
 struct fix_time {
     char text[32];
@@ -76,39 +76,39 @@ struct fix_time inq_fix_time(int64_t ns);
 int inq_fix_no_memory(struct inq_err *err);
 
 /* The value to use of what a fix takes for granted: what was measured, else `need->assumed`. */
-double inq_fix_assume(struct fix_job *job, const struct fix_need *need);
+double inq_fix_assume(struct fix_step *job, const struct fix_need *need);
 
 /* ---- the fixes ------------------------------------------------------------------------------- */
 
-int inq_fix_replace_rank(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_replace_rank(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                          struct inq_err *err);
-int inq_fix_repair_host(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_repair_host(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                         struct inq_err *err);
-int inq_fix_speed_rank(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_speed_rank(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                        struct inq_err *err);
-int inq_fix_swap_ranks(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_swap_ranks(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                        struct inq_err *err);
-int inq_fix_rebalance(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_rebalance(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                       struct inq_err *err);
-int inq_fix_balance_sequences(struct fix_job *job, const struct fix_args *args,
-                              struct fix_said *said, struct inq_err *err);
-int inq_fix_schedule(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_balance_sequences(struct fix_step *job, const struct fix_args *args,
+                              struct fix_notes *said, struct inq_err *err);
+int inq_fix_schedule(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                      struct inq_err *err);
-int inq_fix_microbatches(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_microbatches(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                          struct inq_err *err);
-int inq_fix_overlap_grads(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_overlap_grads(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                           struct inq_err *err);
-int inq_fix_bucket_size(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_bucket_size(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                         struct inq_err *err);
-int inq_fix_link(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_link(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                  struct inq_err *err);
-int inq_fix_repair_link(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_repair_link(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                         struct inq_err *err);
-int inq_fix_hierarchical(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_hierarchical(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                          struct inq_err *err);
-int inq_fix_plan_gc(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_plan_gc(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                     struct inq_err *err);
-int inq_fix_cuda_graphs(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_cuda_graphs(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                         struct inq_err *err);
 
 #endif

@@ -26,7 +26,7 @@ static void release_costs(struct stage_costs *c)
 
 /* Workers of one stage count alike; the median worker's mean, so that a straggler is not taken for
  * a long stage. */
-static int find_costs(const struct fix_job *job, struct stage_costs *c, struct inq_err *err)
+static int find_costs(const struct fix_step *job, struct stage_costs *c, struct inq_err *err)
 {
     size_t cells = job->n_ranks * INQ_OP_TYPE_COUNT;
     c->n = job->n_stages;
@@ -126,7 +126,7 @@ static void find_moves(const struct stage_costs *c, double share, int64_t layers
     }
 }
 
-static void move_layers(struct fix_job *job, const struct stage_costs *c, const double *moves,
+static void move_layers(struct fix_step *job, const struct stage_costs *c, const double *moves,
                         const double mix[INQ_OP_TYPE_COUNT])
 {
     for (size_t i = 0; i < job->n_ops; i++) {
@@ -143,7 +143,7 @@ static void move_layers(struct fix_job *job, const struct stage_costs *c, const 
     }
 }
 
-static void say_moves(const struct stage_costs *c, const double *moves, struct fix_said *said)
+static void say_moves(const struct stage_costs *c, const double *moves, struct fix_notes *said)
 {
     size_t from = 0;
     size_t to = 0;
@@ -152,13 +152,13 @@ static void say_moves(const struct stage_costs *c, const double *moves, struct f
         to = moves[s] < moves[to] ? s : to;
     }
     if (!(moves[from] > 0.0)) {
-        inq_fix_say(said, "no layers move: the stages are as even as they get");
+        inq_fix_note(said, "no layers move: the stages are as even as they get");
         return;
     }
-    inq_fix_say(said, "stage %zu gives away %.0f %% of its work: %s instead of %s per micro-batch",
-                from, 100.0 * moves[from] / c->total_ns[from],
-                inq_fix_time(llround(c->total_ns[from] - moves[from])).text,
-                inq_fix_time(llround(c->total_ns[from])).text);
+    inq_fix_note(said, "stage %zu gives away %.0f %% of its work: %s instead of %s per micro-batch",
+                 from, 100.0 * moves[from] / c->total_ns[from],
+                 inq_fix_time(llround(c->total_ns[from] - moves[from])).text,
+                 inq_fix_time(llround(c->total_ns[from])).text);
     if (moves[to] < 0.0 && c->total_ns[to] > 0.0) {
         (void)snprintf(said->memory, sizeof said->memory,
                        "parameters and activations move with the layers: stage %zu holds about "
@@ -168,7 +168,7 @@ static void say_moves(const struct stage_costs *c, const double *moves, struct f
     }
 }
 
-int inq_fix_rebalance(struct fix_job *job, const struct fix_args *args, struct fix_said *said,
+int inq_fix_rebalance(struct fix_step *job, const struct fix_args *args, struct fix_notes *said,
                       struct inq_err *err)
 {
     double share = 1.0;
@@ -211,7 +211,7 @@ struct lengths {
 };
 
 /* Micro-batch of a compute op of a pipeline; false for anything else. */
-static bool piece_of(const struct fix_job *job, const struct fix_op *op, size_t *dp, size_t *piece)
+static bool piece_of(const struct fix_step *job, const struct fix_op *op, size_t *dp, size_t *piece)
 {
     if (!inq_op_is_compute(op->op.type) || op->op.micro_batch < 0 || op->op.dp_rank < 0 ||
         (size_t)op->op.micro_batch >= job->n_microbatches) {
@@ -223,7 +223,7 @@ static bool piece_of(const struct fix_job *job, const struct fix_op *op, size_t 
 }
 
 /* sums[(dp * pieces + piece) * n_stages + stage]: compute of the piece on each stage. */
-static void sum_pieces(const struct fix_job *job, double *sums, double *stage_mean)
+static void sum_pieces(const struct fix_step *job, double *sums, double *stage_mean)
 {
     for (size_t i = 0; i < job->n_ops; i++) {
         size_t dp = 0;
@@ -239,7 +239,7 @@ static void sum_pieces(const struct fix_job *job, double *sums, double *stage_me
 
 /* A long sequence takes longer on every stage: its length is the median over the stages of what it
  * takes against the stage's mean, so that one slow worker makes no sequence long. */
-static int find_lengths(const struct fix_job *job, struct lengths *x, struct inq_err *err)
+static int find_lengths(const struct fix_step *job, struct lengths *x, struct inq_err *err)
 {
     size_t cells = job->n_dp * job->n_microbatches;
     double *sums = inq_mem_zalloc(cells * job->n_stages, sizeof *sums);
@@ -271,7 +271,7 @@ static int find_lengths(const struct fix_job *job, struct lengths *x, struct inq
     return INQ_OK;
 }
 
-static int balance_pieces(struct fix_job *job, struct fix_said *said, struct inq_err *err)
+static int balance_pieces(struct fix_step *job, struct fix_notes *said, struct inq_err *err)
 {
     struct lengths x;
     double shortest = (double)INFINITY;
@@ -291,8 +291,8 @@ static int balance_pieces(struct fix_job *job, struct fix_said *said, struct inq
         }
     }
     if (code == INQ_OK) {
-        inq_fix_say(said, "micro-batches took %.2f to %.2f times their mean, now all the same",
-                    isfinite(shortest) ? shortest : 1.0, longest);
+        inq_fix_note(said, "micro-batches took %.2f to %.2f times their mean, now all the same",
+                     isfinite(shortest) ? shortest : 1.0, longest);
     }
     inq_mem_free(x.factor);
     return code;
@@ -304,7 +304,7 @@ static bool is_rank_compute(const struct fix_op *op)
 }
 
 /* Without a pipeline: every rank computes as long as the mean one. */
-static int balance_ranks(struct fix_job *job, struct fix_said *said, struct inq_err *err)
+static int balance_ranks(struct fix_step *job, struct fix_notes *said, struct inq_err *err)
 {
     double *sum = inq_mem_zalloc(job->n_ranks + 1, sizeof *sum);
     double mean = 0.0;
@@ -329,14 +329,14 @@ static int balance_ranks(struct fix_job *job, struct fix_said *said, struct inq_
         }
     }
     inq_mem_free(sum);
-    inq_fix_say(said, "every rank computes %s per step instead of %s to %s",
-                inq_fix_time(llround(mean)).text, inq_fix_time(llround(least)).text,
-                inq_fix_time(llround(most)).text);
+    inq_fix_note(said, "every rank computes %s per step instead of %s to %s",
+                 inq_fix_time(llround(mean)).text, inq_fix_time(llround(least)).text,
+                 inq_fix_time(llround(most)).text);
     return INQ_OK;
 }
 
-int inq_fix_balance_sequences(struct fix_job *job, const struct fix_args *args,
-                              struct fix_said *said, struct inq_err *err)
+int inq_fix_balance_sequences(struct fix_step *job, const struct fix_args *args,
+                              struct fix_notes *said, struct inq_err *err)
 {
     (void)args;
     if (job->n_stages > 0 && job->n_dp * job->n_microbatches > 1) {

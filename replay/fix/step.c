@@ -7,12 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-void inq_fix_job_release(struct fix_job *job)
+void inq_fix_step_release(struct fix_step *job)
 {
     inq_mem_free(job->ops);
     inq_mem_free(job->edges);
     inq_mem_free(job->ranks);
-    *job = (struct fix_job){0};
+    *job = (struct fix_step){0};
 }
 
 static void *copy_of(const void *from, size_t n, size_t size)
@@ -24,7 +24,7 @@ static void *copy_of(const void *from, size_t n, size_t size)
     return to;
 }
 
-int inq_fix_job_copy(const struct fix_job *from, struct fix_job *to, struct inq_err *err)
+int inq_fix_step_copy(const struct fix_step *from, struct fix_step *to, struct inq_err *err)
 {
     *to = *from;
     to->cap_ops = from->n_ops;
@@ -33,14 +33,14 @@ int inq_fix_job_copy(const struct fix_job *from, struct fix_job *to, struct inq_
     to->edges = copy_of(from->edges, from->n_edges, sizeof *to->edges);
     to->ranks = copy_of(from->ranks, from->n_ranks, sizeof *to->ranks);
     if (to->ops == NULL || to->edges == NULL || to->ranks == NULL) {
-        inq_fix_job_release(to);
+        inq_fix_step_release(to);
         return inq_err_set(err, INQ_NOMEM, "out of memory for a step of %zu ops", from->n_ops);
     }
     return INQ_OK;
 }
 
-int inq_fix_job_add(struct fix_job *job, const struct fix_op *op, uint32_t *index,
-                    struct inq_err *err)
+int inq_fix_step_add(struct fix_step *job, const struct fix_op *op, uint32_t *index,
+                     struct inq_err *err)
 {
     int code = inq_mem_grow(&job->ops, &job->cap_ops, job->n_ops + 1, sizeof *job->ops,
                             INQ_GRAPH_MAX_OPS, err);
@@ -53,7 +53,7 @@ int inq_fix_job_add(struct fix_job *job, const struct fix_op *op, uint32_t *inde
     return code;
 }
 
-int inq_fix_job_edge(struct fix_job *job, uint32_t before, uint32_t after, struct inq_err *err)
+int inq_fix_step_edge(struct fix_step *job, uint32_t before, uint32_t after, struct inq_err *err)
 {
     int code = inq_mem_grow(&job->edges, &job->cap_edges, job->n_edges + 1, sizeof *job->edges,
                             INQ_GRAPH_MAX_EDGES - 1, err);
@@ -75,8 +75,8 @@ static bool same_lane(const struct inq_graph_op *a, const struct inq_graph_op *b
     return a->lane != INQ_NONE && a->lane == b->lane && a->rank == b->rank;
 }
 
-int inq_fix_job_take(struct fix_job *job, const struct inq_graph *graph, const int64_t *dur_ns,
-                     const int64_t *delay_ns, struct inq_err *err)
+int inq_fix_step_take(struct fix_step *job, const struct inq_graph *graph, const int64_t *dur_ns,
+                      const int64_t *delay_ns, struct inq_err *err)
 {
     int code = INQ_OK;
     uint32_t group = INQ_NONE;
@@ -94,13 +94,13 @@ int inq_fix_job_take(struct fix_job *job, const struct inq_graph *graph, const i
                             .group = group,
                             .coll = INQ_COLL_UNKNOWN,
                             .bytes = -1};
-        code = inq_fix_job_add(job, &op, NULL, err);
+        code = inq_fix_step_add(job, &op, NULL, err);
     }
     for (size_t i = 0; code == INQ_OK && i < graph->n_ops; i++) {
         for (uint32_t d = graph->dep_start[i]; code == INQ_OK && d < graph->dep_start[i + 1]; d++) {
             uint32_t before = graph->deps[d];
             if (!same_lane(&graph->op[before], &graph->op[i])) { /* the lane says so again */
-                code = inq_fix_job_edge(job, before, (uint32_t)i, err);
+                code = inq_fix_step_edge(job, before, (uint32_t)i, err);
             }
         }
     }
@@ -114,7 +114,7 @@ struct group_lists {
     uint32_t *members; /* [n_ops] */
 };
 
-static int list_groups(const struct fix_job *job, struct group_lists *x, struct inq_err *err)
+static int list_groups(const struct fix_step *job, struct group_lists *x, struct inq_err *err)
 {
     x->start = inq_mem_zalloc(job->n_groups + 2, sizeof *x->start);
     x->members = inq_mem_alloc((job->n_ops + 1) * sizeof *x->members);
@@ -137,7 +137,7 @@ static int list_groups(const struct fix_job *job, struct group_lists *x, struct 
     return INQ_OK;
 }
 
-static int build(const struct fix_job *job, struct inq_graph_builder *b,
+static int build(const struct fix_step *job, struct inq_graph_builder *b,
                  const struct group_lists *groups, struct inq_err *err)
 {
     int code = INQ_OK;
@@ -157,7 +157,7 @@ static int build(const struct fix_job *job, struct inq_graph_builder *b,
     return code;
 }
 
-int inq_fix_job_graph(const struct fix_job *job, struct inq_graph **graph, struct inq_err *err)
+int inq_fix_step_graph(const struct fix_step *job, struct inq_graph **graph, struct inq_err *err)
 {
     struct group_lists groups = {0};
     struct inq_graph_builder *b = inq_graph_builder_new();
@@ -182,7 +182,7 @@ int inq_fix_job_graph(const struct fix_job *job, struct inq_graph **graph, struc
  * while it is in the cache, instead of all of them side by side. */
 
 struct walk {
-    const struct fix_job *job;
+    const struct fix_step *job;
     bool delays;
     struct group_lists groups;
     uint32_t *next;      /* [n_ops] after it on its lane; INQ_NONE: none */
@@ -235,7 +235,7 @@ static uint32_t unit_of(const struct walk *w, uint32_t i)
 /* Ops of one lane mostly follow each other in the list, so that few of them are looked up. */
 static int chain_lanes(struct walk *w, struct inq_err *err)
 {
-    const struct fix_job *job = w->job;
+    const struct fix_step *job = w->job;
     struct inq_map last = {0}; /* of each lane that was left */
     uint64_t lane = 0;
     uint32_t before = INQ_NONE; /* the last op of `lane` */
@@ -264,7 +264,7 @@ static int chain_lanes(struct walk *w, struct inq_err *err)
 
 static void sort_edges(struct walk *w)
 {
-    const struct fix_job *job = w->job;
+    const struct fix_step *job = w->job;
     for (size_t e = 0; e < job->n_edges; e++) {
         w->out_start[job->edges[e].before + 2]++;
         w->need[unit_of(w, job->edges[e].after)]++;
@@ -346,7 +346,7 @@ static void walk_all(struct walk *w)
 }
 
 /* Whether the durations add up to what can be walked without overflow. */
-static bool is_bounded(const struct fix_job *job)
+static bool is_bounded(const struct fix_step *job)
 {
     uint64_t total_ns = 0;
     bool bounded = true;
@@ -360,7 +360,7 @@ static bool is_bounded(const struct fix_job *job)
     return bounded;
 }
 
-int inq_fix_job_time(const struct fix_job *job, bool delays, int64_t *t_ns, struct inq_err *err)
+int inq_fix_step_time(const struct fix_step *job, bool delays, int64_t *t_ns, struct inq_err *err)
 {
     struct walk w = {.job = job, .delays = delays, .top = INQ_NONE};
     int code = INQ_OK;
@@ -378,7 +378,7 @@ int inq_fix_job_time(const struct fix_job *job, bool delays, int64_t *t_ns, stru
     *t_ns = w.latest_ns;
     if (code == INQ_OK && w.n_done < job->n_ops) { /* its graph says why not */
         struct inq_graph *graph = NULL;
-        code = inq_fix_job_graph(job, &graph, err);
+        code = inq_fix_step_graph(job, &graph, err);
         inq_graph_free(graph);
     }
     return code;

@@ -65,7 +65,7 @@ struct fix_rank {
 };
 
 /* All-zero is releasable. Lanes run their ops in the order of the list. */
-struct fix_job {
+struct fix_step {
     size_t n_ops, cap_ops;
     struct fix_op *ops;
     size_t n_edges, cap_edges;
@@ -86,22 +86,22 @@ struct fix_job {
     struct fix_needs *needs; /* borrowed; NULL: assumptions are used as they are */
 };
 
-void inq_fix_job_release(struct fix_job *job);
-int inq_fix_job_copy(const struct fix_job *from, struct fix_job *to, struct inq_err *err);
+void inq_fix_step_release(struct fix_step *job);
+int inq_fix_step_copy(const struct fix_step *from, struct fix_step *to, struct inq_err *err);
 
 /* Appends; *index may be NULL. */
-int inq_fix_job_add(struct fix_job *job, const struct fix_op *op, uint32_t *index,
-                    struct inq_err *err);
-int inq_fix_job_edge(struct fix_job *job, uint32_t before, uint32_t after, struct inq_err *err);
+int inq_fix_step_add(struct fix_step *job, const struct fix_op *op, uint32_t *index,
+                     struct inq_err *err);
+int inq_fix_step_edge(struct fix_step *job, uint32_t before, uint32_t after, struct inq_err *err);
 
 /* Ops, edges and groups of a graph; place, mean, slot and ranks are the caller's to fill. Durations
  * and delays as given (delay_ns NULL: none). */
-int inq_fix_job_take(struct fix_job *job, const struct inq_graph *graph, const int64_t *dur_ns,
-                     const int64_t *delay_ns, struct inq_err *err);
+int inq_fix_step_take(struct fix_step *job, const struct inq_graph *graph, const int64_t *dur_ns,
+                      const int64_t *delay_ns, struct inq_err *err);
 /* The graph of a job. Fails with INQ_DEADLOCK when a fix ties a knot. */
-int inq_fix_job_graph(const struct fix_job *job, struct inq_graph **graph, struct inq_err *err);
+int inq_fix_step_graph(const struct fix_step *job, struct inq_graph **graph, struct inq_err *err);
 /* Simulated length; `delays`: with them. */
-int inq_fix_job_time(const struct fix_job *job, bool delays, int64_t *t_ns, struct inq_err *err);
+int inq_fix_step_time(const struct fix_step *job, bool delays, int64_t *t_ns, struct inq_err *err);
 
 /* A product rounded to the nearest ns. */
 int64_t inq_fix_scaled(int64_t ns, double factor);

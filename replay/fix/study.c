@@ -23,7 +23,7 @@ static int list_ranks(const struct inq_study *study, const struct fix_args *args
                       size_t *n, struct inq_err *err)
 {
     const struct inq_trace *trace = study->trace;
-    struct fix_job job = {.n_ranks = trace->n_ranks};
+    struct fix_step job = {.n_ranks = trace->n_ranks};
     uint8_t *chosen = inq_mem_zalloc(trace->n_ranks + 1, 1);
     job.ranks = inq_mem_zalloc(trace->n_ranks + 1, sizeof *job.ranks);
     *ranks = inq_mem_alloc((trace->n_ranks + 1) * sizeof **ranks);
@@ -111,7 +111,7 @@ struct candidate {
     bool repairs;
     int64_t t_ns, step_t_ns;
     int code;
-    struct fix_said said;
+    struct fix_notes said;
     struct inq_err err;
 };
 
@@ -193,17 +193,17 @@ static int predict_one(void *ctx, size_t index, struct inq_err *err)
 {
     const struct study *s = ctx;
     struct candidate *c = &s->at[s->from + index];
-    struct fix_job job;
+    struct fix_step job;
     (void)err;
-    c->code = inq_fix_job_copy(&s->base->job, &job, &c->err);
+    c->code = inq_fix_step_copy(&s->base->job, &job, &c->err);
     if (c->code == INQ_OK) {
         c->code = inq_fix_apply(&job, c->spec, &c->said, &c->err);
         if (c->code == INQ_OK) {
-            c->code = inq_fix_job_time(&job, true, &c->t_ns, &c->err);
+            c->code = inq_fix_step_time(&job, true, &c->t_ns, &c->err);
             c->step_t_ns = c->t_ns + s->base->tail_ns;
             c->t_ns = of_mean(s->base, c->step_t_ns);
         }
-        inq_fix_job_release(&job);
+        inq_fix_step_release(&job);
     }
     return INQ_OK;
 }
@@ -253,7 +253,7 @@ static void take_measured(const struct study *s, struct candidate *c)
         c->t_ns = t_ns > 0 ? t_ns : 0;
         c->step_t_ns = -1; /* the one that is drawn was simulated */
         c->said.what[0] = '\0';
-        inq_fix_say(&c->said, "as measured; not simulated: %s", why);
+        inq_fix_note(&c->said, "as measured; not simulated: %s", why);
     } else if (doubtful) {
         c->code =
             inq_err_set(&c->err, INQ_UNSUPPORTED, "it is not predicted: %s", study->run.problem);
@@ -279,9 +279,9 @@ static void predict_repair(struct study *s, struct candidate *c)
     c->err = own;
     c->t_ns = s->base->info.base_ns - gain.gain_ns;
     if (code == INQ_OK && c->said.what[0] == '\0') {
-        inq_fix_say(&c->said, "%s less work and waiting in %zu judged step%s",
-                    inq_fix_time(gain.removed_ns / (int64_t)s->base->study->run.n_steps).text,
-                    s->base->study->run.n_steps, s->base->study->run.n_steps == 1 ? "" : "s");
+        inq_fix_note(&c->said, "%s less work and waiting in %zu judged step%s",
+                     inq_fix_time(gain.removed_ns / (int64_t)s->base->study->run.n_steps).text,
+                     s->base->study->run.n_steps, s->base->study->run.n_steps == 1 ? "" : "s");
     }
 }
 
@@ -337,7 +337,7 @@ static int try_places(struct study *s, size_t index, struct inq_err *err)
 {
     const struct candidate of = s->at[index];
     int32_t slow = replaced_rank(of.spec);
-    const struct fix_job *job = &s->base->job;
+    const struct fix_step *job = &s->base->job;
     size_t before = s->n;
     int32_t own_stage = -1;
     int code = INQ_OK;
@@ -426,7 +426,7 @@ static int try_pairs(struct study *s, struct inq_err *err)
             const char *x = s->at[best[a]].spec;
             const char *y = s->at[best[b]].spec;
             bool swap = row_of(x) > row_of(y);
-            const char *joined = inq_arena_printf(s->arena, "%s+%s", swap ? y : x, swap ? x : y);
+            const char *joined = inq_arena_asprintf(s->arena, "%s+%s", swap ? y : x, swap ? x : y);
             if (joined == NULL) {
                 return inq_fix_no_memory(err);
             }
@@ -496,7 +496,7 @@ static const char *join(struct study *s, const char *a, const char *b)
     if (a[0] == '\0' || b[0] == '\0' || strcmp(a, b) == 0) {
         return a[0] == '\0' ? b : a;
     }
-    const char *text = inq_arena_printf(s->arena, "%s; %s", a, b);
+    const char *text = inq_arena_asprintf(s->arena, "%s; %s", a, b);
     return text != NULL ? text : "";
 }
 
@@ -507,10 +507,10 @@ static const char *say_missing(struct study *s)
     size_t n = trace != NULL ? trace->n_missing + trace->n_unread : 0;
     const char *text =
         n == 0 ? ""
-               : inq_arena_printf(s->arena,
-                                  "collectives with %s whose traces are missing take as long as "
-                                  "recorded: the gain is a lower bound",
-                                  n == 1 ? "the rank" : "the ranks");
+               : inq_arena_asprintf(s->arena,
+                                    "collectives with %s whose traces are missing take as long as "
+                                    "recorded: the gain is a lower bound",
+                                    n == 1 ? "the rank" : "the ranks");
     return text != NULL ? text : "";
 }
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 
 /* Ranks as recorded: a plan counts them from 0. */
-static void name_ranks(const struct fix_job *job, struct inq_trace *trace)
+static void name_ranks(const struct fix_step *job, struct inq_trace *trace)
 {
     for (size_t r = 0; r < trace->n_ranks; r++) {
         struct inq_rank *rank = &trace->ranks[r];
@@ -55,8 +55,8 @@ static int draw(const struct inq_fix_base *base, const char *spec, struct inq_ru
     return code;
 }
 
-int inq_fix_draw(const struct inq_fix_base *base, size_t most, struct inq_fixes *fixes,
-                 struct inq_err *err)
+int inq_fix_timeline(const struct inq_fix_base *base, size_t most, struct inq_fixes *fixes,
+                     struct inq_err *err)
 {
     size_t n = 0;
     int code = fixes->drawn == NULL ? draw(base, NULL, &fixes->drawn, err) : INQ_OK;

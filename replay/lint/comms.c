@@ -208,7 +208,7 @@ static size_t describe_wait(const struct run *run, int32_t rank, char *text, siz
 }
 
 /* Who waits for whom, from one rank of the circle on until it closes, and who waits for those. */
-static int tell_circle(const struct run *run, int32_t lowest)
+static int explain_circle(const struct run *run, int32_t lowest)
 {
     const struct inq_calls *c = run->c;
     size_t in_circle = 0;
@@ -223,12 +223,12 @@ static int tell_circle(const struct run *run, int32_t lowest)
         int32_t position = inq_lint_position(own, call->index);
         char a[48];
         char b[48];
-        code = inq_lint_tell(c->lint, rank, position, c->err,
-                             "rank %" PRId32 " waits at its cell %" PRId32
-                             ", %s, until rank %" PRId32 " comes to its cell %" PRId32 ", %s",
-                             rank, position + 1, inq_action_format(own, a, sizeof a), call->peer,
-                             inq_lint_position(theirs, other->index) + 1,
-                             inq_action_format(theirs, b, sizeof b));
+        code = inq_lint_explain(c->lint, rank, position, c->err,
+                                "rank %" PRId32 " waits at its cell %" PRId32
+                                ", %s, until rank %" PRId32 " comes to its cell %" PRId32 ", %s",
+                                rank, position + 1, inq_action_format(own, a, sizeof a), call->peer,
+                                inq_lint_position(theirs, other->index) + 1,
+                                inq_action_format(theirs, b, sizeof b));
         in_circle++;
         rank = call->peer;
     } while (code == INQ_OK && rank != lowest);
@@ -236,12 +236,12 @@ static int tell_circle(const struct run *run, int32_t lowest)
         stuck += run->lanes[r].at < c->first[r + 1];
     }
     if (code == INQ_OK && stuck > in_circle) {
-        code =
-            inq_lint_tell(c->lint, -1, -1, c->err,
-                          "that is a circle: none of them goes on, and %zu more %s for them",
-                          stuck - in_circle, stuck - in_circle == 1 ? "rank waits" : "ranks wait");
+        code = inq_lint_explain(c->lint, -1, -1, c->err,
+                                "that is a circle: none of them goes on, and %zu more %s for them",
+                                stuck - in_circle,
+                                stuck - in_circle == 1 ? "rank waits" : "ranks wait");
     } else if (code == INQ_OK) {
-        code = inq_lint_tell(c->lint, -1, -1, c->err, "that is a circle: none of them goes on");
+        code = inq_lint_explain(c->lint, -1, -1, c->err, "that is a circle: none of them goes on");
     }
     return code;
 }
@@ -271,7 +271,7 @@ static int report_circle(const struct run *run, int32_t rank, enum inq_lint_rule
     }
     const struct inq_call *call = waiting_call(run, lowest);
     const struct inq_action *action = inq_call_action(run->c, call);
-    int code = tell_circle(run, lowest);
+    int code = explain_circle(run, lowest);
     if (code != INQ_OK) {
         return code;
     }

@@ -376,7 +376,7 @@ static int32_t maker_of(const struct inq_schedule *s, int32_t stage, int32_t mic
 }
 
 /* Who waits for whom when the order of the ranks contradicts the flow of data. */
-static int tell_walk(const struct walk *w, struct inq_lint *lint, struct inq_err *err)
+static int explain_cycle(const struct walk *w, struct inq_lint *lint, struct inq_err *err)
 {
     int code = INQ_OK;
     for (int32_t r = 0; code == INQ_OK && r < w->schedule->n_ranks; r++) {
@@ -395,19 +395,19 @@ static int tell_walk(const struct walk *w, struct inq_lint *lint, struct inq_err
         char mine[48];
         char other[48];
         if (theirs >= 0 && maker != NULL) {
-            code = inq_lint_tell(lint, r, own, err,
-                                 "rank %" PRId32 " waits at its cell %" PRId32
-                                 ", %s, until rank %" PRId32 " comes to its cell %" PRId32 ", %s",
-                                 r, own + 1, inq_action_format(a, mine, sizeof mine),
-                                 w->schedule->stage_rank[stage], theirs + 1,
-                                 inq_action_format(maker, other, sizeof other));
+            code = inq_lint_explain(
+                lint, r, own, err,
+                "rank %" PRId32 " waits at its cell %" PRId32 ", %s, until rank %" PRId32
+                " comes to its cell %" PRId32 ", %s",
+                r, own + 1, inq_action_format(a, mine, sizeof mine), w->schedule->stage_rank[stage],
+                theirs + 1, inq_action_format(maker, other, sizeof other));
         }
     }
     return code;
 }
 
-static int tell_order(const struct inq_schedule *schedule, struct inq_lint *lint,
-                      struct inq_err *err)
+static int explain_order(const struct inq_schedule *schedule, struct inq_lint *lint,
+                         struct inq_err *err)
 {
     size_t cells = (size_t)schedule->n_stages * (size_t)schedule->n_microbatches;
     struct walk w = {.schedule = schedule,
@@ -418,7 +418,7 @@ static int tell_order(const struct inq_schedule *schedule, struct inq_lint *lint
                    : inq_err_set(err, INQ_NOMEM, "out of memory for linting");
     if (code == INQ_OK) {
         step_through(&w);
-        code = tell_walk(&w, lint, err);
+        code = explain_cycle(&w, lint, err);
     }
     inq_mem_free(w.done);
     inq_mem_free(w.at);
@@ -660,7 +660,7 @@ int inq_lint_schedule(const struct inq_schedule *schedule, const struct inq_csv_
         circle = circle || (lint->problems[i].error && lint->problems[i].rule == INQ_LINT_CYCLE);
     }
     if (lint->n_story == 0 && circle) {
-        code = tell_order(schedule, lint, err);
+        code = explain_order(schedule, lint, err);
         place_circles(schedule, lint);
     }
     if (code == INQ_OK) {

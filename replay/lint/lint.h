@@ -12,8 +12,8 @@ int inq_lint_add(struct inq_lint *lint, enum inq_lint_rule rule, bool error, int
 
 /* Goes on with the story of a schedule that hangs: what a rank waits at, and for what. Fails with
  * INQ_NOMEM; what is too long to be told is not. */
-int inq_lint_tell(struct inq_lint *lint, int32_t rank, int32_t position, struct inq_err *err,
-                  const char *fmt, ...) INQ_PRINTF(5, 6);
+int inq_lint_explain(struct inq_lint *lint, int32_t rank, int32_t position, struct inq_err *err,
+                     const char *fmt, ...) INQ_PRINTF(5, 6);
 
 /* Position of an action for messages: its cell in a file, else its place in the list. */
 int32_t inq_lint_position(const struct inq_action *action, size_t index);

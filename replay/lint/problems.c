@@ -40,8 +40,8 @@ int inq_lint_add(struct inq_lint *lint, enum inq_lint_rule rule, bool error, int
     return INQ_OK;
 }
 
-int inq_lint_tell(struct inq_lint *lint, int32_t rank, int32_t position, struct inq_err *err,
-                  const char *fmt, ...)
+int inq_lint_explain(struct inq_lint *lint, int32_t rank, int32_t position, struct inq_err *err,
+                     const char *fmt, ...)
 {
     enum { MOST = 32 }; /* lines that anybody reads */
     if (lint->n_story == MOST) {

@@ -125,7 +125,7 @@ static size_t name_rank(const struct machine *m, int32_t rank, char *text, size_
 }
 
 /* Follows who waits for whom from a blocked rank, and tells the circle that it ends in. */
-static void tell_deadlock(struct machine *m, int32_t from)
+static void explain_deadlock(struct machine *m, int32_t from)
 {
     enum { MOST_TOLD = 6 };
     char text[440];
@@ -179,7 +179,7 @@ static void look_for_deadlock(struct machine *m)
     for (int32_t r = 0; r < m->schedule->n_ranks; r++) {
         if (m->ranks[r].blocked) {
             find_waits(m);
-            tell_deadlock(m, r);
+            explain_deadlock(m, r);
             return;
         }
     }

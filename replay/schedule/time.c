@@ -395,7 +395,7 @@ static bool is_stuck(const struct sim *sim, int32_t rank)
 
 /* Follows who waits for whom from a stuck rank until a rank comes up again, then tells that circle
  * (at most its first ranks). */
-static int tell_deadlock(const struct sim *sim, int32_t rank)
+static int explain_deadlock(const struct sim *sim, int32_t rank)
 {
     enum { MOST_TOLD = 4 };
     char text[400] = "";
@@ -435,7 +435,7 @@ static int run_all(struct sim *sim)
         if (is_stuck(sim, r)) {
             int code = walk(sim, false); /* perhaps what it waits for is nowhere */
             code = code == INQ_OK ? inq_reductions_check(&sim->reductions, sim->err) : code;
-            return code == INQ_OK ? tell_deadlock(sim, r) : code;
+            return code == INQ_OK ? explain_deadlock(sim, r) : code;
         }
     }
     return inq_reductions_check(&sim->reductions, sim->err);

@@ -93,12 +93,12 @@ static char *file_name(struct inq_synth *synth, int32_t rank)
     const struct inq_synth_spec *spec = &synth->spec;
     const char *suffix = spec->gz ? ".gz" : "";
     if (spec->names == INQ_SYNTH_NAMES_HANDLER) {
-        return inq_arena_printf(
+        return inq_arena_asprintf(
             &synth->arena,
             "node-%02" PRId32 "_%" PRId32 ".17684640%02" PRId32 "000000000.pt.trace.json%s",
             rank / spec->gpus_per_host, FIRST_PID + rank % spec->gpus_per_host, rank % 100, suffix);
     }
-    return inq_arena_printf(&synth->arena, "rank-%" PRId32 ".pt.trace.json%s", rank, suffix);
+    return inq_arena_asprintf(&synth->arena, "rank-%" PRId32 ".pt.trace.json%s", rank, suffix);
 }
 
 static int list_files(struct inq_synth *synth, struct inq_err *err)

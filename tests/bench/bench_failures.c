@@ -52,7 +52,7 @@ static int64_t created_ns(const struct job *job, int r, int i)
     return base + offset + r * 777;
 }
 
-/* Members of a batch stay "scheduled"; the entry behind them tells of all. */
+/* Members of a batch stay "scheduled"; the entry behind them reports all. */
 static void write_op(struct inq_out *out, const struct job *job, int r, int i, int record,
                      bool done)
 {
@@ -215,7 +215,7 @@ static void judge(const struct fault *fault, enum loss loss, const struct inq_fa
         if (loss == ROOT_MISSING && i > 0) {
             continue; /* that it waits in a circle shows in both dumps only */
         }
-        named = named && (gone ? in_list(f->suspect_ranks, f->n_suspects, fault->roots[i]) ||
+        named = named && (gone ? in_list(f->suspected_ranks, f->n_suspected, fault->roots[i]) ||
                                      in_list(f->missing_ranks, f->n_missing, fault->roots[i])
                                : in_list(f->root_ranks, f->n_roots, fault->roots[i]));
     }

@@ -651,7 +651,7 @@ static struct result judge(struct run *run, int jobs)
     struct inq_shard *shards = must(calloc(n + 1, sizeof *shards));
     for (size_t r = 0; r < n; r++) {
         shards[r] = run->ranks[r].shard;
-        check(inq_shard_seal(&shards[r], NULL));
+        check(inq_shard_finalize(&shards[r], NULL));
     }
     int64_t from_ns = inq_time_now_ns();
     check(inq_assemble(shards, n, true, jobs, &out, NULL));

@@ -18,7 +18,7 @@ static int read_way(const uint8_t *data, size_t size, size_t chunk, inq_shape_ma
     int code = inq_kineto_read(source, shard, match, &err);
     inq_source_close(source);
     if (code == INQ_OK) {
-        code = inq_shard_seal(shard, &err);
+        code = inq_shard_finalize(shard, &err);
     }
     return code;
 }

@@ -40,7 +40,7 @@ static void fuzz_read(const struct inq_reader *reader, const uint8_t *data, size
         *events += shard.ranks[r].events.n;
     }
     fuzz_check(&shard);
-    (void)inq_shard_seal(&shard, &err);
+    (void)inq_shard_finalize(&shard, &err);
     fuzz_check(&shard);
     inq_shard_release(&shard);
     inq_source_close(source);

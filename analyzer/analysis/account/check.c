@@ -21,7 +21,7 @@ struct checker {
 static void withhold(struct checker *c, const char *rule, const char *what)
 {
     struct inq_account *a = c->account;
-    const char *text = inq_arena_printf(c->report->arena, "%s: %s", what, rule);
+    const char *text = inq_arena_asprintf(c->report->arena, "%s: %s", what, rule);
     if (text == NULL) {
         c->no_memory = true;
     } else if (a->n_violations < MOST_SENTENCES) {

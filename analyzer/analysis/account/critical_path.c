@@ -106,7 +106,7 @@ static int sum_stages(struct work *w, struct inq_err *err)
     }
     for (size_t k = 0; k < n; k++) {
         w->out->by_stage[k].cause =
-            inq_arena_printf(w->report->arena, "%d", s->model->stage_number[k]);
+            inq_arena_asprintf(w->report->arena, "%d", s->model->stage_number[k]);
         if (w->out->by_stage[k].cause == NULL) {
             return no_memory(err);
         }
@@ -168,9 +168,9 @@ static int add_segment(struct work *w, size_t i, size_t end, struct inq_err *err
     const char *name = name_of(s, w->path.pieces[longest].op);
     const char *what = name;
     if (end - i > 1) {
-        what = inq_arena_printf(w->report->arena, "%s and %zu more", name, end - i - 1);
+        what = inq_arena_asprintf(w->report->arena, "%s and %zu more", name, end - i - 1);
     } else if (w->path.pieces[i].delay) {
-        what = inq_arena_printf(w->report->arena, "before %s", name);
+        what = inq_arena_asprintf(w->report->arena, "before %s", name);
     }
     if (what == NULL) {
         return no_memory(err);

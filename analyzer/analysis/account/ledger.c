@@ -288,8 +288,8 @@ static const char *collective_words(const struct inq_trace *trace, uint64_t key,
     }
     const struct inq_group *g = &trace->groups[group];
     const char *name = inq_trace_str(trace, g->name);
-    return name[0] != '\0' ? inq_arena_printf(arena, "%s, group %s", what, name)
-           : g->size > 0   ? inq_arena_printf(arena, "%s, group of %d", what, g->size)
+    return name[0] != '\0' ? inq_arena_asprintf(arena, "%s, group %s", what, name)
+           : g->size > 0   ? inq_arena_asprintf(arena, "%s, group of %d", what, g->size)
                            : inq_arena_strdup(arena, what);
 }
 
@@ -305,8 +305,8 @@ static const char *words_of(const struct inq_trace *trace, uint64_t key, struct 
         return inq_op_type_text((enum inq_op_type)which);
     case THING_RANK:
         return which < trace->n_ranks
-                   ? inq_arena_printf(arena, "rank %s",
-                                      inq_trace_str(trace, trace->ranks[which].label))
+                   ? inq_arena_asprintf(arena, "rank %s",
+                                        inq_trace_str(trace, trace->ranks[which].label))
                    : "a rank without a trace";
     case THING_NAME:
         name = inq_trace_str(trace, which);
@@ -380,8 +380,8 @@ static int list(const struct part_book *book, struct inq_account *account, struc
                           : code;
 }
 
-static int name_suspects(const struct part_book *book, struct inq_account *account,
-                         struct inq_arena *arena, struct inq_err *err)
+static int name_candidates(const struct part_book *book, struct inq_account *account,
+                           struct inq_arena *arena, struct inq_err *err)
 {
     const char *names = "";
     size_t n = 0;
@@ -390,8 +390,8 @@ static int name_suspects(const struct part_book *book, struct inq_account *accou
         uint32_t name = (uint32_t)(key & WHICH);
         if (class_of(key) == INQ_ACCOUNT_UNCLASSIFIED &&
             account->facts->kinds.of_name[name] == INQ_NAME_LOOKS_COMM) {
-            names = inq_arena_printf(arena, "%s%s%s", names, n > 0 ? ", " : "",
-                                     inq_trace_str(account->trace, name));
+            names = inq_arena_asprintf(arena, "%s%s%s", names, n > 0 ? ", " : "",
+                                       inq_trace_str(account->trace, name));
             n++;
         }
     }
@@ -411,7 +411,7 @@ static int report_parts(const struct part_book *const *books, size_t n, struct i
         code = list(&all, account, arena, err);
     }
     if (code == INQ_OK) {
-        code = name_suspects(&all, account, arena, err);
+        code = name_candidates(&all, account, arena, err);
     }
     part_book_release(&all);
     return code;
@@ -674,7 +674,7 @@ int inq_account_measure(const struct inq_trace *trace, const struct inq_op_model
                                  .base_error = (double)NAN,
                                  .gains_problem = ""};
     struct ledger l = {.account = made};
-    int code = inq_account_lay_steps(made, model, jobs, arena, err);
+    int code = inq_account_rebase_steps(made, model, jobs, arena, err);
     if (code == INQ_OK) {
         drop_overlong(made);
         code =

@@ -453,8 +453,9 @@ static int say_missing(struct inq_account *account, size_t s, struct inq_arena *
         return INQ_OK;
     }
     const char *why =
-        have == 0 ? "not recorded whole"
-                  : inq_arena_printf(arena, "recorded whole on %zu of %zu ranks only", have, ranks);
+        have == 0
+            ? "not recorded whole"
+            : inq_arena_asprintf(arena, "recorded whole on %zu of %zu ranks only", have, ranks);
     if (why == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a step");
     }
@@ -596,8 +597,8 @@ static void close_cells(struct inq_account *account)
     account->steps_judged = count_judged_steps(account);
 }
 
-int inq_account_lay_steps(struct inq_account *account, const struct inq_op_model *model, int jobs,
-                          struct inq_arena *arena, struct inq_err *err)
+int inq_account_rebase_steps(struct inq_account *account, const struct inq_op_model *model,
+                             int jobs, struct inq_arena *arena, struct inq_err *err)
 {
     const struct inq_trace *trace = account->trace;
     struct layout l = {.account = account, .trace = trace};

@@ -11,7 +11,7 @@ struct inq_op_model;
 
 /* Fills steps, cells (but for their classes), rank_judged and the counts of an account whose trace
  * is set. `model`: see inq_account_measure. Fails with INQ_NOMEM. */
-int inq_account_lay_steps(struct inq_account *account, const struct inq_op_model *model, int jobs,
-                          struct inq_arena *arena, struct inq_err *err);
+int inq_account_rebase_steps(struct inq_account *account, const struct inq_op_model *model,
+                             int jobs, struct inq_arena *arena, struct inq_err *err);
 
 #endif

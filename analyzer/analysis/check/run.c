@@ -21,7 +21,7 @@ struct measurer {
     struct inq_snapshot *out;
     struct inq_err *err;
     struct inq_run_record record;
-    struct inq_roles roles;
+    struct inq_peer_groups roles;
     int64_t *values; /* [account steps] */
     double *ratios;  /* [the most values that a measure has] */
     size_t n_ratios;
@@ -41,7 +41,7 @@ static int set_up(struct measurer *m)
     const struct inq_trace *trace = m->report->trace;
     int code = inq_run_record_build(m->report, &m->record, m->err);
     if (code == INQ_OK) {
-        code = inq_roles_find(trace, m->report->op_model, &m->roles, m->err);
+        code = inq_peer_groups_find(trace, m->report->op_model, &m->roles, m->err);
     }
     if (code != INQ_OK) {
         return code;
@@ -60,7 +60,7 @@ static int set_up(struct measurer *m)
 static void tear_down(struct measurer *m)
 {
     inq_run_record_release(&m->record);
-    inq_roles_release(&m->roles);
+    inq_peer_groups_release(&m->roles);
     inq_mem_free(m->values);
     inq_mem_free(m->ratios);
 }
@@ -202,7 +202,7 @@ static int add_compute(struct measurer *m, uint32_t role)
 
 struct peers {
     const struct inq_run_record *record;
-    const struct inq_roles *roles;
+    const struct inq_peer_groups *roles;
     double *ratios;  /* [ranks * steps], a rank's together; NaN: not in the step, or alone */
     double *own;     /* [ranks] compute in the step at hand */
     double *sorted;  /* [ranks] of one role */
@@ -297,9 +297,9 @@ static int make_room(struct peers *p, struct inq_err *err)
     return INQ_OK;
 }
 
-static int measure_of_peers(const struct inq_run_record *record, const struct inq_roles *roles,
-                            uint32_t role, struct inq_measure *measure, size_t *rank,
-                            struct inq_err *err)
+static int measure_of_peers(const struct inq_run_record *record,
+                            const struct inq_peer_groups *roles, uint32_t role,
+                            struct inq_measure *measure, size_t *rank, struct inq_err *err)
 {
     struct peers p = {.record = record, .roles = roles};
     *measure = (struct inq_measure){.value = (double)NAN, .low = (double)NAN, .high = (double)NAN};
@@ -349,8 +349,9 @@ static double stage_ratio(const double *mean, size_t n, uint32_t role, double *o
     return middle > 0.0 ? mean[role] / middle : (double)NAN;
 }
 
-static int measure_of_stage(const struct inq_run_record *record, const struct inq_roles *roles,
-                            uint32_t role, struct inq_measure *measure, struct inq_err *err)
+static int measure_of_stage(const struct inq_run_record *record,
+                            const struct inq_peer_groups *roles, uint32_t role,
+                            struct inq_measure *measure, struct inq_err *err)
 {
     struct peers p = {.record = record, .roles = roles};
     double *room = inq_mem_zalloc(3 * roles->n + record->n_account_steps + 1, sizeof *room);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives matched across ranks: who waited, who came last, how fast the transfers were. */
+/* Collectives matched across ranks: who waited, who arrived last, how fast the transfers were. */
 #include "analysis/comm/comm.h"
 
 #include "analysis/analysis.h"

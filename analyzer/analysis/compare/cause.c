@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/sort.h"
 
 #include <inttypes.h>
@@ -288,21 +288,21 @@ static const char *name_who(struct causing *x, struct inq_compared_cause *cause)
             first = first == NULL ? rank : first;
             cause->ranks[cause->n_ranks++] = rank->rank;
             if (++shown <= NAMED) {
-                names = or_empty(x, inq_arena_printf(x->c->arena, "%s%s%" PRId32, names,
-                                                     shown > 1 ? ", " : "", rank->rank));
+                names = or_empty(x, inq_arena_asprintf(x->c->arena, "%s%s%" PRId32, names,
+                                                       shown > 1 ? ", " : "", rank->rank));
             }
         }
     }
     if (first != NULL && is_all_of(x, false)) {
         cause->stage = first->stage;
-        return or_empty(x, inq_arena_printf(x->c->arena, "stage %" PRId32, first->stage));
+        return or_empty(x, inq_arena_asprintf(x->c->arena, "stage %" PRId32, first->stage));
     }
     if (first != NULL && n > 1 && is_all_of(x, true)) {
         cause->host = first->host;
-        return or_empty(x, inq_arena_printf(x->c->arena, "host %.80s", first->host));
+        return or_empty(x, inq_arena_asprintf(x->c->arena, "host %.80s", first->host));
     }
-    return or_empty(x, inq_arena_printf(x->c->arena, "rank%s %s%s", n > 1 ? "s" : "", names,
-                                        n > NAMED ? " and more" : ""));
+    return or_empty(x, inq_arena_asprintf(x->c->arena, "rank%s %s%s", n > 1 ? "s" : "", names,
+                                          n > NAMED ? " and more" : ""));
 }
 
 /* ---- in words --------------------------------------------------------------------------------*/
@@ -333,10 +333,10 @@ static const char *say_kernel(struct causing *x, int sign)
     if (best == NULL) {
         return "";
     }
-    return or_empty(x, inq_arena_printf(x->c->arena, "; most of it %s (%s, %s before)",
-                                        inq_say_name(x->c->arena, best->name),
-                                        inq_compare_ns(x->c, best->ns[1]),
-                                        inq_compare_ns(x->c, best->ns[0])));
+    return or_empty(x, inq_arena_asprintf(x->c->arena, "; most of it %s (%s, %s before)",
+                                          inq_arena_name(x->c->arena, best->name),
+                                          inq_compare_ns(x->c, best->ns[1]),
+                                          inq_compare_ns(x->c, best->ns[0])));
 }
 
 /* "s" after the verb of one: a rank, a stage, a host. */
@@ -354,23 +354,23 @@ static const char *say_compute(struct causing *x, const char *who, double was_ns
     bool other_gpu = count_out(x) == x->n && device[0] != '\0' && x->c->run[0].device[0] != '\0' &&
                      strcmp(device, x->c->run[0].device) != 0;
     if (other_gpu && fabs(now - before) <= SAME_COUNT * before) {
-        return inq_arena_printf(x->c->arena,
-                                "another GPU: %.60s -> %.60s, compute takes %s per step, %s %s "
-                                "(%.2fx)",
-                                x->c->run[0].device, device, ns(x, was_ns + more_ns), ns(x, was_ns),
-                                than, was_ns / (was_ns + more_ns));
+        return inq_arena_asprintf(x->c->arena,
+                                  "another GPU: %.60s -> %.60s, compute takes %s per step, %s %s "
+                                  "(%.2fx)",
+                                  x->c->run[0].device, device, ns(x, was_ns + more_ns),
+                                  ns(x, was_ns), than, was_ns / (was_ns + more_ns));
     }
     if (fabs(now - before) > SAME_COUNT * before && before > 0.0 &&
         x->c->scaling == INQ_SCALING_SAME) {
-        return inq_arena_printf(x->c->arena,
-                                "%s run%s %.1f %% %s kernels (%.0f per step, %.0f before): compute "
-                                "takes %s, %s before%s",
-                                who, verb_s(who), 100.0 * fabs(now / before - 1.0),
-                                now > before ? "more" : "fewer", now, before,
-                                ns(x, was_ns + more_ns), ns(x, was_ns),
-                                say_kernel(x, more_ns > 0.0 ? 1 : -1));
+        return inq_arena_asprintf(
+            x->c->arena,
+            "%s run%s %.1f %% %s kernels (%.0f per step, %.0f before): compute "
+            "takes %s, %s before%s",
+            who, verb_s(who), 100.0 * fabs(now / before - 1.0), now > before ? "more" : "fewer",
+            now, before, ns(x, was_ns + more_ns), ns(x, was_ns),
+            say_kernel(x, more_ns > 0.0 ? 1 : -1));
     }
-    return inq_arena_printf(
+    return inq_arena_asprintf(
         x->c->arena, "%s compute%s %.1f %% %s than %s, %s per step against %s%s", who, verb_s(who),
         100.0 * fabs(more_ns) / was_ns, more_ns > 0.0 ? "longer" : "less", than,
         ns(x, was_ns + more_ns), ns(x, was_ns),
@@ -403,10 +403,10 @@ static const char *say_host_part(struct causing *x, int sign)
         return "";
     }
     return or_empty(
-        x,
-        inq_arena_printf(x->c->arena, "; %s %s most (mean of all ranks: %s, %s before)",
-                         inq_say_name(x->c->arena, best->what), sign > 0 ? "grew" : "shrank",
-                         inq_compare_ns(x->c, before + sign * most), inq_compare_ns(x->c, before)));
+        x, inq_arena_asprintf(x->c->arena, "; %s %s most (mean of all ranks: %s, %s before)",
+                              inq_arena_name(x->c->arena, best->what), sign > 0 ? "grew" : "shrank",
+                              inq_compare_ns(x->c, before + sign * most),
+                              inq_compare_ns(x->c, before)));
 }
 
 static const char *say_own(struct causing *x, int own, const char *who, double was_ns,
@@ -418,20 +418,20 @@ static const char *say_own(struct causing *x, int own, const char *who, double w
     case OWN_COMPUTE:
         return say_compute(x, name, was_ns, more_ns);
     case OWN_HOST:
-        return inq_arena_printf(x->c->arena,
-                                "the GPU%s of %s wait%s %s for %s host, %s per step, %s before%s",
-                                count_out(x) > 1 ? "s" : "", name, count_out(x) > 1 ? "" : "s",
-                                longer, count_out(x) > 1 ? "their" : "its", ns(x, was_ns + more_ns),
-                                ns(x, was_ns), say_host_part(x, more_ns > 0.0 ? 1 : -1));
+        return inq_arena_asprintf(
+            x->c->arena, "the GPU%s of %s wait%s %s for %s host, %s per step, %s before%s",
+            count_out(x) > 1 ? "s" : "", name, count_out(x) > 1 ? "" : "s", longer,
+            count_out(x) > 1 ? "their" : "its", ns(x, was_ns + more_ns), ns(x, was_ns),
+            say_host_part(x, more_ns > 0.0 ? 1 : -1));
     case OWN_COPY:
-        return inq_arena_printf(x->c->arena, "exposed copies of %s take %s, %s before", name,
-                                ns(x, was_ns + more_ns), ns(x, was_ns));
+        return inq_arena_asprintf(x->c->arena, "exposed copies of %s take %s, %s before", name,
+                                  ns(x, was_ns + more_ns), ns(x, was_ns));
     default:
-        return inq_arena_printf(x->c->arena,
-                                "the GPU%s of %s idle %s, %s per step, %s before; the cause was "
-                                "not recorded",
-                                count_out(x) > 1 ? "s" : "", name, longer, ns(x, was_ns + more_ns),
-                                ns(x, was_ns));
+        return inq_arena_asprintf(x->c->arena,
+                                  "the GPU%s of %s idle %s, %s per step, %s before; the cause was "
+                                  "not recorded",
+                                  count_out(x) > 1 ? "s" : "", name, longer,
+                                  ns(x, was_ns + more_ns), ns(x, was_ns));
     }
 }
 
@@ -551,11 +551,11 @@ static const char *say_turns(struct causing *x, int own, double cost)
 {
     static const char *const what[OWNS] = {"compute", "waiting for the host", "copies",
                                            "idle time"};
-    return inq_arena_printf(x->c->arena,
-                            "%s of the ranks differs %s from step to step and from rank to rank, "
-                            "and the others wait for whoever is late%s",
-                            what[own], cost > 0.0 ? "more" : "less",
-                            own == OWN_HOST ? say_host_part(x, cost > 0.0 ? 1 : -1) : "");
+    return inq_arena_asprintf(x->c->arena,
+                              "%s of the ranks differs %s from step to step and from rank to rank, "
+                              "and the others wait for whoever is late%s",
+                              what[own], cost > 0.0 ? "more" : "less",
+                              own == OWN_HOST ? say_host_part(x, cost > 0.0 ? 1 : -1) : "");
 }
 
 static void add_common(struct causing *x, int own, double common, bool alone, double least)

@@ -69,7 +69,7 @@ static void infer_work(struct inq_comparison *c)
     if (isfinite(ratio) && is_near(ratio, weak_is_nearer ? 1.0 : strong)) {
         c->scaling = weak_is_nearer ? INQ_SCALING_WEAK : INQ_SCALING_STRONG;
         c->work = weak_is_nearer ? 1.0 : strong;
-        c->work_how = inq_arena_printf(
+        c->work_how = inq_arena_asprintf(
             c->arena,
             weak_is_nearer
                 ? "Traces do not say how many samples a step has. Each rank computes %.2f times as "
@@ -81,7 +81,7 @@ static void infer_work(struct inq_comparison *c)
     }
     c->scaling = INQ_SCALING_OTHER;
     c->work = isfinite(ratio) ? ratio : 1.0;
-    c->work_how = inq_arena_printf(
+    c->work_how = inq_arena_asprintf(
         c->arena,
         "Traces do not say how many samples a step has. Each rank computes %.2f times as long as "
         "before, which is neither weak nor strong scaling; that much work per rank was taken for "
@@ -113,7 +113,7 @@ static void set_work(struct inq_comparison *c, const struct inq_run_record *p,
     if (given) {
         c->work = options->samples[1] / options->samples[0] * n1 / n2;
         c->scaling = scaling_of(options->samples[1] / options->samples[0], n1, n2);
-        c->work_how = inq_arena_printf(
+        c->work_how = inq_arena_asprintf(
             c->arena, "Steps of %.10g and %.10g samples: %.4g times the work per rank.",
             options->samples[0], options->samples[1], c->work);
     } else if (c->run[0].ranks == c->run[1].ranks) {
@@ -284,7 +284,7 @@ static int fill(struct inq_comparison *c, const struct inq_run_record *p,
     if (code == INQ_OK) {
         judge_change(c);
         if (c->other_work != NULL) {
-            inq_compare_say(c);
+            inq_compare_sentence(c);
         }
         if (c->headline == NULL || c->reason == NULL || c->work_how == NULL) {
             code = inq_err_set(err, INQ_NOMEM, "no memory for a comparison");

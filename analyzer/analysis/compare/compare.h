@@ -31,7 +31,7 @@ int inq_compare_swap(struct inq_comparison *c, const struct inq_run_record *p,
                      struct inq_report *const reports[2], const struct inq_cause_swap *swaps,
                      struct inq_err *err);
 /* Headline and reason; NULL when memory is out. */
-void inq_compare_say(struct inq_comparison *c);
+void inq_compare_sentence(struct inq_comparison *c);
 
 /* What this much of the base's step should be in the new run. */
 static inline int64_t inq_ideal_ns(const struct inq_comparison *c, int64_t base_ns)

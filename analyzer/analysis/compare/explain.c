@@ -35,10 +35,11 @@ static const char *of_it(const struct inq_comparison *c, const struct told *told
     const char *before = told->together ? "together " : "";
     const char *more = told->more ? " more" : "";
     const char *text =
-        percent < 100.5 ? inq_arena_printf(c->arena, "%s%s%s of the change (%.0f %%%s)", before, ns,
-                                           more, percent, told->simulated ? ", simulated" : "")
-                        : inq_arena_printf(c->arena, "%s%s%s, more than the whole change%s", before,
-                                           ns, more, told->simulated ? " (simulated)" : "");
+        percent < 100.5
+            ? inq_arena_asprintf(c->arena, "%s%s%s of the change (%.0f %%%s)", before, ns, more,
+                                 percent, told->simulated ? ", simulated" : "")
+            : inq_arena_asprintf(c->arena, "%s%s%s, more than the whole change%s", before, ns, more,
+                                 told->simulated ? " (simulated)" : "");
     return text != NULL ? text : "";
 }
 
@@ -50,18 +51,18 @@ static const char *say_same_size(const struct inq_comparison *c)
     const char *t2 = inq_compare_ns(c, c->run[1].step_ns);
     double ratio = c->speedup;
     if (c->other_work[0] != '\0') { /* neither faster nor slower: it is another job */
-        return inq_arena_printf(
+        return inq_arena_asprintf(
             c->arena, "Not the same work: %s. A step takes %s, %s before (%s %s).", c->other_work,
             t2, t1, inq_compare_ns(c, c->loss_total_ns < 0 ? -c->loss_total_ns : c->loss_total_ns),
             c->loss_total_ns < 0 ? "less" : "more");
     }
     if (!c->changed) {
-        return inq_arena_printf(
+        return inq_arena_asprintf(
             c->arena,
             "No change beyond the spread between runs: a step takes %s, %s before (%+.1f %%).", t2,
             t1, 100.0 * (double)c->loss_total_ns / (double)c->ideal_ns);
     }
-    return inq_arena_printf(
+    return inq_arena_asprintf(
         c->arena, "The new run %s %.2f times as %s: a step takes %s, %s before (%s %s).",
         ratio < 1.0 ? "takes" : "is", ratio < 1.0 ? 1.0 / ratio : ratio,
         ratio < 1.0 ? "long" : "fast", t2, t1,
@@ -80,13 +81,13 @@ static const char *say_scaled(const struct inq_comparison *c)
     const char *more =
         !c->changed ? "nothing is lost beyond chance"
         : c->loss_total_ns > 0
-            ? inq_arena_printf(c->arena, "%s of a step of %s are lost", loss, step)
-            : inq_arena_printf(c->arena, "a step of %s is %s shorter than ideal", step, loss);
-    return inq_arena_printf(c->arena,
-                            "%" PRId32 " ranks are %.2f times as fast as %" PRId32
-                            ", ideal is %.2f: %sefficiency %.1f %%; %s.",
-                            c->run[1].ranks, c->speedup, c->run[0].ranks, c->ideal_speedup, how,
-                            100.0 * c->efficiency, more != NULL ? more : "");
+            ? inq_arena_asprintf(c->arena, "%s of a step of %s are lost", loss, step)
+            : inq_arena_asprintf(c->arena, "a step of %s is %s shorter than ideal", step, loss);
+    return inq_arena_asprintf(c->arena,
+                              "%" PRId32 " ranks are %.2f times as fast as %" PRId32
+                              ", ideal is %.2f: %sefficiency %.1f %%; %s.",
+                              c->run[1].ranks, c->speedup, c->run[0].ranks, c->ideal_speedup, how,
+                              100.0 * c->efficiency, more != NULL ? more : "");
 }
 
 /* ---- what for --------------------------------------------------------------------------------*/
@@ -94,7 +95,7 @@ static const char *say_scaled(const struct inq_comparison *c)
 static const char *coll_name(const struct inq_comparison *c, const struct inq_compared_coll *coll)
 {
     const char *name =
-        coll->gradients ? inq_arena_printf(c->arena, "the gradient %s", coll->name) : coll->name;
+        coll->gradients ? inq_arena_asprintf(c->arena, "the gradient %s", coll->name) : coll->name;
     return name != NULL ? name : "";
 }
 
@@ -118,32 +119,35 @@ static const char *say_why(const struct inq_comparison *c, const struct inq_comp
     bool less = coll->loss_ns[loss] < 0;
     if (loss == INQ_LOSS_BYTES) {
         const char *work =
-            c->work == 1.0 ? "" : inq_arena_printf(c->arena, ", with %.3g times the work", c->work);
-        text = inq_arena_printf(c->arena,
-                                "mostly %s bytes for the work (%s): %.3g MB per rank and step, "
-                                "%.3g before%s",
-                                less ? "fewer" : "more", part, coll->bytes[1] / 1e6,
-                                coll->bytes[0] / 1e6, work != NULL ? work : "");
+            c->work == 1.0 ? ""
+                           : inq_arena_asprintf(c->arena, ", with %.3g times the work", c->work);
+        text = inq_arena_asprintf(c->arena,
+                                  "mostly %s bytes for the work (%s): %.3g MB per rank and step, "
+                                  "%.3g before%s",
+                                  less ? "fewer" : "more", part, coll->bytes[1] / 1e6,
+                                  coll->bytes[0] / 1e6, work != NULL ? work : "");
     } else if (loss == INQ_LOSS_BANDWIDTH) {
-        text = inq_arena_printf(c->arena,
-                                "mostly %s bandwidth (%s): busbw %.3g GB/s, %.3g before, groups of "
-                                "%" PRId32 " ranks, %" PRId32 " before",
-                                less ? "more" : "less", part, coll->busbw_gbps[1],
-                                coll->busbw_gbps[0], coll->group_size[1], coll->group_size[0]);
+        text =
+            inq_arena_asprintf(c->arena,
+                               "mostly %s bandwidth (%s): busbw %.3g GB/s, %.3g before, groups of "
+                               "%" PRId32 " ranks, %" PRId32 " before",
+                               less ? "more" : "less", part, coll->busbw_gbps[1],
+                               coll->busbw_gbps[0], coll->group_size[1], coll->group_size[0]);
     } else if (loss == INQ_LOSS_WAITING) {
-        text = inq_arena_printf(c->arena, "mostly %s waiting (%s): %s per rank and step, %s before",
-                                less ? "less" : "more", part, inq_compare_ns(c, coll->wait_ns[1]),
-                                inq_compare_ns(c, coll->wait_ns[0]));
+        text =
+            inq_arena_asprintf(c->arena, "mostly %s waiting (%s): %s per rank and step, %s before",
+                               less ? "less" : "more", part, inq_compare_ns(c, coll->wait_ns[1]),
+                               inq_compare_ns(c, coll->wait_ns[0]));
     } else if (loss == INQ_LOSS_OVERLAP) {
-        text = inq_arena_printf(
+        text = inq_arena_asprintf(
             c->arena,
             "mostly because compute covers %s of it (%s): %s of %s exposed, %s of %s before",
             less ? "more" : "less", part, inq_compare_ns(c, coll->exposed_ns[1]),
             inq_compare_ns(c, coll->transfer_ns[1]), inq_compare_ns(c, coll->exposed_ns[0]),
             inq_compare_ns(c, coll->transfer_ns[0]));
     } else {
-        text = inq_arena_printf(c->arena, "its transfers take %s %s; sizes were not recorded", part,
-                                less ? "less" : "longer");
+        text = inq_arena_asprintf(c->arena, "its transfers take %s %s; sizes were not recorded",
+                                  part, less ? "less" : "longer");
     }
     return text != NULL ? text : "";
 }
@@ -152,8 +156,8 @@ static const char *say_coll(const struct inq_comparison *c, const struct inq_com
                             const struct told *told)
 {
     int loss = main_loss(cause->coll, cause->ns < 0 ? -1 : 1);
-    return inq_arena_printf(c->arena, "%s come from %s: %s.", of_it(c, told),
-                            coll_name(c, cause->coll), say_why(c, cause->coll, loss));
+    return inq_arena_asprintf(c->arena, "%s come from %s: %s.", of_it(c, told),
+                              coll_name(c, cause->coll), say_why(c, cause->coll, loss));
 }
 
 /* "Rank 2 computes ...; 1.9 ms of the change (97 %)." */
@@ -164,11 +168,11 @@ static const char *say_cause(const struct inq_comparison *c, const struct inq_co
         return say_coll(c, cause, told);
     }
     if (cause->text == NULL) {
-        return inq_arena_printf(c->arena, "%s come from %s.", of_it(c, told),
-                                inq_loss_what(cause->loss));
+        return inq_arena_asprintf(c->arena, "%s come from %s.", of_it(c, told),
+                                  inq_loss_what(cause->loss));
     }
-    return inq_arena_printf(c->arena, "%c%s: %s.", toupper((unsigned char)cause->text[0]),
-                            cause->text + 1, of_it(c, told));
+    return inq_arena_asprintf(c->arena, "%c%s: %s.", toupper((unsigned char)cause->text[0]),
+                              cause->text + 1, of_it(c, told));
 }
 
 /* What a cause explains beyond those before it. */
@@ -197,14 +201,14 @@ static const char *say_reason(struct inq_comparison *c)
         }
         bool shown = sign * own_ns > 0 && (i == 0 || second);
         if (c->changed && shown && reason != NULL && text != NULL) {
-            reason = inq_arena_printf(c->arena, "%s%s%s", reason, i > 0 ? " " : "", text);
+            reason = inq_arena_asprintf(c->arena, "%s%s%s", reason, i > 0 ? " " : "", text);
         }
         so_far_ns += own_ns;
     }
     return reason;
 }
 
-void inq_compare_say(struct inq_comparison *c)
+void inq_compare_sentence(struct inq_comparison *c)
 {
     c->headline = c->scaling == INQ_SCALING_SAME ? say_same_size(c) : say_scaled(c);
     c->reason = say_reason(c);

@@ -104,7 +104,7 @@ static int add_coll(struct inq_comparison *c, const struct inq_record_coll *like
     struct inq_compared_coll *coll = &c->colls[c->n_colls++];
     *coll = (struct inq_compared_coll){
         .name =
-            inq_arena_printf(c->arena, "%s over %s", inq_coll_kind_text(like->kind), like->role),
+            inq_arena_asprintf(c->arena, "%s over %s", inq_coll_kind_text(like->kind), like->role),
         .group_size = {-1, -1},
         .bytes = {0.0, 0.0},
         .busbw_gbps = {(double)NAN, (double)NAN}};

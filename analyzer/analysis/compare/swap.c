@@ -67,7 +67,7 @@ static bool counts(const struct swap_side *s, size_t ordinal)
 static int find_transfers(struct swap_side *s, struct inq_err *err)
 {
     const struct inq_trace *trace = s->study.trace;
-    const struct inq_rerun *run = &s->study.run;
+    const struct inq_counterfactual *run = &s->study.run;
     struct inq_map class_of_event = {0};
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < trace->n_collectives; i++) {
@@ -82,7 +82,7 @@ static int find_transfers(struct swap_side *s, struct inq_err *err)
     for (size_t i = 0; code == INQ_OK && i < run->g.graph->n_ops; i++) {
         const struct inq_trace_op *what = &run->g.ops[i];
         uint64_t key = (uint64_t)what->rank << 32 | what->row;
-        bool known = !what->host && inq_rerun_judged(run, i) &&
+        bool known = !what->host && inq_counterfactual_judged(run, i) &&
                      counts(s, (size_t)run->step_of[i]) &&
                      inq_map_get(&class_of_event, key, &s->class_of[i]);
         s->class_of[i] = known ? s->class_of[i] : INQ_NONE;
@@ -157,13 +157,13 @@ static void release_side(struct swap_side *s)
 static int simulate(struct swap_side *s, int64_t *gain_ns, struct inq_err *err)
 {
     const struct inq_repair hosts = {.kind = INQ_REPAIR_HOST, .host_by_ns = s->host_ns};
-    struct inq_rerun *run = &s->study.run;
+    struct inq_counterfactual *run = &s->study.run;
     struct inq_gain cut = {0};
     double sum = 0.0;
-    inq_rerun_reset(run);
+    inq_counterfactual_reset(run);
     for (size_t i = 0; i < run->g.graph->n_ops; i++) {
         const struct inq_trace_op *what = &run->g.ops[i];
-        if (what->host || !inq_rerun_judged(run, i)) {
+        if (what->host || !inq_counterfactual_judged(run, i)) {
             continue;
         }
         uint8_t cls = s->study.trace->ranks[what->rank].events.cls[what->row];
@@ -180,7 +180,7 @@ static int simulate(struct swap_side *s, int64_t *gain_ns, struct inq_err *err)
     if (code != INQ_OK) {
         return code;
     }
-    inq_rerun_steps(run, s->study.step_ns);
+    inq_counterfactual_steps(run, s->study.step_ns);
     for (size_t k = 0; k < run->n_steps; k++) {
         sum += counts(s, k) ? (double)(run->base_ns[k] - s->study.step_ns[k]) : 0.0;
     }
@@ -344,7 +344,7 @@ static bool stands_out(const struct inq_comparison *c, int32_t rank)
 static int list_own_kernels(const struct swapping *x, const struct swap_side *s,
                             struct kernel_times *times, struct inq_err *err)
 {
-    const struct inq_rerun *run = &s->study.run;
+    const struct inq_counterfactual *run = &s->study.run;
     bool *alone = s->study.chosen; /* scratch of the study */
     int code = INQ_OK;
     for (size_t r = 0; r < s->p->n_ranks; r++) {
@@ -352,7 +352,8 @@ static int list_own_kernels(const struct swapping *x, const struct swap_side *s,
     }
     for (size_t i = 0; code == INQ_OK && i < run->g.graph->n_ops; i++) {
         const struct inq_trace_op *what = &run->g.ops[i];
-        if (!what->host && inq_rerun_judged(run, i) && counts(s, (size_t)run->step_of[i]) &&
+        if (!what->host && inq_counterfactual_judged(run, i) &&
+            counts(s, (size_t)run->step_of[i]) &&
             s->study.trace->ranks[what->rank].events.cls[what->row] == INQ_CLASS_COMPUTE &&
             !alone[what->rank]) {
             code = add_kernel(x, s, what->rank, what->row, i, times, err);

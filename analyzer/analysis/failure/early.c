@@ -71,7 +71,7 @@ static bool is_explained(struct inq_failure_case *c, const struct inq_solution *
     size_t n = 0;
     size_t n_waiting = 0;
     for (size_t r = 0; r < c->model.n_ranks; r++) {
-        reach[r] = inq_state_is_stuck(&waits->nodes[r]);
+        reach[r] = inq_state_is_blocked(&waits->nodes[r]);
     }
     if (inq_state_reach(&c->model, waits, reach, err) != INQ_OK) {
         return false;
@@ -101,7 +101,7 @@ static bool is_rivaled(struct inq_failure_case *c, const bool *early, bool *scra
     bool absent = false;
     for (size_t r = 0; r < c->model.n_ranks; r++) {
         const struct inq_state_node *node = &c->waits.nodes[r];
-        if (inq_state_is_stuck(node) && node->waiter != INQ_NONE && !early[r]) {
+        if (inq_state_is_blocked(node) && node->waiter != INQ_NONE && !early[r]) {
             return true;
         }
         absent = absent || (node->end == INQ_END_UNKNOWN && node->waiter != INQ_NONE &&

@@ -3,7 +3,7 @@
 #include "analysis/failure/messages.h"
 #include "analysis/failure/rules/rules.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -41,9 +41,9 @@ static void add_stack(struct inq_failure_case *c, uint32_t rank,
 static const char *say_op(struct inq_failure_case *c, const struct inq_state_op *op)
 {
     const struct inq_flight_entry *entry = op->entry;
-    return inq_say(c->arena, "%s %" PRId64 " of %s", inq_state_op_text(&c->model, entry),
-                   entry->is_p2p ? entry->p2p_seq : entry->collective_seq,
-                   inq_state_group_text(&c->model, op->team));
+    return inq_arena_printf(c->arena, "%s %" PRId64 " of %s", inq_state_op_text(&c->model, entry),
+                            entry->is_p2p ? entry->p2p_seq : entry->collective_seq,
+                            inq_state_group_text(&c->model, op->team));
 }
 
 static const struct inq_state_op *op_of(const struct inq_failure_case *c, uint32_t rank,
@@ -59,9 +59,9 @@ static const char *say_waiter(struct inq_failure_case *c, const struct inq_state
     if (node->waiter == INQ_NONE) {
         return "";
     }
-    return inq_say(c->arena, "rank %" PRId32 " waits for it in %s",
-                   c->model.ranks[node->waiter].rank,
-                   say_op(c, op_of(c, node->waiter, node->waiter_op)));
+    return inq_arena_printf(c->arena, "rank %" PRId32 " waits for it in %s",
+                            c->model.ranks[node->waiter].rank,
+                            say_op(c, op_of(c, node->waiter, node->waiter_op)));
 }
 
 /* Why a dump does not tell what holds its rank. */
@@ -74,7 +74,7 @@ static const char *say_dump(const struct inq_state_rank *of)
 }
 
 /* What holds a rank, as far as its dump and those of its waiters tell. */
-static void tell_rank(struct inq_failure_case *c, uint32_t rank)
+static void explain_rank(struct inq_failure_case *c, uint32_t rank)
 {
     const struct inq_state_node *node = &c->waits.nodes[rank];
     const struct inq_state_rank *of = &c->model.ranks[rank];
@@ -86,33 +86,36 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
     switch (node->end) {
     case INQ_END_ON_GPU:
         add_evidence(c, rank,
-                     inq_say(c->arena,
-                             "%zu ops enqueued and not finished; the oldest is %s, "
-                             "which other members have %s%s%s",
-                             of->n_pending, say_op(c, &of->pending[node->op]),
-                             node->unstarted ? "started" : "finished", comma, waiter));
+                     inq_arena_printf(c->arena,
+                                      "%zu ops enqueued and not finished; the oldest is %s, "
+                                      "which other members have %s%s%s",
+                                      of->n_pending, say_op(c, &of->pending[node->op]),
+                                      node->unstarted ? "started" : "finished", comma, waiter));
         break;
     case INQ_END_ON_CPU:
         add_evidence(c, rank,
-                     inq_say(c->arena, "%s; %s",
-                             of->n_pending == 0 ? "everything that it enqueued is finished"
-                                                : "what it enqueued says nothing of others",
-                             waiter));
+                     inq_arena_printf(c->arena, "%s; %s",
+                                      of->n_pending == 0
+                                          ? "everything that it enqueued is finished"
+                                          : "what it enqueued says nothing of others",
+                                      waiter));
         break;
     case INQ_END_UNKNOWN:
-        add_evidence(c, rank, inq_say(c->arena, "%s%s%s", say_dump(of), comma, waiter));
+        add_evidence(c, rank, inq_arena_printf(c->arena, "%s%s%s", say_dump(of), comma, waiter));
         break;
     case INQ_END_JOINED:
     case INQ_END_WAITS:
     case INQ_END_CIRCLE:
         if (node->op != INQ_NONE) {
-            const char *peer = node->first != INQ_NONE ? inq_say(c->arena, " for rank %" PRId32,
-                                                                 c->model.ranks[node->first].rank)
-                                                       : "";
+            const char *peer = node->first != INQ_NONE
+                                   ? inq_arena_printf(c->arena, " for rank %" PRId32,
+                                                      c->model.ranks[node->first].rank)
+                                   : "";
             bool both = node->end == INQ_END_CIRCLE && waiter[0] != '\0';
             add_evidence(c, rank,
-                         inq_say(c->arena, "waits in %s%s%s%s", say_op(c, &of->pending[node->op]),
-                                 peer, both ? comma : "", both ? waiter : ""));
+                         inq_arena_printf(c->arena, "waits in %s%s%s%s",
+                                          say_op(c, &of->pending[node->op]), peer,
+                                          both ? comma : "", both ? waiter : ""));
         }
         break;
     case INQ_END_IDLE:
@@ -120,27 +123,28 @@ static void tell_rank(struct inq_failure_case *c, uint32_t rank)
     }
 }
 
-static void tell_list(struct inq_failure_case *c, const int32_t *ranks, size_t n, size_t most)
+static void explain_list(struct inq_failure_case *c, const int32_t *ranks, size_t n, size_t most)
 {
     for (size_t i = 0; i < n && i < most; i++) {
         uint32_t rank = inq_state_find_rank(&c->model, ranks[i]);
         if (rank != INQ_NONE) {
-            tell_rank(c, rank);
+            explain_rank(c, rank);
         }
     }
     if (n > most) {
         add_evidence(c, INQ_NONE,
-                     inq_say(c->arena, "and %zu more: %s", n - most,
-                             inq_say_ranks(c->arena, ranks + most, n - most, false)));
+                     inq_arena_printf(c->arena, "and %zu more: %s", n - most,
+                                      inq_arena_ranks(c->arena, ranks + most, n - most, false)));
     }
 }
 
-static void tell_mismatch(struct inq_failure_case *c)
+static void explain_mismatch(struct inq_failure_case *c)
 {
     const struct inq_state_verdict *v = &c->mismatch;
     add_evidence(c, INQ_NONE,
-                 inq_say(c->arena, "%s %" PRId64 " of %s: %s", c->failure->op, v->seq,
-                         c->failure->group, inq_failure_say_match(c, c->mismatch_team, v)));
+                 inq_arena_printf(c->arena, "%s %" PRId64 " of %s: %s", c->failure->op, v->seq,
+                                  c->failure->group,
+                                  inq_failure_describe_match(c, c->mismatch_team, v)));
     const struct inq_state_group *team = &c->model.groups[c->mismatch_team];
     const struct inq_flight_entry *both[] = {v->other, v->usual};
     for (size_t k = 0; k < 2; k++) {
@@ -151,16 +155,16 @@ static void tell_mismatch(struct inq_failure_case *c)
                         both[k] < dump->entries + dump->n_entries;
             if (owns && (k == 0 || both[0] != both[1])) {
                 add_evidence(c, team->places[i].rank,
-                             inq_say(c->arena, "entered %s, %s",
-                                     inq_state_op_text(&c->model, both[k]),
-                                     inq_failure_sizes(c, both[k])));
+                             inq_arena_printf(c->arena, "entered %s, %s",
+                                              inq_state_op_text(&c->model, both[k]),
+                                              inq_failure_sizes(c, both[k])));
                 add_stack(c, team->places[i].rank, both[k]);
             }
         }
     }
 }
 
-static void tell_evidence(struct inq_failure_case *c)
+static void explain_evidence(struct inq_failure_case *c)
 {
     struct inq_failure *failure = c->failure;
     failure->evidence = inq_arena_array(c->arena, MAX_EVIDENCE, sizeof *failure->evidence);
@@ -170,15 +174,15 @@ static void tell_evidence(struct inq_failure_case *c)
         return;
     }
     if (failure->cls == INQ_FAILURE_MISMATCH) {
-        tell_mismatch(c);
+        explain_mismatch(c);
     } else {
-        tell_list(c, failure->root_ranks, failure->n_roots, MAX_ROOT_EVIDENCE);
+        explain_list(c, failure->root_ranks, failure->n_roots, MAX_ROOT_EVIDENCE);
         if (failure->cls == INQ_FAILURE_COMMUNICATION && c->first != INQ_NONE) {
-            tell_rank(c, c->first);
+            explain_rank(c, c->first);
         }
     }
-    tell_list(c, failure->suspect_ranks, failure->n_suspects, MAX_WAITER_EVIDENCE);
-    tell_list(c, failure->victim_ranks, failure->n_victims, MAX_WAITER_EVIDENCE);
+    explain_list(c, failure->suspected_ranks, failure->n_suspected, MAX_WAITER_EVIDENCE);
+    explain_list(c, failure->victim_ranks, failure->n_victims, MAX_WAITER_EVIDENCE);
 }
 
 /* ---- headline -------------------------------------------------------------------------------- */
@@ -189,7 +193,7 @@ static const char *say_victims(struct inq_failure_case *c)
     if (n == 0) {
         return "";
     }
-    return inq_say(c->arena, "; %zu other rank%s", n, n == 1 ? " waits" : "s wait");
+    return inq_arena_printf(c->arena, "; %zu other rank%s", n, n == 1 ? " waits" : "s wait");
 }
 
 static bool is_held_alike(const struct inq_failure_case *c, uint32_t rank)
@@ -241,7 +245,7 @@ static const char *say_who(struct inq_failure_case *c)
     size_t n;
     bool alike;
     const int32_t *ranks = listed(c, &n, &alike);
-    return inq_say_ranks(c->arena, ranks, n, true);
+    return inq_arena_ranks(c->arena, ranks, n, true);
 }
 
 static const char *say_is(struct inq_failure_case *c)
@@ -263,7 +267,7 @@ static const char *say_they(struct inq_failure_case *c)
 static const char *say_first_op(struct inq_failure_case *c)
 {
     const struct inq_failure *f = c->failure;
-    return inq_say(c->arena, "%s %" PRId64 " of %s", f->op, f->seq, f->group);
+    return inq_arena_printf(c->arena, "%s %" PRId64 " of %s", f->op, f->seq, f->group);
 }
 
 static const char *say_started(struct inq_failure_case *c)
@@ -279,9 +283,9 @@ static const char *say_what(struct inq_failure_case *c)
     (void)listed(c, &n, &alike);
     const char *op = say_first_op(c);
     const char *done = say_started(c);
-    return alike
-               ? inq_say(c->arena, "%s, which %s peers have %s", op, n == 1 ? "its" : "their", done)
-               : inq_say(c->arena, "ops that their peers have %s, such as %s", done, op);
+    return alike ? inq_arena_printf(c->arena, "%s, which %s peers have %s", op,
+                                    n == 1 ? "its" : "their", done)
+                 : inq_arena_printf(c->arena, "ops that their peers have %s, such as %s", done, op);
 }
 
 /* "; rank 3 is stuck on the CPU", beside those on the GPU. */
@@ -291,8 +295,9 @@ static const char *say_others(struct inq_failure_case *c)
     bool alike = true;
     size_t n = list_stuck(c, INQ_END_ON_CPU, &ranks, &alike);
     return n == 0 ? ""
-                  : inq_say(c->arena, "; %s %s stuck on the CPU",
-                            inq_say_ranks(c->arena, ranks, n, false), n == 1 ? "is" : "are");
+                  : inq_arena_printf(c->arena, "; %s %s stuck on the CPU",
+                                     inq_arena_ranks(c->arena, ranks, n, false),
+                                     n == 1 ? "is" : "are");
 }
 
 static const char *say_with(struct inq_failure_case *c)
@@ -302,8 +307,8 @@ static const char *say_with(struct inq_failure_case *c)
     (void)listed(c, &n, &alike);
     bool side = c->held != NULL && c->held->entry->is_p2p;
     const char *whose = n == 1 ? "its side of " : "their side of ";
-    return inq_say(c->arena, "%s%s", alike ? "" : "ops that others wait for, such as ",
-                   side ? whose : "");
+    return inq_arena_printf(c->arena, "%s%s", alike ? "" : "ops that others wait for, such as ",
+                            side ? whose : "");
 }
 
 static const char *say_group(struct inq_failure_case *c)
@@ -313,12 +318,12 @@ static const char *say_group(struct inq_failure_case *c)
 
 static const char *say_seq(struct inq_failure_case *c)
 {
-    return inq_say(c->arena, "%" PRId64, c->failure->seq);
+    return inq_arena_printf(c->arena, "%" PRId64, c->failure->seq);
 }
 
 static const char *say_match(struct inq_failure_case *c)
 {
-    return inq_failure_say_match(c, c->mismatch_team, &c->mismatch);
+    return inq_failure_describe_match(c, c->mismatch_team, &c->mismatch);
 }
 
 /* Of one rank that waits for others in one collective, while they wait for it in another. */
@@ -340,27 +345,28 @@ static const char *say_came(struct inq_failure_case *c)
 
 static const char *say_elsewhere(struct inq_failure_case *c)
 {
-    return inq_say(c->arena, "%zu other group%s", c->n_elsewhere, c->n_elsewhere == 1 ? "" : "s");
+    return inq_arena_printf(c->arena, "%zu other group%s", c->n_elsewhere,
+                            c->n_elsewhere == 1 ? "" : "s");
 }
 
 static const char *say_groups(struct inq_failure_case *c)
 {
-    return inq_say(c->arena, "%zu", c->n_elsewhere);
+    return inq_arena_printf(c->arena, "%zu", c->n_elsewhere);
 }
 
-static const char *say_suspects(struct inq_failure_case *c)
+static const char *say_suspected(struct inq_failure_case *c)
 {
-    return inq_say_ranks(c->arena, c->failure->suspect_ranks, c->failure->n_suspects, false);
+    return inq_arena_ranks(c->arena, c->failure->suspected_ranks, c->failure->n_suspected, false);
 }
 
 static const char *say_be(struct inq_failure_case *c)
 {
-    return c->failure->n_suspects == 1 ? "is" : "are";
+    return c->failure->n_suspected == 1 ? "is" : "are";
 }
 
 static const char *say_missing(struct inq_failure_case *c)
 {
-    return inq_say_ranks(c->arena, c->failure->missing_ranks, c->failure->n_missing, false);
+    return inq_arena_ranks(c->arena, c->failure->missing_ranks, c->failure->n_missing, false);
 }
 
 static const struct {
@@ -372,7 +378,7 @@ static const struct {
     {"with", say_with},       {"victims", say_victims}, {"group", say_group},
     {"seq", say_seq},         {"match", say_match},     {"own", say_own},
     {"theirs", say_theirs},   {"came", say_came},       {"elsewhere", say_elsewhere},
-    {"groups", say_groups},   {"be", say_be},           {"suspects", say_suspects},
+    {"groups", say_groups},   {"be", say_be},           {"suspects", say_suspected},
     {"missing", say_missing}, {"they", say_they},
 };
 
@@ -392,24 +398,24 @@ static enum inq_failure_situation lack_of(const struct inq_failure_case *c)
     const struct inq_failure *f = c->failure;
     size_t n_stale = 0;
     size_t n_unplaced = 0;
-    for (size_t i = 0; i < f->n_suspects; i++) {
+    for (size_t i = 0; i < f->n_suspected; i++) {
         const struct inq_state_rank *rank =
-            &c->model.ranks[inq_state_find_rank(&c->model, f->suspect_ranks[i])];
+            &c->model.ranks[inq_state_find_rank(&c->model, f->suspected_ranks[i])];
         n_stale += rank->stale;
         n_unplaced += rank->whole && rank->n_unplaced > 0;
     }
-    return n_stale == f->n_suspects      ? INQ_SITUATION_STALE
-           : n_unplaced == f->n_suspects ? INQ_SITUATION_UNPLACED
-                                         : INQ_SITUATION_NO_DUMP;
+    return n_stale == f->n_suspected      ? INQ_SITUATION_STALE
+           : n_unplaced == f->n_suspected ? INQ_SITUATION_UNPLACED
+                                          : INQ_SITUATION_NO_DUMP;
 }
 
 static enum inq_failure_situation of_unknown(const struct inq_failure_case *c)
 {
-    return c->failure->n_suspects == 0 && c->trace->dumps[0]->unfollowed ? INQ_SITUATION_UNFOLLOWED
-           : c->failure->n_suspects == 0                                 ? INQ_SITUATION_UNCLEAR
-           : c->scattered                                                ? INQ_SITUATION_SCATTERED
-           : c->doubtful                                                 ? INQ_SITUATION_DOUBTFUL
-                                                                         : lack_of(c);
+    return c->failure->n_suspected == 0 && c->trace->dumps[0]->unfollowed ? INQ_SITUATION_UNFOLLOWED
+           : c->failure->n_suspected == 0                                 ? INQ_SITUATION_UNCLEAR
+           : c->scattered                                                 ? INQ_SITUATION_SCATTERED
+           : c->doubtful                                                  ? INQ_SITUATION_DOUBTFUL
+                                                                          : lack_of(c);
 }
 
 static enum inq_failure_situation situation_of(const struct inq_failure_case *c)
@@ -441,7 +447,7 @@ static void add_alternative(struct inq_failure_case *c, const char *text)
         inq_failure_fill(c->arena, text, say_field, c);
 }
 
-static void tell_alternatives(struct inq_failure_case *c)
+static void explain_alternatives(struct inq_failure_case *c)
 {
     const struct inq_failure_rule *rule = inq_failure_class_rule(c->failure->cls);
     struct inq_failure *f = c->failure;
@@ -462,19 +468,19 @@ static void tell_alternatives(struct inq_failure_case *c)
         more[n++] = INQ_SITUATION_EARLY_DUMPS;
     }
     if (f->n_missing > 0 && f->cls != INQ_FAILURE_NONE) {
-        more[n++] = f->n_suspects > 0 ? INQ_SITUATION_MISSING_AWAITED : INQ_SITUATION_MISSING;
+        more[n++] = f->n_suspected > 0 ? INQ_SITUATION_MISSING_AWAITED : INQ_SITUATION_MISSING;
     }
     for (size_t i = 0; i < n; i++) {
         add_alternative(c, inq_failure_situation_rule(more[i])->next[0]);
     }
 }
 
-void inq_failure_tell(struct inq_failure_case *c)
+void inq_failure_explain(struct inq_failure_case *c)
 {
     const struct inq_failure_rule *situation = inq_failure_situation_rule(situation_of(c));
     const struct inq_failure_rule *cls = inq_failure_class_rule(c->failure->cls);
-    tell_evidence(c);
-    tell_alternatives(c);
+    explain_evidence(c);
+    explain_alternatives(c);
     c->failure->advice =
         c->doubtful ? inq_failure_situation_rule(INQ_SITUATION_DOUBTFUL)->advice : cls->advice;
     c->failure->headline = inq_failure_fill(

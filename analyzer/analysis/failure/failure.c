@@ -5,7 +5,7 @@
 #include "analysis/failure/join.h"
 #include "analysis/failure/messages.h"
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/words.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static void add_match(struct inq_failure_case *c, uint32_t team,
         .state = verdict->state,
         .n_ranks = verdict->n_odd,
         .ranks = verdict->odd,
-        .what = inq_failure_say_match(c, team, verdict),
+        .what = inq_failure_describe_match(c, team, verdict),
     };
     if (inq_state_is_mismatch(verdict->state) && c->mismatch_team == INQ_NONE) {
         c->mismatch_team = team;
@@ -103,7 +103,7 @@ static bool is_root(const struct inq_failure_case *c, size_t r)
     switch ((int)c->failure->cls) {
     case INQ_FAILURE_GPU_STALL:
     case INQ_FAILURE_CPU_STALL:
-        return inq_state_is_stuck(node) || (c->alone && node->end == INQ_END_ON_GPU);
+        return inq_state_is_blocked(node) || (c->alone && node->end == INQ_END_ON_GPU);
     case INQ_FAILURE_ORDERING:
     case INQ_FAILURE_UNEVEN:
         return node->end == INQ_END_CIRCLE;
@@ -130,15 +130,15 @@ static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
     bool *roots = marks;
     bool *reach = marks + n;
     bool *missing = reach + n;
-    bool *suspects = missing + n;
+    bool *suspected = missing + n;
     for (size_t r = 0; r < n; r++) {
         roots[r] = reach[r] = is_root(c, r);
         missing[r] = !c->model.ranks[r].whole || c->model.ranks[r].printed;
-        suspects[r] = c->waits.nodes[r].end == INQ_END_UNKNOWN ||
-                      (c->doubtful && inq_state_is_stuck(&c->waits.nodes[r]));
+        suspected[r] = c->waits.nodes[r].end == INQ_END_UNKNOWN ||
+                       (c->doubtful && inq_state_is_blocked(&c->waits.nodes[r]));
         bool joined = c->waits.nodes[r].end == INQ_END_JOINED;
         reach[r] = reach[r] || (failure->cls == INQ_FAILURE_COMMUNICATION && joined) ||
-                   (failure->cls == INQ_FAILURE_UNKNOWN && suspects[r]);
+                   (failure->cls == INQ_FAILURE_UNKNOWN && suspected[r]);
     }
     int code = inq_state_reach(&c->model, &c->waits, reach, err);
     for (size_t r = 0; r < n; r++) {
@@ -155,7 +155,7 @@ static int list_ranks(struct inq_failure_case *c, struct inq_err *err)
                : list_marked(c, missing, &failure->n_missing, &failure->missing_ranks, err);
     code = code != INQ_OK
                ? code
-               : list_marked(c, suspects, &failure->n_suspects, &failure->suspect_ranks, err);
+               : list_marked(c, suspected, &failure->n_suspected, &failure->suspected_ranks, err);
     inq_mem_free(marks);
     return code;
 }
@@ -274,7 +274,7 @@ static void doubt_hang(struct inq_failure_case *c)
     size_t n_stuck = 0;
     for (size_t r = 0; r < c->model.n_ranks && stall && seen != NULL; r++) {
         const struct inq_state_node *node = &c->waits.nodes[r];
-        n_stuck += inq_state_is_stuck(node);
+        n_stuck += inq_state_is_blocked(node);
         if (node->end == INQ_END_JOINED && is_joined_for_certain(c, (uint32_t)r)) {
             uint32_t team = c->model.ranks[r].pending[node->op].team;
             c->n_elsewhere += !seen[team];
@@ -321,7 +321,7 @@ int inq_failure_from_state(const struct inq_trace *trace, const struct inq_state
         code = inq_state_list_waits(&c.model, &c.waits, &failure->waits, &failure->n_waits, err);
     }
     if (code == INQ_OK) {
-        inq_failure_tell(&c);
+        inq_failure_explain(&c);
         code = c.no_memory || c.arena->failed
                    ? inq_err_set(err, INQ_NOMEM, "no memory for a failure")
                    : INQ_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What dumps, logs and traces tell of one failure, put together: a line that names a cause leads;
+/* What dumps, logs and traces report one failure, put together: a line that names a cause leads;
  * where logs only show who waited, the dumps do. */
 #include "analysis/failure/join.h"
 
@@ -112,8 +112,9 @@ static int add_alternative(struct inq_arena *arena, struct inq_failure *f, const
 static int lead_by_logs(struct inq_arena *arena, struct inq_failure *f,
                         const struct inq_failure *dumps, struct inq_err *err)
 {
-    bool agree = share_a_rank(f->root_ranks, f->n_roots, dumps->root_ranks, dumps->n_roots) ||
-                 share_a_rank(f->root_ranks, f->n_roots, dumps->suspect_ranks, dumps->n_suspects);
+    bool agree =
+        share_a_rank(f->root_ranks, f->n_roots, dumps->root_ranks, dumps->n_roots) ||
+        share_a_rank(f->root_ranks, f->n_roots, dumps->suspected_ranks, dumps->n_suspected);
     int code = INQ_OK;
     f->n_missing = dumps->n_missing;
     f->missing_ranks = dumps->missing_ranks;
@@ -129,9 +130,9 @@ static int lead_by_logs(struct inq_arena *arena, struct inq_failure *f,
         f->op = dumps->op;
         f->sizes = dumps->sizes;
     }
-    if (f->n_roots + f->n_suspects == 0) {
-        f->n_suspects = dumps->n_suspects;
-        f->suspect_ranks = dumps->suspect_ranks;
+    if (f->n_roots + f->n_suspected == 0) {
+        f->n_suspected = dumps->n_suspected;
+        f->suspected_ranks = dumps->suspected_ranks;
     }
     if (f->n_roots == 0 && dumps->n_roots > 0) {
         f->n_roots = dumps->n_roots;
@@ -140,11 +141,11 @@ static int lead_by_logs(struct inq_arena *arena, struct inq_failure *f,
         f->confidence = INQ_CONFIDENCE_ESTABLISHED;
     } else if (dumps->n_roots > 0) {
         code = add_alternative(arena, f,
-                               inq_arena_printf(arena,
-                                                "by the dumps, the others wait for rank %" PRId32
-                                                "%s: to confirm, check its log",
-                                                dumps->root_ranks[0],
-                                                dumps->n_roots > 1 ? " and others" : ""),
+                               inq_arena_asprintf(arena,
+                                                  "by the dumps, the others wait for rank %" PRId32
+                                                  "%s: to confirm, check its log",
+                                                  dumps->root_ranks[0],
+                                                  dumps->n_roots > 1 ? " and others" : ""),
                                err);
     }
     if (code == INQ_OK) {
@@ -203,7 +204,7 @@ static int lead_by_dumps(struct inq_arena *arena, struct inq_failure *f,
         unite(arena, &f->victim_ranks, &f->n_victims, logs->victim_ranks, logs->n_victims, err);
     if (code == INQ_OK) {
         subtract(f->victim_ranks, &f->n_victims, f->root_ranks, f->n_roots);
-        subtract(f->victim_ranks, &f->n_victims, f->suspect_ranks, f->n_suspects);
+        subtract(f->victim_ranks, &f->n_victims, f->suspected_ranks, f->n_suspected);
         code = append_evidence(arena, f, logs->evidence, logs->n_evidence, err);
     }
     return code;
@@ -243,11 +244,11 @@ static int add_last_work(const struct inq_trace *trace, struct inq_arena *arena,
         const struct inq_rank *rank = &trace->ranks[r];
         int64_t end_ns = last_end(rank, &event);
         bool named = has_rank(f->root_ranks, f->n_roots, rank->rank) ||
-                     has_rank(f->suspect_ranks, f->n_suspects, rank->rank);
+                     has_rank(f->suspected_ranks, f->n_suspected, rank->rank);
         if (end_ns == INQ_TIME_NONE || !named) {
             continue;
         }
-        const char *what = inq_arena_printf(
+        const char *what = inq_arena_asprintf(
             arena,
             "the last GPU work in its trace is %.120s; it ended %" PRId64
             " ms before the last of any rank",
@@ -302,7 +303,7 @@ static void clear(struct inq_failure *f)
     f->headline = f->advice = f->group = f->op = f->sizes = "";
 }
 
-/* Both tell of a failure: a line that names a cause leads, unless it can only have followed. */
+/* Both report a failure: a line that names a cause leads, unless it can only have followed. */
 static int choose(struct inq_arena *arena, struct inq_failure *dumps, struct inq_failure *logs,
                   struct inq_failure **lead, struct inq_err *err)
 {
@@ -311,11 +312,11 @@ static int choose(struct inq_arena *arena, struct inq_failure *dumps, struct inq
     *lead = by_logs || dumps->cls == INQ_FAILURE_NONE ? logs : dumps;
     int code = INQ_OK;
     if (later) {
-        code =
-            add_alternative(arena, dumps,
-                            inq_arena_printf(arena, "by the logs, which may cover a later time: %s",
-                                             logs->headline),
-                            err);
+        code = add_alternative(arena, dumps,
+                               inq_arena_asprintf(arena,
+                                                  "by the logs, which may cover a later time: %s",
+                                                  logs->headline),
+                               err);
     }
     return code != INQ_OK  ? code
            : *lead == logs ? lead_by_logs(arena, logs, dumps, err)

@@ -2,7 +2,7 @@
 /* Sizes and lists of ranks in words; how members compare. */
 #include "analysis/failure/messages.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@ static const char *say_tensors(struct inq_failure_case *c, const struct inq_flig
     }
     const char *space = tensors->dtypes[0] != '\0' ? " " : "";
     if (tensors->n > 1) {
-        return inq_say(c->arena, "[%s] and %u more%s%.60s", text, (unsigned)tensors->n - 1, space,
-                       tensors->dtypes);
+        return inq_arena_printf(c->arena, "[%s] and %u more%s%.60s", text, (unsigned)tensors->n - 1,
+                                space, tensors->dtypes);
     }
-    return inq_say(c->arena, "[%s]%s%.60s", text, space, tensors->dtypes);
+    return inq_arena_printf(c->arena, "[%s]%s%.60s", text, space, tensors->dtypes);
 }
 
 const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_flight_entry *entry)
@@ -34,24 +34,24 @@ const char *inq_failure_sizes(struct inq_failure_case *c, const struct inq_fligh
     const char *in = entry != NULL ? say_tensors(c, &entry->in) : "";
     const char *out = entry != NULL ? say_tensors(c, &entry->out) : "";
     bool both = in[0] != '\0' && out[0] != '\0';
-    return both ? inq_say(c->arena, "%s -> %s", in, out) : in[0] != '\0' ? in : out;
+    return both ? inq_arena_printf(c->arena, "%s -> %s", in, out) : in[0] != '\0' ? in : out;
 }
 
 static const char *say_unlike(struct inq_failure_case *c, const struct inq_state_verdict *v,
                               const char *usual, const char *other)
 {
-    const char *ranks = inq_say_ranks(c->arena, v->odd, v->n_odd, true);
+    const char *ranks = inq_arena_ranks(c->arena, v->odd, v->n_odd, true);
     if (v->usual == v->other) {
-        return inq_say(c->arena, "%s: sizes do not fit together: %s", ranks, usual);
+        return inq_arena_printf(c->arena, "%s: sizes do not fit together: %s", ranks, usual);
     }
-    return inq_say(c->arena, "%s entered %s where %s entered %s", ranks, other,
-                   v->tied ? "others" : "most", usual);
+    return inq_arena_printf(c->arena, "%s entered %s where %s entered %s", ranks, other,
+                            v->tied ? "others" : "most", usual);
 }
 
-const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
-                                  const struct inq_state_verdict *verdict)
+const char *inq_failure_describe_match(struct inq_failure_case *c, uint32_t team,
+                                       const struct inq_state_verdict *verdict)
 {
-    const char *ranks = inq_say_ranks(c->arena, verdict->odd, verdict->n_odd, true);
+    const char *ranks = inq_arena_ranks(c->arena, verdict->odd, verdict->n_odd, true);
     const char *has = verdict->n_odd == 1 ? "has" : "have";
     (void)team;
     switch (verdict->state) {
@@ -65,11 +65,11 @@ const char *inq_failure_say_match(struct inq_failure_case *c, uint32_t team,
     case INQ_MATCH_DTYPE:
         return say_unlike(c, verdict, verdict->usual->in.dtypes, verdict->other->in.dtypes);
     case INQ_MATCH_MISSING_MEMBER:
-        return inq_say(c->arena, "%s %s not joined", ranks, has);
+        return inq_arena_printf(c->arena, "%s %s not joined", ranks, has);
     case INQ_MATCH_STATE:
-        return inq_say(c->arena, "%s %s not finished it, others have", ranks, has);
+        return inq_arena_printf(c->arena, "%s %s not finished it, others have", ranks, has);
     case INQ_MATCH_UNDECIDED:
-        return inq_say(c->arena, "no dump tells whether %c%s joined", 'r', ranks + 1);
+        return inq_arena_printf(c->arena, "no dump tells whether %c%s joined", 'r', ranks + 1);
     case INQ_MATCH_MATCHED:
     case INQ_MATCH_STATE_COUNT:
         break;

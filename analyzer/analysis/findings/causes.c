@@ -252,7 +252,7 @@ static void say_costs(struct inq_findings *f)
 
 void inq_findings_fill_causes(struct inq_findings *findings)
 {
-    const struct inq_blame *blame = findings->report->blame;
+    const struct inq_attribution *blame = findings->report->attribution;
     struct inq_account *a = findings->report->account;
 
     say_costs(findings);

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "inquest/out.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/time.h"
 
 #include <stdarg.h>
@@ -48,7 +48,7 @@ const char *inq_findings_text(struct inq_findings *findings, const char *fmt, ..
 {
     va_list args;
     va_start(args, fmt);
-    const char *text = inq_say_va(findings->arena, fmt, args);
+    const char *text = inq_arena_vprintf(findings->arena, fmt, args);
     va_end(args);
     findings->no_memory = findings->no_memory || findings->arena->failed;
     return text;

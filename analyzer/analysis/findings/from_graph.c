@@ -148,7 +148,7 @@ static void add_cause(const struct inq_trace *trace, struct inq_findings *f,
 static void from_whatif(const struct inq_trace *trace, struct inq_findings *f)
 {
     const struct inq_whatif *w =
-        f->report->blame && !f->report->blame->op_table ? NULL : f->report->whatif;
+        f->report->attribution && !f->report->attribution->op_table ? NULL : f->report->whatif;
     bool found[sizeof(causes) / sizeof(causes[0])] = {false};
 
     if (!w || !(w->slowdown >= SLOW_ENOUGH)) {

@@ -2,7 +2,7 @@
 /* Findings on what was left behind: ranks without a file, damaged files. */
 #include "analysis/findings/findings.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <inttypes.h>
 
@@ -29,7 +29,7 @@ static void from_missing(const struct inq_trace *trace, struct inq_findings *f)
     finding->expected = inq_findings_text(f, "%d, the world size", trace->world_size);
     finding->title =
         inq_findings_text(f, "No trace from %s (%zu of %d ranks)",
-                          inq_say_ranks(f->arena, trace->missing, trace->n_missing, false),
+                          inq_arena_ranks(f->arena, trace->missing, trace->n_missing, false),
                           trace->n_missing, trace->world_size);
     finding->detail = "What happened there, and whether others waited for it, is not recorded.";
     if (trace->n_missing == 1) {
@@ -53,7 +53,7 @@ static const char *unread_title(const struct inq_trace *trace, struct inq_findin
     }
     f->no_memory = f->no_memory || !ranks;
     return inq_findings_text(f, "The files of %s could not be read: %s",
-                             ranks ? inq_say_ranks(f->arena, ranks, trace->n_unread, false) : "",
+                             ranks ? inq_arena_ranks(f->arena, ranks, trace->n_unread, false) : "",
                              reason);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From suspects to findings: what an engineer on call reads. */
+/* From candidates to findings: what an engineer on call reads. */
 #include "analysis/findings/findings.h"
 #include "base/arena.h"
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/stats.h"
 #include "inquest/telemetry.h"
 
@@ -129,200 +129,200 @@ static const char *findings_about_gpu(struct inq_findings *f, const uint32_t *ra
 }
 
 /* "and delays the other 3 ranks" */
-static const char *delays(struct inq_findings *f, const struct inq_suspect *suspect)
+static const char *delays(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    size_t others = f->report->trace->n_ranks - suspect->n_ranks;
+    size_t others = f->report->trace->n_ranks - candidate->n_ranks;
     const char *whom = others == 0   ? "all ranks"
                        : others == 1 ? "the other rank"
                                      : inq_findings_text(f, "the other %zu ranks", others);
 
-    return inq_findings_text(f, "%s %s", suspect->n_ranks == 1 ? "delays" : "delay", whom);
+    return inq_findings_text(f, "%s %s", candidate->n_ranks == 1 ? "delays" : "delay", whom);
 }
 
 /* " in 3 of 5 steps"; "" in every step. */
-static const char *in_steps(struct inq_findings *f, const struct inq_suspect *suspect)
+static const char *in_steps(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    if (suspect->steps_seen >= suspect->steps || suspect->steps_seen == 0) {
+    if (candidate->steps_seen >= candidate->steps || candidate->steps_seen == 0) {
         return "";
     }
-    return inq_findings_text(f, " in %llu of %llu steps", (unsigned long long)suspect->steps_seen,
-                             (unsigned long long)suspect->steps);
+    return inq_findings_text(f, " in %llu of %llu steps", (unsigned long long)candidate->steps_seen,
+                             (unsigned long long)candidate->steps);
 }
 
 /* The same of a rank's time, which is not known by steps in every capture. */
-static const char *how_often(struct inq_findings *f, const struct inq_suspect *suspect)
+static const char *how_often(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    if (f->report->blame->one_step) {
+    if (f->report->attribution->one_step) {
         return " over the whole capture";
     }
-    if (suspect->steps == 1) {
+    if (candidate->steps == 1) {
         return " in the one step captured";
     }
-    return in_steps(f, suspect);
+    return in_steps(f, candidate);
 }
 
 /* What is gained by its repair, and the fix that predicts as much. */
-static void set_gain(struct inq_findings *f, const struct inq_suspect *suspect,
+static void set_gain(struct inq_findings *f, const struct inq_candidate *candidate,
                      struct inq_finding *finding)
 {
     enum inq_severity later =
-        inq_severity_of(inq_findings_share(f, suspect->in_order_ns, suspect->step_ns));
+        inq_severity_of(inq_findings_share(f, candidate->in_order_ns, candidate->step_ns));
     if (later > finding->severity) { /* it hides behind a costlier cause */
         finding->severity = later;
     }
-    finding->in_order_ns = suspect->in_order_ns;
-    finding->low_ns = suspect->low_ns;
-    finding->high_ns = suspect->high_ns;
-    if (suspect->fix[0] != '\0') {
-        inq_findings_call_for(f, finding, suspect->fix);
+    finding->in_order_ns = candidate->in_order_ns;
+    finding->low_ns = candidate->low_ns;
+    finding->high_ns = candidate->high_ns;
+    if (candidate->fix[0] != '\0') {
+        inq_findings_call_for(f, finding, candidate->fix);
     }
-    if (suspect->kind == INQ_FINDING_UNPLANNED_GC) { /* every rank keeps its own */
+    if (candidate->kind == INQ_FINDING_UNPLANNED_GC) { /* every rank keeps its own */
         inq_findings_call_for(f, finding, "plan-gc");
     }
 }
 
 /* "Rank 5's GPU is", "The GPUs of ranks 2 and 3 are", "The GPUs of host node-1 (ranks 8-15) are".
  */
-static const char *whose(struct inq_findings *f, const struct inq_suspect *suspect,
+static const char *whose(struct inq_findings *f, const struct inq_candidate *candidate,
                          const char *thing, const char *verb, const char *verbs)
 {
-    if (suspect->n_ranks == 1) {
+    if (candidate->n_ranks == 1) {
         return inq_findings_text(f, "%s's %s %s",
-                                 inq_findings_rank_list(f, suspect->ranks, 1, true), thing, verb);
+                                 inq_findings_rank_list(f, candidate->ranks, 1, true), thing, verb);
     }
-    const char *ranks = inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, false);
-    if (suspect->host[0] != '\0') {
-        return inq_findings_text(f, "The %ss of host %s (%s) %s", thing, suspect->host, ranks,
+    const char *ranks = inq_findings_rank_list(f, candidate->ranks, candidate->n_ranks, false);
+    if (candidate->host[0] != '\0') {
+        return inq_findings_text(f, "The %ss of host %s (%s) %s", thing, candidate->host, ranks,
                                  verbs);
     }
     return inq_findings_text(f, "The %ss of %s %s", thing, ranks, verbs);
 }
 
-static bool is_cpu(const struct inq_findings *f, const struct inq_suspect *suspect)
+static bool is_cpu(const struct inq_findings *f, const struct inq_candidate *candidate)
 {
     const struct inq_trace *trace = f->report->trace;
-    return suspect->n_ranks > 0 && inq_rank_on_cpu(trace, &trace->ranks[suspect->ranks[0]]);
+    return candidate->n_ranks > 0 && inq_rank_on_cpu(trace, &trace->ranks[candidate->ranks[0]]);
 }
 
-/* What computes on the suspect's ranks, and what it computes. */
-static const char *device_of(const struct inq_findings *f, const struct inq_suspect *suspect)
+/* What computes on the candidate's ranks, and what it computes. */
+static const char *device_of(const struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    return is_cpu(f, suspect) ? "CPU" : "GPU";
+    return is_cpu(f, candidate) ? "CPU" : "GPU";
 }
 
-static const char *work_of(const struct inq_findings *f, const struct inq_suspect *suspect)
+static const char *work_of(const struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    return is_cpu(f, suspect) ? "operators" : "kernels";
+    return is_cpu(f, candidate) ? "operators" : "kernels";
 }
 
-/* What sets the suspect apart: the subject of its sentence. */
-static const char *fault(struct inq_findings *f, const struct inq_suspect *suspect)
+/* What sets the candidate apart: the subject of its sentence. */
+static const char *fault(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    bool always = suspect->steps_seen >= suspect->steps || suspect->steps_seen == 0;
+    bool always = candidate->steps_seen >= candidate->steps || candidate->steps_seen == 0;
     const char *extra =
-        inq_findings_time(f, always ? suspect->own_ns - suspect->peers_ns : suspect->late_ns);
-    const char *peers = suspect->n_ranks == 1 ? "its peers" : "their peers";
-    const char *who = inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, true);
-    const char *has = suspect->n_ranks == 1 ? "has" : "have";
+        inq_findings_time(f, always ? candidate->own_ns - candidate->peers_ns : candidate->late_ns);
+    const char *peers = candidate->n_ranks == 1 ? "its peers" : "their peers";
+    const char *who = inq_findings_rank_list(f, candidate->ranks, candidate->n_ranks, true);
+    const char *has = candidate->n_ranks == 1 ? "has" : "have";
 
-    if (suspect->kind == INQ_FINDING_SLOW_GPU) {
+    if (candidate->kind == INQ_FINDING_SLOW_GPU) {
         return inq_findings_text(f, "%s %.0f %% slower than %s",
-                                 whose(f, suspect, device_of(f, suspect), "is", "are"),
-                                 100.0 * (suspect->ratio - 1.0), peers);
+                                 whose(f, candidate, device_of(f, candidate), "is", "are"),
+                                 100.0 * (candidate->ratio - 1.0), peers);
     }
-    if (suspect->kind == INQ_FINDING_SLOW_WORKER) {
+    if (candidate->kind == INQ_FINDING_SLOW_WORKER) {
         return inq_findings_text(f, "%s %.2f times as long as that of %s",
-                                 whose(f, suspect, "compute", "takes", "take"), suspect->ratio,
+                                 whose(f, candidate, "compute", "takes", "take"), candidate->ratio,
                                  peers);
     }
-    if (suspect->kind == INQ_FINDING_MORE_WORK && isfinite(suspect->ratio)) {
+    if (candidate->kind == INQ_FINDING_MORE_WORK && isfinite(candidate->ratio)) {
         return inq_findings_text(f, "%s %s %.2f times as many %s to run (%s more compute)", who,
-                                 has, suspect->ratio, work_of(f, suspect), extra);
+                                 has, candidate->ratio, work_of(f, candidate), extra);
     }
-    if (suspect->kind == INQ_FINDING_MORE_WORK) {
+    if (candidate->kind == INQ_FINDING_MORE_WORK) {
         return inq_findings_text(f, "%s %s larger %s to run (%s more compute)", who, has,
-                                 work_of(f, suspect), extra);
+                                 work_of(f, candidate), extra);
     }
-    if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
+    if (candidate->kind == INQ_FINDING_EXPOSED_COPY) {
         return inq_findings_text(f, "%s for %s longer than %s",
-                                 whose(f, suspect, device_of(f, suspect), "copies", "copy"), extra,
-                                 peers);
+                                 whose(f, candidate, device_of(f, candidate), "copies", "copy"),
+                                 extra, peers);
     }
-    if (suspect->rotates) {
+    if (candidate->rotates) {
         return inq_findings_text(
-            f, "%s in turn, %llu times for %s%s,", whose(f, suspect, "host", "pauses", "pause"),
-            (unsigned long long)suspect->pauses, inq_findings_time(f, suspect->late_ns),
-            suspect->kind == INQ_FINDING_UNPLANNED_GC ? ", as they do to collect garbage" : "");
+            f, "%s in turn, %llu times for %s%s,", whose(f, candidate, "host", "pauses", "pause"),
+            (unsigned long long)candidate->pauses, inq_findings_time(f, candidate->late_ns),
+            candidate->kind == INQ_FINDING_UNPLANNED_GC ? ", as they do to collect garbage" : "");
     }
-    if (suspect->comm_only) {
+    if (candidate->comm_only) {
         return inq_findings_text(f, "%s %s %s longer outside communication than %s", who,
-                                 suspect->n_ranks == 1 ? "stays" : "stay", extra, peers);
+                                 candidate->n_ranks == 1 ? "stays" : "stay", extra, peers);
     }
-    if (!suspect->launches_known) {
+    if (!candidate->launches_known) {
         return inq_findings_text(f, "%s idle for %s longer than %s (launches are not recorded)",
-                                 whose(f, suspect, device_of(f, suspect), "is", "are"), extra,
+                                 whose(f, candidate, device_of(f, candidate), "is", "are"), extra,
                                  peers);
     }
-    return inq_findings_text(f, "%s %s late", whose(f, suspect, "host", "launches", "launch"),
+    return inq_findings_text(f, "%s %s late", whose(f, candidate, "host", "launches", "launch"),
                              extra);
 }
 
 /* What to try, where more is known than the kind; else "". */
-static const char *advice(struct inq_findings *f, const struct inq_suspect *suspect)
+static const char *advice(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    if (suspect->kind == INQ_FINDING_SLOW_GPU && is_cpu(f, suspect)) {
+    if (candidate->kind == INQ_FINDING_SLOW_GPU && is_cpu(f, candidate)) {
         return "Compare frequency, load and NUMA placement of this rank's cores with the others', "
                "and the sizes of its batches where operators have no input sizes in the trace "
                "(record_shapes).";
     }
-    if (suspect->comm_only) {
+    if (candidate->comm_only) {
         return "Trace this rank and one of its peers with a profiler that records kernels and "
                "launches: only communication is recorded here, so its GPU or its host may be "
                "late.";
     }
-    if (suspect->kind == INQ_FINDING_LATE_HOST && suspect->running[0]) {
+    if (candidate->kind == INQ_FINDING_LATE_HOST && candidate->running[0]) {
         return inq_findings_text(f,
                                  "Find out what keeps the host in %s: data loading, garbage "
                                  "collection, checkpoints, other processes on its cores.",
-                                 inq_say_name(f->arena, suspect->running));
+                                 inq_arena_name(f->arena, candidate->running));
     }
     return "";
 }
 
-static void set_measure(struct inq_findings *f, const struct inq_suspect *suspect,
+static void set_measure(struct inq_findings *f, const struct inq_candidate *candidate,
                         struct inq_finding *finding)
 {
     const char *what = "compute";
 
-    if (suspect->kind == INQ_FINDING_LATE_HOST || suspect->kind == INQ_FINDING_UNPLANNED_GC) {
-        what = suspect->comm_only   ? "time outside communication"
-               : is_cpu(f, suspect) ? "CPU idle"
-                                    : "GPU idle";
-    } else if (suspect->kind == INQ_FINDING_EXPOSED_COPY) {
+    if (candidate->kind == INQ_FINDING_LATE_HOST || candidate->kind == INQ_FINDING_UNPLANNED_GC) {
+        what = candidate->comm_only   ? "time outside communication"
+               : is_cpu(f, candidate) ? "CPU idle"
+                                      : "GPU idle";
+    } else if (candidate->kind == INQ_FINDING_EXPOSED_COPY) {
         what = "exposed copies";
     }
     finding->measured =
-        inq_findings_text(f, "%s %s per step", what, inq_findings_time(f, suspect->own_ns));
-    const char *like = suspect->rotates        ? "without the pauses"
-                       : suspect->n_ranks == 1 ? "the median of its peers"
-                                               : "the median of their peers";
+        inq_findings_text(f, "%s %s per step", what, inq_findings_time(f, candidate->own_ns));
+    const char *like = candidate->rotates        ? "without the pauses"
+                       : candidate->n_ranks == 1 ? "the median of its peers"
+                                                 : "the median of their peers";
     finding->expected =
-        inq_findings_text(f, "%s, %s", inq_findings_time(f, suspect->peers_ns), like);
+        inq_findings_text(f, "%s, %s", inq_findings_time(f, candidate->peers_ns), like);
 }
 
-static const char *detail(struct inq_findings *f, const struct inq_suspect *suspect,
+static const char *detail(struct inq_findings *f, const struct inq_candidate *candidate,
                           const struct inq_finding *finding)
 {
     const char *waits = "";
 
-    if (suspect->waits > 0 && suspect->last_arrivals > 0) {
-        bool all = suspect->last_arrivals == suspect->waits;
+    if (candidate->waits > 0 && candidate->last_arrivals > 0) {
+        bool all = candidate->last_arrivals == candidate->waits;
         const char *share =
-            all ? "all" : inq_findings_text(f, "%" PRIu64 " of the", suspect->last_arrivals);
+            all ? "all" : inq_findings_text(f, "%" PRIu64 " of the", candidate->last_arrivals);
         waits = inq_findings_text(
             f, " %s arrived last at %s %" PRIu64 " collectives in which others waited.",
-            suspect->n_ranks == 1 ? "It" : "One of them", share, suspect->waits);
-        if (suspect->waits == 1) {
+            candidate->n_ranks == 1 ? "It" : "One of them", share, candidate->waits);
+        if (candidate->waits == 1) {
             waits = all ? " Another rank waited for it in one collective." : "";
         }
     }
@@ -342,95 +342,95 @@ static const char *group_name(struct inq_findings *f, uint32_t group)
     return inq_findings_text(f, " in group %s", inq_trace_str(trace, trace->groups[group].name));
 }
 
-/* What all findings of suspects begin with: the ranks, if it names some, cost, confidence,
+/* What all findings of candidates begin with: the ranks, if it names some, cost, confidence,
  * fixes and evidence. NULL: no memory. */
-static struct inq_finding *begin(struct inq_findings *f, const struct inq_suspect *suspect)
+static struct inq_finding *begin(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    struct inq_finding *finding = inq_findings_add(f, suspect->kind);
+    struct inq_finding *finding = inq_findings_add(f, candidate->kind);
 
     if (!finding) {
         return NULL;
     }
-    if (suspect->n_ranks > 0) {
-        inq_findings_set_ranks(f, finding, suspect->ranks, suspect->n_ranks);
+    if (candidate->n_ranks > 0) {
+        inq_findings_set_ranks(f, finding, candidate->ranks, candidate->n_ranks);
     }
-    inq_findings_set_cost(f, finding, suspect->cost_ns_per_step, suspect->step_ns);
-    finding->confidence = suspect->confidence;
-    set_gain(f, suspect, finding);
-    finding->n_evidence = suspect->n_evidence;
-    finding->evidence = suspect->evidence;
+    inq_findings_set_cost(f, finding, candidate->cost_ns_per_step, candidate->step_ns);
+    finding->confidence = candidate->confidence;
+    set_gain(f, candidate, finding);
+    finding->n_evidence = candidate->n_evidence;
+    finding->evidence = candidate->evidence;
     return finding;
 }
 
 /* A slow link is between ranks, nobody's work. */
-static void add_link(struct inq_findings *f, const struct inq_suspect *suspect)
+static void add_link(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    struct inq_finding *finding = begin(f, suspect);
-    const char *what = inq_coll_kind_text(suspect->coll);
+    struct inq_finding *finding = begin(f, candidate);
+    const char *what = inq_coll_kind_text(candidate->coll);
 
     if (!finding) {
         return;
     }
     finding->measured =
-        inq_findings_text(f, "%s per %s transfer%s", inq_findings_time(f, suspect->own_ns), what,
-                          group_name(f, suspect->group));
+        inq_findings_text(f, "%s per %s transfer%s", inq_findings_time(f, candidate->own_ns), what,
+                          group_name(f, candidate->group));
     finding->expected = inq_findings_text(f, "%s, as the same transfer takes among other ranks",
-                                          inq_findings_time(f, suspect->peers_ns));
+                                          inq_findings_time(f, candidate->peers_ns));
     finding->title = inq_findings_text(
         f, "The link of %s is slow%s: transfers take %.2f times as long as among other ranks",
-        inq_findings_rank_list(f, suspect->ranks, suspect->n_ranks, false), in_steps(f, suspect),
-        suspect->ratio);
+        inq_findings_rank_list(f, candidate->ranks, candidate->n_ranks, false),
+        in_steps(f, candidate), candidate->ratio);
     finding->detail = inq_findings_text(
         f,
         "Measured %s; expected %s; %llu transfers compared, each from the arrival of its last "
         "member on.",
-        finding->measured, finding->expected, (unsigned long long)suspect->waits);
+        finding->measured, finding->expected, (unsigned long long)candidate->waits);
 }
 
-static void add_suspect(struct inq_findings *f, const struct inq_suspect *suspect)
+static void add_candidate(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    struct inq_finding *finding = begin(f, suspect);
+    struct inq_finding *finding = begin(f, candidate);
 
     if (!finding) {
         return;
     }
-    set_measure(f, suspect, finding);
-    finding->title = inq_findings_text(f, "%s%s and %s", fault(f, suspect), how_often(f, suspect),
-                                       delays(f, suspect));
-    const char *gpu = suspect->kind == INQ_FINDING_SLOW_GPU
-                          ? findings_about_gpu(f, suspect->ranks, suspect->n_ranks)
+    set_measure(f, candidate, finding);
+    finding->title = inq_findings_text(f, "%s%s and %s", fault(f, candidate),
+                                       how_often(f, candidate), delays(f, candidate));
+    const char *gpu = candidate->kind == INQ_FINDING_SLOW_GPU
+                          ? findings_about_gpu(f, candidate->ranks, candidate->n_ranks)
                           : "";
-    finding->detail = inq_findings_text(f, "%s%s", detail(f, suspect, finding), gpu);
-    finding->advice = advice(f, suspect);
+    finding->detail = inq_findings_text(f, "%s%s", detail(f, candidate, finding), gpu);
+    finding->advice = advice(f, candidate);
 }
 
 /* Of an op table the what-if analysis knows better what a worker costs: it simulated the run
  * without it. */
 static void ask_whatif(const struct inq_trace *trace, const struct inq_whatif *whatif,
-                       struct inq_suspect *suspect)
+                       struct inq_candidate *candidate)
 {
-    for (size_t i = 0; whatif && suspect->n_ranks == 1 && i < whatif->n_causes; i++) {
+    for (size_t i = 0; whatif && candidate->n_ranks == 1 && i < whatif->n_causes; i++) {
         const struct inq_whatif_cause *cause = &whatif->causes[i];
         if (cause->fits && cause->rank >= 0 &&
-            cause->rank == trace->ranks[suspect->ranks[0]].rank) {
-            suspect->cost_ns_per_step = cause->saved_ns;
-            suspect->step_ns = whatif->t_ns;
-            suspect->confidence = INQ_CONFIDENCE_ESTABLISHED;
+            cause->rank == trace->ranks[candidate->ranks[0]].rank) {
+            candidate->cost_ns_per_step = cause->saved_ns;
+            candidate->step_ns = whatif->t_ns;
+            candidate->confidence = INQ_CONFIDENCE_ESTABLISHED;
         }
     }
 }
 
 /* Work that is divided unevenly: nobody delays anybody by a fault of its own. */
-static void add_uneven(struct inq_findings *f, const struct inq_suspect *suspect)
+static void add_uneven(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    struct inq_finding *finding = begin(f, suspect);
+    struct inq_finding *finding = begin(f, candidate);
 
     if (!finding) {
         return;
     }
     finding->measured = inq_findings_text(
         f, "compute per step varies by %s from rank to rank, another one each step",
-        inq_findings_percent(f, suspect->ratio));
+        inq_findings_percent(f, candidate->ratio));
     finding->expected = "equal work on all ranks";
     finding->title = "Work differs from step to step and rank to rank, as with sequences of "
                      "different length";
@@ -438,12 +438,12 @@ static void add_uneven(struct inq_findings *f, const struct inq_suspect *suspect
         inq_findings_text(f,
                           "Measured: %s. The slowest rank of a step computes %s "
                           "longer than the mean one, and the others wait.",
-                          finding->measured, inq_findings_time(f, suspect->cost_ns_per_step));
+                          finding->measured, inq_findings_time(f, candidate->cost_ns_per_step));
 }
 
-static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
+static void add_stage(struct inq_findings *f, const struct inq_candidate *candidate)
 {
-    struct inq_finding *finding = begin(f, suspect);
+    struct inq_finding *finding = begin(f, candidate);
 
     if (!finding) {
         return;
@@ -453,16 +453,17 @@ static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
         f->no_memory = true;
         return;
     }
-    finding->stages[0] = suspect->stage;
+    finding->stages[0] = candidate->stage;
     finding->n_stages = 1;
-    finding->measured = inq_findings_text(f, "compute %s per step on stage %d",
-                                          inq_findings_time(f, suspect->own_ns), suspect->stage);
+    finding->measured =
+        inq_findings_text(f, "compute %s per step on stage %d",
+                          inq_findings_time(f, candidate->own_ns), candidate->stage);
     finding->expected = inq_findings_text(f, "%s, the median of the other stages",
-                                          inq_findings_time(f, suspect->peers_ns));
+                                          inq_findings_time(f, candidate->peers_ns));
     finding->title = inq_findings_text(
         f, "Stage %d%s takes %.2f times as long to compute as the other stages, which wait for it",
-        suspect->stage, suspect->kind == INQ_FINDING_SLOW_LAST_STAGE ? ", the last one," : "",
-        suspect->ratio);
+        candidate->stage, candidate->kind == INQ_FINDING_SLOW_LAST_STAGE ? ", the last one," : "",
+        candidate->ratio);
     finding->detail = inq_findings_text(
         f, "Measured %s; expected %s. A pipeline runs at its slowest stage's pace.",
         finding->measured, finding->expected);
@@ -470,22 +471,22 @@ static void add_stage(struct inq_findings *f, const struct inq_suspect *suspect)
 
 void inq_findings_from_stragglers(const struct inq_trace *trace, struct inq_findings *findings)
 {
-    const struct inq_blame *blame = findings->report->blame;
+    const struct inq_attribution *blame = findings->report->attribution;
 
-    for (size_t i = 0; blame && i < blame->n_suspects; i++) {
+    for (size_t i = 0; blame && i < blame->n_candidates; i++) {
         if (blame->op_table) {
-            ask_whatif(trace, findings->report->whatif, &blame->suspects[i]);
+            ask_whatif(trace, findings->report->whatif, &blame->candidates[i]);
         }
-        const struct inq_suspect *suspect = &blame->suspects[i];
-        if (suspect->kind == INQ_FINDING_SLOW_LINK) {
-            add_link(findings, suspect);
-        } else if (suspect->kind == INQ_FINDING_SEQUENCE_IMBALANCE) {
-            add_uneven(findings, suspect);
-        } else if (suspect->kind == INQ_FINDING_SLOW_LAST_STAGE ||
-                   suspect->kind == INQ_FINDING_STAGE_IMBALANCE) {
-            add_stage(findings, suspect);
+        const struct inq_candidate *candidate = &blame->candidates[i];
+        if (candidate->kind == INQ_FINDING_SLOW_LINK) {
+            add_link(findings, candidate);
+        } else if (candidate->kind == INQ_FINDING_SEQUENCE_IMBALANCE) {
+            add_uneven(findings, candidate);
+        } else if (candidate->kind == INQ_FINDING_SLOW_LAST_STAGE ||
+                   candidate->kind == INQ_FINDING_STAGE_IMBALANCE) {
+            add_stage(findings, candidate);
         } else {
-            add_suspect(findings, suspect);
+            add_candidate(findings, candidate);
         }
     }
 }

@@ -87,12 +87,12 @@ static const char *causes_of(struct inq_findings *f, bool host_delays)
 static int64_t late_hosts_ns(struct inq_findings *f, const char **whose)
 {
     const struct inq_account *a = f->report->account;
-    const struct inq_blame *blame = f->report->blame;
+    const struct inq_attribution *blame = f->report->attribution;
     int64_t sum_ns = 0;
 
     *whose = "";
-    for (size_t i = 0; blame != NULL && a->ranks_judged > 0 && i < blame->n_suspects; i++) {
-        const struct inq_suspect *s = &blame->suspects[i];
+    for (size_t i = 0; blame != NULL && a->ranks_judged > 0 && i < blame->n_candidates; i++) {
+        const struct inq_candidate *s = &blame->candidates[i];
         int64_t extra_ns = s->own_ns - s->peers_ns;
         if (!is_host_delay(s->kind) || !s->launches_known || extra_ns <= 0) {
             continue; /* without launches its idle time is not in the class */
@@ -205,8 +205,8 @@ static bool is_explained(const struct inq_report *report, int64_t lost_ns_per_st
 {
     double explained_ns = 0.0;
 
-    for (size_t i = 0; report->blame && i < report->blame->n_suspects; i++) {
-        const struct inq_suspect *s = &report->blame->suspects[i];
+    for (size_t i = 0; report->attribution && i < report->attribution->n_candidates; i++) {
+        const struct inq_candidate *s = &report->attribution->candidates[i];
         bool sometimes = s->steps_seen > 0 && s->steps_seen < s->steps;
         explained_ns += sometimes ? (double)s->cost_ns_per_step : 0.0;
     }

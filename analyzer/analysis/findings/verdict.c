@@ -71,7 +71,7 @@ static const char *what_is_missing(const struct inq_trace *trace, const struct i
     if (report->sections[INQ_SECTION_BLAME].left_out) {
         return "the ranks were not compared";
     }
-    if (!report->blame) {
+    if (!report->attribution) {
         return "no two ranks have a whole step in common";
     }
     return NULL;
@@ -183,7 +183,7 @@ static void say_healthy(struct inq_findings *f, const char *missing, struct inq_
     const struct inq_account *a = report->account;
     size_t all = count_ranks(report->trace);
     bool some = a && a->ranks_judged > 0 && a->ranks_judged < all;
-    bool sure = !missing && report->blame->steps_judged >= 3 && !some;
+    bool sure = !missing && report->attribution->steps_judged >= 3 && !some;
     const char *among = "";
     const char *step = "";
 

@@ -27,7 +27,7 @@ static bool is_compute(const struct inq_events *events, size_t row)
 }
 
 /* Number of compute kernels that most judged steps have. */
-static size_t usual_count(const struct inq_cells *cells, const struct inq_events *events,
+static size_t usual_count(const struct inq_step_stats *cells, const struct inq_events *events,
                           uint32_t rank, int64_t *count)
 {
     size_t n = 0;
@@ -39,21 +39,21 @@ static size_t usual_count(const struct inq_cells *cells, const struct inq_events
     }
     int64_t *sorted = count + cells->n_steps;
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        if (inq_cell_at(cells, rank, s)->valid) {
+        if (inq_step_stat_at(cells, rank, s)->valid) {
             sorted[n++] = count[s];
         }
     }
     return n > 0 ? (size_t)inq_lower_median_i64(sorted, n) : 0;
 }
 
-static int lay_out(struct samples *t, const struct inq_cells *cells, uint32_t rank,
+static int lay_out(struct samples *t, const struct inq_step_stats *cells, uint32_t rank,
                    const int64_t *count, size_t *place, struct inq_err *err)
 {
     struct inq_row_merge merge;
     uint32_t row;
 
     for (size_t s = 0; s < cells->n_steps; s++) {
-        bool fits = s >= cells->first_step && inq_cell_at(cells, rank, s)->valid &&
+        bool fits = s >= cells->first_step && inq_step_stat_at(cells, rank, s)->valid &&
                     (size_t)count[s] == t->n_rows && t->n_steps < MAX_STEPS;
         place[s] = fits ? t->n_steps++ * t->n_rows : SIZE_MAX;
     }
@@ -148,8 +148,8 @@ static double median_by_chance(const struct samples *t, size_t length, double ke
     return n > 0 ? inq_median(t->scratch, n) : 0.0;
 }
 
-int inq_intra_step_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
-                        struct inq_intra_step *variance, struct inq_err *err)
+int inq_intra_step_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                        uint32_t rank, struct inq_intra_step *variance, struct inq_err *err)
 {
     struct samples t = {.trace = trace, .events = &trace->ranks[rank].events};
     int64_t *count = inq_mem_zalloc(2 * cells->n_steps + 1, sizeof(*count));

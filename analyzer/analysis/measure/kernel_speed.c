@@ -89,7 +89,7 @@ static double blocks_of(const struct inq_trace *trace, const struct inq_rank *ra
 
 /* The compute kernels that began in a judged step. */
 static size_t collect(const struct inq_trace *trace, const struct inq_rank *rank,
-                      const struct inq_cells *cells, uint32_t r, struct timed *rows)
+                      const struct inq_step_stats *cells, uint32_t r, struct timed *rows)
 {
     const struct inq_events *events = &rank->events;
     size_t n = 0;
@@ -97,7 +97,7 @@ static size_t collect(const struct inq_trace *trace, const struct inq_rank *rank
     for (size_t i = 0; i < events->n; i++) {
         size_t step = cells->one_step ? 0 : events->step[i];
         bool judged = step >= cells->first_step && step < cells->n_steps &&
-                      inq_cell_at(cells, r, step)->valid;
+                      inq_step_stat_at(cells, r, step)->valid;
         if (judged && inq_row_is_work(events, i) && inq_row_class(events, i) == INQ_CLASS_COMPUTE) {
             rows[n++] =
                 (struct timed){events->name[i], events->dur_ns[i], blocks_of(trace, rank, i)};
@@ -156,8 +156,8 @@ static int group(const struct timed *rows, size_t n, struct kernel_stats *stats,
     return INQ_OK;
 }
 
-static int stats_build(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
-                       struct kernel_stats *stats, struct inq_err *err)
+static int stats_build(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                       uint32_t rank, struct kernel_stats *stats, struct inq_err *err)
 {
     const struct inq_rank *source = &trace->ranks[rank];
     struct timed *rows = inq_mem_alloc((source->events.n + 1) * sizeof(*rows));
@@ -167,7 +167,7 @@ static int stats_build(const struct inq_trace *trace, const struct inq_cells *ce
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu kernels", source->events.n);
     }
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        stats->steps += inq_cell_at(cells, rank, s)->valid;
+        stats->steps += inq_step_stat_at(cells, rank, s)->valid;
     }
     size_t n = collect(trace, source, cells, rank, rows);
     int code = inq_sort(rows, n, sizeof(*rows), by_name_and_time, NULL, err);
@@ -322,8 +322,8 @@ static int compare(const struct inq_trace *trace, const struct kernel_stats *own
 /* Peers whose kernels are looked at name by name: more would not move a median much. */
 #define MAX_PEERS 9
 
-int inq_kernels_against(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
-                        const uint32_t *others, size_t n_others,
+int inq_kernels_against(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                        uint32_t rank, const uint32_t *others, size_t n_others,
                         struct inq_kernel_comparison *result, struct inq_err *err)
 {
     struct kernel_stats own = {0};

@@ -4,7 +4,7 @@
 #ifndef INQ_ANALYSIS_MEASURE_KERNEL_SPEED_H
 #define INQ_ANALYSIS_MEASURE_KERNEL_SPEED_H
 
-#include "analysis/measure/cells.h"
+#include "analysis/measure/step_stats.h"
 
 /* A rank's kernels against those of its peers. Times in ns per step. */
 struct inq_kernel_comparison {
@@ -24,8 +24,8 @@ struct inq_kernel_comparison {
 
 /* The kernels of one rank in the judged steps against those of up to nine of the others, evenly
  * chosen, name by name with the median of them. Fails with INQ_NOMEM. */
-int inq_kernels_against(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
-                        const uint32_t *others, size_t n_others,
+int inq_kernels_against(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                        uint32_t rank, const uint32_t *others, size_t n_others,
                         struct inq_kernel_comparison *result, struct inq_err *err);
 
 #endif

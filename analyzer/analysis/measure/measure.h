@@ -4,11 +4,11 @@
 #define INQ_ANALYSIS_MEASURE_H
 
 #include "analysis/measure/arrivals.h"
-#include "analysis/measure/cells.h"
+#include "analysis/measure/step_stats.h"
 #include "analysis/measure/interval.h"
 #include "analysis/measure/kernel_speed.h"
 #include "analysis/measure/peer_time.h"
-#include "analysis/measure/roles.h"
+#include "analysis/measure/peer_groups.h"
 #include "analysis/measure/row_merge.h"
 #include "analysis/measure/intra_step.h"
 

@@ -44,7 +44,7 @@ int64_t inq_unaligned_ns(const struct inq_rank *rank, int64_t ns)
     return raw_of_piece(clock, clock->n_later, ns);
 }
 
-int64_t inq_peer_raw_ns(const struct inq_rank *rank, int64_t ns)
+int64_t inq_reference_raw_ns(const struct inq_rank *rank, int64_t ns)
 {
     return inq_unaligned_ns(rank, ns) - rank->base_ns;
 }
@@ -61,7 +61,7 @@ static int bit_length(uint64_t x)
     return n;
 }
 
-double inq_peer_us(int64_t ns)
+double inq_reference_us(int64_t ns)
 {
     uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
     uint64_t whole = size / 1000;
@@ -86,7 +86,7 @@ double inq_peer_us(int64_t ns)
     return ns < 0 ? -us : us;
 }
 
-double inq_peer_round(double value, int decimals)
+double inq_reference_round(double value, int decimals)
 {
     double scale = 1.0;
 

@@ -10,12 +10,12 @@
 int64_t inq_unaligned_ns(const struct inq_rank *rank, int64_t ns);
 
 /* The time as recorded: clock alignment and the file's base time taken off again. */
-int64_t inq_peer_raw_ns(const struct inq_rank *rank, int64_t ns);
+int64_t inq_reference_raw_ns(const struct inq_rank *rank, int64_t ns);
 
 /* The double nearest to ns / 1000, as read from the decimal text. */
-double inq_peer_us(int64_t ns);
+double inq_reference_us(int64_t ns);
 
 /* Rounds to `decimals` as numpy does: scaled, to the nearest even integer, scaled back. */
-double inq_peer_round(double value, int decimals);
+double inq_reference_round(double value, int decimals);
 
 #endif

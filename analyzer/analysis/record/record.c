@@ -501,7 +501,8 @@ static int label_steps(struct inq_run_record *r, struct inq_err *err)
 
 /* ---- ranks -----------------------------------------------------------------------------------*/
 
-static int list_ranks(struct inq_run_record *r, const struct inq_roles *roles, struct inq_err *err)
+static int list_ranks(struct inq_run_record *r, const struct inq_peer_groups *roles,
+                      struct inq_err *err)
 {
     const struct inq_trace *trace = r->report->trace;
     const struct inq_account *a = r->report->account;
@@ -840,7 +841,7 @@ static void add_item(struct inq_workload *work, const struct inq_trace *trace,
 }
 
 /* Ranks of one stage run equally many kernels, the same in every step. */
-static bool is_even(const struct inq_run_record *r, const struct inq_roles *roles,
+static bool is_even(const struct inq_run_record *r, const struct inq_peer_groups *roles,
                     const struct tallies *t)
 {
     for (size_t i = 0; i < r->n_ranks; i++) {
@@ -881,8 +882,8 @@ static int32_t passes_of(const struct inq_run_record *r, const struct tallies *t
     return (int32_t)(least / r->n_cells);
 }
 
-static int fill_work(struct inq_run_record *r, const struct inq_roles *roles, struct tallies *t,
-                     struct inq_err *err)
+static int fill_work(struct inq_run_record *r, const struct inq_peer_groups *roles,
+                     struct tallies *t, struct inq_err *err)
 {
     const struct inq_trace *trace = r->report->trace;
     struct inq_workload *work = &r->work;
@@ -909,7 +910,7 @@ static int fill_work(struct inq_run_record *r, const struct inq_roles *roles, st
     return code;
 }
 
-static int fill_workload(struct inq_run_record *r, const struct inq_roles *roles,
+static int fill_workload(struct inq_run_record *r, const struct inq_peer_groups *roles,
                          struct inq_err *err)
 {
     struct tallies t = {.rank_kernels = inq_mem_zalloc(r->n_ranks + 1, sizeof *t.rank_kernels)};
@@ -932,7 +933,7 @@ int inq_run_record_build(const struct inq_report *report, struct inq_run_record 
                          struct inq_err *err)
 {
     const struct inq_trace *trace = report->trace;
-    struct inq_roles roles = {0};
+    struct inq_peer_groups roles = {0};
     *r = (struct inq_run_record){.report = report};
     r->world = trace->world_size > 0 ? trace->world_size : (int32_t)trace->n_ranks;
     int code = check_account(report, err);
@@ -943,12 +944,12 @@ int inq_run_record_build(const struct inq_report *report, struct inq_run_record 
     count_losses(r);
     code = label_steps(r, err);
     code = code == INQ_OK ? list_hosts(r, err) : code;
-    code = code == INQ_OK ? inq_roles_find(trace, report->op_model, &roles, err) : code;
+    code = code == INQ_OK ? inq_peer_groups_find(trace, report->op_model, &roles, err) : code;
     code = code == INQ_OK ? list_ranks(r, &roles, err) : code;
     bool pipeline = report->pipeline != NULL || roles.pipeline;
     code = code == INQ_OK ? add_ranks(r, pipeline, err) : code;
     code = code == INQ_OK ? fill_workload(r, &roles, err) : code;
-    inq_roles_release(&roles);
+    inq_peer_groups_release(&roles);
     return code == INQ_OK
                ? inq_sort(r->kernels, r->n_kernels, sizeof *r->kernels, by_name, NULL, err)
                : code;

@@ -143,16 +143,16 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 static int64_t ts_us(const struct inq_rank *rank, int64_t start_ns)
 {
-    int64_t raw_ns = inq_peer_raw_ns(rank, start_ns);
+    int64_t raw_ns = inq_reference_raw_ns(rank, start_ns);
 
-    return rank->fractional_us ? (int64_t)ceil(inq_peer_us(raw_ns)) : floor_div(raw_ns, 1000);
+    return rank->fractional_us ? (int64_t)ceil(inq_reference_us(raw_ns)) : floor_div(raw_ns, 1000);
 }
 
 static int64_t end_us(const struct inq_rank *rank, int64_t start_ns, int64_t dur_ns)
 {
-    int64_t raw_ns = inq_peer_raw_ns(rank, start_ns);
+    int64_t raw_ns = inq_reference_raw_ns(rank, start_ns);
 
-    return rank->fractional_us ? (int64_t)floor(inq_peer_us(raw_ns) + inq_peer_us(dur_ns))
+    return rank->fractional_us ? (int64_t)floor(inq_reference_us(raw_ns) + inq_reference_us(dur_ns))
                                : floor_div(raw_ns, 1000) + dur_ns / 1000;
 }
 
@@ -275,8 +275,8 @@ static uint32_t make_row(const struct hta_view *view, const struct inq_rank *ran
     }
     if (!launch && rank->has_row0) {
         int64_t row0_ns = rank->row0_ns - rank->base_ns;
-        row->launch_ts =
-            rank->fractional_us ? (int64_t)ceil(inq_peer_us(row0_ns)) : floor_div(row0_ns, 1000);
+        row->launch_ts = rank->fractional_us ? (int64_t)ceil(inq_reference_us(row0_ns))
+                                             : floor_div(row0_ns, 1000);
     }
     return 1;
 }
@@ -339,7 +339,7 @@ struct idle_sum {
 
 struct rank_result {
     bool any;
-    struct inq_peer_rank_time time; /* without its streams */
+    struct inq_reference_rank_time time; /* without its streams */
     struct idle_sum *idle;
     size_t n_idle, cap_idle;
     int64_t state_us[STATES]; /* by the types that ran at the same time, bit = 1 << type */
@@ -440,13 +440,13 @@ static int sweep_states(const struct spans *spans, size_t n_spans, int64_t *stat
 
 static double percent(int64_t part, int64_t whole)
 {
-    return inq_peer_round(100.0 * ((double)part / (double)whole), 2);
+    return inq_reference_round(100.0 * ((double)part / (double)whole), 2);
 }
 
 static int fill_time(const struct hta_row *rows, size_t n, struct rank_result *result,
                      struct inq_err *err)
 {
-    struct inq_peer_rank_time *time = &result->time;
+    struct inq_reference_rank_time *time = &result->time;
     struct spans all = {0};
     struct spans by_type[TYPES] = {{0}};
     int64_t both_us[1 << 2] = {0};
@@ -572,11 +572,11 @@ static double ratio(const struct idle_sum *sum, int kind)
     double all_us =
         (double)sum->us[IDLE_HOST] + (double)sum->us[IDLE_KERNEL] + (double)sum->us[IDLE_OTHER];
 
-    return inq_peer_round(or_nan(sum, kind) / all_us, 2);
+    return inq_reference_round(or_nan(sum, kind) / all_us, 2);
 }
 
 static int publish_rank(struct inq_arena *arena, const struct rank_result *result,
-                        struct inq_peer_rank_time *time, struct inq_err *err)
+                        struct inq_reference_rank_time *time, struct inq_err *err)
 {
     *time = result->time;
     time->n_streams = result->n_idle;
@@ -586,7 +586,7 @@ static int publish_rank(struct inq_arena *arena, const struct rank_result *resul
     }
     for (size_t i = 0; i < result->n_idle; i++) {
         const struct idle_sum *sum = &result->idle[i];
-        time->streams[i] = (struct inq_peer_idle){
+        time->streams[i] = (struct inq_reference_idle){
             .stream = sum->stream,
             .host_wait_us = or_nan(sum, IDLE_HOST),
             .kernel_wait_us = or_nan(sum, IDLE_KERNEL),
@@ -601,15 +601,15 @@ static int publish_rank(struct inq_arena *arena, const struct rank_result *resul
 
 static int compare_types(const void *a, const void *b, void *ctx)
 {
-    const struct inq_peer_kernel_type *x = a;
-    const struct inq_peer_kernel_type *y = b;
+    const struct inq_reference_kernel_type *x = a;
+    const struct inq_reference_kernel_type *y = b;
 
     (void)ctx;
     return (x->sum_us < y->sum_us) - (x->sum_us > y->sum_us);
 }
 
-static int publish_types(struct inq_arena *arena, const int64_t *state_us, struct inq_peers *peers,
-                         struct inq_err *err)
+static int publish_types(struct inq_arena *arena, const int64_t *state_us,
+                         struct inq_reference *peers, struct inq_err *err)
 {
     static const char *const names[STATES] = {
         "",
@@ -631,12 +631,12 @@ static int publish_types(struct inq_arena *arena, const int64_t *state_us, struc
         all_us += state_us[i];
         if (state_us[i] != 0) {
             peers->kernel_types[peers->n_kernel_types++] =
-                (struct inq_peer_kernel_type){names[i], state_us[i], 0};
+                (struct inq_reference_kernel_type){names[i], state_us[i], 0};
         }
     }
     for (size_t i = 0; i < peers->n_kernel_types; i++) {
-        struct inq_peer_kernel_type *type = &peers->kernel_types[i];
-        type->pct = inq_peer_round((double)type->sum_us / (double)all_us * 100.0, 1);
+        struct inq_reference_kernel_type *type = &peers->kernel_types[i];
+        type->pct = inq_reference_round((double)type->sum_us / (double)all_us * 100.0, 1);
     }
     return inq_sort(peers->kernel_types, peers->n_kernel_types, sizeof(*peers->kernel_types),
                     compare_types, NULL, err);
@@ -646,7 +646,7 @@ static int publish(const struct hta *hta, struct inq_report *report, struct inq_
 {
     size_t n = hta->view.trace->n_ranks;
     int64_t state_us[STATES] = {0};
-    struct inq_peers *peers = inq_arena_alloc(report->arena, sizeof(*peers));
+    struct inq_reference *peers = inq_arena_alloc(report->arena, sizeof(*peers));
 
     if (peers) {
         peers->rank_times = inq_arena_array(report->arena, n, sizeof(*peers->rank_times));
@@ -668,7 +668,7 @@ static int publish(const struct hta *hta, struct inq_report *report, struct inq_
             state_us[i] += hta->ranks[r].state_us[i];
         }
     }
-    report->peers = peers;
+    report->reference = peers;
     return publish_types(report->arena, state_us, peers, err);
 }
 

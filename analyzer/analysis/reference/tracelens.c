@@ -99,7 +99,7 @@ static int compare_total(const void *a, const void *b, void *ctx)
 
 /* Parts of it: from peers->collectives, by name, type and size; and by rank, with the summed
  * duration of all communication kernels of each. */
-static int tl_summaries(struct inq_arena *arena, struct inq_peers *peers, struct inq_err *err)
+static int tl_summaries(struct inq_arena *arena, struct inq_reference *peers, struct inq_err *err)
 {
     size_t n = peers->n_collectives;
     uint32_t *order = inq_mem_alloc(n * sizeof(*order));
@@ -156,7 +156,7 @@ static void add_collective(const struct inq_tl_collective *c, struct inq_tl_stra
 }
 
 static int tl_stragglers(struct inq_arena *arena, size_t n_ranks, const double *dur_us,
-                         struct inq_peers *peers, struct inq_err *err)
+                         struct inq_reference *peers, struct inq_err *err)
 {
     struct inq_tl_straggler *rows = inq_arena_array(arena, n_ranks, sizeof(*rows));
     size_t kept = 0;
@@ -174,10 +174,10 @@ static int tl_stragglers(struct inq_arena *arena, size_t n_ranks, const double *
         }
         row.rank = (uint32_t)r;
         row.collectives = peers->n_collectives;
-        row.mean_wait_us = inq_peer_round(row.total_wait_us / row.mean_wait_us, 1);
-        row.total_wait_us = inq_peer_round(row.total_wait_us, 1);
-        row.last_pct = inq_peer_round(100.0 * (double)row.last / (double)row.collectives, 1);
-        row.total_dur_us = inq_peer_round(dur_us[r], 1);
+        row.mean_wait_us = inq_reference_round(row.total_wait_us / row.mean_wait_us, 1);
+        row.total_wait_us = inq_reference_round(row.total_wait_us, 1);
+        row.last_pct = inq_reference_round(100.0 * (double)row.last / (double)row.collectives, 1);
+        row.total_dur_us = inq_reference_round(dur_us[r], 1);
         rows[kept++] = row;
     }
     peers->stragglers = rows;
@@ -244,8 +244,8 @@ static int add_rank(struct table *table, uint32_t r, bool *one_stream, struct in
             .group = grouped ? table->trace->groups[comm->group].name : INQ_NONE,
             .rank = r,
             .event = (uint32_t)i,
-            .ts_us = inq_peer_us(inq_peer_raw_ns(rank, events->start_ns[i])),
-            .dur_us = inq_peer_us(events->dur_ns[i]),
+            .ts_us = inq_reference_us(inq_reference_raw_ns(rank, events->start_ns[i])),
+            .dur_us = inq_reference_us(events->dur_ns[i]),
         };
         *one_stream &= lane == INQ_NONE || lane == events->lane[i];
         lane = events->lane[i];
@@ -458,8 +458,8 @@ static int make_collective(const struct table *table, const struct row *rows, si
                         : table->simplified       ? "all"
                                                   : "Unknown_Group";
     *c = (struct inq_tl_collective){
-        .id = table->simplified ? inq_arena_printf(table->arena, "%u", rows[0].ordinal)
-                                : inq_arena_printf(table->arena, "%s_%u", group, rows[0].ordinal),
+        .id = table->simplified ? inq_arena_asprintf(table->arena, "%u", rows[0].ordinal)
+                                : inq_arena_asprintf(table->arena, "%s_%u", group, rows[0].ordinal),
         .group = group,
         .group_ranks = ranks_text(table, comm),
         .name = name,
@@ -497,7 +497,8 @@ static int compare_seen(const void *a, const void *b, void *ctx)
            (x->members[0].ts_us < y->members[0].ts_us);
 }
 
-static int make_collectives(const struct table *table, struct inq_peers *peers, struct inq_err *err)
+static int make_collectives(const struct table *table, struct inq_reference *peers,
+                            struct inq_err *err)
 {
     int code = INQ_OK;
     size_t n = 0;
@@ -529,7 +530,7 @@ static int make_collectives(const struct table *table, struct inq_peers *peers, 
 
 /* Fills collectives, summaries and stragglers of `peers` from the arena. */
 static int tl_collectives(const struct inq_trace *trace, struct inq_arena *arena,
-                          struct inq_peers *peers, struct inq_err *err)
+                          struct inq_reference *peers, struct inq_err *err)
 {
     struct table table = {.trace = trace, .arena = arena};
     double *dur_us = inq_mem_zalloc(trace->n_ranks, sizeof(*dur_us));
@@ -590,8 +591,8 @@ static int fill_sets(const struct inq_trace *trace, const struct inq_rank *rank,
         if (events->kind[row] == INQ_EVENT_OP) {
             continue;
         }
-        double start_us = inq_peer_us(inq_peer_raw_ns(rank, events->start_ns[row]));
-        double end_us = start_us + inq_peer_us(events->dur_ns[row]);
+        double start_us = inq_reference_us(inq_reference_raw_ns(rank, events->start_ns[row]));
+        double end_us = start_us + inq_reference_us(events->dur_ns[row]);
         if (isnan(origin_us)) {
             origin_us = start_us;
         }
@@ -614,7 +615,7 @@ static double us_of(int64_t n_ticks)
 /* Computation, exposed communication, exposed copies, idle and total time of one rank; *any is
  * false when the rank has no GPU work. */
 static int timeline_of(const struct inq_trace *trace, uint32_t rank,
-                       struct inq_peer_rank_time *time, bool *any, struct inq_err *err)
+                       struct inq_reference_rank_time *time, bool *any, struct inq_err *err)
 {
     struct inq_intervals sets[SETS] = {{0}};
     struct inq_intervals both = {0}; /* computation and communication */
@@ -652,7 +653,7 @@ static int timeline_of(const struct inq_trace *trace, uint32_t rank,
 
 struct all_ranks {
     const struct inq_trace *trace;
-    struct inq_peer_rank_time *times; /* [n_ranks] */
+    struct inq_reference_rank_time *times; /* [n_ranks] */
     bool *any;
 };
 
@@ -674,7 +675,7 @@ int inq_run_method_tracelens(const struct inq_trace *trace,
     if (options->method != INQ_METHOD_TRACELENS) {
         return INQ_OK;
     }
-    struct inq_peers *peers = inq_arena_alloc(report->arena, sizeof(*peers));
+    struct inq_reference *peers = inq_arena_alloc(report->arena, sizeof(*peers));
     struct all_ranks all = {
         .trace = trace,
         .times = inq_arena_array(report->arena, n, sizeof(*all.times)),
@@ -695,7 +696,7 @@ int inq_run_method_tracelens(const struct inq_trace *trace,
         }
     }
     code = tl_collectives(trace, report->arena, peers, err);
-    report->peers = peers;
+    report->reference = peers;
 out:
     inq_mem_free(all.any);
     return code;

@@ -47,7 +47,7 @@ struct role {
 };
 
 struct context {
-    const struct inq_cells *cells;
+    const struct inq_step_stats *cells;
     struct sheet sheet;
     const bool *aside; /* [n_ranks] not to be compared with */
     double *scratch;
@@ -57,19 +57,20 @@ struct context {
     double freedom; /* degrees of it behind them */
 };
 
-static int64_t part_of(const struct inq_cells *cells, const struct inq_cell *cell, enum part part)
+static int64_t part_of(const struct inq_step_stats *cells, const struct inq_step_stat *cell,
+                       enum part part)
 {
     switch (part) {
     case OWN:
-        return inq_cell_own_ns(cells, cell);
+        return inq_step_stat_own_ns(cells, cell);
     case WAIT:
-        return inq_cell_wait_ns(cells, cell);
+        return inq_step_stat_wait_ns(cells, cell);
     case COMPUTE:
         return cell->compute_ns;
     case COPY:
         return cell->copy_ns;
     case IDLE:
-        return inq_cell_idle_ns(cells, cell);
+        return inq_step_stat_idle_ns(cells, cell);
     case PARTS:
         break;
     }
@@ -125,7 +126,7 @@ static int load_sheet(struct context *ctx, const struct role *role, size_t step,
 
     sheet->n = 0;
     for (size_t i = 0; i < role->n; i++) {
-        const struct inq_cell *cell = inq_cell_at(ctx->cells, role->ranks[i], step);
+        const struct inq_step_stat *cell = inq_step_stat_at(ctx->cells, role->ranks[i], step);
         if (cell->valid) {
             sheet->member[sheet->n] = (uint32_t)i;
             sheet->ns[sheet->n++] = part_of(ctx->cells, cell, part);
@@ -169,7 +170,7 @@ static void add_costs(struct context *ctx, struct role *role, size_t step)
 
     for (size_t k = 0; k < sheet->n; k++) {
         size_t i = sheet->member[k];
-        const struct inq_cell *cell = inq_cell_at(ctx->cells, role->ranks[i], step);
+        const struct inq_step_stat *cell = inq_step_stat_at(ctx->cells, role->ranks[i], step);
         double cost_ns = fmax(0.0, fmin(sheet->share[k], sheet->wait_gap[k]));
         role->cost[i] += cost_ns;
         if (cost_ns >= ctx->min_cost_ns) {
@@ -527,7 +528,7 @@ static int role_init(struct role *role, size_t n, size_t n_steps, struct inq_err
     return INQ_OK;
 }
 
-static void role_start(struct role *role, const struct inq_roles *roles, size_t n_ranks,
+static void role_start(struct role *role, const struct inq_peer_groups *roles, size_t n_ranks,
                        size_t n_steps, size_t index)
 {
     role->n = 0;
@@ -573,14 +574,14 @@ static int sheet_init(struct sheet *sheet, size_t n, struct inq_err *err)
 }
 
 /* Mean length of all judged cells. */
-static double mean_step(const struct inq_cells *cells)
+static double mean_step(const struct inq_step_stats *cells)
 {
     double sum_ns = 0.0;
     size_t n = 0;
 
     for (size_t r = 0; r < cells->n_ranks; r++) {
         for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-            const struct inq_cell *cell = inq_cell_at(cells, r, s);
+            const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
             if (cell->valid) {
                 sum_ns += (double)(cell->end_ns - cell->start_ns);
                 n++;
@@ -593,7 +594,7 @@ static double mean_step(const struct inq_cells *cells)
 static int judge_role(struct context *ctx, struct role *role, struct inq_delays *delays,
                       struct inq_err *err)
 {
-    const struct inq_cells *cells = ctx->cells;
+    const struct inq_step_stats *cells = ctx->cells;
     double waste_ns = 0.0;
 
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
@@ -608,10 +609,10 @@ static int judge_role(struct context *ctx, struct role *role, struct inq_delays 
     return INQ_OK;
 }
 
-static int find_once(struct context *ctx, const struct inq_roles *roles, struct inq_delays *delays,
-                     struct inq_err *err)
+static int find_once(struct context *ctx, const struct inq_peer_groups *roles,
+                     struct inq_delays *delays, struct inq_err *err)
 {
-    const struct inq_cells *cells = ctx->cells;
+    const struct inq_step_stats *cells = ctx->cells;
     struct role role = {0};
     size_t n = cells->n_ranks;
 
@@ -706,7 +707,7 @@ static int find_alike(struct inq_delays *delays, bool *aside, struct inq_err *er
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
-static int find_all(struct context *ctx, const struct inq_roles *roles, bool *aside,
+static int find_all(struct context *ctx, const struct inq_peer_groups *roles, bool *aside,
                     struct inq_delays *delays, struct inq_err *err)
 {
     bool changed = true;
@@ -726,7 +727,7 @@ static int find_all(struct context *ctx, const struct inq_roles *roles, bool *as
     return code;
 }
 
-int inq_delays_find(const struct inq_cells *cells, const struct inq_roles *roles,
+int inq_delays_find(const struct inq_step_stats *cells, const struct inq_peer_groups *roles,
                     struct inq_delays *delays, struct inq_err *err)
 {
     struct context ctx = {.cells = cells};

@@ -332,7 +332,7 @@ static int even_stages(struct inq_repairing *x, struct inq_err *err)
                    : inq_err_set(err, INQ_NOMEM, "out of memory for %zu stages", n_roles);
     for (size_t r = 0; code == INQ_OK && r < x->n_ranks; r++) {
         for (size_t s = 0; s < x->n_steps; s++) {
-            const struct inq_cell *cell = inq_study_cell(x->study, r, s);
+            const struct inq_step_stat *cell = inq_study_step_stat(x->study, r, s);
             compute[x->study->roles.of[r]] += cell->valid ? (double)cell->compute_ns : 0.0;
             ranks[x->study->roles.of[r]] += cell->valid;
         }

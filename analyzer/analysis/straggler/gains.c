@@ -18,35 +18,35 @@ enum { MOST_RANKS = 1024 };
 /* Host calls must show this part of what the GPU was left idle for, else they are not its reason.
  */
 #define SHOWN_PART 0.5
-/* The simulated gain is less than this part of what the peers wait for the suspect: a second cause
- * explains a third of it, not more than half. */
+/* The simulated gain is less than this part of what the peers wait for the candidate: a second
+ * cause explains a third of it, not more than half. */
 #define HELD_PART 0.5
 
 struct gains {
     struct inq_study *study;
     struct inq_arena *arena;
-    struct inq_suspect *at;
+    struct inq_candidate *at;
     size_t n;
     struct inq_repair *repairs; /* [n] scratch */
 };
 
 /* The repair of a candidate; false: there is none in a recorded run. */
-static bool repair_of(const struct inq_suspect *suspect, struct inq_repair *repair)
+static bool repair_of(const struct inq_candidate *candidate, struct inq_repair *repair)
 {
     *repair = (struct inq_repair){
-        .kind = INQ_REPAIR_GPU, .n_ranks = suspect->n_ranks, .ranks = suspect->ranks};
-    switch ((int)suspect->kind) {
+        .kind = INQ_REPAIR_GPU, .n_ranks = candidate->n_ranks, .ranks = candidate->ranks};
+    switch ((int)candidate->kind) {
     case INQ_FINDING_SLOW_GPU:
     case INQ_FINDING_MORE_WORK:
     case INQ_FINDING_EXPOSED_COPY:
-        return suspect->n_ranks > 0;
+        return candidate->n_ranks > 0;
     case INQ_FINDING_LATE_HOST:
     case INQ_FINDING_UNPLANNED_GC:
         repair->kind = INQ_REPAIR_HOST;
-        return suspect->n_ranks > 0;
+        return candidate->n_ranks > 0;
     case INQ_FINDING_SLOW_LINK:
         repair->kind = INQ_REPAIR_LINK;
-        return suspect->n_ranks > 0;
+        return candidate->n_ranks > 0;
     case INQ_FINDING_SEQUENCE_IMBALANCE:
         repair->kind = INQ_REPAIR_SEQUENCES;
         repair->n_ranks = 0;
@@ -106,18 +106,18 @@ static bool word_ranks(const struct inq_trace *trace, const struct inq_repair *r
 }
 
 /* "replace-rank:2,5"; "" when a rank's number is not known. */
-static int word_fix(struct gains *g, struct inq_suspect *suspect, struct inq_err *err)
+static int word_fix(struct gains *g, struct inq_candidate *candidate, struct inq_err *err)
 {
     struct inq_out out = {0};
     struct inq_repair repair;
-    bool known = repair_of(suspect, &repair) && repair.n_ranks <= MOST_RANKS;
+    bool known = repair_of(candidate, &repair) && repair.n_ranks <= MOST_RANKS;
 
-    inq_out_text(&out, fix_name(suspect->kind));
+    inq_out_text(&out, fix_name(candidate->kind));
     known = known && word_ranks(g->study->trace, &repair, &out);
-    suspect->fix = known && out.code == INQ_OK
-                       ? inq_arena_printf(g->arena, "%.*s", (int)out.len, out.buf)
-                       : "";
-    int code = out.code == INQ_OK && suspect->fix != NULL
+    candidate->fix = known && out.code == INQ_OK
+                         ? inq_arena_asprintf(g->arena, "%.*s", (int)out.len, out.buf)
+                         : "";
+    int code = out.code == INQ_OK && candidate->fix != NULL
                    ? INQ_OK
                    : inq_err_set(err, INQ_NOMEM, "no memory for a fix");
     inq_out_release(&out);
@@ -128,52 +128,53 @@ static int word_fix(struct gains *g, struct inq_suspect *suspect, struct inq_err
 
 /* Whether the repair took away what the cause was seen by: a host's delays that its calls do not
  * show are not cut with them. */
-static bool is_shown(const struct gains *g, const struct inq_suspect *suspect,
+static bool is_shown(const struct gains *g, const struct inq_candidate *candidate,
                      const struct inq_gain *gain)
 {
-    double late_ns = (double)(suspect->own_ns - suspect->peers_ns) *
-                     (double)(suspect->n_ranks * g->study->run.n_steps);
-    return (suspect->kind != INQ_FINDING_LATE_HOST && suspect->kind != INQ_FINDING_UNPLANNED_GC) ||
+    double late_ns = (double)(candidate->own_ns - candidate->peers_ns) *
+                     (double)(candidate->n_ranks * g->study->run.n_steps);
+    return (candidate->kind != INQ_FINDING_LATE_HOST &&
+            candidate->kind != INQ_FINDING_UNPLANNED_GC) ||
            (double)gain->removed_ns >= SHOWN_PART * late_ns;
 }
 
 /* Whether what is not recorded keeps the simulated step long. When ranks that left no trace arrive
  * is not known, so that every collective with one of them takes as long as recorded whatever is
  * repaired; where only communication is recorded, what orders one group's after another's is not
- * known, so that each begins as late as it did. What the peers wait for the suspect tells more, as
- * an upper bound. */
-static bool is_held(const struct gains *g, const struct inq_suspect *suspect,
+ * known, so that each begins as late as it did. What the peers wait for the candidate tells more,
+ * as an upper bound. */
+static bool is_held(const struct gains *g, const struct inq_candidate *candidate,
                     const struct inq_gain *gain)
 {
     const struct inq_trace *trace = g->study->trace;
-    bool link = suspect->kind == INQ_FINDING_SLOW_LINK && suspect->comm_only;
+    bool link = candidate->kind == INQ_FINDING_SLOW_LINK && candidate->comm_only;
     return (link || trace->n_missing + trace->n_unread > 0) &&
-           (double)gain->gain_ns < HELD_PART * (double)suspect->cost_ns_per_step;
+           (double)gain->gain_ns < HELD_PART * (double)candidate->cost_ns_per_step;
 }
 
-static int gain_alone(struct gains *g, struct inq_suspect *suspect, struct inq_err *err)
+static int gain_alone(struct gains *g, struct inq_candidate *candidate, struct inq_err *err)
 {
     struct inq_repair repair;
     struct inq_gain gain = {0};
     int code = INQ_OK;
 
-    suspect->in_order_ns = -1;
-    suspect->low_ns = suspect->high_ns = INQ_TIME_NONE;
-    if (!repair_of(suspect, &repair)) {
+    candidate->in_order_ns = -1;
+    candidate->low_ns = candidate->high_ns = INQ_TIME_NONE;
+    if (!repair_of(candidate, &repair)) {
         return INQ_OK;
     }
     code = inq_study_gain(g->study, &repair, 1, &gain, err);
-    if (code == INQ_OK && gain.applies && is_shown(g, suspect, &gain) &&
-        !is_held(g, suspect, &gain)) {
-        suspect->cost_ns_per_step = gain.gain_ns > 0 ? gain.gain_ns : 0;
-        suspect->low_ns = gain.low_ns;
-        suspect->high_ns = gain.high_ns;
-        suspect->steps = g->study->run.n_steps;
-        suspect->steps_seen = gain.steps_seen;
-        suspect->in_order_ns = 0;
-        suspect->step_ns = inq_study_recorded_ns(g->study);
-        if (gain.spread && suspect->confidence > INQ_CONFIDENCE_SUPPORTED) {
-            suspect->confidence = INQ_CONFIDENCE_SUPPORTED;
+    if (code == INQ_OK && gain.applies && is_shown(g, candidate, &gain) &&
+        !is_held(g, candidate, &gain)) {
+        candidate->cost_ns_per_step = gain.gain_ns > 0 ? gain.gain_ns : 0;
+        candidate->low_ns = gain.low_ns;
+        candidate->high_ns = gain.high_ns;
+        candidate->steps = g->study->run.n_steps;
+        candidate->steps_seen = gain.steps_seen;
+        candidate->in_order_ns = 0;
+        candidate->step_ns = inq_study_recorded_ns(g->study);
+        if (gain.spread && candidate->confidence > INQ_CONFIDENCE_SUPPORTED) {
+            candidate->confidence = INQ_CONFIDENCE_SUPPORTED;
         }
     }
     return code;
@@ -182,7 +183,7 @@ static int gain_alone(struct gains *g, struct inq_suspect *suspect, struct inq_e
 /* ---- alike ----------------------------------------------------------------------------------- */
 
 /* Adds the ranks, evidence and counts of `from`; both lists of ranks ascend. */
-static int join(struct gains *g, struct inq_suspect *into, const struct inq_suspect *from,
+static int join(struct gains *g, struct inq_candidate *into, const struct inq_candidate *from,
                 struct inq_err *err)
 {
     size_t room = into->n_ranks + from->n_ranks;
@@ -218,8 +219,8 @@ static int join(struct gains *g, struct inq_suspect *into, const struct inq_susp
 
 /* Joins all later candidates that `belong` with candidate i into it. */
 static int join_all(struct gains *g, size_t i,
-                    bool (*belong)(const struct gains *, const struct inq_suspect *,
-                                   const struct inq_suspect *),
+                    bool (*belong)(const struct gains *, const struct inq_candidate *,
+                                   const struct inq_candidate *),
                     struct inq_err *err)
 {
     size_t kept = i + 1;
@@ -240,28 +241,28 @@ static int join_all(struct gains *g, size_t i,
     return code;
 }
 
-static bool is_rank_fault(const struct inq_suspect *suspect)
+static bool is_rank_fault(const struct inq_candidate *candidate)
 {
-    return suspect->kind == INQ_FINDING_SLOW_GPU || suspect->kind == INQ_FINDING_MORE_WORK ||
-           (suspect->kind == INQ_FINDING_LATE_HOST && !suspect->rotates) ||
-           suspect->kind == INQ_FINDING_EXPOSED_COPY;
+    return candidate->kind == INQ_FINDING_SLOW_GPU || candidate->kind == INQ_FINDING_MORE_WORK ||
+           (candidate->kind == INQ_FINDING_LATE_HOST && !candidate->rotates) ||
+           candidate->kind == INQ_FINDING_EXPOSED_COPY;
 }
 
-static bool is_same_kind(const struct gains *g, const struct inq_suspect *a,
-                         const struct inq_suspect *b)
+static bool is_same_kind(const struct gains *g, const struct inq_candidate *a,
+                         const struct inq_candidate *b)
 {
     (void)g;
     return a->kind == b->kind && a->rotates == b->rotates;
 }
 
-static inq_str host_of(const struct gains *g, const struct inq_suspect *suspect)
+static inq_str host_of(const struct gains *g, const struct inq_candidate *candidate)
 {
-    return g->study->trace->ranks[suspect->ranks[0]].host;
+    return g->study->trace->ranks[candidate->ranks[0]].host;
 }
 
 /* Whether b, with all its ranks, is on the host of a's first one. */
-static bool is_on_host(const struct gains *g, const struct inq_suspect *a,
-                       const struct inq_suspect *b)
+static bool is_on_host(const struct gains *g, const struct inq_candidate *a,
+                       const struct inq_candidate *b)
 {
     bool all = a->kind == b->kind;
     for (size_t k = 0; all && k < b->n_ranks; k++) {
@@ -340,13 +341,14 @@ static int compare_joint(struct gains *g, size_t i, int64_t *joint_ns, int64_t *
     return code;
 }
 
-static bool is_cheap(const struct inq_suspect *suspect)
+static bool is_cheap(const struct inq_candidate *candidate)
 {
-    return (double)suspect->cost_ns_per_step < INQ_STRAGGLER_COST_SHARE * (double)suspect->step_ns;
+    return (double)candidate->cost_ns_per_step <
+           INQ_STRAGGLER_COST_SHARE * (double)candidate->step_ns;
 }
 
-static bool is_cheap_too(const struct gains *g, const struct inq_suspect *a,
-                         const struct inq_suspect *b)
+static bool is_cheap_too(const struct gains *g, const struct inq_candidate *a,
+                         const struct inq_candidate *b)
 {
     (void)g;
     return a->kind == b->kind && is_cheap(b);
@@ -398,36 +400,36 @@ static bool hides_receives(const struct inq_trace_graph *graph)
 
 /* ---- how sure ------------------------------------------------------------------------------- */
 
-static bool moves_work(const struct inq_suspect *suspect)
+static bool moves_work(const struct inq_candidate *candidate)
 {
-    return suspect->kind == INQ_FINDING_STAGE_IMBALANCE ||
-           suspect->kind == INQ_FINDING_SLOW_LAST_STAGE;
+    return candidate->kind == INQ_FINDING_STAGE_IMBALANCE ||
+           candidate->kind == INQ_FINDING_SLOW_LAST_STAGE;
 }
 
 /* The one rule (man inquest-report(5)): established takes all ranks there, enough judged steps or a
  * fault in one named step, an interval above zero, and a simulated base close to the record; one of
  * these missing leaves supported, more a hypothesis. Candidates that were unsure for reasons of
  * their own (a rival cause that is not excluded) stay so. */
-static void set_confidence(const struct gains *g, struct inq_suspect *suspect)
+static void set_confidence(const struct gains *g, struct inq_candidate *candidate)
 {
     const struct inq_study *study = g->study;
-    bool named = suspect->steps_seen == 1 && study->run.n_steps > 1;
+    bool named = candidate->steps_seen == 1 && study->run.n_steps > 1;
     bool enough = study->run.n_steps >= INQ_GAIN_LEAST_STEPS || named;
-    bool above = suspect->low_ns == INQ_TIME_NONE || named || suspect->low_ns > 0;
-    bool late = moves_work(suspect) && hides_receives(&study->run.g);
+    bool above = candidate->low_ns == INQ_TIME_NONE || named || candidate->low_ns > 0;
+    bool late = moves_work(candidate) && hides_receives(&study->run.g);
     int missing = (study->trace->n_missing > 0) + !enough + !above + late;
     enum inq_confidence most = missing == 0   ? INQ_CONFIDENCE_ESTABLISHED
                                : missing == 1 ? INQ_CONFIDENCE_SUPPORTED
                                               : INQ_CONFIDENCE_HYPOTHESIS;
-    suspect->confidence = suspect->confidence < most ? suspect->confidence : most;
+    candidate->confidence = candidate->confidence < most ? candidate->confidence : most;
 }
 
 /* ---- in order -------------------------------------------------------------------------------- */
 
 static int costliest_first(const void *a, const void *b, void *ctx)
 {
-    const struct inq_suspect *x = a;
-    const struct inq_suspect *y = b;
+    const struct inq_candidate *x = a;
+    const struct inq_candidate *y = b;
 
     (void)ctx;
     if (x->cost_ns_per_step != y->cost_ns_per_step) {
@@ -479,10 +481,10 @@ static int gain_in_order(struct gains *g, struct inq_err *err)
     return code;
 }
 
-int inq_gains_find(struct inq_study *study, struct inq_arena *arena, struct inq_suspect *suspects,
-                   size_t *n, struct inq_err *err)
+int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
+                   struct inq_candidate *candidates, size_t *n, struct inq_err *err)
 {
-    struct gains g = {.study = study, .arena = arena, .at = suspects, .n = *n};
+    struct gains g = {.study = study, .arena = arena, .at = candidates, .n = *n};
     bool simulated = *n > 0 && study->run.n_steps > 0;
     g.repairs = inq_mem_zalloc(*n + 1, sizeof *g.repairs);
     int code = g.repairs != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for gains");

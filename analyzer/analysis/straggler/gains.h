@@ -10,7 +10,7 @@
 /* Sets the costs of candidates, joins those that cost only together, and puts the costliest first.
  * Where the record allows no graph the candidates' own estimates stay and in_order_ns is -1. *n
  * falls where candidates are joined. Texts go into the arena. Fails with INQ_NOMEM. */
-int inq_gains_find(struct inq_study *study, struct inq_arena *arena, struct inq_suspect *suspects,
-                   size_t *n, struct inq_err *err);
+int inq_gains_find(struct inq_study *study, struct inq_arena *arena,
+                   struct inq_candidate *candidates, size_t *n, struct inq_err *err);
 
 #endif

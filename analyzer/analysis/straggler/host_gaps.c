@@ -25,7 +25,7 @@ static struct inq_host_gap gap_before(const struct inq_rank *rank, int64_t begin
 
 struct walk {
     const struct inq_rank *rank;
-    const struct inq_cell *cells; /* the rank's, by step */
+    const struct inq_step_stat *cells; /* the rank's, by step */
     size_t n_steps, first_step;
     size_t step; /* cells before it lie behind the walk */
     struct inq_host_gaps *gaps;
@@ -160,11 +160,11 @@ static int walk_gaps(struct walk *w, int64_t reach_ns, struct inq_err *err)
     return code;
 }
 
-int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
-                       struct inq_host_gaps *gaps, struct inq_err *err)
+int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                       uint32_t rank, struct inq_host_gaps *gaps, struct inq_err *err)
 {
     struct walk w = {.rank = &trace->ranks[rank],
-                     .cells = inq_cell_at(cells, rank, 0),
+                     .cells = inq_step_stat_at(cells, rank, 0),
                      .n_steps = cells->n_steps,
                      .first_step = cells->first_step,
                      .gaps = gaps};

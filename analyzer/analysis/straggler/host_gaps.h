@@ -24,7 +24,7 @@ struct inq_host_gaps {
 
 /* The rank's longest gaps in its judged steps, no two in one step unless there are too few steps.
  */
-int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_cells *cells, uint32_t rank,
-                       struct inq_host_gaps *gaps, struct inq_err *err);
+int inq_host_gaps_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                       uint32_t rank, struct inq_host_gaps *gaps, struct inq_err *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include "analysis/straggler/imbalance.h"
 
 #include "analysis/measure/measure.h"
-#include "analysis/straggler/suspects.h"
+#include "analysis/straggler/candidates.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -36,20 +36,20 @@ struct inq_imbalance {
 struct look {
     const struct inq_inquiry *q;
     const struct inq_trace *trace;
-    const struct inq_cells *cells;
-    const struct inq_roles *roles;
+    const struct inq_step_stats *cells;
+    const struct inq_peer_groups *roles;
     bool *skip;
     double *scratch;  /* [n_ranks * n_steps + 1] */
     double *relative; /* [n_ranks * n_steps] compute over the role's median in the step, less what
                        * is usual for the rank; NaN: not judged */
-    double *stage_ns, *stage_sigma; /* [roles] */
-    struct inq_suspect *suspects;   /* found so far, and room for more */
+    double *stage_ns, *stage_sigma;   /* [roles] */
+    struct inq_candidate *candidates; /* found so far, and room for more */
     size_t *n;
 };
 
 static double compute_at(const struct look *l, size_t r, size_t s)
 {
-    const struct inq_cell *cell = inq_cell_at(l->cells, r, s);
+    const struct inq_step_stat *cell = inq_step_stat_at(l->cells, r, s);
 
     return cell->valid ? (double)cell->compute_ns : (double)NAN;
 }
@@ -83,7 +83,7 @@ static void describe_stage(struct look *l, uint32_t role, double *values)
     l->stage_sigma[role] = n > 1 ? 1.4826 * inq_mad(values, n, l->stage_ns[role]) : 0.0;
 }
 
-static bool is_last_stage(const struct inq_roles *roles, uint32_t role)
+static bool is_last_stage(const struct inq_peer_groups *roles, uint32_t role)
 {
     for (size_t k = 0; k < roles->n; k++) {
         if (roles->stage[k] > roles->stage[role]) {
@@ -216,7 +216,7 @@ static struct inq_delay delay_of(struct look *l, uint32_t stage, double slower_n
     return d;
 }
 
-/* The ranks that make the stage slow become a suspect and are skipped from here on. */
+/* The ranks that make the stage slow become a candidate and are skipped from here on. */
 static int add_slow_stage(struct look *l, struct inq_delay *d, double others_ns,
                           struct inq_err *err)
 {
@@ -236,12 +236,12 @@ static int add_slow_stage(struct look *l, struct inq_delay *d, double others_ns,
         }
     }
     d->rank = ranks[0];
-    int code = inq_suspects_of_delay(l->q, d, l->suspects, l->n, err);
+    int code = inq_candidates_of_delay(l->q, d, l->candidates, l->n, err);
     if (code == INQ_OK) {
-        struct inq_suspect *suspect = &l->suspects[at];
-        code = inq_suspect_set_ranks(l->q, suspect, ranks, n, err);
-        if (suspect->confidence > INQ_CONFIDENCE_SUPPORTED) { /* no peer tells it as well */
-            suspect->confidence = INQ_CONFIDENCE_SUPPORTED;
+        struct inq_candidate *candidate = &l->candidates[at];
+        code = inq_candidate_set_ranks(l->q, candidate, ranks, n, err);
+        if (candidate->confidence > INQ_CONFIDENCE_SUPPORTED) { /* no peer tells it as well */
+            candidate->confidence = INQ_CONFIDENCE_SUPPORTED;
         }
     }
     inq_mem_free(ranks);
@@ -536,8 +536,8 @@ static int find_uneven_inside(struct look *l, struct inq_imbalance *out, struct 
 
 static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct inq_err *err)
 {
-    const struct inq_cells *cells = l.cells;
-    const struct inq_roles *roles = l.roles;
+    const struct inq_step_stats *cells = l.cells;
+    const struct inq_peer_groups *roles = l.roles;
     size_t n = cells->n_ranks * cells->n_steps;
     int code = INQ_OK;
 
@@ -578,82 +578,83 @@ static int find_imbalance(struct look l, struct inq_imbalance *imbalance, struct
     return code;
 }
 
-/* ---- suspects -------------------------------------------------------------------------------- */
+/* ---- candidates --------------------------------------------------------------------------------
+ */
 
-static struct inq_suspect blank(const struct inq_inquiry *q, enum inq_finding_kind kind,
-                                double cost_ns)
+static struct inq_candidate blank(const struct inq_inquiry *q, enum inq_finding_kind kind,
+                                  double cost_ns)
 {
     size_t steps = q->cells->n_steps - q->cells->first_step;
-    struct inq_suspect suspect = {
+    struct inq_candidate candidate = {
         .kind = kind, .group = INQ_NONE, .stage = -1, .ratio = (double)NAN, .running = ""};
 
-    suspect.confidence = q->cells->one_step || steps < 2 ? INQ_CONFIDENCE_HYPOTHESIS
-                         : steps < 3                     ? INQ_CONFIDENCE_SUPPORTED
-                                                         : INQ_CONFIDENCE_ESTABLISHED;
-    suspect.cost_ns_per_step = (int64_t)llround(cost_ns);
-    suspect.step_ns = (int64_t)llround(q->delays->step_ns);
-    suspect.steps = steps;
-    suspect.steps_seen = steps;
-    return suspect;
+    candidate.confidence = q->cells->one_step || steps < 2 ? INQ_CONFIDENCE_HYPOTHESIS
+                           : steps < 3                     ? INQ_CONFIDENCE_SUPPORTED
+                                                           : INQ_CONFIDENCE_ESTABLISHED;
+    candidate.cost_ns_per_step = (int64_t)llround(cost_ns);
+    candidate.step_ns = (int64_t)llround(q->delays->step_ns);
+    candidate.steps = steps;
+    candidate.steps_seen = steps;
+    return candidate;
 }
 
-static int stage_suspect(const struct inq_inquiry *q, const struct inq_imbalance *found,
-                         struct inq_suspect *suspect, struct inq_err *err)
+static int stage_candidate(const struct inq_inquiry *q, const struct inq_imbalance *found,
+                           struct inq_candidate *candidate, struct inq_err *err)
 {
     size_t n_ranks = q->trace->n_ranks;
     uint32_t *ranks = inq_arena_array(q->arena, n_ranks, sizeof(*ranks));
 
-    *suspect = blank(q, found->last ? INQ_FINDING_SLOW_LAST_STAGE : INQ_FINDING_STAGE_IMBALANCE,
-                     found->stage_cost_ns);
+    *candidate = blank(q, found->last ? INQ_FINDING_SLOW_LAST_STAGE : INQ_FINDING_STAGE_IMBALANCE,
+                       found->stage_cost_ns);
     if (!ranks) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
     }
-    suspect->ranks = ranks;
+    candidate->ranks = ranks;
     for (uint32_t r = 0; r < n_ranks; r++) {
         if (q->roles->of[r] == found->role) {
-            ranks[suspect->n_ranks++] = r;
+            ranks[candidate->n_ranks++] = r;
         }
     }
-    suspect->stage = q->roles->stage[found->role];
-    suspect->own_ns = (int64_t)llround(found->stage_ns);
-    suspect->peers_ns = (int64_t)llround(found->stages_ns);
-    suspect->ratio = found->stage_ns / found->stages_ns;
+    candidate->stage = q->roles->stage[found->role];
+    candidate->own_ns = (int64_t)llround(found->stage_ns);
+    candidate->peers_ns = (int64_t)llround(found->stages_ns);
+    candidate->ratio = found->stage_ns / found->stages_ns;
     return INQ_OK;
 }
 
-static struct inq_suspect uneven_suspect(const struct inq_inquiry *q,
-                                         const struct inq_imbalance *found)
+static struct inq_candidate uneven_candidate(const struct inq_inquiry *q,
+                                             const struct inq_imbalance *found)
 {
-    struct inq_suspect suspect = blank(q, INQ_FINDING_SEQUENCE_IMBALANCE, found->cost_ns);
+    struct inq_candidate candidate = blank(q, INQ_FINDING_SEQUENCE_IMBALANCE, found->cost_ns);
 
-    suspect.ratio = found->sigma;
-    if (suspect.confidence > INQ_CONFIDENCE_SUPPORTED || !found->constant_known) {
-        suspect.confidence =
+    candidate.ratio = found->sigma;
+    if (candidate.confidence > INQ_CONFIDENCE_SUPPORTED || !found->constant_known) {
+        candidate.confidence =
             found->constant_known ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_HYPOTHESIS;
     }
-    return suspect;
+    return candidate;
 }
 
-int inq_suspects_of_imbalance(const struct inq_inquiry *q, bool *skip, struct inq_suspect *suspects,
-                              size_t *n, struct inq_err *err)
+int inq_candidates_of_imbalance(const struct inq_inquiry *q, bool *skip,
+                                struct inq_candidate *candidates, size_t *n, struct inq_err *err)
 {
     struct look l = {.q = q,
                      .trace = q->trace,
                      .cells = q->cells,
                      .roles = q->roles,
                      .skip = skip,
-                     .suspects = suspects,
+                     .candidates = candidates,
                      .n = n};
     struct inq_imbalance found;
     double least_ns = INQ_STAGE_COST_SHARE * q->delays->step_ns;
     int code = find_imbalance(l, &found, err);
 
     if (code == INQ_OK && found.stage_found) {
-        code = stage_suspect(q, &found, &suspects[*n], err);
+        code = stage_candidate(q, &found, &candidates[*n], err);
         *n += code == INQ_OK;
     }
     if (code == INQ_OK && found.uneven && found.cost_ns >= least_ns) {
-        suspects[(*n)++] = uneven_suspect(q, &found);
+        candidates[(*n)++] = uneven_candidate(q, &found);
     }
     return code;
 }

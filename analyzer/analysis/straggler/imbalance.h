@@ -32,12 +32,12 @@
 #define INQ_UNEVEN_STRETCH 1.25 /* times what the noise of single kernels leaves in them */
 
 struct inq_inquiry;
-struct inq_suspect;
+struct inq_candidate;
 
-/* Appends the stages whose GPUs are slow, and what is divided unevenly; `suspects` has room for one
- * per role and two more. Ranks for which `skip` is true (they delay others for reasons
- * of their own) do not count; those of slow stages are set in it. Fails with INQ_NOMEM. */
-int inq_suspects_of_imbalance(const struct inq_inquiry *inquiry, bool *skip,
-                              struct inq_suspect *suspects, size_t *n, struct inq_err *err);
+/* Appends the stages whose GPUs are slow, and what is divided unevenly; `candidates` has room for
+ * one per role and two more. Ranks for which `skip` is true (they delay others for reasons of their
+ * own) do not count; those of slow stages are set in it. Fails with INQ_NOMEM. */
+int inq_candidates_of_imbalance(const struct inq_inquiry *inquiry, bool *skip,
+                                struct inq_candidate *candidates, size_t *n, struct inq_err *err);
 
 #endif

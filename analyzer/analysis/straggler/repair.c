@@ -20,7 +20,7 @@ static int no_memory(struct inq_err *err)
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
-static int64_t part_of(const struct inq_cell *cell, size_t field)
+static int64_t part_of(const struct inq_step_stat *cell, size_t field)
 {
     return *(const int64_t *)(const void *)((const char *)cell + field);
 }
@@ -28,7 +28,7 @@ static int64_t part_of(const struct inq_cell *cell, size_t field)
 static bool is_usual(const struct inq_repairing *x, size_t rank, uint32_t role, size_t step)
 {
     return x->study->roles.of[rank] == role && !x->study->chosen[rank] &&
-           inq_study_cell(x->study, rank, step)->valid;
+           inq_study_step_stat(x->study, rank, step)->valid;
 }
 
 /* Median of what ranks of the role that are not chosen spend in the step; -1: there are none. Of an
@@ -39,7 +39,7 @@ static int64_t usual(const struct inq_repairing *x, uint32_t role, size_t step, 
     size_t n = 0;
     for (size_t r = 0; r < x->n_ranks; r++) {
         if (is_usual(x, r, role, step)) {
-            space[n++] = part_of(inq_study_cell(x->study, r, step), field);
+            space[n++] = part_of(inq_study_step_stat(x->study, r, step), field);
         }
     }
     return n > 0 ? inq_lower_median_i64(space, n) : -1;
@@ -131,10 +131,10 @@ static int gpu_factors(struct inq_repairing *x, uint32_t rank, struct inq_stretc
     double alone = -1.0; /* factor without peers */
     int code = INQ_OK;
     for (size_t s = 0; code == INQ_OK && s < x->n_steps; s++) {
-        const struct inq_cell *cell = inq_study_cell(x->study, rank, s);
+        const struct inq_step_stat *cell = inq_study_step_stat(x->study, rank, s);
         size_t place = rank * x->n_steps + s;
-        int64_t copy_ns = usual(x, role, s, offsetof(struct inq_cell, copy_ns), space);
-        int64_t ns = usual(x, role, s, offsetof(struct inq_cell, compute_ns), space);
+        int64_t copy_ns = usual(x, role, s, offsetof(struct inq_step_stat, copy_ns), space);
+        int64_t ns = usual(x, role, s, offsetof(struct inq_step_stat, compute_ns), space);
         copies[place] =
             copy_ns >= 0 && copy_ns < cell->copy_ns ? (double)copy_ns / (double)cell->copy_ns : 1.0;
         set_factor(t, place, 1.0);
@@ -182,7 +182,7 @@ static int repair_gpus(struct inq_repairing *x, struct inq_err *err)
 
 /* What the host did between a call and what it waited for; before the first call, since the step
  * began. */
-static int64_t host_delay(const struct inq_rerun *run, size_t i)
+static int64_t host_delay(const struct inq_counterfactual *run, size_t i)
 {
     const struct inq_graph *g = run->g.graph;
     if (g->dep_start[i] < g->dep_start[i + 1]) {
@@ -195,9 +195,9 @@ static int64_t host_delay(const struct inq_rerun *run, size_t i)
 }
 
 /* Time between the ends of a host call and of what it waited for. */
-static int64_t host_part(const struct inq_rerun *run, size_t i)
+static int64_t host_part(const struct inq_counterfactual *run, size_t i)
 {
-    if (!run->g.ops[i].host || !inq_rerun_judged(run, i)) {
+    if (!run->g.ops[i].host || !inq_counterfactual_judged(run, i)) {
         return 0;
     }
     int64_t ns = host_delay(run, i) + (run->g.ops[i].sync ? 0 : run->recorded_dur_ns[i]);
@@ -229,8 +229,8 @@ static int64_t usual_host(const struct inq_repairing *x, const int64_t *sums, ui
 
 static int64_t idle_at(const struct inq_repairing *x, size_t rank, size_t step)
 {
-    const struct inq_cell *cell = inq_study_cell(x->study, rank, step);
-    return cell->valid ? inq_cell_idle_ns(&x->study->cells, cell) : -1;
+    const struct inq_step_stat *cell = inq_study_step_stat(x->study, rank, step);
+    return cell->valid ? inq_step_stat_idle_ns(&x->study->cells, cell) : -1;
 }
 
 /* Whether nobody of the role is left as recorded, but somebody else is. */
@@ -373,7 +373,7 @@ static int repair_hosts(struct inq_repairing *x, const int64_t *by_ns, struct in
         }
         for (size_t i = 0; i < x->n_ops; i++) {
             uint32_t r = x->run->g.ops[i].rank;
-            if (x->study->chosen[r] && inq_rerun_judged(x->run, i)) {
+            if (x->study->chosen[r] && inq_counterfactual_judged(x->run, i)) {
                 cut(x, i, level[r * x->n_steps + (size_t)x->run->step_of[i]]);
             }
         }
@@ -452,7 +452,7 @@ static int repair_links(struct inq_repairing *x, const struct inq_repair *repair
     for (size_t i = 0; code == INQ_OK && i < x->n_ops; i++) {
         const struct inq_trace_op *what = &x->run->g.ops[i];
         uint32_t link = 0;
-        if (!what->host && inq_rerun_judged(x->run, i) &&
+        if (!what->host && inq_counterfactual_judged(x->run, i) &&
             inq_map_get(&link_of_event, (uint64_t)what->rank << 32 | what->row, &link)) {
             inq_repairing_scale(x, i, 1.0 / x->study->links.at[link].ratio);
         }

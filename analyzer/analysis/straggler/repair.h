@@ -9,7 +9,7 @@
 
 struct inq_repairing {
     struct inq_study *study;
-    struct inq_rerun *run;
+    struct inq_counterfactual *run;
     size_t n_ops, n_ranks, n_steps;
     int64_t removed_ns;
     bool applies, spread; /* as in struct inq_gain */
@@ -19,7 +19,7 @@ struct inq_repairing {
 static inline bool inq_repairing_is(const struct inq_repairing *x, size_t i, enum inq_op_class cls)
 {
     const struct inq_trace_op *what = &x->run->g.ops[i];
-    return inq_rerun_judged(x->run, i) && !what->host &&
+    return inq_counterfactual_judged(x->run, i) && !what->host &&
            x->study->trace->ranks[what->rank].events.cls[what->row] == cls;
 }
 

@@ -6,7 +6,7 @@
 #include "analysis/comm/comm.h"
 #include "analysis/measure/measure.h"
 #include "analysis/straggler/straggler.h"
-#include "analysis/straggler/suspects.h"
+#include "analysis/straggler/candidates.h"
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -33,7 +33,7 @@ struct series {
 
 struct search {
     const struct inq_trace *trace;
-    const struct inq_cells *cells;
+    const struct inq_step_stats *cells;
     struct row *rows;
     size_t n_rows;
     struct series *series; /* of one `what` */
@@ -536,7 +536,7 @@ static void search_release(struct search *s)
     inq_mem_free(s->whom);
 }
 
-int inq_links_find(const struct inq_trace *trace, const struct inq_cells *cells,
+int inq_links_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
                    struct inq_links *links, struct inq_err *err)
 {
     struct search s = {.trace = trace, .cells = cells, .links = links};
@@ -570,7 +570,8 @@ void inq_links_release(struct inq_links *links)
     *links = (struct inq_links){0};
 }
 
-/* ---- suspects: what slow links have in common is to blame ------------------------------------ */
+/* ---- candidates: what slow links have in common is to blame ------------------------------------
+ */
 
 /* Links that cost less than this part of the step take no part in finding what slow links have in
  * common. */
@@ -616,13 +617,13 @@ static size_t common_ranks(const struct inq_inquiry *q, const struct inq_link *l
  * beside each other do not cost twice. Without others all of them. Per judged step. */
 static double most_ns(const struct inq_inquiry *q, const struct inq_link *link)
 {
-    const struct inq_cells *cells = q->cells;
+    const struct inq_step_stats *cells = q->cells;
     double sum_ns[2] = {0.0, 0.0}; /* of the cells in other steps, and in those */
     size_t n[2] = {0, 0};
 
     for (size_t r = 0; r < cells->n_ranks; r++) {
         for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-            const struct inq_cell *cell = inq_cell_at(cells, r, s);
+            const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
             sum_ns[link->slow[s]] += cell->valid ? (double)(cell->end_ns - cell->start_ns) : 0.0;
             n[link->slow[s]] += cell->valid;
         }
@@ -632,44 +633,44 @@ static double most_ns(const struct inq_inquiry *q, const struct inq_link *link)
     return n[1] > 0 ? fmax(0.0, more_ns) * (double)n[1] / (double)(n[0] + n[1]) : 0.0;
 }
 
-static int make_suspect(const struct inq_inquiry *q, const struct inq_link *link,
-                        const uint32_t *ranks, size_t n_ranks, double cost_ns,
-                        struct inq_suspect *suspect, struct inq_err *err)
+static int make_candidate(const struct inq_inquiry *q, const struct inq_link *link,
+                          const uint32_t *ranks, size_t n_ranks, double cost_ns,
+                          struct inq_candidate *candidate, struct inq_err *err)
 {
     bool several = q->delays->n > 0 && q->cells->n_steps - q->cells->first_step >= 2;
 
-    *suspect = (struct inq_suspect){.kind = INQ_FINDING_SLOW_LINK,
-                                    .group = link->group,
-                                    .stage = -1,
-                                    .coll = link->coll,
-                                    .n_ranks = n_ranks,
-                                    .ratio = link->ratio,
-                                    .waits = link->count};
-    suspect->confidence = several ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
-    suspect->comm_only = inq_knows_comm_only(&q->trace->ranks[ranks[0]].events);
-    suspect->cost_ns_per_step = (int64_t)llround(fmin(cost_ns, most_ns(q, link)));
-    suspect->step_ns = (int64_t)llround(q->delays->step_ns);
-    suspect->own_ns = (int64_t)llround(link->own_ns);
-    suspect->peers_ns = (int64_t)llround(link->peers_ns);
-    suspect->steps = q->cells->n_steps - q->cells->first_step;
-    suspect->steps_seen = link->steps_slow;
-    suspect->running = "";
-    suspect->ranks = inq_arena_array(q->arena, n_ranks, sizeof(*suspect->ranks));
-    suspect->evidence = inq_arena_alloc(q->arena, sizeof(*suspect->evidence));
+    *candidate = (struct inq_candidate){.kind = INQ_FINDING_SLOW_LINK,
+                                        .group = link->group,
+                                        .stage = -1,
+                                        .coll = link->coll,
+                                        .n_ranks = n_ranks,
+                                        .ratio = link->ratio,
+                                        .waits = link->count};
+    candidate->confidence = several ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+    candidate->comm_only = inq_knows_comm_only(&q->trace->ranks[ranks[0]].events);
+    candidate->cost_ns_per_step = (int64_t)llround(fmin(cost_ns, most_ns(q, link)));
+    candidate->step_ns = (int64_t)llround(q->delays->step_ns);
+    candidate->own_ns = (int64_t)llround(link->own_ns);
+    candidate->peers_ns = (int64_t)llround(link->peers_ns);
+    candidate->steps = q->cells->n_steps - q->cells->first_step;
+    candidate->steps_seen = link->steps_slow;
+    candidate->running = "";
+    candidate->ranks = inq_arena_array(q->arena, n_ranks, sizeof(*candidate->ranks));
+    candidate->evidence = inq_arena_alloc(q->arena, sizeof(*candidate->evidence));
     const char *what =
-        inq_arena_printf(q->arena, "the slowest %s transfer", inq_coll_kind_text(link->coll));
-    if (!suspect->ranks || !suspect->evidence || !what) {
+        inq_arena_asprintf(q->arena, "the slowest %s transfer", inq_coll_kind_text(link->coll));
+    if (!candidate->ranks || !candidate->evidence || !what) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
     }
-    memcpy(suspect->ranks, ranks, n_ranks * sizeof(*ranks));
-    suspect->n_evidence = 1;
-    suspect->evidence[0] = (struct inq_evidence){q->trace->ranks[ranks[0]].rank, "",
-                                                 link->worst_start_ns, link->worst_end_ns, what};
+    memcpy(candidate->ranks, ranks, n_ranks * sizeof(*ranks));
+    candidate->n_evidence = 1;
+    candidate->evidence[0] = (struct inq_evidence){q->trace->ranks[ranks[0]].rank, "",
+                                                   link->worst_start_ns, link->worst_end_ns, what};
     return INQ_OK;
 }
 
-int inq_suspects_of_links(const struct inq_inquiry *q, const struct inq_links *links,
-                          struct inq_suspect *suspects, size_t *n, struct inq_err *err)
+int inq_candidates_of_links(const struct inq_inquiry *q, const struct inq_links *links,
+                            struct inq_candidate *candidates, size_t *n, struct inq_err *err)
 {
     uint32_t *ranks = inq_mem_alloc((q->trace->n_ranks + 1) * sizeof(*ranks));
     double step_ns = q->delays->step_ns;
@@ -690,15 +691,15 @@ int inq_suspects_of_links(const struct inq_inquiry *q, const struct inq_links *l
     }
     if (common > 0) {
         if (sum_ns >= least_ns) {
-            code = make_suspect(q, &links->at[0], ranks, common, sum_ns, &suspects[*n], err);
+            code = make_candidate(q, &links->at[0], ranks, common, sum_ns, &candidates[*n], err);
             *n += code == INQ_OK;
         }
         counting = 0;
     }
     for (size_t i = 0; code == INQ_OK && i < counting && links->at[i].cost_ns >= least_ns; i++) {
         size_t members = common_ranks(q, &links->at[i], 1, ranks);
-        code = make_suspect(q, &links->at[i], ranks, members, links->at[i].cost_ns, &suspects[*n],
-                            err);
+        code = make_candidate(q, &links->at[i], ranks, members, links->at[i].cost_ns,
+                              &candidates[*n], err);
         *n += code == INQ_OK;
     }
     inq_mem_free(ranks);

@@ -40,13 +40,14 @@ struct inq_links {
 };
 
 /* Release it also after a failure. */
-int inq_links_find(const struct inq_trace *trace, const struct inq_cells *cells,
+int inq_links_find(const struct inq_trace *trace, const struct inq_step_stats *cells,
                    struct inq_links *links, struct inq_err *err);
 void inq_links_release(struct inq_links *links);
 
 /* Step in which a collective is judged, 0 where the capture is one interval; INQ_NONE: it is not.
  */
-static inline uint32_t inq_link_step(const struct inq_trace *trace, const struct inq_cells *cells,
+static inline uint32_t inq_link_step(const struct inq_trace *trace,
+                                     const struct inq_step_stats *cells,
                                      const struct inq_collective *c)
 {
     const struct inq_member *member = &trace->members[c->first_member];

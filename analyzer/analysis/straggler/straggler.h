@@ -7,7 +7,7 @@
 
 #include "analysis/straggler/host_gaps.h"
 #include "analysis/measure/measure.h"
-#include "analysis/straggler/rerun.h"
+#include "analysis/straggler/counterfactual.h"
 #include "analysis/straggler/slow_link.h"
 #include "inquest/analysis.h"
 
@@ -69,10 +69,11 @@ struct inq_gain {
 /* All-zero is releasable. */
 struct inq_study {
     const struct inq_trace *trace;
-    struct inq_cells cells;
-    struct inq_roles roles;
+    struct inq_step_stats cells;
+    struct inq_peer_groups roles;
     struct inq_links links;
-    struct inq_rerun run; /* n_steps 0: no graph, run.problem says why; NULL: not asked for yet */
+    struct inq_counterfactual
+        run;              /* n_steps 0: no graph, run.problem says why; NULL: not asked for yet */
     bool *chosen;         /* [n_ranks] scratch */
     int64_t *step_ns;     /* [run.n_steps] scratch */
     int64_t simulated_ns; /* mean judged step by the simulator, as recorded; 0: none */
@@ -101,7 +102,7 @@ int64_t inq_study_recorded_ns(const struct inq_study *study);
 /* The account's step that a judged step of the graph is, 0 .. run.n_steps - 1. */
 static inline size_t inq_study_step(const struct inq_study *study, size_t ordinal)
 {
-    const struct inq_cells *cells = &study->cells;
+    const struct inq_step_stats *cells = &study->cells;
     size_t first = study->run.first_step != INQ_NONE ? study->run.first_step
                    : cells->one_step                 ? 0
                                                      : cells->n_steps / 2; /* a large run's */
@@ -109,10 +110,10 @@ static inline size_t inq_study_step(const struct inq_study *study, size_t ordina
 }
 
 /* The cell of a rank in it. */
-static inline const struct inq_cell *inq_study_cell(const struct inq_study *study, size_t rank,
-                                                    size_t ordinal)
+static inline const struct inq_step_stat *inq_study_step_stat(const struct inq_study *study,
+                                                              size_t rank, size_t ordinal)
 {
-    return inq_cell_at(&study->cells, rank, inq_study_step(study, ordinal));
+    return inq_step_stat_at(&study->cells, rank, inq_study_step(study, ordinal));
 }
 
 /* repair.c: applies one repair to study->run, and adds to *gain what it did. */

@@ -20,15 +20,15 @@ int inq_study_init(struct inq_study *study, const struct inq_trace *trace,
     bool needs_model = false;
 
     *study = (struct inq_study){.trace = trace};
-    int code = inq_cells_build(report->account, &study->cells, err);
+    int code = inq_step_stats_build(report->account, &study->cells, err);
     if (code == INQ_OK) {
-        code = inq_roles_need_model(trace, &needs_model, err);
+        code = inq_peer_groups_need_model(trace, &needs_model, err);
     }
     if (code == INQ_OK && needs_model) {
         code = inq_op_model_shared(trace, report, &model, err);
     }
     if (code == INQ_OK) {
-        code = inq_roles_find(trace, model, &study->roles, err);
+        code = inq_peer_groups_find(trace, model, &study->roles, err);
     }
     if (code == INQ_OK) {
         code = inq_links_find(trace, &study->cells, &study->links, err);
@@ -66,7 +66,7 @@ int inq_study_simulate(struct inq_study *study, struct inq_err *err)
         study->run.problem = "labeled ops are simulated by their own model";
         return INQ_OK;
     }
-    int code = inq_rerun_init(study->trace, &study->cells, &study->run, err);
+    int code = inq_counterfactual_init(study->trace, &study->cells, &study->run, err);
     study->chosen = inq_mem_zalloc(study->trace->n_ranks + 1, sizeof *study->chosen);
     study->step_ns = inq_mem_zalloc(study->run.n_steps + 1, sizeof *study->step_ns);
     if (code == INQ_OK && (study->chosen == NULL || study->step_ns == NULL)) {
@@ -80,10 +80,10 @@ int inq_study_simulate(struct inq_study *study, struct inq_err *err)
 
 void inq_study_release(struct inq_study *study)
 {
-    inq_cells_release(&study->cells);
-    inq_roles_release(&study->roles);
+    inq_step_stats_release(&study->cells);
+    inq_peer_groups_release(&study->roles);
     inq_links_release(&study->links);
-    inq_rerun_release(&study->run);
+    inq_counterfactual_release(&study->run);
     inq_mem_free(study->chosen);
     inq_mem_free(study->step_ns);
     *study = (struct inq_study){0};
@@ -96,7 +96,7 @@ int64_t inq_study_recorded_ns(const struct inq_study *study)
 
     for (size_t r = 0; r < study->trace->n_ranks; r++) {
         for (size_t s = 0; s < study->run.n_steps; s++) {
-            const struct inq_cell *cell = inq_study_cell(study, r, s);
+            const struct inq_step_stat *cell = inq_study_step_stat(study, r, s);
             sum += cell->valid ? (double)(cell->end_ns - cell->start_ns) : 0.0;
             n += cell->valid;
         }
@@ -136,7 +136,7 @@ int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, si
     int code = INQ_OK;
 
     *gain = (struct inq_gain){.low_ns = INQ_TIME_NONE, .high_ns = INQ_TIME_NONE};
-    inq_rerun_reset(&study->run);
+    inq_counterfactual_reset(&study->run);
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
         int64_t before_ns = gain->removed_ns;
         code = inq_repair_apply(study, &repairs[i], gain, err);
@@ -147,7 +147,7 @@ int inq_study_gain(struct inq_study *study, const struct inq_repair *repairs, si
     if (code != INQ_OK || !gain->applies) {
         return code;
     }
-    inq_rerun_steps(&study->run, study->step_ns);
+    inq_counterfactual_steps(&study->run, study->step_ns);
     for (size_t s = 0; s < n_steps; s++) {
         study->step_ns[s] = study->run.base_ns[s] - study->step_ns[s] - kept_ns;
         gain->steps_seen += (double)study->step_ns[s] >= least_ns;

@@ -2,7 +2,7 @@
 /* Rows of training output into series: one wording, each step once, attempts with their past. */
 #include "analysis/training/series.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/sort.h"
 #include "base/stats.h"
 
@@ -394,18 +394,19 @@ struct inq_training_event *inq_training_add(struct inq_training_series *s,
                                          .expected = (double)NAN};
     const char *unread = "";
     if (t->sampled && first > 0 && s->line[first] - s->line[first - 1] > MANY_LINES) {
-        unread = inq_say(s->arena, "; it began after step %" PRId64 ", the last one read in front",
-                         s->step[first - 1]);
+        unread = inq_arena_printf(s->arena,
+                                  "; it began after step %" PRId64 ", the last one read in front",
+                                  s->step[first - 1]);
     }
     if (first == last) {
         event->what =
-            inq_say(s->arena, "%s at step %" PRId64 "%s", what, event->first_step, unread);
+            inq_arena_printf(s->arena, "%s at step %" PRId64 "%s", what, event->first_step, unread);
     } else if (event->to_end) {
-        event->what = inq_say(s->arena, "%s from step %" PRId64 " to the end%s", what,
-                              event->first_step, unread);
+        event->what = inq_arena_printf(s->arena, "%s from step %" PRId64 " to the end%s", what,
+                                       event->first_step, unread);
     } else {
-        event->what = inq_say(s->arena, "%s from step %" PRId64 " to %" PRId64 "%s", what,
-                              event->first_step, event->last_step, unread);
+        event->what = inq_arena_printf(s->arena, "%s from step %" PRId64 " to %" PRId64 "%s", what,
+                                       event->first_step, event->last_step, unread);
     }
     return event;
 }

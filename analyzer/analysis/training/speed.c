@@ -2,7 +2,7 @@
 /* Stretches in which steps take longer, or the gradient norm is many times as large. */
 #include "analysis/training/series.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/stats.h"
 
 #include <math.h>
@@ -339,7 +339,7 @@ static size_t find_period(struct inq_training_series *s, const struct inq_traini
     return period > 1 && anew && same * 10 >= n * 8 ? period : 0;
 }
 
-static void tell_period(struct inq_training_series *s, const struct inq_training_span *span)
+static void explain_period(struct inq_training_series *s, const struct inq_training_span *span)
 {
     size_t first;
     size_t last;
@@ -357,15 +357,16 @@ static void tell_period(struct inq_training_series *s, const struct inq_training
     }
     struct inq_training_event *event = inq_training_add(
         s, INQ_TRAINING_SLOWER, row, span->row[span->n - 1],
-        inq_say(s->arena, "one in %zu steps takes long: all of them %.2f times as long as before",
-                period, during / before));
+        inq_arena_printf(s->arena,
+                         "one in %zu steps takes long: all of them %.2f times as long as before",
+                         period, during / before));
     if (event != NULL) {
         event->measured = during;
         event->expected = before;
     }
 }
 
-static void tell_slow(struct inq_training_series *s, const struct slow *slow, size_t n)
+static void explain_slow(struct inq_training_series *s, const struct slow *slow, size_t n)
 {
     enum { FEW = 3 };
     size_t one = n > FEW ? n : 1;
@@ -375,10 +376,10 @@ static void tell_slow(struct inq_training_series *s, const struct slow *slow, si
         for (size_t k = i; k < i + one; k++) {
             last = slow[k].last > last ? slow[k].last : last;
         }
-        const char *often = one > 1 ? inq_say(s->arena, " in %zu stretches", n) : "";
+        const char *often = one > 1 ? inq_arena_printf(s->arena, " in %zu stretches", n) : "";
         struct inq_training_event *event = inq_training_add(
             s, INQ_TRAINING_SLOWER, slow[i].first, last,
-            inq_say(s->arena, "steps take %.2f times as long as before%s", times, often));
+            inq_arena_printf(s->arena, "steps take %.2f times as long as before%s", times, often));
         if (event == NULL) {
             return;
         }
@@ -398,9 +399,9 @@ void inq_training_find_slower(struct inq_training_series *s)
     }
     for (size_t k = 0; k < s->n_spans; k++) {
         size_t n = find_slow(s, &s->spans[k], &v, stretches, slow);
-        tell_slow(s, slow, n);
+        explain_slow(s, slow, n);
         if (n == 0) {
-            tell_period(s, &s->spans[k]);
+            explain_period(s, &s->spans[k]);
         }
     }
 }
@@ -442,7 +443,8 @@ void inq_training_find_gradients(struct inq_training_series *s)
             double during = median_in(s, s->norm, first, last + 1);
             struct inq_training_event *event = inq_training_add(
                 s, INQ_TRAINING_GRADIENT, first, last,
-                inq_say(s->arena, "the gradient norm goes from %.3g to %.3g", before, during));
+                inq_arena_printf(s->arena, "the gradient norm goes from %.3g to %.3g", before,
+                                 during));
             if (event != NULL) {
                 event->measured = during;
                 event->expected = before;

@@ -3,7 +3,7 @@
 #include "analysis/training/series.h"
 
 #include "analysis/analysis.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/sort.h"
 #include "base/stats.h"
 #include "base/words.h"
@@ -360,8 +360,8 @@ static bool tell(struct course *c, const struct jump *jump, bool gone)
     struct inq_training_event *event =
         inq_training_add(c->s, gone ? INQ_TRAINING_DIVERGENCE : INQ_TRAINING_LOSS_SPIKE,
                          row[jump->first], row[gone ? c->span->n - 1 : jump->last],
-                         inq_say(c->s->arena, "the loss %s from %.4g to %.4g",
-                                 gone ? "leaves its course," : "jumps", level, top));
+                         inq_arena_printf(c->s->arena, "the loss %s from %.4g to %.4g",
+                                          gone ? "leaves its course," : "jumps", level, top));
     if (event != NULL) {
         event->measured = top;
         event->expected = level;

@@ -299,13 +299,14 @@ static void word_worker(struct causes *c, struct inq_whatif_cause *cause, double
     cause->stage = by->stage;
     cause->dp_rank = by->dp_rank;
     cause->fits = factor >= slow_factor;
-    const char *peers = factor > 0.0 ? inq_arena_printf(c->arena,
-                                                        "computes %.2f times as long as the other "
-                                                        "workers of its stage",
-                                                        factor)
-                                     : "costs most and has no peers in its stage to compare with";
-    cause->what = inq_arena_printf(c->arena, "One worker, rank %s (DP rank %d, stage %d), %s",
-                                   by->name, by->dp_rank, by->stage, peers);
+    const char *peers = factor > 0.0
+                            ? inq_arena_asprintf(c->arena,
+                                                 "computes %.2f times as long as the other "
+                                                 "workers of its stage",
+                                                 factor)
+                            : "costs most and has no peers in its stage to compare with";
+    cause->what = inq_arena_asprintf(c->arena, "One worker, rank %s (DP rank %d, stage %d), %s",
+                                     by->name, by->dp_rank, by->stage, peers);
 }
 
 static void word_stage(struct causes *c, struct inq_whatif_cause *cause, size_t s, double *space)
@@ -315,7 +316,7 @@ static void word_stage(struct causes *c, struct inq_whatif_cause *cause, size_t 
     cause->kind = last ? "last_stage" : "stage";
     cause->stage = c->m->stage_number[s];
     cause->fits = factor >= slow_factor;
-    cause->what = inq_arena_printf(
+    cause->what = inq_arena_asprintf(
         c->arena, "Stage %d%s takes %.2f times as long to compute as the other stages",
         cause->stage, last ? ", the last one," : "", factor);
 }
@@ -326,18 +327,18 @@ static void word_others(struct causes *c, struct inq_whatif_cause *cause, size_t
     if (k == SEQUENCES) {
         cause->kind = "sequence_imbalance";
         cause->fits = r >= sequence_correlation;
-        cause->what = inq_arena_printf(
+        cause->what = inq_arena_asprintf(
             c->arena, "Micro-batches differ in length (forward and backward correlate with %.2f)",
             isnan(r) ? 0.0 : r);
     } else if (k == COMMUNICATION) {
         cause->kind = "communication";
         cause->fits = true;
-        cause->what = inq_arena_printf(c->arena, "Some transfers took longer than usual");
+        cause->what = inq_arena_asprintf(c->arena, "Some transfers took longer than usual");
     } else {
         cause->kind = "garbage_collection";
         /* pauses hit any worker at any time and forwards only: a slow worker is slow always */
         cause->fits = c->n_paused_workers > 1 && !(r >= sequence_correlation);
-        cause->what = inq_arena_printf(
+        cause->what = inq_arena_asprintf(
             c->arena,
             "Forwards paused %zu times on %zu workers, as in unplanned garbage collection",
             c->n_pauses, c->n_paused_workers);

@@ -74,7 +74,7 @@ static int list_parts(struct whatif *x, struct inq_err *err)
     }
     x->n_types = x->n_parts;
     for (size_t s = 0; s < m->n_stages; s++) {
-        const char *name = inq_arena_printf(x->arena, "%d", m->stage_number[s]);
+        const char *name = inq_arena_asprintf(x->arena, "%d", m->stage_number[s]);
         if (name == NULL) {
             return no_memory(err);
         }
@@ -159,7 +159,7 @@ static int fill_parts(struct whatif *x, struct inq_err *err)
     for (size_t d = 0; d < m->n_dp; d++) {
         struct inq_named_ratio *out = &w->by_dp_rank[d];
         int code = fill_ratio(x, x->dp_ns + d * m->stride, out, err);
-        out->name = inq_arena_printf(x->arena, "%d", m->dp_number[d]);
+        out->name = inq_arena_asprintf(x->arena, "%d", m->dp_number[d]);
         if (code != INQ_OK || out->name == NULL) {
             return code != INQ_OK ? code : no_memory(err);
         }
@@ -181,7 +181,7 @@ static int fill_steps(struct whatif *x, struct inq_err *err)
     for (size_t t = 0; t < m->n_steps; t++) {
         int64_t own = x->t_ns[t];
         int64_t ideal = x->t_ns[m->stride + t];
-        const char *name = inq_arena_printf(x->arena, "%lld", (long long)m->step[t]);
+        const char *name = inq_arena_asprintf(x->arena, "%lld", (long long)m->step[t]);
         if (name == NULL) {
             return no_memory(err);
         }
@@ -254,8 +254,8 @@ static int fill_workers(struct whatif *x, struct inq_err *err)
         const struct inq_named_ratio *stage = &w->by_stage[k % m->n_stages];
         int32_t rank = rank_of_worker(x, k);
         const char *name =
-            rank >= 0 ? inq_arena_printf(x->arena, "%d", rank)
-                      : inq_arena_printf(x->arena, "dp %d stage %d", dp->dp_rank, stage->stage);
+            rank >= 0 ? inq_arena_asprintf(x->arena, "%d", rank)
+                      : inq_arena_asprintf(x->arena, "dp %d stage %d", dp->dp_rank, stage->stage);
         if (name == NULL) {
             return no_memory(err);
         }

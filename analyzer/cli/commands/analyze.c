@@ -461,7 +461,7 @@ static int write_reports(struct analysis *a)
 }
 
 /* When the report went to a file: the verdict, and where the rest is. */
-static void tell_verdict(const struct analysis *a)
+static void print_verdict(const struct analysis *a)
 {
     const char *path = a->cli->value[INQ_OPT_OUTPUT];
     if (path == NULL || strcmp(path, "-") == 0 || a->cli->json_errors) {
@@ -531,7 +531,7 @@ static int run_steps(struct analysis *a)
             return status;
         }
     }
-    tell_verdict(a);
+    print_verdict(a);
     return any_said(a) ? judge(a) : nothing_said(a);
 }
 

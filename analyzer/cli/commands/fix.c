@@ -113,7 +113,7 @@ static int study(struct work *w)
         code = inq_fix_validate(w->base, &w->validate, w->fixes, &err);
     }
     if (code == INQ_OK && w->cli->format == INQ_FORMAT_HTML) {
-        code = inq_fix_draw(w->base, MOST_DRAWN, w->fixes, &err);
+        code = inq_fix_timeline(w->base, MOST_DRAWN, w->fixes, &err);
     }
     return code == INQ_OK
                ? INQ_EXIT_OK

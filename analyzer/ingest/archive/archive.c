@@ -370,9 +370,9 @@ static const char *why_not(struct listing *listing, const struct zip_member *mem
     case XZ:
         return NULL;
     default:
-        return inq_arena_printf(listing->arena,
-                                "packed in a zip archive with method %u: unpack it first",
-                                (unsigned)member->method);
+        return inq_arena_asprintf(listing->arena,
+                                  "packed in a zip archive with method %u: unpack it first",
+                                  (unsigned)member->method);
     }
 }
 

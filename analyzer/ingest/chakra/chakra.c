@@ -823,7 +823,8 @@ static int join_graphs(struct inq_shard *shards, size_t n, struct inq_err *err)
         if (is_chakra(&shards[i]) && shards[i].ranks[0].rank >= 0 &&
             inq_map_get(&traces, (uint64_t)shards[i].ranks[0].rank, &other) &&
             have_met(&shards[i].ranks[0], &shards[other].ranks[0])) {
-            inq_unknown_set_aside(&shards[i], "its rank's trace is beside it, which holds more");
+            inq_unrecognized_set_aside(&shards[i],
+                                       "its rank's trace is beside it, which holds more");
         }
     }
     inq_map_release(&traces);

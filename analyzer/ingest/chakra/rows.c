@@ -544,17 +544,17 @@ static int say(struct reading *r, struct inq_err *err)
     if (r->rank->events.n == 0) {
         inq_rank_release(r->rank);
         shard->n_ranks = 0;
-        file->reason =
-            r->untimed > 0
-                ? inq_arena_printf(&shard->arena,
-                                   "no start times, so that nothing can be placed in time; on the "
-                                   "device %" PRIu64 " nodes of compute take %.3f ms, %" PRIu64
-                                   " of communication %.3f ms",
-                                   r->n_compute, (double)r->compute_ns / 1e6, r->n_comm,
-                                   (double)r->comm_ns / 1e6)
-                : "no device work recognized: every node is the host's";
+        file->reason = r->untimed > 0
+                           ? inq_arena_asprintf(
+                                 &shard->arena,
+                                 "no start times, so that nothing can be placed in time; on the "
+                                 "device %" PRIu64 " nodes of compute take %.3f ms, %" PRIu64
+                                 " of communication %.3f ms",
+                                 r->n_compute, (double)r->compute_ns / 1e6, r->n_comm,
+                                 (double)r->comm_ns / 1e6)
+                           : "no device work recognized: every node is the host's";
     } else if (r->untimed > 0) {
-        file->reason = inq_arena_printf(
+        file->reason = inq_arena_asprintf(
             &shard->arena, "%" PRIu64 " device nodes without a start are left out", r->untimed);
     }
     return file->reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");

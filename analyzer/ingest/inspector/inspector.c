@@ -404,13 +404,13 @@ static int say_what_is_missing(struct reading *r, struct inq_err *err)
 {
     struct inq_file *file = &r->shard->file;
     if (r->untimed > 0) {
-        file->reason = inq_arena_printf(
+        file->reason = inq_arena_asprintf(
             &r->shard->arena,
             "%" PRIu64 " operations without times are left out; NCCL_INSPECTOR_DUMP_VERBOSE=1 "
             "records them",
             r->untimed);
     } else if (r->others > 0) {
-        file->reason = inq_arena_printf(
+        file->reason = inq_arena_asprintf(
             &r->shard->arena, "%" PRIu64 " operations of the process's other devices are left out",
             r->others);
     }
@@ -523,7 +523,7 @@ static int say_numbered(struct inq_shard *shard, struct inq_err *err)
     const char *so_far = shard->file.reason;
     bool first = so_far == NULL || so_far[0] == '\0';
     shard->file.reason =
-        inq_arena_printf(&shard->arena, "%s%s%s", first ? "" : so_far, first ? "" : "; ", how);
+        inq_arena_asprintf(&shard->arena, "%s%s%s", first ? "" : so_far, first ? "" : "; ", how);
     return shard->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 
@@ -653,8 +653,8 @@ static int join_processes(struct inq_shard *shards, size_t n, struct inq_err *er
             continue;
         }
         if (find_other(shards, n, &shards[i]) != NULL) {
-            inq_unknown_set_aside(&shards[i],
-                                  "its operations are in the traces beside it, which hold more");
+            inq_unrecognized_set_aside(
+                &shards[i], "its operations are in the traces beside it, which hold more");
             continue;
         }
         run.n = 0;

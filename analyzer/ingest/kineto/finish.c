@@ -478,8 +478,8 @@ static int say_what_is_missing(struct inq_kineto *k)
     if (rank[0] == '\0' && gpu[0] == '\0') {
         return INQ_OK;
     }
-    k->shard->file.reason = inq_arena_printf(&k->shard->arena, "%s%s%s", rank,
-                                             rank[0] != '\0' && gpu[0] != '\0' ? "; " : "", gpu);
+    k->shard->file.reason = inq_arena_asprintf(&k->shard->arena, "%s%s%s", rank,
+                                               rank[0] != '\0' && gpu[0] != '\0' ? "; " : "", gpu);
     return k->shard->file.reason != NULL
                ? INQ_OK
                : inq_err_set(k->err, INQ_NOMEM, "out of memory for a reason");

@@ -103,7 +103,7 @@ static bool is_library(const char *file, const char *end)
 }
 
 /* Where the name of a frame's file begins, in a line of a traceback: of several, which a record of
- * a collector may hold, the last one of the user's code, else the last one. NULL: it tells of none.
+ * a collector may hold, the last one of the user's code, else the last one. NULL: it reports none.
  */
 static const char *frame_in(const char *start, const char *end)
 {

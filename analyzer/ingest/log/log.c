@@ -806,7 +806,7 @@ static int sniff(const char *head, size_t n, const char *path)
     return form == INQ_LOG_ERROR_FILE ? 20 : form == INQ_LOG_TEXT ? 6 : 0;
 }
 
-/* `reason`: what to call a text that tells nothing; NULL: it is a log all the same. */
+/* `reason`: what to call a text that has no record; NULL: it is a log all the same. */
 static int finish(struct reading *r, struct inq_shard *shard, const char *reason,
                   struct inq_err *err)
 {
@@ -840,8 +840,9 @@ static int read(struct inq_source *source, struct inq_shard *shard, struct inq_e
         return inq_err_set(err, INQ_UNSUPPORTED, "%s", other);
     }
     bool error_file = inq_log_form_of(head, n) == INQ_LOG_ERROR_FILE;
-    const char *reason =
-        is_log || error_file ? NULL : inq_unknown_reason(&shard->arena, shard->file.path, head, n);
+    const char *reason = is_log || error_file
+                             ? NULL
+                             : inq_unrecognized_reason(&shard->arena, shard->file.path, head, n);
     if (r != NULL) {
         r->row = -1;
         r->path = shard->file.path;

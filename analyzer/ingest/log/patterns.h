@@ -45,7 +45,7 @@ struct inq_log_field {
 enum inq_log_special {
     INQ_LOG_PLAIN,
     INQ_LOG_EXCEPTION,    /* a class name up to the word's end, at the head of the message */
-    INQ_LOG_EXIT_ITEM,    /* the lines in front tell of which rank */
+    INQ_LOG_EXIT_ITEM,    /* the lines in front report which rank */
     INQ_LOG_FROM_KERNEL,  /* bus id, code, pid and name of an Xid or SXid */
     INQ_LOG_FALLEN,       /* bus id in this line or the one before */
     INQ_LOG_FAULT,        /* name[pid] in front */
@@ -80,7 +80,7 @@ struct inq_log_pattern {
     const char *also;   /* must be in the line, too; with '!' in front: must not; NULL */
     const struct inq_log_field *fields; /* ends with a NULL key; NULL none */
     int64_t code;                       /* given by the wording; -1 */
-    bool last;                          /* the rest of the line tells nothing more */
+    bool last;                          /* the rest of the line has no record more */
 };
 
 /* All rows; *n gets their number. Of rows with the same needle the first that fits counts: those of

@@ -56,9 +56,9 @@ static bool is_tagged(const char *head, size_t n)
 static bool is_text(const char *head, size_t n)
 {
     size_t i = blanks(head, n);
-    return n > 0 && inq_unknown_is_text(head, n) &&
+    return n > 0 && inq_unrecognized_is_text(head, n) &&
            (is_tagged(head + i, n - i) || is_metrics_lines(head + i, n - i) ||
-            inq_unknown_is_plain(head, n) || inq_log_wrapping_of(head, n) == INQ_LOG_OBJECTS);
+            inq_unrecognized_is_plain(head, n) || inq_log_wrapping_of(head, n) == INQ_LOG_OBJECTS);
 }
 
 enum inq_log_form inq_log_form_of(const char *head, size_t n)
@@ -215,7 +215,8 @@ static bool is_code(const char *head, size_t n)
     return statements * 4 > lines && statements > shaped;
 }
 
-/* ---- logs that tell nothing --------------------------------------------------------------------
+/* ---- logs that have no record
+ * --------------------------------------------------------------------
  */
 
 static bool is_named(const char *path)

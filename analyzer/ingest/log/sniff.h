@@ -13,7 +13,7 @@ enum inq_log_form {
     INQ_LOG_ERROR_FILE /* in which a worker leaves its exception for the launcher */
 };
 enum inq_log_form inq_log_form_of(const char *head, size_t n);
-/* Whether it is a log even when it tells nothing: by its name, or because stamps, tags or levels
+/* Whether it is a log even when it has no record: by its name, or because stamps, tags or levels
  * stand in front of most lines. */
 bool inq_log_is_log(const char *head, size_t n, const char *path);
 

@@ -601,7 +601,7 @@ static int number_ranks(struct nsys *nsys, struct inq_err *err)
         sqlite3_snprintf((int)sizeof damaged, damaged, "%stable %s is damaged",
                          distinct ? "; " : "", nsys->damaged_table);
     }
-    shard->file.reason = inq_arena_printf(&shard->arena, "%s%s", numbered, damaged);
+    shard->file.reason = inq_arena_asprintf(&shard->arena, "%s%s", numbered, damaged);
     return shard->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 

@@ -328,10 +328,10 @@ static int explain(const struct placer *placer, struct inq_shard *shard, const c
                        "; %llu ops that this order lets never run wait for none",
                        (unsigned long long)placer->unordered);
     }
-    *what = inq_arena_printf(&shard->arena,
-                             "durations without starts: each stage's ops are placed %s, without "
-                             "transfers%s",
-                             how, clash);
+    *what = inq_arena_asprintf(&shard->arena,
+                               "durations without starts: each stage's ops are placed %s, without "
+                               "transfers%s",
+                               how, clash);
     return *what != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 

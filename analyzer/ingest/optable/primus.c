@@ -119,7 +119,7 @@ static int find_sizes(const char *path, struct sizes *sizes, struct inq_err *err
         return INQ_OK;
     }
     int folder = name != NULL ? (int)(name - path) + 1 : 0;
-    char *config = inq_arena_printf(&scratch, "%.*sconfig.json", folder, path);
+    char *config = inq_arena_asprintf(&scratch, "%.*sconfig.json", folder, path);
     if (config == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }

@@ -870,9 +870,10 @@ static int explain(struct table *table, struct inq_err *err)
     const char *then = table->n_unknown > 0 && (numbered || placed[0] != '\0') ? "; " : "";
     shard->file.reason =
         table->n_unknown == 0
-            ? inq_arena_printf(&shard->arena, "%s%s%s", how, join, placed)
-            : inq_arena_printf(&shard->arena, "%s%s%s%s%llu ops of types not known, as %.60s", how,
-                               join, placed, then, (unsigned long long)table->n_unknown, unknown);
+            ? inq_arena_asprintf(&shard->arena, "%s%s%s", how, join, placed)
+            : inq_arena_asprintf(&shard->arena, "%s%s%s%s%llu ops of types not known, as %.60s",
+                                 how, join, placed, then, (unsigned long long)table->n_unknown,
+                                 unknown);
     return shard->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 

@@ -597,8 +597,9 @@ static int read_raw(const struct reading *r, struct inq_err *err)
     shard->sealed = false;
     shard->file.format = NULL;
     if (reader == NULL || reader == &inq_reader_partial) {
-        return inq_err_set(err, INQ_UNSUPPORTED, "%s",
-                           inq_unknown_reason(&shard->arena, shard->file.path, r->raw, r->n_raw));
+        return inq_err_set(
+            err, INQ_UNSUPPORTED, "%s",
+            inq_unrecognized_reason(&shard->arena, shard->file.path, r->raw, r->n_raw));
     }
     int code = inq_source_open_memory(r->raw, r->n_raw, &options, &source, err);
     if (code == INQ_OK) {

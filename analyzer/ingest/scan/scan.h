@@ -49,7 +49,7 @@ enum inq_scan_result inq_scan_element(struct inq_scan *scan, int *first);
 bool inq_text_is(struct inq_text text, const char *word);
 /* Whole and decimal numbers; false when the text is none or does not fit. */
 bool inq_scan_int(const char *p, size_t n, int64_t *value);
-/* Microseconds to nanoseconds, exactly; *fraction tells of a decimal point or exponent. */
+/* Microseconds to nanoseconds, exactly; *fraction reports a decimal point or exponent. */
 bool inq_scan_time(const char *p, size_t n, int64_t *ns, bool *fraction);
 
 struct inq_scan_decoded {

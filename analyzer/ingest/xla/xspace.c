@@ -111,9 +111,9 @@ static bool is_json_of(const struct inq_shard *json, const struct inq_shard *spa
 
 static int drop(struct inq_shard *json, const struct inq_shard *space, struct inq_err *err)
 {
-    inq_unknown_set_aside(json, "");
-    json->file.reason = inq_arena_printf(&json->arena, "the same profile as %s, which holds more",
-                                         base_name(space->file.path));
+    inq_unrecognized_set_aside(json, "");
+    json->file.reason = inq_arena_asprintf(&json->arena, "the same profile as %s, which holds more",
+                                           base_name(space->file.path));
     return json->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 
@@ -769,8 +769,8 @@ static int explain(struct inq_xla_file *file, struct inq_err *err)
         (void)snprintf(lost, sizeof lost, "; %llu events without a name: its table is cut off",
                        (unsigned long long)file->lost_names);
     }
-    shard->file.reason =
-        inq_arena_printf(&shard->arena, "no ranks in the file: numbered by device%s%s", idle, lost);
+    shard->file.reason = inq_arena_asprintf(
+        &shard->arena, "no ranks in the file: numbered by device%s%s", idle, lost);
     return shard->file.reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
 }
 

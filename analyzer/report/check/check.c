@@ -16,7 +16,7 @@
 
 enum { NEW_SHOWN = 20 };
 
-struct view {
+struct context {
     const struct inq_check *check;
     const char *name, *baseline;
     struct inq_arena *arena;
@@ -36,9 +36,9 @@ struct spot {
 };
 
 /* Only a schedule that was read from a file has lines: those of lint know theirs. */
-static struct spot spot_of(const struct view *view, const struct inq_check_row *row)
+static struct spot spot_of(const struct context *context, const struct inq_check_row *row)
 {
-    const struct inq_check *check = view->check;
+    const struct inq_check *check = context->check;
     const struct inq_snapshot *now = check->snapshot;
     struct spot spot = {.rank = -1};
     if (check->subject != INQ_SUBJECT_SCHEDULE || now == NULL || now->file == NULL) {
@@ -67,42 +67,43 @@ static struct spot spot_of(const struct view *view, const struct inq_check_row *
 
 /* "; at s.csv line 2 (rank 1), cell 5: 1B0; swap cells 5 and 6 of rank 1 (..): with that it runs"
  */
-static const char *lint_place_text(const struct view *view, const struct spot *spot)
+static const char *lint_place_text(const struct context *context, const struct spot *spot)
 {
-    const char *remedy = view->check->snapshot->remedy.text;
+    const char *remedy = context->check->snapshot->remedy.text;
     const char *cell = "";
     const char *place = "";
     if (spot->cell > 0) {
-        cell = or_empty(inq_arena_printf(view->arena, ", cell %d", (int)spot->cell));
+        cell = or_empty(inq_arena_asprintf(context->arena, ", cell %d", (int)spot->cell));
     }
     if (spot->file != NULL && spot->rank >= 0) {
-        place =
-            or_empty(inq_arena_printf(view->arena, "; at %s line %d (rank %d)%s: %s", spot->file,
-                                      (int)spot->line, (int)spot->rank, cell, spot->action));
+        place = or_empty(inq_arena_asprintf(context->arena, "; at %s line %d (rank %d)%s: %s",
+                                            spot->file, (int)spot->line, (int)spot->rank, cell,
+                                            spot->action));
     }
-    return inq_arena_printf(view->arena, "%s%s%s", place, remedy[0] != '\0' ? "; " : "", remedy);
+    return inq_arena_asprintf(context->arena, "%s%s%s", place, remedy[0] != '\0' ? "; " : "",
+                              remedy);
 }
 
 /* "; the order first differs at s.csv line 2 (rank 1), cell 5: 1B0, was 1F2" */
-static const char *place_text(const struct view *view, const struct inq_check_row *row)
+static const char *place_text(const struct context *context, const struct inq_check_row *row)
 {
-    struct spot spot = spot_of(view, row);
+    struct spot spot = spot_of(context, row);
     bool lint = row->now.kind == INQ_MEASURE_LINT_PROBLEMS;
-    const struct inq_check_change *change = &view->check->change;
+    const struct inq_check_change *change = &context->check->change;
     const char *text = "";
-    if (lint && view->check->snapshot != NULL) {
-        text = lint_place_text(view, &spot);
+    if (lint && context->check->snapshot != NULL) {
+        text = lint_place_text(context, &spot);
     } else if (row->outcome == INQ_CHECK_GONE) {
         text = ""; /* what was not measured has no place */
     } else if (!lint && change->rank >= 0) {
-        text = inq_arena_printf(view->arena,
-                                "; the order first differs at %s%sline %d (rank %d), cell %d: %s, "
-                                "was %s",
-                                spot.file != NULL ? spot.file : "", spot.file != NULL ? " " : "",
-                                spot.line > 0 ? (int)spot.line : (int)change->rank + 1,
-                                (int)change->rank, (int)change->column + 1,
-                                change->now[0] != '\0' ? change->now : "no cell",
-                                change->before[0] != '\0' ? change->before : "no cell");
+        text = inq_arena_asprintf(
+            context->arena,
+            "; the order first differs at %s%sline %d (rank %d), cell %d: %s, "
+            "was %s",
+            spot.file != NULL ? spot.file : "", spot.file != NULL ? " " : "",
+            spot.line > 0 ? (int)spot.line : (int)change->rank + 1, (int)change->rank,
+            (int)change->column + 1, change->now[0] != '\0' ? change->now : "no cell",
+            change->before[0] != '\0' ? change->before : "no cell");
     }
     return or_empty(text);
 }
@@ -121,52 +122,53 @@ static const struct inq_check_row *first_gain(const struct inq_check *check, siz
 }
 
 /* A gain is told, and how to keep it. */
-static const char *pass_text(const struct view *view)
+static const char *pass_text(const struct context *context)
 {
     size_t n;
-    const struct inq_check_row *gain = first_gain(view->check, &n);
+    const struct inq_check_row *gain = first_gain(context->check, &n);
     if (gain == NULL) {
-        return inq_arena_printf(view->arena, "Passes: %zu checks against the baseline.",
-                                view->check->n);
+        return inq_arena_asprintf(context->arena, "Passes: %zu checks against the baseline.",
+                                  context->check->n);
     }
-    return n == 1 ? inq_arena_printf(view->arena, "Passes: %s.", gain->message)
-                  : inq_arena_printf(view->arena, "Passes, %zu of %zu checks improved: %s.", n,
-                                     view->check->n, gain->message);
+    return n == 1 ? inq_arena_asprintf(context->arena, "Passes: %s.", gain->message)
+                  : inq_arena_asprintf(context->arena, "Passes, %zu of %zu checks improved: %s.", n,
+                                       context->check->n, gain->message);
 }
 
 /* "Baseline written: 8 measures, means of 5 runs." */
-static const char *update_text(const struct view *view)
+static const char *update_text(const struct context *context)
 {
-    const struct inq_check *check = view->check;
+    const struct inq_check *check = context->check;
     size_t n = check->n - (check->subject == INQ_SUBJECT_RUN ? 1 : 0);
     size_t runs = check->n > 0 ? check->rows[0].now.n_runs : 0;
     return runs > 1
-               ? inq_arena_printf(view->arena, "Baseline written: %zu measures, means of %zu runs.",
-                                  n, runs)
-               : inq_arena_printf(view->arena, "Baseline written: %zu measures.", n);
+               ? inq_arena_asprintf(context->arena,
+                                    "Baseline written: %zu measures, means of %zu runs.", n, runs)
+               : inq_arena_asprintf(context->arena, "Baseline written: %zu measures.", n);
 }
 
 /* The first line is the cause: what got worse, by how much, where, and by whom. */
-static const char *headline(const struct view *view)
+static const char *headline(const struct context *context)
 {
-    const struct inq_check *check = view->check;
+    const struct inq_check *check = context->check;
     const struct inq_check_row *cause = check->cause;
     const char *text;
     if (check->updated) {
-        text = update_text(view);
+        text = update_text(context);
     } else if (check->pass || cause == NULL) {
-        text = pass_text(view);
+        text = pass_text(context);
     } else {
         bool finding = check->n_new > 0 && cause->now.kind != INQ_MEASURE_NEW_FINDINGS;
-        text = inq_arena_printf(view->arena, "Fails: %s%s%s%s", cause->message,
-                                place_text(view, cause), finding ? "; new: " : "",
-                                finding ? or_empty(check->fresh[0].title) : "");
+        text = inq_arena_asprintf(context->arena, "Fails: %s%s%s%s", cause->message,
+                                  place_text(context, cause), finding ? "; new: " : "",
+                                  finding ? or_empty(check->fresh[0].title) : "");
     }
     return or_empty(text);
 }
 
 /* "14.2 ms", "0.2727", "N/A". */
-static const char *value_text(const struct view *view, enum inq_measure_kind kind, double value)
+static const char *value_text(const struct context *context, enum inq_measure_kind kind,
+                              double value)
 {
     char buf[32];
     if (!isfinite(value)) {
@@ -175,38 +177,40 @@ static const char *value_text(const struct view *view, enum inq_measure_kind kin
     switch (inq_measure_info(kind)->unit) {
     case INQ_UNIT_NS:
         return or_empty(
-            inq_arena_strdup(view->arena, inq_time_format((int64_t)value, buf, sizeof buf)));
+            inq_arena_strdup(context->arena, inq_time_format((int64_t)value, buf, sizeof buf)));
     case INQ_UNIT_COUNT:
-        return or_empty(inq_arena_printf(view->arena, "%.10g", value));
+        return or_empty(inq_arena_asprintf(context->arena, "%.10g", value));
     case INQ_UNIT_BYTES:
-        return or_empty(inq_arena_strdup(view->arena,
+        return or_empty(inq_arena_strdup(context->arena,
                                          inq_size_format(value, INQ_SIZE_BINARY, buf, sizeof buf)));
     case INQ_UNIT_SHARE:
     case INQ_UNIT_FACTOR:
         break;
     }
-    return or_empty(inq_arena_printf(view->arena, "%.4f", value));
+    return or_empty(inq_arena_asprintf(context->arena, "%.4f", value));
 }
 
 /* "14.0-14.4 ms" would hide the units of mixed sizes: both ends have theirs. */
-static const char *interval(const struct view *view, const struct inq_measure *m)
+static const char *interval(const struct context *context, const struct inq_measure *m)
 {
     if (!isfinite(m->low) || m->n == 0) {
         return "";
     }
-    return or_empty(inq_arena_printf(view->arena, "%s..%s", value_text(view, m->kind, m->low),
-                                     value_text(view, m->kind, m->high)));
+    return or_empty(inq_arena_asprintf(context->arena, "%s..%s",
+                                       value_text(context, m->kind, m->low),
+                                       value_text(context, m->kind, m->high)));
 }
 
 /* Names without the unit, which the values bear. */
-static const char *plain_name(const struct view *view, const struct inq_check_row *row)
+static const char *plain_name(const struct context *context, const struct inq_check_row *row)
 {
     const char *name = row->now.name;
     const char *unit = strstr(name, "_ns");
     if (unit == NULL || (unit[3] != '\0' && unit[3] != '.')) {
         return name;
     }
-    return or_empty(inq_arena_printf(view->arena, "%.*s%s", (int)(unit - name), name, unit + 3));
+    return or_empty(
+        inq_arena_asprintf(context->arena, "%.*s%s", (int)(unit - name), name, unit + 3));
 }
 
 static const char *verdict(const struct inq_check_row *row)
@@ -217,9 +221,9 @@ static const char *verdict(const struct inq_check_row *row)
                                             : "REGRESSED";
 }
 
-static void fill(const struct view *view, struct inq_table *table)
+static void fill(const struct context *context, struct inq_table *table)
 {
-    const struct inq_check *check = view->check;
+    const struct inq_check *check = context->check;
     table->title = "Checks";
     inq_table_column(table, INQ_COLUMN_STRETCH, "check");
     inq_table_columns(table, INQ_COLUMN_RIGHT,
@@ -231,9 +235,9 @@ static void fill(const struct view *view, struct inq_table *table)
     inq_table_column(table, INQ_COLUMN_LEFT, "verdict");
     for (size_t i = 0; i < check->n; i++) {
         const struct inq_check_row *row = &check->rows[i];
-        inq_table_text(table, plain_name(view, row));
-        inq_table_text(table, value_text(view, row->now.kind, row->base.value));
-        inq_table_text(table, value_text(view, row->now.kind, row->now.value));
+        inq_table_text(table, plain_name(context, row));
+        inq_table_text(table, value_text(context, row->now.kind, row->base.value));
+        inq_table_text(table, value_text(context, row->now.kind, row->now.value));
         if (isfinite(row->change)) {
             double percent = row->change * 100.0;
             bool told = !row->pass || row->outcome == INQ_CHECK_IMPROVED;
@@ -243,9 +247,9 @@ static void fill(const struct view *view, struct inq_table *table)
             inq_table_text(table, "");
         }
         inq_table_text(table,
-                       isfinite(row->limit) ? value_text(view, row->now.kind, row->limit) : "");
+                       isfinite(row->limit) ? value_text(context, row->now.kind, row->limit) : "");
         if (run) {
-            inq_table_text(table, interval(view, &row->now));
+            inq_table_text(table, interval(context, &row->now));
         }
         inq_table_text(table, verdict(row));
     }
@@ -268,25 +272,27 @@ static size_t count_gone(const struct inq_check *check)
 }
 
 /* "1 of 9 checks fails, 2 could not be measured: run2 against perf.json" */
-static const char *subject_line(const struct view *view)
+static const char *subject_line(const struct context *context)
 {
-    const struct inq_check *check = view->check;
+    const struct inq_check *check = context->check;
     const char *failed = "";
     if (!check->pass) {
         size_t gone = count_gone(check);
         size_t n = check->n_failed - gone;
         const char *fail = n == 1 ? "checks fails" : "checks fail";
         failed =
-            gone == 0 ? inq_arena_printf(view->arena, "%zu of %zu %s: ", n, check->n, fail)
+            gone == 0 ? inq_arena_asprintf(context->arena, "%zu of %zu %s: ", n, check->n, fail)
             : n == 0
-                ? inq_arena_printf(view->arena, "%zu of %zu checks could not be measured: ", gone,
-                                   check->n)
-                : inq_arena_printf(view->arena, "%zu of %zu %s, %zu could not be measured: ", n,
-                                   check->n, fail, gone);
+                ? inq_arena_asprintf(context->arena,
+                                     "%zu of %zu checks could not be measured: ", gone, check->n)
+                : inq_arena_asprintf(context->arena,
+                                     "%zu of %zu %s, %zu could not be measured: ", n, check->n,
+                                     fail, gone);
         failed = or_empty(failed);
     }
-    return or_empty(inq_arena_printf(view->arena, "%s%s %s %s", failed, view->name,
-                                     check->updated ? "measured for" : "against", view->baseline));
+    return or_empty(inq_arena_asprintf(context->arena, "%s%s %s %s", failed, context->name,
+                                       check->updated ? "measured for" : "against",
+                                       context->baseline));
 }
 
 /* The n-th failed row as they are told, the cause first; NULL: there is none. */
@@ -308,29 +314,29 @@ static const struct inq_check_row *failed_row(const struct inq_check *check, siz
     return NULL;
 }
 
-static int write_text(const struct view *view, const struct inq_report_options *options,
+static int write_text(const struct context *context, const struct inq_report_options *options,
                       struct inq_out *out)
 {
-    const struct inq_check *check = view->check;
-    struct inq_pen pen = inq_pen_of(options, out);
-    struct inq_table table = {.arena = view->arena};
-    inq_pen_tint(&pen, check->pass ? INQ_TINT_GREEN : INQ_TINT_RED);
-    inq_pen_words(&pen, headline(view), 0, 0);
-    inq_pen_plain(&pen);
+    const struct inq_check *check = context->check;
+    struct inq_terminal terminal = inq_terminal_of(options, out);
+    struct inq_table table = {.arena = context->arena};
+    inq_terminal_tint(&terminal, check->pass ? INQ_TINT_GREEN : INQ_TINT_RED);
+    inq_terminal_words(&terminal, headline(context), 0, 0);
+    inq_terminal_plain(&terminal);
     inq_out_text(out, "\n");
-    inq_pen_wrap(&pen, subject_line(view), 0, 0);
+    inq_terminal_wrap(&terminal, subject_line(context), 0, 0);
     for (size_t i = 1; failed_row(check, i) != NULL; i++) {
         inq_out_text(out, "  - ");
-        inq_pen_wrap(&pen, failed_row(check, i)->message, 4, 4);
+        inq_terminal_wrap(&terminal, failed_row(check, i)->message, 4, 4);
     }
     for (size_t i = 1; i < check->n_new && i < NEW_SHOWN; i++) { /* the first is in the message */
         inq_out_text(out, "    ");
-        inq_pen_wrap(&pen, or_empty(check->fresh[i].title), 4, 4);
+        inq_terminal_wrap(&terminal, or_empty(check->fresh[i].title), 4, 4);
     }
     inq_out_text(out, "\n");
-    fill(view, &table);
+    fill(context, &table);
     if (table.code == INQ_OK) {
-        inq_table_print(&table, &pen);
+        inq_table_print(&table, &terminal);
     }
     inq_table_release(&table);
     return table.code;
@@ -339,18 +345,18 @@ static int write_text(const struct view *view, const struct inq_report_options *
 static void item(struct inq_out *out, const char *text)
 {
     inq_out_text(out, "- ");
-    inq_markdown_text(out, text, INQ_PEN_NO_LIMIT);
+    inq_markdown_text(out, text, INQ_TERMINAL_NO_LIMIT);
     inq_out_text(out, "\n");
 }
 
-static int write_markdown(const struct view *view, struct inq_out *out)
+static int write_markdown(const struct context *context, struct inq_out *out)
 {
-    const struct inq_check *check = view->check;
-    struct inq_table table = {.arena = view->arena};
+    const struct inq_check *check = context->check;
+    struct inq_table table = {.arena = context->arena};
     inq_out_printf(out, "### %s ", check->pass ? ":white_check_mark:" : ":x:");
-    inq_markdown_text(out, headline(view), INQ_PEN_NO_LIMIT);
+    inq_markdown_text(out, headline(context), INQ_TERMINAL_NO_LIMIT);
     inq_out_text(out, "\n\n");
-    inq_markdown_text(out, subject_line(view), INQ_PEN_NO_LIMIT);
+    inq_markdown_text(out, subject_line(context), INQ_TERMINAL_NO_LIMIT);
     inq_out_text(out, "\n\n");
     size_t items = 0;
     for (size_t i = 1; failed_row(check, i) != NULL; i++, items++) { /* the first is above */
@@ -360,7 +366,7 @@ static int write_markdown(const struct view *view, struct inq_out *out)
         item(out, or_empty(check->fresh[i].title));
     }
     inq_out_text(out, items == 0 ? "" : "\n");
-    fill(view, &table);
+    fill(context, &table);
     if (table.code == INQ_OK) {
         inq_markdown_table(out, &table);
     }
@@ -401,7 +407,7 @@ static void write_place(struct inq_json *json, const struct spot *spot)
     inq_json_string(json, "action", spot->action != NULL ? spot->action : "");
 }
 
-static void write_row(struct inq_json *json, const struct view *view,
+static void write_row(struct inq_json *json, const struct context *context,
                       const struct inq_check_row *row)
 {
     enum inq_measure_kind kind = row->now.kind;
@@ -417,7 +423,7 @@ static void write_row(struct inq_json *json, const struct view *view,
     number(json, "high", kind, row->now.high);
     inq_json_int(json, "n", (int64_t)row->now.n);
     inq_json_bool(json, "within_noise", row->noisy);
-    struct spot spot = spot_of(view, row);
+    struct spot spot = spot_of(context, row);
     if (!row->pass && spot.file != NULL) {
         write_place(json, &spot);
     }
@@ -441,19 +447,19 @@ static void write_problems(struct inq_json *json, const struct inq_snapshot *now
     inq_json_end_array(json);
 }
 
-static void write_json(const struct view *view, struct inq_json *json)
+static void write_json(const struct context *context, struct inq_json *json)
 {
-    const struct inq_check *check = view->check;
+    const struct inq_check *check = context->check;
     inq_json_document(json, &inq_contract_check);
     inq_json_bool(json, "pass", check->pass);
     inq_json_bool(json, "updated", check->updated);
     inq_json_string(json, "subject", check->subject == INQ_SUBJECT_SCHEDULE ? "schedule" : "run");
-    inq_json_string(json, "name", view->name);
-    inq_json_string(json, "baseline", view->baseline);
-    inq_json_string(json, "headline", headline(view));
+    inq_json_string(json, "name", context->name);
+    inq_json_string(json, "baseline", context->baseline);
+    inq_json_string(json, "headline", headline(context));
     inq_json_array(json, "checks");
     for (size_t i = 0; i < check->n; i++) {
-        write_row(json, view, &check->rows[i]);
+        write_row(json, context, &check->rows[i]);
     }
     inq_json_end_array(json);
     inq_json_array(json, "new_findings");
@@ -486,9 +492,9 @@ static void write_all_json(const struct inq_check_result *results, size_t n,
         inq_json_array(&json, "results");
     }
     for (size_t i = 0; i < n; i++) {
-        struct view view = {results[i].check, or_empty(results[i].name),
-                            or_empty(results[i].baseline), arena};
-        write_json(&view, &json);
+        struct context context = {results[i].check, or_empty(results[i].name),
+                                  or_empty(results[i].baseline), arena};
+        write_json(&context, &json);
     }
     if (n > 1) {
         inq_json_end_array(&json);
@@ -511,10 +517,10 @@ static void plain_checks(const void *ctx, struct inq_out *out)
     const struct checks *all = ctx;
     for (size_t i = 0; i < all->n; i++) {
         const struct inq_check *check = all->results[i].check;
-        struct view view = {check, or_empty(all->results[i].name),
-                            or_empty(all->results[i].baseline), all->arena};
-        inq_html_element(out, i == 0 ? "h1" : "h2", headline(&view));
-        inq_html_element(out, "p", subject_line(&view));
+        struct context context = {check, or_empty(all->results[i].name),
+                                  or_empty(all->results[i].baseline), all->arena};
+        inq_html_element(out, i == 0 ? "h1" : "h2", headline(&context));
+        inq_html_element(out, "p", subject_line(&context));
         for (size_t row = 1; failed_row(check, row) != NULL; row++) {
             inq_html_element(out, "p", failed_row(check, row)->message);
         }
@@ -536,25 +542,25 @@ static int page_checks(const void *ctx, struct inq_out *out, struct inq_err *err
 /* ---- CI --------------------------------------------------------------------------------------*/
 
 /* Every new finding on a line of its own. */
-static const char *fresh_text(const struct view *view)
+static const char *fresh_text(const struct context *context)
 {
     struct inq_out text = {0};
-    for (size_t i = 0; i < view->check->n_new; i++) {
-        inq_out_printf(&text, "\n%s: %s", view->check->fresh[i].id,
-                       or_empty(view->check->fresh[i].title));
+    for (size_t i = 0; i < context->check->n_new; i++) {
+        inq_out_printf(&text, "\n%s: %s", context->check->fresh[i].id,
+                       or_empty(context->check->fresh[i].title));
     }
     inq_out_bytes(&text, "", 1);
-    const char *copy = text.code == INQ_OK ? inq_arena_strdup(view->arena, text.buf) : "";
+    const char *copy = text.code == INQ_OK ? inq_arena_strdup(context->arena, text.buf) : "";
     inq_out_release(&text);
     return or_empty(copy);
 }
 
 /* Whether annotations say it elsewhere: each problem of lint and each new finding has its own,
  * nothing can be measured of what lint refuses, and GitHub's first one is the cause. */
-static bool is_told(const struct view *view, const struct inq_check_row *row,
+static bool is_told(const struct context *context, const struct inq_check_row *row,
                     enum inq_format format)
 {
-    const struct inq_check *check = view->check;
+    const struct inq_check *check = context->check;
     bool lint = is_refused(check);
     if (format == INQ_FORMAT_JUNIT || row->pass) {
         return false;
@@ -566,55 +572,56 @@ static bool is_told(const struct view *view, const struct inq_check_row *row,
 
 /* What failed with its place: not every reader of these formats shows lines, and none shows cells.
  */
-static const char *row_text(const struct view *view, const struct inq_check_row *row)
+static const char *row_text(const struct context *context, const struct inq_check_row *row)
 {
-    const struct inq_snapshot *now = view->check->snapshot;
-    if (!row->pass && is_refused(view->check) && row->outcome == INQ_CHECK_GONE) {
+    const struct inq_snapshot *now = context->check->snapshot;
+    if (!row->pass && is_refused(context->check) && row->outcome == INQ_CHECK_GONE) {
         return or_empty(
-            inq_arena_printf(view->arena, "%s: lint refuses the schedule", row->message));
+            inq_arena_asprintf(context->arena, "%s: lint refuses the schedule", row->message));
     }
     if (!row->pass && row->now.kind == INQ_MEASURE_LINT_PROBLEMS && now != NULL &&
         now->n_problems > 0) {
         return or_empty(
-            inq_arena_printf(view->arena, "%s, %s", inq_lint_rule_text(now->problems->rule),
-                             inq_notice_text(view->arena, now->problems, &now->remedy)));
+            inq_arena_asprintf(context->arena, "%s, %s", inq_lint_rule_text(now->problems->rule),
+                               inq_notice_text(context->arena, now->problems, &now->remedy)));
     }
-    return or_empty(inq_arena_printf(view->arena, "%s%s", row->message,
-                                     row->pass ? "" : place_text(view, row)));
+    return or_empty(inq_arena_asprintf(context->arena, "%s%s", row->message,
+                                       row->pass ? "" : place_text(context, row)));
 }
 
-static void add_row_notice(const struct view *view, const struct inq_check_row *row,
+static void add_row_notice(const struct context *context, const struct inq_check_row *row,
                            struct inq_notices *notices)
 {
-    struct spot spot = spot_of(view, row);
-    bool refused = is_refused(view->check) && row->outcome == INQ_CHECK_GONE;
-    struct inq_notice notice = {
-        .suite = view->name,
-        .reference = view->baseline,
-        .rule = row->now.name,
-        .type = inq_check_outcome_text(row->outcome),
-        .what = inq_measure_info(row->now.kind)->title,
-        .message = row_text(view, row),
-        .file = spot.file,
-        .line = spot.line,
-        .column = spot.column,
-        .level = !row->pass && !refused                                        ? INQ_NOTICE_ERROR
-                 : refused || row->outcome == INQ_CHECK_OFF                    ? INQ_NOTICE_SKIPPED
-                 : row->outcome == INQ_CHECK_IMPROVED && !view->check->updated ? INQ_NOTICE_NOTE
-                                                                               : INQ_NOTICE_PASSED};
+    struct spot spot = spot_of(context, row);
+    bool refused = is_refused(context->check) && row->outcome == INQ_CHECK_GONE;
+    struct inq_notice notice = {.suite = context->name,
+                                .reference = context->baseline,
+                                .rule = row->now.name,
+                                .type = inq_check_outcome_text(row->outcome),
+                                .what = inq_measure_info(row->now.kind)->title,
+                                .message = row_text(context, row),
+                                .file = spot.file,
+                                .line = spot.line,
+                                .column = spot.column,
+                                .level =
+                                    !row->pass && !refused                     ? INQ_NOTICE_ERROR
+                                    : refused || row->outcome == INQ_CHECK_OFF ? INQ_NOTICE_SKIPPED
+                                    : row->outcome == INQ_CHECK_IMPROVED && !context->check->updated
+                                        ? INQ_NOTICE_NOTE
+                                        : INQ_NOTICE_PASSED};
     if (!row->pass && row->now.kind == INQ_MEASURE_NEW_FINDINGS) {
-        notice.details = fresh_text(view);
+        notice.details = fresh_text(context);
     }
     inq_notices_add(notices, &notice);
 }
 
 /* What lint objects to and the findings that are new, each beside its place. */
-static void add_details(const struct view *view, enum inq_format format,
+static void add_details(const struct context *context, enum inq_format format,
                         struct inq_notices *notices)
 {
-    const struct inq_check *check = view->check;
+    const struct inq_check *check = context->check;
     const struct inq_snapshot *now = check->snapshot;
-    struct inq_notice notice = {.suite = view->name, .reference = view->baseline};
+    struct inq_notice notice = {.suite = context->name, .reference = context->baseline};
     if (format == INQ_FORMAT_JUNIT) { /* they are in the failure of their check */
         return;
     }
@@ -626,7 +633,7 @@ static void add_details(const struct view *view, enum inq_format format,
         const struct inq_lint_problem *p = &now->problems[i];
         notice.rule = inq_lint_rule_text(p->rule);
         notice.what = inq_lint_rule_what(p->rule);
-        notice.message = inq_notice_text(view->arena, p, i == 0 ? &now->remedy : NULL);
+        notice.message = inq_notice_text(context->arena, p, i == 0 ? &now->remedy : NULL);
         notice.file = now->file;
         notice.line = p->line;
         notice.column = p->column;
@@ -643,28 +650,28 @@ static void add_details(const struct view *view, enum inq_format format,
     }
 }
 
-static void add_notices(const struct view *view, enum inq_format format,
+static void add_notices(const struct context *context, enum inq_format format,
                         struct inq_notices *notices)
 {
-    const struct inq_check *check = view->check;
+    const struct inq_check *check = context->check;
     struct inq_notice first = {.level = check->pass ? INQ_NOTICE_NOTE : INQ_NOTICE_ERROR,
-                               .suite = view->name,
-                               .reference = view->baseline,
-                               .message = headline(view),
+                               .suite = context->name,
+                               .reference = context->baseline,
+                               .message = headline(context),
                                .headline = true};
     if (check->cause != NULL) {
-        struct spot spot = spot_of(view, check->cause);
+        struct spot spot = spot_of(context, check->cause);
         first.file = spot.file;
         first.line = spot.line;
         first.column = spot.column;
     }
     inq_notices_add(notices, &first);
     for (size_t i = 0; i < check->n; i++) {
-        if (!is_told(view, &check->rows[i], format)) {
-            add_row_notice(view, &check->rows[i], notices);
+        if (!is_told(context, &check->rows[i], format)) {
+            add_row_notice(context, &check->rows[i], notices);
         }
     }
-    add_details(view, format, notices);
+    add_details(context, format, notices);
 }
 
 /* ---- all of them -----------------------------------------------------------------------------*/
@@ -675,11 +682,11 @@ static int write_people(const struct inq_check_result *results, size_t n,
 {
     int code = INQ_OK;
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
-        struct view view = {results[i].check, or_empty(results[i].name),
-                            or_empty(results[i].baseline), arena};
+        struct context context = {results[i].check, or_empty(results[i].name),
+                                  or_empty(results[i].baseline), arena};
         inq_out_text(out, i > 0 ? "\n" : "");
-        code = options->format == INQ_FORMAT_TEXT ? write_text(&view, options, out)
-                                                  : write_markdown(&view, out);
+        code = options->format == INQ_FORMAT_TEXT ? write_text(&context, options, out)
+                                                  : write_markdown(&context, out);
     }
     return code;
 }
@@ -705,9 +712,9 @@ int inq_check_report_all(const struct inq_check_result *results, size_t n,
     } else {
         struct inq_notices notices = {.tool = "inquest check"};
         for (size_t i = 0; i < n; i++) {
-            struct view view = {results[i].check, or_empty(results[i].name),
-                                or_empty(results[i].baseline), &arena};
-            add_notices(&view, options->format, &notices);
+            struct context context = {results[i].check, or_empty(results[i].name),
+                                      or_empty(results[i].baseline), &arena};
+            add_notices(&context, options->format, &notices);
         }
         code = inq_notices_write(&notices, options->format, &out);
     }

@@ -48,54 +48,55 @@ static const struct inq_lint_problem *first_error(const struct inq_lint *lint)
 }
 
 static void problem_text(const struct inq_lint *lint, const struct inq_lint_problem *p,
-                         const struct inq_pen *pen)
+                         const struct inq_terminal *terminal)
 {
     char where[360];
     place(lint, p, where, sizeof where);
-    inq_out_text(pen->out, p->error ? "error  " : "note   ");
-    inq_pen_wrap(pen, where, 7, 7);
-    inq_out_text(pen->out, "       ");
-    inq_pen_wrap(pen, p->message, 7, 7);
+    inq_out_text(terminal->out, p->error ? "error  " : "note   ");
+    inq_terminal_wrap(terminal, where, 7, 7);
+    inq_out_text(terminal->out, "       ");
+    inq_terminal_wrap(terminal, p->message, 7, 7);
 }
 
 /* The first line is the cause. */
-static void lint_text(const struct inq_lint *lint, bool several, const struct inq_pen *pen)
+static void lint_text(const struct inq_lint *lint, bool several,
+                      const struct inq_terminal *terminal)
 {
     const struct inq_lint_problem *first = first_error(lint);
     char buf[360];
-    inq_pen_tint(pen, first == NULL ? INQ_TINT_GREEN : INQ_TINT_RED);
+    inq_terminal_tint(terminal, first == NULL ? INQ_TINT_GREEN : INQ_TINT_RED);
     if (first == NULL) {
-        inq_out_printf(pen->out, "%s%sPasses: no problem found.\n", several ? name_of(lint) : "",
-                       several ? ": " : "");
+        inq_out_printf(terminal->out, "%s%sPasses: no problem found.\n",
+                       several ? name_of(lint) : "", several ? ": " : "");
     } else {
         place(lint, first, buf, sizeof buf);
-        inq_out_text(pen->out, "Fails: ");
-        inq_pen_words(pen, buf, 7, 7);
-        inq_out_text(pen->out, "\n");
+        inq_out_text(terminal->out, "Fails: ");
+        inq_terminal_words(terminal, buf, 7, 7);
+        inq_out_text(terminal->out, "\n");
     }
-    inq_pen_plain(pen);
+    inq_terminal_plain(terminal);
     if (first != NULL) {
-        inq_out_text(pen->out, "       ");
-        inq_pen_wrap(pen, first->message, 7, 7);
+        inq_out_text(terminal->out, "       ");
+        inq_terminal_wrap(terminal, first->message, 7, 7);
     }
     for (size_t i = 0; i < lint->n; i++) {
         if (&lint->problems[i] != first) {
-            problem_text(lint, &lint->problems[i], pen);
+            problem_text(lint, &lint->problems[i], terminal);
         }
     }
     if (lint->n_story > 0) {
-        inq_out_text(pen->out, "What happens:\n");
+        inq_out_text(terminal->out, "What happens:\n");
     }
     for (size_t i = 0; i < lint->n_story; i++) {
-        inq_out_printf(pen->out, "%3zu. ", i + 1);
-        inq_pen_wrap(pen, lint->story[i], 5, 5);
+        inq_out_printf(terminal->out, "%3zu. ", i + 1);
+        inq_terminal_wrap(terminal, lint->story[i], 5, 5);
     }
     if (lint->remedy.rank >= 0) {
-        inq_out_text(pen->out, "To mend it: ");
-        inq_pen_wrap(pen, lint->remedy.text, 12, 12);
+        inq_out_text(terminal->out, "To mend it: ");
+        inq_terminal_wrap(terminal, lint->remedy.text, 12, 12);
     }
     if (lint->buffer_depth == 0) {
-        inq_out_text(pen->out, "Runs without buffering (rendezvous).\n");
+        inq_out_text(terminal->out, "Runs without buffering (rendezvous).\n");
     }
 }
 
@@ -218,9 +219,9 @@ int inq_lint_report(const struct inq_lint *lints, size_t n,
     if (options->format == INQ_FORMAT_JSON) {
         all_json(lints, n, &out);
     } else if (options->format == INQ_FORMAT_TEXT) {
-        struct inq_pen pen = inq_pen_of(options, &out);
+        struct inq_terminal terminal = inq_terminal_of(options, &out);
         for (size_t i = 0; i < n; i++) {
-            lint_text(&lints[i], n > 1, &pen);
+            lint_text(&lints[i], n > 1, &terminal);
         }
     } else {
         struct inq_arena arena = {0};

@@ -46,8 +46,8 @@ const char *inq_notice_text(struct inq_arena *arena, const struct inq_lint_probl
         (void)snprintf(where + used, sizeof where - used, used > 0 ? "(%s): " : "%s: ", action);
     }
     bool mends = p->error && remedy != NULL && remedy->text[0] != '\0';
-    const char *text = inq_arena_printf(arena, "%s%s%s%s", where, p->message, mends ? "; " : "",
-                                        mends ? remedy->text : "");
+    const char *text = inq_arena_asprintf(arena, "%s%s%s%s", where, p->message, mends ? "; " : "",
+                                          mends ? remedy->text : "");
     return text != NULL ? text : "";
 }
 
@@ -177,8 +177,8 @@ static void junit(const struct inq_notices *notices, struct inq_out *out)
 static void escaped(struct inq_out *out, const char *text, bool property)
 {
     struct inq_out safe = {0};
-    struct inq_pen pen = {.out = &safe, .width = INQ_PEN_WIDTH, .utf8 = true};
-    (void)inq_pen_text(&pen, text, INQ_PEN_NO_LIMIT);
+    struct inq_terminal terminal = {.out = &safe, .width = INQ_TERMINAL_WIDTH, .utf8 = true};
+    (void)inq_terminal_text(&terminal, text, INQ_TERMINAL_NO_LIMIT);
     for (size_t i = 0; i < safe.len; i++) {
         char c = safe.buf[i];
         if (c == '%' || (property && (c == ',' || c == ':'))) {

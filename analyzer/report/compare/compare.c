@@ -31,9 +31,9 @@ static const char *or_empty(const char *text)
 }
 
 /* "8 ranks, 9 steps of 14.2 ms: name" */
-static const char *compare_run_line(const struct compare_view *view, int run)
+static const char *compare_run_line(const struct compare_view *context, int run)
 {
-    const struct inq_compared_run *r = &view->c->run[run];
+    const struct inq_compared_run *r = &context->c->run[run];
     char step[32];
     char aside[160] = "";
     size_t used = 0;
@@ -45,38 +45,38 @@ static const char *compare_run_line(const struct compare_view *view, int run)
         (void)snprintf(aside + used, sizeof aside - used, ", without %zu outlier%s", r->outliers,
                        r->outliers == 1 ? "" : "s");
     }
-    return or_empty(inq_arena_printf(
-        view->arena, "%s%" PRId32 " rank%s, %zu step%s of %s%s: %s",
+    return or_empty(inq_arena_asprintf(
+        context->arena, "%s%" PRId32 " rank%s, %zu step%s of %s%s: %s",
         run == 0 ? "base: " : "new:  ", r->ranks, r->ranks == 1 ? "" : "s", r->steps,
         r->steps == 1 ? "" : "s", inq_time_format(r->step_ns, step, sizeof step), aside, r->name));
 }
 
 /* What was damaged or missing; "" nothing. */
-static const char *compare_damage_line(const struct compare_view *view)
+static const char *compare_damage_line(const struct compare_view *context)
 {
-    const struct inq_compared_run *r = view->c->run;
+    const struct inq_compared_run *r = context->c->run;
     const char *text = "";
     for (int run = 0; run < 2; run++) {
         const char *which = run == 0 ? "base" : "new";
         if (r[run].damaged > 0) {
-            text =
-                or_empty(inq_arena_printf(view->arena,
-                                          "%s%sDamaged files of the %s run: %zu. Only what could "
-                                          "be read of them is compared.",
-                                          text, text[0] != '\0' ? " " : "", which, r[run].damaged));
+            text = or_empty(
+                inq_arena_asprintf(context->arena,
+                                   "%s%sDamaged files of the %s run: %zu. Only what could "
+                                   "be read of them is compared.",
+                                   text, text[0] != '\0' ? " " : "", which, r[run].damaged));
         }
         if (r[run].missing > 0) {
-            text = or_empty(inq_arena_printf(view->arena,
-                                             "%s%sRanks without a trace in the %s run: %zu.", text,
-                                             text[0] != '\0' ? " " : "", which, r[run].missing));
+            text = or_empty(
+                inq_arena_asprintf(context->arena, "%s%sRanks without a trace in the %s run: %zu.",
+                                   text, text[0] != '\0' ? " " : "", which, r[run].missing));
         }
     }
     return text;
 }
 
-static size_t limit(const struct compare_view *view, size_t n, struct inq_table *table)
+static size_t limit(const struct compare_view *context, size_t n, struct inq_table *table)
 {
-    size_t shown = view->verbose || n <= ROWS ? n : ROWS;
+    size_t shown = context->verbose || n <= ROWS ? n : ROWS;
     inq_table_left_out(table, n - shown);
     return shown;
 }
@@ -115,9 +115,9 @@ static void part_row(const struct inq_comparison *c, struct inq_table *table, co
     inq_table_text(table, what);
 }
 
-static void parts(const struct compare_view *view, struct inq_table *table)
+static void parts(const struct compare_view *context, struct inq_table *table)
 {
-    const struct inq_comparison *c = view->c;
+    const struct inq_comparison *c = context->c;
     table->title = "Where a step goes, mean of ranks and steps";
     inq_table_unit(table, longest(c));
     inq_table_column(table, INQ_COLUMN_LEFT, "part");
@@ -149,9 +149,9 @@ static int64_t whole_step(const struct inq_comparison *c, const char **name)
     return longer ? c->run[1].step_ns : c->ideal_ns;
 }
 
-static void losses(const struct compare_view *view, struct inq_table *table)
+static void losses(const struct compare_view *context, struct inq_table *table)
 {
-    const struct inq_comparison *c = view->c;
+    const struct inq_comparison *c = context->c;
     const char *of_step;
     int64_t whole = whole_step(c, &of_step);
     table->title = scaled(c) ? "What the new run loses against the ideal" : "What changed a step";
@@ -179,13 +179,13 @@ static void losses(const struct compare_view *view, struct inq_table *table)
 
 /* ---- collectives -----------------------------------------------------------------------------*/
 
-static void two_reals(const struct compare_view *view, struct inq_table *table,
+static void two_reals(const struct compare_view *context, struct inq_table *table,
                       const double value[2], double unit)
 {
     const char *text[2];
     for (int i = 0; i < 2; i++) {
         text[i] = isfinite(value[i])
-                      ? or_empty(inq_arena_printf(view->arena, "%.4g", value[i] / unit))
+                      ? or_empty(inq_arena_asprintf(context->arena, "%.4g", value[i] / unit))
                       : "N/A";
     }
     inq_table_printf(table, "%s > %s", text[0], text[1]);
@@ -209,10 +209,10 @@ static void coll_row(struct inq_table *table, const struct inq_compared_coll *co
                      side == 0 ? coll->name : "");
 }
 
-static void collectives(const struct compare_view *view, struct inq_table *table)
+static void collectives(const struct compare_view *context, struct inq_table *table)
 {
-    const struct inq_comparison *c = view->c;
-    size_t n = limit(view, c->n_colls, table);
+    const struct inq_comparison *c = context->c;
+    size_t n = limit(context, c->n_colls, table);
     table->title = "Collectives, per rank and step; times in ms, busbw";
     table->unit_ns = 1000000;
     table->decimals = 3;
@@ -233,15 +233,15 @@ static void collectives(const struct compare_view *view, struct inq_table *table
 /* Compute that changed by less than this part of a step is not shown. */
 static const int64_t SHOWN_PART = 200;
 
-static void ranks(const struct compare_view *view, struct inq_table *table)
+static void ranks(const struct compare_view *context, struct inq_table *table)
 {
-    const struct inq_comparison *c = view->c;
+    const struct inq_comparison *c = context->c;
     size_t changed = 0;
     while (changed < c->n_compared && (c->compared[changed].loss_ns > c->ideal_ns / SHOWN_PART ||
                                        c->compared[changed].loss_ns < -c->ideal_ns / SHOWN_PART)) {
         changed++;
     }
-    size_t n = limit(view, changed, table);
+    size_t n = limit(context, changed, table);
     bool by_rank = n > 0 && c->compared[0].rank >= 0;
     table->title = by_rank ? "Ranks whose compute changed, per step"
                            : "Stages whose compute changed, per rank and step";
@@ -263,14 +263,14 @@ static void ranks(const struct compare_view *view, struct inq_table *table)
 
 /* ---- kernels, findings -----------------------------------------------------------------------*/
 
-static void kernels(const struct compare_view *view, struct inq_table *table)
+static void kernels(const struct compare_view *context, struct inq_table *table)
 {
-    const struct inq_comparison *c = view->c;
+    const struct inq_comparison *c = context->c;
     size_t changed = 0;
     while (changed < c->n_kernels && c->kernels[changed].loss_ns != 0) {
         changed++;
     }
-    size_t n = limit(view, changed, table);
+    size_t n = limit(context, changed, table);
     table->title = "Compute kernels that changed most, sums per rank and step";
     inq_table_unit(table, n > 0 ? c->kernels[0].ns[0] + c->kernels[0].ns[1] : 0);
     inq_table_column_ns(table, "base");
@@ -283,15 +283,15 @@ static void kernels(const struct compare_view *view, struct inq_table *table)
         inq_table_ns(table, k->ns[0]);
         inq_table_ns(table, k->ns[1]);
         inq_table_ns(table, k->loss_ns);
-        two_reals(view, table, k->count, 1.0);
+        two_reals(context, table, k->count, 1.0);
         inq_table_text(table, k->name);
     }
 }
 
-static void findings(const struct compare_view *view, struct inq_table *table)
+static void findings(const struct compare_view *context, struct inq_table *table)
 {
-    const struct inq_comparison *c = view->c;
-    size_t n = limit(view, c->n_findings, table);
+    const struct inq_comparison *c = context->c;
+    size_t n = limit(context, c->n_findings, table);
     table->title = "Findings that changed";
     inq_table_column(table, INQ_COLUMN_LEFT, "change");
     inq_table_column(table, INQ_COLUMN_LEFT, "severity");
@@ -306,7 +306,7 @@ static void findings(const struct compare_view *view, struct inq_table *table)
 }
 
 /* Each fills a table; one without rows is not shown. */
-typedef void compare_table(const struct compare_view *view, struct inq_table *table);
+typedef void compare_table(const struct compare_view *context, struct inq_table *table);
 static compare_table *const compare_tables[] = {parts,   losses,   collectives, ranks,
                                                 kernels, findings, NULL};
 
@@ -500,9 +500,9 @@ static void write_findings(struct inq_json *json, const struct inq_comparison *c
     inq_json_end_array(json);
 }
 
-static void compare_json(const struct compare_view *view, bool compact, struct inq_out *out)
+static void compare_json(const struct compare_view *context, bool compact, struct inq_out *out)
 {
-    const struct inq_comparison *c = view->c;
+    const struct inq_comparison *c = context->c;
     struct inq_json json;
     inq_json_init(&json, out, compact);
     inq_json_document(&json, &inq_contract_compare);
@@ -533,38 +533,38 @@ static void compare_json(const struct compare_view *view, bool compact, struct i
     inq_json_end_object(&json);
 }
 
-static int text_table(const struct inq_table *table, const struct inq_pen *pen)
+static int text_table(const struct inq_table *table, const struct inq_terminal *terminal)
 {
     if (table->code == INQ_OK && inq_table_rows(table) > 0) {
-        inq_out_text(pen->out, "\n");
-        inq_table_print(table, pen);
+        inq_out_text(terminal->out, "\n");
+        inq_table_print(table, terminal);
     }
     return table->code;
 }
 
-static int write_text(const struct compare_view *view, const struct inq_report_options *options,
+static int write_text(const struct compare_view *context, const struct inq_report_options *options,
                       struct inq_out *out)
 {
-    const struct inq_comparison *c = view->c;
-    struct inq_pen pen = inq_pen_of(options, out);
+    const struct inq_comparison *c = context->c;
+    struct inq_terminal terminal = inq_terminal_of(options, out);
     int code = INQ_OK;
-    inq_pen_tint(&pen, c->changed ? INQ_TINT_BOLD : INQ_TINT_GREEN);
-    inq_pen_words(&pen, c->headline, 0, 0);
-    inq_pen_plain(&pen);
+    inq_terminal_tint(&terminal, c->changed ? INQ_TINT_BOLD : INQ_TINT_GREEN);
+    inq_terminal_words(&terminal, c->headline, 0, 0);
+    inq_terminal_plain(&terminal);
     inq_out_text(out, "\n");
     if (c->reason[0] != '\0') {
-        inq_pen_wrap(&pen, c->reason, 0, 0);
+        inq_terminal_wrap(&terminal, c->reason, 0, 0);
     }
-    if (compare_damage_line(view)[0] != '\0') {
-        inq_pen_wrap(&pen, compare_damage_line(view), 0, 0);
+    if (compare_damage_line(context)[0] != '\0') {
+        inq_terminal_wrap(&terminal, compare_damage_line(context), 0, 0);
     }
-    inq_pen_wrap(&pen, compare_run_line(view, 0), 0, 6);
-    inq_pen_wrap(&pen, compare_run_line(view, 1), 0, 6);
-    inq_pen_wrap(&pen, c->work_how, 0, 0);
+    inq_terminal_wrap(&terminal, compare_run_line(context, 0), 0, 6);
+    inq_terminal_wrap(&terminal, compare_run_line(context, 1), 0, 6);
+    inq_terminal_wrap(&terminal, c->work_how, 0, 0);
     for (size_t i = 0; compare_tables[i] != NULL && code == INQ_OK; i++) {
-        struct inq_table table = {.arena = view->arena};
-        compare_tables[i](view, &table);
-        code = text_table(&table, &pen);
+        struct inq_table table = {.arena = context->arena};
+        compare_tables[i](context, &table);
+        code = text_table(&table, &terminal);
         inq_table_release(&table);
     }
     return code;
@@ -574,24 +574,24 @@ static void paragraph(struct inq_out *out, const char *before, const char *text)
 {
     if (text != NULL && text[0] != '\0') {
         inq_out_text(out, before);
-        inq_markdown_text(out, text, INQ_PEN_NO_LIMIT);
+        inq_markdown_text(out, text, INQ_TERMINAL_NO_LIMIT);
         inq_out_text(out, "\n\n");
     }
 }
 
-static int write_markdown(const struct compare_view *view, struct inq_out *out)
+static int write_markdown(const struct compare_view *context, struct inq_out *out)
 {
-    const struct inq_comparison *c = view->c;
+    const struct inq_comparison *c = context->c;
     int code = INQ_OK;
     paragraph(out, "# ", c->headline);
     paragraph(out, "", c->reason);
-    paragraph(out, "", compare_damage_line(view));
-    paragraph(out, "- ", compare_run_line(view, 0));
-    paragraph(out, "- ", compare_run_line(view, 1));
+    paragraph(out, "", compare_damage_line(context));
+    paragraph(out, "- ", compare_run_line(context, 0));
+    paragraph(out, "- ", compare_run_line(context, 1));
     paragraph(out, "> ", c->work_how);
     for (size_t i = 0; compare_tables[i] != NULL && code == INQ_OK; i++) {
-        struct inq_table table = {.arena = view->arena};
-        compare_tables[i](view, &table);
+        struct inq_table table = {.arena = context->arena};
+        compare_tables[i](context, &table);
         code = table.code;
         if (code == INQ_OK && inq_table_rows(&table) > 0) {
             paragraph(out, "## ", table.title);
@@ -611,13 +611,13 @@ static int write_markdown(const struct compare_view *view, struct inq_out *out)
 
 static void plain_comparison(const void *ctx, struct inq_out *out)
 {
-    const struct compare_view *view = ctx;
-    const struct inq_comparison *c = view->c;
+    const struct compare_view *context = ctx;
+    const struct inq_comparison *c = context->c;
     inq_html_element(out, "h1", c->headline);
     inq_html_element(out, "p", c->reason);
-    inq_html_element(out, "p", compare_damage_line(view));
-    inq_html_element(out, "p", compare_run_line(view, 0));
-    inq_html_element(out, "p", compare_run_line(view, 1));
+    inq_html_element(out, "p", compare_damage_line(context));
+    inq_html_element(out, "p", compare_run_line(context, 0));
+    inq_html_element(out, "p", compare_run_line(context, 1));
     inq_html_element(out, "p", c->work_how);
 }
 
@@ -635,18 +635,18 @@ int inq_comparison_report(const struct inq_comparison *comparison,
 {
     struct inq_arena arena = {0};
     struct inq_out out = {.write = sink.write, .ctx = sink.ctx};
-    struct compare_view view = {comparison, &arena, options->verbose};
+    struct compare_view context = {comparison, &arena, options->verbose};
     int code = INQ_OK;
     if (options->format == INQ_FORMAT_TEXT) {
-        code = write_text(&view, options, &out);
+        code = write_text(&context, options, &out);
     } else if (options->format == INQ_FORMAT_JSON) {
-        compare_json(&view, false, &out);
+        compare_json(&context, false, &out);
     } else if (options->format == INQ_FORMAT_MARKDOWN) {
-        code = write_markdown(&view, &out);
+        code = write_markdown(&context, &out);
 #ifdef INQ_HAVE_HTML
     } else if (options->format == INQ_FORMAT_HTML) {
         const struct inq_html_content content = {.title = "Comparison",
-                                                 .ctx = &view,
+                                                 .ctx = &context,
                                                  .plain = plain_comparison,
                                                  .report = page_comparison};
         code = inq_html_page_write(&content, &out, err);

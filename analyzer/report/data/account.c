@@ -25,9 +25,9 @@ static const struct inq_report_column accounts_columns[] = {
     {"gains_problem", INQ_TYPE_TEXT, "", "why gains are not known; NULL: they are"},
 };
 
-static void fill_accounts(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_accounts(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_account *a = view->report->account;
+    const struct inq_account *a = context->report->account;
     if (a == NULL) {
         return;
     }
@@ -53,9 +53,9 @@ static const struct inq_report_column classes_columns[] = {
     {"total_ns", INQ_TYPE_INTEGER, "ns", "rank-time"},
 };
 
-static void fill_classes(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_classes(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_account *a = view->report->account;
+    const struct inq_account *a = context->report->account;
     for (int c = 0; a != NULL && c < INQ_ACCOUNT_CLASS_COUNT; c++) {
         inq_data_text(rows, inq_account_class_id((enum inq_account_class)c));
         inq_data_int(rows, a->class_ns[c]);
@@ -76,9 +76,9 @@ static const struct inq_report_column class_parts_columns[] = {
     {"total_ns", INQ_TYPE_INTEGER, "ns", "rank-time"},
 };
 
-static void fill_class_parts(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_class_parts(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_account *a = view->report->account;
+    const struct inq_account *a = context->report->account;
     for (size_t i = 0; a != NULL && i < a->n_parts; i++) {
         inq_data_text(rows, inq_account_class_id(a->parts[i].cls));
         inq_data_int(rows, (int64_t)i);
@@ -99,12 +99,12 @@ static const struct inq_report_column rank_classes_columns[] = {
     {"ns", INQ_TYPE_INTEGER, "ns", "summed over the judged steps of the rank"},
 };
 
-static void fill_rank_classes(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_rank_classes(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_account *a = view->report->account;
+    const struct inq_account *a = context->report->account;
     for (uint32_t r = 0; a != NULL && r < a->n_ranks; r++) {
-        for (int c = 0; inq_view_shows_index(view, r) && c < INQ_ACCOUNT_CLASS_COUNT; c++) {
-            inq_data_rank(rows, view, r);
+        for (int c = 0; inq_context_shows_index(context, r) && c < INQ_ACCOUNT_CLASS_COUNT; c++) {
+            inq_data_rank(rows, context, r);
             inq_data_text(rows, inq_account_class_id((enum inq_account_class)c));
             inq_data_int(rows, a->rank_ns[(size_t)r * INQ_ACCOUNT_CLASS_COUNT + (size_t)c]);
         }
@@ -130,18 +130,18 @@ static const struct inq_report_column waits_columns[] = {
     {"end_ns", INQ_TYPE_INTEGER, "ns", "on the aligned clock"},
 };
 
-static void fill_waits(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_waits(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_account *a = view->report->account;
+    const struct inq_account *a = context->report->account;
     for (size_t i = 0; a != NULL && i < a->n_waits; i++) {
         const struct inq_account_wait *w = &a->waits[i];
-        if (!inq_view_shows_index(view, w->rank)) {
+        if (!inq_context_shows_index(context, w->rank)) {
             continue;
         }
         inq_data_int(rows, (int64_t)i);
-        inq_data_rank(rows, view, w->rank);
+        inq_data_rank(rows, context, w->rank);
         inq_data_int(rows, a->steps[w->step].number);
-        inq_data_rank(rows, view, w->waited_for);
+        inq_data_rank(rows, context, w->waited_for);
         inq_data_known(rows, w->collective != INQ_NONE ? (int64_t)w->collective : -1);
         inq_data_text(rows, inq_account_class_id(w->cls));
         inq_data_int(rows, w->start_ns);
@@ -174,16 +174,16 @@ static const struct inq_report_column causes_columns[] = {
     {"fix", INQ_TYPE_TEXT, "", "spec for inquest fix; NULL: none"},
 };
 
-static void fill_causes(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_causes(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_account *a = view->report->account;
+    const struct inq_account *a = context->report->account;
     for (size_t i = 0; a != NULL && i < a->n_causes; i++) {
         const struct inq_account_cause *c = &a->causes[i];
         inq_data_int(rows, (int64_t)i);
         inq_data_text(rows, c->id);
         inq_data_text(rows, c->cause);
-        inq_data_list(rows, view, c->ranks, c->n_ranks);
-        inq_data_list(rows, view, c->stages, c->n_stages);
+        inq_data_list(rows, context, c->ranks, c->n_ranks);
+        inq_data_list(rows, context, c->stages, c->n_stages);
         inq_data_known(rows, c->ns);
         inq_data_known(rows, c->gain_alone_ns);
         inq_data_known(rows, c->gain_in_order_ns);
@@ -215,14 +215,14 @@ static const struct inq_report_column rank_times_columns[] = {
     {"idle_other_ns", INQ_TYPE_INTEGER, "ns", "the rest of idle; NULL: launches not recorded"},
 };
 
-static void fill_rank_times(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_rank_times(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    for (size_t i = 0; i < view->report->n_rank_times; i++) {
-        const struct inq_rank_time *t = &view->report->rank_times[i];
-        if (!inq_view_shows_index(view, t->rank)) {
+    for (size_t i = 0; i < context->report->n_rank_times; i++) {
+        const struct inq_rank_time *t = &context->report->rank_times[i];
+        if (!inq_context_shows_index(context, t->rank)) {
             continue;
         }
-        inq_data_rank(rows, view, t->rank);
+        inq_data_rank(rows, context, t->rank);
         inq_data_int(rows, t->span_ns);
         inq_data_int(rows, t->compute_ns);
         inq_data_int(rows, t->exposed_comm_ns);

@@ -18,16 +18,16 @@ static const struct inq_report_column collectives_columns[] = {
      "1: the ends of its members disagree, its waits are not counted"},
 };
 
-static void fill_collectives(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_collectives(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_trace *trace = view->trace;
-    for (size_t i = 0; view->report->collectives != NULL && i < trace->n_collectives; i++) {
+    const struct inq_trace *trace = context->trace;
+    for (size_t i = 0; context->report->collectives != NULL && i < trace->n_collectives; i++) {
         const struct inq_collective *c = &trace->collectives[i];
         bool known = c->group < trace->n_groups;
         inq_data_int(rows, (int64_t)i);
         inq_data_text(rows, inq_coll_kind_text(c->kind));
         inq_data_text(rows, known ? inq_trace_str(trace, trace->groups[c->group].name) : NULL);
-        inq_data_list(rows, view, known ? trace->groups[c->group].ranks : NULL,
+        inq_data_list(rows, context, known ? trace->groups[c->group].ranks : NULL,
                       known ? trace->groups[c->group].n_ranks : 0);
         inq_data_int(rows, c->seq);
         inq_data_int(rows, c->n_members);
@@ -48,18 +48,18 @@ static const struct inq_report_column arrivals_columns[] = {
     {"end_ns", INQ_TYPE_INTEGER, "ns", "on the aligned clock"},
 };
 
-static void fill_arrivals(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_arrivals(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_trace *trace = view->trace;
-    for (size_t i = 0; view->report->collectives != NULL && i < trace->n_collectives; i++) {
+    const struct inq_trace *trace = context->trace;
+    for (size_t i = 0; context->report->collectives != NULL && i < trace->n_collectives; i++) {
         const struct inq_collective *c = &trace->collectives[i];
         for (uint32_t k = c->first_member; k < c->first_member + c->n_members; k++) {
             const struct inq_member *m = &trace->members[k];
             const struct inq_events *events = &trace->ranks[m->rank].events;
-            if (inq_view_shows_index(view, m->rank)) {
+            if (inq_context_shows_index(context, m->rank)) {
                 inq_data_int(rows, (int64_t)i);
                 inq_data_int(rows, k);
-                inq_data_rank(rows, view, m->rank);
+                inq_data_rank(rows, context, m->rank);
                 inq_data_int(rows, events->start_ns[m->event]);
                 inq_data_int(rows, events->start_ns[m->event] + events->dur_ns[m->event]);
             }
@@ -89,10 +89,10 @@ static const struct inq_report_column collective_ops_columns[] = {
     {"busbw_gbps", INQ_TYPE_REAL, "GB/s", "as in nccl-tests; NULL: sizes not known"},
 };
 
-static void fill_collective_ops(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_collective_ops(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_trace *trace = view->trace;
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_trace *trace = context->trace;
+    const struct inq_collectives *coll = context->report->collectives;
     for (size_t i = 0; coll != NULL && i < coll->n_by_op; i++) {
         const struct inq_coll_stat *s = &coll->by_op[i];
         bool known = s->group < trace->n_groups;
@@ -122,13 +122,13 @@ static const struct inq_report_column rank_waits_columns[] = {
     {"collectives", INQ_TYPE_INTEGER, "", "matched ones that it took part in"},
 };
 
-static void fill_rank_waits(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_rank_waits(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_collectives *coll = context->report->collectives;
     for (size_t i = 0; coll != NULL && i < coll->n_waits; i++) {
         const struct inq_wait *w = &coll->waits[i];
-        if (inq_view_shows_index(view, w->rank)) {
-            inq_data_rank(rows, view, w->rank);
+        if (inq_context_shows_index(context, w->rank)) {
+            inq_data_rank(rows, context, w->rank);
             inq_data_int(rows, w->wait_ns);
             inq_data_int(rows, (int64_t)w->last_arrivals);
             inq_data_int(rows, (int64_t)w->first_arrivals);

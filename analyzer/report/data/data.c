@@ -34,11 +34,11 @@ int inq_data_fill(const struct inq_document *doc, const struct inq_data_table *t
 {
     for (size_t i = 0; i < doc->n_reports && rows->code == INQ_OK; i++) {
         const struct inq_report *report = doc->reports[i];
-        struct inq_view view =
-            inq_view_of(doc->run, report->trace, report, doc->options, doc->arena);
+        struct inq_context context =
+            inq_context_of(doc->run, report->trace, report, doc->options, doc->arena);
         rows->job = (int64_t)i + 1;
-        if (table->section == INQ_SECTION_COUNT || inq_view_wants(&view, table->section)) {
-            table->fill(&view, rows);
+        if (table->section == INQ_SECTION_COUNT || inq_context_wants(&context, table->section)) {
+            table->fill(&context, rows);
         }
     }
     return rows->code;

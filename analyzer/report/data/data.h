@@ -31,7 +31,7 @@ struct inq_data_rows {
 struct inq_data_table {
     struct inq_report_table shape;
     enum inq_section section; /* that it is of; INQ_SECTION_COUNT: none */
-    void (*fill)(const struct inq_view *view, struct inq_data_rows *rows);
+    void (*fill)(const struct inq_context *context, struct inq_data_rows *rows);
 };
 
 /* The next cell. */
@@ -41,10 +41,10 @@ void inq_data_time(struct inq_data_rows *rows, int64_t ns);       /* INQ_TIME_NO
 void inq_data_real(struct inq_data_rows *rows, double value);     /* not finite: NULL */
 void inq_data_text(struct inq_data_rows *rows, const char *text); /* NULL and "": NULL */
 /* "[0,1,7]" */
-void inq_data_list(struct inq_data_rows *rows, const struct inq_view *view, const int32_t *numbers,
-                   size_t n);
+void inq_data_list(struct inq_data_rows *rows, const struct inq_context *context,
+                   const int32_t *numbers, size_t n);
 /* Two cells: rank_id, the index into trace->ranks, and the rank's number. */
-void inq_data_rank(struct inq_data_rows *rows, const struct inq_view *view, uint32_t index);
+void inq_data_rank(struct inq_data_rows *rows, const struct inq_context *context, uint32_t index);
 
 /* The tables in their order; NULL after the last. */
 const struct inq_data_table *inq_data_table(size_t i);

@@ -30,12 +30,12 @@ static const struct inq_report_column findings_columns[] = {
     {"expected", INQ_TYPE_TEXT, "", "with unit; NULL: does not apply"},
 };
 
-static void fill_findings(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_findings(const struct inq_context *context, struct inq_data_rows *rows)
 {
     int64_t position = 0;
-    for (size_t i = 0; i < view->report->n_findings; i++) {
-        const struct inq_finding *f = &view->report->findings[i];
-        if (!inq_view_shows_finding(view, f)) {
+    for (size_t i = 0; i < context->report->n_findings; i++) {
+        const struct inq_finding *f = &context->report->findings[i];
+        if (!inq_context_shows_finding(context, f)) {
             continue;
         }
         inq_data_int(rows, position++);
@@ -46,8 +46,8 @@ static void fill_findings(const struct inq_view *view, struct inq_data_rows *row
         inq_data_text(rows, f->title);
         inq_data_text(rows, f->detail);
         inq_data_text(rows, f->advice);
-        inq_data_list(rows, view, f->ranks, f->n_ranks);
-        inq_data_list(rows, view, f->stages, f->n_stages);
+        inq_data_list(rows, context, f->ranks, f->n_ranks);
+        inq_data_list(rows, context, f->stages, f->n_stages);
         inq_data_known(rows, f->cost_ns_per_step);
         inq_data_time(rows, f->low_ns);
         inq_data_time(rows, f->high_ns);
@@ -67,17 +67,17 @@ static const struct inq_report_column finding_fixes_columns[] = {
     {"spec", INQ_TYPE_TEXT, "", "for inquest fix --fix"},
 };
 
-static void fill_finding_fixes(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_finding_fixes(const struct inq_context *context, struct inq_data_rows *rows)
 {
     int64_t position = 0;
-    for (size_t i = 0; i < view->report->n_findings; i++) {
-        const struct inq_finding *f = &view->report->findings[i];
-        for (size_t k = 0; inq_view_shows_finding(view, f) && k < f->n_fixes; k++) {
+    for (size_t i = 0; i < context->report->n_findings; i++) {
+        const struct inq_finding *f = &context->report->findings[i];
+        for (size_t k = 0; inq_context_shows_finding(context, f) && k < f->n_fixes; k++) {
             inq_data_int(rows, position);
             inq_data_int(rows, (int64_t)k);
             inq_data_text(rows, f->fixes[k]);
         }
-        position += inq_view_shows_finding(view, f);
+        position += inq_context_shows_finding(context, f);
     }
 }
 
@@ -97,12 +97,12 @@ static const struct inq_report_column evidence_columns[] = {
     {"what", INQ_TYPE_TEXT, "", "in words"},
 };
 
-static void fill_evidence(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_evidence(const struct inq_context *context, struct inq_data_rows *rows)
 {
     int64_t position = 0;
-    for (size_t i = 0; i < view->report->n_findings; i++) {
-        const struct inq_finding *f = &view->report->findings[i];
-        for (size_t k = 0; inq_view_shows_finding(view, f) && k < f->n_evidence; k++) {
+    for (size_t i = 0; i < context->report->n_findings; i++) {
+        const struct inq_finding *f = &context->report->findings[i];
+        for (size_t k = 0; inq_context_shows_finding(context, f) && k < f->n_evidence; k++) {
             const struct inq_evidence *e = &f->evidence[k];
             inq_data_int(rows, position);
             inq_data_int(rows, (int64_t)k);
@@ -112,7 +112,7 @@ static void fill_evidence(const struct inq_view *view, struct inq_data_rows *row
             inq_data_time(rows, e->end_ns);
             inq_data_text(rows, e->what);
         }
-        position += inq_view_shows_finding(view, f);
+        position += inq_context_shows_finding(context, f);
     }
 }
 
@@ -137,9 +137,9 @@ static const struct inq_report_column failures_columns[] = {
     {"advice", INQ_TYPE_TEXT, "", "what to do next; NULL: none"},
 };
 
-static void fill_failures(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_failures(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_failure *f = view->report->failure;
+    const struct inq_failure *f = context->report->failure;
     if (f == NULL) {
         return;
     }
@@ -147,9 +147,9 @@ static void fill_failures(const struct inq_view *view, struct inq_data_rows *row
     inq_data_text(rows, f->subclass);
     inq_data_text(rows, inq_confidence_text(f->confidence));
     inq_data_text(rows, f->headline);
-    inq_data_list(rows, view, f->root_ranks, f->n_roots);
-    inq_data_list(rows, view, f->victim_ranks, f->n_victims);
-    inq_data_list(rows, view, f->missing_ranks, f->n_missing);
+    inq_data_list(rows, context, f->root_ranks, f->n_roots);
+    inq_data_list(rows, context, f->victim_ranks, f->n_victims);
+    inq_data_list(rows, context, f->missing_ranks, f->n_missing);
     inq_data_text(rows, f->group);
     inq_data_known(rows, f->seq);
     inq_data_text(rows, f->op);
@@ -170,9 +170,9 @@ static const struct inq_report_column failure_evidence_columns[] = {
     {"text", INQ_TYPE_TEXT, "", "the line of the log as it is; NULL: not of a log"},
 };
 
-static void fill_failure_evidence(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_failure_evidence(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_failure *f = view->report->failure;
+    const struct inq_failure *f = context->report->failure;
     for (size_t i = 0; f != NULL && i < f->n_evidence; i++) {
         const struct inq_failure_evidence *e = &f->evidence[i];
         inq_data_int(rows, (int64_t)i);

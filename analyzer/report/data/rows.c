@@ -2,7 +2,7 @@
 /* Rows of cells. */
 #include "report/data/data.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -70,8 +70,8 @@ void inq_data_text(struct inq_data_rows *rows, const char *text)
     }
 }
 
-void inq_data_list(struct inq_data_rows *rows, const struct inq_view *view, const int32_t *numbers,
-                   size_t n)
+void inq_data_list(struct inq_data_rows *rows, const struct inq_context *context,
+                   const int32_t *numbers, size_t n)
 {
     struct inq_out out = {0};
     inq_out_text(&out, "[");
@@ -79,7 +79,7 @@ void inq_data_list(struct inq_data_rows *rows, const struct inq_view *view, cons
         inq_out_printf(&out, "%s%" PRId32, i > 0 ? "," : "", numbers[i]);
     }
     inq_out_text(&out, "]");
-    const char *text = out.code == INQ_OK ? inq_arena_strdup(view->arena, out.buf) : NULL;
+    const char *text = out.code == INQ_OK ? inq_arena_strdup(context->arena, out.buf) : NULL;
     inq_out_release(&out);
     if (text == NULL && rows->code == INQ_OK) {
         rows->code = INQ_NOMEM;
@@ -87,9 +87,9 @@ void inq_data_list(struct inq_data_rows *rows, const struct inq_view *view, cons
     inq_data_text(rows, text);
 }
 
-void inq_data_rank(struct inq_data_rows *rows, const struct inq_view *view, uint32_t index)
+void inq_data_rank(struct inq_data_rows *rows, const struct inq_context *context, uint32_t index)
 {
-    bool there = index < view->trace->n_ranks;
+    bool there = index < context->trace->n_ranks;
     inq_data_known(rows, there ? (int64_t)index : -1);
-    inq_data_known(rows, there ? view->trace->ranks[index].rank : -1);
+    inq_data_known(rows, there ? context->trace->ranks[index].rank : -1);
 }

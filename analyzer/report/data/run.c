@@ -26,10 +26,10 @@ static const struct inq_report_column runs_columns[] = {
      "first event; times in text and --time count from here; NULL: no times"},
 };
 
-static void fill_runs(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_runs(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_trace *trace = view->trace;
-    const struct inq_verdict *verdict = &view->report->verdict;
+    const struct inq_trace *trace = context->trace;
+    const struct inq_verdict *verdict = &context->report->verdict;
     inq_data_text(rows, trace->name);
     inq_data_text(rows, verdict->headline);
     inq_data_text(rows, verdict->cls);
@@ -39,8 +39,8 @@ static void fill_runs(const struct inq_view *view, struct inq_data_rows *rows)
     inq_data_int(rows, (int64_t)trace->n_ranks);
     inq_data_int(rows, (int64_t)trace->n_steps);
     inq_data_int(rows, trace->steps_inferred);
-    inq_data_known(rows, view->report->step_ns_median);
-    inq_data_time(rows, trace->n_ranks > 0 ? view->origin_ns : INQ_TIME_NONE);
+    inq_data_known(rows, context->report->step_ns_median);
+    inq_data_time(rows, trace->n_ranks > 0 ? context->origin_ns : INQ_TIME_NONE);
 }
 
 /* ---- files
@@ -58,10 +58,10 @@ static const struct inq_report_column files_columns[] = {
     {"reason", INQ_TYPE_TEXT, "", "why it was not read, or what is missing from it; NULL: nothing"},
 };
 
-static void fill_files(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_files(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    for (size_t i = 0; i < view->trace->n_files; i++) {
-        const struct inq_file *file = &view->trace->files[i];
+    for (size_t i = 0; i < context->trace->n_files; i++) {
+        const struct inq_file *file = &context->trace->files[i];
         inq_data_int(rows, (int64_t)i);
         inq_data_text(rows, file->path);
         inq_data_text(rows, file->format);
@@ -84,10 +84,10 @@ static const struct inq_report_column file_damage_columns[] = {
     {"first_offset", INQ_TYPE_INTEGER, "bytes", "where it is first, uncompressed; NULL: not known"},
 };
 
-static void fill_file_damage(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_file_damage(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    for (size_t i = 0; i < view->trace->n_files; i++) {
-        const struct inq_damage *damage = &view->trace->files[i].damage;
+    for (size_t i = 0; i < context->trace->n_files; i++) {
+        const struct inq_damage *damage = &context->trace->files[i].damage;
         for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
             if (damage->count[kind] > 0) {
                 inq_data_int(rows, (int64_t)i);
@@ -113,10 +113,10 @@ static const struct inq_report_column skipped_columns[] = {
     {"reason", INQ_TYPE_TEXT, "", "why it was not read"},
 };
 
-static void fill_skipped(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_skipped(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    for (size_t i = 0; rows->job == 1 && i < view->run->n_skipped; i++) {
-        const struct inq_file *file = &view->run->skipped[i];
+    for (size_t i = 0; rows->job == 1 && i < context->run->n_skipped; i++) {
+        const struct inq_file *file = &context->run->skipped[i];
         inq_data_int(rows, (int64_t)i);
         inq_data_text(rows, file->path);
         inq_data_text(rows, file->format);
@@ -149,16 +149,16 @@ static const struct inq_report_column ranks_columns[] = {
     {"anchors", INQ_TYPE_INTEGER, "", "matched collectives that the alignment used"},
 };
 
-static void fill_ranks(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_ranks(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     for (uint32_t r = 0; r < trace->n_ranks; r++) {
         const struct inq_rank *rank = &trace->ranks[r];
         const struct inq_clock *clock = &rank->clock;
-        if (!inq_view_shows(view, rank->rank)) {
+        if (!inq_context_shows(context, rank->rank)) {
             continue;
         }
-        inq_data_rank(rows, view, r);
+        inq_data_rank(rows, context, r);
         inq_data_text(rows, inq_trace_str(trace, rank->label));
         inq_data_known(rows, rank->stage);
         inq_data_known(rows, rank->dp_rank);
@@ -188,18 +188,18 @@ static const struct inq_report_column lanes_columns[] = {
     {"name", INQ_TYPE_TEXT, "", "NULL: not named"},
 };
 
-static void fill_lanes(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_lanes(const struct inq_context *context, struct inq_data_rows *rows)
 {
     static const char *const kinds[] = {"stream", "thread", "ops"};
-    for (uint32_t r = 0; r < view->trace->n_ranks; r++) {
-        const struct inq_rank *rank = &view->trace->ranks[r];
-        for (size_t i = 0; inq_view_shows(view, rank->rank) && i < rank->n_lanes; i++) {
-            inq_data_rank(rows, view, r);
+    for (uint32_t r = 0; r < context->trace->n_ranks; r++) {
+        const struct inq_rank *rank = &context->trace->ranks[r];
+        for (size_t i = 0; inq_context_shows(context, rank->rank) && i < rank->n_lanes; i++) {
+            inq_data_rank(rows, context, r);
             inq_data_int(rows, (int64_t)i);
             inq_data_text(rows, kinds[rank->lanes[i].kind]);
             inq_data_known(rows, rank->lanes[i].device);
             inq_data_int(rows, rank->lanes[i].id);
-            inq_data_text(rows, inq_trace_str(view->trace, rank->lanes[i].name));
+            inq_data_text(rows, inq_trace_str(context->trace, rank->lanes[i].name));
         }
     }
 }
@@ -219,16 +219,16 @@ static const struct inq_report_column steps_columns[] = {
     {"why_not", INQ_TYPE_TEXT, "", "why it was set aside; NULL: it was not"},
 };
 
-static void fill_steps(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_steps(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_account *account = view->report->account;
-    for (size_t s = 0; view->report->step_ns != NULL && s < view->trace->n_steps; s++) {
+    const struct inq_account *account = context->report->account;
+    for (size_t s = 0; context->report->step_ns != NULL && s < context->trace->n_steps; s++) {
         const struct inq_account_step *judged =
             account != NULL && !account->one_interval ? &account->steps[s] : NULL;
         inq_data_int(rows, (int64_t)s);
-        inq_data_int(rows, view->trace->steps[s].number);
-        inq_data_int(rows, view->trace->steps[s].start_ns);
-        inq_data_known(rows, view->report->step_ns[s]);
+        inq_data_int(rows, context->trace->steps[s].number);
+        inq_data_int(rows, context->trace->steps[s].start_ns);
+        inq_data_known(rows, context->report->step_ns[s]);
         inq_data_known(rows, judged != NULL ? (int64_t)judged->judged : -1);
         inq_data_text(rows, judged != NULL ? judged->why : NULL);
     }

@@ -27,18 +27,18 @@ static const struct inq_report_column kernels_columns[] = {
     {"shapes", INQ_TYPE_INTEGER, "", "distinct launch configurations"},
 };
 
-static void fill_kernels(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_kernels(const struct inq_context *context, struct inq_data_rows *rows)
 {
     static const char *const by_text[INQ_KERNELS_BY_COUNT] = {"kernel", "operator", "module",
                                                               "source"};
-    const struct inq_kernels *kernels = view->report->kernels;
+    const struct inq_kernels *kernels = context->report->kernels;
     for (int by = 0; kernels != NULL && by < INQ_KERNELS_BY_COUNT; by++) {
         for (size_t i = 0; i < kernels->by[by].n; i++) {
             const struct inq_kernel_row *row = &kernels->by[by].rows[i];
-            const struct inq_rank *ranks = view->trace->ranks;
+            const struct inq_rank *ranks = context->trace->ranks;
             inq_data_text(rows, by_text[by]);
             inq_data_int(rows, (int64_t)i);
-            inq_data_text(rows, inq_trace_str(view->trace, row->name));
+            inq_data_text(rows, inq_trace_str(context->trace, row->name));
             inq_data_int(rows, (int64_t)row->count);
             inq_data_int(rows, row->total_ns);
             inq_data_real(rows, row->share);
@@ -72,9 +72,9 @@ static const struct inq_report_column pipelines_columns[] = {
     {"total_ns_per_step", INQ_TYPE_INTEGER, "ns", "mean recorded step; the waterfall sums to it"},
 };
 
-static void fill_pipelines(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_pipelines(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_pipeline *p = view->report->pipeline;
+    const struct inq_pipeline *p = context->report->pipeline;
     if (p == NULL) {
         return;
     }
@@ -100,9 +100,9 @@ static const struct inq_report_column waterfall_columns[] = {
     {"ns_per_step", INQ_TYPE_INTEGER, "ns", "may be negative"},
 };
 
-static void fill_waterfall(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_waterfall(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_pipeline *p = view->report->pipeline;
+    const struct inq_pipeline *p = context->report->pipeline;
     for (size_t i = 0; p != NULL && i < p->n_waterfall; i++) {
         inq_data_int(rows, (int64_t)i);
         inq_data_text(rows, p->waterfall[i].cause);
@@ -129,9 +129,9 @@ static const struct inq_report_column pipeline_stages_columns[] = {
     {"idle_ns", INQ_TYPE_INTEGER, "ns", "compute to idle sum to the step"},
 };
 
-static void fill_pipeline_stages(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_pipeline_stages(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_pipeline *p = view->report->pipeline;
+    const struct inq_pipeline *p = context->report->pipeline;
     for (size_t i = 0; p != NULL && i < p->n_per_stage; i++) {
         const struct inq_stage_time *s = &p->per_stage[i];
         const int64_t cells_ns[] = {s->forward_ns, s->backward_ns, s->busy_ns,
@@ -163,18 +163,19 @@ static const struct inq_report_column pipeline_ops_columns[] = {
     {"end_ns", INQ_TYPE_INTEGER, "ns", "on the aligned clock"},
 };
 
-static void put_op(const struct inq_view *view, struct inq_data_rows *rows, size_t t, size_t op)
+static void put_op(const struct inq_context *context, struct inq_data_rows *rows, size_t t,
+                   size_t op)
 {
-    const struct inq_op_model *m = view->report->op_model;
+    const struct inq_op_model *m = context->report->op_model;
     const struct inq_graph_op *shape = &m->graph->op[op];
     uint32_t rank = m->worker_rank[inq_op_worker(m, op)];
     size_t cell = op * m->stride + t;
-    if (!inq_view_shows_index(view, rank)) {
+    if (!inq_context_shows_index(context, rank)) {
         return;
     }
     inq_data_int(rows, m->step[t]);
     inq_data_int(rows, (int64_t)op);
-    inq_data_rank(rows, view, rank);
+    inq_data_rank(rows, context, rank);
     inq_data_text(rows, inq_op_type_text((enum inq_op_type)shape->type));
     inq_data_int(rows, m->stage_number[shape->stage]);
     inq_data_int(rows, m->dp_number[shape->dp_rank]);
@@ -184,12 +185,12 @@ static void put_op(const struct inq_view *view, struct inq_data_rows *rows, size
     inq_data_int(rows, m->origin_ns[t] + m->end_ns[cell]);
 }
 
-static void fill_pipeline_ops(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_pipeline_ops(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_op_model *m = view->report->op_model;
+    const struct inq_op_model *m = context->report->op_model;
     for (size_t t = 0; m != NULL && t < m->n_steps; t++) {
         for (size_t op = 0; op < m->graph->n_ops; op++) {
-            put_op(view, rows, t, op);
+            put_op(context, rows, t, op);
         }
     }
 }
@@ -210,12 +211,12 @@ static const struct inq_report_column critical_path_columns[] = {
     {"end_ns", INQ_TYPE_INTEGER, "ns", "on the aligned clock"},
 };
 
-static void fill_critical_path(const struct inq_view *view, struct inq_data_rows *rows)
+static void fill_critical_path(const struct inq_context *context, struct inq_data_rows *rows)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
+    const struct inq_critical_path *path = context->report->critical_path;
     for (size_t i = 0; path != NULL && i < path->n_segments; i++) {
         const struct inq_path_segment *s = &path->segments[i];
-        if (s->rank >= 0 && !inq_view_shows(view, s->rank)) {
+        if (s->rank >= 0 && !inq_context_shows(context, s->rank)) {
             continue;
         }
         inq_data_int(rows, (int64_t)i);

@@ -353,74 +353,74 @@ static const struct {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void line(const struct inq_pen *pen, const char *label, const char *text)
+static void line(const struct inq_terminal *terminal, const char *label, const char *text)
 {
     if (text[0] != '\0') {
-        inq_out_printf(pen->out, "%*s%s", INDENT, "", label);
-        inq_pen_wrap(pen, text, INDENT + (int)strlen(label), INDENT + 2);
+        inq_out_printf(terminal->out, "%*s%s", INDENT, "", label);
+        inq_terminal_wrap(terminal, text, INDENT + (int)strlen(label), INDENT + 2);
     }
 }
 
-static void paragraph(const struct inq_pen *pen, const struct inq_out *text)
+static void paragraph(const struct inq_terminal *terminal, const struct inq_out *text)
 {
     if (text->buf != NULL && text->buf[0] != '\0') {
-        inq_pen_wrap(pen, text->buf, 0, 0);
+        inq_terminal_wrap(terminal, text->buf, 0, 0);
     }
 }
 
-static void print_fix(const struct inq_pen *pen, size_t number, const struct inq_fix *fix)
+static void print_fix(const struct inq_terminal *terminal, size_t number, const struct inq_fix *fix)
 {
     struct inq_out text = {0};
-    inq_out_printf(pen->out, "%2zu. ", number);
-    inq_pen_tint(pen, INQ_TINT_BOLD);
-    (void)inq_pen_text(pen, fix->spec, pen->width - INDENT);
-    inq_pen_plain(pen);
-    inq_out_text(pen->out, "\n");
-    line(pen, "", fix->what);
-    line(pen, "Does not apply: ", fix->problem);
+    inq_out_printf(terminal->out, "%2zu. ", number);
+    inq_terminal_tint(terminal, INQ_TINT_BOLD);
+    (void)inq_terminal_text(terminal, fix->spec, terminal->width - INDENT);
+    inq_terminal_plain(terminal);
+    inq_out_text(terminal->out, "\n");
+    line(terminal, "", fix->what);
+    line(terminal, "Does not apply: ", fix->problem);
     for (size_t i = 0; i < sizeof executed / sizeof *executed; i++) {
         fix_collect_one(executed[i].say, fix, &text);
-        line(pen, executed[i].label, text.buf != NULL ? text.buf : "");
+        line(terminal, executed[i].label, text.buf != NULL ? text.buf : "");
     }
-    line(pen, "Called for by: ", fix->finding);
-    line(pen, "Assumes: ", fix->assumes);
-    line(pen, "Memory: ", fix->costs.memory);
-    line(pen, "Accuracy: ", fix->costs.accuracy);
-    line(pen, "Work: ", fix->costs.work);
-    fix_release(&text, pen->out);
+    line(terminal, "Called for by: ", fix->finding);
+    line(terminal, "Assumes: ", fix->assumes);
+    line(terminal, "Memory: ", fix->costs.memory);
+    line(terminal, "Accuracy: ", fix->costs.accuracy);
+    line(terminal, "Work: ", fix->costs.work);
+    fix_release(&text, terminal->out);
 }
 
 static void fix_text(const struct inq_fixes *fixes, const struct inq_report_options *options,
                      struct inq_arena *arena, struct inq_out *out)
 {
-    struct inq_pen pen = inq_pen_of(options, out);
+    struct inq_terminal terminal = inq_terminal_of(options, out);
     struct inq_out text = {0};
     size_t shown = fixes->n <= SHOWN || options->verbose ? fixes->n : SHOWN;
-    inq_pen_tint(&pen, INQ_TINT_BOLD);
+    inq_terminal_tint(&terminal, INQ_TINT_BOLD);
     fix_collect(fix_say_best, fixes, &text);
-    paragraph(&pen, &text);
-    inq_pen_plain(&pen);
+    paragraph(&terminal, &text);
+    inq_terminal_plain(&terminal);
     fix_collect(fix_say_base, fixes, &text);
-    paragraph(&pen, &text);
+    paragraph(&terminal, &text);
     fix_collect(fix_say_executed, fixes, &text);
-    paragraph(&pen, &text);
+    paragraph(&terminal, &text);
     if (fixes->n > 0) {
         struct inq_table table = {.arena = arena};
         fix_table(fixes, &table);
         inq_out_text(out, "\n");
-        inq_table_print(&table, &pen);
+        inq_table_print(&table, &terminal);
         out->code = table.code != INQ_OK ? table.code : out->code;
         inq_table_release(&table);
         inq_out_text(out, "\n");
     }
     for (size_t i = 0; i < shown; i++) {
-        print_fix(&pen, i + 1, &fixes->fixes[i]);
+        print_fix(&terminal, i + 1, &fixes->fixes[i]);
     }
     if (shown < fixes->n) {
         inq_out_printf(out, "    and %zu more (-v shows all)\n", fixes->n - shown);
     }
     fix_collect(fix_say_limit, fixes, &text);
-    paragraph(&pen, &text);
+    paragraph(&terminal, &text);
     fix_release(&text, out);
 }
 
@@ -430,7 +430,7 @@ static void markdown_line(struct inq_out *out, const char *before, const char *t
 {
     if (text != NULL && text[0] != '\0') {
         inq_out_text(out, before);
-        inq_markdown_text(out, text, INQ_PEN_NO_LIMIT);
+        inq_markdown_text(out, text, INQ_TERMINAL_NO_LIMIT);
         inq_out_text(out, "\n");
     }
 }
@@ -709,10 +709,11 @@ static int write_step(const struct content *c, const struct inq_run *run, size_t
         return INQ_OK;
     }
     const struct inq_report nothing = {.trace = run->traces[0], .step_ns_median = -1};
-    struct inq_view view = inq_view_of(run, run->traces[0], &nothing, c->options, c->arena);
+    struct inq_context context =
+        inq_context_of(run, run->traces[0], &nothing, c->options, c->arena);
     struct inq_html_windows windows;
-    inq_html_find_windows(&view, n_steps, &windows);
-    return inq_html_timeline(&view, &windows, json, err);
+    inq_html_find_windows(&context, n_steps, &windows);
+    return inq_html_timeline(&context, &windows, json, err);
 }
 
 /* The original, then one step a fix, null where it is not drawn. */

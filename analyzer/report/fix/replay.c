@@ -159,7 +159,7 @@ static bool only_simulates(const struct inq_replay *replay)
     return strcmp(replay->engine->name, "sim") == 0;
 }
 
-static void say_what(const struct inq_replay_view *view, const struct inq_pen *pen)
+static void say_what(const struct inq_replay_view *view, const struct inq_terminal *terminal)
 {
     const struct inq_replay *r = view->replay;
     char line[1024];
@@ -172,23 +172,23 @@ static void say_what(const struct inq_replay_view *view, const struct inq_pen *p
         (void)snprintf(steps, sizeof steps, ", %zu steps in a row", view->steps);
     }
     bool simulates = only_simulates(r);
-    inq_pen_tint(pen, INQ_TINT_BOLD);
+    inq_terminal_tint(terminal, INQ_TINT_BOLD);
     (void)snprintf(line, sizeof line, "%s %s%s%s%s%s%s", simulates ? "Simulated" : "Executed",
                    view->what, view->fix[0] != '\0' ? ", with " : "", view->fix, steps, scale,
                    simulates ? "." : "");
-    inq_pen_words(pen, line, 0, 0);
+    inq_terminal_words(terminal, line, 0, 0);
     if (!simulates) {
         (void)snprintf(line, sizeof line, " on %s.", r->execution.device);
-        inq_out_text(pen->out, line);
+        inq_out_text(terminal->out, line);
     }
-    inq_pen_plain(pen);
-    inq_out_text(pen->out, "\n");
+    inq_terminal_plain(terminal);
+    inq_out_text(terminal->out, "\n");
     if (r->execution.note[0] != '\0') {
-        inq_pen_wrap(pen, r->execution.note, 0, 0);
+        inq_terminal_wrap(terminal, r->execution.note, 0, 0);
     }
 }
 
-static void say_time(const struct inq_replay_view *view, const struct inq_pen *pen)
+static void say_time(const struct inq_replay_view *view, const struct inq_terminal *terminal)
 {
     const struct inq_replay *r = view->replay;
     char median[32];
@@ -196,44 +196,44 @@ static void say_time(const struct inq_replay_view *view, const struct inq_pen *p
     char high[32];
     char other[32];
     (void)inq_time_format(r->sample.median_ns, median, sizeof median);
-    inq_out_printf(pen->out, "\n  %-10s %10s", "step", median);
+    inq_out_printf(terminal->out, "\n  %-10s %10s", "step", median);
     if (r->sample.n > 1) {
-        inq_out_printf(pen->out, "   median of %zu, %s: %s to %s", r->sample.n,
+        inq_out_printf(terminal->out, "   median of %zu, %s: %s to %s", r->sample.n,
                        r->sample.n >= INQ_CI95_LEAST ? "95 %" : "all",
                        inq_time_format(r->sample.ci95_ns[0], low, sizeof low),
                        inq_time_format(r->sample.ci95_ns[1], high, sizeof high));
     }
-    inq_out_text(pen->out, "\n");
+    inq_out_text(terminal->out, "\n");
     if (!only_simulates(r)) {
-        inq_out_printf(pen->out, "  %-10s %10s   the execution is %+.2f %% off\n", "simulated",
+        inq_out_printf(terminal->out, "  %-10s %10s   the execution is %+.2f %% off\n", "simulated",
                        inq_time_format(r->simulated_ns, other, sizeof other), 100.0 * r->error);
     }
     if (view->recorded_ns > 0) {
-        inq_out_printf(pen->out,
+        inq_out_printf(terminal->out,
                        "  %-10s %10s   from the first op to the last; the %s is %+.2f %% off\n",
                        "recorded", inq_time_format(view->recorded_ns, other, sizeof other),
                        only_simulates(r) ? "simulation" : "execution",
                        100.0 * error_to(r->sample.median_ns, view->recorded_ns));
     }
     if (r->execution.verified) {
-        inq_out_text(pen->out, "  every reduced value was right\n");
+        inq_out_text(terminal->out, "  every reduced value was right\n");
     }
     if (r->execution.timing != NULL) {
         inq_out_printf(
-            pen->out,
+            terminal->out,
             "  times of ops: %zu measured here, %zu calibrated to the record, %zu given\n",
             count_timing(&r->execution, INQ_TIMING_MEASURED),
             count_timing(&r->execution, INQ_TIMING_CALIBRATED),
             count_timing(&r->execution, INQ_TIMING_GIVEN));
     }
     if (r->execution.peak_bytes > 0) {
-        inq_out_printf(pen->out, "  peak memory of the work on a GPU: %.1f MiB\n",
+        inq_out_printf(terminal->out, "  peak memory of the work on a GPU: %.1f MiB\n",
                        (double)r->execution.peak_bytes / (1 << 20));
     }
 }
 
 /* Ops too short for the clock and the engine's own overhead make the figures meaningless. */
-static void say_shortest(const struct inq_replay_view *view, const struct inq_pen *pen)
+static void say_shortest(const struct inq_replay_view *view, const struct inq_terminal *terminal)
 {
     const int64_t overhead_ns = 20000;
     const struct inq_replay *r = view->replay;
@@ -242,12 +242,13 @@ static void say_shortest(const struct inq_replay_view *view, const struct inq_pe
     char text[32];
     if (r->execution.resolution_ns > 0 && view->plan->shortest_ns > 0 &&
         view->plan->shortest_ns < least) {
-        inq_out_printf(pen->out, "  the shortest compute takes %s: too short to be exact\n",
+        inq_out_printf(terminal->out, "  the shortest compute takes %s: too short to be exact\n",
                        inq_time_format(view->plan->shortest_ns, text, sizeof text));
     }
 }
 
-static int rank_table(const struct inq_replay_view *view, bool verbose, const struct inq_pen *pen)
+static int rank_table(const struct inq_replay_view *view, bool verbose,
+                      const struct inq_terminal *terminal)
 {
     const struct inq_replay *r = view->replay;
     struct inq_arena arena = {0};
@@ -278,8 +279,8 @@ static int rank_table(const struct inq_replay_view *view, bool verbose, const st
         (void)snprintf(more, sizeof more, "and %zu more ranks (-v shows all)", r->n_ranks - shown);
     }
     table.more = more;
-    inq_out_text(pen->out, "\n");
-    inq_table_print(&table, pen);
+    inq_out_text(terminal->out, "\n");
+    inq_table_print(&table, terminal);
     int code = table.code;
     inq_table_release(&table);
     inq_arena_release(&arena);
@@ -294,11 +295,11 @@ int inq_replay_report(const struct inq_replay_view *view, const struct inq_repor
     if (options->format == INQ_FORMAT_JSON) {
         write_json(view, options->verbose, &out);
     } else if (options->format == INQ_FORMAT_TEXT) {
-        struct inq_pen pen = inq_pen_of(options, &out);
-        say_what(view, &pen);
-        say_time(view, &pen);
-        say_shortest(view, &pen);
-        code = rank_table(view, options->verbose, &pen);
+        struct inq_terminal terminal = inq_terminal_of(options, &out);
+        say_what(view, &terminal);
+        say_time(view, &terminal);
+        say_shortest(view, &terminal);
+        code = rank_table(view, options->verbose, &terminal);
     } else {
         code = INQ_UNSUPPORTED;
     }

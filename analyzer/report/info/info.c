@@ -4,7 +4,7 @@
 #include "report/contract/contract.h"
 
 #include "inquest/out.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "inquest/version.h"
 
 #include <inttypes.h>
@@ -12,9 +12,9 @@
 
 /* ---- "inquest-info/1" ------------------------------------------------------------------------ */
 
-static void write_rank(struct inq_json *json, const struct inq_view *view, size_t r)
+static void write_rank(struct inq_json *json, const struct inq_context *context, size_t r)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     const struct inq_rank *rank = &trace->ranks[r];
     int64_t steps = 0;
     for (size_t s = 0; s < trace->n_steps; s++) {
@@ -50,9 +50,9 @@ static void write_steps(struct inq_json *json, const struct inq_trace *trace)
     inq_json_end_object(json);
 }
 
-static void write_job(struct inq_json *json, const struct inq_view *view)
+static void write_job(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     int64_t first_ns = INQ_TIME_NONE;
     int64_t last_ns = INQ_TIME_NONE;
     (void)inq_trace_span(trace, &first_ns, &last_ns);
@@ -68,12 +68,12 @@ static void write_job(struct inq_json *json, const struct inq_view *view)
     inq_json_end_object(json);
     inq_json_array(json, "ranks");
     for (size_t r = 0; r < trace->n_ranks; r++) {
-        if (inq_view_shows(view, trace->ranks[r].rank)) {
-            write_rank(json, view, r);
+        if (inq_context_shows(context, trace->ranks[r].rank)) {
+            write_rank(json, context, r);
         }
     }
     inq_json_end_array(json);
-    inq_json_clocks(json, view);
+    inq_json_clocks(json, context);
     inq_json_array(json, "files");
     for (size_t i = 0; i < trace->n_files; i++) {
         inq_json_file(json, &trace->files[i]);
@@ -91,8 +91,8 @@ static void info_json(const struct inq_run *run, const struct inq_report_options
     inq_json_string(&json, "tool", "inquest " INQ_VERSION_STRING);
     inq_json_array(&json, "jobs");
     for (size_t i = 0; i < run->n_traces; i++) {
-        struct inq_view view = inq_view_of(run, run->traces[i], NULL, options, arena);
-        write_job(&json, &view);
+        struct inq_context context = inq_context_of(run, run->traces[i], NULL, options, arena);
+        write_job(&json, &context);
     }
     inq_json_end_array(&json);
     inq_json_skipped(&json, run);
@@ -122,36 +122,38 @@ static struct counts count(const struct inq_run *run)
 }
 
 /* "8 of 8 ranks", "7 of 8 ranks (missing 3)", "4 ranks". */
-static const char *ranks_text(const struct inq_view *view)
+static const char *ranks_text(const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     if (trace->world_size <= 0) {
-        return inq_view_plural(view, trace->n_ranks, "rank", "ranks");
+        return inq_context_plural(context, trace->n_ranks, "rank", "ranks");
     }
-    const char *text = inq_say(view->arena, "%zu of %s", trace->n_ranks,
-                               inq_view_plural(view, (uint64_t)trace->world_size, "rank", "ranks"));
+    const char *text =
+        inq_arena_printf(context->arena, "%zu of %s", trace->n_ranks,
+                         inq_context_plural(context, (uint64_t)trace->world_size, "rank", "ranks"));
     if (trace->n_unread > 0) {
-        text = inq_say(view->arena, "%s (%zu not readable)", text, trace->n_unread);
+        text = inq_arena_printf(context->arena, "%s (%zu not readable)", text, trace->n_unread);
     }
     if (trace->n_missing == 0) {
         return text;
     }
-    return inq_say(view->arena, "%s (missing %s)", text,
-                   inq_say_list(view->arena, trace->missing, trace->n_missing));
+    return inq_arena_printf(context->arena, "%s (missing %s)", text,
+                            inq_arena_list(context->arena, trace->missing, trace->n_missing));
 }
 
-static const char *steps_text(const struct inq_view *view)
+static const char *steps_text(const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     if (trace->n_steps == 0) {
         return "no steps";
     }
     const char *inferred = trace->steps_inferred ? "inferred " : "";
     if (trace->n_steps == 1) {
-        return inq_say(view->arena, "%sstep %" PRId64, inferred, trace->steps[0].number);
+        return inq_arena_printf(context->arena, "%sstep %" PRId64, inferred,
+                                trace->steps[0].number);
     }
-    return inq_say(view->arena, "%ssteps %" PRId64 "..%" PRId64, inferred, trace->steps[0].number,
-                   trace->steps[trace->n_steps - 1].number);
+    return inq_arena_printf(context->arena, "%ssteps %" PRId64 "..%" PRId64, inferred,
+                            trace->steps[0].number, trace->steps[trace->n_steps - 1].number);
 }
 
 /* Slices of programs are no ranks' work. */
@@ -169,34 +171,34 @@ static bool has_work(const struct inq_trace *trace)
 }
 
 /* "8 of 8 ranks, steps 10..14"; of a run that left no trace, what it left. */
-static const char *what_is_here(const struct inq_view *view)
+static const char *what_is_here(const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     if (has_work(trace)) {
-        return inq_say(view->arena, "%s, %s", ranks_text(view), steps_text(view));
+        return inq_arena_printf(context->arena, "%s, %s", ranks_text(context), steps_text(context));
     }
     if (trace->n_dumps > 0) {
-        return inq_say(view->arena, "Flight Recorder dumps of %s, no traces",
-                       inq_view_plural(view, trace->n_dumps, "rank", "ranks"));
+        return inq_arena_printf(context->arena, "Flight Recorder dumps of %s, no traces",
+                                inq_context_plural(context, trace->n_dumps, "rank", "ranks"));
     }
     return trace->n_ranks == 0 ? "No traces" : "No device work is recognized";
 }
 
 /* "kineto", or "kineto, op-table" when the files differ. */
-static const char *formats_of(const struct inq_view *view)
+static const char *formats_of(const struct inq_context *context)
 {
     enum { MOST = 8 };
     const char *seen[MOST];
     size_t n = 0;
     const char *text = "";
-    for (size_t i = 0; i < view->trace->n_files && n < MOST; i++) {
-        const char *format = view->trace->files[i].format;
+    for (size_t i = 0; i < context->trace->n_files && n < MOST; i++) {
+        const char *format = context->trace->files[i].format;
         size_t j = 0;
         while (j < n && strcmp(seen[j], format) != 0) {
             j++;
         }
         if (j == n) {
-            text = inq_say(view->arena, "%s%s%s", text, n > 0 ? ", " : "", format);
+            text = inq_arena_printf(context->arena, "%s%s%s", text, n > 0 ? ", " : "", format);
             seen[n++] = format;
         }
     }
@@ -204,49 +206,50 @@ static const char *formats_of(const struct inq_view *view)
 }
 
 /* The first line: all there is in one sentence. */
-static void print_summary(const struct inq_run *run, const struct inq_view *first,
-                          const struct inq_pen *pen)
+static void print_summary(const struct inq_run *run, const struct inq_context *first,
+                          const struct inq_terminal *terminal)
 {
     struct counts c = count(run);
     const char *line = "";
     if (run->n_traces == 0) {
-        line = inq_say(first->arena, "No trace here: %s, none understood",
-                       inq_view_plural(first, run->n_skipped, "file", "files"));
+        line = inq_arena_printf(first->arena, "No trace here: %s, none understood",
+                                inq_context_plural(first, run->n_skipped, "file", "files"));
     } else if (run->n_traces == 1) {
         line = what_is_here(first);
-        line = inq_say(first->arena, "%s, %s of %s", line,
-                       inq_view_plural(first, c.files, "file", "files"), formats_of(first));
+        line = inq_arena_printf(first->arena, "%s, %s of %s", line,
+                                inq_context_plural(first, c.files, "file", "files"),
+                                formats_of(first));
     } else {
-        line = inq_say(first->arena, "%zu jobs, %s, %s", run->n_traces,
-                       inq_view_plural(first, c.ranks, "rank", "ranks"),
-                       inq_view_plural(first, c.files, "file", "files"));
+        line = inq_arena_printf(first->arena, "%zu jobs, %s, %s", run->n_traces,
+                                inq_context_plural(first, c.ranks, "rank", "ranks"),
+                                inq_context_plural(first, c.files, "file", "files"));
     }
     if (run->n_traces > 0 && c.damaged > 0) {
-        line = inq_say(first->arena, "%s, %zu damaged", line, c.damaged);
+        line = inq_arena_printf(first->arena, "%s, %zu damaged", line, c.damaged);
     } else if (run->n_traces > 0) {
-        line = inq_say(first->arena, "%s, no damage", line);
+        line = inq_arena_printf(first->arena, "%s, no damage", line);
     }
     if (run->n_traces > 0 && run->n_skipped > 0) {
-        line = inq_say(first->arena, "%s, %zu not read", line, run->n_skipped);
+        line = inq_arena_printf(first->arena, "%s, %zu not read", line, run->n_skipped);
     }
-    inq_pen_tint(pen, INQ_TINT_BOLD);
-    inq_pen_words(pen, line, 0, 0);
-    inq_pen_plain(pen);
-    inq_out_text(pen->out, "\n");
+    inq_terminal_tint(terminal, INQ_TINT_BOLD);
+    inq_terminal_words(terminal, line, 0, 0);
+    inq_terminal_plain(terminal);
+    inq_out_text(terminal->out, "\n");
 }
 
-static void print_facts(const struct inq_view *view, const struct inq_pen *pen)
+static void print_facts(const struct inq_context *context, const struct inq_terminal *terminal)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     int64_t first_ns = 0;
     int64_t last_ns = 0;
-    const char *clock = inq_view_clock(view);
+    const char *clock = inq_context_clock(context);
     if (inq_trace_span(trace, &first_ns, &last_ns)) {
-        inq_out_printf(pen->out, "  %s%s%s long\n", clock, clock[0] != '\0' ? ", " : "",
-                       inq_view_ns(view, last_ns - first_ns));
+        inq_out_printf(terminal->out, "  %s%s%s long\n", clock, clock[0] != '\0' ? ", " : "",
+                       inq_context_ns(context, last_ns - first_ns));
     }
     if (trace->n_collectives > 0 || trace->unmatched_comms > 0) {
-        inq_out_printf(pen->out,
+        inq_out_printf(terminal->out,
                        "  %zu collectives matched across ranks, %" PRIu64
                        " communication events matched with none\n",
                        trace->n_collectives, trace->unmatched_comms);
@@ -264,9 +267,10 @@ static void print_facts(const struct inq_view *view, const struct inq_pen *pen)
         events += trace->files[i].events;
         kept += trace->files[i].events_kept;
     }
-    inq_out_printf(
-        pen->out, "  %s on disk, %s uncompressed, %" PRIu64 " events, %" PRIu64 " kept\n",
-        inq_view_bytes(view, (double)bytes), inq_view_bytes(view, (double)raw), events, kept);
+    inq_out_printf(terminal->out,
+                   "  %s on disk, %s uncompressed, %" PRIu64 " events, %" PRIu64 " kept\n",
+                   inq_context_bytes(context, (double)bytes),
+                   inq_context_bytes(context, (double)raw), events, kept);
 }
 
 /* Which of the optional columns any rank can fill. */
@@ -288,13 +292,13 @@ static struct rank_columns find_columns(const struct inq_trace *trace)
     return c;
 }
 
-static void add_rank(struct inq_table *table, const struct inq_view *view,
+static void add_rank(struct inq_table *table, const struct inq_context *context,
                      const struct rank_columns *c, uint32_t r)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     const struct inq_rank *rank = &trace->ranks[r];
     bool timed = rank->first_ns != INQ_TIME_NONE && rank->last_ns != INQ_TIME_NONE;
-    inq_table_text(table, inq_view_rank(view, r));
+    inq_table_text(table, inq_context_rank(context, r));
     if (c->stage) {
         inq_table_count(table, rank->stage);
     }
@@ -304,7 +308,7 @@ static void add_rank(struct inq_table *table, const struct inq_view *view,
     inq_table_count(table, (int64_t)rank->events.n);
     inq_table_count(table, (int64_t)rank->n_lanes);
     if (timed) {
-        inq_table_text(table, inq_view_at(view, rank->first_ns));
+        inq_table_text(table, inq_context_at(context, rank->first_ns));
         inq_table_ns(table, rank->last_ns - rank->first_ns);
     } else {
         inq_table_na(table);
@@ -320,7 +324,7 @@ static void add_rank(struct inq_table *table, const struct inq_view *view,
         inq_table_text(table, inq_trace_str(trace, rank->device_name));
     }
     inq_table_text(table, rank->file < trace->n_files
-                              ? inq_view_path(view, trace->files[rank->file].path)
+                              ? inq_context_path(context, trace->files[rank->file].path)
                               : "");
 }
 
@@ -361,61 +365,63 @@ static void add_rank_columns(struct inq_table *table, const struct rank_columns 
 }
 
 /* Prints a table and frees it; INQ_NOMEM when it could not be filled. */
-static int finish(struct inq_table *table, const struct inq_pen *pen, struct inq_err *err)
+static int finish(struct inq_table *table, const struct inq_terminal *terminal, struct inq_err *err)
 {
     int code = table->code;
     if (code != INQ_OK) {
         code = inq_err_set(err, (enum inq_code)code, "no memory for a table");
     } else if (inq_table_rows(table) > 0) {
-        inq_out_text(pen->out, "\n");
-        inq_table_print(table, pen);
+        inq_out_text(terminal->out, "\n");
+        inq_table_print(table, terminal);
     }
     inq_table_release(table);
     return code;
 }
 
-static int print_ranks(const struct inq_view *view, const struct inq_pen *pen, struct inq_err *err)
+static int print_ranks(const struct inq_context *context, const struct inq_terminal *terminal,
+                       struct inq_err *err)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     struct rank_columns columns = find_columns(trace);
-    struct inq_table table = {.arena = view->arena, .title = "Ranks"};
+    struct inq_table table = {.arena = context->arena, .title = "Ranks"};
     inq_table_unit(&table, longest_span(trace));
     add_rank_columns(&table, &columns);
     size_t left_out = 0;
     for (uint32_t r = 0; r < trace->n_ranks; r++) {
-        if (!inq_view_shows(view, trace->ranks[r].rank)) {
+        if (!inq_context_shows(context, trace->ranks[r].rank)) {
             continue;
         }
-        if (inq_table_rows(&table) < ROWS_SHOWN || view->options->verbose) {
-            add_rank(&table, view, &columns, r);
+        if (inq_table_rows(&table) < ROWS_SHOWN || context->options->verbose) {
+            add_rank(&table, context, &columns, r);
         } else {
             left_out++;
         }
     }
     if (left_out > 0) {
-        table.more = inq_say(view->arena, "and %zu more (-v shows all)", left_out);
+        table.more = inq_arena_printf(context->arena, "and %zu more (-v shows all)", left_out);
     }
-    return finish(&table, pen, err);
+    return finish(&table, terminal, err);
 }
 
-static int print_damage(const struct inq_view *view, const struct inq_pen *pen, struct inq_err *err)
+static int print_damage(const struct inq_context *context, const struct inq_terminal *terminal,
+                        struct inq_err *err)
 {
-    struct inq_table table = {.arena = view->arena, .title = "Damage and remarks"};
+    struct inq_table table = {.arena = context->arena, .title = "Damage and remarks"};
     inq_table_column(&table, INQ_COLUMN_STRETCH, "file");
     inq_table_column(&table, INQ_COLUMN_RIGHT, "events");
     inq_table_column(&table, INQ_COLUMN_WRAP, "what (times)");
-    for (size_t i = 0; i < view->trace->n_files; i++) {
-        const struct inq_file *file = &view->trace->files[i];
-        const char *damage = inq_view_damage(view, &file->damage);
+    for (size_t i = 0; i < context->trace->n_files; i++) {
+        const struct inq_file *file = &context->trace->files[i];
+        const char *damage = inq_context_damage(context, &file->damage);
         if (damage[0] != '\0' || file->reason[0] != '\0') {
             bool both = damage[0] != '\0' && file->reason[0] != '\0';
-            inq_table_text(&table, inq_view_path(view, file->path));
+            inq_table_text(&table, inq_context_path(context, file->path));
             inq_table_count(&table, (int64_t)file->events);
-            inq_table_text(&table,
-                           inq_say(view->arena, "%s%s%s", damage, both ? "; " : "", file->reason));
+            inq_table_text(&table, inq_arena_printf(context->arena, "%s%s%s", damage,
+                                                    both ? "; " : "", file->reason));
         }
     }
-    return finish(&table, pen, err);
+    return finish(&table, terminal, err);
 }
 
 bool inq_table_skipped(const struct inq_run *run, struct inq_table *table)
@@ -430,8 +436,8 @@ bool inq_table_skipped(const struct inq_run *run, struct inq_table *table)
         inq_table_text(table, run->skipped[i].reason);
     }
     if (run->n_skipped > SKIPPED_SHOWN) {
-        table->more = inq_arena_printf(table->arena, "and %zu more (-f json lists all)",
-                                       run->n_skipped - SKIPPED_SHOWN);
+        table->more = inq_arena_asprintf(table->arena, "and %zu more (-f json lists all)",
+                                         run->n_skipped - SKIPPED_SHOWN);
     }
     return run->n_skipped > 0;
 }
@@ -440,30 +446,31 @@ static int info_text(const struct inq_run *run, const struct inq_report_options 
                      struct inq_arena *arena, struct inq_out *out, struct inq_err *err)
 {
     static const struct inq_trace empty;
-    struct inq_pen pen = inq_pen_of(options, out);
+    struct inq_terminal terminal = inq_terminal_of(options, out);
     const struct inq_trace *trace = run->n_traces > 0 ? run->traces[0] : &empty;
-    struct inq_view view = inq_view_of(run, trace, NULL, options, arena);
+    struct inq_context context = inq_context_of(run, trace, NULL, options, arena);
     int code = INQ_OK;
-    print_summary(run, &view, &pen);
+    print_summary(run, &context, &terminal);
     for (size_t t = 0; t < run->n_traces && code == INQ_OK; t++) {
-        view = inq_view_of(run, run->traces[t], NULL, options, arena);
+        context = inq_context_of(run, run->traces[t], NULL, options, arena);
         if (run->n_traces > 1) {
             inq_out_text(out, "\n");
-            inq_pen_wrap(&pen,
-                         inq_say(view.arena, "Job %zu of %zu, %.200s: %s, %s, %s", t + 1,
-                                 run->n_traces, run->traces[t]->name, ranks_text(&view),
-                                 steps_text(&view), formats_of(&view)),
-                         0, 4);
+            inq_terminal_wrap(&terminal,
+                              inq_arena_printf(context.arena, "Job %zu of %zu, %.200s: %s, %s, %s",
+                                               t + 1, run->n_traces, run->traces[t]->name,
+                                               ranks_text(&context), steps_text(&context),
+                                               formats_of(&context)),
+                              0, 4);
         }
-        print_facts(&view, &pen);
-        code = print_ranks(&view, &pen, err);
+        print_facts(&context, &terminal);
+        code = print_ranks(&context, &terminal, err);
         if (code == INQ_OK) {
-            code = print_damage(&view, &pen, err);
+            code = print_damage(&context, &terminal, err);
         }
     }
     struct inq_table skipped = {.arena = arena};
     if (code == INQ_OK && inq_table_skipped(run, &skipped)) {
-        code = finish(&skipped, &pen, err);
+        code = finish(&skipped, &terminal, err);
     }
     return code;
 }

@@ -125,7 +125,7 @@ static void say_peaks(const struct inq_schedule_row *best, const struct inq_sche
 }
 
 /* The first line: which is the shortest, by how much, and through what. */
-static void say_shortest(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
+static void say_shortest(const struct inq_schedule_rows *rows, const struct inq_terminal *terminal)
 {
     const struct inq_schedule_row *best = best_of(rows);
     const struct inq_schedule_row *rival = best != NULL ? rival_of(rows, best) : NULL;
@@ -155,57 +155,58 @@ static void say_shortest(const struct inq_schedule_rows *rows, const struct inq_
                        inq_time_format(best->worst_idle_ns, times[2], sizeof times[2]), rival->name,
                        inq_time_format(rival->worst_idle_ns, times[3], sizeof times[3]), peaks);
     }
-    inq_pen_tint(pen, INQ_TINT_BOLD);
-    inq_pen_words(pen, line, 0, 0);
-    inq_pen_plain(pen);
-    inq_out_text(pen->out, "\n");
+    inq_terminal_tint(terminal, INQ_TINT_BOLD);
+    inq_terminal_words(terminal, line, 0, 0);
+    inq_terminal_plain(terminal);
+    inq_out_text(terminal->out, "\n");
 }
 
-static void say_best(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
+static void say_best(const struct inq_schedule_rows *rows, const struct inq_terminal *terminal)
 {
     const struct inq_schedule_row *best = best_of(rows);
     if (!rows->search) {
-        say_shortest(rows, pen);
+        say_shortest(rows, terminal);
         return;
     }
-    inq_pen_tint(pen, INQ_TINT_BOLD);
+    inq_terminal_tint(terminal, INQ_TINT_BOLD);
     if (best == NULL) {
-        inq_out_text(pen->out, "No schedule fits.\n");
+        inq_out_text(terminal->out, "No schedule fits.\n");
     } else if (rows->sizes) {
-        inq_out_printf(pen->out, "Best: %s with %" PRId32 " micro-batches of size %" PRId32 ".\n",
-                       best->name, best->n_microbatches, best->microbatch_size);
+        inq_out_printf(terminal->out,
+                       "Best: %s with %" PRId32 " micro-batches of size %" PRId32 ".\n", best->name,
+                       best->n_microbatches, best->microbatch_size);
     } else {
-        inq_out_printf(pen->out, "Best: %s.\n", best->name);
+        inq_out_printf(terminal->out, "Best: %s.\n", best->name);
     }
-    inq_pen_plain(pen);
+    inq_terminal_plain(terminal);
 }
 
-static void say_how(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
+static void say_how(const struct inq_schedule_rows *rows, const struct inq_terminal *terminal)
 {
     enum inq_memory_unit unit =
         rows->n > 0 ? rows->rows[0].memory_unit : INQ_MEMORY_ACTIVATIONS; /* of all alike */
-    inq_out_text(pen->out, "\n");
-    inq_pen_wrap(pen,
-                 rows->sizes
-                     ? "Times are of one micro-batch of that size on one rank, whatever the "
-                       "number of chunks or segments."
-                     : "Times are of one micro-batch on one rank, whatever the number of "
-                       "chunks or segments.",
-                 0, 0);
-    inq_pen_wrap(pen,
-                 unit == INQ_MEMORY_BYTES  ? "Peak is what the rank holds that holds most."
-                 : unit == INQ_MEMORY_TOLD ? "Peak is in the unit of --memory."
-                 : rows->sizes             ? "Peak is in activations of one sample on one rank."
-                               : "Peak is in activations of one micro-batch on one rank.",
-                 0, 0);
+    inq_out_text(terminal->out, "\n");
+    inq_terminal_wrap(terminal,
+                      rows->sizes
+                          ? "Times are of one micro-batch of that size on one rank, whatever the "
+                            "number of chunks or segments."
+                          : "Times are of one micro-batch on one rank, whatever the number of "
+                            "chunks or segments.",
+                      0, 0);
+    inq_terminal_wrap(terminal,
+                      unit == INQ_MEMORY_BYTES  ? "Peak is what the rank holds that holds most."
+                      : unit == INQ_MEMORY_TOLD ? "Peak is in the unit of --memory."
+                      : rows->sizes ? "Peak is in activations of one sample on one rank."
+                                    : "Peak is in activations of one micro-batch on one rank.",
+                      0, 0);
     if (rows->interpolated) {
-        inq_pen_wrap(pen,
-                     "Times of sizes between those given are interpolated linearly: an estimate.",
-                     0, 0);
+        inq_terminal_wrap(
+            terminal, "Times of sizes between those given are interpolated linearly: an estimate.",
+            0, 0);
     }
 }
 
-static int write_text(const struct inq_schedule_rows *rows, const struct inq_pen *pen)
+static int write_text(const struct inq_schedule_rows *rows, const struct inq_terminal *terminal)
 {
     struct inq_arena arena = {0};
     struct inq_table table = {.arena = &arena, .title = ""};
@@ -213,16 +214,16 @@ static int write_text(const struct inq_schedule_rows *rows, const struct inq_pen
     for (size_t i = 0; i < rows->n; i++) {
         add_row(rows, &rows->rows[i], &table);
     }
-    say_best(rows, pen);
-    inq_table_print(&table, pen);
+    say_best(rows, terminal);
+    inq_table_print(&table, terminal);
     for (size_t i = 0; i < rows->n; i++) {
         if (rows->rows[i].problem[0] != '\0') {
             char line[320];
             (void)snprintf(line, sizeof line, "%s: %s", rows->rows[i].name, rows->rows[i].problem);
-            inq_pen_wrap(pen, line, 0, 2);
+            inq_terminal_wrap(terminal, line, 0, 2);
         }
     }
-    say_how(rows, pen);
+    say_how(rows, terminal);
     int code = table.code;
     inq_table_release(&table);
     inq_arena_release(&arena);
@@ -294,8 +295,8 @@ int inq_schedule_rows_report(const struct inq_schedule_rows *rows,
     if (options->format == INQ_FORMAT_JSON) {
         write_json(rows, &out);
     } else if (options->format == INQ_FORMAT_TEXT) {
-        struct inq_pen pen = inq_pen_of(options, &out);
-        code = write_text(rows, &pen);
+        struct inq_terminal terminal = inq_terminal_of(options, &out);
+        code = write_text(rows, &terminal);
     } else {
         code = INQ_UNSUPPORTED;
     }

@@ -337,7 +337,7 @@ static int compare_cells(const void *a, const void *b, void *ctx)
     return x->rank == y->rank ? 0 : x->rank < y->rank ? -1 : 1;
 }
 
-static void write_event(const struct inq_schedule_view *view, const struct inq_pen *pen,
+static void write_event(const struct inq_schedule_view *view, const struct inq_terminal *terminal,
                         const struct inq_schedule_cell *cell, bool first)
 {
     char text[192] = "";
@@ -350,13 +350,13 @@ static void write_event(const struct inq_schedule_view *view, const struct inq_p
         used += n > 0 ? (size_t)n : 0;
     }
     char start[32];
-    inq_out_printf(pen->out, "  %10s  rank %" PRId32 "  %s\n",
+    inq_out_printf(terminal->out, "  %10s  rank %" PRId32 "  %s\n",
                    first ? inq_time_format(cell->start_ns, start, sizeof start) : "", cell->rank,
                    text);
 }
 
 /* What happens when, one line a moment: for schedules small enough to be read. */
-static int write_events(const struct inq_schedule_view *view, const struct inq_pen *pen,
+static int write_events(const struct inq_schedule_view *view, const struct inq_terminal *terminal,
                         struct inq_err *err)
 {
     enum { MOST_EVENTS = 32 };
@@ -372,10 +372,10 @@ static int write_events(const struct inq_schedule_view *view, const struct inq_p
         }
     }
     int code = inq_sort(cells, n, sizeof *cells, compare_cells, NULL, err);
-    inq_out_text(pen->out, "\nOrder of events\n");
+    inq_out_text(terminal->out, "\nOrder of events\n");
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
         bool first = i == 0 || cells[i].start_ns != cells[i - 1].start_ns;
-        write_event(view, pen, &cells[i], first);
+        write_event(view, terminal, &cells[i], first);
     }
     return code;
 }
@@ -386,7 +386,7 @@ static int write_schedule(const struct inq_schedule_view *view,
                           const struct inq_report_options *options, struct inq_out *out,
                           struct inq_err *err)
 {
-    struct inq_pen pen = inq_pen_of(options, out);
+    struct inq_terminal terminal = inq_terminal_of(options, out);
     switch (options->format) {
     case INQ_FORMAT_JSON:
         schedule_json(view, out);
@@ -398,8 +398,8 @@ static int write_schedule(const struct inq_schedule_view *view,
         schedule_perfetto(view, out);
         return INQ_OK;
     case INQ_FORMAT_TEXT:
-        inq_schedule_text(view, &pen);
-        return write_events(view, &pen, err);
+        inq_schedule_text(view, &terminal);
+        return write_events(view, &terminal, err);
     case INQ_FORMAT_MARKDOWN:
     case INQ_FORMAT_CSV:
     case INQ_FORMAT_HTML:

@@ -36,7 +36,7 @@ char *inq_action_words(const struct inq_action *action, char *buf, size_t size);
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-void inq_schedule_text(const struct inq_schedule_view *view, const struct inq_pen *pen);
+void inq_schedule_text(const struct inq_schedule_view *view, const struct inq_terminal *terminal);
 void inq_schedule_svg(const struct inq_schedule_view *view, struct inq_out *out);
 
 #endif

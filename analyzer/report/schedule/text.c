@@ -54,7 +54,7 @@ static enum inq_tint tint_of(const struct inq_schedule_cell *cell)
 }
 
 struct chart {
-    const struct inq_pen *pen;
+    const struct inq_terminal *terminal;
     const struct inq_schedule_view *view;
     int64_t makespan_ns;
     int columns;
@@ -69,7 +69,7 @@ static int column_of(const struct chart *chart, int64_t at_ns)
 static void draw_gap(const struct chart *chart, int from, int to)
 {
     for (int i = from; i < to; i++) {
-        inq_out_text(chart->pen->out, ".");
+        inq_out_text(chart->terminal->out, ".");
     }
 }
 
@@ -88,19 +88,19 @@ static void draw_op(const struct chart *chart, const struct inq_schedule_cell *c
     cell_label(chart->view, cell, label, sizeof label);
     int len = (int)strlen(label);
     int shown = len < columns ? len : columns;
-    inq_pen_tint(chart->pen, tint_of(cell));
+    inq_terminal_tint(chart->terminal, tint_of(cell));
     /* a label that does not fit keeps its last characters: they change from op to op */
-    inq_out_printf(chart->pen->out, "%.*s", shown, label + (len - shown));
+    inq_out_printf(chart->terminal->out, "%.*s", shown, label + (len - shown));
     for (int i = shown; i < columns; i++) {
-        inq_out_text(chart->pen->out, filling(chart, cell));
+        inq_out_text(chart->terminal->out, filling(chart, cell));
     }
-    inq_pen_plain(chart->pen);
+    inq_terminal_plain(chart->terminal);
 }
 
 static void draw_rank(const struct chart *chart, int32_t r)
 {
     struct inq_schedule_cell cell;
-    inq_out_printf(chart->pen->out, "rank %3" PRId32 " ", r);
+    inq_out_printf(chart->terminal->out, "rank %3" PRId32 " ", r);
     int drawn = 0;
     for (size_t at = 0; inq_schedule_next_cell(chart->view, r, &at, &cell);) {
         int from = column_of(chart, cell.start_ns);
@@ -114,7 +114,7 @@ static void draw_rank(const struct chart *chart, int32_t r)
         drawn = to;
     }
     draw_gap(chart, drawn, chart->columns);
-    inq_out_text(chart->pen->out, "\n");
+    inq_out_text(chart->terminal->out, "\n");
 }
 
 /* The row of a rank's all-reduces or all-gathers, where it has any that take time. */
@@ -129,17 +129,17 @@ static void draw_beside(const struct chart *chart, int32_t r, uint8_t kind)
         if (cell.head->kind != kind || cell.end_ns <= cell.start_ns || to <= drawn) {
             continue;
         }
-        inq_out_text(chart->pen->out, drawn > 0 ? "" : reduces ? "  reduce " : "  gather ");
+        inq_out_text(chart->terminal->out, drawn > 0 ? "" : reduces ? "  reduce " : "  gather ");
         from = from < drawn ? drawn : from;
         draw_gap(chart, drawn, from);
         for (int i = from; i < to; i++) {
-            inq_out_text(chart->pen->out, i > from ? "_" : reduces ? "r" : "g");
+            inq_out_text(chart->terminal->out, i > from ? "_" : reduces ? "r" : "g");
         }
         drawn = to;
     }
     if (drawn > 0) {
         draw_gap(chart, drawn, chart->columns);
-        inq_out_text(chart->pen->out, "\n");
+        inq_out_text(chart->terminal->out, "\n");
     }
 }
 
@@ -155,90 +155,92 @@ static bool any_of_kind(const struct inq_schedule *s, uint8_t kind)
     return false;
 }
 
-static void draw_legend(const struct inq_schedule_view *view, const struct inq_pen *pen)
+static void draw_legend(const struct inq_schedule_view *view, const struct inq_terminal *terminal)
 {
     const struct inq_schedule *s = view->schedule;
-    inq_out_text(pen->out,
+    inq_out_text(terminal->out,
                  "  number: micro-batch; plain forward, \" full backward, ' input gradient, "
                  "w weight gradient, . idle\n");
     if (s->n_stages > s->n_ranks) {
-        inq_out_printf(pen->out, "  - = first stage of the rank, ~ # others%s\n",
+        inq_out_printf(terminal->out, "  - = first stage of the rank, ~ # others%s\n",
                        any_of_kind(s, INQ_ACTION_OVERLAP_F_B)
                            ? "; 7&3\" + forward of 7 overlapped with backward of 3"
                            : "");
     }
     if (any_of_kind(s, INQ_ACTION_UPDATE)) {
-        inq_out_text(pen->out, "  reduce: all-reduces overlapped with the compute; U update\n");
+        inq_out_text(terminal->out,
+                     "  reduce: all-reduces overlapped with the compute; U update\n");
     }
 }
 
-static void draw_chart(const struct inq_pen *pen, const struct inq_schedule_view *view)
+static void draw_chart(const struct inq_terminal *terminal, const struct inq_schedule_view *view)
 {
     enum { MOST_RANKS = 64 };
     const struct inq_schedule *schedule = view->schedule;
-    int columns = pen->width - LABEL_COLUMNS;
+    int columns = terminal->width - LABEL_COLUMNS;
     columns = columns < MIN_CHART ? MIN_CHART : columns > MAX_CHART ? MAX_CHART : columns;
-    struct chart chart = {pen, view, view->timing->makespan_ns, columns};
+    struct chart chart = {terminal, view, view->timing->makespan_ns, columns};
     for (int32_t r = 0; chart.makespan_ns > 0 && r < schedule->n_ranks && r < MOST_RANKS; r++) {
         draw_rank(&chart, r);
         draw_beside(&chart, r, INQ_ACTION_UNSHARD);
         draw_beside(&chart, r, INQ_ACTION_REDUCE_GRAD);
     }
     if (schedule->n_ranks > MOST_RANKS) {
-        inq_out_printf(pen->out, "         and %" PRId32 " more ranks\n",
+        inq_out_printf(terminal->out, "         and %" PRId32 " more ranks\n",
                        schedule->n_ranks - MOST_RANKS);
     }
-    draw_legend(view, pen);
+    draw_legend(view, terminal);
 }
 
-static void theory_line(const struct inq_pen *pen, const struct inq_schedule_view *view)
+static void theory_line(const struct inq_terminal *terminal, const struct inq_schedule_view *view)
 {
     const struct inq_schedule_theory *theory = view->theory;
     char bubble[32];
     if (theory == NULL || (!theory->has_bubble && !theory->has_peak)) {
         return;
     }
-    inq_out_text(pen->out, "theory");
+    inq_out_text(terminal->out, "theory");
     if (theory->has_bubble) {
-        inq_out_printf(pen->out, ": bubble %s = %s, rate %.4f", theory->bubble,
+        inq_out_printf(terminal->out, ": bubble %s = %s, rate %.4f", theory->bubble,
                        inq_time_format(theory->bubble_ns, bubble, sizeof bubble),
                        theory->bubble_rate);
     }
     if (theory->has_peak) {
-        inq_out_printf(pen->out, "%s peak %s%s = %.6g", theory->has_bubble ? ";" : ":",
+        inq_out_printf(terminal->out, "%s peak %s%s = %.6g", theory->has_bubble ? ";" : ":",
                        theory->at_most ? "at most " : "", theory->peak_formula, theory->peak);
     }
-    inq_out_printf(pen->out, " (transfers free%s%s)\n", theory->condition[0] != '\0' ? ", " : "",
-                   theory->condition);
+    inq_out_printf(terminal->out, " (transfers free%s%s)\n",
+                   theory->condition[0] != '\0' ? ", " : "", theory->condition);
 }
 
-static void figures(const struct inq_pen *pen, const struct inq_schedule_view *view)
+static void figures(const struct inq_terminal *terminal, const struct inq_schedule_view *view)
 {
     char makespan[32];
     char peak[48];
     const struct inq_schedule *schedule = view->schedule;
     const struct inq_schedule_timing *timing = view->timing;
-    inq_out_printf(pen->out, "%s: %" PRId32 " ranks, %" PRId32 " stages, %" PRId32 " micro-batches",
+    inq_out_printf(terminal->out,
+                   "%s: %" PRId32 " ranks, %" PRId32 " stages, %" PRId32 " micro-batches",
                    schedule->kind, schedule->n_ranks, schedule->n_stages,
                    schedule->n_microbatches / schedule->n_segments);
     if (schedule->n_segments > 1) {
-        inq_out_printf(pen->out, " of %" PRId32 " segments", schedule->n_segments);
+        inq_out_printf(terminal->out, " of %" PRId32 " segments", schedule->n_segments);
     }
-    inq_out_text(pen->out, "\n");
-    inq_out_printf(pen->out,
+    inq_out_text(terminal->out, "\n");
+    inq_out_printf(terminal->out,
                    "makespan %s; bubble ratio %.4f (idle share of all ranks' makespan); "
                    "bubble_rate_zb %.4f; peak %s\n",
                    inq_time_format(timing->makespan_ns, makespan, sizeof makespan),
                    timing->bubble_ratio, timing->bubble_rate_zb,
                    inq_memory_format(timing->memory_unit, timing->peak_memory, peak, sizeof peak));
-    theory_line(pen, view);
+    theory_line(terminal, view);
 }
 
-static void rank_table(const struct inq_pen *pen, const struct inq_schedule_view *view)
+static void rank_table(const struct inq_terminal *terminal, const struct inq_schedule_view *view)
 {
     enum { MOST_ROWS = 32 };
     bool bytes = view->timing->memory_unit == INQ_MEMORY_BYTES;
-    inq_out_printf(pen->out, "\nrank        busy        idle  %16s\n",
+    inq_out_printf(terminal->out, "\nrank        busy        idle  %16s\n",
                    bytes                                                 ? "peak memory"
                    : view->timing->memory_unit == INQ_MEMORY_ACTIVATIONS ? "peak activations"
                                                                          : "peak units");
@@ -252,16 +254,16 @@ static void rank_table(const struct inq_pen *pen, const struct inq_schedule_view
         } else {
             (void)snprintf(peak, sizeof peak, "%.6g", row->peak_memory);
         }
-        inq_out_printf(pen->out, "%4" PRId32 "  %10s  %10s  %16s\n", r,
+        inq_out_printf(terminal->out, "%4" PRId32 "  %10s  %10s  %16s\n", r,
                        inq_time_format(row->busy_ns, busy, sizeof busy),
                        inq_time_format(row->idle_ns, idle, sizeof idle), peak);
     }
 }
 
-void inq_schedule_text(const struct inq_schedule_view *view, const struct inq_pen *pen)
+void inq_schedule_text(const struct inq_schedule_view *view, const struct inq_terminal *terminal)
 {
-    figures(pen, view);
-    inq_out_text(pen->out, "\n");
-    draw_chart(pen, view);
-    rank_table(pen, view);
+    figures(terminal, view);
+    inq_out_text(terminal->out, "\n");
+    draw_chart(terminal, view);
+    rank_table(terminal, view);
 }

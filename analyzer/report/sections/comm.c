@@ -20,11 +20,11 @@ static int by_lateness(const void *a, const void *b, void *ctx)
 }
 
 /* The picked rows, most last arrivals first. */
-static struct inq_wait *sorted_waits(const struct inq_view *view, size_t *n, size_t *left_out)
+static struct inq_wait *sorted_waits(const struct inq_context *context, size_t *n, size_t *left_out)
 {
-    const struct inq_collectives *coll = view->report->collectives;
-    const bool *picked = inq_pick_ranks(view, left_out);
-    struct inq_wait *waits = inq_arena_array(view->arena, coll->n_waits, sizeof *waits);
+    const struct inq_collectives *coll = context->report->collectives;
+    const bool *picked = inq_pick_ranks(context, left_out);
+    struct inq_wait *waits = inq_arena_array(context->arena, coll->n_waits, sizeof *waits);
     *n = 0;
     if (picked == NULL || waits == NULL) {
         return NULL;
@@ -37,15 +37,15 @@ static struct inq_wait *sorted_waits(const struct inq_view *view, size_t *n, siz
     return inq_sort(waits, *n, sizeof *waits, by_lateness, NULL, NULL) == INQ_OK ? waits : NULL;
 }
 
-static void build_waits(const struct inq_view *view, struct inq_table *table)
+static void build_waits(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_collectives *coll = context->report->collectives;
     size_t n;
     size_t left_out;
     if (coll == NULL || coll->n_waits == 0 || coll->matched == 0) {
         return;
     }
-    const struct inq_wait *waits = sorted_waits(view, &n, &left_out);
+    const struct inq_wait *waits = sorted_waits(context, &n, &left_out);
     if (waits == NULL) {
         table->code = INQ_NOMEM;
         return;
@@ -59,14 +59,14 @@ static void build_waits(const struct inq_view *view, struct inq_table *table)
                   "its own waiting for the last arrival, summed";
     inq_table_unit(table, longest_ns);
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
-    bool stages = inq_table_stage_column(view, table);
+    bool stages = inq_table_stage_column(context, table);
     inq_table_columns(table, INQ_COLUMN_RIGHT,
                       (const char *const[]){"collectives", "last", "first", NULL});
     inq_table_column_ns(table, "wait");
     for (size_t i = 0; i < n; i++) {
-        inq_table_text(table, inq_view_rank(view, waits[i].rank));
+        inq_table_text(table, inq_context_rank(context, waits[i].rank));
         if (stages) {
-            inq_table_count(table, view->trace->ranks[waits[i].rank].stage);
+            inq_table_count(table, context->trace->ranks[waits[i].rank].stage);
         }
         inq_table_count(table, (int64_t)waits[i].collectives);
         inq_table_count(table, (int64_t)waits[i].last_arrivals);
@@ -76,11 +76,11 @@ static void build_waits(const struct inq_view *view, struct inq_table *table)
     inq_table_left_out(table, left_out);
 }
 
-static void add_stat(const struct inq_view *view, struct inq_table *table,
+static void add_stat(const struct inq_context *context, struct inq_table *table,
                      const struct inq_coll_stat *s)
 {
     inq_table_text(table, inq_coll_kind_text(s->kind));
-    inq_table_text(table, inq_view_group(view, s->group));
+    inq_table_text(table, inq_context_group(context, s->group));
     if (s->group_size > 0) {
         inq_table_count(table, s->group_size);
     } else {
@@ -95,13 +95,13 @@ static void add_stat(const struct inq_view *view, struct inq_table *table,
     inq_table_real(table, s->busbw_gbps, 2);
 }
 
-static void build_collectives(const struct inq_view *view, struct inq_table *table)
+static void build_collectives(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_collectives *coll = context->report->collectives;
     if (coll == NULL || coll->n_by_op == 0) {
         return;
     }
-    size_t n = view->options->verbose || coll->n_by_op < ROWS_SHOWN ? coll->n_by_op : ROWS_SHOWN;
+    size_t n = context->options->verbose || coll->n_by_op < ROWS_SHOWN ? coll->n_by_op : ROWS_SHOWN;
     int64_t longest_ns = 0;
     int64_t transfer_ns = 0;
     for (size_t i = 0; i < coll->n_by_op; i++) {
@@ -125,18 +125,19 @@ static void build_collectives(const struct inq_view *view, struct inq_table *tab
     inq_table_column(table, INQ_COLUMN_RIGHT, "alg GB/s");
     inq_table_column(table, INQ_COLUMN_RIGHT, "bus GB/s");
     for (size_t i = 0; i < n; i++) {
-        add_stat(view, table, &coll->by_op[i]);
+        add_stat(context, table, &coll->by_op[i]);
     }
     inq_table_left_out(table, coll->n_by_op - n);
 }
 
-static void build_worst(const struct inq_view *view, struct inq_table *table)
+static void build_worst(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_collectives *coll = context->report->collectives;
     if (coll == NULL || coll->n_worst == 0) {
         return;
     }
-    size_t n = view->options->verbose || coll->n_worst < WORST_SHOWN ? coll->n_worst : WORST_SHOWN;
+    size_t n =
+        context->options->verbose || coll->n_worst < WORST_SHOWN ? coll->n_worst : WORST_SHOWN;
     table->title = "Collectives that were waited for longest";
     table->note = "wait: summed over ranks; times count from the first event of the run";
     int64_t transfer_ns = 0;
@@ -157,16 +158,16 @@ static void build_worst(const struct inq_view *view, struct inq_table *table)
     inq_table_column(table, INQ_COLUMN_RIGHT, "end s");
     for (size_t i = 0; i < n; i++) {
         const struct inq_coll_worst *w = &coll->worst[i];
-        const struct inq_collective *c = &view->trace->collectives[w->collective];
+        const struct inq_collective *c = &context->trace->collectives[w->collective];
         inq_table_text(table, inq_coll_kind_text(c->kind));
-        inq_table_text(table, inq_view_group(view, c->group));
+        inq_table_text(table, inq_context_group(context, c->group));
         inq_table_count(table, c->seq);
-        inq_table_text(table, inq_view_rank(view, w->last_rank));
+        inq_table_text(table, inq_context_rank(context, w->last_rank));
         inq_table_ns(table, w->skew_ns);
         inq_table_ns(table, w->wait_ns);
         inq_table_ns(table, w->transfer_ns);
-        inq_table_text(table, inq_view_at(view, w->start_ns));
-        inq_table_text(table, inq_view_at(view, w->end_ns));
+        inq_table_text(table, inq_context_at(context, w->start_ns));
+        inq_table_text(table, inq_context_at(context, w->end_ns));
     }
     inq_table_left_out(table, coll->n_worst - n);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables on what stopped the run. */
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "inquest/failure.h"
 #include "inquest/log.h"
 #include "report/terminal/terminal.h"
@@ -19,16 +19,23 @@ static void row(struct inq_table *table, const char *name, const char *value)
 }
 
 /* "rank 3, GPU 0000:9b:00.0, node-7, pid 123: Xid 79 ..." */
-static const char *say_place(const struct inq_view *view, const struct inq_failure_place *place)
+static const char *say_place(const struct inq_context *context,
+                             const struct inq_failure_place *place)
 {
     const char *rank =
-        place->rank >= 0 ? inq_say(view->arena, "rank %" PRId32 ", ", place->rank) : "";
-    const char *gpu = place->bus[0] != '\0' ? inq_say(view->arena, "GPU %.40s, ", place->bus) : "";
-    const char *host = place->host[0] != '\0' ? inq_say(view->arena, "%.100s, ", place->host) : "";
-    const char *pid = place->pid >= 0 ? inq_say(view->arena, "pid %" PRId64 ", ", place->pid) : "";
+        place->rank >= 0 ? inq_arena_printf(context->arena, "rank %" PRId32 ", ", place->rank) : "";
+    const char *gpu =
+        place->bus[0] != '\0' ? inq_arena_printf(context->arena, "GPU %.40s, ", place->bus) : "";
+    const char *host =
+        place->host[0] != '\0' ? inq_arena_printf(context->arena, "%.100s, ", place->host) : "";
+    const char *pid =
+        place->pid >= 0 ? inq_arena_printf(context->arena, "pid %" PRId64 ", ", place->pid) : "";
     const char *peer =
-        place->peer[0] != '\0' ? inq_say(view->arena, "the process at %.100s, ", place->peer) : "";
-    return inq_say(view->arena, "%s%s%s%s%s%.300s", rank, gpu, host, pid, peer, place->what);
+        place->peer[0] != '\0'
+            ? inq_arena_printf(context->arena, "the process at %.100s, ", place->peer)
+            : "";
+    return inq_arena_printf(context->arena, "%s%s%s%s%s%.300s", rank, gpu, host, pid, peer,
+                            place->what);
 }
 
 static bool logs_tell(const struct inq_trace *trace)
@@ -40,15 +47,15 @@ static bool logs_tell(const struct inq_trace *trace)
     return n > 0;
 }
 
-static void build_failure(const struct inq_view *view, struct inq_table *table)
+static void build_failure(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_failure *f = view->report->failure;
+    const struct inq_failure *f = context->report->failure;
     if (f == NULL) {
         return;
     }
     table->title = "Failure";
-    bool logs = logs_tell(view->trace);
-    bool dumps = view->trace->n_dumps > 0;
+    bool logs = logs_tell(context->trace);
+    bool dumps = context->trace->n_dumps > 0;
     table->note = logs    ? "roots: where it began; victims: ranks that only suffered from it"
                   : dumps ? "from Flight Recorder dumps; roots: the ranks that the others wait "
                             "for, directly or through others, and that wait for nobody"
@@ -59,23 +66,23 @@ static void build_failure(const struct inq_view *view, struct inq_table *table)
                      : dumps ? "what dumps and logs show"
                              : "what the logs show");
     row(table, "class",
-        f->subclass != NULL
-            ? inq_say(view->arena, "%s (%s)", inq_failure_class_text(f->cls), f->subclass)
-            : inq_failure_class_text(f->cls));
+        f->subclass != NULL ? inq_arena_printf(context->arena, "%s (%s)",
+                                               inq_failure_class_text(f->cls), f->subclass)
+                            : inq_failure_class_text(f->cls));
     row(table, "confidence", inq_confidence_text(f->confidence));
     row(table, "roots",
-        f->n_roots > 0 ? inq_say_list(view->arena, f->root_ranks, f->n_roots) : "none");
+        f->n_roots > 0 ? inq_arena_list(context->arena, f->root_ranks, f->n_roots) : "none");
     for (size_t i = 0; i < f->n_places && i < MAX_PLACES; i++) {
-        row(table, i == 0 ? "where" : "and", say_place(view, &f->places[i]));
+        row(table, i == 0 ? "where" : "and", say_place(context, &f->places[i]));
     }
-    row(table, "victims", inq_say_list(view->arena, f->victim_ranks, f->n_victims));
-    row(table, "no whole dump", inq_say_list(view->arena, f->missing_ranks, f->n_missing));
-    row(table, "suspects", inq_say_list(view->arena, f->suspect_ranks, f->n_suspects));
+    row(table, "victims", inq_arena_list(context->arena, f->victim_ranks, f->n_victims));
+    row(table, "no whole dump", inq_arena_list(context->arena, f->missing_ranks, f->n_missing));
+    row(table, "suspects", inq_arena_list(context->arena, f->suspected_ranks, f->n_suspected));
     row(table, "group", f->group);
     if (f->seq >= 0) {
         row(table, "op",
-            inq_say(view->arena, "%.200s%snumber %" PRId64, f->op, f->op[0] != '\0' ? ", " : "",
-                    f->seq));
+            inq_arena_printf(context->arena, "%.200s%snumber %" PRId64, f->op,
+                             f->op[0] != '\0' ? ", " : "", f->seq));
     }
     row(table, "sizes", f->sizes);
     for (size_t i = 0; i < f->n_alternatives; i++) {
@@ -87,9 +94,9 @@ static void build_failure(const struct inq_view *view, struct inq_table *table)
     row(table, "next", f->advice);
 }
 
-static void build_failure_evidence(const struct inq_view *view, struct inq_table *table)
+static void build_failure_evidence(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_failure *f = view->report->failure;
+    const struct inq_failure *f = context->report->failure;
     if (f == NULL || f->n_evidence == 0) {
         return;
     }
@@ -104,21 +111,22 @@ static void build_failure_evidence(const struct inq_view *view, struct inq_table
         } else {
             inq_table_text(table, "");
         }
-        const char *file = e->file[0] != '\0' ? inq_view_path(view, e->file) : "";
-        inq_table_text(table,
-                       e->line > 0 ? inq_say(view->arena, "%.300s:%" PRIu64, file, e->line) : file);
+        const char *file = e->file[0] != '\0' ? inq_context_path(context, e->file) : "";
+        inq_table_text(
+            table, e->line > 0 ? inq_arena_printf(context->arena, "%.300s:%" PRIu64, file, e->line)
+                               : file);
         inq_table_text(table, e->text != NULL ? e->text : e->what);
     }
 }
 
-static void build_failure_moments(const struct inq_view *view, struct inq_table *table)
+static void build_failure_moments(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_failure *f = view->report->failure;
+    const struct inq_failure *f = context->report->failure;
     if (f == NULL || f->n_moments == 0) {
         return;
     }
     size_t n =
-        view->options->verbose || f->n_moments < INQ_TABLE_ROWS ? f->n_moments : INQ_TABLE_ROWS;
+        context->options->verbose || f->n_moments < INQ_TABLE_ROWS ? f->n_moments : INQ_TABLE_ROWS;
     table->title = "Course of the failure";
     table->note = "times as printed in the logs; the first line of each kind";
     inq_table_column(table, INQ_COLUMN_LEFT, "time");
@@ -126,9 +134,9 @@ static void build_failure_moments(const struct inq_view *view, struct inq_table 
     inq_table_column(table, INQ_COLUMN_RIGHT, "rank");
     inq_table_column(table, INQ_COLUMN_WRAP, "what happened");
     for (size_t i = 0; i < n; i++) {
-        const struct inq_failure_moment *moment = &f->moments[i];
-        char time[INQ_MOMENT_TEXT];
-        inq_table_text(table, inq_moment_text(moment, time, sizeof time));
+        const struct inq_timeline_event *moment = &f->moments[i];
+        char time[INQ_EVENT_TIME_TEXT];
+        inq_table_text(table, inq_event_time_text(moment, time, sizeof time));
         inq_table_text(table, inq_failure_phase_text(moment->phase));
         if (moment->rank >= 0) {
             inq_table_count(table, moment->rank);
@@ -140,9 +148,9 @@ static void build_failure_moments(const struct inq_view *view, struct inq_table 
     inq_table_left_out(table, f->n_moments - n);
 }
 
-static void build_failure_victims(const struct inq_view *view, struct inq_table *table)
+static void build_failure_victims(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_failure *f = view->report->failure;
+    const struct inq_failure *f = context->report->failure;
     if (f == NULL || f->n_victim_lines == 0) {
         return;
     }
@@ -154,19 +162,19 @@ static void build_failure_victims(const struct inq_view *view, struct inq_table 
     for (size_t i = 0; i < f->n_victim_lines; i++) {
         const struct inq_failure_victims *group = &f->victim_lines[i];
         inq_table_count(table, (int64_t)group->count);
-        inq_table_text(table, inq_say_list(view->arena, group->ranks, group->n_ranks));
+        inq_table_text(table, inq_arena_list(context->arena, group->ranks, group->n_ranks));
         inq_table_text(table, group->what);
     }
 }
 
-static void build_failure_groups(const struct inq_view *view, struct inq_table *table)
+static void build_failure_groups(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_failure *f = view->report->failure;
+    const struct inq_failure *f = context->report->failure;
     if (f == NULL || f->n_matches == 0) {
         return;
     }
     size_t n =
-        view->options->verbose || f->n_matches < INQ_TABLE_ROWS ? f->n_matches : INQ_TABLE_ROWS;
+        context->options->verbose || f->n_matches < INQ_TABLE_ROWS ? f->n_matches : INQ_TABLE_ROWS;
     table->title = "Unfinished collectives";
     table->note = "the oldest of each group";
     inq_table_column(table, INQ_COLUMN_STRETCH, "group");
@@ -182,9 +190,9 @@ static void build_failure_groups(const struct inq_view *view, struct inq_table *
     inq_table_left_out(table, f->n_matches - n);
 }
 
-static void build_failure_stacks(const struct inq_view *view, struct inq_table *table)
+static void build_failure_stacks(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_failure *f = view->report->failure;
+    const struct inq_failure *f = context->report->failure;
     if (f == NULL || f->n_stacks == 0) {
         return;
     }
@@ -199,8 +207,8 @@ static void build_failure_stacks(const struct inq_view *view, struct inq_table *
             const struct inq_flight_frame *frame = &stack->frames[k];
             inq_table_count(table, stack->rank);
             inq_table_text(table, k == 0 ? stack->op : "");
-            inq_table_text(table, inq_say(view->arena, "%.200s %.600s:%" PRId64, frame->name,
-                                          frame->file, frame->line));
+            inq_table_text(table, inq_arena_printf(context->arena, "%.200s %.600s:%" PRId64,
+                                                   frame->name, frame->file, frame->line));
         }
     }
 }

@@ -2,7 +2,7 @@
 /* Tables on what was read: files, damage, clocks. */
 #include "report/sections/tables.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,40 +14,42 @@ static bool is_damaged(const struct inq_file *file)
 }
 
 /* Files that get a row: all, or of a brief report the damaged ones. */
-static size_t count_files(const struct inq_view *view)
+static size_t count_files(const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     size_t damaged = 0;
     for (size_t i = 0; i < trace->n_files; i++) {
         damaged += is_damaged(&trace->files[i]);
     }
-    return inq_view_is_brief(view) ? damaged : trace->n_files;
+    return inq_context_is_brief(context) ? damaged : trace->n_files;
 }
 
 /* The folder that all of the trace's files are in, "" none. */
-static const char *shared_folder(const struct inq_view *view)
+static const char *shared_folder(const struct inq_context *context)
 {
-    if (view->folder_len == 0) {
+    if (context->folder_len == 0) {
         return "";
     }
-    return inq_say(view->arena, "%.*s", (int)view->folder_len, view->trace->files[0].path);
+    return inq_arena_printf(context->arena, "%.*s", (int)context->folder_len,
+                            context->trace->files[0].path);
 }
 
-static void build_files(const struct inq_view *view, struct inq_table *table)
+static void build_files(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_trace *trace = view->trace;
-    size_t files = count_files(view);
+    const struct inq_trace *trace = context->trace;
+    size_t files = count_files(context);
     if (files == 0) {
         return;
     }
-    size_t n = view->options->verbose || files < INQ_TABLE_ROWS ? files : INQ_TABLE_ROWS;
+    size_t n = context->options->verbose || files < INQ_TABLE_ROWS ? files : INQ_TABLE_ROWS;
     size_t shown = 0;
-    table->title = inq_view_is_brief(view) ? "Damage and remarks" : "Inputs";
-    const char *folder = shared_folder(view);
-    table->note = inq_say(view->arena,
-                          "%s%.200s%sdamaged files first; events: in the file; kept: "
-                          "work, launches and annotations that the analyses use",
-                          folder[0] != '\0' ? "in " : "", folder, folder[0] != '\0' ? "; " : "");
+    table->title = inq_context_is_brief(context) ? "Damage and remarks" : "Inputs";
+    const char *folder = shared_folder(context);
+    table->note =
+        inq_arena_printf(context->arena,
+                         "%s%.200s%sdamaged files first; events: in the file; kept: "
+                         "work, launches and annotations that the analyses use",
+                         folder[0] != '\0' ? "in " : "", folder, folder[0] != '\0' ? "; " : "");
     inq_table_column(table, INQ_COLUMN_STRETCH, "file");
     inq_table_column(table, INQ_COLUMN_LEFT, "format");
     inq_table_columns(table, INQ_COLUMN_RIGHT,
@@ -56,20 +58,20 @@ static void build_files(const struct inq_view *view, struct inq_table *table)
     for (int damaged = 1; damaged >= 0; damaged--) {
         for (size_t i = 0; i < trace->n_files; i++) {
             const struct inq_file *file = &trace->files[i];
-            const char *damage = inq_view_damage(view, &file->damage);
+            const char *damage = inq_context_damage(context, &file->damage);
             bool any = damage[0] != '\0' || file->reason[0] != '\0';
             if (is_damaged(file) != (damaged == 1) || shown >= n) {
                 continue;
             }
             bool both = damage[0] != '\0' && file->reason[0] != '\0';
-            inq_table_text(table, inq_view_path(view, file->path));
+            inq_table_text(table, inq_context_path(context, file->path));
             inq_table_text(table, file->format);
-            inq_table_text(table, inq_view_bytes(view, (double)file->bytes));
+            inq_table_text(table, inq_context_bytes(context, (double)file->bytes));
             inq_table_count(table, (int64_t)file->events);
             inq_table_count(table, (int64_t)file->events_kept);
-            inq_table_text(
-                table, any ? inq_say(view->arena, "%s%s%s", damage, both ? "; " : "", file->reason)
-                           : "none");
+            inq_table_text(table, any ? inq_arena_printf(context->arena, "%s%s%s", damage,
+                                                         both ? "; " : "", file->reason)
+                                      : "none");
             shown++;
         }
     }
@@ -90,12 +92,12 @@ static bool any_moved(const struct inq_trace *trace, bool *pieces)
     return moved;
 }
 
-static void build_clocks(const struct inq_view *view, struct inq_table *table)
+static void build_clocks(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_trace *trace = view->trace;
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_trace *trace = context->trace;
+    const struct inq_collectives *coll = context->report->collectives;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(view, &left_out);
+    const bool *picked = inq_pick_ranks(context, &left_out);
     bool pieces = false;
     if (!any_moved(trace, &pieces) || picked == NULL) {
         return;
@@ -103,15 +105,17 @@ static void build_clocks(const struct inq_view *view, struct inq_table *table)
     table->title = "Clocks";
     table->note = "offset: added to the rank's times so that matched collectives end together";
     if (coll != NULL && coll->ends_spread_ns_max >= 0) {
-        table->note = inq_say(view->arena, "%s; ends agree within %s (%s before)", table->note,
-                              inq_view_ns(view, coll->ends_spread_ns_max),
-                              inq_view_ns(view, coll->raw_ends_spread_ns_max));
+        table->note =
+            inq_arena_printf(context->arena, "%s; ends agree within %s (%s before)", table->note,
+                             inq_context_ns(context, coll->ends_spread_ns_max),
+                             inq_context_ns(context, coll->raw_ends_spread_ns_max));
     }
     if (pieces) {
-        table->note = inq_say(view->arena,
-                              "%s; pieces: where a clock was set or its drift changed, the offset "
-                              "and drift are of its first piece",
-                              table->note);
+        table->note =
+            inq_arena_printf(context->arena,
+                             "%s; pieces: where a clock was set or its drift changed, the offset "
+                             "and drift are of its first piece",
+                             table->note);
     }
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
     inq_table_columns(table, INQ_COLUMN_RIGHT,
@@ -122,7 +126,7 @@ static void build_clocks(const struct inq_view *view, struct inq_table *table)
         if (!picked[r]) {
             continue;
         }
-        inq_table_text(table, inq_view_rank(view, r));
+        inq_table_text(table, inq_context_rank(context, r));
         if (clock->aligned) {
             inq_table_real(table, (double)clock->offset_ns / 1e3, 1);
             inq_table_real(table, (double)clock->drift_ppb / 1e3, 3);

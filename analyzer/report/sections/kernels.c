@@ -3,7 +3,7 @@
 #include "inquest/kernels.h"
 
 #include "base/json.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "report/contract/contract.h"
 #include "report/info/info.h"
 #include "report/sections/tables.h"
@@ -16,35 +16,37 @@ static double mean_ns(const struct inq_kernel_row *row)
 }
 
 /* "8192x1x1 of 128x1x1"; what is 1 at the end is left out. */
-static const char *sizes_text(const struct inq_view *view, const int32_t sizes[3])
+static const char *sizes_text(const struct inq_context *context, const int32_t sizes[3])
 {
-    return sizes[2] > 1
-               ? inq_say(view->arena, "%d x %d x %d", (int)sizes[0], (int)sizes[1], (int)sizes[2])
-           : sizes[1] > 1 ? inq_say(view->arena, "%d x %d", (int)sizes[0], (int)sizes[1])
-                          : inq_say(view->arena, "%d", (int)sizes[0]);
+    return sizes[2] > 1 ? inq_arena_printf(context->arena, "%d x %d x %d", (int)sizes[0],
+                                           (int)sizes[1], (int)sizes[2])
+           : sizes[1] > 1
+               ? inq_arena_printf(context->arena, "%d x %d", (int)sizes[0], (int)sizes[1])
+               : inq_arena_printf(context->arena, "%d", (int)sizes[0]);
 }
 
-static void put_shape(const struct inq_view *view, struct inq_table *table,
+static void put_shape(const struct inq_context *context, struct inq_table *table,
                       const struct inq_kernel_row *row)
 {
-    if (row->launch == 0 || view->trace->launches[row->launch].grid[0] == 0) {
+    if (row->launch == 0 || context->trace->launches[row->launch].grid[0] == 0) {
         inq_table_text(table, "");
         return;
     }
-    const struct inq_launch *launch = &view->trace->launches[row->launch];
+    const struct inq_launch *launch = &context->trace->launches[row->launch];
     inq_table_printf(
-        table, "%s of %s%s", sizes_text(view, launch->grid), sizes_text(view, launch->block),
-        row->n_launches > 1 ? inq_say(view->arena, ", %zu more", row->n_launches - 1) : "");
+        table, "%s of %s%s", sizes_text(context, launch->grid), sizes_text(context, launch->block),
+        row->n_launches > 1 ? inq_arena_printf(context->arena, ", %zu more", row->n_launches - 1)
+                            : "");
 }
 
-static void build(const struct inq_view *view, struct inq_table *table, enum inq_kernels_by by,
-                  const char *title, const char *column)
+static void build(const struct inq_context *context, struct inq_table *table,
+                  enum inq_kernels_by by, const char *title, const char *column)
 {
-    if (view->report->kernels == NULL || view->report->kernels->by[by].n == 0) {
+    if (context->report->kernels == NULL || context->report->kernels->by[by].n == 0) {
         return;
     }
-    const struct inq_kernel_table *rows = &view->report->kernels->by[by];
-    size_t shown = view->options->verbose || rows->n < KERNELS_SHOWN ? rows->n : KERNELS_SHOWN;
+    const struct inq_kernel_table *rows = &context->report->kernels->by[by];
+    size_t shown = context->options->verbose || rows->n < KERNELS_SHOWN ? rows->n : KERNELS_SHOWN;
     table->title = title;
     table->note = "durations summed over all ranks; communication holds its waiting";
     inq_table_unit(table, rows->rows[0].total_ns);
@@ -67,31 +69,31 @@ static void build(const struct inq_view *view, struct inq_table *table, enum inq
         inq_table_ns(table, row->rank_least_ns);
         inq_table_ns(table, row->rank_most_ns);
         if (by == INQ_KERNELS_BY_NAME) {
-            put_shape(view, table, row);
+            put_shape(context, table, row);
         }
-        inq_table_text(table, inq_trace_str(view->trace, row->name));
+        inq_table_text(table, inq_trace_str(context->trace, row->name));
     }
     inq_table_left_out(table, rows->n - shown);
 }
 
-static void build_kernels(const struct inq_view *view, struct inq_table *table)
+static void build_kernels(const struct inq_context *context, struct inq_table *table)
 {
-    build(view, table, INQ_KERNELS_BY_NAME, "Top kernels", "kernel");
+    build(context, table, INQ_KERNELS_BY_NAME, "Top kernels", "kernel");
 }
 
-static void build_operators(const struct inq_view *view, struct inq_table *table)
+static void build_operators(const struct inq_context *context, struct inq_table *table)
 {
-    build(view, table, INQ_KERNELS_BY_OPERATOR, "Top operators", "operator");
+    build(context, table, INQ_KERNELS_BY_OPERATOR, "Top operators", "operator");
 }
 
-static void build_modules(const struct inq_view *view, struct inq_table *table)
+static void build_modules(const struct inq_context *context, struct inq_table *table)
 {
-    build(view, table, INQ_KERNELS_BY_MODULE, "Top modules", "module");
+    build(context, table, INQ_KERNELS_BY_MODULE, "Top modules", "module");
 }
 
-static void build_sources(const struct inq_view *view, struct inq_table *table)
+static void build_sources(const struct inq_context *context, struct inq_table *table)
 {
-    build(view, table, INQ_KERNELS_BY_SOURCE, "Top source lines", "line");
+    build(context, table, INQ_KERNELS_BY_SOURCE, "Top source lines", "line");
 }
 
 const struct inq_table_kind inq_tables_kernels[] = {
@@ -148,29 +150,29 @@ static void put_sizes(struct inq_json *json, const char *key, const int32_t size
     inq_json_end_array(json);
 }
 
-static void put_launch(struct inq_json *json, const struct inq_view *view,
+static void put_launch(struct inq_json *json, const struct inq_context *context,
                        const struct inq_kernel_row *row)
 {
     if (row->launch == 0) {
         return;
     }
-    const struct inq_launch *launch = &view->trace->launches[row->launch];
-    const char *dims = inq_trace_str(view->trace, launch->dims);
+    const struct inq_launch *launch = &context->trace->launches[row->launch];
+    const char *dims = inq_trace_str(context->trace, launch->dims);
     if (launch->grid[0] > 0) {
         put_sizes(json, "grid", launch->grid);
         put_sizes(json, "block", launch->block);
     }
     if (dims[0] != '\0') {
         inq_json_string(json, "input_dims", dims);
-        inq_json_string(json, "input_types", inq_trace_str(view->trace, launch->types));
+        inq_json_string(json, "input_types", inq_trace_str(context->trace, launch->types));
     }
 }
 
-static void put_row(struct inq_json *json, const struct inq_view *view,
+static void put_row(struct inq_json *json, const struct inq_context *context,
                     const struct inq_kernel_row *row)
 {
     inq_json_object(json, NULL);
-    inq_json_string(json, "name", inq_trace_str(view->trace, row->name));
+    inq_json_string(json, "name", inq_trace_str(context->trace, row->name));
     inq_json_int(json, "count", (int64_t)row->count);
     inq_json_int(json, "total_ns", row->total_ns);
     inq_json_double(json, "share", row->share);
@@ -178,20 +180,20 @@ static void put_row(struct inq_json *json, const struct inq_view *view,
     inq_json_int(json, "min_ns", row->min_ns);
     inq_json_int(json, "max_ns", row->max_ns);
     inq_json_int(json, "ranks", (int64_t)row->n_ranks);
-    inq_json_rank(json, "least_rank", view, row->rank_least);
+    inq_json_rank(json, "least_rank", context, row->rank_least);
     inq_json_int(json, "least_rank_ns", row->rank_least_ns);
-    inq_json_rank(json, "most_rank", view, row->rank_most);
+    inq_json_rank(json, "most_rank", context, row->rank_most);
     inq_json_int(json, "most_rank_ns", row->rank_most_ns);
     inq_json_int(json, "shapes", (int64_t)row->n_launches);
-    put_launch(json, view, row);
+    put_launch(json, context, row);
     inq_json_end_object(json);
 }
 
-void inq_json_kernels(struct inq_json *json, const struct inq_view *view)
+void inq_json_kernels(struct inq_json *json, const struct inq_context *context)
 {
     static const char *const keys[INQ_KERNELS_BY_COUNT] = {"by_kernel", "by_operator", "by_module",
                                                            "by_source"};
-    const struct inq_kernels *kernels = view->report->kernels;
+    const struct inq_kernels *kernels = context->report->kernels;
     if (kernels == NULL) {
         return;
     }
@@ -200,13 +202,13 @@ void inq_json_kernels(struct inq_json *json, const struct inq_view *view)
     inq_json_int(json, "total_ns", kernels->total_ns);
     for (int by = 0; by < INQ_KERNELS_BY_COUNT; by++) {
         const struct inq_kernel_table *table = &kernels->by[by];
-        size_t most = view->options->verbose ? table->n : KERNELS_IN_JSON;
+        size_t most = context->options->verbose ? table->n : KERNELS_IN_JSON;
         if (by != INQ_KERNELS_BY_NAME && table->n == 0) {
             continue;
         }
         inq_json_array(json, keys[by]);
         for (size_t i = 0; i < table->n && i < most; i++) {
-            put_row(json, view, &table->rows[i]);
+            put_row(json, context, &table->rows[i]);
         }
         inq_json_end_array(json);
     }

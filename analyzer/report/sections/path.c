@@ -2,7 +2,7 @@
 /* Tables on the critical path: by kind, by rank, its longest segments. */
 #include "report/sections/tables.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,23 +25,23 @@ static void add_parts(struct inq_table *table, const char *by,
     }
 }
 
-static void build_path(const struct inq_view *view, struct inq_table *table)
+static void build_path(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
+    const struct inq_critical_path *path = context->report->critical_path;
     if (path == NULL) {
         return;
     }
     table->title = "Critical path";
     if (path->step >= 0) {
-        table->note = inq_say(view->arena,
-                              "of step %" PRId64 ", from %s s on, %s long: the chain of "
-                              "work over all ranks that made it as long as it was",
-                              path->step, inq_view_at(view, path->start_ns),
-                              inq_view_ns(view, path->length_ns));
+        table->note = inq_arena_printf(context->arena,
+                                       "of step %" PRId64 ", from %s s on, %s long: the chain of "
+                                       "work over all ranks that made it as long as it was",
+                                       path->step, inq_context_at(context, path->start_ns),
+                                       inq_context_ns(context, path->length_ns));
     } else {
-        table->note =
-            inq_say(view->arena, "%s long, from %s s on", inq_view_ns(view, path->length_ns),
-                    inq_view_at(view, path->start_ns));
+        table->note = inq_arena_printf(context->arena, "%s long, from %s s on",
+                                       inq_context_ns(context, path->length_ns),
+                                       inq_context_at(context, path->start_ns));
     }
     inq_table_unit(table, path->length_ns);
     inq_table_column(table, INQ_COLUMN_LEFT, "by");
@@ -52,11 +52,11 @@ static void build_path(const struct inq_view *view, struct inq_table *table)
     add_parts(table, "stage", path->by_stage, path->n_by_stage, path->length_ns);
 }
 
-static void build_path_ranks(const struct inq_view *view, struct inq_table *table)
+static void build_path_ranks(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
+    const struct inq_critical_path *path = context->report->critical_path;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(view, &left_out);
+    const bool *picked = inq_pick_ranks(context, &left_out);
     if (path == NULL || path->n_slack == 0 || picked == NULL) {
         return;
     }
@@ -71,7 +71,7 @@ static void build_path_ranks(const struct inq_view *view, struct inq_table *tabl
     for (size_t i = 0; i < path->n_slack; i++) {
         const struct inq_rank_slack *s = &path->slack[i];
         if (picked[s->rank]) {
-            inq_table_text(table, inq_view_rank(view, s->rank));
+            inq_table_text(table, inq_context_rank(context, s->rank));
             inq_table_ns(table, s->on_path_ns);
             inq_table_real(table, percent(s->on_path_ns, path->length_ns), 1);
             inq_table_ns_known(table, s->min_ns);
@@ -81,9 +81,9 @@ static void build_path_ranks(const struct inq_view *view, struct inq_table *tabl
     inq_table_left_out(table, left_out);
 }
 
-static void build_path_segments(const struct inq_view *view, struct inq_table *table)
+static void build_path_segments(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
+    const struct inq_critical_path *path = context->report->critical_path;
     size_t shown = 0;
     size_t left_out = 0;
     if (path == NULL || path->n_segments == 0) {
@@ -91,8 +91,9 @@ static void build_path_segments(const struct inq_view *view, struct inq_table *t
     }
     table->title = "Longest segments of the critical path";
     if (path->n_segments_left_out > 0) {
-        table->note = inq_say(view->arena, "limit: %zu shorter ones, %s in all, are left out",
-                              path->n_segments_left_out, inq_view_ns(view, path->left_out_ns));
+        table->note =
+            inq_arena_printf(context->arena, "limit: %zu shorter ones, %s in all, are left out",
+                             path->n_segments_left_out, inq_context_ns(context, path->left_out_ns));
     }
     inq_table_unit(table, path->length_ns);
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
@@ -103,10 +104,10 @@ static void build_path_segments(const struct inq_view *view, struct inq_table *t
     inq_table_column(table, INQ_COLUMN_STRETCH, "what");
     for (size_t i = 0; i < path->n_segments; i++) {
         const struct inq_path_segment *s = &path->segments[i];
-        if (s->rank >= 0 && !inq_view_shows(view, s->rank)) {
+        if (s->rank >= 0 && !inq_context_shows(context, s->rank)) {
             continue;
         }
-        if (shown++ >= SEGMENTS_SHOWN && !view->options->verbose) {
+        if (shown++ >= SEGMENTS_SHOWN && !context->options->verbose) {
             left_out++;
             continue;
         }
@@ -117,8 +118,8 @@ static void build_path_segments(const struct inq_view *view, struct inq_table *t
         }
         inq_table_text(table, s->kind);
         inq_table_ns(table, s->end_ns - s->start_ns);
-        inq_table_text(table, inq_view_at(view, s->start_ns));
-        inq_table_text(table, inq_view_at(view, s->end_ns));
+        inq_table_text(table, inq_context_at(context, s->start_ns));
+        inq_table_text(table, inq_context_at(context, s->end_ns));
         inq_table_text(table, s->what);
     }
     inq_table_left_out(table, left_out);

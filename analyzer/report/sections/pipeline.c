@@ -2,7 +2,7 @@
 /* Tables on the pipeline: the waterfall, the stages, the steps. */
 #include "report/sections/tables.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,29 +14,31 @@ static double percent(int64_t part_ns, int64_t whole_ns)
     return whole_ns > 0 ? 100 * (double)part_ns / (double)whole_ns : (double)NAN;
 }
 
-static const char *count(const struct inq_view *view, int32_t n, const char *one, const char *many)
+static const char *count(const struct inq_context *context, int32_t n, const char *one,
+                         const char *many)
 {
-    return inq_view_plural(view, n > 0 ? (uint64_t)n : 0, one, many);
+    return inq_context_plural(context, n > 0 ? (uint64_t)n : 0, one, many);
 }
 
-static void build_waterfall(const struct inq_view *view, struct inq_table *table)
+static void build_waterfall(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_pipeline *p = view->report->pipeline;
+    const struct inq_pipeline *p = context->report->pipeline;
     if (p == NULL || p->n_waterfall == 0) {
         return;
     }
-    const char *theory = isfinite(p->bubble_ratio_theory)
-                             ? inq_say(view->arena, "%.1f %%", 100 * p->bubble_ratio_theory)
-                             : "N/A";
+    const char *theory =
+        isfinite(p->bubble_ratio_theory)
+            ? inq_arena_printf(context->arena, "%.1f %%", 100 * p->bubble_ratio_theory)
+            : "N/A";
     table->title = "Pipeline: what a step is made of";
-    table->note = inq_say(
-        view->arena,
+    table->note = inq_arena_printf(
+        context->arena,
         "schedule %s (%s, confidence %.2f), %s, %s, %s per stage, %s; bubble ratio %.1f %%, in "
         "theory %s; the parts sum to the mean recorded step",
-        p->schedule, p->source, p->confidence, count(view, p->stages, "stage", "stages"),
-        count(view, p->microbatches, "micro-batch", "micro-batches"),
-        count(view, p->chunks, "model chunk", "model chunks"),
-        count(view, p->replicas, "replica", "replicas"), 100 * p->bubble_ratio, theory);
+        p->schedule, p->source, p->confidence, count(context, p->stages, "stage", "stages"),
+        count(context, p->microbatches, "micro-batch", "micro-batches"),
+        count(context, p->chunks, "model chunk", "model chunks"),
+        count(context, p->replicas, "replica", "replicas"), 100 * p->bubble_ratio, theory);
     inq_table_unit(table, p->total_ns_per_step);
     inq_table_column(table, INQ_COLUMN_LEFT, "part");
     inq_table_column_ns(table, "per step");
@@ -51,14 +53,14 @@ static void build_waterfall(const struct inq_view *view, struct inq_table *table
     inq_table_real(table, percent(p->total_ns_per_step, p->total_ns_per_step), 1);
 }
 
-static void build_stages(const struct inq_view *view, struct inq_table *table)
+static void build_stages(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_pipeline *p = view->report->pipeline;
+    const struct inq_pipeline *p = context->report->pipeline;
     if (p == NULL || p->n_per_stage == 0) {
         return;
     }
-    size_t n =
-        view->options->verbose || p->n_per_stage < INQ_TABLE_ROWS ? p->n_per_stage : INQ_TABLE_ROWS;
+    size_t n = context->options->verbose || p->n_per_stage < INQ_TABLE_ROWS ? p->n_per_stage
+                                                                            : INQ_TABLE_ROWS;
     table->title = "Pipeline stages";
     table->note = "forward, backward: mean of a micro-batch; the other columns: mean of a step and "
                   "worker, compute to idle sum to the step";
@@ -105,23 +107,23 @@ static void add_largest_part(const struct inq_pipeline *p, const struct inq_pipe
                      percent(step->parts_ns[largest], step->dur_ns));
 }
 
-static void build_pipeline_steps(const struct inq_view *view, struct inq_table *table)
+static void build_pipeline_steps(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_pipeline *p = view->report->pipeline;
+    const struct inq_pipeline *p = context->report->pipeline;
     if (p == NULL || p->n_steps == 0) {
         return;
     }
-    size_t n = view->options->verbose || p->n_steps < STEPS_SHOWN ? p->n_steps : STEPS_SHOWN;
+    size_t n = context->options->verbose || p->n_steps < STEPS_SHOWN ? p->n_steps : STEPS_SHOWN;
     int64_t longest_ns = 0;
     for (size_t i = 0; i < p->n_steps; i++) {
         longest_ns = p->steps[i].dur_ns > longest_ns ? p->steps[i].dur_ns : longest_ns;
     }
     table->title = "Pipeline steps, longest first";
     if (p->n_dropped_steps > 0) {
-        table->note = inq_say(view->arena,
-                              "%zu steps whose ops differ from the others' are not "
-                              "modelled",
-                              p->n_dropped_steps);
+        table->note = inq_arena_printf(context->arena,
+                                       "%zu steps whose ops differ from the others' are not "
+                                       "modelled",
+                                       p->n_dropped_steps);
     }
     inq_table_unit(table, longest_ns);
     inq_table_column(table, INQ_COLUMN_RIGHT, "step");

@@ -58,7 +58,7 @@ static int by_start(const void *a, const void *b, void *ctx)
 }
 
 /* Blocks of each shown worker in step `t` of the model: row_of[worker], SIZE_MAX not shown. */
-static int fill_blocks(const struct inq_view *view, const struct inq_op_model *m, size_t t,
+static int fill_blocks(const struct inq_context *context, const struct inq_op_model *m, size_t t,
                        const size_t *row_of, struct inq_step_chart *chart, struct inq_err *err)
 {
     for (size_t i = 0; i < m->graph->n_ops; i++) {
@@ -69,7 +69,7 @@ static int fill_blocks(const struct inq_view *view, const struct inq_op_model *m
     }
     for (size_t r = 0; r < chart->n_rows; r++) {
         struct inq_chart_row *row = &chart->rows[r];
-        row->blocks = inq_arena_array(view->arena, row->n, sizeof *row->blocks);
+        row->blocks = inq_arena_array(context->arena, row->n, sizeof *row->blocks);
         row->n = 0;
         if (row->blocks == NULL) {
             return inq_err_set(err, INQ_NOMEM, "no memory for a chart");
@@ -123,13 +123,13 @@ static size_t step_numbered(const struct inq_op_model *m, int64_t number)
     return t;
 }
 
-static int draw_pipeline(const struct inq_view *view, size_t t, const bool *picked,
+static int draw_pipeline(const struct inq_context *context, size_t t, const bool *picked,
                          struct inq_step_chart *chart, struct inq_err *err)
 {
-    const struct inq_op_model *m = view->report->op_model;
+    const struct inq_op_model *m = context->report->op_model;
     size_t workers = m->n_dp * m->n_stages;
-    size_t *row_of = inq_arena_array(view->arena, workers, sizeof *row_of);
-    chart->rows = inq_arena_array(view->arena, workers, sizeof *chart->rows);
+    size_t *row_of = inq_arena_array(context->arena, workers, sizeof *row_of);
+    chart->rows = inq_arena_array(context->arena, workers, sizeof *chart->rows);
     if (row_of == NULL || chart->rows == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a chart");
     }
@@ -144,35 +144,35 @@ static int draw_pipeline(const struct inq_view *view, size_t t, const bool *pick
     }
     chart->pipeline = true;
     chart->step = m->step[t];
-    int code = fill_blocks(view, m, t, row_of, chart, err);
+    int code = fill_blocks(context, m, t, row_of, chart, err);
     find_extent(chart);
     return code;
 }
 
-static bool has_pipeline(const struct inq_view *view)
+static bool has_pipeline(const struct inq_context *context)
 {
-    return view->report->pipeline != NULL && view->report->op_model != NULL;
+    return context->report->pipeline != NULL && context->report->op_model != NULL;
 }
 
-int inq_step_chart_pipeline(const struct inq_view *view, int64_t step, const bool *picked,
+int inq_step_chart_pipeline(const struct inq_context *context, int64_t step, const bool *picked,
                             struct inq_step_chart *chart, struct inq_err *err)
 {
-    const struct inq_op_model *m = view->report->op_model;
+    const struct inq_op_model *m = context->report->op_model;
     *chart = (struct inq_step_chart){.step = step};
-    size_t t = has_pipeline(view) ? step_numbered(m, step) : 0;
-    return has_pipeline(view) && t < m->n_steps ? draw_pipeline(view, t, picked, chart, err)
-                                                : INQ_OK;
+    size_t t = has_pipeline(context) ? step_numbered(m, step) : 0;
+    return has_pipeline(context) && t < m->n_steps ? draw_pipeline(context, t, picked, chart, err)
+                                                   : INQ_OK;
 }
 
-static int pipeline_step(const struct inq_view *view, const bool *picked,
+static int pipeline_step(const struct inq_context *context, const bool *picked,
                          struct inq_step_chart *chart, struct inq_err *err)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
-    const struct inq_op_model *m = view->report->op_model;
+    const struct inq_critical_path *path = context->report->critical_path;
+    const struct inq_op_model *m = context->report->op_model;
     size_t median = 0;
     int code = median_of(m->recorded_ns, m->n_steps, &median, err);
     size_t t = path != NULL ? step_numbered(m, path->step) : m->n_steps;
-    return code == INQ_OK ? draw_pipeline(view, t < m->n_steps ? t : median, picked, chart, err)
+    return code == INQ_OK ? draw_pipeline(context, t < m->n_steps ? t : median, picked, chart, err)
                           : code;
 }
 
@@ -205,27 +205,27 @@ static void find_work(const struct inq_trace *trace, uint32_t step, struct inq_s
     }
 }
 
-static int plain_step(const struct inq_view *view, const bool *picked, struct inq_step_chart *chart,
-                      struct inq_err *err)
+static int plain_step(const struct inq_context *context, const bool *picked,
+                      struct inq_step_chart *chart, struct inq_err *err)
 {
-    const struct inq_trace *trace = view->trace;
-    const struct inq_critical_path *path = view->report->critical_path;
+    const struct inq_trace *trace = context->trace;
+    const struct inq_critical_path *path = context->report->critical_path;
     uint32_t step = INQ_NONE;
     int code = INQ_OK;
-    chart->rows = inq_arena_array(view->arena, trace->n_ranks, sizeof *chart->rows);
+    chart->rows = inq_arena_array(context->arena, trace->n_ranks, sizeof *chart->rows);
     if (chart->rows == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a chart");
     }
-    if (trace->n_steps > 0 && view->report->account != NULL) {
-        step = inq_account_median_step(view->report->account);
+    if (trace->n_steps > 0 && context->report->account != NULL) {
+        step = inq_account_median_step(context->report->account);
         for (uint32_t s = 0; s < trace->n_steps && path != NULL; s++) {
             step = trace->steps[s].number == path->step ? s : step;
         }
         chart->step = step != INQ_NONE ? trace->steps[step].number : -1;
     }
     find_work(trace, step, chart);
-    for (uint32_t i = 0; i < view->report->n_rank_times; i++) {
-        uint32_t r = view->report->rank_times[i].rank;
+    for (uint32_t i = 0; i < context->report->n_rank_times; i++) {
+        uint32_t r = context->report->rank_times[i].rank;
         if (picked[r]) {
             chart->rows[chart->n_rows++] =
                 (struct inq_chart_row){.rank = r, .stage = trace->ranks[r].stage, .dp_rank = -1};
@@ -234,28 +234,28 @@ static int plain_step(const struct inq_view *view, const bool *picked, struct in
     return code;
 }
 
-int inq_step_chart_make(const struct inq_view *view, size_t most, struct inq_step_chart *chart,
-                        struct inq_err *err)
+int inq_step_chart_make(const struct inq_context *context, size_t most,
+                        struct inq_step_chart *chart, struct inq_err *err)
 {
-    const struct inq_report *report = view->report;
+    const struct inq_report *report = context->report;
     *chart = (struct inq_step_chart){.step = -1};
-    bool pipeline = has_pipeline(view);
+    bool pipeline = has_pipeline(context);
     if (!pipeline && report->n_rank_times == 0) {
         return INQ_OK;
     }
-    const bool *picked = inq_pick_most_ranks(view, most, &chart->left_out);
+    const bool *picked = inq_pick_most_ranks(context, most, &chart->left_out);
     if (picked == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a chart");
     }
-    int code =
-        pipeline ? pipeline_step(view, picked, chart, err) : plain_step(view, picked, chart, err);
+    int code = pipeline ? pipeline_step(context, picked, chart, err)
+                        : plain_step(context, picked, chart, err);
     if (chart->end_ns <= chart->start_ns) {
         chart->n_rows = 0;
     }
     return code;
 }
 
-int inq_step_chart_line(const struct inq_view *view, const struct inq_step_chart *chart,
+int inq_step_chart_line(const struct inq_context *context, const struct inq_step_chart *chart,
                         const struct inq_chart_row *row, size_t columns, char *line,
                         struct inq_err *err)
 {
@@ -277,7 +277,7 @@ int inq_step_chart_line(const struct inq_view *view, const struct inq_step_chart
         }
     }
     if (code == INQ_OK) {
-        code = inq_rank_time_windows(&view->trace->ranks[row->rank], windows, n, times, err);
+        code = inq_rank_time_windows(&context->trace->ranks[row->rank], windows, n, times, err);
     }
     for (size_t c = 0; c < n && code == INQ_OK; c++) {
         const int64_t parts_ns[] = {times[c].compute_ns, times[c].exposed_comm_ns,

@@ -2,7 +2,7 @@
 #include "report/sections/table.h"
 
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -59,7 +59,7 @@ void inq_table_unit(struct inq_table *table, int64_t max_ns)
 
 void inq_table_column_ns(struct inq_table *table, const char *title)
 {
-    const char *full = inq_arena_printf(table->arena, "%s %s", title, unit_text(table->unit_ns));
+    const char *full = inq_arena_asprintf(table->arena, "%s %s", title, unit_text(table->unit_ns));
     inq_table_column(table, INQ_COLUMN_RIGHT, full != NULL ? full : title);
 }
 
@@ -167,8 +167,8 @@ static bool is_empty(const struct inq_table *table, size_t column)
 void inq_table_left_out(struct inq_table *table, size_t n)
 {
     if (n > 0) {
-        table->more = inq_say(table->arena, "%zu more row%s not shown (-v shows all)", n,
-                              n == 1 ? " is" : "s are");
+        table->more = inq_arena_printf(table->arena, "%zu more row%s not shown (-v shows all)", n,
+                                       n == 1 ? " is" : "s are");
     }
 }
 

@@ -69,6 +69,6 @@ void inq_table_left_out(struct inq_table *table, size_t n);
 /* Leaves out the columns in which no row has anything. */
 void inq_table_trim(struct inq_table *table);
 /* Prints title, note, header, rows. */
-void inq_table_print(const struct inq_table *table, const struct inq_pen *pen);
+void inq_table_print(const struct inq_table *table, const struct inq_terminal *terminal);
 
 #endif

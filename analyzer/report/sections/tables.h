@@ -17,16 +17,17 @@ struct inq_table_writer {
 };
 
 /* Writes all tables that apply and were asked for. */
-void inq_tables_write(const struct inq_view *view, const struct inq_table_writer *writer);
-/* INQ_SECTION_BIT of the sections of which a brief report (inq_view_is_brief) leaves out tables. */
-uint32_t inq_tables_kept_back(const struct inq_view *view);
+void inq_tables_write(const struct inq_context *context, const struct inq_table_writer *writer);
+/* INQ_SECTION_BIT of the sections of which a brief report (inq_context_is_brief) leaves out tables.
+ */
+uint32_t inq_tables_kept_back(const struct inq_context *context);
 /* Writes one table and releases it; memory that ran out costs the table that it ran out in. */
 void inq_table_write(struct inq_table *table, bool folded, const struct inq_table_writer *writer);
 
 /* One list per source, ended by a row without `build`. */
 struct inq_table_kind {
     /* Fills the table; leaves it without columns when it does not apply. */
-    void (*build)(const struct inq_view *view, struct inq_table *table);
+    void (*build)(const struct inq_context *context, struct inq_table *table);
     bool folded;              /* Markdown: inside <details> */
     bool brief;               /* text: shown without -v and --only */
     enum inq_section section; /* that it is of; INQ_SECTION_COUNT: none */
@@ -37,7 +38,7 @@ struct inq_table_kind {
 #define INQ_TABLE_LISTS(X)                                                                         \
     X(inq_tables_failure)                                                                          \
     X(inq_tables_training)                                                                         \
-    X(inq_tables_peers)                                                                            \
+    X(inq_tables_reference)                                                                        \
     X(inq_tables_pipeline)                                                                         \
     X(inq_tables_whatif)                                                                           \
     X(inq_tables_time)                                                                             \
@@ -55,12 +56,12 @@ INQ_TABLE_LISTS(INQ_TABLES_DECLARE)
 #define INQ_SECTION_JSON(X)                                                                        \
     X(KERNELS, "kernels", inq_json_kernels, inq_contract_kernels_keys,                             \
       "kernels, copies and sets by time")                                                          \
-    X(METHOD, "method", inq_json_peers, inq_contract_method_keys,                                  \
+    X(METHOD, "method", inq_json_reference, inq_contract_method_keys,                              \
       "numbers of another tool, with --method")
 
 struct inq_json;
 #define INQ_JSON_DECLARE(section, key, function, keys, what)                                       \
-    void function(struct inq_json *json, const struct inq_view *view);                             \
+    void function(struct inq_json *json, const struct inq_context *context);                       \
     extern const struct inq_key keys[];
 INQ_SECTION_JSON(INQ_JSON_DECLARE)
 #undef INQ_JSON_DECLARE
@@ -70,10 +71,10 @@ INQ_SECTION_JSON(INQ_JSON_DECLARE)
 /* Which of the trace's ranks get a row: all that were asked for, or, when they are many, those that
  * findings name, then those that arrived last most often. [n_ranks] in the view's arena, NULL when
  * memory is out; *left_out: ranks asked for that get none. */
-const bool *inq_pick_ranks(const struct inq_view *view, size_t *left_out);
+const bool *inq_pick_ranks(const struct inq_context *context, size_t *left_out);
 /* The same for at most `most` rows. */
-const bool *inq_pick_most_ranks(const struct inq_view *view, size_t most, size_t *left_out);
+const bool *inq_pick_most_ranks(const struct inq_context *context, size_t most, size_t *left_out);
 /* Whether the ranks have stages; then a column of them. */
-bool inq_table_stage_column(const struct inq_view *view, struct inq_table *table);
+bool inq_table_stage_column(const struct inq_context *context, struct inq_table *table);
 
 #endif

@@ -3,7 +3,7 @@
 #include "inquest/account.h"
 #include "report/sections/tables.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/sort.h"
 
 #include <inttypes.h>
@@ -28,9 +28,9 @@ static void add_bar(struct inq_table *table, const int64_t parts_ns[4], int64_t 
     inq_table_text(table, bar);
 }
 
-static void add_stage(const struct inq_view *view, struct inq_table *table, uint32_t r)
+static void add_stage(const struct inq_context *context, struct inq_table *table, uint32_t r)
 {
-    inq_table_count(table, view->trace->ranks[r].stage);
+    inq_table_count(table, context->trace->ranks[r].stage);
 }
 
 static int64_t longest_span(const struct inq_report *report)
@@ -47,40 +47,41 @@ static int64_t longest_span(const struct inq_report *report)
 enum { PARTS_SHOWN = 3 };
 
 /* "rank 5 2.54 ms, rank 1 0.10 ms": the largest parts of a class. */
-static const char *parts_of(const struct inq_view *view, enum inq_account_class cls)
+static const char *parts_of(const struct inq_context *context, enum inq_account_class cls)
 {
-    const struct inq_account *account = view->report->account;
+    const struct inq_account *account = context->report->account;
     int64_t cells = (int64_t)(account->ranks_judged * account->steps_judged);
     const char *list = "";
     size_t n = 0;
     for (size_t i = 0; i < account->n_parts && n < PARTS_SHOWN; i++) {
         const struct inq_account_part *part = &account->parts[i];
         if (part->cls == cls) {
-            list = inq_say(view->arena, "%s%s%.60s %s", list, n > 0 ? ", " : "", part->what,
-                           inq_view_ns(view, part->total_ns / cells));
+            list = inq_arena_printf(context->arena, "%s%s%.60s %s", list, n > 0 ? ", " : "",
+                                    part->what, inq_context_ns(context, part->total_ns / cells));
             n++;
         }
     }
     return list;
 }
 
-static void build_account(const struct inq_view *view, struct inq_table *table)
+static void build_account(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_account *account = view->report->account;
+    const struct inq_account *account = context->report->account;
     if (account == NULL || account->t_ns <= 0) {
         return;
     }
     table->title = account->one_interval ? "Where the capture goes" : "Where a step goes";
     const char *judged = account->one_interval
-                             ? inq_say(view->arena, "; %s", account->one_interval_why)
-                             : inq_say(view->arena, "; %zu of %zu steps judged",
-                                       account->steps_judged, account->n_steps);
-    table->note = inq_say(
-        view->arena, "%s; every nanosecond is in one class%s",
+                             ? inq_arena_printf(context->arena, "; %s", account->one_interval_why)
+                             : inq_arena_printf(context->arena, "; %zu of %zu steps judged",
+                                                account->steps_judged, account->n_steps);
+    table->note = inq_arena_printf(
+        context->arena, "%s; every nanosecond is in one class%s",
         account->ranks_judged == 1 ? "of one rank"
         : account->one_interval
-            ? inq_say(view->arena, "mean of %zu ranks", account->ranks_judged)
-            : inq_say(view->arena, "per rank and step, mean of %zu ranks", account->ranks_judged),
+            ? inq_arena_printf(context->arena, "mean of %zu ranks", account->ranks_judged)
+            : inq_arena_printf(context->arena, "per rank and step, mean of %zu ranks",
+                               account->ranks_judged),
         judged);
     inq_table_unit(table, account->t_ns);
     inq_table_column(table, INQ_COLUMN_LEFT, "class");
@@ -93,7 +94,7 @@ static void build_account(const struct inq_view *view, struct inq_table *table)
             inq_table_ns(table, account->class_ns[c]);
             inq_table_real(table,
                            100.0 * (double)account->total_ns[c] / (double)account->rank_time_ns, 1);
-            inq_table_text(table, parts_of(view, (enum inq_account_class)c));
+            inq_table_text(table, parts_of(context, (enum inq_account_class)c));
         }
     }
 }
@@ -138,14 +139,15 @@ static size_t steps_judged(const struct inq_account *account, uint32_t rank)
 }
 
 /* What the others waited for each rank in all, by index; NULL: nobody waited. */
-static const int64_t *waited_for(const struct inq_view *view)
+static const int64_t *waited_for(const struct inq_context *context)
 {
-    const struct inq_account *account = view->report->account;
-    int64_t *waited_ns = inq_arena_array(view->arena, view->trace->n_ranks, sizeof *waited_ns);
+    const struct inq_account *account = context->report->account;
+    int64_t *waited_ns =
+        inq_arena_array(context->arena, context->trace->n_ranks, sizeof *waited_ns);
     int64_t sum_ns = 0;
     for (size_t i = 0; waited_ns != NULL && i < account->n_waits; i++) {
         const struct inq_account_wait *wait = &account->waits[i];
-        if (wait->waited_for < view->trace->n_ranks) {
+        if (wait->waited_for < context->trace->n_ranks) {
             waited_ns[wait->waited_for] += wait->end_ns - wait->start_ns;
             sum_ns += wait->end_ns - wait->start_ns;
         }
@@ -157,11 +159,11 @@ static const int64_t *waited_for(const struct inq_view *view)
 static const double SMALL_SHARE = 0.005;
 
 /* Which columns some picked rank has enough of; the last one, the others, always. */
-static uint32_t columns_shown(const struct inq_view *view, const bool *picked)
+static uint32_t columns_shown(const struct inq_context *context, const bool *picked)
 {
-    const struct inq_account *account = view->report->account;
+    const struct inq_account *account = context->report->account;
     uint32_t shown = 1U << (RANK_COLUMNS - 1);
-    for (size_t r = 0; r < view->trace->n_ranks; r++) {
+    for (size_t r = 0; r < context->trace->n_ranks; r++) {
         const int64_t *class_ns = &account->rank_ns[r * INQ_ACCOUNT_CLASS_COUNT];
         int64_t whole_ns = 0;
         for (int c = 0; c < INQ_ACCOUNT_CLASS_COUNT; c++) {
@@ -176,10 +178,10 @@ static uint32_t columns_shown(const struct inq_view *view, const bool *picked)
 }
 
 /* One rank's means over its judged steps. */
-static void add_rank_account(const struct inq_view *view, struct inq_table *table, uint32_t r,
+static void add_rank_account(const struct inq_context *context, struct inq_table *table, uint32_t r,
                              uint32_t shown, const int64_t *waited_ns)
 {
-    const struct inq_account *account = view->report->account;
+    const struct inq_account *account = context->report->account;
     const int64_t *class_ns = &account->rank_ns[(size_t)r * INQ_ACCOUNT_CLASS_COUNT];
     int64_t n = (int64_t)steps_judged(account, r);
     int64_t mean_ns[RANK_COLUMNS] = {0};
@@ -205,30 +207,30 @@ static void add_rank_account(const struct inq_view *view, struct inq_table *tabl
     add_bar(table, bar_ns, whole_ns);
 }
 
-static void build_rank_account(const struct inq_view *view, struct inq_table *table)
+static void build_rank_account(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_account *account = view->report->account;
+    const struct inq_account *account = context->report->account;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(view, &left_out);
+    const bool *picked = inq_pick_ranks(context, &left_out);
     if (account == NULL || account->t_ns <= 0 || picked == NULL) {
         return;
     }
-    const int64_t *waited_ns = waited_for(view);
-    uint32_t shown = columns_shown(view, picked);
+    const int64_t *waited_ns = waited_for(context);
+    uint32_t shown = columns_shown(context, picked);
     table->title = account->one_interval ? "Ranks" : "Ranks, mean of their judged steps";
     const char *note = "";
     for (int c = 0; c < RANK_COLUMNS; c++) {
         if ((shown & (1U << c)) != 0 && rank_columns[c].note != NULL) {
-            note = inq_say(view->arena, "%s%s: %s; ", note, rank_columns[c].title,
-                           rank_columns[c].note);
+            note = inq_arena_printf(context->arena, "%s%s: %s; ", note, rank_columns[c].title,
+                                    rank_columns[c].note);
         }
     }
-    table->note = inq_say(
-        view->arena, "%s%sshare: compute, communication, copies, idle", note,
+    table->note = inq_arena_printf(
+        context->arena, "%s%sshare: compute, communication, copies, idle", note,
         waited_ns != NULL ? "delays: how long all others together waited for this rank; " : "");
     inq_table_unit(table, account->t_ns);
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
-    bool stages = inq_table_stage_column(view, table);
+    bool stages = inq_table_stage_column(context, table);
     inq_table_column_ns(table, account->one_interval ? "time" : "step");
     for (int c = 0; c < RANK_COLUMNS; c++) {
         if ((shown & (1U << c)) != 0) {
@@ -237,24 +239,24 @@ static void build_rank_account(const struct inq_view *view, struct inq_table *ta
     }
     inq_table_column_ns(table, "delays");
     inq_table_column(table, INQ_COLUMN_BAR, "share");
-    for (uint32_t r = 0; r < view->trace->n_ranks; r++) {
+    for (uint32_t r = 0; r < context->trace->n_ranks; r++) {
         if (!picked[r]) {
             continue;
         }
-        inq_table_text(table, inq_view_rank(view, r));
+        inq_table_text(table, inq_context_rank(context, r));
         if (stages) {
-            add_stage(view, table, r);
+            add_stage(context, table, r);
         }
-        add_rank_account(view, table, r, shown, waited_ns);
+        add_rank_account(context, table, r, shown, waited_ns);
     }
     inq_table_left_out(table, left_out);
 }
 
-static void build_rank_times(const struct inq_view *view, struct inq_table *table)
+static void build_rank_times(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_report *report = view->report;
+    const struct inq_report *report = context->report;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(view, &left_out);
+    const bool *picked = inq_pick_ranks(context, &left_out);
     if (report->n_rank_times == 0 || picked == NULL) {
         return;
     }
@@ -263,7 +265,7 @@ static void build_rank_times(const struct inq_view *view, struct inq_table *tabl
                   "the span from the first to the last work";
     inq_table_unit(table, longest_span(report));
     inq_table_column(table, INQ_COLUMN_RANK, "rank");
-    bool stages = inq_table_stage_column(view, table);
+    bool stages = inq_table_stage_column(context, table);
     inq_table_column_ns(table, "span");
     inq_table_column_ns(table, "compute");
     inq_table_column_ns(table, "exp.comm");
@@ -276,9 +278,9 @@ static void build_rank_times(const struct inq_view *view, struct inq_table *tabl
         if (!picked[t->rank]) {
             continue;
         }
-        inq_table_text(table, inq_view_rank(view, t->rank));
+        inq_table_text(table, inq_context_rank(context, t->rank));
         if (stages) {
-            add_stage(view, table, t->rank);
+            add_stage(context, table, t->rank);
         }
         inq_table_ns(table, t->span_ns);
         inq_table_ns(table, t->compute_ns);
@@ -319,11 +321,11 @@ static void add_idle(struct inq_table *table, const struct inq_rank_time *t)
     inq_table_ns(table, t->host_late_ns);
 }
 
-static void build_idle(const struct inq_view *view, struct inq_table *table)
+static void build_idle(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_report *report = view->report;
+    const struct inq_report *report = context->report;
     size_t left_out;
-    const bool *picked = inq_pick_ranks(view, &left_out);
+    const bool *picked = inq_pick_ranks(context, &left_out);
     if (!any_causes(report) || picked == NULL) {
         return;
     }
@@ -341,7 +343,7 @@ static void build_idle(const struct inq_view *view, struct inq_table *table)
     for (size_t i = 0; i < report->n_rank_times; i++) {
         const struct inq_rank_time *t = &report->rank_times[i];
         if (picked[t->rank]) {
-            inq_table_text(table, inq_view_rank(view, t->rank));
+            inq_table_text(table, inq_context_rank(context, t->rank));
             add_idle(table, t);
         }
     }
@@ -365,16 +367,16 @@ static int by_index(const void *a, const void *b, void *ctx)
 }
 
 /* The steps to show, in order: all, or the longest. */
-static uint32_t *pick_steps(const struct inq_view *view, size_t *n)
+static uint32_t *pick_steps(const struct inq_context *context, size_t *n)
 {
-    const struct inq_report *report = view->report;
-    size_t all = view->trace->n_steps;
-    uint32_t *order = inq_arena_array(view->arena, all, sizeof *order);
+    const struct inq_report *report = context->report;
+    size_t all = context->trace->n_steps;
+    uint32_t *order = inq_arena_array(context->arena, all, sizeof *order);
     for (size_t s = 0; order != NULL && s < all; s++) {
         order[s] = (uint32_t)s;
     }
     *n = all;
-    if (order == NULL || view->options->verbose || all <= STEPS_SHOWN) {
+    if (order == NULL || context->options->verbose || all <= STEPS_SHOWN) {
         return order;
     }
     if (inq_sort(order, all, sizeof *order, by_length, report->step_ns, NULL) != INQ_OK) {
@@ -385,14 +387,14 @@ static uint32_t *pick_steps(const struct inq_view *view, size_t *n)
     return order;
 }
 
-static void add_step(const struct inq_view *view, struct inq_table *table, uint32_t s)
+static void add_step(const struct inq_context *context, struct inq_table *table, uint32_t s)
 {
-    const struct inq_report *report = view->report;
+    const struct inq_report *report = context->report;
     int64_t step_ns = report->step_ns[s];
     double median_ns = (double)report->step_ns_median;
     bool known = step_ns >= 0 && median_ns > 0;
-    inq_table_count(table, view->trace->steps[s].number);
-    inq_table_text(table, inq_view_at(view, view->trace->steps[s].start_ns));
+    inq_table_count(table, context->trace->steps[s].number);
+    inq_table_text(table, inq_context_at(context, context->trace->steps[s].start_ns));
     if (step_ns >= 0) {
         inq_table_ns(table, step_ns);
     } else {
@@ -403,19 +405,20 @@ static void add_step(const struct inq_view *view, struct inq_table *table, uint3
         inq_table_na(table);
     } else {
         const struct inq_account_step *step = &report->account->steps[s];
-        inq_table_text(table, step->judged ? "yes" : inq_say(view->arena, "no: %s", step->why));
+        inq_table_text(table, step->judged ? "yes"
+                                           : inq_arena_printf(context->arena, "no: %s", step->why));
     }
 }
 
-static void build_steps(const struct inq_view *view, struct inq_table *table)
+static void build_steps(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_report *report = view->report;
-    const struct inq_trace *trace = view->trace;
+    const struct inq_report *report = context->report;
+    const struct inq_trace *trace = context->trace;
     size_t n = 0;
     if (trace->n_steps == 0 || report->step_ns == NULL) {
         return;
     }
-    const uint32_t *steps = pick_steps(view, &n);
+    const uint32_t *steps = pick_steps(context, &n);
     if (steps == NULL) {
         table->code = INQ_NOMEM;
         return;
@@ -427,8 +430,8 @@ static void build_steps(const struct inq_view *view, struct inq_table *table)
     table->title =
         trace->steps_inferred ? "Steps (inferred from repetition, not recorded)" : "Steps";
     if (n < trace->n_steps) {
-        table->note =
-            inq_say(view->arena, "the %zu longest of %zu; -v shows all", n, trace->n_steps);
+        table->note = inq_arena_printf(context->arena, "the %zu longest of %zu; -v shows all", n,
+                                       trace->n_steps);
     }
     inq_table_unit(table, longest_ns);
     inq_table_column(table, INQ_COLUMN_RIGHT, "step");
@@ -437,7 +440,7 @@ static void build_steps(const struct inq_view *view, struct inq_table *table)
     inq_table_column(table, INQ_COLUMN_RIGHT, "of median %");
     inq_table_column(table, INQ_COLUMN_LEFT, "judged");
     for (size_t i = 0; i < n; i++) {
-        add_step(view, table, steps[i]);
+        add_step(context, table, steps[i]);
     }
 }
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables on the training output. */
 #include "inquest/training.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "report/sections/tables.h"
 
 #include <inttypes.h>
 
-static void build_training(const struct inq_view *view, struct inq_table *table)
+static void build_training(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_training *t = view->report->training;
+    const struct inq_training *t = context->report->training;
     if (t == NULL) {
         return;
     }
     table->title = "Training output";
-    table->note = inq_say(
-        view->arena, "from %.200s%s%s", t->file,
+    table->note = inq_arena_printf(
+        context->arena, "from %.200s%s%s", t->file,
         t->numbered ? "" : "; it prints no steps: rows are counted",
         t->sampled ? "; a long log: after its first rows only stretches of it were read" : "");
     inq_table_columns(table, INQ_COLUMN_RIGHT,
@@ -30,9 +30,9 @@ static void build_training(const struct inq_view *view, struct inq_table *table)
     inq_table_real(table, t->throughput, 1);
 }
 
-static void build_training_events(const struct inq_view *view, struct inq_table *table)
+static void build_training_events(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_training *t = view->report->training;
+    const struct inq_training *t = context->report->training;
     if (t == NULL || t->n_events == 0) {
         return;
     }
@@ -40,10 +40,10 @@ static void build_training_events(const struct inq_view *view, struct inq_table 
     table->note =
         t->n_left_out == 0
             ? "against what was usual in the 50 rows before"
-            : inq_say(view->arena,
-                      "against what was usual in the 50 rows before; limit: %zu more that "
-                      "weigh less are left out",
-                      t->n_left_out);
+            : inq_arena_printf(context->arena,
+                               "against what was usual in the 50 rows before; limit: %zu more that "
+                               "weigh less are left out",
+                               t->n_left_out);
     inq_table_columns(table, INQ_COLUMN_RIGHT,
                       (const char *const[]){"from step", "to step", "line", NULL});
     inq_table_column(table, INQ_COLUMN_LEFT, "kind");

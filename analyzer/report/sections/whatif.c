@@ -9,14 +9,14 @@
 
 enum { PARTS_SHOWN = 16 };
 
-static const struct inq_whatif *whatif_of(const struct inq_view *view)
+static const struct inq_whatif *whatif_of(const struct inq_context *context)
 {
-    return view->report->whatif;
+    return context->report->whatif;
 }
 
-static void build_whatif(const struct inq_view *view, struct inq_table *table)
+static void build_whatif(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_whatif *w = whatif_of(view);
+    const struct inq_whatif *w = whatif_of(context);
     if (w == NULL) {
         return;
     }
@@ -43,9 +43,9 @@ static void build_whatif(const struct inq_view *view, struct inq_table *table)
     inq_table_real(table, w->forward_backward_correlation, 3);
 }
 
-static void build_causes(const struct inq_view *view, struct inq_table *table)
+static void build_causes(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_whatif *w = whatif_of(view);
+    const struct inq_whatif *w = whatif_of(context);
     if (w == NULL || w->n_causes == 0) {
         return;
     }
@@ -77,19 +77,20 @@ static int by_slowdown(const void *a, const void *b, void *ctx)
 
 /* The rows to show, in their order; of many the slowest, slowest first. *n: how many there are and
  * then how many are shown. NULL: none, or no memory (the table knows). */
-static const struct inq_named_ratio **pick(const struct inq_view *view, struct inq_table *table,
+static const struct inq_named_ratio **pick(const struct inq_context *context,
+                                           struct inq_table *table,
                                            const struct inq_named_ratio *rows, size_t *n)
 {
-    const struct inq_named_ratio **picked = inq_arena_array(view->arena, *n, sizeof(void *));
+    const struct inq_named_ratio **picked = inq_arena_array(context->arena, *n, sizeof(void *));
     size_t wanted = 0;
     for (size_t i = 0; picked != NULL && i < *n; i++) {
-        if (rows[i].rank < 0 || inq_view_shows(view, rows[i].rank)) {
+        if (rows[i].rank < 0 || inq_context_shows(context, rows[i].rank)) {
             picked[wanted++] = &rows[i];
         }
     }
     if (picked == NULL) {
         table->code = INQ_NOMEM;
-    } else if (wanted > PARTS_SHOWN && !view->options->verbose) {
+    } else if (wanted > PARTS_SHOWN && !context->options->verbose) {
         table->code = inq_sort(picked, wanted, sizeof(void *), by_slowdown, NULL, NULL);
         wanted = PARTS_SHOWN;
     }
@@ -98,11 +99,11 @@ static const struct inq_named_ratio **pick(const struct inq_view *view, struct i
 }
 
 /* Adds the rows of one kind of part; returns how many were left out. */
-static size_t add_ratios(const struct inq_view *view, struct inq_table *table, const char *of,
+static size_t add_ratios(const struct inq_context *context, struct inq_table *table, const char *of,
                          const struct inq_named_ratio *rows, size_t n)
 {
     size_t shown = n;
-    const struct inq_named_ratio **picked = pick(view, table, rows, &shown);
+    const struct inq_named_ratio **picked = pick(context, table, rows, &shown);
     for (size_t i = 0; picked != NULL && i < shown; i++) {
         inq_table_text(table, of);
         inq_table_text(table, picked[i]->name);
@@ -111,9 +112,9 @@ static size_t add_ratios(const struct inq_view *view, struct inq_table *table, c
     return n - shown;
 }
 
-static void build_whatif_parts(const struct inq_view *view, struct inq_table *table)
+static void build_whatif_parts(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_whatif *w = whatif_of(view);
+    const struct inq_whatif *w = whatif_of(context);
     size_t left_out = 0;
     if (w == NULL || w->n_by_op_type + w->n_by_stage + w->n_by_dp_rank == 0) {
         return;
@@ -125,9 +126,9 @@ static void build_whatif_parts(const struct inq_view *view, struct inq_table *ta
     inq_table_column(table, INQ_COLUMN_LEFT, "by");
     inq_table_column(table, INQ_COLUMN_STRETCH, "part");
     inq_table_column(table, INQ_COLUMN_RIGHT, "S");
-    left_out += add_ratios(view, table, "op type", w->by_op_type, w->n_by_op_type);
-    left_out += add_ratios(view, table, "stage", w->by_stage, w->n_by_stage);
-    left_out += add_ratios(view, table, "DP rank", w->by_dp_rank, w->n_by_dp_rank);
+    left_out += add_ratios(context, table, "op type", w->by_op_type, w->n_by_op_type);
+    left_out += add_ratios(context, table, "stage", w->by_stage, w->n_by_stage);
+    left_out += add_ratios(context, table, "DP rank", w->by_dp_rank, w->n_by_dp_rank);
     inq_table_left_out(table, left_out);
 }
 
@@ -140,14 +141,14 @@ static void add_number(struct inq_table *table, int32_t number)
     }
 }
 
-static void build_workers(const struct inq_view *view, struct inq_table *table)
+static void build_workers(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_whatif *w = whatif_of(view);
+    const struct inq_whatif *w = whatif_of(context);
     if (w == NULL || w->n_by_worker == 0) {
         return;
     }
     size_t shown = w->n_by_worker;
-    const struct inq_named_ratio **picked = pick(view, table, w->by_worker, &shown);
+    const struct inq_named_ratio **picked = pick(context, table, w->by_worker, &shown);
     table->title = "Slowdown by worker";
     table->note = "of many the slowest";
     inq_table_column(table, INQ_COLUMN_LEFT, "worker");
@@ -162,9 +163,9 @@ static void build_workers(const struct inq_view *view, struct inq_table *table)
     inq_table_left_out(table, w->n_by_worker - shown);
 }
 
-static void build_scenarios(const struct inq_view *view, struct inq_table *table)
+static void build_scenarios(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_whatif *w = whatif_of(view);
+    const struct inq_whatif *w = whatif_of(context);
     if (w == NULL || w->n_scenarios == 0) {
         return;
     }

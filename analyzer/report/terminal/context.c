@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/terminal/context.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/time.h"
 #include "inquest/memory.h"
 #include "report/terminal/writer.h"
@@ -46,34 +46,34 @@ static size_t shared_bytes(const struct inq_trace *trace)
 }
 
 /* Fills the parts of the paths that all files share. */
-static void find_shared(struct inq_view *view)
+static void find_shared(struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     if (trace->n_files == 0) {
         return;
     }
     const char *first = trace->files[0].path;
     size_t shared = shared_bytes(trace);
-    view->folder_len = shared;
-    while (view->folder_len > 0 && first[view->folder_len - 1] != '/') {
-        view->folder_len--;
+    context->folder_len = shared;
+    while (context->folder_len > 0 && first[context->folder_len - 1] != '/') {
+        context->folder_len--;
     }
-    while (shared > view->folder_len && isalnum((unsigned char)first[shared - 1]) != 0) {
+    while (shared > context->folder_len && isalnum((unsigned char)first[shared - 1]) != 0) {
         shared--; /* words and numbers stay whole */
     }
-    bool is_long = trace->n_files > 1 && shared >= view->folder_len + LONG_PREFIX;
-    view->prefix_len = is_long ? shared : view->folder_len;
+    bool is_long = trace->n_files > 1 && shared >= context->folder_len + LONG_PREFIX;
+    context->prefix_len = is_long ? shared : context->folder_len;
 }
 
-const char *inq_view_path(const struct inq_view *view, const char *path)
+const char *inq_context_path(const struct inq_context *context, const char *path)
 {
-    if (strlen(path) <= view->prefix_len) {
+    if (strlen(path) <= context->prefix_len) {
         return path;
     }
-    if (view->prefix_len > view->folder_len) {
-        return inq_say(view->arena, "..%.600s", path + view->prefix_len);
+    if (context->prefix_len > context->folder_len) {
+        return inq_arena_printf(context->arena, "..%.600s", path + context->prefix_len);
     }
-    return path + view->folder_len;
+    return path + context->folder_len;
 }
 
 bool inq_file_hurt(const struct inq_file *file)
@@ -81,26 +81,26 @@ bool inq_file_hurt(const struct inq_file *file)
     return inq_damage_total(&file->damage) > file->damage.count[INQ_DAMAGE_NO_LAUNCH];
 }
 
-struct inq_view inq_view_of(const struct inq_run *run, const struct inq_trace *trace,
-                            const struct inq_report *report,
-                            const struct inq_report_options *options, struct inq_arena *arena)
+struct inq_context inq_context_of(const struct inq_run *run, const struct inq_trace *trace,
+                                  const struct inq_report *report,
+                                  const struct inq_report_options *options, struct inq_arena *arena)
 {
     int64_t first_ns = 0;
     int64_t last_ns = 0;
     (void)inq_trace_span(trace, &first_ns, &last_ns);
-    struct inq_view view = {.run = run,
-                            .trace = trace,
-                            .report = report,
-                            .options = options,
-                            .arena = arena,
-                            .origin_ns = trace->cut ? trace->origin_ns : first_ns};
-    find_shared(&view);
-    return view;
+    struct inq_context context = {.run = run,
+                                  .trace = trace,
+                                  .report = report,
+                                  .options = options,
+                                  .arena = arena,
+                                  .origin_ns = trace->cut ? trace->origin_ns : first_ns};
+    find_shared(&context);
+    return context;
 }
 
-bool inq_view_shows(const struct inq_view *view, int32_t rank)
+bool inq_context_shows(const struct inq_context *context, int32_t rank)
 {
-    const struct inq_report_options *options = view->options;
+    const struct inq_report_options *options = context->options;
     for (size_t i = 0; i < options->n_ranks; i++) {
         if (rank >= options->ranks[i].first && rank <= options->ranks[i].last) {
             return true;
@@ -109,15 +109,16 @@ bool inq_view_shows(const struct inq_view *view, int32_t rank)
     return options->ranks == NULL;
 }
 
-bool inq_view_shows_index(const struct inq_view *view, uint32_t index)
+bool inq_context_shows_index(const struct inq_context *context, uint32_t index)
 {
-    return index < view->trace->n_ranks && inq_view_shows(view, view->trace->ranks[index].rank);
+    return index < context->trace->n_ranks &&
+           inq_context_shows(context, context->trace->ranks[index].rank);
 }
 
-bool inq_view_shows_finding(const struct inq_view *view, const struct inq_finding *finding)
+bool inq_context_shows_finding(const struct inq_context *context, const struct inq_finding *finding)
 {
     for (size_t i = 0; i < finding->n_ranks; i++) {
-        if (inq_view_shows(view, finding->ranks[i])) {
+        if (inq_context_shows(context, finding->ranks[i])) {
             return true;
         }
     }
@@ -125,100 +126,102 @@ bool inq_view_shows_finding(const struct inq_view *view, const struct inq_findin
 }
 
 /* At most `columns` columns of the text, the middle left out. */
-static const char *shorten(const struct inq_view *view, const char *text, int columns)
+static const char *shorten(const struct inq_context *context, const char *text, int columns)
 {
     struct inq_out out = {0};
-    struct inq_pen pen = {.out = &out, .width = columns, .utf8 = true};
-    (void)inq_pen_text(&pen, text, columns);
-    const char *copy = out.len > 0 ? inq_arena_strdup(view->arena, out.buf) : "";
-    view->arena->failed = view->arena->failed || out.code != INQ_OK;
+    struct inq_terminal terminal = {.out = &out, .width = columns, .utf8 = true};
+    (void)inq_terminal_text(&terminal, text, columns);
+    const char *copy = out.len > 0 ? inq_arena_strdup(context->arena, out.buf) : "";
+    context->arena->failed = context->arena->failed || out.code != INQ_OK;
     inq_out_release(&out);
     return copy != NULL ? copy : "";
 }
 
-bool inq_view_wants(const struct inq_view *view, enum inq_section section)
+bool inq_context_wants(const struct inq_context *context, enum inq_section section)
 {
-    return (view->options->hidden & INQ_SECTION_BIT(section)) == 0;
+    return (context->options->hidden & INQ_SECTION_BIT(section)) == 0;
 }
 
-bool inq_view_is_brief(const struct inq_view *view)
+bool inq_context_is_brief(const struct inq_context *context)
 {
-    const struct inq_report_options *options = view->options;
+    const struct inq_report_options *options = context->options;
     return options->format == INQ_FORMAT_TEXT && !options->verbose && options->hidden == 0;
 }
 
-const char *inq_view_unavailable(const struct inq_view *view, enum inq_section section)
+const char *inq_context_unavailable(const struct inq_context *context, enum inq_section section)
 {
-    const struct inq_section_state *state = &view->report->sections[section];
-    return state->reason == NULL
-               ? ""
-               : inq_say(view->arena, "not available: %s; %s", state->reason, state->next);
+    const struct inq_section_state *state = &context->report->sections[section];
+    return state->reason == NULL ? ""
+                                 : inq_arena_printf(context->arena, "not available: %s; %s",
+                                                    state->reason, state->next);
 }
 
-const char *inq_view_rank(const struct inq_view *view, uint32_t index)
+const char *inq_context_rank(const struct inq_context *context, uint32_t index)
 {
-    if (index >= view->trace->n_ranks) {
+    if (index >= context->trace->n_ranks) {
         return "?";
     }
-    const struct inq_rank *rank = &view->trace->ranks[index];
-    const char *label = inq_trace_str(view->trace, rank->label);
+    const struct inq_rank *rank = &context->trace->ranks[index];
+    const char *label = inq_trace_str(context->trace, rank->label);
     if (label[0] != '\0') {
-        return shorten(view, label, LABEL_COLUMNS);
+        return shorten(context, label, LABEL_COLUMNS);
     }
-    return rank->rank >= 0 ? inq_say(view->arena, "%" PRId32, rank->rank) : "?";
+    return rank->rank >= 0 ? inq_arena_printf(context->arena, "%" PRId32, rank->rank) : "?";
 }
 
-const char *inq_view_plural(const struct inq_view *view, uint64_t n, const char *one,
-                            const char *many)
+const char *inq_context_plural(const struct inq_context *context, uint64_t n, const char *one,
+                               const char *many)
 {
-    return inq_say(view->arena, "%" PRIu64 " %s", n, n == 1 ? one : many);
+    return inq_arena_printf(context->arena, "%" PRIu64 " %s", n, n == 1 ? one : many);
 }
 
-const char *inq_view_group(const struct inq_view *view, uint32_t group)
+const char *inq_context_group(const struct inq_context *context, uint32_t group)
 {
-    if (group >= view->trace->n_groups) {
+    if (group >= context->trace->n_groups) {
         return "?";
     }
-    const struct inq_group *g = &view->trace->groups[group];
-    const char *name = inq_trace_str(view->trace, g->desc);
+    const struct inq_group *g = &context->trace->groups[group];
+    const char *name = inq_trace_str(context->trace, g->desc);
     if (name[0] == '\0' || strcmp(name, "undefined") == 0) {
-        name = inq_trace_str(view->trace, g->name);
+        name = inq_trace_str(context->trace, g->name);
     }
-    const char *ranks = g->n_ranks > 0 ? inq_say_list(view->arena, g->ranks, g->n_ranks) : "";
+    const char *ranks = g->n_ranks > 0 ? inq_arena_list(context->arena, g->ranks, g->n_ranks) : "";
     if (name[0] != '\0' && ranks[0] != '\0') {
-        return inq_say(view->arena, "%.40s [%s]", name, ranks);
+        return inq_arena_printf(context->arena, "%.40s [%s]", name, ranks);
     }
     if (name[0] != '\0') {
         return name;
     }
-    return ranks[0] != '\0' ? inq_say(view->arena, "[%s]", ranks) : "?";
+    return ranks[0] != '\0' ? inq_arena_printf(context->arena, "[%s]", ranks) : "?";
 }
 
-const char *inq_view_bytes(const struct inq_view *view, double bytes)
+const char *inq_context_bytes(const struct inq_context *context, double bytes)
 {
     char buf[32];
-    return inq_say(view->arena, "%s", inq_size_format(bytes, INQ_SIZE_DECIMAL, buf, sizeof buf));
+    return inq_arena_printf(context->arena, "%s",
+                            inq_size_format(bytes, INQ_SIZE_DECIMAL, buf, sizeof buf));
 }
 
-const char *inq_view_ns(const struct inq_view *view, int64_t ns)
+const char *inq_context_ns(const struct inq_context *context, int64_t ns)
 {
     char buf[32];
-    return inq_say(view->arena, "%s", inq_time_format(ns, buf, sizeof buf));
+    return inq_arena_printf(context->arena, "%s", inq_time_format(ns, buf, sizeof buf));
 }
 
-const char *inq_view_at(const struct inq_view *view, int64_t ns)
+const char *inq_context_at(const struct inq_context *context, int64_t ns)
 {
-    int64_t since_ns = ns - view->origin_ns;
+    int64_t since_ns = ns - context->origin_ns;
     const char *sign = since_ns < 0 ? "-" : "";
     int64_t us = (since_ns < 0 ? -since_ns : since_ns) / 1000;
-    return inq_say(view->arena, "%s%" PRId64 ".%06" PRId64, sign, us / 1000000, us % 1000000);
+    return inq_arena_printf(context->arena, "%s%" PRId64 ".%06" PRId64, sign, us / 1000000,
+                            us % 1000000);
 }
 
-const char *inq_view_clock(const struct inq_view *view)
+const char *inq_context_clock(const struct inq_context *context)
 {
     const int64_t year_2000_ns = 946684800000000000;
-    const struct inq_trace *trace = view->trace;
-    if (trace->n_ranks == 0 || view->origin_ns < year_2000_ns) {
+    const struct inq_trace *trace = context->trace;
+    if (trace->n_ranks == 0 || context->origin_ns < year_2000_ns) {
         return "";
     }
     for (size_t r = 0; r < trace->n_ranks; r++) {
@@ -226,23 +229,25 @@ const char *inq_view_clock(const struct inq_view *view)
             return "";
         }
     }
-    time_t seconds = (time_t)(view->origin_ns / 1000000000);
+    time_t seconds = (time_t)(context->origin_ns / 1000000000);
     struct tm utc;
     char text[32];
     if (gmtime_r(&seconds, &utc) == NULL ||
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &utc) == 0) {
         return "";
     }
-    return inq_say(view->arena, "%s.%03d UTC", text, (int)(view->origin_ns % 1000000000 / 1000000));
+    return inq_arena_printf(context->arena, "%s.%03d UTC", text,
+                            (int)(context->origin_ns % 1000000000 / 1000000));
 }
 
-const char *inq_view_damage(const struct inq_view *view, const struct inq_damage *damage)
+const char *inq_context_damage(const struct inq_context *context, const struct inq_damage *damage)
 {
     const char *text = "";
     for (int kind = 0; kind < INQ_DAMAGE_KIND_COUNT; kind++) {
         if (damage->count[kind] > 0) {
-            text = inq_say(view->arena, "%s%s%s (%" PRIu64 ")", text, text[0] != '\0' ? ", " : "",
-                           inq_damage_text((enum inq_damage_kind)kind), damage->count[kind]);
+            text = inq_arena_printf(
+                context->arena, "%s%s%s (%" PRIu64 ")", text, text[0] != '\0' ? ", " : "",
+                inq_damage_text((enum inq_damage_kind)kind), damage->count[kind]);
         }
     }
     return text;

@@ -2,7 +2,7 @@
 /* What text and Markdown both say in words. */
 #include "report/report.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "inquest/account.h"
 
 #include <inttypes.h>
@@ -11,48 +11,50 @@
 /* Equal runs differ by less. */
 #define HIDES_PART 0.01
 
-static const char *with_semicolon(const struct inq_view *view, const char *before, const char *what,
-                                  const char *value)
+static const char *with_semicolon(const struct inq_context *context, const char *before,
+                                  const char *what, const char *value)
 {
     if (value == NULL || value[0] == '\0') {
         return before;
     }
-    return inq_say(view->arena, "%s%s%s%s", before, before[0] != '\0' ? "; " : "", what, value);
+    return inq_arena_printf(context->arena, "%s%s%s%s", before, before[0] != '\0' ? "; " : "", what,
+                            value);
 }
 
-const char *inq_say_why(const struct inq_view *view)
+const char *inq_sentence_why(const struct inq_context *context)
 {
-    const struct inq_verdict *v = &view->report->verdict;
-    const char *when = v->see != NULL ? inq_say_when(view, v->see) : "";
+    const struct inq_verdict *v = &context->report->verdict;
+    const char *when = v->see != NULL ? inq_sentence_when(context, v->see) : "";
     if (v->why[0] == '\0' || when[0] == '\0') {
         return v->why;
     }
     if (v->see->rank < 0) {
-        return inq_say(view->arena, "%s See %s.", v->why, when);
+        return inq_arena_printf(context->arena, "%s See %s.", v->why, when);
     }
-    return inq_say(view->arena, "%s See rank %" PRId32 ", %s.", v->why, v->see->rank, when);
+    return inq_arena_printf(context->arena, "%s See rank %" PRId32 ", %s.", v->why, v->see->rank,
+                            when);
 }
 
-const char *inq_say_sure(const struct inq_view *view)
+const char *inq_sentence_sure(const struct inq_context *context)
 {
-    const struct inq_verdict *v = &view->report->verdict;
+    const struct inq_verdict *v = &context->report->verdict;
     size_t n = strlen(v->sure); /* a sentence, which goes on */
-    return n == 0
-               ? ""
-               : inq_say(view->arena, "%.*s; confidence: %s.", (int)(n - (v->sure[n - 1] == '.')),
-                         v->sure, inq_confidence_text(v->confidence));
+    return n == 0 ? ""
+                  : inq_arena_printf(context->arena, "%.*s; confidence: %s.",
+                                     (int)(n - (v->sure[n - 1] == '.')), v->sure,
+                                     inq_confidence_text(v->confidence));
 }
 
-bool inq_say_told(const struct inq_view *view, const struct inq_finding *finding)
+bool inq_sentence_told(const struct inq_context *context, const struct inq_finding *finding)
 {
-    const char *headline = view->report->verdict.headline;
+    const char *headline = context->report->verdict.headline;
     size_t n = strlen(finding->title);
     return n > 0 && strncmp(headline, finding->title, n) == 0 && strcmp(headline + n, ".") == 0;
 }
 
-const char *inq_say_title(const struct inq_view *view, const struct inq_finding *finding)
+const char *inq_sentence_title(const struct inq_context *context, const struct inq_finding *finding)
 {
-    return inq_say_told(view, finding) ? "The verdict above" : finding->title;
+    return inq_sentence_told(context, finding) ? "The verdict above" : finding->title;
 }
 
 /* A class whose share of the rank-time is below this is one of the others. */
@@ -61,24 +63,24 @@ static const double SMALL_SHARE = 0.005;
 static const double ONE_RANK = 0.8;
 
 /* "waiting for rank 5" where nearly all waiting is. */
-static const char *class_words(const struct inq_view *view, enum inq_account_class cls)
+static const char *class_words(const struct inq_context *context, enum inq_account_class cls)
 {
-    const struct inq_account *account = view->report->account;
+    const struct inq_account *account = context->report->account;
     bool waits = cls == INQ_ACCOUNT_WAIT || cls == INQ_ACCOUNT_DEPENDENCY;
     for (size_t i = 0; waits && i < account->n_parts; i++) {
         const struct inq_account_part *part = &account->parts[i]; /* most time first */
         if (part->cls == cls) {
             bool one = (double)part->total_ns >= ONE_RANK * (double)account->total_ns[part->cls];
-            return one ? inq_say(view->arena, "waiting for %s", part->what)
+            return one ? inq_arena_printf(context->arena, "waiting for %s", part->what)
                        : inq_account_class_words(cls);
         }
     }
     return inq_account_class_words(cls);
 }
 
-const char *inq_say_where(const struct inq_view *view)
+const char *inq_sentence_where(const struct inq_context *context)
 {
-    const struct inq_account *account = view->report->account;
+    const struct inq_account *account = context->report->account;
     int64_t rest_ns = 0;
     const char *list = "";
     if (account == NULL || account->t_ns <= 0) {
@@ -89,110 +91,117 @@ const char *inq_say_where(const struct inq_view *view)
             rest_ns += account->class_ns[c];
             continue;
         }
-        list = inq_say(view->arena, "%s%s%s %s", list, list[0] != '\0' ? ", " : "",
-                       inq_view_ns(view, account->class_ns[c]),
-                       class_words(view, (enum inq_account_class)c));
+        list = inq_arena_printf(context->arena, "%s%s%s %s", list, list[0] != '\0' ? ", " : "",
+                                inq_context_ns(context, account->class_ns[c]),
+                                class_words(context, (enum inq_account_class)c));
     }
     if (rest_ns > 0) {
-        list = inq_say(view->arena, "%s%s%s other", list, list[0] != '\0' ? ", " : "",
-                       inq_view_ns(view, rest_ns));
+        list = inq_arena_printf(context->arena, "%s%s%s other", list, list[0] != '\0' ? ", " : "",
+                                inq_context_ns(context, rest_ns));
     }
-    return inq_say(view->arena, "Where %s of %s goes: %s.",
-                   account->one_interval ? "the capture" : "a step",
-                   inq_view_ns(view, account->t_ns), list);
+    return inq_arena_printf(context->arena, "Where %s of %s goes: %s.",
+                            account->one_interval ? "the capture" : "a step",
+                            inq_context_ns(context, account->t_ns), list);
 }
 
-static const char *say_steps(const struct inq_view *view)
+static const char *say_steps(const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     if (trace->n_steps == 0) {
         return "no steps";
     }
-    const struct inq_account *account = view->report->account;
+    const struct inq_account *account = context->report->account;
     const char *steps =
-        inq_say(view->arena, "%zu %sstep%s", trace->n_steps,
-                trace->steps_inferred ? "inferred " : "", trace->n_steps == 1 ? "" : "s");
+        inq_arena_printf(context->arena, "%zu %sstep%s", trace->n_steps,
+                         trace->steps_inferred ? "inferred " : "", trace->n_steps == 1 ? "" : "s");
     if (account == NULL || account->t_ns <= 0 || account->one_interval) {
         return steps;
     }
-    return inq_say(view->arena, "%s of %s", steps, inq_view_ns(view, account->t_ns));
+    return inq_arena_printf(context->arena, "%s of %s", steps,
+                            inq_context_ns(context, account->t_ns));
 }
 
-const char *inq_say_run(const struct inq_view *view)
+const char *inq_sentence_run(const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
-    const char *ranks = inq_view_plural(view, trace->n_ranks, "rank", "ranks");
-    const char *logs = inq_view_plural(view, trace->n_logs, "log", "logs");
+    const struct inq_trace *trace = context->trace;
+    const char *ranks = inq_context_plural(context, trace->n_ranks, "rank", "ranks");
+    const char *logs = inq_context_plural(context, trace->n_logs, "log", "logs");
     if (trace->n_ranks == 0 && trace->n_logs > 0) {
-        return inq_say(view->arena, "%s, no traces.", logs);
+        return inq_arena_printf(context->arena, "%s, no traces.", logs);
     }
     if (trace->world_size > 0) {
-        ranks = inq_say(view->arena, "%zu of %s", trace->n_ranks,
-                        inq_view_plural(view, (uint64_t)trace->world_size, "rank", "ranks"));
+        ranks = inq_arena_printf(
+            context->arena, "%zu of %s", trace->n_ranks,
+            inq_context_plural(context, (uint64_t)trace->world_size, "rank", "ranks"));
     }
-    const char *text = inq_say(view->arena, "%s, %s", ranks, say_steps(view));
-    const struct inq_collectives *coll = view->report->collectives;
+    const char *text = inq_arena_printf(context->arena, "%s, %s", ranks, say_steps(context));
+    const struct inq_collectives *coll = context->report->collectives;
     if (coll != NULL) {
-        const char *matched = inq_view_plural(view, coll->matched, "collective", "collectives");
-        const char *unmatched =
-            inq_view_plural(view, coll->unmatched, "communication event", "communication events");
-        text =
-            coll->unmatched == 0 ? inq_say(view->arena, "%s, %s matched", text, matched)
-            : coll->matched == 0
-                ? inq_say(view->arena, "%s, %s, none matched across ranks", text, unmatched)
-                : inq_say(view->arena, "%s, %s matched (%s unmatched)", text, matched, unmatched);
+        const char *matched =
+            inq_context_plural(context, coll->matched, "collective", "collectives");
+        const char *unmatched = inq_context_plural(context, coll->unmatched, "communication event",
+                                                   "communication events");
+        text = coll->unmatched == 0
+                   ? inq_arena_printf(context->arena, "%s, %s matched", text, matched)
+               : coll->matched == 0
+                   ? inq_arena_printf(context->arena, "%s, %s, none matched across ranks", text,
+                                      unmatched)
+                   : inq_arena_printf(context->arena, "%s, %s matched (%s unmatched)", text,
+                                      matched, unmatched);
     }
-    const char *clock = inq_view_clock(view);
+    const char *clock = inq_context_clock(context);
     if (clock[0] != '\0') {
-        text = inq_say(view->arena, "%s; times count from %s", text, clock);
+        text = inq_arena_printf(context->arena, "%s; times count from %s", text, clock);
     }
-    return inq_say(view->arena, "%s.", text);
+    return inq_arena_printf(context->arena, "%s.", text);
 }
 
 /* "pipeline, critical_path" */
-static const char *section_keys(const struct inq_view *view, uint32_t sections)
+static const char *section_keys(const struct inq_context *context, uint32_t sections)
 {
     const char *text = "";
     for (int s = 0; s < INQ_SECTION_COUNT; s++) {
         if ((sections & INQ_SECTION_BIT(s)) != 0) {
-            text = inq_say(view->arena, "%s%s%s", text, text[0] != '\0' ? ", " : "",
-                           inq_section_key((enum inq_section)s));
+            text = inq_arena_printf(context->arena, "%s%s%s", text, text[0] != '\0' ? ", " : "",
+                                    inq_section_key((enum inq_section)s));
         }
     }
     return text;
 }
 
-const char *inq_say_lacks(const struct inq_view *view, uint32_t sections)
+const char *inq_sentence_lacks(const struct inq_context *context, uint32_t sections)
 {
     uint32_t failed = 0;
     for (int s = 0; s < INQ_SECTION_COUNT; s++) {
-        if (view->report->sections[s].reason != NULL) {
+        if (context->report->sections[s].reason != NULL) {
             failed |= sections & INQ_SECTION_BIT(s);
         }
     }
-    return failed == 0 ? ""
-                       : inq_say(view->arena, "not available: it is drawn from %s; see there",
-                                 section_keys(view, failed));
+    return failed == 0
+               ? ""
+               : inq_arena_printf(context->arena, "not available: it is drawn from %s; see there",
+                                  section_keys(context, failed));
 }
 
 /* "2 circles of ops that wait for each other by the record were cut"; "" for none. */
-static const char *say_contradictions(const struct inq_view *view)
+static const char *say_contradictions(const struct inq_context *context)
 {
     const struct inq_critical_path *path =
-        view->report != NULL ? view->report->critical_path : NULL;
+        context->report != NULL ? context->report->critical_path : NULL;
     if (path == NULL || path->contradictions == 0) {
         return "";
     }
-    return inq_say(view->arena,
-                   "ops of the record wait for each other in a circle; %s, the least certain, %s "
-                   "left out",
-                   inq_view_plural(view, path->contradictions, "dependency", "dependencies"),
-                   path->contradictions == 1 ? "is" : "are");
+    return inq_arena_printf(
+        context->arena,
+        "ops of the record wait for each other in a circle; %s, the least certain, %s "
+        "left out",
+        inq_context_plural(context, path->contradictions, "dependency", "dependencies"),
+        path->contradictions == 1 ? "is" : "are");
 }
 
-const char *inq_say_limits(const struct inq_view *view)
+const char *inq_sentence_limits(const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     size_t damaged = 0;
     size_t unknown = 0;
     const char *text = "";
@@ -203,128 +212,135 @@ const char *inq_say_limits(const struct inq_view *view)
         unknown += trace->ranks[r].rank < 0;
     }
     if (trace->n_missing > 0) {
-        text = with_semicolon(view, text,
+        text = with_semicolon(context, text,
                               trace->n_missing == 1 ? "no file of rank " : "no file of ranks ",
-                              inq_say_list(view->arena, trace->missing, trace->n_missing));
+                              inq_arena_list(context->arena, trace->missing, trace->n_missing));
     }
     if (trace->n_unread > 0) {
-        text = with_semicolon(view, text, "could not be read: ",
-                              inq_view_plural(view, trace->n_unread, "file", "files"));
+        text = with_semicolon(context, text, "could not be read: ",
+                              inq_context_plural(context, trace->n_unread, "file", "files"));
     }
     if (unknown > 0) {
-        text = with_semicolon(view, text, "rank not recorded in ",
-                              inq_view_plural(view, unknown, "file", "files"));
+        text = with_semicolon(context, text, "rank not recorded in ",
+                              inq_context_plural(context, unknown, "file", "files"));
     }
     if (damaged > 0) {
-        text = with_semicolon(view, text, "",
-                              inq_say(view->arena, "%zu of %s damaged", damaged,
-                                      inq_view_plural(view, trace->n_files, "file", "files")));
+        text = with_semicolon(
+            context, text, "",
+            inq_arena_printf(context->arena, "%zu of %s damaged", damaged,
+                             inq_context_plural(context, trace->n_files, "file", "files")));
     }
-    text = with_semicolon(view, text, "", say_contradictions(view));
-    if (view->report != NULL && view->report->verdict.without != 0) {
-        text = with_semicolon(view, text, "verdict and findings were made without ",
-                              section_keys(view, view->report->verdict.without));
+    text = with_semicolon(context, text, "", say_contradictions(context));
+    if (context->report != NULL && context->report->verdict.without != 0) {
+        text = with_semicolon(context, text, "verdict and findings were made without ",
+                              section_keys(context, context->report->verdict.without));
     }
-    const struct inq_account *account = view->report != NULL ? view->report->account : NULL;
+    const struct inq_account *account = context->report != NULL ? context->report->account : NULL;
     for (size_t i = 0; account != NULL && i < account->n_violations; i++) {
-        text = with_semicolon(view, text, "withheld, ", account->violations[i]);
+        text = with_semicolon(context, text, "withheld, ", account->violations[i]);
     }
-    if (view->options->ranks != NULL) {
-        text = with_semicolon(view, text, "", "rows and findings of selected ranks only");
+    if (context->options->ranks != NULL) {
+        text = with_semicolon(context, text, "", "rows and findings of selected ranks only");
     }
     return text;
 }
 
-const char *inq_say_chart_problem(const struct inq_view *view, const struct inq_err *err)
+const char *inq_sentence_chart_problem(const struct inq_context *context, const struct inq_err *err)
 {
-    return inq_say(view->arena, "not available: %s; allow the program more memory", err->message);
+    return inq_arena_printf(context->arena, "not available: %s; allow the program more memory",
+                            err->message);
 }
 
 /* Whether a cause hides behind others: repaired after them it gains more by a hundredth of the step
  * than alone. */
-static bool hides(const struct inq_view *view, const struct inq_finding *finding)
+static bool hides(const struct inq_context *context, const struct inq_finding *finding)
 {
-    const struct inq_account *account = view->report->account;
+    const struct inq_account *account = context->report->account;
     double step_ns = account ? (double)account->t_ns : 0.0;
     return (double)(finding->in_order_ns - finding->cost_ns_per_step) >= HIDES_PART * step_ns &&
            step_ns > 0;
 }
 
-const char *inq_say_numbers(const struct inq_view *view, const struct inq_finding *finding)
+const char *inq_sentence_numbers(const struct inq_context *context,
+                                 const struct inq_finding *finding)
 {
     bool told = finding->detail != NULL && finding->detail[0] != '\0';
     const char *text = "";
-    bool later = hides(view, finding);
+    bool later = hides(context, finding);
     bool titled = later && inq_severity_of(finding->share) == INQ_SEVERITY_INFO;
     if (titled) { /* the title says what it costs later */
-        text = inq_say(view->arena, "repaired alone gains %s per step",
-                       inq_view_ns(view, finding->cost_ns_per_step));
+        text = inq_arena_printf(context->arena, "repaired alone gains %s per step",
+                                inq_context_ns(context, finding->cost_ns_per_step));
     } else if (finding->cost_ns_per_step >= 0) {
-        text =
-            inq_say(view->arena, "costs %s per step", inq_view_ns(view, finding->cost_ns_per_step));
+        text = inq_arena_printf(context->arena, "costs %s per step",
+                                inq_context_ns(context, finding->cost_ns_per_step));
         if (finding->share >= 0) {
-            text = inq_say(view->arena, "%s (%.1f %%)", text, 100 * finding->share);
+            text = inq_arena_printf(context->arena, "%s (%.1f %%)", text, 100 * finding->share);
         }
     }
     if (later && !titled) {
-        text = with_semicolon(view, text, inq_view_ns(view, finding->in_order_ns),
+        text = with_semicolon(context, text, inq_context_ns(context, finding->in_order_ns),
                               " per step once the costlier causes are repaired");
     }
-    text = with_semicolon(view, text, "confidence: ", inq_confidence_text(finding->confidence));
+    text = with_semicolon(context, text, "confidence: ", inq_confidence_text(finding->confidence));
     if (!told) { /* the detail has these in words */
-        text = with_semicolon(view, text, "measured ", finding->measured);
-        text = with_semicolon(view, text, "expected ", finding->expected);
+        text = with_semicolon(context, text, "measured ", finding->measured);
+        text = with_semicolon(context, text, "expected ", finding->expected);
     }
     return text;
 }
 
-const char *inq_say_fixes(const struct inq_view *view, const struct inq_finding *finding)
+const char *inq_sentence_fixes(const struct inq_context *context, const struct inq_finding *finding)
 {
     const char *text = "";
     for (size_t i = 0; i < finding->n_fixes; i++) {
-        text = inq_say(view->arena, "%s%s%s", text, i > 0 ? ", " : "", finding->fixes[i]);
+        text =
+            inq_arena_printf(context->arena, "%s%s%s", text, i > 0 ? ", " : "", finding->fixes[i]);
     }
-    return finding->n_fixes == 0 ? ""
-                                 : inq_say(view->arena, "%s ('inquest fix' predicts %s gain)", text,
-                                           finding->n_fixes == 1 ? "the" : "each");
+    return finding->n_fixes == 0
+               ? ""
+               : inq_arena_printf(context->arena, "%s ('inquest fix' predicts %s gain)", text,
+                                  finding->n_fixes == 1 ? "the" : "each");
 }
 
 /* Seconds since the first event, to the microsecond below or above. */
-static const char *say_moment(const struct inq_view *view, int64_t ns, bool up)
+static const char *say_moment(const struct inq_context *context, int64_t ns, bool up)
 {
-    int64_t since_ns = ns - view->origin_ns;
+    int64_t since_ns = ns - context->origin_ns;
     int64_t us = since_ns / 1000;
     us -= since_ns % 1000 < 0;
     us += up && since_ns % 1000 != 0;
     if (us < 0) {
         return "0s"; /* --time has nothing before the first event */
     }
-    return inq_say(view->arena, "%" PRId64 ".%06" PRId64 "s", us / 1000000, us % 1000000);
+    return inq_arena_printf(context->arena, "%" PRId64 ".%06" PRId64 "s", us / 1000000,
+                            us % 1000000);
 }
 
-const char *inq_say_when(const struct inq_view *view, const struct inq_evidence *evidence)
+const char *inq_sentence_when(const struct inq_context *context,
+                              const struct inq_evidence *evidence)
 {
     if (evidence->start_ns == INQ_TIME_NONE) {
         return "";
     }
     if (evidence->end_ns == INQ_TIME_NONE) {
-        return say_moment(view, evidence->start_ns, false);
+        return say_moment(context, evidence->start_ns, false);
     }
     bool instant = evidence->end_ns <= evidence->start_ns;
-    return inq_say(view->arena, "%s~%s", say_moment(view, evidence->start_ns, false),
-                   say_moment(view, evidence->end_ns + instant, true));
+    return inq_arena_printf(context->arena, "%s~%s", say_moment(context, evidence->start_ns, false),
+                            say_moment(context, evidence->end_ns + instant, true));
 }
 
-bool inq_lists_finding(const struct inq_view *view, const struct inq_finding *finding)
+bool inq_lists_finding(const struct inq_context *context, const struct inq_finding *finding)
 {
-    return finding->kind != INQ_FINDING_FAILURE && inq_view_shows_finding(view, finding);
+    return finding->kind != INQ_FINDING_FAILURE && inq_context_shows_finding(context, finding);
 }
 
-size_t inq_count_findings(const struct inq_view *view)
+size_t inq_count_findings(const struct inq_context *context)
 {
     size_t n = 0;
-    for (size_t i = 0; i < view->report->n_findings; i++) {
-        n += inq_lists_finding(view, &view->report->findings[i]);
+    for (size_t i = 0; i < context->report->n_findings; i++) {
+        n += inq_lists_finding(context, &context->report->findings[i]);
     }
     return n;
 }

@@ -5,7 +5,7 @@
 
 #include "report/terminal/context.h"
 #include "report/terminal/escape.h"
-#include "report/terminal/moment.h"
+#include "report/terminal/event_time.h"
 #include "report/terminal/writer.h"
 
 #endif

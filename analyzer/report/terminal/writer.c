@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-struct inq_pen inq_pen_of(const struct inq_report_options *options, struct inq_out *out)
+struct inq_terminal inq_terminal_of(const struct inq_report_options *options, struct inq_out *out)
 {
-    int width = options->width > 0 ? options->width : INQ_PEN_WIDTH;
-    return (struct inq_pen){out, width, options->color, options->utf8};
+    int width = options->width > 0 ? options->width : INQ_TERMINAL_WIDTH;
+    return (struct inq_terminal){out, width, options->color, options->utf8};
 }
 
 static const uint32_t REPLACEMENT = 0xfffd;
@@ -94,53 +94,53 @@ static int character_width(uint32_t point)
 }
 
 /* One character as it will be written. */
-static int shown_width(const struct inq_pen *pen, uint32_t point)
+static int shown_width(const struct inq_terminal *terminal, uint32_t point)
 {
-    if (point < 0x80 || !pen->utf8 || inq_utf8_unsafe(point)) {
+    if (point < 0x80 || !terminal->utf8 || inq_utf8_unsafe(point)) {
         return 1;
     }
     return character_width(point);
 }
 
-static void put(const struct inq_pen *pen, const char *p, size_t len, uint32_t point)
+static void put(const struct inq_terminal *terminal, const char *p, size_t len, uint32_t point)
 {
-    if (inq_utf8_unsafe(point) || (point >= 0x80 && !pen->utf8)) {
-        inq_out_bytes(pen->out, "?", 1);
+    if (inq_utf8_unsafe(point) || (point >= 0x80 && !terminal->utf8)) {
+        inq_out_bytes(terminal->out, "?", 1);
     } else if (point == REPLACEMENT && len == 1) {
-        inq_out_bytes(pen->out, "\xef\xbf\xbd", 3);
+        inq_out_bytes(terminal->out, "\xef\xbf\xbd", 3);
     } else {
-        inq_out_bytes(pen->out, p, len);
+        inq_out_bytes(terminal->out, p, len);
     }
 }
 
-static int columns_of(const struct inq_pen *pen, const char *text, size_t n)
+static int columns_of(const struct inq_terminal *terminal, const char *text, size_t n)
 {
     int columns = 0;
     uint32_t point;
     for (size_t i = 0; i < n;) {
         i += inq_utf8_next(text + i, n - i, &point);
-        columns += shown_width(pen, point);
+        columns += shown_width(terminal, point);
     }
     return columns;
 }
 
-int inq_pen_columns(const struct inq_pen *pen, const char *text)
+int inq_terminal_columns(const struct inq_terminal *terminal, const char *text)
 {
-    return columns_of(pen, text, strlen(text));
+    return columns_of(terminal, text, strlen(text));
 }
 
 /* Writes characters as long as they fit; returns the columns used. */
-static int put_head(const struct inq_pen *pen, const char *text, size_t n, int columns)
+static int put_head(const struct inq_terminal *terminal, const char *text, size_t n, int columns)
 {
     int used = 0;
     uint32_t point;
     for (size_t i = 0; i < n;) {
         size_t len = inq_utf8_next(text + i, n - i, &point);
-        int width = shown_width(pen, point);
+        int width = shown_width(terminal, point);
         if (used + width > columns) {
             break;
         }
-        put(pen, text + i, len, point);
+        put(terminal, text + i, len, point);
         used += width;
         i += len;
     }
@@ -148,35 +148,35 @@ static int put_head(const struct inq_pen *pen, const char *text, size_t n, int c
 }
 
 /* Writes the last characters that fit `columns`. */
-static int put_tail(const struct inq_pen *pen, const char *text, size_t n, int columns)
+static int put_tail(const struct inq_terminal *terminal, const char *text, size_t n, int columns)
 {
-    int left = columns_of(pen, text, n);
+    int left = columns_of(terminal, text, n);
     uint32_t point;
     size_t i = 0;
     while (i < n && left > columns) {
         i += inq_utf8_next(text + i, n - i, &point);
-        left -= shown_width(pen, point);
+        left -= shown_width(terminal, point);
     }
-    return put_head(pen, text + i, n - i, columns);
+    return put_head(terminal, text + i, n - i, columns);
 }
 
-int inq_pen_text(const struct inq_pen *pen, const char *text, int columns)
+int inq_terminal_text(const struct inq_terminal *terminal, const char *text, int columns)
 {
     enum { GAP = 2, LONGEST = 4096 };
     size_t n = strlen(text);
     if (n > LONGEST) {
         n = LONGEST; /* no line is longer than this; keeps the tail search cheap */
     }
-    if (columns_of(pen, text, n) <= columns) {
-        return put_head(pen, text, n, columns);
+    if (columns_of(terminal, text, n) <= columns) {
+        return put_head(terminal, text, n, columns);
     }
     if (columns <= GAP + 2) {
-        return put_head(pen, text, n, columns);
+        return put_head(terminal, text, n, columns);
     }
     int tail = (columns - GAP) / 3;
-    int used = put_head(pen, text, n, columns - GAP - tail);
-    inq_out_text(pen->out, "..");
-    return used + GAP + put_tail(pen, text, n, tail);
+    int used = put_head(terminal, text, n, columns - GAP - tail);
+    inq_out_text(terminal->out, "..");
+    return used + GAP + put_tail(terminal, text, n, tail);
 }
 
 /* Whether the `n` characters at `text` are a unit, with what ends a clause behind it. */
@@ -207,45 +207,47 @@ static size_t word_length(const char *text)
     return len;
 }
 
-void inq_pen_words(const struct inq_pen *pen, const char *text, int column, int indent)
+void inq_terminal_words(const struct inq_terminal *terminal, const char *text, int column,
+                        int indent)
 {
     bool fresh = true; /* nothing on this line yet */
     while (*text != '\0') {
         size_t len = word_length(text);
-        int width = columns_of(pen, text, len);
-        if (!fresh && column + 1 + width > pen->width) {
-            inq_out_printf(pen->out, "\n%*s", indent, "");
+        int width = columns_of(terminal, text, len);
+        if (!fresh && column + 1 + width > terminal->width) {
+            inq_out_printf(terminal->out, "\n%*s", indent, "");
             column = indent;
             fresh = true;
         }
         if (!fresh) {
-            inq_out_text(pen->out, " ");
+            inq_out_text(terminal->out, " ");
             column++;
         }
-        column += put_head(pen, text, len, INQ_PEN_NO_LIMIT);
+        column += put_head(terminal, text, len, INQ_TERMINAL_NO_LIMIT);
         fresh = fresh && len == 0;
         text += len;
         text += *text != '\0';
     }
 }
 
-void inq_pen_wrap(const struct inq_pen *pen, const char *text, int column, int indent)
+void inq_terminal_wrap(const struct inq_terminal *terminal, const char *text, int column,
+                       int indent)
 {
-    inq_pen_words(pen, text, column, indent);
-    inq_out_text(pen->out, "\n");
+    inq_terminal_words(terminal, text, column, indent);
+    inq_out_text(terminal->out, "\n");
 }
 
-void inq_pen_tint(const struct inq_pen *pen, enum inq_tint tint)
+void inq_terminal_tint(const struct inq_terminal *terminal, enum inq_tint tint)
 {
     static const char *const codes[] = {"1", "2", "1;31", "33", "36", "32"};
-    if (pen->color) {
-        inq_out_printf(pen->out, "\033[%sm", codes[tint]);
+    if (terminal->color) {
+        inq_out_printf(terminal->out, "\033[%sm", codes[tint]);
     }
 }
 
-void inq_pen_plain(const struct inq_pen *pen)
+void inq_terminal_plain(const struct inq_terminal *terminal)
 {
-    if (pen->color) {
-        inq_out_text(pen->out, "\033[0m");
+    if (terminal->color) {
+        inq_out_text(terminal->out, "\033[0m");
     }
 }

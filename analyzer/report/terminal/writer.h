@@ -7,9 +7,9 @@
 #include "inquest/out.h"
 #include "inquest/report.h"
 
-enum { INQ_PEN_WIDTH = 100, INQ_PEN_NO_LIMIT = 1 << 20 };
+enum { INQ_TERMINAL_WIDTH = 100, INQ_TERMINAL_NO_LIMIT = 1 << 20 };
 
-struct inq_pen {
+struct inq_terminal {
     struct inq_out *out;
     int width;
     bool color, utf8;
@@ -24,8 +24,8 @@ enum inq_tint {
     INQ_TINT_GREEN
 };
 
-/* The pen for text by these options. */
-struct inq_pen inq_pen_of(const struct inq_report_options *options, struct inq_out *out);
+/* The terminal for text by these options. */
+struct inq_terminal inq_terminal_of(const struct inq_report_options *options, struct inq_out *out);
 
 /* The character at `p` (`left` > 0 bytes); returns the bytes it takes, at least 1. What is no UTF-8
  * is U+FFFD. */
@@ -34,18 +34,20 @@ size_t inq_utf8_next(const char *p, size_t left, uint32_t *point);
  * ones. */
 bool inq_utf8_unsafe(uint32_t point);
 
-/* Columns that `text` takes when written by inq_pen_text. */
-int inq_pen_columns(const struct inq_pen *pen, const char *text);
+/* Columns that `text` takes when written by inq_terminal_text. */
+int inq_terminal_columns(const struct inq_terminal *terminal, const char *text);
 /* Writes at most `columns` columns of text, the middle left out when it is longer; returns the
  * columns used. Unsafe characters come out as '?', and without UTF-8 all that is not ASCII. */
-int inq_pen_text(const struct inq_pen *pen, const char *text, int columns);
+int inq_terminal_text(const struct inq_terminal *terminal, const char *text, int columns);
 /* Writes text broken at spaces, each line after the first indented; the first starts at `column`.
  */
-void inq_pen_words(const struct inq_pen *pen, const char *text, int column, int indent);
+void inq_terminal_words(const struct inq_terminal *terminal, const char *text, int column,
+                        int indent);
 /* The same, with a newline at the end. */
-void inq_pen_wrap(const struct inq_pen *pen, const char *text, int column, int indent);
+void inq_terminal_wrap(const struct inq_terminal *terminal, const char *text, int column,
+                       int indent);
 /* Colours on and off; nothing without colours. */
-void inq_pen_tint(const struct inq_pen *pen, enum inq_tint tint);
-void inq_pen_plain(const struct inq_pen *pen);
+void inq_terminal_tint(const struct inq_terminal *terminal, enum inq_tint tint);
+void inq_terminal_plain(const struct inq_terminal *terminal);
 
 #endif

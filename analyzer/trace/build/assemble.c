@@ -430,10 +430,10 @@ static int keep_copy(struct inq_trace *trace, const struct inq_shard *copy,
     const char *path = of->file.path != NULL ? of->file.path : "another file";
     if (copy->file.events < of->file.events) { /* what it lacks is not lost */
         file->damage = (struct inq_damage){0};
-        file->reason = inq_arena_printf(trace->arena, "the beginning of %s, not counted", path);
+        file->reason = inq_arena_asprintf(trace->arena, "the beginning of %s, not counted", path);
     } else {
         file->reason =
-            inq_arena_printf(trace->arena, "holds the same events as %s, counted once", path);
+            inq_arena_asprintf(trace->arena, "holds the same events as %s, counted once", path);
     }
     return file->reason != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory for a file");
 }
@@ -749,7 +749,7 @@ static int number_traces(struct inq_run *run, struct inq_err *err)
         (void)inq_map_get(&turn, key, &before);
         code = inq_map_put(&turn, key, before + 1, err);
         if (code == INQ_OK && n > 1) {
-            trace->name = inq_arena_printf(trace->arena, "%s #%u", trace->name, before + 1);
+            trace->name = inq_arena_asprintf(trace->arena, "%s #%u", trace->name, before + 1);
             code = trace->name != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "out of memory");
         }
     }

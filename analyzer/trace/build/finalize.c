@@ -710,7 +710,7 @@ static void shrink_rank(struct inq_rank *rank)
     c->cap = c->n;
 }
 
-static int seal_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
+static int finalize_rank(struct inq_shard *shard, struct inq_rank *rank, struct inq_err *err)
 {
     struct inq_events *e = &rank->events;
     size_t longest = e->n > rank->calls.n ? e->n : rank->calls.n;
@@ -759,10 +759,10 @@ static int finish_rank(struct inq_rank *rank, struct inq_err *err)
     return INQ_OK;
 }
 
-int inq_shard_seal(struct inq_shard *shard, struct inq_err *err)
+int inq_shard_finalize(struct inq_shard *shard, struct inq_err *err)
 {
     for (size_t i = 0; i < shard->n_ranks; i++) {
-        int code = shard->sealed ? INQ_OK : seal_rank(shard, &shard->ranks[i], err);
+        int code = shard->sealed ? INQ_OK : finalize_rank(shard, &shard->ranks[i], err);
         if (code == INQ_OK) {
             code = finish_rank(&shard->ranks[i], err);
         }

@@ -213,7 +213,7 @@ static int find_count(struct joining *j, const struct inq_flight_group *group, u
     return inq_map_put(&j->groups, key, *index, j->err);
 }
 
-/* What one dump tells of a group. */
+/* What one dump reports a group. */
 struct own {
     uint32_t count;
     int64_t last;
@@ -339,7 +339,7 @@ static void find_before(struct flight_item *items, size_t n)
  * nothing happened on any rank for longer than a timeout, unless what comes after is of other ranks
  * and fits to it by its numbers: then their clocks differ. Dumps without entries count to the
  * latest. Fails with INQ_NOMEM. */
-static int flight_tell_incidents(struct flight_item *items, size_t n, struct inq_err *err)
+static int flight_split_incidents(struct flight_item *items, size_t n, struct inq_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         find_times(&items[i]);
@@ -512,7 +512,7 @@ static void number_hosts(struct flight_item *items, size_t n)
 /* Sorts the items by set and rank. */
 static int tell_sets_apart(struct flight_item *items, size_t n, struct inq_err *err)
 {
-    int code = flight_tell_incidents(items, n, err);
+    int code = flight_split_incidents(items, n, err);
     code = code == INQ_OK ? inq_sort(items, n, sizeof *items, compare_items, NULL, err) : code;
     if (code != INQ_OK || !has_twice(items, 0, n)) {
         return code;
@@ -654,11 +654,11 @@ static const char *name_set(struct inq_trace *trace, const struct flight_item *i
     const int64_t day = 24 * hour;
     int64_t minutes = items[0].before_ns / INT64_C(60000000000);
     int64_t per = minutes < 2 * hour ? 1 : minutes < 2 * day ? hour : day;
-    return inq_arena_printf(trace->arena, "%s, an earlier incident, %" PRId64 " %s before", place,
-                            minutes / per,
-                            per == 1      ? "min"
-                            : per == hour ? "h"
-                                          : "days");
+    return inq_arena_asprintf(trace->arena, "%s, an earlier incident, %" PRId64 " %s before", place,
+                              minutes / per,
+                              per == 1      ? "min"
+                              : per == hour ? "h"
+                                            : "days");
 }
 
 static int make_trace(struct inq_run *run, struct flight_item *items, size_t n, struct inq_err *err)

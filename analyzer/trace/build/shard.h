@@ -109,6 +109,6 @@ int inq_rank_add_label(struct inq_rank *rank, const struct inq_label *label, uin
  * fills comm rows of communication kernels that have none from record_param_comms (external id) or
  * from the kernel's name; sets first_ns, last_ns. Called by every reader's driver, per shard, so it
  * runs in parallel. */
-int inq_shard_seal(struct inq_shard *shard, struct inq_err *err);
+int inq_shard_finalize(struct inq_shard *shard, struct inq_err *err);
 
 #endif

@@ -451,12 +451,12 @@ static int find_sources(struct inq_trace *trace, size_t *n_sources, struct inq_e
     return code;
 }
 
-/* How often channels that tell nothing are replaced. */
+/* How often channels that have no record are replaced. */
 enum { MAX_ROUNDS = 4 };
 
 /* ---- the forest ------------------------------------------------------------------------------ */
 
-/* A channel by what it tells of clocks. */
+/* A channel by what it reports clocks. */
 struct candidate {
     uint32_t channel;
     uint32_t hub; /* the side with the most rows, index into inq_comm_rows.sides */
@@ -465,7 +465,7 @@ struct candidate {
     bool tells_nothing; /* of some clock that it should connect */
 };
 
-/* What `known` (a side of a clock) tells of the clock of `other`. */
+/* What `known` (a side of a clock) reports the clock of `other`. */
 struct edge {
     const struct inq_side *known, *other;
     struct candidate *through;

@@ -134,7 +134,7 @@ static int64_t middle_add(const struct fit *f, size_t from, size_t to)
 }
 
 /* Whether a clock may run from knot to knot. Where it may not, but the ends are no further apart
- * than ends are, they tell of no drift; else of no clock. */
+ * than ends are, they report no drift; else of no clock. */
 static bool may_drift(struct fit *f, const struct inq_clock_point *knots, size_t n)
 {
     bool may = true;

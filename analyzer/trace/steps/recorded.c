@@ -870,8 +870,8 @@ static int count_dropped(struct inq_trace *trace, const struct inq_windows *wind
         inq_damage_add(&file->damage, INQ_DAMAGE_LIMIT, windows[r].dropped, 0);
         const char *reason =
             told ? file->reason
-                 : inq_arena_printf(trace->arena, "steps after the first %d are left out",
-                                    (int)MAX_STEPS);
+                 : inq_arena_asprintf(trace->arena, "steps after the first %d are left out",
+                                      (int)MAX_STEPS);
         if (reason == NULL) {
             return inq_err_set(err, INQ_NOMEM, "out of memory for steps");
         }

@@ -267,8 +267,8 @@ static const char *zone_text(const struct match *m, struct inq_arena *arena)
     int64_t size = minutes < 0 ? -minutes : minutes;
     return minutes == 0
                ? "its times taken as UTC"
-               : inq_arena_printf(arena, "its times taken as UTC%c%02d:%02d",
-                                  minutes < 0 ? '-' : '+', (int)(size / 60), (int)(size % 60));
+               : inq_arena_asprintf(arena, "its times taken as UTC%c%02d:%02d",
+                                    minutes < 0 ? '-' : '+', (int)(size / 60), (int)(size % 60));
 }
 
 static int say(struct inq_telemetry_file *of, const char *text, struct inq_err *err)
@@ -309,8 +309,8 @@ static int join(struct inq_run *run, struct inq_telemetry_file *of, struct inq_e
                          err);
     }
     code = say(of,
-               inq_arena_printf(run->arena, "GPUs of %zu ranks, joined by host and GPU, %s", ranks,
-                                zone_text(&m, run->arena)),
+               inq_arena_asprintf(run->arena, "GPUs of %zu ranks, joined by host and GPU, %s",
+                                  ranks, zone_text(&m, run->arena)),
                err);
     of->joined = code == INQ_OK;
     code = code == INQ_OK ? inq_trace_reserve_files(m.trace, 1, err) : code;

@@ -53,7 +53,7 @@ static const char *kind_of(const char *schedule)
 }
 
 static int ranks_of_model(const struct inq_trace *trace, const struct inq_op_model *m,
-                          struct fix_job *job, struct inq_err *err)
+                          struct fix_step *job, struct inq_err *err)
 {
     job->n_ranks = m->n_dp * m->n_stages;
     job->ranks = inq_mem_zalloc(job->n_ranks, sizeof *job->ranks);
@@ -91,7 +91,7 @@ static bool are_labelled(const struct inq_op_model *m)
 
 /* The different recorded numbers of a type, or of all forwards and backwards (INQ_OP_NONE),
  * ascending; how many. */
-static size_t list_numbers(const struct inq_op_model *m, const struct fix_job *job, uint8_t type,
+static size_t list_numbers(const struct inq_op_model *m, const struct fix_step *job, uint8_t type,
                            int64_t *numbers)
 {
     size_t n = 0;
@@ -105,7 +105,7 @@ static size_t list_numbers(const struct inq_op_model *m, const struct fix_job *j
 }
 
 /* Micro-batches are numbered from 0 by their recorded numbers. */
-static int number_microbatches(const struct inq_op_model *m, struct fix_job *job,
+static int number_microbatches(const struct inq_op_model *m, struct fix_step *job,
                                struct inq_err *err)
 {
     static const uint8_t types[] = {INQ_OP_FORWARD, INQ_OP_BACKWARD, INQ_OP_BACKWARD_INPUT,
@@ -131,7 +131,7 @@ static int number_microbatches(const struct inq_op_model *m, struct fix_job *job
     return INQ_OK;
 }
 
-static int take_step(const struct inq_op_model *m, size_t step, struct fix_job *job,
+static int take_step(const struct inq_op_model *m, size_t step, struct fix_step *job,
                      struct inq_err *err)
 {
     size_t n = m->graph->n_ops;
@@ -146,7 +146,7 @@ static int take_step(const struct inq_op_model *m, size_t step, struct fix_job *
          * so that it would not wait in a faster step. */
         dur_ns[n + i] = launches ? m->delay_ns[i * m->stride + step] : 0;
     }
-    int code = inq_fix_job_take(job, m->graph, dur_ns, dur_ns + n, err);
+    int code = inq_fix_step_take(job, m->graph, dur_ns, dur_ns + n, err);
     inq_mem_free(dur_ns);
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
         struct fix_op *op = &job->ops[i];
@@ -160,7 +160,7 @@ static int take_step(const struct inq_op_model *m, size_t step, struct fix_job *
 
 /* When the first op of the step starts: delays are relative to what an op waits for, and the first
  * one waits for nothing. */
-static int64_t first_start(const struct inq_op_model *m, const struct fix_job *job, size_t step)
+static int64_t first_start(const struct inq_op_model *m, const struct fix_step *job, size_t step)
 {
     const struct inq_graph *g = m->graph;
     int64_t first = INT64_MAX;
@@ -175,7 +175,7 @@ static int fix_base_model(const struct inq_trace *trace, const struct inq_report
                           const struct inq_op_model *model, struct inq_fix_base *base,
                           struct inq_err *err)
 {
-    struct fix_job *job = &base->job;
+    struct fix_step *job = &base->job;
     size_t step = 0;
     int code = fix_median_step(model->recorded_ns, model->n_steps, &step, err);
     if (code == INQ_OK) {
@@ -369,7 +369,7 @@ static uint64_t name_key(const struct step *s, size_t i)
 
 /* Numbers the ops that are the n-th of their name and place on each rank alike. `job` holds the
  * kept ops; from[i]: op of the graph. */
-static int find_slots(struct step *s, struct fix_job *job, const uint32_t *from,
+static int find_slots(struct step *s, struct fix_step *job, const uint32_t *from,
                       struct inq_err *err)
 {
     struct inq_map count = {0};
@@ -397,7 +397,7 @@ static int find_slots(struct step *s, struct fix_job *job, const uint32_t *from,
 /* ---- all together ---------------------------------------------------------------------------- */
 
 /* Drops the ops that are not kept. from[i] gets the graph's op of each that stays. */
-static void close_up(const struct step *s, struct fix_job *job, uint32_t *from)
+static void close_up(const struct step *s, struct fix_step *job, uint32_t *from)
 {
     size_t n = 0;
     uint32_t *to = s->place;
@@ -444,7 +444,7 @@ static void take_comm(const struct step *s, const struct inq_trace_op *what, str
     op->bytes = known ? elems * (int64_t)c->dtype_bytes : -1;
 }
 
-static int take_ops(struct step *s, struct fix_job *job, struct inq_err *err)
+static int take_ops(struct step *s, struct fix_step *job, struct inq_err *err)
 {
     size_t n = s->g.graph->n_ops;
     int64_t *times = inq_mem_alloc(2 * (n + 1) * sizeof *times);
@@ -454,7 +454,7 @@ static int take_ops(struct step *s, struct fix_job *job, struct inq_err *err)
                                                                  : inq_fix_no_memory(err);
     if (code == INQ_OK) {
         find_times(s, times, times + n);
-        code = inq_fix_job_take(job, s->g.graph, times, times + n, err);
+        code = inq_fix_step_take(job, s->g.graph, times, times + n, err);
     }
     for (size_t i = 0; code == INQ_OK && i < n; i++) {
         const struct inq_trace_op *what = &s->g.ops[i];
@@ -474,7 +474,7 @@ static int take_ops(struct step *s, struct fix_job *job, struct inq_err *err)
     return code;
 }
 
-static int ranks_of_trace(const struct inq_trace *trace, struct fix_job *job, struct inq_err *err)
+static int ranks_of_trace(const struct inq_trace *trace, struct fix_step *job, struct inq_err *err)
 {
     job->n_ranks = trace->n_ranks;
     job->ranks = inq_mem_zalloc(trace->n_ranks + 1, sizeof *job->ranks);
@@ -553,7 +553,7 @@ static int fix_base_trace(const struct inq_trace *trace, const struct inq_report
 void inq_fix_base_free(struct inq_fix_base *base)
 {
     if (base != NULL) {
-        inq_fix_job_release(&base->job);
+        inq_fix_step_release(&base->job);
         inq_study_release(base->study);
         inq_mem_free(base->study);
         inq_mem_free(base);
@@ -589,12 +589,12 @@ static void set_mean(struct inq_fix_base *base, const struct inq_account *accoun
 static int measure(struct inq_fix_base *base, const struct inq_account *account,
                    struct inq_err *err)
 {
-    struct fix_job *job = &base->job;
+    struct fix_step *job = &base->job;
     int64_t t_ns = 0;
     int64_t without_ns = 0;
-    int code = inq_fix_job_time(job, true, &t_ns, err);
+    int code = inq_fix_step_time(job, true, &t_ns, err);
     if (code == INQ_OK) {
-        code = inq_fix_job_time(job, false, &without_ns, err);
+        code = inq_fix_step_time(job, false, &without_ns, err);
     }
     base->info.t_ns = t_ns + base->tail_ns;
     base->info.without_gaps_ns = without_ns;
@@ -684,7 +684,7 @@ static bool are_pipelines(const struct inq_schedule *s)
 
 /* What a job of a schedule's graph needs to be laid out again. */
 static void take_sizes(const struct inq_schedule *schedule, const struct inq_costs *costs,
-                       struct fix_job *job)
+                       struct fix_step *job)
 {
     const struct inq_stage_cost *c = costs->per_stage != NULL ? costs->per_stage : &costs->stage;
     double backward = (double)c->b_ns + (double)c->w_ns;
@@ -700,12 +700,12 @@ static void take_sizes(const struct inq_schedule *schedule, const struct inq_cos
 
 /* Not a pipeline, or one with cells besides its compute: its graph as it is. */
 static int take_graph(const struct inq_schedule *schedule, const struct inq_costs *costs,
-                      struct fix_job *job, struct inq_err *err)
+                      struct fix_step *job, struct inq_err *err)
 {
     struct inq_schedule_graph made = {0};
     int code = inq_schedule_graph_make(schedule, costs, &made, err);
     if (code == INQ_OK) {
-        code = inq_fix_job_take(job, made.graph, made.graph->dur_ns, made.graph->delay_ns, err);
+        code = inq_fix_step_take(job, made.graph, made.graph->dur_ns, made.graph->delay_ns, err);
     }
     inq_schedule_graph_release(&made);
     for (size_t i = 0; code == INQ_OK && i < job->n_ops; i++) {
@@ -746,7 +746,7 @@ static bool is_plain(const struct inq_schedule *schedule, const struct inq_costs
 }
 
 static int job_of_schedule(const struct inq_schedule *schedule, const struct inq_costs *costs,
-                           struct fix_job *job, struct inq_err *err)
+                           struct fix_step *job, struct inq_err *err)
 {
     if (!is_plain(schedule, costs)) {
         return take_graph(schedule, costs, job, err);
@@ -798,17 +798,17 @@ int inq_fix_base_of_schedule(const struct inq_schedule *schedule, const struct i
 }
 
 /* A copy of the base's job with the fix in it; to be released when this succeeds. */
-static int fixed_job(const struct inq_fix_base *base, const char *spec, struct fix_job *job,
+static int fixed_job(const struct inq_fix_base *base, const char *spec, struct fix_step *job,
                      struct inq_err *err)
 {
-    struct fix_said said = {0};
-    int code = inq_fix_job_copy(&base->job, job, err);
+    struct fix_notes said = {0};
+    int code = inq_fix_step_copy(&base->job, job, err);
     if (code != INQ_OK) {
         return code;
     }
     code = inq_fix_apply(job, spec, &said, err);
     if (code != INQ_OK) {
-        inq_fix_job_release(job);
+        inq_fix_step_release(job);
     }
     return code;
 }
@@ -816,12 +816,12 @@ static int fixed_job(const struct inq_fix_base *base, const char *spec, struct f
 int inq_fix_graph(const struct inq_fix_base *base, const char *spec, struct inq_graph **graph,
                   struct inq_err *err)
 {
-    struct fix_job job;
+    struct fix_step job;
     *graph = NULL;
     int code = fixed_job(base, spec, &job, err);
     if (code == INQ_OK) {
-        code = inq_fix_job_graph(&job, graph, err);
-        inq_fix_job_release(&job);
+        code = inq_fix_step_graph(&job, graph, err);
+        inq_fix_step_release(&job);
     }
     return code;
 }
@@ -854,7 +854,7 @@ static uint8_t recorded_work(const struct fix_op *op)
 }
 
 /* The recorded numbers of the ranks; false: not all of them are known. */
-static bool take_numbers(const struct fix_job *job, int32_t *numbers)
+static bool take_numbers(const struct fix_step *job, int32_t *numbers)
 {
     for (size_t r = 0; r < job->n_ranks; r++) {
         if (job->ranks == NULL || job->ranks[r].number < 0) {
@@ -866,7 +866,7 @@ static bool take_numbers(const struct fix_job *job, int32_t *numbers)
 }
 
 /* The plan of a graph of the job's ops, or of several steps in a row of the graph of one. */
-static int plan_of(const struct fix_job *job, const struct inq_graph *one,
+static int plan_of(const struct fix_step *job, const struct inq_graph *one,
                    const struct inq_graph *graph, double scale, struct inq_plan **plan,
                    struct inq_err *err)
 {
@@ -903,14 +903,14 @@ static int plan_of(const struct fix_job *job, const struct inq_graph *one,
     return code;
 }
 
-int inq_fix_job_plan(const struct fix_job *job, size_t n_steps, double scale,
-                     struct inq_graph **graph, struct inq_plan **plan, struct inq_err *err)
+int inq_fix_step_plan(const struct fix_step *job, size_t n_steps, double scale,
+                      struct inq_graph **graph, struct inq_plan **plan, struct inq_err *err)
 {
     struct inq_graph *one = NULL;
     *graph = NULL;
-    int code = inq_fix_job_graph(job, &one, err);
+    int code = inq_fix_step_graph(job, &one, err);
     if (code == INQ_OK && n_steps > 1) {
-        code = inq_graph_repeat(one, n_steps, graph, err);
+        code = inq_graph_unroll(one, n_steps, graph, err);
     } else if (code == INQ_OK) {
         *graph = one;
     }
@@ -930,13 +930,13 @@ int inq_fix_job_plan(const struct fix_job *job, size_t n_steps, double scale,
 int inq_fix_plan(const struct inq_fix_base *base, const char *spec, size_t n_steps, double scale,
                  struct inq_graph **graph, struct inq_plan **plan, struct inq_err *err)
 {
-    struct fix_job job;
+    struct fix_step job;
     *graph = NULL;
     *plan = NULL;
     int code = fixed_job(base, spec, &job, err);
     if (code == INQ_OK) {
-        code = inq_fix_job_plan(&job, n_steps, scale, graph, plan, err);
-        inq_fix_job_release(&job);
+        code = inq_fix_step_plan(&job, n_steps, scale, graph, plan, err);
+        inq_fix_step_release(&job);
     }
     return code;
 }

@@ -362,13 +362,13 @@ struct validate {
 
 /* ---- a part that stands for all -------------------------------------------------------------- */
 
-static size_t unit_of(const struct fix_job *job, size_t rank)
+static size_t unit_of(const struct fix_step *job, size_t rank)
 {
     return job->n_stages > 0 ? (size_t)job->ranks[rank].dp : rank;
 }
 
 /* Work of each unit, on the original: those that have most to do delay the others. */
-static void sum_units(const struct fix_job *job, int64_t *work)
+static void sum_units(const struct fix_step *job, int64_t *work)
 {
     for (size_t i = 0; i < job->n_ops; i++) {
         const struct fix_op *op = &job->ops[i];
@@ -381,7 +381,7 @@ static void sum_units(const struct fix_job *job, int64_t *work)
 /* Keeps the `n` units with most work; of equal ones the first. */
 static int choose_units(struct validate *v, size_t n, struct inq_err *err)
 {
-    const struct fix_job *job = &v->base->job;
+    const struct fix_step *job = &v->base->job;
     int64_t *work = inq_mem_zalloc(v->n_units + 1, sizeof *work);
     uint8_t *chosen = inq_mem_zalloc(v->n_units + 1, 1);
     if (work == NULL || chosen == NULL) {
@@ -407,7 +407,7 @@ static int choose_units(struct validate *v, size_t n, struct inq_err *err)
 }
 
 /* Ops of the ranks that are kept; groups are among those. */
-static int keep_ranks(struct fix_job *job, const uint8_t *keep, struct inq_err *err)
+static int keep_ranks(struct fix_step *job, const uint8_t *keep, struct inq_err *err)
 {
     uint32_t *to = inq_mem_alloc((job->n_ops + 1) * sizeof *to);
     int32_t *rank = inq_mem_zalloc(job->n_ranks + 1, sizeof *rank); /* numbered anew */
@@ -457,10 +457,10 @@ static void release_part(struct part *part)
 static int make_part(const struct validate *v, const char *spec, struct fix_needs *needs,
                      struct part *part, struct inq_err *err)
 {
-    struct fix_job job;
-    struct fix_said said = {0};
+    struct fix_step job;
+    struct fix_notes said = {0};
     *part = (struct part){0};
-    int code = inq_fix_job_copy(&v->base->job, &job, err);
+    int code = inq_fix_step_copy(&v->base->job, &job, err);
     if (code != INQ_OK) {
         return code;
     }
@@ -470,9 +470,9 @@ static int make_part(const struct validate *v, const char *spec, struct fix_need
         code = keep_ranks(&job, v->keep, err);
     }
     if (code == INQ_OK) {
-        code = inq_fix_job_plan(&job, 1, v->scale, &part->graph, &part->plan, err);
+        code = inq_fix_step_plan(&job, 1, v->scale, &part->graph, &part->plan, err);
     }
-    inq_fix_job_release(&job);
+    inq_fix_step_release(&job);
     return code;
 }
 
@@ -503,7 +503,7 @@ static const char *note_of(const struct validate *v, const struct inq_plan *plan
     for (size_t i = 0; note != NULL && i < sizeof texts / sizeof *texts; i++) {
         if (texts[i][0] != '\0') {
             note = note[0] == '\0' ? inq_arena_strdup(v->fixes->arena, texts[i])
-                                   : inq_arena_printf(v->fixes->arena, "%s; %s", note, texts[i]);
+                                   : inq_arena_asprintf(v->fixes->arena, "%s; %s", note, texts[i]);
         }
     }
     return note != NULL ? note : "";
@@ -632,8 +632,8 @@ static int choose_work(struct validate *v, struct inq_err *err)
 {
     const struct inq_fix_validate_options *o = v->options;
     struct part base = {0};
-    int code = inq_fix_job_plan(&v->base->job, 1, o->scale > 0.0 ? o->scale : 1.0, &base.graph,
-                                &base.plan, err);
+    int code = inq_fix_step_plan(&v->base->job, 1, o->scale > 0.0 ? o->scale : 1.0, &base.graph,
+                                 &base.plan, err);
     if (code == INQ_OK) {
         v->replay.work = inq_replay_work(o->engine, base.plan, &o->replay, &v->why_timed);
     }
@@ -655,7 +655,7 @@ int inq_fix_validate(const struct inq_fix_base *base,
                      const struct inq_fix_validate_options *options, struct inq_fixes *fixes,
                      struct inq_err *err)
 {
-    const struct fix_job *job = &base->job;
+    const struct fix_step *job = &base->job;
     struct validate v = {.base = base,
                          .options = options,
                          .fixes = fixes,

@@ -56,7 +56,7 @@ static void analyze__empty_trace_gives_an_empty_report(void **state)
     assert_ptr_equal(report->trace, &trace);
     assert_int_equal(report->step_ns_median, -1);
     assert_int_equal(report->n_rank_times, 0);
-    assert_null(report->peers);
+    assert_null(report->reference);
     assert_non_null(report->verdict.headline);
     inq_report_free(report);
 }

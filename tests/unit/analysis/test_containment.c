@@ -45,11 +45,11 @@ static int fail_midway(const struct inq_trace *trace, const struct inq_analysis_
                        struct inq_report *report, struct inq_err *err)
 {
     static struct inq_collectives half;
-    static struct inq_blame blame;
+    static struct inq_attribution blame;
     (void)trace;
     (void)options;
     report->collectives = &half;
-    report->blame = &blame;
+    report->attribution = &blame;
     return inq_err_set(err, INQ_FORMAT, "%s", REASON);
 }
 

@@ -58,7 +58,7 @@ static void arena__is_zeroed_aligned_and_survives_failure(void **state)
             p[i] = 0xff;
         }
     }
-    assert_string_equal(inq_arena_printf(&arena, "%s-%d", "rank", 7), "rank-7");
+    assert_string_equal(inq_arena_asprintf(&arena, "%s-%d", "rank", 7), "rank-7");
     inq_mem_fail_after(1);
     assert_null(inq_arena_alloc(&arena, (size_t)64 << 20));
     inq_mem_fail_after(0);

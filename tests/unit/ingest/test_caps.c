@@ -303,17 +303,17 @@ static void caps__files_past_the_most_are_counted(void **state)
     }
     const char *paths[] = {folder};
     struct inq_err err = {0};
-    struct inq_walk walk = {.most = 5};
-    assert_int_equal(inq_walk_paths(paths, 1, &walk, &err), INQ_OK);
+    struct inq_discovery walk = {.most = 5};
+    assert_int_equal(inq_discover_paths(paths, 1, &walk, &err), INQ_OK);
     assert_int_equal(walk.n, 5);
-    inq_walk_release(&walk);
-    walk = (struct inq_walk){.most = 3};
-    assert_int_equal(inq_walk_paths(paths, 1, &walk, &err), INQ_OK);
+    inq_discovery_release(&walk);
+    walk = (struct inq_discovery){.most = 3};
+    assert_int_equal(inq_discover_paths(paths, 1, &walk, &err), INQ_OK);
     assert_int_equal(walk.n, 4);
     assert_int_equal(walk.left_out, 2);
     assert_string_equal(walk.files[0].path, folder);
     assert_non_null(strstr(walk.files[0].reason, "2 more files are not looked at"));
-    inq_walk_release(&walk);
+    inq_discovery_release(&walk);
     test_remove_folder(folder);
 }
 
@@ -344,10 +344,10 @@ static void caps__a_pipe_that_gives_more_than_fits_says_so(void **state)
     (void)snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
     assert_int_equal(pthread_create(&writer, NULL, fill_pipe, &ends[1]), 0);
     const char *paths[] = {path};
-    struct inq_walk walk = {.n = 0};
+    struct inq_discovery walk = {.n = 0};
     struct inq_err err = {0};
     inq_mem_set_limit(inq_mem_held() + ((uint64_t)PIPE_MIB << 20));
-    int code = inq_walk_paths(paths, 1, &walk, &err);
+    int code = inq_discover_paths(paths, 1, &walk, &err);
     inq_mem_set_limit(0);
     (void)close(ends[0]);
     assert_int_equal(pthread_join(writer, NULL), 0);
@@ -355,7 +355,7 @@ static void caps__a_pipe_that_gives_more_than_fits_says_so(void **state)
     assert_int_equal(walk.n, 1);
     assert_true(walk.files[0].size < (uint64_t)PIPE_MIB << 20);
     assert_non_null(strstr(walk.files[0].cut, "write it to a file instead"));
-    inq_walk_release(&walk);
+    inq_discovery_release(&walk);
 }
 
 int main(void)

@@ -143,10 +143,10 @@ static void unknown__says_what_it_is_and_what_to_do(void **state)
         {"\x01\x02\x03\x04\xff\xfe", "not a trace: binary data"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_string_equal(inq_unknown_reason(NULL, "f", rows[i].head, strlen(rows[i].head)),
+        assert_string_equal(inq_unrecognized_reason(NULL, "f", rows[i].head, strlen(rows[i].head)),
                             rows[i].reason);
     }
-    assert_string_equal(inq_unknown_reason(NULL, "f", "a\0b", 3), "not a trace: binary data");
+    assert_string_equal(inq_unrecognized_reason(NULL, "f", "a\0b", 3), "not a trace: binary data");
 }
 
 static void unknown__wide_text_is_not_binary_data(void **state)
@@ -154,9 +154,10 @@ static void unknown__wide_text_is_not_binary_data(void **state)
     (void)state;
     static const char reason[] =
         "text in UTF-32: convert it to UTF-8 first (iconv -f UTF-32 -t UTF-8)";
-    assert_string_equal(inq_unknown_reason(NULL, "f", "\xff\xfe\0\0{\0\0\0", 8), reason);
-    assert_string_equal(inq_unknown_reason(NULL, "f", "\0\0\xfe\xff\0\0\0{", 8), reason);
-    assert_string_equal(inq_unknown_reason(NULL, "f", "a\0\0\0", 4), "not a trace: binary data");
+    assert_string_equal(inq_unrecognized_reason(NULL, "f", "\xff\xfe\0\0{\0\0\0", 8), reason);
+    assert_string_equal(inq_unrecognized_reason(NULL, "f", "\0\0\xfe\xff\0\0\0{", 8), reason);
+    assert_string_equal(inq_unrecognized_reason(NULL, "f", "a\0\0\0", 4),
+                        "not a trace: binary data");
 }
 
 static void unknown__text_with_holes_is_text(void **state)
@@ -165,27 +166,27 @@ static void unknown__text_with_holes_is_text(void **state)
     char log[400];
     memset(log, 'x', sizeof log);
     memset(log + 100, 0, 200);
-    assert_true(inq_unknown_is_text(log, sizeof log));
-    assert_false(inq_unknown_is_text(log + 100, 200)); /* nothing but the hole */
+    assert_true(inq_unrecognized_is_text(log, sizeof log));
+    assert_false(inq_unrecognized_is_text(log + 100, 200)); /* nothing but the hole */
     for (size_t i = 0; i < 100; i += 2) {
         log[i] = '\0';
     }
-    assert_false(inq_unknown_is_text(log, sizeof log));
+    assert_false(inq_unrecognized_is_text(log, sizeof log));
 }
 
 static void unknown__binary_data_is_told_by_its_name(void **state)
 {
     (void)state;
     struct inq_arena arena = {0};
-    assert_string_equal(inq_unknown_reason(&arena, "a/b.nsys-rep", "\x01\x02", 2),
+    assert_string_equal(inq_unrecognized_reason(&arena, "a/b.nsys-rep", "\x01\x02", 2),
                         "a report of Nsight Systems: export it: nsys export --type sqlite --output "
                         "a/b.sqlite a/b.nsys-rep");
-    assert_string_equal(inq_unknown_reason(&arena, "my run/b.qdrep", "\x01\x02", 2),
+    assert_string_equal(inq_unrecognized_reason(&arena, "my run/b.qdrep", "\x01\x02", 2),
                         "a report of Nsight Systems: export it: nsys export --type sqlite --output "
                         "'my run/b.sqlite' 'my run/b.qdrep'");
-    assert_string_equal(inq_unknown_reason(&arena, "a/b.bin", "\x01\x02", 2),
+    assert_string_equal(inq_unrecognized_reason(&arena, "a/b.bin", "\x01\x02", 2),
                         "not a trace: binary data");
-    assert_string_equal(inq_unknown_reason(&arena, "a/b.nsys-rep", "text", 4),
+    assert_string_equal(inq_unrecognized_reason(&arena, "a/b.nsys-rep", "text", 4),
                         "not a trace: text that reports no failure and no training");
     inq_arena_release(&arena);
 }

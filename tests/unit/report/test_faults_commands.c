@@ -72,7 +72,7 @@ static int fix(enum inq_format format, struct inq_out *out, struct inq_err *err)
     struct inq_fixes *fixes = NULL;
     int code = inq_fix_base_of_run(small.run->traces[0], small.report, &base, err);
     code = code == INQ_OK ? inq_fix_study(base, small.report, &how, &fixes, err) : code;
-    code = code == INQ_OK ? inq_fix_draw(base, 2, fixes, err) : code;
+    code = code == INQ_OK ? inq_fix_timeline(base, 2, fixes, err) : code;
     code = code == INQ_OK ? inq_fix_report(fixes, &options, inq_out_sink(out), err) : code;
     inq_fixes_free(fixes);
     inq_fix_base_free(base);

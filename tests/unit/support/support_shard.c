@@ -126,7 +126,7 @@ struct inq_run *made_run(struct inq_shard *shards, size_t n, bool align)
     struct inq_run *run = NULL;
     struct inq_err err = {0};
     for (size_t i = 0; i < n; i++) {
-        assert_int_equal(inq_shard_seal(&shards[i], &err), INQ_OK);
+        assert_int_equal(inq_shard_finalize(&shards[i], &err), INQ_OK);
     }
     if (inq_assemble(shards, n, align, 2, &run, &err) != INQ_OK) {
         fail_msg("assemble: %s", err.message);

@@ -155,7 +155,7 @@ static void groups__of_unequal_size_are_none(void **state)
 }
 
 /* A stream of five kernels, four intervals on each of two ranks that join another's set, does not
- * tell whose it is: of all ranks, unless another stream tells of smaller groups. */
+ * tell whose it is: of all ranks, unless another stream reports smaller groups. */
 static void groups__of_a_stream_that_does_not_tell_are_all_ranks_or_none(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@ struct ranks {
 };
 
 /* A rank's word that it lost others, or waited for them in vain. */
-static bool reports(const struct inq_log_mark *mark)
+static bool reports(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     bool launcher = inq_log_is_end(kind) || strstr(mark->event->op, "ChildFailed") != NULL ||
@@ -39,7 +39,7 @@ static bool has_reported(const struct ranks *ranks, int32_t rank)
 }
 
 /* srun's word for several tasks at once, all of which say that they lost others. */
-static bool all_said(const struct inq_log_case *c, const struct inq_log_mark *mark,
+static bool all_said(const struct inq_log_case *c, const struct inq_attributed_line *mark,
                      const struct ranks *ranks)
 {
     bool all = mark->event->n_ranks > 0 && c->tasks_are_ranks;
@@ -51,7 +51,7 @@ static bool all_said(const struct inq_log_case *c, const struct inq_log_mark *ma
 }
 
 /* Something else ended this process: it is no cause. */
-static void make_victim(struct inq_log_mark *mark)
+static void make_victim(struct inq_attributed_line *mark)
 {
     mark->means.role = INQ_LOG_VICTIM;
     mark->means.weight = 0;
@@ -59,7 +59,7 @@ static void make_victim(struct inq_log_mark *mark)
 
 /* "terminate called after throwing an instance of 'std::runtime_error'" and no word of what it was:
  * so the watchdog ends its process. */
-static bool is_bare_abort(const struct inq_log_mark *mark)
+static bool is_bare_abort(const struct inq_attributed_line *mark)
 {
     const char *op = mark->event->op;
     return mark->event->kind == INQ_LOG_ABORTED && strchr(op, ' ') == NULL &&
@@ -72,7 +72,7 @@ static void excuse_shell(struct inq_log_case *c)
 {
     uint32_t file = INQ_NONE;
     for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         bool aborted = mark->event->kind == INQ_LOG_ABORTED;
         if (aborted && mark->means.role == INQ_LOG_VICTIM) {
             file = mark->event->file;
@@ -94,7 +94,7 @@ static void excuse_exits(struct inq_log_case *c, const struct ranks *ranks, size
                     c->marks[i].event->kind == INQ_LOG_WATCHDOG_ENDED;
     }
     for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         if (timed_out && is_bare_abort(mark)) {
             make_victim(mark);
         }
@@ -126,7 +126,7 @@ static void excuse_terminated(struct inq_log_case *c, const struct ranks *ranks)
         sent = sent || c->marks[i].event->kind == INQ_LOG_SIGTERM_SENT;
     }
     for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         bool stopped =
             inq_log_is_end(mark->event->kind) && strcmp(mark->means.sub, "terminated") == 0;
         if (stopped && (!sent || mark->rank < 0 || was_told(ranks, mark->rank))) {
@@ -175,7 +175,7 @@ static int take_latecomer(struct inq_log_case *c, struct inq_err *err)
     size_t n_closed = 0;
     size_t n_timed_out = 0;
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         if (mark->event->kind != INQ_LOG_PYTHON_ERROR || !reports(mark) || mark->rank < 0) {
             continue;
         }
@@ -200,7 +200,7 @@ static size_t fill_ranks(const struct inq_log_case *c, struct ranks *ranks)
 {
     size_t n_unnamed = 0;
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool counts = reports(mark) && !is_same_line(c, i);
         if (counts && mark->rank < 0 && mark->event->kind == INQ_LOG_PYTHON_ERROR) {
             n_unnamed += mark->event->count;
@@ -229,7 +229,7 @@ static int excuse(struct inq_log_case *c, struct inq_err *err)
         }
     }
     for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         const struct inq_log_event *event = mark->event;
         uint32_t value = 0;
         bool killed = (event->kind == INQ_LOG_EXIT || event->kind == INQ_LOG_EXIT_ROW) &&
@@ -249,7 +249,7 @@ static int excuse_follow_ups(struct inq_log_case *c, struct inq_err *err)
     struct inq_map first = {0}; /* hash of file and GPU -> the first such mark */
     int code = INQ_OK;
     for (uint32_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         if (mark->event->kind != INQ_LOG_XID) {
             continue;
         }

@@ -68,11 +68,11 @@ static bool names_peer(const struct inq_log_event *e)
            (e->kind == INQ_LOG_WORKER_LOST && e->pid >= 0);
 }
 
-const struct inq_log_mark *inq_log_telling_victim(const struct inq_log_case *c)
+const struct inq_attributed_line *inq_log_telling_victim(const struct inq_log_case *c)
 {
-    const struct inq_log_mark *best = NULL;
+    const struct inq_attributed_line *best = NULL;
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         const struct inq_log_event *e = mark->event;
         bool counts = mark->means.role == INQ_LOG_VICTIM && !mark->survived &&
                       !inq_log_is_end(e->kind) && strstr(e->op, "ChildFailed") == NULL &&

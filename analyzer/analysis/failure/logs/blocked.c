@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who blocks whom, by what ranks printed: each one's standing is written down as its dump would
+/* Who blocks whom, by what ranks printed: each one's progress is written down as its dump would
  * have been, and the state of ranks x groups is solved as that of dumps is. */
 #include "analysis/failure/logs/logs.h"
 
@@ -10,20 +10,20 @@
 #include <string.h>
 
 /* All that was enqueued is done: what the rank waits for is no collective of this group. */
-static bool is_done(const struct inq_log_standing *row)
+static bool is_done(const struct inq_rank_progress *row)
 {
     return row->seq < 0 && row->enqueued >= 0 && row->enqueued == row->completed;
 }
 
 /* The number of the next work that a rank has not finished; -1 unknown. */
-static int64_t next_of(const struct inq_log_standing *row)
+static int64_t next_of(const struct inq_rank_progress *row)
 {
     bool elsewhere = row->timed_out && is_done(row);
     return row->seq >= 0 ? row->seq : row->completed >= 0 && !elsewhere ? row->completed + 1 : -1;
 }
 
 /* Whether it has enqueued that. */
-static bool is_pending(const struct inq_log_standing *row)
+static bool is_pending(const struct inq_rank_progress *row)
 {
     return row->timed_out || row->enqueued < 0 || row->enqueued >= next_of(row);
 }
@@ -44,10 +44,10 @@ static int name_group(struct inq_log_case *c, struct inq_flight_group *group, st
     const char *open = strstr(text, " (");
     size_t n = open != NULL ? (size_t)(open - text) : strlen(text);
     size_t n_desc = open != NULL ? strcspn(open + 2, ")") : 0;
-    group->name = of_world(text) ? "0" : inq_arena_printf(c->arena, "%.*s", (int)n, text);
+    group->name = of_world(text) ? "0" : inq_arena_asprintf(c->arena, "%.*s", (int)n, text);
     group->desc = of_world(text) ? INQ_FLIGHT_WORLD
-                                 : inq_arena_printf(c->arena, "%.*s", (int)n_desc,
-                                                    open != NULL ? open + 2 : "");
+                                 : inq_arena_asprintf(c->arena, "%.*s", (int)n_desc,
+                                                      open != NULL ? open + 2 : "");
     return group->name != NULL && group->desc != NULL
                ? INQ_OK
                : inq_err_set(err, INQ_NOMEM, "no memory for a group");
@@ -57,8 +57,8 @@ static int name_group(struct inq_log_case *c, struct inq_flight_group *group, st
 static int64_t furthest(const struct inq_log_hang *hang)
 {
     int64_t most = -1;
-    for (size_t i = 0; i < hang->n_standing; i++) {
-        const struct inq_log_standing *row = &hang->standing[i];
+    for (size_t i = 0; i < hang->n_progress; i++) {
+        const struct inq_rank_progress *row = &hang->progress[i];
         most = row->timed_out && next_of(row) > most ? next_of(row) : most;
     }
     return most;
@@ -78,7 +78,7 @@ static bool is_even(const char *op, const char *group)
     return even;
 }
 
-static void write_entry(const struct inq_log_standing *row, struct inq_flight_entry *entry)
+static void write_entry(const struct inq_rank_progress *row, struct inq_flight_entry *entry)
 {
     *entry = (struct inq_flight_entry){
         .record_id = 1,
@@ -99,7 +99,7 @@ static void write_entry(const struct inq_log_standing *row, struct inq_flight_en
     };
 }
 
-static void write_record(const struct inq_log_standing *row, const struct inq_flight_group *group,
+static void write_record(const struct inq_rank_progress *row, const struct inq_flight_group *group,
                          struct inq_flight_dump *dump, struct inq_flight_group *own,
                          struct inq_flight_entry *entry)
 {
@@ -123,9 +123,9 @@ int inq_log_records(struct inq_log_case *c, const struct inq_flight_group *group
                     struct inq_flight_dump **dumps, size_t *n, struct inq_err *err)
 {
     const struct inq_log_hang *hang = &c->hang;
-    struct inq_flight_group *groups = inq_arena_array(c->arena, hang->n_standing, sizeof *groups);
-    struct inq_flight_entry *entries = inq_arena_array(c->arena, hang->n_standing, sizeof *entries);
-    *dumps = inq_arena_array(c->arena, hang->n_standing, sizeof **dumps);
+    struct inq_flight_group *groups = inq_arena_array(c->arena, hang->n_progress, sizeof *groups);
+    struct inq_flight_entry *entries = inq_arena_array(c->arena, hang->n_progress, sizeof *entries);
+    *dumps = inq_arena_array(c->arena, hang->n_progress, sizeof **dumps);
     *n = 0;
     if (groups == NULL || entries == NULL || *dumps == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for what ranks printed");
@@ -134,8 +134,8 @@ int inq_log_records(struct inq_log_case *c, const struct inq_flight_group *group
     if (group == NULL && name_group(c, &unlisted, err) != INQ_OK) {
         return INQ_NOMEM;
     }
-    for (size_t i = 0; i < hang->n_standing; i++) {
-        const struct inq_log_standing *row = &hang->standing[i];
+    for (size_t i = 0; i < hang->n_progress; i++) {
+        const struct inq_rank_progress *row = &hang->progress[i];
         if (next_of(row) >= 0 && row->mark != NULL) {
             write_record(row, group != NULL ? group : &unlisted, &(*dumps)[*n], &groups[*n],
                          &entries[*n]);
@@ -155,7 +155,7 @@ static int list_members(struct inq_log_case *c, struct inq_flight_group *group, 
 {
     const struct inq_log_hang *hang = &c->hang;
     size_t world = c->world > 0 ? (size_t)c->world : 0;
-    size_t n = hang->n_standing;
+    size_t n = hang->n_progress;
     bool silent = n < world;
     *all = of_world(hang->group) && n >= 2 && (!silent || (world - n) * 2 < world);
     size_t most = *all && silent ? world : n;
@@ -165,17 +165,17 @@ static int list_members(struct inq_log_case *c, struct inq_flight_group *group, 
     }
     size_t at = 0;
     for (int32_t rank = 0; *all && silent && rank < c->world; rank++) {
-        while (at < n && hang->standing[at].rank < rank) {
+        while (at < n && hang->progress[at].rank < rank) {
             at++;
         }
-        bool there = at < n && hang->standing[at].rank == rank;
-        if (!there || next_of(&hang->standing[at]) >= 0) {
+        bool there = at < n && hang->progress[at].rank == rank;
+        if (!there || next_of(&hang->progress[at]) >= 0) {
             group->ranks[group->n_ranks++] = rank;
         }
     }
     for (size_t i = 0; i < n && !(*all && silent); i++) {
-        if (next_of(&hang->standing[i]) >= 0) {
-            group->ranks[group->n_ranks++] = hang->standing[i].rank;
+        if (next_of(&hang->progress[i]) >= 0) {
+            group->ranks[group->n_ranks++] = hang->progress[i].rank;
         }
     }
     return INQ_OK;
@@ -188,7 +188,7 @@ static enum inq_log_hang_how name_end(const struct inq_state *state,
     size_t n[INQ_END_CIRCLE + 1] = {0};
     for (size_t r = 0; r < state->n_ranks; r++) {
         const struct inq_state_node *node = &solution->nodes[r];
-        bool held = inq_state_is_stuck(node) || node->end == INQ_END_JOINED ||
+        bool held = inq_state_is_blocked(node) || node->end == INQ_END_JOINED ||
                     (node->end == INQ_END_UNKNOWN && node->waiter != INQ_NONE);
         n[node->end] += held;
     }
@@ -199,10 +199,10 @@ static enum inq_log_hang_how name_end(const struct inq_state *state,
                                           : INQ_LOG_HANG_UNCLEAR;
 }
 
-static bool is_suspect(const struct inq_state_node *node, enum inq_log_hang_how how)
+static bool is_suspected(const struct inq_state_node *node, enum inq_log_hang_how how)
 {
     return how == INQ_LOG_SILENT ? node->end == INQ_END_UNKNOWN && node->waiter != INQ_NONE
-                                 : inq_state_is_stuck(node);
+                                 : inq_state_is_blocked(node);
 }
 
 static int take_solution(struct inq_log_case *c, const struct inq_state *state,
@@ -210,13 +210,13 @@ static int take_solution(struct inq_log_case *c, const struct inq_state *state,
 {
     struct inq_log_hang *hang = &c->hang;
     hang->how = name_end(state, solution, all);
-    hang->suspects = inq_arena_array(c->arena, state->n_ranks, sizeof *hang->suspects);
-    if (hang->suspects == NULL) {
+    hang->suspected = inq_arena_array(c->arena, state->n_ranks, sizeof *hang->suspected);
+    if (hang->suspected == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
     }
     for (size_t r = 0; r < state->n_ranks; r++) {
-        if (is_suspect(&solution->nodes[r], hang->how)) {
-            hang->suspects[hang->n_suspects++] = state->ranks[r].rank;
+        if (is_suspected(&solution->nodes[r], hang->how)) {
+            hang->suspected[hang->n_suspected++] = state->ranks[r].rank;
         }
     }
     return inq_state_list_waits(state, solution, &hang->waits, &hang->n_waits, err);
@@ -245,8 +245,8 @@ static int solve(struct inq_log_case *c, const struct inq_flight_dump *dumps, si
     if (inq_state_is_mismatch(verdict.state) && verdict.seq >= 0) {
         c->hang.how = INQ_LOG_DIFFERENT;
         c->hang.seq = verdict.seq;
-        c->hang.suspects = verdict.odd;
-        c->hang.n_suspects = verdict.n_odd;
+        c->hang.suspected = verdict.odd;
+        c->hang.n_suspected = verdict.n_odd;
         return INQ_OK;
     }
     return take_solution(c, &state, &solution, all, err);
@@ -256,17 +256,17 @@ static int solve(struct inq_log_case *c, const struct inq_flight_dump *dumps, si
 static bool all_done(const struct inq_log_hang *hang)
 {
     size_t n = 0;
-    for (size_t i = 0; i < hang->n_standing; i++) {
-        n += is_done(&hang->standing[i]);
+    for (size_t i = 0; i < hang->n_progress; i++) {
+        n += is_done(&hang->progress[i]);
     }
-    return n > 0 && n == hang->n_standing;
+    return n > 0 && n == hang->n_progress;
 }
 
 /* The op that they wait in. */
 static void name_op(struct inq_log_hang *hang)
 {
-    for (size_t i = 0; i < hang->n_standing && hang->op[0] == '\0'; i++) {
-        const struct inq_log_standing *row = &hang->standing[i];
+    for (size_t i = 0; i < hang->n_progress && hang->op[0] == '\0'; i++) {
+        const struct inq_rank_progress *row = &hang->progress[i];
         if (row->op[0] != '\0' && row->seq == hang->seq) {
             hang->op = row->op;
             hang->numel = row->numel;
@@ -277,8 +277,8 @@ static void name_op(struct inq_log_hang *hang)
 /* Whether the others wait for the rank. */
 static bool is_awaited(const struct inq_log_hang *hang, int32_t rank)
 {
-    for (size_t k = 0; k < hang->n_suspects; k++) {
-        if (hang->suspects[k] == rank) {
+    for (size_t k = 0; k < hang->n_suspected; k++) {
+        if (hang->suspected[k] == rank) {
             return true;
         }
     }
@@ -292,8 +292,8 @@ static void name_stuck_op(struct inq_log_hang *hang)
     if (hang->how != INQ_LOG_NOT_FINISHED || inq_log_other_op(hang)) {
         return;
     }
-    for (size_t i = 0; i < hang->n_standing; i++) {
-        const struct inq_log_standing *row = &hang->standing[i];
+    for (size_t i = 0; i < hang->n_progress; i++) {
+        const struct inq_rank_progress *row = &hang->progress[i];
         if (is_awaited(hang, row->rank) && row->timed_out && row->seq >= 0 &&
             row->seq < hang->seq) {
             hang->seq = row->seq;
@@ -304,20 +304,20 @@ static void name_stuck_op(struct inq_log_hang *hang)
 
 /* ---- lines that name the ranks themselves ---------------------------------------------------- */
 
-static int name_suspects(struct inq_log_case *c, const int32_t *ranks, size_t n,
-                         struct inq_err *err)
+static int name_suspected(struct inq_log_case *c, const int32_t *ranks, size_t n,
+                          struct inq_err *err)
 {
     struct inq_log_hang *hang = &c->hang;
-    hang->suspects = inq_arena_array(c->arena, n, sizeof *hang->suspects);
-    hang->n_suspects = hang->suspects != NULL ? n : 0;
-    if (n > 0 && hang->suspects != NULL) {
-        memcpy(hang->suspects, ranks, n * sizeof *ranks);
+    hang->suspected = inq_arena_array(c->arena, n, sizeof *hang->suspected);
+    hang->n_suspected = hang->suspected != NULL ? n : 0;
+    if (n > 0 && hang->suspected != NULL) {
+        memcpy(hang->suspected, ranks, n * sizeof *ranks);
     }
-    return hang->suspects != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for ranks");
+    return hang->suspected != NULL ? INQ_OK : inq_err_set(err, INQ_NOMEM, "no memory for ranks");
 }
 
 /* Which ranks a line names that the others wait for; 0 none. */
-static size_t named_in(const struct inq_log_mark *mark, const int32_t **ranks)
+static size_t named_in(const struct inq_attributed_line *mark, const int32_t **ranks)
 {
     const struct inq_log_event *event = mark->event;
     switch ((int)event->kind) {
@@ -337,7 +337,8 @@ static size_t named_in(const struct inq_log_mark *mark, const int32_t **ranks)
 }
 
 /* Of two lines, the one on the ranks that are furthest behind. */
-static bool says_more(const struct inq_log_mark *mark, const struct inq_log_mark *said)
+static bool says_more(const struct inq_attributed_line *mark,
+                      const struct inq_attributed_line *said)
 {
     return said == NULL ||
            (mark->event->kind == INQ_LOG_DESYNC_BEHIND &&
@@ -348,7 +349,7 @@ static int take_named(struct inq_log_case *c, struct inq_err *err)
 {
     struct inq_log_hang *hang = &c->hang;
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         const int32_t *ranks = NULL;
         size_t n = named_in(mark, &ranks);
         bool apart = mark->event->kind == INQ_LOG_RAS_BEHIND && hang->how == INQ_LOG_NO_HANG;
@@ -363,7 +364,7 @@ static int take_named(struct inq_log_case *c, struct inq_err *err)
         hang->group = hang->group != NULL ? hang->group : "";
         hang->op = hang->op != NULL ? hang->op : "";
         hang->seq = mark->event->seq >= 0 ? mark->event->seq : hang->seq;
-        if (name_suspects(c, ranks, n, err) != INQ_OK) {
+        if (name_suspected(c, ranks, n, err) != INQ_OK) {
             return INQ_NOMEM;
         }
     }
@@ -375,7 +376,7 @@ static int take_snapshots(struct inq_log_case *c, struct inq_err *err)
 {
     const struct inq_log_event *usual = NULL;
     const struct inq_log_event *odd = NULL;
-    const struct inq_log_mark *said = NULL;
+    const struct inq_attributed_line *said = NULL;
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_event *event = c->marks[i].event;
         if (event->kind != INQ_LOG_DESYNC_STARTED) {
@@ -400,7 +401,7 @@ static int take_snapshots(struct inq_log_case *c, struct inq_err *err)
     hang->op = usual->op;
     hang->group = hang->group != NULL ? hang->group : "";
     size_t n = odd->n_ranks < usual->n_ranks ? odd->n_ranks : 0;
-    return name_suspects(c, odd->ranks, n, err);
+    return name_suspected(c, odd->ranks, n, err);
 }
 
 static int take_lines(struct inq_log_case *c, struct inq_err *err)
@@ -416,14 +417,14 @@ static int take_lines(struct inq_log_case *c, struct inq_err *err)
 int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err)
 {
     int code = inq_log_facts(c, err);
-    code = code == INQ_OK ? inq_log_find_standings(c, err) : code;
+    code = code == INQ_OK ? inq_log_find_progress(c, err) : code;
     struct inq_flight_group group = {0};
     struct inq_flight_dump *dumps = NULL;
     size_t n = 0;
     bool all = false;
     if (code == INQ_OK && all_done(&c->hang)) {
         c->hang.how = INQ_LOG_ALL_DONE;
-    } else if (code == INQ_OK && c->hang.n_standing > 0) {
+    } else if (code == INQ_OK && c->hang.n_progress > 0) {
         c->hang.seq = furthest(&c->hang);
         code = list_members(c, &group, &all, err);
         code = code == INQ_OK ? inq_log_records(c, &group, &dumps, &n, err) : code;
@@ -436,8 +437,8 @@ int inq_log_find_hang(struct inq_log_case *c, struct inq_err *err)
 
 bool inq_log_other_op(const struct inq_log_hang *hang)
 {
-    for (size_t i = 0; i < hang->n_standing; i++) {
-        const struct inq_log_standing *row = &hang->standing[i];
+    for (size_t i = 0; i < hang->n_progress; i++) {
+        const struct inq_rank_progress *row = &hang->progress[i];
         if (is_awaited(hang, row->rank) && row->op[0] != '\0' && hang->op[0] != '\0' &&
             strcmp(row->op, hang->op) != 0) {
             return true;

@@ -33,20 +33,20 @@ static bool is_transient(enum inq_log_kind kind)
            kind == INQ_LOG_PORT_TAKEN || kind == INQ_LOG_FABRIC_SETUP;
 }
 
-static bool timed(const struct inq_log_mark *mark)
+static bool timed(const struct inq_attributed_line *mark)
 {
     return mark->time_ns != INQ_TIME_NONE;
 }
 
 /* Whether both stand in one file as it was written. */
-static bool same_part(const struct inq_log_mark *a, const struct inq_log_mark *b)
+static bool same_part(const struct inq_attributed_line *a, const struct inq_attributed_line *b)
 {
     return a->event->file == b->event->file && a->part_end == b->part_end;
 }
 
 /* Whether one process wrote both, in this order: between processes the order of lines proves
  * nothing. Lines that name no process are of one, unless the file has others that do. */
-static bool one_writer(const struct inq_log_mark *a, const struct inq_log_mark *b)
+static bool one_writer(const struct inq_attributed_line *a, const struct inq_attributed_line *b)
 {
     const struct inq_log_event *x = a->event;
     const struct inq_log_event *y = b->event;
@@ -56,7 +56,7 @@ static bool one_writer(const struct inq_log_mark *a, const struct inq_log_mark *
 
 /* Lines of two writers in one file, of which the later tells an earlier time: it was flushed late.
  * Further apart than this, they may be of two time zones. */
-static bool is_denied(const struct inq_log_mark *a, const struct inq_log_mark *b)
+static bool is_denied(const struct inq_attributed_line *a, const struct inq_attributed_line *b)
 {
     int64_t apart_ns = timed(a) && timed(b) ? a->time_ns - b->time_ns : 0;
     return a->event->writer != b->event->writer &&
@@ -64,7 +64,7 @@ static bool is_denied(const struct inq_log_mark *a, const struct inq_log_mark *b
 }
 
 /* Whether b is behind a, as far as that can be known. */
-static bool behind(const struct inq_log_mark *a, const struct inq_log_mark *b)
+static bool behind(const struct inq_attributed_line *a, const struct inq_attributed_line *b)
 {
     /* a kernel's log and a program's in one file were written as two */
     bool joined = inq_log_of_host(a->event->kind) != inq_log_of_host(b->event->kind);
@@ -78,7 +78,7 @@ static bool behind(const struct inq_log_mark *a, const struct inq_log_mark *b)
 
 /* The latest times of two parts of files: one of them is not the part that is asked for. */
 struct latest {
-    const struct inq_log_mark *of[2];
+    const struct inq_attributed_line *of[2];
     int64_t ns[2];
 };
 
@@ -94,7 +94,7 @@ struct trained {
     struct inq_map last;    /* hash of file, part and writer -> its last line, of progress */
 };
 
-static void take_time(struct latest *latest, const struct inq_log_mark *mark, int64_t ns)
+static void take_time(struct latest *latest, const struct inq_attributed_line *mark, int64_t ns)
 {
     size_t own = latest->of[0] == NULL || same_part(latest->of[0], mark) ? 0 : 1;
     if (latest->of[own] == NULL || ns > latest->ns[own]) {
@@ -108,7 +108,7 @@ static void take_time(struct latest *latest, const struct inq_log_mark *mark, in
 
 /* The latest time outside the mark's part, INQ_TIME_NONE none; of all for a line of a machine,
  * which is in no part with those of programs. */
-static int64_t time_elsewhere(const struct latest *latest, const struct inq_log_mark *mark)
+static int64_t time_elsewhere(const struct latest *latest, const struct inq_attributed_line *mark)
 {
     bool own = latest->of[0] != NULL && same_part(latest->of[0], mark) &&
                !inq_log_of_host(mark->event->kind);
@@ -116,14 +116,14 @@ static int64_t time_elsewhere(const struct latest *latest, const struct inq_log_
     return latest->of[other] != NULL ? latest->ns[other] : INQ_TIME_NONE;
 }
 
-static uint64_t writer_key(const struct inq_log_mark *mark, uint64_t part_end)
+static uint64_t writer_key(const struct inq_attributed_line *mark, uint64_t part_end)
 {
     uint64_t key[] = {mark->event->file, mark->event->writer, part_end};
     return inq_hash_bytes(key, sizeof key);
 }
 
 /* The latest of one writer in one file; NULL: none. */
-static struct latest *of_writer(const struct trained *t, const struct inq_log_mark *mark)
+static struct latest *of_writer(const struct trained *t, const struct inq_attributed_line *mark)
 {
     uint32_t at = 0;
     return inq_map_get(&t->index, writer_key(mark, 0), &at) ? &t->writers[at] : NULL;
@@ -131,7 +131,7 @@ static struct latest *of_writer(const struct trained *t, const struct inq_log_ma
 
 static int take_writer(struct trained *t, uint32_t i, struct inq_err *err)
 {
-    const struct inq_log_mark *mark = t->c->progress.at[i];
+    const struct inq_attributed_line *mark = t->c->progress.at[i];
     int code = inq_map_put(&t->last, writer_key(mark, mark->part_end), i, err);
     if (code == INQ_OK && timed(mark) && of_writer(t, mark) == NULL) {
         code = inq_mem_grow(&t->writers, &t->cap_writers, t->n_writers + 1, sizeof *t->writers,
@@ -158,9 +158,9 @@ static int begin_trained(struct trained *t, const struct inq_log_case *c, struct
     if (t->after_ns == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
     }
-    const struct inq_log_mark *next = NULL;
+    const struct inq_attributed_line *next = NULL;
     for (size_t i = c->progress.n; i-- > 0;) {
-        const struct inq_log_mark *mark = c->progress.at[i];
+        const struct inq_attributed_line *mark = c->progress.at[i];
         bool goes_on = next != NULL && same_part(mark, next);
         int64_t behind_ns = goes_on ? t->after_ns[i + 1] : INQ_TIME_NONE;
         bool later = timed(mark) && (behind_ns == INQ_TIME_NONE || mark->time_ns > behind_ns);
@@ -182,7 +182,7 @@ static void end_trained(struct trained *t)
 }
 
 /* The first training line of the mark's file behind it; n_progress: none. */
-static size_t next_trained(const struct trained *t, const struct inq_log_mark *mark)
+static size_t next_trained(const struct trained *t, const struct inq_attributed_line *mark)
 {
     size_t lo = 0;
     size_t hi = t->c->progress.n;
@@ -199,7 +199,7 @@ static size_t next_trained(const struct trained *t, const struct inq_log_mark *m
 }
 
 /* Whether any is certainly this much later than the mark. */
-static bool trained_later(const struct trained *t, const struct inq_log_mark *mark)
+static bool trained_later(const struct trained *t, const struct inq_attributed_line *mark)
 {
     size_t at = next_trained(t, mark);
     bool own = at < t->c->progress.n && same_part(mark, t->c->progress.at[at]);
@@ -211,8 +211,8 @@ static bool trained_later(const struct trained *t, const struct inq_log_mark *ma
 }
 
 /* How many are behind the mark, at most `most`; by its own writer alone: whether any is. */
-static size_t count_trained(const struct trained *t, const struct inq_log_mark *mark, bool own,
-                            size_t most)
+static size_t count_trained(const struct trained *t, const struct inq_attributed_line *mark,
+                            bool own, size_t most)
 {
     const struct latest *latest = own ? of_writer(t, mark) : &t->surely;
     int64_t other_ns = latest != NULL ? time_elsewhere(latest, mark) : INQ_TIME_NONE;
@@ -227,7 +227,7 @@ static size_t count_trained(const struct trained *t, const struct inq_log_mark *
     }
     size_t n = 0;
     for (size_t i = next_trained(t, mark); i < t->c->progress.n && n < most; i++) {
-        const struct inq_log_mark *other = t->c->progress.at[i];
+        const struct inq_attributed_line *other = t->c->progress.at[i];
         if (!same_part(mark, other)) {
             break;
         }
@@ -237,7 +237,7 @@ static size_t count_trained(const struct trained *t, const struct inq_log_mark *
 }
 
 /* The ways in which processes learn that others are gone. */
-static bool is_symptom(const struct inq_log_mark *mark)
+static bool is_symptom(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     return kind == INQ_LOG_WATCHDOG_TIMEOUT || kind == INQ_LOG_WORK_FAILED ||
@@ -252,44 +252,46 @@ static bool is_symptom(const struct inq_log_mark *mark)
 struct judging {
     struct inq_log_case *c;
     struct trained trained;
-    struct inq_log_marks symptoms;  /* of which the first counts */
-    struct inq_log_marks restarts;  /* of the workers */
-    struct inq_log_marks recovered; /* those of them after which there were steps, by times */
-    struct inq_log_marks well;      /* processes that say that they are complete */
-    struct inq_log_marks ends;      /* of transient faults */
-    int64_t began_ns;               /* of the first log with training; INQ_TIME_NONE unknown */
+    struct inq_attributed_lines symptoms; /* of which the first counts */
+    struct inq_attributed_lines restarts; /* of the workers */
+    struct inq_attributed_lines
+        recovered;                    /* those of them after which there were steps, by times */
+    struct inq_attributed_lines well; /* processes that say that they are complete */
+    struct inq_attributed_lines ends; /* of transient faults */
+    int64_t began_ns;                 /* of the first log with training; INQ_TIME_NONE unknown */
 };
 
-static bool is_restart(const struct inq_log_mark *mark)
+static bool is_restart(const struct inq_attributed_line *mark)
 {
     return mark->event->kind == INQ_LOG_RESTARTED;
 }
 
-static bool is_well(const struct inq_log_mark *mark)
+static bool is_well(const struct inq_attributed_line *mark)
 {
     return mark->event->kind == INQ_LOG_ENDED_WELL;
 }
 
-static bool is_end_of_fault(const struct inq_log_mark *mark)
+static bool is_end_of_fault(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     return kind == INQ_LOG_NFS_OK || kind == INQ_LOG_LINK_UP || kind == INQ_LOG_POD_STARTED;
 }
 
-static bool is_progress(const struct inq_log_mark *mark)
+static bool is_progress(const struct inq_attributed_line *mark)
 {
     return mark->event->kind == INQ_LOG_PROGRESS;
 }
 
 /* The marks of a kind. */
-static int list_marks(struct inq_log_case *c, bool (*of_kind)(const struct inq_log_mark *mark),
-                      struct inq_log_marks *marks, struct inq_err *err)
+static int list_marks(struct inq_log_case *c,
+                      bool (*of_kind)(const struct inq_attributed_line *mark),
+                      struct inq_attributed_lines *marks, struct inq_err *err)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->n_marks; i++) {
         n += of_kind(&c->marks[i]);
     }
-    *marks = (struct inq_log_marks){.at = inq_arena_array(c->arena, n, sizeof(void *))};
+    *marks = (struct inq_attributed_lines){.at = inq_arena_array(c->arena, n, sizeof(void *))};
     if (marks->at == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
     }
@@ -310,7 +312,7 @@ static int list_recovered(struct judging *j, struct inq_err *err)
         return inq_err_set(err, INQ_NOMEM, "no memory for lines of logs");
     }
     for (size_t i = 0; i < j->restarts.n; i++) {
-        const struct inq_log_mark *restart = j->restarts.at[i];
+        const struct inq_attributed_line *restart = j->restarts.at[i];
         bool stepped = false;
         for (size_t k = c->progress.n; k > 0 && timed(restart) && !stepped; k--) {
             stepped = timed(c->progress.at[k - 1]) && behind(restart, c->progress.at[k - 1]);
@@ -325,8 +327,8 @@ static int list_recovered(struct judging *j, struct inq_err *err)
 static int begin_judging(struct judging *j, struct inq_log_case *c, struct inq_err *err)
 {
     const struct {
-        bool (*of_kind)(const struct inq_log_mark *mark);
-        struct inq_log_marks *marks;
+        bool (*of_kind)(const struct inq_attributed_line *mark);
+        struct inq_attributed_lines *marks;
     } lists[] = {{is_progress, &c->progress},
                  {is_symptom, &j->symptoms},
                  {is_restart, &j->restarts},
@@ -350,21 +352,21 @@ static int begin_judging(struct judging *j, struct inq_log_case *c, struct inq_e
 /* ---- survived -------------------------------------------------------------------------------- */
 
 /* The training output behind the line is of before it, by its times. */
-static bool is_flushed_late(const struct trained *t, const struct inq_log_mark *mark)
+static bool is_flushed_late(const struct trained *t, const struct inq_attributed_line *mark)
 {
     size_t next = next_trained(t, mark);
     return next < t->c->progress.n && is_denied(mark, t->c->progress.at[next]);
 }
 
 /* The end of a process that a line names. */
-static bool is_named_end(const struct inq_log_mark *mark)
+static bool is_named_end(const struct inq_attributed_line *mark)
 {
     return inq_log_is_end(mark->event->kind) &&
            (mark->rank >= 0 || mark->event->n_ranks > 0 || mark->event->local_rank >= 0);
 }
 
 /* The launcher started the workers again, behind this line. */
-static bool was_restarted(const struct judging *j, const struct inq_log_mark *mark)
+static bool was_restarted(const struct judging *j, const struct inq_attributed_line *mark)
 {
     for (size_t i = j->restarts.n; i > 0; i--) { /* the last is behind most lines */
         if (behind(mark, j->restarts.at[i - 1])) {
@@ -375,7 +377,7 @@ static bool was_restarted(const struct judging *j, const struct inq_log_mark *ma
 }
 
 /* As was_restarted, and the workers then made steps; by times, as order proves nothing. */
-static bool has_recovered(const struct judging *j, const struct inq_log_mark *mark)
+static bool has_recovered(const struct judging *j, const struct inq_attributed_line *mark)
 {
     for (size_t i = j->recovered.n; i > 0 && timed(mark); i--) {
         if (behind(mark, j->recovered.at[i - 1])) {
@@ -386,7 +388,7 @@ static bool has_recovered(const struct judging *j, const struct inq_log_mark *ma
 }
 
 /* The run went on behind a fault: training lines, or the fault's own end. */
-static void find_survived(const struct judging *j, struct inq_log_mark *mark)
+static void find_survived(const struct judging *j, struct inq_attributed_line *mark)
 {
     enum { FEW = 3 };
     const struct trained *t = &j->trained;
@@ -412,7 +414,7 @@ static void find_survived(const struct judging *j, struct inq_log_mark *mark)
 }
 
 /* A machine's fault of long before any of the run's logs began: of another run. */
-static bool is_of_before(const struct judging *j, const struct inq_log_mark *mark)
+static bool is_of_before(const struct judging *j, const struct inq_attributed_line *mark)
 {
     return inq_log_of_host(mark->event->kind) && timed(mark) && j->began_ns != INQ_TIME_NONE &&
            j->began_ns - mark->time_ns > ZONES;
@@ -428,11 +430,11 @@ static bool answers(const struct inq_log_event *fault, const struct inq_log_even
 }
 
 /* A server that answered, a link that came up again before anything hung. */
-static void find_ended(const struct judging *j, struct inq_log_mark *mark)
+static void find_ended(const struct judging *j, struct inq_attributed_line *mark)
 {
     const struct inq_log_case *c = j->c;
     for (size_t i = 0; i < j->ends.n && !mark->survived; i++) {
-        const struct inq_log_mark *end = j->ends.at[i];
+        const struct inq_attributed_line *end = j->ends.at[i];
         if (!answers(mark->event, end->event) || !behind(mark, end)) {
             continue;
         }
@@ -454,7 +456,7 @@ static bool summed_up(enum inq_log_kind kind)
 
 /* What a process may also show because it is torn down after a timeout; memory errors, a full disk
  * or a NaN it does not. */
-static bool may_follow(const struct inq_log_mark *mark)
+static bool may_follow(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     enum inq_failure_class cls = mark->means.cls;
@@ -471,8 +473,8 @@ static bool is_loss(enum inq_log_kind kind)
            kind == INQ_LOG_GLOO_TIMEOUT;
 }
 
-static void find_late(const struct inq_log_case *c, struct inq_log_mark *mark,
-                      const struct inq_log_mark *first)
+static void find_late(const struct inq_log_case *c, struct inq_attributed_line *mark,
+                      const struct inq_attributed_line *first)
 {
     enum inq_log_kind kind = mark->event->kind;
     bool of_host = inq_log_of_host(kind);
@@ -501,11 +503,11 @@ static void find_late(const struct inq_log_case *c, struct inq_log_mark *mark,
 }
 
 /* The launcher started the workers again between the two: what comes later is of others. */
-static bool is_of_earlier_start(const struct judging *j, const struct inq_log_mark *a,
-                                const struct inq_log_mark *b)
+static bool is_of_earlier_start(const struct judging *j, const struct inq_attributed_line *a,
+                                const struct inq_attributed_line *b)
 {
     for (size_t i = 0; i < j->restarts.n; i++) {
-        const struct inq_log_mark *restart = j->restarts.at[i];
+        const struct inq_attributed_line *restart = j->restarts.at[i];
         if (behind(a, restart) && behind(restart, b)) {
             return true;
         }
@@ -515,7 +517,7 @@ static bool is_of_earlier_start(const struct judging *j, const struct inq_log_ma
 
 /* Starts of the workers before a line. That the job was queued again, and then cancelled for it, is
  * one event. */
-static size_t count_restarts(const struct judging *j, const struct inq_log_mark *mark)
+static size_t count_restarts(const struct judging *j, const struct inq_attributed_line *mark)
 {
     size_t n = 0;
     bool queued = false; /* by the last of them */
@@ -528,12 +530,12 @@ static size_t count_restarts(const struct judging *j, const struct inq_log_mark 
     return n - (queued && mark->event->kind == INQ_LOG_SLURM_PREEMPTED);
 }
 
-static const struct inq_log_mark *first_symptom(const struct judging *j,
-                                                const struct inq_log_mark *like)
+static const struct inq_attributed_line *first_symptom(const struct judging *j,
+                                                       const struct inq_attributed_line *like)
 {
-    const struct inq_log_mark *first = NULL;
+    const struct inq_attributed_line *first = NULL;
     for (size_t i = 0; i < j->symptoms.n; i++) {
-        const struct inq_log_mark *mark = j->symptoms.at[i];
+        const struct inq_attributed_line *mark = j->symptoms.at[i];
         bool comparable = one_writer(mark, like) || (timed(mark) && timed(like));
         if (comparable && (first == NULL || behind(mark, first)) &&
             !is_of_earlier_start(j, mark, like)) {
@@ -547,14 +549,14 @@ static const struct inq_log_mark *first_symptom(const struct judging *j,
 
 /* 3: speaks for itself; 2: fits; 1: a hint. The end of an allotted time may be the end of a hang.
  */
-static int tier(const struct inq_log_mark *mark)
+static int tier(const struct inq_attributed_line *mark)
 {
     int weight = mark->means.weight;
     bool waits = mark->means.cls == INQ_FAILURE_SCHEDULER;
     return weight >= INQ_LOG_STRONG && !waits ? 3 : weight >= INQ_LOG_FAIR ? 2 : weight > 0;
 }
 
-static bool better(const struct inq_log_mark *a, const struct inq_log_mark *b)
+static bool better(const struct inq_attributed_line *a, const struct inq_attributed_line *b)
 {
     int by_tier = tier(a) - tier(b);
     bool both = timed(a) && timed(b);
@@ -580,7 +582,7 @@ static bool better(const struct inq_log_mark *a, const struct inq_log_mark *b)
     return a->event->file == b->event->file && a->event->line < b->event->line;
 }
 
-static bool stands(const struct inq_log_mark *mark)
+static bool stands(const struct inq_attributed_line *mark)
 {
     return mark->means.role == INQ_LOG_CAUSE && !mark->survived && !mark->late &&
            mark->means.weight > 0;
@@ -589,9 +591,9 @@ static bool stands(const struct inq_log_mark *mark)
 /* One mechanism, at once: one incident. */
 static void find_roots(struct inq_log_case *c)
 {
-    const struct inq_log_mark *cause = c->cause;
+    const struct inq_attributed_line *cause = c->cause;
     for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         bool follows =
             (mark->event->kind == INQ_LOG_SXID && cause->event->kind != INQ_LOG_SXID) ||
             (mark->event->kind == INQ_LOG_XID && mark->event->seq > 0 && cause->event->seq < 0);
@@ -606,10 +608,10 @@ static void find_roots(struct inq_log_case *c)
 /* The kernel's word for what a process saw, or the other way round. */
 static void find_confirmation(struct inq_log_case *c)
 {
-    const struct inq_log_mark *cause = c->cause;
+    const struct inq_attributed_line *cause = c->cause;
     bool of_host = inq_log_of_host(cause->event->kind);
     for (size_t i = 0; i < c->n_marks && c->confirm == NULL; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool other = inq_log_of_host(mark->event->kind) != of_host;
         bool near =
             !timed(mark) || !timed(cause) ||
@@ -628,11 +630,11 @@ static void find_confirmation(struct inq_log_case *c)
     }
 }
 
-static bool is_suspect(const struct inq_log_hang *hang, int32_t rank)
+static bool is_suspected(const struct inq_log_hang *hang, int32_t rank)
 {
-    bool found = hang->n_suspects == 0;
-    for (size_t i = 0; i < hang->n_suspects; i++) {
-        found = found || hang->suspects[i] == rank;
+    bool found = hang->n_suspected == 0;
+    for (size_t i = 0; i < hang->n_suspected; i++) {
+        found = found || hang->suspected[i] == rank;
     }
     return found;
 }
@@ -642,12 +644,12 @@ static bool is_suspect(const struct inq_log_hang *hang, int32_t rank)
 static void take_from_other_clock(struct inq_log_case *c)
 {
     for (size_t i = 0; i < c->n_marks && c->hang.detected_ns != INQ_TIME_NONE; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         bool fault = mark->late && !mark->survived && timed(mark) &&
                      mark->means.weight >= INQ_LOG_STRONG && inq_log_of_host(mark->event->kind) &&
                      c->hang.first != NULL && mark->event->file != c->hang.first->event->file;
         if (fault && mark->time_ns - c->hang.detected_ns < ZONES &&
-            is_suspect(&c->hang, mark->rank) && (c->cause == NULL || better(mark, c->cause))) {
+            is_suspected(&c->hang, mark->rank) && (c->cause == NULL || better(mark, c->cause))) {
             c->cause = mark;
             c->other_clock = true;
         }
@@ -660,7 +662,7 @@ static void take_from_other_clock(struct inq_log_case *c)
 /* ---- how the run ended ----------------------------------------------------------------------- */
 
 /* What only a run that died leaves. */
-static bool is_bad_end(const struct inq_log_mark *mark)
+static bool is_bad_end(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     bool killed = kind == INQ_LOG_EXIT_ROW || kind == INQ_LOG_KILLED || kind == INQ_LOG_MPI_ABORT ||
@@ -674,7 +676,8 @@ static bool is_bad_end(const struct inq_log_mark *mark)
 }
 
 /* The launcher tells that a worker failed after its training was complete: while it saved, say. */
-static bool ends_after(const struct inq_log_mark *well, const struct inq_log_mark *mark)
+static bool ends_after(const struct inq_attributed_line *well,
+                       const struct inq_attributed_line *mark)
 {
     return well != NULL && mark->event->kind == INQ_LOG_EXIT && mark->event->local_rank >= 0 &&
            inq_log_signal(mark->event->code) != 15 && same_part(well, mark);
@@ -692,9 +695,9 @@ static void find_ending(struct inq_log_case *c)
         c->ended_well = c->ended_well || is_well(&c->marks[i]);
         again = again || (event->kind == INQ_LOG_SLURM_PREEMPTED && queued);
     }
-    const struct inq_log_mark *well = NULL; /* the last word of completion */
+    const struct inq_attributed_line *well = NULL; /* the last word of completion */
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool stopped = mark->event->kind == INQ_LOG_SLURM_EXIT &&
                        inq_log_signal(mark->event->code) == 15 && again;
         ends = ends || is_bad_end(mark);
@@ -709,7 +712,7 @@ static void find_ending(struct inq_log_case *c)
 /* The run says that it is complete, and nothing that ended says otherwise: whatever came before,
  * it was survived. What one process writes after its own completion is its own. A warning counts
  * only in a run that ended badly. */
-static bool was_ended_well(const struct judging *j, const struct inq_log_mark *mark)
+static bool was_ended_well(const struct judging *j, const struct inq_attributed_line *mark)
 {
     const struct inq_log_case *c = j->c;
     if (mark->means.warned && !c->ended_badly) {
@@ -720,7 +723,7 @@ static bool was_ended_well(const struct judging *j, const struct inq_log_mark *m
     }
     bool uncaught = mark->event->kind == INQ_LOG_PYTHON_ERROR && mark->means.role == INQ_LOG_CAUSE;
     for (size_t i = 0; i < j->well.n && uncaught; i++) {
-        const struct inq_log_mark *end = j->well.at[i];
+        const struct inq_attributed_line *end = j->well.at[i];
         if (one_writer(end, mark) && end->event->line < mark->event->line) {
             return false;
         }
@@ -733,9 +736,9 @@ static bool was_ended_well(const struct judging *j, const struct inq_log_mark *m
 static void readmit(const struct judging *j)
 {
     struct inq_log_case *c = j->c;
-    struct inq_log_mark *best = NULL;
+    struct inq_attributed_line *best = NULL;
     for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         bool own = mark->means.role == INQ_LOG_CAUSE && mark->survived && mark->by_order &&
                    mark->means.weight >= INQ_LOG_FAIR && !was_ended_well(j, mark) &&
                    (c->ended_badly || (mark->fatal && !mark->went_on));
@@ -752,10 +755,10 @@ static void readmit(const struct judging *j)
 static void judge(const struct judging *j)
 {
     struct inq_log_case *c = j->c;
-    const struct inq_log_mark *first = NULL; /* of the file or, with times, of all */
-    const struct inq_log_mark *like = NULL;  /* that `first` was looked for */
+    const struct inq_attributed_line *first = NULL; /* of the file or, with times, of all */
+    const struct inq_attributed_line *like = NULL;  /* that `first` was looked for */
     for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         if (mark->means.role != INQ_LOG_CAUSE || mark->means.weight == 0) {
             mark->survived = mark->went_on || was_ended_well(j, mark) || has_recovered(j, mark);
             continue;

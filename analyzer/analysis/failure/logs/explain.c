@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/sort.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ enum {
     MAX_EVIDENCE = 32,
     MAX_ROOT_LINES = 12,
     MAX_VICTIM_LINES = 8,
-    MAX_MOMENTS = 48,
+    MAX_TIMELINE_EVENTS = 48,
     MAX_PLACES = 64
 };
 
@@ -41,20 +41,20 @@ static const char *say_signal(int64_t code)
     }
 }
 
-/* What a line tells of a process, GPU, switch or peer that is named in front of it. */
-static const char *say_of_place(struct inq_log_case *c, const struct inq_log_mark *mark)
+/* What a line reports a process, GPU, switch or peer that is named in front of it. */
+static const char *say_of_place(struct inq_log_case *c, const struct inq_attributed_line *mark)
 {
     const struct inq_log_event *e = mark->event;
     switch ((int)e->kind) {
     case INQ_LOG_XID:
-        return inq_say(c->arena, "Xid %" PRId64 " (%s)", e->code, inq_xid_name(e->code));
+        return inq_arena_printf(c->arena, "Xid %" PRId64 " (%s)", e->code, inq_xid_name(e->code));
     case INQ_LOG_SXID:
-        return inq_say(c->arena, "SXid %" PRId64, e->code);
+        return inq_arena_printf(c->arena, "SXid %" PRId64, e->code);
     case INQ_LOG_FALLEN_OFF:
         return "fell off the bus";
     case INQ_LOG_NCCL_IB:
-        return inq_say(c->arena, "%s with status %" PRId64 " (%s)", inq_log_kind_text(e->kind),
-                       e->code, inq_log_ib_status(e->code));
+        return inq_arena_printf(c->arena, "%s with status %" PRId64 " (%s)",
+                                inq_log_kind_text(e->kind), e->code, inq_log_ib_status(e->code));
     case INQ_LOG_PEER_CLOSED:
     case INQ_LOG_NCCL_CONNECT:
         return inq_log_kind_text(e->kind);
@@ -64,57 +64,58 @@ static const char *say_of_place(struct inq_log_case *c, const struct inq_log_mar
 }
 
 /* What a line tells, with the numbers that matter. */
-static const char *say_line(struct inq_log_case *c, const struct inq_log_mark *mark)
+static const char *say_line(struct inq_log_case *c, const struct inq_attributed_line *mark)
 {
     const struct inq_log_event *e = mark->event;
     const char *kind = inq_log_kind_text(e->kind);
     const char *bus = inq_log_bus_text(c, e->bus);
     switch ((int)e->kind) {
     case INQ_LOG_XID:
-        return inq_say(c->arena, "%s on GPU %s", say_of_place(c, mark), bus);
+        return inq_arena_printf(c->arena, "%s on GPU %s", say_of_place(c, mark), bus);
     case INQ_LOG_SXID:
-        return inq_say(c->arena, "%s on switch %s", say_of_place(c, mark), bus);
+        return inq_arena_printf(c->arena, "%s on switch %s", say_of_place(c, mark), bus);
     case INQ_LOG_FALLEN_OFF:
-        return bus[0] != '\0' ? inq_say(c->arena, "GPU %s %s", bus, say_of_place(c, mark)) : kind;
+        return bus[0] != '\0' ? inq_arena_printf(c->arena, "GPU %s %s", bus, say_of_place(c, mark))
+                              : kind;
     case INQ_LOG_EXIT_ROW:
-        return inq_say(c->arena,
-                       "a process ended with exit code %" PRId64 "%s, as the launcher sums up",
-                       e->code, say_signal(e->code));
+        return inq_arena_printf(
+            c->arena, "a process ended with exit code %" PRId64 "%s, as the launcher sums up",
+            e->code, say_signal(e->code));
     case INQ_LOG_EXIT:
     case INQ_LOG_SLURM_EXIT:
-        return inq_say(c->arena, "%s with exit code %" PRId64 "%s", kind, e->code,
-                       say_signal(e->code));
+        return inq_arena_printf(c->arena, "%s with exit code %" PRId64 "%s", kind, e->code,
+                                say_signal(e->code));
     case INQ_LOG_PYTHON_ERROR:
-        return inq_say(c->arena, "%.120s%s%.180s", e->op, e->peer[0] != '\0' ? " at " : "",
-                       e->peer);
+        return inq_arena_printf(c->arena, "%.120s%s%.180s", e->op, e->peer[0] != '\0' ? " at " : "",
+                                e->peer);
     case INQ_LOG_CUDA_ERROR:
         if (e->code > 0) {
             kind = strcmp(mark->means.sub, "assert") == 0 ? "an assertion on the GPU failed"
                                                           : "an illegal memory access";
         }
-        return e->op[0] != '\0' ? inq_say(c->arena, "%s: %.120s", kind, e->op) : kind;
+        return e->op[0] != '\0' ? inq_arena_printf(c->arena, "%s: %.120s", kind, e->op) : kind;
     case INQ_LOG_NCCL_CUDA_ERROR:
     case INQ_LOG_NCCL_IB_ASYNC:
-        return inq_say(c->arena, "%s: %.120s", kind, e->op);
+        return inq_arena_printf(c->arena, "%s: %.120s", kind, e->op);
     case INQ_LOG_NCCL_IB:
-        return inq_say(c->arena, "%s, peer %.100s", say_of_place(c, mark), e->peer);
+        return inq_arena_printf(c->arena, "%s, peer %.100s", say_of_place(c, mark), e->peer);
     case INQ_LOG_NCCL_RESULT:
     case INQ_LOG_NCCL_ERROR:
-        return e->code >= 0 ? inq_say(c->arena, "%s (%" PRId64 ")", kind, e->code) : kind;
+        return e->code >= 0 ? inq_arena_printf(c->arena, "%s (%" PRId64 ")", kind, e->code) : kind;
     case INQ_LOG_NCCL_SERVICE:
-        return inq_say(c->arena, "%s (%" PRId64 ")", kind, e->peer_rank);
+        return inq_arena_printf(c->arena, "%s (%" PRId64 ")", kind, e->peer_rank);
     case INQ_LOG_WATCHDOG_TIMEOUT:
-        return inq_say(c->arena, "%s: %.40s %" PRId64 " after %" PRId64 " ms", kind, e->op, e->seq,
-                       e->ran_ms);
+        return inq_arena_printf(c->arena, "%s: %.40s %" PRId64 " after %" PRId64 " ms", kind, e->op,
+                                e->seq, e->ran_ms);
     default:
         break;
     }
     if (e->enqueued >= 0 || e->completed >= 0) {
-        return inq_say(c->arena, "%s: enqueued %" PRId64 ", completed %" PRId64, kind, e->enqueued,
-                       e->completed);
+        return inq_arena_printf(c->arena, "%s: enqueued %" PRId64 ", completed %" PRId64, kind,
+                                e->enqueued, e->completed);
     }
     if (e->peer[0] != '\0') {
-        return inq_say(c->arena, "%s: %.120s", kind, e->peer);
+        return inq_arena_printf(c->arena, "%s: %.120s", kind, e->peer);
     }
     return kind;
 }
@@ -122,7 +123,7 @@ static const char *say_line(struct inq_log_case *c, const struct inq_log_mark *m
 /* ---- evidence -------------------------------------------------------------------------------- */
 
 static void add_evidence(struct inq_log_case *c, struct inq_failure *f,
-                         const struct inq_log_mark *mark)
+                         const struct inq_attributed_line *mark)
 {
     for (size_t i = 0; i < f->n_evidence; i++) { /* a line may tell two things */
         const struct inq_failure_evidence *other = &f->evidence[i];
@@ -142,7 +143,7 @@ static void add_evidence(struct inq_log_case *c, struct inq_failure *f,
     }
 }
 
-static void tell_evidence(struct inq_log_case *c, struct inq_failure *f)
+static void explain_evidence(struct inq_log_case *c, struct inq_failure *f)
 {
     f->evidence = inq_arena_array(c->arena, MAX_EVIDENCE, sizeof *f->evidence);
     if (f->evidence == NULL) {
@@ -164,15 +165,15 @@ static void tell_evidence(struct inq_log_case *c, struct inq_failure *f)
     if (hang->said != NULL) {
         add_evidence(c, f, hang->said);
     }
-    for (int pass = 0; pass < 2; pass++) { /* the suspects' counters, then those of others */
+    for (int pass = 0; pass < 2; pass++) { /* the suspected' counters, then those of others */
         size_t left = MAX_VICTIM_LINES;
-        for (size_t i = 0; i < hang->n_standing && left > 0; i++) {
-            const struct inq_log_standing *row = &hang->standing[i];
-            bool suspect = false;
-            for (size_t k = 0; k < hang->n_suspects; k++) {
-                suspect = suspect || hang->suspects[k] == row->rank;
+        for (size_t i = 0; i < hang->n_progress && left > 0; i++) {
+            const struct inq_rank_progress *row = &hang->progress[i];
+            bool suspected = false;
+            for (size_t k = 0; k < hang->n_suspected; k++) {
+                suspected = suspected || hang->suspected[k] == row->rank;
             }
-            if (suspect == (pass == 0) && row->mark != NULL) {
+            if (suspected == (pass == 0) && row->mark != NULL) {
                 add_evidence(c, f, row->mark);
                 left--;
             }
@@ -197,7 +198,7 @@ static int by_lines(const void *a, const void *b, void *ctx)
     return (x->count < y->count) - (x->count > y->count);
 }
 
-static bool is_victim(const struct inq_log_mark *mark)
+static bool is_victim(const struct inq_attributed_line *mark)
 {
     return mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN ||
            (mark->means.role == INQ_LOG_CAUSE && mark->late);
@@ -210,7 +211,7 @@ static int victims_of(struct inq_log_case *c, enum inq_log_kind kind, bool *seen
     memset(seen, 0, (size_t)c->world * sizeof *seen);
     *group = (struct inq_failure_victims){.what = inq_log_kind_text(kind)};
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         if (mark->event->kind != kind || !is_victim(mark)) {
             continue;
         }
@@ -237,7 +238,7 @@ static int victims_of(struct inq_log_case *c, enum inq_log_kind kind, bool *seen
     return INQ_OK;
 }
 
-static void tell_victims(struct inq_log_case *c, struct inq_failure *f)
+static void explain_victims(struct inq_log_case *c, struct inq_failure *f)
 {
     bool *seen = inq_mem_zalloc((size_t)c->world + 1, sizeof *seen);
     f->victim_lines = inq_arena_array(c->arena, INQ_LOG_KIND_COUNT, sizeof *f->victim_lines);
@@ -266,7 +267,7 @@ static void tell_victims(struct inq_log_case *c, struct inq_failure *f)
 /* ---- moments --------------------------------------------------------------------------------- */
 
 static enum inq_failure_phase phase_of(const struct inq_log_case *c,
-                                       const struct inq_log_mark *mark)
+                                       const struct inq_attributed_line *mark)
 {
     if (mark == c->cause) {
         return INQ_PHASE_CAUSE;
@@ -292,8 +293,8 @@ static enum inq_failure_phase phase_of(const struct inq_log_case *c,
 
 static int by_time(const void *a, const void *b, void *ctx)
 {
-    const struct inq_failure_moment *x = a;
-    const struct inq_failure_moment *y = b;
+    const struct inq_timeline_event *x = a;
+    const struct inq_timeline_event *y = b;
     (void)ctx;
     bool wall_x = x->time_ns != INQ_TIME_NONE && !x->since_boot;
     bool wall_y = y->time_ns != INQ_TIME_NONE && !y->since_boot;
@@ -306,14 +307,14 @@ static int by_time(const void *a, const void *b, void *ctx)
     return 0;
 }
 
-static void add_moment(struct inq_failure *f, const struct inq_failure_moment *moment)
+static void add_moment(struct inq_failure *f, const struct inq_timeline_event *moment)
 {
-    if (f->n_moments < MAX_MOMENTS) {
+    if (f->n_moments < MAX_TIMELINE_EVENTS) {
         f->moments[f->n_moments++] = *moment;
     }
 }
 
-static bool worth_a_moment(const struct inq_log_mark *mark)
+static bool worth_a_moment(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     return mark->means.role != INQ_LOG_FACT && kind != INQ_LOG_NCCL_RESULT &&
@@ -322,40 +323,40 @@ static bool worth_a_moment(const struct inq_log_mark *mark)
 }
 
 /* The first line of each kind on each side, the first cause, T0. */
-static void tell_moments(struct inq_log_case *c, struct inq_failure *f)
+static void explain_timeline(struct inq_log_case *c, struct inq_failure *f)
 {
     bool told[INQ_LOG_KIND_COUNT][INQ_PHASE_COUNT];
     memset(told, 0, sizeof told);
-    f->moments = inq_arena_array(c->arena, MAX_MOMENTS, sizeof *f->moments);
+    f->moments = inq_arena_array(c->arena, MAX_TIMELINE_EVENTS, sizeof *f->moments);
     if (f->moments == NULL) {
         c->no_memory = true;
         return;
     }
     if (c->hang.start_ns != INQ_TIME_NONE && c->hang.first != NULL) {
         const char *op = c->hang.op[0] != '\0' ? c->hang.op : "the collective";
-        add_moment(f,
-                   &(struct inq_failure_moment){
-                       .phase = INQ_PHASE_HANG_START,
-                       .time_ns = c->hang.start_ns,
-                       .dated = c->dated,
-                       .rank = c->hang.first->rank,
-                       .file = inq_log_path(c, c->hang.first->event),
-                       .line = c->hang.first->event->line,
-                       .what = inq_say(c->arena,
-                                       "%.40s %" PRId64 " begins that then timed out (timeout line "
-                                       "less its \"ran for\")",
-                                       op, c->hang.seq),
-                   });
+        add_moment(f, &(struct inq_timeline_event){
+                          .phase = INQ_PHASE_HANG_START,
+                          .time_ns = c->hang.start_ns,
+                          .dated = c->dated,
+                          .rank = c->hang.first->rank,
+                          .file = inq_log_path(c, c->hang.first->event),
+                          .line = c->hang.first->event->line,
+                          .what = inq_arena_printf(c->arena,
+                                                   "%.40s %" PRId64
+                                                   " begins that then timed out (timeout line "
+                                                   "less its \"ran for\")",
+                                                   op, c->hang.seq),
+                      });
     }
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         enum inq_failure_phase phase = phase_of(c, mark);
         if (!worth_a_moment(mark) || told[mark->event->kind][phase]) {
             continue;
         }
         told[mark->event->kind][phase] = true;
         bool boot = mark->event->clock == INQ_LOG_CLOCK_BOOT;
-        add_moment(f, &(struct inq_failure_moment){
+        add_moment(f, &(struct inq_timeline_event){
                           .phase = phase,
                           .time_ns = boot ? mark->event->time_ns : mark->time_ns,
                           .since_boot = boot,
@@ -395,7 +396,7 @@ static void add_place(struct inq_failure *f, const struct inq_failure_place *pla
     }
 }
 
-static void tell_places(struct inq_log_case *c, struct inq_failure *f)
+static void explain_places(struct inq_log_case *c, struct inq_failure *f)
 {
     f->places = inq_arena_array(c->arena, MAX_PLACES, sizeof *f->places);
     if (f->places == NULL) {
@@ -403,7 +404,7 @@ static void tell_places(struct inq_log_case *c, struct inq_failure *f)
         return;
     }
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool peer = f->cls == INQ_FAILURE_PEER_DIED || f->cls == INQ_FAILURE_NETWORK;
         bool tells = mark->event->kind == INQ_LOG_PEER_CLOSED ||
                      mark->event->kind == INQ_LOG_NCCL_IB ||
@@ -446,7 +447,7 @@ static bool waits_for_named(const struct inq_log_hang *hang, const struct inq_fa
         const struct inq_failure_wait *wait = &hang->waits[w];
         for (size_t i = 0; i < wait->n_others; i++) {
             if (is_listed(f->root_ranks, f->n_roots, wait->others[i]) ||
-                is_listed(f->suspect_ranks, f->n_suspects, wait->others[i])) {
+                is_listed(f->suspected_ranks, f->n_suspected, wait->others[i])) {
                 return true;
             }
         }
@@ -458,7 +459,7 @@ static bool waits_for_named(const struct inq_log_hang *hang, const struct inq_fa
  */
 
 /* Why a line of an error is not what the run is said to have died of. */
-static const char *why_aside(const struct inq_log_case *c, const struct inq_log_mark *mark)
+static const char *why_aside(const struct inq_log_case *c, const struct inq_attributed_line *mark)
 {
     return mark->survived ? "the run went on after it"
            : mark->late   ? "it came after the first failure"
@@ -470,32 +471,32 @@ static const char *why_aside(const struct inq_log_case *c, const struct inq_log_
 
 /* No error goes unmentioned: what is neither the cause nor only suffered is listed with the reason.
  */
-static void tell_set_aside(struct inq_log_case *c, struct inq_failure *f)
+static void explain_set_aside(struct inq_log_case *c, struct inq_failure *f)
 {
     enum { MOST = 6 };
     f->set_aside = inq_arena_array(c->arena, MOST, sizeof(const char *));
     c->no_memory = c->no_memory || f->set_aside == NULL;
     for (size_t i = 0; i < c->n_marks && f->set_aside != NULL && f->n_set_aside < MOST; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool own = mark->means.role == INQ_LOG_CAUSE && !inq_log_is_end(mark->event->kind) &&
                    mark->event->kind != INQ_LOG_NCCL_WARNING;
         if (own && !mark->root && mark != c->cause && mark != c->confirm &&
             mark->event->count > 0) {
-            f->set_aside[f->n_set_aside++] = inq_say(
+            f->set_aside[f->n_set_aside++] = inq_arena_printf(
                 c->arena, "%s (%.120s:%" PRIu64 "): %s", inq_log_quote(c, mark->event->text, true),
                 inq_log_path(c, mark->event), mark->event->line, why_aside(c, mark));
         }
     }
 }
 
-void inq_log_tell(struct inq_log_case *c, struct inq_failure *failure)
+void inq_log_explain(struct inq_log_case *c, struct inq_failure *failure)
 {
-    tell_evidence(c, failure);
-    tell_victims(c, failure);
-    tell_moments(c, failure);
-    tell_places(c, failure);
+    explain_evidence(c, failure);
+    explain_victims(c, failure);
+    explain_timeline(c, failure);
+    explain_places(c, failure);
     inq_log_compose(c, failure);
-    tell_set_aside(c, failure);
+    explain_set_aside(c, failure);
     failure->sizes = "";
     failure->matches = NULL;
     failure->stacks = NULL;

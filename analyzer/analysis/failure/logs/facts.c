@@ -4,7 +4,7 @@
 #include "analysis/failure/logs/logs.h"
 
 #include "base/hash.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static uint64_t of_file(const struct inq_log_event *event)
 }
 
 /* What the rank of a line is by itself. */
-static int32_t own_rank(const struct inq_log_mark *mark, const struct joins *joins)
+static int32_t own_rank(const struct inq_attributed_line *mark, const struct joins *joins)
 {
     const struct inq_log_event *event = mark->event;
     if (event->kind == INQ_LOG_NCCL_INIT && event->nranks == joins->nranks &&
@@ -106,7 +106,8 @@ static void learn_host(struct joins *joins, const char *host)
     }
 }
 
-static int learn_from(struct joins *joins, const struct inq_log_mark *mark, struct inq_err *err)
+static int learn_from(struct joins *joins, const struct inq_attributed_line *mark,
+                      struct inq_err *err)
 {
     const struct inq_log_event *event = mark->event;
     int32_t rank = own_rank(mark, joins);
@@ -204,7 +205,7 @@ static struct inq_log_meaning meaning_of(const struct inq_log_event *event)
 /* ---- filling --------------------------------------------------------------------------------- */
 
 /* A kind of its own tells more of a line than its exception's name does. */
-static bool tells_more(const struct inq_log_mark *mark)
+static bool tells_more(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     return mark->means.role == INQ_LOG_CAUSE && kind != INQ_LOG_PYTHON_ERROR &&
@@ -215,13 +216,13 @@ static bool tells_more(const struct inq_log_mark *mark)
 static void join_twins(struct inq_log_case *c)
 {
     for (size_t i = 0; i + 1 < c->n_marks; i++) {
-        struct inq_log_mark *a = &c->marks[i];
-        struct inq_log_mark *b = &c->marks[i + 1];
+        struct inq_attributed_line *a = &c->marks[i];
+        struct inq_attributed_line *b = &c->marks[i + 1];
         if (a->event->file != b->event->file || a->event->line != b->event->line) {
             continue;
         }
-        struct inq_log_mark *general = a->event->kind == INQ_LOG_PYTHON_ERROR ? a : b;
-        const struct inq_log_mark *special = general == a ? b : a;
+        struct inq_attributed_line *general = a->event->kind == INQ_LOG_PYTHON_ERROR ? a : b;
+        const struct inq_attributed_line *special = general == a ? b : a;
         if (general->event->kind == INQ_LOG_PYTHON_ERROR && tells_more(special)) {
             general->means.role = INQ_LOG_FACT;
             general->means.weight = 0;
@@ -262,7 +263,7 @@ static size_t first_behind(const struct inq_log *log, uint64_t line)
 }
 
 /* Rows of training output of the process that raised an exception, in [from, to). */
-static size_t count_own(const struct inq_log_mark *mark, size_t from, size_t to)
+static size_t count_own(const struct inq_attributed_line *mark, size_t from, size_t to)
 {
     const struct inq_log *log = mark->log;
     size_t n = 0;
@@ -274,7 +275,7 @@ static size_t count_own(const struct inq_log_mark *mark, size_t from, size_t to)
 
 /* NCCL's word, without a time, for what its communicator does not survive: whose rows those behind
  * it are, and whether they are later, nobody knows. */
-static bool ends_connection(const struct inq_log_mark *mark)
+static bool ends_connection(const struct inq_attributed_line *mark)
 {
     const struct inq_log_event *event = mark->event;
     bool lost = event->kind == INQ_LOG_PEER_CLOSED || event->kind == INQ_LOG_NCCL_IB ||
@@ -282,7 +283,7 @@ static bool ends_connection(const struct inq_log_mark *mark)
     return lost && event->pid >= 0 && event->clock == INQ_LOG_CLOCK_NONE;
 }
 
-static bool ends_process(const struct inq_log_mark *mark)
+static bool ends_process(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     return mark->raised || kind == INQ_LOG_PYTHON_ERROR || kind == INQ_LOG_ABORTED ||
@@ -299,7 +300,7 @@ struct rows {
 /* Whether what is behind a labeled line proves nothing of its process: all rows there are of other
  * labeled processes, and none of these printed more than may have been held back. Between
  * processes the order of lines is no order of time. */
-static bool is_beside(const struct inq_log_mark *mark)
+static bool is_beside(const struct inq_attributed_line *mark)
 {
     enum { WRITERS = 16 }; /* more than these share the last place, which only counts too much */
     const struct inq_log *log = mark->log;
@@ -325,12 +326,13 @@ static bool is_beside(const struct inq_log_mark *mark)
 }
 
 /* The next sign of progress in the mark's file, in front of it or behind it; NULL: none near. */
-static const struct inq_log_mark *progress_near(const struct inq_log_case *c, size_t i, int way)
+static const struct inq_attributed_line *progress_near(const struct inq_log_case *c, size_t i,
+                                                       int way)
 {
     enum { NEAR = 256 };
     for (size_t k = 1; k < NEAR; k++) {
         bool there = way < 0 ? i >= k : i + k < c->n_marks;
-        const struct inq_log_mark *mark = there ? &c->marks[way < 0 ? i - k : i + k] : NULL;
+        const struct inq_attributed_line *mark = there ? &c->marks[way < 0 ? i - k : i + k] : NULL;
         if (mark == NULL || mark->event->file != c->marks[i].event->file) {
             return NULL;
         }
@@ -346,15 +348,15 @@ static const struct inq_log_mark *progress_near(const struct inq_log_case *c, si
  * of it. */
 static bool is_put_behind(const struct inq_log_case *c, size_t i)
 {
-    const struct inq_log_mark *mark = &c->marks[i];
+    const struct inq_attributed_line *mark = &c->marks[i];
     const struct inq_log *log = mark->log;
     size_t from = first_behind(log, mark->event->line);
     size_t to = first_behind(log, mark->part_end);
     if (!mark->fatal || mark->event->writer != 0 || from == 0 || from == to) {
         return false;
     }
-    const struct inq_log_mark *before = progress_near(c, i, -1);
-    const struct inq_log_mark *next = progress_near(c, i, 1);
+    const struct inq_attributed_line *before = progress_near(c, i, -1);
+    const struct inq_attributed_line *next = progress_near(c, i, 1);
     if (before != NULL && next != NULL && before->time_ns != INQ_TIME_NONE &&
         next->time_ns != INQ_TIME_NONE) {
         return next->time_ns < before->time_ns;
@@ -364,9 +366,9 @@ static bool is_put_behind(const struct inq_log_case *c, size_t i)
     return back >= 0 && back <= front;
 }
 
-/* Whether the output that the line stands in tells of more steps behind it than processes that are
+/* Whether the output that the line stands in reports more steps behind it than processes that are
  * still alive can make alone. */
-static bool went_on(const struct inq_log_mark *mark)
+static bool went_on(const struct inq_attributed_line *mark)
 {
     const struct inq_log *log = mark->log;
     size_t from = first_behind(log, mark->event->line);
@@ -395,7 +397,7 @@ static bool went_on(const struct inq_log_mark *mark)
 }
 
 /* Which part of a file that was put together from several each line of one log stands in. */
-static void find_parts(struct inq_log_mark *marks, size_t n)
+static void find_parts(struct inq_attributed_line *marks, size_t n)
 {
     int32_t rank = -1;
     uint64_t end = UINT64_MAX;
@@ -425,7 +427,7 @@ static int gather(struct inq_log_case *c, struct inq_err *err)
         size_t first = c->n_marks;
         for (size_t e = 0; e < log->n_events; e++) {
             const struct inq_log_event *event = &log->events[e];
-            c->marks[c->n_marks++] = (struct inq_log_mark){
+            c->marks[c->n_marks++] = (struct inq_attributed_line){
                 .event = event,
                 .log = log,
                 .means = meaning_of(event),
@@ -465,7 +467,7 @@ static void date(struct inq_log_case *c)
     }
     c->dated = known_ns != INQ_TIME_NONE;
     for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         if (mark->time_ns == INQ_TIME_NONE || mark->event->year_known) {
             continue;
         }
@@ -508,7 +510,7 @@ static bool is_plain(const struct joins *joins)
 }
 
 /* By the file that a process' line stands in, or its task. */
-static int32_t rank_of_log(const struct joins *joins, const struct inq_log_mark *mark,
+static int32_t rank_of_log(const struct joins *joins, const struct inq_attributed_line *mark,
                            const struct inq_log *log)
 {
     const struct inq_log_event *event = mark->event;
@@ -517,7 +519,7 @@ static int32_t rank_of_log(const struct joins *joins, const struct inq_log_mark 
     return rank < 0 && event->task >= 0 && is_plain(joins) ? event->task : rank;
 }
 
-static int32_t rank_of(const struct joins *joins, const struct inq_log_mark *mark,
+static int32_t rank_of(const struct joins *joins, const struct inq_attributed_line *mark,
                        const struct inq_log *log)
 {
     const struct inq_log_event *event = mark->event;
@@ -555,7 +557,7 @@ static void count_world(struct inq_log_case *c, const struct joins *joins)
     if (joins->nranks > c->world && joins->nranks < (1 << 20)) {
         c->world = (int32_t)joins->nranks;
     }
-    for (size_t i = 0; i < c->trace->n_logs; i++) { /* those whose log tells nothing, too */
+    for (size_t i = 0; i < c->trace->n_logs; i++) { /* those whose log has no record, too */
         count_rank(c, c->trace->logs[i]->rank);
     }
     for (size_t i = 0; i < c->n_marks; i++) {
@@ -597,7 +599,7 @@ static void join(struct inq_log_case *c, const struct joins *joins)
     for (size_t l = 0; l < c->trace->n_logs; l++) {
         const struct inq_log *log = c->trace->logs[l];
         for (size_t e = 0; e < log->n_events; e++, i++) {
-            struct inq_log_mark *mark = &c->marks[i];
+            struct inq_attributed_line *mark = &c->marks[i];
             if (mark->host[0] == '\0' && inq_log_of_host(mark->event->kind)) {
                 host = file == mark->event->file ? host
                                                  : host_of_file(c, inq_log_path(c, mark->event));
@@ -629,15 +631,15 @@ static void find_versions(struct inq_log_case *c)
         size_t n = version_in(c->marks[i].event->text, &version);
         bool differs = first != NULL && n > 0 && (n != n_first || memcmp(first, version, n) != 0);
         if (differs) {
-            c->version = inq_say(c->arena, "%.*s", (int)n_first, first);
-            c->other_version = inq_say(c->arena, "%.*s", (int)n, version);
+            c->version = inq_arena_printf(c->arena, "%.*s", (int)n_first, first);
+            c->other_version = inq_arena_printf(c->arena, "%.*s", (int)n, version);
         } else if (n > 0) {
             first = version;
             n_first = n;
         }
     }
     for (size_t i = 0; i < c->n_marks && c->other_version != NULL; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         if (mark->event->kind == INQ_LOG_MISMATCH && mark->means.role == INQ_LOG_CAUSE &&
             strstr(mark->event->text, "essage truncated") != NULL) {
             const struct inq_failure_rule *rule =
@@ -653,7 +655,7 @@ static void weaken_nameless(struct inq_log_case *c)
 {
     enum { LESS = 14 }; /* below all other ends, above an NCCL warning */
     for (size_t i = 0; i < c->n_marks; i++) {
-        struct inq_log_mark *mark = &c->marks[i];
+        struct inq_attributed_line *mark = &c->marks[i];
         const struct inq_log_event *event = mark->event;
         bool nameless = mark->rank < 0 && event->local_rank < 0 && event->pid < 0 &&
                         event->n_ranks == 0 && event->kind == INQ_LOG_EXIT;
@@ -697,6 +699,6 @@ const char *inq_log_bus_text(struct inq_log_case *c, uint64_t bus)
     if (bus == INQ_LOG_NO_BUS) {
         return "";
     }
-    return inq_say(c->arena, "%04x:%02x:%02x.0", (unsigned)(bus >> 16 & 0xffffffff),
-                   (unsigned)(bus >> 8 & 0xff), (unsigned)(bus & 0xff));
+    return inq_arena_printf(c->arena, "%04x:%02x:%02x.0", (unsigned)(bus >> 16 & 0xffffffff),
+                            (unsigned)(bus >> 8 & 0xff), (unsigned)(bus & 0xff));
 }

@@ -14,8 +14,8 @@ static bool barrier_like(const struct inq_log_hang *hang)
 
 /* ---- the class without a cause line ---------------------------------------------------------- */
 
-static const struct inq_log_mark *find_kind(const struct inq_log_case *c, enum inq_log_kind kind,
-                                            int64_t code)
+static const struct inq_attributed_line *find_kind(const struct inq_log_case *c,
+                                                   enum inq_log_kind kind, int64_t code)
 {
     for (size_t i = 0; i < c->n_marks; i++) {
         const struct inq_log_event *event = c->marks[i].event;
@@ -28,7 +28,7 @@ static const struct inq_log_mark *find_kind(const struct inq_log_case *c, enum i
 }
 
 /* The process had only just started NCCL, and made no progress since. */
-static bool at_start(const struct inq_log_case *c, const struct inq_log_mark *mark)
+static bool at_start(const struct inq_log_case *c, const struct inq_attributed_line *mark)
 {
     bool started = false;
     for (size_t i = 0; i < c->n_marks && &c->marks[i] != mark; i++) {
@@ -45,7 +45,7 @@ static bool at_start(const struct inq_log_case *c, const struct inq_log_mark *ma
 }
 
 /* "10.0.0.4<5543>" or a name other than the writer's own. */
-static bool is_elsewhere(const struct inq_log_mark *mark)
+static bool is_elsewhere(const struct inq_attributed_line *mark)
 {
     const char *peer = mark->event->peer;
     const char *host = mark->host;
@@ -61,10 +61,10 @@ static bool is_elsewhere(const struct inq_log_mark *mark)
                    : strncmp(peer, host, n) != 0 || (host[n] != '\0' && host[n] != '.');
 }
 
-static const struct inq_log_mark *find_peer(const struct inq_log_case *c)
+static const struct inq_attributed_line *find_peer(const struct inq_log_case *c)
 {
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool closed =
             mark->event->kind == INQ_LOG_PEER_CLOSED || mark->event->kind == INQ_LOG_GLOO_CLOSED;
         if (closed && !mark->survived && is_elsewhere(mark)) {
@@ -86,9 +86,9 @@ static void set(struct inq_failure *f, enum inq_failure_class cls, const char *s
  * when nothing ever went over it, the network does. */
 static bool by_network(struct inq_log_case *c, struct inq_failure *f)
 {
-    const struct inq_log_mark *ib = find_kind(c, INQ_LOG_NCCL_IB, 12);
+    const struct inq_attributed_line *ib = find_kind(c, INQ_LOG_NCCL_IB, 12);
     ib = ib != NULL ? ib : find_kind(c, INQ_LOG_NCCL_IB, 13);
-    const struct inq_log_mark *connect = find_kind(c, INQ_LOG_NCCL_CONNECT, -1);
+    const struct inq_attributed_line *connect = find_kind(c, INQ_LOG_NCCL_CONNECT, -1);
     if (ib != NULL && c->hang.how != INQ_LOG_NO_HANG) {
         set(f, INQ_FAILURE_NETWORK, "link", INQ_CONFIDENCE_HYPOTHESIS);
         return true;
@@ -124,8 +124,8 @@ static bool is_heard(const struct inq_log_case *c, int32_t rank)
         const struct inq_log_event *event = c->marks[i].event;
         bool own = c->marks[i].rank == rank && !inq_log_of_host(event->kind) &&
                    !inq_log_is_end(event->kind) && event->kind != INQ_LOG_SIGTERM_SENT;
-        for (size_t k = 0; k < c->hang.n_standing && own; k++) {
-            const struct inq_log_mark *waits = c->hang.standing[k].mark;
+        for (size_t k = 0; k < c->hang.n_progress && own; k++) {
+            const struct inq_attributed_line *waits = c->hang.progress[k].mark;
             if (waits != NULL && waits->event->file == event->file) {
                 return true;
             }
@@ -136,9 +136,9 @@ static bool is_heard(const struct inq_log_case *c, int32_t rank)
 
 static bool all_heard(const struct inq_log_case *c)
 {
-    bool all = c->hang.n_suspects > 0;
-    for (size_t i = 0; i < c->hang.n_suspects && all; i++) {
-        all = is_heard(c, c->hang.suspects[i]);
+    bool all = c->hang.n_suspected > 0;
+    for (size_t i = 0; i < c->hang.n_suspected && all; i++) {
+        all = is_heard(c, c->hang.suspected[i]);
     }
     return all;
 }
@@ -183,14 +183,14 @@ static void by_hang(const struct inq_log_case *c, struct inq_failure *f)
     }
 }
 
-static bool names_suspects(const struct inq_log_hang *hang)
+static bool names_suspected(const struct inq_log_hang *hang)
 {
     return hang->how == INQ_LOG_DIFFERENT || hang->how == INQ_LOG_NOT_FINISHED ||
            hang->how == INQ_LOG_NOT_JOINED;
 }
 
 /* A line that only says that something went wrong. */
-static bool is_floor(const struct inq_log_mark *mark)
+static bool is_floor(const struct inq_attributed_line *mark)
 {
     return mark != NULL && mark->means.cls == INQ_FAILURE_UNKNOWN &&
            !inq_log_is_end(mark->event->kind) && mark->event->kind != INQ_LOG_KILLED;
@@ -199,8 +199,8 @@ static bool is_floor(const struct inq_log_mark *mark)
 /* An error line of the process that then says in an exception which peer or store it lost. */
 static bool is_told_better(const struct inq_log_case *c)
 {
-    const struct inq_log_mark *victim = inq_log_telling_victim(c);
-    const struct inq_log_mark *floor = c->cause;
+    const struct inq_attributed_line *victim = inq_log_telling_victim(c);
+    const struct inq_attributed_line *floor = c->cause;
     return floor->event->kind == INQ_LOG_ERROR_LINE && victim != NULL &&
            floor->event->file == victim->event->file && floor->rank == victim->rank &&
            floor->event->writer == victim->event->writer && victim->event->op[0] != '\0' &&
@@ -210,7 +210,7 @@ static bool is_told_better(const struct inq_log_case *c)
 /* A hint alone: a killed process, a lock that could not be had. */
 static bool by_hint(struct inq_log_case *c, struct inq_failure *f)
 {
-    struct inq_log_mark *cause = c->cause;
+    struct inq_attributed_line *cause = c->cause;
     if (cause == NULL) {
         return false;
     }
@@ -231,7 +231,7 @@ static bool warns_of_network(const struct inq_log_case *c)
 {
     static const char *const words[] = {"NET/", "ootstrap : ", "interface", "No route to host"};
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
             if (mark->event->kind == INQ_LOG_NCCL_WARNING && !mark->survived &&
                 strstr(mark->event->text, words[k]) != NULL) {
@@ -254,10 +254,10 @@ static bool fits_absent(const struct inq_log_case *c)
 }
 
 /* A line of a coordination service that names the task whose heartbeats stopped. */
-static const struct inq_log_mark *lost_task(const struct inq_log_case *c)
+static const struct inq_attributed_line *lost_task(const struct inq_log_case *c)
 {
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool named = mark->event->peer_rank >= 0 || mark->event->n_ranks > 0;
         bool lost =
             mark->event->kind == INQ_LOG_REMOTE_ERROR || mark->event->kind == INQ_LOG_TASK_LOST;
@@ -283,7 +283,7 @@ static void by_cause(struct inq_log_case *c, struct inq_failure *f)
                        : INQ_CONFIDENCE_SUPPORTED);
 }
 
-static void by_suspects(struct inq_log_case *c, struct inq_failure *f)
+static void by_suspected(struct inq_log_case *c, struct inq_failure *f)
 {
     by_hang(c, f);
     bool gil = c->cause != NULL && c->cause->event->kind == INQ_LOG_GIL;
@@ -315,7 +315,7 @@ static void drop_weak_cause(struct inq_log_case *c, struct inq_failure *f)
 /* The launcher itself could not reach the store of its rendezvous: no worker had begun. */
 static bool lost_store(const struct inq_log_case *c)
 {
-    const struct inq_log_mark *victim = inq_log_telling_victim(c);
+    const struct inq_attributed_line *victim = inq_log_telling_victim(c);
     return victim != NULL && strstr(victim->event->op, "RendezvousConnection") != NULL;
 }
 
@@ -341,8 +341,8 @@ static void classify(struct inq_log_case *c, struct inq_failure *f)
         by_cause(c, f);
         return;
     }
-    if (names_suspects(&c->hang)) {
-        by_suspects(c, f);
+    if (names_suspected(&c->hang)) {
+        by_suspected(c, f);
         return;
     }
     drop_weak_cause(c, f);
@@ -358,7 +358,7 @@ static void classify(struct inq_log_case *c, struct inq_failure *f)
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
 /* Ranks whose process was killed by a signal that no launcher sent. */
-static bool was_killed(const struct inq_log_mark *mark)
+static bool was_killed(const struct inq_attributed_line *mark)
 {
     return mark->means.role == INQ_LOG_CAUSE && strcmp(mark->means.sub, "killed") == 0 &&
            mark->rank >= 0;
@@ -380,7 +380,7 @@ static bool mark_rank(const struct inq_log_case *c, bool *marked, int32_t rank)
 }
 
 /* Two ranks that differ: which of them is wrong, the line does not tell. */
-static bool is_pair(const struct inq_log_mark *mark)
+static bool is_pair(const struct inq_attributed_line *mark)
 {
     return mark->event->kind == INQ_LOG_MISMATCH && mark->event->peer_rank >= 0;
 }
@@ -392,7 +392,7 @@ static int32_t gave_up(const struct inq_log_case *c)
 {
     int32_t rank = -1;
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool other =
             strcmp(mark->means.sub, "killed") == 0 || strcmp(mark->means.sub, "terminated") == 0;
         if (mark->means.role != INQ_LOG_CAUSE || !inq_log_is_end(mark->event->kind) || other) {
@@ -422,7 +422,7 @@ static bool all_killed(const struct inq_log_case *c)
 
 /* Lines that go with a cause whose own names no rank. */
 static bool goes_with(const struct inq_log_case *c, const struct inq_failure *f,
-                      const struct inq_log_mark *mark)
+                      const struct inq_attributed_line *mark)
 {
     bool memory =
         f->cls == INQ_FAILURE_HOST && f->subclass != NULL && strcmp(f->subclass, "memory") == 0;
@@ -432,7 +432,8 @@ static bool goes_with(const struct inq_log_case *c, const struct inq_failure *f,
 }
 
 /* srun's tasks, where they are the ranks. */
-static bool mark_tasks(const struct inq_log_case *c, bool *roots, const struct inq_log_mark *mark)
+static bool mark_tasks(const struct inq_log_case *c, bool *roots,
+                       const struct inq_attributed_line *mark)
 {
     bool of_tasks =
         mark->event->kind == INQ_LOG_SLURM_EXIT || mark->event->kind == INQ_LOG_SLURM_OOM;
@@ -449,7 +450,7 @@ static bool mark_by_lines(const struct inq_log_case *c, const struct inq_failure
     bool any = false;
     for (int pass = 0; pass < 2 && !any; pass++) {
         for (size_t i = 0; i < c->n_marks; i++) {
-            const struct inq_log_mark *mark = &c->marks[i];
+            const struct inq_attributed_line *mark = &c->marks[i];
             bool hint = mark->means.weight < INQ_LOG_FAIR && inq_log_waited(c, mark->rank);
             if (pass == 0 ? mark->root && !hint && !is_pair(mark) : goes_with(c, f, mark)) {
                 any |= mark_rank(c, roots, mark->rank);
@@ -465,7 +466,7 @@ static bool mark_by_lines(const struct inq_log_case *c, const struct inq_failure
 /* Tasks that a coordination service has lost. */
 static void mark_lost(const struct inq_log_case *c, bool *roots)
 {
-    const struct inq_log_mark *mark = lost_task(c);
+    const struct inq_attributed_line *mark = lost_task(c);
     if (mark == NULL) {
         return;
     }
@@ -479,7 +480,7 @@ static void mark_lost(const struct inq_log_case *c, bool *roots)
 static void mark_awaited(const struct inq_log_case *c, bool *roots)
 {
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         if (mark->event->kind == INQ_LOG_NPU_TIMEOUT && !mark->survived) {
             (void)mark_rank(c, roots, (int32_t)mark->event->peer_rank);
         }
@@ -491,7 +492,7 @@ static void mark_ended(const struct inq_log_case *c, bool *roots)
 {
     int32_t only = c->cause->rank;
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool same = mark->root && inq_log_is_end(mark->event->kind);
         only = same && mark->rank != only ? -1 : only;
     }
@@ -499,7 +500,7 @@ static void mark_ended(const struct inq_log_case *c, bool *roots)
 }
 
 /* Another one that a victim's line says to have failed; -1 none. */
-static int64_t accused(const struct inq_log_mark *mark)
+static int64_t accused(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     static const char words[] = "[Proxy Service ";
@@ -511,7 +512,7 @@ static int64_t accused(const struct inq_log_mark *mark)
     return accuses ? mark->event->peer_rank : -1;
 }
 
-/* The one rank that all lines accuse which accuse any, and that itself tells of nobody else's
+/* The one rank that all lines accuse which accuse any, and that itself reports nobody else's
  * failure; -1 none. */
 static int64_t only_accused(const struct inq_log_case *c)
 {
@@ -524,7 +525,7 @@ static int64_t only_accused(const struct inq_log_case *c)
         only = rank >= 0 ? rank : only;
     }
     for (size_t i = 0; i < c->n_marks && only >= 0; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         only = mark->rank == only && mark->means.role == INQ_LOG_VICTIM ? -1 : only;
     }
     return only;
@@ -546,7 +547,7 @@ static void mark_of_unknown(const struct inq_log_case *c, bool *roots)
 /* Local protection errors are of the side that reports them. */
 static void mark_reporters(const struct inq_log_case *c, const struct inq_failure *f, bool *roots)
 {
-    const struct inq_log_mark *own = find_kind(c, INQ_LOG_NCCL_IB, 4);
+    const struct inq_attributed_line *own = find_kind(c, INQ_LOG_NCCL_IB, 4);
     if (f->cls == INQ_FAILURE_NETWORK && c->cause == NULL && own != NULL) {
         (void)mark_rank(c, roots, own->rank);
     }
@@ -557,7 +558,7 @@ static void mark_reporters(const struct inq_log_case *c, const struct inq_failur
 static void mark_roots(const struct inq_log_case *c, const struct inq_failure *f, bool *roots)
 {
     bool by_cause =
-        c->cause != NULL && (c->cause->means.weight >= INQ_LOG_FAIR || !names_suspects(&c->hang));
+        c->cause != NULL && (c->cause->means.weight >= INQ_LOG_FAIR || !names_suspected(&c->hang));
     if (f->cls == INQ_FAILURE_PEER_DIED) {
         mark_lost(c, roots);
         if (c->cause != NULL && c->cause->event->kind == INQ_LOG_LEADER_LOST) {
@@ -585,19 +586,19 @@ static void mark_roots(const struct inq_log_case *c, const struct inq_failure *f
     mark_reporters(c, f, roots);
     bool any = by_cause && mark_by_lines(c, f, roots);
     bool take = !by_cause || (!any && gpu_class(f->cls));
-    for (size_t i = 0; i < c->hang.n_suspects && take; i++) {
-        (void)mark_rank(c, roots, c->hang.suspects[i]);
+    for (size_t i = 0; i < c->hang.n_suspected && take; i++) {
+        (void)mark_rank(c, roots, c->hang.suspected[i]);
     }
 }
 
 /* A process that ended in a way that nobody else caused, as far as is known. */
-static bool stands_out(const struct inq_log_mark *mark)
+static bool stands_out(const struct inq_attributed_line *mark)
 {
     return mark->root && mark->event->kind != INQ_LOG_NPU_TIMEOUT && /* it waited for another */
            ((mark->means.weight > 0 && mark->means.weight < INQ_LOG_FAIR) || is_pair(mark));
 }
 
-static bool suffers(const struct inq_log_mark *mark)
+static bool suffers(const struct inq_attributed_line *mark)
 {
     return !mark->survived &&
            (mark->means.role == INQ_LOG_VICTIM || mark->means.role == INQ_LOG_TEARDOWN ||
@@ -624,26 +625,26 @@ static int list(struct inq_log_case *c, const bool *marked, int32_t **ranks, siz
     return INQ_OK;
 }
 
-/* Marks the suspects by number: processes that ended by themselves, both sides of a mismatch; and,
+/* Marks the suspected by number: processes that ended by themselves, both sides of a mismatch; and,
  * of an unknown cause, those that others accuse or wait for. */
-static void mark_suspects(const struct inq_log_case *c, const struct inq_failure *f,
-                          const bool *roots, bool *suspects)
+static void mark_suspected(const struct inq_log_case *c, const struct inq_failure *f,
+                           const bool *roots, bool *suspected)
 {
     bool unknown = f->cls == INQ_FAILURE_UNKNOWN;
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool known = mark->rank >= 0 && mark->rank < c->world;
         if (known && stands_out(mark) && !roots[mark->rank]) {
-            suspects[mark->rank] = true;
+            suspected[mark->rank] = true;
             int64_t other = is_pair(mark) ? mark->event->peer_rank : -1;
-            (void)mark_rank(c, suspects, other < c->world ? (int32_t)other : -1);
+            (void)mark_rank(c, suspected, other < c->world ? (int32_t)other : -1);
         }
         if (unknown && accused(mark) >= 0 && accused(mark) < c->world) {
-            suspects[accused(mark)] = true;
+            suspected[accused(mark)] = true;
         }
     }
-    for (size_t i = 0; i < c->hang.n_suspects && unknown; i++) {
-        (void)mark_rank(c, suspects, c->hang.suspects[i]);
+    for (size_t i = 0; i < c->hang.n_suspected && unknown; i++) {
+        (void)mark_rank(c, suspected, c->hang.suspected[i]);
     }
 }
 
@@ -655,7 +656,7 @@ static int list_ranks(struct inq_log_case *c, struct inq_failure *f, struct inq_
         return inq_err_set(err, INQ_NOMEM, "no memory for lists of ranks");
     }
     bool *victims = roots + world;
-    bool *suspects = victims + world;
+    bool *suspected = victims + world;
     mark_roots(c, f, roots);
     for (size_t i = 0; i < c->n_marks; i++) {
         int32_t rank = c->marks[i].rank;
@@ -663,13 +664,13 @@ static int list_ranks(struct inq_log_case *c, struct inq_failure *f, struct inq_
             victims[rank] = true;
         }
     }
-    mark_suspects(c, f, roots, suspects);
+    mark_suspected(c, f, roots, suspected);
     for (size_t r = 0; r < world; r++) {
-        victims[r] = victims[r] && !suspects[r];
+        victims[r] = victims[r] && !suspected[r];
     }
     int code = list(c, roots, &f->root_ranks, &f->n_roots, err);
     code = code == INQ_OK ? list(c, victims, &f->victim_ranks, &f->n_victims, err) : code;
-    code = code == INQ_OK ? list(c, suspects, &f->suspect_ranks, &f->n_suspects, err) : code;
+    code = code == INQ_OK ? list(c, suspected, &f->suspected_ranks, &f->n_suspected, err) : code;
     if (code == INQ_OK) {
         f->missing_ranks = inq_arena_array(c->arena, 0, sizeof *f->missing_ranks);
     }
@@ -680,7 +681,7 @@ static int list_ranks(struct inq_log_case *c, struct inq_failure *f, struct inq_
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* What NCCL says of connections that end, as they do behind training, too. */
-static bool is_farewell(const struct inq_log_mark *mark)
+static bool is_farewell(const struct inq_attributed_line *mark)
 {
     enum inq_log_kind kind = mark->event->kind;
     return (kind == INQ_LOG_NCCL_SERVICE || kind == INQ_LOG_NCCL_RESULT) &&
@@ -691,7 +692,7 @@ static bool is_farewell(const struct inq_log_mark *mark)
 static bool tells_of_failure(const struct inq_log_case *c)
 {
     for (size_t i = 0; i < c->n_marks; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         bool wrong = mark->means.role == INQ_LOG_CAUSE || mark->means.role == INQ_LOG_VICTIM ||
                      mark->means.role == INQ_LOG_TEARDOWN;
         if ((wrong && !mark->survived && !is_farewell(mark)) ||
@@ -716,7 +717,7 @@ int inq_failure_from_logs(struct inq_log_case *c, struct inq_failure *failure, b
     failure->op = c->hang.op;
     code = list_ranks(c, failure, err);
     if (code == INQ_OK) {
-        inq_log_tell(c, failure);
+        inq_log_explain(c, failure);
         code = c->no_memory || c->arena->failed
                    ? inq_err_set(err, INQ_NOMEM, "no memory for a failure")
                    : INQ_OK;

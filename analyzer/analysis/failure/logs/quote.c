@@ -2,7 +2,7 @@
 /* What a headline quotes of a line. */
 #include "analysis/failure/logs/logs.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -247,10 +247,10 @@ const char *inq_log_quote(struct inq_log_case *c, const char *text, bool line)
         while (n > 0 && strchr(" .:", said[n - 1]) != NULL) {
             n--;
         }
-        return inq_say(c->arena, "%.*s", (int)n, said);
+        return inq_arena_printf(c->arena, "%.*s", (int)n, said);
     }
     while (n > INQ_LOG_QUOTE / 2 && said[n - 1] != ' ') {
         n--;
     }
-    return inq_say(c->arena, "%.*s...", (int)(n - 1), said);
+    return inq_arena_printf(c->arena, "%.*s...", (int)(n - 1), said);
 }

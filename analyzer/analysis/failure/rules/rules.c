@@ -596,7 +596,7 @@ static const struct inq_failure_rule lines[] = {
     NPU(507050, NPU_KERNEL),
     NPU(507053, NPU_MEMORY(89)), /* device memory, ECC of HBM */
     NPU(507054, NPU_MEMORY(89)),
-    NPU(507055, NPU_REMOTE), /* another device's memory is suspect */
+    NPU(507055, NPU_REMOTE), /* another device's memory is suspected */
     NPU(507057, NPU_REMOTE),
     NPU(507056, AS(CAUSE, NETWORK, "link", 70),
         "The link from the NPU of {who} to another broke: {text}", LINKS, {ASK_PEER}),
@@ -884,7 +884,7 @@ static const struct inq_failure_rule *find_rule(const struct inq_failure_rule *r
     return NULL;
 }
 
-/* An exception of a class that otherwise tells of a lost peer, raised by the user's own code with
+/* An exception of a class that otherwise reports a lost peer, raised by the user's own code with
  * its own words: `raise TimeoutError("no batch within 30 s")`. */
 static bool is_own(const struct inq_failure_rule *rule, const struct inq_log_event *event)
 {

@@ -2,7 +2,7 @@
 /* The rows of situations: of what no line alone tells. */
 #include "analysis/failure/rules/rules.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <string.h>
 
@@ -164,5 +164,5 @@ const char *inq_failure_fill(struct inq_arena *arena, const char *format, inq_fa
         format = close + 1;
     }
     line[n] = '\0';
-    return inq_say(arena, "%s", line);
+    return inq_arena_printf(arena, "%s", line);
 }

@@ -51,9 +51,9 @@ struct inq_state_channel {
 struct inq_state_rank {
     int32_t rank;
     const struct inq_flight_dump *dump; /* NULL: none */
-    bool printed; /* `dump` is what the rank printed: it tells of the groups that it lists alone */
-    bool whole; /* the dump is there to its end, and no older than what others tell of this rank */
-    bool stale; /* others finished what this rank must have joined after its dump was written */
+    bool printed; /* `dump` is what the rank printed: it reports the groups that it lists alone */
+    bool whole;   /* the dump is there to its end, and no older than what others report this rank */
+    bool stale;   /* others finished what this rank must have joined after its dump was written */
     uint32_t *team_of; /* [dump->n_groups] */
     size_t n_pending;  /* in the order created */
     struct inq_state_op *pending;

@@ -310,7 +310,7 @@ static void name_waiters(const struct drawing *d)
 
 /* ---- ends of chains -------------------------------------------------------------------------- */
 
-bool inq_state_is_stuck(const struct inq_state_node *node)
+bool inq_state_is_blocked(const struct inq_state_node *node)
 {
     return node->waiter != INQ_NONE && (node->end == INQ_END_ON_GPU || node->end == INQ_END_ON_CPU);
 }

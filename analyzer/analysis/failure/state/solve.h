@@ -42,7 +42,7 @@ struct inq_solution {
 /* Fills the graph, in the model's arena. Fails with INQ_NOMEM. */
 int inq_state_solve(const struct inq_state *model, struct inq_solution *waits, struct inq_err *err);
 /* Whether others wait for it, and it for nobody: known to be stuck. */
-bool inq_state_is_stuck(const struct inq_state_node *node);
+bool inq_state_is_blocked(const struct inq_state_node *node);
 /* Marks all ranks from which a marked rank can be reached. Fails with INQ_NOMEM. */
 int inq_state_reach(const struct inq_state *model, const struct inq_solution *waits, bool *marked,
                     struct inq_err *err);

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <string.h>
 
@@ -13,8 +13,8 @@ const char *inq_state_group_text(const struct inq_state *model, uint32_t team)
 {
     const struct inq_state_group *of = &model->groups[team];
     const char *name = of->desc[0] != '\0' ? of->desc : of->name;
-    return inq_say(model->arena, "%.80s [%s]", name,
-                   inq_say_list(model->arena, of->members, of->n_members));
+    return inq_arena_printf(model->arena, "%.80s [%s]", name,
+                            inq_arena_list(model->arena, of->members, of->n_members));
 }
 
 const char *inq_state_op_text(const struct inq_state *model, const struct inq_flight_entry *entry)
@@ -29,9 +29,9 @@ const char *inq_state_op_text(const struct inq_state *model, const struct inq_fl
         return "collective"; /* of counters that a rank printed */
     }
     if (entry->is_p2p || strcmp(name, kind) == 0 || entry->kind == INQ_COLL_UNKNOWN) {
-        return inq_say(model->arena, "%.80s", name);
+        return inq_arena_printf(model->arena, "%.80s", name);
     }
-    return inq_say(model->arena, "%s (%.80s)", kind, name);
+    return inq_arena_printf(model->arena, "%s (%.80s)", kind, name);
 }
 
 static const struct inq_state_op *op_of(const struct inq_state *model,

@@ -456,8 +456,8 @@ static size_t told_stage(size_t n_told, size_t s, size_t of_replica)
 }
 
 /* Memory and transfers of stages that differ, in the room behind their times. */
-static void tell_stages(const struct inq_times *times, size_t n_stages, size_t of_replica,
-                        void *room, struct inq_costs *costs)
+static void explain_stages(const struct inq_times *times, size_t n_stages, size_t of_replica,
+                           void *room, struct inq_costs *costs)
 {
     struct inq_stage_memory *memory = room;
     int64_t *p2p_ns = (int64_t *)(memory + n_stages + 1);
@@ -505,7 +505,7 @@ int inq_times_of_stages(const struct inq_cli *cli, const struct inq_times *times
     costs->per_stage = *per_stage;
     costs->stage = code == INQ_OK ? (*per_stage)[0] : costs->stage;
     if (code == INQ_OK) {
-        tell_stages(times, n_stages, of_replica, *per_stage + n_stages + 1, costs);
+        explain_stages(times, n_stages, of_replica, *per_stage + n_stages + 1, costs);
     }
     return code == INQ_OK ? INQ_EXIT_OK : inq_cli_fail(cli, &err, NULL);
 }

@@ -3,7 +3,7 @@
  * scripts. */
 #include "report/render/html/html.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 /* The verdict and the findings of all jobs. */
 static void write_plain(const void *ctx, struct inq_out *out)
@@ -11,27 +11,27 @@ static void write_plain(const void *ctx, struct inq_out *out)
     const struct inq_document *doc = ctx;
     for (size_t i = 0; i < doc->n_reports; i++) {
         const struct inq_report *report = doc->reports[i];
-        struct inq_view view =
-            inq_view_of(doc->run, report->trace, report, doc->options, doc->arena);
+        struct inq_context context =
+            inq_context_of(doc->run, report->trace, report, doc->options, doc->arena);
         inq_html_element(out, i == 0 ? "h1" : "h2", report->verdict.headline);
-        inq_html_element(out, "p", inq_say_why(&view));
+        inq_html_element(out, "p", inq_sentence_why(&context));
         inq_html_element(out, "p", report->verdict.next);
-        inq_html_element(out, "p", inq_say_sure(&view));
-        inq_html_element(out, "p", inq_say_where(&view));
-        inq_html_element(out, "p", inq_say_run(&view));
+        inq_html_element(out, "p", inq_sentence_sure(&context));
+        inq_html_element(out, "p", inq_sentence_where(&context));
+        inq_html_element(out, "p", inq_sentence_run(&context));
         for (int s = 0; s < INQ_SECTION_COUNT; s++) {
-            const char *problem = inq_view_unavailable(&view, (enum inq_section)s);
-            if (problem[0] != '\0' && inq_view_wants(&view, (enum inq_section)s)) {
+            const char *problem = inq_context_unavailable(&context, (enum inq_section)s);
+            if (problem[0] != '\0' && inq_context_wants(&context, (enum inq_section)s)) {
                 inq_html_element(out, "h3", inq_section_title((enum inq_section)s));
                 inq_html_element(out, "p", problem);
             }
         }
         for (size_t f = 0; f < report->n_findings; f++) {
             const struct inq_finding *finding = &report->findings[f];
-            if (inq_view_shows_finding(&view, finding)) {
-                bool told = inq_say_told(&view, finding);
-                inq_html_element(out, "h3", inq_say_title(&view, finding));
-                inq_html_element(out, "p", inq_say_numbers(&view, finding));
+            if (inq_context_shows_finding(&context, finding)) {
+                bool told = inq_sentence_told(&context, finding);
+                inq_html_element(out, "h3", inq_sentence_title(&context, finding));
+                inq_html_element(out, "p", inq_sentence_numbers(&context, finding));
                 inq_html_element(out, "p", told ? "" : finding->detail);
                 inq_html_element(out, "p", told ? "" : finding->advice);
             }
@@ -55,11 +55,11 @@ static int write_timelines(const void *ctx, struct inq_out *out, struct inq_err 
     inq_json_array(&json, NULL);
     for (size_t i = 0; i < doc->n_reports && code == INQ_OK; i++) {
         const struct inq_report *report = doc->reports[i];
-        struct inq_view view =
-            inq_view_of(doc->run, report->trace, report, doc->options, doc->arena);
+        struct inq_context context =
+            inq_context_of(doc->run, report->trace, report, doc->options, doc->arena);
         struct inq_html_windows windows;
-        inq_html_find_windows(&view, doc->n_reports, &windows);
-        code = inq_html_timeline(&view, &windows, &json, err);
+        inq_html_find_windows(&context, doc->n_reports, &windows);
+        code = inq_html_timeline(&context, &windows, &json, err);
     }
     inq_json_end_array(&json);
     return code;
@@ -69,7 +69,7 @@ int inq_document_html(const struct inq_document *doc, struct inq_out *out, struc
 {
     const char *title = doc->n_reports > 0 ? doc->reports[0]->trace->name : "nothing";
     if (doc->n_reports > 1) {
-        title = inq_say(doc->arena, "%s and %zu more", title, doc->n_reports - 1);
+        title = inq_arena_printf(doc->arena, "%s and %zu more", title, doc->n_reports - 1);
     }
     const struct inq_html_content content = {.title = title,
                                              .ctx = doc,

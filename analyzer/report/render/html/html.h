@@ -35,7 +35,7 @@ void inq_html_element(struct inq_out *out, const char *element, const char *text
  * `to` and give inq_html_script_write as an output's write; flush when the JSON is complete. */
 struct inq_html_script {
     struct inq_out *to;
-    unsigned held; /* bytes of a possible U+2028 that came last */
+    unsigned held; /* bytes of a possible U+2028 that arrived last */
 };
 
 int inq_html_script_write(void *script, const char *bytes, size_t n);
@@ -86,10 +86,10 @@ bool inq_html_next_span(const struct inq_html_lane *lane, const struct inq_html_
 
 /* The step of the critical path, or of median length, then those that findings point to, of one of
  * `n_reports` reports that share the page. */
-void inq_html_find_windows(const struct inq_view *view, size_t n_reports,
+void inq_html_find_windows(const struct inq_context *context, size_t n_reports,
                            struct inq_html_windows *windows);
 /* Writes the timeline of these windows as a JSON value. Fails with INQ_NOMEM. */
-int inq_html_timeline(const struct inq_view *view, const struct inq_html_windows *windows,
+int inq_html_timeline(const struct inq_context *context, const struct inq_html_windows *windows,
                       struct inq_json *json, struct inq_err *err);
 
 #endif

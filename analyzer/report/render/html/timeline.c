@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/sort.h"
 #include "graph/optable/optable.h"
 #include "report/info/info.h"
@@ -21,15 +21,15 @@
 /* Ops that begin before the window and reach into it are looked for this many rows back. */
 enum { MOST_BACK = 64 };
 
-static int html_find_marks(const struct inq_view *view, struct inq_html_marks *marks)
+static int html_find_marks(const struct inq_context *context, struct inq_html_marks *marks)
 {
-    const struct inq_report *report = view->report;
+    const struct inq_report *report = context->report;
     size_t n = 0;
     for (size_t f = 0; f < report->n_findings; f++) {
         n += report->findings[f].n_evidence;
     }
     marks->n = 0;
-    marks->at_ns = inq_arena_array(view->arena, 2 * n, sizeof *marks->at_ns);
+    marks->at_ns = inq_arena_array(context->arena, 2 * n, sizeof *marks->at_ns);
     if (marks->at_ns == NULL) {
         return INQ_NOMEM;
     }
@@ -145,7 +145,7 @@ struct host {
 };
 
 struct timeline {
-    const struct inq_view *view;
+    const struct inq_context *context;
     struct inq_json *json;
     const struct inq_html_windows *windows;
     struct inq_html_marks marks;
@@ -212,11 +212,11 @@ static enum kind kind_of(const struct inq_rank *rank, size_t event)
 static const char *name_of(const struct timeline *t, const struct inq_rank *rank, size_t event)
 {
     const struct inq_label *label = label_of(rank, event);
-    const char *name = inq_trace_str(t->view->trace, rank->events.name[event]);
+    const char *name = inq_trace_str(t->context->trace, rank->events.name[event]);
     if (name[0] == '\0' && label != NULL) {
         name = inq_op_type_text(label->type);
     }
-    return inq_say(t->view->arena, "%.*s", NAME_BYTES, name);
+    return inq_arena_printf(t->context->arena, "%.*s", NAME_BYTES, name);
 }
 
 /* Values of `more` that no label has. */
@@ -294,12 +294,12 @@ static void write_span(struct timeline *t, int64_t *last_ns, const struct inq_ht
 
 static const char *lane_name(const struct timeline *t, const struct inq_lane *lane)
 {
-    const char *name = inq_trace_str(t->view->trace, lane->name);
+    const char *name = inq_trace_str(t->context->trace, lane->name);
     if (name[0] != '\0') {
-        return inq_say(t->view->arena, "%.*s", NAME_BYTES, name);
+        return inq_arena_printf(t->context->arena, "%.*s", NAME_BYTES, name);
     }
-    return inq_say(t->view->arena, "%s %" PRId64,
-                   lane->kind == INQ_LANE_STREAM ? "stream" : "thread", lane->id);
+    return inq_arena_printf(t->context->arena, "%s %" PRId64,
+                            lane->kind == INQ_LANE_STREAM ? "stream" : "thread", lane->id);
 }
 
 static void write_lane(struct timeline *t, const struct inq_html_window *w, int64_t pixel_ns,
@@ -389,12 +389,12 @@ static void write_pipe(struct timeline *t, const struct inq_html_window *w,
 static void find_pipe(struct timeline *t, const struct inq_html_window *w)
 {
     bool labelled = false;
-    for (size_t r = 0; r < t->view->trace->n_ranks; r++) {
-        labelled = labelled || t->view->trace->ranks[r].events.label != NULL;
+    for (size_t r = 0; r < t->context->trace->n_ranks; r++) {
+        labelled = labelled || t->context->trace->ranks[r].events.label != NULL;
     }
     t->pipe = (struct inq_step_chart){0};
     if (!labelled && w->step >= 0) {
-        t->code = inq_step_chart_pipeline(t->view, w->step, t->has_row, &t->pipe, t->err);
+        t->code = inq_step_chart_pipeline(t->context, w->step, t->has_row, &t->pipe, t->err);
     }
 }
 
@@ -422,8 +422,8 @@ static enum kind kind_of_host(const char *name)
 /* Whether evidence says that the host was in what is called so: its name ends the sentence. */
 static bool is_in_evidence(const struct timeline *t, const char *name)
 {
-    const struct inq_report *report = t->view->report;
-    const char *said = inq_say_name(t->view->arena, name);
+    const struct inq_report *report = t->context->report;
+    const char *said = inq_arena_name(t->context->arena, name);
     size_t n = strlen(said);
     for (size_t f = 0; f < report->n_findings; f++) {
         const struct inq_finding *finding = &report->findings[f];
@@ -442,7 +442,7 @@ static bool is_in_evidence(const struct timeline *t, const char *name)
  * what findings speak of is drawn. Names repeat, so each is looked at once. */
 static enum kind kind_of_note(struct timeline *t, const struct inq_note *note)
 {
-    const char *name = inq_trace_str(t->view->trace, note->name);
+    const char *name = inq_trace_str(t->context->trace, note->name);
     uint32_t kind = KIND_COUNT;
     if (note->on_gpu || note->kind == INQ_NOTE_STEP || name[0] == '\0' ||
         inq_map_get(&t->kinds_of_notes, note->name, &kind)) {
@@ -461,10 +461,10 @@ static enum kind kind_of_note(struct timeline *t, const struct inq_note *note)
 /* Columns of `n` rows that the notes fill. */
 static bool make_notes(struct timeline *t, size_t n, struct inq_events *notes)
 {
-    notes->start_ns = inq_arena_array(t->view->arena, n, sizeof *notes->start_ns);
-    notes->dur_ns = inq_arena_array(t->view->arena, n, sizeof *notes->dur_ns);
-    notes->name = inq_arena_array(t->view->arena, n, sizeof *notes->name);
-    notes->cls = inq_arena_array(t->view->arena, n, sizeof *notes->cls);
+    notes->start_ns = inq_arena_array(t->context->arena, n, sizeof *notes->start_ns);
+    notes->dur_ns = inq_arena_array(t->context->arena, n, sizeof *notes->dur_ns);
+    notes->name = inq_arena_array(t->context->arena, n, sizeof *notes->name);
+    notes->cls = inq_arena_array(t->context->arena, n, sizeof *notes->cls);
     return notes->start_ns != NULL && notes->dur_ns != NULL && notes->name != NULL &&
            notes->cls != NULL;
 }
@@ -492,12 +492,12 @@ static void take_calls(struct timeline *t, const struct inq_rank *rank, struct i
     const struct inq_calls *c = &rank->calls;
     *calls = (struct inq_events){
         .n = c->n, .start_ns = c->start_ns, .dur_ns = c->dur_ns, .name = c->name};
-    calls->cls = inq_arena_array(t->view->arena, c->n, sizeof *calls->cls);
+    calls->cls = inq_arena_array(t->context->arena, c->n, sizeof *calls->cls);
     t->code = calls->cls == NULL ? INQ_NOMEM : t->code;
     for (size_t i = 0; i < c->n && t->code == INQ_OK; i++) {
         uint32_t kind = 0;
         if (!inq_map_get(&t->kinds_of_calls, c->name[i], &kind)) {
-            kind = kind_of_host(inq_trace_str(t->view->trace, c->name[i]));
+            kind = kind_of_host(inq_trace_str(t->context->trace, c->name[i]));
             t->code = inq_map_put(&t->kinds_of_calls, c->name[i], kind, t->err);
         }
         calls->cls[i] = (uint8_t)kind;
@@ -507,8 +507,8 @@ static void take_calls(struct timeline *t, const struct inq_rank *rank, struct i
 /* What the hosts of the ranks that have a row did. */
 static void find_hosts(struct timeline *t)
 {
-    const struct inq_trace *trace = t->view->trace;
-    t->hosts = inq_arena_array(t->view->arena, trace->n_ranks, sizeof *t->hosts);
+    const struct inq_trace *trace = t->context->trace;
+    t->hosts = inq_arena_array(t->context->arena, trace->n_ranks, sizeof *t->hosts);
     t->code = t->hosts == NULL ? INQ_NOMEM : t->code;
     for (size_t r = 0; r < trace->n_ranks && t->code == INQ_OK; r++) {
         if (t->has_row[r]) {
@@ -539,9 +539,10 @@ static uint32_t host_style(struct timeline *t, const struct inq_events *host, si
     if (inq_map_get(&t->known, key, &at)) {
         return at;
     }
-    const char *name = inq_trace_str(t->view->trace, host->name[row]);
+    const char *name = inq_trace_str(t->context->trace, host->name[row]);
     return add_style(
-        t, key, (struct style){inq_say(t->view->arena, "%.*s", NAME_BYTES, name), kind, false});
+        t, key,
+        (struct style){inq_arena_printf(t->context->arena, "%.*s", NAME_BYTES, name), kind, false});
 }
 
 static void write_host(struct timeline *t, const struct inq_html_window *w, const char *name,
@@ -577,10 +578,10 @@ static void write_host(struct timeline *t, const struct inq_html_window *w, cons
 static void write_row(struct timeline *t, const struct inq_html_window *w, int64_t pixel_ns,
                       uint32_t r)
 {
-    const struct inq_rank *rank = &t->view->trace->ranks[r];
+    const struct inq_rank *rank = &t->context->trace->ranks[r];
     const struct inq_chart_row *pipe = pipe_row(t, r);
     inq_json_object(t->json, NULL);
-    inq_json_string(t->json, "label", inq_view_rank(t->view, r));
+    inq_json_string(t->json, "label", inq_context_rank(t->context, r));
     inq_json_known(t->json, "rank", rank->rank);
     inq_json_known(t->json, "stage", pipe != NULL ? pipe->stage : rank->stage);
     inq_json_known(t->json, "dp_rank", pipe != NULL ? pipe->dp_rank : rank->dp_rank);
@@ -610,10 +611,10 @@ static size_t count_work(const struct timeline *t, const struct inq_html_window 
                          int64_t pixel_ns)
 {
     size_t n = 0;
-    for (size_t r = 0; r < t->view->trace->n_ranks; r++) {
+    for (size_t r = 0; r < t->context->trace->n_ranks; r++) {
         struct inq_html_lane lane;
         for (size_t from = 0;
-             t->has_row[r] && next_lane(&t->view->trace->ranks[r].events, w, &from, &lane);) {
+             t->has_row[r] && next_lane(&t->context->trace->ranks[r].events, w, &from, &lane);) {
             n += count_lane(t, w, pixel_ns, &lane);
         }
     }
@@ -624,7 +625,7 @@ static size_t count_host(const struct timeline *t, const struct inq_html_window 
                          int64_t pixel_ns)
 {
     size_t n = 0;
-    for (size_t r = 0; r < t->view->trace->n_ranks; r++) {
+    for (size_t r = 0; r < t->context->trace->n_ranks; r++) {
         struct inq_html_lane notes = {&t->hosts[r].notes, 0, t->hosts[r].notes.n};
         struct inq_html_lane calls = {&t->hosts[r].calls, 0, t->hosts[r].calls.n};
         if (t->has_row[r]) {
@@ -660,11 +661,11 @@ static void write_window(struct timeline *t, const struct inq_html_window *w)
     find_pipe(t, w);
     inq_json_object(t->json, NULL);
     inq_json_known(t->json, "step", w->step);
-    inq_json_int(t->json, "start_ns", w->start_ns - t->view->origin_ns);
-    inq_json_int(t->json, "end_ns", w->end_ns - t->view->origin_ns);
+    inq_json_int(t->json, "start_ns", w->start_ns - t->context->origin_ns);
+    inq_json_int(t->json, "end_ns", w->end_ns - t->context->origin_ns);
     inq_json_int(t->json, "pixel_ns", pixel_ns > t->host_pixel_ns ? pixel_ns : t->host_pixel_ns);
     inq_json_array(t->json, "rows");
-    for (size_t r = 0; r < t->view->trace->n_ranks; r++) {
+    for (size_t r = 0; r < t->context->trace->n_ranks; r++) {
         if (t->has_row[r] && t->code == INQ_OK) {
             write_row(t, w, pixel_ns, (uint32_t)r);
         }
@@ -709,17 +710,18 @@ static bool is_named(const struct inq_report *report, int32_t rank)
 /* Of very many ranks those that findings name, then the first ones. */
 static int choose_rows(struct timeline *t)
 {
-    const struct inq_trace *trace = t->view->trace;
+    const struct inq_trace *trace = t->context->trace;
     size_t n = 0;
-    t->has_row = inq_arena_array(t->view->arena, trace->n_ranks, sizeof *t->has_row);
+    t->has_row = inq_arena_array(t->context->arena, trace->n_ranks, sizeof *t->has_row);
     if (t->has_row == NULL) {
         return INQ_NOMEM;
     }
     for (int pass = 0; pass < 2; pass++) {
         for (size_t r = 0; r < trace->n_ranks; r++) {
             int32_t rank = trace->ranks[r].rank;
-            if (t->has_row[r] || !inq_view_shows(t->view, rank) || trace->ranks[r].events.n == 0 ||
-                (pass == 0 && !is_named(t->view->report, rank))) {
+            if (t->has_row[r] || !inq_context_shows(t->context, rank) ||
+                trace->ranks[r].events.n == 0 ||
+                (pass == 0 && !is_named(t->context->report, rank))) {
                 continue;
             }
             t->has_row[r] = n < MAX_ROWS;
@@ -738,11 +740,11 @@ static void release(struct timeline *t)
     inq_mem_free(t->styles);
 }
 
-int inq_html_timeline(const struct inq_view *view, const struct inq_html_windows *windows,
+int inq_html_timeline(const struct inq_context *context, const struct inq_html_windows *windows,
                       struct inq_json *json, struct inq_err *err)
 {
-    struct timeline t = {.view = view, .windows = windows, .json = json, .err = err};
-    t.code = html_find_marks(view, &t.marks);
+    struct timeline t = {.context = context, .windows = windows, .json = json, .err = err};
+    t.code = html_find_marks(context, &t.marks);
     if (t.code == INQ_OK) {
         t.code = choose_rows(&t);
     }
@@ -750,8 +752,9 @@ int inq_html_timeline(const struct inq_view *view, const struct inq_html_windows
         find_hosts(&t);
     }
     inq_json_object(json, NULL);
-    inq_json_string(json, "origin_ns", inq_say(view->arena, "%" PRId64, view->origin_ns));
-    inq_json_string(json, "clock", inq_view_clock(view));
+    inq_json_string(json, "origin_ns",
+                    inq_arena_printf(context->arena, "%" PRId64, context->origin_ns));
+    inq_json_string(json, "clock", inq_context_clock(context));
     inq_json_int(json, "rows_left_out", (int64_t)t.left_out);
     inq_json_array(json, "windows");
     for (size_t i = 0; i < t.windows->n && t.code == INQ_OK; i++) {

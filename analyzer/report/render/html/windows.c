@@ -25,11 +25,12 @@ static void widen_by_work(const struct inq_trace *trace, uint32_t step, struct i
     }
 }
 
-static void add_step(const struct inq_view *view, struct inq_html_windows *windows, uint32_t step)
+static void add_step(const struct inq_context *context, struct inq_html_windows *windows,
+                     uint32_t step)
 {
-    const struct inq_step *s = &view->trace->steps[step];
+    const struct inq_step *s = &context->trace->steps[step];
     struct inq_html_window w = {.start_ns = s->start_ns, .end_ns = s->end_ns, .step = s->number};
-    widen_by_work(view->trace, step, &w);
+    widen_by_work(context->trace, step, &w);
     if (windows->n < INQ_HTML_MAX_WINDOWS && w.end_ns > w.start_ns) {
         windows->at[windows->n++] = w;
     }
@@ -55,18 +56,18 @@ static uint32_t step_at(const struct inq_trace *trace, int64_t at_ns)
     return NO_STEP;
 }
 
-static void add_shown(const struct inq_view *view, struct inq_html_windows *windows)
+static void add_shown(const struct inq_context *context, struct inq_html_windows *windows)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
-    uint32_t step = path != NULL ? step_numbered(view->trace, path->step) : NO_STEP;
-    if (step == NO_STEP && view->trace->n_steps > 0 && view->report->account != NULL) {
-        step = inq_account_median_step(view->report->account);
+    const struct inq_critical_path *path = context->report->critical_path;
+    uint32_t step = path != NULL ? step_numbered(context->trace, path->step) : NO_STEP;
+    if (step == NO_STEP && context->trace->n_steps > 0 && context->report->account != NULL) {
+        step = inq_account_median_step(context->report->account);
     }
     if (step != NO_STEP) {
-        add_step(view, windows, step);
+        add_step(context, windows, step);
     } else {
         struct inq_html_window w = {.step = -1};
-        if (inq_trace_span(view->trace, &w.start_ns, &w.end_ns) && w.end_ns > w.start_ns) {
+        if (inq_trace_span(context->trace, &w.start_ns, &w.end_ns) && w.end_ns > w.start_ns) {
             windows->at[windows->n++] = w;
         }
     }
@@ -85,16 +86,16 @@ static bool is_held(const struct inq_html_windows *windows, int64_t at_ns)
     return false;
 }
 
-static void add_evidence(const struct inq_view *view, struct inq_html_windows *windows,
+static void add_evidence(const struct inq_context *context, struct inq_html_windows *windows,
                          const struct inq_evidence *evidence)
 {
     if (evidence->start_ns == INQ_TIME_NONE || is_held(windows, evidence->start_ns) ||
         windows->n == INQ_HTML_MAX_WINDOWS) {
         return;
     }
-    uint32_t step = step_at(view->trace, evidence->start_ns);
+    uint32_t step = step_at(context->trace, evidence->start_ns);
     if (step != NO_STEP) {
-        add_step(view, windows, step);
+        add_step(context, windows, step);
         return;
     }
     int64_t end_ns = evidence->end_ns > evidence->start_ns ? evidence->end_ns : evidence->start_ns;
@@ -114,19 +115,20 @@ static void share_spans(struct inq_html_windows *windows, size_t n_reports)
     }
 }
 
-void inq_html_find_windows(const struct inq_view *view, size_t n_reports,
+void inq_html_find_windows(const struct inq_context *context, size_t n_reports,
                            struct inq_html_windows *windows)
 {
     *windows = (struct inq_html_windows){0};
-    if (view->report->failure != NULL && view->trace->n_steps == 0 &&
-        view->report->n_rank_times == 0) {
+    if (context->report->failure != NULL && context->trace->n_steps == 0 &&
+        context->report->n_rank_times == 0) {
         return; /* dumps only: no work to draw */
     }
-    add_shown(view, windows);
-    for (size_t f = 0; f < view->report->n_findings; f++) {
-        const struct inq_finding *finding = &view->report->findings[f];
-        for (size_t i = 0; i < finding->n_evidence && inq_view_shows_finding(view, finding); i++) {
-            add_evidence(view, windows, &finding->evidence[i]);
+    add_shown(context, windows);
+    for (size_t f = 0; f < context->report->n_findings; f++) {
+        const struct inq_finding *finding = &context->report->findings[f];
+        for (size_t i = 0; i < finding->n_evidence && inq_context_shows_finding(context, finding);
+             i++) {
+            add_evidence(context, windows, &finding->evidence[i]);
         }
     }
     share_spans(windows, n_reports);

@@ -100,10 +100,10 @@ static void write_cause(struct inq_json *json, const struct inq_account_cause *c
     inq_json_end_object(json);
 }
 
-static void write_step_rows(struct inq_json *json, const struct inq_view *view)
+static void write_step_rows(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
-    if (trace->n_steps == 0 || view->report->step_ns == NULL) {
+    const struct inq_trace *trace = context->trace;
+    if (trace->n_steps == 0 || context->report->step_ns == NULL) {
         return;
     }
     inq_json_array(json, "steps");
@@ -111,12 +111,12 @@ static void write_step_rows(struct inq_json *json, const struct inq_view *view)
         inq_json_object(json, NULL);
         inq_json_int(json, "step", trace->steps[s].number);
         inq_json_int(json, "start_ns", trace->steps[s].start_ns);
-        inq_json_known(json, "dur_ns", view->report->step_ns[s]);
+        inq_json_known(json, "dur_ns", context->report->step_ns[s]);
         inq_json_end_object(json);
     }
     inq_json_end_array(json);
     inq_json_bool(json, "steps_inferred", trace->steps_inferred);
-    inq_json_known(json, "step_ns_median", view->report->step_ns_median);
+    inq_json_known(json, "step_ns_median", context->report->step_ns_median);
 }
 
 static void write_account(struct inq_json *json, const struct inq_account *account)
@@ -145,10 +145,10 @@ static void write_account(struct inq_json *json, const struct inq_account *accou
     inq_json_end_object(json);
 }
 
-void inq_json_account(struct inq_json *json, const struct inq_view *view)
+void inq_json_account(struct inq_json *json, const struct inq_context *context)
 {
-    if (view->report->account != NULL) {
-        write_account(json, view->report->account);
+    if (context->report->account != NULL) {
+        write_account(json, context->report->account);
     }
-    write_step_rows(json, view);
+    write_step_rows(json, context);
 }

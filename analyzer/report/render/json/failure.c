@@ -43,9 +43,9 @@ static void write_logs(struct inq_json *json, const struct inq_failure *f)
     inq_json_end_array(json);
     inq_json_array(json, "timeline");
     for (size_t i = 0; i < f->n_moments; i++) {
-        const struct inq_failure_moment *moment = &f->moments[i];
+        const struct inq_timeline_event *moment = &f->moments[i];
         bool wall = moment->time_ns != INQ_TIME_NONE && !moment->since_boot;
-        char time[INQ_MOMENT_TEXT];
+        char time[INQ_EVENT_TIME_TEXT];
         inq_json_object(json, NULL);
         inq_json_string(json, "phase", inq_failure_phase_text(moment->phase));
         if (wall && moment->dated) {
@@ -53,7 +53,7 @@ static void write_logs(struct inq_json *json, const struct inq_failure *f)
         } else {
             inq_json_null(json, "time_ns");
         }
-        inq_json_given(json, "time", inq_moment_text(moment, time, sizeof time));
+        inq_json_given(json, "time", inq_event_time_text(moment, time, sizeof time));
         inq_json_known(json, "rank", moment->rank);
         write_where(json, moment->file, moment->line);
         inq_json_given(json, "what", moment->what);
@@ -126,9 +126,9 @@ static void write_place(struct inq_json *json, const struct inq_failure *f)
     inq_json_given(json, "sizes", f->sizes);
 }
 
-void inq_json_failure(struct inq_json *json, const struct inq_view *view)
+void inq_json_failure(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_failure *f = view->report->failure;
+    const struct inq_failure *f = context->report->failure;
     if (f == NULL) {
         return;
     }
@@ -140,7 +140,7 @@ void inq_json_failure(struct inq_json *json, const struct inq_view *view)
     inq_json_numbers(json, "root_ranks", f->root_ranks, f->n_roots);
     inq_json_numbers(json, "victim_ranks", f->victim_ranks, f->n_victims);
     inq_json_numbers(json, "missing_ranks", f->missing_ranks, f->n_missing);
-    inq_json_numbers(json, "suspect_ranks", f->suspect_ranks, f->n_suspects);
+    inq_json_numbers(json, "suspect_ranks", f->suspected_ranks, f->n_suspected);
     write_place(json, f);
     inq_json_array(json, "evidence");
     for (size_t i = 0; i < f->n_evidence; i++) {

@@ -76,12 +76,12 @@ static void write_finding(struct inq_json *json, const struct inq_finding *f)
     inq_json_end_object(json);
 }
 
-static void json_findings(struct inq_json *json, const struct inq_view *view)
+static void json_findings(struct inq_json *json, const struct inq_context *context)
 {
     inq_json_array(json, "findings");
-    for (size_t i = 0; i < view->report->n_findings; i++) {
-        if (inq_view_shows_finding(view, &view->report->findings[i])) {
-            write_finding(json, &view->report->findings[i]);
+    for (size_t i = 0; i < context->report->n_findings; i++) {
+        if (inq_context_shows_finding(context, &context->report->findings[i])) {
+            write_finding(json, &context->report->findings[i]);
         }
     }
     inq_json_end_array(json);
@@ -147,9 +147,9 @@ static void write_pipeline_steps(struct inq_json *json, const struct inq_pipelin
     inq_json_end_array(json);
 }
 
-static void json_pipeline(struct inq_json *json, const struct inq_view *view)
+static void json_pipeline(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_pipeline *p = view->report->pipeline;
+    const struct inq_pipeline *p = context->report->pipeline;
     if (p == NULL) {
         return;
     }
@@ -182,13 +182,13 @@ static void write_ratios(struct inq_json *json, const char *key, const struct in
     inq_json_end_object(json);
 }
 
-static void write_workers(struct inq_json *json, const struct inq_view *view)
+static void write_workers(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_whatif *w = view->report->whatif;
+    const struct inq_whatif *w = context->report->whatif;
     inq_json_array(json, "by_worker");
     for (size_t i = 0; i < w->n_by_worker; i++) {
         const struct inq_named_ratio *worker = &w->by_worker[i];
-        if (worker->rank >= 0 && !inq_view_shows(view, worker->rank)) {
+        if (worker->rank >= 0 && !inq_context_shows(context, worker->rank)) {
             continue;
         }
         inq_json_object(json, NULL);
@@ -262,9 +262,9 @@ static void write_scenarios(struct inq_json *json, const struct inq_whatif *w)
     inq_json_end_array(json);
 }
 
-static void json_whatif(struct inq_json *json, const struct inq_view *view)
+static void json_whatif(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_whatif *w = view->report->whatif;
+    const struct inq_whatif *w = context->report->whatif;
     if (w == NULL) {
         return;
     }
@@ -278,7 +278,7 @@ static void json_whatif(struct inq_json *json, const struct inq_view *view)
     write_ratios(json, "by_op_type", w->by_op_type, w->n_by_op_type);
     write_ratios(json, "by_stage", w->by_stage, w->n_by_stage);
     write_ratios(json, "by_dp_rank", w->by_dp_rank, w->n_by_dp_rank);
-    write_workers(json, view);
+    write_workers(json, context);
     write_whatif_steps(json, w);
     inq_json_double(json, "m_w", w->m_w);
     inq_json_double(json, "m_s", w->m_s);
@@ -299,14 +299,14 @@ static void write_sums(struct inq_json *json, const char *key,
     inq_json_end_object(json);
 }
 
-static void write_path_ranks(struct inq_json *json, const struct inq_view *view)
+static void write_path_ranks(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
+    const struct inq_critical_path *path = context->report->critical_path;
     inq_json_array(json, "by_rank");
     for (size_t i = 0; i < path->n_slack; i++) {
         const struct inq_rank_slack *s = &path->slack[i];
-        int32_t rank = view->trace->ranks[s->rank].rank;
-        if (!inq_view_shows(view, rank)) {
+        int32_t rank = context->trace->ranks[s->rank].rank;
+        if (!inq_context_shows(context, rank)) {
             continue;
         }
         inq_json_object(json, NULL);
@@ -319,13 +319,13 @@ static void write_path_ranks(struct inq_json *json, const struct inq_view *view)
     inq_json_end_array(json);
 }
 
-static void write_segments(struct inq_json *json, const struct inq_view *view)
+static void write_segments(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
+    const struct inq_critical_path *path = context->report->critical_path;
     inq_json_array(json, "segments");
     for (size_t i = 0; i < path->n_segments; i++) {
         const struct inq_path_segment *s = &path->segments[i];
-        if (s->rank >= 0 && !inq_view_shows(view, s->rank)) {
+        if (s->rank >= 0 && !inq_context_shows(context, s->rank)) {
             continue;
         }
         inq_json_object(json, NULL);
@@ -339,9 +339,9 @@ static void write_segments(struct inq_json *json, const struct inq_view *view)
     inq_json_end_array(json);
 }
 
-static void json_critical_path(struct inq_json *json, const struct inq_view *view)
+static void json_critical_path(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_critical_path *path = view->report->critical_path;
+    const struct inq_critical_path *path = context->report->critical_path;
     if (path == NULL) {
         return;
     }
@@ -354,8 +354,8 @@ static void json_critical_path(struct inq_json *json, const struct inq_view *vie
     if (path->n_by_stage > 0) {
         write_sums(json, "by_stage", path->by_stage, path->n_by_stage);
     }
-    write_path_ranks(json, view);
-    write_segments(json, view);
+    write_path_ranks(json, context);
+    write_segments(json, context);
     inq_json_int(json, "segments_left_out", (int64_t)path->n_segments_left_out);
     inq_json_int(json, "segments_left_out_ns", path->left_out_ns);
     inq_json_end_object(json);
@@ -378,20 +378,20 @@ static void write_idle(struct inq_json *json, const struct inq_rank_time *t)
     inq_json_end_object(json);
 }
 
-static void json_ranks(struct inq_json *json, const struct inq_view *view)
+static void json_ranks(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_trace *trace = view->trace;
-    if (view->report->n_rank_times == 0) {
+    const struct inq_trace *trace = context->trace;
+    if (context->report->n_rank_times == 0) {
         return;
     }
     inq_json_array(json, "ranks");
-    for (size_t i = 0; i < view->report->n_rank_times; i++) {
-        const struct inq_rank_time *t = &view->report->rank_times[i];
-        if (!inq_view_shows_index(view, t->rank)) {
+    for (size_t i = 0; i < context->report->n_rank_times; i++) {
+        const struct inq_rank_time *t = &context->report->rank_times[i];
+        if (!inq_context_shows_index(context, t->rank)) {
             continue;
         }
         inq_json_object(json, NULL);
-        inq_json_rank(json, "rank", view, t->rank);
+        inq_json_rank(json, "rank", context, t->rank);
         inq_json_name(json, "label", trace, trace->ranks[t->rank].label);
         inq_json_known(json, "stage", trace->ranks[t->rank].stage);
         inq_json_known(json, "dp_rank", trace->ranks[t->rank].dp_rank);
@@ -409,9 +409,9 @@ static void json_ranks(struct inq_json *json, const struct inq_view *view)
     inq_json_end_array(json);
 }
 
-static void write_group(struct inq_json *json, const struct inq_view *view, uint32_t group)
+static void write_group(struct inq_json *json, const struct inq_context *context, uint32_t group)
 {
-    const struct inq_trace *trace = view->trace;
+    const struct inq_trace *trace = context->trace;
     if (group >= trace->n_groups) {
         inq_json_null(json, "group");
         return;
@@ -426,15 +426,15 @@ static void write_group(struct inq_json *json, const struct inq_view *view, uint
     inq_json_end_array(json);
 }
 
-static void write_waits(struct inq_json *json, const struct inq_view *view)
+static void write_waits(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_collectives *coll = context->report->collectives;
     inq_json_array(json, "waits");
     for (size_t i = 0; i < coll->n_waits; i++) {
         const struct inq_wait *w = &coll->waits[i];
-        if (inq_view_shows_index(view, w->rank)) {
+        if (inq_context_shows_index(context, w->rank)) {
             inq_json_object(json, NULL);
-            inq_json_rank(json, "rank", view, w->rank);
+            inq_json_rank(json, "rank", context, w->rank);
             inq_json_int(json, "wait_ns", w->wait_ns);
             inq_json_int(json, "last_arrivals", (int64_t)w->last_arrivals);
             inq_json_int(json, "first_arrivals", (int64_t)w->first_arrivals);
@@ -445,15 +445,15 @@ static void write_waits(struct inq_json *json, const struct inq_view *view)
     inq_json_end_array(json);
 }
 
-static void write_by_op(struct inq_json *json, const struct inq_view *view)
+static void write_by_op(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_collectives *coll = context->report->collectives;
     inq_json_array(json, "by_op");
     for (size_t i = 0; i < coll->n_by_op; i++) {
         const struct inq_coll_stat *s = &coll->by_op[i];
         inq_json_object(json, NULL);
         inq_json_string(json, "op", inq_coll_kind_text(s->kind));
-        write_group(json, view, s->group);
+        write_group(json, context, s->group);
         inq_json_known(json, "group_size", s->group_size);
         inq_json_int(json, "count", (int64_t)s->count);
         inq_json_known(json, "bytes", s->bytes);
@@ -467,20 +467,20 @@ static void write_by_op(struct inq_json *json, const struct inq_view *view)
     inq_json_end_array(json);
 }
 
-static void write_worst(struct inq_json *json, const struct inq_view *view)
+static void write_worst(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_collectives *coll = context->report->collectives;
     inq_json_array(json, "worst");
     for (size_t i = 0; i < coll->n_worst; i++) {
         const struct inq_coll_worst *w = &coll->worst[i];
-        const struct inq_collective *c = &view->trace->collectives[w->collective];
+        const struct inq_collective *c = &context->trace->collectives[w->collective];
         inq_json_object(json, NULL);
         inq_json_string(json, "op", inq_coll_kind_text(c->kind));
-        write_group(json, view, c->group);
+        write_group(json, context, c->group);
         inq_json_int(json, "seq", c->seq);
         inq_json_int(json, "members", c->n_members);
         inq_json_bool(json, "complete", c->complete);
-        inq_json_rank(json, "last_rank", view, w->last_rank);
+        inq_json_rank(json, "last_rank", context, w->last_rank);
         inq_json_int(json, "start_ns", w->start_ns);
         inq_json_int(json, "end_ns", w->end_ns);
         inq_json_int(json, "skew_ns", w->skew_ns);
@@ -491,9 +491,9 @@ static void write_worst(struct inq_json *json, const struct inq_view *view)
     inq_json_end_array(json);
 }
 
-static void json_collectives(struct inq_json *json, const struct inq_view *view)
+static void json_collectives(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_collectives *coll = view->report->collectives;
+    const struct inq_collectives *coll = context->report->collectives;
     if (coll == NULL) {
         return;
     }
@@ -502,9 +502,9 @@ static void json_collectives(struct inq_json *json, const struct inq_view *view)
     inq_json_int(json, "unmatched", (int64_t)coll->unmatched);
     inq_json_known(json, "ends_spread_ns_max", coll->ends_spread_ns_max);
     inq_json_known(json, "raw_ends_spread_ns_max", coll->raw_ends_spread_ns_max);
-    write_waits(json, view);
-    write_by_op(json, view);
-    write_worst(json, view);
+    write_waits(json, context);
+    write_by_op(json, context);
+    write_worst(json, context);
     inq_json_end_object(json);
 }
 
@@ -524,9 +524,9 @@ static void write_event(struct inq_json *json, const struct inq_training_event *
     inq_json_end_object(json);
 }
 
-static void json_training(struct inq_json *json, const struct inq_view *view)
+static void json_training(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_training *t = view->report->training;
+    const struct inq_training *t = context->report->training;
     if (t == NULL) {
         return;
     }
@@ -561,20 +561,21 @@ static void write_options(struct inq_json *json, const struct inq_report_options
     inq_json_end_object(json);
 }
 
-static void write_inputs(struct inq_json *json, const struct inq_view *view, bool skipped)
+static void write_inputs(struct inq_json *json, const struct inq_context *context, bool skipped)
 {
     inq_json_object(json, "inputs");
     inq_json_array(json, "files");
-    for (size_t i = 0; i < view->trace->n_files; i++) {
-        inq_json_file(json, &view->trace->files[i]);
+    for (size_t i = 0; i < context->trace->n_files; i++) {
+        inq_json_file(json, &context->trace->files[i]);
     }
     inq_json_end_array(json);
     if (skipped) {
-        inq_json_skipped(json, view->run);
+        inq_json_skipped(json, context->run);
     }
-    inq_json_rank_lists(json, view->trace);
-    inq_json_clocks(json, view);
-    inq_json_time(json, "origin_ns", view->trace->n_ranks > 0 ? view->origin_ns : INQ_TIME_NONE);
+    inq_json_rank_lists(json, context->trace);
+    inq_json_clocks(json, context);
+    inq_json_time(json, "origin_ns",
+                  context->trace->n_ranks > 0 ? context->origin_ns : INQ_TIME_NONE);
     inq_json_end_object(json);
 }
 
@@ -590,11 +591,12 @@ static void write_unavailable(struct inq_json *json, enum inq_section section,
 }
 
 /* In the order of the document. */
-static void write_sections(struct inq_json *json, const struct inq_view *view)
+static void write_sections(struct inq_json *json, const struct inq_context *context)
 {
     static const struct {
         enum inq_section section;
-        void (*write)(struct inq_json *json, const struct inq_view *view); /* NULL: has no rows */
+        void (*write)(struct inq_json *json,
+                      const struct inq_context *context); /* NULL: has no rows */
     } parts[] = {{INQ_SECTION_FAILURE, inq_json_failure},
                  {INQ_SECTION_TRAINING, json_training},
                  {INQ_SECTION_ACCOUNT, inq_json_account},
@@ -610,14 +612,14 @@ static void write_sections(struct inq_json *json, const struct inq_view *view)
 #undef PART
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const struct inq_section_state *state = &view->report->sections[parts[i].section];
-        if (!inq_view_wants(view, parts[i].section)) {
+        const struct inq_section_state *state = &context->report->sections[parts[i].section];
+        if (!inq_context_wants(context, parts[i].section)) {
             continue;
         }
         if (state->reason != NULL) {
             write_unavailable(json, parts[i].section, state);
         } else if (parts[i].write != NULL) {
-            parts[i].write(json, view);
+            parts[i].write(json, context);
         }
     }
 }
@@ -626,7 +628,8 @@ static void write_sections(struct inq_json *json, const struct inq_view *view)
 static void write_report(const struct inq_document *doc, const struct inq_report *report,
                          struct inq_json *json)
 {
-    struct inq_view view = inq_view_of(doc->run, report->trace, report, doc->options, doc->arena);
+    struct inq_context context =
+        inq_context_of(doc->run, report->trace, report, doc->options, doc->arena);
     bool alone = doc->n_reports == 1;
     inq_json_document(json, &inq_contract_report);
     inq_json_string(json, "tool", "inquest " INQ_VERSION_STRING);
@@ -634,9 +637,9 @@ static void write_report(const struct inq_document *doc, const struct inq_report
     if (alone) {
         write_options(json, doc->options);
     }
-    write_inputs(json, &view, alone);
+    write_inputs(json, &context, alone);
     json_verdict(json, &report->verdict);
-    write_sections(json, &view);
+    write_sections(json, &context);
     inq_json_end_object(json);
 }
 

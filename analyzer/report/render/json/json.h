@@ -17,7 +17,7 @@ void inq_json_name(struct inq_json *json, const char *key, const struct inq_trac
                    inq_str id);
 void inq_json_numbers(struct inq_json *json, const char *key, const int32_t *numbers, size_t n);
 /* The number of the rank with this index, or null. */
-void inq_json_rank(struct inq_json *json, const char *key, const struct inq_view *view,
+void inq_json_rank(struct inq_json *json, const char *key, const struct inq_context *context,
                    uint32_t index);
 
 /* ---- what reports and `info` share ---------------------------------------------------------- */
@@ -28,6 +28,6 @@ void inq_json_skipped(struct inq_json *json, const struct inq_run *run);
 /* ranks_present, ranks_missing; ranks without a number are null. */
 void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace);
 /* clock[] of the ranks shown. */
-void inq_json_clocks(struct inq_json *json, const struct inq_view *view);
+void inq_json_clocks(struct inq_json *json, const struct inq_context *context);
 
 #endif

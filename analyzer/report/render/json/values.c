@@ -39,11 +39,11 @@ void inq_json_numbers(struct inq_json *json, const char *key, const int32_t *num
     inq_json_end_array(json);
 }
 
-void inq_json_rank(struct inq_json *json, const char *key, const struct inq_view *view,
+void inq_json_rank(struct inq_json *json, const char *key, const struct inq_context *context,
                    uint32_t index)
 {
-    bool there = index < view->trace->n_ranks;
-    inq_json_known(json, key, there ? view->trace->ranks[index].rank : -1);
+    bool there = index < context->trace->n_ranks;
+    inq_json_known(json, key, there ? context->trace->ranks[index].rank : -1);
 }
 
 /* ---- what reports and `info` share: files, ranks, clocks ------------------------------------- */
@@ -110,12 +110,12 @@ void inq_json_rank_lists(struct inq_json *json, const struct inq_trace *trace)
     inq_json_end_array(json);
 }
 
-void inq_json_clocks(struct inq_json *json, const struct inq_view *view)
+void inq_json_clocks(struct inq_json *json, const struct inq_context *context)
 {
     inq_json_array(json, "clock");
-    for (size_t r = 0; r < view->trace->n_ranks; r++) {
-        const struct inq_rank *rank = &view->trace->ranks[r];
-        if (!rank->clock.aligned || !inq_view_shows(view, rank->rank)) {
+    for (size_t r = 0; r < context->trace->n_ranks; r++) {
+        const struct inq_rank *rank = &context->trace->ranks[r];
+        if (!rank->clock.aligned || !inq_context_shows(context, rank->rank)) {
             continue;
         }
         inq_json_object(json, NULL);

@@ -2,7 +2,7 @@
 /* The report as a document for a ticket or a wiki: verdict, findings with evidence, tables. */
 #include "report/render/markdown/markdown.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "report/info/info.h"
 #include "report/sections/sections.h"
 #include "inquest/version.h"
@@ -54,7 +54,7 @@ static void write_blocks(const struct inq_step_chart *chart, const struct inq_ch
     }
 }
 
-static void write_gantt(const struct inq_view *view, const struct inq_step_chart *chart,
+static void write_gantt(const struct inq_context *context, const struct inq_step_chart *chart,
                         struct inq_out *out)
 {
     const char *unit;
@@ -64,7 +64,7 @@ static void write_gantt(const struct inq_view *view, const struct inq_step_chart
         "```mermaid\n---\ndisplayMode: compact\nconfig:\n  gantt:\n    leftPadding: 140\n"
         "---\ngantt\n    title step %" PRId64 ", in %s from %s s on\n"
         "    dateFormat x\n    axisFormat %%s.%%L\n    todayMarker off\n",
-        chart->step, unit, inq_view_at(view, chart->start_ns));
+        chart->step, unit, inq_context_at(context, chart->start_ns));
     for (size_t r = 0; r < chart->n_rows; r++) {
         const struct inq_chart_row *row = &chart->rows[r];
         inq_out_printf(out, "    section stage %" PRId32, row->stage);
@@ -92,12 +92,13 @@ static size_t count_blocks(const struct inq_step_chart *chart)
 }
 
 /* A chart in characters, in a block of code. */
-static int write_text(const struct inq_view *view, struct inq_out *out, bool heat,
+static int write_text(const struct inq_context *context, struct inq_out *out, bool heat,
                       struct inq_err *err)
 {
     struct inq_out text = {0};
-    struct inq_pen pen = {.out = &text, .width = TEXT_COLUMNS, .utf8 = true};
-    int code = heat ? inq_text_heat_map(view, &pen, err) : inq_text_timeline(view, &pen, true, err);
+    struct inq_terminal terminal = {.out = &text, .width = TEXT_COLUMNS, .utf8 = true};
+    int code = heat ? inq_text_heat_map(context, &terminal, err)
+                    : inq_text_timeline(context, &terminal, true, err);
     if (code == INQ_OK && text.code != INQ_OK) {
         code = inq_err_set(err, INQ_NOMEM, "no memory for a chart");
     }
@@ -110,14 +111,14 @@ static int write_text(const struct inq_view *view, struct inq_out *out, bool hea
     return code;
 }
 
-int inq_markdown_chart(const struct inq_view *view, bool heat, struct inq_out *out,
+int inq_markdown_chart(const struct inq_context *context, bool heat, struct inq_out *out,
                        struct inq_err *err)
 {
     struct inq_step_chart chart;
     if (heat) {
-        return write_text(view, out, true, err);
+        return write_text(context, out, true, err);
     }
-    int code = inq_step_chart_make(view, GANTT_ROWS, &chart, err);
+    int code = inq_step_chart_make(context, GANTT_ROWS, &chart, err);
     if (code != INQ_OK) {
         return code;
     }
@@ -125,10 +126,10 @@ int inq_markdown_chart(const struct inq_view *view, bool heat, struct inq_out *o
         inq_out_text(out, "## Timeline\n\n");
     }
     if (chart.pipeline && chart.n_rows > 0 && count_blocks(&chart) <= GANTT_BLOCKS) {
-        write_gantt(view, &chart, out);
+        write_gantt(context, &chart, out);
         return INQ_OK;
     }
-    return write_text(view, out, false, err);
+    return write_text(context, out, false, err);
 }
 
 /* Longer tables are folded. */
@@ -138,15 +139,15 @@ static void paragraph(struct inq_out *out, const char *before, const char *text)
 {
     if (text != NULL && text[0] != '\0') {
         inq_out_text(out, before);
-        inq_markdown_text(out, text, INQ_PEN_NO_LIMIT);
+        inq_markdown_text(out, text, INQ_TERMINAL_NO_LIMIT);
         inq_out_text(out, "\n\n");
     }
 }
 
-static void write_evidence(const struct inq_view *view, const struct inq_finding *finding,
+static void write_evidence(const struct inq_context *context, const struct inq_finding *finding,
                            struct inq_out *out)
 {
-    struct inq_table table = {.arena = view->arena};
+    struct inq_table table = {.arena = context->arena};
     inq_table_column(&table, INQ_COLUMN_RIGHT, "rank");
     inq_table_column(&table, INQ_COLUMN_LEFT, "lane");
     inq_table_column(&table, INQ_COLUMN_CODE, "--time");
@@ -159,7 +160,7 @@ static void write_evidence(const struct inq_view *view, const struct inq_finding
             inq_table_text(&table, "");
         }
         inq_table_text(&table, e->lane != NULL ? e->lane : "");
-        inq_table_text(&table, inq_say_when(view, e));
+        inq_table_text(&table, inq_sentence_when(context, e));
         inq_table_text(&table, e->what != NULL ? e->what : "");
     }
     inq_table_trim(&table);
@@ -172,32 +173,32 @@ static void write_evidence(const struct inq_view *view, const struct inq_finding
     inq_table_release(&table);
 }
 
-static void write_finding(const struct inq_view *view, size_t number,
+static void write_finding(const struct inq_context *context, size_t number,
                           const struct inq_finding *finding, struct inq_out *out)
 {
-    bool told = inq_say_told(view, finding);
+    bool told = inq_sentence_told(context, finding);
     char head[64];
     (void)snprintf(head, sizeof head, "### %zu. [%s] ", number,
                    inq_severity_text(finding->severity));
-    paragraph(out, head, inq_say_title(view, finding));
-    paragraph(out, "", inq_say_numbers(view, finding));
+    paragraph(out, head, inq_sentence_title(context, finding));
+    paragraph(out, "", inq_sentence_numbers(context, finding));
     paragraph(out, "", told ? "" : finding->detail);
-    write_evidence(view, finding, out);
+    write_evidence(context, finding, out);
     paragraph(out, "**Try:** ", told ? "" : finding->advice);
-    paragraph(out, "**Fix:** ", inq_say_fixes(view, finding));
+    paragraph(out, "**Fix:** ", inq_sentence_fixes(context, finding));
 }
 
-static void write_findings(const struct inq_view *view, struct inq_out *out)
+static void write_findings(const struct inq_context *context, struct inq_out *out)
 {
     size_t number = 0;
-    if (inq_count_findings(view) == 0) {
+    if (inq_count_findings(context) == 0) {
         return;
     }
     inq_out_text(out, "## Findings\n\nMost costly first; times count from the first event of the "
                       "run, as `inquest analyze --time` takes them.\n\n");
-    for (size_t i = 0; i < view->report->n_findings; i++) {
-        if (inq_lists_finding(view, &view->report->findings[i])) {
-            write_finding(view, ++number, &view->report->findings[i], out);
+    for (size_t i = 0; i < context->report->n_findings; i++) {
+        if (inq_lists_finding(context, &context->report->findings[i])) {
+            write_finding(context, ++number, &context->report->findings[i], out);
         }
     }
 }
@@ -206,7 +207,7 @@ static void write_table(const struct inq_table *table, bool folded, struct inq_o
 {
     if (folded) {
         inq_out_text(out, "<details><summary>");
-        inq_markdown_text(out, table->title, INQ_PEN_NO_LIMIT);
+        inq_markdown_text(out, table->title, INQ_TERMINAL_NO_LIMIT);
         inq_out_text(out, "</summary>\n\n");
     } else {
         paragraph(out, "## ", table->title);
@@ -238,26 +239,27 @@ static void write_if_missing(struct inq_out *out, const char *title, const char 
     }
 }
 
-static void write_charts(const struct inq_view *view, struct inq_out *out)
+static void write_charts(const struct inq_context *context, struct inq_out *out)
 {
     struct inq_err err = {0};
-    bool wanted = inq_step_chart_wanted(view);
-    const char *problem = wanted ? inq_say_lacks(view, INQ_STEP_CHART_SECTIONS) : "";
-    if (wanted && problem[0] == '\0' && inq_markdown_chart(view, false, out, &err) != INQ_OK) {
-        problem = inq_say_chart_problem(view, &err);
+    bool wanted = inq_step_chart_wanted(context);
+    const char *problem = wanted ? inq_sentence_lacks(context, INQ_STEP_CHART_SECTIONS) : "";
+    if (wanted && problem[0] == '\0' && inq_markdown_chart(context, false, out, &err) != INQ_OK) {
+        problem = inq_sentence_chart_problem(context, &err);
     }
     write_if_missing(out, "Timeline", problem);
     err = (struct inq_err){0};
-    if (inq_view_wants(view, INQ_SECTION_WHATIF) &&
-        inq_markdown_chart(view, true, out, &err) != INQ_OK) {
-        write_missing(out, "Slowdown of every worker", inq_say_chart_problem(view, &err));
+    if (inq_context_wants(context, INQ_SECTION_WHATIF) &&
+        inq_markdown_chart(context, true, out, &err) != INQ_OK) {
+        write_missing(out, "Slowdown of every worker", inq_sentence_chart_problem(context, &err));
     }
 }
 
 static void write_job(const struct inq_document *doc, size_t i, struct inq_out *out)
 {
     const struct inq_report *report = doc->reports[i];
-    struct inq_view view = inq_view_of(doc->run, report->trace, report, doc->options, doc->arena);
+    struct inq_context context =
+        inq_context_of(doc->run, report->trace, report, doc->options, doc->arena);
     const char *headline = report->verdict.headline;
     if (headline[0] == '\0') {
         headline = "No verdict: the analyses that lead to one were not run.";
@@ -265,25 +267,25 @@ static void write_job(const struct inq_document *doc, size_t i, struct inq_out *
     paragraph(out, "# ", headline);
     if (doc->n_reports > 1) {
         paragraph(out, "",
-                  inq_say(view.arena, "Job %zu of %zu: %.400s", i + 1, doc->n_reports,
-                          report->trace->name));
+                  inq_arena_printf(context.arena, "Job %zu of %zu: %.400s", i + 1, doc->n_reports,
+                                   report->trace->name));
     } else {
         paragraph(out, "Run: ", report->trace->name);
     }
-    paragraph(out, "**Why:** ", inq_say_why(&view));
+    paragraph(out, "**Why:** ", inq_sentence_why(&context));
     paragraph(out, "**Next:** ", report->verdict.next);
-    paragraph(out, "**Basis:** ", inq_say_sure(&view));
-    paragraph(out, "", inq_say_where(&view));
-    paragraph(out, "", inq_say_run(&view));
-    paragraph(out, "> Note: ", inq_say_limits(&view));
+    paragraph(out, "**Basis:** ", inq_sentence_sure(&context));
+    paragraph(out, "", inq_sentence_where(&context));
+    paragraph(out, "", inq_sentence_run(&context));
+    paragraph(out, "> Note: ", inq_sentence_limits(&context));
     write_if_missing(out, inq_section_title(INQ_SECTION_BLAME),
-                     inq_view_unavailable(&view, INQ_SECTION_BLAME));
+                     inq_context_unavailable(&context, INQ_SECTION_BLAME));
     write_if_missing(out, inq_section_title(INQ_SECTION_FINDINGS),
-                     inq_view_unavailable(&view, INQ_SECTION_FINDINGS));
-    write_findings(&view, out);
-    write_charts(&view, out);
+                     inq_context_unavailable(&context, INQ_SECTION_FINDINGS));
+    write_findings(&context, out);
+    write_charts(&context, out);
     const struct inq_table_writer writer = {write_any_table, write_missing, out};
-    inq_tables_write(&view, &writer);
+    inq_tables_write(&context, &writer);
 }
 
 int inq_document_markdown(const struct inq_document *doc, struct inq_out *out, struct inq_err *err)

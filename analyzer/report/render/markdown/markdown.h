@@ -12,7 +12,7 @@ void inq_markdown_text(struct inq_out *out, const char *text, int columns);
 void inq_markdown_table(struct inq_out *out, const struct inq_table *table);
 
 /* The heat map of workers, or the timeline of one step, where it applies. */
-int inq_markdown_chart(const struct inq_view *view, bool heat, struct inq_out *out,
+int inq_markdown_chart(const struct inq_context *context, bool heat, struct inq_out *out,
                        struct inq_err *err);
 
 #endif

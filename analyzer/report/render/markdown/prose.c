@@ -88,8 +88,8 @@ static void escape(struct inq_out *out, const char *text)
 void inq_markdown_text(struct inq_out *out, const char *text, int columns)
 {
     struct inq_out safe = {0};
-    struct inq_pen pen = {.out = &safe, .width = columns, .utf8 = true};
-    (void)inq_pen_text(&pen, text, columns);
+    struct inq_terminal terminal = {.out = &safe, .width = columns, .utf8 = true};
+    (void)inq_terminal_text(&terminal, text, columns);
     if (safe.code != INQ_OK) {
         out->code = safe.code;
     } else if (safe.len > 0) {

@@ -6,7 +6,7 @@
 #include "analysis/account/account.h"
 #include "analysis/comm/comm.h"
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/sort.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ enum { PLACE_STREAMS = 10, PLACE_NOTES = 11, PLACE_THREADS = 12 };
 
 bool inq_perfetto_shows(const struct inq_perfetto *p, size_t rank)
 {
-    return inq_view_shows(p->view, p->trace->ranks[rank].rank);
+    return inq_context_shows(p->context, p->trace->ranks[rank].rank);
 }
 
 static int perfetto_add(struct inq_perfetto *p, const struct inq_slice *slice)
@@ -70,7 +70,7 @@ static int new_shelf(struct inq_perfetto *p, const struct inq_track *like, size_
     struct inq_track track = *like;
     track.tid = (uint32_t)p->n_tracks + 1; /* unique in the whole file */
     if (ordinal > 0) {
-        track.name = inq_say(p->view->arena, "%.900s (%zu)", like->name, ordinal + 1);
+        track.name = inq_arena_printf(p->context->arena, "%.900s (%zu)", like->name, ordinal + 1);
     }
     int code = inq_mem_grow(&p->tracks, &p->cap_tracks, p->n_tracks + 1, sizeof *p->tracks,
                             INT32_MAX, p->err);
@@ -130,10 +130,10 @@ static const char *lane_name(const struct inq_perfetto *p, const struct inq_lane
 {
     const char *name = inq_trace_str(p->trace, lane->name);
     if (name[0] != '\0') {
-        return inq_say(p->view->arena, "%.900s", name);
+        return inq_arena_printf(p->context->arena, "%.900s", name);
     }
-    return inq_say(p->view->arena, "%s %" PRId64,
-                   lane->kind == INQ_LANE_STREAM ? "stream" : "thread", lane->id);
+    return inq_arena_printf(p->context->arena, "%s %" PRId64,
+                            lane->kind == INQ_LANE_STREAM ? "stream" : "thread", lane->id);
 }
 
 /* Rows of a rank in the order of their lanes: order[] of `n`, those of lane l from first[l] on. */
@@ -242,7 +242,7 @@ static int lay_lane(struct inq_perfetto *p, size_t r, uint32_t lane, const struc
     if (code == INQ_OK && stream) {
         code = perfetto_lay(p, first, &track);
         first = p->n_slices;
-        track.name = inq_say(p->view->arena, "%.900s annotations", track.name);
+        track.name = inq_arena_printf(p->context->arena, "%.900s annotations", track.name);
         track.place = PLACE_NOTES;
     }
     if (code == INQ_OK) {
@@ -354,8 +354,9 @@ static bool is_timed(const struct inq_evidence *e)
 static int add_finding(struct inq_perfetto *p, size_t f)
 {
     const struct inq_finding *finding = &p->report->findings[f];
-    struct inq_track track = {.name = inq_say(p->view->arena, "%zu. [%s] %.900s", f + 1,
-                                              inq_severity_text(finding->severity), finding->title),
+    struct inq_track track = {.name = inq_arena_printf(p->context->arena, "%zu. [%s] %.900s", f + 1,
+                                                       inq_severity_text(finding->severity),
+                                                       finding->title),
                               .lane = INQ_NONE,
                               .place = (int32_t)(PLACE_FINDINGS + f)};
     size_t first = p->n_slices;
@@ -511,10 +512,10 @@ static int add_waits(struct inq_perfetto *p)
 static int add_lost(struct inq_perfetto *p, uint32_t cause)
 {
     const struct inq_account *account = p->report->account;
-    struct inq_track track = {
-        .name = inq_say(p->view->arena, "lost to %u. %.900s", cause + 1, account->causes[cause].id),
-        .lane = INQ_NONE,
-        .place = PLACE_LOST};
+    struct inq_track track = {.name = inq_arena_printf(p->context->arena, "lost to %u. %.900s",
+                                                       cause + 1, account->causes[cause].id),
+                              .lane = INQ_NONE,
+                              .place = PLACE_LOST};
     size_t first = p->n_slices;
     int code = INQ_OK;
     for (size_t i = 0; i < account->n_waits && code == INQ_OK; i++) {
@@ -628,8 +629,8 @@ int inq_perfetto_marks(struct inq_perfetto *p)
 {
     int code = add_steps(p);
     for (size_t f = 0; f < p->report->n_findings && code == INQ_OK; f++) {
-        code =
-            inq_view_shows_finding(p->view, &p->report->findings[f]) ? add_finding(p, f) : INQ_OK;
+        code = inq_context_shows_finding(p->context, &p->report->findings[f]) ? add_finding(p, f)
+                                                                              : INQ_OK;
     }
     bool idle = p->report->n_rank_times > 0; /* else it was not asked for */
     for (size_t r = 0; r < p->trace->n_ranks && idle && code == INQ_OK; r++) {

@@ -5,7 +5,7 @@
 
 #include "analysis/account/account.h"
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "base/sort.h"
 #include "trace/build/build.h"
 #include "trace/trace.h"
@@ -111,15 +111,17 @@ static const char *perfetto_name(const struct inq_perfetto *p, const struct inq_
     case INQ_SLICE_CALL:
         return inq_trace_str(trace, rank_of(p, slice)->calls.name[slice->row]);
     case INQ_SLICE_STEP:
-        return inq_say(p->view->arena, "step %" PRId64, trace->steps[slice->row].number);
+        return inq_arena_printf(p->context->arena, "step %" PRId64,
+                                trace->steps[slice->row].number);
     case INQ_SLICE_IDLE:
         return idle_name((enum inq_gap_cause)slice->row, rank_of(p, slice)->calls.n > 0);
     case INQ_SLICE_WAIT:
-        return inq_say(p->view->arena, "waits for rank %.100s",
-                       inq_view_rank(p->view, slice->extra));
+        return inq_arena_printf(p->context->arena, "waits for rank %.100s",
+                                inq_context_rank(p->context, slice->extra));
     case INQ_SLICE_LOST:
-        return inq_say(p->view->arena, "waits for rank %.100s",
-                       inq_view_rank(p->view, p->report->account->waits[slice->row].waited_for));
+        return inq_arena_printf(
+            p->context->arena, "waits for rank %.100s",
+            inq_context_rank(p->context, p->report->account->waits[slice->row].waited_for));
     case INQ_SLICE_PATH:
         return p->report->critical_path->segments[slice->row].what;
     case INQ_SLICE_FINDING:
@@ -257,12 +259,12 @@ static void finding_args(const struct inq_perfetto *p, const struct inq_slice *s
     inq_json_string(json, "confidence", inq_confidence_text(finding->confidence));
     text(json, "detail", finding->detail);
     text(json, "try", finding->advice);
-    text(json, "numbers", inq_say_numbers(p->view, finding));
+    text(json, "numbers", inq_sentence_numbers(p->context, finding));
     if (slice->extra < finding->n_evidence) {
         const struct inq_evidence *e = &finding->evidence[slice->extra];
         known(json, "rank", e->rank);
         text(json, "lane", e->lane);
-        text(json, "when", inq_say_when(p->view, e));
+        text(json, "when", inq_sentence_when(p->context, e));
     } else {
         inq_json_string(json, "when", "no time range: it is about the whole recording");
     }
@@ -272,9 +274,9 @@ static void wait_args(const struct inq_perfetto *p, const struct inq_slice *slic
                       struct inq_json *json)
 {
     const struct inq_collective *c = &p->trace->collectives[slice->row];
-    inq_json_string(json, "last", inq_view_rank(p->view, slice->extra));
+    inq_json_string(json, "last", inq_context_rank(p->context, slice->extra));
     inq_json_string(json, "collective", inq_coll_kind_text(c->kind));
-    text(json, "group", inq_view_group(p->view, c->group));
+    text(json, "group", inq_context_group(p->context, c->group));
     known(json, "ordinal", c->seq);
 }
 
@@ -484,9 +486,10 @@ static const char *rank_name(const struct inq_perfetto *p, size_t r)
     const struct inq_rank *rank = &p->trace->ranks[r];
     const char *host = inq_trace_str(p->trace, rank->host);
     const char *stage =
-        rank->stage >= 0 ? inq_say(p->view->arena, ", stage %d", (int)rank->stage) : "";
-    return inq_say(p->view->arena, "rank %.300s%s%s%.300s", inq_view_rank(p->view, (uint32_t)r),
-                   stage, host[0] != '\0' ? " on " : "", host);
+        rank->stage >= 0 ? inq_arena_printf(p->context->arena, ", stage %d", (int)rank->stage) : "";
+    return inq_arena_printf(p->context->arena, "rank %.300s%s%s%.300s",
+                            inq_context_rank(p->context, (uint32_t)r), stage,
+                            host[0] != '\0' ? " on " : "", host);
 }
 
 /* Names of processes and tracks. */
@@ -637,8 +640,10 @@ int inq_document_perfetto(const struct inq_document *doc, struct inq_out *out, s
                            doc->n_reports);
     }
     const struct inq_report *report = doc->reports[0];
-    struct inq_view view = inq_view_of(doc->run, report->trace, report, doc->options, doc->arena);
-    struct inq_perfetto p = {.view = &view, .trace = report->trace, .report = report, .err = err};
+    struct inq_context context =
+        inq_context_of(doc->run, report->trace, report, doc->options, doc->arena);
+    struct inq_perfetto p = {
+        .context = &context, .trace = report->trace, .report = report, .err = err};
     find_base(&p);
     int code = number_groups(&p);
     if (code == INQ_OK) { /* first: the head lists the tracks of the lanes in this order */

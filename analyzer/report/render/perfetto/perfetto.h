@@ -41,7 +41,7 @@ struct inq_track {
 };
 
 struct inq_perfetto {
-    const struct inq_view *view;
+    const struct inq_context *context;
     const struct inq_trace *trace;
     const struct inq_report *report;
     size_t n_slices, cap_slices;

@@ -4,7 +4,7 @@
 #include "report/sections/sections.h"
 
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "graph/optable/optable.h"
 
 #include <inttypes.h>
@@ -14,21 +14,21 @@
 
 enum { MIN_CHART = 20, MAX_CHART = 400, ROWS = 16, LABEL = 20 };
 
-static void title(const struct inq_pen *pen, const char *text, const char *note)
+static void title(const struct inq_terminal *terminal, const char *text, const char *note)
 {
-    inq_out_text(pen->out, "\n");
-    inq_pen_tint(pen, INQ_TINT_BOLD);
-    inq_out_text(pen->out, text);
-    inq_pen_plain(pen);
-    inq_out_text(pen->out, "\n  ");
-    inq_pen_wrap(pen, note, 2, 2);
+    inq_out_text(terminal->out, "\n");
+    inq_terminal_tint(terminal, INQ_TINT_BOLD);
+    inq_out_text(terminal->out, text);
+    inq_terminal_plain(terminal);
+    inq_out_text(terminal->out, "\n  ");
+    inq_terminal_wrap(terminal, note, 2, 2);
 }
 
 /* ---- the timeline ---------------------------------------------------------------------------- */
 
 struct drawing {
-    const struct inq_view *view;
-    const struct inq_pen *pen;
+    const struct inq_context *context;
+    const struct inq_terminal *terminal;
     const struct inq_step_chart *chart;
     bool plain;
     int label, columns;
@@ -36,12 +36,13 @@ struct drawing {
 
 static const char *row_label(const struct drawing *d, const struct inq_chart_row *row)
 {
-    const struct inq_rank *rank = &d->view->trace->ranks[row->rank];
-    const char *name = d->plain && rank->rank < 0 ? inq_say(d->view->arena, "#%" PRIu32, row->rank)
-                                                  : inq_view_rank(d->view, row->rank);
-    return row->stage >= 0
-               ? inq_say(d->view->arena, "rank %.200s, stage %" PRId32, name, row->stage)
-               : inq_say(d->view->arena, "rank %.200s", name);
+    const struct inq_rank *rank = &d->context->trace->ranks[row->rank];
+    const char *name = d->plain && rank->rank < 0
+                           ? inq_arena_printf(d->context->arena, "#%" PRIu32, row->rank)
+                           : inq_context_rank(d->context, row->rank);
+    return row->stage >= 0 ? inq_arena_printf(d->context->arena, "rank %.200s, stage %" PRId32,
+                                              name, row->stage)
+                           : inq_arena_printf(d->context->arena, "rank %.200s", name);
 }
 
 static int column_of(const struct drawing *d, int64_t at_ns)
@@ -84,18 +85,18 @@ static void draw_block(const struct drawing *d, const struct inq_chart_block *bl
     if (len > columns) { /* half a number is a wrong number */
         len = 0;
     }
-    inq_pen_tint(d->pen, look.tint);
-    inq_out_printf(d->pen->out, "%.*s", len, label);
+    inq_terminal_tint(d->terminal, look.tint);
+    inq_out_printf(d->terminal->out, "%.*s", len, label);
     for (int i = len; i < columns; i++) {
-        inq_out_text(d->pen->out, d->pen->utf8 ? look.blocks : look.fill);
+        inq_out_text(d->terminal->out, d->terminal->utf8 ? look.blocks : look.fill);
     }
-    inq_pen_plain(d->pen);
+    inq_terminal_plain(d->terminal);
 }
 
 static void draw_gap(const struct drawing *d, int from, int to)
 {
     for (int i = from; i < to; i++) {
-        inq_out_text(d->pen->out, d->pen->utf8 ? "\xc2\xb7" : ".");
+        inq_out_text(d->terminal->out, d->terminal->utf8 ? "\xc2\xb7" : ".");
     }
 }
 
@@ -122,12 +123,12 @@ static int draw_plain_row(const struct drawing *d, const struct inq_chart_row *r
                                          "\xe2\x96\x91"}; /* as in the bars of the tables */
     static const char marks[] = "#=-.";
     char line[MAX_CHART + 1];
-    int code = inq_step_chart_line(d->view, d->chart, row, (size_t)d->columns, line, err);
+    int code = inq_step_chart_line(d->context, d->chart, row, (size_t)d->columns, line, err);
     for (const char *p = line; code == INQ_OK && *p != '\0'; p++) {
-        if (d->pen->utf8) {
-            inq_out_text(d->pen->out, blocks[strchr(marks, *p) - marks]);
+        if (d->terminal->utf8) {
+            inq_out_text(d->terminal->out, blocks[strchr(marks, *p) - marks]);
         } else {
-            inq_out_bytes(d->pen->out, p, 1);
+            inq_out_bytes(d->terminal->out, p, 1);
         }
     }
     return code;
@@ -138,17 +139,17 @@ static int draw_rows(const struct drawing *d, struct inq_err *err)
     int code = INQ_OK;
     for (size_t r = 0; r < d->chart->n_rows && code == INQ_OK; r++) {
         const struct inq_chart_row *row = &d->chart->rows[r];
-        int used = inq_pen_text(d->pen, row_label(d, row), d->label);
-        inq_out_printf(d->pen->out, "%*s", d->label - used + 1, "");
+        int used = inq_terminal_text(d->terminal, row_label(d, row), d->label);
+        inq_out_printf(d->terminal->out, "%*s", d->label - used + 1, "");
         if (d->chart->pipeline) {
             draw_pipeline_row(d, row);
         } else {
             code = draw_plain_row(d, row, err);
         }
-        inq_out_text(d->pen->out, "\n");
+        inq_out_text(d->terminal->out, "\n");
     }
     if (d->chart->left_out > 0) {
-        inq_out_printf(d->pen->out, "  %zu more ranks are not shown (-v shows all)\n",
+        inq_out_printf(d->terminal->out, "  %zu more ranks are not shown (-v shows all)\n",
                        d->chart->left_out);
     }
     return code;
@@ -163,34 +164,37 @@ static const char *timeline_note(const struct drawing *d)
                           "gradient, w weight gradient, o optimizer; dots: idle"
                         : "# compute, = exposed communication, - exposed copy, . idle: what took "
                           "most of each column";
-    if (!chart->pipeline && d->pen->utf8) {
+    if (!chart->pipeline && d->terminal->utf8) {
         what = "\xe2\x96\x88 compute, \xe2\x96\x93 exposed communication, \xe2\x96\x92 exposed "
                "copy, \xe2\x96\x91 idle: what took most of each column";
     }
-    return inq_say(d->view->arena, "starts at %s s, %s long, %s per column; %s",
-                   inq_view_at(d->view, chart->start_ns), inq_view_ns(d->view, span_ns),
-                   inq_view_ns(d->view, span_ns / d->columns), what);
+    return inq_arena_printf(d->context->arena, "starts at %s s, %s long, %s per column; %s",
+                            inq_context_at(d->context, chart->start_ns),
+                            inq_context_ns(d->context, span_ns),
+                            inq_context_ns(d->context, span_ns / d->columns), what);
 }
 
-int inq_text_timeline(const struct inq_view *view, const struct inq_pen *pen, bool plain,
-                      struct inq_err *err)
+int inq_text_timeline(const struct inq_context *context, const struct inq_terminal *terminal,
+                      bool plain, struct inq_err *err)
 {
     struct inq_step_chart chart;
-    struct drawing d = {.view = view, .pen = pen, .chart = &chart, .plain = plain};
-    int code = inq_step_chart_make(view, view->options->verbose ? SIZE_MAX : ROWS, &chart, err);
+    struct drawing d = {.context = context, .terminal = terminal, .chart = &chart, .plain = plain};
+    int code =
+        inq_step_chart_make(context, context->options->verbose ? SIZE_MAX : ROWS, &chart, err);
     if (code != INQ_OK || chart.n_rows == 0) {
         return code;
     }
     for (size_t r = 0; r < chart.n_rows; r++) {
-        int columns = inq_pen_columns(pen, row_label(&d, &chart.rows[r]));
+        int columns = inq_terminal_columns(terminal, row_label(&d, &chart.rows[r]));
         columns = columns > LABEL ? LABEL : columns;
         d.label = columns > d.label ? columns : d.label;
     }
-    d.columns = pen->width - d.label - 1;
+    d.columns = terminal->width - d.label - 1;
     d.columns = d.columns < MIN_CHART ? MIN_CHART : d.columns > MAX_CHART ? MAX_CHART : d.columns;
-    title(pen,
-          chart.step >= 0 ? inq_say(view->arena, "Timeline of step %" PRId64, chart.step)
-                          : "Timeline",
+    title(terminal,
+          chart.step >= 0
+              ? inq_arena_printf(context->arena, "Timeline of step %" PRId64, chart.step)
+              : "Timeline",
           timeline_note(&d));
     return draw_rows(&d, err);
 }
@@ -229,12 +233,12 @@ static size_t place_of(const int32_t *numbers, size_t n, int32_t number)
     return low;
 }
 
-static int make_heat(const struct inq_view *view, struct heat *heat, struct inq_err *err)
+static int make_heat(const struct inq_context *context, struct heat *heat, struct inq_err *err)
 {
-    const struct inq_whatif *w = view->report->whatif;
+    const struct inq_whatif *w = context->report->whatif;
     *heat = (struct heat){0};
-    heat->dp = inq_arena_array(view->arena, w->n_by_worker + 1, sizeof *heat->dp);
-    heat->stage = inq_arena_array(view->arena, w->n_by_worker + 1, sizeof *heat->stage);
+    heat->dp = inq_arena_array(context->arena, w->n_by_worker + 1, sizeof *heat->dp);
+    heat->stage = inq_arena_array(context->arena, w->n_by_worker + 1, sizeof *heat->stage);
     if (heat->dp == NULL || heat->stage == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a heat map");
     }
@@ -250,8 +254,8 @@ static int make_heat(const struct inq_view *view, struct heat *heat, struct inq_
         heat->n_dp = 0;
         return INQ_OK;
     }
-    heat->slowdown = inq_arena_array(view->arena, n, sizeof *heat->slowdown);
-    heat->row_worst = inq_arena_array(view->arena, heat->n_dp, sizeof *heat->row_worst);
+    heat->slowdown = inq_arena_array(context->arena, n, sizeof *heat->slowdown);
+    heat->row_worst = inq_arena_array(context->arena, heat->n_dp, sizeof *heat->row_worst);
     if (heat->slowdown == NULL || heat->row_worst == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a heat map");
     }
@@ -282,27 +286,27 @@ static int shade_of(const struct heat *heat, double slowdown)
     return !(slowdown > 1.01) ? 0 : shade < 1 ? 1 : shade >= SHADES ? SHADES - 1 : shade;
 }
 
-static void draw_cell(const struct inq_pen *pen, const struct heat *heat, double slowdown,
+static void draw_cell(const struct inq_terminal *terminal, const struct heat *heat, double slowdown,
                       bool numbers)
 {
     static const char *const blocks[] = {" ", "\xe2\x96\x91", "\xe2\x96\x92", "\xe2\x96\x93",
                                          "\xe2\x96\x88"};
     static const char *const marks[] = {" ", ".", ":", "+", "#"};
     if (!isfinite(slowdown)) {
-        inq_out_text(pen->out, numbers ? "     n/a" : " -");
+        inq_out_text(terminal->out, numbers ? "     n/a" : " -");
         return;
     }
     int shade = shade_of(heat, slowdown);
-    inq_out_text(pen->out, " ");
+    inq_out_text(terminal->out, " ");
     if (shade >= 3) {
-        inq_pen_tint(pen, INQ_TINT_RED);
+        inq_terminal_tint(terminal, INQ_TINT_RED);
     }
-    inq_out_text(pen->out, pen->utf8 ? blocks[shade] : marks[shade]);
+    inq_out_text(terminal->out, terminal->utf8 ? blocks[shade] : marks[shade]);
     if (numbers) {
-        inq_out_printf(pen->out, " %5.3f", slowdown);
+        inq_out_printf(terminal->out, " %5.3f", slowdown);
     }
     if (shade >= 3) {
-        inq_pen_plain(pen);
+        inq_terminal_plain(terminal);
     }
 }
 
@@ -318,59 +322,62 @@ static bool is_left_out(const struct heat *heat, size_t row)
     return worse >= ROWS;
 }
 
-static void draw_heat(const struct inq_view *view, const struct inq_pen *pen,
+static void draw_heat(const struct inq_context *context, const struct inq_terminal *terminal,
                       const struct heat *heat)
 {
     enum { HEAD = 8, WIDE = 8, NARROW = 2 };
-    bool numbers = HEAD + heat->n_stages * WIDE <= (size_t)pen->width;
-    size_t fit = ((size_t)pen->width - HEAD) / NARROW;
+    bool numbers = HEAD + heat->n_stages * WIDE <= (size_t)terminal->width;
+    size_t fit = ((size_t)terminal->width - HEAD) / NARROW;
     size_t columns = numbers || heat->n_stages <= fit ? heat->n_stages : fit;
     size_t left_out = 0;
     if (numbers) {
-        inq_out_printf(pen->out, "%*s", HEAD, "");
+        inq_out_printf(terminal->out, "%*s", HEAD, "");
         for (size_t s = 0; s < columns; s++) {
-            inq_out_printf(pen->out, "%*s", WIDE,
-                           inq_say(view->arena, "PP %" PRId32, heat->stage[s]));
+            inq_out_printf(terminal->out, "%*s", WIDE,
+                           inq_arena_printf(context->arena, "PP %" PRId32, heat->stage[s]));
         }
-        inq_out_text(pen->out, "\n");
+        inq_out_text(terminal->out, "\n");
     }
     for (size_t row = 0; row < heat->n_dp; row++) {
-        if (!view->options->verbose && heat->n_dp > ROWS && is_left_out(heat, row)) {
+        if (!context->options->verbose && heat->n_dp > ROWS && is_left_out(heat, row)) {
             left_out++;
             continue;
         }
-        inq_out_printf(pen->out, "%-*s", HEAD, inq_say(view->arena, "DP %" PRId32, heat->dp[row]));
+        inq_out_printf(terminal->out, "%-*s", HEAD,
+                       inq_arena_printf(context->arena, "DP %" PRId32, heat->dp[row]));
         for (size_t s = 0; s < columns; s++) {
-            draw_cell(pen, heat, heat->slowdown[row * heat->n_stages + s], numbers);
+            draw_cell(terminal, heat, heat->slowdown[row * heat->n_stages + s], numbers);
         }
-        inq_out_text(pen->out, "\n");
+        inq_out_text(terminal->out, "\n");
     }
     if (left_out > 0) {
-        inq_out_printf(pen->out,
+        inq_out_printf(terminal->out,
                        "  %zu DP ranks with faster workers are not shown (-v shows all)\n",
                        left_out);
     }
     if (columns < heat->n_stages) {
-        inq_out_printf(pen->out, "  %zu more stages do not fit\n", heat->n_stages - columns);
+        inq_out_printf(terminal->out, "  %zu more stages do not fit\n", heat->n_stages - columns);
     }
 }
 
-int inq_text_heat_map(const struct inq_view *view, const struct inq_pen *pen, struct inq_err *err)
+int inq_text_heat_map(const struct inq_context *context, const struct inq_terminal *terminal,
+                      struct inq_err *err)
 {
-    const struct inq_whatif *w = view->report->whatif;
+    const struct inq_whatif *w = context->report->whatif;
     struct heat heat;
     if (w == NULL || w->n_by_worker < 2) {
         return INQ_OK;
     }
-    int code = make_heat(view, &heat, err);
+    int code = make_heat(context, &heat, err);
     if (code != INQ_OK || heat.n_dp * heat.n_stages < 2) {
         return code;
     }
-    title(pen, "Slowdown of every worker",
-          inq_say(view->arena,
-                  "S of each: DP ranks down, pipeline stages across; the darker (%s) the slower, "
-                  "blank within 1 %% of the ideal",
-                  pen->utf8 ? "\xe2\x96\x91 \xe2\x96\x92 \xe2\x96\x93 \xe2\x96\x88" : ". : + #"));
-    draw_heat(view, pen, &heat);
+    title(terminal, "Slowdown of every worker",
+          inq_arena_printf(
+              context->arena,
+              "S of each: DP ranks down, pipeline stages across; the darker (%s) the slower, "
+              "blank within 1 %% of the ideal",
+              terminal->utf8 ? "\xe2\x96\x91 \xe2\x96\x92 \xe2\x96\x93 \xe2\x96\x88" : ". : + #"));
+    draw_heat(context, terminal, &heat);
     return INQ_OK;
 }

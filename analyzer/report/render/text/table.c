@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table on the terminal: aligned, one header line, no wider than the pen. */
+/* A table on the terminal: aligned, one header line, no wider than the terminal. */
 #include "report/sections/sections.h"
 
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <string.h>
 
@@ -15,12 +15,14 @@ struct layout {
     bool tall;                         /* the last word of a title stands under the others */
 };
 
-static int cell_columns(const struct inq_table *table, const struct inq_pen *pen, size_t cell)
+static int cell_columns(const struct inq_table *table, const struct inq_terminal *terminal,
+                        size_t cell)
 {
     size_t column = cell % table->n_columns;
     /* a bar is ASCII inside, one column a character */
-    return table->columns[column].kind == INQ_COLUMN_BAR ? (int)strlen(table->cells[cell])
-                                                         : inq_pen_columns(pen, table->cells[cell]);
+    return table->columns[column].kind == INQ_COLUMN_BAR
+               ? (int)strlen(table->cells[cell])
+               : inq_terminal_columns(terminal, table->cells[cell]);
 }
 
 /* One of the two lines of a title: all but its last word, and that. */
@@ -31,17 +33,17 @@ static const char *title_line(const struct inq_table *table, size_t column, bool
     if (lower) {
         return space != NULL ? space + 1 : title;
     }
-    return space != NULL ? inq_say(table->arena, "%.*s", (int)(space - title), title) : "";
+    return space != NULL ? inq_arena_printf(table->arena, "%.*s", (int)(space - title), title) : "";
 }
 
-static int title_columns(const struct inq_table *table, const struct inq_pen *pen, size_t column,
-                         bool tall)
+static int title_columns(const struct inq_table *table, const struct inq_terminal *terminal,
+                         size_t column, bool tall)
 {
     if (!tall) {
-        return inq_pen_columns(pen, table->columns[column].title);
+        return inq_terminal_columns(terminal, table->columns[column].title);
     }
-    int upper = inq_pen_columns(pen, title_line(table, column, false));
-    int lower = inq_pen_columns(pen, title_line(table, column, true));
+    int upper = inq_terminal_columns(terminal, title_line(table, column, false));
+    int lower = inq_terminal_columns(terminal, title_line(table, column, true));
     return upper > lower ? upper : lower;
 }
 
@@ -55,21 +57,21 @@ static int total_width(const struct inq_table *table, const struct layout *layou
 }
 
 /* Every column as wide as its widest cell, but for one that goes over several lines. */
-static void measure(const struct inq_table *table, const struct inq_pen *pen, bool tall,
+static void measure(const struct inq_table *table, const struct inq_terminal *terminal, bool tall,
                     struct layout *layout)
 {
     size_t last = table->n_columns - 1;
     *layout = (struct layout){.gap = GAP, .tall = tall};
     for (size_t c = 0; c < table->n_columns; c++) {
-        layout->widths[c] = title_columns(table, pen, c, tall);
+        layout->widths[c] = title_columns(table, terminal, c, tall);
     }
     for (size_t i = 0; i < table->n_cells; i++) {
         int *width = &layout->widths[i % table->n_columns];
-        int own = cell_columns(table, pen, i);
+        int own = cell_columns(table, terminal, i);
         *width = own > *width ? own : *width;
     }
     if (table->columns[last].kind == INQ_COLUMN_WRAP) {
-        int room = pen->width - (total_width(table, layout) - layout->widths[last]);
+        int room = terminal->width - (total_width(table, layout) - layout->widths[last]);
         int least = room > LEAST_WRAP ? room : LEAST_WRAP;
         layout->widths[last] = layout->widths[last] < least ? layout->widths[last] : least;
     }
@@ -90,11 +92,12 @@ static size_t widest_to_cut(const struct inq_table *table, const struct layout *
     return widest;
 }
 
-/* How much wider than the pen the table is when long names are cut to what tells them apart. */
-static int excess(const struct inq_table *table, const struct inq_pen *pen,
+/* How much wider than the terminal the table is when long names are cut to what tells them apart.
+ */
+static int excess(const struct inq_table *table, const struct inq_terminal *terminal,
                   const struct layout *layout)
 {
-    int excess = total_width(table, layout) - pen->width;
+    int excess = total_width(table, layout) - terminal->width;
     for (size_t c = 0; c < table->n_columns; c++) {
         enum inq_column_kind kind = table->columns[c].kind;
         bool gives = kind == INQ_COLUMN_STRETCH || kind == INQ_COLUMN_RANK;
@@ -105,43 +108,44 @@ static int excess(const struct inq_table *table, const struct inq_pen *pen,
 
 /* A table that is too wide gets titles of two lines, then loses its bars, then has names cut, then
  * its columns move together; past that it is wider than the terminal, but readable. */
-static void lay_out(const struct inq_table *table, const struct inq_pen *pen, struct layout *layout)
+static void lay_out(const struct inq_table *table, const struct inq_terminal *terminal,
+                    struct layout *layout)
 {
-    measure(table, pen, false, layout);
-    if (excess(table, pen, layout) > 0) {
-        measure(table, pen, true, layout);
+    measure(table, terminal, false, layout);
+    if (excess(table, terminal, layout) > 0) {
+        measure(table, terminal, true, layout);
     }
-    for (size_t c = 0; c < table->n_columns && total_width(table, layout) > pen->width; c++) {
+    for (size_t c = 0; c < table->n_columns && total_width(table, layout) > terminal->width; c++) {
         if (table->columns[c].kind == INQ_COLUMN_BAR) {
             layout->widths[c] = 0;
         }
     }
     size_t widest = widest_to_cut(table, layout);
-    while (total_width(table, layout) > pen->width && widest < table->n_columns) {
+    while (total_width(table, layout) > terminal->width && widest < table->n_columns) {
         layout->widths[widest]--;
         widest = widest_to_cut(table, layout);
     }
-    if (total_width(table, layout) > pen->width) {
+    if (total_width(table, layout) > terminal->width) {
         layout->gap = 1;
     }
 }
 
-static void print_bar(const struct inq_pen *pen, const char *bar)
+static void print_bar(const struct inq_terminal *terminal, const char *bar)
 {
     static const char *const blocks[] = {"\xe2\x96\x88", "\xe2\x96\x93", "\xe2\x96\x92",
                                          "\xe2\x96\x91"}; /* full to light */
     for (; *bar != '\0'; bar++) {
         const char *found = strchr("#=-.", *bar);
-        if (pen->utf8 && found != NULL) {
-            inq_out_text(pen->out, blocks[found - strchr("#=-.", '#')]);
+        if (terminal->utf8 && found != NULL) {
+            inq_out_text(terminal->out, blocks[found - strchr("#=-.", '#')]);
         } else {
-            inq_out_bytes(pen->out, bar, 1);
+            inq_out_bytes(terminal->out, bar, 1);
         }
     }
 }
 
 /* One cell padded to its width; the last left-aligned one is not padded. */
-static void print_cell(const struct inq_table *table, const struct inq_pen *pen,
+static void print_cell(const struct inq_table *table, const struct inq_terminal *terminal,
                        const struct layout *layout, size_t column, const char *text, bool bar)
 {
     enum inq_column_kind kind = table->columns[column].kind;
@@ -150,93 +154,93 @@ static void print_cell(const struct inq_table *table, const struct inq_pen *pen,
     if (width == 0 || (last && text[0] == '\0')) {
         return;
     }
-    int columns = bar ? (int)strlen(text) : inq_pen_columns(pen, text);
+    int columns = bar ? (int)strlen(text) : inq_terminal_columns(terminal, text);
     int pad = columns < width ? width - columns : 0;
     if (column > 0) {
-        inq_out_printf(pen->out, "%*s", layout->gap, "");
+        inq_out_printf(terminal->out, "%*s", layout->gap, "");
     }
     bool right = kind == INQ_COLUMN_RIGHT || kind == INQ_COLUMN_RANK;
     if (right && pad > 0) {
-        inq_out_printf(pen->out, "%*s", pad, "");
+        inq_out_printf(terminal->out, "%*s", pad, "");
     }
     if (bar) {
-        print_bar(pen, text);
+        print_bar(terminal, text);
     } else {
-        (void)inq_pen_text(pen, text, width);
+        (void)inq_terminal_text(terminal, text, width);
     }
     if (!right && !last && pad > 0) {
-        inq_out_printf(pen->out, "%*s", pad, "");
+        inq_out_printf(terminal->out, "%*s", pad, "");
     }
 }
 
-static void print_header(const struct inq_table *table, const struct inq_pen *pen,
+static void print_header(const struct inq_table *table, const struct inq_terminal *terminal,
                          const struct layout *layout)
 {
-    inq_pen_tint(pen, INQ_TINT_DIM);
+    inq_terminal_tint(terminal, INQ_TINT_DIM);
     for (int line = layout->tall ? 0 : 1; line < 2; line++) {
         for (size_t c = 0; c < table->n_columns; c++) {
             const char *title =
                 layout->tall ? title_line(table, c, line == 1) : table->columns[c].title;
-            print_cell(table, pen, layout, c, title, false);
+            print_cell(table, terminal, layout, c, title, false);
         }
-        inq_out_text(pen->out, line == 0 ? "\n" : "");
+        inq_out_text(terminal->out, line == 0 ? "\n" : "");
     }
-    inq_pen_plain(pen);
-    inq_out_text(pen->out, "\n");
+    inq_terminal_plain(terminal);
+    inq_out_text(terminal->out, "\n");
 }
 
 /* The last column over several lines; ends the line. */
-static void print_wrapped(const struct inq_table *table, const struct inq_pen *pen,
+static void print_wrapped(const struct inq_table *table, const struct inq_terminal *terminal,
                           const struct layout *layout, const char *text)
 {
     int indent = 0;
     for (size_t c = 0; c + 1 < table->n_columns; c++) {
         indent += layout->widths[c] > 0 ? layout->widths[c] + layout->gap : 0;
     }
-    struct inq_pen column = *pen;
+    struct inq_terminal column = *terminal;
     column.width = indent + layout->widths[table->n_columns - 1];
-    inq_out_printf(pen->out, "%*s", table->n_columns > 1 ? layout->gap : 0, "");
-    inq_pen_wrap(&column, text, indent, indent);
+    inq_out_printf(terminal->out, "%*s", table->n_columns > 1 ? layout->gap : 0, "");
+    inq_terminal_wrap(&column, text, indent, indent);
 }
 
-static void print_row(const struct inq_table *table, const struct inq_pen *pen,
+static void print_row(const struct inq_table *table, const struct inq_terminal *terminal,
                       const struct layout *layout, const char *const *cells)
 {
     size_t last = table->n_columns - 1;
     bool wraps = table->columns[last].kind == INQ_COLUMN_WRAP;
     for (size_t c = 0; c < table->n_columns - wraps; c++) {
-        print_cell(table, pen, layout, c, cells[c], table->columns[c].kind == INQ_COLUMN_BAR);
+        print_cell(table, terminal, layout, c, cells[c], table->columns[c].kind == INQ_COLUMN_BAR);
     }
     if (wraps) {
-        print_wrapped(table, pen, layout, cells[last]);
+        print_wrapped(table, terminal, layout, cells[last]);
     } else {
-        inq_out_text(pen->out, "\n");
+        inq_out_text(terminal->out, "\n");
     }
 }
 
-void inq_table_print(const struct inq_table *table, const struct inq_pen *pen)
+void inq_table_print(const struct inq_table *table, const struct inq_terminal *terminal)
 {
     struct layout layout;
     if (table->n_columns == 0) {
         return;
     }
-    lay_out(table, pen, &layout);
-    inq_pen_tint(pen, INQ_TINT_BOLD);
-    inq_pen_words(pen, table->title, 0, 0);
-    inq_pen_plain(pen);
-    inq_out_text(pen->out, "\n");
+    lay_out(table, terminal, &layout);
+    inq_terminal_tint(terminal, INQ_TINT_BOLD);
+    inq_terminal_words(terminal, table->title, 0, 0);
+    inq_terminal_plain(terminal);
+    inq_out_text(terminal->out, "\n");
     if (table->note != NULL && table->note[0] != '\0') {
-        inq_out_text(pen->out, "  ");
-        inq_pen_wrap(pen, table->note, 2, 2);
+        inq_out_text(terminal->out, "  ");
+        inq_terminal_wrap(terminal, table->note, 2, 2);
     }
     if (table->n_cells > 0) {
-        print_header(table, pen, &layout);
+        print_header(table, terminal, &layout);
     }
     for (size_t r = 0; r < inq_table_rows(table); r++) {
-        print_row(table, pen, &layout, table->cells + r * table->n_columns);
+        print_row(table, terminal, &layout, table->cells + r * table->n_columns);
     }
     if (table->more != NULL && table->more[0] != '\0') {
-        inq_out_text(pen->out, "  ");
-        inq_pen_wrap(pen, table->more, 2, 2);
+        inq_out_text(terminal->out, "  ");
+        inq_terminal_wrap(terminal, table->more, 2, 2);
     }
 }

@@ -129,7 +129,7 @@ static void swaps__that_lengthen_any_kind_are_caught(void **state)
 }
 
 /* Ratios and large times lose nothing in the file that a baseline is. */
-static void reruns__that_are_equal_pass(void **state)
+static void counterfactuals__that_are_equal_pass(void **state)
 {
     (void)state;
     size_t n_kinds = 0;
@@ -166,7 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(swaps__that_lengthen_any_kind_are_caught),
-        cmocka_unit_test(reruns__that_are_equal_pass),
+        cmocka_unit_test(counterfactuals__that_are_equal_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,7 +192,7 @@ static void endings__proxies(void **state)
     test_log_rows_say(rows, sizeof rows / sizeof *rows);
 }
 
-/* srun tells of each task by itself: where all are killed, none stands out. */
+/* srun reports each task by itself: where all are killed, none stands out. */
 static void endings__all_killed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floor: whatever ended a run badly is told, known or not; what is no log tells nothing; and
+/* The floor: whatever ended a run badly is told, known or not; what is no log has no record; and
  * the order in which processes were flushed decides nothing. */
 #include "inquest/out.h"
 #include "support_log.h"

@@ -53,7 +53,7 @@ static void join__one_verdict_of_dumps_and_logs(void **state)
         const char *log;
         bool with_dump;
         enum inq_failure_class cls;
-        int32_t root, suspect; /* -1 none */
+        int32_t root, suspected; /* -1 none */
     } cases[] = {
         {TIMEOUT("0") TIMEOUT("1") TIMEOUT("2"), true, INQ_FAILURE_CPU_STALL, 3, -1},
         {TIMEOUT("0") TIMEOUT("1") TIMEOUT("2"), false, INQ_FAILURE_UNKNOWN, -1, 3},
@@ -81,12 +81,12 @@ static void join__one_verdict_of_dumps_and_logs(void **state)
         assert_null(strstr(j.failure->headline, ",  ")); /* an op without a name */
         assert_int_equal(j.failure->cls, cases[i].cls);
         assert_int_equal(j.failure->n_roots, cases[i].root >= 0);
-        assert_int_equal(j.failure->n_suspects, cases[i].suspect >= 0);
+        assert_int_equal(j.failure->n_suspected, cases[i].suspected >= 0);
         if (cases[i].root >= 0) {
             assert_int_equal(j.failure->root_ranks[0], cases[i].root);
         }
-        if (cases[i].suspect >= 0) {
-            assert_int_equal(j.failure->suspect_ranks[0], cases[i].suspect);
+        if (cases[i].suspected >= 0) {
+            assert_int_equal(j.failure->suspected_ranks[0], cases[i].suspected);
         }
         test_judged_release(&j);
         test_dumps_release(&made);

@@ -37,7 +37,7 @@
     " Rank 1]  failure detected by watchdog at work sequence id: " seq                             \
     " PG status: last enqueued work: " seq ", last completed work: 4\n"
 
-/* What a rank that did not time out tells of itself. */
+/* What a rank that did not time out reports itself. */
 #define TOLD_TO_DUMP(r, enq, done)                                                                 \
     "[rank" r "]:[E607 17:52:22.310004031 ProcessGroupNCCL.cpp:1777] [PG ID 0 PG GUID "            \
     "0(default_pg) Rank " r "] Received a dump signal due to a collective timeout from  rank 2 "   \

@@ -203,7 +203,7 @@ static void open_silent(struct test_log *log, int silent, bool own, char text[RA
     test_log_open(log, blobs, n);
 }
 
-/* A rank whose log is here and tells of no timeout never came: its own watchdog would have told.
+/* A rank whose log is here and reports no timeout never came: its own watchdog would have told.
  * Of one whose log is not here nothing is known. */
 static void quotes__a_rank_that_says_nothing(void **state)
 {
@@ -220,8 +220,8 @@ static void quotes__a_rank_that_says_nothing(void **state)
     }
     open_silent(&log, 1, false, text, name);
     test_log_expect(&log, "unknown", "");
-    assert_int_equal(log.failure->n_suspects, 1);
-    assert_int_equal(log.failure->suspect_ranks[0], 1);
+    assert_int_equal(log.failure->n_suspected, 1);
+    assert_int_equal(log.failure->suspected_ranks[0], 1);
     test_log_close(&log);
 }
 
@@ -241,7 +241,7 @@ static void quotes__those_who_waited_in_hccl(void **state)
                         "A collective of HCCL waited in vain for rank 2: The Notify register has "
                         "not received the Notify record from remote rank [2]; 3 other ranks "
                         "affected.");
-    assert_int_equal(log.failure->n_suspects, 0);
+    assert_int_equal(log.failure->n_suspected, 0);
     test_log_close(&log);
 }
 

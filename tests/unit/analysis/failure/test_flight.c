@@ -92,7 +92,7 @@ static void check_without(const struct real *real, size_t a, size_t b, enum inq_
         bool gone = (size_t)faulty[i] == a || (size_t)faulty[i] == b;
         assert_true(gone != test_has_rank(f->root_ranks, f->n_roots, faulty[i]));
         assert_true(!(a == 9 && b == 14) ||
-                    test_has_rank(f->suspect_ranks, f->n_suspects, faulty[i]));
+                    test_has_rank(f->suspected_ranks, f->n_suspected, faulty[i]));
     }
     assert_non_null(strstr(f->alternatives[f->n_alternatives - 1], "no whole dump of ranks "));
     assert_true(test_has_rank(f->missing_ranks, f->n_missing, (int32_t)a));
@@ -396,8 +396,8 @@ static void flight__all_joined_is_no_rank_that_is_late(void **state)
     j = test_judge(made.blobs, made.n);
     assert_int_equal(j.failure->cls, INQ_FAILURE_UNKNOWN);
     assert_int_equal(j.failure->n_roots, 0);
-    assert_int_equal(j.failure->n_suspects, 1);
-    assert_int_equal(j.failure->suspect_ranks[0], 3);
+    assert_int_equal(j.failure->n_suspected, 1);
+    assert_int_equal(j.failure->suspected_ranks[0], 3);
     test_judged_release(&j);
     made.n = 4;
     test_dumps_release(&made);

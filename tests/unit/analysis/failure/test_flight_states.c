@@ -135,8 +135,8 @@ static void states__a_dump_from_before_is_no_evidence(void **state)
         test_add_dump(&made, rank, late, 2);
     }
     struct test_judged j = test_find(&made, INQ_FAILURE_UNKNOWN, "");
-    assert_int_equal(j.failure->n_suspects, 1);
-    assert_int_equal(j.failure->suspect_ranks[0], 0);
+    assert_int_equal(j.failure->n_suspected, 1);
+    assert_int_equal(j.failure->suspected_ranks[0], 0);
     assert_non_null(strstr(j.failure->headline, "before the others went on"));
     test_judged_release(&j);
 }
@@ -248,7 +248,7 @@ static void states__a_listed_batch_is_not_finished_by_the_next(void **state)
 }
 
 /* Coalesced collectives are followed as one as well: with active entries only, those of a finished
- * batch stay without its own entry. The counters tell of the one that ends the dump. */
+ * batch stay without its own entry. The counters report the one that ends the dump. */
 static void states__collectives_of_a_finished_batch_are_finished(void **state)
 {
     (void)state;

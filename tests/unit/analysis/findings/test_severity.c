@@ -175,14 +175,14 @@ static void host__of_all_ranks_leaves_out_what_is_told_of_one(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct judged j = {.trace = {.ranks = ranks, .n_ranks = 4}};
         uint32_t late = 2;
-        struct inq_suspect suspect = {.kind = cases[i].kind,
-                                      .launches_known = cases[i].launches_known,
-                                      .ranks = &late,
-                                      .n_ranks = 1,
-                                      .own_ns = 9000,
-                                      .peers_ns = 1000};
-        struct inq_blame blame = {.suspects = &suspect, .n_suspects = 1};
-        j.report.blame = &blame;
+        struct inq_candidate candidate = {.kind = cases[i].kind,
+                                          .launches_known = cases[i].launches_known,
+                                          .ranks = &late,
+                                          .n_ranks = 1,
+                                          .own_ns = 9000,
+                                          .peers_ns = 1000};
+        struct inq_attribution blame = {.candidates = &candidate, .n_candidates = 1};
+        j.report.attribution = &blame;
         j.account.ranks_judged = 4;
         j.account.class_ns[INQ_ACCOUNT_HOST] = 4000;
         judge(&j);
@@ -209,7 +209,7 @@ static void host__of_one_rank_is_told_in_the_singular(void **state)
 
 /* Steps of which the last one takes `ns`, the others differ by `spread_ns` from one to the next.
  * Whether the last is out of line. */
-static bool is_out_beside(size_t n, int64_t spread_ns, int64_t ns, struct inq_blame *blame)
+static bool is_out_beside(size_t n, int64_t spread_ns, int64_t ns, struct inq_attribution *blame)
 {
     struct judged j = {0};
     size_t out = 0;
@@ -218,7 +218,7 @@ static bool is_out_beside(size_t n, int64_t spread_ns, int64_t ns, struct inq_bl
     j.account.n_steps = j.account.steps_judged = n;
     j.trace.steps = j.steps;
     j.trace.n_steps = n;
-    j.report.blame = blame;
+    j.report.attribution = blame;
     for (size_t s = 0; s < n; s++) {
         int64_t length_ns = s + 1 == n ? ns : STEP_NS + (int64_t)(s % 3) * spread_ns - spread_ns;
         j.account_steps[s] =
@@ -249,9 +249,9 @@ static void severity__a_long_step_is_not_told_twice(void **state)
         bool told;
     } cases[] = {{500, 5, false}, {499, 5, true}, {500, 10, true}, {500, 9, false}, {500, 0, true}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct inq_suspect cause = {
+        struct inq_candidate cause = {
             .cost_ns_per_step = cases[i].cost_ns, .steps = 10, .steps_seen = cases[i].seen};
-        struct inq_blame blame = {.suspects = &cause, .n_suspects = 1};
+        struct inq_attribution blame = {.candidates = &cause, .n_candidates = 1};
         assert_int_equal(is_out_beside(10, 0, INT64_C(2) * STEP_NS, &blame), cases[i].told);
     }
 }

@@ -18,7 +18,7 @@
 enum { RANKS = 4 };
 
 /* The verdict on a run of four ranks without findings. Its texts live in `arena`, the caller's. */
-static struct inq_verdict judge(struct inq_account *account, struct inq_blame *blame,
+static struct inq_verdict judge(struct inq_account *account, struct inq_attribution *blame,
                                 struct inq_arena *arena)
 {
     struct inq_strtab names = {0};
@@ -26,7 +26,7 @@ static struct inq_verdict judge(struct inq_account *account, struct inq_blame *b
         {.rank = 0, .events = {.n = 1}}, {.rank = 1}, {.rank = 2}, {.rank = 3}};
     struct inq_trace trace = {.names = &names, .n_ranks = RANKS, .ranks = ranks};
     struct inq_report report = {
-        .trace = &trace, .arena = arena, .account = account, .blame = blame};
+        .trace = &trace, .arena = arena, .account = account, .attribution = blame};
     struct inq_findings findings = {.report = &report, .arena = arena};
     struct inq_verdict verdict = {0};
 
@@ -45,7 +45,7 @@ static bool names_rank_3(int64_t for_three_ns)
 {
     struct inq_arena arena = {0};
     int64_t rest_ns = (1000 - for_three_ns) / 2;
-    struct inq_blame blame = {.ranks_compared = RANKS};
+    struct inq_attribution blame = {.ranks_compared = RANKS};
     struct inq_account_wait waits[] = {
         {.waited_for = 1, .start_ns = 0, .end_ns = rest_ns},
         {.waited_for = 2, .start_ns = rest_ns, .end_ns = 1000 - for_three_ns},
@@ -75,7 +75,7 @@ static enum inq_confidence healthy(size_t judged, size_t steps, int64_t comm_ns,
                                    const char *headline)
 {
     struct inq_arena arena = {0};
-    struct inq_blame blame = {.ranks_compared = judged, .steps_judged = steps};
+    struct inq_attribution blame = {.ranks_compared = judged, .steps_judged = steps};
     struct inq_account account = {.ranks_judged = judged, .steps_judged = steps, .n_steps = steps};
     account.class_ns[INQ_ACCOUNT_COMPUTE] = 10000 - comm_ns;
     account.class_ns[INQ_ACCOUNT_COMM] = comm_ns;

@@ -78,8 +78,8 @@ static bool names_only(const struct inq_finding *finding, int32_t rank)
 static void expect_late_host(const struct inq_report *report, int32_t rank, double low_ms,
                              double high_ms)
 {
-    assert_non_null(report->blame);
-    assert_int_equal(report->blame->n_suspects, 1);
+    assert_non_null(report->attribution);
+    assert_int_equal(report->attribution->n_candidates, 1);
     const struct inq_finding *finding = need(report, INQ_FINDING_LATE_HOST);
     assert_true(names_only(finding, rank));
     double ms = (double)finding->cost_ns_per_step / 1e6;
@@ -128,8 +128,8 @@ static void dlrm_8ranks__nobody_is_named(void **state)
     (void)state;
     struct opened o = open_trace("kineto/dlrm_8ranks", 0);
 
-    assert_non_null(o.report->blame);
-    assert_int_equal(o.report->blame->n_suspects, 0);
+    assert_non_null(o.report->attribution);
+    assert_int_equal(o.report->attribution->n_candidates, 0);
     shut(&o);
 }
 
@@ -163,7 +163,7 @@ static void single_ranks__nobody_to_blame(void **state)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct opened o = open_trace(names[i], 0);
-        assert_null(o.report->blame);
+        assert_null(o.report->attribution);
         for (size_t k = 0; k < o.report->n_findings; k++) {
             enum inq_finding_kind kind = o.report->findings[k].kind;
             assert_true(o.report->findings[k].n_ranks == 0 || kind == INQ_FINDING_MISSING_RANK ||

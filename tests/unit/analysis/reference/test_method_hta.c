@@ -74,7 +74,7 @@ static void measure(const char *traces, bool last, struct measured *m)
     assert_in_range(m->n, 1, MAX_TRACES);
     for (size_t i = 0; i < m->n; i++) {
         assert_int_equal(inq_analyze(m->run->traces[i], &options, &m->reports[i], NULL), INQ_OK);
-        assert_non_null(m->reports[i]->peers);
+        assert_non_null(m->reports[i]->reference);
     }
 }
 
@@ -91,17 +91,17 @@ static size_t count_ranks(const struct measured *m)
     size_t n = 0;
 
     for (size_t i = 0; i < m->n; i++) {
-        n += m->reports[i]->peers->n_rank_times;
+        n += m->reports[i]->reference->n_rank_times;
     }
     return n;
 }
 
-static const struct inq_peer_rank_time *find_rank(const struct measured *m, int64_t number)
+static const struct inq_reference_rank_time *find_rank(const struct measured *m, int64_t number)
 {
     for (size_t k = 0; k < m->n; k++) {
-        const struct inq_peers *peers = m->reports[k]->peers;
+        const struct inq_reference *peers = m->reports[k]->reference;
         for (size_t i = 0; i < peers->n_rank_times; i++) {
-            const struct inq_peer_rank_time *time = &peers->rank_times[i];
+            const struct inq_reference_rank_time *time = &peers->rank_times[i];
             int32_t rank = m->run->traces[k]->ranks[time->rank].rank;
             if (rank == number || (rank < 0 && count_ranks(m) == 1)) {
                 return time;
@@ -132,7 +132,7 @@ static void check_temporal(const char *set, const struct measured *m)
     size_t n = 0;
 
     for (const struct cJSON *row = inq_json_first(table); row; row = inq_json_next(row), n++) {
-        const struct inq_peer_rank_time *t =
+        const struct inq_reference_rank_time *t =
             find_rank(m, inq_json_integer(inq_json_get(row, "rank"), -1));
         assert_same((double)t->hta_idle_us, number(row, "idle_time(us)"), "idle");
         assert_same((double)t->hta_compute_us, number(row, "compute_time(us)"), "compute");
@@ -151,14 +151,15 @@ static void check_overlap(const char *set, const struct measured *m)
     struct cJSON *table = load_table(set, "comm_comp_overlap");
 
     for (const struct cJSON *row = inq_json_first(table); row; row = inq_json_next(row)) {
-        const struct inq_peer_rank_time *t =
+        const struct inq_reference_rank_time *t =
             find_rank(m, inq_json_integer(inq_json_get(row, "rank"), -1));
         assert_same(t->hta_overlap_pct, number(row, "comp_comm_overlap_pctg"), "overlap %");
     }
     inq_json_free(table);
 }
 
-static const struct inq_peer_idle *find_stream(const struct inq_peer_rank_time *t, int64_t id)
+static const struct inq_reference_idle *find_stream(const struct inq_reference_rank_time *t,
+                                                    int64_t id)
 {
     for (size_t i = 0; i < t->n_streams; i++) {
         if (t->streams[i].stream == id) {
@@ -169,12 +170,12 @@ static const struct inq_peer_idle *find_stream(const struct inq_peer_rank_time *
     abort(); /* not reached */
 }
 
-static size_t count_categories(const struct inq_peers *peers)
+static size_t count_categories(const struct inq_reference *peers)
 {
     size_t n = 0;
 
     for (size_t r = 0; r < peers->n_rank_times; r++) {
-        const struct inq_peer_rank_time *t = &peers->rank_times[r];
+        const struct inq_reference_rank_time *t = &peers->rank_times[r];
         for (size_t i = 0; i < t->n_streams; i++) {
             n += isnan(t->streams[i].host_wait_us) ? 0 : 1;
             n += isnan(t->streams[i].kernel_wait_us) ? 0 : 1;
@@ -190,9 +191,9 @@ static void check_idle(const char *set, const struct measured *m)
     size_t n = 0;
 
     for (const struct cJSON *row = inq_json_first(table); row; row = inq_json_next(row), n++) {
-        const struct inq_peer_rank_time *t =
+        const struct inq_reference_rank_time *t =
             find_rank(m, inq_json_integer(inq_json_get(row, "rank"), -1));
-        const struct inq_peer_idle *s =
+        const struct inq_reference_idle *s =
             find_stream(t, inq_json_integer(inq_json_get(row, "stream"), -1));
         const char *category = inq_json_text(inq_json_get(row, "idle_category"), "");
         double us = s->other_us;
@@ -208,7 +209,7 @@ static void check_idle(const char *set, const struct measured *m)
         assert_same(ratio, number(row, "idle_time_ratio"), category);
     }
     for (size_t i = 0; i < m->n; i++) {
-        n -= count_categories(m->reports[i]->peers);
+        n -= count_categories(m->reports[i]->reference);
     }
     assert_int_equal(n, 0); /* no row that HTA does not have */
     inq_json_free(table);
@@ -219,7 +220,7 @@ static int64_t sum_of_type(const struct measured *m, const char *type)
     int64_t us = 0;
 
     for (size_t k = 0; k < m->n; k++) {
-        const struct inq_peers *peers = m->reports[k]->peers;
+        const struct inq_reference *peers = m->reports[k]->reference;
         for (size_t i = 0; i < peers->n_kernel_types; i++) {
             us +=
                 strcmp(peers->kernel_types[i].type, type) == 0 ? peers->kernel_types[i].sum_us : 0;
@@ -231,7 +232,7 @@ static int64_t sum_of_type(const struct measured *m, const char *type)
 static void check_types(const char *set, const struct measured *m)
 {
     struct cJSON *table = load_table(set, "kernel_type_metrics");
-    const struct inq_peers *peers = m->reports[0]->peers;
+    const struct inq_reference *peers = m->reports[0]->reference;
     size_t n = 0;
 
     for (const struct cJSON *row = inq_json_first(table); row; row = inq_json_next(row), n++) {
@@ -370,9 +371,9 @@ static void peer_us__is_what_a_json_reader_gets(void **state)
         char text[64];
         assert_true(snprintf(text, sizeof(text), "%lld.%03lld", (long long)(ns / 1000),
                              (long long)(ns % 1000)) > 0);
-        assert_true(!(inq_peer_us(ns) < strtod(text, NULL)));
-        assert_true(!(inq_peer_us(ns) > strtod(text, NULL)));
-        assert_true(!(inq_peer_us(-ns) < -strtod(text, NULL)));
+        assert_true(!(inq_reference_us(ns) < strtod(text, NULL)));
+        assert_true(!(inq_reference_us(ns) > strtod(text, NULL)));
+        assert_true(!(inq_reference_us(-ns) < -strtod(text, NULL)));
     }
 }
 
@@ -381,13 +382,13 @@ static void raw_time__undoes_base_and_alignment(void **state)
     (void)state;
     struct inq_rank rank = {.base_ns = 1000000};
 
-    assert_int_equal(inq_peer_raw_ns(&rank, 1000123), 123);
+    assert_int_equal(inq_reference_raw_ns(&rank, 1000123), 123);
     rank.clock = (struct inq_clock){.aligned = true, .offset_ns = -77};
-    assert_int_equal(inq_peer_raw_ns(&rank, 1000123 - 77), 123);
+    assert_int_equal(inq_reference_raw_ns(&rank, 1000123 - 77), 123);
     rank.clock.drift_ppb = 5000; /* 5 us a second */
     rank.clock.ref_ns = 0;
     int64_t recorded = 3 * (int64_t)1000000000;
-    assert_int_equal(inq_peer_raw_ns(&rank, recorded + 15000 - 77), recorded - 1000000);
+    assert_int_equal(inq_reference_raw_ns(&rank, recorded + 15000 - 77), recorded - 1000000);
 }
 
 /* ---- made-up traces -------------------------------------------------------------------------- */
@@ -479,8 +480,8 @@ static struct inq_report *analyze(const struct fixture *f, bool last)
 
 static void assert_idle(const struct inq_report *report, double host, double kernel, double other)
 {
-    assert_int_equal(report->peers->rank_times[0].n_streams, 1);
-    const struct inq_peer_idle *s = &report->peers->rank_times[0].streams[0];
+    assert_int_equal(report->reference->rank_times[0].n_streams, 1);
+    const struct inq_reference_idle *s = &report->reference->rank_times[0].streams[0];
 
     assert_int_equal(s->stream, 7);
     assert_same(s->host_wait_us, host, "host wait");
@@ -500,7 +501,7 @@ static void idle__by_stream_and_cause(void **state)
     add_row(&f, "gemm", 100, 110, 81); /* launched after the previous end: host */
     add_row(&f, "gemm", 105, 120, 90); /* overlapping by 5: kernel, negative */
     struct inq_report *report = analyze(&f, false);
-    const struct inq_peer_rank_time *t = &report->peers->rank_times[0];
+    const struct inq_reference_rank_time *t = &report->reference->rank_times[0];
     assert_idle(report, 20, 29 - 5, 30);
     assert_same(t->streams[0].host_wait_ratio, 0.27, "ratio"); /* 20 of 74 */
     assert_int_equal(t->hta_kernel_us, 120);
@@ -543,14 +544,15 @@ static void steps__only_work_launched_in_them_counts(void **state)
     add_row(&f, "gemm", 900, 910, 201);  /* after its end */
     add_step(&f, "ProfilerStep#1", 0, 100);
     struct inq_report *report = analyze(&f, false);
-    assert_int_equal(report->peers->rank_times[0].hta_kernel_us, 991); /* one step: everything */
+    assert_int_equal(report->reference->rank_times[0].hta_kernel_us,
+                     991); /* one step: everything */
     inq_report_free(report);
     add_step(&f, "ProfilerStep#2", 100, 200);
     report = analyze(&f, false);
-    assert_int_equal(report->peers->rank_times[0].hta_kernel_us, 120);
+    assert_int_equal(report->reference->rank_times[0].hta_kernel_us, 120);
     inq_report_free(report);
     report = analyze(&f, true);
-    assert_int_equal(report->peers->rank_times[0].hta_kernel_us, 140);
+    assert_int_equal(report->reference->rank_times[0].hta_kernel_us, 140);
     inq_report_free(report);
     inq_strtab_release(&f.names);
 }
@@ -585,8 +587,8 @@ static void rows__round_inwards_when_a_time_has_a_fraction(void **state)
     f.dur[1] = 700;
     f.rank.fractional_us = true;
     struct inq_report *report = analyze(&f, false);
-    assert_int_equal(report->peers->rank_times[0].hta_kernel_us, 18);
-    assert_int_equal(report->peers->rank_times[0].hta_compute_us, 8 - 1);
+    assert_int_equal(report->reference->rank_times[0].hta_kernel_us, 18);
+    assert_int_equal(report->reference->rank_times[0].hta_compute_us, 8 - 1);
     inq_report_free(report);
     inq_strtab_release(&f.names);
 }
@@ -604,7 +606,7 @@ static void rows__synchronisation_counts_as_time_on_a_stream_only(void **state)
     f.kind[2] = INQ_EVENT_SYNC;
     f.lane[2] = 1; /* stream -1 */
     struct inq_report *report = analyze(&f, false);
-    const struct inq_peer_rank_time *t = &report->peers->rank_times[0];
+    const struct inq_reference_rank_time *t = &report->reference->rank_times[0];
     assert_int_equal(t->hta_kernel_us, 30);
     assert_int_equal(t->hta_idle_us, 10);
     assert_int_equal(t->hta_compute_us, 10);
@@ -624,7 +626,7 @@ static void types__times_by_what_ran_together(void **state)
     add_row(&f, "ncclKernel_AllReduce", 50, 130, 0);
     add_row(&f, "Memcpy DtoH", 90, 140, 0);
     struct inq_report *report = analyze(&f, false);
-    const struct inq_peers *p = report->peers;
+    const struct inq_reference *p = report->reference;
     static const struct {
         const char *type;
         int64_t us;
@@ -669,7 +671,7 @@ static void analysis__every_failed_allocation_is_reported(void **state)
         for (int s = 0; report && s < INQ_SECTION_COUNT; s++) {
             whole = whole && !report->sections[s].reason;
         }
-        assert_true(!report || report->sections[INQ_SECTION_METHOD].reason || report->peers);
+        assert_true(!report || report->sections[INQ_SECTION_METHOD].reason || report->reference);
         inq_report_free(report);
     }
     assert_true(n > 10 && n < 1000);

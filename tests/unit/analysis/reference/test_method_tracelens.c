@@ -108,7 +108,7 @@ static void measure(const char *traces, struct inq_run **run, struct inq_report 
     assert_int_equal(inq_ingest(paths, 1, &ingest, run, NULL), INQ_OK);
     assert_int_equal((*run)->n_traces, 1);
     assert_int_equal(inq_analyze((*run)->traces[0], &options, report, NULL), INQ_OK);
-    assert_non_null((*report)->peers);
+    assert_non_null((*report)->reference);
 }
 
 static int64_t rounded(double us)
@@ -123,8 +123,8 @@ static void timeline__nccl_data(void **state)
     struct inq_report *report = NULL;
 
     measure("hta/nccl_data.json.gz", &run, &report);
-    assert_int_equal(report->peers->n_rank_times, 1);
-    const struct inq_peer_rank_time *t = &report->peers->rank_times[0];
+    assert_int_equal(report->reference->n_rank_times, 1);
+    const struct inq_reference_rank_time *t = &report->reference->rank_times[0];
     assert_int_equal(rounded(t->tl_computation_us), 116046561);
     assert_int_equal(rounded(t->tl_exposed_comm_us), 39529327);
     assert_int_equal(rounded(t->tl_exposed_memcpy_us), 1924190);
@@ -164,9 +164,9 @@ static void collectives__detailed(void **state)
     measure("megatron_tp2", &run, &report);
     load_csv("implicit_sync_detailed.csv", &csv);
     const struct inq_trace *trace = run->traces[0];
-    assert_int_equal(csv.n_rows, report->peers->n_collectives);
+    assert_int_equal(csv.n_rows, report->reference->n_collectives);
     for (size_t i = 0; i < csv.n_rows; i++) {
-        const struct inq_tl_collective *c = &report->peers->collectives[i];
+        const struct inq_tl_collective *c = &report->reference->collectives[i];
         assert_string_equal(c->id, field(&csv, i, "collective_id"));
         assert_string_equal(c->group, field(&csv, i, "Process Group Name"));
         assert_string_equal(c->group_ranks, field(&csv, i, "Process Group Ranks"));
@@ -202,9 +202,9 @@ static void collectives__summary(void **state)
 
     measure("megatron_tp2", &run, &report);
     load_csv("summary_implicit_sync.csv", &csv);
-    assert_int_equal(csv.n_rows, report->peers->n_summaries);
+    assert_int_equal(csv.n_rows, report->reference->n_summaries);
     for (size_t i = 0; i < csv.n_rows; i++) {
-        const struct inq_tl_summary *s = &report->peers->summaries[i];
+        const struct inq_tl_summary *s = &report->reference->summaries[i];
         assert_string_equal(s->name, field(&csv, i, "Collective name"));
         assert_string_equal(s->dtype, field(&csv, i, "dtype"));
         assert_string_equal(s->group, field(&csv, i, "Process Group Name"));
@@ -237,9 +237,9 @@ static void collectives__stragglers(void **state)
 
     measure("megatron_tp2", &run, &report);
     load_csv("straggler_summary.csv", &csv);
-    assert_int_equal(csv.n_rows, report->peers->n_stragglers);
+    assert_int_equal(csv.n_rows, report->reference->n_stragglers);
     for (size_t i = 0; i < csv.n_rows; i++) {
-        const struct inq_tl_straggler *s = &report->peers->stragglers[i];
+        const struct inq_tl_straggler *s = &report->reference->stragglers[i];
         assert_int_equal(run->traces[0]->ranks[s->rank].rank, integer(&csv, i, "rank"));
         assert_int_equal(s->last, integer(&csv, i, "times_arrived_last"));
         assert_int_equal(s->first, integer(&csv, i, "times_arrived_first"));

@@ -178,8 +178,8 @@ static void alike__a_hidden_fault_is_told_in_order(void **state)
     bool second = false;
 
     assert_string_equal(t.report->findings[0].id, "slow_gpu:rank2");
-    for (size_t i = 0; i < t.report->blame->n_suspects; i++) {
-        const struct inq_suspect *s = &t.report->blame->suspects[i];
+    for (size_t i = 0; i < t.report->attribution->n_candidates; i++) {
+        const struct inq_candidate *s = &t.report->attribution->candidates[i];
         second = second || (s->kind == INQ_FINDING_LATE_HOST && s->in_order_ns > 0 &&
                             s->in_order_ns > s->cost_ns_per_step);
     }

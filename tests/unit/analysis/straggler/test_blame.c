@@ -21,21 +21,21 @@ static struct inq_report *analyze(struct inq_trace *trace)
     return report;
 }
 
-/* The trace of the plan has one suspect: this rank, for this reason, at about this cost. */
+/* The trace of the plan has one candidate: this rank, for this reason, at about this cost. */
 static void expect_one(const struct lockstep_plan *plan, enum inq_finding_kind kind, uint32_t rank,
                        int64_t cost_ns, int64_t within_ns)
 {
     struct inq_trace *trace = lockstep_trace(plan);
     struct inq_report *report = analyze(trace);
 
-    assert_non_null(report->blame);
-    assert_int_equal(report->blame->n_suspects, 1);
-    const struct inq_suspect *suspect = &report->blame->suspects[0];
-    assert_string_equal(inq_finding_kind_text(suspect->kind), inq_finding_kind_text(kind));
-    assert_int_equal(suspect->n_ranks, 1);
-    assert_int_equal(suspect->ranks[0], rank);
-    assert_in_range(suspect->cost_ns_per_step, cost_ns - within_ns, cost_ns + within_ns);
-    assert_true(suspect->n_evidence > 0);
+    assert_non_null(report->attribution);
+    assert_int_equal(report->attribution->n_candidates, 1);
+    const struct inq_candidate *candidate = &report->attribution->candidates[0];
+    assert_string_equal(inq_finding_kind_text(candidate->kind), inq_finding_kind_text(kind));
+    assert_int_equal(candidate->n_ranks, 1);
+    assert_int_equal(candidate->ranks[0], rank);
+    assert_in_range(candidate->cost_ns_per_step, cost_ns - within_ns, cost_ns + within_ns);
+    assert_true(candidate->n_evidence > 0);
     assert_int_equal(report->findings[0].kind, kind);
     assert_string_equal(report->verdict.cls, inq_finding_kind_text(kind));
     inq_report_free(report);
@@ -48,8 +48,8 @@ static void expect_nobody(const struct lockstep_plan *plan)
     struct inq_trace *trace = lockstep_trace(plan);
     struct inq_report *report = analyze(trace);
 
-    assert_non_null(report->blame);
-    assert_int_equal(report->blame->n_suspects, 0);
+    assert_non_null(report->attribution);
+    assert_int_equal(report->attribution->n_candidates, 0);
     assert_string_equal(report->verdict.cls, "waiting_unexplained");
     assert_int_equal(report->verdict.confidence, INQ_CONFIDENCE_HYPOTHESIS);
     inq_report_free(report);
@@ -61,8 +61,8 @@ static void expect_healthy(const struct lockstep_plan *plan)
     struct inq_trace *trace = lockstep_trace(plan);
     struct inq_report *report = analyze(trace);
 
-    assert_non_null(report->blame);
-    assert_int_equal(report->blame->n_suspects, 0);
+    assert_non_null(report->attribution);
+    assert_int_equal(report->attribution->n_candidates, 0);
     assert_string_equal(report->verdict.cls, "healthy");
     inq_report_free(report);
     lockstep_free(trace);
@@ -130,7 +130,7 @@ static void blame__late_host_with_what_it_did(void **state)
 
     struct inq_trace *trace = lockstep_trace(&plan);
     struct inq_report *report = analyze(trace);
-    assert_string_equal(report->blame->suspects[0].running, "load_batch");
+    assert_string_equal(report->attribution->candidates[0].running, "load_batch");
     assert_non_null(strstr(report->findings[0].advice, "load_batch"));
     inq_report_free(report);
     lockstep_free(trace);
@@ -185,10 +185,10 @@ static void blame__two_slow_gpus_are_both_named(void **state)
     struct inq_report *report = analyze(trace);
     size_t named = 0;
     int64_t cost_ns = 0;
-    for (size_t i = 0; i < report->blame->n_suspects; i++) {
-        assert_int_equal(report->blame->suspects[i].kind, INQ_FINDING_SLOW_GPU);
-        named += report->blame->suspects[i].n_ranks;
-        cost_ns += report->blame->suspects[i].cost_ns_per_step;
+    for (size_t i = 0; i < report->attribution->n_candidates; i++) {
+        assert_int_equal(report->attribution->candidates[i].kind, INQ_FINDING_SLOW_GPU);
+        named += report->attribution->candidates[i].n_ranks;
+        cost_ns += report->attribution->candidates[i].cost_ns_per_step;
     }
     assert_int_equal(named, 2);
     assert_in_range(cost_ns, 2700000, 3300000);
@@ -207,8 +207,8 @@ static void blame__one_step_is_a_hypothesis(void **state)
     all_steps(plan.slower[2], 0.3);
     struct inq_trace *trace = lockstep_trace(&plan);
     struct inq_report *report = analyze(trace);
-    assert_int_equal(report->blame->n_suspects, 1);
-    assert_int_equal(report->blame->suspects[0].confidence, INQ_CONFIDENCE_HYPOTHESIS);
+    assert_int_equal(report->attribution->n_candidates, 1);
+    assert_int_equal(report->attribution->candidates[0].confidence, INQ_CONFIDENCE_HYPOTHESIS);
     inq_report_free(report);
     lockstep_free(trace);
 }
@@ -224,7 +224,7 @@ static void blame__nobody_is_surely_late_only_after_three_steps(void **state)
         lockstep_init(&plan, 4, steps);
         struct inq_trace *trace = lockstep_trace(&plan);
         struct inq_report *report = analyze(trace);
-        assert_int_equal(report->blame->steps_judged, steps);
+        assert_int_equal(report->attribution->steps_judged, steps);
         assert_string_equal(report->verdict.cls, "healthy");
         assert_int_equal(report->verdict.confidence, expected[steps - 1]);
         inq_report_free(report);
@@ -303,7 +303,7 @@ static void blame__one_rank_is_not_compared(void **state)
     lockstep_init(&plan, 1, 6);
     struct inq_trace *trace = lockstep_trace(&plan);
     struct inq_report *report = analyze(trace);
-    assert_null(report->blame);
+    assert_null(report->attribution);
     assert_string_equal(report->verdict.cls, "nothing_to_judge");
     inq_report_free(report);
     lockstep_free(trace);

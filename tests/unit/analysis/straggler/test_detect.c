@@ -215,9 +215,10 @@ static void detect__host_that_pauses_now_and_then(void **state)
         test_synth_open("dp=4,layers=4,steps=8,gz=0,cpu_ops=0,fault=late_host:rank=1:mode=gc:"
                         "every=2:delay=12ms",
                         NULL);
-    const struct inq_suspect *suspect = &t.report->blame->suspects[0];
-    assert_int_equal(suspect->steps_seen, 3);
-    assert_in_range(suspect->late_ns, 9000000, 12000000); /* in one of the three, not a mean step */
+    const struct inq_candidate *candidate = &t.report->attribution->candidates[0];
+    assert_int_equal(candidate->steps_seen, 3);
+    assert_in_range(candidate->late_ns, 9000000,
+                    12000000); /* in one of the three, not a mean step */
     test_synth_close(&t);
 }
 

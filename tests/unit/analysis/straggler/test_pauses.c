@@ -15,12 +15,12 @@
 
 #include <cmocka.h>
 
-/* How many ranks the suspect names that is hosts pausing in turn; 0: there is none. */
+/* How many ranks the candidate names that is hosts pausing in turn; 0: there is none. */
 static size_t pausing(const struct inq_report *report)
 {
-    for (size_t i = 0; i < report->blame->n_suspects; i++) {
-        if (report->blame->suspects[i].rotates) {
-            return report->blame->suspects[i].n_ranks;
+    for (size_t i = 0; i < report->attribution->n_candidates; i++) {
+        if (report->attribution->candidates[i].rotates) {
+            return report->attribution->candidates[i].n_ranks;
         }
     }
     return 0;

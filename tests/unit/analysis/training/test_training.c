@@ -565,7 +565,7 @@ static void training__each_state_of_a_progress_bar_is_a_row(void **state)
     inq_out_release(&out);
 }
 
-/* A shorter log of another attempt in which the loss was lost is the one to tell of. */
+/* A shorter log of another attempt in which the loss was lost is the one to report. */
 static void training__the_log_with_the_fault_is_told(void **state)
 {
     (void)state;
@@ -622,7 +622,7 @@ static void training__the_fault_may_be_in_any_of_many_logs(void **state)
 }
 
 /* So many single rows without a loss, and then no loss to the end. */
-static void tell_gaps(int gaps, struct told *told)
+static void explain_gaps(int gaps, struct told *told)
 {
     struct inq_out out = {0};
     int step = 1;
@@ -649,7 +649,7 @@ static void training__events_past_the_most_are_counted(void **state)
     enum { MOST = 64 };
     for (int gaps = MOST - 1; gaps < MOST + 2; gaps++) {
         struct told told = {0};
-        tell_gaps(gaps, &told);
+        explain_gaps(gaps, &told);
         const struct inq_training *t = told.report->training;
         assert_int_equal(t->n_events, MOST);
         assert_int_equal(t->n_left_out, gaps + 1 - MOST);

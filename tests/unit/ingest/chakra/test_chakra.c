@@ -146,7 +146,7 @@ static void chakra__nodes_of_the_device_are_rows_with_their_callers(void **state
     struct inq_err err = {0};
     put_run(&file);
     assert_int_equal(test_read_bytes(file.bytes, file.n, 0, &shard, &err), INQ_OK);
-    assert_int_equal(inq_shard_seal(&shard, &err), INQ_OK);
+    assert_int_equal(inq_shard_finalize(&shard, &err), INQ_OK);
     assert_string_equal(shard.file.format, "chakra");
     const struct inq_rank *rank = &shard.ranks[0];
     assert_int_equal(rank->world_size, 4);
@@ -184,7 +184,7 @@ static void chakra__steps_last_until_the_next_and_waits_are_calls(void **state)
     struct inq_err err = {0};
     put_run(&file);
     assert_int_equal(test_read_bytes(file.bytes, file.n, 0, &shard, &err), INQ_OK);
-    assert_int_equal(inq_shard_seal(&shard, &err), INQ_OK);
+    assert_int_equal(inq_shard_finalize(&shard, &err), INQ_OK);
     const struct inq_rank *rank = &shard.ranks[0];
     assert_int_equal(rank->n_notes, 2);
     assert_int_equal(rank->notes[0].number, 4);
@@ -217,7 +217,7 @@ static void chakra__json_says_the_same(void **state)
     struct inq_err err = {0};
     for (size_t chunk = 0; chunk < 3; chunk++) {
         assert_int_equal(test_read_bytes(text, sizeof text - 1, chunk, &shard, &err), INQ_OK);
-        assert_int_equal(inq_shard_seal(&shard, &err), INQ_OK);
+        assert_int_equal(inq_shard_finalize(&shard, &err), INQ_OK);
         const struct inq_rank *rank = &shard.ranks[0];
         assert_int_equal(rank->events.n, 1);
         assert_string_equal(test_str(&shard, rank->events.name[0]), "a \"kernel\"");

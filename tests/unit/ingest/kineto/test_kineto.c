@@ -500,7 +500,7 @@ static void kineto__collectives_of_kernels_and_of_the_host(void **state)
     assert_int_equal(shard.file.events_kept, 4);
 
     struct inq_err err = {0};
-    assert_int_equal(inq_shard_seal(&shard, &err), INQ_OK);
+    assert_int_equal(inq_shard_finalize(&shard, &err), INQ_OK);
     rank = &shard.ranks[0];
     assert_int_equal(rank->comms[rank->events.comm[1]].kind, INQ_COLL_SEND);
     inq_shard_release(&shard);

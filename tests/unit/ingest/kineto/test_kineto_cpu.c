@@ -41,7 +41,7 @@ static void read_all(const char *document, struct inq_shard *shard)
     test_all_ways((struct test_text){copy, n - 1}, document, shard);
     free(copy);
     struct inq_err err = {0};
-    assert_int_equal(inq_shard_seal(shard, &err), INQ_OK);
+    assert_int_equal(inq_shard_finalize(shard, &err), INQ_OK);
 }
 
 static size_t count(const struct inq_shard *shard, enum inq_event_kind kind, enum inq_op_class cls)

@@ -159,7 +159,7 @@ static void nsys__kernels_find_their_launches(void **state)
         skip();
     }
     assert_int_equal(test_read_file(path, &shard, &err), INQ_OK);
-    assert_int_equal(inq_shard_seal(&shard, &err), INQ_OK);
+    assert_int_equal(inq_shard_finalize(&shard, &err), INQ_OK);
     const struct inq_rank *rank = &shard.ranks[0];
     size_t kernels = 0;
     for (size_t i = 0; i < rank->events.n; i++) {
@@ -341,7 +341,7 @@ static void nsys__fewer_columns_are_enough(void **state)
     struct inq_err err = {0};
     assert_int_equal(read_made(sql, &shard, &err), INQ_OK);
     assert_int_equal(shard.n_ranks, 1);
-    assert_int_equal(inq_shard_seal(&shard, &err), INQ_OK);
+    assert_int_equal(inq_shard_finalize(&shard, &err), INQ_OK);
     assert_int_equal(shard.ranks[0].calls.n, 1);
     assert_int_equal(shard.ranks[0].events.call[0], 0);
     inq_shard_release(&shard);

@@ -27,7 +27,7 @@ static struct made make(const char *kind, int32_t n_ranks, int32_t n_microbatche
         .kind = kind, .n_ranks = n_ranks, .n_microbatches = n_microbatches, .costs = costs};
     assert_int_equal(inq_schedule_make(&spec, &m.schedule, NULL), INQ_OK);
     assert_int_equal(inq_schedule_graph_make(&m.schedule, &costs, &m.one, NULL), INQ_OK);
-    assert_int_equal(inq_graph_repeat(m.one.graph, n_steps, &m.graph, NULL), INQ_OK);
+    assert_int_equal(inq_graph_unroll(m.one.graph, n_steps, &m.graph, NULL), INQ_OK);
     assert_int_equal(inq_plan_make(m.graph, NULL, &m.plan, NULL), INQ_OK);
     return m;
 }
@@ -176,7 +176,7 @@ static void repeat__keeps_groups_together(void **state)
         struct inq_graph *one = random_graph_make(&shape, seed);
         struct inq_graph *twice = NULL;
         assert_non_null(one);
-        assert_int_equal(inq_graph_repeat(one, 2, &twice, NULL), INQ_OK);
+        assert_int_equal(inq_graph_unroll(one, 2, &twice, NULL), INQ_OK);
         size_t members[2] = {0, 0};
         for (size_t i = 0; i < one->n_ops; i++) {
             members[0] += one->members[i] > 1 ? one->members[i] : 0;

@@ -345,7 +345,7 @@ static void steps__are_drawn_as_predicted(void **state)
     (void)state;
     struct studied s = study(SAMPLES "/pipeline_pp4_long_last", 1);
     struct inq_err err = {0};
-    assert_int_equal(inq_fix_draw(s.base, 2, s.fixes, &err), INQ_OK);
+    assert_int_equal(inq_fix_timeline(s.base, 2, s.fixes, &err), INQ_OK);
     assert_non_null(s.fixes->drawn);
     int64_t tail_ns = s.fixes->base.t_ns - end_of(s.fixes->drawn);
     assert_true(tail_ns >= 0);
@@ -356,7 +356,7 @@ static void steps__are_drawn_as_predicted(void **state)
     }
     assert_null(s.fixes->fixes[2].drawn);
     s.fixes->fixes[2].executed.order.judgement = INQ_REFUTED; /* shown wherever it stands */
-    assert_int_equal(inq_fix_draw(s.base, 2, s.fixes, &err), INQ_OK);
+    assert_int_equal(inq_fix_timeline(s.base, 2, s.fixes, &err), INQ_OK);
     assert_non_null(s.fixes->fixes[2].drawn);
     done(&s);
 }
@@ -366,7 +366,7 @@ static void steps__keep_the_recorded_numbers_of_ranks(void **state)
 {
     (void)state;
     struct studied s = study(SAMPLES "/slow_gpu_dp8/rank-5.pt.trace.json.gz", 1);
-    assert_int_equal(inq_fix_draw(s.base, 1, s.fixes, NULL), INQ_OK);
+    assert_int_equal(inq_fix_timeline(s.base, 1, s.fixes, NULL), INQ_OK);
     assert_int_equal(s.fixes->drawn->traces[0]->n_ranks, 1);
     assert_int_equal(s.fixes->drawn->traces[0]->ranks[0].rank, 5);
     done(&s);

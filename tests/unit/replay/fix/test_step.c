@@ -26,16 +26,16 @@ static struct fix_op op_on(int32_t rank, uint32_t lane, int64_t dur_ns, int64_t 
     return op;
 }
 
-static void add(struct fix_job *job, struct fix_op op, uint32_t group)
+static void add(struct fix_step *job, struct fix_op op, uint32_t group)
 {
     op.group = group;
-    assert_int_equal(inq_fix_job_add(job, &op, NULL, NULL), INQ_OK);
+    assert_int_equal(inq_fix_step_add(job, &op, NULL, NULL), INQ_OK);
 }
 
-static int64_t time_of(const struct fix_job *job, bool delays)
+static int64_t time_of(const struct fix_step *job, bool delays)
 {
     int64_t t_ns = -1;
-    assert_int_equal(inq_fix_job_time(job, delays, &t_ns, NULL), INQ_OK);
+    assert_int_equal(inq_fix_step_time(job, delays, &t_ns, NULL), INQ_OK);
     return t_ns;
 }
 
@@ -50,16 +50,16 @@ static void time__is_what_the_graph_takes(void **state)
                                     .max_delay_ns = seed % 2 == 0 ? 500 : 0};
         struct inq_graph *graph = random_graph_make(&spec, seed);
         assert_non_null(graph);
-        struct fix_job job = {0};
+        struct fix_step job = {0};
         int64_t *end_ns = calloc(graph->n_ops + 1, sizeof *end_ns);
         assert_non_null(end_ns);
-        assert_int_equal(inq_fix_job_take(&job, graph, graph->dur_ns, graph->delay_ns, NULL),
+        assert_int_equal(inq_fix_step_take(&job, graph, graph->dur_ns, graph->delay_ns, NULL),
                          INQ_OK);
         assert_true(time_of(&job, true) ==
                     inq_simulate(graph, NULL, graph->delay_ns, NULL, end_ns));
         assert_true(time_of(&job, false) == inq_simulate(graph, NULL, NULL, NULL, end_ns));
         free(end_ns);
-        inq_fix_job_release(&job);
+        inq_fix_step_release(&job);
         inq_graph_free(graph);
     }
 }
@@ -69,7 +69,7 @@ static void time__is_what_the_graph_takes(void **state)
 static void time__of_lanes_and_a_group(void **state)
 {
     (void)state;
-    struct fix_job job = {.n_groups = 1};
+    struct fix_step job = {.n_groups = 1};
     add(&job, op_on(0, 0, 5, 0), 0);
     add(&job, op_on(1, 0, 10, 2), INQ_NONE);
     add(&job, op_on(0, 1, 100, 0), INQ_NONE);
@@ -79,59 +79,59 @@ static void time__of_lanes_and_a_group(void **state)
     assert_int_equal(time_of(&job, true), 13 - 3 + 200);
     assert_int_equal(time_of(&job, false), 10 - 3 + 200);
     job.ops[5].dur_ns = 0;
-    assert_int_equal(inq_fix_job_edge(&job, 4, 2, NULL), INQ_OK);
+    assert_int_equal(inq_fix_step_edge(&job, 4, 2, NULL), INQ_OK);
     assert_int_equal(time_of(&job, true), 13 + 5 + 50 + 100);
-    inq_fix_job_release(&job);
+    inq_fix_step_release(&job);
 }
 
 static void time__of_a_knot_says_who_waits(void **state)
 {
     (void)state;
-    struct fix_job job = {0};
+    struct fix_step job = {0};
     struct inq_err err = {0};
     int64_t t_ns = 0;
     add(&job, op_on(0, 0, 5, 0), INQ_NONE);
     add(&job, op_on(0, 0, 5, 0), INQ_NONE);
-    assert_int_equal(inq_fix_job_edge(&job, 1, 0, NULL), INQ_OK);
-    assert_int_equal(inq_fix_job_time(&job, true, &t_ns, &err), INQ_DEADLOCK);
+    assert_int_equal(inq_fix_step_edge(&job, 1, 0, NULL), INQ_OK);
+    assert_int_equal(inq_fix_step_time(&job, true, &t_ns, &err), INQ_DEADLOCK);
     assert_non_null(strstr(err.message, "rank 0"));
-    inq_fix_job_release(&job);
+    inq_fix_step_release(&job);
 }
 
 static void time__is_bounded(void **state)
 {
     (void)state;
     int64_t most_ns = (int64_t)INQ_GRAPH_MAX_TOTAL_NS;
-    struct fix_job job = {0};
+    struct fix_step job = {0};
     int64_t t_ns = 0;
     add(&job, op_on(0, 0, most_ns - 1, 0), INQ_NONE);
     add(&job, op_on(0, 0, 0, 1), INQ_NONE);
     assert_true(time_of(&job, true) == most_ns);
     job.ops[1].dur_ns = 1;
-    assert_int_equal(inq_fix_job_time(&job, true, &t_ns, NULL), INQ_FORMAT);
+    assert_int_equal(inq_fix_step_time(&job, true, &t_ns, NULL), INQ_FORMAT);
     job.ops[1].dur_ns = INT64_MIN;
-    assert_int_equal(inq_fix_job_time(&job, true, &t_ns, NULL), INQ_FORMAT);
-    inq_fix_job_release(&job);
+    assert_int_equal(inq_fix_step_time(&job, true, &t_ns, NULL), INQ_FORMAT);
+    inq_fix_step_release(&job);
 }
 
 static void time__survives_every_failing_allocation(void **state)
 {
     (void)state;
-    struct fix_job job = {.n_groups = 1};
+    struct fix_step job = {.n_groups = 1};
     int code = INQ_NOMEM;
     add(&job, op_on(0, 0, 5, 0), 0);
     add(&job, op_on(1, 0, 5, 0), 0);
     add(&job, op_on(0, 0, 5, 0), INQ_NONE);
-    assert_int_equal(inq_fix_job_edge(&job, 0, 2, NULL), INQ_OK);
+    assert_int_equal(inq_fix_step_edge(&job, 0, 2, NULL), INQ_OK);
     for (long n = 1; code != INQ_OK; n++) {
         int64_t t_ns = 0;
         assert_true(n < 100);
         (void)inq_mem_fail_after(n);
-        code = inq_fix_job_time(&job, true, &t_ns, NULL);
+        code = inq_fix_step_time(&job, true, &t_ns, NULL);
         (void)inq_mem_fail_after(0);
         assert_true(code == INQ_OK || code == INQ_NOMEM);
     }
-    inq_fix_job_release(&job);
+    inq_fix_step_release(&job);
 }
 
 int main(void)

@@ -142,7 +142,7 @@ static void text__lines_fit_the_width(void **state)
 {
     struct inq_report_options options = {
         .format = INQ_FORMAT_TEXT, .utf8 = true, .width = 100, .verbose = true};
-    struct inq_pen pen = {.utf8 = true};
+    struct inq_terminal terminal = {.utf8 = true};
     (void)state;
     char *text = write_text(&options, 1);
     char *save = NULL;
@@ -151,7 +151,7 @@ static void text__lines_fit_the_width(void **state)
          line = strtok_r(NULL, "\n", &save)) {
         const char *word = strrchr(line, ' ');
         if (word == NULL || strlen(word) < 60) {
-            assert_true(inq_pen_columns(&pen, line) <= 100);
+            assert_true(inq_terminal_columns(&terminal, line) <= 100);
             lines++;
         }
     }
@@ -193,12 +193,12 @@ static void expect_table(int width, bool trim, const char *expected)
     struct inq_arena arena = {0};
     struct inq_out out = {0};
     struct inq_table table = {.arena = &arena};
-    struct inq_pen pen = {.out = &out, .width = width};
+    struct inq_terminal terminal = {.out = &out, .width = width};
     fill_table(&table);
     if (trim) {
         inq_table_trim(&table);
     }
-    inq_table_print(&table, &pen);
+    inq_table_print(&table, &terminal);
     inq_out_bytes(&out, "", 1);
     assert_string_equal(out.buf, expected);
     inq_table_release(&table);

@@ -20,7 +20,7 @@ struct fixture {
     struct inq_report *report;
     struct inq_arena arena;
     struct inq_report_options options;
-    struct inq_view view;
+    struct inq_context view;
     struct inq_out out;
 };
 
@@ -31,7 +31,7 @@ static void open_sample(struct fixture *f, const char *path)
     assert_int_equal(inq_ingest(&path, 1, NULL, &f->run, NULL), INQ_OK);
     assert_int_equal(f->run->n_traces, 1);
     assert_int_equal(inq_analyze(f->run->traces[0], &options, &f->report, NULL), INQ_OK);
-    f->view = inq_view_of(f->run, f->run->traces[0], f->report, &f->options, &f->arena);
+    f->view = inq_context_of(f->run, f->run->traces[0], f->report, &f->options, &f->arena);
 }
 
 static void release(struct fixture *f)
@@ -141,8 +141,8 @@ static void step_chart__fits_any_width_in_ascii(void **state)
         struct fixture f;
         open_sample(&f, samples[s]);
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
-            struct inq_pen pen = {.out = &f.out, .width = widths[w]};
-            assert_int_equal(inq_text_timeline(&f.view, &pen, false, NULL), INQ_OK);
+            struct inq_terminal terminal = {.out = &f.out, .width = widths[w]};
+            assert_int_equal(inq_text_timeline(&f.view, &terminal, false, NULL), INQ_OK);
             inq_out_bytes(&f.out, "", 1);
             check_rows(f.out.buf, widths[w], rows[s]);
             inq_out_release(&f.out);
@@ -155,12 +155,12 @@ static void step_chart__fits_any_width_in_ascii(void **state)
 static void step_chart__not_asked_for_is_not_there(void **state)
 {
     struct fixture f;
-    struct inq_pen pen = {.out = &f.out, .width = 100};
+    struct inq_terminal terminal = {.out = &f.out, .width = 100};
     (void)state;
     open_sample(&f, straggler);
     f.report->n_rank_times = 0; /* as with --only something else */
-    assert_int_equal(inq_text_timeline(&f.view, &pen, false, NULL), INQ_OK);
-    assert_int_equal(inq_text_heat_map(&f.view, &pen, NULL), INQ_OK);
+    assert_int_equal(inq_text_timeline(&f.view, &terminal, false, NULL), INQ_OK);
+    assert_int_equal(inq_text_heat_map(&f.view, &terminal, NULL), INQ_OK);
     assert_int_equal(f.out.len, 0);
     release(&f);
 }
@@ -178,19 +178,19 @@ static void heat_map__shades_by_slowdown(void **state)
     struct inq_report report = {.whatif = &whatif};
     struct inq_report_options options = {0};
     struct inq_arena arena = {0};
-    struct inq_view view = {.report = &report, .options = &options, .arena = &arena};
+    struct inq_context view = {.report = &report, .options = &options, .arena = &arena};
     struct inq_out out = {0};
-    struct inq_pen pen = {.out = &out, .width = 100};
+    struct inq_terminal terminal = {.out = &out, .width = 100};
     (void)state;
-    assert_int_equal(inq_text_heat_map(&view, &pen, NULL), INQ_OK);
+    assert_int_equal(inq_text_heat_map(&view, &terminal, NULL), INQ_OK);
     inq_out_bytes(&out, "", 1);
     assert_non_null(strstr(out.buf, "            PP 0    PP 1\n"
                                     "DP 0       1.000   1.005\n"
                                     "DP 1     : 1.200     n/a\n"
                                     "DP 2         n/a # 1.400\n"));
     out.len = 0;
-    pen.width = 20; /* no room for the numbers */
-    assert_int_equal(inq_text_heat_map(&view, &pen, NULL), INQ_OK);
+    terminal.width = 20; /* no room for the numbers */
+    assert_int_equal(inq_text_heat_map(&view, &terminal, NULL), INQ_OK);
     inq_out_bytes(&out, "", 1);
     assert_non_null(strstr(out.buf, "DP 2     - #\n"));
     inq_out_release(&out);

@@ -606,7 +606,7 @@ static void memory__runs_out_anywhere(void **state)
         struct inq_run *run = NULL;
         mixed(shards, order);
         for (size_t i = 0; i < MIXED; i++) {
-            assert_int_equal(inq_shard_seal(&shards[i], NULL), INQ_OK);
+            assert_int_equal(inq_shard_finalize(&shards[i], NULL), INQ_OK);
         }
         inq_mem_fail_after(nth);
         int code = inq_assemble(shards, MIXED, true, 1, &run, NULL);

@@ -26,7 +26,7 @@ static void made_capture(struct inq_shard *shard, int n)
 static size_t set_aside(struct inq_shard *shard)
 {
     size_t before = shard->ranks[0].events.n + shard->ranks[0].calls.n + shard->ranks[0].n_notes;
-    assert_int_equal(inq_shard_seal(shard, NULL), INQ_OK);
+    assert_int_equal(inq_shard_finalize(shard, NULL), INQ_OK);
     const struct inq_rank *rank = &shard->ranks[0];
     size_t n = before - rank->events.n - rank->calls.n - rank->n_notes;
     assert_int_equal(shard->file.damage.count[INQ_DAMAGE_OUTLIER], n);

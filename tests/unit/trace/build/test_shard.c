@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-static const struct inq_rank *seal(struct inq_shard *shard)
+static const struct inq_rank *finalize(struct inq_shard *shard)
 {
-    assert_int_equal(inq_shard_seal(shard, NULL), INQ_OK);
+    assert_int_equal(inq_shard_finalize(shard, NULL), INQ_OK);
     return &shard->ranks[0];
 }
 
@@ -117,7 +117,7 @@ static void damage__counts_and_keeps_the_first_place(void **state)
 
 /* ---- sealing --------------------------------------------------------------------------------- */
 
-static void seal__sorts_by_lane_start_and_longer_first(void **state)
+static void finalize__sorts_by_lane_start_and_longer_first(void **state)
 {
     (void)state;
     struct inq_shard shard;
@@ -127,7 +127,7 @@ static void seal__sorts_by_lane_start_and_longer_first(void **state)
     made_kernel(&shard, "short", 7, 100, 10, INQ_TIME_NONE, INQ_NONE);
     made_kernel(&shard, "long", 7, 100, 90, INQ_TIME_NONE, INQ_NONE);
     made_kernel(&shard, "short too", 7, 100, 10, INQ_TIME_NONE, INQ_NONE);
-    const struct inq_rank *rank = seal(&shard);
+    const struct inq_rank *rank = finalize(&shard);
     static const char *const expected[] = {"long", "short", "short too", "c", "other"};
     assert_int_equal(rank->events.n, 5);
     for (size_t i = 0; i < 5; i++) {
@@ -140,7 +140,7 @@ static void seal__sorts_by_lane_start_and_longer_first(void **state)
 }
 
 /* With whole microseconds a copy of no length and the synchronize after it start together. */
-static void seal__calls_of_no_length_come_before_those_that_start_with_them(void **state)
+static void finalize__calls_of_no_length_come_before_those_that_start_with_them(void **state)
 {
     (void)state;
     struct inq_shard shard;
@@ -149,7 +149,7 @@ static void seal__calls_of_no_length_come_before_those_that_start_with_them(void
     made_call(&shard, 100, 0, 2);
     made_call(&shard, 100, 700, 3); /* a longer one stays where the file has it */
     made_call(&shard, 90, 5, 4);
-    const struct inq_rank *rank = seal(&shard);
+    const struct inq_rank *rank = finalize(&shard);
     static const int64_t expected_ns[] = {5, 0, 500, 700};
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(rank->calls.dur_ns[i], expected_ns[i]);
@@ -157,7 +157,7 @@ static void seal__calls_of_no_length_come_before_those_that_start_with_them(void
     inq_shard_release(&shard);
 }
 
-static void seal__launches_come_by_correlation(void **state)
+static void finalize__launches_come_by_correlation(void **state)
 {
     (void)state;
     struct inq_shard shard;
@@ -168,7 +168,7 @@ static void seal__launches_come_by_correlation(void **state)
     made_work(&shard, "b", 7, 200, 10, 11);
     made_work(&shard, "lost", 7, 300, 10, 99);
     made_work(&shard, "none", 7, 400, 10, INQ_NONE);
-    const struct inq_rank *rank = seal(&shard);
+    const struct inq_rank *rank = finalize(&shard);
     assert_int_equal(rank->calls.start_ns[0], 10); /* sorted by start */
     assert_int_equal(rank->events.call[0], 1);
     assert_int_equal(rank->events.call[1], 0);
@@ -178,7 +178,7 @@ static void seal__launches_come_by_correlation(void **state)
     inq_shard_release(&shard);
 }
 
-static void seal__of_repeated_ids_the_latest_launch_before_counts(void **state)
+static void finalize__of_repeated_ids_the_latest_launch_before_counts(void **state)
 {
     (void)state;
     struct inq_shard shard;
@@ -190,7 +190,7 @@ static void seal__of_repeated_ids_the_latest_launch_before_counts(void **state)
     made_work(&shard, "first", 7, 150, 5, 7);
     made_work(&shard, "second", 7, 299, 5, 7);
     made_work(&shard, "third", 7, 300, 5, 7);
-    const struct inq_rank *rank = seal(&shard);
+    const struct inq_rank *rank = finalize(&shard);
     static const uint32_t expected[] = {0, 0, 1, 2};
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(rank->events.call[i], expected[i]);
@@ -198,18 +198,18 @@ static void seal__of_repeated_ids_the_latest_launch_before_counts(void **state)
     inq_shard_release(&shard);
 }
 
-static void seal__ids_are_compared_in_32_bits(void **state)
+static void finalize__ids_are_compared_in_32_bits(void **state)
 {
     (void)state;
     struct inq_shard shard;
     made_shard(&shard, "a", 0, 1);
     made_call(&shard, 10, 5, INT64_C(0x700000005));
     made_work(&shard, "a", 7, 100, 10, 5);
-    assert_int_equal(seal(&shard)->events.call[0], 0);
+    assert_int_equal(finalize(&shard)->events.call[0], 0);
     inq_shard_release(&shard);
 }
 
-static void seal__many_equal_ids_take_no_long_time(void **state)
+static void finalize__many_equal_ids_take_no_long_time(void **state)
 {
     (void)state;
     struct inq_shard shard;
@@ -219,7 +219,7 @@ static void seal__many_equal_ids_take_no_long_time(void **state)
         made_call(&shard, 1000 + i, 1, 7);
         made_work(&shard, "a", 7, i % 900, 1, 7); /* before all calls */
     }
-    assert_int_equal(seal(&shard)->events.call[MANY - 1], 0);
+    assert_int_equal(finalize(&shard)->events.call[MANY - 1], 0);
     inq_shard_release(&shard);
 }
 
@@ -242,7 +242,7 @@ static void comms__are_found_by_external_id(void **state)
     (void)made_comm(&shard, &host);
     uint32_t row = made_comm(&shard, &kernel);
     made_kernel(&shard, "ncclDevKernel_Generic(ncclDevComm*)", 20, 100, 10, 50, row);
-    const struct inq_rank *rank = seal(&shard);
+    const struct inq_rank *rank = finalize(&shard);
     const struct inq_comm *comm = &rank->comms[rank->events.comm[0]];
     assert_int_equal(comm->kind, INQ_COLL_ALLGATHER);
     assert_int_equal(comm->in_elems, 1000);
@@ -260,7 +260,7 @@ static void comms__are_named_by_the_annotation_around_the_launch(void **state)
     made_note(&shard, "record_param_comms", 45, 20, false); /* inside; says nothing */
     made_kernel(&shard, "ncclDevKernel_SendRecv(ncclDevComm*)", 20, 100, 10, 50, INQ_NONE);
     made_kernel(&shard, "ncclDevKernel_SendRecv(ncclDevComm*)", 20, 200, 10, 150, INQ_NONE);
-    const struct inq_rank *rank = seal(&shard);
+    const struct inq_rank *rank = finalize(&shard);
     const struct inq_comm *inside = &rank->comms[rank->events.comm[0]];
     const struct inq_comm *outside = &rank->comms[rank->events.comm[1]];
     assert_int_equal(inside->kind, INQ_COLL_ALLTOALL);
@@ -277,7 +277,7 @@ static void comms__are_only_of_communication_kernels(void **state)
     made_shard(&shard, "a", 0, 2);
     made_note(&shard, "nccl:all_reduce", 40, 30, false);
     made_kernel(&shard, "volta_sgemm", 7, 100, 10, 50, INQ_NONE);
-    assert_true(seal(&shard)->events.comm[0] == INQ_NONE);
+    assert_true(finalize(&shard)->events.comm[0] == INQ_NONE);
     inq_shard_release(&shard);
 }
 
@@ -292,7 +292,7 @@ static void comms__what_the_kernel_says_itself_stays(void **state)
     own.out_elems = 12;
     made_note(&shard, "nccl:all_reduce", 40, 30, false);
     made_kernel(&shard, "ncclDevKernel_Generic", 20, 100, 10, 50, made_comm(&shard, &own));
-    const struct inq_rank *rank = seal(&shard);
+    const struct inq_rank *rank = finalize(&shard);
     assert_int_equal(rank->comms[rank->events.comm[0]].kind, INQ_COLL_REDUCE_SCATTER);
     assert_int_equal(rank->comms[rank->events.comm[0]].out_elems, 12);
     inq_shard_release(&shard);
@@ -312,7 +312,7 @@ static void memory__runs_out_anywhere(void **state)
         made_kernel(&shard, "ncclDevKernel_SendRecv", 20, 100, 10, 50, INQ_NONE);
         made_kernel(&shard, "gemm", 7, 90, 10, 10, INQ_NONE);
         inq_mem_fail_after(nth);
-        int code = inq_shard_seal(&shard, NULL);
+        int code = inq_shard_finalize(&shard, NULL);
         done = code == INQ_OK && nth > 40;
         inq_mem_fail_after(0);
         assert_true(code == INQ_OK || code == INQ_NOMEM);
@@ -328,12 +328,12 @@ int main(void)
         cmocka_unit_test(fill__groups_are_the_same_by_name_and_ranks),
         cmocka_unit_test(fill__long_lists_of_ranks_are_shared),
         cmocka_unit_test(damage__counts_and_keeps_the_first_place),
-        cmocka_unit_test(seal__sorts_by_lane_start_and_longer_first),
-        cmocka_unit_test(seal__calls_of_no_length_come_before_those_that_start_with_them),
-        cmocka_unit_test(seal__launches_come_by_correlation),
-        cmocka_unit_test(seal__of_repeated_ids_the_latest_launch_before_counts),
-        cmocka_unit_test(seal__ids_are_compared_in_32_bits),
-        cmocka_unit_test(seal__many_equal_ids_take_no_long_time),
+        cmocka_unit_test(finalize__sorts_by_lane_start_and_longer_first),
+        cmocka_unit_test(finalize__calls_of_no_length_come_before_those_that_start_with_them),
+        cmocka_unit_test(finalize__launches_come_by_correlation),
+        cmocka_unit_test(finalize__of_repeated_ids_the_latest_launch_before_counts),
+        cmocka_unit_test(finalize__ids_are_compared_in_32_bits),
+        cmocka_unit_test(finalize__many_equal_ids_take_no_long_time),
         cmocka_unit_test(comms__are_found_by_external_id),
         cmocka_unit_test(comms__are_named_by_the_annotation_around_the_launch),
         cmocka_unit_test(comms__are_only_of_communication_kernels),

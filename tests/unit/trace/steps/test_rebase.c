@@ -36,7 +36,7 @@ static void build(const struct op *ops, size_t n, struct inq_shard *shard, struc
         assert_int_equal(inq_rank_add_label(rank, &label, &row.label, &err), INQ_OK);
         assert_int_equal(inq_rank_add_event(rank, &row, &err), INQ_OK);
     }
-    assert_int_equal(inq_shard_seal(shard, &err), INQ_OK);
+    assert_int_equal(inq_shard_finalize(shard, &err), INQ_OK);
     *trace = (struct inq_trace){.n_ranks = shard->n_ranks, .ranks = shard->ranks};
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts that pause in turn, as one suspect. When every rank collects its garbage in a step of its
+/* Hosts that pause in turn, as one candidate. When every rank collects its garbage in a step of its
  * own, all wait in nearly every step, and no rank is late more often than the others: only the
  * pauses themselves stand out. */
-#include "analysis/straggler/suspects.h"
+#include "analysis/straggler/candidates.h"
 
 #include "analysis/straggler/host_gaps.h"
-#include "analysis/straggler/rerun.h"
+#include "analysis/straggler/counterfactual.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -33,12 +33,12 @@ struct pauses {
     double *scratch; /* [n_ranks * n_steps + 1] */
     double *usual;   /* [n_ranks] median idle time */
     bool *known;     /* [n_ranks] its host is late in half of the steps or more: no pauses */
-    bool *told;      /* [n_ranks] its host is a suspect already */
+    bool *told;      /* [n_ranks] its host is a candidate already */
     bool *hidden;    /* [n_ranks] it pauses, but only while others do */
     double limit_ns;
     double limit_times;      /* logarithm */
     size_t n, n_ranks;       /* pauses, ranks that have them */
-    size_t n_untold;         /* of these, those that are no suspects yet */
+    size_t n_untold;         /* of these, those that are no candidates yet */
     double sum_ns, worst_ns; /* of all pauses; of the longest of each step */
 };
 
@@ -71,7 +71,7 @@ static void subtract_usual(struct pauses *p, size_t rank)
     size_t n = 0;
 
     for (size_t s = p->q->cells->first_step; s < n_steps; s++) {
-        const struct inq_cell *cell = inq_cell_at(p->q->cells, rank, s);
+        const struct inq_step_stat *cell = inq_step_stat_at(p->q->cells, rank, s);
         if (cell->valid) {
             p->idle[at(p, rank, s)] =
                 (double)(cell->host_ns + cell->other_ns - cell->dependency_ns);
@@ -105,7 +105,7 @@ static void subtract_common(struct pauses *p, size_t step)
  * of their rank and step were taken off varies less than they do: of r ranks and s steps
  * d = (r-1)(s-1) differences are free. And the median deviation of few misses sigma itself: it is
  * worth 0.37 d of them, and 4/freedom follows Student's t as it does for single delays. */
-static double limit_of(const struct inq_cells *cells)
+static double limit_of(const struct inq_step_stats *cells)
 {
     double ranks = (double)cells->n_ranks;
     double steps = (double)(cells->n_steps - cells->first_step);
@@ -119,7 +119,7 @@ static double limit_of(const struct inq_cells *cells)
  * out among the factors, too. */
 static void set_limits(struct pauses *p)
 {
-    const struct inq_cells *cells = p->q->cells;
+    const struct inq_step_stats *cells = p->q->cells;
     size_t n_cells = cells->n_ranks * cells->n_steps;
     size_t n = 0;
 
@@ -146,7 +146,7 @@ static void set_limits(struct pauses *p)
 
 static void count_pauses(struct pauses *p)
 {
-    const struct inq_cells *cells = p->q->cells;
+    const struct inq_step_stats *cells = p->q->cells;
 
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
         double worst_ns = 0.0;
@@ -172,21 +172,21 @@ static bool pauses_ever(const struct pauses *p, size_t rank)
 }
 
 /* A host that is late now and then may be one of those that pause in turn. */
-static bool is_seldom(const struct inq_suspect *suspect)
+static bool is_seldom(const struct inq_candidate *candidate)
 {
-    return suspect->kind == INQ_FINDING_LATE_HOST && suspect->steps_seen > 0 &&
-           2 * suspect->steps_seen < suspect->steps;
+    return candidate->kind == INQ_FINDING_LATE_HOST && candidate->steps_seen > 0 &&
+           2 * candidate->steps_seen < candidate->steps;
 }
 
-static void measure(struct pauses *p, const struct inq_suspect *suspects, size_t n)
+static void measure(struct pauses *p, const struct inq_candidate *candidates, size_t n)
 {
-    const struct inq_cells *cells = p->q->cells;
+    const struct inq_step_stats *cells = p->q->cells;
 
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; suspects[i].kind == INQ_FINDING_LATE_HOST && k < suspects[i].n_ranks;
+        for (size_t k = 0; candidates[i].kind == INQ_FINDING_LATE_HOST && k < candidates[i].n_ranks;
              k++) {
-            p->told[suspects[i].ranks[k]] = true;
-            p->known[suspects[i].ranks[k]] = !is_seldom(&suspects[i]);
+            p->told[candidates[i].ranks[k]] = true;
+            p->known[candidates[i].ranks[k]] = !is_seldom(&candidates[i]);
         }
     }
     for (size_t i = 0; i < cells->n_ranks * cells->n_steps; i++) {
@@ -263,7 +263,7 @@ static void find_silences(const struct inq_trace *trace, uint32_t rank, const st
 static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct ends *ends,
                           int64_t *silence)
 {
-    const struct inq_cells *cells = p->q->cells;
+    const struct inq_step_stats *cells = p->q->cells;
     size_t n = 0;
 
     find_silences(p->q->trace, rank, ends, silence);
@@ -272,7 +272,7 @@ static bool pauses_unseen(const struct pauses *p, uint32_t rank, const struct en
     }
     double least_ns = inq_median(p->scratch, n) + LIKE_PART * p->sum_ns / (double)p->n;
     for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-        if (inq_cell_at(cells, rank, s)->valid && (double)silence[s] >= least_ns) {
+        if (inq_step_stat_at(cells, rank, s)->valid && (double)silence[s] >= least_ns) {
             return true;
         }
     }
@@ -304,7 +304,8 @@ static int find_hidden(struct pauses *p, struct inq_err *err)
     return code;
 }
 
-/* ---- the suspect ----------------------------------------------------------------------------- */
+/* ---- the candidate -----------------------------------------------------------------------------
+ */
 
 static bool is_collection(const char *name)
 {
@@ -313,7 +314,7 @@ static bool is_collection(const char *name)
 }
 
 /* The longest gap of the rank as evidence, and what its host was in. */
-static int add_gap(const struct pauses *p, uint32_t rank, struct inq_suspect *suspect,
+static int add_gap(const struct pauses *p, uint32_t rank, struct inq_candidate *candidate,
                    struct inq_err *err)
 {
     struct inq_host_gaps gaps;
@@ -323,112 +324,112 @@ static int add_gap(const struct pauses *p, uint32_t rank, struct inq_suspect *su
         return code;
     }
     const char *running = inq_trace_str(p->q->trace, gaps.at[0].running);
-    suspect->running = suspect->running[0] == '\0' ? running : suspect->running;
-    suspect->launches_known = suspect->launches_known || gaps.at[0].launch_ns != INQ_TIME_NONE;
-    if (suspect->n_evidence < INQ_HOST_GAPS) {
-        suspect->evidence[suspect->n_evidence++] =
+    candidate->running = candidate->running[0] == '\0' ? running : candidate->running;
+    candidate->launches_known = candidate->launches_known || gaps.at[0].launch_ns != INQ_TIME_NONE;
+    if (candidate->n_evidence < INQ_HOST_GAPS) {
+        candidate->evidence[candidate->n_evidence++] =
             (struct inq_evidence){p->q->trace->ranks[rank].rank, "", gaps.at[0].begin_ns,
                                   gaps.at[0].end_ns, "GPU idle while its host paused"};
     }
     return INQ_OK;
 }
 
-static void set_times(const struct pauses *p, struct inq_suspect *suspect)
+static void set_times(const struct pauses *p, struct inq_candidate *candidate)
 {
-    const struct inq_cells *cells = p->q->cells;
+    const struct inq_step_stats *cells = p->q->cells;
     double own_ns = 0.0;
     double n = 0.0;
 
-    for (size_t i = 0; i < suspect->n_ranks; i++) {
+    for (size_t i = 0; i < candidate->n_ranks; i++) {
         for (size_t s = cells->first_step; s < cells->n_steps; s++) {
-            double ns = p->idle[at(p, suspect->ranks[i], s)];
+            double ns = p->idle[at(p, candidate->ranks[i], s)];
             own_ns += isnan(ns) ? 0.0 : ns;
             n += !isnan(ns);
         }
     }
     size_t steps = cells->n_steps - cells->first_step;
-    suspect->own_ns = (int64_t)llround(own_ns / n);
-    suspect->peers_ns = (int64_t)llround((own_ns - p->sum_ns) / n);
-    suspect->late_ns = (int64_t)llround(p->sum_ns / (double)p->n);
-    suspect->pauses = p->n;
-    suspect->steps = steps;
-    suspect->step_ns = (int64_t)llround(p->q->delays->step_ns);
-    suspect->cost_ns_per_step = (int64_t)llround(p->worst_ns / (double)steps);
+    candidate->own_ns = (int64_t)llround(own_ns / n);
+    candidate->peers_ns = (int64_t)llround((own_ns - p->sum_ns) / n);
+    candidate->late_ns = (int64_t)llround(p->sum_ns / (double)p->n);
+    candidate->pauses = p->n;
+    candidate->steps = steps;
+    candidate->step_ns = (int64_t)llround(p->q->delays->step_ns);
+    candidate->cost_ns_per_step = (int64_t)llround(p->worst_ns / (double)steps);
 }
 
 /* What nothing recorded names is taken for garbage collection where most ranks have it. That other
  * causes are not excluded then leaves a hypothesis. */
-static void set_kind(const struct pauses *p, struct inq_suspect *suspect)
+static void set_kind(const struct pauses *p, struct inq_candidate *candidate)
 {
-    bool named = is_collection(suspect->running);
+    bool named = is_collection(candidate->running);
     bool most = (double)p->n_ranks >= MOST_RANKS_PART * (double)p->q->cells->n_ranks;
-    bool alike = suspect->running[0] == '\0' && most;
+    bool alike = candidate->running[0] == '\0' && most;
 
-    suspect->kind = named || alike ? INQ_FINDING_UNPLANNED_GC : INQ_FINDING_LATE_HOST;
-    suspect->confidence = alike ? INQ_CONFIDENCE_HYPOTHESIS : INQ_CONFIDENCE_SUPPORTED;
+    candidate->kind = named || alike ? INQ_FINDING_UNPLANNED_GC : INQ_FINDING_LATE_HOST;
+    candidate->confidence = alike ? INQ_CONFIDENCE_HYPOTHESIS : INQ_CONFIDENCE_SUPPORTED;
 }
 
-static int make(const struct pauses *p, struct inq_suspect *suspect, struct inq_err *err)
+static int make(const struct pauses *p, struct inq_candidate *candidate, struct inq_err *err)
 {
     int code = INQ_OK;
 
-    *suspect = (struct inq_suspect){
+    *candidate = (struct inq_candidate){
         .group = INQ_NONE, .stage = -1, .ratio = (double)NAN, .running = "", .rotates = true};
-    suspect->ranks = inq_arena_array(p->q->arena, p->n_ranks, sizeof(*suspect->ranks));
-    suspect->evidence = inq_arena_array(p->q->arena, INQ_HOST_GAPS, sizeof(*suspect->evidence));
-    if (!suspect->ranks || !suspect->evidence) {
+    candidate->ranks = inq_arena_array(p->q->arena, p->n_ranks, sizeof(*candidate->ranks));
+    candidate->evidence = inq_arena_array(p->q->arena, INQ_HOST_GAPS, sizeof(*candidate->evidence));
+    if (!candidate->ranks || !candidate->evidence) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
     }
     for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
         if (p->hidden[r]) {
-            suspect->ranks[suspect->n_ranks++] = r;
+            candidate->ranks[candidate->n_ranks++] = r;
         } else if (pauses_ever(p, r)) {
-            suspect->ranks[suspect->n_ranks++] = r;
-            code = add_gap(p, r, suspect, err);
+            candidate->ranks[candidate->n_ranks++] = r;
+            code = add_gap(p, r, candidate, err);
         }
     }
-    set_times(p, suspect);
-    set_kind(p, suspect);
-    inq_arrivals_of(p->q->trace, suspect->ranks, suspect->n_ranks, &suspect->last_arrivals,
-                    &suspect->waits);
+    set_times(p, candidate);
+    set_kind(p, candidate);
+    inq_arrivals_of(p->q->trace, candidate->ranks, candidate->n_ranks, &candidate->last_arrivals,
+                    &candidate->waits);
     return code;
 }
 
 /* Those that were told by themselves and are among the pausing ones go. */
-static size_t drop_told(struct inq_suspect *suspects, size_t n)
+static size_t drop_told(struct inq_candidate *candidates, size_t n)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!is_seldom(&suspects[i])) {
-            suspects[kept++] = suspects[i];
+        if (!is_seldom(&candidates[i])) {
+            candidates[kept++] = candidates[i];
         }
     }
     return kept;
 }
 
-static int find(struct pauses *p, struct inq_suspect *suspects, size_t *n, struct inq_err *err)
+static int find(struct pauses *p, struct inq_candidate *candidates, size_t *n, struct inq_err *err)
 {
-    struct inq_suspect suspect;
+    struct inq_candidate candidate;
     int code = INQ_OK;
 
-    measure(p, suspects, *n);
+    measure(p, candidates, *n);
     if (p->n_untold < FEWEST && p->n_ranks <= FEWEST) {
         return INQ_OK;
     }
     code = find_hidden(p, err);
     if (code == INQ_OK) {
-        code = make(p, &suspect, err);
+        code = make(p, &candidate, err);
     }
     if (code == INQ_OK) {
-        *n = drop_told(suspects, *n);
-        suspects[(*n)++] = suspect;
+        *n = drop_told(candidates, *n);
+        candidates[(*n)++] = candidate;
     }
     return code;
 }
 
-int inq_suspects_of_pauses(const struct inq_inquiry *q, struct inq_suspect *suspects, size_t *n,
-                           struct inq_err *err)
+int inq_candidates_of_pauses(const struct inq_inquiry *q, struct inq_candidate *candidates,
+                             size_t *n, struct inq_err *err)
 {
     size_t n_ranks = q->cells->n_ranks;
     size_t n_cells = n_ranks * q->cells->n_steps;
@@ -445,7 +446,7 @@ int inq_suspects_of_pauses(const struct inq_inquiry *q, struct inq_suspect *susp
         p.scratch = p.usual + n_ranks;
         p.told = p.known + n_ranks;
         p.hidden = p.told + n_ranks;
-        code = find(&p, suspects, n, err);
+        code = find(&p, candidates, n, err);
     }
     inq_mem_free(p.idle);
     inq_mem_free(p.known);

@@ -3,11 +3,11 @@
 #include "report/report.h"
 #include "report/info/info.h"
 
-static void write_hta_streams(struct inq_json *json, const struct inq_peer_rank_time *t)
+static void write_hta_streams(struct inq_json *json, const struct inq_reference_rank_time *t)
 {
     inq_json_array(json, "idle_time_breakdown");
     for (size_t s = 0; s < t->n_streams; s++) {
-        const struct inq_peer_idle *idle = &t->streams[s];
+        const struct inq_reference_idle *idle = &t->streams[s];
         inq_json_object(json, NULL);
         inq_json_int(json, "stream", idle->stream);
         inq_json_double(json, "host_wait_us", idle->host_wait_us);
@@ -21,17 +21,17 @@ static void write_hta_streams(struct inq_json *json, const struct inq_peer_rank_
     inq_json_end_array(json);
 }
 
-static void write_hta(struct inq_json *json, const struct inq_view *view)
+static void write_hta(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_peers *peers = view->report->peers;
+    const struct inq_reference *peers = context->report->reference;
     inq_json_array(json, "ranks");
     for (size_t i = 0; i < peers->n_rank_times; i++) {
-        const struct inq_peer_rank_time *t = &peers->rank_times[i];
-        if (!inq_view_shows_index(view, t->rank)) {
+        const struct inq_reference_rank_time *t = &peers->rank_times[i];
+        if (!inq_context_shows_index(context, t->rank)) {
             continue;
         }
         inq_json_object(json, NULL);
-        inq_json_rank(json, "rank", view, t->rank);
+        inq_json_rank(json, "rank", context, t->rank);
         inq_json_int(json, "idle_time_us", t->hta_idle_us);
         inq_json_int(json, "compute_time_us", t->hta_compute_us);
         inq_json_int(json, "non_compute_time_us", t->hta_non_compute_us);
@@ -55,15 +55,15 @@ static void write_hta(struct inq_json *json, const struct inq_view *view)
     inq_json_end_array(json);
 }
 
-static void write_tl_times(struct inq_json *json, const struct inq_view *view)
+static void write_tl_times(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_peers *peers = view->report->peers;
+    const struct inq_reference *peers = context->report->reference;
     inq_json_array(json, "ranks");
     for (size_t i = 0; i < peers->n_rank_times; i++) {
-        const struct inq_peer_rank_time *t = &peers->rank_times[i];
-        if (inq_view_shows_index(view, t->rank)) {
+        const struct inq_reference_rank_time *t = &peers->rank_times[i];
+        if (inq_context_shows_index(context, t->rank)) {
             inq_json_object(json, NULL);
-            inq_json_rank(json, "rank", view, t->rank);
+            inq_json_rank(json, "rank", context, t->rank);
             inq_json_double(json, "computation_time_us", t->tl_computation_us);
             inq_json_double(json, "exposed_comm_time_us", t->tl_exposed_comm_us);
             inq_json_double(json, "exposed_memcpy_time_us", t->tl_exposed_memcpy_us);
@@ -75,13 +75,13 @@ static void write_tl_times(struct inq_json *json, const struct inq_view *view)
     inq_json_end_array(json);
 }
 
-static void write_tl_members(struct inq_json *json, const struct inq_view *view,
+static void write_tl_members(struct inq_json *json, const struct inq_context *context,
                              const struct inq_tl_collective *c)
 {
     inq_json_array(json, "members");
     for (size_t m = 0; m < c->n_members; m++) {
         inq_json_object(json, NULL);
-        inq_json_rank(json, "rank", view, c->members[m].rank);
+        inq_json_rank(json, "rank", context, c->members[m].rank);
         inq_json_double(json, "ts_us", c->members[m].ts_us);
         inq_json_double(json, "dur_us", c->members[m].dur_us);
         inq_json_double(json, "wait_us", c->members[m].wait_us);
@@ -90,9 +90,9 @@ static void write_tl_members(struct inq_json *json, const struct inq_view *view,
     inq_json_end_array(json);
 }
 
-static void write_tl_collectives(struct inq_json *json, const struct inq_view *view)
+static void write_tl_collectives(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_peers *peers = view->report->peers;
+    const struct inq_reference *peers = context->report->reference;
     inq_json_array(json, "collectives");
     for (size_t i = 0; i < peers->n_collectives; i++) {
         const struct inq_tl_collective *c = &peers->collectives[i];
@@ -112,10 +112,10 @@ static void write_tl_collectives(struct inq_json *json, const struct inq_view *v
         inq_json_double(json, "skew_in_start_us", c->skew_start_us);
         inq_json_double(json, "avg_wait_us", c->avg_wait_us);
         inq_json_double(json, "skew_in_end_us", c->skew_end_us);
-        inq_json_rank(json, "earliest_arrival_rank", view, c->earliest_rank);
+        inq_json_rank(json, "earliest_arrival_rank", context, c->earliest_rank);
         inq_json_double(json, "algbw_gibps", c->algbw);
         inq_json_double(json, "busbw_gibps", c->busbw);
-        write_tl_members(json, view, c);
+        write_tl_members(json, context, c);
         inq_json_end_object(json);
     }
     inq_json_end_array(json);
@@ -129,9 +129,9 @@ static void write_mean_std(struct inq_json *json, const char *key, double mean, 
     inq_json_end_object(json);
 }
 
-static void write_tl_summaries(struct inq_json *json, const struct inq_view *view)
+static void write_tl_summaries(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_peers *peers = view->report->peers;
+    const struct inq_reference *peers = context->report->reference;
     inq_json_array(json, "summary");
     for (size_t i = 0; i < peers->n_summaries; i++) {
         const struct inq_tl_summary *s = &peers->summaries[i];
@@ -154,17 +154,17 @@ static void write_tl_summaries(struct inq_json *json, const struct inq_view *vie
     inq_json_end_array(json);
 }
 
-static void write_tl_stragglers(struct inq_json *json, const struct inq_view *view)
+static void write_tl_stragglers(struct inq_json *json, const struct inq_context *context)
 {
-    const struct inq_peers *peers = view->report->peers;
+    const struct inq_reference *peers = context->report->reference;
     inq_json_array(json, "stragglers");
     for (size_t i = 0; i < peers->n_stragglers; i++) {
         const struct inq_tl_straggler *s = &peers->stragglers[i];
-        if (!inq_view_shows_index(view, s->rank)) {
+        if (!inq_context_shows_index(context, s->rank)) {
             continue;
         }
         inq_json_object(json, NULL);
-        inq_json_rank(json, "rank", view, s->rank);
+        inq_json_rank(json, "rank", context, s->rank);
         inq_json_double(json, "total_wait_us", s->total_wait_us);
         inq_json_double(json, "mean_wait_us", s->mean_wait_us);
         inq_json_int(json, "times_last", (int64_t)s->last);
@@ -177,20 +177,20 @@ static void write_tl_stragglers(struct inq_json *json, const struct inq_view *vi
     inq_json_end_array(json);
 }
 
-void inq_json_peers(struct inq_json *json, const struct inq_view *view)
+void inq_json_reference(struct inq_json *json, const struct inq_context *context)
 {
-    if (view->report->peers == NULL || view->report->method == INQ_METHOD_INQUEST) {
+    if (context->report->reference == NULL || context->report->method == INQ_METHOD_INQUEST) {
         return;
     }
     inq_json_object(json, "method");
-    inq_json_string(json, "name", inq_method_text(view->report->method));
-    if (view->report->method == INQ_METHOD_HTA) {
-        write_hta(json, view);
+    inq_json_string(json, "name", inq_method_text(context->report->method));
+    if (context->report->method == INQ_METHOD_HTA) {
+        write_hta(json, context);
     } else {
-        write_tl_times(json, view);
-        write_tl_collectives(json, view);
-        write_tl_summaries(json, view);
-        write_tl_stragglers(json, view);
+        write_tl_times(json, context);
+        write_tl_collectives(json, context);
+        write_tl_summaries(json, context);
+        write_tl_stragglers(json, context);
     }
     inq_json_end_object(json);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every rank did in every step: the table on which ranks are compared. Only durations on one
  * rank's own clock are in it, so that clocks that disagree cannot make a straggler. */
-#ifndef INQ_ANALYSIS_MEASURE_CELLS_H
-#define INQ_ANALYSIS_MEASURE_CELLS_H
+#ifndef INQ_ANALYSIS_MEASURE_STEP_STATS_H
+#define INQ_ANALYSIS_MEASURE_STEP_STATS_H
 
 #include "inquest/analysis.h"
 
 /* One rank in one step, as the account has it. compute + comm + copy + host + other == end - start.
  */
-struct inq_cell {
+struct inq_step_stat {
     bool valid; /* judged */
     int64_t start_ns, end_ns;
     int64_t compute_ns;
@@ -20,42 +20,45 @@ struct inq_cell {
     uint64_t work;         /* pieces of GPU work launched in the step */
 };
 
-struct inq_cells {
+struct inq_step_stats {
     size_t n_ranks, n_steps;
-    struct inq_cell *at; /* [n_ranks * n_steps], rank by rank */
-    bool one_step;       /* the capture is one interval */
-    bool op_table;       /* labelled ops: what is idle was not recorded, only left over */
-    size_t first_step;   /* the first that is judged */
+    struct inq_step_stat *at; /* [n_ranks * n_steps], rank by rank */
+    bool one_step;            /* the capture is one interval */
+    bool op_table;            /* labelled ops: what is idle was not recorded, only left over */
+    size_t first_step;        /* the first that is judged */
 };
 
 /* Fills *cells; release it also after a failure. Fails with INQ_NOT_FOUND without an account,
  * INQ_NOMEM. */
-int inq_cells_build(const struct inq_account *account, struct inq_cells *cells,
-                    struct inq_err *err);
-void inq_cells_release(struct inq_cells *cells);
+int inq_step_stats_build(const struct inq_account *account, struct inq_step_stats *cells,
+                         struct inq_err *err);
+void inq_step_stats_release(struct inq_step_stats *cells);
 
-static inline const struct inq_cell *inq_cell_at(const struct inq_cells *cells, size_t rank,
-                                                 size_t step)
+static inline const struct inq_step_stat *inq_step_stat_at(const struct inq_step_stats *cells,
+                                                           size_t rank, size_t step)
 {
     return &cells->at[rank * cells->n_steps + step];
 }
 
 /* The time in which the GPU had nothing to do and nobody to wait for; none in an op table. */
-static inline int64_t inq_cell_idle_ns(const struct inq_cells *cells, const struct inq_cell *cell)
+static inline int64_t inq_step_stat_idle_ns(const struct inq_step_stats *cells,
+                                            const struct inq_step_stat *cell)
 {
     return cells->op_table ? 0 : cell->host_ns + cell->other_ns;
 }
 
 /* The time that the rank itself took, waiting for nobody: all but exposed communication and missing
  * input; in an op table also without what is idle. */
-static inline int64_t inq_cell_own_ns(const struct inq_cells *cells, const struct inq_cell *cell)
+static inline int64_t inq_step_stat_own_ns(const struct inq_step_stats *cells,
+                                           const struct inq_step_stat *cell)
 {
     int64_t idle_ns = cells->op_table ? 0 : cell->host_ns + cell->other_ns - cell->dependency_ns;
     return cell->compute_ns + cell->copy_ns + idle_ns;
 }
 
 /* The time in which it may have waited for others. */
-static inline int64_t inq_cell_wait_ns(const struct inq_cells *cells, const struct inq_cell *cell)
+static inline int64_t inq_step_stat_wait_ns(const struct inq_step_stats *cells,
+                                            const struct inq_step_stat *cell)
 {
     int64_t idle_ns = cells->op_table ? cell->host_ns + cell->other_ns : cell->dependency_ns;
     return cell->comm_ns + idle_ns;

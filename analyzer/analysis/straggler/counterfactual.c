@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/straggler/rerun.h"
+#include "analysis/straggler/counterfactual.h"
 
 #include "base/mem.h"
 #include "base/sort.h"
@@ -13,13 +13,13 @@ static const size_t most_rows = (size_t)1 << 21;
  * that waited: when that is more than this part of all, nothing can be asked. */
 static const double most_alone = 0.02;
 
-void inq_rerun_release(struct inq_rerun *rerun)
+void inq_counterfactual_release(struct inq_counterfactual *counterfactual)
 {
-    inq_trace_graph_release(&rerun->g);
-    inq_mem_free(rerun->recorded_dur_ns);
-    inq_mem_free(rerun->step_of);
-    inq_mem_free(rerun->base_ns);
-    *rerun = (struct inq_rerun){0};
+    inq_trace_graph_release(&counterfactual->g);
+    inq_mem_free(counterfactual->recorded_dur_ns);
+    inq_mem_free(counterfactual->step_of);
+    inq_mem_free(counterfactual->base_ns);
+    *counterfactual = (struct inq_counterfactual){0};
 }
 
 static size_t count_rows(const struct inq_trace *trace)
@@ -31,7 +31,7 @@ static size_t count_rows(const struct inq_trace *trace)
     return n;
 }
 
-static int alloc_times(struct inq_rerun *x, struct inq_err *err)
+static int alloc_times(struct inq_counterfactual *x, struct inq_err *err)
 {
     size_t n = x->g.graph->n_ops;
     x->recorded_dur_ns = inq_mem_alloc(5 * (n + 1) * sizeof *x->recorded_dur_ns);
@@ -48,7 +48,7 @@ static int alloc_times(struct inq_rerun *x, struct inq_err *err)
 
 /* Durations, of members of a group from the last arrival on, and delays after what an op waits for,
  * that give the recorded times again. */
-static void take_times(struct inq_rerun *x)
+static void take_times(struct inq_counterfactual *x)
 {
     const struct inq_graph *g = x->g.graph;
     int64_t origin = INT64_MAX;
@@ -76,14 +76,14 @@ static void take_times(struct inq_rerun *x)
 /* ---- the judged steps ------------------------------------------------------------------------ */
 
 /* Whether all ranks that have any whole step have this one. */
-static bool is_whole(const struct inq_cells *cells, size_t step)
+static bool is_whole(const struct inq_step_stats *cells, size_t step)
 {
     for (size_t r = 0; r < cells->n_ranks; r++) {
         bool any = false;
         for (size_t s = 0; s < cells->n_steps; s++) {
-            any = any || inq_cell_at(cells, r, s)->valid;
+            any = any || inq_step_stat_at(cells, r, s)->valid;
         }
-        if (any && !inq_cell_at(cells, r, step)->valid) {
+        if (any && !inq_step_stat_at(cells, r, step)->valid) {
             return false;
         }
     }
@@ -91,7 +91,7 @@ static bool is_whole(const struct inq_cells *cells, size_t step)
 }
 
 /* The steps [from, to) that all ranks recorded whole; false: all that there is counts. */
-static bool find_steps(const struct inq_cells *cells, size_t *from, size_t *to)
+static bool find_steps(const struct inq_step_stats *cells, size_t *from, size_t *to)
 {
     *from = cells->first_step;
     *to = cells->one_step ? *from : cells->n_steps;
@@ -106,7 +106,7 @@ static bool find_steps(const struct inq_cells *cells, size_t *from, size_t *to)
 
 /* By rank, when the judged steps are over, ascending: a rank has ended a step when it has ended a
  * later one. NULL: no memory. */
-static int64_t *sort_step_ends(const struct inq_rerun *x)
+static int64_t *sort_step_ends(const struct inq_counterfactual *x)
 {
     const struct inq_step *steps = x->trace->steps + x->first_step;
     int64_t *over = inq_mem_alloc((x->trace->n_ranks * x->n_steps + 1) * sizeof *over);
@@ -122,7 +122,8 @@ static int64_t *sort_step_ends(const struct inq_rerun *x)
 }
 
 /* The judged step in which a rank was at a time: a step is over when the next one begins. */
-static int32_t step_at(const struct inq_rerun *x, const int64_t *over, uint32_t rank, int64_t at)
+static int32_t step_at(const struct inq_counterfactual *x, const int64_t *over, uint32_t rank,
+                       int64_t at)
 {
     const struct inq_step *first = x->trace->steps + x->first_step;
     if (first->rank_start_ns[rank] != INQ_TIME_NONE && at < first->rank_start_ns[rank]) {
@@ -133,7 +134,7 @@ static int32_t step_at(const struct inq_rerun *x, const int64_t *over, uint32_t 
 
 /* GPU work is in the step that launched it; a host call in that in which its rank makes it, and so
  * is work that no step launched. */
-static int mark_steps(struct inq_rerun *x, struct inq_err *err)
+static int mark_steps(struct inq_counterfactual *x, struct inq_err *err)
 {
     int64_t *over = sort_step_ends(x);
     if (over == NULL) {
@@ -156,22 +157,23 @@ static int mark_steps(struct inq_rerun *x, struct inq_err *err)
 }
 
 /* What hosts do after their last launch delays nobody: only GPU work ends a step. */
-void inq_rerun_steps(struct inq_rerun *rerun, int64_t *step_ns)
+void inq_counterfactual_steps(struct inq_counterfactual *counterfactual, int64_t *step_ns)
 {
-    int64_t *ends = rerun->ends_ns; /* ends[0]: of what came before the judged steps */
-    ends[0] = rerun->begin_ns;
-    for (size_t s = 1; s <= rerun->n_steps; s++) {
+    int64_t *ends = counterfactual->ends_ns; /* ends[0]: of what came before the judged steps */
+    ends[0] = counterfactual->begin_ns;
+    for (size_t s = 1; s <= counterfactual->n_steps; s++) {
         ends[s] = INT64_MIN;
     }
-    (void)inq_simulate(rerun->g.graph, rerun->dur_ns, rerun->delay_ns, NULL, rerun->end_ns);
-    for (size_t i = 0; i < rerun->g.graph->n_ops; i++) {
-        int32_t s = rerun->step_of[i];
-        if (!rerun->g.ops[i].host && s < (int32_t)rerun->n_steps &&
-            rerun->end_ns[i] > ends[s + 1]) {
-            ends[s + 1] = rerun->end_ns[i];
+    (void)inq_simulate(counterfactual->g.graph, counterfactual->dur_ns, counterfactual->delay_ns,
+                       NULL, counterfactual->end_ns);
+    for (size_t i = 0; i < counterfactual->g.graph->n_ops; i++) {
+        int32_t s = counterfactual->step_of[i];
+        if (!counterfactual->g.ops[i].host && s < (int32_t)counterfactual->n_steps &&
+            counterfactual->end_ns[i] > ends[s + 1]) {
+            ends[s + 1] = counterfactual->end_ns[i];
         }
     }
-    for (size_t s = 0; s < rerun->n_steps; s++) {
+    for (size_t s = 0; s < counterfactual->n_steps; s++) {
         ends[s + 1] = ends[s + 1] > ends[s] ? ends[s + 1] : ends[s];
         step_ns[s] = ends[s + 1] - ends[s];
     }
@@ -179,7 +181,8 @@ void inq_rerun_steps(struct inq_rerun *rerun, int64_t *step_ns)
 
 /* When the first judged step began, mean over the ranks, counted from the first op; 0 where work is
  * recorded that came before it. */
-static int64_t begin_of(const struct inq_rerun *x, const struct inq_cells *cells, size_t step)
+static int64_t begin_of(const struct inq_counterfactual *x, const struct inq_step_stats *cells,
+                        size_t step)
 {
     int64_t origin = INT64_MAX;
     double sum_ns = 0.0;
@@ -191,7 +194,7 @@ static int64_t begin_of(const struct inq_rerun *x, const struct inq_cells *cells
         }
     }
     for (size_t r = 0; r < cells->n_ranks; r++) {
-        const struct inq_cell *cell = inq_cell_at(cells, r, step);
+        const struct inq_step_stat *cell = inq_step_stat_at(cells, r, step);
         sum_ns += cell->valid ? (double)(cell->start_ns - origin) : 0.0;
         n += cell->valid;
     }
@@ -199,12 +202,12 @@ static int64_t begin_of(const struct inq_rerun *x, const struct inq_cells *cells
 }
 
 /* From the first start in the judged steps to the last end, as recorded. */
-static int64_t length(const struct inq_rerun *x)
+static int64_t length(const struct inq_counterfactual *x)
 {
     int64_t from = INT64_MAX;
     int64_t to = INT64_MIN;
     for (size_t i = 0; i < x->g.graph->n_ops; i++) {
-        if (!x->g.ops[i].host && inq_rerun_judged(x, i)) {
+        if (!x->g.ops[i].host && inq_counterfactual_judged(x, i)) {
             from = x->g.start_ns[i] < from ? x->g.start_ns[i] : from;
             to = x->g.end_ns[i] > to ? x->g.end_ns[i] : to;
         }
@@ -213,14 +216,14 @@ static int64_t length(const struct inq_rerun *x)
 }
 
 /* Whether the judged steps' communication is understood: who waited for whom. */
-static bool is_matched(const struct inq_rerun *x)
+static bool is_matched(const struct inq_counterfactual *x)
 {
     const struct inq_graph *g = x->g.graph;
     double alone = 0.0;
     double all = 0.0;
     for (size_t i = 0; i < g->n_ops; i++) {
         const struct inq_trace_op *what = &x->g.ops[i];
-        bool comm = !what->host && inq_rerun_judged(x, i) &&
+        bool comm = !what->host && inq_counterfactual_judged(x, i) &&
                     x->trace->ranks[what->rank].events.cls[what->row] == INQ_CLASS_COMM;
         double ns = comm ? (double)(x->g.end_ns[i] - x->g.start_ns[i]) : 0.0;
         all += ns;
@@ -238,7 +241,7 @@ struct work {
 };
 
 /* By rank; the arrays are parts of two. */
-static void sort_work(const struct inq_rerun *x, struct work *of)
+static void sort_work(const struct inq_counterfactual *x, struct work *of)
 {
     size_t n_ranks = x->trace->n_ranks;
     size_t n_ops = x->g.graph->n_ops;
@@ -268,7 +271,7 @@ static void sort_work(const struct inq_rerun *x, struct work *of)
 /* How long the host had been idle when its GPU finished all that it had just before this call: it
  * had waited for the GPU without a call that says so. A GPU that has other work to do ends some of
  * it before any call. */
-static int64_t silent_wait(const struct inq_rerun *x, size_t op, const struct work *work)
+static int64_t silent_wait(const struct inq_counterfactual *x, size_t op, const struct work *work)
 {
     int64_t start = x->g.start_ns[op];
     int64_t idle_from = start - x->recorded_delay_ns[op];
@@ -283,7 +286,7 @@ static int64_t silent_wait(const struct inq_rerun *x, size_t op, const struct wo
 
 /* Whether hosts wait for their GPUs unrecorded for so long that faster work would seem to leave
  * them waiting. */
-static int find_silent(const struct inq_rerun *x, bool *silent, struct inq_err *err)
+static int find_silent(const struct inq_counterfactual *x, bool *silent, struct inq_err *err)
 {
     size_t n_ranks = x->trace->n_ranks;
     size_t n_ops = x->g.graph->n_ops;
@@ -299,7 +302,7 @@ static int find_silent(const struct inq_rerun *x, bool *silent, struct inq_err *
         sort_work(x, of);
     }
     for (size_t i = 0; code == INQ_OK && i < n_ops; i++) {
-        if (x->g.ops[i].host && !x->g.ops[i].sync && inq_rerun_judged(x, i)) {
+        if (x->g.ops[i].host && !x->g.ops[i].sync && inq_counterfactual_judged(x, i)) {
             waited += (double)silent_wait(x, i, &of[x->g.ops[i].rank]);
         }
     }
@@ -312,7 +315,7 @@ static int find_silent(const struct inq_rerun *x, bool *silent, struct inq_err *
 /* ---- all together ---------------------------------------------------------------------------- */
 
 /* Whether waits can be followed; the problem is told otherwise. */
-static int check(struct inq_rerun *x, struct inq_err *err)
+static int check(struct inq_counterfactual *x, struct inq_err *err)
 {
     bool silent = false;
     int code = INQ_OK;
@@ -327,8 +330,8 @@ static int check(struct inq_rerun *x, struct inq_err *err)
     return code;
 }
 
-static int choose_steps(struct inq_rerun *x, const struct inq_cells *cells, bool large,
-                        struct inq_err *err)
+static int choose_steps(struct inq_counterfactual *x, const struct inq_step_stats *cells,
+                        bool large, struct inq_err *err)
 {
     size_t from = 0;
     size_t to = 0;
@@ -350,45 +353,47 @@ static int choose_steps(struct inq_rerun *x, const struct inq_cells *cells, bool
 }
 
 /* The first judged step as a column of the cells. */
-static size_t first_cell(const struct inq_rerun *x, const struct inq_cells *cells)
+static size_t first_cell(const struct inq_counterfactual *x, const struct inq_step_stats *cells)
 {
     return x->first_step != INQ_NONE ? x->first_step : cells->one_step ? 0 : cells->n_steps / 2;
 }
 
-int inq_rerun_init(const struct inq_trace *trace, const struct inq_cells *cells,
-                   struct inq_rerun *rerun, struct inq_err *err)
+int inq_counterfactual_init(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                            struct inq_counterfactual *counterfactual, struct inq_err *err)
 {
-    *rerun = (struct inq_rerun){.trace = trace, .first_step = INQ_NONE, .problem = ""};
+    *counterfactual =
+        (struct inq_counterfactual){.trace = trace, .first_step = INQ_NONE, .problem = ""};
     bool large = count_rows(trace) > most_rows && trace->n_steps > 0;
     uint32_t step = large ? (uint32_t)(trace->n_steps / 2) : INQ_NONE;
-    int code = inq_trace_graph_make(trace, step, &rerun->g, err);
+    int code = inq_trace_graph_make(trace, step, &counterfactual->g, err);
     if (code != INQ_OK) {
         return code;
     }
-    if (rerun->g.graph->n_ops == 0) {
-        rerun->problem = "no GPU work is recorded";
+    if (counterfactual->g.graph->n_ops == 0) {
+        counterfactual->problem = "no GPU work is recorded";
         return INQ_OK;
     }
-    code = alloc_times(rerun, err);
+    code = alloc_times(counterfactual, err);
     if (code == INQ_OK) {
-        code = choose_steps(rerun, cells, large, err);
+        code = choose_steps(counterfactual, cells, large, err);
     }
     if (code == INQ_OK) {
-        code = check(rerun, err);
+        code = check(counterfactual, err);
     }
-    if (code == INQ_OK && rerun->problem[0] == '\0') {
-        inq_rerun_reset(rerun);
-        rerun->begin_ns = begin_of(rerun, cells, first_cell(rerun, cells));
-        inq_rerun_steps(rerun, rerun->base_ns);
+    if (code == INQ_OK && counterfactual->problem[0] == '\0') {
+        inq_counterfactual_reset(counterfactual);
+        counterfactual->begin_ns =
+            begin_of(counterfactual, cells, first_cell(counterfactual, cells));
+        inq_counterfactual_steps(counterfactual, counterfactual->base_ns);
     } else {
-        rerun->n_steps = 0;
+        counterfactual->n_steps = 0;
     }
     return code;
 }
 
-void inq_rerun_reset(struct inq_rerun *rerun)
+void inq_counterfactual_reset(struct inq_counterfactual *counterfactual)
 {
-    size_t size = rerun->g.graph->n_ops * sizeof *rerun->dur_ns;
-    memcpy(rerun->dur_ns, rerun->recorded_dur_ns, size);
-    memcpy(rerun->delay_ns, rerun->recorded_delay_ns, size);
+    size_t size = counterfactual->g.graph->n_ops * sizeof *counterfactual->dur_ns;
+    memcpy(counterfactual->dur_ns, counterfactual->recorded_dur_ns, size);
+    memcpy(counterfactual->delay_ns, counterfactual->recorded_delay_ns, size);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recorded run would have taken had some of its work taken less: the record as a graph,
  * simulated again with other durations. */
-#ifndef INQ_ANALYSIS_STRAGGLER_RERUN_H
-#define INQ_ANALYSIS_STRAGGLER_RERUN_H
+#ifndef INQ_ANALYSIS_STRAGGLER_COUNTERFACTUAL_H
+#define INQ_ANALYSIS_STRAGGLER_COUNTERFACTUAL_H
 
 #include "analysis/measure/measure.h"
 #include "graph/graph.h"
@@ -11,7 +11,7 @@
 #define INQ_PROMPT_NS 100000
 
 /* All-zero is releasable. Arrays are by op of the graph. */
-struct inq_rerun {
+struct inq_counterfactual {
     const struct inq_trace *trace;
     struct inq_trace_graph g;
     int64_t *recorded_dur_ns, *recorded_delay_ns; /* that give the record again */
@@ -30,19 +30,21 @@ struct inq_rerun {
 /* The steps that all ranks recorded whole (`cells`), or of a large run its middle step. A record
  * that contradicts itself, or whose communication is not matched, gives no graph: n_steps is 0.
  * Fails with INQ_NOMEM. Release it on failure too. */
-int inq_rerun_init(const struct inq_trace *trace, const struct inq_cells *cells,
-                   struct inq_rerun *rerun, struct inq_err *err);
-void inq_rerun_release(struct inq_rerun *rerun);
+int inq_counterfactual_init(const struct inq_trace *trace, const struct inq_step_stats *cells,
+                            struct inq_counterfactual *counterfactual, struct inq_err *err);
+void inq_counterfactual_release(struct inq_counterfactual *counterfactual);
 /* Forgets all changes. */
-void inq_rerun_reset(struct inq_rerun *rerun);
+void inq_counterfactual_reset(struct inq_counterfactual *counterfactual);
 /* Simulates with the changes: what each of the n_steps takes, from the end of the GPU work of the
  * step before to the end of its own, over all ranks. */
-void inq_rerun_steps(struct inq_rerun *rerun, int64_t *step_ns);
+void inq_counterfactual_steps(struct inq_counterfactual *counterfactual, int64_t *step_ns);
 
 /* Whether the op is in one of the judged steps. */
-static inline bool inq_rerun_judged(const struct inq_rerun *rerun, size_t op)
+static inline bool inq_counterfactual_judged(const struct inq_counterfactual *counterfactual,
+                                             size_t op)
 {
-    return rerun->step_of[op] >= 0 && rerun->step_of[op] < (int32_t)rerun->n_steps;
+    return counterfactual->step_of[op] >= 0 &&
+           counterfactual->step_of[op] < (int32_t)counterfactual->n_steps;
 }
 
 #endif

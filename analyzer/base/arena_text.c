@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/say.h"
+#include "base/arena_text.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -12,14 +12,14 @@ static bool is_inside(const char *text)
     return ((unsigned char)*text & 0xc0) == 0x80;
 }
 
-const char *inq_say_name(struct inq_arena *arena, const char *name)
+const char *inq_arena_name(struct inq_arena *arena, const char *name)
 {
     enum { LONGEST = 80, TAIL = 25 };
     size_t n = strlen(name);
     bool words = name[strspn(name, "abcdefghijklmnopqrstuvwxyz ")] == '\0';
     const char *quote = strchr(name, ' ') != NULL && !words ? "\"" : "";
     if (n <= LONGEST) {
-        return inq_say(arena, "%s%s%s", quote, name, quote);
+        return inq_arena_printf(arena, "%s%s%s", quote, name, quote);
     }
     size_t head = LONGEST - TAIL - 2;
     size_t tail = n - TAIL;
@@ -29,10 +29,10 @@ const char *inq_say_name(struct inq_arena *arena, const char *name)
     while (is_inside(name + tail)) {
         tail++;
     }
-    return inq_say(arena, "%s%.*s..%s%s", quote, (int)head, name, name + tail, quote);
+    return inq_arena_printf(arena, "%s%.*s..%s%s", quote, (int)head, name, name + tail, quote);
 }
 
-const char *inq_say_list(struct inq_arena *arena, const int32_t *numbers, size_t n)
+const char *inq_arena_list(struct inq_arena *arena, const int32_t *numbers, size_t n)
 {
     enum { LONG = 48, LONGEST_ITEM = 24 };
     char text[LONG + 2 * LONGEST_ITEM + 32] = "";
@@ -56,15 +56,15 @@ const char *inq_say_list(struct inq_arena *arena, const int32_t *numbers, size_t
         }
         i = last + 1;
     }
-    return inq_say(arena, "%s", text);
+    return inq_arena_printf(arena, "%s", text);
 }
 
-const char *inq_say_ranks(struct inq_arena *arena, const int32_t *ranks, size_t n, bool capital)
+const char *inq_arena_ranks(struct inq_arena *arena, const int32_t *ranks, size_t n, bool capital)
 {
     if (n == 2) {
-        return inq_say(arena, "%sanks %" PRId32 " and %" PRId32, capital ? "R" : "r", ranks[0],
-                       ranks[1]);
+        return inq_arena_printf(arena, "%sanks %" PRId32 " and %" PRId32, capital ? "R" : "r",
+                                ranks[0], ranks[1]);
     }
-    return inq_say(arena, "%s%s %s", capital ? "R" : "r", n == 1 ? "ank" : "anks",
-                   inq_say_list(arena, ranks, n));
+    return inq_arena_printf(arena, "%s%s %s", capital ? "R" : "r", n == 1 ? "ank" : "anks",
+                            inq_arena_list(arena, ranks, n));
 }

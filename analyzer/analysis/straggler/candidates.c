@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One suspect: the cause by what the rank spends the extra time on. */
-#include "analysis/straggler/suspects.h"
+/* One candidate: the cause by what the rank spends the extra time on. */
+#include "analysis/straggler/candidates.h"
 
 #include "analysis/straggler/host_gaps.h"
 #include "analysis/measure/measure.h"
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/arena_text.h"
 #include "trace/trace.h"
 
 #include <math.h>
@@ -98,8 +98,8 @@ static double ratio_when_slow(const struct inq_delay *delay, const struct inq_ke
     return sometimes ? 1.0 + delay->late_ns / delay->peers_compute_ns : c->ratio;
 }
 
-static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *delay,
-                         struct inq_suspect *suspect, struct inq_err *err)
+static int attribute_to_compute(const struct inq_inquiry *q, const struct inq_delay *delay,
+                                struct inq_candidate *candidate, struct inq_err *err)
 {
     struct inq_kernel_comparison c;
     int code = compare_kernels(q, delay, &c, err);
@@ -107,26 +107,26 @@ static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *de
     if (code != INQ_OK) {
         return code;
     }
-    suspect->own_ns = whole(delay->peers_compute_ns + delay->compute.ns);
-    suspect->peers_ns = whole(delay->peers_compute_ns);
+    candidate->own_ns = whole(delay->peers_compute_ns + delay->compute.ns);
+    candidate->peers_ns = whole(delay->peers_compute_ns);
     if (q->cells->op_table) {
-        suspect->kind = INQ_FINDING_SLOW_WORKER;
-        suspect->ratio = c.ratio;
+        candidate->kind = INQ_FINDING_SLOW_WORKER;
+        candidate->ratio = c.ratio;
     } else if (!delay->others && c.more_ns >= MORE_PART * delay->compute.ns) {
-        suspect->kind = INQ_FINDING_MORE_WORK;
-        suspect->ratio = (double)c.kernels / (double)(c.peers_kernels > 0 ? c.peers_kernels : 1);
+        candidate->kind = INQ_FINDING_MORE_WORK;
+        candidate->ratio = (double)c.kernels / (double)(c.peers_kernels > 0 ? c.peers_kernels : 1);
     } else if (inq_kernels_are_larger(&c)) {
-        suspect->kind = INQ_FINDING_MORE_WORK;
-        suspect->ratio = (double)NAN;
-        if (!has_grids(&c) && suspect->confidence > INQ_CONFIDENCE_SUPPORTED) {
-            suspect->confidence = INQ_CONFIDENCE_SUPPORTED; /* nothing recorded says how much */
+        candidate->kind = INQ_FINDING_MORE_WORK;
+        candidate->ratio = (double)NAN;
+        if (!has_grids(&c) && candidate->confidence > INQ_CONFIDENCE_SUPPORTED) {
+            candidate->confidence = INQ_CONFIDENCE_SUPPORTED; /* nothing recorded says how much */
         }
     } else {
-        suspect->kind = INQ_FINDING_SLOW_GPU;
-        suspect->ratio = ratio_when_slow(delay, &c);
+        candidate->kind = INQ_FINDING_SLOW_GPU;
+        candidate->ratio = ratio_when_slow(delay, &c);
         if (!has_grids(&c) && c.kind[INQ_KERNEL_OTHER].spared_share >= SPARED_OTHER &&
-            suspect->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
-            suspect->confidence--; /* not all kernels agree */
+            candidate->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
+            candidate->confidence--; /* not all kernels agree */
         }
     }
     return INQ_OK;
@@ -134,14 +134,14 @@ static int blame_compute(const struct inq_inquiry *q, const struct inq_delay *de
 
 /* ---- evidence ------------------------------------------------------------------------------- */
 
-static int add_evidence(const struct inq_inquiry *q, struct inq_suspect *suspect,
+static int add_evidence(const struct inq_inquiry *q, struct inq_candidate *candidate,
                         struct inq_evidence evidence, struct inq_err *err)
 {
     if (!evidence.lane || !evidence.what) {
         return inq_err_set(err, INQ_NOMEM, "no memory for evidence");
     }
     (void)q;
-    suspect->evidence[suspect->n_evidence++] = evidence;
+    candidate->evidence[candidate->n_evidence++] = evidence;
     return INQ_OK;
 }
 
@@ -154,28 +154,29 @@ static const char *lane_text(const struct inq_inquiry *q, uint32_t rank, uint32_
     }
     const struct inq_lane *row = &source->lanes[lane];
     if (row->kind == INQ_LANE_STREAM) {
-        return inq_arena_printf(q->arena, "stream %lld", (long long)row->id);
+        return inq_arena_asprintf(q->arena, "stream %lld", (long long)row->id);
     }
     if (row->name != 0) {
         return inq_trace_str(q->trace, row->name);
     }
-    return inq_arena_printf(q->arena, "thread %lld", (long long)row->id);
+    return inq_arena_asprintf(q->arena, "thread %lld", (long long)row->id);
 }
 
 static int add_gap_evidence(const struct inq_inquiry *q, uint32_t rank,
-                            const struct inq_host_gaps *gaps, struct inq_suspect *suspect,
+                            const struct inq_host_gaps *gaps, struct inq_candidate *candidate,
                             struct inq_err *err)
 {
     for (size_t i = 0; i < gaps->n; i++) {
         const struct inq_host_gap *gap = &gaps->at[i];
         const char *what = "GPU idle, next launch late";
         if (gap->running != 0) {
-            what = inq_arena_printf(q->arena, "GPU idle while the host was in %s",
-                                    inq_say_name(q->arena, inq_trace_str(q->trace, gap->running)));
+            what =
+                inq_arena_asprintf(q->arena, "GPU idle while the host was in %s",
+                                   inq_arena_name(q->arena, inq_trace_str(q->trace, gap->running)));
         } else if (gap->launch_ns == INQ_TIME_NONE) {
             what = "GPU idle; no launch recorded";
         }
-        int code = add_evidence(q, suspect,
+        int code = add_evidence(q, candidate,
                                 (struct inq_evidence){q->trace->ranks[rank].rank,
                                                       lane_text(q, rank, gap->lane), gap->begin_ns,
                                                       gap->end_ns, what},
@@ -189,15 +190,15 @@ static int add_gap_evidence(const struct inq_inquiry *q, uint32_t rank,
 
 /* The steps in which it cost most are where a reader looks first. */
 static int add_step_evidence(const struct inq_inquiry *q, const struct inq_delay *delay,
-                             struct inq_suspect *suspect, struct inq_err *err)
+                             struct inq_candidate *candidate, struct inq_err *err)
 {
-    const struct inq_cell *worst = NULL;
+    const struct inq_step_stat *worst = NULL;
     size_t worst_step = 0;
 
     for (size_t s = q->cells->first_step; s < q->cells->n_steps; s++) {
-        const struct inq_cell *cell = inq_cell_at(q->cells, delay->rank, s);
-        if (cell->valid &&
-            (!worst || inq_cell_own_ns(q->cells, cell) > inq_cell_own_ns(q->cells, worst))) {
+        const struct inq_step_stat *cell = inq_step_stat_at(q->cells, delay->rank, s);
+        if (cell->valid && (!worst || inq_step_stat_own_ns(q->cells, cell) >
+                                          inq_step_stat_own_ns(q->cells, worst))) {
             worst = cell;
             worst_step = s;
         }
@@ -207,17 +208,17 @@ static int add_step_evidence(const struct inq_inquiry *q, const struct inq_delay
     }
     const char *what = "the whole capture";
     if (!q->cells->one_step) {
-        what = inq_arena_printf(q->arena, "step %lld, the longest of this rank",
-                                (long long)q->trace->steps[worst_step].number);
+        what = inq_arena_asprintf(q->arena, "step %lld, the longest of this rank",
+                                  (long long)q->trace->steps[worst_step].number);
     }
-    return add_evidence(q, suspect,
+    return add_evidence(q, candidate,
                         (struct inq_evidence){q->trace->ranks[delay->rank].rank, "",
                                               worst->start_ns, worst->end_ns, what},
                         err);
 }
 
 static int add_wait_evidence(const struct inq_inquiry *q, uint32_t rank,
-                             struct inq_suspect *suspect, struct inq_err *err)
+                             struct inq_candidate *candidate, struct inq_err *err)
 {
     const struct inq_arrival *arrival = &q->arrivals->at[rank];
 
@@ -226,10 +227,10 @@ static int add_wait_evidence(const struct inq_inquiry *q, uint32_t rank,
         struct inq_arrival_span span;
         (void)inq_arrival_span(q->trace, c, &span);
         int code = add_evidence(
-            q, suspect,
+            q, candidate,
             (struct inq_evidence){
                 q->trace->ranks[span.first_rank].rank, "", span.first_ns, span.last_ns,
-                inq_arena_printf(q->arena, "%s waits for it", inq_coll_kind_text(c->kind))},
+                inq_arena_asprintf(q->arena, "%s waits for it", inq_coll_kind_text(c->kind))},
             err);
         if (code != INQ_OK) {
             return code;
@@ -238,107 +239,110 @@ static int add_wait_evidence(const struct inq_inquiry *q, uint32_t rank,
     return INQ_OK;
 }
 
-/* ---- one suspect ---------------------------------------------------------------------------- */
+/* ---- one candidate ----------------------------------------------------------------------------
+ */
 
 /* A fault that was seen in many steps and comes with last arrivals is established; one that was
  * seen in few is supported; a single step supports one only when the collectives in it agree. */
 static enum inq_confidence confidence_of(const struct inq_inquiry *q, const struct inq_delay *delay,
-                                         const struct inq_suspect *suspect)
+                                         const struct inq_candidate *candidate)
 {
-    bool usually_last = suspect->waits >= 3 && 2 * suspect->last_arrivals >= suspect->waits;
-    bool always_last = suspect->waits >= 5 && 4 * suspect->last_arrivals >= 3 * suspect->waits;
+    bool usually_last = candidate->waits >= 3 && 2 * candidate->last_arrivals >= candidate->waits;
+    bool always_last =
+        candidate->waits >= 5 && 4 * candidate->last_arrivals >= 3 * candidate->waits;
 
     if (q->cells->one_step || delay->steps < 2) {
         return always_last ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_HYPOTHESIS;
     }
     if (delay->steps >= 3 || usually_last) {
-        return suspect->waits > 0 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
+        return candidate->waits > 0 ? INQ_CONFIDENCE_ESTABLISHED : INQ_CONFIDENCE_SUPPORTED;
     }
     return INQ_CONFIDENCE_SUPPORTED;
 }
 
-static int blame_host(const struct inq_inquiry *q, const struct inq_delay *delay,
-                      struct inq_suspect *suspect, struct inq_err *err)
+static int attribute_to_host(const struct inq_inquiry *q, const struct inq_delay *delay,
+                             struct inq_candidate *candidate, struct inq_err *err)
 {
     struct inq_host_gaps gaps;
     int code = inq_host_gaps_find(q->trace, q->cells, delay->rank, &gaps, err);
 
-    suspect->kind = INQ_FINDING_LATE_HOST;
+    candidate->kind = INQ_FINDING_LATE_HOST;
     if (delay->idle_seen > 0) { /* compute that is in excess, too, is another fault's */
-        suspect->late_ns = whole(delay->idle_late_ns);
+        candidate->late_ns = whole(delay->idle_late_ns);
     }
-    suspect->launches_known = q->trace->ranks[delay->rank].calls.n > 0;
-    suspect->comm_only =
-        !suspect->launches_known && inq_knows_comm_only(&q->trace->ranks[delay->rank].events);
-    suspect->own_ns = whole(delay->peers_idle_ns + delay->idle.ns);
-    suspect->peers_ns = whole(delay->peers_idle_ns);
+    candidate->launches_known = q->trace->ranks[delay->rank].calls.n > 0;
+    candidate->comm_only =
+        !candidate->launches_known && inq_knows_comm_only(&q->trace->ranks[delay->rank].events);
+    candidate->own_ns = whole(delay->peers_idle_ns + delay->idle.ns);
+    candidate->peers_ns = whole(delay->peers_idle_ns);
     if (gaps.n > 0) {
-        suspect->running = inq_trace_str(q->trace, gaps.at[0].running);
+        candidate->running = inq_trace_str(q->trace, gaps.at[0].running);
     }
     /* Idle though launched in time: something else delayed it, the host is only the likeliest. */
-    if (2 * gaps.late_ns < gaps.idle_ns && suspect->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
-        suspect->confidence--;
+    if (2 * gaps.late_ns < gaps.idle_ns && candidate->confidence > INQ_CONFIDENCE_HYPOTHESIS) {
+        candidate->confidence--;
     }
-    return code == INQ_OK ? add_gap_evidence(q, delay->rank, &gaps, suspect, err) : code;
+    return code == INQ_OK ? add_gap_evidence(q, delay->rank, &gaps, candidate, err) : code;
 }
 
 /* What a rank takes longer for. */
 enum excess_part { COMPUTE, HOST, COPY };
 
-static int make_suspect(const struct inq_inquiry *q, const struct inq_delay *delay,
-                        enum excess_part part, struct inq_suspect *suspect, struct inq_err *err)
+static int make_candidate(const struct inq_inquiry *q, const struct inq_delay *delay,
+                          enum excess_part part, struct inq_candidate *candidate,
+                          struct inq_err *err)
 {
-    *suspect =
-        (struct inq_suspect){.group = INQ_NONE, .stage = -1, .n_ranks = 1, .ratio = (double)NAN};
-    suspect->ranks = inq_arena_array(q->arena, 1, sizeof(*suspect->ranks));
-    suspect->evidence =
-        inq_arena_array(q->arena, 1 + INQ_HOST_GAPS + INQ_WORST_WAITS, sizeof(*suspect->evidence));
-    if (!suspect->ranks || !suspect->evidence) {
+    *candidate =
+        (struct inq_candidate){.group = INQ_NONE, .stage = -1, .n_ranks = 1, .ratio = (double)NAN};
+    candidate->ranks = inq_arena_array(q->arena, 1, sizeof(*candidate->ranks));
+    candidate->evidence = inq_arena_array(q->arena, 1 + INQ_HOST_GAPS + INQ_WORST_WAITS,
+                                          sizeof(*candidate->evidence));
+    if (!candidate->ranks || !candidate->evidence) {
         return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
     }
-    suspect->ranks[0] = delay->rank;
-    suspect->running = "";
-    suspect->cost_ns_per_step = whole(delay->cost_ns);
-    suspect->step_ns = whole(delay->step_ns);
-    suspect->steps = delay->steps;
-    suspect->steps_seen = delay->seen;
-    suspect->late_ns = whole(delay->late_ns);
-    suspect->last_arrivals = q->arrivals->at[delay->rank].last;
-    suspect->waits = q->arrivals->at[delay->rank].waits;
-    suspect->confidence = confidence_of(q, delay, suspect);
+    candidate->ranks[0] = delay->rank;
+    candidate->running = "";
+    candidate->cost_ns_per_step = whole(delay->cost_ns);
+    candidate->step_ns = whole(delay->step_ns);
+    candidate->steps = delay->steps;
+    candidate->steps_seen = delay->seen;
+    candidate->late_ns = whole(delay->late_ns);
+    candidate->last_arrivals = q->arrivals->at[delay->rank].last;
+    candidate->waits = q->arrivals->at[delay->rank].waits;
+    candidate->confidence = confidence_of(q, delay, candidate);
 
     int code = INQ_OK;
     if (part == COMPUTE) {
-        code = blame_compute(q, delay, suspect, err);
+        code = attribute_to_compute(q, delay, candidate, err);
     } else if (part == HOST) {
-        code = blame_host(q, delay, suspect, err);
+        code = attribute_to_host(q, delay, candidate, err);
     } else {
-        suspect->kind = INQ_FINDING_EXPOSED_COPY;
-        suspect->own_ns = whole(delay->peers_copy_ns + delay->copy_ns);
-        suspect->peers_ns = whole(delay->peers_copy_ns);
+        candidate->kind = INQ_FINDING_EXPOSED_COPY;
+        candidate->own_ns = whole(delay->peers_copy_ns + delay->copy_ns);
+        candidate->peers_ns = whole(delay->peers_copy_ns);
     }
     if (code == INQ_OK) {
-        code = add_wait_evidence(q, delay->rank, suspect, err);
+        code = add_wait_evidence(q, delay->rank, candidate, err);
     }
-    return code == INQ_OK ? add_step_evidence(q, delay, suspect, err) : code;
+    return code == INQ_OK ? add_step_evidence(q, delay, candidate, err) : code;
 }
 
-int inq_suspect_set_ranks(const struct inq_inquiry *q, struct inq_suspect *suspect,
-                          const uint32_t *ranks, size_t n, struct inq_err *err)
+int inq_candidate_set_ranks(const struct inq_inquiry *q, struct inq_candidate *candidate,
+                            const uint32_t *ranks, size_t n, struct inq_err *err)
 {
-    suspect->ranks = inq_arena_array(q->arena, n, sizeof(*suspect->ranks));
-    if (!suspect->ranks) {
+    candidate->ranks = inq_arena_array(q->arena, n, sizeof(*candidate->ranks));
+    if (!candidate->ranks) {
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", n);
     }
-    memcpy(suspect->ranks, ranks, n * sizeof(*ranks));
-    suspect->n_ranks = n;
-    inq_arrivals_of(q->trace, ranks, n, &suspect->last_arrivals, &suspect->waits);
+    memcpy(candidate->ranks, ranks, n * sizeof(*ranks));
+    candidate->n_ranks = n;
+    inq_arrivals_of(q->trace, ranks, n, &candidate->last_arrivals, &candidate->waits);
     return INQ_OK;
 }
 
 /* A GPU and a host of one rank, each late by itself: they share what the rank costs. */
 static int make_both(const struct inq_inquiry *q, const struct inq_delay *delay,
-                     struct inq_suspect *suspects, struct inq_err *err)
+                     struct inq_candidate *candidates, struct inq_err *err)
 {
     double compute_part = delay->compute.ns / (delay->compute.ns + delay->idle.ns);
     struct inq_delay gpu = *delay;
@@ -349,12 +353,12 @@ static int make_both(const struct inq_inquiry *q, const struct inq_delay *delay,
     gpu.seen = delay->steps;
     host.cost_ns = delay->cost_ns - gpu.cost_ns;
     host.seen = delay->idle_seen;
-    int code = make_suspect(q, &gpu, COMPUTE, &suspects[0], err);
-    return code == INQ_OK ? make_suspect(q, &host, HOST, &suspects[1], err) : code;
+    int code = make_candidate(q, &gpu, COMPUTE, &candidates[0], err);
+    return code == INQ_OK ? make_candidate(q, &host, HOST, &candidates[1], err) : code;
 }
 
-int inq_suspects_of_delay(const struct inq_inquiry *q, const struct inq_delay *delay,
-                          struct inq_suspect *suspects, size_t *n, struct inq_err *err)
+int inq_candidates_of_delay(const struct inq_inquiry *q, const struct inq_delay *delay,
+                            struct inq_candidate *candidates, size_t *n, struct inq_err *err)
 {
     double idle_ns = delay->idle.ns;
     bool both = delay->computes && delay->idles;
@@ -364,8 +368,8 @@ int inq_suspects_of_delay(const struct inq_inquiry *q, const struct inq_delay *d
     } else if (delay->compute.ns >= idle_ns && delay->compute.ns >= delay->copy_ns) {
         part = COMPUTE;
     }
-    int code = both ? make_both(q, delay, &suspects[*n], err)
-                    : make_suspect(q, delay, part, &suspects[*n], err);
+    int code = both ? make_both(q, delay, &candidates[*n], err)
+                    : make_candidate(q, delay, part, &candidates[*n], err);
     *n += code != INQ_OK ? 0 : both ? 2 : 1;
     return code;
 }

@@ -6,21 +6,22 @@
 
 enum { ROWS_SHOWN = 24 };
 
-static const struct inq_peers *peers_of(const struct inq_view *view, enum inq_method method)
+static const struct inq_reference *peers_of(const struct inq_context *context,
+                                            enum inq_method method)
 {
-    return view->report->method == method ? view->report->peers : NULL;
+    return context->report->method == method ? context->report->reference : NULL;
 }
 
-static size_t limit(const struct inq_view *view, size_t n)
+static size_t limit(const struct inq_context *context, size_t n)
 {
-    return view->options->verbose || n < ROWS_SHOWN ? n : ROWS_SHOWN;
+    return context->options->verbose || n < ROWS_SHOWN ? n : ROWS_SHOWN;
 }
 
-static void build_hta_times(const struct inq_view *view, struct inq_table *table)
+static void build_hta_times(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_peers *peers = peers_of(view, INQ_METHOD_HTA);
+    const struct inq_reference *peers = peers_of(context, INQ_METHOD_HTA);
     size_t left_out;
-    const bool *picked = inq_pick_ranks(view, &left_out);
+    const bool *picked = inq_pick_ranks(context, &left_out);
     if (peers == NULL || peers->n_rank_times == 0 || picked == NULL) {
         return;
     }
@@ -32,11 +33,11 @@ static void build_hta_times(const struct inq_view *view, struct inq_table *table
                                             "idle %", "compute %", "non-comp. %", "overlap %",
                                             NULL});
     for (size_t i = 0; i < peers->n_rank_times; i++) {
-        const struct inq_peer_rank_time *t = &peers->rank_times[i];
+        const struct inq_reference_rank_time *t = &peers->rank_times[i];
         if (!picked[t->rank]) {
             continue;
         }
-        inq_table_text(table, inq_view_rank(view, t->rank));
+        inq_table_text(table, inq_context_rank(context, t->rank));
         inq_table_count(table, t->hta_idle_us);
         inq_table_count(table, t->hta_compute_us);
         inq_table_count(table, t->hta_non_compute_us);
@@ -49,12 +50,12 @@ static void build_hta_times(const struct inq_view *view, struct inq_table *table
     inq_table_left_out(table, left_out);
 }
 
-static void add_streams(const struct inq_view *view, struct inq_table *table,
-                        const struct inq_peer_rank_time *t)
+static void add_streams(const struct inq_context *context, struct inq_table *table,
+                        const struct inq_reference_rank_time *t)
 {
     for (size_t s = 0; s < t->n_streams; s++) {
-        const struct inq_peer_idle *idle = &t->streams[s];
-        inq_table_text(table, inq_view_rank(view, t->rank));
+        const struct inq_reference_idle *idle = &t->streams[s];
+        inq_table_text(table, inq_context_rank(context, t->rank));
         inq_table_count(table, idle->stream);
         inq_table_real(table, idle->host_wait_us, 3);
         inq_table_real(table, idle->kernel_wait_us, 3);
@@ -65,11 +66,11 @@ static void add_streams(const struct inq_view *view, struct inq_table *table,
     }
 }
 
-static void build_hta_idle(const struct inq_view *view, struct inq_table *table)
+static void build_hta_idle(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_peers *peers = peers_of(view, INQ_METHOD_HTA);
+    const struct inq_reference *peers = peers_of(context, INQ_METHOD_HTA);
     size_t left_out;
-    const bool *picked = inq_pick_ranks(view, &left_out);
+    const bool *picked = inq_pick_ranks(context, &left_out);
     if (peers == NULL || peers->n_rank_times == 0 || picked == NULL) {
         return;
     }
@@ -81,15 +82,15 @@ static void build_hta_idle(const struct inq_view *view, struct inq_table *table)
                                             "kernel", "other", NULL});
     for (size_t i = 0; i < peers->n_rank_times; i++) {
         if (picked[peers->rank_times[i].rank]) {
-            add_streams(view, table, &peers->rank_times[i]);
+            add_streams(context, table, &peers->rank_times[i]);
         }
     }
     inq_table_left_out(table, left_out);
 }
 
-static void build_hta_kernels(const struct inq_view *view, struct inq_table *table)
+static void build_hta_kernels(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_peers *peers = peers_of(view, INQ_METHOD_HTA);
+    const struct inq_reference *peers = peers_of(context, INQ_METHOD_HTA);
     if (peers == NULL || peers->n_kernel_types == 0) {
         return;
     }
@@ -104,11 +105,11 @@ static void build_hta_kernels(const struct inq_view *view, struct inq_table *tab
     }
 }
 
-static void build_tl_times(const struct inq_view *view, struct inq_table *table)
+static void build_tl_times(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_peers *peers = peers_of(view, INQ_METHOD_TRACELENS);
+    const struct inq_reference *peers = peers_of(context, INQ_METHOD_TRACELENS);
     size_t left_out;
-    const bool *picked = inq_pick_ranks(view, &left_out);
+    const bool *picked = inq_pick_ranks(context, &left_out);
     if (peers == NULL || peers->n_rank_times == 0 || picked == NULL) {
         return;
     }
@@ -119,11 +120,11 @@ static void build_tl_times(const struct inq_view *view, struct inq_table *table)
                       (const char *const[]){"computation us", "exp. comm us", "exp. memcpy us",
                                             "idle us", "total us", NULL});
     for (size_t i = 0; i < peers->n_rank_times; i++) {
-        const struct inq_peer_rank_time *t = &peers->rank_times[i];
+        const struct inq_reference_rank_time *t = &peers->rank_times[i];
         if (!picked[t->rank]) {
             continue;
         }
-        inq_table_text(table, inq_view_rank(view, t->rank));
+        inq_table_text(table, inq_context_rank(context, t->rank));
         inq_table_real(table, t->tl_computation_us, 3);
         inq_table_real(table, t->tl_exposed_comm_us, 3);
         inq_table_real(table, t->tl_exposed_memcpy_us, 3);
@@ -133,11 +134,11 @@ static void build_tl_times(const struct inq_view *view, struct inq_table *table)
     inq_table_left_out(table, left_out);
 }
 
-static void build_tl_stragglers(const struct inq_view *view, struct inq_table *table)
+static void build_tl_stragglers(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_peers *peers = peers_of(view, INQ_METHOD_TRACELENS);
+    const struct inq_reference *peers = peers_of(context, INQ_METHOD_TRACELENS);
     size_t left_out;
-    const bool *picked = inq_pick_ranks(view, &left_out);
+    const bool *picked = inq_pick_ranks(context, &left_out);
     if (peers == NULL || peers->n_stragglers == 0 || picked == NULL) {
         return;
     }
@@ -152,7 +153,7 @@ static void build_tl_stragglers(const struct inq_view *view, struct inq_table *t
         if (!picked[s->rank]) {
             continue;
         }
-        inq_table_text(table, inq_view_rank(view, s->rank));
+        inq_table_text(table, inq_context_rank(context, s->rank));
         inq_table_real(table, s->total_wait_us, 1);
         inq_table_real(table, s->mean_wait_us, 1);
         inq_table_count(table, (int64_t)s->last);
@@ -164,13 +165,13 @@ static void build_tl_stragglers(const struct inq_view *view, struct inq_table *t
     inq_table_left_out(table, left_out);
 }
 
-static void build_tl_summary(const struct inq_view *view, struct inq_table *table)
+static void build_tl_summary(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_peers *peers = peers_of(view, INQ_METHOD_TRACELENS);
+    const struct inq_reference *peers = peers_of(context, INQ_METHOD_TRACELENS);
     if (peers == NULL || peers->n_summaries == 0) {
         return;
     }
-    size_t n = limit(view, peers->n_summaries);
+    size_t n = limit(context, peers->n_summaries);
     table->title = "TraceLens: collectives alike";
     table->note = "means; GB/s are GiB/s there; deviations are in the JSON";
     inq_table_column(table, INQ_COLUMN_STRETCH, "collective");
@@ -194,13 +195,13 @@ static void build_tl_summary(const struct inq_view *view, struct inq_table *tabl
     inq_table_left_out(table, peers->n_summaries - n);
 }
 
-static void build_tl_collectives(const struct inq_view *view, struct inq_table *table)
+static void build_tl_collectives(const struct inq_context *context, struct inq_table *table)
 {
-    const struct inq_peers *peers = peers_of(view, INQ_METHOD_TRACELENS);
+    const struct inq_reference *peers = peers_of(context, INQ_METHOD_TRACELENS);
     if (peers == NULL || peers->n_collectives == 0) {
         return;
     }
-    size_t n = limit(view, peers->n_collectives);
+    size_t n = limit(context, peers->n_collectives);
     table->title = "TraceLens: collectives";
     inq_table_column(table, INQ_COLUMN_LEFT, "id");
     inq_table_column(table, INQ_COLUMN_STRETCH, "collective");
@@ -222,7 +223,7 @@ static void build_tl_collectives(const struct inq_view *view, struct inq_table *
     inq_table_left_out(table, peers->n_collectives - n);
 }
 
-const struct inq_table_kind inq_tables_peers[] = {
+const struct inq_table_kind inq_tables_reference[] = {
     {build_hta_times, false, true, INQ_SECTION_METHOD},
     {build_hta_idle, true, true, INQ_SECTION_METHOD},
     {build_hta_kernels, false, true, INQ_SECTION_METHOD},

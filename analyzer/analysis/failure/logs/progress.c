@@ -12,7 +12,7 @@
 /* Nobody runs further ahead of a member. */
 #define NEAR 64
 
-/* The standings of one group while they are collected. */
+/* The progress of one group while they are collected. */
 struct team {
     const char *group;
     int64_t seq;      /* of the line it was made for; -1 unknown */
@@ -20,9 +20,9 @@ struct team {
     int64_t detected_ns;
     size_t n, cap, n_timed_out;
     bool told; /* to dump, because of a timeout somewhere */
-    struct inq_log_standing *rows;
+    struct inq_rank_progress *rows;
     struct inq_map index; /* rank -> row + 1 */
-    const struct inq_log_mark *first;
+    const struct inq_attributed_line *first;
     int64_t timeout_ms;
 };
 
@@ -40,7 +40,7 @@ static bool counts(const struct inq_log_event *event)
            event->kind == INQ_LOG_ASYNC_EXCEPTION;
 }
 
-static struct inq_log_standing *row_of(struct team *team, int32_t rank, struct inq_err *err)
+static struct inq_rank_progress *row_of(struct team *team, int32_t rank, struct inq_err *err)
 {
     uint32_t at = 0;
     if (inq_map_get(&team->index, (uint64_t)(uint32_t)rank, &at)) {
@@ -51,7 +51,7 @@ static struct inq_log_standing *row_of(struct team *team, int32_t rank, struct i
         inq_map_put(&team->index, (uint64_t)(uint32_t)rank, (uint32_t)team->n + 1, err) != INQ_OK) {
         return NULL;
     }
-    team->rows[team->n] = (struct inq_log_standing){
+    team->rows[team->n] = (struct inq_rank_progress){
         .rank = rank, .seq = -1, .enqueued = -1, .completed = -1, .numel = -1, .op = ""};
     return &team->rows[team->n++];
 }
@@ -61,7 +61,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void stand(struct inq_log_standing *row, const struct inq_log_mark *mark)
+static void stand(struct inq_rank_progress *row, const struct inq_attributed_line *mark)
 {
     const struct inq_log_event *event = mark->event;
     bool timed_out = is_timeout(event);
@@ -82,10 +82,10 @@ static void stand(struct inq_log_standing *row, const struct inq_log_mark *mark)
     }
 }
 
-static int note(struct team *team, const struct inq_log_mark *mark, struct inq_err *err)
+static int note(struct team *team, const struct inq_attributed_line *mark, struct inq_err *err)
 {
     const struct inq_log_event *event = mark->event;
-    struct inq_log_standing *row = row_of(team, mark->rank, err);
+    struct inq_rank_progress *row = row_of(team, mark->rank, err);
     if (row == NULL) {
         return INQ_NOMEM;
     }
@@ -150,7 +150,7 @@ struct naming {
     bool apart;           /* a rank timed out in works of no group that are far from each other */
 };
 
-static uint64_t key_of(const struct inq_log_mark *mark)
+static uint64_t key_of(const struct inq_attributed_line *mark)
 {
     return inq_hash_u64((uint64_t)mark->event->seq << 24 ^ (uint64_t)(uint32_t)mark->rank);
 }
@@ -158,7 +158,7 @@ static uint64_t key_of(const struct inq_log_mark *mark)
 static int learn_apart(const struct inq_log_case *c, size_t i, struct naming *naming,
                        struct inq_err *err)
 {
-    const struct inq_log_mark *mark = &c->marks[i];
+    const struct inq_attributed_line *mark = &c->marks[i];
     uint64_t rank = (uint64_t)(uint32_t)mark->rank;
     uint32_t at = 0;
     if (mark->rank < 0 || mark->event->seq < 0 || !is_timeout(mark->event)) {
@@ -197,7 +197,7 @@ static int learn_groups(const struct inq_log_case *c, struct naming *naming, str
 /* That of another line on the same work of the same rank; else the only one there is, if its
  * counters are near. */
 static const char *group_of(const struct inq_log_case *c, const struct naming *naming,
-                            const struct inq_log_mark *mark)
+                            const struct inq_attributed_line *mark)
 {
     int64_t seq = mark->event->seq;
     uint32_t at = 0;
@@ -217,7 +217,7 @@ static int collect(struct inq_log_case *c, struct team *teams, size_t cap, size_
     struct naming naming = {.most = -1, .least = INT64_MAX};
     int code = learn_groups(c, &naming, err);
     for (size_t i = 0; i < c->n_marks && code == INQ_OK; i++) {
-        const struct inq_log_mark *mark = &c->marks[i];
+        const struct inq_attributed_line *mark = &c->marks[i];
         if (counts(mark->event) && mark->rank >= 0) {
             struct team *team =
                 team_of(teams, n, cap, group_of(c, &naming, mark), mark->event->seq, true);
@@ -254,8 +254,8 @@ static const struct team *choose(const struct team *teams, size_t n)
 static int by_rank(const void *a, const void *b, void *ctx)
 {
     (void)ctx;
-    int32_t x = ((const struct inq_log_standing *)a)->rank;
-    int32_t y = ((const struct inq_log_standing *)b)->rank;
+    int32_t x = ((const struct inq_rank_progress *)a)->rank;
+    int32_t y = ((const struct inq_rank_progress *)b)->rank;
     return (x > y) - (x < y);
 }
 
@@ -272,21 +272,21 @@ static int keep(struct inq_log_case *c, const struct team *team, struct inq_err 
         .detected_ns = team->detected_ns,
         .timeout_ms = team->timeout_ms,
         .first = team->first,
-        .n_standing = team->n,
+        .n_progress = team->n,
     };
-    hang->standing = inq_arena_array(c->arena, team->n, sizeof *hang->standing);
-    if (hang->standing == NULL) {
+    hang->progress = inq_arena_array(c->arena, team->n, sizeof *hang->progress);
+    if (hang->progress == NULL) {
         return inq_err_set(err, INQ_NOMEM, "no memory for ranks");
     }
-    memcpy(hang->standing, team->rows, team->n * sizeof *hang->standing);
+    memcpy(hang->progress, team->rows, team->n * sizeof *hang->progress);
     for (size_t i = 0; i < team->n && team->n_timed_out == 0; i++) {
-        struct inq_log_standing *row = &hang->standing[i];
+        struct inq_rank_progress *row = &hang->progress[i];
         row->timed_out = row->enqueued > row->completed;
     }
-    return inq_sort(hang->standing, team->n, sizeof *hang->standing, by_rank, NULL, err);
+    return inq_sort(hang->progress, team->n, sizeof *hang->progress, by_rank, NULL, err);
 }
 
-int inq_log_find_standings(struct inq_log_case *c, struct inq_err *err)
+int inq_log_find_progress(struct inq_log_case *c, struct inq_err *err)
 {
     enum { TEAMS = 256 };
     size_t n = 0;
@@ -315,9 +315,9 @@ int inq_log_find_standings(struct inq_log_case *c, struct inq_err *err)
 /* A rank that waited for others until its timeout is no root, even if it was then killed. */
 bool inq_log_waited(const struct inq_log_case *c, int32_t rank)
 {
-    for (size_t i = 0; i < c->hang.n_standing; i++) {
-        if (c->hang.standing[i].rank == rank) {
-            return c->hang.standing[i].timed_out;
+    for (size_t i = 0; i < c->hang.n_progress; i++) {
+        if (c->hang.progress[i].rank == rank) {
+            return c->hang.progress[i].timed_out;
         }
     }
     return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/terminal/moment.h"
+#include "report/terminal/event_time.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-const char *inq_moment_text(const struct inq_failure_moment *moment, char *buf, size_t size)
+const char *inq_event_time_text(const struct inq_timeline_event *moment, char *buf, size_t size)
 {
     int64_t ns = moment->time_ns;
     buf[0] = '\0';

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which ranks have the same work by design, so that a difference between them means something. */
-#ifndef INQ_ANALYSIS_MEASURE_ROLES_H
-#define INQ_ANALYSIS_MEASURE_ROLES_H
+#ifndef INQ_ANALYSIS_MEASURE_PEER_GROUPS_H
+#define INQ_ANALYSIS_MEASURE_PEER_GROUPS_H
 
 #include "graph/optable/optable.h"
 
-struct inq_roles {
+struct inq_peer_groups {
     uint32_t *of;      /* [n_ranks] role of each rank, 0 .. n - 1 */
     int32_t *stage;    /* [n_ranks, of which n are set] pipeline stage of each role; -1 unknown */
     uint32_t *members; /* [n_ranks, of which n are set] ranks of each role */
@@ -15,7 +15,7 @@ struct inq_roles {
 
 /* *needed: whether the stages are to be had from a model only: none is recorded, and no rank's
  * sends and receives tell its own. Fails with INQ_NOMEM. */
-int inq_roles_need_model(const struct inq_trace *trace, bool *needed, struct inq_err *err);
+int inq_peer_groups_need_model(const struct inq_trace *trace, bool *needed, struct inq_err *err);
 
 /* Ranks of one pipeline stage have one role; without a pipeline all have the same. The stage is the
  * one recorded, else the rank's place in the group in which it sends and receives, or, where that
@@ -23,8 +23,8 @@ int inq_roles_need_model(const struct inq_trace *trace, bool *needed, struct inq
  * receives are seen but not with whom, the stage is the one in `model` (may be NULL), or ranks that
  * run the same kernels have one role, of no known stage. Release it also after a failure. Fails
  * with INQ_NOMEM. */
-int inq_roles_find(const struct inq_trace *trace, const struct inq_op_model *model,
-                   struct inq_roles *roles, struct inq_err *err);
-void inq_roles_release(struct inq_roles *roles);
+int inq_peer_groups_find(const struct inq_trace *trace, const struct inq_op_model *model,
+                         struct inq_peer_groups *roles, struct inq_err *err);
+void inq_peer_groups_release(struct inq_peer_groups *roles);
 
 #endif

@@ -3,7 +3,7 @@
  * stages on a machine that is busy. GPUs of other roles have other work, but what hosts do between
  * launches is much the same on all of them: late is who leaves its GPU idle for longer than the
  * ranks of other roles do. */
-#include "analysis/straggler/suspects.h"
+#include "analysis/straggler/candidates.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
@@ -36,12 +36,12 @@ struct hosts {
  * host that is later than its peers is not the role's. */
 static int64_t idle_of_role(const struct hosts *h, size_t role, size_t step)
 {
-    const struct inq_roles *roles = h->q->roles;
+    const struct inq_peer_groups *roles = h->q->roles;
     size_t n = 0;
     for (size_t r = 0; r < h->q->trace->n_ranks; r++) {
-        const struct inq_cell *cell = inq_cell_at(h->q->cells, r, step);
+        const struct inq_step_stat *cell = inq_step_stat_at(h->q->cells, r, step);
         if (roles->of[r] == role && cell->valid) {
-            h->members[n++] = inq_cell_idle_ns(h->q->cells, cell);
+            h->members[n++] = inq_step_stat_idle_ns(h->q->cells, cell);
         }
     }
     return n > 0 ? inq_lower_median_i64(h->members, n) : INQ_TIME_NONE;
@@ -70,7 +70,7 @@ static void compare_step(struct hosts *h, size_t step)
 /* Whether it is the first or the last stage, or may be. */
 static bool is_at_an_end(const struct hosts *h, size_t role)
 {
-    const struct inq_roles *roles = h->q->roles;
+    const struct inq_peer_groups *roles = h->q->roles;
     bool first = true;
     bool last = true;
     for (size_t k = 0; k < h->n; k++) {
@@ -150,20 +150,20 @@ static double mean_idle(const struct hosts *h, size_t rank)
     double sum = 0.0;
     size_t n = 0;
     for (size_t s = h->q->cells->first_step; s < h->q->cells->n_steps; s++) {
-        const struct inq_cell *cell = inq_cell_at(h->q->cells, rank, s);
-        sum += cell->valid ? (double)inq_cell_idle_ns(h->q->cells, cell) : 0.0;
+        const struct inq_step_stat *cell = inq_step_stat_at(h->q->cells, rank, s);
+        sum += cell->valid ? (double)inq_step_stat_idle_ns(h->q->cells, cell) : 0.0;
         n += cell->valid;
     }
     return n > 0 ? sum / (double)n : 0.0;
 }
 
 /* Whether the rank is later than its peers, too, and has been named for that. */
-static bool is_named(const struct inq_suspect *suspects, size_t n, uint32_t rank)
+static bool is_named(const struct inq_candidate *candidates, size_t n, uint32_t rank)
 {
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; suspects[i].kind == INQ_FINDING_LATE_HOST && k < suspects[i].n_ranks;
+        for (size_t k = 0; candidates[i].kind == INQ_FINDING_LATE_HOST && k < candidates[i].n_ranks;
              k++) {
-            if (suspects[i].ranks[k] == rank) {
+            if (candidates[i].ranks[k] == rank) {
                 return true;
             }
         }
@@ -171,8 +171,8 @@ static bool is_named(const struct inq_suspect *suspects, size_t n, uint32_t rank
     return false;
 }
 
-static int add_suspect(struct hosts *h, size_t k, struct inq_suspect *suspects, size_t *n,
-                       struct inq_err *err)
+static int add_candidate(struct hosts *h, size_t k, struct inq_candidate *candidates, size_t *n,
+                         struct inq_err *err)
 {
     struct inq_delay *d = &h->delays[k];
     size_t at = *n;
@@ -182,7 +182,7 @@ static int add_suspect(struct hosts *h, size_t k, struct inq_suspect *suspects, 
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu hosts", h->q->trace->n_ranks);
     }
     for (uint32_t r = 0; r < h->q->trace->n_ranks; r++) {
-        bool own = h->q->roles->of[r] == k && !is_named(suspects, at, r);
+        bool own = h->q->roles->of[r] == k && !is_named(candidates, at, r);
         if (own && mean_idle(h, r) - d->peers_idle_ns >= OWN_PART * d->idle.ns) {
             ranks[found++] = r;
         }
@@ -190,10 +190,10 @@ static int add_suspect(struct hosts *h, size_t k, struct inq_suspect *suspects, 
     int code = INQ_OK;
     if (found > 0) {
         d->rank = ranks[0];
-        code = inq_suspects_of_delay(h->q, d, suspects, n, err);
-        suspects[at].beside_roles = found > 1;
-        code =
-            code == INQ_OK ? inq_suspect_set_ranks(h->q, &suspects[at], ranks, found, err) : code;
+        code = inq_candidates_of_delay(h->q, d, candidates, n, err);
+        candidates[at].beside_roles = found > 1;
+        code = code == INQ_OK ? inq_candidate_set_ranks(h->q, &candidates[at], ranks, found, err)
+                              : code;
     }
     inq_mem_free(ranks);
     return code;
@@ -229,10 +229,11 @@ static void hosts_release(struct hosts *h)
     inq_mem_free(h->excess);
 }
 
-int inq_suspects_of_role_hosts(const struct inq_inquiry *inquiry, struct inq_suspect *suspects,
-                               size_t *n, struct inq_err *err)
+int inq_candidates_of_peer_group_hosts(const struct inq_inquiry *inquiry,
+                                       struct inq_candidate *candidates, size_t *n,
+                                       struct inq_err *err)
 {
-    const struct inq_cells *cells = inquiry->cells;
+    const struct inq_step_stats *cells = inquiry->cells;
     struct hosts h = {
         .q = inquiry, .n = cells->one_step ? 0 : inquiry->roles->n, .n_steps = cells->n_steps};
     if (h.n < LEAST_ROLES) {
@@ -250,7 +251,7 @@ int inq_suspects_of_role_hosts(const struct inq_inquiry *inquiry, struct inq_sus
     }
     for (size_t k = 0; code == INQ_OK && k < h.n; k++) {
         if (is_late(&h, k)) {
-            code = add_suspect(&h, k, suspects, n, err);
+            code = add_candidate(&h, k, candidates, n, err);
         }
     }
     hosts_release(&h);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of ranks and steps: the account's cells, as ranks are compared by them. */
-#include "analysis/measure/cells.h"
+#include "analysis/measure/step_stats.h"
 
 #include "base/mem.h"
 #include "inquest/account.h"
 
-void inq_cells_release(struct inq_cells *cells)
+void inq_step_stats_release(struct inq_step_stats *cells)
 {
     inq_mem_free(cells->at);
-    *cells = (struct inq_cells){0};
+    *cells = (struct inq_step_stats){0};
 }
 
-static struct inq_cell cell_of(const struct inq_account_cell *from)
+static struct inq_step_stat cell_of(const struct inq_account_cell *from)
 {
-    return (struct inq_cell){
+    return (struct inq_step_stat){
         .valid = from->judged,
         .start_ns = from->start_ns,
         .end_ns = from->end_ns,
@@ -28,9 +28,10 @@ static struct inq_cell cell_of(const struct inq_account_cell *from)
     };
 }
 
-int inq_cells_build(const struct inq_account *account, struct inq_cells *cells, struct inq_err *err)
+int inq_step_stats_build(const struct inq_account *account, struct inq_step_stats *cells,
+                         struct inq_err *err)
 {
-    *cells = (struct inq_cells){0};
+    *cells = (struct inq_step_stats){0};
     if (account == NULL) {
         return inq_err_set(err, INQ_NOT_FOUND, "it needs account, and that is not available");
     }

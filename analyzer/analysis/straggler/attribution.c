@@ -5,7 +5,7 @@
 #include "analysis/straggler/gains.h"
 #include "analysis/analysis.h"
 #include "analysis/straggler/imbalance.h"
-#include "analysis/straggler/suspects.h"
+#include "analysis/straggler/candidates.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/stats.h"
@@ -41,23 +41,24 @@ static int tools_init(struct tools *t, const struct inq_trace *trace, struct inq
  * that is late in the next for that, looks late itself; but it is not the last in the first. When
  * they arrive is all that is known of ranks there: one is named that is the last in three of four
  * collectives that wait, which is also what a single step takes to be supported. */
-static bool is_victim(const struct inq_suspect *suspect)
+static bool is_victim(const struct inq_candidate *candidate)
 {
-    return suspect->comm_only && 4 * suspect->last_arrivals < 3 * suspect->waits;
+    return candidate->comm_only && 4 * candidate->last_arrivals < 3 * candidate->waits;
 }
 
-static int collect_delays(const struct inq_inquiry *q, struct inq_blame *blame, struct inq_err *err)
+static int collect_delays(const struct inq_inquiry *q, struct inq_attribution *blame,
+                          struct inq_err *err)
 {
     int code = INQ_OK;
 
     for (size_t i = 0; code == INQ_OK && i < q->delays->n; i++) {
         if (q->delays->at[i].outlier) {
-            size_t before = blame->n_suspects;
-            code = inq_suspects_of_delay(q, &q->delays->at[i], blame->suspects, &blame->n_suspects,
-                                         err);
-            while (blame->n_suspects > before &&
-                   is_victim(&blame->suspects[blame->n_suspects - 1])) {
-                blame->n_suspects--;
+            size_t before = blame->n_candidates;
+            code = inq_candidates_of_delay(q, &q->delays->at[i], blame->candidates,
+                                           &blame->n_candidates, err);
+            while (blame->n_candidates > before &&
+                   is_victim(&blame->candidates[blame->n_candidates - 1])) {
+                blame->n_candidates--;
             }
         }
     }
@@ -66,7 +67,7 @@ static int collect_delays(const struct inq_inquiry *q, struct inq_blame *blame, 
 
 /* What a candidate must cost to be told. A fault of a rank among few is hardly told from how chips
  * differ; what is divided unevenly, or slow between ranks, has tests of its own. */
-static double least_share(const struct inq_inquiry *q, const struct inq_suspect *s)
+static double least_share(const struct inq_inquiry *q, const struct inq_candidate *s)
 {
     bool of_ranks = s->kind == INQ_FINDING_SLOW_GPU || s->kind == INQ_FINDING_MORE_WORK ||
                     s->kind == INQ_FINDING_LATE_HOST || s->kind == INQ_FINDING_EXPOSED_COPY;
@@ -76,34 +77,34 @@ static double least_share(const struct inq_inquiry *q, const struct inq_suspect 
 /* Whether ranks are called late because they idle longer than those of other roles, and the
  * simulator cannot say that this is the host: where transfers have no partner, waiting for another
  * stage looks the same. */
-static bool is_unsupported(const struct inq_suspect *s)
+static bool is_unsupported(const struct inq_candidate *s)
 {
     return s->beside_roles && s->in_order_ns < 0;
 }
 
 /* Drops what costs too little to be told, and what costs nothing once the causes before it are
  * repaired: that is another view of the same loss. */
-static void drop_cheap(const struct inq_inquiry *q, struct inq_blame *blame)
+static void drop_cheap(const struct inq_inquiry *q, struct inq_attribution *blame)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < blame->n_suspects; i++) {
-        const struct inq_suspect *s = &blame->suspects[i];
+    for (size_t i = 0; i < blame->n_candidates; i++) {
+        const struct inq_candidate *s = &blame->candidates[i];
         int64_t cost_ns = s->in_order_ns >= 0 ? s->in_order_ns : s->cost_ns_per_step;
         if (!is_unsupported(s) && (double)cost_ns >= least_share(q, s) * (double)s->step_ns) {
-            blame->suspects[kept++] = *s;
+            blame->candidates[kept++] = *s;
         }
     }
-    blame->n_suspects = kept;
+    blame->n_candidates = kept;
 }
 
-static bool is_suspect(const struct inq_blame *blame, size_t rank)
+static bool is_candidate(const struct inq_attribution *blame, size_t rank)
 {
-    for (size_t i = 0; i < blame->n_suspects; i++) {
-        const struct inq_suspect *suspect = &blame->suspects[i];
-        bool named = suspect->kind != INQ_FINDING_SLOW_LINK && !suspect->rotates;
-        for (size_t k = 0; named && k < suspect->n_ranks; k++) {
-            if (suspect->ranks[k] == rank) {
+    for (size_t i = 0; i < blame->n_candidates; i++) {
+        const struct inq_candidate *candidate = &blame->candidates[i];
+        bool named = candidate->kind != INQ_FINDING_SLOW_LINK && !candidate->rotates;
+        for (size_t k = 0; named && k < candidate->n_ranks; k++) {
+            if (candidate->ranks[k] == rank) {
                 return true;
             }
         }
@@ -112,26 +113,27 @@ static bool is_suspect(const struct inq_blame *blame, size_t rank)
 }
 
 /* Median of a field over the judged steps of all ranks that delay nobody. */
-static int64_t usual(const struct inq_cells *cells, const struct inq_blame *blame, size_t field,
-                     int64_t *scratch)
+static int64_t usual(const struct inq_step_stats *cells, const struct inq_attribution *blame,
+                     size_t field, int64_t *scratch)
 {
     size_t n = 0;
 
     for (size_t r = 0; r < cells->n_ranks; r++) {
-        bool counts = !is_suspect(blame, r);
+        bool counts = !is_candidate(blame, r);
         for (size_t s = cells->first_step; counts && s < cells->n_steps; s++) {
-            const struct inq_cell *cell = inq_cell_at(cells, r, s);
+            const struct inq_step_stat *cell = inq_step_stat_at(cells, r, s);
             if (cell->valid) {
                 int64_t ns = *(const int64_t *)(const void *)((const char *)cell + field);
                 scratch[n++] =
-                    field == offsetof(struct inq_cell, end_ns) ? ns - cell->start_ns : ns;
+                    field == offsetof(struct inq_step_stat, end_ns) ? ns - cell->start_ns : ns;
             }
         }
     }
     return inq_lower_median_i64(scratch, n);
 }
 
-static int fill_usual(const struct inq_cells *cells, struct inq_blame *blame, struct inq_err *err)
+static int fill_usual(const struct inq_step_stats *cells, struct inq_attribution *blame,
+                      struct inq_err *err)
 {
     int64_t *scratch = inq_mem_alloc((cells->n_ranks * cells->n_steps + 1) * sizeof(*scratch));
 
@@ -139,18 +141,18 @@ static int fill_usual(const struct inq_cells *cells, struct inq_blame *blame, st
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu steps", cells->n_steps);
     }
     struct inq_usual_step *u = &blame->usual;
-    u->step_ns = usual(cells, blame, offsetof(struct inq_cell, end_ns), scratch);
-    u->compute_ns = usual(cells, blame, offsetof(struct inq_cell, compute_ns), scratch);
-    u->comm_ns = usual(cells, blame, offsetof(struct inq_cell, comm_ns), scratch);
-    u->copy_ns = usual(cells, blame, offsetof(struct inq_cell, copy_ns), scratch);
-    u->host_ns = usual(cells, blame, offsetof(struct inq_cell, host_ns), scratch);
-    u->other_ns = usual(cells, blame, offsetof(struct inq_cell, other_ns), scratch);
+    u->step_ns = usual(cells, blame, offsetof(struct inq_step_stat, end_ns), scratch);
+    u->compute_ns = usual(cells, blame, offsetof(struct inq_step_stat, compute_ns), scratch);
+    u->comm_ns = usual(cells, blame, offsetof(struct inq_step_stat, comm_ns), scratch);
+    u->copy_ns = usual(cells, blame, offsetof(struct inq_step_stat, copy_ns), scratch);
+    u->host_ns = usual(cells, blame, offsetof(struct inq_step_stat, host_ns), scratch);
+    u->other_ns = usual(cells, blame, offsetof(struct inq_step_stat, other_ns), scratch);
     inq_mem_free(scratch);
     return INQ_OK;
 }
 
 /* Uneven work is looked for among the ranks that delay nobody. */
-static int collect_imbalance(const struct inq_inquiry *q, struct inq_blame *blame,
+static int collect_imbalance(const struct inq_inquiry *q, struct inq_attribution *blame,
                              struct inq_err *err)
 {
     bool *skip = inq_mem_zalloc(q->trace->n_ranks + 1, sizeof(*skip));
@@ -159,54 +161,55 @@ static int collect_imbalance(const struct inq_inquiry *q, struct inq_blame *blam
         return inq_err_set(err, INQ_NOMEM, "no memory for %zu ranks", q->trace->n_ranks);
     }
     for (size_t r = 0; r < q->trace->n_ranks; r++) {
-        skip[r] = is_suspect(blame, r);
+        skip[r] = is_candidate(blame, r);
     }
-    int code = inq_suspects_of_imbalance(q, skip, blame->suspects, &blame->n_suspects, err);
+    int code = inq_candidates_of_imbalance(q, skip, blame->candidates, &blame->n_candidates, err);
     inq_mem_free(skip);
     return code;
 }
 
 static int collect(const struct inq_inquiry *q, const struct inq_links *links,
-                   struct inq_blame *blame, struct inq_err *err)
+                   struct inq_attribution *blame, struct inq_err *err)
 {
     int code = collect_delays(q, blame, err);
 
     if (code == INQ_OK && !q->cells->op_table) { /* of an op table, whatif knows more */
-        code = inq_suspects_of_role_hosts(q, blame->suspects, &blame->n_suspects, err);
+        code = inq_candidates_of_peer_group_hosts(q, blame->candidates, &blame->n_candidates, err);
         code = code == INQ_OK ? collect_imbalance(q, blame, err) : code;
-        code = code == INQ_OK ? inq_suspects_of_pauses(q, blame->suspects, &blame->n_suspects, err)
-                              : code;
+        code = code == INQ_OK
+                   ? inq_candidates_of_pauses(q, blame->candidates, &blame->n_candidates, err)
+                   : code;
     }
     if (code == INQ_OK) {
-        code = inq_suspects_of_links(q, links, blame->suspects, &blame->n_suspects, err);
+        code = inq_candidates_of_links(q, links, blame->candidates, &blame->n_candidates, err);
     }
     return code;
 }
 
 /* Before such a one is joined with others of its host, where nothing can be simulated. */
-static void drop_unsupported(struct inq_blame *blame)
+static void drop_unsupported(struct inq_attribution *blame)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < blame->n_suspects; i++) {
-        if (!blame->suspects[i].beside_roles) {
-            blame->suspects[kept++] = blame->suspects[i];
+    for (size_t i = 0; i < blame->n_candidates; i++) {
+        if (!blame->candidates[i].beside_roles) {
+            blame->candidates[kept++] = blame->candidates[i];
         }
     }
-    blame->n_suspects = kept;
+    blame->n_candidates = kept;
 }
 
 /* What the candidates cost, by the simulator where the record allows it. */
-static int find_costs(const struct inq_inquiry *q, struct inq_study *study, struct inq_blame *blame,
-                      struct inq_err *err)
+static int find_costs(const struct inq_inquiry *q, struct inq_study *study,
+                      struct inq_attribution *blame, struct inq_err *err)
 {
-    int code = blame->n_suspects > 0 ? inq_study_simulate(study, err) : INQ_OK;
+    int code = blame->n_candidates > 0 ? inq_study_simulate(study, err) : INQ_OK;
 
     if (code == INQ_OK && study->run.n_steps == 0) {
         drop_unsupported(blame);
     }
     if (code == INQ_OK) {
-        code = inq_gains_find(study, q->arena, blame->suspects, &blame->n_suspects, err);
+        code = inq_gains_find(study, q->arena, blame->candidates, &blame->n_candidates, err);
     }
     blame->no_gains = study->run.problem ? study->run.problem : "";
     blame->simulated_ns = study->simulated_ns > 0 ? study->simulated_ns : -1;
@@ -217,16 +220,16 @@ static int find_costs(const struct inq_inquiry *q, struct inq_study *study, stru
 static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq_report *report,
                 struct inq_err *err)
 {
-    struct inq_blame *blame = inq_arena_alloc(q->arena, sizeof(*blame));
+    struct inq_attribution *blame = inq_arena_alloc(q->arena, sizeof(*blame));
     size_t room = study->links.n + 2 * q->roles->n + 4; /* GPUs and hosts of each role */
 
     for (size_t i = 0; i < q->delays->n; i++) {
         room += q->delays->at[i].outlier ? 2 : 0;
     }
     if (blame) {
-        blame->suspects = inq_arena_array(q->arena, room, sizeof(*blame->suspects));
+        blame->candidates = inq_arena_array(q->arena, room, sizeof(*blame->candidates));
     }
-    if (!blame || !blame->suspects) {
+    if (!blame || !blame->candidates) {
         return inq_err_set(err, INQ_NOMEM, "no memory for suspects");
     }
     blame->ranks_compared = q->delays->n;
@@ -235,7 +238,7 @@ static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq
     blame->one_step = q->cells->one_step;
     blame->op_table = q->cells->op_table;
     blame->waste_ns_per_step = (int64_t)llround(q->delays->waste_ns);
-    report->blame = blame;
+    report->attribution = blame;
     int code = collect(q, &study->links, blame, err);
     if (code == INQ_OK) {
         code = find_costs(q, study, blame, err);
@@ -243,8 +246,8 @@ static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq
     return code == INQ_OK ? fill_usual(q->cells, blame, err) : code;
 }
 
-int inq_run_blame(const struct inq_trace *trace, const struct inq_analysis_options *options,
-                  struct inq_report *report, struct inq_err *err)
+int inq_run_attribution(const struct inq_trace *trace, const struct inq_analysis_options *options,
+                        struct inq_report *report, struct inq_err *err)
 {
     struct tools t = {0};
     int code = report->account != NULL ? tools_init(&t, trace, report, err) : INQ_OK;

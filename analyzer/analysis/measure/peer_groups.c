@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roles of ranks: pipeline stages as recorded or as their sends and receives tell. */
-#include "analysis/measure/roles.h"
+#include "analysis/measure/peer_groups.h"
 
 #include "analysis/measure/row_merge.h"
 #include "base/hash.h"
@@ -9,12 +9,12 @@
 
 #include <string.h>
 
-void inq_roles_release(struct inq_roles *roles)
+void inq_peer_groups_release(struct inq_peer_groups *roles)
 {
     inq_mem_free(roles->of);
     inq_mem_free(roles->stage);
     inq_mem_free(roles->members);
-    *roles = (struct inq_roles){0};
+    *roles = (struct inq_peer_groups){0};
 }
 
 static bool is_p2p(const struct inq_comm *comm)
@@ -255,7 +255,7 @@ static int name_set(const struct inq_trace *trace, const struct inq_rank *rank, 
 }
 
 /* Gives equal keys equal roles, numbered in order of first use. */
-static void number_roles(struct inq_roles *roles, const uint64_t *key, size_t n)
+static void number_roles(struct inq_peer_groups *roles, const uint64_t *key, size_t n)
 {
     for (size_t r = 0; r < n; r++) {
         size_t like = 0;
@@ -302,7 +302,7 @@ static int find_stages(const struct inq_trace *trace, int32_t *stage, struct inq
     return code;
 }
 
-int inq_roles_need_model(const struct inq_trace *trace, bool *needed, struct inq_err *err)
+int inq_peer_groups_need_model(const struct inq_trace *trace, bool *needed, struct inq_err *err)
 {
     int32_t *stage = inq_mem_alloc((trace->n_ranks + 1) * sizeof(*stage));
     int code =
@@ -318,7 +318,7 @@ int inq_roles_need_model(const struct inq_trace *trace, bool *needed, struct inq
 }
 
 static int find_keys(const struct inq_trace *trace, const struct inq_op_model *model,
-                     struct inq_roles *roles, uint64_t *key, struct inq_err *err)
+                     struct inq_peer_groups *roles, uint64_t *key, struct inq_err *err)
 {
     int32_t *stage = inq_mem_alloc((trace->n_ranks + 1) * sizeof(*stage));
     int found =
@@ -350,12 +350,12 @@ static int find_keys(const struct inq_trace *trace, const struct inq_op_model *m
     return INQ_OK;
 }
 
-int inq_roles_find(const struct inq_trace *trace, const struct inq_op_model *model,
-                   struct inq_roles *roles, struct inq_err *err)
+int inq_peer_groups_find(const struct inq_trace *trace, const struct inq_op_model *model,
+                         struct inq_peer_groups *roles, struct inq_err *err)
 {
     uint64_t *key = inq_mem_alloc((trace->n_ranks + 1) * sizeof(*key));
 
-    *roles = (struct inq_roles){0};
+    *roles = (struct inq_peer_groups){0};
     roles->of = inq_mem_zalloc(trace->n_ranks + 1, sizeof(*roles->of));
     roles->stage = inq_mem_zalloc(trace->n_ranks + 1, sizeof(*roles->stage));
     roles->members = inq_mem_zalloc(trace->n_ranks + 1, sizeof(*roles->members));

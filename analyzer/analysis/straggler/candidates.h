@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From delays to candidates: why a rank takes longer, how sure that is, and the evidence. */
+#ifndef INQ_ANALYSIS_STRAGGLER_CANDIDATES_H
+#define INQ_ANALYSIS_STRAGGLER_CANDIDATES_H
+
+#include "analysis/measure/measure.h"
+#include "analysis/straggler/slow_link.h"
+#include "analysis/straggler/delays.h"
+#include "base/arena.h"
+
+/* What the search for candidates works with. */
+struct inq_inquiry {
+    const struct inq_trace *trace;
+    const struct inq_step_stats *cells;
+    const struct inq_peer_groups *roles;
+    const struct inq_delays *delays;
+    const struct inq_arrivals *arrivals;
+    struct inq_arena *arena; /* of the report */
+};
+
+/* Appends the candidates that one outlying rank is: two where its GPU and its host are late, each
+ * by itself. `candidates` has room for two more. Fails with INQ_NOMEM. */
+int inq_candidates_of_delay(const struct inq_inquiry *inquiry, const struct inq_delay *delay,
+                            struct inq_candidate *candidates, size_t *n, struct inq_err *err);
+
+/* Makes a candidate that is one rank all of these. Fails with INQ_NOMEM. */
+int inq_candidate_set_ranks(const struct inq_inquiry *inquiry, struct inq_candidate *candidate,
+                            const uint32_t *ranks, size_t n, struct inq_err *err);
+
+/* Appends late hosts whose peers are as late, or that have none, against those of other roles;
+ * `candidates` has room for one per role (peer_group_hosts.c). Fails with INQ_NOMEM. */
+int inq_candidates_of_peer_group_hosts(const struct inq_inquiry *inquiry,
+                                       struct inq_candidate *candidates, size_t *n,
+                                       struct inq_err *err);
+
+/* Appends the hosts that pause in turn, none of them often enough to stand out; `candidates` has
+ * room for one more. Fails with INQ_NOMEM. */
+int inq_candidates_of_pauses(const struct inq_inquiry *inquiry, struct inq_candidate *candidates,
+                             size_t *n, struct inq_err *err);
+
+/* Whether some kernels are longer and others are not in a way that a slow GPU does not explain. */
+bool inq_kernels_are_larger(const struct inq_kernel_comparison *comparison);
+
+/* Appends the candidates that slow links are: one when all slow links meet in the same ranks, else
+ * one per set of ranks. `candidates` has room for links->n + 1 more. Fails with INQ_NOMEM. */
+int inq_candidates_of_links(const struct inq_inquiry *inquiry, const struct inq_links *links,
+                            struct inq_candidate *candidates, size_t *n, struct inq_err *err);
+
+/* Whether the rank's traces hold nothing but communication: what else it did is not known then. */
+static inline bool inq_knows_comm_only(const struct inq_events *events)
+{
+    size_t i = 0;
+
+    while (i < events->n && events->cls[i] == INQ_CLASS_COMM) {
+        i++;
+    }
+    return i > 0 && i == events->n;
+}
+
+#endif

@@ -148,6 +148,9 @@ static void from_view(struct inq_findings *f, const struct view *view)
     if (share >= view->low) {
         finding->severity = share >= view->medium ? INQ_SEVERITY_MEDIUM : INQ_SEVERITY_LOW;
     }
+    if (a->steps_judged < 2) { /* measured, but one step need not be like the others */
+        finding->confidence = INQ_CONFIDENCE_SUPPORTED;
+    }
     const char *percent = inq_findings_percent(f, share);
     bool unsplit = view->too == INQ_ACCOUNT_COMM &&
                    (double)a->class_ns[INQ_ACCOUNT_COMM] > LEAST_UNSPLIT * (double)ns;

@@ -62,6 +62,7 @@ struct judged {
 static void judge(struct judged *j)
 {
     j->account.t_ns = STEP_NS;
+    j->account.steps_judged = j->account.steps_judged > 0 ? j->account.steps_judged : STEPS;
     j->report.account = &j->account;
     j->report.trace = &j->trace;
     j->report.arena = &j->arena;
@@ -120,6 +121,21 @@ static void severity__of_a_class_follows_what_is_usual_for_it(void **state)
     /* what compute covers is not known where none is recorded */
     assert_int_equal(severity_beside(0, INQ_ACCOUNT_TRANSFER, 7000), -1);
     assert_int_equal(severity_beside(0, INQ_ACCOUNT_COPY, 7000), INQ_SEVERITY_MEDIUM);
+}
+
+static void host_bound__of_one_step_is_supported(void **state)
+{
+    (void)state;
+    for (size_t steps = 1; steps <= 2; steps++) {
+        struct judged j = {0};
+        j.account.steps_judged = steps;
+        j.account.class_ns[INQ_ACCOUNT_HOST] = 6000;
+        judge(&j);
+        assert_int_equal(j.findings.n, 1);
+        assert_int_equal(j.findings.at[0].confidence,
+                         steps == 1 ? INQ_CONFIDENCE_SUPPORTED : INQ_CONFIDENCE_ESTABLISHED);
+        forget(&j);
+    }
 }
 
 /* What is said of 4,000 ns not covered, of which in `unsplit_ns` waiting and transfer are not
@@ -274,6 +290,7 @@ int main(void)
         cmocka_unit_test(severity__of_a_cost_follows_its_share_of_the_step),
         cmocka_unit_test(severity__of_a_cost_is_its_share_of_the_accounts_step_where_there_is_one),
         cmocka_unit_test(severity__of_a_class_follows_what_is_usual_for_it),
+        cmocka_unit_test(host_bound__of_one_step_is_supported),
         cmocka_unit_test(exposed__is_called_transfer_where_it_is),
         cmocka_unit_test(host__of_all_ranks_leaves_out_what_is_told_of_one),
         cmocka_unit_test(host__of_one_rank_is_told_in_the_singular),

@@ -670,8 +670,8 @@ static int fill_steps(struct pipeline *x, struct inq_err *err)
 int inq_run_pipeline(const struct inq_trace *trace, const struct inq_analysis_options *options,
                      struct inq_report *report, struct inq_err *err)
 {
-    static int (*const parts[])(struct pipeline *, struct inq_err *) = {
-        fill_schedule, fill_stages, fill_waterfall, fill_steps};
+    static int (*const parts[])(struct pipeline *, struct inq_err *) = {fill_schedule, fill_stages,
+                                                                        fill_waterfall, fill_steps};
     const struct inq_op_model *model = NULL;
     int code = inq_op_model_shared(trace, report, &model, err);
     if (code != INQ_OK || model == NULL || !is_pipeline(model)) {

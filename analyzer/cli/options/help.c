@@ -2,7 +2,6 @@
 /* Help and version, out of the tables. */
 #include "cli/cli.h"
 
-
 #include <stdio.h>
 #include <string.h>
 

@@ -378,7 +378,7 @@ static const struct {
     {"with", say_with},       {"victims", say_victims}, {"group", say_group},
     {"seq", say_seq},         {"match", say_match},     {"own", say_own},
     {"theirs", say_theirs},   {"came", say_came},       {"elsewhere", say_elsewhere},
-    {"groups", say_groups},   {"be", say_be},           {"suspects", say_suspected},
+    {"groups", say_groups},   {"be", say_be},           {"suspected", say_suspected},
     {"missing", say_missing}, {"they", say_they},
 };
 

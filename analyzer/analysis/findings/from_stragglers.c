@@ -461,9 +461,9 @@ static void add_stage(struct inq_findings *f, const struct inq_candidate *candid
     finding->expected = inq_findings_text(f, "%s, the median of the other stages",
                                           inq_findings_time(f, candidate->peers_ns));
     finding->title = inq_findings_text(
-        f, "Stage %d%s takes %.2f times as long to compute as the other stages, which wait for it",
+        f, "Stage %d%s takes %.0f %% longer to compute than the other stages, which wait for it",
         candidate->stage, candidate->kind == INQ_FINDING_SLOW_LAST_STAGE ? ", the last one," : "",
-        candidate->ratio);
+        100 * (candidate->ratio - 1));
     finding->detail = inq_findings_text(
         f, "Measured %s; expected %s. A pipeline runs at its slowest stage's pace.",
         finding->measured, finding->expected);

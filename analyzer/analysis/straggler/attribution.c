@@ -230,7 +230,7 @@ static int fill(const struct inq_inquiry *q, struct inq_study *study, struct inq
         blame->candidates = inq_arena_array(q->arena, room, sizeof(*blame->candidates));
     }
     if (!blame || !blame->candidates) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for suspects");
+        return inq_err_set(err, INQ_NOMEM, "no memory for candidates");
     }
     blame->ranks_compared = q->delays->n;
     blame->steps_judged = q->cells->n_steps - q->cells->first_step;

@@ -298,7 +298,7 @@ static int make_candidate(const struct inq_inquiry *q, const struct inq_delay *d
     candidate->evidence = inq_arena_array(q->arena, 1 + INQ_HOST_GAPS + INQ_WORST_WAITS,
                                           sizeof(*candidate->evidence));
     if (!candidate->ranks || !candidate->evidence) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
+        return inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
     }
     candidate->ranks[0] = delay->rank;
     candidate->running = "";

@@ -378,7 +378,7 @@ static int make(const struct pauses *p, struct inq_candidate *candidate, struct 
     candidate->ranks = inq_arena_array(p->q->arena, p->n_ranks, sizeof(*candidate->ranks));
     candidate->evidence = inq_arena_array(p->q->arena, INQ_HOST_GAPS, sizeof(*candidate->evidence));
     if (!candidate->ranks || !candidate->evidence) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
+        return inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
     }
     for (uint32_t r = 0; code == INQ_OK && r < p->q->cells->n_ranks; r++) {
         if (p->hidden[r]) {

@@ -607,7 +607,7 @@ static int stage_candidate(const struct inq_inquiry *q, const struct inq_imbalan
     *candidate = blank(q, found->last ? INQ_FINDING_SLOW_LAST_STAGE : INQ_FINDING_STAGE_IMBALANCE,
                        found->stage_cost_ns);
     if (!ranks) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
+        return inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
     }
     candidate->ranks = ranks;
     for (uint32_t r = 0; r < n_ranks; r++) {

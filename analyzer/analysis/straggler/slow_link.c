@@ -660,7 +660,7 @@ static int make_candidate(const struct inq_inquiry *q, const struct inq_link *li
     const char *what =
         inq_arena_asprintf(q->arena, "the slowest %s transfer", inq_coll_kind_text(link->coll));
     if (!candidate->ranks || !candidate->evidence || !what) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
+        return inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
     }
     memcpy(candidate->ranks, ranks, n_ranks * sizeof(*ranks));
     candidate->n_evidence = 1;
@@ -681,7 +681,7 @@ int inq_candidates_of_links(const struct inq_inquiry *q, const struct inq_links 
     int code = INQ_OK;
 
     if (!ranks) {
-        return inq_err_set(err, INQ_NOMEM, "no memory for a suspect");
+        return inq_err_set(err, INQ_NOMEM, "no memory for a candidate");
     }
     while (counting < links->n && links->at[counting].cost_ns >= LINK_COUNTS_SHARE * step_ns) {
         sum_ns += links->at[counting++].cost_ns;

@@ -317,8 +317,8 @@ static void word_stage(struct causes *c, struct inq_whatif_cause *cause, size_t 
     cause->stage = c->m->stage_number[s];
     cause->fits = factor >= slow_factor;
     cause->what = inq_arena_asprintf(
-        c->arena, "Stage %d%s takes %.2f times as long to compute as the other stages",
-        cause->stage, last ? ", the last one," : "", factor);
+        c->arena, "Stage %d%s takes %.0f %% longer to compute than the other stages", cause->stage,
+        last ? ", the last one," : "", 100 * (factor - 1));
 }
 
 static void word_others(struct causes *c, struct inq_whatif_cause *cause, size_t k)

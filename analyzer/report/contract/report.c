@@ -383,7 +383,7 @@ static const struct inq_key idle_keys[] = {
     INQ_KEY("kernel_ns", INTEGER, "ns", "gaps under 30 us, launched in time"),
     INQ_KEY("other_ns", INTEGER, "ns", "other gaps"),
     INQ_KEY("host_late_ns", INTEGER, "ns", "launch less begin of the gap, summed"),
-    INQ_KEY("host_gaps", INTEGER, "", "gaps that the host is to blame for"),
+    INQ_KEY("host_gaps", INTEGER, "", "gaps that the host causes"),
     INQ_KEYS_END,
 };
 

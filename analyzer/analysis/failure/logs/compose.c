@@ -650,7 +650,7 @@ static const struct {
     {"rank", NULL, say_rank, false},
     {"theirs", NULL, say_theirs, false},
     {"minutes", say_minutes, NULL, true},
-    {"suspects", say_suspected, NULL, false},
+    {"suspected", say_suspected, NULL, false},
     {"other", say_peer, NULL, false},
 };
 

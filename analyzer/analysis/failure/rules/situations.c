@@ -88,7 +88,7 @@ static const struct inq_failure_rule situations[INQ_SITUATION_COUNT] = {
     [INQ_SITUATION_OTHER_OP] = {.next = {"ranks that took different paths, so that their counts no "
                                          "longer match: compare the stacks of both sides"}},
     [INQ_SITUATION_COUNTERS] =
-        {.next = {"by the counters, the others wait for {suspects}: check its log"}},
+        {.next = {"by the counters, the others wait for {suspected}: check its log"}},
     /* ---- by dumps ---- */
     [INQ_SITUATION_ON_GPU] = {.headline = "{Who} {is} stuck on the GPU: {they} enqueued but never "
                                           "{started} {what}{others}{victims}."},
@@ -114,20 +114,21 @@ static const struct inq_failure_rule situations[INQ_SITUATION_COUNT] = {
     [INQ_SITUATION_UNCLEAR] = {.headline =
                                    "The run hangs, but the dumps do not tell who waits for whom."},
     [INQ_SITUATION_SCATTERED] =
-        {.headline = "The dumps are of different moments: others had left what {suspects} {be} in. "
-                     "Whether the run hangs, they do not tell."},
+        {.headline =
+             "The dumps are of different moments: others had left what {suspected} {be} in. "
+             "Whether the run hangs, they do not tell."},
     [INQ_SITUATION_DOUBTFUL] =
         {.headline = "Whether the run hangs, the dumps do not tell: in {groups} groups all members "
-                     "are in one collective or transfer, as in a job that runs; {suspects} {be} "
+                     "are in one collective or transfer, as in a job that runs; {suspected} {be} "
                      "last.",
          .advice = "Take a second set of dumps a minute later: what has not moved hangs."},
-    [INQ_SITUATION_STALE] = {.headline = "Others wait for {suspects}, whose dump was written "
+    [INQ_SITUATION_STALE] = {.headline = "Others wait for {suspected}, whose dump was written "
                                          "before the others went on: whether the run hangs, the "
                                          "dumps do not tell."},
     [INQ_SITUATION_UNPLACED] =
-        {.headline = "Others wait for {suspects}, pending in groups whose members no dump lists: "
+        {.headline = "Others wait for {suspected}, pending in groups whose members no dump lists: "
                      "the cause is not in the dumps."},
-    [INQ_SITUATION_NO_DUMP] = {.headline = "Others wait for {suspects}, which left no whole dump: "
+    [INQ_SITUATION_NO_DUMP] = {.headline = "Others wait for {suspected}, which left no whole dump: "
                                            "the cause is not in the dumps."},
     [INQ_SITUATION_EARLY_DUMPS] =
         {.next =

@@ -41,6 +41,16 @@ static int32_t seq_of(const struct inq_label *label)
     return (chunk << chunk_shift) + (micro_batch & ((1 << chunk_shift) - 1));
 }
 
+/* The label of a rank's event; NULL: it has none, or times whose differences could overflow. */
+static const struct inq_label *label_of(const struct inq_rank *rank, size_t event)
+{
+    const int64_t far = (int64_t)1 << 60;
+    const struct inq_events *e = &rank->events;
+    bool near = e->start_ns[event] >= -far && e->start_ns[event] <= far &&
+                e->dur_ns[event] >= -far && e->dur_ns[event] <= far;
+    return near && e->label[event] != INQ_NONE ? &rank->labels[e->label[event]] : NULL;
+}
+
 static int add_rank(const struct inq_trace *trace, uint32_t rank, struct inq_op_rows *rows,
                     struct inq_err *err)
 {
@@ -54,12 +64,9 @@ static int add_rank(const struct inq_trace *trace, uint32_t rank, struct inq_op_
     if (code != INQ_OK) {
         return code;
     }
-    const int64_t far = (int64_t)1 << 60; /* differences of times beyond could overflow */
     for (size_t i = 0; i < e->n; i++) {
-        const struct inq_label *label = e->label[i] != INQ_NONE ? &r->labels[e->label[i]] : NULL;
-        if (label == NULL || label->type == INQ_OP_NONE || label->type >= INQ_OP_TYPE_COUNT ||
-            e->start_ns[i] < -far || e->start_ns[i] > far || e->dur_ns[i] < -far ||
-            e->dur_ns[i] > far) {
+        const struct inq_label *label = label_of(r, i);
+        if (label == NULL || label->type == INQ_OP_NONE || label->type >= INQ_OP_TYPE_COUNT) {
             continue;
         }
         int32_t stage = label->stage >= 0 ? label->stage : r->stage;
@@ -135,6 +142,59 @@ static int make_dense(struct inq_op_rows *rows, size_t offset, int32_t **numbers
     return code;
 }
 
+/* Widens the steps by what the rank recorded in them besides the rows: data loading comes before
+ * the first forward pass. */
+static bool widen_steps(const struct inq_rank *rank, struct inq_op_rows *rows)
+{
+    bool wider = false;
+    for (size_t i = 0; rank->events.label != NULL && i < rank->events.n; i++) {
+        const struct inq_label *label = label_of(rank, i);
+        const int32_t *number = label == NULL
+                                    ? NULL
+                                    : bsearch(&label->step, rows->step_number, rows->n_steps,
+                                              sizeof label->step, compare_i32);
+        if (number == NULL) {
+            continue;
+        }
+        size_t step = (size_t)(number - rows->step_number);
+        int64_t start_ns = rank->events.start_ns[i];
+        int64_t end_ns = start_ns + rank->events.dur_ns[i];
+        wider = wider || label->type == INQ_OP_NONE;
+        rows->origin_ns[step] = start_ns < rows->origin_ns[step] ? start_ns : rows->origin_ns[step];
+        /* the ends, until all are known */
+        rows->length_ns[step] = end_ns > rows->length_ns[step] ? end_ns : rows->length_ns[step];
+    }
+    return wider;
+}
+
+/* When each step began and how long it took, where ops of other types are recorded in them. */
+static int find_steps(const struct inq_trace *trace, struct inq_op_rows *rows, struct inq_err *err)
+{
+    bool wider = false;
+    rows->origin_ns = inq_mem_alloc((rows->n_steps + 1) * sizeof *rows->origin_ns);
+    rows->length_ns = inq_mem_alloc((rows->n_steps + 1) * sizeof *rows->length_ns);
+    if (rows->origin_ns == NULL || rows->length_ns == NULL) {
+        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu steps", rows->n_steps);
+    }
+    for (size_t s = 0; s < rows->n_steps; s++) {
+        rows->origin_ns[s] = INT64_MAX;
+        rows->length_ns[s] = INT64_MIN;
+    }
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        wider = widen_steps(&trace->ranks[r], rows) || wider;
+    }
+    for (size_t s = 0; wider && s < rows->n_steps; s++) {
+        rows->length_ns[s] -= rows->origin_ns[s];
+    }
+    if (!wider) { /* the rows themselves tell */
+        inq_mem_free(rows->origin_ns);
+        inq_mem_free(rows->length_ns);
+        rows->origin_ns = NULL;
+        rows->length_ns = NULL;
+    }
+    return INQ_OK;
+}
+
 /* The ops of an op table: every event with a label. None is a success with n == 0. Fails with
  * INQ_NOMEM, INQ_LIMIT. Release on failure too. */
 static int rows_from_labels(const struct inq_trace *trace, struct inq_op_rows *rows,
@@ -157,7 +217,7 @@ static int rows_from_labels(const struct inq_trace *trace, struct inq_op_rows *r
         code =
             make_dense(rows, offsetof(struct inq_step_op, dp), &rows->dp_number, &rows->n_dp, err);
     }
-    return code;
+    return code == INQ_OK ? find_steps(trace, rows, err) : code;
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */

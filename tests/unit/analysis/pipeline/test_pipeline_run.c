@@ -3,12 +3,16 @@
  * the right part of the waterfall, within 5 % of what they cost. */
 #include "inquest/account.h"
 #include "inquest/analysis.h"
+#include "inquest/ingest.h"
 #include "inquest/synth.h"
+
+#include "support_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +136,39 @@ static void run__steps_are_the_accounts(void **state)
     }
 }
 
+/* Of an op table, too: what comes before the first forward pass, of a type of its own, is in both.
+ */
+static void op_table__steps_begin_with_their_data_loading(void **state)
+{
+    (void)state;
+    char folder[TEST_PATH];
+    char path[TEST_PATH + 16];
+    char text[2048] = "step,stage,micro_batch,op,duration_ms\n";
+    for (int step = 0; step < 3; step++) {
+        size_t n = strlen(text);
+        (void)snprintf(text + n, sizeof text - n,
+                       "%d,0,0,data-loading,5\n%d,0,0,F,10\n%d,0,0,B,20\n"
+                       "%d,1,0,F,10\n%d,1,0,B,20\n",
+                       step, step, step, step, step);
+    }
+    test_make_folder(folder);
+    (void)snprintf(path, sizeof path, "%s/ops.csv", folder);
+    test_write(path, text, strlen(text));
+    const char *paths[] = {path};
+    const char *only[] = {"pipeline"};
+    struct inq_analysis_options options = {.only = only, .n_only = 1};
+    struct inq_err err = {0};
+    struct made m = {0};
+    assert_int_equal(inq_ingest(paths, 1, NULL, &m.run, &err), INQ_OK);
+    assert_int_equal(inq_analyze(m.run->traces[0], &options, &m.report, &err), INQ_OK);
+    assert_int_equal(m.report->account->t_ns, 65000000);
+    assert_int_equal(m.report->pipeline->total_ns_per_step, 65000000);
+    assert_int_equal(part(m.report->pipeline, "host_gaps"), 5000000);
+    check_sum(m.report->pipeline);
+    done(&m);
+    test_remove_folder(folder);
+}
+
 static void run__without_a_pipeline_has_none(void **state)
 {
     (void)state;
@@ -195,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run__is_recognised_with_and_without_annotations),
         cmocka_unit_test(run__steps_are_the_accounts),
+        cmocka_unit_test(op_table__steps_begin_with_their_data_loading),
         cmocka_unit_test(run__without_a_pipeline_has_none),
         cmocka_unit_test(waterfall__finds_what_was_planted),
         cmocka_unit_test(whatif__names_the_cause_of_a_run),

@@ -6,4 +6,4 @@ if ! command -v python3 >/dev/null; then
     echo "skipped: python3 is not installed"
     exit 77
 fi
-exec python3 "$(dirname "$0")/house.py" "$1" "$2"
+exec python3 -B "$(dirname "$0")/house.py" "$1" "$2"

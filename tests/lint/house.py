@@ -12,6 +12,8 @@ import subprocess
 import sys
 from collections import defaultdict
 
+import budgets
+
 MOST_SOURCES = 15  # .c files a folder: what a reader can take in at one look
 MOST_DECLARATIONS = 15  # of functions a private header
 
@@ -218,23 +220,7 @@ def main():
     if not is_sanitized(build, files):
         measured["symbols with a single user"] = single_users(top, users, home,
                                                               table_rows(build, files))
-    budgets = {}
-    with open(os.path.join(os.path.dirname(__file__), "budgets.txt"), encoding="utf-8") as file:
-        for line in file:
-            if line.strip() and not line.startswith("#"):
-                number, name = line.split(maxsplit=1)
-                budgets[name.strip()] = int(number)
-    failed = False
-    for name, places in measured.items():
-        over = len(places) > budgets[name]
-        failed = failed or over
-        note = "above the budget" if over else "below: lower the budget"
-        print(f"{len(places):5} {name} (budget {budgets[name]}"
-              f"{'' if len(places) == budgets[name] else ', ' + note})")
-        if over or "--list" in sys.argv:
-            for place in places:
-                print("     ", place)
-    return 1 if failed else 0
+    return budgets.hold(measured)
 
 
 if __name__ == "__main__":

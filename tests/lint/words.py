@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+import budgets
+
 ROOTS = ("analyzer", "replay", "include", "tests")
 
 # Parts of identifiers, between underscores: (old, instead). Those that are right in one sense are
@@ -96,23 +98,7 @@ def main():
                 for m in re.finditer(pattern, plain):
                     name = "old words in comments" if kind == "comment" else "old words in messages"
                     found[name].append(f"{path}:{line}: {m.group(0)!r}; use {new!r}")
-    budgets = {}
-    with open(os.path.join(os.path.dirname(__file__), "budgets.txt"), encoding="utf-8") as file:
-        for entry in file:
-            if entry.strip() and not entry.startswith("#"):
-                number, name = entry.split(maxsplit=1)
-                budgets[name.strip()] = int(number)
-    failed = False
-    for name, places in found.items():
-        over = len(places) > budgets[name]
-        failed = failed or over
-        note = "above the budget" if over else "below: lower the budget"
-        print(f"{len(places):5} {name} (budget {budgets[name]}"
-              f"{'' if len(places) == budgets[name] else ', ' + note})")
-        if over or "--list" in sys.argv:
-            for place in places:
-                print("     ", place)
-    return 1 if failed else 0
+    return budgets.hold(found)
 
 
 if __name__ == "__main__":

@@ -163,10 +163,11 @@ static const struct inq_schedule_kind kinds[] = {
     {"dp", "plain data parallelism: split, compute, bucketed all-reduce, update", 0},
 };
 static const inq_schedule_make_fn makers[] = {
-    inq_make_fixed, inq_make_fixed, inq_make_fixed, inq_make_fixed,    inq_make_fixed,
-    inq_make_fixed, inq_make_fixed, inq_make_fixed, inq_make_searched, inq_make_searched,
-    inq_make_fixed, inq_make_v,     inq_make_v,     inq_make_dual,     inq_make_dual,
-    inq_make_dual,  inq_make_dp,
+    inq_make_closed_form, inq_make_closed_form, inq_make_closed_form, inq_make_closed_form,
+    inq_make_closed_form, inq_make_closed_form, inq_make_closed_form, inq_make_closed_form,
+    inq_make_zb_greedy,   inq_make_zb_greedy,   inq_make_closed_form, inq_make_v,
+    inq_make_v,           inq_make_dual,        inq_make_dual,        inq_make_dual,
+    inq_make_dp,
 };
 
 int inq_schedule_generate(const struct inq_schedule_generator *generators, size_t n,

@@ -48,11 +48,12 @@ int inq_schedule_generate(const struct inq_schedule_generator *generators, size_
                           const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
                           struct inq_err *err);
 
-/* The families. Fixed: orders that need no times. Searched: ops are placed by the times given. */
-int inq_make_fixed(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
-                   struct inq_err *err);
-int inq_make_searched(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
-                      struct inq_err *err);
+/* The families. Closed forms need no times; the greedy and block-wise ones place ops by the times
+ * given. */
+int inq_make_closed_form(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                         struct inq_err *err);
+int inq_make_zb_greedy(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                       struct inq_err *err);
 int inq_make_v(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
                struct inq_err *err);
 int inq_make_dual(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,

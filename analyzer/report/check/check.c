@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "inquest/check.h"
-#include "report/check/notices.h"
+#include "report/check/ci_formats.h"
 #include "report/info/info.h"
 #include "report/render/html/html.h"
 #include "report/render/markdown/markdown.h"

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/arena.h"
 #include "inquest/lint.h"
-#include "report/check/notices.h"
+#include "report/check/ci_formats.h"
 #include "report/contract/contract.h"
 
 #include <inttypes.h>

@@ -5,6 +5,6 @@
 
 #include "analysis/failure/state/match.h"
 #include "analysis/failure/state/solve.h"
-#include "analysis/failure/state/waits.h"
+#include "analysis/failure/state/wait_rows.h"
 
 #endif

@@ -362,8 +362,8 @@ static int make_zb_v(const struct inq_schedule_spec *spec, struct inq_schedule *
     return code;
 }
 
-int inq_make_fixed(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
-                   struct inq_err *err)
+int inq_make_closed_form(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                         struct inq_err *err)
 {
     static const struct inq_schedule_generator generators[] = {
         {"gpipe", make_gpipe},

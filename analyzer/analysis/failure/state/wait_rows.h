@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph of waiting as it is shown: a row for all ranks that wait in one op for the same others.
  */
-#ifndef INQ_ANALYSIS_FAILURE_STATE_WAITS_H
-#define INQ_ANALYSIS_FAILURE_STATE_WAITS_H
+#ifndef INQ_ANALYSIS_FAILURE_STATE_WAIT_ROWS_H
+#define INQ_ANALYSIS_FAILURE_STATE_WAIT_ROWS_H
 
 #include "analysis/failure/state/solve.h"
 #include "inquest/failure.h"

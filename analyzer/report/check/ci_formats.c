@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/check/notices.h"
+#include "report/check/ci_formats.h"
 
 #include "base/arena.h"
 #include "base/hash.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What reviewers see beside the lines of a merge request: notices with a place in a file, as the
  * annotations of a GitHub workflow, GitLab's code quality report, SARIF or JUnit XML. */
-#ifndef INQ_REPORT_CHECK_NOTICES_H
-#define INQ_REPORT_CHECK_NOTICES_H
+#ifndef INQ_REPORT_CHECK_CI_FORMATS_H
+#define INQ_REPORT_CHECK_CI_FORMATS_H
 
 #include "inquest/lint.h"
 #include "inquest/report.h"

@@ -337,8 +337,8 @@ static int make_zb_2p(const struct inq_schedule_spec *spec, struct inq_schedule 
     return make(spec, 2.0 * (double)spec->n_ranks, schedule, err);
 }
 
-int inq_make_searched(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
-                      struct inq_err *err)
+int inq_make_zb_greedy(const struct inq_schedule_spec *spec, struct inq_schedule *schedule,
+                       struct inq_err *err)
 {
     static const struct inq_schedule_generator generators[] = {
         {"zb-1p", make_zb_1p},

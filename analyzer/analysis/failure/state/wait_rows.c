@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks that wait in one collective for the same others are one row: of a thousand ranks that is a
  * handful. Transfers are between two ranks, and have a row each. */
-#include "analysis/failure/state/waits.h"
+#include "analysis/failure/state/wait_rows.h"
 
 #include "base/hash.h"
 #include "base/mem.h"

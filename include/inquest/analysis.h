@@ -5,6 +5,7 @@
 #ifndef INQUEST_ANALYSIS_H
 #define INQUEST_ANALYSIS_H
 
+#include "inquest/findings.h"
 #include "inquest/trace.h"
 
 #ifdef __cplusplus
@@ -12,90 +13,6 @@ extern "C" {
 #endif
 
 enum inq_method { INQ_METHOD_INQUEST, INQ_METHOD_HTA, INQ_METHOD_TRACELENS };
-
-enum inq_severity { INQ_SEVERITY_INFO, INQ_SEVERITY_LOW, INQ_SEVERITY_MEDIUM, INQ_SEVERITY_HIGH };
-
-enum inq_confidence {
-    INQ_CONFIDENCE_HYPOTHESIS,
-    INQ_CONFIDENCE_SUPPORTED,
-    INQ_CONFIDENCE_ESTABLISHED
-};
-
-/* X(name, "text"): what a finding is about; the text is its `kind` in JSON. */
-#define INQ_FINDING_KINDS(X)                                                                       \
-    X(SLOW_GPU, "slow_gpu")         /* one rank's kernels run slower than its peers' */            \
-    X(MORE_WORK, "more_work")       /* one rank has more or larger kernels */                      \
-    X(LATE_HOST, "late_host")       /* one rank launches with delay: its host is slow */           \
-    X(SLOW_LINK, "slow_link")       /* a group's or pair's transfers are slower */                 \
-    X(EXPOSED_COMM, "exposed_comm") /* communication not covered by compute */                     \
-    X(HOST_BOUND, "host_bound")     /* all ranks idle waiting for launches */                      \
-    X(EXPOSED_COPY, "exposed_copy") /* copies not covered by compute */                            \
-    X(PIPELINE_BUBBLE, "pipeline_bubble")                                                          \
-    X(STAGE_IMBALANCE, "stage_imbalance")                                                          \
-    X(SLOW_LAST_STAGE, "slow_last_stage")                                                          \
-    X(SLOW_WORKER, "slow_worker")                                                                  \
-    X(SEQUENCE_IMBALANCE, "sequence_imbalance")                                                    \
-    X(UNPLANNED_GC, "unplanned_gc")                                                                \
-    X(STEP_OUTLIER, "step_outlier")                                                                \
-    X(MISSING_RANK, "missing_rank")                                                                \
-    X(UNREAD_INPUT, "unread_input") /* the file of a rank could not be read */                     \
-    X(DAMAGED_INPUT, "damaged_input")                                                              \
-    X(NOT_FINITE, "not_finite") /* the loss or the gradient norm */                                \
-    X(LOSS_SPIKE, "loss_spike")                                                                    \
-    X(DIVERGENCE, "divergence")                                                                    \
-    X(GRADIENT, "gradient_explosion")                                                              \
-    X(THROUGHPUT_DROP, "throughput_drop")                                                          \
-    X(FAILURE, "failure")
-
-enum inq_finding_kind {
-#define INQ_FINDING_ENUM(name, text) INQ_FINDING_##name,
-    INQ_FINDING_KINDS(INQ_FINDING_ENUM)
-#undef INQ_FINDING_ENUM
-        INQ_FINDING_KIND_COUNT
-};
-
-struct inq_evidence {
-    int32_t rank;             /* global rank number; -1: none */
-    const char *lane;         /* "" none */
-    int64_t start_ns, end_ns; /* INQ_TIME_NONE: not a time range */
-    const char *what;
-};
-
-struct inq_finding {
-    const char *id; /* stable: kind plus subject, "slow_gpu:rank2" */
-    enum inq_finding_kind kind;
-    enum inq_severity severity;
-    enum inq_confidence confidence;
-    const char *title;  /* one sentence */
-    const char *detail; /* measured against expected, in words */
-    const char *advice; /* what to try next */
-    size_t n_ranks;
-    int32_t *ranks; /* global rank numbers */
-    size_t n_stages;
-    int32_t *stages;
-    int64_t cost_ns_per_step;        /* what a step gains by its first fix; -1 not simulated */
-    int64_t in_order_ns;             /* the same after the causes before it; -1: not simulated */
-    int64_t low_ns, high_ns;         /* 95 % interval of the cost; INQ_TIME_NONE: none */
-    double share;                    /* of the step; -1 not measured */
-    const char *measured, *expected; /* with units; "" where they do not apply */
-    size_t n_evidence;
-    struct inq_evidence *evidence;
-    size_t n_fixes;
-    const char **fixes; /* specs for `inquest fix --fix` */
-};
-
-struct inq_verdict {
-    const char *headline; /* one sentence: what, where, how much */
-    const char *why;      /* what it rests on, measured against expected; "" none */
-    const char *next;     /* the fix with its predicted gain, and what to look at; "" none */
-    const char *sure;     /* what the confidence rests on; "" none */
-    const struct inq_evidence *see; /* where to look first; NULL none */
-    const char *cls;                /* kind of the first finding, "healthy", "waiting_unexplained",
-                                     * "nothing_to_judge", or "not_available" */
-    uint32_t without;               /* INQ_SECTION_BIT of sections that failed: not in it */
-    int64_t lost_ns_per_step;       /* -1 not measured */
-    enum inq_confidence confidence;
-};
 
 /* Where a rank's GPU time went, over the span from the first start to the last end of its GPU work.
  *
@@ -629,13 +546,6 @@ INQ_API const char *inq_section_title(enum inq_section section);
 /* What is wrong with the wording of a what-if question; "" if nothing. */
 INQ_API const char *inq_what_if_problem(const char *spec);
 
-INQ_API const char *inq_finding_kind_text(enum inq_finding_kind kind);
-INQ_API const char *inq_severity_text(enum inq_severity severity);
-/* The share of the step from which a cost is of this severity; 0 of the least. */
-INQ_API double inq_severity_least(enum inq_severity severity);
-/* The severity of a cost of this share of the step; a negative one is not known. */
-INQ_API enum inq_severity inq_severity_of(double share);
-INQ_API const char *inq_confidence_text(enum inq_confidence confidence);
 INQ_API const char *inq_method_text(enum inq_method method);
 
 #ifdef __cplusplus

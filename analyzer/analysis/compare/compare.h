@@ -7,14 +7,6 @@
 
 #include <math.h>
 
-int inq_compare_colls(struct inq_comparison *c, const struct inq_run_record *p,
-                      struct inq_err *err);
-int inq_compare_kernels(struct inq_comparison *c, const struct inq_run_record *p,
-                        struct inq_err *err);
-int inq_compare_findings(struct inq_comparison *c, const struct inq_run_record *p,
-                         struct inq_err *err);
-int inq_compare_ranks(struct inq_comparison *c, const struct inq_run_record *p,
-                      struct inq_err *err);
 /* After the collectives and the kernels. */
 int inq_compare_causes(struct inq_comparison *c, const struct inq_run_record *p,
                        struct inq_report *const reports[2], struct inq_err *err);

@@ -16,6 +16,9 @@
 
 #define MAX_FINDINGS 100000
 
+/* Fixes that a finding names at most. */
+enum { MOST_FIXES = 16 };
+
 /* Ranks that a list names before it says how many more there are. */
 #define NAMED_RANKS 6
 
@@ -52,6 +55,18 @@ const char *inq_findings_text(struct inq_findings *findings, const char *fmt, ..
     va_end(args);
     findings->no_memory = findings->no_memory || findings->arena->failed;
     return text;
+}
+
+void inq_findings_call_for(struct inq_findings *f, struct inq_finding *finding, const char *spec)
+{
+    if (!finding->fixes) {
+        finding->fixes = inq_arena_array(f->arena, MOST_FIXES, sizeof(*finding->fixes));
+    }
+    if (!finding->fixes) {
+        f->no_memory = true;
+    } else if (finding->n_fixes < MOST_FIXES && spec[0]) {
+        finding->fixes[finding->n_fixes++] = spec;
+    }
 }
 
 void inq_findings_set_ranks(struct inq_findings *findings, struct inq_finding *finding,

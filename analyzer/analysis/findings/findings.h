@@ -47,32 +47,17 @@ const char *inq_findings_percent(struct inq_findings *findings, double share);
 /* Damage that loses something; a negative duration or a GPU event without its launch does not. */
 uint64_t inq_damage_losses(const struct inq_damage *damage);
 
-/* ---- what is known of each kind (findings/kinds.c) --------------------------------------------
- */
-
-/* INQ_ABOUT_CAUSE: others wait for it; waiting can have it as its root. */
-enum inq_finding_about {
-    INQ_ABOUT_CAUSE,
-    INQ_ABOUT_COPIES,   /* a cause where it names ranks, else a view */
-    INQ_ABOUT_TIME,     /* a view of where time goes: waiting has no root in it */
-    INQ_ABOUT_INPUT,    /* what is missing, not where time was lost */
-    INQ_ABOUT_TRAINING, /* the numbers that the run printed */
-    INQ_ABOUT_END       /* what ended the run */
-};
-
-/* Never INQ_ABOUT_COPIES. */
+/* What a finding is about, by the row of its kind; never INQ_ABOUT_COPIES. */
 enum inq_finding_about inq_finding_is_about(const struct inq_finding *finding);
-/* Adds a fix that the finding calls for. */
+/* Adds a fix that the finding calls for; "" is none. */
 void inq_findings_call_for(struct inq_findings *findings, struct inq_finding *finding,
                            const char *spec);
-/* Gives every finding that has none yet the advice of its kind and the fixes that it calls for. */
-void inq_findings_complete(struct inq_findings *findings);
 
 /* ---- what they come from; each looks at one section and does nothing when it is absent ------- */
 
 typedef void inq_findings_from(const struct inq_trace *trace, struct inq_findings *findings);
 
-inq_findings_from inq_findings_from_stragglers; /* blame */
+inq_findings_from inq_findings_from_stragglers; /* attribution */
 inq_findings_from inq_findings_from_time;       /* rank_times, steps */
 inq_findings_from inq_findings_from_graph;      /* whatif, pipeline */
 inq_findings_from inq_findings_from_inputs;     /* missing ranks, damage */

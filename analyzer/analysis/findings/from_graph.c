@@ -179,6 +179,27 @@ static int64_t schedule_ns(const struct inq_pipeline *p)
     return -1;
 }
 
+/* More micro-batches per stage leave less than a ninth of bubbles under 1F1B: not worth smaller
+ * ones. */
+enum { MOST_BATCHES = 8 };
+
+/* A pipeline idles by its schedule: fewer bubbles, or more to do between them. */
+static void call_for_schedules(struct inq_findings *f, struct inq_finding *finding,
+                               const struct inq_pipeline *p)
+{
+    /* Each is tried, and the one that gains most comes first. None holds more activations than the
+     * run does, but for interleaved: micro-batches of the same batch get smaller. */
+    int32_t m = p->microbatches;
+    for (int32_t n = 2 * m; m > 0 && m < 4096 && (n == 2 * m || n <= MOST_BATCHES * p->stages);
+         n *= 2) {
+        inq_findings_call_for(f, finding, inq_findings_text(f, "microbatches:%d", n));
+    }
+    inq_findings_call_for(f, finding, "schedule:zb-h1");
+    if (p->chunks <= 1) {
+        inq_findings_call_for(f, finding, "schedule:interleaved");
+    }
+}
+
 /* Some bubbles belong to a pipeline: they inform. Where the schedule takes as much as the work, or
  * where fewer micro-batches than stages never fill the pipeline, they ask for action. */
 static void from_bubbles(struct inq_findings *f)
@@ -219,6 +240,7 @@ static void from_bubbles(struct inq_findings *f)
         "has causes of its own.",
         finding->measured, finding->expected[0] ? finding->expected : "not known",
         finding->share >= 0.0 ? inq_findings_percent(f, finding->share) : "n/a");
+    call_for_schedules(f, finding, p);
 }
 
 void inq_findings_from_graph(const struct inq_trace *trace, struct inq_findings *findings)

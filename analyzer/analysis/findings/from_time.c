@@ -33,23 +33,42 @@ struct view {
     const char *title, *expected;
     const char *one_title, *one_expected; /* the same of a run of one rank */
     const char *advice;                   /* "": that of the kind */
+    /* fixes that depend on the run; NULL: that of the kind */
+    void (*call_for)(struct inq_findings *f, struct inq_finding *finding);
 };
+
+static void call_for_transfers(struct inq_findings *f, struct inq_finding *finding)
+{
+    if (f->report->pipeline) {
+        inq_findings_call_for(f, finding, "overlap-grads");
+    } else {
+        inq_findings_call_for(f, finding, "bucket-size:factor=0.5");
+        inq_findings_call_for(f, finding, "bucket-size:factor=2");
+    }
+}
+
+static void call_for_graphs(struct inq_findings *f, struct inq_finding *finding)
+{
+    inq_findings_call_for(f, finding, "cuda-graphs");
+}
 
 /* Exposed communication belongs to the shape of a job, up to half of it. A GPU that waits for its
  * own host, or for copies, is never meant to be. */
 static const struct view views[] = {
     {INQ_FINDING_EXPOSED_COMM, INQ_ACCOUNT_TRANSFER, INQ_ACCOUNT_COMM, 0.5, 0.7,
      "transfers not covered by compute", "transfers covered by compute",
-     "transfers not covered by compute", "transfers covered by compute", ""},
+     "transfers not covered by compute", "transfers covered by compute", "", call_for_transfers},
     {INQ_FINDING_HOST_BOUND, INQ_ACCOUNT_HOST, INQ_ACCOUNT_HOST, 0.3, 0.5,
      "the GPUs wait for their hosts to launch work", "hosts that run ahead of their GPUs",
-     "the GPU waits for its host to launch work", "a host that runs ahead of its GPU", ""},
+     "the GPU waits for its host to launch work", "a host that runs ahead of its GPU", "",
+     call_for_graphs},
     {INQ_FINDING_EXPOSED_COPY, INQ_ACCOUNT_COPY, INQ_ACCOUNT_COPY, 0.2, 0.4,
      "copies not covered by compute", "copies covered by compute", "copies not covered by compute",
-     "copies covered by compute", "Copy from pinned memory on a stream of its own, ahead of use."},
+     "copies covered by compute", "Copy from pinned memory on a stream of its own, ahead of use.",
+     NULL},
 };
 
-/* The host's part where there is no device. */
+/* The host's part where there is no device, so that no graph of its launches can be recorded. */
 static const struct view cpu_view = {
     INQ_FINDING_HOST_BOUND,
     INQ_ACCOUNT_HOST,
@@ -62,6 +81,7 @@ static const struct view cpu_view = {
     "threads that go from operator to operator",
     "Load data ahead of use in workers of their own, and give the interpreter less and larger "
     "operators to call.",
+    NULL,
 };
 
 /* Late hosts and pauses, whose idle time is told as theirs. */
@@ -171,6 +191,9 @@ static void from_view(struct inq_findings *f, const struct view *view)
     finding->detail = inq_findings_text(f, "Measured %s%s%s%s.", finding->measured, limits,
                                         causes[0] ? "; part of it may be due to " : "", causes);
     finding->advice = view->advice;
+    if (view->call_for != NULL) {
+        view->call_for(f, finding);
+    }
 }
 
 /* Lengths of the judged steps into `steps`; how many. */

@@ -9,6 +9,7 @@
 #include "base/sort.h"
 #include "inquest/account.h"
 #include "inquest/analysis.h"
+#include "inquest/out.h"
 #include "inquest/training.h"
 
 #include <inttypes.h>
@@ -58,6 +59,49 @@ static void from_training(const struct inq_trace *trace, struct inq_findings *fi
     (void)trace;
     for (size_t i = 0; t != NULL && i < t->n_events; i++) {
         add(findings, t, &t->events[i]);
+    }
+}
+
+/* Ranks that a fix names at most: of more, its spec would be longer than a line. */
+enum { MOST_FIX_RANKS = 256 };
+
+/* "replace-rank:2,5" of "replace-rank:RANKS"; "" when no rank is named, or a rank's number is not
+ * known. */
+static const char *fix_of_ranks(struct inq_findings *f, const struct inq_finding *finding,
+                                const char *fix)
+{
+    struct inq_out out = {0};
+    const char *spec = "";
+    bool known = finding->n_ranks > 0 && finding->n_ranks <= MOST_FIX_RANKS;
+
+    inq_out_printf(&out, "%.*s", (int)strcspn(fix, ":"), fix);
+    for (size_t i = 0; known && i < finding->n_ranks; i++) {
+        known = finding->ranks[i] >= 0;
+        inq_out_printf(&out, "%c%d", i == 0 ? ':' : ',', finding->ranks[i]);
+    }
+    if (known) {
+        spec = inq_findings_text(f, "%.*s", (int)out.len, out.buf ? out.buf : "");
+    }
+    f->no_memory = f->no_memory || out.code != INQ_OK;
+    inq_out_release(&out);
+    return spec;
+}
+
+/* Gives every finding that has none yet the advice of its kind and the fix that it calls for. */
+static void complete(struct inq_findings *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        struct inq_finding *finding = &f->at[i];
+        const struct inq_finding_kind_info *kind = inq_finding_kind_info(finding->kind);
+
+        if (finding->advice[0] == '\0') {
+            finding->advice = kind->advice;
+        }
+        if (finding->n_fixes == 0 && kind->fix[0] != '\0') {
+            bool of_ranks = strchr(kind->fix, ':') != NULL;
+            inq_findings_call_for(f, finding,
+                                  of_ranks ? fix_of_ranks(f, finding, kind->fix) : kind->fix);
+        }
     }
 }
 
@@ -218,7 +262,7 @@ int inq_run_findings(const struct inq_trace *trace, const struct inq_analysis_op
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         parts[i](trace, &findings);
     }
-    inq_findings_complete(&findings);
+    complete(&findings);
     code = findings_price(&findings, options->predict, err);
     code = code != INQ_OK
                ? code

@@ -2,15 +2,6 @@
 /* The words for the enums of a report: part of its JSON, so they never change meaning. */
 #include "inquest/analysis.h"
 
-#include "base/words.h"
-
-const char *inq_finding_kind_text(enum inq_finding_kind kind)
-{
-    static const char *const texts[] = {INQ_FINDING_KINDS(INQ_WORD_TEXT)};
-
-    return (unsigned)kind < INQ_FINDING_KIND_COUNT ? texts[kind] : "unknown";
-}
-
 const char *inq_severity_text(enum inq_severity severity)
 {
     switch (severity) {

@@ -49,53 +49,6 @@ int inq_op_model_shared(const struct inq_trace *trace, struct inq_report *report
     return code;
 }
 
-/* ---- ideals ---------------------------------------------------------------------------------- */
-
-/* Mean of the two middle values of an even number. */
-static int64_t middle(int64_t *values, size_t n)
-{
-    int64_t low = inq_lower_median_i64(values, n); /* sorts */
-    int64_t high = values[n / 2];
-    return low + (high - low) / 2;
-}
-
-static int64_t ideal_of(const struct inq_op_model *m, uint8_t type, int64_t *space)
-{
-    size_t n = 0;
-    int64_t sum = 0;
-    for (size_t i = 0; i < m->graph->n_ops; i++) {
-        if (m->graph->op[i].type != type) {
-            continue;
-        }
-        for (size_t t = 0; t < m->n_steps; t++) {
-            space[n] = m->dur_ns[i * m->stride + t];
-            sum += space[n++];
-        }
-    }
-    if (n == 0) {
-        return 0;
-    }
-    int64_t count = (int64_t)n;
-    int64_t half = sum < 0 ? -count / 2 : count / 2;
-    return inq_op_is_comm(type) ? middle(space, n) : (sum + half) / count;
-}
-
-int inq_op_study_init(struct inq_op_study *study, const struct inq_trace *trace,
-                      const struct inq_op_model *model, int jobs, struct inq_err *err)
-{
-    *study = (struct inq_op_study){.trace = trace, .model = model, .jobs = jobs};
-    int64_t *space = inq_mem_alloc(model->graph->n_ops * model->n_steps * sizeof *space);
-    if (space == NULL) {
-        return inq_err_set(err, INQ_NOMEM, "out of memory for %zu durations",
-                           model->graph->n_ops * model->n_steps);
-    }
-    for (int type = 1; type < INQ_OP_TYPE_COUNT; type++) {
-        study->ideal_ns[type] = ideal_of(model, (uint8_t)type, space);
-    }
-    inq_mem_free(space);
-    return INQ_OK;
-}
-
 /* ---- scenarios ------------------------------------------------------------------------------- */
 
 struct inq_op_filter inq_op_filter_all(void)

@@ -38,9 +38,6 @@ struct inq_op_study {
 int inq_op_model_shared(const struct inq_trace *trace, struct inq_report *report,
                         const struct inq_op_model **model, struct inq_err *err);
 
-int inq_op_study_init(struct inq_op_study *study, const struct inq_trace *trace,
-                      const struct inq_op_model *model, int jobs, struct inq_err *err);
-
 /* The filter that selects all ops. */
 struct inq_op_filter inq_op_filter_all(void);
 bool inq_op_selected(const struct inq_op_model *model, const struct inq_op_filter *filter,

@@ -49,28 +49,6 @@ static void complain(struct dump *dump, enum inq_damage_kind kind, const char *w
     inq_damage_add(&dump->shard->file.damage, kind, 1, inq_window_offset(dump->window, where));
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
-/* After a member: true and past the comma when there is another one. */
-static bool next_member(struct inq_scan *scan)
-{
-    if (inq_scan_blank(scan) != ',') {
-        return false;
-    }
-    scan->p++;
-    return inq_scan_blank(scan) == '"';
-}
-
-/* At a value: into an object that has members. */
-static bool enter_object(struct inq_scan *scan)
-{
-    if (inq_scan_blank(scan) != '{') {
-        return false;
-    }
-    scan->p++;
-    return inq_scan_blank(scan) == '"';
-}
-
 /* ---- config.json ----------------------------------------------------------------------------- */
 
 static void read_size(struct inq_scan *scan, struct inq_text key, struct sizes *sizes)
@@ -95,17 +73,18 @@ static void read_size(struct inq_scan *scan, struct inq_text key, struct sizes *
 static void read_sizes(struct inq_scan *scan, struct sizes *sizes)
 {
     struct inq_text key;
-    if (!enter_object(scan)) {
+    int first = 1;
+    if (inq_scan_blank(scan) != '{') {
         return;
     }
-    do {
-        if (inq_scan_key(scan, &key) != INQ_SCAN_OK) {
-            return;
-        }
-        (void)inq_scan_blank(scan);
+    scan->p++;
+    while (inq_scan_member(scan, &key, &first) == INQ_SCAN_OK && first != 0) {
         struct inq_scan value = *scan;
         read_size(&value, key, sizes);
-    } while (inq_scan_skip(scan) == INQ_SCAN_OK && next_member(scan));
+        if (inq_scan_skip(scan) != INQ_SCAN_OK) {
+            return;
+        }
+    }
 }
 
 /* What the job's description beside the dump says; nothing when there is none. */
@@ -166,16 +145,13 @@ static struct list *find_list(struct dump *dump, struct inq_text key, int64_t *u
     return NULL;
 }
 
-/* At an array of numbers. What stands before a damaged place is kept. */
+/* At the bracket of an array of numbers. What stands before a damaged place is kept. */
 static enum inq_scan_result read_list(struct dump *dump, struct list *list, int64_t unit, int *code,
                                       struct inq_err *err)
 {
     struct inq_scan *scan = &dump->scan;
     struct inq_text text;
     list->n = 0;
-    if (inq_scan_blank(scan) != '[') {
-        return inq_scan_skip(scan);
-    }
     scan->p++;
     int c = inq_scan_blank(scan);
     while (c >= 0 && c != ']') {
@@ -192,7 +168,6 @@ static enum inq_scan_result read_list(struct dump *dump, struct list *list, int6
         *code = append(list, item, err);
         c = inq_scan_blank(scan);
         if (*code != INQ_OK || (c != ',' && c != ']' && c >= 0)) {
-            scan->resync = scan->p;
             return INQ_SCAN_BAD;
         }
         scan->p += c == ',';
@@ -281,42 +256,33 @@ static int add_pass(struct dump *dump, enum pass pass, int32_t step, const char 
     return code;
 }
 
-/* At an iteration's object: its lists, then its ops, as many as could be read. */
+/* At the brace of an iteration: its lists, then its ops, as many as could be read. */
 static enum inq_scan_result read_iteration(struct dump *dump, int32_t step, int *code,
                                            struct inq_err *err)
 {
-    const char *where = dump->scan.p;
-    enum inq_scan_result result = INQ_SCAN_OK;
+    struct inq_scan *scan = &dump->scan;
+    const char *where = scan->p;
+    struct inq_text key;
+    int first = 1;
     for (int pass = 0; pass < PASS_COUNT; pass++) {
         for (int part = 0; part < PART_COUNT; part++) {
             dump->lists[pass][part].n = 0;
         }
     }
-    bool more = enter_object(&dump->scan);
-    while (more && result == INQ_SCAN_OK && *code == INQ_OK) {
-        struct inq_text key;
+    scan->p++;
+    enum inq_scan_result result = inq_scan_member(scan, &key, &first);
+    while (result == INQ_SCAN_OK && first != 0 && *code == INQ_OK) {
         int64_t unit = 1;
-        result = inq_scan_key(&dump->scan, &key);
+        struct list *list = first == '[' ? find_list(dump, key, &unit) : NULL;
+        result = list != NULL ? read_list(dump, list, unit, code, err) : inq_scan_skip(scan);
         if (result == INQ_SCAN_OK) {
-            struct list *list = find_list(dump, key, &unit);
-            result =
-                list != NULL ? read_list(dump, list, unit, code, err) : inq_scan_skip(&dump->scan);
+            result = inq_scan_member(scan, &key, &first);
         }
-        more = result == INQ_SCAN_OK && next_member(&dump->scan);
     }
     for (int pass = 0; pass < PASS_COUNT && *code == INQ_OK; pass++) {
         *code = add_pass(dump, (enum pass)pass, step, where, err);
     }
-    if (result != INQ_SCAN_OK) {
-        return result;
-    }
-    int c = inq_scan_blank(&dump->scan);
-    if (c != '}') {
-        dump->scan.resync = dump->scan.p;
-        return c < 0 ? INQ_SCAN_MORE : INQ_SCAN_BAD;
-    }
-    dump->scan.p++;
-    return INQ_SCAN_OK;
+    return result;
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -342,39 +308,37 @@ static bool find_iteration(struct inq_scan *scan, const char *from)
     return false;
 }
 
-/* One member of the document: an iteration, or something else. */
-static enum inq_scan_result read_member(struct dump *dump, int *code, struct inq_err *err)
+/* The value of a member of the document: an iteration, or something else. */
+static enum inq_scan_result read_member(struct dump *dump, struct inq_text key, int first,
+                                        int *code, struct inq_err *err)
 {
-    struct inq_text key;
     int64_t step;
-    enum inq_scan_result result = inq_scan_key(&dump->scan, &key);
-    if (result != INQ_SCAN_OK) {
-        return result;
-    }
     bool numbered = inq_scan_int(key.p, key.n, &step) && step >= 0 && step <= INT32_MAX;
-    if (numbered && inq_scan_blank(&dump->scan) == '{') {
-        return read_iteration(dump, (int32_t)step, code, err);
-    }
-    return inq_scan_skip(&dump->scan);
+    return numbered && first == '{' ? read_iteration(dump, (int32_t)step, code, err)
+                                    : inq_scan_skip(&dump->scan);
 }
 
 static int read_document(struct dump *dump, struct inq_err *err)
 {
     struct inq_scan *scan = &dump->scan;
+    struct inq_text key;
+    int first = 1;
     int code = INQ_OK;
-    bool more = enter_object(scan);
+    bool more = inq_scan_blank(scan) == '{';
+    scan->p += more;
     while (more && code == INQ_OK) {
+        (void)inq_scan_blank(scan);
         const char *where = scan->p;
-        enum inq_scan_result result = read_member(dump, &code, err);
-        if (code != INQ_OK) {
+        enum inq_scan_result result = inq_scan_member(scan, &key, &first);
+        if (result == INQ_SCAN_OK && first == 0) {
             break;
         }
         if (result == INQ_SCAN_OK) {
-            more = next_member(scan);
-            if (more || inq_scan_blank(scan) == '}') {
-                continue;
-            }
-            where = scan->p;
+            where = key.p - 1; /* its quote: the search goes on after what could not be read */
+            result = read_member(dump, key, first, &code, err);
+        }
+        if (result == INQ_SCAN_OK || code != INQ_OK) {
+            continue;
         }
         if (result == INQ_SCAN_MORE || scan->p == scan->end) {
             complain(dump, INQ_DAMAGE_TRUNCATED, scan->end);

@@ -108,12 +108,45 @@ static int number_of(struct reading *r, struct text uuid, int32_t *index, struct
     return code;
 }
 
+/* GPUs report in turns: the one that is sought is the next one, or close to it. */
+static int find_gpu(struct inq_telemetry *telemetry, inq_str host, int32_t index, uint32_t *gpu,
+                    struct inq_err *err)
+{
+    size_t last = telemetry->n > 0 ? telemetry->samples[telemetry->n - 1].gpu : 0;
+    for (size_t k = 0; k < telemetry->n_gpus; k++) {
+        size_t i = (last + k) % telemetry->n_gpus;
+        if (telemetry->gpus[i].host == host && telemetry->gpus[i].index == index) {
+            *gpu = (uint32_t)i;
+            return INQ_OK;
+        }
+    }
+    int code = inq_mem_grow(&telemetry->gpus, &telemetry->cap_gpus, telemetry->n_gpus + 1,
+                            sizeof *telemetry->gpus, INQ_MAX_GPUS, err);
+    if (code == INQ_OK) {
+        *gpu = (uint32_t)telemetry->n_gpus;
+        telemetry->gpus[telemetry->n_gpus++] = (struct inq_gpu_source){host, index};
+    }
+    return code;
+}
+
+/* Fails with INQ_NOMEM, INQ_LIMIT. */
+static int add_sample(struct inq_telemetry *telemetry, const struct inq_gpu_sample *sample,
+                      struct inq_err *err)
+{
+    int code = inq_mem_grow(&telemetry->samples, &telemetry->cap, telemetry->n + 1,
+                            sizeof *telemetry->samples, INQ_MAX_GPU_SAMPLES, err);
+    if (code == INQ_OK) {
+        telemetry->samples[telemetry->n++] = *sample;
+    }
+    return code;
+}
+
 static int add(struct reading *r, inq_str host, int32_t index, struct inq_gpu_sample *sample,
                struct inq_err *err)
 {
-    int code = inq_telemetry_gpu(r->shard->telemetry, host, index, &sample->gpu, err);
+    int code = find_gpu(r->shard->telemetry, host, index, &sample->gpu, err);
     r->shard->file.events++;
-    return code == INQ_OK ? inq_telemetry_add(r->shard->telemetry, sample, err) : code;
+    return code == INQ_OK ? add_sample(r->shard->telemetry, sample, err) : code;
 }
 
 static struct inq_gpu_sample empty_sample(void)
@@ -395,7 +428,7 @@ static int read_telemetry(struct inq_source *source, struct inq_shard *shard, st
 {
     struct reading r = {.shard = shard};
     shard->file.format = inq_reader_telemetry.name;
-    shard->telemetry = inq_telemetry_new();
+    shard->telemetry = inq_mem_zalloc(1, sizeof *shard->telemetry);
     if (shard->telemetry == NULL) {
         return inq_err_set(err, INQ_NOMEM, "out of memory");
     }

@@ -269,9 +269,11 @@ static const struct inq_key evidence_keys[] = {
     INQ_KEYS_END,
 };
 
+#define FINDING_KEY(name, key, about, fix, advice) key "|"
+
 static const struct inq_key finding_keys[] = {
     INQ_KEY("id", TEXT, "", "stable: the kind and its subject, slow_gpu:rank2"),
-    INQ_KEY_WORDS("kind", "what was found", INQ_FINDING_KINDS(INQ_KEY_WORD)),
+    INQ_KEY_WORDS("kind", "what was found", INQ_FINDING_KINDS(FINDING_KEY)),
     INQ_KEY_WORDS("severity",
                   "by the share of a known cost, or of gain_in_order_ns where that is more; see "
                   "inquest-report(5)",

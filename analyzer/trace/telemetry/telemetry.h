@@ -33,15 +33,6 @@ struct inq_telemetry {
     struct inq_gpu_sample *samples;
 };
 
-/* An empty one; NULL without memory. */
-struct inq_telemetry *inq_telemetry_new(void);
-/* Finds the GPU or appends it. Fails with INQ_NOMEM, INQ_LIMIT. */
-int inq_telemetry_gpu(struct inq_telemetry *telemetry, inq_str host, int32_t index, uint32_t *gpu,
-                      struct inq_err *err);
-/* Fails with INQ_NOMEM, INQ_LIMIT. */
-int inq_telemetry_add(struct inq_telemetry *telemetry, const struct inq_gpu_sample *sample,
-                      struct inq_err *err);
-
 /* A file of telemetry on its way into a run. */
 struct inq_telemetry_file {
     const struct inq_telemetry *telemetry;

@@ -3,6 +3,7 @@
  * of a pipeline, damage of files. */
 #include "analysis/findings/findings.h"
 #include "inquest/account.h"
+#include "inquest/fix.h"
 
 #include "base/arena.h"
 #include "base/mem.h"
@@ -12,6 +13,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -240,9 +242,34 @@ static void findings__an_account_in_which_nothing_was_judged_has_no_causes(void 
     end(&j);
 }
 
+/* A key is what scripts and baselines match, and an id begins with it. */
+static void findings__a_kind_has_a_key_of_its_own_advice_and_a_fix_that_exists(void **state)
+{
+    (void)state;
+    for (int k = 0; k < INQ_FINDING_KIND_COUNT; k++) {
+        const struct inq_finding_kind_info *kind = inq_finding_kind_info((enum inq_finding_kind)k);
+        assert_int_equal(strspn(kind->key, "abcdefghijklmnopqrstuvwxyz_"), strlen(kind->key));
+        assert_string_equal(inq_finding_kind_text((enum inq_finding_kind)k), kind->key);
+        for (int other = 0; other < k; other++) {
+            assert_string_not_equal(inq_finding_kind_text((enum inq_finding_kind)other), kind->key);
+        }
+        assert_true(kind->about == INQ_ABOUT_END || kind->advice[0] != '\0');
+
+        char spec[64];
+        const char *ranks = strchr(kind->fix, ':');
+        assert_true(ranks == NULL || strcmp(ranks, ":RANKS") == 0);
+        (void)snprintf(spec, sizeof(spec), "%.*s%s", (int)strcspn(kind->fix, ":"), kind->fix,
+                       ranks != NULL ? ":0" : "");
+        assert_true(spec[0] == '\0' || inq_fix_check(spec, NULL) == INQ_OK);
+    }
+    assert_null(inq_finding_kind_info(INQ_FINDING_KIND_COUNT));
+    assert_string_equal(inq_finding_kind_text(INQ_FINDING_KIND_COUNT), "unknown");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(findings__a_kind_has_a_key_of_its_own_advice_and_a_fix_that_exists),
         cmocka_unit_test(findings__bubbles_inform_until_the_schedule_takes_as_much_as_the_work),
         cmocka_unit_test(findings__a_cause_of_the_op_model_explains_a_quarter_of_a_loss),
         cmocka_unit_test(findings__a_cause_of_the_op_model_names_its_rank_or_its_stage),

@@ -81,6 +81,8 @@ static void make_replicas(struct fix_step *job, uint64_t seed, bool halfway)
     struct fix_replicas *x = &job->replicas;
     uint64_t state = seed;
     *job = (struct fix_step){.n_ranks = REPLICAS * RANKS};
+    job->ranks = inq_mem_zalloc(job->n_ranks, sizeof *job->ranks);
+    assert_non_null(job->ranks);
     for (uint32_t i = 0; i < OWN; i++) {
         bool grouped = i >= COMPUTE;
         struct fix_op op =

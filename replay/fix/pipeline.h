@@ -52,7 +52,7 @@ int inq_fix_pipe_divide(struct fix_pipe *pipe, size_t n, const struct fix_curve 
 /* The job of `schedule` at the pipe's costs; ops of `from` (may be NULL) that are neither forward
  * nor backward nor their transfers stay where they were: before the first or after the last of
  * their rank; the others are taken out of `from`. `weight_share` of a full backward becomes W where
- * the schedule splits it. */
+ * the schedule splits it. Of several replicas the first is listed (struct fix_replicas). */
 int inq_fix_relayout(const struct fix_pipe *pipe, const struct inq_schedule *schedule,
                      double weight_share, struct fix_step *from, struct fix_step *to,
                      struct inq_err *err);

@@ -223,18 +223,6 @@ static int add_edges(struct lay *l, size_t dp, const struct inq_action *a)
     return code == INQ_OK && next >= 0 ? need(l, dp, INQ_ACTION_B, next, a) : code;
 }
 
-/* All replicas are laid out alike: room for what stays and as many as the first. */
-static int reserve(struct lay *l, size_t n_kept)
-{
-    struct fix_step *to = l->to;
-    int code = inq_mem_grow(&to->ops, &to->cap_ops, to->n_ops * l->pipe->n_dp + n_kept,
-                            sizeof *to->ops, INQ_GRAPH_MAX_OPS, l->err);
-    return code == INQ_OK
-               ? inq_mem_grow(&to->edges, &to->cap_edges, to->n_edges * l->pipe->n_dp + 2 * n_kept,
-                              sizeof *to->edges, INQ_GRAPH_MAX_EDGES - 1, l->err)
-               : code;
-}
-
 static int lay_replica(struct lay *l, size_t dp)
 {
     const struct inq_schedule *s = l->schedule;
@@ -254,6 +242,67 @@ static int lay_replica(struct lay *l, size_t dp)
         for (size_t i = 0; code == INQ_OK && i < s->ranks[r].n; i++) {
             const struct inq_action *a = &s->ranks[r].actions[i];
             code = inq_action_computes(a) ? add_edges(l, dp, a) : INQ_OK;
+        }
+    }
+    return code;
+}
+
+/* ---- replicas: all are laid out alike, and only the first is kept as a list -------------------
+ */
+
+/* The first is laid out; room for the times of all. */
+static int start_replicas(struct lay *l)
+{
+    struct fix_step *to = l->to;
+    struct fix_replicas *x = &to->replicas;
+    size_t n = l->pipe->n_dp;
+    if (to->n_ops > INQ_GRAPH_MAX_OPS / n || to->n_edges > (INQ_GRAPH_MAX_EDGES - 1) / n) {
+        return inq_err_set(l->err, INQ_LIMIT, "more than %zu ops or %zu edges in a step",
+                           INQ_GRAPH_MAX_OPS, INQ_GRAPH_MAX_EDGES - 1);
+    }
+    *x = (struct fix_replicas){
+        .n = n, .n_ops = to->n_ops, .n_edges = to->n_edges, .n_groups = to->n_groups};
+    while (x->n_delayed < to->n_ops && inq_op_is_compute(to->ops[x->n_delayed].op.type)) {
+        x->n_delayed++;
+    }
+    x->dur_ns = inq_mem_alloc((n * x->n_ops + 1) * sizeof *x->dur_ns);
+    x->delay_ns = inq_mem_alloc((n * x->n_delayed + 1) * sizeof *x->delay_ns);
+    return x->dur_ns != NULL && x->delay_ns != NULL ? INQ_OK : inq_fix_no_memory(l->err);
+}
+
+/* Takes the times of the replica that was laid out last; after the first only those are kept. */
+static void keep_times(struct lay *l, size_t dp)
+{
+    struct fix_step *to = l->to;
+    struct fix_replicas *x = &to->replicas;
+    size_t n_ranks = (size_t)l->schedule->n_ranks;
+    const struct fix_op *ops = to->ops + l->start;
+    for (size_t i = 0; i < x->n_ops; i++) {
+        x->dur_ns[dp * x->n_ops + i] = ops[i].dur_ns;
+    }
+    for (size_t i = 0; i < x->n_delayed; i++) {
+        x->delay_ns[dp * x->n_delayed + i] = ops[i].delay_ns;
+    }
+    for (size_t r = dp * n_ranks; dp > 1 && r < (dp + 1) * n_ranks; r++) {
+        uint32_t more = (uint32_t)((dp - 1) * x->n_ops); /* it was laid out as the second one */
+        l->first[r] += l->first[r] != INQ_NONE ? more : 0;
+        l->last[r] += l->last[r] != INQ_NONE ? more : 0;
+    }
+    to->n_ops = x->n_ops;
+    to->n_edges = x->n_edges;
+    to->n_groups = x->n_groups;
+}
+
+static int lay_replicas(struct lay *l)
+{
+    int code = lay_replica(l, 0);
+    if (code == INQ_OK && l->pipe->n_dp > 1) {
+        code = start_replicas(l);
+    }
+    for (size_t dp = 0; code == INQ_OK && l->pipe->n_dp > 1 && dp < l->pipe->n_dp; dp++) {
+        code = dp > 0 ? lay_replica(l, dp) : INQ_OK;
+        if (code == INQ_OK) {
+            keep_times(l, dp);
         }
     }
     return code;
@@ -292,6 +341,8 @@ static int keep_edge(struct lay *l, const struct fix_step *from, const uint32_t 
 
 static int keep_rest(struct lay *l, const struct fix_step *from)
 {
+    const struct fix_replicas *x = &l->to->replicas;
+    size_t unlisted = x->n > 0 ? (x->n - 1) * x->n_ops : 0; /* edges count them */
     uint32_t *index = inq_mem_alloc((from->n_ops + 1) * sizeof *index);
     uint32_t *group = inq_mem_alloc((from->n_groups + 1) * sizeof *group);
     int code = index != NULL && group != NULL ? INQ_OK : inq_fix_no_memory(l->err);
@@ -310,6 +361,7 @@ static int keep_rest(struct lay *l, const struct fix_step *from)
             op.group = *own;
         }
         code = inq_fix_step_add(l->to, &op, &index[i], l->err);
+        index[i] += (uint32_t)unlisted;
     }
     for (size_t e = 0; code == INQ_OK && e < from->n_edges; e++) {
         code = keep_edge(l, from, index, &from->edges[e]);
@@ -419,11 +471,8 @@ int inq_fix_relayout(const struct fix_pipe *pipe, const struct inq_schedule *sch
     if (code == INQ_OK && from != NULL) {
         code = strip(from, err);
     }
-    for (size_t dp = 0; code == INQ_OK && dp < pipe->n_dp; dp++) {
-        code = lay_replica(&l, dp);
-        if (code == INQ_OK && dp == 0) {
-            code = reserve(&l, from != NULL ? from->n_ops : 0);
-        }
+    if (code == INQ_OK) {
+        code = lay_replicas(&l);
     }
     if (code == INQ_OK && from != NULL) {
         code = keep_rest(&l, from);

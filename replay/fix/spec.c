@@ -239,6 +239,7 @@ int inq_fix_apply(struct fix_step *job, const char *spec, struct fix_notes *said
         const struct fix_row *row = NULL;
         struct fix_args args;
         code = inq_fix_read(&at, &row, &args, err);
+        code = code == INQ_OK ? inq_fix_step_expand(job, err) : code;
         if (code == INQ_OK) {
             code = apply_one(job, row, &args, said, err);
         }

@@ -807,6 +807,7 @@ static int fixed_job(const struct inq_fix_base *base, const char *spec, struct f
         return code;
     }
     code = inq_fix_apply(job, spec, &said, err);
+    code = code == INQ_OK ? inq_fix_step_expand(job, err) : code;
     if (code != INQ_OK) {
         inq_fix_step_release(job);
     }

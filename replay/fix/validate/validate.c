@@ -466,6 +466,7 @@ static int make_part(const struct validate *v, const char *spec, struct fix_need
     }
     job.needs = needs;
     code = inq_fix_apply(&job, spec, &said, err);
+    code = code == INQ_OK ? inq_fix_step_expand(&job, err) : code;
     if (code == INQ_OK && v->kept < v->n_units) {
         code = keep_ranks(&job, v->keep, err);
     }

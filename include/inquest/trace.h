@@ -119,6 +119,7 @@ struct inq_lane {
  * inq_trace.launches; row 0 is the one of which nothing was recorded. */
 struct inq_launch {
     int32_t grid[3], block[3]; /* in blocks, in threads; 0: not recorded */
+    int64_t bytes;             /* of a copy; 0: not recorded */
     inq_str op;                /* the innermost operator around it; "" unknown */
     inq_str dims, types;       /* its "Input Dims" and "Input type", as written; "" unknown */
     inq_str module;            /* the innermost nn.Module around it; "" unknown */

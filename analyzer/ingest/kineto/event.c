@@ -64,6 +64,13 @@ static int take_operator(struct inq_kineto *k, const struct inq_scan_event *even
                : code;
 }
 
+/* What a copy moved. */
+static int take_bytes(struct inq_kineto *k, const struct inq_scan_event *event, uint32_t *launch)
+{
+    struct inq_launch row = {.bytes = event->number[INQ_FIELD_BYTES]};
+    return row.bytes > 0 ? inq_launches_add(&k->shard->launches, &row, launch, k->err) : INQ_OK;
+}
+
 /* Sizes of the inputs of an operator that is work itself, for want of a device. */
 static int take_sizes(struct inq_kineto *k, const struct inq_scan_event *event, int64_t offset,
                       uint32_t *launch)
@@ -175,6 +182,9 @@ static int add_gpu_work(struct inq_kineto *k, const struct inq_scan_event *event
     int code = comm ? inq_kineto_comm(k, event, true, offset, &part->comm) : INQ_OK;
     if (code == INQ_OK && INQ_HAS(event, GRID)) {
         code = grid_of(k, event, &part->launch);
+    }
+    if (code == INQ_OK && k->shard->operators && cat == INQ_CAT_MEMCPY && INQ_HAS(event, BYTES)) {
+        code = take_bytes(k, event, &part->launch);
     }
     return code == INQ_OK ? inq_kineto_add_row(k, cat, part) : code;
 }

@@ -418,6 +418,7 @@ static int settle_operator(struct inq_kineto *k, size_t event, uint32_t input)
         const struct inq_launch *own = &k->shard->launches.rows[e->launch[event]];
         memcpy(row.grid, own->grid, sizeof row.grid);
         memcpy(row.block, own->block, sizeof row.block);
+        row.bytes = own->bytes;
     }
     return inq_launches_add(&k->shard->launches, &row, &e->launch[event], k->err);
 }

@@ -75,6 +75,7 @@ void inq_columns_of_launches(struct inq_launch *rows, struct inq_columns *column
         MEMBER(rows, grid[axis], NUMBER);
         MEMBER(rows, block[axis], NUMBER);
     }
+    MEMBER(rows, bytes, NUMBER);
     MEMBER(rows, op, STRING);
     MEMBER(rows, dims, STRING);
     MEMBER(rows, types, STRING);

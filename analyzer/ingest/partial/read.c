@@ -253,6 +253,7 @@ static int take_launch(struct reading *r, struct inq_launch row, bool asked)
 {
     if (asked && !r->shard->operators) {
         row.op = row.dims = row.types = row.module = row.source = 0;
+        row.bytes = 0;
     }
     int code = inq_mem_grow(&r->launch_of, &r->cap_launches, r->n_launches + 1,
                             sizeof *r->launch_of, INQ_MAX_ROWS, r->err);

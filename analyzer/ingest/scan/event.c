@@ -54,6 +54,7 @@ static const struct key arg_keys[] = {
     KEY("Input Dims", DIMS, 0),
     KEY("Input dims", DIMS, 0),
     KEY("Input type", TYPES, 0),
+    KEY("bytes", BYTES, 1),
     /* Ascend: */
     KEY("Task Type", TASK_TYPE, 0),
     KEY("Physic Stream Id", STREAM, 1),

@@ -101,6 +101,7 @@ enum inq_scan_field {
     INQ_FIELD_TYPES,
     INQ_FIELD_TASK_TYPE, /* of an Ascend device's task */
     INQ_FIELD_ALGORITHM, /* of a collective of HCCL */
+    INQ_FIELD_BYTES,     /* of a copy */
     INQ_FIELD_COUNT
 };
 

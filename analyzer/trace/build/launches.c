@@ -3,9 +3,16 @@
 
 #include "base/mem.h"
 
+#include <stddef.h>
 #include <string.h>
 
-enum { MAX_LAUNCHES = 1 << 28 };
+/* There are no gaps between the members of a launch; behind the last one there may be. */
+enum {
+    MAX_LAUNCHES = 1 << 28,
+    CONTENT = offsetof(struct inq_launch, source) + sizeof(inq_str)
+};
+_Static_assert(CONTENT == 6 * sizeof(int32_t) + sizeof(int64_t) + 5 * sizeof(inq_str),
+               "launches are compared and hashed as bytes");
 
 static int append(struct inq_launches *launches, const struct inq_launch *row, uint32_t *index,
                   struct inq_err *err)
@@ -24,13 +31,13 @@ int inq_launches_add(struct inq_launches *launches, const struct inq_launch *row
 {
     static const struct inq_launch unknown = {0};
     *index = 0;
-    if (memcmp(row, &unknown, sizeof unknown) == 0) { /* all of its members are 4 bytes wide */
+    if (memcmp(row, &unknown, CONTENT) == 0) {
         return INQ_OK;
     }
     int code = launches->n == 0 ? append(launches, &unknown, index, err) : INQ_OK;
-    uint64_t key = inq_hash_bytes(row, sizeof *row);
+    uint64_t key = inq_hash_bytes(row, CONTENT);
     for (; code == INQ_OK && inq_map_get(&launches->by_content, key, index); key++) {
-        if (memcmp(&launches->rows[*index], row, sizeof *row) == 0) {
+        if (memcmp(&launches->rows[*index], row, CONTENT) == 0) {
             return INQ_OK;
         }
     }

@@ -845,8 +845,8 @@ static uint8_t recorded_work(const struct fix_op *op)
         [INQ_COLL_GATHER] = INQ_WORK_NOTHING,
         [INQ_COLL_SCATTER] = INQ_WORK_NOTHING,
         [INQ_COLL_BARRIER] = INQ_WORK_NOTHING,
-        [INQ_COLL_SEND] = INQ_WORK_COUNT,
-        [INQ_COLL_RECV] = INQ_WORK_COUNT,
+        [INQ_COLL_SEND] = INQ_WORK_SEND,
+        [INQ_COLL_RECV] = INQ_WORK_RECV,
         [INQ_COLL_SENDRECV] = INQ_WORK_ALL_TO_ALL,
         [INQ_COLL_COALESCED] = INQ_WORK_COUNT};
     bool typed = op->op.type != INQ_OP_NONE;

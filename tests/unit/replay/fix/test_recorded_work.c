@@ -39,35 +39,64 @@ static const char *const kind_text[INQ_COLL_KIND_COUNT] = {[INQ_COLL_ALLREDUCE] 
                                                            [INQ_COLL_BROADCAST] = "broadcast",
                                                            [INQ_COLL_REDUCE] = "reduce"};
 
-/* Of the step that is executed: the members of all matched collectives whose kind and bytes are
- * recorded. */
+static void say(struct line *line, int32_t rank, const char *kind, int64_t bytes, uint32_t members)
+{
+    char size[32] = "unrecorded size";
+    if (bytes > 0) {
+        (void)snprintf(size, sizeof size, "%lld B", (long long)bytes);
+    }
+    line->rank = rank;
+    (void)snprintf(line->text, sizeof line->text, "%s of %s among %u", kind, size,
+                   (unsigned)members);
+}
+
+/* Of an event with a collective of which so many members are known; false: not of the step, or of a
+ * kind that is not recorded. */
+static bool say_event(const struct inq_trace *trace, int64_t step, const struct inq_member *member,
+                      uint32_t members, struct line *line)
+{
+    const struct inq_rank *rank = &trace->ranks[member->rank];
+    uint32_t in_step = rank->events.step[member->event];
+    uint32_t comm = rank->events.comm[member->event];
+    bool counts = comm != INQ_NONE &&
+                  (step < 0 || (in_step != INQ_NONE && trace->steps[in_step].number == step));
+    const struct inq_comm *c = counts ? &rank->comms[comm] : NULL;
+    if (c == NULL || kind_text[c->kind] == NULL) {
+        return false;
+    }
+    int64_t elems = c->in_elems > c->out_elems ? c->in_elems : c->out_elems;
+    say(line, rank->rank, members == 1 ? inq_work_text(INQ_WORK_NOTHING) : kind_text[c->kind],
+        elems * (int64_t)c->dtype_bytes, members);
+    return true;
+}
+
+/* Of the step that is executed: the members of all collectives whose kind is recorded. One whose
+ * peers were not captured moves nothing, but keeps its bytes. */
 static size_t lines_of_trace(const struct inq_trace *trace, int64_t step, struct line *lines)
 {
     size_t n = 0;
+    uint8_t **matched = calloc(trace->n_ranks + 1, sizeof *matched);
+    assert_non_null(matched);
+    for (size_t r = 0; r < trace->n_ranks; r++) {
+        matched[r] = calloc(trace->ranks[r].events.n + 1, 1);
+        assert_non_null(matched[r]);
+    }
     for (size_t k = 0; k < trace->n_collectives; k++) {
         const struct inq_collective *all = &trace->collectives[k];
         for (uint32_t m = 0; m < all->n_members; m++) {
             const struct inq_member *member = &trace->members[all->first_member + m];
-            const struct inq_rank *rank = &trace->ranks[member->rank];
-            uint32_t in_step = rank->events.step[member->event];
-            uint32_t comm = rank->events.comm[member->event];
-            bool counts =
-                all->n_members > 1 && all->complete && comm != INQ_NONE &&
-                (step < 0 || (in_step != INQ_NONE && trace->steps[in_step].number == step));
-            const struct inq_comm *c = counts ? &rank->comms[comm] : NULL;
-            if (c == NULL || kind_text[c->kind] == NULL || c->dtype_bytes == 0) {
-                continue;
-            }
-            int64_t elems = c->in_elems > c->out_elems ? c->in_elems : c->out_elems;
-            if (elems > 0) {
-                struct line *line = &lines[n++];
-                line->rank = rank->rank;
-                (void)snprintf(line->text, sizeof line->text, "%s of %lld B among %u",
-                               kind_text[c->kind], (long long)(elems * (int64_t)c->dtype_bytes),
-                               (unsigned)all->n_members);
-            }
+            matched[member->rank][member->event] = 1;
+            n += all->complete && say_event(trace, step, member, all->n_members, &lines[n]);
         }
     }
+    for (uint32_t r = 0; r < trace->n_ranks; r++) {
+        for (uint32_t i = 0; i < trace->ranks[r].events.n; i++) {
+            const struct inq_member own = {r, i};
+            n += !matched[r][i] && say_event(trace, step, &own, 1, &lines[n]);
+        }
+        free(matched[r]);
+    }
+    free(matched);
     return n;
 }
 
@@ -77,14 +106,11 @@ static size_t lines_of_plan(const struct inq_trace *trace, const struct inq_plan
     const struct inq_graph *g = plan->graph;
     size_t n = 0;
     for (uint32_t i = 0; i < g->n_ops; i++) {
-        if (g->op[i].cls == INQ_CLASS_COMM && plan->bytes[i] > 0) {
-            struct line *line = &lines[n++];
-            line->rank = trace->ranks[g->op[i].rank].rank;
+        if (g->op[i].cls == INQ_CLASS_COMM) {
             uint32_t members = 1;
             (void)inq_graph_group_of(g, i, &members);
-            (void)snprintf(line->text, sizeof line->text, "%s of %lld B among %u",
-                           inq_work_text((enum inq_work)plan->work[i]), (long long)plan->bytes[i],
-                           (unsigned)members);
+            say(&lines[n++], trace->ranks[g->op[i].rank].rank,
+                inq_work_text((enum inq_work)plan->work[i]), plan->bytes[i], members);
         }
     }
     return n;
@@ -172,9 +198,20 @@ static void plan__has_the_collectives_of_the_samples(void **state)
 static void plan__has_the_collectives_of_real_traces(void **state)
 {
     (void)state;
-    static const char *const names[] = {"dlrm_8ranks",      "hta",        "megatron_tp2",
-                                        "resnet18_ddp",     "torchrec_4", "torchrec_sleep",
-                                        "torchrec_two_jobs"};
+    static const char *const names[] = {"kineto/dlrm_8ranks",
+                                        "kineto/hta/nccl_data.json.gz",
+                                        "kineto/megatron_tp2",
+                                        "kineto/resnet18_ddp",
+                                        "kineto/torchrec_4",
+                                        "kineto/torchrec_sleep",
+                                        "kineto/torchrec_two_jobs",
+                                        "deepseek/train.json.gz",
+                                        "nsys/57da9a1f_report1.sqlite",
+                                        "nsys/perlmutter-cloverleaf-cuda.sqlite",
+                                        "xplane/worker0.xplane.pb.gz",
+                                        "primus/pp8",
+                                        "chrome",
+                                        "whatif/ST"};
     size_t n = 0;
     if (access(INQ_SHARED_DATA "/kineto", R_OK) != 0) {
         print_message("no real traces here: " INQ_SHARED_DATA "/kineto\n");
@@ -182,7 +219,7 @@ static void plan__has_the_collectives_of_real_traces(void **state)
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[512];
-        (void)snprintf(path, sizeof path, INQ_SHARED_DATA "/kineto/%s", names[i]);
+        (void)snprintf(path, sizeof path, INQ_SHARED_DATA "/%s", names[i]);
         size_t own = access(path, R_OK) == 0 ? compare_run(path, false) : 0;
         print_message("%s: %zu members of collectives\n", names[i], own);
         n += own;

@@ -605,12 +605,11 @@ static int scan_to(struct reading *r, char *last, struct inq_err *err)
     while (r->pos < last) {
         char *limit = last;
         const struct inq_log_scan *scan = scan_at(r, &limit);
-        uint32_t word = 0;
         const char *from = r->pos;
         uint64_t before = r->lines;
         bool more = (size_t)(r->window.end - limit) >= WORD_BYTES;
         char *end = more ? limit + (WORD_BYTES - 1) : r->window.end;
-        const char *found = inq_log_find(scan, r->pos, end, &r->lines, &word);
+        const char *found = inq_log_find(scan, r->pos, end, &r->lines);
         char *at = found != NULL ? r->pos + (found - r->pos) : limit;
         if (found == NULL) {
             r->lines -= count_ends(limit, end);

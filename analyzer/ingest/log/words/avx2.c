@@ -26,24 +26,9 @@ static inline vector load(const void *p)
     return bytes;
 }
 
-static inline void store(void *p, vector bytes)
-{
-    memcpy(p, &bytes, sizeof bytes);
-}
-
-static inline vector either(vector a, vector b)
-{
-    return _mm256_or_si256(a, b);
-}
-
 static inline bits equal_to(vector bytes, char c)
 {
     return (bits)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(c)));
-}
-
-static inline bits not_zero(vector bytes)
-{
-    return ~equal_to(bytes, 0);
 }
 
 /* By the halves of bytes. */
@@ -68,9 +53,9 @@ static inline void prepare(struct tables *tables, const struct inq_log_scan *sca
     }
 }
 
-static inline void groups_at(const struct tables *tables, const char *p, vector groups[2])
+static inline bits marked_at(const struct tables *tables, const char *p)
 {
-    groups[0] = groups[1] = _mm256_set1_epi8(-1);
+    vector groups[2] = {_mm256_set1_epi8(-1), _mm256_set1_epi8(-1)};
     for (int i = 0; i < INQ_LOG_DEPTH; i++) {
         vector bytes = load(p + i);
         vector l = _mm256_and_si256(bytes, _mm256_set1_epi8(15));
@@ -81,6 +66,7 @@ static inline void groups_at(const struct tables *tables, const char *p, vector 
             groups[half] = _mm256_and_si256(groups[half], allowed);
         }
     }
+    return ~equal_to(_mm256_or_si256(groups[0], groups[1]), 0);
 }
 
 #include "ingest/log/words/simd.h"

@@ -27,50 +27,39 @@ static inline vector load(const void *p)
     return bytes;
 }
 
-static inline void store(void *p, vector bytes)
-{
-    memcpy(p, &bytes, sizeof bytes);
-}
-
-static inline vector either(vector a, vector b)
-{
-    return _mm512_or_si512(a, b);
-}
-
 static inline bits equal_to(vector bytes, char c)
 {
     return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(c));
 }
 
-static inline bits not_zero(vector bytes)
-{
-    return _mm512_test_epi8_mask(bytes, bytes);
-}
-
-/* By the low six bits of bytes. */
+/* By the low seven bits of bytes, in two vectors. */
 struct tables {
-    vector bytes[2][INQ_LOG_DEPTH];
+    vector bytes[2][INQ_LOG_DEPTH][2];
 };
 
 static inline void prepare(struct tables *tables, const struct inq_log_scan *scan)
 {
     for (int i = 0; i < INQ_LOG_DEPTH; i++) {
         for (int half = 0; half < 2; half++) {
-            tables->bytes[half][i] = load(scan->six[i][half]);
+            tables->bytes[half][i][0] = load(scan->seven[i][half]);
+            tables->bytes[half][i][1] = load(scan->seven[i][half] + BLOCK);
         }
     }
 }
 
-static inline void groups_at(const struct tables *tables, const char *p, vector groups[2])
+static inline bits marked_at(const struct tables *tables, const char *p)
 {
-    groups[0] = groups[1] = _mm512_set1_epi8(-1);
+    vector groups[2] = {_mm512_set1_epi8(-1), _mm512_set1_epi8(-1)};
     for (int i = 0; i < INQ_LOG_DEPTH; i++) {
         vector bytes = load(p + i);
         for (int half = 0; half < 2; half++) {
-            vector allowed = _mm512_permutexvar_epi8(bytes, tables->bytes[half][i]);
+            const vector *table = tables->bytes[half][i];
+            vector allowed = _mm512_permutex2var_epi8(table[0], bytes, table[1]);
             groups[half] = _mm512_and_si512(groups[half], allowed);
         }
     }
+    vector any = _mm512_or_si512(groups[0], groups[1]);
+    return _mm512_test_epi8_mask(any, any);
 }
 
 #include "ingest/log/words/simd.h"

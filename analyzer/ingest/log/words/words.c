@@ -15,59 +15,105 @@ static uint32_t often(unsigned c)
     return c == ' ' ? 30 : c >= 'A' && c <= 'Z' ? 2 : c == '.' || c == ':' || c == '_' ? 5 : 1;
 }
 
-/* What bytes are as frequent as, by their halves. */
+/* What a set of bytes that have the same low half lets through, by the set of their high halves. */
 struct weights {
-    uint32_t of[16][8]; /* [low half][high half] */
+    uint32_t of[16][256];
+    bool halves; /* a group's bytes are tried by their halves: any low with any high half passes */
 };
 
-/* Of all bytes, the share that two sets of half bytes let through. */
-static uint32_t lets_through(const struct weights *weights, uint32_t low, uint32_t high)
+static void weigh(struct weights *weights, enum inq_log_scan_level level)
 {
-    uint32_t sum = 0;
-    for (uint32_t l = low; l != 0; l &= l - 1) {
-        const uint32_t *of = weights->of[__builtin_ctz(l)];
-        for (uint32_t h = high & 255; h != 0; h &= h - 1) {
-            sum += of[__builtin_ctz(h)];
+    weights->halves = level != INQ_LOG_SCAN_AVX512;
+    for (unsigned low = 0; low < 16; low++) {
+        weights->of[low][0] = 0;
+        for (unsigned set = 1; set < 256; set++) {
+            unsigned c = (unsigned)__builtin_ctz(set) << 4 | low;
+            uint32_t weight = c < 128 ? often(c) : 0;
+            weights->of[low][set] = weights->of[low][set & (set - 1)] + weight;
         }
     }
-    return sum;
 }
 
+/* What bytes the words of a group have at each place: by the low halves, a set of high halves. */
 struct group {
-    uint32_t low[INQ_LOG_DEPTH], high[INQ_LOG_DEPTH];
-    uint64_t cost; /* how often a place passes; 0 while empty */
+    uint8_t has[INQ_LOG_DEPTH][16];
 };
 
-/* The group with one more word, whose bytes beyond its end may be anything. */
-static struct group with_word(const struct weights *weights, const struct group *group,
-                              const char *word)
+/* How often a place passes; 0 for an empty group. */
+static uint64_t cost_of(const struct weights *weights, const struct group *group)
 {
-    struct group more = *group;
-    size_t len = strlen(word);
-    more.cost = 1;
-    for (size_t i = 0; i < INQ_LOG_DEPTH; i++) {
-        unsigned c = i < len ? (unsigned char)word[i] : 0;
-        more.low[i] |= i < len ? 1U << (c & 15) : 0xffff;
-        more.high[i] |= i < len ? 1U << (c >> 4) : 0xffff;
-        more.cost *= lets_through(weights, more.low[i], more.high[i]);
+    uint64_t cost = 1;
+    for (int i = 0; i < INQ_LOG_DEPTH; i++) {
+        const uint8_t *has = group->has[i];
+        uint32_t sum = 0;
+        unsigned all = 0;
+        for (int low = 0; low < 16 && weights->halves; low++) {
+            all |= has[low];
+        }
+        for (int low = 0; low < 16; low++) {
+            sum += weights->of[low][weights->halves && has[low] != 0 ? all : has[low]];
+        }
+        cost *= sum;
     }
-    return more;
+    return cost;
 }
 
-/* Puts the word where it lets the least through. */
-static uint32_t place(const struct weights *weights, struct group *groups, const char *word)
+/* Bytes beyond the word's end may be anything. */
+static void add_word(struct group *group, const char *word)
 {
-    uint32_t best = 0;
-    struct group chosen = with_word(weights, &groups[0], word);
-    for (uint32_t g = 1; g < INQ_LOG_GROUPS; g++) {
-        struct group more = with_word(weights, &groups[g], word);
-        if (more.cost - groups[g].cost < chosen.cost - groups[best].cost) {
-            best = g;
-            chosen = more;
+    size_t len = strlen(word);
+    for (size_t i = 0; i < INQ_LOG_DEPTH; i++) {
+        unsigned c = i < len ? (unsigned char)word[i] & 127 : 0;
+        if (i < len) {
+            group->has[i][c & 15] |= (uint8_t)(1U << (c >> 4));
+        } else {
+            memset(group->has[i], 255, sizeof group->has[i]);
         }
     }
-    groups[best] = chosen;
+}
+
+/* The group to which the word adds the least. */
+static uint8_t best_group(const struct weights *weights, const struct group *groups,
+                          const uint64_t *costs, const char *word)
+{
+    uint8_t best = 0;
+    uint64_t least = UINT64_MAX;
+    for (uint8_t g = 0; g < INQ_LOG_GROUPS; g++) {
+        struct group more = groups[g];
+        add_word(&more, word);
+        uint64_t added = cost_of(weights, &more) - costs[g];
+        if (added < least) {
+            least = added;
+            best = g;
+        }
+    }
     return best;
+}
+
+/* Puts words where they let the least through: each in turn, and then each once more, when it is
+ * known what the others are (a third round gains next to nothing). */
+static void place_words(const struct weights *weights, struct group *groups,
+                        const char *const *words, uint32_t n)
+{
+    uint8_t of[INQ_LOG_WORDS];
+    uint64_t costs[INQ_LOG_GROUPS] = {0};
+    memset(groups, 0, INQ_LOG_GROUPS * sizeof *groups);
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        uint32_t w = i % n;
+        if (i >= n) { /* out of its group */
+            uint8_t old = of[w];
+            memset(&groups[old], 0, sizeof groups[old]);
+            for (uint32_t k = 0; k < n; k++) {
+                if (k != w && of[k] == old) {
+                    add_word(&groups[old], words[k]);
+                }
+            }
+            costs[old] = cost_of(weights, &groups[old]);
+        }
+        of[w] = best_group(weights, groups, costs, words[w]);
+        add_word(&groups[of[w]], words[w]);
+        costs[of[w]] = cost_of(weights, &groups[of[w]]);
+    }
 }
 
 static void note_groups(struct inq_log_scan *scan, const struct group *groups)
@@ -75,23 +121,14 @@ static void note_groups(struct inq_log_scan *scan, const struct group *groups)
     for (uint32_t g = 0; g < INQ_LOG_GROUPS; g++) {
         uint8_t bit = (uint8_t)(1U << (g & 7));
         for (int i = 0; i < INQ_LOG_DEPTH; i++) {
-            for (uint32_t half = 0; half < 16; half++) {
-                scan->low[i][g >> 3][half] |= (groups[g].low[i] >> half & 1) != 0 ? bit : 0;
-                scan->high[i][g >> 3][half] |= (groups[g].high[i] >> half & 1) != 0 ? bit : 0;
+            for (unsigned c = 0; c < 128; c++) {
+                if ((groups[g].has[i][c & 15] >> (c >> 4) & 1) != 0) {
+                    scan->low[i][g >> 3][c & 15] |= bit;
+                    scan->high[i][g >> 3][c >> 4] |= bit;
+                    scan->high[i][g >> 3][c >> 4 | 8] |= bit; /* the highest bit says nothing */
+                    scan->seven[i][g >> 3][c] |= bit;
+                }
             }
-        }
-    }
-}
-
-/* Bytes beyond the word's end may be anything. */
-static void note_word(struct inq_log_scan *scan, uint32_t group, const char *word)
-{
-    uint8_t bit = (uint8_t)(1U << (group & 7));
-    size_t len = strlen(word);
-    for (size_t i = 0; i < INQ_LOG_DEPTH; i++) {
-        uint8_t *six = scan->six[i][group >> 3];
-        for (unsigned c = 0; c < 64; c++) {
-            six[c] |= i >= len || ((unsigned char)word[i] & 63) == c ? bit : 0;
         }
     }
 }
@@ -104,6 +141,22 @@ static struct inq_log_word pack(const char *word)
         packed.mask |= UINT64_C(255) << (8 * i);
     }
     return packed;
+}
+
+/* By the hash of their first bytes. */
+static void note_words(struct inq_log_scan *scan, const char *const *words, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        scan->first[inq_log_head(words[i]) + 1]++;
+    }
+    for (uint32_t h = 0; h < INQ_LOG_HEADS; h++) {
+        scan->first[h + 1] = (uint16_t)(scan->first[h + 1] + scan->first[h]);
+    }
+    uint16_t taken[INQ_LOG_HEADS] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        unsigned head = inq_log_head(words[i]);
+        scan->words[scan->first[head] + taken[head]++] = pack(words[i]);
+    }
 }
 
 /* The highest that this machine can. */
@@ -123,7 +176,6 @@ static enum inq_log_scan_level highest_level(void)
 static inq_log_finder *finder_of(enum inq_log_scan_level level)
 {
 #if defined(__x86_64__)
-    level = level < highest_level() ? level : highest_level();
     return level == INQ_LOG_SCAN_AVX512 ? inq_log_find_avx512
            : level == INQ_LOG_SCAN_AVX2 ? inq_log_find_avx2
                                         : inq_log_find_plain;
@@ -133,70 +185,29 @@ static inq_log_finder *finder_of(enum inq_log_scan_level level)
 #endif
 }
 
-/* Words in order, so that those that begin alike come together. */
-static uint32_t sort_words(const char *const *words, uint32_t n, uint32_t *order)
-{
-    uint32_t kept = 0;
-    for (uint32_t w = 0; w < n; w++) {
-        uint32_t at = kept;
-        while (at > 0 && strncmp(words[order[at - 1]], words[w], 8) > 0) {
-            at--;
-        }
-        if (at > 0 && strncmp(words[order[at - 1]], words[w], 8) == 0) {
-            continue; /* there already */
-        }
-        memmove(order + at + 1, order + at, (kept - at) * sizeof *order);
-        order[at] = w;
-        kept++;
-    }
-    return kept;
-}
-
 void inq_log_scan_init(struct inq_log_scan *scan, const char *const *words, uint32_t n,
                        enum inq_log_scan_level level)
 {
     struct group groups[INQ_LOG_GROUPS];
     struct weights weights;
-    uint32_t order[INQ_LOG_WORDS + 1];
-    uint32_t group_of[INQ_LOG_WORDS];
+    n = n < INQ_LOG_WORDS ? n : INQ_LOG_WORDS;
+    level = level < highest_level() ? level : highest_level();
     memset(scan, 0, sizeof *scan);
-    memset(groups, 0, sizeof groups);
-    for (unsigned c = 0; c < 128; c++) {
-        weights.of[c & 15][c >> 4] = often(c);
+    if (level != INQ_LOG_SCAN_PLAIN) {
+        weigh(&weights, level);
+        place_words(&weights, groups, words, n);
+        note_groups(scan, groups);
     }
-    n = sort_words(words, n < INQ_LOG_WORDS ? n : INQ_LOG_WORDS, order);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *word = words[order[i]];
-        unsigned head = inq_log_head(word);
-        scan->heads[head >> 3] |= (uint8_t)(1U << (head & 7));
-        group_of[i] = place(&weights, groups, word);
-    }
-    note_groups(scan, groups);
-    uint32_t at = 0;
-    for (uint32_t g = 0; g < INQ_LOG_GROUPS; g++) {
-        scan->first[g] = at;
-        for (uint32_t i = 0; i < n; i++) {
-            if (group_of[i] == g) {
-                scan->words[at] = pack(words[order[i]]);
-                note_word(scan, g, words[order[i]]);
-                scan->id[at++] = order[i];
-            }
-        }
-    }
-    scan->first[INQ_LOG_GROUPS] = at;
+    note_words(scan, words, n);
     scan->find = finder_of(level);
 }
 
 const char *inq_log_find_plain(const struct inq_log_scan *scan, const char *p, const char *end,
-                               uint64_t *lines, uint32_t *word)
+                               uint64_t *lines)
 {
     for (; p < end; p++) {
-        if (inq_log_may_be(scan, p)) {
-            for (uint32_t g = 0; g < INQ_LOG_GROUPS; g++) {
-                if (inq_log_word_at(scan, g, p, end, word)) {
-                    return p;
-                }
-            }
+        if (inq_log_word_at(scan, p, end)) {
+            return p;
         }
         *lines += *p == '\n';
     }
